@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda: make help lists the targets. Everything is built under $(B).
+
+B ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= gcc
+CLANG ?= clang
+SAN ?=
+V ?=
+
+ifeq ($(V),)
+Q := @
+endif
+
+# ---- what it takes from Debian -------------------------------------------------------------------
+
+BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
+	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev
+TEST_PACKAGES := libcmocka-dev linux-perf
+
+PKGS := libtracefs libtraceevent libprotobuf-c libevent_core
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+
+# ---- flags ---------------------------------------------------------------------------------------
+
+OPT ?= -O2 -g
+WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Werror
+SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) $(SAN_FLAGS) -fno-strict-aliasing \
+	-ffunction-sections -fdata-sections -Isrc -I$(B) -I$(B)/gen/pb $(PKG_CFLAGS) $(CFLAGS)
+LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
+
+# ---- layers: what each library may use, and in which order it is linked ---------------------------
+
+LAYERS := base wire config client service ftrace procfs probes analyze cli
+
+NEED_base :=
+NEED_wire := base
+NEED_config := wire base
+NEED_client := config wire base
+NEED_service := config wire base
+NEED_ftrace := client config wire base
+NEED_procfs := client config wire base
+NEED_probes := ftrace procfs client config wire base
+NEED_analyze := wire base
+NEED_cli := analyze client config wire base
+
+LIBS_base := -levent_core -lm
+LIBS_config := -lprotobuf-c
+LIBS_ftrace := -ltracefs -ltraceevent
+
+# Libraries and system libraries of a layer and all below it.
+libs = $(foreach l,$(1) $(NEED_$(1)),$(B)/lib$(l).a)
+syslibs = $(foreach l,$(1) $(NEED_$(1)),$(LIBS_$(l))) -lprotobuf-c
+
+# ---- generated sources ---------------------------------------------------------------------------
+
+PROTOS := $(sort $(shell find protos -name '*.proto'))
+# Rich and rare messages go through protobuf-c; trace data through src/wire.
+PB_PROTOS := $(filter protos/ipc/% protos/common/% protos/config/% protos/protovm/%,$(PROTOS))
+FTRACE_PROTOS := $(filter protos/trace/ftrace/%,$(PROTOS))
+PB_C := $(PB_PROTOS:protos/%.proto=$(B)/gen/pb/%.pb-c.c)
+PB_O := $(PB_C:.c=.o)
+
+GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h
+GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
+
+# ---- sources by folder ---------------------------------------------------------------------------
+
+layer_src = $(filter-out %/main.c,$(wildcard src/$(1)/*.c))
+layer_obj = $(patsubst src/%.c,$(B)/obj/%.o,$(call layer_src,$(1)))
+
+PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
+	$(if $(wildcard src/probes/main.c),$(B)/bin/sonda-probes) \
+	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
+
+UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
+HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c bench/*.c)
+HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+
+.DEFAULT_GOAL := all
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+##@ Build
+all: deps-build ## build the three programs into build/bin
+	+$(Q)$(MAKE) --no-print-directory programs
+programs: $(PROGRAMS) $(B)/libsonda.a
+
+deps: ## install the Debian packages that are missing
+	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
+deps-build:
+	$(Q)tools/deps.sh $(BUILD_PACKAGES)
+
+# $(B) is on the include path twice, so that generated headers have the same prefix in every build.
+$(B)/gen/pb.stamp: $(PB_PROTOS) Makefile
+	@echo "  GEN     $(B)/gen/pb"
+	$(Q)rm -rf $(B)/gen/pb $(B)/gen/proto && mkdir -p $(B)/gen/pb $(B)/gen/proto
+	$(Q)for f in $(PB_PROTOS:protos/%=%); do mkdir -p $(B)/gen/proto/$${f%/*}; \
+		sed -e 's|^package .*|&\nimport "protobuf-c/protobuf-c.proto";\noption (pb_c_file).c_package = "pb";|' \
+			protos/$$f >$(B)/gen/proto/$$f; done
+	$(Q)protoc -I$(B)/gen/proto -I/usr/include --c_out=$(B)/gen/pb $(PB_PROTOS:protos/%=%)
+	$(Q)touch $@
+$(PB_C): $(B)/gen/pb.stamp ;
+
+$(B)/gen/fields.h: tools/field_numbers.awk $(PROTOS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $< $(PROTOS) >$@
+
+$(B)/gen/ftrace_events.c: tools/ftrace_events.awk $(FTRACE_PROTOS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $< $(FTRACE_PROTOS) >$@
+
+$(B)/gen/%.o: $(B)/gen/%.c $(GEN_HEADERS)
+	$(Q)$(CC) $(CFLAGS_ALL) -O1 -w -c -o $@ $<
+
+$(B)/obj/%.o: src/%.c $(GEN_HEADERS) Makefile
+	@echo "  CC      $<"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP -c -o $@ $<
+
+define layer_rule
+$(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
+	@echo "  AR      $$@"
+	$$(Q)mkdir -p $$(@D) && rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(foreach l,$(filter-out config ftrace,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
+$(eval $(call layer_rule,config,$(PB_O)))
+$(eval $(call layer_rule,ftrace,$(GEN_FTRACE)))
+
+# libsonda: what a producer or consumer of its own links.
+$(B)/libsonda.a: $(foreach l,base wire config client,$(call layer_obj,$(l))) $(PB_O)
+	@echo "  AR      $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+define program_rule
+$(B)/bin/$(1): $(B)/obj/$(2)/main.o $(call libs,$(2))
+	@echo "  LD      $$@"
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $(call syslibs,$(2))
+endef
+$(eval $(call program_rule,sondad,service))
+$(eval $(call program_rule,sonda-probes,probes))
+$(eval $(call program_rule,sonda,cli))
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+# A unit test links its own layer and those below; a test helper links everything.
+ALL_LIBS := $(foreach l,cli analyze probes ftrace procfs service client config wire base,$(B)/lib$(l).a)
+ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
+
+define unit_rule
+$(B)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(call libs,$(1))
+	@echo "  TEST    $$<"
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(WARN) -Itests/unit -MMD -MP $$(LDFLAGS_ALL) -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
+endef
+$(foreach l,$(LAYERS),$(eval $(call unit_rule,$(l))))
+
+$(HELPERS): $(B)/%: %.c $(ALL_LIBS)
+	@echo "  TEST    $<"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+
+##@ Test
+check: deps ## install what is missing, build, run every test that this machine allows
+	+$(Q)$(MAKE) --no-print-directory programs tests
+	$(Q)tests/run.sh $(B)
+tests: $(UNIT) $(HELPERS)
+unit: $(UNIT) ## only the unit tests
+	$(Q)tests/run.sh $(B) unit
+interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
+	+$(Q)$(MAKE) --no-print-directory programs tests
+	$(Q)tests/run.sh $(B) interop
+asan: ## unit and system tests under AddressSanitizer and UBSan
+	+$(Q)$(MAKE) --no-print-directory B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
+	$(Q)tests/run.sh $(B)/asan unit system
+tsan: ## the same under ThreadSanitizer
+	+$(Q)$(MAKE) --no-print-directory B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
+	$(Q)tests/run.sh $(B)/tsan unit system
+fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
+	+$(Q)$(MAKE) --no-print-directory B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
+	$(Q)tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
+fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
+$(B)/fuzz/%: tests/fuzz/%.c $(ALL_LIBS)
+	@echo "  FUZZ    $<"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+bench: programs ## measure against Perfetto in the same run (bench/README.md)
+	+$(Q)$(MAKE) --no-print-directory $(HELPERS)
+	$(Q)bench/run.sh $(B)
+
+##@ Use
+demo: deps-build ## record 5 s of this machine's scheduling, and say where the trace is
+	+$(Q)$(MAKE) --no-print-directory programs
+	$(Q)tools/demo.sh $(B)
+
+install: programs ## into $(DESTDIR)$(PREFIX)
+	$(Q)tools/install.sh install $(B) "$(DESTDIR)" "$(PREFIX)"
+uninstall:
+	$(Q)tools/install.sh uninstall $(B) "$(DESTDIR)" "$(PREFIX)"
+
+##@ Develop
+format: ## clang-format over all C
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+lint: ## clang-format, cppcheck and the rules of the folders
+	$(Q)tools/lint.sh
+clean: ## remove everything that was built
+	$(Q)rm -rf $(B)
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: all programs deps deps-build check tests unit interop asan tsan fuzz fuzzers bench demo install \
+	uninstall format lint clean help
+
+-include $(shell find $(B)/obj $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+/* Clocks in nanoseconds. */
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+static inline uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The time base of every packet: CLOCK_BOOTTIME. */
+static inline uint64_t clock_boot_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
+static inline uint64_t clock_mono_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* How long until the next multiple of period_ms of the monotonic clock, 1..period_ms. Ticks of
+ * several programs then fall together and wake the machine once. */
+uint32_t clock_ms_to_tick(uint32_t period_ms);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+
+/* Small files of /proc, /sys, tracefs and configuration. Every function returns 0 or -errno unless
+ * it says else. */
+
+/* Appends the whole file to b (which is not cleared first). max: -EFBIG when the file is longer. */
+int fs_read_file(const char *path, size_t max, struct strbuf *b);
+int fs_read_fd(int fd, size_t max, struct strbuf *b);
+
+/* One write(2) of the text to an existing file, as kernel files want it. O_WRONLY, and O_TRUNC only
+ * if truncate. */
+int fs_write_file(const char *path, const char *text, bool truncate);
+/* As above, but appends (O_APPEND), for set_event and its kin. */
+int fs_append_file(const char *path, const char *text);
+
+/* write(2) until all is out. */
+int fs_write_all(int fd, const void *data, size_t len);
+
+bool fs_exists(const char *path);
+/* "dir/name", cut never: -ENAMETOOLONG. */
+int fs_join(char *buf, size_t size, const char *dir, const char *name);
+
+/* Calls fn for each name in the folder but "." and "..", in the folder's order, until fn returns
+ * non-zero, which is then returned. */
+int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),
+	    void *ctx);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * Messages of a program to its operator, on stderr, one line each:  "sondad: message".
+ *
+ * Libraries return errors; whoever handles an error logs it, once. What a peer can trigger goes
+ * through a struct log_limit. With journald's JOURNAL_STREAM on stderr each line carries a "<N>"
+ * priority prefix.
+ */
+
+enum log_level {
+	LOG_LEVEL_ERROR = 3, /* the numbers of syslog(3) */
+	LOG_LEVEL_WARN = 4,
+	LOG_LEVEL_INFO = 6,
+	LOG_LEVEL_DEBUG = 7,
+};
+
+/* program is borrowed for the life of the process. The level starts at INFO. */
+void log_init(const char *program);
+void log_set_level(enum log_level level);
+void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...) log_write(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* A source of messages that a peer can trigger: burst messages in each period, the rest counted and
+ * told at the end of the period's first later message. Zero-initialise; 5 messages in 10 s. */
+struct log_limit {
+	uint64_t period_start_ns;
+	uint32_t written;
+	uint32_t dropped;
+};
+void log_write_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * Ownership in one idiom:  `_cleanup_(freep) char *s = ...;`  frees at the end of the scope, and
+ * `return TAKE_PTR(s);` hands over.
+ */
+
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+
+#define TAKE_PTR(p)                                                                                \
+	({                                                                                         \
+		__typeof__(p) *p_ = &(p);                                                          \
+		__typeof__(p) v_ = *p_;                                                            \
+		*p_ = NULL;                                                                        \
+		v_;                                                                                \
+	})
+
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int *f_ = &(fd);                                                                   \
+		int v_ = *f_;                                                                      \
+		*f_ = -1;                                                                          \
+		v_;                                                                                \
+	})
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+/*
+ * Makes room for `need` elements of `size` bytes in *array, which has room for *cap now. Grows by
+ * doubling. New elements are not initialised. Returns 0, or -ENOMEM with nothing changed.
+ */
+int array_reserve(void *array, size_t *cap, size_t need, size_t size);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct event_base;
+
+/*
+ * A connected stream socket that carries messages: a 4-byte little-endian length, then that many
+ * bytes; file descriptors ride along (SCM_RIGHTS). It lives on one libevent loop and never blocks
+ * it.
+ *
+ * Reading: a message longer than the limit, an error or the end of the stream closes the
+ * connection; a message of length 0 is skipped. At most one received descriptor is kept: a newer
+ * one replaces it. Writing: what the socket does not take at once is queued, up to a limit in
+ * bytes; past it the connection is closed.
+ */
+struct msgsock;
+
+/* The protocol receives into 128 KiB, length word included. */
+#define MSGSOCK_MAX_MESSAGE (131072 - 4)
+
+struct msgsock_ops {
+	/* One whole message; data is valid during the call. The callee may free the msgsock. */
+	void (*on_message)(void *ctx, const uint8_t *data, size_t len);
+	/* The connection is over: 0 = the peer closed, else -errno (-EMSGSIZE, -ENOBUFS: a limit).
+	 * Called once, from the loop, never from inside msgsock_send, after every message that
+	 * arrived before. The callee usually frees. */
+	void (*on_close)(void *ctx, int error);
+	/* Optional: the send queue became empty after it was not. */
+	void (*on_drained)(void *ctx);
+};
+
+/* Takes fd. ops is borrowed for the life of the msgsock. Returns -ENOMEM or 0. */
+int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct msgsock_ops *ops,
+		void *ctx, struct msgsock **ret);
+/* Closes and frees; on_close is not called. NULL is fine. Safe inside a callback of its own. */
+void msgsock_free(struct msgsock *m);
+
+/*
+ * Sends one message made of the pieces, with fd (borrowed, -1 for none) on its first byte. The
+ * bytes are copied where they must wait. 0; -EMSGSIZE when longer than MSGSOCK_MAX_MESSAGE (nothing
+ * sent); -EPIPE when the connection is over or is going to be (on_close follows).
+ */
+int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, int fd);
+
+/* Tries for up to timeout_ms to empty the send queue, blocking. 0, -EAGAIN (some is left) or
+ * -EPIPE. */
+int msgsock_drain(struct msgsock *m, int timeout_ms);
+
+size_t msgsock_queued(const struct msgsock *m);
+/* The last descriptor received, now the caller's, or -1. */
+int msgsock_take_fd(struct msgsock *m);
+int msgsock_fd(const struct msgsock *m);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "common/observable_events.pb-c.h"
+#include "common/trace_stats.pb-c.h"
+#include "common/tracing_service_capabilities.pb-c.h"
+#include "common/tracing_service_state.pb-c.h"
+
+struct event_base;
+
+/*
+ * The consumer side of the protocol: one connection, at most one tracing session. Every request
+ * answers through a callback from the loop, exactly once (streams: until `last`), also when the
+ * connection is lost (-EPIPE) or the service refuses (-EPROTO). Messages passed to callbacks are
+ * borrowed during the call.
+ */
+struct consumer;
+
+struct consumer_ops {
+	/* Bound, or not: -ECONNREFUSED / -ENOENT (nobody listens), -EPROTO (not a tracing service).
+	 */
+	void (*on_connected)(void *ctx, int error);
+	/* The connection is lost; every pending request was answered before. */
+	void (*on_disconnected)(void *ctx);
+};
+
+/* Begins to connect; the answer comes through on_connected. socket NULL: sock_default_consumer().
+ * An address that refuses at once is answered by the return code (-ECONNREFUSED, -ENOENT, -EACCES)
+ * with nothing made. */
+int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
+		     void *ctx, struct consumer **ret);
+/* Disconnects: the service ends the session and frees its buffers. Pending callbacks are not
+ * called. NULL is fine. */
+void consumer_free(struct consumer *c);
+
+typedef void (*consumer_done)(void *ctx, int error);
+
+/* Creates (and, unless the config defers it, starts) the session. config: serialized TraceConfig.
+ * done comes when tracing has ended or could not begin; error_text is the service's, "" for none.
+ */
+int consumer_enable(struct consumer *c, const void *config, size_t len,
+		    void (*done)(void *ctx, int error, const char *error_text), void *ctx);
+int consumer_start(struct consumer *c, consumer_done done, void *ctx);
+int consumer_disable(struct consumer *c, consumer_done done, void *ctx);
+/* timeout_ms 0: the session's own. flags: reason and initiator as in the protocol. */
+int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, consumer_done done,
+		   void *ctx);
+int consumer_free_buffers(struct consumer *c, consumer_done done, void *ctx);
+
+/* Slices of packets in order. data is raw TracePacket bytes; packet_ends on the last slice of a
+ * packet. The final call has last set and no data. */
+typedef void (*consumer_slice)(void *ctx, int error, const uint8_t *data, size_t len,
+			       bool packet_ends, bool last);
+int consumer_read(struct consumer *c, consumer_slice slice, void *ctx);
+
+int consumer_stats(struct consumer *c,
+		   void (*done)(void *ctx, int error, const Pb__TraceStats *stats), void *ctx);
+/* The parts of a chunked answer are merged first. */
+int consumer_query_state(struct consumer *c, bool sessions_only,
+			 void (*done)(void *ctx, int error, const Pb__TracingServiceState *state),
+			 void *ctx);
+int consumer_query_capabilities(struct consumer *c,
+				void (*done)(void *ctx, int error,
+					     const Pb__TracingServiceCapabilities *caps),
+				void *ctx);
+/* events: an OR of Pb__ObservableEvents__Type. Answers until the connection ends or it is called
+ * again. */
+int consumer_observe(struct consumer *c, uint32_t events,
+		     void (*event)(void *ctx, int error, const Pb__ObservableEvents *events,
+				   bool last),
+		     void *ctx);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/writer.h"
+#include "config/data_source_config.pb-c.h"
+
+struct event_base;
+struct session_feed;
+
+/*
+ * What a data source is to the producer that runs it. One struct data_source a kind, const, in a
+ *table; one instance for each tracing session that asks for it:
+ *
+ *	create  on SetupDataSource    resources that others must not lose the race for; nothing is
+ *recorded yet start   on StartDataSource    first data; answers with ds_started(), now or later
+ *	flush   on Flush              write what is pending, hand the chunks over, answer with
+ *ds_flushed() clear   on ClearIncrementalState stop    on StopDataSource     undo everything
+ *outside this process; answers with ds_stopped(), now or later destroy                       free
+ *the instance. Called once after create, whatever happened between
+ *
+ * A source that cannot do what it was asked to does not fail silently: it starts, records why (its
+ *own stats packet, and ds_problem), and stays empty. All calls come from the loop's thread.
+ */
+
+/* The producer's side of one instance; valid from create to destroy. */
+struct ds_handle;
+
+struct ds_env {
+	struct event_base *loop;
+	struct arbiter *arbiter;
+	struct session_feed *feed;
+	const char *proc_root; /* "/proc" but in tests */
+	const char *sys_root; /* "/sys" */
+	const char *tracefs_root; /* NULL: not mounted, or not ours to use */
+};
+
+struct data_source {
+	const char *name; /* as in TraceConfig */
+	bool handles_incremental_state_clear;
+	/* config is borrowed during the call. 0 with *ret_instance, or -errno: then the source is
+	 * started and stopped for the service's sake, but has no instance. */
+	int (*create)(struct ds_handle *h, const struct ds_env *env,
+		      const Pb__DataSourceConfig *config, void **ret_instance);
+	void (*start)(void *instance);
+	void (*flush)(void *instance, uint64_t flush_id);
+	void (*clear)(void *instance); /* NULL where it is not handled */
+	void (*stop)(void *instance);
+	void (*destroy)(void *instance);
+	/* Bytes of a DataSourceDescriptor's further fields (ftrace_descriptor), appended to name
+	 * and flags. NULL: none. */
+	void (*describe)(struct pb_enc *e);
+};
+
+/* What an instance answers to its producer. */
+void ds_started(struct ds_handle *h);
+void ds_flushed(struct ds_handle *h, uint64_t flush_id);
+void ds_stopped(struct ds_handle *h);
+
+/* The session, and the service's number of the instance's buffer. */
+uint64_t ds_session_id(const struct ds_handle *h);
+uint16_t ds_target_buffer(const struct ds_handle *h);
+/* A writer for the instance's buffer with the policy of its config; owned by the caller. */
+struct writer *ds_writer_new(struct ds_handle *h);

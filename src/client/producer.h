@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/data_source.h"
+
+/*
+ * The producer side of the protocol: keeps a connection to the service (connects, waits with
+ * back-off and inotify, connects again after a loss), registers data sources from a table, and runs
+ * their instances by the service's commands.
+ *
+ * A lost service ends every instance (stop, destroy): tracefs is left as it was found.
+ */
+struct producer;
+
+struct producer_options {
+	const char *name; /* producer_name: "perfetto.traced_probes" for sonda-probes */
+	const char *socket; /* address; NULL: sock_default_producer() */
+	uint32_t shm_size; /* hints in bytes; 0: 2 MiB of 32 KiB pages */
+	uint32_t page_size;
+	const struct data_source *const
+		*sources; /* borrowed for the producer's life; NULL-terminated */
+	struct ds_env env; /* loop, feed and roots; the producer sets arbiter */
+	void (*on_connected)(
+		void *ctx); /* optional: all sources are registered (Sync was answered) */
+	void (*on_disconnected)(void *ctx); /* optional */
+	void *ctx;
+};
+
+/* Starts to connect; the rest happens on the loop. */
+int producer_new(const struct producer_options *options, struct producer **ret);
+/* Stops and destroys every instance, then disconnects. NULL is fine. */
+void producer_free(struct producer *p);
+
+/* Sends every pending commit now. */
+void producer_commit(struct producer *p);
+/* Asks the service to act on triggers by name. */
+int producer_activate_triggers(struct producer *p, const char *const *names, size_t n);

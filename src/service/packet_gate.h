@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "service/trace_buffer.h"
+
+/*
+ * What stands between a producer's packet and a trace: a check of its top-level fields, and the
+ * fields that only the service may write.
+ */
+
+/*
+ * Is this a whole message that leaves the service's own fields alone (3, 10, 33, 35, 36, 50, 69,
+ * 79, 98, 124, 125, 133)? Slices are scanned as one string of bytes. A packet that is not must be
+ * dropped and counted as invalid.
+ */
+bool packet_gate_accepts(const struct iovec *slices, size_t n_slices);
+
+/*
+ * The fields to append to a packet: trusted_uid, trusted_packet_sequence_id, trusted_pid if
+ * known, and previous_packet_dropped if loss is not 0. Appended, so that by protobuf's last-one-
+ * wins rule they hold. Returns the bytes written.
+ */
+#define PACKET_GATE_MAX_TRAILER 40
+size_t packet_gate_trailer(uint8_t buf[static PACKET_GATE_MAX_TRAILER],
+			   const struct trace_packet *packet, uint32_t sequence_id);

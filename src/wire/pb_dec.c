@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/pb_dec.h"
+
+#include <string.h>
+
+#include "wire/pb_enc.h"
+
+#define MAX_FIELD_ID ((1u << 29) - 1)
+
+const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
+		uint8_t b = *p++;
+
+		if (shift == 63 && b > 1)
+			return NULL;
+		v |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80)) {
+			*ret_v = v;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static const uint8_t *get_fixed(const uint8_t *p, const uint8_t *end, size_t size, uint64_t *ret_v)
+{
+	uint64_t v = 0;
+
+	if ((size_t)(end - p) < size)
+		return NULL;
+	memcpy(&v, p, size); /* little-endian hosts only, as the ABI */
+	*ret_v = v;
+	return p + size;
+}
+
+static const uint8_t *get_value(const uint8_t *p, const uint8_t *end, struct pb_field *f)
+{
+	f->data = NULL;
+	f->len = 0;
+	switch (f->wire_type) {
+	case PB_WIRE_VARINT:
+		return pb_get_varint(p, end, &f->u64);
+	case PB_WIRE_FIXED64:
+		return get_fixed(p, end, 8, &f->u64);
+	case PB_WIRE_FIXED32:
+		return get_fixed(p, end, 4, &f->u64);
+	case PB_WIRE_BYTES:
+		p = pb_get_varint(p, end, &f->u64);
+		if (!p || f->u64 > (uint64_t)(end - p))
+			return NULL;
+		f->data = p;
+		f->len = (size_t)f->u64;
+		return p + f->len;
+	default:
+		return NULL;
+	}
+}
+
+bool pb_dec_next(struct pb_dec *d, struct pb_field *f)
+{
+	const uint8_t *p;
+	uint64_t tag;
+
+	if (d->cur == d->end || d->bad)
+		return false;
+	p = pb_get_varint(d->cur, d->end, &tag);
+	if (!p || tag >> 3 == 0 || tag >> 3 > MAX_FIELD_ID)
+		goto bad;
+	f->id = (uint32_t)(tag >> 3);
+	f->wire_type = tag & 7;
+	p = get_value(p, d->end, f);
+	if (!p)
+		goto bad;
+	d->cur = p;
+	return true;
+bad:
+	d->bad = true;
+	return false;
+}
+
+bool pb_field_is(const struct pb_field *f, const char *s)
+{
+	return f->data && f->len == strlen(s) && memcmp(f->data, s, f->len) == 0;
+}
+
+struct pb_packed pb_packed_of(const struct pb_field *f)
+{
+	struct pb_packed p = {.cur = f->data, .end = f->data ? f->data + f->len : NULL};
+
+	if (f->wire_type == PB_WIRE_VARINT) {
+		p.single = f->u64;
+		p.has_single = true;
+	}
+	return p;
+}
+
+bool pb_packed_next(struct pb_packed *p, uint64_t *ret_v)
+{
+	if (p->has_single) {
+		*ret_v = p->single;
+		p->has_single = false;
+		return true;
+	}
+	if (p->cur == p->end)
+		return false;
+	p->cur = pb_get_varint(p->cur, p->end, ret_v);
+	if (!p->cur) {
+		p->cur = p->end;
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Iterates the fields of one protobuf message in untrusted bytes. Nothing is copied or allocated:
+ *length-delimited fields point into the message, which must not change meanwhile (so: never
+ *directly in shared memory).
+ *
+ *	struct pb_dec d;
+ *	struct pb_field f;
+ *
+ *	pb_dec_init(&d, data, len);
+ *	while (pb_dec_next(&d, &f))
+ *		switch (f.id) { case ...: f.u64 or f.data, f.len }
+ *	if (!pb_dec_ok(&d))
+ *		return -EBADMSG;
+ *
+ * Rejected: groups, wire types 6 and 7, field number 0 or above 2^29-1, a varint of more than 64
+ *bits, a length past the end, an end inside a field.
+ */
+
+struct pb_field {
+	uint32_t id;
+	uint8_t wire_type; /* PB_WIRE_* */
+	uint64_t u64; /* varint, fixed32, fixed64; for the others the length */
+	const uint8_t *data; /* length-delimited: the bytes; else NULL */
+	size_t len;
+};
+
+struct pb_dec {
+	const uint8_t *cur;
+	const uint8_t *end;
+	bool bad;
+};
+
+static inline void pb_dec_init(struct pb_dec *d, const void *data, size_t len)
+{
+	d->cur = data;
+	d->end = d->cur + len;
+	d->bad = false;
+}
+
+/* False at the end of the message, and at the first rule broken. */
+bool pb_dec_next(struct pb_dec *d, struct pb_field *f);
+
+/* After pb_dec_next gave false: was it the end? */
+static inline bool pb_dec_ok(const struct pb_dec *d)
+{
+	return !d->bad;
+}
+
+/* Reads a varint at p; gives the byte after, or NULL when it runs past end or has more than 64
+ * bits. */
+const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v);
+
+static inline int64_t pb_unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+/* A length-delimited field compared with a C string. */
+bool pb_field_is(const struct pb_field *f, const char *s);
+
+/* Iterates the varints of a packed field (or takes the one of an unpacked field):
+ *	for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &v);)  */
+struct pb_packed {
+	const uint8_t *cur;
+	const uint8_t *end;
+	uint64_t single;
+	bool has_single;
+};
+struct pb_packed pb_packed_of(const struct pb_field *f);
+bool pb_packed_next(struct pb_packed *p, uint64_t *ret_v);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+/* Pieces of protobuf's wire format, for code that writes into memory of its own. */
+
+enum {
+	PB_WIRE_VARINT = 0,
+	PB_WIRE_FIXED64 = 1,
+	PB_WIRE_BYTES = 2,
+	PB_WIRE_FIXED32 = 5,
+};
+
+static inline uint32_t pb_tag(uint32_t field, uint32_t wire_type)
+{
+	return field << 3 | wire_type;
+}
+
+/* Writes 1..10 bytes; gives the byte after. */
+static inline uint8_t *pb_put_varint(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+/* Writes the varint of v < 2^28 in exactly 4 bytes. */
+static inline void pb_put_varint4(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v | 0x80);
+	p[1] = (uint8_t)(v >> 7 | 0x80);
+	p[2] = (uint8_t)(v >> 14 | 0x80);
+	p[3] = (uint8_t)(v >> 21 & 0x7f);
+}
+
+static inline unsigned pb_varint_len(uint64_t v)
+{
+	return (unsigned)(70 - __builtin_clzll(v | 1)) / 7;
+}
+
+static inline uint64_t pb_zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}

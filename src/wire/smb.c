@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/smb.h"
+
+#include <sched.h>
+
+#define MAX_TRIES 64u
+#define ALL_STATES 0x0fffffffu
+
+bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum smb_state from,
+		      enum smb_state to, struct smb_chunk *ret_chunk)
+{
+	uint32_t word;
+
+	if (page >= m->n_pages || index >= SMB_MAX_CHUNKS)
+		return false;
+	word = smb_load_word(m, page);
+	for (unsigned i = 0; i < MAX_TRIES; i++) {
+		uint32_t layout = smb_word_layout(word), next;
+
+		if (index >= smb_layout_chunks(layout) || smb_word_state(word, index) != from)
+			return false;
+		next = (word & ~(3u << 2 * index)) | (uint32_t)to << 2 * index;
+		if (to == SMB_FREE && (next & ALL_STATES) == 0)
+			next = 0;
+		if (smb_exchange_word(m, page, &word, next)) {
+			if (ret_chunk)
+				*ret_chunk = smb_chunk_at(m, page, layout, index);
+			return true;
+		}
+		if (i >= MAX_TRIES / 2)
+			sched_yield();
+	}
+	return false;
+}
+
+bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,
+		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk)
+{
+	struct smb_chunk c;
+
+	if (!smb_change_state(m, page, index, SMB_FREE, SMB_BEING_WRITTEN, &c))
+		return false;
+	/* A scraper looks at ids only of chunks with packets, hence packets last, with release. */
+	smb_header_store_ids(c.header, header->writer_id, header->chunk_id);
+	smb_header_store_packets(c.header, header->count, header->flags);
+	*ret_chunk = c;
+	return true;
+}
+
+bool smb_release_complete(const struct smb *m, uint32_t page, uint32_t index)
+{
+	return smb_change_state(m, page, index, SMB_BEING_WRITTEN, SMB_COMPLETE, NULL);
+}
+
+bool smb_acquire_complete(const struct smb *m, uint32_t page, uint32_t index,
+			  struct smb_chunk *ret_chunk)
+{
+	return smb_change_state(m, page, index, SMB_COMPLETE, SMB_BEING_READ, ret_chunk);
+}
+
+bool smb_release_free(const struct smb *m, const struct smb_chunk *chunk)
+{
+	/* Before the state changes: from then on the producer may write a header of its own. */
+	smb_header_store_ids(chunk->header, 0, 0);
+	smb_header_store_packets(chunk->header, 0, 0);
+	return smb_change_state(m, chunk->page, chunk->index, SMB_BEING_READ, SMB_FREE, NULL);
+}

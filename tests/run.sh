@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: tests/run.sh BUILD [unit|rules|system|root|interop]...      all of them without a list
+#
+# Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
+# with 77 before its first line is skipped whole; one that dies counts as a failure of its own. The last line is the
+# sum: "N passed, N failed, N skipped".
+set -u
+cd "$(dirname "$0")/.." || exit 2
+B=$1
+shift
+[ $# -gt 0 ] || set -- rules unit system root interop
+passed=0 failed=0 skipped=0
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+
+run_one() { # NAME COMMAND...
+  local name=$1 out=$log/out status n_ok n_bad n_skip
+  shift
+  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" >"$out" 2>"$log/err" </dev/null
+  status=$?
+  n_skip=$(grep -cE '^ok .*# *SKIP' "$out")
+  n_ok=$(($(grep -cE '^ok ' "$out") - n_skip))
+  n_bad=$(grep -cE '^not ok ' "$out")
+  if [ $status = 77 ] && [ $n_ok = 0 ]; then
+    n_skip=1
+    echo "skip $name: $(tail -n 1 "$log/err")"
+  elif [ $n_bad != 0 ] || [ $status != 0 ] || [ $((n_ok + n_skip)) = 0 ]; then
+    [ $n_bad != 0 ] || n_bad=1
+    echo "FAIL $name (exit $status)"
+    grep -vE '^ok ' "$out" | tail -n 60 | sed 's/^/     /'
+    tail -n 60 "$log/err" | sed 's/^/     /'
+  else
+    echo "ok   $name ($n_ok)"
+  fi
+  grep -E '^ok .*# *SKIP' "$out" | sed -E "s,^ok [0-9]+ -? ?(.*)# *SKIP *(.*),skip $name: \1: \2,"
+  passed=$((passed + n_ok)) failed=$((failed + n_bad)) skipped=$((skipped + n_skip))
+}
+
+for kind; do
+  case $kind in
+  unit) for t in tests/unit/*/test_*.c; do t=${t%.c}; run_one "${t#tests/}" "$B/$t"; done ;;
+  rules | system | root | interop) for t in tests/"$kind"/test_*.sh; do
+    [ -e "$t" ] && run_one "${t#tests/}" "$t"
+  done ;;
+  *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
+  esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ] && [ $passed != 0 ]
