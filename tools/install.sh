@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX
+set -eu
+
+action=$1 B=$2 to=$3$4
+
+# One line a file: mode, source, place below the prefix.
+files() {
+  for p in sonda sondad sonda-probes; do
+    echo "755 $B/bin/$p bin/$p"
+  done
+  echo "644 $B/libsonda.a lib/libsonda.a"
+  [ ! -e include/sonda.h ] || echo "644 include/sonda.h include/sonda.h"
+  for f in configs/*.cfg; do
+    echo "644 $f share/sonda/configs/$(basename "$f")"
+  done
+  for f in README.md LICENSE; do
+    echo "644 $f share/doc/sonda/$f"
+  done
+}
+
+files | while read -r mode from place; do
+  case $action in
+  install) install -D -m "$mode" "$from" "$to/$place" ;;
+  uninstall) rm -f "$to/$place" ;;
+  esac
+done
+[ "$action" = install ] || rmdir "$to/share/sonda/configs" "$to/share/sonda" "$to/share/doc/sonda" 2>/dev/null || :

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a reviewer should not have to say: formatting, cppcheck, the rules of the folders.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+bad=0
+
+echo "== clang-format"
+git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]' 'include/*.h' |
+  xargs clang-format --dry-run --Werror || bad=1
+echo "== lines over 100 columns"
+git ls-files 'src/*.[ch]' 'include/*.h' | xargs awk '{ l = $0; gsub(/\t/, "        ", l)
+  if (length(l) > 100) { print FILENAME ":" FNR; b = 1 } } END { exit b }' || bad=1
+if command -v cppcheck >/dev/null; then
+  echo "== cppcheck"
+  cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
+    -Isrc --suppress=missingInclude src || bad=1
+fi
+if command -v shellcheck >/dev/null; then
+  echo "== shellcheck"
+  git ls-files '*.sh' | xargs shellcheck -e SC1091 || bad=1
+fi
+echo "== rules"
+BUILD=${BUILD:-build} tests/run.sh "${BUILD:-build}" rules || bad=1
+exit $bad
