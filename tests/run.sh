@@ -26,8 +26,8 @@ run_one() { # NAME COMMAND...
   if [ $status = 77 ] && [ $n_ok = 0 ]; then
     n_skip=1
     echo "skip $name: $(tail -n 1 "$log/err")"
-  elif [ $n_bad != 0 ] || [ $status != 0 ] || [ $((n_ok + n_skip)) = 0 ]; then
-    [ $n_bad != 0 ] || n_bad=1
+  elif [ "$n_bad" != 0 ] || [ $status != 0 ] || [ $((n_ok + n_skip)) = 0 ]; then
+    [ "$n_bad" != 0 ] || n_bad=1
     echo "FAIL $name (exit $status)"
     grep -vE '^ok ' "$out" | tail -n 60 | sed 's/^/     /'
     tail -n 60 "$log/err" | sed 's/^/     /'

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: count_events TRACE
+ *
+ * Prints how many ftrace events a trace holds, in either encoding (FtraceEvent messages and the arrays of compact
+ * sched), and the bytes of the packets that carry them.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+struct counts {
+	uint64_t events;
+	uint64_t bytes;
+};
+
+static uint64_t count_packed(const struct pb_field *f)
+{
+	struct pb_packed p = pb_packed_of(f);
+	uint64_t v, n = 0;
+
+	while (pb_packed_next(&p, &v))
+		n++;
+	return n;
+}
+
+static uint64_t count_compact(const struct pb_field *compact)
+{
+	struct pb_dec d;
+	struct pb_field f;
+	uint64_t n = 0;
+
+	pb_dec_init(&d, compact->data, compact->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP ||
+		    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
+			n += count_packed(&f);
+	return n;
+}
+
+static void count_packet(const struct pb_field *packet, struct counts *c)
+{
+	struct pb_dec d, b;
+	struct pb_field f, g;
+
+	pb_dec_init(&d, packet->data, packet->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_TRACE_PACKET_FTRACE_EVENTS || !f.data)
+			continue;
+		c->bytes += packet->len;
+		pb_dec_init(&b, f.data, f.len);
+		while (pb_dec_next(&b, &g)) {
+			if (g.id == PB_FTRACE_EVENT_BUNDLE_EVENT)
+				c->events++;
+			else if (g.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && g.data)
+				c->events += count_compact(&g);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+	struct counts c = {0};
+	struct pb_field packet;
+	struct pb_dec d;
+	struct stat st;
+	void *data;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
+		return 2;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return 2;
+	pb_dec_init(&d, data, (size_t)st.st_size);
+	while (pb_dec_next(&d, &packet))
+		if (packet.data)
+			count_packet(&packet, &c);
+	printf("%" PRIu64 " %" PRIu64 "\n", c.events, c.bytes);
+	return pb_dec_ok(&d) ? 0 : 1;
+}

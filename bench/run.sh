@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: bench/run.sh BUILD      every paired measurement (bench/README.md says what each one is)
+set -u
+BUILD=$1
+export BUILD
+"$(dirname "$0")/sched_pipe.sh"

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The 8 cells of {our, Perfetto's} probes x service x consumer. Each records 3 s of real scheduling and process names
+# while a process of named threads runs; trace_processor must load the trace with no error, find each thread under its
+# name in `sched`, and the process with its command line. The TraceConfig in all eight traces is the same.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+
+cat >"$TMP/config" <<'CONFIG'
+# A comment, and values of many kinds, so that equal texts must give equal messages.
+buffers { size_kb: 16384 fill_policy: RING_BUFFER name: "main" }
+buffers { size_kb: 2048 fill_policy: DISCARD }
+data_sources {
+  config {
+    name: "linux.ftrace"
+    target_buffer: 0
+    ftrace_config {
+      ftrace_events: "sched/sched_switch"
+      ftrace_events: "sched/sched_waking"
+      ftrace_events: "sched/sched_process_exit"
+      ftrace_events: "task/task_newtask"
+      ftrace_events: "task/task_rename"
+      compact_sched { enabled: true }
+      buffer_size_kb: 8192
+      drain_period_ms: 250
+    }
+  }
+}
+data_sources {
+  config {
+    name: "linux.process_stats"
+    target_buffer: 1
+    process_stats_config { scan_all_processes_on_start: true record_thread_names: true }
+  }
+}
+data_sources { config { name: "linux.system_info" target_buffer: 1 } }
+duration_ms: 3000
+flush_timeout_ms: 4000
+trace_uuid_msb: -81985529216486896
+trace_uuid_lsb: 1147797409030816545
+CONFIG
+
+threads=6
+names_sql="select distinct t.name as name from sched s join thread t using (utid) where t.name glob 'sonda-t*' order by 1"
+
+run_cell() { # PROBES SERVICE CONSUMER
+  local cell="probes=$1 service=$2 consumer=$3" dir="$TMP/$1-$2-$3" load pid
+  mkdir "$dir"
+  use_sockets "$dir"
+  if ! start_service "$2" "$dir" || ! start_probes "$1" "$dir"; then
+    verdict "$cell: starts" 1
+    return
+  fi
+  "${BUILD:-build}/tests/interop/named_threads" $threads 8 >"$dir/tids" &
+  load=$!
+  PIDS+=("$load")
+  record "$3" "$TMP/config" "$dir/trace" "$dir/record.log"
+  verdict "$cell: records" $? "$dir/record.log"
+  kill "$load"
+  wait "$load" 2>/dev/null
+  stop_all
+  [ -s "$dir/trace" ] || return
+
+  pid=$(cut -d' ' -f1 "$dir/tids")
+  query "$dir/trace" \
+    "select name, idx, value from stats where severity = 'error' and value > 0" \
+    "$names_sql" \
+    "select count(*) as n from sched join thread t using (utid) where t.name glob 'sonda-t*'" \
+    "select p.pid, p.cmdline from process p where p.pid = $pid" \
+    "select count(distinct tid) as n from thread where tid in ($(cut -d' ' -f2- "$dir/tids" | tr ' ' ',')) and name glob 'sonda-t*'" \
+    "select count(distinct cpu) as n from sched" \
+    "select count(*) as n from process where name is not null and name != ''" >"$dir/answers" 2>&1
+  expect() { # LINE WHAT TEST
+    local line
+    line=$(sed -n "${1}p" "$dir/answers")
+    [[ $line =~ $3 ]]
+    verdict "$cell: $2" $? "$dir/answers"
+  }
+  expect 1 "no error stat" '^\[\]$'
+  expect 2 "all named threads ran" 'sonda-t0.*sonda-t1.*sonda-t2.*sonda-t3.*sonda-t4.*sonda-t5'
+  expect 3 "they ran often" ':[1-9][0-9]{3,}'
+  expect 4 "the process has its command line" 'named_threads 6 8'
+  expect 5 "each thread's name is with its tid" ":$threads\\}"
+  expect 6 "every CPU was seen" ":$(nproc)\\}"
+  expect 7 "processes are named" ':[1-9][0-9]+'
+}
+
+# What the two command lines add of their own is left out: statsd fields and attributes.
+config_of() { # TRACE
+  protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$1" |
+    awk '/^packet {/ { keep = 0 } /^  trace_config {/ { keep = 1 } keep { print } /^  }/ { keep = 0 }' |
+    awk '/^    statsd_metadata {/ { skip = 1 } !skip && !/statsd_logging/ { print } /^    }/ { skip = 0 }'
+}
+
+for probes in perfetto sonda; do
+  for service in perfetto sonda; do
+    for consumer in perfetto sonda; do
+      run_cell $probes $service $consumer
+    done
+  done
+done
+
+config_of "$TMP/perfetto-perfetto-perfetto/trace" >"$TMP/expected"
+[ -s "$TMP/expected" ]
+verdict "the reference has a TraceConfig" $?
+for trace in "$TMP"/*-*-*/trace; do
+  config_of "$trace" | diff "$TMP/expected" - >"$TMP/diff"
+  verdict "TraceConfig in $(basename "$(dirname "$trace")") is that of the reference" $? "$TMP/diff"
+done
+exit $BAD

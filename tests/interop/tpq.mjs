@@ -1,0 +1,88 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: tpq.mjs TRACE SQL...
+//
+// Loads a trace into Perfetto's trace_processor (the WebAssembly build that tests/interop/peers.sh fetched; its folder
+// in TP_ASSETS) and prints the rows of each statement as one line of JSON.
+import fs from 'node:fs';
+import path from 'node:path';
+import vm from 'node:vm';
+import { pathToFileURL } from 'node:url';
+
+const assets = process.env.TP_ASSETS;
+const [, , traceFile, ...statements] = process.argv;
+if (!assets || !traceFile) {
+  console.error('usage: TP_ASSETS=FOLDER tpq.mjs TRACE SQL...');
+  process.exit(2);
+}
+
+// The module expects a web worker around it.
+globalThis.self = globalThis;
+globalThis.WorkerGlobalScope = function () {};
+globalThis.location = { href: pathToFileURL(assets).href + '/' };
+globalThis.wasmBytes = new Uint8Array(fs.readFileSync(path.join(assets, 'trace_processor.wasm')));
+
+const { EngineBase } = await import(pathToFileURL(path.join(assets, 'engine.mjs')).href);
+
+// 32-bit memory, bytes instead of a download, and the bridge within reach.
+let glue = fs.readFileSync(path.join(assets, 'engine_bundle.node.js'), 'utf8');
+const patches = [
+  ['this.useMemory64 = hasMemory64Support();', 'this.useMemory64 = false;'],
+  ['locateFile: (s) => s,', 'locateFile: (s) => s, wasmBinary: globalThis.wasmBytes,'],
+  ['const wasmBridge = new wasm_bridge_1.WasmBridge();',
+    'const wasmBridge = new wasm_bridge_1.WasmBridge(); globalThis.bridge = wasmBridge;'],
+];
+for (const [from, to] of patches) {
+  if (!glue.includes(from)) throw new Error(`trace_processor's glue has changed: no "${from}"`);
+  glue = glue.replace(from, to);
+}
+console.log = () => {};
+const warn = console.warn;
+console.warn = (...args) => {
+  if (!/Unexpected QueryResult/.test(JSON.stringify(args[0] ?? ''))) warn(...args);
+};
+vm.runInThisContext(glue);
+
+class Engine extends EngineBase {
+  mode = 'WASM';
+  id = 'tpq';
+  constructor(port) {
+    super();
+    this.port = port;
+    port.onmessage = (m) => {
+      if (m.data instanceof Uint8Array) this.onRpcResponseBytes(m.data);
+    };
+  }
+  rpcSendRequestBytes(data) {
+    this.port.postMessage(data);
+  }
+}
+
+const channel = new MessageChannel();
+globalThis.bridge.initialize(channel.port1);
+const engine = new Engine(channel.port2);
+// Statements run once the module is up; parse() waits for it.
+await new Promise((resolve) => setTimeout(resolve, 1000));
+
+const bytes = fs.readFileSync(traceFile);
+const piece = 32 << 20;
+for (let at = 0; at < bytes.length; at += piece)
+  await engine.parse(new Uint8Array(bytes.subarray(at, at + piece)));
+await engine.notifyEof();
+
+for (const sql of statements) {
+  const result = await engine.query(sql);
+  const columns = result.columns();
+  const rows = [];
+  for (const it = result.iter({}); it.valid(); it.next()) {
+    const row = {};
+    for (const c of columns) {
+      const v = it.get(c);
+      row[c] = typeof v === 'bigint' ? Number(v) : v;
+    }
+    rows.push(row);
+  }
+  process.stdout.write(JSON.stringify(rows) + '\n');
+}
+process.exit(0);
