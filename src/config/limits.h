@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Numbers of the tracing protocol that service, clients and command line must agree on: limits that
+ * a TraceConfig meets, and what a zero or missing field of it means. Units are in the names. What
+ * one layer alone decides stands in that layer.
+ */
+
+/* ---- a session ---- */
+
+#define LIMIT_SESSIONS 15 /* at a time in one service, ended but unread ones included */
+#define LIMIT_SESSIONS_PER_UID 5
+#define LIMIT_DURATION_MS 604800000u /* TraceConfig.duration_ms and trigger_timeout_ms: 7 days */
+#define LIMIT_PENDING_FLUSHES 1000 /* of a session; a further one is refused */
+
+/* ---- buffers ---- */
+
+#define LIMIT_BUFFERS 128 /* of a session */
+#define LIMIT_BUFFER_SIZE_KB 4194303u /* one buffer stays below 4 GiB */
+#define LIMIT_BUFFER_IDS 65535 /* of a service: a buffer's number has 16 bits, 0 is none */
+
+/* ---- with enable_extra_guardrails ---- */
+
+#define GUARDRAIL_DURATION_MS 86400000u /* 24 hours */
+#define GUARDRAIL_BUFFERS_KB 131072u /* sum of a session; guardrail_overrides may raise it */
+#define GUARDRAIL_BUFFER_STEP_KB 4u /* every size_kb must be a multiple */
+#define GUARDRAIL_RESTART_S 300 /* between two sessions of the same unique_session_name */
+
+/* ---- what zero means ---- */
+
+#define DEFAULT_FLUSH_TIMEOUT_MS 5000u /* TraceConfig.flush_timeout_ms, FlushRequest.timeout_ms */
+#define DEFAULT_STOP_TIMEOUT_MS 5000u /* TraceConfig.data_source_stop_timeout_ms */
+#define DEFAULT_SNAPSHOT_INTERVAL_MS 10000u /* BuiltinDataSource.snapshot_interval_ms */
+#define DEFAULT_FILE_WRITE_PERIOD_MS 5000u /* TraceConfig.file_write_period_ms */
+#define MIN_FILE_WRITE_PERIOD_MS 100u /* a smaller one becomes this */
+
+/* ---- what the service waits for ---- */
+
+#define ALL_STARTED_TIMEOUT_MS 20000u /* then it names the data sources that have not started */
+#define MAX_SLOW_SOURCES 32 /* in one such list */
+
+/* ---- shared memory of a producer (its layout: wire/smb_layout.h) ---- */
+
+#define DEFAULT_SMB_BYTES (256u << 10) /* when neither config nor producer name a legal size */
+#define DEFAULT_SMB_PAGE_BYTES 4096u
+#define PROBES_SMB_BYTES (2u << 20) /* what a producer of this project asks for */
+#define PROBES_SMB_PAGE_BYTES (32u << 10)
+#define LIMIT_PRODUCERS 65535 /* a producer's number has 16 bits, 0 is none */
+#define LIMIT_PATCHES_PER_CHUNK 1024 /* in one CommitDataRequest.ChunkToPatch */
+
+/* ---- replies in a stream ---- */
+
+#define LIMIT_SLICE_BYTES (131072u - 512u) /* one ReadBuffersResponse.Slice */
+#define READ_BATCH_BYTES 32768u /* a reading pass over IPC ends at about so much */
+#define FILE_BATCH_BYTES (1u << 20) /* and one into a file */
+
+/* ---- data sources ---- */
+
+#define DEFAULT_DRAIN_PERIOD_MS 100u /* FtraceConfig.drain_period_ms; also outside the limits */
+#define MIN_DRAIN_PERIOD_MS 1u
+#define LIMIT_DRAIN_PERIOD_MS 60000u
+#define MIN_PROC_STATS_POLL_MS 100u /* ProcessStatsConfig.proc_stats_poll_ms; 0 is never */
+#define MIN_SYS_STATS_PERIOD_MS 10u /* every period of SysStatsConfig; 0 is never */
+#define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* a producer then acks for sources that did not answer */
+
+/* ---- command line ---- */
+
+#define DEFAULT_RECORD_BUFFER_KB 32768u /* central buffer of a recording without a config */
+#define DEFAULT_FLUSH_PERIOD_MS 30000u /* its TraceConfig.flush_period_ms */
+#define RECORD_GRACE_MS 60000u /* past duration and timeouts, before a silent service is given up */
