@@ -64,7 +64,7 @@ FTRACE_PROTOS := $(filter protos/trace/ftrace/%,$(PROTOS))
 PB_C := $(PB_PROTOS:protos/%.proto=$(B)/gen/pb/%.pb-c.c)
 PB_O := $(PB_C:.c=.o)
 
-GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h
+GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h $(B)/gen/ftrace_names.h
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -111,6 +111,11 @@ $(B)/gen/fields.h: tools/field_numbers.awk $(PROTOS)
 	@echo "  GEN     $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f $< $(PROTOS) >$@
+
+$(B)/gen/ftrace_names.h: tools/ftrace_names.awk $(FTRACE_PROTOS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $< $(FTRACE_PROTOS) >$@
 
 $(B)/gen/ftrace_events.c: tools/ftrace_events.awk $(FTRACE_PROTOS)
 	@echo "  GEN     $@"
