@@ -9,8 +9,8 @@ struct event_base;
 
 /*
  * A connected stream socket that carries messages: a 4-byte little-endian length, then that many
- * bytes; file descriptors ride along (SCM_RIGHTS). It lives on one libevent loop and never blocks
- * it.
+ * bytes; file descriptors ride along (SCM_RIGHTS, AF_UNIX only). It lives on one libevent loop and
+ * never blocks it: one wake-up reads about one buffer's worth.
  *
  * Reading: a message longer than the limit, an error or the end of the stream closes the
  * connection; a message of length 0 is skipped. At most one received descriptor is kept: a newer
@@ -25,15 +25,19 @@ struct msgsock;
 struct msgsock_ops {
 	/* One whole message; data is valid during the call. The callee may free the msgsock. */
 	void (*on_message)(void *ctx, const uint8_t *data, size_t len);
-	/* The connection is over: 0 = the peer closed, else -errno (-EMSGSIZE, -ENOBUFS: a limit).
-	 * Called once, from the loop, never from inside msgsock_send, after every message that
-	 * arrived before. The callee usually frees. */
+	/*
+	 * The connection is over: 0 = the peer closed, else -errno (-EMSGSIZE: a message or its
+	 * descriptors were too large; -ENOBUFS: the send queue was full). Called once, from the
+	 * loop, never from inside msgsock_send, after every message that arrived before. The
+	 * callee usually frees.
+	 */
 	void (*on_close)(void *ctx, int error);
-	/* Optional: the send queue became empty after it was not. */
+	/* Optional: the send queue became empty after it was not. From the loop. */
 	void (*on_drained)(void *ctx);
 };
 
-/* Takes fd. ops is borrowed for the life of the msgsock. Returns -ENOMEM or 0. */
+/* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. 0, or -errno
+ * with nothing taken. */
 int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct msgsock_ops *ops,
 		void *ctx, struct msgsock **ret);
 /* Closes and frees; on_close is not called. NULL is fine. Safe inside a callback of its own. */
@@ -50,7 +54,8 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
  * -EPIPE. */
 int msgsock_drain(struct msgsock *m, int timeout_ms);
 
+/* Bytes that wait to be sent, lengths included. */
 size_t msgsock_queued(const struct msgsock *m);
-/* The last descriptor received, now the caller's, or -1. */
+/* The last descriptor received, now the caller's, or -1. Close-on-exec. */
 int msgsock_take_fd(struct msgsock *m);
 int msgsock_fd(const struct msgsock *m);

@@ -6,13 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A growing string, always NUL-terminated once anything was added. Zero-initialise; strbuf_deinit
- * frees. */
+/*
+ * Text. str.c: growing strings and comparisons; str_number.c: numbers for people; str_nearest.c:
+ * "did you mean".
+ */
+
+/* A growing string, always NUL-terminated once anything was added. Zero-initialise;
+ * strbuf_deinit frees. */
 struct strbuf {
 	char *s; /* owned; NULL while empty */
 	size_t len;
 	size_t cap;
-	bool failed; /* an allocation failed: the content is cut. Sticky */
+	bool failed; /* an allocation failed: the content is cut. Sticky until clear or deinit */
 };
 
 void strbuf_deinit(struct strbuf *b);
@@ -21,32 +26,37 @@ void strbuf_add(struct strbuf *b, const void *s, size_t n);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_putc(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Gives the string (never NULL unless memory is out) to the caller and empties the buffer. */
+/* Room for n bytes and a NUL behind the content, for the caller to write and to add to len; NULL
+ * when memory is out. */
+char *strbuf_reserve(struct strbuf *b, size_t n);
+/* Gives the string to the caller and empties the buffer. NULL when memory is or was out. */
 char *strbuf_take(struct strbuf *b);
 
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
-/* Whole-string decimal number. 0, -EINVAL (not a number, trailing text, negative) or -ERANGE. */
+/* fnmatch(3) without special treatment of '/' or '.'. */
+bool str_glob(const char *pattern, const char *s);
+
+/* Whole-string decimal number. 0, -EINVAL (not a number, a sign, other text) or -ERANGE. */
 int str_to_u64(const char *s, uint64_t *ret_v);
 int str_to_u32(const char *s, uint32_t *ret_v);
 
-/* "10" and "10s" are seconds; also ms, m, h; a fraction is allowed ("1.5s"). 0, -EINVAL or -ERANGE.
- */
+/* "10" and "10s" are seconds; also ms, m, h. "512", "512k", "512kb" and "512KiB" are KiB; also m
+ * and g in the same spellings, in any case. A fraction is allowed ("1.5s"); the result is rounded
+ * up. 0, -EINVAL or -ERANGE. */
 int str_to_duration_ms(const char *s, uint32_t *ret_ms);
-/* "512" and "512k"/"kb"/"KiB" are KiB; also m and g in the same spellings. 0, -EINVAL or -ERANGE.
- */
 int str_to_size_kb(const char *s, uint32_t *ret_kb);
 
 /* "1,204,331". buf holds the result; returns buf. */
 char *str_thousands(uint64_t v, char buf[static 32]);
-/* "21.4 MB" (decimal units, three significant digits). */
+/* "21.4 MB": decimal units, three significant digits; "999 B" below them. */
 char *str_bytes(uint64_t v, char buf[static 32]);
 
 /*
- * The candidate nearest to word by edits (insert, delete, replace, swap of neighbours), or NULL
- * where none is near enough to be what was meant (more than a third of the word's length).
- * Candidates are borrowed.
+ * The candidate nearest to word by edits (insert, delete, replace, swap of neighbours), the first
+ * of equals, or NULL where none is near enough to be what was meant (edits more than a third of
+ * the word's length, or words above 64 bytes). word and candidates are borrowed.
  */
 struct str_nearest {
 	const char *word;
@@ -56,6 +66,3 @@ struct str_nearest {
 void str_nearest_init(struct str_nearest *n, const char *word);
 void str_nearest_try(struct str_nearest *n, const char *candidate);
 const char *str_nearest_get(const struct str_nearest *n);
-
-/* fnmatch(3) without special treatment of '/' or '.'. */
-bool str_glob(const char *pattern, const char *s);

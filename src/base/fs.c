@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define READ_CHUNK 4096
+
+int fs_read_fd(int fd, size_t max, struct strbuf *b)
+{
+	size_t start = b->len;
+	int r = 0;
+
+	/* Files of /proc and tracefs have size 0 and may grow: only the end of the file counts. */
+	for (;;) {
+		/* One byte more than allowed, to see that there is more than allowed. */
+		size_t left = max - (b->len - start), room = MIN(left, (size_t)READ_CHUNK - 1) + 1;
+		char *to = strbuf_reserve(b, room);
+		ssize_t n;
+
+		if (!to) {
+			r = -ENOMEM;
+			break;
+		}
+		n = read(fd, to, room);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			r = n < 0 ? -errno : 0;
+			break;
+		}
+		if ((size_t)n > left) {
+			r = -EFBIG;
+			break;
+		}
+		b->len += (size_t)n;
+	}
+	if (r < 0)
+		b->len = start;
+	if (b->s)
+		b->s[b->len] = '\0';
+	return r;
+}
+
+int fs_read_file(const char *path, size_t max, struct strbuf *b)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fs_read_fd(fd, max, b);
+}
+
+static int write_once(const char *path, int flags, const char *text)
+{
+	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	size_t len = strlen(text);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = write(fd, text, len);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}
+
+int fs_write_file(const char *path, const char *text, bool truncate)
+{
+	return write_once(path, truncate ? O_TRUNC : 0, text);
+}
+
+int fs_append_file(const char *path, const char *text)
+{
+	return write_once(path, O_APPEND, text);
+}
+
+int fs_write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len > 0) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+bool fs_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+int fs_join(char *buf, size_t size, const char *dir, const char *name)
+{
+	int n = snprintf(buf, size, "%s/%s", dir, name);
+
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static void closedirp(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),
+	    void *ctx)
+{
+	_cleanup_(closedirp) DIR *d = opendir(dir);
+
+	if (!d)
+		return -errno;
+	for (;;) {
+		struct dirent *e;
+		int r;
+
+		errno = 0; /* the only way to tell the end from an error */
+		e = readdir(d);
+		if (!e)
+			return -errno;
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		r = fn(ctx, e->d_name, e->d_type);
+		if (r != 0)
+			return r;
+	}
+}
