@@ -14,7 +14,8 @@
 
 /*
  * Is this a whole message that leaves the service's own fields alone (3, 10, 33, 35, 36, 50, 69,
- * 79, 98, 124, 125, 133)? Slices are scanned as one string of bytes. A packet that is not must be
+ * 79, 98, 124, 125, 133)? Slices are scanned as one string of bytes; what is inside of a field is
+ * not looked at. No bytes at all are a whole message. A packet that is refused must be
  * dropped and counted as invalid.
  */
 bool packet_gate_accepts(const struct iovec *slices, size_t n_slices);
