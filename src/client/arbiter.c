@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/arbiter.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/commit_batch.h"
+#include "wire/smb.h"
+
+/*
+ * A chunk's way through here:
+ *
+ *	          arbiter_take                arbiter_give                commit
+ *	  Free  --------------> BeingWritten --------------> batch -----------------> service, which
+ *	   ^                     (a writer's)   Complete, or held                      frees it
+ *	   |                                    BeingWritten for                          |
+ *	   +------------------------------------patches in place--------------------------+
+ *
+ * The batch is sent on the next turn of the loop, so that what one turn writes goes as one frame;
+ * at once when it holds half of the memory, for the other half may not last until then; and by who
+ * finds no free chunk, before it waits or gives up.
+ *
+ * The service frees chunks without telling: the states in the shared memory are all there is to
+ * look at. The search goes round the pages, from where the last one ended.
+ */
+
+#define STALL_FIRST_US 0u
+#define STALL_MAX_US 100000u
+#define STALL_DRAIN_MS 10
+
+#define ID_WORDS ((SMB_MAX_WRITER_ID + 1) / 64)
+
+struct arbiter {
+	struct smb smb; /* base NULL: not attached */
+	size_t mapped;
+	bool attached; /* chunks can be handed out and commits sent */
+	bool in_place;
+	bool starved; /* a stall ended in vain: nobody waits until a chunk is free again */
+	uint32_t next_page; /* where the search goes on */
+	enum smb_layout layout;
+	struct commit_batch batch;
+	struct event *turn; /* owned; pending while turn_due */
+	bool turn_due;
+	const struct arbiter_ops *ops;
+	void *ctx;
+	uint32_t stall_ms;
+	uint16_t last_id;
+	uint64_t ids[ID_WORDS]; /* bit set: taken */
+};
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	struct arbiter *a = ctx;
+
+	(void)fd, (void)what;
+	a->turn_due = false;
+	arbiter_commit(a);
+}
+
+int arbiter_new(const struct arbiter_options *options, struct arbiter **ret)
+{
+	struct arbiter *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	a->ops = options->ops;
+	a->ctx = options->ctx;
+	a->stall_ms = options->stall_ms ? options->stall_ms : ARBITER_STALL_MS;
+	a->layout = options->layout ? options->layout : SMB_DIV1;
+	a->ids[0] = 1; /* no writer is 0 */
+	a->turn = event_new(options->loop, -1, 0, on_turn, a);
+	if (!a->turn) {
+		free(a);
+		return -ENOMEM;
+	}
+	*ret = a;
+	return 0;
+}
+
+void arbiter_free(struct arbiter *a)
+{
+	if (!a)
+		return;
+	event_free(a->turn);
+	commit_batch_deinit(&a->batch);
+	if (a->smb.base)
+		munmap(a->smb.base, a->mapped);
+	free(a);
+}
+
+int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
+{
+	struct stat st;
+	struct smb smb;
+	void *base;
+	int r;
+
+	if (a->smb.base)
+		return -EALREADY;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_size <= 0 || st.st_size > (off_t)SMB_MAX_SIZE)
+		return -EINVAL;
+	base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	r = smb_init(&smb, base, (size_t)st.st_size, page_size);
+	if (r == 0)
+		r = commit_batch_init(&a->batch, smb.n_pages * smb_layout_chunks(a->layout),
+				      ARBITER_MAX_COMMIT);
+	if (r < 0) {
+		munmap(base, (size_t)st.st_size);
+		return r;
+	}
+	a->smb = smb;
+	a->mapped = (size_t)st.st_size;
+	a->attached = true;
+	return 0;
+}
+
+void arbiter_detach(struct arbiter *a)
+{
+	a->attached = false;
+	a->batch.n_moves = a->batch.n_patches = 0;
+	a->batch.flush_id = a->batch.bytes = 0;
+	event_del(a->turn);
+	a->turn_due = false;
+}
+
+void arbiter_patch_in_place(struct arbiter *a, bool yes)
+{
+	a->in_place = yes;
+}
+
+/* ---- commits ---- */
+
+static void commit_next_turn(struct arbiter *a)
+{
+	static const struct timeval now;
+
+	if (!a->turn_due)
+		a->turn_due = event_add(a->turn, &now) == 0;
+}
+
+/* A chunk that was patched in place, or cannot be any longer, becomes the service's. */
+static void release_held(struct arbiter *a, struct commit_move *m)
+{
+	m->held = false;
+	smb_release_complete(&a->smb, m->chunk.page, m->chunk.index);
+}
+
+void arbiter_commit(struct arbiter *a)
+{
+	if (!a->attached || commit_batch_empty(&a->batch))
+		return;
+	for (uint32_t i = 0; i < a->batch.n_moves; i++)
+		if (a->batch.moves[i].held)
+			release_held(a, &a->batch.moves[i]);
+	if (commit_batch_send(&a->batch, a->ops->commit, a->ctx) < 0)
+		arbiter_detach(a);
+}
+
+void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id)
+{
+	a->batch.flush_id = MAX(a->batch.flush_id, flush_id);
+	arbiter_commit(a);
+}
+
+void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
+		  const struct smb_chunk_header *header, uint16_t target_buffer)
+{
+	struct commit_move m = {
+		.chunk = *chunk,
+		.chunk_id = header->chunk_id,
+		.writer_id = header->writer_id,
+		.target_buffer = target_buffer,
+		.held = a->in_place && header->flags & SMB_NEEDS_PATCHING,
+	};
+
+	if (!a->attached)
+		return;
+	if (!m.held && !smb_release_complete(&a->smb, chunk->page, chunk->index))
+		return; /* the page was rewritten under us; the chunk is lost */
+	if (commit_batch_full(&a->batch))
+		arbiter_commit(a);
+	if (!a->attached)
+		return;
+	commit_batch_add(&a->batch, &m);
+	if (a->batch.bytes >= a->mapped / 2)
+		arbiter_commit(a);
+	else
+		commit_next_turn(a);
+}
+
+static void patch_held(struct arbiter *a, struct commit_move *m, const struct chunk_patch *p)
+{
+	struct smb_chunk_header h;
+
+	memcpy(m->chunk.payload + p->offset, p->data, sizeof(p->data));
+	if (p->more)
+		return;
+	h = smb_header_load(m->chunk.header);
+	smb_header_store_packets(m->chunk.header, h.count, h.flags & ~SMB_NEEDS_PATCHING);
+	release_held(a, m);
+}
+
+void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
+{
+	struct commit_move *m;
+
+	if (!a->attached)
+		return;
+	m = commit_batch_find(&a->batch, patch->writer_id, patch->chunk_id);
+	if (m && m->held) {
+		patch_held(a, m, patch);
+		return;
+	}
+	if (commit_batch_full(&a->batch))
+		arbiter_commit(a);
+	if (!a->attached)
+		return;
+	commit_batch_add_patch(&a->batch, patch);
+	commit_next_turn(a);
+}
+
+/* ---- free chunks ---- */
+
+static bool take_in_page(struct arbiter *a, uint32_t page, const struct smb_chunk_header *header,
+			 struct smb_chunk *ret)
+{
+	uint32_t word = smb_load_word(&a->smb, page), n;
+
+	if (word == 0 && smb_partition(&a->smb, page, a->layout))
+		word = (uint32_t)a->layout << 28;
+	/* A page that is divided already is used as it is. */
+	n = smb_layout_chunks(smb_word_layout(word));
+	for (uint32_t i = 0; i < n; i++)
+		if (smb_word_state(word, i) == SMB_FREE &&
+		    smb_acquire_free(&a->smb, page, i, header, ret))
+			return true;
+	return false;
+}
+
+static bool take_any(struct arbiter *a, const struct smb_chunk_header *header,
+		     struct smb_chunk *ret)
+{
+	uint32_t page = a->next_page;
+
+	for (uint32_t i = 0; i < a->smb.n_pages; i++) {
+		if (take_in_page(a, page, header, ret)) {
+			a->next_page = page;
+			a->starved = false;
+			return true;
+		}
+		if (++page == a->smb.n_pages)
+			page = 0;
+	}
+	return false;
+}
+
+/*
+ * Waits for the service, longer from turn to turn. The loop does not run meanwhile, so what waits
+ * to be sent is pushed out from here. The wait is bounded for all writers together: once it was in
+ * vain, everybody drops at once until a chunk is free.
+ */
+static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,
+			  struct smb_chunk *ret)
+{
+	uint64_t deadline = clock_mono_ns() + a->stall_ms * NS_PER_MS;
+	uint32_t us = STALL_FIRST_US;
+
+	while (a->attached && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
+		if (take_any(a, header, ret))
+			return true;
+		if (clock_mono_ns() >= deadline)
+			break;
+		usleep(us);
+		us = MIN((us + 1) * 8, STALL_MAX_US);
+	}
+	a->starved = true;
+	return false;
+}
+
+bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
+		  enum writer_policy policy, struct smb_chunk *ret)
+{
+	if (!a->attached)
+		return false;
+	if (take_any(a, header, ret))
+		return true;
+	arbiter_commit(a);
+	if (policy == WRITER_STALL && !a->starved)
+		return take_stalling(a, header, ret);
+	return a->attached && take_any(a, header, ret);
+}
+
+/* ---- writer ids ---- */
+
+uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer)
+{
+	uint32_t id = a->last_id;
+
+	for (uint32_t i = 0; i <= SMB_MAX_WRITER_ID; i++) {
+		id = (id + 1) & SMB_MAX_WRITER_ID;
+		if (a->ids[id / 64] >> id % 64 & 1)
+			continue;
+		a->ids[id / 64] |= 1ull << id % 64;
+		a->last_id = (uint16_t)id;
+		a->ops->writer_added(a->ctx, (uint16_t)id, target_buffer);
+		return (uint16_t)id;
+	}
+	return 0;
+}
+
+void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id)
+{
+	assert(writer_id && a->ids[writer_id / 64] >> writer_id % 64 & 1);
+	arbiter_commit(a);
+	a->ids[writer_id / 64] &= ~(1ull << writer_id % 64);
+	a->ops->writer_removed(a->ctx, writer_id);
+}
