@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The texts of /proc/PID/{status,stat,cmdline,comm}, read from memory. A task writes its own name
+ * and arguments into them, so they are foreign bytes: nothing is believed but by its place.
+ *
+ * Formats: proc(5); fs/proc/array.c of the kernel.
+ */
+
+/* A task's name has 15 bytes, a kernel worker's with its queue 63. */
+#define PROC_NAME_MAX 64
+/* Namespaces nest 32 deep (MAX_PID_NS_LEVEL). */
+#define PROC_NSPID_MAX 32
+
+enum proc_status_key {
+	PROC_STATUS_NAME,
+	PROC_STATUS_TGID,
+	PROC_STATUS_PID,
+	PROC_STATUS_PPID,
+	PROC_STATUS_UID,
+	PROC_STATUS_NSPID,
+	PROC_STATUS_KTHREAD, /* Linux 6.4 */
+	PROC_STATUS_THREADS,
+	/* From here: kB. */
+	PROC_STATUS_VM_SIZE,
+	PROC_STATUS_VM_LCK,
+	PROC_STATUS_VM_HWM,
+	PROC_STATUS_VM_RSS,
+	PROC_STATUS_RSS_ANON,
+	PROC_STATUS_RSS_FILE,
+	PROC_STATUS_RSS_SHMEM,
+	PROC_STATUS_VM_SWAP,
+	PROC_STATUS_KEYS,
+};
+
+struct proc_name {
+	uint8_t len;
+	char s[PROC_NAME_MAX]; /* any bytes but NUL; not terminated */
+};
+
+struct proc_status {
+	uint32_t has; /* bits by enum proc_status_key; what is not there is zero */
+	int32_t tgid;
+	int32_t pid;
+	int32_t ppid;
+	uint32_t uid; /* the real one */
+	uint32_t threads;
+	bool kthread;
+	uint8_t n_nspid;
+	int32_t nspid[PROC_NSPID_MAX]; /* from the namespace of /proc inwards, without the first */
+	struct proc_name name; /* as the task set it: the kernel's escapes are undone */
+	uint64_t kb[PROC_STATUS_KEYS - PROC_STATUS_VM_SIZE];
+};
+
+static inline bool proc_status_has(const struct proc_status *s, enum proc_status_key key)
+{
+	return s->has >> key & 1;
+}
+
+/* 0, or -EBADMSG where the name, Tgid or Pid is missing. A key whose value is no number is as good
+ * as missing; of two lines with one key the first counts. */
+int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
+
+/* Of /proc/PID/stat, in clock ticks (sysconf(_SC_CLK_TCK)). */
+struct proc_stat {
+	uint64_t utime;
+	uint64_t stime;
+	uint64_t starttime; /* since boot */
+};
+
+/* 0 or -EBADMSG. */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
+
+/* /proc/PID/comm: the name, then one newline. */
+void proc_comm_parse(const char *text, size_t len, struct proc_name *ret);
+
+/*
+ * The arguments of /proc/PID/cmdline, which end in NUL, the last perhaps without; empty ones are
+ * passed over:
+ *	for (const char *p = text; (p = proc_cmdline_next(p, end, &arg, &n)); )
+ */
+const char *proc_cmdline_next(const char *p, const char *end, const char **ret_arg,
+			      size_t *ret_len);
