@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * How long one callback may keep the loop. Long work is a loop of small steps, which asks after each
+ * one whether its turn is over, and goes on in the next turn: what else waits on the loop, such as
+ * kernel rings that fill, is never late by more than a turn and a step.
+ */
+struct turn {
+	uint64_t (*now)(void); /* in ns; clock_mono_ns but in tests */
+	uint64_t end;
+};
+
+#define TURN_NS 4000000
+
+static inline struct turn turn_begin(uint64_t (*now)(void))
+{
+	return (struct turn){.now = now, .end = now() + TURN_NS};
+}
+
+static inline bool turn_over(const struct turn *t)
+{
+	return t->now() >= t->end;
+}
