@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Pieces of a text that is not terminated: lines and words of the tables in /proc. */
+struct span {
+	const char *p;
+	size_t len;
+};
+
+static inline bool span_is(struct span s, const char *text)
+{
+	return s.len == strlen(text) && memcmp(s.p, text, s.len) == 0;
+}
+
+static inline bool span_ends(struct span s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.len >= n && memcmp(s.p + s.len - n, suffix, n) == 0;
+}
+
+/* Without blanks at either end. */
+struct span span_trim(struct span s);
+/* Cuts the first line, or the first word, off the text. False: there is none left. */
+bool span_next_line(struct span *text, struct span *ret_line);
+bool span_next_word(struct span *text, struct span *ret_word);
+/* "key  : value", both trimmed. False: no colon. */
+bool span_split(struct span line, struct span *ret_key, struct span *ret_value);
+/* A whole number, in decimal or with 0x. */
+bool span_number(struct span s, uint32_t *ret_v);
