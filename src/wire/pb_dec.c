@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every step takes the position and the end, and gives the next position or NULL; no length is
+ * added to a pointer before it was compared with what is left.
+ */
 #include "wire/pb_dec.h"
 
 #include <string.h>
@@ -7,7 +11,7 @@
 
 #define MAX_FIELD_ID ((1u << 29) - 1)
 
-const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
+const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
 {
 	uint64_t v = 0;
 

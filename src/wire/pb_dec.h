@@ -7,8 +7,8 @@
 
 /*
  * Iterates the fields of one protobuf message in untrusted bytes. Nothing is copied or allocated:
- *length-delimited fields point into the message, which must not change meanwhile (so: never
- *directly in shared memory).
+ * length-delimited fields point into the message, which must not change meanwhile (so: never
+ * directly in shared memory).
  *
  *	struct pb_dec d;
  *	struct pb_field f;
@@ -20,27 +20,29 @@
  *		return -EBADMSG;
  *
  * Rejected: groups, wire types 6 and 7, field number 0 or above 2^29-1, a varint of more than 64
- *bits, a length past the end, an end inside a field.
+ * bits, a length past the end, an end inside a field. The caller compares wire_type with what the
+ * field should have: protobuf treats one of another type as unknown.
  */
 
 struct pb_field {
 	uint32_t id;
 	uint8_t wire_type; /* PB_WIRE_* */
 	uint64_t u64; /* varint, fixed32, fixed64; for the others the length */
-	const uint8_t *data; /* length-delimited: the bytes; else NULL */
+	const uint8_t *data; /* length-delimited: the bytes, never NULL; else NULL */
 	size_t len;
 };
 
 struct pb_dec {
-	const uint8_t *cur;
+	const uint8_t *cur; /* after the last field given */
 	const uint8_t *end;
 	bool bad;
 };
 
+/* data may be NULL when len is 0. */
 static inline void pb_dec_init(struct pb_dec *d, const void *data, size_t len)
 {
 	d->cur = data;
-	d->end = d->cur + len;
+	d->end = len ? d->cur + len : d->cur;
 	d->bad = false;
 }
 
@@ -54,8 +56,16 @@ static inline bool pb_dec_ok(const struct pb_dec *d)
 }
 
 /* Reads a varint at p; gives the byte after, or NULL when it runs past end or has more than 64
- * bits. */
-const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v);
+ * bits. Redundant continuation bytes are allowed, up to 10 bytes in all. */
+const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t *ret_v);
+
+static inline const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
+{
+	if (p == end || *p >= 0x80)
+		return pb_get_varint_slow(p, end, ret_v);
+	*ret_v = *p;
+	return p + 1;
+}
 
 static inline int64_t pb_unzigzag(uint64_t v)
 {
@@ -65,8 +75,13 @@ static inline int64_t pb_unzigzag(uint64_t v)
 /* A length-delimited field compared with a C string. */
 bool pb_field_is(const struct pb_field *f, const char *s);
 
-/* Iterates the varints of a packed field (or takes the one of an unpacked field):
- *	for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &v);)  */
+/*
+ * Iterates the varints of a packed field, or takes the one of an unpacked field:
+ *
+ *	for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &v);)
+ *
+ * Ends at the first broken varint; fields of other wire types have none.
+ */
 struct pb_packed {
 	const uint8_t *cur;
 	const uint8_t *end;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of the encoder that meet the end of a range, and nested messages:
+ *
+ *	open     | tag | ?  ?  ?  ? |                      size_field points at the four bytes
+ *	close    | tag | s' s' s' s | message ...          a redundant varint: three continuation bits
+ *	   or    | tag | s | message ...                   shorter than 128, and all in this range
+ */
 #include "wire/pb_enc.h"
 
 #include <assert.h>
@@ -23,20 +30,37 @@ void pb_enc_raw_slow(struct pb_enc *e, const void *data, size_t len)
 	}
 }
 
+void pb_enc_simple_slow(struct pb_enc *e, uint32_t tag, uint64_t v)
+{
+	uint8_t tmp[PB_SIMPLE_FIELD], *p = pb_put_varint(pb_put_varint(tmp, tag), v);
+
+	pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
+}
+
+/* Little-endian hosts only, as the ABI. */
+static inline void put_fixed(struct pb_enc *e, uint32_t tag, const void *v, size_t size)
+{
+	uint8_t tmp[PB_SIMPLE_FIELD], *p;
+
+	if (pb_enc_has_room(e, PB_SIMPLE_FIELD)) {
+		p = pb_put_varint(e->cur, tag);
+		memcpy(p, v, size);
+		e->cur = p + size;
+		return;
+	}
+	p = pb_put_varint(tmp, tag);
+	memcpy(p, v, size);
+	pb_enc_raw_slow(e, tmp, (size_t)(p - tmp) + size);
+}
+
 void pb_enc_fixed32(struct pb_enc *e, uint32_t field, uint32_t v)
 {
-	uint8_t tmp[5 + sizeof(v)], *p = pb_put_varint(tmp, pb_tag(field, PB_WIRE_FIXED32));
-
-	memcpy(p, &v, sizeof(v));
-	pb_enc_raw(e, tmp, (size_t)(p - tmp) + sizeof(v));
+	put_fixed(e, pb_tag(field, PB_WIRE_FIXED32), &v, sizeof(v));
 }
 
 void pb_enc_fixed64(struct pb_enc *e, uint32_t field, uint64_t v)
 {
-	uint8_t tmp[5 + sizeof(v)], *p = pb_put_varint(tmp, pb_tag(field, PB_WIRE_FIXED64));
-
-	memcpy(p, &v, sizeof(v));
-	pb_enc_raw(e, tmp, (size_t)(p - tmp) + sizeof(v));
+	put_fixed(e, pb_tag(field, PB_WIRE_FIXED64), &v, sizeof(v));
 }
 
 void pb_enc_double(struct pb_enc *e, uint32_t field, double v)
@@ -50,26 +74,37 @@ void pb_enc_double(struct pb_enc *e, uint32_t field, double v)
 
 void pb_enc_open(struct pb_enc *e, uint32_t field)
 {
-	uint8_t tag[5], *p = pb_put_varint(tag, pb_tag(field, PB_WIRE_BYTES));
+	uint32_t tag = pb_tag(field, PB_WIRE_BYTES);
+	struct pb_nest *n = &e->nest[e->depth];
 
 	assert(e->depth < PB_MAX_DEPTH);
-	pb_enc_raw(e, tag, (size_t)(p - tag));
-	/* The length field is never split over two ranges: a patch is four bytes in one place. */
-	if (e->end - e->cur < PB_SIZE_FIELD)
-		e->refill(e);
-	e->nest[e->depth].size_field = e->cur;
+	if (pb_enc_has_room(e, PB_SIMPLE_FIELD)) {
+		e->cur = pb_put_varint(e->cur, tag);
+	} else {
+		uint8_t tmp[PB_SIMPLE_FIELD], *p = pb_put_varint(tmp, tag);
+
+		pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
+		/* The length field is never split: a patch is four bytes in one place. */
+		if (!pb_enc_has_room(e, PB_SIZE_FIELD))
+			e->refill(e);
+	}
+	n->size_field = e->cur;
 	e->cur += PB_SIZE_FIELD;
-	e->nest[e->depth].start = pb_enc_pos(e);
+	n->start = pb_enc_pos(e);
 	e->depth++;
 }
 
 void pb_enc_close(struct pb_enc *e)
 {
-	struct pb_nest *n = &e->nest[--e->depth];
-	uint64_t size = pb_enc_pos(e) - n->start;
-	uint8_t *f = n->size_field;
+	struct pb_nest *n;
+	uint64_t size;
+	uint8_t *f;
 
-	assert(e->depth < PB_MAX_DEPTH && size <= PB_MAX_MESSAGE);
+	assert(e->depth > 0);
+	n = &e->nest[--e->depth];
+	size = pb_enc_pos(e) - n->start;
+	f = n->size_field;
+	assert(size <= PB_MAX_MESSAGE);
 	if (size < 0x80 && f >= e->begin && f < e->cur) {
 		/* Whole in this range: one byte is enough, and the message moves back over the
 		 * other three. */

@@ -5,87 +5,40 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "wire/pb_sink.h"
 #include "wire/pb_varint.h"
 
 /*
- * Append-only protobuf encoder.
+ * Append-only protobuf encoder, over the ranges of wire/pb_sink.h.
  *
- * It writes into ranges of memory that a sink hands out one after another: the chunks of a shared
- * memory, a growing buffer, a fixed array. Nothing is built twice: the length of a nested message
- * is reserved as 4 bytes, and filled in when the message is closed (as a redundant varint, or
- * compacted to 1 byte when the message is short and lies whole in the current range). When the
- * length field lies in a range that has gone, the sink has pointed it elsewhere (a patch that is
- * sent later).
+ * Nothing is built twice: the length of a nested message is reserved as 4 bytes, and filled in when
+ * the message is closed (as a redundant varint, or compacted to 1 byte when the message is short
+ * and lies whole in the current range). When the length field lies in a range that has gone, the
+ * sink has pointed it elsewhere (a patch that is sent later).
  *
- *      begin                cur               end
- *      v                    v                 v
- *      | fields ... |tag|len len len len| ... |        len: nest[depth - 1].size_field
+ * Fields appear in the order of the calls. Strings are not validated. A message is shorter than
+ * 2^28 bytes.
  *
- * Errors do not exist here: a sink out of space hands out scratch memory and counts the loss.
- * Fields appear in the order of the calls. Strings are not validated.
- *
- * Format: protobuf wire format; limits of Perfetto's ABI (a message is shorter than 2^28 bytes).
+ * Format: protobuf wire format; limits of Perfetto's ABI.
  */
 
-#define PB_MAX_DEPTH 12 /* nested messages open at a time */
-#define PB_MAX_MESSAGE 0x0fffffffu /* bytes in a message: four 7-bit groups */
-#define PB_SIZE_FIELD 4 /* bytes reserved for a nested length */
-#define PB_SIMPLE_FIELD 16 /* a tag of up to 5 bytes and a varint of up to 10 */
-#define PB_MIN_RANGE 32 /* the least a sink may hand out */
-
-struct pb_nest {
-	uint8_t *size_field; /* 4 bytes in the current range, or where the sink moved them */
-	uint64_t start; /* position of the message's first byte */
-};
-
-struct pb_enc {
-	uint8_t *cur;
-	uint8_t *end;
-	uint8_t *begin;
-	uint64_t before; /* bytes written in earlier ranges */
-	unsigned depth;
-	struct pb_nest nest[PB_MAX_DEPTH];
-	/*
-	 * Called when the current range is too small for the next piece. Hands out the next one
-	 * with pb_enc_set_range(), of at least PB_MIN_RANGE bytes; before that, moves every open
-	 * size_field that lies in the old range. Must not fail.
-	 */
-	void (*refill)(struct pb_enc *e);
-};
-
-/* Starts on a range; depth 0, position 0. */
-static inline void pb_enc_init(struct pb_enc *e, uint8_t *begin, uint8_t *end,
-			       void (*refill)(struct pb_enc *e))
-{
-	e->begin = e->cur = begin;
-	e->end = end;
-	e->before = 0;
-	e->depth = 0;
-	e->refill = refill;
-}
-
-/* For sinks: goes on in a new range. */
-static inline void pb_enc_set_range(struct pb_enc *e, uint8_t *begin, uint8_t *end)
-{
-	e->before += (uint64_t)(e->cur - e->begin);
-	e->begin = e->cur = begin;
-	e->end = end;
-}
-
-/* Bytes written since pb_enc_init. */
-static inline uint64_t pb_enc_pos(const struct pb_enc *e)
-{
-	return e->before + (uint64_t)(e->cur - e->begin);
-}
-
-/* ---- fields ---- */
-
-/* Bytes as they are, over as many ranges as it takes. */
+/*
+ * The inline parts are for a range with room to spare: one compare, a tag that folds to a constant,
+ * a varint. At the end of a range the slow parts take over and split the bytes.
+ */
 void pb_enc_raw_slow(struct pb_enc *e, const void *data, size_t len);
+void pb_enc_simple_slow(struct pb_enc *e, uint32_t tag, uint64_t v);
 
+static inline bool pb_enc_has_room(const struct pb_enc *e, ptrdiff_t n)
+{
+	return __builtin_expect(e->end - e->cur >= n, 1);
+}
+
+/* Bytes as they are, over as many ranges as it takes. data may be NULL when len is 0. */
 static inline void pb_enc_raw(struct pb_enc *e, const void *data, size_t len)
 {
-	if (len > (size_t)(e->end - e->cur)) {
+	/* One compare for both: 0 - 1 is above all, and the slow part does nothing then. */
+	if (__builtin_expect(len - 1 >= (size_t)(e->end - e->cur), 0)) {
 		pb_enc_raw_slow(e, data, len);
 		return;
 	}
@@ -93,18 +46,18 @@ static inline void pb_enc_raw(struct pb_enc *e, const void *data, size_t len)
 	e->cur += len;
 }
 
+/* A tag and one varint: a number, or the length of what follows. */
+static inline void pb_enc_simple(struct pb_enc *e, uint32_t tag, uint64_t v)
+{
+	if (pb_enc_has_room(e, PB_SIMPLE_FIELD))
+		e->cur = pb_put_varint(pb_put_varint(e->cur, tag), v);
+	else
+		pb_enc_simple_slow(e, tag, v);
+}
+
 static inline void pb_enc_u64(struct pb_enc *e, uint32_t field, uint64_t v)
 {
-	uint8_t tmp[PB_SIMPLE_FIELD], *p;
-
-	if (e->end - e->cur >= PB_SIMPLE_FIELD) {
-		p = pb_put_varint(e->cur, pb_tag(field, PB_WIRE_VARINT));
-		e->cur = pb_put_varint(p, v);
-		return;
-	}
-	p = pb_put_varint(tmp, pb_tag(field, PB_WIRE_VARINT));
-	p = pb_put_varint(p, v);
-	pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
+	pb_enc_simple(e, pb_tag(field, PB_WIRE_VARINT), v);
 }
 
 /* int32 and int64 of the format: negative values take 10 bytes. */
@@ -130,16 +83,7 @@ void pb_enc_double(struct pb_enc *e, uint32_t field, double v);
 /* Tag and length only, of a length-delimited field whose bytes follow by pb_enc_raw. */
 static inline void pb_enc_header(struct pb_enc *e, uint32_t field, uint64_t len)
 {
-	uint8_t tmp[PB_SIMPLE_FIELD], *p;
-
-	if (e->end - e->cur >= PB_SIMPLE_FIELD) {
-		p = pb_put_varint(e->cur, pb_tag(field, PB_WIRE_BYTES));
-		e->cur = pb_put_varint(p, len);
-		return;
-	}
-	p = pb_put_varint(tmp, pb_tag(field, PB_WIRE_BYTES));
-	p = pb_put_varint(p, len);
-	pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
+	pb_enc_simple(e, pb_tag(field, PB_WIRE_BYTES), len);
 }
 
 /* bytes, string, and packed fields whose varints were gathered before. */

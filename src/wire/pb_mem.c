@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sink of one range that grows. Open length fields always lie in it, so every short message is
+ * compacted.
+ */
 #include "wire/pb_mem.h"
 
 #include <errno.h>
@@ -8,7 +12,7 @@
 
 #define MEM_FIRST 512
 
-/* The range is the whole buffer, so it grows in place and the open length fields move with it. */
+/* Not a new range but the same one, larger: the open length fields move with it. */
 static void mem_refill(struct pb_enc *e)
 {
 	struct pb_mem *m = container_of(e, struct pb_mem, enc);

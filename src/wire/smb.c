@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every move is one compare-and-exchange of the page's header word, from a word that was loaded
+ * once and checked. The exchange fails when the other side has moved one of its own chunks of the
+ * page; then the new word is checked from the start.
+ */
 #include "wire/smb.h"
 
 #include <sched.h>
 
-#define MAX_TRIES 64u
+#define MAX_TRIES 64u /* of an exchange, before the other side is taken for hostile */
 #define ALL_STATES 0x0fffffffu
+
+struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layout, uint32_t index)
+{
+	uint32_t size = smb_chunk_size(m->page_size, layout);
+	uint8_t *p = (uint8_t *)smb_page(m, page) + SMB_PAGE_HEADER + (size_t)index * size;
+
+	return (struct smb_chunk){
+		.header = (struct smb_shared_header *)p,
+		.payload = p + SMB_CHUNK_HEADER,
+		.payload_size = size - SMB_CHUNK_HEADER,
+		.page = page,
+		.index = index,
+	};
+}
 
 bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum smb_state from,
 		      enum smb_state to, struct smb_chunk *ret_chunk)
@@ -20,6 +39,7 @@ bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum s
 		if (index >= smb_layout_chunks(layout) || smb_word_state(word, index) != from)
 			return false;
 		next = (word & ~(3u << 2 * index)) | (uint32_t)to << 2 * index;
+		/* The last chunk given back takes the layout with it. */
 		if (to == SMB_FREE && (next & ALL_STATES) == 0)
 			next = 0;
 		if (smb_exchange_word(m, page, &word, next)) {
@@ -31,6 +51,13 @@ bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum s
 			sched_yield();
 	}
 	return false;
+}
+
+bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout)
+{
+	uint32_t expected = 0;
+
+	return smb_exchange_word(m, page, &expected, (uint32_t)layout << 28);
 }
 
 bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,

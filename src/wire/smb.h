@@ -13,14 +13,12 @@
  * All ordering between the two processes is in this file.
  */
 
-/* The same in shared memory. */
 struct smb_shared_header {
 	_Atomic uint32_t chunk_id;
 	_Atomic uint16_t writer_id;
 	_Atomic uint16_t packets;
 };
 _Static_assert(sizeof(struct smb_shared_header) == SMB_CHUNK_HEADER, "ABI");
-_Static_assert(offsetof(struct smb_shared_header, chunk_id) == 0, "ABI");
 _Static_assert(offsetof(struct smb_shared_header, writer_id) == 4, "ABI");
 _Static_assert(offsetof(struct smb_shared_header, packets) == 6, "ABI");
 
@@ -35,44 +33,31 @@ static inline struct smb_page_header *smb_page(const struct smb *m, uint32_t pag
 	return (struct smb_page_header *)(m->base + (size_t)page * m->page_size);
 }
 
-/* Pairs with the release of every state change: what the other side wrote before it is seen. */
+/* Pairs with smb_exchange_word: what the other side wrote before it changed a state is seen. */
 static inline uint32_t smb_load_word(const struct smb *m, uint32_t page)
 {
 	return atomic_load_explicit(&smb_page(m, page)->word, memory_order_acquire);
 }
 
-/* The chunk's place under a layout that has it; page and index must be in range. */
-static inline struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layout,
-					    uint32_t index)
+/* Exchanges the header word if it still is *expected, else loads it into *expected. acq_rel: what
+ * was written into a chunk before is seen by whoever sees its new state. */
+static inline bool smb_exchange_word(const struct smb *m, uint32_t page, uint32_t *expected,
+				     uint32_t word)
 {
-	uint32_t size = smb_chunk_size(m->page_size, layout);
-	uint8_t *p = (uint8_t *)smb_page(m, page) + SMB_PAGE_HEADER + (size_t)index * size;
-
-	return (struct smb_chunk){
-		.header = (struct smb_shared_header *)p,
-		.payload = p + SMB_CHUNK_HEADER,
-		.payload_size = size - SMB_CHUNK_HEADER,
-		.page = page,
-		.index = index,
-	};
+	return atomic_compare_exchange_strong_explicit(&smb_page(m, page)->word, expected, word,
+						       memory_order_acq_rel, memory_order_acquire);
 }
 
 /* ---- chunk headers ---- */
-
-static inline uint16_t smb_pack(uint16_t count, uint8_t flags)
-{
-	return (uint16_t)(count | flags << 10);
-}
 
 /* Publishes the fragments written so far; pairs with the acquire in smb_header_load. */
 static inline void smb_header_store_packets(struct smb_shared_header *h, uint16_t count,
 					    uint8_t flags)
 {
-	atomic_store_explicit(&h->packets, smb_pack(count, flags), memory_order_release);
+	atomic_store_explicit(&h->packets, (uint16_t)(count | flags << 10), memory_order_release);
 }
 
-/* Producer: the ids of a chunk it just took. Nobody looks at them before smb_header_store_packets.
- */
+/* Nobody looks at the ids of a chunk just taken before smb_header_store_packets. */
 static inline void smb_header_store_ids(struct smb_shared_header *h, uint16_t writer_id,
 					uint32_t chunk_id)
 {
@@ -93,40 +78,23 @@ static inline struct smb_chunk_header smb_header_load(const struct smb_shared_he
 	};
 }
 
+/* The chunk's place under a layout that has it; page and index must be in range. */
+struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layout, uint32_t index);
+
 /* ---- state changes; each gives false when the chunk is not in the state it starts from ---- */
-
-/*
- * Exchanges the header word if it still is *expected, else loads it into *expected. acq_rel: what
- * was written into a chunk before is seen by whoever sees its new state (smb_load_word).
- */
-static inline bool smb_exchange_word(const struct smb *m, uint32_t page, uint32_t *expected,
-				     uint32_t word)
-{
-	return atomic_compare_exchange_strong_explicit(&smb_page(m, page)->word, expected, word,
-						       memory_order_acq_rel, memory_order_acquire);
-}
-
-/* Producer: divides a page that is wholly free. */
-static inline bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout)
-{
-	uint32_t expected = 0;
-
-	return smb_exchange_word(m, page, &expected, (uint32_t)layout << 28);
-}
 
 /*
  * Moves one chunk from one state to another, and gives its place in *ret_chunk (may be NULL). The
  * other side may change its own chunks of the page at the same time, so the exchange is tried
  * again, a bounded number of times. A page whose layout lacks the chunk, or whose chunk is in
  * another state, is left alone: whoever rewrites the word against the rules can lose its own data
- * only.
- *
- * acq_rel: what was written into the chunk before is seen by whoever sees the new state
- * (smb_load_word).
+ * only. page and index may be anything.
  */
 bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum smb_state from,
 		      enum smb_state to, struct smb_chunk *ret_chunk);
 
+/* Producer: divides a page that is wholly free; page is in range, layout is one with chunks. */
+bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout);
 /* Producer: takes a free chunk of a partitioned page and writes its header. */
 bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,
 		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk);
