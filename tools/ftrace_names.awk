@@ -36,6 +36,8 @@ END {
 		if (!(number in type) || !(type[number] in group))
 			continue
 		g = group[type[number]]
+		if (type[number] == "KprobeEvent")
+			g = "kprobes"
 		if (g == "generic")
 			continue
 		name = field[number]

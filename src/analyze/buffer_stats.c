@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analyze/buffer_stats.h"
+
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+#define FINAL_FLUSH_FAILED 2 /* TraceStats.FinalFlushOutcome */
+
+static bool decode_buffer(const uint8_t *data, size_t len, struct buffer_stats *b)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	*b = (struct buffer_stats){0};
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_TRACE_STATS_BUFFER_STATS_BUFFER_SIZE:
+			b->size = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_BYTES_WRITTEN:
+			b->bytes_written = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_BYTES_OVERWRITTEN:
+			b->bytes_overwritten = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN:
+			b->chunks_overwritten = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED:
+			b->chunks_discarded = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS:
+			b->writer_packet_loss = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_PATCHES_FAILED:
+			b->patches_failed = f.u64;
+			break;
+		case PB_TRACE_STATS_BUFFER_STATS_ABI_VIOLATIONS:
+			b->abi_violations = f.u64;
+			break;
+		}
+	return pb_dec_ok(&d);
+}
+
+bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool ok = true;
+
+	*ret = (struct service_stats){0};
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_TRACE_STATS_BUFFER_STATS:
+			if (ret->n_buffers == BUFFER_STATS_MAX)
+				break;
+			ok = f.data &&
+			     decode_buffer(f.data, f.len, &ret->buffers[ret->n_buffers++]) && ok;
+			break;
+		case PB_TRACE_STATS_CHUNKS_DISCARDED:
+			ret->chunks_discarded = f.u64;
+			break;
+		case PB_TRACE_STATS_PATCHES_DISCARDED:
+			ret->patches_discarded = f.u64;
+			break;
+		case PB_TRACE_STATS_INVALID_PACKETS:
+			ret->invalid_packets = f.u64;
+			break;
+		case PB_TRACE_STATS_FLUSHES_FAILED:
+			ret->flushes_failed = f.u64;
+			break;
+		case PB_TRACE_STATS_FINAL_FLUSH_OUTCOME:
+			ret->final_flush_failed = f.u64 == FINAL_FLUSH_FAILED;
+			break;
+		}
+	return ok && pb_dec_ok(&d);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The service's own counters: message TraceStats, as a packet of the trace or as the answer of
+ * GetTraceStats. */
+
+#define BUFFER_STATS_MAX 128 /* buffers of a session */
+
+struct buffer_stats {
+	uint64_t size; /* bytes */
+	uint64_t bytes_written; /* with the buffer's own headers */
+	uint64_t bytes_overwritten; /* before anybody read them */
+	uint64_t chunks_overwritten;
+	uint64_t chunks_discarded; /* a full buffer that does not overwrite */
+	uint64_t writer_packet_loss; /* packets that the producer gave up: shared memory was full */
+	uint64_t patches_failed;
+	uint64_t abi_violations;
+};
+
+struct service_stats {
+	struct buffer_stats buffers[BUFFER_STATS_MAX]; /* in the order of the config */
+	size_t n_buffers;
+	uint64_t chunks_discarded; /* refused before a buffer; since the service began */
+	uint64_t patches_discarded; /* likewise */
+	uint64_t invalid_packets; /* of this session */
+	uint64_t flushes_failed;
+	bool final_flush_failed;
+};
+
+/* Decodes; everything that the message lacks is 0. False: it breaks protobuf's rules, *ret holds
+ * what came before. Buffers past the limit are left out. */
+bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);

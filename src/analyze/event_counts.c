@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Counting is the one thing done for each event, so known events are an array index and nothing is
+ * looked up by name until the end. Numbers above the array are rare enough for a hash.
+ *
+ *	field number --+-- < event_names_end()  known[number]
+ *	               +-- else                 by_id   {number -> group, name, count}
+ *	name only ------------------------------ by_name {name -> count}
+ *
+ * A trace may come from anywhere: names are cut, and the number of kinds has a limit.
+ */
+
+#include "analyze/event_counts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "analyze/event_names.h"
+#include "base/mem.h"
+
+struct generic_count {
+	uint32_t id;
+	char group[EVENT_COUNTS_MAX_NAME + 1];
+	char name[EVENT_COUNTS_MAX_NAME + 1];
+	uint64_t count;
+	UT_hash_handle hh;
+};
+
+static void free_hash(struct generic_count **head)
+{
+	struct generic_count *g, *next;
+
+	HASH_ITER (hh, *head, g, next) {
+		HASH_DEL(*head, g);
+		free(g);
+	}
+}
+
+void event_counts_deinit(struct event_counts *c)
+{
+	free_hash(&c->by_id);
+	free_hash(&c->by_name);
+	free(c->known);
+	*c = (struct event_counts){0};
+}
+
+/* Text of the trace that a terminal will see: cut, and without control characters. */
+static void copy_name(char dst[static EVENT_COUNTS_MAX_NAME + 1], const uint8_t *src, size_t len)
+{
+	size_t i;
+
+	len = MIN(len, (size_t)EVENT_COUNTS_MAX_NAME);
+	for (i = 0; i < len; i++)
+		dst[i] = src[i] < 0x20 || src[i] == 0x7f ? '?' : (char)src[i];
+	dst[len] = '\0';
+}
+
+static struct generic_count *new_generic(struct event_counts *c)
+{
+	struct generic_count *g;
+
+	if (c->n_generic >= EVENT_COUNTS_MAX_GENERIC)
+		return NULL;
+	g = calloc(1, sizeof(*g));
+	if (g)
+		c->n_generic++;
+	return g;
+}
+
+/* uthash undoes a failed insertion (HASH_NONFATAL_OOM) and leaves the new element's table NULL. */
+static struct generic_count *keep_if_added(struct event_counts *c, struct generic_count *g)
+{
+	if (g->hh.tbl)
+		return g;
+	c->n_generic--;
+	free(g);
+	return NULL;
+}
+
+static struct generic_count *find_by_id(struct event_counts *c, uint32_t id)
+{
+	struct generic_count *g;
+
+	HASH_FIND(hh, c->by_id, &id, sizeof(id), g);
+	if (g)
+		return g;
+	g = new_generic(c);
+	if (!g)
+		return NULL;
+	g->id = id;
+	HASH_ADD(hh, c->by_id, id, sizeof(g->id), g);
+	return keep_if_added(c, g);
+}
+
+static struct generic_count *find_by_name(struct event_counts *c, const uint8_t *name, size_t len)
+{
+	char key[EVENT_COUNTS_MAX_NAME + 1];
+	struct generic_count *g;
+
+	copy_name(key, name, len);
+	HASH_FIND_STR(c->by_name, key, g);
+	if (g)
+		return g;
+	g = new_generic(c);
+	if (!g)
+		return NULL;
+	memcpy(g->name, key, sizeof(key));
+	HASH_ADD_STR(c->by_name, name, g);
+	return keep_if_added(c, g);
+}
+
+static void count_generic(struct event_counts *c, struct generic_count *g, uint64_t n)
+{
+	if (g)
+		g->count += n;
+	else
+		c->unnamed += n;
+}
+
+void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n)
+{
+	c->total += n;
+	if (field >= event_names_end()) {
+		count_generic(c, find_by_id(c, field), n);
+		return;
+	}
+	if (!c->known)
+		c->known = calloc(event_names_end(), sizeof(*c->known));
+	if (c->known)
+		c->known[field] += n;
+	else
+		c->unnamed += n;
+}
+
+void event_counts_add_named(struct event_counts *c, const uint8_t *name, size_t len)
+{
+	c->total++;
+	count_generic(c, find_by_name(c, name, len), 1);
+}
+
+void event_counts_describe(struct event_counts *c, uint32_t field, const uint8_t *group,
+			   size_t group_len, const uint8_t *name, size_t name_len)
+{
+	struct generic_count *g;
+
+	if (field < event_names_end())
+		return;
+	g = find_by_id(c, field);
+	if (!g)
+		return;
+	copy_name(g->group, group, group_len);
+	copy_name(g->name, name, name_len);
+}
+
+static void each_known(const struct event_counts *c,
+		       void (*fn)(void *ctx, const char *group, const char *name, uint64_t count),
+		       void *ctx)
+{
+	const struct event_name *e;
+	char number[16];
+	uint32_t i;
+
+	for (i = 0; c->known && i < event_names_end(); i++) {
+		if (!c->known[i])
+			continue;
+		e = event_name_of(i);
+		snprintf(number, sizeof(number), "#%u", i);
+		fn(ctx, e ? e->group : "", e ? e->name : number, c->known[i]);
+	}
+}
+
+void event_counts_each(const struct event_counts *c,
+		       void (*fn)(void *ctx, const char *group, const char *name, uint64_t count),
+		       void *ctx)
+{
+	struct generic_count *g, *next;
+	char number[16];
+
+	each_known(c, fn, ctx);
+	HASH_ITER (hh, c->by_id, g, next) {
+		if (!g->count)
+			continue;
+		snprintf(number, sizeof(number), "#%u", g->id);
+		fn(ctx, g->group, g->name[0] ? g->name : number, g->count);
+	}
+	HASH_ITER (hh, c->by_name, g, next)
+		fn(ctx, "", g->name, g->count);
+	if (c->unnamed)
+		fn(ctx, "", "", c->unnamed);
+}
+
+/* ---- sums by group ---- */
+
+struct gathering {
+	struct group_count *groups; /* owned */
+	size_t n;
+	size_t cap;
+	int error;
+};
+
+static void gather(void *ctx, const char *group, const char *name, uint64_t count)
+{
+	struct gathering *g = ctx;
+	size_t i;
+
+	(void)name;
+	if (g->error)
+		return;
+	if (g->n >= EVENT_COUNTS_MAX_GROUPS)
+		group = ""; /* the limit keeps this search short */
+	/* Known events come group by group, so the last one is the likely one. */
+	for (i = g->n; i-- > 0;)
+		if (!strcmp(g->groups[i].group, group)) {
+			g->groups[i].count += count;
+			return;
+		}
+	g->error = array_reserve(&g->groups, &g->cap, g->n + 1, sizeof(*g->groups));
+	if (g->error)
+		return;
+	g->groups[g->n].count = count;
+	snprintf(g->groups[g->n].group, sizeof(g->groups->group), "%s", group);
+	g->n++;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct group_count *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->group, y->group);
+}
+
+int event_counts_by_group(const struct event_counts *c, struct group_count **ret, size_t *ret_n)
+{
+	struct gathering g = {0};
+
+	event_counts_each(c, gather, &g);
+	if (g.error) {
+		free(g.groups);
+		return g.error;
+	}
+	if (g.n)
+		qsort(g.groups, g.n, sizeof(*g.groups), larger_first);
+	*ret = g.groups;
+	*ret_n = g.n;
+	return 0;
+}

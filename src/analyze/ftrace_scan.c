@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	FtraceEventBundle   cpu | lost_events | event, event, ... | compact_sched | descriptors
+ *	FtraceEvent         timestamp | pid | common_flags | one field whose number is the event
+ *	CompactSched        packed arrays; switch_timestamp and waking_timestamp have one element
+ *	                    an event, the first absolute, the others the distance to the one before
+ *
+ *	FtraceStats         phase START or END | cpu_stats ... | unknown and failed events
+ *
+ * Events are counted without being decoded: the field number is enough.
+ */
+
+#include "analyze/ftrace_scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+#define PHASE_START 1 /* FtraceStats.Phase */
+#define PHASE_END 2
+
+void ftrace_scan_deinit(struct ftrace_scan *s)
+{
+	event_counts_deinit(&s->counts);
+	name_list_deinit(&s->unknown);
+	name_list_deinit(&s->failed);
+	name_list_deinit(&s->problems);
+	free(s->rings);
+	*s = (struct ftrace_scan){0};
+}
+
+static void note_time(struct ftrace_scan *s, uint64_t ns)
+{
+	if (!ns)
+		return;
+	if (!s->first_ns || ns < s->first_ns)
+		s->first_ns = ns;
+	if (ns > s->last_ns)
+		s->last_ns = ns;
+}
+
+/* ---- events ---- */
+
+static bool scan_generic(struct ftrace_scan *s, const struct pb_field *event)
+{
+	const uint8_t *name = (const uint8_t *)"";
+	struct pb_field f;
+	struct pb_dec d;
+	size_t len = 0;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME && f.data) {
+			name = f.data;
+			len = f.len;
+		}
+	event_counts_add_named(&s->counts, name, len);
+	return pb_dec_ok(&d);
+}
+
+static bool scan_event(struct ftrace_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool ok = true;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_EVENT_TIMESTAMP:
+			note_time(s, f.u64);
+			break;
+		case PB_FTRACE_EVENT_PID:
+		case PB_FTRACE_EVENT_COMMON_FLAGS:
+			break;
+		case PB_FTRACE_EVENT_GENERIC:
+			ok = f.data && scan_generic(s, &f) && ok;
+			break;
+		default:
+			if (f.data)
+				event_counts_add(&s->counts, f.id, 1);
+		}
+	return ok && pb_dec_ok(&d);
+}
+
+/* The timestamps of one compact array: how many, the first and the last. */
+static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const struct pb_field *f)
+{
+	struct pb_packed p = pb_packed_of(f);
+	uint64_t n = 0, delta, ns = 0;
+
+	while (pb_packed_next(&p, &delta)) {
+		ns += delta;
+		if (n++ == 0)
+			note_time(s, ns);
+	}
+	note_time(s, ns);
+	if (n)
+		event_counts_add(&s->counts, event, n);
+}
+
+static bool scan_compact(struct ftrace_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP:
+			scan_compact_times(s, PB_FTRACE_EVENT_SCHED_SWITCH, &f);
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP:
+			scan_compact_times(s, PB_FTRACE_EVENT_SCHED_WAKING, &f);
+			break;
+		}
+	return pb_dec_ok(&d);
+}
+
+/* A view of a length-delimited field's bytes. */
+struct view {
+	const uint8_t *data;
+	size_t len;
+};
+
+static struct view view_of(const struct pb_field *f)
+{
+	return (struct view){f->data, f->data ? f->len : 0};
+}
+
+/* The first field of a DescriptorProto is the message's name, which is the event's. */
+#define DESCRIPTOR_PROTO_NAME 1
+
+static bool scan_descriptor(struct ftrace_scan *s, const uint8_t *data, size_t len)
+{
+	struct view group = {0}, name = {0}, descriptor = {0};
+	uint64_t id = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID:
+			id = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR:
+			descriptor = view_of(&f);
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME:
+			group = view_of(&f);
+			break;
+		}
+	if (!pb_dec_ok(&d))
+		return false;
+	pb_dec_init(&d, descriptor.data, descriptor.len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == DESCRIPTOR_PROTO_NAME)
+			name = view_of(&f);
+	if (id <= UINT32_MAX)
+		event_counts_describe(&s->counts, (uint32_t)id, group.data, group.len, name.data,
+				      name.len);
+	return pb_dec_ok(&d);
+}
+
+bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool ok = true;
+
+	s->bundles++;
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_EVENT_BUNDLE_EVENT:
+			ok = f.data && scan_event(s, f.data, f.len) && ok;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
+			ok = f.data && scan_compact(s, f.data, f.len) && ok;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS:
+			ok = f.data && scan_descriptor(s, f.data, f.len) && ok;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS:
+			s->bundles_after_loss += f.u64 != 0;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_ERROR:
+			s->bad_pages++;
+			break;
+		}
+	return ok && pb_dec_ok(&d);
+}
+
+/* ---- FtraceStats ---- */
+
+static struct ring *find_ring(struct ftrace_scan *s, uint32_t sequence, uint32_t cpu)
+{
+	struct ring *r;
+	size_t i;
+
+	for (i = s->n_rings; i-- > 0;)
+		if (s->rings[i].sequence == sequence && s->rings[i].cpu == cpu)
+			return &s->rings[i];
+	if (s->n_rings >= FTRACE_SCAN_MAX_RINGS ||
+	    array_reserve(&s->rings, &s->cap_rings, s->n_rings + 1, sizeof(*s->rings)))
+		return NULL;
+	r = &s->rings[s->n_rings++];
+	*r = (struct ring){.sequence = sequence, .cpu = cpu};
+	return r;
+}
+
+static bool scan_cpu_stats(struct ftrace_scan *s, uint32_t sequence, uint64_t phase,
+			   const uint8_t *data, size_t len)
+{
+	struct ring_counters c = {0};
+	struct pb_field f;
+	struct ring *r;
+	struct pb_dec d;
+	uint64_t cpu = 0;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_CPU_STATS_CPU:
+			cpu = f.u64;
+			break;
+		case PB_FTRACE_CPU_STATS_OVERRUN:
+			c.overrun = f.u64;
+			break;
+		case PB_FTRACE_CPU_STATS_COMMIT_OVERRUN:
+			c.commit_overrun = f.u64;
+			break;
+		case PB_FTRACE_CPU_STATS_DROPPED_EVENTS:
+			c.dropped = f.u64;
+			break;
+		}
+	r = cpu <= UINT32_MAX ? find_ring(s, sequence, (uint32_t)cpu) : NULL;
+	if (r && phase == PHASE_START && !r->has_start) {
+		r->has_start = true;
+		r->start = c;
+	} else if (r && phase == PHASE_END) {
+		r->has_end = true;
+		r->end = c;
+	}
+	return pb_dec_ok(&d);
+}
+
+/* The phase decides how the other fields count, and may stand anywhere. */
+static uint64_t phase_of(const uint8_t *data, size_t len)
+{
+	uint64_t phase = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_STATS_PHASE)
+			phase = f.u64;
+	return phase;
+}
+
+static void add_name(struct name_list *l, const struct pb_field *f)
+{
+	if (f->data && f->len)
+		name_list_add(l, f->data, f->len);
+}
+
+bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *data, size_t len)
+{
+	uint64_t phase = phase_of(data, len);
+	struct pb_field f;
+	struct pb_dec d;
+	bool ok = true;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_STATS_CPU_STATS:
+			ok = f.data && scan_cpu_stats(s, sequence, phase, f.data, f.len) && ok;
+			break;
+		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
+			add_name(&s->unknown, &f);
+			break;
+		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
+			add_name(&s->failed, &f);
+			break;
+		case PB_FTRACE_STATS_ATRACE_ERRORS:
+		case PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR:
+			add_name(&s->problems, &f);
+			break;
+		case PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES:
+			if (f.u64 <= UINT32_MAX)
+				s->pages_per_cpu = (uint32_t)f.u64;
+			break;
+		}
+	return ok && pb_dec_ok(&d);
+}
+
+/* ---- losses ---- */
+
+bool ftrace_scan_has_rings(const struct ftrace_scan *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_rings; i++)
+		if (s->rings[i].has_end)
+			return true;
+	return false;
+}
+
+/* Counters begin at 0 when a ring is made or cleared; one that went back was cleared meanwhile. */
+static uint64_t grown(uint64_t start, uint64_t end)
+{
+	return end >= start ? end - start : end;
+}
+
+static uint64_t lost_by(const struct ring *r)
+{
+	return grown(r->start.overrun, r->end.overrun) +
+	       grown(r->start.commit_overrun, r->end.commit_overrun) +
+	       grown(r->start.dropped, r->end.dropped);
+}
+
+static int by_cpu_then_largest(const void *a, const void *b)
+{
+	const struct cpu_loss *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	if (x->events != y->events)
+		return x->events < y->events ? 1 : -1;
+	return 0;
+}
+
+int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_t *ret_n)
+{
+	_cleanup_(freep) struct cpu_loss *all = NULL;
+	size_t i, n = 0, kept = 0;
+
+	all = calloc(s->n_rings + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < s->n_rings; i++)
+		if (s->rings[i].has_end && lost_by(&s->rings[i]))
+			all[n++] = (struct cpu_loss){s->rings[i].cpu, lost_by(&s->rings[i])};
+	qsort(all, n, sizeof(*all), by_cpu_then_largest);
+	for (i = 0; i < n; i++)
+		if (!kept || all[kept - 1].cpu != all[i].cpu)
+			all[kept++] = all[i];
+	*ret = TAKE_PTR(all);
+	*ret_n = kept;
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/buffer_stats.h"
+#include "analyze/ftrace_scan.h"
+#include "analyze/sequence_table.h"
+
+/*
+ * What a trace holds and what it lost, gathered packet by packet while the packets pass by, in
+ * memory that does not grow with the trace. Packets may be anything: nothing in them makes a call
+ * fail, a broken one is counted.
+ */
+
+/* Zero-initialise; trace_scan_deinit frees. */
+struct trace_scan {
+	uint64_t packets;
+	uint64_t bytes; /* of the packets, without the file's framing */
+	uint64_t bad_packets; /* break protobuf's rules; what could be read of them counts */
+	uint64_t compressed_packets; /* hold packets that are not looked into */
+	uint64_t started_ns; /* the service's word on when tracing began and ended; 0 unknown */
+	uint64_t disabled_ns;
+	uint32_t processes; /* distinct pids that were given a name */
+	struct ftrace_scan ftrace;
+	struct sequence_table sequences;
+	bool has_stats;
+	struct service_stats stats; /* the last TraceStats in the trace */
+	uint8_t *pids_seen; /* owned: one bit a pid */
+	size_t pids_cap; /* bytes */
+};
+
+void trace_scan_deinit(struct trace_scan *s);
+
+/* One whole TracePacket. */
+void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len);
+
+/* A serialized Trace, as in a file. 0, or -EBADMSG when it is no sequence of Trace.packet; the
+ * packets before that count. */
+int trace_scan_file(struct trace_scan *s, const uint8_t *data, size_t len);

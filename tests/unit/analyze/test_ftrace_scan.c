@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/ftrace_scan.h"
+#include "gen/fields.h"
+#include "wire/pb_mem.h"
+
+#define BUNDLE(field) PB_FTRACE_EVENT_BUNDLE_##field
+
+struct fixture {
+	struct ftrace_scan s;
+	struct pb_mem m;
+};
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	*state = x;
+	return pb_mem_init(&x->m);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	ftrace_scan_deinit(&x->s);
+	pb_mem_deinit(&x->m);
+	free(x);
+	return 0;
+}
+
+static bool scan_bundle(struct fixture *x)
+{
+	bool ok = ftrace_scan_bundle(&x->s, x->m.buf, pb_mem_len(&x->m));
+
+	pb_mem_reset(&x->m);
+	return ok;
+}
+
+static bool scan_stats(struct fixture *x, uint32_t sequence)
+{
+	bool ok = ftrace_scan_stats(&x->s, sequence, x->m.buf, pb_mem_len(&x->m));
+
+	pb_mem_reset(&x->m);
+	return ok;
+}
+
+static void put_event(struct fixture *x, uint64_t ns, uint32_t field)
+{
+	pb_enc_open(&x->m.enc, BUNDLE(EVENT));
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_TIMESTAMP, ns);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_PID, 42);
+	pb_enc_bytes(&x->m.enc, field, "", 0);
+	pb_enc_close(&x->m.enc);
+}
+
+static void put_compact(struct fixture *x, uint32_t field, const uint8_t *varints, size_t len)
+{
+	pb_enc_open(&x->m.enc, BUNDLE(COMPACT_SCHED));
+	pb_enc_bytes(&x->m.enc, field, varints, len);
+	pb_enc_close(&x->m.enc);
+}
+
+static uint64_t known(struct fixture *x, uint32_t field)
+{
+	return x->s.counts.known ? x->s.counts.known[field] : 0;
+}
+
+static void test_events_are_counted_and_timed(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 1);
+	put_event(x, 5000, PB_FTRACE_EVENT_TASK_RENAME);
+	put_event(x, 4000, PB_FTRACE_EVENT_TASK_RENAME);
+	put_event(x, 9000, PB_FTRACE_EVENT_SCHED_SWITCH);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.counts.total, 3);
+	assert_int_equal(known(x, PB_FTRACE_EVENT_TASK_RENAME), 2);
+	assert_int_equal(known(x, PB_FTRACE_EVENT_SCHED_SWITCH), 1);
+	assert_int_equal(x->s.first_ns, 4000);
+	assert_int_equal(x->s.last_ns, 9000);
+	assert_int_equal(x->s.bundles, 1);
+	assert_int_equal(x->s.bundles_after_loss, 0);
+}
+
+/* Two switches at 300 and 310, three wakings at 200, 205 and 1005. */
+static void test_compact_events_are_counted_and_timed(void **state)
+{
+	static const uint8_t switches[] = {0xac, 0x02, 0x0a};
+	static const uint8_t wakings[] = {0xc8, 0x01, 0x05, 0xa0, 0x06};
+	struct fixture *x = *state;
+
+	put_compact(x, PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP, switches,
+		    sizeof(switches));
+	put_compact(x, PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP, wakings,
+		    sizeof(wakings));
+	assert_true(scan_bundle(x));
+	assert_int_equal(known(x, PB_FTRACE_EVENT_SCHED_SWITCH), 2);
+	assert_int_equal(known(x, PB_FTRACE_EVENT_SCHED_WAKING), 3);
+	assert_int_equal(x->s.first_ns, 200);
+	assert_int_equal(x->s.last_ns, 1005);
+}
+
+static void test_a_loss_before_a_bundle_is_noted(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), true);
+	assert_true(scan_bundle(x));
+	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), false);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.bundles, 2);
+	assert_int_equal(x->s.bundles_after_loss, 1);
+}
+
+static void test_pages_that_could_not_be_read_are_counted(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_open(&x->m.enc, BUNDLE(ERROR));
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS, 6);
+	pb_enc_close(&x->m.enc);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.bad_pages, 1);
+}
+
+static void test_self_describing_events_get_their_name(void **state)
+{
+	struct fixture *x = *state;
+	struct group_count *groups;
+	size_t n;
+
+	put_event(x, 10, 65536);
+	pb_enc_open(&x->m.enc, BUNDLE(GENERIC_EVENT_DESCRIPTORS));
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, 65536);
+	pb_enc_open(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR);
+	pb_enc_str(&x->m.enc, 1, "write_msr");
+	pb_enc_close(&x->m.enc);
+	pb_enc_str(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME, "msr");
+	pb_enc_close(&x->m.enc);
+	assert_true(scan_bundle(x));
+	assert_int_equal(event_counts_by_group(&x->s.counts, &groups, &n), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(groups[0].group, "msr");
+	free(groups);
+}
+
+static void test_old_generic_events_are_counted(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_open(&x->m.enc, BUNDLE(EVENT));
+	pb_enc_open(&x->m.enc, PB_FTRACE_EVENT_GENERIC);
+	pb_enc_str(&x->m.enc, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, "foo");
+	pb_enc_close(&x->m.enc);
+	pb_enc_close(&x->m.enc);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.counts.total, 1);
+	assert_int_equal(x->s.counts.n_generic, 1);
+}
+
+static void test_broken_bundles_keep_what_came_before(void **state)
+{
+	struct fixture *x = *state;
+	size_t len;
+
+	put_event(x, 10, PB_FTRACE_EVENT_SCHED_SWITCH);
+	put_event(x, 20, PB_FTRACE_EVENT_SCHED_SWITCH);
+	len = pb_mem_len(&x->m);
+	assert_false(ftrace_scan_bundle(&x->s, x->m.buf, len - 1));
+	assert_int_equal(known(x, PB_FTRACE_EVENT_SCHED_SWITCH), 1);
+	/* Fields of a wrong type: an event, compact events, a descriptor as numbers. */
+	pb_mem_reset(&x->m);
+	pb_enc_u64(&x->m.enc, BUNDLE(EVENT), 1);
+	assert_false(scan_bundle(x));
+	pb_enc_u64(&x->m.enc, BUNDLE(COMPACT_SCHED), 1);
+	assert_false(scan_bundle(x));
+	pb_enc_u64(&x->m.enc, BUNDLE(GENERIC_EVENT_DESCRIPTORS), 1);
+	assert_false(scan_bundle(x));
+	assert_int_equal(x->s.counts.total, 1);
+}
+
+/* ---- FtraceStats ---- */
+
+static void put_cpu(struct fixture *x, uint32_t cpu, uint64_t overrun, uint64_t commit_overrun,
+		    uint64_t dropped)
+{
+	pb_enc_open(&x->m.enc, PB_FTRACE_STATS_CPU_STATS);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_CPU_STATS_CPU, cpu);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_CPU_STATS_OVERRUN, overrun);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_CPU_STATS_COMMIT_OVERRUN, commit_overrun);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_CPU_STATS_DROPPED_EVENTS, dropped);
+	pb_enc_close(&x->m.enc);
+}
+
+static void report(struct fixture *x, uint32_t sequence, bool end, uint32_t cpu, uint64_t overrun)
+{
+	put_cpu(x, cpu, overrun, 0, 0);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, end ? 2 : 1); /* after the counters */
+	assert_true(scan_stats(x, sequence));
+}
+
+static void check_losses(struct fixture *x, const struct cpu_loss *expected, size_t n_expected)
+{
+	struct cpu_loss *losses;
+	size_t i, n;
+
+	assert_int_equal(ftrace_scan_losses(&x->s, &losses, &n), 0);
+	assert_int_equal(n, n_expected);
+	for (i = 0; i < n; i++) {
+		assert_int_equal(losses[i].cpu, expected[i].cpu);
+		assert_int_equal(losses[i].events, expected[i].events);
+	}
+	free(losses);
+}
+
+static void test_losses_are_the_first_start_subtracted_from_the_last_end(void **state)
+{
+	static const struct cpu_loss expected[] = {{0, 30}, {3, 7}};
+	struct fixture *x = *state;
+
+	assert_false(ftrace_scan_has_rings(&x->s));
+	report(x, 2, false, 3, 100);
+	report(x, 2, true, 3, 101);
+	report(x, 2, false, 3, 100); /* the pair comes again with each flush */
+	report(x, 2, true, 3, 107);
+	report(x, 2, true, 0, 30); /* its START packet is missing */
+	report(x, 2, false, 1, 5);
+	report(x, 2, true, 1, 5);
+	assert_true(ftrace_scan_has_rings(&x->s));
+	check_losses(x, expected, 2);
+}
+
+static void test_all_three_counters_are_losses(void **state)
+{
+	static const struct cpu_loss expected[] = {{1, 111}};
+	struct fixture *x = *state;
+
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, 2);
+	put_cpu(x, 1, 1, 10, 100);
+	assert_true(scan_stats(x, 2));
+	check_losses(x, expected, 1);
+}
+
+static void test_a_cleared_ring_counts_from_zero(void **state)
+{
+	static const struct cpu_loss expected[] = {{0, 4}};
+	struct fixture *x = *state;
+
+	report(x, 2, false, 0, 1000);
+	report(x, 2, true, 0, 4);
+	check_losses(x, expected, 1);
+}
+
+/* Two data sources of a session read the same rings and report them both. */
+static void test_two_reports_of_a_ring_count_once(void **state)
+{
+	static const struct cpu_loss expected[] = {{0, 9}};
+	struct fixture *x = *state;
+
+	report(x, 2, true, 0, 9);
+	report(x, 3, true, 0, 8);
+	check_losses(x, expected, 1);
+}
+
+static void test_a_start_without_an_end_is_no_report(void **state)
+{
+	struct fixture *x = *state;
+
+	report(x, 2, false, 0, 9);
+	assert_false(ftrace_scan_has_rings(&x->s));
+	check_losses(x, NULL, 0);
+}
+
+static void test_words_of_the_producer_are_kept_once(void **state)
+{
+	struct fixture *x = *state;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		pb_enc_str(&x->m.enc, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "sched/nosuch");
+		pb_enc_str(&x->m.enc, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, "a/b (busy)");
+		pb_enc_str(&x->m.enc, PB_FTRACE_STATS_ATRACE_ERRORS, "");
+		pb_enc_str(&x->m.enc, PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR, "in use");
+		pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES, 17);
+		assert_true(scan_stats(x, 2));
+	}
+	assert_int_equal(x->s.unknown.n, 1);
+	assert_string_equal(x->s.unknown.names[0], "sched/nosuch");
+	assert_int_equal(x->s.failed.n, 1);
+	assert_string_equal(x->s.failed.names[0], "a/b (busy)");
+	assert_int_equal(x->s.problems.n, 1);
+	assert_int_equal(x->s.pages_per_cpu, 17);
+}
+
+static void test_the_number_of_rings_has_a_limit(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t cpu;
+
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, 2);
+	for (cpu = 0; cpu < FTRACE_SCAN_MAX_RINGS + 10; cpu++)
+		put_cpu(x, cpu, 1, 0, 0);
+	assert_true(scan_stats(x, 2));
+	assert_int_equal(x->s.n_rings, FTRACE_SCAN_MAX_RINGS);
+}
+
+static void test_broken_stats_are_told(void **state)
+{
+	struct fixture *x = *state;
+
+	put_cpu(x, 1, 1, 0, 0);
+	assert_false(ftrace_scan_stats(&x->s, 2, x->m.buf, pb_mem_len(&x->m) - 1));
+	pb_mem_reset(&x->m);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_CPU_STATS, 1);
+	assert_false(scan_stats(x, 2));
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_events_are_counted_and_timed),
+		TEST(test_compact_events_are_counted_and_timed),
+		TEST(test_a_loss_before_a_bundle_is_noted),
+		TEST(test_pages_that_could_not_be_read_are_counted),
+		TEST(test_self_describing_events_get_their_name),
+		TEST(test_old_generic_events_are_counted),
+		TEST(test_broken_bundles_keep_what_came_before),
+		TEST(test_losses_are_the_first_start_subtracted_from_the_last_end),
+		TEST(test_all_three_counters_are_losses),
+		TEST(test_a_cleared_ring_counts_from_zero),
+		TEST(test_two_reports_of_a_ring_count_once),
+		TEST(test_a_start_without_an_end_is_no_report),
+		TEST(test_words_of_the_producer_are_kept_once),
+		TEST(test_the_number_of_rings_has_a_limit),
+		TEST(test_broken_stats_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
