@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A token ends where no character can be added to it. A number takes every letter, digit, '_' and
+ * point that follows, and is classified as a whole, so that "64kb" is one wrong number and not a
+ * number and a word.
+ */
+#include "config/text_lex.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "config/text.h"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+size_t text_printable_len(const char *s, const char *end)
+{
+	const uint8_t *p = (const uint8_t *)s;
+	size_t n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+	uint32_t c = n == 1 ? *p : *p & (0x7fu >> n);
+
+	if ((size_t)(end - s) < n || (*p >= 0x80 && *p < 0xc2) || *p > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < 0x20 || (c >= 0x7f && c < 0xa0)) /* C0, DEL, C1 */
+		return 0;
+	if ((n == 3 && c < 0x800) || (c >= 0xd800 && c < 0xe000)) /* overlong; surrogates */
+		return 0;
+	return (n == 4 && (c < 0x10000 || c > 0x10ffff)) ? 0 : n;
+}
+
+bool text_looks_like(const void *data, size_t len)
+{
+	const char *p = data, *end = p + len;
+
+	while (p < end) {
+		size_t n = is_space(*p) ? 1 : text_printable_len(p, end);
+
+		if (n == 0)
+			return false;
+		p += n;
+	}
+	return true;
+}
+
+void text_lexer_init(struct text_lexer *l, const char *text, size_t len)
+{
+	static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+	l->cur = text;
+	l->end = text + len;
+	if (len >= 3 && memcmp(text, byte_order_mark, 3) == 0)
+		l->cur += 3;
+}
+
+static void skip_space(struct text_lexer *l)
+{
+	while (l->cur < l->end) {
+		if (*l->cur == '#') {
+			const char *eol = memchr(l->cur, '\n', (size_t)(l->end - l->cur));
+
+			l->cur = eol ? eol : l->end;
+		} else if (is_space(*l->cur)) {
+			l->cur++;
+		} else {
+			return;
+		}
+	}
+}
+
+static const char *skip_digits(const char *p, const char *end)
+{
+	while (p < end && is_digit(*p))
+		p++;
+	return p;
+}
+
+/* p is behind the digits before a point. Everything up to end must be: .digits e+digits f */
+static enum text_token_kind classify_fraction(const char *p, const char *end)
+{
+	if (p < end && *p == '.')
+		p = skip_digits(p + 1, end);
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		const char *digits = p + 1;
+
+		if (digits < end && (*digits == '+' || *digits == '-'))
+			digits++;
+		p = skip_digits(digits, end);
+		if (p == digits)
+			return TEXT_BAD_NUMBER;
+	}
+	if (p < end && (*p == 'f' || *p == 'F'))
+		p++;
+	return p == end ? TEXT_FLOAT : TEXT_BAD_NUMBER;
+}
+
+static enum text_token_kind classify_number(const char *s, const char *end)
+{
+	const char *p = skip_digits(s, end);
+
+	if (end - s >= 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
+		for (p = s + 2; p < end && is_hex(*p); p++)
+			;
+		return p == end && end - s > 2 ? TEXT_INTEGER : TEXT_BAD_NUMBER;
+	}
+	if (p - s >= 2 && s[0] == '0') { /* octal, which has no fraction */
+		for (p = s; p < end && *p >= '0' && *p <= '7'; p++)
+			;
+		return p == end ? TEXT_INTEGER : TEXT_BAD_NUMBER;
+	}
+	return p == end ? TEXT_INTEGER : classify_fraction(p, end);
+}
+
+static const char *number_end(const char *s, const char *end)
+{
+	bool hex = end - s >= 2 && (s[1] == 'x' || s[1] == 'X');
+	const char *p = s;
+
+	while (p < end) {
+		bool exponent_sign =
+			(*p == '+' || *p == '-') && !hex && p > s && (p[-1] == 'e' || p[-1] == 'E');
+
+		if (!is_word(*p) && *p != '.' && !exponent_sign)
+			break;
+		p++;
+	}
+	return p;
+}
+
+/* A backslash takes the next character with it, whatever it is. */
+static struct text_token lex_string(const char *s, const char *end)
+{
+	const char *eol;
+
+	for (const char *p = s + 1; p < end && *p; p++) {
+		if (*p == *s)
+			return (struct text_token){TEXT_STRING, s, (size_t)(p + 1 - s)};
+		if (*p == '\\' && p + 1 < end && p[1])
+			p++;
+	}
+	eol = memchr(s, '\n', (size_t)(end - s));
+	return (struct text_token){TEXT_OPEN_STRING, s, (size_t)((eol ? eol : end) - s)};
+}
+
+static bool is_symbol(char c)
+{
+	return c > ' ' && c < 0x7f && !is_word(c) && c != '"' && c != '\'' && c != '#';
+}
+
+static struct text_token lex(const char *s, const char *end)
+{
+	const char *p = s;
+
+	if (s == end)
+		return (struct text_token){TEXT_END, s, 0};
+	if (is_digit(*s) || (*s == '.' && s + 1 < end && is_digit(s[1]))) {
+		p = number_end(s, end);
+		return (struct text_token){classify_number(s, p), s, (size_t)(p - s)};
+	}
+	if (is_word(*s)) {
+		while (p < end && is_word(*p))
+			p++;
+		return (struct text_token){TEXT_WORD, s, (size_t)(p - s)};
+	}
+	if (*s == '"' || *s == '\'')
+		return lex_string(s, end);
+	if (is_symbol(*s))
+		return (struct text_token){TEXT_SYMBOL, s, 1};
+	while (p < end && !is_symbol(*p) && !is_word(*p) && !is_space(*p) && *p != '"' &&
+	       *p != '\'' && *p != '#')
+		p++;
+	return (struct text_token){TEXT_BAD_BYTES, s, (size_t)(p - s)};
+}
+
+struct text_token text_lexer_next(struct text_lexer *l)
+{
+	struct text_token t;
+
+	skip_space(l);
+	t = lex(l->cur, l->end);
+	l->cur += t.len;
+	return t;
+}

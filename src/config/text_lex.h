@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Text format cut into tokens. Nothing is copied: tokens point into the text. */
+
+enum text_token_kind {
+	TEXT_END,
+	TEXT_WORD, /* letters, digits and '_', not beginning with a digit */
+	TEXT_INTEGER, /* decimal, 0octal or 0xhex; a sign is a token of its own */
+	TEXT_FLOAT, /* with a point, an exponent or the suffix f */
+	TEXT_STRING, /* with its quotes; may run over several lines */
+	TEXT_SYMBOL, /* one punctuation character */
+	TEXT_BAD_NUMBER, /* begins as a number and is none: 64kb, 09, 1.2.3 */
+	TEXT_OPEN_STRING, /* its closing quote is missing; cut at the end of its first line */
+	TEXT_BAD_BYTES, /* a run of bytes that no token may have */
+};
+
+struct text_token {
+	enum text_token_kind kind;
+	const char *s;
+	size_t len;
+};
+
+/* A lexer may be copied to look ahead. */
+struct text_lexer {
+	const char *cur;
+	const char *end;
+};
+
+void text_lexer_init(struct text_lexer *l, const char *text, size_t len);
+/* Skips white space and comments and gives the next token; at the end again and again TEXT_END. */
+struct text_token text_lexer_next(struct text_lexer *l);
+
+static inline bool text_token_is(const struct text_token *t, char symbol)
+{
+	return t->kind == TEXT_SYMBOL && *t->s == symbol;
+}
+
+/* Length in bytes of the printable character at s (ASCII or UTF-8), 0 when there is none. */
+size_t text_printable_len(const char *s, const char *end);

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The grammar, by recursive descent, one function a rule:
+ *
+ *	message:  field*
+ *	field:    name [':'] (value | '[' [value {',' value}] ']') [',' | ';']
+ *	name:     WORD | INTEGER
+ *	value:    '{' message '}' | '<' message '>' | scalar
+ *
+ * After an error of meaning (an unknown name, a wrong type) exactly the field is skipped. After one
+ * of form, everything up to what looks like the next field of the same message: a word with ':' or
+ * a brace behind it, or the name of a field. Every rule that complains has read a token or leaves
+ * one that its caller reads, so the end is always reached.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "config/text.h"
+#include "config/text_names.h"
+#include "config/text_parser.h"
+#include "config/text_scalar.h"
+#include "config/text_slot.h"
+
+/* A message being read. */
+struct scope {
+	ProtobufCMessage *message; /* owned by its parent */
+	struct text_token opener; /* its '{' or '<'; TEXT_END for the whole text */
+	unsigned depth;
+	const char **seen; /* for each field of the type the place of its name, or NULL. Owned */
+};
+
+static const ProtobufCMessageDescriptor *type_of(const struct scope *s)
+{
+	return s->message->descriptor;
+}
+
+static bool is_opener(const struct text_token *t)
+{
+	return text_token_is(t, '{') || text_token_is(t, '<') || text_token_is(t, '[');
+}
+
+static bool is_closer(const struct text_token *t)
+{
+	return text_token_is(t, '}') || text_token_is(t, '>') || text_token_is(t, ']');
+}
+
+static bool is_separator(const struct text_token *t)
+{
+	return text_token_is(t, ',') || text_token_is(t, ';');
+}
+
+/* ---- getting over what is wrong ---- */
+
+/* Reads from an opener to behind its end, whatever is between. */
+static void skip_group(struct text_parser *p)
+{
+	struct text_token opener = p->token;
+	unsigned open = 0;
+
+	do {
+		if (is_opener(&p->token))
+			open++;
+		else if (is_closer(&p->token))
+			open--;
+		text_parser_advance(p);
+	} while (open > 0 && p->token.kind != TEXT_END);
+	if (open > 0)
+		text_parser_complain(p, opener.s, 1, "\"%c\" is not closed", *opener.s);
+}
+
+static void skip_value(struct text_parser *p)
+{
+	if (is_opener(&p->token))
+		skip_group(p);
+	else
+		text_scalar_skip(p);
+}
+
+static bool begins_field(const struct text_parser *p, const ProtobufCMessageDescriptor *type)
+{
+	struct text_token after = text_parser_peek(p);
+
+	if (p->token.kind != TEXT_WORD)
+		return false;
+	return text_token_is(&after, ':') || text_token_is(&after, '{') ||
+	       text_token_is(&after, '<') || text_names_field(type, &p->token);
+}
+
+/* Skips to where a message of the type can be read on. */
+static void resync(struct text_parser *p, const ProtobufCMessageDescriptor *type)
+{
+	while (p->token.kind != TEXT_END && !is_closer(&p->token) && !is_separator(&p->token) &&
+	       !begins_field(p, type)) {
+		if (is_opener(&p->token))
+			skip_group(p);
+		else
+			text_parser_advance(p);
+	}
+}
+
+/* What follows a name that means nothing. Without ':' a word may be its value or the next field. */
+static void skip_field(struct text_parser *p, const ProtobufCMessageDescriptor *type)
+{
+	bool colon = text_token_is(&p->token, ':');
+
+	if (colon)
+		text_parser_advance(p);
+	if (colon || !begins_field(p, type))
+		skip_value(p);
+	resync(p, type);
+}
+
+/* ---- values ---- */
+
+static void read_message(struct text_parser *p, struct scope *s);
+
+static void read_submessage(struct text_parser *p, const struct scope *s,
+			    const ProtobufCFieldDescriptor *field)
+{
+	const ProtobufCMessageDescriptor *type = field->descriptor;
+	struct scope sub = {.opener = p->token, .depth = s->depth + 1};
+
+	if (sub.depth > TEXT_MAX_DEPTH) {
+		text_parser_complain(p, p->token.s, 1, "more than %d messages inside each other",
+				     TEXT_MAX_DEPTH);
+		skip_group(p);
+		return;
+	}
+	text_parser_advance(p);
+	sub.message = malloc(type->sizeof_message);
+	if (!sub.message) {
+		text_parser_out_of_memory(p);
+		return;
+	}
+	protobuf_c_message_init(type, sub.message);
+	if (text_slot_put(s->message, field, &sub.message) < 0) {
+		free(sub.message);
+		text_parser_out_of_memory(p);
+		return;
+	}
+	read_message(p, &sub);
+}
+
+static void read_scalar(struct text_parser *p, const struct scope *s,
+			const ProtobufCFieldDescriptor *field)
+{
+	union text_scalar v;
+
+	if (is_opener(&p->token)) {
+		text_parser_complain(p, p->token.s, 1, "field \"%s\" takes no %s", field->name,
+				     *p->token.s == '[' ? "list here" : "message");
+		skip_group(p);
+	} else if (!text_scalar_read(p, field, &v)) {
+		resync(p, type_of(s));
+	} else if (text_slot_put(s->message, field, &v) < 0) {
+		text_scalar_drop(field, &v);
+		text_parser_out_of_memory(p);
+	}
+}
+
+static void read_value(struct text_parser *p, const struct scope *s,
+		       const ProtobufCFieldDescriptor *field)
+{
+	bool brace = text_token_is(&p->token, '{') || text_token_is(&p->token, '<');
+
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE && brace)
+		read_submessage(p, s, field);
+	else
+		read_scalar(p, s, field);
+}
+
+/* From '[' to ']'. */
+static void read_list(struct text_parser *p, const struct scope *s,
+		      const ProtobufCFieldDescriptor *field)
+{
+	struct text_token opener = p->token;
+
+	text_parser_advance(p);
+	if (text_token_is(&p->token, ']')) {
+		text_parser_advance(p);
+		return;
+	}
+	for (;;) {
+		read_value(p, s, field);
+		if (!text_token_is(&p->token, ','))
+			break;
+		text_parser_advance(p);
+	}
+	if (text_token_is(&p->token, ']')) {
+		text_parser_advance(p);
+		return;
+	}
+	text_parser_complain(p, p->token.s, p->token.len,
+			     "expected ',' or ']' in the list of field \"%s\" from line %u",
+			     field->name, text_report_line(&p->report, opener.s));
+	while (p->token.kind != TEXT_END && !is_closer(&p->token)) {
+		if (is_opener(&p->token))
+			skip_group(p);
+		else
+			text_parser_advance(p);
+	}
+	if (text_token_is(&p->token, ']'))
+		text_parser_advance(p);
+}
+
+/* ---- fields ---- */
+
+/* May a field that was named at `name` have a (further) value? */
+static bool check_single(struct text_parser *p, const struct scope *s,
+			 const ProtobufCFieldDescriptor *field, const struct text_token *name)
+{
+	const char *seen = s->seen[field - type_of(s)->fields];
+	const ProtobufCFieldDescriptor *other = NULL;
+
+	if (field->label == PROTOBUF_C_LABEL_REPEATED)
+		return true;
+	if (seen) {
+		text_parser_complain(p, name->s, name->len,
+				     "second value for field \"%s\", which has one from line %u",
+				     field->name, text_report_line(&p->report, seen));
+		return false;
+	}
+	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+		other = text_slot_member(s->message, field);
+	if (other) {
+		const char *at = s->seen[other - type_of(s)->fields];
+
+		text_parser_complain(p, name->s, name->len,
+				     "field \"%s\" excludes \"%s\" in line %u: only one may be set",
+				     field->name, other->name, text_report_line(&p->report, at));
+		return false;
+	}
+	return true;
+}
+
+static void complain_of_name(struct text_parser *p, const struct scope *s,
+			     const struct text_token *name)
+{
+	char hint[TEXT_HINT_MAX];
+
+	text_parser_complain(p, name->s, name->len, "no field %s \"%.*s\" in %s%s",
+			     name->kind == TEXT_WORD ? "named" : "numbered",
+			     (int)MIN(name->len, (size_t)TEXT_NAME_MAX), name->s,
+			     type_of(s)->short_name, text_names_hint_field(type_of(s), name, hint));
+}
+
+/* A colon, and behind it nothing of this field's but the name of the next. */
+static bool value_is_missing(const struct text_parser *p, const struct scope *s)
+{
+	struct text_token after = text_parser_peek(p);
+
+	return p->token.kind == TEXT_WORD && text_names_field(type_of(s), &p->token) &&
+	       (text_token_is(&after, ':') || text_token_is(&after, '{'));
+}
+
+static void read_field_of(struct text_parser *p, struct scope *s,
+			  const ProtobufCFieldDescriptor *field, const struct text_token *name)
+{
+	if (!check_single(p, s, field, name)) {
+		skip_field(p, type_of(s));
+		return;
+	}
+	if (text_token_is(&p->token, ':'))
+		text_parser_advance(p);
+	if (value_is_missing(p, s)) {
+		text_parser_complain(p, name->s, name->len, "field \"%s\" has no value",
+				     field->name);
+		return;
+	}
+	if (field->label == PROTOBUF_C_LABEL_REPEATED && text_token_is(&p->token, '['))
+		read_list(p, s, field);
+	else
+		read_value(p, s, field);
+	s->seen[field - type_of(s)->fields] = name->s;
+}
+
+/* "[pkg.extension]" or "[type.googleapis.com/message]" */
+static void read_extension(struct text_parser *p, const struct scope *s)
+{
+	text_parser_complain(p, p->token.s, 1,
+			     "extensions and Any (a name in [ ]) are not supported");
+	skip_group(p);
+	skip_field(p, type_of(s));
+}
+
+static void read_field(struct text_parser *p, struct scope *s)
+{
+	const ProtobufCFieldDescriptor *field;
+	struct text_token name = p->token;
+
+	if (text_token_is(&name, '[')) {
+		read_extension(p, s);
+	} else if (name.kind != TEXT_WORD && name.kind != TEXT_INTEGER) {
+		text_parser_complain(p, name.s, name.len, "expected the name of a field of %s",
+				     type_of(s)->short_name);
+		skip_value(p);
+		if (p->token.s == name.s)
+			text_parser_advance(p);
+		resync(p, type_of(s));
+	} else {
+		text_parser_advance(p);
+		field = text_names_field(type_of(s), &name);
+		if (field) {
+			read_field_of(p, s, field, &name);
+		} else {
+			complain_of_name(p, s, &name);
+			skip_field(p, type_of(s));
+		}
+	}
+	if (is_separator(&p->token))
+		text_parser_advance(p);
+}
+
+/* At the end of a message: is it its own? */
+static void read_closer(struct text_parser *p, const struct scope *s)
+{
+	char want = text_token_is(&s->opener, '<') ? '>' : '}';
+
+	if (p->token.kind == TEXT_END) {
+		text_parser_complain(p, s->opener.s, 1, "\"%c\" is not closed", *s->opener.s);
+		return;
+	}
+	if (!text_token_is(&p->token, want))
+		text_parser_complain(p, p->token.s, 1, "\"%c\" closes the \"%c\" of line %u",
+				     *p->token.s, *s->opener.s,
+				     text_report_line(&p->report, s->opener.s));
+	text_parser_advance(p);
+}
+
+static void check_required(struct text_parser *p, const struct scope *s)
+{
+	const ProtobufCMessageDescriptor *type = type_of(s);
+
+	for (unsigned i = 0; i < type->n_fields; i++)
+		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !s->seen[i])
+			text_parser_complain(p, s->opener.s, s->opener.len,
+					     "%s misses its required field \"%s\"",
+					     type->short_name, type->fields[i].name);
+}
+
+static void read_message(struct text_parser *p, struct scope *s)
+{
+	bool whole = s->opener.kind == TEXT_END;
+
+	s->seen = calloc(type_of(s)->n_fields + 1, sizeof(*s->seen));
+	if (!s->seen) {
+		text_parser_out_of_memory(p);
+		return;
+	}
+	while (p->token.kind != TEXT_END && (whole || !is_closer(&p->token))) {
+		if (is_closer(&p->token)) {
+			text_parser_complain(p, p->token.s, 1, "\"%c\" closes nothing",
+					     *p->token.s);
+			text_parser_advance(p);
+		} else {
+			read_field(p, s);
+		}
+	}
+	check_required(p, s);
+	if (!whole)
+		read_closer(p, s);
+	free(s->seen);
+}
+
+int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
+	       size_t len, struct strbuf *errors, ProtobufCMessage **ret_message)
+{
+	struct scope whole = {.opener = {TEXT_END, text, 0}};
+	struct text_parser p;
+
+	whole.message = malloc(type->sizeof_message);
+	if (!whole.message)
+		return -ENOMEM;
+	protobuf_c_message_init(type, whole.message);
+	text_parser_init(&p, name, len ? text : "", len, errors);
+	read_message(&p, &whole);
+	if (!p.out_of_memory && !errors->failed && p.report.n_errors == 0) {
+		*ret_message = whole.message;
+		return 0;
+	}
+	protobuf_c_message_free_unpacked(whole.message, NULL);
+	return p.out_of_memory || errors->failed ? -ENOMEM : -EINVAL;
+}

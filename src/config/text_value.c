@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers are read and printed in the C locale whatever the program has set: a comma for a point
+ * would make a config of one country unreadable in another.
+ */
+#include "config/text_value.h"
+
+#include <errno.h>
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+#define NUMBER_MAX_BYTES 64 /* of a printed number */
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+}
+
+static unsigned base_of(const struct text_token *t)
+{
+	if (t->len < 2 || t->s[0] != '0')
+		return 10;
+	return t->s[1] == 'x' || t->s[1] == 'X' ? 16 : 8;
+}
+
+int text_value_u64(const struct text_token *t, uint64_t *ret_v)
+{
+	unsigned base = base_of(t);
+	uint64_t v = 0;
+
+	for (size_t i = base == 16 ? 2 : 0; i < t->len; i++)
+		if (__builtin_mul_overflow(v, base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit_value(t->s[i]), &v))
+			return -ERANGE;
+	*ret_v = v;
+	return 0;
+}
+
+static bool token_is_word(const struct text_token *t, const char *word)
+{
+	return t->len == strlen(word) && strncasecmp(t->s, word, t->len) == 0;
+}
+
+/* Gives the words of a float as C spells them, and what is no float as NULL with -EINVAL. */
+static int spell_float(const struct text_token *t, char **ret_s)
+{
+	const char *s = t->s;
+	size_t len = t->len;
+
+	if (t->kind == TEXT_WORD) {
+		if (!token_is_word(t, "inf") && !token_is_word(t, "infinity") &&
+		    !token_is_word(t, "nan"))
+			return -EINVAL;
+	} else if (t->kind == TEXT_INTEGER && base_of(t) != 10) {
+		return -EINVAL;
+	} else if (s[len - 1] == 'f' || s[len - 1] == 'F') {
+		len--;
+	}
+	*ret_s = strndup(s, len);
+	return *ret_s ? 0 : -ENOMEM;
+}
+
+/* One of the two results is wanted. */
+static int read_float(const struct text_token *t, float *ret_f, double *ret_d)
+{
+	_cleanup_(freep) char *s = NULL;
+	int r = spell_float(t, &s);
+	locale_t c, before;
+
+	if (r < 0)
+		return r;
+	c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	if (!c)
+		return -ENOMEM;
+	before = uselocale(c);
+	if (ret_f)
+		*ret_f = strtof(s, NULL);
+	else
+		*ret_d = strtod(s, NULL);
+	uselocale(before);
+	freelocale(c);
+	return 0;
+}
+
+int text_value_double(const struct text_token *t, double *ret_v)
+{
+	return read_float(t, NULL, ret_v);
+}
+
+int text_value_float(const struct text_token *t, float *ret_v)
+{
+	return read_float(t, ret_v, NULL);
+}
+
+/* ---- strings ---- */
+
+/* Reads up to max digits at *p and moves it behind them; gives how many there were. */
+static unsigned read_digits(const char **p, const char *end, int base, unsigned max,
+			    uint32_t *ret_v)
+{
+	unsigned n = 0;
+
+	for (*ret_v = 0; n < max && *p < end && digit_value(**p) < base; n++, (*p)++)
+		*ret_v = *ret_v * (uint32_t)base + (uint32_t)digit_value(**p);
+	return n;
+}
+
+static void add_utf8(struct strbuf *out, uint32_t c)
+{
+	if (c < 0x80) {
+		strbuf_putc(out, (char)c);
+	} else if (c < 0x800) {
+		strbuf_putc(out, (char)(0xc0 | c >> 6));
+		strbuf_putc(out, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		strbuf_putc(out, (char)(0xe0 | c >> 12));
+		strbuf_putc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_putc(out, (char)(0x80 | (c & 0x3f)));
+	} else {
+		strbuf_putc(out, (char)(0xf0 | c >> 18));
+		strbuf_putc(out, (char)(0x80 | (c >> 12 & 0x3f)));
+		strbuf_putc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_putc(out, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
+/* Behind "\u": one code point, of which a pair of surrogates makes one. */
+static const char *unescape_u4(const char **p, const char *end, struct strbuf *out)
+{
+	const char *next;
+	uint32_t c, low;
+
+	if (read_digits(p, end, 16, 4, &c) != 4)
+		return "\\u takes four hexadecimal digits";
+	next = *p + 2;
+	if (c >= 0xd800 && c < 0xdc00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u' &&
+	    read_digits(&next, end, 16, 4, &low) == 4 && low >= 0xdc00 && low < 0xe000) {
+		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+		*p = next;
+	}
+	add_utf8(out, c);
+	return NULL;
+}
+
+/* *p is behind the backslash and ends behind the escape. */
+static const char *unescape(const char **p, const char *end, struct strbuf *out)
+{
+	static const char from[] = "abfnrtv\\?'\"", to[] = "\a\b\f\n\r\t\v\\?'\"";
+	const char *simple;
+	uint32_t v;
+
+	if (read_digits(p, end, 8, 3, &v) > 0) {
+		strbuf_putc(out, (char)v);
+		return v > 0xff ? "an octal escape ends at \\377" : NULL;
+	}
+	simple = *p < end && **p ? strchr(from, **p) : NULL;
+	if (simple) {
+		(*p)++;
+		strbuf_putc(out, to[simple - from]);
+		return NULL;
+	}
+	switch (*p < end ? *(*p)++ : 0) {
+	case 'x':
+	case 'X':
+		if (read_digits(p, end, 16, 2, &v) == 0)
+			return "\\x takes one or two hexadecimal digits";
+		strbuf_putc(out, (char)v);
+		return NULL;
+	case 'u':
+		return unescape_u4(p, end, out);
+	case 'U':
+		if (read_digits(p, end, 16, 8, &v) != 8 || v > 0x10ffff)
+			return "\\U takes eight hexadecimal digits, up to 0010ffff";
+		add_utf8(out, v);
+		return NULL;
+	default:
+		return "no such escape in a string";
+	}
+}
+
+const char *text_value_bytes(const struct text_token *t, struct strbuf *out, const char **ret_at,
+			     size_t *ret_n)
+{
+	const char *p = t->s + 1, *end = t->s + t->len - 1;
+
+	while (p < end) {
+		const char *slash = memchr(p, '\\', (size_t)(end - p)), *complaint;
+
+		strbuf_add(out, p, (size_t)((slash ? slash : end) - p));
+		if (!slash)
+			break;
+		p = slash + 1;
+		complaint = unescape(&p, end, out);
+		if (complaint) {
+			*ret_at = slash;
+			*ret_n = (size_t)(p - slash);
+			return complaint;
+		}
+	}
+	return NULL;
+}
+
+/* ---- printing ---- */
+
+static bool reads_back(const char *s, double v, bool is_float)
+{
+	return is_float ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v;
+}
+
+/* digits: as many as always read back. */
+static void print_number(double v, int digits, bool is_float, struct strbuf *out)
+{
+	char s[NUMBER_MAX_BYTES];
+	locale_t c, before;
+
+	if (isnan(v) || isinf(v)) {
+		strbuf_puts(out, signbit(v) ? "-" : "");
+		strbuf_puts(out, isnan(v) ? "nan" : "inf");
+		return;
+	}
+	c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	if (!c) {
+		out->failed = true;
+		return;
+	}
+	before = uselocale(c);
+	for (int n = digits - 3; n <= digits; n++) {
+		snprintf(s, sizeof(s), "%.*g", n, v);
+		if (reads_back(s, v, is_float))
+			break;
+	}
+	uselocale(before);
+	freelocale(c);
+	strbuf_puts(out, s);
+}
+
+void text_value_print_double(double v, struct strbuf *out)
+{
+	print_number(v, DBL_DECIMAL_DIG, false, out);
+}
+
+void text_value_print_float(float v, struct strbuf *out)
+{
+	print_number((double)v, FLT_DECIMAL_DIG, true, out);
+}
+
+void text_value_print_bytes(const void *data, size_t len, struct strbuf *out)
+{
+	static const char from[] = "\n\r\t\"\\", to[] = "nrt\"\\";
+	const uint8_t *p = data;
+
+	strbuf_putc(out, '"');
+	for (const uint8_t *end = p + len; p < end; p++) {
+		const char *simple = *p ? strchr(from, *p) : NULL;
+
+		if (simple)
+			strbuf_printf(out, "\\%c", to[simple - from]);
+		else if (*p >= 0x20 && *p < 0x7f)
+			strbuf_putc(out, (char)*p);
+		else
+			strbuf_printf(out, "\\%03o", *p);
+	}
+	strbuf_putc(out, '"');
+}

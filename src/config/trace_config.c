@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text or bytes is told by the bytes themselves: a serialized config has numbers below 32 for its
+ * tags and lengths, which no text has.
+ */
+#include "config/trace_config.h"
+
+#include <errno.h>
+
+#include "config/text.h"
+#include "config/unpack.h"
+
+static int load_text(const char *name, const void *data, size_t len, struct strbuf *errors,
+		     ProtobufCMessage **ret)
+{
+	return text_parse(&pb__trace_config__descriptor, name, data, len, errors, ret);
+}
+
+static int load_bytes(const char *name, const void *data, size_t len, struct strbuf *errors,
+		      ProtobufCMessage **ret)
+{
+	int r = unpack_untrusted(&pb__trace_config__descriptor, data, len, ret);
+
+	if (r < 0)
+		strbuf_printf(errors,
+			      "%s: error: neither a serialized trace config nor text: some of its "
+			      "bytes are not printable (--txt reads it as text all the same)\n",
+			      name);
+	return r < 0 ? -EINVAL : 0;
+}
+
+int trace_config_load(const char *name, const void *data, size_t len, bool force_text,
+		      struct strbuf *errors, Pb__TraceConfig **ret)
+{
+	bool is_text = force_text || text_looks_like(data, len);
+	ProtobufCMessage *config;
+	int r = is_text ? load_text(name, data, len, errors, &config)
+			: load_bytes(name, data, len, errors, &config);
+
+	if (r == 0 && protobuf_c_message_get_packed_size(config) == 0) {
+		strbuf_printf(errors, "%s: error: the config is empty\n", name);
+		protobuf_c_message_free_unpacked(config, NULL);
+		r = -EINVAL;
+	}
+	if (r < 0)
+		return errors->failed ? -ENOMEM : r;
+	*ret = (Pb__TraceConfig *)config;
+	return 0;
+}
