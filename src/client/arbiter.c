@@ -5,14 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/shm.h"
 #include "client/commit_batch.h"
 #include "wire/smb.h"
 
@@ -92,37 +91,33 @@ void arbiter_free(struct arbiter *a)
 		return;
 	event_free(a->turn);
 	commit_batch_deinit(&a->batch);
-	if (a->smb.base)
-		munmap(a->smb.base, a->mapped);
+	shm_unmap(a->smb.base, a->mapped);
 	free(a);
 }
 
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
 {
-	struct stat st;
 	struct smb smb;
+	size_t size;
 	void *base;
 	int r;
 
 	if (a->smb.base)
 		return -EALREADY;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_size <= 0 || st.st_size > (off_t)SMB_MAX_SIZE)
-		return -EINVAL;
-	base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base == MAP_FAILED)
-		return -errno;
-	r = smb_init(&smb, base, (size_t)st.st_size, page_size);
+	/* Not all services seal; ours is trusted with more than this memory. */
+	r = shm_attach(fd, false, SMB_MAX_SIZE, &base, &size);
+	if (r < 0)
+		return r;
+	r = smb_init(&smb, base, size, page_size);
 	if (r == 0)
 		r = commit_batch_init(&a->batch, smb.n_pages * smb_layout_chunks(a->layout),
 				      ARBITER_MAX_COMMIT);
 	if (r < 0) {
-		munmap(base, (size_t)st.st_size);
+		shm_unmap(base, size);
 		return r;
 	}
 	a->smb = smb;
-	a->mapped = (size_t)st.st_size;
+	a->mapped = size;
 	a->attached = true;
 	return 0;
 }
@@ -267,6 +262,20 @@ static bool take_any(struct arbiter *a, const struct smb_chunk_header *header,
 	return false;
 }
 
+/* Is there a chunk that the service is going to free? Else all are open in our own writers. */
+static bool service_has_any(const struct arbiter *a)
+{
+	for (uint32_t page = 0; page < a->smb.n_pages; page++) {
+		uint32_t word = smb_load_word(&a->smb, page);
+		uint32_t n = smb_layout_chunks(smb_word_layout(word));
+
+		for (uint32_t i = 0; i < n; i++)
+			if (smb_word_state(word, i) != SMB_BEING_WRITTEN)
+				return true;
+	}
+	return false;
+}
+
 /*
  * Waits for the service, longer from turn to turn. The loop does not run meanwhile, so what waits
  * to be sent is pushed out from here. The wait is bounded for all writers together: once it was in
@@ -281,6 +290,8 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 	while (a->attached && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
 		if (take_any(a, header, ret))
 			return true;
+		if (!service_has_any(a))
+			return false;
 		if (clock_mono_ns() >= deadline)
 			break;
 		usleep(us);

@@ -52,8 +52,8 @@ void arbiter_free(struct arbiter *a);
 
 /*
  * Maps the memory that the service shares (fd is borrowed) and begins to hand out chunks. 0;
- * -EALREADY when there is one; -EINVAL for a size or page size that the ABI forbids; -errno of
- * fstat and mmap.
+ * -EALREADY when there is one; -EINVAL, -EFBIG for a size or page size that the ABI forbids; -errno
+ * of the kernel.
  */
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size);
 /* The service is gone: no chunk is handed out and nothing is sent from here on. Chunks that writers

@@ -194,8 +194,10 @@ int conn_new_fd(struct event_base *loop, int fd, const char *service, const stru
 	c->next_id = REQUEST_BIND + 1;
 	TAILQ_INIT(&c->open);
 	r = msgsock_new(loop, fd, CONN_SEND_LIMIT, &sock_ops, c, &c->sock);
-	if (r < 0)
+	if (r < 0) {
+		close(fd);
 		return r;
+	}
 	r = send_bind(c, service);
 	if (r < 0)
 		return r;

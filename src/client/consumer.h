@@ -15,15 +15,20 @@ struct event_base;
 
 /*
  * The consumer side of the protocol: one connection, at most one tracing session. Every request
- * answers through a callback from the loop, exactly once (streams: until `last`), also when the
- * connection is lost (-EPIPE) or the service refuses (-EPROTO). Messages passed to callbacks are
- * borrowed during the call.
+ * that returned 0 answers through a callback from the loop, exactly once (streams: until `last`),
+ * also when the connection is lost (-EPIPE), or the service refuses or answers with bytes that are
+ * no such answer (-EPROTO). One that returned something else does not answer: -ENOSYS the service
+ * lacks the method (or is not connected yet), -EMSGSIZE too large for a frame, -EPIPE, -ENOMEM.
+ *
+ * Messages passed to callbacks are borrowed during the call. Any callback may free the consumer.
  */
 struct consumer;
 
+#define CONSUMER_MAX_STATE (64u << 20) /* bytes of an answer to consumer_query_state */
+
 struct consumer_ops {
-	/* Bound, or not: -ECONNREFUSED / -ENOENT (nobody listens), -EPROTO (not a tracing service).
-	 */
+	/* Bound, or not: -EPROTO (not a tracing service), else -errno of the socket; then nothing
+	 * else is called. */
 	void (*on_connected)(void *ctx, int error);
 	/* The connection is lost; every pending request was answered before. */
 	void (*on_disconnected)(void *ctx);
@@ -41,8 +46,8 @@ void consumer_free(struct consumer *c);
 typedef void (*consumer_done)(void *ctx, int error);
 
 /* Creates (and, unless the config defers it, starts) the session. config: serialized TraceConfig.
- * done comes when tracing has ended or could not begin; error_text is the service's, "" for none.
- */
+ * done comes when tracing has ended or could not begin; error_text is the service's, "" for none:
+ * with a text the config was refused or the session aborted, though error is 0. */
 int consumer_enable(struct consumer *c, const void *config, size_t len,
 		    void (*done)(void *ctx, int error, const char *error_text), void *ctx);
 int consumer_start(struct consumer *c, consumer_done done, void *ctx);
@@ -52,8 +57,8 @@ int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, cons
 		   void *ctx);
 int consumer_free_buffers(struct consumer *c, consumer_done done, void *ctx);
 
-/* Slices of packets in order. data is raw TracePacket bytes; packet_ends on the last slice of a
- * packet. The final call has last set and no data. */
+/* Slices of packets in order. data is raw TracePacket bytes, NULL for none; packet_ends on the last
+ * slice of a packet. The final call has last set, the error if there was one, and no data. */
 typedef void (*consumer_slice)(void *ctx, int error, const uint8_t *data, size_t len,
 			       bool packet_ends, bool last);
 int consumer_read(struct consumer *c, consumer_slice slice, void *ctx);
@@ -69,7 +74,7 @@ int consumer_query_capabilities(struct consumer *c,
 					     const Pb__TracingServiceCapabilities *caps),
 				void *ctx);
 /* events: an OR of Pb__ObservableEvents__Type. Answers until the connection ends or it is called
- * again. */
+ * again; the final call has last set and no events. */
 int consumer_observe(struct consumer *c, uint32_t events,
 		     void (*event)(void *ctx, int error, const Pb__ObservableEvents *events,
 				   bool last),
