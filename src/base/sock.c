@@ -109,8 +109,12 @@ static int tcp_address(const char *text, bool listen, struct address *ret)
 	size_t len = (size_t)(colon - text);
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
 	char host[MAX_HOST];
+	uint64_t port;
 	int r;
 
+	/* getaddrinfo() would take the port modulo 2^16. */
+	if (str_to_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
+		return -EINVAL;
 	if (len >= 2 && text[0] == '[' && colon[-1] == ']') {
 		text++;
 		len -= 2;

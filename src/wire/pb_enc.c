@@ -2,8 +2,8 @@
 /*
  * The parts of the encoder that meet the end of a range, and nested messages:
  *
- *	open     | tag | ?  ?  ?  ? |                      size_field points at the four bytes
- *	close    | tag | s' s' s' s | message ...          a redundant varint: three continuation bits
+ *	open     | tag | ?  ?  ?  ? |                      size_field points at them
+ *	close    | tag | s' s' s' s | message ...          a redundant varint, 3 continuation bits
  *	   or    | tag | s | message ...                   shorter than 128, and all in this range
  */
 #include "wire/pb_enc.h"
