@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#define HASH_NONFATAL_OOM 1
+
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "base/mem.h"
+#include "service/trace_buffer.h"
+
+/* What the parts of the trace buffer know of each other; nobody else includes it. The picture is
+ * at the head of trace_buffer.c. */
+
+#define TB_UNIT 16u /* records begin at multiples of it */
+#define TB_RECORD_HEADER 16u
+
+enum tb_flags {
+	TB_FROM_PREV = SMB_CONTINUES_FROM_PREV,
+	TB_ON_NEXT = SMB_CONTINUES_ON_NEXT,
+	TB_NEEDS_PATCHING = SMB_NEEDS_PATCHING,
+	TB_COMPLETE = 8, /* no more of this chunk will come */
+	TB_CORRUPTED = 16, /* after the payload the chunk broke the format */
+	TB_ABORTED = 32, /* after the payload the writer dropped the packet */
+	TB_ALL_FLAGS = 63,
+};
+
+/* A piece of a chunk, in the ring; payload follows. */
+struct tb_record {
+	uint32_t chunk_id; /* of a free run: its length in units, this header included */
+	uint32_t seq; /* slot of the sequence; 0: a free run, nothing in it is unread */
+	uint16_t used; /* bytes of payload: whole fragments */
+	uint16_t read; /* of them given out */
+	uint16_t base; /* bytes of the chunk's payload in earlier records */
+	uint16_t frags : 10; /* fragments of the chunk in this record and the earlier ones */
+	uint16_t flags : 6;
+};
+_Static_assert(sizeof(struct tb_record) == TB_RECORD_HEADER, "a record is one unit and payload");
+
+static inline uint8_t *tb_payload(struct tb_record *rec)
+{
+	return (uint8_t *)(rec + 1);
+}
+
+/* Bytes from a record to the next. */
+static inline size_t tb_stride(size_t used)
+{
+	return (TB_RECORD_HEADER + used + TB_UNIT - 1) & ~(size_t)(TB_UNIT - 1);
+}
+
+/* ---- trace_buffer_ring.c: the memory ---- */
+
+struct tb_ring {
+	uint8_t *base;
+	size_t size; /* multiple of TB_UNIT */
+	uint64_t lap; /* times that the writing went back to 0 */
+	size_t wr; /* records of this lap: [0, wr) */
+	size_t old, old_end; /* records that are left of the lap before: [old, old_end) */
+};
+
+/* A place over all laps: lap * size + offset. Later is larger. */
+typedef uint64_t tb_place;
+
+static inline struct tb_record *tb_record_at(const struct tb_ring *r, size_t offset)
+{
+	return (struct tb_record *)(r->base + offset);
+}
+
+int tb_ring_init(struct tb_ring *r, size_t size);
+void tb_ring_deinit(struct tb_ring *r);
+tb_place tb_ring_place(const struct tb_ring *r, size_t offset);
+/* The first unread record at *place or after, whose place goes to *place; NULL at the end. */
+struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place);
+/* Drops what is unread in [wr, limit), so that it may be written. */
+void tb_ring_make_room(struct trace_buffer *b, size_t limit);
+/* Goes back to 0; what was left of the lap before is dropped. */
+void tb_ring_wrap(struct trace_buffer *b);
+
+/* ---- trace_buffer_refs.c: the unread records of one sequence, by chunk id ---- */
+
+struct tb_ref {
+	uint32_t chunk_id;
+	uint32_t unit; /* offset of the record, in units */
+};
+
+/* A circular array. Ids rise mod 2^32 and span less than half of it; records of one chunk are
+ * neighbours, in the order of their bytes. */
+struct tb_refs {
+	struct tb_ref *array;
+	uint32_t head, n, cap; /* cap: 0 or a power of two */
+};
+
+static inline struct tb_ref *tb_refs_at(const struct tb_refs *r, uint32_t i)
+{
+	return &r->array[(r->head + i) & (r->cap - 1)];
+}
+
+void tb_refs_deinit(struct tb_refs *r);
+/* Would this id keep the order unambiguous? */
+bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
+/* The number of refs whose id is not after this one; it must be admitted. */
+uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
+/* Makes the i-th ref. 0 or -ENOMEM. Costs the number of refs after it. */
+int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
+void tb_refs_pop(struct tb_refs *r);
+
+/* ---- trace_buffer.c ---- */
+
+void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);

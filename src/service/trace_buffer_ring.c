@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace_buffer_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "service/trace_buffer_seq.h"
+
+/*
+ * How it works: the memory of one buffer, as laps.
+ *
+ *   lap 0     | rec | rec | rec | never touched ............................ |
+ *                               ^ wr                             old, old_end ^
+ *   lap 1..   | rec | rec |  free   | rec of the lap before | rec | padding   |
+ *                         ^ wr      ^ old                         ^ old_end   ^ size
+ *
+ * Records are written at wr, and what lies there of the lap before is dropped first, record by
+ * record, so that `old` runs in front of wr. Where a record does not fit before the end, the rest
+ * of the memory is padding, old_end remembers where it starts, and the writing goes on at 0 in
+ * the next lap. So there is no record for padding or for the free part, and the oldest record is
+ * at `old`, or, when the lap before is used up, at 0.
+ *
+ * A record whose packets have all been read becomes a free run: a header that says how far it is
+ * to the next record. A reader that passes several runs joins them into the first one, so that a
+ * later one passes them in one step.
+ */
+
+int tb_ring_init(struct tb_ring *r, size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	*r = (struct tb_ring){.base = p, .size = size, .old = size, .old_end = size};
+	return 0;
+}
+
+void tb_ring_deinit(struct tb_ring *r)
+{
+	if (r->base)
+		munmap(r->base, r->size);
+}
+
+/* ---- places ---- */
+
+static bool has_old(const struct tb_ring *r)
+{
+	return r->old < r->old_end;
+}
+
+tb_place tb_ring_place(const struct tb_ring *r, size_t offset)
+{
+	if (has_old(r) && offset >= r->old)
+		return (r->lap - 1) * r->size + offset;
+	return r->lap * r->size + offset;
+}
+
+/* The records that a place lies in, as offsets; moves a place behind the lap before to this lap. */
+static void stretch_of(const struct tb_ring *r, tb_place *place, size_t *ret_offset,
+		       size_t *ret_end)
+{
+	tb_place lap = r->lap * r->size;
+	tb_place oldest = has_old(r) ? lap - r->size + r->old : lap;
+
+	if (*place < oldest)
+		*place = oldest;
+	if (*place < lap && *place - (lap - r->size) >= r->old_end)
+		*place = lap;
+	if (*place < lap) {
+		*ret_offset = (size_t)(*place - (lap - r->size));
+		*ret_end = r->old_end;
+	} else {
+		*ret_offset = (size_t)(*place - lap);
+		*ret_end = r->wr;
+	}
+}
+
+/* Bytes from a free run to the record after it, or to end; joins it with the runs that follow. */
+static size_t free_run(const struct tb_ring *r, struct tb_record *run, size_t offset, size_t end)
+{
+	size_t next = offset + (size_t)run->chunk_id * TB_UNIT;
+
+	while (next < end && !tb_record_at(r, next)->seq)
+		next += (size_t)tb_record_at(r, next)->chunk_id * TB_UNIT;
+	run->chunk_id = (uint32_t)((next - offset) / TB_UNIT);
+	return next - offset;
+}
+
+struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place)
+{
+	for (;;) {
+		struct tb_record *rec;
+		size_t offset, end;
+
+		stretch_of(r, place, &offset, &end);
+		if (offset >= end)
+			return NULL;
+		rec = tb_record_at(r, offset);
+		if (rec->seq)
+			return rec;
+		*place += free_run(r, rec, offset, end);
+	}
+}
+
+/* ---- making room ---- */
+
+/* The lap before is used up: its padding goes with it. */
+static void end_old_lap(struct trace_buffer *b)
+{
+	struct tb_ring *r = &b->ring;
+
+	b->stats.padding_bytes_cleared += r->size - r->old_end;
+	r->old = r->old_end = r->size;
+}
+
+void tb_ring_make_room(struct trace_buffer *b, size_t limit)
+{
+	struct tb_ring *r = &b->ring;
+
+	while (has_old(r) && r->old < limit) {
+		struct tb_record *rec = tb_record_at(r, r->old);
+
+		if (rec->seq)
+			tb_seq_overwrite(b, rec);
+		r->old += (size_t)rec->chunk_id * TB_UNIT;
+		if (r->old >= r->old_end)
+			end_old_lap(b);
+	}
+}
+
+void tb_ring_wrap(struct trace_buffer *b)
+{
+	struct tb_ring *r = &b->ring;
+
+	tb_ring_make_room(b, r->size);
+	assert(!has_old(r) && r->wr > 0);
+	b->stats.padding_bytes_written += r->size - r->wr;
+	b->stats.write_wrap_count++;
+	r->old = 0;
+	r->old_end = r->wr;
+	r->wr = 0;
+	r->lap++;
+}
