@@ -17,7 +17,7 @@
  * A name can hold any byte but NUL; the kernel writes its newlines as "\n" and its backslashes as
  * "\\" (proc_task_name). So a line is a line, and a key is one only at the beginning of a line.
  *
- * /proc/PID/stat has the name in parentheses, with the same escapes, and "a) R 1 (" is a name too.
+ * /proc/PID/stat has the name in parentheses and as it is, newlines too, and "a) R 1 (" is a name.
  * Behind it are only numbers and one letter: the last parenthesis is the right one.
  */
 

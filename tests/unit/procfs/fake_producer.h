@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/data_source.h"
+#include "client/writer.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+
+/*
+ * A producer for one data source: keeps the packets that it writes and counts what it answers.
+ * Include it once in a test; fake_reset() before each one.
+ */
+
+#define FAKE_PACKETS 4096
+#define FAKE_SESSION 7
+
+struct fake_packet {
+	uint8_t *data;
+	size_t len;
+};
+
+static struct {
+	struct pb_mem mem;
+	bool open;
+	bool live; /* a writer exists */
+	struct fake_packet packets[FAKE_PACKETS];
+	size_t n;
+	unsigned flushes; /* writer_flush */
+	unsigned started;
+	unsigned stopped;
+	unsigned flushed; /* ds_flushed */
+	uint64_t last_flush_id;
+	size_t packets_at_flush; /* written when ds_flushed came */
+} fake;
+
+struct writer {
+	int unused;
+};
+static struct writer fake_writer;
+
+static inline void fake_reset(void)
+{
+	for (size_t i = 0; i < fake.n; i++)
+		free(fake.packets[i].data);
+	memset(&fake, 0, sizeof(fake));
+}
+
+struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy)
+{
+	(void)a;
+	(void)target_buffer;
+	(void)policy;
+	assert(!fake.live);
+	if (pb_mem_init(&fake.mem) < 0)
+		return NULL;
+	fake.live = true;
+	return &fake_writer;
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	assert(fake.live && !fake.open);
+	pb_mem_deinit(&fake.mem);
+	fake.live = false;
+}
+
+struct pb_enc *writer_begin(struct writer *w)
+{
+	assert(w == &fake_writer && !fake.open);
+	pb_mem_reset(&fake.mem);
+	fake.open = true;
+	return &fake.mem.enc;
+}
+
+void writer_end(struct writer *w)
+{
+	struct fake_packet *p = &fake.packets[fake.n++];
+
+	assert(w == &fake_writer && fake.open && fake.n <= FAKE_PACKETS);
+	assert(fake.mem.enc.depth == 0);
+	p->len = pb_mem_len(&fake.mem);
+	p->data = malloc(p->len + 1);
+	memcpy(p->data, fake.mem.buf, p->len);
+	fake.open = false;
+}
+
+void writer_flush(struct writer *w)
+{
+	assert(w == &fake_writer && !fake.open);
+	fake.flushes++;
+}
+
+uint64_t writer_dropped(const struct writer *w)
+{
+	(void)w;
+	return 0;
+}
+
+uint64_t writer_bytes(const struct writer *w)
+{
+	(void)w;
+	return 0;
+}
+
+void ds_started(struct ds_handle *h)
+{
+	(void)h;
+	fake.started++;
+}
+
+void ds_flushed(struct ds_handle *h, uint64_t flush_id)
+{
+	(void)h;
+	fake.flushed++;
+	fake.last_flush_id = flush_id;
+	fake.packets_at_flush = fake.n;
+}
+
+void ds_stopped(struct ds_handle *h)
+{
+	(void)h;
+	fake.stopped++;
+}
+
+uint64_t ds_session_id(const struct ds_handle *h)
+{
+	(void)h;
+	return FAKE_SESSION;
+}
+
+uint16_t ds_target_buffer(const struct ds_handle *h)
+{
+	(void)h;
+	return 1;
+}
+
+struct writer *ds_writer_new(struct ds_handle *h)
+{
+	(void)h;
+	return writer_new(NULL, 1, WRITER_STALL);
+}
+
+/* ---- reading back ---- */
+
+/* The n-th (from 0) field of that number in a message; false: there are fewer, and it is empty. */
+static inline bool fake_field(const uint8_t *data, size_t len, uint32_t id, unsigned nth,
+			      struct pb_field *ret)
+{
+	struct pb_dec d;
+	struct pb_field f;
+
+	*ret = (struct pb_field){0};
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == id && nth-- == 0) {
+			*ret = f;
+			return true;
+		}
+	}
+	assert(pb_dec_ok(&d));
+	return false;
+}
+
+static inline unsigned fake_count(const uint8_t *data, size_t len, uint32_t id)
+{
+	struct pb_field f;
+	unsigned n = 0;
+
+	while (fake_field(data, len, id, n, &f))
+		n++;
+	return n;
+}
+
+/* The number in a field that must be there once. */
+static inline uint64_t fake_u64(struct pb_field m, uint32_t id)
+{
+	struct pb_field f = {0};
+
+	assert(fake_count(m.data, m.len, id) == 1);
+	fake_field(m.data, m.len, id, 0, &f);
+	return f.u64;
+}
+
+static inline bool fake_has(struct pb_field m, uint32_t id)
+{
+	return fake_count(m.data, m.len, id) > 0;
+}
+
+static inline bool fake_str_is(struct pb_field m, uint32_t id, unsigned nth, const char *s)
+{
+	struct pb_field f;
+
+	return fake_field(m.data, m.len, id, nth, &f) && pb_field_is(&f, s);
+}
+
+static inline struct pb_field fake_packet_field(size_t i)
+{
+	assert(i < fake.n);
+	return (struct pb_field){.data = fake.packets[i].data, .len = fake.packets[i].len};
+}
+
+/* ---- process trees ---- */
+
+/* Calls fn for each row of that kind (PB_PROCESS_TREE_PROCESSES, _THREADS) in all packets. */
+static inline unsigned fake_rows(uint32_t kind, void (*fn)(void *ctx, struct pb_field row),
+				 void *ctx)
+{
+	struct pb_field tree, row;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		const struct fake_packet *p = &fake.packets[i];
+		struct pb_dec d;
+
+		if (!fake_field(p->data, p->len, PB_TRACE_PACKET_PROCESS_TREE, 0, &tree))
+			continue;
+		pb_dec_init(&d, tree.data, tree.len);
+		while (pb_dec_next(&d, &row)) {
+			if (row.id != kind)
+				continue;
+			if (fn)
+				fn(ctx, row);
+			n++;
+		}
+		assert(pb_dec_ok(&d));
+	}
+	return n;
+}
+
+struct fake_search {
+	uint32_t id_field;
+	int32_t id;
+	unsigned found;
+	struct pb_field row; /* the last that was found */
+};
+
+static inline void fake_match(void *ctx, struct pb_field row)
+{
+	struct fake_search *s = ctx;
+
+	if ((int32_t)fake_u64(row, s->id_field) != s->id)
+		return;
+	s->found++;
+	s->row = row;
+}
+
+/* How often the process or thread was described; ret_row (may be NULL): the last time. */
+static inline unsigned fake_process(int32_t pid, struct pb_field *ret_row)
+{
+	struct fake_search s = {.id_field = PB_PROCESS_TREE_PROCESS_PID, .id = pid};
+
+	fake_rows(PB_PROCESS_TREE_PROCESSES, fake_match, &s);
+	if (ret_row)
+		*ret_row = s.row;
+	return s.found;
+}
+
+static inline unsigned fake_thread(int32_t tid, struct pb_field *ret_row)
+{
+	struct fake_search s = {.id_field = PB_PROCESS_TREE_THREAD_TID, .id = tid};
+
+	fake_rows(PB_PROCESS_TREE_THREADS, fake_match, &s);
+	if (ret_row)
+		*ret_row = s.row;
+	return s.found;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "procfs/fake_proc.h"
+#include "procfs/proc_files.h"
+
+static struct proc_files files;
+
+static int setup(void **state)
+{
+	(void)state;
+	proc_new();
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	proc_files_deinit(&files);
+	proc_remove("");
+	return 0;
+}
+
+static void the_files_of_a_task(void **state)
+{
+	struct proc_status status;
+	struct proc_stat stat;
+	struct proc_name name;
+	const char *text;
+	size_t len;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
+	assert_int_equal(proc_files_status(&files, 70, &status), 0);
+	assert_int_equal(status.tgid, 70);
+	assert_int_equal(proc_files_thread_status(&files, 70, 71, &status), 0);
+	assert_int_equal(status.pid, 71);
+	assert_int_equal(proc_files_comm(&files, 70, 71, &name), 0);
+	assert_int_equal(name.len, 5);
+	assert_int_equal(proc_files_stat(&files, 70, &stat), 0);
+	assert_int_equal(stat.starttime, 70);
+	assert_int_equal(proc_files_cmdline(&files, 70, &text, &len), 0);
+	assert_int_equal(len, 9);
+	assert_memory_equal(text, "main\0arg", 9);
+}
+
+static void a_task_that_is_gone(void **state)
+{
+	struct proc_status status;
+	struct proc_name name;
+	struct proc_list l = {0};
+
+	(void)state;
+	assert_int_equal(proc_files_status(&files, 70, &status), -ENOENT);
+	assert_int_equal(proc_files_comm(&files, 70, 71, &name), -ENOENT);
+	assert_int_equal(proc_list_open(&l, &files, 70), -ENOENT);
+	assert_false(proc_list_is_open(&l));
+	proc_put("", 0, "70/status");
+	assert_int_equal(proc_files_status(&files, 70, &status), -EBADMSG);
+}
+
+/* A task in 65,536 groups has a line of 700 kB before the lines that matter. */
+static void a_status_of_many_groups(void **state)
+{
+	size_t room = 800 << 10, n;
+	char *text = malloc(room);
+	struct proc_status status;
+
+	(void)state;
+	n = (size_t)sprintf(text, "Name:\tx\nTgid:\t5\nPid:\t5\nGroups:\t");
+	for (unsigned g = 0; g < 65536; g++)
+		n += (size_t)sprintf(text + n, "%u ", 4294900000u + g);
+	n += (size_t)sprintf(text + n, "\nNSpid:\t5\t6\nKthread:\t1\n");
+	proc_put(text, n, "5/status");
+	assert_int_equal(proc_files_status(&files, 5, &status), 0);
+	assert_true(status.kthread);
+	assert_int_equal(status.nspid[0], 6);
+	/* And then the small ones again. */
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	assert_int_equal(proc_files_status(&files, 70, &status), 0);
+	assert_true(files.text.cap < 65536);
+
+	/* What no kernel writes. */
+	proc_put(text, n, "6/status");
+	free(text);
+	text = calloc(1, PROC_STATUS_FILE_MAX + 4096);
+	proc_put(text, PROC_STATUS_FILE_MAX + 4096, "6/status");
+	assert_int_equal(proc_files_status(&files, 6, &status), -EFBIG);
+	free(text);
+}
+
+static void a_long_command_line_is_cut(void **state)
+{
+	static char text[PROC_CMDLINE_FILE_MAX + 1];
+	const size_t sizes[] = {0,
+				1,
+				4095,
+				4096,
+				4097,
+				8192,
+				8193,
+				PROC_CMDLINE_FILE_MAX - 1,
+				PROC_CMDLINE_FILE_MAX,
+				PROC_CMDLINE_FILE_MAX + 1};
+	const char *got;
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i % 251);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		proc_put(text, sizes[i], "70/cmdline");
+		assert_int_equal(proc_files_cmdline(&files, 70, &got, &len), 0);
+		assert_int_equal(len, sizes[i] < PROC_CMDLINE_FILE_MAX ? sizes[i]
+								       : PROC_CMDLINE_FILE_MAX);
+		assert_memory_equal(got, text, len);
+	}
+}
+
+static void only_numbers_are_tasks(void **state)
+{
+	static const char *const others[] = {"self",	   "1a",	  "-5", "0",
+					     "4294967296", "99999999999", "fs", "+7"};
+	struct proc_list l = {0};
+	unsigned n = 0;
+	int32_t pid;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		proc_put("", 0, "%s/status", others[i]);
+	proc_put("", 0, "12"); /* a file, not a folder */
+	proc_put("", 0, "13/status");
+	proc_put("", 0, "2147483647/status");
+	assert_int_equal(proc_list_open(&l, &files, 0), 0);
+	for (; proc_list_next(&l, &pid); n++)
+		assert_true(pid == 13 || pid == INT32_MAX);
+	assert_int_equal(n, 2);
+	proc_list_close(&l);
+	assert_false(proc_list_is_open(&l));
+	proc_list_close(&l);
+}
+
+static void ourselves_in_the_real_proc(void **state)
+{
+	struct proc_status status;
+	struct proc_stat stat;
+	struct proc_files real;
+	struct proc_list l = {0};
+	bool found = false;
+	int32_t pid;
+
+	(void)state;
+	if (access("/proc/self/status", R_OK) != 0)
+		skip();
+	assert_int_equal(proc_files_init(&real, "/proc"), 0);
+	assert_int_equal(proc_files_status(&real, getpid(), &status), 0);
+	assert_int_equal(status.tgid, getpid());
+	assert_int_equal(status.ppid, getppid());
+	assert_int_equal(status.uid, getuid());
+	assert_memory_equal(status.name.s, "test_proc_files", status.name.len);
+	assert_int_equal(proc_files_stat(&real, getpid(), &stat), 0);
+	assert_true(stat.starttime > 0);
+	assert_int_equal(proc_list_open(&l, &real, 0), 0);
+	while (proc_list_next(&l, &pid))
+		found |= pid == getpid();
+	assert_true(found);
+	proc_list_close(&l);
+	proc_files_deinit(&real);
+}
+
+static void no_such_root(void **state)
+{
+	struct proc_files f;
+
+	(void)state;
+	assert_int_equal(proc_files_init(&f, "/nonexistent"), -ENOENT);
+	assert_int_equal(proc_files_init(&f, "/dev/null"), -ENOTDIR);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_files_of_a_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_task_that_is_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_status_of_many_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_long_command_line_is_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_numbers_are_tasks, setup, teardown),
+		cmocka_unit_test(ourselves_in_the_real_proc),
+		cmocka_unit_test(no_such_root),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

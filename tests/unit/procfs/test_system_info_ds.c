@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "procfs/fake_proc.h"
+#include "procfs/fake_producer.h"
+#include "procfs/system_info_ds.h"
+
+static const struct data_source *const source = &system_info_data_source;
+static Pb__SystemInfoConfig info;
+static Pb__DataSourceConfig config;
+static struct ds_env env;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	pb__system_info_config__init(&info);
+	pb__data_source_config__init(&config);
+	config.system_info_config = &info;
+	env = (struct ds_env){.proc_root = proc_root, .sys_root = proc_root};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void run(void)
+{
+	void *instance = NULL;
+
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(fake.n, 0);
+	source->start(instance);
+	assert_int_equal(fake.started, 1);
+	source->flush(instance, 5);
+	assert_int_equal(fake.last_flush_id, 5);
+	assert_int_equal(fake.flushes, 1);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	source->destroy(instance);
+	assert_false(fake.live);
+}
+
+static void one_packet_with_the_processors(void **state)
+{
+	uint64_t before = clock_boot_ns();
+	struct pb_field f;
+
+	(void)state;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	proc_put("1: 0 x-edge name\n", 17, "interrupts");
+	run();
+	assert_int_equal(fake.n, 1);
+	assert_in_range(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP), before,
+			clock_boot_ns());
+	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len, PB_TRACE_PACKET_CPU_INFO,
+			       0, &f));
+	assert_int_equal(fake_count(f.data, f.len, PB_CPU_INFO_CPUS), 1);
+}
+
+static void the_interrupts_where_they_are_asked_for(void **state)
+{
+	struct pb_field f;
+
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	proc_put("1: 0 x-edge name\n", 17, "interrupts");
+	run();
+	assert_int_equal(fake.n, 2);
+	assert_true(fake_field(fake.packets[1].data, fake.packets[1].len,
+			       PB_TRACE_PACKET_INTERRUPT_INFO, 0, &f));
+	assert_int_equal(fake_count(f.data, f.len, PB_INTERRUPT_INFO_IRQ_MAPPING), 1);
+	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_TIMESTAMP));
+}
+
+static void without_a_config_or_files(void **state)
+{
+	(void)state;
+	run();
+	assert_int_equal(fake.n, 0);
+	fake_reset();
+	config.system_info_config = NULL;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	run();
+	assert_int_equal(fake.n, 1);
+}
+
+static void the_real_machine(void **state)
+{
+	struct pb_field f;
+
+	(void)state;
+	env.proc_root = "/proc";
+	env.sys_root = "/sys";
+	if (access("/proc/cpuinfo", R_OK) != 0)
+		skip();
+	run();
+	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len, PB_TRACE_PACKET_CPU_INFO,
+			       0, &f));
+	assert_true(fake_count(f.data, f.len, PB_CPU_INFO_CPUS) <=
+		    (unsigned)sysconf(_SC_NPROCESSORS_CONF));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_packet_with_the_processors, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_interrupts_where_they_are_asked_for, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(without_a_config_or_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_real_machine, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
