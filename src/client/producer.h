@@ -18,24 +18,32 @@ struct producer;
 
 struct producer_options {
 	const char *name; /* producer_name: "perfetto.traced_probes" for sonda-probes */
-	const char *socket; /* address; NULL: sock_default_producer() */
+	/* Address; NULL: sock_default_producer(). Of a list separated by commas the first. */
+	const char *socket;
 	uint32_t shm_size; /* hints in bytes; 0: 2 MiB of 32 KiB pages */
 	uint32_t page_size;
-	const struct data_source *const
-		*sources; /* borrowed for the producer's life; NULL-terminated */
+	/* The service may read chunks that were not committed, when a session ends without a flush
+	 * that we answered. */
+	bool scraping;
+	/* Borrowed for the producer's life; NULL-terminated. */
+	const struct data_source *const *sources;
 	struct ds_env env; /* loop, feed and roots; the producer sets arbiter */
-	void (*on_connected)(
-		void *ctx); /* optional: all sources are registered (Sync was answered) */
-	void (*on_disconnected)(void *ctx); /* optional */
+	/* All optional. */
+	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
+	void (*on_disconnected)(void *ctx); /* after on_connected; every instance is gone */
+	/* One sentence about something that does not work, and which goes on without: no service
+	 * (told once, until there was one), a data source that could not be set up. */
+	void (*on_trouble)(void *ctx, const char *sentence);
 	void *ctx;
 };
 
-/* Starts to connect; the rest happens on the loop. */
+/* Starts to connect; the rest happens on the loop. Strings are copied. 0, -ENOMEM or -ENAMETOOLONG.
+ */
 int producer_new(const struct producer_options *options, struct producer **ret);
-/* Stops and destroys every instance, then disconnects. NULL is fine. */
+/* Stops and destroys every instance, then disconnects. NULL is fine. Not from a data source. */
 void producer_free(struct producer *p);
 
 /* Sends every pending commit now. */
 void producer_commit(struct producer *p);
-/* Asks the service to act on triggers by name. */
+/* Asks the service to act on triggers by name. 0, -ENOTCONN, or as conn_call. */
 int producer_activate_triggers(struct producer *p, const char *const *names, size_t n);

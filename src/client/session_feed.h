@@ -36,5 +36,5 @@ int session_feed_listen(struct session_feed *f, uint64_t session_id, feed_listen
 void session_feed_unlisten(struct session_feed *f, uint64_t session_id, void *ctx);
 /* Does anybody listen to this session? Whoever gathers news for nobody can stop. */
 int session_feed_wanted(const struct session_feed *f, uint64_t session_id);
-/* Tells renamed first, then tids, then fds, to every listener of the session. */
+/* To every listener of the session, which takes renamed first, then tids, then fds. */
 void session_feed_tell(struct session_feed *f, uint64_t session_id, const struct feed_news *news);

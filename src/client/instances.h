@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/data_source.h"
+
+/*
+ * The running data sources of one connection: struct ds_handle and what the service commands them.
+ * Whatever the service says, it gets its answer: for instances that do not exist, and for sources
+ * that failed or that nobody knows, at once.
+ */
+struct instances;
+
+#define INSTANCES_MAX 1024u /* a further one is answered, but not made */
+#define INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
+
+struct instances_ops {
+	void (*started)(void *ctx, uint64_t id);
+	/* The instance is destroyed, and all that it wrote was given to the arbiter. */
+	void (*stopped)(void *ctx, uint64_t id);
+	/* This flush, and all before it, are answered or have timed out. */
+	void (*flushed)(void *ctx, uint64_t flush_id);
+	/* A source could not be set up: error of its create, -ENOENT (nobody knows the name),
+	 * -E2BIG (INSTANCES_MAX), -ENOMEM. name is borrowed. */
+	void (*failed)(void *ctx, const char *name, int error);
+};
+
+/* sources, env and ops are borrowed for its life. */
+struct instances *instances_new(const struct data_source *const *sources, const struct ds_env *env,
+				const struct instances_ops *ops, void *ctx);
+/* Stops and destroys all, newest first, without an answer. NULL is fine. */
+void instances_free(struct instances *s);
+
+/* config NULL: an empty one. A second set-up of an id is ignored. */
+void instances_setup(struct instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+/* Sets up first what was not. */
+void instances_start(struct instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+void instances_stop(struct instances *s, uint64_t id);
+void instances_flush(struct instances *s, const uint64_t *ids, size_t n, uint64_t flush_id);
+void instances_clear(struct instances *s, const uint64_t *ids, size_t n);

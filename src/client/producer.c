@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection after another. Everything that belongs to a connection (conn, arbiter, instances)
+ * is made when the service is bound and goes with it; nothing is carried over.
+ *
+ *	        connect               bind, InitializeConnection       its reply, SetupTracing...
+ *	WAITING --------> CONNECTING ------------------------> BOUND --------------------> BOUND
+ *	   ^   retry timer,   |  refused                         |  registered: on_connected
+ *	   |   inotify        v                                  v
+ *	   +--------------- tear_down: stop and destroy instances, arbiter, conn
+ *
+ * The wait starts at 100 ms and doubles up to 30 s; a service that took our InitializeConnection
+ * starts it anew, and so does a sign of life at the socket's path.
+ */
+#include "client/producer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/mem.h"
+#include "base/sock.h"
+#include "client/arbiter.h"
+#include "client/conn.h"
+#include "client/instances.h"
+#include "client/socket_watch.h"
+#include "config/limits.h"
+#include "config/unpack.h"
+#include "gen/fields.h"
+#include "ipc/producer_port.pb-c.h"
+#include "wire/pb_mem.h"
+
+#define SERVICE "ProducerPort"
+#define RETRY_MIN_MS 100u
+#define RETRY_MAX_MS 30000u
+/* A producer that ends waits so long for its last commits to leave. */
+#define FAREWELL_MS 500
+
+struct producer {
+	struct producer_options o; /* name and socket are owned; env has our arbiter */
+	struct event *retry; /* owned; pending while WAITING */
+	uint32_t retry_ms; /* the next wait */
+	struct socket_watch *watch; /* owned; only while WAITING */
+	int told; /* the error of connecting that on_trouble heard last */
+	/* of the connection: */
+	struct conn *conn; /* owned; NULL: WAITING */
+	struct arbiter *arbiter; /* owned; NULL until BOUND */
+	struct instances *instances; /* owned; with arbiter */
+	bool connected; /* on_connected was called */
+};
+
+static void trouble(struct producer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void trouble(struct producer *p, const char *fmt, ...)
+{
+	char sentence[512];
+	va_list args;
+
+	if (!p->o.on_trouble)
+		return;
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	p->o.on_trouble(p->o.ctx, sentence);
+}
+
+/* ---- waiting ---- */
+
+static void try_connect(struct producer *p);
+
+static void on_retry(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	try_connect(ctx);
+}
+
+static void on_socket_appears(void *ctx)
+{
+	struct producer *p = ctx;
+
+	p->retry_ms = RETRY_MIN_MS;
+	try_connect(p);
+}
+
+static void wait_for_service(struct producer *p)
+{
+	const struct timeval wait = {.tv_sec = p->retry_ms / 1000,
+				     .tv_usec = (long)(p->retry_ms % 1000) * 1000};
+
+	/* The watch first: what happened before it is found by the next try. Where it cannot be
+	 * had (the folder is missing, too) the retries do. */
+	if (!p->watch && sock_family_of(p->o.socket) == SOCK_FAMILY_UNIX_PATH)
+		(void)socket_watch_new(p->o.env.loop, p->o.socket, on_socket_appears, p, &p->watch);
+	evtimer_add(p->retry, &wait);
+	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
+}
+
+/* Ends what runs on the connection, and it. */
+static void tear_down(struct producer *p)
+{
+	instances_free(TAKE_PTR(p->instances));
+	if (p->arbiter) {
+		arbiter_commit(p->arbiter);
+		conn_drain(p->conn, FAREWELL_MS);
+	}
+	arbiter_free(TAKE_PTR(p->arbiter));
+	conn_free(TAKE_PTR(p->conn));
+	p->o.env.arbiter = NULL;
+}
+
+/* The connection is lost, or of no use. */
+static void give_up(struct producer *p)
+{
+	bool connected = p->connected;
+
+	p->connected = false;
+	if (p->arbiter)
+		arbiter_detach(p->arbiter); /* nobody waits for the service any more */
+	tear_down(p);
+	if (connected && p->o.on_disconnected)
+		p->o.on_disconnected(p->o.ctx);
+	wait_for_service(p);
+}
+
+/* ---- what goes out: calls without a reply. A lost connection is told by on_lost ---- */
+
+static int send_commit(void *ctx, const void *request, size_t len)
+{
+	struct producer *p = ctx;
+
+	return conn_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
+}
+
+static int drain(void *ctx, int timeout_ms)
+{
+	struct producer *p = ctx;
+
+	return conn_drain(p->conn, timeout_ms);
+}
+
+static void writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
+{
+	Pb__RegisterTraceWriterRequest m = PB__REGISTER_TRACE_WRITER_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	m.has_trace_writer_id = m.has_target_buffer = true;
+	m.trace_writer_id = writer_id;
+	m.target_buffer = target_buffer;
+	conn_call_msg(p->conn, "RegisterTraceWriter", &m.base, NULL, NULL);
+}
+
+static void writer_removed(void *ctx, uint16_t writer_id)
+{
+	Pb__UnregisterTraceWriterRequest m = PB__UNREGISTER_TRACE_WRITER_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	m.has_trace_writer_id = true;
+	m.trace_writer_id = writer_id;
+	conn_call_msg(p->conn, "UnregisterTraceWriter", &m.base, NULL, NULL);
+}
+
+static const struct arbiter_ops arbiter_ops = {
+	.commit = send_commit,
+	.drain = drain,
+	.writer_added = writer_added,
+	.writer_removed = writer_removed,
+};
+
+static void instance_started(void *ctx, uint64_t id)
+{
+	Pb__NotifyDataSourceStartedRequest m = PB__NOTIFY_DATA_SOURCE_STARTED_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	m.has_data_source_id = true;
+	m.data_source_id = id;
+	conn_call_msg(p->conn, "NotifyDataSourceStarted", &m.base, NULL, NULL);
+}
+
+static void instance_stopped(void *ctx, uint64_t id)
+{
+	Pb__NotifyDataSourceStoppedRequest m = PB__NOTIFY_DATA_SOURCE_STOPPED_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	arbiter_commit(p->arbiter);
+	m.has_data_source_id = true;
+	m.data_source_id = id;
+	conn_call_msg(p->conn, "NotifyDataSourceStopped", &m.base, NULL, NULL);
+}
+
+static void flush_answered(void *ctx, uint64_t flush_id)
+{
+	struct producer *p = ctx;
+
+	arbiter_ack_flush(p->arbiter, flush_id);
+}
+
+static void instance_failed(void *ctx, const char *name, int error)
+{
+	struct producer *p = ctx;
+
+	if (error == -ENOENT)
+		trouble(p, "the service asks for a data source that is not ours: %s", name);
+	else
+		trouble(p, "data source %s records nothing: %s", name, strerror(-error));
+}
+
+static const struct instances_ops instances_ops = {
+	.started = instance_started,
+	.stopped = instance_stopped,
+	.flushed = flush_answered,
+	.failed = instance_failed,
+};
+
+/* ---- commands of the service ---- */
+
+/* False: the connection cannot be used. */
+static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
+{
+	_cleanup_(closep) int fd = conn_take_fd(p->conn);
+	int r;
+
+	if (m->shared_buffer_page_size_kb > SMB_MAX_PAGE / 1024)
+		r = -EINVAL;
+	else if (fd < 0)
+		r = -EBADF;
+	else
+		r = arbiter_attach(p->arbiter, fd, m->shared_buffer_page_size_kb * 1024);
+	if (r == 0 || r == -EALREADY)
+		return true;
+	trouble(p, "the service's shared memory cannot be used: %s", strerror(-r));
+	return false;
+}
+
+static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
+{
+	struct instances *s = p->instances;
+
+	switch (m->cmd_case) {
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING:
+		if (!set_up_tracing(p, m->setup_tracing))
+			give_up(p);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE:
+		instances_setup(s, m->setup_data_source->new_instance_id,
+				m->setup_data_source->config);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE:
+		instances_start(s, m->start_data_source->new_instance_id,
+				m->start_data_source->config);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE:
+		instances_stop(s, m->stop_data_source->instance_id);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH:
+		instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
+				m->flush->request_id);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE:
+		instances_clear(s, m->clear_incremental_state->data_source_ids,
+				m->clear_incremental_state->n_data_source_ids);
+		break;
+	default: /* of a later version: there is nobody to tell */
+		break;
+	}
+}
+
+static void on_command(void *ctx, const struct conn_reply *reply)
+{
+	struct producer *p = ctx;
+	ProtobufCMessage *m;
+
+	if (reply->error == -EPIPE)
+		return; /* on_lost follows */
+	if (!reply->has_more) {
+		trouble(p, "the service ended its commands");
+		give_up(p);
+		return;
+	}
+	if (unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,
+			     &m) < 0)
+		return;
+	dispatch(p, (Pb__GetAsyncCommandResponse *)m);
+	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+/* ---- introduction ---- */
+
+static void on_synced(void *ctx, const struct conn_reply *reply)
+{
+	struct producer *p = ctx;
+
+	/* A service that refuses the fence has read what we sent before it all the same. */
+	if (reply->error == -EPIPE)
+		return;
+	p->connected = true;
+	if (p->o.on_connected)
+		p->o.on_connected(p->o.ctx);
+}
+
+static void on_registered(void *ctx, const struct conn_reply *reply)
+{
+	if (reply->error == -EPROTO)
+		trouble(ctx, "the service refuses one of our data sources");
+}
+
+static void put_descriptor(struct pb_enc *e, const struct data_source *source)
+{
+	pb_enc_open(e, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR);
+	pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, source->name);
+	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_STOP, true);
+	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_START, true);
+	if (source->handles_incremental_state_clear)
+		pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR, true);
+	if (source->describe)
+		source->describe(e);
+	pb_enc_close(e);
+}
+
+/* Offers every source, then asks when the service has heard of all. */
+static int register_sources(struct producer *p)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int r = pb_mem_init(&m);
+
+	for (const struct data_source *const *s = p->o.sources; r == 0 && *s; s++) {
+		pb_mem_reset(&m);
+		put_descriptor(&m.enc, *s);
+		r = m.failed ? -ENOMEM
+			     : conn_call(p->conn, "RegisterDataSource", m.buf, pb_mem_len(&m), -1,
+					 on_registered, p);
+	}
+	if (r == 0)
+		r = conn_call(p->conn, "Sync", NULL, 0, -1, on_synced, p);
+	if (r == -ENOSYS && conn_has(p->conn, "RegisterDataSource")) {
+		on_synced(p, &(struct conn_reply){.error = 0});
+		r = 0;
+	}
+	return r;
+}
+
+static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
+{
+	if (m->use_shmem_emulation) {
+		trouble(p,
+			"the service on %s wants data through the socket, without shared memory: "
+			"that is not supported, use a unix socket",
+			p->o.socket);
+		return -EOPNOTSUPP;
+	}
+	p->retry_ms = RETRY_MIN_MS;
+	p->told = 0;
+	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
+	return register_sources(p);
+}
+
+static void on_initialized(void *ctx, const struct conn_reply *reply)
+{
+	struct producer *p = ctx;
+	ProtobufCMessage *m;
+	int r = reply->error;
+
+	if (r == -EPIPE)
+		return;
+	if (r == 0)
+		r = unpack_untrusted(&pb__initialize_connection_response__descriptor, reply->data,
+				     reply->len, &m);
+	if (r < 0) {
+		trouble(p, "the service on %s refuses us as a producer", p->o.socket);
+		give_up(p);
+		return;
+	}
+	r = on_welcome(p, (Pb__InitializeConnectionResponse *)m);
+	protobuf_c_message_free_unpacked(m, NULL);
+	if (r < 0)
+		give_up(p);
+}
+
+static int introduce(struct producer *p)
+{
+	Pb__InitializeConnectionRequest m = PB__INITIALIZE_CONNECTION_REQUEST__INIT;
+	int r;
+
+	m.has_shared_memory_page_size_hint_bytes = m.has_shared_memory_size_hint_bytes = true;
+	m.shared_memory_page_size_hint_bytes = p->o.page_size;
+	m.shared_memory_size_hint_bytes = p->o.shm_size;
+	m.producer_name = (char *)p->o.name;
+	m.has_smb_scraping_mode = true;
+	m.smb_scraping_mode =
+		p->o.scraping
+			? PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_ENABLED
+			: PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_DISABLED;
+	r = conn_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
+	/* At once: the service does not keep commands for who has not asked for them yet. */
+	if (r == 0)
+		r = conn_call(p->conn, "GetAsyncCommand", NULL, 0, -1, on_command, p);
+	return r;
+}
+
+static void on_bound(void *ctx)
+{
+	struct producer *p = ctx;
+	const struct arbiter_options o = {.loop = p->o.env.loop, .ops = &arbiter_ops, .ctx = p};
+	int r = arbiter_new(&o, &p->arbiter);
+
+	if (r == 0) {
+		p->o.env.arbiter = p->arbiter;
+		p->instances = instances_new(p->o.sources, &p->o.env, &instances_ops, p);
+		r = p->instances ? introduce(p) : -ENOMEM;
+	}
+	if (r < 0) {
+		trouble(p, "the service on %s cannot be used: %s", p->o.socket, strerror(-r));
+		give_up(p);
+	}
+}
+
+static void connect_failed(struct producer *p, int error)
+{
+	/* That nobody listens yet is what we are here to wait for. */
+	if (error != -ENOENT && error != -ECONNREFUSED && error != p->told)
+		trouble(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
+	p->told = error;
+}
+
+static void on_lost(void *ctx, int error)
+{
+	struct producer *p = ctx;
+
+	if (!p->arbiter && error < 0)
+		connect_failed(p, error);
+	give_up(p);
+}
+
+static const struct conn_ops conn_ops = {.on_bound = on_bound, .on_lost = on_lost};
+
+static void try_connect(struct producer *p)
+{
+	int r;
+
+	if (p->conn)
+		return;
+	evtimer_del(p->retry);
+	r = conn_new(p->o.env.loop, p->o.socket, SERVICE, &conn_ops, p, &p->conn);
+	if (r < 0) {
+		connect_failed(p, r);
+		wait_for_service(p);
+		return;
+	}
+	socket_watch_free(TAKE_PTR(p->watch));
+}
+
+/* ---- life ---- */
+
+int producer_new(const struct producer_options *options, struct producer **ret)
+{
+	const char *socket = options->socket ? options->socket : sock_default_producer();
+	struct producer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->o = *options;
+	p->o.name = strdup(options->name);
+	p->o.socket = strndup(socket, strcspn(socket, ","));
+	p->o.shm_size = options->shm_size ? options->shm_size : PROBES_SMB_BYTES;
+	p->o.page_size = options->page_size ? options->page_size : PROBES_SMB_PAGE_BYTES;
+	p->retry_ms = RETRY_MIN_MS;
+	p->retry = evtimer_new(options->env.loop, on_retry, p);
+	if (!p->o.name || !p->o.socket || !p->retry) {
+		producer_free(p);
+		return -ENOMEM;
+	}
+	try_connect(p);
+	*ret = p;
+	return 0;
+}
+
+void producer_free(struct producer *p)
+{
+	if (!p)
+		return;
+	tear_down(p);
+	socket_watch_free(p->watch);
+	if (p->retry)
+		event_free(p->retry);
+	free((char *)p->o.name);
+	free((char *)p->o.socket);
+	free(p);
+}
+
+void producer_commit(struct producer *p)
+{
+	if (p->arbiter)
+		arbiter_commit(p->arbiter);
+}
+
+int producer_activate_triggers(struct producer *p, const char *const *names, size_t n)
+{
+	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
+
+	if (!p->connected)
+		return -ENOTCONN;
+	m.n_trigger_names = n;
+	m.trigger_names = (char **)names;
+	return conn_call_msg(p->conn, "ActivateTriggers", &m.base, NULL, NULL);
+}
