@@ -1,20 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/arbiter.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <event2/event.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/shm.h"
-#include "client/commit_batch.h"
-#include "wire/smb.h"
-
 /*
  * A chunk's way through here:
  *
@@ -31,6 +15,21 @@
  * The service frees chunks without telling: the states in the shared memory are all there is to
  * look at. The search goes round the pages, from where the last one ended.
  */
+#include "client/arbiter.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/shm.h"
+#include "client/commit_batch.h"
+#include "wire/smb.h"
 
 #define STALL_FIRST_US 0u
 #define STALL_MAX_US 100000u

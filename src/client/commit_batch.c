@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/commit_batch.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "gen/fields.h"
-
 /*
  * Three arrays that fill up and are emptied at once. A CommitDataRequest is encoded by hand into a
  * buffer of its own:
@@ -17,6 +8,14 @@
  * Before each piece the room is checked against the most that the piece can take; where it does not
  * suffice the request so far is sent, and the next one begins.
  */
+#include "client/commit_batch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/fields.h"
 
 #define MOVE_ROOM 32u
 #define PATCH_ROOM 24u

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One msgsock whose messages are IPCFrames. Frames are matched to open calls by request id only;
+ * replies to different calls may interleave. What does not fit any open call (an unknown id, a
+ * frame that does not parse, a kind that only a host gets) is skipped, as the protocol wants.
+ *
+ *	BINDING --bind reply, success--> BOUND --socket ends--> LOST
+ *	   |--bind reply, no success / socket ends------------> LOST
+ */
 #include "client/conn.h"
 
 #include <errno.h>
@@ -11,15 +19,6 @@
 #include "base/sock.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
-
-/*
- * One msgsock whose messages are IPCFrames. Frames are matched to open calls by request id only;
- * replies to different calls may interleave. What does not fit any open call (an unknown id, a
- * frame that does not parse, a kind that only a host gets) is skipped, as the protocol wants.
- *
- *	BINDING --bind reply, success--> BOUND --socket ends--> LOST
- *	   |--bind reply, no success / socket ends------------> LOST
- */
 
 #define REQUEST_BIND 1u
 

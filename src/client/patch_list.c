@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/patch_list.h"
-
-#include <assert.h>
-#include <stddef.h>
-
 /*
  * The encoder is not asked when a message is closed; it writes the length wherever the size field
  * points. A finished slot is known by its first byte: the encoder writes lengths outside the
@@ -14,6 +9,10 @@
  *	slot[0]    {7, offset of len 1, 0 0 0 0}
  *	slot[1]    {7, offset of len 2, 0 0 0 0}  ->  closed: {7, ..., 9a 83 80 00}, taken with more set
  */
+#include "client/patch_list.h"
+
+#include <assert.h>
+#include <stddef.h>
 
 static bool slot_finished(const struct chunk_patch *p)
 {

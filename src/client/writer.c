@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/writer.h"
-
-#include <assert.h>
-#include <stdlib.h>
-
-#include "base/mem.h"
-#include "client/arbiter.h"
-#include "client/patch_list.h"
-#include "gen/fields.h"
-#include "wire/smb.h"
-
 /*
  * The encoder's range is always the rest of one chunk, behind the size field of the open fragment:
  *
@@ -34,6 +23,16 @@
  * which reads chunks that were not committed knows the last one to be whole. When no such packet
  * follows, an empty fragment stands in for it.
  */
+#include "client/writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "client/arbiter.h"
+#include "client/patch_list.h"
+#include "gen/fields.h"
+#include "wire/smb.h"
 
 /* A chunk with less is full: a size field and the smallest packet worth to begin. */
 #define MIN_ROOM 12

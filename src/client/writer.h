@@ -8,7 +8,7 @@
 
 /*
  * A trace writer: one sequence of packets of this producer, written in place into chunks of the
- *shared memory.
+ * shared memory.
  *
  *	struct pb_enc *e = writer_begin(w);
  *	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
@@ -16,9 +16,9 @@
  *	writer_end(w);
  *
  * One thread: the one that runs the producer. Nothing here allocates or fails: when the memory is
- *full the packet is dropped (or the caller waits, by the writer's policy), counted, and the next
- *packet says so (previous_packet_dropped). Packets may be larger than a chunk and than the whole
- *memory.
+ * full the packet is dropped (or the caller waits, by the writer's policy), counted, and the next
+ * packet says so (previous_packet_dropped). Packets may be larger than a chunk and than the whole
+ * memory.
  */
 struct writer;
 struct arbiter;
@@ -40,12 +40,12 @@ struct pb_enc *writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
 /*
- * Hands the open chunk over to the service, so that everything written so far can be read. Queued
- * with the next CommitData: producer_flush_done() or the next turn of the loop sends it.
+ * Hands the open chunk over to the service, so that everything written so far can be read. It goes
+ * with the next CommitData: ds_flushed(), producer_commit() or the next turn of the loop sends it.
  */
 void writer_flush(struct writer *w);
 
 /* Packets lost for want of a chunk since writer_new. */
 uint64_t writer_dropped(const struct writer *w);
-/* Bytes of packets begun and ended since writer_new. */
+/* Bytes of packets since writer_new, dropped ones not counted. */
 uint64_t writer_bytes(const struct writer *w);
