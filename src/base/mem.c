@@ -8,14 +8,16 @@
 
 int array_reserve(void *array, size_t *cap, size_t need, size_t size)
 {
+	const size_t max = PTRDIFF_MAX / size; /* no object is larger */
 	void **items = array, *grown;
-	size_t n = *cap;
+	size_t n;
 
-	if (need <= n)
+	if (need <= *cap)
 		return 0;
-	n = n > SIZE_MAX / 2 ? need : MAX(MAX(n * 2, need), FIRST_CAP);
-	/* Checks the product as well; nothing above 2^63 bytes can be had anyway. */
-	grown = reallocarray(*items, n, size);
+	if (need > max)
+		return -ENOMEM;
+	n = MIN(MAX(MAX(*cap * 2, need), (size_t)FIRST_CAP), max);
+	grown = realloc(*items, n * size);
 	if (!grown)
 		return -ENOMEM;
 	*items = grown;

@@ -152,30 +152,34 @@ char *str_thousands(uint64_t v, char buf[static 32])
 	return buf;
 }
 
+/* n, below 1000, with its last digits behind a point. */
+static void put_three_digits(char buf[static 32], unsigned n, unsigned decimals, const char *unit)
+{
+	if (decimals == 2)
+		snprintf(buf, 32, "%u.%02u %s", n / 100, n % 100, unit);
+	else if (decimals == 1)
+		snprintf(buf, 32, "%u.%u %s", n / 10, n % 10, unit);
+	else
+		snprintf(buf, 32, "%u %s", n, unit);
+}
+
 char *str_bytes(uint64_t v, char buf[static 32])
 {
 	static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-	uint64_t unit = 1000;
+	uint64_t step = 10; /* of the last digit shown */
 
 	if (v < 1000) {
-		snprintf(buf, 32, "%" PRIu64 " B", v);
+		put_three_digits(buf, (unsigned)v, 0, "B");
 		return buf;
 	}
-	for (size_t u = 0; u < ARRAY_SIZE(units); u++, unit *= 1000) {
-		uint64_t step = unit / 100; /* of the last digit shown */
+	/* 1.23 kB, 12.3 kB, 123 kB, 1.23 MB ...: the first with three digits, at the latest EB. */
+	for (unsigned i = 0; i < 3 * ARRAY_SIZE(units); i++, step *= 10) {
+		uint64_t n = v / step + (v % step * 2 >= step);
 
-		for (int decimals = 2; decimals >= 0; decimals--, step *= 10) {
-			uint64_t n = v / step + (v % step * 2 >= step), per_unit = unit / step;
-
-			if (n >= 1000)
-				continue;
-			if (decimals > 0)
-				snprintf(buf, 32, "%" PRIu64 ".%0*" PRIu64 " %s", n / per_unit,
-					 decimals, n % per_unit, units[u]);
-			else
-				snprintf(buf, 32, "%" PRIu64 " %s", n, units[u]);
-			return buf;
+		if (n < 1000) {
+			put_three_digits(buf, (unsigned)n, 2 - i % 3, units[i / 3]);
+			break;
 		}
 	}
-	return buf; /* not reached: 2^64 is 18.4 EB */
+	return buf;
 }
