@@ -183,11 +183,8 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->names.tree.new_state = true;
 	configure(ds, config->process_stats_config);
 	r = proc_files_init(&ds->names.files, env->proc_root);
-	if (r < 0) {
-		log_warn("linux.process_stats records nothing: %s: %s", env->proc_root,
-			 strerror(-r));
+	if (r < 0)
 		return r;
-	}
 	ds->turn = evtimer_new(env->loop, on_turn, ds);
 	ds->writer = ds_writer_new(h);
 	ds->names.tree.w = ds->writer;
