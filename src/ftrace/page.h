@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * Walks one sub-buffer of the kernel's trace ring, as trace_pipe_raw hands it out: bytes in,
+ * records out. Nothing is copied, each byte is read once, and every length is checked against what
+ * is left before it is used; the page must be private to the caller.
+ *
+ *	struct page page;
+ *	struct page_record r;
+ *	enum page_status status = page_open(&page, &layout, bytes, len);
+ *
+ *	if (status == PAGE_OK)
+ *		while ((status = page_next(&page, &r)) == PAGE_OK)
+ *			... r.time, r.payload, r.len ...
+ *	if (status != PAGE_END)
+ *		... the rest of the page is lost; status says why
+ *
+ * Format: events/header_page and events/header_event of tracefs; kernel/trace/ring_buffer.c.
+ */
+
+/* Why a walk ended; the numbers are those of FtraceParseStatus in the trace. */
+enum page_status {
+	PAGE_END = 0, /* every record was seen */
+	PAGE_OK = 1, /* one more record */
+	PAGE_READ_ERROR = 2, /* 2 and 3 are the reader's */
+	PAGE_PARTIAL_READ = 3,
+	PAGE_BAD_HEADER = 4,
+	PAGE_SHORT_EVENT_HEADER = 5,
+	PAGE_NULL_PADDING = 6,
+	PAGE_SHORT_PADDING_LENGTH = 7,
+	PAGE_BAD_PADDING_LENGTH = 8,
+	PAGE_SHORT_TIME_EXTEND = 9,
+	PAGE_SHORT_TIME_STAMP = 10,
+	PAGE_SHORT_DATA_LENGTH = 11,
+	PAGE_ZERO_DATA_LENGTH = 12,
+	PAGE_BAD_DATA_LENGTH = 13,
+	PAGE_SHORT_EVENT_ID = 14,
+	PAGE_END_OVERFLOW = 15,
+	PAGE_SHORT_COMPACT_EVENT = 16, /* 16 and 17 are the translation's */
+	PAGE_INVALID_EVENT = 17,
+	PAGE_STATUS_COUNT = 18,
+};
+
+/* Where things lie in a sub-buffer. */
+struct page_layout {
+	uint32_t size; /* bytes of a sub-buffer, header included */
+	uint16_t time_offset; /* u64: time of the first record */
+	uint16_t commit_offset; /* payload length and flags */
+	uint16_t commit_size; /* 8 on 64-bit kernels, 4 on 32-bit */
+	uint16_t data_offset; /* the first record */
+};
+
+/* Reads the text of events/header_page. 0; -EINVAL: not such a text, or not such a page. */
+int page_layout_parse(const char *header_page, struct page_layout *ret);
+
+struct page {
+	const uint8_t *cur;
+	const uint8_t *end;
+	uint64_t time; /* of the last record; at first the page's own */
+	bool lost; /* the kernel overwrote records before this page */
+	uint64_t lost_count; /* how many; 0 when the kernel could not tell */
+};
+
+struct page_record {
+	uint64_t time; /* ns of the trace clock */
+	const uint8_t *payload; /* the event as its format describes it: u16 id first */
+	uint32_t len; /* bytes of it, 2 or more; alignment at the end included */
+};
+
+/* PAGE_OK or PAGE_BAD_HEADER; page->time is set either way when len covers the layout. */
+enum page_status page_open(struct page *page, const struct page_layout *layout, const void *data,
+			   size_t len);
+
+/* The records that are not plain short events: long ones, padding, time. PAGE_OK with *skipped
+ * true: there was no record in it, go on. */
+enum page_status page_next_rare(struct page *page, uint32_t head, struct page_record *ret,
+				bool *ret_skipped);
+
+#define PAGE_TYPE_MAX 28 /* type_len 1..28: payload of so many words */
+
+static inline enum page_status page_next(struct page *page, struct page_record *ret)
+{
+	enum page_status status;
+	uint32_t head, type, len;
+	bool skipped;
+	size_t left;
+
+	do {
+		left = (size_t)(page->end - page->cur);
+		if (left < sizeof(head))
+			return left ? PAGE_SHORT_EVENT_HEADER : PAGE_END;
+		memcpy(&head, page->cur, sizeof(head));
+		type = head & 31;
+		if (type - 1 < PAGE_TYPE_MAX) {
+			len = type * 4;
+			if (len > left - sizeof(head))
+				return PAGE_END_OVERFLOW;
+			page->time += head >> 5;
+			ret->time = page->time;
+			ret->payload = page->cur + sizeof(head);
+			ret->len = len;
+			page->cur += sizeof(head) + len;
+			return PAGE_OK;
+		}
+		status = page_next_rare(page, head, ret, &skipped);
+	} while (status == PAGE_OK && skipped);
+	return status;
+}
