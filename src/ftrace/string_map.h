@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Strings of the kernel's read-only data by their address: what a "char *" field of a record points
+ * to. Source: printk_formats of tracefs, lines of  0xADDRESS : "TEXT"  with C escapes.
+ */
+struct string_map_entry {
+	uint64_t addr;
+	uint32_t at; /* in text */
+	uint32_t len;
+};
+
+struct string_map {
+	struct string_map_entry *entries; /* owned, sorted by addr */
+	size_t n;
+	size_t cap;
+	char *text; /* owned */
+	size_t max_len; /* of the longest string */
+};
+
+/* Reads the text of printk_formats; lines of another form are skipped. 0 or -ENOMEM. */
+int string_map_parse(struct string_map *m, const char *printk_formats);
+void string_map_deinit(struct string_map *m);
+/* The entry, or NULL where nothing is known of the address. */
+const struct string_map_entry *string_map_find(const struct string_map *m, uint64_t addr);
