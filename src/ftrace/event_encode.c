@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * record                                    FtraceEventBundle.event
+ *
+ *   id flags preempt pid                      12 len
+ *   field field field ...       ops             08 time  10 pid
+ *     |     |     |                             tag len                    the event's own message
+ *     +-----+-----+--- one op a field -->         tag value  tag value ...
+ *
+ * One pass, in the kernel's order of the fields; the two lengths are filled in behind (msg_bytes.h).
+ */
+#include <string.h>
+
+#include "ftrace/comm_table.h"
+#include "ftrace/event_encode.h"
+#include "ftrace/event_legacy.h"
+#include "ftrace/field_value.h"
+#include "ftrace/msg_bytes.h"
+#include "gen/fields.h"
+
+#define TAG_EVENT (PB_FTRACE_EVENT_BUNDLE_EVENT << 3 | PB_WIRE_BYTES)
+#define TAG_TIMESTAMP (PB_FTRACE_EVENT_TIMESTAMP << 3 | PB_WIRE_VARINT)
+#define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
+_Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one byte each");
+
+/* char[16], the kernel's task names: 16 bytes are copied whatever the name's length. */
+static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
+{
+	struct comm c = comm_load(comm);
+	unsigned len = comm_len(c);
+
+	*p++ = (uint8_t)len;
+	memcpy(p, &c, sizeof(c));
+	return p + len;
+}
+
+static inline uint8_t *put_span(uint8_t *p, const struct field_op *op, struct span s,
+				struct encode_ctx *ctx)
+{
+	if (!s.data) {
+		ctx->bad_field = true;
+		return p;
+	}
+	p = msg_put_tag(p, op->tag, op->tag_len);
+	p = msg_put_varint(p, s.len);
+	memcpy(p, s.data, s.len);
+	return p + s.len;
+}
+
+static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *at)
+{
+	unsigned step = op->kind == FIELD_ULONG64_ARRAY ? 8 : 4;
+
+	for (unsigned i = 0; i < op->size; i += step) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		p = pb_put_varint(p, step == 8 ? load64(at + i) : load32(at + i));
+	}
+	return p;
+}
+
+static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct page_record *r,
+				 struct encode_ctx *ctx)
+{
+	if (field_is_int(op->kind)) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		return msg_put_varint(p, field_int(op, r->payload, ctx));
+	}
+	if (op->kind == FIELD_COMM) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		return put_comm(p, r->payload + op->offset);
+	}
+	if (op->kind >= FIELD_ULONG32_ARRAY)
+		return put_array(p, op, r->payload + op->offset);
+	return put_span(p, op, field_span(op, r, ctx), ctx);
+}
+
+uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
+		      struct encode_ctx *ctx, uint8_t *p)
+{
+	uint8_t *event, *fields;
+
+	*p++ = TAG_EVENT;
+	event = p++;
+	*p++ = TAG_TIMESTAMP;
+	p = msg_put_wide_varint(p, r->time);
+	*p++ = TAG_PID;
+	p = msg_put_varint(p, load32(r->payload + row->pid_offset));
+
+	memcpy(p, &row->event_tag, sizeof(row->event_tag));
+	p += row->event_tag_len;
+	fields = p++;
+	if (row->kind == ROW_LEGACY)
+		p = event_encode_legacy(row, r, ctx, p);
+	else
+		for (const struct field_op *op = row->ops, *end = op + row->n_ops; op < end; op++)
+			p = put_field(p, op, r, ctx);
+	p = msg_close(fields, p);
+
+	if (ctx->tids)
+		event_tell_tids(row, r, ctx);
+	return msg_close(event, p);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ftrace/event_row.h"
+#include "ftrace/page.h"
+#include "ftrace/string_map.h"
+#include "ftrace/sym_index.h"
+#include "ftrace/tid_set.h"
+
+/*
+ * Turns one record into the bytes of one `event` field of a FtraceEventBundle, by the event's row.
+ * Writes to plain memory that has room for the largest result, so nothing is checked on the way
+ * but what the record itself claims (the place and length of its strings).
+ */
+struct encode_ctx {
+	struct sym_index *syms;
+	const struct string_map *strings;
+	struct tid_set *tids; /* NULL: nobody wants to know */
+	struct tid_set *renamed; /* with tids */
+	bool bad_field; /* set where a field lay outside its record; the event is without it */
+};
+
+/* The most bytes that event_encode writes. */
+static inline size_t event_encode_bound(const struct event_row *row, uint32_t len)
+{
+	return row->fixed_bound + (size_t)row->n_var * len;
+}
+
+/* The record has row->min_len bytes or more. Gives the byte after what was written. */
+uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
+		      struct encode_ctx *ctx, uint8_t *p);
+
+/* Tells the session's feed what the record says of threads; common to every kind of row. */
+static inline void event_tell_tids(const struct event_row *row, const struct page_record *r,
+				   struct encode_ctx *ctx)
+{
+	int32_t tid;
+
+	memcpy(&tid, r->payload + row->pid_offset, sizeof(tid));
+	tid_set_add(ctx->tids, tid);
+	if (!row->renamed_offset)
+		return;
+	memcpy(&tid, r->payload + row->renamed_offset, sizeof(tid));
+	tid_set_add(ctx->renamed, tid);
+}

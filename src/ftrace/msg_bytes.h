@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "wire/pb_varint.h"
+
+/*
+ * Protobuf in plain memory with room enough: the pieces of which one event is made.
+ *
+ * A nested message gets one byte for its length when it is opened. Nearly every event is shorter
+ * than 128 bytes; the others are moved up by the byte or two that their length needs more.
+ */
+#define MSG_LEN_MAX 5 /* bytes of a length */
+
+static inline uint8_t *msg_put_varint(uint8_t *p, uint64_t v)
+{
+	if (v < 0x80) {
+		*p = (uint8_t)v;
+		return p + 1;
+	}
+	return pb_put_varint(p, v);
+}
+
+/*
+ * A varint whose value is large, such as a time: its seven-bit groups are spread over eight bytes
+ * in three steps, without a branch a byte. Writes 8 bytes always.
+ */
+static inline uint8_t *msg_put_wide_varint(uint8_t *p, uint64_t v)
+{
+	uint64_t x, more;
+	unsigned len;
+
+	if (v >> 56)
+		return pb_put_varint(p, v);
+	x = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);
+	x = (x & 0x0fffc0000fffc000) << 2 | (x & 0x00003fff00003fff);
+	x = (x & 0x3f803f803f803f80) << 1 | (x & 0x007f007f007f007f);
+	len = (71 - (unsigned)__builtin_clzll(x | 1)) / 8;
+	more = 0x8080808080808080 & ((1ull << (8 * (len - 1))) - 1);
+	x |= more;
+	memcpy(p, &x, sizeof(x));
+	return p + len;
+}
+
+/* A tag of up to 2 bytes, as made by msg_tag. Writes 2 bytes always. */
+static inline uint8_t *msg_put_tag(uint8_t *p, uint16_t tag, uint8_t tag_len)
+{
+	memcpy(p, &tag, sizeof(tag));
+	return p + tag_len;
+}
+
+/* The bytes of a tag as a number that memcpy lays out; gives their count. */
+static inline uint8_t msg_tag(uint32_t field, uint32_t wire_type, uint32_t *ret_bytes)
+{
+	uint8_t bytes[8] = {0};
+	uint8_t len = (uint8_t)(pb_put_varint(bytes, pb_tag(field, wire_type)) - bytes);
+
+	memcpy(ret_bytes, bytes, sizeof(*ret_bytes));
+	return len;
+}
+
+/* Opens: `uint8_t *msg = p++;` after the tag. Gives the byte after the message. */
+static inline uint8_t *msg_close(uint8_t *msg, uint8_t *p)
+{
+	size_t len = (size_t)(p - msg) - 1;
+	unsigned extra;
+
+	if (len < 0x80) {
+		*msg = (uint8_t)len;
+		return p;
+	}
+	extra = pb_varint_len(len) - 1;
+	memmove(msg + 1 + extra, msg + 1, len);
+	pb_put_varint(msg, len);
+	return p + extra;
+}
