@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/writer.h"
+#include "ftrace/compact_sched.h"
+#include "ftrace/event_row.h"
+#include "ftrace/page.h"
+#include "ftrace/sym_index.h"
+
+/*
+ * One FtraceEventBundle at a time: the packet of a CPU's records since the last one. Opened by
+ * bundle_begin, written by whoever has records, closed by bundle_end. Not more than one is open.
+ *
+ * On the wire: cpu, [lost_events], previous_bundle_end_timestamp, [clock], events and errors in the
+ * order of the ring, compact_sched, generic_event_descriptors.
+ */
+
+/* The numbers of the trace's FtraceClock. */
+enum ftrace_clock {
+	FTRACE_CLOCK_BOOT = 0, /* also that of every packet */
+	FTRACE_CLOCK_UNKNOWN = 1,
+	FTRACE_CLOCK_GLOBAL = 2,
+	FTRACE_CLOCK_LOCAL = 3,
+	FTRACE_CLOCK_MONO_RAW = 4,
+};
+
+/* The same moment on the trace clock and on the boot clock, in ns. */
+struct clock_sync {
+	enum ftrace_clock clock;
+	uint64_t ftrace_ns;
+	uint64_t boot_ns;
+};
+
+struct bundle {
+	struct writer *writer; /* borrowed for the bundle's life */
+	struct pb_enc *enc; /* borrowed while open, else NULL */
+	struct sym_index syms;
+	struct compact_sched compact;
+	uint32_t generation; /* counts bundles */
+	uint32_t *described; /* owned: generation by generic_index */
+	const struct event_row **to_describe; /* owned: borrowed rows, in order of first use */
+	size_t n_to_describe;
+};
+
+/* n_generic: rows with a generic_index below it will come. On zeroed memory; 0 or -ENOMEM. */
+int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic);
+/* No bundle is open. */
+void bundle_deinit(struct bundle *b);
+
+struct bundle_head {
+	uint32_t cpu;
+	bool lost; /* records were lost before the first one */
+	uint64_t lost_count; /* how many; 0: the kernel could not tell */
+	uint64_t previous_end; /* time of this CPU's last record in an earlier bundle, or 0 */
+	const struct clock_sync *sync;
+};
+
+void bundle_begin(struct bundle *b, const struct bundle_head *head);
+/* Nothing happens when none is open. */
+void bundle_end(struct bundle *b);
+
+/* The rest of a page was unreadable, or a record of it. time: the page's, 0 when unknown. */
+void bundle_error(struct bundle *b, uint64_t time, enum page_status status);
+
+/* This bundle uses a row with a descriptor. */
+static inline void bundle_describe(struct bundle *b, const struct event_row *row)
+{
+	if (b->described[row->generic_index] == b->generation)
+		return;
+	b->described[row->generic_index] = b->generation;
+	b->to_describe[b->n_to_describe++] = row;
+}
+
+/* The tables that go with a bundle are nearly used up: end it before the next record. */
+static inline bool bundle_full(const struct bundle *b)
+{
+	return compact_sched_full(&b->compact) || b->syms.n > SYM_INDEX_MAX - 16;
+}
