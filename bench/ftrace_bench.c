@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * usage: ftrace_bench SET compact|verbose ROUNDS
+ *
+ * What it costs to turn ring pages into trace packets, without kernel, socket or disk: decodes the
+ * recorded pages of a folder of tests/data/ftrace again and again into memory, and prints
+ * nanoseconds and bytes an event. For instructions, which do not depend on the machine's load:
+ *
+ *	valgrind --tool=callgrind --toggle-collect=translate_page ftrace_bench SET compact 20
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../tests/unit/ftrace/fake_writer.h"
+#include "../tests/unit/ftrace/page_set.h"
+#include "base/clock.h"
+#include "ftrace/translate.h"
+
+int main(int argc, char **argv)
+{
+	struct event_table_options options = {.compact = argc > 2 && !strcmp(argv[2], "compact")};
+	struct writer *w = fake_writer_new(32760);
+	struct cpu_stream cpu = {0};
+	struct translator *t;
+	struct page_set set;
+	uint64_t start, ns;
+	long rounds;
+
+	if (argc != 4 || (rounds = atol(argv[3])) <= 0) {
+		fprintf(stderr, "usage: %s SET compact|verbose ROUNDS\n", argv[0]);
+		return 2;
+	}
+	page_set_load(&set, argv[1], &options);
+	if (translator_new(&set.table, &set.layout, w, &t))
+		return 1;
+	start = clock_mono_ns();
+	for (long i = 0; i < rounds; i++) {
+		fake_writer_clear(w);
+		for (unsigned c = 0; c < set.n_cpus; c++) {
+			for (size_t at = 0; at < set.cpus[c].len; at += set.layout.size)
+				translate_page(t, &cpu, set.cpus[c].pages + at, set.layout.size);
+			translate_end(t, &cpu);
+		}
+	}
+	ns = clock_mono_ns() - start;
+	printf("%s %s: %.1f ns/event, %.2f bytes/event, %llu events a round\n", argv[1], argv[2],
+	       (double)ns / (double)cpu.events,
+	       (double)fake_writer_len(w) * (double)rounds / (double)cpu.events,
+	       (unsigned long long)cpu.events / (unsigned long long)rounds);
+	translator_free(t);
+	writer_free(w);
+	page_set_free(&set);
+	return 0;
+}
