@@ -102,8 +102,18 @@ static inline void put_packet(struct pb_enc *e, uint64_t number, uint64_t seed, 
 		pb_enc_close(e);
 }
 
-/* Lengths in the shortest form. False: it does not parse. */
-static inline bool normal_form(const uint8_t *data, size_t len, struct strbuf *out)
+/* Is the field a message, at this level of nesting? */
+typedef bool (*is_message)(unsigned level, uint32_t id);
+
+static inline bool only_nested(unsigned level, uint32_t id)
+{
+	(void)level;
+	return id == NESTED;
+}
+
+/* Lengths in the shortest form, without what writers and services add. False: it does not parse. */
+static inline bool normal_form_of(const uint8_t *data, size_t len, unsigned level, is_message nests,
+				  struct strbuf *out)
 {
 	const uint8_t *at = data;
 	struct pb_field f;
@@ -114,15 +124,15 @@ static inline bool normal_form(const uint8_t *data, size_t len, struct strbuf *o
 		uint8_t head[16], *p = pb_put_varint(head, pb_tag(f.id, PB_WIRE_BYTES));
 		struct strbuf inner = {0};
 
-		if (f.id != NESTED) {
-			if (f.id != PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE &&
-			    f.id != PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED)
+		if (!nests(level, f.id)) {
+			if (level > 0 || (f.id != PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE &&
+					  f.id != PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED))
 				strbuf_add(out, at, (size_t)(d.cur - at));
 			at = d.cur;
 			continue;
 		}
 		at = d.cur;
-		if (!f.data || !normal_form(f.data, f.len, &inner)) {
+		if (!f.data || !normal_form_of(f.data, f.len, level + 1, nests, &inner)) {
 			strbuf_deinit(&inner);
 			return false;
 		}
@@ -132,4 +142,9 @@ static inline bool normal_form(const uint8_t *data, size_t len, struct strbuf *o
 		strbuf_deinit(&inner);
 	}
 	return pb_dec_ok(&d);
+}
+
+static inline bool normal_form(const uint8_t *data, size_t len, struct strbuf *out)
+{
+	return normal_form_of(data, len, 0, only_nested, out);
 }
