@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/data_sources.h"
+
+#include <stddef.h>
+
+#include "procfs/process_ds.h"
+#include "procfs/system_info_ds.h"
+
+const struct data_source *const probes_data_sources[] = {
+	&process_stats_data_source,
+	&system_info_data_source,
+	NULL,
+};

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/data_source.h"
+
+/* What sonda-probes can record: one row a source, NULL-terminated. They are registered in this
+ * order. */
+extern const struct data_source *const probes_data_sources[];

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonda-probes: the privileged producer. It offers the data sources of its table to a tracing
+ * service, and runs them by the service's commands until a signal ends it.
+ *
+ *	start      find tracefs, remove what a killed predecessor left in it
+ *	           connect to the service, register the sources, tell TRACED_PROBES_NOTIFY_FD
+ *	loop       the producer (commands, commits) and the data sources (rings, /proc), in turns
+ *	SIGTERM    and SIGINT, SIGHUP: every instance is stopped, tracefs is as it was found
+ *
+ * Privileges. Root has them all; each can be had alone as well:
+ *	ftrace             CAP_DAC_OVERRIDE, or to own tracefs and its folder "instances"
+ *	mounting tracefs   CAP_SYS_ADMIN; only where nothing is mounted
+ *	/proc of others    none where it is mounted without hidepid; else CAP_SYS_PTRACE
+ * What is missing is told once, in a sentence, and the other sources go on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/producer.h"
+#include "client/session_feed.h"
+#include "probes/data_sources.h"
+#include "probes/tracefs.h"
+
+#define VERSION "sonda-probes 0.1"
+/* The name that trace configs of people know: producer_name_filter, producers[].producer_name. */
+#define PRODUCER_NAME "perfetto.traced_probes"
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+struct probes {
+	struct event_base *loop; /* owned, as are the rest */
+	struct session_feed *feed;
+	struct producer *producer;
+	struct event *signals[ARRAY_SIZE(end_signals)];
+	int notify_fd; /* -1: nobody waits, or was told */
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: sonda-probes [--verbose]\n"
+	      "\n"
+	      "Offers this machine's data sources to the tracing service, until a signal ends it:\n"
+	      "\n",
+	      out);
+	for (const struct data_source *const *s = probes_data_sources; *s; s++)
+		fprintf(out, "  %s\n", (*s)->name);
+	fputs("\n"
+	      "  -v, --verbose  say what happens\n"
+	      "  -V, --version  print the version\n"
+	      "  -h, --help     print this\n"
+	      "\n"
+	      "PERFETTO_PRODUCER_SOCK_NAME is the service's socket; without it\n"
+	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer where there is no "
+	      "/run/perfetto.\n"
+	      "TRACED_PROBES_NOTIFY_FD is a descriptor that gets a \"1\" when all is registered.\n",
+	      out);
+}
+
+/* The exit code, or -1 to go on. */
+static int parse_options(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"verbose", no_argument, NULL, 'v'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+
+	for (;;) {
+		switch (getopt_long(argc, argv, "vVh", options, NULL)) {
+		case 'v':
+			log_set_level(LOG_LEVEL_DEBUG);
+			break;
+		case 'V':
+			puts(VERSION);
+			return EXIT_SUCCESS;
+		case 'h':
+			usage(stdout);
+			return EXIT_SUCCESS;
+		case -1:
+			if (optind == argc)
+				return -1;
+			log_error("unexpected argument '%s'; see --help", argv[optind]);
+			return 2;
+		default: /* getopt has said which */
+			return 2;
+		}
+	}
+}
+
+/* NULL: no ftrace, and why was told. */
+static const char *use_tracefs(void)
+{
+	const char *place = NULL;
+	struct err_text e;
+	int r;
+
+	if (tracefs_find(tracefs_places, &e, &place) == -ENOENT) {
+		r = tracefs_mount(tracefs_places[0]);
+		if (r == 0)
+			log_info("mounted tracefs on %s", tracefs_places[0]);
+		else
+			log_debug("mount of tracefs on %s: %s", tracefs_places[0], strerror(-r));
+		place = NULL;
+		(void)tracefs_find(tracefs_places, &e, &place);
+	}
+	if (!place) {
+		log_warn("linux.ftrace is off: %s", e.text);
+		return NULL;
+	}
+	return place;
+}
+
+/* A descriptor that the one who started us waits on. */
+static int notify_fd_of_environment(void)
+{
+	const char *text = getenv("TRACED_PROBES_NOTIFY_FD");
+	uint32_t fd;
+
+	if (!text || !*text)
+		return -1;
+	if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0) {
+		log_warn("TRACED_PROBES_NOTIFY_FD=%s is not an open descriptor", text);
+		return -1;
+	}
+	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+	return (int)fd;
+}
+
+static void on_connected(void *ctx)
+{
+	struct probes *p = ctx;
+	int r;
+
+	log_debug("connected; every data source is registered");
+	if (p->notify_fd < 0)
+		return;
+	r = fs_write_all(p->notify_fd, "1", 1);
+	if (r < 0)
+		log_warn("TRACED_PROBES_NOTIFY_FD: %s", strerror(-r));
+	close(TAKE_FD(p->notify_fd));
+}
+
+static void on_disconnected(void *ctx)
+{
+	(void)ctx;
+	log_info("the tracing service has gone; every recording is ended, waiting for another one");
+}
+
+static void on_trouble(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	log_warn("%s", sentence);
+}
+
+static void on_end_signal(evutil_socket_t number, short what, void *ctx)
+{
+	struct probes *p = ctx;
+
+	(void)what;
+	log_debug("%s: stopping", strsignal(number));
+	event_base_loopbreak(p->loop);
+}
+
+/* SIGPIPE: a lost peer is an error of the write. */
+static int handle_signals(struct probes *p)
+{
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
+		p->signals[i] = evsignal_new(p->loop, end_signals[i], on_end_signal, p);
+		if (!p->signals[i] || event_add(p->signals[i], NULL) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int connect_to_service(struct probes *p, const char *tracefs)
+{
+	const struct producer_options options = {
+		.name = PRODUCER_NAME,
+		.sources = probes_data_sources,
+		.env =
+			{
+				.loop = p->loop,
+				.feed = p->feed,
+				.proc_root = "/proc",
+				.sys_root = "/sys",
+				.tracefs_root = tracefs,
+			},
+		.on_connected = on_connected,
+		.on_disconnected = on_disconnected,
+		.on_trouble = on_trouble,
+		.ctx = p,
+	};
+
+	return producer_new(&options, &p->producer);
+}
+
+static int probes_init(struct probes *p)
+{
+	int r;
+
+	p->loop = event_base_new();
+	p->feed = session_feed_new();
+	if (!p->loop || !p->feed)
+		return -ENOMEM;
+	r = handle_signals(p);
+	return r < 0 ? r : connect_to_service(p, use_tracefs());
+}
+
+/* Instances end first, while everything that they use is still there. */
+static void probes_deinit(struct probes *p)
+{
+	producer_free(p->producer);
+	p->feed = session_feed_free(p->feed);
+	for (size_t i = 0; i < ARRAY_SIZE(p->signals); i++)
+		if (p->signals[i])
+			event_free(p->signals[i]);
+	if (p->loop)
+		event_base_free(p->loop);
+	closep(&p->notify_fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct probes p = {.notify_fd = -1};
+	int code, r;
+
+	log_init("sonda-probes");
+	code = parse_options(argc, argv);
+	if (code >= 0)
+		return code;
+	p.notify_fd = notify_fd_of_environment();
+	r = probes_init(&p);
+	if (r == 0)
+		event_base_dispatch(p.loop);
+	else
+		log_error("cannot start: %s", strerror(-r));
+	probes_deinit(&p);
+	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/tracefs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+/*
+ * Every recording makes an instance of its own, so the folder "instances" is what must be there and
+ * be writable. Asking for it also mounts what is mounted on demand, below debugfs.
+ */
+
+const char *const tracefs_places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
+
+/* 0 or -errno. */
+static int try_place(const char *place)
+{
+	char path[256];
+	int r = fs_join(path, sizeof(path), place, "instances");
+
+	if (r < 0)
+		return r;
+	/* By the effective ids and capabilities, which are what mkdir goes by. */
+	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
+}
+
+static int explain(const char *place, int error, struct err_text *e)
+{
+	if (error == -ENOENT && !fs_exists(place))
+		return err_set(e, -EOPNOTSUPP,
+			       "%s does not exist: this kernel was built without tracing, or sysfs "
+			       "is not mounted",
+			       place);
+	if (error == -ENOENT)
+		return err_set(e, -ENOENT,
+			       "nothing is mounted on %s: run as root: mount -t tracefs tracefs %s",
+			       place, place);
+	/* Of the two folders, what is made in them belongs to the owner too; no more is needed. */
+	return err_set(
+		e, -EACCES,
+		"%s/instances: %s: run sonda-probes as root, or let its user make instances: "
+		"sudo chown USER %s %s/instances",
+		place, strerror(-error), place, place);
+}
+
+int tracefs_find(const char *const *places, struct err_text *e, const char **ret_place)
+{
+	int first = 0;
+
+	for (size_t i = 0; places[i]; i++) {
+		int r = try_place(places[i]);
+
+		if (r == 0) {
+			*ret_place = places[i];
+			return 0;
+		}
+		if (i == 0)
+			first = r;
+	}
+	return explain(places[0], first, e);
+}
+
+static int any_name(void *ctx, const char *name, unsigned char d_type)
+{
+	(void)ctx;
+	(void)name;
+	(void)d_type;
+	return -EEXIST;
+}
+
+int tracefs_mount(const char *place)
+{
+	int r = fs_each(place, any_name, NULL);
+
+	if (r < 0)
+		return r;
+	return mount("tracefs", place, "tracefs", 0, NULL) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probes/tracefs.h"
+
+/* Two folders that stand in for the places of tracefs. */
+static char root[] = "/tmp/sonda-tracefs-XXXXXX";
+static char first[64], second[64];
+static const char *const places[] = {first, second, NULL};
+
+static void make(const char *dir, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(root + strlen(root) - 6, "XXXXXX");
+	if (!mkdtemp(root) || chmod(root, 0755) != 0)
+		return -1;
+	snprintf(first, sizeof(first), "%s/tracing", root);
+	snprintf(second, sizeof(second), "%s/debug", root);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char path[128];
+
+	(void)state;
+	for (unsigned i = 0; places[i]; i++) {
+		chmod(places[i], 0755);
+		snprintf(path, sizeof(path), "%s/instances", places[i]);
+		rmdir(path);
+		rmdir(places[i]);
+	}
+	return rmdir(root);
+}
+
+static void the_first_that_can_be_used(void **state)
+{
+	const char *place = NULL;
+	struct err_text e;
+
+	(void)state;
+	make(root, "debug");
+	make(second, "instances");
+	assert_int_equal(tracefs_find(places, &e, &place), 0);
+	assert_ptr_equal(place, second);
+	make(root, "tracing");
+	assert_int_equal(tracefs_find(places, &e, &place), 0);
+	assert_ptr_equal(place, second);
+	make(first, "instances");
+	assert_int_equal(tracefs_find(places, &e, &place), 0);
+	assert_ptr_equal(place, first);
+}
+
+static void no_such_place(void **state)
+{
+	const char *place = NULL;
+	struct err_text e;
+
+	(void)state;
+	assert_int_equal(tracefs_find(places, &e, &place), -EOPNOTSUPP);
+	assert_non_null(strstr(e.text, first));
+	assert_null(place);
+}
+
+static void nothing_is_mounted(void **state)
+{
+	const char *place = NULL;
+	struct err_text e;
+
+	(void)state;
+	make(root, "tracing");
+	assert_int_equal(tracefs_find(places, &e, &place), -ENOENT);
+	assert_non_null(strstr(e.text, "mount -t tracefs"));
+	assert_null(strchr(e.text, '\n'));
+	assert_null(place);
+}
+
+/* As somebody else: root may do anything. */
+static int find_as_nobody(struct err_text *e)
+{
+	const char *place;
+	int fds[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct err_text text = {{0}};
+		int r = setgid(65534) == 0 && setuid(65534) == 0
+				? tracefs_find(places, &text, &place)
+				: -EINVAL;
+
+		_exit(write(fds[1], &text, sizeof(text)) == sizeof(text) ? -r : 1);
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], e, sizeof(*e)), sizeof(*e));
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return -WEXITSTATUS(status);
+}
+
+static void it_belongs_to_somebody_else(void **state)
+{
+	struct err_text e;
+	char path[128];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make(root, "tracing");
+	make(first, "instances");
+	/* May be looked at, not written. */
+	assert_int_equal(find_as_nobody(&e), -EACCES);
+	assert_non_null(strstr(e.text, "/tracing/instances: Permission denied"));
+	/* As the kernel has it: not even to be looked at. */
+	assert_int_equal(chmod(first, 0700), 0);
+	assert_int_equal(find_as_nobody(&e), -EACCES);
+	assert_non_null(strstr(e.text, "as root"));
+	/* What the sentence advises, of the two folders only the first, then both. */
+	assert_non_null(strstr(e.text, "chown USER"));
+	assert_int_equal(chown(first, 65534, 65534), 0);
+	assert_int_equal(find_as_nobody(&e), -EACCES);
+	snprintf(path, sizeof(path), "%s/instances", first);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(find_as_nobody(&e), 0);
+}
+
+static void only_an_empty_place_is_mounted_on(void **state)
+{
+	(void)state;
+	assert_int_equal(tracefs_mount(first), -ENOENT);
+	make(root, "tracing");
+	make(first, "instances");
+	assert_int_equal(tracefs_mount(first), -EEXIST);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_first_that_can_be_used, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_such_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_mounted, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_belongs_to_somebody_else, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_an_empty_place_is_mounted_on, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
