@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the service alone decides: how much each kind of peer may make it hold. Limits that clients
+ * must know too are in config/limits.h.
+ */
+
+/* ---- connections; a further one is accepted and closed ---- */
+
+#define MAX_PRODUCER_CONNECTIONS 4096
+#define MAX_PRODUCER_CONNECTIONS_PER_UID 1024
+#define MAX_CONSUMER_CONNECTIONS 256
+#define MAX_CONSUMER_CONNECTIONS_PER_UID 64
+
+/* Bytes that may wait for a peer that does not read; past it the connection is closed. A producer
+ * is sent configs, twice each; a consumer the list of all data sources (MAX_DESCRIPTOR_BYTES_ALL)
+ * and never more than one batch of its trace. */
+#define PRODUCER_SEND_LIMIT (4u << 20)
+#define CONSUMER_SEND_LIMIT (48u << 20)
+
+/* ---- a producer ---- */
+
+#define MAX_NAME_BYTES 1024 /* of a producer, a data source, an SDK version */
+#define MAX_SOURCES_PER_PRODUCER 512 /* registered data sources */
+#define MAX_DESCRIPTOR_BYTES (120u << 10) /* one; must fit a reply of QueryServiceState */
+#define MAX_DESCRIPTOR_BYTES_PER_PRODUCER (512u << 10)
+#define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
+/* Shared memory of all producers; past it a producer gets DEFAULT_SMB_BYTES, whatever it asks. */
+#define MAX_SMB_BYTES_ALL (4ull << 30)
+
+/* ---- a session ---- */
+
+#define MAX_INSTANCES 4096 /* data sources running for it */
+#define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
+#define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event;
+struct event_base;
+
+/*
+ * A timer on the service's loop, for once or for every multiple of a period. Multiples are those of
+ * the clock itself, so that the ticks of all sessions fall together.
+ *
+ * The clock is CLOCK_MONOTONIC, which stands still while the machine is suspended, or
+ * CLOCK_BOOTTIME, which does not; where the latter cannot be had, the former is taken.
+ */
+struct loop_timer {
+	struct event_base *loop; /* borrowed */
+	void (*fire)(void *ctx);
+	void *ctx;
+	struct event *event; /* owned */
+	struct event *boot_event; /* owned; with boot_fd, only while it runs on CLOCK_BOOTTIME */
+	int boot_fd;
+	uint32_t period_ms; /* 0: once */
+	uint64_t due_ns; /* of CLOCK_MONOTONIC */
+};
+
+/* 0 or -ENOMEM. deinit may be called on zeroed memory, and twice. */
+int loop_timer_init(struct loop_timer *t, struct event_base *loop, void (*fire)(void *ctx),
+		    void *ctx);
+void loop_timer_deinit(struct loop_timer *t);
+
+/* Each start replaces what ran before. fire is called from the loop, never from inside start, and
+ * may start, stop or deinit the timer. */
+void loop_timer_once(struct loop_timer *t, uint32_t ms, bool boottime);
+void loop_timer_every(struct loop_timer *t, uint32_t period_ms, bool boottime);
+void loop_timer_stop(struct loop_timer *t);
