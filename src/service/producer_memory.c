@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A producer has one shared memory for the life of its connection: its own, when it brought one
+ * with InitializeConnection, or one that the service makes when the first session wants it. Its
+ * size is then the session's for this producer, else the producer's hint, else the default.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/shm.h"
+#include "config/limits.h"
+#include "service/limits.h"
+#include "service/producer_port.h"
+#include "service/service.h"
+#include "wire/smb_layout.h"
+
+struct geometry {
+	uint32_t size;
+	uint32_t page_size;
+};
+
+static const struct geometry default_geometry = {DEFAULT_SMB_BYTES, DEFAULT_SMB_PAGE_BYTES};
+
+static bool is_legal(struct geometry g)
+{
+	struct smb m;
+
+	return smb_init(&m, NULL, g.size, g.page_size) == 0;
+}
+
+static uint32_t bytes_of_kb(uint32_t kb)
+{
+	return kb > UINT32_MAX / 1024 ? UINT32_MAX : kb * 1024;
+}
+
+static const Pb__TraceConfig__ProducerConfig *config_of(const Pb__TraceConfig *config,
+							const char *name)
+{
+	for (size_t i = 0; i < config->n_producers; i++)
+		if (config->producers[i]->producer_name &&
+		    !strcmp(config->producers[i]->producer_name, name))
+			return config->producers[i];
+	return NULL;
+}
+
+static struct geometry choose_geometry(const struct producer_port *p, const Pb__TraceConfig *config)
+{
+	const Pb__TraceConfig__ProducerConfig *c = config_of(config, p->name);
+	struct geometry g = {p->size_hint, p->page_size_hint};
+
+	if (c && c->shm_size_kb)
+		g.size = bytes_of_kb(c->shm_size_kb);
+	if (c && c->page_size_kb)
+		g.page_size = bytes_of_kb(c->page_size_kb);
+	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);
+	g.page_size = MIN(g.page_size ? g.page_size : DEFAULT_SMB_PAGE_BYTES, SMB_MAX_PAGE);
+	/* One that does not fit the other makes both worthless. */
+	if (!is_legal(g) || p->service->smb_bytes + g.size > MAX_SMB_BYTES_ALL)
+		return default_geometry;
+	return g;
+}
+
+/* The memory is there from now on. */
+static void take_mapping(struct producer_port *p, void *addr, struct geometry g)
+{
+	smb_init(&p->smb, addr, g.size, g.page_size);
+	p->smb_size = g.size;
+	p->service->smb_bytes += g.size;
+}
+
+bool producer_memory_adopt(struct producer_port *p, int fd)
+{
+	struct geometry g = {.page_size = p->page_size_hint};
+	void *addr;
+	size_t size;
+
+	if (shm_attach(fd, true, SMB_MAX_SIZE, &addr, &size) < 0)
+		return false;
+	g.size = (uint32_t)size;
+	if (!is_legal(g) || p->service->smb_bytes + size > MAX_SMB_BYTES_ALL) {
+		shm_unmap(addr, size);
+		return false;
+	}
+	take_mapping(p, addr, g);
+	return true;
+}
+
+int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config)
+{
+	struct geometry g;
+	void *addr;
+	int fd, r;
+
+	if (p->smb.base)
+		return 0;
+	g = choose_geometry(p, config);
+	r = shm_create(g.size, &fd, &addr);
+	if (r < 0)
+		return r;
+	take_mapping(p, addr, g);
+	p->smb_fd = fd;
+	return 0;
+}
+
+void producer_memory_deinit(struct producer_port *p)
+{
+	closep(&p->smb_fd);
+	p->smb_fd = -1;
+	if (!p->smb.base)
+		return;
+	shm_unmap(p->smb.base, p->smb_size);
+	p->service->smb_bytes -= p->smb_size;
+	p->smb.base = NULL;
+}

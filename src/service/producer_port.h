@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "base/log.h"
+#include "config/trace_config.pb-c.h"
+#include "service/ipc_host.h"
+#include "wire/smb_layout.h"
+
+struct service;
+struct trace_buffer;
+
+/*
+ * One connected producer: who it is, the memory shared with it, which buffers it may write to, and
+ * the commands that go to it. Everything it says is checked before it is believed.
+ *
+ *	producer_port.c      the methods it calls
+ *	producer_commit.c    CommitData, the one on the hot path
+ *	producer_memory.c    the shared memory
+ *	producer_commands.c  what it is told to do
+ */
+
+/* A buffer that the producer may write to: given with SetupDataSource, taken back with the
+ * session. */
+struct buffer_grant {
+	uint16_t buffer_id;
+	struct trace_buffer *buffer; /* borrowed from the session */
+};
+
+struct producer_port {
+	TAILQ_ENTRY(producer_port) link; /* in the service, once initialized */
+	struct service *service; /* borrowed: it owns us */
+	struct ipc_conn *conn; /* borrowed: it outlives us */
+	bool initialized; /* InitializeConnection was accepted */
+	uint16_t id; /* 1..65535 */
+	uid_t uid; /* of the connection */
+	pid_t pid;
+	char *name; /* owned */
+	char *sdk_version; /* owned */
+	bool wants_scraping; /* of what its writers have not committed */
+
+	/* the shared memory; base is NULL until there is one */
+	struct smb smb;
+	size_t smb_size;
+	int smb_fd; /* -1 once it was sent, and for the producer's own */
+	uint32_t size_hint, page_size_hint; /* bytes */
+
+	struct buffer_grant *grants; /* owned */
+	size_t n_grants, grants_cap;
+	/* By writer id, which buffer it registered for; 0: none. Grown as far as ids were used. */
+	uint16_t *writer_buffers; /* owned */
+	size_t n_writers;
+
+	size_t n_sources, descriptor_bytes; /* its share of the registry */
+
+	/* GetAsyncCommand: the stream that the commands take */
+	struct ipc_call commands;
+	bool has_commands;
+	bool setup_tracing_sent;
+	bool setup_tracing_due; /* for when the stream is there */
+
+	struct log_limit complaints;
+};
+
+extern const struct ipc_service producer_port_service;
+
+/* ---- producer_memory.c ---- */
+
+/* Takes the memory that the producer offers (and fd) if it is safe and of legal geometry. */
+bool producer_memory_adopt(struct producer_port *p, int fd);
+/* Makes sure that there is one, sized by the config's producers and by the hints. 0 or -errno. */
+int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config);
+void producer_memory_deinit(struct producer_port *p);
+
+/* ---- grants and writers ---- */
+
+/* 0 or -ENOMEM. */
+int producer_port_grant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer);
+void producer_port_revoke(struct producer_port *p, uint16_t buffer_id);
+/* NULL when it may not write there. */
+struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_t buffer_id);
+/* The buffer that a writer registered for; 0: it did not. */
+uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t writer_id);
+
+/* ---- producer_commit.c ---- */
+
+int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			      size_t len);
+
+/* ---- producer_commands.c: sent at once, lost when there is no stream yet ---- */
+
+void producer_port_send_setup_tracing(struct producer_port *p);
+/* config is packed. */
+void producer_port_send_setup(struct producer_port *p, uint64_t instance_id, const void *config,
+			      size_t len);
+void producer_port_send_start(struct producer_port *p, uint64_t instance_id, const void *config,
+			      size_t len);
+void producer_port_send_stop(struct producer_port *p, uint64_t instance_id);
+void producer_port_send_flush(struct producer_port *p, const uint64_t *instance_ids, size_t n,
+			      uint64_t flush_id, uint64_t flags);
+void producer_port_send_clear(struct producer_port *p, const uint64_t *instance_ids, size_t n);

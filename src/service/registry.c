@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Of a descriptor the service reads the name, the number and four flags; the rest it keeps as
+ * bytes, for those who query the service: one broken descriptor would break the answer for all, so
+ * it is checked to the bottom before it is kept.
+ */
+#include "service/registry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "common/data_source_descriptor.pb-c.h"
+#include "gen/fields.h"
+#include "service/decode.h"
+#include "service/limits.h"
+#include "service/producer_port.h"
+#include "service/service.h"
+
+#define MAX_DESCRIPTOR_DEPTH 16
+
+static void source_free(struct registered_source *r)
+{
+	if (!r)
+		return;
+	free(r->name);
+	free(r->descriptor);
+	free(r);
+}
+
+static void source_freep(struct registered_source **r)
+{
+	source_free(*r);
+}
+
+static int decode_descriptor(const uint8_t *data, size_t len, struct registered_source *r)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	int e = 0;
+
+	pb_dec_init(&d, data, len);
+	while (e == 0 && pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_BYTES(PB_DATA_SOURCE_DESCRIPTOR_NAME):
+			e = decode_string(&f, MAX_NAME_BYTES, &r->name);
+			break;
+		case KEY_VARINT(PB_DATA_SOURCE_DESCRIPTOR_ID):
+			r->id = f.u64;
+			break;
+		case KEY_VARINT(PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_STOP):
+			r->will_notify_on_stop = f.u64 != 0;
+			break;
+		case KEY_VARINT(PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_START):
+			r->will_notify_on_start = f.u64 != 0;
+			break;
+		case KEY_VARINT(PB_DATA_SOURCE_DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR):
+			r->handles_incremental_state_clear = f.u64 != 0;
+			break;
+		case KEY_VARINT(PB_DATA_SOURCE_DESCRIPTOR_NO_FLUSH):
+			r->no_flush = f.u64 != 0;
+			break;
+		}
+	if (e == -ENOMEM)
+		return e;
+	if (e < 0)
+		return -EINVAL;
+	return pb_dec_ok(&d) ? 0 : -EBADMSG;
+}
+
+/* A new source that is in no list yet. */
+static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t len,
+		      struct err_text *e, struct registered_source **ret)
+{
+	_cleanup_(source_freep) struct registered_source *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r)
+		return -ENOMEM;
+	r->producer = p;
+	if (len > MAX_DESCRIPTOR_BYTES)
+		return err_set(e, -ENOBUFS, "a descriptor of %zu bytes; the limit is %u", len,
+			       MAX_DESCRIPTOR_BYTES);
+	error = decode_descriptor(descriptor, len, r);
+	if (error == -EINVAL)
+		return err_set(e, error, "a data source name of more than %u bytes, or with a NUL",
+			       MAX_NAME_BYTES);
+	if (error < 0)
+		return error;
+	if (!decode_is_sound(&pb__data_source_descriptor__descriptor, descriptor, len,
+			     MAX_DESCRIPTOR_DEPTH))
+		return -EBADMSG;
+	if (!r->name || !r->name[0])
+		return err_set(e, -EINVAL, "a data source without a name");
+	r->descriptor = malloc(len); /* not 0: there is a name */
+	if (!r->descriptor)
+		return -ENOMEM;
+	memcpy(r->descriptor, descriptor, len);
+	r->descriptor_len = len;
+	*ret = TAKE_PTR(r);
+	return 0;
+}
+
+/* Room for len further bytes? */
+static int check_room(const struct service *s, const struct producer_port *p, size_t len,
+		      struct err_text *e)
+{
+	if (p->descriptor_bytes + len > MAX_DESCRIPTOR_BYTES_PER_PRODUCER)
+		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
+			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
+	if (s->descriptor_bytes + len > MAX_DESCRIPTOR_BYTES_ALL)
+		return err_set(e, -ENOBUFS, "the service holds %u bytes of descriptors already",
+			       MAX_DESCRIPTOR_BYTES_ALL);
+	return 0;
+}
+
+static void charge(struct service *s, struct producer_port *p, size_t add, size_t sub)
+{
+	p->descriptor_bytes += add - sub;
+	s->descriptor_bytes += add - sub;
+}
+
+static struct registered_source *find_id(const struct service *s, const struct producer_port *p,
+					 uint64_t id)
+{
+	struct registered_source *r;
+
+	TAILQ_FOREACH (r, &s->registry, link)
+		if (r->producer == p && r->id == id)
+			return r;
+	return NULL;
+}
+
+int registry_add(struct service *s, struct producer_port *p, const uint8_t *descriptor, size_t len,
+		 struct err_text *e, struct registered_source **ret_source)
+{
+	_cleanup_(source_freep) struct registered_source *r = NULL;
+	int error = source_new(p, descriptor, len, e, &r);
+
+	if (error < 0)
+		return error;
+	if (r->id && find_id(s, p, r->id))
+		return err_set(e, -EEXIST, "a data source with id %llu is registered already",
+			       (unsigned long long)r->id);
+	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER)
+		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
+			       MAX_SOURCES_PER_PRODUCER);
+	error = check_room(s, p, len, e);
+	if (error < 0)
+		return error;
+	p->n_sources++;
+	s->n_sources++;
+	charge(s, p, len, 0);
+	TAILQ_INSERT_TAIL(&s->registry, r, link);
+	*ret_source = TAKE_PTR(r);
+	return 0;
+}
+
+int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
+		    size_t len)
+{
+	_cleanup_(source_freep) struct registered_source *r = NULL;
+	struct registered_source *old;
+	int error = source_new(p, descriptor, len, NULL, &r);
+
+	if (error < 0)
+		return error;
+	old = r->id ? find_id(s, p, r->id) : NULL;
+	if (!old || strcmp(old->name, r->name))
+		return -ENOENT;
+	error = check_room(s, p, len, NULL);
+	if (error < 0)
+		return error;
+	charge(s, p, len, old->descriptor_len);
+	TAILQ_INSERT_BEFORE(old, r, link);
+	TAILQ_REMOVE(&s->registry, old, link);
+	source_free(old);
+	r = NULL;
+	return 0;
+}
+
+static void remove_source(struct service *s, struct registered_source *r)
+{
+	r->producer->n_sources--;
+	s->n_sources--;
+	charge(s, r->producer, 0, r->descriptor_len);
+	TAILQ_REMOVE(&s->registry, r, link);
+	source_free(r);
+}
+
+bool registry_remove(struct service *s, struct producer_port *p, const char *name)
+{
+	struct registered_source *r;
+
+	TAILQ_FOREACH (r, &s->registry, link)
+		if (r->producer == p && !strcmp(r->name, name)) {
+			remove_source(s, r);
+			return true;
+		}
+	return false;
+}
+
+/* sys/queue.h of glibc has no loop that survives a removal. */
+void registry_remove_all(struct service *s, struct producer_port *p)
+{
+	struct registered_source *r, *next;
+
+	for (r = TAILQ_FIRST(&s->registry); r; r = next) {
+		next = TAILQ_NEXT(r, link);
+		if (r->producer == p)
+			remove_source(s, r);
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/err.h"
+
+struct producer_port;
+struct service;
+
+/*
+ * The data sources that connected producers offer. A producer may offer one name several times.
+ */
+struct registered_source {
+	TAILQ_ENTRY(registered_source) link;
+	struct producer_port *producer; /* borrowed: it goes with the producer */
+	char *name; /* owned; never empty */
+	uint64_t id; /* the producer's own number; 0: none */
+	bool will_notify_on_start, will_notify_on_stop;
+	bool handles_incremental_state_clear;
+	bool no_flush;
+	uint8_t *descriptor; /* owned; a sound DataSourceDescriptor, as it came */
+	size_t descriptor_len;
+};
+TAILQ_HEAD(registry, registered_source);
+
+/*
+ * Adds one. descriptor: a serialized DataSourceDescriptor. 0 with *ret_source; -EBADMSG (does not
+ * parse), -EINVAL (no usable name), -EEXIST (the producer has one of this id), -ENOBUFS (a limit),
+ * -ENOMEM. e tells which.
+ */
+int registry_add(struct service *s, struct producer_port *p, const uint8_t *descriptor, size_t len,
+		 struct err_text *e, struct registered_source **ret_source);
+
+/* Replaces the descriptor of the one with the same id and name. -ENOENT, -EBADMSG, -EINVAL, -ENOBUFS
+ * or -ENOMEM. */
+int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
+		    size_t len);
+
+/* Forgets the first of the name; false when there is none. */
+bool registry_remove(struct service *s, struct producer_port *p, const char *name);
+void registry_remove_all(struct service *s, struct producer_port *p);
