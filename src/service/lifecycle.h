@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gen/fields.h"
+
+/*
+ * Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
+ * of each kind the newest, of flushes the newest 64.
+ */
+enum lifecycle_kind {
+	LIFECYCLE_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,
+	LIFECYCLE_TRACING_STARTED = PB_TRACING_SERVICE_EVENT_TRACING_STARTED,
+	LIFECYCLE_ALL_FLUSHED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_FLUSHED,
+	LIFECYCLE_READ_COMPLETED = PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED,
+	LIFECYCLE_TRACING_DISABLED = PB_TRACING_SERVICE_EVENT_TRACING_DISABLED,
+	LIFECYCLE_SLOW_STARTING = PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES,
+	LIFECYCLE_SLOW_FLUSH = PB_TRACING_SERVICE_EVENT_LAST_FLUSH_SLOW_DATA_SOURCES,
+	LIFECYCLE_FLUSH_STARTED = PB_TRACING_SERVICE_EVENT_FLUSH_STARTED,
+};
+
+#define LIFECYCLE_FLUSH_EVENTS 64
+#define LIFECYCLE_MAX (2 * LIFECYCLE_FLUSH_EVENTS + 6)
+
+struct lifecycle_event {
+	uint64_t boot_ns;
+	enum lifecycle_kind kind;
+};
+
+/* The instances that a slow event names: serialized TracingServiceEvent.DataSources. */
+struct slow_sources {
+	uint8_t *bytes; /* owned */
+	size_t len;
+};
+
+struct lifecycle {
+	struct lifecycle_event events[LIFECYCLE_MAX]; /* in the order of time */
+	size_t n;
+	struct slow_sources slow_starting, slow_flush;
+};
+
+void lifecycle_deinit(struct lifecycle *l);
+void lifecycle_add(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns);
+/* One of the slow kinds; copies the bytes. Nothing is recorded when memory is out. */
+void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
+			   const void *bytes, size_t len);
+void lifecycle_remove(struct lifecycle *l, enum lifecycle_kind kind);
+void lifecycle_clear(struct lifecycle *l);
+/* The sources of an event of a slow kind, else NULL. */
+const struct slow_sources *lifecycle_sources(const struct lifecycle *l, enum lifecycle_kind kind);
