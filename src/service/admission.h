@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "config/trace_config.pb-c.h"
+
+struct service;
+
+/* Is there room for one more session, of this config and this user, among those that there are? 0,
+ * or -EBUSY with the reason. */
+int admission_check(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
+		    struct err_text *e);
+
+/* Remembers that a session of this config has begun: with enable_extra_guardrails one of the same
+ * unique_session_name may not begin again for GUARDRAIL_RESTART_S. */
+void admission_remember(struct service *s, const Pb__TraceConfig *config);
+
+/* What is remembered. free: NULL is fine; gives NULL. */
+struct recent_sessions;
+struct recent_sessions *recent_sessions_free(struct recent_sessions *r);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	flush_begin --> waiting for { producer, producer, ... } --acked by all--> timer at 0 --> done
+ *	                               |
+ *	                               +--timeout------------------------------------------> done
+ *
+ * A flush always ends from its own timer, so nothing that a producer sends makes a session change
+ * below the feet of who is at work on it.
+ */
+#include "service/flush.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "config/limits.h"
+#include "gen/fields.h"
+#include "service/loop_timer.h"
+#include "service/producer_port.h"
+#include "service/scrape.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "wire/pb_mem.h"
+
+struct pending_flush {
+	TAILQ_ENTRY(pending_flush) link;
+	struct session *session; /* borrowed: it owns us */
+	uint64_t id; /* service-wide, ascending */
+	uint64_t flags;
+	struct loop_timer timer;
+	struct producer_port **waiting; /* owned array of borrowed producers */
+	size_t n_waiting;
+	flush_done done;
+	struct ipc_call call;
+};
+
+static void flush_free(struct pending_flush *f)
+{
+	loop_timer_deinit(&f->timer);
+	free(f->waiting);
+	free(f);
+}
+
+static void detach(struct pending_flush *f)
+{
+	TAILQ_REMOVE(&f->session->flushes, f, link);
+	f->session->n_flushes--;
+}
+
+/* ---- who was slow ---- */
+
+static bool waits_for(const struct pending_flush *f, const struct producer_port *p)
+{
+	for (size_t i = 0; i < f->n_waiting; i++)
+		if (f->waiting[i] == p)
+			return true;
+	return false;
+}
+
+/* The last flush of a session loses what comes later, so its trace says who was late. */
+static void record_slow(const struct pending_flush *f)
+{
+	struct session *s = f->session;
+	const struct source_instance *i;
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	unsigned n = 0;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (!i->no_flush && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
+			instances_put_source(i, &m.enc);
+	if (n > 0 && !m.failed)
+		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_FLUSH, clock_boot_ns(), m.buf,
+				      pb_mem_len(&m));
+}
+
+static bool ends_trace(const struct pending_flush *f)
+{
+	uint64_t reason = f->flags & FLUSH_REASON_MASK;
+
+	return reason == FLUSH_REASON_STOP || reason == FLUSH_REASON_CLONE;
+}
+
+/* ---- the end ---- */
+
+static void on_timer(void *ctx)
+{
+	struct pending_flush *f = ctx;
+	struct session *s = f->session;
+	bool success = f->n_waiting == 0;
+	flush_done done = f->done;
+	struct ipc_call call = f->call;
+
+	if (!success && ends_trace(f))
+		record_slow(f);
+	detach(f);
+	flush_free(f);
+	/* A writer that nobody flushed may have data in an open chunk: take that too. */
+	scrape_session(s);
+	session_record(s, LIFECYCLE_ALL_FLUSHED);
+	session_snapshot_clocks(s);
+	if (success)
+		s->flushes_succeeded++;
+	else
+		s->flushes_failed++;
+	if (done)
+		done(s, &call, success);
+}
+
+static void stop_waiting(struct pending_flush *f, const struct producer_port *p)
+{
+	for (size_t i = 0; i < f->n_waiting; i++) {
+		if (f->waiting[i] != p)
+			continue;
+		f->waiting[i] = f->waiting[--f->n_waiting];
+		if (f->n_waiting == 0)
+			loop_timer_once(&f->timer, 0, false);
+		return;
+	}
+}
+
+void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id)
+{
+	struct session *s;
+	struct pending_flush *f;
+
+	TAILQ_FOREACH (s, &service->sessions, link)
+		TAILQ_FOREACH (f, &s->flushes, link)
+			if (f->id <= flush_id)
+				stop_waiting(f, p);
+}
+
+void flush_forget_producer(struct service *service, const struct producer_port *p)
+{
+	flush_acked(service, p, UINT64_MAX);
+}
+
+void flush_cancel_all(struct session *s)
+{
+	struct pending_flush *f;
+
+	while ((f = TAILQ_FIRST(&s->flushes))) {
+		flush_done done = f->done;
+		struct ipc_call call = f->call;
+
+		detach(f);
+		flush_free(f);
+		if (done)
+			done(s, &call, false);
+	}
+}
+
+/* ---- the beginning ---- */
+
+/* Asks one producer, if it has an instance here that flushes. ids is scratch for all instances. */
+static void ask_producer(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
+{
+	const struct source_instance *i;
+	size_t n = 0;
+
+	TAILQ_FOREACH (i, &f->session->instances, link)
+		if (i->producer == p && !i->no_flush)
+			ids[n++] = i->id;
+	if (n == 0)
+		return;
+	f->waiting[f->n_waiting++] = p;
+	producer_port_send_flush(p, ids, n, f->id, f->flags);
+}
+
+static int ask_producers(struct pending_flush *f)
+{
+	struct service *service = f->session->service;
+	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
+	struct producer_port *p;
+
+	f->waiting = calloc(service->n_producers + 1, sizeof(struct producer_port *));
+	if (!ids || !f->waiting)
+		return -ENOMEM;
+	TAILQ_FOREACH (p, &service->producers, link)
+		ask_producer(f, p, ids);
+	return 0;
+}
+
+int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
+		const struct ipc_call *call)
+{
+	struct pending_flush *f;
+	int r;
+
+	session_record(s, LIFECYCLE_FLUSH_STARTED);
+	if (s->state != SESSION_STARTED)
+		return -EINVAL;
+	if (s->n_flushes >= LIMIT_PENDING_FLUSHES)
+		return -EBUSY;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	*f = (struct pending_flush){
+		.session = s, .id = ++s->service->last_flush_id, .flags = flags, .done = done};
+	if (call)
+		f->call = *call;
+	r = loop_timer_init(&f->timer, s->service->loop, on_timer, f);
+	if (r == 0)
+		r = ask_producers(f);
+	if (r < 0) {
+		flush_free(f);
+		return r;
+	}
+	s->flushes_requested++;
+	lifecycle_remove(&s->lifecycle, LIFECYCLE_SLOW_FLUSH);
+	TAILQ_INSERT_TAIL(&s->flushes, f, link);
+	s->n_flushes++;
+	loop_timer_once(&f->timer,
+			f->n_waiting == 0 ? 0
+			: timeout_ms	  ? timeout_ms
+					  : session_flush_timeout_ms(s),
+			false);
+	return 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "config/trace_config.pb-c.h"
+
+struct pb_enc;
+struct producer_port;
+struct registered_source;
+struct service;
+struct session;
+
+/*
+ * Data sources at work for a session: one instance for each match of a config's data source with a
+ * registered one.
+ *
+ *	CONFIGURED --start--> STARTING --notify--> STARTED --stop--> STOPPING --notify--> STOPPED
+ *	                  (will notify, else at once)          (will notify, else at once)
+ */
+enum instance_state {
+	INSTANCE_CONFIGURED,
+	INSTANCE_STARTING,
+	INSTANCE_STARTED,
+	INSTANCE_STOPPING,
+	INSTANCE_STOPPED,
+};
+
+struct source_instance {
+	TAILQ_ENTRY(source_instance) link; /* in its session */
+	uint64_t id; /* service-wide */
+	enum instance_state state;
+	struct producer_port *producer; /* borrowed: withdrawn before it goes */
+	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
+	uint16_t buffer_id; /* where its data goes, service-wide */
+	/* as the source was registered */
+	bool will_notify_on_start, will_notify_on_stop;
+	bool handles_incremental_state_clear;
+	bool no_flush;
+};
+TAILQ_HEAD(instance_list, source_instance);
+
+/* Sets up an instance of everything registered that the config asks for. */
+void instances_setup_all(struct session *s);
+/* A source was registered: if the session wants it, sets it up, and starts it in a started one. */
+void instances_offer(struct session *s, const struct registered_source *source);
+void instances_start_all(struct session *s);
+/* at_once: no instance is waited for. */
+void instances_stop_all(struct session *s, bool at_once);
+/* Forgets all of them, without a word to the producers. */
+void instances_deinit(struct session *s);
+bool instances_all_in(const struct session *s, enum instance_state state);
+/* Tells the producers of all instances that can to clear their incremental state. */
+void instances_clear_incremental_state(struct session *s);
+
+/* Adds one to a TracingServiceEvent.DataSources: whose it is, and its name. */
+void instances_put_source(const struct source_instance *i, struct pb_enc *e);
+
+/* ---- what a producer says, about its own instances in any session ---- */
+
+void instances_notify_started(struct service *service, const struct producer_port *p, uint64_t id);
+void instances_notify_stopped(struct service *service, const struct producer_port *p, uint64_t id);
+/* It no longer offers the data source of this name (NULL: any). Those that run are told to stop,
+ * if tell. */
+void instances_withdraw(struct service *service, struct producer_port *p, const char *name,
+			bool tell);

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timers, and from when to when each of them runs:
+ *
+ *	duration	start .. disable	config.duration_ms; then a last flush, then disable
+ *	flush_tick	start .. disable	config.flush_period_ms
+ *	clear_tick	start .. disable	config.incremental_state_config
+ *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms
+ *	slow_start	start .. all started	20 s
+ *	stop_timeout	disable .. DISABLED	config.data_source_stop_timeout_ms
+ */
+#include "service/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "config/limits.h"
+#include "service/admission.h"
+#include "service/consumer_port.h"
+#include "service/observe.h"
+#include "service/producer_port.h"
+#include "service/scrape.h"
+#include "service/service.h"
+#include "service/session_config.h"
+#include "service/trace_buffer.h"
+#include "wire/pb_mem.h"
+
+const char *session_state_name(enum session_state state)
+{
+	static const char *const names[] = {
+		[SESSION_DISABLED] = "DISABLED",
+		[SESSION_CONFIGURED] = "CONFIGURED",
+		[SESSION_STARTED] = "STARTED",
+		[SESSION_STOPPING] = "STOP_WAIT",
+	};
+
+	return names[state];
+}
+
+int session_buffer_index(const struct session *s, uint16_t buffer_id)
+{
+	for (size_t i = 0; i < s->n_buffers; i++)
+		if (s->buffers[i].id == buffer_id)
+			return (int)i;
+	return -1;
+}
+
+uint32_t session_flush_timeout_ms(const struct session *s)
+{
+	return s->config->flush_timeout_ms ? s->config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
+}
+
+uint32_t session_stop_timeout_ms(const struct session *s)
+{
+	return s->config->data_source_stop_timeout_ms ? s->config->data_source_stop_timeout_ms
+						      : DEFAULT_STOP_TIMEOUT_MS;
+}
+
+/* ---- what goes into the trace ---- */
+
+void session_record(struct session *s, enum lifecycle_kind kind)
+{
+	lifecycle_add(&s->lifecycle, kind, clock_boot_ns());
+}
+
+static bool snapshots_clocks(const struct session *s)
+{
+	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
+
+	return !b || !b->disable_clock_snapshotting;
+}
+
+void session_snapshot_clocks(struct session *s)
+{
+	struct clock_snapshot now;
+
+	if (!snapshots_clocks(s))
+		return;
+	clock_snapshot_take(&now);
+	clock_snapshots_add(&s->clocks, &now);
+}
+
+static void snapshot_start(struct session *s)
+{
+	struct clock_snapshot now;
+
+	clock_snapshot_take(&now);
+	s->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
+	if (!snapshots_clocks(s))
+		return;
+	s->clocks.initial = now;
+	s->clocks.has_initial = true;
+}
+
+/* ---- timers ---- */
+
+static void on_snapshot_tick(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->sync_marker_due = true;
+	s->stats_due = true;
+	session_snapshot_clocks(s);
+}
+
+static void on_flush_tick(void *ctx)
+{
+	flush_begin(ctx, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, NULL, NULL);
+}
+
+static void on_clear_tick(void *ctx)
+{
+	instances_clear_incremental_state(ctx);
+}
+
+static void final_flush_done(struct session *s, const struct ipc_call *call, bool success)
+{
+	(void)call;
+	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
+	session_disable(s, false);
+}
+
+static void on_duration(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (flush_begin(s, 0, FLUSH_REASON_STOP | FLUSH_BY_SERVICE, final_flush_done, NULL) < 0)
+		final_flush_done(s, NULL, false);
+}
+
+/* Names those that have not started, for whoever wonders why their data is missing. */
+static void on_slow_start(void *ctx)
+{
+	struct session *s = ctx;
+	const struct source_instance *i;
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	unsigned n = 0;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (i->state != INSTANCE_STARTED && n++ < MAX_SLOW_SOURCES)
+			instances_put_source(i, &m.enc);
+	if (n > 0 && !m.failed)
+		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_STARTING, clock_boot_ns(),
+				      m.buf, pb_mem_len(&m));
+}
+
+static void complete_disable(struct session *s);
+
+static void on_stop_timeout(void *ctx)
+{
+	complete_disable(ctx);
+}
+
+static int init_timers(struct session *s)
+{
+	const struct {
+		struct loop_timer *timer;
+		void (*fire)(void *ctx);
+	} timers[] = {
+		{&s->duration, on_duration},	 {&s->flush_tick, on_flush_tick},
+		{&s->clear_tick, on_clear_tick}, {&s->snapshot_tick, on_snapshot_tick},
+		{&s->slow_start, on_slow_start}, {&s->stop_timeout, on_stop_timeout},
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++)
+		r = loop_timer_init(timers[i].timer, s->service->loop, timers[i].fire, s);
+	return r;
+}
+
+static void stop_timers(struct session *s)
+{
+	loop_timer_stop(&s->duration);
+	loop_timer_stop(&s->flush_tick);
+	loop_timer_stop(&s->clear_tick);
+	loop_timer_stop(&s->snapshot_tick);
+	loop_timer_stop(&s->slow_start);
+}
+
+static void deinit_timers(struct session *s)
+{
+	loop_timer_deinit(&s->duration);
+	loop_timer_deinit(&s->flush_tick);
+	loop_timer_deinit(&s->clear_tick);
+	loop_timer_deinit(&s->snapshot_tick);
+	loop_timer_deinit(&s->slow_start);
+	loop_timer_deinit(&s->stop_timeout);
+}
+
+static void start_timers(struct session *s)
+{
+	const Pb__TraceConfig *c = s->config;
+	const Pb__TraceConfig__BuiltinDataSource *b = c->builtin_data_sources;
+	uint32_t interval = b && b->snapshot_interval_ms ? b->snapshot_interval_ms
+							 : DEFAULT_SNAPSHOT_INTERVAL_MS;
+
+	if (c->duration_ms)
+		loop_timer_once(&s->duration, c->duration_ms, c->prefer_suspend_clock_for_duration);
+	if (c->flush_period_ms)
+		loop_timer_every(&s->flush_tick, c->flush_period_ms, false);
+	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms)
+		loop_timer_every(&s->clear_tick, c->incremental_state_config->clear_period_ms,
+				 false);
+	loop_timer_every(&s->snapshot_tick, interval, b && b->prefer_suspend_clock_for_snapshot);
+	on_snapshot_tick(s);
+	loop_timer_once(&s->slow_start, ALL_STARTED_TIMEOUT_MS, false);
+}
+
+/* ---- start ---- */
+
+void session_check_all_started(struct session *s)
+{
+	if (s->state != SESSION_STARTED || s->all_started_told ||
+	    !instances_all_in(s, INSTANCE_STARTED))
+		return;
+	s->all_started_told = true;
+	loop_timer_stop(&s->slow_start);
+	session_record(s, LIFECYCLE_ALL_STARTED);
+	session_snapshot_clocks(s);
+	observe_all_started(s->consumer);
+}
+
+void session_start(struct session *s)
+{
+	if (s->state != SESSION_CONFIGURED)
+		return;
+	s->state = SESSION_STARTED;
+	snapshot_start(s);
+	session_record(s, LIFECYCLE_TRACING_STARTED);
+	start_timers(s);
+	instances_start_all(s);
+	session_check_all_started(s);
+}
+
+void session_begin(struct session *s)
+{
+	instances_setup_all(s);
+	if (!s->config->deferred_start)
+		session_start(s);
+}
+
+/* ---- stop ---- */
+
+/* The last step to DISABLED: what the data sources wrote after their last commit is collected. */
+static void complete_disable(struct session *s)
+{
+	loop_timer_stop(&s->stop_timeout);
+	instances_stop_all(s, true);
+	s->state = SESSION_DISABLED;
+	scrape_session(s);
+	session_record(s, LIFECYCLE_TRACING_DISABLED);
+	session_snapshot_clocks(s);
+	consumer_port_tracing_ended(s->consumer);
+}
+
+void session_check_all_stopped(struct session *s)
+{
+	if (s->state == SESSION_STOPPING && instances_all_in(s, INSTANCE_STOPPED))
+		complete_disable(s);
+}
+
+void session_disable(struct session *s, bool at_once)
+{
+	switch (s->state) {
+	case SESSION_DISABLED:
+		return;
+	case SESSION_STOPPING:
+		if (at_once)
+			complete_disable(s);
+		return;
+	case SESSION_CONFIGURED:
+		at_once = true; /* nothing was started, so nobody has to finish */
+		break;
+	case SESSION_STARTED:
+		break;
+	}
+	stop_timers(s);
+	s->state = SESSION_STOPPING;
+	instances_stop_all(s, at_once);
+	if (instances_all_in(s, INSTANCE_STOPPED))
+		complete_disable(s);
+	else
+		loop_timer_once(&s->stop_timeout, session_stop_timeout_ms(s), false);
+}
+
+/* ---- life ---- */
+
+static void free_buffers(struct session *s)
+{
+	struct producer_port *p;
+
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		TAILQ_FOREACH (p, &s->service->producers, link)
+			producer_port_revoke(p, s->buffers[i].id);
+		trace_buffer_free(s->buffers[i].buffer);
+	}
+	free(s->buffers);
+	s->n_buffers = 0;
+}
+
+/* Everything but what session_free does to a session that others know. */
+static void session_destroy(struct session *s)
+{
+	free_buffers(s);
+	deinit_timers(s);
+	lifecycle_deinit(&s->lifecycle);
+	sequence_ids_deinit(&s->sequences);
+	if (s->config)
+		pb__trace_config__free_unpacked(s->config, NULL);
+	free(s);
+}
+
+static void session_destroyp(struct session **s)
+{
+	if (*s)
+		session_destroy(*s);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	session_disable(s, true);
+	flush_cancel_all(s);
+	instances_deinit(s);
+	TAILQ_REMOVE(&s->service->sessions, s, link);
+	session_destroy(s);
+}
+
+static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	s->buffers = calloc(c->n_buffers + 1, sizeof(*s->buffers));
+	if (!s->buffers)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < c->n_buffers; i++) {
+		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
+		bool discard =
+			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
+		struct session_buffer new = {.id = service_new_buffer_id(s->service)};
+		int r = -ENOSPC;
+
+		if (new.id)
+			r = trace_buffer_new((size_t)b->size_kb * 1024,
+					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
+					     &new.buffer);
+		if (r < 0)
+			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
+				       b->size_kb, strerror(-r));
+		s->buffers[s->n_buffers++] = new;
+	}
+	return 0;
+}
+
+/* Deprecated for who writes a config; Perfetto's command line still sets them in every one. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void take_config_uuid(struct session *s, const Pb__TraceConfig *c)
+{
+	s->uuid_msb = c->trace_uuid_msb;
+	s->uuid_lsb = c->trace_uuid_lsb;
+}
+#pragma GCC diagnostic pop
+
+/* The config's, or a random one of version 4 (RFC 4122). */
+static void make_uuid(struct session *s, const Pb__TraceConfig *c)
+{
+	uint64_t half[2] = {0};
+
+	take_config_uuid(s, c);
+	if (s->uuid_msb || s->uuid_lsb)
+		return;
+	if (getrandom(half, sizeof(half), 0) != sizeof(half)) {
+		half[0] = clock_boot_ns();
+		half[1] = s->id;
+	}
+	s->uuid_msb = (int64_t)((half[0] & ~0xf000ull) | 0x4000);
+	s->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
+}
+
+int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
+		Pb__TraceConfig *config, struct err_text *e, struct session **ret)
+{
+	_cleanup_(session_destroyp) struct session *s = NULL;
+	int r;
+
+	r = session_config_check(config, e);
+	if (r == 0)
+		r = admission_check(service, config, uid, e);
+	if (r < 0)
+		return r;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(e, -ENOMEM, "out of memory");
+	s->service = service;
+	s->consumer = consumer;
+	s->uid = uid;
+	TAILQ_INIT(&s->instances);
+	TAILQ_INIT(&s->flushes);
+	if (init_timers(s) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = allocate_buffers(s, config, e);
+	if (r < 0)
+		return r;
+	s->id = ++service->last_session_id;
+	make_uuid(s, config);
+	s->config = config;
+	s->state = SESSION_CONFIGURED;
+	admission_remember(service, config);
+	TAILQ_INSERT_TAIL(&service->sessions, s, link);
+	*ret = TAKE_PTR(s);
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "config/trace_config.pb-c.h"
+#include "service/clock_snapshots.h"
+#include "service/flush.h"
+#include "service/instances.h"
+#include "service/lifecycle.h"
+#include "service/loop_timer.h"
+#include "service/sequence_ids.h"
+
+struct consumer_port;
+struct service;
+struct trace_buffer;
+
+/*
+ * One tracing session: a config, its buffers, the data sources that run for it, and what the service
+ * itself has to say in its trace.
+ *
+ *	session_new --> CONFIGURED --start--> STARTED --disable--> STOPPING --acks or timeout--+
+ *	                    |                    |   (somebody will notify)                    v
+ *	                    +---- disable -------+-------- (nobody will) ------------------> DISABLED
+ *
+ * session_free ends it from any state. All calls come from the loop's thread. A session calls its
+ * consumer when it gets DISABLED; nothing here frees a session but session_free.
+ */
+
+/* The names are those of QueryServiceState, the values those of the protocol. */
+enum session_state { SESSION_DISABLED, SESSION_CONFIGURED, SESSION_STARTED, SESSION_STOPPING };
+
+struct session_buffer {
+	uint16_t id; /* service-wide */
+	struct trace_buffer *buffer; /* owned */
+};
+
+enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };
+
+struct session {
+	TAILQ_ENTRY(session) link; /* in the service */
+	struct service *service; /* borrowed: it outlives us */
+	struct consumer_port *consumer; /* borrowed: it owns us */
+	uint64_t id;
+	uid_t uid; /* of the consumer */
+	enum session_state state;
+	Pb__TraceConfig *config; /* owned; unknown fields and all */
+	struct session_buffer *buffers; /* owned, in the order of the config */
+	size_t n_buffers;
+	struct instance_list instances; /* owned */
+	size_t n_instances;
+	bool all_started_told;
+	struct flush_list flushes; /* owned: waiting for producers */
+	size_t n_flushes;
+
+	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout;
+
+	/* what the service writes into the trace */
+	struct clock_snapshots clocks;
+	struct lifecycle lifecycle;
+	bool head_written; /* config, uuid, system info ...: once a session */
+	bool sync_marker_due, stats_due; /* once a snapshot tick */
+	int64_t uuid_msb, uuid_lsb;
+	int64_t start_realtime_ns; /* 0: not started */
+
+	/* reading */
+	struct sequence_ids sequences;
+	size_t reading_buffer; /* where the pass goes on */
+	uint64_t invalid_packets;
+
+	uint64_t flushes_requested, flushes_succeeded, flushes_failed;
+	enum final_flush final_flush;
+};
+
+/*
+ * Makes a session of the config (taken on success), in CONFIGURED, with no data sources yet. 0; a
+ * negative errno with the reason in e: refused, nothing has changed.
+ */
+int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
+		Pb__TraceConfig *config, struct err_text *e, struct session **ret);
+/* Stops everything at once, frees the buffers. NULL is fine. */
+void session_free(struct session *s);
+
+/* Sets up the data sources that match, and starts unless the config defers that. Once. */
+void session_begin(struct session *s);
+/* No effect but in CONFIGURED. */
+void session_start(struct session *s);
+/* Stops the data sources, without a flush. at_once: waits for no acknowledgement. No effect in
+ * DISABLED. */
+void session_disable(struct session *s, bool at_once);
+
+/* An instance was started, stopped or withdrawn: is that what the session waited for? */
+void session_check_all_started(struct session *s);
+void session_check_all_stopped(struct session *s);
+
+/* Records an event of the session's life. */
+void session_record(struct session *s, enum lifecycle_kind kind);
+/* Takes a snapshot of the clocks, unless the config disables them. */
+void session_snapshot_clocks(struct session *s);
+
+/* -1: not a buffer of this session. */
+int session_buffer_index(const struct session *s, uint16_t buffer_id);
+const char *session_state_name(enum session_state state);
+
+/* What zero means. */
+uint32_t session_flush_timeout_ms(const struct session *s);
+uint32_t session_stop_timeout_ms(const struct session *s);

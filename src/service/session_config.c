@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session_config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "config/limits.h"
+#include "service/limits.h"
+#include "service/source_filter.h"
+
+/* ---- what is not built ---- */
+
+static const char *const not_built[] = {
+	"lockdown_mode",    "write_into_file", "output_path",  "trigger_config",
+	"compression_type", "compression",     "trace_filter", "session_semaphores",
+	"priority_boost",   "exclusive_prio",
+};
+
+static const char *const not_built_in_buffers[] = {"transfer_on_clone", "clear_before_clone"};
+
+/* Does the field say anything? Zero is what a number says when it is not there. */
+static bool is_set(const ProtobufCMessage *m, const char *name)
+{
+	const ProtobufCFieldDescriptor *f =
+		protobuf_c_message_descriptor_get_field_by_name(m->descriptor, name);
+	const char *value = (const char *)m + f->offset;
+
+	if (f->label == PROTOBUF_C_LABEL_REPEATED)
+		return *(const size_t *)((const char *)m + f->quantifier_offset) > 0;
+	switch (f->type) {
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return *(const void *const *)value != NULL;
+	case PROTOBUF_C_TYPE_STRING:
+		return *(const char *const *)value && **(const char *const *)value;
+	default: /* bool, enum, uint32: four bytes each */
+		return *(const uint32_t *)value != 0;
+	}
+}
+
+static int refuse(struct err_text *e, const char *field)
+{
+	return err_set(e, -ENOTSUP, "the config field %s is not supported by this service", field);
+}
+
+static int check_built(const Pb__TraceConfig *c, struct err_text *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(not_built); i++)
+		if (is_set(&c->base, not_built[i]))
+			return refuse(e, not_built[i]);
+	for (size_t b = 0; b < c->n_buffers; b++)
+		for (size_t i = 0; i < ARRAY_SIZE(not_built_in_buffers); i++)
+			if (is_set(&c->buffers[b]->base, not_built_in_buffers[i]))
+				return refuse(e, not_built_in_buffers[i]);
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		if (c->data_sources[i]->config && c->data_sources[i]->config->protovm_config)
+			return refuse(e, "protovm_config");
+	if (c->builtin_data_sources && c->builtin_data_sources->enable_concurrent_session_events)
+		return refuse(e, "enable_concurrent_session_events");
+	return 0;
+}
+
+/* ---- single fields ---- */
+
+static int check_duration(const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint32_t max = c->enable_extra_guardrails ? GUARDRAIL_DURATION_MS : LIMIT_DURATION_MS;
+
+	if (c->duration_ms > max)
+		return err_set(e, -EINVAL, "duration_ms %u exceeds the limit of %u ms%s",
+			       c->duration_ms, max,
+			       c->enable_extra_guardrails ? " with enable_extra_guardrails" : "");
+	return 0;
+}
+
+/* QueryServiceState tells it to everybody. */
+static int check_unique_name(const Pb__TraceConfig *c, struct err_text *e)
+{
+	if (c->unique_session_name && strlen(c->unique_session_name) > MAX_NAME_BYTES)
+		return err_set(e, -EINVAL, "unique_session_name is longer than %d bytes",
+			       MAX_NAME_BYTES);
+	return 0;
+}
+
+static int check_bugreport_filename(const Pb__TraceConfig *c, struct err_text *e)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_.";
+	const char *name = c->bugreport_filename;
+
+	if (name && strlen(name) > MAX_NAME_BYTES)
+		return err_set(e, -EINVAL, "bugreport_filename is longer than %d bytes",
+			       MAX_NAME_BYTES);
+	if (name && name[strspn(name, allowed)] != '\0')
+		return err_set(
+			e, -EINVAL,
+			"bugreport_filename may hold letters, digits, '-', '_' and '.' only");
+	return 0;
+}
+
+/* ---- buffers ---- */
+
+static int check_guardrails(const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint64_t sum = 0, max = GUARDRAIL_BUFFERS_KB;
+
+	if (!c->enable_extra_guardrails)
+		return 0;
+	if (c->deferred_start)
+		return err_set(e, -EINVAL, "guardrail: deferred_start is not allowed");
+	if (c->guardrail_overrides)
+		max = MAX(max, c->guardrail_overrides->max_tracing_buffer_size_kb);
+	for (size_t i = 0; i < c->n_buffers; i++) {
+		if (c->buffers[i]->size_kb % GUARDRAIL_BUFFER_STEP_KB)
+			return err_set(e, -EINVAL, "guardrail: size_kb %u is no multiple of %u",
+				       c->buffers[i]->size_kb, GUARDRAIL_BUFFER_STEP_KB);
+		sum += c->buffers[i]->size_kb;
+	}
+	if (sum > max)
+		return err_set(e, -EINVAL, "guardrail: buffers of %llu KiB; the limit is %llu KiB",
+			       (unsigned long long)sum, (unsigned long long)max);
+	return 0;
+}
+
+static int check_buffer_names(const Pb__TraceConfig *c, struct err_text *e)
+{
+	for (size_t i = 0; i < c->n_buffers; i++)
+		for (size_t j = 0; j < i; j++) {
+			const char *a = c->buffers[i]->name, *b = c->buffers[j]->name;
+
+			if (a && b && a[0] && !strcmp(a, b))
+				return err_set(e, -EINVAL, "two buffers have the name \"%s\"", a);
+		}
+	return 0;
+}
+
+static int check_buffer_sizes(const Pb__TraceConfig *c, struct err_text *e)
+{
+	for (size_t i = 0; i < c->n_buffers; i++)
+		if (c->buffers[i]->size_kb == 0 || c->buffers[i]->size_kb > LIMIT_BUFFER_SIZE_KB)
+			return err_set(e, -EINVAL, "buffer %zu: size_kb is %u; it must be 1 to %u",
+				       i, c->buffers[i]->size_kb, LIMIT_BUFFER_SIZE_KB);
+	return 0;
+}
+
+/* ---- data sources ---- */
+
+static int find_buffer_name(const Pb__TraceConfig *c, const char *name, uint32_t *ret)
+{
+	for (size_t i = 0; i < c->n_buffers; i++)
+		if (c->buffers[i]->name && !strcmp(c->buffers[i]->name, name)) {
+			*ret = (uint32_t)i;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSourceConfig *source,
+				 uint32_t *ret_index, struct err_text *e)
+{
+	const char *buffer = source->target_buffer_name, *name = source->name ? source->name : "";
+	uint32_t index = source->target_buffer;
+
+	if (buffer && buffer[0]) {
+		if (find_buffer_name(config, buffer, &index) < 0)
+			return err_set(e, -EINVAL,
+				       "data source \"%s\": no buffer has the name \"%s\"", name,
+				       buffer);
+		if (source->target_buffer > 0 && source->target_buffer != index)
+			return err_set(e, -EINVAL,
+				       "data source \"%s\": target_buffer %u is not the buffer of "
+				       "the name \"%s\"",
+				       name, source->target_buffer, buffer);
+	}
+	if (index >= config->n_buffers)
+		return err_set(e, -EINVAL, "data source \"%s\": there is no buffer %u (of %zu)",
+			       name, index, config->n_buffers);
+	*ret_index = index;
+	return 0;
+}
+
+static int check_source(const Pb__TraceConfig *c, const Pb__TraceConfig__DataSource *source,
+			struct err_text *e)
+{
+	uint32_t index;
+	size_t size;
+	int r;
+
+	if (!source->config)
+		return 0;
+	r = session_config_target_buffer(c, source->config, &index, e);
+	if (r < 0)
+		return r;
+	size = pb__data_source_config__get_packed_size(source->config);
+	if (size > MAX_SOURCE_CONFIG_BYTES)
+		return err_set(e, -EINVAL,
+			       "data source \"%s\": %zu bytes of config; the limit is %u",
+			       source->config->name ? source->config->name : "", size,
+			       MAX_SOURCE_CONFIG_BYTES);
+	return source_filter_check(source, e);
+}
+
+static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
+		r = check_source(c, c->data_sources[i], e);
+	return r;
+}
+
+static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
+{
+	if (c->n_buffers > LIMIT_BUFFERS)
+		return err_set(e, -EINVAL, "%zu buffers; the limit is %d", c->n_buffers,
+			       LIMIT_BUFFERS);
+	return 0;
+}
+
+/* The order is that of the protocol's reference service, so that a config which breaks several rules
+ * is refused for the same reason everywhere. */
+static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
+	check_built,	  check_duration,     check_bugreport_filename,
+	check_guardrails, check_buffer_count, check_buffer_names,
+	check_sources,	  check_unique_name,  check_buffer_sizes,
+};
+
+int session_config_check(const Pb__TraceConfig *config, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks) && r == 0; i++)
+		r = checks[i](config, e);
+	return r;
+}
