@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/service_packets.h"
+
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "common/builtin_clock.pb-c.h"
+#include "gen/fields.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "service/stats.h"
+#include "service/trace_buffer.h"
+#include "wire/pb_mem.h"
+
+/* Readers that fell out of step look for these bytes. */
+static const uint8_t sync_marker[16] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+					0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
+
+/* One packet after another is made in the same memory and handed to the sink. */
+struct writer_state {
+	struct session *session;
+	struct packet_sink *sink;
+	struct pb_mem mem;
+};
+
+static const Pb__TraceConfig__BuiltinDataSource *builtin(const struct session *s)
+{
+	static const Pb__TraceConfig__BuiltinDataSource none =
+		PB__TRACE_CONFIG__BUILTIN_DATA_SOURCE__INIT;
+
+	return s->config->builtin_data_sources ? s->config->builtin_data_sources : &none;
+}
+
+static struct pb_enc *begin_trusted(struct writer_state *w)
+{
+	struct pb_enc *e = &w->mem.enc;
+
+	pb_mem_reset(&w->mem);
+	pb_enc_i64(e, PB_TRACE_PACKET_TRUSTED_UID, (int32_t)w->session->service->uid);
+	pb_enc_u64(e, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE_ID_SERVICE);
+	return e;
+}
+
+static struct pb_enc *begin_packet(struct writer_state *w)
+{
+	struct pb_enc *e = begin_trusted(w);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
+		   PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME);
+	return e;
+}
+
+static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, boot_ns);
+	return e;
+}
+
+static void end_packet(struct writer_state *w)
+{
+	if (w->mem.failed) {
+		log_error("out of memory: a packet of the service is missing in a trace");
+		return;
+	}
+	w->sink->begin(w->sink, pb_mem_len(&w->mem));
+	w->sink->bytes(w->sink, w->mem.buf, pb_mem_len(&w->mem));
+}
+
+/* ---- clocks ---- */
+
+static void put_clock_snapshot(struct writer_state *w, const struct clock_snapshot *c)
+{
+	uint32_t primary = builtin(w->session)->primary_trace_clock;
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_CLOCK_SNAPSHOT);
+	for (size_t i = 0; i < clock_snapshot_clocks(); i++) {
+		pb_enc_open(e, PB_CLOCK_SNAPSHOT_CLOCKS);
+		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID, clock_snapshot_id(i));
+		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, c->value[i]);
+		pb_enc_close(e);
+	}
+	pb_enc_u64(e, PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK,
+		   primary ? primary : PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_clock_snapshots(struct writer_state *w)
+{
+	struct clock_snapshots *c = &w->session->clocks;
+
+	if (c->has_initial)
+		put_clock_snapshot(w, &c->initial);
+	for (size_t i = 0; i < c->n; i++)
+		put_clock_snapshot(w, &c->ring[i]);
+	clock_snapshots_clear(c);
+}
+
+/* Nothing follows the marker, so that the packet always ends in the same bytes. */
+static void put_sync_marker(struct writer_state *w)
+{
+	struct pb_enc *e = begin_trusted(w);
+
+	pb_enc_bytes(e, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER, sync_marker, sizeof(sync_marker));
+	end_packet(w);
+}
+
+/* ---- once a session ---- */
+
+static void put_trace_config(struct writer_state *w)
+{
+	const Pb__TraceConfig *c = w->session->config;
+	size_t len = pb__trace_config__get_packed_size(c);
+	_cleanup_(freep) uint8_t *packed = malloc(len ? len : 1);
+	struct pb_enc *e = begin_packet(w);
+
+	if (!packed) {
+		w->mem.failed = true;
+		end_packet(w);
+		return;
+	}
+	pb__trace_config__pack(c, packed);
+	pb_enc_bytes(e, PB_TRACE_PACKET_TRACE_CONFIG, packed, len);
+	end_packet(w);
+}
+
+static void put_uuid(struct writer_state *w)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_UUID);
+	pb_enc_i64(e, PB_TRACE_UUID_MSB, w->session->uuid_msb);
+	pb_enc_i64(e, PB_TRACE_UUID_LSB, w->session->uuid_lsb);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer *writer,
+				    const struct trace_buffer_histogram *histogram)
+{
+	struct writer_state *w = ctx;
+	struct pb_enc *e = &w->mem.enc;
+	uint32_t id =
+		sequence_ids_get(&w->session->sequences, writer->producer_id, writer->writer_id);
+
+	(void)histogram;
+	if (!id)
+		return;
+	pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES);
+	pb_enc_u64(e, PB_TRACE_PROVENANCE_SEQUENCE_ID, id);
+	pb_enc_i64(e, PB_TRACE_PROVENANCE_SEQUENCE_PRODUCER_ID, writer->producer_id);
+	pb_enc_close(e);
+}
+
+static void put_provenance(struct writer_state *w)
+{
+	const struct session *s = w->session;
+	struct pb_enc *e = begin_packet_at(w, clock_boot_ns());
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PROVENANCE);
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFERS);
+		trace_buffer_each_writer(s->buffers[i].buffer, put_provenance_sequence, w);
+		pb_enc_close(e);
+	}
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_utsname(struct pb_enc *e)
+{
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		return;
+	pb_enc_open(e, PB_SYSTEM_INFO_UTSNAME);
+	pb_enc_str(e, PB_UTSNAME_SYSNAME, u.sysname);
+	pb_enc_str(e, PB_UTSNAME_VERSION, u.version);
+	pb_enc_str(e, PB_UTSNAME_RELEASE, u.release);
+	pb_enc_str(e, PB_UTSNAME_MACHINE, u.machine);
+	pb_enc_close(e);
+}
+
+static int timezone_minutes(void)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	return localtime_r(&now, &tm) ? (int)(tm.tm_gmtoff / 60) : 0;
+}
+
+static void put_system_info(struct writer_state *w)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_SYSTEM_INFO);
+	put_utsname(e);
+	pb_enc_str(e, PB_SYSTEM_INFO_TRACING_SERVICE_VERSION, SERVICE_VERSION);
+	pb_enc_u64(e, PB_SYSTEM_INFO_PAGE_SIZE, (uint64_t)page);
+	pb_enc_i64(e, PB_SYSTEM_INFO_TIMEZONE_OFF_MINS, timezone_minutes());
+	pb_enc_u64(e, PB_SYSTEM_INFO_NUM_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
+	pb_enc_u64(e, PB_SYSTEM_INFO_SYSTEM_RAM_BYTES,
+		   (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)page);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+/* ---- events and statistics ---- */
+
+static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_event *event)
+{
+	const struct slow_sources *slow = lifecycle_sources(&w->session->lifecycle, event->kind);
+	struct pb_enc *e = begin_packet_at(w, event->boot_ns);
+
+	pb_enc_open(e, PB_TRACE_PACKET_SERVICE_EVENT);
+	if (slow)
+		pb_enc_bytes(e, event->kind, slow->bytes, slow->len);
+	else
+		pb_enc_bool(e, event->kind, true);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_lifecycle(struct writer_state *w)
+{
+	struct lifecycle *l = &w->session->lifecycle;
+
+	for (size_t i = 0; i < l->n; i++)
+		put_lifecycle_event(w, &l->events[i]);
+	lifecycle_clear(l);
+}
+
+static void put_stats(struct writer_state *w)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_STATS);
+	stats_put(w->session, e, SIZE_MAX);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+/* ---- in order ---- */
+
+static void put_once(struct writer_state *w)
+{
+	struct session *s = w->session;
+
+	put_uuid(w);
+	put_provenance(w);
+	if (!builtin(s)->disable_system_info)
+		put_system_info(w);
+}
+
+void service_packets_put_head(struct session *s, struct packet_sink *sink)
+{
+	struct writer_state w = {.session = s, .sink = sink};
+
+	if (pb_mem_init(&w.mem) < 0)
+		return;
+	put_clock_snapshots(&w);
+	if (s->sync_marker_due)
+		put_sync_marker(&w);
+	s->sync_marker_due = false;
+	if (!s->head_written && !builtin(s)->disable_trace_config)
+		put_trace_config(&w);
+	if (!s->head_written)
+		put_once(&w);
+	s->head_written = true;
+	if (!builtin(s)->disable_service_events)
+		put_lifecycle(&w);
+	pb_mem_deinit(&w.mem);
+}
+
+void service_packets_put_tail(struct session *s, struct packet_sink *sink)
+{
+	struct writer_state w = {.session = s, .sink = sink};
+
+	if (pb_mem_init(&w.mem) < 0)
+		return;
+	if (!builtin(s)->disable_service_events) {
+		session_record(s, LIFECYCLE_READ_COMPLETED);
+		put_lifecycle(&w);
+	}
+	if (s->stats_due)
+		put_stats(&w);
+	s->stats_due = false;
+	pb_mem_deinit(&w.mem);
+}
