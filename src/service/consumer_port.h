@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "service/ipc_host.h"
+#include "service/observe.h"
+#include "service/reader.h"
+
+struct service;
+struct session;
+
+/*
+ * One connected consumer, and the session that it owns, if any: it ends with the connection.
+ */
+struct consumer_port {
+	struct service *service; /* borrowed: it outlives us */
+	struct ipc_conn *conn; /* borrowed: it outlives us */
+	uid_t uid; /* of the connection */
+	struct session *session; /* owned; NULL before EnableTracing and after FreeBuffers */
+	struct ipc_call enable; /* EnableTracing: answered when tracing has ended */
+	bool has_enable;
+	struct observer observer;
+	struct reader reader;
+};
+
+extern const struct ipc_service consumer_port_service;
+
+/* The consumer's session is DISABLED now. */
+void consumer_port_tracing_ended(struct consumer_port *c);
+
+/* ---- query.c ---- */
+
+int query_service_state(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			size_t len);
+int query_capabilities(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+		       size_t len);
