@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "config/limits.h"
+#include "service/admission.h"
+#include "service/consumer_port.h"
+#include "service/ipc_host.h"
+#include "service/producer_port.h"
+#include "service/session.h"
+
+/* ---- numbers ---- */
+
+static bool producer_id_used(const struct service *s, uint16_t id)
+{
+	const struct producer_port *p;
+
+	TAILQ_FOREACH (p, &s->producers, link)
+		if (p->id == id)
+			return true;
+	return false;
+}
+
+static bool buffer_id_used(const struct service *s, uint16_t id)
+{
+	const struct session *session;
+
+	TAILQ_FOREACH (session, &s->sessions, link)
+		if (session_buffer_index(session, id) >= 0)
+			return true;
+	return false;
+}
+
+/* The next number after *last that is free: a number comes back as late as it can. */
+static uint16_t next_id(const struct service *s, uint16_t *last,
+			bool (*used)(const struct service *s, uint16_t id))
+{
+	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
+		(*last)++;
+		if (*last != 0 && !used(s, *last))
+			return *last;
+	}
+	return 0;
+}
+
+uint16_t service_new_producer_id(struct service *s)
+{
+	return next_id(s, &s->last_producer_id, producer_id_used);
+}
+
+uint16_t service_new_buffer_id(struct service *s)
+{
+	return next_id(s, &s->last_buffer_id, buffer_id_used);
+}
+
+size_t service_count_sessions(const struct service *s)
+{
+	const struct session *session;
+	size_t n = 0;
+
+	TAILQ_FOREACH (session, &s->sessions, link)
+		n++;
+	return n;
+}
+
+size_t service_count_buffers(const struct service *s)
+{
+	const struct session *session;
+	size_t n = 0;
+
+	TAILQ_FOREACH (session, &s->sessions, link)
+		n += session->n_buffers;
+	return n;
+}
+
+/* ---- life ---- */
+
+static void set_machine_name(struct service *s)
+{
+	const char *name = getenv("PERFETTO_MACHINE_NAME");
+	struct utsname u;
+
+	if (name && name[0]) {
+		s->machine_name = name;
+		return;
+	}
+	if (uname(&u) == 0)
+		snprintf(s->uname_name, sizeof(s->uname_name), "%s", u.sysname);
+	s->machine_name = s->uname_name;
+}
+
+int service_new(struct event_base *loop, struct service **ret)
+{
+	struct service *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->loop = loop;
+	s->uid = geteuid();
+	set_machine_name(s);
+	TAILQ_INIT(&s->producers);
+	TAILQ_INIT(&s->registry);
+	TAILQ_INIT(&s->sessions);
+	r = ipc_host_new(loop, &producer_port_service, s, &s->producer_host);
+	if (r == 0)
+		r = ipc_host_new(loop, &consumer_port_service, s, &s->consumer_host);
+	if (r < 0) {
+		service_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void service_free(struct service *s)
+{
+	if (!s)
+		return;
+	/* Sessions go with their consumers, and stop the data sources of producers. */
+	ipc_host_free(s->consumer_host);
+	ipc_host_free(s->producer_host);
+	recent_sessions_free(s->recent);
+	free(s);
+}
+
+int service_listen_producers(struct service *s, int fd)
+{
+	return ipc_host_listen(s->producer_host, fd);
+}
+
+int service_listen_consumers(struct service *s, int fd)
+{
+	return ipc_host_listen(s->consumer_host, fd);
+}

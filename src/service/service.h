@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "service/registry.h"
+
+struct consumer_port;
+struct event_base;
+struct ipc_host;
+struct producer_port;
+struct session;
+
+/* What TraceStats and SystemInfo call this program. */
+#define SERVICE_VERSION "sondad 0.1"
+
+TAILQ_HEAD(producer_list, producer_port);
+TAILQ_HEAD(session_list, session);
+
+/*
+ * The tracing service: everything it knows, in one place. One thread, one loop.
+ *
+ *	producers --offer--> registry --instances of--> sessions --owned by--> consumers
+ *	    |                                               |
+ *	    +-------------- chunks ------> buffers <--------+
+ */
+struct service {
+	struct event_base *loop; /* borrowed */
+	struct ipc_host *producer_host; /* owned, and with it the connected producer_ports */
+	struct ipc_host *consumer_host;
+
+	struct producer_list producers; /* those that have introduced themselves */
+	struct registry registry; /* owned */
+	struct session_list sessions; /* each owned by its consumer; in the order of their ids */
+
+	/* the last number given out of each kind; the 16-bit ones go round */
+	uint16_t last_producer_id;
+	uint16_t last_buffer_id;
+	uint64_t last_session_id;
+	uint64_t last_instance_id;
+	uint64_t last_flush_id;
+
+	/* held now, against the limits of service/limits.h */
+	size_t n_producers;
+	size_t n_sources;
+	size_t descriptor_bytes;
+	uint64_t smb_bytes;
+
+	/* refused before they reached a buffer, since the service began */
+	uint64_t chunks_discarded;
+	uint64_t patches_discarded;
+
+	struct recent_sessions *recent; /* owned; NULL until the first */
+	uid_t uid; /* of this process: trusted_uid of the service's own packets */
+	const char *machine_name; /* borrowed from the environment, or uname_name */
+	char uname_name[65];
+};
+
+/* 0 or -ENOMEM. */
+int service_new(struct event_base *loop, struct service **ret);
+/* Ends every session and connection. NULL is fine. */
+void service_free(struct service *s);
+
+/* Listening AF_UNIX sockets, taken also on failure. Several of each are fine. 0 or -errno. */
+int service_listen_producers(struct service *s, int fd);
+int service_listen_consumers(struct service *s, int fd);
+
+/* 0 when all are in use. */
+uint16_t service_new_producer_id(struct service *s);
+uint16_t service_new_buffer_id(struct service *s);
+
+size_t service_count_sessions(const struct service *s);
+size_t service_count_buffers(const struct service *s);
