@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hint is the first of: the same name in other letters (Buffers, ring_buffer), the message one
- * level down that has the field (a buffer_size_kb that stands outside of ftrace_config), the name
- * nearest by typing errors; for an enum of few values, all of them.
+ * A hint is the first of: the same name in other letters (Buffers, ring_buffer); of an enum the
+ * name without its prefix; the message one level down that has the field (a buffer_size_kb that
+ * stands outside of ftrace_config); the name nearest by typing errors; of an enum of few values,
+ * all of them.
  */
 #include "config/text_names.h"
 
@@ -96,6 +97,14 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 	return str_nearest_get(&nearest) ? did_you_mean(str_nearest_get(&nearest), buf) : buf;
 }
 
+/* MEM_TOTAL of MEMINFO_MEM_TOTAL, in any case. */
+static bool is_end_of(const char *name, const char *word)
+{
+	size_t n = strlen(name), m = strlen(word);
+
+	return n > m && name[n - m - 1] == '_' && strcasecmp(name + n - m, word) == 0;
+}
+
 static const char *list_values(const ProtobufCEnumDescriptor *type, char *buf)
 {
 	size_t len = 0;
@@ -117,9 +126,11 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 	if (word) {
 		str_nearest_init(&nearest, word);
 		for (unsigned i = 0; i < type->n_value_names; i++) {
-			if (strcasecmp(type->values_by_name[i].name, word) == 0)
-				return did_you_mean(type->values_by_name[i].name, buf);
-			str_nearest_try(&nearest, type->values_by_name[i].name);
+			const char *name = type->values_by_name[i].name;
+
+			if (strcasecmp(name, word) == 0 || is_end_of(name, word))
+				return did_you_mean(name, buf);
+			str_nearest_try(&nearest, name);
 		}
 		if (str_nearest_get(&nearest))
 			return did_you_mean(str_nearest_get(&nearest), buf);

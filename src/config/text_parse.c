@@ -8,9 +8,10 @@
  *	value:    '{' message '}' | '<' message '>' | scalar
  *
  * After an error of meaning (an unknown name, a wrong type) exactly the field is skipped. After one
- * of form, everything up to what looks like the next field of the same message: a word with ':' or
- * a brace behind it, or the name of a field. Every rule that complains has read a token or leaves
- * one that its caller reads, so the end is always reached.
+ * of form, everything up to what looks like the next field of the same message: the name of a
+ * field; a word with ':' or a brace behind it, or at the start of a line; "[name." of an extension.
+ * Every rule that complains has read a token or leaves one that its caller reads, so the end is
+ * always reached.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static void skip_group(struct text_parser *p)
 		text_parser_advance(p);
 	} while (open > 0 && p->token.kind != TEXT_END);
 	if (open > 0)
-		text_parser_complain(p, opener.s, 1, "\"%c\" is not closed", *opener.s);
+		text_parser_complain(p, opener.s, 1, "'%c' is not closed", *opener.s);
 }
 
 static void skip_value(struct text_parser *p)
@@ -78,14 +79,31 @@ static void skip_value(struct text_parser *p)
 		text_scalar_skip(p);
 }
 
+static bool is_first_in_line(const struct text_parser *p)
+{
+	const char *s = p->token.s;
+
+	while (s > p->report.text && (s[-1] == ' ' || s[-1] == '\t'))
+		s--;
+	return s == p->report.text || s[-1] == '\n';
+}
+
 static bool begins_field(const struct text_parser *p, const ProtobufCMessageDescriptor *type)
 {
-	struct text_token after = text_parser_peek(p);
+	struct text_lexer ahead = p->lexer;
+	struct text_token after = text_lexer_next(&ahead);
 
+	if (text_token_is(&p->token, '[') && after.kind == TEXT_WORD) {
+		after = text_lexer_next(&ahead);
+		return text_token_is(&after, '.') || text_token_is(&after, '/');
+	}
+	if (p->token.kind == TEXT_INTEGER)
+		return text_token_is(&after, ':');
 	if (p->token.kind != TEXT_WORD)
 		return false;
 	return text_token_is(&after, ':') || text_token_is(&after, '{') ||
-	       text_token_is(&after, '<') || text_names_field(type, &p->token);
+	       text_token_is(&after, '<') || text_names_field(type, &p->token) ||
+	       is_first_in_line(p);
 }
 
 /* Skips to where a message of the type can be read on. */
@@ -246,13 +264,17 @@ static void complain_of_name(struct text_parser *p, const struct scope *s,
 			     type_of(s)->short_name, text_names_hint_field(type_of(s), name, hint));
 }
 
-/* A colon, and behind it nothing of this field's but the name of the next. */
-static bool value_is_missing(const struct text_parser *p, const struct scope *s)
+/* Is there nothing of this field's but the name of the next? */
+static bool value_is_missing(const struct text_parser *p, const struct scope *s,
+			     const ProtobufCFieldDescriptor *field)
 {
-	struct text_token after = text_parser_peek(p);
+	struct text_lexer ahead = p->lexer;
+	struct text_token after = text_lexer_next(&ahead);
 
-	return p->token.kind == TEXT_WORD && text_names_field(type_of(s), &p->token) &&
-	       (text_token_is(&after, ':') || text_token_is(&after, '{'));
+	if (p->token.kind != TEXT_WORD || !text_names_field(type_of(s), &p->token))
+		return false;
+	return field->type != PROTOBUF_C_TYPE_ENUM || text_token_is(&after, ':') ||
+	       text_token_is(&after, '{');
 }
 
 static void read_field_of(struct text_parser *p, struct scope *s,
@@ -264,7 +286,7 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 	}
 	if (text_token_is(&p->token, ':'))
 		text_parser_advance(p);
-	if (value_is_missing(p, s)) {
+	if (value_is_missing(p, s, field)) {
 		text_parser_complain(p, name->s, name->len, "field \"%s\" has no value",
 				     field->name);
 		return;
@@ -319,13 +341,13 @@ static void read_closer(struct text_parser *p, const struct scope *s)
 	char want = text_token_is(&s->opener, '<') ? '>' : '}';
 
 	if (p->token.kind == TEXT_END) {
-		text_parser_complain(p, s->opener.s, 1, "\"%c\" is not closed", *s->opener.s);
+		text_parser_complain(p, s->opener.s, 1, "'%c' is not closed", *s->opener.s);
 		return;
 	}
 	if (!text_token_is(&p->token, want))
-		text_parser_complain(p, p->token.s, 1, "\"%c\" closes the \"%c\" of line %u",
-				     *p->token.s, *s->opener.s,
-				     text_report_line(&p->report, s->opener.s));
+		text_parser_complain(
+			p, p->token.s, 1, "expected '%c' for the '%c' of line %u, not '%c'", want,
+			*s->opener.s, text_report_line(&p->report, s->opener.s), *p->token.s);
 	text_parser_advance(p);
 }
 
@@ -351,8 +373,7 @@ static void read_message(struct text_parser *p, struct scope *s)
 	}
 	while (p->token.kind != TEXT_END && (whole || !is_closer(&p->token))) {
 		if (is_closer(&p->token)) {
-			text_parser_complain(p, p->token.s, 1, "\"%c\" closes nothing",
-					     *p->token.s);
+			text_parser_complain(p, p->token.s, 1, "'%c' closes nothing", *p->token.s);
 			text_parser_advance(p);
 		} else {
 			read_field(p, s);

@@ -50,8 +50,8 @@ void text_parser_complain(struct text_parser *p, const char *at, size_t n, const
 			 text_report_line(&p->report, p->long_string.s));
 	text_report_at(&p->report, at, n, "%s%s", message, hint);
 	if (p->report.n_errors == TEXT_MAX_ERRORS) {
-		strbuf_printf(p->report.out, "%s: error: too many errors; reading stops here\n",
-			      p->report.name);
+		strbuf_printf(p->report.out, "%s: error: %d errors; the rest was not read\n",
+			      p->report.name, TEXT_MAX_ERRORS);
 		text_parser_advance(p);
 	}
 }
@@ -73,30 +73,24 @@ static void complain_of_lexer(struct text_parser *p)
 
 void text_parser_advance(struct text_parser *p)
 {
+	const char *behind = p->token.s + p->token.len;
+
 	do {
-		if (stopped(p)) {
-			p->token = (struct text_token){TEXT_END, p->lexer.end, 0};
-			return;
-		}
-		p->token = text_lexer_next(&p->lexer);
+		p->token = stopped(p) ? (struct text_token){0} : text_lexer_next(&p->lexer);
 		if (p->token.kind == TEXT_STRING && memchr(p->token.s, '\n', p->token.len))
 			p->long_string = p->token;
 		if (p->token.kind == TEXT_BAD_BYTES || p->token.kind == TEXT_OPEN_STRING)
 			complain_of_lexer(p);
 	} while (p->token.kind == TEXT_BAD_BYTES);
-}
-
-struct text_token text_parser_peek(const struct text_parser *p)
-{
-	struct text_lexer ahead = p->lexer;
-
-	return text_lexer_next(&ahead);
+	if (p->token.kind == TEXT_END)
+		p->token.s = behind;
 }
 
 void text_parser_init(struct text_parser *p, const char *name, const char *text, size_t len,
 		      struct strbuf *errors)
 {
 	*p = (struct text_parser){
+		.token = {TEXT_END, text, 0},
 		.report = {.name = name, .text = text, .len = len, .out = errors},
 	};
 	text_lexer_init(&p->lexer, text, len);

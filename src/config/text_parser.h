@@ -14,8 +14,9 @@
  * without memory, the text ends for the reader: every token is TEXT_END and nothing more is told.
  */
 struct text_parser {
-	struct text_lexer lexer; /* behind token */
-	struct text_token token; /* the next to read; never TEXT_BAD_BYTES */
+	struct text_lexer lexer; /* behind token; a copy looks ahead */
+	/* The next to read; never TEXT_BAD_BYTES. TEXT_END lies where the last one ended. */
+	struct text_token token;
 	struct text_report report;
 	struct text_token long_string; /* the last one that ran over a line end; len 0: none */
 	bool out_of_memory;
@@ -25,8 +26,6 @@ void text_parser_init(struct text_parser *p, const char *name, const char *text,
 		      struct strbuf *errors);
 
 void text_parser_advance(struct text_parser *p);
-/* The token after the next. */
-struct text_token text_parser_peek(const struct text_parser *p);
 
 void text_parser_complain(struct text_parser *p, const char *at, size_t n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -82,7 +82,7 @@ static const char *found(const struct literal *l)
 {
 	switch (l->token.kind) {
 	case TEXT_WORD:
-		return "a name without quotes";
+		return "a word";
 	case TEXT_INTEGER:
 		return "this number";
 	case TEXT_FLOAT:

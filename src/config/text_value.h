@@ -21,7 +21,7 @@ int text_value_float(const struct text_token *t, float *ret_v);
 const char *text_value_bytes(const struct text_token *t, struct strbuf *out, const char **ret_at,
 			     size_t *ret_n);
 
-/* The shortest decimal number that reads back as the same. */
+/* Of few digits, and reads back as the same number. */
 void text_value_print_double(double v, struct strbuf *out);
 void text_value_print_float(float v, struct strbuf *out);
 /* In double quotes; all but printable ASCII escaped. */

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/data/textconfig/ok/X.txt is a TraceConfig, and X.expect the same as text_print writes it.
+ * tests/data/textconfig/bad/X.txt is none, and X.err what there is to say about it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "common/data_source_descriptor.pb-c.h"
+#include "config/handmade.h"
+#include "config/text.h"
+#include "config/trace_config.pb-c.h"
+
+#define OK_DIR "tests/data/textconfig/ok"
+#define BAD_DIR "tests/data/textconfig/bad"
+#define MAX_FILE (1 << 20)
+
+static void read_file(const char *dir, const char *base, const char *suffix, struct strbuf *out)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s%s", dir, base, suffix);
+	strbuf_clear(out);
+	if (fs_read_file(path, MAX_FILE, out) < 0)
+		fail_msg("%s cannot be read", path);
+	strbuf_add(out, "", 0);
+}
+
+/* Gives the error text of a TraceConfig that must not be read, or prints one that must. */
+static int parse_config(const char *name, const char *text, size_t len, struct strbuf *out)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *m = NULL;
+	int r = text_parse(&pb__trace_config__descriptor, name, text, len, &errors, &m);
+
+	strbuf_clear(out);
+	strbuf_add(out, "", 0);
+	if (r == 0) {
+		assert_int_equal(errors.len, 0);
+		assert_true(protobuf_c_message_check(m));
+		text_print(m, out);
+		protobuf_c_message_free_unpacked(m, NULL);
+	} else {
+		assert_int_equal(r, -EINVAL);
+		assert_null(m);
+		strbuf_add(out, errors.s, errors.len);
+	}
+	strbuf_deinit(&errors);
+	return r;
+}
+
+struct corpus {
+	const char *dir, *expected_suffix;
+	int expected_result, n;
+};
+
+static int check_file(void *ctx, const char *name, unsigned char d_type)
+{
+	struct strbuf text = {0}, expected = {0}, seen = {0};
+	struct corpus *c = ctx;
+	char base[256];
+	int r;
+
+	(void)d_type;
+	if (!str_ends(name, ".txt"))
+		return 0;
+	snprintf(base, sizeof(base), "%.*s", (int)strlen(name) - 4, name);
+	read_file(c->dir, base, ".txt", &text);
+	read_file(c->dir, base, c->expected_suffix, &expected);
+	r = parse_config(name, text.s, text.len, &seen);
+	if (r != c->expected_result)
+		print_error("%s:\n%s", name, seen.s);
+	assert_int_equal(r, c->expected_result);
+	assert_string_equal(seen.s, expected.s);
+	strbuf_deinit(&text);
+	strbuf_deinit(&expected);
+	strbuf_deinit(&seen);
+	c->n++;
+	return 0;
+}
+
+static void every_good_file_says_what_is_expected(void **state)
+{
+	struct corpus c = {OK_DIR, ".expect", 0, 0};
+
+	(void)state;
+	assert_int_equal(fs_each(c.dir, check_file, &c), 0);
+	assert_in_range(c.n, 10, 1000);
+}
+
+static void every_bad_file_has_its_errors(void **state)
+{
+	struct corpus c = {BAD_DIR, ".err", -EINVAL, 0};
+
+	(void)state;
+	assert_int_equal(fs_each(c.dir, check_file, &c), 0);
+	assert_in_range(c.n, 15, 1000);
+}
+
+static void good(const char *text)
+{
+	struct strbuf out = {0};
+
+	if (parse_config("f", text, strlen(text), &out) != 0)
+		fail_msg("%s", out.s);
+	strbuf_deinit(&out);
+}
+
+static void bad(const char *text, const char *error)
+{
+	struct strbuf out = {0};
+
+	assert_int_equal(parse_config("f", text, strlen(text), &out), -EINVAL);
+	if (!strstr(out.s, error))
+		fail_msg("expected: %s\n%s", error, out.s);
+	strbuf_deinit(&out);
+}
+
+/* Every beginning of a good file is good or has an error; none ends worse. */
+static int check_prefixes(void *ctx, const char *name, unsigned char d_type)
+{
+	struct strbuf text = {0}, out = {0};
+	char base[256];
+
+	(void)d_type;
+	if (!str_ends(name, ".txt"))
+		return 0;
+	snprintf(base, sizeof(base), "%.*s", (int)strlen(name) - 4, name);
+	read_file(ctx, base, ".txt", &text);
+	for (size_t len = 0; len <= text.len; len++) {
+		char *copy = malloc(len + 1); /* its own, so that a byte too far is seen */
+
+		memcpy(copy, text.s, len);
+		parse_config("f", copy, len, &out);
+		free(copy);
+	}
+	strbuf_deinit(&text);
+	strbuf_deinit(&out);
+	return 0;
+}
+
+static void every_beginning_of_a_file_ends_in_an_answer(void **state)
+{
+	char ok_dir[] = OK_DIR, bad_dir[] = BAD_DIR;
+
+	(void)state;
+	fs_each(ok_dir, check_prefixes, ok_dir);
+	fs_each(bad_dir, check_prefixes, bad_dir);
+}
+
+static void an_empty_text_is_an_empty_message(void **state)
+{
+	struct strbuf out = {0};
+
+	(void)state;
+	assert_int_equal(parse_config("f", NULL, 0, &out), 0);
+	assert_int_equal(out.len, 0);
+	good("# only a comment");
+	strbuf_deinit(&out);
+}
+
+/* nested_instructions of a program that stands in a descriptor, n levels of them. */
+static int parse_nested(unsigned n, struct strbuf *errors)
+{
+	struct strbuf text = {0};
+	ProtobufCMessage *m;
+	int r;
+
+	strbuf_puts(&text, "protovm_program { ");
+	for (unsigned i = 1; i < n; i++)
+		strbuf_puts(&text, i == 1 ? "instructions {" : "nested_instructions {");
+	for (unsigned i = 0; i < n; i++)
+		strbuf_puts(&text, "}");
+	r = text_parse(&pb__data_source_descriptor__descriptor, "f", text.s, text.len, errors, &m);
+	if (r == 0)
+		protobuf_c_message_free_unpacked(m, NULL);
+	strbuf_deinit(&text);
+	return r;
+}
+
+static void nesting_has_a_limit(void **state)
+{
+	struct strbuf errors = {0};
+
+	(void)state;
+	assert_int_equal(parse_nested(TEXT_MAX_DEPTH, &errors), 0);
+	assert_int_equal(errors.len, 0);
+	assert_int_equal(parse_nested(TEXT_MAX_DEPTH + 1, &errors), -EINVAL);
+	assert_non_null(strstr(errors.s, "more than 100 messages inside each other"));
+	assert_null(strstr(errors.s, "not closed")); /* and what is deeper was passed over whole */
+	strbuf_clear(&errors);
+	assert_int_equal(parse_nested(100000, &errors), -EINVAL);
+	strbuf_deinit(&errors);
+}
+
+static void brackets_of_a_million_are_read_over(void **state)
+{
+	size_t n = 1 << 20;
+	char *text = malloc(n + 3);
+	struct strbuf out = {0};
+
+	(void)state;
+	text[0] = 'x';
+	for (size_t i = 1; i < n; i++)
+		text[i] = "{<["[i % 3];
+	text[n] = '\0';
+	assert_int_equal(parse_config("f", text, n, &out), -EINVAL);
+	free(text);
+	strbuf_deinit(&out);
+}
+
+static void what_comes_after_an_error_is_still_checked(void **state)
+{
+	(void)state;
+	bad("duration_ms: { x } flush_period_ms: x", "f:1:37:");
+	bad("buffers { size_kb: x fill_policy: y }", "f:1:35:");
+	bad("x { buffers: 1 } flush_period_ms: x", "f:1:35:");
+	bad("buffers: linux.ftrace flush_period_ms: x", "f:1:40:");
+	bad("= = = flush_period_ms: x", "f:1:24:");
+	bad("[a/b] { } flush_period_ms: x", "f:1:28:");
+	bad("activate_triggers: [a, b flush_period_ms: x", "f:1:21:");
+	bad("buffers { ] flush_period_ms: x }", "f:1:11:");
+}
+
+static void nothing_between_fields_is_read_over(void **state)
+{
+	static const char *const stray[] = {"%",   "$", "[",  "]",  "{",    "}",  "<",
+					    ">",   ":", "=",  "-",  "\"\"", "''", "5",
+					    "1.5", "/", "()", ";;", ",;",   "*"};
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stray) / sizeof(*stray); i++) {
+		snprintf(text, sizeof(text), "duration_ms: 1 %s flush_period_ms: 2", stray[i]);
+		bad(text, "f:1:1");
+		snprintf(text, sizeof(text), "%s duration_ms: 1", stray[i]);
+		bad(text, "f:1:1");
+		snprintf(text, sizeof(text), "duration_ms: 1 %s", stray[i]);
+		bad(text, "f:1:1");
+		snprintf(text, sizeof(text), "buffers { size_kb: 1 %s name: 'a' }", stray[i]);
+		bad(text, "f:1:");
+	}
+}
+
+static void a_value_may_follow_in_the_next_line(void **state)
+{
+	(void)state;
+	good("duration_ms\n:\n5\nbuffers\n{\n}\nlockdown_mode\nLOCKDOWN_SET");
+	good("activate_triggers\n:\n[\n'a'\n'b'\n,\n'c'\n]\n;");
+	bad("duration_ms\nflush_period_ms: 5", "f:1:1: error: field \"duration_ms\" has no value");
+}
+
+/* An enum value may be named as a field is. */
+static void a_name_of_a_field_can_be_a_value(void **state)
+{
+	(void)state;
+	bad("lockdown_mode: buffers duration_ms: 1", "no value named \"buffers\"");
+	bad("lockdown_mode: buffers { }", "field \"lockdown_mode\" has no value");
+	bad("lockdown_mode: duration_ms: 1", "field \"lockdown_mode\" has no value");
+}
+
+static int parse_handmade(const char *text, struct strbuf *errors, struct handmade **ret)
+{
+	return text_parse(&handmade_type, "f", text, strlen(text), errors,
+			  (ProtobufCMessage **)ret);
+}
+
+static void required_fields_must_be_there(void **state)
+{
+	struct strbuf errors = {0};
+	struct handmade *m;
+
+	(void)state;
+	assert_int_equal(parse_handmade("must: 0 name: ''", &errors, &m), 0);
+	assert_int_equal(m->must, 0);
+	assert_string_equal(m->name, "");
+	assert_ptr_equal(m->word, handmade_preset);
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+	assert_int_equal(parse_handmade("plain: 1", &errors, &m), -EINVAL);
+	assert_non_null(strstr(errors.s, "Handmade misses its required field \"must\""));
+	assert_non_null(strstr(errors.s, "Handmade misses its required field \"name\""));
+	strbuf_clear(&errors);
+	assert_int_equal(parse_handmade("must: 1 name: 'a' sub { name: 'b' }", &errors, &m),
+			 -EINVAL);
+	assert_non_null(strstr(errors.s, "f:1:23: error: Handmade misses its required field"));
+	strbuf_deinit(&errors);
+}
+
+static void second_values_are_seen_without_a_has_flag(void **state)
+{
+	static const char *const texts[] = {"must: 0 must: 0", "plain: 0 plain: 0",
+					    "line: '' line: ''", "name: 'a' name: 'a'"};
+	struct strbuf errors = {0};
+	struct handmade *m;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		strbuf_clear(&errors);
+		assert_int_equal(parse_handmade(texts[i], &errors, &m), -EINVAL);
+		assert_non_null(strstr(errors.s, "second value"));
+	}
+	strbuf_deinit(&errors);
+}
+
+static void members_of_a_oneof_exclude_each_other(void **state)
+{
+	struct strbuf errors = {0};
+	struct handmade *m;
+
+	(void)state;
+	assert_int_equal(parse_handmade("must: 1 name: ''\ntext: ''\nnumber: 1", &errors, &m),
+			 -EINVAL);
+	assert_non_null(
+		strstr(errors.s, "f:3:1: error: field \"number\" excludes \"text\" in line 2"));
+	strbuf_clear(&errors);
+	assert_int_equal(
+		parse_handmade("must: 1 name: '' sub {must: 2 name: ''} text: 'x'", &errors, &m),
+		-EINVAL);
+	assert_non_null(strstr(errors.s, "field \"text\" excludes \"sub\""));
+	strbuf_clear(&errors);
+	assert_int_equal(parse_handmade("must: 1 name: '' number: 0", &errors, &m), 0);
+	assert_int_equal(m->one_case, 7);
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+	strbuf_deinit(&errors);
+}
+
+static void defaults_are_replaced(void **state)
+{
+	struct strbuf errors = {0};
+	struct handmade *m;
+
+	(void)state;
+	assert_int_equal(parse_handmade("must: 1 name: 'n' word: 'preset' raw: '' "
+					"blobs: ['', 'a' 'b', '\\0'] line: 'l'",
+					&errors, &m),
+			 0);
+	assert_ptr_not_equal(m->word, handmade_preset);
+	assert_string_equal(m->word, "preset");
+	assert_true(m->has_raw);
+	assert_int_equal(m->raw.len, 0);
+	assert_int_equal(m->n_blobs, 3);
+	assert_int_equal(m->blobs[1].len, 2);
+	assert_string_equal(m->line, "l");
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+	strbuf_deinit(&errors);
+}
+
+static void errors_are_appended(void **state)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *m;
+
+	(void)state;
+	strbuf_puts(&errors, "before\n");
+	text_parse(&pb__trace_config__descriptor, "f", "x", 1, &errors, &m);
+	assert_true(str_starts(errors.s, "before\nf:1:1: error: no field named \"x\""));
+	strbuf_deinit(&errors);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_good_file_says_what_is_expected),
+		cmocka_unit_test(every_bad_file_has_its_errors),
+		cmocka_unit_test(every_beginning_of_a_file_ends_in_an_answer),
+		cmocka_unit_test(an_empty_text_is_an_empty_message),
+		cmocka_unit_test(nesting_has_a_limit),
+		cmocka_unit_test(brackets_of_a_million_are_read_over),
+		cmocka_unit_test(what_comes_after_an_error_is_still_checked),
+		cmocka_unit_test(nothing_between_fields_is_read_over),
+		cmocka_unit_test(a_value_may_follow_in_the_next_line),
+		cmocka_unit_test(a_name_of_a_field_can_be_a_value),
+		cmocka_unit_test(required_fields_must_be_there),
+		cmocka_unit_test(second_values_are_seen_without_a_has_flag),
+		cmocka_unit_test(members_of_a_oneof_exclude_each_other),
+		cmocka_unit_test(defaults_are_replaced),
+		cmocka_unit_test(errors_are_appended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/handmade.h"
+#include "config/text_slot.h"
+#include "config/trace_config.pb-c.h"
+
+static struct handmade *new_handmade(void)
+{
+	struct handmade *m = malloc(sizeof(*m));
+
+	handmade_init(&m->base);
+	return m;
+}
+
+static void free_handmade(struct handmade *m)
+{
+	/* Memory that was not put, or put twice, shows under a sanitizer. */
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+}
+
+static void an_empty_message_has_only_what_is_required(void **state)
+{
+	struct handmade *m = new_handmade();
+
+	(void)state;
+	for (unsigned i = 0; i < handmade_type.n_fields; i++)
+		assert_int_equal(text_slot_count(&m->base, &handmade_fields[i]), i == 0);
+	free_handmade(m);
+}
+
+static void a_string_replaces_its_borrowed_default(void **state)
+{
+	struct handmade *m = new_handmade();
+	char *s = strdup("own");
+
+	(void)state;
+	assert_int_equal(text_slot_put(&m->base, HANDMADE(word), &s), 0);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(word)), 1);
+	assert_string_equal(m->word, "own");
+	assert_ptr_equal(*(char *const *)text_slot_get(&m->base, HANDMADE(word), 0), s);
+	free_handmade(m);
+}
+
+static void bytes_replace_their_default_and_are_marked(void **state)
+{
+	struct handmade *m = new_handmade();
+	ProtobufCBinaryData none = {0, NULL};
+
+	(void)state;
+	assert_int_equal(text_slot_put(&m->base, HANDMADE(raw), &none), 0);
+	assert_true(m->has_raw);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(raw)), 1);
+	assert_int_equal(m->raw.len, 0);
+	free_handmade(m);
+}
+
+static void fields_without_presence_are_there_when_not_zero(void **state)
+{
+	struct handmade *m = new_handmade();
+	uint32_t zero = 0, one = 1;
+	char *empty = strdup(""), *full;
+
+	(void)state;
+	text_slot_put(&m->base, HANDMADE(plain), &zero);
+	text_slot_put(&m->base, HANDMADE(line), &empty);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(plain)), 0);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(line)), 0);
+	text_slot_put(&m->base, HANDMADE(plain), &one);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(plain)), 1);
+	free(m->line);
+	full = strdup("x");
+	text_slot_put(&m->base, HANDMADE(line), &full);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(line)), 1);
+	free_handmade(m);
+}
+
+static void a_oneof_knows_its_member(void **state)
+{
+	struct handmade *m = new_handmade(), *sub = new_handmade();
+
+	(void)state;
+	assert_null(text_slot_member(&m->base, HANDMADE(text)));
+	assert_int_equal(text_slot_put(&m->base, HANDMADE(sub), &sub), 0);
+	assert_int_equal(m->one_case, 8);
+	assert_ptr_equal(text_slot_member(&m->base, HANDMADE(text)), HANDMADE(sub));
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(text)), 0);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(number)), 0);
+	assert_int_equal(text_slot_count(&m->base, HANDMADE(sub)), 1);
+	free_handmade(m);
+}
+
+static void arrays_grow_and_keep_their_order(void **state)
+{
+	struct handmade *m = new_handmade();
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++) {
+		ProtobufCBinaryData d = {i, malloc(i + 1)};
+
+		memset(d.data, (int)i, i + 1);
+		assert_int_equal(text_slot_put(&m->base, HANDMADE(blobs), &d), 0);
+		assert_int_equal(text_slot_count(&m->base, HANDMADE(blobs)), i + 1);
+	}
+	for (size_t i = 0; i < 1000; i++) {
+		const ProtobufCBinaryData *d = text_slot_get(&m->base, HANDMADE(blobs), i);
+
+		assert_int_equal(d->len, i);
+		assert_int_equal(d->data[i], (uint8_t)i);
+	}
+	free_handmade(m);
+}
+
+/* Reads what protobuf-c itself has unpacked. */
+static void agrees_with_unpack(void **state)
+{
+	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40, 0x0a, 0x00,
+					0x18, 0x00, 0xb2, 0x01, 0x01, 'x'};
+	Pb__TraceConfig *c = pb__trace_config__unpack(NULL, sizeof(bytes), bytes);
+	const ProtobufCMessageDescriptor *type = &pb__trace_config__descriptor;
+	size_t sum = 0;
+
+	(void)state;
+	assert_non_null(c);
+	for (unsigned i = 0; i < type->n_fields; i++)
+		sum += text_slot_count(&c->base, &type->fields[i]);
+	assert_int_equal(sum, 4); /* two buffers, duration_ms, unique_session_name */
+	assert_int_equal(text_slot_count(&c->base, &type->fields[0]), 2);
+	assert_ptr_equal(*(void *const *)text_slot_get(&c->base, &type->fields[0], 1),
+			 c->buffers[1]);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_message_has_only_what_is_required),
+		cmocka_unit_test(a_string_replaces_its_borrowed_default),
+		cmocka_unit_test(bytes_replace_their_default_and_are_marked),
+		cmocka_unit_test(fields_without_presence_are_there_when_not_zero),
+		cmocka_unit_test(a_oneof_knows_its_member),
+		cmocka_unit_test(arrays_grow_and_keep_their_order),
+		cmocka_unit_test(agrees_with_unpack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

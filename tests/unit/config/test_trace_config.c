@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "config/limits.h"
+#include "config/trace_config.h"
+
+#define MAX_CONFIG (1 << 20)
+
+static struct strbuf errors;
+
+static int clear_errors(void **state)
+{
+	(void)state;
+	strbuf_deinit(&errors);
+	return 0;
+}
+
+static Pb__TraceConfig *load(const void *data, size_t len, bool force_text)
+{
+	Pb__TraceConfig *c = NULL;
+
+	if (trace_config_load("f", data, len, force_text, &errors, &c) != 0)
+		fail_msg("%s", errors.s);
+	assert_int_equal(errors.len, 0);
+	return c;
+}
+
+static void refused(const void *data, size_t len, bool force_text, const char *error)
+{
+	Pb__TraceConfig *c = NULL;
+
+	strbuf_clear(&errors);
+	assert_int_equal(trace_config_load("f", data, len, force_text, &errors, &c), -EINVAL);
+	assert_null(c);
+	if (!strstr(errors.s, error))
+		fail_msg("expected: %s\n%s", error, errors.s);
+	assert_int_equal(errors.s[errors.len - 1], '\n');
+}
+
+static void text_is_recognised(void **state)
+{
+	Pb__TraceConfig *c = load("duration_ms: 5", 14, false);
+
+	(void)state;
+	assert_int_equal(c->duration_ms, 5);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+static void bytes_are_recognised(void **state)
+{
+	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40, 0x18, 0x05, 0x98, 0xe2, 0x09, 0x01};
+	Pb__TraceConfig *c = load(bytes, sizeof(bytes), false);
+
+	(void)state;
+	assert_int_equal(c->n_buffers, 1);
+	assert_int_equal(c->duration_ms, 5);
+	assert_int_equal(c->base.n_unknown_fields, 1);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+static void what_is_not_text_can_be_read_as_text_all_the_same(void **state)
+{
+	static const char text[] = "duration_ms: 5 # caf\xe9"; /* Latin 1 */
+	Pb__TraceConfig *c = load(text, strlen(text), true);
+
+	(void)state;
+	assert_int_equal(c->duration_ms, 5);
+	pb__trace_config__free_unpacked(c, NULL);
+	refused(text, strlen(text), false, "neither a serialized trace config nor text");
+}
+
+static void an_empty_config_is_an_error(void **state)
+{
+	(void)state;
+	refused("", 0, false, "f: error: the config is empty\n");
+	refused(NULL, 0, true, "f: error: the config is empty\n");
+	refused(" # nothing\n", 11, false, "f: error: the config is empty\n");
+}
+
+static void errors_have_their_place(void **state)
+{
+	(void)state;
+	refused("duration_ms: x", 14, false, "f:1:14: error: field \"duration_ms\" takes");
+	refused("\x0a\x05\x08", 3, false, "f: error: neither");
+	refused("\x0a\x05\x08", 3, true, "f:2:1: error: control character 0x05");
+}
+
+static void whole_numbers_of_the_largest_size_reach_the_config(void **state)
+{
+	char text[100];
+	Pb__TraceConfig *c;
+
+	(void)state;
+	snprintf(text, sizeof(text), "duration_ms: %u buffers { size_kb: %u }", LIMIT_DURATION_MS,
+		 LIMIT_BUFFER_SIZE_KB);
+	c = load(text, strlen(text), false);
+	assert_int_equal(c->duration_ms, LIMIT_DURATION_MS);
+	assert_int_equal(c->buffers[0]->size_kb, LIMIT_BUFFER_SIZE_KB);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+/* Every sample names its buffers' sizes, a length, and data sources whose buffers exist. */
+static int check_sample(void *ctx, const char *name, unsigned char d_type)
+{
+	struct strbuf text = {0};
+	Pb__TraceConfig *c;
+	char path[300];
+	int *n = ctx;
+
+	(void)d_type;
+	if (!str_ends(name, ".cfg"))
+		return 0;
+	snprintf(path, sizeof(path), "configs/%s", name);
+	assert_int_equal(fs_read_file(path, MAX_CONFIG, &text), 0);
+	if (trace_config_load(path, text.s, text.len, false, &errors, &c) < 0)
+		fail_msg("%s", errors.s);
+	assert_in_range(c->duration_ms, 1, LIMIT_DURATION_MS);
+	assert_in_range(c->n_buffers, 1, LIMIT_BUFFERS);
+	for (size_t i = 0; i < c->n_buffers; i++)
+		assert_in_range(c->buffers[i]->size_kb, 1, LIMIT_BUFFER_SIZE_KB);
+	assert_in_range(c->n_data_sources, 1, 100);
+	for (size_t i = 0; i < c->n_data_sources; i++) {
+		assert_non_null(c->data_sources[i]->config);
+		assert_non_null(c->data_sources[i]->config->name);
+		assert_true(c->data_sources[i]->config->target_buffer < c->n_buffers);
+	}
+	pb__trace_config__free_unpacked(c, NULL);
+	strbuf_deinit(&text);
+	++*n;
+	return 0;
+}
+
+static void every_sample_config_is_good(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(fs_each("configs", check_sample, &n), 0);
+	assert_in_range(n, 4, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(text_is_recognised, clear_errors),
+		cmocka_unit_test_teardown(bytes_are_recognised, clear_errors),
+		cmocka_unit_test_teardown(what_is_not_text_can_be_read_as_text_all_the_same,
+					  clear_errors),
+		cmocka_unit_test_teardown(an_empty_config_is_an_error, clear_errors),
+		cmocka_unit_test_teardown(errors_have_their_place, clear_errors),
+		cmocka_unit_test_teardown(whole_numbers_of_the_largest_size_reach_the_config,
+					  clear_errors),
+		cmocka_unit_test_teardown(every_sample_config_is_good, clear_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
