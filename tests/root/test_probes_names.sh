@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# linux.process_stats on the real /proc: each task that was there before and after the recording is in the trace once,
+# with what /proc says of it, be its name ever so hostile.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+helper=${BUILD:-build}/tests/root
+start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
+  verdict "${1##*/} tells when it is ready" $? "$log"
+  rm "$TMP/ready"
+}
+
+mkfifo "$TMP/named"
+"$helper/hostile_names" >"$TMP/named" &
+PIDS+=($!)
+read -r hostile <"$TMP/named"
+
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 16384 fill_policy: DISCARD }
+data_sources {
+  config {
+    name: "linux.process_stats"
+    process_stats_config {
+      scan_all_processes_on_start: true
+      record_thread_names: true
+      record_process_age: true
+    }
+  }
+}
+duration_ms: 500
+CONFIG
+
+"$helper/process_tree" proc | sort >"$TMP/before"
+timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1
+verdict "records" $? "$TMP/record.log"
+"$helper/process_tree" proc | sort >"$TMP/after"
+"$helper/process_tree" trace "$TMP/trace" | sort >"$TMP/traced"
+verdict "the trace can be read" $?
+
+comm -12 "$TMP/before" "$TMP/after" >"$TMP/stable"
+[ "$(wc -l <"$TMP/stable")" -gt 10 ]
+verdict "there are tasks to compare ($(wc -l <"$TMP/stable"))" $? "$TMP/stable"
+comm -23 "$TMP/stable" "$TMP/traced" >"$TMP/missing"
+[ ! -s "$TMP/missing" ]
+verdict "each of them is in the trace as /proc has it" $? "$TMP/missing"
+
+cut -d' ' -f1,2 "$TMP/traced" | uniq -d >"$TMP/twice"
+[ ! -s "$TMP/twice" ]
+verdict "and none is there twice" $? "$TMP/twice"
+
+grep " tgid=$hostile " "$TMP/traced" >"$TMP/hostile"
+[ "$(wc -l <"$TMP/hostile")" = 8 ] && grep -qF 'name=a) R 1 (' "$TMP/hostile" &&
+  grep -qF 'name=Tgid:\x091' "$TMP/hostile" && grep -qF 'name=\x0aTgid:\x091\x0aPid:' "$TMP/hostile"
+verdict "threads with hostile names" $? "$TMP/hostile"
+grep -F "process $hostile ppid=$$ uid=0 start=" "$TMP/traced" | grep -qF " kthread=0 cmdline=$helper/hostile_names"
+verdict "and their process" $? "$TMP/hostile"
+
+kill -TERM "$probes"
+wait "$probes"
+verdict "SIGTERM ends sonda-probes well" $? "$TMP/probes.log"
+[ ! -s "$TMP/probes.log" ]
+verdict "which had nothing to complain of" $? "$TMP/probes.log"
+echo "1..$N"
+exit $BAD
