@@ -24,9 +24,7 @@
 
 #include "base/mem.h"
 #include "base/sock.h"
-#include "client/arbiter.h"
-#include "client/conn.h"
-#include "client/instances.h"
+#include "client/producer_internal.h"
 #include "client/socket_watch.h"
 #include "config/limits.h"
 #include "config/unpack.h"
@@ -40,21 +38,7 @@
 /* A producer that ends waits so long for its last commits to leave. */
 #define FAREWELL_MS 500
 
-struct producer {
-	struct producer_options o; /* name and socket are owned; env has our arbiter */
-	struct event *retry; /* owned; pending while WAITING */
-	uint32_t retry_ms; /* the next wait */
-	struct socket_watch *watch; /* owned; only while WAITING */
-	int told; /* the error of connecting that on_trouble heard last */
-	/* of the connection: */
-	struct conn *conn; /* owned; NULL: WAITING */
-	struct arbiter *arbiter; /* owned; NULL until BOUND */
-	struct instances *instances; /* owned; with arbiter */
-	bool connected; /* on_connected was called */
-};
-
-static void trouble(struct producer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void trouble(struct producer *p, const char *fmt, ...)
+void producer_trouble(struct producer *p, const char *fmt, ...)
 {
 	char sentence[512];
 	va_list args;
@@ -102,188 +86,22 @@ static void wait_for_service(struct producer *p)
 static void tear_down(struct producer *p)
 {
 	instances_free(TAKE_PTR(p->instances));
-	if (p->arbiter) {
-		arbiter_commit(p->arbiter);
-		conn_drain(p->conn, FAREWELL_MS);
-	}
 	arbiter_free(TAKE_PTR(p->arbiter));
 	conn_free(TAKE_PTR(p->conn));
 	p->o.env.arbiter = NULL;
 }
 
-/* The connection is lost, or of no use. */
-static void give_up(struct producer *p)
+void producer_give_up(struct producer *p)
 {
 	bool connected = p->connected;
 
 	p->connected = false;
 	if (p->arbiter)
-		arbiter_detach(p->arbiter); /* nobody waits for the service any more */
+		arbiter_detach(p->arbiter); /* writers need not wait for this service any more */
 	tear_down(p);
+	wait_for_service(p);
 	if (connected && p->o.on_disconnected)
 		p->o.on_disconnected(p->o.ctx);
-	wait_for_service(p);
-}
-
-/* ---- what goes out: calls without a reply. A lost connection is told by on_lost ---- */
-
-static int send_commit(void *ctx, const void *request, size_t len)
-{
-	struct producer *p = ctx;
-
-	return conn_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
-}
-
-static int drain(void *ctx, int timeout_ms)
-{
-	struct producer *p = ctx;
-
-	return conn_drain(p->conn, timeout_ms);
-}
-
-static void writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
-{
-	Pb__RegisterTraceWriterRequest m = PB__REGISTER_TRACE_WRITER_REQUEST__INIT;
-	struct producer *p = ctx;
-
-	m.has_trace_writer_id = m.has_target_buffer = true;
-	m.trace_writer_id = writer_id;
-	m.target_buffer = target_buffer;
-	conn_call_msg(p->conn, "RegisterTraceWriter", &m.base, NULL, NULL);
-}
-
-static void writer_removed(void *ctx, uint16_t writer_id)
-{
-	Pb__UnregisterTraceWriterRequest m = PB__UNREGISTER_TRACE_WRITER_REQUEST__INIT;
-	struct producer *p = ctx;
-
-	m.has_trace_writer_id = true;
-	m.trace_writer_id = writer_id;
-	conn_call_msg(p->conn, "UnregisterTraceWriter", &m.base, NULL, NULL);
-}
-
-static const struct arbiter_ops arbiter_ops = {
-	.commit = send_commit,
-	.drain = drain,
-	.writer_added = writer_added,
-	.writer_removed = writer_removed,
-};
-
-static void instance_started(void *ctx, uint64_t id)
-{
-	Pb__NotifyDataSourceStartedRequest m = PB__NOTIFY_DATA_SOURCE_STARTED_REQUEST__INIT;
-	struct producer *p = ctx;
-
-	m.has_data_source_id = true;
-	m.data_source_id = id;
-	conn_call_msg(p->conn, "NotifyDataSourceStarted", &m.base, NULL, NULL);
-}
-
-static void instance_stopped(void *ctx, uint64_t id)
-{
-	Pb__NotifyDataSourceStoppedRequest m = PB__NOTIFY_DATA_SOURCE_STOPPED_REQUEST__INIT;
-	struct producer *p = ctx;
-
-	arbiter_commit(p->arbiter);
-	m.has_data_source_id = true;
-	m.data_source_id = id;
-	conn_call_msg(p->conn, "NotifyDataSourceStopped", &m.base, NULL, NULL);
-}
-
-static void flush_answered(void *ctx, uint64_t flush_id)
-{
-	struct producer *p = ctx;
-
-	arbiter_ack_flush(p->arbiter, flush_id);
-}
-
-static void instance_failed(void *ctx, const char *name, int error)
-{
-	struct producer *p = ctx;
-
-	if (error == -ENOENT)
-		trouble(p, "the service asks for a data source that is not ours: %s", name);
-	else
-		trouble(p, "data source %s records nothing: %s", name, strerror(-error));
-}
-
-static const struct instances_ops instances_ops = {
-	.started = instance_started,
-	.stopped = instance_stopped,
-	.flushed = flush_answered,
-	.failed = instance_failed,
-};
-
-/* ---- commands of the service ---- */
-
-/* False: the connection cannot be used. */
-static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
-{
-	_cleanup_(closep) int fd = conn_take_fd(p->conn);
-	int r;
-
-	if (m->shared_buffer_page_size_kb > SMB_MAX_PAGE / 1024)
-		r = -EINVAL;
-	else if (fd < 0)
-		r = -EBADF;
-	else
-		r = arbiter_attach(p->arbiter, fd, m->shared_buffer_page_size_kb * 1024);
-	if (r == 0 || r == -EALREADY)
-		return true;
-	trouble(p, "the service's shared memory cannot be used: %s", strerror(-r));
-	return false;
-}
-
-static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
-{
-	struct instances *s = p->instances;
-
-	switch (m->cmd_case) {
-	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING:
-		if (!set_up_tracing(p, m->setup_tracing))
-			give_up(p);
-		break;
-	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE:
-		instances_setup(s, m->setup_data_source->new_instance_id,
-				m->setup_data_source->config);
-		break;
-	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE:
-		instances_start(s, m->start_data_source->new_instance_id,
-				m->start_data_source->config);
-		break;
-	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE:
-		instances_stop(s, m->stop_data_source->instance_id);
-		break;
-	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH:
-		instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
-				m->flush->request_id);
-		break;
-	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE:
-		instances_clear(s, m->clear_incremental_state->data_source_ids,
-				m->clear_incremental_state->n_data_source_ids);
-		break;
-	default: /* of a later version: there is nobody to tell */
-		break;
-	}
-}
-
-static void on_command(void *ctx, const struct conn_reply *reply)
-{
-	struct producer *p = ctx;
-	ProtobufCMessage *m;
-
-	if (reply->error == -EPIPE)
-		return; /* on_lost follows */
-	if (!reply->has_more) {
-		trouble(p, "the service ended its commands");
-		give_up(p);
-		return;
-	}
-	if (unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,
-			     &m) < 0)
-		return;
-	dispatch(p, (Pb__GetAsyncCommandResponse *)m);
-	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 /* ---- introduction ---- */
@@ -303,7 +121,7 @@ static void on_synced(void *ctx, const struct conn_reply *reply)
 static void on_registered(void *ctx, const struct conn_reply *reply)
 {
 	if (reply->error == -EPROTO)
-		trouble(ctx, "the service refuses one of our data sources");
+		producer_trouble(ctx, "the service refuses one of our data sources");
 }
 
 static void put_descriptor(struct pb_enc *e, const struct data_source *source)
@@ -344,7 +162,8 @@ static int register_sources(struct producer *p)
 static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
 {
 	if (m->use_shmem_emulation) {
-		trouble(p,
+		producer_trouble(
+			p,
 			"the service on %s wants data through the socket, without shared memory: "
 			"that is not supported, use a unix socket",
 			p->o.socket);
@@ -368,14 +187,14 @@ static void on_initialized(void *ctx, const struct conn_reply *reply)
 		r = unpack_untrusted(&pb__initialize_connection_response__descriptor, reply->data,
 				     reply->len, &m);
 	if (r < 0) {
-		trouble(p, "the service on %s refuses us as a producer", p->o.socket);
-		give_up(p);
+		producer_trouble(p, "the service on %s refuses us as a producer", p->o.socket);
+		producer_give_up(p);
 		return;
 	}
 	r = on_welcome(p, (Pb__InitializeConnectionResponse *)m);
 	protobuf_c_message_free_unpacked(m, NULL);
 	if (r < 0)
-		give_up(p);
+		producer_give_up(p);
 }
 
 static int introduce(struct producer *p)
@@ -395,24 +214,26 @@ static int introduce(struct producer *p)
 	r = conn_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
 	/* At once: the service does not keep commands for who has not asked for them yet. */
 	if (r == 0)
-		r = conn_call(p->conn, "GetAsyncCommand", NULL, 0, -1, on_command, p);
+		r = conn_call(p->conn, "GetAsyncCommand", NULL, 0, -1, producer_on_command, p);
 	return r;
 }
 
 static void on_bound(void *ctx)
 {
 	struct producer *p = ctx;
-	const struct arbiter_options o = {.loop = p->o.env.loop, .ops = &arbiter_ops, .ctx = p};
+	const struct arbiter_options o = {
+		.loop = p->o.env.loop, .ops = &producer_arbiter_ops, .ctx = p};
 	int r = arbiter_new(&o, &p->arbiter);
 
 	if (r == 0) {
 		p->o.env.arbiter = p->arbiter;
-		p->instances = instances_new(p->o.sources, &p->o.env, &instances_ops, p);
+		p->instances = instances_new(p->o.sources, &p->o.env, &producer_instances_ops, p);
 		r = p->instances ? introduce(p) : -ENOMEM;
 	}
 	if (r < 0) {
-		trouble(p, "the service on %s cannot be used: %s", p->o.socket, strerror(-r));
-		give_up(p);
+		producer_trouble(p, "the service on %s cannot be used: %s", p->o.socket,
+				 strerror(-r));
+		producer_give_up(p);
 	}
 }
 
@@ -420,7 +241,7 @@ static void connect_failed(struct producer *p, int error)
 {
 	/* That nobody listens yet is what we are here to wait for. */
 	if (error != -ENOENT && error != -ECONNREFUSED && error != p->told)
-		trouble(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
+		producer_trouble(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
 	p->told = error;
 }
 
@@ -430,7 +251,7 @@ static void on_lost(void *ctx, int error)
 
 	if (!p->arbiter && error < 0)
 		connect_failed(p, error);
-	give_up(p);
+	producer_give_up(p);
 }
 
 static const struct conn_ops conn_ops = {.on_bound = on_bound, .on_lost = on_lost};
@@ -480,6 +301,12 @@ void producer_free(struct producer *p)
 {
 	if (!p)
 		return;
+	instances_free(TAKE_PTR(p->instances));
+	if (p->arbiter) {
+		/* What they wrote last is worth a moment. */
+		arbiter_commit(p->arbiter);
+		conn_drain(p->conn, FAREWELL_MS);
+	}
 	tear_down(p);
 	socket_watch_free(p->watch);
 	if (p->retry)

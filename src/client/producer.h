@@ -40,7 +40,8 @@ struct producer_options {
 /* Starts to connect; the rest happens on the loop. Strings are copied. 0, -ENOMEM or -ENAMETOOLONG.
  */
 int producer_new(const struct producer_options *options, struct producer **ret);
-/* Stops and destroys every instance, then disconnects. NULL is fine. Not from a data source. */
+/* Stops and destroys every instance, sends what they wrote, disconnects. NULL is fine. Not from a
+ * data source, nor from on_trouble. */
 void producer_free(struct producer *p);
 
 /* Sends every pending commit now. */
