@@ -189,6 +189,9 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS:
 			s->bundles_after_loss += f.u64 != 0;
 			break;
+		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT:
+			s->counted_losses += f.u64;
+			break;
 		case PB_FTRACE_EVENT_BUNDLE_ERROR:
 			s->bad_pages++;
 			break;

@@ -45,6 +45,7 @@ struct ftrace_scan {
 	uint64_t last_ns;
 	uint64_t bundles;
 	uint64_t bundles_after_loss; /* bundles that say that events are missing before them */
+	uint64_t counted_losses; /* how many, as far as the bundles know the number */
 	uint64_t bad_pages; /* pages that the producer could not read whole */
 	struct name_list unknown; /* requested events that the kernel does not have */
 	struct name_list failed; /* requested events that could not be switched on, with a reason */

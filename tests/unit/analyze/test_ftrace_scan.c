@@ -115,11 +115,13 @@ static void test_a_loss_before_a_bundle_is_noted(void **state)
 	struct fixture *x = *state;
 
 	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), true);
+	pb_enc_u64(&x->m.enc, BUNDLE(LOST_EVENT_COUNT), 1000);
 	assert_true(scan_bundle(x));
 	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), false);
 	assert_true(scan_bundle(x));
 	assert_int_equal(x->s.bundles, 2);
 	assert_int_equal(x->s.bundles_after_loss, 1);
+	assert_int_equal(x->s.counted_losses, 1000);
 }
 
 static void test_pages_that_could_not_be_read_are_counted(void **state)

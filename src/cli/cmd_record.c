@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sonda record: puts the parts together, each of which does one thing.
+ *
+ *	record_options --> record_config --> recording --> trace_file --> FILE
+ *	                                         |
+ *	                                         +--> record_summary --> stderr, exit code
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/sock.h"
+#include "cli/console.h"
+#include "cli/record_config.h"
+#include "cli/record_options.h"
+#include "cli/record_summary.h"
+#include "cli/recording.h"
+#include "cli/trace_file.h"
+#include "cli/verb.h"
+
+#define MAX_NAME 320 /* of an output file that we name ourselves */
+
+struct command {
+	struct record_options options;
+	struct console console;
+	Pb__TraceConfig *config;
+	struct tracefs_events events; /* of the kernel; n is 0 where we may not look */
+	bool is_local; /* the service runs on this machine */
+	char output[MAX_NAME]; /* for the person */
+	struct trace_file *file;
+	struct recording_result result;
+};
+
+/* ---- before ---- */
+
+static int default_output(char name[static MAX_NAME])
+{
+	char host[256] = "host", when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gethostname(host, sizeof(host) - 1);
+	for (char *p = host; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	if (!localtime_r(&now, &tm))
+		return -errno;
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
+	snprintf(name, MAX_NAME, "trace-%s-%s.pftrace", host, when);
+	return 0;
+}
+
+static int config_from_words(struct command *c)
+{
+	struct err_text e;
+	int error = record_config_from_words(&c->options, c->events.n ? &c->events : NULL, &e,
+					     &c->config);
+
+	if (!error)
+		return EXIT_GOOD;
+	console_error(&c->console, "%s", error == -EINVAL ? e.text : "no memory");
+	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int config_from_file(struct command *c)
+{
+	struct strbuf errors = {0};
+	int error = record_config_from_file(c->options.config, c->options.config_is_text, &errors,
+					    &c->config);
+
+	if (error && errors.s)
+		console_error_block(&c->console, errors.s);
+	else if (error)
+		console_error(&c->console, "no memory");
+	strbuf_deinit(&errors);
+	return error ? EXIT_FAILED : EXIT_GOOD;
+}
+
+static int open_output(struct command *c)
+{
+	const char *path = c->options.output;
+	struct err_text e;
+
+	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO)) {
+		console_error(&c->console, "a trace is no text: not written to a terminal");
+		return EXIT_USAGE;
+	}
+	if (!path && default_output(c->output)) {
+		console_error(&c->console, "no name for the output; give one with -o");
+		return EXIT_FAILED;
+	}
+	if (path)
+		snprintf(c->output, sizeof(c->output), "%s",
+			 strcmp(path, "-") ? path : "standard output");
+	if (trace_file_open(path ? path : c->output, &e, &c->file)) {
+		console_error(&c->console, "%s", e.text);
+		return EXIT_FAILED;
+	}
+	return EXIT_GOOD;
+}
+
+static int prepare(struct command *c)
+{
+	const char *address = c->options.socket ? c->options.socket : sock_default_consumer();
+	enum sock_family family = sock_family_of(address);
+	const char *root = tracefs_events_root();
+	int code;
+
+	c->is_local = family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
+	if (c->is_local && root)
+		tracefs_events_load(root, &c->events);
+	code = c->options.config ? config_from_file(c) : config_from_words(c);
+	return code ? code : open_output(c);
+}
+
+/* ---- after ---- */
+
+static int write_summary(struct command *c)
+{
+	const struct recording_result *result = &c->result;
+	struct record_facts facts = {
+		.config = c->config,
+		.scan = &result->scan,
+		.stats = result->has_stats ? &result->stats : NULL,
+		.before = result->has_before ? &result->before : NULL,
+		.events = c->events.n ? &c->events : NULL,
+		.sources = &result->sources,
+		.from_words = !c->options.config,
+		.flush_failed = result->flush_failed,
+		.output = c->output,
+		.file_bytes = trace_file_bytes(c->file),
+		.elapsed_ms = result->elapsed_ms,
+		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
+	};
+	struct record_verdict verdict;
+	struct strbuf text = {0};
+
+	record_summary_write(&facts, &text, &verdict);
+	if (text.s)
+		console_block(&c->console, text.s);
+	strbuf_deinit(&text);
+	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
+}
+
+/* Reading gave nothing. */
+static int explain_nothing(struct command *c)
+{
+	if (c->config->write_into_file && c->config->output_path) {
+		console_say(&c->console, "the service wrote the trace into %s, as the config says",
+			    c->config->output_path);
+		return EXIT_GOOD;
+	}
+	if (c->config->write_into_file)
+		console_error(&c->console, "nothing came back: the config says write_into_file, "
+					   "and names no output_path");
+	else if (c->config->trigger_config)
+		console_error(&c->console, "the trace is empty: no trigger came");
+	else
+		console_error(&c->console, "the trace is empty: the service gave no packets");
+	return EXIT_FAILED;
+}
+
+static int run(struct command *c)
+{
+	const struct recording_setup setup = {
+		.config = c->config,
+		.socket = c->options.socket,
+		.events = c->events.n ? &c->events : NULL,
+		.file = c->file,
+		.console = &c->console,
+	};
+	struct err_text why;
+	int error;
+
+	error = recording_run(&setup, &c->result, &why);
+	if (error && !c->result.write_error) {
+		console_error(&c->console, "%s", why.text);
+		return EXIT_FAILED;
+	}
+	if (!error && !c->result.scan.packets)
+		return explain_nothing(c);
+	if (trace_file_save(c->file, &why)) {
+		console_error(&c->console, "%s", why.text);
+		write_summary(c);
+		return EXIT_FAILED;
+	}
+	return write_summary(c);
+}
+
+static void clean_up(struct command *c)
+{
+	trace_file_free(c->file);
+	recording_result_deinit(&c->result);
+	tracefs_events_deinit(&c->events);
+	if (c->config)
+		pb__trace_config__free_unpacked(c->config, NULL);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct command c = {0};
+	struct err_text e;
+	int code;
+
+	if (record_options_parse(argc, argv, &c.options, &e)) {
+		console_init(&c.console, false);
+		console_error(&c.console, "record: %s", e.text);
+		console_error(&c.console, "sonda help record lists what can be said");
+		return EXIT_USAGE;
+	}
+	if (c.options.help) {
+		fputs(record_usage, stdout);
+		return EXIT_GOOD;
+	}
+	console_init(&c.console, c.options.quiet);
+	code = prepare(&c);
+	if (!code)
+		code = run(&c);
+	clean_up(&c);
+	return code;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sonda VERB ...: finds the verb in the table and gives it the rest. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/verb.h"
+
+struct verb {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *help;
+};
+
+static int cmd_help(int argc, char **argv);
+static int cmd_version(int argc, char **argv);
+
+static const struct verb verbs[] = {
+	{"record", cmd_record, "record what the kernel does into a trace file"},
+	{"help", cmd_help, "this list, or the options of a verb: sonda help record"},
+	{"version", cmd_version, "the version of this program"},
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+static void print_verbs(FILE *to)
+{
+	fputs("usage: sonda VERB [OPTION]...\n\n", to);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+}
+
+static int unknown_verb(const char *name)
+{
+	struct str_nearest nearest;
+
+	str_nearest_init(&nearest, name);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		str_nearest_try(&nearest, verbs[i].name);
+	if (str_nearest_get(&nearest))
+		log_error("there is no verb '%s'; did you mean %s?", name,
+			  str_nearest_get(&nearest));
+	else
+		log_error("there is no verb '%s'; sonda help lists them", name);
+	return EXIT_USAGE;
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	char *args[] = {argc > 1 ? argv[1] : NULL, (char *)"--help", NULL};
+	const struct verb *v;
+
+	if (argc < 2) {
+		print_verbs(stdout);
+		return EXIT_GOOD;
+	}
+	v = find_verb(argv[1]);
+	if (!v)
+		return unknown_verb(argv[1]);
+	if (v->main == cmd_record)
+		return v->main(2, args);
+	printf("sonda %s: %s\n", v->name, v->help);
+	return EXIT_GOOD;
+}
+
+static int cmd_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	puts(SONDA_VERSION);
+	return EXIT_GOOD;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *v;
+
+	log_init("sonda");
+	if (argc < 2) {
+		print_verbs(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return cmd_help(1, argv + 1);
+	if (!strcmp(argv[1], "--version"))
+		return cmd_version(1, argv + 1);
+	v = find_verb(argv[1]);
+	return v ? v->main(argc - 1, argv + 1) : unknown_verb(argv[1]);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+#include "analyze/ftrace_scan.h"
+#include "analyze/name_list.h"
+#include "base/str.h"
+#include "cli/tracefs_events.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
+
+/* What a config asks for and does not get. Lines come without an indent, each ended. */
+
+/*
+ * Events: what the producer said in the trace (ftrace may be NULL: nothing yet), and what this
+ * machine's kernel does not list (events may be NULL: not known, or another machine's). A line for
+ * each, with the name that was probably meant. Gives the number of lines.
+ */
+size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
+		      const struct tracefs_events *events, struct strbuf *lines);
+
+/* Adds the data sources of the config that nobody has registered. */
+void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
+		     struct name_list *ret);
+
+/* Does the config ask for ftrace? */
+bool asks_for_ftrace(const Pb__TraceConfig *config);

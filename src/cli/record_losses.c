@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	kernel ring  --------->  shared memory  --------->  central buffer  --------->  file
+ *	FtraceStats, bundles     writer_packet_loss,        bytes_overwritten,
+ *	                         gaps with a reason         chunks_discarded, ...
+ */
+
+#include "cli/record_losses.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define CPUS_NAMED 8 /* in a line; the others are summed up */
+
+/* ---- kernel rings ---- */
+
+static uint64_t ring_bytes(const struct ftrace_scan *s)
+{
+	return (uint64_t)s->pages_per_cpu * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The next power of two above four times as much, in MiB. */
+static unsigned larger_mb(uint64_t bytes)
+{
+	unsigned mb = 1;
+
+	while (((uint64_t)mb << 20) < bytes * 4 && mb < 1024)
+		mb *= 2;
+	return mb;
+}
+
+static void advise_ring(const struct record_facts *f, struct strbuf *b)
+{
+	unsigned mb = larger_mb(ring_bytes(&f->scan->ftrace));
+
+	if (f->from_words)
+		strbuf_printf(b, "; try -B %umb or fewer events\n", mb);
+	else
+		strbuf_printf(b, "; try buffer_size_kb: %u in ftrace_config, or fewer events\n",
+			      mb * 1024);
+}
+
+static void tell_cpus(const struct cpu_loss *l, size_t n, struct strbuf *b)
+{
+	char number[32];
+	uint64_t rest = 0;
+	size_t i;
+
+	for (i = 0; i < n && i < CPUS_NAMED; i++)
+		strbuf_printf(b, "%scpu%u %s", i ? ", " : "", l[i].cpu,
+			      str_thousands(l[i].events, number));
+	for (; i < n; i++)
+		rest += l[i].events;
+	if (rest)
+		strbuf_printf(b, ", %zu other CPUs %s", n - CPUS_NAMED,
+			      str_thousands(rest, number));
+}
+
+static size_t exact_ring_losses(const struct record_facts *f, struct strbuf *b)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	_cleanup_(freep) struct cpu_loss *losses = NULL;
+	char number[32];
+	uint64_t sum = 0;
+	size_t n;
+
+	if (ftrace_scan_losses(s, &losses, &n) || !n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		sum += losses[i].events;
+	strbuf_printf(b, "kernel rings: %s events (", str_thousands(sum, number));
+	tell_cpus(losses, n, b);
+	if (s->pages_per_cpu)
+		strbuf_printf(b, "; ring %s a CPU", str_bytes(ring_bytes(s), number));
+	strbuf_putc(b, ')');
+	advise_ring(f, b);
+	return 1;
+}
+
+/* Without the counters of the end, the bundles say where something is missing. */
+static size_t ring_losses(const struct record_facts *f, struct strbuf *b)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	char number[32];
+
+	if (ftrace_scan_has_rings(s))
+		return exact_ring_losses(f, b);
+	if (!s->bundles_after_loss)
+		return 0;
+	strbuf_printf(b, "kernel rings: at least %s events, in %llu places",
+		      str_thousands(MAX(s->counted_losses, s->bundles_after_loss), number),
+		      (unsigned long long)s->bundles_after_loss);
+	advise_ring(f, b);
+	return 1;
+}
+
+static size_t bad_pages(const struct record_facts *f, struct strbuf *b)
+{
+	if (!f->scan->ftrace.bad_pages)
+		return 0;
+	strbuf_printf(b, "kernel rings: %llu pages could not be read to their end\n",
+		      (unsigned long long)f->scan->ftrace.bad_pages);
+	return 1;
+}
+
+/* ---- shared memory, and gaps in general ---- */
+
+struct gaps {
+	uint64_t writer; /* told by the writer: it found no room */
+	uint64_t corrupt; /* chunks that made no sense */
+	uint64_t other; /* reason unknown, or told by the buffer's counters as well */
+	int32_t pid; /* of the writer with the last one */
+};
+
+static void sum_gaps(void *ctx, const struct sequence *s)
+{
+	struct gaps *g = ctx;
+	uint64_t writer = MAX(s->by_reason[GAP_WRITER_ABORT], s->by_reason[GAP_SMB_FULL]);
+	uint64_t corrupt = s->by_reason[GAP_CHUNK_CORRUPTED];
+
+	g->writer += writer;
+	g->corrupt += corrupt;
+	g->other += s->gaps - MIN(s->gaps, writer + corrupt);
+	if (writer)
+		g->pid = s->pid;
+}
+
+static size_t shared_memory(const struct gaps *g, uint64_t packets, struct strbuf *b)
+{
+	char number[32];
+
+	if (!packets && !g->writer)
+		return 0;
+	strbuf_printf(b, "shared memory: %s packets found no room",
+		      str_thousands(MAX(packets, g->writer), number));
+	if (g->pid)
+		strbuf_printf(b, " (written by pid %d)", g->pid);
+	strbuf_puts(b,
+		    "; try a config with producers { producer_name: \"...\" shm_size_kb: ... }\n");
+	return 1;
+}
+
+/* ---- the central buffer ---- */
+
+/* How late the trace begins, for what was overwritten was the oldest. */
+static double seconds_late(const struct trace_scan *s)
+{
+	if (!s->started_ns || s->ftrace.first_ns <= s->started_ns)
+		return 0;
+	return (double)(s->ftrace.first_ns - s->started_ns) / 1e9;
+}
+
+static void name_buffer(const struct record_facts *f, size_t i, uint64_t size, struct strbuf *b)
+{
+	const char *name = i < f->config->n_buffers ? f->config->buffers[i]->name : NULL;
+	char number[32];
+
+	strbuf_puts(b, "central buffer");
+	if (name && *name)
+		strbuf_printf(b, " '%s'", name);
+	else if (f->config->n_buffers > 1)
+		strbuf_printf(b, " %zu", i);
+	strbuf_printf(b, " (%s): ", str_bytes(size, number));
+}
+
+static void advise_buffer(const struct record_facts *f, uint64_t needed, struct strbuf *b)
+{
+	unsigned mb = 1;
+
+	while (((uint64_t)mb << 20) < needed && mb < 2048)
+		mb *= 2;
+	if (f->from_words)
+		strbuf_printf(b, "; try -b %umb\n", mb);
+	else
+		strbuf_printf(b, "; try size_kb: %u\n", mb * 1024);
+}
+
+static size_t one_buffer(const struct record_facts *f, size_t i, const struct buffer_stats *s,
+			 struct strbuf *b)
+{
+	char number[32];
+	size_t n = 0;
+
+	if (s->bytes_overwritten) {
+		name_buffer(f, i, s->size, b);
+		strbuf_printf(b, "the oldest %s were overwritten",
+			      str_bytes(s->bytes_overwritten, number));
+		if (seconds_late(f->scan) >= 0.1)
+			strbuf_printf(b, ", the events begin %.1f s late", seconds_late(f->scan));
+		advise_buffer(f, s->bytes_written, b);
+		n++;
+	}
+	if (s->chunks_discarded) {
+		name_buffer(f, i, s->size, b);
+		strbuf_printf(b, "full, the newest %s chunks were discarded",
+			      str_thousands(s->chunks_discarded, number));
+		advise_buffer(f, s->size * 2, b);
+		n++;
+	}
+	if (s->patches_failed || s->abi_violations) {
+		name_buffer(f, i, s->size, b);
+		strbuf_printf(b, "%s packets broke the rules of the protocol\n",
+			      str_thousands(s->patches_failed + s->abi_violations, number));
+		n++;
+	}
+	return n;
+}
+
+/* Counters of the whole service: what they grew by may be another session's. */
+static size_t refused_by_service(const struct record_facts *f, const struct service_stats *s,
+				 struct strbuf *b)
+{
+	uint64_t chunks, patches;
+
+	if (!f->before)
+		return 0;
+	chunks = s->chunks_discarded - MIN(s->chunks_discarded, f->before->chunks_discarded);
+	patches = s->patches_discarded - MIN(s->patches_discarded, f->before->patches_discarded);
+	if (!chunks && !patches)
+		return 0;
+	strbuf_printf(b,
+		      "service: %llu chunks and %llu patches refused meanwhile, of this or "
+		      "another session\n",
+		      (unsigned long long)chunks, (unsigned long long)patches);
+	return 1;
+}
+
+/* ---- all ---- */
+
+static size_t others(const struct record_facts *f, const struct service_stats *s,
+		     const struct gaps *g, bool explained, struct strbuf *b)
+{
+	size_t n = 0;
+
+	if (g->corrupt) {
+		strbuf_printf(b, "shared memory: %llu chunks made no sense\n",
+			      (unsigned long long)g->corrupt);
+		n++;
+	}
+	if (s && s->invalid_packets) {
+		strbuf_printf(b, "service: %llu packets were no valid ones\n",
+			      (unsigned long long)s->invalid_packets);
+		n++;
+	}
+	if (g->other && !explained) {
+		strbuf_printf(b,
+			      "packets are missing in %llu places, the service does not say why\n",
+			      (unsigned long long)g->other);
+		n++;
+	}
+	if (f->flush_failed || (s && s->final_flush_failed)) {
+		strbuf_puts(b,
+			    "the final flush did not finish: the newest events may be missing\n");
+		n++;
+	}
+	return n;
+}
+
+size_t record_losses(const struct record_facts *f, struct strbuf *lines)
+{
+	const struct service_stats *s = f->stats	     ? f->stats
+					: f->scan->has_stats ? &f->scan->stats
+							     : NULL;
+	uint64_t packets = 0;
+	struct gaps g = {0};
+	size_t n, in_kernel;
+
+	sequence_table_each(&f->scan->sequences, sum_gaps, &g);
+	n = in_kernel = ring_losses(f, lines) + bad_pages(f, lines);
+	for (size_t i = 0; s && i < s->n_buffers; i++)
+		packets += s->buffers[i].writer_packet_loss;
+	n += shared_memory(&g, packets, lines);
+	for (size_t i = 0; s && i < s->n_buffers; i++)
+		n += one_buffer(f, i, &s->buffers[i], lines);
+	if (s)
+		n += refused_by_service(f, s, lines);
+	return n + others(f, s, &g, n > in_kernel, lines);
+}

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The consumer's side of a session, one request after the other:
+ *
+ *	CONNECTING --> QUERYING --> RECORDING -- tracing ended --------> READING --> STATS
+ *	                               |                                    ^          |
+ *	                               +- stop -> FLUSHING --> DISABLING ---+          v
+ *	                                                    end <-- FREEING <-- QUERYING_AGAIN
+ *
+ * "Tracing ended" is the answer to EnableTracing, which stays open all the while; it may come in
+ * RECORDING (the time is over, or the config was refused), FLUSHING or DISABLING. Each state has a
+ * deadline, so that a service that hangs does not hang us.
+ */
+
+#include "cli/record_session.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sock.h"
+#include "cli/packet_join.h"
+#include "cli/record_config.h"
+#include "client/consumer.h"
+#include "config/limits.h"
+
+/* FlushRequest.flags: the reason is that tracing stops, the initiator the command line. */
+#define FLUSH_FLAGS_STOP_BY_CLI 0x22
+
+enum state {
+	CONNECTING,
+	QUERYING,
+	RECORDING,
+	FLUSHING,
+	DISABLING,
+	READING,
+	STATS,
+	QUERYING_AGAIN,
+	FREEING,
+	ENDED,
+};
+
+struct record_session {
+	const Pb__TraceConfig *config; /* borrowed from the caller until free */
+	const struct record_session_ops *ops; /* likewise */
+	void *ctx;
+	struct consumer *consumer; /* owned */
+	struct event *deadline; /* owned */
+	struct packet_join join;
+	enum state state;
+	int flush_error;
+	bool stats_asked;
+	char address[128]; /* of the service, for messages */
+};
+
+/* ---- ends ---- */
+
+static void end(struct record_session *s, int error, const char *why)
+{
+	if (s->state == ENDED)
+		return;
+	s->state = ENDED;
+	event_del(s->deadline);
+	s->ops->on_end(s->ctx, error, why);
+}
+
+static const char *activity(enum state state)
+{
+	static const char *const words[] = {
+		[CONNECTING] = "connecting",	   [QUERYING] = "asking for its data sources",
+		[RECORDING] = "recording",	   [FLUSHING] = "the final flush",
+		[DISABLING] = "stopping",	   [READING] = "reading the trace",
+		[STATS] = "reading the counters",  [QUERYING_AGAIN] = "asking for its data sources",
+		[FREEING] = "closing the session", [ENDED] = "nothing",
+	};
+
+	return words[state];
+}
+
+static void fail(struct record_session *s, int error)
+{
+	struct err_text why;
+
+	if (error == -EPIPE)
+		err_set(&why, error, "the tracing service went away during %s", activity(s->state));
+	else if (error == -ENOSYS)
+		err_set(&why, error, "the tracing service cannot do %s: it is too old",
+			activity(s->state));
+	else if (error == -EPROTO)
+		err_set(&why, error, "the tracing service refused %s", activity(s->state));
+	else
+		err_set(&why, error, "%s failed: %s", activity(s->state), strerror(-error));
+	end(s, error, why.text);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct record_session *s = ctx;
+	struct err_text why;
+
+	(void)fd;
+	(void)what;
+	err_set(&why, -ETIMEDOUT, "the tracing service does not answer: given up in %s",
+		activity(s->state));
+	end(s, -ETIMEDOUT, why.text);
+}
+
+/* How long a state may last without a sign of the service, in ms; 0 without limit. */
+static uint64_t patience(const struct record_session *s)
+{
+	const Pb__TraceConfig *c = s->config;
+	uint64_t flush = c->flush_timeout_ms ? c->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
+	uint64_t stop = c->data_source_stop_timeout_ms ? c->data_source_stop_timeout_ms
+						       : DEFAULT_STOP_TIMEOUT_MS;
+
+	switch (s->state) {
+	case RECORDING:
+		if (!c->duration_ms || c->trigger_config)
+			return 0;
+		return c->duration_ms + flush + stop + RECORD_GRACE_MS;
+	case FLUSHING:
+		return flush + RECORD_GRACE_MS;
+	case DISABLING:
+		return stop + RECORD_GRACE_MS;
+	default:
+		return RECORD_GRACE_MS;
+	}
+}
+
+static void arm(struct record_session *s)
+{
+	uint64_t ms = patience(s);
+	struct timeval t = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
+
+	event_del(s->deadline);
+	if (ms)
+		event_add(s->deadline, &t);
+}
+
+static void enter(struct record_session *s, enum state state)
+{
+	s->state = state;
+	arm(s);
+}
+
+/* ---- after tracing ---- */
+
+static void on_freed(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	(void)error; /* we have what we want */
+	if (s->state == FREEING)
+		end(s, 0, "");
+}
+
+static void free_buffers(struct record_session *s)
+{
+	enter(s, FREEING);
+	if (consumer_free_buffers(s->consumer, on_freed, s))
+		end(s, 0, "");
+}
+
+static void on_state_again(void *ctx, int error, const Pb__TracingServiceState *state)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != QUERYING_AGAIN)
+		return;
+	if (!error)
+		s->ops->on_state(s->ctx, true, state);
+	free_buffers(s);
+}
+
+static void query_again(struct record_session *s)
+{
+	enter(s, QUERYING_AGAIN);
+	if (consumer_query_state(s->consumer, false, on_state_again, s))
+		free_buffers(s);
+}
+
+static void on_last_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != STATS)
+		return;
+	if (!error)
+		s->ops->on_stats(s->ctx, true, stats);
+	query_again(s);
+}
+
+static void ask_last_stats(struct record_session *s)
+{
+	enter(s, STATS);
+	if (consumer_stats(s->consumer, on_last_stats, s))
+		query_again(s);
+}
+
+static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+{
+	struct record_session *s = ctx;
+	const uint8_t *packet;
+	size_t packet_len;
+	int r;
+
+	if (s->state != READING)
+		return;
+	if (error) {
+		fail(s, error);
+	} else if (last) {
+		if (packet_join_is_inside(&s->join))
+			fail(s, -EPROTO);
+		else
+			ask_last_stats(s);
+	} else {
+		arm(s);
+		r = packet_join_slice(&s->join, data, len, ends, &packet, &packet_len);
+		if (r > 0)
+			r = s->ops->on_packet(s->ctx, packet, packet_len);
+		if (r)
+			fail(s, r);
+	}
+}
+
+static void read_buffers(struct record_session *s)
+{
+	int r;
+
+	s->ops->on_stopped(s->ctx, s->flush_error);
+	enter(s, READING);
+	r = consumer_read(s->consumer, on_slice, s);
+	if (r)
+		fail(s, r);
+}
+
+/* ---- tracing ---- */
+
+static bool tracing(const struct record_session *s)
+{
+	return s->state == RECORDING || s->state == FLUSHING || s->state == DISABLING;
+}
+
+bool record_session_is_recording(const struct record_session *s)
+{
+	return tracing(s);
+}
+
+static void on_enabled(void *ctx, int error, const char *text)
+{
+	struct record_session *s = ctx;
+	struct err_text why;
+
+	if (!tracing(s))
+		return;
+	if (error) {
+		fail(s, error);
+	} else if (*text) {
+		err_set(&why, -EPROTO, "the tracing service says: %s", text);
+		end(s, -EPROTO, why.text);
+	} else {
+		read_buffers(s);
+	}
+}
+
+static void on_disabled(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	/* The end itself is told by on_enabled. */
+	if (s->state == DISABLING && error)
+		fail(s, error);
+}
+
+static void on_flushed(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+	int r;
+
+	if (s->state != FLUSHING)
+		return;
+	if (error == -EPIPE) {
+		fail(s, error);
+		return;
+	}
+	s->flush_error = error;
+	enter(s, DISABLING);
+	r = consumer_disable(s->consumer, on_disabled, s);
+	if (r)
+		fail(s, r);
+}
+
+void record_session_stop(struct record_session *s)
+{
+	int r;
+
+	if (s->state == CONNECTING || s->state == QUERYING) {
+		end(s, -ECANCELED, "interrupted before the recording began");
+		return;
+	}
+	if (s->state != RECORDING)
+		return;
+	enter(s, FLUSHING);
+	r = consumer_flush(s->consumer, 0, FLUSH_FLAGS_STOP_BY_CLI, on_flushed, s);
+	if (r)
+		fail(s, r);
+}
+
+static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	struct record_session *s = ctx;
+
+	s->stats_asked = false;
+	if (!error && tracing(s))
+		s->ops->on_stats(s->ctx, false, stats);
+}
+
+void record_session_ask_stats(struct record_session *s)
+{
+	if (!tracing(s) || s->stats_asked)
+		return;
+	s->stats_asked = consumer_stats(s->consumer, on_stats, s) == 0;
+}
+
+static void on_started(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	if (s->state == RECORDING && error)
+		fail(s, error);
+}
+
+static void enable(struct record_session *s)
+{
+	_cleanup_(freep) uint8_t *bytes = NULL;
+	size_t len;
+	int r;
+
+	r = record_config_pack(s->config, &bytes, &len);
+	if (!r)
+		r = consumer_enable(s->consumer, bytes, len, on_enabled, s);
+	if (r == -EMSGSIZE) {
+		end(s, r, "the config is too large: a service takes 128 KiB, serialized");
+		return;
+	}
+	/* The service waits for StartTracing then; we have nothing to wait for. */
+	if (!r && s->config->deferred_start)
+		r = consumer_start(s->consumer, on_started, s);
+	if (r) {
+		fail(s, r);
+		return;
+	}
+	enter(s, RECORDING);
+	s->ops->on_recording(s->ctx);
+	record_session_ask_stats(s);
+}
+
+/* ---- connection ---- */
+
+static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != QUERYING)
+		return;
+	if (error == -EPIPE) {
+		fail(s, error);
+		return;
+	}
+	if (!error)
+		s->ops->on_state(s->ctx, false, state);
+	if (s->state == QUERYING)
+		enable(s);
+}
+
+static void on_connected(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+	struct err_text why;
+
+	if (s->state != CONNECTING)
+		return;
+	if (error) {
+		err_set(&why, error, "what listens on %s is no tracing service: %s", s->address,
+			strerror(-error));
+		end(s, error, why.text);
+		return;
+	}
+	enter(s, QUERYING);
+	if (consumer_query_state(s->consumer, false, on_state, s))
+		enable(s); /* an old service: we only know less */
+}
+
+static void on_disconnected(void *ctx)
+{
+	fail(ctx, -EPIPE);
+}
+
+static const struct consumer_ops consumer_ops = {
+	.on_connected = on_connected,
+	.on_disconnected = on_disconnected,
+};
+
+static int explain_refusal(const char *address, int error, struct err_text *e)
+{
+	if (error == -EACCES || error == -EPERM)
+		return err_set(e, error,
+			       "%s: permission denied; run as root, or join the group that the "
+			       "tracing service lets in (Debian: adduser USER perfetto)",
+			       address);
+	return err_set(e, error, "no tracing service on %s: %s", address, strerror(-error));
+}
+
+int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,
+			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
+			 struct record_session **ret)
+{
+	const char *address = socket ? socket : sock_default_consumer();
+	struct record_session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->config = config;
+	s->ops = ops;
+	s->ctx = ctx;
+	snprintf(s->address, sizeof(s->address), "%s", address);
+	s->deadline = evtimer_new(loop, on_deadline, s);
+	r = s->deadline ? 0 : -ENOMEM;
+	if (!r)
+		r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
+	if (r) {
+		explain_refusal(address, r, e);
+		record_session_free(s);
+		return r;
+	}
+	enter(s, CONNECTING);
+	*ret = s;
+	return 0;
+}
+
+void record_session_free(struct record_session *s)
+{
+	if (!s)
+		return;
+	consumer_free(s->consumer);
+	if (s->deadline)
+		event_free(s->deadline);
+	packet_join_deinit(&s->join);
+	free(s);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
+ *	  events   sched 47,900, task 311
+ *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 1.05 MB a CPU); try -B 8mb
+ *	  missing  event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?
+ */
+
+#include "cli/record_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/missing.h"
+#include "cli/record_losses.h"
+
+#define GROUPS_NAMED 8 /* in a line; the others are summed up */
+#define LINES_TOLD 20 /* of what is missing; the others are counted */
+
+static double seconds(const struct record_facts *f)
+{
+	const struct trace_scan *s = f->scan;
+
+	if (s->started_ns && s->disabled_ns > s->started_ns)
+		return (double)(s->disabled_ns - s->started_ns) / 1e9;
+	return (double)f->elapsed_ms / 1e3;
+}
+
+static void write_head(const struct record_facts *f, struct strbuf *out)
+{
+	const struct trace_scan *s = f->scan;
+	char number[32];
+
+	strbuf_printf(out, "Recorded %.2f s", seconds(f));
+	if (f->cpus)
+		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
+	strbuf_printf(out, ": %s events", str_thousands(s->ftrace.counts.total, number));
+	if (s->processes)
+		strbuf_printf(out, ", %s processes", str_thousands(s->processes, number));
+	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
+}
+
+static void write_groups(const struct record_facts *f, struct strbuf *out)
+{
+	_cleanup_(freep) struct group_count *groups = NULL;
+	uint64_t rest = 0;
+	char number[32];
+	size_t i, n;
+
+	if (!f->scan->ftrace.counts.total ||
+	    event_counts_by_group(&f->scan->ftrace.counts, &groups, &n))
+		return;
+	strbuf_puts(out, "  events   ");
+	for (i = 0; i < n && i < GROUPS_NAMED; i++)
+		strbuf_printf(out, "%s%s %s", i ? ", " : "",
+			      groups[i].group[0] ? groups[i].group : "without a group",
+			      str_thousands(groups[i].count, number));
+	for (; i < n; i++)
+		rest += groups[i].count;
+	if (rest)
+		strbuf_printf(out, ", %zu other groups %s", n - GROUPS_NAMED,
+			      str_thousands(rest, number));
+	strbuf_putc(out, '\n');
+}
+
+/* Lines under one word in front: "  word     line", "           line". */
+static void write_lines(const char *word, const char *lines, struct strbuf *out)
+{
+	size_t n = 0, left = 0;
+	const char *end;
+
+	for (; *lines; lines = end + 1) {
+		end = strchrnul(lines, '\n');
+		if (n++ < LINES_TOLD) {
+			strbuf_printf(out, "  %-9s", n == 1 ? word : "");
+			strbuf_add(out, lines, (size_t)(end - lines));
+			strbuf_putc(out, '\n');
+		} else {
+			left++;
+		}
+		if (!*end)
+			break;
+	}
+	if (left)
+		strbuf_printf(out, "  %-9s%zu more\n", "", left);
+}
+
+static bool write_lost(const struct record_facts *f, struct strbuf *out)
+{
+	struct strbuf lines = {0};
+	size_t n = record_losses(f, &lines);
+
+	if (n)
+		write_lines("lost", lines.s ? lines.s : "", out);
+	else if (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace))
+		write_lines("lost", "nothing known; the kernel's counters are not in the trace",
+			    out);
+	else
+		write_lines("lost", "nothing", out);
+	strbuf_deinit(&lines);
+	return n != 0;
+}
+
+static bool write_missing(const struct record_facts *f, struct strbuf *out)
+{
+	struct strbuf lines = {0};
+	size_t n = f->sources ? f->sources->n : 0;
+
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(
+			&lines, "nobody provides the data source '%s'%s\n", f->sources->names[i],
+			str_starts(f->sources->names[i], "linux.") ? ": is sonda-probes running?"
+								   : "");
+	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
+	if (n)
+		write_lines("missing", lines.s ? lines.s : "", out);
+	strbuf_deinit(&lines);
+	return n != 0;
+}
+
+static void write_notes(const struct record_facts *f, struct strbuf *out)
+{
+	const struct trace_scan *s = f->scan;
+	struct strbuf lines = {0};
+
+	if (s->compressed_packets)
+		strbuf_printf(&lines,
+			      "%llu compressed packets are in the trace, but not in this "
+			      "summary\n",
+			      (unsigned long long)s->compressed_packets);
+	if (s->bad_packets)
+		strbuf_printf(&lines, "%llu packets could not be read for this summary\n",
+			      (unsigned long long)s->bad_packets);
+	if (lines.s)
+		write_lines("note", lines.s, out);
+	strbuf_deinit(&lines);
+}
+
+void record_summary_write(const struct record_facts *f, struct strbuf *out,
+			  struct record_verdict *ret)
+{
+	write_head(f, out);
+	write_groups(f, out);
+	ret->lost = write_lost(f, out);
+	ret->missing = write_missing(f, out);
+	write_notes(f, out);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/trace_scan.h"
+#include "base/str.h"
+#include "cli/tracefs_events.h"
+#include "config/trace_config.pb-c.h"
+
+/* What is told at the end of a recording: what is in it, what was lost and where, what is missing.
+ */
+
+struct record_facts {
+	const Pb__TraceConfig *config;
+	const struct trace_scan *scan;
+	const struct service_stats *stats; /* at the end; NULL: those in the trace */
+	const struct service_stats *before; /* at the beginning; NULL unknown */
+	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
+	const struct name_list *sources; /* asked for, never registered */
+	bool from_words; /* advice names options of the command line, not fields of a config */
+	bool flush_failed; /* the one before the end */
+	const char *output; /* name for the person */
+	uint64_t file_bytes;
+	uint64_t elapsed_ms; /* by our clock; used when the trace does not say */
+	unsigned cpus; /* 0 unknown */
+};
+
+struct record_verdict {
+	bool lost; /* something is not in the trace that was recorded or should have been */
+	bool missing; /* something asked for does not exist */
+};
+
+/* Appends the summary, a few lines, each ended. */
+void record_summary_write(const struct record_facts *f, struct strbuf *out,
+			  struct record_verdict *ret);

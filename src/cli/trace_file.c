@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Packets gather in one buffer and leave with one write(2):
+ *
+ *	buf   | 0A len packet | 0A len packet | ...        |
+ *	      0                               used        BUF_SIZE
+ *
+ *	file  | whole packets          | part of one       |
+ *	      0                        whole               where the disk was full: cut back to whole
+ *
+ * A packet larger than the buffer goes around it. Where writing stops for good, the records in the
+ * buffer are walked to find the last one that is wholly in the file.
+ */
+
+#include "cli/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+#define BUF_SIZE (256u << 10)
+#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+
+struct trace_file {
+	int fd;
+	bool owns_fd; /* not standard output */
+	char *path; /* owned; the name that it gets, NULL where it is written directly */
+	char *temp; /* owned; its name until then */
+	int error; /* -errno of the write that failed: nothing is written any more */
+	uint64_t whole; /* bytes of whole packets that write(2) took */
+	size_t used;
+	uint8_t buf[BUF_SIZE];
+};
+
+/* ---- opening ---- */
+
+/* "dir/.name.XXXXXX" for "dir/name". */
+static char *temp_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	struct strbuf b = {0};
+
+	strbuf_add(&b, path, (size_t)(name - path));
+	strbuf_printf(&b, ".%s.XXXXXX", name);
+	return strbuf_take(&b);
+}
+
+/* Under sudo the trace belongs to whoever typed the command: their browser has to read it. */
+static void give_to_caller(int fd)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	uint32_t u, g;
+
+	if (geteuid() != 0 || !uid || !gid || str_to_u32(uid, &u) || str_to_u32(gid, &g))
+		return;
+	if (fchown(fd, u, g)) {
+		/* Then it stays root's, which is no reason to lose the recording. */
+	}
+}
+
+static int open_beside(struct trace_file *f, const char *path)
+{
+	/* Through a symbolic link: the link stays and its target is replaced. */
+	f->path = realpath(path, NULL);
+	if (!f->path)
+		f->path = strdup(path);
+	f->temp = f->path ? temp_name(f->path) : NULL;
+	if (!f->temp)
+		return -ENOMEM;
+	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	if (f->fd < 0) {
+		free(TAKE_PTR(f->temp)); /* there is no such file to remove */
+		return -errno;
+	}
+	give_to_caller(f->fd);
+	return 0;
+}
+
+static int open_any(struct trace_file *f, const char *path)
+{
+	struct stat st;
+
+	f->owns_fd = strcmp(path, "-") != 0;
+	if (!f->owns_fd) {
+		f->fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		return open_beside(f, path);
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	f->fd = open(path, O_WRONLY | O_CLOEXEC);
+	return f->fd < 0 ? -errno : 0;
+}
+
+int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret)
+{
+	struct trace_file *f = malloc(sizeof(*f));
+	int r;
+
+	if (!f)
+		return err_set(e, -ENOMEM, "no memory");
+	/* Not calloc: the buffer is large and needs no zeroes. */
+	f->fd = -1;
+	f->owns_fd = true;
+	f->path = f->temp = NULL;
+	f->error = 0;
+	f->whole = f->used = 0;
+	r = open_any(f, path);
+	if (r) {
+		trace_file_free(f);
+		return err_set(e, r, "cannot write %s: %s", path, strerror(-r));
+	}
+	*ret = f;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/* Writes as much as goes; gives the number of bytes that went. */
+static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = write(f->fd, data + done, len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			f->error = n < 0 ? -errno : -EIO;
+			break;
+		}
+		done += (size_t)n;
+	}
+	return done;
+}
+
+/* The end of the last record that ends within the first len bytes. */
+static size_t last_record_end(const uint8_t *data, size_t len)
+{
+	const uint8_t *p = data, *end = data + len, *next;
+	uint64_t size;
+
+	while (p < end) {
+		next = pb_get_varint(p + 1, end, &size);
+		if (!next || size > (uint64_t)(end - next))
+			break;
+		p = next + size;
+	}
+	return (size_t)(p - data);
+}
+
+static int flush_buffer(struct trace_file *f)
+{
+	size_t done;
+
+	if (f->error)
+		return f->error;
+	done = write_some(f, f->buf, f->used);
+	f->whole += last_record_end(f->buf, done);
+	f->used = 0;
+	return f->error;
+}
+
+static int write_around(struct trace_file *f, const uint8_t *head, size_t head_len,
+			const uint8_t *data, size_t len)
+{
+	if (flush_buffer(f))
+		return f->error;
+	if (write_some(f, head, head_len) == head_len && write_some(f, data, len) == len)
+		f->whole += head_len + len;
+	return f->error;
+}
+
+int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
+{
+	uint8_t head[MAX_RECORD_HEAD], *end;
+	size_t head_len;
+
+	if (f->error)
+		return f->error;
+	head[0] = (uint8_t)pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES);
+	end = pb_put_varint(head + 1, len);
+	head_len = (size_t)(end - head);
+	if (len > sizeof(f->buf) - MAX_RECORD_HEAD)
+		return write_around(f, head, head_len, data, len);
+	if (head_len + len > sizeof(f->buf) - f->used && flush_buffer(f))
+		return f->error;
+	memcpy(f->buf + f->used, head, head_len);
+	if (len)
+		memcpy(f->buf + f->used + head_len, data, len);
+	f->used += head_len + len;
+	return 0;
+}
+
+uint64_t trace_file_bytes(const struct trace_file *f)
+{
+	return f->whole + f->used;
+}
+
+/* ---- the end ---- */
+
+static int close_file(struct trace_file *f)
+{
+	int fd = f->fd;
+
+	f->fd = -1;
+	/* A file system over a network may tell only now that it has no room. */
+	if (f->owns_fd && fd >= 0 && close(fd) && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+int trace_file_save(struct trace_file *f, struct err_text *e)
+{
+	const char *name = f->path ? f->path : "the output";
+	int error = flush_buffer(f), r;
+
+	if (error && f->temp && ftruncate(f->fd, (off_t)f->whole))
+		error = -errno;
+	r = close_file(f);
+	if (!error)
+		error = r;
+	if (f->temp) {
+		if (rename(f->temp, f->path))
+			return err_set(e, -errno, "cannot rename %s to %s: %s", f->temp, f->path,
+				       strerror(errno));
+		free(TAKE_PTR(f->temp));
+	}
+	if (error)
+		return err_set(e, error, "cannot write all of %s: %s", name, strerror(-error));
+	return 0;
+}
+
+void trace_file_free(struct trace_file *f)
+{
+	if (!f)
+		return;
+	close_file(f);
+	if (f->temp)
+		unlink(f->temp);
+	free(f->temp);
+	free(f->path);
+	free(f);
+}

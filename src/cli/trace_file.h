@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/*
+ * A trace on its way to a file: a sequence of Trace.packet records (0x0A, varint length, packet).
+ *
+ *	trace_file_open --> trace_file_packet ... --> trace_file_save --> trace_file_free
+ *
+ * A regular file appears under its name only when it is saved; until then it is a hidden one beside
+ * it, readable by its owner only. Standard output ("-"), devices and pipes are written directly.
+ * When the disk is full, what is kept ends with a whole packet.
+ */
+struct trace_file;
+
+/* path is borrowed during the call. 0, or -errno with the sentence in e. */
+int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret);
+
+/* 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE): nothing more can be written, and every
+ * later call gives the same. */
+int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
+
+/*
+ * Writes out what is pending and gives the file its name. 0, or -errno with the sentence in e: of
+ * this or an earlier write, when what could be written has its name nevertheless; or of giving the
+ * name, when nothing remains.
+ */
+int trace_file_save(struct trace_file *f, struct err_text *e);
+
+/* Bytes of whole packets in the file so far, those pending included. */
+uint64_t trace_file_bytes(const struct trace_file *f);
+
+/* Frees; a file that was not saved disappears. NULL is fine. */
+void trace_file_free(struct trace_file *f);

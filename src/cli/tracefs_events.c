@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * available_events has a line "group:name" for each event that can be switched on. Events of group
+ * ftrace (print and its like) are always on and not listed there; they have a folder in events/.
+ */
+
+#include "cli/tracefs_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/event_names.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+const char *tracefs_events_root(void)
+{
+	static const char *const places[] = {
+		"/sys/kernel/tracing",
+		"/sys/kernel/debug/tracing",
+	};
+	char path[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (!fs_join(path, sizeof(path), places[i], "available_events") &&
+		    !access(path, R_OK))
+			return places[i];
+	return NULL;
+}
+
+void tracefs_events_deinit(struct tracefs_events *t)
+{
+	free(t->text);
+	free(t->names);
+	free(t->root);
+	*t = (struct tracefs_events){0};
+}
+
+/* Cuts the lines up in place. */
+static int split_lines(struct tracefs_events *t)
+{
+	size_t cap = 0;
+	char *line, *end, *colon;
+
+	for (line = t->text; line && *line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		colon = strchr(line, ':');
+		if (!colon)
+			continue;
+		*colon = '/';
+		if (array_reserve(&t->names, &cap, t->n + 1, sizeof(*t->names)))
+			return -ENOMEM;
+		t->names[t->n++] = line;
+	}
+	return 0;
+}
+
+int tracefs_events_load(const char *root, struct tracefs_events *ret)
+{
+	struct tracefs_events t = {0};
+	struct strbuf b = {0};
+	char path[512];
+	int r;
+
+	r = fs_join(path, sizeof(path), root, "available_events");
+	if (!r)
+		r = fs_read_file(path, TRACEFS_EVENTS_MAX_BYTES, &b);
+	if (!r) {
+		t.text = strbuf_take(&b);
+		t.root = strdup(root);
+		r = t.text && t.root ? split_lines(&t) : -ENOMEM;
+	}
+	strbuf_deinit(&b);
+	if (r)
+		tracefs_events_deinit(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+/* "group/" of "group/name" gives its length with the slash; 0 without one. */
+static size_t group_len(const char *word)
+{
+	const char *slash = strchr(word, '/');
+
+	return slash ? (size_t)(slash - word) + 1 : 0;
+}
+
+static bool matches(const char *event, const char *word)
+{
+	size_t group = group_len(word);
+
+	if (!group)
+		return !strcmp(event + group_len(event), word);
+	if (!strcmp(word + group, "*"))
+		return !strncmp(event, word, group);
+	return !strcmp(event, word);
+}
+
+/* Events that are always on are not listed. */
+static bool has_folder(const struct tracefs_events *t, const char *word)
+{
+	char path[512];
+	int n;
+
+	n = snprintf(path, sizeof(path), "%s/events/%s%s/format", t->root,
+		     group_len(word) ? "" : "ftrace/", word);
+	return n > 0 && (size_t)n < sizeof(path) && !strstr(word, "..") && fs_exists(path);
+}
+
+bool tracefs_events_has(const struct tracefs_events *t, const char *word)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (matches(t->names[i], word))
+			return true;
+	return has_folder(t, word);
+}
+
+/* ---- the nearest name ---- */
+
+/*
+ * A mistake in one part of "group/name" must not hide that the other part is right: the whole words
+ * are compared, and the names alone. The right name in the wrong group wins.
+ */
+struct search {
+	const char *name; /* of the word, without its group */
+	struct str_nearest whole;
+	struct str_nearest bare; /* borrows the name out of "group/name" */
+	bool exact;
+};
+
+static void search_init(struct search *s, const char *word)
+{
+	*s = (struct search){.name = word + group_len(word)};
+	str_nearest_init(&s->whole, word);
+	str_nearest_init(&s->bare, s->name);
+}
+
+static void search_try(struct search *s, const char *event)
+{
+	const char *name = event + group_len(event);
+
+	s->exact = s->exact || !strcmp(name, s->name);
+	str_nearest_try(&s->whole, event);
+	str_nearest_try(&s->bare, name);
+}
+
+/* Which of the two to take: the event's name alone, when that is better known. */
+static bool by_name(const struct search *s)
+{
+	return str_nearest_get(&s->bare) && (s->exact || !str_nearest_get(&s->whole));
+}
+
+static const char *nearest_listed(const struct tracefs_events *t, const char *word)
+{
+	const char *best;
+	struct search s;
+
+	search_init(&s, word);
+	for (size_t i = 0; i < t->n; i++)
+		search_try(&s, t->names[i]);
+	if (!by_name(&s))
+		return str_nearest_get(&s.whole);
+	best = str_nearest_get(&s.bare);
+	for (size_t i = 0; i < t->n; i++)
+		if (t->names[i] + group_len(t->names[i]) == best)
+			return t->names[i];
+	return NULL;
+}
+
+static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	const struct event_name *e;
+	struct str_nearest n;
+	const char *best;
+
+	str_nearest_init(&n, word + group_len(word));
+	for (uint32_t i = 0; i < event_names_end(); i++) {
+		e = event_name_of(i);
+		if (e)
+			str_nearest_try(&n, e->name);
+	}
+	best = str_nearest_get(&n);
+	for (uint32_t i = 0; best && i < event_names_end(); i++) {
+		e = event_name_of(i);
+		if (!e || e->name != best)
+			continue;
+		snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/%s", e->group, e->name);
+		return buf;
+	}
+	return NULL;
+}
+
+const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
+				   char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	return t ? nearest_listed(t, word) : nearest_known(word, buf);
+}
