@@ -26,10 +26,10 @@ struct msgsock_ops {
 	/* One whole message; data is valid during the call. The callee may free the msgsock. */
 	void (*on_message)(void *ctx, const uint8_t *data, size_t len);
 	/*
-	 * The connection is over: 0 = the peer closed, else -errno (-EMSGSIZE: a message or its
-	 * descriptors were too large; -ENOBUFS: the send queue was full). Called once, from the
-	 * loop, never from inside msgsock_send, after every message that arrived before. The
-	 * callee usually frees.
+	 * The connection is over: 0 = the peer closed; -EPIPE or -ECONNRESET = it closed while we
+	 * had something to say; -EMSGSIZE = a message or its descriptors were too large; -ENOBUFS =
+	 * the send queue was full; or another -errno. Called once, from the loop, never from inside
+	 * msgsock_send, after every message that arrived before. The callee usually frees.
 	 */
 	void (*on_close)(void *ctx, int error);
 	/* Optional: the send queue became empty after it was not. From the loop. */

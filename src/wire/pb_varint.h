@@ -44,5 +44,5 @@ static inline unsigned pb_varint_len(uint64_t v)
 
 static inline uint64_t pb_zigzag(int64_t v)
 {
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+	return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 }

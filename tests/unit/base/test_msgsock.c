@@ -174,7 +174,9 @@ static void busy_peer_does_not_starve_the_others(void **state)
 
 static size_t heap_used(void)
 {
-	return mallinfo2().uordblks;
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
 }
 
 static void idle_connections_are_small(void **state)

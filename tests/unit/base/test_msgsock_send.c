@@ -326,38 +326,39 @@ static void queue_to_a_peer_that_left_is_dropped(void **state)
 
 /* ---- draining ---- */
 
-static void *read_for_a_while(void *arg)
-{
-	struct pollfd p = {.fd = ((struct conn *)arg)->raw, .events = POLLIN};
-	static uint8_t buf[65536];
-	size_t *sum = malloc(sizeof(*sum));
+struct slow_reader {
+	int fd;
+	size_t want, got;
+};
 
-	*sum = 0;
-	/* until nothing came for a while */
-	while (poll(&p, 1, 200) == 1) {
+static void *read_slowly(void *arg)
+{
+	struct slow_reader *r = arg;
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+	static uint8_t buf[16384];
+
+	while (r->got < r->want && poll(&p, 1, 20000) == 1) {
 		ssize_t n = recv(p.fd, buf, sizeof(buf), MSG_DONTWAIT);
 
-		if (n > 0)
-			*sum += (size_t)n;
+		r->got += n > 0 ? (size_t)n : 0;
 	}
-	return sum;
+	return NULL;
 }
 
 static void drain_waits_for_the_peer(void **state)
 {
 	struct conn *c = *state;
+	struct slow_reader r = {.fd = c->raw, .want = fill(c) * 60004};
+	static uint8_t big[60000];
 	pthread_t thread;
-	size_t want = fill(c) * 60004;
-	void *sum;
 
-	for (int i = 0; i < 10; i++, want += 60004)
-		msgsock_send(c->m, &(struct iovec){(uint8_t[60000]){0}, 60000}, 1, -1);
-	assert_int_equal(pthread_create(&thread, NULL, read_for_a_while, c), 0);
+	for (int i = 0; i < 10; i++, r.want += 60004)
+		msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1);
+	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &r), 0);
 	assert_int_equal(msgsock_drain(c->m, 20000), 0);
 	assert_int_equal(msgsock_queued(c->m), 0);
-	pthread_join(thread, &sum);
-	assert_int_equal(*(size_t *)sum, want);
-	free(sum);
+	pthread_join(thread, NULL);
+	assert_int_equal(r.got, r.want);
 	/* who waits for on_drained is told by the loop */
 	assert_int_equal(c->drains, 0);
 	settle(c);
