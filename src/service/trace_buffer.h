@@ -21,8 +21,8 @@
  * dropped and counted as discarded. One thread.
  *
  * Memory: one anonymous mapping of `size` bytes, touched only as far as it was written; 8 to 16
- * bytes for each unread chunk; and a record for each sequence, of those with nothing unread at
- * most the 1152 that were emptied last.
+ * bytes for each unread chunk; and a record for each sequence with unread chunks, and for the 1024
+ * to 1152 that were emptied last (the others are freed by the next commit).
  */
 struct trace_buffer;
 

@@ -20,6 +20,7 @@ struct chunk {
 	struct smb_chunk_header h;
 	uint16_t producer_id;
 	size_t len;
+	uint8_t trail; /* what stands behind it, when the source is larger */
 	uint8_t payload[65536];
 };
 
@@ -30,7 +31,7 @@ static inline void chunk_start(struct chunk *c, uint16_t producer_id, uint16_t w
 		.chunk_id = chunk_id, .writer_id = writer_id, .flags = flags};
 	c->producer_id = producer_id;
 	c->len = 0;
-	memset(c->payload, 0, sizeof(c->payload));
+	c->trail = 0;
 }
 
 /* Bytes that are no fragment, or not yet. */
@@ -79,7 +80,8 @@ static inline void chunk_commit_in(struct trace_buffer *b, const struct chunk *c
 	uint8_t *source = malloc(room ? room : 1);
 
 	assert_non_null(source);
-	memcpy(source, c->payload, room);
+	memset(source, c->trail, room);
+	memcpy(source, c->payload, c->len < room ? c->len : room);
 	trace_buffer_commit(b, &w, &c->h, source, room, complete);
 	free(source);
 }
@@ -199,6 +201,12 @@ static inline int setup_64k(void **state)
 static inline int setup_4k(void **state)
 {
 	*state = buffer_of(4096, TRACE_BUFFER_RING);
+	return 0;
+}
+
+static inline int setup_1m(void **state)
+{
+	*state = buffer_of(1 << 20, TRACE_BUFFER_RING);
 	return 0;
 }
 

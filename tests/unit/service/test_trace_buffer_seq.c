@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "service/trace_buffer_seq.h"
+#include "trace_buffer_helper.h"
+
+/* Sequences: how many are kept, whose they are, and how they end. */
+
+static struct chunk c;
+
+/* ---- how many ---- */
+
+static void many_writers_with_unread_chunks(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	for (uint16_t w = 1; w <= 10000; w++)
+		commit_text(b, 1, w, 0, 0, "x");
+	trace_buffer_begin_read(b);
+	for (uint16_t w = 1; w <= 10000; w++)
+		expect_packet(b, 1, w, "x", 0);
+	expect_end(b);
+}
+
+static void sequences_without_chunks_have_a_limit(void **state)
+{
+	struct trace_buffer *b = *state;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		commit_text(b, (uint16_t)(1 + i / 1000), (uint16_t)(1 + i % 1000), 0, 0, "x");
+		trace_buffer_begin_read(b);
+		expect_packet(b, (uint16_t)(1 + i / 1000), (uint16_t)(1 + i % 1000), "x", 0);
+		expect_end(b);
+		most = MAX(most, HASH_COUNT(b->seqs.by_key));
+	}
+	assert_int_equal(most, 1152 + 1);
+	/* The slots of those that went are used again; slot 0 is none, and one is taken before the
+	 * others are collected. */
+	assert_int_equal(b->seqs.n_slots, most + 2);
+}
+
+static void those_emptied_last_are_kept(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	for (uint16_t w = 1; w <= 1200; w++) {
+		commit_text(b, 1, w, 5, 0, "x");
+		if (w == 1)
+			commit_text(b, 2, 1, 0, NEEDS_PATCHING, "unread");
+		trace_buffer_begin_read(b);
+		expect_packet(b, 1, w, "x", 0);
+		expect_end(b);
+	}
+	commit_text(b, 3, 1, 0, 0, "x"); /* collects */
+	assert_null(tb_seq_find(b, 1, 1));
+	assert_non_null(tb_seq_find(b, 1, 1200));
+	assert_non_null(tb_seq_find(b, 2, 1));
+	/* One that was kept knows what came last, one that was not begins anew. */
+	commit_text(b, 1, 1200, 7, 0, "kept");
+	commit_text(b, 1, 1, 7, 0, "new");
+	trace_buffer_apply_patches(b, 2, 1, 0, NULL, 0, false);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 2, 1, "unread", 0);
+	expect_packet(b, 3, 1, "x", 0);
+	expect_packet(b, 1, 1200, "kept", DATA_LOSS_READ_GAP);
+	expect_packet(b, 1, 1, "new", 0);
+	expect_end(b);
+}
+
+static void refused_chunks_do_not_pile_up_sequences(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	for (uint16_t w = 1; w <= 5000; w++) {
+		chunk_start(&c, 1, w, 0, 0);
+		chunk_fill(&c, 'x', 60000);
+		chunk_commit(b, &c);
+	}
+	assert_true(HASH_COUNT(b->seqs.by_key) <= 1152);
+}
+
+static void a_long_array_goes_when_it_is_empty(void **state)
+{
+	struct trace_buffer *b = *state;
+	const struct tb_seq *s;
+
+	for (uint32_t i = 0; i < 3000; i++)
+		commit_text(b, 1, 1, i, 0, "x");
+	s = tb_seq_find(b, 1, 1);
+	assert_int_equal(s->refs.cap, 4096);
+	trace_buffer_begin_read(b);
+	for (uint32_t i = 0; i < 3000; i++)
+		expect_packet(b, 1, 1, "x", 0);
+	assert_int_equal(s->refs.cap, 0);
+	for (uint32_t i = 3000; i < 3010; i++)
+		commit_text(b, 1, 1, i, 0, "x");
+	for (uint32_t i = 3000; i < 3010; i++)
+		expect_packet(b, 1, 1, "x", 0);
+	assert_int_equal(s->refs.cap, 16);
+}
+
+/* ---- whose ---- */
+
+static void a_producer_id_that_is_used_again_by_somebody_else(void **state)
+{
+	struct trace_buffer_writer w = {.producer_id = 1, .writer_id = 1, .uid = 7, .pid = 8};
+	struct trace_buffer *b = *state;
+	struct trace_packet p;
+
+	commit_text(b, 1, 1, 9, ON_NEXT, "of the first ");
+	commit_text(b, 1, 2, 0, 0, "another");
+	chunk_start(&c, 1, 1, 10, FROM_PREV);
+	chunk_text(&c, "not to be joined with it");
+	chunk_text(&c, "of the second");
+	trace_buffer_commit(b, &w, &c.h, c.payload, c.len, true);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 2, "another", 0);
+	assert_true(trace_buffer_next_packet(b, &p));
+	assert_int_equal(p.writer.uid, 7);
+	assert_int_equal(p.writer.pid, 8);
+	assert_int_equal(p.size, 13);
+	assert_memory_equal(p.slices[0].iov_base, "of the second", 13);
+	assert_int_equal(p.loss, DATA_LOSS_PRESENT | DATA_LOSS_ORPHAN_CONTINUATION);
+	expect_end(b);
+	assert_int_equal(bytes_in_use(b), 0);
+}
+
+/* ---- the end of a writer ---- */
+
+static void a_writer_id_that_is_used_again(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 100, 0, "read");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "read", 0);
+	commit_text(b, 1, 1, 101, 0, "unread");
+	trace_buffer_end_writer(b, 1, 1);
+	commit_text(b, 1, 1, 0, 0, "new writer");
+	commit_text(b, 1, 1, 1, 0, "new writer");
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 0);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "unread", 0);
+	expect_packet(b, 1, 1, "new writer", 0);
+	expect_packet(b, 1, 1, "new writer", 0);
+	expect_end(b);
+	/* Twice, and once more after nothing was left of it. */
+	trace_buffer_end_writer(b, 1, 1);
+	trace_buffer_end_writer(b, 1, 1);
+	commit_text(b, 1, 1, 0, 0, "third");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "third", 0);
+	trace_buffer_end_writer(b, 5, 5); /* unknown */
+}
+
+static void what_a_writer_left_unfinished_is_not_waited_for(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	/* A packet without an end. */
+	chunk_start(&c, 1, 1, 0, ON_NEXT);
+	chunk_text(&c, "one");
+	chunk_text(&c, "no end");
+	chunk_commit(b, &c);
+	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "in sight");
+	/* A patch that did not come. */
+	chunk_start(&c, 1, 2, 0, NEEDS_PATCHING);
+	chunk_text(&c, "two");
+	chunk_text(&c, "....");
+	chunk_commit(b, &c);
+	commit_text(b, 1, 2, 1, 0, "after two");
+	/* A packet of which a later chunk needs a patch. */
+	commit_text(b, 1, 3, 0, ON_NEXT, "start");
+	commit_text(b, 1, 3, 1, FROM_PREV | NEEDS_PATCHING, "....");
+	commit_text(b, 1, 3, 2, 0, "after three");
+	/* A chunk of which the rest did not come. */
+	chunk_start(&c, 1, 4, 0, 0);
+	chunk_text(&c, "four");
+	chunk_text(&c, "being written");
+	chunk_scrape(b, &c);
+	commit_text(b, 1, 4, 1, 0, "after four");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "one", 0);
+	expect_packet(b, 1, 2, "two", 0);
+	expect_packet(b, 1, 4, "four", 0);
+	expect_end(b);
+	for (uint16_t w = 1; w <= 4; w++)
+		trace_buffer_end_writer(b, 1, w);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 2, "after two", DATA_LOSS_WRITER_ABORT);
+	expect_packet(b, 1, 3, "after three", DATA_LOSS_WRITER_ABORT);
+	expect_packet(b, 1, 4, "after four", DATA_LOSS_READ_GAP);
+	expect_end(b);
+	assert_int_equal(bytes_in_use(b), 0);
+}
+
+static void a_sequence_that_ended_unread_goes_when_it_is_read(void **state)
+{
+	struct trace_buffer *b = *state;
+	unsigned slots;
+
+	for (uint32_t i = 0; i < 3000; i++) {
+		commit_text(b, 1, 1, 5, 0, "x");
+		trace_buffer_end_writer(b, 1, 1);
+	}
+	slots = (unsigned)b->seqs.n_slots;
+	trace_buffer_begin_read(b);
+	for (uint32_t i = 0; i < 3000; i++)
+		expect_packet(b, 1, 1, "x", 0);
+	expect_end(b);
+	for (uint32_t i = 0; i < 1000; i++)
+		commit_text(b, 1, (uint16_t)(2 + i), 0, 0, "x");
+	assert_int_equal(b->seqs.n_slots, slots + 1);
+	assert_true(b->seqs.n_empty <= 1152);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(many_writers_with_unread_chunks, setup_1m,
+						teardown),
+		IN_64K(sequences_without_chunks_have_a_limit),
+		IN_64K(those_emptied_last_are_kept),
+		IN_4K(refused_chunks_do_not_pile_up_sequences),
+		cmocka_unit_test_setup_teardown(a_long_array_goes_when_it_is_empty, setup_1m,
+						teardown),
+		IN_64K(a_producer_id_that_is_used_again_by_somebody_else),
+		IN_64K(a_writer_id_that_is_used_again),
+		IN_64K(what_a_writer_left_unfinished_is_not_waited_for),
+		cmocka_unit_test_setup_teardown(a_sequence_that_ended_unread_goes_when_it_is_read,
+						setup_1m, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
