@@ -288,7 +288,6 @@ static int fail(struct msgsock *m, int error)
 		drop_queue(m);
 		event_del(&m->on_writable);
 		shutdown(m->fd, SHUT_RDWR);
-		event_active(&m->on_readable, EV_READ, 0);
 	}
 	return -EPIPE;
 }

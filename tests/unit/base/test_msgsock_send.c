@@ -204,6 +204,47 @@ static void descriptors_of_queued_messages_wait_with_them(void **state)
 	assert_int_equal(msgsock_queued(c->m), 0);
 }
 
+static void skip_bytes(struct conn *c, size_t n)
+{
+	while (n > 0) {
+		uint8_t byte;
+		int fd;
+
+		if (raw_read_byte(c, &byte, &fd))
+			n--;
+		else
+			event_base_loop(c->loop, EVLOOP_NONBLOCK);
+		assert_int_equal(fd, -1);
+	}
+}
+
+/* The queue moves to the front of its memory; the descriptors keep to their bytes. */
+static void descriptors_move_with_the_queue(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t big[100000];
+	struct watched w[2];
+	int size = 4096, fd, got;
+
+	setsockopt(msgsock_fd(c->m), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1), 0);
+	for (int i = 0; i < 2; i++) {
+		if (i == 1)
+			skip_bytes(c, 80000); /* more has gone than is left */
+		fd = watched_new(&w[i]);
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){"x", 1}, 1, fd), 0);
+		close(fd);
+	}
+	assert_in_range(msgsock_queued(c->m), 5000, 40000);
+	skip_bytes(c, 4 + sizeof(big) - 80000);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(read_messages(c, 1, &got), 0);
+		assert_true(watched_is(&w[i], got));
+		close(got);
+		close(w[i].reader);
+	}
+}
+
 static void freeing_closes_queued_descriptors(void **state)
 {
 	struct conn *c = *state;
@@ -513,6 +554,7 @@ int main(void)
 		CONN(descriptor_rides_on_the_first_byte_of_a_direct_message),
 		CONN(descriptor_of_a_partly_sent_message_is_sent_once),
 		CONN(descriptors_of_queued_messages_wait_with_them),
+		CONN(descriptors_move_with_the_queue),
 		CONN(freeing_closes_queued_descriptors),
 		CONN(full_queue_ends_the_connection),
 		CONN(limit_counts_the_length_words),
