@@ -198,7 +198,7 @@ static void on_connected(void *ctx)
 
 	(void)ctx;
 	fprintf(stderr, "connected\n");
-	if (fd)
+	if (fd) /* again after a loss: nobody reads it any more then */
 		fs_write_all(atoi(fd), "1", 1);
 }
 
@@ -228,6 +228,7 @@ static int run(void)
 	};
 	struct producer *p;
 
+	signal(SIGPIPE, SIG_IGN);
 	o.env.loop = loop;
 	o.env.feed = session_feed_new();
 	event_add(term, NULL);
