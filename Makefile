@@ -100,10 +100,10 @@ deps-build:
 $(B)/gen/pb.stamp: $(PB_PROTOS) Makefile
 	@echo "  GEN     $(B)/gen/pb"
 	$(Q)rm -rf $(B)/gen/pb $(B)/gen/proto && mkdir -p $(B)/gen/pb $(B)/gen/proto
+	@# A short package name for C: Pb__TraceConfig.
 	$(Q)for f in $(PB_PROTOS:protos/%=%); do mkdir -p $(B)/gen/proto/$${f%/*}; \
-		sed -e 's|^package .*|&\nimport "protobuf-c/protobuf-c.proto";\noption (pb_c_file).c_package = "pb";|' \
-			protos/$$f >$(B)/gen/proto/$$f; done
-	$(Q)protoc -I$(B)/gen/proto -I/usr/include --c_out=$(B)/gen/pb $(PB_PROTOS:protos/%=%)
+		sed 's|^package .*|package pb;|' protos/$$f >$(B)/gen/proto/$$f; done
+	$(Q)protoc -I$(B)/gen/proto --c_out=$(B)/gen/pb $(PB_PROTOS:protos/%=%)
 	$(Q)touch $@
 $(PB_C): $(B)/gen/pb.stamp ;
 
