@@ -112,15 +112,17 @@ static inline enum page_status translate_record(struct translator *t, struct cpu
 	return PAGE_INVALID_EVENT;
 }
 
-void translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
+uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
 {
 	enum page_status status, bad = PAGE_OK;
 	struct page_record r;
 	uint64_t page_time;
 	struct page page;
+	uint32_t used;
 
 	status = page_open(&page, &t->layout, data, len);
 	page_time = page.time;
+	used = (uint32_t)(page.end - page.cur);
 	if (page.lost) {
 		bundle_end(&t->bundle);
 		begin(t, cpu, true, page.lost_count);
@@ -141,6 +143,7 @@ void translate_page(struct translator *t, struct cpu_stream *cpu, const void *da
 		note(t, cpu, page_time, status);
 	if (++cpu->pages >= BUNDLE_MAX_PAGES)
 		bundle_end(&t->bundle);
+	return used;
 }
 
 void translate_end(struct translator *t, struct cpu_stream *cpu)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lists of strings, each cut to a line. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracefs.h>
+
+#include "ftrace/reports.h"
+
+#define LINE_MAX_BYTES 512
+
+void reports_deinit(struct reports *r)
+{
+	tracefs_list_free(r->unknown);
+	tracefs_list_free(r->failed);
+	free(r->problem);
+	*r = (struct reports){0};
+}
+
+static void add(char ***list, const char *line)
+{
+	char **longer;
+
+	if (tracefs_list_size(*list) >= REPORTS_MAX)
+		return;
+	longer = tracefs_list_add(*list, line);
+	if (longer)
+		*list = longer;
+}
+
+void report_unknown(struct reports *r, const char *event)
+{
+	add(&r->unknown, event);
+}
+
+void report_failed(struct reports *r, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	add(&r->failed, line);
+}
+
+void report_problem(struct reports *r, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list ap;
+
+	if (r->problem)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	r->problem = strdup(line);
+}

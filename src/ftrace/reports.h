@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * What a session was asked for and does not get; told to the user in FtraceStats. Zero-initialise.
+ * When memory is out, a report is lost and nothing else.
+ */
+#define REPORTS_MAX 1000 /* in each list; the config is somebody else's */
+
+struct reports {
+	char **unknown; /* owned, a list of libtracefs: events that the kernel does not have */
+	char **failed; /* owned: "group/name (reason)", "option:name (reason)" */
+	char *problem; /* owned: why nothing at all is recorded, or NULL */
+};
+
+void reports_deinit(struct reports *r);
+void report_unknown(struct reports *r, const char *event);
+void report_failed(struct reports *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The first one stays. */
+void report_problem(struct reports *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/data_source.h"
+#include "fake_writer.h"
+
+/* The producer's side of one data source: hands out one writer and counts the answers. */
+struct ds_handle {
+	struct writer *writer; /* the source's, while it lives */
+	size_t range; /* of the writer */
+	uint64_t session_id;
+	unsigned started;
+	unsigned stopped;
+	unsigned flushed;
+	uint64_t last_flush;
+	void (*on_answer)(struct ds_handle *h); /* after each, when set */
+};
+
+static inline void fake_answer(struct ds_handle *h)
+{
+	if (h->on_answer)
+		h->on_answer(h);
+}
+
+void ds_started(struct ds_handle *h)
+{
+	h->started++;
+	fake_answer(h);
+}
+
+void ds_flushed(struct ds_handle *h, uint64_t flush_id)
+{
+	h->flushed++;
+	h->last_flush = flush_id;
+	fake_answer(h);
+}
+
+void ds_stopped(struct ds_handle *h)
+{
+	h->stopped++;
+	fake_answer(h);
+}
+
+uint64_t ds_session_id(const struct ds_handle *h)
+{
+	return h->session_id;
+}
+
+struct writer *ds_writer_new(struct ds_handle *h)
+{
+	h->writer = fake_writer_new(h->range ? h->range : 32760);
+	return h->writer;
+}
