@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <event2/event.h>
+#include <pthread.h>
 
 #include "base/clock.h"
 #include "client/arbiter.h"
@@ -250,6 +251,110 @@ static void random_packets_arrive_whole_or_are_counted(void **state)
 	(void)state;
 	every_shape(WRITER_DROP, 5);
 	every_shape(WRITER_DROP, 50);
+}
+
+/* ---- a service that works at the same time ---- */
+
+struct worker {
+	struct fake_service *s;
+	pthread_mutex_t lock; /* of requests */
+	bool end;
+};
+
+static int worker_commit(void *ctx, const void *request, size_t len)
+{
+	struct worker *k = ctx;
+
+	pthread_mutex_lock(&k->lock);
+	fake_on_commit(k->s, request, len); /* which holds it */
+	pthread_mutex_unlock(&k->lock);
+	return 0;
+}
+
+static int worker_drain(void *ctx, int timeout_ms)
+{
+	(void)ctx, (void)timeout_ms;
+	return 0;
+}
+
+static void worker_added(void *ctx, uint16_t id, uint16_t target)
+{
+	fake_on_added(((struct worker *)ctx)->s, id, target);
+}
+
+static void worker_removed(void *ctx, uint16_t id)
+{
+	(void)ctx, (void)id;
+}
+
+static void *work(void *arg)
+{
+	struct worker *k = arg;
+	bool end = false;
+
+	while (!end) {
+		struct fake_request *r = NULL;
+		size_t n;
+
+		pthread_mutex_lock(&k->lock);
+		end = k->end;
+		n = k->s->n_requests;
+		if (n > 0) {
+			r = k->s->requests;
+			k->s->requests = NULL;
+			k->s->n_requests = k->s->cap_requests = 0;
+		}
+		pthread_mutex_unlock(&k->lock);
+		for (size_t i = 0; i < n; i++) {
+			fake_process(k->s, r[i].data, r[i].len);
+			free(r[i].data);
+		}
+		free(r);
+		if (n == 0)
+			usleep(50);
+	}
+	return NULL;
+}
+
+static void random_packets_arrive_whole_at_a_service_that_works_meanwhile(void **state)
+{
+	static const struct arbiter_ops worker_ops = {
+		.commit = worker_commit,
+		.drain = worker_drain,
+		.writer_added = worker_added,
+		.writer_removed = worker_removed,
+	};
+	struct worker k = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct arbiter_options o = {.ops = &worker_ops, .ctx = &k, .layout = SMB_DIV4};
+	uint64_t rng = 99;
+	struct rig r;
+	struct log l;
+	pthread_t thread;
+
+	(void)state;
+	fake_init(&r.s, 4096, 4);
+	r.s.hold = true;
+	k.s = &r.s;
+	o.loop = r.loop = event_base_new();
+	assert_int_equal(arbiter_new(&o, &r.a), 0);
+	assert_int_equal(arbiter_attach(r.a, r.s.fd, 4096), 0);
+	arbiter_patch_in_place(r.a, true);
+	log_open(&l, &r, WRITER_STALL);
+	assert_int_equal(pthread_create(&thread, NULL, work, &k), 0);
+	for (int i = 0; i < 300; i++) {
+		log_write(&l, rng_next(&rng), random_size(&rng), test_depth);
+		if (i % 7 == 0)
+			rig_turn(&r);
+	}
+	writer_flush(l.w);
+	arbiter_commit(r.a);
+	pthread_mutex_lock(&k.lock);
+	k.end = true;
+	pthread_mutex_unlock(&k.lock);
+	pthread_join(thread, NULL);
+	assert_int_equal(writer_dropped(l.w), 0);
+	log_close(&l, &r);
+	rig_deinit(&r);
 }
 
 /* ---- exhaustion at every point ---- */
@@ -668,6 +773,7 @@ int main(void)
 		cmocka_unit_test(random_packets_arrive_whole_when_the_service_works),
 		cmocka_unit_test(random_packets_arrive_whole_when_writers_must_wait),
 		cmocka_unit_test(random_packets_arrive_whole_or_are_counted),
+		cmocka_unit_test(random_packets_arrive_whole_at_a_service_that_works_meanwhile),
 		cmocka_unit_test(exhaustion_at_every_byte_loses_one_packet),
 		cmocka_unit_test(every_nesting_depth_survives_exhaustion),
 		cmocka_unit_test(a_stall_is_bounded_and_then_everybody_drops_at_once),
