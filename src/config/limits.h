@@ -18,7 +18,6 @@
 
 #define LIMIT_BUFFERS 128 /* of a session */
 #define LIMIT_BUFFER_SIZE_KB 4194303u /* one buffer stays below 4 GiB */
-#define LIMIT_BUFFER_IDS 65535 /* of a service: a buffer's number has 16 bits, 0 is none */
 
 /* ---- with enable_extra_guardrails ---- */
 
@@ -32,8 +31,6 @@
 #define DEFAULT_FLUSH_TIMEOUT_MS 5000u /* TraceConfig.flush_timeout_ms, FlushRequest.timeout_ms */
 #define DEFAULT_STOP_TIMEOUT_MS 5000u /* TraceConfig.data_source_stop_timeout_ms */
 #define DEFAULT_SNAPSHOT_INTERVAL_MS 10000u /* BuiltinDataSource.snapshot_interval_ms */
-#define DEFAULT_FILE_WRITE_PERIOD_MS 5000u /* TraceConfig.file_write_period_ms */
-#define MIN_FILE_WRITE_PERIOD_MS 100u /* a smaller one becomes this */
 
 /* ---- what the service waits for ---- */
 
@@ -46,22 +43,18 @@
 #define DEFAULT_SMB_PAGE_BYTES 4096u
 #define PROBES_SMB_BYTES (2u << 20) /* what a producer of this project asks for */
 #define PROBES_SMB_PAGE_BYTES (32u << 10)
-#define LIMIT_PRODUCERS 65535 /* a producer's number has 16 bits, 0 is none */
 #define LIMIT_PATCHES_PER_CHUNK 1024 /* in one CommitDataRequest.ChunkToPatch */
 
 /* ---- replies in a stream ---- */
 
 #define LIMIT_SLICE_BYTES (131072u - 512u) /* one ReadBuffersResponse.Slice */
-#define READ_BATCH_BYTES 32768u /* a reading pass over IPC ends at about so much */
-#define FILE_BATCH_BYTES (1u << 20) /* and one into a file */
+#define READ_BATCH_BYTES 32768u /* a reading pass ends at about so much */
 
 /* ---- data sources ---- */
 
 #define DEFAULT_DRAIN_PERIOD_MS 100u /* FtraceConfig.drain_period_ms; also outside the limits */
 #define MIN_DRAIN_PERIOD_MS 1u
 #define LIMIT_DRAIN_PERIOD_MS 60000u
-#define MIN_PROC_STATS_POLL_MS 100u /* ProcessStatsConfig.proc_stats_poll_ms; 0 is never */
-#define MIN_SYS_STATS_PERIOD_MS 10u /* every period of SysStatsConfig; 0 is never */
 #define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* a producer then acks for sources that did not answer */
 
 /* ---- command line ---- */

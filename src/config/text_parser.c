@@ -76,7 +76,10 @@ void text_parser_advance(struct text_parser *p)
 	const char *behind = p->token.s + p->token.len;
 
 	do {
-		p->token = stopped(p) ? (struct text_token){0} : text_lexer_next(&p->lexer);
+		if (stopped(p))
+			p->token = (struct text_token){.kind = TEXT_END};
+		else
+			p->token = text_lexer_next(&p->lexer);
 		if (p->token.kind == TEXT_STRING && memchr(p->token.s, '\n', p->token.len))
 			p->long_string = p->token;
 		if (p->token.kind == TEXT_BAD_BYTES || p->token.kind == TEXT_OPEN_STRING)

@@ -9,12 +9,13 @@
 /*
  * Where the value of a field lies in a protobuf-c message, and what says that it is there:
  *
- *	label      type              present              offset holds
- *	optional   string, message   pointer not NULL     the pointer (a string's default is borrowed)
- *	optional   others            has_x                the value
- *	in oneof   any               x_case == id         the value or pointer
- *	repeated   any               n_x                  an array of n_x values or pointers
- *	required, none               always               the value
+ *	label      type              present            offset holds
+ *	optional   string, message   pointer not NULL   the pointer; a default is borrowed
+ *	optional   others            has_x              the value
+ *	in oneof   any               x_case == id       the value or pointer
+ *	repeated   any               n_x                an array of n_x values or pointers
+ *	required   any               always             the value or pointer
+ *	none       any               not zero           the value or pointer
  */
 
 /* Bytes of one value in the struct or array. */

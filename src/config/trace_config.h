@@ -11,8 +11,8 @@
  * Reads a whole trace config, in text or serialized. Text is what looks like it (text_looks_like);
  * force_text says that it is text whatever it looks like. name stands for the file in errors.
  *
- * Returns 0 (free with pb__trace_config__free_unpacked), -EINVAL with at least one error appended to
- * errors, each line ended, or -ENOMEM. A config that says nothing is an error, too.
+ * Returns 0 (free with pb__trace_config__free_unpacked), -EINVAL with at least one error appended
+ * to errors, each line ended, or -ENOMEM. A config that says nothing is an error, too.
  */
 int trace_config_load(const char *name, const void *data, size_t len, bool force_text,
 		      struct strbuf *errors, Pb__TraceConfig **ret);
