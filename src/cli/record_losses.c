@@ -102,7 +102,7 @@ static size_t bad_pages(const struct record_facts *f, struct strbuf *b)
 {
 	if (!f->scan->ftrace.bad_pages)
 		return 0;
-	strbuf_printf(b, "kernel rings: %llu pages could not be read to their end\n",
+	strbuf_printf(b, "kernel rings: pages that could not be read to their end: %llu\n",
 		      (unsigned long long)f->scan->ftrace.bad_pages);
 	return 1;
 }
@@ -203,7 +203,7 @@ static size_t one_buffer(const struct record_facts *f, size_t i, const struct bu
 	}
 	if (s->patches_failed || s->abi_violations) {
 		name_buffer(f, i, s->size, b);
-		strbuf_printf(b, "%s packets broke the rules of the protocol\n",
+		strbuf_printf(b, "packets that broke the rules of the protocol: %s\n",
 			      str_thousands(s->patches_failed + s->abi_violations, number));
 		n++;
 	}
@@ -223,8 +223,8 @@ static size_t refused_by_service(const struct record_facts *f, const struct serv
 	if (!chunks && !patches)
 		return 0;
 	strbuf_printf(b,
-		      "service: %llu chunks and %llu patches refused meanwhile, of this or "
-		      "another session\n",
+		      "service: refused meanwhile, of this or another session: %llu chunks, %llu "
+		      "patches\n",
 		      (unsigned long long)chunks, (unsigned long long)patches);
 	return 1;
 }
@@ -237,18 +237,18 @@ static size_t others(const struct record_facts *f, const struct service_stats *s
 	size_t n = 0;
 
 	if (g->corrupt) {
-		strbuf_printf(b, "shared memory: %llu chunks made no sense\n",
+		strbuf_printf(b, "shared memory: chunks that made no sense: %llu\n",
 			      (unsigned long long)g->corrupt);
 		n++;
 	}
 	if (s && s->invalid_packets) {
-		strbuf_printf(b, "service: %llu packets were no valid ones\n",
+		strbuf_printf(b, "service: packets that were not valid: %llu\n",
 			      (unsigned long long)s->invalid_packets);
 		n++;
 	}
 	if (g->other && !explained) {
 		strbuf_printf(b,
-			      "packets are missing in %llu places, the service does not say why\n",
+			      "gaps between packets, for no reason that the service tells: %llu\n",
 			      (unsigned long long)g->other);
 		n++;
 	}

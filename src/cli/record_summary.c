@@ -126,11 +126,10 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 
 	if (s->compressed_packets)
 		strbuf_printf(&lines,
-			      "%llu compressed packets are in the trace, but not in this "
-			      "summary\n",
+			      "compressed packets, which this summary does not look into: %llu\n",
 			      (unsigned long long)s->compressed_packets);
 	if (s->bad_packets)
-		strbuf_printf(&lines, "%llu packets could not be read for this summary\n",
+		strbuf_printf(&lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
 	if (lines.s)
 		write_lines("note", lines.s, out);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "cli/record_summary.h"
+#include "config/text.h"
+
+/* A recording's facts to change at will: 2 CPUs, one buffer of 1 MB, nothing lost. */
+struct facts {
+	struct record_facts f;
+	struct trace_scan scan;
+	struct service_stats stats;
+	struct service_stats before;
+	struct name_list sources;
+};
+
+static inline void facts_init(struct facts *x, const char *config_text)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *config;
+
+	memset(x, 0, sizeof(*x));
+	if (text_parse(&pb__trace_config__descriptor, "test", config_text, strlen(config_text),
+		       &errors, &config))
+		abort();
+	x->stats.n_buffers = 1;
+	x->stats.buffers[0].size = 1000000;
+	x->stats.buffers[0].bytes_written = 500000;
+	x->f = (struct record_facts){
+		.config = (Pb__TraceConfig *)config,
+		.scan = &x->scan,
+		.stats = &x->stats,
+		.before = &x->before,
+		.sources = &x->sources,
+		.from_words = true,
+		.output = "x.pftrace",
+		.file_bytes = 1240000,
+		.elapsed_ms = 5004,
+		.cpus = 2,
+	};
+}
+
+static inline void facts_deinit(struct facts *x)
+{
+	pb__trace_config__free_unpacked((Pb__TraceConfig *)x->f.config, NULL);
+	trace_scan_deinit(&x->scan);
+	name_list_deinit(&x->sources);
+}
+
+static inline struct ring *facts_ring(struct facts *x, uint32_t cpu, uint64_t overrun)
+{
+	struct ftrace_scan *s = &x->scan.ftrace;
+	struct ring *r;
+
+	s->rings = realloc(s->rings, (s->n_rings + 1) * sizeof(*s->rings));
+	s->cap_rings = s->n_rings + 1;
+	r = &s->rings[s->n_rings++];
+	*r = (struct ring){.sequence = 2, .cpu = cpu, .has_end = true, .end = {.overrun = overrun}};
+	return r;
+}
+
+#define FACTS_FTRACE                                                                               \
+	"buffers { size_kb: 1000 } data_sources { config { name: 'linux.ftrace' ftrace_config {"   \
+	" ftrace_events: 'sched/sched_switch' } } }"

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/* stderr is a pipe or a pseudo terminal while a test speaks; what came out is compared. */
+#include <fcntl.h>
+#include <pty.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/console.h"
+
+static char heard[4096];
+
+static void speak(struct console *c)
+{
+	console_say(c, "one %d", 1);
+	console_progress(c, "half");
+	console_progress(c, "whole");
+	console_error(c, "bad");
+	console_progress(c, "again");
+	console_block(c, "a\nb\n");
+	console_error_block(c, "c\n");
+	console_clear(c);
+}
+
+static void listen_to(int read_end, int write_end, bool quiet, void (*fn)(struct console *c))
+{
+	int saved = dup(STDERR_FILENO);
+	struct console c;
+	ssize_t n;
+
+	dup2(write_end, STDERR_FILENO);
+	console_init(&c, quiet);
+	fn(&c);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(write_end);
+	fcntl(read_end, F_SETFL, O_NONBLOCK);
+	n = read(read_end, heard, sizeof(heard) - 1);
+	heard[n > 0 ? n : 0] = '\0';
+	close(read_end);
+}
+
+static void through_pipe(bool quiet, void (*fn)(struct console *c))
+{
+	int p[2];
+
+	assert_int_equal(pipe(p), 0);
+	listen_to(p[0], p[1], quiet, fn);
+}
+
+static void through_terminal(unsigned short columns, bool quiet, void (*fn)(struct console *c))
+{
+	struct winsize w = {.ws_row = 24, .ws_col = columns};
+	int master, slave, keep;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, &w), 0);
+	keep = dup(slave); /* the master reads nothing once all slaves are closed */
+	listen_to(master, slave, quiet, fn);
+	close(keep);
+}
+
+static void test_no_progress_in_a_pipe(void **state)
+{
+	(void)state;
+	through_pipe(false, speak);
+	assert_string_equal(heard, "sonda: one 1\nsonda: bad\na\nb\nc\n");
+}
+
+static void test_quiet_says_errors_only(void **state)
+{
+	(void)state;
+	through_pipe(true, speak);
+	assert_string_equal(heard, "sonda: bad\nc\n");
+	through_terminal(80, true, speak);
+	assert_string_equal(heard, "sonda: bad\r\nc\r\n");
+}
+
+/* Each line takes the progress away first, and nothing of it remains at the end. */
+static void test_lines_and_progress_share_a_terminal(void **state)
+{
+	(void)state;
+	through_terminal(80, false, speak);
+	assert_string_equal(heard, "sonda: one 1\r\n"
+				   "\r\033[Khalf\r\033[Kwhole"
+				   "\r\033[Ksonda: bad\r\n"
+				   "\r\033[Kagain"
+				   "\r\033[Ka\r\nb\r\nc\r\n");
+}
+
+static void speak_long(struct console *c)
+{
+	console_progress(c, "0123456789abcdef");
+	console_clear(c);
+	console_clear(c);
+}
+
+static void test_progress_is_cut_to_the_terminals_width(void **state)
+{
+	(void)state;
+	through_terminal(10, false, speak_long);
+	assert_string_equal(heard, "\r\033[K012345678\r\033[K");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_progress_in_a_pipe),
+		cmocka_unit_test(test_quiet_says_errors_only),
+		cmocka_unit_test(test_lines_and_progress_share_a_terminal),
+		cmocka_unit_test(test_progress_is_cut_to_the_terminals_width),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

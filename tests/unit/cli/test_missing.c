@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/missing.h"
+#include "config/text.h"
+#include "kernel_events.h"
+
+static struct fake_tracefs tracefs;
+static struct tracefs_events events;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_tracefs_make(&tracefs);
+	return tracefs_events_load(tracefs.root, &events);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+	return 0;
+}
+
+static Pb__TraceConfig *config_of(const char *text)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *m;
+
+	if (text_parse(&pb__trace_config__descriptor, "test", text, strlen(text), &errors, &m))
+		fail_msg("%s", errors.s);
+	return (Pb__TraceConfig *)m;
+}
+
+static void check_events(const char *text, const struct ftrace_scan *ftrace,
+			 const struct tracefs_events *of_kernel, size_t n, const char *expected)
+{
+	Pb__TraceConfig *config = config_of(text);
+	struct strbuf lines = {0};
+
+	assert_int_equal(missing_events(config, ftrace, of_kernel, &lines), n);
+	assert_string_equal(lines.s ? lines.s : "", expected);
+	strbuf_deinit(&lines);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+#define FTRACE(list)                                                                               \
+	"data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: [" list       \
+	"] } } }"
+
+static void test_nothing_is_missing(void **state)
+{
+	struct ftrace_scan none = {0};
+
+	(void)state;
+	check_events(FTRACE("'sched/sched_switch', 'irq/*', 'task_rename', 'ftrace/print'"), &none,
+		     &events, 0, "");
+	check_events("", &none, &events, 0, "");
+	/* Without the kernel's list only the producer's word counts. */
+	check_events(FTRACE("'sched/nosuch'"), &none, NULL, 0, "");
+	/* Another source's ftrace_config, or none, is nothing. */
+	check_events("data_sources { config { name: 'x' ftrace_config { ftrace_events: 'a/b' } } }"
+		     "data_sources { config { name: 'linux.ftrace' } } data_sources { }",
+		     &none, &events, 0, "");
+}
+
+static void test_the_kernels_list_knows(void **state)
+{
+	(void)state;
+	check_events(FTRACE("'sched/sched_swich', 'sched/sched_switch', 'softirq_entr', 'zzz/*', "
+			    "'quite/different'"),
+		     NULL, &events, 4,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'softirq_entr' does not exist; did you mean irq/softirq_entry?\n"
+		     "no event matches 'zzz/*'\n"
+		     "event 'quite/different' does not exist\n");
+}
+
+static void test_the_producers_word_counts_once(void **state)
+{
+	struct ftrace_scan scan = {0};
+
+	(void)state;
+	name_list_add(&scan.unknown, (const uint8_t *)"sched/sched_swich", 17);
+	name_list_add(&scan.unknown, (const uint8_t *)"a/b", 3);
+	name_list_add(&scan.failed, (const uint8_t *)"c/d (busy)", 10);
+	name_list_add(&scan.problems, (const uint8_t *)"in use by another", 17);
+	check_events(FTRACE("'sched/sched_swich'"), &scan, &events, 4,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'a/b' does not exist\n"
+		     "event c/d (busy) could not be switched on\n"
+		     "ftrace: in use by another\n");
+	/* Without the kernel's list: out of the events that have a message. */
+	name_list_deinit(&scan.failed);
+	name_list_deinit(&scan.problems);
+	check_events("", &scan, NULL, 2,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'a/b' does not exist\n");
+	ftrace_scan_deinit(&scan);
+}
+
+/* ---- data sources ---- */
+
+static void test_sources_that_nobody_registered(void **state)
+{
+	Pb__TracingServiceState__DataSource a = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, b = a,
+					    c = a;
+	Pb__TracingServiceState__DataSource *sources[] = {&a, &b, &c};
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT, nameless = d;
+	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
+	struct name_list missing = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	d.name = (char *)"linux.ftrace";
+	b.ds_descriptor = &nameless;
+	c.ds_descriptor = &d;
+	service.n_data_sources = 3;
+	service.data_sources = sources;
+	config = config_of("data_sources { config { name: 'linux.ftrace' } }"
+			   "data_sources { config { name: 'linux.perf' } }"
+			   "data_sources { config { name: 'linux.perf' } }"
+			   "data_sources { config { } } data_sources { }");
+	missing_sources(config, &service, &missing);
+	assert_int_equal(missing.n, 1);
+	assert_string_equal(missing.names[0], "linux.perf");
+	assert_true(asks_for_ftrace(config) == false); /* no ftrace_config: nothing of it */
+	name_list_deinit(&missing);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_who_asks_for_ftrace(void **state)
+{
+	Pb__TraceConfig *config = config_of(FTRACE("'a/b'"));
+
+	(void)state;
+	assert_true(asks_for_ftrace(config));
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_missing),
+		cmocka_unit_test(test_the_kernels_list_knows),
+		cmocka_unit_test(test_the_producers_word_counts_once),
+		cmocka_unit_test(test_sources_that_nobody_registered),
+		cmocka_unit_test(test_who_asks_for_ftrace),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/record_losses.h"
+#include "facts.h"
+
+static struct facts x;
+
+static int setup(void **state)
+{
+	(void)state;
+	facts_init(&x, FACTS_FTRACE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	return 0;
+}
+
+static void check(size_t n, const char *expected)
+{
+	struct strbuf lines = {0};
+
+	assert_int_equal(record_losses(&x.f, &lines), n);
+	assert_string_equal(lines.s ? lines.s : "", expected);
+	strbuf_deinit(&lines);
+}
+
+static void test_nothing_lost(void **state)
+{
+	(void)state;
+	check(0, "");
+	facts_ring(&x, 0, 0);
+	check(0, "");
+	x.f.stats = NULL;
+	x.f.before = NULL;
+	check(0, "");
+}
+
+/* ---- kernel rings ---- */
+
+static void test_rings_are_named_by_cpu_with_their_size(void **state)
+{
+	(void)state;
+	facts_ring(&x, 3, 12);
+	facts_ring(&x, 2, 18112);
+	facts_ring(&x, 1, 0);
+	check(1,
+	      "kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 1mb or fewer events\n");
+	x.scan.ftrace.pages_per_cpu = (2u << 20) / (uint32_t)sysconf(_SC_PAGESIZE);
+	check(1, "kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 2.10 MB a CPU); "
+		 "try -B 8mb or fewer events\n");
+	x.f.from_words = false;
+	check(1, "kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 2.10 MB a CPU); "
+		 "try buffer_size_kb: 8192 in ftrace_config, or fewer events\n");
+}
+
+static void test_many_cpus_are_summed_up(void **state)
+{
+	(void)state;
+	for (uint32_t cpu = 0; cpu < 256; cpu++)
+		facts_ring(&x, cpu, 10);
+	check(1,
+	      "kernel rings: 2,560 events (cpu0 10, cpu1 10, cpu2 10, cpu3 10, cpu4 10, cpu5 10, "
+	      "cpu6 10, cpu7 10, 248 other CPUs 2,480); try -B 1mb or fewer events\n");
+}
+
+static void test_without_counters_the_bundles_tell(void **state)
+{
+	(void)state;
+	x.scan.ftrace.bundles_after_loss = 3;
+	check(1, "kernel rings: at least 3 events, in 3 places; try -B 1mb or fewer events\n");
+	x.scan.ftrace.counted_losses = 5000;
+	check(1, "kernel rings: at least 5,000 events, in 3 places; try -B 1mb or fewer events\n");
+	/* The counters know better. */
+	facts_ring(&x, 0, 0);
+	check(0, "");
+}
+
+static void test_pages_that_could_not_be_read(void **state)
+{
+	(void)state;
+	x.scan.ftrace.bad_pages = 2;
+	check(1, "kernel rings: pages that could not be read to their end: 2\n");
+}
+
+/* ---- shared memory ---- */
+
+static void test_packets_that_found_no_room(void **state)
+{
+	static const char advice[] = "; try a config with producers { producer_name: \"...\" "
+				     "shm_size_kb: ... }\n";
+	char text[256];
+
+	(void)state;
+	x.stats.buffers[0].writer_packet_loss = 4;
+	snprintf(text, sizeof(text), "shared memory: 4 packets found no room%s", advice);
+	check(1, text);
+	/* The same, told by the packets behind the gaps as well. */
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
+	snprintf(text, sizeof(text), "shared memory: 4 packets found no room (written by pid 77)%s",
+		 advice);
+	check(1, text);
+	x.stats.buffers[0].writer_packet_loss = 0;
+	snprintf(text, sizeof(text), "shared memory: 2 packets found no room (written by pid 77)%s",
+		 advice);
+	check(1, text);
+}
+
+static void test_gaps_without_a_reason(void **state)
+{
+	(void)state;
+	sequence_table_packet(&x.scan.sequences, 2, 77, 0, true);
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1, false);
+	check(1, "gaps between packets, for no reason that the service tells: 1\n");
+	/* What the buffer's counters explain is not told twice. */
+	x.stats.buffers[0].bytes_overwritten = 1000;
+	check(1, "central buffer (1.00 MB): the oldest 1.00 kB were overwritten; try -b 1mb\n");
+}
+
+static void test_chunks_that_made_no_sense(void **state)
+{
+	(void)state;
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 4, false);
+	check(1, "shared memory: chunks that made no sense: 1\n");
+}
+
+/* ---- the central buffer ---- */
+
+static void test_what_a_ring_overwrote(void **state)
+{
+	(void)state;
+	x.stats.buffers[0].bytes_overwritten = 41200000;
+	x.stats.buffers[0].bytes_written = 42200000;
+	check(1, "central buffer (1.00 MB): the oldest 41.2 MB were overwritten; try -b 64mb\n");
+	x.scan.started_ns = 1000000000;
+	x.scan.ftrace.first_ns = 13400000000;
+	check(1, "central buffer (1.00 MB): the oldest 41.2 MB were overwritten, the events begin "
+		 "12.4 s late; try -b 64mb\n");
+	x.f.from_words = false;
+	check(1, "central buffer (1.00 MB): the oldest 41.2 MB were overwritten, the events begin "
+		 "12.4 s late; try size_kb: 65536\n");
+}
+
+static void test_what_a_full_buffer_discarded(void **state)
+{
+	(void)state;
+	x.stats.buffers[0].chunks_discarded = 1234;
+	check(1, "central buffer (1.00 MB): full, the newest 1,234 chunks were discarded; "
+		 "try -b 2mb\n");
+}
+
+static void test_buffers_are_told_apart(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	facts_init(&x, "buffers { size_kb: 1 } buffers { size_kb: 1 name: 'slow' }");
+	x.stats.n_buffers = 3; /* one more than the config has */
+	for (int i = 0; i < 3; i++) {
+		x.stats.buffers[i].size = 1000;
+		x.stats.buffers[i].patches_failed = 2;
+		x.stats.buffers[i].abi_violations = 3;
+	}
+	check(3,
+	      "central buffer 0 (1.00 kB): packets that broke the rules of the protocol: 5\n"
+	      "central buffer 'slow' (1.00 kB): packets that broke the rules of the protocol: 5\n"
+	      "central buffer 2 (1.00 kB): packets that broke the rules of the protocol: 5\n");
+}
+
+static void test_counters_of_the_service_count_from_the_beginning(void **state)
+{
+	(void)state;
+	x.before.chunks_discarded = x.stats.chunks_discarded = 100;
+	x.before.patches_discarded = x.stats.patches_discarded = 7;
+	check(0, "");
+	x.stats.chunks_discarded = 103;
+	check(1, "service: refused meanwhile, of this or another session: 3 chunks, 0 patches\n");
+	x.f.before = NULL;
+	check(0, "");
+	x.f.before = &x.before;
+	x.stats.chunks_discarded = 5; /* another service than at the beginning? */
+	check(0, "");
+}
+
+static void test_packets_that_were_no_valid_ones(void **state)
+{
+	(void)state;
+	x.stats.invalid_packets = 2;
+	check(1, "service: packets that were not valid: 2\n");
+}
+
+static void test_a_final_flush_that_failed(void **state)
+{
+	static const char line[] =
+		"the final flush did not finish: the newest events may be missing\n";
+
+	(void)state;
+	x.stats.final_flush_failed = true;
+	check(1, line);
+	x.stats.final_flush_failed = false;
+	x.f.flush_failed = true;
+	check(1, line);
+}
+
+/* An old service may not answer for its counters; the trace has a copy. */
+static void test_the_traces_own_counters_serve_as_well(void **state)
+{
+	(void)state;
+	x.scan.stats = x.stats;
+	x.scan.has_stats = true;
+	x.scan.stats.invalid_packets = 1;
+	check(0, "");
+	x.f.stats = NULL;
+	check(1, "service: packets that were not valid: 1\n");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing_lost),
+		TEST(test_rings_are_named_by_cpu_with_their_size),
+		TEST(test_many_cpus_are_summed_up),
+		TEST(test_without_counters_the_bundles_tell),
+		TEST(test_pages_that_could_not_be_read),
+		TEST(test_packets_that_found_no_room),
+		TEST(test_gaps_without_a_reason),
+		TEST(test_chunks_that_made_no_sense),
+		TEST(test_what_a_ring_overwrote),
+		TEST(test_what_a_full_buffer_discarded),
+		TEST(test_buffers_are_told_apart),
+		TEST(test_counters_of_the_service_count_from_the_beginning),
+		TEST(test_packets_that_were_no_valid_ones),
+		TEST(test_a_final_flush_that_failed),
+		TEST(test_the_traces_own_counters_serve_as_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

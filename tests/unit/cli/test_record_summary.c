@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "facts.h"
+#include "kernel_events.h"
+
+static struct facts x;
+
+static int setup(void **state)
+{
+	(void)state;
+	facts_init(&x, FACTS_FTRACE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	return 0;
+}
+
+static void check(const char *expected, bool lost, bool missing)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	record_summary_write(&x.f, &out, &verdict);
+	assert_string_equal(out.s, expected);
+	assert_int_equal(verdict.lost, lost);
+	assert_int_equal(verdict.missing, missing);
+	strbuf_deinit(&out);
+}
+
+static void test_a_good_recording(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
+	event_counts_add(&x.scan.ftrace.counts, 235, 311);
+	x.scan.processes = 1143;
+	x.scan.started_ns = 7000000000;
+	x.scan.disabled_ns = 12000000000;
+	check("Recorded 5.00 s on 2 CPUs: 48,211 events, 1,143 processes, 1.24 MB to x.pftrace\n"
+	      "  events   sched 47,900, task 311\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_what_is_not_known_is_left_out(void **state)
+{
+	(void)state;
+	x.f.cpus = 0;
+	check("Recorded 5.00 s: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     nothing known; the kernel's counters are not in the trace\n",
+	      false, false);
+	x.f.cpus = 1;
+	facts_ring(&x, 0, 0);
+	check("Recorded 5.00 s on 1 CPU: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_a_recording_without_ftrace_has_nothing_to_lose_there(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	facts_init(&x, "buffers { size_kb: 1 }");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_losses_at_several_places_stand_below_each_other(void **state)
+{
+	(void)state;
+	facts_ring(&x, 1, 7);
+	x.stats.invalid_packets = 1;
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     kernel rings: 7 events (cpu1 7); try -B 1mb or fewer events\n"
+	      "           service: packets that were not valid: 1\n",
+	      true, false);
+}
+
+static void test_what_is_missing(void **state)
+{
+	struct tracefs_events events;
+	struct fake_tracefs tracefs;
+
+	(void)state;
+	facts_deinit(&x);
+	facts_init(&x, "data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		       " ftrace_events: 'sched/sched_swich' } } }");
+	facts_ring(&x, 0, 0);
+	fake_tracefs_make(&tracefs);
+	assert_int_equal(tracefs_events_load(tracefs.root, &events), 0);
+	x.f.events = &events;
+	name_list_add(&x.sources, (const uint8_t *)"linux.perf", 10);
+	name_list_add(&x.sources, (const uint8_t *)"my.own", 6);
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     nothing\n"
+	      "  missing  nobody provides the data source 'linux.perf': is sonda-probes running?\n"
+	      "           nobody provides the data source 'my.own'\n"
+	      "           event 'sched/sched_swich' does not exist; did you mean "
+	      "sched/sched_switch?\n",
+	      false, true);
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+}
+
+static void test_long_lists_are_cut_but_counted(void **state)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "my.source%02d", i);
+		name_list_add(&x.sources, (const uint8_t *)name, strlen(name));
+	}
+	record_summary_write(&x.f, &out, &verdict);
+	assert_true(verdict.missing);
+	assert_non_null(strstr(out.s, "'my.source19'\n           30 more\n"));
+	assert_null(strstr(out.s, "my.source20"));
+	strbuf_deinit(&out);
+}
+
+static void test_many_groups_are_summed_up(void **state)
+{
+	static const uint32_t fields[] = {4, 235, 24, 45, 56, 60, 27, 11, 3, 46};
+
+	(void)state;
+	facts_ring(&x, 0, 0);
+	for (uint32_t i = 0; i < 10; i++)
+		event_counts_add(&x.scan.ftrace.counts, fields[i], 1000 - i);
+	event_counts_add_named(&x.scan.ftrace.counts, (const uint8_t *)"old", 3);
+	check("Recorded 5.00 s on 2 CPUs: 9,956 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 1,000, task 999, irq 998, block 997, workqueue 996, regulator 995, "
+	      "i2c 994, power 993, 3 other groups 1,984\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_what_the_summary_could_not_read_is_noted(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	x.scan.compressed_packets = 3;
+	x.scan.bad_packets = 2;
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     nothing\n"
+	      "  note     compressed packets, which this summary does not look into: 3\n"
+	      "           packets that this summary could not read: 2\n",
+	      false, false);
+}
+
+/* Recorded with Perfetto 56: an event that does not exist, and one source that nobody has. */
+static void test_a_real_trace(void **state)
+{
+	struct strbuf b = {0};
+
+	(void)state;
+	assert_int_equal(fs_read_file("tests/data/traces/ring_losses.pftrace", 1 << 20, &b), 0);
+	assert_int_equal(trace_scan_file(&x.scan, (const uint8_t *)b.s, b.len), 0);
+	strbuf_deinit(&b);
+	x.f.stats = NULL;
+	check("Recorded 0.73 s on 2 CPUs: 323 events, 89 processes, 1.24 MB to x.pftrace\n"
+	      "  events   sched 226, msr 94, irq 3\n"
+	      "  lost     kernel rings: 24,275 events (cpu0 12,110, cpu1 12,165; ring 8.19 kB a "
+	      "CPU); try -B 1mb or fewer events\n"
+	      "  missing  event 'sched/sched_nosuch' does not exist; did you mean "
+	      "sched/sched_switch?\n",
+	      true, true);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_good_recording),
+		TEST(test_what_is_not_known_is_left_out),
+		TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there),
+		TEST(test_losses_at_several_places_stand_below_each_other),
+		TEST(test_what_is_missing),
+		TEST(test_long_lists_are_cut_but_counted),
+		TEST(test_many_groups_are_summed_up),
+		TEST(test_what_the_summary_could_not_read_is_noted),
+		TEST(test_a_real_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
