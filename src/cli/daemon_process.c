@@ -31,6 +31,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define LOOK_AGAIN_MS 10 /* while its end is awaited */
+
 struct daemon_process {
 	const char *name; /* borrowed from the caller until free */
 	const struct daemon_process_ops *ops; /* likewise */
@@ -304,33 +306,24 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
 	return true;
 }
 
-/* Waits until the child has closed its stderr, which is when it ends. Reads on meanwhile: a child
- * that waits for room in the pipe would never end. */
-static void wait_for_silence(struct daemon_process *d, uint64_t end_ns)
-{
-	struct pollfd p = {.fd = d->stderr_fd, .events = POLLIN};
-	uint64_t now;
-
-	while ((now = clock_mono_ns()) < end_ns) {
-		poll(&p, 1, (int)((end_ns - now) / NS_PER_MS) + 1);
-		if (p.revents && !listen_once(d))
-			return;
-	}
-}
-
-/* False when it is still there after timeout_ms. */
+/*
+ * Waits for its end, at most timeout_ms; false when it is still there. Listens meanwhile: a child
+ * that waits for room in the pipe would never end.
+ */
 static bool wait_for_end(struct daemon_process *d, int timeout_ms)
 {
 	uint64_t end_ns = clock_mono_ns() + (uint64_t)timeout_ms * NS_PER_MS;
-	static const struct timespec moment = {0, NS_PER_MS};
+	struct pollfd p = {.fd = d->stderr_fd, .events = POLLIN};
 
-	wait_for_silence(d, end_ns);
-	/* Silent and gone are a moment apart. */
 	while (waitpid(d->pid, &d->status, WNOHANG) != d->pid) {
 		if (clock_mono_ns() >= end_ns)
 			return false;
-		nanosleep(&moment, NULL);
+		poll(&p, 1, LOOK_AGAIN_MS);
+		/* One that closed its stderr makes poll sleep only. */
+		if (p.revents && !listen_once(d))
+			p.fd = -1;
 	}
+	listen_once(d);
 	return true;
 }
 
