@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/msgsock.h"
+#include "config/unpack.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "service/decode.h"
@@ -82,10 +83,13 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 			  size_t len)
 {
 	struct consumer_port *c = endpoint;
-	Pb__EnableTracingRequest *request = pb__enable_tracing_request__unpack(NULL, len, args);
+	Pb__EnableTracingRequest *request;
+	ProtobufCMessage *m;
+	int r = unpack_untrusted(&pb__enable_tracing_request__descriptor, args, len, &m);
 
-	if (!request)
-		return -EBADMSG;
+	if (r < 0)
+		return r;
+	request = (Pb__EnableTracingRequest *)m;
 	if (request->attach_notification_only)
 		park_enable(c, call);
 	else

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <protobuf-c/protobuf-c.h>
 
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
@@ -32,10 +29,3 @@
  * max), -EINVAL (a NUL inside), -ENOMEM: *s is as before.
  */
 int decode_string(const struct pb_field *f, size_t max, char **s);
-
-/*
- * Would any decoder take these bytes for a message of the type? Checked for what is passed on to
- * others: all wire types, all that is nested, and that nothing nests deeper than max_depth.
- */
-bool decode_is_sound(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t len,
-		     unsigned max_depth);

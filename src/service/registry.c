@@ -12,13 +12,12 @@
 
 #include "base/mem.h"
 #include "common/data_source_descriptor.pb-c.h"
+#include "config/unpack.h"
 #include "gen/fields.h"
 #include "service/decode.h"
 #include "service/limits.h"
 #include "service/producer_port.h"
 #include "service/service.h"
-
-#define MAX_DESCRIPTOR_DEPTH 16
 
 static void source_free(struct registered_source *r)
 {
@@ -69,6 +68,16 @@ static int decode_descriptor(const uint8_t *data, size_t len, struct registered_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
+static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
+{
+	ProtobufCMessage *m;
+	int r = unpack_untrusted(&pb__data_source_descriptor__descriptor, descriptor, len, &m);
+
+	if (r == 0)
+		protobuf_c_message_free_unpacked(m, NULL);
+	return r;
+}
+
 /* A new source that is in no list yet. */
 static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t len,
 		      struct err_text *e, struct registered_source **ret)
@@ -88,9 +97,9 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 			       MAX_NAME_BYTES);
 	if (error < 0)
 		return error;
-	if (!decode_is_sound(&pb__data_source_descriptor__descriptor, descriptor, len,
-			     MAX_DESCRIPTOR_DEPTH))
-		return -EBADMSG;
+	error = check_to_the_bottom(descriptor, len);
+	if (error < 0)
+		return error;
 	if (!r->name || !r->name[0])
 		return err_set(e, -EINVAL, "a data source without a name");
 	r->descriptor = malloc(len); /* not 0: there is a name */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* A service in this process and peers connected to it. Include after cmocka.h. */
+
+#include <event2/event.h>
+
+#include "../../system/service_peer_consumer.h"
+#include "../../system/service_peer_producer.h"
+#include "service/ipc_host.h"
+#include "service/producer_port.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "service/trace_buffer.h"
+
+struct rig {
+	struct event_base *loop;
+	struct service *service;
+};
+
+static inline void rig_pump(void *ctx)
+{
+	struct rig *r = ctx;
+
+	event_base_loop(r->loop, EVLOOP_NONBLOCK);
+}
+
+static inline void rig_init(struct rig *r)
+{
+	r->loop = event_base_new();
+	assert_non_null(r->loop);
+	assert_int_equal(service_new(r->loop, &r->service), 0);
+}
+
+static inline void rig_deinit(struct rig *r)
+{
+	service_free(r->service);
+	event_base_free(r->loop);
+}
+
+static inline struct peer *rig_peer(struct rig *r, struct ipc_host *host)
+{
+	struct peer *p = malloc(sizeof(*p));
+	int fds[2];
+
+	assert_non_null(p);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
+			 0);
+	assert_int_equal(ipc_host_adopt(host, fds[0]), 0);
+	peer_init(p, fds[1]);
+	p->pump = rig_pump;
+	p->ctx = r;
+	return p;
+}
+
+static inline struct peer *rig_producer(struct rig *r)
+{
+	return rig_peer(r, r->service->producer_host);
+}
+
+static inline struct peer *rig_consumer(struct rig *r)
+{
+	return rig_peer(r, r->service->consumer_host);
+}
+
+/* Hangs up, and lets the service see it. */
+static inline void rig_hang_up(struct rig *r, struct peer *p)
+{
+	peer_close(p);
+	free(p);
+	for (int i = 0; i < 4; i++)
+		rig_pump(r);
+}
+
+/* Turns of the loop until cond holds. */
+#define rig_until(r, cond)                                                                         \
+	do {                                                                                       \
+		uint64_t end_ = clock_mono_ns() + PEER_TIMEOUT_MS * NS_PER_MS;                     \
+		while (!(cond)) {                                                                  \
+			assert_true(clock_mono_ns() < end_);                                       \
+			rig_pump(r);                                                               \
+			usleep(500);                                                               \
+		}                                                                                  \
+	} while (0)
+
+/* The newest session and the newest producer of the service. */
+static inline struct session *rig_session(struct rig *r)
+{
+	return TAILQ_LAST(&r->service->sessions, session_list);
+}
+
+static inline struct producer_port *rig_producer_port(struct rig *r)
+{
+	return TAILQ_LAST(&r->service->producers, producer_list);
+}
+
+/* ---- a producer and a consumer ---- */
+
+#define STAGE_CONFIG "buffers { size_kb: 64 } data_sources { config { name: 'src' } }"
+
+struct stage {
+	struct rig rig;
+	struct peer *prod, *cons;
+	uint64_t stream; /* of the producer's commands */
+	uint64_t enable;
+	struct peer_session s; /* what the producer was told of the session */
+};
+
+/* The producer offers "src". Test setup functions call it with *state to fill. */
+static inline struct stage *stage_new(unsigned source_flags, bool scraping)
+{
+	struct stage *g = calloc(1, sizeof(*g));
+
+	assert_non_null(g);
+	rig_init(&g->rig);
+	g->prod = rig_producer(&g->rig);
+	g->stream = peer_become_producer(g->prod, "prod", "src", source_flags, scraping);
+	g->cons = rig_consumer(&g->rig);
+	return g;
+}
+
+static inline void stage_free(struct stage *g)
+{
+	if (g->s.smb.base)
+		peer_unmap(&g->s);
+	if (g->prod)
+		rig_hang_up(&g->rig, g->prod);
+	if (g->cons)
+		rig_hang_up(&g->rig, g->cons);
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(TAILQ_EMPTY(&g->rig.service->producers));
+	assert_true(TAILQ_EMPTY(&g->rig.service->registry));
+	assert_int_equal(g->rig.service->smb_bytes, 0);
+	rig_deinit(&g->rig);
+	free(g);
+}
+
+static inline void stage_hang_up_producer(struct stage *g)
+{
+	rig_hang_up(&g->rig, g->prod);
+	g->prod = NULL;
+}
+
+/* The session runs, and the producer has got all commands. */
+static inline void stage_start(struct stage *g, const char *config)
+{
+	g->enable = peer_enable(g->cons, config);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+}
+
+/* Commits a chunk with one packet; its texts come from the test. */
+static inline void stage_write(struct stage *g, uint32_t page, uint16_t writer, uint32_t chunk_id,
+			       const char *text)
+{
+	peer_write_chunk(&g->s.smb, page, writer, chunk_id, &text, 1, true);
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, page, 0, g->s.buffer, 0)));
+}
+
+static inline struct peer_packets stage_read(struct stage *g)
+{
+	struct peer_packets t;
+
+	assert_true(peer_read(g->cons, &t));
+	return t;
+}
+
+/* How many packets of the text come out of the buffers now. */
+static inline unsigned stage_count(struct stage *g, const char *text)
+{
+	struct peer_packets t = stage_read(g);
+	unsigned n = peer_count_text(&t, text);
+
+	peer_packets_free(&t);
+	return n;
+}
+
+/* Of the session's buffer. */
+static inline const struct trace_buffer_stats *stage_stats(struct stage *g, size_t buffer)
+{
+	return trace_buffer_stats(rig_session(&g->rig)->buffers[buffer].buffer);
+}
+
+#define STAGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "service/limits.h"
+#include "service/sequence_ids.h"
+
+static void ids_begin_after_the_service(void **state)
+{
+	struct sequence_ids s = {0};
+
+	(void)state;
+	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
+	assert_int_equal(sequence_ids_get(&s, 1, 2), 3);
+	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
+	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
+	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
+	sequence_ids_deinit(&s);
+	assert_int_equal(sequence_ids_get(&s, 2, 1), 2);
+	sequence_ids_deinit(&s);
+}
+
+static void producer_and_writer_are_not_mixed_up(void **state)
+{
+	struct sequence_ids s = {0};
+	uint32_t a = sequence_ids_get(&s, 1, 0), b = sequence_ids_get(&s, 0x0100, 1);
+
+	(void)state;
+	assert_int_not_equal(a, b);
+	assert_int_not_equal(sequence_ids_get(&s, 1, 0x0100), b);
+	sequence_ids_deinit(&s);
+}
+
+static void many_keep_their_ids(void **state)
+{
+	struct sequence_ids s = {0};
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 50000; i++)
+			assert_int_equal(
+				sequence_ids_get(&s, (uint16_t)(1 + i % 500), (uint16_t)(i / 500)),
+				2 + i);
+	sequence_ids_deinit(&s);
+}
+
+static void there_is_a_limit(void **state)
+{
+	struct sequence_ids s = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < MAX_SEQUENCES; i++)
+		sequence_ids_get(&s, (uint16_t)(1 + i / 32768), (uint16_t)(i % 32768));
+	assert_int_equal(s.last, MAX_SEQUENCES + 1);
+	assert_int_equal(sequence_ids_get(&s, 60000, 1), 0);
+	assert_int_equal(sequence_ids_get(&s, 60001, 1), 0);
+	/* Those that are known stay known. */
+	assert_int_equal(sequence_ids_get(&s, 1, 0), 2);
+	assert_int_equal(sequence_ids_get(&s, MAX_SEQUENCES / 32768, 32767), MAX_SEQUENCES + 1);
+	sequence_ids_deinit(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_begin_after_the_service),
+		cmocka_unit_test(producer_and_writer_are_not_mixed_up),
+		cmocka_unit_test(many_keep_their_ids),
+		cmocka_unit_test(there_is_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
