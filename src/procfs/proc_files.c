@@ -131,6 +131,30 @@ int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 	return r < 0 ? r : proc_stat_parse(f->text.s, f->text.len, ret);
 }
 
+int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
+{
+	char path[PATH_SIZE];
+	bool more;
+	int r;
+
+	snprintf(path, sizeof(path), "%d/smaps_rollup", pid);
+	r = read_file(f, path, READ_SIZE, &more);
+	if (r == 0)
+		proc_smaps_parse(f->text.s, f->text.len, ret);
+	return r;
+}
+
+int proc_files_number(struct proc_files *f, int32_t pid, const char *file, int64_t *ret_v)
+{
+	char path[PATH_SIZE];
+	bool more;
+	int r;
+
+	snprintf(path, sizeof(path), "%d/%s", pid, file);
+	r = read_file(f, path, READ_SIZE, &more);
+	return r < 0 ? r : proc_number_parse(f->text.s, f->text.len, ret_v);
+}
+
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len)
 {
 	char path[PATH_SIZE];

@@ -35,6 +35,9 @@ int proc_files_thread_status(struct proc_files *f, int32_t pid, int32_t tid,
 			     struct proc_status *ret);
 int proc_files_comm(struct proc_files *f, int32_t pid, int32_t tid, struct proc_name *ret);
 int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret);
+int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
+/* A file of one number. */
+int proc_files_number(struct proc_files *f, int32_t pid, const char *file, int64_t *ret_v);
 /* Borrowed until the next call. May be empty: kernel threads and the dead have none. */
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
 

@@ -219,6 +219,59 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	return 0;
 }
 
+static const char *const smaps_keys[PROC_SMAPS_KEYS] = {
+	[PROC_SMAPS_RSS] = "Rss:",
+	[PROC_SMAPS_PSS] = "Pss:",
+	[PROC_SMAPS_PSS_ANON] = "Pss_Anon:",
+	[PROC_SMAPS_PSS_FILE] = "Pss_File:",
+	[PROC_SMAPS_PSS_SHMEM] = "Pss_Shmem:",
+	[PROC_SMAPS_SWAP_PSS] = "SwapPss:",
+};
+
+static void take_smaps_line(const char *p, const char *end, struct proc_smaps *s)
+{
+	for (unsigned k = 0; k < ARRAY_SIZE(smaps_keys); k++) {
+		size_t n = strlen(smaps_keys[k]);
+
+		if ((size_t)(end - p) < n || memcmp(p, smaps_keys[k], n) != 0)
+			continue;
+		p += n;
+		if (take_number(&p, end, UINT64_MAX, &s->kb[k]))
+			s->has |= 1u << k;
+		return;
+	}
+}
+
+void proc_smaps_parse(const char *text, size_t len, struct proc_smaps *ret)
+{
+	const char *end = text + len;
+
+	*ret = (struct proc_smaps){0};
+	for (const char *p = text; p < end;) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		const char *line_end = nl ? nl : end;
+
+		take_smaps_line(p, line_end, ret);
+		p = nl ? nl + 1 : end;
+	}
+}
+
+int proc_number_parse(const char *text, size_t len, int64_t *ret_v)
+{
+	const char *p = skip_blanks(text, text + len), *end = text + len;
+	bool negative = p < end && *p == '-';
+	uint64_t v;
+
+	if (negative)
+		p++;
+	if (p == end || !is_digit(*p) || !take_number(&p, end, INT64_MAX, &v))
+		return -EBADMSG;
+	if (p < end && *p != '\n')
+		return -EBADMSG;
+	*ret_v = negative ? -(int64_t)v : (int64_t)v;
+	return 0;
+}
+
 void proc_comm_parse(const char *text, size_t len, struct proc_name *ret)
 {
 	if (len > 0 && text[len - 1] == '\n')

@@ -76,6 +76,27 @@ struct proc_stat {
 /* 0 or -EBADMSG. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
 
+enum proc_smaps_key {
+	PROC_SMAPS_RSS,
+	PROC_SMAPS_PSS,
+	PROC_SMAPS_PSS_ANON,
+	PROC_SMAPS_PSS_FILE,
+	PROC_SMAPS_PSS_SHMEM,
+	PROC_SMAPS_SWAP_PSS,
+	PROC_SMAPS_KEYS,
+};
+
+/* Of /proc/PID/smaps_rollup, in kB. */
+struct proc_smaps {
+	uint32_t has; /* bits by enum proc_smaps_key */
+	uint64_t kb[PROC_SMAPS_KEYS];
+};
+
+void proc_smaps_parse(const char *text, size_t len, struct proc_smaps *ret);
+
+/* A file of one whole number, such as oom_score_adj. 0 or -EBADMSG. */
+int proc_number_parse(const char *text, size_t len, int64_t *ret_v);
+
 /* /proc/PID/comm: the name, then one newline. */
 void proc_comm_parse(const char *text, size_t len, struct proc_name *ret);
 

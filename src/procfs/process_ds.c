@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "client/session_feed.h"
 #include "procfs/process_names.h"
+#include "procfs/process_packet.h"
+#include "procfs/process_poll.h"
 #include "procfs/process_queue.h"
 #include "procfs/process_scan.h"
 #include "procfs/turn.h"
@@ -21,11 +23,14 @@
  *
  *	feed ----> queue: tasks that ran, and may be gone soon
  *	start ---> scan:  every task of the machine; when it is through, the start is answered
+ *	tick ----> poll:  the counters of every process, where the config asks for them
  *
  * A turn opens at most one packet at a time and leaves none open. While there is work the next turn
  * is due at once, but behind whatever else is due on the loop.
  */
 
+/* A faster poll would be nothing but polling. */
+#define POLL_MIN_MS 100
 /* Flushes that may wait at a time; one more is answered with what is written by then. */
 #define FLUSHES_MAX 16
 
@@ -34,9 +39,15 @@ struct process_ds {
 	struct session_feed *feed;
 	struct writer *writer; /* owned */
 	struct event *turn; /* owned */
+	struct event *tick; /* owned; of the poll */
+	struct proc_files files;
+	struct process_packet packet;
 	struct process_names names;
 	struct process_queue queue;
 	struct process_scan scan;
+	struct process_poll poll;
+	uint32_t poll_ms; /* 0: no poll */
+	struct log_limit poll_trouble;
 	bool scan_on_start;
 	bool on_demand;
 	bool listening;
@@ -77,12 +88,14 @@ static void run_turn(struct process_ds *ds)
 {
 	struct turn turn = turn_begin(clock_mono_ns);
 	bool queued = process_queue_run(&ds->queue, &ds->names, &turn);
-	bool scanning = process_scan_is_active(&ds->scan);
+	bool scanning = process_scan_is_active(&ds->scan), polling = false;
 
 	if (!queued && scanning)
 		scanning = process_scan_run(&ds->scan, &ds->names, &turn);
-	process_tree_end(&ds->names.tree);
-	if (queued || scanning)
+	if (!queued && !scanning && process_poll_is_active(&ds->poll))
+		polling = process_poll_run(&ds->poll, &ds->names, &ds->queue, &turn);
+	process_packet_end(&ds->packet);
+	if (queued || scanning || polling || !process_queue_is_empty(&ds->queue))
 		schedule(ds);
 	if (!queued)
 		answer_flushes(ds);
@@ -95,6 +108,25 @@ static void on_turn(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	run_turn(ctx);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct process_ds *ds = ctx;
+	uint32_t ms = clock_ms_to_tick(ds->poll_ms);
+	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
+	int r = 0;
+
+	(void)fd;
+	(void)what;
+	evtimer_add(ds->tick, &next);
+	/* A pass that takes longer than the period leaves ticks out. */
+	if (!process_poll_is_active(&ds->poll))
+		r = process_poll_begin(&ds->poll, &ds->names);
+	if (r < 0)
+		log_write_limited(&ds->poll_trouble, LOG_LEVEL_WARN,
+				  "linux.process_stats does not poll: %s", strerror(-r));
+	schedule(ds);
 }
 
 static void on_news(void *ctx, const struct feed_news *news)
@@ -140,10 +172,13 @@ static void process_destroy(void *instance)
 	unlisten(ds);
 	if (ds->turn)
 		event_free(ds->turn);
+	if (ds->tick)
+		event_free(ds->tick);
 	process_scan_end(&ds->scan);
+	process_poll_deinit(&ds->poll);
 	process_queue_deinit(&ds->queue);
 	process_seen_clear(&ds->names.seen);
-	proc_files_deinit(&ds->names.files);
+	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
 	free(ds);
 }
@@ -151,6 +186,22 @@ static void process_destroy(void *instance)
 static void destroyp(struct process_ds **ds)
 {
 	process_destroy(*ds);
+}
+
+static void configure_poll(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
+{
+	ds->poll_ms = c->proc_stats_poll_ms ? MAX(c->proc_stats_poll_ms, POLL_MIN_MS) : 0;
+	ds->poll.options = (struct process_poll_options){
+		.counters =
+			{
+				.runtime = c->record_process_runtime,
+				.smaps_rollup = c->scan_smaps_rollup,
+				.dmabuf_rss = c->record_process_dmabuf_rss,
+			},
+		.full_every = 1,
+	};
+	if (ds->poll_ms)
+		ds->poll.options.full_every = MAX(c->proc_stats_cache_ttl_ms / ds->poll_ms, 1);
 }
 
 static void configure(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
@@ -164,9 +215,26 @@ static void configure(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
 		.age = c->record_process_age,
 		.skip_main_thread = c->skip_main_thread_message,
 	};
+	configure_poll(ds, c);
 	for (size_t i = 0; i < c->n_quirks; i++)
 		if (c->quirks[i] == PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND)
 			ds->on_demand = false;
+}
+
+/* What the config asks for in vain. */
+static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
+{
+	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
+			       : c->record_process_runtime    ? "record_process_runtime"
+			       : c->record_process_dmabuf_rss ? "record_process_dmabuf_rss"
+							      : NULL;
+
+	if (c->resolve_process_fds)
+		log_warn("linux.process_stats: resolve_process_fds is not supported; no names of "
+			 "files are recorded");
+	if (unpolled && !c->proc_stats_poll_ms)
+		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",
+			 unpolled);
 }
 
 static int process_create(struct ds_handle *h, const struct ds_env *env,
@@ -179,17 +247,21 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds->h = h;
 	ds->feed = env->feed;
-	ds->names.files.root = -1;
-	ds->names.tree.new_state = true;
+	ds->files.root = -1;
+	ds->names.files = &ds->files;
+	ds->names.packet = &ds->packet;
 	configure(ds, config->process_stats_config);
-	r = proc_files_init(&ds->names.files, env->proc_root);
+	r = proc_files_init(&ds->files, env->proc_root);
 	if (r < 0)
 		return r;
 	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->tick = evtimer_new(env->loop, on_tick, ds);
 	ds->writer = ds_writer_new(h);
-	ds->names.tree.w = ds->writer;
-	if (!ds->turn || !ds->writer)
+	if (!ds->turn || !ds->tick || !ds->writer)
 		return -ENOMEM;
+	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
+	if (config->process_stats_config)
+		tell_what_is_left_out(config->process_stats_config);
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }
@@ -206,6 +278,8 @@ static void process_start(void *instance)
 		if (r < 0)
 			log_warn("linux.process_stats does not scan: %s", strerror(-r));
 	}
+	if (ds->poll_ms)
+		on_tick(-1, 0, ds);
 	run_turn(ds);
 }
 
@@ -225,6 +299,7 @@ static void process_clear(void *instance)
 	struct process_ds *ds = instance;
 
 	process_names_clear(&ds->names);
+	process_poll_clear(&ds->poll);
 }
 
 static void process_stop(void *instance)
@@ -234,9 +309,11 @@ static void process_stop(void *instance)
 
 	unlisten(ds);
 	(void)process_queue_run(&ds->queue, &ds->names, &turn);
-	process_tree_end(&ds->names.tree);
+	process_packet_end(&ds->packet);
 	process_scan_end(&ds->scan);
+	process_poll_deinit(&ds->poll);
 	event_del(ds->turn);
+	event_del(ds->tick);
 	writer_flush(ds->writer);
 	ds_stopped(ds->h);
 }

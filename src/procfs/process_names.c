@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process_names.h"
 
+#include "procfs/process_tree.h"
+
 /*
  * Two ways lead here. The scan comes from the folders: /proc/PID, then /proc/PID/task/TID, so the
  * owner of a thread is known, and its name is to be had from the small file "comm". The kernel's
@@ -13,13 +15,13 @@
 static void describe_thread(struct process_names *n, int32_t tgid, int32_t tid,
 			    const struct proc_name *name, const struct proc_status *nested)
 {
-	process_tree_thread(&n->tree, &(struct thread_row){
-					      .tid = tid,
-					      .tgid = tgid,
-					      .name = n->options.thread_names ? name : NULL,
-					      .nstid = nested ? nested->nspid : NULL,
-					      .n_nstid = nested ? nested->n_nspid : 0,
-				      });
+	process_tree_thread(n->packet, &(struct thread_row){
+					       .tid = tid,
+					       .tgid = tgid,
+					       .name = n->options.thread_names ? name : NULL,
+					       .nstid = nested ? nested->nspid : NULL,
+					       .n_nstid = nested ? nested->n_nspid : 0,
+				       });
 	/* Without memory to remember it, it is told twice. */
 	(void)process_seen_add(&n->seen, tid);
 }
@@ -29,14 +31,14 @@ static void describe_process(struct process_names *n, const struct proc_status *
 	struct process_row row = {.status = s, .cmdline = ""};
 	struct proc_stat stat;
 
-	if (n->options.age && proc_files_stat(&n->files, s->pid, &stat) == 0) {
+	if (n->options.age && proc_files_stat(n->files, s->pid, &stat) == 0) {
 		row.has_start = true;
-		row.start_from_boot_ns = stat.starttime * n->files.ns_per_tick;
+		row.start_from_boot_ns = stat.starttime * n->files->ns_per_tick;
 	}
 	/* A kernel thread has none, and one that cannot be read is as good as none. */
 	if (!s->kthread)
-		(void)proc_files_cmdline(&n->files, s->pid, &row.cmdline, &row.cmdline_len);
-	process_tree_process(&n->tree, &row);
+		(void)proc_files_cmdline(n->files, s->pid, &row.cmdline, &row.cmdline_len);
+	process_tree_process(n->packet, &row);
 	(void)process_seen_add(&n->seen, s->pid);
 	if (!n->options.skip_main_thread)
 		describe_thread(n, s->pid, s->pid, &s->name, s);
@@ -44,9 +46,9 @@ static void describe_process(struct process_names *n, const struct proc_status *
 
 bool process_names_process(struct process_names *n, int32_t pid, struct proc_status *ret_status)
 {
-	process_tree_next(&n->tree);
+	process_packet_next(n->packet);
 	/* A number that now belongs to another process's thread is none of a leader. */
-	if (proc_files_status(&n->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
+	if (proc_files_status(n->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
 	    ret_status->pid != pid)
 		return false;
 	if (!process_seen_has(&n->seen, pid))
@@ -61,13 +63,13 @@ void process_names_thread(struct process_names *n, int32_t pid, int32_t tid, boo
 
 	if (process_seen_has(&n->seen, tid))
 		return;
-	process_tree_next(&n->tree);
+	process_packet_next(n->packet);
 	if (namespaced) {
-		if (proc_files_thread_status(&n->files, pid, tid, &status) == 0)
+		if (proc_files_thread_status(n->files, pid, tid, &status) == 0)
 			describe_thread(n, pid, tid, &status.name, &status);
 	} else if (!n->options.thread_names) {
 		describe_thread(n, pid, tid, NULL, NULL);
-	} else if (proc_files_comm(&n->files, pid, tid, &name) == 0) {
+	} else if (proc_files_comm(n->files, pid, tid, &name) == 0) {
 		describe_thread(n, pid, tid, &name, NULL);
 	}
 }
@@ -78,8 +80,8 @@ void process_names_task(struct process_names *n, int32_t tid)
 
 	if (tid <= 0 || process_seen_has(&n->seen, tid))
 		return;
-	process_tree_next(&n->tree);
-	if (proc_files_status(&n->files, tid, &status) != 0 || status.pid != tid)
+	process_packet_next(n->packet);
+	if (proc_files_status(n->files, tid, &status) != 0 || status.pid != tid)
 		return;
 	if (status.tgid == tid) {
 		describe_process(n, &status);
@@ -98,5 +100,5 @@ void process_names_forget(struct process_names *n, int32_t tid)
 void process_names_clear(struct process_names *n)
 {
 	process_seen_clear(&n->seen);
-	n->tree.new_state = true;
+	n->packet->new_state = true;
 }

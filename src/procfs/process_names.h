@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "procfs/proc_files.h"
+#include "procfs/process_packet.h"
 #include "procfs/process_seen.h"
-#include "procfs/process_tree.h"
 
 /*
  * Describes tasks in the process tree, each once: reads its files, writes its rows, remembers it.
@@ -19,11 +19,11 @@ struct process_names_options {
 	bool skip_main_thread;
 };
 
-/* files, tree.w and options are set by the owner; the rest starts at zero. */
+/* seen starts at zero and is cleared by the owner. */
 struct process_names {
 	struct process_names_options options;
-	struct proc_files files;
-	struct process_tree tree;
+	struct proc_files *files; /* borrowed */
+	struct process_packet *packet; /* borrowed */
 	struct process_seen seen;
 };
 

@@ -14,7 +14,7 @@
 
 int process_scan_begin(struct process_scan *s, const struct process_names *n)
 {
-	return proc_list_open(&s->processes, &n->files, 0);
+	return proc_list_open(&s->processes, n->files, 0);
 }
 
 static void step_process(struct process_scan *s, struct process_names *n, int32_t pid)
@@ -28,7 +28,7 @@ static void step_process(struct process_scan *s, struct process_names *n, int32_
 	s->pid = pid;
 	s->namespaced = status.n_nspid > 0;
 	/* It may have ended by now. */
-	(void)proc_list_open(&s->threads, &n->files, pid);
+	(void)proc_list_open(&s->threads, n->files, pid);
 }
 
 /* False: that was the last. */

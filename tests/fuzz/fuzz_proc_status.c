@@ -45,13 +45,18 @@ static void cmdline(const char *text, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
+	struct proc_smaps smaps;
 	struct proc_stat stat;
 	struct proc_name name;
+	int64_t v;
 
 	if (!data)
 		return 0;
 	status(text, size);
 	(void)proc_stat_parse(text, size, &stat);
+	proc_smaps_parse(text, size, &smaps);
+	check(!(smaps.has >> PROC_SMAPS_KEYS));
+	(void)proc_number_parse(text, size, &v);
 	proc_comm_parse(text, size, &name);
 	check(name.len <= PROC_NAME_MAX);
 	cmdline(text, size);

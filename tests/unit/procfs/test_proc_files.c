@@ -52,6 +52,22 @@ static void the_files_of_a_task(void **state)
 	assert_memory_equal(text, "main\0arg", 9);
 }
 
+static void counters_of_a_process(void **state)
+{
+	struct proc_smaps smaps;
+	int64_t v;
+
+	(void)state;
+	assert_int_equal(proc_files_smaps(&files, 70, &smaps), -ENOENT);
+	assert_int_equal(proc_files_number(&files, 70, "oom_score_adj", &v), -ENOENT);
+	proc_put("Rss: 7 kB\n", 10, "70/smaps_rollup");
+	proc_put("-5\n", 3, "70/oom_score_adj");
+	assert_int_equal(proc_files_smaps(&files, 70, &smaps), 0);
+	assert_int_equal(smaps.kb[PROC_SMAPS_RSS], 7);
+	assert_int_equal(proc_files_number(&files, 70, "oom_score_adj", &v), 0);
+	assert_int_equal(v, -5);
+}
+
 static void a_task_that_is_gone(void **state)
 {
 	struct proc_status status;
@@ -189,6 +205,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_files_of_a_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(counters_of_a_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_task_that_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_status_of_many_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_long_command_line_is_cut, setup, teardown),

@@ -264,6 +264,70 @@ static void broken_times(void **state)
 	assert_int_equal(s.utime, 42);
 }
 
+static void the_rollup_of_this_kernel(void **state)
+{
+	static const char text[] = "556588cf0000-7ffd7349c000 ---p 00000000 00:00 0                "
+				   "          [rollup]\n"
+				   "Rss:                1716 kB\n"
+				   "Pss:                 336 kB\n"
+				   "Pss_Dirty:           112 kB\n"
+				   "Pss_Anon:            113 kB\n"
+				   "Pss_File:            224 kB\n"
+				   "Pss_Shmem:             0 kB\n"
+				   "Shared_Clean:       1544 kB\n"
+				   "Swap:                  9 kB\n"
+				   "SwapPss:               8 kB\n";
+	struct proc_smaps s;
+
+	(void)state;
+	proc_smaps_parse(text, sizeof(text) - 1, &s);
+	assert_int_equal(s.has, (1u << PROC_SMAPS_KEYS) - 1);
+	assert_int_equal(s.kb[PROC_SMAPS_RSS], 1716);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS], 336);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS_ANON], 113);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS_FILE], 224);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS_SHMEM], 0);
+	assert_int_equal(s.kb[PROC_SMAPS_SWAP_PSS], 8);
+
+	/* Older kernels have fewer lines. */
+	proc_smaps_parse("Rss: 1 kB\nPss_Anon: kB\nxPss: 2 kB\n SwapPss: 3", 46, &s);
+	assert_int_equal(s.has, 1u << PROC_SMAPS_RSS);
+	proc_smaps_parse("", 0, &s);
+	assert_int_equal(s.has, 0);
+}
+
+static void files_of_one_number(void **state)
+{
+	static const struct {
+		const char *text;
+		int error;
+		int64_t v;
+	} cases[] = {
+		{"0\n", 0, 0},
+		{"-1000\n", 0, -1000},
+		{"1000", 0, 1000},
+		{"9223372036854775807\n", 0, INT64_MAX},
+		{"-9223372036854775807\n", 0, -INT64_MAX},
+		{"9223372036854775808\n", -EBADMSG, 0},
+		{"", -EBADMSG, 0},
+		{"-", -EBADMSG, 0},
+		{"- 1", -EBADMSG, 0},
+		{"--1", -EBADMSG, 0},
+		{"\n", -EBADMSG, 0},
+		{"1 2\n", -EBADMSG, 0},
+		{"max\n", -EBADMSG, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t v = 42;
+
+		assert_int_equal(proc_number_parse(cases[i].text, strlen(cases[i].text), &v),
+				 cases[i].error);
+		assert_true(v == (cases[i].error ? 42 : cases[i].v));
+	}
+}
+
 static void comm_is_the_name_and_one_newline(void **state)
 {
 	struct proc_name n;
@@ -313,6 +377,8 @@ int main(void)
 		cmocka_unit_test(times_of_this_kernel),
 		cmocka_unit_test(times_behind_names_with_parentheses),
 		cmocka_unit_test(broken_times),
+		cmocka_unit_test(the_rollup_of_this_kernel),
+		cmocka_unit_test(files_of_one_number),
 		cmocka_unit_test(comm_is_the_name_and_one_newline),
 		cmocka_unit_test(arguments),
 	};

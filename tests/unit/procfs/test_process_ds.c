@@ -13,7 +13,7 @@
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 #include "procfs/process_ds.h"
-#include "procfs/process_tree.h"
+#include "procfs/process_packet.h"
 
 static const struct data_source *const source = &process_stats_data_source;
 static Pb__ProcessStatsConfig stats;
@@ -132,7 +132,7 @@ static void a_long_scan_lets_others_work(void **state)
 	/* Each turn that wrote something ends its packet. */
 	turns = 0;
 	for (size_t i = 0; i < fake.n; i++)
-		turns += fake.packets[i].len < PROCESS_TREE_PACKET_BYTES;
+		turns += fake.packets[i].len < PROCESS_PACKET_BYTES;
 	assert_true(n_ticks + 1 >= turns);
 }
 
@@ -361,6 +361,54 @@ static void destroyed_at_any_time(void **state)
 	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
 }
 
+static unsigned n_stats(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++)
+		n += fake_has(fake_packet_field(i), PB_TRACE_PACKET_PROCESS_STATS);
+	return n;
+}
+
+static void counters_of_every_process(void **state)
+{
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	stats.proc_stats_poll_ms = 1; /* raised to 100 */
+	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	create_and_start();
+	while (n_stats() < 3)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.started, 1);
+	/* The first packet of all says that it is. */
+	assert_true(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
+	/* What the pass met was described, once. */
+	assert_int_equal(fake_process(70, NULL), 1);
+	source->stop(instance);
+	run_loop(); /* ends: no timer is left */
+}
+
+static void counters_that_do_not_change(void **state)
+{
+	size_t n;
+
+	(void)state;
+	stats.proc_stats_poll_ms = 100;
+	stats.proc_stats_cache_ttl_ms = 1000000;
+	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	create_and_start();
+	while (n_stats() < 1)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	n = fake.n;
+	for (unsigned i = 0; i < 6; i++)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.n, n);
+	source->clear(instance);
+	while (n_stats() < 2)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
+}
+
 static void no_proc(void **state)
 {
 	(void)state;
@@ -390,6 +438,8 @@ int main(void)
 		TEST(after_the_stop_there_is_silence),
 		TEST(what_was_told_before_the_stop_is_written),
 		TEST(destroyed_at_any_time),
+		TEST(counters_of_every_process),
+		TEST(counters_that_do_not_change),
 		TEST(no_proc),
 	};
 

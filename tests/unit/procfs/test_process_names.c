@@ -12,14 +12,17 @@
 
 #define RECORDED "tests/data/procfs/recorded"
 
+static struct proc_files files;
+static struct process_packet packet;
 static struct process_names names;
 
 static int begin(const char *root)
 {
 	fake_reset();
-	names = (struct process_names){.options = {.thread_names = true}};
-	names.tree.w = writer_new(NULL, 1, WRITER_STALL);
-	return proc_files_init(&names.files, root);
+	names = (struct process_names){
+		.options = {.thread_names = true}, .files = &files, .packet = &packet};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, root);
 }
 
 static int setup(void **state)
@@ -39,10 +42,10 @@ static int setup_recorded(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	process_tree_end(&names.tree);
-	proc_files_deinit(&names.files);
+	process_packet_end(&packet);
+	proc_files_deinit(&files);
 	process_seen_clear(&names.seen);
-	writer_free(names.tree.w);
+	writer_free(packet.w);
 	fake_reset();
 	if (proc_root[0])
 		proc_remove("");
@@ -55,7 +58,7 @@ static void a_leader_is_a_process_and_a_thread(void **state)
 
 	(void)state;
 	process_names_task(&names, 28864);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 28858);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "database server"));
@@ -73,7 +76,7 @@ static void the_leader_without_its_thread(void **state)
 	names.options.skip_main_thread = true;
 	process_names_task(&names, 28864);
 	process_names_task(&names, 28864);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, NULL), 1);
 	assert_int_equal(fake_thread(28864, NULL), 0);
 }
@@ -85,7 +88,7 @@ static void a_kernel_thread_goes_by_its_name(void **state)
 	(void)state;
 	process_names_task(&names, 2);
 	process_names_task(&names, 10);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(2, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "kthreadd"));
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
@@ -101,7 +104,7 @@ static void a_process_in_a_namespace(void **state)
 
 	(void)state;
 	process_names_task(&names, 28868);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(28868, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_NSPID), 1);
 	assert_int_equal(fake_thread(28868, &row), 1);
@@ -116,7 +119,7 @@ static void the_age_where_it_is_asked_for(void **state)
 	(void)state;
 	names.options.age = true;
 	process_names_task(&names, 28864);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT),
 			 262879 * ns_per_tick);
@@ -133,7 +136,7 @@ static void each_task_once(void **state)
 		assert_true(process_names_process(&names, 28864, &status));
 	}
 	assert_int_equal(status.threads, 3);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(2, NULL), 1);
 	assert_int_equal(fake_process(28864, NULL), 1);
 	assert_int_equal(fake_thread(28864, NULL), 1);
@@ -149,7 +152,7 @@ static void a_thread_brings_its_process(void **state)
 	proc_put_task((struct proc_task){.pid = 70, .tid = 72, .name = "c", .threads = 3});
 	process_names_task(&names, 71);
 	process_names_task(&names, 72);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_process(71, NULL), 0);
 	assert_int_equal(fake_thread(70, NULL), 1);
@@ -167,7 +170,7 @@ static void a_thread_without_its_process(void **state)
 	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_names_task(&names, 71);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 0);
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
@@ -182,7 +185,7 @@ static void what_is_gone_is_asked_for_again(void **state)
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_names_task(&names, 70);
 	process_names_thread(&names, 70, 71, false);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_thread(71, NULL), 1);
 }
@@ -199,7 +202,7 @@ static void a_number_that_changed_hands(void **state)
 	proc_put("Name:\tx\nTgid:\t9\nPid:\t9\n", 23, "80/status");
 	assert_false(process_names_process(&names, 80, &status));
 	process_names_task(&names, 80);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake.n, 0);
 }
 
@@ -210,7 +213,7 @@ static void numbers_that_are_no_tasks(void **state)
 	process_names_task(&names, -1);
 	process_names_task(&names, INT32_MIN);
 	process_names_task(&names, INT32_MAX);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake.n, 0);
 }
 
@@ -228,14 +231,14 @@ static void a_renamed_task_is_told_again(void **state)
 	process_names_task(&names, 70);
 	process_names_forget(&names, 71);
 	process_names_task(&names, 71);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_thread(71, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "b"));
 
 	process_names_forget(&names, 70);
 	process_names_task(&names, 70);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
 }
@@ -249,7 +252,7 @@ static void without_names_a_thread_is_two_numbers(void **state)
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	process_names_thread(&names, 70, 71, false); /* no file is read */
 	process_names_task(&names, 70);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
 	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
@@ -265,7 +268,7 @@ static void threads_in_a_namespace_have_inner_numbers(void **state)
 	proc_put_task((struct proc_task){
 		.pid = 70, .tid = 71, .name = "a\\n", .more = "NSpid:\t71\t2\t1\n"});
 	process_names_thread(&names, 70, 71, true);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_THREAD_NSTID), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "a\n"));
@@ -276,10 +279,10 @@ static void a_clear_begins_anew(void **state)
 	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	process_names_task(&names, 70);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	process_names_clear(&names);
 	process_names_task(&names, 70);
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 2);
 	assert_false(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));

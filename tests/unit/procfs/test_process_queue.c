@@ -10,6 +10,8 @@
 #include "procfs/fake_producer.h"
 #include "procfs/process_queue.h"
 
+static struct proc_files files;
+static struct process_packet packet;
 static struct process_names names;
 static struct process_queue queue;
 static uint64_t time_ns, step_ns;
@@ -27,19 +29,19 @@ static int setup(void **state)
 	time_ns = 0;
 	step_ns = 1;
 	queue = (struct process_queue){0};
-	names = (struct process_names){0};
-	names.tree.w = writer_new(NULL, 1, WRITER_STALL);
-	return proc_files_init(&names.files, proc_root);
+	names = (struct process_names){.files = &files, .packet = &packet};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, proc_root);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	process_queue_deinit(&queue);
-	proc_files_deinit(&names.files);
+	proc_files_deinit(&files);
 	process_seen_clear(&names.seen);
-	writer_free(names.tree.w);
+	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");
 	return 0;
@@ -50,7 +52,7 @@ static bool one_turn(void)
 	struct turn turn = turn_begin(stepping);
 	bool more = process_queue_run(&queue, &names, &turn);
 
-	process_tree_end(&names.tree);
+	process_packet_end(&packet);
 	return more;
 }
 

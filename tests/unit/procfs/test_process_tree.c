@@ -6,24 +6,23 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "procfs/fake_producer.h"
 #include "procfs/process_tree.h"
 
-static struct process_tree tree;
+static struct process_packet packet;
 
 static int setup(void **state)
 {
 	(void)state;
 	fake_reset();
-	tree = (struct process_tree){.w = writer_new(NULL, 1, WRITER_STALL), .new_state = true};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL), .new_state = true};
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	writer_free(tree.w);
+	writer_free(packet.w);
 	fake_reset();
 	return 0;
 }
@@ -34,14 +33,6 @@ static struct proc_name name_of(const char *s)
 
 	memcpy(n.s, s, n.len);
 	return n;
-}
-
-static struct pb_field tree_of(size_t packet)
-{
-	struct pb_field p = fake_packet_field(packet), t = {0};
-
-	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_TREE, 0, &t));
-	return t;
 }
 
 static void every_field_of_a_process(void **state)
@@ -61,13 +52,13 @@ static void every_field_of_a_process(void **state)
 	static const char cmdline[] = "prog\0--a b\0\0last";
 
 	(void)state;
-	process_tree_next(&tree);
-	process_tree_process(&tree, &(struct process_row){.status = &s,
-							  .cmdline = cmdline,
-							  .cmdline_len = sizeof(cmdline),
-							  .has_start = true,
-							  .start_from_boot_ns = 123456789});
-	process_tree_end(&tree);
+	process_packet_next(&packet);
+	process_tree_process(&packet, &(struct process_row){.status = &s,
+							    .cmdline = cmdline,
+							    .cmdline_len = sizeof(cmdline),
+							    .has_start = true,
+							    .start_from_boot_ns = 123456789});
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 1);
 	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_PROCESS_CMDLINE), 3);
@@ -89,10 +80,10 @@ static void what_is_not_known_is_not_written(void **state)
 	struct pb_field row;
 
 	(void)state;
-	process_tree_next(&tree);
-	process_tree_process(&tree, &(struct process_row){.status = &s, .cmdline = ""});
-	process_tree_thread(&tree, &(struct thread_row){.tid = 71, .tgid = 70});
-	process_tree_end(&tree);
+	process_packet_next(&packet);
+	process_tree_process(&packet, &(struct process_row){.status = &s, .cmdline = ""});
+	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
@@ -114,84 +105,16 @@ static void every_field_of_a_thread(void **state)
 	struct pb_field row;
 
 	(void)state;
-	process_tree_next(&tree);
+	process_packet_next(&packet);
 	process_tree_thread(
-		&tree, &(struct thread_row){
-			       .tid = 71, .tgid = 70, .name = &name, .nstid = nstid, .n_nstid = 2});
-	process_tree_end(&tree);
+		&packet,
+		&(struct thread_row){
+			.tid = 71, .tgid = 70, .name = &name, .nstid = nstid, .n_nstid = 2});
+	process_packet_end(&packet);
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, ""));
 	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_THREAD_NSTID), 2);
-}
-
-static void a_packet_has_the_time_before_and_after(void **state)
-{
-	uint64_t before = clock_boot_ns(), first, end;
-	struct pb_field p;
-
-	(void)state;
-	process_tree_next(&tree);
-	first = clock_boot_ns();
-	process_tree_next(&tree); /* a task of which nothing was left to write */
-	process_tree_thread(&tree, &(struct thread_row){.tid = 71, .tgid = 70});
-	end = clock_boot_ns();
-	process_tree_end(&tree);
-	p = fake_packet_field(0);
-	assert_in_range(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP), before, end);
-	assert_true(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP) >= first);
-	assert_in_range(fake_u64(tree_of(0), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP), end,
-			clock_boot_ns());
-	assert_int_equal(fake.n, 1);
-}
-
-static void only_the_first_packet_of_a_state_says_so(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
-		if (i == 2)
-			tree.new_state = true;
-		process_tree_next(&tree);
-		process_tree_thread(&tree, &(struct thread_row){.tid = 71, .tgid = 70});
-		process_tree_end(&tree);
-		assert_int_equal(
-			fake_has(fake_packet_field(i), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED),
-			i % 2 == 0);
-	}
-}
-
-static void no_rows_no_packet(void **state)
-{
-	(void)state;
-	process_tree_next(&tree);
-	process_tree_end(&tree);
-	process_tree_end(&tree);
-	assert_int_equal(fake.n, 0);
-	assert_true(tree.new_state);
-}
-
-static void packets_are_of_bounded_size(void **state)
-{
-	enum { TASKS = 5000, ROW_MAX = 64 };
-
-	(void)state;
-	for (int i = 1; i <= TASKS; i++) {
-		const struct proc_name name = name_of("fifteen letters");
-
-		process_tree_next(&tree);
-		process_tree_thread(&tree,
-				    &(struct thread_row){.tid = i, .tgid = 70, .name = &name});
-	}
-	process_tree_end(&tree);
-	assert_true(fake.n > 5);
-	for (size_t i = 0; i < fake.n; i++) {
-		assert_true(fake.packets[i].len < PROCESS_TREE_PACKET_BYTES + ROW_MAX);
-		assert_true(fake_has(tree_of(i), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
-		assert_int_equal(
-			fake_has(fake_packet_field(i), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED),
-			i == 0);
-	}
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), TASKS);
 }
 
 int main(void)
@@ -200,12 +123,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(every_field_of_a_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_known_is_not_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_field_of_a_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_packet_has_the_time_before_and_after, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(only_the_first_packet_of_a_state_says_so, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(no_rows_no_packet, setup, teardown),
-		cmocka_unit_test_setup_teardown(packets_are_of_bounded_size, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

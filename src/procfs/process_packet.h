@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/pb_enc.h"
+
+struct writer;
+
+/*
+ * The packets of linux.process_stats, one open at a time: a ProcessTree or a ProcessStats, which
+ * takes rows until it is large, the other kind is wanted, or process_packet_end comes.
+ *
+ *	process_packet_next(p);                      before a task's files are read
+ *	... read ...
+ *	e = process_packet_row(p, KIND, FIELD);      opens a packet where none is
+ *	... fields of the row ...
+ *	pb_enc_close(e);
+ *
+ * The packet's timestamp is CLOCK_BOOTTIME before the first read of what it tells, its
+ * collection_end_timestamp after the last.
+ */
+enum process_packet_kind { PROCESS_PACKET_TREE, PROCESS_PACKET_STATS };
+
+/* A packet that is this long takes no further task. */
+#define PROCESS_PACKET_BYTES (16u << 10)
+
+struct process_packet {
+	struct writer *w; /* borrowed */
+	struct pb_enc *e; /* of the open packet, or NULL */
+	enum process_packet_kind kind; /* of the open one */
+	uint64_t start_pos;
+	uint64_t task_ns; /* before the task's files were read */
+	bool new_state; /* the next packet tells that nothing before it counts; at first set */
+};
+
+void process_packet_next(struct process_packet *p);
+/* A nested message in field of the packet. */
+struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
+				  uint32_t field);
+void process_packet_end(struct process_packet *p);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "procfs/process_cache.h"
+#include "procfs/process_counters.h"
+#include "procfs/process_names.h"
+#include "procfs/process_queue.h"
+#include "procfs/turn.h"
+
+/*
+ * Passes over all processes, in turns: writes the counters of each that have changed, and puts
+ * those that have no name in the trace yet into the queue.
+ */
+
+struct process_poll_options {
+	struct process_counters_options counters;
+	/* In every so manieth pass all are written, changed or not. 1: in each. */
+	uint32_t full_every;
+};
+
+/* options are set by the owner; the rest starts at zero. */
+struct process_poll {
+	struct process_poll_options options;
+	struct proc_list processes; /* open: in the middle of a pass */
+	struct process_cache cache;
+	struct process_seen kthreads; /* have no memory of their own: not looked at */
+	uint32_t pass;
+};
+
+void process_poll_deinit(struct process_poll *p);
+/* 0 or -errno. */
+int process_poll_begin(struct process_poll *p, const struct process_names *n);
+/* Goes on until the turn is over (true) or the pass is (false). At least one process a turn. */
+bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
+		      const struct turn *turn);
+/* Forgets what was written. */
+void process_poll_clear(struct process_poll *p);
+static inline bool process_poll_is_active(const struct process_poll *p)
+{
+	return proc_list_is_open(&p->processes);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "procfs/fake_proc.h"
+#include "procfs/fake_producer.h"
+#include "procfs/process_poll.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+static struct process_queue queue;
+static struct process_poll poll_;
+static uint64_t time_ns, step_ns;
+
+static uint64_t stepping(void)
+{
+	return time_ns += step_ns;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	time_ns = 0;
+	step_ns = 1;
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	names = (struct process_names){.files = &files, .packet = &packet};
+	queue = (struct process_queue){0};
+	poll_ = (struct process_poll){.options.full_every = 1};
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_poll_deinit(&poll_);
+	process_queue_deinit(&queue);
+	process_seen_clear(&names.seen);
+	proc_files_deinit(&files);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void put_process(int pid, unsigned rss)
+{
+	char more[64];
+
+	snprintf(more, sizeof(more), "VmSize:\t100 kB\nVmRSS:\t%u kB\n", rss);
+	proc_put_task((struct proc_task){.pid = pid, .name = "x", .more = more});
+}
+
+static bool one_turn(void)
+{
+	struct turn turn = turn_begin(stepping);
+	bool more = process_poll_run(&poll_, &names, &queue, &turn);
+
+	process_packet_end(&packet);
+	return more;
+}
+
+static unsigned one_pass(void)
+{
+	unsigned turns = 1;
+
+	assert_int_equal(process_poll_begin(&poll_, &names), 0);
+	while (one_turn())
+		turns++;
+	assert_false(process_poll_is_active(&poll_));
+	return turns;
+}
+
+struct sum {
+	unsigned rows;
+	unsigned sizes;
+	unsigned rsss;
+};
+
+/* What the packets from the first on have of all processes. */
+static struct sum sum_of(size_t first)
+{
+	struct sum s = {0};
+	struct pb_field stats, row;
+
+	for (size_t i = first; i < fake.n; i++) {
+		const struct fake_packet *p = &fake.packets[i];
+
+		if (!fake_field(p->data, p->len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats))
+			continue;
+		for (unsigned n = 0;
+		     fake_field(stats.data, stats.len, PB_PROCESS_STATS_PROCESSES, n, &row); n++) {
+			s.rows++;
+			s.sizes += fake_has(row, PB_PROCESS_STATS_PROCESS_VM_SIZE_KB);
+			s.rsss += fake_has(row, PB_PROCESS_STATS_PROCESS_VM_RSS_KB);
+		}
+	}
+	return s;
+}
+
+static void every_pass_has_every_process(void **state)
+{
+	size_t first;
+
+	(void)state;
+	for (int pid = 1; pid <= 10; pid++)
+		put_process(pid, 5);
+	for (unsigned pass = 0; pass < 3; pass++) {
+		first = fake.n;
+		one_pass();
+		assert_int_equal(sum_of(first).rows, 10);
+		assert_int_equal(sum_of(first).sizes, 10);
+		assert_int_equal(sum_of(first).rsss, 10);
+	}
+}
+
+static void only_changes_between_full_passes(void **state)
+{
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 3;
+	for (int pid = 1; pid <= 10; pid++)
+		put_process(pid, 5);
+	one_pass();
+	for (unsigned round = 0; round < 2; round++) {
+		first = fake.n;
+		one_pass();
+		assert_int_equal(fake.n, first); /* nothing, so no packet */
+		put_process(7, 6 + round);
+		put_process(11, 1); /* a new one */
+		one_pass();
+		assert_int_equal(sum_of(first).rows, round ? 1 : 2);
+		assert_int_equal(sum_of(first).sizes, round ? 0 : 1);
+		assert_int_equal(sum_of(first).rsss, round ? 1 : 2);
+		first = fake.n;
+		one_pass();
+		assert_int_equal(sum_of(first).sizes, 11);
+	}
+}
+
+static void kernel_threads_are_looked_at_once(void **state)
+{
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 2, .name = "kthreadd", .more = "Kthread:\t1\n"});
+	put_process(3, 5);
+	one_pass();
+	assert_int_equal(sum_of(0).rows, 1);
+	/* The number was given to another one: found some passes later, at once after a clear. */
+	put_process(2, 5);
+	one_pass();
+	assert_int_equal(sum_of(0).rows, 2);
+	for (unsigned i = 0; i < 62; i++)
+		one_pass();
+	assert_int_equal(sum_of(0).rows, 64);
+	one_pass();
+	assert_int_equal(sum_of(0).rows, 66);
+}
+
+static void a_clear_writes_all_again(void **state)
+{
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 1000;
+	put_process(1, 5);
+	put_process(2, 5);
+	one_pass();
+	process_poll_clear(&poll_);
+	first = fake.n;
+	one_pass();
+	assert_int_equal(sum_of(first).rows, 2);
+}
+
+static void processes_without_a_name_are_queued(void **state)
+{
+	(void)state;
+	put_process(1, 5);
+	put_process(2, 5);
+	process_names_task(&names, 1);
+	one_pass();
+	assert_int_equal(queue.n - queue.next, 1);
+	assert_int_equal(queue.tids[queue.next], 2);
+}
+
+static void a_turn_takes_no_more_than_its_time(void **state)
+{
+	enum { PROCESSES = 1000, A_TURN = 10 };
+
+	(void)state;
+	for (int pid = 1; pid <= PROCESSES; pid++)
+		put_process(pid, 5);
+	step_ns = TURN_NS / A_TURN;
+	assert_in_range(one_pass(), PROCESSES / A_TURN, PROCESSES / (A_TURN - 2));
+	assert_int_equal(sum_of(0).rows, PROCESSES);
+	assert_true(fake.n >= PROCESSES / A_TURN);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_pass_has_every_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_changes_between_full_passes, setup, teardown),
+		cmocka_unit_test_setup_teardown(kernel_threads_are_looked_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_clear_writes_all_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(processes_without_a_name_are_queued, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_turn_takes_no_more_than_its_time, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
