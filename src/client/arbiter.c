@@ -2,11 +2,12 @@
 /*
  * A chunk's way through here:
  *
- *	          arbiter_take                arbiter_give                commit
- *	  Free  --------------> BeingWritten --------------> batch -----------------> service, which
- *	   ^                     (a writer's)   Complete, or held                      frees it
- *	   |                                    BeingWritten for                          |
- *	   +------------------------------------patches in place--------------------------+
+ *	       arbiter_take                  arbiter_give                  commit
+ *	Free --------------> BeingWritten --------------> in the batch ------------> service
+ *	  ^                  (a writer's)                 Complete, or held             |
+ *	  |                                               BeingWritten for              |
+ *	  |                                               patches in place              |
+ *	  +------------------------------- frees it ------------------------------------+
  *
  * The batch is sent on the next turn of the loop, so that what one turn writes goes as one frame;
  * at once when it holds half of the memory, for the other half may not last until then; and by who

@@ -44,7 +44,7 @@ struct conn {
 	uint32_t service_id;
 	uint64_t next_id;
 	bool *freed; /* where conn_lost watches for conn_free in a callback, else NULL */
-	TAILQ_HEAD(, conn_request) open; /* owned, oldest first */
+	TAILQ_HEAD(request_list, conn_request) open; /* owned, oldest first */
 	unsigned n_methods;
 	struct conn_method methods[CONN_MAX_METHODS];
 };

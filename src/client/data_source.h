@@ -14,18 +14,15 @@ struct session_feed;
  * What a data source is to the producer that runs it. One struct data_source a kind, const, in a
  * table; one instance for each tracing session that asks for it:
  *
- *	create   on SetupDataSource         resources that others must not lose the race for; nothing
- *	                                    is recorded yet
- *	start    on StartDataSource         first data; answers with ds_started(), now or later
- *	flush    on Flush                   write what is pending, hand the chunks over, answer with
- *	                                    ds_flushed(), now or later (after a second without an
- *	                                    answer the flush goes on without it)
- *	clear    on ClearIncrementalState   forget what was interned
- *	stop     on StopDataSource          undo everything outside this process; answers with
- *	                                    ds_stopped(), now or later
- *	destroy                             free the instance, and its writers. Called once after a
- *	                                    create that succeeded, whatever happened between; never
- *	                                    from inside another function of the source
+ *	create    SetupDataSource: takes what others must not get first; records nothing yet
+ *	start     StartDataSource: first data; answers with ds_started(), now or later
+ *	flush     Flush: writes what is pending, hands the chunks over, answers with ds_flushed(),
+ *	          now or later (after a second the flush goes on without)
+ *	clear     ClearIncrementalState: forgets what was interned
+ *	stop      StopDataSource: undoes everything outside this process; answers with
+ *	          ds_stopped(), now or later
+ *	destroy   frees the instance and its writers. Called once after a create that succeeded,
+ *	          whatever happened between; never from inside another function of the source
  *
  * flush, clear and stop come only to instances that were started. A lost service is stop, then
  * destroy at once, without a wait for the answer.

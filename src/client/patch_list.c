@@ -7,7 +7,7 @@
  *
  *	chunk 7    |..|tag|len 1|..|tag|len 2|..|      both open when the chunk is full
  *	slot[0]    {7, offset of len 1, 0 0 0 0}
- *	slot[1]    {7, offset of len 2, 0 0 0 0}  ->  closed: {7, ..., 9a 83 80 00}, taken with more set
+ *	slot[1]    {7, offset of len 2, 0 0 0 0}       closed: {7, ..., 9a 83 80 00}
  */
 #include "client/patch_list.h"
 

@@ -38,6 +38,9 @@
 /* A producer that ends waits so long for its last commits to leave. */
 #define FAREWELL_MS 500
 
+#define SCRAPING(mode)                                                                             \
+	PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_##mode
+
 void producer_trouble(struct producer *p, const char *fmt, ...)
 {
 	char sentence[512];
@@ -85,7 +88,7 @@ static void wait_for_service(struct producer *p)
 /* Ends what runs on the connection, and it. */
 static void tear_down(struct producer *p)
 {
-	instances_free(TAKE_PTR(p->instances));
+	ds_instances_free(TAKE_PTR(p->instances));
 	arbiter_free(TAKE_PTR(p->arbiter));
 	conn_free(TAKE_PTR(p->conn));
 	p->o.env.arbiter = NULL;
@@ -207,10 +210,7 @@ static int introduce(struct producer *p)
 	m.shared_memory_size_hint_bytes = p->o.shm_size;
 	m.producer_name = (char *)p->o.name;
 	m.has_smb_scraping_mode = true;
-	m.smb_scraping_mode =
-		p->o.scraping
-			? PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_ENABLED
-			: PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_DISABLED;
+	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
 	r = conn_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
 	/* At once: the service does not keep commands for who has not asked for them yet. */
 	if (r == 0)
@@ -227,7 +227,7 @@ static void on_bound(void *ctx)
 
 	if (r == 0) {
 		p->o.env.arbiter = p->arbiter;
-		p->instances = instances_new(p->o.sources, &p->o.env, &producer_instances_ops, p);
+		p->instances = ds_instances_new(p->o.sources, &p->o.env, &producer_ds_ops, p);
 		r = p->instances ? introduce(p) : -ENOMEM;
 	}
 	if (r < 0) {
@@ -301,7 +301,7 @@ void producer_free(struct producer *p)
 {
 	if (!p)
 		return;
-	instances_free(TAKE_PTR(p->instances));
+	ds_instances_free(TAKE_PTR(p->instances));
 	if (p->arbiter) {
 		/* What they wrote last is worth a moment. */
 		arbiter_commit(p->arbiter);

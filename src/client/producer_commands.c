@@ -2,10 +2,10 @@
 /*
  * What the service commands, and what goes back to it while a connection runs:
  *
- *	GetAsyncCommand stream --> SetupTracing          arbiter_attach
- *	                           Setup, Start, Stop,   instances_*   --> NotifyDataSource*
- *	                           Flush, Clear                        --> CommitData{flush}
- *	                                                 writers       --> CommitData, *TraceWriter
+ *	SetupTracing -----------> arbiter_attach
+ *	Setup, Start, Stop -----> ds_instances_* ----> NotifyDataSourceStarted, -Stopped
+ *	Flush ------------------> ds_instances_flush -> CommitData with flush_request_id
+ *	                          writers -----------> CommitData, RegisterTraceWriter, ...
  *
  * Nothing that goes back wants a reply: a lost connection is told by the conn.
  */
@@ -101,7 +101,7 @@ static void instance_failed(void *ctx, const char *name, int error)
 		producer_trouble(p, "data source %s records nothing: %s", name, strerror(-error));
 }
 
-const struct instances_ops producer_instances_ops = {
+const struct ds_instances_ops producer_ds_ops = {
 	.started = instance_started,
 	.stopped = instance_stopped,
 	.flushed = flush_answered,
@@ -130,7 +130,7 @@ static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse
 
 static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 {
-	struct instances *s = p->instances;
+	struct ds_instances *s = p->instances;
 
 	switch (m->cmd_case) {
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING:
@@ -138,23 +138,23 @@ static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 			producer_give_up(p);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE:
-		instances_setup(s, m->setup_data_source->new_instance_id,
-				m->setup_data_source->config);
+		ds_instances_setup(s, m->setup_data_source->new_instance_id,
+				   m->setup_data_source->config);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE:
-		instances_start(s, m->start_data_source->new_instance_id,
-				m->start_data_source->config);
+		ds_instances_start(s, m->start_data_source->new_instance_id,
+				   m->start_data_source->config);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE:
-		instances_stop(s, m->stop_data_source->instance_id);
+		ds_instances_stop(s, m->stop_data_source->instance_id);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH:
-		instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
-				m->flush->request_id);
+		ds_instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
+				   m->flush->request_id);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE:
-		instances_clear(s, m->clear_incremental_state->data_source_ids,
-				m->clear_incremental_state->n_data_source_ids);
+		ds_instances_clear(s, m->clear_incremental_state->data_source_ids,
+				   m->clear_incremental_state->n_data_source_ids);
 		break;
 	default: /* of a later version: there is nobody to tell */
 		break;

@@ -3,7 +3,7 @@
 
 #include "client/arbiter.h"
 #include "client/conn.h"
-#include "client/instances.h"
+#include "client/ds_instances.h"
 #include "client/producer.h"
 
 /* What the files producer*.c share: the producer itself. */
@@ -17,7 +17,7 @@ struct producer {
 	/* of the connection: */
 	struct conn *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
-	struct instances *instances; /* owned; with arbiter */
+	struct ds_instances *instances; /* owned; with arbiter */
 	bool connected; /* on_connected was called */
 };
 
@@ -30,6 +30,6 @@ void producer_give_up(struct producer *p);
 
 /* producer_commands.c; ctx is the producer */
 extern const struct arbiter_ops producer_arbiter_ops;
-extern const struct instances_ops producer_instances_ops;
+extern const struct ds_instances_ops producer_ds_ops;
 /* A reply of GetAsyncCommand. */
 void producer_on_command(void *ctx, const struct conn_reply *reply);

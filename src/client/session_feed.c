@@ -16,7 +16,7 @@ struct listener {
 };
 
 struct session_feed {
-	LIST_HEAD(, listener) listeners; /* owned */
+	LIST_HEAD(listener_list, listener) listeners; /* owned */
 };
 
 struct session_feed *session_feed_new(void)

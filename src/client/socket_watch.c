@@ -74,24 +74,11 @@ static int split(const char *path, char dir[static PATH_MAX], char name[static N
 	return 0;
 }
 
-static void socket_watch_freep(struct socket_watch **w)
+static int start_watch(struct socket_watch *w, struct event_base *loop, const char *path)
 {
-	socket_watch_free(*w);
-}
-
-int socket_watch_new(struct event_base *loop, const char *path, void (*fn)(void *ctx), void *ctx,
-		     struct socket_watch **ret)
-{
-	_cleanup_(socket_watch_freep) struct socket_watch *w = calloc(1, sizeof(*w));
 	char dir[PATH_MAX];
-	int r;
+	int r = split(path, dir, w->name);
 
-	if (!w)
-		return -ENOMEM;
-	w->fn = fn;
-	w->ctx = ctx;
-	w->fd = -1;
-	r = split(path, dir, w->name);
 	if (r < 0)
 		return r;
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -100,7 +87,24 @@ int socket_watch_new(struct event_base *loop, const char *path, void (*fn)(void 
 	w->readable = event_new(loop, w->fd, EV_READ | EV_PERSIST, on_readable, w);
 	if (!w->readable || event_add(w->readable, NULL) < 0)
 		return -ENOMEM;
-	*ret = TAKE_PTR(w);
+	return 0;
+}
+
+int socket_watch_new(struct event_base *loop, const char *path, void (*fn)(void *ctx), void *ctx,
+		     struct socket_watch **ret)
+{
+	struct socket_watch *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct socket_watch){.fd = -1, .fn = fn, .ctx = ctx};
+	r = start_watch(w, loop, path);
+	if (r < 0) {
+		socket_watch_free(w);
+		return r;
+	}
+	*ret = w;
 	return 0;
 }
 

@@ -12,10 +12,11 @@
  * list. The next chunk is taken before the full one is given away, because only then is there still
  * a place to write down that the rest of the packet is missing:
  *
- *	            room          no room: chunk taken      no room: none free
- *	begin ------+--> chunk ----> next chunk ...  or ---> size field = "drop this packet", chunk
- *	            |                                        given, scratch until writer_end
- *	            +--> no chunk free: scratch until writer_end, then the packet counts as dropped
+ *	begin --> chunk --full--> next chunk --full--> ...
+ *	  |         |                 |
+ *	  |         +--- none free ---+--> size field = "drop this packet", chunk given,
+ *	  |                                scratch until writer_end: dropped
+ *	  +--- none free --> scratch until writer_end: dropped
  *
  * Scratch is a small piece of private memory that is written over again and again.
  *

@@ -11,32 +11,33 @@
  * Whatever the service says, it gets its answer: for instances that do not exist, and for sources
  * that failed or that nobody knows, at once.
  */
-struct instances;
+struct ds_instances;
 
-#define INSTANCES_MAX 1024u /* a further one is answered, but not made */
-#define INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
+#define DS_INSTANCES_MAX 1024u /* a further one is answered, but not made */
+#define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
 
-struct instances_ops {
+struct ds_instances_ops {
 	void (*started)(void *ctx, uint64_t id);
 	/* The instance is destroyed, and all that it wrote was given to the arbiter. */
 	void (*stopped)(void *ctx, uint64_t id);
 	/* This flush, and all before it, are answered or have timed out. */
 	void (*flushed)(void *ctx, uint64_t flush_id);
 	/* A source could not be set up: error of its create, -ENOENT (nobody knows the name),
-	 * -E2BIG (INSTANCES_MAX), -ENOMEM. name is borrowed. */
+	 * -E2BIG (DS_INSTANCES_MAX), -ENOMEM. name is borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
 };
 
 /* sources, env and ops are borrowed for its life. */
-struct instances *instances_new(const struct data_source *const *sources, const struct ds_env *env,
-				const struct instances_ops *ops, void *ctx);
+struct ds_instances *ds_instances_new(const struct data_source *const *sources,
+				      const struct ds_env *env, const struct ds_instances_ops *ops,
+				      void *ctx);
 /* Stops and destroys all, newest first, without an answer. NULL is fine. */
-void instances_free(struct instances *s);
+void ds_instances_free(struct ds_instances *s);
 
 /* config NULL: an empty one. A second set-up of an id is ignored. */
-void instances_setup(struct instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
 /* Sets up first what was not. */
-void instances_start(struct instances *s, uint64_t id, const Pb__DataSourceConfig *config);
-void instances_stop(struct instances *s, uint64_t id);
-void instances_flush(struct instances *s, const uint64_t *ids, size_t n, uint64_t flush_id);
-void instances_clear(struct instances *s, const uint64_t *ids, size_t n);
+void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+void ds_instances_stop(struct ds_instances *s, uint64_t id);
+void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id);
+void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n);

@@ -21,7 +21,7 @@
 #include "base/str.h"
 #include "client/arbiter.h"
 #include "client/fake_service.h"
-#include "client/instances.h"
+#include "client/ds_instances.h"
 
 static struct strbuf story;
 static bool answer_later; /* start, flush and stop */
@@ -164,7 +164,7 @@ static void on_failed(void *ctx, const char *name, int error)
 	note("[failed:%s:%d]", name, error);
 }
 
-static const struct instances_ops ops = {
+static const struct ds_instances_ops ops = {
 	.started = on_started,
 	.stopped = on_stopped,
 	.flushed = on_flushed,
@@ -172,7 +172,7 @@ static const struct instances_ops ops = {
 };
 
 static struct ds_env env;
-static struct instances *all;
+static struct ds_instances *all;
 
 static int setup(void **state)
 {
@@ -180,14 +180,14 @@ static int setup(void **state)
 	answer_later = false;
 	create_result = 0;
 	env.loop = event_base_new();
-	all = instances_new(sources, &env, &ops, NULL);
+	all = ds_instances_new(sources, &env, &ops, NULL);
 	return all ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	instances_free(all);
+	ds_instances_free(all);
 	event_base_free(env.loop);
 	strbuf_deinit(&story);
 	return 0;
@@ -208,8 +208,8 @@ static void run(const char *name, unsigned id)
 {
 	Pb__DataSourceConfig c = config_of(name, id);
 
-	instances_setup(all, id, &c);
-	instances_start(all, id, &c);
+	ds_instances_setup(all, id, &c);
+	ds_instances_start(all, id, &c);
 	strbuf_clear(&story);
 }
 
@@ -226,22 +226,22 @@ static void a_whole_life(void **state)
 	const uint64_t ids[] = {70};
 
 	(void)state;
-	instances_setup(all, 70, &c);
+	ds_instances_setup(all, 70, &c);
 	assert_story("create:7");
-	instances_setup(all, 70, &c); /* again: nothing */
-	instances_start(all, 70, &c);
+	ds_instances_setup(all, 70, &c); /* again: nothing */
+	ds_instances_start(all, 70, &c);
 	assert_story("start:7 [started:70]");
-	instances_start(all, 70, &c);
+	ds_instances_start(all, 70, &c);
 	assert_story("");
-	instances_flush(all, ids, 1, 5);
+	ds_instances_flush(all, ids, 1, 5);
 	assert_story("flush:7/5 [flushed/5]");
-	instances_clear(all, ids, 1);
+	ds_instances_clear(all, ids, 1);
 	assert_story("clear:7");
-	instances_stop(all, 70);
+	ds_instances_stop(all, 70);
 	assert_story("stop:7 destroy:7 [stopped:70]");
 	turn();
 	assert_story("");
-	instances_stop(all, 70); /* unknown now */
+	ds_instances_stop(all, 70); /* unknown now */
 	assert_story("[stopped:70]");
 }
 
@@ -252,13 +252,13 @@ static void answers_may_come_later(void **state)
 
 	(void)state;
 	answer_later = true;
-	instances_setup(all, 70, &c);
-	instances_start(all, 70, &c);
+	ds_instances_setup(all, 70, &c);
+	ds_instances_start(all, 70, &c);
 	assert_story("create:7 start:7");
 	ds_started(fakes[7]->h);
 	ds_started(fakes[7]->h);
 	assert_story("[started:70]");
-	instances_flush(all, ids, 1, 5);
+	ds_instances_flush(all, ids, 1, 5);
 	assert_story("flush:7/5");
 	ds_flushed(fakes[7]->h, 4); /* no such flush */
 	assert_story("");
@@ -268,8 +268,8 @@ static void answers_may_come_later(void **state)
 	ds_stopped(fakes[7]->h); /* nobody asked */
 	turn();
 	assert_story("");
-	instances_stop(all, 70);
-	instances_stop(all, 70);
+	ds_instances_stop(all, 70);
+	ds_instances_stop(all, 70);
 	assert_story("stop:7");
 	turn();
 	assert_story("");
@@ -284,11 +284,11 @@ static void a_start_without_setup_sets_up(void **state)
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
 	(void)state;
-	instances_start(all, 70, &c);
+	ds_instances_start(all, 70, &c);
 	assert_story("create:7 start:7 [started:70]");
-	instances_start(all, 71, NULL);
+	ds_instances_start(all, 71, NULL);
 	assert_story("[failed::-2] [started:71]");
-	instances_stop(all, 71);
+	ds_instances_stop(all, 71);
 	assert_story("[stopped:71]");
 }
 
@@ -297,8 +297,8 @@ static void a_stop_before_the_start_destroys(void **state)
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
 	(void)state;
-	instances_setup(all, 70, &c);
-	instances_stop(all, 70);
+	ds_instances_setup(all, 70, &c);
+	ds_instances_stop(all, 70);
 	assert_story("create:7 destroy:7 [stopped:70]");
 }
 
@@ -309,20 +309,20 @@ static void what_fails_is_answered_all_the_same(void **state)
 
 	(void)state;
 	create_result = -EACCES;
-	instances_setup(all, 70, &c);
+	ds_instances_setup(all, 70, &c);
 	assert_story("[failed:plain:-13]");
-	instances_start(all, 70, &c); /* not tried again */
+	ds_instances_start(all, 70, &c); /* not tried again */
 	assert_story("[started:70]");
-	instances_setup(all, 71, &unknown);
+	ds_instances_setup(all, 71, &unknown);
 	assert_story("[failed:nobody's:-2]");
-	instances_start(all, 71, &unknown);
+	ds_instances_start(all, 71, &unknown);
 	assert_story("[started:71]");
-	instances_flush(all, ids, 3, 9);
+	ds_instances_flush(all, ids, 3, 9);
 	assert_story("[flushed/9]");
-	instances_clear(all, ids, 3);
-	instances_stop(all, 70);
-	instances_stop(all, 71);
-	instances_stop(all, 72);
+	ds_instances_clear(all, ids, 3);
+	ds_instances_stop(all, 70);
+	ds_instances_stop(all, 71);
+	ds_instances_stop(all, 72);
 	assert_story("[stopped:70] [stopped:71] [stopped:72]");
 }
 
@@ -333,15 +333,15 @@ static void the_end_stops_all_then_destroys_all(void **state)
 	(void)state;
 	run("plain", 1);
 	run("plain", 2);
-	instances_setup(all, 3, &c);
+	ds_instances_setup(all, 3, &c);
 	answer_later = true;
 	run("plain", 4);
-	instances_stop(all, 4); /* it is still about to */
+	ds_instances_stop(all, 4); /* it is still about to */
 	strbuf_clear(&story);
 	answer_later = false;
-	instances_free(all);
+	ds_instances_free(all);
 	assert_story("stop:2 stop:1 destroy:4 destroy:3 destroy:2 destroy:1");
-	all = instances_new(sources, &env, &ops, NULL);
+	all = ds_instances_new(sources, &env, &ops, NULL);
 }
 
 static void there_is_a_limit(void **state)
@@ -349,17 +349,17 @@ static void there_is_a_limit(void **state)
 	Pb__DataSourceConfig c = config_of("nobody's", 8);
 
 	(void)state;
-	for (unsigned i = 1; i <= INSTANCES_MAX; i++)
-		instances_setup(all, i, &c);
+	for (unsigned i = 1; i <= DS_INSTANCES_MAX; i++)
+		ds_instances_setup(all, i, &c);
 	strbuf_clear(&story);
-	instances_setup(all, 5000, &c);
+	ds_instances_setup(all, 5000, &c);
 	assert_story("[failed:nobody's:-7]");
-	instances_start(all, 5000, &c);
+	ds_instances_start(all, 5000, &c);
 	assert_story("[failed:nobody's:-7] [started:5000]");
-	instances_stop(all, 5000);
+	ds_instances_stop(all, 5000);
 	assert_story("[stopped:5000]");
-	instances_stop(all, 1);
-	instances_setup(all, 5001, &c);
+	ds_instances_stop(all, 1);
+	ds_instances_setup(all, 5001, &c);
 	assert_story("[stopped:1] [failed:nobody's:-2]");
 }
 
@@ -374,7 +374,7 @@ static void a_flush_waits_for_all_it_names(void **state)
 	run("plain", 2);
 	run("clearing", 3);
 	answer_later = true;
-	instances_flush(all, ids, 3, 5);
+	ds_instances_flush(all, ids, 3, 5);
 	assert_story("flush:3/5 flush:1/5");
 	ds_flushed(fakes[1]->h, 5);
 	ds_flushed(fakes[1]->h, 5);
@@ -382,7 +382,7 @@ static void a_flush_waits_for_all_it_names(void **state)
 	assert_story("");
 	ds_flushed(fakes[3]->h, 5);
 	assert_story("[flushed/5]");
-	instances_flush(all, NULL, 0, 6);
+	ds_instances_flush(all, NULL, 0, 6);
 	assert_story("[flushed/6]");
 }
 
@@ -395,9 +395,9 @@ static void flushes_are_answered_in_order(void **state)
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
-	instances_flush(all, one, 1, 5);
-	instances_flush(all, two, 1, 6);
-	instances_flush(all, NULL, 0, 7);
+	ds_instances_flush(all, one, 1, 5);
+	ds_instances_flush(all, two, 1, 6);
+	ds_instances_flush(all, NULL, 0, 7);
 	assert_story("flush:1/5 flush:2/6");
 	ds_flushed(fakes[2]->h, 6);
 	assert_story("");
@@ -413,16 +413,16 @@ static void a_flush_does_not_wait_for_what_has_stopped(void **state)
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
-	instances_flush(all, ids, 2, 5);
+	ds_instances_flush(all, ids, 2, 5);
 	ds_flushed(fakes[2]->h, 5);
 	answer_later = false;
 	strbuf_clear(&story);
-	instances_stop(all, 1);
+	ds_instances_stop(all, 1);
 	assert_story("stop:1 destroy:1 [stopped:1] [flushed/5]");
 	answer_later = true;
-	instances_stop(all, 2);
+	ds_instances_stop(all, 2);
 	strbuf_clear(&story);
-	instances_flush(all, ids, 2, 6); /* stopping: not asked any more */
+	ds_instances_flush(all, ids, 2, 6); /* stopping: not asked any more */
 	assert_story("[flushed/6]");
 }
 
@@ -434,8 +434,8 @@ static void a_flush_without_an_answer_times_out(void **state)
 	(void)state;
 	run("plain", 1);
 	answer_later = true;
-	instances_flush(all, ids, 1, 5);
-	instances_flush(all, ids, 1, 6);
+	ds_instances_flush(all, ids, 1, 5);
+	ds_instances_flush(all, ids, 1, 6);
 	strbuf_clear(&story);
 	while (!story.len || !strstr(story.s, "/6]")) {
 		event_base_loop(env.loop, EVLOOP_ONCE);
@@ -457,10 +457,10 @@ static void many_open_flushes_end_the_oldest(void **state)
 	(void)state;
 	run("plain", 1);
 	answer_later = true;
-	for (unsigned i = 1; i <= INSTANCES_MAX_FLUSHES; i++)
-		instances_flush(all, ids, 1, i);
+	for (unsigned i = 1; i <= DS_INSTANCES_MAX_FLUSHES; i++)
+		ds_instances_flush(all, ids, 1, i);
 	strbuf_clear(&story);
-	instances_flush(all, ids, 1, 1000);
+	ds_instances_flush(all, ids, 1, 1000);
 	assert_story("[flushed/1] flush:1/1000");
 }
 
@@ -479,13 +479,13 @@ static void a_writer_has_the_buffer_and_policy_of_its_config(void **state)
 	o.ctx = &s;
 	assert_int_equal(arbiter_new(&o, &env.arbiter), 0);
 	assert_int_equal(arbiter_attach(env.arbiter, s.fd, 4096), 0);
-	instances_setup(all, 7, &c);
+	ds_instances_setup(all, 7, &c);
 	stall = ds_writer_new(fakes[7]->h);
 	c.has_buffer_exhausted_policy = true;
 	c.buffer_exhausted_policy =
 		PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP;
 	c.tracing_session_id = 8;
-	instances_setup(all, 8, &c);
+	ds_instances_setup(all, 8, &c);
 	drop = ds_writer_new(fakes[8]->h);
 	assert_int_equal(s.target_of[1], 3);
 	assert_int_equal(s.target_of[2], 3);

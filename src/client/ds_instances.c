@@ -18,7 +18,7 @@
  * to a flush counts for all before it (the service takes it so), hence they are answered strictly
  * in order; the head has a second, and then goes for what it has.
  */
-#include "client/instances.h"
+#include "client/ds_instances.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -33,11 +33,13 @@
 #include "client/arbiter.h"
 #include "config/limits.h"
 
+#define EXHAUSTED_DROP PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP
+
 enum ds_state { DS_SET_UP, DS_RUNNING, DS_STOPPING, DS_ENDED };
 
 struct ds_handle {
 	TAILQ_ENTRY(ds_handle) link;
-	struct instances *all;
+	struct ds_instances *all;
 	const struct data_source *source; /* NULL: none, the set-up failed */
 	void *instance; /* the source's */
 	uint64_t id;
@@ -59,10 +61,10 @@ struct flush {
 TAILQ_HEAD(handle_list, ds_handle);
 TAILQ_HEAD(flush_list, flush);
 
-struct instances {
+struct ds_instances {
 	const struct data_source *const *sources;
 	const struct ds_env *env;
-	const struct instances_ops *ops;
+	const struct ds_instances_ops *ops;
 	void *ctx;
 	bool closing; /* nobody listens to answers any more */
 	struct handle_list handles;
@@ -76,26 +78,27 @@ struct instances {
 static void on_reap(evutil_socket_t fd, short what, void *ctx);
 static void on_timeout(evutil_socket_t fd, short what, void *ctx);
 
-struct instances *instances_new(const struct data_source *const *sources, const struct ds_env *env,
-				const struct instances_ops *ops, void *ctx)
+struct ds_instances *ds_instances_new(const struct data_source *const *sources,
+				      const struct ds_env *env, const struct ds_instances_ops *ops,
+				      void *ctx)
 {
-	struct instances *s = calloc(1, sizeof(*s));
+	struct ds_instances *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	*s = (struct instances){.sources = sources, .env = env, .ops = ops, .ctx = ctx};
+	*s = (struct ds_instances){.sources = sources, .env = env, .ops = ops, .ctx = ctx};
 	TAILQ_INIT(&s->handles);
 	TAILQ_INIT(&s->flushes);
 	s->reap = event_new(env->loop, -1, 0, on_reap, s);
 	s->timeout = event_new(env->loop, -1, 0, on_timeout, s);
 	if (!s->reap || !s->timeout) {
-		instances_free(s);
+		ds_instances_free(s);
 		return NULL;
 	}
 	return s;
 }
 
-static struct ds_handle *find(const struct instances *s, uint64_t id)
+static struct ds_handle *find(const struct ds_instances *s, uint64_t id)
 {
 	struct ds_handle *h;
 
@@ -108,7 +111,7 @@ static struct ds_handle *find(const struct instances *s, uint64_t id)
 /* ---- flushes ---- */
 
 /* Answers the flushes at the head that nobody is waited for. */
-static void settle_flushes(struct instances *s)
+static void settle_flushes(struct ds_instances *s)
 {
 	uint64_t done = 0, now = clock_mono_ns(), left_us;
 	struct flush *f;
@@ -130,7 +133,7 @@ static void settle_flushes(struct instances *s)
 		s->ops->flushed(s->ctx, done);
 }
 
-static void end_oldest_flush(struct instances *s)
+static void end_oldest_flush(struct ds_instances *s)
 {
 	TAILQ_FIRST(&s->flushes)->n_waiting = 0;
 	settle_flushes(s);
@@ -138,7 +141,7 @@ static void end_oldest_flush(struct instances *s)
 
 static void on_timeout(evutil_socket_t fd, short what, void *ctx)
 {
-	struct instances *s = ctx;
+	struct ds_instances *s = ctx;
 
 	(void)fd, (void)what;
 	if (!TAILQ_EMPTY(&s->flushes))
@@ -160,7 +163,7 @@ static bool can_flush(const struct ds_handle *h)
 	return h && h->source && h->state == DS_RUNNING;
 }
 
-void instances_flush(struct instances *s, const uint64_t *ids, size_t n, uint64_t flush_id)
+void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id)
 {
 	struct flush *f = calloc(1, sizeof(*f) + n * sizeof(f->waiting[0]));
 	struct ds_handle *h;
@@ -169,7 +172,7 @@ void instances_flush(struct instances *s, const uint64_t *ids, size_t n, uint64_
 		s->ops->flushed(s->ctx, flush_id);
 		return;
 	}
-	if (s->n_flushes >= INSTANCES_MAX_FLUSHES)
+	if (s->n_flushes >= DS_INSTANCES_MAX_FLUSHES)
 		end_oldest_flush(s);
 	f->id = flush_id;
 	f->deadline_ns = clock_mono_ns() + PRODUCER_FLUSH_TIMEOUT_MS * NS_PER_MS;
@@ -187,7 +190,7 @@ void instances_flush(struct instances *s, const uint64_t *ids, size_t n, uint64_
 
 void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 {
-	struct instances *s = h->all;
+	struct ds_instances *s = h->all;
 	struct flush *f;
 
 	if (s->closing)
@@ -200,7 +203,7 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 
 /* ---- set-up and start ---- */
 
-static const struct data_source *find_source(const struct instances *s, const char *name)
+static const struct data_source *find_source(const struct ds_instances *s, const char *name)
 {
 	for (const struct data_source *const *p = s->sources; *p; p++)
 		if (strcmp((*p)->name, name) == 0)
@@ -214,11 +217,7 @@ static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	h->session_id = config->tracing_session_id;
 	h->target_buffer = (uint16_t)config->target_buffer;
 	/* Waiting is the rule for our sources: the kernel's rings hold what we do not fetch. */
-	h->policy =
-		config->buffer_exhausted_policy ==
-				PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP
-			? WRITER_DROP
-			: WRITER_STALL;
+	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
 }
 
 static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
@@ -235,7 +234,7 @@ static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	return 0;
 }
 
-void instances_setup(struct instances *s, uint64_t id, const Pb__DataSourceConfig *config)
+void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
 	static const Pb__DataSourceConfig empty = PB__DATA_SOURCE_CONFIG__INIT;
 	struct ds_handle *h;
@@ -245,7 +244,7 @@ void instances_setup(struct instances *s, uint64_t id, const Pb__DataSourceConfi
 		return;
 	if (!config)
 		config = &empty;
-	h = s->n_handles < INSTANCES_MAX ? calloc(1, sizeof(*h)) : NULL;
+	h = s->n_handles < DS_INSTANCES_MAX ? calloc(1, sizeof(*h)) : NULL;
 	if (h) {
 		h->all = s;
 		h->id = id;
@@ -253,20 +252,20 @@ void instances_setup(struct instances *s, uint64_t id, const Pb__DataSourceConfi
 		TAILQ_INSERT_TAIL(&s->handles, h, link);
 		s->n_handles++;
 		r = create(h, config);
-	} else if (s->n_handles >= INSTANCES_MAX) {
+	} else if (s->n_handles >= DS_INSTANCES_MAX) {
 		r = -E2BIG;
 	}
 	if (r < 0)
 		s->ops->failed(s->ctx, config->name ? config->name : "", r);
 }
 
-void instances_start(struct instances *s, uint64_t id, const Pb__DataSourceConfig *config)
+void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
 	struct ds_handle *h = find(s, id);
 
 	if (!h) {
 		/* Some services begin here. */
-		instances_setup(s, id, config);
+		ds_instances_setup(s, id, config);
 		h = find(s, id);
 	}
 	if (!h) {
@@ -291,7 +290,7 @@ void ds_started(struct ds_handle *h)
 	h->all->ops->started(h->all->ctx, h->id);
 }
 
-void instances_clear(struct instances *s, const uint64_t *ids, size_t n)
+void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct ds_handle *h = find(s, ids[i]);
@@ -305,7 +304,7 @@ void instances_clear(struct instances *s, const uint64_t *ids, size_t n)
 
 static void destroy(struct ds_handle *h)
 {
-	struct instances *s = h->all;
+	struct ds_instances *s = h->all;
 
 	if (h->source)
 		h->source->destroy(h->instance);
@@ -317,7 +316,7 @@ static void destroy(struct ds_handle *h)
 /* Destroys what has ended, and says so. */
 static void on_reap(evutil_socket_t fd, short what, void *ctx)
 {
-	struct instances *s = ctx;
+	struct ds_instances *s = ctx;
 	struct ds_handle *h, *next;
 	struct flush *f;
 
@@ -346,7 +345,7 @@ static void stop(struct ds_handle *h)
 		h->source->stop(h->instance);
 }
 
-void instances_stop(struct instances *s, uint64_t id)
+void ds_instances_stop(struct ds_instances *s, uint64_t id)
 {
 	struct ds_handle *h = find(s, id);
 
@@ -371,7 +370,7 @@ void ds_stopped(struct ds_handle *h)
 	event_add(h->all->reap, &now);
 }
 
-void instances_free(struct instances *s)
+void ds_instances_free(struct ds_instances *s)
 {
 	struct ds_handle *h;
 	struct flush *f;
