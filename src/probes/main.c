@@ -31,6 +31,7 @@
 #include "base/str.h"
 #include "client/producer.h"
 #include "client/session_feed.h"
+#include "ftrace/ftrace_ds.h"
 #include "probes/data_sources.h"
 #include "probes/tracefs.h"
 
@@ -120,6 +121,11 @@ static const char *use_tracefs(void)
 		log_warn("linux.ftrace is off: %s", e.text);
 		return NULL;
 	}
+	r = ftrace_remove_stale_instances(place);
+	if (r > 0)
+		log_info("removed %d tracefs instances of a process that was killed", r);
+	else if (r < 0)
+		log_warn("%s/instances: %s", place, strerror(-r));
 	return place;
 }
 
