@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Numbered packets of all sizes through our own three: producer side, service, consumer side. Every packet is in the
+# trace once, in order, whole. (The same with Perfetto's programs: tests/interop/test_producer.sh.)
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=${BUILD:-build}
+COUNTER=$B/tests/system/producer_counter
+for program in "$B/bin/sondad" "$B/bin/sonda" "$COUNTER"; do
+  [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
+done
+TMP=$(mktemp -d)
+PIDS=()
+leave() {
+  local i
+  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
+    kill "${PIDS[i]}" 2>/dev/null
+    wait "${PIDS[i]}" 2>/dev/null
+  done
+  PIDS=()
+}
+trap 'leave; rm -rf "$TMP"' EXIT
+trap 'exit 1' INT TERM
+export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+packets=20000
+N=0 BAD=0
+
+verdict() { # NAME STATUS [DETAIL FILE]
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+    return
+  fi
+  echo "not ok $N - $1"
+  [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
+  BAD=1
+}
+
+start() { # NOTIFY_VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  rm -f "$TMP/ready"
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
+}
+
+run_one() { # SHM_KB PAGE_KB
+  local name="shared memory of $1 KiB in pages of $2"
+  cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" } }
+producers { producer_name: "sonda.test.producer" shm_size_kb: $1 page_size_kb: $2 }
+duration_ms: 2500
+flush_timeout_ms: 10000
+CONFIG
+  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
+    start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets &&
+    timeout 60 "$B/bin/sonda" record --strict -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1
+  verdict "$name: records, and nothing was lost" $? "$TMP/record.log"
+  leave
+  "$COUNTER" check $packets <"$TMP/trace" >>"$TMP/producer.log"
+  verdict "$name: every packet is there once and whole" $? "$TMP/producer.log"
+  rm -f "$TMP/trace"
+}
+
+run_one 2048 32
+run_one 64 4
+echo "1..$N"
+exit $BAD
