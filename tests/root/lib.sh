@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# For the tests of this folder: root and a tracefs (mounted for the time of the test where it is not), a private
+# workplace, and a picture of tracefs to compare with afterwards. Sourced.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
+[ "$(id -u)" = 0 ] || { echo "needs root" >&2; exit 77; }
+BIN=$PWD/${BUILD:-build}/bin
+case ${BUILD:-build} in /*) BIN=$BUILD/bin ;; esac
+for program in sonda sondad sonda-probes; do
+  [ -x "$BIN/$program" ] || { echo "$BIN/$program is not built" >&2; exit 77; }
+done
+TMP=$(mktemp -d)
+TRACEFS=/sys/kernel/tracing
+PIDS=()
+N=0 BAD=0
+
+leave() {
+  local i
+  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
+    kill -KILL "${PIDS[i]}" 2>/dev/null
+    wait "${PIDS[i]}" 2>/dev/null
+  done
+  [ -z "${MOUNTED:-}" ] || umount $TRACEFS
+  rm -rf "$TMP"
+}
+trap leave EXIT
+trap 'exit 1' INT TERM
+
+if [ ! -e $TRACEFS/trace ]; then
+  mount -t tracefs none $TRACEFS 2>/dev/null || { echo "no tracefs here" >&2; exit 77; }
+  MOUNTED=1
+fi
+# Nothing of this machine's own tracing service may answer.
+export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+
+verdict() { # NAME STATUS [DETAIL FILE]
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+  else
+    echo "not ok $N - $1"
+    [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
+    BAD=1
+  fi
+}
+
+# Everything at top level that a tracer could leave changed, and the instances.
+picture() {
+  local f
+  ls $TRACEFS/instances
+  for f in tracing_on current_tracer trace_clock buffer_size_kb set_event set_event_pid tracing_cpumask buffer_percent; do
+    printf '%s: ' $f
+    cat $TRACEFS/$f 2>/dev/null | tr '\n' ' '
+    echo
+  done
+  grep -l '^1' $TRACEFS/events/*/*/enable $TRACEFS/events/*/enable 2>/dev/null
+  cat $TRACEFS/trace_options
+}
+
+# Waits up to 20 s until a command succeeds.
+wait_for() {
+  local i
+  for i in $(seq 200); do
+    "$@" >/dev/null 2>&1 && return 0
+    sleep 0.1
+  done
+  return 1
+}
+
+our_instances() { # fails when there is none
+  [ -n "$(find $TRACEFS/instances -maxdepth 1 -name 'sonda-*' 2>/dev/null)" ]
+}
+no_instances() { ! our_instances; }
+
+# How many ftrace events a trace holds.
+events_in() { # TRACE
+  "${BUILD:-build}/bench/count_events" "$1" | cut -d' ' -f1
+}
+
+# A trace is whole when it reads to its last byte.
+is_whole() { # TRACE
+  [ -s "$1" ] && "${BUILD:-build}/bench/count_events" "$1" >/dev/null
+}

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# `sonda record` on the real kernel, with private daemons: good ends, Ctrl-C, and every way a process can be killed.
+# However it ends, tracefs is as it was found and no daemon is left.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+# Somebody else traces at top level all the time, in their own way.
+echo 1 >$TRACEFS/events/irq/softirq_raise/enable
+restore() {
+  echo 0 >$TRACEFS/events/irq/softirq_raise/enable
+  leave
+}
+trap restore EXIT
+picture >"$TMP/before"
+
+as_found() { # AFTER WHAT
+  wait_for no_instances
+  picture >"$TMP/after"
+  diff "$TMP/before" "$TMP/after" >"$TMP/diff"
+  verdict "$1: tracefs is as it was found" $? "$TMP/diff"
+}
+
+daemons_of() { # PID: its children's pids
+  cat "/proc/$1/task/$1/children" 2>/dev/null
+}
+
+gone() { # PID...
+  local p
+  for p; do [ ! -e "/proc/$p" ] || return 1; done
+}
+
+# ---- a good end
+
+"$BIN/sonda" record -t 2s -o "$TMP/a" sched >"$TMP/log" 2>&1
+verdict "2 s of scheduling: exit code 0" $? "$TMP/log"
+is_whole "$TMP/a" && [ "$(events_in "$TMP/a")" -gt 50 ]
+verdict "2 s of scheduling: events are in the trace" $? "$TMP/log"
+grep -qE '^ *events +sched [1-9]' "$TMP/log"
+verdict "2 s of scheduling: the summary counts events by group" $? "$TMP/log"
+[ "$(stat -c %a "$TMP/a")" = 600 ]
+verdict "2 s of scheduling: the trace is the owner's alone" $?
+as_found "2 s of scheduling"
+
+"$BIN/sonda" record -t 1s -o - sched 2>"$TMP/log" >"$TMP/b"
+is_whole "$TMP/b"
+verdict "-o -: the trace is on stdout" $? "$TMP/log"
+
+# ---- signals
+
+start_recording() { # OUT ARGS...
+  local out=$1
+  shift
+  "$BIN/sonda" record -o "$out" "$@" sched >"$TMP/log" 2>&1 </dev/null &
+  recorder=$!
+  PIDS+=("$recorder")
+  wait_for our_instances
+  sleep 1
+}
+
+start_recording "$TMP/c" -t 60s
+daemons=$(daemons_of $recorder)
+kill -TERM $recorder
+wait $recorder
+verdict "first signal: stops and saves, exit code 0" $? "$TMP/log"
+is_whole "$TMP/c" && [ "$(events_in "$TMP/c")" -gt 20 ]
+verdict "first signal: events are in the trace" $? "$TMP/log"
+# shellcheck disable=SC2086
+wait_for gone $daemons
+verdict "first signal: the daemons are gone" $?
+as_found "first signal"
+
+start_recording "$TMP/d" -t 60s
+daemons=$(daemons_of $recorder)
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+# shellcheck disable=SC2086
+wait_for gone $daemons
+verdict "kill -9 of sonda: the daemons are gone" $?
+[ ! -e "$TMP/d" ]
+verdict "kill -9 of sonda: no output file" $?
+as_found "kill -9 of sonda"
+
+# ---- daemons that die
+
+child() { # PARENT NAME: its child of that name
+  local p
+  for p in $(daemons_of "$1"); do
+    case $(tr '\0' ' ' <"/proc/$p/cmdline") in *"$2 "*) echo "$p" ;; esac
+  done
+}
+
+start_recording "$TMP/e" -t 60s
+kill -KILL "$(child $recorder sondad)"
+wait $recorder
+[ $? = 1 ]
+verdict "kill -9 of sondad: exit code 1" $? "$TMP/log"
+[ ! -e "$TMP/e" ]
+verdict "kill -9 of sondad: no output file" $?
+as_found "kill -9 of sondad"
+
+start_recording "$TMP/f" -t 60s
+kill -KILL "$(child $recorder sonda-probes)"
+wait $recorder
+[ $? = 1 ]
+verdict "kill -9 of sonda-probes: exit code 1" $? "$TMP/log"
+grep -q 'sonda-probes was killed by signal 9' "$TMP/log"
+verdict "kill -9 of sonda-probes: the reason is told" $? "$TMP/log"
+[ ! -e "$TMP/f" ]
+verdict "kill -9 of sonda-probes: no output file" $?
+our_instances
+verdict "kill -9 of sonda-probes: its instance stays behind" $?
+"$BIN/sonda" record -t 500ms -o "$TMP/g" sched >"$TMP/log" 2>&1
+verdict "after it: the next recording is good" $? "$TMP/log"
+as_found "after it: the next start cleaned up"
+
+# ---- what is wrong is said
+
+"$BIN/sonda" record -t 500ms -o "$TMP/h" sched/sched_swich >"$TMP/log" 2>&1
+verdict "an event that does not exist: exit code 0 without --strict" $? "$TMP/log"
+grep -q 'sched/sched_swich.*sched/sched_switch' "$TMP/log"
+verdict "an event that does not exist: named, with the nearest" $? "$TMP/log"
+"$BIN/sonda" record --strict -t 500ms -o "$TMP/h" sched/sched_swich >"$TMP/log" 2>&1
+[ $? = 3 ]
+verdict "an event that does not exist: exit code 3 with --strict" $? "$TMP/log"
+
+# ---- a full disk
+
+mkdir "$TMP/small"
+if mount -t tmpfs -o size=64k none "$TMP/small" 2>/dev/null; then
+  perf bench sched pipe -l 20000 >/dev/null 2>&1 &
+  load=$!
+  "$BIN/sonda" record -t 2s -o "$TMP/small/trace" sched >"$TMP/log" 2>&1
+  status=$?
+  wait $load
+  [ $status = 1 ]
+  verdict "a full disk: exit code 1" $? "$TMP/log"
+  grep -qi 'no space' "$TMP/log"
+  verdict "a full disk: the reason is told" $? "$TMP/log"
+  is_whole "$TMP/small/trace"
+  verdict "a full disk: the trace written so far is whole" $? "$TMP/log"
+  umount "$TMP/small"
+fi
+
+# ---- without root
+
+if command -v setpriv >/dev/null; then
+  chmod 755 "$TMP"
+  mkdir -m 777 "$TMP/open"
+  cp "$BIN"/sonda* "$TMP/open"
+  setpriv --reuid 65534 --regid 65534 --clear-groups \
+    "$TMP/open/sonda" record -t 1s -o "$TMP/open/trace" sched >"$TMP/log" 2>&1
+  [ $? = 1 ]
+  verdict "without root: exit code 1" $? "$TMP/log"
+  grep -qE '/sys/kernel/tracing.*(root|gid)' "$TMP/log"
+  verdict "without root: which file was refused, and what would allow it" $? "$TMP/log"
+  [ ! -e "$TMP/open/trace" ]
+  verdict "without root: no output file" $?
+fi
+exit $BAD
