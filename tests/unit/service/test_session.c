@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "config/limits.h"
+#include "rig.h"
+#include "service/consumer_port.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(DS_NOTIFY_START | DS_NOTIFY_STOP, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static bool has_event(const struct session *s, enum lifecycle_kind kind)
+{
+	for (size_t i = 0; i < s->lifecycle.n; i++)
+		if (s->lifecycle.events[i].kind == kind)
+			return true;
+	return false;
+}
+
+static void starts_by_itself(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	s = rig_session(&g->rig);
+	assert_int_equal(s->id, 1);
+	assert_int_equal(s->state, SESSION_STARTED);
+	assert_int_equal(s->uid, getuid());
+	assert_true(has_event(s, LIFECYCLE_TRACING_STARTED));
+	assert_false(has_event(s, LIFECYCLE_ALL_STARTED));
+	assert_true(s->clocks.has_initial);
+	assert_true(s->start_realtime_ns > 0);
+	assert_true(s->sync_marker_due && s->stats_due);
+}
+
+static void deferred_start_waits(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	s = rig_session(&g->rig);
+	assert_int_equal(s->state, SESSION_CONFIGURED);
+	assert_false(has_event(s, LIFECYCLE_TRACING_STARTED));
+	assert_int_equal(s->start_realtime_ns, 0);
+	session_start(s);
+	assert_int_equal(s->state, SESSION_STARTED);
+	session_start(s);
+	assert_int_equal(s->state, SESSION_STARTED);
+}
+
+static void all_started_when_the_last_one_is(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_false(rig_session(&g->rig)->all_started_told);
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
+	assert_true(rig_session(&g->rig)->all_started_told);
+	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
+}
+
+static void session_without_sources_is_all_started(void **state)
+{
+	struct stage *g = *state;
+
+	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
+}
+
+static void duration_ends_with_a_flush(void **state)
+{
+	struct stage *g = *state;
+	uint64_t begin = clock_mono_ns();
+	struct session *s;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 50");
+	s = rig_session(&g->rig);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(clock_mono_ns() - begin >= 50 * NS_PER_MS);
+	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
+	assert_int_equal(s->state, SESSION_STARTED);
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STOPPED, 1, g->s.instance)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(s->state, SESSION_DISABLED);
+	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
+	assert_true(has_event(s, LIFECYCLE_TRACING_DISABLED));
+}
+
+static void duration_can_count_suspended_time(void **state)
+{
+	struct stage *g = *state;
+
+	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 } duration_ms: 30 "
+					 "prefer_suspend_clock_for_duration: true");
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+}
+
+static void failed_final_flush_is_remembered(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 10 flush_timeout_ms: 10 "
+				    "data_source_stop_timeout_ms: 10");
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_FAILED);
+}
+
+static void stop_is_not_waited_for_longer_than_the_timeout(void **state)
+{
+	struct stage *g = *state;
+	uint64_t begin;
+
+	stage_start(g, STAGE_CONFIG " data_source_stop_timeout_ms: 40");
+	begin = clock_mono_ns();
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(clock_mono_ns() - begin >= 40 * NS_PER_MS);
+}
+
+static void configured_session_is_disabled_at_once(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+}
+
+static void disabling_twice_is_once(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG);
+	session_disable(rig_session(&g->rig), false);
+	session_disable(rig_session(&g->rig), false);
+	session_disable(rig_session(&g->rig), true);
+	session_disable(rig_session(&g->rig), true);
+	session_disable(rig_session(&g->rig), false);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	assert_true(peer_is_quiet(g->prod));
+	assert_true(peer_is_quiet(g->cons));
+}
+
+static void freed_session_leaves_nothing_with_producers(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 1);
+	rig_hang_up(&g->rig, g->cons);
+	g->cons = NULL;
+	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 0);
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+}
+
+static void buffers_are_numbered_service_wide(void **state)
+{
+	struct stage *g = *state;
+	struct peer *second = rig_consumer(&g->rig);
+	struct session *s;
+
+	g->rig.service->last_buffer_id = UINT16_MAX - 1;
+	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 8 }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_int_equal(s->buffers[0].id, UINT16_MAX);
+	assert_int_equal(s->buffers[1].id, 1);
+	assert_int_equal(session_buffer_index(s, UINT16_MAX), 0);
+	assert_int_equal(session_buffer_index(s, 1), 1);
+	assert_int_equal(session_buffer_index(s, 2), -1);
+	assert_int_equal(trace_buffer_size(s->buffers[1].buffer), 8192);
+	g->rig.service->last_buffer_id = UINT16_MAX - 1;
+	peer_enable(second, "buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(second));
+	assert_int_equal(rig_session(&g->rig)->buffers[0].id, 2);
+	rig_hang_up(&g->rig, second);
+}
+
+static void refused_config_changes_nothing(void **state)
+{
+	struct stage *g = *state;
+	struct service before = *g->rig.service;
+
+	assert_true(peer_tracing_ended(g->cons,
+				       peer_enable(g->cons, STAGE_CONFIG " exclusive_prio: 3"),
+				       "exclusive_prio"));
+	assert_int_equal(g->rig.service->last_session_id, before.last_session_id);
+	assert_int_equal(g->rig.service->last_instance_id, before.last_instance_id);
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(peer_is_quiet(g->prod));
+}
+
+static void uuid_is_the_configs_or_random(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+	int64_t msb, lsb;
+
+	peer_enable(g->cons, "trace_uuid_msb: -5 trace_uuid_lsb: 7");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_int_equal(s->uuid_msb, -5);
+	assert_int_equal(s->uuid_lsb, 7);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_next(g->cons));
+	peer_enable(g->cons, "");
+	assert_true(peer_is_quiet(g->cons));
+	msb = rig_session(&g->rig)->uuid_msb;
+	lsb = rig_session(&g->rig)->uuid_lsb;
+	assert_int_equal((uint64_t)msb >> 12 & 15, 4);
+	assert_int_equal((uint64_t)lsb >> 62, 2);
+	assert_int_not_equal(msb & ~0xf000ll, 0);
+}
+
+static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	s->sync_marker_due = s->stats_due = false;
+	rig_until(&g->rig, s->sync_marker_due && s->stats_due);
+	session_disable(s, false);
+	s->sync_marker_due = s->stats_due = false;
+	usleep(25000);
+	rig_pump(&g->rig);
+	assert_false(s->sync_marker_due || s->stats_due);
+}
+
+static void clocks_can_be_left_alone(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "builtin_data_sources { disable_clock_snapshotting: true "
+			     "snapshot_interval_ms: 10 }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_false(s->clocks.has_initial);
+	assert_int_equal(s->clocks.n, 0);
+	assert_true(s->start_realtime_ns > 0);
+}
+
+static void names_of_states_are_those_of_the_protocol(void **state)
+{
+	(void)state;
+	assert_string_equal(session_state_name(SESSION_DISABLED), "DISABLED");
+	assert_string_equal(session_state_name(SESSION_CONFIGURED), "CONFIGURED");
+	assert_string_equal(session_state_name(SESSION_STARTED), "STARTED");
+	assert_string_equal(session_state_name(SESSION_STOPPING), "STOP_WAIT");
+}
+
+static void zero_timeouts_are_the_defaults(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "flush_timeout_ms: 3 data_source_stop_timeout_ms: 4");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_int_equal(session_flush_timeout_ms(s), 3);
+	assert_int_equal(session_stop_timeout_ms(s), 4);
+	s->config->flush_timeout_ms = s->config->data_source_stop_timeout_ms = 0;
+	assert_int_equal(session_flush_timeout_ms(s), DEFAULT_FLUSH_TIMEOUT_MS);
+	assert_int_equal(session_stop_timeout_ms(s), DEFAULT_STOP_TIMEOUT_MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(starts_by_itself),
+		STAGE_TEST(deferred_start_waits),
+		STAGE_TEST(all_started_when_the_last_one_is),
+		STAGE_TEST(session_without_sources_is_all_started),
+		STAGE_TEST(duration_ends_with_a_flush),
+		STAGE_TEST(duration_can_count_suspended_time),
+		STAGE_TEST(failed_final_flush_is_remembered),
+		STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout),
+		STAGE_TEST(configured_session_is_disabled_at_once),
+		STAGE_TEST(disabling_twice_is_once),
+		STAGE_TEST(freed_session_leaves_nothing_with_producers),
+		STAGE_TEST(buffers_are_numbered_service_wide),
+		STAGE_TEST(refused_config_changes_nothing),
+		STAGE_TEST(uuid_is_the_configs_or_random),
+		STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again),
+		STAGE_TEST(clocks_can_be_left_alone),
+		cmocka_unit_test(names_of_states_are_those_of_the_protocol),
+		STAGE_TEST(zero_timeouts_are_the_defaults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
