@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/mem.h"
+#include "fake_port.h"
+#include "gen/fields.h"
+#include "ipc/consumer_port.pb-c.h"
+
+/*
+ * A tracing service with one session, on the test's loop. It answers as a service should, but where
+ * its script says otherwise.
+ */
+struct fake_session {
+	struct fake_port port;
+	const char *silent; /* never answers this method */
+	const char *refuse; /* refuses this one */
+	const char *leave; /* hangs up instead of answering this one */
+	const char *leave_after_reading; /* the same, once the trace was read */
+	const char *enable_error; /* the text of the end of tracing */
+	bool end_at_once; /* tracing ends when it began: the time is over */
+	const uint8_t *slices; /* of the one ReadBuffersResponse; NULL: "one" and "two" */
+	size_t slices_len;
+	int probes_pid; /* of a producer "sonda.probes"; 0: there is none */
+	uint64_t session_id; /* told with the counters; 0 not */
+	uint64_t enable_id; /* the open EnableTracing */
+};
+
+static inline void fake_end_tracing(struct fake_session *s)
+{
+	Pb__EnableTracingResponse m = PB__ENABLE_TRACING_RESPONSE__INIT;
+
+	m.state_case = PB__ENABLE_TRACING_RESPONSE__STATE_DISABLED;
+	m.disabled = true;
+	m.error = (char *)s->enable_error;
+	fake_reply_msg(&s->port, s->enable_id, false, &m.base);
+}
+
+static inline void fake_send_packets(struct fake_session *s, uint64_t id)
+{
+	static const uint8_t first[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n',  0x10, 0x00,
+					0x12, 0x05, 0x0a, 0x01, 'e', 0x10, 0x01};
+	static const uint8_t second[] = {0x12, 0x07, 0x0a, 0x03, 't', 'w', 'o', 0x10, 0x01};
+
+	s->leave = s->leave_after_reading ? s->leave_after_reading : s->leave;
+	if (s->slices) {
+		fake_reply(&s->port, id, false, s->slices, s->slices_len);
+		return;
+	}
+	fake_reply(&s->port, id, true, first, sizeof(first));
+	fake_reply(&s->port, id, false, second, sizeof(second));
+}
+
+static inline void fake_answer_state(struct fake_session *s, uint64_t id)
+{
+	Pb__QueryServiceStateResponse m = PB__QUERY_SERVICE_STATE_RESPONSE__INIT;
+	Pb__TracingServiceState state = PB__TRACING_SERVICE_STATE__INIT;
+	Pb__TracingServiceState__Producer producer = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
+	Pb__TracingServiceState__Producer *producers[] = {&producer};
+
+	producer.name = (char *)"sonda.probes";
+	producer.has_pid = true;
+	producer.pid = s->probes_pid;
+	state.n_producers = s->probes_pid != 0;
+	state.producers = producers;
+	state.has_num_sessions = true;
+	state.num_sessions = 3;
+	m.service_state = &state;
+	fake_reply_msg(&s->port, id, false, &m.base);
+}
+
+static inline void fake_answer_stats(struct fake_session *s, uint64_t id)
+{
+	Pb__GetTraceStatsResponse m = PB__GET_TRACE_STATS_RESPONSE__INIT;
+	Pb__TraceStats__BufferStats buffer = PB__TRACE_STATS__BUFFER_STATS__INIT;
+	Pb__TraceStats__BufferStats *buffers[] = {&buffer};
+	Pb__TraceStats stats = PB__TRACE_STATS__INIT;
+
+	buffer.has_bytes_written = true;
+	buffer.bytes_written = 21400000;
+	stats.n_buffer_stats = 1;
+	stats.buffer_stats = buffers;
+	stats.has_tracing_session_id = s->session_id != 0;
+	stats.tracing_session_id = s->session_id;
+	stats.has_tracing_sessions = true;
+	stats.tracing_sessions = 5;
+	m.trace_stats = &stats;
+	fake_reply_msg(&s->port, id, false, &m.base);
+}
+
+static inline void fake_session_call(struct fake_port *p, const char *method, uint64_t id,
+				     const uint8_t *args, size_t len)
+{
+	struct fake_session *s = p->ctx;
+
+	(void)args;
+	(void)len;
+	if (s->silent && !strcmp(method, s->silent))
+		return;
+	if (s->refuse && !strcmp(method, s->refuse)) {
+		fake_refuse(p, id);
+	} else if (s->leave && !strcmp(method, s->leave)) {
+		fake_hang_up(p);
+	} else if (!strcmp(method, "EnableTracing")) {
+		s->enable_id = id;
+		if (s->end_at_once)
+			fake_end_tracing(s);
+	} else if (!strcmp(method, "ReadBuffers")) {
+		fake_send_packets(s, id);
+	} else if (!strcmp(method, "QueryServiceState")) {
+		fake_answer_state(s, id);
+	} else if (!strcmp(method, "GetTraceStats")) {
+		fake_answer_stats(s, id);
+	} else {
+		fake_reply(p, id, false, NULL, 0);
+		if (!strcmp(method, "DisableTracing"))
+			fake_end_tracing(s);
+	}
+}
+
+static inline void fake_session_open(struct fake_session *s, struct event_base *loop)
+{
+	s->port.methods = fake_consumer_methods;
+	s->port.n_methods = ARRAY_SIZE(fake_consumer_methods);
+	s->port.on_call = fake_session_call;
+	s->port.ctx = s;
+	fake_port_open(&s->port, loop);
+}

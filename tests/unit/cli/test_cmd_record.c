@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The verb as a person calls it, in a child process, against a service in this one: exit codes, what
+ * is said, and which files remain.
+ */
+#include <event2/event.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analyze/trace_scan.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/verb.h"
+#include "fake_session.h"
+#include "wire/pb_dec.h"
+
+static char dir[64]; /* where the child works */
+static struct event_base *loop;
+static struct fake_session service;
+static struct pb_mem slices;
+static pid_t child;
+static int status;
+static rlim_t file_limit; /* of the child; 0 none */
+static int signals_at_recording; /* how many SIGINT it gets once tracing has begun */
+static struct strbuf said; /* by the child, on stderr */
+
+/* A recorded trace as the service's answer. */
+static void load_packets(void)
+{
+	struct strbuf b = {0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	assert_int_equal(fs_read_file("tests/data/traces/ring_losses.pftrace", 1 << 20, &b), 0);
+	assert_int_equal(pb_mem_init(&slices), 0);
+	pb_dec_init(&d, b.s, b.len);
+	while (pb_dec_next(&d, &f)) {
+		pb_enc_open(&slices.enc, PB_READ_BUFFERS_RESPONSE_SLICES);
+		pb_enc_bytes(&slices.enc, PB_READ_BUFFERS_RESPONSE_SLICE_DATA, f.data, f.len);
+		pb_enc_bool(&slices.enc, PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET,
+			    true);
+		pb_enc_close(&slices.enc);
+	}
+	strbuf_deinit(&b);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/test-record-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	loop = event_base_new();
+	memset(&service, 0, sizeof(service));
+	fake_session_open(&service, loop);
+	load_packets();
+	service.slices = slices.buf;
+	service.slices_len = pb_mem_len(&slices);
+	service.end_at_once = true;
+	file_limit = 0;
+	signals_at_recording = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	fake_port_close(&service.port);
+	event_base_free(loop);
+	pb_mem_deinit(&slices);
+	strbuf_deinit(&said);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+/* ---- the child ---- */
+
+static void run_child(const char *line)
+{
+	static char buf[512], *argv[16];
+	int argc = 0, fd;
+
+	if (chdir(dir))
+		_exit(99);
+	fd = open("said", O_CREAT | O_WRONLY, 0600);
+	dup2(fd, STDERR_FILENO);
+	fd = open("stdout", O_CREAT | O_WRONLY, 0600);
+	dup2(fd, STDOUT_FILENO);
+	if (file_limit)
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){file_limit, file_limit});
+	setenv("PERFETTO_CONSUMER_SOCK_NAME", service.port.address, 1);
+	unsetenv("SUDO_UID");
+	log_init("sonda");
+	snprintf(buf, sizeof(buf), "record %s", line);
+	for (char *p = strtok(buf, " "); p; p = strtok(NULL, " "))
+		argv[argc++] = p;
+	argv[argc] = NULL;
+	_exit(cmd_record(argc, argv));
+}
+
+static void look_at_child(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	(void)ctx;
+	/* Tracing has begun when the service was asked for counters. */
+	if (signals_at_recording && strstr(service.port.calls, "GetTraceStats")) {
+		kill(child, SIGINT);
+		signals_at_recording--;
+	}
+	if (waitpid(child, &status, WNOHANG) == child)
+		event_base_loopbreak(loop);
+}
+
+static void read_said(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/said", dir);
+	strbuf_clear(&said);
+	fs_read_file(path, 1 << 20, &said);
+	if (!said.s)
+		strbuf_puts(&said, "");
+	unlink(path);
+}
+
+/* Runs `sonda record LINE` to its end and gives the exit code. */
+static int record(const char *line)
+{
+	static const struct timeval often = {0, 10000};
+	struct event *tick = event_new(loop, -1, EV_PERSIST, look_at_child, NULL);
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		run_child(line);
+	event_add(tick, &often);
+	event_base_dispatch(loop);
+	event_free(tick);
+	read_said();
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static bool says(const char *words)
+{
+	if (!strstr(said.s, words))
+		print_message("said: %s", said.s);
+	return strstr(said.s, words) != NULL;
+}
+
+static void write_config(const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/c.cfg", dir);
+	f = fopen(path, "w");
+	fputs(text, f);
+	fclose(f);
+}
+
+/* ---- what remains ---- */
+
+static int list_name(void *ctx, const char *name, unsigned char d_type)
+{
+	char *list = ctx;
+
+	(void)d_type;
+	if (strcmp(name, "stdout") && strcmp(name, "c.cfg"))
+		sprintf(list + strlen(list), "%s ", name);
+	return 0;
+}
+
+static void check_files(const char *expected)
+{
+	char list[1024] = "";
+
+	assert_int_equal(fs_each(dir, list_name, list), 0);
+	assert_string_equal(list, expected);
+}
+
+static uint64_t packets_in(const char *name)
+{
+	struct trace_scan scan = {0};
+	struct strbuf b = {0};
+	uint64_t packets;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(fs_read_file(path, 1 << 20, &b), 0);
+	assert_int_equal(trace_scan_file(&scan, (uint8_t *)b.s, b.len), 0);
+	packets = scan.packets;
+	trace_scan_deinit(&scan);
+	strbuf_deinit(&b);
+	return packets;
+}
+
+/* ---- good ---- */
+
+static void test_a_recording_is_saved_and_summed_up(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-o x.pftrace sched/sched_switch"), 0);
+	check_files("x.pftrace ");
+	assert_int_equal(packets_in("x.pftrace"), 26);
+	assert_true(says("Recorded 0.73 s"));
+	assert_true(says("323 events, 89 processes"));
+	assert_true(says("lost     kernel rings: 24,275 events"));
+	assert_true(says("missing  nobody provides the data source 'linux.ftrace'"));
+}
+
+static void test_quiet_says_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-q -o x.pftrace sched"), 0);
+	check_files("x.pftrace ");
+	assert_string_equal(said.s, "");
+}
+
+static void test_strict_tells_losses_by_its_exit_code(void **state)
+{
+	(void)state;
+	assert_int_equal(record("--strict -q -o x.pftrace sched"), 3);
+	check_files("x.pftrace ");
+}
+
+static void test_without_a_name_it_makes_one(void **state)
+{
+	char list[1024] = "";
+
+	(void)state;
+	assert_int_equal(record("-q sched"), 0);
+	assert_int_equal(fs_each(dir, list_name, list), 0);
+	assert_true(str_glob("trace-*-????????T??????.pftrace ", list));
+}
+
+static void test_standard_output(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-o - sched"), 0);
+	check_files("");
+	assert_int_equal(packets_in("stdout"), 26);
+	assert_true(says("to standard output"));
+}
+
+static void test_one_signal_stops_and_saves(void **state)
+{
+	(void)state;
+	service.end_at_once = false;
+	signals_at_recording = 1;
+	assert_int_equal(record("-o x.pftrace sched"), 0);
+	check_files("x.pftrace ");
+	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers "));
+}
+
+static void test_a_config_file(void **state)
+{
+	(void)state;
+	write_config("buffers { size_kb: 64 }");
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
+	check_files("x.pftrace ");
+}
+
+/* ---- not good ---- */
+
+static void test_two_signals_throw_it_away(void **state)
+{
+	(void)state;
+	service.end_at_once = false;
+	service.silent = "Flush";
+	signals_at_recording = 2;
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("");
+	assert_true(says("aborted"));
+}
+
+static void test_a_refused_config_leaves_no_file(void **state)
+{
+	(void)state;
+	service.enable_error = "Invalid buffer sizes";
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("");
+	assert_true(says("sonda: the tracing service says: Invalid buffer sizes\n"));
+}
+
+static void test_a_service_that_dies_leaves_no_file(void **state)
+{
+	static const char *const at[] = {"QueryServiceState", "EnableTracing", "ReadBuffers"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		service.leave = at[i];
+		assert_int_equal(record("-o x.pftrace sched"), 1);
+		check_files("");
+		assert_true(says("the tracing service went away"));
+	}
+}
+
+static void test_an_older_file_survives_a_failure(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-q -o x.pftrace sched"), 0);
+	service.enable_error = "no";
+	assert_int_equal(record("-q -o x.pftrace sched"), 1);
+	check_files("x.pftrace ");
+	assert_int_equal(packets_in("x.pftrace"), 26);
+	assert_string_equal(said.s, "sonda: the tracing service says: no\n");
+}
+
+static void test_a_full_disk_keeps_whole_packets(void **state)
+{
+	(void)state;
+	file_limit = 10000;
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("x.pftrace ");
+	assert_true(packets_in("x.pftrace") > 0 && packets_in("x.pftrace") < 26);
+	assert_true(says("cannot write all of"));
+	assert_true(says("File too large"));
+}
+
+static void test_a_full_device(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-o /dev/full sched"), 1);
+	assert_true(says("No space left on device"));
+	check_files("");
+}
+
+static void test_an_empty_trace_is_no_success(void **state)
+{
+	(void)state;
+	service.slices = (const uint8_t *)"";
+	service.slices_len = 0;
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("");
+	assert_true(says("the trace is empty"));
+	write_config("trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1 }");
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
+	assert_true(says("no trigger came"));
+}
+
+static void test_a_trace_that_the_service_writes_itself(void **state)
+{
+	(void)state;
+	service.slices = (const uint8_t *)"";
+	service.slices_len = 0;
+	write_config("write_into_file: true output_path: '/tmp/there.pftrace'");
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
+	check_files("");
+	assert_true(says("the service wrote the trace into /tmp/there.pftrace"));
+	write_config("write_into_file: true");
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
+	assert_true(says("write_into_file"));
+}
+
+static void test_where_no_file_can_be_written_nothing_is_recorded(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-o /nonexistent/x.pftrace sched"), 1);
+	assert_true(says("cannot write /nonexistent/x.pftrace: No such file or directory"));
+	assert_string_equal(service.port.calls, "");
+}
+
+static void test_a_named_service_must_be_there(void **state)
+{
+	(void)state;
+	assert_int_equal(record("--socket /nonexistent/c -o x.pftrace sched"), 1);
+	check_files("");
+	assert_true(says("no tracing service on /nonexistent/c"));
+}
+
+static void test_usage(void **state)
+{
+	(void)state;
+	assert_int_equal(record(""), 2);
+	assert_true(says("nothing to record"));
+	assert_int_equal(record("-t 5x sched"), 2);
+	assert_int_equal(record("-c c.cfg sched"), 2);
+	assert_int_equal(record("-o x.pftrace a/b/c"), 2);
+	assert_true(says("'a/b/c' cannot be the name of an event"));
+	check_files("");
+	assert_string_equal(service.port.calls, "");
+	assert_int_equal(record("--help"), 0);
+	assert_string_equal(said.s, "");
+}
+
+static void test_a_mistake_in_a_config(void **state)
+{
+	(void)state;
+	write_config("buffers { size_kb: 64 }\nbufers { }\n");
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
+	assert_true(says("c.cfg:2:1: error:"));
+	assert_int_equal(record("-c nosuch.cfg -o x.pftrace"), 1);
+	assert_true(says("nosuch.cfg: No such file or directory"));
+	check_files("");
+	assert_string_equal(service.port.calls, "");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_recording_is_saved_and_summed_up),
+		TEST(test_quiet_says_nothing),
+		TEST(test_strict_tells_losses_by_its_exit_code),
+		TEST(test_without_a_name_it_makes_one),
+		TEST(test_standard_output),
+		TEST(test_one_signal_stops_and_saves),
+		TEST(test_a_config_file),
+		TEST(test_two_signals_throw_it_away),
+		TEST(test_a_refused_config_leaves_no_file),
+		TEST(test_a_service_that_dies_leaves_no_file),
+		TEST(test_an_older_file_survives_a_failure),
+		TEST(test_a_full_disk_keeps_whole_packets),
+		TEST(test_a_full_device),
+		TEST(test_an_empty_trace_is_no_success),
+		TEST(test_a_trace_that_the_service_writes_itself),
+		TEST(test_where_no_file_can_be_written_nothing_is_recorded),
+		TEST(test_a_named_service_must_be_there),
+		TEST(test_usage),
+		TEST(test_a_mistake_in_a_config),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

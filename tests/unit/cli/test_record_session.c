@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A session against a service that follows a script. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/record_session.h"
+#include "fake_session.h"
+
+struct fixture {
+	struct event_base *loop;
+	struct fake_session service;
+	struct record_session *session;
+	Pb__TraceConfig config;
+	char heard[1024];
+	bool ended;
+	int packet_error; /* what on_packet answers */
+};
+
+static void hear(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void hear(struct fixture *x, const char *fmt, ...)
+{
+	size_t n = strlen(x->heard);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(x->heard + n, sizeof(x->heard) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- the client ---- */
+
+static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *s)
+{
+	hear(ctx, "state(%d,%d) ", at_end, s->num_sessions);
+}
+
+static void on_recording(void *ctx)
+{
+	hear(ctx, "recording ");
+}
+
+static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *s)
+{
+	hear(ctx, "stats(%d,%u) ", at_end, s->tracing_sessions);
+}
+
+static void on_stopped(void *ctx, int flush_error)
+{
+	hear(ctx, "stopped(%d) ", flush_error);
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct fixture *x = ctx;
+
+	hear(x, "%.*s ", (int)len, (const char *)data);
+	return x->packet_error;
+}
+
+static void on_end(void *ctx, int error, const char *why)
+{
+	struct fixture *x = ctx;
+
+	assert_false(x->ended);
+	x->ended = true;
+	hear(x, "end(%d,%s) ", error, why);
+	event_base_loopbreak(x->loop);
+}
+
+static const struct record_session_ops ops = {on_state,	  on_recording, on_stats,
+					      on_stopped, on_packet,	on_end};
+
+/* Until the end, or until nothing happens for a moment. */
+static void run(struct fixture *x)
+{
+	struct timeval moment = {0, 50000};
+
+	event_base_loopexit(x->loop, &moment);
+	event_base_dispatch(x->loop);
+}
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	*state = x;
+	x->loop = event_base_new();
+	pb__trace_config__init(&x->config);
+	fake_session_open(&x->service, x->loop);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	record_session_free(x->session);
+	fake_port_close(&x->service.port);
+	event_base_free(x->loop);
+	free(x);
+	return 0;
+}
+
+static void start(struct fixture *x)
+{
+	struct err_text e;
+
+	if (record_session_start(x->loop, x->service.port.address, &x->config, &ops, x, &e,
+				 &x->session))
+		fail_msg("%s", e.text);
+	run(x);
+}
+
+#define BEGIN "state(0,3) recording "
+#define END "one two stats(1,5) state(1,3) end(0,) "
+
+static void test_a_recording_whose_time_is_over(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) " END);
+	assert_string_equal(x->service.port.calls, "QueryServiceState EnableTracing GetTraceStats "
+						   "ReadBuffers GetTraceStats QueryServiceState "
+						   "FreeBuffers ");
+	assert_false(record_session_is_recording(x->session));
+}
+
+static void test_a_recording_that_is_stopped(void **state)
+{
+	struct fixture *x = *state;
+
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
+	assert_true(record_session_is_recording(x->session));
+	record_session_stop(x->session);
+	record_session_stop(x->session); /* changes nothing */
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) " END);
+	assert_string_equal(x->service.port.calls,
+			    "QueryServiceState EnableTracing GetTraceStats Flush DisableTracing "
+			    "ReadBuffers GetTraceStats QueryServiceState FreeBuffers ");
+}
+
+static void test_a_flush_that_is_refused_costs_only_the_newest(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.refuse = "Flush";
+	start(x);
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(-71) " END);
+}
+
+/* The time is over while the flush of the stop is on its way. */
+static void test_an_end_that_crosses_a_stop(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.silent = "Flush";
+	start(x);
+	record_session_stop(x->session);
+	fake_end_tracing(&x->service);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) " END);
+}
+
+static void test_stats_are_asked_for_once_at_a_time(void **state)
+{
+	struct fixture *x = *state;
+
+	start(x);
+	record_session_ask_stats(x->session);
+	record_session_ask_stats(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stats(0,5) ");
+	x->service.silent = "GetTraceStats";
+	record_session_ask_stats(x->session);
+	run(x);
+	record_session_ask_stats(x->session);
+	run(x);
+	assert_string_equal(x->service.port.calls, "QueryServiceState EnableTracing GetTraceStats "
+						   "GetTraceStats GetTraceStats ");
+}
+
+static void test_a_deferred_session_is_started(void **state)
+{
+	struct fixture *x = *state;
+
+	x->config.has_deferred_start = x->config.deferred_start = true;
+	start(x);
+	assert_string_equal(x->service.port.calls,
+			    "QueryServiceState EnableTracing StartTracing GetTraceStats ");
+}
+
+/* An old service: fewer methods, less to tell, the same recording. */
+static void test_a_service_without_questions_will_do(void **state)
+{
+	static const struct frame_method old[] = {
+		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
+		{4, "FreeBuffers"},   {5, "Flush"},
+	};
+	struct fixture *x = *state;
+
+	x->service.port.methods = old;
+	x->service.port.n_methods = ARRAY_SIZE(old);
+	start(x);
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, "recording stopped(0) one two end(0,) ");
+}
+
+static void test_refused_questions_will_do_as_well(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.refuse = "QueryServiceState";
+	x->service.end_at_once = true;
+	start(x);
+	assert_string_equal(x->heard, "recording stopped(0) one two stats(1,5) end(0,) ");
+	record_session_free(TAKE_PTR(x->session));
+	x->heard[0] = '\0';
+	x->ended = false;
+	x->service.refuse = "GetTraceStats";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) one two state(1,3) end(0,) ");
+}
+
+/* ---- what goes wrong ---- */
+
+static void test_a_config_that_the_service_refuses(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	x->service.enable_error = "Invalid buffer sizes";
+	start(x);
+	assert_string_equal(x->heard,
+			    BEGIN "end(-71,the tracing service says: Invalid buffer sizes) ");
+}
+
+static void test_a_method_that_is_refused_or_missing(void **state)
+{
+	static const struct frame_method few[] = {{1, "EnableTracing"}};
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	x->service.refuse = "ReadBuffers";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
+					    "reading the trace) ");
+	record_session_free(TAKE_PTR(x->session));
+	x->heard[0] = '\0';
+	x->ended = false;
+	x->service.port.methods = few;
+	x->service.port.n_methods = 1;
+	start(x);
+	assert_string_equal(x->heard, "recording stopped(0) end(-38,the tracing service cannot do "
+				      "reading the trace: it is too old) ");
+}
+
+static void test_a_service_that_dies(void **state)
+{
+	static const struct {
+		const char *at;
+		const char *heard;
+	} cases[] = {
+		{"QueryServiceState", "asking for its data sources"},
+		{"EnableTracing", "recording"},
+		{"Flush", "the final flush"},
+		{"DisableTracing", "stopping"},
+		{"ReadBuffers", "reading the trace"},
+	};
+	struct fixture *x = *state;
+	char expected[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		x->service.leave = cases[i].at;
+		start(x);
+		if (!x->ended) {
+			record_session_stop(x->session);
+			run(x);
+		}
+		snprintf(expected, sizeof(expected),
+			 "end(-32,the tracing service went away during %s) ", cases[i].heard);
+		assert_true(x->ended);
+		assert_non_null(strstr(x->heard, expected));
+		record_session_free(TAKE_PTR(x->session));
+		x->heard[0] = '\0';
+		x->ended = false;
+	}
+}
+
+/* All packets are here: a service that dies now changes nothing. */
+static void test_a_service_that_dies_after_the_last_packet(void **state)
+{
+	static const char *const at[] = {"GetTraceStats", "QueryServiceState", "FreeBuffers"};
+	struct fixture *x = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		x->service.leave = NULL;
+		x->service.leave_after_reading = at[i];
+		start(x);
+		record_session_stop(x->session);
+		run(x);
+		assert_non_null(strstr(x->heard, "one two "));
+		assert_non_null(strstr(x->heard, "end(0,)"));
+		record_session_free(TAKE_PTR(x->session));
+		x->heard[0] = '\0';
+		x->ended = false;
+	}
+}
+
+static void test_nobody_listens(void **state)
+{
+	struct fixture *x = *state;
+	struct err_text e;
+
+	assert_int_equal(record_session_start(x->loop, "/nonexistent/socket", &x->config, &ops, x,
+					      &e, &x->session),
+			 -ENOENT);
+	assert_string_equal(e.text,
+			    "no tracing service on /nonexistent/socket: No such file or directory");
+	assert_null(x->session);
+}
+
+static void test_something_else_listens(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.port.refuse_bind = true;
+	start(x);
+	assert_true(str_starts(x->heard, "end(-71,what listens on /tmp/fake-port-"));
+}
+
+static void test_stop_before_it_began(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.silent = "QueryServiceState";
+	start(x);
+	record_session_stop(x->session);
+	assert_string_equal(x->heard, "end(-125,interrupted before the recording began) ");
+}
+
+static void test_an_error_of_the_output_ends_it(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	x->packet_error = -ENOSPC;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) one end(-28,reading the trace failed: "
+					    "No space left on device) ");
+}
+
+static void test_a_config_larger_than_a_frame(void **state)
+{
+	struct fixture *x = *state;
+	char *name = malloc(200000);
+
+	memset(name, 'x', 199999);
+	name[199999] = '\0';
+	x->config.unique_session_name = name;
+	start(x);
+	assert_string_equal(x->heard, "state(0,3) end(-90,the config is too large: a service takes "
+				      "128 KiB, serialized) ");
+	free(name);
+}
+
+static void send_half_a_packet(struct fake_port *p, const char *method, uint64_t id,
+			       const uint8_t *args, size_t len)
+{
+	static const uint8_t half[] = {0x12, 0x04, 0x0a, 0x02, 'o', 'n'};
+
+	if (!strcmp(method, "ReadBuffers"))
+		fake_reply(p, id, false, half, sizeof(half));
+	else
+		fake_session_call(p, method, id, args, len);
+}
+
+static void test_a_trace_that_ends_inside_a_packet(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	x->service.port.on_call = send_half_a_packet;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
+					    "reading the trace) ");
+}
+
+static void test_free_in_any_state_tells_nobody(void **state)
+{
+	static const char *const silent[] = {"QueryServiceState", "EnableTracing", "Flush",
+					     "DisableTracing",	  "ReadBuffers",   "FreeBuffers"};
+	struct fixture *x = *state;
+	char before[1024];
+
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		x->service.silent = silent[i];
+		start(x);
+		if (i > 1) {
+			record_session_stop(x->session);
+			run(x);
+		}
+		memcpy(before, x->heard, sizeof(before));
+		record_session_free(TAKE_PTR(x->session));
+		run(x);
+		assert_string_equal(x->heard, before);
+		assert_true(x->service.port.hung_up);
+		assert_false(x->ended);
+	}
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_recording_whose_time_is_over),
+		TEST(test_a_recording_that_is_stopped),
+		TEST(test_a_flush_that_is_refused_costs_only_the_newest),
+		TEST(test_an_end_that_crosses_a_stop),
+		TEST(test_stats_are_asked_for_once_at_a_time),
+		TEST(test_a_deferred_session_is_started),
+		TEST(test_a_service_without_questions_will_do),
+		TEST(test_refused_questions_will_do_as_well),
+		TEST(test_a_config_that_the_service_refuses),
+		TEST(test_a_method_that_is_refused_or_missing),
+		TEST(test_a_service_that_dies),
+		TEST(test_a_service_that_dies_after_the_last_packet),
+		TEST(test_nobody_listens),
+		TEST(test_something_else_listens),
+		TEST(test_stop_before_it_began),
+		TEST(test_an_error_of_the_output_ends_it),
+		TEST(test_a_config_larger_than_a_frame),
+		TEST(test_a_trace_that_ends_inside_a_packet),
+		TEST(test_free_in_any_state_tells_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
