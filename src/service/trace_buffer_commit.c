@@ -28,8 +28,9 @@
  * committed holds a place in the shared memory, so a sane producer cannot come near. */
 #define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE * SMB_MAX_CHUNKS)
 
-/* Bytes copied at least at a time. In a small ring less: the space for it is taken from the oldest
- * records, needed or not. */
+/* Bytes copied at first; then as much again as was copied, so that few large copies make a full
+ * chunk, and of an empty one not more than twice what is there is touched. In a small ring less:
+ * the space is taken from the oldest records, needed or not. */
 #define MAX_BLOCK 4096u
 #define MIN_BLOCK 64u
 #define BLOCKS_IN_RING 64u
@@ -172,7 +173,7 @@ static void move_to_start(struct intake *in)
 static enum intake_result pull(struct intake *in, size_t upto)
 {
 	struct tb_ring *r = &in->b->ring;
-	size_t want = (upto + in->block - 1) / in->block * in->block, room;
+	size_t want = MAX(upto, in->got + MAX(in->got, in->block)), room;
 
 	if (upto > in->len)
 		return INTAKE_SHORT;
@@ -206,6 +207,10 @@ static enum intake_result take_size(struct intake *in, size_t *off, uint64_t *re
 {
 	uint64_t v = 0;
 
+	if (*off + SMB_PACKET_HEADER <= in->got && tb_size_of_4(in->dst + *off, ret)) {
+		*off += SMB_PACKET_HEADER;
+		return INTAKE_OK;
+	}
 	for (unsigned i = 0; i < MAX_SIZE_FIELD; i++) {
 		enum intake_result r = need(in, *off + 1);
 		uint8_t byte;

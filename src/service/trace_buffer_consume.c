@@ -17,17 +17,12 @@ static bool follows(const struct tb_seq *s, const struct tb_record *rec)
 	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
 }
 
-void tb_seq_enter_head(struct trace_buffer *b, struct tb_seq *s)
+void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec)
 {
-	const struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	if (rec->read > 0)
-		return;
 	if (!s->has_last || !follows(s, rec)) {
 		s->loss |= s->has_last ? DATA_LOSS_READ_GAP : 0;
 		s->run_start = rec->chunk_id;
 	}
-	/* From now on a chunk before this one comes too late. */
 	s->has_last = true;
 	s->last_id = rec->chunk_id;
 	s->last_complete = false;
@@ -43,7 +38,8 @@ static void leave_head(struct trace_buffer *b, struct tb_seq *s)
 {
 	struct tb_record *rec = tb_seq_record(b, s, 0);
 
-	tb_seq_enter_head(b, s);
+	if (rec->read == 0)
+		tb_seq_enter(s, rec);
 	s->loss |= loss_after(rec);
 	s->last_complete = rec->flags & TB_COMPLETE;
 	s->last_frags = rec->frags;

@@ -48,6 +48,17 @@ static inline size_t tb_stride(size_t used)
 	return (TB_RECORD_HEADER + used + TB_UNIT - 1) & ~(size_t)(TB_UNIT - 1);
 }
 
+/* Writers fill in the size of a fragment when it is done, and so reserve 4 bytes for it: a varint
+ * that goes on three times. True if these 4 bytes are one. */
+static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	*ret = (v & 0x7f) | (v >> 1 & 0x7f << 7) | (v >> 2 & 0x7f << 14) | (v >> 3 & 0x7f << 21);
+	return (v & 0x80808080) == 0x00808080;
+}
+
 /* ---- trace_buffer_ring.c: the memory ---- */
 
 struct tb_ring {

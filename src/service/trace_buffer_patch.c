@@ -53,7 +53,9 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 				size_t n, bool more)
 {
 	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
-	uint32_t i = s ? tb_refs_upper(&s->refs, chunk_id) : 0;
+	/* A writer that ended sends no patches: they are of a later one with its id, of which no
+	 * chunk was taken. */
+	uint32_t i = s && !s->ended ? tb_refs_upper(&s->refs, chunk_id) : 0;
 
 	if (i == 0 || tb_refs_at(&s->refs, i - 1)->chunk_id != chunk_id) {
 		b->stats.patches_failed++;

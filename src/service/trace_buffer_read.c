@@ -43,14 +43,11 @@ static bool fragment_at(struct tb_record *rec, uint16_t off, struct fragment *re
 	const uint8_t *p = tb_payload(rec) + off, *end = tb_payload(rec) + rec->used;
 	uint64_t size;
 
-	if (off < rec->used && *p < 0x80) {
-		size = *p++;
-	} else {
+	if (end - p >= SMB_PACKET_HEADER && tb_size_of_4(p, &size))
+		p += SMB_PACKET_HEADER;
+	else
 		p = pb_get_varint(p, end, &size);
-		if (!p)
-			return false;
-	}
-	if (size > (uint64_t)(end - p))
+	if (!p || size > (uint64_t)(end - p))
 		return false;
 	ret->data = p;
 	ret->size = (size_t)size;
@@ -65,30 +62,23 @@ static enum step stall(struct tb_seq *s, enum tb_stall why)
 }
 
 /* The packet that begins at the head is whole: tells what is missing before it. */
-static void tell_loss(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
+static void tell_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
 {
-	tb_seq_enter_head(b, s);
+	if (head->read == 0)
+		tb_seq_enter(s, head);
 	ret->loss = s->loss ? s->loss | DATA_LOSS_PRESENT : 0;
 	s->loss = 0;
 }
 
 /* The head's fragments up to `end` are used. */
-static void advance_head(struct trace_buffer *b, struct tb_seq *s, uint16_t end)
+static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
+			 uint16_t end)
 {
-	struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	tb_seq_enter_head(b, s);
-	rec->read = end;
-	if (end == rec->used)
+	if (head->read == 0)
+		tb_seq_enter(s, head);
+	head->read = end;
+	if (end == head->used)
 		tb_seq_finish_head(b, s);
-}
-
-static enum step skip_fragment(struct trace_buffer *b, struct tb_seq *s, uint16_t end,
-			       uint32_t loss)
-{
-	s->loss |= loss;
-	advance_head(b, s, end);
-	return STEP_ON;
 }
 
 /* Gives up what is left of the first n refs. */
@@ -170,9 +160,9 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 	}
 	b->stats.readaheads_succeeded++;
 	if (ret->size)
-		tell_loss(b, s, ret);
+		tell_loss(s, tb_seq_record(b, s, 0), ret);
 	drop_heads(b, s, last, 0);
-	advance_head(b, s, end);
+	advance_head(b, s, tb_seq_record(b, s, 0), end);
 	return ret->size ? STEP_PACKET : STEP_ON;
 }
 
@@ -212,17 +202,17 @@ static bool must_wait_for_rest(const struct tb_seq *s, const struct tb_record *r
 	return s->has_last && !s->last_complete && rec->chunk_id == s->last_id + 1 && !s->ended;
 }
 
-static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, const struct fragment *f,
-			    struct trace_packet *ret)
+static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
+			    const struct fragment *f, struct trace_packet *ret)
 {
-	if (f->size == 0)
-		return skip_fragment(b, s, f->end, 0);
-	b->slices[0] = (struct iovec){(void *)f->data, f->size};
-	ret->n_slices = 1;
-	ret->size = f->size;
-	tell_loss(b, s, ret);
-	advance_head(b, s, f->end);
-	return STEP_PACKET;
+	if (f->size) {
+		b->slices[0] = (struct iovec){(void *)f->data, f->size};
+		ret->n_slices = 1;
+		ret->size = f->size;
+		tell_loss(s, head, ret);
+	}
+	advance_head(b, s, head, f->end);
+	return f->size ? STEP_PACKET : STEP_ON;
 }
 
 static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
@@ -239,15 +229,18 @@ static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trac
 		b->stats.abi_violations++;
 		return drop_heads(b, s, 1, DATA_LOSS_CHUNK_CORRUPTED);
 	}
-	if (rec->read == 0 && rec->flags & TB_FROM_PREV)
-		return skip_fragment(b, s, f.end, DATA_LOSS_ORPHAN_CONTINUATION);
+	if (rec->read == 0 && rec->flags & TB_FROM_PREV) {
+		s->loss |= DATA_LOSS_ORPHAN_CONTINUATION;
+		advance_head(b, s, rec, f.end);
+		return STEP_ON;
+	}
 	is_last = f.end == rec->used;
 	if (is_last && rec->flags & TB_NEEDS_PATCHING)
 		return s->ended ? drop_heads(b, s, 1, DATA_LOSS_WRITER_ABORT)
 				: stall(s, TB_WAITS_FOR_PATCH);
 	if (is_last && rec->flags & TB_ON_NEXT)
 		return read_joined(b, s, ret);
-	return read_whole(b, s, &f, ret);
+	return read_whole(b, s, rec, &f, ret);
 }
 
 /* ---- the pass ---- */

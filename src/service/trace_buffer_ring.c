@@ -128,6 +128,9 @@ void tb_ring_make_room(struct trace_buffer *b, size_t limit)
 		if (r->old >= r->old_end)
 			end_old_lap(b);
 	}
+	/* The next header to be looked at was written a lap ago: it comes while we copy. */
+	if (has_old(r))
+		__builtin_prefetch(tb_record_at(r, r->old));
 }
 
 void tb_ring_wrap(struct trace_buffer *b)

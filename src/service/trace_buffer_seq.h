@@ -92,8 +92,9 @@ static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, cons
 	return tb_record_at(&b->ring, (size_t)tb_refs_at(&s->refs, i)->unit * TB_UNIT);
 }
 
-/* Before the first byte of the head is used: notes what is missing in front of it. */
-void tb_seq_enter_head(struct trace_buffer *b, struct tb_seq *s);
+/* Before the first fragment of a record is used, which is at the head: notes what is missing in
+ * front of it, and that there is no way back behind it. */
+void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec);
 /* The head was read to its end, or what is left of it is given up. */
 void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s);
 /* The space of this record is needed: drops all of its sequence up to it. */

@@ -200,6 +200,19 @@ static void what_a_writer_left_unfinished_is_not_waited_for(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
+static void patches_of_a_later_writer_are_not_for_the_one_before(void **state)
+{
+	struct trace_buffer_patch p = {.offset = 4, .data = "xxxx"};
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, 0, "original");
+	trace_buffer_end_writer(b, 1, 1);
+	trace_buffer_apply_patches(b, 1, 1, 0, &p, 1, false);
+	assert_int_equal(trace_buffer_stats(b)->patches_failed, 1);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "original", 0);
+}
+
 static void a_sequence_that_ended_unread_goes_when_it_is_read(void **state)
 {
 	struct trace_buffer *b = *state;
@@ -232,6 +245,7 @@ int main(void)
 						teardown),
 		IN_64K(a_producer_id_that_is_used_again_by_somebody_else),
 		IN_64K(a_writer_id_that_is_used_again),
+		IN_64K(patches_of_a_later_writer_are_not_for_the_one_before),
 		IN_64K(what_a_writer_left_unfinished_is_not_waited_for),
 		cmocka_unit_test_setup_teardown(a_sequence_that_ended_unread_goes_when_it_is_read,
 						setup_1m, teardown),
