@@ -84,13 +84,16 @@ HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c bench
 HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
+# On as many processors as there are, unless the caller said how many.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 ##@ Build
 all: deps-build ## build the three programs into build/bin
-	+$(Q)$(MAKE) --no-print-directory programs
+	+$(Q)$(SUBMAKE) programs
 programs: $(PROGRAMS) $(B)/libsonda.a
 
 deps: ## install the Debian packages that are missing
@@ -177,22 +180,22 @@ $(HELPERS): $(B)/%: %.c $(ALL_LIBS)
 
 ##@ Test
 check: deps ## install what is missing, build, run every test that this machine allows
-	+$(Q)$(MAKE) --no-print-directory programs tests
+	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B)
 tests: $(UNIT) $(HELPERS)
 unit: $(UNIT) ## only the unit tests
 	$(Q)tests/run.sh $(B) unit
 interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
-	+$(Q)$(MAKE) --no-print-directory programs tests
+	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B) interop
 asan: ## unit and system tests under AddressSanitizer and UBSan
-	+$(Q)$(MAKE) --no-print-directory B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
+	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
 	$(Q)tests/run.sh $(B)/asan unit system
 tsan: ## the same under ThreadSanitizer
-	+$(Q)$(MAKE) --no-print-directory B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
+	+$(Q)$(SUBMAKE) B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
 	$(Q)tests/run.sh $(B)/tsan unit system
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
-	+$(Q)$(MAKE) --no-print-directory B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
+	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
 fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 $(B)/fuzz/%: tests/fuzz/%.c $(ALL_LIBS)
@@ -200,12 +203,12 @@ $(B)/fuzz/%: tests/fuzz/%.c $(ALL_LIBS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
 bench: programs ## measure against Perfetto in the same run (bench/README.md)
-	+$(Q)$(MAKE) --no-print-directory $(HELPERS)
+	+$(Q)$(SUBMAKE) $(HELPERS)
 	$(Q)bench/run.sh $(B)
 
 ##@ Use
 demo: deps-build ## record 5 s of this machine's scheduling, and say where the trace is
-	+$(Q)$(MAKE) --no-print-directory programs
+	+$(Q)$(SUBMAKE) programs
 	$(Q)tools/demo.sh $(B)
 
 install: programs ## into $(DESTDIR)$(PREFIX)
