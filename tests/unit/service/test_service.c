@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+#include "service/limits.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, true);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static void both_ports_are_bound_by_their_names(void **state)
+{
+	struct stage *g = *state;
+	static const struct {
+		const char *name;
+		unsigned n;
+	} ports[] = {{"ProducerPort", 12}, {"ConsumerPort", 15}};
+	struct peer *peers[] = {g->prod, g->cons};
+
+	for (int i = 0; i < 2; i++) {
+		size_t pos = 0, len;
+		const char *name;
+		uint32_t id, n = 0;
+
+		peer_bind(peers[i], ports[i].name);
+		assert_true(peer_next(peers[i]));
+		assert_true(peers[i]->f.success);
+		while (frame_next_method(&peers[i]->f, &pos, &id, &name, &len))
+			assert_int_equal(id, ++n);
+		assert_int_equal(n, ports[i].n);
+		peer_bind(peers[i], ports[!i].name);
+		assert_true(peer_next(peers[i]));
+		assert_false(peers[i]->f.success);
+	}
+}
+
+static void numbers_go_round_past_those_in_use(void **state)
+{
+	struct stage *g = *state;
+	struct service *v = g->rig.service;
+
+	assert_int_equal(service_new_producer_id(v), 2);
+	v->last_producer_id = UINT16_MAX;
+	assert_int_equal(service_new_producer_id(v), 2); /* 0 is none, 1 lives */
+	stage_start(g, STAGE_CONFIG);
+	v->last_buffer_id = UINT16_MAX;
+	assert_int_equal(service_new_buffer_id(v), 2);
+}
+
+static void sessions_and_buffers_are_counted(void **state)
+{
+	struct stage *g = *state;
+	struct peer *second = rig_consumer(&g->rig);
+
+	assert_int_equal(service_count_sessions(g->rig.service), 0);
+	stage_start(g, STAGE_CONFIG);
+	peer_enable(second, "buffers { size_kb: 4 } buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(second));
+	assert_int_equal(service_count_sessions(g->rig.service), 2);
+	assert_int_equal(service_count_buffers(g->rig.service), 3);
+	rig_hang_up(&g->rig, second);
+	assert_int_equal(service_count_buffers(g->rig.service), 1);
+}
+
+static void machine_has_a_name(void **state)
+{
+	struct event_base *loop = event_base_new();
+	struct service *v;
+
+	(void)state;
+	unsetenv("PERFETTO_MACHINE_NAME");
+	assert_int_equal(service_new(loop, &v), 0);
+	assert_string_equal(v->machine_name, "Linux");
+	service_free(v);
+	setenv("PERFETTO_MACHINE_NAME", "guest", 1);
+	assert_int_equal(service_new(loop, &v), 0);
+	assert_string_equal(v->machine_name, "guest");
+	service_free(v);
+	unsetenv("PERFETTO_MACHINE_NAME");
+	event_base_free(loop);
+}
+
+/* With everything in flight: a session, a pending flush, a read that waits for its reader. */
+static void service_ends_in_the_middle_of_anything(void **state)
+{
+	struct stage *g = *state;
+	char text[3501];
+
+	stage_start(g, "buffers { size_kb: 4096 } data_sources { config { name: 'src' } } "
+		       "flush_period_ms: 1 duration_ms: 5000");
+	memset(text, 'x', 3500);
+	text[3500] = '\0';
+	for (uint32_t i = 0; i < 300; i++) {
+		const char *t = text;
+
+		peer_write_chunk(&g->s.smb, i % 64, 1, i, &t, 1, true);
+		peer_commit(g->prod, i % 64, 0, g->s.buffer, 0);
+		rig_until(&g->rig, smb_load_word(&g->s.smb, i % 64) == 0);
+	}
+	peer_call(g->cons, C_READ, NULL, 0);
+	peer_call(g->cons, C_FLUSH, NULL, 0);
+	for (int i = 0; i < 20; i++)
+		rig_pump(&g->rig);
+	assert_true(rig_session(&g->rig)->n_flushes > 0);
+	service_free(g->rig.service);
+	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 0);
+	assert_int_equal(service_new(g->rig.loop, &g->rig.service), 0);
+}
+
+static void consumer_leaves_in_the_middle_of_anything(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG " flush_period_ms: 1 duration_ms: 10");
+	peer_call(g->cons, C_FLUSH, NULL, 0);
+	peer_call(g->cons, C_READ, NULL, 0);
+	peer_call(g->cons, C_DISABLE, NULL, 0);
+	rig_hang_up(&g->rig, g->cons);
+	g->cons = NULL;
+	assert_int_equal(service_count_sessions(g->rig.service), 0);
+	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(both_ports_are_bound_by_their_names),
+		STAGE_TEST(numbers_go_round_past_those_in_use),
+		STAGE_TEST(sessions_and_buffers_are_counted),
+		STAGE_TEST(machine_has_a_name),
+		STAGE_TEST(service_ends_in_the_middle_of_anything),
+		STAGE_TEST(consumer_leaves_in_the_middle_of_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
