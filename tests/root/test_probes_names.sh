@@ -7,6 +7,13 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 helper=${BUILD:-build}/tests/root
+start_hostile() { # sets hostile to its pid
+  mkfifo "$TMP/named"
+  "$helper/hostile_names" >"$TMP/named" &
+  PIDS+=($!)
+  read -r hostile <"$TMP/named"
+  rm "$TMP/named"
+}
 start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
   local variable=$1 log=$2
   shift 2
@@ -18,11 +25,7 @@ start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
   rm "$TMP/ready"
 }
 
-mkfifo "$TMP/named"
-"$helper/hostile_names" >"$TMP/named" &
-PIDS+=($!)
-read -r hostile <"$TMP/named"
-
+start_hostile
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 probes=${PIDS[-1]}
@@ -60,12 +63,48 @@ cut -d' ' -f1,2 "$TMP/traced" | uniq -d >"$TMP/twice"
 [ ! -s "$TMP/twice" ]
 verdict "and none is there twice" $? "$TMP/twice"
 
-grep " tgid=$hostile " "$TMP/traced" >"$TMP/hostile"
-[ "$(wc -l <"$TMP/hostile")" = 8 ] && grep -qF 'name=a) R 1 (' "$TMP/hostile" &&
-  grep -qF 'name=Tgid:\x091' "$TMP/hostile" && grep -qF 'name=\x0aTgid:\x091\x0aPid:' "$TMP/hostile"
-verdict "threads with hostile names" $? "$TMP/hostile"
-grep -F "process $hostile ppid=$$ uid=0 start=" "$TMP/traced" | grep -qF " kthread=0 cmdline=$helper/hostile_names"
-verdict "and their process" $? "$TMP/hostile"
+hostile_is_traced() { # WHAT
+  grep " tgid=$hostile " "$TMP/traced" >"$TMP/hostile"
+  [ "$(wc -l <"$TMP/hostile")" = 8 ] && grep -qF 'name=a) R 1 (' "$TMP/hostile" &&
+    grep -qF 'name=Tgid:\x091' "$TMP/hostile" && grep -qF 'name=\x0aTgid:\x091\x0aPid:' "$TMP/hostile"
+  verdict "$1: threads with hostile names" $? "$TMP/hostile"
+  grep -F "process $hostile ppid=$$ uid=0 " "$TMP/traced" | grep -qF " kthread=0 cmdline=$helper/hostile_names"
+  verdict "$1: and their process" $? "$TMP/hostile"
+}
+hostile_is_traced "a scan"
+
+# ---- without a scan: what the kernel's events tell of
+
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 16384 fill_policy: DISCARD }
+data_sources {
+  config {
+    name: "linux.ftrace"
+    ftrace_config { ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename" drain_period_ms: 100 }
+  }
+}
+data_sources { config { name: "linux.process_stats" process_stats_config { record_thread_names: true } } }
+CONFIG
+"$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace2" >"$TMP/record.log" 2>&1 </dev/null &
+recorder=$!
+PIDS+=("$recorder")
+wait_for eval "ls -d $TRACEFS/instances/sonda-$probes-*"
+# Not before the events are on: the first process that is seen says so.
+sleep 1
+start_hostile
+# Seen as bash first, then under the name that it takes.
+bash -c 'sleep 1; exec -a "another name" sleep 60' &
+renamed=$!
+PIDS+=("$renamed")
+sleep 2
+kill -INT "$recorder"
+wait "$recorder"
+verdict "records on demand" $? "$TMP/record.log"
+"$helper/process_tree" trace "$TMP/trace2" | sort >"$TMP/traced"
+hostile_is_traced "on demand"
+grep "^process $renamed " "$TMP/traced" >"$TMP/renamed"
+grep -q ' cmdline=another name|60$' "$TMP/renamed" && grep -q ' cmdline=bash' "$TMP/renamed"
+verdict "on demand: a process before and after its exec" $? "$TMP/renamed"
 
 kill -TERM "$probes"
 wait "$probes"

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda-probes by itself: however it ends, and whatever the service does, tracefs is as it was found; what it may not
+# do is told in one sentence.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+service= probes= recorder=
+start() { # VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  "$@" >"$log" 2>&1 </dev/null &
+  PIDS+=($!)
+  printf -v "$variable" %s $!
+}
+gone() { [ ! -e "/proc/$1" ]; }
+# Other tests may have instances of their own.
+recording() { compgen -G "$TRACEFS/instances/sonda-$probes-*" >/dev/null; }
+no_recording() { ! recording; }
+start_recording() {
+  start recorder "$TMP/record.log" "$BIN/sonda" record -t 60s -o "$TMP/trace" sched
+  wait_for recording
+  verdict "$1: a recording makes an instance" $? "$TMP/record.log"
+}
+stop_recording() {
+  kill -INT "$recorder" 2>/dev/null
+  wait_for gone "$recorder"
+  verdict "$1: the recording ends" $?
+}
+others() { picture | grep -v '^sonda-'; }
+others >"$TMP/before"
+as_found() {
+  others >"$TMP/after"
+  diff "$TMP/before" "$TMP/after" >"$TMP/diff"
+  verdict "$1: tracefs is as it was found" $? "$TMP/diff"
+}
+
+start_service() {
+  mkfifo "$TMP/ready"
+  exec 8<>"$TMP/ready"
+  start service "$TMP/service.log" env TRACED_NOTIFY_FD=8 "$BIN/sondad"
+  [ "$(timeout 20 head -c 1 <&8)" = 1 ]
+  verdict "the service is ready" $? "$TMP/service.log"
+  exec 8>&-
+  rm "$TMP/ready"
+}
+
+start_service
+
+for signal in TERM INT HUP; do
+  start probes "$TMP/probes.log" "$BIN/sonda-probes"
+  start_recording "SIG$signal"
+  kill "-$signal" "$probes"
+  wait "$probes"
+  verdict "SIG$signal: exit code 0" $? "$TMP/probes.log"
+  no_recording
+  verdict "SIG$signal: the instance is gone with it" $?
+  as_found "SIG$signal"
+  stop_recording "SIG$signal"
+done
+
+# ---- killed: the next one tidies up
+
+start probes "$TMP/probes.log" "$BIN/sonda-probes"
+start_recording "SIGKILL"
+kill -KILL "$probes"
+wait "$probes" 2>/dev/null
+recording
+verdict "SIGKILL: nobody can remove the instance" $?
+stop_recording "SIGKILL"
+killed=$probes
+start probes "$TMP/probes.log" "$BIN/sonda-probes"
+left() { compgen -G "$TRACEFS/instances/sonda-$killed-*" >/dev/null; }
+nothing_left() { ! left; }
+wait_for nothing_left
+verdict "SIGKILL: the next start does" $? "$TMP/probes.log"
+wait_for grep -q 'removed .* of a process that was killed' "$TMP/probes.log"
+verdict "SIGKILL: and says so" $? "$TMP/probes.log"
+
+# ---- a service that goes, and one that comes
+
+start_recording "a lost service"
+kill -KILL "$service"
+wait "$service" 2>/dev/null
+wait_for no_recording
+verdict "a lost service: the instance is removed" $?
+as_found "a lost service"
+wait_for gone "$recorder"
+verdict "a lost service: the recording ends" $?
+start_service
+start_recording "the next service"
+stop_recording "the next service"
+wait_for no_recording
+kill -TERM "$probes"
+wait "$probes"
+verdict "the next service: exit code 0" $? "$TMP/probes.log"
+as_found "the next service"
+
+# ---- what it may not do
+
+one_sentence() { # WHAT PATTERN
+  wait_for grep -q "$2" "$TMP/probes.log"
+  verdict "$1: told" $? "$TMP/probes.log"
+  [ "$(wc -l <"$TMP/probes.log")" = 1 ]
+  verdict "$1: in one line" $? "$TMP/probes.log"
+  kill -TERM "$probes"
+  wait "$probes"
+  verdict "$1: exit code 0" $?
+}
+
+if command -v setpriv >/dev/null; then
+  # A copy that anyone may execute, and sockets that anyone may reach.
+  chmod 755 "$TMP"
+  chmod 666 "$PERFETTO_PRODUCER_SOCK_NAME"
+  cp "$BIN/sonda-probes" "$TMP/sonda-probes"
+  start probes "$TMP/probes.log" setpriv --reuid 65534 --clear-groups "$TMP/sonda-probes"
+  one_sentence "without root" "/tracing/instances: Permission denied: .*as root.*chown"
+fi
+
+no_tracefs() { # COMMAND...: with tracefs unmounted, for itself alone
+  unshare --mount sh -c "umount $TRACEFS && exec \"\$@\"" sh "$@"
+}
+if no_tracefs true 2>/dev/null && [ ! -e /sys/kernel/debug/tracing ]; then
+  if command -v setpriv >/dev/null; then
+    start probes "$TMP/probes.log" unshare --mount sh -c "umount $TRACEFS && exec \"\$@\"" sh \
+      setpriv --reuid 65534 --clear-groups "$TMP/sonda-probes"
+    one_sentence "no tracefs, without root" "nothing is mounted on $TRACEFS: .*mount -t tracefs"
+  fi
+  start probes "$TMP/probes.log" unshare --mount sh -c "umount $TRACEFS && exec \"\$@\"" sh "$BIN/sonda-probes"
+  one_sentence "no tracefs, as root" "mounted tracefs on $TRACEFS"
+fi
+
+TRACED_PROBES_NOTIFY_FD=77 "$BIN/sonda-probes" >"$TMP/probes.log" 2>&1 &
+probes=$!
+PIDS+=("$probes")
+one_sentence "a descriptor that is not open" "TRACED_PROBES_NOTIFY_FD=77"
+
+"$BIN/sonda-probes" --no-such-option >"$TMP/out" 2>&1
+[ $? = 2 ]
+verdict "a wrong option: exit code 2" $? "$TMP/out"
+"$BIN/sonda-probes" stray >"$TMP/out" 2>&1
+[ $? = 2 ] && grep -q "'stray'" "$TMP/out"
+verdict "a stray argument: exit code 2" $? "$TMP/out"
+"$BIN/sonda-probes" --help >"$TMP/out" && grep -q linux.process_stats "$TMP/out"
+verdict "--help names the data sources" $? "$TMP/out"
+echo "1..$N"
+exit $BAD
