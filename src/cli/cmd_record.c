@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/console.h"
+#include "cli/missing.h"
 #include "cli/record_config.h"
 #include "cli/record_options.h"
 #include "cli/record_summary.h"
@@ -109,7 +110,7 @@ static int prepare(struct command *c)
 {
 	const char *address = c->options.socket ? c->options.socket : sock_default_consumer();
 	enum sock_family family = sock_family_of(address);
-	const char *root = tracefs_events_root();
+	const char *root = tracefs_events_root(tracefs_roots);
 	int code;
 
 	c->is_local = family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
@@ -166,12 +167,27 @@ static int explain_nothing(struct command *c)
 	return EXIT_FAILED;
 }
 
+/* What the other sources of the shorthand record is there to name what ftrace records. */
+static bool needs_ftrace(const struct command *c)
+{
+	return !c->options.config || asks_for_ftrace_only(c->config);
+}
+
+/* Why there are no events although they are what it is about; NULL when there are some. */
+static const char *no_ftrace(const struct command *c)
+{
+	const struct ftrace_scan *s = &c->result.scan.ftrace;
+
+	return needs_ftrace(c) && !s->counts.total && s->problems.n ? s->problems.names[0] : NULL;
+}
+
 static int run(struct command *c)
 {
 	const struct recording_setup setup = {
 		.config = c->config,
 		.socket = c->options.socket,
 		.events = c->events.n ? &c->events : NULL,
+		.needs_ftrace = needs_ftrace(c),
 		.file = c->file,
 		.console = &c->console,
 	};
@@ -185,6 +201,10 @@ static int run(struct command *c)
 	}
 	if (!error && !c->result.scan.packets)
 		return explain_nothing(c);
+	if (!error && no_ftrace(c)) {
+		console_error(&c->console, "nothing was recorded: %s", no_ftrace(c));
+		return EXIT_FAILED;
+	}
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		write_summary(c);

@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -90,6 +91,16 @@ int daemon_program(const char *name, char *buf, size_t size)
 			return 0;
 	}
 	return -ENOENT;
+}
+
+bool daemon_program_has_rights(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (daemon_program(name, path, sizeof(path)) || stat(path, &st))
+		return false;
+	return st.st_mode & S_ISUID || getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
 /* ---- its words ---- */

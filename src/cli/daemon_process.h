@@ -52,3 +52,5 @@ void daemon_process_free(struct daemon_process *d, int timeout_ms);
 
 /* The program of this name: beside the running one, else in PATH. 0 or -ENOENT. */
 int daemon_program(const char *name, char *buf, size_t size);
+/* Does that program run with rights of its own (set-user-id, file capabilities)? */
+bool daemon_program_has_rights(const char *name);

@@ -23,6 +23,14 @@ bool asks_for_ftrace(const Pb__TraceConfig *config)
 	return false;
 }
 
+bool asks_for_ftrace_only(const Pb__TraceConfig *config)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++)
+		if (!ftrace_of(config->data_sources[i]))
+			return false;
+	return config->n_data_sources != 0;
+}
+
 /* ---- events ---- */
 
 static void tell_missing(const char *word, const struct tracefs_events *events,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analyze/ftrace_scan.h"
@@ -24,5 +25,6 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
 		     struct name_list *ret);
 
-/* Does the config ask for ftrace? */
+/* Does the config ask for ftrace? And for nothing else? */
 bool asks_for_ftrace(const Pb__TraceConfig *config);
+bool asks_for_ftrace_only(const Pb__TraceConfig *config);

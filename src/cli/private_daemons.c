@@ -46,13 +46,30 @@ struct private_daemons {
 
 /* ---- the folder ---- */
 
+/* A process that was killed left its folder, empty: the daemons remove their sockets. */
+static int remove_if_orphan(void *ctx, const char *name, unsigned char d_type)
+{
+	const char *parent = ctx;
+	char path[PATH_MAX];
+	pid_t pid;
+	int end = 0;
+
+	(void)d_type;
+	if (sscanf(name, "sonda-%d-%n", &pid, &end) != 1 || !end || pid <= 0)
+		return 0;
+	if (kill(pid, 0) && errno == ESRCH && !fs_join(path, sizeof(path), parent, name))
+		rmdir(path); /* only if it is ours, and empty */
+	return 0;
+}
+
 static int make_dir_in(struct private_daemons *p, const char *parent)
 {
-	static const size_t room = sizeof("/consumer");
+	static const size_t longest = sizeof("/sonda-2147483647-XXXXXX/consumer");
 
-	if (strlen(parent) + sizeof("/sonda-XXXXXX") + room > MAX_SOCKET_PATH)
+	if (strlen(parent) + longest > MAX_SOCKET_PATH)
 		return -ENAMETOOLONG;
-	snprintf(p->dir, sizeof(p->dir), "%s/sonda-XXXXXX", parent);
+	fs_each(parent, remove_if_orphan, (void *)parent);
+	snprintf(p->dir, sizeof(p->dir), "%s/sonda-%d-XXXXXX", parent, (int)getpid());
 	if (!mkdtemp(p->dir)) {
 		p->dir[0] = '\0';
 		return -errno;

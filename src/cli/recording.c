@@ -17,10 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sock.h"
+#include "cli/daemon_process.h"
 #include "cli/missing.h"
 #include "cli/private_daemons.h"
 #include "cli/progress.h"
@@ -328,11 +330,22 @@ static const struct private_daemons_ops daemon_ops = {
 	.on_line = on_daemons_line,
 };
 
+/* Better told now than by an empty trace. */
+static int check_rights(struct err_text *e)
+{
+	if (daemon_program_has_rights("sonda-probes") || geteuid() == 0)
+		return 0; /* more than ours, or enough to mount tracefs */
+	return tracefs_events_may_record(tracefs_roots, e);
+}
+
 static int connect_or_start(struct recording *r, struct err_text *e)
 {
 	int error = start_session(r, r->setup->socket, e);
 
 	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket)
+		return error;
+	error = r->setup->needs_ftrace ? check_rights(e) : 0;
+	if (error)
 		return error;
 	console_say(r->setup->console,
 		    "no tracing service runs on %s; starting one for this recording",

@@ -22,6 +22,7 @@ struct recording_setup {
 	const Pb__TraceConfig *config;
 	const char *socket; /* the service must be there; NULL: the usual place, or our own */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
+	bool needs_ftrace; /* without it there is no point in recording */
 	struct trace_file *file;
 	struct console *console;
 };

@@ -7,6 +7,7 @@
 #include "cli/tracefs_events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +18,52 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-const char *tracefs_events_root(void)
-{
-	static const char *const places[] = {
-		"/sys/kernel/tracing",
-		"/sys/kernel/debug/tracing",
-	};
-	char path[128];
+const char *const tracefs_roots[] = {
+	"/sys/kernel/tracing",
+	"/sys/kernel/debug/tracing",
+	NULL,
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (!fs_join(path, sizeof(path), places[i], "available_events") &&
-		    !access(path, R_OK))
-			return places[i];
+/* By the effective rights, 0 or -errno. */
+static int try_access(const char *root, const char *name, int mode)
+{
+	char path[512];
+	int r = fs_join(path, sizeof(path), root, name);
+
+	if (r)
+		return r;
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
+}
+
+const char *tracefs_events_root(const char *const *roots)
+{
+	for (; *roots; roots++)
+		if (!try_access(*roots, "available_events", R_OK))
+			return *roots;
 	return NULL;
+}
+
+int tracefs_events_may_record(const char *const *roots, struct err_text *e)
+{
+	int first = 0;
+
+	for (size_t i = 0; roots[i]; i++) {
+		int r = try_access(roots[i], "instances", W_OK | X_OK);
+
+		if (!r)
+			return 0;
+		if (!i)
+			first = r;
+	}
+	if (first == -ENOENT || first == -ENOTDIR)
+		return err_set(e, -ENOENT,
+			       "there is no tracefs on %s: run as root, or mount it: "
+			       "sudo mount -t tracefs tracefs %s",
+			       roots[0], roots[0]);
+	return err_set(e, -EACCES,
+		       "%s/instances: %s: run as root, or let this user make instances: "
+		       "sudo chown USER %s %s/instances",
+		       roots[0], strerror(-first), roots[0], roots[0]);
 }
 
 void tracefs_events_deinit(struct tracefs_events *t)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
+
 /* The events of this machine's kernel, as far as this process may look. */
 
 #define TRACEFS_EVENTS_MAX_BYTES (16u << 20) /* of available_events */
@@ -15,8 +17,15 @@ struct tracefs_events {
 	char *root; /* owned; where tracefs is */
 };
 
-/* The first of the usual places where tracefs can be read, else NULL. Static memory. */
-const char *tracefs_events_root(void);
+/* Where tracefs may be, best first; ends with NULL. */
+extern const char *const tracefs_roots[];
+
+/* The first of the places where the events can be read, else NULL. Borrowed from roots. */
+const char *tracefs_events_root(const char *const *roots);
+
+/* May a program with our rights record there? Every recording makes an instance. 0, or -EACCES,
+ * -ENOENT (no tracefs) with the sentence in e: which file was refused, and what would allow it. */
+int tracefs_events_may_record(const char *const *roots, struct err_text *e);
 
 /* Reads root/available_events. 0 or -errno (-EACCES, -ENOENT). */
 int tracefs_events_load(const char *root, struct tracefs_events *ret);

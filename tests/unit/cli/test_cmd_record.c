@@ -356,6 +356,35 @@ static void test_an_empty_trace_is_no_success(void **state)
 	assert_true(says("no trigger came"));
 }
 
+/* The producer could not use ftrace, and the trace says so. */
+static void test_a_trace_without_what_it_is_about_is_no_success(void **state)
+{
+	static const char why[] = "there is no tracefs that this process may use";
+	struct pb_enc *e = &slices.enc;
+
+	(void)state;
+	pb_mem_reset(&slices);
+	pb_enc_open(e, PB_READ_BUFFERS_RESPONSE_SLICES);
+	pb_enc_open(e, PB_READ_BUFFERS_RESPONSE_SLICE_DATA);
+	pb_enc_open(e, PB_TRACE_PACKET_FTRACE_STATS);
+	pb_enc_str(e, PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR, why);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	pb_enc_bool(e, PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, true);
+	pb_enc_close(e);
+	service.slices = slices.buf;
+	service.slices_len = pb_mem_len(&slices);
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("");
+	assert_true(says("sonda: nothing was recorded: there is no tracefs"));
+	/* A config that asks for something else as well still has that. */
+	write_config("data_sources { config { name: 'linux.ftrace' ftrace_config { } } } "
+		     "data_sources { config { name: 'linux.process_stats' } }");
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
+	check_files("x.pftrace ");
+	assert_true(says("ftrace: there is no tracefs"));
+}
+
 static void test_a_trace_that_the_service_writes_itself(void **state)
 {
 	(void)state;
@@ -432,6 +461,7 @@ int main(void)
 		TEST(test_a_full_disk_keeps_whole_packets),
 		TEST(test_a_full_device),
 		TEST(test_an_empty_trace_is_no_success),
+		TEST(test_a_trace_without_what_it_is_about_is_no_success),
 		TEST(test_a_trace_that_the_service_writes_itself),
 		TEST(test_where_no_file_can_be_written_nothing_is_recorded),
 		TEST(test_a_named_service_must_be_there),

@@ -365,6 +365,21 @@ static void test_programs_are_found_in_path(void **state)
 	free(old);
 }
 
+static void test_a_program_with_rights_of_its_own(void **state)
+{
+	char *old = strdup(getenv("PATH"));
+
+	(void)state;
+	write_script("exit 0");
+	setenv("PATH", dir, 1);
+	assert_false(daemon_program_has_rights("daemon"));
+	assert_false(daemon_program_has_rights("nosuch"));
+	chmod(script, 04700);
+	assert_true(daemon_program_has_rights("daemon"));
+	setenv("PATH", old, 1);
+	free(old);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -386,6 +401,7 @@ int main(void)
 		TEST(test_free_reads_what_it_has_to_say),
 		TEST(test_it_dies_with_its_parent),
 		TEST(test_programs_are_found_in_path),
+		TEST(test_a_program_with_rights_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,6 +142,15 @@ static void test_who_asks_for_ftrace(void **state)
 
 	(void)state;
 	assert_true(asks_for_ftrace(config));
+	assert_true(asks_for_ftrace_only(config));
+	pb__trace_config__free_unpacked(config, NULL);
+	config = config_of(FTRACE("'a/b'") " data_sources { config { name: 'x' } }");
+	assert_true(asks_for_ftrace(config));
+	assert_false(asks_for_ftrace_only(config));
+	pb__trace_config__free_unpacked(config, NULL);
+	config = config_of("");
+	assert_false(asks_for_ftrace(config));
+	assert_false(asks_for_ftrace_only(config));
 	pb__trace_config__free_unpacked(config, NULL);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -268,6 +269,34 @@ static void test_a_long_tmpdir_gives_way(void **state)
 	assert_true(str_starts(private_daemons_address(daemons), "/tmp/sonda-"));
 }
 
+/* Folders of processes that are gone, empty or not, of one that lives, and of other names. */
+static void test_empty_folders_of_killed_predecessors_go(void **state)
+{
+	static const char *const names[] = {"sonda-%d-abcdef", "sonda-%d-ghijkl", "sonda-abcdef",
+					    "sonda-%dabcdef", "sonda-1-abcdef"};
+	char path[5][256], in_use[300];
+	pid_t gone = fork();
+
+	(void)state;
+	if (gone == 0)
+		_exit(0);
+	waitpid(gone, NULL, 0);
+	for (int i = 0; i < 5; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), names[i], gone);
+		snprintf(path[i], sizeof(path[i]), "%s/%s", tmp, name);
+		mkdir(path[i], 0700);
+	}
+	snprintf(in_use, sizeof(in_use), "%s/consumer", path[1]);
+	fclose(fopen(in_use, "w"));
+	write_program("sondad", "exit 1\n");
+	assert_int_equal(start(), 0);
+	assert_int_not_equal(access(path[0], F_OK), 0);
+	for (int i = 1; i < 5; i++)
+		assert_int_equal(access(path[i], F_OK), 0);
+}
+
 static void test_free_in_the_middle_of_starting(void **state)
 {
 	struct err_text e;
@@ -296,6 +325,7 @@ int main(void)
 		TEST(test_programs_that_are_not_there),
 		TEST(test_a_producer_that_is_not_there),
 		TEST(test_a_long_tmpdir_gives_way),
+		TEST(test_empty_folders_of_killed_predecessors_go),
 		TEST(test_free_in_the_middle_of_starting),
 	};
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -34,6 +35,49 @@ static void test_lines_become_names(void **state)
 	assert_string_equal(events.names[0], "sched/sched_switch");
 	assert_string_equal(events.names[9], "msr/write_msr"); /* no line end behind it */
 	assert_string_equal(events.root, tracefs.root);
+}
+
+static void test_the_first_place_that_can_be_read(void **state)
+{
+	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
+	const char *const nowhere[] = {"/nonexistent", NULL};
+
+	(void)state;
+	assert_ptr_equal(tracefs_events_root(roots), roots[1]);
+	assert_null(tracefs_events_root(nowhere));
+}
+
+static void test_where_instances_can_be_made(void **state)
+{
+	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
+	struct err_text e;
+	char path[128];
+	pid_t pid;
+	int status;
+
+	(void)state;
+	/* The sentence is about the first place. */
+	assert_int_equal(tracefs_events_may_record(roots, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "no tracefs on /nonexistent"));
+	assert_non_null(strstr(e.text, "sudo mount -t tracefs"));
+	snprintf(path, sizeof(path), "%s/instances", tracefs.root);
+	mkdir(path, 0700);
+	assert_int_equal(tracefs_events_may_record(roots, &e), 0);
+	if (geteuid() == 0) {
+		chmod(tracefs.root, 0755);
+		pid = fork();
+		if (pid == 0) {
+			int r = setuid(65534) ? 0 : tracefs_events_may_record(roots + 1, &e);
+
+			_exit(r == -EACCES && strstr(e.text, "/instances: Permission denied") &&
+					      strstr(e.text, "run as root")
+				      ? 0
+				      : 1);
+		}
+		waitpid(pid, &status, 0);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	rmdir(path);
 }
 
 static void test_a_folder_without_the_list(void **state)
@@ -98,6 +142,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_become_names),
+		cmocka_unit_test(test_the_first_place_that_can_be_read),
+		cmocka_unit_test(test_where_instances_can_be_made),
 		cmocka_unit_test(test_a_folder_without_the_list),
 		cmocka_unit_test(test_has),
 		cmocka_unit_test(test_the_nearest_of_this_kernel),
