@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-service= probes= recorder=
+service='' probes='' recorder=''
 start() { # VARIABLE LOG COMMAND...
   local variable=$1 log=$2
   shift 2
