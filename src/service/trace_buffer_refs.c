@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/trace_buffer_internal.h"
+#include "service/trace_buffer_refs.h"
 
 #include <assert.h>
 #include <errno.h>

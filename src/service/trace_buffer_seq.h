@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "service/trace_buffer_internal.h"
+#define HASH_NONFATAL_OOM 1
 
-/* The sequences of a trace buffer, and the buffer itself. Internal, as trace_buffer_internal.h. */
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "base/mem.h"
+#include "service/trace_buffer.h"
+#include "service/trace_buffer_refs.h"
+#include "service/trace_buffer_ring.h"
+
+/* The sequences of a trace buffer, and the buffer itself. Internal: only trace_buffer*.c includes
+ * it. */
 
 /* Why a sequence cannot be read on. Reading passes it over until something wakes it. */
 enum tb_stall {
@@ -60,6 +69,8 @@ struct trace_buffer {
 	size_t cap_slices;
 	struct trace_buffer_stats stats;
 };
+
+void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);
 
 /* ---- trace_buffer_seq.c: the table ---- */
 

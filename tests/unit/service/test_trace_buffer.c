@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "service/trace_buffer_internal.h"
+#include "service/trace_buffer_seq.h"
 #include "trace_buffer_helper.h"
 
 static void sizes_and_their_limits(void **state)

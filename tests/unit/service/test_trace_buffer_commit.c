@@ -139,6 +139,8 @@ static void bad_size(void **state, const void *size, size_t len)
 	expect_packet(b, 1, 1, "good", 0);
 	expect_packet(b, 1, 1, "next", DATA_LOSS_CHUNK_CORRUPTED);
 	expect_end(b);
+	/* It was seen at once, and not stored to be seen again. */
+	assert_int_equal(stats_of(state)->abi_violations, violations + 1);
 	assert_int_equal(bytes_in_use(b), 0);
 }
 

@@ -253,6 +253,26 @@ static void a_writer_drops_a_packet_that_began_before(void **state)
 	expect_end(b);
 }
 
+static void nothing_is_joined_over_a_dropped_packet(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, ON_NEXT, "start");
+	chunk_start(&c, 1, 1, 1, FROM_PREV);
+	chunk_raw(&c, "\xff\xff\xff\x7f", 4);
+	c.h.count++;
+	chunk_commit(b, &c);
+	chunk_start(&c, 1, 1, 2, FROM_PREV);
+	chunk_text(&c, "not its end");
+	chunk_text(&c, "next");
+	chunk_commit(b, &c);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "next",
+		      DATA_LOSS_WRITER_ABORT | DATA_LOSS_REASSEMBLY_BROKEN_CHAIN |
+			      DATA_LOSS_ORPHAN_CONTINUATION);
+	expect_end(b);
+}
+
 static void a_chunk_breaks_the_format(void **state)
 {
 	struct trace_buffer *b = *state;
@@ -341,16 +361,15 @@ static void an_empty_chunk_is_overwritten_without_loss(void **state)
 {
 	struct trace_buffer *b = *state;
 
-	commit_fill(b, 1, 0, 'a', KB);
 	commit_text(b, 1, 2, 0, 0, NULL);
-	trace_buffer_begin_read(b);
-	expect_fill(b, 1, 'a', KB, 0);
-	for (uint32_t i = 1; i < 5; i++) {
-		commit_fill(b, 1, i, 'b', KB);
-		expect_fill(b, 1, 'b', KB, 0);
-	}
+	for (uint32_t i = 0; i < 5; i++)
+		commit_fill(b, 1, i, 'a', KB);
 	commit_text(b, 1, 2, 1, 0, "two");
+	trace_buffer_begin_read(b);
+	expect_fill(b, 1, 'a', KB, DATA_LOSS_OVERWRITE);
+	expect_fill(b, 1, 'a', KB, 0);
 	expect_packet(b, 1, 2, "two", 0);
+	expect_end(b);
 }
 
 static void the_start_of_a_packet_is_overwritten(void **state)
@@ -483,6 +502,7 @@ int main(void)
 		IN_64K(the_chain_breaks_after_some_chunks),
 		IN_64K(a_writer_drops_its_packet),
 		IN_64K(a_writer_drops_a_packet_that_began_before),
+		IN_64K(nothing_is_joined_over_a_dropped_packet),
 		IN_64K(a_chunk_breaks_the_format),
 		IN_4K(overwritten_chunks),
 		IN_4K(what_was_read_is_not_overwritten),

@@ -396,6 +396,22 @@ static void the_end_of_a_packet_is_waited_for(void **state)
 	assert_int_equal(trace_buffer_stats(b)->readaheads_succeeded, 1);
 }
 
+/* What is known of a packet that waits does not hold for one that comes in front of it. */
+static void an_earlier_packet_comes_while_one_waits(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 5, ON_NEXT, "five ");
+	commit_text(b, 1, 1, 6, FROM_PREV | ON_NEXT, "six ");
+	trace_buffer_begin_read(b);
+	expect_end(b);
+	commit_text(b, 1, 1, 4, ON_NEXT, "four ");
+	commit_text(b, 1, 1, 7, FROM_PREV, "seven");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "five six seven", DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+	expect_end(b);
+}
+
 static void ids_that_wrap_inside_of_a_packet(void **state)
 {
 	struct trace_buffer *b = *state;
@@ -454,7 +470,8 @@ static void a_packet_above_the_limit_of_the_format(void **state)
 		chunk_fill(&c, 'x', SIZE);
 		chunk_commit(b, &c);
 	}
-	commit_text(b, 1, 1, n, 0, "next");
+	commit_text(b, 1, 1, n, ON_NEXT, "ne");
+	commit_text(b, 1, 1, n + 1, FROM_PREV, "xt");
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "next",
 		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
@@ -548,6 +565,7 @@ int main(void)
 		IN_64K(a_loss_is_kept_over_a_packet_without_bytes),
 		IN_64K(empty_chunks_inside_of_a_packet),
 		IN_64K(the_end_of_a_packet_is_waited_for),
+		IN_64K(an_earlier_packet_comes_while_one_waits),
 		IN_64K(ids_that_wrap_inside_of_a_packet),
 		cmocka_unit_test(a_huge_packet),
 		cmocka_unit_test(a_packet_above_the_limit_of_the_format),

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "rng.h"
-#include "service/trace_buffer_internal.h"
+#include "service/trace_buffer_refs.h"
 
 static void insert(struct tb_refs *r, uint32_t chunk_id, uint32_t unit)
 {

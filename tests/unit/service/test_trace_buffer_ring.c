@@ -222,6 +222,26 @@ static void a_reader_that_follows_over_many_laps(void **state)
 	assert_true(stats_of(state)->write_wrap_count > 500);
 }
 
+static void the_oldest_record_waits_and_wakes(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_record(b, 1, 0, 'a', 1024);
+	chunk_start(&c, 1, 2, 0, NEEDS_PATCHING);
+	chunk_fill(&c, 'w', 1024 - 16 - 4);
+	chunk_commit(b, &c);
+	commit_record(b, 1, 1, 'b', 2048);
+	commit_record(b, 1, 2, 'c', 1024); /* in the place of 'a' */
+	trace_buffer_begin_read(b);
+	expect_record(b, 1, 'b', 2048, DATA_LOSS_OVERWRITE);
+	expect_record(b, 1, 'c', 1024, 0);
+	expect_end(b);
+	trace_buffer_apply_patches(b, 1, 2, 0, NULL, 0, false);
+	trace_buffer_begin_read(b);
+	expect_record(b, 2, 'w', 1024, 0);
+	expect_end(b);
+}
+
 /* Runs of read records are joined; a record between them that waits must be found again. */
 static void records_that_wait_between_runs_of_read_ones(void **state)
 {
@@ -381,6 +401,7 @@ int main(void)
 		IN_4K(a_large_source_whose_packets_fit_before_the_end),
 		IN_4K(a_reader_that_is_overtaken),
 		IN_4K(a_reader_that_follows_over_many_laps),
+		IN_4K(the_oldest_record_waits_and_wakes),
 		IN_4K(records_that_wait_between_runs_of_read_ones),
 		cmocka_unit_test(discarding_stops_for_good),
 		cmocka_unit_test(discarding_fills_the_memory_to_the_last_byte),

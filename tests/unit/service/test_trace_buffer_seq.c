@@ -107,28 +107,40 @@ static void a_long_array_goes_when_it_is_empty(void **state)
 
 /* ---- whose ---- */
 
-static void a_producer_id_that_is_used_again_by_somebody_else(void **state)
+static void used_again_by(struct trace_buffer *b, uid_t uid, pid_t pid)
 {
-	struct trace_buffer_writer w = {.producer_id = 1, .writer_id = 1, .uid = 7, .pid = 8};
-	struct trace_buffer *b = *state;
+	struct trace_buffer_writer w = {.producer_id = 1, .writer_id = 1, .uid = uid, .pid = pid};
 	struct trace_packet p;
 
 	commit_text(b, 1, 1, 9, ON_NEXT, "of the first ");
-	commit_text(b, 1, 2, 0, 0, "another");
 	chunk_start(&c, 1, 1, 10, FROM_PREV);
 	chunk_text(&c, "not to be joined with it");
 	chunk_text(&c, "of the second");
 	trace_buffer_commit(b, &w, &c.h, c.payload, c.len, true);
 	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 2, "another", 0);
 	assert_true(trace_buffer_next_packet(b, &p));
-	assert_int_equal(p.writer.uid, 7);
-	assert_int_equal(p.writer.pid, 8);
+	assert_int_equal(p.writer.uid, uid);
+	assert_int_equal(p.writer.pid, pid);
 	assert_int_equal(p.size, 13);
 	assert_memory_equal(p.slices[0].iov_base, "of the second", 13);
 	assert_int_equal(p.loss, DATA_LOSS_PRESENT | DATA_LOSS_ORPHAN_CONTINUATION);
 	expect_end(b);
 	assert_int_equal(bytes_in_use(b), 0);
+}
+
+static void a_producer_id_that_is_used_again_by_somebody_else(void **state)
+{
+	used_again_by(*state, 7, 8);
+}
+
+static void a_producer_id_that_is_used_again_by_the_same_user(void **state)
+{
+	used_again_by(*state, UID + 1, 8);
+}
+
+static void a_producer_id_and_a_process_id_that_are_used_again(void **state)
+{
+	used_again_by(*state, 7, PID + 1);
 }
 
 /* ---- the end of a writer ---- */
@@ -244,6 +256,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_long_array_goes_when_it_is_empty, setup_1m,
 						teardown),
 		IN_64K(a_producer_id_that_is_used_again_by_somebody_else),
+		IN_64K(a_producer_id_that_is_used_again_by_the_same_user),
+		IN_64K(a_producer_id_and_a_process_id_that_are_used_again),
 		IN_64K(a_writer_id_that_is_used_again),
 		IN_64K(patches_of_a_later_writer_are_not_for_the_one_before),
 		IN_64K(what_a_writer_left_unfinished_is_not_waited_for),

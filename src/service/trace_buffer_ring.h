@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#define HASH_NONFATAL_OOM 1
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-#include <sys/queue.h>
-#include <uthash.h>
+#include "wire/smb_layout.h"
 
-#include "base/mem.h"
-#include "service/trace_buffer.h"
+struct trace_buffer;
 
-/* What the parts of the trace buffer know of each other; nobody else includes it. The picture is
- * at the head of trace_buffer.c. */
+/* The memory of a trace buffer: records, and where they lie. Internal: only trace_buffer*.c
+ * includes it. The picture is at the head of trace_buffer.c. */
 
 #define TB_UNIT 16u /* records begin at multiples of it */
 #define TB_RECORD_HEADER 16u
@@ -59,7 +60,7 @@ static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 	return (v & 0x80808080) == 0x00808080;
 }
 
-/* ---- trace_buffer_ring.c: the memory ---- */
+/* ---- the memory ---- */
 
 struct tb_ring {
 	uint8_t *base;
@@ -86,35 +87,3 @@ struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place);
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);
 /* Goes back to 0; what was left of the lap before is dropped. */
 void tb_ring_wrap(struct trace_buffer *b);
-
-/* ---- trace_buffer_refs.c: the unread records of one sequence, by chunk id ---- */
-
-struct tb_ref {
-	uint32_t chunk_id;
-	uint32_t unit; /* offset of the record, in units */
-};
-
-/* A circular array. Ids rise mod 2^32 and span less than half of it; records of one chunk are
- * neighbours, in the order of their bytes. */
-struct tb_refs {
-	struct tb_ref *array;
-	uint32_t head, n, cap; /* cap: 0 or a power of two */
-};
-
-static inline struct tb_ref *tb_refs_at(const struct tb_refs *r, uint32_t i)
-{
-	return &r->array[(r->head + i) & (r->cap - 1)];
-}
-
-void tb_refs_deinit(struct tb_refs *r);
-/* Would this id keep the order unambiguous? */
-bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
-/* The number of refs whose id is not after this one; it must be admitted. */
-uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
-/* Makes the i-th ref. 0 or -ENOMEM. Costs the number of refs after it. */
-int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
-void tb_refs_pop(struct tb_refs *r);
-
-/* ---- trace_buffer.c ---- */
-
-void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The unread records of one sequence, by chunk id. Internal: only trace_buffer*.c includes it. */
+
+struct tb_ref {
+	uint32_t chunk_id;
+	uint32_t unit; /* offset of the record, in units */
+};
+
+/* A circular array. Ids rise mod 2^32 and span less than half of it; records of one chunk are
+ * neighbours, in the order of their bytes. */
+struct tb_refs {
+	struct tb_ref *array;
+	uint32_t head, n, cap; /* cap: 0 or a power of two */
+};
+
+static inline struct tb_ref *tb_refs_at(const struct tb_refs *r, uint32_t i)
+{
+	return &r->array[(r->head + i) & (r->cap - 1)];
+}
+
+void tb_refs_deinit(struct tb_refs *r);
+/* Would this id keep the order unambiguous? */
+bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
+/* The number of refs whose id is not after this one; it must be admitted. */
+uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
+/* Makes the i-th ref. 0 or -ENOMEM. Costs the number of refs after it. */
+int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
+void tb_refs_pop(struct tb_refs *r);
