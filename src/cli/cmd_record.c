@@ -122,7 +122,7 @@ static int prepare(struct command *c)
 
 /* ---- after ---- */
 
-static int write_summary(struct command *c)
+static int write_summary(struct command *c, bool file_is_cut)
 {
 	const struct recording_result *result = &c->result;
 	struct record_facts facts = {
@@ -134,6 +134,7 @@ static int write_summary(struct command *c)
 		.sources = &result->sources,
 		.from_words = !c->options.config,
 		.flush_failed = result->flush_failed,
+		.file_is_cut = file_is_cut,
 		.output = c->output,
 		.file_bytes = trace_file_bytes(c->file),
 		.elapsed_ms = result->elapsed_ms,
@@ -207,10 +208,10 @@ static int run(struct command *c)
 	}
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
-		write_summary(c);
+		write_summary(c, true);
 		return EXIT_FAILED;
 	}
-	return write_summary(c);
+	return write_summary(c, false);
 }
 
 static void clean_up(struct command *c)

@@ -252,6 +252,10 @@ static size_t others(const struct record_facts *f, const struct service_stats *s
 			      (unsigned long long)g->other);
 		n++;
 	}
+	if (f->file_is_cut) {
+		strbuf_puts(b, "file: the rest of the trace, which found no room\n");
+		n++;
+	}
 	if (f->flush_failed || (s && s->final_flush_failed)) {
 		strbuf_puts(b,
 			    "the final flush did not finish: the newest events may be missing\n");

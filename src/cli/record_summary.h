@@ -21,6 +21,7 @@ struct record_facts {
 	const struct name_list *sources; /* asked for, never registered */
 	bool from_words; /* advice names options of the command line, not fields of a config */
 	bool flush_failed; /* the one before the end */
+	bool file_is_cut; /* there was no room for all of it */
 	const char *output; /* name for the person */
 	uint64_t file_bytes;
 	uint64_t elapsed_ms; /* by our clock; used when the trace does not say */

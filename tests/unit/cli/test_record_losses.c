@@ -213,6 +213,13 @@ static void test_a_final_flush_that_failed(void **state)
 	check(1, line);
 }
 
+static void test_a_file_that_was_cut(void **state)
+{
+	(void)state;
+	x.f.file_is_cut = true;
+	check(1, "file: the rest of the trace, which found no room\n");
+}
+
 /* An old service may not answer for its counters; the trace has a copy. */
 static void test_the_traces_own_counters_serve_as_well(void **state)
 {
@@ -244,6 +251,7 @@ int main(void)
 		TEST(test_counters_of_the_service_count_from_the_beginning),
 		TEST(test_packets_that_were_no_valid_ones),
 		TEST(test_a_final_flush_that_failed),
+		TEST(test_a_file_that_was_cut),
 		TEST(test_the_traces_own_counters_serve_as_well),
 	};
 

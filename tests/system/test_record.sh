@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# `sonda record` with our own sondad and nobody's rights: a producer of numbered packets, then private daemons that
+# record names of processes. Exit codes, what is said, which files remain; nothing stays behind.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
+COUNTER=$B/tests/system/producer_counter
+for program in "$B/bin/sondad" "$B/bin/sonda" "$B/bin/sonda-probes" "$COUNTER"; do
+  [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
+done
+TMP=$(mktemp -d)
+PIDS=()
+leave() {
+  local i
+  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
+    kill "${PIDS[i]}" 2>/dev/null
+    wait "${PIDS[i]}" 2>/dev/null
+  done
+  PIDS=()
+}
+trap 'leave; rm -rf "$TMP"' EXIT
+trap 'exit 1' INT TERM
+export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+mkdir "$TMP/out"
+cd "$TMP/out" || exit 2
+N=0 BAD=0
+
+verdict() { # NAME STATUS [DETAIL FILE]
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+    return
+  fi
+  echo "not ok $N - $1"
+  [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
+  BAD=1
+}
+
+start() { # NOTIFY_VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  rm -f "$TMP/ready"
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
+}
+
+config() { # EXTRA TEXT...
+  cat >"$TMP/config" <<CONFIG
+data_sources { config { name: "sonda.test.counter" } }
+producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
+flush_timeout_ms: 10000
+$*
+CONFIG
+}
+
+record() { # EXPECTED EXIT CODE, ARGS...
+  local expected=$1 status
+  shift
+  timeout 60 "$B/bin/sonda" record "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null
+  status=$?
+  [ $status = "$expected" ] || { echo "exit code $status, not $expected" >>"$TMP/log"; return 1; }
+}
+
+files_are() { # NAMES...
+  local left
+  left=$(ls -A | tr '\n' ' ')
+  [ "$left" = "${*:+$* }" ] || { echo "files: $left" >>"$TMP/log"; return 1; }
+}
+
+# ---- a service and a producer
+
+start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
+  start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+verdict "service and producer start" $? "$TMP/service.log"
+
+config 'buffers { size_kb: 65536 fill_policy: DISCARD } duration_ms: 1500'
+record 0 --strict -c "$TMP/config" -o a.pftrace && "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
+verdict "a good recording: exit code 0, every packet in the file" $? "$TMP/log"
+grep -q 'lost     nothing' "$TMP/log"
+verdict "a good recording: nothing lost is told" $? "$TMP/log"
+[ "$(stat -c %a a.pftrace)" = 600 ] && files_are a.pftrace
+verdict "a good recording: one file, its owner's" $? "$TMP/log"
+rm -f a.pftrace
+
+timeout 60 "$B/bin/sonda" record -c - -o - <"$TMP/config" 2>"$TMP/log" >"$TMP/piped"
+[ $? = 0 ] && "$COUNTER" check 2000 <"$TMP/piped" >>"$TMP/log"
+verdict "config from stdin, trace to stdout" $? "$TMP/log"
+files_are
+verdict "config from stdin, trace to stdout: no file" $? "$TMP/log"
+
+# Binary config: the same recording.
+protoc -I"$OLDPWD/protos" --encode=perfetto.protos.TraceConfig config/trace_config.proto \
+  <"$TMP/config" >"$TMP/binary" 2>"$TMP/log" &&
+  record 0 -c "$TMP/binary" -o a.pftrace && "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
+verdict "a binary config" $? "$TMP/log"
+rm -f a.pftrace
+
+# ---- losses
+
+config 'buffers { size_kb: 256 fill_policy: RING_BUFFER name: "small" } duration_ms: 1500'
+record 0 -c "$TMP/config" -o a.pftrace
+verdict "a ring that wraps: exit code 0" $? "$TMP/log"
+grep -qE "lost +central buffer 'small' \(262 kB\): the oldest .* were overwritten; try size_kb" "$TMP/log"
+verdict "a ring that wraps: what was overwritten is told" $? "$TMP/log"
+record 3 --strict -q -c "$TMP/config" -o a.pftrace && files_are a.pftrace
+verdict "a ring that wraps: exit code 3 with --strict, and the file is there" $? "$TMP/log"
+[ ! -s "$TMP/log" ]
+verdict "a ring that wraps: -q says nothing" $? "$TMP/log"
+rm -f a.pftrace
+
+config 'buffers { size_kb: 256 fill_policy: DISCARD } duration_ms: 1500'
+record 3 --strict -c "$TMP/config" -o a.pftrace && grep -qE 'central buffer.*full, the newest .* chunks were discarded' "$TMP/log"
+verdict "a buffer that is full: what was discarded is told" $? "$TMP/log"
+rm -f a.pftrace
+
+config 'buffers { size_kb: 65536 } duration_ms: 300 data_sources { config { name: "linux.nosuch" } }'
+record 3 --strict -c "$TMP/config" -o a.pftrace && grep -q "nobody provides the data source 'linux.nosuch'" "$TMP/log"
+verdict "a data source that nobody has" $? "$TMP/log"
+rm -f a.pftrace
+
+# ---- signals
+
+config 'buffers { size_kb: 65536 fill_policy: DISCARD }'
+timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o a.pftrace 2>"$TMP/log" &
+recorder=$!
+sleep 2
+signal_recorder() { # SIGNAL: to the recorder, which is timeout's child
+  kill "-$1" "$(cat /proc/$recorder/task/$recorder/children)"
+}
+signal_recorder INT
+wait $recorder
+[ $? = 0 ] && "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
+verdict "Ctrl-C: exit code 0, everything until then is in the file" $? "$TMP/log"
+rm -f a.pftrace
+
+# The producer does not answer, so the flush lasts; the second signal finds it.
+kill -STOP "${PIDS[1]}"
+timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o a.pftrace 2>"$TMP/log" &
+recorder=$!
+sleep 1
+signal_recorder TERM
+sleep 0.5
+signal_recorder TERM
+wait $recorder
+[ $? = 1 ] && files_are && grep -q 'aborted' "$TMP/log"
+verdict "a second signal: exit code 1, no file" $? "$TMP/log"
+kill -CONT "${PIDS[1]}"
+
+# ---- what goes wrong
+
+config 'buffers { size_kb: 0 } duration_ms: 300'
+record 1 -c "$TMP/config" -o a.pftrace && files_are && grep -q 'the tracing service says:' "$TMP/log"
+verdict "a config that the service refuses: its reason, exit code 1, no file" $? "$TMP/log"
+
+config 'buffers { size_kb: 65536 fill_policy: DISCARD } duration_ms: 1500'
+record 1 -c "$TMP/config" -o /dev/full && grep -q 'No space left on device' "$TMP/log"
+verdict "a full device: exit code 1, the reason" $? "$TMP/log"
+(
+  trap '' XFSZ
+  ulimit -f 100 # KiB
+  record 1 -c "$TMP/config" -o a.pftrace
+)
+[ $? = 0 ] && [ "$(stat -c %s a.pftrace)" -gt 1000 ] && grep -q 'File too large' "$TMP/log" &&
+  grep -q 'lost     file: the rest of the trace' "$TMP/log" &&
+  protoc -I"$OLDPWD/protos" --decode=perfetto.protos.Trace trace/trace.proto <a.pftrace >/dev/null 2>>"$TMP/log"
+verdict "no room for all of it: what is there can be read" $? "$TMP/log"
+rm -f a.pftrace
+
+echo 'buffers { size_kb: 64 } durations_ms: 5' >"$TMP/config"
+record 1 -c "$TMP/config" -o a.pftrace && files_are &&
+  grep -q 'config:1:25: error: .*duration_ms' "$TMP/log" && grep -q '\^' "$TMP/log"
+verdict "a mistake in a config: where, and what was meant" $? "$TMP/log"
+record 2 -t 5x sched && record 2 && record 2 -c "$TMP/config" sched && record 2 --nonsense sched && files_are
+verdict "usage errors: exit code 2" $? "$TMP/log"
+
+timeout 60 "$B/bin/sonda" record -c - -o a.pftrace 2>"$TMP/log" <<<'buffers { size_kb: 64 } data_sources { config { name: "sonda.test.counter" } }' &
+recorder=$!
+sleep 1
+kill -KILL "${PIDS[0]}"
+wait "${PIDS[0]}" 2>/dev/null
+wait $recorder
+[ $? = 1 ] && files_are && grep -q 'the tracing service went away during recording' "$TMP/log"
+verdict "a service that dies: exit code 1, no file" $? "$TMP/log"
+leave
+rm -f "$TMP/producer" "$TMP/consumer"
+
+record 1 --socket "$TMP/consumer" -t 1 -o a.pftrace sched && files_are && grep -q "no tracing service on $TMP/consumer" "$TMP/log"
+verdict "a service that was named and is not there" $? "$TMP/log"
+
+# ---- private daemons, which need no rights for this
+
+export TMPDIR=$TMP/private
+mkdir "$TMPDIR"
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 4096 }
+data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
+duration_ms: 300
+CONFIG
+record 0 --strict -c "$TMP/config" -o a.pftrace && grep -qE '[1-9][0-9]* processes' "$TMP/log" && files_are a.pftrace
+verdict "private daemons: names of processes" $? "$TMP/log"
+grep -q 'starting one for this recording' "$TMP/log"
+verdict "private daemons: they are told of" $? "$TMP/log"
+rm -f a.pftrace
+[ -z "$(ls -A "$TMPDIR")" ]
+verdict "private daemons: no folder is left" $?
+record 0 -q -c "$TMP/config" && [ "$(ls -A | grep -cE '^trace-.*-[0-9]{8}T[0-9]{6}\.pftrace$')" = 1 ] && [ ! -s "$TMP/log" ]
+verdict "private daemons: without -o the file names host and time" $? "$TMP/log"
+rm -f trace-*.pftrace
+exit $BAD
