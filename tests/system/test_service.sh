@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sondad as a process: its sockets, its options, its end, and that it sleeps when there is nothing to do.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+tmp=$(mktemp -d)
+pid= background=
+trap '[ -z "$pid$background" ] || kill $pid $background 2>/dev/null; wait; rm -rf "$tmp"' EXIT
+export PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer
+sondad=$BUILD/bin/sondad
+
+n=0 bad=0
+check() { # NAME COMMAND...
+  local name=$1
+  shift
+  n=$((n + 1))
+  if "$@"; then echo "ok $n - $name"; else echo "not ok $n - $name"; bad=1; fi
+}
+start() { # ENV=VALUE... ; sets $pid; returns when the sockets are open
+  mkfifo "$tmp/ready"
+  env "$@" TRACED_NOTIFY_FD=9 "$sondad" 9>"$tmp/ready" 2>"$tmp/log" &
+  pid=$!
+  ready=$(timeout 20 cat "$tmp/ready")
+  rm "$tmp/ready"
+}
+stop() { # SIGNAL; the exit status is sondad's
+  local status
+  kill "-$1" "$pid" && wait "$pid"
+  status=$?
+  pid=
+  return $status
+}
+answers() { "$BUILD/tests/system/service_ping" >/dev/null; }
+switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/status"; }
+refuses() { # STATUS PATTERN COMMAND...: ends with the status and one line on stderr that matches
+  local status=$1 pattern=$2
+  shift 2
+  timeout 20 "$@" >"$tmp/out" 2>"$tmp/err"
+  [ $? = "$status" ] && grep -qE "$pattern" "$tmp/err"
+}
+
+check "help tells the sockets" eval '"$sondad" --help | grep -q "$tmp/producer"'
+check "version is told" eval '"$sondad" --version | grep -q sondad'
+check "an unknown option is a usage error" refuses 2 usage "$sondad" --no-such-option
+check "arguments are a usage error" refuses 2 usage "$sondad" something
+
+start
+check "TRACED_NOTIFY_FD gets a 1 when the sockets are open" test "$ready" = 1
+check "both sockets are there" eval '[ -S "$tmp/producer" ] && [ -S "$tmp/consumer" ]'
+check "a query is answered" answers
+check "a second sondad on the sockets of a live one refuses" refuses 1 "$tmp/producer" "$sondad"
+check "the first one is as it was" answers
+
+# Two seconds in which nobody asks for anything.
+sleep 0.2
+before=$(switches)
+sleep 2
+after=$(switches)
+check "an idle sondad does not wake up" test "$before" = "$after"
+
+check "SIGTERM ends it well" stop TERM
+check "its sockets are gone" eval '! [ -e "$tmp/producer" ] && ! [ -e "$tmp/consumer" ]'
+check "it had nothing to say" test ! -s "$tmp/log"
+
+start
+kill -KILL "$pid"
+{ wait "$pid"; } 2>/dev/null
+pid=
+check "a killed one leaves its sockets" test -S "$tmp/producer"
+start
+check "the next one takes them over" answers
+check "SIGINT ends it well" stop INT
+
+start PERFETTO_PRODUCER_SOCK_NAME="$tmp/p1,$tmp/p2,@sonda-test-$$" PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c"
+check "a list of producer sockets is opened" eval '[ -S "$tmp/p1" ] && [ -S "$tmp/p2" ]'
+check "abstract sockets too" env PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" "$BUILD/tests/system/service_ping"
+check "and it ends well" stop TERM
+
+check "TCP is refused" refuses 1 'unix sockets' env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:32278 "$sondad"
+check "vsock is refused" refuses 1 'unix sockets' env PERFETTO_CONSUMER_SOCK_NAME=vsock://1:20 "$sondad"
+check "a folder that is not there is named" refuses 1 "$tmp/no/such" \
+  env PERFETTO_CONSUMER_SOCK_NAME="$tmp/no/such" "$sondad"
+check "no socket is left by a failed start" test ! -e "$tmp/producer"
+
+background=$("$sondad" --background)
+check "--background prints the process id" test -d "/proc/$background"
+check "and answers at once" answers
+exit $bad

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The sequences of the protocol, and peers that break its rules, frame by frame against a running sondad.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+tmp=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; wait; rm -rf "$tmp"' EXIT
+export PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer
+
+mkfifo "$tmp/ready"
+TRACED_NOTIFY_FD=9 "$BUILD/bin/sondad" 9>"$tmp/ready" 2>"$tmp/log" &
+pid=$!
+timeout 20 cat "$tmp/ready" >/dev/null
+
+bad=0
+"$BUILD/tests/system/service_conformance" >"$tmp/out" || bad=1
+cat "$tmp/out"
+done=$(grep -cE '^(not )?ok ' "$tmp/out")
+"$BUILD/tests/system/service_hostile" "$pid" >"$tmp/out" || bad=1
+awk -v n="$done" '/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) } { print }' "$tmp/out"
+done=$((done + $(grep -cE '^(not )?ok ' "$tmp/out") + 1))
+
+kill "$pid"
+if wait "$pid"; then echo "ok $done - sondad ends well after all that"; else
+  echo "not ok $done - sondad ends well after all that"
+  sed 's/^/# /' "$tmp/log"
+  bad=1
+fi
+pid=
+exit $bad
