@@ -70,7 +70,9 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else
 		r = session_new(c->service, c, c->uid, request->trace_config, &e, &c->session);
 	if (r < 0) {
-		log_info("a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);
+		log_write_limited(&c->service->complaints, LOG_LEVEL_INFO,
+				  "a tracing session of uid %u is refused: %s", (unsigned)c->uid,
+				  e.text);
 		reply_disabled(c, call, e.text);
 		return;
 	}

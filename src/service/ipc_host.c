@@ -50,7 +50,7 @@ struct ipc_host {
 	LIST_HEAD(, ipc_conn) conns;
 	LIST_HEAD(, listener) listeners;
 	struct event *resume; /* owned: ends a pause of the listeners */
-	struct log_limit refused;
+	struct log_limit complaints;
 };
 
 /* ---- replies ---- */
@@ -122,7 +122,7 @@ static int call_method(struct ipc_conn *c, const struct ipc_call *call, const st
 	if (f->service_id != SERVICE_ID || f->method_id == 0 || f->method_id > s->n_methods)
 		return -EBADMSG;
 	if (!s->methods[f->method_id - 1].call) {
-		log_write_limited(&c->host->refused, LOG_LEVEL_WARN, "%s: %s is not supported",
+		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN, "%s: %s is not supported",
 				  s->name, s->methods[f->method_id - 1].name);
 		return -ENOSYS;
 	}
@@ -190,13 +190,14 @@ static void conn_free(struct ipc_conn *c)
 static void on_close(void *ctx, int error)
 {
 	struct ipc_conn *c = ctx;
+	const char *why = error == -ENOBUFS    ? "does not read its socket"
+			  : error == -EMSGSIZE ? "sent a frame that is too long"
+					       : NULL;
 
-	if (error == -ENOBUFS)
-		log_warn("%s: process %d does not read its socket; disconnected",
-			 c->host->service->name, (int)c->pid);
-	else if (error == -EMSGSIZE)
-		log_warn("%s: process %d sent a frame that is too long; disconnected",
-			 c->host->service->name, (int)c->pid);
+	if (why)
+		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN,
+				  "%s: process %d %s; disconnected", c->host->service->name,
+				  (int)c->pid, why);
 	conn_free(c);
 }
 
@@ -238,7 +239,7 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd)
 	if (r < 0)
 		return r;
 	if (!has_room(h, c->uid)) {
-		log_write_limited(&h->refused, LOG_LEVEL_WARN,
+		log_write_limited(&h->complaints, LOG_LEVEL_WARN,
 				  "%s: too many connections; process %d of uid %u is refused",
 				  h->service->name, (int)c->pid, (unsigned)c->uid);
 		return -ENFILE;
@@ -308,7 +309,7 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *ctx)
 		if (r == -EAGAIN)
 			return;
 		if (r < 0) {
-			log_write_limited(&l->host->refused, LOG_LEVEL_WARN,
+			log_write_limited(&l->host->complaints, LOG_LEVEL_WARN,
 					  "%s: cannot accept a connection: %s",
 					  l->host->service->name, strerror(-r));
 			pause_listeners(l->host);

@@ -14,15 +14,13 @@
 
 static void send_command(struct producer_port *p, const struct pb_mem *m, int fd)
 {
-	int r;
-
 	if (m->failed) {
-		log_error("out of memory for a command to producer %s", p->name);
+		log_write_limited(&p->complaints, LOG_LEVEL_ERROR,
+				  "out of memory for a command to producer %s", p->name);
 		return;
 	}
-	r = ipc_reply(p->conn, &p->commands, true, m->buf, pb_mem_len(m), fd);
-	if (r < 0)
-		log_debug("producer %s is gone before its command", p->name);
+	/* Where it fails the producer is gone. */
+	ipc_reply(p->conn, &p->commands, true, m->buf, pb_mem_len(m), fd);
 }
 
 static bool begin_command(const struct producer_port *p, struct pb_mem *m, uint32_t command)

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "base/log.h"
 #include "service/registry.h"
 
 struct consumer_port;
@@ -55,6 +56,7 @@ struct service {
 	uint64_t patches_discarded;
 
 	struct recent_sessions *recent; /* owned; NULL until the first */
+	struct log_limit complaints;
 	uid_t uid; /* of this process: trusted_uid of the service's own packets */
 	const char *machine_name; /* borrowed from the environment, or uname_name */
 	char uname_name[65];

@@ -66,7 +66,8 @@ static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
 static void end_packet(struct writer_state *w)
 {
 	if (w->mem.failed) {
-		log_error("out of memory: a packet of the service is missing in a trace");
+		log_write_limited(&w->session->service->complaints, LOG_LEVEL_ERROR,
+				  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
 	w->sink->begin(w->sink, pb_mem_len(&w->mem));
