@@ -126,5 +126,6 @@ void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_FAILED, s->flushes_failed);
 	if (s->final_flush != FINAL_FLUSH_NONE)
 		pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, s->final_flush);
+	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
 	put_writers(s, e, max_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + max_bytes);
 }

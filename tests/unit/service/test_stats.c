@@ -56,6 +56,7 @@ static void counters_are_those_of_service_and_session(void **state)
 	assert_int_equal(t->data_sources_registered, 1);
 	assert_int_equal(t->data_sources_seen, 1);
 	assert_int_equal(t->tracing_sessions, 1);
+	assert_int_equal(t->tracing_session_id, 1);
 	assert_int_equal(t->total_buffers, 2);
 	assert_int_equal(t->chunks_discarded, 11);
 	assert_int_equal(t->patches_discarded, 12);
