@@ -96,16 +96,39 @@ static bool event_exists(const char *root, const char *group, const char *name)
 	return n > 0 && (size_t)n < sizeof(path) && fs_exists(path);
 }
 
+static int add_to_list(void *ctx, const char *name, unsigned char d_type)
+{
+	char ***list = ctx, **longer;
+
+	(void)d_type;
+	longer = tracefs_list_add(*list, name);
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	return 0;
+}
+
+/* All names in a folder. (libtracefs lists only groups that can be switched as a whole, which leaves
+ * out "ftrace".) */
+static char **list_folder(const char *path)
+{
+	char **list = NULL;
+
+	fs_each(path, add_to_list, &list);
+	return list;
+}
+
 /* Adds what matches in one group. */
 static int select_in_group(const char *root, const char *group, const char *name,
 			   struct event_selection *s)
 {
-	char **events;
+	char path[PATH_MAX], **events;
 	int r = 0;
 
 	if (!is_pattern(name))
 		return event_exists(root, group, name) ? add(s, group, name) : 0;
-	events = tracefs_system_events(root, group);
+	snprintf(path, sizeof(path), "%s/events/%s", root, group);
+	events = list_folder(path);
 	for (int i = 0; !r && events && events[i]; i++)
 		if (str_glob(name, events[i]) && event_exists(root, group, events[i]))
 			r = add(s, group, events[i]);
@@ -117,12 +140,13 @@ static int select_in_group(const char *root, const char *group, const char *name
 static int select_in_groups(const char *root, const char *group, const char *name,
 			    struct event_selection *s)
 {
-	char **groups;
+	char path[PATH_MAX], **groups;
 	int r = 0;
 
 	if (group && !is_pattern(group))
 		return select_in_group(root, group, name, s);
-	groups = tracefs_event_systems(root);
+	snprintf(path, sizeof(path), "%s/events", root);
+	groups = list_folder(path);
 	for (int i = 0; !r && groups && groups[i]; i++)
 		if (!group || str_glob(group, groups[i]))
 			r = select_in_group(root, groups[i], name, s);

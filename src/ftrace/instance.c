@@ -155,17 +155,22 @@ static enum ftrace_clock clock_of(const char *name)
 	return FTRACE_CLOCK_UNKNOWN;
 }
 
+enum ftrace_clock instance_clock(const struct instance *i)
+{
+	_cleanup_(freep) char *on = tracefs_get_clock(i->tracefs);
+
+	return clock_of(on);
+}
+
 enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
 {
 	static const char *const order[] = {"mono_raw", "boot", "global", "local"};
-	_cleanup_(freep) char *on = NULL;
 
 	/* The kernel refuses a clock that it does not have. */
 	for (unsigned n = mono_raw ? 0 : 1; n < ARRAY_SIZE(order); n++)
 		if (!instance_write(i, "trace_clock", order[n]))
 			break;
-	on = tracefs_get_clock(i->tracefs);
-	return clock_of(on);
+	return instance_clock(i);
 }
 
 /* ---- events ---- */

@@ -48,6 +48,7 @@ uint32_t instance_buffer_kb(const struct instance *i);
 /* Sets the best clock there is: boot, global, local; or mono_raw where that is wanted and there.
  * Gives the one that is on. */
 enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw);
+enum ftrace_clock instance_clock(const struct instance *i);
 
 int instance_enable_event(const struct instance *i, const char *group, const char *name);
 /* ftrace/print: what is written to the top level's trace_marker comes here too. -EOPNOTSUPP on

@@ -4,8 +4,8 @@
 # usage: tests/data/ftrace/record.sh OUT PAGES EVENT... -- COMMAND...
 #
 # Records pages of the running kernel's ring as the tests use them: runs COMMAND with the events (GROUP/NAME) on in an
-# instance of its own, and keeps up to PAGES pages of each CPU as OUT/cpuN.pages, with the format files beside them as
-# in tracefs (OUT/events). Needs root.
+# instance of its own, and keeps up to PAGES pages of each CPU as OUT/cpuN.pages, with the format files and strings
+# beside them as in tracefs (OUT/events, OUT/printk_formats). Needs root.
 set -eu
 out=$1 pages=$2
 shift 2
@@ -23,6 +23,7 @@ echo "${RING_KB:-4096}" >"$instance/buffer_size_kb"
 
 mkdir -p "$out/events"
 cat "$tracefs/events/header_page" >"$out/events/header_page"
+cat "$tracefs/printk_formats" >"$out/printk_formats"
 for e in "${events[@]}"; do
   mkdir -p "$out/events/$e"
   cat "$tracefs/events/$e/format" >"$out/events/$e/format"

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +29,18 @@ struct page_set {
 };
 
 /* The file's bytes, NUL-terminated; NULL where there is none. */
-static inline char *page_set_read(size_t *ret_len, const char *fmt, const char *a, const char *b,
-				  const char *c)
+__attribute__((format(printf, 2, 3))) static inline char *page_set_read(size_t *ret_len,
+									const char *fmt, ...)
 {
 	struct strbuf s = {0};
-	char path[512];
+	char path[1024];
+	va_list ap;
+	int n;
 
-	snprintf(path, sizeof(path), fmt, a, b, c);
+	va_start(ap, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	assert(n > 0 && (size_t)n < sizeof(path));
 	if (fs_read_file(path, 1 << 26, &s))
 		return NULL;
 	if (ret_len)
@@ -55,7 +61,7 @@ static inline void page_set_add(struct page_set *set, const char *dir, const cha
 	while (events && (d = readdir(events))) {
 		char *format = d->d_name[0] == '.'
 				       ? NULL
-				       : page_set_read(NULL, "%s/%s/format", path, d->d_name, "");
+				       : page_set_read(NULL, "%s/%s/format", path, d->d_name);
 
 		if (!format)
 			continue;
@@ -74,10 +80,10 @@ static inline void page_set_load(struct page_set *set, const char *dir,
 	DIR *events;
 
 	memset(set, 0, sizeof(*set));
-	text = page_set_read(NULL, "%s/events/header_page", dir, "", "");
+	text = page_set_read(NULL, "%s/events/header_page", dir);
 	assert(text && page_layout_parse(text, &set->layout) == 0);
 	free(text);
-	text = page_set_read(NULL, "%s/printk_formats", dir, "", "");
+	text = page_set_read(NULL, "%s/printk_formats", dir);
 	if (text)
 		assert(string_map_parse(&set->table.strings, text) == 0);
 	free(text);
@@ -92,7 +98,7 @@ static inline void page_set_load(struct page_set *set, const char *dir,
 
 	for (; set->n_cpus < PAGE_SET_CPUS; set->n_cpus++) {
 		snprintf(cpu, sizeof(cpu), "cpu%u", set->n_cpus);
-		text = page_set_read(&set->cpus[set->n_cpus].len, "%s/%s.pages", dir, cpu, "");
+		text = page_set_read(&set->cpus[set->n_cpus].len, "%s/%s.pages", dir, cpu);
 		if (!text)
 			break;
 		set->cpus[set->n_cpus].pages = (uint8_t *)text;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files of pages stand in for rings: reading is the same, but for the end. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bundles.h"
+#include "fake_tracefs.h"
+#include "formats.h"
+#include "ftrace/cpu_reader.h"
+#include "page_maker.h"
+
+#define MANY 200
+
+static struct event_table table;
+static struct translator *t;
+static struct writer *w;
+static struct cpu_readers r;
+static struct instance instance;
+
+static int setup(void **state)
+{
+	const struct event_table_options o = {0};
+	uint16_t id;
+
+	if (temp_dir_setup(state))
+		return -1;
+	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
+					 format_text("sched_process_wait", 1, FORMAT_COMMON,
+						     FIELD("pid_t pid", 8, 4, 1)),
+					 &o, &id),
+			 0);
+	w = fake_writer_new(4096);
+	r = (struct cpu_readers){0};
+	instance = (struct instance){0};
+	return translator_new(&table, &page_maker_layout, w, &t);
+}
+
+static int teardown(void **state)
+{
+	cpu_readers_close(&r);
+	if (instance.tracefs)
+		fake_instance_free(&instance);
+	t = translator_free(t);
+	event_table_deinit(&table);
+	writer_free(w);
+	return temp_dir_teardown(state);
+}
+
+/* A ring of so many pages, each with so many records. */
+static void make_ring(void **state, unsigned cpu, unsigned pages, unsigned records)
+{
+	static uint8_t bytes[MANY * PAGE_MAKER_SIZE];
+	static const uint8_t payload[12] = {1};
+	struct page_maker m;
+	char name[128];
+
+	for (unsigned i = 0; i < pages; i++) {
+		page_begin(&m, 1000 * (i + 1));
+		for (unsigned n = 0; n < records; n++)
+			page_record(&m, 1, payload, sizeof(payload));
+		page_end(&m, 0, 0);
+		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
+	}
+	snprintf(name, sizeof(name), "instances/x/per_cpu/cpu%u/trace_pipe_raw", cpu);
+	fake_file(*state, name, bytes, pages * PAGE_MAKER_SIZE);
+}
+
+static void open_rings(void **state, uint32_t buffer_kb)
+{
+	struct err_text e;
+
+	instance = fake_instance(*state);
+	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, buffer_kb, &e),
+			 0);
+	cpu_readers_begin(&r);
+}
+
+static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
+{
+	return cpu_reader_run(&r, &r.cpus[i], t, max, to_the_end);
+}
+
+static void test_rings_in_the_order_of_cpus(void **state)
+{
+	make_ring(state, 10, 1, 1);
+	make_ring(state, 2, 1, 1);
+	make_ring(state, 0, 1, 1);
+	fake_text(*state, "instances/x/per_cpu/cpux/trace_pipe_raw", "");
+	fake_text(*state, "instances/x/per_cpu/stats", "");
+	open_rings(state, 4);
+	assert_int_equal(r.n, 3);
+	assert_int_equal(r.cpus[0].stream.cpu, 0);
+	assert_int_equal(r.cpus[1].stream.cpu, 2);
+	assert_int_equal(r.cpus[2].stream.cpu, 10);
+}
+
+static void test_cpus_that_are_not_there_are_left_out(void **state)
+{
+	make_ring(state, 0, 1, 1);
+	make_ring(state, 1, 1, 1);
+	make_ring(state, 2, 1, 1);
+	fake_text(*state, "devices/system/cpu/cpu0/online", "");
+	fake_text(*state, "devices/system/cpu/cpu2/online", "");
+	open_rings(state, 4);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(r.cpus[1].stream.cpu, 2);
+}
+
+static void test_no_rings(void **state)
+{
+	struct err_text e;
+
+	fake_text(*state, "instances/x/tracing_on", "");
+	instance = fake_instance(*state);
+	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
+			 -ENOENT);
+	fake_text(*state, "instances/x/per_cpu/other", "");
+	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
+			 -ENODEV);
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "");
+	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
+			 -ENOENT);
+	assert_non_null(strstr(e.text, "trace_pipe_raw"));
+	assert_int_equal(r.n, 0);
+}
+
+static void test_turns_of_bounded_length(void **state)
+{
+	make_ring(state, 0, 10, 200);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 4, true), 4);
+	assert_false(r.cpus[0].done);
+	assert_int_equal(r.cpus[0].stream.events, 800);
+	assert_int_equal(run(0, 4, true), 4);
+	assert_int_equal(run(0, 4, true), 2);
+	assert_true(r.cpus[0].done);
+	assert_int_equal(run(0, 4, true), 0);
+	assert_int_equal(r.cpus[0].stream.events, 2000);
+	bundles_read(w);
+	assert_int_equal(n_bundles, 3); /* one a turn */
+}
+
+static void test_a_tick_ends_at_a_page_that_was_hardly_begun(void **state)
+{
+	make_ring(state, 0, 10, 20);
+	open_rings(state, 4000);
+	/* The first page may be a remainder, so it does not count. */
+	assert_int_equal(run(0, 100, false), 2);
+	assert_true(r.cpus[0].done);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 1, false), 1);
+	assert_false(r.cpus[0].done);
+	assert_int_equal(run(0, 1, false), 1);
+	assert_true(r.cpus[0].done);
+}
+
+static void test_a_flush_goes_to_the_end(void **state)
+{
+	make_ring(state, 0, 10, 20);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 10);
+	assert_int_equal(r.cpus[0].stream.events, 200);
+	assert_true(r.cpus[0].done);
+}
+
+/* A ring that fills as fast as it is read: a pass is over when a whole ring was read. */
+static void test_no_pass_is_longer_than_a_ring(void **state)
+{
+	make_ring(state, 0, MANY, 200);
+	open_rings(state, 40);
+	assert_int_equal(run(0, 10000, true), 13);
+	assert_true(r.cpus[0].done);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 10000, false), 13);
+}
+
+static void test_reads_that_fail(void **state)
+{
+	static const uint8_t part[100] = {1};
+	int fds[2];
+
+	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", part, sizeof(part));
+	make_ring(state, 1, 1, 1);
+	open_rings(state, 4);
+	assert_int_equal(run(0, 10, true), 0);
+	assert_true(r.cpus[0].done);
+	assert_int_equal(t->status_counts[PAGE_PARTIAL_READ], 1);
+	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 0);
+
+	/* A descriptor that cannot be read at all, and one that has nothing now. */
+	close(r.cpus[0].fd);
+	r.cpus[0].fd = open(*state, O_RDONLY);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 10, true), 0);
+	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	close(r.cpus[0].fd);
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	r.cpus[0].fd = fds[0];
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 10, true), 0);
+	assert_true(r.cpus[0].done);
+	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	close(fds[1]);
+	assert_int_equal(w->packets, 0);
+}
+
+#define WITH_RINGS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RINGS(test_rings_in_the_order_of_cpus),
+		WITH_RINGS(test_cpus_that_are_not_there_are_left_out),
+		WITH_RINGS(test_no_rings),
+		WITH_RINGS(test_turns_of_bounded_length),
+		WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun),
+		WITH_RINGS(test_a_flush_goes_to_the_end),
+		WITH_RINGS(test_no_pass_is_longer_than_a_ring),
+		WITH_RINGS(test_reads_that_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "formats.h"
+#include "ftrace/event_compile.h"
+#include "gen/fields.h"
+
+static const char sched_switch[] = FIELD("char prev_comm[16]", 8, 16, 0)
+	FIELD("pid_t prev_pid", 24, 4, 1) FIELD("int prev_prio", 28, 4, 1)
+		FIELD("long prev_state", 32, 8, 1) FIELD("char next_comm[16]", 40, 16, 0)
+			FIELD("pid_t next_pid", 56, 4, 1) FIELD("int next_prio", 60, 4, 1);
+static const char sched_waking[] = FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
+	FIELD("int prio", 28, 4, 1) FIELD("int target_cpu", 32, 4, 1);
+
+static struct event_row *known(const char *group, const char *name, const char *fields)
+{
+	struct event_row *row = NULL;
+	struct tep_handle *tep;
+
+	assert_int_equal(event_compile_known(format_event(group, name, fields, &tep), 100, &row),
+			 0);
+	tep_free(tep);
+	return row;
+}
+
+static void test_a_row_stands_alone(void **state)
+{
+	struct event_row *row = known("sched", "sched_switch", sched_switch);
+
+	(void)state;
+	assert_string_equal(row->group, "sched");
+	assert_string_equal(row->name, "sched_switch");
+	assert_int_equal(row->id, 100);
+	assert_int_equal(row->kind, ROW_FIELDS);
+	assert_int_equal(row->n_ops, 7);
+	assert_int_equal(row->n_var, 0);
+	assert_int_equal(row->min_len, 64);
+	assert_int_equal(row->pid_offset, 4);
+	assert_int_equal(row->event_tag, PB_FTRACE_EVENT_SCHED_SWITCH << 3 | 2);
+	assert_int_equal(row->event_tag_len, 1);
+	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
+	assert_int_equal(row->ops[3].offset, 32);
+	assert_int_equal(row->ops[3].kind, FIELD_S64);
+	assert_int_equal(row->ops[3].tag, 4 << 3);
+	assert_string_equal(row->field_names[6], "next_prio");
+	free(row);
+}
+
+static void test_fields_that_do_not_fit_are_left_out(void **state)
+{
+	/* A new field, one whose type makes no sense for the message, one that is gone. */
+	struct event_row *row = known(
+		"sched", "sched_switch",
+		FIELD("char prev_comm[16]", 8, 16, 0) FIELD("int novelty", 24, 4, 1)
+			FIELD("char prev_pid[16]", 28, 16, 0) FIELD("int prev_prio", 44, 4, 1));
+
+	(void)state;
+	assert_int_equal(row->n_ops, 2);
+	assert_string_equal(row->field_names[0], "prev_comm");
+	assert_string_equal(row->field_names[1], "prev_prio");
+	assert_int_equal(row->min_len, 48);
+	free(row);
+}
+
+static void test_print_keeps_its_address_to_itself(void **state)
+{
+	struct event_row *row =
+		known("ftrace", "print",
+		      FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0));
+
+	(void)state;
+	assert_int_equal(row->n_ops, 1);
+	assert_string_equal(row->field_names[0], "buf");
+	assert_int_equal(row->n_var, 1);
+	assert_int_equal(row->min_len, 16);
+	free(row);
+}
+
+static void test_renames_are_marked(void **state)
+{
+	static const char fields[] =
+		FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0);
+	struct event_row *row = known("task", "task_rename", fields);
+
+	(void)state;
+	assert_int_equal(row->renamed_offset, 8);
+	free(row);
+	row = known("task", "task_newtask", fields);
+	assert_int_equal(row->renamed_offset, 0);
+	free(row);
+}
+
+static void test_events_that_no_record_could_be_told_by(void **state)
+{
+	static const char *const commons[] = {
+		"",
+		FIELD("int common_pid", 4, 4, 1),
+		FIELD("unsigned short common_type", 0, 2, 0),
+		FIELD("unsigned short common_type", 2, 2, 0) FIELD("int common_pid", 4, 4, 1),
+		FIELD("unsigned int common_type", 0, 4, 0) FIELD("int common_pid", 4, 4, 1),
+		FIELD("unsigned short common_type", 0, 2, 0) FIELD("long common_pid", 8, 8, 1),
+		FIELD("unsigned short common_type", 0, 2, 0) FIELD("int common_pid", 65534, 4, 1)};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(commons); i++) {
+		char *text = format_text("sched_switch", 5, commons[i], sched_switch);
+		struct tep_handle *tep = tep_alloc();
+		struct event_row *row = NULL;
+
+		tep_set_loglevel(TEP_LOG_NONE);
+		if (!tep_parse_event(tep, text, strlen(text), "sched"))
+			assert_int_equal(event_compile_known(tep_get_first_event(tep), 0, &row),
+					 -EPROTO);
+		assert_null(row);
+		tep_free(tep);
+	}
+}
+
+static void test_fields_beyond_any_record(void **state)
+{
+	struct event_row *row =
+		known("sched", "sched_switch",
+		      FIELD("pid_t prev_pid", 65532, 4, 1) FIELD("int prev_prio", 65531, 4, 1)
+			      FIELD("pid_t next_pid", 99999, 4, 1)
+				      FIELD("char next_comm[16]", 8, 70000, 0));
+
+	(void)state;
+	assert_int_equal(row->n_ops, 1);
+	assert_int_equal(row->min_len, 65535);
+	free(row);
+}
+
+static void test_generic_rows_and_their_numbers(void **state)
+{
+	const struct compile_generic generic = {.number = 65536 + 300, .index = 300};
+	const struct compile_generic legacy = {.legacy = true};
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("sched", "sched_new", sched_waking, &tep);
+	struct event_row *row;
+	uint64_t number;
+
+	(void)state;
+	assert_int_equal(event_compile_generic(e, &generic, 0, &row), 0);
+	assert_int_equal(row->generic_index, 300);
+	assert_int_equal(row->event_tag_len, 3);
+	number = (row->event_tag & 0x7f) | (row->event_tag >> 8 & 0x7f) << 7 |
+		 (row->event_tag >> 16 & 0x7f) << 14;
+	assert_int_equal(number, (65536 + 300) << 3 | 2);
+	assert_true(row->descriptor_len > 20);
+	for (unsigned i = 0; i < row->n_ops; i++)
+		assert_int_equal(row->ops[i].tag >> 3, i + 1);
+	free(row);
+
+	assert_int_equal(event_compile_generic(e, &legacy, 0, &row), 0);
+	assert_int_equal(row->kind, ROW_LEGACY);
+	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
+	assert_int_equal(row->descriptor_len, 0);
+	free(row);
+	tep_free(tep);
+}
+
+static void test_more_fields_than_a_row_has(void **state)
+{
+	static char fields[16000];
+	const struct compile_generic generic = {.number = 65536};
+	struct event_row *row;
+	struct tep_handle *tep;
+	size_t at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
+				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
+				       8 + i);
+	assert_int_equal(
+		event_compile_generic(format_event("g", "e", fields, &tep), &generic, 0, &row), 0);
+	assert_int_equal(row->n_ops, 255);
+	free(row);
+	tep_free(tep);
+}
+
+static int compact(const char *fields, enum row_kind kind)
+{
+	struct event_row *row = NULL;
+	struct tep_handle *tep;
+	int r = event_compile_compact(format_event("sched", "x", fields, &tep), kind, &row);
+
+	if (!r) {
+		assert_int_equal(row->kind, kind);
+		assert_int_equal(row->n_ops, kind == ROW_COMPACT_SWITCH ? 4 : 5);
+	}
+	free(row);
+	tep_free(tep);
+	return r;
+}
+
+static void test_compact_rows_want_their_format_exactly(void **state)
+{
+	(void)state;
+	assert_int_equal(compact(sched_switch, ROW_COMPACT_SWITCH), 0);
+	assert_int_equal(compact(sched_waking, ROW_COMPACT_WAKING), 0);
+	assert_int_equal(compact(sched_waking, ROW_COMPACT_SWITCH), -EPROTO);
+	assert_int_equal(compact(sched_switch, ROW_COMPACT_WAKING), -EPROTO);
+	/* prev_state of 32 bits is fine, a longer name or an unsigned thread is not. */
+	assert_int_equal(
+		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
+				FIELD("pid_t next_pid", 28, 4, 1) FIELD("int next_prio", 32, 4, 1),
+			ROW_COMPACT_SWITCH),
+		0);
+	assert_int_equal(
+		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[32]", 12, 32, 0)
+				FIELD("pid_t next_pid", 44, 4, 1) FIELD("int next_prio", 48, 4, 1),
+			ROW_COMPACT_SWITCH),
+		-EPROTO);
+	assert_int_equal(
+		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
+				FIELD("u32 next_pid", 28, 4, 0) FIELD("int next_prio", 32, 4, 1),
+			ROW_COMPACT_SWITCH),
+		-EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_row_stands_alone),
+		cmocka_unit_test(test_fields_that_do_not_fit_are_left_out),
+		cmocka_unit_test(test_print_keeps_its_address_to_itself),
+		cmocka_unit_test(test_renames_are_marked),
+		cmocka_unit_test(test_events_that_no_record_could_be_told_by),
+		cmocka_unit_test(test_fields_beyond_any_record),
+		cmocka_unit_test(test_generic_rows_and_their_numbers),
+		cmocka_unit_test(test_more_fields_than_a_row_has),
+		cmocka_unit_test(test_compact_rows_want_their_format_exactly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
