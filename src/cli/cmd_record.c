@@ -150,10 +150,15 @@ static int write_summary(struct command *c, bool file_is_cut)
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }
 
-/* Reading gave nothing. */
+/* The service writes the trace itself; what reading gives then are remains. */
+static bool service_writes(const struct command *c)
+{
+	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
+}
+
 static int explain_nothing(struct command *c)
 {
-	if (c->config->write_into_file && c->config->output_path) {
+	if (service_writes(c)) {
 		console_say(&c->console, "the service wrote the trace into %s, as the config says",
 			    c->config->output_path);
 		return EXIT_GOOD;
@@ -200,7 +205,7 @@ static int run(struct command *c)
 		console_error(&c->console, "%s", why.text);
 		return EXIT_FAILED;
 	}
-	if (!error && !c->result.scan.packets)
+	if (!error && (!c->result.scan.packets || service_writes(c)))
 		return explain_nothing(c);
 	if (!error && no_ftrace(c)) {
 		console_error(&c->console, "nothing was recorded: %s", no_ftrace(c));

@@ -394,6 +394,11 @@ static void test_a_trace_that_the_service_writes_itself(void **state)
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
 	check_files("");
 	assert_true(says("the service wrote the trace into /tmp/there.pftrace"));
+	/* A service may give a packet or two nevertheless. */
+	service.slices = NULL;
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
+	check_files("");
+	service.slices = (const uint8_t *)"";
 	write_config("write_into_file: true");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("write_into_file"));

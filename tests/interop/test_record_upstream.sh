@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# `sonda record` against Perfetto's own service and probes, beyond the cells: the shorthand, Ctrl-C, losses in both
+# rings, what does not exist, refused configs. What the summary counts is compared with what trace_processor finds.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+use_sockets "$TMP"
+start_service perfetto "$TMP" && start_probes perfetto "$TMP"
+verdict "Perfetto's service and probes start" $? "$TMP/service.log"
+
+sonda_record() { # EXPECTED EXIT CODE, ARGS...
+  local expected=$1 status
+  shift
+  rm -f "$TMP/trace"
+  timeout 60 "$BIN/sonda" record -o "$TMP/trace" "$@" >/dev/null 2>"$TMP/log" </dev/null
+  status=$?
+  [ $status = "$expected" ] || { echo "exit code $status, not $expected" >>"$TMP/log"; return 1; }
+}
+
+said() { # REGEX
+  grep -qE "$1" "$TMP/log" || { echo "not said: $1" >>"$TMP/log"; return 1; }
+}
+
+# How many events of a name the trace holds, by another reader of it.
+count() { # EVENT FIELD
+  protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$TMP/trace" | grep -cE "^ *$1"
+}
+
+thousands() { # 1204331 -> 1,204,331
+  LC_ALL=C awk -v n="$1" 'BEGIN { while (length(n) > 3) { s = "," substr(n, length(n) - 2) s; n = substr(n, 1, length(n) - 3) } print n s }'
+}
+
+load_for() { # SECONDS: switches all the while
+  timeout "$1" perf bench sched pipe -l 1000000000 >/dev/null 2>&1 &
+  load=$!
+}
+
+load_for 3
+sonda_record 0 -t 2s sched
+verdict "shorthand: exit code 0" $? "$TMP/log"
+wait $load
+[ "$(trace_errors "$TMP/trace")" = '[]' ]
+verdict "shorthand: trace_processor has no complaint" $? "$TMP/tpq.err"
+said '^Recorded [23]\.[0-9]+ s on [0-9]+ CPUs?: [0-9,]+ events, [0-9,]+ processes, ' &&
+  said '^  events   sched [1-9][0-9,]+(, task [1-9][0-9,]*)?$'
+verdict "shorthand: the summary counts" $? "$TMP/log"
+# Compact events: one timestamp each.
+expected=$(($(count switch_timestamp:) + $(count waking_timestamp:) + $(count 'sched_process_(exit|exec|fork) \{')))
+said "^  events   sched $(thousands $expected)(,|\$)"
+verdict "shorthand: as many events as protoc finds" $? "$TMP/log"
+
+sonda_record 0 -t 1s sched/sched_swich sched:sched_switch 'nosuch/*' 'irq/softirq_e[nx]*' &&
+  said "missing +event 'sched/sched_swich' does not exist; did you mean sched/sched_switch\?" &&
+  said "no event matches 'nosuch/\*'"
+verdict "events that do not exist are told with the nearest name" $? "$TMP/log"
+sonda_record 3 --strict -q -t 1s sched/sched_swich sched && [ -s "$TMP/trace" ]
+verdict "events that do not exist: exit code 3 with --strict" $? "$TMP/log"
+sonda_record 0 --strict -q -t 1s -B 16mb sched
+verdict "nothing lost, nothing missing: exit code 0 with --strict" $? "$TMP/log"
+
+# Anew: these probes keep the ring of a session that is just ending.
+stop_all
+start_service perfetto "$TMP" && start_probes perfetto "$TMP"
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 4096 }
+duration_ms: 2000
+data_sources {
+  config {
+    name: "linux.ftrace"
+    ftrace_config { ftrace_events: "sched/sched_switch" buffer_size_kb: 4 drain_period_ms: 1000 }
+  }
+}
+data_sources { config { name: "linux.nosuch" } }
+CONFIG
+load_for 4
+sonda_record 3 --strict -c "$TMP/config" &&
+  said 'lost +kernel rings: [0-9,]+ events \(cpu[0-9]+ [0-9,]+' && said 'try buffer_size_kb: ' &&
+  said "nobody provides the data source 'linux.nosuch'"
+verdict "losses of the kernel's rings are told by CPU" $? "$TMP/log"
+wait $load
+
+load_for 4
+sonda_record 0 -b 64k -B 16mb -t 2s sched/sched_switch &&
+  said 'lost +central buffer \(65\.5 kB\): the oldest .* were overwritten.*; try -b [0-9]+mb'
+verdict "what the central buffer overwrote is told" $? "$TMP/log"
+wait $load
+
+timeout 60 "$BIN/sonda" record -o "$TMP/trace" sched 2>"$TMP/log" &
+recorder=$!
+sleep 2
+kill -INT "$(cat /proc/$recorder/task/$recorder/children)"
+wait $recorder && [ "$(trace_errors "$TMP/trace")" = '[]' ] && said '^Recorded '
+verdict "Ctrl-C stops and saves" $? "$TMP/log"
+
+echo 'buffers { size_kb: 0 }' >"$TMP/config"
+sonda_record 1 -c "$TMP/config" && said 'the tracing service says: ' && [ ! -e "$TMP/trace" ]
+verdict "a refused config: the service's reason, exit code 1, no file" $? "$TMP/log"
+cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 64 }
+duration_ms: 200
+write_into_file: true
+output_path: "$TMP/by-service"
+CONFIG
+sonda_record 0 -c "$TMP/config" && said "the service wrote the trace into $TMP/by-service" &&
+  [ ! -e "$TMP/trace" ] && [ -s "$TMP/by-service" ]
+verdict "a trace that the service writes itself" $? "$TMP/log"
+
+timeout 60 "$BIN/sonda" record -o "$TMP/trace2" sched 2>"$TMP/log" &
+recorder=$!
+sleep 1
+kill -KILL "${PIDS[0]}"
+wait $recorder
+[ $? = 1 ] && said 'the tracing service went away' && [ ! -e "$TMP/trace2" ]
+verdict "a service that dies: exit code 1, no file" $? "$TMP/log"
+exit $BAD
