@@ -117,7 +117,7 @@ static void test_long_lists_are_cut_but_counted(void **state)
 {
 	struct record_verdict verdict;
 	struct strbuf out = {0};
-	char name[16];
+	char name[32];
 
 	(void)state;
 	for (int i = 0; i < 50; i++) {
