@@ -100,7 +100,8 @@ int fs_write_all(int fd, const void *data, size_t len)
 
 bool fs_exists(const char *path)
 {
-	return access(path, F_OK) == 0;
+	/* As open(2) would see it: by the effective ids and capabilities. */
+	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
 }
 
 int fs_join(char *buf, size_t size, const char *dir, const char *name)
