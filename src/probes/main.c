@@ -38,6 +38,7 @@
 #define VERSION "sonda-probes 0.1"
 /* The name that trace configs of people know: producer_name_filter, producers[].producer_name. */
 #define PRODUCER_NAME "perfetto.traced_probes"
+
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {

@@ -8,8 +8,8 @@
  *	                          |
  *	threads                  700 701 702 readdir of /proc/700/task, only where there are several
  *
- * Both folders stay open between turns; the kernel's order in them is by number, so the walk goes on
- * where it was, whoever has come or gone.
+ * Both folders stay open between turns; the kernel's order in them is by number, so the walk goes
+ * on where it was, whoever has come or gone.
  */
 
 int process_scan_begin(struct process_scan *s, const struct process_names *n)

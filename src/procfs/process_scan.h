@@ -7,8 +7,8 @@
 #include "procfs/turn.h"
 
 /*
- * A walk over every task of the machine, describing each, in turns. Tasks that come meanwhile may be
- * missed and tasks that go are left out: the kernel's events tell of both.
+ * A walk over every task of the machine, describing each, in turns. Tasks that come meanwhile may
+ * be missed and tasks that go are left out: the kernel's events tell of both.
  */
 
 /* Zero-initialise. */

@@ -109,6 +109,23 @@ one_sentence() { # WHAT PATTERN
   verdict "$1: exit code 0" $?
 }
 
+works_for() { # WHAT SETPRIV_OPTION...
+  local what=$1
+  shift
+  start probes "$TMP/probes.log" setpriv --reuid 65534 --regid 65534 --clear-groups "$@" "$TMP/sonda-probes"
+  "$BIN/sonda" record -t 1s -o "$TMP/trace" sched >"$TMP/record.log" 2>&1 &&
+    [ "$(events_in "$TMP/trace")" -gt 0 ] && ! grep -q missing "$TMP/record.log"
+  verdict "$what: records scheduling" $? "$TMP/record.log"
+  kill -TERM "$probes"
+  wait "$probes"
+  no_recording && [ ! -s "$TMP/probes.log" ]
+  verdict "$what: leaves nothing, has nothing to complain of" $? "$TMP/probes.log"
+}
+take_back() {
+  chown 0 $TRACEFS $TRACEFS/instances
+  leave
+}
+
 if command -v setpriv >/dev/null; then
   # A copy that anyone may execute, and sockets that anyone may reach.
   chmod 755 "$TMP"
@@ -116,6 +133,14 @@ if command -v setpriv >/dev/null; then
   cp "$BIN/sonda-probes" "$TMP/sonda-probes"
   start probes "$TMP/probes.log" setpriv --reuid 65534 --clear-groups "$TMP/sonda-probes"
   one_sentence "without root" "/tracing/instances: Permission denied: .*as root.*chown"
+
+  works_for "CAP_DAC_OVERRIDE" --inh-caps +dac_override --ambient-caps +dac_override
+  if [ "$(stat -c %u $TRACEFS $TRACEFS/instances | sort -u)" = 0 ]; then
+    trap take_back EXIT
+    chown 65534 $TRACEFS $TRACEFS/instances
+    works_for "what the sentence advises"
+    chown 0 $TRACEFS $TRACEFS/instances
+  fi
 fi
 
 no_tracefs() { # COMMAND...: with tracefs unmounted, for itself alone
