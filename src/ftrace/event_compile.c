@@ -173,13 +173,14 @@ static bool is_left_out(const struct tep_event *event, const struct tep_format_f
 	       !strcmp(f->name, "ip");
 }
 
-/* A new name makes what the session knows of the thread out of date. */
+/* A new name makes what the session knows of the thread out of date, and so does a new thread with
+ * a number that was another one's before. */
 static uint16_t renamed_offset(const struct tep_event *event)
 {
 	const struct tep_format_field *pid = find_field(event->format.fields, "pid");
 
-	if (strcmp(event->system, "task") || strcmp(event->name, "task_rename") || !pid ||
-	    pid->size != 4)
+	if (strcmp(event->system, "task") || !pid || pid->size != 4 ||
+	    (strcmp(event->name, "task_rename") && strcmp(event->name, "task_newtask")))
 		return 0;
 	return (uint16_t)pid->offset;
 }

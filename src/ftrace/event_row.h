@@ -68,7 +68,7 @@ struct event_row {
 	uint16_t pid_offset; /* common_pid, s32 */
 	uint32_t event_tag; /* of the field in FtraceEvent, encoded */
 	uint32_t fixed_bound; /* no record takes more than this + n_var * its length, in bytes */
-	uint16_t renamed_offset; /* s32: the thread that gets a new name; 0: none does */
+	uint16_t renamed_offset; /* s32: the thread that gets a new name, or begins; 0: none does */
 	uint16_t generic_index; /* counts the rows with a descriptor, or ROW_NOT_GENERIC */
 	const struct field_op *ops;
 

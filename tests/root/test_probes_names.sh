@@ -80,7 +80,8 @@ buffers { size_kb: 16384 fill_policy: DISCARD }
 data_sources {
   config {
     name: "linux.ftrace"
-    ftrace_config { ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename" drain_period_ms: 100 }
+    ftrace_config { ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename"
+      ftrace_events: "task/task_newtask" drain_period_ms: 100 }
   }
 }
 data_sources { config { name: "linux.process_stats" process_stats_config { record_thread_names: true } } }
@@ -96,6 +97,25 @@ start_hostile
 bash -c 'sleep 1; exec -a "another name" sleep 60' &
 renamed=$!
 PIDS+=("$renamed")
+# A number that is used again, by a process that takes no name of its own.
+first_owner='' second_owner=''
+last_pid=/proc/sys/kernel/ns_last_pid
+if [ -w $last_pid ]; then
+  bash -c 'exec -a "first owner" sleep 0.5' &
+  first_owner=$!
+  sleep 0.5
+  wait $first_owner
+  mkfifo "$TMP/wait"
+  for _ in $(seq 100); do
+    echo $((first_owner - 1)) >$last_pid
+    read -r _ <>"$TMP/wait" &
+    second_owner=$!
+    [ $second_owner != $first_owner ] || break
+    kill $second_owner
+    wait $second_owner 2>/dev/null
+  done
+  PIDS+=("$second_owner")
+fi
 sleep 2
 kill -INT "$recorder"
 wait "$recorder"
@@ -105,6 +125,15 @@ hostile_is_traced "on demand"
 grep "^process $renamed " "$TMP/traced" >"$TMP/renamed"
 grep -q ' cmdline=another name|60$' "$TMP/renamed" && grep -q ' cmdline=bash' "$TMP/renamed"
 verdict "on demand: a process before and after its exec" $? "$TMP/renamed"
+
+if [ -n "$first_owner" ] && [ "$first_owner" = "$second_owner" ]; then
+  grep "^process $first_owner " "$TMP/traced" >"$TMP/owners"
+  grep -q ' cmdline=first owner|0.5$' "$TMP/owners" && grep -q ' cmdline=.*test_probes_names' "$TMP/owners"
+  verdict "on demand: a number that is used again" $? "$TMP/owners"
+else
+  N=$((N + 1))
+  echo "ok $N - on demand: a number that is used again # SKIP the kernel does not let us choose one"
+fi
 
 kill -TERM "$probes"
 wait "$probes"
