@@ -72,12 +72,27 @@ static inline void page_set_add(struct page_set *set, const char *dir, const cha
 		closedir(events);
 }
 
+/* Adds the events of a set that is not loaded otherwise. */
+static inline void page_set_load_events(struct page_set *set, const char *dir,
+					const struct event_table_options *options)
+{
+	char path[512];
+	struct dirent *d;
+	DIR *events;
+
+	snprintf(path, sizeof(path), "%s/events", dir);
+	events = opendir(path);
+	while (events && (d = readdir(events)))
+		if (d->d_name[0] != '.')
+			page_set_add(set, dir, d->d_name, options);
+	if (events)
+		closedir(events);
+}
+
 static inline void page_set_load(struct page_set *set, const char *dir,
 				 const struct event_table_options *options)
 {
-	char path[512], *text, cpu[16];
-	struct dirent *d;
-	DIR *events;
+	char *text, cpu[16];
 
 	memset(set, 0, sizeof(*set));
 	text = page_set_read(NULL, "%s/events/header_page", dir);
@@ -88,14 +103,7 @@ static inline void page_set_load(struct page_set *set, const char *dir,
 		assert(string_map_parse(&set->table.strings, text) == 0);
 	free(text);
 
-	snprintf(path, sizeof(path), "%s/events", dir);
-	events = opendir(path);
-	while (events && (d = readdir(events)))
-		if (d->d_name[0] != '.')
-			page_set_add(set, dir, d->d_name, options);
-	if (events)
-		closedir(events);
-
+	page_set_load_events(set, dir, options);
 	for (; set->n_cpus < PAGE_SET_CPUS; set->n_cpus++) {
 		snprintf(cpu, sizeof(cpu), "cpu%u", set->n_cpus);
 		text = page_set_read(&set->cpus[set->n_cpus].len, "%s/%s.pages", dir, cpu);

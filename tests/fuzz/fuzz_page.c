@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A ring page of any bytes, translated by the rows of recorded kernels' events and of a made-up one
+ * with the rarer kinds of fields. Whatever comes in, what comes out is a whole trace, and every
+ * record is within its bound.
+ *
+ * The first byte chooses how: bit 0 columns, bit 1 the older encoding of generic events, bit 2
+ * chunks of 64 bytes, bit 3 somebody wants to know the threads.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../unit/ftrace/bundles.h"
+#include "../unit/ftrace/formats.h"
+#include "../unit/ftrace/page_maker.h"
+#include "../unit/ftrace/page_set.h"
+#include "base/mem.h"
+#include "ftrace/translate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MADE_ID 9
+
+static const char made[] = FIELD("__data_loc char[] a", 8, 4, 0)
+	FIELD("__rel_loc char[] b", 12, 4, 0) FIELD("__data_loc u64[] c", 16, 4, 0)
+		FIELD("__rel_loc u8[] d", 20, 4, 0) FIELD("unsigned char e[6]", 24, 6, 0)
+			FIELD("s8 f", 30, 1, 1) FIELD("short g", 32, 2, 1)
+				FIELD("dev_t h", 36, 4, 0) FIELD("void * i", 40, 8, 0)
+					FIELD("const char * j", 48, 8, 0)
+						FIELD("u32 k[]", 56, 0, 0);
+
+static struct way {
+	struct page_set set;
+	struct translator *translator;
+} ways[4];
+static struct writer *writer;
+static struct tid_set tids, renamed;
+
+static void load(struct way *way, const struct event_table_options *options)
+{
+	static const char *const more[] = {"tests/data/ftrace/sched", "tests/data/ftrace/syscalls"};
+	uint16_t id;
+
+	page_set_load(&way->set, "tests/data/ftrace/mix", options);
+	for (unsigned i = 0; i < ARRAY_SIZE(more); i++)
+		page_set_load_events(&way->set, more[i], options);
+	assert(event_table_add(&way->set.table, "test", "made",
+			       format_text("made", MADE_ID, FORMAT_COMMON, made), options,
+			       &id) == 0);
+	assert(translator_new(&way->set.table, &way->set.layout, writer, &way->translator) == 0);
+}
+
+static void load_all(void)
+{
+	writer = fake_writer_new(4096);
+	assert(tid_set_init(&tids, 10000) == 0 && tid_set_init(&renamed, 10000) == 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
+		load(&ways[i],
+		     &(struct event_table_options){.compact = i & 1, .legacy_generic = i & 2});
+}
+
+static void check_events(const struct bundle_view *b)
+{
+	struct pb_dec d, event, message;
+	struct pb_field f, e, m;
+
+	pb_dec_init(&d, b->whole.data, b->whole.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_FTRACE_EVENT_BUNDLE_EVENT)
+			continue;
+		pb_dec_init(&event, f.data, f.len);
+		while (pb_dec_next(&event, &e)) {
+			if (!e.data)
+				continue;
+			pb_dec_init(&message, e.data, e.len);
+			while (pb_dec_next(&message, &m))
+				;
+			assert(pb_dec_ok(&message));
+		}
+		assert(pb_dec_ok(&event));
+	}
+}
+
+/* Each column has as many values as the others of its kind. */
+static void check_columns(const struct bundle_view *b)
+{
+	static uint64_t values[COMPACT_MAX_EVENTS];
+	static const uint8_t groups[2][6] = {{1, 2, 3, 4, 6, 6}, {7, 8, 9, 10, 11, 12}};
+
+	for (unsigned g = 0; g < 2; g++)
+		for (unsigned i = 1; i < 6; i++)
+			assert(bundle_column(b, groups[g][i], values) ==
+			       bundle_column(b, groups[g][0], values));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cpu_stream cpu = {0};
+	struct translator *t;
+	uint8_t *page;
+
+	if (!writer)
+		load_all();
+	if (size < 1 || size - 1 > PAGE_MAKER_SIZE)
+		return 0;
+	t = ways[*data & 3].translator;
+	writer->range = *data & 4 ? 64 : 32760;
+	t->ctx.tids = *data & 8 ? &tids : NULL;
+	t->ctx.renamed = *data & 8 ? &renamed : NULL;
+
+	page = malloc(size - 1); /* its end is the page's end, to the byte */
+	memcpy(page, data + 1, size - 1);
+	translate_page(t, &cpu, page, size - 1);
+	translate_end(t, &cpu);
+	free(page);
+
+	bundles_read(writer);
+	for (unsigned i = 0; i < n_bundles; i++) {
+		check_events(&bundles[i]);
+		check_columns(&bundles[i]);
+	}
+	fake_writer_clear(writer);
+	tid_set_clear(&tids);
+	tid_set_clear(&renamed);
+	return 0;
+}
