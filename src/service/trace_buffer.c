@@ -26,7 +26,8 @@
  *   trace_buffer_refs.c       the array of refs
  *   trace_buffer_seq.c        sequences: by key, by slot, those without records
  *   trace_buffer_consume.c    records leave a sequence: read or overwritten; what is lost
- *   trace_buffer_commit.c     a chunk comes in
+ *   trace_buffer_commit.c     a chunk comes in: what of it is new
+ *   trace_buffer_intake.c     the copy, and the check of the copy
  *   trace_buffer_patch.c      4 bytes of it change
  *   trace_buffer_read.c       packets go out
  */

@@ -2,40 +2,29 @@
 #include "service/trace_buffer_seq.h"
 
 #include <assert.h>
-#include <string.h>
+
+#include "service/trace_buffer_intake.h"
 
 /*
  * How it works: what is already known of the chunk decides whether anything of it is wanted, and
- * from which byte on. From there it is copied behind the write cursor of the ring, and the
- * fragments are counted in the copy, which stops where they stop: so the source is passed over
- * once, and what trails in it is neither copied nor given space.
+ * from which byte on. That part is copied behind the write cursor of the ring
+ * (trace_buffer_intake.c), and only then the record is written in front of it, and becomes part
+ * of its sequence.
  *
- *      source    | size | fragment | size | fragment | size | frag...   unused ... |
- *                  copied in blocks ->   got ^    ^ counted up to here
- *      ring      | ... records | room |  dst: the copy       | old records
- *                              ^ wr
- *
- * Only then is the record written in front of the copy, and it becomes part of its sequence. When
- * the copy comes to the end of the memory before the fragments are all there, it moves to the
- * start of the memory and goes on.
+ *      ring       | ... records | room | whole fragments | free    | old records
+ *                               ^ wr: the record goes here
  *
  * A chunk that was scraped while it was being written may come again with more fragments, since
  * those that were counted never change. They become a record of their own, behind all that was
  * written meanwhile; what was taken before stays as it was.
+ *
+ *      chunk      | fragment | fragment | fragment | fragment | unused |
+ *      records     scraped: base 0       later: base = bytes of the first
  */
 
 /* How far a late chunk may be inserted in front of others, in records. A chunk that is not
  * committed holds a place in the shared memory, so a sane producer cannot come near. */
 #define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE * SMB_MAX_CHUNKS)
-
-/* Bytes copied at first; then as much again as was copied, so that few large copies make a full
- * chunk, and of an empty one not more than twice what is there is touched. In a small ring less:
- * the space is taken from the oldest records, needed or not. */
-#define MAX_BLOCK 4096u
-#define MIN_BLOCK 64u
-#define BLOCKS_IN_RING 64u
-
-#define MAX_SIZE_FIELD 10u
 
 /* ---- what is known of a chunk ---- */
 
@@ -125,138 +114,6 @@ static bool wants_new(struct trace_buffer *b, const struct tb_seq *s, uint32_t c
 	return true;
 }
 
-/* ---- the copy ---- */
-
-struct intake {
-	struct trace_buffer *b;
-	const uint8_t *src; /* hostile, may change at any time: read once */
-	size_t len;
-	uint8_t *dst; /* in the ring, one record header after wr */
-	size_t got; /* bytes of dst */
-	size_t block;
-};
-
-enum intake_result {
-	INTAKE_OK,
-	INTAKE_SHORT, /* the source ends before the fragment does */
-	INTAKE_ABORTED, /* the writer dropped the packet */
-	INTAKE_TOO_LARGE, /* for the ring */
-	INTAKE_FULL, /* TRACE_BUFFER_DISCARD */
-};
-
-static void intake_init(struct intake *in, struct trace_buffer *b, const void *src, size_t len)
-{
-	size_t block = b->ring.size / BLOCKS_IN_RING;
-
-	*in = (struct intake){
-		.b = b,
-		.src = src,
-		.len = len,
-		.dst = b->ring.base + b->ring.wr + TB_RECORD_HEADER,
-		.block = MAX(MIN_BLOCK, MIN(block, MAX_BLOCK)),
-	};
-}
-
-/* Moves what was copied to the start of the memory. */
-static void move_to_start(struct intake *in)
-{
-	struct tb_ring *r = &in->b->ring;
-	uint8_t *from = in->dst;
-
-	tb_ring_wrap(in->b);
-	tb_ring_make_room(in->b, TB_RECORD_HEADER + in->got);
-	in->dst = r->base + TB_RECORD_HEADER;
-	memmove(in->dst, from, in->got);
-}
-
-/* Copies until at least `upto` bytes are there. */
-static enum intake_result pull(struct intake *in, size_t upto)
-{
-	struct tb_ring *r = &in->b->ring;
-	size_t want = MAX(upto, in->got + MAX(in->got, in->block)), room;
-
-	if (upto > in->len)
-		return INTAKE_SHORT;
-	if (upto > r->size - TB_RECORD_HEADER)
-		return INTAKE_TOO_LARGE;
-	if (r->wr + TB_RECORD_HEADER + upto > r->size) {
-		if (in->b->policy == TRACE_BUFFER_DISCARD)
-			return INTAKE_FULL;
-		move_to_start(in);
-	}
-	room = r->size - r->wr - TB_RECORD_HEADER;
-	want = MIN(MIN(want, in->len), room);
-	tb_ring_make_room(in->b, r->wr + TB_RECORD_HEADER + want);
-	memcpy(in->dst + in->got, in->src + in->got, want - in->got);
-	/* What is checked must be what was stored: nothing may be read from the source again. */
-	__asm__ volatile("" ::: "memory");
-	in->got = want;
-	return INTAKE_OK;
-}
-
-static inline enum intake_result need(struct intake *in, size_t upto)
-{
-	return upto <= in->got ? INTAKE_OK : pull(in, upto);
-}
-
-/* ---- the fragments in the copy ---- */
-
-/* The size in front of a fragment at *off, and *off goes behind it. Up to 10 bytes, so that
- * redundant forms are understood. */
-static enum intake_result take_size(struct intake *in, size_t *off, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	if (*off + SMB_PACKET_HEADER <= in->got && tb_size_of_4(in->dst + *off, ret)) {
-		*off += SMB_PACKET_HEADER;
-		return INTAKE_OK;
-	}
-	for (unsigned i = 0; i < MAX_SIZE_FIELD; i++) {
-		enum intake_result r = need(in, *off + 1);
-		uint8_t byte;
-
-		if (r != INTAKE_OK)
-			return r;
-		byte = in->dst[(*off)++];
-		v |= (uint64_t)(byte & 0x7f) << 7 * i;
-		if (!(byte & 0x80)) {
-			*ret = i == MAX_SIZE_FIELD - 1 && byte > 1 ? UINT64_MAX : v;
-			return INTAKE_OK;
-		}
-	}
-	return INTAKE_SHORT;
-}
-
-/* Moves *off over one whole fragment. */
-static enum intake_result take_fragment(struct intake *in, size_t *off)
-{
-	size_t body = *off;
-	uint64_t size;
-	enum intake_result r = take_size(in, &body, &size);
-
-	if (r != INTAKE_OK)
-		return r;
-	if (size == SMB_DROP_PACKET)
-		return INTAKE_ABORTED;
-	if (size > in->len - body)
-		return INTAKE_SHORT;
-	r = need(in, body + (size_t)size);
-	if (r == INTAKE_OK)
-		*off = body + (size_t)size;
-	return r;
-}
-
-/* Copies n fragments. *ret_used: the bytes of those that are whole. */
-static enum intake_result take_fragments(struct intake *in, unsigned n, size_t *ret_used)
-{
-	enum intake_result r = pull(in, 0);
-
-	*ret_used = 0;
-	for (unsigned i = 0; i < n && r == INTAKE_OK; i++)
-		r = take_fragment(in, ret_used);
-	return r;
-}
-
 /* ---- the record ---- */
 
 static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
@@ -275,14 +132,14 @@ static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct 
 }
 
 static uint16_t record_flags(const struct smb_chunk_header *h, const struct known *k, bool complete,
-			     enum intake_result r)
+			     enum tb_intake r)
 {
 	uint16_t flags = k->bytes == 0 ? h->flags & TB_FROM_PREV : 0;
 
 	/* What comes behind the break cannot be told apart, in this chunk for good. */
-	if (r == INTAKE_SHORT)
+	if (r == TB_INTAKE_SHORT)
 		return flags | TB_COMPLETE | TB_CORRUPTED;
-	if (r == INTAKE_ABORTED)
+	if (r == TB_INTAKE_ABORTED)
 		return flags | TB_COMPLETE | TB_ABORTED;
 	if (complete)
 		flags |= TB_COMPLETE | (h->flags & (TB_ON_NEXT | TB_NEEDS_PATCHING));
@@ -309,23 +166,29 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 		tb_ring_wrap(b);
 }
 
+/* TRACE_BUFFER_DISCARD: from now on nothing comes that a sequence could wait for, but patches. */
+static void refuse_from_now_on(struct trace_buffer *b)
+{
+	b->refusing = true;
+	for (struct tb_seq *s = b->seqs.by_key; s; s = s->hh.next)
+		tb_seq_wake(b, s);
+}
+
 /* Stores what of a chunk is not known yet. */
 static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
 		  const struct known *k, const uint8_t *payload, size_t len, bool complete)
 {
 	uint16_t frags = whole_fragments(h, complete);
-	struct intake in;
 	size_t used;
-	enum intake_result r;
+	enum tb_intake r;
 
-	intake_init(&in, b, payload + k->bytes, len - k->bytes);
-	r = take_fragments(&in, frags - k->frags, &used);
-	if (r == INTAKE_TOO_LARGE) {
+	r = tb_intake(b, payload + k->bytes, len - k->bytes, frags - k->frags, &used);
+	if (r == TB_INTAKE_TOO_LARGE) {
 		b->stats.abi_violations++;
 		return;
 	}
-	if (r == INTAKE_FULL) {
-		b->refusing = true;
+	if (r == TB_INTAKE_FULL) {
+		refuse_from_now_on(b);
 		b->stats.chunks_discarded++;
 		return;
 	}

@@ -197,9 +197,11 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 /* ---- one step at the head ---- */
 
 /* Is there more to come of the chunk before? */
-static bool must_wait_for_rest(const struct tb_seq *s, const struct tb_record *rec)
+static bool must_wait_for_rest(const struct trace_buffer *b, const struct tb_seq *s,
+			       const struct tb_record *rec)
 {
-	return s->has_last && !s->last_complete && rec->chunk_id == s->last_id + 1 && !s->ended;
+	return s->has_last && !s->last_complete && rec->chunk_id == s->last_id + 1 && !s->ended &&
+	       !b->refusing;
 }
 
 static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
@@ -221,7 +223,7 @@ static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trac
 	struct fragment f;
 	bool is_last;
 
-	if (must_wait_for_rest(s, rec))
+	if (must_wait_for_rest(b, s, rec))
 		return stall(s, TB_WAITS_FOR_REST);
 	if (rec->used == 0)
 		return drop_heads(b, s, 1, 0);

@@ -359,6 +359,29 @@ static void discarding_still_patches_and_grows(void **state)
 	trace_buffer_free(b);
 }
 
+/* The rest of a scraped chunk is refused; what came behind it before is not lost with it. */
+static void discarding_ends_the_waiting_for_chunks(void **state)
+{
+	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
+
+	(void)state;
+	chunk_start(&c, 1, 1, 0, 0);
+	chunk_text(&c, "zero");
+	chunk_text(&c, "refused");
+	chunk_scrape(b, &c);
+	commit_text(b, 1, 1, 1, 0, "one");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", 0);
+	expect_end(b);
+	commit_record(b, 1, 2, 'x', 4096);
+	chunk_commit(b, &c);
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 2);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "one", DATA_LOSS_READ_GAP);
+	expect_end(b);
+	trace_buffer_free(b);
+}
+
 /* ---- the counters agree ---- */
 
 static void any_mixture_of_writing_and_reading(void **state)
@@ -407,6 +430,7 @@ int main(void)
 		cmocka_unit_test(discarding_fills_the_memory_to_the_last_byte),
 		cmocka_unit_test(discarding_does_not_count_what_trails),
 		cmocka_unit_test(discarding_still_patches_and_grows),
+		cmocka_unit_test(discarding_ends_the_waiting_for_chunks),
 		IN_4K(any_mixture_of_writing_and_reading),
 	};
 
