@@ -307,6 +307,11 @@ int main(int argc, char **argv)
 	if (!*env.tracefs_root)
 		env.tracefs_root = NULL;
 	env.loop = r->loop = event_base_new();
+	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
+	term = evsignal_new(r->loop, SIGTERM, on_signal, r);
+	intr = evsignal_new(r->loop, SIGINT, on_signal, r);
+	event_add(term, NULL);
+	event_add(intr, NULL);
 	r->handle.session_id = 1;
 	r->handle.on_answer = on_answer;
 	assert(session_feed_listen(env.feed, 1, on_news, r) == 0);
@@ -318,12 +323,7 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	r->end_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 +
 		    strtoul(argv[2], NULL, 10);
-	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
 	event_add(r->tick, &period);
-	term = evsignal_new(r->loop, SIGTERM, on_signal, r);
-	intr = evsignal_new(r->loop, SIGINT, on_signal, r);
-	event_add(term, NULL);
-	event_add(intr, NULL);
 	event_base_dispatch(r->loop);
 
 	good = r->handle.started == 1 && r->handle.stopped == 1 && r->handle.flushed == r->flush_id;
