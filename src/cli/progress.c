@@ -14,8 +14,9 @@ char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
 
 	if (p->duration_ms)
 		snprintf(of, sizeof(of), " of %.4g s", (double)p->duration_ms / 1000);
-	n = (size_t)snprintf(buf, PROGRESS_MAX, "  %llu s%s",
-			     (unsigned long long)p->elapsed_ms / 1000, of);
+	n = (size_t)snprintf(
+		buf, PROGRESS_MAX, "  %llu s%s",
+		(unsigned long long)(p->elapsed_ms / 1000 + (p->elapsed_ms % 1000 >= 500)), of);
 	if (p->has_events)
 		n += (size_t)snprintf(buf + n, PROGRESS_MAX - n, "   %s events",
 				      str_thousands(p->events, number));

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/daemon_process.h"
@@ -30,6 +31,7 @@
 #include "cli/ring_watch.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
+#define MAX_PROBES 8
 #define LONG_RECORDING_MS 10000 /* worth a warning at its beginning, too */
 
 static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -49,8 +51,9 @@ struct recording {
 	uint64_t started_ns; /* monotonic; 0 before */
 	uint64_t stopped_ns;
 	struct progress progress;
-	pid_t probes; /* of the producer that reads the kernel's rings; 0 unknown */
-	char *instance; /* owned: its tracefs instance; NULL unknown */
+	pid_t probes[MAX_PROBES]; /* producers that may be reading the kernel's rings */
+	size_t n_probes;
+	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
 };
 
 /* ---- how it ends ---- */
@@ -101,15 +104,21 @@ static int watch_signals(struct recording *r)
 
 /* ---- progress ---- */
 
-/* The first time that session and producer are both known: the rings can be watched. */
+/* Until one is found: it appears some time after the session. */
 static void find_instance(struct recording *r, const Pb__TraceStats *stats)
 {
 	struct strbuf path = {0};
 
-	if (r->instance || !r->probes || !r->setup->events || !stats->has_tracing_session_id)
+	if (r->instance || !r->setup->events || !stats->has_tracing_session_id)
 		return;
-	ring_watch_path(&path, r->setup->events->root, r->probes, stats->tracing_session_id);
-	r->instance = strbuf_take(&path);
+	for (size_t i = 0; i < r->n_probes && !r->instance; i++) {
+		strbuf_clear(&path);
+		ring_watch_path(&path, r->setup->events->root, r->probes[i],
+				stats->tracing_session_id);
+		if (path.s && fs_exists(path.s))
+			r->instance = strbuf_take(&path);
+	}
+	strbuf_deinit(&path);
 }
 
 static void note_progress(struct recording *r, const Pb__TraceStats *stats)
@@ -159,10 +168,12 @@ static void start_progress(struct recording *r)
 
 static void find_probes(struct recording *r, const Pb__TracingServiceState *state)
 {
-	for (size_t i = 0; i < state->n_producers; i++)
-		if (state->producers[i]->name && state->producers[i]->pid > 0 &&
-		    strstr(state->producers[i]->name, "probes"))
-			r->probes = state->producers[i]->pid;
+	for (size_t i = 0; i < state->n_producers && r->n_probes < MAX_PROBES; i++) {
+		const Pb__TracingServiceState__Producer *p = state->producers[i];
+
+		if (p->name && p->pid > 0 && strstr(p->name, "probes"))
+			r->probes[r->n_probes++] = p->pid;
+	}
 }
 
 /* A source that comes or goes meanwhile is not missing. */

@@ -20,7 +20,9 @@ static void test_what_is_known_is_shown(void **state)
 {
 	(void)state;
 	check((struct progress){0}, "  0 s");
-	check((struct progress){.elapsed_ms = 12999}, "  12 s");
+	check((struct progress){.elapsed_ms = 12999},
+	      "  13 s"); /* ticks come a little late or early */
+	check((struct progress){.elapsed_ms = 12499}, "  12 s");
 	check((struct progress){.elapsed_ms = 1000, .duration_ms = 1500}, "  1 s of 1.5 s");
 	check((struct progress){.elapsed_ms = 2000, .has_bytes = true, .bytes = 21400000},
 	      "  2 s   21.4 MB");

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The command line itself: help goes to stdout with exit code 0, mistakes to stderr with exit code 2.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+N=0 BAD=0
+
+check() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
+  local name=$1 code=$2 out=$3 err=$4 got_out got_err got_code
+  shift 4
+  { got_err=$({ got_out=$("$SONDA" "$@" </dev/null); got_code=$?; declare -p got_out got_code >&3; } 2>&1); } 3>"$TMP/said"
+  # shellcheck disable=SC1091
+  . "$TMP/said"
+  N=$((N + 1))
+  if [ "$got_code" = "$code" ] && [[ $got_out =~ $out ]] && [[ $got_err =~ $err ]]; then
+    echo "ok $N - $name"
+  else
+    echo "not ok $N - $name"
+    printf 'exit code %s\nstdout: %s\nstderr: %s\n' "$got_code" "$got_out" "$got_err" | sed 's/^/#   /'
+    BAD=1
+  fi
+}
+
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+
+check "no verb" 2 '^$' '^usage: sonda VERB'
+check "help lists the verbs" 0 'record .*help .*version' '^$' help
+check "--help" 0 '^usage: sonda VERB' '^$' --help
+check "-h" 0 '^usage: sonda VERB' '^$' -h
+check "help of a verb" 0 '^usage: sonda record' '^$' help record
+check "--help of a verb" 0 '^usage: sonda record' '^$' record --help
+check "help of help" 0 '^sonda help: ' '^$' help help
+check "version" 0 '^sonda [0-9]' '^$' version
+check "--version" 0 '^sonda [0-9]' '^$' --version
+check "a verb with a typing error" 2 '^$' "no verb 'recrod'; did you mean record\?" recrod
+check "a verb that is none" 2 '^$' "no verb 'dance'; sonda help lists them" dance
+check "help of a verb that is none" 2 '^$' "no verb 'dance'" help dance
+check "an option with a typing error" 2 '^$' 'there is no option --tiem' record --tiem=5 sched
+exit $BAD
