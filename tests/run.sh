@@ -20,9 +20,10 @@ run_one() { # NAME COMMAND...
   shift
   CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" >"$out" 2>"$log/err" </dev/null
   status=$?
-  n_skip=$(grep -cE '^ok .*# *SKIP' "$out")
-  n_ok=$(($(grep -cE '^ok ' "$out") - n_skip))
-  n_bad=$(grep -cE '^not ok ' "$out")
+  # cmocka writes "not ok N # SKIP name".
+  n_skip=$(grep -cE '^(not )?ok [0-9]+.*# *SKIP' "$out")
+  n_ok=$(grep -E '^ok ' "$out" | grep -cvE '# *SKIP')
+  n_bad=$(grep -E '^not ok ' "$out" | grep -cvE '# *SKIP')
   if [ $status = 77 ] && [ $n_ok = 0 ]; then
     n_skip=1
     echo "skip $name: $(tail -n 1 "$log/err")"
@@ -34,7 +35,7 @@ run_one() { # NAME COMMAND...
   else
     echo "ok   $name ($n_ok)"
   fi
-  grep -E '^ok .*# *SKIP' "$out" | sed -E "s,^ok [0-9]+ -? ?(.*)# *SKIP *(.*),skip $name: \1: \2,"
+  grep -E '^(not )?ok [0-9]+.*# *SKIP' "$out" | sed -E "s,^(not )?ok [0-9]+ *-? *,skip $name: ,; s/# *SKIP *//"
   passed=$((passed + n_ok)) failed=$((failed + n_bad)) skipped=$((skipped + n_skip))
 }
 
