@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A producer and a consumer say what the input tells them to, to a service in this process; the
+ * producer writes into its shared memory between. Whatever it is: every request that wants a reply
+ * gets one or waits for its time, and when both have hung up nothing of them is left.
+ *
+ *	input	| what | len | len bytes | what | len | len bytes | ...		len: 2 bytes
+ *	what	bit 7: the consumer, else the producer	bits 5..0: the method; 63: a raw frame,
+ *		bit 6: no reply is wanted		62: bytes into the shared memory at an offset
+ */
+#include <event2/event.h>
+
+#include "../system/service_peer_consumer.h"
+#include "../system/service_peer_producer.h"
+#include "base/log.h"
+#include "service/ipc_host.h"
+#include "service/service.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+#define CONFIG                                                                                     \
+	"buffers { size_kb: 64 } buffers { size_kb: 8 fill_policy: DISCARD } "                     \
+	"data_sources { config { name: 'src' } } "                                                 \
+	"data_sources { config { name: 'src' target_buffer: 1 } }"
+
+enum { RAW = 63, MEMORY = 62, CONSUMER = 0x80, QUIET = 0x40, MAX_CALLS = 64 };
+
+static struct event_base *loop;
+static struct service *service;
+static struct peer producer, consumer;
+
+static void pump(void *ctx)
+{
+	(void)ctx;
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+}
+
+static void plug_in(struct peer *p, struct ipc_host *host)
+{
+	int fds[2], r;
+
+	r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds);
+	assert(r == 0);
+	r = ipc_host_adopt(host, fds[0]);
+	assert(r == 0);
+	peer_init(p, fds[1]);
+	p->pump = pump;
+}
+
+static void read_all(struct peer *p)
+{
+	for (int i = 0; i < 100 && peer_next_in(p, 0); i++)
+		;
+}
+
+static void act(uint8_t what, const uint8_t *data, size_t len, struct peer_session *s)
+{
+	struct peer *p = what & CONSUMER ? &consumer : &producer;
+	uint32_t method = what & RAW;
+
+	if (method == RAW) {
+		peer_send_frame(p, data, len, -1);
+	} else if (method == MEMORY) {
+		size_t at = len >= 2 ? (size_t)(data[0] | data[1] << 8) * 4 % s->smb_size : 0;
+
+		len = len >= 2 ? len - 2 : 0;
+		if (len > s->smb_size - at)
+			len = s->smb_size - at;
+		memcpy(s->smb.base + at, data + 2, len);
+	} else {
+		peer_call_as(p, 1, method, what & QUIET, data, len, -1);
+	}
+	pump(NULL);
+	read_all(&producer);
+	read_all(&consumer);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	int r;
+
+	(void)argc, (void)argv;
+	log_init("fuzz");
+	log_set_level(LOG_LEVEL_ERROR);
+	loop = event_base_new();
+	r = loop ? service_new(loop, &service) : -1;
+	assert(r == 0);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct peer_session s = {0};
+	uint64_t stream;
+	bool good;
+
+	plug_in(&producer, service->producer_host);
+	plug_in(&consumer, service->consumer_host);
+	stream = peer_become_producer(&producer, "p", "src", DS_NOTIFY_STOP, true);
+	peer_enable(&consumer, CONFIG);
+	good = peer_await_session(&producer, stream, false, &s);
+	assert(good);
+	for (int i = 0; i < MAX_CALLS && size >= 3; i++) {
+		size_t len = (size_t)(data[1] | data[2] << 8) % 4096;
+
+		if (len > size - 3)
+			len = size - 3;
+		act(data[0], data + 3, len, &s);
+		data += 3 + len;
+		size -= 3 + len;
+	}
+	peer_unmap(&s);
+	peer_close(&producer);
+	peer_close(&consumer);
+	for (int i = 0; i < 8; i++)
+		pump(NULL);
+	assert(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers));
+	assert(TAILQ_EMPTY(&service->registry) && service->descriptor_bytes == 0);
+	assert(service->smb_bytes == 0 && service->n_producers == 0);
+	assert(event_base_get_num_events(loop, EVENT_BASE_COUNT_ADDED) == 0);
+	return 0;
+}
