@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *	flush_begin --> waiting for { producer, producer, ... } --acked by all--> timer at 0 --> done
+ *	flush_begin --> waiting for { producer, ... } --acked by all--> timer at 0 --> done
  *	                               |
- *	                               +--timeout------------------------------------------> done
+ *	                               +--timeout----------------------------------> done
  *
  * A flush always ends from its own timer, so nothing that a producer sends makes a session change
  * below the feet of who is at work on it.

@@ -62,8 +62,8 @@ void ipc_host_free(struct ipc_host *h);
 
 /* Takes a listening AF_UNIX socket, also on failure. */
 int ipc_host_listen(struct ipc_host *h, int fd);
-/* Takes a connected AF_UNIX socket, also on failure: -ENFILE (a limit), -ENOMEM, or what SO_PEERCRED
- * says. */
+/* Takes a connected AF_UNIX socket, also on failure: -ENFILE (a limit), -ENOMEM, or what
+ * SO_PEERCRED says. */
 int ipc_host_adopt(struct ipc_host *h, int fd);
 
 uid_t ipc_conn_uid(const struct ipc_conn *c);

@@ -55,16 +55,19 @@ static void end_stream(struct observer *o)
 
 /* ---- events ---- */
 
+#define STATE(name)                                                                                \
+	PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_##name
+
 /* What is on its way between the two is told when it has got there. */
 static bool observable_state(enum instance_state state, uint32_t *ret)
 {
 	switch (state) {
 	case INSTANCE_CONFIGURED:
 	case INSTANCE_STOPPED:
-		*ret = PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_STOPPED;
+		*ret = STATE(STOPPED);
 		return true;
 	case INSTANCE_STARTED:
-		*ret = PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_STARTED;
+		*ret = STATE(STARTED);
 		return true;
 	default:
 		return false;

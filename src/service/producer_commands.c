@@ -56,22 +56,24 @@ void producer_port_send_setup_tracing(struct producer_port *p)
 	p->smb_fd = -1;
 }
 
+/* SetupDataSource and StartDataSource are alike. */
+#define NEW_INSTANCE_ID PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_NEW_INSTANCE_ID
+#define CONFIG PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_CONFIG
+_Static_assert((int)NEW_INSTANCE_ID ==
+		       (int)PB_GET_ASYNC_COMMAND_RESPONSE_START_DATA_SOURCE_NEW_INSTANCE_ID,
+	       "format");
+_Static_assert((int)CONFIG == (int)PB_GET_ASYNC_COMMAND_RESPONSE_START_DATA_SOURCE_CONFIG,
+	       "format");
+
 static void send_instance(struct producer_port *p, uint32_t command, uint64_t instance_id,
 			  const void *config, size_t len)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
-	_Static_assert(
-		(int)PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_NEW_INSTANCE_ID ==
-				(int)PB_GET_ASYNC_COMMAND_RESPONSE_START_DATA_SOURCE_NEW_INSTANCE_ID &&
-			(int)PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_CONFIG ==
-				(int)PB_GET_ASYNC_COMMAND_RESPONSE_START_DATA_SOURCE_CONFIG,
-		"the two messages are alike");
 	if (!begin_command(p, &m, command))
 		return;
-	pb_enc_u64(&m.enc, PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_NEW_INSTANCE_ID,
-		   instance_id);
-	pb_enc_bytes(&m.enc, PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_CONFIG, config, len);
+	pb_enc_u64(&m.enc, NEW_INSTANCE_ID, instance_id);
+	pb_enc_bytes(&m.enc, CONFIG, config, len);
 	end_command(p, &m, -1);
 }
 

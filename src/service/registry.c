@@ -82,15 +82,16 @@ static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
 static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t len,
 		      struct err_text *e, struct registered_source **ret)
 {
-	_cleanup_(source_freep) struct registered_source *r = calloc(1, sizeof(*r));
+	_cleanup_(source_freep) struct registered_source *r = NULL;
 	int error;
 
-	if (!r)
-		return -ENOMEM;
-	r->producer = p;
 	if (len > MAX_DESCRIPTOR_BYTES)
 		return err_set(e, -ENOBUFS, "a descriptor of %zu bytes; the limit is %u", len,
 			       MAX_DESCRIPTOR_BYTES);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->producer = p;
 	error = decode_descriptor(descriptor, len, r);
 	if (error == -EINVAL)
 		return err_set(e, error, "a data source name of more than %u bytes, or with a NUL",

@@ -35,8 +35,7 @@ TAILQ_HEAD(registry, registered_source);
 int registry_add(struct service *s, struct producer_port *p, const uint8_t *descriptor, size_t len,
 		 struct err_text *e, struct registered_source **ret_source);
 
-/* Replaces the descriptor of the one with the same id and name. -ENOENT, -EBADMSG, -EINVAL, -ENOBUFS
- * or -ENOMEM. */
+/* Replaces the descriptor of the one with the same id and name. 0; -ENOENT, or as above. */
 int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
 		    size_t len);
 

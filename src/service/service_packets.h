@@ -8,7 +8,7 @@ struct session;
 /*
  * What the service itself writes into a trace, on sequence 1:
  *
- *	head	clock snapshots, sync marker, config, uuid, provenance, system info, lifecycle events
+ *	head	clock snapshots, sync marker, config, uuid, provenance, system info, events
  *		(the packets of the producers)
  *	tail	the event that all was read, and statistics
  *

@@ -2,7 +2,7 @@
 /*
  * The timers, and from when to when each of them runs:
  *
- *	duration	start .. disable	config.duration_ms; then a last flush, then disable
+ *	duration	start .. disable	config.duration_ms; then a last flush
  *	flush_tick	start .. disable	config.flush_period_ms
  *	clear_tick	start .. disable	config.incremental_state_config
  *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms

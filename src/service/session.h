@@ -21,12 +21,12 @@ struct service;
 struct trace_buffer;
 
 /*
- * One tracing session: a config, its buffers, the data sources that run for it, and what the service
- * itself has to say in its trace.
+ * One tracing session: a config, its buffers, the data sources that run for it, and what the
+ * service itself has to say in its trace.
  *
  *	session_new --> CONFIGURED --start--> STARTED --disable--> STOPPING --acks or timeout--+
- *	                    |                    |   (somebody will notify)                    v
- *	                    +---- disable -------+-------- (nobody will) ------------------> DISABLED
+ *	                    |                    |      (somebody will notify)               |
+ *	                    +--disable-----------+--disable (nobody will)--> DISABLED <------+
  *
  * session_free ends it from any state. All calls come from the loop's thread. A session calls its
  * consumer when it gets DISABLED; nothing here frees a session but session_free.

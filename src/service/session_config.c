@@ -217,8 +217,8 @@ static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
 	return 0;
 }
 
-/* The order is that of the protocol's reference service, so that a config which breaks several rules
- * is refused for the same reason everywhere. */
+/* The order is that of the protocol's reference service, so that a config which breaks several
+ * rules is refused for the same reason everywhere. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
 	check_built,	  check_duration,     check_bugreport_filename,
 	check_guardrails, check_buffer_count, check_buffer_names,

@@ -5,7 +5,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d)
-pid= background=
+pid=""
+background=""
 trap '[ -z "$pid$background" ] || kill $pid $background 2>/dev/null; wait; rm -rf "$tmp"' EXIT
 export PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer
 sondad=$BUILD/bin/sondad
