@@ -20,7 +20,10 @@ static char proc_root[64];
 
 static inline void proc_new(void)
 {
-	strcpy(proc_root, "/tmp/sonda-proc-XXXXXX");
+	/* In memory where there is such a folder: thousands of tasks are thousands of files. */
+	const char *base = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+
+	snprintf(proc_root, sizeof(proc_root), "%s/sonda-proc-XXXXXX", base);
 	if (!mkdtemp(proc_root))
 		abort();
 }
