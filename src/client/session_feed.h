@@ -17,7 +17,7 @@ struct feed_fd {
 
 /* One drain's worth. Arrays are borrowed during the call; a tid stands once in each. */
 struct feed_news {
-	const int32_t *renamed; /* names that are out of date: exec, prctl */
+	const int32_t *renamed; /* names that are out of date: exec, prctl, a new task */
 	size_t n_renamed;
 	const int32_t *tids; /* seen */
 	size_t n_tids;
