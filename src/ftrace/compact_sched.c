@@ -9,7 +9,7 @@
  * The steps of a compact row lie in the order of event_compile.c's tables.
  */
 #include "ftrace/compact_sched.h"
-#include "ftrace/field_value.h"
+#include "ftrace/load.h"
 #include "ftrace/msg_bytes.h"
 #include "gen/fields.h"
 

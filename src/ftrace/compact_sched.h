@@ -11,8 +11,8 @@
 
 /*
  * sched_switch and sched_waking as columns: every field of CompactSched grows in its own array, in
- * its final encoding (packed varints), until the bundle ends. Reads 13 bytes a switch instead of
- * 70, because times are deltas, names are numbers, and what the switch before said is not repeated.
+ * its final encoding (packed varints), until the bundle ends. Takes 8 bytes an event instead of 42,
+ * because times are deltas, names are numbers, and what the switch before said is not repeated.
  *
  * About 200 KiB of address space, of which only what the bundles fill is touched.
  */

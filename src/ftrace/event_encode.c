@@ -7,7 +7,8 @@
  *     |     |     |                             tag len                    the event's own message
  *     +-----+-----+--- one op a field -->         tag value  tag value ...
  *
- * One pass, in the kernel's order of the fields; the two lengths are filled in behind (msg_bytes.h).
+ * One pass, in the kernel's order of the fields; the two lengths are filled in behind
+ * (msg_bytes.h).
  */
 #include <string.h>
 

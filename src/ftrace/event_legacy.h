@@ -13,7 +13,7 @@
  * str_value of hexadecimal digits.
  */
 
-/* The most bytes that the fields of one record take, but for row->n_var spans of twice its length. */
+/* The most bytes that the fields of one record take, but for the spans that row->n_var counts. */
 size_t event_legacy_bound(const struct event_row *row);
 
 /* Writes the message's content after its length. Used by event_encode. */

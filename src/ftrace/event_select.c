@@ -14,6 +14,8 @@
 #include "base/str.h"
 #include "ftrace/event_select.h"
 
+#define MANY_EVENTS 16384 /* more than a kernel has */
+
 void event_selection_deinit(struct event_selection *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -108,8 +110,8 @@ static int add_to_list(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* All names in a folder. (libtracefs lists only groups that can be switched as a whole, which leaves
- * out "ftrace".) */
+/* All names in a folder. (libtracefs lists only groups that can be switched as a whole, which
+ * leaves out "ftrace".) */
 static char **list_folder(const char *path)
 {
 	char **list = NULL;
@@ -185,8 +187,17 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 	struct event_selection s = {0};
 	int r = 0;
 
-	for (size_t i = 0; !r && i < n; i++)
+	if (n > EVENT_SELECT_MAX_REQUESTS) {
+		report_failed(reports, "option:ftrace_events (of %zu entries the first %u count)",
+			      n, EVENT_SELECT_MAX_REQUESTS);
+		n = EVENT_SELECT_MAX_REQUESTS;
+	}
+	for (size_t i = 0; !r && i < n; i++) {
 		r = select_one(root, requests[i], &s, reports);
+		/* Many patterns may match the same events. */
+		if (s.n > MANY_EVENTS)
+			sort_and_deduplicate(&s);
+	}
 	if (r) {
 		event_selection_deinit(&s);
 		return r;

@@ -6,6 +6,7 @@
 #include "ftrace/reports.h"
 
 /* Which of the kernel's events a list of requests means. */
+#define EVENT_SELECT_MAX_REQUESTS 1024u /* further ones are refused, and reported */
 
 struct event_name {
 	char *group; /* owned */

@@ -5,34 +5,11 @@
 #include <string.h>
 
 #include "ftrace/event_encode.h"
+#include "ftrace/load.h"
 
 /*
  * The values of a record's fields, by their ops. Inline, for the two encoders and nobody else.
  */
-
-static inline uint64_t load64(const uint8_t *at)
-{
-	uint64_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
-
-static inline uint32_t load32(const uint8_t *at)
-{
-	uint32_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
-
-static inline uint16_t load16(const uint8_t *at)
-{
-	uint16_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
 
 /* The kernel packs 12 bits of major over 20 of minor; user space spreads both over 64 bits. */
 static inline uint64_t user_dev(uint64_t dev)

@@ -22,8 +22,8 @@
 #include "ftrace/event_select.h"
 #include "ftrace/ftrace_session.h"
 
-/* A turn cannot see more threads: no two of their ids share four bytes of a page. Address space, most
- * of which is never touched. */
+/* A turn cannot see more threads: no two of their ids share four bytes of a page. Address space,
+ * most of which is never touched. */
 static size_t max_tids(uint32_t page_size)
 {
 	size_t n = (size_t)DRAIN_TURN_PAGES * page_size / sizeof(int32_t);
@@ -108,7 +108,7 @@ static int enable(struct ftrace_session *s, const struct event_name *e)
 		return instance_enable_event(&s->instance, e->group, e->name);
 	if (!strcmp(e->name, "print"))
 		return instance_copy_markers(&s->instance);
-	return -EOPNOTSUPP; /* records of tracers, which have no switch of their own */
+	return -ENOSYS; /* records of tracers, which have no switch of their own */
 }
 
 static const char *reason_of(int error)
@@ -119,7 +119,9 @@ static const char *reason_of(int error)
 	case EVENT_TABLE_BAD_FORMAT:
 		return "unexpected format";
 	case -EOPNOTSUPP:
-		return "not to be had in an instance of tracefs on this kernel";
+		return "the kernel has no options/copy_trace_marker";
+	case -ENOSYS:
+		return "a tracer's records, not supported by this version";
 	}
 	return strerror(-error);
 }

@@ -56,8 +56,8 @@ int instance_enable_event(const struct instance *i, const char *group, const cha
 int instance_copy_markers(const struct instance *i);
 
 /*
- * Removes the instances under root that a process like this one left behind when it was killed: those
- * whose process is gone, and those that bear our own number (call it before the first
+ * Removes the instances under root that a process like this one left behind when it was killed:
+ * those whose process is gone, and those that bear our own number (call it before the first
  * instance_make). Gives how many were removed, or -errno.
  */
 int instance_remove_stale(const char *root);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "ftrace/field_value.h"
+#include "ftrace/load.h"
 #include "ftrace/translate.h"
 
 int translator_new(const struct event_table *table, const struct page_layout *layout,

@@ -45,8 +45,8 @@ int translator_new(const struct event_table *table, const struct page_layout *la
 /* NULL is fine. */
 struct translator *translator_free(struct translator *t);
 
-/* One page as it was read; gives the bytes of records in it. The open bundle, if there is one, is this
- * CPU's. */
+/* One page as it was read; gives the bytes of records in it. The open bundle, if there is one, is
+ * this CPU's. */
 uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *page, size_t len);
 /* No more pages of this CPU for now: ends its bundle. */
 void translate_end(struct translator *t, struct cpu_stream *cpu);

@@ -3,8 +3,8 @@
  * usage: ftrace_record OUT MS CONFIG [COMMAND...]
  *
  * Runs linux.ftrace alone, without a service: records the kernel for MS milliseconds, or as long as
- * COMMAND runs when it takes longer, with a FtraceConfig in text, and writes the packets to OUT as a
- * trace file. A flush comes every 50 ms and at the end; SIGTERM or SIGINT end it early.
+ * COMMAND runs when it takes longer, with a FtraceConfig in text, and writes the packets to OUT as
+ * a trace file. A flush comes every 50 ms and at the end; SIGTERM or SIGINT end it early.
  *
  * Prints what the trace holds beside what the kernel says it handed out, one line a CPU:
  *

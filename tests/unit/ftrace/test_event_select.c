@@ -124,6 +124,24 @@ static void test_unknown_ones_are_told(void **state)
 	reports_deinit(&reports);
 }
 
+static void test_more_requests_than_count(void **state)
+{
+	static char *requests[EVENT_SELECT_MAX_REQUESTS + 1];
+	struct event_selection s;
+
+	for (unsigned i = 0; i < EVENT_SELECT_MAX_REQUESTS; i++)
+		requests[i] = "*/*";
+	requests[EVENT_SELECT_MAX_REQUESTS] = "nope";
+	assert_int_equal(
+		event_select(*state, requests, EVENT_SELECT_MAX_REQUESTS + 1, &s, &reports), 0);
+	assert_int_equal(s.n, 9);
+	assert_null(reports.unknown);
+	assert_int_equal(tracefs_list_size(reports.failed), 1);
+	assert_non_null(strstr(reports.failed[0], "option:ftrace_events"));
+	reports_deinit(&reports);
+	event_selection_deinit(&s);
+}
+
 static void test_no_tracefs(void **state)
 {
 	struct event_selection s;
@@ -147,6 +165,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bare_names_in_every_group, setup,
 						temp_dir_teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_ones_are_told, setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_more_requests_than_count, setup,
 						temp_dir_teardown),
 		cmocka_unit_test(test_no_tracefs),
 	};

@@ -76,7 +76,7 @@ static void test_what_is_not_there(void **state)
 	assert_false(proto_table_event("generic", "kprobe_event", &e));
 }
 
-/* What the generator promises: sorted, so that each is found; numbers that tags of two bytes hold. */
+/* What the generator promises: sorted, so that each is found; tags of two bytes. */
 static void test_the_whole_table(void **state)
 {
 	struct proto_event e;
