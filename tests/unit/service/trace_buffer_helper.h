@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Chunks written as a producer writes them, and packets compared with text. Include after cmocka.h. */
+/* Chunks written as a producer writes them, and packets compared with text. Include it after
+ * cmocka.h. */
 
 #include <stdbool.h>
 #include <stdlib.h>
