@@ -9,8 +9,8 @@
  * events bring bare numbers: of those the whole status must be read, to know whose they are.
  *
  * A number is taken as seen only after its row is written. One that is given out anew is forgotten
- * where somebody tells of it (a new task, an exec); without such news the old description stays until
- * the state is cleared.
+ * where somebody tells of it (a new task, an exec); without such news the old description stays
+ * until the state is cleared.
  */
 
 static void describe_thread(struct process_names *n, int32_t tgid, int32_t tid,
