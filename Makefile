@@ -219,8 +219,8 @@ uninstall:
 ##@ Develop
 format: ## clang-format over all C
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
-lint: ## clang-format, cppcheck and the rules of the folders
-	$(Q)tools/lint.sh
+lint: $(GEN_HEADERS) ## clang-format, cppcheck and the rules of the folders
+	$(Q)BUILD=$(B) tools/lint.sh
 clean: ## remove everything that was built
 	$(Q)rm -rf $(B)
 help: ## this list
