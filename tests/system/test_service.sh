@@ -53,12 +53,17 @@ check "a query is answered" answers
 check "a second sondad on the sockets of a live one refuses" refuses 1 "$tmp/producer" "$sondad"
 check "the first one is as it was" answers
 
-# Two seconds in which nobody asks for anything.
-sleep 0.2
-before=$(switches)
-sleep 2
-after=$(switches)
-check "an idle sondad does not wake up" test "$before" = "$after"
+# Two seconds in which nobody asks for anything; on a busy machine what came before may still be at work in the first.
+sleeps() {
+  local before
+  for _ in 1 2 3; do
+    before=$(switches)
+    sleep 2
+    [ "$before" != "$(switches)" ] || return 0
+  done
+  return 1
+}
+check "an idle sondad does not wake up" sleeps
 
 check "SIGTERM ends it well" stop TERM
 check "its sockets are gone" eval '! [ -e "$tmp/producer" ] && ! [ -e "$tmp/consumer" ]'

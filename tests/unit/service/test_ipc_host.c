@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
+
 #include "rig.h"
 
 /* A service of three methods, that notes what happens to it. */
@@ -398,6 +400,35 @@ static void listener_accepts(void **state)
 	rig_hang_up(&f->rig, p);
 }
 
+/* accept() fails while the peer waits, and the peer is not forgotten. */
+static void listener_waits_for_descriptors(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit old, none;
+	struct peer *p = malloc(sizeof(*p));
+	char address[64];
+	int fd, free_fd;
+
+	assert_non_null(p);
+	snprintf(address, sizeof(address), "@sonda-test-ipc-host-full-%d", (int)getpid());
+	assert_int_equal(sock_listen(address, &fd, NULL), 0);
+	assert_int_equal(ipc_host_listen(f->host, fd), 0);
+	peer_connect(p, address);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	free_fd = dup(0);
+	close(free_fd);
+	none = (struct rlimit){.rlim_cur = (rlim_t)free_fd, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 3; i++)
+		rig_pump(&f->rig);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	peer_call(p, ECHO, "x", 1);
+	assert_true(peer_accepted(p, 1));
+	rig_hang_up(&f->rig, p);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -424,6 +455,7 @@ int main(void)
 		TEST(drained_is_told_after_waiting),
 		TEST(one_connection_too_many_is_refused),
 		TEST(listener_accepts),
+		TEST(listener_waits_for_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,25 @@ static void all_started_when_the_last_one_is(void **state)
 	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
 }
 
+/* Twenty seconds are too long for a test, so its timer is fired here. */
+static void those_that_are_slow_to_start_are_named(void **state)
+{
+	struct stage *g = *state;
+	const struct slow_sources *slow;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	s = rig_session(&g->rig);
+	assert_true(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
+	s->slow_start.fire(s->slow_start.ctx);
+	slow = lifecycle_sources(&s->lifecycle, LIFECYCLE_SLOW_STARTING);
+	assert_non_null(slow->bytes);
+	assert_non_null(memmem(slow->bytes, slow->len, "prod", 4));
+	assert_non_null(memmem(slow->bytes, slow->len, "src", 3));
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
+	assert_false(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
+}
+
 static void session_without_sources_is_all_started(void **state)
 {
 	struct stage *g = *state;
@@ -302,6 +321,7 @@ int main(void)
 		STAGE_TEST(starts_by_itself),
 		STAGE_TEST(deferred_start_waits),
 		STAGE_TEST(all_started_when_the_last_one_is),
+		STAGE_TEST(those_that_are_slow_to_start_are_named),
 		STAGE_TEST(session_without_sources_is_all_started),
 		STAGE_TEST(duration_ends_with_a_flush),
 		STAGE_TEST(duration_can_count_suspended_time),
