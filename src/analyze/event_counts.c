@@ -178,17 +178,17 @@ void event_counts_each(const struct event_counts *c,
 		       void (*fn)(void *ctx, const char *group, const char *name, uint64_t count),
 		       void *ctx)
 {
-	struct generic_count *g, *next;
+	const struct generic_count *g;
 	char number[16];
 
 	each_known(c, fn, ctx);
-	HASH_ITER (hh, c->by_id, g, next) {
+	for (g = c->by_id; g; g = g->hh.next) {
 		if (!g->count)
 			continue;
 		snprintf(number, sizeof(number), "#%u", g->id);
 		fn(ctx, g->group, g->name[0] ? g->name : number, g->count);
 	}
-	HASH_ITER (hh, c->by_name, g, next)
+	for (g = c->by_name; g; g = g->hh.next)
 		fn(ctx, "", g->name, g->count);
 	if (c->unnamed)
 		fn(ctx, "", "", c->unnamed);

@@ -2,8 +2,9 @@
 /*
  *	FtraceEventBundle   cpu | lost_events | event, event, ... | compact_sched | descriptors
  *	FtraceEvent         timestamp | pid | common_flags | one field whose number is the event
- *	CompactSched        packed arrays; switch_timestamp and waking_timestamp have one element
- *	                    an event, the first absolute, the others the distance to the one before
+ *	CompactSched        packed arrays; switch_timestamp and waking_timestamp have one
+ *	                    element an event, the first absolute, the others the distance to
+ *	                    the one before
  *
  *	FtraceStats         phase START or END | cpu_stats ... | unknown and failed events
  *

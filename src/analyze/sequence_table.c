@@ -74,8 +74,8 @@ void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid, u
 void sequence_table_each(const struct sequence_table *t,
 			 void (*fn)(void *ctx, const struct sequence *s), void *ctx)
 {
-	struct sequence_node *n, *next;
+	const struct sequence_node *n;
 
-	HASH_ITER (hh, t->by_id, n, next)
+	for (n = t->by_id; n; n = n->hh.next)
 		fn(ctx, &n->s);
 }

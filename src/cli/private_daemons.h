@@ -20,7 +20,8 @@ struct private_daemons;
 struct private_daemons_ops {
 	/* Both are ready: connect to private_daemons_address. */
 	void (*on_ready)(void *ctx);
-	/* They cannot start, or one has ended, sooner or later. Comes once; only freeing remains. */
+	/* They cannot start, or one has ended, sooner or later. Comes once; only freeing
+	 * remains. */
 	void (*on_failed)(void *ctx, const char *why);
 	/* A warning of one of them. */
 	void (*on_line)(void *ctx, const char *line);

@@ -16,10 +16,10 @@
 #define RECORD_CONFIG_MAX_EVENTS 16384 /* of a command line, patterns expanded */
 
 /*
- * From the shorthand of the command line. events (may be NULL) is what patterns like "sched/sched_*"
- * are expanded with; those that match nothing are passed on as they are, so that they are missed at
- * the end. 0 (free with pb__trace_config__free_unpacked), -EINVAL (a word that cannot be an event,
- * a pattern without events) with the sentence in e, or -ENOMEM.
+ * From the shorthand of the command line. events (may be NULL) is what patterns like
+ * "sched/sched_*" are expanded with; those that match nothing are passed on as they are, so that
+ * they are missed at the end. 0 (free with pb__trace_config__free_unpacked), -EINVAL (a word that
+ * cannot be an event, a pattern without events) with the sentence in e, or -ENOMEM.
  */
 int record_config_from_words(const struct record_options *o, const struct tracefs_events *events,
 			     struct err_text *e, Pb__TraceConfig **ret);

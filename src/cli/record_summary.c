@@ -2,7 +2,7 @@
 /*
  *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
  *	  events   sched 47,900, task 311
- *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 1.05 MB a CPU); try -B 8mb
+ *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 8mb or fewer events
  *	  missing  event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?
  */
 

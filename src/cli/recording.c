@@ -4,8 +4,8 @@
  *	(if nobody listens)     |                                |
  *	                        +-- stats, state --> result <----+--> trace_scan
  *
- * The callbacks write into one struct, and the loop ends when it is decided how the recording ended:
- * by the session's end, by a private daemon's end, or by a second signal.
+ * The callbacks write into one struct, and the loop ends when it is decided how the recording
+ * ended: by the session's end, by a private daemon's end, or by a second signal.
  */
 
 #include "cli/recording.h"

@@ -6,7 +6,7 @@
  *	      0                               used        BUF_SIZE
  *
  *	file  | whole packets          | part of one       |
- *	      0                        whole               where the disk was full: cut back to whole
+ *	      0                        whole               disk full: cut back to whole
  *
  * A packet larger than the buffer goes around it. Where writing stops for good, the records in the
  * buffer are walked to find the last one that is wholly in the file.

@@ -67,7 +67,7 @@ record() { # EXPECTED EXIT CODE, ARGS...
 
 files_are() { # NAMES...
   local left
-  left=$(ls -A | tr '\n' ' ')
+  left=$(find . -mindepth 1 -printf '%P ')
   [ "$left" = "${*:+$* }" ] || { echo "files: $left" >>"$TMP/log"; return 1; }
 }
 
@@ -86,8 +86,8 @@ verdict "a good recording: nothing lost is told" $? "$TMP/log"
 verdict "a good recording: one file, its owner's" $? "$TMP/log"
 rm -f a.pftrace
 
-timeout 60 "$B/bin/sonda" record -c - -o - <"$TMP/config" 2>"$TMP/log" >"$TMP/piped"
-[ $? = 0 ] && "$COUNTER" check 2000 <"$TMP/piped" >>"$TMP/log"
+timeout 60 "$B/bin/sonda" record -c - -o - <"$TMP/config" 2>"$TMP/log" >"$TMP/piped" &&
+  "$COUNTER" check 2000 <"$TMP/piped" >>"$TMP/log"
 verdict "config from stdin, trace to stdout" $? "$TMP/log"
 files_are
 verdict "config from stdin, trace to stdout: no file" $? "$TMP/log"
@@ -132,8 +132,7 @@ signal_recorder() { # SIGNAL: to the recorder, which is timeout's child
   kill "-$1" "$(cat /proc/$recorder/task/$recorder/children)"
 }
 signal_recorder INT
-wait $recorder
-[ $? = 0 ] && "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
+wait $recorder && "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
 verdict "Ctrl-C: exit code 0, everything until then is in the file" $? "$TMP/log"
 rm -f a.pftrace
 
@@ -163,8 +162,7 @@ verdict "a full device: exit code 1, the reason" $? "$TMP/log"
   trap '' XFSZ
   ulimit -f 100 # KiB
   record 1 -c "$TMP/config" -o a.pftrace
-)
-[ $? = 0 ] && [ "$(stat -c %s a.pftrace)" -gt 1000 ] && grep -q 'File too large' "$TMP/log" &&
+) && [ "$(stat -c %s a.pftrace)" -gt 1000 ] && grep -q 'File too large' "$TMP/log" &&
   grep -q 'lost     file: the rest of the trace' "$TMP/log" &&
   protoc -I"$OLDPWD/protos" --decode=perfetto.protos.Trace trace/trace.proto <a.pftrace >/dev/null 2>>"$TMP/log"
 verdict "no room for all of it: what is there can be read" $? "$TMP/log"
@@ -205,9 +203,9 @@ verdict "private daemons: names of processes" $? "$TMP/log"
 grep -q 'starting one for this recording' "$TMP/log"
 verdict "private daemons: they are told of" $? "$TMP/log"
 rm -f a.pftrace
-[ -z "$(ls -A "$TMPDIR")" ]
+[ -z "$(find "$TMPDIR" -mindepth 1)" ]
 verdict "private daemons: no folder is left" $?
-record 0 -q -c "$TMP/config" && [ "$(ls -A | grep -cE '^trace-.*-[0-9]{8}T[0-9]{6}\.pftrace$')" = 1 ] && [ ! -s "$TMP/log" ]
+record 0 -q -c "$TMP/config" && [ "$(find . -regextype egrep -regex './trace-.*-[0-9]{8}T[0-9]{6}\.pftrace' | wc -l)" = 1 ] && [ ! -s "$TMP/log" ]
 verdict "private daemons: without -o the file names host and time" $? "$TMP/log"
 rm -f trace-*.pftrace
 exit $BAD

@@ -9,17 +9,16 @@ SONDA=${BUILD:-build}/bin/sonda
 N=0 BAD=0
 
 check() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
-  local name=$1 code=$2 out=$3 err=$4 got_out got_err got_code
+  local name=$1 code=$2 out=$3 err=$4 got
   shift 4
-  { got_err=$({ got_out=$("$SONDA" "$@" </dev/null); got_code=$?; declare -p got_out got_code >&3; } 2>&1); } 3>"$TMP/said"
-  # shellcheck disable=SC1091
-  . "$TMP/said"
+  "$SONDA" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+  got=$?
   N=$((N + 1))
-  if [ "$got_code" = "$code" ] && [[ $got_out =~ $out ]] && [[ $got_err =~ $err ]]; then
+  if [ $got = "$code" ] && [[ $(<"$TMP/out") =~ $out ]] && [[ $(<"$TMP/err") =~ $err ]]; then
     echo "ok $N - $name"
   else
     echo "not ok $N - $name"
-    printf 'exit code %s\nstdout: %s\nstderr: %s\n' "$got_code" "$got_out" "$got_err" | sed 's/^/#   /'
+    { echo "exit code $got"; cat "$TMP/out" "$TMP/err"; } | sed 's/^/#   /'
     BAD=1
   fi
 }
