@@ -35,7 +35,11 @@ static struct pb_mem slices;
 static pid_t child;
 static int status;
 static rlim_t file_limit; /* of the child; 0 none */
-static int signals_at_recording; /* how many SIGINT it gets once tracing has begun */
+/* Signals for the child, each once the service was called so. Two of a kind might become one. */
+static struct {
+	const char *after;
+	int number;
+} signals[2];
 static struct strbuf said; /* by the child, on stderr */
 
 /* A recorded trace as the service's answer. */
@@ -72,7 +76,7 @@ static int setup(void **state)
 	service.slices_len = pb_mem_len(&slices);
 	service.end_at_once = true;
 	file_limit = 0;
-	signals_at_recording = 0;
+	memset(signals, 0, sizeof(signals));
 	return 0;
 }
 
@@ -119,11 +123,11 @@ static void look_at_child(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	(void)ctx;
-	/* Tracing has begun when the service was asked for counters. */
-	if (signals_at_recording && strstr(service.port.calls, "GetTraceStats")) {
-		kill(child, SIGINT);
-		signals_at_recording--;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (signals[i].after && strstr(service.port.calls, signals[i].after)) {
+			kill(child, signals[i].number);
+			signals[i].after = NULL;
+		}
 	if (waitpid(child, &status, WNOHANG) == child)
 		event_base_loopbreak(loop);
 }
@@ -264,7 +268,8 @@ static void test_one_signal_stops_and_saves(void **state)
 {
 	(void)state;
 	service.end_at_once = false;
-	signals_at_recording = 1;
+	signals[0].after = "GetTraceStats"; /* asked for once tracing has begun */
+	signals[0].number = SIGINT;
 	assert_int_equal(record("-o x.pftrace sched"), 0);
 	check_files("x.pftrace ");
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers "));
@@ -285,7 +290,10 @@ static void test_two_signals_throw_it_away(void **state)
 	(void)state;
 	service.end_at_once = false;
 	service.silent = "Flush";
-	signals_at_recording = 2;
+	signals[0].after = "GetTraceStats";
+	signals[0].number = SIGINT;
+	signals[1].after = "Flush";
+	signals[1].number = SIGTERM;
 	assert_int_equal(record("-o x.pftrace sched"), 1);
 	check_files("");
 	assert_true(says("aborted"));
