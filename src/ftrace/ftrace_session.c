@@ -209,6 +209,16 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, uint64_t s
 	return translator_new(&s->table, &s->layout, writer, &s->translator);
 }
 
+/* What is open keeps the kernel from removing the instance, so it goes first. */
+static void leave_tracefs(struct ftrace_session *s)
+{
+	cpu_readers_close(&s->readers);
+	if (s->clock_fd >= 0)
+		close(s->clock_fd);
+	s->clock_fd = -1;
+	instance_remove(&s->instance);
+}
+
 int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
 			const Pb__FtraceConfig *config, struct writer *writer)
 {
@@ -227,8 +237,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 	if (r) {
 		/* It says why, and records nothing. */
 		report_problem(&s->reports, "cannot set up tracing: %s", strerror(-r));
-		cpu_readers_close(&s->readers);
-		instance_remove(&s->instance);
+		leave_tracefs(s);
 	}
 	return 0;
 }
@@ -236,11 +245,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 void ftrace_session_close(struct ftrace_session *s)
 {
 	s->translator = translator_free(s->translator);
-	cpu_readers_close(&s->readers);
-	if (s->clock_fd >= 0)
-		close(s->clock_fd);
-	s->clock_fd = -1;
-	instance_remove(&s->instance);
+	leave_tracefs(s);
 	event_table_deinit(&s->table);
 	tid_set_deinit(&s->tids);
 	tid_set_deinit(&s->renamed);

@@ -30,12 +30,20 @@ static int instance_path(char *path, size_t size, const char *root, uint64_t ses
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }
 
+static void release(struct instance *i)
+{
+	if (i->tracefs)
+		tracefs_instance_free(i->tracefs);
+	free(i->path);
+	*i = (struct instance){0};
+}
+
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
 	char path[4096];
 	int r;
 
-	i->tracefs = NULL;
+	*i = (struct instance){0};
 	for (unsigned n = 1; n <= MAX_SAME_SESSION; n++) {
 		r = instance_path(path, sizeof(path), root, session_id, n);
 		if (r)
@@ -47,9 +55,11 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	if (r)
 		return err_set(e, r, "cannot make %s: %s%s", path, strerror(-r),
 			       r == -EACCES || r == -EPERM ? " (it takes root)" : "");
+	i->path = strdup(path);
 	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
-	if (!i->tracefs) {
+	if (!i->path || !i->tracefs) {
 		rmdir(path);
+		release(i);
 		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 	}
 	/* A new instance records by itself. */
@@ -67,14 +77,13 @@ int instance_remove(struct instance *i)
 
 	if (!i->tracefs)
 		return 0;
-	if (tracefs_instance_destroy(i->tracefs)) {
+	if (rmdir(i->path)) {
 		r = -errno;
 		/* It costs nothing from here on but its folder. */
 		instance_write(i, "events/enable", "0");
 		instance_write(i, "buffer_size_kb", "1");
 	}
-	tracefs_instance_free(i->tracefs);
-	i->tracefs = NULL;
+	release(i);
 	return r;
 }
 

@@ -20,6 +20,7 @@ struct tracefs_instance;
  */
 struct instance {
 	struct tracefs_instance *tracefs; /* owned */
+	char *path; /* owned: so that removing needs no memory */
 };
 
 /* Makes the folder. session_id counts within this process; where it is taken (two sources of one

@@ -31,6 +31,8 @@ static inline struct writer *fake_writer_new(size_t range)
 {
 	struct writer *w = calloc(1, sizeof(*w));
 
+	if (!w)
+		return NULL;
 	w->begin = mmap(NULL, FAKE_WRITER_ROOM, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert(w->begin != MAP_FAILED);
