@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	page -> page_next -> record -> table[id] -> row -> ROW_FIELDS           event_encode, in place
- *	                                                   ROW_COMPACT_SWITCH   compact_sched columns
- *	                                                   none                 skipped
+ *	page -> page_next -> record -> table[id] -> ROW_FIELDS            event_encode, in place
+ *	                                            ROW_COMPACT_SWITCH    columns of compact_sched
+ *	                                            none                  skipped
  *
  * A bundle begins with the first thing there is to say, and ends after BUNDLE_MAX_PAGES, when a
  * table of it is full, where records were lost, or with the CPU's turn.
