@@ -46,10 +46,10 @@ verdict() { # NAME STATUS [DETAIL FILE]
   fi
 }
 
-# Everything at top level that a tracer could leave changed, and the instances.
+# Everything at top level that a tracer could leave changed, and other people's instances.
 picture() {
   local f
-  ls $TRACEFS/instances
+  find $TRACEFS/instances -mindepth 1 -maxdepth 1 ! -name 'sonda-*' | sort
   for f in tracing_on current_tracer trace_clock buffer_size_kb set_event set_event_pid tracing_cpumask buffer_percent; do
     printf '%s: ' $f
     cat $TRACEFS/$f 2>/dev/null | tr '\n' ' '
@@ -69,8 +69,16 @@ wait_for() {
   return 1
 }
 
+# Instances of the programs under test, alive or killed; another sonda may run on this machine.
 our_instances() { # fails when there is none
-  [ -n "$(find $TRACEFS/instances -maxdepth 1 -name 'sonda-*' 2>/dev/null)" ]
+  local i pid
+  for i in "$TRACEFS"/instances/sonda-*; do
+    [ -e "$i" ] || continue
+    pid=${i##*/sonda-}
+    pid=${pid%%-*}
+    [ -e "/proc/$pid" ] && [ "$(readlink "/proc/$pid/exe")" != "$(readlink -f "$BIN/sonda-probes")" ] || return 0
+  done
+  return 1
 }
 no_instances() { ! our_instances; }
 

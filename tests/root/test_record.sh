@@ -17,6 +17,7 @@ picture >"$TMP/before"
 
 as_found() { # AFTER WHAT
   wait_for no_instances
+  verdict "$1: no instance is left" $?
   picture >"$TMP/after"
   diff "$TMP/before" "$TMP/after" >"$TMP/diff"
   verdict "$1: tracefs is as it was found" $? "$TMP/diff"
