@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "cli/verb.h"
 
 struct verb {
@@ -76,7 +77,7 @@ static int cmd_version(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	puts(SONDA_VERSION);
+	puts("sonda " SONDA_VERSION);
 	return EXIT_GOOD;
 }
 

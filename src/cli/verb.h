@@ -3,8 +3,6 @@
 
 /* The verbs of the command line: one file and one row in main.c each. */
 
-#define SONDA_VERSION "sonda 0.1"
-
 enum exit_code {
 	EXIT_GOOD = 0,
 	EXIT_FAILED = 1,

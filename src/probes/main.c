@@ -29,13 +29,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "client/producer.h"
 #include "client/session_feed.h"
 #include "ftrace/ftrace_ds.h"
 #include "probes/data_sources.h"
 #include "probes/tracefs.h"
 
-#define VERSION "sonda-probes 0.1"
+#define VERSION "sonda-probes " SONDA_VERSION
 /* The name that trace configs of people know: producer_name_filter, producers[].producer_name. */
 #define PRODUCER_NAME "perfetto.traced_probes"
 

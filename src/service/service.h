@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "service/registry.h"
 
 struct consumer_port;
@@ -17,7 +18,7 @@ struct producer_port;
 struct session;
 
 /* What TraceStats and SystemInfo call this program. */
-#define SERVICE_VERSION "sondad 0.1"
+#define SERVICE_VERSION "sondad " SONDA_VERSION
 
 TAILQ_HEAD(producer_list, producer_port);
 TAILQ_HEAD(session_list, session);

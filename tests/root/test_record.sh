@@ -130,11 +130,14 @@ verdict "an event that does not exist: exit code 3 with --strict" $? "$TMP/log"
 
 mkdir "$TMP/small"
 if mount -t tmpfs -o size=64k none "$TMP/small" 2>/dev/null; then
-  perf bench sched pipe -l 20000 >/dev/null 2>&1 &
+  # From before the recording's start to its end, however long the daemons take.
+  (for _ in $(seq 60); do perf bench sched pipe -l 5000; done >/dev/null 2>&1) &
   load=$!
+  PIDS+=("$load")
   "$BIN/sonda" record -t 2s -o "$TMP/small/trace" sched >"$TMP/log" 2>&1
   status=$?
-  wait $load
+  kill $load
+  wait $load 2>/dev/null
   [ $status = 1 ]
   verdict "a full disk: exit code 1" $? "$TMP/log"
   grep -qi 'no space' "$TMP/log"
