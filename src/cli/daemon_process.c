@@ -200,7 +200,6 @@ static void set_journal_stream(int fd)
 static void run_child(const char *path, const char *notify_env, const struct daemon_env *env,
 		      int notify, int err, pid_t parent)
 {
-	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD};
 	char number[16];
 	sigset_t none;
 	int null;
@@ -209,8 +208,9 @@ static void run_child(const char *path, const char *notify_env, const struct dae
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent) /* it died before that */
 		_exit(1);
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		signal(ours[i], SIG_DFL);
+	/* Ours, and what our own parent had us ignore. Two cannot be set, and need not be. */
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 

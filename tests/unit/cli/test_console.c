@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* stderr is a pipe or a pseudo terminal while a test speaks; what came out is compared. */
-#include <fcntl.h>
+/*
+ * stderr is a pipe or a pseudo terminal while a test speaks; what came out is compared. A pseudo
+ * terminal passes bytes on in a worker of the kernel, some time after write() came back, so all is
+ * heard when a last byte is.
+ */
 #include <pty.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +15,8 @@
 #include <cmocka.h>
 
 #include "cli/console.h"
+
+#define LAST_BYTE '\001'
 
 static char heard[4096];
 
@@ -27,21 +32,47 @@ static void speak(struct console *c)
 	console_clear(c);
 }
 
+static void hear_all(int fd)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, heard + len, sizeof(heard) - len);
+		assert_true(n > 0);
+		len += (size_t)n;
+	} while (heard[len - 1] != LAST_BYTE);
+	heard[len - 1] = '\0';
+}
+
+/* A terminal passes on what it is given in its own time; a mark at the end says that all is there. */
+#define END_MARK '\1'
+
+static void hear_to_the_end(int fd)
+{
+	size_t len = 0;
+	char c;
+
+	while (read(fd, &c, 1) == 1 && c != END_MARK)
+		if (len + 1 < sizeof(heard))
+			heard[len++] = c;
+	heard[len] = '\0';
+}
+
 static void listen_to(int read_end, int write_end, bool quiet, void (*fn)(struct console *c))
 {
 	int saved = dup(STDERR_FILENO);
+	const char last = LAST_BYTE;
 	struct console c;
-	ssize_t n;
 
 	dup2(write_end, STDERR_FILENO);
 	console_init(&c, quiet);
 	fn(&c);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
+	assert_int_equal(write(write_end, &last, 1), 1);
 	close(write_end);
-	fcntl(read_end, F_SETFL, O_NONBLOCK);
-	n = read(read_end, heard, sizeof(heard) - 1);
-	heard[n > 0 ? n : 0] = '\0';
+	hear_all(read_end);
 	close(read_end);
 }
 

@@ -199,7 +199,7 @@ static void test_its_environment(void **state)
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	start("read x; grep -E 'SigIgn|SigBlk' /proc/self/status | tr '\\n' ' ' >&2;"
-	      "echo \"$A_NAME,$(ps -o pgid= -p $$ | tr -d ' '),$$,$x\" >&2;"
+	      "echo \"$A_NAME,$(cut -d' ' -f5 /proc/$$/stat),$$,$x\" >&2;"
 	      "echo -n 1 >&$NOTIFY");
 	run();
 	signal(SIGPIPE, SIG_DFL);
