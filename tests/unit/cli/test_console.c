@@ -45,20 +45,6 @@ static void hear_all(int fd)
 	heard[len - 1] = '\0';
 }
 
-/* A terminal passes on what it is given in its own time; a mark at the end says that all is there. */
-#define END_MARK '\1'
-
-static void hear_to_the_end(int fd)
-{
-	size_t len = 0;
-	char c;
-
-	while (read(fd, &c, 1) == 1 && c != END_MARK)
-		if (len + 1 < sizeof(heard))
-			heard[len++] = c;
-	heard[len] = '\0';
-}
-
 static void listen_to(int read_end, int write_end, bool quiet, void (*fn)(struct console *c))
 {
 	int saved = dup(STDERR_FILENO);
