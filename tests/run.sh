@@ -6,6 +6,9 @@
 # Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
 # with 77 before its first line is skipped whole; one that dies counts as a failure of its own. The last line is the
 # sum: "N passed, N failed, N skipped".
+#
+# What a sanitizer finds in any process of a test, a daemon in the background too, fails the test. The tests that use
+# the tracefs of the machine wait for each other, also those of another run.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 B=$1
@@ -14,12 +17,20 @@ shift
 passed=0 failed=0 skipped=0
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
+# Findings are files, which a process of another user may write too.
+chmod 711 "$log" && mkdir -m 1777 "$log/findings"
+for variable in ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS; do
+  export $variable="${!variable:+${!variable}:}print_stacktrace=1:log_path=$log/findings/of"
+done
 
 run_one() { # NAME COMMAND...
-  local name=$1 out=$log/out status n_ok n_bad n_skip
+  local name=$1 out=$log/out status n_ok n_bad n_skip findings
   shift
-  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" >"$out" 2>"$log/err" </dev/null
+  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B "${alone[@]}" timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" \
+    >"$out" 2>"$log/err" </dev/null
   status=$?
+  findings=$(cat "$log"/findings/* 2>/dev/null)
+  rm -f "$log"/findings/*
   # cmocka writes "not ok N # SKIP name".
   n_skip=$(grep -cE '^(not )?ok [0-9]+.*# *SKIP' "$out")
   n_ok=$(grep -E '^ok ' "$out" | grep -cvE '# *SKIP')
@@ -27,11 +38,12 @@ run_one() { # NAME COMMAND...
   if [ $status = 77 ] && [ $n_ok = 0 ]; then
     n_skip=1
     echo "skip $name: $(tail -n 1 "$log/err")"
-  elif [ "$n_bad" != 0 ] || [ $status != 0 ] || [ $((n_ok + n_skip)) = 0 ]; then
+  elif [ "$n_bad" != 0 ] || [ $status != 0 ] || [ "$findings" ] || [ $((n_ok + n_skip)) = 0 ]; then
     [ "$n_bad" != 0 ] || n_bad=1
     echo "FAIL $name (exit $status)"
     grep -vE '^ok ' "$out" | tail -n 60 | sed 's/^/     /'
     tail -n 60 "$log/err" | sed 's/^/     /'
+    [ -z "$findings" ] || head -n 120 <<<"$findings" | sed 's/^/     /'
   else
     echo "ok   $name ($n_ok)"
   fi
@@ -40,6 +52,8 @@ run_one() { # NAME COMMAND...
 }
 
 for kind; do
+  alone=()
+  case $kind in root | interop) [ ! -r /sys/kernel/tracing ] || alone=(flock --close /sys/kernel/tracing) ;; esac
   case $kind in
   unit) for t in tests/unit/*/test_*.c; do t=${t%.c}; run_one "${t#tests/}" "$B/$t"; done ;;
   rules | system | root | interop) for t in tests/"$kind"/test_*.sh; do
