@@ -4,7 +4,7 @@
 # usage: tests/fuzz/run.sh BUILD SECONDS      runs each fuzzer that long on its corpus; stops at the first finding.
 #
 # New inputs go to BUILD/corpus/NAME; a crashing one to BUILD/crash-*.
-set -eu
+set -euo pipefail
 B=$1 seconds=$2
 for f in "$B"/fuzz/fuzz_*; do
   [ -x "$f" ] && [ "${f##*.}" = "$f" ] || continue
