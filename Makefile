@@ -178,6 +178,9 @@ $(HELPERS): $(B)/%: %.c $(ALL_LIBS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
 
+# Sanitizers map memory at places of their own, where a kernel with vm.mmap_rnd_bits above 28 may have put something.
+NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
 ##@ Test
 check: deps ## install what is missing, build, run every test that this machine allows
 	+$(Q)$(SUBMAKE) programs tests
@@ -190,13 +193,13 @@ interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consum
 	$(Q)tests/run.sh $(B) interop
 asan: ## unit and system tests under AddressSanitizer and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
-	$(Q)tests/run.sh $(B)/asan unit system
+	$(Q)$(NO_ASLR) tests/run.sh $(B)/asan unit system
 tsan: ## the same under ThreadSanitizer
 	+$(Q)$(SUBMAKE) B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
-	$(Q)tests/run.sh $(B)/tsan unit system
+	$(Q)$(NO_ASLR) tests/run.sh $(B)/tsan unit system
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
-	$(Q)tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
+	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
 fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 $(B)/fuzz/%: tests/fuzz/%.c $(ALL_LIBS)
 	@echo "  FUZZ    $<"
