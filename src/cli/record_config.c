@@ -27,9 +27,10 @@
 /* ---- words ---- */
 
 static const char *const sched_events[] = {
-	"sched/sched_switch",	    "sched/sched_waking",	"sched/sched_process_exit",
-	"sched/sched_process_exec", "sched/sched_process_fork", "task/task_newtask",
-	"task/task_rename",
+	"sched/sched_switch",	    "sched/sched_waking",	"sched/sched_wakeup_new",
+	"sched/sched_process_exec", "sched/sched_process_exit", "sched/sched_process_fork",
+	"sched/sched_process_free", /* the end of a process, to readers of traces */
+	"task/task_newtask",	    "task/task_rename",
 };
 
 struct word_list {

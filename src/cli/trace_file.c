@@ -10,6 +10,9 @@
  *
  * A packet larger than the buffer goes around it. Where writing stops for good, the records in the
  * buffer are walked to find the last one that is wholly in the file.
+ *
+ * Until it is saved the file has no name at all, so that nothing is left of it whatever ends this
+ * process. Where the file system cannot do that, it has a hidden one.
  */
 
 #include "cli/trace_file.h"
@@ -37,7 +40,7 @@ struct trace_file {
 	int fd;
 	bool owns_fd; /* not standard output */
 	char *path; /* owned; the name that it gets, NULL where it is written directly */
-	char *temp; /* owned; its name until then */
+	char *temp; /* owned; its name until then, NULL while it has none */
 	int error; /* -errno of the write that failed: nothing is written any more */
 	uint64_t whole; /* bytes of whole packets that write(2) took */
 	size_t used;
@@ -71,21 +74,56 @@ static void give_to_caller(int fd)
 	}
 }
 
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *dir =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	return dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+}
+
 static int open_beside(struct trace_file *f, const char *path)
 {
 	/* Through a symbolic link: the link stays and its target is replaced. */
 	f->path = realpath(path, NULL);
 	if (!f->path)
 		f->path = strdup(path);
-	f->temp = f->path ? temp_name(f->path) : NULL;
-	if (!f->temp)
+	if (!f->path)
 		return -ENOMEM;
-	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	f->fd = open_nameless(f->path);
+	if (f->fd < 0) {
+		f->temp = temp_name(f->path);
+		if (!f->temp)
+			return -ENOMEM;
+		f->fd = mkostemp(f->temp, O_CLOEXEC);
+	}
 	if (f->fd < 0) {
 		free(TAKE_PTR(f->temp)); /* there is no such file to remove */
 		return -errno;
 	}
 	give_to_caller(f->fd);
+	return 0;
+}
+
+/* A name in the same folder, which rename(2) can put in the place of an older trace. */
+static int name_it(struct trace_file *f)
+{
+	_cleanup_(freep) char *temp = NULL;
+	char self[32];
+
+	if (f->temp || !f->path)
+		return 0;
+	temp = temp_name(f->path);
+	if (!temp)
+		return -ENOMEM;
+	/* Nobody else's: it carries our number. */
+	snprintf(temp + strlen(temp) - 6, 7, "%06u", (unsigned)getpid() % 1000000);
+	unlink(temp);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW))
+		return -errno;
+	f->temp = TAKE_PTR(temp);
 	return 0;
 }
 
@@ -230,8 +268,11 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 	const char *name = f->path ? f->path : "the output";
 	int error = flush_buffer(f), r;
 
-	if (error && f->temp && ftruncate(f->fd, (off_t)f->whole))
+	if (error && f->path && ftruncate(f->fd, (off_t)f->whole))
 		error = -errno;
+	r = name_it(f);
+	if (r)
+		return err_set(e, r, "cannot make %s: %s", name, strerror(-r));
 	r = close_file(f);
 	if (!error)
 		error = r;

@@ -61,9 +61,11 @@ static void test_the_config_of_a_word(void **state)
 				  "    ftrace_config {\n"
 				  "      ftrace_events: \"sched/sched_switch\"\n"
 				  "      ftrace_events: \"sched/sched_waking\"\n"
-				  "      ftrace_events: \"sched/sched_process_exit\"\n"
+				  "      ftrace_events: \"sched/sched_wakeup_new\"\n"
 				  "      ftrace_events: \"sched/sched_process_exec\"\n"
+				  "      ftrace_events: \"sched/sched_process_exit\"\n"
 				  "      ftrace_events: \"sched/sched_process_fork\"\n"
+				  "      ftrace_events: \"sched/sched_process_free\"\n"
 				  "      ftrace_events: \"task/task_newtask\"\n"
 				  "      ftrace_events: \"task/task_rename\"\n"
 				  "    }\n"
@@ -145,8 +147,9 @@ static void test_words_become_events(void **state)
 		{{"nosuch/*"}, "nosuch/*"},
 		{{"b/2", "a/1", "b:2"}, "b/2 a/1"},
 		{{"task/task_rename", "sched"},
-		 "task/task_rename sched/sched_switch sched/sched_waking sched/sched_process_exit "
-		 "sched/sched_process_exec sched/sched_process_fork task/task_newtask"},
+		 "task/task_rename sched/sched_switch sched/sched_waking sched/sched_wakeup_new "
+		 "sched/sched_process_exec sched/sched_process_exit sched/sched_process_fork "
+		 "sched/sched_process_free task/task_newtask"},
 		/* Patterns that producers do not expand. */
 		{{"sched/sched_wak*"}, "sched/sched_waking sched/sched_wakeup"},
 		{{"block:*_issue"}, "block/block_rq_issue"},
