@@ -132,6 +132,8 @@ static int write_summary(struct command *c, bool file_is_cut)
 		.before = result->has_before ? &result->before : NULL,
 		.events = c->events.n ? &c->events : NULL,
 		.sources = &result->sources,
+		.left_out = &result->left_out,
+		.gone = &result->gone,
 		.from_words = !c->options.config,
 		.flush_failed = result->flush_failed,
 		.file_is_cut = file_is_cut,

@@ -41,6 +41,7 @@ struct private_daemons {
 	struct event *child_event; /* SIGCHLD */
 	struct event *deadline; /* of the one that is starting */
 	bool ready;
+	bool cut_short; /* told that the producer has ended */
 	bool failed;
 };
 
@@ -132,8 +133,12 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (private_daemons_have_failed(p, &why))
+	if (private_daemons_have_failed(p, &why)) {
 		fail(p, why.text);
+	} else if (p->ready && !p->cut_short && daemon_process_has_ended(p->producer, &why)) {
+		p->cut_short = true;
+		p->ops->on_producer_ended(p->ctx, why.text);
+	}
 }
 
 /* Its end follows and says why; if it does not, the deadline does. */
@@ -194,7 +199,7 @@ static void on_ready(void *ctx, struct daemon_process *d)
 
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why)
 {
-	return (p->producer && daemon_process_has_ended(p->producer, why)) ||
+	return (p->producer && !p->ready && daemon_process_has_ended(p->producer, why)) ||
 	       (p->service && daemon_process_has_ended(p->service, why));
 }
 

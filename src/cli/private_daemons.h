@@ -20,9 +20,11 @@ struct private_daemons;
 struct private_daemons_ops {
 	/* Both are ready: connect to private_daemons_address. */
 	void (*on_ready)(void *ctx);
-	/* They cannot start, or one has ended, sooner or later. Comes once; only freeing
+	/* They cannot start, or the service has ended, sooner or later. Comes once; only freeing
 	 * remains. */
 	void (*on_failed)(void *ctx, const char *why);
+	/* After on_ready: the producer has ended, the service has not. Comes once. */
+	void (*on_producer_ended)(void *ctx, const char *why);
 	/* A warning of one of them. */
 	void (*on_line)(void *ctx, const char *line);
 };
@@ -35,7 +37,8 @@ int private_daemons_start(struct event_base *loop, const struct private_daemons_
 /* The consumer socket. Lives as long as the daemons. */
 const char *private_daemons_address(const struct private_daemons *p);
 
-/* Has one of them ended? Looks without waiting for the loop; why as for daemon_process. */
+/* Has the service ended, or the producer before it was ready? Looks without waiting for the loop;
+ * why as for daemon_process. */
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
 
 /* Ends them, the producer first so that it can give back what it took from the kernel; waits until

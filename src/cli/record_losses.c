@@ -252,6 +252,9 @@ static size_t others(const struct record_facts *f, const struct service_stats *s
 			      (unsigned long long)g->other);
 		n++;
 	}
+	for (size_t i = 0; f->gone && i < f->gone->n; i++, n++)
+		strbuf_printf(b, "%s went away: what it had not handed over, and all after\n",
+			      f->gone->names[i]);
 	if (f->file_is_cut) {
 		strbuf_puts(b, "file: the rest of the trace, which found no room\n");
 		n++;

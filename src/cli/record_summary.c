@@ -90,16 +90,19 @@ static bool write_lost(const struct record_facts *f, struct strbuf *out)
 {
 	struct strbuf lines = {0};
 	size_t n = record_losses(f, &lines);
+	bool lost = n != 0;
 
-	if (n)
+	if (n) {
 		write_lines("lost", lines.s ? lines.s : "", out);
-	else if (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace))
-		write_lines("lost", "nothing known; the kernel's counters are not in the trace",
-			    out);
-	else
+	} else if (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace)) {
+		/* Who cannot tell that nothing is lost does not say so. */
+		lost = true;
+		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
+	} else {
 		write_lines("lost", "nothing", out);
+	}
 	strbuf_deinit(&lines);
-	return n != 0;
+	return lost;
 }
 
 static bool write_missing(const struct record_facts *f, struct strbuf *out)
@@ -112,6 +115,8 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 			&lines, "nobody provides the data source '%s'%s\n", f->sources->names[i],
 			str_starts(f->sources->names[i], "linux.") ? ": is sonda-probes running?"
 								   : "");
+	for (size_t i = 0; f->left_out && i < f->left_out->n; i++, n++)
+		strbuf_printf(&lines, "%s\n", f->left_out->names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
 	if (n)
 		write_lines("missing", lines.s ? lines.s : "", out);

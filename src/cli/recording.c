@@ -5,7 +5,7 @@
  *	                        +-- stats, state --> result <----+--> trace_scan
  *
  * The callbacks write into one struct, and the loop ends when it is decided how the recording
- * ended: by the session's end, by a private daemon's end, or by a second signal.
+ * ended: by the session's end, by the private service's end, or by a second signal.
  */
 
 #include "cli/recording.h"
@@ -29,6 +29,7 @@
 #include "cli/progress.h"
 #include "cli/record_session.h"
 #include "cli/ring_watch.h"
+#include "cli/source_producers.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
 #define MAX_PROBES 8
@@ -51,6 +52,7 @@ struct recording {
 	uint64_t started_ns; /* monotonic; 0 before */
 	uint64_t stopped_ns;
 	struct progress progress;
+	struct source_producers producers;
 	pid_t probes[MAX_PROBES]; /* producers that may be reading the kernel's rings */
 	size_t n_probes;
 	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
@@ -197,11 +199,13 @@ static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *stat
 
 	if (!at_end) {
 		find_probes(r, state);
+		source_producers_note(&r->producers, r->setup->config, state);
 		missing_sources(r->setup->config, state, &r->result->sources);
 		return;
 	}
 	missing_sources(r->setup->config, state, &missing);
 	keep_common(&r->result->sources, &missing);
+	source_producers_gone(&r->producers, state, &r->result->gone);
 	name_list_deinit(&missing);
 }
 
@@ -210,6 +214,7 @@ static void warn_early(struct recording *r)
 {
 	const Pb__TraceConfig *config = r->setup->config;
 	const struct name_list *sources = &r->result->sources;
+	const struct name_list *left_out = &r->result->left_out;
 	struct strbuf lines = {0};
 
 	if (config->duration_ms && config->duration_ms < LONG_RECORDING_MS)
@@ -217,6 +222,8 @@ static void warn_early(struct recording *r)
 	for (size_t i = 0; i < sources->n; i++)
 		strbuf_printf(&lines, "nobody provides the data source '%s' yet\n",
 			      sources->names[i]);
+	for (size_t i = 0; i < left_out->n; i++)
+		strbuf_printf(&lines, "%s\n", left_out->names[i]);
 	missing_events(config, NULL, r->setup->events, &lines);
 	if (lines.s)
 		console_block(r->setup->console, lines.s);
@@ -324,6 +331,15 @@ static void on_daemons_failed(void *ctx, const char *why)
 	decide(ctx, -EPIPE, why);
 }
 
+/* The service lives, and has all that was handed over: that is worth saving. */
+static void on_daemons_cut_short(void *ctx, const char *why)
+{
+	struct recording *r = ctx;
+
+	console_error(r->setup->console, "%s: saving what was recorded until now", why);
+	record_session_stop(r->session);
+}
+
 static void on_daemons_line(void *ctx, const char *line)
 {
 	struct recording *r = ctx;
@@ -338,6 +354,7 @@ static void on_daemons_line(void *ctx, const char *line)
 static const struct private_daemons_ops daemon_ops = {
 	.on_ready = on_daemons_ready,
 	.on_failed = on_daemons_failed,
+	.on_producer_ended = on_daemons_cut_short,
 	.on_line = on_daemons_line,
 };
 
@@ -412,6 +429,7 @@ static void clean_up(struct recording *r)
 	if (r->loop)
 		event_base_free(r->loop);
 	free(r->instance);
+	source_producers_deinit(&r->producers);
 }
 
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,
@@ -428,4 +446,6 @@ void recording_result_deinit(struct recording_result *r)
 {
 	trace_scan_deinit(&r->scan);
 	name_list_deinit(&r->sources);
+	name_list_deinit(&r->left_out);
+	name_list_deinit(&r->gone);
 }

@@ -101,15 +101,17 @@ verdict "kill -9 of sondad: exit code 1" $? "$TMP/log"
 verdict "kill -9 of sondad: no output file" $?
 as_found "kill -9 of sondad"
 
-start_recording "$TMP/f" -t 60s
+start_recording "$TMP/f" --strict -t 60s
 kill -KILL "$(child $recorder sonda-probes)"
 wait $recorder
-[ $? = 1 ]
-verdict "kill -9 of sonda-probes: exit code 1" $? "$TMP/log"
+[ $? = 3 ]
+verdict "kill -9 of sonda-probes: exit code 3 with --strict" $? "$TMP/log"
 grep -q 'sonda-probes was killed by signal 9' "$TMP/log"
 verdict "kill -9 of sonda-probes: the reason is told" $? "$TMP/log"
-[ ! -e "$TMP/f" ]
-verdict "kill -9 of sonda-probes: no output file" $?
+grep -qE 'lost .*perfetto.traced_probes \(pid [0-9]+\) went away' "$TMP/log"
+verdict "kill -9 of sonda-probes: the loss is told" $? "$TMP/log"
+is_whole "$TMP/f"
+verdict "kill -9 of sonda-probes: what was handed over is saved" $? "$TMP/log"
 our_instances
 verdict "kill -9 of sonda-probes: its instance stays behind" $?
 "$BIN/sonda" record -t 500ms -o "$TMP/g" sched >"$TMP/log" 2>&1

@@ -15,6 +15,8 @@ struct facts {
 	struct service_stats stats;
 	struct service_stats before;
 	struct name_list sources;
+	struct name_list gone;
+	struct name_list left_out;
 };
 
 static inline void facts_init(struct facts *x, const char *config_text)
@@ -35,6 +37,8 @@ static inline void facts_init(struct facts *x, const char *config_text)
 		.stats = &x->stats,
 		.before = &x->before,
 		.sources = &x->sources,
+		.gone = &x->gone,
+		.left_out = &x->left_out,
 		.from_words = true,
 		.output = "x.pftrace",
 		.file_bytes = 1240000,
@@ -48,6 +52,8 @@ static inline void facts_deinit(struct facts *x)
 	pb__trace_config__free_unpacked((Pb__TraceConfig *)x->f.config, NULL);
 	trace_scan_deinit(&x->scan);
 	name_list_deinit(&x->sources);
+	name_list_deinit(&x->gone);
+	name_list_deinit(&x->left_out);
 }
 
 static inline struct ring *facts_ring(struct facts *x, uint32_t cpu, uint64_t overrun)

@@ -119,6 +119,15 @@ static void on_failed(void *ctx, const char *why)
 	event_base_loopbreak(loop);
 }
 
+static void on_producer_ended(void *ctx, const char *why)
+{
+	(void)ctx;
+	hear("cut short(");
+	hear(why);
+	hear(") ");
+	event_base_loopbreak(loop);
+}
+
 static void on_line(void *ctx, const char *line)
 {
 	(void)ctx;
@@ -127,7 +136,7 @@ static void on_line(void *ctx, const char *line)
 	hear("] ");
 }
 
-static const struct private_daemons_ops ops = {on_ready, on_failed, on_line};
+static const struct private_daemons_ops ops = {on_ready, on_failed, on_producer_ended, on_line};
 
 static int start(void)
 {
@@ -208,7 +217,7 @@ static void test_a_producer_that_does_not_start(void **state)
 	assert_int_equal(leftovers(), 0);
 }
 
-static void test_one_that_ends_later(void **state)
+static void test_a_producer_that_ends_later(void **state)
 {
 	struct timeval limit = {20, 0};
 
@@ -219,7 +228,22 @@ static void test_one_that_ends_later(void **state)
 	assert_string_equal(heard, "ready ");
 	event_base_loopexit(loop, &limit);
 	event_base_dispatch(loop);
-	assert_string_equal(heard, "ready failed(sonda-probes was killed by signal 11) ");
+	assert_string_equal(heard, "ready cut short(sonda-probes was killed by signal 11) ");
+	/* The service has what was handed over. */
+	assert_false(private_daemons_have_failed(daemons, NULL));
+}
+
+static void test_a_service_that_ends_later(void **state)
+{
+	struct timeval limit = {20, 0};
+
+	(void)state;
+	write_program("sondad", SERVICE "sleep 0.5; kill -SEGV $$\n");
+	write_program("sonda-probes", PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	event_base_loopexit(loop, &limit);
+	event_base_dispatch(loop);
+	assert_string_equal(heard, "ready failed(sondad was killed by signal 11) ");
 }
 
 static void test_warnings_come_through(void **state)
@@ -320,7 +344,8 @@ int main(void)
 		TEST(test_the_producer_starts_when_the_service_is_ready),
 		TEST(test_a_service_that_does_not_start),
 		TEST(test_a_producer_that_does_not_start),
-		TEST(test_one_that_ends_later),
+		TEST(test_a_producer_that_ends_later),
+		TEST(test_a_service_that_ends_later),
 		TEST(test_warnings_come_through),
 		TEST(test_programs_that_are_not_there),
 		TEST(test_a_producer_that_is_not_there),

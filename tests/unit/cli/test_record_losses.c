@@ -47,6 +47,13 @@ static void test_nothing_lost(void **state)
 	check(0, "");
 }
 
+static void test_a_producer_that_went_away(void **state)
+{
+	(void)state;
+	name_list_add(&x.gone, (const uint8_t *)"probes (pid 7)", 14);
+	check(1, "probes (pid 7) went away: what it had not handed over, and all after\n");
+}
+
 /* ---- kernel rings ---- */
 
 static void test_rings_are_named_by_cpu_with_their_size(void **state)
@@ -238,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_lost),
+		TEST(test_a_producer_that_went_away),
 		TEST(test_rings_are_named_by_cpu_with_their_size),
 		TEST(test_many_cpus_are_summed_up),
 		TEST(test_without_counters_the_bundles_tell),

@@ -57,8 +57,8 @@ static void test_what_is_not_known_is_left_out(void **state)
 	(void)state;
 	x.f.cpus = 0;
 	check("Recorded 5.00 s: 0 events, 1.24 MB to x.pftrace\n"
-	      "  lost     nothing known; the kernel's counters are not in the trace\n",
-	      false, false);
+	      "  lost     not known: the kernel's counters are not in the trace\n",
+	      true, false);
 	x.f.cpus = 1;
 	facts_ring(&x, 0, 0);
 	check("Recorded 5.00 s on 1 CPU: 0 events, 1.24 MB to x.pftrace\n"
@@ -102,10 +102,12 @@ static void test_what_is_missing(void **state)
 	x.f.events = &events;
 	name_list_add(&x.sources, (const uint8_t *)"linux.perf", 10);
 	name_list_add(&x.sources, (const uint8_t *)"my.own", 6);
+	name_list_add(&x.left_out, (const uint8_t *)"data source 'x' is left out", 27);
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
 	      "  lost     nothing\n"
 	      "  missing  nobody provides the data source 'linux.perf': is sonda-probes running?\n"
 	      "           nobody provides the data source 'my.own'\n"
+	      "           data source 'x' is left out\n"
 	      "           event 'sched/sched_swich' does not exist; did you mean "
 	      "sched/sched_switch?\n",
 	      false, true);
