@@ -21,6 +21,13 @@
 
 #define TARGET 7
 
+/* In each shape of memory. The thread sanitizer is slow, and these have one thread only. */
+#ifdef __SANITIZE_THREAD__
+#define RANDOM_PACKETS 30
+#else
+#define RANDOM_PACKETS 120
+#endif
+
 /* What was written through one writer. */
 struct written {
 	uint64_t seed;
@@ -201,7 +208,7 @@ static void run_shape(const struct shape *s, uint64_t seed)
 	r.s.work_on_drain = s->policy == WRITER_STALL;
 	for (size_t i = 0; i < ARRAY_SIZE(logs); i++)
 		log_open(&logs[i], &r, s->policy);
-	for (unsigned i = 0; i < 120; i++) {
+	for (unsigned i = 0; i < RANDOM_PACKETS; i++) {
 		struct log *l = &logs[rng_below(&rng, ARRAY_SIZE(logs))];
 
 		log_write(l, rng_next(&rng), random_size(&rng), test_depth);
