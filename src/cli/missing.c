@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "cli/source_match.h"
+
 static const Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *source)
 {
 	const Pb__DataSourceConfig *c = source->config;
@@ -85,24 +87,81 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 
 /* ---- data sources ---- */
 
-static bool is_registered(const Pb__TracingServiceState *state, const char *name)
+static const Pb__TracingServiceState__Producer *producer_of(const Pb__TracingServiceState *state,
+							    int32_t id)
 {
-	for (size_t i = 0; i < state->n_data_sources; i++) {
-		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+	static const Pb__TracingServiceState__Producer unknown =
+		PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
 
-		if (d && d->name && !strcmp(d->name, name))
-			return true;
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->id == id)
+			return state->producers[i];
+	return &unknown;
+}
+
+/* What becomes of a source: the best that any who registered it makes of it. False: nobody has. */
+static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
+		       const Pb__TracingServiceState *state, enum source_match *ret)
+{
+	enum source_match m;
+	bool found = false;
+
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *r = state->data_sources[i];
+		const Pb__DataSourceDescriptor *d = r->ds_descriptor;
+
+		if (!d || !d->name || strcmp(d->name, source->config->name))
+			continue;
+		m = source_match(config, source, producer_of(state, r->producer_id));
+		*ret = found && *ret < m ? *ret : m;
+		found = true;
 	}
-	return false;
+	return found;
+}
+
+static void put_filter(struct strbuf *s, const char *field, char *const *values, size_t n)
+{
+	if (n)
+		strbuf_printf(s, " %s \"%s\"%s", field, values[0], n > 1 ? ", ..." : "");
+}
+
+static void tell_left_out(const Pb__TraceConfig__DataSource *d, enum source_match why,
+			  struct name_list *ret)
+{
+	struct strbuf s = {0};
+
+	strbuf_printf(&s, "data source '%s' is left out: ", d->config->name);
+	if (why == SOURCE_OTHER_MACHINE && d->n_machine_name_filter == 0) {
+		strbuf_puts(&s, "only other machines have it, and trace_all_machines is not set");
+	} else {
+		strbuf_puts(&s, "no producer of it passes");
+		if (why == SOURCE_OTHER_MACHINE) {
+			put_filter(&s, "machine_name_filter", d->machine_name_filter,
+				   d->n_machine_name_filter);
+		} else {
+			put_filter(&s, "producer_name_filter", d->producer_name_filter,
+				   d->n_producer_name_filter);
+			put_filter(&s, "producer_name_regex_filter", d->producer_name_regex_filter,
+				   d->n_producer_name_regex_filter);
+		}
+	}
+	if (s.s)
+		add_text(ret, s.s);
+	strbuf_deinit(&s);
 }
 
 void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-		     struct name_list *ret)
+		     struct name_list *ret_names, struct name_list *ret_left_out)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
+		enum source_match match;
 
-		if (c && c->name && *c->name && !is_registered(state, c->name))
-			add_text(ret, c->name);
+		if (!d->config || !d->config->name || !*d->config->name)
+			continue;
+		if (!find_match(config, d, state, &match))
+			add_text(ret_names, d->config->name);
+		else if (match != SOURCE_GIVEN)
+			tell_left_out(d, match, ret_left_out);
 	}
 }

@@ -21,9 +21,12 @@
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);
 
-/* Adds the data sources of the config that nobody has registered. */
+/*
+ * Adds the names of the config's data sources that nobody has registered; and of those that are
+ * registered, but that the config's filters give to no producer, a sentence each.
+ */
 void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-		     struct name_list *ret);
+		     struct name_list *ret_names, struct name_list *ret_left_out);
 
 /* Does the config ask for ftrace? And for nothing else? */
 bool asks_for_ftrace(const Pb__TraceConfig *config);

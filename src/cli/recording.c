@@ -194,19 +194,21 @@ static void keep_common(struct name_list *first, const struct name_list *second)
 
 static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
 {
-	struct name_list missing = {0};
+	struct name_list missing = {0}, left_out = {0};
 	struct recording *r = ctx;
 
 	if (!at_end) {
 		find_probes(r, state);
 		source_producers_note(&r->producers, r->setup->config, state);
-		missing_sources(r->setup->config, state, &r->result->sources);
+		missing_sources(r->setup->config, state, &r->result->sources, &r->result->left_out);
 		return;
 	}
-	missing_sources(r->setup->config, state, &missing);
+	missing_sources(r->setup->config, state, &missing, &left_out);
 	keep_common(&r->result->sources, &missing);
+	keep_common(&r->result->left_out, &left_out);
 	source_producers_gone(&r->producers, state, &r->result->gone);
 	name_list_deinit(&missing);
+	name_list_deinit(&left_out);
 }
 
 /* Nobody wants to hear after an hour that an hour ago there was a mistake. */

@@ -122,6 +122,18 @@ record 3 --strict -c "$TMP/config" -o a.pftrace && grep -q "nobody provides the 
 verdict "a data source that nobody has" $? "$TMP/log"
 rm -f a.pftrace
 
+left_out() { # FIELD VALUE
+  config 'buffers { size_kb: 65536 } duration_ms: 300'
+  sed -i "s/^data_sources.*/data_sources { config { name: 'sonda.test.counter' } $1: '$2' }/" "$TMP/config"
+  record 3 --strict -c "$TMP/config" -o a.pftrace &&
+    grep -q "missing  data source 'sonda.test.counter' is left out: .* $1 \"$2\"" "$TMP/log"
+  verdict "a data source that $1 leaves out" $? "$TMP/log"
+  rm -f a.pftrace
+}
+left_out producer_name_filter nobody
+left_out producer_name_regex_filter 'sonda.*other'
+left_out machine_name_filter elsewhere
+
 # ---- signals
 
 config 'buffers { size_kb: 65536 fill_policy: DISCARD }'

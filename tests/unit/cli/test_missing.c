@@ -115,7 +115,7 @@ static void test_sources_that_nobody_registered(void **state)
 	Pb__TracingServiceState__DataSource *sources[] = {&a, &b, &c};
 	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT, nameless = d;
 	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
-	struct name_list missing = {0};
+	struct name_list missing = {0}, left_out = {0};
 	Pb__TraceConfig *config;
 
 	(void)state;
@@ -128,12 +128,75 @@ static void test_sources_that_nobody_registered(void **state)
 			   "data_sources { config { name: 'linux.perf' } }"
 			   "data_sources { config { name: 'linux.perf' } }"
 			   "data_sources { config { } } data_sources { }");
-	missing_sources(config, &service, &missing);
+	missing_sources(config, &service, &missing, &left_out);
+	assert_int_equal(left_out.n, 0);
 	assert_int_equal(missing.n, 1);
 	assert_string_equal(missing.names[0], "linux.perf");
 	assert_true(asks_for_ftrace(config) == false); /* no ftrace_config: nothing of it */
 	name_list_deinit(&missing);
 	pb__trace_config__free_unpacked(config, NULL);
+}
+
+/* Two producers of "src": prod.a on this machine, prod.b on the machine "far". */
+static void check_left_out(const char *source, const char *expected)
+{
+	Pb__TracingServiceState__Producer a = PB__TRACING_SERVICE_STATE__PRODUCER__INIT, b = a;
+	Pb__TracingServiceState__Producer *producers[] = {&a, &b};
+	Pb__TracingServiceState__DataSource x = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, y = x;
+	Pb__TracingServiceState__DataSource *sources[] = {&x, &y};
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
+	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
+	struct name_list missing = {0}, left_out = {0};
+	Pb__TraceConfig *config = config_of(source);
+
+	a.id = x.producer_id = 1;
+	a.name = (char *)"prod.a";
+	b.id = y.producer_id = 2;
+	b.name = (char *)"prod.b";
+	b.has_machine_id = true;
+	b.machine_id = 77;
+	b.machine_name = (char *)"far";
+	d.name = (char *)"src";
+	x.ds_descriptor = y.ds_descriptor = &d;
+	service.n_producers = service.n_data_sources = 2;
+	service.producers = producers;
+	service.data_sources = sources;
+	missing_sources(config, &service, &missing, &left_out);
+	assert_int_equal(missing.n, 0);
+	assert_int_equal(left_out.n, *expected ? 1 : 0);
+	if (*expected)
+		assert_string_equal(left_out.names[0], expected);
+	name_list_deinit(&left_out);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+#define SOURCE(filters) "data_sources { config { name: 'src' } " filters " }"
+#define LEFT_OUT "data source 'src' is left out: no producer of it passes "
+
+static void test_sources_that_filters_leave_out(void **state)
+{
+	(void)state;
+	check_left_out(SOURCE(""), "");
+	check_left_out(SOURCE("producer_name_filter: 'prod.a'"), "");
+	check_left_out(SOURCE("producer_name_filter: 'nobody'"),
+		       LEFT_OUT "producer_name_filter \"nobody\"");
+	check_left_out(SOURCE("producer_name_filter: ['nobody', 'either']"
+			      "producer_name_regex_filter: 'b.*'"),
+		       LEFT_OUT "producer_name_filter \"nobody\", ... "
+				"producer_name_regex_filter \"b.*\"");
+	check_left_out(SOURCE("producer_name_filter: 'nobody'"
+			      "producer_name_regex_filter: 'prod\\\\.a'"),
+		       "");
+	/* The other producer is elsewhere, and has to be asked for. */
+	check_left_out(SOURCE("producer_name_filter: 'prod.b'"),
+		       LEFT_OUT "producer_name_filter \"prod.b\"");
+	check_left_out(SOURCE("producer_name_filter: 'prod.b'") " trace_all_machines: true", "");
+	check_left_out(SOURCE("machine_name_filter: 'far'"), "");
+	check_left_out(SOURCE("machine_name_filter: 'moon'"),
+		       LEFT_OUT "machine_name_filter \"moon\"");
+	/* One of two sources of the same name. */
+	check_left_out(SOURCE("") SOURCE("producer_name_filter: 'nobody'"),
+		       LEFT_OUT "producer_name_filter \"nobody\"");
 }
 
 static void test_who_asks_for_ftrace(void **state)
@@ -161,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_the_kernels_list_knows),
 		cmocka_unit_test(test_the_producers_word_counts_once),
 		cmocka_unit_test(test_sources_that_nobody_registered),
+		cmocka_unit_test(test_sources_that_filters_leave_out),
 		cmocka_unit_test(test_who_asks_for_ftrace),
 	};
 
