@@ -226,8 +226,9 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 	int r;
 
 	*s = (struct ftrace_session){.clock_fd = -1};
-	ftrace_settings_read(config, ram, &s->settings, &s->reports);
-	r = set_up(s, env, session_id, config, writer);
+	r = ftrace_settings_read(config, ram, &s->settings, &s->reports);
+	if (!r)
+		r = set_up(s, env, session_id, config, writer);
 	if (!r)
 		r = tid_set_init(&s->tids, max_tids(s->layout.size));
 	if (!r)

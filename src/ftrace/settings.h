@@ -18,7 +18,9 @@ struct ftrace_settings {
 
 /*
  * Reads the config (NULL: all defaults) for a machine with so much memory. Every field that would
- * change what is recorded and is not built is reported by its name; the rest counts.
+ * change what is recorded and is not built is reported by its name; the rest counts. 0, or
+ * -EOPNOTSUPP with a problem reported: without such a field events would be recorded that nobody
+ * asked for, or those of other places.
  */
-void ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
+int ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
 			  struct ftrace_settings *ret, struct reports *reports);

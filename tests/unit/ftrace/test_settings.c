@@ -138,6 +138,30 @@ static void test_options_that_are_not_built_are_named(void **state)
 	assert_null(reports.failed);
 }
 
+/* Recording everybody is no answer to "record this one". */
+static void test_options_without_which_the_events_are_others(void **state)
+{
+	static const char *const configs[] = {
+		"tids_to_trace: 5",
+		"tracing_cpumask: '3'",
+		"instance_name: 'x'",
+		"print_filter { rules { prefix: 'x' allow: true } }",
+	};
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		read_config(configs[i], GIB);
+		assert_non_null(reports.problem);
+		assert_memory_equal(reports.problem + strlen("nothing is recorded: "), configs[i],
+				    strcspn(configs[i], ": "));
+	}
+	c.has_symbolize_ksyms = c.symbolize_ksyms = true;
+	reports_deinit(&reports);
+	assert_int_equal(ftrace_settings_read(&c, GIB, &s, &reports), 0);
+	assert_null(reports.problem);
+}
+
 static void test_fields_of_the_future_are_named(void **state)
 {
 	static const uint8_t bytes[] = {0xc0, 0x3e, 5}; /* field 1000 */
@@ -145,7 +169,7 @@ static void test_fields_of_the_future_are_named(void **state)
 
 	(void)state;
 	assert_non_null(c);
-	ftrace_settings_read(c, GIB, &s, &reports);
+	assert_int_equal(ftrace_settings_read(c, GIB, &s, &reports), 0);
 	assert_int_equal(tracefs_list_size(reports.failed), 1);
 	assert_string_equal(reports.failed[0], "option:field 1000 (not known to this version)");
 	pb__ftrace_config__free_unpacked(c, NULL);
@@ -159,6 +183,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_drain_period, teardown),
 		cmocka_unit_test_teardown(test_switches, teardown),
 		cmocka_unit_test_teardown(test_options_that_are_not_built_are_named, teardown),
+		cmocka_unit_test_teardown(test_options_without_which_the_events_are_others,
+					  teardown),
 		cmocka_unit_test_teardown(test_fields_of_the_future_are_named, teardown),
 	};
 
