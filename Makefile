@@ -185,7 +185,7 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 check: deps ## install what is missing, build, run every test that this machine allows
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B)
-tests: $(UNIT) $(HELPERS)
+tests: $(UNIT) $(HELPERS) ## build the tests, run nothing
 unit: $(UNIT) ## only the unit tests
 	$(Q)tests/run.sh $(B) unit
 interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
@@ -216,7 +216,7 @@ demo: deps-build ## record 5 s of this machine's scheduling, and say where the t
 
 install: programs ## into $(DESTDIR)$(PREFIX)
 	$(Q)tools/install.sh install $(B) "$(DESTDIR)" "$(PREFIX)"
-uninstall:
+uninstall: ## remove what install put there
 	$(Q)tools/install.sh uninstall $(B) "$(DESTDIR)" "$(PREFIX)"
 
 ##@ Develop

@@ -11,8 +11,6 @@ files() {
   for p in sonda sondad sonda-probes; do
     echo "755 $B/bin/$p bin/$p"
   done
-  echo "644 $B/libsonda.a lib/libsonda.a"
-  [ ! -e include/sonda.h ] || echo "644 include/sonda.h include/sonda.h"
   for f in configs/*.cfg; do
     echo "644 $f share/sonda/configs/$(basename "$f")"
   done
@@ -27,4 +25,6 @@ files | while read -r mode from place; do
   uninstall) rm -f "$to/$place" ;;
   esac
 done
-[ "$action" = install ] || rmdir "$to/share/sonda/configs" "$to/share/sonda" "$to/share/doc/sonda" 2>/dev/null || :
+# Folders that nothing else is in go too.
+[ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
+  "$to/share/sonda/configs" "$to/share/doc/sonda" "$to/bin" 2>/dev/null || :
