@@ -133,6 +133,7 @@ static int write_summary(struct command *c, bool file_is_cut)
 		.events = c->events.n ? &c->events : NULL,
 		.sources = &result->sources,
 		.left_out = &result->left_out,
+		.offered = &result->offered,
 		.gone = &result->gone,
 		.from_words = !c->options.config,
 		.flush_failed = result->flush_failed,

@@ -52,6 +52,15 @@ static void tell_missing(const char *word, const struct tracefs_events *events,
 	strbuf_putc(lines, '\n');
 }
 
+/* "group/name (reason)"; sonda-probes says "option:name (reason)" of fields of FtraceConfig. */
+static void tell_failed(const char *what, struct strbuf *lines)
+{
+	if (str_starts(what, "option:"))
+		strbuf_printf(lines, "ftrace option %s\n", what + strlen("option:"));
+	else
+		strbuf_printf(lines, "event %s could not be switched on\n", what);
+}
+
 static void add_text(struct name_list *l, const char *s)
 {
 	name_list_add(l, (const uint8_t *)s, strlen(s));
@@ -78,8 +87,7 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	name_list_deinit(&missing);
 
 	for (size_t i = 0; ftrace && i < ftrace->failed.n; i++, n++)
-		strbuf_printf(lines, "event %s could not be switched on\n",
-			      ftrace->failed.names[i]);
+		tell_failed(ftrace->failed.names[i], lines);
 	for (size_t i = 0; ftrace && i < ftrace->problems.n; i++, n++)
 		strbuf_printf(lines, "ftrace: %s\n", ftrace->problems.names[i]);
 	return n;

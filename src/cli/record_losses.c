@@ -112,6 +112,7 @@ static size_t bad_pages(const struct record_facts *f, struct strbuf *b)
 struct gaps {
 	uint64_t writer; /* told by the writer: it found no room */
 	uint64_t corrupt; /* chunks that made no sense */
+	uint64_t overwritten; /* told by the service: the central buffer went round */
 	uint64_t other; /* reason unknown, or told by the buffer's counters as well */
 	int32_t pid; /* of the writer with the last one */
 };
@@ -124,6 +125,7 @@ static void sum_gaps(void *ctx, const struct sequence *s)
 
 	g->writer += writer;
 	g->corrupt += corrupt;
+	g->overwritten += s->by_reason[GAP_OVERWRITE];
 	g->other += s->gaps - MIN(s->gaps, writer + corrupt);
 	if (writer)
 		g->pid = s->pid;
@@ -283,7 +285,11 @@ size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 	n += shared_memory(&g, packets, lines);
 	for (size_t i = 0; s && i < s->n_buffers; i++)
 		n += one_buffer(f, i, &s->buffers[i], lines);
-	if (s)
+	if (s) {
 		n += refused_by_service(f, s, lines);
+	} else if (g.overwritten) {
+		strbuf_puts(lines, "central buffer: the oldest data was overwritten\n");
+		n++;
+	}
 	return n + others(f, s, &g, n > in_kernel, lines);
 }

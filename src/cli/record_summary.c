@@ -105,16 +105,30 @@ static bool write_lost(const struct record_facts *f, struct strbuf *out)
 	return lost;
 }
 
+/* A name that is near to one that is there was mistyped. */
+static void tell_source(const struct record_facts *f, const char *name, struct strbuf *lines)
+{
+	struct str_nearest nearest;
+
+	str_nearest_init(&nearest, name);
+	for (size_t i = 0; f->offered && i < f->offered->n; i++)
+		str_nearest_try(&nearest, f->offered->names[i]);
+	strbuf_printf(lines, "nobody provides the data source '%s'", name);
+	if (str_nearest_get(&nearest))
+		strbuf_printf(lines, "; did you mean %s?", str_nearest_get(&nearest));
+	else if (str_starts(name, "linux.") &&
+		 !(f->offered && name_list_has(f->offered, "linux.ftrace")))
+		strbuf_puts(lines, ": is sonda-probes running?");
+	strbuf_putc(lines, '\n');
+}
+
 static bool write_missing(const struct record_facts *f, struct strbuf *out)
 {
 	struct strbuf lines = {0};
 	size_t n = f->sources ? f->sources->n : 0;
 
 	for (size_t i = 0; i < n; i++)
-		strbuf_printf(
-			&lines, "nobody provides the data source '%s'%s\n", f->sources->names[i],
-			str_starts(f->sources->names[i], "linux.") ? ": is sonda-probes running?"
-								   : "");
+		tell_source(f, f->sources->names[i], &lines);
 	for (size_t i = 0; f->left_out && i < f->left_out->n; i++, n++)
 		strbuf_printf(&lines, "%s\n", f->left_out->names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);

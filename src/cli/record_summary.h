@@ -20,6 +20,7 @@ struct record_facts {
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	const struct name_list *sources; /* asked for, never registered */
 	const struct name_list *left_out; /* registered, but filtered out; sentences */
+	const struct name_list *offered; /* data sources that are; NULL unknown */
 	const struct name_list *gone; /* producers that went away meanwhile; NULL unknown */
 	bool from_words; /* advice names options of the command line, not fields of a config */
 	bool flush_failed; /* the one before the end */

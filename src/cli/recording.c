@@ -178,6 +178,17 @@ static void find_probes(struct recording *r, const Pb__TracingServiceState *stat
 	}
 }
 
+static void note_offered(struct recording *r, const Pb__TracingServiceState *state)
+{
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+
+		if (d && d->name)
+			name_list_add(&r->result->offered, (const uint8_t *)d->name,
+				      strlen(d->name));
+	}
+}
+
 /* A source that comes or goes meanwhile is not missing. */
 static void keep_common(struct name_list *first, const struct name_list *second)
 {
@@ -199,6 +210,7 @@ static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *stat
 
 	if (!at_end) {
 		find_probes(r, state);
+		note_offered(r, state);
 		source_producers_note(&r->producers, r->setup->config, state);
 		missing_sources(r->setup->config, state, &r->result->sources, &r->result->left_out);
 		return;
@@ -449,5 +461,6 @@ void recording_result_deinit(struct recording_result *r)
 	trace_scan_deinit(&r->scan);
 	name_list_deinit(&r->sources);
 	name_list_deinit(&r->left_out);
+	name_list_deinit(&r->offered);
 	name_list_deinit(&r->gone);
 }

@@ -32,6 +32,7 @@ struct recording_result {
 	struct trace_scan scan;
 	struct name_list sources; /* asked for, not registered at the beginning nor at the end */
 	struct name_list left_out; /* likewise: registered, but filtered out; sentences */
+	struct name_list offered; /* data sources that were registered at the beginning */
 	struct name_list gone; /* producers that went away meanwhile */
 	struct service_stats before;
 	struct service_stats stats;

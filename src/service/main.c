@@ -57,7 +57,7 @@ static int listen_on(struct sockets *s, const char *address)
 	}
 	r = sock_listen(address, &fd, &e);
 	if (r < 0) {
-		log_error("cannot listen on %s: %s", address, e.text[0] ? e.text : strerror(-r));
+		log_error("%s", e.text); /* it names the address */
 		return r;
 	}
 	s->list[s->n].address = strdup(address);

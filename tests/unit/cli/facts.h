@@ -15,6 +15,7 @@ struct facts {
 	struct service_stats stats;
 	struct service_stats before;
 	struct name_list sources;
+	struct name_list offered;
 	struct name_list gone;
 	struct name_list left_out;
 };
@@ -37,6 +38,7 @@ static inline void facts_init(struct facts *x, const char *config_text)
 		.stats = &x->stats,
 		.before = &x->before,
 		.sources = &x->sources,
+		.offered = &x->offered,
 		.gone = &x->gone,
 		.left_out = &x->left_out,
 		.from_words = true,
@@ -52,6 +54,7 @@ static inline void facts_deinit(struct facts *x)
 	pb__trace_config__free_unpacked((Pb__TraceConfig *)x->f.config, NULL);
 	trace_scan_deinit(&x->scan);
 	name_list_deinit(&x->sources);
+	name_list_deinit(&x->offered);
 	name_list_deinit(&x->gone);
 	name_list_deinit(&x->left_out);
 }

@@ -91,11 +91,13 @@ static void test_the_producers_word_counts_once(void **state)
 	name_list_add(&scan.unknown, (const uint8_t *)"sched/sched_swich", 17);
 	name_list_add(&scan.unknown, (const uint8_t *)"a/b", 3);
 	name_list_add(&scan.failed, (const uint8_t *)"c/d (busy)", 10);
+	name_list_add(&scan.failed, (const uint8_t *)"option:x (not built)", 20);
 	name_list_add(&scan.problems, (const uint8_t *)"in use by another", 17);
-	check_events(FTRACE("'sched/sched_swich'"), &scan, &events, 4,
+	check_events(FTRACE("'sched/sched_swich'"), &scan, &events, 5,
 		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
 		     "event 'a/b' does not exist\n"
 		     "event c/d (busy) could not be switched on\n"
+		     "ftrace option x (not built)\n"
 		     "ftrace: in use by another\n");
 	/* Without the kernel's list: out of the events that have a message. */
 	name_list_deinit(&scan.failed);

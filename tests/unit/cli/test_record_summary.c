@@ -66,6 +66,21 @@ static void test_what_is_not_known_is_left_out(void **state)
 	      false, false);
 }
 
+static void test_a_mistyped_source_is_told_with_its_nearest(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	name_list_add(&x.offered, (const uint8_t *)"linux.ftrace", 12);
+	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
+	name_list_add(&x.sources, (const uint8_t *)"linux.sys_stats", 15);
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  lost     nothing\n"
+	      "  missing  nobody provides the data source 'linux.frace'; did you mean "
+	      "linux.ftrace?\n"
+	      "           nobody provides the data source 'linux.sys_stats'\n",
+	      false, true);
+}
+
 static void test_a_recording_without_ftrace_has_nothing_to_lose_there(void **state)
 {
 	(void)state;
@@ -188,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_good_recording),
 		TEST(test_what_is_not_known_is_left_out),
+		TEST(test_a_mistyped_source_is_told_with_its_nearest),
 		TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there),
 		TEST(test_losses_at_several_places_stand_below_each_other),
 		TEST(test_what_is_missing),
