@@ -22,8 +22,8 @@ struct producer_options {
 	const char *socket;
 	uint32_t shm_size; /* hints in bytes; 0: 2 MiB of 32 KiB pages */
 	uint32_t page_size;
-	/* The service may read chunks that were not committed, when a session ends without a flush
-	 * that we answered. */
+	/* The service may read chunks that were not committed: when a flush goes unanswered, and
+	 * when this process ends without a farewell. */
 	bool scraping;
 	/* Borrowed for the producer's life; NULL-terminated. */
 	const struct data_source *const *sources;

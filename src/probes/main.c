@@ -198,6 +198,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 {
 	const struct producer_options options = {
 		.name = PRODUCER_NAME,
+		.scraping = true, /* what we wrote is kept, should we be killed */
 		.sources = probes_data_sources,
 		.env =
 			{

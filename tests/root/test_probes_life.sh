@@ -64,11 +64,14 @@ done
 
 start probes "$TMP/probes.log" "$BIN/sonda-probes"
 start_recording "SIGKILL"
+sleep 1.5 # for something to be written
 kill -KILL "$probes"
 wait "$probes" 2>/dev/null
 recording
 verdict "SIGKILL: nobody can remove the instance" $?
 stop_recording "SIGKILL"
+[ "$(events_in "$TMP/trace")" -gt 0 ]
+verdict "SIGKILL: what it wrote until then is in the trace" $? "$TMP/record.log"
 killed=$probes
 start probes "$TMP/probes.log" "$BIN/sonda-probes"
 left() { compgen -G "$TRACEFS/instances/sonda-$killed-*" >/dev/null; }
