@@ -46,6 +46,7 @@ struct ds_handle {
 	uint64_t session_id;
 	uint16_t target_buffer;
 	enum writer_policy policy;
+	struct boost boost; /* while it has an instance */
 	enum ds_state state;
 	bool told_started;
 };
@@ -69,6 +70,7 @@ struct ds_instances {
 	bool closing; /* nobody listens to answers any more */
 	struct handle_list handles;
 	unsigned n_handles;
+	struct boost boost; /* the strongest of theirs */
 	struct flush_list flushes; /* oldest first */
 	unsigned n_flushes;
 	struct event *reap; /* owned; destroys what has ended */
@@ -220,6 +222,26 @@ static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
 }
 
+static void choose_boost(struct ds_instances *s)
+{
+	struct boost best = {BOOST_NONE, 0}, was = s->boost;
+	struct ds_handle *h;
+
+	TAILQ_FOREACH (h, &s->handles, link)
+		if (boost_is_stronger(h->boost, best))
+			best = h->boost;
+	s->boost = best;
+	if (best.policy != was.policy || best.priority != was.priority)
+		s->ops->boosted(s->ctx, best);
+}
+
+static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
+{
+	if (boost_of_config(config, &h->boost) < 0)
+		h->all->ops->bad_boost(h->all->ctx, h->source->name);
+	choose_boost(h->all);
+}
+
 static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	const struct data_source *source = find_source(h->all, config->name ? config->name : "");
@@ -231,6 +253,7 @@ static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	if (r < 0)
 		return r;
 	h->source = source;
+	take_boost(h, config);
 	return 0;
 }
 
@@ -311,6 +334,7 @@ static void destroy(struct ds_handle *h)
 	TAILQ_REMOVE(&s->handles, h, link);
 	s->n_handles--;
 	free(h);
+	choose_boost(s);
 }
 
 /* Destroys what has ended, and says so. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/boost.h"
 #include "client/data_source.h"
 
 /*
@@ -25,13 +26,18 @@ struct ds_instances_ops {
 	/* A source could not be set up: error of its create, -ENOENT (nobody knows the name),
 	 * -E2BIG (DS_INSTANCES_MAX), -ENOMEM. name is borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
+	/* The strongest priority_boost of all instances has changed; BOOST_NONE: there is none. */
+	void (*boosted)(void *ctx, struct boost strongest);
+	/* A source's priority_boost has no meaning; it goes on without. name is borrowed. */
+	void (*bad_boost)(void *ctx, const char *name);
 };
 
 /* sources, env and ops are borrowed for its life. */
 struct ds_instances *ds_instances_new(const struct data_source *const *sources,
 				      const struct ds_env *env, const struct ds_instances_ops *ops,
 				      void *ctx);
-/* Stops and destroys all, newest first, without an answer. NULL is fine. */
+/* Stops and destroys all, newest first, without an answer; a boost ends all the same. NULL is fine.
+ */
 void ds_instances_free(struct ds_instances *s);
 
 /* config NULL: an empty one. A second set-up of an id is ignored. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/boost.h"
 #include "client/data_source.h"
 
 /*
@@ -34,6 +35,9 @@ struct producer_options {
 	/* One sentence about something that does not work, and which goes on without: no service
 	 * (told once, until there was one), a data source that could not be set up. */
 	void (*on_trouble)(void *ctx, const char *sentence);
+	/* The strongest priority_boost that a running data source asks for is another one now;
+	 * BOOST_NONE: run as before the first. Without it, such a config is a trouble. */
+	void (*on_boost)(void *ctx, struct boost strongest);
 	void *ctx;
 };
 

@@ -101,11 +101,34 @@ static void instance_failed(void *ctx, const char *name, int error)
 		producer_trouble(p, "data source %s records nothing: %s", name, strerror(-error));
 }
 
+static void boost_changed(void *ctx, struct boost strongest)
+{
+	struct producer *p = ctx;
+
+	if (p->o.on_boost)
+		p->o.on_boost(p->o.ctx, strongest);
+	else if (strongest.policy != BOOST_NONE)
+		producer_trouble(p, "priority_boost is not supported by %s; recording without it",
+				 p->o.name);
+}
+
+static void boost_is_bad(void *ctx, const char *name)
+{
+	producer_trouble(
+		ctx,
+		"data source %s: priority_boost must be POLICY_SCHED_OTHER with a "
+		"priority of 0 to 20, or POLICY_SCHED_FIFO with 1 to 99; recording without "
+		"it",
+		name);
+}
+
 const struct ds_instances_ops producer_ds_ops = {
 	.started = instance_started,
 	.stopped = instance_stopped,
 	.flushed = flush_answered,
 	.failed = instance_failed,
+	.boosted = boost_changed,
+	.bad_boost = boost_is_bad,
 };
 
 /* ---- commands of the service ---- */

@@ -11,6 +11,7 @@
  * Privileges. Root has them all; each can be had alone as well:
  *	ftrace             CAP_DAC_OVERRIDE, or to own tracefs and its folder "instances"
  *	mounting tracefs   CAP_SYS_ADMIN; only where nothing is mounted
+ *	priority_boost     CAP_SYS_NICE
  *	/proc of others    none where it is mounted without hidepid; else CAP_SYS_PTRACE
  * What is missing is told once, in a sentence, and the other sources go on.
  */
@@ -34,6 +35,7 @@
 #include "client/session_feed.h"
 #include "ftrace/ftrace_ds.h"
 #include "probes/data_sources.h"
+#include "probes/priority_boost.h"
 #include "probes/tracefs.h"
 
 #define VERSION "sonda-probes " SONDA_VERSION
@@ -47,6 +49,7 @@ struct probes {
 	struct session_feed *feed;
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
+	struct priority_boost boost;
 	int notify_fd; /* -1: nobody waits, or was told */
 };
 
@@ -173,6 +176,21 @@ static void on_trouble(void *ctx, const char *sentence)
 	log_warn("%s", sentence);
 }
 
+static void on_boost(void *ctx, struct boost strongest)
+{
+	struct probes *p = ctx;
+	int r = priority_boost_apply(&p->boost, strongest);
+
+	if (r < 0 && strongest.policy == BOOST_NONE)
+		log_warn("the end of priority_boost: %s", strerror(-r));
+	else if (r < 0)
+		log_warn("priority_boost: %s %u: %s%s; recording without it",
+			 strongest.policy == BOOST_FIFO ? "POLICY_SCHED_FIFO"
+							: "POLICY_SCHED_OTHER",
+			 strongest.priority, strerror(-r),
+			 r == -EPERM || r == -EACCES ? " (it takes CAP_SYS_NICE)" : "");
+}
+
 static void on_end_signal(evutil_socket_t number, short what, void *ctx)
 {
 	struct probes *p = ctx;
@@ -211,6 +229,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 		.on_connected = on_connected,
 		.on_disconnected = on_disconnected,
 		.on_trouble = on_trouble,
+		.on_boost = on_boost,
 		.ctx = p,
 	};
 

@@ -100,6 +100,45 @@ wait "$probes"
 verdict "the next service: exit code 0" $? "$TMP/probes.log"
 as_found "the next service"
 
+# ---- priority_boost
+
+boosted_config() { # POLICY PRIORITY
+  cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.process_stats" priority_boost { policy: POLICY_SCHED_$1 priority: $2 } } }
+CONFIG
+}
+runs_as() { # POLICY RT_PRIORITY NICE, as in /proc/PID/stat
+  [ "$(sed 's/.*) //' "/proc/$probes/stat" | cut -d' ' -f39,38,17)" = "$3 $2 $1" ]
+}
+record_boosted() { # WHAT POLICY RT_PRIORITY NICE
+  start recorder "$TMP/record.log" "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace"
+  wait_for runs_as "$2" "$3" "$4"
+  verdict "$1: during the recording" $? "$TMP/probes.log"
+  kill -INT "$recorder"
+  wait "$recorder"
+  verdict "$1: the recording is good" $? "$TMP/record.log"
+  wait_for runs_as 0 0 3
+  verdict "$1: and as before after it" $? "/proc/$probes/stat"
+}
+
+start probes "$TMP/probes.log" nice -n 3 "$BIN/sonda-probes"
+wait_for runs_as 0 0 3
+if chrt -f 99 nice -n -20 true 2>/dev/null; then
+  boosted_config FIFO 7
+  record_boosted "priority_boost, SCHED_FIFO" 1 7 3
+  boosted_config OTHER 5
+  record_boosted "priority_boost, SCHED_OTHER" 0 0 -5
+fi
+boosted_config OTHER 21
+record_boosted "priority_boost out of range" 0 0 3
+wait_for grep -q 'linux.process_stats: priority_boost must be' "$TMP/probes.log"
+verdict "priority_boost out of range: told" $? "$TMP/probes.log"
+[ "$(wc -l <"$TMP/probes.log")" = 1 ]
+verdict "priority_boost: nothing else to complain of" $? "$TMP/probes.log"
+kill -TERM "$probes"
+wait "$probes"
+
 # ---- what it may not do
 
 one_sentence() { # WHAT PATTERN

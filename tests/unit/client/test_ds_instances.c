@@ -164,11 +164,25 @@ static void on_failed(void *ctx, const char *name, int error)
 	note("[failed:%s:%d]", name, error);
 }
 
+static void on_boosted(void *ctx, struct boost strongest)
+{
+	(void)ctx;
+	note("[boost:%u/%u]", (unsigned)strongest.policy, strongest.priority);
+}
+
+static void on_bad_boost(void *ctx, const char *name)
+{
+	(void)ctx;
+	note("[bad boost:%s]", name);
+}
+
 static const struct ds_instances_ops ops = {
 	.started = on_started,
 	.stopped = on_stopped,
 	.flushed = on_flushed,
 	.failed = on_failed,
+	.boosted = on_boosted,
+	.bad_boost = on_bad_boost,
 };
 
 static struct ds_env env;
@@ -344,6 +358,65 @@ static void the_end_stops_all_then_destroys_all(void **state)
 	all = ds_instances_new(sources, &env, &ops, NULL);
 }
 
+static void set_up_boosted(unsigned id, int policy, unsigned priority)
+{
+	Pb__PriorityBoostConfig b = PB__PRIORITY_BOOST_CONFIG__INIT;
+	Pb__DataSourceConfig c = config_of("plain", id);
+
+	b.has_policy = b.has_priority = true;
+	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
+	b.priority = priority;
+	c.priority_boost = &b;
+	ds_instances_setup(all, id, &c);
+}
+
+static void the_strongest_boost_counts(void **state)
+{
+	(void)state;
+	run("plain", 1);
+	strbuf_clear(&story);
+	set_up_boosted(2, 1, 10);
+	assert_story("create:2 [boost:1/10]");
+	set_up_boosted(3, 1, 5);
+	set_up_boosted(4, 1, 10);
+	assert_story("create:3 create:4");
+	set_up_boosted(5, 2, 1);
+	assert_story("create:5 [boost:2/1]");
+	set_up_boosted(6, 1, 20);
+	ds_instances_stop(all, 5);
+	assert_story("create:6 destroy:5 [boost:1/20] [stopped:5]");
+	ds_instances_stop(all, 6);
+	assert_story("destroy:6 [boost:1/10] [stopped:6]");
+	ds_instances_stop(all, 2);
+	assert_story("destroy:2 [stopped:2]");
+	ds_instances_stop(all, 4);
+	assert_story("destroy:4 [boost:1/5] [stopped:4]");
+	ds_instances_stop(all, 3);
+	assert_story("destroy:3 [boost:0/0] [stopped:3]");
+}
+
+static void a_boost_without_an_instance_is_none(void **state)
+{
+	(void)state;
+	set_up_boosted(1, 1, 21);
+	assert_story("create:1 [bad boost:plain]");
+	create_result = -EIO;
+	set_up_boosted(2, 2, 50);
+	assert_story("[failed:plain:-5]");
+	create_result = 0;
+}
+
+static void a_boost_ends_with_the_connection(void **state)
+{
+	(void)state;
+	set_up_boosted(1, 2, 50);
+	set_up_boosted(2, 1, 20);
+	strbuf_clear(&story);
+	ds_instances_free(all);
+	assert_story("destroy:2 destroy:1 [boost:0/0]");
+	all = ds_instances_new(sources, &env, &ops, NULL);
+}
+
 static void there_is_a_limit(void **state)
 {
 	Pb__DataSourceConfig c = config_of("nobody's", 8);
@@ -516,6 +589,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(the_end_stops_all_then_destroys_all, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(the_strongest_boost_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_boost_without_an_instance_is_none, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_boost_ends_with_the_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_flush_waits_for_all_it_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(flushes_are_answered_in_order, setup, teardown),
