@@ -34,3 +34,10 @@
 #define MAX_INSTANCES 4096 /* data sources running for it */
 #define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
+
+/* ---- a regular expression of a config ---- */
+
+#define MAX_REGEX_FILTERS 64 /* of all data sources of a config */
+#define MAX_REGEX_BYTES 256u
+#define MAX_REGEX_DEPTH 16u /* groups in groups */
+#define MAX_REGEX_COST 600u /* characters and operators, with {m,n} written out */

@@ -202,8 +202,14 @@ static int check_source(const Pb__TraceConfig *c, const Pb__TraceConfig__DataSou
 
 static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
 {
+	size_t filters = 0;
 	int r = 0;
 
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		filters += c->data_sources[i]->n_producer_name_regex_filter;
+	if (filters > MAX_REGEX_FILTERS)
+		return err_set(e, -EINVAL, "%zu of producer_name_regex_filter; the limit is %u",
+			       filters, MAX_REGEX_FILTERS);
 	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
 		r = check_source(c, c->data_sources[i], e);
 	return r;

@@ -8,8 +8,11 @@
 
 #include <errno.h>
 
+#include "base/mem.h"
+#include "base/str.h"
 #include "config/limits.h"
 #include "rig.h"
+#include "service/limits.h"
 #include "service/session_config.h"
 
 static struct err_text e;
@@ -45,6 +48,18 @@ static void usual_configs_are_fine(void **state)
 	assert_fine("buffers { size_kb: 64 }");
 	assert_fine("buffers { size_kb: 1 fill_policy: DISCARD } buffers { size_kb: 4194303 }"
 		    "data_sources { config { name: 'a' target_buffer: 1 } }");
+}
+
+static void regex_filters_are_counted_over_all_sources(void **state)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < MAX_REGEX_FILTERS; i++)
+		strbuf_printf(&text, "data_sources { producer_name_regex_filter: 'a' } ");
+	assert_fine(text.s);
+	strbuf_printf(&text, "data_sources { producer_name_regex_filter: 'a' } ");
+	assert_refused(text.s, -EINVAL, "65 of producer_name_regex_filter; the limit is 64");
 }
 
 static void what_the_command_line_always_sends_is_fine(void **state)
@@ -275,6 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(usual_configs_are_fine),
+		cmocka_unit_test(regex_filters_are_counted_over_all_sources),
 		cmocka_unit_test(what_the_command_line_always_sends_is_fine),
 		cmocka_unit_test(what_others_act_on_is_fine),
 		cmocka_unit_test(file_fields_without_a_file_are_fine),
