@@ -14,6 +14,9 @@
  *	out  | sent | len bytes | len bytes ...          fds  { at, fd } { at, fd }
  *	     0      out_head                out_len
  *
+ * Holding: while more than hold_limit waits, nothing is read and no message is handed out, so whole
+ * ones may stay in `in`. The empty queue, or the end of sending, wakes the reader up again.
+ *
  * The end: whatever goes wrong with sending shuts the socket down both ways and leaves the rest to
  * the reader, which delivers what had arrived, meets the end of the stream and calls on_close.
  */
@@ -55,12 +58,14 @@ struct msgsock {
 
 	uint8_t *in;
 	size_t in_len, in_cap;
+	bool held; /* the reader looks away until it is woken up */
 
 	uint8_t *out;
 	size_t out_head, out_len, out_cap;
 	struct queued_fd *fds;
 	size_t n_fds, fds_cap;
 	size_t send_limit;
+	size_t hold_limit; /* SIZE_MAX: never */
 
 	struct event on_readable, on_writable;
 };
@@ -143,16 +148,21 @@ static uint32_t length_at(const uint8_t *p)
 	return le32toh(len);
 }
 
+static bool must_hold(const struct msgsock *m)
+{
+	return msgsock_queued(m) > m->hold_limit;
+}
+
 /*
- * Hands out the whole messages in the buffer and moves the part of one that is left to the front.
- * 0, or -EMSGSIZE. May free m (m->freed).
+ * Hands out the whole messages in the buffer, as long as their answers may be queued, and moves
+ * what is left to the front. 0, or -EMSGSIZE. May free m (m->freed).
  */
 static int deliver(struct msgsock *m)
 {
 	size_t pos = 0;
 	int r = 0;
 
-	while (m->in_len - pos >= LENGTH_WORD) {
+	while (m->in_len - pos >= LENGTH_WORD && !must_hold(m)) {
 		size_t len = length_at(m->in + pos);
 
 		if (len > MSGSOCK_MAX_MESSAGE) {
@@ -231,8 +241,38 @@ static ssize_t receive(struct msgsock *m)
 	keep_fd(m, &msg);
 	/* More descriptors than one, or none left in this process: a message has lost its own. */
 	if (msg.msg_flags & MSG_CTRUNC)
-		return -EMSGSIZE;
+		return -ETOOMANYREFS;
 	return n;
+}
+
+/* Hands out what is in the buffer and makes room for more. False: no reading now, or ever. */
+static bool digest(struct msgsock *m)
+{
+	int r = deliver(m);
+
+	if (m->freed)
+		return false;
+	if (must_hold(m)) {
+		m->held = true;
+		event_del(&m->on_readable);
+		return false;
+	}
+	if (r == 0)
+		r = fit_in(m);
+	if (r < 0)
+		finish(m, r);
+	return r == 0;
+}
+
+/* Goes on after holding, with what is in the buffer. */
+static bool resume(struct msgsock *m)
+{
+	m->held = false;
+	if (event_add(&m->on_readable, NULL) < 0) {
+		finish(m, -ENOMEM);
+		return false;
+	}
+	return digest(m);
 }
 
 /* One turn of reading: about one buffer's worth, then the other connections have theirs. */
@@ -240,10 +280,11 @@ static void read_turn(struct msgsock *m)
 {
 	size_t total = 0;
 
+	if (m->held && !resume(m))
+		return;
 	while (total < MAX_IN) {
 		size_t room = m->in_cap - m->in_len;
 		ssize_t n = receive(m);
-		int r;
 
 		if (n == -EAGAIN && !m->error)
 			break;
@@ -253,16 +294,7 @@ static void read_turn(struct msgsock *m)
 		}
 		m->in_len += (size_t)n;
 		total += (size_t)n;
-		r = deliver(m);
-		if (m->freed)
-			return;
-		if (r == 0)
-			r = fit_in(m);
-		if (r < 0) {
-			finish(m, r);
-			return;
-		}
-		if ((size_t)n < room)
+		if (!digest(m) || (size_t)n < room)
 			break;
 	}
 }
@@ -278,6 +310,13 @@ static void readable(int fd, short what, void *arg)
 	leave(m);
 }
 
+/* From the loop, not from here: the caller may be anywhere. */
+static void wake_reader(struct msgsock *m)
+{
+	if (m->held)
+		event_active(&m->on_readable, EV_READ, 0);
+}
+
 /* ---- sending ---- */
 
 /* Sending is over; the reader ends the rest. */
@@ -288,6 +327,7 @@ static int fail(struct msgsock *m, int error)
 		drop_queue(m);
 		event_del(&m->on_writable);
 		shutdown(m->fd, SHUT_RDWR);
+		wake_reader(m);
 	}
 	return -EPIPE;
 }
@@ -365,6 +405,7 @@ static void writable(int fd, short what, void *arg)
 		return;
 	}
 	event_del(&m->on_writable);
+	wake_reader(m);
 	enter(m);
 	if (m->ops->on_drained)
 		m->ops->on_drained(m->ctx);
@@ -494,6 +535,11 @@ int msgsock_drain(struct msgsock *m, int timeout_ms)
 	}
 }
 
+void msgsock_hold_reads(struct msgsock *m, size_t limit)
+{
+	m->hold_limit = limit;
+}
+
 size_t msgsock_queued(const struct msgsock *m)
 {
 	return m->out_len - m->out_head;
@@ -516,8 +562,12 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 
 	if (!m)
 		return -ENOMEM;
-	*m = (struct msgsock){
-		.ops = ops, .ctx = ctx, .fd = fd, .got_fd = -1, .send_limit = send_limit};
+	*m = (struct msgsock){.ops = ops,
+			      .ctx = ctx,
+			      .fd = fd,
+			      .got_fd = -1,
+			      .send_limit = send_limit,
+			      .hold_limit = SIZE_MAX};
 	if (fit_in(m) < 0 ||
 	    event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||
 	    event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, writable, m) < 0 ||

@@ -27,8 +27,9 @@ struct msgsock_ops {
 	void (*on_message)(void *ctx, const uint8_t *data, size_t len);
 	/*
 	 * The connection is over: 0 = the peer closed; -EPIPE or -ECONNRESET = it closed while we
-	 * had something to say; -EMSGSIZE = a message or its descriptors were too large; -ENOBUFS =
-	 * the send queue was full; or another -errno. Called once, from the loop, never from inside
+	 * had something to say; -EMSGSIZE = a message was too large; -ETOOMANYREFS = more
+	 * descriptors came at once than can be received; -ENOBUFS = the send queue was full; or
+	 * another -errno. Called once, from the loop, never from inside
 	 * msgsock_send, after every message that arrived before. The callee usually frees.
 	 */
 	void (*on_close)(void *ctx, int error);
@@ -49,6 +50,13 @@ void msgsock_free(struct msgsock *m);
  * sent); -EPIPE when the connection is over or is going to be (on_close follows).
  */
 int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, int fd);
+
+/*
+ * From now on, while more than limit bytes wait to be sent, nothing is received and on_message is
+ * not called, until the queue is empty: for a side that answers, so that a peer that asks and does
+ * not read waits itself. For one side of a connection only; two that hold can wait for each other.
+ */
+void msgsock_hold_reads(struct msgsock *m, size_t limit);
 
 /* Tries for up to timeout_ms to empty the send queue, blocking. 0, -EAGAIN (some is left) or
  * -EPIPE. */

@@ -192,7 +192,9 @@ static void on_close(void *ctx, int error)
 	struct ipc_conn *c = ctx;
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
-					       : NULL;
+			  : error == -ETOOMANYREFS
+				  ? "sent more file descriptors at once than can be received"
+				  : NULL;
 
 	if (why)
 		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN,
@@ -249,6 +251,8 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd)
 	if (r < 0)
 		return r;
 	fd = -1; /* the msgsock has it */
+	if (h->service->hold_limit > 0)
+		msgsock_hold_reads(c->sock, h->service->hold_limit);
 	LIST_INSERT_HEAD(&h->conns, c, link);
 	c = NULL;
 	return 0;

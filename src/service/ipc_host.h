@@ -50,6 +50,8 @@ struct ipc_service {
 	/* Optional: all replies of the connection are out, after some had to wait. */
 	void (*on_drained)(void *endpoint);
 	size_t send_limit; /* bytes of replies that may wait; past it the connection is closed */
+	/* Past so many no further request is taken until all are out; 0: always taken. */
+	size_t hold_limit;
 	unsigned max_conns;
 	unsigned max_conns_per_uid;
 };

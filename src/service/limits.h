@@ -18,6 +18,9 @@
  * and never more than one batch of its trace. */
 #define PRODUCER_SEND_LIMIT (4u << 20)
 #define CONSUMER_SEND_LIMIT (48u << 20)
+/* While more waits for a consumer, its further requests are not read. Producers are always read:
+ * they may be busy sending when commands come, and a pair that waits for each other is stuck. */
+#define CONSUMER_HOLD_LIMIT (256u << 10)
 
 /* ---- a producer ---- */
 

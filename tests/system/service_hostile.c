@@ -5,6 +5,7 @@
  * Peers of the service that break its rules, on the sockets of the environment. After each of them
  * the service, which is the process PID, still works for others, and has not grown without bounds.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,19 +153,38 @@ static bool producer_that_never_reads(void)
 	return service_works();
 }
 
-/* What it has asked for waits in the buffers, not in its socket. */
-static bool consumer_that_never_reads(void)
+/* Does the service take more within the time? */
+static bool may_send(struct peer *to)
 {
-	static struct peer mute;
+	struct pollfd poller = {.fd = to->fd, .events = POLLOUT};
 
-	peer_connect(&mute, sock_default_consumer());
-	peer_enable(&mute, "buffers { size_kb: 4096 }");
-	for (int i = 0; i < 1000; i++) {
-		peer_call(&mute, C_READ, NULL, 0);
-		peer_call(&mute, C_QUERY_STATE, NULL, 0);
+	return poll(&poller, 1, 300) == 1;
+}
+
+/* What it has asked for waits in the buffers, and further requests in its own socket. */
+static bool consumers_that_never_read(void)
+{
+	enum { MUTE = 3, REQUESTS = 100000 };
+	static struct peer mute[MUTE];
+	unsigned long before = resident_kb();
+
+	for (int k = 0; k < MUTE; k++) {
+		int n = 0;
+
+		peer_connect(&mute[k], sock_default_consumer());
+		peer_enable(&mute[k], "buffers { size_kb: 1024 }");
+		for (; n < REQUESTS && may_send(&mute[k]); n++)
+			peer_call(&mute[k], n % 2 ? C_QUERY_STATE : C_READ, NULL, 0);
+		CHECK(n < REQUESTS);
 	}
+	CHECK(resident_kb() < before + MUTE * 4096);
 	CHECK(service_works());
-	peer_close(&mute);
+	/* One that reads after all gets its answers, and is served as before. */
+	while (peer_next_in(&mute[0], 500))
+		;
+	CHECK(peer_accepted(&mute[0], peer_call(&mute[0], C_STATS, NULL, 0)));
+	for (int k = 0; k < MUTE; k++)
+		peer_close(&mute[k]);
 	return true;
 }
 
@@ -363,7 +383,7 @@ int main(int argc, char **argv)
 		{"frames of noise", frames_of_noise},
 		{"methods with noise", methods_with_noise},
 		{"a producer that never reads", producer_that_never_reads},
-		{"a consumer that never reads", consumer_that_never_reads},
+		{"consumers that never read", consumers_that_never_read},
 		{"many connections at once", many_connections_at_once},
 		{"half frames and hang-ups", half_frames_and_hang_ups},
 		{"descriptors that nobody asked for", unwanted_descriptors},

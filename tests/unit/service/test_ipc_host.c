@@ -77,6 +77,7 @@ static const struct ipc_service echo_service = {
 	.close = do_close,
 	.on_drained = do_drained,
 	.send_limit = 1 << 20,
+	.hold_limit = 100000,
 	.max_conns = 3,
 	.max_conns_per_uid = 3,
 };
@@ -349,6 +350,50 @@ static void peer_that_does_not_read_is_closed(void **state)
 	rig_until(&f->rig, f->notes.closed == 1);
 }
 
+/* A request lies there, but its answer would only wait. */
+static void peer_that_asks_and_does_not_read_is_held(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t big[100000];
+	unsigned waiting = 0;
+	uint64_t echo;
+
+	peer_call(f->p, KEEP, NULL, 0);
+	assert_true(peer_is_quiet(f->p));
+	for (; ipc_conn_queued(f->notes.conn) <= echo_service.hold_limit; waiting++)
+		ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1);
+	echo = peer_call(f->p, ECHO, "x", 1);
+	for (int i = 0; i < 10; i++)
+		rig_pump(&f->rig);
+	assert_int_equal(f->notes.calls, 0);
+	while (waiting-- > 0)
+		assert_true(peer_next(f->p));
+	assert_true(peer_accepted(f->p, echo));
+	assert_int_equal(f->notes.calls, 1);
+}
+
+static void too_many_descriptors_end_the_connection(void **state)
+{
+	struct fixture *f = *state;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(5 * sizeof(int))];
+	} control = {0};
+	struct msghdr m = {.msg_iov = &(struct iovec){"\0\0\0\0", 4},
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(5 * sizeof(int));
+	memset(CMSG_DATA(&control.align), 0, 5 * sizeof(int)); /* stdin */
+	assert_int_equal(sendmsg(f->p->fd, &m, MSG_NOSIGNAL), 4);
+	assert_true(peer_is_hung_up(f->p));
+	assert_int_equal(f->notes.closed, 1);
+}
+
 static void drained_is_told_after_waiting(void **state)
 {
 	struct fixture *f = *state;
@@ -452,6 +497,8 @@ int main(void)
 		TEST(frame_too_long_ends_the_connection),
 		TEST(calls_before_the_end_of_the_stream_count),
 		TEST(peer_that_does_not_read_is_closed),
+		TEST(peer_that_asks_and_does_not_read_is_held),
+		TEST(too_many_descriptors_end_the_connection),
 		TEST(drained_is_told_after_waiting),
 		TEST(one_connection_too_many_is_refused),
 		TEST(listener_accepts),
