@@ -92,10 +92,13 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	if (r < 0)
 		return r;
 	request = (Pb__EnableTracingRequest *)m;
-	if (request->attach_notification_only)
+	if (!request->attach_notification_only)
+		begin_session(c, call, request);
+	else if (c->session)
 		park_enable(c, call);
 	else
-		begin_session(c, call, request);
+		reply_disabled(c, call,
+			       "attach_notification_only: this connection has no tracing session");
 	pb__enable_tracing_request__free_unpacked(request, NULL);
 	return 0;
 }
@@ -331,6 +334,7 @@ const struct ipc_service consumer_port_service = {
 	.close = consumer_port_close,
 	.on_drained = on_drained,
 	.send_limit = CONSUMER_SEND_LIMIT,
+	.hold_limit = CONSUMER_HOLD_LIMIT,
 	.max_conns = MAX_CONSUMER_CONNECTIONS,
 	.max_conns_per_uid = MAX_CONSUMER_CONNECTIONS_PER_UID,
 };

@@ -140,6 +140,19 @@ static void notification_can_be_asked_for_alone(void **state)
 	assert_true(peer_tracing_ended(g->cons, second, NULL));
 }
 
+static void notification_of_nothing_is_answered(void **state)
+{
+	struct stage *g = *state;
+
+	g->enable = peer_call_number(g->cons, C_ENABLE,
+				     PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, 1);
+	assert_true(peer_tracing_ended(g->cons, g->enable, "attach_notification_only"));
+	/* and the connection goes on */
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+}
+
 static void methods_that_are_not_built_say_so(void **state)
 {
 	struct stage *g = *state;
@@ -195,6 +208,7 @@ int main(void)
 		STAGE_TEST(undecodable_requests_are_rejected),
 		STAGE_TEST(config_must_be_there),
 		STAGE_TEST(notification_can_be_asked_for_alone),
+		STAGE_TEST(notification_of_nothing_is_answered),
 		STAGE_TEST(methods_that_are_not_built_say_so),
 		STAGE_TEST(hang_up_ends_the_session),
 		STAGE_TEST(stats_tell_of_the_session),
