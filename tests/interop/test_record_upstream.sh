@@ -48,7 +48,8 @@ said '^Recorded [23]\.[0-9]+ s on [0-9]+ CPUs?: [0-9,]+ events, [0-9,]+ processe
   said '^  events   sched [1-9][0-9,]+(, task [1-9][0-9,]*)?$'
 verdict "shorthand: the summary counts" $? "$TMP/log"
 # Compact events: one timestamp each.
-expected=$(($(count switch_timestamp:) + $(count waking_timestamp:) + $(count 'sched_process_(exit|exec|fork) \{')))
+expected=$(($(count switch_timestamp:) + $(count waking_timestamp:) +
+  $(count 'sched_(process_(exit|exec|fork|free)|wakeup_new) \{')))
 said "^  events   sched $(thousands $expected)(,|\$)"
 verdict "shorthand: as many events as protoc finds" $? "$TMP/log"
 

@@ -204,7 +204,9 @@ static void test_its_environment(void **state)
 	run();
 	signal(SIGPIPE, SIG_DFL);
 	hear(wait_until_ended());
-	assert_non_null(strstr(heard, "SigIgn:\t0000000000000000"));
+	/* 32 and 33 are the C library's, which lets nobody set them; make ignores them. */
+	assert_non_null(strstr(heard, "SigIgn:\t"));
+	assert_int_equal(strtoull(strstr(heard, "SigIgn:\t") + 8, NULL, 16) & ~0x180000000ull, 0);
 	assert_non_null(strstr(heard, "SigBlk:\t0000000000000000"));
 	{
 		char group[64];
