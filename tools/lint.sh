@@ -18,7 +18,7 @@ if command -v cppcheck >/dev/null; then
   # It does not look for system headers; the loops of this one are macros that it must know.
   queue=$(echo '#include <sys/queue.h>' | ${CC:-cc} -M -xc - | grep -o '/[^ ]*/sys/queue\.h')
   cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
-    -Isrc --suppress=missingInclude --include="$queue" src || bad=1
+    -Isrc --suppress=missingInclude --suppress=autoVariables --include="$queue" src || bad=1
 fi
 if command -v shellcheck >/dev/null; then
   echo "== shellcheck"

@@ -23,4 +23,4 @@ struct ftrace_settings {
  * asked for, or those of other places.
  */
 int ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
-			  struct ftrace_settings *ret, struct reports *reports);
+			 struct ftrace_settings *ret, struct reports *reports);

@@ -6,8 +6,8 @@
 
 /*
  * How long one callback may keep the loop. Long work is a loop of small steps, which asks after
- * each one whether its turn is over, and goes on in the next turn: what else waits on the loop, such
- * as kernel rings that fill, is never late by more than a turn and a step.
+ * each one whether its turn is over, and goes on in the next turn: what else waits on the loop,
+ * such as kernel rings that fill, is never late by more than a turn and a step.
  */
 struct turn {
 	uint64_t (*now)(void); /* in ns; clock_mono_ns but in tests */
