@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -109,6 +110,16 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name)
 	int n = snprintf(buf, size, "%s/%s", dir, name);
 
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+void fs_raise_file_limit(unsigned n)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= n)
+		return;
+	l.rlim_cur = MIN(l.rlim_max, n);
+	setrlimit(RLIMIT_NOFILE, &l);
 }
 
 static void closedirp(DIR **d)

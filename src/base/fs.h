@@ -27,6 +27,10 @@ bool fs_exists(const char *path);
 /* "dir/name", cut never: -ENAMETOOLONG. */
 int fs_join(char *buf, size_t size, const char *dir, const char *name);
 
+/* Lets this process have n descriptors open, or as many as its hard limit says. The soft limit is
+ * 1024 for the sake of select(). */
+void fs_raise_file_limit(unsigned n);
+
 /* Calls fn for each name in the folder but "." and "..", in the folder's order, until fn returns
  * non-zero, which is then returned. */
 int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 
 #define LINE_MAX_BYTES 1024
 #define LIMIT_BURST 5
@@ -60,9 +61,7 @@ static void write_line(char line[static LINE_MAX_BYTES], size_t head, size_t len
 		len = LINE_MAX_BYTES - 2;
 		memcpy(line + len - 3, "...", 3);
 	}
-	for (size_t i = head; i < len; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
+	str_make_plain(line + head, len - head, "");
 	line[len++] = '\n';
 	do
 		n = write(STDERR_FILENO, line, len);

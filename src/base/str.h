@@ -8,7 +8,7 @@
 
 /*
  * Text. str.c: growing strings and comparisons; str_number.c: numbers for people; str_nearest.c:
- * "did you mean".
+ * "did you mean"; str_plain.c: what a terminal may see.
  */
 
 /* A growing string, always NUL-terminated once anything was added. Zero-initialise;
@@ -66,3 +66,9 @@ struct str_nearest {
 void str_nearest_init(struct str_nearest *n, const char *word);
 void str_nearest_try(struct str_nearest *n, const char *candidate);
 const char *str_nearest_get(const struct str_nearest *n);
+
+/*
+ * Makes text of strangers fit for a terminal: control characters and what is no UTF-8 become '?',
+ * in place, byte by byte. Those ASCII controls that keep names ("" or "\n") stay.
+ */
+void str_make_plain(char *s, size_t len, const char *keep);

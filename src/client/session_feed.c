@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A short list: a session has one or two listeners, a machine a few sessions. */
+/* Short lists: a session has one or two of either kind, a machine a few sessions. */
 #include "client/session_feed.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
-struct listener {
-	LIST_ENTRY(listener) link;
+/* A listener, or a teller. */
+struct member {
+	LIST_ENTRY(member) link;
 	uint64_t session_id;
-	feed_listener fn;
 	void *ctx;
+	feed_listener fn; /* of a listener */
+	unsigned wants; /* of a listener */
+	bool owes; /* of a teller */
 };
 
+LIST_HEAD(member_list, member);
+
 struct session_feed {
-	LIST_HEAD(listener_list, listener) listeners; /* owned */
+	struct member_list listeners; /* owned */
+	struct member_list tellers; /* owned */
 };
 
 struct session_feed *session_feed_new(void)
@@ -26,62 +31,128 @@ struct session_feed *session_feed_new(void)
 
 struct session_feed *session_feed_free(struct session_feed *f)
 {
-	assert(!f || LIST_EMPTY(&f->listeners));
+	assert(!f || (LIST_EMPTY(&f->listeners) && LIST_EMPTY(&f->tellers)));
 	free(f);
 	return NULL;
 }
 
-static struct listener *find(const struct session_feed *f, uint64_t session_id, const void *ctx)
+static struct member *find(const struct member_list *list, uint64_t session_id, const void *ctx)
 {
-	struct listener *l;
+	struct member *m;
 
-	LIST_FOREACH (l, &f->listeners, link)
-		if (l->session_id == session_id && l->ctx == ctx)
-			return l;
+	LIST_FOREACH (m, list, link)
+		if (m->session_id == session_id && m->ctx == ctx)
+			return m;
 	return NULL;
 }
 
-int session_feed_listen(struct session_feed *f, uint64_t session_id, feed_listener fn, void *ctx)
+static int add(struct member_list *list, const struct member *member)
 {
-	struct listener *l;
+	struct member *m;
 
-	if (find(f, session_id, ctx))
+	if (find(list, member->session_id, member->ctx))
 		return -EEXIST;
-	l = malloc(sizeof(*l));
-	if (!l)
+	m = malloc(sizeof(*m));
+	if (!m)
 		return -ENOMEM;
-	*l = (struct listener){.session_id = session_id, .fn = fn, .ctx = ctx};
-	LIST_INSERT_HEAD(&f->listeners, l, link);
+	*m = *member;
+	LIST_INSERT_HEAD(list, m, link);
 	return 0;
+}
+
+static void drop(struct member *m)
+{
+	LIST_REMOVE(m, link);
+	free(m);
+}
+
+int session_feed_listen(struct session_feed *f, uint64_t session_id, unsigned wants,
+			feed_listener fn, void *ctx)
+{
+	return add(
+		&f->listeners,
+		&(struct member){.session_id = session_id, .ctx = ctx, .fn = fn, .wants = wants});
 }
 
 void session_feed_unlisten(struct session_feed *f, uint64_t session_id, void *ctx)
 {
-	struct listener *l = find(f, session_id, ctx);
+	struct member *m = find(&f->listeners, session_id, ctx);
 
-	if (!l)
-		return;
-	LIST_REMOVE(l, link);
-	free(l);
+	if (m)
+		drop(m);
 }
 
-int session_feed_wanted(const struct session_feed *f, uint64_t session_id)
+unsigned session_feed_wanted(const struct session_feed *f, uint64_t session_id)
 {
-	const struct listener *l;
+	const struct member *m;
+	unsigned wants = 0;
 
-	LIST_FOREACH (l, &f->listeners, link)
-		if (l->session_id == session_id)
-			return true;
-	return false;
+	LIST_FOREACH (m, &f->listeners, link)
+		if (m->session_id == session_id)
+			wants |= m->wants;
+	return wants;
 }
 
 void session_feed_tell(struct session_feed *f, uint64_t session_id, const struct feed_news *news)
 {
-	struct listener *l, *next;
+	struct member *m, *next;
 
-	for (l = LIST_FIRST(&f->listeners); l; l = next) {
-		next = LIST_NEXT(l, link); /* a listener may leave when it hears */
-		if (l->session_id == session_id)
-			l->fn(l->ctx, news);
+	for (m = LIST_FIRST(&f->listeners); m; m = next) {
+		next = LIST_NEXT(m, link); /* a listener may leave when it hears */
+		if (m->session_id == session_id)
+			m->fn(m->ctx, news);
 	}
+}
+
+static void tell_of_change(struct session_feed *f, uint64_t session_id)
+{
+	static const struct feed_news none;
+
+	session_feed_tell(f, session_id, &none);
+}
+
+int session_feed_join(struct session_feed *f, uint64_t session_id, void *teller)
+{
+	return add(&f->tellers, &(struct member){.session_id = session_id, .ctx = teller});
+}
+
+void session_feed_leave(struct session_feed *f, uint64_t session_id, void *teller)
+{
+	struct member *m = find(&f->tellers, session_id, teller);
+
+	if (!m)
+		return;
+	drop(m);
+	tell_of_change(f, session_id);
+}
+
+void session_feed_owe(struct session_feed *f, uint64_t session_id, void *teller, bool owes)
+{
+	struct member *m = find(&f->tellers, session_id, teller);
+
+	if (!m || m->owes == owes)
+		return;
+	m->owes = owes;
+	if (!owes)
+		tell_of_change(f, session_id);
+}
+
+bool session_feed_has_teller(const struct session_feed *f, uint64_t session_id)
+{
+	const struct member *m;
+
+	LIST_FOREACH (m, &f->tellers, link)
+		if (m->session_id == session_id)
+			return true;
+	return false;
+}
+
+bool session_feed_is_owed(const struct session_feed *f, uint64_t session_id)
+{
+	const struct member *m;
+
+	LIST_FOREACH (m, &f->tellers, link)
+		if (m->session_id == session_id && m->owes)
+			return true;
+	return false;
 }

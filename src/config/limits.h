@@ -53,6 +53,7 @@
 /* ---- data sources ---- */
 
 #define DEFAULT_DRAIN_PERIOD_MS 100u /* FtraceConfig.drain_period_ms; also outside the limits */
+#define WATERMARK_DRAIN_PERIOD_MS 1000u /* the same, with drain_buffer_percent */
 #define MIN_DRAIN_PERIOD_MS 1u
 #define LIMIT_DRAIN_PERIOD_MS 60000u
 #define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* a producer then acks for sources that did not answer */

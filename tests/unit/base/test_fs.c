@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
@@ -232,6 +233,26 @@ static void each_of_no_folder(void **state)
 	assert_int_equal(s.n, 0);
 }
 
+static void raises_the_file_limit_as_far_as_it_goes(void **state)
+{
+	struct rlimit before, l;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	l = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+	fs_raise_file_limit(80);
+	getrlimit(RLIMIT_NOFILE, &l);
+	assert_int_equal(l.rlim_cur, 80);
+	fs_raise_file_limit(70); /* never lower */
+	getrlimit(RLIMIT_NOFILE, &l);
+	assert_int_equal(l.rlim_cur, 80);
+	fs_raise_file_limit(UINT32_MAX);
+	getrlimit(RLIMIT_NOFILE, &l);
+	assert_true(l.rlim_cur == MIN(before.rlim_max, UINT32_MAX));
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
@@ -250,6 +271,7 @@ int main(void)
 		IN_DIR(exists),
 		IN_DIR(each_gives_every_name_once),
 		IN_DIR(each_of_no_folder),
+		cmocka_unit_test(raises_the_file_limit_as_far_as_it_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
