@@ -170,6 +170,16 @@ int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
 	return 0;
 }
 
+ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size)
+{
+	char name[PATH_SIZE];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%d/fd/%d", tid, fd);
+	n = readlinkat(f->root, name, path, size);
+	return n < 0 ? -errno : n;
+}
+
 int proc_list_open(struct proc_list *l, const struct proc_files *f, int32_t pid)
 {
 	_cleanup_(closep) int fd = -1;

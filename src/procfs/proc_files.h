@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/str.h"
 #include "procfs/proc_status.h"
@@ -40,6 +41,9 @@ int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
 int proc_files_number(struct proc_files *f, int32_t pid, const char *file, int64_t *ret_v);
 /* Borrowed until the next call. May be empty: kernel threads and the dead have none. */
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
+
+/* What a descriptor of a task leads to, cut off at size; not terminated. Its length or -errno. */
+ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size);
 
 /* The tasks of a folder: of the root (pid 0), or the threads of a process. Zero-initialise. */
 struct proc_list {

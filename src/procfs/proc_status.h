@@ -62,6 +62,14 @@ static inline bool proc_status_has(const struct proc_status *s, enum proc_status
 	return s->has >> key & 1;
 }
 
+/* Kernels before 6.4 do not say; but all kernel threads are children of the second process. */
+static inline bool proc_status_is_kthread(const struct proc_status *s)
+{
+	if (proc_status_has(s, PROC_STATUS_KTHREAD))
+		return s->kthread;
+	return s->pid == 2 || s->ppid == 2;
+}
+
 /* 0, or -EBADMSG where the name, Tgid or Pid is missing. A key whose value is no number is as good
  * as missing; of two lines with one key the first counts. */
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret);

@@ -86,14 +86,6 @@ static void read_smaps(struct proc_files *f, int32_t pid, struct process_counter
 	}
 }
 
-/* Kernels before 6.4 do not say; but all kernel threads are children of the second process. */
-static bool is_kthread(const struct proc_status *s)
-{
-	if (proc_status_has(s, PROC_STATUS_KTHREAD))
-		return s->kthread;
-	return s->pid == 2 || s->ppid == 2;
-}
-
 static void read_memory(struct proc_files *f, int32_t pid, const struct process_counters_options *o,
 			struct process_counters *c, bool *ret_is_kthread)
 {
@@ -103,7 +95,7 @@ static void read_memory(struct proc_files *f, int32_t pid, const struct process_
 	if (proc_files_status(f, pid, &status) < 0 || status.tgid != pid)
 		return;
 	if (!proc_status_has(&status, PROC_STATUS_VM_SIZE)) {
-		*ret_is_kthread = is_kthread(&status);
+		*ret_is_kthread = proc_status_is_kthread(&status);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(status_sources); i++) {

@@ -11,7 +11,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/session_feed.h"
+#include "procfs/process_fds.h"
 #include "procfs/process_names.h"
+#include "procfs/process_news.h"
 #include "procfs/process_packet.h"
 #include "procfs/process_poll.h"
 #include "procfs/process_queue.h"
@@ -21,12 +23,17 @@
 /*
  * All work happens in turns of the loop (turn.h), the most urgent first:
  *
- *	feed ----> queue: tasks that ran, and may be gone soon
+ *	feed -+--> news:  tasks that began, got a name or ran a program, and may be gone by now
+ *	      +--> queue: tasks that ran, and may be gone soon
+ *	      +--> fds:   files that were opened, where the config asks for their names
  *	start ---> scan:  every task of the machine; when it is through, the start is answered
  *	tick ----> poll:  the counters of every process, where the config asks for them
  *
  * A turn opens at most one packet at a time and leaves none open. While there is work the next turn
  * is due at once, but behind whatever else is due on the loop.
+ *
+ * A flush is answered when all that the feed told, and what it owes by then, has been written; a
+ * stop when nobody is left in the session who could tell more.
  */
 
 /* A faster poll would be nothing but polling. */
@@ -43,14 +50,20 @@ struct process_ds {
 	struct proc_files files;
 	struct process_packet packet;
 	struct process_names names;
+	struct process_news news;
 	struct process_queue queue;
+	struct process_fds fds;
 	struct process_scan scan;
 	struct process_poll poll;
 	uint32_t poll_ms; /* 0: no poll */
 	struct log_limit poll_trouble;
+	struct log_limit loss_trouble;
 	bool scan_on_start;
 	bool on_demand;
+	bool wants_fds;
 	bool listening;
+	bool started;
+	bool stopping;
 	bool start_answered;
 	uint64_t flush_ids[FLUSHES_MAX];
 	unsigned n_flushes;
@@ -83,24 +96,52 @@ static void answer_start(struct process_ds *ds)
 	ds_started(ds->h);
 }
 
+static void unlisten(struct process_ds *ds)
+{
+	if (ds->listening)
+		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
+	ds->listening = false;
+}
+
+static void answer_stop(struct process_ds *ds)
+{
+	if (ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h)))
+		return;
+	unlisten(ds);
+	ds->stopping = false;
+	event_del(ds->turn);
+	writer_flush(ds->writer);
+	ds_stopped(ds->h);
+}
+
+/* What the feed told; true while there is more of it than a turn takes. */
+static bool run_feed(struct process_ds *ds, const struct turn *turn)
+{
+	return process_news_run(&ds->news, &ds->names, turn) ||
+	       process_queue_run(&ds->queue, &ds->names, turn) ||
+	       process_fds_run(&ds->fds, &ds->names, turn);
+}
+
 /* What comes with the feed goes first, and a flush waits for no more than that. */
 static void run_turn(struct process_ds *ds)
 {
 	struct turn turn = turn_begin(clock_mono_ns);
-	bool queued = process_queue_run(&ds->queue, &ds->names, &turn);
+	bool fed = run_feed(ds, &turn);
 	bool scanning = process_scan_is_active(&ds->scan), polling = false;
 
-	if (!queued && scanning)
+	if (!fed && scanning)
 		scanning = process_scan_run(&ds->scan, &ds->names, &turn);
-	if (!queued && !scanning && process_poll_is_active(&ds->poll))
+	if (!fed && !scanning && process_poll_is_active(&ds->poll))
 		polling = process_poll_run(&ds->poll, &ds->names, &ds->queue, &turn);
 	process_packet_end(&ds->packet);
-	if (queued || scanning || polling || !process_queue_is_empty(&ds->queue))
+	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
 		schedule(ds);
-	if (!queued)
+	if (!fed && !(ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h))))
 		answer_flushes(ds);
 	if (!scanning)
 		answer_start(ds);
+	if (!fed && ds->stopping)
+		answer_stop(ds);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
@@ -129,36 +170,45 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	schedule(ds);
 }
 
+static bool has_news(const struct process_ds *ds)
+{
+	return !process_news_is_empty(&ds->news) || !process_queue_is_empty(&ds->queue) ||
+	       !process_fds_is_empty(&ds->fds);
+}
+
 static void on_news(void *ctx, const struct feed_news *news)
 {
 	struct process_ds *ds = ctx;
 
-	for (size_t i = 0; i < news->n_renamed; i++) {
-		process_names_forget(&ds->names, news->renamed[i]);
-		process_queue_add(&ds->queue, news->renamed[i]);
-	}
+	if (!ds->started)
+		return;
+	for (size_t i = 0; i < news->n_tasks; i++)
+		process_news_add(&ds->news, &ds->names, &news->tasks[i]);
 	for (size_t i = 0; i < news->n_tids; i++)
 		if (!process_seen_has(&ds->names.seen, news->tids[i]))
 			process_queue_add(&ds->queue, news->tids[i]);
+	for (size_t i = 0; i < news->n_fds && ds->wants_fds; i++)
+		process_fds_add(&ds->fds, &news->fds[i]);
+	if (news->lost || ds->fds.dropped)
+		log_write_limited(&ds->loss_trouble, LOG_LEVEL_WARN,
+				  "linux.process_stats: more happened to tasks than could be held; "
+				  "some may have an old name or none");
+	ds->fds.dropped = 0;
 	/* Now: the next turn of the loop may be too late for a task that is about to end. */
-	if (!process_queue_is_empty(&ds->queue) && !evtimer_pending(ds->turn, NULL))
+	if (has_news(ds) && !evtimer_pending(ds->turn, NULL))
 		run_turn(ds);
+	else if (ds->n_flushes || ds->stopping)
+		schedule(ds);
 }
 
 static void listen_to_feed(struct process_ds *ds)
 {
-	int r = session_feed_listen(ds->feed, ds_session_id(ds->h), on_news, ds);
+	unsigned wants = FEED_TASKS | (ds->wants_fds ? FEED_FDS : 0);
+	int r = session_feed_listen(ds->feed, ds_session_id(ds->h), wants, on_news, ds);
 
 	ds->listening = r == 0;
 	if (r < 0)
 		log_warn("linux.process_stats names no tasks that come later: %s", strerror(-r));
-}
-
-static void unlisten(struct process_ds *ds)
-{
-	if (ds->listening)
-		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
-	ds->listening = false;
 }
 
 /* ---- the data source ---- */
@@ -176,8 +226,10 @@ static void process_destroy(void *instance)
 		event_free(ds->tick);
 	process_scan_end(&ds->scan);
 	process_poll_deinit(&ds->poll);
+	process_news_deinit(&ds->news);
 	process_queue_deinit(&ds->queue);
-	process_seen_clear(&ds->names.seen);
+	process_fds_deinit(&ds->fds);
+	process_names_deinit(&ds->names);
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
 	free(ds);
@@ -209,6 +261,7 @@ static void configure(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
 	ds->on_demand = true;
 	if (!c)
 		return;
+	ds->wants_fds = c->resolve_process_fds;
 	ds->scan_on_start = c->scan_all_processes_on_start;
 	ds->names.options = (struct process_names_options){
 		.thread_names = c->record_thread_names,
@@ -229,9 +282,6 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 			       : c->record_process_dmabuf_rss ? "record_process_dmabuf_rss"
 							      : NULL;
 
-	if (c->resolve_process_fds)
-		log_warn("linux.process_stats: resolve_process_fds is not supported; no names of "
-			 "files are recorded");
 	if (unpolled && !c->proc_stats_poll_ms)
 		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",
 			 unpolled);
@@ -262,8 +312,19 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
 		tell_what_is_left_out(config->process_stats_config);
+	/* Before anybody starts: they look then whether there is somebody who listens. */
+	if (ds->on_demand)
+		listen_to_feed(ds);
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
+}
+
+static void tell_what_is_missing(const struct process_ds *ds)
+{
+	if (ds->wants_fds &&
+	    !(ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h))))
+		log_warn("linux.process_stats: resolve_process_fds records nothing without "
+			 "linux.ftrace in the same session");
 }
 
 static void process_start(void *instance)
@@ -271,8 +332,8 @@ static void process_start(void *instance)
 	struct process_ds *ds = instance;
 	int r;
 
-	if (ds->on_demand)
-		listen_to_feed(ds);
+	ds->started = true;
+	tell_what_is_missing(ds);
 	if (ds->scan_on_start) {
 		r = process_scan_begin(&ds->scan, &ds->names);
 		if (r < 0)
@@ -299,23 +360,24 @@ static void process_clear(void *instance)
 	struct process_ds *ds = instance;
 
 	process_names_clear(&ds->names);
+	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
+	/* Without news of those that begin, what was known may be of another task by now. */
+	if (!ds->listening || !session_feed_has_teller(ds->feed, ds_session_id(ds->h)))
+		process_map_clear(&ds->names.kin.map);
 }
 
 static void process_stop(void *instance)
 {
 	struct process_ds *ds = instance;
-	struct turn turn = turn_begin(clock_mono_ns);
 
-	unlisten(ds);
-	(void)process_queue_run(&ds->queue, &ds->names, &turn);
-	process_packet_end(&ds->packet);
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
 	process_scan_end(&ds->scan);
 	process_poll_deinit(&ds->poll);
-	event_del(ds->turn);
 	event_del(ds->tick);
-	writer_flush(ds->writer);
-	ds_stopped(ds->h);
+	run_turn(ds);
 }
 
 const struct data_source process_stats_data_source = {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "procfs/proc_files.h"
+#include "procfs/process_kin.h"
 #include "procfs/process_packet.h"
 #include "procfs/process_seen.h"
 
@@ -19,13 +20,17 @@ struct process_names_options {
 	bool skip_main_thread;
 };
 
-/* seen starts at zero and is cleared by the owner. */
+/* seen, by_name and kin start at zero. */
 struct process_names {
 	struct process_names_options options;
 	struct proc_files *files; /* borrowed */
 	struct process_packet *packet; /* borrowed */
 	struct process_seen seen;
+	struct process_seen by_name; /* processes whose name stood in for the command line */
+	struct process_kin kin;
 };
+
+void process_names_deinit(struct process_names *n);
 
 /* A process that is in seen is not described again; neither is a thread. What has gone before its
  * files were read is left out and not remembered. */
@@ -39,7 +44,27 @@ bool process_names_process(struct process_names *n, int32_t pid, struct proc_sta
 /* A thread of a process that was described; namespaced: its numbers inside are to be read. */
 void process_names_thread(struct process_names *n, int32_t pid, int32_t tid, bool namespaced);
 
-/* Out of date: the next time it is described again. */
-void process_names_forget(struct process_names *n, int32_t tid);
-/* All of them; and the reader shall forget as well. */
+/* What was heard of a task, from one moment to another: first that it began, if it did. */
+struct task_heard {
+	uint64_t began_ns; /* CLOCK_BOOTTIME; 0: not heard, or not known when */
+	uint64_t last_ns; /* of the latest; 0: not known */
+	int32_t tid;
+	int32_t creator; /* where it began */
+	int32_t was; /* its number before it took this one, by an exec; 0: the same */
+	bool is_new;
+	bool is_thread; /* where it began */
+	bool is_sibling; /* of its creator, where it began */
+	bool has_name;
+	bool has_ended;
+	bool closed; /* not to be looked for in /proc: another task has the number, or no time is left */
+	uint32_t file_len;
+	char *file; /* of the program that it runs now; NULL: no exec */
+	char name[16]; /* up to the first NUL */
+};
+
+/* Described anew: by its files while it is there, but for the name, of which the events know best;
+ * else by what was heard. */
+void process_names_heard(struct process_names *n, const struct task_heard *t);
+
+/* All of them are out of date, and the reader shall forget as well. */
 void process_names_clear(struct process_names *n);

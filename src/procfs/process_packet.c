@@ -21,9 +21,20 @@ static const uint32_t end_fields[] = {
 
 void process_packet_next(struct process_packet *p)
 {
-	if (p->e && pb_enc_pos(p->e) - p->start_pos >= PROCESS_PACKET_BYTES)
+	if (p->heard || (p->e && pb_enc_pos(p->e) - p->start_pos >= PROCESS_PACKET_BYTES))
 		process_packet_end(p);
+	p->heard = false;
 	p->task_ns = clock_boot_ns();
+}
+
+void process_packet_next_at(struct process_packet *p, uint64_t ns)
+{
+	process_packet_next(p);
+	if (!ns)
+		return;
+	process_packet_end(p);
+	p->heard = true;
+	p->task_ns = ns + 1;
 }
 
 static void open_packet(struct process_packet *p, enum process_packet_kind kind)
@@ -53,7 +64,8 @@ void process_packet_end(struct process_packet *p)
 {
 	if (!p->e)
 		return;
-	pb_enc_u64(p->e, end_fields[p->kind], clock_boot_ns());
+	if (!p->heard)
+		pb_enc_u64(p->e, end_fields[p->kind], clock_boot_ns());
 	pb_enc_close(p->e);
 	writer_end(p->w);
 	p->e = NULL;

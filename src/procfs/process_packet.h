@@ -19,7 +19,8 @@ struct writer;
  *	pb_enc_close(e);
  *
  * The packet's timestamp is CLOCK_BOOTTIME before the first read of what it tells, its
- * collection_end_timestamp after the last.
+ * collection_end_timestamp after the last. What was not read but heard, and was true at some moment
+ * of the past, is a packet of its own with that moment; process_packet_next_at begins it.
  */
 enum process_packet_kind { PROCESS_PACKET_TREE, PROCESS_PACKET_STATS };
 
@@ -31,11 +32,15 @@ struct process_packet {
 	struct pb_enc *e; /* of the open packet, or NULL */
 	enum process_packet_kind kind; /* of the open one */
 	uint64_t start_pos;
-	uint64_t task_ns; /* before the task's files were read */
+	uint64_t task_ns; /* before the task's files were read, or when it was so */
+	bool heard; /* the open packet, or the next, is of that time alone */
 	bool new_state; /* the next packet tells that nothing before it counts; at first set */
 };
 
 void process_packet_next(struct process_packet *p);
+/* Of what an event at that moment of CLOCK_BOOTTIME told (0: now): the packet comes right behind the
+ * event, for those who sort both by time. */
+void process_packet_next_at(struct process_packet *p, uint64_t ns);
 /* A nested message in field of the packet. */
 struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
 				  uint32_t field);

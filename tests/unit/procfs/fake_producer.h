@@ -44,10 +44,17 @@ struct writer {
 };
 static struct writer fake_writer;
 
-static inline void fake_reset(void)
+/* Of those that were written so far, none is kept. */
+static inline void fake_reset_packets(void)
 {
 	for (size_t i = 0; i < fake.n; i++)
 		free(fake.packets[i].data);
+	fake.n = 0;
+}
+
+static inline void fake_reset(void)
+{
+	fake_reset_packets();
 	memset(&fake, 0, sizeof(fake));
 }
 

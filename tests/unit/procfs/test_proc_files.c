@@ -192,6 +192,24 @@ static void ourselves_in_the_real_proc(void **state)
 	proc_files_deinit(&real);
 }
 
+static void what_a_descriptor_leads_to(void **state)
+{
+	char to[256], path[64], small[4];
+	ssize_t n;
+
+	(void)state;
+	proc_put("", 0, "70/fd/x");
+	snprintf(to, sizeof(to), "%s/70/fd/3", proc_root);
+	assert_int_equal(symlink("/etc/passwd", to), 0);
+	n = proc_files_fd(&files, 70, 3, path, sizeof(path));
+	assert_int_equal(n, 11);
+	assert_memory_equal(path, "/etc/passwd", 11);
+	assert_int_equal(proc_files_fd(&files, 70, 3, small, sizeof(small)), 4);
+	assert_int_equal(proc_files_fd(&files, 70, 4, path, sizeof(path)), -ENOENT);
+	assert_int_equal(proc_files_fd(&files, 71, 3, path, sizeof(path)), -ENOENT);
+	assert_int_equal(proc_files_fd(&files, INT32_MIN, INT32_MIN, path, sizeof(path)), -ENOENT);
+}
+
 static void no_such_root(void **state)
 {
 	struct proc_files f;
@@ -211,6 +229,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_long_command_line_is_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_numbers_are_tasks, setup, teardown),
 		cmocka_unit_test(ourselves_in_the_real_proc),
+		cmocka_unit_test_setup_teardown(what_a_descriptor_leads_to, setup, teardown),
 		cmocka_unit_test(no_such_root),
 	};
 

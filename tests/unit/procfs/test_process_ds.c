@@ -7,84 +7,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <event2/event.h>
 
-#include "client/session_feed.h"
-#include "procfs/fake_proc.h"
-#include "procfs/fake_producer.h"
-#include "procfs/process_ds.h"
 #include "procfs/process_packet.h"
-
-static const struct data_source *const source = &process_stats_data_source;
-static Pb__ProcessStatsConfig stats;
-static Pb__DataSourceConfig config;
-static struct ds_env env;
-static void *instance;
-
-static int setup(void **state)
-{
-	(void)state;
-	fake_reset();
-	proc_new();
-	pb__process_stats_config__init(&stats);
-	pb__data_source_config__init(&config);
-	config.process_stats_config = &stats;
-	stats.scan_all_processes_on_start = true;
-	stats.record_thread_names = true;
-	env = (struct ds_env){
-		.loop = event_base_new(),
-		.feed = session_feed_new(),
-		.proc_root = proc_root,
-	};
-	instance = NULL;
-	return env.loop && env.feed ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (instance)
-		source->destroy(instance);
-	session_feed_free(env.feed);
-	event_base_free(env.loop);
-	assert(!fake.live);
-	fake_reset();
-	proc_remove("");
-	return 0;
-}
-
-static void create_and_start(void)
-{
-	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_int_equal(fake.n, 0);
-	source->start(instance);
-}
-
-/* Until nothing is left to do. */
-static void run_loop(void)
-{
-	event_base_dispatch(env.loop);
-}
-
-static void tell(const int32_t *renamed, size_t n_renamed, const int32_t *tids, size_t n_tids)
-{
-	session_feed_tell(env.feed, FAKE_SESSION,
-			  &(struct feed_news){.renamed = renamed,
-					      .n_renamed = n_renamed,
-					      .tids = tids,
-					      .n_tids = n_tids});
-}
-
-static void tell_tid(int32_t tid)
-{
-	tell(NULL, 0, &tid, 1);
-}
-
-static void put_processes(int n)
-{
-	for (int pid = 1; pid <= n; pid++)
-		proc_put_task((struct proc_task){.pid = pid, .name = "x"});
-}
+#include "procfs/process_rig.h"
 
 static void the_start_is_answered_after_the_scan(void **state)
 {
@@ -136,20 +61,6 @@ static void a_long_scan_lets_others_work(void **state)
 	assert_true(n_ticks + 1 >= turns);
 }
 
-static void without_a_scan(void **state)
-{
-	(void)state;
-	stats.scan_all_processes_on_start = false;
-	put_processes(3);
-	create_and_start();
-	assert_int_equal(fake.started, 1);
-	run_loop();
-	assert_int_equal(fake.n, 0);
-	tell_tid(2);
-	assert_int_equal(fake_process(2, NULL), 1);
-	assert_int_equal(fake.n, 1);
-}
-
 static void without_a_config(void **state)
 {
 	(void)state;
@@ -160,118 +71,6 @@ static void without_a_config(void **state)
 	tell_tid(2);
 	assert_int_equal(fake_process(2, NULL), 1);
 	assert_int_equal(fake_thread(2, NULL), 1);
-}
-
-static void tasks_that_the_kernel_tells_of(void **state)
-{
-	static const int32_t news[] = {2, 0, -1, 999, 71, 70};
-
-	(void)state;
-	stats.scan_all_processes_on_start = false;
-	put_processes(3);
-	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
-	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
-	create_and_start();
-	tell(NULL, 0, news, 6);
-	tell(NULL, 0, news, 6);
-	run_loop();
-	assert_int_equal(fake_process(2, NULL), 1);
-	assert_int_equal(fake_process(70, NULL), 1);
-	assert_int_equal(fake_thread(71, NULL), 1);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2);
-	/* Gone the first time, there the second. */
-	proc_put_task((struct proc_task){.pid = 999, .name = "late"});
-	tell(NULL, 0, news, 6);
-	run_loop();
-	assert_int_equal(fake_process(999, NULL), 1);
-}
-
-static void a_name_that_changes(void **state)
-{
-	static const int32_t renamed[] = {70};
-	struct pb_field row;
-
-	(void)state;
-	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
-	create_and_start();
-	run_loop();
-	proc_put_task((struct proc_task){.pid = 70, .name = "after"});
-	tell_tid(70);
-	assert_int_equal(fake_process(70, NULL), 1);
-	tell(renamed, 1, renamed, 1);
-	run_loop();
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
-	/* Also when it has not run since. */
-	tell(renamed, 1, NULL, 0);
-	run_loop();
-	assert_int_equal(fake_process(70, NULL), 3);
-}
-
-static void other_sessions_are_none_of_ours(void **state)
-{
-	static const int32_t tid = 2;
-
-	(void)state;
-	stats.scan_all_processes_on_start = false;
-	put_processes(3);
-	create_and_start();
-	session_feed_tell(env.feed, FAKE_SESSION + 1,
-			  &(struct feed_news){.tids = &tid, .n_tids = 1});
-	run_loop();
-	assert_int_equal(fake.n, 0);
-}
-
-static void the_quirk_disable_on_demand(void **state)
-{
-	Pb__ProcessStatsConfig__Quirks quirk = PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND;
-
-	(void)state;
-	stats.quirks = &quirk;
-	stats.n_quirks = 1;
-	stats.scan_all_processes_on_start = false;
-	put_processes(3);
-	create_and_start();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
-	tell_tid(2);
-	run_loop();
-	assert_int_equal(fake.n, 0);
-	assert_int_equal(fake.started, 1);
-}
-
-static void news_during_the_scan_go_first(void **state)
-{
-	(void)state;
-	put_processes(3000);
-	create_and_start();
-	proc_put_task((struct proc_task){.pid = 5000, .name = "urgent"});
-	tell_tid(5000);
-	run_loop();
-	assert_int_equal(fake.started, 1);
-	assert_int_equal(fake_process(5000, NULL), 1);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3001);
-}
-
-static void a_flush_waits_for_the_news_before_it(void **state)
-{
-	int32_t tids[2000];
-
-	(void)state;
-	stats.scan_all_processes_on_start = false;
-	put_processes(2000);
-	create_and_start();
-	for (int i = 0; i < 2000; i++)
-		tids[i] = i + 1;
-	/* Sources are flushed one after the other; what another one tells counts still. */
-	source->flush(instance, 11);
-	assert_int_equal(fake.flushed, 0);
-	tell(NULL, 0, tids, 2000);
-	run_loop();
-	assert_int_equal(fake.flushed, 1);
-	assert_int_equal(fake.last_flush_id, 11);
-	assert_int_equal(fake.flushes, 1);
-	assert_int_equal(fake.packets_at_flush, fake.n);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2000);
 }
 
 static void many_flushes_are_all_answered(void **state)
@@ -336,24 +135,16 @@ static void after_the_stop_there_is_silence(void **state)
 	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
 }
 
-static void what_was_told_before_the_stop_is_written(void **state)
-{
-	(void)state;
-	stats.scan_all_processes_on_start = false;
-	put_processes(3);
-	create_and_start();
-	source->flush(instance, 1); /* a turn is due */
-	tell_tid(2);
-	source->stop(instance);
-	assert_int_equal(fake_process(2, NULL), 1);
-}
-
 static void destroyed_at_any_time(void **state)
 {
 	(void)state;
 	put_processes(3000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_TASKS);
+	tell_tid(2); /* not yet */
 	source->destroy(instance);
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(fake.n, 0);
 	create_and_start();
 	source->destroy(instance); /* in the middle of the scan */
 	instance = NULL;
@@ -424,19 +215,11 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(the_start_is_answered_after_the_scan),
 		TEST(a_long_scan_lets_others_work),
-		TEST(without_a_scan),
 		TEST(without_a_config),
-		TEST(tasks_that_the_kernel_tells_of),
-		TEST(a_name_that_changes),
-		TEST(other_sessions_are_none_of_ours),
-		TEST(the_quirk_disable_on_demand),
-		TEST(news_during_the_scan_go_first),
-		TEST(a_flush_waits_for_the_news_before_it),
 		TEST(many_flushes_are_all_answered),
 		TEST(a_flush_does_not_wait_for_the_scan),
 		TEST(a_clear_forgets),
 		TEST(after_the_stop_there_is_silence),
-		TEST(what_was_told_before_the_stop_is_written),
 		TEST(destroyed_at_any_time),
 		TEST(counters_of_every_process),
 		TEST(counters_that_do_not_change),

@@ -44,7 +44,7 @@ static int teardown(void **state)
 	(void)state;
 	process_packet_end(&packet);
 	proc_files_deinit(&files);
-	process_seen_clear(&names.seen);
+	process_names_deinit(&names);
 	writer_free(packet.w);
 	fake_reset();
 	if (proc_root[0])
@@ -217,6 +217,11 @@ static void numbers_that_are_no_tasks(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
+static void forget(int32_t tid)
+{
+	process_seen_remove(&names.seen, tid);
+}
+
 static void a_renamed_task_is_told_again(void **state)
 {
 	struct pb_field row;
@@ -229,14 +234,14 @@ static void a_renamed_task_is_told_again(void **state)
 	proc_put_task((struct proc_task){.pid = 70, .name = "after"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "b"});
 	process_names_task(&names, 70);
-	process_names_forget(&names, 71);
+	forget(71);
 	process_names_task(&names, 71);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_thread(71, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "b"));
 
-	process_names_forget(&names, 70);
+	forget(70);
 	process_names_task(&names, 70);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 2);

@@ -136,6 +136,38 @@ static void one_kind_at_a_time(void **state)
 	assert_int_equal(fake_count(tree_of(2).data, tree_of(2).len, 1), 1);
 }
 
+static void what_was_heard_is_a_packet_of_its_own(void **state)
+{
+	struct pb_field p;
+
+	(void)state;
+	process_packet_next(&packet);
+	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_next_at(&packet, 5000);
+	process_tree_thread(&packet, &(struct thread_row){.tid = 72, .tgid = 70});
+	process_tree_thread(&packet, &(struct thread_row){.tid = 73, .tgid = 70});
+	process_packet_next_at(&packet, 4000);
+	process_packet_next_at(&packet, 6000); /* of the one before there was nothing to write */
+	process_tree_thread(&packet, &(struct thread_row){.tid = 74, .tgid = 70});
+	process_packet_next(&packet);
+	process_tree_thread(&packet, &(struct thread_row){.tid = 75, .tgid = 70});
+	process_packet_next_at(&packet, 0); /* nobody knows when: now */
+	process_tree_thread(&packet, &(struct thread_row){.tid = 76, .tgid = 70});
+	process_packet_end(&packet);
+	assert_int_equal(fake.n, 4);
+	/* Right behind the event. */
+	p = fake_packet_field(1);
+	assert_int_equal(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP), 5001);
+	p = tree_of(1);
+	assert_int_equal(fake_count(p.data, p.len, PB_PROCESS_TREE_THREADS), 2);
+	assert_false(fake_has(p, PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+	assert_int_equal(fake_u64(fake_packet_field(2), PB_TRACE_PACKET_TIMESTAMP), 6001);
+	p = tree_of(3);
+	assert_int_equal(fake_count(p.data, p.len, PB_PROCESS_TREE_THREADS), 2);
+	assert_true(fake_has(p, PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+	assert_true(fake_has(tree_of(0), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -146,6 +178,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_rows_no_packet, setup, teardown),
 		cmocka_unit_test_setup_teardown(packets_are_of_bounded_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_kind_at_a_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_heard_is_a_packet_of_its_own, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static int teardown(void **state)
 	process_packet_end(&packet);
 	process_poll_deinit(&poll_);
 	process_queue_deinit(&queue);
-	process_seen_clear(&names.seen);
+	process_names_deinit(&names);
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();

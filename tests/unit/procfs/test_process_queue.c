@@ -40,7 +40,7 @@ static int teardown(void **state)
 	process_packet_end(&packet);
 	process_queue_deinit(&queue);
 	proc_files_deinit(&files);
-	process_seen_clear(&names.seen);
+	process_names_deinit(&names);
 	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");
@@ -77,7 +77,7 @@ static void first_come_first_served_each_once(void **state)
 	assert_true(one_turn());
 	assert_int_equal(fake_process(1, NULL), 1);
 	/* Served once, it may come again. */
-	process_names_forget(&names, 3);
+	process_seen_remove(&names.seen, 3);
 	process_queue_add(&queue, 3);
 	assert_true(one_turn());
 	assert_false(one_turn());

@@ -45,7 +45,7 @@ static int teardown(void **state)
 	process_packet_end(&packet);
 	process_scan_end(&scan);
 	proc_files_deinit(&files);
-	process_seen_clear(&names.seen);
+	process_names_deinit(&names);
 	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");

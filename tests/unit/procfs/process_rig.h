@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <event2/event.h>
+
+#include "client/session_feed.h"
+#include "procfs/fake_proc.h"
+#include "procfs/fake_producer.h"
+#include "procfs/process_ds.h"
+
+/* One instance of linux.process_stats with a folder for /proc, a loop and a feed. */
+
+static const struct data_source *const source = &process_stats_data_source;
+static Pb__ProcessStatsConfig stats;
+static Pb__DataSourceConfig config;
+static struct ds_env env;
+static void *instance;
+
+static inline int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	pb__process_stats_config__init(&stats);
+	pb__data_source_config__init(&config);
+	config.process_stats_config = &stats;
+	stats.scan_all_processes_on_start = true;
+	stats.record_thread_names = true;
+	env = (struct ds_env){
+		.loop = event_base_new(),
+		.feed = session_feed_new(),
+		.proc_root = proc_root,
+	};
+	instance = NULL;
+	return env.loop && env.feed ? 0 : -1;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	if (instance)
+		source->destroy(instance);
+	session_feed_free(env.feed);
+	event_base_free(env.loop);
+	assert(!fake.live);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static inline void create_and_start(void)
+{
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(fake.n, 0);
+	source->start(instance);
+}
+
+/* Until nothing is left to do. */
+static inline void run_loop(void)
+{
+	event_base_dispatch(env.loop);
+}
+
+static inline void tell(const struct feed_task *tasks, size_t n_tasks, const int32_t *tids,
+			size_t n_tids)
+{
+	session_feed_tell(
+		env.feed, FAKE_SESSION,
+		&(struct feed_news){
+			.tasks = tasks, .n_tasks = n_tasks, .tids = tids, .n_tids = n_tids});
+}
+
+static inline void tell_tid(int32_t tid)
+{
+	tell(NULL, 0, &tid, 1);
+}
+
+static inline void put_processes(int n)
+{
+	for (int pid = 1; pid <= n; pid++)
+		proc_put_task((struct proc_task){.pid = pid, .name = "x"});
+}
