@@ -9,17 +9,34 @@
 #include <stdlib.h>
 
 #include "ftrace/bundle.h"
+#include "ftrace/ksyms.h"
 #include "gen/fields.h"
+
+#define SEQ_INCREMENTAL_STATE_CLEARED 1 /* of TracePacket.sequence_flags */
 
 int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic)
 {
 	b->writer = writer;
-	b->described = calloc(n_generic + 1, sizeof(*b->described));
-	b->to_describe = calloc(n_generic + 1, sizeof(*b->to_describe));
-	if (b->described && b->to_describe)
-		return 0;
-	bundle_deinit(b);
-	return -ENOMEM;
+	return bundle_reserve(b, n_generic);
+}
+
+int bundle_reserve(struct bundle *b, size_t n_generic)
+{
+	uint32_t *described = calloc(n_generic + 1, sizeof(*b->described));
+	const struct event_row **to_describe = calloc(n_generic + 1, sizeof(*b->to_describe));
+
+	assert(!b->enc);
+	if (!described || !to_describe) {
+		free(described);
+		free(to_describe);
+		return -ENOMEM;
+	}
+	free(b->described);
+	free(b->to_describe);
+	b->described = described;
+	b->to_describe = to_describe;
+	b->n_to_describe = 0;
+	return 0;
 }
 
 void bundle_deinit(struct bundle *b)
@@ -61,6 +78,45 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head)
 	write_sync(e, head->sync);
 }
 
+static void write_description(struct pb_enc *e, const struct event_row *row)
+{
+	if (row->descriptor_len)
+		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, row->descriptor,
+			     row->descriptor_len);
+	if (row->further_len)
+		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS, row->further,
+			     row->further_len);
+}
+
+/*
+ * Numbers begin again with each bundle, so whatever they meant before is cleared, even where no
+ * address of this one has a name.
+ */
+static void write_symbols(struct pb_enc *e, const struct bundle *b)
+{
+	char name[KSYMS_NAME_MAX];
+	bool open = false;
+	size_t len;
+
+	if (!b->ksyms || !b->syms.n)
+		return;
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, SEQ_INCREMENTAL_STATE_CLEARED);
+	for (uint32_t i = 0; i < b->syms.n; i++) {
+		len = ksyms_name(b->ksyms, b->syms.addrs[i], name);
+		if (!len)
+			continue;
+		if (!open)
+			pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
+		open = true;
+		pb_enc_open(e, PB_INTERNED_DATA_KERNEL_SYMBOLS);
+		pb_enc_u64(e, PB_INTERNED_STRING_IID, i + 1);
+		pb_enc_bytes(e, PB_INTERNED_STRING_STR, name, len);
+		pb_enc_close(e);
+	}
+	if (open)
+		pb_enc_close(e);
+}
+
 void bundle_end(struct bundle *b)
 {
 	struct pb_enc *e = b->enc;
@@ -69,9 +125,9 @@ void bundle_end(struct bundle *b)
 		return;
 	compact_sched_write(&b->compact, e);
 	for (size_t i = 0; i < b->n_to_describe; i++)
-		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS,
-			     b->to_describe[i]->descriptor, b->to_describe[i]->descriptor_len);
+		write_description(e, b->to_describe[i]);
 	pb_enc_close(e);
+	write_symbols(e, b);
 	writer_end(b->writer);
 	b->enc = NULL;
 }
@@ -85,4 +141,9 @@ void bundle_error(struct bundle *b, uint64_t time, enum page_status status)
 		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_TIMESTAMP, time);
 	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS, status);
 	pb_enc_close(e);
+}
+
+void bundle_broken_page(struct bundle *b, const void *data, size_t len)
+{
+	pb_enc_bytes(b->enc, PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE, data, len);
 }

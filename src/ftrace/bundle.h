@@ -16,7 +16,8 @@
  * bundle_begin, written by whoever has records, closed by bundle_end. Not more than one is open.
  *
  * On the wire: cpu, [lost_events], previous_bundle_end_timestamp, [clock], events and errors in the
- * order of the ring, compact_sched, generic_event_descriptors.
+ * order of the ring, compact_sched, generic_event_descriptors, further_field_descriptors; in the
+ * packet behind it, where there are symbols, the names of the addresses that the bundle numbers.
  */
 
 /* The numbers of the trace's FtraceClock. */
@@ -35,10 +36,13 @@ struct clock_sync {
 	uint64_t boot_ns;
 };
 
+struct ksyms;
+
 struct bundle {
 	struct writer *writer; /* borrowed for the bundle's life */
 	struct pb_enc *enc; /* borrowed while open, else NULL */
 	struct sym_index syms;
+	const struct ksyms *ksyms; /* borrowed; NULL: addresses get no names */
 	struct compact_sched compact;
 	uint32_t generation; /* counts bundles */
 	uint32_t *described; /* owned: generation by generic_index */
@@ -48,6 +52,9 @@ struct bundle {
 
 /* n_generic: rows with a generic_index below it will come. On zeroed memory; 0 or -ENOMEM. */
 int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic);
+/* There will be so many of them from now on, and not fewer than before. No bundle is open. 0, or
+ * -ENOMEM with nothing changed. */
+int bundle_reserve(struct bundle *b, size_t n_generic);
 /* No bundle is open. */
 void bundle_deinit(struct bundle *b);
 
@@ -65,6 +72,8 @@ void bundle_end(struct bundle *b);
 
 /* The rest of a page was unreadable, or a record of it. time: the page's, 0 when unknown. */
 void bundle_error(struct bundle *b, uint64_t time, enum page_status status);
+/* That page, as it was read; one in a bundle. */
+void bundle_broken_page(struct bundle *b, const void *data, size_t len);
 
 /* This bundle uses a row with a descriptor. */
 static inline void bundle_describe(struct bundle *b, const struct event_row *row)
@@ -75,8 +84,8 @@ static inline void bundle_describe(struct bundle *b, const struct event_row *row
 	b->to_describe[b->n_to_describe++] = row;
 }
 
-/* The tables that go with a bundle are nearly used up: end it before the next record. */
-static inline bool bundle_full(const struct bundle *b)
+/* The addresses of one more event may find no number: end it. The columns tell by themselves. */
+static inline bool bundle_syms_full(const struct bundle *b)
 {
-	return compact_sched_full(&b->compact) || b->syms.n > SYM_INDEX_MAX - 16;
+	return sym_index_full(&b->syms);
 }

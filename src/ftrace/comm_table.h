@@ -11,17 +11,33 @@
  * one; what the kernel left behind the NUL does not count.
  */
 #define COMM_LEN 16
-#define COMM_TABLE_MAX 256 /* names a bundle can hold */
-#define COMM_TABLE_SLOTS 1024
+#define COMM_TABLE_MAX 4096 /* names; who fills the table counts */
+#define COMM_TABLE_SLOTS 16384
+#define COMM_TASKS 64 /* seen last */
 
 struct comm {
 	uint64_t low; /* bytes 0..7, zeros from the NUL on */
 	uint64_t high;
 };
 
+/*
+ * What a task of the records becomes: the number of its name and the varint of its pid, found by
+ * the pid and checked by both as they stood in the record.
+ */
+struct comm_task {
+	struct comm raw;
+	uint32_t generation; /* of the bundle; an entry of another one is empty */
+	int32_t pid;
+	uint8_t pid_bytes[4];
+	uint16_t index;
+	uint8_t pid_len; /* 1..4; pids that take more are not kept here */
+};
+_Static_assert(sizeof(struct comm_task) == 32, "two to a cache line");
+
 struct comm_table {
-	uint32_t generation; /* of the bundle; a slot of another one is empty */
+	uint32_t generation; /* counts bundles */
 	uint32_t n;
+	struct comm_task tasks[COMM_TASKS];
 	struct comm comms[COMM_TABLE_MAX];
 	struct {
 		uint32_t generation;
@@ -30,11 +46,6 @@ struct comm_table {
 };
 
 void comm_table_clear(struct comm_table *t);
-
-static inline bool comm_table_full(const struct comm_table *t)
-{
-	return t->n == COMM_TABLE_MAX;
-}
 
 /* Bytes of v below its first zero byte; *ret_whole: there is none. */
 static inline uint64_t comm_until_nul(uint64_t v, bool *ret_whole)
@@ -65,22 +76,25 @@ static inline unsigned comm_len(struct comm c)
 	return c.low ? 8 - (unsigned)__builtin_clzll(c.low) / 8 : 0;
 }
 
-/* The number of the name; the table is not full. */
-static inline uint32_t comm_table_get(struct comm_table *t, const uint8_t *at)
-{
-	struct comm c = comm_load(at);
-	uint64_t hash = (c.low * 0x9e3779b97f4a7c15) ^ (c.high * 0xc2b2ae3d27d4eb4f);
-	uint32_t slot = (uint32_t)(hash >> 54), index;
+/* The number of the name, any 16 bytes; the table is not full. */
+uint32_t comm_table_get(struct comm_table *t, struct comm raw);
 
-	_Static_assert(COMM_TABLE_SLOTS == 1024, "10 bits of hash");
-	for (; t->slots[slot].generation == t->generation; slot = (slot + 1) % COMM_TABLE_SLOTS) {
-		index = t->slots[slot].index;
-		if (t->comms[index].low == c.low && t->comms[index].high == c.high)
-			return index;
-	}
-	index = t->n++;
-	t->comms[index] = c;
-	t->slots[slot].generation = t->generation;
-	t->slots[slot].index = index;
-	return index;
+/* What comm_table_task does for a task that was not seen just before. */
+const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, struct comm raw);
+
+/* The entry of a task; valid until the next call. NULL: pid is not within 0..2^28, so that there is
+ * none. The table is not full. */
+static inline const struct comm_task *comm_table_task(struct comm_table *t, int32_t pid,
+						      const uint8_t *comm)
+{
+	const struct comm_task *task = &t->tasks[pid & (COMM_TASKS - 1)];
+	struct comm raw;
+
+	memcpy(&raw, comm, sizeof(raw));
+	if (__builtin_expect(task->pid == pid && task->raw.low == raw.low &&
+				     task->raw.high == raw.high &&
+				     task->generation == t->generation,
+			     1))
+		return task;
+	return comm_table_task_slow(t, pid, raw);
 }

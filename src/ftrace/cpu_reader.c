@@ -6,6 +6,10 @@
  *
  *	   pass     |......|       |......|       |......|
  *	   pages    [##  ##][######][##    ]                 # read   blank: not yet written
+ *
+ * A whole one the kernel takes out of the ring and puts an empty one in its place; what is a part
+ * it copies, record by record. What is left of a sub-buffer is zeros, behind the number of records
+ * that were lost before it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,24 +23,13 @@
 
 #define MAX_CPUS 8192u /* NR_CPUS of the largest configurations */
 
-/* ---- which CPUs ---- */
+/* ---- opening ---- */
 
 struct cpu_list {
-	const char *sys_root;
 	uint32_t *cpus; /* owned */
 	size_t n;
 	size_t cap;
-	bool present_only;
 };
-
-/* Rings exist for every CPU that could ever be plugged in; folders in /sys for those there are. */
-static bool is_present(const struct cpu_list *l, uint32_t cpu)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u", l->sys_root, cpu);
-	return fs_exists(path);
-}
 
 static int add_cpu(void *ctx, const char *name, unsigned char d_type)
 {
@@ -47,8 +40,6 @@ static int add_cpu(void *ctx, const char *name, unsigned char d_type)
 	(void)d_type;
 	if (sscanf(name, "cpu%u%n", &cpu, &after) != 1 || name[after] || cpu >= MAX_CPUS)
 		return 0;
-	if (l->present_only && !is_present(l, cpu))
-		return 0;
 	if (array_reserve(&l->cpus, &l->cap, l->n + 1, sizeof(*l->cpus)))
 		return -ENOMEM;
 	l->cpus[l->n++] = cpu;
@@ -57,65 +48,67 @@ static int add_cpu(void *ctx, const char *name, unsigned char d_type)
 
 static int by_number(const void *a, const void *b)
 {
-	const uint32_t *x = a, *y = b;
+	const struct cpu_reader *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-static int list_cpus(struct cpu_list *l, const struct instance *i)
+static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
 {
-	_cleanup_(freep) char *dir = instance_path_of(i, "per_cpu");
-	int r;
-
-	if (!dir)
+	if (!l->n)
+		return -ENODEV;
+	r->cpus = calloc(l->n, sizeof(*r->cpus));
+	if (!r->cpus)
 		return -ENOMEM;
-	l->present_only = true;
-	r = fs_each(dir, add_cpu, l);
-	if (!r && !l->n) {
-		l->present_only = false;
-		r = fs_each(dir, add_cpu, l);
-	}
-	if (!r && !l->n)
-		r = -ENODEV;
-	if (!r)
-		qsort(l->cpus, l->n, sizeof(*l->cpus), by_number);
-	return r;
+	for (; r->n < l->n; r->n++)
+		r->cpus[r->n] = (struct cpu_reader){.cpu = l->cpus[r->n], .fd = -1, .done = true};
+	qsort(r->cpus, r->n, sizeof(*r->cpus), by_number);
+	return 0;
 }
 
-/* ---- opening ---- */
-
-static int open_ring(struct cpu_readers *r, const struct instance *i, uint32_t cpu)
+/* 0 also when there is no such CPU. */
+static int open_ring(const struct cpu_readers *r, struct cpu_reader *cpu)
 {
-	char file[64];
-	int fd;
+	char path[4096];
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", cpu);
-	fd = instance_open(i, file, O_RDONLY | O_NONBLOCK);
-	if (fd < 0)
-		return fd;
-	r->cpus[r->n++] = (struct cpu_reader){.fd = fd, .done = true, .stream = {.cpu = cpu}};
-	return 0;
+	if (cpu->fd >= 0 || !cpu_presence_has(&r->presence, cpu->cpu))
+		return 0;
+	snprintf(path, sizeof(path), "%s/cpu%u/trace_pipe_raw", r->dir, cpu->cpu);
+	cpu->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return cpu->fd < 0 && errno != ENODEV ? -errno : 0;
+}
+
+static int open_rings(struct cpu_readers *r)
+{
+	int error = 0;
+
+	for (unsigned i = 0; !error && i < r->n; i++)
+		error = open_ring(r, &r->cpus[i]);
+	return error;
 }
 
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
 		     const struct page_layout *layout, uint32_t buffer_kb, struct err_text *e)
 {
-	struct cpu_list list = {.sys_root = sys_root};
-	int error = list_cpus(&list, i);
+	struct cpu_list list = {0};
+	int error;
 
+	r->sys_root = sys_root;
+	cpu_presence_read(&r->presence, sys_root);
+	r->pass_max = (uint32_t)MIN((uint64_t)buffer_kb * 1024 + 3ull * layout->size, UINT32_MAX);
+	r->page_size = layout->size;
+	r->page = malloc(layout->size);
+	r->dir = instance_path_of(i, "per_cpu");
+	error = r->page && r->dir ? fs_each(r->dir, add_cpu, &list) : -ENOMEM;
+	if (!error)
+		error = make_readers(r, &list);
+	free(list.cpus);
 	if (error) {
-		free(list.cpus);
+		cpu_readers_close(r);
 		return err_set(e, error, "cannot read the list of CPUs in tracefs: %s",
 			       strerror(-error));
 	}
-	r->max_pages = (uint32_t)((uint64_t)buffer_kb * 1024 / layout->size) + 3;
-	r->page = malloc(layout->size);
-	r->cpus = calloc(list.n, sizeof(*r->cpus));
-	if (!r->page || !r->cpus)
-		error = -ENOMEM;
-	for (size_t at = 0; !error && at < list.n; at++)
-		error = open_ring(r, i, list.cpus[at]);
-	free(list.cpus);
+	error = open_rings(r);
 	if (error) {
 		cpu_readers_close(r);
 		err_set(e, error, "cannot open the kernel's ring (trace_pipe_raw): %s",
@@ -127,64 +120,92 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 void cpu_readers_close(struct cpu_readers *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
-		close(r->cpus[i].fd);
+		if (r->cpus[i].fd >= 0)
+			close(r->cpus[i].fd);
+	free(r->dir);
 	free(r->cpus);
 	free(r->page);
 	*r = (struct cpu_readers){0};
 }
 
+void cpu_readers_look(struct cpu_readers *r)
+{
+	/* One that cannot be opened is tried again with the next change. */
+	if (cpu_presence_read(&r->presence, r->sys_root))
+		open_rings(r);
+}
+
 /* ---- reading ---- */
+
+void cpu_reader_begin(struct cpu_reader *cpu)
+{
+	cpu->done = cpu->fd < 0;
+	cpu->pass_bytes = 0;
+	cpu->hardly = false;
+}
 
 void cpu_readers_begin(struct cpu_readers *r)
 {
-	for (unsigned i = 0; i < r->n; i++) {
-		r->cpus[i].done = false;
-		r->cpus[i].pass_pages = 0;
-	}
+	for (unsigned i = 0; i < r->n; i++)
+		cpu_reader_begin(&r->cpus[i]);
 }
 
-/* Nothing to read: empty, a CPU that is not there now, or memory that the kernel lacks for the
- * moment. */
-static bool is_nothing(int error)
+/* Nothing to read: empty, or a CPU that has never been on. What the kernel lacks memory for at the
+ * moment can be had at the next tick, but not where there is none. */
+static bool is_nothing(int error, bool to_the_end)
 {
-	return error == EAGAIN || error == ENODEV || error == ENOMEM || error == EBUSY;
+	return error == EAGAIN || error == ENODEV ||
+	       (!to_the_end && (error == ENOMEM || error == EBUSY));
 }
 
-/* True when a page was read. */
-static bool read_page(struct cpu_readers *r, struct cpu_reader *cpu, struct translator *t)
+static void count(struct translate_to *to, unsigned n, enum page_status status)
 {
-	uint32_t size = t->layout.size;
+	for (unsigned i = 0; i < n; i++)
+		to[i].t->status_counts[status]++;
+}
+
+/* PAGE_OK when a page was read, PAGE_END when there is none, or what went wrong. */
+static enum page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu, bool to_the_end)
+{
 	ssize_t n;
 
 	do
-		n = read(cpu->fd, r->page, size);
+		n = read(cpu->fd, r->page, r->page_size);
 	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)size)
-		return true;
-	if (n < 0 && !is_nothing(errno))
-		t->status_counts[PAGE_READ_ERROR]++;
-	else if (n > 0)
-		t->status_counts[PAGE_PARTIAL_READ]++;
-	return false;
+	cpu->absent = n < 0 && errno == ENODEV;
+	if (n == (ssize_t)r->page_size)
+		return PAGE_OK;
+	if (n < 0 && !is_nothing(errno, to_the_end))
+		return PAGE_READ_ERROR;
+	return n > 0 ? PAGE_PARTIAL_READ : PAGE_END;
 }
 
-uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translator *t,
-			uint32_t max, bool to_the_end)
+uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
+			unsigned n, uint32_t max, bool to_the_end)
 {
-	uint32_t n, used;
+	uint32_t used, read_before = cpu->pass_bytes;
+	enum page_status status;
+	bool hardly;
 
-	for (n = 0; n < max && !cpu->done; n++) {
-		if (!read_page(r, cpu, t)) {
+	while (!cpu->done && cpu->pass_bytes - read_before < max) {
+		status = read_page(r, cpu, to_the_end);
+		if (status != PAGE_OK) {
 			cpu->done = true;
+			if (status != PAGE_END)
+				count(to, n, status);
 			break;
 		}
-		used = translate_page(t, &cpu->stream, r->page, t->layout.size);
-		cpu->pass_pages++;
-		if (cpu->pass_pages >= r->max_pages)
+		used = translate_page_to(to, n, r->page, r->page_size);
+		cpu->pass_bytes += r->page_size;
+		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;
-		if (!to_the_end && cpu->pass_pages > 1 && used < t->layout.size / 2)
+		/* The first may be the rest of a page that was read before. */
+		hardly = used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
+		if (hardly && (!to_the_end || cpu->hardly))
 			cpu->done = true;
+		cpu->hardly = hardly;
 	}
-	translate_end(t, &cpu->stream);
-	return n;
+	for (unsigned i = 0; i < n; i++)
+		translate_end(to[i].t, to[i].cpu);
+	return cpu->pass_bytes - read_before;
 }

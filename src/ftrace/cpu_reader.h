@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ftrace/cpu_presence.h"
 #include "ftrace/instance.h"
 #include "ftrace/translate.h"
 
@@ -15,35 +16,46 @@
  * length, and is over when `done` is set.
  */
 struct cpu_reader {
-	int fd; /* owned: trace_pipe_raw, non-blocking */
+	uint32_t cpu;
+	int fd; /* owned: trace_pipe_raw, non-blocking; -1: the CPU is not in the machine */
 	bool done; /* with this pass */
-	uint32_t pass_pages; /* read in this pass */
-	struct cpu_stream stream;
+	bool hardly; /* was begun: the last sub-buffer of this pass */
+	bool absent; /* the kernel has made no ring yet: the CPU has not been on since */
+	uint32_t pass_bytes; /* read in this pass; whole sub-buffers, however full */
 };
 
 struct cpu_readers {
-	struct cpu_reader *cpus; /* owned */
+	struct cpu_reader *cpus; /* owned: of every CPU that the machine could have, by number */
 	unsigned n;
-	uint8_t *page; /* owned: one sub-buffer */
-	uint32_t max_pages; /* a pass ends after so many: a whole ring and its ends */
+	uint8_t *page; /* owned: one sub-buffer, */
+	uint32_t page_size; /* of so many bytes */
+	uint32_t pass_max; /* a pass ends after so many bytes: a whole ring and its ends */
+	char *dir; /* owned: the folder per_cpu */
+	const char *sys_root; /* borrowed until it is closed */
+	struct cpu_presence presence;
 };
 
-/*
- * Opens the rings of an instance; of CPUs that this machine can have, as sys_root tells. 0, or
- * -errno with a sentence in e. On zeroed memory.
- */
+/* Opens the rings of an instance. sys_root is "/sys". 0, or -errno with a sentence in e. On zeroed
+ * memory. */
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
 		     const struct page_layout *layout, uint32_t buffer_kb, struct err_text *e);
 /* Zeroed is fine. */
 void cpu_readers_close(struct cpu_readers *r);
 
-/* A new pass over all rings. */
+/* Opens the rings of CPUs that have been plugged in since. Not while a pass is on. */
+void cpu_readers_look(struct cpu_readers *r);
+
+/* A new pass over all rings, or one. */
 void cpu_readers_begin(struct cpu_readers *r);
+void cpu_reader_begin(struct cpu_reader *cpu);
 
 /*
- * Reads and translates up to max pages of one ring; gives how many. to_the_end: the pass is over
- * only when the ring is empty (a flush). Else it is also over at a page that was hardly begun,
- * because the writer is still at it: it is worth waiting for more (a tick).
+ * Reads sub-buffers of one ring, as many as begin below max bytes, and has them translated for n
+ * takers, one or more; gives how many bytes. A tick's pass is also over at a sub-buffer that was
+ * hardly begun, because the writer is still at it: it is worth waiting for more. So may be one that
+ * the writer left for a record of more than half a sub-buffer, but not two in a row: a pass
+ * to_the_end (a flush) is over at the second, or when the ring is empty. It has read what was there
+ * when it began, and does not run after a writer that is as fast.
  */
-uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translator *t,
-			uint32_t max, bool to_the_end);
+uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
+			unsigned n, uint32_t max, bool to_the_end);

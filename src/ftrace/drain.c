@@ -2,14 +2,17 @@
 /*
  * One timer does it all:
  *
- *	          tick                         a ring is not done yet: at once again
- *	 waiting -------> pass: turn, turn, turn ---+
- *	    ^                                       | all done
- *	    +---------------------------------------+
+ *	          tick, wake-up                a ring is not done yet: at once again
+ *	 waiting ---------> pass: turn, turn, turn ---+
+ *	    ^                                         | all done
+ *	    +-----------------------------------------+
  *
- * drain_all makes the pass that is on, or a new one, a pass to the end. Every turn goes on with the
- * CPU after the one that the turn before ended with, so that no ring waits for a busier one.
+ * A wake-up's pass is over the rings that woke us; all others are over all rings. drain_all makes
+ * any pass that is on one to the end, or begins one; if such a pass is on, another follows it. So
+ * nobody who asks makes those wait longer who asked before. Every turn goes on with the CPU after
+ * the one that the turn before ended with, so that no ring waits for a busier one.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,77 +21,162 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ftrace/drain.h"
+#include "ftrace/watches.h"
+
+/* How often it is asked whether CPUs have been plugged in. */
+#define LOOK_NS NS_PER_S
+
+enum pass { NO_PASS, WAKE_PASS, TICK_PASS, END_PASS };
 
 struct drain {
 	struct drain_options options;
 	struct event *timer; /* owned */
+	struct watches *watches; /* owned; NULL: never asked for */
+	bool watching;
+	uint32_t period_ms; /* 0: at rest */
+	uint64_t tick_ns; /* of CLOCK_MONOTONIC: when the next one is due */
+	uint64_t looked_ns;
 	unsigned next_cpu;
-	bool in_pass;
-	bool to_the_end; /* this pass */
-	bool ticking;
-	bool halted;
+	enum pass pass; /* the one that is on, */
+	bool begun; /* and has read something */
+	uint64_t began_ns; /* when it began */
+	bool again; /* one to the end follows */
+	bool running; /* on_timer is on the stack, */
+	bool freed; /* and frees this when it returns */
+	uint64_t passes; /* to the end, done */
 };
 
-static void schedule(struct drain *d, uint32_t ms)
+static void run_at_once(struct drain *d)
 {
-	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-	event_add(d->timer, &tv);
+	event_add(d->timer, &(struct timeval){0});
 }
 
-/* Reads up to a turn's pages; true when every ring is done with the pass. */
-static bool run_turn(struct drain *d)
+static void wait_for_tick(struct drain *d)
+{
+	uint64_t now = clock_mono_ns(), us = d->tick_ns > now ? (d->tick_ns - now) / 1000 + 1 : 0;
+
+	event_add(d->timer, &(struct timeval){.tv_sec = (time_t)(us / 1000000),
+					      .tv_usec = (suseconds_t)(us % 1000000)});
+}
+
+static void set_tick(struct drain *d)
+{
+	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
+}
+
+static void look_for_cpus(struct drain *d)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (now - d->looked_ns < LOOK_NS)
+		return;
+	d->looked_ns = now;
+	cpu_readers_look(d->options.readers);
+}
+
+/* Over all rings. */
+static void begin_pass(struct drain *d, enum pass pass)
+{
+	look_for_cpus(d);
+	d->began_ns = clock_boot_ns();
+	cpu_readers_begin(d->options.readers);
+	d->pass = pass;
+	d->begun = false;
+}
+
+static void on_wake(void *ctx, struct cpu_reader *cpu)
+{
+	struct drain *d = ctx;
+
+	/* A pass over all rings comes by this one. */
+	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
+		return;
+	cpu_reader_begin(cpu);
+	d->pass = WAKE_PASS;
+	run_at_once(d);
+}
+
+/* Reads up to a turn's bytes. */
+static void run_turn(struct drain *d)
 {
 	struct cpu_readers *r = d->options.readers;
-	uint32_t budget = DRAIN_TURN_PAGES;
-	bool done = true;
+	uint32_t read, left = DRAIN_TURN_BYTES;
 
-	for (unsigned i = 0; i < r->n && budget; i++) {
-		struct cpu_reader *cpu = &r->cpus[(d->next_cpu + i) % r->n];
+	d->begun = true;
+	for (unsigned i = 0; i < r->n && left; i++) {
+		unsigned cpu = (d->next_cpu + i) % r->n;
+		struct translate_to *to;
+		unsigned n;
 
-		budget -= cpu_reader_run(r, cpu, d->options.translator,
-					 MIN(budget, DRAIN_CPU_PAGES), d->to_the_end);
-		if (!budget)
-			d->next_cpu = (d->next_cpu + i + 1) % r->n;
+		if (r->cpus[cpu].done)
+			continue;
+		n = d->options.ops->takers(d->options.ctx, cpu, &to);
+		read = cpu_reader_run(r, &r->cpus[cpu], to, n, MIN(left, DRAIN_CPU_BYTES),
+				      d->pass == END_PASS);
+		left -= MIN(left, read);
+		if (!left)
+			d->next_cpu = (cpu + 1) % r->n;
 	}
+}
+
+static bool all_done(const struct cpu_readers *r)
+{
 	for (unsigned i = 0; i < r->n; i++)
-		done = done && r->cpus[i].done;
-	return done;
+		if (!r->cpus[i].done)
+			return false;
+	return true;
 }
 
 static void end_pass(struct drain *d)
 {
-	bool was_to_the_end = d->to_the_end;
+	enum pass pass = d->pass;
 
-	d->in_pass = false;
-	d->to_the_end = false;
-	if (was_to_the_end)
-		d->options.ops->all_read(d->options.ctx);
-	/* all_read may have halted us or asked for more. */
-	if (d->ticking && !d->halted && !d->in_pass)
-		schedule(d, clock_ms_to_tick(d->options.period_ms));
+	d->pass = NO_PASS;
+	if (pass != WAKE_PASS)
+		set_tick(d);
+	if (d->watching)
+		watches_arm(d->watches, pass != WAKE_PASS);
+	if (d->again) {
+		d->again = false;
+		begin_pass(d, END_PASS);
+	}
+	if (pass == END_PASS) {
+		d->passes++;
+		d->options.ops->pass_over(d->options.ctx);
+	}
+}
+
+static void run(struct drain *d)
+{
+	const struct drain_ops *ops = d->options.ops;
+
+	if (d->pass == NO_PASS)
+		begin_pass(d, TICK_PASS);
+	ops->before_turn(d->options.ctx);
+	if (d->pass == NO_PASS)
+		return;
+	run_turn(d);
+	ops->after_turn(d->options.ctx);
+	/* A callback may have stopped us, and closed the rings; or want them from the beginning. */
+	if (d->pass != NO_PASS && all_done(d->options.readers))
+		end_pass(d);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct drain *d = arg;
-	bool done;
 
 	(void)fd;
 	(void)what;
-	if (!d->in_pass) {
-		cpu_readers_begin(d->options.readers);
-		d->in_pass = true;
-	}
-	d->options.ops->before_turn(d->options.ctx);
-	done = run_turn(d);
-	d->options.ops->after_turn(d->options.ctx);
-	if (d->halted)
-		return;
-	if (done)
-		end_pass(d);
-	else
-		schedule(d, 0);
+	d->running = true;
+	run(d);
+	d->running = false;
+	if (d->freed)
+		free(d);
+	else if (d->pass != NO_PASS)
+		run_at_once(d);
+	else if (d->period_ms)
+		wait_for_tick(d);
 }
 
 int drain_new(const struct drain_options *options, struct drain **ret)
@@ -109,34 +197,85 @@ int drain_new(const struct drain_options *options, struct drain **ret)
 
 struct drain *drain_free(struct drain *d)
 {
-	if (d) {
-		event_free(d->timer);
+	if (!d)
+		return NULL;
+	drain_set_period(d, 0);
+	event_free(d->timer);
+	d->watches = watches_free(d->watches);
+	if (d->running)
+		d->freed = true;
+	else
 		free(d);
-	}
 	return NULL;
 }
 
-void drain_start(struct drain *d)
+void drain_set_period(struct drain *d, uint32_t ms)
 {
-	/* With no ring there is nothing to wake up for. */
-	d->ticking = d->options.readers->n > 0;
-	if (d->ticking)
-		schedule(d, clock_ms_to_tick(d->options.period_ms));
-}
-
-void drain_all(struct drain *d)
-{
-	if (d->halted)
+	if (d->period_ms == ms)
 		return;
-	/* What came in since this pass went by a ring is wanted as well: all of them again. */
-	cpu_readers_begin(d->options.readers);
-	d->in_pass = true;
-	d->to_the_end = true;
-	schedule(d, 0);
+	d->period_ms = ms;
+	if (!ms) {
+		d->pass = NO_PASS;
+		d->again = false;
+		event_del(d->timer);
+		drain_set_watching(d, false);
+		return;
+	}
+	set_tick(d);
+	if (d->pass == NO_PASS && !d->running)
+		wait_for_tick(d);
 }
 
-void drain_halt(struct drain *d)
+int drain_can_watch(struct drain *d)
 {
-	d->halted = true;
-	event_del(d->timer);
+	if (!watches_can(d->options.readers))
+		return -EOPNOTSUPP;
+	return d->watches
+		       ? 0
+		       : watches_new(d->options.loop, d->options.readers, on_wake, d, &d->watches);
+}
+
+void drain_set_watching(struct drain *d, bool yes)
+{
+	if (d->watching == yes)
+		return;
+	d->watching = yes;
+	if (yes)
+		watches_arm(d->watches, true);
+	else
+		watches_disarm(d->watches);
+}
+
+uint64_t drain_all(struct drain *d)
+{
+	assert(d->period_ms);
+	if (d->pass == END_PASS && !d->begun)
+		return d->passes + 1;
+	if (d->pass == END_PASS) {
+		d->again = true;
+		return d->passes + 2;
+	}
+	/* What came in since a tick's pass went by a ring is wanted as well: all of them again. */
+	begin_pass(d, END_PASS);
+	if (!d->running)
+		run_at_once(d);
+	return d->passes + 1;
+}
+
+uint64_t drain_passes(const struct drain *d)
+{
+	return d->passes;
+}
+
+uint64_t drain_began(const struct drain *d)
+{
+	return d->pass == NO_PASS || d->pass == WAKE_PASS ? UINT64_MAX : d->began_ns;
+}
+
+bool drain_read_until(const struct drain *d, uint64_t *ret_boot_ns)
+{
+	if (drain_began(d) == UINT64_MAX || !all_done(d->options.readers))
+		return false;
+	*ret_boot_ns = d->began_ns;
+	return true;
 }

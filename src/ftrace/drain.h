@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ftrace/cpu_reader.h"
@@ -8,41 +9,59 @@
 struct event_base;
 
 /*
- * When the rings of a session are read: at every tick, and to the end when somebody wants all of
- * it. Work is done in turns of bounded length; between two turns the loop serves everybody else.
+ * When the rings of an instance are read: at every tick; to the end when somebody wants all of it;
+ * those that have come to the watermark at once, when there is one. Work is done in turns of
+ * bounded length; between two turns the loop serves everybody else.
  *
  * Ticks fall on multiples of the period, so that several sessions and programs wake up together.
  */
 struct drain;
 
-#define DRAIN_CPU_PAGES 64 /* of one CPU in a row: two bundles */
-#define DRAIN_TURN_PAGES 256 /* of all CPUs in a turn */
+/* A sub-buffer that is larger is read all the same. */
+#define DRAIN_CPU_BYTES (2 * BUNDLE_MAX_BYTES) /* of one CPU in a row */
+#define DRAIN_TURN_BYTES (4 * DRAIN_CPU_BYTES) /* of all CPUs in a turn */
 
+/* Each of them may call any function of the drain, drain_free too. */
 struct drain_ops {
 	void (*before_turn)(void *ctx);
+	/* Who gets the records of the CPU with this place in the readers. */
+	unsigned (*takers)(void *ctx, unsigned cpu, struct translate_to **ret);
 	void (*after_turn)(void *ctx);
-	/* Everything that was in the rings when drain_all was called last has been translated. May
-	 * call drain_halt, but not free the drain. */
-	void (*all_read)(void *ctx);
+	/* A pass to the end is over: drain_passes has grown. */
+	void (*pass_over)(void *ctx);
 };
 
 struct drain_options {
 	struct event_base *loop;
-	struct cpu_readers *readers; /* borrowed; none opened: there is nothing to read */
-	struct translator *translator; /* borrowed; may be NULL when there are no readers */
-	uint32_t period_ms;
+	struct cpu_readers *readers; /* borrowed; one or more are open */
 	const struct drain_ops *ops; /* borrowed */
 	void *ctx;
 };
 
-/* 0 or -ENOMEM. Nothing happens before drain_start. */
+/* 0 or -ENOMEM. Nothing happens before a period is set. */
 int drain_new(const struct drain_options *options, struct drain **ret);
 /* NULL is fine. */
 struct drain *drain_free(struct drain *d);
 
-/* Ticks begin. */
-void drain_start(struct drain *d);
-/* Reads to the end, beginning with the next turn of the loop; all_read tells when. */
-void drain_all(struct drain *d);
-/* No more ticks and turns. */
-void drain_halt(struct drain *d);
+/* Ticks come so often from now on; 0: no more ticks and turns. */
+void drain_set_period(struct drain *d, uint32_t ms);
+
+/* Watches the rings' watermark from now on, or no longer; drain_can_watch has said yes. */
+void drain_set_watching(struct drain *d, bool yes);
+/* Makes it ready to: 0, -EOPNOTSUPP when this kernel's rings cannot be watched, -ENOMEM. Nothing is
+ * in the rings yet, or records into them. */
+int drain_can_watch(struct drain *d);
+
+/*
+ * Reads to the end, beginning with a later turn of the loop. Gives the number of the pass that will
+ * have read all that is in the rings now: wait until drain_passes has come so far. That takes no
+ * longer than the pass that is on, if there is one, and another. A period is set.
+ */
+uint64_t drain_all(struct drain *d);
+/* How many passes to the end are over. */
+uint64_t drain_passes(const struct drain *d);
+/* When the pass over all rings that is on began, in ns of CLOCK_BOOTTIME; UINT64_MAX: none is. */
+uint64_t drain_began(const struct drain *d);
+/* After a turn: is such a pass on, and through with every ring? All that happened before it began,
+ * at *ret_boot_ns, has been translated then. */
+bool drain_read_until(const struct drain *d, uint64_t *ret_boot_ns);

@@ -2,7 +2,7 @@
 /*
  * A row is built in a draft on the stack, then packed into one allocation:
  *
- *	| struct event_row | ops | field names' addresses | descriptor | names |
+ *	| struct event_row | ops | field names' addresses | descriptors | names |
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,10 @@
 #include "ftrace/event_compile.h"
 #include "ftrace/event_descriptor.h"
 #include "ftrace/event_legacy.h"
+#include "ftrace/event_text.h"
 #include "ftrace/field_kind.h"
 #include "ftrace/msg_bytes.h"
+#include "ftrace/print_symbols.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
 
@@ -28,7 +30,8 @@ struct draft {
 	const struct tep_event *event;
 	unsigned n_ops;
 	struct field_op ops[MAX_OPS];
-	const char *names[MAX_OPS]; /* borrowed from event */
+	struct described_field fields[MAX_OPS]; /* one each op; names borrowed from event */
+	unsigned n_further; /* of them, those without a place in the message */
 	uint16_t pid_offset;
 	uint16_t min_len;
 };
@@ -60,6 +63,7 @@ static int draft_init(struct draft *d, const struct tep_event *event)
 		return -EPROTO;
 	d->event = event;
 	d->n_ops = 0;
+	d->n_further = 0;
 	d->min_len = sizeof(uint16_t);
 	d->pid_offset = (uint16_t)pid->offset;
 	require_len(d, pid->offset + 4);
@@ -72,10 +76,10 @@ static bool fits_record(const struct tep_format_field *f)
 }
 
 static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_t number,
-		      const struct field_plan *plan)
+		      const struct field_plan *plan, const char *suffix)
 {
 	struct field_op *op = &d->ops[d->n_ops];
-	bool is_varint = field_is_int(plan->kind) || plan->kind >= FIELD_ULONG32_ARRAY;
+	bool is_varint = field_is_int(plan->kind) || field_is_array(plan->kind);
 	uint32_t tag;
 
 	if (d->n_ops == MAX_OPS)
@@ -85,20 +89,41 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 	op->offset = (uint16_t)f->offset;
 	op->size = plan->size;
 	op->kind = (uint8_t)plan->kind;
-	d->names[d->n_ops++] = f->name;
-	require_len(d, f->offset + plan->min_len);
+	d->fields[d->n_ops++] =
+		(struct described_field){f->name, suffix, (uint16_t)number, op->kind};
+	if (!plan->may_lack)
+		require_len(d, f->offset + plan->min_len);
+}
+
+/* What the kernel would print for an address, where that is the name of a function. */
+static bool plan_symbol(const struct tep_format_field *f, const struct compile_context *ctx,
+			struct field_plan *ret)
+{
+	if (!ctx->print_fmt || (f->size != 4 && f->size != 8) ||
+	    (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_SIGNED)) ||
+	    !print_symbols_has(ctx->print_fmt, f->name))
+		return false;
+	*ret = (struct field_plan){
+		.kind = f->size == 8 ? FIELD_SYMBOL64 : FIELD_SYMBOL32,
+		.size = (uint16_t)f->size,
+		.min_len = (uint16_t)f->size,
+	};
+	return true;
 }
 
 static bool is_var(enum field_kind kind)
 {
 	return kind == FIELD_TAIL_STR || kind == FIELD_LOC_STR || kind == FIELD_REL_STR ||
-	       kind == FIELD_TAIL_BYTES || kind == FIELD_LOC_BYTES || kind == FIELD_REL_BYTES;
+	       kind == FIELD_TAIL_BYTES || kind == FIELD_LOC_BYTES || kind == FIELD_REL_BYTES ||
+	       kind == FIELD_REST_BYTES;
 }
 
 /* Bytes that one field takes at most, but for those that its record says. */
 static size_t op_bound(const struct field_op *op, size_t max_text)
 {
-	if (op->kind == FIELD_ULONG32_ARRAY || op->kind == FIELD_ULONG64_ARRAY)
+	if (field_is_text(op->kind))
+		return FIELD_OVERHEAD + EVENT_TEXT_MAX;
+	if (field_is_array(op->kind))
 		return (op->size / 4u + 1) * FIELD_OVERHEAD;
 	if (op->kind == FIELD_PTR32_STR || op->kind == FIELD_PTR64_STR)
 		return FIELD_OVERHEAD + max_text;
@@ -120,51 +145,85 @@ static void set_bounds(struct event_row *row, size_t max_text)
 	row->fixed_bound = (uint32_t)bound;
 }
 
-static char *copy_name(char **at, const char *name)
+/* ---- packing ---- */
+
+static char *copy_name(char **at, const char *name, const char *suffix)
 {
 	char *copy = *at;
 
-	*at = stpcpy(copy, name) + 1;
+	*at = stpcpy(stpcpy(copy, name), suffix) + 1;
 	return copy;
 }
 
-static struct event_row *draft_pack(const struct draft *d, const struct pb_mem *descriptor)
+static size_t names_len(const struct draft *d)
 {
-	const struct tep_event *event = d->event;
-	size_t ops_len = d->n_ops * sizeof(*d->ops), names_len = d->n_ops * sizeof(*d->names);
+	size_t len = strlen(d->event->system) + strlen(d->event->name) + 2;
+
+	for (unsigned i = 0; i < d->n_ops; i++)
+		len += strlen(d->fields[i].name) + strlen(d->fields[i].suffix) + 1;
+	return len;
+}
+
+/* descriptor, further: NULL or empty where there is nothing to describe. */
+static struct event_row *draft_pack(const struct draft *d, const struct pb_mem *descriptor,
+				    const struct pb_mem *further)
+{
+	size_t ops_len = d->n_ops * sizeof(*d->ops), addresses_len = d->n_ops * sizeof(char *);
 	size_t descriptor_len = descriptor ? pb_mem_len(descriptor) : 0;
-	size_t text_len = strlen(event->system) + strlen(event->name) + 2;
+	size_t further_len = further ? pb_mem_len(further) : 0;
 	const char **names;
 	struct event_row *row;
 	uint8_t *at;
 	char *text;
 
-	for (unsigned i = 0; i < d->n_ops; i++)
-		text_len += strlen(d->names[i]) + 1;
-	row = calloc(1, sizeof(*row) + ops_len + names_len + descriptor_len + text_len);
+	row = calloc(1, sizeof(*row) + ops_len + addresses_len + descriptor_len + further_len +
+				names_len(d));
 	if (!row)
 		return NULL;
 	at = (uint8_t *)(row + 1);
 	row->ops = memcpy(at, d->ops, ops_len);
 	names = (const char **)(at + ops_len);
 	row->field_names = names;
-	at += ops_len + names_len;
+	at += ops_len + addresses_len;
 	if (descriptor_len)
 		row->descriptor = memcpy(at, descriptor->buf, descriptor_len);
 	row->descriptor_len = (uint32_t)descriptor_len;
-	text = (char *)at + descriptor_len;
-	row->group = copy_name(&text, event->system);
-	row->name = copy_name(&text, event->name);
+	at += descriptor_len;
+	if (further_len)
+		row->further = memcpy(at, further->buf, further_len);
+	row->further_len = (uint32_t)further_len;
+	text = (char *)at + further_len;
+	row->group = copy_name(&text, d->event->system, "");
+	row->name = copy_name(&text, d->event->name, "");
 	for (unsigned i = 0; i < d->n_ops; i++)
-		names[i] = copy_name(&text, d->names[i]);
+		names[i] = copy_name(&text, d->fields[i].name, d->fields[i].suffix);
 
 	row->n_ops = (uint8_t)d->n_ops;
 	row->min_len = d->min_len;
 	row->pid_offset = d->pid_offset;
 	row->generic_index = ROW_NOT_GENERIC;
-	row->id = (uint16_t)event->id;
+	row->id = (uint16_t)d->event->id;
 	return row;
 }
+
+/* The row with a description of some of its fields, as it is or as those further ones. */
+static struct event_row *pack_described(const struct draft *d, uint32_t number,
+					const struct described_field *fields, unsigned n_fields,
+					bool is_further)
+{
+	struct event_row *row = NULL;
+	struct pb_mem m;
+
+	if (pb_mem_init(&m))
+		return NULL;
+	event_descriptor_write(&m.enc, number, d->event->system, d->event->name, fields, n_fields);
+	if (!m.failed)
+		row = draft_pack(d, is_further ? NULL : &m, is_further ? &m : NULL);
+	pb_mem_deinit(&m);
+	return row;
+}
+
+/* ---- events with and without a message ---- */
 
 /* print's ip is the same address in every record, and tells where the kernel lies. */
 static bool is_left_out(const struct tep_event *event, const struct tep_format_field *f)
@@ -173,24 +232,65 @@ static bool is_left_out(const struct tep_event *event, const struct tep_format_f
 	       !strcmp(f->name, "ip");
 }
 
-/* A new name makes what the session knows of the thread out of date, and so does a new thread with
- * a number that was another one's before. */
-static uint16_t renamed_offset(const struct tep_event *event)
+/* A record has to be long enough for its news, too. */
+static void add_news(struct event_row *row, const struct tep_event *event)
 {
-	const struct tep_format_field *pid = find_field(event->format.fields, "pid");
+	uint16_t min_len = 0;
 
-	if (strcmp(event->system, "task") || !pid || pid->size != 4 ||
-	    (strcmp(event->name, "task_rename") && strcmp(event->name, "task_newtask")))
-		return 0;
-	return (uint16_t)pid->offset;
+	row->news = news_plan_make(event, &min_len);
+	row->min_len = MAX(row->min_len, min_len);
 }
 
-int event_compile_known(const struct tep_event *event, size_t max_text, struct event_row **ret)
+static bool addresses_only(const struct tep_event *event)
 {
-	const struct tep_format_field *f;
-	struct proto_event message;
+	return !strcmp(event->system, "syscalls");
+}
+
+static void add_further(struct draft *d, const struct tep_format_field *f,
+			const struct field_plan *plan, const char *suffix)
+{
+	draft_add(d, f, COMPILE_FURTHER + d->n_further, plan, suffix);
+	d->n_further++;
+}
+
+static void add_known(struct draft *d, const struct tep_format_field *f,
+		      const struct proto_event *message, const struct compile_context *ctx)
+{
 	struct proto_field field;
 	struct field_plan plan;
+
+	if (proto_table_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
+		draft_add(d, f, field.number, &plan, "");
+	else if (field_plan_generic(f, addresses_only(d->event), &plan))
+		add_further(d, f, &plan, "");
+	else
+		return;
+	/* A number of an address is told in the trace's own table of symbols. */
+	if (plan.kind != FIELD_SYM32 && plan.kind != FIELD_SYM64 && plan_symbol(f, ctx, &plan))
+		add_further(d, f, &plan, "_symbol");
+}
+
+static struct event_row *pack_known(const struct draft *d, uint32_t number, uint16_t index)
+{
+	struct described_field further[MAX_OPS];
+	struct event_row *row;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < d->n_ops; i++)
+		if (d->fields[i].number >= COMPILE_FURTHER)
+			further[n++] = d->fields[i];
+	if (!n)
+		return draft_pack(d, NULL, NULL);
+	row = pack_described(d, number, further, n, true);
+	if (row)
+		row->generic_index = index;
+	return row;
+}
+
+int event_compile_known(const struct tep_event *event, const struct compile_context *ctx,
+			struct event_row **ret)
+{
+	struct proto_event message;
 	struct event_row *row;
 	struct draft d;
 	int r;
@@ -200,29 +300,35 @@ int event_compile_known(const struct tep_event *event, size_t max_text, struct e
 	r = draft_init(&d, event);
 	if (r)
 		return r;
-	for (f = event->format.fields; f; f = f->next)
-		if (fits_record(f) && !is_left_out(event, f) &&
-		    proto_table_field(&message, f->name, &field) &&
-		    field_plan_typed(f, field.type, &plan))
-			draft_add(&d, f, field.number, &plan);
-	row = draft_pack(&d, NULL);
+	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
+		if (fits_record(f) && !is_left_out(event, f))
+			add_known(&d, f, &message, ctx);
+	row = pack_known(&d, message.number, ctx->index);
 	if (!row)
 		return -ENOMEM;
 	row->kind = ROW_FIELDS;
 	row->event_tag_len = msg_tag(message.number, PB_WIRE_BYTES, &row->event_tag);
-	row->renamed_offset = renamed_offset(event);
-	set_bounds(row, max_text);
+	add_news(row, event);
+	set_bounds(row, ctx->max_text);
 	*ret = row;
 	return 0;
 }
 
-int event_compile_generic(const struct tep_event *event, const struct compile_generic *generic,
-			  size_t max_text, struct event_row **ret)
+static void add_generic(struct draft *d, const struct tep_format_field *f,
+			const struct compile_context *ctx)
 {
-	bool addresses_only = !strcmp(event->system, "syscalls");
-	const struct tep_format_field *f;
 	struct field_plan plan;
-	struct pb_mem descriptor;
+
+	if (!field_plan_generic(f, addresses_only(d->event), &plan))
+		return;
+	draft_add(d, f, d->n_ops + 1, &plan, "");
+	if (field_is_int(plan.kind) && plan_symbol(f, ctx, &plan))
+		draft_add(d, f, d->n_ops + 1, &plan, "_symbol");
+}
+
+int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
+			  uint32_t number, bool legacy, struct event_row **ret)
+{
 	struct event_row *row;
 	struct draft d;
 	int r;
@@ -230,25 +336,69 @@ int event_compile_generic(const struct tep_event *event, const struct compile_ge
 	r = draft_init(&d, event);
 	if (r)
 		return r;
-	for (f = event->format.fields; f; f = f->next)
-		if (fits_record(f) && field_plan_generic(f, addresses_only, &plan))
-			draft_add(&d, f, d.n_ops + 1, &plan);
-	r = pb_mem_init(&descriptor);
-	if (r)
-		return r;
-	if (!generic->legacy)
-		event_descriptor_write(&descriptor.enc, generic->number, event->system, event->name,
-				       d.ops, d.names, d.n_ops);
-	row = descriptor.failed ? NULL : draft_pack(&d, &descriptor);
-	pb_mem_deinit(&descriptor);
+	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
+		if (fits_record(f))
+			add_generic(&d, f, ctx);
+	legacy = legacy || d.n_ops > EVENT_DESCRIPTOR_MAX_FIELDS;
+	row = legacy ? draft_pack(&d, NULL, NULL)
+		     : pack_described(&d, number, d.fields, d.n_ops, false);
 	if (!row)
 		return -ENOMEM;
-	row->kind = generic->legacy ? ROW_LEGACY : ROW_FIELDS;
-	if (!generic->legacy)
-		row->generic_index = generic->index;
-	row->event_tag_len = msg_tag(generic->legacy ? PB_FTRACE_EVENT_GENERIC : generic->number,
-				     PB_WIRE_BYTES, &row->event_tag);
-	set_bounds(row, max_text);
+	row->kind = legacy ? ROW_LEGACY : ROW_FIELDS;
+	if (!legacy)
+		row->generic_index = ctx->index;
+	row->event_tag_len =
+		msg_tag(legacy ? PB_FTRACE_EVENT_GENERIC : number, PB_WIRE_BYTES, &row->event_tag);
+	set_bounds(row, ctx->max_text);
+	*ret = row;
+	return 0;
+}
+
+int event_compile_feed(const struct tep_event *event, struct event_row **ret)
+{
+	struct event_row *row;
+	struct draft d;
+	int r;
+
+	r = draft_init(&d, event);
+	if (r)
+		return r;
+	row = draft_pack(&d, NULL, NULL);
+	if (!row)
+		return -ENOMEM;
+	row->kind = ROW_FEED;
+	add_news(row, event);
+	if (row->news.kind == NEWS_NONE) {
+		free(row);
+		return -EPROTO;
+	}
+	*ret = row;
+	return 0;
+}
+
+/* KprobeEvent is told what is known beforehand; nothing of the record goes in. */
+int event_compile_probe(const struct tep_event *event, unsigned type, struct event_row **ret)
+{
+	struct event_row *row;
+	struct pb_mem message;
+	struct draft d;
+	int r;
+
+	r = draft_init(&d, event);
+	if (!r)
+		r = pb_mem_init(&message);
+	if (r)
+		return r;
+	pb_enc_str(&message.enc, PB_KPROBE_EVENT_NAME, event->name);
+	pb_enc_u64(&message.enc, PB_KPROBE_EVENT_TYPE, type);
+	row = message.failed ? NULL : draft_pack(&d, &message, NULL);
+	pb_mem_deinit(&message);
+	if (!row)
+		return -ENOMEM;
+	row->kind = ROW_CONSTANT;
+	row->event_tag_len = msg_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &row->event_tag);
+	set_bounds(row, 0);
+	row->fixed_bound += row->descriptor_len;
 	*ret = row;
 	return 0;
 }
@@ -294,9 +444,9 @@ int event_compile_compact(const struct tep_event *event, enum row_kind kind, str
 		if (!f || !fits_record(f) || !field_plan_generic(f, false, &plan) ||
 		    (plan.kind != columns[i].kinds[0] && plan.kind != columns[i].kinds[1]))
 			return -EPROTO;
-		draft_add(&d, f, i + 1, &plan);
+		draft_add(&d, f, i + 1, &plan, "");
 	}
-	row = draft_pack(&d, NULL);
+	row = draft_pack(&d, NULL, NULL);
 	if (!row)
 		return -ENOMEM;
 	row->kind = (uint8_t)kind;

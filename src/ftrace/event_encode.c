@@ -15,6 +15,7 @@
 #include "ftrace/comm_table.h"
 #include "ftrace/event_encode.h"
 #include "ftrace/event_legacy.h"
+#include "ftrace/event_text.h"
 #include "ftrace/field_value.h"
 #include "ftrace/msg_bytes.h"
 #include "gen/fields.h"
@@ -59,6 +60,17 @@ static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *
 	return p;
 }
 
+/* Its length is known behind it; what has nothing to say is not there. */
+static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct field_op *op,
+						   const struct page_record *r,
+						   struct encode_ctx *ctx)
+{
+	uint8_t *text = msg_put_tag(p, op->tag, op->tag_len);
+	uint8_t *end = event_text_put(text + 1, op, r, ctx);
+
+	return end ? msg_close(text, end) : p;
+}
+
 static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct page_record *r,
 				 struct encode_ctx *ctx)
 {
@@ -71,8 +83,29 @@ static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const st
 		return put_comm(p, r->payload + op->offset);
 	}
 	if (op->kind >= FIELD_ULONG32_ARRAY)
-		return put_array(p, op, r->payload + op->offset);
+		return op->kind < FIELD_FIRST_TEXT ? put_array(p, op, r->payload + op->offset)
+						   : put_text(p, op, r, ctx);
 	return put_span(p, op, field_span(op, r, ctx), ctx);
+}
+
+static inline uint8_t *put_fields(const struct event_row *row, const struct page_record *r,
+				  struct encode_ctx *ctx, uint8_t *p)
+{
+	for (const struct field_op *op = row->ops, *end = op + row->n_ops; op < end; op++)
+		p = put_field(p, op, r, ctx);
+	return p;
+}
+
+static __attribute__((noinline)) uint8_t *put_rare(const struct event_row *row,
+						   const struct page_record *r,
+						   struct encode_ctx *ctx, uint8_t *p)
+{
+	if (row->kind == ROW_LEGACY)
+		return event_encode_legacy(row, r, ctx, p);
+	if (row->kind == ROW_PRINT)
+		return put_fields(row, r, ctx, p);
+	memcpy(p, row->descriptor, row->descriptor_len);
+	return p + row->descriptor_len;
 }
 
 uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
@@ -90,14 +123,12 @@ uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 	memcpy(p, &row->event_tag, sizeof(row->event_tag));
 	p += row->event_tag_len;
 	fields = p++;
-	if (row->kind == ROW_LEGACY)
-		p = event_encode_legacy(row, r, ctx, p);
-	else
-		for (const struct field_op *op = row->ops, *end = op + row->n_ops; op < end; op++)
-			p = put_field(p, op, r, ctx);
-	p = msg_close(fields, p);
-
 	if (ctx->tids)
 		event_tell_tids(row, r, ctx);
+	if (row->kind == ROW_LEGACY || row->kind == ROW_CONSTANT)
+		p = put_rare(row, r, ctx, p);
+	else
+		p = put_fields(row, r, ctx, p);
+	p = msg_close(fields, p);
 	return msg_close(event, p);
 }

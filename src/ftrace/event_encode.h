@@ -9,7 +9,9 @@
 #include "ftrace/page.h"
 #include "ftrace/string_map.h"
 #include "ftrace/sym_index.h"
-#include "ftrace/tid_set.h"
+#include "ftrace/task_news.h"
+
+struct ksyms;
 
 /*
  * Turns one record into the bytes of one `event` field of a FtraceEventBundle, by the event's row.
@@ -19,8 +21,9 @@
 struct encode_ctx {
 	struct sym_index *syms;
 	const struct string_map *strings;
-	struct tid_set *tids; /* NULL: nobody wants to know */
-	struct tid_set *renamed; /* with tids */
+	const struct ksyms *ksyms; /* NULL: addresses have no names */
+	struct tid_set *tids; /* those of the record's time; NULL: nobody wants to know */
+	struct task_news *news; /* with tids, which are its own */
 	bool bad_field; /* set where a field lay outside its record; the event is without it */
 };
 
@@ -34,16 +37,16 @@ static inline size_t event_encode_bound(const struct event_row *row, uint32_t le
 uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 		      struct encode_ctx *ctx, uint8_t *p);
 
-/* Tells the session's feed what the record says of threads; common to every kind of row. */
+/* Tells the session's feed what the record says of threads; common to every kind of row. Before the
+ * threads in its fields are told. */
 static inline void event_tell_tids(const struct event_row *row, const struct page_record *r,
 				   struct encode_ctx *ctx)
 {
 	int32_t tid;
 
 	memcpy(&tid, r->payload + row->pid_offset, sizeof(tid));
+	ctx->tids = task_news_tids(ctx->news, r->time);
 	tid_set_add(ctx->tids, tid);
-	if (!row->renamed_offset)
-		return;
-	memcpy(&tid, r->payload + row->renamed_offset, sizeof(tid));
-	tid_set_add(ctx->renamed, tid);
+	if (row->news.kind)
+		task_news_add(ctx->news, &row->news, r, tid);
 }

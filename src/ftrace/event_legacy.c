@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "ftrace/event_legacy.h"
+#include "ftrace/event_text.h"
+#include "ftrace/field_kind.h"
 #include "ftrace/field_value.h"
 #include "ftrace/msg_bytes.h"
 #include "gen/fields.h"
@@ -30,47 +32,63 @@ static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t 
 	return p;
 }
 
-static bool is_signed(enum field_kind kind)
+/* No data: the record ends before it. */
+static struct span rest_of(const struct page_record *r, const struct field_op *op)
 {
-	return kind >= FIELD_S8 && kind <= FIELD_PID;
+	if (op->offset >= r->len)
+		return (struct span){NULL, 0};
+	return (struct span){r->payload + op->offset, r->len - op->offset};
 }
 
+/* NULL: the record has no value for it. */
 static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct page_record *r,
 			  struct encode_ctx *ctx)
 {
 	struct span s;
 
 	if (field_is_int(op->kind)) {
-		p = pb_put_varint(p, pb_tag(is_signed(op->kind)
+		p = pb_put_varint(p, pb_tag(field_kind_is_signed(op->kind)
 						    ? PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE
 						    : PB_GENERIC_FTRACE_EVENT_FIELD_UINT_VALUE,
 					    PB_WIRE_VARINT));
 		return pb_put_varint(p, field_int(op, r->payload, ctx));
 	}
-	s = field_span(op, r, ctx);
+	if (field_is_text(op->kind)) {
+		uint8_t *text, *end;
+
+		*p++ = PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE << 3 | PB_WIRE_BYTES;
+		text = p++;
+		end = event_text_put(p, op, r, ctx);
+		return end ? msg_close(text, end) : NULL;
+	}
+	s = op->kind == FIELD_REST_BYTES ? rest_of(r, op) : field_span(op, r, ctx);
 	if (!s.data) {
-		ctx->bad_field = true;
-		return p;
+		if (op->kind != FIELD_REST_BYTES)
+			ctx->bad_field = true;
+		return NULL;
 	}
 	if (field_is_str(op->kind))
 		return put_string(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
 	return put_hex(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
 }
 
+static uint8_t *put_field(uint8_t *p, const char *name, const struct field_op *op,
+			  const struct page_record *r, struct encode_ctx *ctx)
+{
+	uint8_t *field = p + 1, *end;
+
+	*p = PB_GENERIC_FTRACE_EVENT_FIELD << 3 | PB_WIRE_BYTES;
+	end = put_string(field + 1, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, name, strlen(name));
+	end = put_value(end, op, r, ctx);
+	return end ? msg_close(field, end) : p;
+}
+
 uint8_t *event_encode_legacy(const struct event_row *row, const struct page_record *r,
 			     struct encode_ctx *ctx, uint8_t *p)
 {
 	p = put_string(p, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, row->name, strlen(row->name));
-	for (unsigned i = 0; i < row->n_ops; i++) {
-		const char *name = row->field_names[i];
-		uint8_t *field;
-
-		*p++ = PB_GENERIC_FTRACE_EVENT_FIELD << 3 | PB_WIRE_BYTES;
-		field = p++;
-		p = put_string(p, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, name, strlen(name));
-		p = put_value(p, &row->ops[i], r, ctx);
-		p = msg_close(field, p);
-	}
+	for (unsigned i = 0; i < row->n_ops; i++)
+		p = put_field(p, row->field_names[i], &row->ops[i], r, ctx);
 	return p;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "ftrace/news_plan.h"
+
 /*
  * One kernel event, compiled: all that it takes to turn its records into protobuf, in one straight
  * walk over an array of 8-byte steps. Made once when a session is set up (event_compile.h), read
@@ -39,7 +41,22 @@ enum field_kind {
 	FIELD_REL_BYTES,
 	FIELD_ULONG32_ARRAY, /* size bytes of u32, a varint each */
 	FIELD_ULONG64_ARRAY,
+	FIELD_FIRST_TEXT, /* from here on made by event_text.h; absent where nothing is to be said */
+	FIELD_STACK32 = FIELD_FIRST_TEXT, /* kernel addresses to the end of the record, by name */
+	FIELD_STACK64,
+	FIELD_USER_STACK32, /* addresses of the process, likewise, as hexadecimal numbers */
+	FIELD_USER_STACK64,
+	FIELD_SYMBOL32, /* a kernel address: the name of its function */
+	FIELD_SYMBOL64,
+	FIELD_BPRINT, /* arguments of a format; size says how wide they are (bprint.h) */
+	FIELD_LAST_TEXT = FIELD_BPRINT,
+	FIELD_REST_BYTES, /* from offset to the end of the record, which may come before it */
 };
+
+/* What stands in size of a FIELD_BPRINT: bytes of a long, and of the narrowest number. */
+#define FIELD_BPRINT_SIZE(long_size, min_int) ((uint16_t)((long_size) | (min_int) << 8))
+#define FIELD_BPRINT_LONG(size) ((size)&0xffu)
+#define FIELD_BPRINT_MIN_INT(size) ((size) >> 8)
 
 struct field_op {
 	uint16_t offset; /* in the record */
@@ -55,6 +72,10 @@ enum row_kind {
 	ROW_LEGACY, /* a FtraceEvent with GenericFtraceEvent inside */
 	ROW_COMPACT_SWITCH, /* columns; ops are state, pid, prio, comm */
 	ROW_COMPACT_WAKING, /* columns; ops are pid, cpu, prio, comm, flags */
+	ROW_CONSTANT, /* a FtraceEvent of a message that is the same in all records */
+	ROW_FIRST_ASKED, /* from here on it is asked of each record whether it is written at all */
+	ROW_PRINT = ROW_FIRST_ASKED, /* as ROW_FIELDS; ftrace/print of a session with a filter */
+	ROW_FEED, /* nothing: nobody asked for the event but the session's feed, for its news */
 };
 
 #define ROW_NOT_GENERIC UINT16_MAX
@@ -68,16 +89,20 @@ struct event_row {
 	uint16_t pid_offset; /* common_pid, s32 */
 	uint32_t event_tag; /* of the field in FtraceEvent, encoded */
 	uint32_t fixed_bound; /* no record takes more than this + n_var * its length, in bytes */
-	uint16_t renamed_offset; /* s32: the thread that gets a new name, or begins; 0: none does */
-	uint16_t generic_index; /* counts the rows with a descriptor, or ROW_NOT_GENERIC */
+	uint16_t generic_index; /* counts the rows with something to describe, or ROW_NOT_GENERIC */
+	struct news_plan news; /* for the session's feed */
 	const struct field_op *ops;
 
 	/* Seldom touched. Everything lies in the row's own allocation. */
 	const char *group;
 	const char *name;
 	const char *const *field_names; /* one each op; for ROW_LEGACY */
-	const uint8_t *descriptor; /* a whole GenericEventDescriptor, for generic_index */
-	uint32_t descriptor_len;
+	const uint8_t *descriptor; /* a whole GenericEventDescriptor, for generic_index; of a
+				      ROW_CONSTANT the message's content */
+	uint32_t descriptor_len; /* 0: the event has a message of its own */
+	const uint8_t *further; /* another one, of fields that the message does not have */
+	uint32_t further_len; /* 0: it has all of them */
+	uint64_t shape; /* hash of what it was made from; the table's */
 	uint16_t id; /* the kernel's */
 };
 
@@ -89,4 +114,14 @@ static inline int field_is_int(enum field_kind kind)
 static inline int field_is_str(enum field_kind kind)
 {
 	return kind > FIELD_LAST_INT && kind <= FIELD_LAST_STR;
+}
+
+static inline int field_is_array(enum field_kind kind)
+{
+	return kind == FIELD_ULONG32_ARRAY || kind == FIELD_ULONG64_ARRAY;
+}
+
+static inline int field_is_text(enum field_kind kind)
+{
+	return kind >= FIELD_FIRST_TEXT && kind <= FIELD_LAST_TEXT;
 }

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ftrace/field_kind.h"
+#include "ftrace/field_special.h"
 
 enum form {
 	FORM_NUMBER,
@@ -62,6 +63,16 @@ static bool is_number_size(int size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+static bool is_address_size(int size)
+{
+	return size == 4 || size == 8;
+}
+
+static bool is_pointer(const struct tep_format_field *f)
+{
+	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
+}
+
 static struct shape shape_of(const struct tep_format_field *f)
 {
 	const char *type = f->type;
@@ -70,7 +81,7 @@ static struct shape shape_of(const struct tep_format_field *f)
 		return (struct shape){f->size == 4 ? FORM_LOC : FORM_NONE, element_of(type + 11)};
 	if (str_starts(type, "__rel_loc "))
 		return (struct shape){f->size == 4 ? FORM_REL : FORM_NONE, element_of(type + 10)};
-	if ((!strcmp(type, "char *") || !strcmp(type, "const char *")) && is_number_size(f->size))
+	if ((!strcmp(type, "char *") || !strcmp(type, "const char *")) && is_address_size(f->size))
 		return (struct shape){FORM_STRING_POINTER, ELEMENT_CHAR};
 	if (f->size == 0)
 		return (struct shape){FORM_TAIL, element_of(type)};
@@ -103,9 +114,11 @@ static enum field_kind number_kind(const struct tep_format_field *f)
 
 static bool plan(struct field_plan *ret, enum field_kind kind, const struct tep_format_field *f)
 {
-	ret->kind = kind;
-	ret->size = (uint16_t)f->size;
-	ret->min_len = (uint16_t)f->size;
+	*ret = (struct field_plan){
+		.kind = kind,
+		.size = (uint16_t)f->size,
+		.min_len = (uint16_t)f->size,
+	};
 	return true;
 }
 
@@ -158,11 +171,21 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 	return plan(ret, kind, f);
 }
 
+static bool kind_fits(enum field_kind kind, enum proto_type type)
+{
+	if (field_is_int(kind))
+		return type <= PROTO_UINT64;
+	return type == (field_is_str(kind) || field_is_text(kind) ? PROTO_STRING : PROTO_BYTES);
+}
+
 bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 		      struct field_plan *ret)
 {
 	struct shape s = shape_of(f);
 
+	_Static_assert(PROTO_UINT64 + 1 == PROTO_STRING, "numbers come first");
+	if (field_plan_special(f, ret))
+		return kind_fits(ret->kind, type);
 	switch (type) {
 	case PROTO_INT32:
 	case PROTO_INT64:
@@ -188,7 +211,11 @@ bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
 {
 	struct shape s = shape_of(f);
 
-	if (s.form == FORM_NUMBER || (s.form == FORM_STRING_POINTER && addresses_only))
+	if (field_plan_special(f, ret))
+		return true;
+	if (addresses_only && is_pointer(f) && is_address_size(f->size))
+		return plan(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
+	if (s.form == FORM_NUMBER)
 		return plan(ret, number_kind(f), f);
 	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)
 		return plan_string(ret, s, f);

@@ -13,6 +13,7 @@ struct field_plan {
 	enum field_kind kind;
 	uint16_t size; /* as in struct field_op */
 	uint16_t min_len; /* bytes of the record that the field itself takes, from its offset */
+	bool may_lack; /* a record may end before it */
 };
 
 /*
@@ -24,9 +25,9 @@ bool field_plan_typed(const struct tep_format_field *field, enum proto_type type
 		      struct field_plan *ret);
 
 /*
- * A field of an event without a message: numbers stay numbers, char arrays strings, and everything
- * else is bytes. addresses_only: "char *" is an address of another process (syscalls), not a string
- * of the kernel. False: there is nothing to write (a gap of no size).
+ * A field without a message: numbers stay numbers, char arrays strings, and everything else is
+ * bytes. addresses_only: pointers lead into a process (syscalls) and are numbers, not strings and
+ * functions of the kernel. False: there is nothing to write (a gap of no size).
  */
 bool field_plan_generic(const struct tep_format_field *field, bool addresses_only,
 			struct field_plan *ret);

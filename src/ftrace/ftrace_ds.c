@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The life of one linux.ftrace instance, between the producer's commands and the drain:
+ * The life of one linux.ftrace instance, between the producer's commands and its rings:
  *
  *	create   everything in tracefs, nothing recorded        ftrace_session_open
- *	start    counters of the rings, tracing_on, ticks       ds_started
+ *	start    counters of the rings, tracing_on; when the
+ *	         kernel's symbols are there: ticks              ds_started
  *	flush    rings to the end -> FtraceStats -> hand over   ds_flushed
  *	stop     tracing off, rings to the end, as flush;
- *	         then tracefs as it was                         ds_stopped
+ *	         then tracefs as it was, probe by probe         ds_stopped
  *	destroy  the same at once, without the rest of the rings
  *
  * FtraceStats come as a pair, the counters at the start and those of now, with every flush: a trace
@@ -15,54 +16,78 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <event2/event.h>
+
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/session_feed.h"
-#include "ftrace/drain.h"
+#include "ftrace/feed_teller.h"
 #include "ftrace/ftrace_ds.h"
 #include "ftrace/ftrace_session.h"
+#include "ftrace/loan_record.h"
+#include "ftrace/ring_size.h"
+#include "ftrace/probe_profile.h"
 #include "ftrace/ring_stats.h"
+#include "ftrace/session_refresh.h"
 #include "gen/fields.h"
 
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 
 struct ftrace_ds {
 	struct ds_handle *handle;
-	struct session_feed *feed;
-	uint64_t session_id;
+	struct feed_teller teller;
 	struct writer *writer; /* owned */
-	struct drain *drain; /* owned */
 	struct ftrace_session session;
 	struct ring_stats_all start_stats;
+	struct ring_stats_more start_more;
 	uint64_t told_events; /* translated when the last FtraceStats were written */
 	bool told;
+	struct event *looking; /* owned: when the kernel's events are looked at again */
+	bool reading; /* its rings; and it has said that it started */
+	struct event *winding; /* owned: the turns that stopping takes */
 	bool stopping;
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
 	unsigned n_flushes;
+	/* A round reads all rings to the end. What is asked for meanwhile is the next one's. */
+	bool in_round;
+	bool once_more;
+	bool last_round; /* nothing is recorded any more */
+	unsigned n_in_round; /* flushes, the first ones */
 };
 
 /* ---- FtraceStats ---- */
 
-static void read_stats(struct ftrace_ds *ds, struct ring_stats_all *ret)
+static void read_ring_stats(const struct instance *i, const struct ring_listener *ring,
+			    struct ring_stats_all *ret)
 {
-	const struct cpu_readers *r = &ds->session.readers;
-	_cleanup_(freep) uint32_t *cpus = calloc(r->n + 1, sizeof(*cpus));
+	_cleanup_(freep) uint32_t *cpus = calloc(ring->n_streams + 1, sizeof(*cpus));
 
 	*ret = (struct ring_stats_all){0};
-	if (!cpus || !instance_is_made(&ds->session.instance))
-		return;
-	for (unsigned i = 0; i < r->n; i++)
-		cpus[i] = r->cpus[i].stream.cpu;
-	ring_stats_read(&ds->session.instance, cpus, r->n, ret);
+	if (cpus && ring->ring)
+		ring_stats_read(i, cpus, ring_cpus(ring, cpus), ret);
 }
 
-static uint32_t pages_of(const struct ftrace_ds *ds, uint32_t kb)
+/* What is lost at top level is lost to the session as well. */
+static void read_stats(struct ftrace_ds *ds, struct ring_stats_all *ret)
 {
-	uint32_t size = ds->session.layout.size;
+	const struct ftrace_session *s = &ds->session;
+	struct ring_stats_all top;
 
-	return size ? (uint32_t)(((uint64_t)kb * 1024 + size - 1) / size) : 0;
+	read_ring_stats(&s->instance, &s->ring, ret);
+	read_ring_stats(&s->top.place, &s->top.ring, &top);
+	ring_stats_add(ret, &top);
+	ring_stats_deinit(&top);
+}
+
+/* Pages of the machine, whatever a sub-buffer is. */
+static uint32_t pages_of(uint32_t kb)
+{
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	return (uint32_t)(((uint64_t)kb * 1024 + size - 1) / size);
 }
 
 static void write_stats_packet(struct ftrace_ds *ds, const struct ring_stats_packet *p)
@@ -71,120 +96,252 @@ static void write_stats_packet(struct ftrace_ds *ds, const struct ring_stats_pac
 	writer_end(ds->writer);
 }
 
+/* Readers of traces drop what is older than the start, unless they are told. */
+static void tell_preserved(struct ftrace_ds *ds)
+{
+	const struct ring_stats_more more = {.preserved = true};
+	const struct ring_stats_packet p = {.phase = RING_STATS_START, .more = &more};
+
+	if (ds->session.settings.preserve)
+		write_stats_packet(ds, &p);
+}
+
 static uint64_t translated(const struct ftrace_ds *ds)
 {
+	const struct ftrace_session *s = &ds->session;
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < ds->session.readers.n; i++)
-		n += ds->session.readers.cpus[i].stream.events;
+	for (unsigned i = 0; i < s->n_listeners; i++)
+		n += ring_events(s->listeners[i]);
 	return n;
+}
+
+static void sum_status(const struct ftrace_session *s, uint64_t *counts)
+{
+	for (unsigned i = 0; i < s->n_listeners; i++)
+		for (unsigned c = 0; c < PAGE_STATUS_COUNT; c++)
+			counts[c] += s->listeners[i]->translator->status_counts[c];
+}
+
+/* How often the session's probes were passed so far. */
+static void read_probes(struct ftrace_session *s)
+{
+	s->more.kprobe_hits = s->more.kprobe_misses = 0;
+	probe_profile_read(&s->made);
+	for (size_t i = 0; i < s->made.n; i++)
+		if (s->made.events[i]->in == MADE_KPROBE) {
+			s->more.kprobe_hits += (int64_t)s->made.events[i]->hits;
+			s->more.kprobe_misses += (int64_t)s->made.events[i]->misses;
+		}
 }
 
 static void write_stats(struct ftrace_ds *ds)
 {
-	const struct ftrace_session *s = &ds->session;
+	struct ftrace_session *s = &ds->session;
 	struct ring_stats_packet p = {
 		.phase = RING_STATS_START,
 		.all = &ds->start_stats,
 		.reports = &s->reports,
-		.asked_pages = pages_of(ds, s->buffer_kb),
+		.more = &ds->start_more,
+		.asked_pages = pages_of(s->buffer_kb),
 	};
+	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
 	struct ring_stats_all now;
 
 	if (instance_is_made(&s->instance))
-		p.buffer_pages = pages_of(ds, instance_buffer_kb(&s->instance));
+		p.buffer_pages = pages_of(ring_size_kb(&s->instance));
 	write_stats_packet(ds, &p);
 
 	read_stats(ds, &now);
+	read_probes(s);
+	s->more.probes = &s->made;
 	p.phase = RING_STATS_END;
 	p.all = &now;
 	p.reports = NULL;
-	p.status_counts = s->translator ? s->translator->status_counts : NULL;
+	p.more = &s->more;
+	sum_status(s, status_counts);
+	p.status_counts = status_counts;
 	write_stats_packet(ds, &p);
 	ring_stats_deinit(&now);
 	ds->told_events = translated(ds);
 	ds->told = true;
 }
 
-/* ---- what the drain calls ---- */
+/* ---- what the rings call ---- */
 
-static void before_turn(void *ctx)
+static void before_turn(struct ring_listener *l)
 {
-	struct ftrace_ds *ds = ctx;
-	struct ftrace_session *s = &ds->session;
-	bool wanted;
+	struct ftrace_ds *ds = l->ctx;
+	bool is_own = l == &ds->session.ring;
 
-	if (!s->translator)
-		return;
-	ftrace_session_sync_clock(s);
-	wanted = ds->feed && session_feed_wanted(ds->feed, ds->session_id);
-	s->translator->ctx.tids = wanted ? &s->tids : NULL;
-	s->translator->ctx.renamed = wanted ? &s->renamed : NULL;
+	/* Of other rings it is told when the own ones have been read the next time. */
+	feed_teller_gather(&ds->teller, l->translator, is_own ? l->pass_began : 0);
 }
 
-static void after_turn(void *ctx)
+/* Tasks begin and change their names in the session's own instance; in others they are only seen. */
+static void after_turn(struct ring_listener *l)
 {
-	struct ftrace_ds *ds = ctx;
-	struct tid_set *tids = &ds->session.tids, *renamed = &ds->session.renamed;
+	struct ftrace_ds *ds = l->ctx;
 
-	if (!tids->n && !renamed->n)
-		return;
-	session_feed_tell(ds->feed, ds->session_id,
-			  &(struct feed_news){
-				  .renamed = renamed->tids,
-				  .n_renamed = renamed->n,
-				  .tids = tids->tids,
-				  .n_tids = tids->n,
-			  });
-	tid_set_clear(tids);
-	tid_set_clear(renamed);
+	feed_teller_tell(&ds->teller, &ds->session.translator->sync, ds->session.ring.read_until);
 }
 
-static void answer_flushes(struct ftrace_ds *ds)
+static void answer_flushes(struct ftrace_ds *ds, unsigned n)
 {
-	unsigned n = ds->n_flushes;
+	uint64_t ids[MAX_FLUSHES];
 
-	ds->n_flushes = 0;
+	/* An answer may bring another flush. */
+	memcpy(ids, ds->flushes, n * sizeof(*ids));
+	ds->n_flushes -= n;
+	memmove(ds->flushes, ds->flushes + n, ds->n_flushes * sizeof(*ds->flushes));
+	ds->n_in_round = 0;
 	for (unsigned i = 0; i < n; i++)
-		ds_flushed(ds->handle, ds->flushes[i]);
+		ds_flushed(ds->handle, ids[i]);
+}
+
+static void leave_feed(struct ftrace_ds *ds)
+{
+	static const struct clock_sync boot;
+	const struct translator *t = ds->session.translator;
+
+	feed_teller_leave(&ds->teller, t ? &t->sync : &boot);
+}
+
+static void look_again(struct ftrace_ds *ds)
+{
+	uint32_t ms = clock_ms_to_tick(SESSION_REFRESH_MS);
+	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	event_add(ds->looking, &tv);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct ftrace_ds *ds = arg;
+
+	(void)fd;
+	(void)what;
+	session_refresh(&ds->session);
+	look_again(ds);
+}
+
+/* Probes take the kernel long to stop: one a turn, so that other sessions are served. */
+static void wind_down(evutil_socket_t fd, short what, void *arg)
+{
+	struct ftrace_ds *ds = arg;
+	struct timeval at_once = {0};
+
+	(void)fd;
+	(void)what;
+	if (ftrace_session_wind_down(&ds->session) && !event_add(ds->winding, &at_once))
+		return;
+	ftrace_session_close(&ds->session);
+	ds_stopped(ds->handle);
 }
 
 static void finish(struct ftrace_ds *ds)
 {
-	drain_halt(ds->drain);
-	ftrace_session_close(&ds->session);
+	leave_feed(ds);
 	ds->stopped = true;
-	ds_stopped(ds->handle);
+	answer_flushes(ds, ds->n_flushes);
+	for (unsigned i = 0; i < ds->session.n_listeners; i++)
+		ring_detach(ds->session.listeners[i]);
+	wind_down(-1, 0, ds);
 }
 
-static void all_read(void *ctx)
-{
-	struct ftrace_ds *ds = ctx;
-	/* An answer may bring a stop, which wants the rings to the end once more. */
-	bool last = ds->stopping;
+static void begin_round(struct ftrace_ds *ds);
 
-	if (ds->n_flushes || !ds->told || ds->told_events != translated(ds))
+static void end_round(struct ftrace_ds *ds)
+{
+	bool last = ds->last_round;
+
+	if (ds->n_in_round || !ds->told || ds->told_events != translated(ds))
 		write_stats(ds);
 	writer_flush(ds->writer);
-	answer_flushes(ds);
+	if (!ds->once_more)
+		feed_teller_owe(&ds->teller, false);
+	ds->in_round = false;
+	/* An answer may bring a flush or a stop, which begins a round. */
+	answer_flushes(ds, ds->n_in_round);
 	if (last)
 		finish(ds);
+	else if (ds->once_more && !ds->in_round)
+		begin_round(ds);
 }
 
-static const struct drain_ops drain_ops = {
+static void all_read(struct ring_listener *l)
+{
+	struct ftrace_ds *ds = l->ctx;
+	const struct ftrace_session *s = &ds->session;
+
+	for (unsigned i = 0; i < s->n_listeners; i++)
+		if (s->listeners[i]->draining)
+			return;
+	end_round(ds);
+}
+
+static const struct ring_listener_ops ring_ops = {
 	.before_turn = before_turn,
 	.after_turn = after_turn,
 	.all_read = all_read,
 };
 
+/* With no ring it is over at once. */
+static void begin_round(struct ftrace_ds *ds)
+{
+	const struct ftrace_session *s = &ds->session;
+
+	ds->in_round = true;
+	ds->once_more = false;
+	ds->last_round = ds->stopping;
+	ds->n_in_round = ds->n_flushes;
+	feed_teller_owe(&ds->teller, true);
+	for (unsigned i = 0; i < s->n_listeners; i++)
+		ring_drain_all(s->listeners[i]);
+	if (!s->n_listeners)
+		end_round(ds);
+}
+
+static void read_everything(struct ftrace_ds *ds)
+{
+	if (ds->in_round)
+		ds->once_more = true;
+	else
+		begin_round(ds);
+}
+
 /* ---- what the producer calls ---- */
+
+/* What has been recorded meanwhile waits in the rings. Once more when the symbols come late. */
+static void begin_reading(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+	struct ftrace_session *s = &ds->session;
+
+	session_symbols_give(&s->symbols, s->listeners, s->n_listeners, &s->more, &s->reports);
+	ds->start_more.ksyms_parsed = s->more.ksyms_parsed;
+	ds->start_more.ksyms_kb = s->more.ksyms_kb;
+	if (ds->reading)
+		return;
+	for (unsigned i = 0; i < s->n_listeners; i++) {
+		s->listeners[i]->ops = &ring_ops;
+		s->listeners[i]->ctx = ds;
+		ring_attach(s->listeners[i]);
+	}
+	ds->reading = true;
+	ds_started(ds->handle);
+}
 
 static void ftrace_destroy(void *instance)
 {
 	struct ftrace_ds *ds = instance;
 
-	drain_free(ds->drain);
+	leave_feed(ds);
 	ftrace_session_close(&ds->session);
+	if (ds->looking)
+		event_free(ds->looking);
+	if (ds->winding)
+		event_free(ds->winding);
 	writer_free(ds->writer);
 	ring_stats_deinit(&ds->start_stats);
 	free(ds);
@@ -199,24 +356,14 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 	if (!ds)
 		return -ENOMEM;
 	ds->handle = h;
-	ds->feed = env->feed;
-	ds->session_id = ds_session_id(h);
-	ds->session.clock_fd = -1;
+	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
-	r = ds->writer ? ftrace_session_open(&ds->session, env, ds->session_id,
-					     config->ftrace_config, ds->writer)
-		       : -ENOMEM;
-	if (!r)
-		r = drain_new(
-			&(struct drain_options){
-				.loop = env->loop,
-				.readers = &ds->session.readers,
-				.translator = ds->session.translator,
-				.period_ms = ds->session.settings.drain_period_ms,
-				.ops = &drain_ops,
-				.ctx = ds,
-			},
-			&ds->drain);
+	ds->looking = evtimer_new(env->loop, on_look, ds);
+	ds->winding = evtimer_new(env->loop, wind_down, ds);
+	r = ds->writer && ds->looking && ds->winding
+		    ? ftrace_session_open(&ds->session, env, ds_session_id(h),
+					  config->ftrace_config, ds->writer)
+		    : -ENOMEM;
 	if (r) {
 		ftrace_destroy(ds);
 		return r;
@@ -233,14 +380,29 @@ static void ftrace_start(void *instance)
 	struct ftrace_session *s = &ds->session;
 	int r;
 
+	tell_preserved(ds);
 	read_stats(ds, &ds->start_stats);
+	read_probes(s);
+	ds->start_more = s->more;
+	feed_teller_begin(&ds->teller, &s->instance, &s->table, &s->reports);
 	if (instance_is_made(&s->instance)) {
-		r = instance_write(&s->instance, "tracing_on", "1");
+		r = event_triggers_start(&s->triggers, &s->instance, &s->reports);
 		if (r)
 			report_problem(&s->reports, "cannot write tracing_on: %s", strerror(-r));
 	}
-	drain_start(ds->drain);
-	ds_started(ds->handle);
+	top_ring_start(&s->top);
+	if (instance_is_made(&s->instance))
+		look_again(ds);
+	if (!session_symbols_wait(&s->symbols, begin_reading, ds))
+		begin_reading(ds);
+}
+
+/* Nobody wants to wait for names any more. */
+static void end_waiting(struct ftrace_ds *ds)
+{
+	session_symbols_stop_waiting(&ds->session.symbols);
+	if (!ds->reading)
+		begin_reading(ds);
 }
 
 static void ftrace_flush(void *instance, uint64_t flush_id)
@@ -251,10 +413,14 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 		ds_flushed(ds->handle, flush_id);
 		return;
 	}
-	if (ds->n_flushes == MAX_FLUSHES)
+	if (ds->n_flushes == MAX_FLUSHES) {
 		memmove(ds->flushes, ds->flushes + 1, --ds->n_flushes * sizeof(*ds->flushes));
+		ds->n_in_round -= ds->n_in_round > 0;
+	}
 	ds->flushes[ds->n_flushes++] = flush_id;
-	drain_all(ds->drain);
+	session_refresh(&ds->session);
+	end_waiting(ds);
+	read_everything(ds);
 }
 
 static void ftrace_stop(void *instance)
@@ -264,15 +430,19 @@ static void ftrace_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
+	event_del(ds->looking);
 	if (instance_is_made(&ds->session.instance))
-		instance_write(&ds->session.instance, "tracing_on", "0");
-	drain_all(ds->drain);
+		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
+	top_ring_stop(&ds->session.top);
+	end_waiting(ds);
+	read_everything(ds);
 }
 
 /* The categories of ftrace_descriptor are Android's; that it is there says what we are. */
 static void ftrace_describe(struct pb_enc *e)
 {
 	pb_enc_open(e, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);
+	pb_enc_bool(e, PB_FTRACE_DESCRIPTOR_KNOWS_OWN_FIELDS, true);
 	pb_enc_close(e);
 }
 
@@ -288,5 +458,14 @@ const struct data_source ftrace_data_source = {
 
 int ftrace_remove_stale_instances(const char *tracefs_root)
 {
-	return instance_remove_stale(tracefs_root);
+	int r = instance_remove_stale(tracefs_root);
+
+	/* What was on in them can be removed only now. */
+	made_events_remove_stale(tracefs_root);
+	return r;
+}
+
+int ftrace_undo_stale_loans(const char *tracefs_root, const char *state_root)
+{
+	return loan_records_undo(state_root, tracefs_root);
 }

@@ -3,8 +3,11 @@
  * In this order, because each step needs the one before, and a session that stops half-way must not
  * have begun to record:
  *
- *	instance, off  ->  clock, ring size  ->  which events  ->  for each: format, row, enable
- *	               ->  rings opened      ->  translator
+ *	instance, off  ->  clock, ring size  ->  options, CPUs, threads
+ *	  ->  probes  ->  which events  ->  their filters  ->  tracer  ->  their rows  ->  events on
+ *	  ->  triggers prepared  ->  rings opened  ->  translator  ->  the same at top level
+ *
+ * Events go on after all that restricts them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,210 +16,196 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tracefs.h>
-
 #include "base/clock.h"
-#include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "ftrace/drain.h"
-#include "ftrace/event_select.h"
 #include "ftrace/ftrace_session.h"
-
-/* A turn cannot see more threads: no two of their ids share four bytes of a page. Address space,
- * most of which is never touched. */
-static size_t max_tids(uint32_t page_size)
-{
-	size_t n = (size_t)DRAIN_TURN_PAGES * page_size / sizeof(int32_t);
-
-	return MIN(n, TID_LIMIT);
-}
-
-/* ---- the ring ---- */
-
-static int read_layout(struct ftrace_session *s)
-{
-	_cleanup_(freep) char *text = instance_read(&s->instance, "events/header_page");
-
-	if (!text || page_layout_parse(text, &s->layout)) {
-		report_problem(&s->reports, "cannot read events/header_page of tracefs");
-		return -EPROTO;
-	}
-	return 0;
-}
-
-static void set_up_ring(struct ftrace_session *s)
-{
-	const struct ftrace_settings *settings = &s->settings;
-	uint32_t kb = 0;
-	int r;
-
-	s->clock = instance_set_clock(&s->instance, settings->mono_raw_clock);
-	if (settings->mono_raw_clock && s->clock != FTRACE_CLOCK_MONO_RAW)
-		report_failed(&s->reports,
-			      "option:use_monotonic_raw_clock (the kernel does not have it)");
-	if (s->clock != FTRACE_CLOCK_BOOT) {
-		int fd = instance_open(&s->instance, "per_cpu/cpu0/stats", O_RDONLY);
-
-		s->clock_fd = fd < 0 ? -1 : fd;
-	}
-
-	r = instance_set_buffer_kb(&s->instance, settings->buffer_size_kb, &kb);
-	if (r)
-		report_failed(&s->reports, "option:buffer_size_kb (%u: %s)",
-			      settings->buffer_size_kb, strerror(-r));
-	else if (kb < settings->buffer_size_kb)
-		report_failed(&s->reports, "option:buffer_size_kb (%u: no memory; %u it is)",
-			      settings->buffer_size_kb, kb);
-	s->buffer_kb = kb ? kb : instance_buffer_kb(&s->instance);
-}
+#include "ftrace/probes.h"
+#include "ftrace/session_events.h"
+#include "ftrace/session_limits.h"
+#include "ftrace/session_place.h"
+#include "ftrace/setup.h"
+#include "ftrace/synthetic_events.h"
+#include "ftrace/watermark.h"
 
 /* ---- the events ---- */
 
-static char *read_format(const struct ftrace_session *s, const struct event_name *e)
+static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
-	return tracefs_event_file_read(s->instance.tracefs, e->group, e->name, "format", NULL);
+	int r = print_filter_new(c, &s->table.prints);
+
+	if (r == -E2BIG)
+		report_problem(&s->reports, "nothing is recorded: a print_filter may have %u rules",
+			       PRINT_FILTER_MAX_RULES);
+	if (c->n_tids_to_trace && c->follow_children &&
+	    event_selection_has(&s->events, "ftrace", "print"))
+		report_failed(&s->reports, "option:tids_to_trace (not for ftrace/print: with "
+					   "follow_children markers of all threads are recorded)");
+	return r;
 }
 
-/* Columns take the place of both events or of none. */
-static void check_compact(struct ftrace_session *s, const struct event_selection *selection)
+/* All that the config asks for, by name or by what it implies. */
+static int select_events(struct ftrace_session *s, const struct setup *setup)
 {
-	static const char *const names[] = {"sched_switch", "sched_waking"};
+	int r = probes_make(setup, &s->made);
 
-	if (!s->settings.events.compact)
-		return;
-	if (!event_selection_has(selection, "sched", "sched_switch")) {
-		s->settings.events.compact = false;
-		return;
-	}
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct event_name e = {"sched", (char *)names[i]};
-		_cleanup_(freep) char *format = read_format(s, &e);
-
-		if (!event_selection_has(selection, e.group, e.name) ||
-		    (format && event_table_can_compact(e.group, e.name, format)))
-			continue;
-		s->settings.events.compact = false;
-		report_failed(&s->reports, "perfetto/compact_sched (unexpected format of %s)",
-			      e.name);
-		return;
-	}
+	if (!r)
+		r = made_events_select(&s->made, &s->events);
+	if (!r)
+		r = session_events_select(&s->events, setup);
+	if (!r)
+		r = synthetic_events_make(&s->events, setup, &s->made);
+	return r ? r : function_graph_select(&s->events, setup);
 }
 
-static int enable(struct ftrace_session *s, const struct event_name *e)
+/* Some of them the kernel may not have where the session records. */
+static int place_events(struct ftrace_session *s, struct setup *setup)
 {
-	if (strcmp(e->group, "ftrace"))
-		return instance_enable_event(&s->instance, e->group, e->name);
-	if (!strcmp(e->name, "print"))
-		return instance_copy_markers(&s->instance);
-	return -ENOSYS; /* records of tracers, which have no switch of their own */
+	int r = top_ring_split(&s->top, &s->events, setup);
+
+	if (r || !setup->config->enable_function_graph)
+		return r;
+	if (event_selection_has(&s->events, "ftrace", "funcgraph_entry"))
+		setup->functions = !function_graph_set(&s->graph, setup);
+	if (!setup->functions)
+		function_graph_deselect(&s->events);
+	return 0;
 }
 
-static const char *reason_of(int error)
+/* What restricts them, what each of them is; then they go on. */
+static int use_events(struct ftrace_session *s, struct setup *setup)
 {
-	switch (error) {
-	case EVENT_TABLE_GENERIC_REFUSED:
-		return "the config disables generic events";
-	case EVENT_TABLE_BAD_FORMAT:
-		return "unexpected format";
-	case -EOPNOTSUPP:
-		return "the kernel has no options/copy_trace_marker";
-	case -ENOSYS:
-		return "a tracer's records, not supported by this version";
-	}
-	return strerror(-error);
-}
+	int r = session_limits_set_events(&s->events, setup);
 
-static int add_event(struct ftrace_session *s, const struct event_name *e)
-{
-	_cleanup_(freep) char *format = read_format(s, e);
-	uint16_t id = 0;
-	int r = format ? event_table_add(&s->table, e->group, e->name, format, &s->settings.events,
-					 &id)
-		       : -ENOENT;
-
-	if (!r) {
-		r = enable(s, e);
-		if (r)
-			event_table_remove(&s->table, id);
-	}
-	if (r)
-		report_failed(&s->reports, "%s/%s (%s)", e->group, e->name, reason_of(r));
-	return r == -ENOMEM ? r : 0;
-}
-
-static void read_strings(struct ftrace_session *s, const char *root)
-{
-	char path[4096];
-	struct strbuf b = {0};
-
-	snprintf(path, sizeof(path), "%s/printk_formats", root);
-	if (!fs_read_file(path, 1 << 24, &b) && b.s)
-		string_map_parse(&s->table.strings, b.s);
-	strbuf_deinit(&b);
-}
-
-static int add_events(struct ftrace_session *s, const char *root, const Pb__FtraceConfig *config)
-{
-	struct event_selection selection = {0};
-	int r;
-
-	if (!config || !config->n_ftrace_events)
-		return 0;
-	read_strings(s, root);
-	r = event_select(root, config->ftrace_events, config->n_ftrace_events, &selection,
-			 &s->reports);
+	if (!r)
+		r = set_print_filter(s, setup->config);
+	if (!r)
+		r = place_events(s, setup);
+	if (!r)
+		r = session_events_compile(&s->events, setup, &s->settings.events, &s->table);
 	if (r)
 		return r;
-	check_compact(s, &selection);
-	for (size_t i = 0; !r && i < selection.n; i++)
-		r = add_event(s, &selection.events[i]);
-	event_selection_deinit(&selection);
-	return r;
+	session_events_enable(&s->events, setup, &s->table);
+	return event_triggers_prepare(&s->events, setup, &s->triggers);
+}
+
+static int set_up_events(struct ftrace_session *s, const struct ds_env *env, struct setup *setup)
+{
+	int r;
+
+	event_watch_begin(&s->watch, setup->root, env->sys_root);
+	r = select_events(s, setup);
+	setup->events = &s->events;
+	if (!r)
+		r = string_map_read(&s->table.strings, setup->root);
+	return r ? r : use_events(s, setup);
 }
 
 /* ---- all of it ---- */
 
-static int set_up(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-		  const Pb__FtraceConfig *config, struct writer *writer)
+static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, struct writer *writer)
 {
 	struct err_text e;
 	int r;
 
-	if (!env->tracefs_root) {
-		report_problem(&s->reports,
-			       "there is no tracefs that this process may use: mount it at "
-			       "/sys/kernel/tracing, and run as root");
-		return -ENOENT;
-	}
-	r = instance_make(&s->instance, env->tracefs_root, session_id, &e);
+	r = ring_open(&s->ring, env->loop, env->sys_root, &s->instance, &e);
 	if (r) {
 		report_problem(&s->reports, "%s", e.text);
 		return r;
 	}
-	r = read_layout(s);
-	if (r)
-		return r;
-	set_up_ring(s);
-	r = add_events(s, env->tracefs_root, config);
-	if (r)
-		return r;
-	r = cpu_readers_open(&s->readers, &s->instance, env->sys_root, &s->layout, s->buffer_kb,
-			     &e);
-	if (r) {
-		report_problem(&s->reports, "%s", e.text);
-		return r;
-	}
-	return translator_new(&s->table, &s->layout, writer, &s->translator);
+	s->ring.period_ms = s->settings.drain_period_ms;
+	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->reports);
+	s->listeners[s->n_listeners++] = &s->ring;
+	r = translator_new(&s->table, ring_layout(s->ring.ring), writer, &s->translator);
+	s->ring.translator = s->translator;
+	if (!r && s->settings.keep_broken_pages)
+		s->translator->broken_left = BROKEN_PAGES_KEPT;
+	return r;
 }
 
-/* What is open keeps the kernel from removing the instance, so it goes first. */
+static int listen_to_top(struct ftrace_session *s, const struct ds_env *env,
+			 const struct setup *setup, struct writer *writer)
+{
+	const struct top_ring_options options = {
+		.setup = setup,
+		.settings = &s->settings,
+		.env = env,
+		.writer = writer,
+		.graph = &s->graph,
+	};
+	int r = top_ring_open(&s->top, &options);
+
+	if (!r && top_ring_is_open(&s->top))
+		s->listeners[s->n_listeners++] = &s->top.ring;
+	return r;
+}
+
+static int set_up(struct ftrace_session *s, const struct ds_env *env, struct setup *setup,
+		  struct writer *writer)
+{
+	int r;
+
+	/* It takes a while, from here on. */
+	r = session_symbols_join(&s->symbols, env->loop, env->proc_root, setup->config);
+	if (!r)
+		r = session_place_open(setup, &s->settings, &s->instance, &s->buffer_kb);
+	if (r)
+		return r;
+	r = session_limits_set(setup, env->proc_root);
+	if (r)
+		return r;
+	r = set_up_events(s, env, setup);
+	session_place_report(setup);
+	if (!r)
+		r = listen_to_ring(s, env, writer);
+	return r ? r : listen_to_top(s, env, setup, writer);
+}
+
+/* What is open keeps the kernel from removing the instance, and what is on in it from removing the
+ * session's own events. */
 static void leave_tracefs(struct ftrace_session *s)
 {
-	cpu_readers_close(&s->readers);
-	if (s->clock_fd >= 0)
-		close(s->clock_fd);
-	s->clock_fd = -1;
-	instance_remove(&s->instance);
+	bool lent = !instance_is_own(&s->instance);
+	size_t stay;
+	int r;
+
+	s->n_listeners = 0;
+	ring_close(&s->ring);
+	r = top_ring_close(&s->top);
+	if (instance_is_made(&s->instance) && !lent)
+		synthetic_events_release(s->instance.path);
+	if (instance_remove(&s->instance) && lent)
+		r = -EBUSY;
+	function_graph_end(&s->graph);
+	if (r)
+		log_warn("linux.ftrace: not all that was changed in tracefs can be put back, "
+			 "because somebody reads the rings there; the next start does it");
+	event_selection_deinit(&s->events); /* borrows from what is removed */
+	stay = made_events_remove(&s->made);
+	if (stay)
+		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
+			 "switched them on; the next start removes them",
+			 stay);
+}
+
+bool ftrace_session_wind_down(struct ftrace_session *s)
+{
+	return made_events_quiet_one(&s->made, &s->instance);
+}
+
+static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **ret)
+{
+	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
+	const Pb__FtraceConfig *c = from ? from : &none;
+	size_t len = pb__ftrace_config__get_packed_size(c);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!bytes)
+		return -ENOMEM;
+	pb__ftrace_config__pack(c, bytes);
+	*ret = pb__ftrace_config__unpack(NULL, len, bytes);
+	return *ret ? 0 : -ENOMEM;
 }
 
 int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
@@ -225,14 +214,22 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	int r;
 
-	*s = (struct ftrace_session){.clock_fd = -1};
-	r = ftrace_settings_read(config, ram, &s->settings, &s->reports);
-	if (!r)
-		r = set_up(s, env, session_id, config, writer);
-	if (!r)
-		r = tid_set_init(&s->tids, max_tids(s->layout.size));
-	if (!r)
-		r = tid_set_init(&s->renamed, max_tids(s->layout.size));
+	*s = (struct ftrace_session){
+		.setup =
+			{
+				.root = env->tracefs_root,
+				.proc_root = env->proc_root,
+				.state_root = env->state_root,
+				.session_id = session_id,
+				.instance = &s->instance,
+				.reports = &s->reports,
+			},
+	};
+	r = copy_config(config, &s->setup.config);
+	if (r)
+		return r;
+	ftrace_settings_read(s->setup.config, ram, &s->settings, &s->reports);
+	r = set_up(s, env, &s->setup, writer);
 	if (r == -ENOMEM && !s->reports.problem)
 		return r;
 	if (r) {
@@ -245,36 +242,13 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 
 void ftrace_session_close(struct ftrace_session *s)
 {
-	s->translator = translator_free(s->translator);
 	leave_tracefs(s);
+	s->translator = translator_free(s->translator);
+	session_symbols_leave(&s->symbols);
 	event_table_deinit(&s->table);
-	tid_set_deinit(&s->tids);
-	tid_set_deinit(&s->renamed);
+	event_selection_deinit(&s->events);
+	event_triggers_deinit(&s->triggers);
+	pb__ftrace_config__free_unpacked((Pb__FtraceConfig *)s->setup.config, NULL);
+	s->setup.config = NULL;
 	reports_deinit(&s->reports);
-}
-
-/* "now ts:  1424.957748" in ns; 0 where the clock counts something else. */
-static uint64_t parse_now(const char *stats)
-{
-	const char *at = strstr(stats, "now ts:");
-	unsigned long long s, us;
-
-	if (!at || sscanf(at, "now ts: %llu.%llu", &s, &us) != 2)
-		return 0;
-	return s * NS_PER_S + us * 1000;
-}
-
-void ftrace_session_sync_clock(struct ftrace_session *s)
-{
-	char text[512];
-	ssize_t n;
-
-	if (s->clock == FTRACE_CLOCK_BOOT)
-		return;
-	s->translator->sync = (struct clock_sync){.clock = s->clock, .boot_ns = clock_boot_ns()};
-	n = s->clock_fd < 0 ? -1 : pread(s->clock_fd, text, sizeof(text) - 1, 0);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	s->translator->sync.ftrace_ns = parse_now(text);
 }

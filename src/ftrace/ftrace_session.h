@@ -2,13 +2,22 @@
 #pragma once
 
 #include "client/data_source.h"
-#include "ftrace/cpu_reader.h"
 #include "ftrace/event_table.h"
+#include "ftrace/event_triggers.h"
+#include "ftrace/event_watch.h"
+#include "ftrace/function_graph.h"
 #include "ftrace/instance.h"
+#include "ftrace/made_events.h"
 #include "ftrace/reports.h"
+#include "ftrace/ring.h"
+#include "ftrace/ring_stats.h"
+#include "ftrace/session_symbols.h"
 #include "ftrace/settings.h"
-#include "ftrace/tid_set.h"
+#include "ftrace/setup.h"
+#include "ftrace/top_ring.h"
 #include "ftrace/translate.h"
+
+#define SESSION_RINGS_MAX 4
 
 /*
  * All that one tracing session has of the kernel and for its records: the instance, the events that
@@ -19,15 +28,24 @@ struct ftrace_session {
 	struct ftrace_settings settings;
 	struct reports reports;
 	struct instance instance; /* not made when reports.problem says why */
-	struct page_layout layout;
+	struct setup setup; /* how it was set up; its config is the session's own copy */
+	struct made_events made; /* events of its own, for which the config asks */
+	struct event_selection events; /* what is to be on */
+	struct event_watch watch;
 	struct event_table table;
-	struct cpu_readers readers; /* none in that case */
+	struct event_triggers triggers; /* how the recording begins and pauses */
+	struct session_symbols symbols;
 	struct translator *translator; /* owned; NULL in that case */
-	struct tid_set tids;
-	struct tid_set renamed;
+	struct ring_listener
+		ring; /* of the instance, with that translator; not open in that case */
+	struct top_ring top; /* what comes from the top level */
+	struct function_graph graph;
+	/* Borrowed: all that records come by, the one above and those that a step of setting up has
+	 * added. Their ops and ctx are ftrace_ds.c's. */
+	struct ring_listener *listeners[SESSION_RINGS_MAX];
+	unsigned n_listeners;
 	uint32_t buffer_kb; /* of a ring, as the kernel was asked for it */
-	enum ftrace_clock clock;
-	int clock_fd; /* owned: stats of a ring, for a clock other than boot; else -1 */
+	struct ring_stats_more more; /* whoever knows one of them keeps it up to date */
 };
 
 /*
@@ -36,9 +54,8 @@ struct ftrace_session {
  */
 int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
 			const Pb__FtraceConfig *config, struct writer *writer);
+/* Does a part of what closing takes long for; true: call it again, in a later turn of the loop. */
+bool ftrace_session_wind_down(struct ftrace_session *s);
 /* Leaves tracefs as it was found. Once after ftrace_session_open, even if that failed; no bundle is
  * open. */
 void ftrace_session_close(struct ftrace_session *s);
-
-/* The moment on both clocks, for bundles that follow. Nothing to do with the boot clock. */
-void ftrace_session_sync_clock(struct ftrace_session *s);

@@ -4,22 +4,21 @@
  * gone when no process has the number, or one that began after the folder was made. The kernel
  * itself guards against a mistake: an instance whose rings somebody has open cannot be removed.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "ftrace/instance.h"
+#include "ftrace/owner.h"
+#include "ftrace/synthetic_events.h"
 
 /* Start times are told in ticks, and both clocks are read one after the other. */
 #define START_SLACK_NS (2 * NS_PER_S)
 
 /* "sonda-PID-SESSION" or "sonda-PID-SESSION-N"; 0 for any other name. */
-static int owner_of(const char *name)
+static int owner_in(const char *name)
 {
 	int pid, after = 0, end = 0;
 
@@ -30,37 +29,18 @@ static int owner_of(const char *name)
 	return name[after + end] ? 0 : pid;
 }
 
-/* When the process began, in ns of the wall clock; 0: it cannot be told. */
-static uint64_t start_of(int pid)
-{
-	unsigned long long ticks;
-	struct strbuf b = {0};
-	char path[64], *name_end;
-	uint64_t ns = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!fs_read_file(path, 4096, &b) && b.s && (name_end = strrchr(b.s, ')')) &&
-	    sscanf(name_end,
-		   ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-		   "%*d %*d %*d %llu",
-		   &ticks) == 1)
-		ns = clock_ns(CLOCK_REALTIME) - clock_boot_ns() +
-		     ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-	strbuf_deinit(&b);
-	return ns;
-}
-
 static bool owner_lives(int pid, const char *path)
 {
+	struct owner owner = owner_of(pid);
 	struct stat st;
 	uint64_t made;
 
-	if (pid == getpid() || (kill(pid, 0) && errno == ESRCH))
+	if (pid == getpid() || !owner.lives)
 		return false;
 	if (stat(path, &st))
 		return true;
 	made = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
-	return start_of(pid) <= made + START_SLACK_NS;
+	return owner_start_ns(&owner) <= made + START_SLACK_NS;
 }
 
 struct sweep {
@@ -70,14 +50,16 @@ struct sweep {
 
 static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
-	int pid = owner_of(name);
+	int pid = owner_in(name);
 	struct sweep *s = ctx;
 	char path[4096 + 256];
 
 	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s", s->instances, name);
-	if (pid && !owner_lives(pid, path) && !rmdir(path))
-		s->removed++;
+	if (!pid || owner_lives(pid, path))
+		return 0;
+	synthetic_events_release(path);
+	s->removed += !rmdir(path);
 	return 0;
 }
 

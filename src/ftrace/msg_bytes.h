@@ -16,11 +16,29 @@
 
 static inline uint8_t *msg_put_varint(uint8_t *p, uint64_t v)
 {
-	if (v < 0x80) {
+	if (__builtin_expect(v < 0x80, 1)) {
 		*p = (uint8_t)v;
 		return p + 1;
 	}
 	return pb_put_varint(p, v);
+}
+
+/*
+ * A varint whose length nobody can guess, such as the time between two events: up to 28 bits are
+ * spread over four bytes without a branch. Writes 4 bytes always, or what the value takes.
+ */
+static inline uint8_t *msg_put_mixed_varint(uint8_t *p, uint64_t v)
+{
+	uint32_t x, top;
+
+	if (__builtin_expect(v >> 28 != 0, 0))
+		return pb_put_varint(p, v);
+	x = ((uint32_t)v & 0x0fffc000) << 2 | ((uint32_t)v & 0x00003fff);
+	x = (x & 0x3f803f80) << 1 | (x & 0x007f007f);
+	top = (31 - (unsigned)__builtin_clz(x | 1)) & 24; /* bits below the last byte */
+	x |= 0x80808080 & ((1u << top) - 1);
+	memcpy(p, &x, sizeof(x));
+	return p + 1 + top / 8;
 }
 
 /*

@@ -84,10 +84,14 @@ enum page_status page_next_rare(struct page *page, uint32_t head, struct page_re
 
 #define PAGE_TYPE_MAX 28 /* type_len 1..28: payload of so many words */
 
+/* In a loop of its own, with *page and *ret that nobody else has the address of, the walk's state
+ * stays in registers: the rare records get copies. */
 static inline enum page_status page_next(struct page *page, struct page_record *ret)
 {
+	struct page_record rare_record;
 	enum page_status status;
 	uint32_t head, type, len;
+	struct page rare;
 	bool skipped;
 	size_t left;
 
@@ -97,7 +101,7 @@ static inline enum page_status page_next(struct page *page, struct page_record *
 			return left ? PAGE_SHORT_EVENT_HEADER : PAGE_END;
 		memcpy(&head, page->cur, sizeof(head));
 		type = head & 31;
-		if (type - 1 < PAGE_TYPE_MAX) {
+		if (__builtin_expect(type - 1 < PAGE_TYPE_MAX, 1)) {
 			len = type * 4;
 			if (len > left - sizeof(head))
 				return PAGE_END_OVERFLOW;
@@ -108,7 +112,11 @@ static inline enum page_status page_next(struct page *page, struct page_record *
 			page->cur += sizeof(head) + len;
 			return PAGE_OK;
 		}
-		status = page_next_rare(page, head, ret, &skipped);
+		rare = *page;
+		status = page_next_rare(&rare, head, &rare_record, &skipped);
+		*page = rare;
+		if (!skipped)
+			*ret = rare_record;
 	} while (status == PAGE_OK && skipped);
 	return status;
 }

@@ -16,6 +16,7 @@ void reports_deinit(struct reports *r)
 	tracefs_list_free(r->unknown);
 	tracefs_list_free(r->failed);
 	free(r->problem);
+	free(r->notice);
 	*r = (struct reports){0};
 }
 
@@ -46,6 +47,20 @@ void report_failed(struct reports *r, const char *fmt, ...)
 	add(&r->failed, line);
 }
 
+void report_failed_once(struct reports *r, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	for (char **at = r->failed; at && *at; at++)
+		if (!strcmp(*at, line))
+			return;
+	add(&r->failed, line);
+}
+
 void report_problem(struct reports *r, const char *fmt, ...)
 {
 	char line[LINE_MAX_BYTES];
@@ -57,4 +72,10 @@ void report_problem(struct reports *r, const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	r->problem = strdup(line);
+}
+
+void report_notice(struct reports *r, const char *text)
+{
+	if (!r->notice)
+		r->notice = strdup(text);
 }

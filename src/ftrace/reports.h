@@ -13,10 +13,15 @@ struct reports {
 	char **unknown; /* owned, a list of libtracefs: events that the kernel does not have */
 	char **failed; /* owned: "group/name (reason)", "option:name (reason)" */
 	char *problem; /* owned: why nothing at all is recorded, or NULL */
+	char *notice; /* owned: what no kernel could give, though the rest is recorded; or NULL */
 };
 
 void reports_deinit(struct reports *r);
 void report_unknown(struct reports *r, const char *event);
 void report_failed(struct reports *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Not where the same was said before. */
+void report_failed_once(struct reports *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* The first one stays. */
 void report_problem(struct reports *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_notice(struct reports *r, const char *text);

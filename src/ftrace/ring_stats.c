@@ -82,6 +82,24 @@ int ring_stats_read(const struct instance *i, const uint32_t *cpus, size_t n,
 	return 0;
 }
 
+static void add(struct ring_stats *s, const struct ring_stats *more)
+{
+	s->entries += more->entries;
+	s->overrun += more->overrun;
+	s->commit_overrun += more->commit_overrun;
+	s->bytes += more->bytes;
+	s->dropped_events += more->dropped_events;
+	s->read_events += more->read_events;
+}
+
+void ring_stats_add(struct ring_stats_all *all, const struct ring_stats_all *more)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < more->n; k++)
+			if (more->rings[k].cpu == all->rings[i].cpu)
+				add(&all->rings[i], &more->rings[k]);
+}
+
 void ring_stats_deinit(struct ring_stats_all *all)
 {
 	free(all->rings);
@@ -105,22 +123,60 @@ static void write_ring(struct pb_enc *e, const struct ring_stats *s)
 
 static void write_reports(struct pb_enc *e, const struct reports *r)
 {
-	if (r->problem)
-		pb_enc_str(e, PB_FTRACE_STATS_ATRACE_ERRORS, r->problem);
+	const char *words = r->problem ? r->problem : r->notice;
+
+	if (words)
+		pb_enc_str(e, PB_FTRACE_STATS_ATRACE_ERRORS, words);
 	for (char **at = r->unknown; at && *at; at++)
 		pb_enc_str(e, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, *at);
 	for (char **at = r->failed; at && *at; at++)
 		pb_enc_str(e, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, *at);
 }
 
+static void write_probes(struct pb_enc *e, const struct made_events *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct made_event *p = m->events[i];
+
+		if (p->in == MADE_SYNTHETIC)
+			continue;
+		pb_enc_open(e, PB_FTRACE_STATS_PROBE_STATS);
+		pb_enc_str(e, PB_FTRACE_PROBE_STATS_GROUP, p->told.group);
+		pb_enc_str(e, PB_FTRACE_PROBE_STATS_NAME, p->told.name);
+		pb_enc_u64(e, PB_FTRACE_PROBE_STATS_HITS, p->hits);
+		pb_enc_u64(e, PB_FTRACE_PROBE_STATS_MISSES, p->misses);
+		pb_enc_close(e);
+	}
+}
+
+static void write_more(struct pb_enc *e, const struct ring_stats_more *m)
+{
+	if (m->ksyms_parsed) {
+		pb_enc_u64(e, PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED, m->ksyms_parsed);
+		pb_enc_u64(e, PB_FTRACE_STATS_KERNEL_SYMBOLS_MEM_KB, m->ksyms_kb);
+	}
+	if (m->preserved)
+		pb_enc_bool(e, PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER, true);
+	if (m->kprobe_hits || m->kprobe_misses) {
+		pb_enc_open(e, PB_FTRACE_STATS_KPROBE_STATS);
+		pb_enc_i64(e, PB_FTRACE_KPROBE_STATS_HITS, m->kprobe_hits);
+		pb_enc_i64(e, PB_FTRACE_KPROBE_STATS_MISSES, m->kprobe_misses);
+		pb_enc_close(e);
+	}
+	if (m->probes)
+		write_probes(e, m->probes);
+}
+
 void ring_stats_write(const struct ring_stats_packet *p, struct pb_enc *e)
 {
 	pb_enc_open(e, PB_TRACE_PACKET_FTRACE_STATS);
 	pb_enc_u64(e, PB_FTRACE_STATS_PHASE, p->phase);
-	for (size_t i = 0; i < p->all->n; i++)
+	for (size_t i = 0; p->all && i < p->all->n; i++)
 		write_ring(e, &p->all->rings[i]);
 	if (p->reports)
 		write_reports(e, p->reports);
+	if (p->more)
+		write_more(e, p->more);
 	for (unsigned i = 0; p->status_counts && i < PAGE_STATUS_COUNT; i++)
 		if (p->status_counts[i])
 			pb_enc_u64(e, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, i);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ftrace/instance.h"
+#include "ftrace/made_events.h"
 #include "ftrace/page.h"
 #include "ftrace/reports.h"
 #include "wire/pb_enc.h"
@@ -38,16 +40,29 @@ struct ring_stats_all {
 /* Those of so many CPUs by number; one that cannot be read is left out. 0 or -ENOMEM. */
 int ring_stats_read(const struct instance *i, const uint32_t *cpus, size_t n,
 		    struct ring_stats_all *ret);
+/* Adds the counters of other rings, CPU by CPU; times stay as they are. */
+void ring_stats_add(struct ring_stats_all *all, const struct ring_stats_all *more);
 void ring_stats_deinit(struct ring_stats_all *all);
 
 enum ring_stats_phase { RING_STATS_START = 1, RING_STATS_END = 2 };
 
+/* What other parts of a session have to say; each fills its own. */
+struct ring_stats_more {
+	bool preserved; /* the rings were not cleared at the start */
+	int64_t kprobe_hits, kprobe_misses; /* of the session's probes so far */
+	const struct made_events *probes; /* each of them; NULL: none to tell */
+	uint32_t ksyms_parsed; /* names of the kernel that are known, */
+	uint32_t ksyms_kb; /* and their memory */
+};
+
 struct ring_stats_packet {
 	enum ring_stats_phase phase;
-	const struct ring_stats_all *all;
+	const struct ring_stats_all *all; /* NULL: none to tell */
 	const struct reports *reports; /* NULL: none to tell */
 	const uint64_t *status_counts; /* PAGE_STATUS_COUNT; NULL: none to tell */
-	uint32_t buffer_pages; /* of a ring as the kernel made it, 0: unknown */
+	const struct ring_stats_more *more; /* NULL: nothing to tell */
+	uint32_t
+		buffer_pages; /* of a ring as the kernel made it; of the machine's size; 0: unknown */
 	uint32_t asked_pages;
 };
 

@@ -11,16 +11,19 @@
 /* FtraceConfig as a session uses it: defaults filled in, limits kept. */
 struct ftrace_settings {
 	uint32_t drain_period_ms;
+	bool period_is_set; /* by the config */
 	uint32_t buffer_size_kb; /* of each CPU's ring */
+	uint32_t subbuf_size_kb; /* 0: to be chosen */
+	uint32_t watermark; /* percent of a ring, 0: none */
 	bool mono_raw_clock;
+	bool keep_broken_pages;
+	bool preserve; /* what is in the rings already is wanted */
 	struct event_table_options events;
 };
 
 /*
- * Reads the config (NULL: all defaults) for a machine with so much memory. Every field that would
- * change what is recorded and is not built is reported by its name; the rest counts. 0, or
- * -EOPNOTSUPP with a problem reported: without such a field events would be recorded that nobody
- * asked for, or those of other places.
+ * Reads the config (NULL: all defaults) for a machine with so much memory. Fields that are not
+ * known to us are reported by their numbers.
  */
-int ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
-			 struct ftrace_settings *ret, struct reports *reports);
+void ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
+			  struct ftrace_settings *ret, struct reports *reports);

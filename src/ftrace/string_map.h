@@ -22,8 +22,11 @@ struct string_map {
 	size_t max_len; /* of the longest string */
 };
 
-/* Reads the text of printk_formats; lines of another form are skipped. 0 or -ENOMEM. */
+/* Reads the text of printk_formats, shorter than 4 GiB; lines of another form are skipped. 0 or
+ * -ENOMEM. */
 int string_map_parse(struct string_map *m, const char *printk_formats);
+/* The same from root/printk_formats; empty where that cannot be read. 0 or -ENOMEM. */
+int string_map_read(struct string_map *m, const char *tracefs_root);
 void string_map_deinit(struct string_map *m);
 /* The entry, or NULL where nothing is known of the address. */
 const struct string_map_entry *string_map_find(const struct string_map *m, uint64_t addr);

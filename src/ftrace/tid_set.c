@@ -31,3 +31,26 @@ void tid_set_clear(struct tid_set *s)
 		s->seen[s->tids[i] >> 6] = 0;
 	s->n = 0;
 }
+
+void tid_set_mark_out(struct tid_set *s, int32_t tid)
+{
+	if ((uint32_t)tid < TID_LIMIT)
+		s->seen[tid >> 6] &= ~(1ull << (tid & 63));
+}
+
+void tid_set_close_up(struct tid_set *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->seen[s->tids[i] >> 6] >> (s->tids[i] & 63) & 1)
+			s->tids[n++] = s->tids[i];
+	s->n = n;
+}
+
+void tid_set_move(struct tid_set *from, struct tid_set *to)
+{
+	for (size_t i = 0; i < from->n; i++)
+		tid_set_add(to, from->tids[i]);
+	tid_set_clear(from);
+}

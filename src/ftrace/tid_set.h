@@ -22,6 +22,11 @@ struct tid_set {
 int tid_set_init(struct tid_set *s, size_t cap);
 void tid_set_deinit(struct tid_set *s);
 void tid_set_clear(struct tid_set *s);
+/* Takes out, at the next tid_set_close_up, one that may be in it. */
+void tid_set_mark_out(struct tid_set *s, int32_t tid);
+void tid_set_close_up(struct tid_set *s);
+/* All of one into another, as far as there is room. */
+void tid_set_move(struct tid_set *from, struct tid_set *to);
 
 /* Thread 0 (idle) and what cannot be a thread id is left out. */
 static inline void tid_set_add(struct tid_set *s, int32_t tid)

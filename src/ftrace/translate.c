@@ -2,9 +2,11 @@
 /*
  *	page -> page_next -> record -> table[id] -> ROW_FIELDS            event_encode, in place
  *	                                            ROW_COMPACT_SWITCH    columns of compact_sched
+ *	                                            ROW_PRINT             by its text, or skipped
+ *	                                            ROW_FEED              news for the feed, no more
  *	                                            none                  skipped
  *
- * A bundle begins with the first thing there is to say, and ends after BUNDLE_MAX_PAGES, when a
+ * A bundle begins with the first thing there is to say, and ends after BUNDLE_MAX_BYTES, when a
  * table of it is full, where records were lost, or with the CPU's turn.
  */
 #include <errno.h>
@@ -18,7 +20,6 @@ int translator_new(const struct event_table *table, const struct page_layout *la
 		   struct writer *writer, struct translator **ret)
 {
 	struct translator *t = calloc(1, sizeof(*t));
-	uint32_t max_len = layout->size;
 
 	if (!t)
 		return -ENOMEM;
@@ -26,13 +27,31 @@ int translator_new(const struct event_table *table, const struct page_layout *la
 	t->layout = *layout;
 	t->ctx.syms = &t->bundle.syms;
 	t->ctx.strings = &table->strings;
-	t->scratch = malloc(event_table_bound(table, max_len));
-	if (!t->scratch || bundle_init(&t->bundle, writer, table->n_generic)) {
+	if (bundle_init(&t->bundle, writer, table->n_generic) || translator_refit(t)) {
 		translator_free(t);
 		return -ENOMEM;
 	}
 	*ret = t;
 	return 0;
+}
+
+int translator_refit(struct translator *t)
+{
+	uint8_t *scratch = malloc(event_table_bound(t->table, t->layout.size));
+
+	if (!scratch || bundle_reserve(&t->bundle, t->table->n_generic)) {
+		free(scratch);
+		return -ENOMEM;
+	}
+	free(t->scratch);
+	t->scratch = scratch;
+	return 0;
+}
+
+void translator_set_symbols(struct translator *t, const struct ksyms *ksyms)
+{
+	t->ctx.ksyms = ksyms;
+	t->bundle.ksyms = ksyms;
 }
 
 struct translator *translator_free(struct translator *t)
@@ -49,12 +68,13 @@ static void begin(struct translator *t, struct cpu_stream *cpu, bool lost, uint6
 {
 	bundle_begin(&t->bundle, &(struct bundle_head){
 					 .cpu = cpu->cpu,
-					 .lost = lost,
+					 .lost = lost || cpu->gap,
 					 .lost_count = lost_count,
 					 .previous_end = cpu->end_time,
 					 .sync = &t->sync,
 				 });
-	cpu->pages = 0;
+	cpu->gap = false;
+	cpu->bytes = 0;
 }
 
 static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
@@ -66,45 +86,22 @@ static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
 	bundle_error(&t->bundle, time, status);
 }
 
-static void write_event(struct translator *t, const struct event_row *row,
-			const struct page_record *r)
+/* Kinds of rows that are written as they come; not inlined, so that the loop's state stays in
+ * registers. */
+static __attribute__((noinline)) enum page_status write_event(struct translator *t,
+							      const struct event_row *row,
+							      struct page_record r)
 {
 	struct pb_enc *e = t->bundle.enc;
 
 	if (row->generic_index != ROW_NOT_GENERIC)
 		bundle_describe(&t->bundle, row);
-	if (event_encode_bound(row, r->len) <= (size_t)(e->end - e->cur))
-		e->cur = event_encode(row, r, &t->ctx, e->cur);
+	if (event_encode_bound(row, r.len) <= (size_t)(e->end - e->cur))
+		e->cur = event_encode(row, &r, &t->ctx, e->cur);
 	else
 		pb_enc_raw(e, t->scratch,
-			   (size_t)(event_encode(row, r, &t->ctx, t->scratch) - t->scratch));
-}
-
-/* PAGE_OK, or what is wrong with the record. */
-static inline enum page_status translate_record(struct translator *t, struct cpu_stream *cpu,
-						const struct page_record *r)
-{
-	const struct event_row *row = event_table_row(t->table, load16(r->payload));
-
-	if (!row) {
-		t->unknown++;
-		return PAGE_OK;
-	}
-	if (r->len < row->min_len)
-		return row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING
-			       ? PAGE_SHORT_COMPACT_EVENT
-			       : PAGE_INVALID_EVENT;
-	if (!t->bundle.enc)
-		begin(t, cpu, false, 0);
-	if (row->kind == ROW_COMPACT_SWITCH)
-		compact_sched_switch(&t->bundle.compact, row, r, &t->ctx);
-	else if (row->kind == ROW_COMPACT_WAKING)
-		compact_sched_waking(&t->bundle.compact, row, r, &t->ctx);
-	else
-		write_event(t, row, r);
-	cpu->end_time = r->time;
-	cpu->events++;
-	if (bundle_full(&t->bundle))
+			   (size_t)(event_encode(row, &r, &t->ctx, t->scratch) - t->scratch));
+	if (bundle_syms_full(&t->bundle))
 		bundle_end(&t->bundle);
 	if (!t->ctx.bad_field)
 		return PAGE_OK;
@@ -112,42 +109,160 @@ static inline enum page_status translate_record(struct translator *t, struct cpu
 	return PAGE_INVALID_EVENT;
 }
 
-uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
+static bool print_is_wanted(const struct translator *t, const struct event_row *row,
+			    const struct page_record *r)
 {
-	enum page_status status, bad = PAGE_OK;
+	const struct field_op *op = row->ops;
+
+	while (op->kind != FIELD_TAIL_STR)
+		op++;
+	return print_filter_allows(t->table->prints, load32(r->payload + row->pid_offset),
+				   r->payload + op->offset, r->len - op->offset);
+}
+
+/* Kinds of rows that are not always written. */
+static __attribute__((noinline)) bool is_wanted(struct translator *t, const struct event_row *row,
+						struct page_record r)
+{
+	if (row->kind == ROW_PRINT && print_is_wanted(t, row, &r))
+		return true;
+	if (t->ctx.tids)
+		event_tell_tids(row, &r, &t->ctx);
+	return false;
+}
+
+static enum page_status too_short(const struct event_row *row)
+{
+	return row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING
+		       ? PAGE_SHORT_COMPACT_EVENT
+		       : PAGE_INVALID_EVENT;
+}
+
+/* PAGE_OK, or what is wrong with the record. */
+static inline enum page_status translate_record(struct translator *t, struct cpu_stream *cpu,
+						const struct page_record *r)
+{
+	const struct event_row *row = event_table_row(t->table, load16(r->payload));
+	struct compact_sched *compact = &t->bundle.compact;
+
+	if (!row) {
+		t->unknown++;
+		return PAGE_OK;
+	}
+	if (r->len < row->min_len)
+		return too_short(row);
+	if (row->kind >= ROW_FIRST_ASKED && !is_wanted(t, row, *r))
+		return PAGE_OK;
+	if (!t->bundle.enc)
+		begin(t, cpu, false, 0);
+	cpu->end_time = r->time;
+	cpu->events++;
+	if (row->kind == ROW_COMPACT_SWITCH)
+		compact_sched_switch(compact, row, r, &t->ctx);
+	else if (row->kind == ROW_COMPACT_WAKING)
+		compact_sched_waking(compact, row, r, &t->ctx);
+	else
+		return write_event(t, row, *r);
+	if (compact_sched_full(compact))
+		bundle_end(&t->bundle);
+	return PAGE_OK;
+}
+
+static void begin_page(struct translate_to *to, const struct page *page)
+{
+	to->bad = PAGE_OK;
+	if (!page->lost)
+		return;
+	bundle_end(&to->t->bundle);
+	begin(to->t, to->cpu, true, page->lost_count);
+	to->cpu->lost += page->lost_count;
+}
+
+/* Each in a bundle that ends with it. */
+static void keep_broken(struct translator *t, const void *data, size_t len)
+{
+	if (!t->broken_left)
+		return;
+	t->broken_left--;
+	bundle_broken_page(&t->bundle, data, len);
+	bundle_end(&t->bundle);
+}
+
+static void end_page(struct translate_to *to, uint64_t page_time, const void *data, size_t len,
+		     enum page_status status)
+{
+	/* One word a page: damage repeats itself. */
+	if (to->bad != PAGE_OK)
+		note(to->t, to->cpu, page_time, to->bad);
+	if (status != PAGE_END)
+		note(to->t, to->cpu, page_time, status);
+	if (to->bad != PAGE_OK || status != PAGE_END)
+		keep_broken(to->t, data, len);
+	to->cpu->bytes += (uint32_t)len;
+	if (to->cpu->bytes >= BUNDLE_MAX_BYTES)
+		bundle_end(&to->t->bundle);
+}
+
+/* The hot loop: all that it calls for each record is inlined, though walk_all calls the same, and
+ * its state is its own. */
+static __attribute__((flatten)) enum page_status walk_one(struct translate_to *to,
+							  const struct page *page)
+{
+	struct cpu_stream *cpu = to->cpu;
+	struct translator *t = to->t;
+	enum page_status status, bad;
+	struct page at = *page;
 	struct page_record r;
+
+	while ((status = page_next(&at, &r)) == PAGE_OK) {
+		bad = translate_record(t, cpu, &r);
+		if (bad != PAGE_OK)
+			to->bad = bad;
+	}
+	return status;
+}
+
+static enum page_status walk_all(struct translate_to *to, unsigned n, struct page *page)
+{
+	enum page_status status, bad;
+	struct page_record r;
+
+	while ((status = page_next(page, &r)) == PAGE_OK) {
+		for (unsigned i = 0; i < n; i++) {
+			bad = translate_record(to[i].t, to[i].cpu, &r);
+			if (bad != PAGE_OK)
+				to[i].bad = bad;
+		}
+	}
+	return status;
+}
+
+uint32_t translate_page_to(struct translate_to *to, unsigned n, const void *data, size_t len)
+{
+	enum page_status status;
 	uint64_t page_time;
 	struct page page;
 	uint32_t used;
 
-	status = page_open(&page, &t->layout, data, len);
+	status = page_open(&page, &to->t->layout, data, len);
 	page_time = page.time;
 	used = (uint32_t)(page.end - page.cur);
-	if (page.lost) {
-		bundle_end(&t->bundle);
-		begin(t, cpu, true, page.lost_count);
-		cpu->lost += page.lost_count;
-	}
-	if (status == PAGE_OK) {
-		while ((status = page_next(&page, &r)) == PAGE_OK) {
-			enum page_status record_status = translate_record(t, cpu, &r);
-
-			if (record_status != PAGE_OK)
-				bad = record_status;
-		}
-	}
-	/* One word a page: damage repeats itself. */
-	if (bad != PAGE_OK)
-		note(t, cpu, page_time, bad);
-	if (status != PAGE_END)
-		note(t, cpu, page_time, status);
-	if (++cpu->pages >= BUNDLE_MAX_PAGES)
-		bundle_end(&t->bundle);
+	for (unsigned i = 0; i < n; i++)
+		begin_page(&to[i], &page);
+	if (status == PAGE_OK)
+		status = n == 1 ? walk_one(to, &page) : walk_all(to, n, &page);
+	for (unsigned i = 0; i < n; i++)
+		end_page(&to[i], page_time, data, len, status);
 	return used;
+}
+
+uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
+{
+	return translate_page_to(&(struct translate_to){.t = t, .cpu = cpu}, 1, data, len);
 }
 
 void translate_end(struct translator *t, struct cpu_stream *cpu)
 {
 	bundle_end(&t->bundle);
-	cpu->pages = 0;
+	cpu->bytes = 0;
 }

@@ -3,12 +3,14 @@
 
 #include <stddef.h>
 
+#include "ftrace/frozen_ds.h"
 #include "ftrace/ftrace_ds.h"
 #include "procfs/process_ds.h"
 #include "procfs/system_info_ds.h"
 
 const struct data_source *const probes_data_sources[] = {
 	&ftrace_data_source,
+	&frozen_ftrace_data_source,
 	&process_stats_data_source,
 	&system_info_data_source,
 	NULL,

@@ -3,7 +3,7 @@
  * sonda-probes: the privileged producer. It offers the data sources of its table to a tracing
  * service, and runs them by the service's commands until a signal ends it.
  *
- *	start      find tracefs, remove what a killed predecessor left in it
+ *	start      find tracefs, put in order what a killed predecessor left in it
  *	           connect to the service, register the sources, tell TRACED_PROBES_NOTIFY_FD
  *	loop       the producer (commands, commits) and the data sources (rings, /proc), in turns
  *	SIGTERM    and SIGINT, SIGHUP: every instance is stopped, tracefs is as it was found
@@ -42,9 +42,12 @@
 /* The name that trace configs of people know: producer_name_filter, producers[].producer_name. */
 #define PRODUCER_NAME "perfetto.traced_probes"
 
+#define MAX_FILES 65536 /* each session has a ring's open for each CPU */
+
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {
+	char state[256]; /* the folder of records of what we would have to undo, or empty */
 	struct event_base *loop; /* owned, as are the rest */
 	struct session_feed *feed;
 	struct producer *producer;
@@ -106,8 +109,35 @@ static int parse_options(int argc, char **argv)
 	}
 }
 
+/* Gone at the next boot, as is all of tracefs; and writable by nobody else. */
+static void find_state(char *path, size_t size)
+{
+	const char *own = getenv("XDG_RUNTIME_DIR");
+
+	if (geteuid() == 0 && fs_exists("/run"))
+		snprintf(path, size, "/run/sonda");
+	else if (geteuid() != 0 && own && *own == '/' && strlen(own) < size - strlen("/sonda"))
+		snprintf(path, size, "%s/sonda", own);
+}
+
+static void clean_tracefs(const char *place, const char *state)
+{
+	int r = *state ? ftrace_undo_stale_loans(place, state) : 0;
+
+	if (r > 0)
+		log_info("undid what a process that was killed had changed in tracefs (%d places)",
+			 r);
+	else if (r < 0)
+		log_warn("%s: %s", state, strerror(-r));
+	r = ftrace_remove_stale_instances(place);
+	if (r > 0)
+		log_info("removed %d tracefs instances of a process that was killed", r);
+	else if (r < 0)
+		log_warn("%s/instances: %s", place, strerror(-r));
+}
+
 /* NULL: no ftrace, and why was told. */
-static const char *use_tracefs(void)
+static const char *use_tracefs(const char *state)
 {
 	const char *place = NULL;
 	struct err_text e;
@@ -126,11 +156,7 @@ static const char *use_tracefs(void)
 		log_warn("linux.ftrace is off: %s", e.text);
 		return NULL;
 	}
-	r = ftrace_remove_stale_instances(place);
-	if (r > 0)
-		log_info("removed %d tracefs instances of a process that was killed", r);
-	else if (r < 0)
-		log_warn("%s/instances: %s", place, strerror(-r));
+	clean_tracefs(place, state);
 	return place;
 }
 
@@ -225,6 +251,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 				.proc_root = "/proc",
 				.sys_root = "/sys",
 				.tracefs_root = tracefs,
+				.state_root = *p->state ? p->state : NULL,
 			},
 		.on_connected = on_connected,
 		.on_disconnected = on_disconnected,
@@ -244,8 +271,9 @@ static int probes_init(struct probes *p)
 	p->feed = session_feed_new();
 	if (!p->loop || !p->feed)
 		return -ENOMEM;
+	find_state(p->state, sizeof(p->state));
 	r = handle_signals(p);
-	return r < 0 ? r : connect_to_service(p, use_tracefs());
+	return r < 0 ? r : connect_to_service(p, use_tracefs(p->state));
 }
 
 /* Instances end first, while everything that they use is still there. */
@@ -270,6 +298,7 @@ int main(int argc, char **argv)
 	code = parse_options(argc, argv);
 	if (code >= 0)
 		return code;
+	fs_raise_file_limit(MAX_FILES);
 	p.notify_fd = notify_fd_of_environment();
 	r = probes_init(&p);
 	if (r == 0)

@@ -42,12 +42,13 @@ static int explain(const char *place, int error, struct err_text *e)
 		return err_set(e, -ENOENT,
 			       "nothing is mounted on %s: run as root: mount -t tracefs tracefs %s",
 			       place, place);
-	/* Of the two folders, what is made in them belongs to the owner too; no more is needed. */
+	/* What is made in the two folders belongs to their owner too; before Linux 6.6, what the
+	 * kernel itself put there does not follow. */
 	return err_set(
 		e, -EACCES,
 		"%s/instances: %s: run sonda-probes as root, or let its user make instances: "
-		"sudo chown USER %s %s/instances",
-		place, strerror(-error), place, place);
+		"sudo chown USER %s %s/instances (before Linux 6.6 also: chown -R USER %s/events)",
+		place, strerror(-error), place, place, place);
 }
 
 int tracefs_find(const char *const *places, struct err_text *e, const char **ret_place)

@@ -11,18 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sock.h"
 #include "base/str.h"
 #include "service/service.h"
 
+#define MAX_FILES 16384 /* a connection takes a descriptor */
 #define MAX_SOCKETS 16 /* PERFETTO_PRODUCER_SOCK_NAME may be a list */
 
 enum { EXIT_USAGE = 2 };
@@ -106,17 +107,6 @@ static void close_sockets(struct sockets *s)
 }
 
 /* ---- process ---- */
-
-/* A connection takes a descriptor. The usual soft limit is 1024, for the sake of select(). */
-static void raise_file_limit(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
-		return;
-	l.rlim_cur = MIN(l.rlim_max, 16384);
-	setrlimit(RLIMIT_NOFILE, &l);
-}
 
 /* TRACED_NOTIFY_FD: whoever started us waits there for the sockets to be open. */
 static void notify_parent(void)
@@ -269,6 +259,6 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	raise_file_limit();
+	fs_raise_file_limit(MAX_FILES);
 	return serve(background);
 }

@@ -24,6 +24,7 @@ struct bundle_view {
 	unsigned errors;
 	uint64_t error_time; /* of the last one */
 	uint64_t error_status;
+	struct pb_field broken_page;
 	unsigned descriptors;
 	unsigned names; /* of the intern table */
 	struct pb_field compact;
@@ -91,6 +92,10 @@ static inline void bundles_take(struct bundle_view *b, const struct pb_field *bu
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_ERROR:
 			bundles_take_error(b, &f);
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE:
+			assert(!b->broken_page.data);
+			b->broken_page = f;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS:
 			b->descriptors++;

@@ -4,11 +4,14 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/mem.h"
 #include "client/writer.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
 
 /*
  * client/writer.h without a service: packets land one after another in one stretch of memory, as
@@ -52,6 +55,23 @@ static inline void fake_writer_clear(struct writer *w)
 static inline size_t fake_writer_len(const struct writer *w)
 {
 	return (size_t)(w->end - w->begin);
+}
+
+/* Appends the trace to a file, its packets as a service would write them: with their sequence. */
+static inline void fake_writer_save(const struct writer *w, FILE *out)
+{
+	static const uint8_t sequence[] = {PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID << 3, 1};
+	uint8_t head[11] = {1 << 3 | PB_WIRE_BYTES}, *end;
+	struct pb_field packet;
+	struct pb_dec d;
+
+	pb_dec_init(&d, w->begin, fake_writer_len(w));
+	while (pb_dec_next(&d, &packet)) {
+		end = pb_put_varint(head + 1, packet.len + sizeof(sequence));
+		fwrite(head, 1, (size_t)(end - head), out);
+		fwrite(packet.data, 1, packet.len, out);
+		fwrite(sequence, 1, sizeof(sequence), out);
+	}
 }
 
 /* The next range begins where the last ended, so open lengths stay where they are. */

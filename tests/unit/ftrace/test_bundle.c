@@ -3,11 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
 #include "bundles.h"
 #include "ftrace/bundle.h"
+#include "ftrace/ksyms_build.h"
 
 static struct bundle b;
 static struct writer *w;
@@ -122,16 +124,97 @@ static void test_addresses_fill_a_bundle(void **state)
 {
 	(void)state;
 	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	for (unsigned i = 0; i < SYM_INDEX_MAX - 16; i++) {
-		assert_false(bundle_full(&b));
-		sym_index_get(&b.syms, i);
+	for (unsigned i = 0; i < SYM_INDEX_MAX - SYM_INDEX_OF_RECORD; i++) {
+		assert_false(bundle_syms_full(&b));
+		sym_index_get(&b.syms, i + 1);
 	}
 	sym_index_get(&b.syms, 99999);
-	assert_true(bundle_full(&b));
+	assert_true(bundle_syms_full(&b));
 	bundle_end(&b);
 	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	assert_false(bundle_full(&b));
+	assert_false(bundle_syms_full(&b));
 	bundle_end(&b);
+}
+
+/* ---- names of addresses ---- */
+
+static struct ksyms make_symbols(const char *text)
+{
+	struct ksyms_build *build;
+
+	assert_int_equal(ksyms_build_new(&build), 0);
+	assert_int_equal(ksyms_build_feed(build, text, strlen(text)), 0);
+	while (ksyms_build_step(build))
+		;
+	return ksyms_build_take(build);
+}
+
+/* The packet's flags, and its names as "1=a 3=b". */
+static void read_symbols(unsigned packet, uint64_t *ret_flags, char *ret_names)
+{
+	struct pb_field p, f, g, h;
+	struct pb_dec d, d2, d3, d4;
+
+	*ret_flags = 0;
+	*ret_names = '\0';
+	pb_dec_init(&d, w->begin, fake_writer_len(w));
+	for (unsigned i = 0; i <= packet; i++)
+		assert_true(pb_dec_next(&d, &p));
+	pb_dec_init(&d2, p.data, p.len);
+	while (pb_dec_next(&d2, &f)) {
+		if (f.id == PB_TRACE_PACKET_SEQUENCE_FLAGS)
+			*ret_flags = f.u64;
+		if (f.id != PB_TRACE_PACKET_INTERNED_DATA)
+			continue;
+		pb_dec_init(&d3, f.data, f.len);
+		while (pb_dec_next(&d3, &g)) {
+			assert_int_equal(g.id, PB_INTERNED_DATA_KERNEL_SYMBOLS);
+			pb_dec_init(&d4, g.data, g.len);
+			assert_true(pb_dec_next(&d4, &h) && h.id == PB_INTERNED_STRING_IID);
+			ret_names += sprintf(ret_names, "%u=", (unsigned)h.u64);
+			assert_true(pb_dec_next(&d4, &h) && h.id == PB_INTERNED_STRING_STR);
+			ret_names += sprintf(ret_names, "%.*s ", (int)h.len, (const char *)h.data);
+		}
+	}
+}
+
+static void test_names_of_addresses_go_with_their_bundle(void **state)
+{
+	struct ksyms ksyms = make_symbols("1000 T first_function\n2000 t second\n3000 D data\n");
+	char names[200];
+	uint64_t flags;
+
+	(void)state;
+	for (unsigned round = 0; round < 5; round++) {
+		b.ksyms = round ? &ksyms : NULL;
+		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+		if (round < 2) {
+			sym_index_get(&b.syms, 0xffff0000);
+			sym_index_get(&b.syms, 0x2abc);
+			sym_index_get(&b.syms, 0x1000);
+		} else if (round == 2) {
+			sym_index_get(&b.syms, 0x3000);
+		} else if (round == 3) {
+			sym_index_get(&b.syms, 0x1fff);
+		}
+		bundle_end(&b);
+	}
+	read_symbols(0, &flags, names); /* no table, no names */
+	assert_int_equal(flags, 0);
+	assert_string_equal(names, "");
+	read_symbols(1, &flags, names);
+	assert_int_equal(flags, 1);
+	assert_string_equal(names, "2=second 3=first_function ");
+	/* Number 1 is not what it was, though it has no name. */
+	read_symbols(2, &flags, names);
+	assert_int_equal(flags, 1);
+	assert_string_equal(names, "");
+	read_symbols(3, &flags, names);
+	assert_int_equal(flags, 1);
+	assert_string_equal(names, "1=first_function ");
+	read_symbols(4, &flags, names); /* no number, nothing to clear */
+	assert_int_equal(flags, 0);
+	ksyms_deinit(&ksyms);
 }
 
 int main(void)
@@ -142,6 +225,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_descriptors_once_a_bundle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_addresses_fill_a_bundle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_of_addresses_go_with_their_bundle, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,10 @@ static struct comm_table t;
 
 static uint32_t get(const char text[COMM_LEN])
 {
-	return comm_table_get(&t, (const uint8_t *)text);
+	struct comm raw;
+
+	memcpy(&raw, text, sizeof(raw));
+	return comm_table_get(&t, raw);
 }
 
 static void test_numbers_in_the_order_of_first_sight(void **state)
@@ -76,12 +79,10 @@ static void test_as_many_as_fit(void **state)
 	for (unsigned round = 0; round < 3; round++) {
 		comm_table_clear(&t);
 		for (unsigned i = 0; i < COMM_TABLE_MAX; i++) {
-			assert_false(comm_table_full(&t));
 			memset(name, 0, sizeof(name));
 			snprintf(name, sizeof(name), "task %u", i * 7919);
 			assert_int_equal(get(name), i);
 		}
-		assert_true(comm_table_full(&t));
 	}
 }
 

@@ -181,13 +181,24 @@ static void test_full_columns(void **state)
 	for (unsigned i = 0; i < COMPACT_MAX_EVENTS; i++) {
 		assert_false(compact_sched_full(&s));
 		add_switch(i % 2 ? 0 : UINT64_MAX / 2 + 1, &sw);
-		add_waking(i % 2 ? 0 : UINT64_MAX / 2 + 1, &wa);
 	}
 	assert_true(compact_sched_full(&s));
 	b = written(&m);
 	assert_int_equal(bundle_column(&b, COLUMN(SWITCH_TIMESTAMP), values), COMPACT_MAX_EVENTS);
-	assert_int_equal(bundle_column(&b, COLUMN(WAKING_PRIO), values), COMPACT_MAX_EVENTS);
+	assert_int_equal(bundle_column(&b, COLUMN(SWITCH_NEXT_PID), values), COMPACT_MAX_EVENTS);
 	assert_true(values[COMPACT_MAX_EVENTS - 1] == UINT64_MAX);
+	pb_mem_deinit(&m);
+
+	compact_sched_clear(&s);
+	for (unsigned i = 0; i < COMPACT_MAX_EVENTS / 2; i++) {
+		assert_false(compact_sched_full(&s));
+		add_switch(i, &sw);
+		add_waking(i % 2 ? 0 : UINT64_MAX / 2 + 1, &wa);
+	}
+	assert_true(compact_sched_full(&s));
+	b = written(&m);
+	assert_int_equal(bundle_column(&b, COLUMN(WAKING_PRIO), values), COMPACT_MAX_EVENTS / 2);
+	assert_true(values[COMPACT_MAX_EVENTS / 2 - 1] == UINT64_MAX);
 	pb_mem_deinit(&m);
 }
 
@@ -209,23 +220,22 @@ static void test_threads_are_told(void **state)
 {
 	struct switch_record sw = {.pid = 5, .next_pid = 6};
 	struct waking_record wa = {.pid = 6, .target = 7};
-	static const int32_t want[] = {6, 5, 7};
-	struct tid_set tids, renamed;
+	static const int32_t want[] = {6, 7};
+	struct task_news news = {0};
 
 	(void)state;
-	assert_int_equal(tid_set_init(&tids, 10), 0);
-	assert_int_equal(tid_set_init(&renamed, 10), 0);
-	ctx.tids = &tids;
-	ctx.renamed = &renamed;
+	assert_int_equal(task_news_init(&news, false), 0);
+	ctx.tids = &news.tids;
+	ctx.news = &news;
 	compact_sched_clear(&s);
 	add_switch(1, &sw);
 	add_waking(1, &wa);
-	ctx.tids = ctx.renamed = NULL;
-	assert_int_equal(tids.n, 3);
-	assert_memory_equal(tids.tids, want, sizeof(want));
-	assert_int_equal(renamed.n, 0);
-	tid_set_deinit(&tids);
-	tid_set_deinit(&renamed);
+	ctx.tids = NULL;
+	ctx.news = NULL;
+	assert_int_equal(news.tids.n, 2);
+	assert_memory_equal(news.tids.tids, want, sizeof(want));
+	assert_int_equal(news.n_tasks, 0);
+	task_news_deinit(&news);
 }
 
 int main(void)

@@ -20,6 +20,7 @@ static struct event_table table;
 static struct translator *t;
 static struct writer *w;
 static struct cpu_readers r;
+static struct cpu_stream streams[16];
 static struct instance instance;
 
 static int setup(void **state)
@@ -36,6 +37,7 @@ static int setup(void **state)
 			 0);
 	w = fake_writer_new(4096);
 	r = (struct cpu_readers){0};
+	memset(streams, 0, sizeof(streams));
 	instance = (struct instance){0};
 	return translator_new(&table, &page_maker_layout, w, &t);
 }
@@ -51,8 +53,8 @@ static int teardown(void **state)
 	return temp_dir_teardown(state);
 }
 
-/* A ring of so many pages, each with so many records. */
-static void make_ring(void **state, unsigned cpu, unsigned pages, unsigned records)
+/* A ring of pages, each with so many records. */
+static void make_ring_of(void **state, unsigned cpu, unsigned pages, const unsigned *records)
 {
 	static uint8_t bytes[MANY * PAGE_MAKER_SIZE];
 	static const uint8_t payload[12] = {1};
@@ -61,13 +63,23 @@ static void make_ring(void **state, unsigned cpu, unsigned pages, unsigned recor
 
 	for (unsigned i = 0; i < pages; i++) {
 		page_begin(&m, 1000 * (i + 1));
-		for (unsigned n = 0; n < records; n++)
+		for (unsigned n = 0; n < records[i]; n++)
 			page_record(&m, 1, payload, sizeof(payload));
 		page_end(&m, 0, 0);
 		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
 	}
 	snprintf(name, sizeof(name), "instances/x/per_cpu/cpu%u/trace_pipe_raw", cpu);
 	fake_file(*state, name, bytes, pages * PAGE_MAKER_SIZE);
+}
+
+/* As many in each. */
+static void make_ring(void **state, unsigned cpu, unsigned pages, unsigned records)
+{
+	unsigned each[MANY];
+
+	for (unsigned i = 0; i < pages; i++)
+		each[i] = records;
+	make_ring_of(state, cpu, pages, each);
 }
 
 static void open_rings(void **state, uint32_t buffer_kb)
@@ -82,7 +94,10 @@ static void open_rings(void **state, uint32_t buffer_kb)
 
 static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
 {
-	return cpu_reader_run(&r, &r.cpus[i], t, max, to_the_end);
+	struct translate_to to = {.t = t, .cpu = &streams[i]};
+
+	return cpu_reader_run(&r, &r.cpus[i], &to, 1, max * PAGE_MAKER_SIZE, to_the_end) /
+	       PAGE_MAKER_SIZE;
 }
 
 static void test_rings_in_the_order_of_cpus(void **state)
@@ -94,9 +109,9 @@ static void test_rings_in_the_order_of_cpus(void **state)
 	fake_text(*state, "instances/x/per_cpu/stats", "");
 	open_rings(state, 4);
 	assert_int_equal(r.n, 3);
-	assert_int_equal(r.cpus[0].stream.cpu, 0);
-	assert_int_equal(r.cpus[1].stream.cpu, 2);
-	assert_int_equal(r.cpus[2].stream.cpu, 10);
+	assert_int_equal(r.cpus[0].cpu, 0);
+	assert_int_equal(r.cpus[1].cpu, 2);
+	assert_int_equal(r.cpus[2].cpu, 10);
 }
 
 static void test_cpus_that_are_not_there_are_left_out(void **state)
@@ -104,11 +119,25 @@ static void test_cpus_that_are_not_there_are_left_out(void **state)
 	make_ring(state, 0, 1, 1);
 	make_ring(state, 1, 1, 1);
 	make_ring(state, 2, 1, 1);
-	fake_text(*state, "devices/system/cpu/cpu0/online", "");
-	fake_text(*state, "devices/system/cpu/cpu2/online", "");
+	fake_text(*state, "devices/system/cpu/present", "0,2\n");
 	open_rings(state, 4);
-	assert_int_equal(r.n, 2);
-	assert_int_equal(r.cpus[1].stream.cpu, 2);
+	assert_int_equal(r.n, 3);
+	assert_int_equal(run(0, 10, true), 1);
+	assert_true(r.cpus[1].done);
+	assert_int_equal(run(1, 10, true), 0);
+	assert_int_equal(run(2, 10, true), 1);
+	cpu_readers_look(&r);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(1, 10, true), 0);
+	fake_text(*state, "devices/system/cpu/present", "0-2\n"); /* plugged in */
+	cpu_readers_look(&r);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(1, 10, true), 1);
+	assert_int_equal(streams[1].events, 1);
+	assert_int_equal(run(0, 10, true), 0); /* the others are where they were */
+	fake_text(*state, "devices/system/cpu/present", "0\n"); /* and out: what is left is read */
+	cpu_readers_look(&r);
+	assert_true(r.cpus[1].fd >= 0);
 }
 
 static void test_no_rings(void **state)
@@ -135,12 +164,12 @@ static void test_turns_of_bounded_length(void **state)
 	open_rings(state, 4000);
 	assert_int_equal(run(0, 4, true), 4);
 	assert_false(r.cpus[0].done);
-	assert_int_equal(r.cpus[0].stream.events, 800);
+	assert_int_equal(streams[0].events, 800);
 	assert_int_equal(run(0, 4, true), 4);
 	assert_int_equal(run(0, 4, true), 2);
 	assert_true(r.cpus[0].done);
 	assert_int_equal(run(0, 4, true), 0);
-	assert_int_equal(r.cpus[0].stream.events, 2000);
+	assert_int_equal(streams[0].events, 2000);
 	bundles_read(w);
 	assert_int_equal(n_bundles, 3); /* one a turn */
 }
@@ -161,10 +190,29 @@ static void test_a_tick_ends_at_a_page_that_was_hardly_begun(void **state)
 
 static void test_a_flush_goes_to_the_end(void **state)
 {
-	make_ring(state, 0, 10, 20);
+	/* A remainder, a page left for a long record, that record's; full ones; the one in use. */
+	static const unsigned records[] = {20, 20, 200, 200, 20, 200, 20};
+
+	make_ring_of(state, 0, 7, records);
 	open_rings(state, 4000);
-	assert_int_equal(run(0, 100, true), 10);
-	assert_int_equal(r.cpus[0].stream.events, 200);
+	assert_int_equal(run(0, 100, true), 7);
+	assert_int_equal(streams[0].events, 680);
+	assert_true(r.cpus[0].done);
+}
+
+/* Where the writer is, however far it goes on meanwhile; in turns, too. */
+static void test_a_flush_does_not_run_after_the_writer(void **state)
+{
+	static const unsigned records[] = {20, 200, 20, 20, 20, 20, 20, 20};
+
+	make_ring_of(state, 0, 8, records);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 4);
+	assert_true(r.cpus[0].done);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 2, true), 2);
+	assert_false(r.cpus[0].done);
+	assert_int_equal(run(0, 2, true), 1);
 	assert_true(r.cpus[0].done);
 }
 
@@ -220,6 +268,7 @@ int main(void)
 		WITH_RINGS(test_turns_of_bounded_length),
 		WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun),
 		WITH_RINGS(test_a_flush_goes_to_the_end),
+		WITH_RINGS(test_a_flush_does_not_run_after_the_writer),
 		WITH_RINGS(test_no_pass_is_longer_than_a_ring),
 		WITH_RINGS(test_reads_that_fail),
 	};

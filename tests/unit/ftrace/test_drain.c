@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Passes and turns over rings that are files, on a real loop. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "fake_writer.h"
 #include "formats.h"
@@ -16,23 +18,29 @@
 #include "page_maker.h"
 #include "temp_dir.h"
 
+#define CPU_PAGES (DRAIN_CPU_BYTES / PAGE_MAKER_SIZE)
+#define TURN_PAGES (DRAIN_TURN_BYTES / PAGE_MAKER_SIZE)
+
 static struct event_table table;
 static struct translator *t;
 static struct writer *w;
 static struct cpu_readers r;
+static struct cpu_stream streams[8];
 static struct event_base *loop;
 static struct drain *d;
 
-static unsigned turns, all_reads, most_pages;
+static unsigned turns, passes, most_pages;
+static unsigned through; /* turns after which every ring was through */
+static uint64_t read_until;
 static uint32_t pages_before;
-static void (*in_all_read)(void);
+static void (*in_pass_over)(void);
 
 static uint32_t pages_read(void)
 {
 	uint32_t n = 0;
 
 	for (unsigned i = 0; i < r.n; i++)
-		n += (uint32_t)r.cpus[i].stream.events; /* one record a page */
+		n += (uint32_t)streams[i].events; /* one record a page */
 	return n;
 }
 
@@ -46,18 +54,30 @@ static void after_turn(void *ctx)
 {
 	(void)ctx;
 	turns++;
+	through += drain_read_until(d, &read_until);
 	most_pages = MAX(most_pages, pages_read() - pages_before);
 }
 
-static void all_read(void *ctx)
+static unsigned takers(void *ctx, unsigned cpu, struct translate_to **ret)
 {
+	static struct translate_to to;
+
 	(void)ctx;
-	all_reads++;
-	if (in_all_read)
-		in_all_read();
+	to = (struct translate_to){.t = t, .cpu = &streams[cpu]};
+	*ret = &to;
+	return 1;
 }
 
-static const struct drain_ops ops = {before_turn, after_turn, all_read};
+static void pass_over(void *ctx)
+{
+	(void)ctx;
+	passes++;
+	assert_int_equal(passes, drain_passes(d));
+	if (in_pass_over)
+		in_pass_over();
+}
+
+static const struct drain_ops ops = {before_turn, takers, after_turn, pass_over};
 
 static int setup(void **state)
 {
@@ -74,8 +94,10 @@ static int setup(void **state)
 	w = fake_writer_new(4096);
 	assert_int_equal(translator_new(&table, &page_maker_layout, w, &t), 0);
 	loop = event_base_new();
-	turns = all_reads = most_pages = 0;
-	in_all_read = NULL;
+	turns = passes = most_pages = through = 0;
+	in_pass_over = NULL;
+	memset(streams, 0, sizeof(streams));
+	r = (struct cpu_readers){0};
 	return 0;
 }
 
@@ -101,7 +123,9 @@ static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t p
 	page_end(&m, 0, 0);
 	r.cpus = calloc(cpus, sizeof(*r.cpus));
 	r.page = malloc(PAGE_MAKER_SIZE);
-	r.max_pages = 100000;
+	r.page_size = PAGE_MAKER_SIZE;
+	r.sys_root = "/nowhere";
+	r.pass_max = UINT32_MAX;
 	for (unsigned i = 0; i < cpus; i++) {
 		char name[16];
 		FILE *f;
@@ -112,22 +136,20 @@ static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t p
 			assert_int_equal(fwrite(m.bytes, sizeof(m.bytes), 1, f), 1);
 		fclose(f);
 		r.cpus[r.n++] = (struct cpu_reader){
+			.cpu = i,
 			.fd = open(temp_dir_path(state, 0, name), O_RDONLY),
 			.done = true,
-			.stream = {.cpu = i},
 		};
 	}
 	assert_int_equal(drain_new(
 				 &(struct drain_options){
 					 .loop = loop,
 					 .readers = &r,
-					 .translator = t,
-					 .period_ms = period_ms,
 					 .ops = &ops,
 				 },
 				 &d),
 			 0);
-	drain_start(d);
+	drain_set_period(d, period_ms);
 }
 
 static void run_until(unsigned *counter, unsigned want)
@@ -141,11 +163,33 @@ static void test_all_of_it_in_bounded_turns(void **state)
 	start(state, 2, (const unsigned[]){700, 10}, 60000);
 	drain_all(d);
 	assert_int_equal(turns, 0); /* not from inside */
-	run_until(&all_reads, 1);
+	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 710);
-	assert_int_equal(most_pages, DRAIN_CPU_PAGES + 10);
-	assert_true(turns >= 700 / DRAIN_CPU_PAGES);
-	assert_int_equal(all_reads, 1);
+	assert_int_equal(most_pages, CPU_PAGES + 10);
+	assert_true(turns >= 700 / CPU_PAGES);
+	assert_int_equal(passes, 1);
+}
+
+/* Only then is it known that nothing older is to come from any ring. */
+static void test_how_far_all_rings_have_been_read(void **state)
+{
+	uint64_t before = clock_boot_ns(), after, until = 0;
+
+	assert_int_equal(through, 0);
+	start(state, 2, (const unsigned[]){700, 10}, 60000);
+	drain_all(d);
+	after = clock_boot_ns();
+	run_until(&passes, 1);
+	assert_int_equal(through, 1);
+	assert_true(turns > 1);
+	assert_in_range(read_until, before, after);
+	assert_false(drain_read_until(d, &until)); /* no pass is on */
+	assert_true(until == 0);
+	before = clock_boot_ns();
+	drain_all(d);
+	run_until(&passes, 2);
+	assert_int_equal(through, 2);
+	assert_true(read_until >= before);
 }
 
 static void test_a_turn_of_many_cpus_is_bounded_too(void **state)
@@ -155,14 +199,48 @@ static void test_a_turn_of_many_cpus_is_bounded_too(void **state)
 	start(state, 8, pages, 60000);
 	drain_all(d);
 	run_until(&turns, 1);
-	assert_int_equal(most_pages, DRAIN_TURN_PAGES);
-	assert_int_equal(r.cpus[3].stream.events, DRAIN_CPU_PAGES);
-	assert_int_equal(r.cpus[4].stream.events, 0);
+	assert_int_equal(most_pages, TURN_PAGES);
+	assert_int_equal(streams[3].events, CPU_PAGES);
+	assert_int_equal(streams[4].events, 0);
 	run_until(&turns, 2); /* goes on with those that had no turn */
-	assert_int_equal(r.cpus[0].stream.events, DRAIN_CPU_PAGES);
-	assert_int_equal(r.cpus[7].stream.events, DRAIN_CPU_PAGES);
-	run_until(&all_reads, 1);
+	assert_int_equal(streams[0].events, CPU_PAGES);
+	assert_int_equal(streams[7].events, CPU_PAGES);
+	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 800);
+}
+
+static unsigned served_at;
+
+static void on_command(evutil_socket_t fd, short what, void *arg)
+{
+	char byte;
+
+	(void)what;
+	(void)arg;
+	assert_int_equal(read(fd, &byte, 1), 1);
+	served_at = turns;
+}
+
+/* Somebody has something to say in the middle of a long pass. */
+static void test_others_are_served_between_turns(void **state)
+{
+	struct event *command;
+	int fds[2];
+
+	start(state, 1, (const unsigned[]){2000}, 60000);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	command = event_new(loop, fds[0], EV_READ | EV_PERSIST, on_command, NULL);
+	event_add(command, NULL);
+	drain_all(d);
+	for (unsigned at = 5; at < 25; at += 5) {
+		run_until(&turns, at);
+		assert_int_equal(write(fds[1], "x", 1), 1);
+		run_until(&turns, at + 2);
+		assert_in_range(served_at, at, at + 2);
+	}
+	event_free(command);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void test_ticks(void **state)
@@ -170,54 +248,200 @@ static void test_ticks(void **state)
 	start(state, 1, (const unsigned[]){5}, 1);
 	run_until(&turns, 5);
 	assert_int_equal(pages_read(), 5);
-	assert_int_equal(all_reads, 0);
-	drain_halt(d);
+	assert_int_equal(passes, 0);
+	drain_set_period(d, 0);
 	turns = 0;
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* no event is left */
 	assert_int_equal(turns, 0);
-	drain_all(d);
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	drain_set_period(d, 2);
+	run_until(&turns, 1);
 }
+
+static uint64_t asked_from_inside;
 
 static void ask_once_more(void)
 {
-	in_all_read = NULL;
-	drain_all(d);
+	in_pass_over = NULL;
+	asked_from_inside = drain_all(d);
 }
 
 static void test_asked_again_meanwhile(void **state)
 {
 	start(state, 1, (const unsigned[]){300}, 60000);
-	drain_all(d);
+	assert_int_equal(drain_all(d), 1);
+	assert_int_equal(drain_all(d), 1); /* nothing has been read yet */
 	run_until(&turns, 2);
-	drain_all(d); /* the same pass serves both */
-	run_until(&all_reads, 1);
+	/* The pass that is on may have gone by what is asked for now; the first one need not wait. */
+	assert_int_equal(drain_all(d), 2);
+	assert_int_equal(drain_all(d), 2);
+	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 300);
-	in_all_read = ask_once_more;
-	drain_all(d);
-	run_until(&all_reads, 3);
+	run_until(&passes, 2);
+	in_pass_over = ask_once_more;
+	assert_int_equal(drain_all(d), 3);
+	run_until(&passes, 3);
+	assert_int_equal(asked_from_inside, 4);
+	run_until(&passes, 4);
 }
 
-static void halt(void)
+static void test_a_tick_becomes_a_pass_to_the_end(void **state)
 {
-	drain_halt(d);
+	start(state, 1, (const unsigned[]){300}, 1);
+	run_until(&turns, 1);
+	assert_int_equal(pages_read(), CPU_PAGES);
+	assert_int_equal(drain_all(d), 1);
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 300);
 }
 
-static void test_halt_from_inside(void **state)
+/* ---- the watermark ---- */
+
+/* Rings that are pipes with so many pages in them; their other ends. */
+static int pipes[8];
+
+static void put_pages(unsigned cpu, unsigned pages)
+{
+	static uint8_t payload[4000] = {1};
+	struct page_maker m;
+
+	page_begin(&m, 1);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	while (pages--)
+		assert_int_equal(write(pipes[cpu], m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
+}
+
+static void watch(void **state, unsigned cpus, uint32_t period_ms)
+{
+	start(state, cpus, (const unsigned[8]){0}, period_ms);
+	for (unsigned i = 0; i < cpus; i++) {
+		int fds[2];
+
+		assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+		close(r.cpus[i].fd);
+		r.cpus[i].fd = fds[0];
+		pipes[i] = fds[1];
+	}
+	assert_int_equal(drain_can_watch(d), 0);
+	drain_set_watching(d, true);
+}
+
+static void stop_watching(unsigned cpus)
+{
+	d = drain_free(d);
+	for (unsigned i = 0; i < cpus; i++)
+		close(pipes[i]);
+}
+
+static void test_a_full_ring_is_read_before_the_tick(void **state)
+{
+	watch(state, 2, 60000);
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	assert_int_equal(turns, 0);
+	put_pages(1, 3);
+	run_until(&turns, 1);
+	assert_int_equal(streams[1].events, 3);
+	put_pages(0, 2);
+	put_pages(1, 5);
+	run_until(&turns, 2); /* both in one pass */
+	assert_int_equal(pages_read(), 10);
+	put_pages(1, 2);
+	run_until(&turns, 3);
+	assert_int_equal(pages_read(), 12);
+	assert_int_equal(passes, 0);
+	stop_watching(2);
+}
+
+static void test_only_the_full_ring_is_read(void **state)
+{
+	uint64_t until;
+
+	watch(state, 2, 60000);
+	drain_set_watching(d, false);
+	put_pages(0, 1);
+	put_pages(1, 4);
+	r.cpus[0].absent = true; /* not watched */
+	drain_set_watching(d, true);
+	run_until(&turns, 1);
+	assert_int_equal(streams[0].events, 0);
+	assert_int_equal(streams[1].events, 4);
+	assert_false(drain_read_until(d, &until)); /* of the other nobody knows */
+	stop_watching(2);
+}
+
+/* Poll says yes for ever (the other end is closed), and nothing is there. */
+static void test_a_ring_that_is_always_readable_costs_a_turn_a_tick(void **state)
+{
+	watch(state, 1, 20);
+	close(pipes[0]);
+	pipes[0] = -1;
+	event_base_loopexit(loop, &(struct timeval){.tv_usec = 200000});
+	assert_int_equal(event_base_loop(loop, 0), 0);
+	/* 10 ticks, and a wake-up after each; the machine may be slow, so fewer is fine. */
+	assert_in_range(turns, 2, 24);
+	stop_watching(0);
+}
+
+static void test_a_wake_up_becomes_a_pass_to_the_end(void **state)
+{
+	watch(state, 2, 60000);
+	put_pages(0, 3);
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	put_pages(1, 1);
+	assert_int_equal(drain_all(d), 1);
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 4);
+	put_pages(0, 3); /* and the watch is armed again */
+	run_until(&turns, turns + 1);
+	assert_int_equal(pages_read(), 7);
+	stop_watching(2);
+}
+
+/* A ring that keeps waking us does not put off the tick of the others. */
+static void test_ticks_come_in_spite_of_wake_ups(void **state)
+{
+	watch(state, 2, 1);
+	r.cpus[1].absent = true;
+	put_pages(1, 1);
+	while (!streams[1].events) {
+		put_pages(0, 2);
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	}
+	stop_watching(2);
+}
+
+static void test_no_watching_of_what_cannot_be_polled(void **state)
+{
+	start(state, 1, (const unsigned[]){1}, 60000);
+	assert_int_equal(drain_can_watch(d), -EOPNOTSUPP);
+}
+
+static void stop(void)
+{
+	drain_set_period(d, 0);
+}
+
+static void test_stopped_from_inside(void **state)
 {
 	start(state, 1, (const unsigned[]){3}, 1);
-	in_all_read = halt;
+	in_pass_over = stop;
 	drain_all(d);
-	run_until(&all_reads, 1);
+	run_until(&passes, 1);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-static void test_no_rings(void **state)
+static void free_it(void)
 {
-	start(state, 0, NULL, 1);
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* does not tick */
+	cpu_readers_close(&r);
+	d = drain_free(d);
+}
+
+static void test_freed_from_inside(void **state)
+{
+	start(state, 1, (const unsigned[]){3}, 1);
+	in_pass_over = free_it;
 	drain_all(d);
-	run_until(&all_reads, 1);
+	run_until(&passes, 1);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
@@ -227,11 +451,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_LOOP(test_all_of_it_in_bounded_turns),
+		WITH_LOOP(test_how_far_all_rings_have_been_read),
 		WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too),
+		WITH_LOOP(test_others_are_served_between_turns),
 		WITH_LOOP(test_ticks),
 		WITH_LOOP(test_asked_again_meanwhile),
-		WITH_LOOP(test_halt_from_inside),
-		WITH_LOOP(test_no_rings),
+		WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end),
+		WITH_LOOP(test_a_full_ring_is_read_before_the_tick),
+		WITH_LOOP(test_only_the_full_ring_is_read),
+		WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick),
+		WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end),
+		WITH_LOOP(test_ticks_come_in_spite_of_wake_ups),
+		WITH_LOOP(test_no_watching_of_what_cannot_be_polled),
+		WITH_LOOP(test_stopped_from_inside),
+		WITH_LOOP(test_freed_from_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

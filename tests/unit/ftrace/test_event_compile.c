@@ -8,9 +8,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "common/descriptor.pb-c.h"
 #include "formats.h"
 #include "ftrace/event_compile.h"
 #include "gen/fields.h"
+#include "wire/pb_dec.h"
 
 static const char sched_switch[] = FIELD("char prev_comm[16]", 8, 16, 0)
 	FIELD("pid_t prev_pid", 24, 4, 1) FIELD("int prev_prio", 28, 4, 1)
@@ -24,7 +26,9 @@ static struct event_row *known(const char *group, const char *name, const char *
 	struct event_row *row = NULL;
 	struct tep_handle *tep;
 
-	assert_int_equal(event_compile_known(format_event(group, name, fields, &tep), 100, &row),
+	assert_int_equal(event_compile_known(format_event(group, name, fields, &tep),
+					     &(struct compile_context){.max_text = 100, .index = 7},
+					     &row),
 			 0);
 	tep_free(tep);
 	return row;
@@ -53,20 +57,78 @@ static void test_a_row_stands_alone(void **state)
 	free(row);
 }
 
-static void test_fields_that_do_not_fit_are_left_out(void **state)
+/* The names and numbers of a GenericEventDescriptor's fields: "a=1 b=2". */
+static void described(const uint8_t *bytes, size_t len, uint32_t *ret_number, char *ret)
+{
+	Pb__DescriptorProto *m = NULL;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, bytes, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
+			*ret_number = (uint32_t)f.u64;
+		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR)
+			m = pb__descriptor_proto__unpack(NULL, f.len, f.data);
+	assert_non_null(m);
+	for (size_t i = 0; i < m->n_field; i++)
+		ret += sprintf(ret, "%s%s=%d", i ? " " : "", m->field[i]->name,
+			       m->field[i]->number);
+	pb__descriptor_proto__free_unpacked(m, NULL);
+}
+
+static void test_fields_without_a_place_get_further_numbers(void **state)
 {
 	/* A new field, one whose type makes no sense for the message, one that is gone. */
 	struct event_row *row = known(
 		"sched", "sched_switch",
 		FIELD("char prev_comm[16]", 8, 16, 0) FIELD("int novelty", 24, 4, 1)
 			FIELD("char prev_pid[16]", 28, 16, 0) FIELD("int prev_prio", 44, 4, 1));
+	uint32_t number = 0;
+	char fields[200];
 
 	(void)state;
-	assert_int_equal(row->n_ops, 2);
+	assert_int_equal(row->n_ops, 4);
 	assert_string_equal(row->field_names[0], "prev_comm");
-	assert_string_equal(row->field_names[1], "prev_prio");
+	assert_string_equal(row->field_names[1], "novelty");
+	assert_int_equal(row->ops[0].tag, 1 << 3 | 2);
+	assert_int_equal(row->ops[1].tag_len, 2);
 	assert_int_equal(row->min_len, 48);
+	assert_int_equal(row->generic_index, 7);
+	assert_int_equal(row->descriptor_len, 0);
+	described(row->further, row->further_len, &number, fields);
+	assert_int_equal(number, PB_FTRACE_EVENT_SCHED_SWITCH);
+	assert_string_equal(fields, "novelty=1000 prev_pid=1001");
 	free(row);
+}
+
+/* The kernel prints it as a function: the name is a field of its own. */
+static void test_addresses_of_functions_get_names(void **state)
+{
+	const struct compile_context named = {
+		.print_fmt = " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work"};
+	static const char fields[] = FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1)
+		FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0);
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
+	struct event_row *row;
+	uint32_t number = 0;
+	char text[200];
+
+	(void)state;
+	assert_int_equal(event_compile_generic(e, &named, 65536, false, &row), 0);
+	described(row->descriptor, row->descriptor_len, &number, text);
+	assert_string_equal(text, "f=1 f_symbol=2 n=3 ip=4 ip_symbol=5 work=6");
+	assert_string_equal(row->field_names[1], "f_symbol");
+	assert_int_equal(row->ops[1].kind, FIELD_SYMBOL64);
+	assert_int_equal(row->ops[1].offset, 8);
+	free(row);
+	/* What the trace numbers has its name in the trace's own table. */
+	assert_int_equal(event_compile_known(e, &named, &row), 0);
+	described(row->further, row->further_len, &number, text);
+	assert_string_equal(text, "f=1000 n=1001 ip=1002 ip_symbol=1003 work=1004");
+	free(row);
+	tep_free(tep);
 }
 
 static void test_print_keeps_its_address_to_itself(void **state)
@@ -83,22 +145,42 @@ static void test_print_keeps_its_address_to_itself(void **state)
 	free(row);
 }
 
-static void test_renames_are_marked(void **state)
+static void test_rows_have_the_news_of_their_event(void **state)
 {
-	static const char fields[] =
-		FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0);
+	static const char fields[] = FIELD("pid_t pid", 8, 4, 1)
+		FIELD("char oldcomm[16]", 12, 16, 0) FIELD("char newcomm[16]", 28, 16, 0);
 	struct event_row *row = known("task", "task_rename", fields);
 
 	(void)state;
-	assert_int_equal(row->renamed_offset, 8);
-	free(row);
-	/* Its number may have been that of another one. */
-	row = known("task", "task_newtask", fields);
-	assert_int_equal(row->renamed_offset, 8);
+	assert_int_equal(row->news.kind, NEWS_RENAMED);
+	assert_int_equal(row->news.text, 28);
+	assert_int_equal(row->min_len, 44);
 	free(row);
 	row = known("sched", "sched_waking", fields);
-	assert_int_equal(row->renamed_offset, 0);
+	assert_int_equal(row->news.kind, NEWS_NONE);
 	free(row);
+}
+
+static void test_rows_for_the_feed_alone(void **state)
+{
+	static const char fields[] =
+		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0);
+	struct tep_handle *tep;
+	const struct tep_event *event = format_event("task", "task_rename", fields, &tep);
+	struct event_row *row;
+
+	(void)state;
+	assert_int_equal(event_compile_feed(event, &row), 0);
+	assert_int_equal(row->kind, ROW_FEED);
+	assert_int_equal(row->news.kind, NEWS_RENAMED);
+	assert_int_equal(row->n_ops, 0);
+	assert_int_equal(row->min_len, 44);
+	assert_int_equal(row->pid_offset, 4);
+	free(row);
+	tep_free(tep);
+	event = format_event("sched", "sched_waking", fields, &tep);
+	assert_int_equal(event_compile_feed(event, &row), -EPROTO);
+	tep_free(tep);
 }
 
 static void test_events_that_no_record_could_be_told_by(void **state)
@@ -120,7 +202,8 @@ static void test_events_that_no_record_could_be_told_by(void **state)
 
 		tep_set_loglevel(TEP_LOG_NONE);
 		if (!tep_parse_event(tep, text, strlen(text), "sched"))
-			assert_int_equal(event_compile_known(tep_get_first_event(tep), 0, &row),
+			assert_int_equal(event_compile_known(tep_get_first_event(tep),
+							     &(struct compile_context){0}, &row),
 					 -EPROTO);
 		assert_null(row);
 		tep_free(tep);
@@ -143,15 +226,14 @@ static void test_fields_beyond_any_record(void **state)
 
 static void test_generic_rows_and_their_numbers(void **state)
 {
-	const struct compile_generic generic = {.number = 65536 + 300, .index = 300};
-	const struct compile_generic legacy = {.legacy = true};
+	const struct compile_context ctx = {.index = 300};
 	struct tep_handle *tep;
 	const struct tep_event *e = format_event("sched", "sched_new", sched_waking, &tep);
 	struct event_row *row;
 	uint64_t number;
 
 	(void)state;
-	assert_int_equal(event_compile_generic(e, &generic, 0, &row), 0);
+	assert_int_equal(event_compile_generic(e, &ctx, 65536 + 300, false, &row), 0);
 	assert_int_equal(row->generic_index, 300);
 	assert_int_equal(row->event_tag_len, 3);
 	number = (row->event_tag & 0x7f) | (row->event_tag >> 8 & 0x7f) << 7 |
@@ -162,7 +244,7 @@ static void test_generic_rows_and_their_numbers(void **state)
 		assert_int_equal(row->ops[i].tag >> 3, i + 1);
 	free(row);
 
-	assert_int_equal(event_compile_generic(e, &legacy, 0, &row), 0);
+	assert_int_equal(event_compile_generic(e, &ctx, 0, true, &row), 0);
 	assert_int_equal(row->kind, ROW_LEGACY);
 	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
 	assert_int_equal(row->descriptor_len, 0);
@@ -173,7 +255,7 @@ static void test_generic_rows_and_their_numbers(void **state)
 static void test_more_fields_than_a_row_has(void **state)
 {
 	static char fields[16000];
-	const struct compile_generic generic = {.number = 65536};
+	const struct compile_context ctx = {0};
 	struct event_row *row;
 	struct tep_handle *tep;
 	size_t at = 0;
@@ -183,11 +265,40 @@ static void test_more_fields_than_a_row_has(void **state)
 		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
 				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
 				       8 + i);
-	assert_int_equal(
-		event_compile_generic(format_event("g", "e", fields, &tep), &generic, 0, &row), 0);
+	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
+					       false, &row),
+			 0);
 	assert_int_equal(row->n_ops, 255);
+	assert_int_equal(row->kind, ROW_LEGACY);
 	free(row);
 	tep_free(tep);
+}
+
+/* Readers take up to 31 fields by descriptor; an event of more is spelled out. */
+static void test_as_many_fields_as_a_descriptor_has(void **state)
+{
+	const struct compile_context ctx = {0};
+	char fields[4000];
+	struct event_row *row;
+	struct tep_handle *tep;
+
+	(void)state;
+	for (unsigned n = 31; n <= 32; n++) {
+		size_t at = 0;
+
+		for (unsigned i = 0; i < n; i++)
+			at += (size_t)sprintf(fields + at,
+					      "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n",
+					      i, 8 + i);
+		assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx,
+						       65536, false, &row),
+				 0);
+		assert_int_equal(row->kind, n == 31 ? ROW_FIELDS : ROW_LEGACY);
+		assert_int_equal(row->generic_index, n == 31 ? 0 : ROW_NOT_GENERIC);
+		assert_int_equal(row->n_ops, n);
+		free(row);
+		tep_free(tep);
+	}
 }
 
 static int compact(const char *fields, enum row_kind kind)
@@ -234,13 +345,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_row_stands_alone),
-		cmocka_unit_test(test_fields_that_do_not_fit_are_left_out),
+		cmocka_unit_test(test_fields_without_a_place_get_further_numbers),
+		cmocka_unit_test(test_addresses_of_functions_get_names),
 		cmocka_unit_test(test_print_keeps_its_address_to_itself),
-		cmocka_unit_test(test_renames_are_marked),
+		cmocka_unit_test(test_rows_have_the_news_of_their_event),
+		cmocka_unit_test(test_rows_for_the_feed_alone),
 		cmocka_unit_test(test_events_that_no_record_could_be_told_by),
 		cmocka_unit_test(test_fields_beyond_any_record),
 		cmocka_unit_test(test_generic_rows_and_their_numbers),
 		cmocka_unit_test(test_more_fields_than_a_row_has),
+		cmocka_unit_test(test_as_many_fields_as_a_descriptor_has),
 		cmocka_unit_test(test_compact_rows_want_their_format_exactly),
 	};
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "ftrace/event_descriptor.h"
 #include "gen/fields.h"
@@ -15,13 +16,16 @@
 
 static void test_what_a_reader_needs(void **state)
 {
-	static const struct field_op ops[] = {
-		{.kind = FIELD_S32},	   {.kind = FIELD_PID},	      {.kind = FIELD_U8},
-		{.kind = FIELD_DEV32},	   {.kind = FIELD_SYM64},     {.kind = FIELD_COMM},
-		{.kind = FIELD_PTR64_STR}, {.kind = FIELD_LOC_BYTES},
+	static const struct described_field fields[] = {
+		{"a", "", 1, FIELD_S32},	{"b", "", 2, FIELD_PID},
+		{"c", "", 3, FIELD_U8},		{"d", "", 4, FIELD_DEV32},
+		{"e", "", 5, FIELD_SYM64},	{"e", "_symbol", 6, FIELD_SYMBOL64},
+		{"g", "", 7, FIELD_PTR64_STR},	{"h", "", 1000, FIELD_LOC_BYTES},
+		{"i", "", 2047, FIELD_STACK64}, {"j", "", 8, FIELD_REST_BYTES},
 	};
-	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-	static const unsigned types[] = {3, 3, 4, 4, 4, 9, 9, 12};
+	static const char *const names[] = {"a",	"b", "c", "d", "e",
+					    "e_symbol", "g", "h", "i", "j"};
+	static const unsigned types[] = {3, 3, 4, 4, 4, 9, 9, 12, 9, 12};
 	Pb__DescriptorProto *message = NULL;
 	struct pb_mem m;
 	struct pb_field f;
@@ -29,7 +33,7 @@ static void test_what_a_reader_needs(void **state)
 
 	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
-	event_descriptor_write(&m.enc, 65540, "rcu", "rcu_utilization", ops, names, 8);
+	event_descriptor_write(&m.enc, 65540, "rcu", "rcu_utilization", fields, ARRAY_SIZE(fields));
 
 	pb_dec_init(&d, m.buf, pb_mem_len(&m));
 	assert_true(pb_dec_next(&d, &f));
@@ -40,10 +44,10 @@ static void test_what_a_reader_needs(void **state)
 	message = pb__descriptor_proto__unpack(NULL, f.len, f.data);
 	assert_non_null(message);
 	assert_string_equal(message->name, "rcu_utilization");
-	assert_int_equal(message->n_field, 8);
-	for (unsigned i = 0; i < 8; i++) {
+	assert_int_equal(message->n_field, ARRAY_SIZE(fields));
+	for (unsigned i = 0; i < ARRAY_SIZE(fields); i++) {
 		assert_string_equal(message->field[i]->name, names[i]);
-		assert_int_equal(message->field[i]->number, i + 1);
+		assert_int_equal(message->field[i]->number, fields[i].number);
 		assert_int_equal(message->field[i]->type, types[i]);
 	}
 	pb__descriptor_proto__free_unpacked(message, NULL);

@@ -118,10 +118,9 @@ static void test_long_values(void **state)
 	memcpy(payload + 8, &loc, 4);
 	memcpy(payload + 12, &loc, 4);
 	memcpy(payload + 16, &bad, 4);
-	assert_int_equal(encode(row, payload, sizeof(payload), v), 3);
+	assert_int_equal(encode(row, payload, sizeof(payload), v), 2); /* the third lies outside */
 	assert_int_equal(v[0].f.len, 7800);
 	assert_int_equal(v[1].f.len, 3900);
-	assert_int_equal(v[2].f.id, 0); /* outside: the name alone */
 }
 
 static int teardown(void **state)

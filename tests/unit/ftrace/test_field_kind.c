@@ -150,6 +150,11 @@ static void test_without_a_message(void **state)
 	/* A string of the kernel, or an address of a process. */
 	assert_int_equal(generic(FIELD("const char * a", 8, 8, 0), false), FIELD_PTR64_STR);
 	assert_int_equal(generic(FIELD("const char * a", 8, 8, 0), true), FIELD_U64);
+	assert_int_equal(generic(FIELD("void * a", 8, 8, 0), false), FIELD_SYM64);
+	assert_int_equal(generic(FIELD("void * a", 8, 8, 0), true), FIELD_U64);
+	assert_int_equal(generic(FIELD("const char *const * a", 8, 8, 0), true), FIELD_U64);
+	assert_int_equal(generic(FIELD("struct iovec * a", 8, 4, 0), true), FIELD_U32);
+	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 0), true), FIELD_LOC_STR);
 }
 
 int main(void)

@@ -11,8 +11,11 @@
 
 #include "base/log.h"
 #include "fake_producer.h"
+#include "fake_tracefs.h"
+#include "formats.h"
 #include "ftrace/ftrace_ds.h"
 #include "gen/fields.h"
+#include "page_maker.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
@@ -22,7 +25,8 @@ static void *instance;
 
 static int setup(void **state)
 {
-	(void)state;
+	if (temp_dir_setup(state))
+		return -1;
 	log_set_level(LOG_LEVEL_ERROR);
 	h = (struct ds_handle){.session_id = 9};
 	loop = event_base_new();
@@ -31,28 +35,28 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_base_free(loop);
-	return 0;
+	return temp_dir_teardown(state);
 }
 
-static void create(void)
+static void create_with(const char *proc_root, bool symbols)
 {
-	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = proc_root};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
 	char *events[] = {"sched/sched_switch"};
 
 	ftrace.ftrace_events = events;
 	ftrace.n_ftrace_events = 1;
+	ftrace.has_symbolize_ksyms = 1;
+	ftrace.symbolize_ksyms = symbols;
 	config.ftrace_config = &ftrace;
 	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
 }
 
-static void run_until(const unsigned *counter, unsigned want)
+static void create(void)
 {
-	while (*counter < want)
-		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	create_with("/nowhere", false);
 }
 
 /* FtraceStats of a phase in the trace; told: how many name a problem. */
@@ -86,11 +90,9 @@ static void test_start_flush_stop(void **state)
 	create();
 	ftrace_data_source.start(instance);
 	assert_int_equal(h.started, 1);
-	ftrace_data_source.flush(instance, 5);
-	assert_int_equal(h.flushed, 0); /* when the rings have been read */
-	ftrace_data_source.flush(instance, 6);
-	run_until(&h.flushed, 2);
-	assert_int_equal(h.last_flush, 6);
+	ftrace_data_source.flush(instance, 5); /* there is nothing to wait for */
+	assert_int_equal(h.flushed, 1);
+	assert_int_equal(h.last_flush, 5);
 	assert_true(h.writer->flushes > 0);
 	assert_int_equal(count_stats(1, &told), 1);
 	assert_int_equal(count_stats(2, &told), 1);
@@ -98,7 +100,7 @@ static void test_start_flush_stop(void **state)
 
 	ftrace_data_source.stop(instance);
 	ftrace_data_source.stop(instance);
-	run_until(&h.stopped, 1);
+	assert_int_equal(h.stopped, 1);
 	assert_int_equal(count_stats(1, &told), 1); /* nothing new to say */
 	ftrace_data_source.flush(instance, 7);
 	assert_int_equal(h.last_flush, 7);
@@ -115,7 +117,7 @@ static void test_a_stop_without_a_flush_has_stats_too(void **state)
 	create();
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
-	run_until(&h.stopped, 1);
+	assert_int_equal(h.stopped, 1);
 	assert_int_equal(count_stats(2, &told), 1);
 	ftrace_data_source.destroy(instance);
 }
@@ -135,9 +137,103 @@ static void test_a_stop_from_inside_an_answer(void **state)
 	h.on_answer = stop_from_inside;
 	ftrace_data_source.start(instance);
 	ftrace_data_source.flush(instance, 1);
-	run_until(&h.flushed, 1);
-	assert_int_equal(h.stopped, 0); /* the rings once more, first */
-	run_until(&h.stopped, 1);
+	assert_int_equal(h.flushed, 1);
+	assert_int_equal(h.stopped, 1);
+	ftrace_data_source.destroy(instance);
+}
+
+/* The last FtraceStats' number of symbols, and its reports; of both kinds in one. */
+static uint64_t symbols_told(char *reports, size_t size)
+{
+	struct pb_field packet, stats, f;
+	struct pb_dec d, dp, ds;
+	uint64_t n = 0;
+
+	*reports = '\0';
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		assert_true(pb_dec_next(&dp, &stats));
+		pb_dec_init(&ds, stats.data, stats.len);
+		while (pb_dec_next(&ds, &f))
+			if (f.id == PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED)
+				n = f.u64;
+			else if (f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
+				snprintf(reports, size, "%.*s", (int)f.len, (const char *)f.data);
+	}
+	return n;
+}
+
+static void test_it_starts_when_the_symbols_are_there(void **state)
+{
+	char report[200];
+
+	fake_text(*state, "kallsyms", "1000 T first\n2000 T second\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	assert_int_equal(h.started, 0);
+	for (unsigned i = 0; i < 100 && !h.started; i++)
+		event_base_loop(loop, EVLOOP_ONCE);
+	assert_int_equal(h.started, 1);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	assert_string_equal(report, "");
+	ftrace_data_source.destroy(instance);
+}
+
+static void test_a_flush_does_not_wait_for_symbols(void **state)
+{
+	char report[200];
+
+	fake_text(*state, "kallsyms", "1000 T first\n2000 T second\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(h.flushed, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(
+		strstr(report, "option:symbolize_ksyms (the kernel's symbols are not read"));
+	/* They come late, and count from then on. */
+	for (unsigned i = 0; i < 10; i++)
+		event_base_loop(loop, EVLOOP_NONBLOCK);
+	ftrace_data_source.flush(instance, 2);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 1);
+	ftrace_data_source.destroy(instance);
+}
+
+static void test_a_stop_does_not_wait_for_symbols(void **state)
+{
+	fake_text(*state, "kallsyms", "1000 T first\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(h.stopped, 1);
+	ftrace_data_source.destroy(instance);
+
+	h = (struct ds_handle){.session_id = 9};
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	ftrace_data_source.destroy(instance); /* at once */
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+}
+
+static void test_symbols_that_cannot_be_had(void **state)
+{
+	char report[200];
+
+	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	assert_int_equal(h.started, 1);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(
+		strstr(report, "option:symbolize_ksyms (/proc/kallsyms shows no addresses"));
 	ftrace_data_source.destroy(instance);
 }
 
@@ -157,20 +253,179 @@ static void test_destroyed_at_any_time(void **state)
 	ftrace_data_source.stop(instance); /* a lost service */
 	ftrace_data_source.destroy(instance);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	assert_int_equal(h.stopped, 1);
+}
+
+/* ---- with a ring: a FIFO in an instance of somebody else's ---- */
+
+#define PLACE "instances/x/"
+#define EVENT "events/sched/sched_process_wait/"
+
+static int ring = -1;
+
+static void make_place(void **state)
+{
+	const char *format =
+		format_text("sched_process_wait", 1, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1));
+	char path[300];
+
+	fake_text(*state, PLACE "events/header_page",
+		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fake_text(*state, PLACE "buffer_size_kb", "4096\n");
+	fake_text(*state, PLACE "trace_clock", "[boot]\n");
+	fake_text(*state, PLACE "tracing_on", "0\n");
+	fake_text(*state, PLACE "trace", "");
+	fake_text(*state, PLACE EVENT "enable", "0\n");
+	fake_text(*state, PLACE EVENT "format", format);
+	fake_text(*state, EVENT "format", format);
+	fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 3\n");
+	snprintf(path, sizeof(path), "%s/" PLACE "per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	ring = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	assert_true(ring >= 0);
+}
+
+static void create_with_ring(void **state)
+{
+	const struct ds_env env = {
+		.loop = loop,
+		.sys_root = "/nowhere",
+		.proc_root = "/nowhere",
+		.tracefs_root = *state,
+	};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
+	char *events[] = {"sched/sched_process_wait"};
+
+	make_place(state);
+	ftrace.ftrace_events = events;
+	ftrace.n_ftrace_events = 1;
+	ftrace.instance_name = "x";
+	ftrace.has_drain_period_ms = 1;
+	ftrace.drain_period_ms = 60000;
+	config.ftrace_config = &ftrace;
+	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
+	ftrace_data_source.start(instance);
+}
+
+static void destroy_with_ring(void)
+{
+	ftrace_data_source.destroy(instance);
+	close(ring);
+}
+
+static void put_page(void)
+{
+	static const uint8_t payload[12] = {1};
+	struct page_maker m;
+
+	page_begin(&m, 1000);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	assert_int_equal(write(ring, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
+}
+
+/* Packets with events in the trace. */
+static unsigned count_bundles(void)
+{
+	struct pb_field packet, f;
+	struct pb_dec d, dp;
+	unsigned n = 0;
+
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		n += pb_dec_next(&dp, &f) && f.id == PB_TRACE_PACKET_FTRACE_EVENTS;
+	}
+	return n;
+}
+
+static void run_until(const unsigned *counter, unsigned want)
+{
+	while (*counter < want)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+}
+
+static void test_a_flush_is_answered_when_the_rings_are_read(void **state)
+{
+	create_with_ring(state);
+	put_page();
+	ftrace_data_source.flush(instance, 5);
 	assert_int_equal(h.flushed, 0);
+	ftrace_data_source.flush(instance, 6);
+	run_until(&h.flushed, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_true(h.writer->flushes > 0);
+	run_until(&h.flushed, 2);
+	assert_int_equal(h.last_flush, 6);
+	destroy_with_ring();
+}
+
+static void test_a_stop_reads_what_is_left(void **state)
+{
+	create_with_ring(state);
+	put_page();
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	put_page();
+	run_until(&h.stopped, 1);
+	assert_true(count_bundles() >= 1);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	destroy_with_ring();
+}
+
+static void test_a_stop_from_inside_an_answer_reads_once_more(void **state)
+{
+	create_with_ring(state);
+	h.on_answer = stop_from_inside;
+	ftrace_data_source.flush(instance, 1);
+	run_until(&h.flushed, 1);
+	assert_int_equal(h.stopped, 0);
+	put_page();
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 1);
+	destroy_with_ring();
 }
 
 static void test_more_flushes_than_it_remembers(void **state)
 {
-	(void)state;
-	create();
-	ftrace_data_source.start(instance);
+	create_with_ring(state);
 	for (uint64_t i = 1; i <= 1000; i++)
 		ftrace_data_source.flush(instance, i);
-	run_until(&h.flushed, 1);
-	assert_int_equal(h.last_flush, 1000);
+	while (h.last_flush != 1000)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	assert_in_range(h.flushed, 10, 100);
-	ftrace_data_source.destroy(instance);
+	destroy_with_ring();
+}
+
+static void flush_again(struct ds_handle *handle)
+{
+	if (handle->flushed && handle->flushed < 50)
+		ftrace_data_source.flush(instance, handle->last_flush + 1);
+}
+
+/* Whoever asks all the time has answers all the time. */
+static void test_flushes_without_end(void **state)
+{
+	create_with_ring(state);
+	for (unsigned i = 0; i < 3; i++)
+		ftrace_data_source.flush(instance, i);
+	event_base_loop(loop, EVLOOP_ONCE);
+	for (unsigned i = 3; h.flushed < 10; i++) {
+		ftrace_data_source.flush(instance, i);
+		event_base_loop(loop, EVLOOP_ONCE);
+		assert_true(i - h.last_flush < 5);
+	}
+	h.on_answer = flush_again;
+	run_until(&h.flushed, 50);
+	h.on_answer = NULL;
+	ftrace_data_source.flush(instance, 1000);
+	ftrace_data_source.stop(instance);
+	run_until(&h.stopped, 1);
+	assert_int_equal(h.last_flush, 1000);
+	destroy_with_ring();
 }
 
 static void test_no_config(void **state)
@@ -197,7 +452,10 @@ static void test_descriptor(void **state)
 	pb_dec_init(&d, m.buf, pb_mem_len(&m));
 	assert_true(pb_dec_next(&d, &f));
 	assert_int_equal(f.id, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);
-	assert_int_equal(f.len, 0);
+	pb_dec_init(&d, f.data, f.len);
+	assert_true(pb_dec_next(&d, &f));
+	assert_int_equal(f.id, PB_FTRACE_DESCRIPTOR_KNOWS_OWN_FIELDS);
+	assert_int_equal(f.u64, 1);
 	pb_mem_deinit(&m);
 }
 
@@ -209,8 +467,16 @@ int main(void)
 		WITH_LOOP(test_start_flush_stop),
 		WITH_LOOP(test_a_stop_without_a_flush_has_stats_too),
 		WITH_LOOP(test_a_stop_from_inside_an_answer),
+		WITH_LOOP(test_it_starts_when_the_symbols_are_there),
+		WITH_LOOP(test_a_flush_does_not_wait_for_symbols),
+		WITH_LOOP(test_a_stop_does_not_wait_for_symbols),
+		WITH_LOOP(test_symbols_that_cannot_be_had),
 		WITH_LOOP(test_destroyed_at_any_time),
+		WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read),
+		WITH_LOOP(test_a_stop_reads_what_is_left),
+		WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more),
 		WITH_LOOP(test_more_flushes_than_it_remembers),
+		WITH_LOOP(test_flushes_without_end),
 		WITH_LOOP(test_no_config),
 		WITH_LOOP(test_descriptor),
 	};

@@ -20,11 +20,14 @@ static void test_lists(void **state)
 	report_failed(&r, "another");
 	report_problem(&r, "first %d", 1);
 	report_problem(&r, "second");
+	report_notice(&r, "100% of it");
+	report_notice(&r, "and again");
 	assert_int_equal(tracefs_list_size(r.unknown), 1);
 	assert_string_equal(r.unknown[0], "sched/nope");
 	assert_int_equal(tracefs_list_size(r.failed), 2);
 	assert_string_equal(r.failed[0], "option:x (5)");
 	assert_string_equal(r.problem, "first 1");
+	assert_string_equal(r.notice, "100% of it");
 	reports_deinit(&r);
 	assert_null(r.unknown);
 	reports_deinit(&r);

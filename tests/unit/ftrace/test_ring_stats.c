@@ -78,11 +78,22 @@ static void test_the_packet(void **state)
 	struct ring_stats_all all = {.rings = &ring, .n = 1};
 	uint64_t counts[PAGE_STATUS_COUNT] = {[PAGE_END_OVERFLOW] = 5, [PAGE_INVALID_EVENT] = 1};
 	struct reports reports = {0};
+	struct made_event probe = {.in = MADE_UPROBE, .told = {"mine", "read", 0}, .hits = 6};
+	struct made_event synthetic = {.in = MADE_SYNTHETIC, .told = {"synthetic", "x", 0}};
+	struct made_events probes = {.events = (struct made_event *[]){&synthetic, &probe}, .n = 2};
 	struct ring_stats_packet p = {
 		.phase = RING_STATS_END,
 		.all = &all,
 		.reports = &reports,
 		.status_counts = counts,
+		.more =
+			&(struct ring_stats_more){
+				.preserved = true,
+				.kprobe_hits = 5,
+				.ksyms_parsed = 7,
+				.ksyms_kb = 9,
+				.probes = &probes,
+			},
 		.buffer_pages = 2049,
 		.asked_pages = 2048,
 	};
@@ -92,6 +103,11 @@ static void test_the_packet(void **state)
 		PB_FTRACE_STATS_ATRACE_ERRORS,
 		PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS,
 		PB_FTRACE_STATS_FAILED_FTRACE_EVENTS,
+		PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED,
+		PB_FTRACE_STATS_KERNEL_SYMBOLS_MEM_KB,
+		PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER,
+		PB_FTRACE_STATS_KPROBE_STATS,
+		PB_FTRACE_STATS_PROBE_STATS,
 		PB_FTRACE_STATS_FTRACE_PARSE_ERRORS,
 		PB_FTRACE_STATS_FTRACE_PARSE_ERRORS,
 		PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES,
@@ -120,9 +136,38 @@ static void test_the_packet(void **state)
 			assert_true(pb_dec_next(&inner, &cpu) && cpu.u64 == 3);
 			assert_true(pb_dec_next(&inner, &cpu) && cpu.u64 == 9);
 		}
+		if (f.id == PB_FTRACE_STATS_KPROBE_STATS) {
+			struct pb_field n;
+
+			pb_dec_init(&inner, f.data, f.len);
+			assert_true(pb_dec_next(&inner, &n) && n.u64 == 5);
+			assert_true(pb_dec_next(&inner, &n) && n.u64 == 0);
+		}
+		if (f.id == PB_FTRACE_STATS_PROBE_STATS) {
+			struct pb_field n;
+
+			pb_dec_init(&inner, f.data, f.len);
+			assert_true(pb_dec_next(&inner, &n) && pb_field_is(&n, "mine"));
+			assert_true(pb_dec_next(&inner, &n) && pb_field_is(&n, "read"));
+			assert_true(pb_dec_next(&inner, &n) && n.u64 == 6);
+		}
 	}
 	assert_false(pb_dec_next(&d, &f));
 	reports_deinit(&reports);
+	pb_mem_deinit(&m);
+}
+
+static void test_nothing_more_to_say(void **state)
+{
+	struct ring_stats_more nothing = {0};
+	struct ring_stats_all none = {0};
+	struct ring_stats_packet p = {.phase = RING_STATS_START, .all = &none, .more = &nothing};
+	struct pb_mem m;
+
+	(void)state;
+	assert_int_equal(pb_mem_init(&m), 0);
+	ring_stats_write(&p, &m.enc);
+	assert_true(pb_mem_len(&m) <= 8); /* phase alone */
 	pb_mem_deinit(&m);
 }
 
@@ -134,6 +179,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_ring_that_cannot_be_read_is_left_out,
 						temp_dir_setup, temp_dir_teardown),
 		cmocka_unit_test(test_the_packet),
+		cmocka_unit_test(test_nothing_more_to_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

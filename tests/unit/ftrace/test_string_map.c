@@ -25,7 +25,7 @@ static void test_lines_in_any_order(void **state)
 {
 	(void)state;
 	assert_int_equal(string_map_parse(&m, "0xffffffff828195af : \"thaw_processes\"\n"
-					      "0xffffffff8281a3e9 : \"say \\\"hi\\\"\\n\\\\o/\"\n"
+					      "0xffffffff8281a3e9 : \"say \\\"hi\\\"\\n\\o/\"\n"
 					      "0x10 : \"\"\n"
 					      "0xffffffff828195af : \"thaw_processes\"\n"
 					      "0x0f : \"no line end\""),
@@ -38,6 +38,24 @@ static void test_lines_in_any_order(void **state)
 	assert_int_equal(m.max_len, 14);
 	assert_null(string_map_find(&m, 0xffffffff828195b0));
 	assert_null(string_map_find(&m, 0));
+	string_map_deinit(&m);
+}
+
+/* The kernel does not escape a backslash of the text's own. */
+static void test_backslashes(void **state)
+{
+	(void)state;
+	assert_int_equal(string_map_parse(&m, "0x1 : \"C:\\dir\\\\x\"\n"
+					      "0x2 : \"tab\\tquote\\\"\"\n"
+					      "0x3 : \"at the end\\\"\n"
+					      "0x4 : \"\\\\n\"\n"
+					      "0x5 : \"a \" inside\"\n"),
+			 0);
+	assert_text(1, "C:\\dir\\\\x");
+	assert_text(2, "tab\tquote\"");
+	assert_text(3, "at the end\\");
+	assert_text(4, "\\\n");
+	assert_text(5, "a \" inside");
 	string_map_deinit(&m);
 }
 
@@ -64,6 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_in_any_order),
+		cmocka_unit_test(test_backslashes),
 		cmocka_unit_test(test_lines_of_another_form),
 	};
 

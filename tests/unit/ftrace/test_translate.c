@@ -208,7 +208,7 @@ static void test_lost_events_of_a_recording(void **state)
 
 /* ---- made pages ---- */
 
-enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING };
+enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING, ID_LARGE, ID_RENAME };
 
 static void add(const char *group, const char *name, unsigned id, const char *fields, bool compact)
 {
@@ -372,6 +372,40 @@ static void test_a_broken_page_costs_its_rest(void **state)
 	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 1);
 }
 
+static void test_broken_pages_are_kept_for_whoever_asks(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	t->broken_left = 2;
+	for (unsigned i = 0; i < 4; i++) {
+		page_begin(&m, 1000 * (i + 1));
+		put_wait(&m, 1);
+		if (i != 1)
+			page_head(&m, 28, 1);
+		page_end(&m, 0, 0);
+		translate(&m);
+	}
+	finish();
+	assert_int_equal(n_bundles, 3);
+	assert_int_equal(bundles[0].broken_page.len, PAGE_MAKER_SIZE);
+	assert_int_equal(bundles[1].broken_page.len, PAGE_MAKER_SIZE);
+	assert_int_equal(bundles[1].events, 2); /* the good page before it, too */
+	assert_null(bundles[2].broken_page.data);
+	assert_int_equal(bundles[2].errors, 1);
+	assert_int_equal(t->broken_left, 0);
+
+	/* A record that is broken is enough. */
+	t->broken_left = 1;
+	fake_writer_clear(w);
+	page_begin(&m, 1);
+	page_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_memory_equal(bundles[0].broken_page.data, m.bytes, PAGE_MAKER_SIZE);
+}
+
 static void test_a_broken_record_costs_itself(void **state)
 {
 	uint8_t payload[16] = {ID_STRING};
@@ -404,7 +438,7 @@ static void test_a_broken_record_costs_itself(void **state)
 	assert_int_equal(t->status_counts[PAGE_SHORT_COMPACT_EVENT], 1);
 }
 
-static void test_bundles_end_after_so_many_pages(void **state)
+static void test_bundles_end_after_so_many_bytes(void **state)
 {
 	struct page_maker m;
 
@@ -412,12 +446,12 @@ static void test_bundles_end_after_so_many_pages(void **state)
 	page_begin(&m, 1000);
 	put_wait(&m, 1);
 	page_end(&m, 0, 0);
-	for (unsigned i = 0; i < 2 * BUNDLE_MAX_PAGES + 1; i++)
+	for (unsigned i = 0; i < 2 * (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE) + 1; i++)
 		translate(&m);
 	finish();
 	assert_int_equal(n_bundles, 3);
-	assert_int_equal(bundles[0].events, BUNDLE_MAX_PAGES);
-	assert_int_equal(bundles[1].events, BUNDLE_MAX_PAGES);
+	assert_int_equal(bundles[0].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
+	assert_int_equal(bundles[1].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
 }
 
 static void test_bundles_end_when_a_table_is_full(void **state)
@@ -438,47 +472,88 @@ static void test_bundles_end_when_a_table_is_full(void **state)
 		translate(&m);
 	}
 	finish();
-	assert_int_equal(n_bundles, 3);
-	for (i = 0; i < n_bundles; i++)
+	for (i = 0; i < n_bundles; i++) {
+		assert_true(bundles[i].names <= COMPACT_MAX_EVENTS);
 		names += bundles[i].names;
+	}
 	assert_int_equal(names, 3 * COMM_TABLE_MAX);
 
 	fake_writer_clear(w);
-	for (n = 0; n < 1000;) {
+	for (n = 0; n < 3000;) {
 		page_begin(&m, 1000);
-		for (; m.at < PAGE_MAKER_SIZE - 100 && n < 1000; n++)
+		for (; m.at < PAGE_MAKER_SIZE - 100 && n < 3000; n++)
 			put_generic(&m, 0xffff000000000000 + 64 * n);
 		page_end(&m, 0, 0);
 		translate(&m);
 	}
 	finish();
-	assert_int_equal(n_bundles, 1000 / (SYM_INDEX_MAX - 15) + 1);
+	assert_int_equal(n_bundles, 3000 / (SYM_INDEX_MAX - SYM_INDEX_OF_RECORD + 1) + 1);
 	for (i = 0; i < n_bundles; i++)
 		assert_int_equal(bundles[i].descriptors, 1);
 }
 
 static void test_threads_of_a_page_are_told(void **state)
 {
-	struct tid_set tids, renamed;
+	struct task_news news = {0};
 	struct page_maker m;
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
 	(void)state;
-	assert_int_equal(tid_set_init(&tids, 100), 0);
-	assert_int_equal(tid_set_init(&renamed, 100), 0);
+	assert_int_equal(task_news_init(&news, false), 0);
 	payload[32] = 8;
 	page_begin(&m, 1);
 	page_record(&m, 1, payload, 40);
 	page_end(&m, 0, 0);
 	translate(&m);
-	assert_int_equal(tids.n, 0); /* nobody wants to know */
-	t->ctx.tids = &tids;
-	t->ctx.renamed = &renamed;
+	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
+	t->ctx.tids = &news.tids;
+	t->ctx.news = &news;
 	translate(&m);
-	assert_int_equal(tids.n, 2);
+	assert_int_equal(news.tids.n, 1); /* who comes; who leaves came before */
+	assert_int_equal(news.tids.tids[0], 8);
 	finish();
-	tid_set_deinit(&tids);
-	tid_set_deinit(&renamed);
+	task_news_deinit(&news);
+}
+
+/* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
+static void test_events_for_the_feed_alone(void **state)
+{
+	static const struct event_table_options o = {.feed_only = true};
+	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
+	struct task_news news = {0};
+	struct page_maker m;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(event_table_add(&table, "task", "task_rename",
+					 format_text("task_rename", ID_RENAME, FORMAT_COMMON,
+						     FIELD("pid_t pid", 8, 4, 1)
+							     FIELD("char newcomm[16]", 28, 16, 0)),
+					 &o, &id),
+			 0);
+	assert_int_equal(task_news_init(&news, false), 0);
+	strcpy((char *)payload + 28, "name");
+	page_begin(&m, 1000);
+	page_record(&m, 5, payload, sizeof(payload));
+	page_record(&m, 1, payload, 12); /* too short to be one */
+	page_end(&m, 0, 0);
+	translate(&m); /* nobody listens */
+	t->ctx.tids = &news.tids;
+	t->ctx.news = &news;
+	translate(&m);
+	assert_int_equal(news.n_tasks, 1);
+	assert_int_equal(news.tasks[0].time_ns, 1005);
+	assert_int_equal(news.tasks[0].tid, 8);
+	assert_string_equal(news.tasks[0].name, "name");
+	assert_int_equal(news.tids.n, 1);
+	assert_int_equal(news.tids.tids[0], 7);
+	finish();
+	for (unsigned i = 0; i < n_bundles; i++)
+		assert_int_equal(bundles[i].events, 0);
+	assert_int_equal(cpu.events, 0);
+	assert_int_equal(t->unknown, 0);
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 2);
+	task_news_deinit(&news);
 }
 
 /* Noise behind a good header: whatever is said of it, the packets are whole. */
@@ -514,6 +589,161 @@ static void test_noise_makes_whole_packets(void **state)
 	assert_true(t->status_counts[PAGE_INVALID_EVENT] > 100);
 }
 
+static void put_large(struct page_maker *m)
+{
+	static uint8_t payload[600] = {ID_LARGE};
+
+	memset(payload + 8, 'x', sizeof(payload) - 8);
+	page_record(m, 1, payload, sizeof(payload));
+}
+
+/* More descriptors and larger events than there was room for. */
+static void test_events_that_come_later(void **state)
+{
+	struct page_maker m;
+	char name[32];
+
+	(void)state;
+	w->range = 300; /* a large event does not fit what is left of a chunk */
+	page_begin(&m, 1);
+	put_generic(&m, 1);
+	put_large(&m);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].events, 1);
+	assert_int_equal(bundles[0].descriptors, 1);
+	assert_int_equal(t->unknown, 1);
+
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "later%u", i);
+		add("g", name, ID_LARGE + i, FIELD("char a[]", 8, 0, 0), true);
+	}
+	event_table_remove(&table, ID_GENERIC);
+	event_table_sweep(&table);
+	assert_int_equal(translator_refit(t), 0);
+	fake_writer_clear(w);
+	page_begin(&m, 2);
+	put_generic(&m, 1);
+	for (unsigned i = 0; i < 3; i++)
+		put_large(&m);
+	for (unsigned i = 1; i < 100; i++) {
+		uint8_t payload[12] = {(uint8_t)(ID_LARGE + i)};
+
+		page_record(&m, 1, payload, sizeof(payload));
+	}
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].events, 102);
+	assert_int_equal(bundles[0].descriptors, 100);
+	assert_int_equal(t->unknown, 2);
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
+}
+
+static void test_a_probe_says_its_name(void **state)
+{
+	static const struct event_told told = {"", "vfs_read", EVENT_TOLD_PROBE_BEGIN};
+	const struct event_table_options o = {0};
+	uint8_t payload[16] = {ID_LARGE};
+	struct pb_field event, f;
+	struct page_maker m;
+	struct pb_dec d;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(event_table_add_told(&table, "g", "p", &told,
+					      format_text("p", ID_LARGE, FORMAT_COMMON,
+							  FIELD("unsigned long ip", 8, 8, 0)),
+					      &o, &id),
+			 0);
+	page_begin(&m, 1);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].descriptors, 0);
+	assert_int_equal(bundles[0].events, 1);
+	pb_dec_init(&d, bundles[0].whole.data, bundles[0].whole.len);
+	while (pb_dec_next(&d, &event) && event.id != PB_FTRACE_EVENT_BUNDLE_EVENT)
+		;
+	pb_dec_init(&d, event.data, event.len);
+	while (pb_dec_next(&d, &f) && f.id != PB_FTRACE_EVENT_KPROBE_EVENT)
+		;
+	assert_int_equal(f.id, PB_FTRACE_EVENT_KPROBE_EVENT);
+	assert_int_equal(f.len, 12);
+	assert_memory_equal(f.data, "\x0a\x08vfs_read\x10\x01", 12);
+}
+
+static void put_print(struct page_maker *m, const char *text)
+{
+	uint8_t payload[64] = {ID_LARGE};
+
+	memcpy(payload + 16, text, strlen(text) + 1);
+	page_record(m, 1, payload, 16 + (uint32_t)strlen(text) + 1);
+}
+
+/* "ab" and what begins so is left out. */
+static void add_print(void)
+{
+	Pb__FtraceConfig__PrintFilter__Rule rule = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__INIT;
+	Pb__FtraceConfig__PrintFilter filter = PB__FTRACE_CONFIG__PRINT_FILTER__INIT;
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+
+	rule.match_case = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__MATCH_PREFIX;
+	rule.prefix = "ab";
+	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
+	filter.n_rules = 1;
+	config.print_filter = &filter;
+	assert_int_equal(print_filter_new(&config, &table.prints), 0);
+	add("ftrace", "print", ID_LARGE,
+	    FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0), false);
+}
+
+static void test_prints_are_asked_for_by_their_text(void **state)
+{
+	static const char *const texts[] = {"ab", "x", "abc\n", "", "a"};
+	struct page_maker m;
+
+	(void)state;
+	add_print();
+	page_begin(&m, 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+		put_print(&m, texts[i]);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	translate(&m);
+	assert_int_equal(cpu.events, 4);
+	finish();
+	assert_int_equal(bundles[0].events, 4);
+	assert_null(memmem(bundles[0].whole.data, bundles[0].whole.len, "ab", 2));
+	assert_int_equal(t->unknown, 0);
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
+}
+
+static void test_only_prints_that_are_left_out_are_no_packet(void **state)
+{
+	static const uint8_t too_short[12] = {ID_LARGE};
+	struct page_maker m;
+
+	(void)state;
+	add_print();
+	page_begin(&m, 1);
+	put_print(&m, "abc");
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(w->packets, 0);
+	assert_int_equal(cpu.end_time, 0);
+
+	page_begin(&m, 1);
+	page_record(&m, 1, too_short, sizeof(too_short));
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -524,13 +754,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nothing_to_say_is_no_packet, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_loss_begins_a_bundle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_broken_page_costs_its_rest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_broken_pages_are_kept_for_whoever_asks, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_a_broken_record_costs_itself, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bundles_end_after_so_many_pages, setup,
+		cmocka_unit_test_setup_teardown(test_bundles_end_after_so_many_bytes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_bundles_end_when_a_table_is_full, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_threads_of_a_page_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_for_the_feed_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_noise_makes_whole_packets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_that_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_probe_says_its_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_prints_are_asked_for_by_their_text, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_only_prints_that_are_left_out_are_no_packet,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * The text of an event's format file, as every kernel since 2.6.36 writes it:
+ *
+ *	name: sched_switch
+ *	ID: 315
+ *	format:
+ *		field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+ *		...
+ *
+ *		field:char prev_comm[16];	offset:8;	size:16;	signed:0;
+ *		...
+ *
+ *	print fmt: "prev_comm=%s ...", REC->prev_comm, ...
+ *
+ * libtraceevent knows what a declaration means, but on texts of other shapes it leaks, and worse;
+ * so only plain ones come there.
+ */
+
+/* True: the text is plain, and how it is printed has been cut out of it. */
+bool format_text_prepare(char *text);

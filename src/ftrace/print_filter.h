@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/ftrace/ftrace_config.pb-c.h"
+
+/*
+ * Which records of ftrace/print are written. FtraceConfig.print_filter is for their texts: the
+ * rules are asked in order, the first that matches decides, and what none matches is written:
+ *
+ *	prefix      the text begins so
+ *	atrace_msg  the text is TYPE|DIGITS|PREFIX...
+ *
+ * tids_to_trace is for who wrote them, which the kernel does not look at: a marker comes from top
+ * level, to every instance. With follow_children it is not known whose they may be, and all are
+ * written.
+ */
+#define PRINT_FILTER_MAX_RULES 1024u
+
+struct print_filter;
+
+/* All is copied. 0 with *ret, NULL where everything is written; -E2BIG; -ENOMEM. */
+int print_filter_new(const Pb__FtraceConfig *config, struct print_filter **ret);
+/* NULL is fine. */
+struct print_filter *print_filter_free(struct print_filter *f);
+
+/* A text of foreign bytes, which ends at its first NUL or after len, and who wrote it. */
+bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8_t *text,
+			 size_t len);

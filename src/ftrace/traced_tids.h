@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ftrace/setup.h"
+
+/*
+ * FtraceConfig.tids_to_trace and follow_children: the kernel keeps only what happens while one of
+ * these threads runs, in the session's instance. Numbers that cannot be a thread are reported and
+ * left out; threads that are not there now are reported and stay in the list.
+ *
+ * proc_root: "/proc". 0; or -errno with a problem: everybody would be recorded.
+ */
+int traced_tids_set(const struct setup *s, const char *proc_root);
+/* The same for functions that are traced in another instance than the session's: s->instance. 0 or
+ * -errno; nothing is reported twice. */
+int traced_tids_set_functions(const struct setup *s);

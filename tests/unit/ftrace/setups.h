@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <assert.h>
+
+#include "config/text.h"
+#include "fake_tracefs.h"
+#include "ftrace/setup.h"
+
+/*
+ * The setting up of one session in a folder that stands in for tracefs: its instance is
+ * instances/x, its config a text.
+ */
+static struct reports reports;
+static struct instance instance;
+static struct setup setup;
+static Pb__FtraceConfig *setup_config;
+
+static inline void setup_end(void)
+{
+	if (setup_config)
+		pb__ftrace_config__free_unpacked(setup_config, NULL);
+	if (instance.tracefs)
+		fake_instance_free(&instance);
+	setup_config = NULL;
+	reports_deinit(&reports);
+}
+
+static inline int setup_teardown(void **state)
+{
+	setup_end();
+	return temp_dir_teardown(state);
+}
+
+/* Again and again, for other configs in the same folder. */
+static inline const struct setup *setup_begin(const char *root, const char *config)
+{
+	struct strbuf errors = {0};
+
+	setup_end();
+	assert(!text_parse(&pb__ftrace_config__descriptor, "", config, strlen(config), &errors,
+			   (ProtobufCMessage **)&setup_config));
+	fake_text(root, "instances/x/tracing_on", "0");
+	instance = fake_instance(root);
+	setup = (struct setup){
+		.root = root,
+		.session_id = 1,
+		.config = setup_config,
+		.instance = &instance,
+		.reports = &reports,
+	};
+	return &setup;
+}
+
+/* "group/name" among the kernel's events, and in the instance; what it refuses as the text says. */
+static inline void fake_event(const char *root, const char *event)
+{
+	static const char *const files[] = {"filter", "trigger", "enable"};
+	char name[256];
+
+	snprintf(name, sizeof(name), "events/%s/format", event);
+	fake_text(root, name, "x");
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(name, sizeof(name), "instances/x/events/%s/%s", event, files[i]);
+		fake_text(root, name, "");
+	}
+}
+
+/* One of its files that refuses all that is written to it, with EISDIR. */
+static inline void fake_refusal(const char *root, const char *file)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/instances/x/%s", root, file);
+	unlink(path);
+	assert(!mkdir(path, 0755));
+}
+
+/* What was written to one of the instance's files. */
+static inline const char *fake_written(const char *root, const char *file)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "instances/x/%s", file);
+	return fake_read(root, name);
+}
+
+static inline int n_failed(void)
+{
+	return tracefs_list_size(reports.failed);
+}
