@@ -5,7 +5,8 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
-#define FINAL_FLUSH_FAILED 2 /* TraceStats.FinalFlushOutcome */
+#define FINAL_FLUSH_SUCCEEDED 1 /* TraceStats.FinalFlushOutcome */
+#define FINAL_FLUSH_FAILED 2
 
 static bool decode_buffer(const uint8_t *data, size_t len, struct buffer_stats *b)
 {
@@ -74,6 +75,7 @@ bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats 
 			break;
 		case PB_TRACE_STATS_FINAL_FLUSH_OUTCOME:
 			ret->final_flush_failed = f.u64 == FINAL_FLUSH_FAILED;
+			ret->final_flush_succeeded = f.u64 == FINAL_FLUSH_SUCCEEDED;
 			break;
 		}
 	return ok && pb_dec_ok(&d);

@@ -28,7 +28,8 @@ struct service_stats {
 	uint64_t patches_discarded; /* likewise */
 	uint64_t invalid_packets; /* of this session */
 	uint64_t flushes_failed;
-	bool final_flush_failed;
+	bool final_flush_failed; /* the service's own, when a time was over; */
+	bool final_flush_succeeded; /* neither when there was none */
 };
 
 /* Decodes; everything that the message lacks is 0. False: it breaks protobuf's rules, *ret holds

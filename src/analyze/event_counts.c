@@ -22,6 +22,7 @@
 
 #include "analyze/event_names.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 struct generic_count {
 	uint32_t id;
@@ -52,12 +53,11 @@ void event_counts_deinit(struct event_counts *c)
 /* Text of the trace that a terminal will see: cut, and without control characters. */
 static void copy_name(char dst[static EVENT_COUNTS_MAX_NAME + 1], const uint8_t *src, size_t len)
 {
-	size_t i;
-
 	len = MIN(len, (size_t)EVENT_COUNTS_MAX_NAME);
-	for (i = 0; i < len; i++)
-		dst[i] = src[i] < 0x20 || src[i] == 0x7f ? '?' : (char)src[i];
+	if (len)
+		memcpy(dst, src, len);
 	dst[len] = '\0';
+	str_make_plain(dst, len, "");
 }
 
 static struct generic_count *new_generic(struct event_counts *c)

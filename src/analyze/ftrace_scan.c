@@ -14,9 +14,12 @@
 #include "analyze/ftrace_scan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
@@ -31,6 +34,7 @@ void ftrace_scan_deinit(struct ftrace_scan *s)
 	name_list_deinit(&s->failed);
 	name_list_deinit(&s->problems);
 	free(s->rings);
+	free(s->probes);
 	*s = (struct ftrace_scan){0};
 }
 
@@ -168,6 +172,21 @@ static bool scan_descriptor(struct ftrace_scan *s, const uint8_t *data, size_t l
 	return pb_dec_ok(&d);
 }
 
+static bool scan_error(struct ftrace_scan *s, const uint8_t *data, size_t len)
+{
+	uint64_t status = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS)
+			status = f.u64;
+	s->bad_pages++;
+	s->statuses[MIN(status, (uint64_t)FTRACE_STATUSES)]++;
+	return pb_dec_ok(&d);
+}
+
 bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
@@ -194,7 +213,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			s->counted_losses += f.u64;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_ERROR:
-			s->bad_pages++;
+			ok = f.data && scan_error(s, f.data, f.len) && ok;
 			break;
 		}
 	return ok && pb_dec_ok(&d);
@@ -268,10 +287,94 @@ static uint64_t phase_of(const uint8_t *data, size_t len)
 	return phase;
 }
 
+/* Counters begin at 0 when a ring is made or cleared; one that went back was cleared meanwhile. */
+static uint64_t grown(uint64_t start, uint64_t end)
+{
+	return end >= start ? end - start : end;
+}
+
+/* As in per-CPU counters: what there was before the recording is not the recording's. */
+static bool scan_kprobe_stats(struct ftrace_scan *s, uint64_t phase, const uint8_t *data,
+			      size_t len)
+{
+	uint64_t misses = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_KPROBE_STATS_MISSES)
+			misses = f.u64;
+	if (phase == PHASE_START)
+		s->start_misses = misses;
+	else if (phase == PHASE_END)
+		s->kprobe_misses = MAX(s->kprobe_misses, grown(s->start_misses, misses));
+	return pb_dec_ok(&d);
+}
+
+static struct probe_loss *find_probe(struct ftrace_scan *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_probes; i++)
+		if (!strcmp(s->probes[i].name, name))
+			return &s->probes[i];
+	return NULL;
+}
+
+/* Each flush tells anew; the numbers only grow. */
+static void note_probe(struct ftrace_scan *s, const char *name, uint64_t misses)
+{
+	struct probe_loss *p = find_probe(s, name);
+
+	if (!p && misses && s->n_probes < FTRACE_SCAN_MAX_PROBES &&
+	    !array_reserve(&s->probes, &s->cap_probes, s->n_probes + 1, sizeof(*s->probes))) {
+		p = &s->probes[s->n_probes++];
+		*p = (struct probe_loss){.misses = 0};
+		snprintf(p->name, sizeof(p->name), "%s", name);
+	}
+	if (p)
+		p->misses = MAX(p->misses, misses);
+}
+
+static bool scan_probe_stats(struct ftrace_scan *s, const uint8_t *data, size_t len)
+{
+	char full[sizeof(s->probes->name)];
+	struct view group = {0}, name = {0};
+	uint64_t misses = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_PROBE_STATS_GROUP:
+			group = view_of(&f);
+			break;
+		case PB_FTRACE_PROBE_STATS_NAME:
+			name = view_of(&f);
+			break;
+		case PB_FTRACE_PROBE_STATS_MISSES:
+			misses = f.u64;
+			break;
+		}
+	snprintf(full, sizeof(full), "%.*s/%.*s",
+		 (int)MIN(group.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)group.data,
+		 (int)MIN(name.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)name.data);
+	str_make_plain(full, strlen(full), "");
+	note_probe(s, full, misses);
+	return pb_dec_ok(&d);
+}
+
 static void add_name(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)
 		name_list_add(l, f->data, f->len);
+}
+
+/* Reasons may have several lines. */
+static void add_text(struct name_list *l, const struct pb_field *f)
+{
+	if (f->data && f->len)
+		name_list_add_text(l, f->data, f->len);
 }
 
 bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *data, size_t len)
@@ -291,11 +394,21 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 			add_name(&s->unknown, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
-			add_name(&s->failed, &f);
+			add_text(&s->failed, &f);
 			break;
 		case PB_FTRACE_STATS_ATRACE_ERRORS:
 		case PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR:
-			add_name(&s->problems, &f);
+			add_text(&s->problems, &f);
+			break;
+		case PB_FTRACE_STATS_FTRACE_PARSE_ERRORS:
+			if (!f.data)
+				s->told_statuses |= 1u << MIN(f.u64, (uint64_t)FTRACE_STATUSES);
+			break;
+		case PB_FTRACE_STATS_KPROBE_STATS:
+			ok = f.data && scan_kprobe_stats(s, phase, f.data, f.len) && ok;
+			break;
+		case PB_FTRACE_STATS_PROBE_STATS:
+			ok = f.data && scan_probe_stats(s, f.data, f.len) && ok;
 			break;
 		case PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES:
 			if (f.u64 <= UINT32_MAX)
@@ -315,12 +428,6 @@ bool ftrace_scan_has_rings(const struct ftrace_scan *s)
 		if (s->rings[i].has_end)
 			return true;
 	return false;
-}
-
-/* Counters begin at 0 when a ring is made or cleared; one that went back was cleared meanwhile. */
-static uint64_t grown(uint64_t start, uint64_t end)
-{
-	return end >= start ? end - start : end;
 }
 
 static uint64_t lost_by(const struct ring *r)

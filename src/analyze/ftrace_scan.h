@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/event_counts.h"
+#include "analyze/ftrace_status.h"
 #include "analyze/name_list.h"
 
 /*
@@ -14,6 +15,7 @@
  */
 
 #define FTRACE_SCAN_MAX_RINGS 8192 /* rings (CPUs x recording sequences) that are told apart */
+#define FTRACE_SCAN_MAX_PROBES 1024 /* whose misses are told apart */
 
 /* Counters of per_cpu/cpuN/stats. Overruns and dropped events are lost ones. */
 struct ring_counters {
@@ -33,6 +35,12 @@ struct ring {
 	struct ring_counters end;
 };
 
+/* A probe that was passed and could not record. */
+struct probe_loss {
+	char name[2 * EVENT_COUNTS_MAX_NAME + 2]; /* "group/name", plain */
+	uint64_t misses;
+};
+
 struct cpu_loss {
 	uint32_t cpu;
 	uint64_t events;
@@ -47,6 +55,12 @@ struct ftrace_scan {
 	uint64_t bundles_after_loss; /* bundles that say that events are missing before them */
 	uint64_t counted_losses; /* how many, as far as the bundles know the number */
 	uint64_t bad_pages; /* pages that the producer could not read whole */
+	uint64_t statuses[FTRACE_STATUSES + 1]; /* of them by reason; the last: not known to us */
+	uint32_t told_statuses; /* bits: reasons that FtraceStats tell, which do not count them */
+	uint64_t kprobe_misses; /* of all probes in the kernel together */
+	struct probe_loss *probes; /* owned; only those with misses, by the last report */
+	size_t n_probes;
+	size_t cap_probes;
 	struct name_list unknown; /* requested events that the kernel does not have */
 	struct name_list failed; /* requested events that could not be switched on, with a reason */
 	struct name_list problems; /* other words of the producer: features that were refused */
@@ -54,6 +68,7 @@ struct ftrace_scan {
 	size_t n_rings;
 	size_t cap_rings;
 	uint32_t pages_per_cpu; /* kernel ring size as read back, 0 unknown */
+	uint64_t start_misses; /* of probes, in the last report of a start */
 };
 
 void ftrace_scan_deinit(struct ftrace_scan *s);

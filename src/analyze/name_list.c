@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 void name_list_deinit(struct name_list *l)
 {
@@ -28,20 +29,17 @@ bool name_list_has(const struct name_list *l, const char *name)
 	return false;
 }
 
-void name_list_add(struct name_list *l, const uint8_t *name, size_t len)
+static void add(struct name_list *l, const uint8_t *text, size_t len, const char *keep)
 {
-	_cleanup_(freep) char *s = NULL;
-	size_t i;
+	_cleanup_(freep) char *s = malloc(len + 1);
 
-	len = MIN(len, (size_t)NAME_LIST_MAX_LEN);
-	s = malloc(len + 1);
 	if (!s) {
 		l->left_out++;
 		return;
 	}
-	for (i = 0; i < len; i++)
-		s[i] = name[i] < 0x20 || name[i] == 0x7f ? '?' : (char)name[i];
+	memcpy(s, text, len);
 	s[len] = '\0';
+	str_make_plain(s, len, keep);
 	if (name_list_has(l, s))
 		return;
 	if (l->n >= NAME_LIST_MAX || array_reserve(&l->names, &l->cap, l->n + 1, sizeof(char *))) {
@@ -49,4 +47,14 @@ void name_list_add(struct name_list *l, const uint8_t *name, size_t len)
 		return;
 	}
 	l->names[l->n++] = TAKE_PTR(s);
+}
+
+void name_list_add(struct name_list *l, const uint8_t *name, size_t len)
+{
+	add(l, name, MIN(len, (size_t)NAME_LIST_MAX_LEN), "");
+}
+
+void name_list_add_text(struct name_list *l, const uint8_t *text, size_t len)
+{
+	add(l, text, MIN(len, (size_t)NAME_LIST_MAX_TEXT), "\n\t");
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,30 @@ static void test_pages_that_could_not_be_read_are_counted(void **state)
 	pb_enc_close(&x->m.enc);
 	assert_true(scan_bundle(x));
 	assert_int_equal(x->s.bad_pages, 1);
+}
+
+static void put_error(struct fixture *x, uint64_t status)
+{
+	pb_enc_open(&x->m.enc, BUNDLE(ERROR));
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_TIMESTAMP, 5);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS, status);
+	pb_enc_close(&x->m.enc);
+}
+
+static void test_reasons_of_broken_pages_are_counted(void **state)
+{
+	struct fixture *x = *state;
+
+	put_error(x, 15);
+	put_error(x, 15);
+	put_error(x, 6);
+	put_error(x, 999); /* of a later version */
+	put_error(x, UINT64_MAX);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.bad_pages, 5);
+	assert_int_equal(x->s.statuses[15], 2);
+	assert_int_equal(x->s.statuses[6], 1);
+	assert_int_equal(x->s.statuses[FTRACE_STATUSES], 2);
 }
 
 static void test_self_describing_events_get_their_name(void **state)
@@ -304,6 +329,88 @@ static void test_words_of_the_producer_are_kept_once(void **state)
 	assert_int_equal(x->s.pages_per_cpu, 17);
 }
 
+static void test_reasons_that_only_the_end_tells(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, 2);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, 2);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, 17);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, UINT64_MAX);
+	assert_true(scan_stats(x, 2));
+	assert_int_equal(x->s.told_statuses, 1u << 2 | 1u << 17 | 1u << FTRACE_STATUSES);
+	assert_int_equal(x->s.bad_pages, 0);
+}
+
+static void put_misses(struct fixture *x, uint64_t phase, uint64_t misses)
+{
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, phase);
+	pb_enc_open(&x->m.enc, PB_FTRACE_STATS_KPROBE_STATS);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_KPROBE_STATS_HITS, 1000);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_KPROBE_STATS_MISSES, misses);
+	pb_enc_close(&x->m.enc);
+	assert_true(scan_stats(x, 2));
+}
+
+static void test_misses_of_probes_begin_at_the_start(void **state)
+{
+	struct fixture *x = *state;
+
+	put_misses(x, 1, 10);
+	put_misses(x, 2, 10);
+	assert_int_equal(x->s.kprobe_misses, 0);
+	put_misses(x, 1, 10);
+	put_misses(x, 2, 17);
+	assert_int_equal(x->s.kprobe_misses, 7);
+}
+
+static void put_probe(struct fixture *x, const char *group, const char *name, uint64_t misses)
+{
+	pb_enc_open(&x->m.enc, PB_FTRACE_STATS_PROBE_STATS);
+	pb_enc_str(&x->m.enc, PB_FTRACE_PROBE_STATS_GROUP, group);
+	pb_enc_str(&x->m.enc, PB_FTRACE_PROBE_STATS_NAME, name);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_PROBE_STATS_HITS, 100);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_PROBE_STATS_MISSES, misses);
+	pb_enc_close(&x->m.enc);
+}
+
+static void test_probes_with_misses_are_told_apart(void **state)
+{
+	struct fixture *x = *state;
+	char name[32];
+
+	put_probe(x, "g", "good", 0);
+	put_probe(x, "g", "bad\033", 3);
+	put_probe(x, "g", "worse", 1);
+	assert_true(scan_stats(x, 2));
+	put_probe(x, "g", "worse", 9); /* the next flush */
+	assert_true(scan_stats(x, 2));
+	assert_int_equal(x->s.n_probes, 2);
+	assert_string_equal(x->s.probes[0].name, "g/bad?");
+	assert_int_equal(x->s.probes[0].misses, 3);
+	assert_int_equal(x->s.probes[1].misses, 9);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PROBE_STATS, 1);
+	assert_false(scan_stats(x, 2));
+	for (int i = 0; i < FTRACE_SCAN_MAX_PROBES + 5; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		put_probe(x, "", name, 1);
+		assert_true(scan_stats(x, 2));
+	}
+	assert_int_equal(x->s.n_probes, FTRACE_SCAN_MAX_PROBES);
+}
+
+/* A reason has the kernel's own lines; a name has not. */
+static void test_reasons_keep_their_lines(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "a/b\nc");
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, "a/b (x\n  ^\033)");
+	assert_true(scan_stats(x, 2));
+	assert_string_equal(x->s.unknown.names[0], "a/b?c");
+	assert_string_equal(x->s.failed.names[0], "a/b (x\n  ^?)");
+}
+
 static void test_the_number_of_rings_has_a_limit(void **state)
 {
 	struct fixture *x = *state;
@@ -336,6 +443,7 @@ int main(void)
 		TEST(test_compact_events_are_counted_and_timed),
 		TEST(test_a_loss_before_a_bundle_is_noted),
 		TEST(test_pages_that_could_not_be_read_are_counted),
+		TEST(test_reasons_of_broken_pages_are_counted),
 		TEST(test_self_describing_events_get_their_name),
 		TEST(test_old_generic_events_are_counted),
 		TEST(test_broken_bundles_keep_what_came_before),
@@ -345,6 +453,10 @@ int main(void)
 		TEST(test_two_reports_of_a_ring_count_once),
 		TEST(test_a_start_without_an_end_is_no_report),
 		TEST(test_words_of_the_producer_are_kept_once),
+		TEST(test_reasons_that_only_the_end_tells),
+		TEST(test_misses_of_probes_begin_at_the_start),
+		TEST(test_probes_with_misses_are_told_apart),
+		TEST(test_reasons_keep_their_lines),
 		TEST(test_the_number_of_rings_has_a_limit),
 		TEST(test_broken_stats_are_told),
 	};

@@ -42,6 +42,21 @@ static void test_names_of_a_trace_cannot_talk_to_the_terminal(void **state)
 	name_list_deinit(&l);
 }
 
+static void test_a_text_keeps_its_lines(void **state)
+{
+	static const char text[] = "no field\n  a == \t\033\n  ^";
+	struct name_list l = {0};
+	uint8_t big[NAME_LIST_MAX_TEXT + 10];
+
+	(void)state;
+	name_list_add_text(&l, (const uint8_t *)text, strlen(text));
+	assert_string_equal(l.names[0], "no field\n  a == \t?\n  ^");
+	memset(big, 'x', sizeof(big));
+	name_list_add_text(&l, big, sizeof(big));
+	assert_int_equal(strlen(l.names[1]), NAME_LIST_MAX_TEXT);
+	name_list_deinit(&l);
+}
+
 static void test_length_and_number_have_limits(void **state)
 {
 	struct name_list l = {0};
@@ -70,6 +85,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_name_stands_once_in_the_order_it_came),
 		cmocka_unit_test(test_names_of_a_trace_cannot_talk_to_the_terminal),
+		cmocka_unit_test(test_a_text_keeps_its_lines),
 		cmocka_unit_test(test_length_and_number_have_limits),
 	};
 
