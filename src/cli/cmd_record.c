@@ -3,11 +3,12 @@
  * sonda record: puts the parts together, each of which does one thing.
  *
  *	record_options --> record_config --> recording --> trace_file --> FILE
- *	                                         |
- *	                                         +--> record_summary --> stderr, exit code
+ *	      |                                ^ |
+ *	      +--> command_child --------------+ +--> record_summary --> stderr, exit code
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,10 @@
 #include "base/sock.h"
 #include "cli/console.h"
 #include "cli/missing.h"
+#include "cli/path_program.h"
+#include "cli/command_child.h"
 #include "cli/record_config.h"
+#include "cli/record_config_file.h"
 #include "cli/record_options.h"
 #include "cli/record_summary.h"
 #include "cli/recording.h"
@@ -30,7 +34,9 @@
 struct command {
 	struct record_options options;
 	struct console console;
+	struct command_child *child; /* NULL: there is no command */
 	Pb__TraceConfig *config;
+	struct event_requests idle; /* words that take nothing away */
 	struct tracefs_events events; /* of the kernel; n is 0 where we may not look */
 	bool is_local; /* the service runs on this machine */
 	char output[MAX_NAME]; /* for the person */
@@ -57,22 +63,75 @@ static int default_output(char name[static MAX_NAME])
 	return 0;
 }
 
+static int report(struct command *c, int error, const struct err_text *e)
+{
+	console_error(&c->console, "%s", error == -ENOMEM ? "no memory" : e->text);
+	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* The first of the processes and CPUs that are not there: numbers of this machine, all of them. */
+static int check_numbers(struct command *c, struct err_text *e)
+{
+	const struct record_options *o = &c->options;
+	bool by_thread = o->pids.n || (c->child && !o->all);
+
+	if (by_thread && !c->is_local)
+		return err_set(e, -EREMOTE,
+			       "%s: the tracing service is on another machine than the process",
+			       o->pids.n ? "-p" : "COMMAND");
+	return o->has_cpus && c->is_local ? cpu_list_check(&o->cpus, "/sys", e) : 0;
+}
+
+/* "sonda record sched sleep 5", as one says it to other tools. */
+static int check_dashes(struct command *c, struct err_text *e)
+{
+	const struct arg_list *words = &c->options.words;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < words->n && c->events.n && !c->child; i++) {
+		const char *word = words->args[i];
+
+		if (strcmp(word, "sched") && !strpbrk(word, "*?[!,:") &&
+		    !tracefs_events_has(&c->events, word) &&
+		    !path_program(word, path, sizeof(path)))
+			return err_set(e, -EINVAL,
+				       "'%.80s' is a program, not an event; a command stands "
+				       "behind --",
+				       word);
+	}
+	return 0;
+}
+
+/* Whose events. */
+static int set_threads(struct command *c, struct err_text *e)
+{
+	const struct record_options *o = &c->options;
+	uint32_t tid = c->child ? (uint32_t)command_child_pid(c->child) : 0;
+
+	if (o->pids.n)
+		return record_config_set_pids(c->config, &o->pids, e);
+	return c->child && !o->all ? record_config_set_tids(c->config, &tid, 1) : 0;
+}
+
 static int config_from_words(struct command *c)
 {
 	struct err_text e;
-	int error = record_config_from_words(&c->options, c->events.n ? &c->events : NULL, &e,
-					     &c->config);
+	int error = check_numbers(c, &e);
 
 	if (!error)
-		return EXIT_GOOD;
-	console_error(&c->console, "%s", error == -EINVAL ? e.text : "no memory");
-	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		error = check_dashes(c, &e);
+	if (!error)
+		error = record_config_from_words(&c->options, c->events.n ? &c->events : NULL, &e,
+						 &c->idle, &c->config);
+	if (!error)
+		error = set_threads(c, &e);
+	return error ? report(c, error, &e) : EXIT_GOOD;
 }
 
 static int config_from_file(struct command *c)
 {
 	struct strbuf errors = {0};
-	int error = record_config_from_file(c->options.config, c->options.config_is_text, &errors,
+	int error = record_config_file_read(c->options.config, c->options.config_is_text, &errors,
 					    &c->config);
 
 	if (error && errors.s)
@@ -111,8 +170,14 @@ static int prepare(struct command *c)
 	const char *address = c->options.socket ? c->options.socket : sock_default_consumer();
 	enum sock_family family = sock_family_of(address);
 	const char *root = tracefs_events_root(tracefs_roots);
+	struct err_text e;
 	int code;
 
+	/* It inherits what is open. */
+	if (c->options.command && command_child_fork(c->options.command, &e, &c->child)) {
+		console_error(&c->console, "%s", e.text);
+		return EXIT_FAILED;
+	}
 	c->is_local = family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
 	if (c->is_local && root)
 		tracefs_events_load(root, &c->events);
@@ -125,17 +190,21 @@ static int prepare(struct command *c)
 static int write_summary(struct command *c, bool file_is_cut)
 {
 	const struct recording_result *result = &c->result;
+	struct strbuf command_end = {0};
 	struct record_facts facts = {
 		.config = c->config,
 		.scan = &result->scan,
 		.stats = result->has_stats ? &result->stats : NULL,
 		.before = result->has_before ? &result->before : NULL,
 		.events = c->events.n ? &c->events : NULL,
-		.sources = &result->sources,
-		.left_out = &result->left_out,
-		.offered = &result->offered,
-		.gone = &result->gone,
+		.sources = &result->sources.missing,
+		.left_out = &result->sources.left_out,
+		.skipped = &result->sources.skipped,
+		.idle = &c->idle,
+		.offered = &result->sources.offered,
+		.gone = &result->sources.gone,
 		.from_words = !c->options.config,
+		.not_started = !result->all_started,
 		.flush_failed = result->flush_failed,
 		.file_is_cut = file_is_cut,
 		.output = c->output,
@@ -146,10 +215,14 @@ static int write_summary(struct command *c, bool file_is_cut)
 	struct record_verdict verdict;
 	struct strbuf text = {0};
 
+	if (c->child)
+		command_child_describe(c->child, &command_end);
+	facts.command_end = command_end.s;
 	record_summary_write(&facts, &text, &verdict);
 	if (text.s)
 		console_block(&c->console, text.s);
 	strbuf_deinit(&text);
+	strbuf_deinit(&command_end);
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }
 
@@ -182,18 +255,37 @@ static bool needs_ftrace(const struct command *c)
 	return !c->options.config || asks_for_ftrace_only(c->config);
 }
 
-/* Why there are no events although they are what it is about; NULL when there are some. */
+/* Why there are no events although they are what it is about; NULL when there are some. A producer
+ * that has rings has no more than a remark. */
 static const char *no_ftrace(const struct command *c)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
 
-	return needs_ftrace(c) && !s->counts.total && s->problems.n ? s->problems.names[0] : NULL;
+	if (!needs_ftrace(c) || s->counts.total || !s->problems.n || ftrace_scan_has_rings(s))
+		return NULL;
+	return s->problems.names[0];
+}
+
+static int fail_without_events(struct command *c, const char *why)
+{
+	struct strbuf end = {0};
+
+	console_error(&c->console, "%s%s",
+		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
+	if (c->child) {
+		command_child_describe(c->child, &end);
+		console_say(&c->console, "%s all the same", end.s ? end.s : "the command ran");
+	}
+	strbuf_deinit(&end);
+	return EXIT_FAILED;
 }
 
 static int run(struct command *c)
 {
 	const struct recording_setup setup = {
 		.config = c->config,
+		.pids = &c->options.pids,
+		.command = c->child,
 		.socket = c->options.socket,
 		.events = c->events.n ? &c->events : NULL,
 		.needs_ftrace = needs_ftrace(c),
@@ -210,10 +302,8 @@ static int run(struct command *c)
 	}
 	if (!error && (!c->result.scan.packets || service_writes(c)))
 		return explain_nothing(c);
-	if (!error && no_ftrace(c)) {
-		console_error(&c->console, "nothing was recorded: %s", no_ftrace(c));
-		return EXIT_FAILED;
-	}
+	if (!error && no_ftrace(c))
+		return fail_without_events(c, no_ftrace(c));
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		write_summary(c, true);
@@ -225,6 +315,9 @@ static int run(struct command *c)
 static void clean_up(struct command *c)
 {
 	trace_file_free(c->file);
+	command_child_free(c->child);
+	event_requests_deinit(&c->idle);
+	record_options_deinit(&c->options);
 	recording_result_deinit(&c->result);
 	tracefs_events_deinit(&c->events);
 	if (c->config)
@@ -237,9 +330,10 @@ int cmd_record(int argc, char **argv)
 	struct err_text e;
 	int code;
 
-	if (record_options_parse(argc, argv, &c.options, &e)) {
+	code = record_options_parse(argc, argv, &c.options, &e);
+	if (code) {
 		console_init(&c.console, false);
-		console_error(&c.console, "record: %s", e.text);
+		console_error(&c.console, "record: %s", code == -ENOMEM ? "no memory" : e.text);
 		console_error(&c.console, "sonda help record lists what can be said");
 		return EXIT_USAGE;
 	}

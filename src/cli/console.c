@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 void console_init(struct console *c, bool quiet)
@@ -55,8 +56,13 @@ void console_say(struct console *c, const char *fmt, ...)
 
 void console_error_block(struct console *c, const char *text)
 {
+	_cleanup_(freep) char *plain = strdup(text);
+
 	console_clear(c);
-	fs_write_all(STDERR_FILENO, text, strlen(text));
+	if (!plain)
+		return;
+	str_make_plain(plain, strlen(plain), "\n\t");
+	fs_write_all(STDERR_FILENO, plain, strlen(plain));
 }
 
 void console_block(struct console *c, const char *text)

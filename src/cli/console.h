@@ -18,12 +18,12 @@ void console_init(struct console *c, bool quiet);
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "sonda: text". */
 void console_say(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Text of one or more lines, each ended, as it is. The second also when quiet. */
+/* Text of one or more lines, each ended; made plain. The second also when quiet. */
 void console_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
 
 bool console_shows_progress(const struct console *c);
-/* Replaces the line of progress; cut to the terminal's width. */
+/* Replaces the line of progress, ASCII; cut to the terminal's width. */
 void console_progress(struct console *c, const char *line);
 /* Takes the line of progress away. */
 void console_clear(struct console *c);

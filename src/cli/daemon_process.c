@@ -31,6 +31,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/path_program.h"
 
 #define LOOK_AGAIN_MS 10 /* while its end is awaited */
 
@@ -51,46 +52,25 @@ struct daemon_process {
 
 /* ---- finding the program ---- */
 
-static bool is_program(const char *path)
+static int beside_us(const char *name, char *buf, size_t size)
 {
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-static bool beside_us(const char *name, char *buf, size_t size)
-{
-	char self[PATH_MAX];
+	char self[PATH_MAX], path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
 
 	if (n <= 0)
-		return false;
+		return -ENOENT;
 	self[n] = '\0';
 	slash = strrchr(self, '/');
 	if (!slash)
-		return false;
+		return -ENOENT;
 	*slash = '\0';
-	return !fs_join(buf, size, self, name) && is_program(buf);
+	return fs_join(path, sizeof(path), self, name) ? -ENOENT : path_program(path, buf, size);
 }
 
 int daemon_program(const char *name, char *buf, size_t size)
 {
-	const char *path = getenv("PATH"), *end;
-	char dir[PATH_MAX];
-
-	if (beside_us(name, buf, size))
-		return 0;
-	for (; path && *path; path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		if (end == path || (size_t)(end - path) >= sizeof(dir))
-			continue;
-		memcpy(dir, path, (size_t)(end - path));
-		dir[end - path] = '\0';
-		if (!fs_join(buf, size, dir, name) && is_program(buf))
-			return 0;
-	}
-	return -ENOENT;
+	return beside_us(name, buf, size) ? path_program(name, buf, size) : 0;
 }
 
 bool daemon_program_has_rights(const char *name)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "cli/failed_events.h"
 #include "cli/source_match.h"
 
 static const Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *source)
@@ -35,35 +36,81 @@ bool asks_for_ftrace_only(const Pb__TraceConfig *config)
 
 /* ---- events ---- */
 
-static void tell_missing(const char *word, const struct tracefs_events *events,
-			 struct strbuf *lines)
+/* The name that was probably meant, where there is one. */
+static void end_with_nearest(const char *word, const struct tracefs_events *events,
+			     struct strbuf *lines)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
-	const char *nearest;
+	const char *nearest = tracefs_events_nearest(events, word, buf);
 
-	if (strpbrk(word, "*?[")) {
-		strbuf_printf(lines, "no event matches '%s'\n", word);
-		return;
-	}
-	nearest = tracefs_events_nearest(events, word, buf);
-	strbuf_printf(lines, "event '%s' does not exist", word);
 	if (nearest && strcmp(nearest, word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
 	strbuf_putc(lines, '\n');
 }
 
-/* "group/name (reason)"; sonda-probes says "option:name (reason)" of fields of FtraceConfig. */
-static void tell_failed(const char *what, struct strbuf *lines)
+static bool is_pattern(const char *word)
 {
-	if (str_starts(what, "option:"))
-		strbuf_printf(lines, "ftrace option %s\n", what + strlen("option:"));
+	return strpbrk(word, "*?[");
+}
+
+static void tell_missing(const char *word, const struct tracefs_events *events, bool with_nearest,
+			 struct strbuf *lines)
+{
+	strbuf_printf(lines,
+		      is_pattern(word) ? "no event matches '%s'" : "event '%s' does not exist",
+		      word);
+	if (is_pattern(word) || !with_nearest)
+		strbuf_putc(lines, '\n');
 	else
-		strbuf_printf(lines, "event %s could not be switched on\n", what);
+		end_with_nearest(word, events, lines);
+}
+
+size_t missing_idle(const struct event_requests *idle, const struct tracefs_events *events,
+		    struct strbuf *lines)
+{
+	for (size_t i = 0; i < idle->n; i++) {
+		strbuf_printf(lines, "'%s' takes nothing away", idle->names[i]);
+		if (is_pattern(idle->names[i]) || i >= MISSING_NEAREST)
+			strbuf_putc(lines, '\n');
+		else
+			end_with_nearest(idle->names[i] + 1, events, lines);
+	}
+	return idle->n;
 }
 
 static void add_text(struct name_list *l, const char *s)
 {
 	name_list_add(l, (const uint8_t *)s, strlen(s));
+}
+
+static bool has_source(const Pb__TraceConfig *config, const char *name)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (c && c->name && !strcmp(c->name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Files are opened in the kernel's events; the source that is to name them sees none by itself. */
+static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *lines)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (!c || !c->name || strcmp(c->name, "linux.process_stats") ||
+		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds ||
+		    has_source(config, "linux.ftrace"))
+			continue;
+		strbuf_puts(lines, "resolve_process_fds of linux.process_stats names no files: it "
+				   "takes a data source linux.ftrace\n");
+		n++;
+	}
+	return n;
 }
 
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
@@ -82,12 +129,13 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	for (size_t i = 0; ftrace && i < ftrace->unknown.n; i++)
 		add_text(&missing, ftrace->unknown.names[i]);
 	for (size_t i = 0; i < missing.n; i++)
-		tell_missing(missing.names[i], events, lines);
-	n = missing.n;
+		tell_missing(missing.names[i], events, i < MISSING_NEAREST, lines);
+	n = missing.n + tell_files_missing(config, lines);
 	name_list_deinit(&missing);
 
-	for (size_t i = 0; ftrace && i < ftrace->failed.n; i++, n++)
-		tell_failed(ftrace->failed.names[i], lines);
+	if (ftrace)
+		failed_events_tell(&ftrace->failed, lines);
+	n += ftrace ? ftrace->failed.n : 0;
 	for (size_t i = 0; ftrace && i < ftrace->problems.n; i++, n++)
 		strbuf_printf(lines, "ftrace: %s\n", ftrace->problems.names[i]);
 	return n;

@@ -7,19 +7,25 @@
 #include "analyze/ftrace_scan.h"
 #include "analyze/name_list.h"
 #include "base/str.h"
+#include "cli/event_words.h"
 #include "cli/tracefs_events.h"
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
 /* What a config asks for and does not get. Lines come without an indent, each ended. */
 
+#define MISSING_NEAREST 20 /* names that the nearest one is looked up of: it takes its time */
+
 /*
- * Events: what the producer said in the trace (ftrace may be NULL: nothing yet), and what this
+ * Events, and what depends on them: what the producer said in the trace (ftrace may be NULL: nothing yet), and what this
  * machine's kernel does not list (events may be NULL: not known, or another machine's). A line for
- * each, with the name that was probably meant. Gives the number of lines.
+ * each, with the name that was probably meant. Gives how many there are.
  */
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);
+/* Words with '!' that took nothing away. */
+size_t missing_idle(const struct event_requests *idle, const struct tracefs_events *events,
+		    struct strbuf *lines);
 
 /*
  * Adds the names of the config's data sources that nobody has registered; and of those that are

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Words become ftrace_events, in the order given, each once:
+ * The message is built where it stays: each of its pieces is allocated by itself, as protobuf-c
+ * does when it unpacks one, and frees them. What is built is always a whole message, so an error
+ * half-way frees it like any other.
  *
- *	sched              the events that together tell who ran when, and who is who
- *	group:name         group/name
- *	group/ *           as it is: the producer expands it, also for events that come later
- *	other patterns     what matches in available_events, since producers do not expand them
- *	anything else      as it is
- *
- * The message is built on the stack out of borrowed pieces, and then copied by packing and
- * unpacking it, which gives the caller one that protobuf-c can free.
+ *	config -- buffers[0]
+ *	       +- data_sources: linux.ftrace          events, filters, probes, ...
+ *	                        linux.process_stats   names
+ *	                        linux.system_info
  */
 
 #include "cli/record_config.h"
@@ -17,182 +15,390 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "cli/pid_tasks.h"
 #include "config/limits.h"
-#include "config/trace_config.h"
 
-/* ---- words ---- */
+/* ---- pieces of a message ---- */
 
-static const char *const sched_events[] = {
-	"sched/sched_switch",	    "sched/sched_waking",	"sched/sched_wakeup_new",
-	"sched/sched_process_exec", "sched/sched_process_exit", "sched/sched_process_fork",
-	"sched/sched_process_free", /* the end of a process, to readers of traces */
-	"task/task_newtask",	    "task/task_rename",
-};
-
-struct word_list {
-	char **words; /* owned, each owned */
-	size_t n;
-	size_t cap;
-};
-
-static void word_list_deinit(struct word_list *l)
+/* A new last element of a repeated message field; NULL when memory is out. */
+static void *add_message(size_t *n, void *list, const ProtobufCMessageDescriptor *type)
 {
-	for (size_t i = 0; i < l->n; i++)
-		free(l->words[i]);
-	free(l->words);
+	ProtobufCMessage ***messages = list, **longer;
+	ProtobufCMessage *m = malloc(type->sizeof_message);
+
+	longer = m ? realloc(*messages, (*n + 1) * sizeof(*longer)) : NULL;
+	if (!longer) {
+		free(m);
+		return NULL;
+	}
+	type->message_init(m);
+	*messages = longer;
+	longer[(*n)++] = m;
+	return m;
 }
 
-static int word_list_add(struct word_list *l, const char *word, struct err_text *e)
+static int set_string(char **field, const char *s)
 {
-	char *copy;
+	*field = strdup(s);
+	return *field ? 0 : -ENOMEM;
+}
 
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->words[i], word))
-			return 0;
-	if (l->n >= RECORD_CONFIG_MAX_EVENTS)
-		return err_set(e, -EINVAL, "more than %d events", RECORD_CONFIG_MAX_EVENTS);
-	if (array_reserve(&l->words, &l->cap, l->n + 1, sizeof(*l->words)))
+static int add_string(size_t *n, char ***list, const char *s)
+{
+	char **longer = realloc(*list, (*n + 1) * sizeof(*longer));
+
+	if (!longer)
 		return -ENOMEM;
-	copy = strdup(word);
-	if (!copy)
+	*list = longer;
+	if (set_string(&longer[*n], s))
 		return -ENOMEM;
-	l->words[l->n++] = copy;
+	++*n;
 	return 0;
 }
 
-static int expand(struct word_list *l, const char *pattern, const struct tracefs_events *events,
-		  struct err_text *e)
+static int add_strings(size_t *n, char ***list, const struct arg_list *from)
 {
-	size_t before = l->n;
 	int r = 0;
 
-	if (!events)
-		return err_set(e, -EINVAL,
-			       "'%s': this pattern takes a look at the kernel's events, and "
-			       "available_events of tracefs cannot be read",
-			       pattern);
-	for (size_t i = 0; i < events->n && !r; i++) {
-		const char *event = events->names[i];
-		const char *subject = strchr(pattern, '/') ? event : strchr(event, '/') + 1;
-
-		if (str_glob(pattern, subject))
-			r = word_list_add(l, event, e);
-	}
-	return r || l->n > before ? r : word_list_add(l, pattern, e);
+	for (size_t i = 0; i < from->n && !r; i++)
+		r = add_string(n, list, from->args[i]);
+	return r;
 }
 
-/* What the producer's rules allow, too: printable, at most one '/', and that not at an end. */
-static bool can_be_event(const char *word)
-{
-	const char *slash = strchr(word, '/');
+/* ---- what goes with an event ---- */
 
-	for (const char *p = word; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			return false;
-	return *word && slash != word && (!slash || (slash[1] && !strchr(slash + 1, '/')));
+static int add_filter(Pb__FtraceConfig *f, const char *event, const char *expr)
+{
+	Pb__FtraceConfig__EventFilter *m =
+		add_message(&f->n_event_filters, &f->event_filters,
+			    &pb__ftrace_config__event_filter__descriptor);
+
+	return m && !set_string(&m->event, event) && !set_string(&m->filter, expr) ? 0 : -ENOMEM;
 }
 
-static int add_word(struct word_list *l, const char *typed, const struct tracefs_events *events,
-		    struct err_text *e)
+static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trigger *t)
 {
-	char word[TRACEFS_EVENTS_MAX_NAME];
-	size_t len = strlen(typed), wild;
-	char *colon;
-	int r = 0;
+	Pb__FtraceConfig__EventTrigger *m =
+		add_message(&f->n_event_triggers, &f->event_triggers,
+			    &pb__ftrace_config__event_trigger__descriptor);
 
-	if (!strcmp(typed, "sched")) {
-		for (size_t i = 0; i < ARRAY_SIZE(sched_events) && !r; i++)
-			r = word_list_add(l, sched_events[i], e);
-		return r;
-	}
-	if (len >= sizeof(word) || !can_be_event(typed))
-		return err_set(e, -EINVAL, "'%.80s' cannot be the name of an event", typed);
-	memcpy(word, typed, len + 1);
-	colon = strchr(word, ':');
-	if (colon && !strchr(word, '/'))
-		*colon = '/';
-	if (!can_be_event(word))
-		return err_set(e, -EINVAL, "'%s' cannot be the name of an event", typed);
-	wild = strcspn(word, "*?[");
-	if (!word[wild] || (wild == len - 1 && wild && word[wild] == '*' && word[wild - 1] == '/'))
-		return word_list_add(l, word, e);
-	return expand(l, word, events, e);
-}
-
-/* ---- the message ---- */
-
-static int copy_of(const Pb__TraceConfig *config, Pb__TraceConfig **ret)
-{
-	_cleanup_(freep) uint8_t *bytes = NULL;
-	size_t len;
-
-	if (record_config_pack(config, &bytes, &len))
+	if (!m || set_string(&m->event, event) || (t->filter && set_string(&m->filter, t->filter)))
 		return -ENOMEM;
-	*ret = pb__trace_config__unpack(NULL, len, bytes);
-	return *ret ? 0 : -ENOMEM;
+	m->has_action = true;
+	m->action = t->action;
+	m->has_count = t->count != 0;
+	m->count = t->count;
+	return 0;
 }
 
-static int build(const struct record_options *o, const struct word_list *l, Pb__TraceConfig **ret)
+/* Of one word, for an event or pattern that it stands for. Several filters are all to hold. */
+static int add_extras(const struct record_options *o, size_t word, const char *event,
+		      Pb__FtraceConfig *f)
 {
-	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
-	Pb__TraceConfig__BufferConfig buffer = PB__TRACE_CONFIG__BUFFER_CONFIG__INIT;
-	Pb__TraceConfig__DataSource sources[3];
-	Pb__DataSourceConfig configs[3];
-	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
-	Pb__ProcessStatsConfig processes = PB__PROCESS_STATS_CONFIG__INIT;
-	Pb__TraceConfig__BufferConfig *buffer_list[] = {&buffer};
-	Pb__TraceConfig__DataSource *source_list[3];
-	static const char *const names[3] = {"linux.ftrace", "linux.process_stats",
-					     "linux.system_info"};
+	int r = 0;
 
-	buffer.has_size_kb = true;
-	buffer.size_kb = o->buffer_kb;
-	buffer.has_fill_policy = true;
-	buffer.fill_policy = PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__RING_BUFFER;
-	config.n_buffers = 1;
-	config.buffers = buffer_list;
-	config.has_duration_ms = o->duration_ms != 0;
-	config.duration_ms = o->duration_ms;
-	config.has_flush_period_ms = true;
-	config.flush_period_ms = DEFAULT_FLUSH_PERIOD_MS;
+	for (size_t i = 0; i < o->n_filters && !r; i++)
+		if (o->filters[i].word == word)
+			r = add_filter(f, event, o->filters[i].expr);
+	for (size_t i = 0; i < o->n_triggers && !r; i++)
+		if (o->triggers[i].word == word)
+			r = add_trigger(f, event, &o->triggers[i].trigger);
+	return r;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		pb__data_source_config__init(&configs[i]);
-		pb__trace_config__data_source__init(&sources[i]);
-		configs[i].name = (char *)names[i];
-		sources[i].config = &configs[i];
-		source_list[i] = &sources[i];
+/* Or was it taken away since? Of a bare name and a pattern only the producer knows. */
+static bool is_requested(const Pb__FtraceConfig *f, const char *event)
+{
+	if (!strchr(event, '/') || strpbrk(event, "*?["))
+		return true;
+	for (size_t i = 0; i < f->n_ftrace_events; i++)
+		if (str_glob(f->ftrace_events[i], event))
+			return true;
+	return false;
+}
+
+static int put_extras(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t w = 0; w < o->words.n && !r && (o->n_filters || o->n_triggers); w++) {
+		struct event_requests events = {0};
+
+		r = event_word_read(o->words.args[w], &events, e);
+		for (size_t i = 0; i < events.n && !r; i++)
+			if (is_requested(f, events.names[i]))
+				r = add_extras(o, w, events.names[i], f);
+		event_requests_deinit(&events);
 	}
-	config.n_data_sources = ARRAY_SIZE(sources);
-	config.data_sources = source_list;
+	return r;
+}
 
-	ftrace.n_ftrace_events = l->n;
-	ftrace.ftrace_events = l->words;
-	ftrace.has_buffer_size_kb = o->ring_kb != 0;
-	ftrace.buffer_size_kb = o->ring_kb;
-	configs[0].ftrace_config = &ftrace;
-	processes.has_scan_all_processes_on_start = processes.scan_all_processes_on_start = true;
-	processes.has_record_thread_names = processes.record_thread_names = true;
-	configs[1].process_stats_config = &processes;
-	return copy_of(&config, ret);
+static int put_events(const struct record_options *o, const struct tracefs_events *events,
+		      struct err_text *e, struct event_requests *ret_idle, Pb__FtraceConfig *f)
+{
+	struct event_requests requests = {0};
+	int r = event_words_read(o->words.args, o->words.n, events, &requests, ret_idle, e);
+
+	for (size_t i = 0; i < requests.n && !r; i++)
+		r = add_string(&f->n_ftrace_events, &f->ftrace_events, requests.names[i]);
+	event_requests_deinit(&requests);
+	return r ? r : put_extras(o, f, e);
+}
+
+/* ---- what makes events of its own ---- */
+
+/* The config's names of system calls begin with "sys_". */
+static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct err_text *e)
+{
+	struct strbuf b = {0};
+	int r;
+
+	strbuf_puts(&b, len >= 4 && !memcmp(name, "sys_", 4) ? "" : "sys_");
+	strbuf_add(&b, name, len);
+	if (!len)
+		r = err_set(e, -EINVAL, "--syscalls: a name is empty");
+	else
+		r = b.failed ? -ENOMEM : add_string(&f->n_syscall_events, &f->syscall_events, b.s);
+	strbuf_deinit(&b);
+	return r;
+}
+
+static int put_syscalls(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+{
+	const char *name, *end;
+	int r = 0;
+
+	for (size_t i = 0; i < o->syscalls.n; i++)
+		for (name = o->syscalls.args[i]; !r; name = end + 1) {
+			end = strchrnul(name, ',');
+			r = add_syscall(f, name, (size_t)(end - name), e);
+			if (!*end)
+				break;
+		}
+	return r;
+}
+
+/* "p:name function ...", "r10:name function ...": a line of kprobe_events, not a function. */
+static bool is_probe_line(const char *probe)
+{
+	size_t digits;
+
+	if (*probe != 'p' && *probe != 'r')
+		return false;
+	digits = strspn(probe + 1, "0123456789");
+	return probe[1 + digits] == ':' || probe[1 + digits] == ' ';
+}
+
+static Pb__FtraceConfig__KprobeEvent *find_probe(const Pb__FtraceConfig *f, const char *function)
+{
+	for (size_t i = 0; i < f->n_kprobe_events; i++)
+		if (f->kprobe_events[i]->probe && !strcmp(f->kprobe_events[i]->probe, function))
+			return f->kprobe_events[i];
+	return NULL;
+}
+
+#define PROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
+
+static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct err_text *e)
+{
+	Pb__FtraceConfig__KprobeEvent *m = find_probe(f, k->probe);
+
+	if (k->on_return && is_probe_line(k->probe))
+		return err_set(e, -EINVAL,
+			       "--kretprobe takes a function; '%.80s' is a line for --kprobe",
+			       k->probe);
+	if (m) {
+		/* Its call and its return belong together. */
+		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))
+			m->type = PROBE_TYPE(BOTH);
+		return 0;
+	}
+	m = add_message(&f->n_kprobe_events, &f->kprobe_events,
+			&pb__ftrace_config__kprobe_event__descriptor);
+	if (!m)
+		return -ENOMEM;
+	if (is_probe_line(k->probe))
+		return set_string(&m->definition, k->probe);
+	m->has_type = true;
+	m->type = k->on_return ? PROBE_TYPE(KRETPROBE) : PROBE_TYPE(KPROBE);
+	return set_string(&m->probe, k->probe);
+}
+
+static int put_probes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < o->n_kprobes && !r; i++)
+		r = put_probe(&o->kprobes[i], f, e);
+	return r ? r : add_strings(&f->n_uprobe_events, &f->uprobe_events, &o->uprobes);
+}
+
+static int put_graph(const struct record_options *o, Pb__FtraceConfig *f)
+{
+	int r;
+
+	f->has_enable_function_graph = f->enable_function_graph = o->function_graph;
+	f->has_function_graph_max_depth = o->graph_depth != 0;
+	f->function_graph_max_depth = o->graph_depth;
+	r = add_strings(&f->n_function_graph_roots, &f->function_graph_roots, &o->graph_roots);
+	return r ? r : add_strings(&f->n_function_filters, &f->function_filters, &o->graph_filters);
+}
+
+/* Stacks and graphs are addresses of the kernel. */
+static bool wants_symbols(const struct record_options *o)
+{
+	for (size_t i = 0; i < o->n_triggers; i++)
+		if (o->triggers[i].trigger.action ==
+		    PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_STACKTRACE)
+			return true;
+	return o->ksyms || o->function_graph;
+}
+
+/* ---- the rings ---- */
+
+static int put_ring(const struct record_options *o, Pb__FtraceConfig *f)
+{
+	struct strbuf mask = {0};
+	int r = 0;
+
+	f->has_buffer_size_kb = o->ring_kb != 0;
+	f->buffer_size_kb = o->ring_kb;
+	f->has_subbuf_size_kb = o->subbuf_kb != 0;
+	f->subbuf_size_kb = o->subbuf_kb;
+	f->has_use_monotonic_raw_clock = f->use_monotonic_raw_clock = o->mono_raw_clock;
+	if (o->has_cpus) {
+		cpu_list_mask(&o->cpus, &mask);
+		r = mask.failed ? -ENOMEM : set_string(&f->tracing_cpumask, mask.s);
+	}
+	strbuf_deinit(&mask);
+	return r;
+}
+
+static int put_ftrace(const struct record_options *o, const struct tracefs_events *events,
+		      struct err_text *e, struct event_requests *ret_idle, Pb__FtraceConfig *f)
+{
+	int r = put_events(o, events, e, ret_idle, f);
+
+	if (!r)
+		r = put_syscalls(o, f, e);
+	if (!r)
+		r = put_probes(o, f, e);
+	if (!r)
+		r = put_graph(o, f);
+	f->has_symbolize_ksyms = f->symbolize_ksyms = wants_symbols(o);
+	return r ? r : put_ring(o, f);
+}
+
+/* ---- all of it ---- */
+
+static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name)
+{
+	Pb__TraceConfig__DataSource *s = add_message(&config->n_data_sources, &config->data_sources,
+						     &pb__trace_config__data_source__descriptor);
+
+	if (!s)
+		return NULL;
+	s->config = malloc(sizeof(*s->config));
+	if (!s->config)
+		return NULL;
+	pb__data_source_config__init(s->config);
+	return set_string(&s->config->name, name) ? NULL : s->config;
+}
+
+static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
+{
+	Pb__TraceConfig__BufferConfig *buffer = add_message(
+		&config->n_buffers, &config->buffers, &pb__trace_config__buffer_config__descriptor);
+
+	if (!buffer)
+		return -ENOMEM;
+	buffer->has_size_kb = true;
+	buffer->size_kb = o->buffer_kb;
+	buffer->has_fill_policy = true;
+	buffer->fill_policy = PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__RING_BUFFER;
+	config->has_duration_ms = o->duration_ms != 0;
+	config->duration_ms = o->duration_ms;
+	config->has_flush_period_ms = true;
+	config->flush_period_ms = DEFAULT_FLUSH_PERIOD_MS;
+	return 0;
+}
+
+static int put_processes(Pb__DataSourceConfig *source)
+{
+	Pb__ProcessStatsConfig *p = malloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	pb__process_stats_config__init(p);
+	p->has_scan_all_processes_on_start = p->scan_all_processes_on_start = true;
+	p->has_record_thread_names = p->record_thread_names = true;
+	source->process_stats_config = p;
+	return 0;
+}
+
+static int build(const struct record_options *o, const struct tracefs_events *events,
+		 struct err_text *e, struct event_requests *ret_idle, Pb__TraceConfig *config)
+{
+	Pb__DataSourceConfig *ftrace, *processes;
+	int r = put_frame(o, config);
+
+	ftrace = r ? NULL : add_source(config, "linux.ftrace");
+	processes = ftrace ? add_source(config, "linux.process_stats") : NULL;
+	if (!processes || !add_source(config, "linux.system_info"))
+		return -ENOMEM;
+	ftrace->ftrace_config = malloc(sizeof(*ftrace->ftrace_config));
+	if (!ftrace->ftrace_config)
+		return -ENOMEM;
+	pb__ftrace_config__init(ftrace->ftrace_config);
+	r = put_processes(processes);
+	return r ? r : put_ftrace(o, events, e, ret_idle, ftrace->ftrace_config);
 }
 
 int record_config_from_words(const struct record_options *o, const struct tracefs_events *events,
-			     struct err_text *e, Pb__TraceConfig **ret)
+			     struct err_text *e, struct event_requests *ret_idle,
+			     Pb__TraceConfig **ret)
 {
-	struct word_list l = {0};
-	int r = 0;
+	Pb__TraceConfig *config = malloc(sizeof(*config));
+	int r;
 
-	for (size_t i = 0; i < o->n_events && !r; i++)
-		r = add_word(&l, o->events[i], events, e);
-	if (!r)
-		r = build(o, &l, ret);
-	word_list_deinit(&l);
+	if (!config)
+		return -ENOMEM;
+	pb__trace_config__init(config);
+	r = build(o, events, e, ret_idle, config);
+	if (r)
+		pb__trace_config__free_unpacked(config, NULL);
+	else
+		*ret = config;
 	return r;
+}
+
+int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
+{
+	Pb__FtraceConfig *f = config->data_sources[0]->config->ftrace_config;
+	uint32_t *copy = malloc(n * sizeof(*copy) + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, tids, n * sizeof(*copy));
+	free(f->tids_to_trace);
+	f->tids_to_trace = copy;
+	f->n_tids_to_trace = n;
+	f->has_follow_children = f->follow_children = true;
+	return 0;
+}
+
+int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
+{
+	_cleanup_(freep) uint32_t *tids = NULL;
+	size_t n;
+	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
+
+	if (!r)
+		r = record_config_set_tids(config, tids, n);
+	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
 
 int record_config_pack(const Pb__TraceConfig *config, uint8_t **ret_bytes, size_t *ret_len)
@@ -204,63 +410,5 @@ int record_config_pack(const Pb__TraceConfig *config, uint8_t **ret_bytes, size_
 		return -ENOMEM;
 	*ret_len = pb__trace_config__pack(config, bytes);
 	*ret_bytes = bytes;
-	return 0;
-}
-
-/* ---- files ---- */
-
-/* The field that asks this program, not the service, for something that it does not do. */
-static const char *refused_field(const Pb__TraceConfig *c)
-{
-	const Pb__TraceConfig__TriggerConfig *t = c->trigger_config;
-
-	if (c->n_activate_triggers)
-		return "activate_triggers";
-	if (c->cmd_trace_start_delay)
-		return "cmd_trace_start_delay";
-	if (c->incident_report_config)
-		return "incident_report_config";
-	if (c->android_report_config)
-		return "android_report_config";
-	if (t && t->trigger_mode == PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__CLONE_SNAPSHOT)
-		return "trigger_config with CLONE_SNAPSHOT";
-	if (t && t->use_clone_snapshot_if_available)
-		return "trigger_config.use_clone_snapshot_if_available";
-	return NULL;
-}
-
-static int read_config(const char *path, struct strbuf *text)
-{
-	if (!strcmp(path, "-"))
-		return fs_read_fd(STDIN_FILENO, RECORD_CONFIG_MAX_BYTES, text);
-	return fs_read_file(path, RECORD_CONFIG_MAX_BYTES, text);
-}
-
-int record_config_from_file(const char *path, bool is_text, struct strbuf *errors,
-			    Pb__TraceConfig **ret)
-{
-	struct strbuf text = {0};
-	Pb__TraceConfig *config;
-	const char *field;
-	int r;
-
-	r = read_config(path, &text);
-	if (r) {
-		strbuf_printf(errors, "%s: %s\n", path,
-			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
-		strbuf_deinit(&text);
-		return r;
-	}
-	r = trace_config_load(path, text.s ? text.s : "", text.len, is_text, errors, &config);
-	strbuf_deinit(&text);
-	if (r)
-		return r;
-	field = refused_field(config);
-	if (field) {
-		strbuf_printf(errors, "%s: %s is not supported by sonda record\n", path, field);
-		pb__trace_config__free_unpacked(config, NULL);
-		return -EINVAL;
-	}
-	*ret = config;
 	return 0;
 }

@@ -14,7 +14,8 @@
 
 #include "base/mem.h"
 
-#define CPUS_NAMED 8 /* in a line; the others are summed up */
+#define CPUS_NAMED 8 /* in a line, the worst; the others are summed up */
+#define PROBES_NAMED 4 /* likewise */
 
 /* ---- kernel rings ---- */
 
@@ -44,12 +45,22 @@ static void advise_ring(const struct record_facts *f, struct strbuf *b)
 			      mb * 1024);
 }
 
-static void tell_cpus(const struct cpu_loss *l, size_t n, struct strbuf *b)
+static int worst_first(const void *a, const void *b)
+{
+	const struct cpu_loss *x = a, *y = b;
+
+	if (x->events != y->events)
+		return x->events < y->events ? 1 : -1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+static void tell_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
 {
 	char number[32];
 	uint64_t rest = 0;
 	size_t i;
 
+	qsort(l, n, sizeof(*l), worst_first);
 	for (i = 0; i < n && i < CPUS_NAMED; i++)
 		strbuf_printf(b, "%scpu%u %s", i ? ", " : "", l[i].cpu,
 			      str_thousands(l[i].events, number));
@@ -98,12 +109,78 @@ static size_t ring_losses(const struct record_facts *f, struct strbuf *b)
 	return 1;
 }
 
+/* The reasons, each with its number where that is known. */
+static void tell_statuses(const struct ftrace_scan *s, struct strbuf *b)
+{
+	const char *separator = ": ";
+	char number[32];
+
+	for (unsigned i = 0; i <= FTRACE_STATUSES; i++) {
+		if (i == FTRACE_STATUS_OK || (!s->statuses[i] && !(s->told_statuses & 1u << i)))
+			continue;
+		strbuf_printf(b, "%s%s", separator, ftrace_status_words(i));
+		if (s->statuses[i])
+			strbuf_printf(b, " (%s)", str_thousands(s->statuses[i], number));
+		separator = ", ";
+	}
+}
+
 static size_t bad_pages(const struct record_facts *f, struct strbuf *b)
 {
-	if (!f->scan->ftrace.bad_pages)
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	char number[32];
+
+	if (!s->bad_pages && !(s->told_statuses & ~(1u << FTRACE_STATUS_OK)))
 		return 0;
-	strbuf_printf(b, "kernel rings: pages that could not be read to their end: %llu\n",
-		      (unsigned long long)f->scan->ftrace.bad_pages);
+	strbuf_puts(b, "kernel rings: ");
+	if (s->bad_pages)
+		strbuf_printf(b, "%s ", str_thousands(s->bad_pages, number));
+	strbuf_puts(b, "pages that could not be read to their end");
+	tell_statuses(s, b);
+	strbuf_putc(b, '\n');
+	return 1;
+}
+
+static int more_misses_first(const void *a, const void *b)
+{
+	const struct probe_loss *x = a, *y = b;
+
+	if (x->misses != y->misses)
+		return x->misses < y->misses ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void tell_probes(const struct ftrace_scan *s, struct strbuf *b)
+{
+	_cleanup_(freep) struct probe_loss *l = malloc((s->n_probes + 1) * sizeof(*l));
+	char number[32];
+
+	if (!l || !s->n_probes)
+		return;
+	memcpy(l, s->probes, s->n_probes * sizeof(*l));
+	qsort(l, s->n_probes, sizeof(*l), more_misses_first);
+	for (size_t i = 0; i < s->n_probes && i < PROBES_NAMED; i++)
+		strbuf_printf(b, "%s%s %s", i ? ", " : " (", l[i].name,
+			      str_thousands(l[i].misses, number));
+	if (s->n_probes > PROBES_NAMED)
+		strbuf_printf(b, ", and %zu others", s->n_probes - PROBES_NAMED);
+	strbuf_putc(b, ')');
+}
+
+static size_t probe_misses(const struct record_facts *f, struct strbuf *b)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	uint64_t sum = 0;
+	char number[32];
+
+	for (size_t i = 0; i < s->n_probes; i++)
+		sum += s->probes[i].misses;
+	sum = MAX(sum, s->kprobe_misses);
+	if (!sum)
+		return 0;
+	strbuf_printf(b, "probes: passed %s times without an event", str_thousands(sum, number));
+	tell_probes(s, b);
+	strbuf_puts(b, ": they were hit where they may not be used\n");
 	return 1;
 }
 
@@ -233,6 +310,14 @@ static size_t refused_by_service(const struct record_facts *f, const struct serv
 
 /* ---- all ---- */
 
+/* Ours is given up when the time is over meanwhile, and the service makes one of its own. */
+static bool flush_failed(const struct record_facts *f, const struct service_stats *s)
+{
+	if (s && (s->final_flush_failed || s->final_flush_succeeded))
+		return s->final_flush_failed;
+	return f->flush_failed;
+}
+
 static size_t others(const struct record_facts *f, const struct service_stats *s,
 		     const struct gaps *g, bool explained, struct strbuf *b)
 {
@@ -261,7 +346,7 @@ static size_t others(const struct record_facts *f, const struct service_stats *s
 		strbuf_puts(b, "file: the rest of the trace, which found no room\n");
 		n++;
 	}
-	if (f->flush_failed || (s && s->final_flush_failed)) {
+	if (flush_failed(f, s)) {
 		strbuf_puts(b,
 			    "the final flush did not finish: the newest events may be missing\n");
 		n++;
@@ -279,7 +364,7 @@ size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 	size_t n, in_kernel;
 
 	sequence_table_each(&f->scan->sequences, sum_gaps, &g);
-	n = in_kernel = ring_losses(f, lines) + bad_pages(f, lines);
+	n = in_kernel = ring_losses(f, lines) + bad_pages(f, lines) + probe_misses(f, lines);
 	for (size_t i = 0; s && i < s->n_buffers; i++)
 		packets += s->buffers[i].writer_packet_loss;
 	n += shared_memory(&g, packets, lines);

@@ -1,104 +1,248 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * Options and words are taken in the order in which they stand, since some options are about the
+ * word before them:
+ *
+ *	sched_switch --filter 'prev_prio < 100' 'irq:*' -p 12 -- ./program --its-option
+ *	word 0       of word 0                  word 1  of all   command
+ */
 
 #include "cli/record_options.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
+#include "cli/event_words.h"
 #include "config/limits.h"
 
-const char record_usage[] =
-	"usage: sonda record [OPTION]... EVENT...      what to record in words\n"
-	"       sonda record [OPTION]... -c FILE       what to record as a trace config\n"
-	"\n"
-	"Records until the time is over or Ctrl-C; a second Ctrl-C throws the recording away.\n"
-	"Talks to the tracing service of this machine, or starts one for itself.\n"
-	"\n"
-	"EVENT is one of\n"
-	"  sched                  who ran when, who woke whom, and how processes came and went\n"
-	"  GROUP/NAME, NAME       an event of the kernel: sched/sched_switch, softirq_entry\n"
-	"  GROUP/*                all events of a group; other patterns too: 'block/*_rq_*'\n"
-	"  GROUP:NAME             the same as GROUP/NAME\n"
-	"Names of processes and threads are recorded with them.\n"
-	"\n"
-	"  -t, --time T           stop after T: 10, 10s, 500ms, 2m, 1h\n"
-	"  -b, --buffer SIZE      buffer of the service, a ring: 64mb (default 32mb)\n"
-	"  -B, --ring SIZE        buffer of the kernel for each CPU (default: up to the producer)\n"
-	"  -c, --config FILE      trace config, text or binary; - is standard input\n"
-	"      --txt              the config is text, whatever it looks like\n"
-	"  -o, --out FILE         - is standard output (default trace-HOST-TIME.pftrace)\n"
-	"      --socket ADDRESS   the service's consumer socket\n"
-	"      --strict           exit with 3 when data was lost or something asked for is "
-	"missing\n"
-	"  -q, --quiet            only errors\n"
-	"  -h, --help\n"
-	"\n"
-	"Exit codes: 0 good, 1 failed (no output file is left), 2 usage, 3 see --strict.\n";
+/* Options without a letter; a word is what getopt_long calls 1. */
+enum {
+	OPT_WORD = 1,
+	OPT_FILTER = 256,
+	OPT_TRIGGER,
+	OPT_SYSCALLS,
+	OPT_KPROBE,
+	OPT_KRETPROBE,
+	OPT_UPROBE,
+	OPT_GRAPH,
+	OPT_GRAPH_FILTER,
+	OPT_GRAPH_DEPTH,
+	OPT_KSYMS,
+	OPT_SUBBUF,
+	OPT_CLOCK,
+	OPT_TXT,
+	OPT_SOCKET,
+	OPT_STRICT,
+};
 
-enum { OPT_TXT = 256, OPT_SOCKET, OPT_STRICT };
+static const char short_options[] = "-:e:p:aC:t:b:B:c:o:qh";
 
 static const struct option long_options[] = {
+	{"event", required_argument, NULL, 'e'},
+	{"filter", required_argument, NULL, OPT_FILTER},
+	{"trigger", required_argument, NULL, OPT_TRIGGER},
+	{"syscalls", required_argument, NULL, OPT_SYSCALLS},
+	{"kprobe", required_argument, NULL, OPT_KPROBE},
+	{"kretprobe", required_argument, NULL, OPT_KRETPROBE},
+	{"uprobe", required_argument, NULL, OPT_UPROBE},
+	{"function-graph", optional_argument, NULL, OPT_GRAPH},
+	{"function-filter", required_argument, NULL, OPT_GRAPH_FILTER},
+	{"function-depth", required_argument, NULL, OPT_GRAPH_DEPTH},
+	{"ksyms", no_argument, NULL, OPT_KSYMS},
+	{"pid", required_argument, NULL, 'p'},
+	{"all", no_argument, NULL, 'a'},
+	{"cpu", required_argument, NULL, 'C'},
 	{"time", required_argument, NULL, 't'},
 	{"buffer", required_argument, NULL, 'b'},
 	{"ring", required_argument, NULL, 'B'},
+	{"subbuf", required_argument, NULL, OPT_SUBBUF},
+	{"clock", required_argument, NULL, OPT_CLOCK},
 	{"config", required_argument, NULL, 'c'},
-	{"out", required_argument, NULL, 'o'},
 	{"txt", no_argument, NULL, OPT_TXT},
-	{"strict", no_argument, NULL, OPT_STRICT},
+	{"out", required_argument, NULL, 'o'},
 	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"strict", no_argument, NULL, OPT_STRICT},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
-static int parse_time(const char *text, struct record_options *o, struct err_text *e)
-{
-	int r = str_to_duration_ms(text, &o->duration_ms);
-
-	if (r == -ERANGE || (!r && o->duration_ms > LIMIT_DURATION_MS))
-		return err_set(e, -EINVAL, "-t %s: a recording may last 7 days at most", text);
-	if (r)
-		return err_set(e, -EINVAL, "-t %s is no time; examples: 10, 10s, 500ms, 2m", text);
-	return 0;
-}
-
-static int parse_size(char option, const char *text, uint32_t *ret_kb, struct err_text *e)
-{
-	uint32_t kb = 0;
-	int r = str_to_size_kb(text, &kb);
-
-	if (r == -ERANGE || (!r && kb > LIMIT_BUFFER_SIZE_KB))
-		return err_set(e, -EINVAL, "-%c %s: a buffer must stay below 4 GiB", option, text);
-	if (r)
-		return err_set(e, -EINVAL, "-%c %s is no size; examples: 64mb, 512k", option, text);
-	if (!kb)
-		return err_set(e, -EINVAL, "-%c %s: a buffer needs a size", option, text);
-	*ret_kb = kb;
-	return 0;
-}
-
-/* Which options were given, for those that exclude each other. */
-struct given {
-	bool time;
-	bool buffer;
-	bool ring;
+/* What a pass over the command line remembers besides the options. */
+struct pass {
+	struct record_options o;
+	int shorthand; /* the first option that excludes -c; 0: none */
+	bool after_word; /* --filter and --trigger have one that they are about */
 };
 
-static int take_option(int option, struct record_options *o, struct given *given,
-		       struct err_text *e)
+void record_options_deinit(struct record_options *o)
 {
+	free(o->words.args);
+	free(o->filters);
+	free(o->triggers);
+	free(o->syscalls.args);
+	free(o->kprobes);
+	free(o->uprobes.args);
+	free(o->graph_roots.args);
+	free(o->graph_filters.args);
+	free(o->pids.pids);
+	*o = (struct record_options){0};
+}
+
+/* ---- one option ---- */
+
+static int add_arg(struct arg_list *l, const char *arg)
+{
+	if (array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
+		return -ENOMEM;
+	l->args[l->n++] = arg;
+	return 0;
+}
+
+static int take_word(struct pass *p, const char *word)
+{
+	p->after_word = true;
+	return add_arg(&p->o.words, word);
+}
+
+/* Is the last word one that an option can be about? */
+static int check_word_before(const struct pass *p, const char *option, struct err_text *e)
+{
+	const char *word;
+
+	if (!p->after_word)
+		return err_set(e, -EINVAL, "%s must stand behind the event that it is about",
+			       option);
+	word = p->o.words.args[p->o.words.n - 1];
+	if (event_word_is_negative(word))
+		return err_set(e, -EINVAL, "%s: '%.80s' before it records nothing", option, word);
+	return 0;
+}
+
+static int take_filter(struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+	int r = check_word_before(p, "--filter", e);
+
+	if (!r && !optarg[strspn(optarg, " ")])
+		r = err_set(e, -EINVAL, "--filter: the condition is empty");
+	if (!r)
+		r = array_reserve(&o->filters, &o->cap_filters, o->n_filters + 1,
+				  sizeof(*o->filters));
+	if (!r)
+		o->filters[o->n_filters++] = (struct word_filter){o->words.n - 1, optarg};
+	return r;
+}
+
+static int take_trigger(struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+	struct trigger trigger = {0};
+	int r = check_word_before(p, "--trigger", e);
+
+	if (!r)
+		r = option_trigger("--trigger", optarg, &trigger, e);
+	if (!r)
+		r = array_reserve(&o->triggers, &o->cap_triggers, o->n_triggers + 1,
+				  sizeof(*o->triggers));
+	if (!r)
+		o->triggers[o->n_triggers++] = (struct word_trigger){o->words.n - 1, trigger};
+	return r;
+}
+
+static int take_kprobe(struct record_options *o, bool on_return)
+{
+	if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1, sizeof(*o->kprobes)))
+		return -ENOMEM;
+	o->kprobes[o->n_kprobes++] = (struct kprobe_option){optarg, on_return};
+	return 0;
+}
+
+static int take_graph(struct record_options *o)
+{
+	o->function_graph = true;
+	return optarg ? add_arg(&o->graph_roots, optarg) : 0;
+}
+
+static int take_cpus(struct record_options *o, struct err_text *e)
+{
+	int r = cpu_list_add(&o->cpus, optarg);
+
+	o->has_cpus = true;
+	if (r == -ERANGE)
+		return err_set(e, -EINVAL, "-C %.80s: no machine has so many CPUs", optarg);
+	if (r)
+		return err_set(e, -EINVAL, "-C %.80s is no list of CPUs; example: 0,2-5", optarg);
+	return 0;
+}
+
+static int take_clock(struct record_options *o, struct err_text *e)
+{
+	o->mono_raw_clock = !strcmp(optarg, "mono_raw");
+	if (!o->mono_raw_clock && strcmp(optarg, "boot"))
+		return err_set(e, -EINVAL, "--clock %.80s: the clock is boot or mono_raw", optarg);
+	return 0;
+}
+
+/* What is said in words what to record; -c says it in a file. */
+static int take_shorthand(int option, struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+
 	switch (option) {
+	case OPT_WORD:
+	case 'e':
+		return take_word(p, optarg);
+	case OPT_FILTER:
+		return take_filter(p, e);
+	case OPT_TRIGGER:
+		return take_trigger(p, e);
+	case OPT_SYSCALLS:
+		return add_arg(&o->syscalls, optarg);
+	case OPT_KPROBE:
+	case OPT_KRETPROBE:
+		return take_kprobe(o, option == OPT_KRETPROBE);
+	case OPT_UPROBE:
+		return add_arg(&o->uprobes, optarg);
+	case OPT_GRAPH:
+		return take_graph(o);
+	case OPT_GRAPH_FILTER:
+		return add_arg(&o->graph_filters, optarg);
+	case OPT_GRAPH_DEPTH:
+		return option_number("--function-depth", optarg, &o->graph_depth, e);
+	case OPT_KSYMS:
+		o->ksyms = true;
+		return 0;
+	case 'p':
+		return option_pids("-p", optarg, &o->pids, e);
+	case 'C':
+		return take_cpus(o, e);
 	case 't':
-		given->time = true;
-		return parse_time(optarg, o, e);
+		return option_time("-t", optarg, &o->duration_ms, e);
 	case 'b':
-		given->buffer = true;
-		return parse_size('b', optarg, &o->buffer_kb, e);
+		return option_size("-b", optarg, &o->buffer_kb, e);
 	case 'B':
-		given->ring = true;
-		return parse_size('B', optarg, &o->ring_kb, e);
+		return option_size("-B", optarg, &o->ring_kb, e);
+	case OPT_SUBBUF:
+		return option_size("--subbuf", optarg, &o->subbuf_kb, e);
+	case OPT_CLOCK:
+		return take_clock(o, e);
+	}
+	return -ENOENT;
+}
+
+static int take_option(int option, struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+	int r;
+
+	switch (option) {
+	case 'a':
+		o->all = true;
+		return 0;
 	case 'c':
 		o->config = optarg;
 		return 0;
@@ -118,66 +262,139 @@ static int take_option(int option, struct record_options *o, struct given *given
 		o->strict = true;
 		return 0;
 	}
-	return -EINVAL;
+	r = take_shorthand(option, p, e);
+	if (!p->shorthand)
+		p->shorthand = option;
+	/* What makes events of its own is nothing that a filter could be about. */
+	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
+		p->after_word = false;
+	return r;
 }
 
-static int check_config(const struct record_options *o, const struct given *given,
-			struct err_text *e)
-{
-	const char *too_much = o->n_events     ? o->events[0]
-			       : given->time   ? "-t"
-			       : given->buffer ? "-b"
-			       : given->ring   ? "-B"
-					       : NULL;
+/* ---- all of them ---- */
 
-	if (too_much)
-		return err_set(e, -EINVAL, "-c and '%s' exclude each other: the config says it all",
-			       too_much);
+static bool names_something(const struct record_options *o)
+{
+	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+}
+
+static int check_command(const struct record_options *o, struct err_text *e)
+{
+	if (o->command && !o->command[0])
+		return err_set(e, -EINVAL, "-- is followed by no command");
+	if (o->command && o->output && !strcmp(o->output, "-"))
+		return err_set(e, -EINVAL,
+			       "-o -: the trace and what '%.80s' prints would mix on stdout",
+			       o->command[0]);
 	return 0;
 }
 
-static int check(const struct record_options *o, const struct given *given, struct err_text *e)
+static int check_words(const struct record_options *o, struct err_text *e)
 {
-	if (o->output && !*o->output)
-		return err_set(e, -EINVAL, "-o needs the name of a file");
-	if (o->config)
-		return check_config(o, given, e);
 	if (o->config_is_text)
 		return err_set(e, -EINVAL, "--txt is about the file of -c, which is missing");
-	if (!o->n_events)
+	if (o->all && o->pids.n)
+		return err_set(e, -EINVAL, "-a and -p exclude each other");
+	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
+		return err_set(e, -EINVAL, "--function-%s is about --function-graph",
+			       o->graph_depth ? "depth" : "filter");
+	if (!names_something(o))
 		return err_set(
 			e, -EINVAL,
 			"nothing to record: name events ('sched', 'irq/*') or a config (-c)");
 	return 0;
 }
 
-int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e)
+/* The word itself, "-t", or "--clock". */
+static int refuse_with_config(const struct pass *p, struct err_text *e)
 {
-	struct record_options o = {.buffer_kb = DEFAULT_RECORD_BUFFER_KB};
-	struct given given = {0};
-	int option, r;
+	static const char fmt[] = "-c and '%s%.80s' exclude each other: the config says it all";
+	char letter[2] = {(char)p->shorthand, '\0'};
+
+	if (p->shorthand == OPT_WORD)
+		return err_set(e, -EINVAL, fmt, "", p->o.words.args[0]);
+	for (size_t i = 0; long_options[i].name; i++)
+		if (long_options[i].val == p->shorthand && p->shorthand >= OPT_FILTER)
+			return err_set(e, -EINVAL, fmt, "--", long_options[i].name);
+	return err_set(e, -EINVAL, fmt, "-", letter);
+}
+
+static int check(const struct pass *p, struct err_text *e)
+{
+	const struct record_options *o = &p->o;
+	int r = check_command(o, e);
+
+	if (r)
+		return r;
+	if (o->output && !*o->output)
+		return err_set(e, -EINVAL, "-o needs the name of a file");
+	if (!o->config)
+		return check_words(o, e);
+	return p->shorthand ? refuse_with_config(p, e) : 0;
+}
+
+static int refuse_long(const char *typed, struct err_text *e)
+{
+	struct str_nearest nearest;
+
+	str_nearest_init(&nearest, str_starts(typed, "--") ? typed + 2 : typed);
+	for (size_t i = 0; long_options[i].name; i++)
+		str_nearest_try(&nearest, long_options[i].name);
+	if (str_nearest_get(&nearest) && !strchr(typed, '='))
+		return err_set(e, -EINVAL, "there is no option %.80s; did you mean --%s?", typed,
+			       str_nearest_get(&nearest));
+	return err_set(e, -EINVAL, "there is no option %.80s", typed);
+}
+
+static int refuse(int option, const char *typed, struct err_text *e)
+{
+	if (option == ':')
+		return err_set(e, -EINVAL, "%.80s needs a value", typed);
+	/* Not a letter of ours: that is a long option with a value that it does not take. */
+	if (optopt > 0 && optopt < OPT_FILTER && !strchr(short_options, optopt))
+		return err_set(e, -EINVAL, "there is no option -%c", optopt);
+	return refuse_long(typed, e);
+}
+
+/* Everything behind "--". */
+static void take_command(int argc, char **argv, const char *last_value, struct pass *p)
+{
+	if (optind < argc ||
+	    (argc > 1 && argv[argc - 1] != last_value && !strcmp(argv[argc - 1], "--")))
+		p->o.command = argv + optind;
+}
+
+static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
+{
+	const char *last_value = NULL;
+	int option, r = 0;
 
 	opterr = 0;
 	optind = 0; /* begin anew, also when it ran before */
-	while ((option = getopt_long(argc, argv, ":t:b:B:c:o:qh", long_options, NULL)) != -1) {
+	while (!r && (option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (option == 'h') {
-			*ret = (struct record_options){.help = true};
+			p->o.help = true;
 			return 0;
 		}
-		if (option == ':')
-			return err_set(e, -EINVAL, "%s needs a value", argv[optind - 1]);
-		if (option == '?' && optopt > 0 && optopt < 256)
-			return err_set(e, -EINVAL, "there is no option -%c", optopt);
-		if (option == '?')
-			return err_set(e, -EINVAL, "there is no option %s", argv[optind - 1]);
-		r = take_option(option, &o, &given, e);
-		if (r)
-			return r;
+		last_value = optarg;
+		if (option == ':' || option == '?')
+			return refuse(option, argv[optind - 1], e);
+		r = take_option(option, p, e);
 	}
-	o.events = argv + optind;
-	o.n_events = (size_t)(argc - optind);
-	r = check(&o, &given, e);
+	take_command(argc, argv, last_value, p);
+	return r ? r : check(p, e);
+}
+
+int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e)
+{
+	struct pass p = {.o = {.buffer_kb = DEFAULT_RECORD_BUFFER_KB}};
+	int r = read_all(argc, argv, &p, e);
+	bool help = p.o.help;
+
+	if (r || help)
+		record_options_deinit(&p.o);
+	p.o.help = help;
 	if (!r)
-		*ret = o;
+		*ret = p.o;
 	return r;
 }

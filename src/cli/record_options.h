@@ -6,8 +6,38 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "cli/cpu_list.h"
+#include "cli/option_values.h"
 
-/* The command line of `sonda record`, checked for itself. Strings are borrowed from argv. */
+/*
+ * The command line of `sonda record`, checked for itself. Strings are borrowed from argv, arrays
+ * are owned.
+ */
+
+/* Arguments of an option that may be given several times. */
+struct arg_list {
+	const char **args; /* owned array */
+	size_t n;
+	size_t cap;
+};
+
+/* --filter and --trigger, for the word that they stand behind. */
+struct word_filter {
+	size_t word; /* index into words */
+	const char *expr;
+};
+
+struct word_trigger {
+	size_t word;
+	struct trigger trigger;
+};
+
+/* --kprobe and --kretprobe */
+struct kprobe_option {
+	const char *probe; /* a function, or a line of kprobe_events */
+	bool on_return;
+};
+
 struct record_options {
 	bool help; /* asked for; nothing else is set then */
 
@@ -15,13 +45,36 @@ struct record_options {
 	const char *config; /* path, or "-" for stdin; NULL: shorthand */
 	bool config_is_text; /* whatever it looks like */
 
-	/* ... or shorthand. */
-	char **events; /* words as typed: sched, group/name, group:name, group/ *, name, globs */
-	size_t n_events;
-	uint32_t duration_ms; /* 0: until Ctrl-C */
+	/* ... or shorthand: which events, */
+	struct arg_list words; /* as typed; cli/event_words.h */
+	struct word_filter *filters;
+	size_t n_filters, cap_filters;
+	struct word_trigger *triggers;
+	size_t n_triggers, cap_triggers;
+	struct arg_list syscalls; /* each a list with commas */
+	struct kprobe_option *kprobes;
+	size_t n_kprobes, cap_kprobes;
+	struct arg_list uprobes; /* lines of uprobe_events */
+	bool function_graph;
+	struct arg_list graph_roots; /* functions below which it records; none: all */
+	struct arg_list graph_filters; /* functions that it knows; none: all */
+	uint32_t graph_depth; /* 0: without limit */
+	bool ksyms;
+
+	/* of whom, */
+	struct pid_list pids; /* none: everybody, or the command */
+	bool all; /* everybody, although there is a command */
+	bool has_cpus;
+	struct cpu_list cpus;
+
+	/* and how. */
+	uint32_t duration_ms; /* 0: until the command's end or Ctrl-C */
 	uint32_t buffer_kb; /* central buffer */
 	uint32_t ring_kb; /* kernel ring of each CPU; 0: the producer's choice */
+	uint32_t subbuf_kb; /* page of a ring; 0 likewise */
+	bool mono_raw_clock;
 
+	char **command; /* ends with NULL; NULL: there is none */
 	const char *output; /* path, "-" for stdout; NULL: a name made of host and time */
 	const char *socket; /* of the service, which then must be there; NULL: the usual places */
 	bool strict;
@@ -30,5 +83,6 @@ struct record_options {
 
 extern const char record_usage[];
 
-/* 0, or -EINVAL with the sentence in e. Sorts argv: options first. */
+/* 0 (record_options_deinit frees), -EINVAL with the sentence in e, or -ENOMEM. */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e);
+void record_options_deinit(struct record_options *o);

@@ -53,6 +53,7 @@ struct record_session {
 	enum state state;
 	int flush_error;
 	bool stats_asked;
+	bool started; /* all data sources have, and that was told */
 	char address[128]; /* of the service, for messages */
 };
 
@@ -325,7 +326,12 @@ void record_session_ask_stats(struct record_session *s)
 	s->stats_asked = consumer_stats(s->consumer, on_stats, s) == 0;
 }
 
-static void on_started(void *ctx, int error)
+bool record_session_is_stopping(const struct record_session *s)
+{
+	return s->state > RECORDING;
+}
+
+static void on_start_answer(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
@@ -333,12 +339,51 @@ static void on_started(void *ctx, int error)
 		fail(s, error);
 }
 
+static void tell_started(struct record_session *s)
+{
+	if (s->started || s->state != RECORDING)
+		return;
+	s->started = true;
+	s->ops->on_started(s->ctx);
+}
+
+static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
+{
+	(void)last;
+	/* A service that refuses will not tell. */
+	if (error || (events && events->all_data_sources_started))
+		tell_started(ctx);
+}
+
+static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	(void)error;
+	(void)stats;
+	tell_started(ctx);
+}
+
+/* From an old service, any answer after EnableTracing says at least that it was not refused. */
+static void await_start(struct record_session *s)
+{
+	if (consumer_observe(s->consumer,
+			     PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED,
+			     on_observed, s) &&
+	    consumer_stats(s->consumer, on_sign_of_life, s))
+		tell_started(s);
+}
+
 static void enable(struct record_session *s)
 {
 	_cleanup_(freep) uint8_t *bytes = NULL;
+	struct err_text why;
 	size_t len;
 	int r;
 
+	r = s->ops->before_recording(s->ctx, &why);
+	if (r) {
+		end(s, r, why.text);
+		return;
+	}
 	r = record_config_pack(s->config, &bytes, &len);
 	if (!r)
 		r = consumer_enable(s->consumer, bytes, len, on_enabled, s);
@@ -348,7 +393,7 @@ static void enable(struct record_session *s)
 	}
 	/* The service waits for StartTracing then; we have nothing to wait for. */
 	if (!r && s->config->deferred_start)
-		r = consumer_start(s->consumer, on_started, s);
+		r = consumer_start(s->consumer, on_start_answer, s);
 	if (r) {
 		fail(s, r);
 		return;
@@ -356,6 +401,8 @@ static void enable(struct record_session *s)
 	enter(s, RECORDING);
 	s->ops->on_recording(s->ctx);
 	record_session_ask_stats(s);
+	if (s->ops->on_started)
+		await_start(s);
 }
 
 /* ---- connection ---- */

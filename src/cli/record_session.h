@@ -22,8 +22,14 @@ struct record_session_ops {
 	/* Who produces what: before tracing begins, and again at the end. An old service does not
 	 * answer this; then it is not called. */
 	void (*on_state)(void *ctx, bool at_end, const Pb__TracingServiceState *state);
+	/* All is known; the config goes out next, which may still be changed. Anything but 0 ends
+	 * the recording with that error and sentence. */
+	int (*before_recording)(void *ctx, struct err_text *why);
 	/* The session is made and data sources are being started. */
 	void (*on_recording)(void *ctx);
+	/* NULL, or: all data sources have started. Soon after on_recording when an old service
+	 * does not tell; maybe never, when one of them hangs. */
+	void (*on_started)(void *ctx);
 	/* Counters: at the beginning, after each record_session_ask_stats, and at the end. */
 	void (*on_stats)(void *ctx, bool at_end, const Pb__TraceStats *stats);
 	/* Tracing is over, reading begins. flush_error: of the flush before it, 0 good. */
@@ -44,6 +50,9 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 /* Ends tracing in order: flush, disable, read. Before tracing has begun it ends the session with
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);
+
+/* Has that been asked for, or has tracing ended by itself? */
+bool record_session_is_stopping(const struct record_session *s);
 
 /* Asks for counters, unless an answer is still awaited or tracing does not run. */
 void record_session_ask_stats(struct record_session *s);

@@ -41,6 +41,71 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
 }
 
+/* There is one. */
+static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
+{
+	const Pb__TraceConfig *c = f->config;
+	size_t i = 0;
+
+	while (!c->data_sources[i]->config || !c->data_sources[i]->config->ftrace_config)
+		i++;
+	return c->data_sources[i]->config->ftrace_config;
+}
+
+static bool has_failed(const struct ftrace_scan *s, const char *what)
+{
+	for (size_t i = 0; i < s->failed.n; i++)
+		if (str_starts(s->failed.names[i], what) &&
+		    str_starts(s->failed.names[i] + strlen(what), " ("))
+			return true;
+	return false;
+}
+
+/* Was all that makes events refused? */
+static bool all_refused(const Pb__FtraceConfig *c, const struct ftrace_scan *s)
+{
+	const struct {
+		bool is_set;
+		const char *option;
+	} makers[] = {
+		{c->n_syscall_events, "option:syscall_events"},
+		{c->n_kprobe_events, "option:kprobe_events"},
+		{c->n_uprobe_events, "option:uprobe_events"},
+		{c->enable_function_graph, "option:enable_function_graph"},
+	};
+
+	for (size_t i = 0; i < c->n_ftrace_events; i++)
+		if (!name_list_has(&s->unknown, c->ftrace_events[i]) &&
+		    !has_failed(s, c->ftrace_events[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
+		if (makers[i].is_set && !has_failed(s, makers[i].option))
+			return false;
+	return s->unknown.n || s->failed.n;
+}
+
+/* Why there are none, as far as can be told. */
+static void write_no_events(const struct record_facts *f, bool lost, struct strbuf *out)
+{
+	const Pb__FtraceConfig *c = first_ftrace(f);
+	const struct ftrace_scan *s = &f->scan->ftrace;
+
+	strbuf_puts(out, "  events   none: ");
+	if (!ftrace_scan_has_rings(s)) {
+		strbuf_puts(out,
+			    s->problems.n ? "ftrace could not be used\n" : "nobody recorded any\n");
+	} else if (lost) {
+		strbuf_puts(out, "what there was is lost\n");
+	} else if (all_refused(c, s)) {
+		strbuf_puts(out, "nothing that was asked for could be recorded\n");
+	} else {
+		strbuf_printf(out, "no such event happened%s%s%s\n",
+			      c->n_tids_to_trace ? " in these threads" : "",
+			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
+			      c->n_event_filters ? " that passes the filters" : "");
+	}
+}
+
 static void write_groups(const struct record_facts *f, struct strbuf *out)
 {
 	_cleanup_(freep) struct group_count *groups = NULL;
@@ -48,8 +113,7 @@ static void write_groups(const struct record_facts *f, struct strbuf *out)
 	char number[32];
 	size_t i, n;
 
-	if (!f->scan->ftrace.counts.total ||
-	    event_counts_by_group(&f->scan->ftrace.counts, &groups, &n))
+	if (event_counts_by_group(&f->scan->ftrace.counts, &groups, &n))
 		return;
 	strbuf_puts(out, "  events   ");
 	for (i = 0; i < n && i < GROUPS_NAMED; i++)
@@ -62,6 +126,19 @@ static void write_groups(const struct record_facts *f, struct strbuf *out)
 		strbuf_printf(out, ", %zu other groups %s", n - GROUPS_NAMED,
 			      str_thousands(rest, number));
 	strbuf_putc(out, '\n');
+}
+
+/* False: there should be some. */
+static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
+{
+	if (f->scan->ftrace.counts.total) {
+		write_groups(f, out);
+		return true;
+	}
+	if (!asks_for_ftrace(f->config) || f->scan->compressed_packets)
+		return true;
+	write_no_events(f, lost, out);
+	return false;
 }
 
 /* Lines under one word in front: "  word     line", "           line". */
@@ -86,14 +163,13 @@ static void write_lines(const char *word, const char *lines, struct strbuf *out)
 		strbuf_printf(out, "  %-9s%zu more\n", "", left);
 }
 
-static bool write_lost(const struct record_facts *f, struct strbuf *out)
+/* lines: the losses. */
+static bool write_lost(const struct record_facts *f, const char *lines, struct strbuf *out)
 {
-	struct strbuf lines = {0};
-	size_t n = record_losses(f, &lines);
-	bool lost = n != 0;
+	bool lost = *lines;
 
-	if (n) {
-		write_lines("lost", lines.s ? lines.s : "", out);
+	if (lost) {
+		write_lines("lost", lines, out);
 	} else if (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace)) {
 		/* Who cannot tell that nothing is lost does not say so. */
 		lost = true;
@@ -101,7 +177,6 @@ static bool write_lost(const struct record_facts *f, struct strbuf *out)
 	} else {
 		write_lines("lost", "nothing", out);
 	}
-	strbuf_deinit(&lines);
 	return lost;
 }
 
@@ -131,6 +206,14 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 		tell_source(f, f->sources->names[i], &lines);
 	for (size_t i = 0; f->left_out && i < f->left_out->n; i++, n++)
 		strbuf_printf(&lines, "%s\n", f->left_out->names[i]);
+	for (size_t i = 0; f->skipped && i < f->skipped->n; i++, n++)
+		strbuf_printf(&lines, "%s\n", f->skipped->names[i]);
+	if (f->not_started) {
+		strbuf_puts(&lines, "not all data sources had started when it ended\n");
+		n++;
+	}
+	if (f->idle)
+		n += missing_idle(f->idle, f->events, &lines);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
 	if (n)
 		write_lines("missing", lines.s ? lines.s : "", out);
@@ -158,9 +241,17 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 void record_summary_write(const struct record_facts *f, struct strbuf *out,
 			  struct record_verdict *ret)
 {
+	struct strbuf losses = {0};
+	bool has_events;
+
+	strbuf_puts(&losses, "");
+	record_losses(f, &losses);
 	write_head(f, out);
-	write_groups(f, out);
-	ret->lost = write_lost(f, out);
-	ret->missing = write_missing(f, out);
+	has_events = write_events(f, losses.len, out);
+	if (f->command_end)
+		write_lines("command", f->command_end, out);
+	ret->lost = write_lost(f, losses.s ? losses.s : "no memory to tell", out);
+	ret->missing = write_missing(f, out) || !has_events;
 	write_notes(f, out);
+	strbuf_deinit(&losses);
 }

@@ -6,6 +6,7 @@
 
 #include "analyze/trace_scan.h"
 #include "base/str.h"
+#include "cli/event_words.h"
 #include "cli/tracefs_events.h"
 #include "config/trace_config.pb-c.h"
 
@@ -20,11 +21,15 @@ struct record_facts {
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	const struct name_list *sources; /* asked for, never registered */
 	const struct name_list *left_out; /* registered, but filtered out; sentences */
+	const struct name_list *skipped; /* fields that a producer does not know; sentences */
+	const struct event_requests *idle; /* words with '!' that took nothing away */
 	const struct name_list *offered; /* data sources that are; NULL unknown */
 	const struct name_list *gone; /* producers that went away meanwhile; NULL unknown */
 	bool from_words; /* advice names options of the command line, not fields of a config */
+	bool not_started; /* some data sources had not when it ended */
 	bool flush_failed; /* the one before the end */
 	bool file_is_cut; /* there was no room for all of it */
+	const char *command_end; /* how the command ended; NULL: there was none */
 	const char *output; /* name for the person */
 	uint64_t file_bytes;
 	uint64_t elapsed_ms; /* by our clock; used when the trace does not say */

@@ -3,16 +3,17 @@
  *	private_daemons --> record_session -- packet by packet --+--> trace_file --> FILE
  *	(if nobody listens)     |                                |
  *	                        +-- stats, state --> result <----+--> trace_scan
+ *	command_child <---------+-- all started
+ *	        +--- ended ---> stop
  *
  * The callbacks write into one struct, and the loop ends when it is decided how the recording
- * ended: by the session's end, by the private service's end, or by a second signal.
+ * ended: by the session's end, by the private service's end, or by a last signal.
  */
 
 #include "cli/recording.h"
 
 #include <errno.h>
 #include <event2/event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,42 +21,40 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/daemon_process.h"
-#include "cli/missing.h"
+#include "cli/end_signals.h"
 #include "cli/private_daemons.h"
-#include "cli/progress.h"
+#include "cli/record_config.h"
 #include "cli/record_session.h"
-#include "cli/ring_watch.h"
-#include "cli/source_producers.h"
+#include "cli/recording_progress.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
-#define MAX_PROBES 8
 #define LONG_RECORDING_MS 10000 /* worth a warning at its beginning, too */
-
-static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
+#define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */
+#define COMMAND_PATIENCE_S 1 /* with a signal of the person's, before we speak of it */
 
 struct recording {
 	const struct recording_setup *setup; /* borrowed from the caller */
 	struct recording_result *result; /* likewise */
 	struct event_base *loop;
-	struct event *signals[ARRAY_SIZE(signal_numbers)];
+	struct end_signals *signals;
 	struct event *tick;
+	struct event *command_timer; /* until all have started; then after its first signal */
 	struct private_daemons *daemons; /* NULL: the service was there */
 	struct record_session *session;
 	unsigned interrupts;
+	bool command_ran;
+	bool signal_passed; /* the command has had one */
 	bool ended; /* error and why are decided */
 	int error;
 	struct err_text why;
+	int refused; /* what the producers are cannot do as they should; refusal says why */
+	struct err_text refusal;
 	uint64_t started_ns; /* monotonic; 0 before */
 	uint64_t stopped_ns;
-	struct progress progress;
-	struct source_producers producers;
-	pid_t probes[MAX_PROBES]; /* producers that may be reading the kernel's rings */
-	size_t n_probes;
-	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
+	struct recording_progress progress;
 };
 
 /* ---- how it ends ---- */
@@ -70,13 +69,34 @@ static void decide(struct recording *r, int error, const char *why)
 	event_base_loopbreak(r->loop);
 }
 
-static void on_signal(evutil_socket_t number, short what, void *ctx)
+/* The command's own way to deal with it comes first, since it is what the person is looking at. */
+static bool pass_to_command(struct recording *r, int number, bool by_terminal)
+{
+	static const struct timeval patience = {COMMAND_PATIENCE_S, 0};
+	const struct command_child *command = r->setup->command;
+
+	if (r->signal_passed || !command || !command_child_is_running(command) ||
+	    record_session_is_stopping(r->session))
+		return false;
+	r->signal_passed = true;
+	if (!by_terminal)
+		command_child_signal(command, number);
+	event_add(r->command_timer, &patience);
+	return true;
+}
+
+static bool has_begun(const struct recording *r)
+{
+	return r->session && (!r->setup->command || r->command_ran);
+}
+
+static void on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct recording *r = ctx;
 
-	(void)number;
-	(void)what;
-	if (++r->interrupts > 1 || !r->session) {
+	if (pass_to_command(r, number, by_terminal))
+		return;
+	if (++r->interrupts > 1 || !has_begun(r)) {
 		decide(r, -EINTR, "aborted: nothing was saved");
 		return;
 	}
@@ -85,80 +105,31 @@ static void on_signal(evutil_socket_t number, short what, void *ctx)
 	record_session_stop(r->session);
 }
 
-static int watch_signals(struct recording *r)
-{
-	struct sigaction old;
-
-	/* A full disk and a closed pipe are told by write(2). */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	for (size_t i = 0; i < ARRAY_SIZE(signal_numbers); i++) {
-		/* nohup's wish is respected. */
-		if (signal_numbers[i] == SIGHUP && !sigaction(SIGHUP, NULL, &old) &&
-		    old.sa_handler == SIG_IGN)
-			continue;
-		r->signals[i] = evsignal_new(r->loop, signal_numbers[i], on_signal, r);
-		if (!r->signals[i] || event_add(r->signals[i], NULL))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 /* ---- progress ---- */
-
-/* Until one is found: it appears some time after the session. */
-static void find_instance(struct recording *r, const Pb__TraceStats *stats)
-{
-	struct strbuf path = {0};
-
-	if (r->instance || !r->setup->events || !stats->has_tracing_session_id)
-		return;
-	for (size_t i = 0; i < r->n_probes && !r->instance; i++) {
-		strbuf_clear(&path);
-		ring_watch_path(&path, r->setup->events->root, r->probes[i],
-				stats->tracing_session_id);
-		if (path.s && fs_exists(path.s))
-			r->instance = strbuf_take(&path);
-	}
-	strbuf_deinit(&path);
-}
-
-static void note_progress(struct recording *r, const Pb__TraceStats *stats)
-{
-	r->progress.has_bytes = true;
-	r->progress.bytes = 0;
-	for (size_t i = 0; i < stats->n_buffer_stats; i++)
-		r->progress.bytes += stats->buffer_stats[i]->bytes_written;
-	find_instance(r, stats);
-}
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
-	struct ring_totals rings;
-	char line[PROGRESS_MAX];
 
 	(void)fd;
 	(void)what;
 	if (!record_session_is_recording(r->session))
 		return;
-	r->progress.elapsed_ms = (clock_mono_ns() - r->started_ns) / NS_PER_MS;
-	if (r->instance && !ring_watch_read(r->instance, &rings)) {
-		r->progress.has_events = true;
-		r->progress.events = rings.events;
-		r->progress.lost = rings.lost;
-	}
-	console_progress(r->setup->console, progress_format(&r->progress, line));
+	recording_progress_show(&r->progress, (clock_mono_ns() - r->started_ns) / NS_PER_MS,
+				r->setup->console);
 	record_session_ask_stats(r->session);
 }
 
+/* The terminal is the command's, if there is one. */
 static void start_progress(struct recording *r)
 {
 	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
 
-	if (!console_shows_progress(r->setup->console))
+	if (!console_shows_progress(r->setup->console) || r->setup->command)
 		return;
-	r->progress.duration_ms = r->setup->config->duration_ms;
+	if (!r->setup->config->duration_ms)
+		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
+	r->progress.shown.duration_ms = r->setup->config->duration_ms;
 	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
 	if (!r->tick)
 		return;
@@ -166,93 +137,125 @@ static void start_progress(struct recording *r)
 	on_tick(-1, 0, r);
 }
 
+/* ---- the command ---- */
+
+static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recording *r = ctx;
+
+	(void)fd;
+	(void)what;
+	if (!r->command_ran)
+		decide(r, -ETIMEDOUT,
+		       "the tracing service did not start all data sources within 30 s: the "
+		       "command was not run");
+	else if (!record_session_is_stopping(r->session))
+		console_say(r->setup->console,
+			    "waiting for the command to end; once more stops and saves");
+}
+
+static void on_all_started(void *ctx)
+{
+	struct recording *r = ctx;
+	struct err_text e;
+	int error;
+
+	r->result->all_started = true;
+	if (!r->setup->command)
+		return;
+	event_del(r->command_timer);
+	error = command_child_run(r->setup->command, &e);
+	if (error)
+		decide(r, error, e.text);
+	r->command_ran = !error;
+}
+
+static void on_command_end(void *ctx)
+{
+	struct recording *r = ctx;
+
+	event_del(r->command_timer);
+	if (r->command_ran)
+		record_session_stop(r->session);
+	else
+		decide(r, -ECHILD, "the command was ended before it ran");
+}
+
+static int watch_command(struct recording *r)
+{
+	if (!r->setup->command)
+		return 0;
+	r->command_timer = evtimer_new(r->loop, on_command_timer, r);
+	if (!r->command_timer)
+		return -ENOMEM;
+	return command_child_watch(r->setup->command, r->loop, on_command_end, r);
+}
+
 /* ---- the session ---- */
-
-static void find_probes(struct recording *r, const Pb__TracingServiceState *state)
-{
-	for (size_t i = 0; i < state->n_producers && r->n_probes < MAX_PROBES; i++) {
-		const Pb__TracingServiceState__Producer *p = state->producers[i];
-
-		if (p->name && p->pid > 0 && strstr(p->name, "probes"))
-			r->probes[r->n_probes++] = p->pid;
-	}
-}
-
-static void note_offered(struct recording *r, const Pb__TracingServiceState *state)
-{
-	for (size_t i = 0; i < state->n_data_sources; i++) {
-		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
-
-		if (d && d->name)
-			name_list_add(&r->result->offered, (const uint8_t *)d->name,
-				      strlen(d->name));
-	}
-}
-
-/* A source that comes or goes meanwhile is not missing. */
-static void keep_common(struct name_list *first, const struct name_list *second)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < first->n; i++) {
-		if (name_list_has(second, first->names[i]))
-			first->names[kept++] = first->names[i];
-		else
-			free(first->names[i]);
-	}
-	first->n = kept;
-}
 
 static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
 {
-	struct name_list missing = {0}, left_out = {0};
 	struct recording *r = ctx;
 
-	if (!at_end) {
-		find_probes(r, state);
-		note_offered(r, state);
-		source_producers_note(&r->producers, r->setup->config, state);
-		missing_sources(r->setup->config, state, &r->result->sources, &r->result->left_out);
+	if (at_end) {
+		recording_sources_end(&r->result->sources, r->setup->config, state);
 		return;
 	}
-	missing_sources(r->setup->config, state, &missing, &left_out);
-	keep_common(&r->result->sources, &missing);
-	keep_common(&r->result->left_out, &left_out);
-	source_producers_gone(&r->producers, state, &r->result->gone);
-	name_list_deinit(&missing);
-	name_list_deinit(&left_out);
+	recording_progress_note_state(&r->progress, state);
+	r->refused =
+		recording_sources_begin(&r->result->sources, r->setup->config, state, &r->refusal);
 }
 
 /* Nobody wants to hear after an hour that an hour ago there was a mistake. */
 static void warn_early(struct recording *r)
 {
 	const Pb__TraceConfig *config = r->setup->config;
-	const struct name_list *sources = &r->result->sources;
-	const struct name_list *left_out = &r->result->left_out;
 	struct strbuf lines = {0};
 
 	if (config->duration_ms && config->duration_ms < LONG_RECORDING_MS)
 		return;
-	for (size_t i = 0; i < sources->n; i++)
-		strbuf_printf(&lines, "nobody provides the data source '%s' yet\n",
-			      sources->names[i]);
-	for (size_t i = 0; i < left_out->n; i++)
-		strbuf_printf(&lines, "%s\n", left_out->names[i]);
-	missing_events(config, NULL, r->setup->events, &lines);
+	recording_sources_warn(&r->result->sources, config, r->setup->events, &lines);
 	if (lines.s)
 		console_block(r->setup->console, lines.s);
 	strbuf_deinit(&lines);
 }
 
+/* Nothing is run whose recording is known to be empty. */
+static int check_for_command(const struct recording *r, struct err_text *why)
+{
+	if (!r->setup->command || !r->setup->needs_ftrace)
+		return 0;
+	if (name_list_has(&r->result->sources.missing, "linux.ftrace"))
+		return err_set(why, -ENOENT,
+			       "nobody provides the data source linux.ftrace: the command was not "
+			       "run; is sonda-probes running?");
+	return 0;
+}
+
+static int before_recording(void *ctx, struct err_text *why)
+{
+	struct recording *r = ctx;
+	const struct pid_list *pids = r->setup->pids;
+	int error = 0;
+
+	if (r->refused)
+		return err_set(why, r->refused, "%s", r->refusal.text);
+	/* As late as can be: a thread that is born before has no parent that is traced. */
+	if (pids && pids->n)
+		error = record_config_set_pids(r->setup->config, pids, why);
+	return error ? error : check_for_command(r, why);
+}
+
 static void on_recording(void *ctx)
 {
+	static const struct timeval timeout = {START_TIMEOUT_S, 0};
 	struct recording *r = ctx;
 
 	r->started_ns = clock_mono_ns();
 	warn_early(r);
-	if (!r->setup->config->duration_ms && console_shows_progress(r->setup->console))
-		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
 	start_progress(r);
+	if (r->setup->command)
+		event_add(r->command_timer, &timeout);
 }
 
 static void take_stats(const Pb__TraceStats *stats, struct service_stats *ret)
@@ -282,7 +285,8 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		take_stats(stats, &result->before);
 		result->has_before = true;
 	}
-	note_progress(r, stats);
+	recording_progress_note_stats(&r->progress,
+				      r->setup->events ? r->setup->events->root : NULL, stats);
 }
 
 static void on_stopped(void *ctx, int flush_error)
@@ -292,7 +296,8 @@ static void on_stopped(void *ctx, int flush_error)
 	r->stopped_ns = clock_mono_ns();
 	r->result->elapsed_ms = (r->stopped_ns - r->started_ns) / NS_PER_MS;
 	r->result->flush_failed = flush_error != 0;
-	console_progress(r->setup->console, "  saving");
+	if (!r->setup->command)
+		console_progress(r->setup->console, "  saving");
 }
 
 static int on_packet(void *ctx, const uint8_t *data, size_t len)
@@ -314,7 +319,9 @@ static void on_end(void *ctx, int error, const char *why)
 
 static const struct record_session_ops session_ops = {
 	.on_state = on_state,
+	.before_recording = before_recording,
 	.on_recording = on_recording,
+	.on_started = on_all_started,
 	.on_stats = on_stats,
 	.on_stopped = on_stopped,
 	.on_packet = on_packet,
@@ -419,7 +426,7 @@ static int run(struct recording *r, struct err_text *why)
 	int error;
 
 	r->loop = event_base_new();
-	if (!r->loop || watch_signals(r))
+	if (!r->loop || end_signals_watch(r->loop, on_signal, r, &r->signals) || watch_command(r))
 		return err_set(why, -ENOMEM, "no memory");
 	error = connect_or_start(r, why);
 	if (error)
@@ -435,15 +442,16 @@ static void clean_up(struct recording *r)
 	console_clear(r->setup->console);
 	record_session_free(r->session);
 	private_daemons_free(r->daemons);
-	for (size_t i = 0; i < ARRAY_SIZE(r->signals); i++)
-		if (r->signals[i])
-			event_free(r->signals[i]);
+	end_signals_free(r->signals);
+	if (r->setup->command)
+		command_child_unwatch(r->setup->command);
+	if (r->command_timer)
+		event_free(r->command_timer);
 	if (r->tick)
 		event_free(r->tick);
 	if (r->loop)
 		event_base_free(r->loop);
-	free(r->instance);
-	source_producers_deinit(&r->producers);
+	recording_progress_deinit(&r->progress);
 }
 
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,
@@ -459,8 +467,5 @@ int recording_run(const struct recording_setup *setup, struct recording_result *
 void recording_result_deinit(struct recording_result *r)
 {
 	trace_scan_deinit(&r->scan);
-	name_list_deinit(&r->sources);
-	name_list_deinit(&r->left_out);
-	name_list_deinit(&r->offered);
-	name_list_deinit(&r->gone);
+	recording_sources_deinit(&r->sources);
 }

@@ -6,7 +6,10 @@
 
 #include "analyze/trace_scan.h"
 #include "base/err.h"
+#include "cli/command_child.h"
 #include "cli/console.h"
+#include "cli/option_values.h"
+#include "cli/recording_sources.h"
 #include "cli/trace_file.h"
 #include "cli/tracefs_events.h"
 #include "config/trace_config.pb-c.h"
@@ -15,11 +18,17 @@
  * A recording from its first to its last moment: finds the service or starts one, runs the session,
  * shows progress, obeys signals, and gathers what the summary will tell. Blocks in a loop of its
  * own.
+ *
+ * With a command, which has been forked and waits: it runs once all data sources have started, and
+ * the recording ends with it. The first signal is the command's, if it runs, the next one stops and
+ * saves, the last one throws away.
  */
 
 /* Set by the caller, borrowed while recording_run runs. */
 struct recording_setup {
-	const Pb__TraceConfig *config;
+	Pb__TraceConfig *config; /* its threads are listed again at the last moment */
+	const struct pid_list *pids; /* whose threads these are; n is 0: of nobody */
+	struct command_child *command; /* NULL: there is none */
 	const char *socket; /* the service must be there; NULL: the usual place, or our own */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	bool needs_ftrace; /* without it there is no point in recording */
@@ -30,14 +39,12 @@ struct recording_setup {
 /* What came of it. Zero-initialise; recording_result_deinit frees. */
 struct recording_result {
 	struct trace_scan scan;
-	struct name_list sources; /* asked for, not registered at the beginning nor at the end */
-	struct name_list left_out; /* likewise: registered, but filtered out; sentences */
-	struct name_list offered; /* data sources that were registered at the beginning */
-	struct name_list gone; /* producers that went away meanwhile */
+	struct recording_sources sources;
 	struct service_stats before;
 	struct service_stats stats;
 	bool has_before;
 	bool has_stats;
+	bool all_started; /* all data sources, before it was stopped; true when nobody tells */
 	bool flush_failed;
 	uint64_t elapsed_ms; /* of tracing, by our clock */
 	int write_error; /* of the file; the packets before it are good */
@@ -46,7 +53,7 @@ struct recording_result {
 /*
  * 0: everything that was recorded is in the file. Else -errno with the sentence in why: -EINTR the
  * person threw it away; with write_error set the file took a part of it. SIGPIPE and SIGXFSZ are
- * ignored from here on.
+ * ignored from here on. After an error the command has not run, or is of no further use.
  */
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,
 		  struct err_text *why);

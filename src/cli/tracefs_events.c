@@ -74,6 +74,15 @@ void tracefs_events_deinit(struct tracefs_events *t)
 	*t = (struct tracefs_events){0};
 }
 
+/* sonda_PID_START_NUMBER: what a session of sonda-probes has made for itself (a probe, say), and
+ * takes away when it ends. */
+static bool is_of_a_session(const char *group)
+{
+	int end = 0;
+
+	return sscanf(group, "sonda_%*9d_%*20u_%*9u%n", &end) == 0 && end && !group[end];
+}
+
 /* Cuts the lines up in place. */
 static int split_lines(struct tracefs_events *t)
 {
@@ -86,6 +95,9 @@ static int split_lines(struct tracefs_events *t)
 			*end++ = '\0';
 		colon = strchr(line, ':');
 		if (!colon)
+			continue;
+		*colon = '\0';
+		if (is_of_a_session(line))
 			continue;
 		*colon = '/';
 		if (array_reserve(&t->names, &cap, t->n + 1, sizeof(*t->names)))
@@ -126,15 +138,21 @@ static size_t group_len(const char *word)
 	return slash ? (size_t)(slash - word) + 1 : 0;
 }
 
+/* As sonda-probes selects them. */
 static bool matches(const char *event, const char *word)
 {
-	size_t group = group_len(word);
+	char copy[TRACEFS_EVENTS_MAX_NAME];
+	char *colon;
 
-	if (!group)
-		return !strcmp(event + group_len(event), word);
-	if (!strcmp(word + group, "*"))
-		return !strncmp(event, word, group);
-	return !strcmp(event, word);
+	if (group_len(word))
+		return str_glob(word, event);
+	if (!strchr(word, ':'))
+		return str_glob(word, event + group_len(event));
+	snprintf(copy, sizeof(copy), "%s", word);
+	colon = strchr(copy, ':');
+	if (colon)
+		*colon = '/';
+	return str_glob(copy, event);
 }
 
 /* Events that are always on are not listed. */
@@ -231,8 +249,26 @@ static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENT
 	return NULL;
 }
 
+/* A group's name alone is none of an event. */
+static const char *group_of_name(const struct tracefs_events *t, const char *word,
+				 char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < t->n; i++)
+		if (group_len(t->names[i]) == len + 1 && !memcmp(t->names[i], word, len)) {
+			snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/*", word);
+			return buf;
+		}
+	return NULL;
+}
+
 const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
 				   char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
+	const char *group = t ? group_of_name(t, word, buf) : NULL;
+
+	if (group)
+		return group;
 	return t ? nearest_listed(t, word) : nearest_known(word, buf);
 }

@@ -27,15 +27,16 @@ const char *tracefs_events_root(const char *const *roots);
  * -ENOENT (no tracefs) with the sentence in e: which file was refused, and what would allow it. */
 int tracefs_events_may_record(const char *const *roots, struct err_text *e);
 
-/* Reads root/available_events. 0 or -errno (-EACCES, -ENOENT). */
+/* Reads root/available_events, without what sessions of sonda-probes have made for themselves. 0 or
+ * -errno (-EACCES, -ENOENT). */
 int tracefs_events_load(const char *root, struct tracefs_events *ret);
 void tracefs_events_deinit(struct tracefs_events *t);
 
-/* Is there such an event? word: "group/name", "name", or "group/ *" (any of the group). */
+/* Is there such an event? word: "group/name", "group:name" or "name", or a pattern of that form. */
 bool tracefs_events_has(const struct tracefs_events *t, const char *word);
 
-/* The event that was probably meant, as "group/name", or NULL. t NULL: out of those that sonda
- * knows by itself; buf then holds the result. */
+/* The event that was probably meant, as "group/name", or "group/ *" of a word that is a group's; or
+ * NULL. t NULL: out of those that sonda knows by itself. buf may hold the result. */
 #define TRACEFS_EVENTS_MAX_NAME 256
 const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
 				   char buf[static TRACEFS_EVENTS_MAX_NAME]);

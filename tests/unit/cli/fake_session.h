@@ -18,11 +18,16 @@ struct fake_session {
 	const char *leave_after_reading; /* the same, once the trace was read */
 	const char *enable_error; /* the text of the end of tracing */
 	bool end_at_once; /* tracing ends when it began: the time is over */
+	bool end_when_started; /* or when all data sources had started */
 	const uint8_t *slices; /* of the one ReadBuffersResponse; NULL: "one" and "two" */
 	size_t slices_len;
 	int probes_pid; /* of a producer "sonda.probes"; 0: there is none */
+	bool has_ftrace; /* it offers linux.ftrace, */
+	bool knows_own_fields; /* and is sonda's */
+	bool never_started; /* a data source hangs */
 	uint64_t session_id; /* told with the counters; 0 not */
 	uint64_t enable_id; /* the open EnableTracing */
+	uint64_t observe_id; /* the open ObserveEvents */
 };
 
 static inline void fake_end_tracing(struct fake_session *s)
@@ -56,7 +61,17 @@ static inline void fake_answer_state(struct fake_session *s, uint64_t id)
 	Pb__TracingServiceState state = PB__TRACING_SERVICE_STATE__INIT;
 	Pb__TracingServiceState__Producer producer = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
 	Pb__TracingServiceState__Producer *producers[] = {&producer};
+	Pb__TracingServiceState__DataSource source = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT;
+	Pb__TracingServiceState__DataSource *sources[] = {&source};
+	Pb__DataSourceDescriptor descriptor = PB__DATA_SOURCE_DESCRIPTOR__INIT;
+	Pb__FtraceDescriptor ftrace = PB__FTRACE_DESCRIPTOR__INIT;
 
+	ftrace.has_knows_own_fields = ftrace.knows_own_fields = s->knows_own_fields;
+	descriptor.name = (char *)"linux.ftrace";
+	descriptor.ftrace_descriptor = &ftrace;
+	source.ds_descriptor = &descriptor;
+	state.n_data_sources = s->has_ftrace;
+	state.data_sources = sources;
 	producer.name = (char *)"sonda.probes";
 	producer.has_pid = true;
 	producer.pid = s->probes_pid;
@@ -87,6 +102,18 @@ static inline void fake_answer_stats(struct fake_session *s, uint64_t id)
 	fake_reply_msg(&s->port, id, false, &m.base);
 }
 
+static inline void fake_tell_started(struct fake_session *s, uint64_t id)
+{
+	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
+	Pb__ObservableEvents events = PB__OBSERVABLE_EVENTS__INIT;
+
+	if (s->never_started)
+		return;
+	events.has_all_data_sources_started = events.all_data_sources_started = true;
+	m.events = &events;
+	fake_reply_msg(&s->port, id, true, &m.base);
+}
+
 static inline void fake_session_call(struct fake_port *p, const char *method, uint64_t id,
 				     const uint8_t *args, size_t len)
 {
@@ -110,6 +137,11 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 		fake_answer_state(s, id);
 	} else if (!strcmp(method, "GetTraceStats")) {
 		fake_answer_stats(s, id);
+	} else if (!strcmp(method, "ObserveEvents")) {
+		s->observe_id = id;
+		fake_tell_started(s, id);
+		if (s->end_when_started)
+			fake_end_tracing(s);
 	} else {
 		fake_reply(p, id, false, NULL, 0);
 		if (!strcmp(method, "DisableTracing"))

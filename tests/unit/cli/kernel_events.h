@@ -38,6 +38,7 @@ static inline void fake_tracefs_make(struct fake_tracefs *t)
 			fputs("sched:sched_switch\nsched:sched_waking\nsched:sched_wakeup\n"
 			      "irq:softirq_entry\nirq:softirq_exit\nirq:irq_handler_entry\n"
 			      "block:block_rq_issue\nblock:block_rq_complete\nno colon\n"
+			      "sonda_12_3456_0:probe_of_a_session\n"
 			      "task:task_rename\nmsr:write_msr",
 			      f);
 		fclose(f);

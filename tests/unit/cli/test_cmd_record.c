@@ -74,7 +74,7 @@ static int setup(void **state)
 	load_packets();
 	service.slices = slices.buf;
 	service.slices_len = pb_mem_len(&slices);
-	service.end_at_once = true;
+	service.end_when_started = true;
 	file_limit = 0;
 	memset(signals, 0, sizeof(signals));
 	return 0;
@@ -97,7 +97,7 @@ static int teardown(void **state)
 
 static void run_child(const char *line)
 {
-	static char buf[512], *argv[16];
+	static char buf[512], *argv[32];
 	int argc = 0, fd;
 
 	if (chdir(dir))
@@ -267,7 +267,7 @@ static void test_standard_output(void **state)
 static void test_one_signal_stops_and_saves(void **state)
 {
 	(void)state;
-	service.end_at_once = false;
+	service.end_when_started = false;
 	signals[0].after = "GetTraceStats"; /* asked for once tracing has begun */
 	signals[0].number = SIGINT;
 	assert_int_equal(record("-o x.pftrace sched"), 0);
@@ -288,7 +288,7 @@ static void test_a_config_file(void **state)
 static void test_two_signals_throw_it_away(void **state)
 {
 	(void)state;
-	service.end_at_once = false;
+	service.end_when_started = false;
 	service.silent = "Flush";
 	signals[0].after = "GetTraceStats";
 	signals[0].number = SIGINT;
@@ -428,6 +428,134 @@ static void test_a_named_service_must_be_there(void **state)
 	assert_true(says("no tracing service on /nonexistent/c"));
 }
 
+/* ---- whose events ---- */
+
+/* Of the config that the service got. */
+static uint32_t tids[4];
+static size_t n_tids;
+static bool follows;
+static char mask[32];
+
+static void note_config(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
+			size_t len)
+{
+	Pb__EnableTracingRequest *m;
+	Pb__FtraceConfig *f;
+
+	if (!strcmp(method, "EnableTracing")) {
+		m = pb__enable_tracing_request__unpack(NULL, len, args);
+		f = m->trace_config->data_sources[0]->config->ftrace_config;
+		n_tids = f->n_tids_to_trace;
+		for (size_t i = 0; i < n_tids && i < ARRAY_SIZE(tids); i++)
+			tids[i] = f->tids_to_trace[i];
+		follows = f->follow_children;
+		snprintf(mask, sizeof(mask), "%s", f->tracing_cpumask ? f->tracing_cpumask : "");
+		pb__enable_tracing_request__free_unpacked(m, NULL);
+	}
+	fake_session_call(p, method, id, args, len);
+}
+
+static void listen_to_config(void)
+{
+	service.port.on_call = note_config;
+	service.has_ftrace = service.knows_own_fields = true;
+	service.end_when_started = false;
+	n_tids = 0;
+	follows = false;
+}
+
+static void test_a_command_and_its_children(void **state)
+{
+	struct strbuf b = {0};
+	char path[128];
+
+	(void)state;
+	listen_to_config();
+	assert_int_equal(record("-o x.pftrace sched -- sh -c echo${IFS}$$>pid"), 0);
+	assert_true(says("  command  'sh' ended with exit code 0\n"));
+	snprintf(path, sizeof(path), "%s/pid", dir);
+	assert_int_equal(fs_read_file(path, 100, &b), 0);
+	assert_int_equal(n_tids, 1);
+	assert_int_equal(tids[0], atoi(b.s));
+	assert_true(follows);
+	strbuf_deinit(&b);
+	unlink(path);
+	check_files("x.pftrace ");
+}
+
+static void test_everybody_while_a_command_runs(void **state)
+{
+	(void)state;
+	listen_to_config();
+	assert_int_equal(record("-a -C 0 -o x.pftrace sched -- true"), 0);
+	assert_int_equal(n_tids, 0);
+	assert_false(follows);
+	assert_string_equal(mask, "1");
+}
+
+static void test_a_process_while_a_command_runs(void **state)
+{
+	char line[64];
+
+	(void)state;
+	listen_to_config();
+	snprintf(line, sizeof(line), "-p %d -o x.pftrace sched -- true", (int)getpid());
+	assert_int_equal(record(line), 0);
+	assert_true(n_tids >= 1);
+	assert_int_equal(tids[0], getpid());
+	assert_true(follows);
+}
+
+static void test_a_config_with_a_command(void **state)
+{
+	(void)state;
+	service.end_when_started = false;
+	write_config("buffers { size_kb: 64 }");
+	assert_int_equal(record("-c c.cfg -o x.pftrace -- false"), 0);
+	assert_true(says("'false' ended with exit code 1"));
+	check_files("x.pftrace ");
+}
+
+static void test_what_is_not_there_is_told_before_anything_begins(void **state)
+{
+	(void)state;
+	assert_int_equal(record("-o x.pftrace -p 1073741824 sched"), 1);
+	assert_true(says("sonda: -p: there is no process 1073741824\n"));
+	assert_int_equal(record("-o x.pftrace -C 8191 sched"), 1);
+	assert_true(says("sonda: -C: this machine has no CPU 8191; it has "));
+	assert_int_equal(record("--socket host:1 -o x.pftrace -p 1 sched"), 1);
+	assert_true(says("-p: the tracing service is on another machine than the process"));
+	assert_int_equal(record("--socket host:1 -o x.pftrace sched -- true"), 1);
+	assert_true(says("COMMAND: the tracing service is on another machine than the process"));
+	check_files("");
+	assert_string_equal(service.port.calls, "");
+}
+
+static void test_a_command_that_cannot_run_leaves_no_file(void **state)
+{
+	(void)state;
+	listen_to_config();
+	assert_int_equal(record("-o x.pftrace sched -- /nonexistent/program"), 1);
+	assert_true(says("cannot run '/nonexistent/program': No such file or directory"));
+	check_files("");
+}
+
+/* Whatever is typed, the terminal gets letters. */
+static void test_names_with_control_characters(void **state)
+{
+	(void)state;
+	listen_to_config();
+	assert_int_equal(record("-o x.pftrace a\033[2Jb"), 2);
+	assert_int_equal(record("--no\033[2J"), 2);
+	assert_int_equal(record("-o x.pftrace sched --filter \302\2331 --trigger \033x"), 2);
+	assert_int_equal(record("-o /nonexistent/\033]0;x\007 sched"), 1);
+	assert_int_equal(record("-o x.pftrace sched -- \033c"), 1);
+	for (const char *p = said.s; *p; p++)
+		assert_true(*p == '\n' || (unsigned char)*p >= ' ');
+	assert_true(says("cannot run '?c'"));
+	check_files("");
+}
+
 static void test_usage(void **state)
 {
 	(void)state;
@@ -435,6 +563,8 @@ static void test_usage(void **state)
 	assert_true(says("nothing to record"));
 	assert_int_equal(record("-t 5x sched"), 2);
 	assert_int_equal(record("-c c.cfg sched"), 2);
+	assert_int_equal(record("-o x.pftrace sched !sched"), 2);
+	assert_true(says("no event is left"));
 	assert_int_equal(record("-o x.pftrace a/b/c"), 2);
 	assert_true(says("'a/b/c' cannot be the name of an event"));
 	check_files("");
@@ -478,6 +608,13 @@ int main(void)
 		TEST(test_a_trace_that_the_service_writes_itself),
 		TEST(test_where_no_file_can_be_written_nothing_is_recorded),
 		TEST(test_a_named_service_must_be_there),
+		TEST(test_a_command_and_its_children),
+		TEST(test_everybody_while_a_command_runs),
+		TEST(test_a_process_while_a_command_runs),
+		TEST(test_a_config_with_a_command),
+		TEST(test_what_is_not_there_is_told_before_anything_begins),
+		TEST(test_a_command_that_cannot_run_leaves_no_file),
+		TEST(test_names_with_control_characters),
 		TEST(test_usage),
 		TEST(test_a_mistake_in_a_config),
 	};

@@ -123,12 +123,26 @@ static void test_progress_is_cut_to_the_terminals_width(void **state)
 	assert_string_equal(heard, "\r\033[K012345678\r\033[K");
 }
 
+static void speak_with_names_of_strangers(struct console *c)
+{
+	console_error(c, "no '%s'", "a\033[2Jb\nc");
+	console_error_block(c, "x\033]0;title\007\n\ty\302\233J\n");
+}
+
+static void test_control_characters_do_not_reach_the_terminal(void **state)
+{
+	(void)state;
+	through_pipe(false, speak_with_names_of_strangers);
+	assert_string_equal(heard, "sonda: no 'a?[2Jb?c'\nx?]0;title?\n\ty??J\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_progress_in_a_pipe),
 		cmocka_unit_test(test_quiet_says_errors_only),
 		cmocka_unit_test(test_lines_and_progress_share_a_terminal),
+		cmocka_unit_test(test_control_characters_do_not_reach_the_terminal),
 		cmocka_unit_test(test_progress_is_cut_to_the_terminals_width),
 	};
 

@@ -71,6 +71,29 @@ static void test_nothing_is_missing(void **state)
 		     &none, &events, 0, "");
 }
 
+#define FILES(source)                                                                              \
+	"data_sources { config { name: '" source                                                   \
+	"' process_stats_config { resolve_process_fds: true } } }"
+
+static void test_files_that_nobody_sees_opened(void **state)
+{
+	static const char says[] = "resolve_process_fds of linux.process_stats names no files: it "
+				   "takes a data source linux.ftrace\n";
+
+	(void)state;
+	check_events(FILES("linux.process_stats"), NULL, NULL, 1, says);
+	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 0,
+		     "");
+	check_events("data_sources { config { name: 'linux.ftrace' } } "
+		     "data_sources { } " FILES("linux.process_stats"),
+		     NULL, NULL, 0, "");
+	check_events(FILES("other.source"), NULL, NULL, 0, "");
+	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
+		     "resolve_process_fds: false } } } "
+		     "data_sources { config { name: 'linux.process_stats' } }",
+		     NULL, NULL, 0, "");
+}
+
 static void test_the_kernels_list_knows(void **state)
 {
 	(void)state;
@@ -96,8 +119,8 @@ static void test_the_producers_word_counts_once(void **state)
 	check_events(FTRACE("'sched/sched_swich'"), &scan, &events, 5,
 		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
 		     "event 'a/b' does not exist\n"
-		     "event c/d (busy) could not be switched on\n"
-		     "ftrace option x (not built)\n"
+		     "event c/d could not be recorded: busy\n"
+		     "ftrace option x: not built\n"
 		     "ftrace: in use by another\n");
 	/* Without the kernel's list: out of the events that have a message. */
 	name_list_deinit(&scan.failed);
@@ -223,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_missing),
+		cmocka_unit_test(test_files_that_nobody_sees_opened),
 		cmocka_unit_test(test_the_kernels_list_knows),
 		cmocka_unit_test(test_the_producers_word_counts_once),
 		cmocka_unit_test(test_sources_that_nobody_registered),

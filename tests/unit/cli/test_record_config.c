@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Configs are compared as text, the way a person would write them. */
+/*
+ * From a command line to the config, which is compared as text, the way a person would write it;
+ * whole once, and then only what ftrace_config says.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/fs.h"
+#include "base/mem.h"
 #include "cli/record_config.h"
 #include "config/text.h"
 #include "kernel_events.h"
 
 static struct fake_tracefs tracefs;
 static struct tracefs_events events;
+static struct err_text why;
 
 static int setup(void **state)
 {
@@ -32,25 +38,57 @@ static int teardown(void **state)
 	return 0;
 }
 
-static char *text_of(const Pb__TraceConfig *config)
+static char *text_of(const ProtobufCMessage *message)
 {
 	struct strbuf b = {0};
 
-	text_print(&config->base, &b);
+	text_print(message, &b);
 	return strbuf_take(&b);
+}
+
+/* argv ends with NULL and begins with the first argument. */
+static int config_of(const char *const *argv, struct event_requests *idle, Pb__TraceConfig **ret)
+{
+	char *copy[32] = {(char *)"record"};
+	struct record_options o;
+	int argc = 1, r;
+
+	for (; *argv; argv++)
+		copy[argc++] = (char *)*argv;
+	copy[argc] = NULL;
+	if (record_options_parse(argc, copy, &o, &why))
+		fail_msg("refused: %s", why.text);
+	r = record_config_from_words(&o, &events, &why, idle, ret);
+	record_options_deinit(&o);
+	return r;
+}
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void check_ftrace(const char *const *argv, const char *expected)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	if (config_of(argv, &idle, &config))
+		fail_msg("refused: %s", why.text);
+	assert_int_equal(idle.n, 0);
+	text = text_of(&config->data_sources[0]->config->ftrace_config->base);
+	assert_string_equal(text, expected);
+	free(text);
+	pb__trace_config__free_unpacked(config, NULL);
 }
 
 static void test_the_config_of_a_word(void **state)
 {
-	static char *words[] = {(char *)"sched"};
-	struct record_options o = {.events = words, .n_events = 1, .buffer_kb = 32768};
+	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
-	struct err_text e;
 	char *text;
 
 	(void)state;
-	assert_int_equal(record_config_from_words(&o, NULL, &e, &config), 0);
-	text = text_of(config);
+	assert_int_equal(config_of(ARGS("sched"), &idle, &config), 0);
+	text = text_of(&config->base);
 	assert_string_equal(text, "buffers {\n"
 				  "  size_kb: 32768\n"
 				  "  fill_policy: RING_BUFFER\n"
@@ -90,259 +128,282 @@ static void test_the_config_of_a_word(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_options_go_where_they_belong(void **state)
+static void test_how_long_and_how_much(void **state)
 {
-	static char *words[] = {(char *)"irq/*"};
-	struct record_options o = {.events = words,
-				   .n_events = 1,
-				   .buffer_kb = 64,
-				   .ring_kb = 8192,
-				   .duration_ms = 1500};
+	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
-	struct err_text e;
 
 	(void)state;
-	assert_int_equal(record_config_from_words(&o, NULL, &e, &config), 0);
+	assert_int_equal(config_of(ARGS("-t", "1500ms", "-b", "64", "irq/*"), &idle, &config), 0);
 	assert_int_equal(config->buffers[0]->size_kb, 64);
 	assert_true(config->has_duration_ms);
 	assert_int_equal(config->duration_ms, 1500);
-	assert_int_equal(config->data_sources[0]->config->ftrace_config->buffer_size_kb, 8192);
+	pb__trace_config__free_unpacked(config, NULL);
+	check_ftrace(ARGS("irq/*", "-B", "8mb", "--subbuf", "64k", "--clock", "mono_raw", "-C",
+			  "0,2-5,33"),
+		     "ftrace_events: \"irq/*\"\n"
+		     "buffer_size_kb: 8192\n"
+		     "use_monotonic_raw_clock: true\n"
+		     "tracing_cpumask: \"2,0000003d\"\n"
+		     "subbuf_size_kb: 64\n");
+	check_ftrace(ARGS("irq/*", "--clock", "boot"), "ftrace_events: \"irq/*\"\n");
+}
+
+static void test_filters_are_about_the_word_before_them(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("block_rq_issue", "-e", "sched:*", "--filter",
+			  "prev_prio < 100 || x == 1", "--filter", "next_pid != 0", "-e",
+			  "!*waking", "irq/*"),
+		     "ftrace_events: \"block/block_rq_issue\"\n"
+		     "ftrace_events: \"sched/sched_switch\"\n"
+		     "ftrace_events: \"sched/sched_wakeup\"\n"
+		     "ftrace_events: \"irq/*\"\n"
+		     "event_filters {\n"
+		     "  event: \"sched/*\"\n"
+		     "  filter: \"prev_prio < 100 || x == 1\"\n"
+		     "}\n"
+		     "event_filters {\n"
+		     "  event: \"sched/*\"\n"
+		     "  filter: \"next_pid != 0\"\n"
+		     "}\n");
+	check_ftrace(ARGS("sched_waking,softirq*,msr:write_msr", "--filter", "x", "!msr:*"),
+		     "ftrace_events: \"sched/sched_waking\"\n"
+		     "ftrace_events: \"irq/softirq_entry\"\n"
+		     "ftrace_events: \"irq/softirq_exit\"\n"
+		     "event_filters {\n"
+		     "  event: \"sched_waking\"\n"
+		     "  filter: \"x\"\n"
+		     "}\n"
+		     "event_filters {\n"
+		     "  event: \"softirq*\"\n"
+		     "  filter: \"x\"\n"
+		     "}\n");
+	check_ftrace(ARGS("--event", "softirq_entry", "--filter=vec == 1", "*irq*", "--filter",
+			  "vec == 2"),
+		     "ftrace_events: \"irq/*\"\n"
+		     "event_filters {\n"
+		     "  event: \"softirq_entry\"\n"
+		     "  filter: \"vec == 1\"\n"
+		     "}\n"
+		     "event_filters {\n"
+		     "  event: \"*irq*\"\n"
+		     "  filter: \"vec == 2\"\n"
+		     "}\n");
+}
+
+static void test_triggers_too(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("sched:sched_switch", "--trigger", "stacktrace", "block/block_rq_issue",
+			  "--trigger", "traceoff:3 if nr_sector > 8", "--trigger", "traceon"),
+		     "ftrace_events: \"sched/sched_switch\"\n"
+		     "ftrace_events: \"block/block_rq_issue\"\n"
+		     "symbolize_ksyms: true\n"
+		     "event_triggers {\n"
+		     "  event: \"sched/sched_switch\"\n"
+		     "  action: ACTION_STACKTRACE\n"
+		     "}\n"
+		     "event_triggers {\n"
+		     "  event: \"block/block_rq_issue\"\n"
+		     "  action: ACTION_TRACEOFF\n"
+		     "  filter: \"nr_sector > 8\"\n"
+		     "  count: 3\n"
+		     "}\n"
+		     "event_triggers {\n"
+		     "  event: \"block/block_rq_issue\"\n"
+		     "  action: ACTION_TRACEON\n"
+		     "}\n");
+	/* A word that stands for several events: those of them that are left. */
+	check_ftrace(ARGS("sched", "--trigger", "traceoff", "!sched:*"),
+		     "ftrace_events: \"task/task_newtask\"\n"
+		     "ftrace_events: \"task/task_rename\"\n"
+		     "event_triggers {\n"
+		     "  event: \"task/task_newtask\"\n"
+		     "  action: ACTION_TRACEOFF\n"
+		     "}\n"
+		     "event_triggers {\n"
+		     "  event: \"task/task_rename\"\n"
+		     "  action: ACTION_TRACEOFF\n"
+		     "}\n");
+}
+
+static void test_what_makes_events_of_its_own(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("--syscalls", "read,sys_write", "--syscalls", "openat"),
+		     "syscall_events: \"sys_read\"\n"
+		     "syscall_events: \"sys_write\"\n"
+		     "syscall_events: \"sys_openat\"\n");
+	check_ftrace(ARGS("--kprobe", "vfs_read", "--kretprobe", "vfs_write", "--kretprobe",
+			  "vfs_read", "--kprobe", "p:mine do_sys_open flags=%dx", "--kprobe",
+			  "r8:back vfs_open $retval", "--kprobe", "p vfs_open"),
+		     "kprobe_events {\n"
+		     "  probe: \"vfs_read\"\n"
+		     "  type: KPROBE_TYPE_BOTH\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  probe: \"vfs_write\"\n"
+		     "  type: KPROBE_TYPE_KRETPROBE\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  definition: \"p:mine do_sys_open flags=%dx\"\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  definition: \"r8:back vfs_open $retval\"\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  definition: \"p vfs_open\"\n"
+		     "}\n");
+	/* Functions that begin like a line. */
+	check_ftrace(ARGS("--kprobe", "printk", "--kprobe", "r", "--kprobe", "p10"),
+		     "kprobe_events {\n"
+		     "  probe: \"printk\"\n"
+		     "  type: KPROBE_TYPE_KPROBE\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  probe: \"r\"\n"
+		     "  type: KPROBE_TYPE_KPROBE\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  probe: \"p10\"\n"
+		     "  type: KPROBE_TYPE_KPROBE\n"
+		     "}\n");
+	check_ftrace(ARGS("--uprobe", "p:mine /bin/bash:0x4a2f0 %ip", "--uprobe", "r /bin/sh:0x10"),
+		     "uprobe_events: \"p:mine /bin/bash:0x4a2f0 %ip\"\n"
+		     "uprobe_events: \"r /bin/sh:0x10\"\n");
+	check_ftrace(ARGS("--ksyms", "msr:*"), "ftrace_events: \"msr/write_msr\"\n"
+					       "symbolize_ksyms: true\n");
+}
+
+static void test_graphs_of_functions(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("--function-graph"), "symbolize_ksyms: true\n"
+					       "enable_function_graph: true\n");
+	check_ftrace(ARGS("--function-graph=vfs_read", "--function-graph=vfs_write",
+			  "--function-filter", "vfs_*", "--function-depth", "3"),
+		     "symbolize_ksyms: true\n"
+		     "enable_function_graph: true\n"
+		     "function_filters: \"vfs_*\"\n"
+		     "function_graph_roots: \"vfs_read\"\n"
+		     "function_graph_roots: \"vfs_write\"\n"
+		     "function_graph_max_depth: 3\n");
+}
+
+static void test_threads_may_be_set_again(void **state)
+{
+	static const uint32_t first[] = {7, 8, 9}, second[] = {7};
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("irq/*"), &idle, &config), 0);
+	assert_int_equal(record_config_set_tids(config, first, 3), 0);
+	assert_int_equal(record_config_set_tids(config, second, 1), 0);
+	text = text_of(&config->data_sources[0]->config->ftrace_config->base);
+	assert_string_equal(text, "ftrace_events: \"irq/*\"\n"
+				  "tids_to_trace: 7\n"
+				  "follow_children: true\n");
+	free(text);
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-/* ---- words ---- */
-
-static int words_to_events(const char *const *words, const struct tracefs_events *of_kernel,
-			   struct err_text *e, char text[static 1024])
+static void test_threads_of_a_process(void **state)
 {
-	char *list[8];
-	struct record_options o = {.events = list, .buffer_kb = 1};
+	uint32_t me = (uint32_t)getpid(), nobody = 1u << 30;
+	struct pid_list pids = {.pids = &me, .n = 1};
+	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 	Pb__FtraceConfig *f;
-	int r;
+	bool found = false;
 
-	for (; *words; words++)
-		list[o.n_events++] = (char *)*words;
-	r = record_config_from_words(&o, of_kernel, e, &config);
-	if (r)
-		return r;
-	text[0] = '\0';
+	(void)state;
+	assert_int_equal(config_of(ARGS("irq/*"), &idle, &config), 0);
 	f = config->data_sources[0]->config->ftrace_config;
-	for (size_t i = 0; i < f->n_ftrace_events; i++)
-		sprintf(text + strlen(text), "%s%s", i ? " " : "", f->ftrace_events[i]);
+	assert_int_equal(record_config_set_pids(config, &pids, &why), 0);
+	for (size_t i = 0; i < f->n_tids_to_trace; i++)
+		found |= f->tids_to_trace[i] == me;
+	assert_true(found);
+	pids.pids = &nobody;
+	assert_int_equal(record_config_set_pids(config, &pids, &why), -ESRCH);
+	assert_string_equal(why.text, "-p: there is no process 1073741824");
 	pb__trace_config__free_unpacked(config, NULL);
-	return 0;
 }
 
-static void test_words_become_events(void **state)
+static void test_idle_words_are_given_back(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("irq/*", "!nosuch"), &idle, &config), 0);
+	assert_int_equal(idle.n, 1);
+	assert_string_equal(idle.names[0], "!nosuch");
+	event_requests_deinit(&idle);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_refused(void **state)
 {
 	static const struct {
-		const char *words[4];
-		const char *events;
+		const char *args[4];
+		const char *sentence;
 	} cases[] = {
-		{{"sched/sched_switch"}, "sched/sched_switch"},
-		{{"sched:sched_switch"}, "sched/sched_switch"},
-		{{"sched_switch"}, "sched_switch"},
-		{{"sched:*"}, "sched/*"},
-		{{"nosuch/*"}, "nosuch/*"},
-		{{"b/2", "a/1", "b:2"}, "b/2 a/1"},
-		{{"task/task_rename", "sched"},
-		 "task/task_rename sched/sched_switch sched/sched_waking sched/sched_wakeup_new "
-		 "sched/sched_process_exec sched/sched_process_exit sched/sched_process_fork "
-		 "sched/sched_process_free task/task_newtask"},
-		/* Patterns that producers do not expand. */
-		{{"sched/sched_wak*"}, "sched/sched_waking sched/sched_wakeup"},
-		{{"block:*_issue"}, "block/block_rq_issue"},
-		{{"*irq_entry"}, "irq/softirq_entry"},
-		{{"soft*", "irq/softirq_exit"}, "irq/softirq_entry irq/softirq_exit"},
-		{{"irq/softirq_e[nx]*"}, "irq/softirq_entry irq/softirq_exit"},
-		{{"*/task_renam?"}, "task/task_rename"},
-		{{"sched/nosuch_*"}, "sched/nosuch_*"},
+		{{"a/b/c"}, "'a/b/c' cannot be the name of an event"},
+		{{"irq/*", "!*"}, "no event is left: '!*' and its like took all away"},
+		{{"--syscalls", "read,,write"}, "--syscalls: a name is empty"},
+		{{"--syscalls", ""}, "--syscalls: a name is empty"},
+		{{"--kretprobe", "r:x vfs_read"},
+		 "--kretprobe takes a function; 'r:x vfs_read' is a line for --kprobe"},
 	};
-	char text[1024];
-	struct err_text e;
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(words_to_events(cases[i].words, &events, &e, text), 0);
-		assert_string_equal(text, cases[i].events);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(config_of(cases[i].args, &idle, &config), -EINVAL);
+		assert_string_equal(why.text, cases[i].sentence);
 	}
 }
 
-static void test_words_that_cannot_be_events(void **state)
+static void test_packed_and_unpacked_it_is_the_same(void **state)
 {
-	static const char *const words[] = {"",	  "/",	 "a/",	 "/b",	     "a/b/c", ":b",
-					    "a:", "a b", "a\tb", "\xc3\xa4", "a/b\n"};
-	struct err_text e;
-	char text[1024];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *list[] = {words[i], NULL};
-
-		if (words_to_events(list, &events, &e, text) != -EINVAL)
-			fail_msg("'%s' was accepted", words[i]);
-		assert_non_null(strstr(e.text, "cannot be the name of an event"));
-	}
-}
-
-static void test_a_word_of_any_length_is_refused_or_fits(void **state)
-{
-	const char *list[] = {NULL, NULL};
-	char word[400], text[1024];
-	struct err_text e;
-
-	(void)state;
-	memset(word, 'x', sizeof(word));
-	word[sizeof(word) - 1] = '\0';
-	list[0] = word;
-	assert_int_equal(words_to_events(list, NULL, &e, text), -EINVAL);
-	word[TRACEFS_EVENTS_MAX_NAME] = '\0';
-	assert_int_equal(words_to_events(list, NULL, &e, text), -EINVAL);
-	word[TRACEFS_EVENTS_MAX_NAME - 1] = '\0';
-	assert_int_equal(words_to_events(list, NULL, &e, text), 0);
-}
-
-static void test_a_pattern_needs_the_kernels_list(void **state)
-{
-	static const char *const words[] = {"sched/sched_*", NULL};
-	static const char *const whole_group[] = {"sched/*", NULL};
-	struct err_text e;
-	char text[1024];
-
-	(void)state;
-	assert_int_equal(words_to_events(words, NULL, &e, text), -EINVAL);
-	assert_non_null(strstr(e.text, "available_events"));
-	assert_int_equal(words_to_events(whole_group, NULL, &e, text), 0);
-}
-
-/* ---- files ---- */
-
-static int load(const char *content, size_t len, bool is_text, struct strbuf *errors,
-		Pb__TraceConfig **ret)
-{
-	char path[] = "/tmp/test-config-XXXXXX";
-	int fd = mkstemp(path), r;
-
-	assert_true(fd >= 0);
-	assert_int_equal(fs_write_all(fd, content, len), 0);
-	close(fd);
-	r = record_config_from_file(path, is_text, errors, ret);
-	unlink(path);
-	return r;
-}
-
-static void test_text_and_binary_files_are_told_apart(void **state)
-{
-	static const char text[] = "buffers { size_kb: 64 }\nduration_ms: 7\n";
-	struct strbuf errors = {0};
-	Pb__TraceConfig *first, *second;
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config, *copy;
+	char *text, *again;
 	uint8_t *bytes;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(load(text, strlen(text), false, &errors, &first), 0);
-	assert_int_equal(first->duration_ms, 7);
-	assert_int_equal(record_config_pack(first, &bytes, &len), 0);
-	assert_int_equal(load((char *)bytes, len, false, &errors, &second), 0);
-	assert_int_equal(second->buffers[0]->size_kb, 64);
-	assert_null(errors.s);
-	pb__trace_config__free_unpacked(first, NULL);
-	pb__trace_config__free_unpacked(second, NULL);
+	assert_int_equal(config_of(ARGS("*", "--filter", "x == 1", "-C", "0"), &idle, &config), 0);
+	assert_int_equal(record_config_pack(config, &bytes, &len), 0);
+	copy = pb__trace_config__unpack(NULL, len, bytes);
+	text = text_of(&config->base);
+	again = text_of(&copy->base);
+	assert_string_equal(text, again);
+	free(text);
+	free(again);
 	free(bytes);
-}
-
-/* A field of a later version: the service may know it. */
-static void test_unknown_fields_of_a_binary_config_are_kept(void **state)
-{
-	static const char bytes[] = "\x0a\x02\x08\x40\xc2\x3e\x03xyz"; /* field 1000 */
-	struct strbuf errors = {0};
-	Pb__TraceConfig *config;
-	uint8_t *packed;
-	size_t len;
-
-	(void)state;
-	assert_int_equal(load(bytes, sizeof(bytes) - 1, false, &errors, &config), 0);
-	assert_int_equal(record_config_pack(config, &packed, &len), 0);
-	assert_int_equal(len, sizeof(bytes) - 1);
-	assert_memory_equal(packed, bytes, len);
-	free(packed);
 	pb__trace_config__free_unpacked(config, NULL);
-}
-
-static void test_a_mistake_in_text_is_shown_where_it_is(void **state)
-{
-	static const char text[] = "buffers { size_kb: 64 }\nbufers { }\n";
-	struct strbuf errors = {0};
-	Pb__TraceConfig *config;
-
-	(void)state;
-	assert_int_equal(load(text, strlen(text), false, &errors, &config), -EINVAL);
-	assert_non_null(strstr(errors.s, ":2:1: error: "));
-	assert_non_null(strstr(errors.s, "buffers"));
-	strbuf_deinit(&errors);
-}
-
-static void test_files_that_cannot_be_read(void **state)
-{
-	struct strbuf errors = {0}, big = {0};
-	Pb__TraceConfig *config;
-
-	(void)state;
-	assert_int_equal(record_config_from_file("/nonexistent/c.cfg", false, &errors, &config),
-			 -ENOENT);
-	assert_string_equal(errors.s, "/nonexistent/c.cfg: No such file or directory\n");
-	strbuf_clear(&errors);
-	assert_int_equal(record_config_from_file("/tmp", false, &errors, &config), -EISDIR);
-	strbuf_clear(&errors);
-	for (int i = 0; i <= (int)RECORD_CONFIG_MAX_BYTES / 16; i++)
-		strbuf_puts(&big, "# 16 bytes here\n");
-	assert_int_equal(load(big.s, big.len, true, &errors, &config), -EFBIG);
-	assert_non_null(strstr(errors.s, "too large"));
-	strbuf_deinit(&big);
-	strbuf_deinit(&errors);
-}
-
-/* What asks the command line for more than a recording must not be ignored. */
-static void test_fields_for_another_command_line_are_refused_by_name(void **state)
-{
-	static const char *const fields[][2] = {
-		{"activate_triggers: 'x'", "activate_triggers"},
-		{"cmd_trace_start_delay { min_delay_ms: 1 }", "cmd_trace_start_delay"},
-		{"incident_report_config { }", "incident_report_config"},
-		{"android_report_config { }", "android_report_config"},
-		{"trigger_config { trigger_mode: CLONE_SNAPSHOT }", "CLONE_SNAPSHOT"},
-		{"trigger_config { use_clone_snapshot_if_available: true }",
-		 "use_clone_snapshot_if_available"},
-	};
-	struct strbuf errors = {0};
-	Pb__TraceConfig *config;
-	char text[256];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		snprintf(text, sizeof(text), "buffers { size_kb: 64 } %s", fields[i][0]);
-		assert_int_equal(load(text, strlen(text), false, &errors, &config), -EINVAL);
-		assert_non_null(strstr(errors.s, fields[i][1]));
-		strbuf_clear(&errors);
-	}
-	strbuf_deinit(&errors);
+	pb__trace_config__free_unpacked(copy, NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_config_of_a_word),
-		cmocka_unit_test(test_options_go_where_they_belong),
-		cmocka_unit_test(test_words_become_events),
-		cmocka_unit_test(test_words_that_cannot_be_events),
-		cmocka_unit_test(test_a_word_of_any_length_is_refused_or_fits),
-		cmocka_unit_test(test_a_pattern_needs_the_kernels_list),
-		cmocka_unit_test(test_text_and_binary_files_are_told_apart),
-		cmocka_unit_test(test_unknown_fields_of_a_binary_config_are_kept),
-		cmocka_unit_test(test_a_mistake_in_text_is_shown_where_it_is),
-		cmocka_unit_test(test_files_that_cannot_be_read),
-		cmocka_unit_test(test_fields_for_another_command_line_are_refused_by_name),
+		cmocka_unit_test(test_how_long_and_how_much),
+		cmocka_unit_test(test_filters_are_about_the_word_before_them),
+		cmocka_unit_test(test_triggers_too),
+		cmocka_unit_test(test_what_makes_events_of_its_own),
+		cmocka_unit_test(test_graphs_of_functions),
+		cmocka_unit_test(test_threads_may_be_set_again),
+		cmocka_unit_test(test_threads_of_a_process),
+		cmocka_unit_test(test_idle_words_are_given_back),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_packed_and_unpacked_it_is_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

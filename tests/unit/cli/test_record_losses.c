@@ -76,10 +76,10 @@ static void test_many_cpus_are_summed_up(void **state)
 {
 	(void)state;
 	for (uint32_t cpu = 0; cpu < 256; cpu++)
-		facts_ring(&x, cpu, 10);
+		facts_ring(&x, cpu, cpu == 200 ? 4000 : cpu == 7 ? 9000 : 10);
 	check(1,
-	      "kernel rings: 2,560 events (cpu0 10, cpu1 10, cpu2 10, cpu3 10, cpu4 10, cpu5 10, "
-	      "cpu6 10, cpu7 10, 248 other CPUs 2,480); try -B 1mb or fewer events\n");
+	      "kernel rings: 15,540 events (cpu7 9,000, cpu200 4,000, cpu0 10, cpu1 10, cpu2 10, "
+	      "cpu3 10, cpu4 10, cpu5 10, 248 other CPUs 2,480); try -B 1mb or fewer events\n");
 }
 
 static void test_without_counters_the_bundles_tell(void **state)
@@ -98,7 +98,41 @@ static void test_pages_that_could_not_be_read(void **state)
 {
 	(void)state;
 	x.scan.ftrace.bad_pages = 2;
-	check(1, "kernel rings: pages that could not be read to their end: 2\n");
+	check(1, "kernel rings: 2 pages that could not be read to their end\n");
+	x.scan.ftrace.statuses[15] = 2;
+	x.scan.ftrace.told_statuses = 1u << 15 | 1u << 2 | 1u << FTRACE_STATUS_OK;
+	check(1, "kernel rings: 2 pages that could not be read to their end: reading failed, an "
+		 "event longer than its page (2)\n");
+	x.scan.ftrace.bad_pages = 0;
+	memset(x.scan.ftrace.statuses, 0, sizeof(x.scan.ftrace.statuses));
+	x.scan.ftrace.told_statuses = 1u << FTRACE_STATUSES;
+	check(1, "kernel rings: pages that could not be read to their end: a reason that this "
+		 "version does not know\n");
+	x.scan.ftrace.told_statuses = 1u << FTRACE_STATUS_OK;
+	check(0, "");
+}
+
+static void test_probes_that_were_missed(void **state)
+{
+	static struct probe_loss probes[6];
+
+	(void)state;
+	x.scan.ftrace.kprobe_misses = 1234;
+	check(1, "probes: passed 1,234 times without an event: they were hit where they may not be "
+		 "used\n");
+	for (unsigned i = 0; i < 6; i++) {
+		snprintf(probes[i].name, sizeof(probes[i].name), "g/p%u", i);
+		probes[i].misses = 500 * (i % 4) + 500;
+	}
+	x.scan.ftrace.probes = probes;
+	x.scan.ftrace.n_probes = 2;
+	check(1, "probes: passed 1,500 times without an event (g/p1 1,000, g/p0 500): they were "
+		 "hit where they may not be used\n");
+	x.scan.ftrace.n_probes = 6;
+	check(1, "probes: passed 6,500 times without an event (g/p3 2,000, g/p2 1,500, g/p1 1,000, "
+		 "g/p5 1,000, and 2 others): they were hit where they may not be used\n");
+	x.scan.ftrace.probes = NULL;
+	x.scan.ftrace.n_probes = 0;
 }
 
 /* ---- shared memory ---- */
@@ -218,6 +252,9 @@ static void test_a_final_flush_that_failed(void **state)
 	x.stats.final_flush_failed = false;
 	x.f.flush_failed = true;
 	check(1, line);
+	/* The time was over meanwhile, and the service's own one counts. */
+	x.stats.final_flush_succeeded = true;
+	check(0, "");
 }
 
 static void test_a_file_that_was_cut(void **state)
@@ -250,6 +287,7 @@ int main(void)
 		TEST(test_many_cpus_are_summed_up),
 		TEST(test_without_counters_the_bundles_tell),
 		TEST(test_pages_that_could_not_be_read),
+		TEST(test_probes_that_were_missed),
 		TEST(test_packets_that_found_no_room),
 		TEST(test_gaps_without_a_reason),
 		TEST(test_chunks_that_made_no_sense),

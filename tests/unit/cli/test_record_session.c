@@ -23,6 +23,8 @@ struct fixture {
 	char heard[1024];
 	bool ended;
 	int packet_error; /* what on_packet answers */
+	int refusal; /* what before_recording does */
+	const struct record_session_ops *ops;
 };
 
 static void hear(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -41,6 +43,18 @@ static void hear(struct fixture *x, const char *fmt, ...)
 static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *s)
 {
 	hear(ctx, "state(%d,%d) ", at_end, s->num_sessions);
+}
+
+static int before_recording(void *ctx, struct err_text *why)
+{
+	struct fixture *x = ctx;
+
+	return err_set(why, x->refusal, "not so");
+}
+
+static void on_started(void *ctx)
+{
+	hear(ctx, "started ");
 }
 
 static void on_recording(void *ctx)
@@ -75,8 +89,26 @@ static void on_end(void *ctx, int error, const char *why)
 	hear(x, "end(%d,%s) ", error, why);
 }
 
-static const struct record_session_ops ops = {on_state,	  on_recording, on_stats,
-					      on_stopped, on_packet,	on_end};
+static const struct record_session_ops ops = {
+	.on_state = on_state,
+	.before_recording = before_recording,
+	.on_recording = on_recording,
+	.on_stats = on_stats,
+	.on_stopped = on_stopped,
+	.on_packet = on_packet,
+	.on_end = on_end,
+};
+
+static const struct record_session_ops ops_that_await_the_start = {
+	.on_state = on_state,
+	.before_recording = before_recording,
+	.on_recording = on_recording,
+	.on_started = on_started,
+	.on_stats = on_stats,
+	.on_stopped = on_stopped,
+	.on_packet = on_packet,
+	.on_end = on_end,
+};
 
 /* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
 static void run(struct fixture *x)
@@ -90,6 +122,7 @@ static int setup(void **state)
 	struct fixture *x = calloc(1, sizeof(*x));
 
 	*state = x;
+	x->ops = &ops;
 	x->loop = event_base_new();
 	pb__trace_config__init(&x->config);
 	fake_session_open(&x->service, x->loop);
@@ -111,7 +144,7 @@ static void start(struct fixture *x)
 {
 	struct err_text e;
 
-	if (record_session_start(x->loop, x->service.port.address, &x->config, &ops, x, &e,
+	if (record_session_start(x->loop, x->service.port.address, &x->config, x->ops, x, &e,
 				 &x->session))
 		fail_msg("%s", e.text);
 	run(x);
@@ -234,7 +267,104 @@ static void test_refused_questions_will_do_as_well(void **state)
 	assert_string_equal(x->heard, BEGIN "stopped(0) one two state(1,3) end(0,) ");
 }
 
+/* ---- the start, for those who wait for it ---- */
+
+static void test_the_start_of_all_sources_is_told_once(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
+	fake_tell_started(&x->service, x->service.observe_id);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started stopped(0) " END);
+}
+
+static void test_a_start_that_does_not_come_is_not_told(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.never_started = true;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
+	/* Nor is one that comes when it is too late. */
+	x->service.silent = "Flush";
+	record_session_stop(x->session);
+	run(x);
+	x->service.never_started = false;
+	fake_tell_started(&x->service, x->service.observe_id);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
+}
+
+static void test_a_refused_session_has_no_start(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.end_at_once = true;
+	x->service.enable_error = "no";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "end(-71,the tracing service says: no) ");
+}
+
+/* It does not tell, so the session itself has to do. */
+static void test_the_start_with_an_old_service(void **state)
+{
+	static const struct frame_method no_observe[] = {
+		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
+		{4, "FreeBuffers"},   {5, "Flush"},	     {6, "GetTraceStats"},
+	};
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.port.methods = no_observe;
+	x->service.port.n_methods = ARRAY_SIZE(no_observe);
+	start(x);
+	assert_string_equal(x->heard, "recording stats(0,5) started ");
+	record_session_free(TAKE_PTR(x->session));
+
+	x->heard[0] = '\0';
+	x->service.enable_error = "no";
+	x->service.end_at_once = true;
+	start(x);
+	assert_string_equal(x->heard, "recording end(-71,the tracing service says: no) ");
+	record_session_free(TAKE_PTR(x->session));
+
+	x->heard[0] = '\0';
+	x->ended = false;
+	x->service.end_at_once = false;
+	x->service.port.n_methods = 5;
+	start(x);
+	assert_string_equal(x->heard, "recording started ");
+}
+
+static void test_a_refused_question_for_the_start(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.refuse = "ObserveEvents";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
+}
+
 /* ---- what goes wrong ---- */
+
+static void test_the_owner_may_refuse_what_it_learned(void **state)
+{
+	struct fixture *x = *state;
+
+	x->refusal = -EOPNOTSUPP;
+	start(x);
+	assert_string_equal(x->heard, "state(0,3) end(-95,not so) ");
+	assert_string_equal(x->service.port.calls, "QueryServiceState ");
+}
 
 static void test_a_config_that_the_service_refuses(void **state)
 {
@@ -434,6 +564,12 @@ int main(void)
 		TEST(test_a_deferred_session_is_started),
 		TEST(test_a_service_without_questions_will_do),
 		TEST(test_refused_questions_will_do_as_well),
+		TEST(test_the_start_of_all_sources_is_told_once),
+		TEST(test_a_start_that_does_not_come_is_not_told),
+		TEST(test_a_refused_session_has_no_start),
+		TEST(test_the_start_with_an_old_service),
+		TEST(test_a_refused_question_for_the_start),
+		TEST(test_the_owner_may_refuse_what_it_learned),
 		TEST(test_a_config_that_the_service_refuses),
 		TEST(test_a_method_that_is_refused_or_missing),
 		TEST(test_a_service_that_dies),

@@ -57,11 +57,14 @@ static void test_what_is_not_known_is_left_out(void **state)
 	(void)state;
 	x.f.cpus = 0;
 	check("Recorded 5.00 s: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: nobody recorded any\n"
 	      "  lost     not known: the kernel's counters are not in the trace\n",
-	      true, false);
+	      true, true);
 	x.f.cpus = 1;
 	facts_ring(&x, 0, 0);
-	check("Recorded 5.00 s on 1 CPU: 0 events, 1.24 MB to x.pftrace\n"
+	event_counts_add(&x.scan.ftrace.counts, 4, 1);
+	check("Recorded 5.00 s on 1 CPU: 1 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 1\n"
 	      "  lost     nothing\n",
 	      false, false);
 }
@@ -73,7 +76,9 @@ static void test_a_mistyped_source_is_told_with_its_nearest(void **state)
 	name_list_add(&x.offered, (const uint8_t *)"linux.ftrace", 12);
 	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
 	name_list_add(&x.sources, (const uint8_t *)"linux.sys_stats", 15);
-	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 2\n"
 	      "  lost     nothing\n"
 	      "  missing  nobody provides the data source 'linux.frace'; did you mean "
 	      "linux.ftrace?\n"
@@ -97,9 +102,10 @@ static void test_losses_at_several_places_stand_below_each_other(void **state)
 	facts_ring(&x, 1, 7);
 	x.stats.invalid_packets = 1;
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: what there was is lost\n"
 	      "  lost     kernel rings: 7 events (cpu1 7); try -B 1mb or fewer events\n"
 	      "           service: packets that were not valid: 1\n",
-	      true, false);
+	      true, true);
 }
 
 static void test_what_is_missing(void **state)
@@ -118,16 +124,132 @@ static void test_what_is_missing(void **state)
 	name_list_add(&x.sources, (const uint8_t *)"linux.perf", 10);
 	name_list_add(&x.sources, (const uint8_t *)"my.own", 6);
 	name_list_add(&x.left_out, (const uint8_t *)"data source 'x' is left out", 27);
+	x.f.skipped = &x.offered;
+	name_list_add(&x.offered, (const uint8_t *)"x is skipped", 12);
+	x.f.idle = &(struct event_requests){.names = (char *[]){(char *)"!sched_swtch"}, .n = 1};
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: no such event happened\n"
 	      "  lost     nothing\n"
 	      "  missing  nobody provides the data source 'linux.perf': is sonda-probes running?\n"
 	      "           nobody provides the data source 'my.own'\n"
 	      "           data source 'x' is left out\n"
+	      "           x is skipped\n"
+	      "           '!sched_swtch' takes nothing away; did you mean sched/sched_switch?\n"
 	      "           event 'sched/sched_swich' does not exist; did you mean "
 	      "sched/sched_switch?\n",
 	      false, true);
 	tracefs_events_deinit(&events);
 	fake_tracefs_remove(&tracefs);
+}
+
+static void add_text(struct name_list *l, const char *text)
+{
+	name_list_add_text(l, (const uint8_t *)text, strlen(text));
+}
+
+static void use_config(const char *text)
+{
+	facts_deinit(&x);
+	facts_init(&x, text);
+	facts_ring(&x, 0, 0);
+}
+
+/* What is missing has the reasons; here it is told that there was nothing else. */
+static void test_no_events_are_explained(void **state)
+{
+	(void)state;
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'a/b' ftrace_events: 'c/d' } } }");
+	add_text(&x.scan.ftrace.unknown, "a/b");
+	add_text(&x.scan.ftrace.failed, "c/d (busy)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  event 'a/b' does not exist\n"
+	      "           event c/d could not be recorded: busy\n",
+	      false, true);
+
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'a/b' ftrace_events: 'c/d' tids_to_trace: 1"
+		   " tracing_cpumask: '3' event_filters { event: 'c/d' filter: 'x' } } } }");
+	add_text(&x.scan.ftrace.failed, "a/b");
+	add_text(&x.scan.ftrace.failed, "c/dd (busy)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: no such event happened in these threads on these CPUs that passes "
+	      "the filters\n"
+	      "  lost     nothing\n"
+	      "  missing  event a/b could not be recorded\n"
+	      "           event c/dd could not be recorded: busy\n",
+	      false, true);
+
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " kprobe_events { probe: 'f' } } } }");
+	add_text(&x.scan.ftrace.failed, "option:kprobe_events (there are none)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  ftrace option kprobe_events: there are none\n",
+	      false, true);
+
+	use_config(FACTS_FTRACE);
+	add_text(&x.scan.ftrace.problems, "a remark");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: no such event happened\n"
+	      "  lost     nothing\n"
+	      "  missing  ftrace: a remark\n",
+	      false, true);
+
+	facts_deinit(&x);
+	facts_init(&x, FACTS_FTRACE);
+	add_text(&x.scan.ftrace.problems, "no tracefs");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: ftrace could not be used\n"
+	      "  lost     not known: the kernel's counters are not in the trace\n"
+	      "  missing  ftrace: no tracefs\n",
+	      true, true);
+}
+
+static void test_sources_that_were_too_slow(void **state)
+{
+	(void)state;
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	facts_ring(&x, 0, 0);
+	x.f.not_started = true;
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  lost     nothing\n"
+	      "  missing  not all data sources had started when it ended\n",
+	      false, true);
+}
+
+static void test_how_the_command_ended(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	x.f.command_end = "'app' ended with exit code 3";
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  command  'app' ended with exit code 3\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_a_refused_filter_points_at_its_place(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	add_text(&x.scan.ftrace.failed, "sched/sched_switch (filter refused: Field not found at "
+					"character 19: prev_pid == 1 && ^x == 5)");
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  lost     nothing\n"
+	      "  missing  event sched/sched_switch could not be recorded: filter refused: Field "
+	      "not found\n"
+	      "             prev_pid == 1 && x == 5\n"
+	      "                              ^\n",
+	      false, true);
 }
 
 static void test_long_lists_are_cut_but_counted(void **state)
@@ -189,7 +311,7 @@ static void test_a_real_trace(void **state)
 	x.f.stats = NULL;
 	check("Recorded 0.73 s on 2 CPUs: 323 events, 89 processes, 1.24 MB to x.pftrace\n"
 	      "  events   sched 226, msr 94, irq 3\n"
-	      "  lost     kernel rings: 24,275 events (cpu0 12,110, cpu1 12,165; ring 8.19 kB a "
+	      "  lost     kernel rings: 24,275 events (cpu1 12,165, cpu0 12,110; ring 8.19 kB a "
 	      "CPU); try -B 1mb or fewer events\n"
 	      "  missing  event 'sched/sched_nosuch' does not exist; did you mean "
 	      "sched/sched_switch?\n",
@@ -207,6 +329,10 @@ int main(void)
 		TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there),
 		TEST(test_losses_at_several_places_stand_below_each_other),
 		TEST(test_what_is_missing),
+		TEST(test_no_events_are_explained),
+		TEST(test_sources_that_were_too_slow),
+		TEST(test_how_the_command_ended),
+		TEST(test_a_refused_filter_points_at_its_place),
 		TEST(test_long_lists_are_cut_but_counted),
 		TEST(test_many_groups_are_summed_up),
 		TEST(test_what_the_summary_could_not_read_is_noted),

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A recording in a child whose stderr is a terminal or a pipe, against a service in this process or
- * against scripts in the place of private daemons.
- */
 #include <errno.h>
-#include <event2/event.h>
-#include <fcntl.h>
-#include <pty.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,148 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/str.h"
-#include "cli/recording.h"
-#include "fake_session.h"
-
-static char dir[64];
-static struct event_base *loop;
-static struct fake_session service;
-static char heard[8192];
-static pid_t child;
-static int status;
-static bool ended;
-
-/* Facts of the recording for the child. */
-static Pb__TraceConfig config;
-static struct tracefs_events events;
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(dir, "/tmp/test-recording-XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	loop = event_base_new();
-	memset(&service, 0, sizeof(service));
-	fake_session_open(&service, loop);
-	pb__trace_config__init(&config);
-	memset(&events, 0, sizeof(events));
-	events.root = dir;
-	heard[0] = '\0';
-	ended = false;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	fake_port_close(&service.port);
-	event_base_free(loop);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
-}
-
-/* ---- the child ---- */
-
-static void run_child(int err)
-{
-	struct recording_setup setup_ = {.config = &config, .events = &events};
-	struct recording_result result = {0};
-	struct console console;
-	struct err_text why;
-	char path[128];
-	int error;
-
-	dup2(err, STDERR_FILENO);
-	setenv("PERFETTO_CONSUMER_SOCK_NAME", service.port.address, 1);
-	log_init("sonda");
-	console_init(&console, false);
-	setup_.console = &console;
-	snprintf(path, sizeof(path), "%s/x.pftrace", dir);
-	if (trace_file_open(path, &why, &setup_.file))
-		_exit(99);
-	error = recording_run(&setup_, &result, &why);
-	if (error)
-		console_error(&console, "%s", why.text);
-	else
-		console_say(&console, "%llu packets", (unsigned long long)result.scan.packets);
-	trace_file_free(setup_.file);
-	recording_result_deinit(&result);
-	_exit(error ? 1 : 0);
-}
-
-static void on_child_output(evutil_socket_t fd, short what, void *ctx)
-{
-	size_t n = strlen(heard);
-	ssize_t got = read(fd, heard + n, sizeof(heard) - n - 1);
-
-	(void)what;
-	(void)ctx;
-	if (got > 0) {
-		heard[n + (size_t)got] = '\0';
-		return;
-	}
-	ended = true;
-	event_base_loopbreak(loop);
-}
-
-static void listen_a_moment(void)
-{
-	static const struct timeval moment = {0, 20000};
-
-	event_base_loopexit(loop, &moment);
-	event_base_dispatch(loop);
-}
-
-/* Until the words were heard, or the child has ended; at most 20 s. */
-static bool hear_until(const char *words)
-{
-	for (int i = 0; i < 1000 && !ended && !(words && strstr(heard, words)); i++)
-		listen_a_moment();
-	return words && strstr(heard, words);
-}
-
-static struct event *start(bool terminal)
-{
-	struct winsize w = {.ws_row = 24, .ws_col = 120};
-	struct event *output;
-	int p[2];
-
-	if (terminal)
-		assert_int_equal(openpty(&p[0], &p[1], NULL, NULL, &w), 0);
-	else
-		assert_int_equal(pipe(p), 0);
-	fflush(stdout);
-	child = fork();
-	if (child == 0) {
-		close(p[0]);
-		run_child(p[1]);
-	}
-	close(p[1]);
-	output = event_new(loop, p[0], EV_READ | EV_PERSIST, on_child_output, NULL);
-	event_add(output, NULL);
-	return output;
-}
-
-static int finish(struct event *output)
-{
-	hear_until(NULL);
-	assert_true(ended);
-	close(event_get_fd(output));
-	event_free(output);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
+#include "recording_child.h"
 
 /* ---- progress ---- */
 
@@ -210,7 +66,7 @@ static void test_no_progress_in_a_pipe(void **state)
 	struct event *output;
 
 	(void)state;
-	service.end_at_once = true;
+	service.end_when_started = true;
 	output = start(false);
 	assert_int_equal(finish(output), 0);
 	assert_string_equal(heard, "sonda: 2 packets\n");
@@ -252,7 +108,7 @@ static void test_a_signal_while_saving_warns_first(void **state)
 	struct event *output;
 
 	(void)state;
-	service.end_at_once = true;
+	service.end_when_started = true;
 	service.silent = "ReadBuffers";
 	output = start(true);
 	assert_true(hear_until("saving"));
@@ -285,7 +141,7 @@ static void test_a_long_recording_warns_at_its_beginning(void **state)
 	config.data_sources = sources;
 	events.names = names;
 	events.n = 1;
-	service.end_at_once = true;
+	service.end_when_started = true;
 	output = start(false);
 	assert_int_equal(finish(output), 0);
 	assert_non_null(strstr(heard, "nobody provides the data source 'linux.ftrace' yet\n"));

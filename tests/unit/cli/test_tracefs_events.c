@@ -37,6 +37,16 @@ static void test_lines_become_names(void **state)
 	assert_string_equal(events.root, tracefs.root);
 }
 
+/* Nobody else is to switch it on: its session could not take it away any more. */
+static void test_what_a_session_has_made_is_not_there(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < events.n; i++)
+		assert_null(strstr(events.names[i], "probe_of_a_session"));
+	assert_false(tracefs_events_has(&events, "probe_of_a_session"));
+	assert_false(tracefs_events_has(&events, "sonda_*/*"));
+}
+
 static void test_the_first_place_that_can_be_read(void **state)
 {
 	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
@@ -91,11 +101,30 @@ static void test_a_folder_without_the_list(void **state)
 
 static void test_has(void **state)
 {
-	static const char *const there[] = {
-		"sched/sched_switch", "sched_switch", "sched/*", "irq/*", "ftrace/print", "print"};
-	static const char *const not_there[] = {
-		"sched/sched_swich", "irq/sched_switch",    "nosuch/*",	      "sched", "sched/",
-		"sched/sched_*",     "../available_events", "ftrace/../../x", ""};
+	static const char *const there[] = {"sched/sched_switch",
+					    "sched_switch",
+					    "sched/*",
+					    "irq/*",
+					    "ftrace/print",
+					    "print",
+					    "sched:sched_switch",
+					    "sched/sched_*",
+					    "*switch",
+					    "sched:*",
+					    "*/sched_s?itch"};
+	static const char *const not_there[] = {"sched/sched_swich",
+						"irq/sched_switch",
+						"nosuch/*",
+						"sched",
+						"sched/",
+						"sched/nope_*",
+						"../available_events",
+						"ftrace/../../x",
+						"",
+						"nope:sched_switch",
+						"sched:nope*",
+						"nope*",
+						":"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
@@ -142,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_become_names),
+		cmocka_unit_test(test_what_a_session_has_made_is_not_there),
 		cmocka_unit_test(test_the_first_place_that_can_be_read),
 		cmocka_unit_test(test_where_instances_can_be_made),
 		cmocka_unit_test(test_a_folder_without_the_list),
