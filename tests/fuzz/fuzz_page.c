@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A ring page of any bytes, translated by the rows of recorded kernels' events and of a made-up one
- * with the rarer kinds of fields. Whatever comes in, what comes out is a whole trace, and every
- * record is within its bound.
+ * A ring page of any bytes and of any size up to 64 KiB, translated by the rows of recorded kernels'
+ * events and of a made-up one with the rarer kinds of fields. Whatever comes in, what comes out is a
+ * whole trace, and every record is within its bound.
  *
  * The first byte chooses how: bit 0 columns, bit 1 the older encoding of generic events, bit 2
- * chunks of 64 bytes, bit 3 somebody wants to know the threads.
+ * chunks of 64 bytes, bit 3 somebody wants to know the threads, bit 4 a 32-bit kernel's page, bit 5
+ * a second listener with the other columns, bit 6 broken pages are kept.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -33,8 +34,15 @@ static struct way {
 	struct page_set set;
 	struct translator *translator;
 } ways[4];
-static struct writer *writer;
-static struct tid_set tids, renamed;
+static struct writer *writers[2]; /* of the second listener: [1] */
+static struct task_news news;
+
+#define MAX_PAGE 65536
+
+static const struct page_layout layouts[2] = {
+	{.size = MAX_PAGE, .commit_offset = 8, .commit_size = 8, .data_offset = 16},
+	{.size = MAX_PAGE, .commit_offset = 8, .commit_size = 4, .data_offset = 12},
+};
 
 static void load(struct way *way, const struct event_table_options *options)
 {
@@ -47,13 +55,14 @@ static void load(struct way *way, const struct event_table_options *options)
 	assert(event_table_add(&way->set.table, "test", "made",
 			       format_text("made", MADE_ID, FORMAT_COMMON, made), options,
 			       &id) == 0);
-	assert(translator_new(&way->set.table, &way->set.layout, writer, &way->translator) == 0);
+	assert(translator_new(&way->set.table, &layouts[0], writers[0], &way->translator) == 0);
 }
 
 static void load_all(void)
 {
-	writer = fake_writer_new(4096);
-	assert(tid_set_init(&tids, 10000) == 0 && tid_set_init(&renamed, 10000) == 0);
+	writers[0] = fake_writer_new(4096);
+	writers[1] = fake_writer_new(100);
+	assert(task_news_init(&news, true) == 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
 		load(&ways[i],
 		     &(struct event_table_options){.compact = i & 1, .legacy_generic = i & 2});
@@ -93,34 +102,58 @@ static void check_columns(const struct bundle_view *b)
 			       bundle_column(b, groups[g][0], values));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(struct writer *w)
 {
-	struct cpu_stream cpu = {0};
-	struct translator *t;
-	uint8_t *page;
-
-	if (!writer)
-		load_all();
-	if (size < 1 || size - 1 > PAGE_MAKER_SIZE)
-		return 0;
-	t = ways[*data & 3].translator;
-	writer->range = *data & 4 ? 64 : 32760;
-	t->ctx.tids = *data & 8 ? &tids : NULL;
-	t->ctx.renamed = *data & 8 ? &renamed : NULL;
-
-	page = malloc(size - 1); /* its end is the page's end, to the byte */
-	memcpy(page, data + 1, size - 1);
-	translate_page(t, &cpu, page, size - 1);
-	translate_end(t, &cpu);
-	free(page);
-
-	bundles_read(writer);
+	bundles_read(w);
 	for (unsigned i = 0; i < n_bundles; i++) {
 		check_events(&bundles[i]);
 		check_columns(&bundles[i]);
 	}
-	fake_writer_clear(writer);
-	tid_set_clear(&tids);
-	tid_set_clear(&renamed);
+	fake_writer_clear(w);
+}
+
+static void set_up(struct translator *t, struct writer *w, uint8_t how)
+{
+	t->layout = layouts[how >> 4 & 1];
+	t->bundle.writer = w;
+	t->ctx.tids = how & 8 ? &news.tids : NULL;
+	t->ctx.news = how & 8 ? &news : NULL;
+	t->broken_left = how & 64 ? 2 : 0;
+}
+
+static void translate(const uint8_t *data, size_t size, uint8_t how)
+{
+	struct cpu_stream cpus[2] = {{.cpu = 1}, {.cpu = 1}};
+	struct translate_to to[2] = {
+		{.t = ways[how & 3].translator, .cpu = &cpus[0]},
+		{.t = ways[(how & 3) ^ 1].translator, .cpu = &cpus[1]},
+	};
+	unsigned n = how & 32 ? 2 : 1;
+	uint8_t *page = malloc(size); /* its end is the page's end, to the byte */
+
+	memcpy(page, data, size);
+	for (unsigned i = 0; i < n; i++)
+		set_up(to[i].t, writers[i], how);
+	translate_page_to(to, n, page, size);
+	for (unsigned i = 0; i < n; i++)
+		translate_end(to[i].t, to[i].cpu);
+	free(page);
+	assert(n == 1 || cpus[0].events == cpus[1].events); /* whatever the encoding */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct feed_news told;
+
+	if (!writers[0])
+		load_all();
+	if (size < 1 || size - 1 > MAX_PAGE)
+		return 0;
+	writers[0]->range = *data & 4 ? 64 : 32760;
+	translate(data + 1, size - 1, *data);
+	check(writers[0]);
+	check(writers[1]);
+	task_news_told(&news, &ways[*data & 3].translator->sync, UINT64_MAX, &told);
+	task_news_forget(&news);
 	return 0;
 }
