@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/run.sh BUILD [unit|rules|system|root|interop]...      all of them without a list
+# usage: tests/run.sh BUILD [unit|rules|system|root|interop|kernels]...      all but kernels without a list
 #
 # Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
 # with 77 before its first line is skipped whole; one that dies counts as a failure of its own. The last line is the
@@ -59,6 +59,7 @@ for kind; do
   rules | system | root | interop) for t in tests/"$kind"/test_*.sh; do
     [ -e "$t" ] && run_one "${t#tests/}" "$t"
   done ;;
+  kernels) TEST_TIMEOUT=${TEST_TIMEOUT:-1200} run_one kernels tests/kernels/check.sh ;;
   *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
   esac
 done

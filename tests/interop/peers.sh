@@ -25,9 +25,10 @@ if [ ! -x "$dir/run" ]; then
   apt=$dir/apt
   mkdir -p "$apt/lists/partial" "$apt/debs"
   # The mirror that this machine uses already.
-  mirror=$(awk '$1 == "URIs:" { print $2; exit }
-    $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' \
-    /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null || true)
+  # awk gives up at a file that is not there, and many machines have no sources.list.
+  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
+    awk '$1 == "URIs:" { print $2; exit }
+      $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' || true)
   [ -n "$mirror" ] || give_up "no Debian mirror in /etc/apt"
   echo "deb $mirror sid main" >"$apt/sources"
   options=(-o "Dir::State::Lists=$apt/lists" -o "Dir::Etc::SourceList=$apt/sources" -o Dir::Etc::SourceParts=/dev/null)

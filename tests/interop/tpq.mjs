@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: tpq.mjs TRACE SQL...
+// usage: tpq.mjs TRACE SQL... [--next TRACE SQL...]...
 //
 // Loads a trace into Perfetto's trace_processor (the WebAssembly build that tests/interop/peers.sh fetched; its folder
 // in TP_ASSETS) and prints the rows of each statement as one line of JSON.
@@ -11,9 +11,12 @@ import vm from 'node:vm';
 import { pathToFileURL } from 'node:url';
 
 const assets = process.env.TP_ASSETS;
-const [, , traceFile, ...statements] = process.argv;
-if (!assets || !traceFile) {
-  console.error('usage: TP_ASSETS=FOLDER tpq.mjs TRACE SQL...');
+const traces = [[]];
+for (const word of process.argv.slice(2))
+  if (word === '--next') traces.push([]);
+  else traces.at(-1).push(word);
+if (!assets || traces.some((words) => !words.length)) {
+  console.error('usage: TP_ASSETS=FOLDER tpq.mjs TRACE SQL... [--next TRACE SQL...]...');
   process.exit(2);
 }
 
@@ -65,24 +68,33 @@ const engine = new Engine(channel.port2);
 // Statements run once the module is up; parse() waits for it.
 await new Promise((resolve) => setTimeout(resolve, 1000));
 
-const bytes = fs.readFileSync(traceFile);
 const piece = 32 << 20;
-for (let at = 0; at < bytes.length; at += piece)
-  await engine.parse(new Uint8Array(bytes.subarray(at, at + piece)));
-await engine.notifyEof();
+for (const [index, [traceFile, ...statements]] of traces.entries()) {
+  if (index)
+    await engine.resetTraceProcessor({
+      cropTrackEvents: false,
+      ingestFtraceInRawTable: true,
+      analyzeTraceProtoContent: false,
+      ftraceDropUntilAllCpusValid: true,
+    });
+  const bytes = fs.readFileSync(traceFile);
+  for (let at = 0; at < bytes.length; at += piece)
+    await engine.parse(new Uint8Array(bytes.subarray(at, at + piece)));
+  await engine.notifyEof();
 
-for (const sql of statements) {
-  const result = await engine.query(sql);
-  const columns = result.columns();
-  const rows = [];
-  for (const it = result.iter({}); it.valid(); it.next()) {
-    const row = {};
-    for (const c of columns) {
-      const v = it.get(c);
-      row[c] = typeof v === 'bigint' ? Number(v) : v;
+  for (const sql of statements) {
+    const result = await engine.query(sql);
+    const columns = result.columns();
+    const rows = [];
+    for (const it = result.iter({}); it.valid(); it.next()) {
+      const row = {};
+      for (const c of columns) {
+        const v = it.get(c);
+        row[c] = typeof v === 'bigint' ? Number(v) : v;
+      }
+      rows.push(row);
     }
-    rows.push(row);
+    process.stdout.write(JSON.stringify(rows) + '\n');
   }
-  process.stdout.write(JSON.stringify(rows) + '\n');
 }
 process.exit(0);

@@ -4,14 +4,17 @@
  *
  * Runs linux.ftrace alone, without a service: records the kernel for MS milliseconds, or as long as
  * COMMAND runs when it takes longer, with a FtraceConfig in text, and writes the packets to OUT as
- * a trace file. A flush comes every 50 ms and at the end; SIGTERM or SIGINT end it early.
+ * a trace file. A flush comes every 50 ms (not with NO_FLUSH set) and at the end; SIGTERM or SIGINT
+ * end it early. TRACEFS is where that is, STATE the folder for records of what has to be undone
+ * (none), NEWS (set) makes somebody listen to the session's feed.
  *
  * Prints what the trace holds beside what the kernel says it handed out, one line a CPU:
  *
- *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3
+ *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3 counted 0
  *
- * then "tids N renamed N" of the session's feed, and the reports ("unknown ...", "failed ...",
- * "problem ..."). Exits with 1 when the source did not start, flush and stop as it should.
+ * (counted: gaps with their number), "tids N tasks N" of the feed, "pages N" of a ring, and the
+ * reports ("unknown ...", "failed ...", "problem ..."). Exits with 1 when the source did not start,
+ * flush and stop as it should.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +40,7 @@
 
 struct cpu_sum {
 	bool seen;
-	uint64_t events, lost, gaps, errors, bundles;
+	uint64_t events, lost, gaps, counted, errors, bundles;
 	uint64_t read, left, overrun;
 };
 
@@ -92,6 +95,7 @@ static void sum_bundle(const struct pb_field *bundle)
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT:
 			s.lost += f.u64;
+			s.counted++;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_ERROR:
 			s.errors++;
@@ -103,6 +107,7 @@ static void sum_bundle(const struct pb_field *bundle)
 	to->events += s.events;
 	to->lost += s.lost;
 	to->gaps += s.gaps;
+	to->counted += s.counted;
 	to->errors += s.errors;
 }
 
@@ -149,6 +154,8 @@ static void take_stats(const struct pb_field *stats, bool print_reports)
 			phase = f.u64;
 		if (f.id == PB_FTRACE_STATS_CPU_STATS && phase == 2)
 			take_cpu_stats(&f);
+		if (f.id == PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES && phase == 2)
+			printf("pages %" PRIu64 "\n", f.u64);
 		if (!print_reports)
 			continue;
 		if (f.id == PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS)
@@ -191,9 +198,10 @@ static void summarize(const uint8_t *trace, size_t len)
 		if (cpus[i].seen)
 			printf("cpu %u events %" PRIu64 " read %" PRIu64 " left %" PRIu64
 			       " overrun %" PRIu64 " lost %" PRIu64 " gaps %" PRIu64
-			       " errors %" PRIu64 " bundles %" PRIu64 "\n",
+			       " errors %" PRIu64 " bundles %" PRIu64 " counted %" PRIu64 "\n",
 			       i, cpus[i].events, cpus[i].read, cpus[i].left, cpus[i].overrun,
-			       cpus[i].lost, cpus[i].gaps, cpus[i].errors, cpus[i].bundles);
+			       cpus[i].lost, cpus[i].gaps, cpus[i].errors, cpus[i].bundles,
+			       cpus[i].counted);
 }
 
 /* ---- the recording ---- */
@@ -206,7 +214,7 @@ struct recording {
 	pid_t child;
 	uint64_t end_ms;
 	uint64_t flush_id;
-	size_t tids, renamed;
+	size_t tids, tasks;
 	bool ending;
 };
 
@@ -215,7 +223,7 @@ static void on_news(void *ctx, const struct feed_news *news)
 	struct recording *r = ctx;
 
 	r->tids += news->n_tids;
-	r->renamed += news->n_renamed;
+	r->tasks += news->n_tasks;
 }
 
 static void end(struct recording *r)
@@ -239,7 +247,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		r->child = 0;
 	if (!r->child && (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 >= r->end_ms)
 		end(r);
-	else
+	else if (!getenv("NO_FLUSH"))
 		ftrace_data_source.flush(r->instance, ++r->flush_id);
 }
 
@@ -286,6 +294,7 @@ int main(int argc, char **argv)
 		.proc_root = "/proc",
 		.sys_root = "/sys",
 		.tracefs_root = getenv("TRACEFS") ? getenv("TRACEFS") : "/sys/kernel/tracing",
+		.state_root = getenv("STATE"),
 	};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 	struct timeval period = {.tv_usec = FLUSH_MS * 1000};
@@ -314,8 +323,11 @@ int main(int argc, char **argv)
 	event_add(intr, NULL);
 	r->handle.session_id = 1;
 	r->handle.on_answer = on_answer;
-	assert(session_feed_listen(env.feed, 1, on_news, r) == 0);
+	if (getenv("NEWS"))
+		assert(session_feed_listen(env.feed, 1, FEED_TASKS, on_news, r) == 0);
 	ftrace_remove_stale_instances(env.tracefs_root ? env.tracefs_root : "/nowhere");
+	if (env.state_root && env.tracefs_root)
+		ftrace_undo_stale_loans(env.tracefs_root, env.state_root);
 
 	assert(ftrace_data_source.create(&r->handle, &env, &config, &r->instance) == 0);
 	ftrace_data_source.start(r->instance);
@@ -334,10 +346,11 @@ int main(int argc, char **argv)
 	       good;
 	good = out && fclose(out) == 0 && good;
 	summarize(r->handle.writer->begin, fake_writer_len(r->handle.writer));
-	printf("tids %zu renamed %zu\n", r->tids, r->renamed);
+	printf("tids %zu tasks %zu\n", r->tids, r->tasks);
 
 	ftrace_data_source.destroy(r->instance);
-	session_feed_unlisten(env.feed, 1, r);
+	if (getenv("NEWS"))
+		session_feed_unlisten(env.feed, 1, r);
 	session_feed_free(env.feed);
 	event_free(r->tick);
 	event_free(term);

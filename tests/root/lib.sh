@@ -32,6 +32,8 @@ if [ ! -e $TRACEFS/trace ]; then
   mount -t tracefs none $TRACEFS 2>/dev/null || { echo "no tracefs here" >&2; exit 77; }
   MOUNTED=1
 fi
+# The ring of the boot grows with the first event, as it would for anybody; not between two pictures.
+! grep -q expanded $TRACEFS/buffer_size_kb || echo >>$TRACEFS/set_event
 # Nothing of this machine's own tracing service may answer.
 export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
 
@@ -57,6 +59,21 @@ picture() {
   done
   grep -l '^1' $TRACEFS/events/*/*/enable $TRACEFS/events/*/enable 2>/dev/null
   cat $TRACEFS/trace_options
+}
+
+# The same without instances: those of others may come and go.
+top_level() { picture | sed '0,/^tracing_on/{/^tracing_on/!d}'; }
+
+# All that can be set in an instance or at top level, as it reads. (What sessions make for themselves at top level has
+# names of its own, and others may be at it.)
+settings_of() { # FOLDER
+  (
+    cd "$1" || exit
+    grep -H '' set_* buffer_[^t]* tracing_* {kprobe,uprobe,dynamic,synthetic}_events current_tracer trace_clock \
+      max_graph_depth options/* per_cpu/*/buffer_size_kb
+    find events -path 'events/sonda_*' -prune -o \( -name enable -o -name filter -o -name trigger \) -print0 |
+      sort -z | xargs -0 grep -H ''
+  ) 2>/dev/null | grep -v 'sonda_'
 }
 
 # Waits up to 20 s until a command succeeds.

@@ -7,8 +7,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 record=${BUILD:-build}/tests/root/ftrace_record
-busy="perf bench sched pipe -l 30000"
-$busy >/dev/null 2>&1 || busy="dd if=/dev/zero of=/dev/null bs=1 count=200000"
+busy="${BUILD:-build}/tests/root/ping_pong 5000"
 
 run() { # NAME MS CONFIG [COMMAND...]: a recording; its report in $TMP/NAME.out
   local name=$1 ms=$2 config=$3
@@ -65,7 +64,7 @@ run names 100 'ftrace_events: "sched_switch" ftrace_events: "sched:sched_waking"
   grep -q '^failed option:symbolize_ksyms (' "$TMP/names.out"
 verdict "names of each form; what is not to be had is told" $? "$TMP/names.out"
 
-run threads 300 'ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename"' sh -c 'true; true; exec sleep 0.1' &&
+NEWS=1 run threads 300 'ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename"' sh -c 'true; true; exec sleep 0.1' &&
   [ "$(awk '$1 == "tids" { print $2 }' "$TMP/threads.out")" -gt 2 ] &&
   [ "$(awk '$1 == "tids" { print $4 }' "$TMP/threads.out")" -gt 0 ]
 verdict "threads and new names are told to the session" $? "$TMP/threads.out"
@@ -81,8 +80,6 @@ unset 'PIDS[-1]'
 
 # ---- how it ends ----
 
-# What a tracer could leave changed at top level. (Instances of others may come and go.)
-top_level() { picture | sed '1,/^tracing_on/{/^tracing_on/!d}'; }
 instance_of() { [ -n "$(find $TRACEFS/instances -maxdepth 1 -name "sonda-$1-*")" ]; }
 
 top_level >"$TMP/before"

@@ -163,8 +163,13 @@ works_for() { # WHAT SETPRIV_OPTION...
   no_recording && [ ! -s "$TMP/probes.log" ]
   verdict "$what: leaves nothing, has nothing to complain of" $? "$TMP/probes.log"
 }
+# As the sentence advises.
+give_to() { # USER
+  chown "$1" $TRACEFS $TRACEFS/instances
+  [ "$(stat -c %u $TRACEFS/events)" = "$1" ] || chown -R "$1" $TRACEFS/events
+}
 take_back() {
-  chown 0 $TRACEFS $TRACEFS/instances
+  give_to 0
   leave
 }
 
@@ -179,9 +184,9 @@ if command -v setpriv >/dev/null; then
   works_for "CAP_DAC_OVERRIDE" --inh-caps +dac_override --ambient-caps +dac_override
   if [ "$(stat -c %u $TRACEFS $TRACEFS/instances | sort -u)" = 0 ]; then
     trap take_back EXIT
-    chown 65534 $TRACEFS $TRACEFS/instances
+    give_to 65534
     works_for "what the sentence advises"
-    chown 0 $TRACEFS $TRACEFS/instances
+    give_to 0
   fi
 fi
 

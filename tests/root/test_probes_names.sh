@@ -63,13 +63,16 @@ cut -d' ' -f1,2 "$TMP/traced" | uniq -d >"$TMP/twice"
 [ ! -s "$TMP/twice" ]
 verdict "and none is there twice" $? "$TMP/twice"
 
+# Older kernels do not say it.
+no_kthread=-1
+grep -q ^Kthread: /proc/self/status && no_kthread=0
 hostile_is_traced() { # WHAT
   grep " tgid=$hostile " "$TMP/traced" >"$TMP/hostile"
   # A thread that is seen before it takes its name stands there twice, as it should.
   [ "$(awk '{ print $2 }' "$TMP/hostile" | sort -u | wc -l)" = 8 ] && grep -qF 'name=a) R 1 (' "$TMP/hostile" &&
     grep -qF 'name=Tgid:\x091' "$TMP/hostile" && grep -qF 'name=\x0aTgid:\x091\x0aPid:' "$TMP/hostile"
   verdict "$1: threads with hostile names" $? "$TMP/hostile"
-  grep -F "process $hostile ppid=$$ uid=0 " "$TMP/traced" | grep -qF " kthread=0 cmdline=$helper/hostile_names"
+  grep -F "process $hostile ppid=$$ uid=0 " "$TMP/traced" | grep -qF " kthread=$no_kthread cmdline=$helper/hostile_names"
   verdict "$1: and their process" $? "$TMP/hostile"
 }
 hostile_is_traced "a scan"

@@ -131,9 +131,9 @@ verdict "an event that does not exist: exit code 3 with --strict" $? "$TMP/log"
 # ---- a full disk
 
 mkdir "$TMP/small"
-if mount -t tmpfs -o size=64k none "$TMP/small" 2>/dev/null; then
+if mount -t tmpfs -o size=8k none "$TMP/small" 2>/dev/null; then
   # From before the recording's start to its end, however long the daemons take.
-  (for _ in $(seq 60); do perf bench sched pipe -l 5000; done >/dev/null 2>&1) &
+  "${BUILD:-build}/tests/root/ping_pong" 10000000 &
   load=$!
   PIDS+=("$load")
   "$BIN/sonda" record -t 2s -o "$TMP/small/trace" sched >"$TMP/log" 2>&1

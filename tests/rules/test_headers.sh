@@ -10,7 +10,7 @@ for h in src/*/*.h $(ls include/*.h 2>/dev/null); do
   n=$((n + 1))
   # shellcheck disable=SC2046
   if err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Isrc -I"$BUILD" -I"$BUILD/gen/pb" \
-      $(pkg-config --cflags libtracefs libtraceevent libprotobuf-c libevent_core) \
+      $(pkg-config --cflags libtracefs libtraceevent libprotobuf-c libevent_core libseccomp) \
       -fsyntax-only -include "$h" -xc /dev/null 2>&1) && [ -z "$err" ]; then
     echo "ok $n - $h compiles alone"
   else

@@ -99,6 +99,20 @@ protoc -I"$OLDPWD/protos" --encode=perfetto.protos.TraceConfig config/trace_conf
 verdict "a binary config" $? "$TMP/log"
 rm -f a.pftrace
 
+# ---- a command
+
+config 'buffers { size_kb: 65536 fill_policy: DISCARD }'
+record 0 --strict -c "$TMP/config" -o a.pftrace -- sh -c 'echo out; sleep 1.5; exit 3' &&
+  [ "$(cat "$TMP/stdout")" = out ] && grep -q "command  'sh' ended with exit code 3" "$TMP/log" &&
+  "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
+verdict "a command: as long as it runs, every packet in the file; its end is told" $? "$TMP/log"
+rm -f a.pftrace
+record 1 -c "$TMP/config" -o a.pftrace -- ./nosuch && grep -q "cannot run './nosuch': No such file or directory" "$TMP/log" &&
+  files_are
+verdict "a command that does not exist: exit code 1, no file" $? "$TMP/log"
+record 2 -c "$TMP/config" -o - -- touch ran && record 2 -c "$TMP/config" -- && files_are
+verdict "a command whose output would mix with the trace; no command at all" $? "$TMP/log"
+
 # ---- losses
 
 config 'buffers { size_kb: 256 fill_policy: RING_BUFFER name: "small" } duration_ms: 1500'
@@ -199,6 +213,23 @@ rm -f "$TMP/producer" "$TMP/consumer"
 
 record 1 --socket "$TMP/consumer" -t 1 -o a.pftrace sched && files_are && grep -q "no tracing service on $TMP/consumer" "$TMP/log"
 verdict "a service that was named and is not there" $? "$TMP/log"
+
+# ---- whatever is typed
+
+quiet() { ! LC_ALL=C grep -qP '[^\n -~]' "$TMP/log"; } # nothing but letters on the terminal
+long=$(printf '%0120000d' 0 | tr 0 7)
+record 2 -o a.pftrace "$long" && record 2 -t "$long" sched && record 2 "--$long" sched && record 2 -C "$long" sched &&
+  record 1 --socket "$TMP/consumer" -o "$long" sched && record 1 --socket "$TMP/consumer" -o a.pftrace sched --filter "$long" &&
+  [ "$(wc -c <"$TMP/log")" -lt 2000 ] && files_are
+verdict "arguments of any length" $? "$TMP/log"
+many=()
+for i in $(seq 10000); do many+=(-e "no/such$i"); done
+record 1 --socket "$TMP/consumer" -o a.pftrace "${many[@]}" && files_are
+verdict "ten thousand events" $? "$TMP/log"
+record 2 -o a.pftrace $'a\e[2Jb' && quiet && record 2 $'--\e]0;x\a' && quiet && record 2 sched --trigger $'\xc2\x9bJ' && quiet &&
+  record 1 -c $'no\rsuch' && quiet && record 1 -o $'/no\esuch/a' sched && quiet && record 2 -p 2147483647 $'s\xffched' && quiet &&
+  files_are
+verdict "control characters: the terminal sees none" $? "$TMP/log"
 
 # ---- private daemons, which need no rights for this
 

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Probes of a session's own, recorded through Perfetto's service: trace_processor shows each call with its arguments, by
+# the names that the config gives them.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -e /sys/kernel/tracing/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
+[ "$(uname -m)" = x86_64 ] || { echo "the names of this machine's registers are not known here" >&2; exit 77; }
+
+use_sockets "$TMP"
+cp "${BUILD:-build}/tests/root/probed" "$TMP/probed"
+at=$TMP/probed:$("$TMP/probed" offset)
+cat >"$TMP/config" <<END
+buffers { size_kb: 4096 }
+duration_ms: 4000
+data_sources { config { name: "linux.ftrace" ftrace_config {
+  uprobe_events: "p:mine/known $at a=%di:s32 s=+0(%si):string b=%dx:u64"
+  uprobe_events: "r:mine/back $at value=\$retval:s32"
+} } }
+END
+start_service perfetto "$TMP" && start_probes sonda "$TMP"
+verdict "Perfetto's service and our probes start" $? "$TMP/probes.log"
+record sonda "$TMP/config" "$TMP/trace" "$TMP/log" &
+recorder=$!
+is_on() { grep -qs 1 /sys/kernel/tracing/instances/sonda-"${PIDS[-1]}"-*/tracing_on; }
+for _ in $(seq 100); do is_on && break; sleep 0.1; done
+"$TMP/probed" 50
+wait $recorder
+verdict "sonda record gets them past it" $? "$TMP/log"
+
+value() { echo "extract_arg(arg_set_id, '$1')"; }
+query "$TMP/trace" "select count(*) as n, count(distinct $(value a)) as a, sum($(value b)) as b,
+  sum($(value s) = 'text ' || $(value a)) as s from ftrace_event where name = 'known'" \
+  "select count(*) as n, sum($(value value)) as value from ftrace_event where name = 'back'" >"$TMP/rows"
+[ "$(sed -n 1p "$TMP/rows")" = '[{"n":50,"a":50,"b":1225000,"s":50}]' ]
+verdict "trace_processor shows every call with its arguments" $? "$TMP/rows"
+[ "$(sed -n 2p "$TMP/rows")" = '[{"n":50,"value":8575}]' ]
+verdict "and every result" $? "$TMP/rows"
+[ "$(trace_errors "$TMP/trace")" = '[]' ]
+verdict "trace_processor has no complaint" $? "$TMP/tpq.err"
+exit $BAD

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: do_calls [STEP...]
+ *
+ * A process that does just what a test wants to find in a trace. Prints its pid, and then takes the steps:
+ *
+ *	wait           until a line or the end of standard input
+ *	name=NAME      takes a name
+ *	cpu=N          runs on that CPU alone
+ *	getppid=N uname=N sched_yield=N     that system call, N times
+ *	call=NR        that system call, once, with arguments that are none
+ *	compat=N       system call 20 (getpid) of 32-bit programs, N times, where the machine has them
+ *	fork=N         N children, one after the other; each prints "child PID", does getppid 7 times, and ends
+ *	thread=N       N threads, likewise: "thread TID"
+ *	mark=TEXT      writes it to top level's trace_marker
+ *	sign=TEXT      likewise, but a child does it
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHILDS_CALLS 7
+
+static void repeat(long nr, unsigned n)
+{
+	struct utsname u;
+
+	while (n--)
+		syscall(nr, &u);
+}
+
+static void compat(unsigned n)
+{
+	while (n--) {
+#ifdef __x86_64__
+		long nr = 20;
+
+		__asm__ volatile("int $0x80" : "+a"(nr)::"memory", "r8", "r9", "r10", "r11");
+#endif
+	}
+}
+
+static void *run_thread(void *unused)
+{
+	printf("thread %ld\n", syscall(SYS_gettid));
+	fflush(stdout);
+	repeat(SYS_getppid, CHILDS_CALLS);
+	return unused;
+}
+
+static void run_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		printf("child %d\n", getpid());
+		fflush(stdout);
+		repeat(SYS_getppid, CHILDS_CALLS);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void mark(const char *text)
+{
+	static const char *const places[] = {"/sys/kernel/tracing/trace_marker",
+					     "/sys/kernel/debug/tracing/trace_marker"};
+	int fd = open(places[0], O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = open(places[1], O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		perror("trace_marker");
+	close(fd);
+}
+
+static void mark_as_child(const char *text)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		mark(text);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void run_on(unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("cpu");
+}
+
+static void take_step(const char *word, const char *value)
+{
+	unsigned n = (unsigned)strtoul(value, NULL, 10);
+	pthread_t thread;
+
+	if (!strcmp(word, "wait"))
+		while (getchar() != '\n' && !feof(stdin))
+			;
+	else if (!strcmp(word, "name"))
+		prctl(PR_SET_NAME, value);
+	else if (!strcmp(word, "cpu"))
+		run_on(n);
+	else if (!strcmp(word, "getppid"))
+		repeat(SYS_getppid, n);
+	else if (!strcmp(word, "uname"))
+		repeat(SYS_uname, n);
+	else if (!strcmp(word, "sched_yield"))
+		repeat(SYS_sched_yield, n);
+	else if (!strcmp(word, "call"))
+		syscall(n, -1, -1, -1, -1, -1, -1);
+	else if (!strcmp(word, "compat"))
+		compat(n);
+	else if (!strcmp(word, "mark"))
+		mark(value);
+	else if (!strcmp(word, "sign"))
+		mark_as_child(value);
+	else if (!strcmp(word, "fork"))
+		while (n--)
+			run_child();
+	else if (!strcmp(word, "thread"))
+		while (n--) {
+			if (!pthread_create(&thread, NULL, run_thread, NULL))
+				pthread_join(thread, NULL);
+		}
+	else
+		fprintf(stderr, "do_calls: %s?\n", word);
+}
+
+int main(int argc, char **argv)
+{
+	printf("%d\n", getpid());
+	fflush(stdout);
+	for (int i = 1; i < argc; i++) {
+		char *value = strchr(argv[i], '=');
+
+		if (value)
+			*value++ = '\0';
+		take_step(argv[i], value ? value : "");
+	}
+	/* No calls of a sanitizer's at the end. */
+	_exit(0);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * usage: probed N        calls a function N times: call i with i, "text i" and 1000 * i; it gives 7 * i
+ *        probed offset   prints where the function's code lies in this file, as uprobe_events wants it
+ */
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((noinline)) int known(int a, const char *text, uint64_t b);
+
+/* Its arguments are in the registers of the calling convention when it begins. */
+__attribute__((noinline)) int known(int a, const char *text, uint64_t b)
+{
+	__asm__ volatile("" : : "r"(text), "r"(b) : "memory");
+	return 7 * a;
+}
+
+/* The segment that the address lies in tells how far the file is from memory. */
+static int print_offset(struct dl_phdr_info *info, size_t size, void *address)
+{
+	uintptr_t at = (uintptr_t)address - info->dlpi_addr;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type != PT_LOAD || at < p->p_vaddr || at >= p->p_vaddr + p->p_memsz)
+			continue;
+		printf("0x%" PRIxPTR "\n", (uintptr_t)(at - p->p_vaddr + p->p_offset));
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int (*volatile function)(int, const char *, uint64_t) = known;
+	char text[32];
+	int sum = 0;
+
+	if (argc != 2)
+		return 2;
+	if (!strcmp(argv[1], "offset"))
+		return !dl_iterate_phdr(print_offset, (void *)known);
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		snprintf(text, sizeof(text), "text %d", i);
+		sum += function(i, text, 1000 * (uint64_t)i);
+	}
+	return sum < 0;
+}

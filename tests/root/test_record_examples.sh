@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every example of docs/record.md and of the README is a command line that works: short, with processes, CPUs and
+# programs that this machine has in the place of those that they name.
+set -u
+[ -z "${KERNEL:-}" ] || { echo "one kernel will do for the examples" >&2; exit 77; }
+. "$(dirname "$0")/lib.sh"
+
+helpers=$(readlink -f "${BUILD:-build}/tests/root")
+entry=$(od -An -t x8 -j 24 -N 8 "$helpers/do_calls" | tr -d ' ')
+PATH=$BIN:$PATH
+sleep 600 &
+PIDS+=($!)
+here=$PWD
+
+# One a line, as it stands.
+examples() {
+  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/record.md README.md |
+    grep -vE '^sonda record \[' | sort -u
+}
+
+adapt() { # EXAMPLE
+  sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb/-b 64mb/
+    s|-c my.cfg|-c $TMP/short.cfg|; s|-c configs/sched.cfg|-c $TMP/short.cfg|; s|\./app:0x1160|$helpers/do_calls:0x$entry|
+    s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z.]+//" <<<"$1"
+}
+
+sed 's/^duration_ms:.*/duration_ms: 200/' configs/sched.cfg >"$TMP/short.cfg"
+mkdir "$TMP/work"
+n=0
+while IFS= read -r example; do
+  n=$((n + 1))
+  line=$(adapt "$example")
+  echo "$line" >"$TMP/log"
+  (
+    cd "$TMP/work" || exit
+    eval "timeout 60 $line" >>"$TMP/log" 2>&1 </dev/null
+  )
+  status=$?
+  # What this kernel cannot do is told; then there may be nothing.
+  [ $status = 0 ] || { [ $status = 1 ] && grep -q 'nothing is recorded: the kernel' "$TMP/log"; }
+  verdict "${example%% #*}" $? "$TMP/log"
+  rm -f "$TMP"/work/*
+done < <(examples)
+[ $n -gt 25 ]
+verdict "there are examples" $?
+cd "$here" || exit
+exit $BAD

@@ -1,0 +1,198 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Who was it? Thousands of tasks that live a few milliseconds, between two looks at the rings, each with names that it
+# tells us itself (short_lived.c): every one of them has its name, process, parent and program in the trace. With
+# trace_processor (tests/interop/peers.sh) each that was scheduled is asked for as users will; without it the trace's own
+# rows must do.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+helper=${BUILD:-build}/tests/root
+PEERS=$(tests/interop/peers.sh 2>"$TMP/no_peers") || PEERS=
+query() { TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$@" 2>/dev/null; }
+# The lines of a group_concat. (Into a file first: what goes to a pipe is cut off when node ends.)
+lines() { # TRACE SQL
+  query "$@" >"$TMP/json"
+  sed 's/^\[{"x":"//; s/"}\]$//; s/\\n/\n/g' "$TMP/json"
+}
+skip() { # NAME
+  N=$((N + 1))
+  echo "ok $N - $1 # SKIP $(tail -n 1 "$TMP/no_peers")"
+}
+start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ] || { echo "${1##*/} does not start" >&2; exit 1; }
+  rm "$TMP/ready"
+}
+
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+
+in_instance() { cat "$TRACEFS"/instances/sonda-"$probes"-*/"$1"; }
+is_recording() { [ "$(in_instance tracing_on)" = 1 ]; }
+
+# Records while a command runs. The session's switches are in $TMP/on.
+record() { # TRACE FTRACE_CONFIG PROCESS_CONFIG COMMAND...
+  local trace=$1 recorder r
+  cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 131072 fill_policy: DISCARD }
+data_sources {
+  config {
+    name: "linux.ftrace"
+    ftrace_config { ftrace_events: "sched/sched_switch" buffer_size_kb: 16384 $2 }
+  }
+}
+data_sources { config { name: "linux.process_stats" process_stats_config { $3 } } }
+CONFIG
+  shift 3
+  "$BIN/sonda" record -c "$TMP/config" -o "$trace" >"$TMP/record.log" 2>&1 </dev/null &
+  recorder=$!
+  PIDS+=("$recorder")
+  wait_for is_recording || return 1
+  sleep 0.3
+  for e in task/task_newtask task/task_rename sched/sched_process_exec sched/sched_process_exit raw_syscalls/sys_exit; do
+    echo "$e $(in_instance events/$e/enable)"
+  done >"$TMP/on"
+  "$@"
+  kill -INT "$recorder"
+  wait "$recorder"
+  r=$?
+  ! grep -q 'lost  *[0-9]' "$TMP/record.log" && return $r
+}
+names='scan_all_processes_on_start: true record_thread_names: true'
+
+# ---- by trace_processor
+
+# Utid by slice of a CPU, and what is known of each utid; then each line of the load's log is looked up by the moment
+# at which it says that it ran. A process that executed nothing is called by its name, or by its parent's command line.
+lookup='
+  function say(what) { bad = bad " " what }
+  FILENAME == ARGV[1] { tid[$1] = $2; name[$1] = $3; pid[$1] = $4; ppid[$1] = $5; process[$1] = $6; cmdline[$1] = $7; next }
+  FILENAME == ARGV[2] { i = n[$3]++; from[$3, i] = $1; to[$3, i] = $2; utid[$3, i] = $4; next }
+  {
+    u = bad = ""
+    for (i = 0; i < n[$2]; i++)
+      if (from[$2, i] <= $5 && $5 <= to[$2, i]) u = utid[$2, i]
+    if (u == "") { missing++; next }
+    seen++
+    if (name[u] != $6) say("thread.name=" name[u])
+    if (pid[u] != $3) say("process.pid=" pid[u])
+    if ($4 != 0 && ppid[u] != $4) say("parent=" ppid[u])
+    if ($7 != "-") {
+      if (cmdline[u] != $7) say("cmdline=" cmdline[u])
+      if (process[u] != $7 && process[u] != $6) say("process.name=" process[u])
+    } else if ($4 != 0) {
+      if (cmdline[u] != $6 && cmdline[u] !~ /short_lived_/) say("cmdline=" cmdline[u])
+      if (process[u] != $6 && process[u] !~ /short_lived$/) say("process.name=" process[u])
+    }
+    if (bad != "") { wrong++; print $0 ":" bad }
+  }
+  END {
+    print seen + 0 " were scheduled, of " wrong + 0 " something is wrong; " missing + 0 " were not in sched"
+    exit !(seen > 99 * missing && !wrong)
+  }'
+ask() { # TRACE LOG
+  lines "$1" "select group_concat(l, char(10)) as x from (select t.utid || ' ' || t.tid || ' ' ||
+      ifnull(nullif(t.name, ''), '?') || ' ' || ifnull(p.pid, -1) || ' ' || ifnull(q.pid, -1) || ' ' ||
+      ifnull(replace(p.name, ' ', '_'), '?') || ' ' || ifnull(replace(p.cmdline, ' ', '_'), '?') as l
+    from thread t left join process p using (upid) left join process q on p.parent_upid = q.upid)" >"$TMP/threads"
+  lines "$1" "select group_concat(l, char(10)) as x from (select s.ts || ' ' || (s.ts + s.dur) || ' ' || t.tid || ' ' ||
+      s.utid as l from sched s join thread t using (utid))" >"$TMP/slices"
+  awk "$lookup" "$TMP/threads" "$TMP/slices" "$2"
+}
+
+# ---- by the rows alone
+
+# Somewhere there is a row with the last name, and one of the process.
+rows='
+  FILENAME == ARGV[1] && $1 == "thread" { thread[$2, substr($3, 6), substr($4, 6)]; next }
+  FILENAME == ARGV[1] { sub(/^.* cmdline=/, "", $0); next }
+  !(($2, $3, $6) in thread) { wrong++; print }
+  END { print wrong + 0 " without a name"; exit !!wrong }'
+look() { # TRACE LOG
+  "$helper/process_tree" trace "$1" >"$TMP/rows" && awk "$rows" "$TMP/rows" "$2"
+}
+
+check() { # WHAT TRACE LOG
+  local r
+  look "$2" "$3" >"$TMP/found"
+  verdict "$1: a row for each of $(wc -l <"$3") tasks" $? "$TMP/found"
+  if [ -z "$PEERS" ]; then
+    skip "$1: as trace_processor sees them"
+    return
+  fi
+  ask "$2" "$3" >"$TMP/found"
+  r=$?
+  verdict "$1: $(tail -n 1 "$TMP/found")" $r "$TMP/found"
+  query "$2" "select name, idx, value from stats where severity = 'error' and value > 0" >"$TMP/errors"
+  [ "$(cat "$TMP/errors")" = "[]" ]
+  verdict "$1: trace_processor has nothing to complain of" $? "$TMP/errors"
+}
+
+mkdir "$TMP/programs"
+"$helper/short_lived" "$TMP/programs" || exit 1
+live() { "$helper/short_lived" "$TMP/programs" "$@"; } # LOG COUNT PARALLEL [storm]
+
+for ms in 100 1000; do
+  record "$TMP/trace" "drain_period_ms: $ms" "$names" live "$TMP/log.$ms" 1500 8
+  verdict "$ms ms: records" $? "$TMP/record.log"
+  printf '%s 1\n' task/task_newtask task/task_rename sched/sched_process_exec sched/sched_process_exit | cmp -s - <(grep ' 1$' "$TMP/on")
+  verdict "$ms ms: the events that tell of tasks are on" $? "$TMP/on"
+  check "$ms ms" "$TMP/trace" "$TMP/log.$ms"
+  if [ -n "$PEERS" ]; then
+    query "$TMP/trace" "select count(*) as n from ftrace_event where name not like 'sched_switch'" >"$TMP/found"
+    [ "$(cat "$TMP/found")" = '[{"n":0}]' ]
+    verdict "$ms ms: but not in the trace" $? "$TMP/found"
+  else
+    skip "$ms ms: but not in the trace"
+  fi
+done
+
+# The same where the trace has the events, too: nothing contradicts them.
+record "$TMP/trace" 'ftrace_events: "task/*" ftrace_events: "sched/sched_process_*" drain_period_ms: 500' "$names" \
+  live "$TMP/log.events" 900 8
+verdict "with the events: records" $? "$TMP/record.log"
+check "with the events" "$TMP/trace" "$TMP/log.events"
+
+# ---- a storm
+
+record "$TMP/trace" "drain_period_ms: 500" "$names" live "$TMP/log.storm" 10000 16 storm
+verdict "a storm: records, and loses nothing" $? "$TMP/record.log"
+check "a storm" "$TMP/trace" "$TMP/log.storm"
+
+# ---- who does not want it
+
+record "$TMP/trace" "" "$names quirks: DISABLE_ON_DEMAND" true
+verdict "DISABLE_ON_DEMAND: records" $? "$TMP/record.log"
+! grep -q ' 1$' "$TMP/on"
+verdict "DISABLE_ON_DEMAND: nothing is turned on" $? "$TMP/on"
+
+# ---- files
+
+echo x >"$TMP/one opened file"
+open_files() {
+  bash -c 'exec 7<"$0"; sleep 1.5' "$TMP/one opened file" &
+  wait $!
+}
+record "$TMP/trace" "drain_period_ms: 100" "resolve_process_fds: true" open_files
+verdict "files: records" $? "$TMP/record.log"
+grep -q 'sys_exit 1$' "$TMP/on"
+verdict "files: the end of system calls is on" $? "$TMP/on"
+grep -qaF "$TMP/one opened file" "$TMP/trace"
+verdict "files: one that was opened is named" $?
+record "$TMP/trace" "drain_period_ms: 100" "" open_files
+! grep -q 'sys_exit 1$' "$TMP/on" && ! grep -qaF "$TMP/one opened file" "$TMP/trace"
+verdict "files: not where nobody asked" $? "$TMP/on"
+
+no_instances
+verdict "no instance is left" $?
+[ ! -s "$TMP/probes.log" ]
+verdict "sonda-probes had nothing to complain of" $? "$TMP/probes.log"
+echo "1..$N"
+exit $BAD
