@@ -5,4 +5,5 @@
 set -u
 BUILD=$1
 export BUILD
-"$(dirname "$0")/sched_pipe.sh"
+here=$(dirname "$0")
+"$here/sched_pipe.sh" && "$here/verbose_mix.sh" && "$here/sessions.sh"

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: bench/sessions.sh [PAIRS] [LOOPS]      BUILD=build
+#
+# One, two and three sessions at once that record the same: `perf bench sched pipe`, sched_switch and sched_waking,
+# compact. Figures are for each event of each trace: with no cost but another read of the kernel's ring for each
+# session they stay the same from line to line.
+set -u
+. "$(dirname "$0")/lib.sh"
+pairs=${1:-5} loops=${2:-100000}
+
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 131072 fill_policy: DISCARD }
+data_sources {
+  config {
+    name: "linux.ftrace"
+    ftrace_config {
+      ftrace_events: "sched/sched_switch"
+      ftrace_events: "sched/sched_waking"
+      buffer_size_kb: 16384
+    }
+  }
+}
+CONFIG
+
+pipe_load() { perf bench sched pipe -l "$loops" >/dev/null 2>&1; }
+
+for sessions in 1 2 3; do
+  for _ in $(seq "$pairs"); do
+    measure perfetto "$TMP/config" "$sessions" pipe_load
+    measure sonda "$TMP/config" "$sessions" pipe_load
+  done
+  ratios "$sessions sessions"
+done
