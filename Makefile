@@ -17,10 +17,11 @@ endif
 # ---- what it takes from Debian -------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
-	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev
+	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev
 TEST_PACKAGES := libcmocka-dev linux-perf
+KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
-PKGS := libtracefs libtraceevent libprotobuf-c libevent_core
+PKGS := libtracefs libtraceevent libprotobuf-c libevent_core libseccomp
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 
 # ---- flags ---------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ NEED_cli := analyze client config wire base
 
 LIBS_base := -levent_core -lm
 LIBS_config := -lprotobuf-c
-LIBS_ftrace := -ltracefs -ltraceevent
+LIBS_ftrace := -ltracefs -ltraceevent -lseccomp
 
 # Libraries and system libraries of a layer and all below it.
 libs = $(foreach l,$(1) $(NEED_$(1)),$(B)/lib$(l).a)
@@ -97,7 +98,7 @@ all: deps-build ## build the three programs into build/bin
 programs: $(PROGRAMS) $(B)/libsonda.a
 
 deps: ## install the Debian packages that are missing
-	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
+	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(TEST_PACKAGES) $(KERNEL_TEST_PACKAGES)
 deps-build:
 	$(Q)tools/deps.sh $(BUILD_PACKAGES)
 
@@ -191,6 +192,9 @@ unit: $(UNIT) ## only the unit tests
 interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B) interop
+check-kernels: deps ## only the root tests on Debian's kernels, 5.10 to the newest, in an emulator
+	+$(Q)$(SUBMAKE) programs tests
+	$(Q)tests/run.sh $(B) kernels
 asan: ## unit and system tests under AddressSanitizer and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
 	$(Q)$(NO_ASLR) tests/run.sh $(B)/asan unit system
@@ -228,9 +232,9 @@ clean: ## remove everything that was built
 	$(Q)rm -rf $(B)
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+		/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs deps deps-build check tests unit interop asan tsan fuzz fuzzers bench demo install \
+.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzzers bench demo install \
 	uninstall format lint clean help
 
 -include $(shell find $(B)/obj $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
