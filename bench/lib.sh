@@ -34,6 +34,14 @@ at_rest() { # PID...
   done
 }
 
+wait_for() { # COMMAND... : up to 20 s
+  for _ in $(seq 200); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+
 rss_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 
 start_recorder() { # FAMILY CONFIG OUT
@@ -42,6 +50,14 @@ start_recorder() { # FAMILY CONFIG OUT
   perfetto) "$PEERS/run" perfetto --txt -c "$2" -o "$3" >"$3.log" 2>&1 & ;;
   esac
   PIDS+=("$!")
+}
+
+# Whether the kernel records for that many sessions (Perfetto's share the top level).
+is_recording() { # FAMILY SESSIONS
+  case $1 in
+  sonda) [ "$(cat "/sys/kernel/tracing"/instances/sonda-*/tracing_on 2>/dev/null | grep -c 1)" = "$2" ] ;;
+  perfetto) [ "$(cat "/sys/kernel/tracing/tracing_on" "/sys/kernel/tracing/events/sched/sched_switch/enable" | tr -d '\n')" = 11 ] ;;
+  esac
 }
 
 # The load is a function of the caller. With more than one session all of them record the same; events and bytes are
@@ -55,7 +71,8 @@ measure() { # FAMILY CONFIG SESSIONS LOAD
   at_rest "$service" "$probes"
   service_ns=$(cpu_ns "$service") probes_ns=$(cpu_ns "$probes")
   for i in $(seq "$sessions"); do start_recorder "$family" "$config" "$dir/trace$i"; done
-  sleep 1.5
+  wait_for is_recording "$family" "$sessions" || { echo "$family does not record" >&2; exit 1; }
+  sleep 1
   "$load"
   sleep 0.5
   for i in $(seq "$sessions"); do
