@@ -167,17 +167,22 @@ ALL_LIBS := $(foreach l,cli analyze probes ftrace procfs service client config w
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule
-$(B)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(call libs,$(1))
-	@echo "  TEST    $$<"
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(WARN) -Itests/unit -MMD -MP $$(LDFLAGS_ALL) -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
+$(B)/tests/unit/$(1)/%: $(B)/tests/unit/$(1)/%.o $(call libs,$(1))
+	@echo "  TEST    $$@"
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call unit_rule,$(l))))
 
-$(HELPERS): $(B)/%: %.c $(ALL_LIBS)
-	@echo "  TEST    $<"
+$(HELPERS): $(B)/%: $(B)/%.o $(ALL_LIBS)
+	@echo "  TEST    $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+
+$(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Itests/unit -MMD -MP -c -o $@ $<
+$(B)/bench/%.o: bench/%.c $(GEN_HEADERS) Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP -c -o $@ $<
 
 # Sanitizers map memory at places of their own, where a kernel with vm.mmap_rnd_bits above 28 may have put something.
 NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
