@@ -25,6 +25,11 @@
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one byte each");
 
+__attribute__((noinline)) void encode_tell_tid(struct encode_ctx *ctx, int32_t tid)
+{
+	tid_set_add(ctx->tids, tid);
+}
+
 /* char[16], the kernel's task names: 16 bytes are copied whatever the name's length. */
 static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
 {
@@ -55,7 +60,7 @@ static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *
 
 	for (unsigned i = 0; i < op->size; i += step) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
-		p = pb_put_varint(p, step == 8 ? load64(at + i) : load32(at + i));
+		p = msg_put_varint(p, step == 8 ? load64(at + i) : load32(at + i));
 	}
 	return p;
 }
@@ -71,21 +76,34 @@ static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct fiel
 	return end ? msg_close(text, end) : p;
 }
 
-static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct page_record *r,
-				 struct encode_ctx *ctx)
+/* The kinds that are not met in every event. */
+static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct field_op *op,
+						    const struct page_record *r,
+						    struct encode_ctx *ctx)
 {
 	if (field_is_int(op->kind)) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
 		return msg_put_varint(p, field_int(op, r->payload, ctx));
 	}
+	if (field_is_array(op->kind))
+		return put_array(p, op, r->payload + op->offset);
+	if (op->kind >= FIELD_FIRST_TEXT)
+		return put_text(p, op, r, ctx);
+	return put_span(p, op, field_span(op, r, ctx), ctx);
+}
+
+static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct page_record *r,
+				 struct encode_ctx *ctx)
+{
+	if (field_is_plain(op->kind)) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		return msg_put_varint(p, field_plain(op, r->payload, ctx));
+	}
 	if (op->kind == FIELD_COMM) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
 		return put_comm(p, r->payload + op->offset);
 	}
-	if (op->kind >= FIELD_ULONG32_ARRAY)
-		return op->kind < FIELD_FIRST_TEXT ? put_array(p, op, r->payload + op->offset)
-						   : put_text(p, op, r, ctx);
-	return put_span(p, op, field_span(op, r, ctx), ctx);
+	return put_other(p, op, r, ctx);
 }
 
 static inline uint8_t *put_fields(const struct event_row *row, const struct page_record *r,
@@ -108,6 +126,31 @@ static __attribute__((noinline)) uint8_t *put_rare(const struct event_row *row,
 	return p + row->descriptor_len;
 }
 
+/* The upper groups of the time, which are the same for a quarter of a second, are kept. */
+static __attribute__((noinline)) uint8_t *put_new_time(uint8_t *p, uint64_t time,
+						       struct encode_ctx *ctx)
+{
+	uint64_t top = time >> 28;
+
+	memset(&ctx->time, 0, sizeof(ctx->time));
+	if (!top)
+		return msg_put_wide_varint(p, time);
+	ctx->time.top = top;
+	ctx->time.len = (uint8_t)(4 + pb_put_varint(ctx->time.bytes, top) - ctx->time.bytes);
+	return pb_put_varint(p, time);
+}
+
+static inline uint8_t *put_time(uint8_t *p, uint64_t time, struct encode_ctx *ctx)
+{
+	uint32_t x = msg_spread28((uint32_t)time & 0x0fffffff) | MSG_MORE32;
+
+	if (__builtin_expect(time >> 28 != ctx->time.top || !ctx->time.len, 0))
+		return put_new_time(p, time, ctx);
+	memcpy(p, &x, sizeof(x));
+	memcpy(p + sizeof(x), ctx->time.bytes, sizeof(ctx->time.bytes));
+	return p + ctx->time.len;
+}
+
 uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 		      struct encode_ctx *ctx, uint8_t *p)
 {
@@ -116,9 +159,9 @@ uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 	*p++ = TAG_EVENT;
 	event = p++;
 	*p++ = TAG_TIMESTAMP;
-	p = msg_put_wide_varint(p, r->time);
+	p = put_time(p, r->time, ctx);
 	*p++ = TAG_PID;
-	p = msg_put_varint(p, load32(r->payload + row->pid_offset));
+	p = msg_put_mixed_varint(p, load32(r->payload + row->pid_offset));
 
 	memcpy(p, &row->event_tag, sizeof(row->event_tag));
 	p += row->event_tag_len;

@@ -19,6 +19,11 @@ struct ksyms;
  * but what the record itself claims (the place and length of its strings).
  */
 struct encode_ctx {
+	struct {
+		uint64_t top; /* of the last time, the bits from 28 on; 0: none yet */
+		uint8_t bytes[8]; /* as a varint */
+		uint8_t len; /* of the whole time in bytes; 0: none yet */
+	} time; /* the encoder's own; starts at zero */
 	struct sym_index *syms;
 	const struct string_map *strings;
 	const struct ksyms *ksyms; /* NULL: addresses have no names */
@@ -36,6 +41,9 @@ static inline size_t event_encode_bound(const struct event_row *row, uint32_t le
 /* The record has row->min_len bytes or more. Gives the byte after what was written. */
 uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 		      struct encode_ctx *ctx, uint8_t *p);
+
+/* Tells the session's feed, which wants to know, of a thread that a field names. */
+void encode_tell_tid(struct encode_ctx *ctx, int32_t tid);
 
 /* Tells the session's feed what the record says of threads; common to every kind of row. Before the
  * threads in its fields are told. */

@@ -22,6 +22,7 @@ enum field_kind {
 	FIELD_S32,
 	FIELD_S64,
 	FIELD_PID, /* s32 that is a thread: told to the session's feed */
+	FIELD_LAST_PLAIN = FIELD_PID,
 	FIELD_DEV32, /* the kernel's dev_t, written as user space's */
 	FIELD_DEV64,
 	FIELD_SYM32, /* a kernel address, written as an index that hides it */
@@ -105,6 +106,12 @@ struct event_row {
 	uint64_t shape; /* hash of what it was made from; the table's */
 	uint16_t id; /* the kernel's */
 };
+
+/* An integer that is written as it lies in the record. */
+static inline int field_is_plain(enum field_kind kind)
+{
+	return kind <= FIELD_LAST_PLAIN;
+}
 
 static inline int field_is_int(enum field_kind kind)
 {

@@ -20,9 +20,9 @@ static inline uint64_t user_dev(uint64_t dev)
 	       (minor & 0xff);
 }
 
-/* Integer kinds, as the bits of a protobuf varint. */
-static inline uint64_t field_int(const struct field_op *op, const uint8_t *payload,
-				 struct encode_ctx *ctx)
+/* Integers as they lie in the record, as the bits of a protobuf varint. */
+static inline uint64_t field_plain(const struct field_op *op, const uint8_t *payload,
+				   struct encode_ctx *ctx)
 {
 	const uint8_t *at = payload + op->offset;
 
@@ -33,19 +33,27 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 		return load16(at);
 	case FIELD_U32:
 		return load32(at);
-	case FIELD_U64:
-	case FIELD_S64:
-		return load64(at);
 	case FIELD_S8:
 		return (uint64_t)(int8_t)*at;
 	case FIELD_S16:
 		return (uint64_t)(int16_t)load16(at);
-	case FIELD_S32:
-		return (uint64_t)(int32_t)load32(at);
 	case FIELD_PID:
 		if (ctx->tids)
-			tid_set_add(ctx->tids, (int32_t)load32(at));
+			encode_tell_tid(ctx, (int32_t)load32(at));
 		return (uint64_t)(int32_t)load32(at);
+	case FIELD_S32:
+		return (uint64_t)(int32_t)load32(at);
+	}
+	return load64(at);
+}
+
+/* All integer kinds. */
+static inline uint64_t field_int(const struct field_op *op, const uint8_t *payload,
+				 struct encode_ctx *ctx)
+{
+	const uint8_t *at = payload + op->offset;
+
+	switch (op->kind) {
 	case FIELD_DEV32:
 		return user_dev(load32(at));
 	case FIELD_DEV64:
@@ -55,7 +63,7 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 	case FIELD_SYM64:
 		return sym_index_get(ctx->syms, load64(at));
 	}
-	return 0;
+	return field_plain(op, payload, ctx);
 }
 
 struct span {

@@ -14,52 +14,80 @@
  */
 #define MSG_LEN_MAX 5 /* bytes of a length */
 
-static inline uint8_t *msg_put_varint(uint8_t *p, uint64_t v)
+/* The seven-bit groups of up to 28 bits, a byte each, the lowest first. */
+static inline uint32_t msg_spread28(uint32_t v)
 {
-	if (__builtin_expect(v < 0x80, 1)) {
-		*p = (uint8_t)v;
-		return p + 1;
-	}
-	return pb_put_varint(p, v);
+	uint32_t x = (v & 0x0fffc000) << 2 | (v & 0x00003fff);
+
+	return (x & 0x3f803f80) << 1 | (x & 0x007f007f);
+}
+
+/* The same of up to 56 bits. */
+static inline uint64_t msg_spread56(uint64_t v)
+{
+	uint64_t x = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);
+
+	x = (x & 0x0fffc0000fffc000) << 2 | (x & 0x00003fff00003fff);
+	return (x & 0x3f803f803f803f80) << 1 | (x & 0x007f007f007f007f);
+}
+
+#define MSG_MORE32 0x80808080u
+#define MSG_MORE64 0x8080808080808080ull
+
+/* A varint of 57 bits or more, such as a kernel address or a negative number: 9 or 10 bytes. */
+static inline uint8_t *msg_put_long_varint(uint8_t *p, uint64_t v)
+{
+	uint64_t x = msg_spread56(v & ((1ull << 56) - 1)) | MSG_MORE64;
+
+	memcpy(p, &x, sizeof(x));
+	p[8] = (uint8_t)(v >> 56);
+	p[9] = (uint8_t)(v >> 63);
+	return p + 9 + (v >> 63);
+}
+
+/*
+ * A varint whose value is large, such as a time: its groups are spread over eight bytes in three
+ * steps, without a branch a byte. Writes 8 bytes, or what the value takes.
+ */
+static inline uint8_t *msg_put_wide_varint(uint8_t *p, uint64_t v)
+{
+	uint64_t x;
+	unsigned top; /* bits below the last byte */
+
+	if (__builtin_expect(v >> 56 != 0, 0))
+		return msg_put_long_varint(p, v);
+	x = msg_spread56(v);
+	top = (63 - (unsigned)__builtin_clzll(x | 1)) & 56;
+	x |= MSG_MORE64 & ((1ull << top) - 1);
+	memcpy(p, &x, sizeof(x));
+	return p + 1 + top / 8;
 }
 
 /*
  * A varint whose length nobody can guess, such as the time between two events: up to 28 bits are
- * spread over four bytes without a branch. Writes 4 bytes always, or what the value takes.
+ * spread over four bytes without a branch. Writes 4 bytes, or as msg_put_wide_varint.
  */
 static inline uint8_t *msg_put_mixed_varint(uint8_t *p, uint64_t v)
 {
 	uint32_t x, top;
 
 	if (__builtin_expect(v >> 28 != 0, 0))
-		return pb_put_varint(p, v);
-	x = ((uint32_t)v & 0x0fffc000) << 2 | ((uint32_t)v & 0x00003fff);
-	x = (x & 0x3f803f80) << 1 | (x & 0x007f007f);
+		return msg_put_wide_varint(p, v);
+	x = msg_spread28((uint32_t)v);
 	top = (31 - (unsigned)__builtin_clz(x | 1)) & 24; /* bits below the last byte */
-	x |= 0x80808080 & ((1u << top) - 1);
+	x |= MSG_MORE32 & ((1u << top) - 1);
 	memcpy(p, &x, sizeof(x));
 	return p + 1 + top / 8;
 }
 
-/*
- * A varint whose value is large, such as a time: its seven-bit groups are spread over eight bytes
- * in three steps, without a branch a byte. Writes 8 bytes always.
- */
-static inline uint8_t *msg_put_wide_varint(uint8_t *p, uint64_t v)
+/* A varint that is most often a small number. Writes 1 byte, or as msg_put_mixed_varint. */
+static inline uint8_t *msg_put_varint(uint8_t *p, uint64_t v)
 {
-	uint64_t x, more;
-	unsigned len;
-
-	if (v >> 56)
-		return pb_put_varint(p, v);
-	x = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);
-	x = (x & 0x0fffc0000fffc000) << 2 | (x & 0x00003fff00003fff);
-	x = (x & 0x3f803f803f803f80) << 1 | (x & 0x007f007f007f007f);
-	len = (71 - (unsigned)__builtin_clzll(x | 1)) / 8;
-	more = 0x8080808080808080 & ((1ull << (8 * (len - 1))) - 1);
-	x |= more;
-	memcpy(p, &x, sizeof(x));
-	return p + len;
+	if (__builtin_expect(v < 0x80, 1)) {
+		*p = (uint8_t)v;
+		return p + 1;
+	}
+	return msg_put_mixed_varint(p, v);
 }
 
 /* A tag of up to 2 bytes, as made by msg_tag. Writes 2 bytes always. */

@@ -87,11 +87,14 @@ static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
 }
 
 /* Kinds of rows that are written as they come; not inlined, so that the loop's state stays in
- * registers. */
+ * registers. The record comes in pieces: a copy of it would be read as words of 16 bytes, which a
+ * processor cannot take from two stores of 8 that are still under way. */
 static __attribute__((noinline)) enum page_status write_event(struct translator *t,
 							      const struct event_row *row,
-							      struct page_record r)
+							      uint64_t time, const uint8_t *payload,
+							      uint32_t len)
 {
+	const struct page_record r = {.time = time, .payload = payload, .len = len};
 	struct pb_enc *e = t->bundle.enc;
 
 	if (row->generic_index != ROW_NOT_GENERIC)
@@ -162,7 +165,7 @@ static inline enum page_status translate_record(struct translator *t, struct cpu
 	else if (row->kind == ROW_COMPACT_WAKING)
 		compact_sched_waking(compact, row, r, &t->ctx);
 	else
-		return write_event(t, row, *r);
+		return write_event(t, row, r->time, r->payload, r->len);
 	if (compact_sched_full(compact))
 		bundle_end(&t->bundle);
 	return PAGE_OK;
