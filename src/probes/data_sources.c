@@ -5,6 +5,7 @@
 
 #include "ftrace/frozen_ds.h"
 #include "ftrace/ftrace_ds.h"
+#include "procfs/power_ds.h"
 #include "procfs/process_ds.h"
 #include "procfs/system_info_ds.h"
 
@@ -13,5 +14,6 @@ const struct data_source *const probes_data_sources[] = {
 	&frozen_ftrace_data_source,
 	&process_stats_data_source,
 	&system_info_data_source,
+	&sysfs_power_data_source,
 	NULL,
 };
