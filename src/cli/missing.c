@@ -94,20 +94,35 @@ static bool has_source(const Pb__TraceConfig *config, const char *name)
 	return false;
 }
 
+static bool is_deaf(const Pb__ProcessStatsConfig *c)
+{
+	for (size_t i = 0; i < c->n_quirks; i++)
+		if (c->quirks[i] == PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND)
+			return true;
+	return false;
+}
+
 /* Files are opened in the kernel's events; the source that is to name them sees none by itself. */
 static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *lines)
 {
+	const char *why;
 	size_t n = 0;
 
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
 
 		if (!c || !c->name || strcmp(c->name, "linux.process_stats") ||
-		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds ||
-		    has_source(config, "linux.ftrace"))
+		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds)
 			continue;
-		strbuf_puts(lines, "resolve_process_fds of linux.process_stats names no files: it "
-				   "takes a data source linux.ftrace\n");
+		if (!has_source(config, "linux.ftrace"))
+			why = "it takes a data source linux.ftrace";
+		else if (is_deaf(c->process_stats_config))
+			why = "quirks DISABLE_ON_DEMAND has it hear of none";
+		else
+			continue;
+		strbuf_printf(lines,
+			      "resolve_process_fds of linux.process_stats names no files: %s\n",
+			      why);
 		n++;
 	}
 	return n;

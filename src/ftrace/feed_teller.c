@@ -103,6 +103,22 @@ static void turn_on_all(unsigned wanted, const struct instance *i, struct event_
 	}
 }
 
+/* Names of tasks are had from /proc as well; those of files from nowhere else, and somebody asked. */
+static void tell_files_left_out(unsigned wanted, const struct event_table *table,
+				struct reports *reports)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
+		const struct feed_event *e = &events[n];
+
+		if (e->wants == FEED_FDS && (wanted & FEED_FDS) && !is_on(table, e))
+			report_failed(reports,
+				      "option:resolve_process_fds (names no files: nothing is "
+				      "turned on in an instance that is not the session's own, and "
+				      "%s/%s is not among the events that are recorded)",
+				      e->group, e->name);
+	}
+}
+
 void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct event_table *table,
 		       struct reports *reports)
 {
@@ -116,6 +132,8 @@ void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct e
 	}
 	if (instance_is_own(i))
 		turn_on_all(wanted, i, table, reports);
+	else
+		tell_files_left_out(wanted, table, reports);
 	t->wanted = wanted;
 }
 

@@ -94,6 +94,16 @@ static void test_files_that_nobody_sees_opened(void **state)
 		     NULL, NULL, 0, "");
 }
 
+static void test_files_that_the_source_is_told_not_to_hear_of(void **state)
+{
+	(void)state;
+	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
+		     "resolve_process_fds: true quirks: DISABLE_ON_DEMAND } } }" FTRACE("'a/b'"),
+		     NULL, NULL, 1,
+		     "resolve_process_fds of linux.process_stats names no files: quirks "
+		     "DISABLE_ON_DEMAND has it hear of none\n");
+}
+
 static void test_the_kernels_list_knows(void **state)
 {
 	(void)state;
@@ -247,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_missing),
 		cmocka_unit_test(test_files_that_nobody_sees_opened),
+		cmocka_unit_test(test_files_that_the_source_is_told_not_to_hear_of),
 		cmocka_unit_test(test_the_kernels_list_knows),
 		cmocka_unit_test(test_the_producers_word_counts_once),
 		cmocka_unit_test(test_sources_that_nobody_registered),

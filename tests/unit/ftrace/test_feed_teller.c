@@ -222,6 +222,34 @@ static void test_somebody_elses_instance(void **state)
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
+static void test_files_in_somebody_elses_instance_are_told_to_have_no_names(void **state)
+{
+	listen_for(FEED_TASKS | FEED_FDS);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	assert_int_equal(n_failed(), 1);
+	assert_non_null(strstr(reports.failed[0], "option:resolve_process_fds (names no files: "));
+	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_exit is not among"));
+}
+
+static void test_files_in_somebody_elses_instance_that_has_their_event(void **state)
+{
+	static const struct event_table_options options;
+	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
+	uint16_t id;
+
+	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
+			 0);
+	free(format);
+	listen_for(FEED_FDS);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_int_equal(n_failed(), 0);
+}
+
 static void test_what_is_told_when(void **state)
 {
 	(void)state;
@@ -293,6 +321,8 @@ int main(void)
 		TEST(test_what_cannot_be_had_is_reported),
 		TEST(test_without_an_instance),
 		TEST(test_somebody_elses_instance),
+		TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names),
+		TEST(test_files_in_somebody_elses_instance_that_has_their_event),
 		TEST(test_what_is_told_when),
 		TEST(test_too_much_to_wait),
 		TEST(test_a_listener_that_leaves),
