@@ -94,6 +94,8 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	request = (Pb__EnableTracingRequest *)m;
 	if (!request->attach_notification_only)
 		begin_session(c, call, request);
+	else if (c->session && c->session->state == SESSION_DISABLED)
+		reply_disabled(c, call, NULL);
 	else if (c->session)
 		park_enable(c, call);
 	else
@@ -177,6 +179,14 @@ static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *arg
 	if (!c->session)
 		return -ENOENT;
 	return flush_begin(c->session, timeout_ms, flags, on_flushed, call);
+}
+
+void consumer_port_let_go(struct consumer_port *c)
+{
+	reader_cancel(&c->reader);
+	flush_disown(c->session, on_flushed);
+	c->session->consumer = NULL;
+	c->session = NULL;
 }
 
 /* ---- the session's data ---- */
@@ -316,8 +326,8 @@ static const struct ipc_method methods[] = {
 	{"Flush", flush},
 	{"StartTracing", start_tracing},
 	{"ChangeTraceConfig", NULL},
-	{"Detach", NULL},
-	{"Attach", NULL},
+	{"Detach", detach_call},
+	{"Attach", attach_call},
 	{"GetTraceStats", get_trace_stats},
 	{"ObserveEvents", observe_events},
 	{"QueryServiceState", query_service_state},

@@ -12,7 +12,8 @@ struct service;
 struct session;
 
 /*
- * One connected consumer, and the session that it owns, if any: it ends with the connection.
+ * One connected consumer, and the session that it owns, if any: it ends with the connection, unless
+ * it was detached before.
  */
 struct consumer_port {
 	struct service *service; /* borrowed: it outlives us */
@@ -29,6 +30,14 @@ extern const struct ipc_service consumer_port_service;
 
 /* The consumer's session is DISABLED now. */
 void consumer_port_tracing_ended(struct consumer_port *c);
+
+/* The session goes on without this consumer: what it waits for is rejected. */
+void consumer_port_let_go(struct consumer_port *c);
+
+/* ---- detach.c ---- */
+
+int detach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
+int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 
 /* ---- query.c ---- */
 

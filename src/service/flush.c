@@ -137,6 +137,17 @@ void flush_forget_producer(struct service *service, const struct producer_port *
 	flush_acked(service, p, UINT64_MAX);
 }
 
+void flush_disown(struct session *s, flush_done done)
+{
+	struct pending_flush *f;
+
+	TAILQ_FOREACH (f, &s->flushes, link)
+		if (f->done == done) {
+			f->done = NULL;
+			done(s, &f->call, false);
+		}
+}
+
 void flush_cancel_all(struct session *s)
 {
 	struct pending_flush *f;

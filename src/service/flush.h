@@ -44,5 +44,7 @@ int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_do
 void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id);
 /* It is gone: nobody waits for it. */
 void flush_forget_producer(struct service *service, const struct producer_port *p);
+/* Who waits for such ends gets false now, and nothing later; the flushes go on. */
+void flush_disown(struct session *s, flush_done done);
 /* The session ends: each done gets false. */
 void flush_cancel_all(struct session *s);

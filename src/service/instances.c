@@ -73,7 +73,8 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 
 static void tell_observer(const struct session *s, const struct source_instance *i)
 {
-	observe_instance(s->consumer, i);
+	if (s->consumer)
+		observe_instance(s->consumer, i);
 }
 
 static void start_instance(struct session *s, struct source_instance *i)

@@ -125,6 +125,8 @@ void service_free(struct service *s)
 		return;
 	/* Sessions go with their consumers, and stop the data sources of producers. */
 	ipc_host_free(s->consumer_host);
+	while (!TAILQ_EMPTY(&s->sessions)) /* detached */
+		session_free(TAILQ_FIRST(&s->sessions));
 	ipc_host_free(s->producer_host);
 	recent_sessions_free(s->recent);
 	free(s);

@@ -37,7 +37,8 @@ struct service {
 
 	struct producer_list producers; /* those that have introduced themselves */
 	struct registry registry; /* owned */
-	struct session_list sessions; /* each owned by its consumer; in the order of their ids */
+	struct session_list sessions; /* each owned by its consumer, or by us while
+				       * detached; in the order of their ids */
 
 	/* the last number given out of each kind; the 16-bit ones go round */
 	uint16_t last_producer_id;

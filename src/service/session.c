@@ -121,7 +121,11 @@ static void final_flush_done(struct session *s, const struct ipc_call *call, boo
 {
 	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
-	session_disable(s, false);
+	/* The flush of a session that is being freed comes here too: it is DISABLED then. */
+	if (s->consumer || s->state == SESSION_DISABLED)
+		session_disable(s, false);
+	else
+		session_free(s);
 }
 
 static void on_duration(void *ctx)
@@ -223,7 +227,8 @@ void session_check_all_started(struct session *s)
 	loop_timer_stop(&s->slow_start);
 	session_record(s, LIFECYCLE_ALL_STARTED);
 	session_snapshot_clocks(s);
-	observe_all_started(s->consumer);
+	if (s->consumer)
+		observe_all_started(s->consumer);
 }
 
 void session_start(struct session *s)
@@ -256,7 +261,8 @@ static void complete_disable(struct session *s)
 	scrape_session(s);
 	session_record(s, LIFECYCLE_TRACING_DISABLED);
 	session_snapshot_clocks(s);
-	consumer_port_tracing_ended(s->consumer);
+	if (s->consumer)
+		consumer_port_tracing_ended(s->consumer);
 }
 
 void session_check_all_stopped(struct session *s)
@@ -311,6 +317,7 @@ static void session_destroy(struct session *s)
 	deinit_timers(s);
 	lifecycle_deinit(&s->lifecycle);
 	sequence_ids_deinit(&s->sequences);
+	free(s->detach_key);
 	if (s->config)
 		pb__trace_config__free_unpacked(s->config, NULL);
 	free(s);

@@ -29,7 +29,8 @@ struct trace_buffer;
  *	                    +--disable-----------+--disable (nobody will)--> DISABLED <------+
  *
  * session_free ends it from any state. All calls come from the loop's thread. A session calls its
- * consumer when it gets DISABLED; nothing here frees a session but session_free.
+ * consumer when it gets DISABLED. One that has no consumer when its time is over frees itself:
+ * nobody is there to read it.
  */
 
 /* The names are those of QueryServiceState, the values those of the protocol. */
@@ -45,7 +46,8 @@ enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED }
 struct session {
 	TAILQ_ENTRY(session) link; /* in the service */
 	struct service *service; /* borrowed: it outlives us */
-	struct consumer_port *consumer; /* borrowed: it owns us */
+	struct consumer_port *consumer; /* borrowed: it owns us. NULL: detached, the service does */
+	char *detach_key; /* owned; while detached */
 	uint64_t id;
 	uid_t uid; /* of the consumer */
 	enum session_state state;

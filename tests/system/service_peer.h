@@ -168,6 +168,17 @@ static inline uint64_t peer_call_number(struct peer *p, uint32_t method, uint32_
 	return peer_call_mem(p, method, &m);
 }
 
+/* ... and with one string. */
+static inline uint64_t peer_call_text(struct peer *p, uint32_t method, uint32_t field,
+				      const char *text)
+{
+	struct pb_mem m;
+
+	assert(pb_mem_init(&m) == 0);
+	pb_enc_str(&m.enc, field, text);
+	return peer_call_mem(p, method, &m);
+}
+
 static inline void peer_bind(struct peer *p, const char *service)
 {
 	struct pb_mem m;

@@ -73,6 +73,22 @@ static inline bool peer_tracing_ended(struct peer *p, uint64_t id, const char *e
 	return false;
 }
 
+static inline uint64_t peer_detach(struct peer *p, const char *key)
+{
+	return peer_call_text(p, C_DETACH, PB_DETACH_REQUEST_KEY, key);
+}
+
+static inline uint64_t peer_attach(struct peer *p, const char *key)
+{
+	return peer_call_text(p, C_ATTACH, PB_ATTACH_REQUEST_KEY, key);
+}
+
+/* Waits for the end of the session that was attached to. */
+static inline uint64_t peer_await_end(struct peer *p)
+{
+	return peer_call_number(p, C_ENABLE, PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, 1);
+}
+
 /* Packets of a trace, as they came out of ReadBuffers. */
 struct peer_packets {
 	struct {
