@@ -1,28 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/proc_files.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/mem.h"
 
 /*
- * Every file is opened relative to the root's descriptor, read whole and closed. A file of /proc is
- * made by the kernel at the read, so keeping it open would save little, and a descriptor for each
- * task is not to be had.
+ * Every file is opened relative to a descriptor, and read in one piece: the kernel makes the text at
+ * the read. Of the time that status takes, a third is its opening and closing, of a small file three
+ * quarters; so those that are read again and again may stay open, within limits, because each
+ * costs the kernel memory.
  */
 
-/* "4194304/task/4194304/status" */
+/* "4194304/smaps_rollup", "4194304/task/4194304/status" */
 #define PATH_SIZE 48
 /* A status has about 1.5 kB. */
 #define READ_SIZE 4096
 /* What the buffer may keep between two files. */
 #define TEXT_KEEP (64u << 10)
+
+static const char *const names[PROC_FILES] = {
+	[PROC_FILE_STATUS] = "status",
+	[PROC_FILE_STAT] = "stat",
+	[PROC_FILE_CMDLINE] = "cmdline",
+	[PROC_FILE_COMM] = "comm",
+	[PROC_FILE_OOM_SCORE_ADJ] = "oom_score_adj",
+	[PROC_FILE_SMAPS_ROLLUP] = "smaps_rollup",
+	[PROC_FILE_DMABUF_RSS] = "dmabuf_rss",
+	[PROC_FILE_IO] = "io",
+	[PROC_FILE_SCHEDSTAT] = "schedstat",
+	[PROC_FILE_CGROUP] = "cgroup",
+};
+
+/* Of the whole program, as the limit is. */
+static unsigned n_kept;
+
+const char *proc_file_name(enum proc_file file)
+{
+	return names[file];
+}
 
 int proc_files_init(struct proc_files *f, const char *root)
 {
@@ -44,10 +65,46 @@ void proc_files_deinit(struct proc_files *f)
 	strbuf_deinit(&f->text);
 }
 
+/* ---- trouble ---- */
+
+/* Is it the task that is gone, or has this kernel no such file? Our own folder knows. */
+static void look_for(struct proc_files *f, enum proc_file file)
+{
+	struct proc_trouble *t = &f->troubles[file];
+	char path[PATH_SIZE];
+
+	if (t->looked)
+		return;
+	t->looked = true;
+	snprintf(path, sizeof(path), "self/%s", names[file]);
+	if (faccessat(f->root, "self/status", F_OK, 0) != 0 ||
+	    faccessat(f->root, path, F_OK, 0) == 0)
+		return;
+	t->absent = true;
+	t->error = -ENOENT;
+}
+
+/* Passes r on. */
+static int noted(struct proc_files *f, enum proc_file file, int r)
+{
+	if (r == -ENOENT)
+		look_for(f, file);
+	if (r >= 0 || r == -ENOENT || r == -ESRCH)
+		return r;
+	f->troubles[file].count++;
+	f->troubles[file].error = r;
+	return r;
+}
+
+/* ---- reading ---- */
+
 /* Reads up to max bytes; *ret_more tells that there are others. A read that fills less than its
  * buffer is a file's last: /proc makes the whole text before it gives the first byte. */
 static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 {
+	if (b->cap > TEXT_KEEP)
+		strbuf_deinit(b);
+	strbuf_clear(b);
 	for (;;) {
 		size_t room = MIN(max - b->len, (size_t)READ_SIZE);
 		char *to = strbuf_reserve(b, READ_SIZE);
@@ -55,7 +112,7 @@ static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 
 		if (!to)
 			return -ENOMEM;
-		n = read(fd, to, room);
+		n = pread(fd, to, room, (off_t)b->len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -68,53 +125,73 @@ static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 	}
 }
 
-static int read_file(struct proc_files *f, const char *path, size_t max, bool *ret_more)
+static int open_at(struct proc_files *f, int folder, const char *path, enum proc_file file)
 {
-	_cleanup_(closep) int fd = openat(f->root, path, O_RDONLY | O_CLOEXEC);
+	int fd;
 
-	if (fd < 0)
-		return -errno;
-	if (f->text.cap > TEXT_KEEP)
-		strbuf_deinit(&f->text);
-	strbuf_clear(&f->text);
-	return read_fd(&f->text, fd, max, ret_more);
+	if (f->troubles[file].absent)
+		return -ENOENT;
+	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
-static int read_status(struct proc_files *f, const char *path, struct proc_status *ret)
+static size_t max_of(enum proc_file file)
+{
+	return file == PROC_FILE_STATUS	   ? PROC_STATUS_FILE_MAX
+	       : file == PROC_FILE_CMDLINE ? PROC_CMDLINE_FILE_MAX
+					   : READ_SIZE;
+}
+
+/* The text is cut off at the file's maximum, but for a status: that must be whole. */
+static int read_text(struct proc_files *f, int fd, enum proc_file file)
 {
 	bool more = false;
-	int r = read_file(f, path, PROC_STATUS_FILE_MAX, &more);
+	int r = read_fd(&f->text, fd, max_of(file), &more);
 
-	if (r < 0)
-		return r;
-	return more ? -EFBIG : proc_status_parse(f->text.s, f->text.len, ret);
+	return r == 0 && more && file == PROC_FILE_STATUS ? -EFBIG : r;
+}
+
+/* The file of a task in a folder (/proc, or /proc/PID/task). */
+static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
+	fd = open_at(f, folder, path, file);
+	return noted(f, file, fd < 0 ? fd : read_text(f, fd, file));
+}
+
+static int parse_status(struct proc_files *f, int r, struct proc_status *ret)
+{
+	if (r == 0)
+		r = noted(f, PROC_FILE_STATUS, proc_status_parse(f->text.s, f->text.len, ret));
+	return r;
+}
+
+static int parse_number(struct proc_files *f, int r, enum proc_file file, int64_t *ret_v)
+{
+	if (r == 0)
+		r = noted(f, file, proc_number_parse(f->text.s, f->text.len, ret_v));
+	return r;
 }
 
 int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret)
 {
-	char path[PATH_SIZE];
-
-	snprintf(path, sizeof(path), "%d/status", pid);
-	return read_status(f, path, ret);
+	return parse_status(f, read_file(f, f->root, pid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_thread_status(struct proc_files *f, int32_t pid, int32_t tid,
+int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
 			     struct proc_status *ret)
 {
-	char path[PATH_SIZE];
-
-	snprintf(path, sizeof(path), "%d/task/%d/status", pid, tid);
-	return read_status(f, path, ret);
+	return parse_status(f, read_file(f, threads->fd, tid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_comm(struct proc_files *f, int32_t pid, int32_t tid, struct proc_name *ret)
+int proc_files_thread_comm(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+			   struct proc_name *ret)
 {
-	char path[PATH_SIZE];
-	bool more;
-	int r;
+	int r = read_file(f, threads->fd, tid, PROC_FILE_COMM);
 
-	snprintf(path, sizeof(path), "%d/task/%d/comm", pid, tid);
-	r = read_file(f, path, READ_SIZE, &more);
 	if (r == 0)
 		proc_comm_parse(f->text.s, f->text.len, ret);
 	return r;
@@ -122,47 +199,32 @@ int proc_files_comm(struct proc_files *f, int32_t pid, int32_t tid, struct proc_
 
 int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 {
-	char path[PATH_SIZE];
-	bool more;
-	int r;
+	int r = read_file(f, f->root, pid, PROC_FILE_STAT);
 
-	snprintf(path, sizeof(path), "%d/stat", pid);
-	r = read_file(f, path, READ_SIZE, &more);
-	return r < 0 ? r : proc_stat_parse(f->text.s, f->text.len, ret);
+	if (r == 0)
+		r = noted(f, PROC_FILE_STAT, proc_stat_parse(f->text.s, f->text.len, ret));
+	return r;
 }
 
 int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
 {
-	char path[PATH_SIZE];
-	bool more;
-	int r;
+	int r = read_file(f, f->root, pid, PROC_FILE_SMAPS_ROLLUP);
 
-	snprintf(path, sizeof(path), "%d/smaps_rollup", pid);
-	r = read_file(f, path, READ_SIZE, &more);
-	if (r == 0)
-		proc_smaps_parse(f->text.s, f->text.len, ret);
-	return r;
+	if (r < 0)
+		return r;
+	proc_smaps_parse(f->text.s, f->text.len, ret);
+	return noted(f, PROC_FILE_SMAPS_ROLLUP, ret->has ? 0 : -EBADMSG);
 }
 
-int proc_files_number(struct proc_files *f, int32_t pid, const char *file, int64_t *ret_v)
+int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v)
 {
-	char path[PATH_SIZE];
-	bool more;
-	int r;
-
-	snprintf(path, sizeof(path), "%d/%s", pid, file);
-	r = read_file(f, path, READ_SIZE, &more);
-	return r < 0 ? r : proc_number_parse(f->text.s, f->text.len, ret_v);
+	return parse_number(f, read_file(f, f->root, pid, file), file, ret_v);
 }
 
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len)
 {
-	char path[PATH_SIZE];
-	bool more;
-	int r;
+	int r = read_file(f, f->root, pid, PROC_FILE_CMDLINE);
 
-	snprintf(path, sizeof(path), "%d/cmdline", pid);
-	r = read_file(f, path, PROC_CMDLINE_FILE_MAX, &more);
 	if (r < 0)
 		return r;
 	*ret_text = f->text.s;
@@ -180,52 +242,54 @@ ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char 
 	return n < 0 ? -errno : n;
 }
 
-int proc_list_open(struct proc_list *l, const struct proc_files *f, int32_t pid)
-{
-	_cleanup_(closep) int fd = -1;
-	char path[PATH_SIZE] = ".";
+/* ---- files that stay open ---- */
 
-	assert(!l->dir);
-	if (pid)
-		snprintf(path, sizeof(path), "%d/task", pid);
-	fd = openat(f->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	l->dir = fdopendir(fd);
-	if (!l->dir)
-		return -errno;
-	(void)TAKE_FD(fd); /* closedir() closes it */
-	return 0;
+void proc_kept_close(struct proc_kept *k)
+{
+	if (k->fd < 0)
+		return;
+	close(k->fd);
+	k->fd = -1;
+	n_kept--;
 }
 
-/* A name that is a task's number, or 0. */
-static int32_t task_of(const struct dirent *e)
+static bool may_keep(void)
 {
-	uint32_t v;
+	struct rlimit l;
 
-	if (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
-		return 0;
-	return str_to_u32(e->d_name, &v) == 0 && v <= INT32_MAX ? (int32_t)v : 0;
+	return n_kept < PROC_KEPT_MAX && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
+	       n_kept < l.rlim_cur / 4;
 }
 
-bool proc_list_next(struct proc_list *l, int32_t *ret_pid)
+static int read_kept(struct proc_files *f, struct proc_kept *k, int32_t pid, enum proc_file file)
 {
-	struct dirent *e;
+	char path[PATH_SIZE];
+	int r;
 
-	while ((e = readdir(l->dir))) {
-		int32_t pid = task_of(e);
-
-		if (pid > 0) {
-			*ret_pid = pid;
-			return true;
-		}
+	if (k->fd < 0 && !may_keep())
+		return read_file(f, f->root, pid, file);
+	if (k->fd < 0) {
+		snprintf(path, sizeof(path), "%d/%s", pid, names[file]);
+		r = open_at(f, f->root, path, file);
+		if (r < 0)
+			return noted(f, file, r);
+		k->fd = r;
+		n_kept++;
 	}
-	return false;
+	r = noted(f, file, read_text(f, k->fd, file));
+	if (r < 0)
+		proc_kept_close(k);
+	return r;
 }
 
-void proc_list_close(struct proc_list *l)
+int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			   struct proc_status *ret)
 {
-	if (l->dir)
-		closedir(l->dir);
-	l->dir = NULL;
+	return parse_status(f, read_kept(f, k, pid, PROC_FILE_STATUS), ret);
+}
+
+int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			   enum proc_file file, int64_t *ret_v)
+{
+	return parse_number(f, read_kept(f, k, pid, file), file, ret_v);
 }

@@ -1,60 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/str.h"
+#include "procfs/proc_list.h"
 #include "procfs/proc_status.h"
 
 /*
  * Reads the files of tasks under one root ("/proc"), one at a time into one buffer. Tasks come and
- * go meanwhile: -ENOENT and -ESRCH are the answer for one that has gone.
+ * go meanwhile: -ENOENT and -ESRCH are the answer for one that has gone. Any other trouble with a
+ * file is counted by the kind of the file.
  */
 
 /* 65,536 groups (NGROUPS_MAX) of 11 bytes stand in one line of status. */
 #define PROC_STATUS_FILE_MAX (1u << 20)
 /* Of a longer command line the rest is not recorded. */
 #define PROC_CMDLINE_FILE_MAX (128u << 10)
+/* Files of this process that stay open, of all struct proc_files together; never more than a quarter
+ * of what it may have open. The kernel keeps up to 5 kB for each. */
+#define PROC_KEPT_MAX 8192u
+
+enum proc_file {
+	PROC_FILE_STATUS,
+	PROC_FILE_STAT,
+	PROC_FILE_CMDLINE,
+	PROC_FILE_COMM,
+	PROC_FILE_OOM_SCORE_ADJ,
+	PROC_FILE_SMAPS_ROLLUP,
+	PROC_FILE_DMABUF_RSS,
+	PROC_FILE_IO,
+	PROC_FILE_SCHEDSTAT,
+	PROC_FILE_CGROUP,
+	PROC_FILES,
+};
+
+/* Of one kind of file, since the start. */
+struct proc_trouble {
+	uint64_t count; /* files that could not be read, or not understood */
+	int error; /* the latest: -errno, -EBADMSG for a text that is not in the format */
+	bool absent; /* this kernel has no such file: it is not looked for any more */
+	bool looked; /* whether it has */
+};
 
 struct proc_files {
 	int root; /* owned */
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */
+	struct proc_trouble troubles[PROC_FILES];
 };
 
 /* 0 or -errno (nothing to deinit then). */
 int proc_files_init(struct proc_files *f, const char *root);
 void proc_files_deinit(struct proc_files *f);
 
+/* The file's name in /proc/PID. */
+const char *proc_file_name(enum proc_file file);
+
 /* Each gives 0, -errno of the file, or -EBADMSG for a text that is not in the format. */
 int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret);
-int proc_files_thread_status(struct proc_files *f, int32_t pid, int32_t tid,
-			     struct proc_status *ret);
-int proc_files_comm(struct proc_files *f, int32_t pid, int32_t tid, struct proc_name *ret);
 int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret);
 int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
 /* A file of one number. */
-int proc_files_number(struct proc_files *f, int32_t pid, const char *file, int64_t *ret_v);
+int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
 /* Borrowed until the next call. May be empty: kernel threads and the dead have none. */
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
+
+/* Of a thread in the open list of a process' threads. */
+int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+			     struct proc_status *ret);
+int proc_files_thread_comm(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+			   struct proc_name *ret);
 
 /* What a descriptor of a task leads to, cut off at size; not terminated. Its length or -errno. */
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size);
 
-/* The tasks of a folder: of the root (pid 0), or the threads of a process. Zero-initialise. */
-struct proc_list {
-	DIR *dir; /* owned */
+/*
+ * A file that stays open from one read to the next, which halves what a read costs. It goes with the
+ * process and not with its number: -ESRCH once that has ended, whoever has the number then; it is
+ * closed by that. Where no more may be kept it is opened each time, and kept says so.
+ */
+struct proc_kept {
+	int fd; /* owned; -1: not open */
 };
+#define PROC_KEPT_NONE ((struct proc_kept){.fd = -1})
 
-int proc_list_open(struct proc_list *l, const struct proc_files *f, int32_t pid);
-/* The next task in the kernel's order; false at the end. */
-bool proc_list_next(struct proc_list *l, int32_t *ret_pid);
-void proc_list_close(struct proc_list *l);
-static inline bool proc_list_is_open(const struct proc_list *l)
+static inline bool proc_kept_is_open(const struct proc_kept *k)
 {
-	return l->dir != NULL;
+	return k->fd >= 0;
 }
+void proc_kept_close(struct proc_kept *k);
+
+int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			   struct proc_status *ret);
+int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			   enum proc_file file, int64_t *ret_v);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process_counters.h"
 
+#include <errno.h>
+
 #include "base/mem.h"
 #include "gen/fields.h"
 #include "procfs/process_packet.h"
@@ -62,16 +64,6 @@ static void set(struct process_counters *c, enum process_counter i, uint64_t v)
 	c->has |= 1u << i;
 }
 
-static void read_runtime(struct proc_files *f, int32_t pid, struct process_counters *c)
-{
-	struct proc_stat stat;
-
-	if (proc_files_stat(f, pid, &stat) < 0)
-		return;
-	set(c, COUNTER_RUNTIME_USER, stat.utime * f->ns_per_tick);
-	set(c, COUNTER_RUNTIME_KERNEL, stat.stime * f->ns_per_tick);
-}
-
 static void read_smaps(struct proc_files *f, int32_t pid, struct process_counters *c)
 {
 	struct proc_smaps smaps;
@@ -86,42 +78,81 @@ static void read_smaps(struct proc_files *f, int32_t pid, struct process_counter
 	}
 }
 
-static void read_memory(struct proc_files *f, int32_t pid, const struct process_counters_options *o,
-			struct process_counters *c, bool *ret_is_kthread)
+static bool has_kept(const struct process_source *s)
+{
+	return proc_kept_is_open(&s->status) || proc_kept_is_open(&s->oom);
+}
+
+void process_source_deinit(struct process_source *s)
+{
+	proc_kept_close(&s->status);
+	proc_kept_close(&s->oom);
+}
+
+/* Where no file is kept the time of the start has to tell. -ESRCH: it is another process. */
+static int read_stat(struct proc_files *f, struct process_source *s, bool runtime,
+		     struct process_counters *c)
+{
+	struct proc_stat stat;
+
+	if ((has_kept(s) && !runtime) || proc_files_stat(f, s->pid, &stat) < 0)
+		return 0;
+	if (s->start && s->start != stat.starttime)
+		return -ESRCH;
+	s->start = stat.starttime;
+	if (runtime) {
+		set(c, COUNTER_RUNTIME_USER, stat.utime * f->ns_per_tick);
+		set(c, COUNTER_RUNTIME_KERNEL, stat.stime * f->ns_per_tick);
+	}
+	return 0;
+}
+
+static void set_memory(const struct proc_status *status, struct process_counters *c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(status_sources); i++) {
+		const struct source *s = &status_sources[i];
+
+		if (proc_status_has(status, s->key))
+			set(c, s->counter, status->kb[s->key - PROC_STATUS_VM_SIZE]);
+	}
+}
+
+/* False: it has no memory, or not any more. */
+static bool read_memory(struct proc_files *f, struct process_source *s,
+			const struct process_counters_options *o, struct process_counters *c)
 {
 	struct proc_status status;
 	int64_t v;
 
-	if (proc_files_status(f, pid, &status) < 0 || status.tgid != pid)
-		return;
+	if (proc_files_kept_status(f, &s->status, s->pid, &status) < 0 || status.tgid != s->pid)
+		return false;
 	if (!proc_status_has(&status, PROC_STATUS_VM_SIZE)) {
-		*ret_is_kthread = proc_status_is_kthread(&status);
-		return;
+		s->is_kthread = proc_status_is_kthread(&status);
+		proc_kept_close(&s->status);
+		return false;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(status_sources); i++) {
-		const struct source *s = &status_sources[i];
-
-		if (proc_status_has(&status, s->key))
-			set(c, s->counter, status.kb[s->key - PROC_STATUS_VM_SIZE]);
-	}
-	if (proc_files_number(f, pid, "oom_score_adj", &v) == 0)
-		set(c, COUNTER_OOM_SCORE_ADJ, (uint64_t)v);
-	if (o->dmabuf_rss && proc_files_number(f, pid, "dmabuf_rss", &v) == 0 && v >= 0)
+	set_memory(&status, c);
+	if (o->dmabuf_rss && proc_files_number(f, s->pid, PROC_FILE_DMABUF_RSS, &v) == 0 && v >= 0)
 		set(c, COUNTER_DMABUF_RSS, (uint64_t)v / 1024);
 	if (o->smaps_rollup)
-		read_smaps(f, pid, c);
+		read_smaps(f, s->pid, c);
+	return true;
 }
 
-void process_counters_read(struct proc_files *f, int32_t pid,
-			   const struct process_counters_options *o, bool memory,
-			   struct process_counters *ret, bool *ret_is_kthread)
+int process_counters_read(struct proc_files *f, struct process_source *s,
+			  const struct process_counters_options *o, struct process_counters *ret)
 {
+	bool kept = has_kept(s);
+	int64_t oom;
+	/* The cheapest file first: it tells whether the process is there. */
+	int has_oom = proc_files_kept_number(f, &s->oom, s->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
+
 	*ret = (struct process_counters){0};
-	*ret_is_kthread = false;
-	if (o->runtime)
-		read_runtime(f, pid, ret);
-	if (memory)
-		read_memory(f, pid, o, ret, ret_is_kthread);
+	if ((kept && has_oom == -ESRCH) || read_stat(f, s, o->runtime, ret) < 0)
+		return -ESRCH;
+	if (!s->is_kthread && read_memory(f, s, o, ret) && has_oom == 0)
+		set(ret, COUNTER_OOM_SCORE_ADJ, (uint64_t)oom);
+	return 0;
 }
 
 void process_counters_write(struct process_packet *p, int32_t pid, const struct process_counters *c,

@@ -49,11 +49,26 @@ struct process_counters {
 	uint64_t v[PROCESS_COUNTERS]; /* kB, ns, or a score (signed) */
 };
 
-/* What is known of the process; it may be nothing. memory: false for a kernel thread, of which only
- * the runtime is read. ret_is_kthread: it turned out to be one. */
-void process_counters_read(struct proc_files *f, int32_t pid,
-			   const struct process_counters_options *o, bool memory,
-			   struct process_counters *ret, bool *ret_is_kthread);
+/*
+ * Where the counters of one process come from, and what tells that its number has been given to
+ * another one: a file that stays open, or else the time at which it began.
+ */
+struct process_source {
+	int32_t pid;
+	bool is_kthread; /* has no memory of its own */
+	struct proc_kept status; /* owned */
+	struct proc_kept oom; /* owned */
+	uint64_t start; /* of stat, in ticks; 0: not looked at */
+};
+#define PROCESS_SOURCE(number)                                                                     \
+	((struct process_source){.pid = (number), .status = PROC_KEPT_NONE, .oom = PROC_KEPT_NONE})
+
+void process_source_deinit(struct process_source *s);
+
+/* What is known of the process; it may be nothing. 0; or -ESRCH: it has ended, and the number may be
+ * another one's. */
+int process_counters_read(struct proc_files *f, struct process_source *s,
+			  const struct process_counters_options *o, struct process_counters *ret);
 
 /* A row with the counters in which (bits); none without any. */
 void process_counters_write(struct process_packet *p, int32_t pid, const struct process_counters *c,

@@ -103,9 +103,15 @@ static void unlisten(struct process_ds *ds)
 	ds->listening = false;
 }
 
+/* There is somebody who tells of tasks as they come and go. */
+static bool is_told(const struct process_ds *ds)
+{
+	return ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
+}
+
 static void answer_stop(struct process_ds *ds)
 {
-	if (ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h)))
+	if (is_told(ds))
 		return;
 	unlisten(ds);
 	ds->stopping = false;
@@ -161,6 +167,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	evtimer_add(ds->tick, &next);
+	ds->poll.heard = is_told(ds);
 	/* A pass that takes longer than the period leaves ticks out. */
 	if (!process_poll_is_active(&ds->poll))
 		r = process_poll_begin(&ds->poll, &ds->names);
@@ -321,8 +328,7 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 
 static void tell_what_is_missing(const struct process_ds *ds)
 {
-	if (ds->wants_fds &&
-	    !(ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h))))
+	if (ds->wants_fds && !is_told(ds))
 		log_warn("linux.process_stats: resolve_process_fds records nothing without "
 			 "linux.ftrace in the same session");
 }
@@ -363,7 +369,7 @@ static void process_clear(void *instance)
 	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
 	/* Without news of those that begin, what was known may be of another task by now. */
-	if (!ds->listening || !session_feed_has_teller(ds->feed, ds_session_id(ds->h)))
+	if (!is_told(ds))
 		process_map_clear(&ds->names.kin.map);
 }
 

@@ -107,8 +107,10 @@ bool process_names_process(struct process_names *n, int32_t pid, struct proc_sta
 	return true;
 }
 
-void process_names_thread(struct process_names *n, int32_t pid, int32_t tid, bool namespaced)
+void process_names_thread(struct process_names *n, const struct proc_list *threads, int32_t tid,
+			  bool namespaced)
 {
+	int32_t pid = threads->pid;
 	struct proc_status status;
 	struct proc_name name;
 
@@ -116,11 +118,11 @@ void process_names_thread(struct process_names *n, int32_t pid, int32_t tid, boo
 		return;
 	process_packet_next(n->packet);
 	if (namespaced) {
-		if (proc_files_thread_status(n->files, pid, tid, &status) == 0)
+		if (proc_files_thread_status(n->files, threads, tid, &status) == 0)
 			describe_thread(n, pid, tid, &status.name, &status);
 	} else if (!n->options.thread_names) {
 		describe_thread(n, pid, tid, NULL, NULL);
-	} else if (proc_files_comm(n->files, pid, tid, &name) == 0) {
+	} else if (proc_files_thread_comm(n->files, threads, tid, &name) == 0) {
 		describe_thread(n, pid, tid, &name, NULL);
 	}
 }

@@ -41,8 +41,10 @@ void process_names_task(struct process_names *n, int32_t tid);
 /* A process by the number of its leader. ret_status: what was read, for a look at its threads.
  * False: it is gone, or is no leader. */
 bool process_names_process(struct process_names *n, int32_t pid, struct proc_status *ret_status);
-/* A thread of a process that was described; namespaced: its numbers inside are to be read. */
-void process_names_thread(struct process_names *n, int32_t pid, int32_t tid, bool namespaced);
+/* A thread of a process that was described, from the open list of its threads; namespaced: its
+ * numbers inside are to be read. */
+void process_names_thread(struct process_names *n, const struct proc_list *threads, int32_t tid,
+			  bool namespaced);
 
 /* What was heard of a task, from one moment to another: first that it began, if it did. */
 struct task_heard {

@@ -1,45 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process_poll.h"
 
-/* A number that was a kernel thread's may be another process's by now: every so manieth pass looks
- * at all. */
-#define KTHREADS_KEPT 64
-
 void process_poll_deinit(struct process_poll *p)
 {
 	proc_list_close(&p->processes);
-	process_cache_deinit(&p->cache);
-	process_seen_clear(&p->kthreads);
+	process_table_deinit(&p->table);
 }
 
-int process_poll_begin(struct process_poll *p, const struct process_names *n)
+/* Its number may be given to another one, whom the trace does not know. */
+static void forget_process(void *ctx, struct polled *row)
 {
-	int r = proc_list_open(&p->processes, n->files, 0);
+	struct process_poll *p = ctx;
+
+	if (p->heard)
+		return;
+	process_seen_remove(&p->names->seen, row->source.pid);
+	process_kin_forget(&p->names->kin, row->source.pid);
+}
+
+int process_poll_begin(struct process_poll *p, struct process_names *n)
+{
+	int r = proc_list_open(&p->processes, n->files->root, 0);
 
 	if (r < 0)
 		return r;
+	p->names = n;
+	p->table.gone = forget_process;
+	p->table.ctx = p;
 	if (p->pass % p->options.full_every == 0)
-		process_cache_forget(&p->cache);
-	if (p->pass % KTHREADS_KEPT == 0)
-		process_seen_clear(&p->kthreads);
+		process_table_forget(&p->table);
 	p->pass++;
 	return 0;
 }
 
 static void poll_process(struct process_poll *p, struct process_names *n, int32_t pid)
 {
-	bool memory = !process_seen_has(&p->kthreads, pid), is_kthread;
+	struct polled *row = process_table_take(&p->table, pid);
 	struct process_counters now;
 
-	if (!memory && !p->options.counters.runtime)
+	if (!row)
 		return;
 	process_packet_next(n->packet);
-	process_counters_read(n->files, pid, &p->options.counters, memory, &now, &is_kthread);
-	if (is_kthread)
-		(void)process_seen_add(&p->kthreads, pid);
-	process_counters_write(n->packet, pid, &now, process_cache_changed(&p->cache, pid, &now));
-	if (p->options.full_every > 1)
-		process_cache_put(&p->cache, pid, &now);
+	if (process_counters_read(n->files, &row->source, &p->options.counters, &now) < 0) {
+		process_table_renew(&p->table, row);
+		(void)process_counters_read(n->files, &row->source, &p->options.counters, &now);
+	}
+	process_counters_write(n->packet, pid, &now, polled_change(row, &now));
 }
 
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
@@ -50,7 +56,7 @@ bool process_poll_run(struct process_poll *p, struct process_names *n, struct pr
 	do {
 		if (!proc_list_next(&p->processes, &pid)) {
 			proc_list_close(&p->processes);
-			process_cache_turn(&p->cache);
+			process_table_turn(&p->table);
 			return false;
 		}
 		poll_process(p, n, pid);
@@ -62,6 +68,5 @@ bool process_poll_run(struct process_poll *p, struct process_names *n, struct pr
 
 void process_poll_clear(struct process_poll *p)
 {
-	process_cache_forget(&p->cache);
-	process_seen_clear(&p->kthreads);
+	process_table_forget(&p->table);
 }

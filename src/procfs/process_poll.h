@@ -4,15 +4,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "procfs/process_cache.h"
 #include "procfs/process_counters.h"
 #include "procfs/process_names.h"
 #include "procfs/process_queue.h"
+#include "procfs/process_table.h"
 #include "procfs/turn.h"
 
 /*
  * Passes over all processes, in turns: writes the counters of each that have changed, and puts
- * those that have no name in the trace yet into the queue.
+ * those that have no name in the trace yet into the queue. A process that has ended since the pass
+ * before is forgotten: another one with its number begins anew.
  */
 
 struct process_poll_options {
@@ -21,18 +22,19 @@ struct process_poll_options {
 	uint32_t full_every;
 };
 
-/* options are set by the owner; the rest starts at zero. */
+/* options, and heard before each pass, are set by the owner; the rest starts at zero. */
 struct process_poll {
 	struct process_poll_options options;
+	bool heard; /* somebody tells when tasks begin, so who has which number is known */
+	struct process_names *names; /* borrowed during a pass */
 	struct proc_list processes; /* open: in the middle of a pass */
-	struct process_cache cache;
-	struct process_seen kthreads; /* have no memory of their own: not looked at */
+	struct process_table table;
 	uint32_t pass;
 };
 
 void process_poll_deinit(struct process_poll *p);
 /* 0 or -errno. */
-int process_poll_begin(struct process_poll *p, const struct process_names *n);
+int process_poll_begin(struct process_poll *p, struct process_names *n);
 /* Goes on until the turn is over (true) or the pass is (false). At least one process a turn. */
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
 		      const struct turn *turn);

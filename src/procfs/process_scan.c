@@ -14,7 +14,7 @@
 
 int process_scan_begin(struct process_scan *s, const struct process_names *n)
 {
-	return proc_list_open(&s->processes, n->files, 0);
+	return proc_list_open(&s->processes, n->files->root, 0);
 }
 
 static void step_process(struct process_scan *s, struct process_names *n, int32_t pid)
@@ -25,10 +25,9 @@ static void step_process(struct process_scan *s, struct process_names *n, int32_
 		return;
 	if (proc_status_has(&status, PROC_STATUS_THREADS) && status.threads <= 1)
 		return;
-	s->pid = pid;
 	s->namespaced = status.n_nspid > 0;
 	/* It may have ended by now. */
-	(void)proc_list_open(&s->threads, n->files, pid);
+	(void)proc_list_open(&s->threads, n->files->root, pid);
 }
 
 /* False: that was the last. */
@@ -39,8 +38,8 @@ static bool step(struct process_scan *s, struct process_names *n)
 	if (proc_list_is_open(&s->threads)) {
 		if (!proc_list_next(&s->threads, &id))
 			proc_list_close(&s->threads);
-		else if (id != s->pid)
-			process_names_thread(n, s->pid, id, s->namespaced);
+		else if (id != s->threads.pid)
+			process_names_thread(n, &s->threads, id, s->namespaced);
 		return true;
 	}
 	if (!proc_list_next(&s->processes, &id))

@@ -15,7 +15,6 @@
 struct process_scan {
 	struct proc_list processes;
 	struct proc_list threads; /* open: in the middle of a process */
-	int32_t pid; /* whose threads */
 	bool namespaced;
 };
 

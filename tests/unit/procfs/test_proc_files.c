@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "procfs/fake_proc.h"
 #include "procfs/proc_files.h"
@@ -31,6 +34,7 @@ static int teardown(void **state)
 static void the_files_of_a_task(void **state)
 {
 	struct proc_status status;
+	struct proc_list threads = {0};
 	struct proc_stat stat;
 	struct proc_name name;
 	const char *text;
@@ -41,10 +45,12 @@ static void the_files_of_a_task(void **state)
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
 	assert_int_equal(proc_files_status(&files, 70, &status), 0);
 	assert_int_equal(status.tgid, 70);
-	assert_int_equal(proc_files_thread_status(&files, 70, 71, &status), 0);
+	assert_int_equal(proc_list_open(&threads, files.root, 70), 0);
+	assert_int_equal(proc_files_thread_status(&files, &threads, 71, &status), 0);
 	assert_int_equal(status.pid, 71);
-	assert_int_equal(proc_files_comm(&files, 70, 71, &name), 0);
+	assert_int_equal(proc_files_thread_comm(&files, &threads, 71, &name), 0);
 	assert_int_equal(name.len, 5);
+	proc_list_close(&threads);
 	assert_int_equal(proc_files_stat(&files, 70, &stat), 0);
 	assert_int_equal(stat.starttime, 70);
 	assert_int_equal(proc_files_cmdline(&files, 70, &text, &len), 0);
@@ -59,25 +65,23 @@ static void counters_of_a_process(void **state)
 
 	(void)state;
 	assert_int_equal(proc_files_smaps(&files, 70, &smaps), -ENOENT);
-	assert_int_equal(proc_files_number(&files, 70, "oom_score_adj", &v), -ENOENT);
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -ENOENT);
 	proc_put("Rss: 7 kB\n", 10, "70/smaps_rollup");
 	proc_put("-5\n", 3, "70/oom_score_adj");
 	assert_int_equal(proc_files_smaps(&files, 70, &smaps), 0);
 	assert_int_equal(smaps.kb[PROC_SMAPS_RSS], 7);
-	assert_int_equal(proc_files_number(&files, 70, "oom_score_adj", &v), 0);
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), 0);
 	assert_int_equal(v, -5);
 }
 
 static void a_task_that_is_gone(void **state)
 {
 	struct proc_status status;
-	struct proc_name name;
 	struct proc_list l = {0};
 
 	(void)state;
 	assert_int_equal(proc_files_status(&files, 70, &status), -ENOENT);
-	assert_int_equal(proc_files_comm(&files, 70, 71, &name), -ENOENT);
-	assert_int_equal(proc_list_open(&l, &files, 70), -ENOENT);
+	assert_int_equal(proc_list_open(&l, files.root, 70), -ENOENT);
 	assert_false(proc_list_is_open(&l));
 	proc_put("", 0, "70/status");
 	assert_int_equal(proc_files_status(&files, 70, &status), -EBADMSG);
@@ -113,6 +117,118 @@ static void a_status_of_many_groups(void **state)
 	free(text);
 }
 
+/* It is the process' file, not the number's. */
+static void a_file_that_stays_open(void **state)
+{
+	struct proc_kept kept = PROC_KEPT_NONE, other = PROC_KEPT_NONE;
+	struct proc_status status;
+	struct proc_files real;
+	int64_t v;
+	pid_t pid;
+
+	(void)state;
+	if (access("/proc/self/status", R_OK) != 0)
+		skip();
+	assert_int_equal(proc_files_init(&real, "/proc"), 0);
+	pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(proc_files_kept_status(&real, &kept, pid, &status), 0);
+		assert_int_equal(status.pid, pid);
+		assert_int_equal(status.ppid, getpid());
+		assert_int_equal(
+			proc_files_kept_number(&real, &other, pid, PROC_FILE_OOM_SCORE_ADJ, &v), 0);
+		assert_true(proc_kept_is_open(&kept) && proc_kept_is_open(&other));
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(proc_files_kept_status(&real, &kept, pid, &status), -ESRCH);
+	assert_int_equal(proc_files_kept_number(&real, &other, pid, PROC_FILE_OOM_SCORE_ADJ, &v),
+			 -ESRCH);
+	assert_false(proc_kept_is_open(&kept) || proc_kept_is_open(&other));
+	proc_kept_close(&kept);
+	/* One that has gone is no trouble with the file. */
+	assert_int_equal(real.troubles[PROC_FILE_STATUS].count, 0);
+	assert_int_equal(real.troubles[PROC_FILE_OOM_SCORE_ADJ].count, 0);
+	proc_files_deinit(&real);
+}
+
+static void no_more_than_a_quarter_of_the_files_stay_open(void **state)
+{
+	struct proc_kept kept[40];
+	struct rlimit old, few;
+	int64_t v;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &old);
+	few = old;
+	few.rlim_cur = 128;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	proc_put("5\n", 2, "70/oom_score_adj");
+	for (unsigned i = 0; i < 40; i++) {
+		kept[i] = PROC_KEPT_NONE;
+		v = 0;
+		assert_int_equal(
+			proc_files_kept_number(&files, &kept[i], 70, PROC_FILE_OOM_SCORE_ADJ, &v),
+			0);
+		assert_int_equal(v, 5);
+		assert_int_equal(proc_kept_is_open(&kept[i]), i < 32);
+	}
+	proc_kept_close(&kept[0]);
+	assert_int_equal(proc_files_kept_number(&files, &kept[39], 70, PROC_FILE_OOM_SCORE_ADJ, &v),
+			 0);
+	assert_true(proc_kept_is_open(&kept[39]));
+	for (unsigned i = 0; i < 40; i++)
+		proc_kept_close(&kept[i]);
+	setrlimit(RLIMIT_NOFILE, &old);
+}
+
+static void trouble_is_counted_by_the_kind_of_file(void **state)
+{
+	struct proc_smaps smaps;
+	struct proc_stat stat;
+	int64_t v;
+
+	(void)state;
+	proc_put("", 0, "70/stat");
+	proc_put("", 0, "70/smaps_rollup");
+	proc_put("12x", 3, "70/oom_score_adj");
+	proc_put("Rss: 7 kB\nPs", 12, "71/smaps_rollup"); /* cut off: what is there counts */
+	assert_int_equal(proc_files_stat(&files, 70, &stat), -EBADMSG);
+	assert_int_equal(proc_files_stat(&files, 70, &stat), -EBADMSG);
+	assert_int_equal(proc_files_smaps(&files, 70, &smaps), -EBADMSG);
+	assert_int_equal(proc_files_smaps(&files, 71, &smaps), 0);
+	assert_int_equal(smaps.has, 1u << PROC_SMAPS_RSS);
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -EBADMSG);
+	assert_int_equal(files.troubles[PROC_FILE_STAT].count, 2);
+	assert_int_equal(files.troubles[PROC_FILE_STAT].error, -EBADMSG);
+	assert_int_equal(files.troubles[PROC_FILE_SMAPS_ROLLUP].count, 1);
+	assert_int_equal(files.troubles[PROC_FILE_OOM_SCORE_ADJ].count, 1);
+	assert_int_equal(files.troubles[PROC_FILE_STATUS].count, 0);
+}
+
+/* A kernel without the file, and a task that is gone, give the same answer. */
+static void a_file_that_the_kernel_does_not_have(void **state)
+{
+	int64_t v;
+
+	(void)state;
+	proc_put("", 0, "self/status");
+	proc_put("", 0, "self/oom_score_adj");
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -ENOENT);
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_DMABUF_RSS, &v), -ENOENT);
+	assert_false(files.troubles[PROC_FILE_OOM_SCORE_ADJ].absent);
+	assert_true(files.troubles[PROC_FILE_DMABUF_RSS].absent);
+	/* Nobody looks for it again. */
+	proc_put("5\n", 2, "70/dmabuf_rss");
+	proc_put("5\n", 2, "70/oom_score_adj");
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_DMABUF_RSS, &v), -ENOENT);
+	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), 0);
+}
+
 static void a_long_command_line_is_cut(void **state)
 {
 	static char text[PROC_CMDLINE_FILE_MAX + 1];
@@ -141,29 +257,6 @@ static void a_long_command_line_is_cut(void **state)
 	}
 }
 
-static void only_numbers_are_tasks(void **state)
-{
-	static const char *const others[] = {"self",	   "1a",	  "-5", "0",
-					     "4294967296", "99999999999", "fs", "+7"};
-	struct proc_list l = {0};
-	unsigned n = 0;
-	int32_t pid;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		proc_put("", 0, "%s/status", others[i]);
-	proc_put("", 0, "12"); /* a file, not a folder */
-	proc_put("", 0, "13/status");
-	proc_put("", 0, "2147483647/status");
-	assert_int_equal(proc_list_open(&l, &files, 0), 0);
-	for (; proc_list_next(&l, &pid); n++)
-		assert_true(pid == 13 || pid == INT32_MAX);
-	assert_int_equal(n, 2);
-	proc_list_close(&l);
-	assert_false(proc_list_is_open(&l));
-	proc_list_close(&l);
-}
-
 static void ourselves_in_the_real_proc(void **state)
 {
 	struct proc_status status;
@@ -184,7 +277,7 @@ static void ourselves_in_the_real_proc(void **state)
 	assert_memory_equal(status.name.s, "test_proc_files", status.name.len);
 	assert_int_equal(proc_files_stat(&real, getpid(), &stat), 0);
 	assert_true(stat.starttime > 0);
-	assert_int_equal(proc_list_open(&l, &real, 0), 0);
+	assert_int_equal(proc_list_open(&l, real.root, 0), 0);
 	while (proc_list_next(&l, &pid))
 		found |= pid == getpid();
 	assert_true(found);
@@ -226,8 +319,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counters_of_a_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_task_that_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_status_of_many_groups, setup, teardown),
+		cmocka_unit_test(a_file_that_stays_open),
+		cmocka_unit_test_setup_teardown(no_more_than_a_quarter_of_the_files_stay_open,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(trouble_is_counted_by_the_kind_of_file, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_the_kernel_does_not_have, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_long_command_line_is_cut, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_numbers_are_tasks, setup, teardown),
 		cmocka_unit_test(ourselves_in_the_real_proc),
 		cmocka_unit_test_setup_teardown(what_a_descriptor_leads_to, setup, teardown),
 		cmocka_unit_test(no_such_root),

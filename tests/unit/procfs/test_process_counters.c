@@ -39,9 +39,12 @@ static int teardown(void **state)
 static struct process_counters read_one(struct proc_files *f, int32_t pid,
 					const struct process_counters_options *o, bool *ret_kthread)
 {
+	struct process_source s = PROCESS_SOURCE(pid);
 	struct process_counters c;
 
-	process_counters_read(f, pid, o, true, &c, ret_kthread);
+	assert_int_equal(process_counters_read(f, &s, o, &c), 0);
+	*ret_kthread = s.is_kthread;
+	process_source_deinit(&s);
 	return c;
 }
 
@@ -140,8 +143,6 @@ static void kernel_threads_have_no_memory(void **state)
 	c = read_one(&recorded, 28864, &none, &kthread);
 	assert_false(kthread);
 	assert_int_equal(c.has & 0xff, 0xff);
-	process_counters_read(&recorded, 28864, &none, false, &c, &kthread);
-	assert_int_equal(c.has, 0);
 	proc_files_deinit(&recorded);
 
 	/* Before Linux 6.4: by its parent. */

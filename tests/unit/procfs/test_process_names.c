@@ -176,15 +176,28 @@ static void a_thread_without_its_process(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
 }
 
+/* Of the folder of its process' threads, if there is one. */
+static void name_thread(int32_t pid, int32_t tid, bool namespaced)
+{
+	struct proc_list threads = {0};
+
+	if (proc_list_open(&threads, files.root, pid) < 0)
+		return;
+	process_names_thread(&names, &threads, tid, namespaced);
+	proc_list_close(&threads);
+}
+
 static void what_is_gone_is_asked_for_again(void **state)
 {
 	(void)state;
 	process_names_task(&names, 70);
-	process_names_thread(&names, 70, 71, false);
+	name_thread(70, 71, false);
+	proc_put("", 0, "70/task/none");
+	name_thread(70, 71, false);
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_names_task(&names, 70);
-	process_names_thread(&names, 70, 71, false);
+	name_thread(70, 71, false);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_thread(71, NULL), 1);
@@ -255,7 +268,7 @@ static void without_names_a_thread_is_two_numbers(void **state)
 	(void)state;
 	names.options.thread_names = false;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
-	process_names_thread(&names, 70, 71, false); /* no file is read */
+	name_thread(70, 71, false); /* no file is read */
 	process_names_task(&names, 70);
 	process_packet_end(&packet);
 	assert_int_equal(fake_thread(71, &row), 1);
@@ -272,7 +285,7 @@ static void threads_in_a_namespace_have_inner_numbers(void **state)
 	(void)state;
 	proc_put_task((struct proc_task){
 		.pid = 70, .tid = 71, .name = "a\\n", .more = "NSpid:\t71\t2\t1\n"});
-	process_names_thread(&names, 70, 71, true);
+	name_thread(70, 71, true);
 	process_packet_end(&packet);
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_THREAD_NSTID), 2);

@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
+#include <sys/resource.h>
+
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 #include "procfs/process_poll.h"
@@ -146,22 +149,146 @@ static void only_changes_between_full_passes(void **state)
 	}
 }
 
-static void kernel_threads_are_looked_at_once(void **state)
+static void put_stat(int pid, unsigned start)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text),
+			 "%d (x) S 1 1 1 0 -1 4194304 0 0 0 0 7 8 0 0 20 0 1 0 %u 0 0 0\n", pid,
+			 start);
+
+	proc_put(text, (size_t)n, "%d/stat", pid);
+}
+
+/* As where no more files may stay open. */
+static void without_kept_files(struct rlimit *ret_old)
+{
+	struct rlimit few;
+
+	getrlimit(RLIMIT_NOFILE, ret_old);
+	few = *ret_old;
+	/* What is open stays open; three are left for the folder, the walk and one file. */
+	few.rlim_cur = (rlim_t)dup(0) + 3;
+	close((int)few.rlim_cur - 3);
+	setrlimit(RLIMIT_NOFILE, &few);
+}
+
+static void kernel_threads_have_no_counters(void **state)
 {
 	(void)state;
 	proc_put_task((struct proc_task){.pid = 2, .name = "kthreadd", .more = "Kthread:\t1\n"});
+	proc_put("0\n", 2, "2/oom_score_adj");
 	put_process(3, 5);
-	one_pass();
-	assert_int_equal(sum_of(0).rows, 1);
-	/* The number was given to another one: found some passes later, at once after a clear. */
-	put_process(2, 5);
-	one_pass();
-	assert_int_equal(sum_of(0).rows, 2);
-	for (unsigned i = 0; i < 62; i++)
+	for (unsigned i = 0; i < 3; i++)
 		one_pass();
-	assert_int_equal(sum_of(0).rows, 64);
+	assert_int_equal(sum_of(0).rows, 3);
+}
+
+/* The time at which it began tells it where no file is kept. */
+static void a_number_that_is_another_process_now(void **state)
+{
+	struct process_source *source;
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 1000;
+	poll_.options.counters.runtime = true;
+	put_process(7, 5);
+	put_process(8, 5);
+	put_stat(7, 100);
 	one_pass();
-	assert_int_equal(sum_of(0).rows, 66);
+	process_names_task(&names, 7);
+	assert_true(process_seen_has(&names.seen, 7));
+	first = fake.n;
+	one_pass();
+	assert_int_equal(sum_of(first).rows, 0);
+
+	put_stat(7, 200);
+	first = fake.n;
+	one_pass();
+	/* The same values, but not of the same process. */
+	assert_int_equal(sum_of(first).rows, 1);
+	assert_int_equal(sum_of(first).sizes, 1);
+	source = &poll_.table.last.rows[0].source;
+	assert_int_equal(source->pid, 7);
+	assert_int_equal(source->start, 200);
+	/* And it has no name yet. */
+	assert_false(process_seen_has(&names.seen, 7));
+	assert_int_equal(queue.tids[queue.n - 1], 7);
+}
+
+static void a_process_that_has_ended_is_forgotten(void **state)
+{
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 1000;
+	put_process(7, 5);
+	put_process(8, 5);
+	one_pass();
+	process_names_task(&names, 7);
+	process_names_task(&names, 8);
+	proc_remove("7");
+	one_pass();
+	assert_int_equal(poll_.table.last.n, 1);
+	assert_false(process_seen_has(&names.seen, 7));
+	assert_true(process_seen_has(&names.seen, 8));
+	/* Where the kernel's events tell who comes they know better. */
+	poll_.heard = true;
+	proc_remove("8");
+	one_pass();
+	assert_true(process_seen_has(&names.seen, 8));
+	first = fake.n;
+	put_process(7, 5);
+	one_pass();
+	assert_int_equal(sum_of(first).sizes, 1);
+}
+
+static void a_process_that_goes_between_two_files(void **state)
+{
+	struct rlimit old;
+
+	(void)state;
+	put_process(7, 5);
+	put_process(8, 5);
+	proc_remove("7/status");
+	proc_put("5\n", 2, "7/oom_score_adj");
+	without_kept_files(&old);
+	one_pass();
+	one_pass();
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(sum_of(0).rows, 2);
+	assert_int_equal(files.troubles[PROC_FILE_STATUS].count, 0);
+}
+
+/* An hour at the fastest. */
+static void memory_does_not_grow_with_the_passes(void **state)
+{
+	struct mallinfo2 first;
+	size_t used;
+
+	(void)state;
+	poll_.options.full_every = 1000000;
+	for (int pid = 1; pid <= 3; pid++)
+		put_process(pid, 5);
+	for (unsigned i = 0; i < 36000; i++) {
+		char old[16];
+
+		/* A new one each time, with a number of its own. */
+		if (i % 100 == 0) {
+			snprintf(old, sizeof(old), "%u", 1000 + i / 100 - 1);
+			proc_remove(old);
+			put_process(1000 + (int)i / 100, 5);
+		}
+		one_pass();
+		fake_reset_packets();
+		queue.next = queue.n = 0;
+		process_seen_clear(&queue.waiting);
+		if (i == 200)
+			first = mallinfo2();
+	}
+	used = mallinfo2().uordblks;
+	assert_true(used <= first.uordblks + 4096);
+	assert_int_equal(poll_.table.last.n, 4);
 }
 
 static void a_clear_writes_all_again(void **state)
@@ -208,7 +335,15 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_pass_has_every_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_changes_between_full_passes, setup, teardown),
-		cmocka_unit_test_setup_teardown(kernel_threads_are_looked_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(kernel_threads_have_no_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_number_that_is_another_process_now, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_process_that_has_ended_is_forgotten, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_process_that_goes_between_two_files, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_clear_writes_all_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(processes_without_a_name_are_queued, setup,
 						teardown),

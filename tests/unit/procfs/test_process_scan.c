@@ -202,11 +202,15 @@ static void files_that_are_missing(void **state)
 
 static void what_was_described_before_is_left_out(void **state)
 {
+	struct proc_list threads = {0};
+
 	(void)state;
 	put_process(10, 3);
 	put_process(20, 1);
 	process_names_task(&names, 10);
-	process_names_thread(&names, 10, 12, false);
+	assert_int_equal(proc_list_open(&threads, files.root, 10), 0);
+	process_names_thread(&names, &threads, 12, false);
+	proc_list_close(&threads);
 	all_turns();
 	all_turns();
 	assert_int_equal(fake_process(10, NULL), 1);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "procfs/process_table.h"
+
+static struct process_table table;
+static unsigned n_gone;
+static int32_t last_gone;
+
+static void count_gone(void *ctx, struct polled *p)
+{
+	assert_ptr_equal(ctx, &n_gone);
+	n_gone++;
+	last_gone = p->source.pid;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	n_gone = 0;
+	table = (struct process_table){.gone = count_gone, .ctx = &n_gone};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_table_deinit(&table);
+	return 0;
+}
+
+static struct process_counters of(uint64_t size, uint64_t rss)
+{
+	struct process_counters c = {.has = 1u << COUNTER_VM_SIZE | 1u << COUNTER_VM_RSS};
+
+	c.v[COUNTER_VM_SIZE] = size;
+	c.v[COUNTER_VM_RSS] = rss;
+	return c;
+}
+
+static uint32_t look(int32_t pid, struct process_counters now)
+{
+	struct polled *p = process_table_take(&table, pid);
+
+	assert_int_equal(p->source.pid, pid);
+	return polled_change(p, &now);
+}
+
+static void what_changed_since_the_last_pass(void **state)
+{
+	const uint32_t size = 1u << COUNTER_VM_SIZE, rss = 1u << COUNTER_VM_RSS;
+	struct process_counters more = of(1, 2);
+
+	(void)state;
+	assert_int_equal(look(5, of(1, 2)), size | rss);
+	assert_int_equal(look(9, of(0, 0)), size | rss); /* zero is news as well */
+	process_table_turn(&table);
+	assert_int_equal(look(5, of(1, 3)), rss);
+	assert_int_equal(look(9, of(0, 0)), 0);
+	process_table_turn(&table);
+	assert_int_equal(n_gone, 0);
+	assert_int_equal(look(5, of(1, 2)), rss);
+	process_table_turn(&table);
+	assert_int_equal(n_gone, 1);
+	assert_int_equal(last_gone, 9);
+	/* The number is used anew. */
+	assert_int_equal(look(9, of(0, 0)), size | rss);
+	more.has |= 1u << COUNTER_OOM_SCORE_ADJ;
+	assert_int_equal(look(5, more), 1u << COUNTER_OOM_SCORE_ADJ);
+	process_table_turn(&table);
+	/* What cannot be read this time has not changed, and is compared with what was last read. */
+	more.has = size;
+	assert_int_equal(look(5, more), 0);
+	process_table_turn(&table);
+	assert_int_equal(look(5, of(1, 2)), 0);
+	/* All of a value counts. */
+	process_table_turn(&table);
+	assert_int_equal(look(5, of(1 + (1ull << 32), 2)), size);
+}
+
+static void in_any_order(void **state)
+{
+	(void)state;
+	for (int32_t pid = 1000; pid > 0; pid--)
+		look(pid, of((uint64_t)pid, 0));
+	process_table_turn(&table);
+	for (int32_t pid = 1; pid <= 1000; pid++)
+		assert_int_equal(look(pid, of((uint64_t)pid, 0)), 0);
+	process_table_turn(&table);
+	assert_int_equal(n_gone, 0);
+	process_table_turn(&table);
+	assert_int_equal(n_gone, 1000);
+}
+
+static void forgotten_in_the_middle_of_a_pass(void **state)
+{
+	(void)state;
+	look(5, of(1, 2));
+	look(7, of(1, 2));
+	process_table_turn(&table);
+	look(5, of(1, 2));
+	process_table_forget(&table);
+	assert_int_not_equal(look(7, of(1, 2)), 0);
+	process_table_turn(&table);
+	assert_int_not_equal(look(5, of(1, 2)), 0);
+	assert_int_equal(look(7, of(1, 2)), 0);
+	process_table_turn(&table);
+	assert_int_equal(n_gone, 0);
+}
+
+static void another_process_with_the_number(void **state)
+{
+	struct polled *p;
+
+	(void)state;
+	look(5, of(1, 2));
+	process_table_turn(&table);
+	p = process_table_take(&table, 5);
+	p->track = 9;
+	process_table_renew(&table, p);
+	assert_int_equal(n_gone, 1);
+	assert_int_equal(last_gone, 5);
+	assert_int_equal(p->source.pid, 5);
+	assert_int_equal(p->track, 0);
+	assert_int_equal(p->has, 0);
+	process_table_turn(&table);
+	assert_int_equal(n_gone, 1);
+	assert_int_equal(look(5, (struct process_counters){0}), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_changed_since_the_last_pass, setup, teardown),
+		cmocka_unit_test_setup_teardown(in_any_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(forgotten_in_the_middle_of_a_pass, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_process_with_the_number, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
