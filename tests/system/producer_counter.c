@@ -3,9 +3,9 @@
  * A producer whose packets can be checked: each has a number, and content that follows from it.
  *
  *	producer_counter run N      offers the data source "sonda.test.counter" on the producer
- *	                            socket: N packets from the start of a session on, of all sizes;
- *	                            ends with SIGTERM. "1" on TRACED_PROBES_NOTIFY_FD when it is
- *	                            registered
+ *	                            socket: N packets from the start of a session on, of all sizes,
+ *	                            and "sonda.test.tracks" (tracks_source.h); ends with SIGTERM.
+ *	                            "1" on TRACED_PROBES_NOTIFY_FD when it is registered
  *	producer_counter check N    reads a trace on stdin: all N packets are there once, in order,
  *	                            whole. 0, or 1 with what is missing on stdout
  */
@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "client/producer.h"
 #include "client/session_feed.h"
+#include "tracks_source.h"
 
 /* TracePacket.for_testing and below, messages that the project does not have in protos/. */
 #define FOR_TESTING 900
@@ -216,7 +217,7 @@ static void on_trouble(void *ctx, const char *sentence)
 
 static int run(void)
 {
-	static const struct data_source *const sources[] = {&counter_source, NULL};
+	static const struct data_source *const sources[] = {&counter_source, &tracks_source, NULL};
 	struct event_base *loop = event_base_new();
 	struct event *term = evsignal_new(loop, SIGTERM, on_signal, loop);
 	struct producer_options o = {

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A track is found by its handle, an index of slots; by the hash of its path, when one of the same
+ * path comes; and by its parent, when that goes:
+ *
+ *	slots[handle] --> track <-- by_path[path]
+ *	                    | children
+ *	                    v
+ *	                  track --> track ...
+ *
+ * What the trace holds of a track is not reset for each of them when a new state begins: the tracks
+ * remember the number of the state that they were written in.
+ */
+#include "client/tracks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include <uthash.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/track_packets.h"
+#include "client/writer.h"
+
+struct track {
+	uint64_t path; /* hash of the way from the root: the key */
+	UT_hash_handle hh;
+	LIST_ENTRY(track) sibling;
+	LIST_HEAD(, track) children;
+	struct track *parent; /* NULL: the root */
+	struct track_spec spec; /* name is owned */
+	uint32_t handle;
+	uint32_t users; /* who added it */
+	uint32_t depth;
+	uint32_t described_in; /* the state that has its descriptor; 0: none */
+	uint32_t written_in; /* and its value */
+	bool has_value;
+	struct track_value value;
+	uint64_t seen_ns; /* when it had the value */
+	uint64_t written_ns;
+};
+
+struct tracks {
+	struct writer *w; /* borrowed */
+	uint64_t seed; /* of the source */
+	struct track **slots; /* [0] is the root's, always NULL */
+	size_t cap;
+	uint32_t n_slots; /* used once */
+	uint32_t *free_slots;
+	size_t free_cap;
+	uint32_t n_free;
+	struct track *by_path;
+	uint32_t state; /* its number, from 1 on */
+	bool state_begun; /* it has its first packet */
+	uint64_t now; /* of tracks_begin */
+	uint64_t dropped; /* of the writer, as far as we know of it */
+	struct track_batch batch[2]; /* whole and real numbers */
+	struct tracks_counts counts;
+};
+
+/* ---- uuids ---- */
+
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3ull; /* FNV-1a */
+	h ^= h >> 32;
+	h *= 0xd6e8feb86659fd93ull;
+	return h ^ h >> 32;
+}
+
+static uint64_t mix_u64(uint64_t h, uint64_t v)
+{
+	uint8_t bytes[8];
+
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(v >> (8 * i));
+	return mix(h, bytes, sizeof(bytes));
+}
+
+#define HASH_START 0xcbf29ce484222325ull
+
+static uint64_t path_of(const struct tracks *t, const struct track_spec *s,
+			const struct track *parent)
+{
+	uint64_t h = parent ? parent->path : t->seed;
+
+	switch (s->kind) {
+	case TRACK_PROCESS:
+	case TRACK_THREAD:
+		h = mix_u64(mix_u64(HASH_START, s->kind), (uint64_t)s->pid);
+		h = mix_u64(h, s->kind == TRACK_THREAD ? (uint64_t)s->tid : 0);
+		return mix_u64(h, s->incarnation);
+	case TRACK_GROUP:
+	case TRACK_COUNTER:
+		/* A process has groups of several sources. */
+		return mix(mix_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
+	}
+	return h;
+}
+
+static uint64_t uuid_of(const struct track *t)
+{
+	uint64_t uuid = t ? (t->path ^ t->path >> 56) & ((1ull << 56) - 1) : 0;
+
+	return t && !uuid ? 1 : uuid;
+}
+
+/* ---- tracks ---- */
+
+int tracks_new(const char *source, struct writer *w, struct tracks **ret)
+{
+	struct tracks *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->w = w;
+	t->dropped = writer_dropped(w);
+	t->seed = mix(HASH_START, source, strlen(source));
+	t->n_slots = 1;
+	t->state = 1;
+	*ret = t;
+	return 0;
+}
+
+static void free_track(struct track *k)
+{
+	free((char *)k->spec.name);
+	free(k);
+}
+
+static void free_trackp(struct track **k)
+{
+	if (*k)
+		free_track(*k);
+}
+
+void tracks_free(struct tracks *t)
+{
+	if (!t)
+		return;
+	HASH_CLEAR(hh, t->by_path);
+	for (uint32_t i = 1; i < t->n_slots; i++)
+		if (t->slots[i])
+			free_track(t->slots[i]);
+	free(t->slots);
+	free(t->free_slots);
+	free(t);
+}
+
+static struct track *track_of(const struct tracks *t, uint32_t handle)
+{
+	if (handle == TRACK_ROOT || handle == TRACK_VOID)
+		return NULL;
+	assert(handle < t->n_slots && t->slots[handle]);
+	return t->slots[handle];
+}
+
+static char *name_for_trace(const char *name)
+{
+	char *s = strndup(name, TRACK_NAME_MAX);
+
+	if (s)
+		str_make_plain(s, strlen(s), "");
+	return s;
+}
+
+static struct track *track_new(const struct track_spec *spec, struct track *parent, uint64_t path)
+{
+	_cleanup_(free_trackp) struct track *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->spec = *spec;
+	k->spec.name = spec->name ? name_for_trace(spec->name) : NULL;
+	if (spec->name && !k->spec.name)
+		return NULL;
+	k->path = path;
+	k->parent = parent;
+	k->depth = parent ? parent->depth + 1 : 0;
+	k->users = 1;
+	return TAKE_PTR(k);
+}
+
+/* Both tables have room for every slot, so that giving one back needs none. */
+static int reserve_slot(struct tracks *t)
+{
+	if (t->counts.tracks >= TRACKS_MAX)
+		return -ENOSPC;
+	if (array_reserve(&t->slots, &t->cap, t->n_slots + 1, sizeof(struct track *)) < 0 ||
+	    array_reserve(&t->free_slots, &t->free_cap, t->n_slots + 1, sizeof(uint32_t)) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static uint32_t put_in(struct tracks *t, struct track *k)
+{
+	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
+	t->slots[k->handle] = k;
+	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
+	if (k->parent)
+		LIST_INSERT_HEAD(&k->parent->children, k, sibling);
+	t->counts.tracks++;
+	return k->handle;
+}
+
+static uint32_t refuse(struct tracks *t)
+{
+	t->counts.refused++;
+	return TRACK_VOID;
+}
+
+uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
+{
+	bool nests = spec->kind == TRACK_GROUP || spec->kind == TRACK_COUNTER;
+	struct track *parent = nests ? track_of(t, spec->parent) : NULL, *k;
+	uint64_t path = path_of(t, spec, parent);
+
+	if ((nests && spec->parent == TRACK_VOID) ||
+	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
+		return refuse(t);
+	HASH_FIND(hh, t->by_path, &path, sizeof(path), k);
+	if (k) {
+		if (spec->kind == TRACK_COUNTER || k->spec.kind != spec->kind)
+			return refuse(t);
+		k->users++;
+		return k->handle;
+	}
+	if (reserve_slot(t) < 0)
+		return refuse(t);
+	k = track_new(spec, parent, path);
+	return k ? put_in(t, k) : refuse(t);
+}
+
+uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "CPU %u", cpu);
+	return tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
+						  .parent = parent,
+						  .name = name,
+						  .rank = (int32_t)MIN(cpu, (uint32_t)INT32_MAX)});
+}
+
+/* ---- writing ---- */
+
+static void describe(struct tracks *t, struct track *k)
+{
+	if (!k || k->described_in == t->state)
+		return;
+	describe(t, k->parent); /* not deeper than TRACKS_DEPTH_MAX */
+	if (!t->state_begun)
+		track_packet_state(t->w, t->now);
+	t->state_begun = true;
+	track_packet_descriptor(t->w, &k->spec, uuid_of(k), uuid_of(k->parent));
+	k->described_in = t->state;
+}
+
+static void end_batch(struct tracks *t, struct track_batch *b)
+{
+	if (b->n)
+		track_packet_values(t->w, b);
+	b->n = 0;
+}
+
+void tracks_end(struct tracks *t)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(t->batch); i++)
+		end_batch(t, &t->batch[i]);
+}
+
+static void write_value(struct tracks *t, struct track *k, uint64_t ns)
+{
+	struct track_batch *b = &t->batch[k->value.is_double];
+
+	describe(t, k);
+	/* Values of a batch have no order among themselves: two of one track are two packets. */
+	if (k->written_ns == ns)
+		tracks_end(t);
+	if (b->n == TRACK_BATCH_MAX || b->ns != ns)
+		end_batch(t, b);
+	b->ns = ns;
+	b->uuids[b->n] = uuid_of(k);
+	b->values[b->n] = k->value;
+	b->n++;
+	k->written_in = t->state;
+	k->written_ns = ns;
+	t->counts.values++;
+}
+
+static bool same_value(const struct track_value *a, const struct track_value *b)
+{
+	return a->is_double == b->is_double && memcmp(&a->i, &b->i, sizeof(a->i)) == 0;
+}
+_Static_assert(sizeof(double) == sizeof(int64_t), "one is compared as the other");
+
+static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
+{
+	struct track *k = track_of(t, handle);
+	bool same;
+
+	if (!k)
+		return;
+	assert(k->spec.kind == TRACK_COUNTER);
+	same = k->has_value && k->written_in == t->state && same_value(&k->value, &v);
+	k->seen_ns = t->now;
+	if (same)
+		return;
+	k->value = v;
+	k->has_value = true;
+	write_value(t, k, t->now);
+}
+
+void tracks_set(struct tracks *t, uint32_t track, int64_t v)
+{
+	set_value(t, track, (struct track_value){.i = v});
+}
+
+void tracks_set_double(struct tracks *t, uint32_t track, double v)
+{
+	set_value(t, track, (struct track_value){.is_double = true, .d = v});
+}
+
+void tracks_clear(struct tracks *t)
+{
+	tracks_end(t);
+	t->state++;
+	t->state_begun = false;
+}
+
+void tracks_begin(struct tracks *t, uint64_t ns)
+{
+	uint64_t dropped = writer_dropped(t->w);
+
+	tracks_end(t);
+	t->now = ns;
+	if (dropped != t->dropped)
+		tracks_clear(t); /* the lost packet may have been a descriptor */
+	t->dropped = dropped;
+}
+
+void tracks_flush(struct tracks *t)
+{
+	for (uint32_t i = 1; i < t->n_slots; i++) {
+		struct track *k = t->slots[i];
+
+		if (k && k->has_value && (k->written_in != t->state || k->written_ns != k->seen_ns))
+			write_value(t, k, k->seen_ns);
+	}
+	tracks_end(t);
+}
+
+uint64_t tracks_refer(struct tracks *t, uint32_t track)
+{
+	struct track *k = track_of(t, track);
+
+	describe(t, k);
+	return uuid_of(k);
+}
+
+struct tracks_counts tracks_counts(const struct tracks *t)
+{
+	return t->counts;
+}
+
+/* ---- the end of tracks ---- */
+
+/* A level that is no more is 0; a total stays what it was. */
+static void end_value(struct tracks *t, struct track *k)
+{
+	if (!k->has_value)
+		return;
+	if (!k->spec.total)
+		k->value = (struct track_value){.is_double = k->value.is_double};
+	if (k->written_ns != t->now || !k->spec.total)
+		write_value(t, k, t->now);
+}
+
+static void take_out(struct tracks *t, struct track *k)
+{
+	HASH_DEL(t->by_path, k);
+	t->slots[k->handle] = NULL;
+	t->free_slots[t->n_free++] = k->handle;
+	if (k->parent)
+		LIST_REMOVE(k, sibling);
+	t->counts.tracks--;
+}
+
+static void remove_track(struct tracks *t, struct track *k)
+{
+	struct track *child;
+
+	while ((child = LIST_FIRST(&k->children)))
+		remove_track(t, child); /* not deeper than TRACKS_DEPTH_MAX */
+	end_value(t, k);
+	take_out(t, k);
+	free_track(k);
+}
+
+void tracks_remove(struct tracks *t, uint32_t track)
+{
+	struct track *k = track_of(t, track);
+
+	if (k && --k->users == 0)
+		remove_track(t, k);
+}
