@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "procfs/journald_entry.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+
+/* The fields of one line of the journal, a line each; what comes out must be a message in which no
+ * field comes twice. */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct journald_entry entry = {0};
+	const uint8_t *end = data + size;
+	struct pb_field f;
+	struct pb_dec d;
+	struct pb_mem m;
+	uint32_t seen = 0;
+
+	if (pb_mem_init(&m) < 0)
+		return 0;
+	for (const uint8_t *p = data; p < end;) {
+		const uint8_t *nl = memchr(p, '\n', (size_t)(end - p));
+		const uint8_t *to = nl ? nl : end;
+
+		journald_entry_add(&entry, &m.enc, p, (size_t)(to - p));
+		p = nl ? nl + 1 : end;
+	}
+	pb_dec_init(&d, m.buf, pb_mem_len(&m));
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == 0 || f.id > 12 || seen & 1u << f.id)
+			abort();
+		seen |= 1u << f.id;
+	}
+	if (!pb_dec_ok(&d) || m.enc.depth != 0)
+		abort();
+	pb_mem_deinit(&m);
+	return 0;
+}
