@@ -34,11 +34,14 @@ their_group() { # VERB: of all instances that have it on, as whoever wants to re
   local i
   for i in "$TRACEFS"/instances/*/events/$mine/enable; do [ ! -e "$i" ] || echo 0 >"$i"; done
 }
-remove_theirs() {
+# Whoever has one on at this moment, as each recording of all events does, keeps the kernel from removing it.
+try_to_remove_theirs() {
   local e
   their_group
-  for e in one two; do echo "-:$mine/$e" >>$TRACEFS/uprobe_events; done 2>/dev/null
+  for e in one two; do echo "-:$mine/$e" >>$TRACEFS/uprobe_events; done
+  ! grep -q ":$mine/" $TRACEFS/uprobe_events
 }
+remove_theirs() { wait_for try_to_remove_theirs; }
 restore() {
   remove_theirs
   leave
