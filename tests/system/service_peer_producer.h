@@ -36,6 +36,11 @@ static inline uint64_t peer_initialize(struct peer *p, const char *name, bool sc
 	return peer_call_mem(p, P_INITIALIZE, &m);
 }
 
+static inline uint64_t peer_trigger(struct peer *p, const char *name)
+{
+	return peer_call_text(p, P_TRIGGERS, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, name);
+}
+
 /* Flags of a data source. */
 enum { DS_NOTIFY_START = 1, DS_NOTIFY_STOP = 2, DS_NO_FLUSH = 4, DS_CLEARS = 8 };
 
