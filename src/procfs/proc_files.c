@@ -232,6 +232,32 @@ int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
 	return 0;
 }
 
+int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_IO);
+
+	return r < 0 ? r : noted(f, PROC_FILE_IO, proc_io_parse(f->text.s, f->text.len, ret));
+}
+
+int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_CGROUP);
+
+	return r < 0 ? r
+		     : noted(f, PROC_FILE_CGROUP,
+			     proc_cgroup_parse(f->text.s, f->text.len, ret_path));
+}
+
+int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+				struct proc_schedstat *ret)
+{
+	int r = read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
+
+	return r < 0 ? r
+		     : noted(f, PROC_FILE_SCHEDSTAT,
+			     proc_schedstat_parse(f->text.s, f->text.len, ret));
+}
+
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size)
 {
 	char name[PATH_SIZE];

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "procfs/proc_list.h"
 #include "procfs/proc_status.h"
+#include "procfs/proc_usage.h"
 
 /*
  * Reads the files of tasks under one root ("/proc"), one at a time into one buffer. Tasks come and
@@ -69,11 +70,17 @@ int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, in
 /* Borrowed until the next call. May be empty: kernel threads and the dead have none. */
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
 
+int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
+/* Borrowed until the next call. */
+int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
+
 /* Of a thread in the open list of a process' threads. */
 int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
 			     struct proc_status *ret);
 int proc_files_thread_comm(struct proc_files *f, const struct proc_list *threads, int32_t tid,
 			   struct proc_name *ret);
+int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+				struct proc_schedstat *ret);
 
 /* What a descriptor of a task leads to, cut off at size; not terminated. Its length or -errno. */
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size);

@@ -69,8 +69,7 @@ static const char *skip_blanks(const char *p, const char *end)
 	return p;
 }
 
-/* The decimal number after blanks at *p, which moves behind it. */
-static bool take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
+bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
 {
 	const char *q = skip_blanks(*p, end);
 	uint64_t v = 0;
@@ -115,9 +114,9 @@ static bool take_nspid(const char *p, const char *end, struct proc_status *s)
 {
 	uint64_t v;
 
-	if (!take_number(&p, end, INT32_MAX, &v))
+	if (!proc_take_number(&p, end, INT32_MAX, &v))
 		return false;
-	while (s->n_nspid < PROC_NSPID_MAX && take_number(&p, end, INT32_MAX, &v))
+	while (s->n_nspid < PROC_NSPID_MAX && proc_take_number(&p, end, INT32_MAX, &v))
 		s->nspid[s->n_nspid++] = (int32_t)v;
 	return true;
 }
@@ -136,15 +135,15 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 	case VALUE_NSPID:
 		return take_nspid(p, end, s);
 	case VALUE_I32:
-		if (take_number(&p, end, INT32_MAX, &v))
+		if (proc_take_number(&p, end, INT32_MAX, &v))
 			break;
 		return false;
 	case VALUE_U32:
-		if (take_number(&p, end, UINT32_MAX, &v))
+		if (proc_take_number(&p, end, UINT32_MAX, &v))
 			break;
 		return false;
 	default:
-		if (take_number(&p, end, UINT64_MAX, &v))
+		if (proc_take_number(&p, end, UINT64_MAX, &v))
 			break;
 		return false;
 	}
@@ -210,7 +209,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 					       : NULL;
 
 		p = skip_blanks(p, end);
-		if (want && !take_number(&p, end, UINT64_MAX, want))
+		if (want && !proc_take_number(&p, end, UINT64_MAX, want))
 			return -EBADMSG;
 		while (p < end && *p != ' ')
 			p++;
@@ -236,7 +235,7 @@ static void take_smaps_line(const char *p, const char *end, struct proc_smaps *s
 		if ((size_t)(end - p) < n || memcmp(p, smaps_keys[k], n) != 0)
 			continue;
 		p += n;
-		if (take_number(&p, end, UINT64_MAX, &s->kb[k]))
+		if (proc_take_number(&p, end, UINT64_MAX, &s->kb[k]))
 			s->has |= 1u << k;
 		return;
 	}
@@ -264,7 +263,7 @@ int proc_number_parse(const char *text, size_t len, int64_t *ret_v)
 
 	if (negative)
 		p++;
-	if (p == end || !is_digit(*p) || !take_number(&p, end, INT64_MAX, &v))
+	if (p == end || !is_digit(*p) || !proc_take_number(&p, end, INT64_MAX, &v))
 		return -EBADMSG;
 	if (p < end && *p != '\n')
 		return -EBADMSG;

@@ -108,10 +108,11 @@ int proc_number_parse(const char *text, size_t len, int64_t *ret_v);
 /* /proc/PID/comm: the name, then one newline. */
 void proc_comm_parse(const char *text, size_t len, struct proc_name *ret);
 
-/*
- * The arguments of /proc/PID/cmdline, which end in NUL, the last perhaps without; empty ones are
- * passed over:
+/* The arguments of /proc/PID/cmdline, each up to a NUL or the end; empty ones are passed over:
  *	for (const char *p = text; (p = proc_cmdline_next(p, end, &arg, &n)); )
  */
 const char *proc_cmdline_next(const char *p, const char *end, const char **ret_arg,
 			      size_t *ret_len);
+
+/* The decimal number behind blanks at *p, which moves behind it. False: none, or above max. */
+bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v);

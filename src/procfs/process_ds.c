@@ -18,6 +18,7 @@
 #include "procfs/process_poll.h"
 #include "procfs/process_queue.h"
 #include "procfs/process_scan.h"
+#include "procfs/process_trouble.h"
 #include "procfs/turn.h"
 
 /*
@@ -32,6 +33,9 @@
  * A turn opens at most one packet at a time and leaves none open. While there is work the next turn
  * is due at once, but behind whatever else is due on the loop.
  *
+ * Two writers: readers take what is interned in a sequence for void when ProcessTree says that its
+ * state is new, so the counter tracks (process_usage.h) are a sequence of their own.
+ *
  * A flush is answered when all that the feed told, and what it owes by then, has been written; a
  * stop when nobody is left in the session who could tell more.
  */
@@ -45,6 +49,7 @@ struct process_ds {
 	struct ds_handle *h; /* borrowed, as is env's */
 	struct session_feed *feed;
 	struct writer *writer; /* owned */
+	struct writer *usage_writer; /* owned; of the counter tracks. NULL: none are asked for */
 	struct event *turn; /* owned */
 	struct event *tick; /* owned; of the poll */
 	struct proc_files files;
@@ -55,12 +60,14 @@ struct process_ds {
 	struct process_fds fds;
 	struct process_scan scan;
 	struct process_poll poll;
+	struct process_trouble trouble;
 	uint32_t poll_ms; /* 0: no poll */
 	struct log_limit poll_trouble;
 	struct log_limit loss_trouble;
 	bool scan_on_start;
 	bool on_demand;
 	bool wants_fds;
+	bool told_full; /* that there are more counter tracks than there is room for */
 	bool listening;
 	bool started;
 	bool stopping;
@@ -78,11 +85,19 @@ static void schedule(struct process_ds *ds)
 		evtimer_add(ds->turn, &at_once);
 }
 
+/* All that is known is in the trace. */
+static void write_out(struct process_ds *ds)
+{
+	process_trouble_write(&ds->trouble, &ds->files, &ds->packet);
+	process_usage_flush(&ds->poll.usage);
+	writer_flush(ds->writer);
+}
+
 static void answer_flushes(struct process_ds *ds)
 {
 	if (ds->n_flushes == 0)
 		return;
-	writer_flush(ds->writer);
+	write_out(ds);
 	for (unsigned i = 0; i < ds->n_flushes; i++)
 		ds_flushed(ds->h, ds->flush_ids[i]);
 	ds->n_flushes = 0;
@@ -116,8 +131,18 @@ static void answer_stop(struct process_ds *ds)
 	unlisten(ds);
 	ds->stopping = false;
 	event_del(ds->turn);
-	writer_flush(ds->writer);
+	write_out(ds);
 	ds_stopped(ds->h);
+}
+
+static void tell_troubles(struct process_ds *ds)
+{
+	process_trouble_tell(&ds->trouble, &ds->files);
+	if (ds->told_full || !process_usage_refused(&ds->poll.usage))
+		return;
+	ds->told_full = true;
+	log_warn("linux.process_stats: more than %u counter tracks; the rest is missing",
+		 TRACKS_MAX);
 }
 
 /* What the feed told; true while there is more of it than a turn takes. */
@@ -140,6 +165,7 @@ static void run_turn(struct process_ds *ds)
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
 		polling = process_poll_run(&ds->poll, &ds->names, &ds->queue, &turn);
 	process_packet_end(&ds->packet);
+	tell_troubles(ds);
 	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
 		schedule(ds);
 	if (!fed && !(ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h))))
@@ -239,6 +265,7 @@ static void process_destroy(void *instance)
 	process_names_deinit(&ds->names);
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
+	writer_free(ds->usage_writer);
 	free(ds);
 }
 
@@ -258,6 +285,11 @@ static void configure_poll(struct process_ds *ds, const Pb__ProcessStatsConfig *
 				.dmabuf_rss = c->record_process_dmabuf_rss,
 			},
 		.full_every = 1,
+	};
+	ds->poll.usage.options = (struct process_usage_options){
+		.io = c->record_process_io,
+		.sched = c->record_thread_sched,
+		.cgroup = c->record_process_cgroup,
 	};
 	if (ds->poll_ms)
 		ds->poll.options.full_every = MAX(c->proc_stats_cache_ttl_ms / ds->poll_ms, 1);
@@ -285,6 +317,9 @@ static void configure(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
 static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 {
 	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
+			       : c->record_process_io	      ? "record_process_io"
+			       : c->record_thread_sched	      ? "record_thread_sched"
+			       : c->record_process_cgroup     ? "record_process_cgroup"
 			       : c->record_process_runtime    ? "record_process_runtime"
 			       : c->record_process_dmabuf_rss ? "record_process_dmabuf_rss"
 							      : NULL;
@@ -292,6 +327,17 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 	if (unpolled && !c->proc_stats_poll_ms)
 		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",
 			 unpolled);
+}
+
+/* Counter tracks have a state of their own for readers, and so a writer. */
+static int create_usage(struct process_ds *ds)
+{
+	const struct process_usage_options *o = &ds->poll.usage.options;
+
+	if (!ds->poll_ms || !(o->io || o->sched || o->cgroup))
+		return 0;
+	ds->usage_writer = ds_writer_new(ds->h);
+	return ds->usage_writer ? process_usage_init(&ds->poll.usage, ds->usage_writer) : -ENOMEM;
 }
 
 static int process_create(struct ds_handle *h, const struct ds_env *env,
@@ -316,6 +362,9 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->writer = ds_writer_new(h);
 	if (!ds->turn || !ds->tick || !ds->writer)
 		return -ENOMEM;
+	r = create_usage(ds);
+	if (r < 0)
+		return r;
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
 		tell_what_is_left_out(config->process_stats_config);
@@ -381,7 +430,7 @@ static void process_stop(void *instance)
 		return;
 	ds->stopping = true;
 	process_scan_end(&ds->scan);
-	process_poll_deinit(&ds->poll);
+	process_poll_end(&ds->poll);
 	event_del(ds->tick);
 	run_turn(ds);
 }

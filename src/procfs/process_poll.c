@@ -5,6 +5,13 @@ void process_poll_deinit(struct process_poll *p)
 {
 	proc_list_close(&p->processes);
 	process_table_deinit(&p->table);
+	process_usage_deinit(&p->usage);
+}
+
+void process_poll_end(struct process_poll *p)
+{
+	proc_list_close(&p->processes);
+	proc_list_close(&p->usage.threads);
 }
 
 /* Its number may be given to another one, whom the trace does not know. */
@@ -12,6 +19,8 @@ static void forget_process(void *ctx, struct polled *row)
 {
 	struct process_poll *p = ctx;
 
+	if (process_usage_is_on(&p->usage))
+		process_usage_gone(&p->usage, row->source.pid, &row->usage);
 	if (p->heard)
 		return;
 	process_seen_remove(&p->names->seen, row->source.pid);
@@ -46,27 +55,52 @@ static void poll_process(struct process_poll *p, struct process_names *n, int32_
 		(void)process_counters_read(n->files, &row->source, &p->options.counters, &now);
 	}
 	process_counters_write(n->packet, pid, &now, polled_change(row, &now));
+	if (process_usage_is_on(&p->usage))
+		process_usage_read(&p->usage, n->files, pid, &row->usage);
+}
+
+/* False: that was the last. */
+static bool step(struct process_poll *p, struct process_names *n, struct process_queue *q)
+{
+	int32_t pid;
+
+	if (process_usage_thread(&p->usage, n->files))
+		return true;
+	if (!proc_list_next(&p->processes, &pid))
+		return false;
+	poll_process(p, n, pid);
+	if (!process_seen_has(&n->seen, pid))
+		process_queue_add(q, pid);
+	return true;
+}
+
+static void end_pass(struct process_poll *p)
+{
+	proc_list_close(&p->processes);
+	process_table_turn(&p->table);
+	if (process_usage_is_on(&p->usage))
+		process_usage_turn(&p->usage);
 }
 
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
 		      const struct turn *turn)
 {
-	int32_t pid;
+	bool more, on = process_usage_is_on(&p->usage);
 
-	do {
-		if (!proc_list_next(&p->processes, &pid)) {
-			proc_list_close(&p->processes);
-			process_table_turn(&p->table);
-			return false;
-		}
-		poll_process(p, n, pid);
-		if (!process_seen_has(&n->seen, pid))
-			process_queue_add(q, pid);
-	} while (!turn_over(turn));
-	return true;
+	if (on)
+		process_usage_begin(&p->usage);
+	do
+		more = step(p, n, q);
+	while (more && !turn_over(turn));
+	if (!more)
+		end_pass(p);
+	if (on)
+		process_usage_end(&p->usage);
+	return more;
 }
 
 void process_poll_clear(struct process_poll *p)
 {
 	process_table_forget(&p->table);
+	process_usage_clear(&p->usage);
 }

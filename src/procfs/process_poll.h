@@ -8,6 +8,7 @@
 #include "procfs/process_names.h"
 #include "procfs/process_queue.h"
 #include "procfs/process_table.h"
+#include "procfs/process_usage.h"
 #include "procfs/turn.h"
 
 /*
@@ -29,15 +30,18 @@ struct process_poll {
 	struct process_names *names; /* borrowed during a pass */
 	struct proc_list processes; /* open: in the middle of a pass */
 	struct process_table table;
+	struct process_usage usage; /* off unless the owner has it initialised */
 	uint32_t pass;
 };
 
 void process_poll_deinit(struct process_poll *p);
 /* 0 or -errno. */
 int process_poll_begin(struct process_poll *p, struct process_names *n);
-/* Goes on until the turn is over (true) or the pass is (false). At least one process a turn. */
+/* Goes on until the turn is over (true) or the pass is (false). At least one task a turn. */
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
 		      const struct turn *turn);
+/* In the middle of a pass: it goes no further. What it has of each process is still known. */
+void process_poll_end(struct process_poll *p);
 /* Forgets what was written. */
 void process_poll_clear(struct process_poll *p);
 static inline bool process_poll_is_active(const struct process_poll *p)

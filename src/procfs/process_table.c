@@ -95,7 +95,7 @@ static void forget(const struct polled_rows *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		r->rows[i].has = 0;
-		r->rows[i].cgroup = 0;
+		r->rows[i].usage.cgroup_hash = 0;
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "procfs/process_counters.h"
+#include "procfs/process_usage.h"
 
 /*
  * What a poll keeps of each process from one pass to the next: the files that it holds open, and the
@@ -20,9 +21,8 @@ struct polled {
 	struct process_source source; /* owned; its pid is the row's */
 	uint32_t has; /* bits by enum process_counter: those in the trace */
 	bool taken; /* of a row of the last pass: it has moved to the next */
-	uint32_t track; /* of the owner: where the process' own counters stand */
-	uint32_t cgroup; /* of the owner: hash of the cgroup that was told */
 	uint64_t v[PROCESS_COUNTERS];
+	struct process_usage_row usage;
 };
 
 struct polled_rows {
@@ -48,7 +48,7 @@ struct polled *process_table_take(struct process_table *t, int32_t pid);
 void process_table_renew(struct process_table *t, struct polled *p);
 /* The pass is over. */
 void process_table_turn(struct process_table *t);
-/* No counter counts as written any more. */
+/* Nothing counts as written any more. */
 void process_table_forget(struct process_table *t);
 
 /* The counters (bits) that are not in the trace, or not with this value; from here on they are. */

@@ -125,8 +125,14 @@ static inline void read_event(struct pb_field m, uint64_t ns, size_t packet)
 	struct pb_field f, value;
 	unsigned i, j;
 
-	assert_int_equal(fake_u64(m, PB_TRACK_EVENT_TYPE), 4);
 	v.uuid = fake_u64(m, PB_TRACK_EVENT_TRACK_UUID);
+	if (fake_u64(m, PB_TRACK_EVENT_TYPE) == 3) {
+		/* An instant of the source's own has no value; its track is described. */
+		assert_non_null(read_by_uuid(v.uuid));
+		assert_int_equal(read_by_uuid(v.uuid)->state, rd.states);
+		return;
+	}
+	assert_int_equal(fake_u64(m, PB_TRACK_EVENT_TYPE), 4);
 	v.is_double = read_sub(m, PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE, &f);
 	assert_true(v.is_double != fake_has(m, PB_TRACK_EVENT_COUNTER_VALUE));
 	v.d = v.is_double ? read_double(f.u64) : 0;

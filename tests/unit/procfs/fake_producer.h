@@ -17,7 +17,7 @@
  * Include it once in a test; fake_reset() before each one.
  */
 
-#define FAKE_PACKETS 4096
+#define FAKE_PACKETS 16384
 #define FAKE_SESSION 7
 
 struct fake_packet {
@@ -26,9 +26,7 @@ struct fake_packet {
 };
 
 static struct {
-	struct pb_mem mem;
-	bool open;
-	bool live; /* a writer exists */
+	unsigned live; /* writers that exist */
 	struct fake_packet packets[FAKE_PACKETS];
 	size_t n;
 	unsigned flushes; /* writer_flush */
@@ -40,10 +38,13 @@ static struct {
 	uint64_t dropped; /* what writer_dropped gives; the test sets it */
 } fake;
 
-struct writer {
-	int unused;
-};
-static struct writer fake_writer;
+#define FAKE_WRITERS 2
+
+static struct writer {
+	struct pb_mem mem;
+	bool live;
+	bool open;
+} fake_writers[FAKE_WRITERS];
 
 /* Of those that were written so far, none is kept. */
 static inline void fake_reset_packets(void)
@@ -64,45 +65,52 @@ struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer
 	(void)a;
 	(void)target_buffer;
 	(void)policy;
-	assert(!fake.live);
-	if (pb_mem_init(&fake.mem) < 0)
-		return NULL;
-	fake.live = true;
-	return &fake_writer;
+	for (struct writer *w = fake_writers; w < fake_writers + FAKE_WRITERS; w++) {
+		if (w->live)
+			continue;
+		if (pb_mem_init(&w->mem) < 0)
+			return NULL;
+		w->live = true;
+		fake.live++;
+		return w;
+	}
+	assert(!"more writers than any source has");
+	return NULL;
 }
 
 void writer_free(struct writer *w)
 {
 	if (!w)
 		return;
-	assert(fake.live && !fake.open);
-	pb_mem_deinit(&fake.mem);
-	fake.live = false;
+	assert(w->live && !w->open);
+	pb_mem_deinit(&w->mem);
+	w->live = false;
+	fake.live--;
 }
 
 struct pb_enc *writer_begin(struct writer *w)
 {
-	assert(w == &fake_writer && !fake.open);
-	pb_mem_reset(&fake.mem);
-	fake.open = true;
-	return &fake.mem.enc;
+	assert(w->live && !w->open);
+	pb_mem_reset(&w->mem);
+	w->open = true;
+	return &w->mem.enc;
 }
 
 void writer_end(struct writer *w)
 {
 	struct fake_packet *p = &fake.packets[fake.n++];
 
-	assert(w == &fake_writer && fake.open && fake.n <= FAKE_PACKETS);
-	assert(fake.mem.enc.depth == 0);
-	p->len = pb_mem_len(&fake.mem);
+	assert(w->open && fake.n <= FAKE_PACKETS);
+	assert(w->mem.enc.depth == 0);
+	p->len = pb_mem_len(&w->mem);
 	p->data = malloc(p->len + 1);
-	memcpy(p->data, fake.mem.buf, p->len);
-	fake.open = false;
+	memcpy(p->data, w->mem.buf, p->len);
+	w->open = false;
 }
 
 void writer_flush(struct writer *w)
 {
-	assert(w == &fake_writer && !fake.open);
+	assert(w->live && !w->open);
 	fake.flushes++;
 }
 

@@ -200,6 +200,98 @@ static void counters_that_do_not_change(void **state)
 	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 }
 
+/* Not with the writer of the names, whose packets say that the state is new. */
+static void our_own_counters(void **state)
+{
+	struct pb_field f;
+	unsigned values = 0;
+
+	(void)state;
+	stats.proc_stats_poll_ms = 100;
+	stats.record_process_io = true;
+	stats.record_thread_sched = true;
+	stats.record_process_cgroup = true;
+	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	proc_put("rchar: 5\n", 9, "70/io");
+	proc_put("0::/a\n", 6, "70/cgroup");
+	proc_put("1 2 3\n", 6, "70/task/70/schedstat");
+	create_and_start();
+	assert_int_equal(fake.live, 2);
+	while (n_stats() < 2)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	source->flush(instance, 1);
+	while (!fake.flushed)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.flushes, 2);
+	source->clear(instance);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field p = fake_packet_field(i);
+
+		if (fake_field(p.data, p.len, PB_TRACE_PACKET_TRACK_EVENT, 0, &f))
+			values += fake_has(f, PB_TRACK_EVENT_TYPE);
+	}
+	assert_true(values >= 3);
+}
+
+/* Said once, and counted: what is missing is that counter alone. */
+static void files_that_cannot_be_understood(void **state)
+{
+	struct pb_field stats_packet, unread, f;
+	unsigned found = 0;
+
+	(void)state;
+	stats.proc_stats_poll_ms = 100;
+	stats.scan_smaps_rollup = true;
+	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	proc_put("", 0, "70/smaps_rollup");
+	create_and_start();
+	while (n_stats() < 2)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	source->stop(instance);
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field p = fake_packet_field(i);
+
+		if (!fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats_packet))
+			continue;
+		if (!fake_field(stats_packet.data, stats_packet.len, PB_PROCESS_STATS_UNREAD_FILES,
+				0, &unread)) {
+			fake_field(stats_packet.data, stats_packet.len, PB_PROCESS_STATS_PROCESSES,
+				   0, &f);
+			assert_int_equal(fake_u64(f, PB_PROCESS_STATS_PROCESS_VM_SIZE_KB), 1);
+			continue;
+		}
+		found++;
+		assert_true(
+			fake_str_is(unread, PB_PROCESS_STATS_UNREAD_FILE_NAME, 0, "smaps_rollup"));
+		assert_true(fake_u64(unread, PB_PROCESS_STATS_UNREAD_FILE_COUNT) >= 2);
+	}
+	assert_int_equal(found, 1);
+}
+
+/* Neither spins nor overflows. */
+static void periods_of_any_length(void **state)
+{
+	static const uint32_t periods[] = {0, 1, 99, 4294967295u};
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		stats.proc_stats_poll_ms = periods[i];
+		stats.proc_stats_cache_ttl_ms = 4294967295u;
+		fake_reset_packets();
+		create_and_start();
+		for (unsigned turns = 0; turns < 20; turns++)
+			event_base_loop(env.loop, EVLOOP_NONBLOCK);
+		/* At the start; what does not change is not written again. */
+		assert_int_equal(n_stats(), periods[i] ? 1 : 0);
+		source->stop(instance);
+		source->destroy(instance);
+		instance = NULL;
+	}
+}
+
 static void no_proc(void **state)
 {
 	(void)state;
@@ -223,6 +315,9 @@ int main(void)
 		TEST(destroyed_at_any_time),
 		TEST(counters_of_every_process),
 		TEST(counters_that_do_not_change),
+		TEST(our_own_counters),
+		TEST(files_that_cannot_be_understood),
+		TEST(periods_of_any_length),
 		TEST(no_proc),
 	};
 

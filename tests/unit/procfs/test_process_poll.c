@@ -330,6 +330,30 @@ static void a_turn_takes_no_more_than_its_time(void **state)
 	assert_true(fake.n >= PROCESSES / A_TURN);
 }
 
+/* A process of thousands of threads does not keep the loop. */
+static void threads_are_read_in_turns(void **state)
+{
+	enum { THREADS = 3000, A_TURN = 10 };
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+
+	(void)state;
+	poll_.usage.options.sched = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	put_process(7, 5);
+	for (int tid = 7; tid < 7 + THREADS; tid++)
+		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
+	step_ns = TURN_NS / A_TURN;
+	assert_in_range(one_pass(), THREADS / A_TURN, THREADS / (A_TURN - 2));
+	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3 * THREADS);
+	assert_int_equal(tracks_counts(poll_.usage.tracks).values, 2 * THREADS);
+	/* It has ended: so have its threads. */
+	proc_remove("7");
+	one_pass();
+	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 0);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -342,6 +366,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_goes_between_two_files, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(threads_are_read_in_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_clear_writes_all_again, setup, teardown),

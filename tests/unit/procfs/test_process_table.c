@@ -121,12 +121,12 @@ static void another_process_with_the_number(void **state)
 	look(5, of(1, 2));
 	process_table_turn(&table);
 	p = process_table_take(&table, 5);
-	p->track = 9;
+	p->usage.group = 9;
 	process_table_renew(&table, p);
 	assert_int_equal(n_gone, 1);
 	assert_int_equal(last_gone, 5);
 	assert_int_equal(p->source.pid, 5);
-	assert_int_equal(p->track, 0);
+	assert_int_equal(p->usage.group, 0);
 	assert_int_equal(p->has, 0);
 	process_table_turn(&table);
 	assert_int_equal(n_gone, 1);
