@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/sys_extras.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+int sys_extras_init(struct sys_extras *x, const char *source, struct writer *w)
+{
+	*x = (struct sys_extras){0};
+	return tracks_new(source, w, &x->tracks);
+}
+
+void sys_extras_deinit(struct sys_extras *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		free(x->all[i].name);
+	free(x->all);
+	free(x->fresh);
+	tracks_free(x->tracks);
+	*x = (struct sys_extras){0};
+}
+
+uint32_t sys_extras_group(struct sys_extras *x, const char *name)
+{
+	const struct track_spec spec = {.kind = TRACK_GROUP, .name = name};
+
+	return x->tracks ? tracks_add(x->tracks, &spec) : TRACK_VOID;
+}
+
+/* Only when a file's lines are learnt: it may take its time. */
+static uint32_t find(const struct sys_extras *x, uint32_t group, struct span name)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->all[i].group == group && span_is(name, x->all[i].name))
+			return (uint32_t)i;
+	return SYS_EXTRA_NONE;
+}
+
+static bool has_room(struct sys_extras *x)
+{
+	return x->n < SYS_EXTRAS_MAX &&
+	       array_reserve(&x->all, &x->cap, x->n + 1, sizeof(*x->all)) == 0 &&
+	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
+}
+
+uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span name,
+			    const struct track_spec *kind)
+{
+	struct sys_extra extra = {.group = group};
+	struct track_spec spec = *kind;
+	uint32_t at = find(x, group, name);
+
+	if (at != SYS_EXTRA_NONE)
+		return at;
+	if (!x->tracks || !has_room(x) || !(extra.name = strndup(name.p, name.len)))
+		return SYS_EXTRA_NONE;
+	spec.kind = TRACK_COUNTER;
+	spec.parent = group;
+	spec.name = extra.name;
+	extra.track = tracks_add(x->tracks, &spec);
+	x->all[x->n] = extra;
+	return (uint32_t)x->n++;
+}
+
+void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value)
+{
+	if (counter >= x->n || x->n_fresh == x->n)
+		return;
+	x->all[counter].value = value;
+	x->fresh[x->n_fresh++] = counter;
+}
+
+void sys_extras_write(struct sys_extras *x, uint64_t boot_ns)
+{
+	if (x->n_fresh == 0)
+		return;
+	tracks_begin(x->tracks, boot_ns);
+	for (size_t i = 0; i < x->n_fresh; i++) {
+		const struct sys_extra *extra = &x->all[x->fresh[i]];
+
+		tracks_set(x->tracks, extra->track, extra->value);
+	}
+	tracks_end(x->tracks);
+	x->n_fresh = 0;
+}

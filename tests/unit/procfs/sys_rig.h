@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <inttypes.h>
+
+#include "procfs/fake_proc.h"
+#include "procfs/fake_producer.h"
+#include "procfs/sys_source.h"
+
+/*
+ * Sources of linux.sys_stats without their loop: polls them, and writes down what came out as one
+ * line a value. Include it once in a test.
+ */
+
+static struct sys_poll poll_state;
+static Pb__SysStatsConfig stats;
+static char *said; /* the lines of the last rig_poll; see rig_has() */
+
+static inline int rig_setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	pb__sys_stats_config__init(&stats);
+	poll_state = (struct sys_poll){
+		.proc_root = proc_root,
+		.sys_root = proc_root,
+		.w = writer_new(NULL, 1, WRITER_DROP),
+	};
+	return sys_extras_init(&poll_state.extras, "linux.sys_stats", poll_state.w);
+}
+
+static inline int rig_teardown(void **state)
+{
+	(void)state;
+	sys_poll_deinit(&poll_state);
+	assert(poll_state.fds == 0);
+	writer_free(poll_state.w);
+	free(said);
+	said = NULL;
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+/* ---- a packet as lines ---- */
+
+static inline void put_text(FILE *out, struct pb_field f)
+{
+	fwrite(f.data, 1, f.len, out);
+}
+
+/* The fields of a small message, in their order: " 1 2" or " name". */
+static inline void put_fields(FILE *out, struct pb_field m, bool numbered)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, m.data, m.len);
+	while (pb_dec_next(&d, &f)) {
+		fputc(' ', out);
+		if (f.data)
+			put_text(out, f);
+		else if (numbered)
+			fprintf(out, "%u=%" PRIu64, f.id, f.u64);
+		else
+			fprintf(out, "%" PRIu64, f.u64);
+	}
+	assert(pb_dec_ok(&d));
+}
+
+static inline void put_disk(FILE *out, struct pb_field m)
+{
+	put_fields(out, m, true);
+}
+
+static inline void put_plain(FILE *out, struct pb_field m)
+{
+	put_fields(out, m, false);
+}
+
+static inline void put_idle(FILE *out, struct pb_field m)
+{
+	uint64_t cpu = fake_u64(m, PB_SYS_STATS_CPU_IDLE_STATE_CPU_ID);
+	struct pb_field state;
+
+	for (unsigned i = 0;
+	     fake_field(m.data, m.len, PB_SYS_STATS_CPU_IDLE_STATE_CPUIDLE_STATE_ENTRY, i, &state);
+	     i++) {
+		fprintf(out, "idle %" PRIu64, cpu);
+		put_plain(out, state);
+		fputc('\n', out);
+	}
+}
+
+static const struct {
+	uint32_t id;
+	const char *word;
+	void (*put)(FILE *out, struct pb_field m);
+} rig_words[] = {
+	{PB_SYS_STATS_MEMINFO, "meminfo", put_plain},
+	{PB_SYS_STATS_VMSTAT, "vmstat", put_plain},
+	{PB_SYS_STATS_CPU_STAT, "cpu", put_plain},
+	{PB_SYS_STATS_NUM_FORKS, "forks", NULL},
+	{PB_SYS_STATS_NUM_IRQ_TOTAL, "irqs", NULL},
+	{PB_SYS_STATS_NUM_IRQ, "irq", put_plain},
+	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, "softirqs", NULL},
+	{PB_SYS_STATS_NUM_SOFTIRQ, "softirq", put_plain},
+	{PB_SYS_STATS_DEVFREQ, "devfreq", put_plain},
+	{PB_SYS_STATS_CPUFREQ_KHZ, "cpufreq", NULL},
+	{PB_SYS_STATS_BUDDY_INFO, "buddy", put_plain},
+	{PB_SYS_STATS_DISK_STAT, "disk", put_disk},
+	{PB_SYS_STATS_PSI, "psi", put_plain},
+	{PB_SYS_STATS_THERMAL_ZONE, "thermal", put_plain},
+	{PB_SYS_STATS_GPUFREQ_MHZ, "gpu", NULL},
+	{PB_SYS_STATS_SLAB_INFO, "slab", put_plain},
+	{PB_SYS_STATS_READ_FAILURES, "failed", put_plain},
+};
+
+static inline void put_field(FILE *out, struct pb_field f, unsigned *cpufreq, unsigned *gpu)
+{
+	for (size_t i = 0; i < sizeof(rig_words) / sizeof(*rig_words); i++) {
+		if (rig_words[i].id != f.id)
+			continue;
+		fputs(rig_words[i].word, out);
+		if (rig_words[i].put)
+			rig_words[i].put(out, f);
+		else if (f.id == PB_SYS_STATS_CPUFREQ_KHZ)
+			fprintf(out, " %u %" PRIu64, (*cpufreq)++, f.u64);
+		else if (f.id == PB_SYS_STATS_GPUFREQ_MHZ)
+			fprintf(out, " %u %" PRIu64, (*gpu)++, f.u64);
+		else
+			fprintf(out, " %" PRIu64, f.u64);
+		fputc('\n', out);
+	}
+}
+
+/* The SysStats of the n-th packet; what else is in it is not looked at. */
+static inline void put_packet(FILE *out, size_t n)
+{
+	struct pb_field s, f;
+	struct pb_dec d;
+	unsigned cpufreq = 0, gpu = 0;
+
+	if (!fake_field(fake.packets[n].data, fake.packets[n].len, PB_TRACE_PACKET_SYS_STATS, 0,
+			&s))
+		return;
+	assert(s.len > 0 && fake_has(fake_packet_field(n), PB_TRACE_PACKET_TIMESTAMP));
+	assert(fake_u64(s, PB_SYS_STATS_COLLECTION_END_TIMESTAMP) >=
+	       fake_u64(fake_packet_field(n), PB_TRACE_PACKET_TIMESTAMP));
+	pb_dec_init(&d, s.data, s.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_CPUIDLE_STATE)
+			put_idle(out, f);
+		else
+			put_field(out, f, &cpufreq, &gpu);
+	}
+	assert(pb_dec_ok(&d));
+}
+
+/* What was set since the last time, with the name of its group. */
+static inline void put_extras(FILE *out, const struct sys_extras *x, const char *group)
+{
+	for (size_t i = 0; i < x->n_fresh; i++) {
+		const struct sys_extra *extra = &x->all[x->fresh[i]];
+
+		fprintf(out, "extra %s %s %" PRId64 "\n", group, extra->name, extra->value);
+	}
+}
+
+/* ---- polling ---- */
+
+/* Passes of one source over what it finds, and the lines of all that they wrote. */
+static inline void rig_passes(const struct sys_source *source, void *state, unsigned passes)
+{
+	size_t len;
+	FILE *out;
+
+	free(said);
+	said = NULL;
+	out = open_memstream(&said, &len);
+	fake_reset_packets();
+	while (passes-- > 0) {
+		sys_poll_begin(&poll_state);
+		while (source->step(state, &poll_state))
+			;
+		put_extras(out, &poll_state.extras, source->name);
+		sys_poll_end(&poll_state);
+	}
+	for (size_t i = 0; i < fake.n; i++)
+		put_packet(out, i);
+	fclose(out);
+}
+
+static inline void *rig_open(const struct sys_source *source)
+{
+	void *state = NULL;
+
+	if (source->open(&poll_state, &stats, &state) < 0)
+		abort();
+	return state;
+}
+
+static inline void rig_close(const struct sys_source *source, void *state)
+{
+	source->close(state, &poll_state);
+	poll_state.troubles = NULL;
+}
+
+/* One poll by a source that is opened and closed for it. */
+static inline void rig_poll(const struct sys_source *source)
+{
+	void *state = rig_open(source);
+
+	rig_passes(source, state, 1);
+	rig_close(source, state);
+}
+
+static inline bool rig_has(const char *line)
+{
+	size_t n = strlen(line);
+
+	for (const char *p = said; (p = strstr(p, line)); p++)
+		if ((p == said || p[-1] == '\n') && p[n] == '\n')
+			return true;
+	return false;
+}
+
+static inline unsigned rig_lines(void)
+{
+	unsigned n = 0;
+
+	for (const char *p = said; (p = strchr(p, '\n')); p++)
+		n++;
+	return n;
+}
+
+static inline void rig_file(const char *path, const char *text)
+{
+	proc_put(text, strlen(text), "%s", path);
+}
