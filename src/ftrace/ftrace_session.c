@@ -211,7 +211,10 @@ static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **re
 int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
 			const Pb__FtraceConfig *config, struct writer *writer)
 {
-	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	const struct ftrace_machine machine = {
+		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+		.cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+	};
 	int r;
 
 	*s = (struct ftrace_session){
@@ -228,7 +231,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 	r = copy_config(config, &s->setup.config);
 	if (r)
 		return r;
-	ftrace_settings_read(s->setup.config, ram, &s->settings, &s->reports);
+	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->reports);
 	r = set_up(s, env, &s->setup, writer);
 	if (r == -ENOMEM && !s->reports.problem)
 		return r;

@@ -19,6 +19,22 @@ static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, uint64_t ram_bytes)
 	return c->buffer_size_lower_bound ? MAX(c->buffer_size_kb, preset) : c->buffer_size_kb;
 }
 
+/* The kernel gives what there is, down to the last page: to a config with a digit too many as well,
+ * and everything else on the machine would wait, or be killed, for it. */
+static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct reports *reports)
+{
+	uint64_t most = m->ram_bytes / 1024 / RINGS_RAM_SHARE / MAX(m->cpus, 1u);
+
+	most = MAX(most, SMALL_RING_KB);
+	if (kb <= most)
+		return kb;
+	report_failed(reports,
+		      "option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
+		      "machine's memory; %u it is)",
+		      kb, RINGS_RAM_SHARE, (uint32_t)most);
+	return (uint32_t)most;
+}
+
 /* Asked for by a client that is newer than we are. */
 static void report_unknown_fields(const Pb__FtraceConfig *c, struct reports *reports)
 {
@@ -27,7 +43,7 @@ static void report_unknown_fields(const Pb__FtraceConfig *c, struct reports *rep
 			      c->base.unknown_fields[i].tag);
 }
 
-void ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
+void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_machine *machine,
 			  struct ftrace_settings *ret, struct reports *reports)
 {
 	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
@@ -38,7 +54,7 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
 	*ret = (struct ftrace_settings){
 		.drain_period_ms = period_is_set ? c->drain_period_ms : DEFAULT_DRAIN_PERIOD_MS,
 		.period_is_set = period_is_set,
-		.buffer_size_kb = buffer_size_kb(c, ram_bytes),
+		.buffer_size_kb = buffer_size_kb(c, machine->ram_bytes),
 		.subbuf_size_kb = c->subbuf_size_kb,
 		.watermark = c->drain_buffer_percent,
 		.mono_raw_clock = c->use_monotonic_raw_clock,
@@ -53,5 +69,7 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
 				.symbols = c->symbolize_ksyms,
 			},
 	};
+	if (!ret->preserve)
+		ret->buffer_size_kb = limited_kb(ret->buffer_size_kb, machine, reports);
 	report_unknown_fields(c, reports);
 }

@@ -21,9 +21,16 @@ struct ftrace_settings {
 	struct event_table_options events;
 };
 
+#define RINGS_RAM_SHARE 4u /* a session's rings together may take one part of so many */
+
+struct ftrace_machine {
+	uint64_t ram_bytes;
+	unsigned cpus;
+};
+
 /*
- * Reads the config (NULL: all defaults) for a machine with so much memory. Fields that are not
- * known to us are reported by their numbers.
+ * Reads the config (NULL: all defaults) for a machine. Fields that are not known to us are reported
+ * by their numbers, and rings that are too large for it.
  */
-void ftrace_settings_read(const Pb__FtraceConfig *config, uint64_t ram_bytes,
+void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_machine *machine,
 			  struct ftrace_settings *ret, struct reports *reports);

@@ -49,7 +49,7 @@ static int open_place(void **state, struct place *p, Pb__FtraceConfig *c)
 		.reports = &p->reports,
 	};
 
-	ftrace_settings_read(c, 1 << 30, &p->settings, &p->reports);
+	ftrace_settings_read(c, &(struct ftrace_machine){1 << 30, 1}, &p->settings, &p->reports);
 	return session_place_open(&s, &p->settings, &p->instance, &p->kb);
 }
 

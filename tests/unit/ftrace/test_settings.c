@@ -34,7 +34,7 @@ static void read_config(const char *text, uint64_t ram)
 		assert_int_equal(text_parse(&pb__ftrace_config__descriptor, "", text, strlen(text),
 					    &errors, (ProtobufCMessage **)&c),
 				 0);
-	ftrace_settings_read(c, ram, &s, &reports);
+	ftrace_settings_read(c, &(struct ftrace_machine){ram, 4}, &s, &reports);
 	if (c)
 		pb__ftrace_config__free_unpacked(c, NULL);
 }
@@ -123,6 +123,27 @@ static void test_options_that_ask_for_nothing(void **state)
 	assert_null(reports.failed);
 }
 
+static void test_rings_leave_memory_to_the_machine(void **state)
+{
+	(void)state;
+	read_config("buffer_size_kb: 524288", 8 * GIB); /* of 4 CPUs: a quarter */
+	assert_int_equal(s.buffer_size_kb, 524288);
+	assert_null(reports.failed);
+	read_config("buffer_size_kb: 4294967295", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 524288);
+	assert_int_equal(tracefs_list_size(reports.failed), 1);
+	assert_string_equal(reports.failed[0],
+			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
+			    "of the machine's memory; 524288 it is)");
+	/* The default is never too large. */
+	read_config("", 1 << 20);
+	assert_int_equal(s.buffer_size_kb, 2048);
+	assert_null(reports.failed);
+	/* A ring that stays as it is. */
+	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
+	assert_null(reports.failed);
+}
+
 static void test_fields_of_the_future_are_named(void **state)
 {
 	static const uint8_t bytes[] = {0xc0, 0x3e, 5}; /* field 1000 */
@@ -130,7 +151,7 @@ static void test_fields_of_the_future_are_named(void **state)
 
 	(void)state;
 	assert_non_null(c);
-	ftrace_settings_read(c, GIB, &s, &reports);
+	ftrace_settings_read(c, &(struct ftrace_machine){GIB, 4}, &s, &reports);
 	assert_int_equal(tracefs_list_size(reports.failed), 1);
 	assert_string_equal(reports.failed[0], "option:field 1000 (not known to this version)");
 	pb__ftrace_config__free_unpacked(c, NULL);
@@ -144,6 +165,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_drain_period, teardown),
 		cmocka_unit_test_teardown(test_switches, teardown),
 		cmocka_unit_test_teardown(test_options_that_ask_for_nothing, teardown),
+		cmocka_unit_test_teardown(test_rings_leave_memory_to_the_machine, teardown),
 		cmocka_unit_test_teardown(test_fields_of_the_future_are_named, teardown),
 	};
 
