@@ -84,6 +84,15 @@ static bool all_refused(const Pb__FtraceConfig *c, const struct ftrace_scan *s)
 	return s->unknown.n || s->failed.n;
 }
 
+/* Of the events that a pattern means, it may be all. */
+static bool some_refused(const struct ftrace_scan *s)
+{
+	for (size_t i = 0; i < s->failed.n; i++)
+		if (!str_starts(s->failed.names[i], "option:"))
+			return true;
+	return false;
+}
+
 /* Why there are none, as far as can be told. */
 static void write_no_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
@@ -99,10 +108,11 @@ static void write_no_events(const struct record_facts *f, bool lost, struct strb
 	} else if (all_refused(c, s)) {
 		strbuf_puts(out, "nothing that was asked for could be recorded\n");
 	} else {
-		strbuf_printf(out, "no such event happened%s%s%s\n",
+		strbuf_printf(out, "no such event happened%s%s%s%s\n",
 			      c->n_tids_to_trace ? " in these threads" : "",
 			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
-			      c->n_event_filters ? " that passes the filters" : "");
+			      c->n_event_filters ? " that passes the filters" : "",
+			      some_refused(s) ? ", of those that could be recorded" : "");
 	}
 }
 

@@ -54,6 +54,10 @@ int filter_file_explain(char *left, const char *filter, int error, struct err_te
 
 	if (reason)
 		return kernel_error_say(e, error, reason, filter, at);
+	/* Its errno is a number of the parser's own then, "Operation not permitted" for instance. */
+	if (left && strstr(left, "\nError: ("))
+		return err_set(e, error, "the kernel cannot read it, and gives no reason: %.*s",
+			       SHOWN, filter);
 	return err_set(e, error, "%s: %.*s", strerror(-error), SHOWN, filter);
 }
 

@@ -176,7 +176,7 @@ static void test_no_events_are_explained(void **state)
 	add_text(&x.scan.ftrace.failed, "c/dd (busy)");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
 	      "  events   none: no such event happened in these threads on these CPUs that passes "
-	      "the filters\n"
+	      "the filters, of those that could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  event a/b could not be recorded\n"
 	      "           event c/dd could not be recorded: busy\n",
@@ -189,6 +189,18 @@ static void test_no_events_are_explained(void **state)
 	      "  events   none: nothing that was asked for could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  ftrace option kprobe_events: there are none\n",
+	      false, true);
+
+	/* Of a pattern nobody knows here whether all of it was refused; an option says nothing of it. */
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'irq/*' } } }");
+	add_text(&x.scan.ftrace.failed, "option:subbuf_size_kb (no)");
+	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: no such event happened, of those that could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  ftrace option subbuf_size_kb: no\n"
+	      "           event irq/softirq_entry could not be recorded: no\n",
 	      false, true);
 
 	use_config(FACTS_FTRACE);

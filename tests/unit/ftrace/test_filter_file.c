@@ -60,6 +60,13 @@ static void test_without_words(void **state)
 		assert_string_equal(explain(texts[i], "a == 1"), "Invalid argument: a == 1");
 }
 
+static void test_an_error_that_the_kernel_has_no_words_for(void **state)
+{
+	(void)state;
+	assert_string_equal(explain("a ~ \"x\" &&& 1\nError: (0)\n", "a ~ \"x\" &&& 1"),
+			    "the kernel cannot read it, and gives no reason: a ~ \"x\" &&& 1");
+}
+
 static void test_words_of_a_form_never_seen(void **state)
 {
 	(void)state;
@@ -143,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_kernels_words),
 		cmocka_unit_test(test_without_words),
+		cmocka_unit_test(test_an_error_that_the_kernel_has_no_words_for),
 		cmocka_unit_test(test_words_of_a_form_never_seen),
 		WITH_FOLDER(test_writing),
 		WITH_FOLDER(test_longer_than_the_kernel_takes),
