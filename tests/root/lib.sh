@@ -87,17 +87,34 @@ wait_for() {
 }
 
 # Instances of the programs under test, alive or killed; another sonda may run on this machine.
-our_instances() { # fails when there is none
+our_folders() {
   local i pid
   for i in "$TRACEFS"/instances/sonda-*; do
     [ -e "$i" ] || continue
     pid=${i##*/sonda-}
     pid=${pid%%-*}
-    [ -e "/proc/$pid" ] && [ "$(readlink "/proc/$pid/exe")" != "$(readlink -f "$BIN/sonda-probes")" ] || return 0
+    [ -e "/proc/$pid" ] && [ "$(readlink "/proc/$pid/exe")" != "$(readlink -f "$BIN/sonda-probes")" ] || echo "$i"
   done
+}
+our_instances() { [ -n "$(our_folders)" ]; } # fails when there is none
+no_instances() { ! our_instances; }
+
+# Does one of them record? An instance is there long before it does.
+we_record() {
+  local i
+  for i in $(our_folders); do [ "$(cat "$i/tracing_on" 2>/dev/null)" != 1 ] || return 0; done
   return 1
 }
-no_instances() { ! our_instances; }
+
+# Begins a recording that is on when this returns, in all its data sources. TERM to ${PIDS[-1]} ends it.
+record_in_background() { # LOG ARGS...
+  local log=$1
+  shift
+  rm -f "$TMP/is_on"
+  "$BIN/sonda" record "$@" -- sh -c 'echo >"$0"; exec sleep 600' "$TMP/is_on" >"$log" 2>&1 </dev/null &
+  PIDS+=($!)
+  wait_for [ -e "$TMP/is_on" ]
+}
 
 # How many ftrace events a trace holds.
 events_in() { # TRACE

@@ -87,7 +87,9 @@ top_level >"$TMP/before"
 PIDS+=($!)
 wait_for instance_of $!
 verdict "a session has an instance of its own" $?
-sleep 0.3
+records() { [ "$(cat $TRACEFS/instances/sonda-"$1"-*/tracing_on)" = 1 ]; } # PID
+wait_for records "${PIDS[-1]}"
+true | cat # somebody runs
 kill -TERM "${PIDS[-1]}"
 wait "${PIDS[-1]}" && complete term
 verdict "SIGTERM: the rings to the end" $? "$TMP/term.out"

@@ -86,13 +86,17 @@ as_it_was "a plain session"
 
 # ---- two at once
 
-run first 1500 "instance_name: '$name' ftrace_events: 'sched/sched_switch' buffer_size_kb: 4096" &
+"$record" "$TMP/first.trace" 60000 "instance_name: '$name' ftrace_events: 'sched/sched_switch' buffer_size_kb: 4096" \
+  >"$TMP/first.out" 2>"$TMP/first.err" &
 first=$!
-sleep 0.5
+PIDS+=($first)
+records() { [ "$(cat "$lent/tracing_on")" = 1 ]; }
+wait_for records
 run second 100 "instance_name: '$name' ftrace_events: 'sched/sched_wakeup' use_monotonic_raw_clock: true" "${load[@]}"
 verdict "another process cannot have it at the same time: it starts, empty" $? "$TMP/second.out"
-grep -q "^problem .*another sonda-probes (process $(pgrep -P $first ftrace_record || echo '[0-9]*')) uses" "$TMP/second.out"
+grep -q "^problem .*another sonda-probes (process $first) uses" "$TMP/second.out"
 verdict "and says whose it is" $? "$TMP/second.out"
+kill -TERM $first
 wait $first
 verdict "the first is not disturbed" $? "$TMP/first.out"
 [ "$(sum first events)" -gt 800 ] && [ "$(sum first lost)" = 0 ]
@@ -106,26 +110,25 @@ PIDS+=($!)
 "$BIN/sonda-probes" >"$TMP/probes.log" 2>&1 </dev/null &
 probes=$!
 PIDS+=("$probes")
-config() { # NAME EVENT MS
+config() { # NAME EVENT
   cat >"$TMP/$1.cfg" <<CONFIG
-duration_ms: $3
 buffers { size_kb: 8192 }
 data_sources { config { name: "linux.ftrace" ftrace_config {
   instance_name: "$name" ftrace_events: "$2" drain_period_ms: 50 compact_sched { enabled: false } } } }
 CONFIG
 }
-config a sched/sched_switch 2000
-config b sched/sched_waking 1000
-"$BIN/sonda" record -c "$TMP/a.cfg" -o "$TMP/a.trace" >"$TMP/a.log" 2>&1 </dev/null &
-a=$!
-sleep 0.5
-"$BIN/sonda" record -c "$TMP/b.cfg" -o "$TMP/b.trace" >"$TMP/b.log" 2>&1 </dev/null &
-b=$!
-sleep 0.3
+config a sched/sched_switch
+config b sched/sched_waking
+record_in_background "$TMP/a.log" -c "$TMP/a.cfg" -o "$TMP/a.trace"
+a=${PIDS[-1]}
+record_in_background "$TMP/b.log" -c "$TMP/b.cfg" -o "$TMP/b.trace"
+b=${PIDS[-1]}
 "${load[@]}"
-wait $b
+kill -TERM "$b"
+wait "$b"
 verdict "two sessions of one process: the second" $? "$TMP/b.log"
-wait $a
+kill -TERM "$a"
+wait "$a"
 verdict "two sessions of one process: the first" $? "$TMP/a.log"
 [ "$(events_in "$TMP/a.trace")" -gt 800 ] && [ "$(events_in "$TMP/b.trace")" -gt 400 ]
 verdict "both have their events" $? "$TMP/b.log"

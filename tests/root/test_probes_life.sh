@@ -64,7 +64,9 @@ done
 
 start probes "$TMP/probes.log" "$BIN/sonda-probes"
 start_recording "SIGKILL"
-sleep 1.5 # for something to be written
+has_read() { grep -q '^read events: [1-9]' "$TRACEFS/instances/sonda-$probes"-*/per_cpu/cpu*/stats; }
+wait_for has_read
+sleep 0.5 # for what was read to be on its way
 kill -KILL "$probes"
 wait "$probes" 2>/dev/null
 recording

@@ -90,12 +90,8 @@ data_sources {
 }
 data_sources { config { name: "linux.process_stats" process_stats_config { record_thread_names: true } } }
 CONFIG
-"$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace2" >"$TMP/record.log" 2>&1 </dev/null &
-recorder=$!
-PIDS+=("$recorder")
-wait_for eval "ls -d $TRACEFS/instances/sonda-$probes-*"
-# Not before the events are on: the first process that is seen says so.
-sleep 1
+record_in_background "$TMP/record.log" -c "$TMP/config" -o "$TMP/trace2"
+recorder=${PIDS[-1]}
 start_hostile
 # Seen as bash first, then under the name that it takes.
 bash -c 'sleep 1; exec -a "another name" sleep 60' &
@@ -105,9 +101,8 @@ PIDS+=("$renamed")
 first_owner='' second_owner=''
 last_pid=/proc/sys/kernel/ns_last_pid
 if [ -w $last_pid ]; then
-  bash -c 'exec -a "first owner" sleep 0.5' &
+  bash -c 'exec -a "first owner" sleep 1.5' &
   first_owner=$!
-  sleep 0.5
   wait $first_owner
   mkfifo "$TMP/wait"
   for _ in $(seq 100); do
@@ -121,7 +116,7 @@ if [ -w $last_pid ]; then
   PIDS+=("$second_owner")
 fi
 sleep 2
-kill -INT "$recorder"
+kill -TERM "$recorder"
 wait "$recorder"
 verdict "records on demand" $? "$TMP/record.log"
 "$helper/process_tree" trace "$TMP/trace2" | sort >"$TMP/traced"
@@ -132,7 +127,7 @@ verdict "on demand: a process before and after its exec" $? "$TMP/renamed"
 
 if [ -n "$first_owner" ] && [ "$first_owner" = "$second_owner" ]; then
   grep "^process $first_owner " "$TMP/traced" >"$TMP/owners"
-  grep -q ' cmdline=first owner|0.5$' "$TMP/owners" && grep -q ' cmdline=.*test_probes_names' "$TMP/owners"
+  grep -q ' cmdline=first owner|1.5$' "$TMP/owners" && grep -q ' cmdline=.*test_probes_names' "$TMP/owners"
   verdict "on demand: a number that is used again" $? "$TMP/owners"
 else
   N=$((N + 1))

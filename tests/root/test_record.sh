@@ -56,7 +56,7 @@ start_recording() { # OUT ARGS...
   "$BIN/sonda" record -o "$out" "$@" sched >"$TMP/log" 2>&1 </dev/null &
   recorder=$!
   PIDS+=("$recorder")
-  wait_for our_instances
+  wait_for we_record
   sleep 1
 }
 
