@@ -87,6 +87,9 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 	if (r)
 		return r;
 	session_events_enable(&s->events, setup, &s->table);
+	r = compat_calls_new(setup, &s->settings.events, &s->table, &s->compat);
+	if (r)
+		return r;
 	return event_triggers_prepare(&s->events, setup, &s->triggers);
 }
 
@@ -114,6 +117,8 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 		report_problem(&s->reports, "%s", e.text);
 		return r;
 	}
+	if (s->compat)
+		ring_edit_pages(&s->ring, compat_calls_edit, s->compat);
 	s->ring.period_ms = s->settings.drain_period_ms;
 	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->reports);
 	s->listeners[s->n_listeners++] = &s->ring;
@@ -247,6 +252,7 @@ void ftrace_session_close(struct ftrace_session *s)
 {
 	leave_tracefs(s);
 	s->translator = translator_free(s->translator);
+	s->compat = compat_calls_free(s->compat);
 	session_symbols_leave(&s->symbols);
 	event_table_deinit(&s->table);
 	event_selection_deinit(&s->events);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/data_source.h"
+#include "ftrace/compat_calls.h"
 #include "ftrace/event_table.h"
 #include "ftrace/event_triggers.h"
 #include "ftrace/event_watch.h"
@@ -33,6 +34,7 @@ struct ftrace_session {
 	struct event_selection events; /* what is to be on */
 	struct event_watch watch;
 	struct event_table table;
+	struct compat_calls *compat; /* owned; NULL: none can be, or are looked for */
 	struct event_triggers triggers; /* how the recording begins and pauses */
 	struct session_symbols symbols;
 	struct translator *translator; /* owned; NULL in that case */

@@ -164,3 +164,24 @@ int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static
 		snprintf(nearest, SYSCALL_NAME_MAX, "%.*s%s", (int)prefix, name, best);
 	return -ENOENT;
 }
+
+int syscall_number(const char *name, bool compat)
+{
+	uint32_t native = seccomp_arch_native();
+
+	return number_of(compat ? compat_of(native) : native, name);
+}
+
+void syscall_compat_name(uint32_t nr, char *ret, size_t len)
+{
+	uint32_t arch = compat_of(seccomp_arch_native());
+	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;
+	const char *found = name;
+
+	for (unsigned i = 0; arch && !found && i < ARRAY_SIZE(recent); i++)
+		if (recent[i].nr == nr && !recent[i].arch)
+			found = recent[i].name;
+	memset(ret, 0, len);
+	if (found)
+		memcpy(ret, found, MIN(len, strlen(found)));
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,3 +17,10 @@
  * the form of the one asked for, or "" where none is near.
  */
 int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static SYSCALL_NAME_MAX]);
+
+/* The number of a call by its bare name, of this machine's table or of its 32-bit one; negative:
+ * there is none. */
+int syscall_number(const char *name, bool compat);
+/* The bare name of a number of the 32-bit table, with zeros to the end of the room for it, cut where
+ * it is longer; all zeros where it has none. */
+void syscall_compat_name(uint32_t nr, char *ret, size_t len);

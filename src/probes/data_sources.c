@@ -5,6 +5,7 @@
 
 #include "ftrace/frozen_ds.h"
 #include "ftrace/ftrace_ds.h"
+#include "procfs/journald_ds.h"
 #include "procfs/power_ds.h"
 #include "procfs/process_ds.h"
 #include "procfs/sys_stats_ds.h"
@@ -17,5 +18,6 @@ const struct data_source *const probes_data_sources[] = {
 	&sys_stats_data_source,
 	&system_info_data_source,
 	&sysfs_power_data_source,
+	&systemd_journald_data_source,
 	NULL,
 };

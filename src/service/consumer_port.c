@@ -196,8 +196,10 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 {
 	struct consumer_port *c = endpoint;
 
+	bool readable = c->session && !triggers_hold_back(c->session);
+
 	(void)args, (void)len;
-	return reader_begin(&c->reader, call, c->session);
+	return reader_begin(&c->reader, call, readable ? c->session : NULL);
 }
 
 static int get_trace_stats(void *endpoint, const struct ipc_call *call, const uint8_t *args,

@@ -38,6 +38,16 @@
 #define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
 
+/* ---- triggers ---- */
+
+#define MAX_TRIGGERS 256u /* of a config */
+#define MAX_TRIGGER_NAMES 256u /* in one ActivateTriggers; one with more is rejected */
+#define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; then the oldest goes */
+#define MAX_DUE_TRIGGERS 64u /* of a session: clones whose delay runs */
+/* Activations that are remembered for 24 hours. A max_per_24_h above the first is no limit. */
+#define MAX_TRIGGER_HITS_PER_NAME 2048u
+#define MAX_TRIGGER_HITS 16384u
+
 /* ---- a regular expression of a config ---- */
 
 #define MAX_REGEX_FILTERS 64 /* of all data sources of a config */

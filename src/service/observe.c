@@ -10,6 +10,7 @@
 #include "service/instances.h"
 #include "service/producer_port.h"
 #include "service/session.h"
+#include "service/triggers.h"
 
 #define SEND_AT_BYTES (64u << 10) /* do not wait for the end of the turn */
 
@@ -107,6 +108,27 @@ void observe_all_started(struct consumer_port *c)
 {
 	if (observes(&c->observer, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_started(&c->observer);
+}
+
+/* Each goes out by itself: in an ObservableEvents there is room for one. */
+void observe_clone_trigger(struct consumer_port *c, uint64_t session_id,
+			   const struct received_trigger *trigger)
+{
+	struct observer *o = &c->observer;
+	struct pb_enc *e = &o->pending.enc;
+
+	if (!observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))
+		return;
+	send_pending(o);
+	pb_enc_open(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT);
+	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRACING_SESSION_ID, session_id);
+	pb_enc_str(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRIGGER_NAME, trigger->name);
+	pb_enc_str(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_PRODUCER_NAME, trigger->producer);
+	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_PRODUCER_UID, trigger->uid);
+	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_BOOT_TIME_NS, trigger->boot_ns);
+	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRIGGER_DELAY_MS, trigger->delay_ms);
+	pb_enc_close(e);
+	send_pending(o);
 }
 
 void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,

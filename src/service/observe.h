@@ -10,6 +10,7 @@
 
 struct consumer_port;
 struct event_base;
+struct received_trigger;
 struct session;
 struct source_instance;
 
@@ -40,3 +41,5 @@ void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t eve
 /* Something happened; nothing is sent to who did not ask. */
 void observe_instance(struct consumer_port *c, const struct source_instance *i);
 void observe_all_started(struct consumer_port *c);
+void observe_clone_trigger(struct consumer_port *c, uint64_t session_id,
+			   const struct received_trigger *trigger);

@@ -21,6 +21,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/trace_buffer.h"
+#include "service/triggers.h"
 #include "wire/pb_mem.h"
 
 /* ---- grants and writers ---- */
@@ -375,18 +376,40 @@ static int sync_requests(void *endpoint, const struct ipc_call *call, const uint
 	return 0;
 }
 
-/* No session has triggers: a config that declares some is refused. So none can match. */
+static int check_trigger_names(const uint8_t *args, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	unsigned n = 0;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		n += FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES);
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	return n > MAX_TRIGGER_NAMES ? -ENOBUFS : 0;
+}
+
 static int activate_triggers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			     size_t len)
 {
 	struct producer_port *p = endpoint;
+	_cleanup_(freep) char *name = NULL;
 	struct pb_field f;
+	struct pb_dec d;
+	int r;
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_bytes(args, len, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, &f))
-		return -EBADMSG;
+	r = check_trigger_names(args, len);
+	if (r < 0)
+		return r;
 	ipc_reply_empty(p->conn, call);
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		if (FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES) &&
+		    decode_string(&f, MAX_NAME_BYTES, &name) == 0)
+			triggers_activate(p->service, p->name, p->uid, name);
 	return 0;
 }
 

@@ -129,6 +129,7 @@ void service_free(struct service *s)
 		session_free(TAILQ_FIRST(&s->sessions));
 	ipc_host_free(s->producer_host);
 	recent_sessions_free(s->recent);
+	trigger_history_deinit(&s->trigger_history);
 	free(s);
 }
 

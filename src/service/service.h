@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "service/registry.h"
+#include "service/trigger_history.h"
 
 struct consumer_port;
 struct event_base;
@@ -57,6 +58,7 @@ struct service {
 	uint64_t chunks_discarded;
 	uint64_t patches_discarded;
 
+	struct trigger_history trigger_history; /* owned */
 	struct recent_sessions *recent; /* owned; NULL until the first */
 	struct log_limit complaints;
 	uid_t uid; /* of this process: trusted_uid of the service's own packets */

@@ -215,6 +215,30 @@ static void put_system_info(struct writer_state *w)
 	end_packet(w);
 }
 
+/* ---- triggers ---- */
+
+static void put_trigger(struct writer_state *w, uint32_t field, const struct received_trigger *t)
+{
+	struct pb_enc *e = begin_packet_at(w, t->boot_ns);
+
+	pb_enc_open(e, field);
+	pb_enc_str(e, PB_TRIGGER_TRIGGER_NAME, t->name);
+	pb_enc_str(e, PB_TRIGGER_PRODUCER_NAME, t->producer);
+	pb_enc_i64(e, PB_TRIGGER_TRUSTED_PRODUCER_UID, (int32_t)t->uid);
+	pb_enc_u64(e, PB_TRIGGER_STOP_DELAY_MS, t->delay_ms);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_triggers(struct writer_state *w)
+{
+	struct session_triggers *t = &w->session->triggers;
+
+	for (size_t i = 0; i < t->n_received; i++)
+		put_trigger(w, PB_TRACE_PACKET_TRIGGER, &t->received[i]);
+	triggers_forget_received(t);
+}
+
 /* ---- events and statistics ---- */
 
 static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_event *event)
@@ -274,6 +298,8 @@ void service_packets_put_head(struct session *s, struct packet_sink *sink)
 	s->sync_marker_due = false;
 	if (!s->head_written && !builtin(s)->disable_trace_config)
 		put_trace_config(&w);
+	if (!builtin(s)->disable_trace_config)
+		put_triggers(&w);
 	if (!s->head_written)
 		put_once(&w);
 	s->head_written = true;

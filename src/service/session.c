@@ -27,6 +27,7 @@
 #include "service/service.h"
 #include "service/session_config.h"
 #include "service/trace_buffer.h"
+#include "service/trigger_config.h"
 #include "wire/pb_mem.h"
 
 const char *session_state_name(enum session_state state)
@@ -128,12 +129,15 @@ static void final_flush_done(struct session *s, const struct ipc_call *call, boo
 		session_free(s);
 }
 
-static void on_duration(void *ctx)
+void session_flush_and_end(struct session *s)
 {
-	struct session *s = ctx;
-
 	if (flush_begin(s, 0, FLUSH_REASON_STOP | FLUSH_BY_SERVICE, final_flush_done, NULL) < 0)
 		final_flush_done(s, NULL, false);
+}
+
+static void on_duration(void *ctx)
+{
+	session_flush_and_end(ctx);
 }
 
 /* Names those that have not started, for whoever wonders why their data is missing. */
@@ -175,7 +179,7 @@ static int init_timers(struct session *s)
 
 	for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++)
 		r = loop_timer_init(timers[i].timer, s->service->loop, timers[i].fire, s);
-	return r;
+	return r < 0 ? r : triggers_init(s);
 }
 
 static void stop_timers(struct session *s)
@@ -185,6 +189,7 @@ static void stop_timers(struct session *s)
 	loop_timer_stop(&s->clear_tick);
 	loop_timer_stop(&s->snapshot_tick);
 	loop_timer_stop(&s->slow_start);
+	triggers_end(s);
 }
 
 static void deinit_timers(struct session *s)
@@ -246,7 +251,7 @@ void session_start(struct session *s)
 void session_begin(struct session *s)
 {
 	instances_setup_all(s);
-	if (!s->config->deferred_start)
+	if (triggers_begin(s) && !s->config->deferred_start)
 		session_start(s);
 }
 
@@ -315,6 +320,7 @@ static void session_destroy(struct session *s)
 {
 	free_buffers(s);
 	deinit_timers(s);
+	triggers_deinit(&s->triggers);
 	lifecycle_deinit(&s->lifecycle);
 	sequence_ids_deinit(&s->sequences);
 	free(s->detach_key);
@@ -417,6 +423,10 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	s->id = ++service->last_session_id;
 	make_uuid(s, config);
 	s->config = config;
+	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
+		config->has_duration_ms = true;
+		config->duration_ms = config->trigger_config->trigger_timeout_ms;
+	}
 	s->state = SESSION_CONFIGURED;
 	admission_remember(service, config);
 	TAILQ_INSERT_TAIL(&service->sessions, s, link);

@@ -15,6 +15,7 @@
 #include "service/lifecycle.h"
 #include "service/loop_timer.h"
 #include "service/sequence_ids.h"
+#include "service/triggers.h"
 
 struct consumer_port;
 struct service;
@@ -60,6 +61,7 @@ struct session {
 	struct flush_list flushes; /* owned: waiting for producers */
 	size_t n_flushes;
 
+	struct session_triggers triggers;
 	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout;
 
 	/* what the service writes into the trace */
@@ -95,6 +97,10 @@ void session_start(struct session *s);
 /* Stops the data sources, without a flush. at_once: waits for no acknowledgement. No effect in
  * DISABLED. */
 void session_disable(struct session *s, bool at_once);
+
+/* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.
+ * Nothing of that is done before this returns, unless the flush is refused. */
+void session_flush_and_end(struct session *s);
 
 /* An instance was started, stopped or withdrawn: is that what the session waited for? */
 void session_check_all_started(struct session *s);

@@ -8,13 +8,13 @@
 #include "config/limits.h"
 #include "service/limits.h"
 #include "service/source_filter.h"
+#include "service/trigger_config.h"
 
 /* ---- what is not built ---- */
 
 static const char *const not_built[] = {
-	"lockdown_mode",    "write_into_file", "output_path",  "trigger_config",
-	"compression_type", "compression",     "trace_filter", "session_semaphores",
-	"priority_boost",   "exclusive_prio",
+	"lockdown_mode", "write_into_file",    "output_path",	 "compression_type", "compression",
+	"trace_filter",	 "session_semaphores", "priority_boost", "exclusive_prio",
 };
 
 static const char *const not_built_in_buffers[] = {"transfer_on_clone", "clear_before_clone"};
@@ -226,9 +226,17 @@ static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
 /* The order is that of the protocol's reference service, so that a config which breaks several
  * rules is refused for the same reason everywhere. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
-	check_built,	  check_duration,     check_bugreport_filename,
-	check_guardrails, check_buffer_count, check_buffer_names,
-	check_sources,	  check_unique_name,  check_buffer_sizes,
+	check_built,
+	check_duration,
+	trigger_config_check_times,
+	check_bugreport_filename,
+	trigger_config_check_triggers,
+	check_guardrails,
+	check_buffer_count,
+	check_buffer_names,
+	check_sources,
+	check_unique_name,
+	check_buffer_sizes,
 };
 
 int session_config_check(const Pb__TraceConfig *config, struct err_text *e)

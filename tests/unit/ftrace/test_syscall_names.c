@@ -99,6 +99,29 @@ static void test_names_that_are_wrong(void **state)
 	assert_nearest(longest, "");
 }
 
+#ifdef __x86_64__
+static void test_names_of_the_32_bit_table(void **state)
+{
+	char name[28];
+
+	(void)state;
+	syscall_compat_name(295, name, sizeof(name));
+	assert_string_equal(name, "openat");
+	syscall_compat_name(462, name, sizeof(name));
+	assert_string_equal(name, "mseal"); /* newer than the library */
+	/* The longest, and no NUL is left. */
+	syscall_compat_name(423, name, sizeof(name));
+	assert_memory_equal(name, "sched_rr_get_interval_time64", sizeof(name));
+	syscall_compat_name(222, name, sizeof(name)); /* nobody has it */
+	assert_string_equal(name, "");
+	syscall_compat_name(5000, name, sizeof(name));
+	assert_string_equal(name, "");
+	assert_int_equal(syscall_number("openat", true), 295);
+	assert_int_equal(syscall_number("openat", false), 257);
+	assert_true(syscall_number("no_such_call", true) < 0);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_newer_than_the_library),
 #ifdef __x86_64__
 		cmocka_unit_test(test_calls_of_32_bit_programs),
+		cmocka_unit_test(test_names_of_the_32_bit_table),
 #endif
 		cmocka_unit_test(test_names_that_are_wrong),
 	};

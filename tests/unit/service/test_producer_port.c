@@ -202,13 +202,14 @@ static void grants_are_per_buffer(void **state)
 	free(p.grants);
 }
 
-static void triggers_are_understood_and_match_nothing(void **state)
+static void trigger_that_nobody_waits_for_is_accepted(void **state)
 {
 	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	assert_true(peer_accepted(p, peer_call(p, P_TRIGGERS, "\x0a\x01t", 3)));
+	assert_true(peer_rejected(p, peer_call(p, P_TRIGGERS, "\x0a\x05t", 3)));
 	rig_hang_up(r, p);
 }
 
@@ -254,7 +255,7 @@ int main(void)
 		STAGE_TEST(update_needs_a_known_source),
 		STAGE_TEST(writers_have_their_buffer),
 		cmocka_unit_test(grants_are_per_buffer),
-		STAGE_TEST(triggers_are_understood_and_match_nothing),
+		STAGE_TEST(trigger_that_nobody_waits_for_is_accepted),
 		STAGE_TEST(second_command_stream_ends_the_first),
 		STAGE_TEST(gone_producer_leaves_nothing),
 	};

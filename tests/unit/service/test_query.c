@@ -183,7 +183,7 @@ static void capabilities_are_what_is_built(void **state)
 		peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_TRACE_CONFIG_OUTPUT_PATH),
 		0);
 	/* the last one of the list */
-	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_OBSERVABLE_EVENTS), 2);
+	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_OBSERVABLE_EVENTS), 4);
 }
 
 int main(void)

@@ -97,8 +97,6 @@ static void what_is_not_built_is_refused_by_name(void **state)
 		{"lockdown_mode: LOCKDOWN_CLEAR", "lockdown_mode"},
 		{"write_into_file: true", "write_into_file"},
 		{"output_path: '/tmp/x'", "output_path"},
-		{"trigger_config { trigger_mode: STOP_TRACING }", "trigger_config"},
-		{"trigger_config {}", "trigger_config"},
 		{"compression_type: COMPRESSION_TYPE_DEFLATE", "compression_type"},
 		{"compression { deflate {} }", "compression"},
 		{"compression { zstd { level: 3 } }", "compression"},
