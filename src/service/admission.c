@@ -79,7 +79,7 @@ static int check_unique_name(const struct service *s, const char *name, struct e
 	if (!name[0])
 		return 0;
 	TAILQ_FOREACH (other, &s->sessions, link)
-		if (!strcmp(name_of(other->config), name))
+		if (other->state != SESSION_CLONED && !strcmp(name_of(other->config), name))
 			return err_set(e, -EBUSY,
 				       "a session with unique_session_name \"%s\" exists already",
 				       name);

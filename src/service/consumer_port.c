@@ -94,7 +94,8 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	request = (Pb__EnableTracingRequest *)m;
 	if (!request->attach_notification_only)
 		begin_session(c, call, request);
-	else if (c->session && c->session->state == SESSION_DISABLED)
+	else if (c->session &&
+		 (c->session->state == SESSION_DISABLED || c->session->state == SESSION_CLONED))
 		reply_disabled(c, call, NULL);
 	else if (c->session)
 		park_enable(c, call);
@@ -271,21 +272,13 @@ static int save_trace_for_bugreport(void *endpoint, const struct ipc_call *call,
 			   "SaveTraceForBugreport is not supported by this service");
 }
 
-static int clone_session(void *endpoint, const struct ipc_call *call, const uint8_t *args,
-			 size_t len)
-{
-	(void)args, (void)len;
-	return refuse_with(endpoint, call, PB_CLONE_SESSION_RESPONSE_SUCCESS,
-			   PB_CLONE_SESSION_RESPONSE_ERROR,
-			   "CloneSession is not supported by this service");
-}
-
 /* ---- the port ---- */
 
 static void consumer_port_close(void *endpoint)
 {
 	struct consumer_port *c = endpoint;
 
+	clone_cancel(c);
 	end_session(c);
 	reader_deinit(&c->reader);
 	observer_deinit(&c->observer);
@@ -335,7 +328,7 @@ static const struct ipc_method methods[] = {
 	{"QueryServiceState", query_service_state},
 	{"QueryCapabilities", query_capabilities},
 	{"SaveTraceForBugreport", save_trace_for_bugreport},
-	{"CloneSession", clone_session},
+	{"CloneSession", clone_call},
 };
 
 const struct ipc_service consumer_port_service = {

@@ -19,6 +19,7 @@ struct consumer_port {
 	struct service *service; /* borrowed: it outlives us */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	uid_t uid; /* of the connection */
+	struct pending_clone *clone; /* owned by its source; NULL: none is on its way to us */
 	struct session *session; /* owned; NULL before EnableTracing and after FreeBuffers */
 	struct ipc_call enable; /* EnableTracing: answered when tracing has ended */
 	bool has_enable;

@@ -33,7 +33,24 @@ struct pending_flush {
 	size_t n_waiting;
 	flush_done done;
 	struct ipc_call call;
+	struct flush_group group; /* includes NULL: all buffers */
 };
+
+/* Is this instance to flush? */
+static bool includes(const struct pending_flush *f, const struct source_instance *i)
+{
+	return !i->no_flush &&
+	       (!f->group.includes || f->group.includes(f->group.ctx, i->buffer_id));
+}
+
+static void tell(struct session *s, flush_done done, const struct ipc_call *call,
+		 const struct flush_group *group, bool success)
+{
+	if (done)
+		done(s, call, success);
+	else if (group->done)
+		group->done(group->ctx, success);
+}
 
 static void flush_free(struct pending_flush *f)
 {
@@ -69,7 +86,7 @@ static void record_slow(const struct pending_flush *f)
 	if (pb_mem_init(&m) < 0)
 		return;
 	TAILQ_FOREACH (i, &s->instances, link)
-		if (!i->no_flush && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
+		if (includes(f, i) && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
 			instances_put_source(i, &m.enc);
 	if (n > 0 && !m.failed)
 		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_FLUSH, clock_boot_ns(), m.buf,
@@ -92,6 +109,7 @@ static void on_timer(void *ctx)
 	bool success = f->n_waiting == 0;
 	flush_done done = f->done;
 	struct ipc_call call = f->call;
+	struct flush_group group = f->group;
 
 	if (!success && ends_trace(f))
 		record_slow(f);
@@ -105,8 +123,7 @@ static void on_timer(void *ctx)
 		s->flushes_succeeded++;
 	else
 		s->flushes_failed++;
-	if (done)
-		done(s, &call, success);
+	tell(s, done, &call, &group, success);
 }
 
 static void stop_waiting(struct pending_flush *f, const struct producer_port *p)
@@ -148,6 +165,15 @@ void flush_disown(struct session *s, flush_done done)
 		}
 }
 
+void flush_disown_group(struct session *s, const void *ctx)
+{
+	struct pending_flush *f;
+
+	TAILQ_FOREACH (f, &s->flushes, link)
+		if (f->group.done && f->group.ctx == ctx)
+			f->group = (struct flush_group){0};
+}
+
 void flush_cancel_all(struct session *s)
 {
 	struct pending_flush *f;
@@ -155,11 +181,11 @@ void flush_cancel_all(struct session *s)
 	while ((f = TAILQ_FIRST(&s->flushes))) {
 		flush_done done = f->done;
 		struct ipc_call call = f->call;
+		struct flush_group group = f->group;
 
 		detach(f);
 		flush_free(f);
-		if (done)
-			done(s, &call, false);
+		tell(s, done, &call, &group, false);
 	}
 }
 
@@ -172,7 +198,7 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 	size_t n = 0;
 
 	TAILQ_FOREACH (i, &f->session->instances, link)
-		if (i->producer == p && !i->no_flush)
+		if (i->producer == p && includes(f, i))
 			ids[n++] = i->id;
 	if (n == 0)
 		return;
@@ -194,27 +220,26 @@ static int ask_producers(struct pending_flush *f)
 	return 0;
 }
 
-int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
-		const struct ipc_call *call)
+static struct pending_flush *flush_new(struct session *s, uint64_t flags)
 {
-	struct pending_flush *f;
-	int r;
+	struct pending_flush *f = calloc(1, sizeof(*f));
 
-	session_record(s, LIFECYCLE_FLUSH_STARTED);
-	if (s->state != SESSION_STARTED)
-		return -EINVAL;
-	if (s->n_flushes >= LIMIT_PENDING_FLUSHES)
-		return -EBUSY;
-	f = calloc(1, sizeof(*f));
 	if (!f)
-		return -ENOMEM;
+		return NULL;
 	*f = (struct pending_flush){
-		.session = s, .id = ++s->service->last_flush_id, .flags = flags, .done = done};
-	if (call)
-		f->call = *call;
-	r = loop_timer_init(&f->timer, s->service->loop, on_timer, f);
-	if (r == 0)
-		r = ask_producers(f);
+		.session = s, .id = ++s->service->last_flush_id, .flags = flags};
+	if (loop_timer_init(&f->timer, s->service->loop, on_timer, f) == 0)
+		return f;
+	flush_free(f);
+	return NULL;
+}
+
+/* Whom it tells is set already. On failure the flush is freed. */
+static int flush_start(struct pending_flush *f, uint32_t timeout_ms)
+{
+	struct session *s = f->session;
+	int r = ask_producers(f);
+
 	if (r < 0) {
 		flush_free(f);
 		return r;
@@ -229,4 +254,37 @@ int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_do
 					  : session_flush_timeout_ms(s),
 			false);
 	return 0;
+}
+
+static int check_room(struct session *s)
+{
+	session_record(s, LIFECYCLE_FLUSH_STARTED);
+	if (s->state != SESSION_STARTED)
+		return -EINVAL;
+	return s->n_flushes >= LIMIT_PENDING_FLUSHES ? -EBUSY : 0;
+}
+
+int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
+		const struct ipc_call *call)
+{
+	int r = check_room(s);
+	struct pending_flush *f = r == 0 ? flush_new(s, flags) : NULL;
+
+	if (!f)
+		return r < 0 ? r : -ENOMEM;
+	f->done = done;
+	if (call)
+		f->call = *call;
+	return flush_start(f, timeout_ms);
+}
+
+int flush_begin_group(struct session *s, uint64_t flags, const struct flush_group *group)
+{
+	int r = check_room(s);
+	struct pending_flush *f = r == 0 ? flush_new(s, flags) : NULL;
+
+	if (!f)
+		return r < 0 ? r : -ENOMEM;
+	f->group = *group;
+	return flush_start(f, 0);
 }

@@ -27,6 +27,7 @@ enum {
 	FLUSH_REASON_STOP = 0x2,
 	FLUSH_REASON_CLONE = 0x3,
 	FLUSH_BY_SERVICE = 0x10,
+	FLUSH_FOR_BUGREPORT = 0x100,
 };
 
 /* Called from the loop when the flush is over. May disable or free the session. */
@@ -39,6 +40,19 @@ typedef void (*flush_done)(struct session *s, const struct ipc_call *call, bool 
  */
 int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
 		const struct ipc_call *call);
+
+/* A flush of the data sources that write to some of the buffers. */
+struct flush_group {
+	bool (*includes)(void *ctx, uint16_t buffer_id);
+	/* Called from the loop; may free the session. */
+	void (*done)(void *ctx, bool success);
+	void *ctx;
+};
+
+/* Begins one, with the config's timeout; group is copied. Returns as flush_begin. */
+int flush_begin_group(struct session *s, uint64_t flags, const struct flush_group *group);
+/* The group with this ctx is not called any more; its flush goes on. */
+void flush_disown_group(struct session *s, const void *ctx);
 
 /* The producer has flushed for this request and all before it, in any session. */
 void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id);

@@ -4,11 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/limits.h"
 #include "gen/fields.h"
 
 /*
  * Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
- * of each kind the newest, of flushes the newest 64.
+ * of each kind the newest, of flushes the newest 64, of cloned buffers one for each buffer.
  */
 enum lifecycle_kind {
 	LIFECYCLE_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,
@@ -18,15 +19,18 @@ enum lifecycle_kind {
 	LIFECYCLE_TRACING_DISABLED = PB_TRACING_SERVICE_EVENT_TRACING_DISABLED,
 	LIFECYCLE_SLOW_STARTING = PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES,
 	LIFECYCLE_SLOW_FLUSH = PB_TRACING_SERVICE_EVENT_LAST_FLUSH_SLOW_DATA_SOURCES,
+	LIFECYCLE_CLONE_STARTED = PB_TRACING_SERVICE_EVENT_CLONE_STARTED,
+	LIFECYCLE_BUFFER_CLONED = PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, /* the index */
 	LIFECYCLE_FLUSH_STARTED = PB_TRACING_SERVICE_EVENT_FLUSH_STARTED,
 };
 
 #define LIFECYCLE_FLUSH_EVENTS 64
-#define LIFECYCLE_MAX (2 * LIFECYCLE_FLUSH_EVENTS + 6)
+#define LIFECYCLE_MAX (2 * LIFECYCLE_FLUSH_EVENTS + LIMIT_BUFFERS + 7)
 
 struct lifecycle_event {
 	uint64_t boot_ns;
 	enum lifecycle_kind kind;
+	uint32_t value; /* 1, or what the kind says */
 };
 
 /* The instances that a slow event names: serialized TracingServiceEvent.DataSources. */
@@ -43,6 +47,11 @@ struct lifecycle {
 
 void lifecycle_deinit(struct lifecycle *l);
 void lifecycle_add(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns);
+/* At its place in the order of time. */
+void lifecycle_add_value(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
+			 uint32_t value);
+/* to is empty. 0 or -ENOMEM; deinit is fine after both. */
+int lifecycle_copy(const struct lifecycle *from, struct lifecycle *to);
 /* One of the slow kinds; copies the bytes. Nothing is recorded when memory is out. */
 void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
 			   const void *bytes, size_t len);

@@ -48,6 +48,10 @@
 #define MAX_TRIGGER_HITS_PER_NAME 2048u
 #define MAX_TRIGGER_HITS 16384u
 
+/* ---- clones ---- */
+
+#define MAX_CLONES 32u /* cloned sessions, and those that are being made */
+
 /* ---- a regular expression of a config ---- */
 
 #define MAX_REGEX_FILTERS 64 /* of all data sources of a config */

@@ -36,6 +36,13 @@ int producer_port_grant(struct producer_port *p, uint16_t buffer_id, struct trac
 	return 0;
 }
 
+void producer_port_regrant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer)
+{
+	for (size_t i = 0; i < p->n_grants; i++)
+		if (p->grants[i].buffer_id == buffer_id)
+			p->grants[i].buffer = buffer;
+}
+
 void producer_port_revoke(struct producer_port *p, uint16_t buffer_id)
 {
 	for (size_t i = 0; i < p->n_grants; i++)

@@ -81,6 +81,9 @@ void producer_memory_deinit(struct producer_port *p);
 
 /* 0 or -ENOMEM. */
 int producer_port_grant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer);
+/* The buffer is another one now. No effect on who may not write there. */
+void producer_port_regrant(struct producer_port *p, uint16_t buffer_id,
+			   struct trace_buffer *buffer);
 void producer_port_revoke(struct producer_port *p, uint16_t buffer_id);
 /* NULL when it may not write there. */
 struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_t buffer_id);

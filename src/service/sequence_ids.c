@@ -9,7 +9,9 @@
  */
 #include "service/sequence_ids.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "service/limits.h"
 
@@ -68,6 +70,19 @@ uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t
 	s->last = SEQUENCE_ID_SERVICE + used + 1;
 	*slot = (struct sequence_slot){.key = key, .id = s->last};
 	return slot->id;
+}
+
+int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to)
+{
+	if (from->n_slots == 0)
+		return 0;
+	to->slots = malloc(from->n_slots * sizeof(*to->slots));
+	if (!to->slots)
+		return -ENOMEM;
+	memcpy(to->slots, from->slots, from->n_slots * sizeof(*to->slots));
+	to->n_slots = from->n_slots;
+	to->last = from->last;
+	return 0;
 }
 
 void sequence_ids_deinit(struct sequence_ids *s)

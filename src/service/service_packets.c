@@ -250,7 +250,7 @@ static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_e
 	if (slow)
 		pb_enc_bytes(e, event->kind, slow->bytes, slow->len);
 	else
-		pb_enc_bool(e, event->kind, true);
+		pb_enc_u64(e, event->kind, event->value);
 	pb_enc_close(e);
 	end_packet(w);
 }
@@ -298,6 +298,8 @@ void service_packets_put_head(struct session *s, struct packet_sink *sink)
 	s->sync_marker_due = false;
 	if (!s->head_written && !builtin(s)->disable_trace_config)
 		put_trace_config(&w);
+	if (!s->head_written && s->clone_trigger.name && !builtin(s)->disable_trace_config)
+		put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &s->clone_trigger);
 	if (!builtin(s)->disable_trace_config)
 		put_triggers(&w);
 	if (!s->head_written)

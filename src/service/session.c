@@ -33,10 +33,9 @@
 const char *session_state_name(enum session_state state)
 {
 	static const char *const names[] = {
-		[SESSION_DISABLED] = "DISABLED",
-		[SESSION_CONFIGURED] = "CONFIGURED",
-		[SESSION_STARTED] = "STARTED",
-		[SESSION_STOPPING] = "STOP_WAIT",
+		[SESSION_DISABLED] = "DISABLED",       [SESSION_CONFIGURED] = "CONFIGURED",
+		[SESSION_STARTED] = "STARTED",	       [SESSION_STOPPING] = "STOP_WAIT",
+		[SESSION_CLONED] = "CLONED_READ_ONLY",
 	};
 
 	return names[state];
@@ -280,6 +279,7 @@ void session_disable(struct session *s, bool at_once)
 {
 	switch (s->state) {
 	case SESSION_DISABLED:
+	case SESSION_CLONED:
 		return;
 	case SESSION_STOPPING:
 		if (at_once)
@@ -321,6 +321,7 @@ static void session_destroy(struct session *s)
 	free_buffers(s);
 	deinit_timers(s);
 	triggers_deinit(&s->triggers);
+	received_trigger_deinit(&s->clone_trigger);
 	lifecycle_deinit(&s->lifecycle);
 	sequence_ids_deinit(&s->sequences);
 	free(s->detach_key);
@@ -329,7 +330,7 @@ static void session_destroy(struct session *s)
 	free(s);
 }
 
-static void session_destroyp(struct session **s)
+void session_destroyp(struct session **s)
 {
 	if (*s)
 		session_destroy(*s);
@@ -339,6 +340,7 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	clone_source_ends(s);
 	session_disable(s, true);
 	flush_cancel_all(s);
 	instances_deinit(s);
@@ -396,6 +398,25 @@ static void make_uuid(struct session *s, const Pb__TraceConfig *c)
 	s->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
 }
 
+int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
+		  struct session **ret)
+{
+	_cleanup_(session_destroyp) struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->service = service;
+	s->consumer = consumer;
+	s->uid = uid;
+	TAILQ_INIT(&s->instances);
+	TAILQ_INIT(&s->flushes);
+	TAILQ_INIT(&s->clones);
+	if (init_timers(s) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
 int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
 		Pb__TraceConfig *config, struct err_text *e, struct session **ret)
 {
@@ -407,15 +428,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		r = admission_check(service, config, uid, e);
 	if (r < 0)
 		return r;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
-	s->service = service;
-	s->consumer = consumer;
-	s->uid = uid;
-	TAILQ_INIT(&s->instances);
-	TAILQ_INIT(&s->flushes);
-	if (init_timers(s) < 0)
+	if (session_alloc(service, consumer, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = allocate_buffers(s, config, e);
 	if (r < 0)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "config/trace_config.pb-c.h"
 #include "service/clock_snapshots.h"
+#include "service/clone.h"
 #include "service/flush.h"
 #include "service/instances.h"
 #include "service/lifecycle.h"
@@ -29,13 +30,21 @@ struct trace_buffer;
  *	                    |                    |      (somebody will notify)               |
  *	                    +--disable-----------+--disable (nobody will)--> DISABLED <------+
  *
+ * A clone of a session is CLONED for all its life: there is nothing in it but a trace to read.
+ *
  * session_free ends it from any state. All calls come from the loop's thread. A session calls its
  * consumer when it gets DISABLED. One that has no consumer when its time is over frees itself:
  * nobody is there to read it.
  */
 
 /* The names are those of QueryServiceState, the values those of the protocol. */
-enum session_state { SESSION_DISABLED, SESSION_CONFIGURED, SESSION_STARTED, SESSION_STOPPING };
+enum session_state {
+	SESSION_DISABLED,
+	SESSION_CONFIGURED,
+	SESSION_STARTED,
+	SESSION_STOPPING,
+	SESSION_CLONED,
+};
 
 struct session_buffer {
 	uint16_t id; /* service-wide */
@@ -60,6 +69,7 @@ struct session {
 	bool all_started_told;
 	struct flush_list flushes; /* owned: waiting for producers */
 	size_t n_flushes;
+	struct clone_list clones; /* owned: being made of it */
 
 	struct session_triggers triggers;
 	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout;
@@ -67,6 +77,7 @@ struct session {
 	/* what the service writes into the trace */
 	struct clock_snapshots clocks;
 	struct lifecycle lifecycle;
+	struct received_trigger clone_trigger; /* owned; of a clone. name NULL: there was none */
 	bool head_written; /* config, uuid, system info ...: once a session */
 	bool sync_marker_due, stats_due; /* once a snapshot tick */
 	int64_t uuid_msb, uuid_lsb;
@@ -87,6 +98,12 @@ struct session {
  */
 int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
 		Pb__TraceConfig *config, struct err_text *e, struct session **ret);
+/* One in DISABLED that nobody knows, with no config and no buffers: for what makes sessions in
+ * another way. 0 or -ENOMEM. */
+int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
+		  struct session **ret);
+/* Frees one that nobody knows yet, as a clean-up of it. */
+void session_destroyp(struct session **s);
 /* Stops everything at once, frees the buffers. NULL is fine. */
 void session_free(struct session *s);
 

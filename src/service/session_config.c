@@ -17,8 +17,6 @@ static const char *const not_built[] = {
 	"trace_filter",	 "session_semaphores", "priority_boost", "exclusive_prio",
 };
 
-static const char *const not_built_in_buffers[] = {"transfer_on_clone", "clear_before_clone"};
-
 /* Does the field say anything? Zero is what a number says when it is not there. */
 static bool is_set(const ProtobufCMessage *m, const char *name)
 {
@@ -48,10 +46,6 @@ static int check_built(const Pb__TraceConfig *c, struct err_text *e)
 	for (size_t i = 0; i < ARRAY_SIZE(not_built); i++)
 		if (is_set(&c->base, not_built[i]))
 			return refuse(e, not_built[i]);
-	for (size_t b = 0; b < c->n_buffers; b++)
-		for (size_t i = 0; i < ARRAY_SIZE(not_built_in_buffers); i++)
-			if (is_set(&c->buffers[b]->base, not_built_in_buffers[i]))
-				return refuse(e, not_built_in_buffers[i]);
 	for (size_t i = 0; i < c->n_data_sources; i++)
 		if (c->data_sources[i]->config && c->data_sources[i]->config->protovm_config)
 			return refuse(e, "protovm_config");

@@ -30,6 +30,7 @@
  *   trace_buffer_intake.c     the copy, and the check of the copy
  *   trace_buffer_patch.c      4 bytes of it change
  *   trace_buffer_read.c       packets go out
+ *   trace_buffer_clone.c      the same once more
  */
 
 #define MAX_SIZE UINT32_MAX

@@ -55,6 +55,11 @@ struct trace_buffer_writer {
 /* size in bytes, 1..2^32-1, is rounded up to 4096. 0 or -ENOMEM / -EINVAL. */
 int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_buffer **ret);
 void trace_buffer_free(struct trace_buffer *b); /* NULL is fine */
+/* An empty one of the same size and policy. 0 or -ENOMEM. */
+int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **ret);
+/* A copy of what is in it, as far as it is read, with what is counted; only the counters of
+ * readaheads begin anew. Costs about a copy of the used bytes. 0 or -ENOMEM. */
+int trace_buffer_clone(const struct trace_buffer *b, struct trace_buffer **ret);
 
 /*
  * Takes a copy of one chunk, as far as its fragments reach. payload may lie in shared memory: it is

@@ -270,6 +270,8 @@ bool triggers_hold_back(const struct session *s)
 {
 	enum trigger_mode mode = trigger_mode(s->config);
 
+	if (s->state == SESSION_CLONED)
+		return false;
 	return mode == TRIGGER_CLONE || (mode != TRIGGER_NONE && !s->triggers.hit);
 }
 

@@ -196,7 +196,6 @@ static bool refused_config_names_the_field(void)
 		{"exclusive_prio: 9", "exclusive_prio"},
 		{"session_semaphores { name: 's' }", "session_semaphores"},
 		{"priority_boost {}", "priority_boost"},
-		{"buffers { size_kb: 4 transfer_on_clone: true }", "transfer_on_clone"},
 		{"buffers { size_kb: 0 }", "size_kb"},
 		{"duration_ms: 4000000000", "duration_ms"},
 		{"data_sources { config { name: 'conf.src' } }", "conf.src"},

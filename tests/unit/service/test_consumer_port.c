@@ -159,12 +159,6 @@ static void methods_that_are_not_built_say_so(void **state)
 	struct pb_field f;
 
 	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_CHANGE_CONFIG, NULL, 0)));
-	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_DETACH, NULL, 0)));
-	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_ATTACH, NULL, 0)));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_CLONE, NULL, 0)));
-	assert_true(peer_field(g->cons, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f) && f.u64 == 0);
-	assert_true(peer_field(g->cons, PB_CLONE_SESSION_RESPONSE_ERROR, &f));
-	assert_non_null(memmem(f.data, f.len, "CloneSession", 12));
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_SAVE, NULL, 0)));
 	assert_true(peer_field(g->cons, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS, &f) &&
 		    f.u64 == 0);

@@ -178,7 +178,7 @@ static void capabilities_are_what_is_built(void **state)
 	assert_true(peer_field(g->cons, PB_QUERY_CAPABILITIES_RESPONSE_CAPABILITIES, &caps));
 	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_QUERY_CAPABILITIES),
 			 1);
-	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_CLONE_SESSION), 0);
+	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_CLONE_SESSION), 1);
 	assert_int_equal(
 		peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_TRACE_CONFIG_OUTPUT_PATH),
 		0);

@@ -64,9 +64,29 @@ static void there_is_a_limit(void **state)
 	sequence_ids_deinit(&s);
 }
 
+static void copy_goes_on_by_itself(void **state)
+{
+	struct sequence_ids s = {0}, copy = {0}, none = {0};
+
+	(void)state;
+	assert_int_equal(sequence_ids_copy(&none, &copy), 0);
+	assert_int_equal(sequence_ids_get(&copy, 1, 1), 2);
+	sequence_ids_deinit(&copy);
+	for (uint16_t i = 1; i <= 100; i++)
+		sequence_ids_get(&s, 1, i);
+	assert_int_equal(sequence_ids_copy(&s, &copy), 0);
+	assert_int_equal(sequence_ids_get(&copy, 2, 1), 102);
+	assert_int_equal(sequence_ids_get(&s, 3, 1), 102);
+	for (uint16_t i = 1; i <= 100; i++)
+		assert_int_equal(sequence_ids_get(&copy, 1, i), i + 1);
+	sequence_ids_deinit(&s);
+	sequence_ids_deinit(&copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copy_goes_on_by_itself),
 		cmocka_unit_test(ids_begin_after_the_service),
 		cmocka_unit_test(producer_and_writer_are_not_mixed_up),
 		cmocka_unit_test(many_keep_their_ids),

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two flushes are there so that a buffer that is moved is moved as soon as its own data sources
+ * have flushed: what they write from then on goes to the next clone. A flush that fails, or that
+ * the source cannot do because it has ended, does not stop the clone: what is there is cloned.
+ */
+#include "service/clone.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "gen/fields.h"
+#include "service/consumer_port.h"
+#include "service/decode.h"
+#include "service/flush.h"
+#include "service/limits.h"
+#include "service/producer_port.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "service/session_clone.h"
+#include "service/trace_buffer.h"
+#include "wire/pb_mem.h"
+
+#define BUGREPORT_SESSION UINT64_MAX /* the one with the highest bugreport_score */
+
+/* ---- the request ---- */
+
+struct clone_request {
+	uint64_t session_id;
+	char *unique_name; /* owned; NULL: by number */
+	bool for_bugreport;
+	bool has_trigger;
+	struct received_trigger trigger; /* owned */
+};
+
+static void request_deinit(struct clone_request *r)
+{
+	free(r->unique_name);
+	received_trigger_deinit(&r->trigger);
+}
+
+static int decode_field(struct clone_request *r, const struct pb_field *f)
+{
+	switch (FIELD_KEY(*f)) {
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_SESSION_ID):
+		r->session_id = f->u64;
+		free(TAKE_PTR(r->unique_name)); /* of a oneof the last one counts */
+		return 0;
+	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME):
+		return decode_string(f, MAX_NAME_BYTES, &r->unique_name);
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_FOR_BUGREPORT):
+		r->for_bugreport = f->u64 != 0;
+		return 0;
+	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_NAME):
+		r->has_trigger = true;
+		return decode_string(f, MAX_NAME_BYTES, &r->trigger.name);
+	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_PRODUCER_NAME):
+		return decode_string(f, MAX_NAME_BYTES, &r->trigger.producer);
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_TRUSTED_PRODUCER_UID):
+		r->trigger.uid = (uid_t)f->u64;
+		return 0;
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_BOOT_TIME_NS):
+		r->trigger.boot_ns = f->u64;
+		return 0;
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_DELAY_MS):
+		r->trigger.delay_ms = f->u64;
+		return 0;
+	}
+	return 0;
+}
+
+static int decode_request(struct clone_request *r, const uint8_t *args, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	int error = 0;
+
+	pb_dec_init(&d, args, len);
+	while (error == 0 && pb_dec_next(&d, &f))
+		error = decode_field(r, &f);
+	if (error < 0)
+		return error;
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	if (r->has_trigger && !r->trigger.producer)
+		r->trigger.producer = strdup("");
+	return r->has_trigger && !r->trigger.producer ? -ENOMEM : 0;
+}
+
+/* ---- replies ---- */
+
+static int reply(const struct consumer_port *c, const struct ipc_call *call,
+		 const struct session *clone, const char *error)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_SUCCESS, clone != NULL);
+	if (clone) {
+		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_MSB, clone->uuid_msb);
+		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_LSB, clone->uuid_lsb);
+	} else {
+		pb_enc_str(&m.enc, PB_CLONE_SESSION_RESPONSE_ERROR, error);
+	}
+	if (m.failed)
+		return -ENOMEM;
+	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	return 0;
+}
+
+/* ---- one on its way ---- */
+
+enum group { GROUP_MOVED, GROUP_COPIED, N_GROUPS };
+
+struct pending_clone {
+	TAILQ_ENTRY(pending_clone) link; /* in the source */
+	struct session *source; /* borrowed: it ends us */
+	struct consumer_port *consumer; /* borrowed: it ends us */
+	struct ipc_call call;
+	struct session_clone result; /* owned, as far as it is there */
+	struct clone_flush {
+		struct pending_clone *clone;
+		enum group group;
+		bool wanted; /* the config has such buffers */
+		bool running;
+	} flushes[N_GROUPS];
+	bool no_memory;
+};
+
+static void pending_free(struct pending_clone *p)
+{
+	for (size_t g = 0; g < N_GROUPS; g++)
+		if (p->flushes[g].running)
+			flush_disown_group(p->source, &p->flushes[g]);
+	TAILQ_REMOVE(&p->source->clones, p, link);
+	p->consumer->clone = NULL;
+	session_clone_deinit(&p->result);
+	free(p);
+}
+
+static enum group group_of(const struct session *s, size_t buffer)
+{
+	return s->config->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
+}
+
+static void finish(struct pending_clone *p)
+{
+	struct consumer_port *c = p->consumer;
+	struct ipc_call call = p->call;
+	struct session *clone = NULL;
+	const char *error = NULL;
+
+	if (p->no_memory)
+		error = "Buffer allocation failed";
+	else if (c->session)
+		error = "The consumer is already attached to another tracing session";
+	else if (session_clone_finish(&p->result, p->source, c, &clone) < 0)
+		error = "The service has no memory or no numbers left for the clone";
+	if (clone)
+		c->session = clone;
+	pending_free(p);
+	if (reply(c, &call, clone, error) < 0)
+		ipc_reject(c->conn, &call);
+}
+
+/* ---- its buffers ---- */
+
+static void replace_buffer(struct session *s, size_t i, struct trace_buffer *with)
+{
+	struct producer_port *producer;
+
+	s->buffers[i].buffer = with;
+	TAILQ_FOREACH (producer, &s->service->producers, link)
+		producer_port_regrant(producer, s->buffers[i].id, with);
+}
+
+static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
+{
+	struct trace_buffer *old = s->buffers[i].buffer, *fresh;
+	int r = trace_buffer_new_like(old, &fresh);
+
+	if (r < 0)
+		return r;
+	replace_buffer(s, i, fresh);
+	*ret = old;
+	return 0;
+}
+
+static void take_buffers(struct pending_clone *p, enum group group)
+{
+	struct session *s = p->source;
+
+	for (size_t i = 0; i < s->n_buffers && !p->no_memory; i++) {
+		struct trace_buffer **to = &p->result.buffers[i];
+		int r;
+
+		if (group_of(s, i) != group)
+			continue;
+		r = group == GROUP_MOVED ? move_buffer(s, i, to)
+					 : trace_buffer_clone(s->buffers[i].buffer, to);
+		p->no_memory = r < 0;
+		p->result.taken_boot_ns[i] = clock_boot_ns();
+	}
+}
+
+/* clear_before_clone: what was before the snapshot is in nobody's interest. */
+static int clear_buffers(struct session *s)
+{
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		struct trace_buffer *old;
+
+		if (!s->config->buffers[i]->clear_before_clone ||
+		    trace_buffer_stats(s->buffers[i].buffer)->bytes_written == 0)
+			continue;
+		if (move_buffer(s, i, &old) < 0)
+			return -ENOMEM;
+		trace_buffer_free(old);
+	}
+	return 0;
+}
+
+/* ---- its flushes ---- */
+
+static bool is_in_group(void *ctx, uint16_t buffer_id)
+{
+	const struct clone_flush *f = ctx;
+	const struct session *s = f->clone->source;
+	int i = session_buffer_index(s, buffer_id);
+
+	return i >= 0 && group_of(s, (size_t)i) == f->group;
+}
+
+static void on_flushed(void *ctx, bool success)
+{
+	struct clone_flush *f = ctx;
+	struct pending_clone *p = f->clone;
+
+	f->running = false;
+	if (!success)
+		p->result.final_flush = FINAL_FLUSH_FAILED;
+	else if (p->result.final_flush == FINAL_FLUSH_NONE)
+		p->result.final_flush = FINAL_FLUSH_SUCCEEDED;
+	take_buffers(p, f->group);
+	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
+		finish(p);
+}
+
+/* Of a source that is not running what there is was flushed when it ended. */
+static void begin_flushes(struct pending_clone *p, uint64_t flags)
+{
+	for (size_t g = 0; g < N_GROUPS; g++) {
+		struct flush_group group = {is_in_group, on_flushed, &p->flushes[g]};
+
+		if (p->flushes[g].wanted)
+			p->flushes[g].running = flush_begin_group(p->source, flags, &group) == 0;
+		if (p->flushes[g].running)
+			continue;
+		if (p->flushes[g].wanted && p->source->state == SESSION_STARTED)
+			p->result.final_flush = FINAL_FLUSH_FAILED;
+		take_buffers(p, (enum group)g);
+	}
+	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
+		finish(p);
+}
+
+/* ---- which session, and may it be cloned? ---- */
+
+static int32_t score_of(const struct session *s)
+{
+	return s->state == SESSION_STARTED ? s->config->bugreport_score : 0;
+}
+
+static struct session *find_for_bugreport(const struct service *v)
+{
+	struct session *s, *best = NULL;
+
+	TAILQ_FOREACH (s, &v->sessions, link)
+		if (score_of(s) > 0 && (!best || score_of(s) > score_of(best)))
+			best = s;
+	return best;
+}
+
+static bool is_selected(const struct session *s, const struct clone_request *r)
+{
+	const char *name = s->config->unique_session_name;
+
+	if (!r->unique_name)
+		return s->id == r->session_id;
+	return s->state != SESSION_CLONED && name && name[0] && !strcmp(name, r->unique_name);
+}
+
+static struct session *find_source(const struct service *v, const struct clone_request *r,
+				   const char **ret_error)
+{
+	struct session *s;
+
+	if (!r->unique_name && r->session_id == BUGREPORT_SESSION) {
+		*ret_error = "No tracing sessions eligible for bugreport found";
+		return find_for_bugreport(v);
+	}
+	*ret_error = "Tracing session not found";
+	TAILQ_FOREACH (s, &v->sessions, link)
+		if (is_selected(s, r))
+			return s;
+	return NULL;
+}
+
+/* Those that are there and those on their way. */
+static unsigned count_clones(const struct service *v)
+{
+	const struct pending_clone *p;
+	const struct session *s;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (s, &v->sessions, link) {
+		n += s->state == SESSION_CLONED;
+		TAILQ_FOREACH (p, &s->clones, link)
+			n++;
+	}
+	return n;
+}
+
+static const char *why_not(const struct consumer_port *c, const struct session *source)
+{
+	if (c->uid != 0 && c->uid != source->uid)
+		return "Not allowed to clone a session from another UID";
+	if (c->session)
+		return "The consumer is already attached to another tracing session";
+	if (count_clones(c->service) >= MAX_CLONES)
+		return "There are too many cloned sessions; free some first";
+	return NULL;
+}
+
+/* ---- the method ---- */
+
+static struct pending_clone *pending_new(struct consumer_port *c, struct session *source,
+					 const struct ipc_call *call, struct clone_request *r)
+{
+	struct pending_clone *p = calloc(1, sizeof(*p));
+
+	if (!p || session_clone_init(&p->result, source) < 0) {
+		free(p);
+		return NULL;
+	}
+	p->source = source;
+	p->consumer = c;
+	p->call = *call;
+	for (size_t g = 0; g < N_GROUPS; g++)
+		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
+	for (size_t i = 0; i < source->n_buffers; i++)
+		p->flushes[group_of(source, i)].wanted = true;
+	if (r->has_trigger)
+		p->result.trigger = r->trigger;
+	if (r->has_trigger)
+		r->trigger = (struct received_trigger){0};
+	TAILQ_INSERT_TAIL(&source->clones, p, link);
+	c->clone = p;
+	return p;
+}
+
+static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
+		       struct clone_request *r)
+{
+	const char *error, *refused;
+	struct session *source = find_source(c->service, r, &error);
+	struct pending_clone *p;
+	uint64_t flags = FLUSH_REASON_CLONE | FLUSH_BY_SERVICE;
+
+	if (!source)
+		return reply(c, call, NULL, error);
+	refused = why_not(c, source);
+	if (refused)
+		return reply(c, call, NULL, refused);
+	p = pending_new(c, source, call, r);
+	if (!p)
+		return -ENOMEM;
+	p->no_memory = clear_buffers(source) < 0;
+	if (r->for_bugreport || r->session_id == BUGREPORT_SESSION)
+		flags |= FLUSH_FOR_BUGREPORT;
+	begin_flushes(p, flags);
+	return 0;
+}
+
+int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct consumer_port *c = endpoint;
+	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn); /* for sources that write a file */
+	_cleanup_(request_deinit) struct clone_request request = {0};
+	int r = decode_request(&request, args, len);
+
+	(void)fd;
+	if (r < 0)
+		return r;
+	clone_cancel(c);
+	return begin_clone(c, call, &request);
+}
+
+void clone_cancel(struct consumer_port *c)
+{
+	struct pending_clone *p = c->clone;
+	struct ipc_call call;
+
+	if (!p)
+		return;
+	call = p->call;
+	pending_free(p);
+	ipc_reject(c->conn, &call);
+}
+
+void clone_source_ends(struct session *source)
+{
+	struct pending_clone *p;
+
+	while ((p = TAILQ_FIRST(&source->clones))) {
+		struct consumer_port *c = p->consumer;
+		struct ipc_call call = p->call;
+
+		pending_free(p);
+		if (reply(c, &call, NULL, "Original session ended") < 0)
+			ipc_reject(c->conn, &call);
+	}
+}

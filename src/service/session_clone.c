@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session_clone.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "service/consumer_port.h"
+#include "service/service.h"
+#include "service/trace_buffer.h"
+
+int session_clone_init(struct session_clone *c, const struct session *source)
+{
+	*c = (struct session_clone){.begun_boot_ns = clock_boot_ns(),
+				    .n_buffers = source->n_buffers};
+	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
+	c->taken_boot_ns = calloc(c->n_buffers + 1, sizeof(*c->taken_boot_ns));
+	if (c->buffers && c->taken_boot_ns)
+		return 0;
+	session_clone_deinit(c);
+	return -ENOMEM;
+}
+
+void session_clone_deinit(struct session_clone *c)
+{
+	for (size_t i = 0; c->buffers && i < c->n_buffers; i++)
+		trace_buffer_free(c->buffers[i]);
+	free(c->buffers);
+	free(c->taken_boot_ns);
+	received_trigger_deinit(&c->trigger);
+	*c = (struct session_clone){0};
+}
+
+static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
+{
+	size_t size = pb__trace_config__get_packed_size(from);
+	_cleanup_(freep) uint8_t *packed = malloc(size ? size : 1);
+
+	if (!packed)
+		return NULL;
+	pb__trace_config__pack(from, packed);
+	return pb__trace_config__unpack(NULL, size, packed);
+}
+
+/* The half that readers tell traces apart by is new, the other one says whose clone it is. */
+static void make_uuid(struct session *s, const struct session *source)
+{
+	uint64_t half = 0;
+
+	if (getrandom(&half, sizeof(half), 0) != sizeof(half))
+		half = clock_boot_ns() + s->id;
+	s->uuid_msb = (int64_t)((half & ~0xf000ull) | 0x4000);
+	s->uuid_lsb = source->uuid_lsb;
+}
+
+static int number_buffers(struct session *s, size_t n)
+{
+	s->buffers = calloc(n + 1, sizeof(*s->buffers));
+	if (!s->buffers)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		s->buffers[i].id = service_new_buffer_id(s->service);
+		if (!s->buffers[i].id)
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+static void copy_counts(struct session *s, const struct session *source)
+{
+	s->clocks = source->clocks;
+	s->start_realtime_ns = source->start_realtime_ns;
+	s->invalid_packets = source->invalid_packets;
+	s->flushes_requested = source->flushes_requested;
+	s->flushes_succeeded = source->flushes_succeeded;
+	s->flushes_failed = source->flushes_failed;
+	s->all_started_told = source->all_started_told;
+}
+
+static void record_events(struct session *s, const struct session_clone *c)
+{
+	lifecycle_add_value(&s->lifecycle, LIFECYCLE_CLONE_STARTED, c->begun_boot_ns, 1);
+	for (size_t i = 0; i < c->n_buffers; i++)
+		lifecycle_add_value(&s->lifecycle, LIFECYCLE_BUFFER_CLONED, c->taken_boot_ns[i],
+				    (uint32_t)i);
+	session_record(s, LIFECYCLE_TRACING_DISABLED);
+	session_snapshot_clocks(s);
+	s->sync_marker_due = s->stats_due = true;
+}
+
+static void move_triggers(struct session_triggers *from, struct session_triggers *to)
+{
+	to->received = TAKE_PTR(from->received);
+	to->n_received = from->n_received;
+	to->cap_received = from->cap_received;
+	to->hit = from->hit;
+	from->n_received = from->cap_received = 0;
+}
+
+int session_clone_finish(struct session_clone *c, struct session *source,
+			 struct consumer_port *consumer, struct session **ret)
+{
+	_cleanup_(session_destroyp) struct session *s = NULL;
+	int r = session_alloc(source->service, consumer, consumer->uid, &s);
+
+	if (r < 0)
+		return r;
+	s->config = copy_config(source->config);
+	if (!s->config)
+		return -ENOMEM;
+	r = number_buffers(s, c->n_buffers);
+	if (r == 0)
+		r = sequence_ids_copy(&source->sequences, &s->sequences);
+	if (r == 0)
+		r = lifecycle_copy(&source->lifecycle, &s->lifecycle);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->n_buffers; i++)
+		s->buffers[i].buffer = TAKE_PTR(c->buffers[i]);
+	s->n_buffers = c->n_buffers;
+	s->id = ++s->service->last_session_id;
+	s->state = SESSION_CLONED;
+	make_uuid(s, source);
+	copy_counts(s, source);
+	record_events(s, c);
+	s->final_flush = c->final_flush != FINAL_FLUSH_NONE ? c->final_flush : source->final_flush;
+	s->clone_trigger = c->trigger;
+	c->trigger = (struct received_trigger){0};
+	move_triggers(&source->triggers, &s->triggers);
+	TAILQ_INSERT_TAIL(&s->service->sessions, s, link);
+	*ret = TAKE_PTR(s);
+	return 0;
+}
