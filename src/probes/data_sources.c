@@ -5,6 +5,7 @@
 
 #include "ftrace/frozen_ds.h"
 #include "ftrace/ftrace_ds.h"
+#include "procfs/inode_ds.h"
 #include "procfs/journald_ds.h"
 #include "procfs/power_ds.h"
 #include "procfs/process_ds.h"
@@ -19,5 +20,6 @@ const struct data_source *const probes_data_sources[] = {
 	&system_info_data_source,
 	&sysfs_power_data_source,
 	&systemd_journald_data_source,
+	&inode_file_map_data_source,
 	NULL,
 };

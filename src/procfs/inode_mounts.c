@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/inode_mounts.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/sysmacros.h>
+
+#include "procfs/span.h"
+#include "wire/pb_enc.h"
+
+/*
+ * A line (fs/proc_namespace.c, show_mountinfo):
+ *
+ *	36 35 98:0 /mnt1 /mnt/my\040disk rw,noatime master:1 - ext3 /dev/root rw
+ *	id up dev  root  mount point     ...
+ *
+ * Blanks, newlines and backslashes of a name are written as three octal digits.
+ */
+
+static bool is_device(struct span word, dev_t device)
+{
+	struct span major_part, minor_part;
+	uint32_t a, b;
+
+	return span_split(word, &major_part, &minor_part) && span_number(major_part, &a) &&
+	       span_number(minor_part, &b) && a == major(device) && b == minor(device);
+}
+
+static bool is_octal(const char *p, const char *end)
+{
+	return end - p >= 4 && p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] >= '0' &&
+	       p[2] <= '7' && p[3] >= '0' && p[3] <= '7';
+}
+
+/* A name as it is; to has room for as many bytes as it is written with. */
+static size_t unescape(struct span word, char *to)
+{
+	const char *p = word.p, *end = p + word.len;
+	size_t n = 0;
+
+	while (p < end) {
+		if (is_octal(p, end)) {
+			to[n++] = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
+			p += 4;
+		} else {
+			to[n++] = *p++;
+		}
+	}
+	return n;
+}
+
+void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo, size_t len,
+			 dev_t device)
+{
+	struct span text = {mountinfo, len}, line, word = {0};
+	char name[4 * PATH_MAX];
+	unsigned found = 0;
+
+	while (found < INODE_MOUNTS_MAX && span_next_line(&text, &line)) {
+		bool good = true;
+
+		for (unsigned i = 0; i < 3 && good; i++)
+			good = span_next_word(&line, &word);
+		if (!good || !is_device(word, device))
+			continue;
+		if (!span_next_word(&line, &word) || !span_next_word(&line, &word) ||
+		    word.len > sizeof(name))
+			continue;
+		pb_enc_bytes(e, field, name, unescape(word, name));
+		found++;
+	}
+}

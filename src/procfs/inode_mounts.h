@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pb_enc;
+
+/*
+ * Where a device is mounted, from the text of /proc/self/mountinfo.
+ *
+ * Format: Documentation/filesystems/proc.rst of the kernel, 3.5.
+ */
+
+/* Mount points of one device that are named; a machine full of containers has thousands. */
+#define INODE_MOUNTS_MAX 64
+
+/* Adds a field (a string) for each mount point of the device. */
+void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo, size_t len,
+			 dev_t device);
