@@ -40,18 +40,19 @@ static struct span name_of(struct span row)
 	return last;
 }
 
-void interrupt_info_encode(struct pb_enc *e, const char *interrupts, size_t len)
+bool interrupt_info_step(struct span *text, struct pb_enc *e)
 {
-	struct span text = {interrupts, len}, line, number, row;
+	struct span line, number, row;
 	uint32_t irq;
 
-	while (span_next_line(&text, &line)) {
-		if (!span_split(line, &number, &row) || !span_number(number, &irq))
-			continue;
-		row = name_of(row);
-		pb_enc_open(e, PB_INTERRUPT_INFO_IRQ_MAPPING);
-		pb_enc_u64(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_IRQ_ID, irq);
-		pb_enc_bytes(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, row.p, row.len);
-		pb_enc_close(e);
-	}
+	if (!span_next_line(text, &line))
+		return false;
+	if (!span_split(line, &number, &row) || !span_number(number, &irq))
+		return true;
+	row = name_of(row);
+	pb_enc_open(e, PB_INTERRUPT_INFO_IRQ_MAPPING);
+	pb_enc_u64(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_IRQ_ID, irq);
+	pb_enc_bytes(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, row.p, row.len);
+	pb_enc_close(e);
+	return true;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
+
+#include "procfs/span.h"
 
 struct pb_enc;
 
 /*
- * Who handles which interrupt, as one InterruptInfo message: the numbered rows of /proc/interrupts.
+ * Who handles which interrupt, as one InterruptInfo message, one row of /proc/interrupts a step: those
+ * that have a number.
  *
  * Format: protos/trace/system_info/interrupt_info.proto.
  */
 
-/* Adds the fields of InterruptInfo. interrupts: the text of /proc/interrupts. */
-void interrupt_info_encode(struct pb_enc *e, const char *interrupts, size_t len);
+/* Takes a row off the text of /proc/interrupts. False: there is none left. */
+bool interrupt_info_step(struct span *text, struct pb_enc *e);

@@ -28,13 +28,18 @@ static void check_message(struct pb_mem *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct span text = {(const char *)data, size};
+	struct cpu_info cpus;
 	struct pb_mem m;
 
 	if (pb_mem_init(&m) < 0)
 		return 0;
-	cpu_info_encode(&m.enc, (const char *)data, size, "/nonexistent");
+	cpu_info_begin(&cpus, (const char *)data, size, "/nonexistent");
+	while (cpu_info_step(&cpus, &m.enc))
+		;
 	check_message(&m);
-	interrupt_info_encode(&m.enc, (const char *)data, size);
+	while (interrupt_info_step(&text, &m.enc))
+		;
 	check_message(&m);
 	pb_mem_deinit(&m);
 	return 0;

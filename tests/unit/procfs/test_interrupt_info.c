@@ -31,10 +31,13 @@ static int teardown(void **state)
 static unsigned encode_file(const char *path)
 {
 	struct strbuf text = {0};
+	struct span rows;
 
 	assert_int_equal(fs_read_file(path, 1 << 20, &text), 0);
 	pb_mem_reset(&mem);
-	interrupt_info_encode(&mem.enc, text.s, text.len);
+	rows = (struct span){text.s, text.len};
+	while (interrupt_info_step(&rows, &mem.enc))
+		;
 	strbuf_deinit(&text);
 	return fake_count(mem.buf, pb_mem_len(&mem), PB_INTERRUPT_INFO_IRQ_MAPPING);
 }
@@ -84,7 +87,7 @@ static void rows_of_old_kernels(void **state)
 static void nothing(void **state)
 {
 	(void)state;
-	interrupt_info_encode(&mem.enc, NULL, 0);
+	assert_false(interrupt_info_step(&(struct span){0}, &mem.enc));
 	assert_int_equal(pb_mem_len(&mem), 0);
 }
 

@@ -6,7 +6,10 @@
 
 #include <cmocka.h>
 
+#include <event2/event.h>
+
 #include "base/clock.h"
+#include "base/str.h"
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 #include "procfs/system_info_ds.h"
@@ -24,14 +27,16 @@ static int setup(void **state)
 	pb__system_info_config__init(&info);
 	pb__data_source_config__init(&config);
 	config.system_info_config = &info;
-	env = (struct ds_env){.proc_root = proc_root, .sys_root = proc_root};
-	return 0;
+	env = (struct ds_env){
+		.loop = event_base_new(), .proc_root = proc_root, .sys_root = proc_root};
+	return env.loop ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	fake_reset();
+	event_base_free(env.loop);
 	proc_remove("");
 	return 0;
 }
@@ -43,6 +48,8 @@ static void run(void)
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	assert_int_equal(fake.n, 0);
 	source->start(instance);
+	/* The turns that it takes; the start is answered at the end. */
+	event_base_dispatch(env.loop);
 	assert_int_equal(fake.started, 1);
 	source->flush(instance, 5);
 	assert_int_equal(fake.last_flush_id, 5);
@@ -98,6 +105,62 @@ static void without_a_config_or_files(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
+/* More interrupts than a turn takes, of a machine with many processors. */
+static void a_machine_that_takes_several_turns(void **state)
+{
+	struct strbuf text = {0};
+	void *instance = NULL;
+	struct pb_field f;
+
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	for (unsigned irq = 0; irq < 5000; irq++) {
+		strbuf_printf(&text, "%4u:", irq);
+		for (unsigned cpu = 0; cpu < 512; cpu++)
+			strbuf_puts(&text, "          0");
+		strbuf_printf(&text, "  PCI-MSI %u-edge      queue-%u\n", irq, irq);
+	}
+	proc_put(text.s, text.len, "interrupts");
+	strbuf_deinit(&text);
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	assert_int_equal(fake.started, 0);
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(fake.n, 2);
+	fake_field(fake.packets[1].data, fake.packets[1].len, PB_TRACE_PACKET_INTERRUPT_INFO, 0,
+		   &f);
+	assert_int_equal(fake_count(f.data, f.len, PB_INTERRUPT_INFO_IRQ_MAPPING), 5000);
+	source->stop(instance);
+	source->destroy(instance);
+	/* A stop in the middle. */
+	fake.started = fake.stopped = 0;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	source->stop(instance);
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(fake.started, 0);
+	source->destroy(instance);
+}
+
+/* A folder in the place of a file; an empty one. */
+static void files_that_cannot_be_read(void **state)
+{
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("", 0, "cpuinfo/x");
+	proc_put("", 0, "interrupts");
+	run();
+	assert_int_equal(fake.n, 0);
+	fake_reset();
+	/* What /sys says is recorded all the same. */
+	proc_put("0-1\n", 4, "devices/system/cpu/present");
+	run();
+	assert_int_equal(fake.n, 1);
+}
+
 static void the_real_machine(void **state)
 {
 	struct pb_field f;
@@ -121,6 +184,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_interrupts_where_they_are_asked_for, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(without_a_config_or_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_machine_that_takes_several_turns, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(files_that_cannot_be_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_real_machine, setup, teardown),
 	};
 
