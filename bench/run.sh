@@ -6,4 +6,4 @@ set -u
 BUILD=$1
 export BUILD
 here=$(dirname "$0")
-"$here/sched_pipe.sh" && "$here/verbose_mix.sh" && "$here/sessions.sh"
+"$here/sched_pipe.sh" && "$here/verbose_mix.sh" && "$here/sessions.sh" && "$here/processes.sh"

@@ -26,12 +26,11 @@ kill -STOP $hostile
 is_stopped $still && is_stopped $hostile
 verdict "two processes stand still" $?
 
-config() { # NAME FIELDS DURATION [DATA SOURCES]
+config() { # NAME FIELDS DURATION
   cat >"$TMP/$1.cfg" <<END
 buffers { size_kb: 65536 fill_policy: DISCARD }
 duration_ms: $3
 data_sources { config { name: "linux.process_stats" process_stats_config { $2 } } }
-${4:-}
 END
 }
 counters_of() { # TRACE: pid, name, least, most; rows of text
@@ -107,10 +106,7 @@ stop_all
 mkdir "$TMP/own"
 use_sockets "$TMP/own"
 start_service sonda "$TMP/own" && start_probes sonda "$TMP/own"
-config own "scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 200
-  proc_stats_cache_ttl_ms: 600000 record_process_io: true record_thread_sched: true record_process_cgroup: true" 60000 \
-  'data_sources { config { name: "linux.ftrace" ftrace_config {
-    ftrace_events: "sched/sched_process_free" ftrace_events: "sched/sched_process_exit" } } }'
+sed 's/^duration_ms:.*/duration_ms: 60000/' configs/process-counters.cfg >"$TMP/own.cfg"
 timeout 60 "$BIN/sonda" record -c "$TMP/own.cfg" -o "$TMP/own/trace" >"$TMP/own/log" 2>&1 &
 recorder=$!
 PIDS+=("$recorder")
