@@ -156,21 +156,30 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 	return true;
 }
 
-static void take_line(const char *p, const char *end, struct proc_status *s)
+/* The key of the line, or PROC_STATUS_KEYS. */
+static unsigned key_of(const char *p, const char *end)
 {
-	const char *colon = memchr(p, ':', (size_t)(end - p));
-
-	if (!colon)
-		return;
 	for (unsigned k = 0; k < ARRAY_SIZE(status_lines); k++) {
 		const struct status_line *l = &status_lines[k];
 
-		if (l->len != colon - p || memcmp(l->key, p, l->len) != 0)
-			continue;
-		if (!proc_status_has(s, k) && take_value(l, colon + 1, end, s))
-			s->has |= 1u << k;
-		return;
+		if (l->key[0] == *p && l->len < end - p && p[l->len] == ':' &&
+		    memcmp(l->key, p, l->len) == 0)
+			return k;
 	}
+	return PROC_STATUS_KEYS;
+}
+
+/* False: nothing behind it is wanted. */
+static bool take_line(const char *p, const char *end, struct proc_status *s)
+{
+	unsigned k = key_of(p, end);
+
+	if (k == PROC_STATUS_KEYS || proc_status_has(s, k))
+		return true;
+	if (take_value(&status_lines[k], p + status_lines[k].len + 1, end, s))
+		s->has |= 1u << k;
+	/* What the kernel writes from here on is signals, capabilities and CPUs: half of the text. */
+	return k != PROC_STATUS_THREADS;
 }
 
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
@@ -184,7 +193,8 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		const char *line_end = nl ? nl : end;
 
-		take_line(p, line_end, &s);
+		if (p < line_end && !take_line(p, line_end, &s))
+			break;
 		p = nl ? nl + 1 : end;
 	}
 	if ((s.has & need) != need)
