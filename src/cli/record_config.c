@@ -150,13 +150,20 @@ static int put_events(const struct record_options *o, const struct tracefs_event
 
 /* ---- what makes events of its own ---- */
 
-/* The config's names of system calls begin with "sys_". */
+static bool begins(const char *name, size_t len, const char *with)
+{
+	return len >= strlen(with) && !memcmp(name, with, strlen(with));
+}
+
+/* The config's names of system calls begin with "sys_", or with "compat_sys_" those of 32-bit
+ * programs. */
 static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct err_text *e)
 {
 	struct strbuf b = {0};
 	int r;
 
-	strbuf_puts(&b, len >= 4 && !memcmp(name, "sys_", 4) ? "" : "sys_");
+	strbuf_puts(&b,
+		    begins(name, len, "sys_") || begins(name, len, "compat_sys_") ? "" : "sys_");
 	strbuf_add(&b, name, len);
 	if (!len)
 		r = err_set(e, -EINVAL, "--syscalls: a name is empty");

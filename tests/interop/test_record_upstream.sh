@@ -89,10 +89,19 @@ sonda_record 0 -b 64k -B 16mb -t 2s sched/sched_switch &&
 verdict "what the central buffer overwrote is told" $? "$TMP/log"
 wait $load
 
-timeout 60 "$BIN/sonda" record -o "$TMP/trace" sched 2>"$TMP/log" &
-recorder=$!
-sleep 2
-kill -INT "$(cat /proc/$recorder/task/$recorder/children)"
+# A recording in the background that the service has heard of, and that has had time for something; $recorder is its pid.
+record_in_background() { # OUT
+  "$BIN/sonda" record -o "$1" sched 2>"$TMP/log" &
+  recorder=$!
+  for _ in $(seq 200); do
+    # shellcheck disable=SC2012
+    ! ls -l /proc/$recorder/fd | grep -q socket: || break
+    sleep 0.1
+  done
+  sleep 2
+}
+record_in_background "$TMP/trace"
+kill -INT $recorder
 wait $recorder && [ "$(trace_errors "$TMP/trace")" = '[]' ] && said '^Recorded '
 verdict "Ctrl-C stops and saves" $? "$TMP/log"
 
@@ -109,9 +118,7 @@ sonda_record 0 -c "$TMP/config" && said "the service wrote the trace into $TMP/b
   [ ! -e "$TMP/trace" ] && [ -s "$TMP/by-service" ]
 verdict "a trace that the service writes itself" $? "$TMP/log"
 
-timeout 60 "$BIN/sonda" record -o "$TMP/trace2" sched 2>"$TMP/log" &
-recorder=$!
-sleep 1
+record_in_background "$TMP/trace2"
 kill -KILL "${PIDS[0]}"
 wait $recorder
 [ $? = 1 ] && said 'the tracing service went away' && [ ! -e "$TMP/trace2" ]

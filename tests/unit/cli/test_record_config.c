@@ -235,6 +235,8 @@ static void test_what_makes_events_of_its_own(void **state)
 		     "syscall_events: \"sys_read\"\n"
 		     "syscall_events: \"sys_write\"\n"
 		     "syscall_events: \"sys_openat\"\n");
+	check_ftrace(ARGS("--syscalls", "compat_sys_openat"),
+		     "syscall_events: \"compat_sys_openat\"\n");
 	check_ftrace(ARGS("--kprobe", "vfs_read", "--kretprobe", "vfs_write", "--kretprobe",
 			  "vfs_read", "--kprobe", "p:mine do_sys_open flags=%dx", "--kprobe",
 			  "r8:back vfs_open $retval", "--kprobe", "p vfs_open"),
