@@ -233,6 +233,11 @@ static void read_buffers(struct record_session *s)
 
 	s->ops->on_stopped(s->ctx, s->flush_error);
 	enter(s, READING);
+	/* The service has written the trace, and gives none of it to read. */
+	if (s->config->write_into_file) {
+		ask_last_stats(s);
+		return;
+	}
 	r = consumer_read(s->consumer, on_slice, s);
 	if (r)
 		fail(s, r);

@@ -50,6 +50,12 @@
 #define LIMIT_SLICE_BYTES (131072u - 512u) /* one ReadBuffersResponse.Slice */
 #define READ_BATCH_BYTES 32768u /* a reading pass ends at about so much */
 
+/* ---- a file that the service writes ---- */
+
+#define DEFAULT_FILE_WRITE_PERIOD_MS 5000u /* TraceConfig.file_write_period_ms */
+#define MIN_FILE_WRITE_PERIOD_MS 100u /* a smaller one is this */
+#define FILE_AUTO_FLUSH_PERIOD_MS 5000u /* WRITE_FLUSH_AUTO: above it, a flush for each write */
+
 /* ---- data sources ---- */
 
 #define DEFAULT_DRAIN_PERIOD_MS 100u /* FtraceConfig.drain_period_ms; also outside the limits */

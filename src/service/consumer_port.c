@@ -49,17 +49,18 @@ static void park_enable(struct consumer_port *c, const struct ipc_call *call)
 	c->has_enable = true;
 }
 
-void consumer_port_tracing_ended(struct consumer_port *c)
+void consumer_port_tracing_ended(struct consumer_port *c, const char *error)
 {
 	if (!c->has_enable)
 		return;
 	c->has_enable = false;
-	reply_disabled(c, &c->enable, NULL);
+	reply_disabled(c, &c->enable, error);
 }
 
 static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 			  Pb__EnableTracingRequest *request)
 {
+	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn);
 	struct err_text e = {""};
 	int r = -EBUSY;
 
@@ -68,7 +69,8 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else if (!request->trace_config)
 		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
 	else
-		r = session_new(c->service, c, c->uid, request->trace_config, &e, &c->session);
+		r = session_new(c->service, c, c->uid, request->trace_config, TAKE_FD(fd), &e,
+				&c->session);
 	if (r < 0) {
 		log_write_limited(&c->service->complaints, LOG_LEVEL_INFO,
 				  "a tracing session of uid %u is refused: %s", (unsigned)c->uid,
@@ -94,9 +96,8 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	request = (Pb__EnableTracingRequest *)m;
 	if (!request->attach_notification_only)
 		begin_session(c, call, request);
-	else if (c->session &&
-		 (c->session->state == SESSION_DISABLED || c->session->state == SESSION_CLONED))
-		reply_disabled(c, call, NULL);
+	else if (c->session && session_has_ended(c->session))
+		reply_disabled(c, call, c->session->error);
 	else if (c->session)
 		park_enable(c, call);
 	else
@@ -200,6 +201,8 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 	bool readable = c->session && !triggers_hold_back(c->session);
 
 	(void)args, (void)len;
+	if (c->session && c->session->file)
+		return -EINVAL; /* its packets go into the file */
 	return reader_begin(&c->reader, call, readable ? c->session : NULL);
 }
 

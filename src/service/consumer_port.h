@@ -29,8 +29,8 @@ struct consumer_port {
 
 extern const struct ipc_service consumer_port_service;
 
-/* The consumer's session is DISABLED now. */
-void consumer_port_tracing_ended(struct consumer_port *c);
+/* The consumer's session is DISABLED now; error NULL: as it should. */
+void consumer_port_tracing_ended(struct consumer_port *c, const char *error);
 
 /* The session goes on without this consumer: what it waits for is rejected. */
 void consumer_port_let_go(struct consumer_port *c);

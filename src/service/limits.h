@@ -52,6 +52,12 @@
 
 #define MAX_CLONES 32u /* cloned sessions, and those that are being made */
 
+/* ---- a file that the service writes ---- */
+
+#define FILE_BATCH_BYTES (256u << 10) /* a turn of the loop reads and writes about so much */
+#define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */
+#define FILE_STALL_MS 10000 /* a session that has ended waits so long for the reader of a pipe */
+
 /* ---- a regular expression of a config ---- */
 
 #define MAX_REGEX_FILTERS 64 /* of all data sources of a config */

@@ -259,6 +259,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file may reach a limit: write(2) says so */
 	fs_raise_file_limit(MAX_FILES);
 	return serve(background);
 }

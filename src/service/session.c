@@ -3,7 +3,7 @@
  * The timers, and from when to when each of them runs:
  *
  *	duration	start .. disable	config.duration_ms; then a last flush
- *	flush_tick	start .. disable	config.flush_period_ms
+ *	flush_tick	start .. disable	file_config_flush_period_ms
  *	clear_tick	start .. disable	config.incremental_state_config
  *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms
  *	slow_start	start .. all started	20 s
@@ -21,6 +21,8 @@
 #include "config/limits.h"
 #include "service/admission.h"
 #include "service/consumer_port.h"
+#include "service/file_config.h"
+#include "service/file_sink.h"
 #include "service/observe.h"
 #include "service/producer_port.h"
 #include "service/scrape.h"
@@ -210,8 +212,8 @@ static void start_timers(struct session *s)
 
 	if (c->duration_ms)
 		loop_timer_once(&s->duration, c->duration_ms, c->prefer_suspend_clock_for_duration);
-	if (c->flush_period_ms)
-		loop_timer_every(&s->flush_tick, c->flush_period_ms, false);
+	if (file_config_flush_period_ms(c))
+		loop_timer_every(&s->flush_tick, file_config_flush_period_ms(c), false);
 	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms)
 		loop_timer_every(&s->clear_tick, c->incremental_state_config->clear_period_ms,
 				 false);
@@ -243,6 +245,8 @@ void session_start(struct session *s)
 	snapshot_start(s);
 	session_record(s, LIFECYCLE_TRACING_STARTED);
 	start_timers(s);
+	if (s->file)
+		file_sink_start(s->file);
 	instances_start_all(s);
 	session_check_all_started(s);
 }
@@ -256,6 +260,24 @@ void session_begin(struct session *s)
 
 /* ---- stop ---- */
 
+void session_set_error(struct session *s, const char *text)
+{
+	if (!s->error)
+		s->error = strdup(text);
+}
+
+void session_ended(struct session *s)
+{
+	if (s->consumer)
+		consumer_port_tracing_ended(s->consumer, s->error);
+}
+
+bool session_has_ended(const struct session *s)
+{
+	return (s->state == SESSION_DISABLED || s->state == SESSION_CLONED) &&
+	       (!s->file || file_sink_is_closed(s->file));
+}
+
 /* The last step to DISABLED: what the data sources wrote after their last commit is collected. */
 static void complete_disable(struct session *s)
 {
@@ -265,8 +287,10 @@ static void complete_disable(struct session *s)
 	scrape_session(s);
 	session_record(s, LIFECYCLE_TRACING_DISABLED);
 	session_snapshot_clocks(s);
-	if (s->consumer)
-		consumer_port_tracing_ended(s->consumer);
+	if (s->file)
+		file_sink_finish(s->file);
+	else
+		session_ended(s);
 }
 
 void session_check_all_stopped(struct session *s)
@@ -318,6 +342,7 @@ static void free_buffers(struct session *s)
 /* Everything but what session_free does to a session that others know. */
 static void session_destroy(struct session *s)
 {
+	file_sink_free(s->file);
 	free_buffers(s);
 	deinit_timers(s);
 	triggers_deinit(&s->triggers);
@@ -325,6 +350,7 @@ static void session_destroy(struct session *s)
 	lifecycle_deinit(&s->lifecycle);
 	sequence_ids_deinit(&s->sequences);
 	free(s->detach_key);
+	free(s->error);
 	if (s->config)
 		pb__trace_config__free_unpacked(s->config, NULL);
 	free(s);
@@ -343,6 +369,8 @@ void session_free(struct session *s)
 	clone_source_ends(s);
 	session_disable(s, true);
 	flush_cancel_all(s);
+	if (s->file)
+		file_sink_finish_now(s->file);
 	instances_deinit(s);
 	TAILQ_REMOVE(&s->service->sessions, s, link);
 	session_destroy(s);
@@ -418,8 +446,9 @@ int session_alloc(struct service *service, struct consumer_port *consumer, uid_t
 }
 
 int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
-		Pb__TraceConfig *config, struct err_text *e, struct session **ret)
+		Pb__TraceConfig *config, int passed_fd, struct err_text *e, struct session **ret)
 {
+	_cleanup_(closep) int fd = passed_fd;
 	_cleanup_(session_destroyp) struct session *s = NULL;
 	int r;
 
@@ -430,9 +459,14 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		return r;
 	if (session_alloc(service, consumer, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = allocate_buffers(s, config, e);
-	if (r < 0)
+	if (config->write_into_file)
+		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
+	if (r == 0)
+		r = allocate_buffers(s, config, e);
+	if (r < 0) {
+		file_sink_discard(TAKE_PTR(s->file));
 		return r;
+	}
 	s->id = ++service->last_session_id;
 	make_uuid(s, config);
 	s->config = config;

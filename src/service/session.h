@@ -19,6 +19,7 @@
 #include "service/triggers.h"
 
 struct consumer_port;
+struct file_sink;
 struct service;
 struct trace_buffer;
 
@@ -72,6 +73,9 @@ struct session {
 	struct clone_list clones; /* owned: being made of it */
 
 	struct session_triggers triggers;
+	struct file_sink *file; /* owned; NULL without write_into_file */
+	char *error; /* owned; why it ended, where that is not what was asked for */
+
 	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout;
 
 	/* what the service writes into the trace */
@@ -93,11 +97,12 @@ struct session {
 };
 
 /*
- * Makes a session of the config (taken on success), in CONFIGURED, with no data sources yet. 0; a
- * negative errno with the reason in e: refused, nothing has changed.
+ * Makes a session of the config (taken on success), in CONFIGURED, with no data sources yet. fd is
+ * the file that came with the config, or -1; taken in any case. 0; a negative errno with the reason
+ * in e: refused, nothing has changed.
  */
 int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
-		Pb__TraceConfig *config, struct err_text *e, struct session **ret);
+		Pb__TraceConfig *config, int fd, struct err_text *e, struct session **ret);
 /* One in DISABLED that nobody knows, with no config and no buffers: for what makes sessions in
  * another way. 0 or -ENOMEM. */
 int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
@@ -114,6 +119,11 @@ void session_start(struct session *s);
 /* Stops the data sources, without a flush. at_once: waits for no acknowledgement. No effect in
  * DISABLED. */
 void session_disable(struct session *s, bool at_once);
+/* What the consumer is told when the session ends; the first word counts. */
+void session_set_error(struct session *s, const char *text);
+/* DISABLED, and its file, if any, is closed: tells the consumer. */
+void session_ended(struct session *s);
+bool session_has_ended(const struct session *s);
 
 /* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.
  * Nothing of that is done before this returns, unless the flush is refused. */

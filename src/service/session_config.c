@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "config/limits.h"
+#include "service/file_config.h"
 #include "service/limits.h"
 #include "service/source_filter.h"
 #include "service/trigger_config.h"
@@ -13,8 +14,8 @@
 /* ---- what is not built ---- */
 
 static const char *const not_built[] = {
-	"lockdown_mode", "write_into_file",    "output_path",	 "compression_type", "compression",
-	"trace_filter",	 "session_semaphores", "priority_boost", "exclusive_prio",
+	"lockdown_mode",      "compression_type", "compression",    "trace_filter",
+	"session_semaphores", "priority_boost",	  "exclusive_prio",
 };
 
 /* Does the field say anything? Zero is what a number says when it is not there. */
@@ -225,6 +226,7 @@ static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
 	trigger_config_check_times,
 	check_bugreport_filename,
 	trigger_config_check_triggers,
+	file_config_check,
 	check_guardrails,
 	check_buffer_count,
 	check_buffer_names,

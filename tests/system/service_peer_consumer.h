@@ -40,7 +40,8 @@ static inline Pb__TraceConfig *peer_parse_config(const char *text)
 	return (Pb__TraceConfig *)m;
 }
 
-static inline uint64_t peer_enable(struct peer *p, const char *config_text)
+/* fd: a file for write_into_file, borrowed; -1 for none. */
+static inline uint64_t peer_enable_into(struct peer *p, const char *config_text, int fd)
 {
 	Pb__TraceConfig *c = peer_parse_config(config_text);
 	size_t len = pb__trace_config__get_packed_size(c);
@@ -52,7 +53,14 @@ static inline uint64_t peer_enable(struct peer *p, const char *config_text)
 	pb_enc_bytes(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, packed, len);
 	pb__trace_config__free_unpacked(c, NULL);
 	free(packed);
-	return peer_call_mem(p, C_ENABLE, &m);
+	peer_call_as(p, 1, C_ENABLE, false, m.buf, pb_mem_len(&m), fd);
+	pb_mem_deinit(&m);
+	return p->last_id;
+}
+
+static inline uint64_t peer_enable(struct peer *p, const char *config_text)
+{
+	return peer_enable_into(p, config_text, -1);
 }
 
 /* The next frame is the end of EnableTracing; error is what it must contain, NULL for none. */

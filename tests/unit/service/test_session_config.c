@@ -95,8 +95,6 @@ static void what_is_not_built_is_refused_by_name(void **state)
 	} fields[] = {
 		{"lockdown_mode: LOCKDOWN_SET", "lockdown_mode"},
 		{"lockdown_mode: LOCKDOWN_CLEAR", "lockdown_mode"},
-		{"write_into_file: true", "write_into_file"},
-		{"output_path: '/tmp/x'", "output_path"},
 		{"compression_type: COMPRESSION_TYPE_DEFLATE", "compression_type"},
 		{"compression { deflate {} }", "compression"},
 		{"compression { zstd { level: 3 } }", "compression"},

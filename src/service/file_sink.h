@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "config/trace_config.pb-c.h"
+
+struct session;
+
+/*
+ * write_into_file: the service writes a session's trace itself, once a period and when the session
+ * ends, into a file that the consumer passed or that the service makes.
+ *
+ *	start --> each period: [flush] --> turns: one reading pass, one write(2) --> [fdatasync]
+ *	finish --> the same once more --> fdatasync, close --> session_ended
+ *
+ * A turn of the loop reads and writes about FILE_BATCH_BYTES, so that is how long a file holds up
+ * everybody else: a write(2) of so much, as slow as the disk makes it. fdatasync(2) takes what it
+ * takes. What a slow reader of a pipe has not taken yet stays in the session's buffers.
+ *
+ * What fails ends the session with the reason. max_file_size_bytes ends it without one.
+ */
+struct file_sink;
+
+/*
+ * For a config with write_into_file. fd (taken, also on failure; -1 for none) or output_path says
+ * where to; exactly one must. 0, -EINVAL, or -errno of making the file, with the reason in e.
+ */
+int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e,
+		  struct file_sink **ret);
+/* Closes. NULL is fine. */
+void file_sink_free(struct file_sink *f);
+/* The session comes to nothing: a file that was made goes. */
+void file_sink_discard(struct file_sink *f);
+
+/* The session has started. */
+void file_sink_start(struct file_sink *f);
+/* It is DISABLED: writes what is left (nothing, of one that never started), closes, and calls
+ * session_ended, now or from the loop. */
+void file_sink_finish(struct file_sink *f);
+/* The session is being freed: what finish has begun is done at the end of the call, or given up
+ * where a reader would have to be waited for. */
+void file_sink_finish_now(struct file_sink *f);
+bool file_sink_is_closed(const struct file_sink *f);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/out_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+#define BUF_BYTES (512u << 10) /* grows for packets that are larger */
+#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+
+/* ---- packets in ---- */
+
+size_t out_file_record_size(size_t packet_size)
+{
+	return 1 + pb_varint_len(packet_size) + packet_size;
+}
+
+uint64_t out_file_size(const struct out_file *o)
+{
+	return o->written + (o->used - o->sent);
+}
+
+static int reserve(struct out_file *o, size_t len)
+{
+	if (!o->buf)
+		o->cap = 0;
+	return array_reserve(&o->buf, &o->cap, MAX(o->used + len, BUF_BYTES), 1);
+}
+
+static void sink_begin(struct packet_sink *sink, size_t size)
+{
+	struct out_file *o = container_of(sink, struct out_file, sink);
+	uint8_t *p;
+
+	if (o->error)
+		return;
+	if (o->fd < 0 || reserve(o, MAX_RECORD_HEAD + size) < 0) {
+		o->error = o->fd < 0 ? -EBADF : -ENOMEM;
+		return;
+	}
+	p = o->buf + o->used;
+	p = pb_put_varint(p, pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES));
+	p = pb_put_varint(p, size);
+	o->used = (size_t)(p - o->buf);
+}
+
+static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct out_file *o = container_of(sink, struct out_file, sink);
+
+	if (o->error || len == 0)
+		return;
+	memcpy(o->buf + o->used, data, len);
+	o->used += len;
+}
+
+/* ---- bytes out ---- */
+
+static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t len)
+{
+	struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
+
+	if (o->is_socket)
+		return send(o->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (!o->blocks)
+		return write(o->fd, data, len);
+	/* A pipe that poll(2) calls writable takes PIPE_BUF bytes at once. */
+	if (poll(&ready, 1, 0) == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(o->fd, data, MIN(len, PIPE_BUF));
+}
+
+/* Of the bytes sent out of the buffer, how many are of whole packets? */
+static size_t whole_bytes(const struct out_file *o)
+{
+	const uint8_t *p = o->buf, *end = o->buf + o->used, *body;
+	uint64_t len;
+
+	while ((size_t)(p - o->buf) < o->sent) {
+		body = pb_get_varint(p + 1, end, &len);
+		if (!body || len > (uint64_t)(end - body) ||
+		    (size_t)(body + len - o->buf) > o->sent)
+			break;
+		p = body + len;
+	}
+	return (size_t)(p - o->buf);
+}
+
+/* The file ends in the middle of a packet: that must go. Only a regular file can do it. */
+static void cut_back(struct out_file *o)
+{
+	size_t part = o->sent - whole_bytes(o);
+	off_t end = part ? lseek(o->fd, 0, SEEK_CUR) : -1;
+
+	if (end >= (off_t)part && ftruncate(o->fd, end - (off_t)part) == 0) {
+		lseek(o->fd, -(off_t)part, SEEK_CUR); /* the offset may be its owner's too */
+		o->written -= part;
+	}
+}
+
+static int fail(struct out_file *o, int error)
+{
+	if (o->buf)
+		cut_back(o);
+	o->error = error;
+	o->used = o->sent = 0;
+	free(TAKE_PTR(o->buf));
+	return error;
+}
+
+int out_file_write(struct out_file *o)
+{
+	ssize_t n;
+
+	if (o->error)
+		return fail(o, o->error);
+	if (o->sent < o->used) {
+		n = write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
+		if (n <= 0)
+			return fail(o, n < 0 ? -errno : -EIO);
+		o->sent += (size_t)n;
+		o->written += (size_t)n;
+	}
+	if (o->sent < o->used)
+		return OUT_FILE_MORE;
+	o->used = o->sent = 0;
+	/* What a large packet took is not kept. */
+	if (o->cap > BUF_BYTES)
+		free(TAKE_PTR(o->buf));
+	return OUT_FILE_DONE;
+}
+
+int out_file_sync(const struct out_file *o)
+{
+	if (fdatasync(o->fd) == 0 || errno == EINVAL || errno == EROFS)
+		return 0;
+	return -errno;
+}
+
+/* ---- life ---- */
+
+static void open_anew(struct out_file *o)
+{
+	char self[32];
+	int fd;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", o->fd);
+	fd = open(self, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		o->blocks = true;
+		return;
+	}
+	close(o->fd);
+	o->fd = fd;
+}
+
+void out_file_init(struct out_file *o, int fd)
+{
+	struct stat st = {0};
+
+	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
+	if (fstat(fd, &st) < 0)
+		return;
+	o->is_socket = S_ISSOCK(st.st_mode);
+	o->is_pollable = S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode);
+	if (S_ISFIFO(st.st_mode))
+		open_anew(o);
+}
+
+void out_file_deinit(struct out_file *o)
+{
+	closep(&o->fd);
+	o->fd = -1;
+	free(TAKE_PTR(o->buf));
+	o->used = o->sent = 0;
+}

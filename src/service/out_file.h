@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "service/packet_sink.h"
+
+/*
+ * A file that a trace is written into: packets gather in memory as Trace.packet records (0x0A,
+ * varint length, packet) and leave with write(2), a bounded piece a call.
+ *
+ *	buf	| sent | 0A len packet | 0A len packet | ...
+ *		0      sent                            used
+ *
+ * What a regular file gets in one write(2) ends with a whole packet, unless it is larger than a
+ * piece: so a process that is killed between two calls leaves whole packets. When a write fails,
+ * the file is cut back to the last packet that is whole.
+ *
+ * A pipe or a socket whose reader is slow never blocks: OUT_FILE_WAIT says so. A pipe is opened
+ * anew for that, since O_NONBLOCK on the descriptor that was passed would be its owner's too.
+ */
+struct out_file {
+	struct packet_sink sink; /* packets in; a packet that finds no memory sets error */
+	int fd; /* owned; -1: closed */
+	bool is_socket;
+	bool blocks; /* a pipe that could not be opened anew: asked before each small write */
+	bool is_pollable; /* an event loop can wait for it */
+	int error; /* -errno of what failed: later packets are dropped */
+	uint64_t written; /* bytes that write(2) took */
+	size_t sent, used, cap;
+	uint8_t *buf; /* owned; only while something is in it */
+};
+
+enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
+
+/* Takes the descriptor, which must be open for writing. */
+void out_file_init(struct out_file *o, int fd);
+/* Drops what was not written. Fine on a zeroed one with fd -1, and twice. */
+void out_file_deinit(struct out_file *o);
+
+/* What a packet of so many bytes takes in the file. */
+size_t out_file_record_size(size_t packet_size);
+/* Bytes of the file, those that wait in memory included. */
+uint64_t out_file_size(const struct out_file *o);
+
+/*
+ * Writes one piece, of at most OUT_FILE_PIECE bytes. enum out_file_state: nothing waits, more does,
+ * or the reader must read first; or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ENOMEM ...),
+ * then and for good.
+ */
+#define OUT_FILE_PIECE (1u << 20)
+int out_file_write(struct out_file *o);
+/* fdatasync(2), where the file can. 0 or -errno. */
+int out_file_sync(const struct out_file *o);

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Perfetto's command line and its probes with our service, which writes the trace itself: into the file that the command
+# line passes, and to a path of the config. trace_processor must load what comes out with no error, and find in it what was
+# recorded. The same when the service is killed.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+
+config() { # MORE
+  cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 16384 }
+data_sources {
+  config {
+    name: "linux.ftrace"
+    ftrace_config { ftrace_events: "sched/sched_switch" ftrace_events: "sched/sched_waking" drain_period_ms: 250 }
+  }
+}
+data_sources {
+  config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } }
+}
+write_into_file: true
+file_write_period_ms: 200
+flush_period_ms: 1000
+$1
+CONFIG
+}
+
+# Switches of each second, or the complaints of trace_processor.
+good_trace() { # TRACE
+  local errors switches
+  errors=$(trace_errors "$1")
+  switches=$(query "$1" "select count() as n from sched" | grep -o '[0-9]*')
+  echo "errors: $errors, switches: ${switches:-none}" >"$TMP/detail"
+  [ "$errors" = '[]' ] && [ "${switches:-0}" -gt 100 ]
+}
+
+load() { while :; do sleep 0.002; done; }
+
+use_sockets "$TMP"
+start_service sonda "$TMP" && start_probes perfetto "$TMP" || exit 1
+load &
+PIDS+=($!)
+
+config "duration_ms: 2500"
+record perfetto "$TMP/config" "$TMP/passed" "$TMP/log"
+verdict "perfetto with write_into_file: ends well" $? "$TMP/log"
+good_trace "$TMP/passed"
+verdict "perfetto with write_into_file: the trace loads" $? "$TMP/detail"
+
+config "duration_ms: 2500 output_path: \"$TMP/by-service\""
+timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1
+verdict "perfetto with output_path: ends well" $? "$TMP/log"
+good_trace "$TMP/by-service"
+verdict "perfetto with output_path: the trace loads" $? "$TMP/detail"
+timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1
+[ $? != 0 ] && grep -qi 'exist' "$TMP/log"
+verdict "perfetto with output_path: a file that is there is refused" $? "$TMP/log"
+
+config "duration_ms: 30000 max_file_size_bytes: 200000 output_path: \"$TMP/limited\""
+timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1 &&
+  [ "$(stat -c %s "$TMP/limited")" -le 200000 ] && good_trace "$TMP/limited"
+verdict "max_file_size_bytes ends it with a file that loads" $? "$TMP/detail"
+
+config "duration_ms: 30000"
+timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" -o "$TMP/killed" >"$TMP/log" 2>&1 &
+client=$!
+for _ in $(seq 100); do
+  [ "$(stat -c %s "$TMP/killed" 2>/dev/null || echo 0)" -gt 100000 ] && break
+  sleep 0.1
+done
+{ kill -KILL "${PIDS[0]}"; wait "${PIDS[0]}" "$client"; } 2>/dev/null
+kill "${PIDS[1]}"
+wait "${PIDS[1]}" 2>/dev/null
+PIDS=("${PIDS[2]}")
+good_trace "$TMP/killed"
+verdict "a service that is killed leaves a trace that loads" $? "$TMP/detail"
+
+# The sample, shortened.
+start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
+sed "s|^duration_ms:.*|duration_ms: 2000|; s|^output_path:.*|output_path: \"$TMP/long\"|" configs/long.cfg >"$TMP/config"
+record sonda "$TMP/config" "$TMP/unused" "$TMP/log"
+verdict "configs/long.cfg: ends well" $? "$TMP/log"
+good_trace "$TMP/long"
+verdict "configs/long.cfg: the trace loads" $? "$TMP/detail"
+echo "1..$N"
+exit $BAD

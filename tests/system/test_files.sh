@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Traces that sondad writes itself, and everything that can go wrong with a file: a disk that is full, a folder that
+# goes, a reader that hangs up, a service that is killed. Packets are numbered, so what is in the file can be checked:
+# it begins with the first, no number is left out, and the last one is whole.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+B=${BUILD:-build}
+COUNTER=$B/tests/system/producer_counter
+for program in "$B/bin/sondad" "$B/bin/sonda" "$COUNTER"; do
+  [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
+done
+TMP=$(mktemp -d)
+PIDS=()
+leave() {
+  local i
+  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
+    kill "${PIDS[i]}" 2>/dev/null
+    wait "${PIDS[i]}" 2>/dev/null
+  done
+  PIDS=()
+}
+trap 'leave; rm -rf "$TMP"' EXIT
+trap 'exit 1' INT TERM
+export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+N=0 BAD=0
+
+verdict() { # NAME STATUS [DETAIL FILE]
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+    return
+  fi
+  echo "not ok $N - $1"
+  [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
+  BAD=1
+}
+
+start() { # NOTIFY_VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  rm -f "$TMP/ready"
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
+}
+
+start_all() { # PACKETS [COMMAND that runs sondad]
+  local packets=$1
+  shift
+  start TRACED_NOTIFY_FD "$TMP/service.log" "$@" "$B/bin/sondad" &&
+    start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run "$packets"
+}
+
+config() { # DURATION_MS MORE
+  cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 32768 }
+data_sources { config { name: "sonda.test.counter" } }
+producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
+duration_ms: $1
+flush_timeout_ms: 10000
+write_into_file: true
+$2
+CONFIG
+}
+
+record() { timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o "$TMP/unused" >"$TMP/record.log" 2>&1; }
+whole() { "$COUNTER" "$1" "$2" <"$3" >"$TMP/check.log" 2>&1; } # check|begin PACKETS TRACE
+
+config 2500 "output_path: \"$TMP/trace\" file_write_period_ms: 200"
+start_all 20000 && record
+verdict "a session with output_path ends well" $? "$TMP/record.log"
+whole check 20000 "$TMP/trace"
+verdict "every packet is in the file once and whole" $? "$TMP/check.log"
+record
+[ $? != 0 ] && grep -q 'File exists' "$TMP/record.log" && whole check 20000 "$TMP/trace"
+verdict "the same path again is refused, and the file is as it was" $? "$TMP/record.log"
+leave
+
+config 2500 "file_write_period_ms: 200"
+start_all 20000 &&
+  timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log" | cat >"$TMP/piped" &&
+  whole check 20000 "$TMP/piped"
+verdict "every packet comes through a pipe" $? "$TMP/check.log"
+leave
+
+start_all 100000
+{ timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log"; echo $? >"$TMP/status"; } |
+  head -c 300000 >/dev/null
+[ "$(cat "$TMP/status")" = 3 ] && grep -q 'Broken pipe' "$TMP/record.log"
+verdict "a pipe that is closed ends the session, and the consumer is told" $? "$TMP/record.log"
+"$B/tests/system/service_ping" >/dev/null
+verdict "the service is alive" $?
+leave
+
+mkdir "$TMP/folder"
+config 30000 "output_path: \"$TMP/folder/trace\" file_write_period_ms: 100"
+start_all 200000
+record &
+recorder=$!
+until [ -s "$TMP/folder/trace" ]; do sleep 0.1; done
+exec 8<"$TMP/folder/trace"
+rm -r "$TMP/folder"
+wait $recorder
+[ $? != 0 ] && grep -q 'it was removed' "$TMP/record.log"
+verdict "a folder that vanishes ends the session, and the consumer is told" $? "$TMP/record.log"
+"$COUNTER" begin 1 <&8 >"$TMP/check.log" 2>&1
+verdict "what was written is whole" $? "$TMP/check.log"
+exec 8<&-
+leave
+
+config 30000 "output_path: \"$TMP/killed\" file_write_period_ms: 100"
+start_all 200000
+record &
+recorder=$!
+until [ "$(stat -c %s "$TMP/killed" 2>/dev/null || echo 0)" -gt 1000000 ]; do sleep 0.05; done
+{ kill -KILL "${PIDS[0]}"; wait "${PIDS[0]}"; } 2>/dev/null
+wait $recorder
+whole begin 1000 "$TMP/killed"
+verdict "a service that is killed leaves a file of whole packets" $? "$TMP/check.log"
+leave
+
+if unshare -rm true 2>/dev/null; then
+  mkdir "$TMP/small"
+  config 30000 "output_path: \"$TMP/small/trace\" file_write_period_ms: 100"
+  # shellcheck disable=SC2016
+  start_all 200000 unshare -rm sh -c 'mount -t tmpfs -o size=2m none "$0" && exec "$1"' "$TMP/small"
+  record
+  [ $? != 0 ] && grep -q 'No space left' "$TMP/record.log"
+  verdict "a disk that is full ends the session, and the consumer is told" $? "$TMP/record.log"
+  whole begin 1000 "/proc/${PIDS[0]}/root$TMP/small/trace"
+  verdict "the file ends with a whole packet" $? "$TMP/check.log"
+  [ "$(stat -c %s "/proc/${PIDS[0]}/root$TMP/small/trace")" -gt 1500000 ]
+  verdict "and holds what the disk could take" $?
+  leave
+else
+  echo "# no mount namespaces here: the full disk is left out"
+fi
+echo "1..$N"
+exit $BAD

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "rig.h"
+#include "base/mem.h"
+#include "service/file_config.h"
+
+static Pb__TraceConfig *config; /* of the text given last */
+
+static const Pb__TraceConfig *of(const char *text)
+{
+	if (config)
+		pb__trace_config__free_unpacked(config, NULL);
+	config = peer_parse_config(text);
+	return config;
+}
+
+static void path_must_make_sense(void **state)
+{
+	char text[8192];
+	struct err_text e;
+
+	(void)state;
+	assert_int_equal(file_config_check(of(""), &e), 0);
+	assert_int_equal(file_config_check(of("write_into_file: true"), &e), 0);
+	assert_int_equal(file_config_check(of("write_into_file: true output_path: '/x/y'"), &e), 0);
+	assert_int_equal(file_config_check(of("output_path: '/x/y'"), &e), -EINVAL);
+	assert_non_null(strstr(e.text, "without write_into_file"));
+	assert_int_equal(file_config_check(of("write_into_file: true output_path: 'x/y'"), &e),
+			 -EINVAL);
+	assert_non_null(strstr(e.text, "slash"));
+	snprintf(text, sizeof(text), "write_into_file: true output_path: '/%04200d'", 0);
+	assert_int_equal(file_config_check(of(text), &e), -EINVAL);
+}
+
+static void write_period_has_a_default_and_a_floor(void **state)
+{
+	(void)state;
+	assert_int_equal(file_config_write_period_ms(of("")), 5000);
+	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 1")), 100);
+	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 60000")), 60000);
+}
+
+static void flushes_follow_the_mode(void **state)
+{
+	static const struct {
+		const char *text;
+		bool first;
+		uint32_t period_ms;
+	} modes[] = {
+		/* without a file only flush_period_ms counts */
+		{"flush_period_ms: 700 write_flush_mode: WRITE_FLUSH_ENABLED", false, 700},
+		{"write_into_file: true flush_period_ms: 700", false, 5000},
+		{"write_into_file: true file_write_period_ms: 5000", false, 5000},
+		{"write_into_file: true file_write_period_ms: 5001 flush_period_ms: 700", true, 0},
+		{"write_into_file: true file_write_period_ms: 9000 "
+		 "write_flush_mode: WRITE_FLUSH_AUTO",
+		 true, 0},
+		{"write_into_file: true file_write_period_ms: 200 "
+		 "write_flush_mode: WRITE_FLUSH_ENABLED",
+		 true, 0},
+		{"write_into_file: true file_write_period_ms: 9000 flush_period_ms: 700 "
+		 "write_flush_mode: WRITE_FLUSH_DISABLED",
+		 false, 700},
+		{"write_into_file: true write_flush_mode: WRITE_FLUSH_DISABLED", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		const Pb__TraceConfig *c = of(modes[i].text);
+
+		assert_int_equal(file_config_flushes_first(c), modes[i].first);
+		assert_int_equal(file_config_flush_period_ms(c), modes[i].period_ms);
+	}
+}
+
+static void only_enabled_syncs(void **state)
+{
+	(void)state;
+	assert_false(file_config_syncs(of("")));
+	assert_false(file_config_syncs(of("fflush_post_write: FFLUSH_DISABLED")));
+	assert_true(file_config_syncs(of("fflush_post_write: FFLUSH_ENABLED")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(path_must_make_sense),
+		cmocka_unit_test(write_period_has_a_default_and_a_floor),
+		cmocka_unit_test(flushes_follow_the_mode),
+		cmocka_unit_test(only_enabled_syncs),
+	};
+	int r = cmocka_run_group_tests(tests, NULL, NULL);
+
+	of("");
+	pb__trace_config__free_unpacked(config, NULL);
+	return r;
+}
