@@ -17,7 +17,7 @@ endif
 # ---- what it takes from Debian -------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
-	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev
+	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev zlib1g-dev libzstd-dev
 TEST_PACKAGES := libcmocka-dev linux-perf
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
@@ -52,6 +52,8 @@ NEED_cli := analyze client config wire base
 
 LIBS_base := -levent_core -lm
 LIBS_config := -lprotobuf-c
+LIBS_service := -lz -lzstd
+LIBS_analyze := -lz -lzstd
 LIBS_ftrace := -ltracefs -ltraceevent -lseccomp
 
 # Libraries and system libraries of a layer and all below it.

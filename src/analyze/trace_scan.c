@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/unpack_packets.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -21,6 +22,7 @@ void trace_scan_deinit(struct trace_scan *s)
 	ftrace_scan_deinit(&s->ftrace);
 	sequence_table_deinit(&s->sequences);
 	free(s->pids_seen);
+	strbuf_deinit(&s->unpacked);
 	*s = (struct trace_scan){0};
 }
 
@@ -135,7 +137,24 @@ static void note_part(struct parts *p, const struct pb_field *f)
 	}
 }
 
-static bool scan_payload(struct trace_scan *s, const struct parts *p)
+/* The packets inside count, and the one around them does not. */
+static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
+{
+	int r = s->is_unpacking ? -EFBIG : unpack_packets(f->id, f->data, f->len, &s->unpacked);
+
+	if (r < 0) {
+		s->compressed_packets += r != -EBADMSG;
+		return r != -EBADMSG;
+	}
+	s->packets--;
+	s->bytes -= packet_len;
+	s->is_unpacking = true;
+	r = trace_scan_file(s, (const uint8_t *)s->unpacked.s, s->unpacked.len);
+	s->is_unpacking = false;
+	return r == 0;
+}
+
+static bool scan_payload(struct trace_scan *s, const struct parts *p, size_t packet_len)
 {
 	const struct pb_field *f = &p->payload;
 
@@ -153,7 +172,7 @@ static bool scan_payload(struct trace_scan *s, const struct parts *p)
 		return scan_service_event(s, p->timestamp, f->data, f->len);
 	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
 	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
-		s->compressed_packets++;
+		return scan_compressed(s, f, packet_len);
 	}
 	return true;
 }
@@ -171,7 +190,7 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 		note_part(&p, &f);
 	if (p.sequence)
 		sequence_table_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
-	if (!scan_payload(s, &p) || !pb_dec_ok(&d))
+	if (!scan_payload(s, &p, len) || !pb_dec_ok(&d))
 		s->bad_packets++;
 }
 

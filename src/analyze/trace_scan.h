@@ -8,6 +8,7 @@
 #include "analyze/buffer_stats.h"
 #include "analyze/ftrace_scan.h"
 #include "analyze/sequence_table.h"
+#include "base/str.h"
 
 /*
  * What a trace holds and what it lost, gathered packet by packet while the packets pass by, in
@@ -17,10 +18,10 @@
 
 /* Zero-initialise; trace_scan_deinit frees. */
 struct trace_scan {
-	uint64_t packets;
+	uint64_t packets; /* those in compressed ones too, instead of these */
 	uint64_t bytes; /* of the packets, without the file's framing */
 	uint64_t bad_packets; /* break protobuf's rules; what could be read of them counts */
-	uint64_t compressed_packets; /* hold packets that are not looked into */
+	uint64_t compressed_packets; /* too large to be looked into, or inside of another */
 	uint64_t started_ns; /* the service's word on when tracing began and ended; 0 unknown */
 	uint64_t disabled_ns;
 	uint32_t processes; /* distinct pids that were given a name */
@@ -30,6 +31,8 @@ struct trace_scan {
 	struct service_stats stats; /* the last TraceStats in the trace */
 	uint8_t *pids_seen; /* owned: one bit a pid */
 	size_t pids_cap; /* bytes */
+	struct strbuf unpacked; /* owned: what the compressed packet at hand holds */
+	bool is_unpacking;
 };
 
 void trace_scan_deinit(struct trace_scan *s);

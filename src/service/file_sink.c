@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/limits.h"
+#include "service/compressor.h"
 #include "service/file_config.h"
 #include "service/flush.h"
 #include "service/limits.h"
@@ -37,6 +38,7 @@ struct file_sink {
 	struct session *session; /* borrowed: it owns us */
 	char *path; /* owned; NULL: the descriptor was passed */
 	struct out_file out;
+	struct compressor *compressor; /* owned; NULL: packets go out as they are */
 	uint64_t max_bytes; /* UINT64_MAX: no limit */
 	struct loop_timer tick, turn, stall;
 	struct event *writable; /* owned; NULL where the file always takes bytes */
@@ -55,14 +57,35 @@ static const char *name_of(const struct file_sink *f)
 
 /* ---- packets in ---- */
 
+static struct packet_sink *next_sink(struct file_sink *f)
+{
+	return f->compressor ? compressor_sink(f->compressor, &f->out.sink) : &f->out.sink;
+}
+
+static bool has_room(const struct file_sink *f, size_t size)
+{
+	size_t most = f->compressor ? compressor_bound(f->compressor, size) : size;
+
+	return out_file_size(&f->out) + out_file_record_size(most) <= f->max_bytes;
+}
+
+static void end_group(struct file_sink *f)
+{
+	if (f->compressor)
+		compressor_end(f->compressor);
+}
+
 static void sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct file_sink *f = container_of(sink, struct file_sink, sink);
 
-	if (out_file_size(&f->out) + out_file_record_size(size) > f->max_bytes)
+	/* What is gathered may get a lot smaller: how much is known when it is done. */
+	if (!f->full && !has_room(f, size))
+		end_group(f);
+	if (!has_room(f, size))
 		f->full = true;
 	if (!f->full)
-		f->out.sink.begin(&f->out.sink, size);
+		next_sink(f)->begin(next_sink(f), size);
 }
 
 static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
@@ -70,7 +93,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	struct file_sink *f = container_of(sink, struct file_sink, sink);
 
 	if (!f->full)
-		f->out.sink.bytes(&f->out.sink, data, len);
+		next_sink(f)->bytes(next_sink(f), data, len);
 }
 
 /* ---- the end ---- */
@@ -165,7 +188,10 @@ static int do_turn(struct file_sink *f)
 
 	if (r != OUT_FILE_DONE || !f->reading)
 		return r;
-	f->reading = read_pass(f->session, &f->sink, FILE_BATCH_BYTES) && !f->full;
+	f->reading = read_pass(f->session, &f->sink,
+			       f->compressor ? COMPRESSOR_GROUP_BYTES : FILE_BATCH_BYTES) &&
+		     !f->full;
+	end_group(f);
 	r = out_file_write(&f->out);
 	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
 }
@@ -339,6 +365,8 @@ int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, stru
 	f->out.fd = -1;
 	f->max_bytes = config->max_file_size_bytes ? config->max_file_size_bytes : UINT64_MAX;
 	r = open_file(f, config, fd, e);
+	if (r == 0 && compressor_new(config, &f->compressor) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
 	if (r == 0 && init_events(f, s->service->loop) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
@@ -366,6 +394,7 @@ void file_sink_free(struct file_sink *f)
 	if (f->writable)
 		event_free(f->writable);
 	out_file_deinit(&f->out);
+	compressor_free(f->compressor);
 	free(f->path);
 	free(f);
 }

@@ -17,7 +17,9 @@
 #include "base/msgsock.h"
 #include "config/limits.h"
 #include "gen/fields.h"
+#include "service/compressor.h"
 #include "service/read_pass.h"
+#include "service/session.h"
 #include "wire/frame.h"
 #include "wire/pb_varint.h"
 
@@ -97,8 +99,21 @@ static void stop(struct reader *r)
 {
 	loop_timer_stop(&r->turn);
 	free(TAKE_PTR(r->reply));
+	compressor_free(TAKE_PTR(r->compressor));
 	r->reply_len = 0;
 	r->session = NULL;
+}
+
+static bool do_pass(struct reader *r)
+{
+	bool more;
+
+	if (!r->compressor)
+		return read_pass(r->session, &r->sink, READ_BATCH_BYTES);
+	more = read_pass(r->session, compressor_sink(r->compressor, &r->sink),
+			 COMPRESSOR_GROUP_BYTES);
+	compressor_end(r->compressor);
+	return more;
 }
 
 static void on_turn(void *ctx)
@@ -108,7 +123,7 @@ static void on_turn(void *ctx)
 
 	if (ipc_conn_queued(r->conn) > 0)
 		return; /* reader_on_drained goes on */
-	more = read_pass(r->session, &r->sink, READ_BATCH_BYTES);
+	more = do_pass(r);
 	send_reply(r, more);
 	if (more)
 		loop_timer_once(&r->turn, 0, false);
@@ -138,8 +153,10 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 		return 0;
 	}
 	r->reply = malloc(READER_REPLY_BYTES);
-	if (!r->reply)
+	if (!r->reply || compressor_new(session->config, &r->compressor) < 0) {
+		free(TAKE_PTR(r->reply));
 		return -ENOMEM;
+	}
 	r->call = *call;
 	r->session = session;
 	read_begin(session);
@@ -160,4 +177,5 @@ void reader_deinit(struct reader *r)
 {
 	loop_timer_deinit(&r->turn);
 	free(r->reply);
+	compressor_free(r->compressor);
 }

@@ -9,6 +9,7 @@
 #include "service/loop_timer.h"
 #include "service/packet_sink.h"
 
+struct compressor;
 struct event_base;
 struct session;
 
@@ -23,6 +24,7 @@ struct reader {
 	struct loop_timer turn;
 	struct session *session; /* borrowed; NULL while nothing is read */
 	struct ipc_call call; /* the stream */
+	struct compressor *compressor; /* owned; NULL: packets go out as they are */
 
 	/* the reply that is being filled: a ReadBuffersResponse */
 	uint8_t *reply; /* owned, of a frame's size; only while something is read */

@@ -14,8 +14,7 @@
 /* ---- what is not built ---- */
 
 static const char *const not_built[] = {
-	"lockdown_mode",      "compression_type", "compression",    "trace_filter",
-	"session_semaphores", "priority_boost",	  "exclusive_prio",
+	"lockdown_mode", "trace_filter", "session_semaphores", "priority_boost", "exclusive_prio",
 };
 
 /* Does the field say anything? Zero is what a number says when it is not there. */

@@ -63,6 +63,16 @@ timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1 &&
   [ "$(stat -c %s "$TMP/limited")" -le 200000 ] && good_trace "$TMP/limited"
 verdict "max_file_size_bytes ends it with a file that loads" $? "$TMP/detail"
 
+config "duration_ms: 2500 compression_type: COMPRESSION_TYPE_DEFLATE"
+record perfetto "$TMP/config" "$TMP/deflated" "$TMP/log" && good_trace "$TMP/deflated"
+verdict "deflate into a file: the trace loads" $? "$TMP/detail"
+grep -v 'write_into_file\|file_write_period' "$TMP/config" >"$TMP/read"
+record perfetto "$TMP/read" "$TMP/deflated-read" "$TMP/log" && good_trace "$TMP/deflated-read"
+verdict "deflate over the socket: the trace loads" $? "$TMP/detail"
+sed -i 's|compression_type: .*|compression { deflate {} }|' "$TMP/read"
+record sonda "$TMP/read" "$TMP/deflated-sonda" "$TMP/log" && good_trace "$TMP/deflated-sonda"
+verdict "deflate with the newer field, by sonda record: the trace loads" $? "$TMP/detail"
+
 config "duration_ms: 30000"
 timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" -o "$TMP/killed" >"$TMP/log" 2>&1 &
 client=$!

@@ -20,6 +20,7 @@
 #include <event2/event.h>
 
 #include "../unit/client/packets.h"
+#include "analyze/unpack_packets.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -249,8 +250,7 @@ static int run(void)
 struct check {
 	uint64_t next;
 	uint64_t bad;
-	bool first;
-	bool loss;
+	uint64_t compressed;
 };
 
 static void expect(struct check *c, bool good, const char *what, uint64_t number)
@@ -318,6 +318,28 @@ static void check_packet(struct check *c, const uint8_t *data, size_t len)
 	check_event(c, event, event_len);
 }
 
+/* A packet, or one that holds others. */
+static void check_record(struct check *c, const uint8_t *data, size_t len)
+{
+	struct strbuf unpacked = {0};
+	struct pb_field f = {0};
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	if (!pb_dec_next(&d, &f) || (f.id != PB_TRACE_PACKET_COMPRESSED_PACKETS &&
+				     f.id != PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS)) {
+		check_packet(c, data, len);
+		return;
+	}
+	c->compressed++;
+	expect(c, unpack_packets(f.id, f.data, f.len, &unpacked) == 0, "cannot be unpacked",
+	       c->next);
+	pb_dec_init(&d, unpacked.s, unpacked.len);
+	while (pb_dec_next(&d, &f))
+		check_packet(c, f.data, f.len);
+	strbuf_deinit(&unpacked);
+}
+
 static int check(bool may_end_early)
 {
 	struct strbuf b = {0};
@@ -329,11 +351,13 @@ static int check(bool may_end_early)
 		return 1;
 	pb_dec_init(&d, b.s, b.len);
 	while (pb_dec_next(&d, &f))
-		check_packet(&c, f.data, f.len);
+		check_record(&c, f.data, f.len);
 	expect(&c, pb_dec_ok(&d), "the trace does not parse", 0);
 	expect(&c, may_end_early ? c.next >= packets : c.next == packets,
 	       "is the first that is missing", c.next);
 	strbuf_deinit(&b);
+	if (c.compressed)
+		printf("%llu compressed packets\n", (unsigned long long)c.compressed);
 	return c.bad ? 1 : 0;
 }
 

@@ -86,6 +86,23 @@ start_all 20000 &&
 verdict "every packet comes through a pipe" $? "$TMP/check.log"
 leave
 
+# Compressed, into a file and over the socket.
+for how in 'compression { zstd { level: 1 } }' 'compression { deflate {} }' 'compression_type: COMPRESSION_TYPE_DEFLATE'; do
+  config 2500 "$how output_path: \"$TMP/packed\" file_write_period_ms: 200"
+  start_all 20000 && record && whole check 20000 "$TMP/packed" && grep -q 'compressed packets' "$TMP/check.log" &&
+    [ "$(stat -c %s "$TMP/packed")" -lt $(($(stat -c %s "$TMP/trace") * 9 / 10)) ]
+  verdict "$how: every packet is in the file, which is smaller" $? "$TMP/check.log"
+  rm -f "$TMP/packed"
+  sed -i '/^write_into_file/d; s/output_path: "[^"]*" file_write_period_ms: 200//' "$TMP/config"
+  timeout 60 "$B/bin/sonda" record --strict -c "$TMP/config" -o "$TMP/packed" >"$TMP/record.log" 2>&1 &&
+    ! grep -q 'not look into' "$TMP/record.log" && whole check 20000 "$TMP/packed" &&
+    grep -q 'compressed packets' "$TMP/check.log"
+  verdict "$how: every packet comes over the socket, and the summary reads them" $? "$TMP/record.log"
+  rm -f "$TMP/packed"
+  leave
+done
+
+config 2500 "file_write_period_ms: 200"
 start_all 100000
 { timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log"; echo $? >"$TMP/status"; } |
   head -c 300000 >/dev/null

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "analyze/trace_scan.h"
 #include "base/fs.h"
@@ -191,6 +192,39 @@ static void test_a_process_counts_once_and_pids_have_a_limit(void **state)
 	trace_scan_deinit(&s);
 }
 
+/* A packet with a compressed one in it, and that with two plain ones. */
+static void test_compressed_packets_are_looked_into(void **state)
+{
+	static const uint8_t plain[] = {0x0a, 2, 0x50, 7, 0x0a, 2, 0x50, 7}; /* of sequence 7 */
+	uint8_t packed[256], outer[256], inner[256], *p = outer;
+	uLongf len = sizeof(packed);
+	struct trace_scan s = {0};
+	struct pb_mem m;
+
+	(void)state;
+	assert_int_equal(compress(packed, &len, plain, sizeof(plain)), Z_OK);
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_bytes(&m.enc, PB_TRACE_PACKET_COMPRESSED_PACKETS, packed, len);
+	memcpy(inner, m.buf, pb_mem_len(&m));
+	p = pb_put_varint(p, 0x0a);
+	p = pb_put_varint(p, pb_mem_len(&m));
+	memcpy(p, inner, pb_mem_len(&m));
+	p += pb_mem_len(&m);
+	scan(&s, &m);
+	assert_int_equal(s.packets, 2);
+	assert_int_equal(s.bytes, 4);
+	assert_int_equal(s.bad_packets + s.compressed_packets, 0);
+	/* One in another is not looked into: nobody writes that. */
+	len = sizeof(packed);
+	assert_int_equal(compress(packed, &len, outer, (uLong)(p - outer)), Z_OK);
+	pb_enc_bytes(&m.enc, PB_TRACE_PACKET_COMPRESSED_PACKETS, packed, len);
+	scan(&s, &m);
+	assert_int_equal(s.compressed_packets, 1);
+	assert_int_equal(s.packets, 3);
+	pb_mem_deinit(&m);
+	trace_scan_deinit(&s);
+}
+
 static void test_compressed_and_broken_packets_are_counted(void **state)
 {
 	static const uint8_t broken[] = {0x0a, 0x05, 0x00};
@@ -203,9 +237,10 @@ static void test_compressed_and_broken_packets_are_counted(void **state)
 	scan(&s, &m);
 	pb_enc_bytes(&m.enc, PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS, "xyz", 3);
 	scan(&s, &m);
-	assert_int_equal(s.compressed_packets, 2);
+	assert_int_equal(s.compressed_packets, 0);
+	assert_int_equal(s.bad_packets, 2);
 	trace_scan_packet(&s, broken, sizeof(broken));
-	assert_int_equal(s.bad_packets, 1);
+	assert_int_equal(s.bad_packets, 3);
 	assert_int_equal(s.packets, 3);
 	pb_mem_deinit(&m);
 	trace_scan_deinit(&s);
@@ -242,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_trace_is_refused),
 		cmocka_unit_test(test_fields_behind_the_payload_belong_to_it),
 		cmocka_unit_test(test_a_process_counts_once_and_pids_have_a_limit),
+		cmocka_unit_test(test_compressed_packets_are_looked_into),
 		cmocka_unit_test(test_compressed_and_broken_packets_are_counted),
 		cmocka_unit_test(test_gaps_come_from_the_services_field),
 	};

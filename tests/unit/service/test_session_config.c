@@ -95,9 +95,6 @@ static void what_is_not_built_is_refused_by_name(void **state)
 	} fields[] = {
 		{"lockdown_mode: LOCKDOWN_SET", "lockdown_mode"},
 		{"lockdown_mode: LOCKDOWN_CLEAR", "lockdown_mode"},
-		{"compression_type: COMPRESSION_TYPE_DEFLATE", "compression_type"},
-		{"compression { deflate {} }", "compression"},
-		{"compression { zstd { level: 3 } }", "compression"},
 		{"trace_filter { bytecode: 'x' }", "trace_filter"},
 		{"trace_filter {}", "trace_filter"},
 		{"session_semaphores { name: 'x' }", "session_semaphores"},

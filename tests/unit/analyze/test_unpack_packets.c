@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include "analyze/unpack_packets.h"
+#include "gen/fields.h"
+
+#define DEFLATE PB_TRACE_PACKET_COMPRESSED_PACKETS
+#define ZSTD PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS
+
+static const uint32_t formats[] = {DEFLATE, ZSTD};
+
+static uint8_t *pack(uint32_t format, const void *data, size_t len, size_t *ret_len)
+{
+	uLongf n = compressBound(len) + ZSTD_compressBound(len);
+	uint8_t *packed = malloc(n);
+
+	assert_non_null(packed);
+	if (format == DEFLATE) {
+		assert_int_equal(compress2(packed, &n, data, len, 1), Z_OK);
+		*ret_len = n;
+	} else {
+		*ret_len = ZSTD_compress(packed, n, data, len, 1);
+		assert_false(ZSTD_isError(*ret_len));
+	}
+	return packed;
+}
+
+static void what_was_packed_comes_out(void **state)
+{
+	size_t sizes[] = {0, 1, 1000, 65536, 65537, 3000000}, len;
+	struct strbuf b = {0};
+	uint8_t *data = malloc(3000000), *packed;
+
+	(void)state;
+	assert_non_null(data);
+	for (size_t i = 0; i < 3000000; i++)
+		data[i] = (uint8_t)(i * i >> 7);
+	for (size_t f = 0; f < 2; f++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			packed = pack(formats[f], data, sizes[i], &len);
+			assert_int_equal(unpack_packets(formats[f], packed, len, &b), 0);
+			assert_int_equal(b.len, sizes[i]);
+			if (b.len)
+				assert_memory_equal(b.s, data, b.len);
+			free(packed);
+		}
+	strbuf_deinit(&b);
+	free(data);
+}
+
+static void what_is_cut_off_or_something_else_is_refused(void **state)
+{
+	struct strbuf b = {0};
+	uint8_t *packed;
+	size_t len;
+
+	(void)state;
+	for (size_t f = 0; f < 2; f++) {
+		packed = pack(formats[f], "some text, some text", 20, &len);
+		for (size_t cut = 0; cut < len; cut++)
+			assert_int_equal(unpack_packets(formats[f], packed, cut, &b), -EBADMSG);
+		assert_int_equal(unpack_packets(formats[!f], packed, len, &b), -EBADMSG);
+		free(packed);
+	}
+	strbuf_deinit(&b);
+}
+
+/* Thirty kilobytes may be gigabytes of nothing. */
+static void what_grows_without_end_is_refused(void **state)
+{
+	const size_t huge = UNPACK_MAX_BYTES + 1;
+	struct strbuf b = {0};
+	uint8_t *data = calloc(1, huge), *packed;
+	size_t len;
+
+	(void)state;
+	assert_non_null(data);
+	for (size_t f = 0; f < 2; f++) {
+		packed = pack(formats[f], data, huge, &len);
+		assert_int_equal(unpack_packets(formats[f], packed, len, &b), -EFBIG);
+		free(packed);
+		packed = pack(formats[f], data, UNPACK_MAX_BYTES, &len);
+		assert_int_equal(unpack_packets(formats[f], packed, len, &b), 0);
+		assert_int_equal(b.len, UNPACK_MAX_BYTES);
+		free(packed);
+	}
+	strbuf_deinit(&b);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_packed_comes_out),
+		cmocka_unit_test(what_is_cut_off_or_something_else_is_refused),
+		cmocka_unit_test(what_grows_without_end_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
