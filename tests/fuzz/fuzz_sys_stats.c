@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "../unit/procfs/fake_producer.h"
+#include "procfs/sys_source.h"
+
+/*
+ * The same bytes as every file of /proc that linux.sys_stats reads: their first half, then all of
+ * them, as two polls. What comes out must be messages.
+ */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_message(const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == 0)
+			abort();
+	if (!pb_dec_ok(&d))
+		abort();
+}
+
+static void check_packets(void)
+{
+	struct pb_field s;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		check_message(fake.packets[i].data, fake.packets[i].len);
+		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
+			       0, &s))
+			check_message(s.data, s.len);
+	}
+	fake_reset_packets();
+}
+
+static void polls(struct sys_poll *p, const struct sys_source *source, const Pb__SysStatsConfig *c,
+		  const char *text, size_t size)
+{
+	void *state = NULL;
+
+	if (source->open(p, c, &state) < 0)
+		abort();
+	for (size_t len = size / 2;; len = size) {
+		sys_poll_begin(p);
+		(void)source->parse(state, p, (struct span){text, len});
+		sys_poll_end(p);
+		check_packets();
+		if (len == size)
+			break;
+	}
+	source->close(state, p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Pb__SysStatsConfig c = PB__SYS_STATS_CONFIG__INIT;
+	struct sys_poll p = {.proc_root = "/nonexistent", .sys_root = "/nonexistent"};
+
+	if (!data)
+		return 0;
+	p.w = writer_new(NULL, 1, WRITER_DROP);
+	if (!p.w || sys_extras_init(&p.extras, "linux.sys_stats", p.w) < 0)
+		abort();
+	for (const struct sys_source *const *s = sys_sources; *s; s++)
+		if ((*s)->parse)
+			polls(&p, *s, &c, (const char *)data, size);
+	sys_poll_flush(&p);
+	check_packets();
+	sys_poll_deinit(&p);
+	writer_free(p.w);
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "procfs/sys_rig.h"
+
+/* /proc/stat: what is chosen, what is not understood, and lines of any length. */
+
+static void each_counter_by_its_number(void **state)
+{
+	static Pb__SysStatsConfig__StatCounters chosen[1];
+	static const char *const lines[] = {NULL, "cpu 3 10000000 20000000", "irqs 9", "softirqs 4",
+					    "forks 7"};
+
+	(void)state;
+	rig_file("stat", "cpu  1 2\ncpu3 1 2\nintr 9\nctxt 5\nprocesses 7\nsoftirq 4\n");
+	for (int i = 1; i <= 4; i++) {
+		chosen[0] = (Pb__SysStatsConfig__StatCounters)i;
+		stats.stat_counters = chosen;
+		stats.n_stat_counters = 1;
+		rig_poll(&sys_stat);
+		if (sysconf(_SC_CLK_TCK) == 100)
+			assert_true(rig_has(lines[i]));
+		assert_int_equal(rig_lines(), 1);
+	}
+	chosen[0] = (Pb__SysStatsConfig__StatCounters)99;
+	rig_poll(&sys_stat);
+	assert_int_equal(rig_lines(), 0);
+	assert_int_equal(fake.n, 0);
+}
+
+/* Longer than any buffer that it starts with, and the numbers behind its zeros are theirs. */
+static void a_line_of_megabytes(void **state)
+{
+	const unsigned n = 900000;
+	char *text = malloc(2 * n + 64), *p = text;
+
+	(void)state;
+	p += sprintf(p, "intr 3");
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(p, i == 0 || i == 70000 || i == n - 1 ? " 1" : " 0", 2);
+		p += 2;
+	}
+	p += sprintf(p, "\nprocesses 8\n");
+	proc_put(text, (size_t)(p - text), "stat");
+	free(text);
+	rig_poll(&sys_stat);
+	assert_true(rig_has("irqs 3") && rig_has("irq 0 1") && rig_has("irq 70000 1"));
+	assert_true(rig_has("irq 899999 1") && rig_has("forks 8"));
+	assert_int_equal(rig_lines(), 5);
+}
+
+static void lines_of_another_format(void **state)
+{
+	(void)state;
+	rig_file("stat", "cpux 1\ncpu\nintr\nintr many\nintr 5 1 x 2\nsoftirq \nprocesses -1\n"
+			 "tomorrow 5 6\nprocesses 8\n");
+	rig_poll(&sys_stat);
+	assert_true(rig_has("irqs 5") && rig_has("irq 0 1") && rig_has("forks 8"));
+	assert_non_null(strstr(said, "failed stat "));
+	assert_int_equal(rig_lines(), 4);
+	rig_file("stat", "processes 8");
+	rig_poll(&sys_stat);
+	assert_int_equal(rig_lines(), 1);
+	assert_non_null(strstr(said, "failed stat "));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_counter_by_its_number, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_line_of_megabytes, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(lines_of_another_format, rig_setup, rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
