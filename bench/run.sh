@@ -6,4 +6,5 @@ set -u
 BUILD=$1
 export BUILD
 here=$(dirname "$0")
-"$here/sched_pipe.sh" && "$here/verbose_mix.sh" && "$here/sessions.sh" && "$here/processes.sh"
+"$here/sched_pipe.sh" && "$here/verbose_mix.sh" && "$here/sessions.sh" && "$here/processes.sh" &&
+  "$here/sys_stats.sh"

@@ -81,6 +81,14 @@ void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path
 		 reason(error));
 }
 
+void sys_poll_sum_up(const struct sys_poll *p)
+{
+	for (const struct sys_trouble *t = p->troubles; t; t = t->next)
+		if (t->count > 1)
+			log_warn("linux.sys_stats: %s: %llu reads failed, of %s and maybe others",
+				 t->what, (unsigned long long)t->count, t->path);
+}
+
 void sys_poll_flush(struct sys_poll *p)
 {
 	sys_poll_begin(p);

@@ -251,6 +251,7 @@ static void sys_stats_stop(void *instance)
 	event_del(ds->turn);
 	event_del(ds->tick);
 	sys_poll_flush(&ds->poll);
+	sys_poll_sum_up(&ds->poll);
 	writer_flush(ds->writer);
 	ds_stopped(ds->h);
 }
