@@ -60,11 +60,13 @@ void sys_table_deinit(struct sys_table *t)
 /* What follows the name at the i-th line as it is known; 0: it is another line. */
 static size_t known_name(const struct sys_table *t, size_t i, struct span line)
 {
-	const struct sys_table_line *l = &t->lines[i];
+	const struct sys_table_line *l;
 	char next;
 
-	if (i >= t->n || line.len <= l->name_len ||
-	    memcmp(line.p, t->names.s + l->name_at, l->name_len) != 0)
+	if (i >= t->n)
+		return 0;
+	l = &t->lines[i];
+	if (line.len <= l->name_len || memcmp(line.p, t->names.s + l->name_at, l->name_len) != 0)
 		return 0;
 	next = line.p[l->name_len];
 	return next == ' ' || next == ':' ? l->name_len + 1u : 0;
