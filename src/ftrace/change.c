@@ -53,13 +53,14 @@ int change_undo(const struct change *c, const char *folder)
 	if (kind == KNOB_COMMAND)
 		return take_back(c, path);
 	now = knob_read(path);
-	if (now && knob_equal(c->file, now, c->was))
+	text = knob_text(c->file, c->was);
+	/* A list of threads that have all ended lets nobody pass, and reads like none at all. */
+	if (now && !(kind == KNOB_LIST && text && !*text) && knob_equal(c->file, now, c->was))
 		return 0;
 	/* Threads that end leave a list by themselves: it never reads for long as it was written. */
 	if (now && c->is && kind != KNOB_LIST && !knob_equal(c->file, now, c->is))
 		return 0;
 	/* What cannot be written is a sum of others ("X"), which go back by themselves. */
-	text = knob_text(c->file, c->was);
 	return text ? knob_write(path, text) : 0;
 }
 

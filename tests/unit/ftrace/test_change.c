@@ -59,6 +59,12 @@ static void test_a_list_goes_back_however_it_reads(void **state)
 	assert_string_equal(undone(state, "set_event_pid", "7\n", "1\n2\n", "2\n"), "7\n");
 }
 
+/* Which is not as it was: no thread is traced then, where it was all of them. It is written. */
+static void test_a_list_whose_threads_have_ended_goes_back(void **state)
+{
+	assert_string_equal(undone(state, "set_ftrace_pid", "no pid\n", "1\n", "no pid\n"), "");
+}
+
 static void test_a_trigger_is_taken_away(void **state)
 {
 	assert_string_equal(undone(state, "events/a/b/trigger", "", "stacktrace", ""),
@@ -89,6 +95,8 @@ int main(void)
 						temp_dir_teardown),
 		cmocka_unit_test_setup_teardown(test_it_is_as_it_was, temp_dir_setup,
 						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_a_list_whose_threads_have_ended_goes_back,
+						temp_dir_setup, temp_dir_teardown),
 		cmocka_unit_test_setup_teardown(test_a_list_goes_back_however_it_reads,
 						temp_dir_setup, temp_dir_teardown),
 		cmocka_unit_test_setup_teardown(test_a_trigger_is_taken_away, temp_dir_setup,
