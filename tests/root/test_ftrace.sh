@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: 5.10
 #
 # linux.ftrace on the real kernel, without a service: what the kernel says it handed out is in the trace, what it lost
 # is told, and tracefs is left as it was found, however the recording ends.
@@ -46,14 +47,9 @@ run lossy 300 'ftrace_events: "sched/*" buffer_size_kb: 64 drain_period_ms: 6000
   [ "$(sum lossy lost)" -le "$(sum lossy overrun)" ]
 verdict "a ring that is too small: what is left is there, the gaps are marked" $? "$TMP/lossy.out"
 
-if [ -e $TRACEFS/options/copy_trace_marker ]; then
-  run marker 100 'ftrace_events: "print"' sh -c "echo 'a marker $$' >$TRACEFS/trace_marker"
-  [ "$(grep -ac "a marker $$" "$TMP/marker.trace")" = 1 ]
-  verdict "a marker of the top level comes once" $? "$TMP/marker.out"
-else
-  N=$((N + 1))
-  echo "ok $N - a marker of the top level comes once # SKIP the kernel has no copy_trace_marker"
-fi
+run marker 100 'ftrace_events: "print"' sh -c "echo 'a marker $$' >$TRACEFS/trace_marker"
+[ "$(grep -ac "a marker $$" "$TMP/marker.trace")" = 1 ]
+verdict "a marker of the top level comes once" $? "$TMP/marker.out"
 
 run raw 200 'ftrace_events: "sched:sched_switch" use_monotonic_raw_clock: true' && complete raw
 verdict "another clock" $? "$TMP/raw.out"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: 5.10 6.1
 #
 # kill -9 of sonda-probes in the middle of everything that it can be asked to change in tracefs: instances of its own,
 # events of its own, an instance of somebody else's, and on kernels that have markers or functions nowhere else the top
@@ -103,6 +104,8 @@ verdict "the lent instance is changed" $? "$TMP/diff"
 kill_probes
 { [ -e "/run/sonda/instances:$name" ] && own; } || others_were_here
 verdict "killed: the instance is there, and what has to be undone is on record" $?
+compgen -G '/run/sonda/top-level*' >/dev/null || [ -z "$functions" ] || others_were_here
+verdict "killed: what it had of the top level is on record, too" $?
 
 killed=$probes
 start_probes "the next start"

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The calls of a kernel function, in the session's instance where the kernel has the tracer there, at top level where
+# it has it only there and nobody else is at it; then the top level is as it was.
+#
+# kernels: 5.10 6.1 newest
+set -u
+. "$(dirname "$0")/../lib.sh"
+
+grep -qw function_graph $TRACEFS/available_tracers || { echo "the kernel has no function_graph" >&2; exit 77; }
+settings() { # of the tracer, and of the rings
+  (cd $TRACEFS && grep -H '' current_tracer set_graph_* set_ftrace_* max_graph_depth tracing_on buffer_size_kb set_event options/*)
+}
+graph() { # NAME COMMAND...
+  local name=$1
+  shift
+  "$BIN/sonda" record --strict -o "$OUT/$name.pftrace" --function-graph=vfs_read --function-depth 3 sched_switch -- "$@" \
+    >"$TMP/log" 2>&1
+}
+mkdir $TRACEFS/instances/theirs
+own=$(grep -cw function_graph $TRACEFS/instances/theirs/available_tracers)
+rmdir $TRACEFS/instances/theirs
+settings >"$TMP/before"
+
+graph functions sh -c "cat $TRACEFS/current_tracer $TRACEFS/max_graph_depth >'$TMP/during'; exec cat /etc/passwd"
+verdict "--function-graph: exit code 0, nothing is missing" $? "$TMP/log"
+is_true functions "calls are slices of the command's thread" \
+  "select count(*) > 0 and min(dur) >= 0 from slice join thread_track on thread_track.id = track_id join thread using (utid)
+    where slice.name = 'vfs_read' and thread.name = 'cat'"
+is_true functions "what they call is in them" "select count(*) > 0 from slice where depth = 1"
+is_true functions "scheduling is beside them" "select count(*) > 0 from sched"
+if [ "$own" = 1 ]; then
+  [ "$(cat "$TMP/during")" = "nop
+3" ]
+  verdict "in the session's instance" $? "$TMP/during"
+else
+  [ "$(cat "$TMP/during")" = "function_graph
+3" ]
+  verdict "at top level, on loan" $? "$TMP/during"
+fi
+settings | diff "$TMP/before" - >"$TMP/diff"
+verdict "the top level is as it was" $? "$TMP/diff"
+
+# Somebody else is there.
+echo 1 >$TRACEFS/events/irq/softirq_entry/enable
+settings >"$TMP/used"
+graph beside cat /etc/passwd
+status=$?
+if [ "$own" = 1 ]; then
+  verdict "beside somebody at top level: nothing is missing" $status "$TMP/log"
+  is_true beside "there are calls" "select count(*) > 0 from slice where name = 'vfs_read'"
+else
+  [ $status = 3 ] && grep -q "missing .*funcgraph_entry.*somebody uses tracefs' top level: irq:softirq_entry is on" "$TMP/log"
+  verdict "beside somebody at top level: told who is there" $? "$TMP/log"
+  is_true beside "the rest is recorded" "select count(*) > 0 from sched"
+fi
+settings | diff "$TMP/used" - >"$TMP/diff"
+verdict "and left alone" $? "$TMP/diff"
+echo 0 >$TRACEFS/events/irq/softirq_entry/enable
+exit $BAD
