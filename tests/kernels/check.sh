@@ -5,11 +5,11 @@
 #
 # Boots each kernel (boot.sh) and runs the tests of tests/root and of guest/ there. The traces that they leave in /out
 # are brought here and read by Perfetto's trace_processor. Speaks TAP. A kernel that cannot be had is skipped, with the
-# reason. TESTS='PATTERN...' chooses tests by their names without test_ and .sh.
+# reason. TESTS='PATTERN...' chooses tests by their names without test_ and .sh, ALL=1 runs each of them on each kernel.
 #
 #     guest/test_NAME.sh           as in tests/root; asks the kernel, not its version, what it can do
 #     # boot: OPTION...            a line in it: it has a boot of its own, with these options of boot.sh
-#     # kernels: KERNEL...         a line in it: only there, as it is long and the kernels differ little for it
+#     # kernels: KERNEL...         a line in it: only there, where the kernels differ for it (none: with ALL=1 only)
 #     # modules: NAME...           a line in it: these are loaded, with those that they need, when the guest boots
 #     /out/NAME.pftrace            in the guest, with /out/NAME.sql beside it:
 #     what is true<TAB>SELECT      each line a statement whose first column is 1 (in its one row)
@@ -44,6 +44,7 @@ tests_for() { # KERNEL: sets together (in one boot) and alone
   for t in "$root"/tests/root/test_*.sh "$here"/guest/test_*.sh; do
     [ -e "$t" ] && is_chosen "$t" || continue
     kernels=" $(said_in "$t" kernels) "
+    [ -z "${ALL:-}" ] || kernels='  '
     case $kernels in '  ' | *" $1 "*) ;; *) continue ;; esac
     if [ -n "$(said_in "$t" boot)" ]; then alone+=("$t"); else together+=("${t#"$root/"}"); fi
   done
@@ -68,7 +69,7 @@ boot() { # KERNEL WHAT BOOT_OPTION... -- TEST...
     shift
   done
   shift
-  "$here/boot.sh" -o "$tmp/$kernel" -t "${BOOT_TIMEOUT:-300}" "${options[@]}" "$kernel" -- \
+  "$here/boot.sh" -o "$tmp/$kernel" -t "${BOOT_TIMEOUT:-900}" "${options[@]}" "$kernel" -- \
     tests/kernels/guest.sh "$@" 2>"$err" </dev/null
   case $? in
   0) ;;
@@ -133,18 +134,16 @@ one_kernel() { # KERNEL
   echo "# $1 took $((SECONDS - began)) s"
 }
 
-# ---- all of them, two at a time ------------------------------------------------------------------------------------
+# ---- all of them at the same time, as each guest is one thread ------------------------------------------------------
 
 TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
 [ -d "$TP_ASSETS" ] || TP_ASSETS=
 export TP_ASSETS
 
-pids=() next=0
+pids=()
 for kernel; do
-  [ $next -lt 2 ] || wait "${pids[next - 2]}"
   one_kernel "$kernel" >"$tmp/$kernel.tap" &
   pids+=($!)
-  next=$((next + 1))
 done
 n=0 bad=0
 for kernel; do

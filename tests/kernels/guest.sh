@@ -24,5 +24,5 @@ for t; do
       tail -n 20 /tmp/err | sed 's/^/#   /'
     fi
   fi
-  echo "# $name took $((SECONDS - began)) s"
+  echo "# $name took $((SECONDS - began)) s of the guest's time"
 done

@@ -24,7 +24,7 @@
 #include "ftrace/ksyms_build.h"
 #include "ftrace/translate.h"
 
-#define STACK_EVENTS 20000 /* recorded with stacks */
+#define STACK_EVENTS 20000 /* recorded with stacks, or as many as without them */
 #define BATCH 32 /* pages that are decoded at a time */
 
 static struct {
@@ -55,7 +55,7 @@ static void record(uint64_t events, unsigned seconds)
 	ring_wait(events, until);
 	ring_set("options/stacktrace", "1");
 	ring_set("options/userstacktrace", "1");
-	ring_wait(events + STACK_EVENTS, until + 1);
+	ring_wait(events + MIN(events, STACK_EVENTS), until + 1);
 	ring_set("tracing_on", "0");
 	ring_read();
 }

@@ -76,6 +76,11 @@ settings_of() { # FOLDER
   ) 2>/dev/null | grep -v 'sonda_'
 }
 
+# How much of a load: SLOWNESS is how many times this machine is slower than a real one (guests of tests/kernels).
+scaled() { # NUMBER
+  echo $(($1 / ${SLOWNESS:-1}))
+}
+
 # Waits up to 20 s until a command succeeds.
 wait_for() {
   local i

@@ -4,11 +4,11 @@
 #
 # Every event of the running kernel, under a mixed load: at least a million of them, decoded by us and by libtraceevent
 # from the same sub-buffers, every field of every event equal; and trace_processor reads what we made of them without a
-# complaint. DECODE_EVENTS asks for fewer, on machines that are too slow for a million.
+# complaint. DECODE_EVENTS or SLOWNESS (lib.sh) asks for fewer, on machines that are too slow for a million.
 set -u
 . "$(dirname "$0")/lib.sh"
 
-events=${DECODE_EVENTS:-1000000}
+events=${DECODE_EVENTS:-$(scaled 1000000)}
 oracle=${BUILD:-build}/tests/root/decode_oracle
 load=${BUILD:-build}/tests/root/mixed_load
 disk=

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: none
 #
 # sonda-probes by itself: however it ends, and whatever the service does, tracefs is as it was found; what it may not
 # do is told in one sentence.

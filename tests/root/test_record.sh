@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: none
 #
 # `sonda record` on the real kernel, with private daemons: good ends, Ctrl-C, and every way a process can be killed.
 # However it ends, tracefs is as it was found and no daemon is left.

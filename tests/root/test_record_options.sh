@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 6.1
+# kernels: none
 #
 # `sonda record` with all that it offers of linux.ftrace, on the real kernel: each option has its effect, in the
 # session's instance and in the trace; what cannot be had is told, and the rest records. Top level stays as it is.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: 6.12
 #
 # The reader of linux.ftrace on the real kernel: rings and sub-buffers of any size, what is lost counted exactly,
 # watermarks that wake seldom and in time.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: newest
 #
 # CPUs that go and come while something is recorded: what ran on them before, between and after is in the trace, what
 # was left in a ring when its CPU went off too.

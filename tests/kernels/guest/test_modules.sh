@@ -4,7 +4,7 @@
 # A module with events comes, goes and comes back while its events are recorded.
 #
 # modules: ext4 loop
-# kernels: 6.1 newest
+# kernels: newest
 set -u
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: 6.12
 #
 # CPUs that go and come while linux.ftrace records: what they do when they are back is in the trace, and what one does
 # that was not in the machine at the start.
