@@ -23,6 +23,7 @@
 #                            $BOOT counts from 1
 #         --smp CPUS         as qemu has it (2,maxcpus=4; before Linux 6.5: 1,maxcpus=4, see below)
 #         --memory SIZE      (1G)
+#         --real-time        the guest's clock is that of this machine
 #     -v, --verbose          the kernel's console on stderr
 #
 # There: this repository's tests/, configs/ and $BUILD (as build/) under /sonda, which is the current folder; tracefs,
@@ -50,7 +51,7 @@ give_up() {
   exit 77
 }
 
-out='' add=() with=() modules=(virtio_pci virtio_blk) append='' limit=120 boots=1 smp='' memory=1G verbose=''
+out='' add=() with=() modules=(virtio_pci virtio_blk) append='' limit=120 boots=1 smp='' memory=1G clock=(-icount "shift=1,sleep=off") verbose=''
 while [ $# -gt 0 ]; do
   case $1 in
   -o | --out) out=$2 && shift ;;
@@ -62,6 +63,7 @@ while [ $# -gt 0 ]; do
   --boots) boots=$2 && shift ;;
   --smp) smp=$2 && shift ;;
   --memory) memory=$2 && shift ;;
+  --real-time) clock=() && smp=${smp:-2,maxcpus=4} ;;
   -v | --verbose) verbose=1 ;;
   -h | --help) usage 0 ;;
   -*) usage 2 >&2 ;;
@@ -181,8 +183,7 @@ ln -s to-guest "$tmp/port.in" && ln -s to-monitor "$tmp/port.out"
 ln -s to-monitor "$tmp/monitor.in" && ln -s to-guest "$tmp/monitor.out"
 # Its clock counts instructions, two nanoseconds each, and leaps over the time in which it has nothing to do: a guest
 # sees a machine of this speed, however busy the real one is, and waits for nobody.
-machine=(-M pc -cpu max -accel "tcg,thread=single,tb-size=256" -icount "shift=1,sleep=off" -smp "$smp" -m "$memory"
-  -nodefaults -display none
+machine=(-M pc -cpu max -accel "tcg,thread=single,tb-size=256" "${clock[@]}" -smp "$smp" -m "$memory" -nodefaults -display none
   -kernel "$dir/vmlinuz" -initrd "$tmp/initramfs.cpio"
   -append "console=ttyS0,115200 loglevel=5 panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on apparmor=0 audit=0$append"
   -drive "file=$tmp/disk,format=raw,if=virtio,cache=unsafe"

@@ -17,7 +17,7 @@ if [ "$BOOT" = 1 ]; then
   echo 1 >"$map/events/sched/sched_switch/enable"
   echo 1 >"$map/tracing_on"
   "$TMP/last_words" 300
-  echo 'it goes down' >"$map/trace_marker"
+  echo 'I|1|it goes down' >"$map/trace_marker"
   warm_reboot
 fi
 
@@ -28,7 +28,7 @@ is_true frozen "switches of that boot, with their names" \
     and key = 'next_comm' and string_value = 'last_words'"
 is_true frozen "its marker, once" \
   "select count(*) = 1 from ftrace_event join args using (arg_set_id) where ftrace_event.name = 'print'
-    and string_value like 'it goes down%'"
+    and string_value like 'I|1|it goes down%'"
 
 "$BIN/sonda" record --strict -c configs/frozen_ftrace.cfg -o "$TMP/again" >"$TMP/log" 2>&1
 [ $? = 3 ] && grep -q 'nothing is left in it of an earlier boot\|of this boot already' "$TMP/log"

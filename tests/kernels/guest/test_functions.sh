@@ -15,7 +15,7 @@ settings() { # of the tracer, and of the rings
 graph() { # NAME COMMAND...
   local name=$1
   shift
-  "$BIN/sonda" record --strict -o "$OUT/$name.pftrace" --function-graph=vfs_read --function-depth 3 sched_switch -- "$@" \
+  "$BIN/sonda" record --strict -o "$OUT/$name.pftrace" --function-graph=vfs_read --function-depth 3 raw_syscalls:sys_enter -- "$@" \
     >"$TMP/log" 2>&1
 }
 mkdir $TRACEFS/instances/theirs
@@ -29,7 +29,7 @@ is_true functions "calls are slices of the command's thread" \
   "select count(*) > 0 and min(dur) >= 0 from slice join thread_track on thread_track.id = track_id join thread using (utid)
     where slice.name = 'vfs_read' and thread.name = 'cat'"
 is_true functions "what they call is in them" "select count(*) > 0 from slice where depth = 1"
-is_true functions "scheduling is beside them" "select count(*) > 0 from sched"
+is_true functions "system calls are beside them" "select count(*) > 0 from ftrace_event where name = 'sys_enter'"
 if [ "$own" = 1 ]; then
   [ "$(cat "$TMP/during")" = "nop
 3" ]
@@ -53,7 +53,7 @@ if [ "$own" = 1 ]; then
 else
   [ $status = 3 ] && grep -q "missing .*funcgraph_entry.*somebody uses tracefs' top level: irq:softirq_entry is on" "$TMP/log"
   verdict "beside somebody at top level: told who is there" $? "$TMP/log"
-  is_true beside "the rest is recorded" "select count(*) > 0 from sched"
+  is_true beside "the rest is recorded" "select count(*) > 0 from ftrace_event where name = 'sys_enter'"
 fi
 settings | diff "$TMP/used" - >"$TMP/diff"
 verdict "and left alone" $? "$TMP/diff"
