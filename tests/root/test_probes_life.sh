@@ -115,11 +115,11 @@ runs_as() { # POLICY RT_PRIORITY NICE, as in /proc/PID/stat
   [ "$(sed 's/.*) //' "/proc/$probes/stat" | cut -d' ' -f39,38,17)" = "$3 $2 $1" ]
 }
 record_boosted() { # WHAT POLICY RT_PRIORITY NICE
-  start recorder "$TMP/record.log" "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace"
+  record_in_background "$TMP/record.log" -c "$TMP/config" -o "$TMP/trace"
   wait_for runs_as "$2" "$3" "$4"
   verdict "$1: during the recording" $? "$TMP/probes.log"
-  kill -INT "$recorder"
-  wait "$recorder"
+  kill -TERM "${PIDS[-1]}"
+  wait "${PIDS[-1]}"
   verdict "$1: the recording is good" $? "$TMP/record.log"
   wait_for runs_as 0 0 "$nice"
   verdict "$1: and as before after it" $? "/proc/$probes/stat"
