@@ -29,16 +29,15 @@ struct writer;
  *
  * A track's uuid is made of the names on its way from the root and of the source's name: the same
  * counter has the same uuid in every recording, and two sources have none in common. It is a hash of
- * 56 bits (8 bytes in a packet; two of 32,768 are the same once in 130 million recordings). A
- * process or a thread is the same track for all sources: readers take two uuids of one pid for two
- * processes.
+ * 56 bits (8 bytes in a packet; two of 131,072 are the same once in 8 million recordings). A process
+ * or a thread is the same track for all sources: readers take two uuids of one pid for two.
  *
  * Format: perfetto.protos.TrackDescriptor, CounterDescriptor, TrackEvent, TracePacketDefaults.
  */
 struct tracks;
 
 /* At a time in one struct tracks, groups too; about 300 bytes each. Further ones are refused. */
-#define TRACKS_MAX 32768u
+#define TRACKS_MAX 131072u
 /* Groups in groups; deeper ones are refused. */
 #define TRACKS_DEPTH_MAX 64u
 /* Bytes of a name. Longer ones are cut in the trace; the uuid is made of the whole. */
