@@ -8,6 +8,8 @@
 #include "procfs/inode_ds.h"
 #include "procfs/journald_ds.h"
 #include "procfs/power_ds.h"
+#include "procfs/cgroup_ds.h"
+#include "procfs/network_ds.h"
 #include "procfs/process_ds.h"
 #include "procfs/sys_stats_ds.h"
 #include "procfs/system_info_ds.h"
@@ -21,5 +23,7 @@ const struct data_source *const probes_data_sources[] = {
 	&sysfs_power_data_source,
 	&systemd_journald_data_source,
 	&inode_file_map_data_source,
+	&cgroup_stats_data_source,
+	&network_stats_data_source,
 	NULL,
 };

@@ -17,7 +17,7 @@
  * Include it once in a test; fake_reset() before each one.
  */
 
-#define FAKE_PACKETS 16384
+#define FAKE_PACKETS 32768
 #define FAKE_SESSION 7
 
 struct fake_packet {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Names and patterns of a config, copied: the config is gone when they are needed. */
+
+/* Of one kind; further ones are left out, and so are those that are longer. */
+#define COUNTER_PATTERNS_MAX 512
+#define COUNTER_PATTERN_SIZE 4096 /* with its NUL */
+
+struct counter_patterns {
+	char **all; /* owned */
+	size_t n;
+};
+
+/* The n strings, or where there are none those of fallback (NULL-terminated; may be NULL). 0 or
+ * -ENOMEM; deinit in either case. */
+int counter_patterns_init(struct counter_patterns *p, char *const *strings, size_t n,
+			  const char *const *fallback);
+void counter_patterns_deinit(struct counter_patterns *p);
+
+/* "*", "?" and "[...]" match any text, slashes too. */
+bool counter_patterns_match(const struct counter_patterns *p, const char *s);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/counter_poll.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "procfs/turn.h"
+
+/*
+ *	start, tick --> a pass --> turns, until its last step --> the tick is set
+ *
+ * What could not be read or kept is a counter too, once there is something of it.
+ */
+
+static void schedule(struct counter_poll *p)
+{
+	static const struct timeval at_once;
+
+	/* Not event_active(): that would go before the timers and sockets that are due. */
+	if (!evtimer_pending(p->turn, NULL))
+		evtimer_add(p->turn, &at_once);
+}
+
+static void set_tick(struct counter_poll *p)
+{
+	uint64_t took = (clock_mono_ns() - p->pass_began) / NS_PER_MS;
+	uint64_t ms = MAX((uint64_t)clock_ms_to_tick(p->period_ms), took);
+	const struct timeval next = {.tv_sec = (time_t)(ms / 1000),
+				     .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+
+	evtimer_add(p->tick, &next);
+}
+
+static void set_if_any(struct counter_poll *p, uint32_t *track, const char *name, const char *why,
+		       uint64_t v)
+{
+	if (!v)
+		return;
+	if (*track == TRACK_ROOT)
+		*track = tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+								    .parent = p->group,
+								    .name = name,
+								    .description = why,
+								    .unit = TRACK_UNIT_COUNT,
+								    .total = true});
+	tracks_set(p->tracks, *track, (int64_t)v);
+}
+
+static void end_pass(struct counter_poll *p)
+{
+	p->in_pass = false;
+	set_if_any(p, &p->failures_track, "failed reads",
+		   "files that could not be read or understood", p->failures);
+	set_if_any(p, &p->refused_track, "refused tracks", "counters beyond the limit",
+		   tracks_counts(p->tracks).refused);
+	set_tick(p);
+}
+
+static void run_turn(struct counter_poll *p)
+{
+	struct turn turn = turn_begin(clock_mono_ns);
+
+	tracks_begin(p->tracks, clock_boot_ns());
+	do {
+		if (!p->ops->step(p)) {
+			end_pass(p);
+			break;
+		}
+	} while (!turn_over(&turn));
+	tracks_end(p->tracks);
+	if (p->in_pass) {
+		schedule(p);
+	} else if (!p->start_answered) {
+		p->start_answered = true;
+		ds_started(p->h);
+	}
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	run_turn(ctx);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct counter_poll *p = ctx;
+
+	(void)fd;
+	(void)what;
+	p->in_pass = true;
+	p->pass++;
+	p->pass_began = clock_mono_ns();
+	p->ops->begin(p);
+	run_turn(p);
+}
+
+int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
+		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms)
+{
+	int r;
+
+	*p = (struct counter_poll){.ops = ops, .h = h};
+	p->period_ms = period_ms ? MAX(period_ms, COUNTER_PERIOD_MIN_MS) : COUNTER_PERIOD_MS;
+	p->turn = evtimer_new(env->loop, on_turn, p);
+	p->tick = evtimer_new(env->loop, on_tick, p);
+	p->writer = ds_writer_new(h);
+	if (!p->turn || !p->tick || !p->writer)
+		return -ENOMEM;
+	r = tracks_new(ops->name, p->writer, &p->tracks);
+	if (r < 0)
+		return r;
+	p->group = tracks_add(p->tracks,
+			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
+	return p->group == TRACK_VOID ? -ENOMEM : 0;
+}
+
+void counter_poll_deinit(struct counter_poll *p)
+{
+	if (p->turn)
+		event_free(p->turn);
+	if (p->tick)
+		event_free(p->tick);
+	tracks_free(p->tracks);
+	writer_free(p->writer);
+	strbuf_deinit(&p->text);
+}
+
+void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error)
+{
+	p->failures++;
+	if (!*said)
+		log_warn("%s: %s: %s; counted as \"failed reads\" from here on", p->ops->name, path,
+			 strerror(error));
+	*said = true;
+}
+
+/* ---- the data source ---- */
+
+void counter_poll_start(void *instance)
+{
+	on_tick(-1, 0, instance);
+}
+
+void counter_poll_flush(void *instance, uint64_t flush_id)
+{
+	struct counter_poll *p = instance;
+
+	tracks_flush(p->tracks);
+	writer_flush(p->writer);
+	ds_flushed(p->h, flush_id);
+}
+
+void counter_poll_clear(void *instance)
+{
+	tracks_clear(((struct counter_poll *)instance)->tracks);
+}
+
+void counter_poll_stop(void *instance)
+{
+	struct counter_poll *p = instance;
+
+	event_del(p->turn);
+	event_del(p->tick);
+	tracks_flush(p->tracks);
+	writer_flush(p->writer);
+	ds_stopped(p->h);
+}
+
+void counter_poll_destroy(void *instance)
+{
+	struct counter_poll *p = instance;
+
+	p->ops->deinit(p);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <event2/event.h>
+
+#include "client/read_tracks.h"
+#include "procfs/counter_poll.h"
+#include "procfs/fake_proc.h"
+#include "procfs/fake_producer.h"
+
+/* One instance of a source of counter tracks, with folders for /proc (proc_root) and /sys (the same)
+ * and a loop; its passes run one by one. */
+
+static Pb__DataSourceConfig config;
+static struct ds_env env;
+static void *instance;
+static const struct data_source *source;
+
+static inline void rig_setup(const struct data_source *s)
+{
+	fake_reset();
+	proc_new();
+	pb__data_source_config__init(&config);
+	env = (struct ds_env){
+		.loop = event_base_new(), .proc_root = proc_root, .sys_root = proc_root};
+	source = s;
+	instance = NULL;
+}
+
+static inline void rig_teardown(void)
+{
+	if (instance)
+		source->destroy(instance);
+	event_base_free(env.loop);
+	assert_false(fake.live);
+	fake_reset();
+	proc_remove("");
+}
+
+static inline struct counter_poll *rig_poll(void)
+{
+	return instance;
+}
+
+static inline void finish_pass(void)
+{
+	while (rig_poll()->in_pass)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+}
+
+static inline void create_and_start(void)
+{
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(fake.n, 0);
+	source->start(instance);
+	finish_pass();
+	assert_int_equal(fake.started, 1);
+	read_tracks();
+}
+
+/* The next pass from its beginning to its end. */
+static inline void run_pass(void)
+{
+	uint32_t pass = rig_poll()->pass;
+
+	while (rig_poll()->pass == pass)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	finish_pass();
+	read_tracks();
+}
+
+static inline void stop(void)
+{
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	read_tracks();
+}
+
+static inline void put(const char *path, const char *text)
+{
+	proc_put(text, strlen(text), "%s", path);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "procfs/counter_rig.h"
+#include "procfs/turn.h"
+
+/* A source of which every step takes as long as the test says. */
+
+struct slow {
+	struct counter_poll poll;
+	unsigned steps; /* of a pass */
+	unsigned done; /* in this one */
+	uint64_t step_ns;
+	uint32_t track;
+};
+
+static struct slow slow;
+static uint32_t period;
+
+static void begin(struct counter_poll *p)
+{
+	((struct slow *)p)->done = 0;
+}
+
+static bool step(struct counter_poll *p)
+{
+	struct slow *s = (struct slow *)p;
+	uint64_t end = clock_mono_ns() + s->step_ns;
+
+	if (s->done == s->steps)
+		return false;
+	while (clock_mono_ns() < end)
+		;
+	tracks_set(p->tracks, s->track, ++s->done);
+	return true;
+}
+
+static void deinit(struct counter_poll *p)
+{
+	counter_poll_deinit(p);
+}
+
+static const struct counter_poll_ops ops = {
+	.name = "test", .group = "slow", .begin = begin, .step = step, .deinit = deinit};
+
+static int slow_create(struct ds_handle *h, const struct ds_env *e,
+		       const Pb__DataSourceConfig *unused, void **ret_instance)
+{
+	(void)unused;
+	assert_int_equal(counter_poll_init(&slow.poll, &ops, h, e, period), 0);
+	slow.track = tracks_add(slow.poll.tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+								       .parent = slow.poll.group,
+								       .name = "steps"});
+	*ret_instance = &slow.poll;
+	return 0;
+}
+
+static const struct data_source slow_source = {
+	.name = "test",
+	.create = slow_create,
+	.start = counter_poll_start,
+	.flush = counter_poll_flush,
+	.clear = counter_poll_clear,
+	.stop = counter_poll_stop,
+	.destroy = counter_poll_destroy,
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_setup(&slow_source);
+	slow = (struct slow){.steps = 3};
+	period = 1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_teardown();
+	return 0;
+}
+
+static void the_start_is_answered_after_the_first_pass(void **state)
+{
+	(void)state;
+	slow.step_ns = TURN_NS + 1;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	assert_int_equal(slow.done, 1); /* a step is a turn */
+	assert_int_equal(fake.started, 0);
+	finish_pass();
+	assert_int_equal(fake.started, 1);
+	run_pass();
+	assert_int_equal(fake.started, 1);
+}
+
+static void a_flush_does_not_wait_for_the_pass(void **state)
+{
+	(void)state;
+	slow.step_ns = TURN_NS + 1;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	source->flush(instance, 6);
+	assert_int_equal(fake.last_flush_id, 6);
+	read_tracks();
+	assert_int_equal(read_last("slow/steps"), 1);
+	source->stop(instance); /* nor does a stop */
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(event_base_loop(env.loop, EVLOOP_NONBLOCK), 1); /* nothing is due */
+	assert_int_equal(slow.done, 1);
+}
+
+static void a_pass_that_is_longer_than_the_period_leaves_room(void **state)
+{
+	uint64_t ended;
+
+	(void)state;
+	slow.step_ns = 10 * NS_PER_MS;
+	create_and_start();
+	ended = clock_mono_ns();
+	while (rig_poll()->pass == 1)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(clock_mono_ns() - ended >= 28 * NS_PER_MS); /* as long as the pass took */
+}
+
+static void periods(void **state)
+{
+	static const uint32_t asked[] = {0, 1, 10, 250, UINT32_MAX};
+	static const uint32_t got[] = {COUNTER_PERIOD_MS, COUNTER_PERIOD_MIN_MS, 10, 250,
+				       UINT32_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		period = asked[i];
+		create_and_start();
+		assert_int_equal(rig_poll()->period_ms, got[i]);
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset();
+	}
+}
+
+static void failures_are_counted_in_the_trace(void **state)
+{
+	bool said = false;
+
+	(void)state;
+	create_and_start();
+	assert_null(read_find("slow/failed reads"));
+	counter_poll_failed(rig_poll(), &said, "a", 5);
+	assert_true(said);
+	counter_poll_failed(rig_poll(), &said, "a", 5);
+	run_pass();
+	assert_int_equal(read_last("slow/failed reads"), 2);
+	run_pass();
+	assert_int_equal(read_count("slow/failed reads"), 1);
+}
+
+static void refused_tracks_too(void **state)
+{
+	(void)state;
+	create_and_start();
+	assert_int_equal(
+		tracks_add(rig_poll()->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+								    .parent = rig_poll()->group,
+								    .name = "steps"}),
+		TRACK_VOID);
+	run_pass();
+	assert_int_equal(read_last("slow/refused tracks"), 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(the_start_is_answered_after_the_first_pass),
+		TEST(a_flush_does_not_wait_for_the_pass),
+		TEST(a_pass_that_is_longer_than_the_period_leaves_room),
+		TEST(periods),
+		TEST(failures_are_counted_in_the_trace),
+		TEST(refused_tracks_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
