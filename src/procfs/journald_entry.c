@@ -22,6 +22,7 @@ static const struct {
 	{"_GID", PB_SYSTEMD_JOURNALD_EVENT_GID, true},
 	{"_HOSTNAME", PB_SYSTEMD_JOURNALD_EVENT_HOSTNAME, false},
 	{"_PID", PB_SYSTEMD_JOURNALD_EVENT_PID, true},
+	{"_TID", PB_SYSTEMD_JOURNALD_EVENT_TID, true},
 	{"_SYSTEMD_UNIT", PB_SYSTEMD_JOURNALD_EVENT_SYSTEMD_UNIT, false},
 	{"_TRANSPORT", PB_SYSTEMD_JOURNALD_EVENT_TRANSPORT, false},
 	{"_UID", PB_SYSTEMD_JOURNALD_EVENT_UID, true},
@@ -41,7 +42,7 @@ void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const vo
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!span_is(name, rows[i].name))
 			continue;
-		if (entry->has & 1u << i)
+		if (entry->has & 1u << rows[i].field)
 			return;
 		if (!rows[i].is_number)
 			pb_enc_bytes(e, rows[i].field, value.p, MIN(value.len, JOURNALD_VALUE_MAX));
@@ -49,7 +50,7 @@ void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const vo
 			pb_enc_u64(e, rows[i].field, v);
 		else
 			return;
-		entry->has |= 1u << i;
+		entry->has |= 1u << rows[i].field;
 		return;
 	}
 }

@@ -18,7 +18,7 @@ struct pb_enc;
 
 /* Those written so far; zero-initialise for each line. A name may come again: the first counts. */
 struct journald_entry {
-	uint32_t has;
+	uint32_t has; /* bits by field number */
 };
 
 /* Adds the field, where it is one of the message. data is foreign: it may have any shape. */

@@ -81,4 +81,58 @@ else
   echo "ok $N - batteries # SKIP nothing can be mounted over /sys/class/power_supply"
 fi
 
+# ---- processors and interrupts
+
+# The two messages as text, without what is ours alone: a model where Perfetto says unknown, and fields of our own.
+machine_of() { # FAMILY
+  protoc -Iprotos --decode=perfetto.protos.Trace trace/trace.proto <"$TMP/$1.trace" 2>/dev/null |
+    awk '/^  (cpu_info|interrupt_info) {/ { on = 1 } on && /x86_identifier {/ { skip = 1 }
+      on && !skip && !/processor:|feature_words:/ { print } /^ *}/ && skip { skip = 0; next } /^  }/ { on = 0 }'
+}
+same_messages() { # WHAT ENTRIES_AT_LEAST
+  machine_of perfetto >"$TMP/perfetto.text"
+  machine_of sonda >"$TMP/sonda.text"
+  diff "$TMP/perfetto.text" "$TMP/sonda.text" >"$TMP/diff" && [ "$(grep -c '{' "$TMP/sonda.text")" -ge "$2" ]
+  verdict "$1: the same messages" $? "$TMP/diff"
+}
+processors="select c.cpu, c.cluster_id, c.capacity, (select group_concat(freq) from cpu_available_frequencies f
+  where f.ucpu = c.ucpu) as khz from cpu c order by 1"
+
+# Four small processors and four big ones.
+board=$TMP/board
+for i in 0 1 2 3 4 5 6 7; do
+  if [ $i -lt 4 ]; then part=0x803 capacity=398 khz='300000 576000 1766400 ' boost=
+  else part=0x802 capacity=1024 khz='825600 2649600 ' boost='2803200 '; fi
+  printf 'processor\t: %s\nBogoMIPS\t: 38.40\nFeatures\t: fp asimd aes\nCPU implementer\t: 0x51\nCPU architecture: 8\n' $i
+  printf 'CPU variant\t: 0x7\nCPU part\t: %s\nCPU revision\t: 12\n\n' $part
+  put "$board/cpu/cpu$i/cpu_capacity" $capacity
+  put "$board/cpu/cpu$i/cpufreq/scaling_available_frequencies" "$khz"
+  put "$board/cpu/cpu$i/cpufreq/scaling_boost_frequencies" "$boost"
+done >"$TMP/cpuinfo"
+for list in online possible present; do put "$board/cpu/$list" 0-7; done
+cat >"$TMP/interrupts" <<'END'
+           CPU0       CPU1
+ 11:       9120       1288     GICv3  30 Level     arch_timer
+ 14:          0          0     GICv3 118 Level     qcom,apps_rsc
+ 48:          3          1     PCI-MSI 524288 Edge      nvme0q0
+IPI0:       120        231       Rescheduling interrupts
+Err:          0
+END
+
+if ! command -v protoc >/dev/null; then
+  N=$((N + 1))
+  echo "ok $N - processors # SKIP protoc is missing"
+else
+  record_both "this machine" configs/system_info.cfg "$processors"
+  same_messages "this machine" 3
+  if mount --bind "$board/cpu" /sys/devices/system/cpu 2>/dev/null &&
+    mount --bind "$TMP/cpuinfo" /proc/cpuinfo && mount --bind "$TMP/interrupts" /proc/interrupts; then
+    record_both "a board" configs/system_info.cfg "$processors"
+    same_messages "a board" 21
+    grep -q '"cpu":7,"cluster_id":1,"capacity":1024,"khz":"825600,2649600,2803200"' "$TMP/sonda.rows"
+    verdict "a board: its processors in trace_processor" $? "$TMP/sonda.rows"
+    umount /proc/interrupts /proc/cpuinfo /sys/devices/system/cpu
+  fi
+fi
+
 exit $BAD

@@ -50,8 +50,8 @@ find "$disk" -xdev -printf '%i %y %p\n' | grep -v 'a/other$' | sed 's/ f / FILE 
 
 record "batches" "scan_mount_points: \"$disk\" scan_batch_size: 300" ""
 entries >"$TMP/entries"
-diff "$TMP/expected" "$TMP/entries" >"$TMP/diff"
-verdict "as find -xdev sees it, $(wc -l <"$TMP/expected") files in batches of 300" $? "$TMP/diff"
+diff "$TMP/expected" "$TMP/entries" >"$TMP/diff" && [ "$(wc -l <"$TMP/expected")" = 2010 ]
+verdict "as find -xdev sees it, 2010 files in batches of 300" $? "$TMP/diff"
 [ "$(awk '$1 == "block_device_id:" { print $2 }' "$TMP/text" | sort -u)" = "$(stat -c %d "$disk")" ]
 verdict "the device" $? "$TMP/text"
 grep -qF "mount_points: \"$disk\"" "$TMP/text"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every example of docs/record.md and of the README is a command line that works: short, with processes, CPUs and
-# programs that this machine has in the place of those that they name.
+# Every example of docs/record.md, docs/system.md and of the README is a command line that works: short, with processes,
+# CPUs and programs that this machine has in the place of those that they name.
 set -u
 [ -z "${KERNEL:-}" ] || { echo "one kernel will do for the examples" >&2; exit 77; }
 . "$(dirname "$0")/lib.sh"
@@ -16,13 +16,14 @@ here=$PWD
 
 # One a line, as it stands.
 examples() {
-  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/record.md README.md |
+  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/record.md docs/system.md README.md |
     grep -vE '^sonda record \[' | sort -u
 }
 
 adapt() { # EXAMPLE
   sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb/-b 64mb/
-    s|-c my.cfg|-c $TMP/short.cfg|; s|-c configs/sched.cfg|-c $TMP/short.cfg|; s|\./app:0x1160|$helpers/do_calls:0x$entry|
+    s|-c my.cfg|-c $TMP/short.cfg|; s|-c configs/sched.cfg|-c $TMP/short.cfg|; s|-c configs/|-c $here/configs/|
+    s|\./app:0x1160|$helpers/do_calls:0x$entry|
     s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z.]+//" <<<"$1"
 }
 
