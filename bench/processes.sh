@@ -5,17 +5,35 @@
 #
 # linux.process_stats with 2,000 idle processes of 4 threads each, by Perfetto's traced_probes and by ours in turn: the
 # CPU time of the producer for one full scan with thread names, for one poll of all counters, and for one poll where
-# only changes are written. Then its resident memory after the first polls and after a hundred more.
+# only changes are written; and with smaps_rollup, which is the kernel's work in both. Then its resident memory after
+# the first polls and after a hundred more. WHAT="scan poll changes smaps" chooses, and leaves the memory out.
 set -u
 . "$(dirname "$0")/lib.sh"
 pairs=${1:-5} processes=${2:-2000} threads=${3:-4}
 polls=10
 
 mkfifo "$TMP/idle"
-"${BUILD:-build}/bench/idle_processes" "$processes" "$threads" >"$TMP/idle" &
-IDLE=$!
-read -r word <"$TMP/idle" && [ "$word" = ready ] || { echo "the processes do not start" >&2; exit 1; }
-trap 'kill $IDLE 2>/dev/null; leave' EXIT
+IDLE=''
+end_processes() {
+  [ -n "$IDLE" ] || return
+  { kill "$IDLE" && wait "$IDLE"; } 2>/dev/null
+  IDLE=''
+  # The others end with it, but not at once.
+  for _ in $(seq 100); do
+    pgrep -x idle_processes >/dev/null || break
+    sleep 0.1
+  done
+}
+trap 'end_processes; leave' EXIT
+
+# New ones for each scan: what the kernel keeps of a file in /proc that was looked up before makes it cheaper for the next.
+new_processes() {
+  local word
+  end_processes
+  "${BUILD:-build}/bench/idle_processes" "$processes" "$threads" >"$TMP/idle" &
+  IDLE=$!
+  read -r word <"$TMP/idle" && [ "$word" = ready ] || { echo "the processes do not start" >&2; exit 1; }
+}
 
 config() { # WHAT FIELDS...
   printf 'buffers { size_kb: 131072 fill_policy: DISCARD }\nduration_ms: 120000\n' >"$TMP/config.$1"
@@ -44,6 +62,7 @@ end() {
 
 scan() { # FAMILY: ns of one scan
   local before
+  new_processes
   begin "$1"
   before=$(cpu_ns "$probes")
   start_recorder "$1" "$TMP/config.scan" "$dir/trace"
@@ -81,6 +100,7 @@ memory() {
   end
 }
 
+new_processes
 for what in ${WHAT:-scan poll changes smaps}; do
   for _ in $(seq "$pairs"); do
     for family in perfetto sonda; do
