@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	             auxv                         execve begins
- *	 UNKNOWN ----------> NATIVE or COMPAT <--------------> NATIVE_EXEC or COMPAT_EXEC
- *	    ^                   |      execve ends: it failed, or its number says which
- *	    +-------------------+
- *	       the thread ends, or its exec ends without a word
+ * Rings are read one after the other, and an execve is where the kernel likes to move a thread:
  *
- * A thread that is looked at now may have been another program's when the oldest records of the
- * ring were written: wide arguments put COMPAT right, and the end of its execve NATIVE.
+ *	CPU 0                    exit 11   enter 295 ...     read first
+ *	CPU 1   ...  enter 59                                what was before, comes later
+ *
+ * So what is known has a time. The number 11, execve of the 32-bit table, is munmap of the other
+ * one, but then it has begun with that number, too. What is taken for COMPAT by mistake is put right
+ * by the first wide argument.
  */
 #include "ftrace/compat_threads.h"
 
@@ -32,12 +32,14 @@
 #define EXEC_TELLS false
 #endif
 
-enum state { UNKNOWN, NATIVE, COMPAT, NATIVE_EXEC, COMPAT_EXEC };
+enum state { UNSEEN, GONE, NATIVE, COMPAT };
 
 struct compat_thread {
 	uint32_t tid; /* 0: nobody */
 	uint16_t state;
-	uint16_t exec; /* the number that its execve began with */
+	int16_t last; /* number that the last call began with; -1: it has ended */
+	uint64_t since; /* time of the exec that led here; before it was of the other table */
+	uint64_t ended; /* time of its end; what comes later is of another thread. 0: not yet */
 };
 
 /* ---- life ---- */
@@ -94,10 +96,12 @@ static enum state look(const struct compat_threads *t, uint32_t tid)
 	snprintf(path, sizeof(path), "%s/%u/auxv", t->proc_root, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return NATIVE;
+		return GONE;
 	n = read(fd, halves, sizeof(halves));
 	close(fd);
-	return n == sizeof(halves) && halves[0] && halves[1] ? COMPAT : NATIVE;
+	if (n != sizeof(halves))
+		return GONE;
+	return halves[0] && halves[1] ? COMPAT : NATIVE;
 }
 
 static void forget_all(struct compat_threads *t, uint64_t time)
@@ -112,7 +116,6 @@ static struct compat_thread *find(struct compat_threads *t, const struct compat_
 	struct compat_thread *thread;
 	uint32_t at = c->tid * 0x9e3779b1u;
 
-	/* Rings are read one after the other: time goes back as well. */
 	if (t->n >= COMPAT_THREADS_MAX / 4 * 3 ||
 	    (c->time > t->since && c->time - t->since > COMPAT_THREADS_NS))
 		forget_all(t, c->time);
@@ -122,64 +125,82 @@ static struct compat_thread *find(struct compat_threads *t, const struct compat_
 			break;
 		if (thread->tid)
 			continue;
-		*thread = (struct compat_thread){.tid = c->tid};
 		t->n++;
+		*thread = (struct compat_thread){.tid = c->tid, .last = -1};
 		break;
 	}
-	if (thread->state == UNKNOWN)
-		thread->state = look(t, c->tid);
+	if (thread->ended && c->time > thread->ended)
+		*thread = (struct compat_thread){.tid = c->tid, .last = -1};
 	return thread;
 }
 
-static bool is_compat(const struct compat_thread *thread)
+static bool is_exec(const struct compat_numbers *n, int64_t nr)
 {
-	return thread->state == COMPAT || thread->state == COMPAT_EXEC;
+	return nr >= 0 && (nr == n->execve || nr == n->execveat);
 }
 
 bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
 	struct compat_thread *thread = find(t, c);
 	const struct compat_numbers *n;
-	bool compat;
+	enum state now;
 
-	/* The end of its execve is in another ring, and comes later or never. */
-	if (thread->state >= NATIVE_EXEC)
-		thread->state = look(t, c->tid);
-	if (c->wide)
-		thread->state = NATIVE;
-	compat = is_compat(thread);
-	n = &t->numbers[compat];
-	if (c->nr == n->execve || c->nr == n->execveat) {
-		thread->state = compat ? COMPAT_EXEC : NATIVE_EXEC;
-		thread->exec = (uint16_t)c->nr;
-	} else if (c->nr == n->exit || c->nr == n->exit_group) {
-		thread->state = UNKNOWN;
+	if (c->time < thread->since)
+		return thread->state != COMPAT;
+	/* The end of an execve is in another ring, and comes later or never. */
+	if (thread->state == UNSEEN ||
+	    is_exec(&t->numbers[thread->state == COMPAT], thread->last)) {
+		now = look(t, c->tid);
+		if (now != GONE || thread->state == UNSEEN)
+			thread->state = (uint16_t)now;
 	}
-	return compat;
+	if (c->wide && thread->state == COMPAT)
+		thread->state = NATIVE;
+	n = &t->numbers[thread->state == COMPAT];
+	thread->last = (int16_t)c->nr;
+	if (c->nr == n->exit || c->nr == n->exit_group)
+		thread->ended = c->time;
+	return thread->state == COMPAT;
 }
 
-static enum state after_exec(const struct compat_threads *t, const struct compat_thread *thread,
-			     const struct compat_call *c)
+/* Is it the end of an execve that leads to the other table? */
+static bool leads_away(const struct compat_threads *t, struct compat_thread *thread,
+		       const struct compat_call *c)
 {
-	if (c->ret < 0)
-		return thread->state == COMPAT_EXEC ? COMPAT : NATIVE;
-	if (!t->exec_tells)
-		return UNKNOWN;
-	return c->nr == t->numbers[1].execve ? COMPAT : NATIVE;
+	bool seen = thread->state != UNSEEN;
+
+	if (!seen)
+		thread->state = (uint16_t)look(t, c->tid);
+	if (!t->exec_tells || c->ret || c->nr == thread->last)
+		return false;
+	if (thread->state == COMPAT && !seen && c->nr == t->numbers[1].execve) {
+		thread->state = NATIVE; /* it has been there, */
+		return true; /* and is now what it is seen to be */
+	}
+	if (thread->state == COMPAT)
+		return c->nr == t->numbers[0].execve;
+	return c->nr == t->numbers[1].execve && (seen || thread->state == GONE);
 }
 
 bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 {
 	struct compat_thread *thread = find(t, c);
-	bool compat = is_compat(thread);
+	bool compat;
 
-	/* Other calls' ends come late from another ring. */
-	if (thread->state < NATIVE_EXEC ||
-	    (c->nr != thread->exec && c->nr != t->numbers[0].execve &&
-	     c->nr != t->numbers[1].execve))
-		return compat;
-	thread->state = after_exec(t, thread, c);
-	if (thread->state != UNKNOWN && is_compat(thread) != compat)
-		c->nr = thread->exec;
+	if (c->time < thread->since)
+		return thread->state != COMPAT;
+	if (leads_away(t, thread, c)) {
+		compat = thread->state == COMPAT;
+		c->nr = is_exec(&t->numbers[compat], thread->last) ? thread->last
+								   : t->numbers[compat].execve;
+		thread->state = compat ? NATIVE : COMPAT;
+		thread->since = c->time;
+	} else {
+		compat = thread->state == COMPAT;
+		if (!t->exec_tells && !c->ret && is_exec(&t->numbers[compat], c->nr))
+			thread->ended = c->time; /* what it is now has to be looked at */
+	}
+	if (c->nr == thread->last || is_exec(&t->numbers[compat], c->nr))
+		thread->last = -1;
 	return compat;
 }

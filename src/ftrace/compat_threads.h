@@ -29,7 +29,7 @@ struct compat_threads {
 	bool exec_tells; /* see above */
 };
 
-#define COMPAT_THREADS_MAX 16384u /* the table is emptied when three quarters are in use, */
+#define COMPAT_THREADS_MAX 8192u /* the table is emptied when three quarters are in use, */
 #define COMPAT_THREADS_NS 60000000000ull /* and so often: numbers are given again */
 
 struct compat_call {

@@ -19,6 +19,7 @@
 
 static struct compat_threads threads;
 static int getppid64, getppid32;
+static uint64_t now; /* of the next record */
 
 static void put_auxv(const char *root, uint32_t tid, const void *bytes, size_t len)
 {
@@ -45,6 +46,7 @@ static int setup(void **state)
 	put_native(*state, NATIVE);
 	put_compat(*state, COMPAT);
 	fake_text(*state, "sys/abi/vsyscall32", "1");
+	now = 0;
 	getppid64 = syscall_number("getppid", false);
 	getppid32 = syscall_number("getppid", true);
 	return 0;
@@ -68,13 +70,13 @@ static void begin(void **state)
 static bool enter(uint32_t tid, int nr)
 {
 	return compat_threads_enter(&threads,
-				    &(struct compat_call){.time = 1, .tid = tid, .nr = nr});
+				    &(struct compat_call){.time = ++now, .tid = tid, .nr = nr});
 }
 
 /* Gives the number that it has then; negative: of the 32-bit table. */
 static int64_t leave(uint32_t tid, int nr, int64_t ret)
 {
-	struct compat_call c = {.time = 1, .tid = tid, .nr = nr, .ret = ret};
+	struct compat_call c = {.time = ++now, .tid = tid, .nr = nr, .ret = ret};
 
 	return compat_threads_exit(&threads, &c) ? -c.nr : c.nr;
 }
@@ -132,6 +134,47 @@ static void test_an_exec_of_a_program_that_is_gone(void **state)
 	assert_false(enter(GONE, getppid64));
 }
 
+/* Of another CPU's ring, which is read later. */
+static void test_what_was_before_an_exec_comes_later(void **state)
+{
+	begin(state);
+	if (!threads.exec_tells)
+		skip();
+	now = 1000;
+	assert_int_equal(leave(GONE, threads.numbers[1].execve, 0), threads.numbers[0].execve);
+	assert_true(enter(GONE, getppid32));
+	assert_true(enter(GONE, threads.numbers[1].exit));
+	now = 500;
+	assert_false(enter(GONE, getppid64));
+	assert_int_equal(leave(GONE, getppid64, 1), getppid64);
+	assert_false(enter(GONE, threads.numbers[0].execve));
+	now = 1001;
+	assert_true(enter(GONE, getppid32)); /* still before its end */
+	now = 2000;
+	assert_false(enter(GONE, getppid64)); /* another thread */
+	/* One that is there: it is what it has become. */
+	now = 3000;
+	assert_int_equal(leave(COMPAT, threads.numbers[1].execve, 0), threads.numbers[0].execve);
+	assert_true(enter(COMPAT, getppid32));
+	now = 2900;
+	assert_false(enter(COMPAT, getppid64));
+}
+
+static void test_a_munmap_is_no_exec(void **state)
+{
+	begin(state);
+	if (!threads.exec_tells)
+		skip();
+	assert_false(enter(NATIVE, threads.numbers[1].execve));
+	assert_int_equal(leave(NATIVE, threads.numbers[1].execve, 0), threads.numbers[1].execve);
+	assert_false(enter(NATIVE, getppid64));
+	/* Its begin was before the recording. */
+	put_native(*state, NATIVE + 1);
+	assert_int_equal(leave(NATIVE + 1, threads.numbers[1].execve, 0),
+			 threads.numbers[1].execve);
+	assert_false(enter(NATIVE + 1, getppid64));
+}
+
 static void test_an_exec_that_fails_or_stays(void **state)
 {
 	begin(state);
@@ -158,7 +201,7 @@ static void test_an_exec_that_fails_or_stays(void **state)
 
 static void test_wide_arguments_are_those_of_a_64_bit_program(void **state)
 {
-	struct compat_call c = {.time = 1, .tid = COMPAT, .nr = getppid64, .wide = true};
+	struct compat_call c = {.time = 100, .tid = COMPAT, .nr = getppid64, .wide = true};
 
 	begin(state);
 	assert_true(enter(COMPAT, getppid32));
@@ -207,6 +250,8 @@ int main(void)
 		TEST(test_a_thread_is_looked_at),
 		TEST(test_an_exec_leads_to_the_other_table),
 		TEST(test_an_exec_of_a_program_that_is_gone),
+		TEST(test_what_was_before_an_exec_comes_later),
+		TEST(test_a_munmap_is_no_exec),
 		TEST(test_an_exec_that_fails_or_stays),
 		TEST(test_wide_arguments_are_those_of_a_64_bit_program),
 		TEST(test_numbers_are_given_again),
