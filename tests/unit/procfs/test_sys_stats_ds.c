@@ -232,6 +232,39 @@ static void a_flush_and_the_stop_are_answered(void **state)
 	assert_int_equal(fake.n, n);
 }
 
+/* A pass of many files is as many packets as it takes turns; each device is in one of them. */
+static void a_long_pass_is_cut_and_complete(void **state)
+{
+	static unsigned seen[3000];
+	const unsigned n = sizeof(seen) / sizeof(*seen);
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++)
+		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
+	stats.devfreq_period_ms = UINT32_MAX;
+	create_and_start();
+	while (!fake.started)
+		ticks(1);
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field s = {0}, row, key;
+
+		fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS, 0,
+			   &s);
+		for (unsigned k = 0; fake_field(s.data, s.len, PB_SYS_STATS_DEVFREQ, k, &row);
+		     k++) {
+			char name[16] = "";
+
+			fake_field(row.data, row.len, PB_SYS_STATS_DEVFREQ_VALUE_KEY, 0, &key);
+			assert_true(key.len < sizeof(name));
+			memcpy(name, key.data, key.len);
+			assert_true(strtoul(name, NULL, 10) < n);
+			seen[strtoul(name, NULL, 10)]++;
+		}
+	}
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(seen[i], 1);
+}
+
 static void what_readers_forget_is_told_again(void **state)
 {
 	(void)state;
@@ -265,6 +298,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_comes_back_is_no_loss_to_others, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_are_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_long_pass_is_cut_and_complete, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_readers_forget_is_told_again, setup, teardown),
 	};
 
