@@ -92,13 +92,12 @@ static bool step(struct sys_stats *ds)
 	return false;
 }
 
-static void end_pass(struct sys_stats *ds)
+static void answer_start(struct sys_stats *ds)
 {
-	if (!ds->start_answered) {
-		ds->start_answered = true;
-		ds_started(ds->h);
-	}
-	set_tick(ds);
+	if (ds->start_answered)
+		return;
+	ds->start_answered = true;
+	ds_started(ds->h);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
@@ -115,10 +114,12 @@ static void on_turn(evutil_socket_t fd, short what, void *ctx)
 		more = step(ds);
 	while (more && !turn_over(&turn));
 	sys_poll_end(&ds->poll);
-	if (more)
+	if (more) {
 		evtimer_add(ds->turn, &at_once);
-	else
-		end_pass(ds);
+		return;
+	}
+	answer_start(ds);
+	set_tick(ds);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
@@ -250,6 +251,7 @@ static void sys_stats_stop(void *instance)
 
 	event_del(ds->turn);
 	event_del(ds->tick);
+	answer_start(ds);
 	sys_poll_flush(&ds->poll);
 	sys_poll_sum_up(&ds->poll);
 	writer_flush(ds->writer);
