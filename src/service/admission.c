@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "config/limits.h"
+#include "service/consumer_port.h"
 #include "service/service.h"
 #include "service/session.h"
 
@@ -105,11 +106,107 @@ static int check_counts(const struct service *s, uid_t uid, struct err_text *e)
 	return 0;
 }
 
+/* ---- exclusive_prio ---- */
+
+static int check_exclusive(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
+			   struct err_text *e)
+{
+	const struct session *other;
+	uint32_t highest = 0;
+
+	if (config->exclusive_prio && uid != 0)
+		return err_set(e, -EPERM,
+			       "exclusive_prio ends the sessions of others; it needs root");
+	TAILQ_FOREACH (other, &s->sessions, link)
+		if (other->state != SESSION_CLONED)
+			highest = MAX(highest, other->config->exclusive_prio);
+	if (highest > 0 && highest >= config->exclusive_prio)
+		return err_set(e, -EBUSY, "a session with exclusive_prio %u runs; this one has %u",
+			       highest, config->exclusive_prio);
+	return 0;
+}
+
+void admission_make_way(struct service *s, const Pb__TraceConfig *config)
+{
+	struct session *other, *next;
+	struct err_text why;
+
+	if (!config->exclusive_prio)
+		return;
+	err_set(&why, 0, "Aborted due to user requested higher-priority (%u) exclusive session.",
+		config->exclusive_prio);
+	for (other = TAILQ_FIRST(&s->sessions); other; other = next) {
+		next = TAILQ_NEXT(other, link);
+		if (other->state == SESSION_CLONED)
+			continue;
+		if (other->consumer)
+			consumer_port_abort(other->consumer, why.text);
+		else
+			session_free(other);
+	}
+}
+
+/* ---- session_semaphores ---- */
+
+typedef Pb__TraceConfig__SessionSemaphore semaphore;
+
+static const char *semaphore_name(const semaphore *m)
+{
+	return m->name ? m->name : "";
+}
+
+static const semaphore *find_semaphore(const struct session *s, const char *name)
+{
+	for (size_t i = 0; i < s->config->n_session_semaphores; i++)
+		if (!strcmp(semaphore_name(s->config->session_semaphores[i]), name))
+			return s->config->session_semaphores[i];
+	return NULL;
+}
+
+/* The strictest of those who have it, this one included, says how many others there may be. */
+static int check_semaphore(const struct service *s, const semaphore *m, struct err_text *e)
+{
+	uint64_t others = 0, max = m->max_other_session_count;
+	const struct session *other;
+
+	TAILQ_FOREACH (other, &s->sessions, link) {
+		const semaphore *theirs = find_semaphore(other, semaphore_name(m));
+
+		if (!theirs || other->state == SESSION_CLONED || other->state == SESSION_DISABLED)
+			continue;
+		others++;
+		max = MIN(max, theirs->max_other_session_count);
+	}
+	if (others > max)
+		return err_set(e, -EBUSY,
+			       "semaphore \"%s\": %llu other sessions have it; the limit is %llu",
+			       semaphore_name(m), (unsigned long long)others,
+			       (unsigned long long)max);
+	return 0;
+}
+
+static int check_semaphores(const struct service *s, const Pb__TraceConfig *config,
+			    struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_session_semaphores && r == 0; i++)
+		r = check_semaphore(s, config->session_semaphores[i], e);
+	return r;
+}
+
+/* ---- all of them ---- */
+
 int admission_check(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e)
 {
-	int r = check_unique_name(s, name_of(config), e);
+	bool alone = config->exclusive_prio > 0; /* the others will be gone */
+	int r = check_exclusive(s, config, uid, e);
 
+	if (r == 0 && !alone)
+		r = check_unique_name(s, name_of(config), e);
+	if (r == 0 && !alone)
+		r = check_semaphores(s, config, e);
 	if (r < 0)
 		return r;
 	if (config->enable_extra_guardrails && began_recently(s->recent, name_of(config)))
@@ -117,5 +214,5 @@ int admission_check(const struct service *s, const Pb__TraceConfig *config, uid_
 			       "guardrail: a session with unique_session_name \"%s\" began less "
 			       "than %d s ago",
 			       name_of(config), GUARDRAIL_RESTART_S);
-	return check_counts(s, uid, e);
+	return alone ? 0 : check_counts(s, uid, e);
 }

@@ -9,10 +9,12 @@
 struct service;
 
 /* Is there room for one more session, of this config and this user, among those that there are? 0,
- * or -EBUSY with the reason. */
+ * -EBUSY or -EPERM with the reason. */
 int admission_check(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e);
 
+/* The session of this config begins: with exclusive_prio all others end, but for clones. */
+void admission_make_way(struct service *s, const Pb__TraceConfig *config);
 /* Remembers that a session of this config has begun: with enable_extra_guardrails one of the same
  * unique_session_name may not begin again for GUARDRAIL_RESTART_S. */
 void admission_remember(struct service *s, const Pb__TraceConfig *config);

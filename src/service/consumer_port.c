@@ -64,6 +64,8 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	struct err_text e = {""};
 	int r = -EBUSY;
 
+	if (request->trace_config) /* even if the rest of it is refused */
+		service_set_lockdown(c->service, request->trace_config->lockdown_mode);
 	if (c->session)
 		err_set(&e, r, "this connection has a tracing session already");
 	else if (!request->trace_config)
@@ -183,6 +185,14 @@ static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *arg
 	return flush_begin(c->session, timeout_ms, flags, on_flushed, call);
 }
 
+void consumer_port_abort(struct consumer_port *c, const char *reason)
+{
+	if (c->has_enable)
+		reply_disabled(c, &c->enable, reason);
+	c->has_enable = false;
+	end_session(c);
+}
+
 void consumer_port_let_go(struct consumer_port *c)
 {
 	reader_cancel(&c->reader);
@@ -272,7 +282,7 @@ static int save_trace_for_bugreport(void *endpoint, const struct ipc_call *call,
 	(void)args, (void)len;
 	return refuse_with(endpoint, call, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS,
 			   PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG,
-			   "SaveTraceForBugreport is not supported by this service");
+			   "SaveTraceForBugreport is deprecated: CloneSession does it");
 }
 
 /* ---- the port ---- */
@@ -323,7 +333,7 @@ static const struct ipc_method methods[] = {
 	{"FreeBuffers", free_buffers},
 	{"Flush", flush},
 	{"StartTracing", start_tracing},
-	{"ChangeTraceConfig", NULL},
+	{"ChangeTraceConfig", change_config_call},
 	{"Detach", detach_call},
 	{"Attach", attach_call},
 	{"GetTraceStats", get_trace_stats},

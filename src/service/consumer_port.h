@@ -32,6 +32,8 @@ extern const struct ipc_service consumer_port_service;
 /* The consumer's session is DISABLED now; error NULL: as it should. */
 void consumer_port_tracing_ended(struct consumer_port *c, const char *error);
 
+/* The consumer's session is ended, for this reason. */
+void consumer_port_abort(struct consumer_port *c, const char *reason);
 /* The session goes on without this consumer: what it waits for is rejected. */
 void consumer_port_let_go(struct consumer_port *c);
 
@@ -39,6 +41,11 @@ void consumer_port_let_go(struct consumer_port *c);
 
 int detach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
+
+/* ---- change_config.c ---- */
+
+int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+		       size_t len);
 
 /* ---- query.c ---- */
 

@@ -188,6 +188,7 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 {
 	return config->config && config->config->name &&
 	       !strcmp(config->config->name, source->name) &&
+	       service_admits_producer(s->service, source->producer->uid) &&
 	       source_filter_matches(config, source->producer->name, s->service->machine_name);
 }
 
@@ -206,6 +207,26 @@ void instances_setup_all(struct session *s)
 		TAILQ_FOREACH (r, &s->service->registry, link)
 			if (wants(s, s->config->data_sources[i], r))
 				add_instance(s, s->config->data_sources[i], r);
+}
+
+static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
+			 const struct producer_port *p)
+{
+	const struct source_instance *i;
+
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (i->config == config && i->producer == p)
+			return true;
+	return false;
+}
+
+void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config)
+{
+	const struct registered_source *r;
+
+	TAILQ_FOREACH (r, &s->service->registry, link)
+		if (wants(s, config, r) && !has_instance(s, config, r->producer))
+			add_instance(s, config, r);
 }
 
 void instances_start_all(struct session *s)

@@ -48,6 +48,11 @@
 #define MAX_TRIGGER_HITS_PER_NAME 2048u
 #define MAX_TRIGGER_HITS 16384u
 
+/* ---- sessions among each other ---- */
+
+#define MAX_SEMAPHORES 64u /* session_semaphores of a config */
+#define MAX_CONCURRENT_EVENTS 4096u /* of a session, not yet written; further ones are dropped */
+
 /* ---- clones ---- */
 
 #define MAX_CLONES 32u /* cloned sessions, and those that are being made */

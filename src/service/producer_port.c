@@ -150,6 +150,8 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 
 	if (p->initialized)
 		return -EALREADY;
+	if (!service_admits_producer(p->service, p->uid))
+		return -EPERM;
 	r = pb_mem_init(&m);
 	if (r == 0)
 		r = decode_initialize(p, args, len, &brings_memory);

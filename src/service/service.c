@@ -59,6 +59,18 @@ uint16_t service_new_buffer_id(struct service *s)
 	return next_id(s, &s->last_buffer_id, buffer_id_used);
 }
 
+void service_set_lockdown(struct service *s, int operation)
+{
+	switch (operation) {
+	case PB__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_SET:
+		s->lockdown = true;
+		break;
+	case PB__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_CLEAR:
+		s->lockdown = false;
+		break;
+	}
+}
+
 size_t service_count_sessions(const struct service *s)
 {
 	const struct session *session;

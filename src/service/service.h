@@ -21,6 +21,12 @@ struct session;
 /* What TraceStats and SystemInfo call this program. */
 #define SERVICE_VERSION "sondad " SONDA_VERSION
 
+/* How the process runs when nobody wants it to run in another way. */
+struct own_priority {
+	bool is_saved;
+	int policy, priority, nice;
+};
+
 TAILQ_HEAD(producer_list, producer_port);
 TAILQ_HEAD(session_list, session);
 
@@ -59,6 +65,8 @@ struct service {
 	uint64_t patches_discarded;
 
 	struct trigger_history trigger_history; /* owned */
+	struct own_priority own_priority; /* before the first priority_boost */
+	bool lockdown; /* only producers of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */
 	struct log_limit complaints;
 	uid_t uid; /* of this process: trusted_uid of the service's own packets */
@@ -78,6 +86,13 @@ int service_listen_consumers(struct service *s, int fd);
 /* 0 when all are in use. */
 uint16_t service_new_producer_id(struct service *s);
 uint16_t service_new_buffer_id(struct service *s);
+
+/* Of a config: a LockdownModeOperation. */
+void service_set_lockdown(struct service *s, int operation);
+static inline bool service_admits_producer(const struct service *s, uid_t uid)
+{
+	return !s->lockdown || uid == s->uid;
+}
 
 size_t service_count_sessions(const struct service *s);
 size_t service_count_buffers(const struct service *s);

@@ -264,6 +264,27 @@ static void put_lifecycle(struct writer_state *w)
 	lifecycle_clear(l);
 }
 
+static void put_concurrent(struct writer_state *w)
+{
+	struct concurrent_events *c = &w->session->concurrent;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct concurrent_event *event = &c->list[i];
+		struct pb_enc *e = begin_packet_at(w, event->boot_ns);
+
+		pb_enc_open(e, PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT);
+		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_STATE, event->state);
+		if (event->name)
+			pb_enc_str(e, PB_CONCURRENT_SESSION_EVENT_SESSION_NAME, event->name);
+		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_SESSION_ID, event->session_id);
+		pb_enc_i64(e, PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID, (int32_t)event->uid);
+		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES, event->n_sources);
+		pb_enc_close(e);
+		end_packet(w);
+	}
+	concurrent_clear(c);
+}
+
 static void put_stats(struct writer_state *w)
 {
 	struct pb_enc *e = begin_packet(w);
@@ -307,6 +328,7 @@ void service_packets_put_head(struct session *s, struct packet_sink *sink)
 	s->head_written = true;
 	if (!builtin(s)->disable_service_events)
 		put_lifecycle(&w);
+	put_concurrent(&w);
 	pb_mem_deinit(&w.mem);
 }
 

@@ -24,6 +24,7 @@
 #include "service/file_config.h"
 #include "service/file_sink.h"
 #include "service/observe.h"
+#include "service/priority.h"
 #include "service/producer_port.h"
 #include "service/scrape.h"
 #include "service/service.h"
@@ -41,6 +42,13 @@ const char *session_state_name(enum session_state state)
 	};
 
 	return names[state];
+}
+
+void session_set_state(struct session *s, enum session_state state)
+{
+	s->state = state;
+	s->state_boot_ns = clock_boot_ns();
+	concurrent_tell(s);
 }
 
 int session_buffer_index(const struct session *s, uint16_t buffer_id)
@@ -241,7 +249,7 @@ void session_start(struct session *s)
 {
 	if (s->state != SESSION_CONFIGURED)
 		return;
-	s->state = SESSION_STARTED;
+	session_set_state(s, SESSION_STARTED);
 	snapshot_start(s);
 	session_record(s, LIFECYCLE_TRACING_STARTED);
 	start_timers(s);
@@ -283,7 +291,7 @@ static void complete_disable(struct session *s)
 {
 	loop_timer_stop(&s->stop_timeout);
 	instances_stop_all(s, true);
-	s->state = SESSION_DISABLED;
+	session_set_state(s, SESSION_DISABLED);
 	scrape_session(s);
 	session_record(s, LIFECYCLE_TRACING_DISABLED);
 	session_snapshot_clocks(s);
@@ -316,7 +324,7 @@ void session_disable(struct session *s, bool at_once)
 		break;
 	}
 	stop_timers(s);
-	s->state = SESSION_STOPPING;
+	session_set_state(s, SESSION_STOPPING);
 	instances_stop_all(s, at_once);
 	if (instances_all_in(s, INSTANCE_STOPPED))
 		complete_disable(s);
@@ -348,6 +356,7 @@ static void session_destroy(struct session *s)
 	triggers_deinit(&s->triggers);
 	received_trigger_deinit(&s->clone_trigger);
 	lifecycle_deinit(&s->lifecycle);
+	concurrent_deinit(&s->concurrent);
 	sequence_ids_deinit(&s->sequences);
 	free(s->detach_key);
 	free(s->error);
@@ -373,6 +382,8 @@ void session_free(struct session *s)
 		file_sink_finish_now(s->file);
 	instances_deinit(s);
 	TAILQ_REMOVE(&s->service->sessions, s, link);
+	if (s->config->priority_boost)
+		priority_apply(s->service, NULL);
 	session_destroy(s);
 }
 
@@ -474,9 +485,16 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		config->has_duration_ms = true;
 		config->duration_ms = config->trigger_config->trigger_timeout_ms;
 	}
-	s->state = SESSION_CONFIGURED;
+	r = priority_apply(service, config);
+	if (r < 0) {
+		s->config = NULL; /* the caller's still */
+		return err_set(e, r, "priority_boost: %s", strerror(-r));
+	}
+	admission_make_way(service, config);
 	admission_remember(service, config);
 	TAILQ_INSERT_TAIL(&service->sessions, s, link);
+	session_set_state(s, SESSION_CONFIGURED);
+	concurrent_begin(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "config/trace_config.pb-c.h"
 #include "service/clock_snapshots.h"
 #include "service/clone.h"
+#include "service/concurrent.h"
 #include "service/flush.h"
 #include "service/instances.h"
 #include "service/lifecycle.h"
@@ -61,7 +62,8 @@ struct session {
 	char *detach_key; /* owned; while detached */
 	uint64_t id;
 	uid_t uid; /* of the consumer */
-	enum session_state state;
+	enum session_state state; /* session_set_state changes it */
+	uint64_t state_boot_ns; /* since when */
 	Pb__TraceConfig *config; /* owned; unknown fields and all */
 	struct session_buffer *buffers; /* owned, in the order of the config */
 	size_t n_buffers;
@@ -82,6 +84,7 @@ struct session {
 	struct clock_snapshots clocks;
 	struct lifecycle lifecycle;
 	struct received_trigger clone_trigger; /* owned; of a clone. name NULL: there was none */
+	struct concurrent_events concurrent;
 	bool head_written; /* config, uuid, system info ...: once a session */
 	bool sync_marker_due, stats_due; /* once a snapshot tick */
 	int64_t uuid_msb, uuid_lsb;
@@ -138,6 +141,8 @@ void session_record(struct session *s, enum lifecycle_kind kind);
 /* Takes a snapshot of the clocks, unless the config disables them. */
 void session_snapshot_clocks(struct session *s);
 
+/* Also tells the other sessions. */
+void session_set_state(struct session *s, enum session_state state);
 /* -1: not a buffer of this session. */
 int session_buffer_index(const struct session *s, uint16_t buffer_id);
 const char *session_state_name(enum session_state state);

@@ -122,7 +122,6 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 		s->buffers[i].buffer = TAKE_PTR(c->buffers[i]);
 	s->n_buffers = c->n_buffers;
 	s->id = ++s->service->last_session_id;
-	s->state = SESSION_CLONED;
 	make_uuid(s, source);
 	copy_counts(s, source);
 	record_events(s, c);
@@ -131,6 +130,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	c->trigger = (struct received_trigger){0};
 	move_triggers(&source->triggers, &s->triggers);
 	TAILQ_INSERT_TAIL(&s->service->sessions, s, link);
+	session_set_state(s, SESSION_CLONED);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

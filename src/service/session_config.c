@@ -8,13 +8,14 @@
 #include "config/limits.h"
 #include "service/file_config.h"
 #include "service/limits.h"
+#include "service/priority.h"
 #include "service/source_filter.h"
 #include "service/trigger_config.h"
 
 /* ---- what is not built ---- */
 
 static const char *const not_built[] = {
-	"lockdown_mode", "trace_filter", "session_semaphores", "priority_boost", "exclusive_prio",
+	"trace_filter",
 };
 
 /* Does the field say anything? Zero is what a number says when it is not there. */
@@ -49,8 +50,6 @@ static int check_built(const Pb__TraceConfig *c, struct err_text *e)
 	for (size_t i = 0; i < c->n_data_sources; i++)
 		if (c->data_sources[i]->config && c->data_sources[i]->config->protovm_config)
 			return refuse(e, "protovm_config");
-	if (c->builtin_data_sources && c->builtin_data_sources->enable_concurrent_session_events)
-		return refuse(e, "enable_concurrent_session_events");
 	return 0;
 }
 
@@ -89,6 +88,14 @@ static int check_bugreport_filename(const Pb__TraceConfig *c, struct err_text *e
 		return err_set(
 			e, -EINVAL,
 			"bugreport_filename may hold letters, digits, '-', '_' and '.' only");
+	return 0;
+}
+
+static int check_semaphore_count(const Pb__TraceConfig *c, struct err_text *e)
+{
+	if (c->n_session_semaphores > MAX_SEMAPHORES)
+		return err_set(e, -EINVAL, "%zu of session_semaphores; the limit is %u",
+			       c->n_session_semaphores, MAX_SEMAPHORES);
 	return 0;
 }
 
@@ -231,6 +238,8 @@ static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
 	check_buffer_names,
 	check_sources,
 	check_unique_name,
+	check_semaphore_count,
+	priority_check,
 	check_buffer_sizes,
 };
 

@@ -139,6 +139,84 @@ static void only_so_many_are_remembered(void **state)
 			 -EBUSY);
 }
 
+/* ---- semaphores ---- */
+
+#define SEMAPHORE(name, max)                                                                       \
+	"session_semaphores { name: '" name "' max_other_session_count: " max " } "
+
+static void strictest_semaphore_holds(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p[2];
+
+	p[0] = other_session(r, SEMAPHORE("a", "2") "buffers { size_kb: 4 }");
+	assert_int_equal(admit(r, SEMAPHORE("a", "1"), 99), 0);
+	assert_int_equal(admit(r, SEMAPHORE("a", "0"), 99), -EBUSY);
+	assert_non_null(strstr(e.text, "\"a\""));
+	assert_int_equal(admit(r, SEMAPHORE("b", "0"), 99), 0);
+	assert_int_equal(admit(r, SEMAPHORE("b", "0") SEMAPHORE("a", "0"), 99), -EBUSY);
+	p[1] = other_session(r, SEMAPHORE("a", "1") "buffers { size_kb: 4 }");
+	assert_int_equal(admit(r, SEMAPHORE("a", "9"), 99), -EBUSY); /* theirs allows one */
+	assert_int_equal(admit(r, "", 99), 0);
+	session_disable(rig_session(r), true);
+	assert_int_equal(admit(r, SEMAPHORE("a", "9"), 99), 0); /* it runs no more */
+	rig_hang_up(r, p[0]);
+	rig_hang_up(r, p[1]);
+}
+
+/* ---- exclusive_prio ---- */
+
+static void exclusive_needs_root(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(admit(r, "exclusive_prio: 1", 1000), -EPERM);
+	assert_int_equal(admit(r, "exclusive_prio: 1", 0), 0);
+}
+
+static void exclusive_session_admits_only_higher_ones(void **state)
+{
+	struct rig *r = *state;
+	struct session s = {.state = SESSION_STARTED};
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+
+	config.exclusive_prio = 5;
+	config.unique_session_name = (char *)"name";
+	s.config = &config;
+	TAILQ_INSERT_TAIL(&r->service->sessions, &s, link);
+	assert_int_equal(admit(r, "", 0), -EBUSY);
+	assert_int_equal(admit(r, "exclusive_prio: 5", 0), -EBUSY);
+	/* It will be gone, so its name is free. */
+	assert_int_equal(admit(r, "exclusive_prio: 6 unique_session_name: 'name'", 0), 0);
+	s.state = SESSION_CLONED;
+	assert_int_equal(admit(r, "", 0), 0);
+	TAILQ_INIT(&r->service->sessions);
+}
+
+/* The others are told why they end; a detached one goes silently, a clone stays. */
+static void exclusive_session_ends_all_others(void **state)
+{
+	struct rig *r = *state;
+	struct peer *attached = rig_consumer(r), *detached = rig_consumer(r), *clone;
+	Pb__TraceConfig *c = peer_parse_config("exclusive_prio: 7");
+	uint64_t enable = peer_enable(attached, "buffers { size_kb: 4 }");
+
+	peer_enable(detached, "buffers { size_kb: 4 }");
+	assert_true(peer_accepted(detached, peer_detach(detached, "key")));
+	clone = rig_consumer(r);
+	assert_true(peer_accepted(
+		clone, peer_call_number(clone, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1)));
+	admission_make_way(r->service, c);
+	assert_int_equal(rig_session(r)->state, SESSION_CLONED);
+	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->service->sessions));
+	assert_true(peer_tracing_ended(attached, enable, "higher-priority (7)"));
+	assert_true(peer_rejected(attached, peer_call(attached, C_STATS, NULL, 0)));
+	pb__trace_config__free_unpacked(c, NULL);
+	rig_hang_up(r, attached);
+	rig_hang_up(r, detached);
+	rig_hang_up(r, clone);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -149,6 +227,10 @@ int main(void)
 		TEST(unique_name_is_unique_in_any_state),
 		TEST(guardrail_keeps_sessions_apart_in_time),
 		TEST(only_so_many_are_remembered),
+		TEST(strictest_semaphore_holds),
+		TEST(exclusive_needs_root),
+		TEST(exclusive_session_admits_only_higher_ones),
+		TEST(exclusive_session_ends_all_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,6 +213,28 @@ static void trigger_that_nobody_waits_for_is_accepted(void **state)
 	rig_hang_up(r, p);
 }
 
+/* lockdown_mode: set by one session's config, it stays. */
+static void lockdown_keeps_other_users_out(void **state)
+{
+	struct rig *r = *state;
+	struct peer *c = rig_consumer(r), *p = rig_producer(r);
+
+	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
+				       "size_kb"));
+	assert_true(r->service->lockdown); /* though the config was refused */
+	r->service->uid++; /* the producer's user is another one now */
+	assert_true(peer_rejected(p, peer_initialize(p, "p", false)));
+	r->service->uid--;
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	peer_tracing_ended(c, peer_enable(c, "buffers {}"), "size_kb");
+	assert_true(r->service->lockdown);
+	peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_CLEAR buffers {}"),
+			   "size_kb");
+	assert_false(r->service->lockdown);
+	rig_hang_up(r, p);
+	rig_hang_up(r, c);
+}
+
 static void second_command_stream_ends_the_first(void **state)
 {
 	struct rig *r = *state;
@@ -256,6 +278,7 @@ int main(void)
 		STAGE_TEST(writers_have_their_buffer),
 		cmocka_unit_test(grants_are_per_buffer),
 		STAGE_TEST(trigger_that_nobody_waits_for_is_accepted),
+		STAGE_TEST(lockdown_keeps_other_users_out),
 		STAGE_TEST(second_command_stream_ends_the_first),
 		STAGE_TEST(gone_producer_leaves_nothing),
 	};

@@ -230,8 +230,8 @@ static void refused_config_changes_nothing(void **state)
 	struct service before = *g->rig.service;
 
 	assert_true(peer_tracing_ended(g->cons,
-				       peer_enable(g->cons, STAGE_CONFIG " exclusive_prio: 3"),
-				       "exclusive_prio"));
+				       peer_enable(g->cons, STAGE_CONFIG " trace_filter {}"),
+				       "trace_filter"));
 	assert_int_equal(g->rig.service->last_session_id, before.last_session_id);
 	assert_int_equal(g->rig.service->last_instance_id, before.last_instance_id);
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));

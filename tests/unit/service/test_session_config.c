@@ -93,15 +93,8 @@ static void what_is_not_built_is_refused_by_name(void **state)
 	static const struct {
 		const char *text, *name;
 	} fields[] = {
-		{"lockdown_mode: LOCKDOWN_SET", "lockdown_mode"},
-		{"lockdown_mode: LOCKDOWN_CLEAR", "lockdown_mode"},
 		{"trace_filter { bytecode: 'x' }", "trace_filter"},
 		{"trace_filter {}", "trace_filter"},
-		{"session_semaphores { name: 'x' }", "session_semaphores"},
-		{"priority_boost { priority: 3 }", "priority_boost"},
-		{"exclusive_prio: 1", "exclusive_prio"},
-		{"builtin_data_sources { enable_concurrent_session_events: true }",
-		 "enable_concurrent_session_events"},
 		{"buffers { size_kb: 4 } data_sources { config { name: 'a' protovm_config {} } }",
 		 "protovm_config"},
 	};
@@ -268,8 +261,8 @@ static void names_have_a_length(void **state)
 static void first_of_several_reasons_is_told(void **state)
 {
 	(void)state;
-	assert_refused("duration_ms: 604800001 buffers {} exclusive_prio: 1", -ENOTSUP,
-		       "exclusive_prio");
+	assert_refused("duration_ms: 604800001 buffers {} trace_filter {}", -ENOTSUP,
+		       "trace_filter");
 	assert_refused("duration_ms: 604800001 buffers {} bugreport_filename: '/'", -EINVAL,
 		       "duration_ms");
 	assert_refused("buffers {} data_sources { config { name: 'a' target_buffer: 1 } }", -EINVAL,

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ChangeTraceConfig: which producers a running session records. Of the new config the filters by
+ * producer name are taken, for the data sources that the session has; nothing is stopped, and
+ * nothing else changes. A config with an expression that cannot be used changes nothing at all.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/unpack.h"
+#include "ipc/consumer_port.pb-c.h"
+#include "service/consumer_port.h"
+#include "service/limits.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "service/source_filter.h"
+
+static int check(const Pb__TraceConfig *c, struct err_text *e)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		n += c->data_sources[i]->n_producer_name_regex_filter;
+	if (n > MAX_REGEX_FILTERS)
+		return err_set(e, -EINVAL, "%zu of producer_name_regex_filter; the limit is %u", n,
+			       MAX_REGEX_FILTERS);
+	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
+		r = source_filter_check(c->data_sources[i], e);
+	return r;
+}
+
+static const char *name_of(const Pb__TraceConfig__DataSource *d)
+{
+	return d->config && d->config->name ? d->config->name : "";
+}
+
+static Pb__TraceConfig__DataSource *find(const Pb__TraceConfig *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		if (!strcmp(name_of(c->data_sources[i]), name))
+			return c->data_sources[i];
+	return NULL;
+}
+
+/* A copy: the new config may name a source once that the session has twice. */
+static int copy_list(char **from, size_t n, char ***ret)
+{
+	char **list = calloc(n + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < n; i++) {
+		list[i] = strdup(from[i]);
+		if (list[i])
+			continue;
+		while (i-- > 0)
+			free(list[i]);
+		free(list);
+		list = NULL;
+	}
+	if (!list)
+		return -ENOMEM;
+	*ret = list;
+	return 0;
+}
+
+static int replace_list(char ***list, size_t *n, char **from, size_t n_from)
+{
+	char **copy;
+
+	if (copy_list(from, n_from, &copy) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < *n; i++)
+		free((*list)[i]);
+	free(*list);
+	*list = copy;
+	*n = n_from;
+	return 0;
+}
+
+static void change(struct session *s, const Pb__TraceConfig *with)
+{
+	for (size_t i = 0; i < s->config->n_data_sources; i++) {
+		Pb__TraceConfig__DataSource *d = s->config->data_sources[i];
+		const Pb__TraceConfig__DataSource *new = find(with, name_of(d));
+
+		if (!new)
+			continue;
+		if (replace_list(&d->producer_name_filter, &d->n_producer_name_filter,
+				 new->producer_name_filter, new->n_producer_name_filter) < 0 ||
+		    replace_list(&d->producer_name_regex_filter, &d->n_producer_name_regex_filter,
+				 new->producer_name_regex_filter,
+				 new->n_producer_name_regex_filter) < 0)
+			log_write_limited(&s->service->complaints, LOG_LEVEL_ERROR,
+					  "out of memory: not all filters are changed");
+		instances_setup_new(s, d);
+	}
+}
+
+int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct consumer_port *c = endpoint;
+	struct session *s = c->session;
+	Pb__ChangeTraceConfigRequest *request;
+	struct err_text e = {""};
+	ProtobufCMessage *m;
+	int r = unpack_untrusted(&pb__change_trace_config_request__descriptor, args, len, &m);
+
+	if (r < 0)
+		return r;
+	request = (Pb__ChangeTraceConfigRequest *)m;
+	ipc_reply_empty(c->conn, call);
+	if (s && request->trace_config &&
+	    (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)) {
+		if (check(request->trace_config, &e) == 0)
+			change(s, request->trace_config);
+		else
+			log_write_limited(&c->service->complaints, LOG_LEVEL_WARN,
+					  "session %llu: ChangeTraceConfig changes nothing: %s",
+					  (unsigned long long)s->id, e.text);
+	}
+	protobuf_c_message_free_unpacked(m, NULL);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+/* Always accepted, whatever comes of it. */
+static void change(struct stage *g, const char *text)
+{
+	Pb__TraceConfig *c = peer_parse_config(text);
+	uint8_t packed[1024];
+	size_t len = pb__trace_config__get_packed_size(c);
+	struct pb_mem m;
+
+	assert_true(len <= sizeof(packed));
+	pb__trace_config__pack(c, packed);
+	pb__trace_config__free_unpacked(c, NULL);
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_bytes(&m.enc, PB_CHANGE_TRACE_CONFIG_REQUEST_TRACE_CONFIG, packed, len);
+	assert_true(peer_accepted(g->cons, peer_call_mem(g->cons, C_CHANGE_CONFIG, &m)));
+}
+
+#define SOURCES(filter) "data_sources { config { name: 'src' } " filter " }"
+#define BUFFER "buffers { size_kb: 64 } "
+
+static void further_producer_is_started(void **state)
+{
+	struct stage *g = *state;
+	struct peer *late = rig_producer(&g->rig);
+	uint64_t stream = peer_become_producer(late, "late", "src", 0, false);
+	struct peer_session s = {0};
+
+	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
+	assert_true(peer_is_quiet(late));
+	change(g, SOURCES("producer_name_filter: 'prod' producer_name_regex_filter: 'la.*'"));
+	assert_true(peer_await_session(late, stream, true, &s));
+	assert_true(peer_is_quiet(g->prod)); /* it runs already */
+	assert_int_equal(rig_session(&g->rig)->n_instances, 2);
+	change(g, SOURCES("producer_name_filter: 'nobody'"));
+	assert_true(peer_is_quiet(g->prod) && peer_is_quiet(late)); /* nothing is stopped */
+	assert_int_equal(rig_session(&g->rig)->n_instances, 2);
+	peer_unmap(&s);
+	rig_hang_up(&g->rig, late);
+}
+
+static void only_filters_change(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'") " duration_ms: 60000");
+	change(g, "duration_ms: 1 buffers { size_kb: 1 } "
+		  "data_sources { config { name: 'other' } } " SOURCES(""));
+	assert_int_equal(rig_session(&g->rig)->config->duration_ms, 60000);
+	assert_int_equal(rig_session(&g->rig)->config->n_data_sources, 1);
+	assert_int_equal(rig_session(&g->rig)->config->data_sources[0]->n_producer_name_filter, 0);
+}
+
+static void bad_expression_changes_nothing(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
+	change(g, SOURCES("producer_name_filter: 'x' producer_name_regex_filter: '('"));
+	assert_string_equal(rig_session(&g->rig)->config->data_sources[0]->producer_name_filter[0],
+			    "prod");
+}
+
+static void without_a_session_or_after_its_end_nothing_happens(void **state)
+{
+	struct stage *g = *state;
+
+	change(g, SOURCES(""));
+	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	change(g, SOURCES(""));
+	assert_int_equal(rig_session(&g->rig)->config->data_sources[0]->n_producer_name_filter, 1);
+	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_CHANGE_CONFIG, "\x0a\x7f", 2)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(further_producer_is_started),
+		STAGE_TEST(only_filters_change),
+		STAGE_TEST(bad_expression_changes_nothing),
+		STAGE_TEST(without_a_session_or_after_its_end_nothing_happens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
