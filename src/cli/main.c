@@ -21,6 +21,7 @@ static int cmd_version(int argc, char **argv);
 
 static const struct verb verbs[] = {
 	{"record", cmd_record, "record what the kernel does into a trace file"},
+	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
 	{"help", cmd_help, "this list, or the options of a verb: sonda help record"},
 	{"version", cmd_version, "the version of this program"},
 };
@@ -67,7 +68,7 @@ static int cmd_help(int argc, char **argv)
 	v = find_verb(argv[1]);
 	if (!v)
 		return unknown_verb(argv[1]);
-	if (v->main == cmd_record)
+	if (v->main != cmd_help && v->main != cmd_version)
 		return v->main(2, args);
 	printf("sonda %s: %s\n", v->name, v->help);
 	return EXIT_GOOD;

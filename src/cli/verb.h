@@ -12,3 +12,4 @@ enum exit_code {
 
 /* argv[0] is the verb. Returns an exit_code. */
 int cmd_record(int argc, char **argv);
+int cmd_trigger(int argc, char **argv);

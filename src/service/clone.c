@@ -15,6 +15,7 @@
 #include "gen/fields.h"
 #include "service/consumer_port.h"
 #include "service/decode.h"
+#include "service/file_sink.h"
 #include "service/flush.h"
 #include "service/limits.h"
 #include "service/producer_port.h"
@@ -330,6 +331,9 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 		return "Not allowed to clone a session from another UID";
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
+	if (source->file && !file_sink_is_closed(source->file))
+		return "A session with write_into_file cannot be cloned: most of its trace is in "
+		       "the file";
 	if (count_clones(c->service) >= MAX_CLONES)
 		return "There are too many cloned sessions; free some first";
 	return NULL;
@@ -388,7 +392,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
 	struct consumer_port *c = endpoint;
-	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn); /* for sources that write a file */
+	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn); /* is for files, which are refused */
 	_cleanup_(request_deinit) struct clone_request request = {0};
 	int r = decode_request(&request, args, len);
 

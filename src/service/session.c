@@ -102,6 +102,7 @@ static void snapshot_start(struct session *s)
 	s->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
 	if (!snapshots_clocks(s))
 		return;
+	clock_snapshots_clear(&s->clocks); /* what came before would be written after it */
 	s->clocks.initial = now;
 	s->clocks.has_initial = true;
 }
@@ -488,6 +489,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	r = priority_apply(service, config);
 	if (r < 0) {
 		s->config = NULL; /* the caller's still */
+		file_sink_discard(TAKE_PTR(s->file));
 		return err_set(e, r, "priority_boost: %s", strerror(-r));
 	}
 	admission_make_way(service, config);

@@ -189,8 +189,6 @@ static bool refused_config_names_the_field(void)
 		{"write_into_file: true", "write_into_file"},
 		{"output_path: '/tmp/never'", "output_path"},
 		{"trigger_config { trigger_mode: START_TRACING }", "trigger_timeout_ms"},
-		{"compression { zstd {} }", "compression"},
-		{"compression_type: COMPRESSION_TYPE_DEFLATE", "compression_type"},
 		{"trace_filter { bytecode_v2: 'x' }", "trace_filter"},
 		{"priority_boost {}", "priority_boost"},
 		{"buffers { size_kb: 0 }", "size_kb"},

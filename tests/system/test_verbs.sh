@@ -33,6 +33,9 @@ check "-h" 0 '^usage: sonda VERB' '^$' -h
 check "help of a verb" 0 '^usage: sonda record' '^$' help record
 check "--help of a verb" 0 '^usage: sonda record' '^$' record --help
 check "help of help" 0 '^sonda help: ' '^$' help help
+check "help of trigger" 0 '^usage: sonda trigger' '^$' help trigger
+check "trigger without a name" 2 '^$' '^usage: sonda trigger' trigger
+check "trigger without a service" 1 '^$' "$TMP/none: " trigger --socket "$TMP/none" x
 check "version" 0 '^sonda [0-9]' '^$' version
 check "--version" 0 '^sonda [0-9]' '^$' --version
 check "a verb with a typing error" 2 '^$' "no verb 'recrod'; did you mean record\?" recrod

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda trigger NAME...: activates triggers, as a producer that has nothing else to say. */
+
+#include <errno.h>
+#include <event2/event.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/sock.h"
+#include "cli/verb.h"
+#include "client/conn.h"
+#include "ipc/producer_port.pb-c.h"
+
+#define ANSWER_TIMEOUT_S 10
+
+struct trigger_run {
+	struct event_base *loop;
+	struct conn *conn;
+	char **names;
+	size_t n;
+	int error; /* -EINPROGRESS until there is an answer */
+};
+
+static void end(struct trigger_run *t, int error)
+{
+	t->error = error;
+	event_base_loopbreak(t->loop);
+}
+
+static void on_activated(void *ctx, const struct conn_reply *reply)
+{
+	end(ctx, reply->error);
+}
+
+static void on_initialized(void *ctx, const struct conn_reply *reply)
+{
+	struct trigger_run *t = ctx;
+	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
+	int r = reply->error;
+
+	m.n_trigger_names = t->n;
+	m.trigger_names = t->names;
+	if (r == 0)
+		r = conn_call_msg(t->conn, "ActivateTriggers", &m.base, on_activated, t);
+	if (r < 0)
+		end(t, r);
+}
+
+static void on_bound(void *ctx)
+{
+	struct trigger_run *t = ctx;
+	Pb__InitializeConnectionRequest m = PB__INITIALIZE_CONNECTION_REQUEST__INIT;
+	int r;
+
+	m.producer_name = (char *)"sonda";
+	r = conn_call_msg(t->conn, "InitializeConnection", &m.base, on_initialized, t);
+	if (r < 0)
+		end(t, r);
+}
+
+static void on_lost(void *ctx, int error)
+{
+	end(ctx, error ? error : -EPIPE);
+}
+
+static const struct conn_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+
+/* 0 or -errno, -EINPROGRESS: no answer in time. */
+static int activate(const char *address, char **names, size_t n)
+{
+	const struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_S};
+	struct trigger_run t = {.names = names, .n = n, .error = -EINPROGRESS};
+	int r = -ENOMEM;
+
+	t.loop = event_base_new();
+	if (t.loop)
+		r = conn_new(t.loop, address, "ProducerPort", &ops, &t, &t.conn);
+	if (r == 0) {
+		event_base_loopexit(t.loop, &timeout);
+		event_base_dispatch(t.loop);
+		r = t.error;
+		conn_free(t.conn);
+	}
+	if (t.loop)
+		event_base_free(t.loop);
+	return r;
+}
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: sonda trigger [--socket ADDRESS] NAME...\n\n"
+	      "Activates triggers: each tracing session whose trigger_config has one of these "
+	      "names\n"
+	      "starts, stops or is cloned. No such session is no error: nobody is told who "
+	      "listens.\n\n"
+	      "  --socket ADDRESS   of the service's producer socket\n"
+	      "  -h, --help         this text\n",
+	      to);
+}
+
+int cmd_trigger(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	const char *address = sock_default_producer();
+	int option, r;
+
+	optind = 0;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+		switch (option) {
+		case 's':
+			address = optarg;
+			break;
+		case 'h':
+			print_usage(stdout);
+			return EXIT_GOOD;
+		default:
+			return EXIT_USAGE;
+		}
+	if (optind == argc) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	r = activate(address, argv + optind, (size_t)(argc - optind));
+	if (r == 0)
+		return EXIT_GOOD;
+	if (r == -EINPROGRESS)
+		log_error("the tracing service on %s does not answer", address);
+	else
+		log_error("the tracing service on %s: %s", address,
+			  r == -EPROTO ? "refuses the triggers" : strerror(-r));
+	return EXIT_FAILED;
+}
