@@ -22,6 +22,9 @@ cat "$tmp/out"
 done=$(grep -cE '^(not )?ok ' "$tmp/out")
 "$BUILD/tests/system/service_hostile" "$pid" >"$tmp/out" || bad=1
 awk -v n="$done" '/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) } { print }' "$tmp/out"
+done=$((done + $(grep -cE '^(not )?ok ' "$tmp/out")))
+"$BUILD/tests/system/service_sessions" >"$tmp/out" || bad=1
+awk -v n="$done" '/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) } { print }' "$tmp/out"
 done=$((done + $(grep -cE '^(not )?ok ' "$tmp/out") + 1))
 
 kill "$pid"
