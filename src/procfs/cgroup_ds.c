@@ -36,6 +36,7 @@ struct cgroup_stats {
 	struct file_kind *kinds; /* owned; one for each file of the choice */
 	struct cgroup *at; /* of the pass */
 	size_t file; /* the next step with it: 0 is to list it, then its files */
+	bool recorded_any;
 	bool told_missing;
 };
 
@@ -97,12 +98,20 @@ static void cgroup_begin(struct counter_poll *p)
 /* After the first pass: what the config asks for in vain. */
 static void tell_missing(struct cgroup_stats *s)
 {
+	_cleanup_(strbuf_deinit) struct strbuf names = {0};
+
 	if (s->told_missing)
 		return;
 	s->told_missing = true;
+	if (!s->recorded_any) {
+		log_info("linux.cgroup_stats: so far there is no group that it is to record");
+		return;
+	}
 	for (size_t i = 0; i < s->choice.files.n; i++)
 		if (!s->kinds[i].seen && s->kinds[i].name[0])
-			log_info("linux.cgroup_stats: no group has %s", s->kinds[i].name);
+			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
+	if (names.len)
+		log_info("linux.cgroup_stats: no group has %s", names.s);
 }
 
 static bool cgroup_step(struct counter_poll *p)
@@ -118,6 +127,7 @@ static bool cgroup_step(struct counter_poll *p)
 		cgroup_tree_list(&s->tree, s->at);
 	} else {
 		read_file(s, s->at, s->file - 1);
+		s->recorded_any = true;
 	}
 	s->file++;
 	if (!s->at->recorded || s->file > s->choice.files.n) {

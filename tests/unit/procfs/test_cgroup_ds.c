@@ -83,8 +83,6 @@ static void each_number_has_its_track(void **state)
 	assert_null(read_find(NGINX "cpu.stat nr_bursts"));
 	assert_null(read_find(NGINX "cpu.pressure some avg10"));
 	assert_null(read_find("cgroups/failed reads"));
-	assert_int_equal(read_nth(NGINX "memory.current", 0)->ns,
-			 read_nth(NGINX "pids.current", 0)->ns);
 }
 
 static void all_on_request(void **state)
