@@ -107,7 +107,8 @@ config_of "$TMP/perfetto-perfetto-perfetto/trace" >"$TMP/expected"
 [ -s "$TMP/expected" ]
 verdict "the reference has a TraceConfig" $?
 for trace in "$TMP"/*-*-*/trace; do
+  cell=$(basename "$(dirname "$trace")")
   config_of "$trace" | diff "$TMP/expected" - >"$TMP/diff"
-  verdict "TraceConfig in $(basename "$(dirname "$trace")") is that of the reference" $? "$TMP/diff"
+  verdict "TraceConfig in $cell is that of the reference" $? "$TMP/diff"
 done
 exit $BAD

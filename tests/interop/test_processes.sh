@@ -61,8 +61,9 @@ for family in perfetto sonda; do counters_of "$TMP/$family/trace" >"$TMP/$family
 cut -d' ' -f2 "$TMP/perfetto/counters" | sort | uniq -c | awk '{ print $2 }' >"$TMP/perfetto/names"
 cut -d' ' -f2 "$TMP/sonda/counters" | sort | uniq -c | awk '{ print $2 }' >"$TMP/sonda/names"
 comm -23 "$TMP/perfetto/names" "$TMP/sonda/names" >"$TMP/missing"
-[ "$(wc -l <"$TMP/perfetto/names")" -ge 16 ] && [ ! -s "$TMP/missing" ]
-verdict "each of Perfetto's $(wc -l <"$TMP/perfetto/names") counters is ours, by the same name" $? "$TMP/missing"
+names=$(wc -l <"$TMP/perfetto/names")
+[ "$names" -ge 16 ] && [ ! -s "$TMP/missing" ]
+verdict "each of Perfetto's $names counters is ours, by the same name" $? "$TMP/missing"
 # What moves may have moved between the polls of one and of the other: the ranges of two seconds meet, all but a few.
 join <(awk '{ print $1 "/" $2, $3, $4 }' "$TMP/perfetto/counters" | sort) \
   <(awk '{ print $1 "/" $2, $3, $4 }' "$TMP/sonda/counters" | sort) >"$TMP/joined"
@@ -92,10 +93,11 @@ $1 runtime.kernel_ns $(($(stat "$1" 15) * tick))
 END
 }
 for pid in $still $hostile; do
+  comm=$(tr -d '\n' <"/proc/$pid/comm")
   expect $pid | awk '{ print $1, $2, $3, $3 }' | sort >"$TMP/expected"
   comm -23 "$TMP/expected" "$TMP/sonda/counters" >"$TMP/missing"
   [ "$(wc -l <"$TMP/expected")" = 13 ] && [ ! -s "$TMP/missing" ]
-  verdict "$(tr -d '\n' <"/proc/$pid/comm"): each counter is what /proc says" $? "$TMP/missing"
+  verdict "$comm: each counter is what /proc says" $? "$TMP/missing"
 done
 [ "$(trace_errors "$TMP/sonda/trace")" = '[]' ]
 verdict "trace_processor has no complaint" $? "$TMP/tpq.err"

@@ -54,8 +54,9 @@ verdict "records" $? "$TMP/record.log"
 verdict "the trace can be read" $?
 
 comm -12 "$TMP/before" "$TMP/after" >"$TMP/stable"
-[ "$(wc -l <"$TMP/stable")" -gt 10 ]
-verdict "there are tasks to compare ($(wc -l <"$TMP/stable"))" $? "$TMP/stable"
+tasks=$(wc -l <"$TMP/stable")
+[ "$tasks" -gt 10 ]
+verdict "there are tasks to compare ($tasks)" $? "$TMP/stable"
 comm -23 "$TMP/stable" "$TMP/traced" >"$TMP/missing"
 [ ! -s "$TMP/missing" ]
 verdict "each of them is in the trace as /proc has it" $? "$TMP/missing"

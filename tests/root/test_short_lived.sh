@@ -123,9 +123,10 @@ look() { # TRACE LOG
 }
 
 check() { # WHAT TRACE LOG
-  local r
+  local r tasks
+  tasks=$(wc -l <"$3")
   look "$2" "$3" >"$TMP/found"
-  verdict "$1: a row for each of $(wc -l <"$3") tasks" $? "$TMP/found"
+  verdict "$1: a row for each of $tasks tasks" $? "$TMP/found"
   if [ -z "$PEERS" ]; then
     skip "$1: as trace_processor sees them"
     return
