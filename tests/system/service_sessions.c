@@ -182,6 +182,30 @@ static bool trigger_asks_for_a_clone(void)
 	return true;
 }
 
+/* The command line is found by BUILD, as test scripts find it. */
+static bool verb_pulls_the_names_that_it_is_given(void)
+{
+	uint64_t enable;
+	struct peer_packets t;
+	struct pb_field trigger, f;
+	int i;
+
+	begin();
+	enable = peer_enable(&consumer, CONFIG TRIGGER("STOP_TRACING"));
+	CHECK(peer_await_session(&producer, stream, true, &session));
+	CHECK(system("\"$BUILD/bin/sonda\" trigger nobody-waits life.hit") == 0);
+	CHECK(flush_comes(0x12));
+	CHECK(peer_tracing_ended(&consumer, enable, NULL));
+	CHECK(peer_read(&consumer, &t));
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_TRIGGER);
+	CHECK(i > 0 && peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TRIGGER, &trigger));
+	CHECK(peer_subfield(&trigger, PB_TRIGGER_PRODUCER_NAME, &f));
+	CHECK(f.len == 5 && !memcmp(f.data, "sonda", 5));
+	peer_packets_free(&t);
+	hang_up();
+	return true;
+}
+
 static bool exclusive_session_ends_the_others(void)
 {
 	uint64_t enable;
@@ -211,6 +235,8 @@ int main(void)
 		 source_that_ends_ends_its_clones},
 		{"M: nothing is read before the trigger, all after it", trigger_ends_a_session},
 		{"a trigger asks the consumer for a clone", trigger_asks_for_a_clone},
+		{"sonda trigger pulls the names that it is given",
+		 verb_pulls_the_names_that_it_is_given},
 		{"an exclusive session ends the others", exclusive_session_ends_the_others},
 	};
 
