@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # usage: tests/run.sh BUILD [unit|rules|system|root|interop|kernels]...      all but kernels without a list
+# (they keep two processors busy for four minutes, and longer where others work)
 #
 # Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
 # with 77 before its first line is skipped whole; one that dies counts as a failure of its own. The last line is the

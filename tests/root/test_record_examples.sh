@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: none
 #
 # Every example of docs/record.md, docs/system.md and of the README is a command line that works: short, with processes,
 # CPUs and programs that this machine has in the place of those that they name.
