@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "service/ipc_host.h"
 #include "service/service.h"
+#include "service/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -89,6 +90,18 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
+/* What may outlive the two: a session that was detached, and the lockdown. */
+static void end_detached(void)
+{
+	struct session *s;
+
+	while ((s = TAILQ_FIRST(&service->sessions))) {
+		assert(!s->consumer && s->detach_key);
+		session_free(s);
+	}
+	service->lockdown = false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct peer_session s = {0};
@@ -115,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	peer_close(&consumer);
 	for (int i = 0; i < 8; i++)
 		pump(NULL);
+	end_detached();
 	assert(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers));
 	assert(TAILQ_EMPTY(&service->registry) && service->descriptor_bytes == 0);
 	assert(service->smb_bytes == 0 && service->n_producers == 0);
