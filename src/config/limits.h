@@ -52,6 +52,10 @@
 
 /* ---- a file that the service writes ---- */
 
+#define MIN_ROTATE_BYTES 65536u /* TraceConfig.rotate */
+#define MIN_ROTATE_PERIOD_MS 1000u
+#define MAX_ROTATE_KEEP 10000u
+
 #define DEFAULT_FILE_WRITE_PERIOD_MS 5000u /* TraceConfig.file_write_period_ms */
 #define MIN_FILE_WRITE_PERIOD_MS 100u /* a smaller one is this */
 #define FILE_AUTO_FLUSH_PERIOD_MS 5000u /* WRITE_FLUSH_AUTO: above it, a flush for each write */

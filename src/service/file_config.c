@@ -13,10 +13,38 @@ static bool has_path(const Pb__TraceConfig *c)
 	return c->output_path && c->output_path[0];
 }
 
+static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
+{
+	const Pb__TraceConfig__Rotate *r = c->rotate;
+
+	if (!r)
+		return 0;
+	if (!c->write_into_file || !has_path(c))
+		return err_set(e, -EINVAL,
+			       "rotate needs write_into_file and output_path: the "
+			       "files need names");
+	if (c->max_file_size_bytes)
+		return err_set(e, -EINVAL,
+			       "rotate with max_file_size_bytes beside it: which of "
+			       "them counts? rotate has its own");
+	if (!r->max_file_size_bytes && !r->period_ms)
+		return err_set(e, -EINVAL, "rotate: max_file_size_bytes, period_ms or both");
+	if (r->max_file_size_bytes && r->max_file_size_bytes < MIN_ROTATE_BYTES)
+		return err_set(e, -EINVAL, "rotate: max_file_size_bytes below %u",
+			       MIN_ROTATE_BYTES);
+	if (r->period_ms && r->period_ms < MIN_ROTATE_PERIOD_MS)
+		return err_set(e, -EINVAL, "rotate: period_ms below %u", MIN_ROTATE_PERIOD_MS);
+	if (r->keep > MAX_ROTATE_KEEP)
+		return err_set(e, -EINVAL, "rotate: keep above %u", MAX_ROTATE_KEEP);
+	return 0;
+}
+
 int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
 {
-	if (!has_path(c))
-		return 0;
+	int r = check_rotation(c, e);
+
+	if (r < 0 || !has_path(c))
+		return r;
 	if (!c->write_into_file)
 		return err_set(e, -EINVAL, "output_path without write_into_file");
 	/* The service has a working directory of its own, which is nobody's business. */

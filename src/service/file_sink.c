@@ -25,76 +25,40 @@
 #include "config/limits.h"
 #include "service/compressor.h"
 #include "service/file_config.h"
+#include "service/file_parts.h"
 #include "service/flush.h"
 #include "service/limits.h"
 #include "service/loop_timer.h"
-#include "service/out_file.h"
 #include "service/read_pass.h"
 #include "service/service.h"
 #include "service/session.h"
 
 struct file_sink {
-	struct packet_sink sink; /* packets in, up to max_bytes */
 	struct session *session; /* borrowed: it owns us */
-	char *path; /* owned; NULL: the descriptor was passed */
-	struct out_file out;
-	struct compressor *compressor; /* owned; NULL: packets go out as they are */
-	uint64_t max_bytes; /* UINT64_MAX: no limit */
-	struct loop_timer tick, turn, stall;
+	struct file_parts parts;
+	struct loop_timer tick, turn, stall, period;
 	struct event *writable; /* owned; NULL where the file always takes bytes */
 	bool started; /* the session did: there is something to write */
 	bool reading; /* the buffers have more */
-	bool full; /* max_bytes: the session is over */
-	bool finishing; /* so it is anyway */
+	bool again; /* producers answered while they were read: they have more */
+	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
-	bool closed;
+	/* Of a rotation: files older than this are not needed by what producers commit from now on;
+	 * and by what is still to be read when this reading is done. */
+	uint32_t answered, leaving;
 };
 
-static const char *name_of(const struct file_sink *f)
+static bool is_closed(const struct file_sink *f)
 {
-	return f->path ? f->path : "the file that was passed";
+	return f->parts.n == 0;
 }
 
-/* ---- packets in ---- */
-
-static struct packet_sink *next_sink(struct file_sink *f)
+static struct out_file *newest(struct file_sink *f)
 {
-	return f->compressor ? compressor_sink(f->compressor, &f->out.sink) : &f->out.sink;
+	return &file_parts_newest(&f->parts)->out;
 }
 
-static bool has_room(const struct file_sink *f, size_t size)
-{
-	size_t most = f->compressor ? compressor_bound(f->compressor, size) : size;
-
-	return out_file_size(&f->out) + out_file_record_size(most) <= f->max_bytes;
-}
-
-static void end_group(struct file_sink *f)
-{
-	if (f->compressor)
-		compressor_end(f->compressor);
-}
-
-static void sink_begin(struct packet_sink *sink, size_t size)
-{
-	struct file_sink *f = container_of(sink, struct file_sink, sink);
-
-	/* What is gathered may get a lot smaller: how much is known when it is done. */
-	if (!f->full && !has_room(f, size))
-		end_group(f);
-	if (!has_room(f, size))
-		f->full = true;
-	if (!f->full)
-		next_sink(f)->begin(next_sink(f), size);
-}
-
-static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
-{
-	struct file_sink *f = container_of(sink, struct file_sink, sink);
-
-	if (!f->full)
-		next_sink(f)->bytes(next_sink(f), data, len);
-}
+static void begin_reading(struct file_sink *f);
 
 /* ---- the end ---- */
 
@@ -103,11 +67,11 @@ static void close_file(struct file_sink *f)
 	loop_timer_stop(&f->tick);
 	loop_timer_stop(&f->turn);
 	loop_timer_stop(&f->stall);
+	loop_timer_stop(&f->period);
 	if (f->writable)
 		event_free(TAKE_PTR(f->writable));
-	out_file_deinit(&f->out);
+	file_parts_close(&f->parts);
 	f->reading = false;
-	f->closed = true;
 	if (f->finishing)
 		session_ended(f->session);
 	else
@@ -118,7 +82,7 @@ static void give_up(struct file_sink *f, const char *what)
 {
 	struct err_text e;
 
-	err_set(&e, 0, "cannot write the trace into %.300s: %s", name_of(f), what);
+	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
 	log_write_limited(&f->session->service->complaints, LOG_LEVEL_ERROR,
 			  "session %llu ends: %s", (unsigned long long)f->session->id, e.text);
 	session_set_error(f->session, e.text);
@@ -133,8 +97,10 @@ static void on_stall(void *ctx)
 /* All is in the file. */
 static void end_file(struct file_sink *f)
 {
-	int r = out_file_sync(&f->out);
+	int r = file_parts_end_older(&f->parts, UINT32_MAX);
 
+	if (r == 0)
+		r = out_file_sync(newest(f));
 	if (r < 0)
 		give_up(f, strerror(-r));
 	else
@@ -142,11 +108,12 @@ static void end_file(struct file_sink *f)
 }
 
 /* It is gone from its folder, or the folder with it: nobody would find the trace. */
-static bool is_removed(const struct file_sink *f)
+static bool is_removed(struct file_sink *f)
 {
 	struct stat st;
 
-	return f->path && fstat(f->out.fd, &st) == 0 && st.st_nlink == 0;
+	return (f->parts.path || f->parts.rotation.path) && fstat(newest(f)->fd, &st) == 0 &&
+	       st.st_nlink == 0;
 }
 
 /* What was there to write is written. */
@@ -158,14 +125,17 @@ static void came_to_rest(struct file_sink *f)
 		give_up(f, "it was removed");
 		return;
 	}
-	if (f->finishing || f->full) {
+	if (f->finishing || f->parts.full) {
 		end_file(f);
 		return;
 	}
-	if (file_config_syncs(f->session->config))
-		r = out_file_sync(&f->out);
+	r = file_parts_end_older(&f->parts, f->leaving);
+	if (r == 0 && file_config_syncs(f->session->config))
+		r = out_file_sync(newest(f));
 	if (r < 0)
 		give_up(f, strerror(-r));
+	else if (f->again)
+		begin_reading(f);
 }
 
 /* ---- turns ---- */
@@ -184,30 +154,32 @@ static void wait_for_reader(struct file_sink *f)
 /* One pass and one write. enum out_file_state or -errno. */
 static int do_turn(struct file_sink *f)
 {
-	int r = out_file_write(&f->out);
+	int r = file_parts_write(&f->parts);
 
 	if (r != OUT_FILE_DONE || !f->reading)
 		return r;
-	f->reading = read_pass(f->session, &f->sink,
-			       f->compressor ? COMPRESSOR_GROUP_BYTES : FILE_BATCH_BYTES) &&
-		     !f->full;
-	end_group(f);
-	r = out_file_write(&f->out);
+	f->reading = read_pass(f->session, &f->parts.sink,
+			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
+									: FILE_BATCH_BYTES) &&
+		     !f->parts.full;
+	r = file_parts_write(&f->parts);
+	if (r == OUT_FILE_DONE)
+		r = file_parts_end_older(&f->parts, 0);
 	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
 }
 
 static void on_turn(void *ctx)
 {
 	struct file_sink *f = ctx;
-	uint64_t before = f->out.written;
+	uint64_t before = file_parts_written(&f->parts);
 	int r = do_turn(f);
 
-	if (f->out.written != before) {
+	if (file_parts_written(&f->parts) != before) {
 		loop_timer_stop(&f->stall);
 		f->stalled = false;
 	}
 	if (r < 0)
-		give_up(f, strerror(-r));
+		give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
 	else if (r == OUT_FILE_WAIT)
 		wait_for_reader(f);
 	else if (r == OUT_FILE_MORE)
@@ -224,10 +196,12 @@ static void on_writable(evutil_socket_t fd, short what, void *ctx)
 
 static void begin_reading(struct file_sink *f)
 {
-	if (f->closed || f->finishing || f->reading || f->out.used > 0)
+	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
 		return;
 	read_begin(f->session);
 	f->reading = true;
+	f->again = false;
+	f->leaving = f->answered;
 	loop_timer_once(&f->turn, 0, false);
 }
 
@@ -235,6 +209,21 @@ static void on_flushed(struct session *s, const struct ipc_call *call, bool succ
 {
 	(void)call, (void)success; /* what came is written in any case */
 	begin_reading(s->file);
+}
+
+void file_sink_answered(struct file_sink *f, uint32_t number)
+{
+	f->answered = MAX(f->answered, number);
+	f->again = true;
+	begin_reading(f);
+}
+
+static void on_period(void *ctx)
+{
+	struct file_sink *f = ctx;
+
+	file_parts_rotate(&f->parts);
+	loop_timer_once(&f->turn, 0, false);
 }
 
 static void on_tick(void *ctx)
@@ -253,18 +242,21 @@ void file_sink_start(struct file_sink *f)
 {
 	f->started = true;
 	loop_timer_every(&f->tick, file_config_write_period_ms(f->session->config), false);
+	if (f->parts.rotation.period_ms)
+		loop_timer_every(&f->period, f->parts.rotation.period_ms, false);
 }
 
 void file_sink_finish(struct file_sink *f)
 {
 	loop_timer_stop(&f->tick);
+	loop_timer_stop(&f->period);
 	f->finishing = true;
-	if (f->closed) {
+	if (is_closed(f)) {
 		session_ended(f->session);
 		return;
 	}
 	f->session->stats_due = true;
-	f->reading = f->started && !f->full;
+	f->reading = f->started && !f->parts.full;
 	if (f->reading)
 		read_begin(f->session);
 	on_turn(f);
@@ -274,10 +266,10 @@ void file_sink_finish_now(struct file_sink *f)
 {
 	int r = OUT_FILE_MORE;
 
-	while (!f->closed && r == OUT_FILE_MORE)
-		r = do_turn(f);
-	if (f->closed)
+	if (is_closed(f))
 		return;
+	while (r == OUT_FILE_MORE)
+		r = do_turn(f);
 	if (r == OUT_FILE_DONE)
 		came_to_rest(f);
 	else
@@ -286,52 +278,7 @@ void file_sink_finish_now(struct file_sink *f)
 
 bool file_sink_is_closed(const struct file_sink *f)
 {
-	return f->closed;
-}
-
-static int open_path(struct file_sink *f, const char *path, struct err_text *e, int *ret_fd)
-{
-	_cleanup_(closep) int fd =
-		open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return err_set(e, -errno, "cannot create output_path %.300s: %s", path,
-			       strerror(errno));
-	f->path = strdup(path);
-	/* Readable for whoever asked, whatever the umask of the service is. */
-	if (!f->path || fchmod(fd, 0644) < 0) {
-		unlink(path);
-		return err_set(e, -EIO, "cannot open up output_path %.300s", path);
-	}
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
-static int check_passed(int fd, struct err_text *e)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-		return err_set(e, -EINVAL, "write_into_file: the descriptor is not for writing");
-	return 0;
-}
-
-static int open_file(struct file_sink *f, const Pb__TraceConfig *c, int passed, struct err_text *e)
-{
-	bool has_path = c->output_path && c->output_path[0];
-	_cleanup_(closep) int fd = passed;
-	int r;
-
-	if (has_path && fd >= 0)
-		return err_set(e, -EINVAL,
-			       "write_into_file with both output_path and a file that was passed");
-	if (!has_path && fd < 0)
-		return err_set(e, -EINVAL,
-			       "write_into_file needs output_path or a file that is passed");
-	r = has_path ? open_path(f, c->output_path, e, &fd) : check_passed(fd, e);
-	if (r == 0)
-		out_file_init(&f->out, TAKE_FD(fd));
-	return r;
+	return is_closed(f);
 }
 
 static int init_events(struct file_sink *f, struct event_base *loop)
@@ -342,8 +289,10 @@ static int init_events(struct file_sink *f, struct event_base *loop)
 		r = loop_timer_init(&f->turn, loop, on_turn, f);
 	if (r == 0)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
-	if (r == 0 && f->out.is_pollable) {
-		f->writable = event_new(loop, f->out.fd, EV_WRITE, on_writable, f);
+	if (r == 0)
+		r = loop_timer_init(&f->period, loop, on_period, f);
+	if (r == 0 && newest(f)->is_pollable) {
+		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
 		r = f->writable ? 0 : -ENOMEM;
 	}
 	return r;
@@ -360,13 +309,7 @@ int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, stru
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	f->session = s;
-	f->sink.begin = sink_begin;
-	f->sink.bytes = sink_bytes;
-	f->out.fd = -1;
-	f->max_bytes = config->max_file_size_bytes ? config->max_file_size_bytes : UINT64_MAX;
-	r = open_file(f, config, fd, e);
-	if (r == 0 && compressor_new(config, &f->compressor) < 0)
-		r = err_set(e, -ENOMEM, "out of memory");
+	r = file_parts_open(&f->parts, s, config, fd, e);
 	if (r == 0 && init_events(f, s->service->loop) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
@@ -379,8 +322,8 @@ int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, stru
 
 void file_sink_discard(struct file_sink *f)
 {
-	if (f && f->path)
-		unlink(f->path);
+	if (f)
+		file_parts_discard(&f->parts);
 	file_sink_free(f);
 }
 
@@ -391,10 +334,9 @@ void file_sink_free(struct file_sink *f)
 	loop_timer_deinit(&f->tick);
 	loop_timer_deinit(&f->turn);
 	loop_timer_deinit(&f->stall);
+	loop_timer_deinit(&f->period);
 	if (f->writable)
 		event_free(f->writable);
-	out_file_deinit(&f->out);
-	compressor_free(f->compressor);
-	free(f->path);
+	file_parts_deinit(&f->parts);
 	free(f);
 }

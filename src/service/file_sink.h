@@ -44,3 +44,5 @@ void file_sink_finish(struct file_sink *f);
  * where a reader would have to be waited for. */
 void file_sink_finish_now(struct file_sink *f);
 bool file_sink_is_closed(const struct file_sink *f);
+/* After a rotation: what producers commit from now on needs no file older than this one. */
+void file_sink_answered(struct file_sink *f, uint32_t number);

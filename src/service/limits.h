@@ -60,6 +60,8 @@
 /* ---- a file that the service writes ---- */
 
 #define FILE_BATCH_BYTES (256u << 10) /* a turn of the loop reads and writes about so much */
+#define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
+#define FILE_TAIL_BYTES (16u << 10) /* of a rotated file: kept free for the statistics at its end */
 #define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */
 #define FILE_STALL_MS 10000 /* a session that has ended waits so long for the reader of a pipe */
 

@@ -127,6 +127,28 @@ bool packet_gate_accepts(const struct iovec *slices, size_t n_slices)
 	return true;
 }
 
+uint32_t packet_gate_state(const struct iovec *slices, size_t n_slices)
+{
+	struct cursor c = {.next = slices, .last = slices + n_slices};
+	uint64_t tag, v = 0;
+	uint32_t state = 0;
+
+	while (enter_next_slice(&c) && read_varint(&c, &tag)) {
+		if ((tag & 7) != PB_WIRE_VARINT) {
+			if (!skip_value(&c, tag & 7))
+				break;
+			continue;
+		}
+		if (!read_varint(&c, &v))
+			break;
+		if (tag >> 3 == PB_TRACE_PACKET_SEQUENCE_FLAGS)
+			state |= v & (PACKET_STATE_CLEARED | PACKET_STATE_NEEDED);
+		else if (tag >> 3 == PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED && v)
+			state |= PACKET_STATE_CLEARED;
+	}
+	return state;
+}
+
 static uint8_t *put_field(uint8_t *p, uint32_t field, uint64_t v)
 {
 	p = pb_put_varint(p, pb_tag(field, PB_WIRE_VARINT));

@@ -21,6 +21,16 @@
 bool packet_gate_accepts(const struct iovec *slices, size_t n_slices);
 
 /*
+ * What a packet that was accepted says about the incremental state of its sequence: bits of
+ * TracePacket.SequenceFlags, with incremental_state_cleared as the older way to say the first.
+ */
+enum packet_state {
+	PACKET_STATE_CLEARED = 1, /* the sequence begins anew */
+	PACKET_STATE_NEEDED = 2, /* it means something only with what came before */
+};
+uint32_t packet_gate_state(const struct iovec *slices, size_t n_slices);
+
+/*
  * The fields to append to a packet: trusted_uid, trusted_packet_sequence_id, trusted_pid if
  * known, and previous_packet_dropped if loss is not 0. Appended, so that by protobuf's last-one-
  * wins rule they hold. Returns the bytes written.

@@ -30,6 +30,8 @@ static size_t pass_packet(struct session *s, struct packet_sink *sink,
 	}
 	trailer_len = packet_gate_trailer(trailer, packet, id);
 	size = packet->size + trailer_len;
+	if (sink->of_sequence)
+		sink->of_sequence(sink, id, packet_gate_state(packet->slices, packet->n_slices));
 	sink->begin(sink, size);
 	for (size_t i = 0; i < packet->n_slices; i++)
 		sink->bytes(sink, packet->slices[i].iov_base, packet->slices[i].iov_len);

@@ -94,17 +94,23 @@ void session_snapshot_clocks(struct session *s)
 	clock_snapshots_add(&s->clocks, &now);
 }
 
+static void snapshot_initial(struct session *s)
+{
+	if (!snapshots_clocks(s))
+		return;
+	clock_snapshot_take(&s->clocks.initial);
+	s->clocks.has_initial = true;
+}
+
 static void snapshot_start(struct session *s)
 {
 	struct clock_snapshot now;
 
 	clock_snapshot_take(&now);
 	s->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
-	if (!snapshots_clocks(s))
-		return;
-	clock_snapshots_clear(&s->clocks); /* what came before would be written after it */
-	s->clocks.initial = now;
-	s->clocks.has_initial = true;
+	if (snapshots_clocks(s))
+		clock_snapshots_clear(&s->clocks); /* what came before would be written after it */
+	snapshot_initial(s);
 }
 
 /* ---- timers ---- */
@@ -422,20 +428,35 @@ static void take_config_uuid(struct session *s, const Pb__TraceConfig *c)
 }
 #pragma GCC diagnostic pop
 
-/* The config's, or a random one of version 4 (RFC 4122). */
-static void make_uuid(struct session *s, const Pb__TraceConfig *c)
+/* Of version 4 (RFC 4122). */
+static void random_uuid(struct session *s)
 {
 	uint64_t half[2] = {0};
 
-	take_config_uuid(s, c);
-	if (s->uuid_msb || s->uuid_lsb)
-		return;
 	if (getrandom(half, sizeof(half), 0) != sizeof(half)) {
 		half[0] = clock_boot_ns();
 		half[1] = s->id;
 	}
 	s->uuid_msb = (int64_t)((half[0] & ~0xf000ull) | 0x4000);
 	s->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
+}
+
+static void make_uuid(struct session *s, const Pb__TraceConfig *c)
+{
+	take_config_uuid(s, c);
+	if (!s->uuid_msb && !s->uuid_lsb)
+		random_uuid(s);
+}
+
+void session_begin_trace(struct session *s)
+{
+	int64_t lsb = s->uuid_lsb;
+
+	random_uuid(s);
+	s->uuid_lsb = lsb;
+	snapshot_initial(s);
+	s->head_written = false;
+	s->sync_marker_due = true;
 }
 
 int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,

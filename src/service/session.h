@@ -127,6 +127,9 @@ void session_set_error(struct session *s, const char *text);
 /* DISABLED, and its file, if any, is closed: tells the consumer. */
 void session_ended(struct session *s);
 bool session_has_ended(const struct session *s);
+/* Another file with a trace of its own begins: what stands at the head of a trace is due again, with
+ * a uuid whose first half is new. */
+void session_begin_trace(struct session *s);
 
 /* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.
  * Nothing of that is done before this returns, unless the flush is refused. */

@@ -58,9 +58,9 @@ timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1
 [ $? != 0 ] && grep -qi 'exist' "$TMP/log"
 verdict "perfetto with output_path: a file that is there is refused" $? "$TMP/log"
 
-config "duration_ms: 30000 max_file_size_bytes: 200000 output_path: \"$TMP/limited\""
+config "duration_ms: 30000 max_file_size_bytes: 1000000 output_path: \"$TMP/limited\""
 timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1 &&
-  [ "$(stat -c %s "$TMP/limited")" -le 200000 ] && good_trace "$TMP/limited"
+  [ "$(stat -c %s "$TMP/limited")" -le 1000000 ] && good_trace "$TMP/limited"
 verdict "max_file_size_bytes ends it with a file that loads" $? "$TMP/detail"
 
 config "duration_ms: 2500 compression_type: COMPRESSION_TYPE_DEFLATE"
@@ -72,6 +72,38 @@ verdict "deflate over the socket: the trace loads" $? "$TMP/detail"
 sed -i 's|compression_type: .*|compression { deflate {} }|' "$TMP/read"
 record sonda "$TMP/read" "$TMP/deflated-sonda" "$TMP/log" && good_trace "$TMP/deflated-sonda"
 verdict "deflate with the newer field, by sonda record: the trace loads" $? "$TMP/detail"
+
+# Each file of a rotation loads alone: it has names and interned kernel symbols of its own.
+rotation() { # PROBES MORE
+  local dir=$TMP/rotate.$RANDOM file n=0
+  mkdir "$dir"
+  config "duration_ms: 5500 output_path: \"$dir/trace.pftrace\" $2"
+  sed -i 's|ftrace_config {|& symbolize_ksyms: true ftrace_events: "workqueue/workqueue_execute_start"|' "$TMP/config"
+  record sonda "$TMP/config" "$TMP/unused" "$TMP/log"
+  verdict "rotation, $1 probes, $2: ends well" $? "$TMP/log"
+  for file in "$dir"/trace.*.pftrace; do
+    n=$((n + 1))
+    trace_errors "$file" >"$TMP/detail"
+    [ "$(cat "$TMP/detail")" = '[]' ]
+    verdict "rotation, $1 probes: ${file##*/} loads alone" $? "$TMP/detail"
+    # Of a file that holds a second or more; of a shorter one a reader may see little.
+    if [[ $2 = *period* ]]; then
+      query "$file" "select count() as n from process where name != ''" >"$TMP/detail"
+      [ "$(grep -o '[0-9]*' "$TMP/detail")" -gt 2 ]
+      verdict "rotation, $1 probes: ${file##*/} has names of its own" $? "$TMP/detail"
+    fi
+    query "$file" "select str_value as u from metadata where name = 'trace_uuid'" >>"$dir/uuids"
+  done
+  [ "$n" -ge 3 ] && [ "$(sort -u "$dir/uuids" | wc -l)" = "$n" ]
+  verdict "rotation, $1 probes: several files, each with a uuid of its own" $?
+}
+rotation "Perfetto's" 'rotate { period_ms: 1500 }'
+rotation "Perfetto's" 'rotate { max_file_size_bytes: 200000 keep: 4 } compression { deflate {} }'
+kill "${PIDS[1]}"
+wait "${PIDS[1]}" 2>/dev/null
+start_probes sonda "$TMP" || exit 1
+PIDS=("${PIDS[0]}" "${PIDS[3]}" "${PIDS[2]}")
+rotation our 'rotate { period_ms: 1500 }'
 
 config "duration_ms: 30000"
 timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" -o "$TMP/killed" >"$TMP/log" 2>&1 &
@@ -94,5 +126,10 @@ record sonda "$TMP/config" "$TMP/unused" "$TMP/log"
 verdict "configs/long.cfg: ends well" $? "$TMP/log"
 good_trace "$TMP/long"
 verdict "configs/long.cfg: the trace loads" $? "$TMP/detail"
+sed "s|^output_path:.*|duration_ms: 2500 output_path: \"$TMP/flight.pftrace\"|; s|period_ms: 600000|period_ms: 1000|" \
+  configs/rotate.cfg >"$TMP/config"
+record sonda "$TMP/config" "$TMP/unused" "$TMP/log" && good_trace "$TMP/flight.000001.pftrace" &&
+  good_trace "$TMP/flight.000002.pftrace"
+verdict "configs/rotate.cfg: the files load" $? "$TMP/detail"
 echo "1..$N"
 exit $BAD

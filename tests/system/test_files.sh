@@ -24,7 +24,7 @@ leave() {
 trap 'leave; rm -rf "$TMP"' EXIT
 trap 'exit 1' INT TERM
 export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
-N=0 BAD=0
+packets=4000 N=0 BAD=0
 
 verdict() { # NAME STATUS [DETAIL FILE]
   N=$((N + 1))
@@ -69,40 +69,40 @@ CONFIG
 record() { timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o "$TMP/unused" >"$TMP/record.log" 2>&1; }
 whole() { "$COUNTER" "$1" "$2" <"$3" >"$TMP/check.log" 2>&1; } # check|begin PACKETS TRACE
 
-config 2500 "output_path: \"$TMP/trace\" file_write_period_ms: 200"
-start_all 20000 && record
+config 3000 "output_path: \"$TMP/trace\" file_write_period_ms: 200"
+start_all $packets && record
 verdict "a session with output_path ends well" $? "$TMP/record.log"
-whole check 20000 "$TMP/trace"
+whole check $packets "$TMP/trace"
 verdict "every packet is in the file once and whole" $? "$TMP/check.log"
 record
-[ $? != 0 ] && grep -q 'File exists' "$TMP/record.log" && whole check 20000 "$TMP/trace"
+[ $? != 0 ] && grep -q 'File exists' "$TMP/record.log" && whole check $packets "$TMP/trace"
 verdict "the same path again is refused, and the file is as it was" $? "$TMP/record.log"
 leave
 
-config 2500 "file_write_period_ms: 200"
-start_all 20000 &&
+config 3000 "file_write_period_ms: 200"
+start_all $packets &&
   timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log" | cat >"$TMP/piped" &&
-  whole check 20000 "$TMP/piped"
+  whole check $packets "$TMP/piped"
 verdict "every packet comes through a pipe" $? "$TMP/check.log"
 leave
 
 # Compressed, into a file and over the socket.
 for how in 'compression { zstd { level: 1 } }' 'compression { deflate {} }' 'compression_type: COMPRESSION_TYPE_DEFLATE'; do
-  config 2500 "$how output_path: \"$TMP/packed\" file_write_period_ms: 200"
-  start_all 20000 && record && whole check 20000 "$TMP/packed" && grep -q 'compressed packets' "$TMP/check.log" &&
+  config 3000 "$how output_path: \"$TMP/packed\" file_write_period_ms: 200"
+  start_all $packets && record && whole check $packets "$TMP/packed" && grep -q 'compressed packets' "$TMP/check.log" &&
     [ "$(stat -c %s "$TMP/packed")" -lt $(($(stat -c %s "$TMP/trace") * 9 / 10)) ]
   verdict "$how: every packet is in the file, which is smaller" $? "$TMP/check.log"
   rm -f "$TMP/packed"
   sed -i '/^write_into_file/d; s/output_path: "[^"]*" file_write_period_ms: 200//' "$TMP/config"
   timeout 60 "$B/bin/sonda" record --strict -c "$TMP/config" -o "$TMP/packed" >"$TMP/record.log" 2>&1 &&
-    ! grep -q 'not look into' "$TMP/record.log" && whole check 20000 "$TMP/packed" &&
+    ! grep -q 'not look into' "$TMP/record.log" && whole check $packets "$TMP/packed" &&
     grep -q 'compressed packets' "$TMP/check.log"
   verdict "$how: every packet comes over the socket, and the summary reads them" $? "$TMP/record.log"
   rm -f "$TMP/packed"
   leave
 done
 
-config 2500 "file_write_period_ms: 200"
+config 3000 "file_write_period_ms: 200"
 start_all 100000
 { timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log"; echo $? >"$TMP/status"; } |
   head -c 300000 >/dev/null
@@ -110,6 +110,28 @@ start_all 100000
 verdict "a pipe that is closed ends the session, and the consumer is told" $? "$TMP/record.log"
 "$B/tests/system/service_ping" >/dev/null
 verdict "the service is alive" $?
+leave
+
+# The files one after the other are the whole trace.
+mkdir "$TMP/many"
+for how in 'rotate { max_file_size_bytes: 600000 }' 'rotate { max_file_size_bytes: 600000 } compression { zstd {} }' \
+  'rotate { period_ms: 1000 }'; do
+  config 3500 "output_path: \"$TMP/many/trace.pftrace\" file_write_period_ms: 200 $how"
+  start_all $packets && record && cat "$TMP"/many/trace.*.pftrace >"$TMP/joined" && whole check $packets "$TMP/joined"
+  verdict "$how: every packet is in one of the files" $? "$TMP/check.log"
+  case $how in
+  *size*)
+    [ -e "$TMP/many/trace.000002.pftrace" ] && [ -z "$(find "$TMP/many" -size +600000c)" ]
+    verdict "$how: there are several, none too large" $? <(ls -l "$TMP/many")
+    ;;
+  esac
+  rm -f "$TMP"/many/*
+  leave
+done
+config 3500 "output_path: \"$TMP/many/trace.pftrace\" file_write_period_ms: 200
+  rotate { max_file_size_bytes: 300000 keep: 2 }"
+start_all $packets && record && [ "$(find "$TMP/many" -type f | wc -l)" = 2 ] && [ ! -e "$TMP/many/trace.000001.pftrace" ]
+verdict "keep: 2 leaves the newest two" $? "$TMP/record.log"
 leave
 
 mkdir "$TMP/folder"

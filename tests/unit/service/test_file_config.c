@@ -40,6 +40,38 @@ static void path_must_make_sense(void **state)
 	assert_int_equal(file_config_check(of(text), &e), -EINVAL);
 }
 
+static void rotation_must_make_sense(void **state)
+{
+	static const struct {
+		const char *rotate, *more, *error;
+	} bad[] = {
+		{"period_ms: 2000", "", "needs write_into_file"},
+		{"period_ms: 2000", "write_into_file: true", "needs write_into_file"},
+		{"", "write_into_file: true output_path: '/x'", "or both"},
+		{"keep: 3", "write_into_file: true output_path: '/x'", "or both"},
+		{"period_ms: 999", "write_into_file: true output_path: '/x'", "period_ms below"},
+		{"max_file_size_bytes: 65535", "write_into_file: true output_path: '/x'",
+		 "max_file_size_bytes below"},
+		{"period_ms: 2000 keep: 10001", "write_into_file: true output_path: '/x'", "keep"},
+		{"period_ms: 2000",
+		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000", "beside"},
+	};
+	struct err_text e;
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(text, sizeof(text), "rotate { %s } %s", bad[i].rotate, bad[i].more);
+		assert_int_equal(file_config_check(of(text), &e), -EINVAL);
+		assert_non_null(strstr(e.text, bad[i].error));
+	}
+	assert_int_equal(
+		file_config_check(of("write_into_file: true output_path: '/x' rotate { "
+				     "max_file_size_bytes: 65536 period_ms: 1000 keep: 1 }"),
+				  &e),
+		0);
+}
+
 static void write_period_has_a_default_and_a_floor(void **state)
 {
 	(void)state;
@@ -93,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(path_must_make_sense),
+		cmocka_unit_test(rotation_must_make_sense),
 		cmocka_unit_test(write_period_has_a_default_and_a_floor),
 		cmocka_unit_test(flushes_follow_the_mode),
 		cmocka_unit_test(only_enabled_syncs),

@@ -367,6 +367,32 @@ static void the_largest_trailer_fits(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
+static uint32_t state_of(const uint8_t *bytes, size_t len, size_t cut)
+{
+	struct iovec slices[2] = {{(void *)bytes, cut}, {(void *)(bytes + cut), len - cut}};
+
+	return packet_gate_state(slices, 2);
+}
+
+static void incremental_state_is_read_over_slices(void **state)
+{
+	/* timestamp 5, sequence_flags 3 or 2, for a field of bytes that looks like more of them */
+	static const uint8_t both[] = {0x40, 5, 0x68, 3, 0x7a, 2, 0x68, 1};
+	static const uint8_t needed[] = {0x7a, 2, 0x68, 1, 0x68, 2};
+	static const uint8_t old[] = {0xc8, 2, 1}; /* incremental_state_cleared: true */
+	static const uint8_t none[] = {0x40, 5, 0xc8, 2, 0};
+
+	(void)state;
+	for (size_t cut = 0; cut <= sizeof(both); cut++)
+		assert_int_equal(state_of(both, sizeof(both), cut),
+				 PACKET_STATE_CLEARED | PACKET_STATE_NEEDED);
+	for (size_t cut = 0; cut <= sizeof(needed); cut++)
+		assert_int_equal(state_of(needed, sizeof(needed), cut), PACKET_STATE_NEEDED);
+	for (size_t cut = 0; cut <= sizeof(old); cut++)
+		assert_int_equal(state_of(old, sizeof(old), cut), PACKET_STATE_CLEARED);
+	assert_int_equal(state_of(none, sizeof(none), 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +415,7 @@ int main(void)
 		T(an_unknown_pid_is_left_out),
 		T(the_trailer_tells_of_loss),
 		T(the_largest_trailer_fits),
+		cmocka_unit_test(incremental_state_is_read_over_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

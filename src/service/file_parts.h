@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "service/file_part.h"
+#include "service/file_rotation.h"
+#include "service/limits.h"
+#include "service/packet_sink.h"
+
+struct session;
+
+/*
+ * The open files of a session: one, or with TraceConfig.rotate several for a while. When the next
+ * one begins, producers are asked to begin their incremental state anew and to flush. Until they
+ * have, what needs the state of an older file goes on in that one, and everything else in the
+ * newest.
+ */
+struct file_parts {
+	struct packet_sink sink; /* packets in, up to max_bytes */
+	struct session *session; /* borrowed */
+	char *path; /* owned; NULL: the descriptor was passed, or files are rotated */
+	struct file_rotation rotation;
+	struct file_part list[MAX_FILE_PARTS]; /* the newest last */
+	size_t n; /* 0: closed */
+	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
+	size_t tail_bytes; /* of them, for what is said at the end */
+	bool full; /* without rotate: max_bytes is reached, and packets are dropped */
+	int error; /* -errno of making the next file, with the reason in error_text */
+	struct err_text error_text;
+
+	/* the packet that is coming */
+	uint32_t sequence, state; /* 0: one of the service's own */
+	struct file_part *target; /* NULL: dropped */
+	struct file_part *forced; /* where it goes in any case */
+};
+
+/* Makes or takes the file that the config says, as file_sink_new has it; deinit also on failure. */
+int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config, int fd,
+		    struct err_text *e);
+void file_parts_close(struct file_parts *f); /* drops what was not written */
+void file_parts_deinit(struct file_parts *f);
+/* The session comes to nothing: the file that was made is removed. */
+void file_parts_discard(struct file_parts *f);
+
+struct file_part *file_parts_newest(struct file_parts *f);
+/* For people. */
+const char *file_parts_name(const struct file_parts *f);
+
+/* Goes on in the next file, if the newest holds something. */
+void file_parts_rotate(struct file_parts *f);
+/* A piece of each. enum out_file_state of them all, or -errno. */
+int file_parts_write(struct file_parts *f);
+uint64_t file_parts_written(const struct file_parts *f);
+/* Ends the older files that nobody needs: no sequence goes on in them, or they are older than
+ * `below`. 0 or -errno. */
+int file_parts_end_older(struct file_parts *f, uint32_t below);

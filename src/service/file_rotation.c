@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/file_rotation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "service/limits.h"
+
+#define MAX_TRIES 10000 /* numbers that others took */
+
+int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config)
+{
+	const Pb__TraceConfig__Rotate *c = config->rotate;
+
+	*r = (struct file_rotation){.max_bytes = UINT64_MAX};
+	if (!c)
+		return 0;
+	if (c->max_file_size_bytes)
+		r->max_bytes = c->max_file_size_bytes;
+	r->period_ms = c->period_ms;
+	r->keep = c->keep;
+	r->path = strdup(config->output_path);
+	r->kept = calloc(r->keep + 1, sizeof(*r->kept));
+	return r->path && r->kept ? 0 : -ENOMEM;
+}
+
+void file_rotation_deinit(struct file_rotation *r)
+{
+	free(TAKE_PTR(r->path));
+	free(TAKE_PTR(r->kept));
+	free(TAKE_PTR(r->homes));
+}
+
+/* The number goes before the last extension of the name. */
+static int path_of(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
+{
+	const char *slash = strrchr(r->path, '/'), *dot = strrchr(slash, '.');
+	int n;
+
+	if (!dot || dot == slash + 1)
+		dot = slash + strlen(slash);
+	n = snprintf(buf, size, "%.*s.%06u%s", (int)(dot - r->path), r->path, number, dot);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+int file_rotation_create(const char *path, struct err_text *e, int *ret_fd)
+{
+	_cleanup_(closep) int fd =
+		open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return err_set(e, -errno, "cannot create output_path %.300s: %s", path,
+			       strerror(errno));
+	/* Readable for whoever asked, whatever the umask of the service is. */
+	if (fchmod(fd, 0644) < 0) {
+		int error = errno;
+
+		unlink(path);
+		return err_set(e, -error, "cannot open up output_path %.300s: %s", path,
+			       strerror(error));
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static void remove_number(const struct file_rotation *r, uint32_t number)
+{
+	char path[PATH_MAX];
+
+	if (path_of(r, number, path, sizeof(path)) == 0)
+		unlink(path); /* somebody else may have removed it, which is as good */
+}
+
+static void keep_newest(struct file_rotation *r)
+{
+	if (r->keep == 0)
+		return;
+	r->kept[r->n_kept++] = r->last;
+	if (r->n_kept <= r->keep)
+		return;
+	remove_number(r, r->kept[0]);
+	memmove(&r->kept[0], &r->kept[1], --r->n_kept * sizeof(r->kept[0]));
+}
+
+int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
+{
+	int error = -EEXIST;
+	char path[PATH_MAX];
+
+	for (unsigned tries = 0; error == -EEXIST && tries < MAX_TRIES; tries++) {
+		r->last++;
+		error = path_of(r, r->last, path, sizeof(path));
+		if (error < 0)
+			return err_set(e, error, "output_path %.300s is too long", r->path);
+		error = file_rotation_create(path, e, ret_fd);
+	}
+	if (error == 0)
+		keep_newest(r);
+	return error;
+}
+
+void file_rotation_remove_newest(struct file_rotation *r)
+{
+	remove_number(r, r->last);
+}
+
+/* ---- homes ---- */
+
+uint32_t file_rotation_home(const struct file_rotation *r, uint32_t sequence)
+{
+	return sequence < r->n_homes ? r->homes[sequence] : 0;
+}
+
+void file_rotation_set_home(struct file_rotation *r, uint32_t sequence, uint32_t number)
+{
+	size_t before = r->n_homes;
+
+	if (sequence >= before) {
+		if (array_reserve(&r->homes, &r->n_homes, (size_t)sequence + 1, sizeof(*r->homes)) <
+		    0)
+			return;
+		memset(r->homes + before, 0, (r->n_homes - before) * sizeof(*r->homes));
+	}
+	r->homes[sequence] = number;
+}
