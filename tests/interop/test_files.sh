@@ -86,8 +86,8 @@ rotation() { # PROBES MORE
     trace_errors "$file" >"$TMP/detail"
     [ "$(cat "$TMP/detail")" = '[]' ]
     verdict "rotation, $1 probes: ${file##*/} loads alone" $? "$TMP/detail"
-    # Of a file that holds a second or more; of a shorter one a reader may see little.
-    if [[ $2 = *period* ]]; then
+    # The second one holds a whole period; of a shorter file a reader may see little.
+    if [[ $2 = *period* && $file = *000002* ]]; then
       query "$file" "select count() as n from process where name != ''" >"$TMP/detail"
       [ "$(grep -o '[0-9]*' "$TMP/detail")" -gt 2 ]
       verdict "rotation, $1 probes: ${file##*/} has names of its own" $? "$TMP/detail"
