@@ -98,7 +98,7 @@ rotation() { # PROBES MORE
   verdict "rotation, $1 probes: several files, each with a uuid of its own" $?
 }
 rotation "Perfetto's" 'rotate { period_ms: 1500 }'
-rotation "Perfetto's" 'rotate { max_file_size_bytes: 200000 keep: 4 } compression { deflate {} }'
+rotation "Perfetto's" 'rotate { max_file_size_bytes: 65536 keep: 4 }'
 kill "${PIDS[1]}"
 wait "${PIDS[1]}" 2>/dev/null
 start_probes sonda "$TMP" || exit 1
