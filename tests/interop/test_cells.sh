@@ -88,11 +88,12 @@ run_cell() { # PROBES SERVICE CONSUMER
   expect 7 "processes are named" ':[1-9][0-9]+'
 }
 
-# What the two command lines add of their own is left out: statsd fields and attributes.
+# What the two command lines add of their own is left out: statsd fields, attributes, a switch that says what its
+# absence says.
 config_of() { # TRACE
   protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$1" |
     awk '/^packet {/ { keep = 0 } /^  trace_config {/ { keep = 1 } keep { print } /^  }/ { keep = 0 }' |
-    awk '/^    statsd_metadata {/ { skip = 1 } !skip && !/statsd_logging/ { print } /^    }/ { skip = 0 }'
+    awk '/^    statsd_metadata {/ { skip = 1 } !skip && !/statsd_logging|enable_extra_guardrails: false/ { print } /^    }/ { skip = 0 }'
 }
 
 for probes in perfetto sonda; do
