@@ -111,6 +111,17 @@ we_record() {
   return 1
 }
 
+# Starts a daemon, in ${PIDS[-1]}, and waits until it is ready: registered, if it is a producer.
+start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
+  local variable=$1 log=$2
+  shift 2
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ] || { echo "${1##*/} does not start" >&2; exit 1; }
+  rm "$TMP/ready"
+}
+
 # Begins a recording that is on when this returns, in all its data sources. TERM to ${PIDS[-1]} ends it.
 record_in_background() { # LOG ARGS...
   local log=$1

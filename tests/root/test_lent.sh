@@ -106,11 +106,9 @@ as_it_was "two processes"
 
 # Of one sonda-probes, both have their own.
 service='' probes=''
-"$BIN/sondad" >"$TMP/service.log" 2>&1 </dev/null &
-PIDS+=($!)
-"$BIN/sonda-probes" >"$TMP/probes.log" 2>&1 </dev/null &
-probes=$!
-PIDS+=("$probes")
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
 config() { # NAME EVENT
   cat >"$TMP/$1.cfg" <<CONFIG
 buffers { size_kb: 8192 }

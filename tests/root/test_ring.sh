@@ -85,11 +85,8 @@ fi
 # ---- watermark ----
 
 start() { # what is recorded, by the three programs
-  "$BIN/sondad" >"$TMP/service.log" 2>&1 &
-  PIDS+=($!)
-  wait_for test -e "$PERFETTO_PRODUCER_SOCK_NAME"
-  "$BIN/sonda-probes" >"$TMP/probes.log" 2>&1 &
-  PIDS+=($!)
+  start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 }
 naps() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/${PIDS[1]}/status"; }
 

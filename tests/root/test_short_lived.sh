@@ -21,15 +21,6 @@ skip() { # NAME
   N=$((N + 1))
   echo "ok $N - $1 # SKIP $(tail -n 1 "$TMP/no_peers")"
 }
-start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
-  local variable=$1 log=$2
-  shift 2
-  mkfifo "$TMP/ready"
-  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
-  PIDS+=($!)
-  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ] || { echo "${1##*/} does not start" >&2; exit 1; }
-  rm "$TMP/ready"
-}
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
