@@ -20,6 +20,7 @@
 void trace_scan_deinit(struct trace_scan *s)
 {
 	ftrace_scan_deinit(&s->ftrace);
+	source_scan_deinit(&s->sources);
 	sequence_table_deinit(&s->sequences);
 	free(s->pids_seen);
 	strbuf_deinit(&s->unpacked);
@@ -134,6 +135,10 @@ static void note_part(struct parts *p, const struct pb_field *f)
 		if (f->data)
 			p->payload = *f;
 		break;
+	default:
+		if (f->data && source_scan_reads(f->id))
+			p->payload = *f;
+		break;
 	}
 }
 
@@ -174,7 +179,7 @@ static bool scan_payload(struct trace_scan *s, const struct parts *p, size_t pac
 	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
 		return scan_compressed(s, f, packet_len);
 	}
-	return true;
+	return source_scan_payload(&s->sources, f->id, f->data, f->len);
 }
 
 void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)

@@ -8,6 +8,7 @@
 #include "analyze/buffer_stats.h"
 #include "analyze/ftrace_scan.h"
 #include "analyze/sequence_table.h"
+#include "analyze/source_scan.h"
 #include "base/str.h"
 
 /*
@@ -26,6 +27,7 @@ struct trace_scan {
 	uint64_t disabled_ns;
 	uint32_t processes; /* distinct pids that were given a name */
 	struct ftrace_scan ftrace;
+	struct source_scan sources;
 	struct sequence_table sequences;
 	bool has_stats;
 	struct service_stats stats; /* the last TraceStats in the trace */

@@ -184,6 +184,19 @@ static size_t probe_misses(const struct record_facts *f, struct strbuf *b)
 	return 1;
 }
 
+/* ---- what is polled ---- */
+
+static size_t journal_lines(const struct record_facts *f, struct strbuf *b)
+{
+	char number[32];
+
+	if (!f->scan->sources.journal_dropped)
+		return 0;
+	strbuf_printf(b, "journal: %s lines, which came faster than they are recorded\n",
+		      str_thousands(f->scan->sources.journal_dropped, number));
+	return 1;
+}
+
 /* ---- shared memory, and gaps in general ---- */
 
 struct gaps {
@@ -376,5 +389,6 @@ size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 		strbuf_puts(lines, "central buffer: the oldest data was overwritten\n");
 		n++;
 	}
-	return n + others(f, s, &g, n > in_kernel, lines);
+	n += others(f, s, &g, n > in_kernel, lines);
+	return n + journal_lines(f, lines);
 }

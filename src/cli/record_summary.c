@@ -224,6 +224,8 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 	}
 	if (f->idle)
 		n += missing_idle(f->idle, f->events, &lines);
+	for (size_t i = 0; i < f->scan->sources.unread.n; i++, n++)
+		strbuf_printf(&lines, "counters of %s\n", f->scan->sources.unread.names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
 	if (n)
 		write_lines("missing", lines.s ? lines.s : "", out);

@@ -54,6 +54,13 @@ static void test_a_producer_that_went_away(void **state)
 	check(1, "probes (pid 7) went away: what it had not handed over, and all after\n");
 }
 
+static void test_lines_of_the_journal(void **state)
+{
+	(void)state;
+	x.scan.sources.journal_dropped = 10331;
+	check(1, "journal: 10,331 lines, which came faster than they are recorded\n");
+}
+
 /* ---- kernel rings ---- */
 
 static void test_rings_are_named_by_cpu_with_their_size(void **state)
@@ -283,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_lost),
 		TEST(test_a_producer_that_went_away),
+		TEST(test_lines_of_the_journal),
 		TEST(test_rings_are_named_by_cpu_with_their_size),
 		TEST(test_many_cpus_are_summed_up),
 		TEST(test_without_counters_the_bundles_tell),

@@ -52,6 +52,21 @@ static void test_a_good_recording(void **state)
 	      false, false);
 }
 
+static void test_files_that_could_not_be_read(void **state)
+{
+	static const char file[] = "/proc/PID/io: Permission denied";
+
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
+	name_list_add(&x.scan.sources.unread, (const uint8_t *)file, strlen(file));
+	check("Recorded 5.00 s on 2 CPUs: 47,900 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 47,900\n"
+	      "  lost     nothing\n"
+	      "  missing  counters of /proc/PID/io: Permission denied\n",
+	      false, true);
+}
+
 static void test_what_is_not_known_is_left_out(void **state)
 {
 	(void)state;
@@ -336,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_good_recording),
+		TEST(test_files_that_could_not_be_read),
 		TEST(test_what_is_not_known_is_left_out),
 		TEST(test_a_mistyped_source_is_told_with_its_nearest),
 		TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there),

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/source_scan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+/* Both messages of a file that could not be read: the same two fields by other numbers. */
+struct unread_fields {
+	uint32_t list; /* in the payload */
+	uint32_t name;
+	uint32_t error;
+	const char *folder;
+};
+
+static const struct unread_fields of_processes = {
+	.list = PB_PROCESS_STATS_UNREAD_FILES,
+	.name = PB_PROCESS_STATS_UNREAD_FILE_NAME,
+	.error = PB_PROCESS_STATS_UNREAD_FILE_ERROR,
+	.folder = "/proc/PID/",
+};
+
+static const struct unread_fields of_the_machine = {
+	.list = PB_SYS_STATS_READ_FAILURES,
+	.name = PB_SYS_STATS_READ_FAILURE_PATH,
+	.error = PB_SYS_STATS_READ_FAILURE_ERROR,
+	.folder = "",
+};
+
+void source_scan_deinit(struct source_scan *s)
+{
+	name_list_deinit(&s->unread);
+}
+
+bool source_scan_reads(uint32_t packet_field)
+{
+	return packet_field == PB_TRACE_PACKET_PROCESS_STATS ||
+	       packet_field == PB_TRACE_PACKET_SYS_STATS ||
+	       packet_field == PB_TRACE_PACKET_JOURNALD_EVENT;
+}
+
+static bool scan_unread(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
+			size_t len)
+{
+	char line[NAME_LIST_MAX_LEN + 64];
+	struct pb_field f, name = {0};
+	struct pb_dec d;
+	int error = 0, n;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == of->name && f.data)
+			name = f;
+		else if (f.id == of->error)
+			error = (int)f.u64;
+	}
+	if (!name.data)
+		return pb_dec_ok(&d);
+	n = snprintf(line, sizeof(line), "%s%.*s: %s", of->folder,
+		     (int)(name.len < NAME_LIST_MAX_LEN / 2 ? name.len : NAME_LIST_MAX_LEN / 2),
+		     (const char *)name.data, strerror(error));
+	if (n > 0)
+		name_list_add(&s->unread, (const uint8_t *)line, strnlen(line, sizeof(line)));
+	return pb_dec_ok(&d);
+}
+
+static bool scan_list(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
+		      size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool ok = true;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == of->list)
+			ok = f.data && scan_unread(s, of, f.data, f.len) && ok;
+	return ok && pb_dec_ok(&d);
+}
+
+static bool scan_journal(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED && f.u64 > s->journal_dropped)
+			s->journal_dropped = f.u64;
+	return pb_dec_ok(&d);
+}
+
+bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
+			 size_t len)
+{
+	switch (packet_field) {
+	case PB_TRACE_PACKET_PROCESS_STATS:
+		return scan_list(s, &of_processes, data, len);
+	case PB_TRACE_PACKET_SYS_STATS:
+		return scan_list(s, &of_the_machine, data, len);
+	case PB_TRACE_PACKET_JOURNALD_EVENT:
+		return scan_journal(s, data, len);
+	}
+	return true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/name_list.h"
+
+/*
+ * What the sources that poll /proc, /sys and the journal say of their own losses.
+ *
+ * Format: ProcessStats.unread_files, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
+ * own fields of those messages.
+ */
+
+/* Zero-initialise; source_scan_deinit frees. */
+struct source_scan {
+	struct name_list unread; /* "/proc/PID/io: Permission denied" */
+	uint64_t journal_dropped; /* lines */
+};
+
+void source_scan_deinit(struct source_scan *s);
+
+/* Is this payload of a TracePacket one of theirs? */
+bool source_scan_reads(uint32_t packet_field);
+/* One payload. False: it breaks protobuf's rules; what could be read of it counts. */
+bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
+			 size_t len);

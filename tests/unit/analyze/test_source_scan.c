@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/trace_scan.h"
+#include "gen/fields.h"
+#include "wire/pb_mem.h"
+
+static struct trace_scan s;
+
+static int setup(void **state)
+{
+	(void)state;
+	s = (struct trace_scan){0};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	trace_scan_deinit(&s);
+	return 0;
+}
+
+static void unread(struct pb_enc *e, const char *name, int error)
+{
+	pb_enc_open(e, PB_PROCESS_STATS_UNREAD_FILES);
+	pb_enc_str(e, PB_PROCESS_STATS_UNREAD_FILE_NAME, name);
+	pb_enc_i64(e, PB_PROCESS_STATS_UNREAD_FILE_ERROR, error);
+	pb_enc_u64(e, PB_PROCESS_STATS_UNREAD_FILE_COUNT, 12);
+	pb_enc_close(e);
+}
+
+static void scan(struct pb_mem *m)
+{
+	trace_scan_packet(&s, m->buf, pb_mem_len(m));
+	pb_mem_deinit(m);
+}
+
+static void test_files_of_processes(void **state)
+{
+	struct pb_mem m;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pb_mem_init(&m), 0);
+		pb_enc_open(&m.enc, PB_TRACE_PACKET_PROCESS_STATS);
+		unread(&m.enc, "io", EACCES);
+		unread(&m.enc, "smaps_rollup", ENOENT);
+		pb_enc_close(&m.enc);
+		scan(&m);
+	}
+	assert_int_equal(s.bad_packets, 0);
+	assert_int_equal(s.sources.unread.n, 2);
+	assert_string_equal(s.sources.unread.names[0], "/proc/PID/io: Permission denied");
+	assert_string_equal(s.sources.unread.names[1],
+			    "/proc/PID/smaps_rollup: No such file or directory");
+}
+
+static void test_files_of_the_machine(void **state)
+{
+	char path[1000];
+	struct pb_mem m;
+
+	(void)state;
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_TRACE_PACKET_SYS_STATS);
+	for (int i = 0; i < 2; i++) {
+		pb_enc_open(&m.enc, PB_SYS_STATS_READ_FAILURES);
+		pb_enc_str(&m.enc, PB_SYS_STATS_READ_FAILURE_PATH, i ? path : "/proc/vmstat");
+		pb_enc_i64(&m.enc, PB_SYS_STATS_READ_FAILURE_ERROR, EBADMSG);
+		pb_enc_close(&m.enc);
+	}
+	pb_enc_close(&m.enc);
+	scan(&m);
+	assert_int_equal(s.sources.unread.n, 2);
+	assert_string_equal(s.sources.unread.names[0], "/proc/vmstat: Bad message");
+	assert_non_null(strstr(s.sources.unread.names[1], "x: Bad message"));
+}
+
+/* Each packet says how many there were so far. */
+static void test_lines_of_the_journal(void **state)
+{
+	static const uint64_t so_far[] = {5, 10331, 10331};
+	struct pb_mem m;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pb_mem_init(&m), 0);
+		pb_enc_open(&m.enc, PB_TRACE_PACKET_JOURNALD_EVENT);
+		pb_enc_u64(&m.enc, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, so_far[i]);
+		pb_enc_close(&m.enc);
+		scan(&m);
+	}
+	assert_int_equal(s.sources.journal_dropped, 10331);
+}
+
+static void test_broken_ones_are_counted(void **state)
+{
+	static const uint8_t half[] = {0x10, 0x80};
+	struct pb_mem m;
+
+	(void)state;
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_TRACE_PACKET_SYS_STATS);
+	pb_enc_bytes(&m.enc, PB_SYS_STATS_READ_FAILURES, half, sizeof(half));
+	pb_enc_close(&m.enc);
+	scan(&m);
+	assert_int_equal(s.bad_packets, 1);
+	assert_int_equal(s.sources.unread.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_of_the_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines_of_the_journal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_broken_ones_are_counted, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
