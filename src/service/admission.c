@@ -11,6 +11,7 @@
 #include "service/consumer_port.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_life.h"
 
 #define MAX_RECENT 64 /* then the oldest is forgotten */
 

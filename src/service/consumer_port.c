@@ -20,6 +20,7 @@
 #include "service/limits.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_life.h"
 #include "service/stats.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"

@@ -24,6 +24,7 @@
 #include "service/packet_gate.h"
 #include "service/service_packets.h"
 #include "service/session.h"
+#include "service/session_trace.h"
 
 struct file_part *file_parts_newest(struct file_parts *f)
 {

@@ -21,6 +21,7 @@
 #include "service/scrape.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_trace.h"
 #include "wire/pb_mem.h"
 
 struct pending_flush {

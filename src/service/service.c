@@ -14,6 +14,7 @@
 #include "service/ipc_host.h"
 #include "service/producer_port.h"
 #include "service/session.h"
+#include "service/session_life.h"
 
 /* ---- numbers ---- */
 

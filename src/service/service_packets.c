@@ -13,6 +13,7 @@
 #include "gen/fields.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_trace.h"
 #include "service/stats.h"
 #include "service/trace_buffer.h"
 #include "wire/pb_mem.h"

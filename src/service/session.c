@@ -14,22 +14,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "config/limits.h"
-#include "service/admission.h"
 #include "service/consumer_port.h"
 #include "service/file_config.h"
 #include "service/file_sink.h"
 #include "service/observe.h"
-#include "service/priority.h"
-#include "service/producer_port.h"
 #include "service/scrape.h"
 #include "service/service.h"
-#include "service/session_config.h"
-#include "service/trace_buffer.h"
+#include "service/session_life.h"
+#include "service/session_trace.h"
 #include "service/trigger_config.h"
 #include "wire/pb_mem.h"
 
@@ -68,49 +64,6 @@ uint32_t session_stop_timeout_ms(const struct session *s)
 {
 	return s->config->data_source_stop_timeout_ms ? s->config->data_source_stop_timeout_ms
 						      : DEFAULT_STOP_TIMEOUT_MS;
-}
-
-/* ---- what goes into the trace ---- */
-
-void session_record(struct session *s, enum lifecycle_kind kind)
-{
-	lifecycle_add(&s->lifecycle, kind, clock_boot_ns());
-}
-
-static bool snapshots_clocks(const struct session *s)
-{
-	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
-
-	return !b || !b->disable_clock_snapshotting;
-}
-
-void session_snapshot_clocks(struct session *s)
-{
-	struct clock_snapshot now;
-
-	if (!snapshots_clocks(s))
-		return;
-	clock_snapshot_take(&now);
-	clock_snapshots_add(&s->clocks, &now);
-}
-
-static void snapshot_initial(struct session *s)
-{
-	if (!snapshots_clocks(s))
-		return;
-	clock_snapshot_take(&s->clocks.initial);
-	s->clocks.has_initial = true;
-}
-
-static void snapshot_start(struct session *s)
-{
-	struct clock_snapshot now;
-
-	clock_snapshot_take(&now);
-	s->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
-	if (snapshots_clocks(s))
-		clock_snapshots_clear(&s->clocks); /* what came before would be written after it */
-	snapshot_initial(s);
 }
 
 /* ---- timers ---- */
@@ -181,7 +134,7 @@ static void on_stop_timeout(void *ctx)
 	complete_disable(ctx);
 }
 
-static int init_timers(struct session *s)
+int session_init_timers(struct session *s)
 {
 	const struct {
 		struct loop_timer *timer;
@@ -208,7 +161,7 @@ static void stop_timers(struct session *s)
 	triggers_end(s);
 }
 
-static void deinit_timers(struct session *s)
+void session_deinit_timers(struct session *s)
 {
 	loop_timer_deinit(&s->duration);
 	loop_timer_deinit(&s->flush_tick);
@@ -257,7 +210,7 @@ void session_start(struct session *s)
 	if (s->state != SESSION_CONFIGURED)
 		return;
 	session_set_state(s, SESSION_STARTED);
-	snapshot_start(s);
+	session_snapshot_start(s);
 	session_record(s, LIFECYCLE_TRACING_STARTED);
 	start_timers(s);
 	if (s->file)
@@ -337,187 +290,4 @@ void session_disable(struct session *s, bool at_once)
 		complete_disable(s);
 	else
 		loop_timer_once(&s->stop_timeout, session_stop_timeout_ms(s), false);
-}
-
-/* ---- life ---- */
-
-static void free_buffers(struct session *s)
-{
-	struct producer_port *p;
-
-	for (size_t i = 0; i < s->n_buffers; i++) {
-		TAILQ_FOREACH (p, &s->service->producers, link)
-			producer_port_revoke(p, s->buffers[i].id);
-		trace_buffer_free(s->buffers[i].buffer);
-	}
-	free(s->buffers);
-	s->n_buffers = 0;
-}
-
-/* Everything but what session_free does to a session that others know. */
-static void session_destroy(struct session *s)
-{
-	file_sink_free(s->file);
-	free_buffers(s);
-	deinit_timers(s);
-	triggers_deinit(&s->triggers);
-	received_trigger_deinit(&s->clone_trigger);
-	lifecycle_deinit(&s->lifecycle);
-	concurrent_deinit(&s->concurrent);
-	sequence_ids_deinit(&s->sequences);
-	free(s->detach_key);
-	free(s->error);
-	if (s->config)
-		pb__trace_config__free_unpacked(s->config, NULL);
-	free(s);
-}
-
-void session_destroyp(struct session **s)
-{
-	if (*s)
-		session_destroy(*s);
-}
-
-void session_free(struct session *s)
-{
-	if (!s)
-		return;
-	clone_source_ends(s);
-	session_disable(s, true);
-	flush_cancel_all(s);
-	if (s->file)
-		file_sink_finish_now(s->file);
-	instances_deinit(s);
-	TAILQ_REMOVE(&s->service->sessions, s, link);
-	if (s->config->priority_boost)
-		priority_apply(s->service, NULL);
-	session_destroy(s);
-}
-
-static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
-{
-	s->buffers = calloc(c->n_buffers + 1, sizeof(*s->buffers));
-	if (!s->buffers)
-		return err_set(e, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < c->n_buffers; i++) {
-		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
-		bool discard =
-			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
-		struct session_buffer new = {.id = service_new_buffer_id(s->service)};
-		int r = -ENOSPC;
-
-		if (new.id)
-			r = trace_buffer_new((size_t)b->size_kb * 1024,
-					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
-					     &new.buffer);
-		if (r < 0)
-			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
-				       b->size_kb, strerror(-r));
-		s->buffers[s->n_buffers++] = new;
-	}
-	return 0;
-}
-
-/* Deprecated for who writes a config; Perfetto's command line still sets them in every one. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static void take_config_uuid(struct session *s, const Pb__TraceConfig *c)
-{
-	s->uuid_msb = c->trace_uuid_msb;
-	s->uuid_lsb = c->trace_uuid_lsb;
-}
-#pragma GCC diagnostic pop
-
-/* Of version 4 (RFC 4122). */
-static void random_uuid(struct session *s)
-{
-	uint64_t half[2] = {0};
-
-	if (getrandom(half, sizeof(half), 0) != sizeof(half)) {
-		half[0] = clock_boot_ns();
-		half[1] = s->id;
-	}
-	s->uuid_msb = (int64_t)((half[0] & ~0xf000ull) | 0x4000);
-	s->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
-}
-
-static void make_uuid(struct session *s, const Pb__TraceConfig *c)
-{
-	take_config_uuid(s, c);
-	if (!s->uuid_msb && !s->uuid_lsb)
-		random_uuid(s);
-}
-
-void session_begin_trace(struct session *s)
-{
-	int64_t lsb = s->uuid_lsb;
-
-	random_uuid(s);
-	s->uuid_lsb = lsb;
-	snapshot_initial(s);
-	s->head_written = false;
-	s->sync_marker_due = true;
-}
-
-int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
-		  struct session **ret)
-{
-	_cleanup_(session_destroyp) struct session *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->service = service;
-	s->consumer = consumer;
-	s->uid = uid;
-	TAILQ_INIT(&s->instances);
-	TAILQ_INIT(&s->flushes);
-	TAILQ_INIT(&s->clones);
-	if (init_timers(s) < 0)
-		return -ENOMEM;
-	*ret = TAKE_PTR(s);
-	return 0;
-}
-
-int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
-		Pb__TraceConfig *config, int passed_fd, struct err_text *e, struct session **ret)
-{
-	_cleanup_(closep) int fd = passed_fd;
-	_cleanup_(session_destroyp) struct session *s = NULL;
-	int r;
-
-	r = session_config_check(config, e);
-	if (r == 0)
-		r = admission_check(service, config, uid, e);
-	if (r < 0)
-		return r;
-	if (session_alloc(service, consumer, uid, &s) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	if (config->write_into_file)
-		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
-	if (r == 0)
-		r = allocate_buffers(s, config, e);
-	if (r < 0) {
-		file_sink_discard(TAKE_PTR(s->file));
-		return r;
-	}
-	s->id = ++service->last_session_id;
-	make_uuid(s, config);
-	s->config = config;
-	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
-		config->has_duration_ms = true;
-		config->duration_ms = config->trigger_config->trigger_timeout_ms;
-	}
-	r = priority_apply(service, config);
-	if (r < 0) {
-		s->config = NULL; /* the caller's still */
-		file_sink_discard(TAKE_PTR(s->file));
-		return err_set(e, r, "priority_boost: %s", strerror(-r));
-	}
-	admission_make_way(service, config);
-	admission_remember(service, config);
-	TAILQ_INSERT_TAIL(&service->sessions, s, link);
-	session_set_state(s, SESSION_CONFIGURED);
-	concurrent_begin(s);
-	*ret = TAKE_PTR(s);
-	return 0;
 }

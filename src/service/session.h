@@ -7,7 +7,6 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "config/trace_config.pb-c.h"
 #include "service/clock_snapshots.h"
 #include "service/clone.h"
@@ -34,7 +33,7 @@ struct trace_buffer;
  *
  * A clone of a session is CLONED for all its life: there is nothing in it but a trace to read.
  *
- * session_free ends it from any state. All calls come from the loop's thread. A session calls its
+ * session_free (service/session_life.h) ends it from any state. All calls come from the loop's thread. A session calls its
  * consumer when it gets DISABLED. One that has no consumer when its time is over frees itself:
  * nobody is there to read it.
  */
@@ -99,22 +98,6 @@ struct session {
 	enum final_flush final_flush;
 };
 
-/*
- * Makes a session of the config (taken on success), in CONFIGURED, with no data sources yet. fd is
- * the file that came with the config, or -1; taken in any case. 0; a negative errno with the reason
- * in e: refused, nothing has changed.
- */
-int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
-		Pb__TraceConfig *config, int fd, struct err_text *e, struct session **ret);
-/* One in DISABLED that nobody knows, with no config and no buffers: for what makes sessions in
- * another way. 0 or -ENOMEM. */
-int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
-		  struct session **ret);
-/* Frees one that nobody knows yet, as a clean-up of it. */
-void session_destroyp(struct session **s);
-/* Stops everything at once, frees the buffers. NULL is fine. */
-void session_free(struct session *s);
-
 /* Sets up the data sources that match, and starts unless the config defers that. Once. */
 void session_begin(struct session *s);
 /* No effect but in CONFIGURED. */
@@ -127,10 +110,6 @@ void session_set_error(struct session *s, const char *text);
 /* DISABLED, and its file, if any, is closed: tells the consumer. */
 void session_ended(struct session *s);
 bool session_has_ended(const struct session *s);
-/* Another file with a trace of its own begins: what stands at the head of a trace is due again, with
- * a uuid whose first half is new. */
-void session_begin_trace(struct session *s);
-
 /* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.
  * Nothing of that is done before this returns, unless the flush is refused. */
 void session_flush_and_end(struct session *s);
@@ -138,11 +117,6 @@ void session_flush_and_end(struct session *s);
 /* An instance was started, stopped or withdrawn: is that what the session waited for? */
 void session_check_all_started(struct session *s);
 void session_check_all_stopped(struct session *s);
-
-/* Records an event of the session's life. */
-void session_record(struct session *s, enum lifecycle_kind kind);
-/* Takes a snapshot of the clocks, unless the config disables them. */
-void session_snapshot_clocks(struct session *s);
 
 /* Also tells the other sessions. */
 void session_set_state(struct session *s, enum session_state state);
@@ -153,3 +127,7 @@ const char *session_state_name(enum session_state state);
 /* What zero means. */
 uint32_t session_flush_timeout_ms(const struct session *s);
 uint32_t session_stop_timeout_ms(const struct session *s);
+
+/* For service/session_life.h: 0 or -ENOMEM; deinit is fine after both. */
+int session_init_timers(struct session *s);
+void session_deinit_timers(struct session *s);

@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "service/consumer_port.h"
 #include "service/service.h"
+#include "service/session_life.h"
+#include "service/session_trace.h"
 #include "service/trace_buffer.h"
 
 int session_clone_init(struct session_clone *c, const struct session *source)
@@ -43,17 +44,6 @@ static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
 		return NULL;
 	pb__trace_config__pack(from, packed);
 	return pb__trace_config__unpack(NULL, size, packed);
-}
-
-/* The half that readers tell traces apart by is new, the other one says whose clone it is. */
-static void make_uuid(struct session *s, const struct session *source)
-{
-	uint64_t half = 0;
-
-	if (getrandom(&half, sizeof(half), 0) != sizeof(half))
-		half = clock_boot_ns() + s->id;
-	s->uuid_msb = (int64_t)((half & ~0xf000ull) | 0x4000);
-	s->uuid_lsb = source->uuid_lsb;
 }
 
 static int number_buffers(struct session *s, size_t n)
@@ -122,7 +112,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 		s->buffers[i].buffer = TAKE_PTR(c->buffers[i]);
 	s->n_buffers = c->n_buffers;
 	s->id = ++s->service->last_session_id;
-	make_uuid(s, source);
+	session_make_uuid_of(s, source->uuid_lsb);
 	copy_counts(s, source);
 	record_events(s, c);
 	s->final_flush = c->final_flush != FINAL_FLUSH_NONE ? c->final_flush : source->final_flush;

@@ -20,6 +20,8 @@
 #include "service/observe.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_trace.h"
+#include "service/session_life.h"
 #include "service/trigger_config.h"
 #include "service/trigger_history.h"
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "rig.h"
+#include "service/session_life.h"
 #include "service/consumer_port.h"
 
 static int setup(void **state)

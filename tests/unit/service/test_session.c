@@ -189,77 +189,6 @@ static void disabling_twice_is_once(void **state)
 	assert_true(peer_is_quiet(g->cons));
 }
 
-static void freed_session_leaves_nothing_with_producers(void **state)
-{
-	struct stage *g = *state;
-
-	stage_start(g, STAGE_CONFIG);
-	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 1);
-	rig_hang_up(&g->rig, g->cons);
-	g->cons = NULL;
-	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 0);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
-}
-
-static void buffers_are_numbered_service_wide(void **state)
-{
-	struct stage *g = *state;
-	struct peer *second = rig_consumer(&g->rig);
-	struct session *s;
-
-	g->rig.service->last_buffer_id = UINT16_MAX - 1;
-	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 8 }");
-	assert_true(peer_is_quiet(g->cons));
-	s = rig_session(&g->rig);
-	assert_int_equal(s->buffers[0].id, UINT16_MAX);
-	assert_int_equal(s->buffers[1].id, 1);
-	assert_int_equal(session_buffer_index(s, UINT16_MAX), 0);
-	assert_int_equal(session_buffer_index(s, 1), 1);
-	assert_int_equal(session_buffer_index(s, 2), -1);
-	assert_int_equal(trace_buffer_size(s->buffers[1].buffer), 8192);
-	g->rig.service->last_buffer_id = UINT16_MAX - 1;
-	peer_enable(second, "buffers { size_kb: 4 }");
-	assert_true(peer_is_quiet(second));
-	assert_int_equal(rig_session(&g->rig)->buffers[0].id, 2);
-	rig_hang_up(&g->rig, second);
-}
-
-static void refused_config_changes_nothing(void **state)
-{
-	struct stage *g = *state;
-	struct service before = *g->rig.service;
-
-	assert_true(peer_tracing_ended(g->cons,
-				       peer_enable(g->cons, STAGE_CONFIG " trace_filter {}"),
-				       "trace_filter"));
-	assert_int_equal(g->rig.service->last_session_id, before.last_session_id);
-	assert_int_equal(g->rig.service->last_instance_id, before.last_instance_id);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
-	assert_true(peer_is_quiet(g->prod));
-}
-
-static void uuid_is_the_configs_or_random(void **state)
-{
-	struct stage *g = *state;
-	struct session *s;
-	int64_t msb, lsb;
-
-	peer_enable(g->cons, "trace_uuid_msb: -5 trace_uuid_lsb: 7");
-	assert_true(peer_is_quiet(g->cons));
-	s = rig_session(&g->rig);
-	assert_int_equal(s->uuid_msb, -5);
-	assert_int_equal(s->uuid_lsb, 7);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_next(g->cons));
-	peer_enable(g->cons, "");
-	assert_true(peer_is_quiet(g->cons));
-	msb = rig_session(&g->rig)->uuid_msb;
-	lsb = rig_session(&g->rig)->uuid_lsb;
-	assert_int_equal((uint64_t)msb >> 12 & 15, 4);
-	assert_int_equal((uint64_t)lsb >> 62, 2);
-	assert_int_not_equal(msb & ~0xf000ll, 0);
-}
-
 static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
 {
 	struct stage *g = *state;
@@ -275,20 +204,6 @@ static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
 	usleep(25000);
 	rig_pump(&g->rig);
 	assert_false(s->sync_marker_due || s->stats_due);
-}
-
-static void clocks_can_be_left_alone(void **state)
-{
-	struct stage *g = *state;
-	struct session *s;
-
-	peer_enable(g->cons, "builtin_data_sources { disable_clock_snapshotting: true "
-			     "snapshot_interval_ms: 10 }");
-	assert_true(peer_is_quiet(g->cons));
-	s = rig_session(&g->rig);
-	assert_false(s->clocks.has_initial);
-	assert_int_equal(s->clocks.n, 0);
-	assert_true(s->start_realtime_ns > 0);
 }
 
 static void names_of_states_are_those_of_the_protocol(void **state)
@@ -329,12 +244,7 @@ int main(void)
 		STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout),
 		STAGE_TEST(configured_session_is_disabled_at_once),
 		STAGE_TEST(disabling_twice_is_once),
-		STAGE_TEST(freed_session_leaves_nothing_with_producers),
-		STAGE_TEST(buffers_are_numbered_service_wide),
-		STAGE_TEST(refused_config_changes_nothing),
-		STAGE_TEST(uuid_is_the_configs_or_random),
 		STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again),
-		STAGE_TEST(clocks_can_be_left_alone),
 		cmocka_unit_test(names_of_states_are_those_of_the_protocol),
 		STAGE_TEST(zero_timeouts_are_the_defaults),
 	};

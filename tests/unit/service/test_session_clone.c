@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "rig.h"
+#include "service/session_life.h"
 #include "service/session_clone.h"
 
 /* What a clone takes over from its source; how it comes to be is in test_clone.c. */
