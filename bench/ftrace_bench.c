@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * usage: ftrace_bench SET compact|verbose ROUNDS
+ * usage: ftrace_bench SET compact|verbose|calls ROUNDS
  *
  * What it costs to turn ring pages into trace packets, without kernel, socket or disk: decodes the
  * recorded pages of a folder of tests/data/ftrace again and again into memory, and prints
- * nanoseconds and bytes an event. For instructions, which do not depend on the machine's load:
+ * nanoseconds and bytes an event. "calls" is verbose, and looks for system calls of 32-bit
+ * programs, of which there are none in these pages. For instructions, which do not depend on the machine's load:
  *
  *	valgrind --tool=callgrind --toggle-collect=translate_page ftrace_bench SET compact 20
  */
@@ -22,17 +23,22 @@ int main(int argc, char **argv)
 	struct writer *w = fake_writer_new(32760);
 	struct cpu_stream cpu = {0};
 	struct translator *t;
+	struct compat_calls *calls = NULL;
 	struct page_set set;
 	uint64_t start, ns;
 	long rounds;
 
 	if (argc != 4 || (rounds = atol(argv[3])) <= 0) {
-		fprintf(stderr, "usage: %s SET compact|verbose ROUNDS\n", argv[0]);
+		fprintf(stderr, "usage: %s SET compact|verbose|calls ROUNDS\n", argv[0]);
 		return 2;
 	}
 	page_set_load(&set, argv[1], &options);
+	if (!strcmp(argv[2], "calls") &&
+	    compat_calls_new("tests/data/calls", &options, &set.table, &calls))
+		return 1;
 	if (translator_new(&set.table, &set.layout, w, &t))
 		return 1;
+	t->calls = calls;
 	start = clock_mono_ns();
 	for (long i = 0; i < rounds; i++) {
 		fake_writer_clear(w);
@@ -48,6 +54,7 @@ int main(int argc, char **argv)
 	       (double)fake_writer_len(w) * (double)rounds / (double)cpu.events,
 	       (unsigned long long)cpu.events / (unsigned long long)rounds);
 	translator_free(t);
+	compat_calls_free(calls);
 	writer_free(w);
 	page_set_free(&set);
 	return 0;

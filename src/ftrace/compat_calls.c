@@ -15,13 +15,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ftrace/compat_threads.h"
-#include "ftrace/load.h"
 #include "ftrace/syscall_names.h"
 
 #define GROUP "raw_syscalls"
-#define NUMBERS 512u /* above the last one of every 32-bit table */
-#define NAME_LEN 28
 #define N_ARGS 6
 
 /* Numbers of records that only the tracer mmiotrace writes, which the kernel has at top level and
@@ -46,48 +42,26 @@ static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMM
 				  "\tfield:int ret;\toffset:12;\tsize:4;\tsigned:1;\n"
 				  "\nprint fmt: \"\"\n";
 
-/* How the kernel's own have to look. */
-static const char *const enter_fields[] = {
-	"\tfield:int common_pid;\toffset:4;\tsize:4;",
-	"\tfield:long id;\toffset:8;\tsize:8;",
-	"\tfield:unsigned long args[6];\toffset:16;\tsize:48;",
-};
-static const char *const exit_fields[] = {
-	"\tfield:int common_pid;\toffset:4;\tsize:4;",
-	"\tfield:long id;\toffset:8;\tsize:8;",
-	"\tfield:long ret;\toffset:16;\tsize:8;",
-};
-#define ENTER_LEN 64u
-#define EXIT_LEN 24u
-
-struct compat_calls {
-	struct compat_threads threads;
-	uint32_t enter_id, exit_id; /* the kernel's; UINT32_MAX: not recorded */
-	char names[NUMBERS][NAME_LEN]; /* without a NUL where it is as long */
-};
+#define NO_ID UINT32_MAX
 
 /* ---- setting up ---- */
 
-static bool has_fields(const char *format, const char *const *fields, size_t n)
+/* Does it look as above? */
+static bool is_known(const struct event_row *row, enum field_kind second, uint16_t len)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strstr(format, fields[i]))
-			return false;
-	return true;
+	const struct field_op *ops = row->ops;
+
+	return row->kind == ROW_FIELDS && row->pid_offset == 4 && row->n_ops == 2 &&
+	       ops[0].kind == FIELD_S64 && ops[0].offset == 8 && ops[1].kind == second &&
+	       ops[1].offset == 16 && row->min_len == len;
 }
 
-/* Does the session record it, in the form that is known? */
-static uint32_t id_of(const struct setup *s, const char *name, const char *const *fields, size_t n)
+static uint32_t id_of(const struct event_table *table, const char *name, enum field_kind second,
+		      uint16_t len)
 {
-	const struct event_name *e = event_selection_find(s->events, GROUP, name);
-	_cleanup_(freep) char *format = NULL;
-	char file[64];
+	const struct event_row *row = event_table_named(table, GROUP, name);
 
-	if (!e || e->id == EVENT_NO_ID)
-		return UINT32_MAX;
-	snprintf(file, sizeof(file), "events/" GROUP "/%s/format", name);
-	format = instance_read(s->instance, file);
-	return format && has_fields(format, fields, n) ? (uint32_t)e->id : UINT32_MAX;
+	return row && is_known(row, second, len) ? row->id : NO_ID;
 }
 
 static int add_row(struct event_table *table, const char *name, const char *text,
@@ -107,9 +81,9 @@ static int add_rows(const struct compat_calls *c, struct event_table *table,
 {
 	int r = 0;
 
-	if (c->enter_id != UINT32_MAX)
+	if (c->enter_id != NO_ID)
 		r = add_row(table, "compat_sys_enter", enter_format, options);
-	if (!r && c->exit_id != UINT32_MAX)
+	if (!r && c->exit_id != NO_ID)
 		r = add_row(table, "compat_sys_exit", exit_format, options);
 	if (r) {
 		event_table_remove(table, ENTER_ID);
@@ -118,31 +92,30 @@ static int add_rows(const struct compat_calls *c, struct event_table *table,
 	return r;
 }
 
-int compat_calls_new(const struct setup *s, const struct event_table_options *options,
+int compat_calls_new(const char *proc_root, const struct event_table_options *options,
 		     struct event_table *table, struct compat_calls **ret)
 {
-	uint32_t enter_id = id_of(s, "sys_enter", enter_fields, ARRAY_SIZE(enter_fields));
-	uint32_t exit_id = id_of(s, "sys_exit", exit_fields, ARRAY_SIZE(exit_fields));
+	uint32_t enter_id = id_of(table, "sys_enter", FIELD_ULONG64_ARRAY, COMPAT_ENTER_LEN);
+	uint32_t exit_id = id_of(table, "sys_exit", FIELD_S64, COMPAT_EXIT_LEN);
 	struct compat_calls *c;
 	int r;
 
-	if ((enter_id == UINT32_MAX && exit_id == UINT32_MAX) || options->no_generic ||
-	    !instance_is_own(s->instance))
+	if ((enter_id == NO_ID && exit_id == NO_ID) || options->no_generic)
 		return 0;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	c->enter_id = enter_id;
 	c->exit_id = exit_id;
-	r = compat_threads_init(&c->threads, s->proc_root);
+	r = compat_threads_init(&c->threads, proc_root);
 	if (!r)
 		r = add_rows(c, table, options);
 	if (r) {
 		compat_calls_free(c);
 		return r == -ENOMEM ? r : 0;
 	}
-	for (uint32_t nr = 0; nr < NUMBERS; nr++)
-		syscall_compat_name(nr, c->names[nr], NAME_LEN);
+	for (uint32_t nr = 0; nr < COMPAT_NUMBERS; nr++)
+		syscall_compat_name(nr, c->names[nr], COMPAT_NAME_LEN);
 	*ret = c;
 	return 0;
 }
@@ -162,7 +135,20 @@ static void store32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-static void edit_enter(struct compat_calls *c, uint64_t time, uint8_t *record)
+static void store64(uint8_t *at, uint64_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+/* The common fields are the other's. */
+static const uint8_t *finish_record(struct compat_calls *c, const uint8_t *other, uint16_t id)
+{
+	memcpy(c->record, other, 8);
+	memcpy(c->record, &id, sizeof(id));
+	return c->record;
+}
+
+const uint8_t *compat_calls_enter(struct compat_calls *c, uint64_t time, const uint8_t *record)
 {
 	struct compat_call call = {
 		.time = time,
@@ -176,17 +162,17 @@ static void edit_enter(struct compat_calls *c, uint64_t time, uint8_t *record)
 		all |= args[i];
 	call.wide = all >> 32;
 	if (!compat_threads_enter(&c->threads, &call))
-		return;
-	memcpy(record, &(uint16_t){ENTER_ID}, 2);
-	store32(record + 8, (uint32_t)call.nr);
-	memset(record + 12, 0, NAME_LEN);
-	if (call.nr >= 0 && call.nr < NUMBERS)
-		memcpy(record + 12, c->names[call.nr], NAME_LEN);
+		return record;
+	store32(c->record + 8, (uint32_t)call.nr);
+	memset(c->record + 12, 0, COMPAT_NAME_LEN);
+	if (call.nr >= 0 && call.nr < COMPAT_NUMBERS)
+		memcpy(c->record + 12, c->names[call.nr], COMPAT_NAME_LEN);
 	for (unsigned i = 0; i < N_ARGS; i++)
-		store32(record + 40 + 4 * i, (uint32_t)args[i]);
+		store32(c->record + 40 + 4 * i, (uint32_t)args[i]);
+	return finish_record(c, record, ENTER_ID);
 }
 
-static void edit_exit(struct compat_calls *c, uint64_t time, uint8_t *record)
+const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const uint8_t *record)
 {
 	struct compat_call call = {
 		.time = time,
@@ -194,31 +180,16 @@ static void edit_exit(struct compat_calls *c, uint64_t time, uint8_t *record)
 		.nr = (int64_t)load64(record + 8),
 		.ret = (int64_t)load64(record + 16),
 	};
+	const int64_t told = call.nr;
 
-	if (!compat_threads_exit(&c->threads, &call)) {
-		memcpy(record + 8, &call.nr, sizeof(call.nr));
-		return;
+	if (compat_threads_exit(&c->threads, &call)) {
+		store32(c->record + 8, (uint32_t)call.nr);
+		store32(c->record + 12, (uint32_t)call.ret);
+		return finish_record(c, record, EXIT_ID);
 	}
-	memcpy(record, &(uint16_t){EXIT_ID}, 2);
-	store32(record + 8, (uint32_t)call.nr);
-	store32(record + 12, (uint32_t)call.ret);
-}
-
-void compat_calls_edit(void *ctx, const struct page_layout *layout, uint8_t *bytes, size_t len)
-{
-	struct compat_calls *c = ctx;
-	struct page_record r;
-	struct page page;
-
-	if (page_open(&page, layout, bytes, len) != PAGE_OK)
-		return;
-	while (page_next(&page, &r) == PAGE_OK) {
-		uint8_t *record = bytes + (r.payload - bytes);
-		uint16_t id = load16(record);
-
-		if (id == c->enter_id && r.len >= ENTER_LEN)
-			edit_enter(c, r.time, record);
-		else if (id == c->exit_id && r.len >= EXIT_LEN)
-			edit_exit(c, r.time, record);
-	}
+	if (call.nr == told)
+		return record;
+	store64(c->record + 8, (uint64_t)call.nr);
+	store64(c->record + 16, (uint64_t)call.ret);
+	return finish_record(c, record, (uint16_t)c->exit_id);
 }

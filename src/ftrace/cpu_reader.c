@@ -195,8 +195,6 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct tr
 				count(to, n, status);
 			break;
 		}
-		if (r->edit)
-			r->edit(r->edit_ctx, &to->t->layout, r->page, r->page_size);
 		used = translate_page_to(to, n, r->page, r->page_size);
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)

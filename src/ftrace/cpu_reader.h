@@ -32,9 +32,6 @@ struct cpu_readers {
 	uint32_t pass_max; /* a pass ends after so many bytes: a whole ring and its ends */
 	char *dir; /* owned: the folder per_cpu */
 	const char *sys_root; /* borrowed until it is closed */
-	/* Has each sub-buffer before it is translated, and may change its records; NULL: none. */
-	void (*edit)(void *ctx, const struct page_layout *layout, uint8_t *page, size_t len);
-	void *edit_ctx;
 	struct cpu_presence presence;
 };
 

@@ -85,6 +85,19 @@ const struct event_row *event_table_find(const struct event_table *t, const char
 	return row && row->shape == shape_of(group, name, told, format) ? row : NULL;
 }
 
+const struct event_row *event_table_named(const struct event_table *t, const char *group,
+					  const char *name)
+{
+	const struct event_row *row;
+
+	for (uint32_t id = 0; id < t->n_ids; id++) {
+		row = t->by_id[id];
+		if (row && !strcmp(row->group, group) && !strcmp(row->name, name))
+			return row;
+	}
+	return NULL;
+}
+
 /* ---- adding ---- */
 
 /* A number of the table's own, which it keeps to its end: records that bear it are in the trace. */

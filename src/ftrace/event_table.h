@@ -76,6 +76,10 @@ const struct event_row *event_table_find(const struct event_table *t, const char
 					 const char *name, const struct event_told *told,
 					 const char *format);
 
+/* The row of an event that is in the trace by this name, or NULL. */
+const struct event_row *event_table_named(const struct event_table *t, const char *group,
+					  const char *name);
+
 /* Can an event of group sched be told in columns? False for every event but the two. */
 bool event_table_can_compact(const char *group, const char *name, char *format);
 

@@ -87,7 +87,8 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 	if (r)
 		return r;
 	session_events_enable(&s->events, setup, &s->table);
-	r = compat_calls_new(setup, &s->settings.events, &s->table, &s->compat);
+	if (instance_is_own(setup->instance))
+		r = compat_calls_new(setup->proc_root, &s->settings.events, &s->table, &s->compat);
 	if (r)
 		return r;
 	return event_triggers_prepare(&s->events, setup, &s->triggers);
@@ -117,12 +118,12 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 		report_problem(&s->reports, "%s", e.text);
 		return r;
 	}
-	if (s->compat)
-		ring_edit_pages(&s->ring, compat_calls_edit, s->compat);
 	s->ring.period_ms = s->settings.drain_period_ms;
 	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->reports);
 	s->listeners[s->n_listeners++] = &s->ring;
 	r = translator_new(&s->table, ring_layout(s->ring.ring), writer, &s->translator);
+	if (!r)
+		s->translator->calls = s->compat;
 	s->ring.translator = s->translator;
 	if (!r && s->settings.keep_broken_pages)
 		s->translator->broken_left = BROKEN_PAGES_KEPT;

@@ -352,15 +352,6 @@ int ring_can_watch(struct ring_listener *l)
 	return drain_can_watch(l->ring->drain);
 }
 
-void ring_edit_pages(struct ring_listener *l,
-		     void (*edit)(void *ctx, const struct page_layout *layout, uint8_t *page,
-				  size_t len),
-		     void *ctx)
-{
-	l->ring->readers.edit = edit;
-	l->ring->readers.edit_ctx = ctx;
-}
-
 const struct page_layout *ring_layout(const struct ring *r)
 {
 	return &r->layout;

@@ -88,13 +88,6 @@ void ring_drain_all(struct ring_listener *l);
  * its rings does not wait for one) or -ENOMEM. */
 int ring_can_watch(struct ring_listener *l);
 
-/* Each page goes through edit before it is translated, which may change its records; for all who
- * listen, so of a ring that one session has for itself. ctx is borrowed until ring_close. */
-void ring_edit_pages(struct ring_listener *l,
-		     void (*edit)(void *ctx, const struct page_layout *layout, uint8_t *page,
-				  size_t len),
-		     void *ctx);
-
 /* How a page of it looks. */
 const struct page_layout *ring_layout(const struct ring *r);
 /* The CPUs that it reads: their numbers, of which ret has room for l->n_streams. Gives how many. */

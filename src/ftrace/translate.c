@@ -123,6 +123,13 @@ static bool print_is_wanted(const struct translator *t, const struct event_row *
 				   r->payload + op->offset, r->len - op->offset);
 }
 
+static enum page_status too_short(const struct event_row *row)
+{
+	return row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING
+		       ? PAGE_SHORT_COMPACT_EVENT
+		       : PAGE_INVALID_EVENT;
+}
+
 /* Kinds of rows that are not always written. */
 static __attribute__((noinline)) bool is_wanted(struct translator *t, const struct event_row *row,
 						struct page_record r)
@@ -132,13 +139,6 @@ static __attribute__((noinline)) bool is_wanted(struct translator *t, const stru
 	if (t->ctx.tids)
 		event_tell_tids(row, &r, &t->ctx);
 	return false;
-}
-
-static enum page_status too_short(const struct event_row *row)
-{
-	return row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING
-		       ? PAGE_SHORT_COMPACT_EVENT
-		       : PAGE_INVALID_EVENT;
 }
 
 /* PAGE_OK, or what is wrong with the record. */
@@ -225,6 +225,25 @@ static __attribute__((flatten)) enum page_status walk_one(struct translate_to *t
 	return status;
 }
 
+/* The same, and system calls of 32-bit programs become what they are. */
+static __attribute__((flatten)) enum page_status walk_calls(struct translate_to *to,
+							    const struct page *page)
+{
+	struct cpu_stream *cpu = to->cpu;
+	struct translator *t = to->t;
+	enum page_status status, bad;
+	struct page at = *page;
+	struct page_record r;
+
+	while ((status = page_next(&at, &r)) == PAGE_OK) {
+		r.payload = compat_calls_look(t->calls, &r);
+		bad = translate_record(t, cpu, &r);
+		if (bad != PAGE_OK)
+			to->bad = bad;
+	}
+	return status;
+}
+
 static enum page_status walk_all(struct translate_to *to, unsigned n, struct page *page)
 {
 	enum page_status status, bad;
@@ -240,6 +259,13 @@ static enum page_status walk_all(struct translate_to *to, unsigned n, struct pag
 	return status;
 }
 
+static enum page_status walk(struct translate_to *to, unsigned n, struct page *page)
+{
+	if (n > 1)
+		return walk_all(to, n, page);
+	return to->t->calls ? walk_calls(to, page) : walk_one(to, page);
+}
+
 uint32_t translate_page_to(struct translate_to *to, unsigned n, const void *data, size_t len)
 {
 	enum page_status status;
@@ -253,7 +279,7 @@ uint32_t translate_page_to(struct translate_to *to, unsigned n, const void *data
 	for (unsigned i = 0; i < n; i++)
 		begin_page(&to[i], &page);
 	if (status == PAGE_OK)
-		status = n == 1 ? walk_one(to, &page) : walk_all(to, n, &page);
+		status = walk(to, n, &page);
 	for (unsigned i = 0; i < n; i++)
 		end_page(&to[i], page_time, data, len, status);
 	return used;

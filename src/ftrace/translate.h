@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "ftrace/bundle.h"
+#include "ftrace/compat_calls.h"
 #include "ftrace/event_encode.h"
 #include "ftrace/event_table.h"
 #include "ftrace/page.h"
@@ -35,6 +36,8 @@ struct translator {
 	struct page_layout layout;
 	struct encode_ctx ctx; /* set tids and news between pages, as somebody wants to know */
 	struct clock_sync sync; /* set between pages */
+	struct compat_calls
+		*calls; /* borrowed, set before the first page; where there is a ROW_CALL */
 	uint8_t *scratch; /* owned: for an event that does not fit what is left of a chunk */
 	uint64_t status_counts[PAGE_STATUS_COUNT];
 	uint64_t unknown; /* records whose id is not in the table */

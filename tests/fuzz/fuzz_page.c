@@ -6,7 +6,8 @@
  *
  * The first byte chooses how: bit 0 columns, bit 1 the older encoding of generic events, bit 2
  * chunks of 64 bytes, bit 3 somebody wants to know the threads, bit 4 a 32-bit kernel's page, bit 5
- * a second listener with the other columns, bit 6 broken pages are kept.
+ * a second listener with the other columns, bit 6 broken pages are kept, bit 7 system calls of
+ * 32-bit programs are looked for (which a /proc has that is tests/data/calls).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ static const char made[] = FIELD("__data_loc char[] a", 8, 4, 0)
 static struct way {
 	struct page_set set;
 	struct translator *translator;
+	struct event_table_options options;
 } ways[4];
 static struct writer *writers[2]; /* of the second listener: [1] */
 static struct task_news news;
@@ -49,6 +51,7 @@ static void load(struct way *way, const struct event_table_options *options)
 	static const char *const more[] = {"tests/data/ftrace/sched", "tests/data/ftrace/syscalls"};
 	uint16_t id;
 
+	way->options = *options;
 	page_set_load(&way->set, "tests/data/ftrace/mix", options);
 	for (unsigned i = 0; i < ARRAY_SIZE(more); i++)
 		page_set_load_events(&way->set, more[i], options);
@@ -56,6 +59,11 @@ static void load(struct way *way, const struct event_table_options *options)
 			       format_text("made", MADE_ID, FORMAT_COMMON, made), options,
 			       &id) == 0);
 	assert(translator_new(&way->set.table, &layouts[0], writers[0], &way->translator) == 0);
+}
+
+static struct way *way_of(uint8_t how)
+{
+	return &ways[how & 3];
 }
 
 static void load_all(void)
@@ -112,8 +120,20 @@ static void check(struct writer *w)
 	fake_writer_clear(w);
 }
 
-static void set_up(struct translator *t, struct writer *w, uint8_t how)
+/* Each input finds the threads anew. */
+static void set_up_calls(struct way *way)
 {
+	assert(compat_calls_new("tests/data/calls", &way->options, &way->set.table,
+				&way->translator->calls) == 0);
+	assert(translator_refit(way->translator) == 0);
+}
+
+static void set_up(struct way *way, struct writer *w, uint8_t how)
+{
+	struct translator *t = way->translator;
+
+	if (how & 128)
+		set_up_calls(way);
 	t->layout = layouts[how >> 4 & 1];
 	t->bundle.writer = w;
 	t->ctx.tids = how & 8 ? &news.tids : NULL;
@@ -123,20 +143,23 @@ static void set_up(struct translator *t, struct writer *w, uint8_t how)
 
 static void translate(const uint8_t *data, size_t size, uint8_t how)
 {
+	struct way *const at[2] = {way_of(how), way_of(how ^ 1)};
 	struct cpu_stream cpus[2] = {{.cpu = 1}, {.cpu = 1}};
 	struct translate_to to[2] = {
-		{.t = ways[how & 3].translator, .cpu = &cpus[0]},
-		{.t = ways[(how & 3) ^ 1].translator, .cpu = &cpus[1]},
+		{.t = at[0]->translator, .cpu = &cpus[0]},
+		{.t = at[1]->translator, .cpu = &cpus[1]},
 	};
 	unsigned n = how & 32 ? 2 : 1;
 	uint8_t *page = malloc(size); /* its end is the page's end, to the byte */
 
 	memcpy(page, data, size);
 	for (unsigned i = 0; i < n; i++)
-		set_up(to[i].t, writers[i], how);
+		set_up(at[i], writers[i], how);
 	translate_page_to(to, n, page, size);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		translate_end(to[i].t, to[i].cpu);
+		to[i].t->calls = compat_calls_free(to[i].t->calls);
+	}
 	free(page);
 	assert(n == 1 || cpus[0].events == cpus[1].events); /* whatever the encoding */
 }
@@ -153,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	translate(data + 1, size - 1, *data);
 	check(writers[0]);
 	check(writers[1]);
-	task_news_told(&news, &ways[*data & 3].translator->sync, UINT64_MAX, &told);
+	task_news_told(&news, &way_of(*data)->translator->sync, UINT64_MAX, &told);
 	task_news_forget(&news);
 	return 0;
 }

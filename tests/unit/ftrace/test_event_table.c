@@ -43,6 +43,9 @@ static void test_rows_by_id(void **state)
 	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
 	assert_string_equal(event_table_row(&t, 3)->name, "sched_process_wait");
 	assert_string_equal(event_table_row(&t, 65535)->name, "irq_handler_exit");
+	assert_ptr_equal(event_table_named(&t, "sched", "sched_process_wait"),
+			 event_table_row(&t, 3));
+	assert_null(event_table_named(&t, "irq", "sched_process_wait"));
 	assert_null(event_table_row(&t, 4));
 	assert_null(event_table_row(&t, 65534));
 	/* Once more is the same. */
@@ -50,6 +53,7 @@ static void test_rows_by_id(void **state)
 	assert_int_equal(t.n_rows, 2);
 	event_table_remove(&t, 3);
 	assert_null(event_table_row(&t, 3));
+	assert_null(event_table_named(&t, "sched", "sched_process_wait"));
 	event_table_remove(&t, 4);
 	event_table_remove(&t, 5000);
 	event_table_sweep(&t);

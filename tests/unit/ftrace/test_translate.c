@@ -208,7 +208,7 @@ static void test_lost_events_of_a_recording(void **state)
 
 /* ---- made pages ---- */
 
-enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING, ID_LARGE, ID_RENAME };
+enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING, ID_LARGE, ID_RENAME, ID_CALL = 100 };
 
 static void add(const char *group, const char *name, unsigned id, const char *fields, bool compact)
 {
@@ -556,6 +556,37 @@ static void test_events_for_the_feed_alone(void **state)
 	task_news_deinit(&news);
 }
 
+/* By the /proc of tests/data/calls: 32 runs a 32-bit program, 64 does not. */
+static void test_calls_of_32_bit_programs_in_their_place(void **state)
+{
+	static const struct event_table_options o = {0};
+	uint64_t call[8] = {0, 20, 0, 1, 2, 3, 4, 5};
+	struct page_maker m, before;
+
+	(void)state;
+	add("raw_syscalls", "sys_enter", ID_CALL,
+	    FIELD("long id", 8, 8, 1) FIELD("unsigned long args[6]", 16, 48, 0), false);
+	assert_int_equal(compat_calls_new("tests/data/calls", &o, &table, &t->calls), 0);
+	if (!t->calls)
+		skip(); /* a machine whose kernel has no other table */
+	assert_int_equal(translator_refit(t), 0);
+	page_begin(&m, 1000);
+	for (uint64_t tid = 32; tid <= 64; tid += 32) {
+		call[0] = tid << 32 | ID_CALL;
+		page_record(&m, 5, call, sizeof(call));
+		put_switch(&m, 1, "a");
+	}
+	page_end(&m, 0, 0);
+	before = m;
+	translate(&m);
+	finish();
+	assert_memory_equal(&m, &before, sizeof(m));
+	assert_int_equal(cpu.events, 4);
+	assert_int_equal(bundles[0].events, 2);
+	assert_int_equal(bundles[0].descriptors, 1);
+	t->calls = compat_calls_free(t->calls);
+}
+
 /* Noise behind a good header: whatever is said of it, the packets are whole. */
 static void test_noise_makes_whole_packets(void **state)
 {
@@ -763,6 +794,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_threads_of_a_page_are_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_for_the_feed_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_calls_of_32_bit_programs_in_their_place, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_noise_makes_whole_packets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_that_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_probe_says_its_name, setup, teardown),
