@@ -22,6 +22,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_clone.h"
+#include "service/session_life.h"
 #include "service/trace_buffer.h"
 #include "wire/pb_mem.h"
 
@@ -104,6 +105,8 @@ static int reply(const struct consumer_port *c, const struct ipc_call *call,
 	if (clone) {
 		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_MSB, clone->uuid_msb);
 		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_LSB, clone->uuid_lsb);
+		pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_WAS_WRITE_INTO_FILE,
+			    clone->file != NULL);
 	} else {
 		pb_enc_str(&m.enc, PB_CLONE_SESSION_RESPONSE_ERROR, error);
 	}
@@ -122,6 +125,7 @@ struct pending_clone {
 	struct session *source; /* borrowed: it ends us */
 	struct consumer_port *consumer; /* borrowed: it ends us */
 	struct ipc_call call;
+	int fd; /* owned: where to, of a source that writes into a file; else -1 */
 	struct session_clone result; /* owned, as far as it is there */
 	struct clone_flush {
 		struct pending_clone *clone;
@@ -140,32 +144,13 @@ static void pending_free(struct pending_clone *p)
 	TAILQ_REMOVE(&p->source->clones, p, link);
 	p->consumer->clone = NULL;
 	session_clone_deinit(&p->result);
+	closep(&p->fd);
 	free(p);
 }
 
 static enum group group_of(const struct session *s, size_t buffer)
 {
 	return s->config->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
-}
-
-static void finish(struct pending_clone *p)
-{
-	struct consumer_port *c = p->consumer;
-	struct ipc_call call = p->call;
-	struct session *clone = NULL;
-	const char *error = NULL;
-
-	if (p->no_memory)
-		error = "Buffer allocation failed";
-	else if (c->session)
-		error = "The consumer is already attached to another tracing session";
-	else if (session_clone_finish(&p->result, p->source, c, &clone) < 0)
-		error = "The service has no memory or no numbers left for the clone";
-	if (clone)
-		c->session = clone;
-	pending_free(p);
-	if (reply(c, &call, clone, error) < 0)
-		ipc_reject(c->conn, &call);
 }
 
 /* ---- its buffers ---- */
@@ -224,6 +209,92 @@ static int clear_buffers(struct session *s)
 	return 0;
 }
 
+/* ---- all is there ---- */
+
+static void answer(struct consumer_port *c, const struct ipc_call *call,
+		   const struct session *clone, const char *error)
+{
+	if (reply(c, call, clone, error) < 0)
+		ipc_reject(c->conn, call);
+}
+
+/* Of one moment: nothing may go from a buffer into the file between the one and the other. */
+static int give_file(struct pending_clone *p, struct session *clone, struct err_text *e)
+{
+	struct file_sink *file = p->source->file;
+
+	if (p->fd < 0)
+		return 0;
+	if (!file || file_sink_is_closed(file))
+		return err_set(e, -ENOENT, "Original session ended");
+	return file_sink_new_clone(clone, file, TAKE_FD(p->fd), e, &clone->file);
+}
+
+static int make_session(struct pending_clone *p, struct session **ret, struct err_text *e)
+{
+	_cleanup_(session_freep) struct session *clone = NULL;
+	int r;
+
+	if (p->fd >= 0)
+		for (size_t g = 0; g < N_GROUPS; g++)
+			take_buffers(p, (enum group)g);
+	if (p->no_memory)
+		return err_set(e, -ENOMEM, "Buffer allocation failed");
+	if (p->consumer->session)
+		return err_set(e, -EBUSY,
+			       "The consumer is already attached to another tracing session");
+	r = session_clone_finish(&p->result, p->source, p->consumer, &clone);
+	if (r < 0)
+		return err_set(e, r, "The service has no memory or no numbers left for the clone");
+	r = give_file(p, clone, e);
+	if (r == 0)
+		*ret = TAKE_PTR(clone);
+	return r;
+}
+
+static void finish(struct pending_clone *p)
+{
+	struct consumer_port *c = p->consumer;
+	struct ipc_call call = p->call;
+	struct session *clone = NULL;
+	struct err_text e = {""};
+	int r = make_session(p, &clone, &e);
+
+	pending_free(p);
+	if (r < 0) {
+		answer(c, &call, NULL, e.text);
+		return;
+	}
+	c->session = clone;
+	if (!clone->file) {
+		answer(c, &call, clone, NULL);
+		return;
+	}
+	c->clone_call = call;
+	c->has_clone_call = true;
+	file_sink_finish(clone->file);
+}
+
+void clone_is_written(struct consumer_port *c)
+{
+	struct session *failed = NULL;
+
+	if (!c->has_clone_call)
+		return;
+	c->has_clone_call = false;
+	if (c->session->error)
+		failed = TAKE_PTR(c->session);
+	answer(c, &c->clone_call, failed ? NULL : c->session, failed ? failed->error : NULL);
+	session_free(failed);
+}
+
+void clone_give_up_file(struct consumer_port *c)
+{
+	if (c->has_clone_call)
+		ipc_reject(c->conn, &c->clone_call);
+	c->has_clone_call = false;
+}
+
 /* ---- its flushes ---- */
 
 static bool is_in_group(void *ctx, uint16_t buffer_id)
@@ -233,6 +304,13 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 	int i = session_buffer_index(s, buffer_id);
 
 	return i >= 0 && group_of(s, (size_t)i) == f->group;
+}
+
+/* With a file all buffers are taken in the end. */
+static void group_is_flushed(struct pending_clone *p, enum group group)
+{
+	if (p->fd < 0)
+		take_buffers(p, group);
 }
 
 static void on_flushed(void *ctx, bool success)
@@ -245,7 +323,7 @@ static void on_flushed(void *ctx, bool success)
 		p->result.final_flush = FINAL_FLUSH_FAILED;
 	else if (p->result.final_flush == FINAL_FLUSH_NONE)
 		p->result.final_flush = FINAL_FLUSH_SUCCEEDED;
-	take_buffers(p, f->group);
+	group_is_flushed(p, f->group);
 	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
 		finish(p);
 }
@@ -262,7 +340,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 			continue;
 		if (p->flushes[g].wanted && p->source->state == SESSION_STARTED)
 			p->result.final_flush = FINAL_FLUSH_FAILED;
-		take_buffers(p, (enum group)g);
+		group_is_flushed(p, (enum group)g);
 	}
 	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
 		finish(p);
@@ -325,15 +403,16 @@ static unsigned count_clones(const struct service *v)
 	return n;
 }
 
-static const char *why_not(const struct consumer_port *c, const struct session *source)
+static const char *why_not(const struct consumer_port *c, const struct session *source, int fd)
 {
 	if (c->uid != 0 && c->uid != source->uid)
 		return "Not allowed to clone a session from another UID";
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
-	if (source->file && !file_sink_is_closed(source->file))
-		return "A session with write_into_file cannot be cloned: most of its trace is in "
-		       "the file";
+	if (source->file && file_sink_is_closed(source->file))
+		return "The session has ended, and its trace is in its file";
+	if (source->file && fd < 0)
+		return "The session writes into a file: to clone it takes a file, too";
 	if (count_clones(c->service) >= MAX_CLONES)
 		return "There are too many cloned sessions; free some first";
 	return NULL;
@@ -353,6 +432,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	p->source = source;
 	p->consumer = c;
 	p->call = *call;
+	p->fd = -1;
 	for (size_t g = 0; g < N_GROUPS; g++)
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
 	for (size_t i = 0; i < source->n_buffers; i++)
@@ -367,8 +447,9 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 }
 
 static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
-		       struct clone_request *r)
+		       struct clone_request *r, int passed)
 {
+	_cleanup_(closep) int fd = passed;
 	const char *error, *refused;
 	struct session *source = find_source(c->service, r, &error);
 	struct pending_clone *p;
@@ -376,12 +457,14 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 
 	if (!source)
 		return reply(c, call, NULL, error);
-	refused = why_not(c, source);
+	refused = why_not(c, source, fd);
 	if (refused)
 		return reply(c, call, NULL, refused);
 	p = pending_new(c, source, call, r);
 	if (!p)
 		return -ENOMEM;
+	if (source->file)
+		p->fd = TAKE_FD(fd);
 	p->no_memory = clear_buffers(source) < 0;
 	if (r->for_bugreport || r->session_id == BUGREPORT_SESSION)
 		flags |= FLUSH_FOR_BUGREPORT;
@@ -392,15 +475,14 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
 	struct consumer_port *c = endpoint;
-	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn); /* is for files, which are refused */
+	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn);
 	_cleanup_(request_deinit) struct clone_request request = {0};
 	int r = decode_request(&request, args, len);
 
-	(void)fd;
 	if (r < 0)
 		return r;
 	clone_cancel(c);
-	return begin_clone(c, call, &request);
+	return begin_clone(c, call, &request, TAKE_FD(fd));
 }
 
 void clone_cancel(struct consumer_port *c)

@@ -139,6 +139,7 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 static void end_session(struct consumer_port *c)
 {
 	reader_cancel(&c->reader);
+	clone_give_up_file(c);
 	session_free(TAKE_PTR(c->session));
 }
 
@@ -197,6 +198,7 @@ void consumer_port_abort(struct consumer_port *c, const char *reason)
 void consumer_port_let_go(struct consumer_port *c)
 {
 	reader_cancel(&c->reader);
+	clone_give_up_file(c);
 	flush_disown(c->session, on_flushed);
 	c->session->consumer = NULL;
 	c->session = NULL;
@@ -209,10 +211,10 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 {
 	struct consumer_port *c = endpoint;
 
-	bool readable = c->session && !triggers_hold_back(c->session);
+	bool readable = c->session && !triggers_hold_back(c->session) && !c->session->file;
 
 	(void)args, (void)len;
-	if (c->session && c->session->file)
+	if (c->session && c->session->file && c->session->state != SESSION_CLONED)
 		return -EINVAL; /* its packets go into the file */
 	return reader_begin(&c->reader, call, readable ? c->session : NULL);
 }

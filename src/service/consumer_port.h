@@ -20,6 +20,8 @@ struct consumer_port {
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	uid_t uid; /* of the connection */
 	struct pending_clone *clone; /* owned by its source; NULL: none is on its way to us */
+	struct ipc_call clone_call; /* CloneSession: answered when the session's file is written */
+	bool has_clone_call;
 	struct session *session; /* owned; NULL before EnableTracing and after FreeBuffers */
 	struct ipc_call enable; /* EnableTracing: answered when tracing has ended */
 	bool has_enable;

@@ -260,14 +260,34 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 	return r == 0 ? 0 : err_set(e, r, "out of memory");
 }
 
+static void init(struct file_parts *f, struct session *s)
+{
+	*f = (struct file_parts){.session = s, .max_bytes = UINT64_MAX};
+	f->sink.begin = sink_begin;
+	f->sink.bytes = sink_bytes;
+}
+
+int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
+			   int fd, struct err_text *e)
+{
+	int r = check_passed(fd, e);
+
+	init(f, s);
+	if (r < 0) {
+		closep(&fd);
+		return r;
+	}
+	f->n = 1;
+	r = file_part_init(file_parts_newest(f), config, fd, 0);
+	return r == 0 ? 0 : err_set(e, r, "out of memory");
+}
+
 int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
 		    int passed_fd, struct err_text *e)
 {
 	_cleanup_(closep) int fd = passed_fd;
 
-	*f = (struct file_parts){.session = s};
-	f->sink.begin = sink_begin;
-	f->sink.bytes = sink_bytes;
+	init(f, s);
 	if (config->rotate)
 		f->sink.of_sequence = sink_of_sequence;
 	if (file_rotation_init(&f->rotation, config) < 0)

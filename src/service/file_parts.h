@@ -41,6 +41,10 @@ struct file_parts {
 /* Makes or takes the file that the config says, as file_sink_new has it; deinit also on failure. */
 int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config, int fd,
 		    struct err_text *e);
+/* A file of the session's that has no path and no limits, for what its config says of packets. fd
+ * is taken in any case. 0 or -errno with the reason in e; deinit also on failure. */
+int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
+			   int fd, struct err_text *e);
 void file_parts_close(struct file_parts *f); /* drops what was not written */
 void file_parts_deinit(struct file_parts *f);
 /* The session comes to nothing: the file that was made is removed. */

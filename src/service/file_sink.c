@@ -25,6 +25,7 @@
 #include "config/limits.h"
 #include "service/compressor.h"
 #include "service/file_config.h"
+#include "service/file_copy.h"
 #include "service/file_parts.h"
 #include "service/flush.h"
 #include "service/limits.h"
@@ -36,6 +37,8 @@
 struct file_sink {
 	struct session *session; /* borrowed: it owns us */
 	struct file_parts parts;
+	struct file_copy copy; /* of a clone: goes in front of everything */
+	bool is_clone;
 	struct loop_timer tick, turn, stall, period;
 	struct event *writable; /* owned; NULL where the file always takes bytes */
 	bool started; /* the session did: there is something to write */
@@ -78,10 +81,22 @@ static void close_file(struct file_sink *f)
 		session_disable(f->session, false);
 }
 
+/* Half a clone is of no use to anybody. */
+static void take_back(struct file_sink *f)
+{
+	off_t end = lseek(newest(f)->fd, 0, SEEK_CUR);
+	off_t begin = end - (off_t)newest(f)->written;
+
+	if (end > 0 && begin >= 0 && ftruncate(newest(f)->fd, begin) == 0)
+		lseek(newest(f)->fd, begin, SEEK_SET);
+}
+
 static void give_up(struct file_sink *f, const char *what)
 {
 	struct err_text e;
 
+	if (f->is_clone)
+		take_back(f);
 	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
 	log_write_limited(&f->session->service->complaints, LOG_LEVEL_ERROR,
 			  "session %llu ends: %s", (unsigned long long)f->session->id, e.text);
@@ -99,7 +114,7 @@ static void end_file(struct file_sink *f)
 {
 	int r = file_parts_end_older(&f->parts, UINT32_MAX);
 
-	if (r == 0)
+	if (r == 0 && !f->is_clone)
 		r = out_file_sync(newest(f));
 	if (r < 0)
 		give_up(f, strerror(-r));
@@ -151,13 +166,20 @@ static void wait_for_reader(struct file_sink *f)
 	}
 }
 
-/* One pass and one write. enum out_file_state or -errno. */
+/* One piece of the file that is cloned, or one pass; and one write. enum out_file_state or -errno. */
 static int do_turn(struct file_sink *f)
 {
 	int r = file_parts_write(&f->parts);
 
-	if (r != OUT_FILE_DONE || !f->reading)
+	if (r != OUT_FILE_DONE)
 		return r;
+	r = file_copy_next(&f->copy, newest(f));
+	if (r != 0) {
+		r = r < 0 ? r : file_parts_write(&f->parts);
+		return r == OUT_FILE_DONE ? OUT_FILE_MORE : r;
+	}
+	if (!f->reading)
+		return OUT_FILE_DONE;
 	f->reading = read_pass(f->session, &f->parts.sink,
 			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
 									: FILE_BATCH_BYTES) &&
@@ -320,6 +342,33 @@ int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, stru
 	return 0;
 }
 
+int file_sink_new_clone(struct session *clone, struct file_sink *source, int fd, struct err_text *e,
+			struct file_sink **ret)
+{
+	struct file_sink *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f) {
+		closep(&fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	f->session = clone;
+	f->is_clone = f->started = true;
+	r = file_copy_take(&f->copy, &source->parts, fd, e);
+	if (r < 0)
+		closep(&fd);
+	else
+		r = file_parts_open_passed(&f->parts, clone, clone->config, fd, e);
+	if (r == 0 && init_events(f, clone->service->loop) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r < 0) {
+		file_sink_free(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
 void file_sink_discard(struct file_sink *f)
 {
 	if (f)
@@ -337,6 +386,7 @@ void file_sink_free(struct file_sink *f)
 	loop_timer_deinit(&f->period);
 	if (f->writable)
 		event_free(f->writable);
+	file_copy_deinit(&f->copy);
 	file_parts_deinit(&f->parts);
 	free(f);
 }

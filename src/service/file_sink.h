@@ -44,5 +44,13 @@ void file_sink_finish(struct file_sink *f);
  * where a reader would have to be waited for. */
 void file_sink_finish_now(struct file_sink *f);
 bool file_sink_is_closed(const struct file_sink *f);
+
+/*
+ * For a clone of a session that writes into f: what f has by now, and after it what the clone has.
+ * fd (taken, also on failure) is where to. file_sink_finish writes it, from the loop, without
+ * fdatasync; when it fails, the file is cut to what it was. 0, or -errno with the reason in e.
+ */
+int file_sink_new_clone(struct session *clone, struct file_sink *f, int fd, struct err_text *e,
+			struct file_sink **ret);
 /* After a rotation: what producers commit from now on needs no file older than this one. */
 void file_sink_answered(struct file_sink *f, uint32_t number);

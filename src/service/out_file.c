@@ -66,6 +66,19 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	o->used += len;
 }
 
+ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
+{
+	ssize_t n;
+
+	if (reserve(o, len) < 0)
+		return -ENOMEM;
+	n = pread(fd, o->buf + o->used, len, pos);
+	if (n < 0)
+		return -errno;
+	o->used += (size_t)n;
+	return n;
+}
+
 /* ---- bytes out ---- */
 
 static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t len)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "service/packet_sink.h"
 
@@ -52,5 +53,8 @@ uint64_t out_file_size(const struct out_file *o);
  */
 #define OUT_FILE_PIECE (1u << 20)
 int out_file_write(struct out_file *o);
+/* Puts in len bytes of another file, as they are: whole packets, in the end. How many, fewer where
+ * that file ends, or -errno. */
+ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len);
 /* fdatasync(2), where the file can. 0 or -errno. */
 int out_file_sync(const struct out_file *o);

@@ -213,7 +213,7 @@ int query_capabilities(void *endpoint, const struct ipc_call *call, const uint8_
 		   PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED);
 	pb_enc_u64(e, PB_TRACING_SERVICE_CAPABILITIES_OBSERVABLE_EVENTS,
 		   PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT);
-	pb_enc_bool(e, PB_TRACING_SERVICE_CAPABILITIES_HAS_TRACE_CONFIG_OUTPUT_PATH, false);
+	pb_enc_bool(e, PB_TRACING_SERVICE_CAPABILITIES_HAS_TRACE_CONFIG_OUTPUT_PATH, true);
 	pb_enc_bool(e, PB_TRACING_SERVICE_CAPABILITIES_HAS_CLONE_SESSION, true);
 	pb_enc_close(e);
 	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);

@@ -236,8 +236,13 @@ void session_set_error(struct session *s, const char *text)
 
 void session_ended(struct session *s)
 {
-	if (s->consumer)
-		consumer_port_tracing_ended(s->consumer, s->error);
+	struct consumer_port *c = s->consumer;
+
+	if (!c)
+		return;
+	consumer_port_tracing_ended(c, s->error);
+	if (s->state == SESSION_CLONED)
+		clone_is_written(c);
 }
 
 bool session_has_ended(const struct session *s)

@@ -107,7 +107,8 @@ void session_start(struct session *s);
 void session_disable(struct session *s, bool at_once);
 /* What the consumer is told when the session ends; the first word counts. */
 void session_set_error(struct session *s, const char *text);
-/* DISABLED, and its file, if any, is closed: tells the consumer. */
+/* DISABLED or CLONED, and its file, if any, is closed: tells the consumer. Frees a clone whose file
+ * could not be written. */
 void session_ended(struct session *s);
 bool session_has_ended(const struct session *s);
 /* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.

@@ -62,13 +62,18 @@ void session_free(struct session *s)
 	clone_source_ends(s);
 	session_disable(s, true);
 	flush_cancel_all(s);
-	if (s->file)
+	if (s->file && s->state != SESSION_CLONED)
 		file_sink_finish_now(s->file);
 	instances_deinit(s);
 	TAILQ_REMOVE(&s->service->sessions, s, link);
 	if (s->config->priority_boost)
 		priority_apply(s->service, NULL);
 	session_destroy(s);
+}
+
+void session_freep(struct session **s)
+{
+	session_free(*s);
 }
 
 static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)

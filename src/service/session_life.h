@@ -27,3 +27,4 @@ int session_alloc(struct service *service, struct consumer_port *consumer, uid_t
 void session_destroyp(struct session **s);
 /* Stops everything at once, frees the buffers. NULL is fine. */
 void session_free(struct session *s);
+void session_freep(struct session **s);

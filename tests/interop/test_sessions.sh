@@ -118,6 +118,17 @@ is_good "the session that was cloned goes on to a good trace" "$dir/source.trace
 until_true has_no_session CLONED
 verdict "no clone is left" $?
 
+# ---- clones of a session that writes a file ----
+
+background file 'write_into_file: true file_write_period_ms: 500 flush_period_ms: 1000'
+until_true test -s "$dir/file.trace"
+perfetto --clone-by-name file -o "$dir/file.clone" >"$dir/file.clone.log" 2>&1
+verdict "--clone-by-name of a session that writes a file: exits well" $? "$dir/file.clone.log"
+is_good "the clone of a file is good" "$dir/file.clone"
+kill -TERM "$pid"
+until_true ended "$pid"
+is_good "the file that was cloned goes on to a good trace" "$dir/file.trace"
+
 # ---- triggers ----
 
 background start 'trigger_config { trigger_mode: START_TRACING trigger_timeout_ms: 30000

@@ -181,7 +181,7 @@ static void capabilities_are_what_is_built(void **state)
 	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_CLONE_SESSION), 1);
 	assert_int_equal(
 		peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_HAS_TRACE_CONFIG_OUTPUT_PATH),
-		0);
+		1);
 	/* the last one of the list */
 	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_OBSERVABLE_EVENTS), 4);
 }

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/file_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "service/file_parts.h"
+
+/* A descriptor was perhaps passed for writing only; the file behind it may still be readable. */
+static int open_for_reading(int fd)
+{
+	int flags = fcntl(fd, F_GETFL), copy;
+	char self[32];
+
+	if (flags < 0)
+		return -errno;
+	if ((flags & O_ACCMODE) == O_RDWR) {
+		copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	} else {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+		copy = open(self, O_RDONLY | O_CLOEXEC);
+	}
+	return copy < 0 ? -errno : copy;
+}
+
+static int write_out(struct file_part *p)
+{
+	int r;
+
+	file_part_end_group(p);
+	while ((r = out_file_write(&p->out)) == OUT_FILE_MORE)
+		;
+	return r < 0 ? r : 0;
+}
+
+static int take_part(struct file_part *p, const struct stat *to, struct file_range *ret)
+{
+	struct file_range range = {.fd = -1};
+	struct stat st;
+	int r;
+
+	if (fstat(p->out.fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ESPIPE;
+	if (st.st_dev == to->st_dev && st.st_ino == to->st_ino)
+		return -EDEADLK;
+	r = write_out(p);
+	if (r < 0)
+		return r;
+	/* What others put in front of the trace is not ours. */
+	range.end = lseek(p->out.fd, 0, SEEK_CUR);
+	range.pos = range.end - (off_t)p->out.written;
+	if (range.pos < 0)
+		return -EIO;
+	range.fd = open_for_reading(p->out.fd);
+	if (range.fd < 0)
+		return range.fd;
+	*ret = range;
+	return 0;
+}
+
+int file_copy_take(struct file_copy *c, struct file_parts *f, int to, struct err_text *e)
+{
+	struct stat st;
+	int r = fstat(to, &st) < 0 ? -errno : 0;
+
+	*c = (struct file_copy){0};
+	for (size_t i = 0; i < f->n && r == 0; i++) {
+		r = take_part(&f->list[i], &st, &c->ranges[i]);
+		c->n += r == 0;
+	}
+	if (r == 0)
+		return 0;
+	file_copy_deinit(c);
+	if (r == -ESPIPE)
+		return err_set(e, r, "%.300s is no file that can be read again",
+			       file_parts_name(f));
+	if (r == -EDEADLK)
+		return err_set(e, r, "%.300s cannot be cloned into itself", file_parts_name(f));
+	return err_set(e, r, "%.300s cannot be copied: %s", file_parts_name(f), strerror(-r));
+}
+
+void file_copy_deinit(struct file_copy *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		closep(&c->ranges[i].fd);
+	*c = (struct file_copy){0};
+}
+
+int file_copy_next(struct file_copy *c, struct out_file *to)
+{
+	struct file_range *range;
+	ssize_t n;
+
+	while (c->next < c->n && c->ranges[c->next].pos == c->ranges[c->next].end)
+		c->next++;
+	if (c->next == c->n)
+		return 0;
+	range = &c->ranges[c->next];
+	n = out_file_take(to, range->fd, range->pos,
+			  (size_t)MIN(range->end - range->pos, (off_t)FILE_BATCH_BYTES));
+	if (n <= 0)
+		return n < 0 ? (int)n : -EIO; /* somebody has cut it */
+	range->pos += n;
+	return 1;
+}

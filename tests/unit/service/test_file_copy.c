@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "rig.h"
+#include "service/file_copy.h"
+#include "service/file_parts.h"
+#include "temp_dir.h"
+#include "trace_file_helper.h"
+
+static int new_file(void *const *state, unsigned slot, const char *name, int flags)
+{
+	int fd = open(temp_dir_path(state, slot, name), flags | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct file_parts parts_of(int fd)
+{
+	Pb__TraceConfig *c = peer_parse_config("");
+	struct err_text e;
+	struct file_parts f;
+
+	assert_int_equal(file_parts_open_passed(&f, NULL, c, fd, &e), 0);
+	pb__trace_config__free_unpacked(c, NULL);
+	return f;
+}
+
+static void put(struct file_parts *f, char c, size_t len)
+{
+	char *text = malloc(len);
+
+	assert_non_null(text);
+	memset(text, c, len);
+	f->sink.begin(&f->sink, len);
+	f->sink.bytes(&f->sink, text, len);
+	free(text);
+}
+
+/* All of it; how many turns it took. */
+static unsigned copy_all(struct file_copy *c, struct out_file *to)
+{
+	unsigned n = 0;
+	int r;
+
+	while ((r = file_copy_next(c, to)) == 1) {
+		n++;
+		while ((r = out_file_write(to)) == OUT_FILE_MORE)
+			;
+		assert_int_equal(r, OUT_FILE_DONE);
+	}
+	assert_int_equal(r, 0);
+	return n;
+}
+
+/* What is in memory counts as written; what comes later does not. */
+static void copies_what_was_there(void **state)
+{
+	struct file_parts f = parts_of(new_file(state, 0, "from", O_WRONLY));
+	int fd = new_file(state, 1, "to", O_RDWR);
+	struct peer_packets t;
+	struct file_copy copy;
+	struct out_file to;
+	struct err_text e;
+
+	for (unsigned i = 0; i < 10; i++)
+		put(&f, 'a', 100000);
+	assert_int_equal(file_copy_take(&copy, &f, fd, &e), 0);
+	put(&f, 'b', 100);
+	while (file_parts_write(&f) == OUT_FILE_MORE)
+		;
+	unlink(temp_dir_path(state, 0, "from"));
+	file_parts_deinit(&f);
+	out_file_init(&to, fd);
+	assert_int_equal(copy_all(&copy, &to), 4);
+	t = packets_of_file(temp_dir_path(state, 1, "to"));
+	assert_int_equal(t.n, 10);
+	assert_int_equal(t.list[9].len, 100000);
+	peer_packets_free(&t);
+	out_file_deinit(&to);
+	file_copy_deinit(&copy);
+	file_copy_deinit(&copy);
+}
+
+static void empty_file_is_copied_at_once(void **state)
+{
+	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct out_file to;
+	struct file_copy copy;
+	struct err_text e;
+
+	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
+	assert_int_equal(copy_all(&copy, &to), 0);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+	out_file_deinit(&to);
+}
+
+static void file_that_was_cut_is_an_error(void **state)
+{
+	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct out_file to;
+	struct file_copy copy;
+	struct err_text e;
+
+	put(&f, 'a', 1000);
+	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
+	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
+	assert_int_equal(file_copy_next(&copy, &to), -EIO);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+	out_file_deinit(&to);
+}
+
+static void what_cannot_be_copied_is_refused(void **state)
+{
+	int fd = new_file(state, 0, "from", O_RDWR), pipes[2];
+	struct file_parts f = parts_of(fd);
+	struct file_copy copy;
+	struct err_text e;
+
+	assert_int_equal(file_copy_take(&copy, &f, fd, &e), -EDEADLK);
+	assert_non_null(strstr(e.text, "into itself"));
+	assert_int_equal(copy.n, 0);
+	file_parts_deinit(&f);
+	assert_int_equal(pipe(pipes), 0);
+	f = parts_of(pipes[1]);
+	assert_int_equal(file_copy_take(&copy, &f, pipes[0], &e), -ESPIPE);
+	file_parts_deinit(&f);
+	close(pipes[0]);
+}
+
+#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DIR_TEST(copies_what_was_there),
+		DIR_TEST(empty_file_is_copied_at_once),
+		DIR_TEST(file_that_was_cut_is_an_error),
+		DIR_TEST(what_cannot_be_copied_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
