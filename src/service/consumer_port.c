@@ -310,7 +310,7 @@ static int consumer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 		return -ENOMEM;
 	c->service = ctx;
 	c->conn = conn;
-	c->uid = ipc_conn_uid(conn);
+	c->uid = ipc_conn_peer(conn)->uid;
 	r = observer_init(&c->observer, c->service->loop, conn);
 	if (r == 0)
 		r = reader_init(&c->reader, c->service->loop, conn);

@@ -196,12 +196,16 @@ void flush_cancel_all(struct session *s)
 static void ask_producer(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
 {
 	const struct source_instance *i;
+	bool takes_part = false;
 	size_t n = 0;
 
-	TAILQ_FOREACH (i, &f->session->instances, link)
+	TAILQ_FOREACH (i, &f->session->instances, link) {
+		takes_part |= i->producer == p;
 		if (i->producer == p && includes(f, i))
 			ids[n++] = i->id;
-	if (n == 0)
+	}
+	/* What a remote producer has not committed only it can scrape, and does so when asked. */
+	if (n == 0 && !(takes_part && p->peer->is_remote && p->wants_scraping))
 		return;
 	f->waiting[f->n_waiting++] = p;
 	producer_port_send_flush(p, ids, n, f->id, f->flags);

@@ -186,10 +186,17 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *config,
 		  const struct registered_source *source)
 {
+	const struct producer_port *p = source->producer;
+	const struct source_of of = {
+		.producer = p->name,
+		.machine = p->peer->is_remote ? p->peer->machine_name : s->service->machine_name,
+		.is_remote = p->peer->is_remote,
+	};
+
 	return config->config && config->config->name &&
 	       !strcmp(config->config->name, source->name) &&
-	       service_admits_producer(s->service, source->producer->uid) &&
-	       source_filter_matches(config, source->producer->name, s->service->machine_name);
+	       service_admits_producer(s->service, p->peer) &&
+	       source_filter_matches(s->config, config, &of);
 }
 
 void instances_offer(struct session *s, const struct registered_source *source)

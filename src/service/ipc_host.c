@@ -3,7 +3,7 @@
  * A connection is made by accept and ended by on_close alone, from the loop: so a method can send
  * to any connection, its own too, without one vanishing under it.
  *
- * A host has one service, hence the one service id.
+ * The host's service has number 1; what an entrance adds to it, number 2.
  */
 #include "service/ipc_host.h"
 
@@ -23,7 +23,7 @@
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
-#define SERVICE_ID 1
+#define N_SERVICES 2 /* of a connection; numbered from 1 */
 #define ACCEPTS_PER_TURN 16 /* then the others of the loop have their turn */
 #define ACCEPT_PAUSE_MS 200 /* when the process is out of descriptors */
 
@@ -31,9 +31,11 @@ struct ipc_conn {
 	LIST_ENTRY(ipc_conn) link;
 	struct ipc_host *host; /* borrowed: it owns us */
 	struct msgsock *sock; /* owned */
-	void *endpoint; /* owned through the service's open and close; NULL before the first call */
-	uid_t uid;
-	pid_t pid;
+	struct {
+		const struct ipc_service *service; /* borrowed; NULL: there is none of the number */
+		void *endpoint; /* owned through its open and close; NULL before the first call */
+	} services[N_SERVICES];
+	struct ipc_peer peer; /* owned */
 };
 
 struct listener {
@@ -41,6 +43,7 @@ struct listener {
 	struct ipc_host *host; /* borrowed: it owns us */
 	struct event *readable; /* owned */
 	int fd; /* owned */
+	const struct ipc_entrance *entrance; /* borrowed */
 };
 
 struct ipc_host {
@@ -97,41 +100,58 @@ static void send_frame(struct ipc_conn *c, const struct pb_mem *m)
 		msgsock_send(c->sock, &piece, 1, -1);
 }
 
+/* The number of the service of this name; 0: there is none here. */
+static uint32_t find_service(const struct ipc_conn *c, const char *name, size_t len)
+{
+	for (uint32_t id = 1; id <= N_SERVICES; id++) {
+		const struct ipc_service *s = c->services[id - 1].service;
+
+		if (s && strlen(s->name) == len && !memcmp(s->name, name, len))
+			return id;
+	}
+	return 0;
+}
+
 static void answer_bind(struct ipc_conn *c, const struct frame *f)
 {
-	const struct ipc_service *s = c->host->service;
-	bool known = strlen(s->name) == f->text_len && !memcmp(s->name, f->text, f->text_len);
+	uint32_t id = find_service(c, f->text, f->text_len);
 	struct frame_method methods[IPC_MAX_METHODS];
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	size_t n = id ? c->services[id - 1].service->n_methods : 0;
 
 	if (pb_mem_init(&m) < 0)
 		return;
-	for (size_t i = 0; i < s->n_methods; i++)
+	for (size_t i = 0; i < n; i++)
 		methods[i] =
-			(struct frame_method){.id = (uint32_t)i + 1, .name = s->methods[i].name};
-	frame_put_bind_reply(&m.enc, f->request_id, known, known ? SERVICE_ID : 0, methods,
-			     known ? s->n_methods : 0);
+			(struct frame_method){.id = (uint32_t)i + 1,
+					      .name = c->services[id - 1].service->methods[i].name};
+	frame_put_bind_reply(&m.enc, f->request_id, id != 0, id, methods, n);
 	send_frame(c, &m);
 }
 
 static int call_method(struct ipc_conn *c, const struct ipc_call *call, const struct frame *f)
 {
-	const struct ipc_service *s = c->host->service;
+	const struct ipc_service *s;
+	void **endpoint;
 	int r;
 
-	if (f->service_id != SERVICE_ID || f->method_id == 0 || f->method_id > s->n_methods)
+	if (f->service_id == 0 || f->service_id > N_SERVICES)
+		return -EBADMSG;
+	s = c->services[f->service_id - 1].service;
+	endpoint = &c->services[f->service_id - 1].endpoint;
+	if (!s || f->method_id == 0 || f->method_id > s->n_methods)
 		return -EBADMSG;
 	if (!s->methods[f->method_id - 1].call) {
 		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN, "%s: %s is not supported",
 				  s->name, s->methods[f->method_id - 1].name);
 		return -ENOSYS;
 	}
-	if (!c->endpoint) {
-		r = s->open(c->host->ctx, c, &c->endpoint);
+	if (!*endpoint) {
+		r = s->open(c->host->ctx, c, endpoint);
 		if (r < 0)
 			return r;
 	}
-	return s->methods[f->method_id - 1].call(c->endpoint, call, f->payload, f->payload_len);
+	return s->methods[f->method_id - 1].call(*endpoint, call, f->payload, f->payload_len);
 }
 
 static void answer_invoke(struct ipc_conn *c, const struct frame *f)
@@ -155,6 +175,13 @@ static void answer_unknown(struct ipc_conn *c, const struct frame *f)
 	send_frame(c, &m);
 }
 
+/* What was opened was told who it works for. */
+static void hear_identity(struct ipc_conn *c, const struct frame *f)
+{
+	if (!c->services[0].endpoint && !c->services[1].endpoint)
+		ipc_peer_introduce(&c->peer, f->payload, f->payload_len);
+}
+
 static void on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
@@ -170,7 +197,8 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 		answer_invoke(c, &f);
 		break;
 	case FRAME_SET_PEER_IDENTITY:
-		break; /* of relays; the kernel has told us who this is */
+		hear_identity(c, &f);
+		break;
 	default:
 		answer_unknown(c, &f);
 	}
@@ -181,9 +209,11 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 static void conn_free(struct ipc_conn *c)
 {
 	LIST_REMOVE(c, link);
-	if (c->endpoint)
-		c->host->service->close(c->endpoint);
+	for (size_t i = N_SERVICES; i-- > 0;)
+		if (c->services[i].endpoint)
+			c->services[i].service->close(c->services[i].endpoint);
 	msgsock_free(c->sock);
+	ipc_peer_deinit(&c->peer);
 	free(c);
 }
 
@@ -195,11 +225,13 @@ static void on_close(void *ctx, int error)
 			  : error == -ETOOMANYREFS
 				  ? "sent more file descriptors at once than can be received"
 				  : NULL;
+	char who[IPC_PEER_TEXT];
 
-	if (why)
-		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN,
-				  "%s: process %d %s; disconnected", c->host->service->name,
-				  (int)c->pid, why);
+	if (why) {
+		ipc_peer_text(&c->peer, who);
+		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN, "%s: %s %s; disconnected",
+				  c->host->service->name, who, why);
+	}
 	conn_free(c);
 }
 
@@ -207,8 +239,8 @@ static void on_drained(void *ctx)
 {
 	struct ipc_conn *c = ctx;
 
-	if (c->endpoint && c->host->service->on_drained)
-		c->host->service->on_drained(c->endpoint);
+	if (c->services[0].endpoint && c->host->service->on_drained)
+		c->host->service->on_drained(c->services[0].endpoint);
 }
 
 static const struct msgsock_ops sock_ops = {
@@ -217,55 +249,84 @@ static const struct msgsock_ops sock_ops = {
 	.on_drained = on_drained,
 };
 
-static bool has_room(const struct ipc_host *h, uid_t uid)
+static bool is_like(const struct ipc_peer *a, const struct ipc_peer *b)
 {
-	unsigned n = 0, n_uid = 0;
+	if (a->is_remote || b->is_remote)
+		return a->is_remote && b->is_remote &&
+		       remote_address_same(&a->address, &b->address);
+	return a->uid == b->uid;
+}
+
+static bool has_room(const struct ipc_host *h, const struct ipc_peer *peer)
+{
+	const struct ipc_service *s = h->service;
+	unsigned n = 0, n_remote = 0, n_like = 0;
 	const struct ipc_conn *c;
 
 	LIST_FOREACH (c, &h->conns, link) {
 		n++;
-		n_uid += c->uid == uid;
+		n_remote += c->peer.is_remote;
+		n_like += is_like(&c->peer, peer);
 	}
-	return n < h->service->max_conns && n_uid < h->service->max_conns_per_uid;
+	if (peer->is_remote &&
+	    (n_remote >= s->max_remote_conns || n_like >= s->max_conns_per_address))
+		return false;
+	return n < s->max_conns && (peer->is_remote || n_like < s->max_conns_per_uid);
 }
 
-int ipc_host_adopt(struct ipc_host *h, int taken_fd)
+static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
+{
+	char who[IPC_PEER_TEXT];
+
+	ipc_peer_text(peer, who);
+	log_write_limited(&h->complaints, LOG_LEVEL_WARN, "%s: %s; %s is refused", h->service->name,
+			  why, who);
+}
+
+int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance,
+			struct ipc_peer *peer)
 {
 	_cleanup_(closep) int fd = taken_fd;
+	_cleanup_(ipc_peer_deinit) struct ipc_peer taken = *peer;
 	_cleanup_(freep) struct ipc_conn *c = calloc(1, sizeof(*c));
 	int r;
 
 	if (!c)
 		return -ENOMEM;
-	r = sock_peer(fd, &c->uid, &c->pid);
-	if (r < 0)
-		return r;
-	if (!has_room(h, c->uid)) {
-		log_write_limited(&h->complaints, LOG_LEVEL_WARN,
-				  "%s: too many connections; process %d of uid %u is refused",
-				  h->service->name, (int)c->pid, (unsigned)c->uid);
+	if (!has_room(h, &taken)) {
+		refuse(h, &taken, "too many connections");
 		return -ENFILE;
 	}
 	c->host = h;
+	c->services[0].service = h->service;
+	c->services[1].service = entrance ? entrance->extra : NULL;
 	r = msgsock_new(h->loop, fd, h->service->send_limit, &sock_ops, c, &c->sock);
 	if (r < 0)
 		return r;
 	fd = -1; /* the msgsock has it */
 	if (h->service->hold_limit > 0)
 		msgsock_hold_reads(c->sock, h->service->hold_limit);
+	c->peer = taken;
+	taken.machine_name = NULL;
 	LIST_INSERT_HEAD(&h->conns, c, link);
 	c = NULL;
 	return 0;
 }
 
-uid_t ipc_conn_uid(const struct ipc_conn *c)
+int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance)
 {
-	return c->uid;
+	_cleanup_(closep) int fd = taken_fd;
+	struct ipc_peer peer;
+	int r = ipc_peer_of(fd, entrance ? entrance->allow : NULL, &peer);
+
+	if (r == -EACCES)
+		refuse(h, &peer, "not among the addresses that are let in");
+	return r < 0 ? r : ipc_host_adopt_peer(h, TAKE_FD(fd), entrance, &peer);
 }
 
-pid_t ipc_conn_pid(const struct ipc_conn *c)
+const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c)
 {
-	return c->pid;
+	return &c->peer;
 }
 
 int ipc_conn_take_fd(struct ipc_conn *c)
@@ -319,7 +380,7 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *ctx)
 			pause_listeners(l->host);
 			return;
 		}
-		ipc_host_adopt(l->host, fd);
+		ipc_host_adopt(l->host, fd, l->entrance);
 	}
 }
 
@@ -331,7 +392,7 @@ static void listener_free(struct listener *l)
 	free(l);
 }
 
-int ipc_host_listen(struct ipc_host *h, int taken_fd)
+int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance)
 {
 	_cleanup_(closep) int fd = taken_fd;
 	struct listener *l = calloc(1, sizeof(*l));
@@ -340,6 +401,7 @@ int ipc_host_listen(struct ipc_host *h, int taken_fd)
 		return -ENOMEM;
 	l->host = h;
 	l->fd = TAKE_FD(fd);
+	l->entrance = entrance;
 	l->readable = event_new(h->loop, l->fd, EV_READ | EV_PERSIST, on_acceptable, l);
 	if (!l->readable || event_add(l->readable, NULL) < 0) {
 		listener_free(l);

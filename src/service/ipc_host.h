@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "service/ipc_peer.h"
+
 struct event_base;
 
 /*
@@ -14,8 +16,8 @@ struct event_base;
  *
  *	listener --accept--> ipc_conn --first call--> open() ... method() ... close()
  *
- * Who a peer is comes from SO_PEERCRED alone. A frame that is too long ends the connection, one
- * that does not parse is dropped, a request that makes no sense is answered with an error.
+ * Who a peer is, service/ipc_peer.h says. A frame that is too long ends the connection, one that
+ * does not parse is dropped, a request that makes no sense is answered with an error.
  */
 struct ipc_host;
 struct ipc_conn;
@@ -53,7 +55,18 @@ struct ipc_service {
 	/* Past so many no further request is taken until all are out; 0: always taken. */
 	size_t hold_limit;
 	unsigned max_conns;
-	unsigned max_conns_per_uid;
+	unsigned max_conns_per_uid; /* of this machine's users */
+	unsigned max_remote_conns; /* of max_conns */
+	unsigned max_conns_per_address;
+};
+
+/* What a listening socket is for. Borrowed for the life of the host; NULL is all zero. */
+struct ipc_entrance {
+	/* Remote peers that are let in; NULL: none. */
+	const struct remote_allow *allow;
+	/* A second service that can be bound here, with the same ctx; NULL: none. Only open, close,
+	 * name and methods of it count. */
+	const struct ipc_service *extra;
 };
 
 /* 0 or -ENOMEM. */
@@ -62,14 +75,17 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 /* Closes every connection, endpoints first. NULL is fine. */
 void ipc_host_free(struct ipc_host *h);
 
-/* Takes a listening AF_UNIX socket, also on failure. */
-int ipc_host_listen(struct ipc_host *h, int fd);
-/* Takes a connected AF_UNIX socket, also on failure: -ENFILE (a limit), -ENOMEM, or what
- * SO_PEERCRED says. */
-int ipc_host_adopt(struct ipc_host *h, int fd);
+/* Takes a listening socket, also on failure. */
+int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
+/* Takes a connected socket, also on failure: -ENFILE (a limit), -EACCES (a remote peer that is not
+ * let in), -ENOMEM, or what the kernel says. */
+int ipc_host_adopt(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
+/* The same, of a peer (taken, also on failure) that is known already. */
+int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *entrance,
+			struct ipc_peer *peer);
 
-uid_t ipc_conn_uid(const struct ipc_conn *c);
-pid_t ipc_conn_pid(const struct ipc_conn *c);
+/* Does not change once a method of the connection was called. */
+const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c);
 /* The last file descriptor that the peer sent, now the caller's, or -1. */
 int ipc_conn_take_fd(struct ipc_conn *c);
 /* Bytes that wait for the peer to read. */

@@ -10,6 +10,8 @@
 
 #define MAX_PRODUCER_CONNECTIONS 4096
 #define MAX_PRODUCER_CONNECTIONS_PER_UID 1024
+#define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* on TCP and vsock, relays too; of the above */
+#define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
 #define MAX_CONSUMER_CONNECTIONS_PER_UID 64
 
@@ -31,6 +33,13 @@
 #define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
 /* Shared memory of all producers; past it a producer gets DEFAULT_SMB_BYTES, whatever it asks. */
 #define MAX_SMB_BYTES_ALL (4ull << 30)
+
+/* ---- other machines ---- */
+
+#define MAX_MACHINES 64 /* of which a relay told something; then the one told of longest ago goes */
+#define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
+#define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
+#define MAX_CLOCK_SYNCS 5 /* of a machine: the newest */
 
 /* ---- a session ---- */
 

@@ -166,6 +166,8 @@ size_t packet_gate_trailer(uint8_t buf[static PACKET_GATE_MAX_TRAILER],
 	p = put_field(p, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, sequence_id);
 	if (packet->writer.pid > 0)
 		p = put_field(p, PB_TRACE_PACKET_TRUSTED_PID, (uint64_t)packet->writer.pid);
+	if (packet->writer.machine_id)
+		p = put_field(p, PB_TRACE_PACKET_MACHINE_ID, packet->writer.machine_id);
 	if (packet->loss)
 		p = put_field(p, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, packet->loss);
 	assert(p <= buf + PACKET_GATE_MAX_TRAILER);

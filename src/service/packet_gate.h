@@ -32,7 +32,7 @@ uint32_t packet_gate_state(const struct iovec *slices, size_t n_slices);
 
 /*
  * The fields to append to a packet: trusted_uid, trusted_packet_sequence_id, trusted_pid if
- * known, and previous_packet_dropped if loss is not 0. Appended, so that by protobuf's last-one-
+ * known, machine_id of another machine, and previous_packet_dropped if loss is not 0. Appended, so that by protobuf's last-one-
  * wins rule they hold. Returns the bytes written.
  */
 #define PACKET_GATE_MAX_TRAILER 40

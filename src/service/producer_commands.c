@@ -46,10 +46,11 @@ void producer_port_send_setup_tracing(struct producer_port *p)
 	p->setup_tracing_due = !p->has_commands;
 	if (!begin_command(p, &m, PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_TRACING))
 		return;
-	if (p->smb_fd >= 0)
+	if (p->smb_fd >= 0 || p->emulated_page_size)
 		pb_enc_u64(&m.enc,
 			   PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_TRACING_SHARED_BUFFER_PAGE_SIZE_KB,
-			   p->smb.page_size / 1024);
+			   (p->emulated_page_size ? p->emulated_page_size : p->smb.page_size) /
+				   1024);
 	end_command(p, &m, p->smb_fd);
 	p->setup_tracing_sent = true;
 	closep(&p->smb_fd);

@@ -119,8 +119,7 @@ static void commit_chunk(struct producer_port *p, uint32_t target,
 			 const struct smb_chunk_header *header, const uint8_t *payload, size_t len,
 			 bool complete)
 {
-	struct trace_buffer_writer writer = {
-		.producer_id = p->id, .writer_id = header->writer_id, .uid = p->uid, .pid = p->pid};
+	struct trace_buffer_writer writer = producer_port_writer(p, header->writer_id);
 	struct trace_buffer *buffer = producer_port_buffer(p, target);
 	uint16_t registered = producer_port_writer_buffer(p, header->writer_id);
 
@@ -139,8 +138,10 @@ static void move_inline(struct producer_port *p, const struct move *m)
 	uint16_t writer_id, packets;
 	uint32_t chunk_id;
 
-	if (m->len < SMB_CHUNK_HEADER || m->len > UINT16_MAX)
+	if (m->len < SMB_CHUNK_HEADER || m->len > UINT16_MAX) {
+		p->service->chunks_discarded++;
 		return;
+	}
 	memcpy(&chunk_id, m->data, sizeof(chunk_id));
 	memcpy(&writer_id, m->data + 4, sizeof(writer_id));
 	memcpy(&packets, m->data + 6, sizeof(packets));
@@ -181,8 +182,10 @@ static void do_moves(struct producer_port *p, const uint8_t *args, size_t len)
 		m = decode_move(&f);
 		if (m.data)
 			move_inline(p, &m);
-		else
+		else if (p->smb.base)
 			move_shared(p, &m);
+		else
+			p->service->chunks_discarded++;
 	}
 }
 
@@ -291,7 +294,7 @@ int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const
 	struct producer_port *p = endpoint;
 	uint64_t flush_id;
 
-	if (!p->initialized || !p->smb.base)
+	if (!p->initialized || !producer_memory_is_ready(p))
 		return -EPERM;
 	if (!request_parses(args, len, &flush_id))
 		return -EBADMSG;

@@ -3,6 +3,9 @@
  * A producer has one shared memory for the life of its connection: its own, when it brought one
  * with InitializeConnection, or one that the service makes when the first session wants it. Its
  * size is then the session's for this producer, else the producer's hint, else the default.
+ *
+ * A remote producer keeps its chunks in memory of its own, of a size of its own, and sends them;
+ * it is told the size of a page.
  */
 #include <errno.h>
 #include <string.h>
@@ -86,15 +89,24 @@ bool producer_memory_adopt(struct producer_port *p, int fd)
 	return true;
 }
 
+bool producer_memory_is_ready(const struct producer_port *p)
+{
+	return p->smb.base || p->emulated_page_size;
+}
+
 int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config)
 {
 	struct geometry g;
 	void *addr;
 	int fd, r;
 
-	if (p->smb.base)
+	if (producer_memory_is_ready(p))
 		return 0;
 	g = choose_geometry(p, config);
+	if (p->peer->is_remote) {
+		p->emulated_page_size = g.page_size;
+		return 0;
+	}
 	r = shm_create(g.size, &fd, &addr);
 	if (r < 0)
 		return r;

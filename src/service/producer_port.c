@@ -60,6 +60,15 @@ struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_
 	return NULL;
 }
 
+struct trace_buffer_writer producer_port_writer(const struct producer_port *p, uint16_t writer_id)
+{
+	return (struct trace_buffer_writer){.producer_id = p->id,
+					    .writer_id = writer_id,
+					    .uid = p->peer->uid,
+					    .pid = p->peer->pid,
+					    .machine_id = p->peer->machine_id};
+}
+
 uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t writer_id)
 {
 	return writer_id < p->n_writers ? p->writer_buffers[writer_id] : 0;
@@ -150,7 +159,7 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 
 	if (p->initialized)
 		return -EALREADY;
-	if (!service_admits_producer(p->service, p->uid))
+	if (!service_admits_producer(p->service, p->peer))
 		return -EPERM;
 	r = pb_mem_init(&m);
 	if (r == 0)
@@ -159,11 +168,12 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 		r = introduce(p);
 	if (r < 0)
 		return r;
-	uses_it = brings_memory && fd >= 0 && producer_memory_adopt(p, fd);
+	uses_it = brings_memory && fd >= 0 && !p->peer->is_remote && producer_memory_adopt(p, fd);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER,
 		    uses_it);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED, true);
-	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION, false);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
+		    p->peer->is_remote);
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
 	return 0;
 }
@@ -418,7 +428,7 @@ static int activate_triggers(void *endpoint, const struct ipc_call *call, const 
 	while (pb_dec_next(&d, &f))
 		if (FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES) &&
 		    decode_string(&f, MAX_NAME_BYTES, &name) == 0)
-			triggers_activate(p->service, p->name, p->uid, name);
+			triggers_activate(p->service, p->name, p->peer->uid, name);
 	return 0;
 }
 
@@ -432,8 +442,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 		return -ENOMEM;
 	p->service = ctx;
 	p->conn = conn;
-	p->uid = ipc_conn_uid(conn);
-	p->pid = ipc_conn_pid(conn);
+	p->peer = ipc_conn_peer(conn);
 	p->smb_fd = -1;
 	*ret_endpoint = p;
 	return 0;
@@ -504,4 +513,6 @@ const struct ipc_service producer_port_service = {
 	.send_limit = PRODUCER_SEND_LIMIT,
 	.max_conns = MAX_PRODUCER_CONNECTIONS,
 	.max_conns_per_uid = MAX_PRODUCER_CONNECTIONS_PER_UID,
+	.max_remote_conns = MAX_REMOTE_PRODUCER_CONNECTIONS,
+	.max_conns_per_address = MAX_PRODUCER_CONNECTIONS_PER_ADDRESS,
 };

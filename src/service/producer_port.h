@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "config/trace_config.pb-c.h"
 #include "service/ipc_host.h"
+#include "service/trace_buffer.h"
 #include "wire/smb_layout.h"
 
 struct service;
-struct trace_buffer;
 
 /*
  * One connected producer: who it is, the memory shared with it, which buffers it may write to, and
@@ -38,17 +38,18 @@ struct producer_port {
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	bool initialized; /* InitializeConnection was accepted */
 	uint16_t id; /* 1..65535 */
-	uid_t uid; /* of the connection */
-	pid_t pid;
+	const struct ipc_peer *peer; /* borrowed: of the connection */
 	char *name; /* owned */
 	char *sdk_version; /* owned */
 	bool wants_scraping; /* of what its writers have not committed */
 
-	/* the shared memory; base is NULL until there is one */
+	/* The shared memory; base is NULL until there is one. A remote producer has none: its
+	 * chunks come in CommitData, and of all this it has a page size. */
 	struct smb smb;
 	size_t smb_size;
 	int smb_fd; /* -1 once it was sent, and for the producer's own */
 	uint32_t size_hint, page_size_hint; /* bytes */
+	uint32_t emulated_page_size; /* of a remote producer; 0: no session has wanted it yet */
 
 	struct buffer_grant *grants; /* owned */
 	size_t n_grants, grants_cap;
@@ -73,8 +74,11 @@ extern const struct ipc_service producer_port_service;
 
 /* Takes the memory that the producer offers (and fd) if it is safe and of legal geometry. */
 bool producer_memory_adopt(struct producer_port *p, int fd);
-/* Makes sure that there is one, sized by the config's producers and by the hints. 0 or -errno. */
+/* Makes sure that there is one, sized by the config's producers and by the hints; for a remote
+ * producer, that it has a page size. 0 or -errno. */
 int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config);
+/* Is there something that data can come through? */
+bool producer_memory_is_ready(const struct producer_port *p);
 void producer_memory_deinit(struct producer_port *p);
 
 /* ---- grants and writers ---- */
@@ -87,6 +91,8 @@ void producer_port_regrant(struct producer_port *p, uint16_t buffer_id,
 void producer_port_revoke(struct producer_port *p, uint16_t buffer_id);
 /* NULL when it may not write there. */
 struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_t buffer_id);
+/* Whose a chunk is. */
+struct trace_buffer_writer producer_port_writer(const struct producer_port *p, uint16_t writer_id);
 /* The buffer that a writer registered for; 0: it did not. */
 uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t writer_id);
 

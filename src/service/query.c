@@ -66,10 +66,15 @@ static void add_producer(struct answer *a, const struct producer_port *p)
 	pb_enc_open(e, PB_TRACING_SERVICE_STATE_PRODUCERS);
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_PRODUCER_ID, p->id);
 	pb_enc_str(e, PB_TRACING_SERVICE_STATE_PRODUCER_NAME, p->name);
-	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_PRODUCER_UID, (int32_t)p->uid);
+	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_PRODUCER_UID, (int32_t)p->peer->uid);
 	if (p->sdk_version)
 		pb_enc_str(e, PB_TRACING_SERVICE_STATE_PRODUCER_SDK_VERSION, p->sdk_version);
-	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_PRODUCER_PID, p->pid);
+	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_PRODUCER_PID, p->peer->pid);
+	if (p->peer->is_remote)
+		pb_enc_u64(e, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_ID, p->peer->machine_id);
+	if (p->peer->machine_name)
+		pb_enc_str(e, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_NAME,
+			   p->peer->machine_name);
 	pb_enc_close(e);
 	add_entry(a);
 }

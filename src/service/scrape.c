@@ -19,8 +19,7 @@ static void scrape_chunk(const struct session *s, const struct producer_port *p,
 			 const struct smb_chunk *chunk, bool complete)
 {
 	struct smb_chunk_header header = smb_header_load(chunk->header);
-	struct trace_buffer_writer writer = {
-		.producer_id = p->id, .writer_id = header.writer_id, .uid = p->uid, .pid = p->pid};
+	struct trace_buffer_writer writer = producer_port_writer(p, header.writer_id);
 	uint16_t buffer_id = producer_port_writer_buffer(p, header.writer_id);
 	struct trace_buffer *buffer = producer_port_buffer(p, buffer_id);
 

@@ -13,6 +13,7 @@
 #include "service/consumer_port.h"
 #include "service/ipc_host.h"
 #include "service/producer_port.h"
+#include "service/relay_port.h"
 #include "service/session.h"
 #include "service/session_life.h"
 
@@ -121,6 +122,7 @@ int service_new(struct event_base *loop, struct service **ret)
 	TAILQ_INIT(&s->producers);
 	TAILQ_INIT(&s->registry);
 	TAILQ_INIT(&s->sessions);
+	remote_machines_init(&s->machines);
 	r = ipc_host_new(loop, &producer_port_service, s, &s->producer_host);
 	if (r == 0)
 		r = ipc_host_new(loop, &consumer_port_service, s, &s->consumer_host);
@@ -143,15 +145,21 @@ void service_free(struct service *s)
 	ipc_host_free(s->producer_host);
 	recent_sessions_free(s->recent);
 	trigger_history_deinit(&s->trigger_history);
+	remote_machines_deinit(&s->machines);
 	free(s);
 }
 
-int service_listen_producers(struct service *s, int fd)
+int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,
+			     bool relay)
 {
-	return ipc_host_listen(s->producer_host, fd);
+	struct ipc_entrance *e = &s->entrances[relay];
+
+	e->allow = allow;
+	e->extra = relay ? &relay_port_service : NULL;
+	return ipc_host_listen(s->producer_host, fd, e);
 }
 
 int service_listen_consumers(struct service *s, int fd)
 {
-	return ipc_host_listen(s->consumer_host, fd);
+	return ipc_host_listen(s->consumer_host, fd, NULL);
 }

@@ -9,12 +9,13 @@
 
 #include "base/log.h"
 #include "base/version.h"
+#include "service/ipc_host.h"
 #include "service/registry.h"
+#include "service/remote_machines.h"
 #include "service/trigger_history.h"
 
 struct consumer_port;
 struct event_base;
-struct ipc_host;
 struct producer_port;
 struct session;
 
@@ -41,9 +42,11 @@ struct service {
 	struct event_base *loop; /* borrowed */
 	struct ipc_host *producer_host; /* owned, and with it the connected producer_ports */
 	struct ipc_host *consumer_host;
+	struct ipc_entrance entrances[2]; /* of producers: [1] with RelayPort */
 
 	struct producer_list producers; /* those that have introduced themselves */
 	struct registry registry; /* owned */
+	struct remote_machines machines; /* owned */
 	struct session_list sessions; /* each owned by its consumer, or by us while
 				       * detached; in the order of their ids */
 
@@ -79,8 +82,13 @@ int service_new(struct event_base *loop, struct service **ret);
 /* Ends every session and connection. NULL is fine. */
 void service_free(struct service *s);
 
-/* Listening AF_UNIX sockets, taken also on failure. Several of each are fine. 0 or -errno. */
-int service_listen_producers(struct service *s, int fd);
+/*
+ * Listening sockets, taken also on failure. Several of each are fine. Consumers come on AF_UNIX
+ * only. Producers may come on TCP and vsock from the addresses in allow (borrowed for the service's
+ * life; NULL: none); relay: RelayPort is offered beside ProducerPort. 0 or -errno.
+ */
+int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,
+			     bool relay);
 int service_listen_consumers(struct service *s, int fd);
 
 /* 0 when all are in use. */
@@ -89,9 +97,9 @@ uint16_t service_new_buffer_id(struct service *s);
 
 /* Of a config: a LockdownModeOperation. */
 void service_set_lockdown(struct service *s, int operation);
-static inline bool service_admits_producer(const struct service *s, uid_t uid)
+static inline bool service_admits_producer(const struct service *s, const struct ipc_peer *peer)
 {
-	return !s->lockdown || uid == s->uid;
+	return !s->lockdown || (!peer->is_remote && peer->uid == s->uid);
 }
 
 size_t service_count_sessions(const struct service *s);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
+#include "service/remote_packets.h"
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_trace.h"
@@ -324,12 +325,15 @@ void service_packets_put_head(struct session *s, struct packet_sink *sink)
 		put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &s->clone_trigger);
 	if (!builtin(s)->disable_trace_config)
 		put_triggers(&w);
-	if (!s->head_written)
+	if (!s->head_written) {
 		put_once(&w);
+		s->remote_written = 0;
+	}
 	s->head_written = true;
 	if (!builtin(s)->disable_service_events)
 		put_lifecycle(&w);
 	put_concurrent(&w);
+	remote_packets_put(s, sink);
 	pb_mem_deinit(&w.mem);
 }
 

@@ -85,6 +85,7 @@ struct session {
 	struct received_trigger clone_trigger; /* owned; of a clone. name NULL: there was none */
 	struct concurrent_events concurrent;
 	bool head_written; /* config, uuid, system info ...: once a session */
+	uint64_t remote_written; /* of other machines: what was told up to here */
 	bool sync_marker_due, stats_due; /* once a snapshot tick */
 	int64_t uuid_msb, uuid_lsb;
 	int64_t start_realtime_ns; /* 0: not started */

@@ -33,19 +33,27 @@ static bool producer_matches(const Pb__TraceConfig__DataSource *s, const char *n
 	return false;
 }
 
-static bool machine_matches(const Pb__TraceConfig__DataSource *s, const char *name)
+/* No other machine is "host", whatever it calls itself. */
+static bool is_machine(const char *filter, const struct source_of *of)
+{
+	if (!strcmp(filter, "host"))
+		return !of->is_remote;
+	return of->machine && !strcmp(filter, of->machine);
+}
+
+static bool machine_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *s,
+			    const struct source_of *of)
 {
 	if (s->n_machine_name_filter == 0)
-		return true;
+		return !of->is_remote || config->trace_all_machines;
 	for (size_t i = 0; i < s->n_machine_name_filter; i++)
-		if (!strcmp(s->machine_name_filter[i], "host") ||
-		    !strcmp(s->machine_name_filter[i], name))
+		if (is_machine(s->machine_name_filter[i], of))
 			return true;
 	return false;
 }
 
-bool source_filter_matches(const Pb__TraceConfig__DataSource *source, const char *producer_name,
-			   const char *machine_name)
+bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
+			   const struct source_of *of)
 {
-	return machine_matches(source, machine_name) && producer_matches(source, producer_name);
+	return machine_matches(config, source, of) && producer_matches(source, of->producer);
 }

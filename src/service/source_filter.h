@@ -9,11 +9,17 @@
 /*
  * Which producers a data source of a config is for: producer_name_filter (exact),
  * producer_name_regex_filter (the whole name; POSIX extended), any of the two if there is one; and
- * machine_name_filter, where "host" is this machine too.
+ * machine_name_filter, where "host" is this machine too. Without the latter, producers of other
+ * machines are not asked unless the config says trace_all_machines.
  */
+struct source_of {
+	const char *producer; /* name */
+	const char *machine; /* name; NULL: it has none */
+	bool is_remote;
+};
 
 /* 0, or -EINVAL: an expression that cannot be used, named in e. */
 int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e);
 
-bool source_filter_matches(const Pb__TraceConfig__DataSource *source, const char *producer_name,
-			   const char *machine_name);
+bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
+			   const struct source_of *of);

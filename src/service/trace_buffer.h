@@ -50,6 +50,7 @@ struct trace_buffer_writer {
 	uint16_t writer_id; /* 1..SMB_MAX_WRITER_ID, else the chunk is an abi_violation */
 	uid_t uid;
 	pid_t pid; /* 0: unknown */
+	uint32_t machine_id; /* 0: this one */
 };
 
 /* size in bytes, 1..2^32-1, is rounded up to 4096. 0 or -ENOMEM / -EINVAL. */

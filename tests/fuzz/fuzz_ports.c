@@ -43,7 +43,7 @@ static void plug_in(struct peer *p, struct ipc_host *host)
 
 	r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds);
 	assert(r == 0);
-	r = ipc_host_adopt(host, fds[0]);
+	r = ipc_host_adopt(host, fds[0], NULL);
 	assert(r == 0);
 	peer_init(p, fds[1]);
 	p->pump = pump;

@@ -46,7 +46,7 @@ static inline struct peer *rig_peer(struct rig *r, struct ipc_host *host)
 	assert_non_null(p);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	assert_int_equal(ipc_host_adopt(host, fds[0]), 0);
+	assert_int_equal(ipc_host_adopt(host, fds[0], NULL), 0);
 	peer_init(p, fds[1]);
 	p->pump = rig_pump;
 	p->ctx = r;

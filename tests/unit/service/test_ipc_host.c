@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <netinet/in.h>
 #include <sys/resource.h>
 
 #include "rig.h"
@@ -80,7 +81,18 @@ static const struct ipc_service echo_service = {
 	.hold_limit = 100000,
 	.max_conns = 3,
 	.max_conns_per_uid = 3,
+	.max_remote_conns = 2,
+	.max_conns_per_address = 1,
 };
+
+static const struct ipc_service more_service = {
+	.name = "MorePort",
+	.methods = echo_methods,
+	.n_methods = 1,
+	.open = do_open,
+	.close = do_close,
+};
+static const struct ipc_entrance more_entrance = {.extra = &more_service};
 
 struct fixture {
 	struct rig rig; /* only its loop */
@@ -309,8 +321,8 @@ static void peer_cannot_say_who_it_is(void **state)
 	/* request_id 1, set_peer_identity { pid: 1 uid: 77 } */
 	peer_send_frame(f->p, "\x10\x01\x42\x04\x08\x01\x10\x4d", 8, -1);
 	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
-	assert_int_equal(ipc_conn_uid(f->notes.conn), getuid());
-	assert_int_equal(ipc_conn_pid(f->notes.conn), getpid());
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, getuid());
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, getpid());
 }
 
 static void frame_too_long_ends_the_connection(void **state)
@@ -417,7 +429,7 @@ static void one_connection_too_many_is_refused(void **state)
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	assert_int_equal(ipc_host_adopt(f->host, fds[0]), -ENFILE);
+	assert_int_equal(ipc_host_adopt(f->host, fds[0], NULL), -ENFILE);
 	assert_int_equal(read(fds[1], &(char){0}, 1), 0); /* closed */
 	close(fds[1]);
 	/* One leaves, one may come. */
@@ -437,7 +449,7 @@ static void listener_accepts(void **state)
 	assert_non_null(p);
 	snprintf(address, sizeof(address), "@sonda-test-ipc-host-%d", (int)getpid());
 	assert_int_equal(sock_listen(address, &fd, NULL), 0);
-	assert_int_equal(ipc_host_listen(f->host, fd), 0);
+	assert_int_equal(ipc_host_listen(f->host, fd, NULL), 0);
 	peer_connect(p, address);
 	p->pump = rig_pump;
 	p->ctx = &f->rig;
@@ -457,7 +469,7 @@ static void listener_waits_for_descriptors(void **state)
 	assert_non_null(p);
 	snprintf(address, sizeof(address), "@sonda-test-ipc-host-full-%d", (int)getpid());
 	assert_int_equal(sock_listen(address, &fd, NULL), 0);
-	assert_int_equal(ipc_host_listen(f->host, fd), 0);
+	assert_int_equal(ipc_host_listen(f->host, fd, NULL), 0);
 	peer_connect(p, address);
 	p->pump = rig_pump;
 	p->ctx = &f->rig;
@@ -471,6 +483,129 @@ static void listener_waits_for_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	peer_call(p, ECHO, "x", 1);
 	assert_true(peer_accepted(p, 1));
+	rig_hang_up(&f->rig, p);
+}
+
+static struct peer *remote_peer(struct fixture *f, uint8_t last_byte)
+{
+	struct ipc_peer who = {.is_remote = true,
+			       .uid = UID_UNKNOWN,
+			       .machine_id = 9,
+			       .address = {.family = AF_INET, .ip = {10, 0, 0, last_byte}}};
+	struct peer *p = malloc(sizeof(*p));
+	int fds[2];
+
+	assert_non_null(p);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	if (ipc_host_adopt_peer(f->host, fds[0], &more_entrance, &who) < 0) {
+		close(fds[1]);
+		free(p);
+		return NULL;
+	}
+	peer_init(p, fds[1]);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	return p;
+}
+
+static void remote_peers_have_limits_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *a = remote_peer(f, 1), *b;
+
+	assert_non_null(a);
+	assert_null(remote_peer(f, 1)); /* one an address */
+	b = remote_peer(f, 2);
+	assert_non_null(b);
+	assert_null(remote_peer(f, 3)); /* two in all, though there is room for three */
+	rig_hang_up(&f->rig, a);
+	a = remote_peer(f, 3);
+	assert_non_null(a);
+	rig_hang_up(&f->rig, a);
+	rig_hang_up(&f->rig, b);
+}
+
+static void entrance_adds_a_service_of_number_2(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *p = remote_peer(f, 1);
+
+	peer_bind(p, "MorePort");
+	assert_true(peer_next(p));
+	assert_true(p->f.success);
+	assert_int_equal(p->f.service_id, 2);
+	peer_bind(p, "EchoPort");
+	assert_true(peer_next(p));
+	assert_int_equal(p->f.service_id, 1);
+	assert_true(peer_accepted(p, peer_call_as(p, 2, ECHO, false, "x", 1, -1)));
+	assert_true(peer_rejected(p, peer_call_as(p, 2, KEEP, false, "x", 1, -1)));
+	assert_true(peer_rejected(p, peer_call_as(p, 3, ECHO, false, "x", 1, -1)));
+	assert_int_equal(f->notes.opened, 1);
+	assert_true(peer_accepted(p, peer_call(p, ECHO, "x", 1)));
+	assert_int_equal(f->notes.opened, 2); /* each has an endpoint */
+	rig_hang_up(&f->rig, p);
+	assert_int_equal(f->notes.closed, 2);
+	/* The fixture's own connection came through no such entrance. */
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 2, ECHO, false, "x", 1, -1)));
+}
+
+static void remote_peer_says_who_it_is_before_it_calls(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *first = remote_peer(f, 1), *late = remote_peer(f, 2);
+	static const char frame[] = "\x10\x01\x42\x04\x08\x01\x10\x4d"; /* pid: 1 uid: 77 */
+
+	peer_send_frame(first, frame, 8, -1);
+	assert_true(peer_accepted(first, peer_call(first, ECHO, "x", 1)));
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, 77);
+	assert_true(peer_accepted(late, peer_call(late, ECHO, "x", 1)));
+	peer_send_frame(late, frame, 8, -1);
+	assert_true(peer_accepted(late, peer_call(late, ECHO, "x", 1)));
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, UID_UNKNOWN);
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, 0);
+	rig_hang_up(&f->rig, first);
+	rig_hang_up(&f->rig, late);
+}
+
+/* A listener on TCP, and one who comes from 127.0.0.1. */
+static struct peer *tcp_peer(struct fixture *f, const struct ipc_entrance *entrance)
+{
+	struct peer *p = malloc(sizeof(*p));
+	struct sockaddr_in at = {0};
+	socklen_t len = sizeof(at);
+	char address[64];
+	int fd;
+
+	assert_non_null(p);
+	assert_int_equal(sock_listen("127.0.0.1:0", &fd, NULL), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
+	assert_int_equal(ipc_host_listen(f->host, fd, entrance), 0);
+	peer_connect(p, address);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	peer_call(p, ECHO, "x", 1);
+	return p;
+}
+
+static void tcp_is_for_addresses_that_are_let_in(void **state)
+{
+	static struct remote_allow allow;
+	static const struct ipc_entrance entrance = {.allow = &allow};
+	struct fixture *f = *state;
+	struct peer *p = tcp_peer(f, NULL);
+
+	assert_true(peer_is_hung_up(p));
+	rig_hang_up(&f->rig, p);
+	assert_int_equal(remote_allow_add(&allow, "127.0.0.2,::1", NULL), 0);
+	p = tcp_peer(f, &entrance);
+	assert_true(peer_is_hung_up(p));
+	rig_hang_up(&f->rig, p);
+	assert_int_equal(f->notes.calls, 0);
+	assert_int_equal(remote_allow_add(&allow, "127.0.0.1", NULL), 0);
+	p = tcp_peer(f, &entrance);
+	assert_true(peer_accepted(p, 1));
+	assert_true(ipc_conn_peer(f->notes.conn)->is_remote);
 	rig_hang_up(&f->rig, p);
 }
 
@@ -503,6 +638,10 @@ int main(void)
 		TEST(one_connection_too_many_is_refused),
 		TEST(listener_accepts),
 		TEST(listener_waits_for_descriptors),
+		TEST(remote_peers_have_limits_of_their_own),
+		TEST(entrance_adds_a_service_of_number_2),
+		TEST(remote_peer_says_who_it_is_before_it_calls),
+		TEST(tcp_is_for_addresses_that_are_let_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 /* A producer that is connected to nothing. */
 struct fixture {
 	struct service service;
+	struct ipc_peer peer;
 	struct producer_port p;
 };
 
@@ -26,6 +27,7 @@ static int setup(void **state)
 
 	assert_non_null(f);
 	f->p.service = &f->service;
+	f->p.peer = &f->peer;
 	f->p.smb_fd = -1;
 	f->p.name = (char *)"prod";
 	*state = f;
@@ -55,6 +57,23 @@ static void ensure(struct fixture *f, const char *config_text, uint32_t size, ui
 	assert_true(f->p.smb_fd >= 0);
 	producer_memory_deinit(&f->p);
 	assert_int_equal(f->p.smb_fd, -1);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+static void remote_producer_has_a_page_size_and_no_memory(void **state)
+{
+	struct fixture *f = *state;
+	Pb__TraceConfig *c =
+		peer_parse_config("producers { producer_name: 'prod' page_size_kb: 8 }");
+
+	f->peer.is_remote = true;
+	assert_false(producer_memory_is_ready(&f->p));
+	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
+	assert_true(producer_memory_is_ready(&f->p));
+	assert_int_equal(f->p.emulated_page_size, 8192);
+	assert_null(f->p.smb.base);
+	assert_int_equal(f->p.smb_fd, -1);
+	assert_int_equal(f->service.smb_bytes, 0);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
@@ -249,6 +268,7 @@ static void promised_memory_that_does_not_come_is_not_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STAGE_TEST(remote_producer_has_a_page_size_and_no_memory),
 		STAGE_TEST(sizes_come_from_config_then_hints_then_default),
 		STAGE_TEST(illegal_geometry_becomes_the_default),
 		STAGE_TEST(too_large_is_cut_to_the_most),

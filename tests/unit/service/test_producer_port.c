@@ -60,8 +60,8 @@ static void initialize_says_what_the_service_can(void **state)
 	port = rig_producer_port(r);
 	assert_string_equal(port->name, "me");
 	assert_int_equal(port->id, 1);
-	assert_int_equal(port->uid, getuid());
-	assert_int_equal(port->pid, getpid());
+	assert_int_equal(port->peer->uid, getuid());
+	assert_int_equal(port->peer->pid, getpid());
 	assert_true(port->wants_scraping);
 	rig_hang_up(r, p);
 	assert_true(TAILQ_EMPTY(&r->service->producers));

@@ -36,7 +36,9 @@ static int check(const char *filter)
 static bool matches(const char *filter, const char *producer)
 {
 	Pb__TraceConfig *c = parse(filter);
-	bool r = source_filter_matches(c->data_sources[0], producer, "penguin");
+	bool r = source_filter_matches(
+		c, c->data_sources[0],
+		&(struct source_of){.producer = producer, .machine = "penguin"});
 
 	pb__trace_config__free_unpacked(c, NULL);
 	return r;
