@@ -6,20 +6,20 @@
  * A service tells the machine of a remote producer, but not its own name: that is what it inherited
  * in PERFETTO_MACHINE_NAME, which we take ours for, or else the name of the kernel.
  *
- * Services do not agree on what an expression is: ECMAScript's or POSIX extended. What means
- * something else in the other one, or nothing, or could take long to compile, is not tried.
+ * An expression that we do not know (base/ecma_regex.h) may be one for another service: it is not
+ * tried.
  */
 
 #include "cli/source_match.h"
 
-#include <ctype.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#define MAX_PATTERN 256 /* bytes of an expression that is tried */
+#include "base/ecma_regex.h"
+
+#define REGEX_STEPS (1u << 24)
 
 static bool has(char *const *list, size_t n, const char *text)
 {
@@ -60,30 +60,17 @@ static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig_
 
 /* ---- names ---- */
 
-/* Is it the same expression in both languages, and a cheap one? */
-static bool is_common(const char *pattern)
-{
-	if (strlen(pattern) > MAX_PATTERN || strchr(pattern, '{') || strstr(pattern, "(?") ||
-	    (strchr(pattern, '[') && strchr(pattern, '\\')))
-		return false;
-	for (const char *p = strchr(pattern, '\\'); p && p[1]; p = strchr(p + 2, '\\'))
-		if (isalnum((unsigned char)p[1]))
-			return false;
-	return true;
-}
-
 static bool regex_passes(const char *pattern, const char *name)
 {
-	regmatch_t m;
-	regex_t re;
-	bool whole;
+	uint64_t steps = REGEX_STEPS;
+	struct ecma_regex *re;
+	int r;
 
-	if (!is_common(pattern) || regcomp(&re, pattern, REG_EXTENDED))
+	if (ecma_regex_new(pattern, NULL, &re) < 0)
 		return true;
-	/* POSIX finds the longest match at the first place where there is one. */
-	whole = regexec(&re, name, 1, &m, 0) == 0 && m.rm_so == 0 && name[m.rm_eo] == '\0';
-	regfree(&re);
-	return whole;
+	r = ecma_regex_match(re, ECMA_REGEX_WHOLE, name, strlen(name), 0, NULL, &steps);
+	ecma_regex_free(re);
+	return r != 0;
 }
 
 static bool name_passes(const Pb__TraceConfig__DataSource *s, const char *name)

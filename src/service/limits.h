@@ -77,6 +77,3 @@
 /* ---- a regular expression of a config ---- */
 
 #define MAX_REGEX_FILTERS 64 /* of all data sources of a config */
-#define MAX_REGEX_BYTES 256u
-#define MAX_REGEX_DEPTH 16u /* groups in groups */
-#define MAX_REGEX_COST 600u /* characters and operators, with {m,n} written out */

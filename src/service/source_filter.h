@@ -8,7 +8,7 @@
 
 /*
  * Which producers a data source of a config is for: producer_name_filter (exact),
- * producer_name_regex_filter (the whole name; POSIX extended), any of the two if there is one; and
+ * producer_name_regex_filter (the whole name), any of the two if there is one; and
  * machine_name_filter, where "host" is this machine too. Without the latter, producers of other
  * machines are not asked unless the config says trace_all_machines.
  */
