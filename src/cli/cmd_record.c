@@ -21,6 +21,7 @@
 #include "cli/missing.h"
 #include "cli/path_program.h"
 #include "cli/command_child.h"
+#include "cli/end_signals.h"
 #include "cli/record_config.h"
 #include "cli/record_config_file.h"
 #include "cli/record_options.h"
@@ -288,6 +289,7 @@ static int run(struct command *c)
 		.command = c->child,
 		.socket = c->options.socket,
 		.events = c->events.n ? &c->events : NULL,
+		.same_signal_ms = END_SIGNALS_SAME_MS,
 		.needs_ftrace = needs_ftrace(c),
 		.file = c->file,
 		.console = &c->console,

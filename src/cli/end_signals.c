@@ -13,26 +13,47 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 struct end_signals {
 	end_signals_fn fn;
 	void *ctx;
+	uint64_t same_ns;
+	uint64_t told_ns; /* when one was told last, monotonic; 0: none was */
 	sigset_t set;
 	sigset_t before; /* the mask as it was found */
 	int fd;
 	struct event *event; /* owned */
 };
 
+static bool take(const struct end_signals *s, struct signalfd_siginfo *ret)
+{
+	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
+}
+
+/* Counted from the last one that was told: whoever keeps the key down is heard in the end. */
+static bool is_same_wish(const struct end_signals *s)
+{
+	return s->told_ns && clock_mono_ns() - s->told_ns < s->same_ns;
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *ctx)
 {
+	struct signalfd_siginfo info, more;
 	struct end_signals *s = ctx;
-	struct signalfd_siginfo info;
 
+	(void)fd;
 	(void)what;
+	if (!take(s, &info) || is_same_wish(s))
+		return;
+	/* What is there already came with it. */
+	while (s->same_ns && take(s, &more))
+		if (more.ssi_code == SI_KERNEL)
+			info = more;
+	s->told_ns = clock_mono_ns();
 	/* One a turn: the callee may free us. */
-	if (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		s->fn(s->ctx, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
+	s->fn(s->ctx, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
 }
 
 static void fill(sigset_t *set)
@@ -46,14 +67,14 @@ static void fill(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
-int end_signals_watch(struct event_base *loop, end_signals_fn fn, void *ctx,
+int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn fn, void *ctx,
 		      struct end_signals **ret)
 {
 	struct end_signals *s = malloc(sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct end_signals){.fn = fn, .ctx = ctx};
+	*s = (struct end_signals){.fn = fn, .ctx = ctx, .same_ns = same_ms * (uint64_t)NS_PER_MS};
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	fill(&s->set);
@@ -74,7 +95,7 @@ void end_signals_free(struct end_signals *s)
 
 	if (!s)
 		return;
-	while (s->fd >= 0 && read(s->fd, &info, sizeof(info)) > 0)
+	while (s->fd >= 0 && take(s, &info))
 		;
 	if (s->event)
 		event_free(s->event);

@@ -426,7 +426,9 @@ static int run(struct recording *r, struct err_text *why)
 	int error;
 
 	r->loop = event_base_new();
-	if (!r->loop || end_signals_watch(r->loop, on_signal, r, &r->signals) || watch_command(r))
+	if (!r->loop ||
+	    end_signals_watch(r->loop, r->setup->same_signal_ms, on_signal, r, &r->signals) ||
+	    watch_command(r))
 		return err_set(why, -ENOMEM, "no memory");
 	error = connect_or_start(r, why);
 	if (error)

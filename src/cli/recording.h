@@ -31,6 +31,7 @@ struct recording_setup {
 	struct command_child *command; /* NULL: there is none */
 	const char *socket; /* the service must be there; NULL: the usual place, or our own */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
+	unsigned same_signal_ms; /* see end_signals.h */
 	bool needs_ftrace; /* without it there is no point in recording */
 	struct trace_file *file;
 	struct console *console;

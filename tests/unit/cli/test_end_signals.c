@@ -53,7 +53,7 @@ static int in_child(int (*fn)(void))
 
 static int hear_each(void)
 {
-	if (end_signals_watch(loop, on_signal, NULL, &signals))
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGINT);
 	listen_to_all();
@@ -71,10 +71,74 @@ static void test_each_is_told_with_its_number(void **state)
 	assert_int_equal(in_child(hear_each), 0);
 }
 
+#define HOUR_MS 3600000
+
+/* Two of each, as a wrapper sends them. */
+static int hear_one_wish(void)
+{
+	if (end_signals_watch(loop, HOUR_MS, on_signal, NULL, &signals))
+		return 1;
+	for (int i = 0; i < 2; i++) {
+		kill(getpid(), SIGTERM);
+		listen_to_all();
+		kill(getpid(), SIGHUP);
+		kill(getpid(), SIGINT);
+		listen_to_all();
+	}
+	end_signals_free(signals);
+	return strcmp(heard, "15 ") ? 2 : 0;
+}
+
+static void test_what_comes_at_the_same_moment_is_one_wish(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(hear_one_wish), 0);
+}
+
+/* All that is there when it is looked: however long that takes. */
+static int hear_all_at_once(void)
+{
+	if (end_signals_watch(loop, 1, on_signal, NULL, &signals))
+		return 1;
+	kill(getpid(), SIGINT);
+	kill(getpid(), SIGTERM);
+	kill(getpid(), SIGHUP);
+	event_base_loop(loop, EVLOOP_ONCE);
+	usleep(1000);
+	listen_to_all();
+	end_signals_free(signals);
+	return strlen(heard) > strlen("15 ") ? 2 : 0;
+}
+
+static void test_what_is_there_already_is_the_same_wish(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(hear_all_at_once), 0);
+}
+
+/* However fast they come: the time is counted from the first. */
+static int hear_two_wishes(void)
+{
+	if (end_signals_watch(loop, 2, on_signal, NULL, &signals))
+		return 1;
+	while (strlen(heard) < strlen("2 2 ")) {
+		kill(getpid(), SIGINT);
+		listen_to_all();
+	}
+	end_signals_free(signals);
+	return strcmp(heard, "2 2 ") ? 2 : 0;
+}
+
+static void test_whoever_keeps_the_key_down_is_heard_again(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(hear_two_wishes), 0);
+}
+
 static int with_nohup(void)
 {
 	signal(SIGHUP, SIG_IGN);
-	if (end_signals_watch(loop, on_signal, NULL, &signals))
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGHUP);
 	listen_to_all();
@@ -91,7 +155,7 @@ static void test_nohup_is_respected(void **state)
 /* What came and was not told is gone, and from then on they kill again. */
 static int after_it(void)
 {
-	if (end_signals_watch(loop, on_signal, NULL, &signals))
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGINT);
 	kill(getpid(), SIGTERM);
@@ -116,7 +180,7 @@ static int at_terminal(void)
 	if (openpty(&master, &slave, NULL, NULL, NULL) || setsid() < 0 ||
 	    ioctl(slave, TIOCSCTTY, 0))
 		return 77;
-	if (end_signals_watch(loop, on_signal, NULL, &signals))
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	if (write(master, "\003", 1) != 1)
 		return 2;
@@ -151,6 +215,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_is_told_with_its_number),
+		cmocka_unit_test(test_what_comes_at_the_same_moment_is_one_wish),
+		cmocka_unit_test(test_what_is_there_already_is_the_same_wish),
+		cmocka_unit_test(test_whoever_keeps_the_key_down_is_heard_again),
 		cmocka_unit_test(test_nohup_is_respected),
 		cmocka_unit_test(test_afterwards_all_is_as_before),
 		cmocka_unit_test(test_a_key_of_the_terminal_is_known_as_such),
