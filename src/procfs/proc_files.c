@@ -27,6 +27,7 @@
 static const char *const names[PROC_FILES] = {
 	[PROC_FILE_STATUS] = "status",
 	[PROC_FILE_STAT] = "stat",
+	[PROC_FILE_STATM] = "statm",
 	[PROC_FILE_CMDLINE] = "cmdline",
 	[PROC_FILE_COMM] = "comm",
 	[PROC_FILE_OOM_SCORE_ADJ] = "oom_score_adj",
@@ -45,6 +46,8 @@ const char *proc_file_name(enum proc_file file)
 	return names[file];
 }
 
+static bool has_own_numbers(struct proc_files *f);
+
 int proc_files_init(struct proc_files *f, const char *root)
 {
 	long hz = sysconf(_SC_CLK_TCK);
@@ -56,6 +59,7 @@ int proc_files_init(struct proc_files *f, const char *root)
 		.root = fd,
 		.ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100),
 	};
+	f->own_numbers = has_own_numbers(f);
 	return 0;
 }
 
@@ -149,6 +153,17 @@ static int read_text(struct proc_files *f, int fd, enum proc_file file)
 	int r = read_fd(&f->text, fd, max_of(file), &more);
 
 	return r == 0 && more && file == PROC_FILE_STATUS ? -EFBIG : r;
+}
+
+/* NSpid has our number in the namespace of /proc first, and in our own last. */
+static bool has_own_numbers(struct proc_files *f)
+{
+	_cleanup_(closep) int fd = openat(f->root, "self/status", O_RDONLY | O_CLOEXEC);
+	struct proc_status s;
+
+	return fd >= 0 && read_text(f, fd, PROC_FILE_STATUS) == 0 &&
+	       proc_status_parse(f->text.s, f->text.len, &s) == 0 && s.pid == getpid() &&
+	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
 }
 
 /* The file of a task in a folder (/proc, or /proc/PID/task). */
@@ -287,14 +302,15 @@ static bool may_keep(void)
 	       n_kept < l.rlim_cur / 4;
 }
 
+/* -EMFILE: it may not be kept. */
 static int read_kept(struct proc_files *f, struct proc_kept *k, int32_t pid, enum proc_file file)
 {
 	char path[PATH_SIZE];
 	int r;
 
-	if (k->fd < 0 && !may_keep())
-		return read_file(f, f->root, pid, file);
 	if (k->fd < 0) {
+		if (!may_keep())
+			return -EMFILE;
 		snprintf(path, sizeof(path), "%d/%s", pid, names[file]);
 		r = open_at(f, f->root, path, file);
 		if (r < 0)
@@ -308,14 +324,35 @@ static int read_kept(struct proc_files *f, struct proc_kept *k, int32_t pid, enu
 	return r;
 }
 
+/* Where it may not be kept as one that is not. */
+static int read_kept_or_not(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			    enum proc_file file)
+{
+	int r = read_kept(f, k, pid, file);
+
+	return r == -EMFILE ? read_file(f, f->root, pid, file) : r;
+}
+
 int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pid,
 			   struct proc_status *ret)
 {
-	return parse_status(f, read_kept(f, k, pid, PROC_FILE_STATUS), ret);
+	return parse_status(f, read_kept_or_not(f, k, pid, PROC_FILE_STATUS), ret);
 }
 
 int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
 			   enum proc_file file, int64_t *ret_v)
 {
-	return parse_number(f, read_kept(f, k, pid, file), file, ret_v);
+	return parse_number(f, read_kept_or_not(f, k, pid, file), file, ret_v);
+}
+
+int proc_files_kept_text(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			 enum proc_file file, const char **ret_text, size_t *ret_len)
+{
+	int r = read_kept(f, k, pid, file);
+
+	if (r < 0)
+		return r;
+	*ret_text = f->text.s;
+	*ret_len = f->text.len;
+	return 0;
 }

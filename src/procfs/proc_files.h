@@ -28,6 +28,7 @@
 enum proc_file {
 	PROC_FILE_STATUS,
 	PROC_FILE_STAT,
+	PROC_FILE_STATM,
 	PROC_FILE_CMDLINE,
 	PROC_FILE_COMM,
 	PROC_FILE_OOM_SCORE_ADJ,
@@ -49,6 +50,7 @@ struct proc_trouble {
 
 struct proc_files {
 	int root; /* owned */
+	bool own_numbers; /* tasks have the numbers there that they have for our system calls */
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */
 	struct proc_trouble troubles[PROC_FILES];
@@ -105,3 +107,6 @@ int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pi
 			   struct proc_status *ret);
 int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
 			   enum proc_file file, int64_t *ret_v);
+/* Only where it may be kept: else -EMFILE. Borrowed until the next call. */
+int proc_files_kept_text(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			 enum proc_file file, const char **ret_text, size_t *ret_len);

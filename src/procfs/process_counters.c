@@ -87,6 +87,7 @@ void process_source_deinit(struct process_source *s)
 {
 	proc_kept_close(&s->status);
 	proc_kept_close(&s->oom);
+	process_quiet_deinit(&s->quiet);
 }
 
 /* Where no file is kept the time of the start has to tell. -ESRCH: it is another process. */
@@ -118,12 +119,18 @@ static void set_memory(const struct proc_status *status, struct process_counters
 }
 
 /* False: it has no memory, or not any more. */
-static bool read_memory(struct proc_files *f, struct process_source *s,
-			const struct process_counters_options *o, struct process_counters *c)
+static bool read_status(struct proc_files *f, struct process_source *s, struct process_counters *c)
 {
+	uint32_t before = c->has;
 	struct proc_status status;
-	int64_t v;
 
+	if (s->memory && process_is_quiet(&s->quiet, f, s->pid)) {
+		proc_kept_close(&s->status);
+		c->has |= s->memory;
+		c->same |= s->memory;
+		return true;
+	}
+	s->memory = 0;
 	if (proc_files_kept_status(f, &s->status, s->pid, &status) < 0 || status.tgid != s->pid)
 		return false;
 	if (!proc_status_has(&status, PROC_STATUS_VM_SIZE)) {
@@ -132,6 +139,18 @@ static bool read_memory(struct proc_files *f, struct process_source *s,
 		return false;
 	}
 	set_memory(&status, c);
+	s->memory = c->has & ~before;
+	s->quiet.threads = status.threads;
+	return true;
+}
+
+static bool read_memory(struct proc_files *f, struct process_source *s,
+			const struct process_counters_options *o, struct process_counters *c)
+{
+	int64_t v;
+
+	if (!read_status(f, s, c))
+		return false;
 	if (o->dmabuf_rss && proc_files_number(f, s->pid, PROC_FILE_DMABUF_RSS, &v) == 0 && v >= 0)
 		set(c, COUNTER_DMABUF_RSS, (uint64_t)v / 1024);
 	if (o->smaps_rollup)
@@ -155,8 +174,8 @@ int process_counters_read(struct proc_files *f, struct process_source *s,
 	return 0;
 }
 
-void process_counters_write(struct process_packet *p, int32_t pid, const struct process_counters *c,
-			    uint32_t which)
+void process_counters_write(struct process_packet *p, int32_t pid,
+			    const uint64_t v[static PROCESS_COUNTERS], uint32_t which)
 {
 	struct pb_enc *e;
 
@@ -166,6 +185,6 @@ void process_counters_write(struct process_packet *p, int32_t pid, const struct 
 	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, pid);
 	for (unsigned i = 0; i < PROCESS_COUNTERS; i++)
 		if (which >> i & 1)
-			pb_enc_u64(e, counter_fields[i], c->v[i]);
+			pb_enc_u64(e, counter_fields[i], v[i]);
 	pb_enc_close(e);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "procfs/proc_files.h"
+#include "procfs/process_quiet.h"
 
 struct process_packet;
 
@@ -46,6 +47,7 @@ struct process_counters_options {
 
 struct process_counters {
 	uint32_t has; /* bits by enum process_counter */
+	uint32_t same; /* of those: as they were when last read, and not in v */
 	uint64_t v[PROCESS_COUNTERS]; /* kB, ns, or a score (signed) */
 };
 
@@ -58,10 +60,15 @@ struct process_source {
 	bool is_kthread; /* has no memory of its own */
 	struct proc_kept status; /* owned */
 	struct proc_kept oom; /* owned */
+	struct process_quiet quiet; /* owned */
+	uint32_t memory; /* the counters of status that it had when that was last read */
 	uint64_t start; /* of stat, in ticks; 0: not looked at */
 };
 #define PROCESS_SOURCE(number)                                                                     \
-	((struct process_source){.pid = (number), .status = PROC_KEPT_NONE, .oom = PROC_KEPT_NONE})
+	((struct process_source){.pid = (number),                                                  \
+				 .status = PROC_KEPT_NONE,                                         \
+				 .oom = PROC_KEPT_NONE,                                            \
+				 .quiet = PROCESS_QUIET_NONE})
 
 void process_source_deinit(struct process_source *s);
 
@@ -71,5 +78,5 @@ int process_counters_read(struct proc_files *f, struct process_source *s,
 			  const struct process_counters_options *o, struct process_counters *ret);
 
 /* A row with the counters in which (bits); none without any. */
-void process_counters_write(struct process_packet *p, int32_t pid, const struct process_counters *c,
-			    uint32_t which);
+void process_counters_write(struct process_packet *p, int32_t pid,
+			    const uint64_t v[static PROCESS_COUNTERS], uint32_t which);

@@ -46,6 +46,7 @@ static void poll_process(struct process_poll *p, struct process_names *n, int32_
 {
 	struct polled *row = process_table_take(&p->table, pid);
 	struct process_counters now;
+	uint32_t changed;
 
 	if (!row)
 		return;
@@ -54,7 +55,8 @@ static void poll_process(struct process_poll *p, struct process_names *n, int32_
 		process_table_renew(&p->table, row);
 		(void)process_counters_read(n->files, &row->source, &p->options.counters, &now);
 	}
-	process_counters_write(n->packet, pid, &now, polled_change(row, &now));
+	changed = polled_change(row, &now);
+	process_counters_write(n->packet, pid, row->v, changed);
 	if (process_usage_is_on(&p->usage))
 		process_usage_read(&p->usage, n->files, pid, &row->usage);
 }

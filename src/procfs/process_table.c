@@ -110,7 +110,7 @@ uint32_t polled_change(struct polled *p, const struct process_counters *now)
 	uint32_t changed = now->has & ~p->has;
 
 	for (unsigned i = 0; i < PROCESS_COUNTERS; i++) {
-		if (!(now->has >> i & 1))
+		if (!((now->has & ~now->same) >> i & 1))
 			continue;
 		if (p->v[i] != now->v[i])
 			changed |= 1u << i;

@@ -160,6 +160,8 @@ static void no_more_than_a_quarter_of_the_files_stay_open(void **state)
 {
 	struct proc_kept kept[40];
 	struct rlimit old, few;
+	const char *text;
+	size_t len;
 	int64_t v;
 
 	(void)state;
@@ -181,6 +183,14 @@ static void no_more_than_a_quarter_of_the_files_stay_open(void **state)
 	assert_int_equal(proc_files_kept_number(&files, &kept[39], 70, PROC_FILE_OOM_SCORE_ADJ, &v),
 			 0);
 	assert_true(proc_kept_is_open(&kept[39]));
+	assert_int_equal(
+		proc_files_kept_text(&files, &kept[38], 70, PROC_FILE_OOM_SCORE_ADJ, &text, &len),
+		-EMFILE);
+	assert_int_equal(
+		proc_files_kept_text(&files, &kept[27], 70, PROC_FILE_OOM_SCORE_ADJ, &text, &len),
+		0);
+	assert_int_equal(len, 2);
+	assert_memory_equal(text, "5\n", 2);
 	for (unsigned i = 0; i < 40; i++)
 		proc_kept_close(&kept[i]);
 	setrlimit(RLIMIT_NOFILE, &old);
@@ -285,6 +295,33 @@ static void ourselves_in_the_real_proc(void **state)
 	proc_files_deinit(&real);
 }
 
+/* In a container's /proc, or that of a folder, the numbers are somebody else's. */
+static void whose_numbers_they_are(void **state)
+{
+	static const char *const others[] = {
+		"Name:\tx\nTgid:\t%d\nPid:\t%d\nNSpid:\t%d\t7\n", /* seen from outside */
+		"Name:\tx\nTgid:\t%d\nPid:\t%d\n", /* a kernel that does not say */
+		"Name:\tx\nTgid:\t%d\nPid:\t1%d\nNSpid:\t1%d\n",
+		"not %d the %d format %d\n",
+	};
+	static const char ours[] = "Name:\tx\nTgid:\t%d\nPid:\t%d\nNSpid:\t%d\n";
+	struct proc_files f;
+
+	(void)state;
+	assert_false(files.own_numbers); /* without self */
+	for (size_t i = 0; i <= sizeof(others) / sizeof(others[0]); i++) {
+		bool is_ours = i == sizeof(others) / sizeof(others[0]);
+		char text[128];
+		int n = snprintf(text, sizeof(text), is_ours ? ours : others[i], getpid(), getpid(),
+				 getpid());
+
+		proc_put(text, (size_t)n, "self/status");
+		assert_int_equal(proc_files_init(&f, proc_root), 0);
+		assert_int_equal(f.own_numbers, is_ours);
+		proc_files_deinit(&f);
+	}
+}
+
 static void what_a_descriptor_leads_to(void **state)
 {
 	char to[256], path[64], small[4];
@@ -328,6 +365,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_long_command_line_is_cut, setup, teardown),
 		cmocka_unit_test(ourselves_in_the_real_proc),
+		cmocka_unit_test_setup_teardown(whose_numbers_they_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_a_descriptor_leads_to, setup, teardown),
 		cmocka_unit_test(no_such_root),
 	};

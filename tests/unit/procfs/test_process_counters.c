@@ -10,6 +10,7 @@
 #include "procfs/fake_producer.h"
 #include "procfs/process_counters.h"
 #include "procfs/process_packet.h"
+#include "procfs/sleeper.h"
 
 #define RECORDED "tests/data/procfs/recorded"
 
@@ -91,7 +92,7 @@ static void every_counter(void **state)
 	assert_int_equal(c.has, (1u << PROCESS_COUNTERS) - 1);
 
 	process_packet_next(&packet);
-	process_counters_write(&packet, 70, &c, c.has);
+	process_counters_write(&packet, 70, c.v, c.has);
 	process_packet_end(&packet);
 	p = fake_packet_field(0);
 	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
@@ -115,11 +116,11 @@ static void only_what_is_asked_for(void **state)
 	c = read_one(&files, 70, &none, &kthread);
 	assert_int_equal(c.has, 1u << COUNTER_VM_SIZE);
 	process_packet_next(&packet);
-	process_counters_write(&packet, 70, &c, 0);
+	process_counters_write(&packet, 70, c.v, 0);
 	process_packet_end(&packet);
 	assert_int_equal(fake.n, 0);
 	c = read_one(&files, 70, &all, &kthread);
-	process_counters_write(&packet, 70, &c, 1u << COUNTER_SMR_RSS);
+	process_counters_write(&packet, 70, c.v, 1u << COUNTER_SMR_RSS);
 	process_packet_end(&packet);
 	p = fake_packet_field(0);
 	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
@@ -167,6 +168,40 @@ static void a_process_that_is_gone(void **state)
 	assert_false(kthread);
 }
 
+/* What status said is said again without reading it, until the process runs. */
+static void one_that_sleeps(void **state)
+{
+	const uint32_t memory = 1u << COUNTER_VM_SIZE | 1u << COUNTER_VM_RSS | 1u << COUNTER_VM_HWM;
+	struct process_counters c = {0}, first;
+	struct process_source s;
+	struct sleeper sleeper = {0};
+	struct proc_files real;
+
+	(void)state;
+	assert_int_equal(proc_files_init(&real, "/proc"), 0);
+	if (!real.own_numbers)
+		skip();
+	assert_int_equal(sleeper_start(&sleeper), 0);
+	s = PROCESS_SOURCE(sleeper.pid);
+	assert_int_equal(process_counters_read(&real, &s, &none, &first), 0);
+	assert_int_equal(first.has & memory, memory);
+	assert_int_equal(first.same, 0);
+	for (unsigned i = 0; i < 1000000 && !c.same; i++)
+		assert_int_equal(process_counters_read(&real, &s, &none, &c), 0);
+	assert_int_equal(c.same & memory, memory);
+	assert_int_equal(c.has, first.has);
+	assert_int_equal(c.same & 1u << COUNTER_OOM_SCORE_ADJ, 0);
+	assert_false(proc_kept_is_open(&s.status));
+
+	assert_int_equal(sleeper_ask(&sleeper), 0);
+	assert_int_equal(process_counters_read(&real, &s, &none, &c), 0);
+	assert_int_equal(c.same, 0);
+	assert_true(c.v[COUNTER_VM_RSS] >= first.v[COUNTER_VM_RSS] + SLEEPER_BYTES / 1024);
+	sleeper_end(&sleeper);
+	process_source_deinit(&s);
+	proc_files_deinit(&real);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -174,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_what_is_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_threads_have_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_is_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_that_sleeps, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
