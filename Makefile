@@ -17,11 +17,11 @@ endif
 # ---- what it takes from Debian -------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
-	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev zlib1g-dev libzstd-dev
+	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev
 TEST_PACKAGES := libcmocka-dev linux-perf
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
-PKGS := libtracefs libtraceevent libprotobuf-c libevent_core libseccomp
+PKGS := libtracefs libtraceevent libprotobuf-c libevent_core libseccomp libcap-ng
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 
 # ---- flags ---------------------------------------------------------------------------------------
@@ -50,9 +50,9 @@ NEED_probes := ftrace procfs client config wire base
 NEED_analyze := wire base
 NEED_cli := analyze client config wire base
 
-LIBS_base := -levent_core -lm
+LIBS_base := -levent_core -lcap-ng -lm
 LIBS_config := -lprotobuf-c
-LIBS_service := -lz -lzstd
+LIBS_service := -lz -lzstd -lseccomp
 LIBS_analyze := -lz -lzstd
 LIBS_ftrace := -ltracefs -ltraceevent -lseccomp
 

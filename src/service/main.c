@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/sock.h"
 #include "base/str.h"
+#include "service/sandbox.h"
 #include "service/service.h"
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
@@ -212,6 +213,17 @@ static void on_signal(evutil_socket_t signal_number, short what, void *loop)
 	event_base_loopbreak(loop);
 }
 
+/* Everything that takes a privilege has been done. */
+static int enter_sandbox(void)
+{
+	struct err_text e = {""};
+	int r = sandbox_enter(&e);
+
+	if (r < 0)
+		log_error("%s", e.text);
+	return r;
+}
+
 static int run(struct event_base *loop, struct sockets *sockets, const struct remote_allow *allow)
 {
 	struct event *sigint = evsignal_new(loop, SIGINT, on_signal, loop);
@@ -224,6 +236,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct re
 	if (r == 0 && (!sigint || !sigterm || evsignal_add(sigint, NULL) < 0 ||
 		       evsignal_add(sigterm, NULL) < 0))
 		r = -ENOMEM;
+	if (r == 0)
+		r = enter_sandbox();
 	if (r == 0) {
 		notify_parent();
 		event_base_dispatch(loop);

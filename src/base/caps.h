@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * The capabilities of this process (capabilities(7)).
+ *
+ * caps_keep_only() gives up every capability but the listed ones (CAP_* of <linux/capability.h>),
+ * for good: permitted and effective keep those of the list that the process has, inheritable and
+ * ambient keep none, the bounding set shrinks to the list where the process may shrink it
+ * (CAP_SETPCAP), and no_new_privs is set, so that no program that it executes can win them back.
+ * An empty list gives up all. To be called while there is one thread. 0 or -errno.
+ */
+int caps_keep_only(const unsigned *keep, size_t n);

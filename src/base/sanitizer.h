@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Is this a build with a sanitizer that needs more of the system than the program itself? */
+#ifdef __has_feature
+#define SANITIZER_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define SANITIZER_HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+	SANITIZER_HAS_FEATURE(address_sanitizer) || SANITIZER_HAS_FEATURE(thread_sanitizer) ||     \
+	SANITIZER_HAS_FEATURE(memory_sanitizer)
+#define BUILT_WITH_SANITIZER 1
+#else
+#define BUILT_WITH_SANITIZER 0
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+/*
+ * What the service gives up for good once its sockets are open:
+ *
+ *	capabilities	all, in all sets, and no_new_privs
+ *	being looked at	no core dumps, no ptrace by its own user: it holds what others recorded
+ *	system calls	those that a running service does not make (syscall_filter.h)
+ *
+ * Before that it raises its own limits of priority as far as it may, so that priority_boost needs
+ * no capability. A build with a sanitizer, which needs all of that, gives up nothing and says so.
+ *
+ * 0, also where the kernel has no system call filters, which is logged; else -errno with the
+ * reason: the process must not go on.
+ */
+int sandbox_enter(struct err_text *e);

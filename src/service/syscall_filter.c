@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list is what the service and its libraries call between the opening of the sockets and the
+ * end, of more than one libc and kernel: some do with newfstatat what others do with fstat. Names
+ * that this machine's libseccomp does not know, or its processor does not have, are passed over.
+ */
+#include "service/syscall_filter.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <seccomp.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* What the blocked call returns is in the register of the results, as the handler leaves it. */
+#if defined(__x86_64__)
+#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#elif defined(__aarch64__)
+#define RESULT(context) ((context)->uc_mcontext.regs[0])
+#elif defined(__riscv)
+#define RESULT(context) ((context)->uc_mcontext.__gregs[REG_A0])
+#endif
+
+/* ---- the list ---- */
+
+static const char *const allowed[] = {
+	/* memory; mmap and mprotect are below */
+	"brk",
+	"madvise",
+	"mremap",
+	"munmap",
+	/* descriptors */
+	"close",
+	"dup",
+	"dup3",
+	"fcntl",
+	"fcntl64",
+	"lseek",
+	"_llseek",
+	"pread64",
+	"preadv",
+	"pwrite64",
+	"pwritev",
+	"read",
+	"readv",
+	"write",
+	"writev",
+	/* sockets that are there */
+	"accept",
+	"accept4",
+	"getpeername",
+	"getsockname",
+	"getsockopt",
+	"recvfrom",
+	"recvmsg",
+	"sendmsg",
+	"sendto",
+	"setsockopt",
+	"shutdown",
+	/* the loop */
+	"clock_nanosleep",
+	"epoll_create1",
+	"epoll_ctl",
+	"epoll_pwait",
+	"epoll_pwait2",
+	"epoll_wait",
+	"eventfd2",
+	"nanosleep",
+	"pipe2",
+	"poll",
+	"ppoll",
+	"ppoll_time64",
+	"restart_syscall",
+	"sched_yield",
+	"timerfd_create",
+	"timerfd_gettime",
+	"timerfd_settime",
+	"timerfd_settime64",
+	/* files that sessions write, and those that libc reads (the time zone) */
+	"access",
+	"copy_file_range",
+	"faccessat",
+	"faccessat2",
+	"fallocate",
+	"fchmod",
+	"fdatasync",
+	"fstat",
+	"fstat64",
+	"fstatat64",
+	"fstatfs",
+	"fsync",
+	"ftruncate",
+	"ftruncate64",
+	"getdents64",
+	"lstat",
+	"memfd_create",
+	"newfstatat",
+	"open",
+	"openat",
+	"readlink",
+	"readlinkat",
+	"sendfile",
+	"splice",
+	"stat",
+	"statx",
+	"unlink",
+	"unlinkat",
+	/* clocks, and the machine */
+	"clock_getres",
+	"clock_getres_time64",
+	"clock_gettime",
+	"clock_gettime64",
+	"getcpu",
+	"getrandom",
+	"gettimeofday",
+	"sched_getaffinity",
+	"sysinfo",
+	"time",
+	"uname",
+	/* the process itself */
+	"exit",
+	"exit_group",
+	"futex",
+	"getegid",
+	"geteuid",
+	"getgid",
+	"getpid",
+	"getppid",
+	"getpriority",
+	"getrlimit",
+	"getrusage",
+	"gettid",
+	"getuid",
+	"rt_sigaction",
+	"rt_sigprocmask",
+	"rt_sigreturn",
+	"sched_getparam",
+	"sched_getscheduler",
+	"sigaltstack",
+	"sigreturn",
+	"ugetrlimit",
+};
+
+/* Allowed where the bits of `mask` in one argument are all 0. */
+static const struct {
+	const char *name;
+	unsigned arg;
+	uint64_t mask;
+} allowed_without[] = {
+	{"mmap", 2, PROT_EXEC},
+	{"mmap2", 2, PROT_EXEC},
+	{"mprotect", 2, PROT_EXEC},
+	{"prlimit64", 2, UINT64_MAX}, /* asking, not setting */
+	{"sched_setscheduler", 0, UINT32_MAX}, /* for priority_boost: of ourselves */
+};
+
+/* ---- what is blocked ---- */
+
+#ifdef RESULT
+#define BLOCKED SCMP_ACT_TRAP
+
+/* The call itself raised it, so this is no other place than that of any log message. */
+static void on_blocked(int signal_number, siginfo_t *info, void *context)
+{
+	static uint64_t told[8]; /* a bit for each number */
+	unsigned nr = (unsigned)info->si_syscall;
+
+	(void)signal_number;
+	if (nr / 64 >= ARRAY_SIZE(told) || !(told[nr / 64] & 1ull << nr % 64))
+		log_warn("the sandbox does not allow system call %u; it failed (EPERM)", nr);
+	if (nr / 64 < ARRAY_SIZE(told))
+		told[nr / 64] |= 1ull << nr % 64;
+	RESULT((ucontext_t *)context) = -EPERM;
+}
+
+static int tell_blocked(scmp_filter_ctx f)
+{
+	struct sigaction action = {.sa_sigaction = on_blocked, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	(void)f;
+	return sigaction(SIGSYS, &action, NULL) < 0 ? -errno : 0;
+}
+#else
+#define BLOCKED SCMP_ACT_ERRNO(EPERM)
+
+static int tell_blocked(scmp_filter_ctx f)
+{
+	return seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, 1);
+}
+#endif
+
+/* ---- the filter ---- */
+
+static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
+		 const struct scmp_arg_cmp *args)
+{
+	int nr = seccomp_syscall_resolve_name(name);
+
+	return nr == __NR_SCMP_ERROR ? 0
+				     : seccomp_rule_add_array(f, SCMP_ACT_ALLOW, nr, n_args, args);
+}
+
+static int add_rules(scmp_filter_ctx f)
+{
+	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid())};
+	const struct scmp_arg_cmp ourselves[] = {
+		SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, PRIO_PROCESS),
+		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0),
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(allowed) && r == 0; i++)
+		r = allow(f, allowed[i], 0, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_without) && r == 0; i++) {
+		struct scmp_arg_cmp none = SCMP_CMP64(allowed_without[i].arg, SCMP_CMP_MASKED_EQ,
+						      allowed_without[i].mask, 0);
+
+		r = allow(f, allowed_without[i].name, 1, &none);
+	}
+	if (r == 0)
+		r = allow(f, "setpriority", 2, ourselves);
+	if (r == 0)
+		r = allow(f, "tgkill", 1, our_process); /* abort() */
+	return r;
+}
+
+/* One that can says that there is no filter at the address NULL. */
+static bool kernel_can_filter(void)
+{
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno == EFAULT;
+}
+
+int syscall_filter_install(void)
+{
+	scmp_filter_ctx f;
+	int r;
+
+	if (!kernel_can_filter())
+		return -ENOSYS;
+	f = seccomp_init(BLOCKED);
+	if (!f)
+		return -ENOMEM;
+	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors of the kernel as they are */
+	if (r == 0)
+		r = add_rules(f);
+	if (r == 0)
+		r = tell_blocked(f);
+	if (r == 0)
+		r = seccomp_load(f);
+	seccomp_release(f);
+	return r;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/sanitizer.h"
+#include "service/sandbox.h"
+
+/* What is given up is gone, so in a process of its own. */
+static bool in_sandbox(bool (*run)(void))
+{
+	pid_t child = fork();
+	struct err_text e;
+	int status;
+
+	if (child == 0)
+		_exit(sandbox_enter(&e) == 0 && run() ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status == 0;
+}
+
+static bool no_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0) < 0;
+}
+
+/* As far as the hard limits go. */
+static bool priority_as_the_limits_say(void)
+{
+	struct rlimit nice_limit, rt;
+	int best;
+
+	if (getrlimit(RLIMIT_NICE, &nice_limit) < 0 || getrlimit(RLIMIT_RTPRIO, &rt) < 0)
+		return false;
+	best = 20 - (int)(nice_limit.rlim_cur < 40 ? nice_limit.rlim_cur : 40);
+	if (best < getpriority(PRIO_PROCESS, 0) && setpriority(PRIO_PROCESS, 0, best) < 0)
+		return false;
+	if (rt.rlim_cur > 0) {
+		const struct sched_param param = {.sched_priority = 1};
+
+		if (sched_setscheduler(0, SCHED_FIFO, &param) < 0)
+			return false;
+	}
+	return nice_limit.rlim_cur == nice_limit.rlim_max && rt.rlim_cur == rt.rlim_max;
+}
+
+static void there_are_no_new_sockets(void **state)
+{
+	(void)state;
+	if (BUILT_WITH_SANITIZER)
+		skip();
+	assert_true(in_sandbox(no_socket));
+}
+
+static void priority_boost_needs_no_capability(void **state)
+{
+	(void)state;
+	if (BUILT_WITH_SANITIZER)
+		skip();
+	assert_true(in_sandbox(priority_as_the_limits_say));
+}
+
+static void a_build_with_a_sanitizer_stays_as_it_is(void **state)
+{
+	(void)state;
+	if (!BUILT_WITH_SANITIZER)
+		skip();
+	assert_false(in_sandbox(no_socket));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(there_are_no_new_sockets),
+		cmocka_unit_test(priority_boost_needs_no_capability),
+		cmocka_unit_test(a_build_with_a_sanitizer_stays_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
