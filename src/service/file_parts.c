@@ -21,6 +21,7 @@
 #include "service/file_sink.h"
 #include "service/flush.h"
 #include "service/instances.h"
+#include "service/output_path.h"
 #include "service/packet_gate.h"
 #include "service/service_packets.h"
 #include "service/session.h"
@@ -250,7 +251,8 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 	if (c->rotate)
 		r = file_rotation_open(&f->rotation, e, &fd);
 	else
-		r = has_path ? file_rotation_create(c->output_path, e, &fd) : check_passed(fd, e);
+		r = has_path ? output_path_create(c->output_path, f->session->uid, e, &fd)
+			     : check_passed(fd, e);
 	if (r < 0)
 		return r;
 	if (has_path && !c->rotate)
@@ -290,7 +292,7 @@ int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConf
 	init(f, s);
 	if (config->rotate)
 		f->sink.of_sequence = sink_of_sequence;
-	if (file_rotation_init(&f->rotation, config) < 0)
+	if (file_rotation_init(&f->rotation, config, s->uid) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
 	f->max_bytes =
@@ -314,7 +316,7 @@ void file_parts_deinit(struct file_parts *f)
 void file_parts_discard(struct file_parts *f)
 {
 	if (f->path)
-		unlink(f->path);
+		output_path_remove(f->path, f->session->uid);
 	if (f->rotation.path && f->n > 0)
 		file_rotation_remove_newest(&f->rotation);
 }

@@ -2,24 +2,21 @@
 #include "service/file_rotation.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "service/limits.h"
+#include "service/output_path.h"
 
 #define MAX_TRIES 10000 /* numbers that others took */
 
-int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config)
+int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t asker)
 {
 	const Pb__TraceConfig__Rotate *c = config->rotate;
 
-	*r = (struct file_rotation){.max_bytes = UINT64_MAX};
+	*r = (struct file_rotation){.max_bytes = UINT64_MAX, .asker = asker};
 	if (!c)
 		return 0;
 	if (c->max_file_size_bytes)
@@ -50,32 +47,12 @@ static int path_of(const struct file_rotation *r, uint32_t number, char *buf, si
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-int file_rotation_create(const char *path, struct err_text *e, int *ret_fd)
-{
-	_cleanup_(closep) int fd =
-		open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return err_set(e, -errno, "cannot create output_path %.300s: %s", path,
-			       strerror(errno));
-	/* Readable for whoever asked, whatever the umask of the service is. */
-	if (fchmod(fd, 0644) < 0) {
-		int error = errno;
-
-		unlink(path);
-		return err_set(e, -error, "cannot open up output_path %.300s: %s", path,
-			       strerror(error));
-	}
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
 static void remove_number(const struct file_rotation *r, uint32_t number)
 {
 	char path[PATH_MAX];
 
 	if (path_of(r, number, path, sizeof(path)) == 0)
-		unlink(path); /* somebody else may have removed it, which is as good */
+		output_path_remove(path, r->asker);
 }
 
 static void keep_newest(struct file_rotation *r)
@@ -99,7 +76,7 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 		error = path_of(r, r->last, path, sizeof(path));
 		if (error < 0)
 			return err_set(e, error, "output_path %.300s is too long", r->path);
-		error = file_rotation_create(path, e, ret_fd);
+		error = output_path_create(path, r->asker, e, ret_fd);
 	}
 	if (error == 0)
 		keep_newest(r);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "config/trace_config.pb-c.h"
@@ -17,6 +18,7 @@
  */
 struct file_rotation {
 	char *path; /* owned; NULL: there is no rotation */
+	uid_t asker; /* whose session it is */
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
 	uint32_t period_ms; /* 0: size only */
 	uint32_t keep; /* files; 0: all */
@@ -29,7 +31,7 @@ struct file_rotation {
 };
 
 /* Nothing, of a config without rotate. 0 or -ENOMEM; deinit is fine in any case. */
-int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config);
+int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t asker);
 void file_rotation_deinit(struct file_rotation *r);
 
 /* Makes the next file, and removes the oldest beyond keep. 0 with the number in r->last, or -errno
@@ -41,6 +43,3 @@ void file_rotation_remove_newest(struct file_rotation *r);
 /* The file of a sequence: 0 for none. Where memory is out, a home is not kept. */
 uint32_t file_rotation_home(const struct file_rotation *r, uint32_t sequence);
 void file_rotation_set_home(struct file_rotation *r, uint32_t sequence, uint32_t number);
-
-/* Makes a file that was not there, readable for all. 0 or -errno with the reason in e. */
-int file_rotation_create(const char *path, struct err_text *e, int *ret_fd);

@@ -22,7 +22,7 @@ static struct file_rotation rotation_of(void *const *state, const char *name, co
 	snprintf(text, sizeof(text), "output_path: '%s' rotate { %s }",
 		 temp_dir_path(state, 3, name), fields);
 	c = peer_parse_config(text);
-	assert_int_equal(file_rotation_init(&r, c), 0);
+	assert_int_equal(file_rotation_init(&r, c, 0), 0);
 	pb__trace_config__free_unpacked(c, NULL);
 	return r;
 }
