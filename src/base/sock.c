@@ -2,6 +2,7 @@
 #include "base/sock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/vm_sockets.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -20,6 +22,8 @@
 
 #define VSOCK_PREFIX "vsock://"
 #define MAX_HOST 256
+#define LOCK_TRIES 50
+#define LOCK_PAUSE_US 20000
 
 struct address {
 	union {
@@ -194,18 +198,42 @@ int sock_connect(const char *address, int *ret_fd)
 
 /* Removes the socket file of a server that is gone. 0, or -EADDRINUSE when it is not gone or the
  * file is no socket. */
-static int remove_stale(const struct address *a)
+static int remove_stale(const struct address *a, struct err_text *e)
 {
+	const char *path = a->un.sun_path;
 	_cleanup_(closep) int fd = -1;
 	struct stat st;
 
-	if (lstat(a->un.sun_path, &st) < 0)
+	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(st.st_mode) || connect_to(a, &fd) != -ECONNREFUSED)
-		return -EADDRINUSE;
-	if (unlink(a->un.sun_path) < 0 && errno != ENOENT)
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(e, -EADDRINUSE,
+			       "cannot listen on %s: there is a file of that name, which is no "
+			       "socket",
+			       path);
+	if (connect_to(a, &fd) != -ECONNREFUSED)
+		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server listens there",
+			       path);
+	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
 	return 0;
+}
+
+/*
+ * Between bind and listen a server's socket looks like one that was left behind, and two that start
+ * at once would take each other's: so one after the other, under a lock of the folder. Whoever
+ * holds it for longer than a start takes is not waited for. The descriptor, or -1.
+ */
+static int lock_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *folder =
+		slash ? strndup(path, MAX((size_t)(slash - path), 1u)) : strdup(".");
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
+		usleep(LOCK_PAUSE_US);
+	return fd;
 }
 
 static int bind_and_listen(const struct address *a, int *ret_fd)
@@ -226,10 +254,7 @@ static int listen_error(int r, const char *address, struct err_text *e)
 {
 	switch (r) {
 	case -EADDRINUSE:
-		return err_set(e, r,
-			       "cannot listen on %s: another server answers there, or the "
-			       "file is no socket",
-			       address);
+		return err_set(e, r, "cannot listen on %s: another server listens there", address);
 	case -ENAMETOOLONG:
 		return err_set(e, r,
 			       "cannot listen on %s: the address is too long (a socket's "
@@ -242,16 +267,26 @@ static int listen_error(int r, const char *address, struct err_text *e)
 	}
 }
 
+static int listen_on_path(const struct address *a, int *ret_fd, struct err_text *e)
+{
+	_cleanup_(closep) int lock = lock_folder(a->un.sun_path);
+	int r = remove_stale(a, e);
+
+	return r < 0 ? r : bind_and_listen(a, ret_fd);
+}
+
 int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 {
-	bool path = sock_family_of(address) == SOCK_FAMILY_UNIX_PATH;
+	struct err_text told = {""};
 	struct address a;
 	int r = parse_address(address, true, &a);
 
-	if (r == 0 && path)
-		r = remove_stale(&a);
-	if (r == 0)
+	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH)
+		r = listen_on_path(&a, ret_fd, &told);
+	else if (r == 0)
 		r = bind_and_listen(&a, ret_fd);
+	if (r < 0 && told.text[0])
+		return err_set(e, r, "%s", told.text);
 	return r < 0 ? listen_error(r, address, e) : 0;
 }
 

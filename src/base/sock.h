@@ -34,7 +34,8 @@ enum sock_family sock_family_of(const char *address);
 int sock_connect(const char *address, int *ret_fd);
 
 /* Listens. A socket file that nobody answers on is removed first; one that a live server answers
- * on, or a file of another kind, gives -EADDRINUSE. e (may be NULL) gets the sentence. */
+ * on, or a file of another kind, gives -EADDRINUSE. Of several that do this at once one wins. e (may
+ * be NULL) gets the sentence. */
 int sock_listen(const char *address, int *ret_fd, struct err_text *e);
 
 /* Accepts one; -EAGAIN when none waits, else -errno (-EMFILE: the caller should pause). */

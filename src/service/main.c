@@ -18,169 +18,23 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "base/mem.h"
+#include "base/notify.h"
 #include "base/sock.h"
-#include "base/str.h"
 #include "service/sandbox.h"
 #include "service/service.h"
+#include "service/sockets.h"
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
-#define MAX_SOCKETS 16 /* PERFETTO_PRODUCER_SOCK_NAME may be a list */
 
 enum { EXIT_USAGE = 2 };
 
-/* What the person allows beyond the sockets of this machine. */
-struct remote_options {
-	struct remote_allow allow;
-	bool relay; /* on every producer socket */
-	const char *relay_on[MAX_SOCKETS]; /* borrowed from argv: on these */
-	size_t n_relay_on;
+struct options {
+	bool background;
+	bool no_sandbox;
+	struct socket_options sockets;
 };
-
-struct sockets {
-	struct {
-		char *address; /* owned */
-		int fd; /* owned until the service takes it */
-		bool is_path;
-		bool is_relay; /* offers RelayPort */
-	} list[MAX_SOCKETS];
-	size_t n;
-	size_t n_producers; /* the first ones; the last one is the consumers' */
-};
-
-/* ---- sockets ---- */
-
-static bool is_of_this_machine(const char *address)
-{
-	enum sock_family family = sock_family_of(address);
-
-	return family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
-}
-
-static int listen_on(struct sockets *s, const char *address)
-{
-	struct err_text e = {""};
-	int fd, r;
-
-	if (s->n == MAX_SOCKETS) {
-		log_error("%s: more than %d sockets", address, MAX_SOCKETS);
-		return -E2BIG;
-	}
-	r = sock_listen(address, &fd, &e);
-	if (r < 0) {
-		log_error("%s", e.text); /* it names the address */
-		return r;
-	}
-	s->list[s->n].address = strdup(address);
-	s->list[s->n].fd = fd;
-	s->list[s->n++].is_path = sock_family_of(address) == SOCK_FAMILY_UNIX_PATH;
-	return 0;
-}
-
-/* On TCP and vsock nobody proves who is at the other end. */
-static int listen_for_producers(struct sockets *s, const char *address,
-				const struct remote_options *remote)
-{
-	if (!is_of_this_machine(address) && remote->allow.n == 0) {
-		log_error("%s: not without --allow-remote ADDRESS: the addresses that producers "
-			  "may connect from, as nobody there proves who it is",
-			  address);
-		return -EPERM;
-	}
-	return listen_on(s, address);
-}
-
-static int listen_for_consumers(struct sockets *s)
-{
-	const char *address = sock_default_consumer();
-
-	if (!is_of_this_machine(address)) {
-		log_error("%s: consumers are served on unix sockets only: whoever reaches this one "
-			  "could read every trace",
-			  address);
-		return -EAFNOSUPPORT;
-	}
-	return listen_on(s, address);
-}
-
-static int mark_relays(struct sockets *s, const struct remote_options *remote)
-{
-	for (size_t i = 0; i < s->n_producers; i++)
-		s->list[i].is_relay = remote->relay;
-	for (size_t i = 0; i < remote->n_relay_on; i++) {
-		size_t k = 0;
-
-		while (k < s->n_producers && strcmp(s->list[k].address, remote->relay_on[i]) != 0)
-			k++;
-		if (k == s->n_producers) {
-			log_error("--enable-relay-endpoint-on %s: not a producer socket",
-				  remote->relay_on[i]);
-			return -EINVAL;
-		}
-		s->list[k].is_relay = true;
-	}
-	return 0;
-}
-
-static int open_sockets(struct sockets *s, const struct remote_options *remote)
-{
-	_cleanup_(freep) char *producers = strdup(sock_default_producer());
-	char *rest = NULL;
-	int r = 0;
-
-	if (!producers)
-		return -ENOMEM;
-	for (char *a = strtok_r(producers, ",", &rest); a && r == 0; a = strtok_r(NULL, ",", &rest))
-		r = listen_for_producers(s, a, remote);
-	s->n_producers = s->n;
-	if (r == 0)
-		r = mark_relays(s, remote);
-	return r < 0 ? r : listen_for_consumers(s);
-}
-
-static int give_sockets(struct sockets *s, struct service *service,
-			const struct remote_allow *allow)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < s->n && r == 0; i++) {
-		int fd = TAKE_FD(s->list[i].fd);
-
-		r = i < s->n_producers
-			    ? service_listen_producers(service, fd, allow, s->list[i].is_relay)
-			    : service_listen_consumers(service, fd);
-	}
-	return r;
-}
-
-/* Whoever comes later shall see that nobody is here. */
-static void close_sockets(struct sockets *s)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		closep(&s->list[i].fd);
-		if (s->list[i].is_path && s->list[i].address)
-			unlink(s->list[i].address);
-		free(s->list[i].address);
-	}
-	s->n = 0;
-}
 
 /* ---- process ---- */
-
-/* TRACED_NOTIFY_FD: whoever started us waits there for the sockets to be open. */
-static void notify_parent(void)
-{
-	const char *text = getenv("TRACED_NOTIFY_FD");
-	uint32_t fd;
-
-	if (!text)
-		return;
-	if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX || write((int)fd, "1", 1) != 1) {
-		log_warn("TRACED_NOTIFY_FD=%s: cannot be written", text);
-		return;
-	}
-	close((int)fd);
-}
 
 /* The sockets are open by now, so the caller can connect when the parent has ended. */
 static int go_background(void)
@@ -213,35 +67,41 @@ static void on_signal(evutil_socket_t signal_number, short what, void *loop)
 	event_base_loopbreak(loop);
 }
 
-/* Everything that takes a privilege has been done. */
-static int enter_sandbox(void)
+/* Whoever started us may wait for that. */
+static void tell_ready(struct notify *n)
 {
-	struct err_text e = {""};
-	int r = sandbox_enter(&e);
+	struct err_text e;
 
-	if (r < 0)
-		log_error("%s", e.text);
-	return r;
+	if (notify_ready(n, &e) < 0)
+		log_warn("%s", e.text);
 }
 
-static int run(struct event_base *loop, struct sockets *sockets, const struct remote_allow *allow)
+/* In the sandbox once everything that takes a privilege has been done. */
+static int run(struct event_base *loop, struct sockets *sockets, const struct options *o,
+	       struct err_text *e)
 {
 	struct event *sigint = evsignal_new(loop, SIGINT, on_signal, loop);
 	struct event *sigterm = evsignal_new(loop, SIGTERM, on_signal, loop);
 	struct service *service = NULL;
+	struct notify notify;
 	int r = service_new(loop, &service);
 
+	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
+		log_warn("%s", e->text);
 	if (r == 0)
-		r = give_sockets(sockets, service, allow);
+		r = sockets_give(sockets, &o->sockets, service);
 	if (r == 0 && (!sigint || !sigterm || evsignal_add(sigint, NULL) < 0 ||
 		       evsignal_add(sigterm, NULL) < 0))
 		r = -ENOMEM;
-	if (r == 0)
-		r = enter_sandbox();
+	if (r < 0)
+		err_set(e, r, "%s", strerror(-r));
+	else if (!o->no_sandbox)
+		r = sandbox_enter(e);
 	if (r == 0) {
-		notify_parent();
+		tell_ready(&notify);
 		event_base_dispatch(loop);
 	}
+	notify_close(&notify);
 	service_free(service);
 	if (sigint)
 		event_free(sigint);
@@ -264,23 +124,27 @@ static struct event_base *new_loop(void)
 	return loop;
 }
 
-static int serve(bool background, const struct remote_options *remote)
+static int serve(const struct options *o)
 {
-	struct sockets sockets = {0};
+	struct err_text e = {"out of memory"};
 	struct event_base *loop = NULL;
-	int r = open_sockets(&sockets, remote);
+	struct sockets sockets;
+	int r = sockets_open(&sockets, &o->sockets, &e);
 
-	if (r == 0 && background)
+	if (r == 0 && o->background) {
 		r = go_background();
+		if (r < 0)
+			err_set(&e, r, "cannot go to the background: %s", strerror(-r));
+	}
 	if (r == 0) {
 		loop = new_loop();
-		r = loop ? run(loop, &sockets, &remote->allow) : -ENOMEM;
-		if (r < 0)
-			log_error("cannot start: %s", strerror(-r));
+		r = loop ? run(loop, &sockets, o, &e) : -ENOMEM;
 	}
+	if (r < 0)
+		log_error("%s", e.text);
 	if (loop)
 		event_base_free(loop);
-	close_sockets(&sockets);
+	sockets_close(&sockets);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -293,6 +157,11 @@ static void print_help(FILE *out)
 		"\n"
 		"  --background              detach once the sockets are open, and print the "
 		"process id\n"
+		"  --set-socket-permissions PGROUP:PMODE:CGROUP:CMODE\n"
+		"                            group and mode of the producers' sockets and of the\n"
+		"                            consumers'\n"
+		"  --no-sandbox              keep capabilities and all system calls, for a "
+		"debugger\n"
 		"  --version\n"
 		"\n"
 		"Producers of other machines (see docs/remote.md):\n"
@@ -311,6 +180,52 @@ static void print_help(FILE *out)
 		sock_default_producer(), sock_default_consumer());
 }
 
+/* The exit code, or -1 to go on. */
+static int take_option(struct options *opts, int option)
+{
+	struct socket_options *s = &opts->sockets;
+	struct err_text e = {""};
+
+	switch (option) {
+	case 'B':
+		opts->background = true;
+		return -1;
+	case 'S':
+		opts->no_sandbox = true;
+		return -1;
+	case 'p':
+		s->has_permissions = true;
+		if (socket_permissions_parse(optarg, s->permissions, &e) == 0)
+			return -1;
+		log_error("--set-socket-permissions: %s", e.text);
+		return EXIT_USAGE;
+	case 'a':
+		if (remote_allow_add(&s->allow, optarg, &e) == 0)
+			return -1;
+		log_error("--allow-remote: %s", e.text);
+		return EXIT_USAGE;
+	case 'r':
+		s->relay = true;
+		return -1;
+	case 'R':
+		if (s->n_relay_on < MAX_SOCKETS) {
+			s->relay_on[s->n_relay_on++] = optarg;
+			return -1;
+		}
+		log_error("--enable-relay-endpoint-on: more than %d", MAX_SOCKETS);
+		return EXIT_USAGE;
+	case 'v':
+		printf("%s\n", SERVICE_VERSION);
+		return EXIT_SUCCESS;
+	case 'h':
+		print_help(stdout);
+		return EXIT_SUCCESS;
+	default:
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -318,47 +233,22 @@ int main(int argc, char **argv)
 		{"allow-remote", required_argument, NULL, 'a'},
 		{"enable-relay-endpoint", no_argument, NULL, 'r'},
 		{"enable-relay-endpoint-on", required_argument, NULL, 'R'},
+		{"set-socket-permissions", required_argument, NULL, 'p'},
+		{"no-sandbox", no_argument, NULL, 'S'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	static struct remote_options remote;
-	struct err_text e = {""};
-	bool background = false;
+	static struct options opts;
 	int o;
 
 	log_init("sondad");
-	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1)
-		switch (o) {
-		case 'B':
-			background = true;
-			break;
-		case 'a':
-			if (remote_allow_add(&remote.allow, optarg, &e) < 0) {
-				log_error("--allow-remote: %s", e.text);
-				return EXIT_USAGE;
-			}
-			break;
-		case 'r':
-			remote.relay = true;
-			break;
-		case 'R':
-			if (remote.n_relay_on == MAX_SOCKETS) {
-				log_error("--enable-relay-endpoint-on: more than %d", MAX_SOCKETS);
-				return EXIT_USAGE;
-			}
-			remote.relay_on[remote.n_relay_on++] = optarg;
-			break;
-		case 'v':
-			printf("%s\n", SERVICE_VERSION);
-			return EXIT_SUCCESS;
-		case 'h':
-			print_help(stdout);
-			return EXIT_SUCCESS;
-		default:
-			print_help(stderr);
-			return EXIT_USAGE;
-		}
+	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		int code = take_option(&opts, o);
+
+		if (code >= 0)
+			return code;
+	}
 	if (optind < argc) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -366,5 +256,5 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file may reach a limit: write(2) says so */
 	fs_raise_file_limit(MAX_FILES);
-	return serve(background, &remote);
+	return serve(&opts);
 }

@@ -18,9 +18,12 @@ check() { # NAME COMMAND...
   n=$((n + 1))
   if "$@"; then echo "ok $n - $name"; else echo "not ok $n - $name"; bad=1; fi
 }
-start() { # ENV=VALUE... ; sets $pid; returns when the sockets are open
+start() { # [ENV=VALUE]... [COMMAND...] ; sets $pid; returns when the sockets are open
+  local last=${!#}
+  [ $# != 0 ] || last=
+  case $last in *=* | "") set -- "$@" "$sondad" ;; esac
   mkfifo "$tmp/ready"
-  env "$@" TRACED_NOTIFY_FD=9 "$sondad" 9>"$tmp/ready" 2>"$tmp/log" &
+  env TRACED_NOTIFY_FD=9 "$@" 9>"$tmp/ready" 2>"$tmp/log" &
   pid=$!
   ready=$(timeout 20 cat "$tmp/ready")
   rm "$tmp/ready"
@@ -79,7 +82,8 @@ check "an idle sondad does not wake up" sleeps
 
 check "SIGTERM ends it well" stop TERM
 check "its sockets are gone" eval '! [ -e "$tmp/producer" ] && ! [ -e "$tmp/consumer" ]'
-check "it had nothing to say" test ! -s "$tmp/log"
+# A build with a sanitizer says that it has no sandbox.
+check "it had nothing to say" eval '! grep -v "no sandbox" "$tmp/log"'
 
 start
 kill -KILL "$pid"
@@ -95,7 +99,80 @@ check "a list of producer sockets is opened" eval '[ -S "$tmp/p1" ] && [ -S "$tm
 check "abstract sockets too" env PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" "$BUILD/tests/system/service_ping"
 check "and it ends well" stop TERM
 
-check "TCP is refused" refuses 1 'unix sockets' env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:32278 "$sondad"
+# ---- what it gives up
+
+status() { awk -v field="$1:" '$1 == field { print $2 }' "/proc/$pid/status"; }
+has_no_capability() {
+  local field
+  for field in CapInh CapPrm CapEff CapBnd CapAmb; do
+    [ "$(status $field)" = 0000000000000000 ] || return 1
+  done
+}
+start
+if grep -q "no sandbox" "$tmp/log"; then
+  echo "ok $((n += 1)) - the sandbox # SKIP built with a sanitizer"
+else
+  if [ "$(id -u)" = 0 ]; then
+    check "no capability is left in any set" has_no_capability
+  fi
+  check "none can be won back" test "$(status NoNewPrivs)" = 1
+  check "system calls are filtered" test "$(status Seccomp)" = 2
+fi
+stop TERM
+start "$sondad" --no-sandbox
+check "without the sandbox they are not" test "$(status Seccomp)" = 0
+stop TERM
+
+# ---- who may connect
+
+start "$sondad" --set-socket-permissions "$(id -g):0666:$(id -G | awk '{ print $NF }'):0660"
+check "the producers' socket has the group and mode that were asked for" \
+  test "$(stat -c '%g %a' "$tmp/producer")" = "$(id -g) 666"
+check "so has the consumers'" test "$(stat -c '%g %a' "$tmp/consumer")" = "$(id -G | awk '{ print $NF }') 660"
+check "and it answers" answers
+stop TERM
+check "three parts are a usage error" refuses 2 PGROUP:PMODE "$sondad" --set-socket-permissions root:0666:root
+check "so is a group that is not there" refuses 2 'no group "nobody-has-it"' \
+  "$sondad" --set-socket-permissions root:0666:nobody-has-it:0660
+check "an abstract socket has no permissions" refuses 1 'abstract' \
+  env PERFETTO_PRODUCER_SOCK_NAME="@sonda-test-$$" "$sondad" --set-socket-permissions root:0666:root:0660
+if [ "$(id -u)" != 0 ]; then
+  check "a group that is not one's own is an error" refuses 1 'group 0' \
+    "$sondad" --set-socket-permissions 0:0666:0:0660
+  check "and no socket is left" test ! -e "$tmp/producer"
+fi
+
+# ---- files in the way
+
+echo precious >"$tmp/producer"
+check "a file that is no socket is not touched" refuses 1 'no socket' "$sondad"
+check "it is as it was" grep -q precious "$tmp/producer"
+rm "$tmp/producer"
+start
+mv "$tmp/producer" "$tmp/other" && echo precious >"$tmp/producer"
+stop TERM
+check "at the end only its own sockets go" grep -q precious "$tmp/producer"
+rm "$tmp/producer" "$tmp/other"
+
+# ---- sockets that were opened before
+
+for how in systemd android; do
+  mkfifo "$tmp/told"
+  "$BUILD/tests/system/pass_sockets" $how "$tmp/producer" "$tmp/consumer" "$sondad" >"$tmp/told" 2>"$tmp/log" &
+  pid=$!
+  exec 8<"$tmp/told"
+  read -r -t 20 told <&8
+  check "$how passes the sockets, and NOTIFY_SOCKET is told" test "$told" = READY=1
+  check "$how: they answer" answers
+  check "$how: it ends well" stop TERM
+  check "$how: the sockets are left to their owner" test -S "$tmp/producer" -a -S "$tmp/consumer"
+  exec 8<&-
+  rm "$tmp/producer" "$tmp/consumer" "$tmp/told"
+done
+check "half of Android's sockets are an error" refuses 1 ANDROID_SOCKET_traced_consumer \
+  env ANDROID_SOCKET_traced_producer=0 "$sondad"
+
+check "TCP is refused" refuses 1 'allow-remote' env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:32278 "$sondad"
 check "vsock is refused" refuses 1 'unix sockets' env PERFETTO_CONSUMER_SOCK_NAME=vsock://1:20 "$sondad"
 check "a folder that is not there is named" refuses 1 "$tmp/no/such" \
   env PERFETTO_CONSUMER_SOCK_NAME="$tmp/no/such" "$sondad"

@@ -34,4 +34,8 @@ if wait "$pid"; then echo "ok $done - sondad ends well after all that"; else
   bad=1
 fi
 pid=
+if ! grep "sandbox does not allow" "$tmp/log"; then echo "ok $((done + 1)) - and has tried nothing that its sandbox forbids"; else
+  echo "not ok $((done + 1)) - and has tried nothing that its sandbox forbids"
+  bad=1
+fi
 exit $bad

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -337,6 +338,48 @@ static void folder_that_is_missing(void **state)
 	assert_int_equal(fd, 77);
 }
 
+/* Listens until the pipe is closed; ends with 0 when it got the path. */
+static void be_a_server(const char *path, int told, int until)
+{
+	char c;
+	int fd, r = sock_listen(path, &fd, NULL);
+
+	write(told, r == 0 ? "1" : "0", 1);
+	read(until, &c, 1);
+	_exit(0);
+}
+
+/* All at once, with the socket of one that was killed in the way. */
+static void one_of_many_gets_the_path(void **state)
+{
+	enum { N = 8, ROUNDS = 5 };
+	const char *path = temp_dir_path(state, 0, "sock");
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int told[2], until[2], winners = 0;
+		char c;
+
+		assert_int_equal(pipe(told), 0);
+		assert_int_equal(pipe(until), 0);
+		for (int i = 0; i < N; i++)
+			if (fork() == 0) {
+				close(until[1]);
+				be_a_server(path, told[1], until[0]);
+			}
+		for (int i = 0; i < N; i++) {
+			assert_int_equal(read(told[0], &c, 1), 1);
+			winners += c == '1';
+		}
+		assert_int_equal(winners, 1);
+		close(until[1]);
+		for (int i = 0; i < N; i++)
+			assert_true(wait(NULL) > 0);
+		close(until[0]);
+		close(told[0]);
+		close(told[1]);
+	}
+}
+
 static void sockets_that_are_none(void **state)
 {
 	_cleanup_(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -398,6 +441,7 @@ int main(void)
 		IN_DIR(server_with_a_full_backlog_keeps_its_path),
 		IN_DIR(other_files_are_never_removed),
 		IN_DIR(folder_that_is_missing),
+		IN_DIR(one_of_many_gets_the_path),
 		cmocka_unit_test(sockets_that_are_none),
 		cmocka_unit_test(environment_names_the_sockets),
 		cmocka_unit_test(without_environment_it_is_run_or_tmp),
