@@ -7,4 +7,4 @@ BUILD=$1
 export BUILD
 here=$(dirname "$0")
 "$here/sched_pipe.sh" && "$here/verbose_mix.sh" && "$here/sessions.sh" && "$here/processes.sh" &&
-  "$here/sys_stats.sh" && "$here/write_into_file.sh"
+  "$here/sys_stats.sh" && "$here/write_into_file.sh" && "$here/service.sh"
