@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 /*
  * How it works: records name their sequence by slot, refs name records by offset, so a clone is the
@@ -11,8 +10,7 @@
  *
  *   ring     |0 ... wr|  not copied  |old ... old_end|  not copied |
  *
- * Nearly all of the time goes into the memory of the copy: the kernel zeroes it page by page. With
- * huge pages that is one fault for 2 MB in place of 512.
+ * Nearly all of the time goes into the memory of the copy, which the kernel zeroes first.
  */
 
 #undef uthash_nonfatal_oom
@@ -25,7 +23,6 @@ static void freebp(struct trace_buffer **b)
 
 static void copy_ring(const struct tb_ring *from, struct tb_ring *to)
 {
-	madvise(to->base, to->size, MADV_HUGEPAGE); /* where the kernel has none, it is slower */
 	memcpy(to->base, from->base, from->wr);
 	if (from->old < from->old_end)
 		memcpy(to->base + from->old, from->base + from->old, from->old_end - from->old);
@@ -136,6 +133,7 @@ int trace_buffer_clone(const struct trace_buffer *b, struct trace_buffer **ret)
 		return -ENOMEM;
 	copy_ring(&b->ring, &clone->ring);
 	clone->refusing = b->refusing;
+	clone->n_unread = b->n_unread;
 	clone->cursor = b->cursor;
 	clone->rewind = b->rewind;
 	clone->stats = b->stats;

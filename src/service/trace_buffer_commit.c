@@ -160,6 +160,7 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 	}
 	b->stats.chunks_committed_out_of_order += i < n;
 	*tb_record_at(r, r->wr) = *header;
+	b->n_unread++;
 	count_record(b, s, k, header);
 	r->wr += tb_stride(header->used);
 	if (r->wr == r->size && b->policy == TRACE_BUFFER_RING)
@@ -182,6 +183,9 @@ static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chu
 	size_t used;
 	enum tb_intake r;
 
+	/* TRACE_BUFFER_DISCARD counts what was ever written. */
+	if (b->n_unread == 0 && b->policy == TRACE_BUFFER_RING)
+		tb_ring_restart(b);
 	r = tb_intake(b, payload + k->bytes, len - k->bytes, frags - k->frags, &used);
 	if (r == TB_INTAKE_TOO_LARGE) {
 		b->stats.abi_violations++;

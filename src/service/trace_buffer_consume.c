@@ -45,6 +45,7 @@ static void leave_head(struct trace_buffer *b, struct tb_seq *s)
 	s->last_frags = rec->frags;
 	s->last_bytes = (uint16_t)(rec->base + rec->used);
 	tb_seq_pop(b, s);
+	b->n_unread--;
 	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
 	rec->seq = 0;
 }

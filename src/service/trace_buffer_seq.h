@@ -63,6 +63,7 @@ struct trace_buffer {
 	struct tb_seqs seqs;
 	enum trace_buffer_policy policy;
 	bool refusing; /* TRACE_BUFFER_DISCARD: it was full once */
+	size_t n_unread; /* records */
 	tb_place cursor; /* of the reading: before it all is read, or waits */
 	tb_place rewind; /* the first place before the cursor that waits no longer */
 	struct iovec *slices; /* of the last packet */

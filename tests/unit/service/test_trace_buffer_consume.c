@@ -322,8 +322,9 @@ static void what_was_read_is_not_overwritten(void **state)
 {
 	struct trace_buffer *b = *state;
 
-	for (uint32_t i = 0; i < 40; i++) {
-		commit_fill(b, 1, i, 'x', KB);
+	commit_fill(b, 1, 0, 'x', KB);
+	for (uint32_t i = 1; i < 40; i++) {
+		commit_fill(b, 1, i, 'x', KB); /* there is always one that is unread */
 		trace_buffer_begin_read(b);
 		expect_fill(b, 1, 'x', KB, 0);
 	}
