@@ -129,6 +129,8 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	}
 	if (c->next < packets)
 		evtimer_add(c->tick, &wait);
+	else
+		fprintf(stderr, "all are written\n");
 }
 
 static int counter_create(struct ds_handle *h, const struct ds_env *env,

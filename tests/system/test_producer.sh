@@ -47,18 +47,30 @@ start() { # NOTIFY_VARIABLE LOG COMMAND...
   [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
 }
 
+record_until_written() {
+  local recorder
+  "$B/bin/sonda" record --strict -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1 &
+  recorder=$!
+  for _ in $(seq 400); do
+    grep -q '^all are written' "$TMP/producer.log" && break
+    sleep 0.1
+  done
+  kill -TERM $recorder
+  wait $recorder
+}
+
 run_one() { # SHM_KB PAGE_KB
   local name="shared memory of $1 KiB in pages of $2"
   cat >"$TMP/config" <<CONFIG
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: "sonda.test.counter" } }
 producers { producer_name: "sonda.test.producer" shm_size_kb: $1 page_size_kb: $2 }
-duration_ms: 2500
+duration_ms: 60000
 flush_timeout_ms: 10000
 CONFIG
   start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
     start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets &&
-    timeout 60 "$B/bin/sonda" record --strict -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1
+    record_until_written
   verdict "$name: records, and nothing was lost" $? "$TMP/record.log"
   leave
   "$COUNTER" check $packets <"$TMP/trace" >>"$TMP/producer.log"
