@@ -7,6 +7,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
+COUNT=${BUILD:-build}/bench/count_events
 
 config() { # MORE
   cat >"$TMP/config" <<CONFIG
@@ -108,8 +109,8 @@ rotation our 'rotate { period_ms: 1500 }'
 config "duration_ms: 30000"
 timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" -o "$TMP/killed" >"$TMP/log" 2>&1 &
 client=$!
-for _ in $(seq 100); do
-  [ "$(stat -c %s "$TMP/killed" 2>/dev/null || echo 0)" -gt 100000 ] && break
+for _ in $(seq 200); do
+  [ "$("$COUNT" "$TMP/killed" 2>/dev/null | cut -d' ' -f1)0" -gt 10000 ] && break
   sleep 0.1
 done
 { kill -KILL "${PIDS[0]}"; wait "${PIDS[0]}" "$client"; } 2>/dev/null
@@ -126,10 +127,16 @@ record sonda "$TMP/config" "$TMP/unused" "$TMP/log"
 verdict "configs/long.cfg: ends well" $? "$TMP/log"
 good_trace "$TMP/long"
 verdict "configs/long.cfg: the trace loads" $? "$TMP/detail"
-sed "s|^output_path:.*|duration_ms: 2500 output_path: \"$TMP/flight.pftrace\"|; s|period_ms: 600000|period_ms: 1000|;
-  s|duration_ms: 2500|duration_ms: 4500|; s|write_period_ms: 2500|write_period_ms: 200|" \
-  configs/rotate.cfg >"$TMP/config"
-record sonda "$TMP/config" "$TMP/unused" "$TMP/log" && [ "$(trace_errors "$TMP/flight.000001.pftrace")" = '[]' ] &&
+sed "s|^output_path:.*|duration_ms: 60000 output_path: \"$TMP/flight.pftrace\"|; s|period_ms: 600000|period_ms: 1000|;
+  s|write_period_ms: 2500|write_period_ms: 200|" configs/rotate.cfg >"$TMP/config"
+"$BIN/sonda" record -c "$TMP/config" -o "$TMP/unused" >"$TMP/log" 2>&1 &
+client=$!
+for _ in $(seq 200); do
+  [ -e "$TMP/flight.000003.pftrace" ] && break
+  sleep 0.1
+done
+kill -TERM $client
+wait $client && [ "$(trace_errors "$TMP/flight.000001.pftrace")" = '[]' ] &&
   [ "$(trace_errors "$TMP/flight.000002.pftrace")" = '[]' ]
 verdict "configs/rotate.cfg: the files load" $? "$TMP/log"
 echo "1..$N"

@@ -42,7 +42,12 @@ counters_of() { # TRACE: pid, name, least, most; rows of text
 # ---- both families at once
 
 config both "scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 200 scan_smaps_rollup: true
-  record_process_age: true record_process_runtime: true" 2500
+  record_process_age: true record_process_runtime: true" 5000
+switched() { # each process, with how often it left a CPU
+  cat /proc/[0-9]*/status 2>/dev/null |
+    awk '/^Pid:/ { p = $2 } /ctxt_switches:/ { n[p] += $2 } END { for (p in n) print p, n[p] }' | sort
+}
+switched >"$TMP/switched"
 for family in perfetto sonda; do
   mkdir "$TMP/$family"
   use_sockets "$TMP/$family"
@@ -64,9 +69,12 @@ comm -23 "$TMP/perfetto/names" "$TMP/sonda/names" >"$TMP/missing"
 names=$(wc -l <"$TMP/perfetto/names")
 [ "$names" -ge 16 ] && [ ! -s "$TMP/missing" ]
 verdict "each of Perfetto's $names counters is ours, by the same name" $? "$TMP/missing"
-# What moves may have moved between the polls of one and of the other: the ranges of two seconds meet, all but a few.
+# Of the processes that did not run between the first poll and the last. What they share may be mapped by others, who come
+# and go: the ranges of two polls meet, all but a few.
+join "$TMP/switched" <(switched) | awk '$2 == $3 { print $1 }' >"$TMP/stood"
 join <(awk '{ print $1 "/" $2, $3, $4 }' "$TMP/perfetto/counters" | sort) \
-  <(awk '{ print $1 "/" $2, $3, $4 }' "$TMP/sonda/counters" | sort) >"$TMP/joined"
+  <(awk '{ print $1 "/" $2, $3, $4 }' "$TMP/sonda/counters" | sort) |
+  awk 'NR == FNR { stood[$1]; next } { split($1, id, "/") } id[1] in stood' "$TMP/stood" - >"$TMP/joined"
 awk '$2 > $5 * 1.02 + 65536 || $4 > $3 * 1.02 + 65536' "$TMP/joined" >"$TMP/apart"
 n=$(wc -l <"$TMP/joined")
 [ "$n" -gt 100 ] && [ $(($(wc -l <"$TMP/apart") * 100)) -le "$n" ]
