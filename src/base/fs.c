@@ -150,3 +150,26 @@ int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned cha
 			return r;
 	}
 }
+
+struct fs_nearest {
+	struct str_nearest nearest;
+	char *best; /* borrowed: for a name that is gone when the folder has been read */
+};
+
+static int try_name(void *ctx, const char *name, unsigned char d_type)
+{
+	struct fs_nearest *n = ctx;
+
+	(void)d_type;
+	str_nearest_try_copy(&n->nearest, name, n->best);
+	return 0;
+}
+
+const char *fs_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE])
+{
+	struct fs_nearest n = {.best = best};
+
+	str_nearest_init(&n.nearest, name);
+	fs_each(dir, try_name, &n);
+	return str_nearest_get(&n.nearest);
+}

@@ -35,3 +35,7 @@ void fs_raise_file_limit(unsigned n);
  * non-zero, which is then returned. */
 int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),
 	    void *ctx);
+
+/* The name in a folder that is nearest to one that is not there (str_nearest), in best; NULL: there
+ * is none. */
+const char *fs_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE]);

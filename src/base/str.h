@@ -58,6 +58,7 @@ char *str_bytes(uint64_t v, char buf[static 32]);
  * of equals, or NULL where none is near enough to be what was meant (edits more than a third of
  * the word's length, or words above 64 bytes). word and candidates are borrowed.
  */
+#define STR_NEAREST_SIZE 65 /* of such a word, and a NUL */
 struct str_nearest {
 	const char *word;
 	const char *best;
@@ -65,6 +66,9 @@ struct str_nearest {
 };
 void str_nearest_init(struct str_nearest *n, const char *word);
 void str_nearest_try(struct str_nearest *n, const char *candidate);
+/* The same for one that does not last: the nearest is copied to best, the same for all of them. */
+void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
+			  char best[static STR_NEAREST_SIZE]);
 const char *str_nearest_get(const struct str_nearest *n);
 
 /*

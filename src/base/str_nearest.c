@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define MAX_WORD 64 /* longer ones are nobody's typing error */
+#define MAX_WORD (STR_NEAREST_SIZE - 1) /* longer ones are nobody's typing error */
 
 void str_nearest_init(struct str_nearest *n, const char *word)
 {
@@ -63,6 +63,16 @@ void str_nearest_try(struct str_nearest *n, const char *candidate)
 	if (d < n->best_distance) {
 		n->best_distance = d;
 		n->best = candidate;
+	}
+}
+
+void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
+			  char best[static STR_NEAREST_SIZE])
+{
+	str_nearest_try(n, candidate);
+	if (n->best == candidate) {
+		memcpy(best, candidate, strlen(candidate) + 1);
+		n->best = best;
 	}
 }
 

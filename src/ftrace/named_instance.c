@@ -16,34 +16,15 @@ static int refuse(struct err_text *e, int error, const char *name, const char *w
 	return err_set(e, error, "instance_name \"%.*s\": %s", SHOWN, name, why);
 }
 
-/* A folder's names are gone when it has been read. */
-struct nearest_copy {
-	struct str_nearest nearest;
-	char best[128]; /* or empty */
-};
-
-static int try_name(void *ctx, const char *name, unsigned char d_type)
-{
-	struct nearest_copy *n = ctx;
-	unsigned before = n->nearest.best_distance;
-
-	(void)d_type;
-	str_nearest_try(&n->nearest, name);
-	if (n->nearest.best_distance != before)
-		snprintf(n->best, sizeof(n->best), "%s", name);
-	return 0;
-}
-
 static int refuse_unknown(struct err_text *e, const char *root, const char *name)
 {
-	struct nearest_copy n = {.best = ""};
-	char path[4096], why[300];
+	char path[4096], best[STR_NEAREST_SIZE], why[300];
+	const char *meant = NULL;
 
-	str_nearest_init(&n.nearest, name);
 	if (!fs_join(path, sizeof(path), root, "instances"))
-		fs_each(path, try_name, &n);
+		meant = fs_nearest(path, name, best);
 	snprintf(why, sizeof(why), "the kernel has no such instance%s%s%s",
-		 *n.best ? "; did you mean " : "", n.best, *n.best ? "?" : "");
+		 meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 	return refuse(e, -ENOENT, name, why);
 }
 

@@ -14,7 +14,6 @@
 #include "base/str.h"
 
 #define NUMBERS_END 1024 /* above every table's last one */
-#define BARE_NAME_MAX 48 /* without a prefix; the longest is half of it */
 
 /* Since 424 a call has the same number on all architectures but those whose numbers begin
  * elsewhere; from scripts/syscall.tbl of the kernel, and syscall_64.tbl of x86. */
@@ -107,17 +106,8 @@ static int number_of(uint32_t arch, const char *name)
 	return nr;
 }
 
-/* The candidate is gone when the next one comes. */
-static void try_name(struct str_nearest *n, const char *candidate, char best[static BARE_NAME_MAX])
-{
-	unsigned before = n->best_distance;
-
-	str_nearest_try(n, candidate);
-	if (n->best_distance != before)
-		snprintf(best, BARE_NAME_MAX, "%s", candidate);
-}
-
-static void find_nearest(uint32_t arch, const char *name, char best[static BARE_NAME_MAX])
+/* NULL: none. */
+static const char *find_nearest(uint32_t arch, const char *name, char best[static STR_NEAREST_SIZE])
 {
 	struct str_nearest n;
 
@@ -126,18 +116,19 @@ static void find_nearest(uint32_t arch, const char *name, char best[static BARE_
 		_cleanup_(freep) char *candidate = seccomp_syscall_resolve_num_arch(arch, nr);
 
 		if (candidate)
-			try_name(&n, candidate, best);
+			str_nearest_try_copy(&n, candidate, best);
 	}
 	for (unsigned i = 0; i < ARRAY_SIZE(recent); i++)
-		try_name(&n, recent[i].name, best);
+		str_nearest_try_copy(&n, recent[i].name, best);
+	return str_nearest_get(&n);
 }
 
 int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static SYSCALL_NAME_MAX])
 {
 	uint32_t native = seccomp_arch_native(), arch = native;
-	char best[BARE_NAME_MAX] = "";
+	char best[STR_NEAREST_SIZE];
+	const char *bare, *meant;
 	size_t prefix = 0;
-	const char *bare;
 	int nr;
 
 	if (str_starts(name, "compat_sys_")) {
@@ -158,10 +149,9 @@ int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static
 		snprintf(nearest, SYSCALL_NAME_MAX, "compat_sys_%s", bare);
 		return -ENOENT;
 	}
-	if (arch)
-		find_nearest(arch, bare, best);
-	if (*best)
-		snprintf(nearest, SYSCALL_NAME_MAX, "%.*s%s", (int)prefix, name, best);
+	meant = arch ? find_nearest(arch, bare, best) : NULL;
+	if (meant)
+		snprintf(nearest, SYSCALL_NAME_MAX, "%.*s%s", (int)prefix, name, meant);
 	return -ENOENT;
 }
 

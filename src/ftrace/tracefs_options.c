@@ -77,42 +77,22 @@ static void refuse(const struct setup *s, const char *name, const char *why)
 	report_failed(s->reports, "option:tracefs_options (%s: %s)", name, why);
 }
 
-/* A folder's names are gone when it has been read. */
-struct nearest_copy {
-	struct str_nearest nearest;
-	char best[64]; /* or empty */
-};
-
-static int try_name(void *ctx, const char *name, unsigned char d_type)
-{
-	struct nearest_copy *n = ctx;
-	unsigned before = n->nearest.best_distance;
-
-	(void)d_type;
-	str_nearest_try(&n->nearest, name);
-	if (n->nearest.best_distance != before)
-		snprintf(n->best, sizeof(n->best), "%s", name);
-	return 0;
-}
-
 static void refuse_unknown(const struct setup *s, const char *name)
 {
 	_cleanup_(freep) char *folder = instance_path_of(s->instance, "options");
-	struct nearest_copy n = {0};
-	char path[4096];
+	char path[4096], best[STR_NEAREST_SIZE];
+	const char *meant;
 
 	snprintf(path, sizeof(path), "%s/options/%s", s->root, name);
 	if (fs_exists(path)) {
 		refuse(s, name, "the kernel has it at top level only, which is everybody's");
 		return;
 	}
-	str_nearest_init(&n.nearest, name);
-	if (folder)
-		fs_each(folder, try_name, &n);
-	if (*n.best)
+	meant = folder ? fs_nearest(folder, name, best) : NULL;
+	if (meant)
 		report_failed(s->reports,
 			      "option:tracefs_options (%s: no such option; did you mean %s?)", name,
-			      n.best);
+			      meant);
 	else
 		refuse(s, name, "no such option");
 }

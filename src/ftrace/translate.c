@@ -206,10 +206,9 @@ static void end_page(struct translate_to *to, uint64_t page_time, const void *da
 		bundle_end(&to->t->bundle);
 }
 
-/* The hot loop: all that it calls for each record is inlined, though walk_all calls the same, and
- * its state is its own. */
-static __attribute__((flatten)) enum page_status walk_one(struct translate_to *to,
-							  const struct page *page)
+/* The hot loop: its state is its own. */
+static inline enum page_status walk_with(bool calls, struct translate_to *to,
+					 const struct page *page)
 {
 	struct cpu_stream *cpu = to->cpu;
 	struct translator *t = to->t;
@@ -218,6 +217,8 @@ static __attribute__((flatten)) enum page_status walk_one(struct translate_to *t
 	struct page_record r;
 
 	while ((status = page_next(&at, &r)) == PAGE_OK) {
+		if (calls)
+			r.payload = compat_calls_look(t->calls, &r);
 		bad = translate_record(t, cpu, &r);
 		if (bad != PAGE_OK)
 			to->bad = bad;
@@ -225,23 +226,18 @@ static __attribute__((flatten)) enum page_status walk_one(struct translate_to *t
 	return status;
 }
 
-/* The same, and system calls of 32-bit programs become what they are. */
-static __attribute__((flatten)) enum page_status walk_calls(struct translate_to *to,
-							    const struct page *page)
+/* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
+ * though walk_all calls the same. */
+static __attribute__((flatten)) enum page_status walk_one(struct translate_to *to,
+							  const struct page *page)
 {
-	struct cpu_stream *cpu = to->cpu;
-	struct translator *t = to->t;
-	enum page_status status, bad;
-	struct page at = *page;
-	struct page_record r;
+	return walk_with(false, to, page);
+}
 
-	while ((status = page_next(&at, &r)) == PAGE_OK) {
-		r.payload = compat_calls_look(t->calls, &r);
-		bad = translate_record(t, cpu, &r);
-		if (bad != PAGE_OK)
-			to->bad = bad;
-	}
-	return status;
+static __attribute__((flatten, noinline)) enum page_status walk_calls(struct translate_to *to,
+								      const struct page *page)
+{
+	return walk_with(true, to, page);
 }
 
 static enum page_status walk_all(struct translate_to *to, unsigned n, struct page *page)

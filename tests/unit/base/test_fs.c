@@ -233,6 +233,19 @@ static void each_of_no_folder(void **state)
 	assert_int_equal(s.n, 0);
 }
 
+static void the_nearest_name_of_a_folder(void **state)
+{
+	char best[STR_NEAREST_SIZE];
+
+	assert_null(fs_nearest(*state, "foreground", best));
+	make_file(temp_dir_path(state, 0, "foregruond"), "", 0);
+	make_file(temp_dir_path(state, 0, "background"), "", 0);
+	make_file(temp_dir_path(state, 0, "else"), "", 0);
+	assert_string_equal(fs_nearest(*state, "foreground", best), "foregruond");
+	assert_null(fs_nearest(*state, "sched_switch", best));
+	assert_null(fs_nearest(temp_dir_path(state, 0, "none"), "else", best));
+}
+
 static void raises_the_file_limit_as_far_as_it_goes(void **state)
 {
 	struct rlimit before, l;
@@ -271,6 +284,7 @@ int main(void)
 		IN_DIR(exists),
 		IN_DIR(each_gives_every_name_once),
 		IN_DIR(each_of_no_folder),
+		IN_DIR(the_nearest_name_of_a_folder),
 		cmocka_unit_test(raises_the_file_limit_as_far_as_it_goes),
 	};
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -43,6 +44,27 @@ static void the_nearest_wins_and_the_first_of_equals(void **state)
 			    "sched_wakin");
 	assert_string_equal(NEAREST("sched_wak", "sched_waka", "sched_wakb"), "sched_waka");
 	assert_string_equal(NEAREST("buffers", "buffer", "duffers", "buffers"), "buffers");
+}
+
+static void the_nearest_is_kept_for_candidates_that_do_not_last(void **state)
+{
+	static const char *const candidates[] = {"sched_wak", "sched_wakin", "sched_wakeup"};
+	char best[STR_NEAREST_SIZE], candidate[32];
+	struct str_nearest n;
+
+	(void)state;
+	str_nearest_init(&n, "sched_waking");
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(candidate, sizeof(candidate), "%s", candidates[i]);
+		str_nearest_try_copy(&n, candidate, best);
+	}
+	assert_string_equal(str_nearest_get(&n), "sched_wakin");
+	assert_ptr_equal(str_nearest_get(&n), best);
+	/* The longest of all words has room. */
+	str_nearest_init(&n, "1234567890123456789012345678901234567890123456789012345678901234");
+	str_nearest_try_copy(&n, "123456789012345678901234567890123456789012345678901234567890123x",
+			     best);
+	assert_int_equal(strlen(best), STR_NEAREST_SIZE - 1);
 }
 
 static void nothing_near_gives_nothing(void **state)
@@ -138,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_edit_of_each_kind),
 		cmocka_unit_test(the_nearest_wins_and_the_first_of_equals),
+		cmocka_unit_test(the_nearest_is_kept_for_candidates_that_do_not_last),
 		cmocka_unit_test(nothing_near_gives_nothing),
 		cmocka_unit_test(very_long_words_have_no_neighbours),
 		cmocka_unit_test(agrees_with_the_definition),
