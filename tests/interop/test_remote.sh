@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Producers of other machines, which for this test are this one, through TCP: Perfetto's traced_probes at our service,
+# directly and behind a relay whose clocks are ahead; and who is not in the list of addresses.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+RELAY=${BUILD:-build}/tests/interop/relay
+[ -x "$RELAY" ] || { echo "$RELAY is not built" >&2; exit 77; }
+
+# Below the ports that the kernel gives to clients.
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 12000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo $port; return; }
+  done
+}
+config() { # DATA SOURCE FIELDS
+  cat <<CONFIG
+buffers { size_kb: 16384 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } $1 }
+data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } $1 }
+duration_ms: 600
+CONFIG
+}
+use_sockets "$TMP"
+here=$PERFETTO_PRODUCER_SOCK_NAME
+port=$(free_port)
+there=127.0.0.1:$port
+start_ours() { # ARGUMENTS...; with a producer socket on TCP
+  start_ready TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" "$@"
+}
+start_theirs_at() { # SOCKET
+  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$1" "$PEERS/run" traced_probes
+}
+# Scheduling of no machine but the other one, the names of its threads, and nothing lost or wrong. More SQL: $TMP/more.
+is_remote() { # TRACE [SQL...]
+  local trace=$1
+  shift
+  query "$trace" "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0" \
+    "select count(*) > 10 as many, count(distinct machine_id) as machines, min(machine_id) > 0 as remote
+      from sched join cpu using (ucpu)" "select count(*) > 3 as named from thread where name is not null" "$@" >"$TMP/rows"
+  sed -n '4,$p' "$TMP/rows" >"$TMP/more"
+  [ "$(head -n 3 "$TMP/rows")" = '[]
+[{"many":1,"machines":1,"remote":1}]
+[{"named":1}]' ]
+}
+uptime_ns() { read -r now _ </proc/uptime; echo "${now/./}0000000"; }
+
+# Directly.
+config '' >"$TMP/config"
+echo 'trace_all_machines: true' >>"$TMP/config"
+start_ours --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" && start_theirs_at "$there"
+verdict "Perfetto's probes come to our service by TCP" $? "$TMP/service.log"
+for cli in perfetto sonda; do
+  record $cli "$TMP/config" "$TMP/trace.$cli" "$TMP/log"
+  verdict "$cli records them" $? "$TMP/log"
+  is_remote "$TMP/trace.$cli"
+  verdict "$cli: the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
+done
+config '' >"$TMP/config.here"
+record perfetto "$TMP/config.here" "$TMP/trace.here" "$TMP/log"
+query "$TMP/trace.here" "select count(*) as n from sched" >"$TMP/rows"
+[ "$(cat "$TMP/rows")" = '[{"n":0}]' ]
+verdict "a config that does not ask for other machines gets none" $? "$TMP/rows"
+kill "${PIDS[1]}" && wait "${PIDS[1]}" 2>/dev/null
+PIDS=("${PIDS[0]}")
+
+# Behind a relay. Its machine's clocks are said to be an hour ahead, so what it records was an hour ago.
+start_ready TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest 3600000000000 &&
+  start_theirs_at "$TMP/guest"
+verdict "a relay comes to our service, and Perfetto's probes to it" $? "$TMP/relay.log"
+config 'machine_name_filter: "guest"' >"$TMP/config"
+begin=$(uptime_ns)
+record perfetto "$TMP/config" "$TMP/trace" "$TMP/log"
+verdict "they are recorded by the machine's name" $? "$TMP/log"
+end=$(uptime_ns)
+is_remote "$TMP/trace" "select raw_id, release, num_cpus from machine where id > 0" \
+  "select min(ts) > $begin - 3600000000000 and max(ts) < $end - 3600000000000 as shifted from sched"
+verdict "the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
+# The low half of the FNV-1a hash of the hint, and what the relay says of its machine.
+[ "$(head -n 1 "$TMP/more")" = '[{"raw_id":3852023254,"release":"6.0-relayed","num_cpus":3}]' ]
+verdict "the machine is what the relay told" $? "$TMP/more"
+[ "$(sed -n 2p "$TMP/more")" = '[{"shifted":1}]' ]
+verdict "times are those of our clocks" $? "$TMP/more"
+stop_all
+
+# From an address that is not in the list.
+start_ours --allow-remote 127.0.0.2,::1
+PERFETTO_PRODUCER_SOCK_NAME=$there "$PEERS/run" traced_probes >"$TMP/probes.log" 2>&1 &
+PIDS+=($!)
+for _ in $(seq 100); do grep -q '127.0.0.1 is refused' "$TMP/service.log" && break; sleep 0.1; done
+grep -q '127.0.0.1 is refused' "$TMP/service.log"
+verdict "who is not in the list is refused, and named" $? "$TMP/service.log"
+"$PEERS/run" perfetto --query >"$TMP/rows" 2>&1
+! grep -q 'perfetto.traced_probes' "$TMP/rows"
+verdict "and is no producer" $? "$TMP/rows"
+
+echo "1..$N"
+exit $BAD
