@@ -8,14 +8,8 @@
  *	what	bit 7: the consumer, else the producer	bits 5..0: the method; 63: a raw frame,
  *		bit 6: no reply is wanted		62: bytes into the shared memory at an offset
  */
-#include <event2/event.h>
-
-#include "../system/service_peer_consumer.h"
-#include "../system/service_peer_producer.h"
-#include "base/log.h"
-#include "service/ipc_host.h"
-#include "service/service.h"
-#include "service/session.h"
+#include "fuzz_service.h"
+#include "service/session_life.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -27,33 +21,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 enum { RAW = 63, MEMORY = 62, CONSUMER = 0x80, QUIET = 0x40, MAX_CALLS = 64 };
 
-static struct event_base *loop;
-static struct service *service;
 static struct peer producer, consumer;
-
-static void pump(void *ctx)
-{
-	(void)ctx;
-	event_base_loop(loop, EVLOOP_NONBLOCK);
-}
-
-static void plug_in(struct peer *p, struct ipc_host *host)
-{
-	int fds[2], r;
-
-	r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds);
-	assert(r == 0);
-	r = ipc_host_adopt(host, fds[0], NULL);
-	assert(r == 0);
-	peer_init(p, fds[1]);
-	p->pump = pump;
-}
-
-static void read_all(struct peer *p)
-{
-	for (int i = 0; i < 100 && peer_next_in(p, 0); i++)
-		;
-}
 
 static void act(uint8_t what, const uint8_t *data, size_t len, struct peer_session *s)
 {
@@ -72,21 +40,15 @@ static void act(uint8_t what, const uint8_t *data, size_t len, struct peer_sessi
 	} else {
 		peer_call_as(p, 1, method, what & QUIET, data, len, -1);
 	}
-	pump(NULL);
-	read_all(&producer);
-	read_all(&consumer);
+	fuzz_pump(NULL);
+	fuzz_drain(&producer);
+	fuzz_drain(&consumer);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	int r;
-
 	(void)argc, (void)argv;
-	log_init("fuzz");
-	log_set_level(LOG_LEVEL_ERROR);
-	loop = event_base_new();
-	r = loop ? service_new(loop, &service) : -1;
-	assert(r == 0);
+	fuzz_service_begin();
 	return 0;
 }
 
@@ -106,14 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct peer_session s = {0};
 	uint64_t stream;
-	bool good;
 
-	plug_in(&producer, service->producer_host);
-	plug_in(&consumer, service->consumer_host);
+	fuzz_plug_in_producer(&producer);
+	fuzz_plug_in_consumer(&consumer);
 	stream = peer_become_producer(&producer, "p", "src", DS_NOTIFY_STOP, true);
 	peer_enable(&consumer, CONFIG);
-	good = peer_await_session(&producer, stream, false, &s);
-	assert(good);
+	MUST(peer_await_session(&producer, stream, false, &s));
 	for (int i = 0; i < MAX_CALLS && size >= 3; i++) {
 		size_t len = (size_t)(data[1] | data[2] << 8) % 4096;
 
@@ -127,11 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	peer_close(&producer);
 	peer_close(&consumer);
 	for (int i = 0; i < 8; i++)
-		pump(NULL);
+		fuzz_pump(NULL);
 	end_detached();
-	assert(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers));
-	assert(TAILQ_EMPTY(&service->registry) && service->descriptor_bytes == 0);
-	assert(service->smb_bytes == 0 && service->n_producers == 0);
-	assert(event_base_get_num_events(loop, EVENT_BASE_COUNT_ADDED) == 0);
+	fuzz_service_must_be_empty();
 	return 0;
 }

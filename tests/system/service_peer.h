@@ -217,7 +217,8 @@ static inline bool peer_take_frame(struct peer *p)
 	return true;
 }
 
-/* The next frame, in p->f until the next call. False: none came in time, or p->eof. */
+/* The next frame, in p->f until the next call. False: none came in time, or p->eof. A timeout of 0
+ * takes what is there. */
 static inline bool peer_next_in(struct peer *p, int timeout_ms)
 {
 	uint64_t end = clock_mono_ns() + (uint64_t)timeout_ms * NS_PER_MS;
@@ -237,12 +238,15 @@ static inline bool peer_next_in(struct peer *p, int timeout_ms)
 
 		if (peer_take_frame(p))
 			return true;
-		if (p->eof || clock_mono_ns() >= end)
+		if (p->eof)
 			return false;
 		peer_wait(p, POLLIN, timeout_ms);
 		n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		if (n < 0 && errno == EAGAIN)
+		if (n < 0 && errno == EAGAIN) {
+			if (clock_mono_ns() >= end)
+				return false;
 			continue;
+		}
 		if (n <= 0) {
 			p->eof = true;
 			continue;
