@@ -16,9 +16,7 @@
 #include "../unit/rng.h"
 #include "base/clock.h"
 #include "base/sock.h"
-#include "service_peer_consumer.h"
-#include "service_peer_producer.h"
-#include "service_tap.h"
+#include "service_good_pair.h"
 
 #define CONFIG "buffers { size_kb: 256 } data_sources { config { name: 'hostile.src' } }"
 #define MAX_RESIDENT_KB (1u << 20) /* with sanitizers; what must not happen is far above */
@@ -41,30 +39,10 @@ static unsigned long resident_kb(void)
 	return resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* A well-behaved pair records one packet. */
 static bool service_works(void)
 {
-	struct peer_session s = {0};
-	struct peer_packets t;
-	uint64_t stream, enable;
-	const char *text = "fine";
-
 	CHECK(kill(service_pid, 0) == 0);
-	peer_connect(&p, sock_default_producer());
-	peer_connect(&c, sock_default_consumer());
-	stream = peer_become_producer(&p, "good", "good.src", 0, false);
-	enable = peer_enable(
-		&c, "buffers { size_kb: 64 } data_sources { config { name: 'good.src' } }");
-	CHECK(peer_await_session(&p, stream, true, &s));
-	peer_write_chunk(&s.smb, 0, 1, 0, &text, 1, true);
-	CHECK(peer_accepted(&p, peer_commit(&p, 0, 0, s.buffer, 0)));
-	CHECK(peer_accepted(&c, peer_call(&c, C_DISABLE, NULL, 0)));
-	CHECK(peer_tracing_ended(&c, enable, NULL));
-	CHECK(peer_read(&c, &t) && peer_count_text(&t, "fine") == 1);
-	peer_packets_free(&t);
-	peer_unmap(&s);
-	peer_close(&p);
-	peer_close(&c);
+	CHECK(good_pair_records());
 	CHECK(resident_kb() < MAX_RESIDENT_KB);
 	return true;
 }
@@ -99,6 +77,52 @@ static bool frames_of_noise(void)
 			while (peer_next_in(&p, 0))
 				;
 		}
+		peer_close(&p);
+	}
+	return service_works();
+}
+
+/* What makes no sense costs nothing but its own answer: the connection goes on. */
+static bool connection_survives_garbage(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+	} garbage[] = {{"", 0}, {"\xff", 1}, {"\x1a\x7f", 2}, {"\x0a\x02\x08", 3}, {"\x07", 1}};
+	static const char *const ports[] = {"ProducerPort", "ConsumerPort"};
+
+	for (int k = 0; k < 2; k++) {
+		peer_connect(&p, k ? sock_default_consumer() : sock_default_producer());
+		for (size_t i = 0; i < sizeof(garbage) / sizeof(garbage[0]); i++) {
+			peer_send_frame(&p, garbage[i].bytes, garbage[i].len, -1);
+			peer_bind(&p, "NoSuchPort");
+			CHECK(peer_next(&p) && p.f.kind == FRAME_BIND_SERVICE_REPLY);
+			CHECK(!p.f.success && p.f.service_id == 0);
+			peer_bind(&p, ports[k]);
+			CHECK(peer_next(&p) && p.f.kind == FRAME_BIND_SERVICE_REPLY && p.f.success);
+		}
+		peer_close(&p);
+	}
+	return service_works();
+}
+
+static bool unknown_calls_fail(void)
+{
+	static const uint32_t calls[][2] = {{0, 1}, {2, 1},  {UINT32_MAX, 1},
+					    {1, 0}, {1, 16}, {1, UINT32_MAX}};
+	static const uint8_t broken[] = {0x0a, 0x7f, 0};
+
+	for (int k = 0; k < 2; k++) {
+		peer_connect(&p, k ? sock_default_consumer() : sock_default_producer());
+		if (!k)
+			CHECK(peer_accepted(&p, peer_initialize(&p, "x", false)));
+		for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+			for (int quiet = 0; quiet < 2; quiet++)
+				CHECK(peer_rejected(&p, peer_call_as(&p, calls[i][0], calls[i][1],
+								     quiet, NULL, 0, -1)));
+		CHECK(peer_rejected(&p, peer_call(&p, k ? C_ENABLE : P_REGISTER_SOURCE, broken,
+						  sizeof(broken))));
+		CHECK(peer_is_quiet(&p));
 		peer_close(&p);
 	}
 	return service_works();
@@ -381,6 +405,8 @@ int main(int argc, char **argv)
 		{"a good pair records", service_works},
 		{"frames that are too long", frames_that_are_too_long},
 		{"frames of noise", frames_of_noise},
+		{"a connection survives garbage", connection_survives_garbage},
+		{"unknown services, methods and arguments fail", unknown_calls_fail},
 		{"methods with noise", methods_with_noise},
 		{"a producer that never reads", producer_that_never_reads},
 		{"consumers that never read", consumers_that_never_read},

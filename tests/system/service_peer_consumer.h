@@ -97,6 +97,29 @@ static inline uint64_t peer_await_end(struct peer *p)
 	return peer_call_number(p, C_ENABLE, PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, 1);
 }
 
+/* A number of GetTraceStats; of what occurs more than once, the last. ~0: no answer. */
+static inline uint64_t peer_stat(struct peer *p, uint32_t field)
+{
+	struct pb_field stats, f;
+
+	if (!peer_accepted(p, peer_call(p, C_STATS, NULL, 0)) ||
+	    !peer_field(p, PB_GET_TRACE_STATS_RESPONSE_TRACE_STATS, &stats))
+		return UINT64_MAX;
+	return peer_subfield(&stats, field, &f) ? f.u64 : 0;
+}
+
+/* The same of its BufferStats: of the last buffer. */
+static inline uint64_t peer_buffer_stat(struct peer *p, uint32_t field)
+{
+	struct pb_field stats, buffer, f;
+
+	if (!peer_accepted(p, peer_call(p, C_STATS, NULL, 0)) ||
+	    !peer_field(p, PB_GET_TRACE_STATS_RESPONSE_TRACE_STATS, &stats) ||
+	    !peer_subfield(&stats, PB_TRACE_STATS_BUFFER_STATS, &buffer))
+		return UINT64_MAX;
+	return peer_subfield(&buffer, field, &f) ? f.u64 : 0;
+}
+
 /* Packets of a trace, as they came out of ReadBuffers. */
 struct peer_packets {
 	struct {
@@ -170,6 +193,14 @@ static inline bool peer_packet_field(const struct peer_packets *t, size_t i, uin
 	struct pb_field packet = {.data = t->list[i].data, .len = t->list[i].len};
 
 	return peer_subfield(&packet, id, ret);
+}
+
+/* ... as a number, 0 where it is not there. */
+static inline uint64_t peer_packet_number(const struct peer_packets *t, size_t i, uint32_t id)
+{
+	struct pb_field f;
+
+	return peer_packet_field(t, i, id, &f) ? f.u64 : 0;
 }
 
 /* The index of the first packet from i on that has the field, or -1. */

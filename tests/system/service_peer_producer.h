@@ -187,6 +187,22 @@ static inline void peer_write_chunk(const struct smb *m, uint32_t page, uint16_t
 	(void)good;
 }
 
+/* A complete chunk in a free page that is divided in one, with a header and a payload of any kind. */
+static inline void peer_write_raw(const struct smb *m, uint32_t page,
+				  const struct smb_chunk_header *h, const void *payload, size_t len)
+{
+	struct smb_chunk c;
+	bool good = smb_partition(m, page, SMB_DIV1) && smb_acquire_free(m, page, 0, h, &c);
+
+	assert(good && len <= c.payload_size);
+	memset(c.payload, 0, c.payload_size);
+	memcpy(c.payload, payload, len);
+	smb_header_store_packets(c.header, h->count, h->flags);
+	good = smb_release_complete(m, page, 0);
+	assert(good);
+	(void)good;
+}
+
 static inline void peer_put_move(struct pb_enc *e, uint32_t page, uint32_t chunk, uint32_t buffer)
 {
 	pb_enc_open(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE);
@@ -205,6 +221,37 @@ static inline uint64_t peer_commit(struct peer *p, uint32_t page, uint32_t chunk
 	peer_put_move(&m.enc, page, chunk, buffer);
 	if (flush_id)
 		pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_FLUSH_REQUEST_ID, flush_id);
+	return peer_call_mem(p, P_COMMIT, &m);
+}
+
+struct peer_patch {
+	uint32_t offset;
+	const char *data;
+	size_t len; /* of a good one: 4 */
+};
+
+/* CommitData with one ChunkToPatch: n patches, all like patch. */
+static inline uint64_t peer_patch(struct peer *p, uint32_t buffer, uint32_t writer,
+				  uint32_t chunk_id, const struct peer_patch *patch, size_t n,
+				  bool more)
+{
+	struct pb_mem m;
+
+	assert(pb_mem_init(&m) == 0);
+	pb_enc_open(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH);
+	pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_TARGET_BUFFER, buffer);
+	pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_WRITER_ID, writer);
+	pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_CHUNK_ID, chunk_id);
+	for (size_t i = 0; i < n; i++) {
+		pb_enc_open(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCHES);
+		pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCH_OFFSET,
+			   patch->offset);
+		pb_enc_bytes(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCH_DATA, patch->data,
+			     patch->len);
+		pb_enc_close(&m.enc);
+	}
+	pb_enc_bool(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_HAS_MORE_PATCHES, more);
+	pb_enc_close(&m.enc);
 	return peer_call_mem(p, P_COMMIT, &m);
 }
 
