@@ -212,7 +212,7 @@ static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
 
 static int add_rules(scmp_filter_ctx f)
 {
-	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid())};
+	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid(), 0)};
 	const struct scmp_arg_cmp ourselves[] = {
 		SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, PRIO_PROCESS),
 		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0),
