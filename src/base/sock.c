@@ -272,6 +272,7 @@ static int listen_on_path(const struct address *a, int *ret_fd, struct err_text 
 	_cleanup_(closep) int lock = lock_folder(a->un.sun_path);
 	int r = remove_stale(a, e);
 
+	(void)lock; /* held to the end */
 	return r < 0 ? r : bind_and_listen(a, ret_fd);
 }
 
