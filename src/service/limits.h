@@ -77,3 +77,11 @@
 /* ---- a regular expression of a config ---- */
 
 #define MAX_REGEX_FILTERS 64 /* of all data sources of a config */
+
+/* ---- a trace filter ---- */
+
+#define MAX_FILTER_WORDS (1u << 17) /* of its bytecode, and of the overlay */
+#define MAX_FILTER_RULES 128u /* for strings */
+#define MAX_FILTER_DEPTH 512u /* messages in messages; a packet that is deeper is not filtered */
+/* Steps of regular expressions for one packet; one that needs more is not filtered. */
+#define MAX_FILTER_STEPS (4u << 20)
