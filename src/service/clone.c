@@ -34,9 +34,15 @@ struct clone_request {
 	uint64_t session_id;
 	char *unique_name; /* owned; NULL: by number */
 	bool for_bugreport;
+	bool skip_trace_filter;
 	bool has_trigger;
 	struct received_trigger trigger; /* owned */
 };
+
+static bool wants_bugreport(const struct clone_request *r)
+{
+	return !r->unique_name && r->session_id == BUGREPORT_SESSION;
+}
 
 static void request_deinit(struct clone_request *r)
 {
@@ -53,6 +59,9 @@ static int decode_field(struct clone_request *r, const struct pb_field *f)
 		return 0;
 	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME):
 		return decode_string(f, MAX_NAME_BYTES, &r->unique_name);
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_SKIP_TRACE_FILTER):
+		r->skip_trace_filter = f->u64 != 0;
+		return 0;
 	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_FOR_BUGREPORT):
 		r->for_bugreport = f->u64 != 0;
 		return 0;
@@ -377,7 +386,7 @@ static struct session *find_source(const struct service *v, const struct clone_r
 {
 	struct session *s;
 
-	if (!r->unique_name && r->session_id == BUGREPORT_SESSION) {
+	if (wants_bugreport(r)) {
 		*ret_error = "No tracing sessions eligible for bugreport found";
 		return find_for_bugreport(v);
 	}
@@ -437,6 +446,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
 	for (size_t i = 0; i < source->n_buffers; i++)
 		p->flushes[group_of(source, i)].wanted = true;
+	p->result.unfiltered = r->skip_trace_filter || wants_bugreport(r);
 	if (r->has_trigger)
 		p->result.trigger = r->trigger;
 	if (r->has_trigger)
@@ -466,7 +476,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	if (source->file)
 		p->fd = TAKE_FD(fd);
 	p->no_memory = clear_buffers(source) < 0;
-	if (r->for_bugreport || r->session_id == BUGREPORT_SESSION)
+	if (r->for_bugreport || wants_bugreport(r))
 		flags |= FLUSH_FOR_BUGREPORT;
 	begin_flushes(p, flags);
 	return 0;

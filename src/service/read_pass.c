@@ -5,6 +5,7 @@
 #include "service/service_packets.h"
 #include "service/session.h"
 #include "service/trace_buffer.h"
+#include "service/trace_filter.h"
 
 void read_begin(struct session *s)
 {
@@ -13,12 +14,39 @@ void read_begin(struct session *s)
 	s->reading_buffer = 0;
 }
 
-/* Hands on one packet of a producer, or drops it; gives its size in any case. */
+static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
+		    const uint8_t *trailer, size_t trailer_len)
+{
+	sink->begin(sink, packet->size + trailer_len);
+	for (size_t i = 0; i < packet->n_slices; i++)
+		sink->bytes(sink, packet->slices[i].iov_base, packet->slices[i].iov_len);
+	sink->bytes(sink, trailer, trailer_len);
+}
+
+/* False: it is dropped. */
+static bool filter(struct session *s, const struct trace_packet *packet, const uint8_t *trailer,
+		   size_t trailer_len, const uint8_t **ret, size_t *ret_len)
+{
+	const struct trace_filter_input in = {
+		.slices = packet->slices,
+		.n_slices = packet->n_slices,
+		.size = packet->size,
+		.trailer = trailer,
+		.trailer_len = trailer_len,
+		.buffer = s->reading_buffer,
+	};
+
+	return trace_filter_apply(s->filter, &in, ret, ret_len) == 0;
+}
+
+/* Hands on one packet of a producer, or drops it; gives how many bytes of work it was in any case.
+ */
 static size_t pass_packet(struct session *s, struct packet_sink *sink,
 			  const struct trace_packet *packet)
 {
 	uint8_t trailer[PACKET_GATE_MAX_TRAILER];
-	size_t trailer_len, size;
+	const uint8_t *filtered = NULL;
+	size_t trailer_len, work, len = 0;
 	uint32_t id = 0;
 
 	if (packet_gate_accepts(packet->slices, packet->n_slices))
@@ -29,14 +57,23 @@ static size_t pass_packet(struct session *s, struct packet_sink *sink,
 		return packet->size;
 	}
 	trailer_len = packet_gate_trailer(trailer, packet, id);
-	size = packet->size + trailer_len;
+	work = packet->size + trailer_len;
+	if (s->filter) {
+		bool left = filter(s, packet, trailer, trailer_len, &filtered, &len);
+
+		work += trace_filter_extra_work(s->filter);
+		if (!left)
+			return work;
+	}
 	if (sink->of_sequence)
 		sink->of_sequence(sink, id, packet_gate_state(packet->slices, packet->n_slices));
-	sink->begin(sink, size);
-	for (size_t i = 0; i < packet->n_slices; i++)
-		sink->bytes(sink, packet->slices[i].iov_base, packet->slices[i].iov_len);
-	sink->bytes(sink, trailer, trailer_len);
-	return size;
+	if (s->filter) {
+		sink->begin(sink, len);
+		sink->bytes(sink, filtered, len);
+	} else {
+		hand_on(sink, packet, trailer, trailer_len);
+	}
+	return work;
 }
 
 bool read_pass(struct session *s, struct packet_sink *sink, size_t batch)

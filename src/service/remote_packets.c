@@ -7,6 +7,7 @@
 #include "service/remote_machines.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/trace_filter.h"
 #include "wire/pb_mem.h"
 
 static bool has_remote_sources(const Pb__TraceConfig *c)
@@ -33,8 +34,7 @@ static void end_packet(struct session *s, struct packet_sink *sink, const struct
 				  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
-	sink->begin(sink, pb_mem_len(p));
-	sink->bytes(sink, p->buf, pb_mem_len(p));
+	trace_filter_put(s->filter, sink, p->buf, pb_mem_len(p));
 }
 
 static void put_system_info(struct pb_enc *e, const struct remote_machine *m)

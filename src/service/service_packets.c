@@ -17,6 +17,7 @@
 #include "service/session_trace.h"
 #include "service/stats.h"
 #include "service/trace_buffer.h"
+#include "service/trace_filter.h"
 #include "wire/pb_mem.h"
 
 /* Readers that fell out of step look for these bytes. */
@@ -65,15 +66,19 @@ static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
 	return e;
 }
 
-static void end_packet(struct writer_state *w)
+static void end_packet_through(struct writer_state *w, struct trace_filter *filter)
 {
 	if (w->mem.failed) {
 		log_write_limited(&w->session->service->complaints, LOG_LEVEL_ERROR,
 				  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
-	w->sink->begin(w->sink, pb_mem_len(&w->mem));
-	w->sink->bytes(w->sink, w->mem.buf, pb_mem_len(&w->mem));
+	trace_filter_put(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));
+}
+
+static void end_packet(struct writer_state *w)
+{
+	end_packet_through(w, w->session->filter);
 }
 
 /* ---- clocks ---- */
@@ -294,7 +299,8 @@ static void put_stats(struct writer_state *w)
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_STATS);
 	stats_put(w->session, e, SIZE_MAX);
 	pb_enc_close(e);
-	end_packet(w);
+	/* What was lost is known whatever the filter leaves. */
+	end_packet_through(w, NULL);
 }
 
 /* ---- in order ---- */

@@ -22,6 +22,7 @@ struct consumer_port;
 struct file_sink;
 struct service;
 struct trace_buffer;
+struct trace_filter;
 
 /*
  * One tracing session: a config, its buffers, the data sources that run for it, and what the
@@ -94,6 +95,7 @@ struct session {
 	struct sequence_ids sequences;
 	size_t reading_buffer; /* where the pass goes on */
 	uint64_t invalid_packets;
+	struct trace_filter *filter; /* owned; NULL: everything is given out as it is */
 
 	uint64_t flushes_requested, flushes_succeeded, flushes_failed;
 	enum final_flush final_flush;

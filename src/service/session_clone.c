@@ -12,6 +12,7 @@
 #include "service/session_life.h"
 #include "service/session_trace.h"
 #include "service/trace_buffer.h"
+#include "service/trace_filter.h"
 
 int session_clone_init(struct session_clone *c, const struct session *source)
 {
@@ -102,6 +103,8 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	if (!s->config)
 		return -ENOMEM;
 	r = number_buffers(s, c->n_buffers);
+	if (r == 0 && source->filter && !c->unfiltered)
+		r = trace_filter_new(s->config, NULL, &s->filter);
 	if (r == 0)
 		r = sequence_ids_copy(&source->sequences, &s->sequences);
 	if (r == 0)

@@ -16,6 +16,7 @@ struct session_clone {
 	uint64_t *taken_boot_ns; /* owned; when each buffer was taken */
 	size_t n_buffers;
 	uint64_t begun_boot_ns;
+	bool unfiltered; /* its packets are given out as they are, whatever the config says */
 	enum final_flush final_flush; /* NONE: the source's */
 	struct received_trigger trigger; /* owned; why it is cloned. name NULL: by itself */
 };

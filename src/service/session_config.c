@@ -14,42 +14,13 @@
 
 /* ---- what is not built ---- */
 
-static const char *const not_built[] = {
-	"trace_filter",
-};
-
-/* Does the field say anything? Zero is what a number says when it is not there. */
-static bool is_set(const ProtobufCMessage *m, const char *name)
-{
-	const ProtobufCFieldDescriptor *f =
-		protobuf_c_message_descriptor_get_field_by_name(m->descriptor, name);
-	const char *value = (const char *)m + f->offset;
-
-	if (f->label == PROTOBUF_C_LABEL_REPEATED)
-		return *(const size_t *)((const char *)m + f->quantifier_offset) > 0;
-	switch (f->type) {
-	case PROTOBUF_C_TYPE_MESSAGE:
-		return *(const void *const *)value != NULL;
-	case PROTOBUF_C_TYPE_STRING:
-		return *(const char *const *)value && **(const char *const *)value;
-	default: /* bool, enum, uint32: four bytes each */
-		return *(const uint32_t *)value != 0;
-	}
-}
-
-static int refuse(struct err_text *e, const char *field)
-{
-	return err_set(e, -ENOTSUP, "the config field %s is not supported by this service", field);
-}
-
 static int check_built(const Pb__TraceConfig *c, struct err_text *e)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(not_built); i++)
-		if (is_set(&c->base, not_built[i]))
-			return refuse(e, not_built[i]);
 	for (size_t i = 0; i < c->n_data_sources; i++)
 		if (c->data_sources[i]->config && c->data_sources[i]->config->protovm_config)
-			return refuse(e, "protovm_config");
+			return err_set(e, -ENOTSUP,
+				       "the config field protovm_config is not supported by this "
+				       "service");
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "service/session_config.h"
 #include "service/session_trace.h"
 #include "service/trace_buffer.h"
+#include "service/trace_filter.h"
 #include "service/trigger_config.h"
 
 static void free_buffers(struct session *s)
@@ -42,6 +43,7 @@ static void session_destroy(struct session *s)
 	lifecycle_deinit(&s->lifecycle);
 	concurrent_deinit(&s->concurrent);
 	sequence_ids_deinit(&s->sequences);
+	trace_filter_free(s->filter);
 	free(s->detach_key);
 	free(s->error);
 	if (s->config)
@@ -133,6 +135,9 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		return r;
 	if (session_alloc(service, consumer, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
+	r = trace_filter_new(config, e, &s->filter);
+	if (r < 0)
+		return r;
 	if (config->write_into_file)
 		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/trace_buffer.h"
+#include "service/trace_filter.h"
 #include "wire/pb_enc.h"
 
 /* ---- buffers ---- */
@@ -121,6 +122,11 @@ void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
 	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, v->chunks_discarded);
 	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, v->patches_discarded);
 	pb_enc_u64(e, PB_TRACE_STATS_INVALID_PACKETS, s->invalid_packets);
+	if (s->filter) {
+		pb_enc_open(e, PB_TRACE_STATS_FILTER_STATS);
+		trace_filter_put_stats(s->filter, e);
+		pb_enc_close(e);
+	}
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_REQUESTED, s->flushes_requested);
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_SUCCEEDED, s->flushes_succeeded);
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_FAILED, s->flushes_failed);

@@ -93,8 +93,6 @@ static void what_is_not_built_is_refused_by_name(void **state)
 	static const struct {
 		const char *text, *name;
 	} fields[] = {
-		{"trace_filter { bytecode: 'x' }", "trace_filter"},
-		{"trace_filter {}", "trace_filter"},
 		{"buffers { size_kb: 4 } data_sources { config { name: 'a' protovm_config {} } }",
 		 "protovm_config"},
 	};
@@ -261,8 +259,9 @@ static void names_have_a_length(void **state)
 static void first_of_several_reasons_is_told(void **state)
 {
 	(void)state;
-	assert_refused("duration_ms: 604800001 buffers {} trace_filter {}", -ENOTSUP,
-		       "trace_filter");
+	assert_refused("duration_ms: 604800001 buffers {} "
+		       "data_sources { config { name: 'a' protovm_config {} } }",
+		       -ENOTSUP, "protovm_config");
 	assert_refused("duration_ms: 604800001 buffers {} bugreport_filename: '/'", -EINVAL,
 		       "duration_ms");
 	assert_refused("buffers {} data_sources { config { name: 'a' target_buffer: 1 } }", -EINVAL,
