@@ -83,7 +83,7 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c bench/*.c)
+HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c bench/*.c)
 HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -216,6 +216,9 @@ $(B)/fuzz/%: tests/fuzz/%.c $(ALL_LIBS)
 	@echo "  FUZZ    $<"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+soak: ## producers that die and consumers that clone, for SECONDS (600)
+	+$(Q)$(SUBMAKE) programs $(B)/tests/soak/soak
+	$(Q)BUILD=$(B) tests/soak/run.sh $(or $(SECONDS),600)
 bench: programs ## measure against Perfetto in the same run (bench/README.md)
 	+$(Q)$(SUBMAKE) $(HELPERS)
 	$(Q)bench/run.sh $(B)
@@ -241,7 +244,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzzers bench demo install \
+.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzzers soak bench demo install \
 	uninstall format lint clean help
 
 -include $(shell find $(B)/obj $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
