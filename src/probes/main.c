@@ -13,6 +13,7 @@
  *	mounting tracefs   CAP_SYS_ADMIN; only where nothing is mounted
  *	priority_boost     CAP_SYS_NICE
  *	/proc of others    none where it is mounted without hidepid; else CAP_SYS_PTRACE
+ *	names of threads   none; with CAP_NET_ADMIN they are asked for many at a time
  * What is missing is told once, in a sentence, and the other sources go on.
  */
 #include <errno.h>

@@ -127,6 +127,13 @@ void process_names_thread(struct process_names *n, const struct proc_list *threa
 	}
 }
 
+void process_names_called(struct process_names *n, int32_t pid, int32_t tid,
+			  const struct proc_name *name)
+{
+	if (!process_seen_has(&n->seen, tid))
+		describe_thread(n, pid, tid, name, NULL);
+}
+
 /* A thread whose status was read; first its process, if that is not known yet. */
 static void describe_thread_there(struct process_names *n, const struct proc_status *s)
 {

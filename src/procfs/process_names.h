@@ -45,6 +45,9 @@ bool process_names_process(struct process_names *n, int32_t pid, struct proc_sta
  * numbers inside are to be read. */
 void process_names_thread(struct process_names *n, const struct proc_list *threads, int32_t tid,
 			  bool namespaced);
+/* A thread whose process and name are known. */
+void process_names_called(struct process_names *n, int32_t pid, int32_t tid,
+			  const struct proc_name *name);
 
 /* What was heard of a task, from one moment to another: first that it began, if it did. */
 struct task_heard {

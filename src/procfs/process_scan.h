@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "procfs/process_names.h"
+#include "procfs/task_names.h"
 #include "procfs/turn.h"
 
 /*
@@ -16,6 +17,10 @@ struct process_scan {
 	struct proc_list processes;
 	struct proc_list threads; /* open: in the middle of a process */
 	bool namespaced;
+	struct task_names task_names; /* where the kernel has them */
+	unsigned n_waiting; /* threads whose names are to be asked for; none between turns */
+	struct task_name waiting[TASK_NAMES_MAX];
+	int32_t processes_of[TASK_NAMES_MAX]; /* of those */
 };
 
 /* 0 or -errno. */

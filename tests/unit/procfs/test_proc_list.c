@@ -95,6 +95,39 @@ static void *wait_for_the_end(void *arg)
 	return NULL;
 }
 
+/* Of a list of so many threads, those that are not the leader; how many different ones. */
+static unsigned others(int root_fd, uint32_t expected)
+{
+	struct proc_list l = {0};
+	int32_t seen[64], tid;
+	unsigned n = 0;
+
+	assert_int_equal(proc_list_open(&l, root_fd, getpid()), 0);
+	proc_list_expect(&l, expected);
+	while (proc_list_next(&l, &tid)) {
+		unsigned i = 0;
+
+		while (i < n && seen[i] != tid)
+			i++;
+		if (i == n && tid != getpid() && n < 64)
+			seen[n++] = tid;
+	}
+	proc_list_close(&l);
+	return n;
+}
+
+static void a_list_of_so_many(void **state)
+{
+	(void)state;
+	proc_put("", 0, "%d/task/%d/comm", getpid(), getpid());
+	proc_put("", 0, "%d/task/101/comm", getpid());
+	proc_put("", 0, "%d/task/102/comm", getpid());
+	/* Whatever its positions mean in another file system. */
+	assert_int_equal(others(root, 3), 2);
+	assert_int_equal(others(root, 7), 2);
+	assert_int_equal(others(root, 0), 2);
+}
+
 static void our_own_threads(void **state)
 {
 	struct proc_list l = {0};
@@ -117,6 +150,9 @@ static void our_own_threads(void **state)
 	assert_true(found);
 	assert_true(n >= 2); /* a sanitizer may have one of its own */
 	proc_list_close(&l);
+	assert_int_equal(others(real, n), n - 1);
+	/* One that has ended since, or a kernel that counts in another way: nobody is missed. */
+	assert_true(others(real, n + 1) >= n - 1);
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
 	close(real);
@@ -129,6 +165,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_list_longer_than_the_buffer, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_goes_while_its_threads_are_listed,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_list_of_so_many, setup, teardown),
 		cmocka_unit_test(our_own_threads),
 	};
 

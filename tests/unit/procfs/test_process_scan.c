@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
 
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
@@ -248,6 +250,68 @@ static void a_scan_that_is_given_up(void **state)
 	process_scan_end(&scan);
 }
 
+enum { NAMED = 70 };
+
+struct named {
+	pthread_t thread;
+	pthread_barrier_t *barrier;
+	char name[16];
+	int32_t tid;
+};
+
+static void *be_named(void *arg)
+{
+	struct named *t = arg;
+
+	prctl(PR_SET_NAME, t->name);
+	t->tid = gettid();
+	pthread_barrier_wait(t->barrier);
+	pthread_barrier_wait(t->barrier);
+	return NULL;
+}
+
+static void expect_named(const struct named *named)
+{
+	struct pb_field row;
+
+	for (unsigned i = 0; i < NAMED; i++) {
+		assert_int_equal(fake_thread(named[i].tid, &row), 1);
+		assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), getpid());
+		assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, named[i].name));
+	}
+}
+
+/* Of the real machine: where the kernel may be asked for names, and where it may not. */
+static void threads_by_the_kernel_and_by_their_files(void **state)
+{
+	static struct named named[NAMED];
+	pthread_barrier_t barrier;
+
+	(void)state;
+	proc_files_deinit(&files);
+	assert_int_equal(proc_files_init(&files, "/proc"), 0);
+	pthread_barrier_init(&barrier, NULL, NAMED + 1);
+	for (unsigned i = 0; i < NAMED; i++) {
+		named[i].barrier = &barrier;
+		snprintf(named[i].name, sizeof(named[i].name), "a\n) Tgid: 1 %02u", i);
+		assert_int_equal(pthread_create(&named[i].thread, NULL, be_named, &named[i]), 0);
+	}
+	pthread_barrier_wait(&barrier);
+	all_turns();
+	expect_named(named);
+	fake_reset_packets();
+	process_names_clear(&names);
+	files.own_numbers = false;
+	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_false(scan.task_names.open);
+	while (one_turn())
+		;
+	expect_named(named);
+	pthread_barrier_wait(&barrier);
+	for (unsigned i = 0; i < NAMED; i++)
+		pthread_join(named[i].thread, NULL);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -261,6 +325,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_described_before_is_left_out, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(threads_in_a_namespace, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads_by_the_kernel_and_by_their_files, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_scan_that_is_given_up, setup, teardown),
 	};
 
