@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "base/sock.h"
+#include "common/observable_events.pb-c.h"
 #include "service_peer_consumer.h"
 #include "service_peer_producer.h"
 #include "service_tap.h"
 
 #define CONFIG "buffers { size_kb: 64 } data_sources { config { name: 'conf.src' } }"
+
+#define ALL_STARTED PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED
 
 static struct peer producer, consumer; /* large */
 static uint64_t stream;
@@ -93,7 +96,7 @@ static bool recording_from_both_sides(void)
 	CHECK(peer_next(&consumer) && consumer.f.success);
 	enable = peer_enable(&consumer, CONFIG);
 	CHECK(peer_await_session(&producer, stream, true, &session));
-	CHECK(session.buffer > 0 && session.instance > 0);
+	CHECK(session.buffer > 0 && session.instance > 0 && session.id > 0);
 	CHECK(peer_accepted(&producer,
 			    peer_call_number(&producer, P_STARTED, 1, session.instance)));
 	CHECK(peer_is_quiet(&consumer));
@@ -127,6 +130,33 @@ static bool recording_from_both_sides(void)
 	peer_packets_free(&t);
 	CHECK(free_buffers());
 	CHECK(peer_is_quiet(&consumer) && peer_is_quiet(&producer));
+	hang_up();
+	return true;
+}
+
+/* C: who has not promised to say when it starts or stops is not listened to about it. */
+static bool notifications_are_for_who_promised_them(void)
+{
+	uint64_t observe, enable;
+	struct pb_field f;
+
+	begin(0, false);
+	observe = peer_call_number(&consumer, C_OBSERVE,
+				   PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, ALL_STARTED);
+	enable = peer_enable(&consumer, CONFIG);
+	CHECK(peer_await_session(&producer, stream, true, &session));
+	CHECK(peer_reply(&consumer, observe) && consumer.f.has_more); /* at once */
+	for (int i = 0; i < 2; i++) {
+		CHECK(peer_accepted(&producer,
+				    peer_call_number(&producer, P_STARTED, 1, session.instance)));
+		CHECK(peer_accepted(&producer,
+				    peer_call_number(&producer, P_STOPPED, 1, session.instance)));
+	}
+	CHECK(peer_is_quiet(&consumer) && peer_is_quiet(&producer));
+	CHECK(commit_text(0, 0, "it runs on"));
+	CHECK(peer_accepted(&consumer, peer_call(&consumer, C_DISABLE, NULL, 0)));
+	CHECK(peer_tracing_ended(&consumer, enable, NULL));
+	CHECK(peer_command(&producer, stream, CMD(STOP_DATA_SOURCE), &f));
 	hang_up();
 	return true;
 }
@@ -363,6 +393,8 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{"A: a producer starts up", producer_starts_up},
 		{"B-H, L: a recording from both sides", recording_from_both_sides},
+		{"C: notifications are for who promised them",
+		 notifications_are_for_who_promised_them},
 		{"F: a stop without promises is immediate", stop_without_promises_is_immediate},
 		{"the duration ends with a flush", duration_ends_tracing},
 		{"a deferred start waits for its call", deferred_start_waits_for_its_call},

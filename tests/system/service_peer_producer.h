@@ -105,6 +105,7 @@ static inline uint64_t peer_number(const struct pb_field *of, uint32_t id)
 
 /* What a producer learns when a session begins. */
 struct peer_session {
+	uint64_t id; /* tracing_session_id */
 	uint64_t instance;
 	uint16_t buffer;
 	struct smb smb; /* mapped by peer_map */
@@ -149,6 +150,7 @@ static inline bool peer_await_session(struct peer *p, uint64_t stream, bool star
 	    !peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config))
 		return false;
 	s->instance = peer_number(&f, CMD(SETUP_DATA_SOURCE_NEW_INSTANCE_ID));
+	s->id = peer_number(&config, PB_DATA_SOURCE_CONFIG_TRACING_SESSION_ID);
 	s->buffer = (uint16_t)peer_number(&config, PB_DATA_SOURCE_CONFIG_TARGET_BUFFER);
 	if (!start)
 		return true;

@@ -26,6 +26,7 @@ peers() { # PROGRAM ARGUMENT...: its verdicts, counted on
   done=$((done + $(grep -cE '^(not )?ok ' "$tmp/out")))
 }
 peers service_conformance
+peers service_conformance_trace
 peers service_hostile "$pid"
 peers service_hostile_data
 peers service_hostile_peers "$pid"

@@ -98,6 +98,11 @@ static void expect_peer(int listening, const char *address)
 	/* and the client may ask too */
 	assert_int_equal(sock_peer(client, &uid, &pid), 0);
 	assert_int_equal(pid, getpid());
+	/* It is known still when the peer has gone. */
+	closep(&client);
+	client = pid = -1;
+	assert_int_equal(sock_peer(server, &uid, &pid), 0);
+	assert_int_equal(pid, getpid());
 }
 
 static void path_sockets(void **state)

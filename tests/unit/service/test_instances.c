@@ -128,6 +128,28 @@ static void late_source_joins_a_started_session(void **state)
 	rig_hang_up(&g->rig, late);
 }
 
+static void late_source_is_waited_for_as_well(void **state)
+{
+	struct stage *g = *state;
+	struct peer *late = rig_producer(&g->rig);
+	struct peer_session s = {0};
+	struct pb_field f;
+	uint64_t stream;
+
+	stage_start(g, STAGE_CONFIG);
+	stream = peer_become_producer(late, "late", "src", DS_NOTIFY_STOP, false);
+	assert_true(peer_await_session(late, stream, true, &s));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_command(late, stream, CMD(STOP_DATA_SOURCE), &f));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	assert_true(notify(g->prod, P_STOPPED, g->s.instance));
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(notify(late, P_STOPPED, s.instance));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	peer_unmap(&s);
+	rig_hang_up(&g->rig, late);
+}
+
 static void late_source_joins_no_ended_session(void **state)
 {
 	struct stage *g = *state;
@@ -240,6 +262,7 @@ int main(void)
 		STAGE_TEST(configured_session_waits_to_start),
 		STAGE_TEST(each_match_is_an_instance),
 		STAGE_TEST(late_source_joins_a_started_session),
+		STAGE_TEST(late_source_is_waited_for_as_well),
 		STAGE_TEST(late_source_joins_no_ended_session),
 		STAGE_TEST(unregistered_source_is_stopped_and_forgotten),
 		STAGE_TEST(session_does_not_wait_for_one_that_left),

@@ -71,6 +71,21 @@ static void one_begun_packet_is_not_taken(void **state)
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
 }
 
+/* A writer that has ended a packet counts one more, so that nobody need wait for the next. */
+static void ended_packet_of_an_open_chunk_is_taken(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, false);
+	smb_header_store_packets(smb_chunk_at(&g->s.smb, 0, SMB_DIV1, 0).header, 2, 0);
+	scrape(g);
+	assert_int_equal(stage_count(g, "one"), 1);
+	assert_true(smb_release_complete(&g->s.smb, 0, 0));
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
+	assert_int_equal(stage_count(g, "one"), 0);
+	assert_int_equal(stage_stats(g, 0)->abi_violations, 0);
+}
+
 static void complete_chunk_is_taken_whole(void **state)
 {
 	struct stage *g = *state;
@@ -171,6 +186,7 @@ int main(void)
 		STAGE_TEST(whole_packets_of_an_open_chunk_are_taken),
 		STAGE_TEST(last_packet_comes_with_the_commit),
 		STAGE_TEST(one_begun_packet_is_not_taken),
+		STAGE_TEST(ended_packet_of_an_open_chunk_is_taken),
 		STAGE_TEST(complete_chunk_is_taken_whole),
 		STAGE_TEST(unregistered_writer_is_not_scraped),
 		STAGE_TEST(buffer_of_another_session_is_left_for_it),

@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "../rng.h"
 #include "trace_buffer_helper.h"
 
@@ -113,6 +116,34 @@ static void fragments_and_patches_go_on_in_both(void **state)
 	trace_buffer_free(clone);
 }
 
+/* In bytes, of this process. */
+static size_t resident(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*u %lu", &pages), 1);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void memory_that_was_not_written_is_not_cloned(void **state)
+{
+	struct trace_buffer *b = buffer_of(1 << 30, TRACE_BUFFER_RING), *clone;
+	size_t before;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		commit_fill(b, 1, i, 'x', 4000);
+	before = resident();
+	clone = clone_of(b);
+	assert_true(resident() - before < 16 << 20);
+	assert_int_equal(assert_read_alike(b, clone), 100);
+	trace_buffer_free(b);
+	trace_buffer_free(clone);
+}
+
 static void refusal_is_cloned(void **state)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD), *clone, *fresh;
@@ -206,6 +237,7 @@ int main(void)
 		cmocka_unit_test(what_was_read_is_not_in_it),
 		cmocka_unit_test(it_outlives_the_source),
 		cmocka_unit_test(fragments_and_patches_go_on_in_both),
+		cmocka_unit_test(memory_that_was_not_written_is_not_cloned),
 		cmocka_unit_test(refusal_is_cloned),
 		cmocka_unit_test(any_state_is_the_same),
 	};
