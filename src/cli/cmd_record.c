@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/console.h"
 #include "cli/missing.h"
+#include "cli/output.h"
 #include "cli/path_program.h"
 #include "cli/command_child.h"
 #include "cli/end_signals.h"
@@ -30,8 +30,6 @@
 #include "cli/trace_file.h"
 #include "cli/verb.h"
 
-#define MAX_NAME 320 /* of an output file that we name ourselves */
-
 struct command {
 	struct record_options options;
 	struct console console;
@@ -40,29 +38,12 @@ struct command {
 	struct event_requests idle; /* words that take nothing away */
 	struct tracefs_events events; /* of the kernel; n is 0 where we may not look */
 	bool is_local; /* the service runs on this machine */
-	char output[MAX_NAME]; /* for the person */
+	struct output_name output; /* for the person */
 	struct trace_file *file;
 	struct recording_result result;
 };
 
 /* ---- before ---- */
-
-static int default_output(char name[static MAX_NAME])
-{
-	char host[256] = "host", when[32];
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gethostname(host, sizeof(host) - 1);
-	for (char *p = host; *p; p++)
-		if (*p == '/')
-			*p = '_';
-	if (!localtime_r(&now, &tm))
-		return -errno;
-	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
-	snprintf(name, MAX_NAME, "trace-%s-%s.pftrace", host, when);
-	return 0;
-}
 
 static int report(struct command *c, int error, const struct err_text *e)
 {
@@ -145,24 +126,28 @@ static int config_from_file(struct command *c)
 
 static int open_output(struct command *c)
 {
-	const char *path = c->options.output;
 	struct err_text e;
+	int r = output_open(c->options.output, "trace", &c->output, &c->file, &e);
 
-	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO)) {
-		console_error(&c->console, "a trace is no text: not written to a terminal");
+	if (r == 0)
+		return EXIT_GOOD;
+	console_error(&c->console, "%s", e.text);
+	return r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* Somebody else ends it, who must find it. */
+static int prepare_detach(struct command *c)
+{
+	const char *name = c->options.detach;
+
+	if (c->config->duration_ms && !c->config->write_into_file) {
+		console_error(&c->console,
+			      "--detach with a time: nobody is there to take the trace when it is "
+			      "over; let the service write it (write_into_file in the config)");
 		return EXIT_USAGE;
 	}
-	if (!path && default_output(c->output)) {
-		console_error(&c->console, "no name for the output; give one with -o");
-		return EXIT_FAILED;
-	}
-	if (path)
-		snprintf(c->output, sizeof(c->output), "%s",
-			 strcmp(path, "-") ? path : "standard output");
-	if (trace_file_open(path ? path : c->output, &e, &c->file)) {
-		console_error(&c->console, "%s", e.text);
-		return EXIT_FAILED;
-	}
+	if (!c->config->unique_session_name)
+		c->config->unique_session_name = strdup(name);
 	return EXIT_GOOD;
 }
 
@@ -183,7 +168,9 @@ static int prepare(struct command *c)
 	if (c->is_local && root)
 		tracefs_events_load(root, &c->events);
 	code = c->options.config ? config_from_file(c) : config_from_words(c);
-	return code ? code : open_output(c);
+	if (code)
+		return code;
+	return c->options.detach ? prepare_detach(c) : open_output(c);
 }
 
 /* ---- after ---- */
@@ -208,7 +195,7 @@ static int write_summary(struct command *c, bool file_is_cut)
 		.not_started = !result->all_started,
 		.flush_failed = result->flush_failed,
 		.file_is_cut = file_is_cut,
-		.output = c->output,
+		.output = c->output.text,
 		.file_bytes = trace_file_bytes(c->file),
 		.elapsed_ms = result->elapsed_ms,
 		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
@@ -281,6 +268,15 @@ static int fail_without_events(struct command *c, const char *why)
 	return EXIT_FAILED;
 }
 
+static int tell_detached(struct command *c)
+{
+	if (!c->result.all_started)
+		console_say(&c->console, "not all data sources have started yet");
+	console_say(&c->console, "recording goes on: sonda snapshot %s, sonda stop %s",
+		    c->config->unique_session_name, c->options.detach);
+	return EXIT_GOOD;
+}
+
 static int run(struct command *c)
 {
 	const struct recording_setup setup = {
@@ -288,6 +284,7 @@ static int run(struct command *c)
 		.pids = &c->options.pids,
 		.command = c->child,
 		.socket = c->options.socket,
+		.detach = c->options.detach,
 		.events = c->events.n ? &c->events : NULL,
 		.same_signal_ms = END_SIGNALS_SAME_MS,
 		.needs_ftrace = needs_ftrace(c),
@@ -302,6 +299,8 @@ static int run(struct command *c)
 		console_error(&c->console, "%s", why.text);
 		return EXIT_FAILED;
 	}
+	if (!error && c->options.detach)
+		return tell_detached(c);
 	if (!error && (!c->result.scan.packets || service_writes(c)))
 		return explain_nothing(c);
 	if (!error && no_ftrace(c))

@@ -21,6 +21,11 @@ static int cmd_version(int argc, char **argv);
 
 static const struct verb verbs[] = {
 	{"record", cmd_record, "record what the kernel does into a trace file"},
+	{"snapshot", cmd_snapshot, "write what a running session has by now into a file"},
+	{"stop", cmd_stop, "end a detached session and write its trace"},
+	{"attach", cmd_attach, "take over a detached session until it ends"},
+	{"sessions", cmd_sessions, "list the sessions of the tracing service"},
+	{"status", cmd_status, "what the tracing service knows: sessions, producers, data sources"},
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
 	{"help", cmd_help, "this list, or the options of a verb: sonda help record"},
 	{"version", cmd_version, "the version of this program"},

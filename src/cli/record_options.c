@@ -37,6 +37,7 @@ enum {
 	OPT_TXT,
 	OPT_SOCKET,
 	OPT_STRICT,
+	OPT_DETACH,
 };
 
 static const char short_options[] = "-:e:p:aC:t:b:B:c:o:qh";
@@ -66,6 +67,7 @@ static const struct option long_options[] = {
 	{"out", required_argument, NULL, 'o'},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"strict", no_argument, NULL, OPT_STRICT},
+	{"detach", required_argument, NULL, OPT_DETACH},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -261,6 +263,9 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 	case OPT_STRICT:
 		o->strict = true;
 		return 0;
+	case OPT_DETACH:
+		o->detach = optarg;
+		return 0;
 	}
 	r = take_shorthand(option, p, e);
 	if (!p->shorthand)
@@ -286,6 +291,20 @@ static int check_command(const struct record_options *o, struct err_text *e)
 		return err_set(e, -EINVAL,
 			       "-o -: the trace and what '%.80s' prints would mix on stdout",
 			       o->command[0]);
+	return 0;
+}
+
+static int check_detach(const struct record_options *o, struct err_text *e)
+{
+	if (!*o->detach)
+		return err_set(e, -EINVAL, "--detach needs a name");
+	if (o->command)
+		return err_set(e, -EINVAL,
+			       "--detach: nobody is there to wait for the end of the command");
+	if (o->output)
+		return err_set(e, -EINVAL,
+			       "--detach: sonda stop %.80s writes the trace, and takes -o",
+			       o->detach);
 	return 0;
 }
 
@@ -328,6 +347,10 @@ static int check(const struct pass *p, struct err_text *e)
 		return r;
 	if (o->output && !*o->output)
 		return err_set(e, -EINVAL, "-o needs the name of a file");
+	if (!r && o->detach)
+		r = check_detach(o, e);
+	if (r)
+		return r;
 	if (!o->config)
 		return check_words(o, e);
 	return p->shorthand ? refuse_with_config(p, e) : 0;

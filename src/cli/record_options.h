@@ -77,6 +77,7 @@ struct record_options {
 	char **command; /* ends with NULL; NULL: there is none */
 	const char *output; /* path, "-" for stdout; NULL: a name made of host and time */
 	const char *socket; /* of the service, which then must be there; NULL: the usual places */
+	const char *detach; /* the session goes on without us, under this name; NULL: it does not */
 	bool strict;
 	bool quiet;
 };

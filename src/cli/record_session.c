@@ -7,6 +7,8 @@
  *	                               +- stop -> FLUSHING --> DISABLING ---+          v
  *	                                                    end <-- FREEING <-- QUERYING_AGAIN
  *
+ * or RECORDING -- detach --> DETACHING --> end.
+ *
  * "Tracing ended" is the answer to EnableTracing, which stays open all the while; it may come in
  * RECORDING (the time is over, or the config was refused), FLUSHING or DISABLING. Each state has a
  * deadline, so that a service that hangs does not hang us.
@@ -24,6 +26,7 @@
 #include "base/sock.h"
 #include "cli/packet_join.h"
 #include "cli/record_config.h"
+#include "cli/session_client.h"
 #include "client/consumer.h"
 #include "config/limits.h"
 
@@ -36,6 +39,7 @@ enum state {
 	RECORDING,
 	FLUSHING,
 	DISABLING,
+	DETACHING,
 	READING,
 	STATS,
 	QUERYING_AGAIN,
@@ -71,11 +75,17 @@ static void end(struct record_session *s, int error, const char *why)
 static const char *activity(enum state state)
 {
 	static const char *const words[] = {
-		[CONNECTING] = "connecting",	   [QUERYING] = "asking for its data sources",
-		[RECORDING] = "recording",	   [FLUSHING] = "the final flush",
-		[DISABLING] = "stopping",	   [READING] = "reading the trace",
-		[STATS] = "reading the counters",  [QUERYING_AGAIN] = "asking for its data sources",
-		[FREEING] = "closing the session", [ENDED] = "nothing",
+		[CONNECTING] = "connecting",
+		[QUERYING] = "asking for its data sources",
+		[RECORDING] = "recording",
+		[FLUSHING] = "the final flush",
+		[DISABLING] = "stopping",
+		[DETACHING] = "detaching",
+		[READING] = "reading the trace",
+		[STATS] = "reading the counters",
+		[QUERYING_AGAIN] = "asking for its data sources",
+		[FREEING] = "closing the session",
+		[ENDED] = "nothing",
 	};
 
 	return words[state];
@@ -315,6 +325,30 @@ void record_session_stop(struct record_session *s)
 		fail(s, r);
 }
 
+static void on_detached(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != DETACHING)
+		return;
+	if (error)
+		fail(s, error);
+	else
+		end(s, 0, "");
+}
+
+void record_session_detach(struct record_session *s, const char *key)
+{
+	int r;
+
+	if (s->state != RECORDING)
+		return;
+	enter(s, DETACHING);
+	r = consumer_detach(s->consumer, key, on_detached, s);
+	if (r)
+		fail(s, r);
+}
+
 static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
 {
 	struct record_session *s = ctx;
@@ -456,16 +490,6 @@ static const struct consumer_ops consumer_ops = {
 	.on_disconnected = on_disconnected,
 };
 
-static int explain_refusal(const char *address, int error, struct err_text *e)
-{
-	if (error == -EACCES || error == -EPERM)
-		return err_set(e, error,
-			       "%s: permission denied; run as root, or join the group that the "
-			       "tracing service lets in (Debian: adduser USER perfetto)",
-			       address);
-	return err_set(e, error, "no tracing service on %s: %s", address, strerror(-error));
-}
-
 int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,
 			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
 			 struct record_session **ret)
@@ -485,7 +509,7 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 	if (!r)
 		r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
 	if (r) {
-		explain_refusal(address, r, e);
+		session_client_explain(address, r, e);
 		record_session_free(s);
 		return r;
 	}

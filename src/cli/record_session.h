@@ -51,6 +51,9 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);
 
+/* Once tracing has begun: the session goes on without us under a key, and on_end comes. */
+void record_session_detach(struct record_session *s, const char *key);
+
 /* Has that been asked for, or has tracing ended by itself? */
 bool record_session_is_stopping(const struct record_session *s);
 

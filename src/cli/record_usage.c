@@ -40,6 +40,8 @@ const char record_usage[] =
 	"      --txt              the config is text, whatever it looks like\n"
 	"  -o, --out FILE         - is standard output (default trace-HOST-TIME.pftrace)\n"
 	"      --socket ADDRESS   the service's consumer socket\n"
+	"      --detach NAME      leave the session with the service: sonda snapshot NAME, sonda\n"
+	"                         stop NAME\n"
 	"      --strict           exit with 3 when data was lost or something is missing\n"
 	"  -q, --quiet            only errors\n"
 	"  -h, --help\n"

@@ -96,7 +96,7 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 
 	if (pass_to_command(r, number, by_terminal))
 		return;
-	if (++r->interrupts > 1 || !has_begun(r)) {
+	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
 		decide(r, -EINTR, "aborted: nothing was saved");
 		return;
 	}
@@ -125,7 +125,7 @@ static void start_progress(struct recording *r)
 {
 	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
 
-	if (!console_shows_progress(r->setup->console) || r->setup->command)
+	if (!console_shows_progress(r->setup->console) || r->setup->command || r->setup->detach)
 		return;
 	if (!r->setup->config->duration_ms)
 		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
@@ -145,7 +145,9 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (!r->command_ran)
+	if (r->setup->detach)
+		record_session_detach(r->session, r->setup->detach);
+	else if (!r->command_ran)
 		decide(r, -ETIMEDOUT,
 		       "the tracing service did not start all data sources within 30 s: the "
 		       "command was not run");
@@ -161,6 +163,8 @@ static void on_all_started(void *ctx)
 	int error;
 
 	r->result->all_started = true;
+	if (r->setup->detach)
+		record_session_detach(r->session, r->setup->detach);
 	if (!r->setup->command)
 		return;
 	event_del(r->command_timer);
@@ -183,11 +187,13 @@ static void on_command_end(void *ctx)
 
 static int watch_command(struct recording *r)
 {
-	if (!r->setup->command)
+	if (!r->setup->command && !r->setup->detach)
 		return 0;
 	r->command_timer = evtimer_new(r->loop, on_command_timer, r);
 	if (!r->command_timer)
 		return -ENOMEM;
+	if (!r->setup->command)
+		return 0;
 	return command_child_watch(r->setup->command, r->loop, on_command_end, r);
 }
 
@@ -254,7 +260,7 @@ static void on_recording(void *ctx)
 	r->started_ns = clock_mono_ns();
 	warn_early(r);
 	start_progress(r);
-	if (r->setup->command)
+	if (r->command_timer)
 		event_add(r->command_timer, &timeout);
 }
 
@@ -293,6 +299,10 @@ static void on_stopped(void *ctx, int flush_error)
 {
 	struct recording *r = ctx;
 
+	if (r->setup->detach) {
+		decide(r, -ECANCELED, "the session has ended before it could be left alone");
+		return;
+	}
 	r->stopped_ns = clock_mono_ns();
 	r->result->elapsed_ms = (r->stopped_ns - r->started_ns) / NS_PER_MS;
 	r->result->flush_failed = flush_error != 0;
@@ -391,7 +401,7 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 {
 	int error = start_session(r, r->setup->socket, e);
 
-	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket)
+	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket || r->setup->detach)
 		return error;
 	error = r->setup->needs_ftrace ? check_rights(e) : 0;
 	if (error)

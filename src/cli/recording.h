@@ -30,6 +30,7 @@ struct recording_setup {
 	const struct pid_list *pids; /* whose threads these are; n is 0: of nobody */
 	struct command_child *command; /* NULL: there is none */
 	const char *socket; /* the service must be there; NULL: the usual place, or our own */
+	const char *detach; /* the session goes on under this name, in a service that is there */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	unsigned same_signal_ms; /* see end_signals.h */
 	bool needs_ftrace; /* without it there is no point in recording */

@@ -245,6 +245,21 @@ int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
 	return 0;
 }
 
+int trace_file_fd(const struct trace_file *f)
+{
+	return f->fd;
+}
+
+int trace_file_note_written(struct trace_file *f)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st) < 0)
+		return -errno;
+	f->whole = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	return 0;
+}
+
 uint64_t trace_file_bytes(const struct trace_file *f)
 {
 	return f->whole + f->used;

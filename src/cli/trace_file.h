@@ -24,6 +24,11 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
  * later call gives the same. */
 int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
+/* Where somebody else may write packets, in place of trace_file_packet. */
+int trace_file_fd(const struct trace_file *f);
+/* Somebody has: they count from now on. 0 or -errno. */
+int trace_file_note_written(struct trace_file *f);
+
 /*
  * Writes out what is pending and gives the file its name. 0, or -errno with the sentence in e: of
  * this or an earlier write, when what could be written has its name nevertheless; or of giving the

@@ -12,4 +12,9 @@ enum exit_code {
 
 /* argv[0] is the verb. Returns an exit_code. */
 int cmd_record(int argc, char **argv);
+int cmd_sessions(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);

@@ -12,44 +12,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/queue.h>
 
 #include "base/mem.h"
 #include "base/sock.h"
 #include "base/str.h"
 #include "client/conn.h"
+#include "client/consumer_internal.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
-
-struct request {
-	LIST_ENTRY(request) link;
-	struct consumer *consumer;
-	void (*on_reply)(struct request *r, const struct conn_reply *reply);
-	union {
-		consumer_done done;
-		void (*enabled)(void *ctx, int error, const char *error_text);
-		consumer_slice slice;
-		void (*stats)(void *ctx, int error, const Pb__TraceStats *stats);
-		void (*state)(void *ctx, int error, const Pb__TracingServiceState *state);
-		void (*caps)(void *ctx, int error, const Pb__TracingServiceCapabilities *caps);
-		void (*event)(void *ctx, int error, const Pb__ObservableEvents *events, bool last);
-	} fn;
-	void *ctx;
-	struct strbuf gathered; /* parts of a chunked answer */
-	bool over; /* answered; what else comes is dropped */
-};
-
-struct consumer {
-	struct conn *conn; /* owned */
-	const struct consumer_ops *ops; /* borrowed from the owner for our life */
-	void *ctx;
-	bool bound;
-	bool *freed; /* where a callback in the middle of a reply watches for consumer_free */
-	LIST_HEAD(, request) open; /* owned */
-};
 
 static void request_free(struct request *r)
 {
@@ -58,8 +31,7 @@ static void request_free(struct request *r)
 	free(r);
 }
 
-/* The request has its answer: it is gone, or silent until the service ends the stream. */
-static void retire(struct request *r, const struct conn_reply *reply)
+void request_retire(struct request *r, const struct conn_reply *reply)
 {
 	if (reply->has_more)
 		r->over = true;
@@ -72,15 +44,14 @@ static void on_reply(void *ctx, const struct conn_reply *reply)
 	struct request *r = ctx;
 
 	if (r->over)
-		retire(r, reply);
+		request_retire(r, reply);
 	else
 		r->on_reply(r, reply);
 }
 
-/* A request that is in the list already but not yet called. NULL: no memory. */
-static struct request *request_new(struct consumer *c,
-				   void (*fn)(struct request *r, const struct conn_reply *reply),
-				   void *ctx)
+struct request *request_new(struct consumer *c,
+			    void (*fn)(struct request *r, const struct conn_reply *reply),
+			    void *ctx)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
@@ -93,28 +64,30 @@ static struct request *request_new(struct consumer *c,
 	return r;
 }
 
-static int send_bytes(struct request *r, const char *method, const void *args, size_t len)
+int request_send(struct request *r, const char *method, const void *args, size_t len, int fd)
 {
-	int error = conn_call(r->consumer->conn, method, args, len, -1, on_reply, r);
+	int error = conn_call(r->consumer->conn, method, args, len, fd, on_reply, r);
 
 	if (error)
 		request_free(r);
 	return error;
 }
 
-static int send_msg(struct request *r, const char *method, const ProtobufCMessage *args)
+int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd)
 {
-	int error = conn_call_msg(r->consumer->conn, method, args, on_reply, r);
+	size_t len = protobuf_c_message_get_packed_size(args);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
 
-	if (error)
+	if (!bytes) {
 		request_free(r);
-	return error;
+		return -ENOMEM;
+	}
+	protobuf_c_message_pack(args, bytes);
+	return request_send(r, method, bytes, len, fd);
 }
 
-/* Unpacks a reply that came without an error. NULL with *error set when it did not, or is none of
- * this type. */
-static void *unpack_reply(const ProtobufCMessageDescriptor *type, const struct conn_reply *reply,
-			  int *error)
+void *request_unpack(const ProtobufCMessageDescriptor *type, const struct conn_reply *reply,
+		     int *error)
 {
 	ProtobufCMessage *m;
 
@@ -128,7 +101,7 @@ static void *unpack_reply(const ProtobufCMessageDescriptor *type, const struct c
 	return m;
 }
 
-static void free_reply(void *message)
+void request_free_message(void *message)
 {
 	if (message)
 		protobuf_c_message_free_unpacked(message, NULL);
@@ -202,11 +175,11 @@ static void on_done(struct request *r, const struct conn_reply *reply)
 	int error = reply->error;
 	void *ctx = r->ctx;
 
-	retire(r, reply);
+	request_retire(r, reply);
 	done(ctx, error);
 }
 
-static struct request *done_request(struct consumer *c, consumer_done done, void *ctx)
+struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx)
 {
 	struct request *r = request_new(c, on_done, ctx);
 
@@ -217,9 +190,9 @@ static struct request *done_request(struct consumer *c, consumer_done done, void
 
 static int call_without_args(struct consumer *c, const char *method, consumer_done done, void *ctx)
 {
-	struct request *r = done_request(c, done, ctx);
+	struct request *r = request_new_done(c, done, ctx);
 
-	return r ? send_bytes(r, method, NULL, 0) : -ENOMEM;
+	return r ? request_send(r, method, NULL, 0, -1) : -ENOMEM;
 }
 
 int consumer_start(struct consumer *c, consumer_done done, void *ctx)
@@ -241,7 +214,7 @@ int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, cons
 		   void *ctx)
 {
 	Pb__FlushRequest args = PB__FLUSH_REQUEST__INIT;
-	struct request *r = done_request(c, done, ctx);
+	struct request *r = request_new_done(c, done, ctx);
 
 	if (!r)
 		return -ENOMEM;
@@ -249,22 +222,22 @@ int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, cons
 	args.timeout_ms = timeout_ms;
 	args.has_flags = flags != 0;
 	args.flags = flags;
-	return send_msg(r, "Flush", &args.base);
+	return request_send_msg(r, "Flush", &args.base, -1);
 }
 
 /* ---- a session ---- */
 
-static void on_enabled(struct request *r, const struct conn_reply *reply)
+void request_on_enabled(struct request *r, const struct conn_reply *reply)
 {
 	void (*done)(void *, int, const char *) = r->fn.enabled;
 	Pb__EnableTracingResponse *m;
 	void *ctx = r->ctx;
 	int error;
 
-	m = unpack_reply(&pb__enable_tracing_response__descriptor, reply, &error);
-	retire(r, reply);
+	m = request_unpack(&pb__enable_tracing_response__descriptor, reply, &error);
+	request_retire(r, reply);
 	done(ctx, error, m && m->error ? m->error : "");
-	free_reply(m);
+	request_free_message(m);
 }
 
 int consumer_enable(struct consumer *c, const void *config, size_t len,
@@ -279,10 +252,10 @@ int consumer_enable(struct consumer *c, const void *config, size_t len,
 		return error;
 	/* As it is: fields that we do not know reach the service untouched. */
 	pb_enc_bytes(&args.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
-	r = args.failed ? NULL : request_new(c, on_enabled, ctx);
+	r = args.failed ? NULL : request_new(c, request_on_enabled, ctx);
 	if (r) {
 		r->fn.enabled = done;
-		error = send_bytes(r, "EnableTracing", args.buf, pb_mem_len(&args));
+		error = request_send(r, "EnableTracing", args.buf, pb_mem_len(&args), -1);
 	} else {
 		error = -ENOMEM;
 	}
@@ -341,7 +314,7 @@ static void on_slices(struct request *r, const struct conn_reply *reply)
 		error = -EPROTO;
 	if (!error && reply->has_more)
 		return;
-	retire(r, reply);
+	request_retire(r, reply);
 	fn(ctx, error, NULL, 0, false, true);
 }
 
@@ -352,7 +325,7 @@ int consumer_read(struct consumer *c, consumer_slice slice, void *ctx)
 	if (!r)
 		return -ENOMEM;
 	r->fn.slice = slice;
-	return send_bytes(r, "ReadBuffers", NULL, 0);
+	return request_send(r, "ReadBuffers", NULL, 0, -1);
 }
 
 static void on_stats(struct request *r, const struct conn_reply *reply)
@@ -363,13 +336,13 @@ static void on_stats(struct request *r, const struct conn_reply *reply)
 	void *ctx = r->ctx;
 	int error;
 
-	m = unpack_reply(&pb__get_trace_stats_response__descriptor, reply, &error);
-	retire(r, reply);
+	m = request_unpack(&pb__get_trace_stats_response__descriptor, reply, &error);
+	request_retire(r, reply);
 	if (m)
 		done(ctx, 0, m->trace_stats ? m->trace_stats : &nothing);
 	else
 		done(ctx, error, NULL);
-	free_reply(m);
+	request_free_message(m);
 }
 
 int consumer_stats(struct consumer *c,
@@ -380,7 +353,7 @@ int consumer_stats(struct consumer *c,
 	if (!r)
 		return -ENOMEM;
 	r->fn.stats = done;
-	return send_bytes(r, "GetTraceStats", NULL, 0);
+	return request_send(r, "GetTraceStats", NULL, 0, -1);
 }
 
 /* ---- the service ---- */
@@ -418,9 +391,9 @@ static void on_state(struct request *r, const struct conn_reply *reply)
 	if (!error && unpack_untrusted(&pb__tracing_service_state__descriptor, r->gathered.s,
 				       r->gathered.len, &m))
 		error = -EPROTO;
-	retire(r, reply);
+	request_retire(r, reply);
 	done(ctx, error, (Pb__TracingServiceState *)m);
-	free_reply(m);
+	request_free_message(m);
 }
 
 int consumer_query_state(struct consumer *c, bool sessions_only,
@@ -435,7 +408,7 @@ int consumer_query_state(struct consumer *c, bool sessions_only,
 	r->fn.state = done;
 	args.has_sessions_only = sessions_only;
 	args.sessions_only = sessions_only;
-	return send_msg(r, "QueryServiceState", &args.base);
+	return request_send_msg(r, "QueryServiceState", &args.base, -1);
 }
 
 static void on_capabilities(struct request *r, const struct conn_reply *reply)
@@ -446,13 +419,13 @@ static void on_capabilities(struct request *r, const struct conn_reply *reply)
 	void *ctx = r->ctx;
 	int error;
 
-	m = unpack_reply(&pb__query_capabilities_response__descriptor, reply, &error);
-	retire(r, reply);
+	m = request_unpack(&pb__query_capabilities_response__descriptor, reply, &error);
+	request_retire(r, reply);
 	if (m)
 		done(ctx, 0, m->capabilities ? m->capabilities : &nothing);
 	else
 		done(ctx, error, NULL);
-	free_reply(m);
+	request_free_message(m);
 }
 
 int consumer_query_capabilities(struct consumer *c,
@@ -465,7 +438,7 @@ int consumer_query_capabilities(struct consumer *c,
 	if (!r)
 		return -ENOMEM;
 	r->fn.caps = done;
-	return send_bytes(r, "QueryCapabilities", NULL, 0);
+	return request_send(r, "QueryCapabilities", NULL, 0, -1);
 }
 
 static void on_observed(struct request *r, const struct conn_reply *reply)
@@ -476,7 +449,7 @@ static void on_observed(struct request *r, const struct conn_reply *reply)
 	void *ctx = r->ctx;
 	int error;
 
-	m = unpack_reply(&pb__observe_events_response__descriptor, reply, &error);
+	m = request_unpack(&pb__observe_events_response__descriptor, reply, &error);
 	last = error || !reply->has_more;
 	if (m && m->events) {
 		r->consumer->freed = &freed;
@@ -484,10 +457,10 @@ static void on_observed(struct request *r, const struct conn_reply *reply)
 		if (!freed)
 			r->consumer->freed = NULL;
 	}
-	free_reply(m);
+	request_free_message(m);
 	if (freed || !last)
 		return;
-	retire(r, reply);
+	request_retire(r, reply);
 	event(ctx, error, NULL, true);
 }
 
@@ -508,5 +481,5 @@ int consumer_observe(struct consumer *c, uint32_t events,
 	for (bit = 0; bit < 32; bit++)
 		if (events & 1u << bit)
 			types[args.n_events_to_observe++] = (Pb__ObservableEvents__Type)(1u << bit);
-	return send_msg(r, "ObserveEvents", &args.base);
+	return request_send_msg(r, "ObserveEvents", &args.base, -1);
 }

@@ -10,6 +10,8 @@
 #include "common/trace_stats.pb-c.h"
 #include "common/tracing_service_capabilities.pb-c.h"
 #include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
+#include "ipc/consumer_port.pb-c.h"
 
 struct event_base;
 
@@ -79,3 +81,26 @@ int consumer_observe(struct consumer *c, uint32_t events,
 		     void (*event)(void *ctx, int error, const Pb__ObservableEvents *events,
 				   bool last),
 		     void *ctx);
+
+/* ---- sessions that are there already (consumer_sessions.c) ---- */
+
+struct consumer_clone_request {
+	const char *name; /* unique_session_name; NULL: by number */
+	uint64_t session_id; /* CONSUMER_CLONE_FOR_BUGREPORT: the one with the highest score */
+};
+#define CONSUMER_CLONE_FOR_BUGREPORT UINT64_MAX
+
+/* A snapshot of a session becomes ours, to be read. fd: open for writing, borrowed; where to, of a
+ * session that writes into a file: then the answer says so, it is all there, and nothing is to be
+ * read. answer has the service's own error, if it is not a success. */
+int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
+		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
+		   void *ctx);
+/* Our session goes on without us, under a key. */
+int consumer_detach(struct consumer *c, const char *key, consumer_done done, void *ctx);
+/* A session that was detached under this key becomes ours; -EPROTO: there is none. */
+int consumer_attach(struct consumer *c, const char *key,
+		    void (*done)(void *ctx, int error, const Pb__TraceConfig *config), void *ctx);
+/* As consumer_enable tells it, for a session that is ours already. */
+int consumer_await_end(struct consumer *c,
+		       void (*done)(void *ctx, int error, const char *error_text), void *ctx);

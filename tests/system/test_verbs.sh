@@ -36,6 +36,12 @@ check "help of help" 0 '^sonda help: ' '^$' help help
 check "help of trigger" 0 '^usage: sonda trigger' '^$' help trigger
 check "trigger without a name" 2 '^$' '^usage: sonda trigger' trigger
 check "trigger without a service" 1 '^$' "$TMP/none: " trigger --socket "$TMP/none" x
+for verb in sessions status snapshot stop attach; do
+  case $verb in stop | attach) name=(x) ;; *) name=() ;; esac
+  check "help of $verb" 0 "^usage: sonda $verb" '^$' help $verb
+  check "$verb without a service" 1 '^$' "$TMP/none: " $verb --socket "$TMP/none" "${name[@]}"
+  check "$verb with too many words" 2 '^$' "^usage: sonda $verb" $verb a b
+done
 check "version" 0 '^sonda [0-9]' '^$' version
 check "--version" 0 '^sonda [0-9]' '^$' --version
 check "a verb with a typing error" 2 '^$' "no verb 'recrod'; did you mean record\?" recrod

@@ -171,8 +171,17 @@ static inline void fake_port_close(struct fake_port *p)
 
 /* The consumer port's methods. */
 static const struct frame_method fake_consumer_methods[] = {
-	{1, "EnableTracing"},	   {2, "DisableTracing"}, {3, "ReadBuffers"},
-	{4, "FreeBuffers"},	   {5, "Flush"},	  {6, "StartTracing"},
-	{10, "GetTraceStats"},	   {11, "ObserveEvents"}, {12, "QueryServiceState"},
+	{1, "EnableTracing"},
+	{2, "DisableTracing"},
+	{3, "ReadBuffers"},
+	{4, "FreeBuffers"},
+	{5, "Flush"},
+	{6, "StartTracing"},
+	{8, "Detach"},
+	{9, "Attach"},
+	{10, "GetTraceStats"},
+	{11, "ObserveEvents"},
+	{12, "QueryServiceState"},
+	{15, "CloneSession"},
 	{13, "QueryCapabilities"},
 };

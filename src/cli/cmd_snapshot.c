@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda snapshot: what a running session has by now, as a trace; the session goes on. */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/output.h"
+#include "cli/session_client.h"
+#include "cli/trace_file.h"
+#include "cli/verb.h"
+#include "cli/verb_options.h"
+
+static const char usage[] =
+	"usage: sonda snapshot [OPTION]... [SESSION]\n\n"
+	"Writes what a running session has by now into a file; the session goes on. SESSION is "
+	"its\n"
+	"number or its unique_session_name (sonda sessions lists them); without it, the only "
+	"one.\n\n"
+	"  -o, --out FILE     - is standard output (default snapshot-HOST-TIME.pftrace)\n"
+	"      --bugreport    of the sessions with a bugreport_score the one with the highest\n"
+	"      --socket ADDRESS   of the service's consumer socket\n"
+	"  -q, --quiet        only errors\n"
+	"  -h, --help         this text\n";
+
+static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
+{
+	return !s->state || strcmp(s->state, "CLONED_READ_ONLY") != 0;
+}
+
+/* The only one that there is. */
+static int choose(const Pb__TracingServiceState *state, uint64_t *ret, struct err_text *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->n_tracing_sessions; i++)
+		if (can_be_cloned(state->tracing_sessions[i])) {
+			*ret = state->tracing_sessions[i]->id;
+			n++;
+		}
+	if (n == 0)
+		return err_set(e, -ENOENT, "there is no session to take a snapshot of");
+	if (n > 1)
+		return err_set(e, -EINVAL, "which of %zu sessions? sonda sessions lists them", n);
+	return 0;
+}
+
+static int find(struct session_client *client, const struct verb_options *o,
+		struct consumer_clone_request *ret, struct err_text *e)
+{
+	Pb__TracingServiceState *state;
+	int r;
+
+	if (o->bugreport) {
+		ret->session_id = CONSUMER_CLONE_FOR_BUGREPORT;
+		return 0;
+	}
+	if (o->n_words > 0) {
+		if (str_to_u64(o->words[0], &ret->session_id) < 0)
+			ret->name = o->words[0];
+		return 0;
+	}
+	r = session_client_query(client, true, &state, e);
+	if (r < 0)
+		return r;
+	r = choose(state, &ret->session_id, e);
+	pb__tracing_service_state__free_unpacked(state, NULL);
+	return r;
+}
+
+static int take(struct session_client *client, const struct verb_options *o,
+		struct trace_file *file, struct err_text *e)
+{
+	struct consumer_clone_request request = {0};
+	bool written;
+	int r = find(client, o, &request, e);
+
+	if (r == 0)
+		r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
+	if (r < 0)
+		return r;
+	if (!written)
+		return session_client_read(client, file, e);
+	r = trace_file_note_written(file);
+	return r < 0 ? err_set(e, r, "cannot look at the file: %s", strerror(-r)) : 0;
+}
+
+static int snapshot(const struct verb_options *o, struct output_name *name, uint64_t *ret_bytes,
+		    struct err_text *e)
+{
+	struct session_client *client = NULL;
+	struct trace_file *file = NULL;
+	int r = session_client_open(o->socket, &client, e);
+
+	if (r == 0)
+		r = output_open(o->output, "snapshot", name, &file, e);
+	if (r == 0)
+		r = take(client, o, file, e);
+	if (r == 0) {
+		*ret_bytes = trace_file_bytes(file);
+		r = trace_file_save(file, e);
+	}
+	trace_file_free(file);
+	session_client_free(client);
+	return r;
+}
+
+int cmd_snapshot(int argc, char **argv)
+{
+	struct output_name name;
+	struct verb_options o;
+	struct err_text e;
+	uint64_t bytes = 0;
+	char number[32];
+	int code = verb_options_parse(argc, argv, "soqb", 0, 1, usage, &o), r;
+
+	if (code >= 0)
+		return code;
+	signal(SIGPIPE, SIG_IGN); /* write(2) says so */
+	r = snapshot(&o, &name, &bytes, &e);
+	if (r < 0) {
+		log_error("%s", e.text);
+		return r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
+	}
+	if (!o.quiet && bytes > 0)
+		log_info("snapshot: %s to %s", str_bytes(bytes, number), name.text);
+	return EXIT_GOOD;
+}

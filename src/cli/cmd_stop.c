@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonda stop, sonda attach: the ends of a session that sonda record --detach has left with the
+ * service.
+ *
+ *	attach --> (wait for its end, or a signal) --> flush, disable --> read, or the file is written
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/output.h"
+#include "cli/session_client.h"
+#include "cli/trace_file.h"
+#include "cli/verb.h"
+#include "cli/verb_options.h"
+
+static int save(struct session_client *client, const struct verb_options *o, struct err_text *e)
+{
+	struct trace_file *file = NULL;
+	struct output_name name;
+	char number[32];
+	int r = output_open(o->output, "trace", &name, &file, e);
+
+	if (r == 0)
+		r = session_client_read(client, file, e);
+	if (r == 0 && trace_file_bytes(file) == 0)
+		r = err_set(e, -ENODATA, "the trace is empty");
+	if (r == 0)
+		r = trace_file_save(file, e);
+	if (r == 0 && !o->quiet)
+		log_info("%s to %s", str_bytes(trace_file_bytes(file), number), name.text);
+	trace_file_free(file);
+	return r;
+}
+
+/* -o comes too late for it. */
+static void explain_file(const Pb__TraceConfig *config, const struct verb_options *o)
+{
+	const char *path = config->output_path;
+
+	if (!o->quiet || o->output)
+		log_info("the service has written the trace into %.1000s",
+			 path && *path ? path : "the file that it was given");
+}
+
+static int end_session(struct session_client *client, const struct verb_options *o, bool at_once,
+		       struct err_text *e)
+{
+	Pb__TraceConfig *config;
+	int r = session_client_attach(client, o->words[0], &config, e);
+
+	if (r < 0)
+		return r;
+	r = session_client_end(client, config, at_once, e);
+	if (r == 0 && config->write_into_file)
+		explain_file(config, o);
+	else if (r == 0)
+		r = save(client, o, e);
+	pb__trace_config__free_unpacked(config, NULL);
+	return r;
+}
+
+static int run(int argc, char **argv, bool at_once, const char *usage)
+{
+	struct session_client *client;
+	struct verb_options o;
+	struct err_text e;
+	int code = verb_options_parse(argc, argv, "soq", 1, 1, usage, &o), r;
+
+	if (code >= 0)
+		return code;
+	r = session_client_open(o.socket, &client, &e);
+	if (r == 0) {
+		r = end_session(client, &o, at_once, &e);
+		session_client_free(client);
+	}
+	if (r == 0)
+		return EXIT_GOOD;
+	log_error("%s", e.text);
+	return r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
+}
+
+#define OPTIONS                                                                                    \
+	"  -o, --out FILE     - is standard output (default trace-HOST-TIME.pftrace)\n"            \
+	"      --socket ADDRESS   of the service's consumer socket\n"                              \
+	"  -q, --quiet        only errors\n"                                                       \
+	"  -h, --help         this text\n"
+
+int cmd_stop(int argc, char **argv)
+{
+	return run(argc, argv, true,
+		   "usage: sonda stop [OPTION]... NAME\n\n"
+		   "Ends the session that sonda record --detach NAME has begun, and writes its "
+		   "trace.\n\n" OPTIONS);
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	return run(
+		argc, argv, false,
+		"usage: sonda attach [OPTION]... NAME\n\n"
+		"Takes over the session that sonda record --detach NAME has begun: waits until its "
+		"time is\nover or Ctrl-C, and writes its trace.\n\n" OPTIONS);
+}

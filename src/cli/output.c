@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/trace_file.h"
+
+static int make_name(const char *kind, struct output_name *ret)
+{
+	char host[256] = "host", when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gethostname(host, sizeof(host) - 1);
+	for (char *p = host; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	if (!localtime_r(&now, &tm))
+		return -errno;
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
+	snprintf(ret->text, sizeof(ret->text), "%.16s-%s-%s.pftrace", kind, host, when);
+	return 0;
+}
+
+int output_open(const char *path, const char *kind, struct output_name *ret_name,
+		struct trace_file **ret, struct err_text *e)
+{
+	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
+		return err_set(e, -ENOTTY, "a trace is no text: not written to a terminal");
+	if (!path && make_name(kind, ret_name) < 0)
+		return err_set(e, -EINVAL, "no name for the output; give one with -o");
+	if (path)
+		snprintf(ret_name->text, sizeof(ret_name->text), "%s",
+			 strcmp(path, "-") ? path : "standard output");
+	return trace_file_open(path ? path : ret_name->text, e, ret);
+}

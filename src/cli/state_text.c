@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	ID  UID  STATE    STARTED   DURATION  BUFFERS   SOURCES  NAME
+ *	3   0    STARTED  12:01:05  10 s      33.5 MB   2        flight
+ */
+#include "cli/state_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+typedef Pb__TracingServiceState__TracingSession session;
+
+static void put_plain(struct strbuf *out, const char *text)
+{
+	size_t before = out->len;
+
+	strbuf_puts(out, text ? text : "");
+	if (out->len > before)
+		str_make_plain(out->s + before, out->len - before, "");
+}
+
+static void put_start(const session *s, char text[static 16])
+{
+	time_t t = (time_t)(s->start_realtime_ns / 1000000000);
+	struct tm tm;
+
+	snprintf(text, 16, "-");
+	if (s->start_realtime_ns > 0 && localtime_r(&t, &tm))
+		strftime(text, 16, "%H:%M:%S", &tm);
+}
+
+static void put_duration(const session *s, char text[static 24])
+{
+	if (s->duration_ms)
+		snprintf(text, 24, "%.1f s", s->duration_ms / 1e3);
+	else
+		snprintf(text, 24, "-");
+}
+
+static uint64_t buffer_bytes(const session *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->n_buffer_size_kb; i++)
+		sum += s->buffer_size_kb[i] * UINT64_C(1024);
+	return sum;
+}
+
+static void put_session(const session *s, struct strbuf *out)
+{
+	char start[16], duration[24], bytes[32];
+
+	put_start(s, start);
+	put_duration(s, duration);
+	strbuf_printf(out, "%-5" PRIu64 " %-6d %-16.40s %-9s %-10s %-9s %-8u ", s->id,
+		      s->consumer_uid, s->state ? s->state : "?", start, duration,
+		      str_bytes(buffer_bytes(s), bytes), s->num_data_sources);
+	put_plain(out, s->unique_session_name);
+	strbuf_putc(out, '\n');
+}
+
+void state_text_sessions(const Pb__TracingServiceState *state, struct strbuf *out)
+{
+	int32_t hidden = state->num_sessions - (int32_t)state->n_tracing_sessions;
+
+	if (state->n_tracing_sessions > 0)
+		strbuf_puts(out, "ID    UID    STATE            STARTED   DURATION   BUFFERS   "
+				 "SOURCES  NAME\n");
+	for (size_t i = 0; i < state->n_tracing_sessions; i++)
+		put_session(state->tracing_sessions[i], out);
+	if (state->num_sessions == 0)
+		strbuf_puts(out, "no session is there\n");
+	else if (hidden > 0)
+		strbuf_printf(out, "%d of other users\n", hidden);
+}
+
+static const char *producer_name(const Pb__TracingServiceState *state, int32_t id)
+{
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->id == id && state->producers[i]->name)
+			return state->producers[i]->name;
+	return "?";
+}
+
+void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
+{
+	strbuf_puts(out, "PRODUCER  PID      UID    NAME\n");
+	for (size_t i = 0; i < state->n_producers; i++) {
+		const Pb__TracingServiceState__Producer *p = state->producers[i];
+
+		strbuf_printf(out, "%-9d %-8d %-6d ", p->id, p->pid, p->uid);
+		put_plain(out, p->name);
+		strbuf_putc(out, '\n');
+	}
+	strbuf_puts(out, "\nDATA SOURCE                       OF\n");
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
+		size_t before = out->len;
+
+		put_plain(out, d->ds_descriptor ? d->ds_descriptor->name : NULL);
+		strbuf_printf(out, "%*s",
+			      before + 34 > out->len ? (int)(before + 34 - out->len) : 1, "");
+		put_plain(out, producer_name(state, d->producer_id));
+		strbuf_printf(out, " (%d)\n", d->producer_id);
+	}
+}

@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The verbs for sessions that a service has: record --detach, sessions, status, snapshot, attach, stop; with our own
+# sondad and a producer of numbered packets. Exit codes, what is said, which files come.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
+COUNTER=$B/tests/system/producer_counter
+for program in "$B/bin/sondad" "$B/bin/sonda" "$COUNTER"; do
+  [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
+done
+TMP=$(mktemp -d)
+PIDS=()
+leave() {
+  local i
+  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
+    kill "${PIDS[i]}" 2>/dev/null
+    wait "${PIDS[i]}" 2>/dev/null
+  done
+  rm -rf "$TMP"
+}
+trap leave EXIT
+trap 'exit 1' INT TERM
+export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+mkdir "$TMP/out"
+protos=$PWD/protos
+cd "$TMP/out" || exit 2
+N=0 BAD=0
+
+verdict() { # NAME STATUS
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+    return
+  fi
+  echo "not ok $N - $1"
+  sed 's/^/#   /' "$TMP/stdout" "$TMP/log" | head -n 40
+  BAD=1
+}
+
+start() { # NOTIFY_VARIABLE COMMAND...
+  local variable=$1
+  shift
+  rm -f "$TMP/ready"
+  mkfifo "$TMP/ready"
+  env "$variable=9" "$@" >"$TMP/$variable.log" 2>&1 9>"$TMP/ready" </dev/null &
+  PIDS+=($!)
+  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
+}
+
+sonda() { # EXPECTED EXIT CODE, ARGS...
+  local expected=$1 status
+  shift
+  timeout 60 "$B/bin/sonda" "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null
+  status=$?
+  [ $status = "$expected" ] || { echo "exit code $status, not $expected" >>"$TMP/log"; return 1; }
+}
+
+says() { grep -q -- "$1" "$TMP/log"; }
+lists() { grep -q -- "$1" "$TMP/stdout"; }
+
+config() { # FILE EXTRA TEXT...
+  local file=$1
+  shift
+  cat >"$TMP/$file" <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" } }
+producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
+$*
+CONFIG
+}
+complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the first one on, up to the end of the file
+
+# ---- without a service
+
+sonda 1 record --detach x -c /dev/null
+says 'no tracing service\|empty'
+verdict "nobody to leave a session with" $?
+sonda 1 sessions && says 'no tracing service on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
+verdict "no service: exit code 1, and said" $?
+
+start TRACED_NOTIFY_FD "$B/bin/sondad" && start TRACED_PROBES_NOTIFY_FD "$COUNTER" run 2000
+verdict "service and producer start" $?
+sonda 0 sessions && lists 'no session is there'
+verdict "sessions: none" $?
+sonda 1 snapshot && says 'there is no session'
+verdict "snapshot: of nothing" $?
+
+# ---- a session in the service's memory
+
+config ring
+sonda 0 record --detach flight -c "$TMP/ring" && says 'sonda snapshot flight, sonda stop flight'
+verdict "record --detach: returns, and says how to go on" $?
+sonda 1 record --detach flight -c "$TMP/ring" && says 'exists already'
+verdict "record --detach: a name is taken once" $?
+sonda 0 sessions && lists '^1 .* STARTED .* 67.1 MB .* flight$'
+verdict "sessions: it is there" $?
+sonda 0 sessions --raw && protoc -I"$protos" --decode=perfetto.protos.TracingServiceState \
+  "$protos/common/tracing_service_state.proto" <"$TMP/stdout" 2>>"$TMP/log" | grep -q 'unique_session_name: "flight"'
+verdict "sessions --raw: the same for programs" $?
+sonda 0 status && lists '^Service: sondad' && lists 'flight$' && lists 'sonda.test.counter .*sonda.test.producer (1)'
+verdict "status: service, session, producer, data source" $?
+sonda 0 snapshot -o a.pftrace && says 'snapshot: .* to a.pftrace' && complete a.pftrace
+verdict "snapshot: the only session" $?
+sonda 0 snapshot flight -q -o b.pftrace && [ ! -s "$TMP/log" ] && complete b.pftrace &&
+  [ "$(stat -c %s b.pftrace)" -ge "$(stat -c %s a.pftrace)" ]
+verdict "snapshot NAME: a later one has no less; -q" $?
+sonda 0 snapshot 1 -o - && complete "$TMP/stdout"
+verdict "snapshot NUMBER -o -" $?
+sonda 1 snapshot 99 -o c.pftrace && says 'Tracing session not found' && [ ! -e c.pftrace ]
+verdict "snapshot: a number that is none leaves no file" $?
+sonda 1 snapshot --bugreport -o c.pftrace && says 'eligible'
+verdict "snapshot --bugreport: no session has a score" $?
+sonda 0 stop flight -o c.pftrace && says ' to c.pftrace' && complete c.pftrace
+verdict "stop: the whole trace" $?
+sonda 1 stop flight && says "no session of this user is detached under the name 'flight'"
+verdict "stop: once" $?
+
+# ---- one that the service writes into a file
+
+config file "write_into_file: true output_path: \"$TMP/out/file.pftrace\" file_write_period_ms: 100"
+sonda 0 record --detach file -c "$TMP/file"
+verdict "record --detach: a session that writes a file" $?
+until [ -s file.pftrace ]; do sleep 0.05; done
+sonda 0 snapshot file -o d.pftrace && complete d.pftrace
+verdict "snapshot: what is in the file and in the buffers" $?
+config other
+sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says 'which of 2 sessions'
+verdict "snapshot: of two sessions one must be named" $?
+sonda 0 stop file -o e.pftrace && says "the service has written the trace into $TMP/out/file.pftrace" && [ ! -e e.pftrace ] &&
+  complete file.pftrace
+verdict "stop: what is in a file is there already" $?
+
+# ---- until its end
+
+timeout -s INT 1 "$B/bin/sonda" attach other -o f.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null
+complete f.pftrace
+verdict "attach: Ctrl-C ends the session and saves it" $?
+config timed "write_into_file: true output_path: \"$TMP/out/timed.pftrace\" duration_ms: 1000"
+sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says "has written the trace into $TMP/out/timed.pftrace" &&
+  complete timed.pftrace
+verdict "attach: waits for the end of the time" $?
+config timed 'duration_ms: 1000'
+sonda 2 record --detach timed -c "$TMP/timed" && says 'nobody is there to take the trace'
+verdict "record --detach: a time needs a file" $?
+sonda 2 record --detach x -c "$TMP/ring" -o x && sonda 2 record --detach x -c "$TMP/ring" -- true && sonda 2 record --detach= -c "$TMP/ring"
+verdict "record --detach: no -o, no command, no empty name" $?
+sonda 0 sessions && lists 'no session is there'
+verdict "no session is left" $?
+exit $BAD

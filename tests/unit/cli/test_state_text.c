@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "cli/state_text.h"
+
+typedef Pb__TracingServiceState__TracingSession session;
+
+static void assert_lines(struct strbuf *text, const char *expected)
+{
+	assert_non_null(text->s);
+	assert_string_equal(text->s, expected);
+	strbuf_deinit(text);
+}
+
+static void sessions_are_a_table(void **state)
+{
+	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
+	session one = PB__TRACING_SERVICE_STATE__TRACING_SESSION__INIT, two = one;
+	session *list[] = {&one, &two};
+	uint32_t sizes[] = {32768, 1024};
+	struct strbuf text = {0};
+
+	(void)state;
+	one.id = 3;
+	one.consumer_uid = 1000;
+	one.state = (char *)"STARTED";
+	one.duration_ms = 1500;
+	one.n_buffer_size_kb = 2;
+	one.buffer_size_kb = sizes;
+	one.num_data_sources = 2;
+	one.unique_session_name = (char *)"a\x1b[31m";
+	two.id = 12;
+	two.state = (char *)"CLONED_READ_ONLY";
+	s.tracing_sessions = list;
+	s.n_tracing_sessions = 2;
+	s.num_sessions = 5;
+	state_text_sessions(&s, &text);
+	assert_lines(
+		&text,
+		"ID    UID    STATE            STARTED   DURATION   BUFFERS   SOURCES  NAME\n"
+		"3     1000   STARTED          -         1.5 s      34.6 MB   2        a?[31m\n"
+		"12    0      CLONED_READ_ONLY -         -          0 B       0        \n"
+		"3 of other users\n");
+}
+
+static void none_is_said(void **state)
+{
+	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
+	struct strbuf text = {0};
+
+	(void)state;
+	state_text_sessions(&s, &text);
+	assert_lines(&text, "no session is there\n");
+}
+
+static void producers_and_their_sources(void **state)
+{
+	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
+	Pb__TracingServiceState__Producer p = PB__TRACING_SERVICE_STATE__PRODUCER__INIT,
+					  *ps[] = {&p};
+	Pb__TracingServiceState__DataSource known = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT,
+					    stray = known, *ds[] = {&known, &stray};
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
+	struct strbuf text = {0};
+
+	(void)state;
+	p.id = 1;
+	p.pid = 77;
+	p.name = (char *)"me";
+	d.name = (char *)"linux.ftrace";
+	known.ds_descriptor = &d;
+	known.producer_id = 1;
+	stray.producer_id = 9;
+	s.producers = ps;
+	s.n_producers = 1;
+	s.data_sources = ds;
+	s.n_data_sources = 2;
+	state_text_producers(&s, &text);
+	assert_lines(&text, "PRODUCER  PID      UID    NAME\n"
+			    "1         77       0      me\n"
+			    "\n"
+			    "DATA SOURCE                       OF\n"
+			    "linux.ftrace                      me (1)\n"
+			    "                                  ? (9)\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sessions_are_a_table),
+		cmocka_unit_test(none_is_said),
+		cmocka_unit_test(producers_and_their_sources),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
