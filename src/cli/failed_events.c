@@ -123,6 +123,21 @@ static void tell_option(const struct entry *e, struct strbuf *lines)
 	put_reason(e, lines);
 }
 
+static const char trigger_refused[] = "trigger refused: ";
+
+/* The event itself is recorded. */
+static bool is_trigger(const struct entry *e)
+{
+	return e->reason_len > strlen(trigger_refused) && str_starts(e->reason, trigger_refused);
+}
+
+static void tell_refused(struct entry *e, struct strbuf *lines)
+{
+	strbuf_puts(lines, " is refused");
+	e->reason += strlen(trigger_refused);
+	e->reason_len -= strlen(trigger_refused);
+}
+
 /* The entry at first, and all of the same reason behind it. */
 static void tell_events(const struct name_list *failed, size_t first, struct strbuf *lines)
 {
@@ -140,10 +155,14 @@ static void tell_events(const struct name_list *failed, size_t first, struct str
 		strbuf_puts(&names, n == 1 ? "" : ", ");
 		strbuf_add(&names, other.what, other.what_len);
 	}
-	strbuf_printf(lines, "event%s %s", n == 1 ? "" : "s", names.s ? names.s : "");
+	strbuf_printf(lines, "%sevent%s %s", is_trigger(&e) ? "trigger at " : "", n == 1 ? "" : "s",
+		      names.s ? names.s : "");
 	if (n > NAMED)
 		strbuf_printf(lines, " and %zu others", n - NAMED);
-	strbuf_puts(lines, " could not be recorded");
+	if (is_trigger(&e))
+		tell_refused(&e, lines);
+	else
+		strbuf_puts(lines, " could not be recorded");
 	put_reason(&e, lines);
 	strbuf_deinit(&names);
 }

@@ -38,6 +38,9 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	if (r == -E2BIG)
 		report_problem(&s->reports, "nothing is recorded: a print_filter may have %u rules",
 			       PRINT_FILTER_MAX_RULES);
+	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
+		report_failed(&s->reports, "option:print_filter (ftrace/print is not among the "
+					   "events that are recorded)");
 	if (c->n_tids_to_trace && c->follow_children &&
 	    event_selection_has(&s->events, "ftrace", "print"))
 		report_failed(&s->reports, "option:tids_to_trace (not for ftrace/print: with "

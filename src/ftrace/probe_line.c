@@ -134,6 +134,21 @@ static int take_names(char *names, enum probe_kind kind, struct probe_line *l, s
 	return l->group && l->name ? 0 : -ENOMEM;
 }
 
+/* The kernel says no more than "Invalid argument" to a line without one. */
+static int check_place(const char *rest, struct err_text *e)
+{
+	int len = (int)strcspn(rest, " ");
+	const char *offset = memrchr(rest, ':', (size_t)len);
+
+	if (offset && isdigit((unsigned char)offset[1]))
+		return 0;
+	return err_set(
+		e, -EINVAL,
+		"'%.*s' is no place in a program, such as /bin/ls:0x4b50, which nm and objdump "
+		"tell",
+		MIN(len, 80), rest);
+}
+
 static int parse(struct probe_line *l, enum probe_kind kind, struct err_text *e)
 {
 	_cleanup_(freep) char *head = strndup(l->said, strcspn(l->said, " "));
@@ -149,6 +164,9 @@ static int parse(struct probe_line *l, enum probe_kind kind, struct err_text *e)
 	l->rest = strdup(l->said + strlen(head) + 1);
 	if (!l->rest)
 		return -ENOMEM;
+	r = kind == PROBE_USER ? check_place(l->rest, e) : 0;
+	if (r)
+		return r;
 	return take_names(head + strcspn(head, ":"), kind, l, e);
 }
 

@@ -118,10 +118,11 @@ static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct reports *r
 	if (r == -ENOENT)
 		report_failed(reports, "option:subbuf_size_kb (the kernel has one size, %u)", kb);
 	else if (r)
-		report_failed(reports, "option:subbuf_size_kb (%u: %s; %u it is)", asked,
+		report_failed(reports, "option:subbuf_size_kb (%u: %s; %u is taken)", asked,
 			      strerror(-r), kb);
 	else
-		report_failed(reports, "option:subbuf_size_kb (%u: %u it is)", asked, kb);
+		report_failed(reports, "option:subbuf_size_kb (%u: the kernel makes it %u)", asked,
+			      kb);
 }
 
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
@@ -143,7 +144,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 		report_failed(reports, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
 			      strerror(-r));
 	else if (kb < s->buffer_size_kb)
-		report_failed(reports, "option:buffer_size_kb (%u: no memory; %u it is)",
+		report_failed(reports, "option:buffer_size_kb (%u: no memory; %u is taken)",
 			      s->buffer_size_kb, kb);
 	return r ? ring_size_kb(i) : kb;
 }

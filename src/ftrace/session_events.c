@@ -86,8 +86,14 @@ static const char *reason_of(int error)
 
 static void report(const struct setup *s, const struct event_name *e, int error)
 {
-	report_failed(s->reports, "%s/%s (%s)", event_name_group(e), event_name_name(e),
-		      reason_of(error));
+	bool place =
+		error == -EINVAL && e->told; /* a program is looked at when its probe goes on */
+
+	report_failed(
+		s->reports, "%s/%s (%s)", event_name_group(e), event_name_name(e),
+		place ? "there is no place for a probe in the program: not in its file, or no "
+			"beginning of an instruction"
+		      : reason_of(error));
 }
 
 int session_events_compile(struct event_selection *events, const struct setup *s,

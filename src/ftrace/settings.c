@@ -30,9 +30,17 @@ static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct r
 		return kb;
 	report_failed(reports,
 		      "option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
-		      "machine's memory; %u it is)",
+		      "machine's memory; %u is taken)",
 		      kb, RINGS_RAM_SHARE, (uint32_t)most);
 	return (uint32_t)most;
+}
+
+static void report_period(uint32_t ms, struct reports *reports)
+{
+	report_failed(reports,
+		      "option:drain_period_ms (%u: it may be %u to %u; the rings are read as "
+		      "without it)",
+		      ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
 }
 
 /* Asked for by a client that is newer than we are. */
@@ -71,5 +79,7 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 	};
 	if (!ret->preserve)
 		ret->buffer_size_kb = limited_kb(ret->buffer_size_kb, machine, reports);
+	if (c->drain_period_ms && !period_is_set)
+		report_period(c->drain_period_ms, reports);
 	report_unknown_fields(c, reports);
 }

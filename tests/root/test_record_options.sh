@@ -139,8 +139,8 @@ record 0 raw_syscalls:sys_enter --trigger "traceoff:1 if id == $UNAME" -- "$help
 own_or_told $?
 check "--trigger traceoff: nothing after it" $?
 
-record 3 --strict sched_switch --trigger 'traceoff if nosuch == 1' -- true && said 'missing .*sched_switch.*' &&
-  said '^ +\^$'
+record 3 --strict sched_switch --trigger 'traceoff if nosuch == 1' -- true &&
+  said 'missing +trigger at event sched/sched_switch is refused: ' && said '^ +\^$'
 own_or_told $?
 check "a trigger that the kernel refuses" $?
 
@@ -222,6 +222,9 @@ if [ -e $TRACEFS/uprobe_events ]; then
   record 3 --strict --uprobe "p:entry /nonexistent:0x1" sched_switch -- true && said 'uprobe_events' &&
     [ "$(count '^(event sched_|)switch')" -gt 0 ]
   check "--uprobe of a file that is not there, and the rest records" $?
+  record 3 --strict --uprobe "p:entry $program:main" --uprobe "p:past $program:0x7fffffff" sched_switch -- true &&
+    said "uprobe_events: '$program:main' is no place in a program" && said 'past could not be recorded: there is no place'
+  check "--uprobe of a name, and of a place behind the file's end" $?
 else
   skip "--uprobe" "the kernel has none"
 fi

@@ -47,7 +47,7 @@ if has_subbufs; then
   run few 'buffer_size_kb: 16 subbuf_size_kb: 64' $ping_pong 300 && whole few && between "$(ring_kb few)" 64 256
   verdict "sub-buffers larger than the ring: the kernel gives it two" $? "$TMP/few.out"
   run giant 'buffer_size_kb: 4096 subbuf_size_kb: 1048576' $ping_pong 300 && whole giant &&
-    grep -q '^failed option:subbuf_size_kb (1048576: .*; 32 it is)' "$TMP/giant.out"
+    grep -q '^failed option:subbuf_size_kb (1048576: .*; 32 is taken)' "$TMP/giant.out"
   verdict "a size that the kernel refuses is told, and another is taken" $? "$TMP/giant.out"
 else
   run subbuf 'subbuf_size_kb: 64' $ping_pong 300 && whole subbuf &&

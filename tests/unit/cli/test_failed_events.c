@@ -55,6 +55,20 @@ static void test_one_reason_is_told_once(void **state)
 	      "a/2 (busy)", "a/3 (busy)", "a/4 (busy)", "a/5 (busy)");
 }
 
+/* Its event is recorded. */
+static void test_a_trigger_that_is_refused(void **state)
+{
+	(void)state;
+	CHECK("trigger at event a/b is refused: no\n", "a/b (trigger refused: no)");
+	CHECK("trigger at events a/b, a/c is refused: Field not found\n"
+	      "  x == 1\n"
+	      "  ^\n"
+	      "event a/d could not be recorded: trigger refused: \n",
+	      "a/b (trigger refused: Field not found at character 1: ^x == 1)",
+	      "a/c (trigger refused: Field not found at character 1: ^x == 1)",
+	      "a/d (trigger refused: )");
+}
+
 static void test_the_place_of_a_mistake(void **state)
 {
 	(void)state;
@@ -107,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events_and_options),
 		cmocka_unit_test(test_one_reason_is_told_once),
+		cmocka_unit_test(test_a_trigger_that_is_refused),
 		cmocka_unit_test(test_the_place_of_a_mistake),
 		cmocka_unit_test(test_what_is_no_place_stays),
 	};

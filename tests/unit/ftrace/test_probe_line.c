@@ -62,9 +62,9 @@ static void test_names_that_the_kernel_would_choose(void **state)
 	      "p:G/p_0xffffffff81000000 0xffffffff81000000");
 	check("p /lib/libc.so.6:0x9d2c0", PROBE_USER, "uprobes", "p_libc_0x9d2c0",
 	      "p:G/p_libc_0x9d2c0 /lib/libc.so.6:0x9d2c0");
+	check("p /opt/a%b:64", PROBE_USER, "uprobes", "p_a_0x0", "p:G/p_a_0x0 /opt/a%b:64");
 	check("r /opt/a-b:64%return", PROBE_USER, "uprobes", "r_a_0x40",
 	      "r:G/r_a_0x40 /opt/a-b:64%return");
-	check("p nocolon", PROBE_USER, "uprobes", "p_nocolon_0x0", "p:G/p_nocolon_0x0 nocolon");
 
 	memset(long_line + 2, 'f', 100);
 	{
@@ -106,6 +106,8 @@ static void test_lines_that_are_refused(void **state)
 		{"p:/x vfs_read", "group"},
 		{"p:a b/x vfs_read", NULL}, /* a place of its own */
 	};
+	static const char *const no_places[] = {"p:x main", "p /bin/ls", "p /bin/ls:main a=%di:u8",
+						"p /bin/ls: 5"};
 	struct probe_line l = {0};
 	static char long_line[PROBE_LINE_MAX + 2];
 	struct err_text e;
@@ -123,6 +125,10 @@ static void test_lines_that_are_refused(void **state)
 		assert_null(l.said);
 	}
 	memset(long_line, 'p', sizeof(long_line) - 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(no_places); i++) {
+		assert_int_equal(probe_line_parse(no_places[i], PROBE_USER, &l, &e), -EINVAL);
+		assert_non_null(strstr(e.text, "is no place in a program"));
+	}
 	assert_int_equal(probe_line_parse(long_line, PROBE_USER, &l, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "longer"));
 }

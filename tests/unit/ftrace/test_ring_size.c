@@ -141,10 +141,10 @@ static void test_sizes_that_there_are_not(void **state)
 	(void)state;
 	assert_int_equal(set(2048, 100), 2048);
 	assert_int_equal(kernel.subbuf_kb, 128);
-	assert_report("option:subbuf_size_kb (100: 128 it is)");
+	assert_report("option:subbuf_size_kb (100: the kernel makes it 128)");
 	assert_int_equal(set(2048, 1 << 20), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
-	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 it is)");
+	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is taken)");
 }
 
 static void test_a_kernel_with_one_size(void **state)
@@ -169,7 +169,7 @@ static void test_no_memory_in_a_row(void **state)
 	assert_null(reports.failed); /* nobody asked for them */
 	assert_int_equal(set(2048, 64), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
-	assert_report("option:subbuf_size_kb (64: 8 it is)");
+	assert_report("option:subbuf_size_kb (64: the kernel makes it 8)");
 }
 
 static void test_no_memory(void **state)
@@ -178,7 +178,7 @@ static void test_no_memory(void **state)
 	kernel.room_kb = 1000;
 	assert_int_equal(set(2048, 0), 512);
 	assert_int_equal(kernel.buffer_kb, 512);
-	assert_report("option:buffer_size_kb (2048: no memory; 512 it is)");
+	assert_report("option:buffer_size_kb (2048: no memory; 512 is taken)");
 
 	kernel.room_kb = 0; /* it ends */
 	assert_int_equal(set(2048, 0), 512);

@@ -87,6 +87,9 @@ static void test_drain_period(void **state)
 	read_config("drain_period_ms: 60001", GIB);
 	assert_int_equal(s.drain_period_ms, 100);
 	assert_false(s.period_is_set);
+	assert_string_equal(reports.failed[0],
+			    "option:drain_period_ms (60001: it may be 1 to 60000; the rings are "
+			    "read as without it)");
 	read_config("drain_period_ms: 0", GIB);
 	assert_int_equal(s.drain_period_ms, 100);
 }
@@ -134,7 +137,7 @@ static void test_rings_leave_memory_to_the_machine(void **state)
 	assert_int_equal(tracefs_list_size(reports.failed), 1);
 	assert_string_equal(reports.failed[0],
 			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
-			    "of the machine's memory; 524288 it is)");
+			    "of the machine's memory; 524288 is taken)");
 	/* The default is never too large. */
 	read_config("", 1 << 20);
 	assert_int_equal(s.buffer_size_kb, 2048);
