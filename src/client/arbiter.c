@@ -13,6 +13,9 @@
  * at once when it holds half of the memory, for the other half may not last until then; and by who
  * finds no free chunk, before it waits or gives up.
  *
+ * A service on another machine shares no memory: a chunk is sent as it is, and freed here. The
+ * socket may take less than writers make: then the batch waits for it.
+ *
  * The service frees chunks without telling: the states in the shared memory are all there is to
  * look at. The search goes round the pages, from where the last one ended.
  */
@@ -22,6 +25,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -35,6 +39,7 @@
 #define STALL_FIRST_US 0u
 #define STALL_MAX_US 100000u
 #define STALL_DRAIN_MS 10
+#define CHOKED_MS 5 /* until a batch that waits for the socket is tried again */
 
 #define ID_WORDS ((SMB_MAX_WRITER_ID + 1) / 64)
 
@@ -42,6 +47,7 @@ struct arbiter {
 	struct smb smb; /* base NULL: not attached */
 	size_t mapped;
 	bool attached; /* chunks can be handed out and commits sent */
+	bool is_private; /* the memory is nobody else's: chunks are sent, and freed here */
 	bool in_place;
 	bool starved; /* a stall ended in vain: nobody waits until a chunk is free again */
 	uint32_t next_page; /* where the search goes on */
@@ -56,13 +62,15 @@ struct arbiter {
 	uint64_t ids[ID_WORDS]; /* bit set: taken */
 };
 
+static void commit_unless_choked(struct arbiter *a);
+
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
 {
 	struct arbiter *a = ctx;
 
 	(void)fd, (void)what;
 	a->turn_due = false;
-	arbiter_commit(a);
+	commit_unless_choked(a);
 }
 
 int arbiter_new(const struct arbiter_options *options, struct arbiter **ret)
@@ -95,20 +103,12 @@ void arbiter_free(struct arbiter *a)
 	free(a);
 }
 
-int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
+/* Takes the mapping, also on failure. */
+static int use_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size)
 {
 	struct smb smb;
-	size_t size;
-	void *base;
-	int r;
+	int r = smb_init(&smb, base, size, page_size);
 
-	if (a->smb.base)
-		return -EALREADY;
-	/* Not all services seal; ours is trusted with more than this memory. */
-	r = shm_attach(fd, false, SMB_MAX_SIZE, &base, &size);
-	if (r < 0)
-		return r;
-	r = smb_init(&smb, base, size, page_size);
 	if (r == 0)
 		r = commit_batch_init(&a->batch, smb.n_pages * smb_layout_chunks(a->layout),
 				      ARBITER_MAX_COMMIT);
@@ -120,6 +120,36 @@ int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
 	a->mapped = size;
 	a->attached = true;
 	return 0;
+}
+
+int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
+{
+	size_t size;
+	void *base;
+	int r;
+
+	if (a->smb.base)
+		return -EALREADY;
+	/* Not all services seal; ours is trusted with more than this memory. */
+	r = shm_attach(fd, false, SMB_MAX_SIZE, &base, &size);
+	return r < 0 ? r : use_memory(a, base, size, page_size);
+}
+
+int arbiter_attach_private(struct arbiter *a, uint32_t page_size)
+{
+	void *base;
+	int r;
+
+	if (a->smb.base)
+		return -EALREADY;
+	base = mmap(NULL, ARBITER_PRIVATE_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	r = use_memory(a, base, ARBITER_PRIVATE_BYTES, page_size);
+	if (r == 0)
+		a->is_private = a->batch.inlines = true;
+	return r;
 }
 
 void arbiter_detach(struct arbiter *a)
@@ -138,12 +168,17 @@ void arbiter_patch_in_place(struct arbiter *a, bool yes)
 
 /* ---- commits ---- */
 
-static void commit_next_turn(struct arbiter *a)
+static void commit_after(struct arbiter *a, long ms)
 {
-	static const struct timeval now;
+	const struct timeval wait = {.tv_usec = ms * 1000};
 
 	if (!a->turn_due)
-		a->turn_due = event_add(a->turn, &now) == 0;
+		a->turn_due = event_add(a->turn, &wait) == 0;
+}
+
+static void commit_next_turn(struct arbiter *a)
+{
+	commit_after(a, 0);
 }
 
 /* A chunk that was patched in place, or cannot be any longer, becomes the service's. */
@@ -153,21 +188,44 @@ static void release_held(struct arbiter *a, struct commit_move *m)
 	smb_release_complete(&a->smb, m->chunk.page, m->chunk.index);
 }
 
+/* What was sent itself is not needed here any more. */
+static void free_sent(struct arbiter *a, uint32_t n)
+{
+	struct smb_chunk c;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (smb_acquire_complete(&a->smb, a->batch.moves[i].chunk.page,
+					 a->batch.moves[i].chunk.index, &c))
+			smb_release_free(&a->smb, &c);
+}
+
 void arbiter_commit(struct arbiter *a)
 {
+	uint32_t n = a->batch.n_moves;
+
 	if (!a->attached || commit_batch_empty(&a->batch))
 		return;
-	for (uint32_t i = 0; i < a->batch.n_moves; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (a->batch.moves[i].held)
 			release_held(a, &a->batch.moves[i]);
 	if (commit_batch_send(&a->batch, a->ops->commit, a->ctx) < 0)
 		arbiter_detach(a);
+	else if (a->is_private)
+		free_sent(a, n);
+}
+
+static void commit_unless_choked(struct arbiter *a)
+{
+	if (a->is_private && a->ops->is_choked && a->ops->is_choked(a->ctx))
+		commit_after(a, CHOKED_MS);
+	else
+		arbiter_commit(a);
 }
 
 void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id)
 {
 	a->batch.flush_id = MAX(a->batch.flush_id, flush_id);
-	arbiter_commit(a);
+	commit_unless_choked(a);
 }
 
 void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
@@ -191,7 +249,7 @@ void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 		return;
 	commit_batch_add(&a->batch, &m);
 	if (a->batch.bytes >= a->mapped / 2)
-		arbiter_commit(a);
+		commit_unless_choked(a);
 	else
 		commit_next_turn(a);
 }
@@ -288,6 +346,7 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 	uint32_t us = STALL_FIRST_US;
 
 	while (a->attached && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
+		commit_unless_choked(a);
 		if (take_any(a, header, ret))
 			return true;
 		if (!service_has_any(a))
@@ -308,7 +367,7 @@ bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
 		return false;
 	if (take_any(a, header, ret))
 		return true;
-	arbiter_commit(a);
+	commit_unless_choked(a);
 	if (policy == WRITER_STALL && !a->starved)
 		return take_stalling(a, header, ret);
 	return a->attached && take_any(a, header, ret);

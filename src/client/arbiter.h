@@ -30,6 +30,9 @@ struct arbiter_ops {
 	/* Sends one serialized CommitDataRequest, at most ARBITER_MAX_COMMIT bytes, borrowed. 0, or
 	 * -errno when nothing can be sent any more. */
 	int (*commit)(void *ctx, const void *request, size_t len);
+	/* Optional, where chunks themselves are sent: so much waits to leave this process that more
+	 * must not be added, unless it cannot wait. */
+	bool (*is_choked)(void *ctx);
 	/* Blocks for up to timeout_ms to get what was sent out of this process. 0, -EAGAIN, or
 	 * -EPIPE: waiting for the service has no use. */
 	int (*drain)(void *ctx, int timeout_ms);
@@ -56,15 +59,22 @@ void arbiter_free(struct arbiter *a);
  * of the kernel.
  */
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size);
+/*
+ * The same without sharing, for a service on another machine: the memory is ours alone, and the
+ * chunks themselves go with CommitData. While the way to the service is choked they stay, until the
+ * memory is full and writers stall or drop. 0; -EALREADY, -EINVAL, -ENOMEM.
+ */
+int arbiter_attach_private(struct arbiter *a, uint32_t page_size);
+#define ARBITER_PRIVATE_BYTES (1u << 20)
 /* The service is gone: no chunk is handed out and nothing is sent from here on. Chunks that writers
  * hold stay mapped until arbiter_free. */
 void arbiter_detach(struct arbiter *a);
 /* The service lets us patch a chunk in place until the commit that carries it is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);
 
-/* Sends all that is pending now. */
+/* Sends all that is pending now, choked or not. */
 void arbiter_commit(struct arbiter *a);
-/* Answers the flush, and every earlier one, behind all that is pending: sends it. */
+/* Answers the flush, and every earlier one, behind all that is pending: sends it when it can. */
 void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id);
 
 /* ---- for client/writer.c ---- */

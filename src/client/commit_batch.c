@@ -5,6 +5,8 @@
  *
  *	| move | move | ... | patches of a chunk | ... | flush id |
  *
+ * Where no memory is shared a move has its chunk in it.
+ *
  * Before each piece the room is checked against the most that the piece can take; where it does not
  * suffice the request so far is sent, and the next one begins.
  */
@@ -17,7 +19,7 @@
 
 #include "gen/fields.h"
 
-#define MOVE_ROOM 32u
+#define MOVE_ROOM 32u /* besides the chunk itself */
 #define PATCH_ROOM 24u
 #define FLUSH_ROOM 16u
 /* Patches told in one ChunkToPatch; the service would take up to 1024. */
@@ -106,12 +108,24 @@ static void request_need(struct request *q, size_t room)
 		request_send(q);
 }
 
-static void put_move(struct pb_enc *e, const struct commit_move *m)
+static uint32_t inline_len(const struct commit_batch *b, const struct commit_move *m)
+{
+	return b->inlines ? SMB_CHUNK_HEADER + m->chunk.payload_size : 0;
+}
+
+/* A chunk that is sent itself has no place: Perfetto's service would look for it in a memory of its
+ * own, which may be smaller than ours. */
+static void put_move(struct pb_enc *e, const struct commit_move *m, uint32_t data_len)
 {
 	pb_enc_open(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE);
-	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_PAGE, m->chunk.page);
-	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_CHUNK, m->chunk.index);
+	if (!data_len) {
+		pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_PAGE, m->chunk.page);
+		pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_CHUNK, m->chunk.index);
+	}
 	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_TARGET_BUFFER, m->target_buffer);
+	if (data_len)
+		pb_enc_bytes(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_DATA, m->chunk.header,
+			     data_len);
 	pb_enc_close(e);
 }
 
@@ -151,8 +165,10 @@ int commit_batch_send(struct commit_batch *b,
 
 	request_begin(&q);
 	for (uint32_t i = 0; i < b->n_moves; i++) {
-		request_need(&q, MOVE_ROOM);
-		put_move(&q.enc, &b->moves[i]);
+		uint32_t data_len = inline_len(b, &b->moves[i]);
+
+		request_need(&q, MOVE_ROOM + data_len);
+		put_move(&q.enc, &b->moves[i], data_len);
 	}
 	for (uint32_t i = 0, n; i < b->n_patches; i += n) {
 		n = group_len(&b->patches[i], b->n_patches - i);

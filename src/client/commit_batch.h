@@ -33,9 +33,11 @@ struct commit_batch {
 	uint32_t n_patches;
 	uint64_t flush_id; /* 0: none */
 	uint64_t bytes; /* of the memory that the moves hold */
+	bool inlines; /* the chunks themselves are sent: nobody shares the memory */
 };
 
-/* max_moves: chunks in the memory. max_request: bytes, at least 1024. 0 or -ENOMEM. */
+/* max_moves: chunks in the memory. max_request: bytes, at least 1024, and, where chunks are sent
+ * themselves, one of them and 64. 0 or -ENOMEM. */
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 
@@ -59,7 +61,7 @@ void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *pa
 /*
  * Writes everything as requests of at most max_request bytes, all moves first, then all patches,
  * the flush id in the last one, and calls send for each until one fails. Empties the batch in any
- * case.
+ * case; what was in moves stays there until something is added.
  */
 int commit_batch_send(struct commit_batch *b,
 		      int (*send)(void *ctx, const void *request, size_t len), void *ctx);

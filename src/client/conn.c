@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/msgsock.h"
 #include "base/sock.h"
+#include "client/identity.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
@@ -173,13 +174,27 @@ static int send_bind(struct conn *c, const char *service)
 	return msgsock_send(c->sock, &(struct iovec){m.buf, pb_mem_len(&m)}, 1, -1);
 }
 
+/* The kernel does not tell it there. */
+static int send_identity(struct conn *c)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int r = pb_mem_init(&m);
+
+	if (r < 0)
+		return r;
+	identity_put_frame(&m.enc);
+	if (m.failed)
+		return -ENOMEM;
+	return msgsock_send(c->sock, &(struct iovec){m.buf, pb_mem_len(&m)}, 1, -1);
+}
+
 static void conn_freep(struct conn **c)
 {
 	conn_free(*c);
 }
 
-int conn_new_fd(struct event_base *loop, int fd, const char *service, const struct conn_ops *ops,
-		void *ctx, struct conn **ret)
+static int new_conn(struct event_base *loop, int fd, bool is_remote, const char *service,
+		    const struct conn_ops *ops, void *ctx, struct conn **ret)
 {
 	_cleanup_(conn_freep) struct conn *c = calloc(1, sizeof(*c));
 	int r;
@@ -197,21 +212,31 @@ int conn_new_fd(struct event_base *loop, int fd, const char *service, const stru
 		close(fd);
 		return r;
 	}
-	r = send_bind(c, service);
+	r = is_remote ? send_identity(c) : 0;
+	if (r == 0)
+		r = send_bind(c, service);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
 	return 0;
 }
 
+int conn_new_fd(struct event_base *loop, int fd, const char *service, const struct conn_ops *ops,
+		void *ctx, struct conn **ret)
+{
+	return new_conn(loop, fd, false, service, ops, ctx, ret);
+}
+
 int conn_new(struct event_base *loop, const char *address, const char *service,
 	     const struct conn_ops *ops, void *ctx, struct conn **ret)
 {
+	enum sock_family family = sock_family_of(address);
+	bool is_remote = family == SOCK_FAMILY_TCP || family == SOCK_FAMILY_VSOCK;
 	int fd, r = sock_connect(address, &fd);
 
 	if (r < 0)
 		return r;
-	return conn_new_fd(loop, fd, service, ops, ctx, ret);
+	return new_conn(loop, fd, is_remote, service, ops, ctx, ret);
 }
 
 void conn_free(struct conn *c)
@@ -286,6 +311,11 @@ int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *ar
 int conn_take_fd(struct conn *c)
 {
 	return c->sock ? msgsock_take_fd(c->sock) : -1;
+}
+
+size_t conn_queued(const struct conn *c)
+{
+	return c->sock ? msgsock_queued(c->sock) : 0;
 }
 
 int conn_drain(struct conn *c, int timeout_ms)

@@ -44,7 +44,8 @@ struct conn_reply {
 typedef void (*conn_reply_fn)(void *ctx, const struct conn_reply *reply);
 
 /*
- * Connects and asks for the service ("ProducerPort"); the answer comes from the loop. An address
+ * Connects and asks for the service ("ProducerPort"); the answer comes from the loop. Over TCP and
+ * vsock it says first who we are (client/identity.h). An address
  * that refuses at once gives -errno (-ECONNREFUSED, -ENOENT, -EACCES, ...) and nothing is made. ops
  * is borrowed for the life of the conn.
  */
@@ -73,6 +74,8 @@ int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *ar
 /* In a reply callback: the descriptor that came with the frame, now the caller's, or -1. */
 int conn_take_fd(struct conn *c);
 
+/* Bytes that wait for the socket. */
+size_t conn_queued(const struct conn *c);
 /* Tries for up to timeout_ms to send what waits, blocking; calls nothing back. 0, -EAGAIN (some is
  * left) or -EPIPE. */
 int conn_drain(struct conn *c, int timeout_ms);

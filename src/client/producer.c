@@ -164,14 +164,7 @@ static int register_sources(struct producer *p)
 
 static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
 {
-	if (m->use_shmem_emulation) {
-		producer_trouble(
-			p,
-			"the service on %s wants data through the socket, without shared memory: "
-			"that is not supported, use a unix socket",
-			p->o.socket);
-		return -EOPNOTSUPP;
-	}
+	p->emulated = m->use_shmem_emulation;
 	p->retry_ms = RETRY_MIN_MS;
 	p->told = 0;
 	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
@@ -304,6 +297,7 @@ void producer_free(struct producer *p)
 	ds_instances_free(TAKE_PTR(p->instances));
 	if (p->arbiter) {
 		/* What they wrote last is worth a moment. */
+		conn_drain(p->conn, FAREWELL_MS);
 		arbiter_commit(p->arbiter);
 		conn_drain(p->conn, FAREWELL_MS);
 	}

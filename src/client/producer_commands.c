@@ -2,7 +2,7 @@
 /*
  * What the service commands, and what goes back to it while a connection runs:
  *
- *	SetupTracing -----------> arbiter_attach
+ *	SetupTracing -----------> arbiter_attach, arbiter_attach_private
  *	Setup, Start, Stop -----> ds_instances_* ----> NotifyDataSourceStarted, -Stopped
  *	Flush ------------------> ds_instances_flush -> CommitData with flush_request_id
  *	                          writers -----------> CommitData, RegisterTraceWriter, ...
@@ -18,6 +18,11 @@
 #include "config/unpack.h"
 #include "ipc/producer_port.pb-c.h"
 
+/* Past so much that waits for the socket chunks wait, too; with what they hold at most, and what
+ * cannot wait, it is well below the limit of a connection. */
+#define CHOKED_BYTES (1u << 20)
+_Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONN_SEND_LIMIT, "room for all chunks");
+
 /* ---- answers ---- */
 
 static int send_commit(void *ctx, const void *request, size_t len)
@@ -25,6 +30,13 @@ static int send_commit(void *ctx, const void *request, size_t len)
 	struct producer *p = ctx;
 
 	return conn_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
+}
+
+static bool is_choked(void *ctx)
+{
+	struct producer *p = ctx;
+
+	return conn_queued(p->conn) > CHOKED_BYTES;
 }
 
 static int drain(void *ctx, int timeout_ms)
@@ -57,6 +69,7 @@ static void writer_removed(void *ctx, uint16_t writer_id)
 
 const struct arbiter_ops producer_arbiter_ops = {
 	.commit = send_commit,
+	.is_choked = is_choked,
 	.drain = drain,
 	.writer_added = writer_added,
 	.writer_removed = writer_removed,
@@ -141,6 +154,8 @@ static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse
 
 	if (m->shared_buffer_page_size_kb > SMB_MAX_PAGE / 1024)
 		r = -EINVAL;
+	else if (p->emulated)
+		r = arbiter_attach_private(p->arbiter, m->shared_buffer_page_size_kb * 1024);
 	else if (fd < 0)
 		r = -EBADF;
 	else

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Producers of other machines, which for this test are this one, through TCP: Perfetto's traced_probes at our service,
-# directly and behind a relay whose clocks are ahead; and who is not in the list of addresses.
+# directly and behind a relay whose clocks are ahead; who is not in the list of addresses; and our producers at either
+# family's service.
 set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
@@ -54,12 +55,10 @@ config '' >"$TMP/config"
 echo 'trace_all_machines: true' >>"$TMP/config"
 start_ours --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" && start_theirs_at "$there"
 verdict "Perfetto's probes come to our service by TCP" $? "$TMP/service.log"
-for cli in perfetto sonda; do
-  record $cli "$TMP/config" "$TMP/trace.$cli" "$TMP/log"
-  verdict "$cli records them" $? "$TMP/log"
-  is_remote "$TMP/trace.$cli"
-  verdict "$cli: the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
-done
+record perfetto "$TMP/config" "$TMP/trace" "$TMP/log"
+verdict "they are recorded" $? "$TMP/log"
+is_remote "$TMP/trace"
+verdict "the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
 config '' >"$TMP/config.here"
 record perfetto "$TMP/config.here" "$TMP/trace.here" "$TMP/log"
 query "$TMP/trace.here" "select count(*) as n from sched" >"$TMP/rows"
@@ -97,6 +96,36 @@ verdict "who is not in the list is refused, and named" $? "$TMP/service.log"
 "$PEERS/run" perfetto --query >"$TMP/rows" 2>&1
 ! grep -q 'perfetto.traced_probes' "$TMP/rows"
 verdict "and is no producer" $? "$TMP/rows"
+
+stop_all
+
+# Ours, at both: the probes, and 15 MB in 20000 packets of which none may be missing.
+packets=20000
+COUNTER=${BUILD:-build}/tests/system/producer_counter
+config '' | sed 's/^duration_ms.*/duration_ms: 2500/' >"$TMP/config"
+cat >>"$TMP/config" <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" target_buffer: 1 } }
+trace_all_machines: true
+flush_timeout_ms: 10000
+CONFIG
+for service in perfetto sonda; do
+  if [ $service = sonda ]; then
+    start_ours --allow-remote 127.0.0.1
+  else
+    PERFETTO_PRODUCER_SOCK_NAME=$here,$there start_service perfetto "$TMP"
+  fi &&
+    PERFETTO_PRODUCER_SOCK_NAME=$there start_probes sonda "$TMP" &&
+    PERFETTO_PRODUCER_SOCK_NAME=$there start_ready TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
+  verdict "service=$service: our producers come by TCP" $? "$TMP/probes.log"
+  record sonda "$TMP/config" "$TMP/trace" "$TMP/log"
+  verdict "service=$service: they are recorded" $? "$TMP/log"
+  "$COUNTER" check $packets <"$TMP/trace" >>"$TMP/producer.log"
+  verdict "service=$service: every packet is there once and whole" $? "$TMP/producer.log"
+  is_remote "$TMP/trace"
+  verdict "service=$service: the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
+  stop_all
+done
 
 echo "1..$N"
 exit $BAD

@@ -11,6 +11,7 @@
 
 #include "client/commit_batch.h"
 #include "common/commit_data_request.pb-c.h"
+#include "wire/smb.h"
 
 /* Everything that was sent, unpacked. */
 static Pb__CommitDataRequest *sent[2000];
@@ -113,6 +114,31 @@ static void one_request_says_it_all(void **state)
 	assert_int_equal(b.bytes, 0);
 }
 
+static void chunks_themselves_are_sent_without_a_place(void **state)
+{
+	static struct {
+		struct smb_shared_header header;
+		uint8_t payload[92];
+	} chunk = {.payload = "bytes"};
+
+	(void)state;
+	b.inlines = true;
+	for (int i = 0; i < 20; i++)
+		commit_batch_add(&b, &(struct commit_move){.chunk = {.header = &chunk.header,
+								     .payload = chunk.payload,
+								     .payload_size = 92,
+								     .page = 7},
+							   .writer_id = 1,
+							   .target_buffer = 9});
+	assert_int_equal(commit_batch_send(&b, on_send, NULL), 0);
+	assert_true(n_sent > 1 && largest <= 1024);
+	assert_false(sent[0]->chunks_to_move[0]->has_page);
+	assert_false(sent[0]->chunks_to_move[0]->has_chunk);
+	assert_int_equal(sent[0]->chunks_to_move[0]->target_buffer, 9);
+	assert_int_equal(sent[0]->chunks_to_move[0]->data.len, 100);
+	assert_memory_equal(sent[0]->chunks_to_move[0]->data.data + 8, "bytes", 6);
+}
+
 static void a_flush_alone_is_a_request(void **state)
 {
 	(void)state;
@@ -204,6 +230,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_request_says_it_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(chunks_themselves_are_sent_without_a_place, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_flush_alone_is_a_request, setup, teardown),
 		cmocka_unit_test_setup_teardown(requests_stay_below_the_limit_and_in_order, setup,
 						teardown),

@@ -2,6 +2,7 @@
 #include "client/fake_host.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -522,6 +523,58 @@ static void addresses_where_nobody_listens_fail_at_once(void **state)
 	event_base_free(p.loop);
 }
 
+static size_t read_frames(int fd, uint8_t *buf, size_t size, struct frame *frames, size_t n)
+{
+	size_t len = 0, pos = 0, i = 0;
+
+	while (i < n) {
+		uint32_t word;
+		ssize_t got = read(fd, buf + len, size - len);
+
+		assert_true(got > 0);
+		len += (size_t)got;
+		while (i < n && len - pos >= 4) {
+			memcpy(&word, buf + pos, 4);
+			if (len - pos - 4 < word)
+				break;
+			assert_int_equal(frame_decode(buf + pos + 4, word, &frames[i++]), 0);
+			pos += 4 + word;
+		}
+	}
+	return i;
+}
+
+/* There the kernel does not say who we are. */
+static void over_tcp_it_says_who_it_is_first(void **state)
+{
+	static struct pair p;
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	struct frame frames[2];
+	uint8_t buf[1024];
+	char address[64];
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+
+	(void)state;
+	p.loop = event_base_new();
+	assert_int_equal(bind(listening, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
+	assert_int_equal(conn_new(p.loop, address, "ProducerPort", &ops, &p, &p.c), 0);
+	fd = accept(listening, NULL, NULL);
+	assert_true(fd >= 0);
+	event_base_loop(p.loop, EVLOOP_NONBLOCK);
+	read_frames(fd, buf, sizeof(buf), frames, 2);
+	assert_int_equal(frames[0].kind, FRAME_SET_PEER_IDENTITY);
+	assert_int_equal(frames[1].kind, FRAME_BIND_SERVICE);
+	assert_int_equal(frames[1].request_id, 1);
+	conn_free(p.c);
+	close(fd);
+	close(listening);
+	event_base_free(p.loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -540,6 +593,7 @@ int main(void)
 		cmocka_unit_test(frames_that_make_no_sense_are_skipped),
 		cmocka_unit_test(arguments_larger_than_a_frame_are_refused_here),
 		cmocka_unit_test(what_waits_can_be_drained_without_the_loop),
+		cmocka_unit_test(over_tcp_it_says_who_it_is_first),
 		cmocka_unit_test(addresses_where_nobody_listens_fail_at_once),
 	};
 

@@ -12,6 +12,7 @@
 #include "client/fake_service.h"
 #include "client/producer.h"
 #include "client/producer_internal.h"
+#include "common/commit_data_request.pb-c.h"
 #include "ipc/producer_port.pb-c.h"
 
 enum {
@@ -759,9 +760,10 @@ static void services_that_do_not_want_us_are_told_and_tried_again(void **state)
 	spin_until(r.loop, r.host.closed == 2);
 	host_reset(&r.host);
 
-	welcome(&r, greet(&r), true, true); /* wants the data in the socket */
+	welcome(&r, greet(&r), true, false); /* shares memory that is none */
+	send_memory(&r, 4, -1);
 	spin_until(r.loop, r.host.closed == 3);
-	assert_non_null(strstr(r.sentence, "not supported"));
+	assert_non_null(strstr(r.sentence, "shared memory cannot be used"));
 	host_reset(&r.host);
 
 	welcome(&r, greet(&r), true, false); /* ends the commands */
@@ -782,6 +784,37 @@ static void services_that_do_not_want_us_are_told_and_tried_again(void **state)
 	assert_int_equal(r.connected, 0);
 	assert_int_equal(r.disconnected, 0);
 	connect_fully(&r);
+	rig_deinit(&r);
+}
+
+static void a_service_that_shares_no_memory_gets_the_chunks(void **state)
+{
+	const struct smb_chunk_header h = {.writer_id = 1};
+	Pb__CommitDataRequest *m;
+	static struct rig r;
+	struct smb_chunk c;
+	const struct frame *f;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	welcome(&r, greet(&r), true, true);
+	expect_call(&r, REGISTER_SOURCE);
+	expect_call(&r, REGISTER_SOURCE);
+	host_reply(&r.host, expect_call(&r, SYNC)->request_id, true, false, "", 0);
+	spin_until(r.loop, r.connected == 1);
+	send_memory(&r, 4, -1);
+	spin_until(r.loop, arbiter_take(r.p->arbiter, &h, WRITER_DROP, &c));
+	memset(c.payload, 'x', c.payload_size);
+	arbiter_give(r.p->arbiter, &c, &h, 4);
+	f = expect_call(&r, COMMIT);
+	m = pb__commit_data_request__unpack(NULL, f->payload_len, f->payload);
+	assert_non_null(m);
+	assert_int_equal(m->chunks_to_move[0]->data.len, 4088);
+	assert_int_equal(m->chunks_to_move[0]->data.data[4087], 'x');
+	pb__commit_data_request__free_unpacked(m, NULL);
+	assert_string_equal(r.sentence, "");
 	rig_deinit(&r);
 }
 
@@ -855,6 +888,7 @@ int main(void)
 		cmocka_unit_test(a_lost_service_ends_all_and_the_next_one_starts_anew),
 		cmocka_unit_test(a_memory_that_cannot_be_used_is_told_and_left),
 		cmocka_unit_test(services_that_do_not_want_us_are_told_and_tried_again),
+		cmocka_unit_test(a_service_that_shares_no_memory_gets_the_chunks),
 		cmocka_unit_test(a_service_that_comes_later_is_found_by_its_socket),
 		cmocka_unit_test(waits_double),
 		cmocka_unit_test(a_folder_that_is_missing_is_waited_for_too),
