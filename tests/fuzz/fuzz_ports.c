@@ -6,8 +6,12 @@
  *
  *	input	| what | len | len bytes | what | len | len bytes | ...		len: 2 bytes
  *	what	bit 7: the consumer, else the producer	bits 5..0: the method; 63: a raw frame,
- *		bit 6: no reply is wanted		62: bytes into the shared memory at an offset
+ *		bit 6: no reply is wanted		62: bytes into the shared memory at an
+ *							offset; 61: bytes as they are, with a
+ *							descriptor: a memory, or (bit 6) none
  */
+#include <fcntl.h>
+
 #include "fuzz_service.h"
 #include "service/session_life.h"
 
@@ -19,9 +23,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 	"data_sources { config { name: 'src' } } "                                                 \
 	"data_sources { config { name: 'src' target_buffer: 1 } }"
 
-enum { RAW = 63, MEMORY = 62, CONSUMER = 0x80, QUIET = 0x40, MAX_CALLS = 64 };
+enum { RAW = 63, MEMORY = 62, BYTES = 61, CONSUMER = 0x80, QUIET = 0x40, MAX_CALLS = 64 };
 
 static struct peer producer, consumer;
+static int memory_fd; /* such as a producer may bring */
 
 static void act(uint8_t what, const uint8_t *data, size_t len, struct peer_session *s)
 {
@@ -30,6 +35,8 @@ static void act(uint8_t what, const uint8_t *data, size_t len, struct peer_sessi
 
 	if (method == RAW) {
 		peer_send_frame(p, data, len, -1);
+	} else if (method == BYTES) {
+		peer_send_raw(p, data, len, what & QUIET ? -1 : memory_fd);
 	} else if (method == MEMORY) {
 		size_t at = len >= 2 ? (size_t)(data[0] | data[1] << 8) * 4 % s->smb_size : 0;
 
@@ -49,6 +56,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc, (void)argv;
 	fuzz_service_begin();
+	memory_fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	MUST(memory_fd >= 0 && ftruncate(memory_fd, 16384) == 0);
+	MUST(fcntl(memory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
 	return 0;
 }
 

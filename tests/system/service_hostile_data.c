@@ -1,86 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A producer that breaks the rules of what it hands over, frame by frame against the service on the
- * sockets of the environment: packets, chunks, patches, memory. Each breach ends as the protocol says:
+ * sockets of the environment: packets, chunks, patches. Each breach ends as the protocol says:
  * it is counted, it costs the producer what is its own, and nobody else anything.
  */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/rng.h"
-#include "service_good_pair.h"
-
-#define ONE_BUFFER "buffers { size_kb: 64 } data_sources { config { name: 'hostile.src' } } "
-#define BUFFER_STAT(name) peer_buffer_stat(&c, PB_TRACE_STATS_BUFFER_STATS_##name)
-#define STAT(name) peer_stat(&c, PB_TRACE_STATS_##name)
-
-static struct peer p, c; /* large */
-static uint64_t stream;
-static struct peer_session mine;
-
-static void enable(const char *config)
-{
-	/* of a test that failed */
-	peer_close(&p);
-	peer_close(&c);
-	memset(&mine, 0, sizeof(mine));
-	peer_connect(&p, sock_default_producer());
-	peer_connect(&c, sock_default_consumer());
-	stream = peer_become_producer(&p, "hostile", "hostile.src", 0, true);
-	peer_enable(&c, config);
-}
-
-static bool begin(const char *config)
-{
-	enable(config);
-	return peer_await_session(&p, stream, true, &mine);
-}
-
-static bool end(void)
-{
-	peer_unmap(&mine);
-	peer_close(&p);
-	peer_close(&c);
-	return good_pair_records();
-}
-
-static bool commit_page(uint32_t page, uint32_t buffer)
-{
-	return peer_accepted(&p, peer_commit(&p, page, 0, buffer, 0));
-}
-
-static bool commit_raw(const struct smb_chunk_header *h, const void *payload, size_t len)
-{
-	peer_write_raw(&mine.smb, 0, h, payload, len);
-	return commit_page(0, mine.buffer);
-}
-
-static bool commit_text(uint16_t writer, uint32_t chunk_id, const char *text)
-{
-	peer_write_chunk(&mine.smb, 0, writer, chunk_id, &text, 1, true);
-	return commit_page(0, mine.buffer);
-}
-
-/* How many packets of the text come out now, and are signed by the service. */
-static unsigned count_read(const char *text)
-{
-	struct peer_packets t;
-	unsigned n = 0;
-
-	if (!peer_read(&c, &t))
-		return ~0u;
-	n = peer_count_text(&t, text);
-	for (size_t i = 0; i < t.n; i++)
-		if (peer_packet_number(&t, i, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID) == 0)
-			n = ~0u;
-	peer_packets_free(&t);
-	return n;
-}
+#include "service_hostile_producer.h"
 
 /* ---- packets ---- */
 
@@ -195,61 +123,6 @@ static bool buffer_of_another_session_is_closed(void)
 	peer_unmap(&other);
 	peer_close(&other_p);
 	peer_close(&other_c);
-	return end();
-}
-
-static bool places_that_do_not_exist_are_passed_over(void)
-{
-	static const uint32_t places[][2] = {{64, 0}, {65535, 0}, {UINT32_MAX, 0}, {0, 1},
-					     {0, 14}, {0, 16},	  {0, UINT32_MAX}, {63, 0}};
-	/* reserved layouts, bit 31, and every state but Complete; chunks that the layout lacks */
-	static const uint32_t words[] = {0x6fffffff, 0x7fffffff, 0x0fffffff, 0x10000000,
-					 0x10000001, 0x10000002, 0x1ffffffc, 0x2ffffff0};
-
-	CHECK(begin(ONE_BUFFER));
-	CHECK(mine.smb.n_pages == 64);
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		CHECK(peer_accepted(&p,
-				    peer_commit(&p, places[i][0], places[i][1], mine.buffer, 0)));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		smb_page(&mine.smb, 1)->word = words[i];
-		for (uint32_t k = 0; k < 14; k++)
-			if (smb_word_state(words[i], k) != SMB_COMPLETE ||
-			    k >= smb_layout_chunks(smb_word_layout(words[i])))
-				CHECK(peer_accepted(&p, peer_commit(&p, 1, k, mine.buffer, 0)));
-		CHECK(smb_load_word(&mine.smb, 1) == words[i]);
-	}
-	CHECK(BUFFER_STAT(CHUNKS_WRITTEN) == 0);
-	return end();
-}
-
-/* A process of the producer gives the page of the chunk other words all the time. */
-static void flip_words(const struct smb *m)
-{
-	static const uint32_t words[] = {0,	     0x10000003, 0x10000002, 0x20000003,
-					 0x5fffffff, 0x70000003, 0x10000001, 0x4000ffff};
-
-	for (uint64_t r = 1;;)
-		smb_page(m, 0)->word = words[rng_below(&r, 8)];
-}
-
-static bool page_header_that_changes_under_the_service(void)
-{
-	pid_t child;
-
-	CHECK(begin(ONE_BUFFER));
-	child = fork();
-	if (child == 0)
-		flip_words(&mine.smb);
-	for (int i = 0; i < 2000; i++)
-		peer_commit(&p, 0, (uint32_t)i % 3, mine.buffer, 0);
-	for (uint64_t last = p.last_id; p.f.request_id != last;)
-		CHECK(peer_next(&p) && p.f.success);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	/* The page may be lost to the producer; the others are not. */
-	peer_write_chunk(&mine.smb, 1, 2, 0, (const char *const[]){"after"}, 1, true);
-	CHECK(commit_page(1, mine.buffer) && count_read("after") == 1);
 	return end();
 }
 
@@ -437,6 +310,32 @@ static bool writer_that_never_patches_harms_itself_only(void)
 	return end();
 }
 
+/* A chunk that is never ended is scraped at each flush, and gives what is sure in it once. */
+static bool chunk_that_is_never_ended_harms_itself_only(void)
+{
+	static const char *const open[] = {"sure", "begun"};
+	struct peer_packets t;
+	struct pb_field f;
+
+	CHECK(begin(ONE_BUFFER));
+	CHECK(peer_accepted(&p, peer_register_writer(&p, 1, mine.buffer)));
+	peer_write_chunk(&mine.smb, 5, 1, 0, open, 2, false);
+	for (uint32_t i = 0; i < 20; i++) {
+		uint64_t flush = peer_call(&c, C_FLUSH, NULL, 0);
+
+		CHECK(peer_command(&p, stream, CMD(FLUSH), &f));
+		CHECK(commit_text(2, i, "other"));
+		CHECK(peer_accepted(&p, peer_ack_flush(&p, UINT64_MAX)));
+		CHECK(peer_accepted(&c, flush));
+		CHECK(peer_read(&c, &t));
+		CHECK(peer_count_text(&t, "sure") == (i == 0));
+		CHECK(peer_count_text(&t, "begun") == 0 && peer_count_text(&t, "other") == 1);
+		peer_packets_free(&t);
+	}
+	CHECK(smb_word_state(smb_load_word(&mine.smb, 5), 0) == SMB_BEING_WRITTEN);
+	return end();
+}
+
 /* ---- writers ---- */
 
 /* Every id that there is, registered and used. */
@@ -484,115 +383,6 @@ static bool many_writers(void)
 	return end();
 }
 
-/* ---- memory that a producer brings ---- */
-
-enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
-
-static int make_memory(size_t size, int seals)
-{
-	int fd = memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0 || ftruncate(fd, (off_t)size) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
-		return -1;
-	return fd;
-}
-
-/* Introduces itself with a memory, -1: only says so. *ret_used: the service takes it. */
-static bool offer_memory(int fd, uint32_t page_size, bool *ret_used)
-{
-	struct pb_field f = {0};
-	struct pb_mem m;
-	uint64_t id;
-
-	CHECK(pb_mem_init(&m) == 0);
-	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_PAGE_SIZE_HINT_BYTES,
-		   page_size);
-	pb_enc_str(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_NAME, "hostile");
-	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_PROVIDED_SHMEM, true);
-	id = peer_call_as(&p, 1, P_INITIALIZE, false, m.buf, pb_mem_len(&m), fd);
-	pb_mem_deinit(&m);
-	CHECK(peer_accepted(&p, id));
-	peer_field(&p, PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER, &f);
-	*ret_used = f.u64;
-	return true;
-}
-
-/* Whatever it brought, a session has a memory to record with; in ours it cannot be shrunk. */
-static bool record_after_offer(int fd, uint32_t page_size, bool expect_used)
-{
-	struct pb_field f;
-	bool used;
-
-	memset(&mine, 0, sizeof(mine));
-	peer_connect(&p, sock_default_producer());
-	peer_connect(&c, sock_default_consumer());
-	CHECK(offer_memory(fd, page_size, &used) && used == expect_used);
-	/* The rug is pulled. */
-	if (fd >= 0)
-		CHECK((ftruncate(fd, 0) < 0) || !used);
-	stream = peer_call(&p, P_GET_ASYNC, NULL, 0);
-	CHECK(peer_accepted(&p, peer_register(&p, "hostile.src", 0)));
-	peer_enable(&c, ONE_BUFFER);
-	CHECK(peer_command(&p, stream, CMD(SETUP_TRACING), &f));
-	if (used) {
-		CHECK(p.got_fd < 0);
-		mine.smb_size = 65536;
-		mine.smb.base = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		CHECK(smb_init(&mine.smb, mine.smb.base, 65536, page_size) == 0);
-	} else {
-		CHECK(peer_map(&p, &f, &mine));
-	}
-	CHECK(peer_await_session(&p, stream, true, &mine));
-	CHECK(commit_text(1, 0, "in memory") && count_read("in memory") == 1);
-	close(fd);
-	return end();
-}
-
-static bool memory_that_is_not_fit_is_not_used(void)
-{
-	CHECK(record_after_offer(make_memory(65536, SEALS), 4096, true));
-	CHECK(record_after_offer(make_memory(65536, 0), 4096, false));
-	CHECK(record_after_offer(make_memory(65536, F_SEAL_SHRINK | F_SEAL_GROW), 4096, false));
-	CHECK(record_after_offer(make_memory(65536, F_SEAL_GROW | F_SEAL_SEAL), 4096, false));
-	CHECK(record_after_offer(make_memory(0, SEALS), 4096, false));
-	CHECK(record_after_offer(make_memory(65536 + 1, SEALS), 4096, false));
-	CHECK(record_after_offer(make_memory(65536, SEALS), 0, false));
-	CHECK(record_after_offer(make_memory(65536, SEALS), 5000, false));
-	CHECK(record_after_offer(make_memory(65536, SEALS), 131072, false));
-	CHECK(record_after_offer(make_memory(64u << 20, SEALS), 4096, false));
-	CHECK(record_after_offer(make_memory(65536, SEALS | F_SEAL_WRITE), 4096, false));
-	CHECK(record_after_offer(open("/dev/zero", O_RDWR | O_CLOEXEC), 4096, false));
-	CHECK(record_after_offer(-1, 4096, false));
-	return true;
-}
-
-/* ---- chunks inside of requests ---- */
-
-static bool inline_chunks_of_every_size(void)
-{
-	static const size_t sizes[] = {0, 1, 7, 8, 9, 16, 65534, 65535, 65536, 65537, 100000};
-	static uint8_t data[100000];
-
-	CHECK(begin(ONE_BUFFER));
-	memcpy(data, "\0\0\0\0\1\0\xff\3", 8); /* chunk 0 of writer 1, 1023 packets */
-	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct pb_mem m;
-
-		CHECK(pb_mem_init(&m) == 0);
-		data[0] = (uint8_t)i;
-		pb_enc_open(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE);
-		pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_TARGET_BUFFER,
-			   mine.buffer);
-		pb_enc_bytes(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_DATA, data,
-			     sizes[i / 2]);
-		pb_enc_bool(&m.enc, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_CHUNK_INCOMPLETE, i % 2);
-		pb_enc_close(&m.enc);
-		CHECK(peer_reply(&p, peer_call_mem(&p, P_COMMIT, &m)));
-	}
-	CHECK(count_read("anything") == 0);
-	return end();
-}
-
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -602,10 +392,6 @@ int main(void)
 		{"a writer keeps to the buffer that it registered",
 		 writer_keeps_to_the_buffer_it_registered},
 		{"another session's buffer is closed", buffer_of_another_session_is_closed},
-		{"places that do not exist are passed over",
-		 places_that_do_not_exist_are_passed_over},
-		{"a page header that changes under the service",
-		 page_header_that_changes_under_the_service},
 		{"chunks that break the format", chunks_that_break_the_format},
 		{"a count that is too large", count_that_is_too_large},
 		{"chunks that are committed again", chunks_that_are_committed_again},
@@ -613,9 +399,9 @@ int main(void)
 		{"patches reach nobody else", patches_reach_nobody_else},
 		{"a writer that never patches harms itself only",
 		 writer_that_never_patches_harms_itself_only},
+		{"a chunk that is never ended harms itself only",
+		 chunk_that_is_never_ended_harms_itself_only},
 		{"many writers", many_writers},
-		{"memory that is not fit is not used", memory_that_is_not_fit_is_not_used},
-		{"inline chunks of every size", inline_chunks_of_every_size},
 	};
 
 	p.fd = p.got_fd = c.fd = c.got_fd = -1;
