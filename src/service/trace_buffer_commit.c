@@ -183,9 +183,6 @@ static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chu
 	size_t used;
 	enum tb_intake r;
 
-	/* TRACE_BUFFER_DISCARD counts what was ever written. */
-	if (b->n_unread == 0 && b->policy == TRACE_BUFFER_RING)
-		tb_ring_restart(b);
 	r = tb_intake(b, payload + k->bytes, len - k->bytes, frags - k->frags, &used);
 	if (r == TB_INTAKE_TOO_LARGE) {
 		b->stats.abi_violations++;
@@ -228,6 +225,9 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 	}
 	if (!complete && header->count < 2)
 		return; /* nothing in it is sure to be whole */
+	/* TRACE_BUFFER_DISCARD counts what was ever written. */
+	if (b->policy == TRACE_BUFFER_RING)
+		tb_ring_restart(b);
 	s = b->refusing ? NULL : tb_seq_get(b, writer);
 	if (!s) {
 		b->stats.chunks_discarded++;

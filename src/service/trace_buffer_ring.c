@@ -25,8 +25,9 @@
  * to the next record. A reader that passes several runs joins them into the first one, so that a
  * later one passes them in one step.
  *
- * Where all has been read, the writing begins again at 0: who reads in time touches no more memory
- * than lies between two readings, and finds it in the caches.
+ * Where all has been read, the writing begins again at 0; and where nearly all has, too: the few
+ * records that wait for something go to the start. So who reads in time touches little more memory
+ * than is written between two readings, and finds it in the caches.
  */
 
 /*
@@ -176,12 +177,49 @@ void tb_ring_wrap(struct trace_buffer *b)
 	r->lap++;
 }
 
+/* ---- the writing begins again ---- */
+
+/* How much must have been written since the last time: in any case, and of what is moved. */
+#define MIN_RESTART ((size_t)512 << 10) /* in a small ring less: */
+#define RESTARTS_IN_RING 8
+#define MOVED_OF_WRITTEN 16
+#define MAX_MOVED 64 /* records */
+
+/* Is there so little to move that it pays? */
+static bool pays(const struct trace_buffer *b)
+{
+	const struct trace_buffer_stats *st = &b->stats;
+	uint64_t unread = st->bytes_written - st->bytes_read - st->bytes_overwritten;
+
+	if (b->n_unread == 0)
+		return b->ring.wr > 0;
+	return b->ring.wr >= MIN(MIN_RESTART, b->ring.size / RESTARTS_IN_RING) &&
+	       b->n_unread <= MAX_MOVED && unread <= b->ring.wr / MOVED_OF_WRITTEN;
+}
+
 void tb_ring_restart(struct trace_buffer *b)
 {
 	struct tb_ring *r = &b->ring;
+	tb_place place = 0;
+	struct tb_record *rec;
+	size_t to = 0;
 
+	if (!pays(b))
+		return;
+	rec = tb_ring_seek(r, &place);
+	if (rec && place < r->lap * r->size)
+		return; /* something of the lap before: it would not lie in front of the others */
 	if (has_old(r))
 		end_old_lap(b);
-	r->wr = 0;
+	for (; rec; rec = tb_ring_seek(r, &place)) {
+		size_t from = (size_t)((uint8_t *)rec - r->base), len = tb_stride(rec->used);
+
+		tb_seq_moved(b, rec, from, to);
+		memmove(r->base + to, rec, len);
+		place += len;
+		to += len;
+	}
+	/* A reader's place is of the lap before, and so goes to the start of this one. */
+	r->wr = to;
 	r->lap++;
 }

@@ -87,5 +87,6 @@ struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place);
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);
 /* Goes back to 0; what was left of the lap before is dropped. */
 void tb_ring_wrap(struct trace_buffer *b);
-/* Goes back to 0 as well, where nothing is unread: nothing is dropped, nothing becomes padding. */
+/* Where (nearly) all is read, goes back to 0 as well; nothing is dropped, nothing becomes padding.
+ * Records that are unread may move. */
 void tb_ring_restart(struct trace_buffer *b);

@@ -189,6 +189,17 @@ int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t
 	return 0;
 }
 
+void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to)
+{
+	struct tb_refs *refs = &tb_seq_of(b, rec)->refs;
+	uint32_t i = 0;
+
+	while (i < refs->n && tb_refs_at(refs, i)->unit != from / TB_UNIT)
+		i++;
+	assert(i < refs->n);
+	tb_refs_at(refs, i)->unit = (uint32_t)(to / TB_UNIT);
+}
+
 void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s)
 {
 	tb_refs_pop(&s->refs);

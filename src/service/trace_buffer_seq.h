@@ -91,6 +91,8 @@ static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struc
 /* 0 or -ENOMEM. Ref i of the sequence becomes the record at an offset of the ring. */
 int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t chunk_id,
 		  size_t offset);
+/* An unread record goes from an offset of the ring to another. */
+void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
 /* The first ref goes; its record is free or will be. */
 void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
 /* Something came that it may have waited for. */
