@@ -21,6 +21,11 @@ int option_time(const char *option, const char *text, uint32_t *ret_ms, struct e
 	if (r)
 		return err_set(e, -EINVAL, "%s %.80s is no time; examples: 10, 10s, 500ms, 2m",
 			       option, text);
+	if (!ms)
+		return err_set(e, -EINVAL,
+			       "%s %.80s: a recording needs a time; without %s it lasts "
+			       "until Ctrl-C",
+			       option, text, option);
 	*ret_ms = ms;
 	return 0;
 }

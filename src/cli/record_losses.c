@@ -16,6 +16,7 @@
 
 #define CPUS_NAMED 8 /* in a line, the worst; the others are summed up */
 #define PROBES_NAMED 4 /* likewise */
+#define LARGEST_CHUNK 65536u /* a page of shared memory, of the largest that producers may have */
 
 /* ---- kernel rings ---- */
 
@@ -293,7 +294,13 @@ static size_t one_buffer(const struct record_facts *f, size_t i, const struct bu
 		advise_buffer(f, s->size * 2, b);
 		n++;
 	}
-	if (s->patches_failed || s->abi_violations) {
+	if (s->abi_violations && s->size < LARGEST_CHUNK) {
+		name_buffer(f, i, s->size, b);
+		strbuf_printf(b, "too small for %s chunks",
+			      str_thousands(s->abi_violations, number));
+		advise_buffer(f, LARGEST_CHUNK, b);
+		n++;
+	} else if (s->patches_failed || s->abi_violations) {
 		name_buffer(f, i, s->size, b);
 		strbuf_printf(b, "packets that broke the rules of the protocol: %s\n",
 			      str_thousands(s->patches_failed + s->abi_violations, number));

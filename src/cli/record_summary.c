@@ -35,9 +35,11 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	strbuf_printf(out, "Recorded %.2f s", seconds(f));
 	if (f->cpus)
 		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
-	strbuf_printf(out, ": %s events", str_thousands(s->ftrace.counts.total, number));
+	strbuf_printf(out, ": %s event%s", str_thousands(s->ftrace.counts.total, number),
+		      s->ftrace.counts.total == 1 ? "" : "s");
 	if (s->processes)
-		strbuf_printf(out, ", %s processes", str_thousands(s->processes, number));
+		strbuf_printf(out, ", %s process%s", str_thousands(s->processes, number),
+			      s->processes == 1 ? "" : "es");
 	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
 }
 
@@ -56,7 +58,8 @@ static bool has_failed(const struct ftrace_scan *s, const char *what)
 {
 	for (size_t i = 0; i < s->failed.n; i++)
 		if (str_starts(s->failed.names[i], what) &&
-		    str_starts(s->failed.names[i] + strlen(what), " ("))
+		    str_starts(s->failed.names[i] + strlen(what), " (") &&
+		    !str_starts(s->failed.names[i] + strlen(what), " (trigger"))
 			return true;
 	return false;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/tracefs_events.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -155,12 +156,30 @@ static bool matches(const char *event, const char *word)
 	return str_glob(copy, event);
 }
 
+struct unlisted {
+	const char *pattern;
+	bool found;
+};
+
+static int look_at_unlisted(void *ctx, const char *name, unsigned char d_type)
+{
+	struct unlisted *u = ctx;
+
+	u->found = d_type == DT_DIR && str_glob(u->pattern, name);
+	return u->found;
+}
+
 /* Events that are always on are not listed. */
 static bool has_folder(const struct tracefs_events *t, const char *word)
 {
+	struct unlisted u = {.pattern = word + strlen("ftrace/")};
 	char path[512];
 	int n;
 
+	if (str_starts(word, "ftrace/") && !fs_join(path, sizeof(path), t->root, "events/ftrace"))
+		fs_each(path, look_at_unlisted, &u);
+	if (u.found)
+		return true;
 	n = snprintf(path, sizeof(path), "%s/events/%s%s/format", t->root,
 		     group_len(word) ? "" : "ftrace/", word);
 	return n > 0 && (size_t)n < sizeof(path) && !strstr(word, "..") && fs_exists(path);

@@ -25,6 +25,9 @@ static void test_times(void **state)
 	assert_int_equal(option_time("-t", "168h", &ms, &why), 0);
 	assert_int_equal(option_time("--time", "169h", &ms, &why), -EINVAL);
 	assert_string_equal(why.text, "--time 169h: a recording may last 7 days at most");
+	assert_int_equal(option_time("-t", "0s", &ms, &why), -EINVAL);
+	assert_string_equal(why.text, "-t 0s: a recording needs a time; without -t it lasts until "
+				      "Ctrl-C");
 	assert_int_equal(option_time("-t", "5x", &ms, &why), -EINVAL);
 	assert_string_equal(why.text, "-t 5x is no time; examples: 10, 10s, 500ms, 2m");
 	assert_int_equal(ms, 604800000);

@@ -209,6 +209,15 @@ static void test_what_a_full_buffer_discarded(void **state)
 		 "try -b 2mb\n");
 }
 
+static void test_a_buffer_that_has_no_room_for_a_chunk(void **state)
+{
+	(void)state;
+	x.stats.buffers[0].size = 4096;
+	x.stats.buffers[0].abi_violations = 18;
+	x.stats.buffers[0].patches_failed = 2;
+	check(1, "central buffer (4.10 kB): too small for 18 chunks; try -b 1mb\n");
+}
+
 static void test_buffers_are_told_apart(void **state)
 {
 	(void)state;
@@ -216,14 +225,13 @@ static void test_buffers_are_told_apart(void **state)
 	facts_init(&x, "buffers { size_kb: 1 } buffers { size_kb: 1 name: 'slow' }");
 	x.stats.n_buffers = 3; /* one more than the config has */
 	for (int i = 0; i < 3; i++) {
-		x.stats.buffers[i].size = 1000;
+		x.stats.buffers[i].size = 100000;
 		x.stats.buffers[i].patches_failed = 2;
 		x.stats.buffers[i].abi_violations = 3;
 	}
-	check(3,
-	      "central buffer 0 (1.00 kB): packets that broke the rules of the protocol: 5\n"
-	      "central buffer 'slow' (1.00 kB): packets that broke the rules of the protocol: 5\n"
-	      "central buffer 2 (1.00 kB): packets that broke the rules of the protocol: 5\n");
+	check(3, "central buffer 0 (100 kB): packets that broke the rules of the protocol: 5\n"
+		 "central buffer 'slow' (100 kB): packets that broke the rules of the protocol: 5\n"
+		 "central buffer 2 (100 kB): packets that broke the rules of the protocol: 5\n");
 }
 
 static void test_counters_of_the_service_count_from_the_beginning(void **state)
@@ -301,6 +309,7 @@ int main(void)
 		TEST(test_chunks_that_made_no_sense),
 		TEST(test_what_a_ring_overwrote),
 		TEST(test_what_a_full_buffer_discarded),
+		TEST(test_a_buffer_that_has_no_room_for_a_chunk),
 		TEST(test_buffers_are_told_apart),
 		TEST(test_counters_of_the_service_count_from_the_beginning),
 		TEST(test_packets_that_were_no_valid_ones),

@@ -78,7 +78,7 @@ static void test_what_is_not_known_is_left_out(void **state)
 	x.f.cpus = 1;
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 1);
-	check("Recorded 5.00 s on 1 CPU: 1 events, 1.24 MB to x.pftrace\n"
+	check("Recorded 5.00 s on 1 CPU: 1 event, 1.24 MB to x.pftrace\n"
 	      "  events   sched 1\n"
 	      "  lost     nothing\n",
 	      false, false);

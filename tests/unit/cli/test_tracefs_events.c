@@ -111,7 +111,9 @@ static void test_has(void **state)
 					    "sched/sched_*",
 					    "*switch",
 					    "sched:*",
-					    "*/sched_s?itch"};
+					    "*/sched_s?itch",
+					    "ftrace/*",
+					    "ftrace/pr?nt"};
 	static const char *const not_there[] = {"sched/sched_swich",
 						"irq/sched_switch",
 						"nosuch/*",
@@ -124,6 +126,7 @@ static void test_has(void **state)
 						"nope:sched_switch",
 						"sched:nope*",
 						"nope*",
+						"ftrace/sched*",
 						":"};
 
 	(void)state;
