@@ -165,13 +165,28 @@ static void set_flag(int fd, int level, int option)
 {
 	int one = 1;
 
-	/* Both are wishes: without them it works, only slower or after a while. */
+	/* Wishes: without them it works, only slower or after a while. */
 	(void)setsockopt(fd, level, option, &one, sizeof(one));
 }
 
 static bool is_tcp(int family)
 {
 	return family == AF_INET || family == AF_INET6;
+}
+
+/* Messages leave at once, and a peer whose machine is gone is missed within a minute: it says no
+ * word, and who waits for its answers would wait for ever. */
+static void tune_tcp(int fd)
+{
+	int idle_s = 30, interval_s = 10, probes = 3;
+	unsigned unacked_ms = 60000;
+
+	set_flag(fd, IPPROTO_TCP, TCP_NODELAY);
+	set_flag(fd, SOL_SOCKET, SO_KEEPALIVE);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked_ms, sizeof(unacked_ms));
 }
 
 static int connect_to(const struct address *a, int *ret_fd)
@@ -181,7 +196,7 @@ static int connect_to(const struct address *a, int *ret_fd)
 	if (fd < 0)
 		return fd;
 	if (is_tcp(a->sa.sa_family))
-		set_flag(fd, IPPROTO_TCP, TCP_NODELAY);
+		tune_tcp(fd);
 	if (connect(fd, &a->sa, a->len) < 0 && errno != EINPROGRESS)
 		return -errno;
 	*ret_fd = TAKE_FD(fd);
@@ -302,7 +317,7 @@ int sock_accept(int listen_fd, int *ret_fd)
 	if (fd < 0)
 		return -errno;
 	if (is_tcp(a.sa.sa_family))
-		set_flag(fd, IPPROTO_TCP, TCP_NODELAY);
+		tune_tcp(fd);
 	*ret_fd = fd;
 	return 0;
 }

@@ -14,7 +14,8 @@
  *	HOST:PORT, [IPV6]:PORT   TCP; a name is looked up, and that may block
  *	anything else            a path, AF_UNIX; so is whatever has a '/'
  *
- * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking.
+ * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking. A TCP
+ * connection whose peer has vanished ends within a minute.
  */
 
 enum sock_family {

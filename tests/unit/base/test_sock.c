@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,35 @@ static void tcp_sockets(void **state)
 		assert_int_equal(sock_peer(client, &uid, &pid), -EOPNOTSUPP);
 		assert_int_equal(uid, 77);
 		assert_int_equal(pid, 78);
+	}
+}
+
+static int option(int fd, int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+	return value;
+}
+
+static void tcp_connections_ask_after_their_peer(void **state)
+{
+	_cleanup_(closep) int listening = -1, client = -1, server = -1;
+	char address[64];
+	const int *ends[] = {&client, &server};
+
+	(void)state;
+	assert_int_equal(sock_listen("127.0.0.1:0", &listening, NULL), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port_of(listening));
+	assert_int_equal(sock_connect(address, &client), 0);
+	wait_for(listening, POLLIN);
+	assert_int_equal(sock_accept(listening, &server), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(option(*ends[i], IPPROTO_TCP, TCP_NODELAY), 1);
+		assert_int_equal(option(*ends[i], SOL_SOCKET, SO_KEEPALIVE), 1);
+		assert_int_equal(option(*ends[i], IPPROTO_TCP, TCP_KEEPIDLE), 30);
+		assert_int_equal(option(*ends[i], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000);
 	}
 }
 
@@ -437,6 +467,7 @@ int main(void)
 		IN_DIR(path_sockets),
 		cmocka_unit_test(abstract_sockets),
 		cmocka_unit_test(tcp_sockets),
+		cmocka_unit_test(tcp_connections_ask_after_their_peer),
 		cmocka_unit_test(tcp_refusal),
 		cmocka_unit_test(addresses_that_are_none),
 		IN_DIR(long_names),

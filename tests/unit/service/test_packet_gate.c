@@ -268,7 +268,7 @@ static void empty_slices(void **state)
 /* ---- the trailer ---- */
 
 struct trailer {
-	uint64_t uid, sequence_id, pid, loss;
+	uint64_t uid, sequence_id, pid, machine_id, loss;
 	unsigned fields;
 };
 
@@ -293,6 +293,9 @@ static struct trailer read_trailer(const struct trace_packet *p, uint32_t sequen
 			break;
 		case 79:
 			t.pid = f.u64;
+			break;
+		case 98:
+			t.machine_id = f.u64;
 			break;
 		case 42:
 			t.loss = f.u64;
@@ -338,6 +341,18 @@ static void an_unknown_pid_is_left_out(void **state)
 	assert_int_equal(read_trailer(&p, 2).fields, 2);
 }
 
+static void the_trailer_tells_the_other_machine(void **state)
+{
+	struct trace_packet p = {
+		.writer = {.producer_id = 1, .uid = (uid_t)-1, .machine_id = UINT32_MAX}};
+	struct trailer t = read_trailer(&p, 12);
+
+	(void)state;
+	assert_int_equal(t.fields, 3);
+	assert_int_equal((int64_t)t.uid, -1);
+	assert_int_equal(t.machine_id, UINT32_MAX);
+}
+
 static void the_trailer_tells_of_loss(void **state)
 {
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 5, .pid = 6},
@@ -352,7 +367,10 @@ static void the_trailer_tells_of_loss(void **state)
 static void the_largest_trailer_fits(void **state)
 {
 	struct trace_packet p = {
-		.writer = {.producer_id = 1, .uid = UINT32_MAX, .pid = INT32_MAX},
+		.writer = {.producer_id = 1,
+			   .uid = UINT32_MAX,
+			   .pid = INT32_MAX,
+			   .machine_id = UINT32_MAX},
 		.loss = UINT32_MAX,
 	};
 	struct trailer t = read_trailer(&p, UINT32_MAX);
@@ -413,6 +431,7 @@ int main(void)
 		T(the_trailer_tells_who_wrote),
 		T(root_is_told_as_well),
 		T(an_unknown_pid_is_left_out),
+		T(the_trailer_tells_the_other_machine),
 		T(the_trailer_tells_of_loss),
 		T(the_largest_trailer_fits),
 		cmocka_unit_test(incremental_state_is_read_over_slices),

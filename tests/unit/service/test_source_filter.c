@@ -44,6 +44,41 @@ static bool matches(const char *filter, const char *producer)
 	return r;
 }
 
+/* machine: name, NULL for none */
+static bool remote_matches(const char *filter, const char *config_rest, const char *machine)
+{
+	char text[512];
+	Pb__TraceConfig *c;
+	bool r;
+
+	snprintf(text, sizeof(text), "data_sources { config { name: \"x\" } %s } %s", filter,
+		 config_rest);
+	c = peer_parse_config(text);
+	r = source_filter_matches(
+		c, c->data_sources[0],
+		&(struct source_of){.producer = "p", .machine = machine, .is_remote = true});
+	pb__trace_config__free_unpacked(c, NULL);
+	return r;
+}
+
+static void other_machines_must_be_asked_for(void **state)
+{
+	const char *all = "trace_all_machines: true", *guest = "machine_name_filter: \"guest\"";
+	const char *host = "machine_name_filter: \"host\"";
+
+	(void)state;
+	assert_false(remote_matches("", "", "guest"));
+	assert_true(remote_matches("", all, "guest"));
+	assert_true(remote_matches("", all, NULL));
+	assert_true(remote_matches(guest, "", "guest"));
+	assert_false(remote_matches(guest, all, "other"));
+	assert_false(remote_matches(guest, all, NULL));
+	assert_false(remote_matches("producer_name_filter: \"q\"", all, "guest"));
+	/* None is the host, whatever it calls itself. */
+	assert_false(remote_matches(host, all, "host"));
+	assert_false(remote_matches(host, all, "guest"));
+}
+
 static void no_filter_takes_all(void **state)
 {
 	(void)state;
@@ -137,6 +172,7 @@ int main(void)
 		cmocka_unit_test(expressions_match_the_whole_name),
 		cmocka_unit_test(name_or_expression),
 		cmocka_unit_test(machines_are_this_one_only),
+		cmocka_unit_test(other_machines_must_be_asked_for),
 		cmocka_unit_test(bad_expressions_are_refused),
 		cmocka_unit_test(escapes_are_those_of_ecmascript),
 		cmocka_unit_test(trailing_backslash_is_refused),
