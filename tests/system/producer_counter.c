@@ -150,6 +150,7 @@ static void counter_start(void *instance)
 {
 	struct counter *c = instance;
 
+	fprintf(stderr, "begins\n");
 	ds_started(c->h);
 	on_tick(-1, 0, c);
 }
