@@ -66,11 +66,33 @@ struct msgsock {
 	size_t n_fds, fds_cap;
 	size_t send_limit;
 	size_t hold_limit; /* SIZE_MAX: never */
+	size_t memory; /* as on_memory was told last */
 
 	struct event on_readable, on_writable;
 };
 
 /* ---- life ---- */
+
+/* Tells what the buffers take now. 0 or what on_memory says. */
+static int tell_memory(struct msgsock *m)
+{
+	size_t before = m->memory;
+	int r = 0;
+
+	m->memory = m->in_cap + m->out_cap;
+	if (m->ops->on_memory && m->memory != before)
+		r = m->ops->on_memory(m->ctx, before, m->memory);
+	if (r < 0)
+		m->memory = before;
+	return r;
+}
+
+static void tell_memory_end(struct msgsock *m)
+{
+	if (m->ops->on_memory && m->memory > 0)
+		m->ops->on_memory(m->ctx, m->memory, 0);
+	m->memory = 0;
+}
 
 static void free_memory(struct msgsock *m)
 {
@@ -125,6 +147,7 @@ void msgsock_free(struct msgsock *m)
 	close(m->fd);
 	m->fd = -1;
 	m->freed = true;
+	tell_memory_end(m);
 	if (m->busy == 0)
 		free_memory(m);
 }
@@ -198,7 +221,7 @@ static int fit_in(struct msgsock *m)
 		return m->in_cap > want ? 0 : -ENOMEM;
 	m->in = p;
 	m->in_cap = want;
-	return 0;
+	return tell_memory(m);
 }
 
 /* Keeps the last descriptor of a received message and closes the others. */
@@ -387,6 +410,7 @@ static int send_queue(struct msgsock *m)
 		free(m->out);
 		m->out = NULL;
 		m->out_cap = 0;
+		tell_memory(m);
 	}
 	return 0;
 }
@@ -462,7 +486,9 @@ static int queue_rest(struct msgsock *m, const struct iovec *pieces, int n_piece
 	compact_queue(m);
 	if (array_reserve(&m->out, &m->out_cap, m->out_len + rest, 1) < 0)
 		return -ENOMEM;
-	r = fd >= 0 ? queue_fd(m, fd) : 0;
+	r = tell_memory(m);
+	if (r == 0 && fd >= 0)
+		r = queue_fd(m, fd);
 	if (r < 0)
 		return r;
 	if (msgsock_queued(m) == 0 && event_add(&m->on_writable, NULL) < 0)
@@ -559,6 +585,7 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 		void *ctx, struct msgsock **ret)
 {
 	struct msgsock *m = calloc(1, sizeof(*m));
+	int r;
 
 	if (!m)
 		return -ENOMEM;
@@ -568,12 +595,16 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 			      .got_fd = -1,
 			      .send_limit = send_limit,
 			      .hold_limit = SIZE_MAX};
-	if (fit_in(m) < 0 ||
-	    event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||
-	    event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, writable, m) < 0 ||
-	    event_add(&m->on_readable, NULL) < 0) {
+	r = fit_in(m);
+	if (r == 0 &&
+	    (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||
+	     event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, writable, m) < 0 ||
+	     event_add(&m->on_readable, NULL) < 0))
+		r = -ENOMEM;
+	if (r < 0) {
+		tell_memory_end(m);
 		free_memory(m);
-		return -ENOMEM;
+		return r;
 	}
 	*ret = m;
 	return 0;

@@ -35,6 +35,12 @@ struct msgsock_ops {
 	void (*on_close)(void *ctx, int error);
 	/* Optional: the send queue became empty after it was not. From the loop. */
 	void (*on_drained)(void *ctx);
+	/*
+	 * Optional: the bytes of memory for what is received and what waits, before and now; 0 at
+	 * the end. Where it gives -errno for more, the connection ends with that. It may be called
+	 * from inside of any function here.
+	 */
+	int (*on_memory)(void *ctx, size_t before, size_t now);
 };
 
 /* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. 0, or -errno

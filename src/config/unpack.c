@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
@@ -36,13 +38,51 @@ static bool is_shallow(const ProtobufCMessageDescriptor *type, const uint8_t *da
 int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, size_t len,
 		     ProtobufCMessage **ret_message)
 {
+	size_t bytes;
+
+	return unpack_limited(type, data, len, SIZE_MAX, ret_message, &bytes);
+}
+
+/* ---- the limit ---- */
+
+struct budget {
+	size_t left;
+	bool exceeded;
+};
+
+static void *allocate(void *ctx, size_t size)
+{
+	struct budget *b = ctx;
+
+	if (size > b->left) {
+		b->exceeded = true;
+		return NULL;
+	}
+	b->left -= size;
+	return malloc(size);
+}
+
+/* What is freed under way was of something that does not parse. */
+static void release(void *ctx, void *p)
+{
+	(void)ctx;
+	free(p);
+}
+
+int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, size_t len, size_t max,
+		   ProtobufCMessage **ret_message, size_t *ret_bytes)
+{
+	struct budget b = {.left = max};
+	/* As the system's own, so that whoever frees the message need not know. */
+	ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = &b};
 	ProtobufCMessage *message;
 
 	if (!is_shallow(type, data, len, UNPACK_MAX_DEPTH))
 		return -EBADMSG;
-	message = protobuf_c_message_unpack(type, NULL, len, data);
+	message = protobuf_c_message_unpack(type, &allocator, len, data);
 	if (!message)
-		return -EBADMSG;
+		return b.exceeded ? -E2BIG : -EBADMSG;
 	*ret_message = message;
+	*ret_bytes = max - b.left;
 	return 0;
 }

@@ -17,3 +17,10 @@
  */
 int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, size_t len,
 		     ProtobufCMessage **ret_message);
+
+/*
+ * The same with a limit: two bytes of a message may say a structure of a thousand, and so 128 KiB
+ * tens of MiB. -E2BIG: it would take more than max bytes; *ret_bytes are those that it took.
+ */
+int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, size_t len, size_t max,
+		   ProtobufCMessage **ret_message, size_t *ret_bytes);

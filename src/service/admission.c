@@ -88,23 +88,12 @@ static int check_unique_name(const struct service *s, const char *name, struct e
 	return 0;
 }
 
-static int check_counts(const struct service *s, uid_t uid, struct err_text *e)
+static int check_counts(struct service *s, uid_t uid, struct err_text *e)
 {
-	const struct session *other;
-	unsigned n = 0, n_uid = 0;
+	struct quota_account account;
 
-	TAILQ_FOREACH (other, &s->sessions, link) {
-		n++;
-		n_uid += other->uid == uid;
-	}
-	if (n_uid >= LIMIT_SESSIONS_PER_UID)
-		return err_set(e, -EBUSY,
-			       "uid %u has %u tracing sessions already; that is the limit",
-			       (unsigned)uid, n_uid);
-	if (n >= LIMIT_SESSIONS)
-		return err_set(e, -EBUSY,
-			       "there are %u tracing sessions already; that is the limit", n);
-	return 0;
+	quota_open(&account, &s->quota, uid);
+	return quota_check(&account, QUOTA_SESSIONS, 1, e);
 }
 
 /* ---- exclusive_prio ---- */
@@ -198,8 +187,7 @@ static int check_semaphores(const struct service *s, const Pb__TraceConfig *conf
 
 /* ---- all of them ---- */
 
-int admission_check(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
-		    struct err_text *e)
+int admission_check(struct service *s, const Pb__TraceConfig *config, uid_t uid, struct err_text *e)
 {
 	bool alone = config->exclusive_prio > 0; /* the others will be gone */
 	int r = check_exclusive(s, config, uid, e);

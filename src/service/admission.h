@@ -9,8 +9,8 @@
 struct service;
 
 /* Is there room for one more session, of this config and this user, among those that there are? 0,
- * -EBUSY or -EPERM with the reason. */
-int admission_check(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
+ * -EBUSY, -EDQUOT or -EPERM with the reason. */
+int admission_check(struct service *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e);
 
 /* The session of this config begins: with exclusive_prio all others end, but for clones. */

@@ -24,6 +24,9 @@ static int check(const Pb__TraceConfig *c, struct err_text *e)
 
 	for (size_t i = 0; i < c->n_data_sources; i++)
 		n += c->data_sources[i]->n_producer_name_regex_filter;
+	if (c->n_data_sources > MAX_CONFIG_SOURCES)
+		return err_set(e, -EINVAL, "%zu data_sources; the limit is %u", c->n_data_sources,
+			       MAX_CONFIG_SOURCES);
 	if (n > MAX_REGEX_FILTERS)
 		return err_set(e, -EINVAL, "%zu of producer_name_regex_filter; the limit is %u", n,
 			       MAX_REGEX_FILTERS);
@@ -79,6 +82,35 @@ static int replace_list(char ***list, size_t *n, char **from, size_t n_from)
 	return 0;
 }
 
+static size_t bytes_of(char **list, size_t n)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += sizeof(*list) + strlen(list[i]) + 1;
+	return bytes;
+}
+
+/* Each of the session's sources gets a copy of its own. */
+static int check_copies(const struct session *s, const Pb__TraceConfig *with, struct err_text *e)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->config->n_data_sources; i++) {
+		const Pb__TraceConfig__DataSource *new =
+			find(with, name_of(s->config->data_sources[i]));
+
+		if (new)
+			bytes += bytes_of(new->producer_name_filter, new->n_producer_name_filter) +
+				 bytes_of(new->producer_name_regex_filter,
+					  new->n_producer_name_regex_filter);
+		if (bytes > MAX_CONFIG_BYTES)
+			return err_set(e, -E2BIG, "the filters would take more than %u bytes",
+				       MAX_CONFIG_BYTES);
+	}
+	return 0;
+}
+
 static void change(struct session *s, const Pb__TraceConfig *with)
 {
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
@@ -105,7 +137,9 @@ int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_
 	Pb__ChangeTraceConfigRequest *request;
 	struct err_text e = {""};
 	ProtobufCMessage *m;
-	int r = unpack_untrusted(&pb__change_trace_config_request__descriptor, args, len, &m);
+	size_t bytes;
+	int r = unpack_limited(&pb__change_trace_config_request__descriptor, args, len,
+			       MAX_CONFIG_BYTES, &m, &bytes);
 
 	if (r < 0)
 		return r;
@@ -113,7 +147,8 @@ int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_
 	ipc_reply_empty(c->conn, call);
 	if (s && request->trace_config &&
 	    (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)) {
-		if (check(request->trace_config, &e) == 0)
+		if (check(request->trace_config, &e) == 0 &&
+		    check_copies(s, request->trace_config, &e) == 0)
 			change(s, request->trace_config);
 		else
 			log_write_limited(&c->service->complaints, LOG_LEVEL_WARN,

@@ -397,21 +397,6 @@ static struct session *find_source(const struct service *v, const struct clone_r
 	return NULL;
 }
 
-/* Those that are there and those on their way. */
-static unsigned count_clones(const struct service *v)
-{
-	const struct pending_clone *p;
-	const struct session *s;
-	unsigned n = 0;
-
-	TAILQ_FOREACH (s, &v->sessions, link) {
-		n += s->state == SESSION_CLONED;
-		TAILQ_FOREACH (p, &s->clones, link)
-			n++;
-	}
-	return n;
-}
-
 static const char *why_not(const struct consumer_port *c, const struct session *source, int fd)
 {
 	if (c->uid != 0 && c->uid != source->uid)
@@ -422,19 +407,20 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 		return "The session has ended, and its trace is in its file";
 	if (source->file && fd < 0)
 		return "The session writes into a file: to clone it takes a file, too";
-	if (count_clones(c->service) >= MAX_CLONES)
-		return "There are too many cloned sessions; free some first";
 	return NULL;
 }
 
 /* ---- the method ---- */
 
+/* NULL with the reason. */
 static struct pending_clone *pending_new(struct consumer_port *c, struct session *source,
-					 const struct ipc_call *call, struct clone_request *r)
+					 const struct ipc_call *call, struct clone_request *r,
+					 struct err_text *e)
 {
 	struct pending_clone *p = calloc(1, sizeof(*p));
 
-	if (!p || session_clone_init(&p->result, source) < 0) {
+	err_set(e, 0, "out of memory");
+	if (!p || session_clone_init(&p->result, source, c->uid, e) < 0) {
 		free(p);
 		return NULL;
 	}
@@ -463,6 +449,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	const char *error, *refused;
 	struct session *source = find_source(c->service, r, &error);
 	struct pending_clone *p;
+	struct err_text e;
 	uint64_t flags = FLUSH_REASON_CLONE | FLUSH_BY_SERVICE;
 
 	if (!source)
@@ -470,9 +457,9 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	refused = why_not(c, source, fd);
 	if (refused)
 		return reply(c, call, NULL, refused);
-	p = pending_new(c, source, call, r);
+	p = pending_new(c, source, call, r, &e);
 	if (!p)
-		return -ENOMEM;
+		return reply(c, call, NULL, e.text);
 	if (source->file)
 		p->fd = TAKE_FD(fd);
 	p->no_memory = clear_buffers(source) < 0;

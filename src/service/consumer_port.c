@@ -58,8 +58,28 @@ void consumer_port_tracing_ended(struct consumer_port *c, const char *error)
 	reply_disabled(c, &c->enable, error);
 }
 
+/* Takes the config. */
+static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
+			int passed_fd, struct err_text *e)
+{
+	_cleanup_(closep) int fd = passed_fd;
+	struct quota_account room;
+	int r;
+
+	quota_open(&room, &c->service->quota, c->uid);
+	r = quota_check(&room, QUOTA_CONFIG_BYTES, bytes, e);
+	if (r == 0)
+		r = session_new(c->service, c, c->uid, request->trace_config, TAKE_FD(fd), e,
+				&c->session);
+	if (r < 0)
+		return r;
+	request->trace_config = NULL; /* the session's now */
+	quota_hold(&c->session->account, QUOTA_CONFIG_BYTES, bytes);
+	return 0;
+}
+
 static void begin_session(struct consumer_port *c, const struct ipc_call *call,
-			  Pb__EnableTracingRequest *request)
+			  Pb__EnableTracingRequest *request, size_t bytes)
 {
 	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn);
 	struct err_text e = {""};
@@ -72,8 +92,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else if (!request->trace_config)
 		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
 	else
-		r = session_new(c->service, c, c->uid, request->trace_config, TAKE_FD(fd), &e,
-				&c->session);
+		r = make_session(c, request, bytes, TAKE_FD(fd), &e);
 	if (r < 0) {
 		log_write_limited(&c->service->complaints, LOG_LEVEL_INFO,
 				  "a tracing session of uid %u is refused: %s", (unsigned)c->uid,
@@ -81,7 +100,6 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 		reply_disabled(c, call, e.text);
 		return;
 	}
-	request->trace_config = NULL; /* the session's now */
 	park_enable(c, call);
 	session_begin(c->session);
 }
@@ -92,13 +110,20 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	struct consumer_port *c = endpoint;
 	Pb__EnableTracingRequest *request;
 	ProtobufCMessage *m;
-	int r = unpack_untrusted(&pb__enable_tracing_request__descriptor, args, len, &m);
+	size_t bytes;
+	int r = unpack_limited(&pb__enable_tracing_request__descriptor, args, len, MAX_CONFIG_BYTES,
+			       &m, &bytes);
 
+	if (r == -E2BIG) {
+		c->service->quota.refused[QUOTA_CONFIG_BYTES]++;
+		reply_disabled(c, call, "the config would take more than 8 MiB");
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	request = (Pb__EnableTracingRequest *)m;
 	if (!request->attach_notification_only)
-		begin_session(c, call, request);
+		begin_session(c, call, request, bytes);
 	else if (c->session && session_has_ended(c->session))
 		reply_disabled(c, call, c->session->error);
 	else if (c->session)
@@ -356,6 +381,5 @@ const struct ipc_service consumer_port_service = {
 	.on_drained = on_drained,
 	.send_limit = CONSUMER_SEND_LIMIT,
 	.hold_limit = CONSUMER_HOLD_LIMIT,
-	.max_conns = MAX_CONSUMER_CONNECTIONS,
-	.max_conns_per_uid = MAX_CONSUMER_CONNECTIONS_PER_UID,
+	.connections = QUOTA_CONSUMERS,
 };

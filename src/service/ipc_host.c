@@ -36,6 +36,7 @@ struct ipc_conn {
 		void *endpoint; /* owned through its open and close; NULL before the first call */
 	} services[N_SERVICES];
 	struct ipc_peer peer; /* owned */
+	struct quota_account account; /* of the peer */
 };
 
 struct listener {
@@ -50,6 +51,7 @@ struct ipc_host {
 	struct event_base *loop; /* borrowed */
 	const struct ipc_service *service;
 	void *ctx;
+	struct quota *quota; /* borrowed */
 	LIST_HEAD(, ipc_conn) conns;
 	LIST_HEAD(, listener) listeners;
 	struct event *resume; /* owned: ends a pause of the listeners */
@@ -213,6 +215,7 @@ static void conn_free(struct ipc_conn *c)
 		if (c->services[i].endpoint)
 			c->services[i].service->close(c->services[i].endpoint);
 	msgsock_free(c->sock);
+	quota_close(&c->account);
 	ipc_peer_deinit(&c->peer);
 	free(c);
 }
@@ -221,12 +224,14 @@ static void on_close(void *ctx, int error)
 {
 	struct ipc_conn *c = ctx;
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
+			  : error == -EDQUOT   ? "makes the service hold too many bytes"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
 			  : error == -ETOOMANYREFS
 				  ? "sent more file descriptors at once than can be received"
 				  : NULL;
 	char who[IPC_PEER_TEXT];
 
+	c->host->quota->refused[QUOTA_CONN_BYTES] += error == -ENOBUFS;
 	if (why) {
 		ipc_peer_text(&c->peer, who);
 		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN, "%s: %s %s; disconnected",
@@ -243,35 +248,46 @@ static void on_drained(void *ctx)
 		c->host->service->on_drained(c->services[0].endpoint);
 }
 
+static int on_memory(void *ctx, size_t before, size_t now)
+{
+	struct ipc_conn *c = ctx;
+
+	if (now > before)
+		return quota_take(&c->account, QUOTA_CONN_BYTES, now - before, NULL);
+	quota_give(&c->account, QUOTA_CONN_BYTES, before - now);
+	return 0;
+}
+
 static const struct msgsock_ops sock_ops = {
 	.on_message = on_message,
 	.on_close = on_close,
 	.on_drained = on_drained,
+	.on_memory = on_memory,
 };
 
-static bool is_like(const struct ipc_peer *a, const struct ipc_peer *b)
+/* Of the remote ones, for which the uid says nothing. */
+static bool has_room_for_remote(const struct ipc_host *h, const struct ipc_peer *peer)
 {
-	if (a->is_remote || b->is_remote)
-		return a->is_remote && b->is_remote &&
-		       remote_address_same(&a->address, &b->address);
-	return a->uid == b->uid;
-}
-
-static bool has_room(const struct ipc_host *h, const struct ipc_peer *peer)
-{
-	const struct ipc_service *s = h->service;
-	unsigned n = 0, n_remote = 0, n_like = 0;
+	unsigned n = 0, n_same = 0;
 	const struct ipc_conn *c;
 
 	LIST_FOREACH (c, &h->conns, link) {
-		n++;
-		n_remote += c->peer.is_remote;
-		n_like += is_like(&c->peer, peer);
+		n += c->peer.is_remote;
+		n_same +=
+			c->peer.is_remote && remote_address_same(&c->peer.address, &peer->address);
 	}
-	if (peer->is_remote &&
-	    (n_remote >= s->max_remote_conns || n_like >= s->max_conns_per_address))
-		return false;
-	return n < s->max_conns && (peer->is_remote || n_like < s->max_conns_per_uid);
+	return n < h->service->max_remote_conns && n_same < h->service->max_conns_per_address;
+}
+
+/* Room for one more? 0 or -EDQUOT. */
+static int take_connection(struct ipc_host *h, const struct ipc_peer *peer,
+			   struct quota_account *account)
+{
+	if (peer->is_remote && !has_room_for_remote(h, peer)) {
+		h->quota->refused[h->service->connections]++;
+		return -EDQUOT;
+	}
+	return quota_take(account, h->service->connections, 1, NULL);
 }
 
 static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
@@ -293,16 +309,20 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 
 	if (!c)
 		return -ENOMEM;
-	if (!has_room(h, &taken)) {
+	quota_open(&c->account, h->quota, ipc_peer_user(&taken));
+	r = take_connection(h, &taken, &c->account);
+	if (r < 0) {
 		refuse(h, &taken, "too many connections");
-		return -ENFILE;
+		return r;
 	}
 	c->host = h;
 	c->services[0].service = h->service;
 	c->services[1].service = entrance ? entrance->extra : NULL;
 	r = msgsock_new(h->loop, fd, h->service->send_limit, &sock_ops, c, &c->sock);
-	if (r < 0)
+	if (r < 0) {
+		quota_close(&c->account);
 		return r;
+	}
 	fd = -1; /* the msgsock has it */
 	if (h->service->hold_limit > 0)
 		msgsock_hold_reads(c->sock, h->service->hold_limit);
@@ -414,7 +434,7 @@ int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance 
 /* ---- the host ---- */
 
 int ipc_host_new(struct event_base *loop, const struct ipc_service *service, void *ctx,
-		 struct ipc_host **ret)
+		 struct quota *quota, struct ipc_host **ret)
 {
 	struct ipc_host *h = calloc(1, sizeof(*h));
 
@@ -424,6 +444,7 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 	h->loop = loop;
 	h->service = service;
 	h->ctx = ctx;
+	h->quota = quota;
 	LIST_INIT(&h->conns);
 	LIST_INIT(&h->listeners);
 	h->resume = evtimer_new(loop, on_resume, h);

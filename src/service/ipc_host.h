@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "service/ipc_peer.h"
+#include "service/quota.h"
 
 struct event_base;
 
@@ -54,9 +55,8 @@ struct ipc_service {
 	size_t send_limit; /* bytes of replies that may wait; past it the connection is closed */
 	/* Past so many no further request is taken until all are out; 0: always taken. */
 	size_t hold_limit;
-	unsigned max_conns;
-	unsigned max_conns_per_uid; /* of this machine's users */
-	unsigned max_remote_conns; /* of max_conns */
+	enum quota_kind connections; /* what a connection counts as */
+	unsigned max_remote_conns; /* of these */
 	unsigned max_conns_per_address;
 };
 
@@ -69,15 +69,15 @@ struct ipc_entrance {
 	const struct ipc_service *extra;
 };
 
-/* 0 or -ENOMEM. */
+/* quota is borrowed for the life of the host. 0 or -ENOMEM. */
 int ipc_host_new(struct event_base *loop, const struct ipc_service *service, void *ctx,
-		 struct ipc_host **ret);
+		 struct quota *quota, struct ipc_host **ret);
 /* Closes every connection, endpoints first. NULL is fine. */
 void ipc_host_free(struct ipc_host *h);
 
 /* Takes a listening socket, also on failure. */
 int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* Takes a connected socket, also on failure: -ENFILE (a limit), -EACCES (a remote peer that is not
+/* Takes a connected socket, also on failure: -EDQUOT (a limit), -EACCES (a remote peer that is not
  * let in), -ENOMEM, or what the kernel says. */
 int ipc_host_adopt(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
 /* The same, of a peer (taken, also on failure) that is known already. */

@@ -53,6 +53,19 @@ int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
 	return r;
 }
 
+#define REMOTE_USER (1ull << 63) /* above all uids */
+
+uint64_t ipc_peer_user(const struct ipc_peer *p)
+{
+	uint64_t hash = 0xcbf29ce484222325ull ^ p->address.family; /* FNV-1a */
+
+	if (!p->is_remote)
+		return p->uid;
+	for (size_t i = 0; i < sizeof(p->address.ip); i++)
+		hash = (hash ^ p->address.ip[i]) * 0x100000001b3ull;
+	return REMOTE_USER | ((hash ^ p->address.cid) * 0x100000001b3ull);
+}
+
 void ipc_peer_deinit(struct ipc_peer *p)
 {
 	free(p->machine_name);

@@ -34,6 +34,9 @@ struct ipc_peer {
  * one that is not, with its address in *ret; -errno of the kernel. */
 int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret);
 void ipc_peer_deinit(struct ipc_peer *p);
+/* Whose limits it counts against: a uid of this machine, or a number above all uids that stands for
+ * the address. */
+uint64_t ipc_peer_user(const struct ipc_peer *p);
 /* SetPeerIdentity: of a remote peer, the first; else no effect. */
 void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len);
 

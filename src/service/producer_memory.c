@@ -59,7 +59,7 @@ static struct geometry choose_geometry(const struct producer_port *p, const Pb__
 	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);
 	g.page_size = MIN(g.page_size ? g.page_size : DEFAULT_SMB_PAGE_BYTES, SMB_MAX_PAGE);
 	/* One that does not fit the other makes both worthless. */
-	if (!is_legal(g) || p->service->smb_bytes + g.size > MAX_SMB_BYTES_ALL)
+	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL) < 0)
 		return default_geometry;
 	return g;
 }
@@ -69,7 +69,7 @@ static void take_mapping(struct producer_port *p, void *addr, struct geometry g)
 {
 	smb_init(&p->smb, addr, g.size, g.page_size);
 	p->smb_size = g.size;
-	p->service->smb_bytes += g.size;
+	quota_hold(&p->account, QUOTA_SMB_BYTES, g.size);
 }
 
 bool producer_memory_adopt(struct producer_port *p, int fd)
@@ -81,7 +81,7 @@ bool producer_memory_adopt(struct producer_port *p, int fd)
 	if (shm_attach(fd, true, SMB_MAX_SIZE, &addr, &size) < 0)
 		return false;
 	g.size = (uint32_t)size;
-	if (!is_legal(g) || p->service->smb_bytes + size > MAX_SMB_BYTES_ALL) {
+	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, size, NULL) < 0) {
 		shm_unmap(addr, size);
 		return false;
 	}
@@ -122,6 +122,6 @@ void producer_memory_deinit(struct producer_port *p)
 	if (!p->smb.base)
 		return;
 	shm_unmap(p->smb.base, p->smb_size);
-	p->service->smb_bytes -= p->smb_size;
+	quota_give(&p->account, QUOTA_SMB_BYTES, p->smb_size);
 	p->smb.base = NULL;
 }

@@ -79,14 +79,20 @@ static int reserve_writer(struct producer_port *p, uint32_t writer_id)
 {
 	size_t n = p->n_writers ? p->n_writers : 16;
 	uint16_t *grown;
+	int r;
 
 	if (writer_id < p->n_writers)
 		return 0;
 	while (n <= writer_id)
 		n *= 2;
+	r = quota_take(&p->account, QUOTA_WRITERS, n - p->n_writers, NULL);
+	if (r < 0)
+		return r;
 	grown = realloc(p->writer_buffers, n * sizeof(*grown));
-	if (!grown)
+	if (!grown) {
+		quota_give(&p->account, QUOTA_WRITERS, n - p->n_writers);
 		return -ENOMEM;
+	}
 	memset(grown + p->n_writers, 0, (n - p->n_writers) * sizeof(*grown));
 	p->writer_buffers = grown;
 	p->n_writers = n;
@@ -333,6 +339,7 @@ static int register_trace_writer(void *endpoint, const struct ipc_call *call, co
 {
 	struct producer_port *p = endpoint;
 	uint64_t writer, buffer;
+	int r;
 
 	if (!p->initialized)
 		return -EPERM;
@@ -341,8 +348,9 @@ static int register_trace_writer(void *endpoint, const struct ipc_call *call, co
 		return -EBADMSG;
 	if (writer == 0 || writer > SMB_MAX_WRITER_ID || buffer > UINT16_MAX)
 		return -EINVAL;
-	if (reserve_writer(p, (uint32_t)writer) < 0)
-		return -ENOMEM;
+	r = reserve_writer(p, (uint32_t)writer);
+	if (r < 0)
+		return r;
 	p->writer_buffers[writer] = (uint16_t)buffer;
 	ipc_reply_empty(p->conn, call);
 	return 0;
@@ -444,6 +452,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	p->conn = conn;
 	p->peer = ipc_conn_peer(conn);
 	p->smb_fd = -1;
+	quota_open(&p->account, &p->service->quota, ipc_peer_user(p->peer));
 	*ret_endpoint = p;
 	return 0;
 }
@@ -482,6 +491,7 @@ static void producer_port_close(void *endpoint)
 	if (p->initialized)
 		leave_service(p);
 	producer_memory_deinit(p);
+	quota_close(&p->account);
 	free(p->grants);
 	free(p->writer_buffers);
 	free(p->name);
@@ -511,8 +521,7 @@ const struct ipc_service producer_port_service = {
 	.open = producer_port_open,
 	.close = producer_port_close,
 	.send_limit = PRODUCER_SEND_LIMIT,
-	.max_conns = MAX_PRODUCER_CONNECTIONS,
-	.max_conns_per_uid = MAX_PRODUCER_CONNECTIONS_PER_UID,
+	.connections = QUOTA_PRODUCERS,
 	.max_remote_conns = MAX_REMOTE_PRODUCER_CONNECTIONS,
 	.max_conns_per_address = MAX_PRODUCER_CONNECTIONS_PER_ADDRESS,
 };

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "config/trace_config.pb-c.h"
 #include "service/ipc_host.h"
+#include "service/quota.h"
 #include "service/trace_buffer.h"
 #include "wire/smb_layout.h"
 
@@ -57,7 +58,8 @@ struct producer_port {
 	uint16_t *writer_buffers; /* owned */
 	size_t n_writers;
 
-	size_t n_sources, descriptor_bytes; /* its share of the registry */
+	size_t n_sources; /* its share of the registry */
+	struct quota_account account;
 
 	/* GetAsyncCommand: the stream that the commands take */
 	struct ipc_call commands;

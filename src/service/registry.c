@@ -71,7 +71,9 @@ static int decode_descriptor(const uint8_t *data, size_t len, struct registered_
 static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
 {
 	ProtobufCMessage *m;
-	int r = unpack_untrusted(&pb__data_source_descriptor__descriptor, descriptor, len, &m);
+	size_t bytes;
+	int r = unpack_limited(&pb__data_source_descriptor__descriptor, descriptor, len,
+			       MAX_CONFIG_BYTES, &m, &bytes);
 
 	if (r == 0)
 		protobuf_c_message_free_unpacked(m, NULL);
@@ -113,22 +115,12 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 }
 
 /* Room for len further bytes? */
-static int check_room(const struct service *s, const struct producer_port *p, size_t len,
-		      struct err_text *e)
+static int take_room(struct producer_port *p, size_t len, struct err_text *e)
 {
-	if (p->descriptor_bytes + len > MAX_DESCRIPTOR_BYTES_PER_PRODUCER)
+	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + len > MAX_DESCRIPTOR_BYTES_PER_PRODUCER)
 		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
 			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
-	if (s->descriptor_bytes + len > MAX_DESCRIPTOR_BYTES_ALL)
-		return err_set(e, -ENOBUFS, "the service holds %u bytes of descriptors already",
-			       MAX_DESCRIPTOR_BYTES_ALL);
-	return 0;
-}
-
-static void charge(struct service *s, struct producer_port *p, size_t add, size_t sub)
-{
-	p->descriptor_bytes += add - sub;
-	s->descriptor_bytes += add - sub;
+	return quota_take(&p->account, QUOTA_DESCRIPTOR_BYTES, len, e);
 }
 
 static struct registered_source *find_id(const struct service *s, const struct producer_port *p,
@@ -156,12 +148,11 @@ int registry_add(struct service *s, struct producer_port *p, const uint8_t *desc
 	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER)
 		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
 			       MAX_SOURCES_PER_PRODUCER);
-	error = check_room(s, p, len, e);
+	error = take_room(p, len, e);
 	if (error < 0)
 		return error;
 	p->n_sources++;
 	s->n_sources++;
-	charge(s, p, len, 0);
 	TAILQ_INSERT_TAIL(&s->registry, r, link);
 	*ret_source = TAKE_PTR(r);
 	return 0;
@@ -179,10 +170,10 @@ int registry_update(struct service *s, struct producer_port *p, const uint8_t *d
 	old = r->id ? find_id(s, p, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
 		return -ENOENT;
-	error = check_room(s, p, len, NULL);
+	error = take_room(p, len, NULL);
 	if (error < 0)
 		return error;
-	charge(s, p, len, old->descriptor_len);
+	quota_give(&p->account, QUOTA_DESCRIPTOR_BYTES, old->descriptor_len);
 	TAILQ_INSERT_BEFORE(old, r, link);
 	TAILQ_REMOVE(&s->registry, old, link);
 	source_free(old);
@@ -194,7 +185,7 @@ static void remove_source(struct service *s, struct registered_source *r)
 {
 	r->producer->n_sources--;
 	s->n_sources--;
-	charge(s, r->producer, 0, r->descriptor_len);
+	quota_give(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->descriptor_len);
 	TAILQ_REMOVE(&s->registry, r, link);
 	source_free(r);
 }

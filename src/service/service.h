@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "service/ipc_host.h"
+#include "service/quota.h"
 #include "service/registry.h"
 #include "service/remote_machines.h"
 #include "service/trigger_history.h"
@@ -60,8 +61,7 @@ struct service {
 	/* held now, against the limits of service/limits.h */
 	size_t n_producers;
 	size_t n_sources;
-	size_t descriptor_bytes;
-	uint64_t smb_bytes;
+	struct quota quota;
 
 	/* refused before they reached a buffer, since the service began */
 	uint64_t chunks_discarded;

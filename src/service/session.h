@@ -15,6 +15,7 @@
 #include "service/instances.h"
 #include "service/lifecycle.h"
 #include "service/loop_timer.h"
+#include "service/quota.h"
 #include "service/sequence_ids.h"
 #include "service/triggers.h"
 
@@ -62,6 +63,7 @@ struct session {
 	char *detach_key; /* owned; while detached */
 	uint64_t id;
 	uid_t uid; /* of the consumer */
+	struct quota_account account; /* of uid */
 	enum session_state state; /* session_set_state changes it */
 	uint64_t state_boot_ns; /* since when */
 	Pb__TraceConfig *config; /* owned; unknown fields and all */

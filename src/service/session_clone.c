@@ -14,16 +14,37 @@
 #include "service/trace_buffer.h"
 #include "service/trace_filter.h"
 
-int session_clone_init(struct session_clone *c, const struct session *source)
+/* As much as the source has. */
+static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
 {
+	int r = quota_take(a, QUOTA_CLONES, 1, e);
+
+	if (r == 0)
+		r = quota_take(a, QUOTA_BUFFERS, source->n_buffers, e);
+	if (r == 0)
+		r = quota_take(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES], e);
+	for (size_t i = 0; i < source->n_buffers && r == 0; i++)
+		r = quota_take(a, QUOTA_BUFFER_BYTES, trace_buffer_size(source->buffers[i].buffer),
+			       e);
+	return r;
+}
+
+int session_clone_init(struct session_clone *c, const struct session *source, uid_t uid,
+		       struct err_text *e)
+{
+	int r;
+
 	*c = (struct session_clone){.begun_boot_ns = clock_boot_ns(),
 				    .n_buffers = source->n_buffers};
+	quota_open(&c->account, &source->service->quota, uid);
+	r = take_room(&c->account, source, e);
 	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
 	c->taken_boot_ns = calloc(c->n_buffers + 1, sizeof(*c->taken_boot_ns));
-	if (c->buffers && c->taken_boot_ns)
-		return 0;
-	session_clone_deinit(c);
-	return -ENOMEM;
+	if (r == 0 && (!c->buffers || !c->taken_boot_ns))
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r < 0)
+		session_clone_deinit(c);
+	return r;
 }
 
 void session_clone_deinit(struct session_clone *c)
@@ -33,6 +54,7 @@ void session_clone_deinit(struct session_clone *c)
 	free(c->buffers);
 	free(c->taken_boot_ns);
 	received_trigger_deinit(&c->trigger);
+	quota_close(&c->account);
 	*c = (struct session_clone){0};
 }
 
@@ -122,6 +144,8 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	s->clone_trigger = c->trigger;
 	c->trigger = (struct received_trigger){0};
 	move_triggers(&source->triggers, &s->triggers);
+	quota_move(&c->account, &s->account);
+	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	TAILQ_INSERT_TAIL(&s->service->sessions, s, link);
 	session_set_state(s, SESSION_CLONED);
 	*ret = TAKE_PTR(s);

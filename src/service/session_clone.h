@@ -19,10 +19,13 @@ struct session_clone {
 	bool unfiltered; /* its packets are given out as they are, whatever the config says */
 	enum final_flush final_flush; /* NONE: the source's */
 	struct received_trigger trigger; /* owned; why it is cloned. name NULL: by itself */
+	struct quota_account account; /* of who clones */
 };
 
-/* For a clone of source, begun now. 0 or -ENOMEM; deinit is fine after both, and after finish. */
-int session_clone_init(struct session_clone *c, const struct session *source);
+/* For a clone of source by a user, begun now. 0, or with the reason in e -EDQUOT or -ENOMEM; deinit
+ * is fine after both, and after finish. */
+int session_clone_init(struct session_clone *c, const struct session *source, uid_t uid,
+		       struct err_text *e);
 void session_clone_deinit(struct session_clone *c);
 
 /*

@@ -179,6 +179,9 @@ static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
 
 	for (size_t i = 0; i < c->n_data_sources; i++)
 		filters += c->data_sources[i]->n_producer_name_regex_filter;
+	if (c->n_data_sources > MAX_CONFIG_SOURCES)
+		return err_set(e, -EINVAL, "%zu data_sources; the limit is %u", c->n_data_sources,
+			       MAX_CONFIG_SOURCES);
 	if (filters > MAX_REGEX_FILTERS)
 		return err_set(e, -EINVAL, "%zu of producer_name_regex_filter; the limit is %u",
 			       filters, MAX_REGEX_FILTERS);

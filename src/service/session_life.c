@@ -37,6 +37,7 @@ static void session_destroy(struct session *s)
 {
 	file_sink_free(s->file);
 	free_buffers(s);
+	quota_close(&s->account);
 	session_deinit_timers(s);
 	triggers_deinit(&s->triggers);
 	received_trigger_deinit(&s->clone_trigger);
@@ -78,8 +79,31 @@ void session_freep(struct session **s)
 	session_free(*s);
 }
 
+/* With exclusive_prio what the others hold will be gone. */
+static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint64_t bytes = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_buffers; i++)
+		bytes += (uint64_t)c->buffers[i]->size_kb * 1024;
+	if (!c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFERS, c->n_buffers, e);
+	if (r == 0 && !c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFER_BYTES, bytes, e);
+	if (r < 0)
+		return r;
+	quota_hold(&s->account, QUOTA_BUFFERS, c->n_buffers);
+	quota_hold(&s->account, QUOTA_BUFFER_BYTES, bytes);
+	return 0;
+}
+
 static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
 {
+	int error = take_room(s, c, e);
+
+	if (error < 0)
+		return error;
 	s->buffers = calloc(c->n_buffers + 1, sizeof(*s->buffers));
 	if (!s->buffers)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -112,6 +136,7 @@ int session_alloc(struct service *service, struct consumer_port *consumer, uid_t
 	s->service = service;
 	s->consumer = consumer;
 	s->uid = uid;
+	quota_open(&s->account, &service->quota, uid);
 	TAILQ_INIT(&s->instances);
 	TAILQ_INIT(&s->flushes);
 	TAILQ_INIT(&s->clones);
@@ -162,6 +187,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	admission_make_way(service, config);
 	admission_remember(service, config);
 	TAILQ_INSERT_TAIL(&service->sessions, s, link);
+	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	session_set_state(s, SESSION_CONFIGURED);
 	concurrent_begin(s);
 	*ret = TAKE_PTR(s);

@@ -104,6 +104,27 @@ static void put_writers(struct session *s, struct pb_enc *e, uint64_t end)
 	}
 }
 
+/* ---- limits ---- */
+
+static void put_limits(const struct session *s, struct pb_enc *e)
+{
+	const struct quota *q = &s->service->quota;
+
+	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
+		if (!q->held[i] && !q->refused[i])
+			continue;
+		pb_enc_open(e, PB_TRACE_STATS_LIMITS);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD, q->held[i]);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD_BY_USER,
+			   quota_of_user(q, s->uid, (enum quota_kind)i));
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX, q->limits[i].all);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER, q->limits[i].per_user);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
+		pb_enc_close(e);
+	}
+}
+
 /* ---- the message ---- */
 
 void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
@@ -133,5 +154,6 @@ void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
 	if (s->final_flush != FINAL_FLUSH_NONE)
 		pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, s->final_flush);
 	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
+	put_limits(s, e);
 	put_writers(s, e, max_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + max_bytes);
 }

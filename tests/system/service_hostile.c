@@ -15,7 +15,10 @@
 
 #include "../unit/rng.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/sock.h"
+#include "ipc/consumer_port.pb-c.h"
+#include "service/limits.h"
 #include "service_good_pair.h"
 
 #define CONFIG "buffers { size_kb: 256 } data_sources { config { name: 'hostile.src' } }"
@@ -236,6 +239,49 @@ static bool many_connections_at_once(void)
 	return service_works();
 }
 
+/* How often the service has refused something of a kind since it began. */
+static uint64_t refused(Pb__TraceStats__Limit__Kind kind)
+{
+	Pb__GetTraceStatsResponse *r;
+	uint64_t n = 0;
+
+	peer_connect(&c, sock_default_consumer());
+	peer_enable(&c, "buffers { size_kb: 4 }");
+	if (!peer_accepted(&c, peer_call(&c, C_STATS, NULL, 0))) {
+		peer_close(&c);
+		return 0;
+	}
+	r = pb__get_trace_stats_response__unpack(NULL, c.f.payload_len, c.f.payload);
+	for (size_t i = 0; r && r->trace_stats && i < r->trace_stats->n_limits; i++)
+		if (r->trace_stats->limits[i]->kind == kind)
+			n = r->trace_stats->limits[i]->refused;
+	if (r)
+		pb__get_trace_stats_response__free_unpacked(r, NULL);
+	peer_close(&c);
+	return n;
+}
+
+/* More consumers of one user than there may be: the last one is hung up on. */
+static bool refusals_are_counted(void)
+{
+	static int fds[MAX_CONSUMER_CONNECTIONS_PER_USER + 1];
+	struct pollfd last = {.events = POLLIN};
+	size_t n = 0;
+
+	for (; n < ARRAY_SIZE(fds); n++)
+		CHECK(sock_connect(sock_default_consumer(), &fds[n]) == 0);
+	last.fd = fds[n - 1];
+	CHECK(poll(&last, 1, PEER_TIMEOUT_MS) == 1 && last.revents & POLLHUP);
+	while (n > 0)
+		close(fds[--n]);
+	/* They count until the service has seen that they are gone. */
+	for (int i = 0; i < 100 && n == 0; i++)
+		n = refused(PB__TRACE_STATS__LIMIT__KIND__LIMIT_CONSUMERS);
+	CHECK(n > 0);
+	CHECK(refused(PB__TRACE_STATS__LIMIT__KIND__LIMIT_SESSIONS) == 0);
+	return good_pair_records();
+}
+
 static bool half_frames_and_hang_ups(void)
 {
 	uint64_t r = 3;
@@ -411,6 +457,7 @@ int main(int argc, char **argv)
 		{"a producer that never reads", producer_that_never_reads},
 		{"consumers that never read", consumers_that_never_read},
 		{"many connections at once", many_connections_at_once},
+		{"what was refused is counted in the stats", refusals_are_counted},
 		{"half frames and hang-ups", half_frames_and_hang_ups},
 		{"descriptors that nobody asked for", unwanted_descriptors},
 		{"memory that changes while it is read", memory_that_changes_while_it_is_read},

@@ -42,6 +42,7 @@ struct conn {
 	int fd; /* the last one taken by on_message */
 	unsigned fds;
 	bool take_fds;
+	size_t memory, max_memory; /* told by on_memory; past max (0: none) it refuses */
 };
 
 static inline void free_msgsock(struct conn *c)
@@ -94,10 +95,22 @@ static inline void on_drained(void *ctx)
 		free_msgsock(c);
 }
 
+static inline int on_memory(void *ctx, size_t before, size_t now)
+{
+	struct conn *c = ctx;
+
+	assert_int_equal(before, c->memory);
+	if (now > before && c->max_memory && now > c->max_memory)
+		return -EDQUOT;
+	c->memory = now;
+	return 0;
+}
+
 static const struct msgsock_ops ops = {
 	.on_message = on_message,
 	.on_close = on_close,
 	.on_drained = on_drained,
+	.on_memory = on_memory,
 };
 
 static inline void open_in(struct conn *c, struct event_base *loop, size_t limit)
@@ -122,6 +135,7 @@ static inline void close_raw(struct conn *c)
 static inline void shut(struct conn *c)
 {
 	free_msgsock(c);
+	assert_int_equal(c->memory, 0);
 	closep(&c->raw);
 	closep(&c->fd);
 	strbuf_deinit(&c->got);

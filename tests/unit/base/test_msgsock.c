@@ -340,6 +340,57 @@ static void descriptor_not_taken_goes_with_the_connection(void **state)
 
 /* ---- life ---- */
 
+static void memory_is_told_as_it_comes_and_goes(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t stream[70000];
+	size_t idle = c->memory, n = put_message(stream, 60000, 'a');
+
+	assert_true(idle > 0 && idle <= 8192);
+	raw_send(c, stream, n / 2);
+	settle(c);
+	assert_true(c->memory >= n);
+	raw_send(c, stream + n / 2, n - n / 2);
+	settle(c);
+	assert_int_equal(c->messages, 1);
+	assert_int_equal(c->memory, idle);
+	while (msgsock_queued(c->m) == 0)
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){stream, n}, 1, -1), 0);
+	assert_true(c->memory > idle);
+}
+
+static void memory_that_is_refused_ends_the_connection(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t stream[70000];
+	size_t n = put_message(stream, 60000, 'a');
+
+	c->max_memory = 20000;
+	raw_send(c, stream, put_message(stream, 10000, 'b'));
+	settle(c);
+	assert_int_equal(c->messages, 1);
+	put_message(stream, 60000, 'a');
+	raw_send(c, stream, n / 2);
+	settle(c);
+	assert_int_equal(c->closes, 1);
+	assert_int_equal(c->error, -EDQUOT);
+}
+
+static void replies_that_are_refused_end_it_too(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t bytes[60000];
+	int r = 0;
+
+	c->max_memory = 20000;
+	while (r == 0)
+		r = msgsock_send(c->m, &(struct iovec){bytes, sizeof(bytes)}, 1, -1);
+	assert_int_equal(r, -EPIPE);
+	settle(c);
+	assert_int_equal(c->closes, 1);
+	assert_int_equal(c->error, -EDQUOT);
+}
+
 static void nothing_comes_after_free_in_on_message(void **state)
 {
 	struct conn *c = *state;
@@ -400,11 +451,12 @@ static void no_warning(int severity, const char *message)
 static void descriptor_stays_the_callers_when_new_fails(void **state)
 {
 	struct conn *c = *state;
+	struct conn other = {.what = NOTHING};
 	struct msgsock *m = (void *)c;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	event_set_log_callback(no_warning);
-	assert_true(msgsock_new(c->loop, fd, LIMIT, &ops, c, &m) < 0); /* no epoll for files */
+	assert_true(msgsock_new(c->loop, fd, LIMIT, &ops, &other, &m) < 0); /* no epoll for files */
 	event_set_log_callback(NULL);
 	assert_ptr_equal(m, c);
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -432,6 +484,9 @@ int main(void)
 		CONN(surplus_descriptor_is_closed),
 		CONN(too_many_descriptors_end_the_connection),
 		CONN(descriptor_not_taken_goes_with_the_connection),
+		CONN(memory_is_told_as_it_comes_and_goes),
+		CONN(memory_that_is_refused_ends_the_connection),
+		CONN(replies_that_are_refused_end_it_too),
 		CONN(nothing_comes_after_free_in_on_message),
 		CONN(free_in_on_close),
 		CONN(closed_msgsock_may_be_kept_for_a_while),

@@ -264,7 +264,8 @@ static void on_asker_close(void *ctx, int error)
 static void nothing_stalls_when_one_side_holds(void **state)
 {
 	enum { N = 20000 };
-	static const struct msgsock_ops asker_ops = {on_answer, on_asker_close, NULL};
+	static const struct msgsock_ops asker_ops = {.on_message = on_answer,
+						     .on_close = on_asker_close};
 	struct conn *c = *state;
 	struct asker a = {0};
 	static uint8_t request[REQUEST];

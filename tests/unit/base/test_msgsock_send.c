@@ -501,7 +501,8 @@ static void end_close(void *ctx, int error)
 
 static void two_ends_talk_at_random(void **state)
 {
-	static const struct msgsock_ops end_ops = {end_message, end_close, NULL};
+	static const struct msgsock_ops end_ops = {.on_message = end_message,
+						   .on_close = end_close};
 	static uint8_t message[MSGSOCK_MAX_MESSAGE];
 	struct conn *c = *state;
 

@@ -127,9 +127,44 @@ static void nothing_at_all_is_an_empty_message(void **state)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
+/* Two bytes of TraceConfig.data_sources each, and as many structures. */
+static void what_it_takes_has_a_limit(void **state)
+{
+	enum { N = 60000 };
+	uint8_t *data = malloc(2 * N);
+	ProtobufCMessage *m;
+	size_t bytes = 7, more;
+
+	(void)state;
+	assert_non_null(data);
+	for (size_t i = 0; i < N; i++) {
+		data[2 * i] = 0x12;
+		data[2 * i + 1] = 0;
+	}
+	assert_int_equal(
+		unpack_limited(&pb__trace_config__descriptor, data, 2 * N, 1 << 20, &m, &bytes),
+		-E2BIG);
+	assert_int_equal(bytes, 7);
+	assert_int_equal(
+		unpack_limited(&pb__trace_config__descriptor, data, 2 * N, 100 << 20, &m, &bytes),
+		0);
+	assert_true(bytes > N * sizeof(Pb__TraceConfig__DataSource));
+	protobuf_c_message_free_unpacked(m, NULL);
+	/* As much as it took is enough. */
+	assert_int_equal(
+		unpack_limited(&pb__trace_config__descriptor, data, 2 * N, bytes, &m, &more), 0);
+	assert_int_equal(more, bytes);
+	protobuf_c_message_free_unpacked(m, NULL);
+	assert_int_equal(
+		unpack_limited(&pb__trace_config__descriptor, data, 2 * N, bytes - 1, &m, &more),
+		-E2BIG);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_it_takes_has_a_limit),
 		cmocka_unit_test(nesting_has_a_limit),
 		cmocka_unit_test(only_messages_count_as_nested),
 		cmocka_unit_test(unpacks_what_protobuf_c_unpacks),

@@ -130,7 +130,7 @@ static inline void stage_free(struct stage *g)
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 	assert_true(TAILQ_EMPTY(&g->rig.service->producers));
 	assert_true(TAILQ_EMPTY(&g->rig.service->registry));
-	assert_int_equal(g->rig.service->smb_bytes, 0);
+	assert_int_equal(g->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&g->rig);
 	free(g);
 }

@@ -69,7 +69,7 @@ static void sessions_of_a_user_are_counted(void **state)
 		assert_int_equal(admit(r, "", getuid()), 0);
 		p[i] = other_session(r, "buffers { size_kb: 4 }");
 	}
-	assert_int_equal(admit(r, "", getuid()), -EBUSY);
+	assert_int_equal(admit(r, "", getuid()), -EDQUOT);
 	assert_non_null(strstr(e.text, "5"));
 	assert_int_equal(admit(r, "", getuid() + 1), 0);
 	rig_hang_up(r, p[0]);
@@ -81,18 +81,17 @@ static void sessions_of_a_user_are_counted(void **state)
 static void sessions_of_all_are_counted(void **state)
 {
 	struct rig *r = *state;
-	struct session s[LIMIT_SESSIONS] = {0};
-	static Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct quota_account a[LIMIT_SESSIONS];
 
 	for (int i = 0; i < LIMIT_SESSIONS; i++) {
 		assert_int_equal(admit(r, "", 99), 0);
-		s[i].config = &config;
-		s[i].uid = (uid_t)i;
-		TAILQ_INSERT_TAIL(&r->service->sessions, &s[i], link);
+		quota_open(&a[i], &r->service->quota, (uint64_t)i);
+		quota_hold(&a[i], QUOTA_SESSIONS, 1);
 	}
-	assert_int_equal(admit(r, "", 99), -EBUSY);
+	assert_int_equal(admit(r, "", 99), -EDQUOT);
 	assert_non_null(strstr(e.text, "15"));
-	TAILQ_INIT(&r->service->sessions);
+	for (int i = 0; i < LIMIT_SESSIONS; i++)
+		quota_close(&a[i]);
 }
 
 static void unique_name_is_unique_in_any_state(void **state)

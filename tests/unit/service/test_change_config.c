@@ -24,7 +24,7 @@ static int teardown(void **state)
 static void change(struct stage *g, const char *text)
 {
 	Pb__TraceConfig *c = peer_parse_config(text);
-	uint8_t packed[1024];
+	static uint8_t packed[16384];
 	size_t len = pb__trace_config__get_packed_size(c);
 	struct pb_mem m;
 
@@ -94,9 +94,34 @@ static void without_a_session_or_after_its_end_nothing_happens(void **state)
 	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_CHANGE_CONFIG, "\x0a\x7f", 2)));
 }
 
+/* Small on the wire, and a copy of it for each source of the name. */
+static void copies_of_filters_have_a_limit(void **state)
+{
+	enum { SOURCES_OF_IT = 1000, BYTES = 9000 };
+	struct stage *g = *state;
+	char *text = malloc(64 + 64 * SOURCES_OF_IT + BYTES), *end = text;
+	const struct session *s;
+
+	assert_non_null(text);
+	end = stpcpy(end, BUFFER);
+	for (int i = 0; i < SOURCES_OF_IT; i++)
+		end = stpcpy(end, SOURCES("producer_name_filter: 'prod'"));
+	peer_enable(g->cons, text);
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	s = rig_session(&g->rig);
+	sprintf(text, SOURCES("producer_name_filter: '%0*d'"), BYTES, 0);
+	change(g, text);
+	for (size_t i = 0; i < s->config->n_data_sources; i++)
+		assert_string_equal(s->config->data_sources[i]->producer_name_filter[0], "prod");
+	change(g, SOURCES("producer_name_filter: 'other'"));
+	assert_string_equal(s->config->data_sources[0]->producer_name_filter[0], "other");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STAGE_TEST(copies_of_filters_have_a_limit),
 		STAGE_TEST(further_producer_is_started),
 		STAGE_TEST(only_filters_change),
 		STAGE_TEST(bad_expression_changes_nothing),

@@ -309,17 +309,17 @@ static void consumer_that_gets_a_session_meanwhile_has_no_clone(void **state)
 static void clones_are_bounded(void **state)
 {
 	struct stage *g = *state;
-	struct peer *p[MAX_CLONES];
+	struct peer *p[MAX_CLONES_PER_USER];
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
-	for (unsigned i = 0; i < MAX_CLONES; i++) {
+	for (unsigned i = 0; i < MAX_CLONES_PER_USER; i++) {
 		p[i] = rig_consumer(&g->rig);
 		assert_cloned(p[i], peer_call_number(p[i], C_CLONE,
 						     PB_CLONE_SESSION_REQUEST_SESSION_ID, 1));
 	}
-	assert_not_cloned(cloner, ask(1), "too many");
-	for (unsigned i = 0; i < MAX_CLONES; i++)
+	assert_not_cloned(cloner, ask(1), "32 cloned sessions");
+	for (unsigned i = 0; i < MAX_CLONES_PER_USER; i++)
 		rig_hang_up(&g->rig, p[i]);
 	assert_cloned(cloner, ask(1));
 }

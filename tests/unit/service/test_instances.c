@@ -219,10 +219,10 @@ static void instances_of_a_session_have_a_limit(void **state)
 
 	(void)state;
 	assert_non_null(config);
-	for (int i = 1; i < 4; i++)
+	for (int i = 1; i < 8; i++)
 		assert_true(peer_accepted(g->prod, peer_register(g->prod, "src", 0)));
 	end = config + sprintf(config, "buffers { size_kb: 4 }");
-	for (int i = 0; i < MAX_INSTANCES / 4 + 10; i++)
+	for (int i = 0; i < MAX_INSTANCES / 8 + 10; i++)
 		end += sprintf(end, "data_sources { config { name: 'src' } }");
 	peer_enable(g->cons, config);
 	free(config);

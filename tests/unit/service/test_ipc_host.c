@@ -79,8 +79,7 @@ static const struct ipc_service echo_service = {
 	.on_drained = do_drained,
 	.send_limit = 1 << 20,
 	.hold_limit = 100000,
-	.max_conns = 3,
-	.max_conns_per_uid = 3,
+	.connections = QUOTA_CONSUMERS,
 	.max_remote_conns = 2,
 	.max_conns_per_address = 1,
 };
@@ -97,6 +96,7 @@ static const struct ipc_entrance more_entrance = {.extra = &more_service};
 struct fixture {
 	struct rig rig; /* only its loop */
 	struct ipc_host *host;
+	struct quota quota;
 	struct notes notes;
 	struct peer *p;
 };
@@ -107,7 +107,10 @@ static int setup(void **state)
 
 	assert_non_null(f);
 	f->rig.loop = event_base_new();
-	assert_int_equal(ipc_host_new(f->rig.loop, &echo_service, &f->notes, &f->host), 0);
+	quota_init(&f->quota);
+	f->quota.limits[QUOTA_CONSUMERS] = (struct quota_limit){3, 3};
+	assert_int_equal(ipc_host_new(f->rig.loop, &echo_service, &f->notes, &f->quota, &f->host),
+			 0);
 	f->p = rig_peer(&f->rig, f->host);
 	*state = f;
 	return 0;
@@ -429,7 +432,8 @@ static void one_connection_too_many_is_refused(void **state)
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	assert_int_equal(ipc_host_adopt(f->host, fds[0], NULL), -ENFILE);
+	assert_int_equal(ipc_host_adopt(f->host, fds[0], NULL), -EDQUOT);
+	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 1);
 	assert_int_equal(read(fds[1], &(char){0}, 1), 0); /* closed */
 	close(fds[1]);
 	/* One leaves, one may come. */
@@ -518,6 +522,7 @@ static void remote_peers_have_limits_of_their_own(void **state)
 	b = remote_peer(f, 2);
 	assert_non_null(b);
 	assert_null(remote_peer(f, 3)); /* two in all, though there is room for three */
+	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 2);
 	rig_hang_up(&f->rig, a);
 	a = remote_peer(f, 3);
 	assert_non_null(a);

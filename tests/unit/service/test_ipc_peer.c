@@ -172,9 +172,25 @@ static void text_names_the_peer(void **state)
 	assert_string_equal(text, "10.0.0.1");
 }
 
+static void whose_limits_it_counts_against(void **state)
+{
+	struct ipc_peer a = {.uid = 1000}, b = {.uid = 1000, .pid = 5}, far = remote(), other = far;
+
+	(void)state;
+	assert_int_equal(ipc_peer_user(&a), 1000);
+	assert_int_equal(ipc_peer_user(&b), 1000);
+	/* an address, whatever uid it says it has */
+	other.uid = 1000;
+	assert_true(ipc_peer_user(&far) == ipc_peer_user(&other));
+	assert_true(ipc_peer_user(&far) > UINT32_MAX);
+	other.address.ip[3]++;
+	assert_true(ipc_peer_user(&far) != ipc_peer_user(&other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whose_limits_it_counts_against),
 		cmocka_unit_test(on_unix_sockets_the_kernel_says_who_it_is),
 		cmocka_unit_test(remote_peer_is_let_in_by_its_address),
 		cmocka_unit_test(remote_peer_says_who_it_is_once),

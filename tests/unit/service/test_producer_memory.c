@@ -26,6 +26,8 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
+	quota_init(&f->service.quota);
+	quota_open(&f->p.account, &f->service.quota, 1);
 	f->p.service = &f->service;
 	f->p.peer = &f->peer;
 	f->p.smb_fd = -1;
@@ -40,7 +42,7 @@ static int teardown(void **state)
 
 	producer_memory_deinit(&f->p);
 	producer_memory_deinit(&f->p);
-	assert_int_equal(f->service.smb_bytes, 0);
+	assert_int_equal(f->service.quota.held[QUOTA_SMB_BYTES], 0);
 	free(f);
 	return 0;
 }
@@ -53,7 +55,7 @@ static void ensure(struct fixture *f, const char *config_text, uint32_t size, ui
 	assert_int_equal(f->p.smb_size, size);
 	assert_int_equal(f->p.smb.page_size, page);
 	assert_int_equal(f->p.smb.n_pages, size / page);
-	assert_int_equal(f->service.smb_bytes, size);
+	assert_int_equal(f->service.quota.held[QUOTA_SMB_BYTES], size);
 	assert_true(f->p.smb_fd >= 0);
 	producer_memory_deinit(&f->p);
 	assert_int_equal(f->p.smb_fd, -1);
@@ -73,7 +75,7 @@ static void remote_producer_has_a_page_size_and_no_memory(void **state)
 	assert_int_equal(f->p.emulated_page_size, 8192);
 	assert_null(f->p.smb.base);
 	assert_int_equal(f->p.smb_fd, -1);
-	assert_int_equal(f->service.smb_bytes, 0);
+	assert_int_equal(f->service.quota.held[QUOTA_SMB_BYTES], 0);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
@@ -125,12 +127,12 @@ static void memory_of_all_has_a_limit(void **state)
 	struct fixture *f = *state;
 	Pb__TraceConfig *c = peer_parse_config("");
 
-	f->service.smb_bytes = MAX_SMB_BYTES_ALL - (1 << 20);
+	f->service.quota.limits[QUOTA_SMB_BYTES].all = 1 << 20;
 	f->p.size_hint = 2 << 20;
 	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
 	assert_int_equal(f->p.smb_size, DEFAULT_SMB_BYTES);
+	assert_int_equal(f->service.quota.refused[QUOTA_SMB_BYTES], 1);
 	producer_memory_deinit(&f->p);
-	f->service.smb_bytes = 0;
 	pb__trace_config__free_unpacked(c, NULL);
 }
 

@@ -37,7 +37,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	rig_hang_up(&f->rig, f->p);
-	assert_int_equal(f->rig.service->descriptor_bytes, 0);
+	assert_int_equal(f->rig.service->quota.held[QUOTA_DESCRIPTOR_BYTES], 0);
 	assert_int_equal(f->rig.service->n_sources, 0);
 	rig_deinit(&f->rig);
 	free(f);

@@ -41,7 +41,7 @@ static int teardown(void **state)
 		rig_hang_up(&f->rig, f->prod);
 	rig_hang_up(&f->rig, f->cons);
 	assert_true(TAILQ_EMPTY(&f->rig.service->producers));
-	assert_int_equal(f->rig.service->smb_bytes, 0);
+	assert_int_equal(f->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&f->rig);
 	free(f);
 	return 0;
@@ -100,7 +100,7 @@ static void chunks_come_in_the_request(void **state)
 	size_t i;
 
 	start(f, CONFIG);
-	assert_int_equal(f->rig.service->smb_bytes, 0);
+	assert_int_equal(f->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	assert_true(peer_accepted(f->prod, peer_commit_text(f->prod, f->s.buffer, 1, 0, "far")));
 	assert_int_equal(count(f, "far", &t), 1);
 	i = (size_t)peer_find_packet(&t, 0, PEER_FIELD);

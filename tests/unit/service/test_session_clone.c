@@ -27,9 +27,10 @@ static int teardown(void **state)
 static struct session *clone_of(struct session *source)
 {
 	struct session_clone c;
+	struct err_text e;
 	struct session *s;
 
-	assert_int_equal(session_clone_init(&c, source), 0);
+	assert_int_equal(session_clone_init(&c, source, 1, &e), 0);
 	for (size_t i = 0; i < source->n_buffers; i++)
 		assert_int_equal(trace_buffer_clone(source->buffers[i].buffer, &c.buffers[i]), 0);
 	assert_int_equal(session_clone_finish(&c, source, source->consumer, &s), 0);

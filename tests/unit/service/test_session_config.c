@@ -268,9 +268,25 @@ static void first_of_several_reasons_is_told(void **state)
 		       "no buffer 1");
 }
 
+static void data_sources_are_counted(void **state)
+{
+	char *text = malloc(64 + 20 * (MAX_CONFIG_SOURCES + 1)), *end = text;
+
+	(void)state;
+	assert_non_null(text);
+	end = stpcpy(end, "buffers { size_kb: 4 }");
+	for (unsigned i = 0; i < MAX_CONFIG_SOURCES; i++)
+		end = stpcpy(end, "data_sources {}");
+	assert_fine(text);
+	stpcpy(end, "data_sources {}");
+	assert_refused(text, -EINVAL, "1025 data_sources");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(data_sources_are_counted),
 		cmocka_unit_test(usual_configs_are_fine),
 		cmocka_unit_test(regex_filters_are_counted_over_all_sources),
 		cmocka_unit_test(what_the_command_line_always_sends_is_fine),

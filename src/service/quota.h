@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/*
+ * How much each user, and all together, may make the service hold. Whoever holds something for a
+ * peer (a connection, a producer, a session) has an account of that peer's user, takes from it what
+ * it is about to hold and gives it back; closing the account gives back the rest. What a limit has
+ * refused is counted, and told in TraceStats.
+ *
+ * A user is a uid of this machine, or an address of another one (ipc_peer_user()).
+ */
+
+/* The numbers are those of TraceStats.Limit.Kind; the limits stand in service/limits.h. */
+enum quota_kind {
+	QUOTA_PRODUCERS = 1, /* connections */
+	QUOTA_CONSUMERS,
+	QUOTA_SESSIONS, /* clones too */
+	QUOTA_CLONES, /* and those that are being made */
+	QUOTA_BUFFERS,
+	QUOTA_BUFFER_BYTES, /* their sizes, used or not */
+	QUOTA_SMB_BYTES, /* memory shared with producers */
+	QUOTA_DESCRIPTOR_BYTES, /* of registered data sources */
+	QUOTA_WRITERS, /* registered: entries of tables by writer id, up to the highest */
+	QUOTA_CONN_BYTES, /* begun frames, and replies that wait for their readers */
+	QUOTA_CONFIG_BYTES, /* of sessions, decoded */
+	N_QUOTAS
+};
+
+struct quota_limit {
+	uint64_t all, per_user;
+};
+
+struct quota_user; /* what one user holds */
+
+struct quota {
+	struct quota_limit limits[N_QUOTAS];
+	uint64_t held[N_QUOTAS];
+	uint64_t refused[N_QUOTAS]; /* times */
+	struct quota_user *users; /* owned: those that hold something */
+};
+
+struct quota_account {
+	struct quota *quota; /* borrowed: it outlives us */
+	uint64_t user;
+	uint64_t held[N_QUOTAS];
+};
+
+/* With the limits of this machine. */
+void quota_init(struct quota *q);
+/* All accounts are closed. */
+void quota_deinit(struct quota *q);
+/* What a user holds now. */
+uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
+
+void quota_open(struct quota_account *a, struct quota *q, uint64_t user);
+/* Gives everything back. Fine on a zeroed one, and twice. */
+void quota_close(struct quota_account *a);
+/* to is opened, of the same quota; from is closed. */
+void quota_move(struct quota_account *from, struct quota_account *to);
+
+/* Is there room for n more? 0; -EDQUOT, counted as refused, with the sentence in e (may be NULL). */
+int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
+		struct err_text *e);
+/* The same, and takes them; -ENOMEM. */
+int quota_take(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e);
+/* Takes them even past the limit: for what was checked before, or must be. Where there is no memory
+ * they do not count. */
+void quota_hold(struct quota_account *a, enum quota_kind kind, uint64_t n);
+/* At most what is held. */
+void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n);
