@@ -7,7 +7,7 @@
 
 /*
  * News between data sources of one tracing session that must not know each other: ftrace sees
- * tasks, process_stats names them. A listener hears the news of its own session only.
+ * tasks and inodes, process_stats and inode_file_map name them. A listener hears the news of its own session only.
  *
  *	create   listen                         join
  *	start                                   wanted? then gather
@@ -43,6 +43,12 @@ struct feed_fd {
 	int32_t fd;
 };
 
+/* A file that an event named: numbers as stat(2) has them. */
+struct feed_inode {
+	uint64_t device;
+	uint64_t inode;
+};
+
 /*
  * What was seen since the news before. All is borrowed during the call. tasks are in order of time,
  * also from one call to the next, but where more happened than could be held.
@@ -55,11 +61,15 @@ struct feed_news {
 	const struct feed_fd *fds; /* opened */
 	size_t n_fds;
 	uint64_t lost; /* tasks and fds that were not held */
+	const struct feed_inode *inodes; /* most of them once */
+	size_t n_inodes;
+	uint64_t lost_inodes;
 };
 
 enum feed_wants {
 	FEED_TASKS = 1, /* tasks and tids */
 	FEED_FDS = 2,
+	FEED_INODES = 4,
 };
 
 /* News, or a call with none of them: somebody owes nothing any more, or has left. */

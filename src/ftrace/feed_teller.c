@@ -126,7 +126,7 @@ void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct e
 
 	if (!wanted || t->wanted || !instance_is_made(i))
 		return;
-	if (task_news_init(&t->news, wanted & FEED_FDS)) {
+	if (task_news_init(&t->news, wanted)) {
 		report_failed(reports, "option:process_stats (no memory for what events tell)");
 		return;
 	}

@@ -11,15 +11,6 @@
  * The values of a record's fields, by their ops. Inline, for the two encoders and nobody else.
  */
 
-/* The kernel packs 12 bits of major over 20 of minor; user space spreads both over 64 bits. */
-static inline uint64_t user_dev(uint64_t dev)
-{
-	uint64_t major = dev >> 20, minor = dev & 0xfffff;
-
-	return (major & 0xfffff000) << 32 | (major & 0xfff) << 8 | (minor & 0xffffff00) << 12 |
-	       (minor & 0xff);
-}
-
 /* Integers as they lie in the record, as the bits of a protobuf varint. */
 static inline uint64_t field_plain(const struct field_op *op, const uint8_t *payload,
 				   struct encode_ctx *ctx)

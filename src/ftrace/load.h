@@ -29,3 +29,12 @@ static inline uint16_t load16(const uint8_t *at)
 	memcpy(&v, at, sizeof(v));
 	return v;
 }
+
+/* The kernel packs 12 bits of major over 20 of minor; user space spreads both over 64 bits. */
+static inline uint64_t user_dev(uint64_t dev)
+{
+	uint64_t major = dev >> 20, minor = dev & 0xfffff;
+
+	return (major & 0xfffff000) << 32 | (major & 0xfff) << 8 | (minor & 0xffffff00) << 12 |
+	       (minor & 0xff);
+}

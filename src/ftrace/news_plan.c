@@ -91,13 +91,48 @@ static bool place(const struct tep_event *event, const struct wanted *w, uint16_
 	return true;
 }
 
+static bool is_inode(const struct tep_format_field *f)
+{
+	return (!strcmp(f->type, "ino_t") || !strcmp(f->name, "i_ino")) &&
+	       (f->size == 4 || f->size == 8);
+}
+
+/* A device, and the first two inodes of one size: the file, and its folder. */
+static struct news_plan plan_inode(const struct tep_event *event, uint16_t *ret_min_len)
+{
+	struct news_plan p = {.kind = NEWS_INODE};
+	uint16_t min_len = 0;
+
+	for (const struct tep_format_field *f = event->format.fields; f; f = f->next) {
+		if (f->offset <= 0 || f->offset > UINT16_MAX - 16)
+			continue;
+		if (!p.subject && !strcmp(f->type, "dev_t") && f->size == 4)
+			p.subject = (uint16_t)f->offset;
+		else if (!p.more && is_inode(f))
+			p.more = (uint16_t)f->offset;
+		else if (!p.text && is_inode(f) && p.wide == (f->size == 8))
+			p.text = (uint16_t)f->offset;
+		else
+			continue;
+		if (p.more == f->offset)
+			p.wide = f->size == 8;
+		min_len = MAX(min_len, (uint16_t)(f->offset + f->size));
+	}
+	if (!p.subject || !p.more)
+		return (struct news_plan){0};
+	*ret_min_len = min_len;
+	return p;
+}
+
 struct news_plan news_plan_make(const struct tep_event *event, uint16_t *ret_min_len)
 {
 	const struct news_event *e = find(event);
 	struct news_plan p = {0};
 	uint16_t min_len = 0;
 
-	if (!e || !place(event, &e->subject, &p.subject, &p.wide, &min_len) ||
+	if (!e)
+		return plan_inode(event, ret_min_len);
+	if (!place(event, &e->subject, &p.subject, &p.wide, &min_len) ||
 	    !place(event, &e->text, &p.text, &p.wide, &min_len) ||
 	    !place(event, &e->more, &p.more, &p.wide, &min_len))
 		return (struct news_plan){0};

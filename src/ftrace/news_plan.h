@@ -10,7 +10,7 @@ struct tep_event;
  * (task_news.h); a part of the event's row.
  *
  * Format: events/task/{task_newtask,task_rename}, events/sched/sched_process_{exec,exit} and
- * events/raw_syscalls/sys_exit.
+ * events/raw_syscalls/sys_exit; of inodes events/{ext4,f2fs,filemap...}.
  */
 enum news_kind {
 	NEWS_NONE,
@@ -19,15 +19,16 @@ enum news_kind {
 	NEWS_EXEC,
 	NEWS_ENDED,
 	NEWS_SYS_EXIT,
+	NEWS_INODE, /* any event with fields of the types dev_t and ino_t */
 };
 
 struct news_plan {
 	uint8_t kind; /* enum news_kind */
-	uint8_t wide; /* the flags, or number and result of the call, have 64 bits, else 32 */
-	uint16_t
-		subject; /* s32: the task; 0: the one that runs. SYS_EXIT: the number of the call */
-	uint16_t text; /* char[16]. EXEC: __data_loc of the file's name */
-	uint16_t more; /* NEW: clone flags. EXEC: s32, old number. SYS_EXIT: result */
+	uint8_t wide; /* the flags, number and result of the call, inodes: 64 bits, else 32 */
+	uint16_t subject; /* s32: the task; 0: the one that runs. SYS_EXIT: the number of the call.
+			     INODE: u32, the kernel's dev_t */
+	uint16_t text; /* char[16]. EXEC: __data_loc of the file's name. INODE: another; 0: none */
+	uint16_t more; /* NEW: clone flags. EXEC: s32, old number. SYS_EXIT: result. INODE: it */
 };
 
 /* The plan of an event: NEWS_NONE where it has no news, or not in the form that is known. A record

@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "ftrace/bundle.h"
@@ -20,8 +21,9 @@
 
 #define TASK_NEWS_TIDS (1u << 18)
 
-int task_news_init(struct task_news *n, bool wants_fds)
+int task_news_init(struct task_news *n, unsigned wants)
 {
+	bool wants_fds = wants & FEED_FDS, wants_inodes = wants & FEED_INODES;
 	int r = tid_set_init(&n->tids, TASK_NEWS_TIDS);
 
 	if (!r)
@@ -31,13 +33,19 @@ int task_news_init(struct task_news *n, bool wants_fds)
 	n->spare = malloc(TASK_NEWS_TASKS * sizeof(*n->spare));
 	n->text = malloc(TASK_NEWS_TEXT);
 	n->spare_text = malloc(TASK_NEWS_TEXT);
-	n->wants_fds = wants_fds;
+	n->wants = wants;
+	n->self = getpid();
 	if (wants_fds) {
 		n->fds = malloc(TASK_NEWS_FDS * sizeof(*n->fds));
 		n->recent = calloc(TASK_NEWS_RECENT, sizeof(*n->recent));
 	}
+	if (wants_inodes) {
+		n->inodes = malloc(TASK_NEWS_INODES * sizeof(*n->inodes));
+		n->recent_inodes = calloc(TASK_NEWS_RECENT, sizeof(*n->recent_inodes));
+	}
 	if (!r && n->tasks && n->spare && n->text && n->spare_text &&
-	    (!wants_fds || (n->fds && n->recent)))
+	    (!wants_fds || (n->fds && n->recent)) &&
+	    (!wants_inodes || (n->inodes && n->recent_inodes)))
 		return 0;
 	task_news_deinit(n);
 	return -ENOMEM;
@@ -53,6 +61,8 @@ void task_news_deinit(struct task_news *n)
 	free(n->spare_text);
 	free(n->fds);
 	free(n->recent);
+	free(n->inodes);
+	free(n->recent_inodes);
 	*n = (struct task_news){0};
 }
 
@@ -87,6 +97,40 @@ static void add_fd(struct task_news *n, int32_t tid, uint64_t fd)
 	}
 	*recent = (struct feed_fd){tid, (int32_t)fd};
 	n->fds[n->n_fds++] = *recent;
+}
+
+static void add_inode(struct task_news *n, uint64_t device, uint64_t inode)
+{
+	struct feed_inode *recent;
+
+	if (!inode)
+		return;
+	recent = &n->recent_inodes[(device * 31 + inode) % TASK_NEWS_RECENT];
+	if (recent->device == device && recent->inode == inode)
+		return;
+	if (n->n_inodes == TASK_NEWS_INODES) {
+		n->lost_inodes++;
+		return;
+	}
+	*recent = (struct feed_inode){device, inode};
+	n->inodes[n->n_inodes++] = *recent;
+}
+
+static uint64_t load_inode(const uint8_t *at, bool wide)
+{
+	return wide ? load64(at) : load32(at);
+}
+
+static void add_inodes(struct task_news *n, const struct news_plan *plan,
+		       const struct page_record *r, int32_t common_pid)
+{
+	uint64_t device = user_dev(load32(r->payload + plan->subject));
+
+	if (common_pid == n->self)
+		return;
+	add_inode(n, device, load_inode(r->payload + plan->more, plan->wide));
+	if (plan->text)
+		add_inode(n, device, load_inode(r->payload + plan->text, plan->wide));
 }
 
 static void put_file(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
@@ -149,11 +193,17 @@ static void add_task(struct task_news *n, const struct news_plan *plan, const st
 void task_news_add(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
 		   int32_t common_pid)
 {
+	if (plan->kind == NEWS_INODE) {
+		if (n->wants & FEED_INODES)
+			add_inodes(n, plan, r, common_pid);
+		return;
+	}
 	if (plan->kind != NEWS_SYS_EXIT) {
 		add_task(n, plan, r, common_pid);
 		return;
 	}
-	if (n->wants_fds && fd_syscalls_has(load_long(r->payload + plan->subject, plan->wide)))
+	if (n->wants & FEED_FDS &&
+	    fd_syscalls_has(load_long(r->payload + plan->subject, plan->wide)))
 		add_fd(n, common_pid, load_long(r->payload + plan->more, plan->wide));
 }
 
@@ -250,8 +300,12 @@ bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t
 		.fds = n->fds,
 		.n_fds = n->n_fds,
 		.lost = n->lost,
+		.inodes = n->inodes,
+		.n_inodes = n->n_inodes,
+		.lost_inodes = n->lost_inodes,
 	};
-	return ret->n_tasks || ret->n_tids || ret->n_fds || ret->lost;
+	return ret->n_tasks || ret->n_tids || ret->n_fds || ret->lost || ret->n_inodes ||
+	       ret->lost_inodes;
 }
 
 static void keep(struct task_news *n, struct feed_task *t)
@@ -288,4 +342,6 @@ void task_news_forget(struct task_news *n)
 		memset(n->recent, 0, TASK_NEWS_RECENT * sizeof(*n->recent));
 	n->n_fds = 0;
 	n->lost = 0;
+	n->n_inodes = 0;
+	n->lost_inodes = 0;
 }

@@ -26,7 +26,8 @@ struct clock_sync;
 #define TASK_NEWS_TASKS (1u << 17) /* 40 bytes each, twice */
 #define TASK_NEWS_TEXT (2u << 20) /* of the files that were executed, twice */
 #define TASK_NEWS_FDS 16384u
-#define TASK_NEWS_RECENT 1024u /* fds; of which each is held once */
+#define TASK_NEWS_INODES 16384u
+#define TASK_NEWS_RECENT 1024u /* fds, or inodes; of which each is held once */
 
 struct task_news {
 	struct tid_set tids;
@@ -40,15 +41,21 @@ struct task_news {
 	char *text; /* owned: what EXEC's file points into */
 	char *spare_text; /* owned: for those that are kept */
 	size_t text_len;
-	bool wants_fds;
+	unsigned wants; /* bits of enum feed_wants */
+	int32_t self; /* our own thread, which reads files because of what it is told */
 	struct feed_fd *fds; /* owned */
 	size_t n_fds;
 	struct feed_fd *recent; /* owned; by a hash of both */
 	uint64_t lost;
+	struct feed_inode *inodes; /* owned */
+	size_t n_inodes;
+	struct feed_inode
+		*recent_inodes; /* owned; by a hash of both, also from one time to the next */
+	uint64_t lost_inodes;
 };
 
-/* On zeroed memory. 0 or -ENOMEM. */
-int task_news_init(struct task_news *n, bool wants_fds);
+/* On zeroed memory; wants: bits of enum feed_wants. 0 or -ENOMEM. */
+int task_news_init(struct task_news *n, unsigned wants);
 /* Zeroed is fine. */
 void task_news_deinit(struct task_news *n);
 

@@ -12,51 +12,60 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/session_feed.h"
 #include "gen/fields.h"
 #include "procfs/inode_mounts.h"
+#include "procfs/inode_roots.h"
 #include "procfs/inode_walk.h"
+#include "procfs/inode_wanted.h"
 #include "procfs/turn.h"
 
 /*
- * Events tell of inodes by number. Which of them will come is not known here, so the folders that the
- * config names are walked once, and every path is told:
+ * Events tell of inodes by number. Where linux.ftrace is in the session it tells which, and what is
+ * walked is where those devices are mounted, as far as the config does not say otherwise; only their
+ * paths are told, one each:
  *
- *	start --- delay ---> batch --- interval ---> batch --- interval ---> ... the end
- *	                      |
- *	                      +-- turn, turn, turn ...: a packet in each
+ *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... the round is over:
+ *	                       |                                                  what is left has no path
+ *	                       +-- turn, turn, turn ...: a packet in each
  *
- * Nothing is kept of what was told, so memory does not grow with the number of files.
+ * What is named meanwhile is for the next round. Without linux.ftrace there is one round, over the
+ * folders that the config names, and every path is told; nothing is kept of that, so memory does not
+ * grow with the number of files.
  */
 
 #define DELAY_MS 10000
 #define INTERVAL_MS 10000
 #define BATCH 15000
-/* Folders that a config may name. */
-#define ROOTS_MAX 64
 #define MOUNTINFO_MAX (4u << 20)
-
-struct root {
-	char *mount_point; /* owned, as is path */
-	char *path; /* the folder to walk */
-};
 
 struct inode_ds {
 	struct ds_handle *h; /* borrowed, as is the root of /proc */
 	const char *proc_root;
+	struct session_feed *feed; /* NULL: not listened to */
 	struct writer *writer; /* owned */
 	struct event *turn; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
-	struct root roots[ROOTS_MAX];
-	unsigned n_roots;
+	struct inode_roots named; /* of the config */
+	struct inode_roots roots; /* of a round for what events named */
+	struct inode_wanted wanted;
 	unsigned next_root;
 	uint32_t left_in_batch;
 	struct inode_walk walk;
 	struct strbuf mountinfo; /* as it is when a walk begins */
 	struct pb_enc *packet; /* the open one, or NULL */
 	uint64_t told; /* inodes */
+	bool do_not_scan;
+	bool is_told; /* which inodes are of interest */
+	bool active; /* a round is on, or due */
 	bool walking; /* below next_root - 1 */
-	bool over;
 };
+
+/* Those of the round. */
+static const struct inode_roots *roots_of(const struct inode_ds *ds)
+{
+	return ds->is_told ? &ds->roots : &ds->named;
+}
 
 /* ---- packets ---- */
 
@@ -99,9 +108,18 @@ static void tell(struct inode_ds *ds, const struct inode_found *f)
 
 /* ---- the walk ---- */
 
-static int begin_walk(struct inode_ds *ds, const struct root *root)
+static void read_mountinfo(struct inode_ds *ds)
 {
 	char path[512];
+
+	strbuf_clear(&ds->mountinfo);
+	/* Without it the packets say nothing of mount points. */
+	if (fs_join(path, sizeof(path), ds->proc_root, "self/mountinfo") == 0)
+		(void)fs_read_file(path, MOUNTINFO_MAX, &ds->mountinfo);
+}
+
+static int begin_walk(struct inode_ds *ds, const struct inode_root *root)
+{
 	struct stat st;
 	int r;
 
@@ -114,21 +132,43 @@ static int begin_walk(struct inode_ds *ds, const struct root *root)
 		inode_walk_end(&ds->walk);
 		return -EXDEV;
 	}
-	strbuf_clear(&ds->mountinfo);
-	/* Without it the packets say nothing of mount points. */
-	if (fs_join(path, sizeof(path), ds->proc_root, "self/mountinfo") == 0)
-		(void)fs_read_file(path, MOUNTINFO_MAX, &ds->mountinfo);
+	read_mountinfo(ds);
 	return 0;
+}
+
+static void begin_round(struct inode_ds *ds)
+{
+	uint64_t devices[INODE_DEVICES_MAX];
+	unsigned n = inode_wanted_begin(&ds->wanted, devices);
+
+	ds->next_root = 0;
+	ds->left_in_batch = ds->batch;
+	inode_roots_deinit(&ds->roots);
+	read_mountinfo(ds);
+	for (unsigned i = 0; i < n; i++)
+		if (inode_roots_add_device(&ds->roots, &ds->named, ds->mountinfo.s,
+					   ds->mountinfo.len, devices[i]) < 0)
+			log_warn("linux.inode_file_map: out of memory; paths are missing");
+}
+
+/* All that is sought has a path, or no folder is left. */
+static void end_round(struct inode_ds *ds)
+{
+	close_packet(ds);
+	inode_walk_end(&ds->walk);
+	ds->walking = false;
+	ds->active = false;
+	inode_wanted_end(&ds->wanted);
 }
 
 static void next_root(struct inode_ds *ds)
 {
-	const struct root *root = &ds->roots[ds->next_root];
+	const struct inode_root *root = &roots_of(ds)->rows[ds->next_root];
 	int r;
 
 	close_packet(ds);
-	if (ds->next_root == ds->n_roots) {
-		ds->over = true;
+	if (ds->next_root == roots_of(ds)->n) {
+		end_round(ds);
 		return;
 	}
 	ds->next_root++;
@@ -152,8 +192,11 @@ static void step(struct inode_ds *ds)
 	ds->walking = inode_walk_step(&ds->walk, &f);
 	if (f.inode == 0)
 		return;
-	tell(ds, &f);
 	ds->left_in_batch--;
+	if (!ds->is_told || inode_wanted_take(&ds->wanted, ds->walk.device, f.inode))
+		tell(ds, &f);
+	if (ds->is_told && ds->wanted.sought == 0)
+		end_round(ds);
 }
 
 static void run_in(struct inode_ds *ds, uint32_t ms)
@@ -163,6 +206,14 @@ static void run_in(struct inode_ds *ds, uint32_t ms)
 	evtimer_add(ds->turn, &t);
 }
 
+static void begin_if_wanted(struct inode_ds *ds)
+{
+	if (ds->active || ds->wanted.waiting == 0)
+		return;
+	ds->active = true;
+	run_in(ds, ds->delay_ms);
+}
+
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
 {
 	struct inode_ds *ds = ctx;
@@ -170,11 +221,15 @@ static void on_turn(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	while (!ds->over && ds->left_in_batch > 0 && !turn_over(&turn))
+	if (ds->is_told && ds->wanted.sought == 0)
+		begin_round(ds);
+	while (ds->active && ds->left_in_batch > 0 && !turn_over(&turn))
 		step(ds);
 	close_packet(ds);
-	if (ds->over)
+	if (!ds->active) {
+		begin_if_wanted(ds);
 		return;
+	}
 	if (ds->left_in_batch > 0) {
 		run_in(ds, 0);
 		return;
@@ -183,75 +238,29 @@ static void on_turn(evutil_socket_t fd, short what, void *ctx)
 	run_in(ds, ds->interval_ms);
 }
 
+static void on_news(void *ctx, const struct feed_news *news)
+{
+	struct inode_ds *ds = ctx;
+
+	if (!ds->is_told)
+		return;
+	for (size_t i = 0; i < news->n_inodes; i++)
+		inode_wanted_add(&ds->wanted, news->inodes[i].device, news->inodes[i].inode);
+	ds->wanted.dropped += news->lost_inodes;
+	begin_if_wanted(ds);
+}
+
 /* ---- the config ---- */
-
-static int add_root(struct inode_ds *ds, const char *mount_point, const char *path)
-{
-	struct root *root = &ds->roots[ds->n_roots];
-
-	if (mount_point[0] != '/' || path[0] != '/') {
-		log_warn("linux.inode_file_map: '%s' is not a path from the root",
-			 mount_point[0] != '/' ? mount_point : path);
-		return 0;
-	}
-	if (ds->n_roots == ROOTS_MAX) {
-		log_warn("linux.inode_file_map: %s is left out: the config names more than %d "
-			 "folders",
-			 path, ROOTS_MAX);
-		return 0;
-	}
-	root->mount_point = strdup(mount_point);
-	root->path = strdup(path);
-	ds->n_roots++;
-	return root->mount_point && root->path ? 0 : -ENOMEM;
-}
-
-static int add_mapping(struct inode_ds *ds, const Pb__InodeFileConfig__MountPointMappingEntry *m)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < m->n_scan_roots && r == 0; i++)
-		r = add_root(ds, m->mountpoint, m->scan_roots[i]);
-	return r;
-}
-
-static int add_mount_point(struct inode_ds *ds, const Pb__InodeFileConfig *c, const char *name)
-{
-	for (size_t i = 0; i < c->n_mount_point_mapping; i++) {
-		const Pb__InodeFileConfig__MountPointMappingEntry *m = c->mount_point_mapping[i];
-
-		if (m->mountpoint && strcmp(m->mountpoint, name) == 0)
-			return add_mapping(ds, m);
-	}
-	return add_root(ds, name, name);
-}
-
-static int add_roots(struct inode_ds *ds, const Pb__InodeFileConfig *c)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < c->n_scan_mount_points && r == 0; i++)
-		r = add_mount_point(ds, c, c->scan_mount_points[i]);
-	/* Where mount points are named, others are not scanned, mapped or not. */
-	for (size_t i = 0; i < c->n_mount_point_mapping && r == 0; i++)
-		if (c->n_scan_mount_points == 0 && c->mount_point_mapping[i]->mountpoint)
-			r = add_mapping(ds, c->mount_point_mapping[i]);
-	return r;
-}
 
 static int configure(struct inode_ds *ds, const Pb__InodeFileConfig *c)
 {
-	int r = c && !c->do_not_scan ? add_roots(ds, c) : 0;
+	int r = c ? inode_roots_configure(&ds->named, c) : 0;
 
+	ds->do_not_scan = c && c->do_not_scan;
 	ds->delay_ms = c && c->scan_delay_ms ? c->scan_delay_ms : DELAY_MS;
 	ds->interval_ms = c && c->scan_interval_ms ? c->scan_interval_ms : INTERVAL_MS;
 	ds->batch = c && c->scan_batch_size ? c->scan_batch_size : BATCH;
 	ds->left_in_batch = ds->batch;
-	if (c && c->do_not_scan)
-		log_warn("linux.inode_file_map records nothing with do_not_scan");
-	else if (r == 0 && ds->n_roots == 0)
-		log_warn("linux.inode_file_map records nothing without scan_mount_points or "
-			 "mount_point_mapping");
 	return r;
 }
 
@@ -263,14 +272,15 @@ static void inode_destroy(void *instance)
 
 	if (!ds)
 		return;
+	if (ds->feed)
+		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
 	if (ds->turn)
 		event_free(ds->turn);
 	inode_walk_end(&ds->walk);
 	strbuf_deinit(&ds->mountinfo);
-	for (unsigned i = 0; i < ds->n_roots; i++) {
-		free(ds->roots[i].mount_point);
-		free(ds->roots[i].path);
-	}
+	inode_roots_deinit(&ds->named);
+	inode_roots_deinit(&ds->roots);
+	inode_wanted_deinit(&ds->wanted);
 	writer_free(ds->writer);
 	free(ds);
 }
@@ -297,6 +307,10 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	ds->writer = ds_writer_new(h);
 	if (!ds->turn || !ds->writer)
 		return -ENOMEM;
+	/* Before anybody starts: they look then whether there is somebody who listens. */
+	if (env->feed && !ds->do_not_scan &&
+	    session_feed_listen(env->feed, ds_session_id(h), FEED_INODES, on_news, ds) == 0)
+		ds->feed = env->feed;
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }
@@ -305,8 +319,15 @@ static void inode_start(void *instance)
 {
 	struct inode_ds *ds = instance;
 
-	if (ds->n_roots > 0)
+	ds->is_told = ds->feed && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
+	ds->active = !ds->is_told && !ds->do_not_scan && ds->named.n > 0;
+	if (ds->active)
 		run_in(ds, ds->delay_ms);
+	else if (ds->do_not_scan)
+		log_warn("linux.inode_file_map records nothing with do_not_scan");
+	else if (!ds->is_told)
+		log_warn("linux.inode_file_map records nothing without linux.ftrace in the same "
+			 "session, or scan_mount_points or mount_point_mapping");
 	ds_started(ds->h);
 }
 
@@ -322,11 +343,18 @@ static void inode_stop(void *instance)
 {
 	struct inode_ds *ds = instance;
 
+	const struct inode_wanted *w = &ds->wanted;
+
 	event_del(ds->turn);
-	if (ds->n_roots > 0 && !ds->over)
+	ds->is_told = false;
+	if (ds->active)
 		log_warn("linux.inode_file_map: the session ended before the scan; %llu files were "
 			 "found",
 			 (unsigned long long)ds->told);
+	if (w->not_there || w->dropped)
+		log_warn("linux.inode_file_map: of the files in events %llu were not found, and "
+			 "%llu were too many",
+			 (unsigned long long)w->not_there, (unsigned long long)w->dropped);
 	if (ds->walk.unreadable || ds->walk.too_deep)
 		log_warn("linux.inode_file_map: %llu folders could not be read, and %llu were more "
 			 "than %d levels deep",

@@ -49,14 +49,14 @@ static size_t unescape(struct span word, char *to)
 	return n;
 }
 
-void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo, size_t len,
-			 dev_t device)
-{
-	struct span text = {mountinfo, len}, line, word = {0};
-	char name[4 * PATH_MAX];
-	unsigned found = 0;
+_Static_assert(INODE_MOUNT_BYTES == 4 * PATH_MAX, "each byte may be escaped");
 
-	while (found < INODE_MOUNTS_MAX && span_next_line(&text, &line)) {
+bool inode_mounts_next(struct span *text, dev_t device, char name[static INODE_MOUNT_BYTES],
+		       size_t *ret_len)
+{
+	struct span line, word = {0};
+
+	while (span_next_line(text, &line)) {
 		bool good = true;
 
 		for (unsigned i = 0; i < 3 && good; i++)
@@ -64,9 +64,24 @@ void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo
 		if (!good || !is_device(word, device))
 			continue;
 		if (!span_next_word(&line, &word) || !span_next_word(&line, &word) ||
-		    word.len > sizeof(name))
+		    word.len > INODE_MOUNT_BYTES)
 			continue;
-		pb_enc_bytes(e, field, name, unescape(word, name));
-		found++;
+		*ret_len = unescape(word, name);
+		return true;
+	}
+	return false;
+}
+
+void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo, size_t len,
+			 dev_t device)
+{
+	struct span text = {mountinfo, len};
+	char name[INODE_MOUNT_BYTES];
+	size_t n;
+
+	for (unsigned i = 0; i < INODE_MOUNTS_MAX; i++) {
+		if (!inode_mounts_next(&text, device, name, &n))
+			break;
+		pb_enc_bytes(e, field, name, n);
 	}
 }

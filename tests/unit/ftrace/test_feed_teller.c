@@ -139,7 +139,7 @@ static void test_events_for_a_listener(void **state)
 		assert_int_equal(kind_of(id), ROW_FEED);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 	assert_ptr_equal(translator.ctx.news, &teller.news);
-	assert_false(teller.news.wants_fds);
+	assert_false(teller.news.wants & FEED_FDS);
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
 	begin();
@@ -154,7 +154,7 @@ static void test_descriptors_for_a_listener(void **state)
 	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
 			    fd_syscalls_filter());
 	assert_int_equal(kind_of(5), ROW_FEED);
-	assert_true(teller.news.wants_fds);
+	assert_true(teller.news.wants & FEED_FDS);
 }
 
 static void test_events_that_are_asked_for_are_left_as_they_are(void **state)

@@ -107,6 +107,36 @@ static void test_the_end_of_a_call(void **state)
 	assert_int_equal(min_len, 16);
 }
 
+static void test_a_file(void **state)
+{
+	struct news_plan p =
+		plan("ext4", "ext4_mkdir",
+		     FIELD("dev_t dev", 8, 4, 0) FIELD("ino_t dir", 16, 8, 0)
+			     FIELD("ino_t ino", 24, 8, 0) FIELD("__u16 mode", 32, 2, 0));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_INODE);
+	assert_int_equal(p.subject, 8);
+	assert_int_equal(p.more, 16);
+	assert_int_equal(p.text, 24);
+	assert_int_equal(p.wide, 1);
+	assert_int_equal(min_len, 32);
+	/* By its name, before its device, and of 32 bits. */
+	p = plan("filemap", "mm_filemap_add_to_page_cache",
+		 FIELD("unsigned long i_ino", 8, 4, 0) FIELD("dev_t s_dev", 12, 4, 0));
+	assert_int_equal(p.kind, NEWS_INODE);
+	assert_int_equal(p.subject, 12);
+	assert_int_equal(p.more, 8);
+	assert_int_equal(p.text, 0);
+	assert_int_equal(p.wide, 0);
+	assert_int_equal(min_len, 16);
+	/* A device without a file, a file without a device. */
+	assert_int_equal(plan("block", "block_rq_issue", FIELD("dev_t dev", 8, 4, 0)).kind,
+			 NEWS_NONE);
+	assert_int_equal(plan("x", "y", FIELD("ino_t ino", 8, 8, 0)).kind, NEWS_NONE);
+	assert_int_equal(min_len, 7);
+}
+
 static void test_what_has_no_news(void **state)
 {
 	(void)state;
@@ -130,9 +160,13 @@ static void test_what_has_no_news(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_task_that_begins), cmocka_unit_test(test_a_name),
-		cmocka_unit_test(test_a_program),	   cmocka_unit_test(test_the_end_of_a_call),
-		cmocka_unit_test(test_a_task_that_ends),   cmocka_unit_test(test_what_has_no_news),
+		cmocka_unit_test(test_a_task_that_begins),
+		cmocka_unit_test(test_a_name),
+		cmocka_unit_test(test_a_program),
+		cmocka_unit_test(test_the_end_of_a_call),
+		cmocka_unit_test(test_a_task_that_ends),
+		cmocka_unit_test(test_what_has_no_news),
+		cmocka_unit_test(test_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

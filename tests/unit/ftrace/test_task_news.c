@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "ftrace/bundle.h"
 #include "ftrace/task_news.h"
@@ -22,7 +24,7 @@ static struct feed_news told;
 static int setup(void **state)
 {
 	(void)state;
-	return task_news_init(&news, true);
+	return task_news_init(&news, FEED_TASKS | FEED_FDS | FEED_INODES);
 }
 
 static int teardown(void **state)
@@ -254,8 +256,62 @@ static void test_descriptors_that_nobody_wants(void **state)
 {
 	(void)state;
 	task_news_deinit(&news);
-	assert_int_equal(task_news_init(&news, false), 0);
+	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
 	add_exit(70, SYS_openat, 3);
+	assert_false(tell(100));
+}
+
+/* ---- files ---- */
+
+static void add_inode(const struct news_plan *plan, uint64_t inode, int32_t common_pid)
+{
+	put32(8, 8u << 20 | 300); /* 8:300 */
+	put64(16, inode);
+	put64(24, 2);
+	add(plan, 1, 32, common_pid);
+}
+
+static void test_files_that_events_name(void **state)
+{
+	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16},
+				      both = {NEWS_INODE, 1, 8, 24, 16},
+				      narrow = {NEWS_INODE, 0, 8, 0, 16};
+
+	(void)state;
+	add_inode(&file, 1ull << 40 | 7, 70);
+	add_inode(&file, 1ull << 40 | 7, 71);
+	add_inode(&both, 9, 70);
+	add_inode(&narrow, 1ull << 40 | 11, 70);
+	add_inode(&file, 0, 70); /* none */
+	add_inode(&file, 99, getpid()); /* by us */
+	assert_true(tell(100));
+	assert_int_equal(told.n_inodes, 4);
+	assert_true(told.inodes[0].inode == (1ull << 40 | 7));
+	assert_true(told.inodes[0].device == makedev(8, 300));
+	assert_int_equal(told.inodes[1].inode, 9);
+	assert_int_equal(told.inodes[2].inode, 2);
+	assert_int_equal(told.inodes[3].inode, 11);
+	assert_int_equal(told.n_fds + told.n_tasks, 0);
+	task_news_forget(&news);
+	/* Once, also when it comes again later. */
+	add_inode(&file, 1ull << 40 | 7, 70);
+	assert_false(tell(200));
+	for (uint64_t i = 0; i < TASK_NEWS_INODES + 10; i++)
+		add_inode(&file, 1000 + i, 70);
+	assert_true(tell(300));
+	assert_int_equal(told.n_inodes, TASK_NEWS_INODES);
+	assert_int_equal(told.lost_inodes, 10);
+	assert_int_equal(told.lost, 0);
+}
+
+static void test_files_that_nobody_wants(void **state)
+{
+	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16};
+
+	(void)state;
+	task_news_deinit(&news);
+	assert_int_equal(task_news_init(&news, FEED_TASKS | FEED_FDS), 0);
+	add_inode(&file, 7, 70);
 	assert_false(tell(100));
 }
 
@@ -506,6 +562,8 @@ int main(void)
 		TEST(test_descriptors),
 		TEST(test_numbers_of_32_bits),
 		TEST(test_descriptors_that_nobody_wants),
+		TEST(test_files_that_events_name),
+		TEST(test_files_that_nobody_wants),
 		TEST(test_cpu_by_cpu_in_by_time_out),
 		TEST(test_at_one_moment_in_the_order_of_the_records),
 		TEST(test_many_runs_of_many_lengths),

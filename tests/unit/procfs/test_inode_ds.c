@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/clock.h"
+#include "client/session_feed.h"
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 #include "procfs/inode_ds.h"
@@ -47,8 +48,12 @@ static int setup(void **state)
 	inodes.has_scan_delay_ms = inodes.has_scan_interval_ms = true;
 	pb__data_source_config__init(&config);
 	config.inode_file_config = &inodes;
-	env = (struct ds_env){.loop = event_base_new(), .proc_root = proc_root};
-	return env.loop ? 0 : -1;
+	env = (struct ds_env){
+		.loop = event_base_new(),
+		.feed = session_feed_new(),
+		.proc_root = proc_root,
+	};
+	return env.loop && env.feed ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -58,6 +63,7 @@ static int teardown(void **state)
 		source->destroy(instance);
 	instance = NULL;
 	assert_false(fake.live);
+	session_feed_free(env.feed);
 	event_base_free(env.loop);
 	fake_reset();
 	proc_remove("");
@@ -263,6 +269,116 @@ static void in_turns(void **state)
 	assert_true(fake.n > 1);
 }
 
+/* ---- what events name ---- */
+
+static void mount_there(const char *where)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "1 0 %u:%u / %s rw - tmpfs none rw\n", major(device),
+			 minor(device), where);
+
+	proc_put(text, (size_t)n, "self/mountinfo");
+}
+
+static void name_file(const char *relative, uint64_t dev)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", files, relative);
+	assert_int_equal(stat(path, &st), 0);
+	session_feed_tell(
+		env.feed, FAKE_SESSION,
+		&(struct feed_news){.inodes = &(struct feed_inode){dev, st.st_ino}, .n_inodes = 1});
+}
+
+static void start_with_events(void)
+{
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, env.feed), 0);
+	start();
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_INODES);
+}
+
+static void stop_with_events(void)
+{
+	source->stop(instance);
+	/* What is told behind that is too late. */
+	name_file("/c", device);
+	session_feed_leave(env.feed, FAKE_SESSION, env.feed);
+	event_base_dispatch(env.loop);
+}
+
+static void only_the_files_that_events_name(void **state)
+{
+	struct pb_field entry;
+
+	(void)state;
+	mount_there(files);
+	start_with_events();
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, 0);
+	name_file("/a/b", device);
+	name_file("/a/b", device + 1); /* of another device, which is mounted nowhere */
+	event_base_dispatch(env.loop);
+	assert_int_equal(all_entries(), 1);
+	assert_true(find("/a/b", &entry));
+	assert_int_equal(fake_u64(entry, PB_INODE_FILE_MAP_ENTRY_TYPE), 1);
+	assert_true(fake_str_is(map_of(0), PB_INODE_FILE_MAP_MOUNT_POINTS, 0, files));
+	/* In a round of its own; what was told is not told again. */
+	name_file("/a", device);
+	name_file("/a/b", device);
+	event_base_dispatch(env.loop);
+	assert_int_equal(all_entries(), 2);
+	assert_true(find("/a", &entry));
+	stop_with_events();
+	assert_int_equal(all_entries(), 2);
+}
+
+/* As far as the config does not say otherwise. */
+static void only_in_the_folders_of_the_config(void **state)
+{
+	char sub[160], *roots[] = {sub}, *others[] = {"/nowhere"};
+	mapping_entry m = PB__INODE_FILE_CONFIG__MOUNT_POINT_MAPPING_ENTRY__INIT;
+	mapping_entry *mappings[] = {&m};
+	struct pb_field entry;
+
+	(void)state;
+	mount_there(files);
+	snprintf(sub, sizeof(sub), "%s/a", files);
+	m.mountpoint = files;
+	m.n_scan_roots = 1;
+	m.scan_roots = roots;
+	inodes.n_mount_point_mapping = 1;
+	inodes.mount_point_mapping = mappings;
+	inodes.scan_mount_points = others;
+	for (unsigned i = 0; i < 2; i++) {
+		inodes.n_scan_mount_points = i;
+		fake.started = fake.stopped = 0;
+		start_with_events();
+		name_file("/c", device);
+		name_file("/a/b", device);
+		event_base_dispatch(env.loop);
+		assert_int_equal(all_entries(), i == 0);
+		assert_int_equal(find("/a/b", &entry), i == 0);
+		stop_with_events();
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset_packets();
+	}
+}
+
+/* Without a scan nobody needs to gather. */
+static void no_scan_of_what_events_name(void **state)
+{
+	(void)state;
+	inodes.has_do_not_scan = inodes.do_not_scan = true;
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, env.feed), 0);
+	start();
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	stop_with_events();
+	assert_int_equal(fake.n, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -274,6 +390,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_mountinfo_and_stopped_early, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(in_turns, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_the_files_that_events_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_in_the_folders_of_the_config, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_scan_of_what_events_name, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
