@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/sock.h"
+#include "service/extensions.h"
 #include "service/sandbox.h"
 #include "service/service.h"
 #include "service/sockets.h"
@@ -31,6 +32,7 @@ enum { EXIT_USAGE = 2 };
 struct options {
 	bool background;
 	bool no_sandbox;
+	struct extensions extensions;
 	struct socket_options sockets;
 };
 
@@ -57,6 +59,21 @@ static int go_background(void)
 		dup2(null, fd);
 	close(null);
 	return 0;
+}
+
+/* Where the reader of a trace finds what a system has added to the format. Those that are there. */
+static void load_system_extensions(struct extensions *x)
+{
+	static const char *const paths[] = {"/etc/tracing_descriptors.gz",
+					    "/vendor/etc/tracing_descriptors.gz"};
+	struct err_text e;
+	int r;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		r = extensions_load(x, paths[i], &e);
+		if (r < 0 && r != -ENOENT)
+			log_warn("traces will not have these extensions: %s", e.text);
+	}
 }
 
 /* ---- the loop ---- */
@@ -86,6 +103,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	struct notify notify;
 	int r = service_new(loop, &service);
 
+	if (r == 0)
+		service->extensions = &o->extensions;
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
 		log_warn("%s", e->text);
 	if (r == 0)
@@ -160,6 +179,10 @@ static void print_help(FILE *out)
 		"  --set-socket-permissions PGROUP:PMODE:CGROUP:CMODE\n"
 		"                            group and mode of the producers' sockets and of the\n"
 		"                            consumers'\n"
+		"  --extension-descriptors FILE\n"
+		"                            a descriptor set, gzipped or not, for the head of "
+		"each\n"
+		"                            trace; may be repeated\n"
 		"  --no-sandbox              keep capabilities and all system calls, for a "
 		"debugger\n"
 		"  --version\n"
@@ -193,6 +216,11 @@ static int take_option(struct options *opts, int option)
 	case 'S':
 		opts->no_sandbox = true;
 		return -1;
+	case 'e':
+		if (extensions_load(&opts->extensions, optarg, &e) == 0)
+			return -1;
+		log_error("--extension-descriptors: %s", e.text);
+		return EXIT_FAILURE;
 	case 'p':
 		s->has_permissions = true;
 		if (socket_permissions_parse(optarg, s->permissions, &e) == 0)
@@ -231,6 +259,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{"background", no_argument, NULL, 'B'},
 		{"allow-remote", required_argument, NULL, 'a'},
+		{"extension-descriptors", required_argument, NULL, 'e'},
 		{"enable-relay-endpoint", no_argument, NULL, 'r'},
 		{"enable-relay-endpoint-on", required_argument, NULL, 'R'},
 		{"set-socket-permissions", required_argument, NULL, 'p'},
@@ -256,5 +285,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file may reach a limit: write(2) says so */
 	fs_raise_file_limit(MAX_FILES);
-	return serve(&opts);
+	load_system_extensions(&opts.extensions);
+	o = serve(&opts);
+	extensions_deinit(&opts.extensions);
+	return o;
 }

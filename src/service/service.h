@@ -17,6 +17,7 @@
 
 struct consumer_port;
 struct event_base;
+struct extensions;
 struct producer_port;
 struct session;
 
@@ -68,6 +69,7 @@ struct service {
 	uint64_t patches_discarded;
 
 	struct trigger_history trigger_history; /* owned */
+	const struct extensions *extensions; /* borrowed; NULL: none */
 	struct own_priority own_priority; /* before the first priority_boost */
 	bool lockdown; /* only producers of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */

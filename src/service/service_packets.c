@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
+#include "service/extensions.h"
 #include "service/remote_packets.h"
 #include "service/service.h"
 #include "service/session.h"
@@ -138,6 +139,24 @@ static void put_trace_config(struct writer_state *w)
 	pb__trace_config__pack(c, packed);
 	pb_enc_bytes(e, PB_TRACE_PACKET_TRACE_CONFIG, packed, len);
 	end_packet(w);
+}
+
+static void put_extensions(struct writer_state *w)
+{
+	const struct extensions *x = w->session->service->extensions;
+
+	for (size_t i = 0; x && i < x->n; i++) {
+		const struct extension_descriptor *d = &x->list[i];
+		struct pb_enc *e = begin_packet(w);
+
+		pb_enc_open(e, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+		pb_enc_bytes(e,
+			     d->gzip ? PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP
+				     : PB_EXTENSION_DESCRIPTOR_EXTENSION_SET,
+			     d->data, d->len);
+		pb_enc_close(e);
+		end_packet(w);
+	}
 }
 
 static void put_uuid(struct writer_state *w)
@@ -310,6 +329,8 @@ static void put_once(struct writer_state *w)
 	struct session *s = w->session;
 
 	put_uuid(w);
+	if (!builtin(s)->disable_extension_descriptors)
+		put_extensions(w);
 	put_provenance(w);
 	if (!builtin(s)->disable_system_info)
 		put_system_info(w);

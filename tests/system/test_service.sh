@@ -123,6 +123,22 @@ start "$sondad" --no-sandbox
 check "without the sandbox they are not" test "$(status Seccomp)" = 0
 stop TERM
 
+# ---- what others have added to the format
+
+printf '\n\011\n\007x.proto' >"$tmp/set"
+gzip -nc "$tmp/set" >"$tmp/set.gz"
+echo 'buffers { size_kb: 4 } write_into_file: true duration_ms: 1' >"$tmp/cfg"
+start "$sondad" --extension-descriptors "$tmp/set" --extension-descriptors "$tmp/set.gz"
+check "a trace is written" eval '"$BUILD/tests/system/write_into" "$tmp/cfg" >"$tmp/trace"'
+stop TERM
+hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
+has_bytes_of() { case $(hex "$tmp/trace") in *"$(hex "$1")"*) ;; *) return 1 ;; esac; }
+check "descriptors of extensions are in it" has_bytes_of "$tmp/set"
+check "compressed ones too" has_bytes_of "$tmp/set.gz"
+check "a file of something else is refused" refuses 1 'neither a descriptor set' \
+  "$sondad" --extension-descriptors "$tmp/cfg"
+check "so is one that is not there" refuses 1 'No such file' "$sondad" --extension-descriptors "$tmp/none"
+
 # ---- who may connect
 
 start "$sondad" --set-socket-permissions "$(id -g):0666:$(id -G | awk '{ print $NF }'):0660"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "rig.h"
+#include "service/extensions.h"
 
 static int setup(void **state)
 {
@@ -204,6 +205,47 @@ static void builtin_sources_can_be_turned_off(void **state)
 	peer_packets_free(&t);
 }
 
+/* The service's own are at the head of each trace, unless its config wants none. */
+static void extensions_are_at_the_head(void **state)
+{
+	static uint8_t set_bytes[] = {0x0a, 0x00}, zipped[] = {0x1f, 0x8b, 0};
+	static const struct extensions x = {
+		.list = {{set_bytes, sizeof(set_bytes), false}, {zipped, sizeof(zipped), true}},
+		.n = 2,
+	};
+	struct stage *g = *state;
+	struct pb_field f, set;
+	struct peer_packets t;
+	int i;
+
+	g->rig.service->extensions = &x;
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 1, 0, "data");
+	t = stage_read(g);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+	assert_in_range(i, 0, peer_find_packet(&t, 0, PEER_FIELD));
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
+	assert_true(peer_subfield(&f, PB_EXTENSION_DESCRIPTOR_EXTENSION_SET, &set));
+	assert_int_equal(set.len, 2);
+	i = peer_find_packet(&t, (size_t)i + 1, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+	assert_true(i > 0);
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
+	assert_true(peer_subfield(&f, PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP, &set));
+	assert_int_equal(set.len, 3);
+	peer_packets_free(&t);
+	t = stage_read(g);
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
+	peer_packets_free(&t);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	peer_enable(g->cons, "buffers { size_kb: 4 } "
+			     "builtin_data_sources { disable_extension_descriptors: true }");
+	t = stage_read(g);
+	assert_true(t.n > 0);
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
+	peer_packets_free(&t);
+}
+
 static void snapshot_names_the_primary_clock(void **state)
 {
 	static const struct {
@@ -300,6 +342,7 @@ int main(void)
 		STAGE_TEST(config_comes_back_with_what_nobody_knows),
 		STAGE_TEST(config_of_any_size_is_echoed),
 		STAGE_TEST(builtin_sources_can_be_turned_off),
+		STAGE_TEST(extensions_are_at_the_head),
 		STAGE_TEST(snapshot_names_the_primary_clock),
 		STAGE_TEST(provenance_names_producers_of_sequences),
 		STAGE_TEST(system_is_described),
