@@ -224,6 +224,8 @@ static bool refused_config_names_the_field(void)
 		{"buffers { size_kb: 0 }", "size_kb"},
 		{"duration_ms: 4000000000", "duration_ms"},
 		{"data_sources { config { name: 'conf.src' } }", "conf.src"},
+		{"buffers { size_kb: 4 } data_sources { config { name: 'a' protovm_config {} } }",
+		 "protovm_config"},
 		{CONFIG " data_sources { config { name: 'b' } producer_name_regex_filter: '(' }",
 		 "producer_name_regex_filter"},
 	};

@@ -16,6 +16,15 @@
 		}                                                                                  \
 	} while (0)
 
+/* Leaves a test that cannot be tried here. */
+#define SKIP(reason)                                                                               \
+	do {                                                                                       \
+		tap_skipped = reason;                                                              \
+		return true;                                                                       \
+	} while (0)
+
+static const char *tap_skipped; /* why the test was not tried; NULL: it was */
+
 struct tap_test {
 	const char *name;
 	bool (*run)(void);
@@ -27,9 +36,14 @@ static inline int tap_run(const struct tap_test *tests, size_t n)
 	int status = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		bool good = tests[i].run();
+		bool good;
 
-		printf("%sok %zu - %s\n", good ? "" : "not ", i + 1, tests[i].name);
+		tap_skipped = NULL;
+		good = tests[i].run();
+		printf("%sok %zu - %s", good ? "" : "not ", i + 1, tests[i].name);
+		if (tap_skipped)
+			printf(" # SKIP %s", tap_skipped);
+		printf("\n");
 		fflush(stdout);
 		if (!good)
 			status = 1;
