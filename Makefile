@@ -212,7 +212,7 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
 fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
-$(B)/fuzz/%: tests/fuzz/%.c $(ALL_LIBS)
+$(B)/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h tests/system/*.h) $(ALL_LIBS)
 	@echo "  FUZZ    $<"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
