@@ -54,12 +54,23 @@ static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
 	return c->data_sources[i]->config->ftrace_config;
 }
 
+/* "group/event (why)" is about "group/event" and about "event"; a trigger is not the event. */
+static bool is_about(const char *failed, const char *what)
+{
+	const char *bare = strchr(failed, '/');
+
+	if (!strchr(what, '/') && !strchr(what, ':') && bare)
+		failed = bare + 1;
+	if (!str_starts(failed, what))
+		return false;
+	failed += strlen(what);
+	return str_starts(failed, " (") && !str_starts(failed, " (trigger");
+}
+
 static bool has_failed(const struct ftrace_scan *s, const char *what)
 {
 	for (size_t i = 0; i < s->failed.n; i++)
-		if (str_starts(s->failed.names[i], what) &&
-		    str_starts(s->failed.names[i] + strlen(what), " (") &&
-		    !str_starts(s->failed.names[i] + strlen(what), " (trigger"))
+		if (is_about(s->failed.names[i], what))
 			return true;
 	return false;
 }

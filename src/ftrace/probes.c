@@ -136,7 +136,7 @@ static int make_line(struct making *m, enum made_in in, const char *text, struct
 	int r = probe_line_parse(text, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, &line, &why);
 
 	if (r == -EINVAL)
-		return err_set(e, r, "%s: %.200s", why.text, text);
+		return err_set(e, r, "%s%s%.200s", why.text, *text ? ": " : "", text);
 	if (r)
 		return r;
 	r = make(m, in, &line, line.name, EVENT_TOLD_FIELDS, e);

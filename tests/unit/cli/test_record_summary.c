@@ -206,6 +206,15 @@ static void test_no_events_are_explained(void **state)
 	      "  missing  ftrace option kprobe_events: there are none\n",
 	      false, true);
 
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'softirq_entry' } } }");
+	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.24 MB to x.pftrace\n"
+	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  event irq/softirq_entry could not be recorded: no\n",
+	      false, true);
+
 	/* Of a pattern nobody knows here whether all of it was refused; an option says nothing of it. */
 	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
 		   " ftrace_events: 'irq/*' } } }");
