@@ -35,11 +35,10 @@ struct regex_set {
 	uint64_t bits[4];
 };
 
-/* Where a match may be, and the bounds of its groups by then. */
+/* Where a match may be that waits for a byte, or is one, and the bounds of its groups by then. */
 struct regex_threads {
-	uint16_t *dense; /* places in ops, the preferred first */
-	uint16_t *sparse; /* by place: its index in dense, if it is there */
-	uint32_t *slots; /* by index in dense: 2 * n_groups bounds */
+	uint16_t *places; /* in ops, the preferred first */
+	uint32_t *slots; /* for each: 2 * n_groups bounds */
 	unsigned n;
 };
 
@@ -53,6 +52,8 @@ struct ecma_regex {
 	bool may_be_empty; /* then first says nothing */
 
 	struct regex_threads now, next; /* owned */
+	uint32_t *seen; /* owned; by place: the round that it was last in */
+	uint32_t round; /* of the list that is being made */
 	uint32_t *bounds; /* owned: of the thread that is added, and of the match */
 };
 

@@ -24,6 +24,7 @@ struct run {
 	size_t len;
 	unsigned n_slots; /* 0: nobody asks for groups */
 	uint32_t *bounds; /* of the thread that is being added */
+	uint64_t steps; /* places that were looked at */
 };
 
 /* ---- threads ---- */
@@ -42,19 +43,32 @@ static bool is_edge(const struct run *r, size_t at)
 	return before != after;
 }
 
-/* Once in the list; false: it is there already. */
-static bool enlist(struct regex_threads *t, unsigned place)
+/* False: the place is in the list that is being made already. */
+static bool is_new(struct ecma_regex *re, unsigned place)
 {
-	if (t->sparse[place] < t->n && t->dense[t->sparse[place]] == place)
+	if (re->seen[place] == re->round)
 		return false;
-	t->sparse[place] = (uint16_t)t->n;
-	t->dense[t->n++] = (uint16_t)place;
+	re->seen[place] = re->round;
 	return true;
 }
 
-static void add_thread(const struct run *r, struct regex_threads *t, unsigned place, size_t at);
+static void copy_slots(uint32_t *to, const uint32_t *from, unsigned n)
+{
+	for (unsigned i = 0; i < n; i += 2) { /* a few: a call would take longer */
+		to[i] = from[i];
+		to[i + 1] = from[i + 1];
+	}
+}
 
-static void add_saved(const struct run *r, struct regex_threads *t, unsigned place, size_t at)
+static void enlist(const struct run *r, struct regex_threads *t, unsigned place)
+{
+	copy_slots(&t->slots[t->n * r->n_slots], r->bounds, r->n_slots);
+	t->places[t->n++] = (uint16_t)place;
+}
+
+static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at);
+
+static void add_saved(struct run *r, struct regex_threads *t, unsigned place, size_t at)
 {
 	unsigned slot = (unsigned)r->re->ops[place].x;
 	uint32_t before;
@@ -69,20 +83,21 @@ static void add_saved(const struct run *r, struct regex_threads *t, unsigned pla
 	r->bounds[slot] = before;
 }
 
-/* The place, and all that it leads to without a byte. As deep as the program is long. */
-static void add_thread(const struct run *r, struct regex_threads *t, unsigned place, size_t at)
+/* All that the place leads to without a byte. As deep as the program is long. */
+static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at)
 {
-	while (enlist(t, place)) {
+	for (; is_new(r->re, place); place++) {
 		const struct regex_op *op = &r->re->ops[place];
 
+		r->steps++;
 		switch ((enum regex_opcode)op->opcode) {
 		case REGEX_SPLIT:
 			add_thread(r, t, place + (unsigned)op->x, at);
-			place += (unsigned)op->y;
-			continue;
+			place += (unsigned)op->y - 1;
+			break;
 		case REGEX_JUMP:
-			place += (unsigned)op->x;
-			continue;
+			place += (unsigned)op->x - 1;
+			break;
 		case REGEX_SAVE:
 			add_saved(r, t, place, at);
 			return;
@@ -101,12 +116,9 @@ static void add_thread(const struct run *r, struct regex_threads *t, unsigned pl
 		case REGEX_BYTE:
 		case REGEX_SET:
 		case REGEX_MATCH:
-			if (r->n_slots)
-				memcpy(&t->slots[(t->n - 1) * r->n_slots], r->bounds,
-				       r->n_slots * sizeof(*t->slots));
+			enlist(r, t, place);
 			return;
 		}
-		place++;
 	}
 }
 
@@ -127,22 +139,20 @@ static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
 {
 	struct ecma_regex *re = r->re;
 
+	re->round++;
 	for (unsigned i = 0; i < re->now.n; i++) {
-		unsigned place = re->now.dense[i];
+		const uint32_t *slots = &re->now.slots[i * r->n_slots];
+		unsigned place = re->now.places[i];
 		const struct regex_op *op = &re->ops[place];
 
 		if (op->opcode == REGEX_MATCH && (!whole || at == r->len)) {
-			if (r->n_slots)
-				memcpy(found, &re->now.slots[i * r->n_slots],
-				       r->n_slots * sizeof(*found));
+			copy_slots(found, slots, r->n_slots);
 			if (r->n_slots)
 				found[1] = (uint32_t)at;
 			return true;
 		}
 		if (at < r->len && takes(re, op, r->text[at])) {
-			if (r->n_slots)
-				memcpy(r->bounds, &re->now.slots[i * r->n_slots],
-				       r->n_slots * sizeof(*r->bounds));
+			copy_slots(r->bounds, slots, r->n_slots);
 			add_thread(r, &re->next, place + 1, at + 1);
 		}
 	}
@@ -165,6 +175,17 @@ static void advance(struct ecma_regex *re)
 	re->next.n = 0;
 }
 
+/* Rounds are numbered anew before the numbers run out. */
+static void begin_rounds(struct ecma_regex *re, size_t n)
+{
+	if (UINT32_MAX - re->round <= n + 2) {
+		memset(re->seen, 0, re->n_ops * sizeof(*re->seen));
+		re->round = 0;
+	}
+	re->round++;
+	re->now.n = re->next.n = 0;
+}
+
 /* 1, 0 or -E2BIG. */
 static int run(struct run *r, enum ecma_regex_mode mode, size_t from, uint32_t *found,
 	       uint64_t *budget)
@@ -172,18 +193,19 @@ static int run(struct run *r, enum ecma_regex_mode mode, size_t from, uint32_t *
 	struct ecma_regex *re = r->re;
 	bool matched = false;
 
-	re->now.n = re->next.n = 0;
+	begin_rounds(re, r->len);
 	for (size_t at = from; at <= r->len; at++) {
-		if (!matched && mode == ECMA_REGEX_SEARCH && re->now.n == 0 && !re->may_be_empty)
+		bool searching = mode == ECMA_REGEX_SEARCH && !matched;
+
+		if (searching && re->now.n == 0 && !re->may_be_empty)
 			while (at < r->len && !regex_set_has(&re->first, r->text[at]))
 				at++;
-		if (!matched && (mode == ECMA_REGEX_SEARCH || at == from))
+		if (searching || at == from)
 			start(r, at);
-		if (re->now.n == 0)
+		if (re->now.n == 0 && !searching)
 			break;
-		if (*budget < re->now.n)
+		if (*budget <= r->steps)
 			return -E2BIG;
-		*budget -= re->now.n;
 		matched |= step(r, at, mode == ECMA_REGEX_WHOLE, found);
 		advance(re);
 	}
@@ -204,9 +226,10 @@ int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const voi
 	int result;
 
 	assert(from <= len);
-	if (len >= UNSET)
+	if (len >= UNSET / 2)
 		return -E2BIG;
 	result = run(&r, mode, from, found, budget);
+	*budget -= r.steps < *budget ? r.steps : *budget;
 	if (result != 1 || !spans)
 		return result;
 	for (unsigned i = 0; i < re->n_groups; i++) {
@@ -222,44 +245,46 @@ int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const voi
 
 static int alloc_threads(struct regex_threads *t, const struct ecma_regex *re)
 {
-	t->dense = calloc(re->n_ops, sizeof(*t->dense));
-	t->sparse = calloc(re->n_ops, sizeof(*t->sparse));
+	t->places = calloc(re->n_ops, sizeof(*t->places));
 	t->slots = calloc(re->n_ops, 2 * re->n_groups * sizeof(*t->slots));
-	return t->dense && t->sparse && t->slots ? 0 : -ENOMEM;
+	return t->places && t->slots ? 0 : -ENOMEM;
 }
 
 static void free_threads(struct regex_threads *t)
 {
-	free(t->dense);
-	free(t->sparse);
+	free(t->places);
 	free(t->slots);
 }
 
-/* Which bytes lead anywhere from the start, taking every edge for one that is there. */
-static void find_first(struct ecma_regex *re)
+/* Which bytes lead anywhere from the place, taking every edge for one that is there. */
+static void find_first(struct ecma_regex *re, unsigned place)
 {
-	struct regex_threads *t = &re->now;
-
-	t->n = 0;
-	enlist(t, 0);
-	for (unsigned i = 0; i < t->n; i++) {
-		unsigned place = t->dense[i];
+	for (; is_new(re, place); place++) {
 		const struct regex_op *op = &re->ops[place];
 
-		if (op->opcode == REGEX_MATCH) {
-			re->may_be_empty = true;
-		} else if (op->opcode == REGEX_SPLIT) {
-			enlist(t, place + (unsigned)op->x);
-			enlist(t, place + (unsigned)op->y);
-		} else if (op->opcode == REGEX_JUMP) {
-			enlist(t, place + (unsigned)op->x);
-		} else if (op->opcode == REGEX_BYTE) {
+		switch ((enum regex_opcode)op->opcode) {
+		case REGEX_SPLIT:
+			find_first(re, place + (unsigned)op->x);
+			place += (unsigned)op->y - 1;
+			break;
+		case REGEX_JUMP:
+			place += (unsigned)op->x - 1;
+			break;
+		case REGEX_BYTE:
 			regex_set_add(&re->first, (uint8_t)op->x);
-		} else if (op->opcode == REGEX_SET) {
+			return;
+		case REGEX_SET:
 			for (size_t k = 0; k < ARRAY_SIZE(re->first.bits); k++)
 				re->first.bits[k] |= re->sets[op->x].bits[k];
-		} else {
-			enlist(t, place + 1);
+			return;
+		case REGEX_MATCH:
+			re->may_be_empty = true;
+			return;
+		case REGEX_SAVE:
+		case REGEX_BEGIN:
+		case REGEX_END:
+		case REGEX_WORD_EDGE:
+			break;
 		}
 	}
 }
@@ -271,9 +296,12 @@ static int compile(struct ecma_regex *re, const char *pattern, struct err_text *
 	if (r < 0)
 		return r;
 	re->bounds = calloc(4 * re->n_groups, sizeof(*re->bounds));
-	if (!re->bounds || alloc_threads(&re->now, re) < 0 || alloc_threads(&re->next, re) < 0)
+	re->seen = calloc(re->n_ops, sizeof(*re->seen));
+	if (!re->bounds || !re->seen || alloc_threads(&re->now, re) < 0 ||
+	    alloc_threads(&re->next, re) < 0)
 		return -ENOMEM;
-	find_first(re);
+	re->round = 1;
+	find_first(re, 0);
 	return 0;
 }
 
@@ -305,6 +333,7 @@ void ecma_regex_free(struct ecma_regex *re)
 	free_threads(&re->now);
 	free_threads(&re->next);
 	free(re->bounds);
+	free(re->seen);
 	free(re->sets);
 	free(re->ops);
 	free(re);

@@ -23,7 +23,6 @@
 
 #define LOW_FIELDS 128u /* rules for those may come in any order */
 #define FIELDS (1u << 29)
-#define ACTION_BITS 2
 
 enum opcode {
 	OP_END,
@@ -37,24 +36,6 @@ enum opcode {
 /* An action and its argument; 0 is FILTER_DROP. */
 typedef uint32_t packed_action;
 
-struct filter_range {
-	uint32_t first, end;
-	packed_action action;
-};
-
-struct filter_table {
-	uint32_t direct, n_direct; /* in actions */
-	uint32_t ranges, n_ranges; /* in ranges */
-};
-
-struct filter_bytecode {
-	uint32_t root;
-	struct filter_table *messages; /* owned, as the next two */
-	packed_action *actions;
-	struct filter_range *ranges;
-	size_t n_messages, cap_messages, n_actions, cap_actions, n_ranges, cap_ranges;
-};
-
 struct words {
 	uint32_t *list; /* owned */
 	size_t n, cap, next;
@@ -62,7 +43,7 @@ struct words {
 
 static packed_action pack(enum filter_action action, uint32_t argument)
 {
-	return argument << ACTION_BITS | action;
+	return argument << FILTER_ACTION_BITS | action;
 }
 
 static int invalid(struct err_text *e, const char *what)
@@ -305,26 +286,25 @@ static uint32_t choose_direct(const struct rules *r)
 static int fill_table(struct filter_bytecode *b, const struct rules *r)
 {
 	struct filter_table *t = &b->messages[b->n_messages - 1];
-	packed_action *direct;
+	const size_t base = b->n_actions;
 	int error = 0;
 
-	*t = (struct filter_table){.direct = (uint32_t)b->n_actions,
+	*t = (struct filter_table){.direct = (uint32_t)base,
 				   .n_direct = choose_direct(r),
 				   .ranges = (uint32_t)b->n_ranges};
 	if (array_reserve(&b->actions, &b->cap_actions, b->n_actions + t->n_direct,
 			  sizeof(*b->actions)) < 0)
 		return -ENOMEM;
-	direct = b->actions + b->n_actions;
 	b->n_actions += t->n_direct;
 	for (uint32_t i = 0; i < t->n_direct; i++)
-		direct[i] = i < LOW_FIELDS ? r->low[i] : FILTER_DROP;
+		b->actions[base + i] = i < LOW_FIELDS ? r->low[i] : FILTER_DROP;
 	for (uint32_t i = t->n_direct; i < r->n_low && error == 0; i++)
 		error = put_range(b, i, i + 1, r->low[i]);
 	for (size_t i = 0; i < r->n_high && error == 0; i++) {
 		uint32_t from = r->high[i].first, end = r->high[i].end;
 
 		for (; from < MIN(end, t->n_direct); from++)
-			direct[from] = r->high[i].action;
+			b->actions[base + from] = r->high[i].action;
 		if (from < end)
 			error = put_range(b, from, end, r->high[i].action);
 	}
@@ -359,7 +339,7 @@ static int read_message(struct filter_bytecode *b, struct words *w, struct overl
 
 static bool is_there(const struct filter_bytecode *b, packed_action action)
 {
-	return (action & 3) != FILTER_NESTED || action >> ACTION_BITS < b->n_messages;
+	return (action & 3) != FILTER_NESTED || action >> FILTER_ACTION_BITS < b->n_messages;
 }
 
 /* Everything that the reading of packets relies upon. */
@@ -431,32 +411,20 @@ uint32_t filter_bytecode_root(const struct filter_bytecode *b)
 	return b->root;
 }
 
-static packed_action find_range(const struct filter_bytecode *b, const struct filter_table *t,
-				uint64_t field)
+uint32_t filter_bytecode_find(const struct filter_bytecode *b, const struct filter_table *t,
+			      uint64_t field)
 {
-	const struct filter_range *ranges = b->ranges + t->ranges;
-	size_t low = 0, high = t->n_ranges;
+	size_t low = t->ranges, high = low + t->n_ranges;
 
 	while (low < high) {
-		size_t middle = (low + high) / 2;
+		size_t middle = low + (high - low) / 2;
 
-		if (field < ranges[middle].first)
+		if (field < b->ranges[middle].first)
 			high = middle;
-		else if (field >= ranges[middle].end)
+		else if (field >= b->ranges[middle].end)
 			low = middle + 1;
 		else
-			return ranges[middle].action;
+			return b->ranges[middle].action;
 	}
 	return FILTER_DROP;
-}
-
-enum filter_action filter_bytecode_action(const struct filter_bytecode *b, uint32_t message,
-					  uint64_t field, uint32_t *ret_argument)
-{
-	const struct filter_table *t = &b->messages[message];
-	packed_action action =
-		field < t->n_direct ? b->actions[t->direct + field] : find_range(b, t, field);
-
-	*ret_argument = action >> ACTION_BITS;
-	return action & ((1 << ACTION_BITS) - 1);
 }

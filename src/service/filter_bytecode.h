@@ -36,7 +36,25 @@ enum filter_action {
 
 #define FILTER_OTHER_TYPE 64u /* semantic types are below; 0 is none in particular */
 
-struct filter_bytecode;
+#define FILTER_ACTION_BITS 2
+
+/* Of these the lookup below alone knows more than the name. */
+struct filter_range {
+	uint32_t first, end, action;
+};
+
+struct filter_table {
+	uint32_t direct, n_direct; /* in actions: of the fields below n_direct */
+	uint32_t ranges, n_ranges; /* in ranges: of all others, in order */
+};
+
+struct filter_bytecode {
+	uint32_t root;
+	struct filter_table *messages; /* owned, as the next two */
+	uint32_t *actions; /* an enum filter_action and, above FILTER_ACTION_BITS, its argument */
+	struct filter_range *ranges;
+	size_t n_messages, cap_messages, n_actions, cap_actions, n_ranges, cap_ranges;
+};
 
 /*
  * overlay may be empty. 0; -ENOMEM; -EINVAL with the reason in e: broken, or without a message that
@@ -49,6 +67,19 @@ void filter_bytecode_free(struct filter_bytecode *b);
 
 /* The message of Trace.packet. */
 uint32_t filter_bytecode_root(const struct filter_bytecode *b);
-/* Any field number. */
-enum filter_action filter_bytecode_action(const struct filter_bytecode *b, uint32_t message,
-					  uint64_t field, uint32_t *ret_argument);
+
+uint32_t filter_bytecode_find(const struct filter_bytecode *b, const struct filter_table *t,
+			      uint64_t field);
+
+/* Of a message that is there; any field number. */
+static inline enum filter_action filter_bytecode_action(const struct filter_bytecode *b,
+							uint32_t message, uint64_t field,
+							uint32_t *ret_argument)
+{
+	const struct filter_table *t = &b->messages[message];
+	uint32_t action = field < t->n_direct ? b->actions[t->direct + field]
+					      : filter_bytecode_find(b, t, field);
+
+	*ret_argument = action >> FILTER_ACTION_BITS;
+	return (enum filter_action)(action & ((1u << FILTER_ACTION_BITS) - 1));
+}

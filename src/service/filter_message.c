@@ -11,6 +11,7 @@
  */
 #include "service/filter_message.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -104,15 +105,34 @@ static int pass_bytes(struct pass *p, const uint8_t *start, const uint8_t *tag_e
 	return r;
 }
 
+/* Behind a varint whose value nobody asks for. NULL: it runs past the end or has over 64 bits. */
+static const uint8_t *skip_varint(const uint8_t *p, const uint8_t *end)
+{
+	const uint8_t *last = end - p > 10 ? p + 10 : end, *first = p;
+
+	if (end - p >= 8) {
+		uint64_t bytes, ends;
+
+		memcpy(&bytes, p, sizeof(bytes));
+		ends = ~le64toh(bytes) & 0x8080808080808080;
+		if (ends)
+			return p + __builtin_ctzll(ends) / 8 + 1;
+	}
+	while (p != last && *p >= 0x80)
+		p++;
+	if (p == last || (p == first + 9 && *p > 1))
+		return NULL;
+	return p + 1;
+}
+
 /* Moves p->in behind the value of a number. */
 static bool skip_number(struct pass *p, unsigned wire_type)
 {
 	size_t left = (size_t)(p->level->end - p->in), len = wire_type == PB_WIRE_FIXED64 ? 8 : 4;
-	uint64_t v;
 
 	switch (wire_type) {
 	case PB_WIRE_VARINT:
-		p->in = pb_get_varint(p->in, p->level->end, &v);
+		p->in = skip_varint(p->in, p->level->end);
 		return p->in != NULL;
 	case PB_WIRE_FIXED64:
 	case PB_WIRE_FIXED32:
@@ -125,6 +145,16 @@ static bool skip_number(struct pass *p, unsigned wire_type)
 	}
 }
 
+/* Of a tag or a length, which take one byte or two most of the time. */
+static const uint8_t *get_short_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
+{
+	if (end - p >= 2 && p[0] >= 0x80 && p[1] < 0x80) {
+		*ret = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+		return p + 2;
+	}
+	return pb_get_varint(p, end, ret);
+}
+
 static int pass_field(struct pass *p)
 {
 	const uint8_t *start = p->in, *end = p->level->end, *tag_end;
@@ -132,13 +162,13 @@ static int pass_field(struct pass *p)
 	uint32_t argument;
 	uint64_t tag, len;
 
-	tag_end = pb_get_varint(start, end, &tag);
+	tag_end = get_short_varint(start, end, &tag);
 	if (!tag_end)
 		return -EBADMSG;
 	p->in = tag_end;
 	action = filter_bytecode_action(p->code, p->level->message, tag >> 3, &argument);
 	if ((tag & 7) == PB_WIRE_BYTES) {
-		p->in = pb_get_varint(tag_end, end, &len);
+		p->in = get_short_varint(tag_end, end, &len);
 		if (!p->in || len > (size_t)(end - p->in))
 			return -EBADMSG;
 		return pass_bytes(p, start, tag_end, (size_t)len, action, argument);

@@ -27,7 +27,9 @@
 
 #define KEPT_BYTES (1u << 20) /* of f->out; what a larger packet took is given back */
 #define STEPS_PER_BYTE 8 /* of expressions; that takes about as long as a byte of a packet */
-/* The clock is read for one packet in so many: reading it costs as much as filtering a small one. */
+/* Of packets below so many bytes the clock is read for one in so many: reading it costs as much as
+ * filtering one of them. */
+#define SMALL_BYTES 2048u
 #define TIMED_EVERY 16u
 
 struct trace_filter {
@@ -38,7 +40,7 @@ struct trace_filter {
 	uint64_t steps; /* of expressions, not yet asked for */
 
 	/* statistics */
-	uint64_t packets, input_bytes, output_bytes, errors, time_ns;
+	uint64_t packets, input_bytes, output_bytes, errors, time_ns, small_packets;
 	uint64_t *discarded; /* bytes; by buffer */
 	size_t n_buffers;
 };
@@ -55,15 +57,26 @@ static int filter(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t
 	return r;
 }
 
-static uint64_t begin_timing(const struct trace_filter *f)
+struct timing {
+	uint64_t begin_ns;
+	uint64_t weight; /* of the packet in the estimate; 0: it is not timed */
+};
+
+static struct timing begin_timing(struct trace_filter *f, size_t size)
 {
-	return f->packets % TIMED_EVERY == 0 ? clock_mono_ns() : 0;
+	struct timing t = {.weight = 1};
+
+	if (size < SMALL_BYTES)
+		t.weight = f->small_packets++ % TIMED_EVERY == 0 ? TIMED_EVERY : 0;
+	if (t.weight)
+		t.begin_ns = clock_mono_ns();
+	return t;
 }
 
-static void count(struct trace_filter *f, int r, size_t in, size_t out, uint64_t begin_ns)
+static void count(struct trace_filter *f, int r, size_t in, size_t out, struct timing t)
 {
-	if (begin_ns)
-		f->time_ns += (clock_mono_ns() - begin_ns) * TIMED_EVERY;
+	if (t.weight)
+		f->time_ns += (clock_mono_ns() - t.begin_ns) * t.weight;
 	f->packets++;
 	f->input_bytes += in;
 	if (r < 0)
@@ -75,11 +88,11 @@ static void count(struct trace_filter *f, int r, size_t in, size_t out, uint64_t
 void trace_filter_put(struct trace_filter *f, struct packet_sink *sink, uint8_t *packet, size_t len)
 {
 	if (f) {
-		uint64_t begin_ns = begin_timing(f);
+		struct timing t = begin_timing(f, len);
 		size_t left = 0;
 		int r = filter(f, packet, len, packet, &left);
 
-		count(f, r, len, left, begin_ns);
+		count(f, r, len, left, t);
 		if (r < 0)
 			return;
 		len = left;
@@ -129,11 +142,11 @@ static int filter_packet(struct trace_filter *f, const struct trace_filter_input
 int trace_filter_apply(struct trace_filter *f, const struct trace_filter_input *in,
 		       const uint8_t **ret_packet, size_t *ret_len)
 {
-	uint64_t begin_ns = begin_timing(f);
 	size_t whole = in->size + in->trailer_len, len = 0;
+	struct timing t = begin_timing(f, whole);
 	int r = filter_packet(f, in, &len);
 
-	count(f, r, whole, len, begin_ns);
+	count(f, r, whole, len, t);
 	if (in->buffer < f->n_buffers)
 		f->discarded[in->buffer] += whole - len;
 	if (r < 0)

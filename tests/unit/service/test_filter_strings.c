@@ -184,7 +184,7 @@ static void assert_refused(const char *chains, const char *why)
 
 static void bad_rules_are_refused(void **state)
 {
-	char many[16 + 32 * (MAX_FILTER_RULES + 2)] = "string_filter_chain { ";
+	char many[64 + 40 * (MAX_FILTER_RULES + 1)] = "string_filter_chain { ";
 
 	(void)state;
 	assert_refused("string_filter_chain { rules { regex_pattern: 'x' } }", "policy 0");
