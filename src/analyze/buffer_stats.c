@@ -45,6 +45,18 @@ static bool decode_buffer(const uint8_t *data, size_t len, struct buffer_stats *
 	return pb_dec_ok(&d);
 }
 
+static bool decode_filter(const uint8_t *data, size_t len, struct service_stats *s)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_STATS_FILTER_STATS_ERRORS)
+			s->filter_errors = f.u64;
+	return pb_dec_ok(&d);
+}
+
 bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret)
 {
 	struct pb_field f;
@@ -69,6 +81,9 @@ bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats 
 			break;
 		case PB_TRACE_STATS_INVALID_PACKETS:
 			ret->invalid_packets = f.u64;
+			break;
+		case PB_TRACE_STATS_FILTER_STATS:
+			ok = f.data && decode_filter(f.data, f.len, ret) && ok;
 			break;
 		case PB_TRACE_STATS_FLUSHES_FAILED:
 			ret->flushes_failed = f.u64;

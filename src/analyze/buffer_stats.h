@@ -27,6 +27,7 @@ struct service_stats {
 	uint64_t chunks_discarded; /* refused before a buffer; since the service began */
 	uint64_t patches_discarded; /* likewise */
 	uint64_t invalid_packets; /* of this session */
+	uint64_t filter_errors; /* packets that the trace filter could not read */
 	uint64_t flushes_failed;
 	bool final_flush_failed; /* the service's own, when a time was over; */
 	bool final_flush_succeeded; /* neither when there was none */

@@ -353,6 +353,11 @@ static size_t others(const struct record_facts *f, const struct service_stats *s
 			      (unsigned long long)s->invalid_packets);
 		n++;
 	}
+	if (s && s->filter_errors) {
+		strbuf_printf(b, "service: packets that the trace filter could not read: %llu\n",
+			      (unsigned long long)s->filter_errors);
+		n++;
+	}
 	if (g->other && !explained) {
 		strbuf_printf(b,
 			      "gaps between packets, for no reason that the service tells: %llu\n",

@@ -33,6 +33,9 @@ static void test_every_counter_finds_its_place(void **state)
 	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, 9);
 	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, 10);
 	pb_enc_u64(e, PB_TRACE_STATS_INVALID_PACKETS, 11);
+	pb_enc_open(e, PB_TRACE_STATS_FILTER_STATS);
+	pb_enc_u64(e, PB_TRACE_STATS_FILTER_STATS_ERRORS, 13);
+	pb_enc_close(e);
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_FAILED, 12);
 	pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, 2);
 
@@ -50,6 +53,7 @@ static void test_every_counter_finds_its_place(void **state)
 	assert_int_equal(s.chunks_discarded, 9);
 	assert_int_equal(s.patches_discarded, 10);
 	assert_int_equal(s.invalid_packets, 11);
+	assert_int_equal(s.filter_errors, 13);
 	assert_int_equal(s.flushes_failed, 12);
 	assert_true(s.final_flush_failed && !s.final_flush_succeeded);
 	pb_mem_deinit(&m);

@@ -256,6 +256,13 @@ static void test_packets_that_were_no_valid_ones(void **state)
 	check(1, "service: packets that were not valid: 2\n");
 }
 
+static void test_packets_that_a_filter_could_not_read(void **state)
+{
+	(void)state;
+	x.stats.filter_errors = 3;
+	check(1, "service: packets that the trace filter could not read: 3\n");
+}
+
 static void test_a_final_flush_that_failed(void **state)
 {
 	static const char line[] =
@@ -313,6 +320,7 @@ int main(void)
 		TEST(test_buffers_are_told_apart),
 		TEST(test_counters_of_the_service_count_from_the_beginning),
 		TEST(test_packets_that_were_no_valid_ones),
+		TEST(test_packets_that_a_filter_could_not_read),
 		TEST(test_a_final_flush_that_failed),
 		TEST(test_a_file_that_was_cut),
 		TEST(test_the_traces_own_counters_serve_as_well),
