@@ -200,6 +200,14 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 		file_part_sink(f->target)->bytes(file_part_sink(f->target), data, len);
 }
 
+static void sink_lend(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	if (f->target)
+		packet_sink_lend(file_part_sink(f->target), data, len);
+}
+
 /* ---- bytes out ---- */
 
 int file_parts_write(struct file_parts *f)
@@ -267,6 +275,7 @@ static void init(struct file_parts *f, struct session *s)
 	*f = (struct file_parts){.session = s, .max_bytes = UINT64_MAX};
 	f->sink.begin = sink_begin;
 	f->sink.bytes = sink_bytes;
+	f->sink.lend = sink_lend;
 }
 
 int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -18,6 +19,7 @@
 #include "wire/pb_varint.h"
 
 #define BUF_BYTES (512u << 10) /* grows for packets that are larger */
+#define MIN_LENT 512 /* less is copied sooner than looked at */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 /* ---- packets in ---- */
@@ -66,6 +68,30 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	o->used += len;
 }
 
+static void sink_lend(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct out_file *o = container_of(sink, struct out_file, sink);
+
+	if (!o->borrows || len < MIN_LENT || o->n_lent == OUT_FILE_MAX_LENT || o->sent > 0) {
+		sink_bytes(sink, data, len);
+		return;
+	}
+	if (o->error)
+		return;
+	o->lent[o->n_lent].at = o->used;
+	o->lent[o->n_lent].len = len;
+	o->lent[o->n_lent++].data = data;
+	o->used += len;
+}
+
+/* From now on all is in the memory. */
+static void copy_lent(struct out_file *o)
+{
+	for (size_t i = 0; i < o->n_lent; i++)
+		memcpy(o->buf + o->lent[i].at, o->lent[i].data, o->lent[i].len);
+	o->n_lent = 0;
+}
+
 ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
 {
 	ssize_t n;
@@ -95,6 +121,40 @@ static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t
 		return -1;
 	}
 	return write(o->fd, data, MIN(len, PIPE_BUF));
+}
+
+/* All in one call, what is lent from where it lies. */
+static ssize_t write_lent(const struct out_file *o)
+{
+	struct iovec iov[2 * OUT_FILE_MAX_LENT + 1];
+	size_t at = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < o->n_lent; i++) {
+		if (o->lent[i].at > at)
+			iov[n++] = (struct iovec){o->buf + at, o->lent[i].at - at};
+		iov[n++] = (struct iovec){(void *)o->lent[i].data, o->lent[i].len};
+		at = o->lent[i].at + o->lent[i].len;
+	}
+	if (o->used > at)
+		iov[n++] = (struct iovec){o->buf + at, o->used - at};
+	return writev(o->fd, iov, n);
+}
+
+static ssize_t write_some(struct out_file *o)
+{
+	ssize_t n;
+
+	if (o->used > OUT_FILE_PIECE)
+		copy_lent(o);
+	if (o->n_lent == 0)
+		return write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
+	n = write_lent(o);
+	if (n == (ssize_t)o->used)
+		o->n_lent = 0;
+	else
+		copy_lent(o);
+	return n;
 }
 
 /* Of the bytes sent out of the buffer, how many are of whole packets? */
@@ -130,7 +190,7 @@ static int fail(struct out_file *o, int error)
 	if (o->buf)
 		cut_back(o);
 	o->error = error;
-	o->used = o->sent = 0;
+	o->used = o->sent = o->n_lent = 0;
 	free(TAKE_PTR(o->buf));
 	return error;
 }
@@ -142,7 +202,7 @@ int out_file_write(struct out_file *o)
 	if (o->error)
 		return fail(o, o->error);
 	if (o->sent < o->used) {
-		n = write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
+		n = write_some(o);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
 		if (n <= 0)
@@ -187,9 +247,11 @@ void out_file_init(struct out_file *o, int fd)
 {
 	struct stat st = {0};
 
-	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
+	*o = (struct out_file){
+		.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes, .lend = sink_lend}};
 	if (fstat(fd, &st) < 0)
 		return;
+	o->borrows = S_ISREG(st.st_mode);
 	o->is_socket = S_ISSOCK(st.st_mode);
 	o->is_pollable = S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode);
 	if (S_ISFIFO(st.st_mode))
@@ -201,5 +263,5 @@ void out_file_deinit(struct out_file *o)
 	closep(&o->fd);
 	o->fd = -1;
 	free(TAKE_PTR(o->buf));
-	o->used = o->sent = 0;
+	o->used = o->sent = o->n_lent = 0;
 }

@@ -12,8 +12,12 @@
  * A file that a trace is written into: packets gather in memory as Trace.packet records (0x0A,
  * varint length, packet) and leave with write(2), a bounded piece a call.
  *
- *	buf	| sent | 0A len packet | 0A len packet | ...
- *		0      sent                            used
+ *	buf	| sent | 0A len packet | 0A len      | ...
+ *		0      sent                     lent   used
+ *
+ * Of what is lent there is only room in the memory: a regular file gets it with writev(2) from where
+ * it lies. Whatever is not written at once is copied into its place, so that nothing lent is
+ * looked at after out_file_write.
  *
  * What a regular file gets in one write(2) ends with a whole packet, unless it is larger than a
  * piece: so a process that is killed between two calls leaves whole packets. When a write fails,
@@ -22,6 +26,7 @@
  * A pipe or a socket whose reader is slow never blocks: OUT_FILE_WAIT says so. A pipe is opened
  * anew for that, since O_NONBLOCK on the descriptor that was passed would be its owner's too.
  */
+#define OUT_FILE_MAX_LENT 256 /* pieces; further ones are copied */
 struct out_file {
 	struct packet_sink sink; /* packets in; a packet that finds no memory sets error */
 	int fd; /* owned; -1: closed */
@@ -30,6 +35,13 @@ struct out_file {
 	bool is_pollable; /* an event loop can wait for it */
 	int error; /* -errno of what failed: later packets are dropped */
 	uint64_t written; /* bytes that write(2) took */
+	bool borrows; /* a regular file: it is likely to take all at once */
+	size_t n_lent; /* 0 where sent is not */
+	struct {
+		size_t at; /* index in buf */
+		size_t len;
+		const void *data; /* borrowed until out_file_write */
+	} lent[OUT_FILE_MAX_LENT];
 	size_t sent, used, cap;
 	uint8_t *buf; /* owned; only while something is in it */
 };

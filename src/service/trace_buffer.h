@@ -90,7 +90,8 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 
 /* ---- reading: destructive, one reader ---- */
 
-/* One packet, never empty; the slices point into the buffer until the next call on it. */
+/* One packet, never empty. The array of slices is there until the next call on the buffer, the bytes
+ * that they point to until the next commit or patch. */
 struct trace_packet {
 	const struct iovec *slices;
 	size_t n_slices;

@@ -123,6 +123,121 @@ static void failed_write_leaves_whole_packets(void **state)
 	peer_packets_free(&t);
 }
 
+/* ---- pieces that are lent ---- */
+
+/* The byte at a place of the file. */
+static void expect_text(const char *path, size_t at, char c)
+{
+	int fd = open(path, O_RDONLY);
+	char got = 0;
+
+	assert_int_equal(pread(fd, &got, 1, (off_t)at), 1);
+	assert_int_equal(got, c);
+	close(fd);
+}
+
+/* A packet of one lent piece and a byte that is not. */
+static void lend(struct out_file *o, const char *text, size_t len)
+{
+	o->sink.begin(&o->sink, len + 1);
+	o->sink.lend(&o->sink, text, len);
+	o->sink.bytes(&o->sink, "!", 1);
+}
+
+static void what_is_lent_is_written_in_its_place(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "trace");
+	enum { N = OUT_FILE_MAX_LENT + 100 }; /* more than are lent in one write */
+	struct out_file o = open_out(path);
+	char text[N + 1000];
+	struct peer_packets t;
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i % 251);
+	for (size_t i = 0; i < N; i++) {
+		put(&o, 'a', i % 3);
+		lend(&o, text + i, i % 10 ? 600 : 60);
+	}
+	assert_int_equal(o.n_lent, OUT_FILE_MAX_LENT);
+	assert_int_equal(write_all(&o), OUT_FILE_DONE);
+	assert_int_equal(o.n_lent, 0);
+	assert_int_equal(out_file_size(&o), size_of_file(path));
+	out_file_deinit(&o);
+	t = packets_of_file(path);
+	assert_int_equal(t.n, 2 * N);
+	for (size_t i = 0; i < N; i++) {
+		size_t len = i % 10 ? 600 : 60;
+
+		assert_int_equal(t.list[2 * i].len, i % 3);
+		assert_int_equal(t.list[2 * i + 1].len, len + 1);
+		assert_memory_equal(t.list[2 * i + 1].data, text + i, len);
+		assert_int_equal(t.list[2 * i + 1].data[len], '!');
+	}
+	peer_packets_free(&t);
+}
+
+static void what_a_full_disk_does_not_take_is_lent_no_longer(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "trace");
+	struct out_file o = open_out(path);
+	struct rlimit before, small;
+	char text[997];
+
+	memset(text, 'x', sizeof(text));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 2500;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (int i = 0; i < 10; i++)
+		lend(&o, text, sizeof(text)); /* 1001 in the file */
+	assert_int_equal(out_file_write(&o), OUT_FILE_MORE);
+	assert_int_equal(o.n_lent, 0);
+	memset(text, 'y', sizeof(text));
+	/* Room for two more packets and a half: they are what they were. */
+	small.rlim_cur = 4500;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(write_all(&o), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	out_file_deinit(&o);
+	assert_int_equal(size_of_file(path), 4004);
+	expect_text(path, 3 * 1001 + 3, 'x');
+}
+
+static void a_pipe_is_lent_nothing(void **state)
+{
+	struct out_file o;
+	char text[600] = "";
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	out_file_init(&o, fds[1]);
+	lend(&o, text, sizeof(text));
+	assert_int_equal(o.n_lent, 0);
+	out_file_deinit(&o);
+	close(fds[0]);
+}
+
+/* A packet that takes several writes is all in memory after the first. */
+static void a_large_packet_is_lent_until_it_is_written(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "trace");
+	struct out_file o = open_out(path);
+	size_t len = 3 << 20;
+	char *text = malloc(len);
+
+	assert_non_null(text);
+	memset(text, 'x', len);
+	lend(&o, text, len);
+	assert_int_equal(out_file_write(&o), OUT_FILE_MORE);
+	memset(text, 'y', len);
+	assert_int_equal(write_all(&o), OUT_FILE_DONE);
+	out_file_deinit(&o);
+	expect_text(path, len, 'x');
+	free(text);
+}
+
 static void full_device_is_an_error(void **state)
 {
 	struct out_file o;
@@ -223,6 +338,10 @@ int main(void)
 		FILE_TEST(packets_come_out_as_records),
 		FILE_TEST(large_packet_takes_several_writes_and_leaves_no_memory),
 		FILE_TEST(failed_write_leaves_whole_packets),
+		FILE_TEST(what_is_lent_is_written_in_its_place),
+		FILE_TEST(what_a_full_disk_does_not_take_is_lent_no_longer),
+		FILE_TEST(a_large_packet_is_lent_until_it_is_written),
+		cmocka_unit_test(a_pipe_is_lent_nothing),
 		cmocka_unit_test(full_device_is_an_error),
 		cmocka_unit_test(pipe_is_never_waited_for),
 		cmocka_unit_test(pipes_own_mode_is_left_alone),
