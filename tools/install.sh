@@ -4,7 +4,7 @@
 # usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX
 set -eu
 
-action=$1 B=$2 to=$3$4
+action=$1 B=$2 to=$3$4 prefix=$4
 
 # One line a file: mode, source, place below the prefix.
 files() {
@@ -17,14 +17,27 @@ files() {
   for f in README.md LICENSE; do
     echo "644 $f share/doc/sonda/$f"
   done
+  for f in docs/*.md; do
+    echo "644 $f share/doc/sonda/docs/$(basename "$f")"
+  done
+  for f in configs/systemd/*.socket configs/systemd/*.service; do
+    echo "644 $f lib/systemd/system/$(basename "$f")"
+  done
+  echo "644 configs/systemd/sonda.sysusers lib/sysusers.d/sonda.conf"
+}
+
+# Units name the place of the programs.
+install_one() { # MODE SOURCE PLACE
+  install -D -m "$1" "$2" "$to/$3"
+  case $3 in lib/systemd/*) sed -i "s|@PREFIX@|$prefix|g" "$to/$3" ;; esac
 }
 
 files | while read -r mode from place; do
   case $action in
-  install) install -D -m "$mode" "$from" "$to/$place" ;;
+  install) install_one "$mode" "$from" "$place" ;;
   uninstall) rm -f "$to/$place" ;;
   esac
 done
 # Folders that nothing else is in go too.
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/doc/sonda" "$to/bin" 2>/dev/null || :
+  "$to/share/sonda/configs" "$to/share/doc/sonda/docs" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

@@ -14,11 +14,14 @@
  *	priority_boost     CAP_SYS_NICE
  *	/proc of others    none where it is mounted without hidepid; else CAP_SYS_PTRACE
  *	names of threads   none; with CAP_NET_ADMIN they are asked for many at a time
+ *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
+ *	files of others    CAP_DAC_READ_SEARCH: names of inodes, the journal
+ * All other capabilities are given up at the start.
  * What is missing is told once, in a sentence, and the other sources go on.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +30,11 @@
 
 #include <event2/event.h>
 
+#include "base/caps.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/notify.h"
 #include "base/version.h"
 #include "client/producer.h"
 #include "client/session_feed.h"
@@ -45,6 +49,12 @@
 
 #define MAX_FILES 65536 /* each session has a ring's open for each CPU */
 
+/* What the table of privileges above names; the others are of no use to a producer. */
+static const unsigned needed_capabilities[] = {
+	CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN, CAP_SYS_ADMIN,
+	CAP_SYS_NICE,	  CAP_SYS_PTRACE,      CAP_SYSLOG,
+};
+
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {
@@ -54,7 +64,7 @@ struct probes {
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
 	struct priority_boost boost;
-	int notify_fd; /* -1: nobody waits, or was told */
+	struct notify notify; /* who waits for us to be connected */
 };
 
 static void usage(FILE *out)
@@ -74,7 +84,8 @@ static void usage(FILE *out)
 	      "PERFETTO_PRODUCER_SOCK_NAME is the service's socket; without it\n"
 	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer where there is no "
 	      "/run/perfetto.\n"
-	      "TRACED_PROBES_NOTIFY_FD is a descriptor that gets a \"1\" when all is registered.\n",
+	      "TRACED_PROBES_NOTIFY_FD is a descriptor that gets a \"1\" when all is registered;\n"
+	      "a systemd unit of Type=notify is told as well.\n",
 	      out);
 }
 
@@ -161,34 +172,14 @@ static const char *use_tracefs(const char *state)
 	return place;
 }
 
-/* A descriptor that the one who started us waits on. */
-static int notify_fd_of_environment(void)
-{
-	const char *text = getenv("TRACED_PROBES_NOTIFY_FD");
-	uint32_t fd;
-
-	if (!text || !*text)
-		return -1;
-	if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0) {
-		log_warn("TRACED_PROBES_NOTIFY_FD=%s is not an open descriptor", text);
-		return -1;
-	}
-	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
-	return (int)fd;
-}
-
 static void on_connected(void *ctx)
 {
 	struct probes *p = ctx;
-	int r;
+	struct err_text e;
 
 	log_debug("connected; every data source is registered");
-	if (p->notify_fd < 0)
-		return;
-	r = fs_write_all(p->notify_fd, "1", 1);
-	if (r < 0)
-		log_warn("TRACED_PROBES_NOTIFY_FD: %s", strerror(-r));
-	close(TAKE_FD(p->notify_fd));
+	if (notify_ready(&p->notify, &e) < 0)
+		log_warn("%s", e.text);
 }
 
 static void on_disconnected(void *ctx)
@@ -287,12 +278,22 @@ static void probes_deinit(struct probes *p)
 			event_free(p->signals[i]);
 	if (p->loop)
 		event_base_free(p->loop);
-	closep(&p->notify_fd);
+	notify_close(&p->notify);
+}
+
+/* It can work with more than it needs, too. */
+static void give_up_capabilities(void)
+{
+	int r = caps_keep_only(needed_capabilities, ARRAY_SIZE(needed_capabilities));
+
+	if (r < 0)
+		log_warn("cannot give up capabilities that are not needed: %s", strerror(-r));
 }
 
 int main(int argc, char **argv)
 {
-	struct probes p = {.notify_fd = -1};
+	struct probes p = {.loop = NULL};
+	struct err_text e;
 	int code, r;
 
 	log_init("sonda-probes");
@@ -300,7 +301,9 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	fs_raise_file_limit(MAX_FILES);
-	p.notify_fd = notify_fd_of_environment();
+	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
+		log_warn("%s", e.text);
+	give_up_capabilities();
 	r = probes_init(&p);
 	if (r == 0)
 		event_base_dispatch(p.loop);

@@ -49,9 +49,21 @@ start_service() {
 
 start_service
 
+# CAP_DAC_OVERRIDE 1, _DAC_READ_SEARCH 2, _NET_ADMIN 12, _SYS_PTRACE 19, _SYS_ADMIN 21, _SYS_NICE 23, _SYSLOG 34
+NEEDED=$((1 << 1 | 1 << 2 | 1 << 12 | 1 << 19 | 1 << 21 | 1 << 23 | 1 << 34))
+keeps_what_it_needs() {
+  local field value
+  while read -r field value; do
+    case $field in CapInh: | CapAmb:) [ $((0x$value)) = 0 ] || return 1 ;; Cap*) [ $((0x$value & ~NEEDED)) = 0 ] || return 1 ;;
+    NoNewPrivs:) [ "$value" = 1 ] || return 1 ;; esac
+  done <"/proc/$probes/status"
+}
+
 for signal in TERM INT HUP; do
   start probes "$TMP/probes.log" "$BIN/sonda-probes"
   start_recording "SIG$signal"
+  keeps_what_it_needs
+  verdict "SIG$signal: it has no capabilities but those that it needs" $?
   kill "-$signal" "$probes"
   wait "$probes"
   verdict "SIG$signal: exit code 0" $? "$TMP/probes.log"

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# make install and uninstall, and the systemd units that are installed.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+n=0 bad=0
+check() { # NAME COMMAND...
+  local name=$1
+  shift
+  n=$((n + 1))
+  if "$@" >"$tmp/out" 2>&1; then echo "ok $n - $name"; else
+    echo "not ok $n - $name"
+    sed 's/^/#   /' "$tmp/out"
+    bad=1
+  fi
+}
+# Says nothing, that is.
+verifies() { systemd-analyze verify "$tmp/usr/lib/systemd/system/$1" >"$tmp/said" 2>&1 && ! grep "$tmp" "$tmp/said"; }
+
+check "it installs" tools/install.sh install "$BUILD" "" "$tmp/usr"
+check "the programs run from there" "$tmp/usr/bin/sondad" --version
+check "the README's links lead somewhere" eval \
+  'for f in $(grep -oE "\(docs/[a-z]+\.md\)" README.md | tr -d "()"); do [ -f "$tmp/usr/share/doc/sonda/$f" ] || exit 1; done'
+check "units name the program's place" grep -q "^ExecStart=$tmp/usr/bin/sondad$" "$tmp/usr/lib/systemd/system/sondad.service"
+for unit in sondad.socket sondad-consumer.socket sondad.service sonda-probes.service; do
+  if command -v systemd-analyze >/dev/null; then
+    check "$unit is a good unit" verifies $unit
+  else
+    n=$((n + 1))
+    echo "ok $n - $unit is a good unit # SKIP no systemd-analyze here"
+  fi
+done
+check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
+check "and nothing is left" test ! -e "$tmp/usr"
+exit $bad
