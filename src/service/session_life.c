@@ -182,7 +182,11 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	if (r < 0) {
 		s->config = NULL; /* the caller's still */
 		file_sink_discard(TAKE_PTR(s->file));
-		return err_set(e, r, "priority_boost: %s", strerror(-r));
+		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
+			       r == -EPERM || r == -EACCES
+				       ? " (what the service may do is in its limits, RLIMIT_NICE "
+					 "and RLIMIT_RTPRIO; see docs/security.md)"
+				       : "");
 	}
 	admission_make_way(service, config);
 	admission_remember(service, config);

@@ -77,6 +77,35 @@ verdict "every packet is in the file once and whole" $? "$TMP/check.log"
 record
 [ $? != 0 ] && grep -q 'File exists' "$TMP/record.log" && whole check $packets "$TMP/trace"
 verdict "the same path again is refused, and the file is as it was" $? "$TMP/record.log"
+
+# The service of root, which has given up its capabilities.
+if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
+  mkdir "$TMP/theirs" && chown 12345 "$TMP/theirs"
+  config 3000 "output_path: \"$TMP/theirs/trace\""
+  record
+  [ $? != 0 ] && grep -q 'Permission denied.*can be passed' "$TMP/record.log"
+  verdict "the folder of somebody else is refused, with what to do" $? "$TMP/record.log"
+  nice=$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")
+  config 1500 "output_path: \"$TMP/boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"
+  # Where root may not raise its limits either (CAP_SYS_RESOURCE), it is refused.
+  if [ "$(awk '/^Max nice priority/ { print $4 }' "/proc/${PIDS[0]}/limits")" -ge 27 ]; then
+    record &
+    for ((i = 0; i < 100; i++)); do
+      [ "$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")" != -7 ] || break
+      sleep 0.1
+    done
+    [ $i -lt 100 ] && wait $!
+    verdict "priority_boost needs no capability" $? "$TMP/record.log"
+    [ "$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")" = "$nice" ]
+    verdict "and ends with the session" $?
+  else
+    record
+    [ $? != 0 ] && grep -q 'priority_boost: .*RLIMIT_NICE' "$TMP/record.log"
+    verdict "priority_boost that the limits do not allow is refused, with the reason" $? "$TMP/record.log"
+  fi
+  ! grep "sandbox does not allow" "$TMP/service.log"
+  verdict "nothing was tried that the sandbox forbids" $?
+fi
 leave
 
 config 3000 "file_write_period_ms: 200"
