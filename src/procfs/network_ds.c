@@ -2,7 +2,7 @@
 /*
  * A pass:
  *
- *	net/dev --> so many lines, so many lines ... --> net/snmp --> net/netstat
+ *	net/dev --> so many lines, so many lines ... --> net/snmp --> net/netstat --> net/snmp6
  *
  * each of them a step. The values of a file have the time before it was read, unless a turn ended in
  * between.
@@ -25,7 +25,7 @@
 /* Lines of net/dev in a step: a fraction of a millisecond. */
 #define STEP_LINES 64
 
-enum step { READ_DEV, PARSE_DEV, READ_SNMP, READ_NETSTAT, PASS_OVER };
+enum step { READ_DEV, PARSE_DEV, READ_SNMP, READ_NETSTAT, READ_SNMP6, PASS_OVER };
 
 static const char *const default_counters[] = {
 	"[rt]x bytes",
@@ -46,6 +46,11 @@ static const char *const default_counters[] = {
 	"Tcp InCsumErrors",
 	"Tcp OutRsts",
 	"Udp *",
+	"Ip6 In*Errors",
+	"Ip6 *Discards",
+	"Ip6 *NoRoutes",
+	"Ip6 *Fails",
+	"Udp6 *",
 	"TcpExt Listen*",
 	"TcpExt *Drop",
 	"TcpExt *Pruned",
@@ -69,8 +74,8 @@ struct network_stats {
 	struct network_links links;
 	struct network_protocols protocols;
 	int proc_fd; /* owned */
-	struct counter_file dev, snmp, netstat;
-	bool said_dev, said_snmp, said_netstat;
+	struct counter_file dev, snmp, netstat, snmp6;
+	bool said_dev, said_snmp, said_netstat, said_snmp6;
 	enum step step;
 	struct span lines; /* of net/dev, that are not parsed yet */
 	bool dev_is_whole;
@@ -120,17 +125,21 @@ static enum step parse_dev(struct network_stats *s)
 	return PARSE_DEV;
 }
 
+typedef int (*read_text_fn)(struct network_protocols *ps, struct span text);
+
 static void read_protocols(struct network_stats *s, struct counter_file *f, const char *path,
-			   bool *said)
+			   read_text_fn fn, bool *said)
 {
 	struct span text;
 	int r;
 
 	tracks_begin(s->poll.tracks, clock_boot_ns());
 	r = counter_file_read(f, &s->poll, s->proc_fd, path, false, &text);
-	if (text.len > 0 && network_protocols_read(&s->protocols, text) < 0)
+	if (text.len > 0 && fn(&s->protocols, text) < 0)
 		r = -EBADMSG;
-	check(s, said, path, r);
+	/* A kernel without IPv6 has no snmp6, and lacks nothing. */
+	if (r != -ENOENT || f != &s->snmp6)
+		check(s, said, path, r);
 }
 
 static bool network_step(struct counter_poll *p)
@@ -146,11 +155,17 @@ static bool network_step(struct counter_poll *p)
 		s->step = parse_dev(s);
 		return true;
 	case READ_SNMP:
-		read_protocols(s, &s->snmp, "net/snmp", &s->said_snmp);
+		read_protocols(s, &s->snmp, "net/snmp", network_protocols_read, &s->said_snmp);
 		s->step = READ_NETSTAT;
 		return true;
 	case READ_NETSTAT:
-		read_protocols(s, &s->netstat, "net/netstat", &s->said_netstat);
+		read_protocols(s, &s->netstat, "net/netstat", network_protocols_read,
+			       &s->said_netstat);
+		s->step = READ_SNMP6;
+		return true;
+	case READ_SNMP6:
+		read_protocols(s, &s->snmp6, "net/snmp6", network_protocols_read_snmp6,
+			       &s->said_snmp6);
 		s->step = PASS_OVER;
 		return true;
 	case PASS_OVER:
@@ -169,6 +184,7 @@ static void network_deinit(struct counter_poll *p)
 	counter_file_close(&s->dev, p);
 	counter_file_close(&s->snmp, p);
 	counter_file_close(&s->netstat, p);
+	counter_file_close(&s->snmp6, p);
 	closep(&s->proc_fd);
 	counter_poll_deinit(p);
 	free(s);
@@ -222,7 +238,7 @@ static int network_create(struct ds_handle *h, const struct ds_env *env,
 
 	if (!s)
 		return -ENOMEM;
-	s->dev.fd = s->snmp.fd = s->netstat.fd = s->proc_fd = -1;
+	s->dev.fd = s->snmp.fd = s->netstat.fd = s->snmp6.fd = s->proc_fd = -1;
 	r = counter_poll_init(&s->poll, &network_ops, h, env, c ? c->period_ms : 0);
 	if (r == 0)
 		r = init_patterns(s, c);

@@ -94,3 +94,21 @@ int network_protocols_read(struct network_protocols *ps, struct span text)
 	}
 	return good && any ? 0 : -EBADMSG;
 }
+
+int network_protocols_read_snmp6(struct network_protocols *ps, struct span text)
+{
+	struct reading r = {.t = ps->poll->tracks};
+	struct span line, protocol, name;
+	bool good = true, any = false;
+	struct counter_number v;
+
+	while (span_next_line(&text, &line)) {
+		any = true;
+		r.p = network_snmp6_parse(line, &protocol, &name, &v) == 0 ? find(ps, protocol)
+									   : NULL;
+		if (r.p)
+			on_number(&r, name, &v);
+		good &= r.p != NULL;
+	}
+	return good && any ? 0 : -EBADMSG;
+}

@@ -8,7 +8,8 @@
 #include "procfs/counter_poll.h"
 #include "procfs/network_text.h"
 
-/* The protocols of /proc/net/snmp and netstat: "Tcp", "TcpExt" ... each a group of counters. */
+/* The protocols of /proc/net/snmp, snmp6 and netstat: "Tcp", "Ip6", "TcpExt" ... each a group of
+ * counters. */
 
 #define NETWORK_PROTOCOLS_MAX 64
 #define NETWORK_PROTOCOL_SIZE 32 /* of a name, with its NUL */
@@ -34,3 +35,5 @@ void network_protocols_deinit(struct network_protocols *ps);
 
 /* All of one file. 0 or -EBADMSG: some of it was left out. */
 int network_protocols_read(struct network_protocols *ps, struct span text);
+/* The same of snmp6, which has a line for each number. */
+int network_protocols_read_snmp6(struct network_protocols *ps, struct span text);

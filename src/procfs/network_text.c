@@ -106,3 +106,24 @@ int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx
 	}
 	return span_next_word(&pair.values, &value) ? -EBADMSG : r;
 }
+
+int network_snmp6_parse(struct span line, struct span *ret_protocol, struct span *ret_name,
+			struct counter_number *ret_v)
+{
+	struct span name, value, more;
+	struct counter_number v;
+	const char *six;
+	size_t n;
+
+	if (!span_next_word(&line, &name) || !span_next_word(&line, &value) ||
+	    span_next_word(&line, &more) || !counter_number_parse(value, &v))
+		return -EBADMSG;
+	six = memchr(name.p, '6', name.len);
+	n = six ? (size_t)(six + 1 - name.p) : 0;
+	if (n < 2 || n == name.len)
+		return -EBADMSG;
+	*ret_protocol = (struct span){name.p, n};
+	*ret_name = (struct span){name.p + n, name.len - n};
+	*ret_v = v;
+	return 0;
+}

@@ -37,3 +37,7 @@ struct network_pair {
 };
 bool network_pair_next(struct span *text, struct network_pair *ret);
 int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx);
+
+/* A line "Ip6InReceives   12" of /proc/net/snmp6: *ret_protocol is "Ip6". 0 or -EBADMSG. */
+int network_snmp6_parse(struct span line, struct span *ret_protocol, struct span *ret_name,
+			struct counter_number *ret_v);

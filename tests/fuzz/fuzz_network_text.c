@@ -5,7 +5,7 @@
 
 #include "procfs/network_text.h"
 
-/* The same bytes as /proc/net/dev, and as /proc/net/snmp or netstat. */
+/* The same bytes as /proc/net/dev, and as /proc/net/snmp, netstat or snmp6. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,6 +54,17 @@ static void pairs(struct span text)
 	}
 }
 
+static void snmp6(struct span text)
+{
+	struct span line, protocol, name;
+	struct counter_number v;
+
+	while (span_next_line(&text, &line))
+		if (network_snmp6_parse(line, &protocol, &name, &v) == 0 &&
+		    (protocol.len < 2 || name.len == 0 || name.p + name.len > line.p + line.len))
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct span text = {(const char *)data, size};
@@ -62,5 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	dev(text);
 	pairs(text);
+	snmp6(text);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "procfs/counter_file.h"
 #include "procfs/counter_rig.h"
 #include "procfs/network_ds.h"
 
@@ -43,6 +44,10 @@ static void put_laptop(void)
 			"Udp: InDatagrams NoPorts InErrors\nUdp: 5 6 7\n");
 	put("net/netstat", "TcpExt: ListenOverflows ListenDrops TCPTimeouts TCPPureAcks\n"
 			   "TcpExt: 1 2 3 4\nIpExt: InOctets\nIpExt: 5\n");
+	put("net/snmp6", "Ip6InReceives                   \t67541\n"
+			 "Ip6InHdrErrors                  \t4\n"
+			 "Icmp6InType134                  \t2\nUdpLite6InErrors \t9\n"
+			 "Udp6InErrors                    \t3\n");
 }
 
 static void each_number_has_its_track(void **state)
@@ -58,6 +63,8 @@ static void each_number_has_its_track(void **state)
 	assert_int_equal(read_last("network/protocols/Udp/InErrors"), 7);
 	assert_int_equal(read_last("network/protocols/Ip/InHdrErrors"), 8);
 	assert_int_equal(read_last("network/protocols/TcpExt/ListenDrops"), 2);
+	assert_int_equal(read_last("network/protocols/Ip6/InHdrErrors"), 4);
+	assert_int_equal(read_last("network/protocols/Udp6/InErrors"), 3);
 	/* By default these are not among them. */
 	assert_null(read_find("network/interfaces/eth0/rx multicast"));
 	assert_null(read_find("network/protocols/Tcp/MaxConn"));
@@ -80,6 +87,9 @@ static void all_on_request(void **state)
 	assert_int_equal(read_last("network/protocols/Tcp/MaxConn"), -1);
 	assert_int_equal(read_last("network/protocols/TcpExt/TCPPureAcks"), 4);
 	assert_int_equal(read_last("network/protocols/IpExt/InOctets"), 5);
+	assert_int_equal(read_last("network/protocols/Ip6/InReceives"), 67541);
+	assert_int_equal(read_last("network/protocols/Icmp6/InType134"), 2);
+	assert_int_equal(read_last("network/protocols/UdpLite6/InErrors"), 9);
 	assert_null(read_find("network/interfaces/lo"));
 }
 
@@ -121,7 +131,14 @@ static void files_that_are_not_there(void **state)
 	put("net/snmp", "Tcp: InErrs\nTcp: 2\n");
 	create_and_start();
 	assert_int_equal(read_last("network/protocols/Tcp/InErrs"), 2);
+	/* Not that of IPv6, which a kernel may be without. */
 	assert_int_equal(read_last("network/failed reads"), 2);
+	put_laptop();
+	put("net/snmp6", "Udp6InErrors 1\nUdp6OutReq");
+	for (unsigned i = 0; i < COUNTER_FILE_RETRY; i++)
+		run_pass();
+	assert_int_equal(read_last("network/protocols/Udp6/InErrors"), 1);
+	assert_true(read_last("network/failed reads") > 2);
 }
 
 static void a_server_with_many_interfaces(void **state)

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -135,6 +137,24 @@ static void pairs_that_do_not_match(void **state)
 	}
 }
 
+static void lines_of_snmp6(void **state)
+{
+	static const char *const others[] = {"",       "Ip6In", "Ip6In x", "Ip6In 1 2",
+					     "IpIn 1", "6In 1", "Ip6 1"};
+	struct span protocol, name;
+	struct counter_number v;
+
+	(void)state;
+	assert_int_equal(network_snmp6_parse(text_of("Icmp6InType134 \t 18446744073709551615"),
+					     &protocol, &name, &v),
+			 0);
+	assert_true(span_is(protocol, "Icmp6") && span_is(name, "InType134"));
+	assert_true(v.i == INT64_MAX);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(network_snmp6_parse(text_of(others[i]), &protocol, &name, &v),
+				 -EBADMSG);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -145,6 +165,7 @@ int main(void)
 		cmocka_unit_test(pairs_of_lines),
 		cmocka_unit_test(a_line_without_its_pair_is_passed_over),
 		cmocka_unit_test(pairs_that_do_not_match),
+		cmocka_unit_test(lines_of_snmp6),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
