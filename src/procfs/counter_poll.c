@@ -109,6 +109,9 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 
 	*p = (struct counter_poll){.ops = ops, .h = h};
 	p->period_ms = period_ms ? MAX(period_ms, COUNTER_PERIOD_MIN_MS) : COUNTER_PERIOD_MS;
+	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
+		log_warn("%s: every %u ms is taken for every %u ms", ops->name, period_ms,
+			 COUNTER_PERIOD_MIN_MS);
 	p->turn = evtimer_new(env->loop, on_turn, p);
 	p->tick = evtimer_new(env->loop, on_tick, p);
 	p->writer = ds_writer_new(h);

@@ -19,7 +19,7 @@
  */
 
 #define COUNTER_PERIOD_MS 1000 /* where the config has none */
-#define COUNTER_PERIOD_MIN_MS 10
+#define COUNTER_PERIOD_MIN_MS 10u
 /* Files that one instance keeps open; those beyond are opened for each read. */
 #define COUNTER_FDS_MAX 4096
 

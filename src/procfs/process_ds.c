@@ -41,7 +41,7 @@
  */
 
 /* A faster poll would be nothing but polling. */
-#define POLL_MIN_MS 100
+#define POLL_MIN_MS 100u
 /* Flushes that may wait at a time; one more is answered with what is written by then. */
 #define FLUSHES_MAX 16
 
@@ -324,6 +324,9 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 			       : c->record_process_dmabuf_rss ? "record_process_dmabuf_rss"
 							      : NULL;
 
+	if (c->proc_stats_poll_ms && c->proc_stats_poll_ms < POLL_MIN_MS)
+		log_warn("linux.process_stats: a poll every %u ms is taken for every %u ms",
+			 c->proc_stats_poll_ms, POLL_MIN_MS);
 	if (unpolled && !c->proc_stats_poll_ms)
 		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",
 			 unpolled);

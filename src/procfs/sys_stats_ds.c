@@ -24,7 +24,7 @@
  * a period that is too short for the machine leaves polls out, and never fills the loop.
  */
 
-#define PERIOD_MIN_MS 10
+#define PERIOD_MIN_MS 10u
 #define SOURCES_MAX 16
 /* The loop's clock goes in steps of a kernel tick, up to 4 ms: a timer may fire that much early,
  * and what is due then is polled rather than waited for again. */
@@ -168,7 +168,11 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 		memcpy(&s.period_ms, (const char *)c + s.source->period, sizeof(s.period_ms));
 		if (s.period_ms == 0)
 			continue;
-		s.period_ms = MAX(s.period_ms, PERIOD_MIN_MS);
+		if (s.period_ms < PERIOD_MIN_MS) {
+			log_warn("linux.sys_stats: %s every %u ms is taken for every %u ms",
+				 s.source->name, s.period_ms, PERIOD_MIN_MS);
+			s.period_ms = PERIOD_MIN_MS;
+		}
 		r = s.source->open(&ds->poll, c, &s.state);
 		if (r < 0)
 			return r;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "procfs/counter_rig.h"
+#include "procfs/told.h"
 #include "procfs/turn.h"
 
 /* A source of which every step takes as long as the test says. */
@@ -139,7 +140,10 @@ static void periods(void **state)
 	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		period = asked[i];
+		told_begin();
 		create_and_start();
+		/* Who asked for less is told so, and nobody else. */
+		assert_int_equal(told_end("every 1 ms is taken for every 10 ms"), asked[i] == 1);
 		assert_int_equal(rig_poll()->period_ms, got[i]);
 		source->destroy(instance);
 		instance = NULL;

@@ -10,6 +10,7 @@
 
 #include "procfs/process_packet.h"
 #include "procfs/process_rig.h"
+#include "procfs/told.h"
 
 static void the_start_is_answered_after_the_scan(void **state)
 {
@@ -281,9 +282,12 @@ static void periods_of_any_length(void **state)
 		stats.proc_stats_poll_ms = periods[i];
 		stats.proc_stats_cache_ttl_ms = 4294967295u;
 		fake_reset_packets();
+		told_begin();
 		create_and_start();
 		for (unsigned turns = 0; turns < 20; turns++)
 			event_base_loop(env.loop, EVLOOP_NONBLOCK);
+		assert_int_equal(told_end("is taken for every 100 ms"),
+				 periods[i] == 1 || periods[i] == 99);
 		/* At the start; what does not change is not written again. */
 		assert_int_equal(n_stats(), periods[i] ? 1 : 0);
 		source->stop(instance);

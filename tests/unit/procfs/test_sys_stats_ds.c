@@ -11,6 +11,7 @@
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 #include "procfs/sys_stats_ds.h"
+#include "procfs/told.h"
 
 /* When linux.sys_stats polls what, and what it answers. */
 
@@ -154,7 +155,11 @@ static void a_period_of_1_ms_is_one_of_10(void **state)
 
 	(void)state;
 	stats.meminfo_period_ms = 1;
+	stats.stat_period_ms = 10;
+	told_begin();
 	create_and_start();
+	assert_int_equal(told_end("meminfo every 1 ms is taken for every 10 ms"), 1);
+	assert_null(strstr(told_text, "stat every"));
 	while (packets_with(PB_SYS_STATS_MEMINFO) < 12)
 		ticks(1);
 	/* The start, the next multiple, and ten whole periods, of which the last may be early. */
