@@ -26,6 +26,13 @@ enum sock_family {
 };
 
 enum sock_family sock_family_of(const char *address);
+/* Not AF_UNIX: the kernel does not say who is at the other end, and passes no descriptors. */
+static inline bool sock_is_remote(const char *address)
+{
+	enum sock_family family = sock_family_of(address);
+
+	return family == SOCK_FAMILY_TCP || family == SOCK_FAMILY_VSOCK;
+}
 
 /*
  * Connects. A unix socket is connected at once: 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED:

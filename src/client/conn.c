@@ -230,13 +230,11 @@ int conn_new_fd(struct event_base *loop, int fd, const char *service, const stru
 int conn_new(struct event_base *loop, const char *address, const char *service,
 	     const struct conn_ops *ops, void *ctx, struct conn **ret)
 {
-	enum sock_family family = sock_family_of(address);
-	bool is_remote = family == SOCK_FAMILY_TCP || family == SOCK_FAMILY_VSOCK;
 	int fd, r = sock_connect(address, &fd);
 
 	if (r < 0)
 		return r;
-	return new_conn(loop, fd, is_remote, service, ops, ctx, ret);
+	return new_conn(loop, fd, sock_is_remote(address), service, ops, ctx, ret);
 }
 
 void conn_free(struct conn *c)

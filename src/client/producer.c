@@ -24,6 +24,7 @@
 
 #include "base/mem.h"
 #include "base/sock.h"
+#include "client/machine_link.h"
 #include "client/producer_internal.h"
 #include "client/socket_watch.h"
 #include "config/limits.h"
@@ -91,6 +92,7 @@ static void tear_down(struct producer *p)
 	ds_instances_free(TAKE_PTR(p->instances));
 	arbiter_free(TAKE_PTR(p->arbiter));
 	conn_free(TAKE_PTR(p->conn));
+	machine_link_free(TAKE_PTR(p->link));
 	p->o.env.arbiter = NULL;
 }
 
@@ -165,6 +167,10 @@ static int register_sources(struct producer *p)
 static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
 {
 	p->emulated = m->use_shmem_emulation;
+	/* A wish: without it our times are taken for the service's. Where a relay of this machine is
+	 * between us and the service, it is the relay's to tell. */
+	if (sock_is_remote(p->o.socket) && !p->link)
+		(void)machine_link_new(p->o.env.loop, p->o.socket, &p->link);
 	p->retry_ms = RETRY_MIN_MS;
 	p->told = 0;
 	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);

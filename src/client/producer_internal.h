@@ -17,6 +17,7 @@ struct producer {
 	/* of the connection: */
 	struct conn *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
+	struct machine_link *link; /* owned; where the service is on another machine */
 	bool emulated; /* the service shares no memory with us: chunks go through the socket */
 	struct ds_instances *instances; /* owned; with arbiter */
 	bool connected; /* on_connected was called */

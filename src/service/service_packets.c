@@ -2,9 +2,6 @@
 #include "service/service_packets.h"
 
 #include <stdlib.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,6 +17,7 @@
 #include "service/trace_buffer.h"
 #include "service/trace_filter.h"
 #include "wire/pb_mem.h"
+#include "wire/system_info.h"
 
 /* Readers that fell out of step look for these bytes. */
 static const uint8_t sync_marker[16] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
@@ -202,41 +200,13 @@ static void put_provenance(struct writer_state *w)
 	end_packet(w);
 }
 
-static void put_utsname(struct pb_enc *e)
-{
-	struct utsname u;
-
-	if (uname(&u) < 0)
-		return;
-	pb_enc_open(e, PB_SYSTEM_INFO_UTSNAME);
-	pb_enc_str(e, PB_UTSNAME_SYSNAME, u.sysname);
-	pb_enc_str(e, PB_UTSNAME_VERSION, u.version);
-	pb_enc_str(e, PB_UTSNAME_RELEASE, u.release);
-	pb_enc_str(e, PB_UTSNAME_MACHINE, u.machine);
-	pb_enc_close(e);
-}
-
-static int timezone_minutes(void)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	return localtime_r(&now, &tm) ? (int)(tm.tm_gmtoff / 60) : 0;
-}
-
 static void put_system_info(struct writer_state *w)
 {
-	long page = sysconf(_SC_PAGESIZE);
 	struct pb_enc *e = begin_packet(w);
 
 	pb_enc_open(e, PB_TRACE_PACKET_SYSTEM_INFO);
-	put_utsname(e);
+	system_info_put(e);
 	pb_enc_str(e, PB_SYSTEM_INFO_TRACING_SERVICE_VERSION, SERVICE_VERSION);
-	pb_enc_u64(e, PB_SYSTEM_INFO_PAGE_SIZE, (uint64_t)page);
-	pb_enc_i64(e, PB_SYSTEM_INFO_TIMEZONE_OFF_MINS, timezone_minutes());
-	pb_enc_u64(e, PB_SYSTEM_INFO_NUM_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_CONF));
-	pb_enc_u64(e, PB_SYSTEM_INFO_SYSTEM_RAM_BYTES,
-		   (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)page);
 	pb_enc_close(e);
 	end_packet(w);
 }

@@ -12,13 +12,6 @@
 #include "service/inherited.h"
 #include "service/service.h"
 
-static bool is_of_this_machine(const char *address)
-{
-	enum sock_family family = sock_family_of(address);
-
-	return family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
-}
-
 /* ---- one socket ---- */
 
 /* The file of a socket gets its permissions before anybody can connect. */
@@ -28,7 +21,7 @@ static int listen_with(const char *address, const struct socket_permissions *p, 
 	mode_t before;
 	int r;
 
-	if (!p || !is_of_this_machine(address))
+	if (!p || sock_is_remote(address))
 		return sock_listen(address, ret_fd, e);
 	if (sock_family_of(address) == SOCK_FAMILY_UNIX_ABSTRACT)
 		return err_set(e, -EINVAL,
@@ -76,7 +69,7 @@ static int listen_on(struct sockets *s, const char *address, const struct socket
 static int listen_for_producers(struct sockets *s, const char *address,
 				const struct socket_options *o, struct err_text *e)
 {
-	if (!is_of_this_machine(address) && o->allow.n == 0)
+	if (sock_is_remote(address) && o->allow.n == 0)
 		return err_set(e, -EPERM,
 			       "%s: not without --allow-remote ADDRESS: the addresses that "
 			       "producers may connect from, as nobody there proves who it is",
@@ -90,7 +83,7 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 {
 	const char *address = sock_default_consumer();
 
-	if (!is_of_this_machine(address))
+	if (sock_is_remote(address))
 		return err_set(e, -EAFNOSUPPORT,
 			       "%s: consumers are served on unix sockets only: whoever reaches "
 			       "this one could read every trace",

@@ -111,9 +111,10 @@ flush_timeout_ms: 10000
 CONFIG
 for service in perfetto sonda; do
   if [ $service = sonda ]; then
-    start_ours --allow-remote 127.0.0.1
+    start_ours --allow-remote 127.0.0.1 --enable-relay-endpoint
   else
-    PERFETTO_PRODUCER_SOCK_NAME=$here,$there start_service perfetto "$TMP"
+    start_ready TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced \
+      --enable-relay-endpoint
   fi &&
     PERFETTO_PRODUCER_SOCK_NAME=$there start_probes sonda "$TMP" &&
     PERFETTO_PRODUCER_SOCK_NAME=$there start_ready TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
@@ -122,8 +123,10 @@ for service in perfetto sonda; do
   verdict "service=$service: they are recorded" $? "$TMP/log"
   "$COUNTER" check $packets <"$TMP/trace" >>"$TMP/producer.log"
   verdict "service=$service: every packet is there once and whole" $? "$TMP/producer.log"
-  is_remote "$TMP/trace"
+  is_remote "$TMP/trace" "select release from machine where id > 0"
   verdict "service=$service: the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
+  [ "$(cat "$TMP/more")" = "[{\"release\":\"$(uname -r)\"}]" ]
+  verdict "service=$service: the service was told of the machine" $? "$TMP/more"
   stop_all
 done
 
