@@ -27,6 +27,7 @@
 #include "cli/record_options.h"
 #include "cli/record_summary.h"
 #include "cli/recording.h"
+#include "cli/start_delay.h"
 #include "cli/trace_file.h"
 #include "cli/verb.h"
 
@@ -135,6 +136,21 @@ static int open_output(struct command *c)
 	return r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 }
 
+static int delay_start(struct command *c)
+{
+	struct err_text e;
+	uint32_t ms;
+
+	if (start_delay_choose(c->config, &ms, &e) < 0) {
+		console_error(&c->console, "%s", e.text);
+		return EXIT_USAGE;
+	}
+	if (ms > 0)
+		console_say(&c->console, "the config delays the start: %.1f s this time", ms / 1e3);
+	start_delay_wait(ms);
+	return EXIT_GOOD;
+}
+
 /* Somebody else ends it, who must find it. */
 static int prepare_detach(struct command *c)
 {
@@ -168,6 +184,8 @@ static int prepare(struct command *c)
 	if (c->is_local && root)
 		tracefs_events_load(root, &c->events);
 	code = c->options.config ? config_from_file(c) : config_from_words(c);
+	if (!code)
+		code = delay_start(c);
 	if (code)
 		return code;
 	return c->options.detach ? prepare_detach(c) : open_output(c);

@@ -16,8 +16,6 @@ static const char *refused_field(const Pb__TraceConfig *c)
 
 	if (c->n_activate_triggers)
 		return "activate_triggers";
-	if (c->cmd_trace_start_delay)
-		return "cmd_trace_start_delay";
 	if (c->incident_report_config)
 		return "incident_report_config";
 	if (c->android_report_config)

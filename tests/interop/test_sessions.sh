@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The life of sessions: every way in which Perfetto's command line runs a session, against sondad with sonda-probes.
-# Each trace must load in trace_processor with no error, and hold the threads that ran meanwhile.
+# Each trace must load in trace_processor with no error, and hold the threads that ran meanwhile. PROBES=perfetto: the
+# same with Perfetto's traced_probes.
 set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
@@ -10,8 +11,8 @@ need_tracefs
 dir=$TMP/sessions
 mkdir "$dir"
 use_sockets "$dir"
-start_service sonda "$dir" && start_probes sonda "$dir"
-verdict "sondad and sonda-probes start" $?
+start_service sonda "$dir" && start_probes "${PROBES:-sonda}" "$dir"
+verdict "sondad and ${PROBES:-our} probes start" $?
 "${BUILD:-build}/tests/interop/named_threads" 6 120 >"$dir/tids" &
 PIDS+=($!)
 
@@ -125,6 +126,9 @@ until_true test -s "$dir/file.trace"
 perfetto --clone-by-name file -o "$dir/file.clone" >"$dir/file.clone.log" 2>&1
 verdict "--clone-by-name of a session that writes a file: exits well" $? "$dir/file.clone.log"
 is_good "the clone of a file is good" "$dir/file.clone"
+perfetto --clone-for-bugreport --clone-by-name file -o "$dir/bug.clone" >"$dir/bug.clone.log" 2>&1
+verdict "--clone-for-bugreport: exits well" $? "$dir/bug.clone.log"
+is_good "--clone-for-bugreport: the trace is good" "$dir/bug.clone"
 kill -TERM "$pid"
 until_true ended "$pid"
 is_good "the file that was cloned goes on to a good trace" "$dir/file.trace"

@@ -105,7 +105,6 @@ static void test_fields_for_another_command_line_are_refused_by_name(void **stat
 {
 	static const char *const fields[][2] = {
 		{"activate_triggers: 'x'", "activate_triggers"},
-		{"cmd_trace_start_delay { min_delay_ms: 1 }", "cmd_trace_start_delay"},
 		{"incident_report_config { }", "incident_report_config"},
 		{"android_report_config { }", "android_report_config"},
 		{"trigger_config { trigger_mode: CLONE_SNAPSHOT }", "CLONE_SNAPSHOT"},
