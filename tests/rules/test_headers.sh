@@ -6,19 +6,29 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 
 n=0 bad=0
-for h in src/*/*.h $(ls include/*.h 2>/dev/null); do
+CFLAGS=$(pkg-config --cflags libtracefs libtraceevent libprotobuf-c libevent_core libseccomp)
+export CFLAGS
+# Called by xargs.
+# shellcheck disable=SC2317
+compile_alone() { # HEADER: a line, and behind it what the compiler says
+  local err
+  # Words are meant.
+  # shellcheck disable=SC2086
+  err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Isrc -I"$BUILD" -I"$BUILD/gen/pb" $CFLAGS \
+    -fsyntax-only -include "$1" -xc /dev/null 2>&1) && [ -z "$err" ]
+  printf '%s %s\t%s\n' $? "$1" "${err//$'\n'/ | }"
+}
+export -f compile_alone
+while IFS=$'\t' read -r status err; do
   n=$((n + 1))
-  # shellcheck disable=SC2046
-  if err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Isrc -I"$BUILD" -I"$BUILD/gen/pb" \
-      $(pkg-config --cflags libtracefs libtraceevent libprotobuf-c libevent_core libseccomp) \
-      -fsyntax-only -include "$h" -xc /dev/null 2>&1) && [ -z "$err" ]; then
-    echo "ok $n - $h compiles alone"
+  if [ "${status%% *}" = 0 ]; then
+    echo "ok $n - ${status#* } compiles alone"
   else
-    echo "not ok $n - $h compiles alone"
-    printf '%s\n' "$err" | sed 's/^/#   /'
+    echo "not ok $n - ${status#* } compiles alone"
+    printf '#   %s\n' "$err"
     bad=1
   fi
-done
+done < <(printf '%s\n' src/*/*.h | xargs -P "$(nproc)" -I{} bash -c 'compile_alone {}' | sort -k2)
 
 n=$((n + 1))
 without=$(git ls-files '*.c' '*.h' '*.proto' '*.sh' '*.awk' '*.mjs' Makefile | while IFS= read -r f; do
