@@ -93,10 +93,8 @@ void process_table_turn(struct process_table *t)
 
 static void forget(const struct polled_rows *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++)
 		r->rows[i].has = 0;
-		r->rows[i].usage.cgroup_hash = 0;
-	}
 }
 
 void process_table_forget(struct process_table *t)

@@ -48,7 +48,7 @@ struct polled *process_table_take(struct process_table *t, int32_t pid);
 void process_table_renew(struct process_table *t, struct polled *p);
 /* The pass is over. */
 void process_table_turn(struct process_table *t);
-/* Nothing counts as written any more. */
+/* No counter counts as written any more. */
 void process_table_forget(struct process_table *t);
 
 /* The counters (bits) that are not in the trace, or not with this value; from here on they are. */

@@ -142,7 +142,7 @@ static void read_cgroup(struct process_usage *u, struct proc_files *f, int32_t p
 	if (proc_files_cgroup(f, pid, &path) < 0)
 		return;
 	hash = hash_of(path);
-	if (hash == row->cgroup_hash)
+	if (hash == row->cgroup_hash && row->cgroup_clears == u->clears)
 		return;
 	if (!row->cgroup)
 		row->cgroup = tracks_add(u->tracks, &(struct track_spec){
@@ -155,6 +155,7 @@ static void read_cgroup(struct process_usage *u, struct proc_files *f, int32_t p
 		return;
 	write_instant(u, uuid, path);
 	row->cgroup_hash = hash;
+	row->cgroup_clears = u->clears;
 }
 
 void process_usage_begin(struct process_usage *u)
@@ -310,6 +311,7 @@ void process_usage_flush(struct process_usage *u)
 
 void process_usage_clear(struct process_usage *u)
 {
+	u->clears++;
 	if (u->tracks)
 		tracks_clear(u->tracks);
 }

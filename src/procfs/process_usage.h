@@ -34,6 +34,7 @@ struct process_usage_row {
 	uint32_t cgroup;
 	uint32_t io[PROC_IO_KEYS];
 	uint64_t cgroup_hash; /* of the one that was told; 0: none */
+	uint32_t cgroup_clears; /* how many clears there had been then */
 };
 
 struct thread_usage;
@@ -48,6 +49,7 @@ struct process_usage {
 	struct process_seen used; /* numbers of tasks that have ended */
 	uint64_t now;
 	uint32_t pass;
+	uint32_t clears;
 };
 
 /* 0 or -ENOMEM. */

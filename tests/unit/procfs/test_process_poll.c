@@ -159,6 +159,41 @@ static void put_stat(int pid, unsigned start)
 	proc_put(text, (size_t)n, "%d/stat", pid);
 }
 
+static unsigned instants(void)
+{
+	struct pb_field event;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		const struct fake_packet *p = &fake.packets[i];
+
+		if (fake_field(p->data, p->len, PB_TRACE_PACKET_TRACK_EVENT, 0, &event))
+			n += fake_u64(event, PB_TRACK_EVENT_TYPE) == 3;
+	}
+	return n;
+}
+
+/* Unlike the counters, which every pass writes here. */
+static void a_cgroup_is_told_when_it_changes(void **state)
+{
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+
+	(void)state;
+	poll_.usage.options.cgroup = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	put_process(7, 5);
+	proc_put("0::/a\n", 6, "7/cgroup");
+	for (unsigned i = 0; i < 3; i++)
+		one_pass();
+	assert_int_equal(sum_of(0).rows, 3);
+	assert_int_equal(instants(), 1);
+	process_poll_clear(&poll_);
+	one_pass();
+	assert_int_equal(instants(), 2);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
 /* As where no more files may stay open. */
 static void without_kept_files(struct rlimit *ret_old)
 {
@@ -359,6 +394,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_pass_has_every_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_changes_between_full_passes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_cgroup_is_told_when_it_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_threads_have_no_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_number_that_is_another_process_now, setup,
 						teardown),

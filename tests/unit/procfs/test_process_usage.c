@@ -131,7 +131,6 @@ static void the_cgroup_of_a_process(void **state)
 	assert_int_equal(instants("/b"), 1);
 	/* After a clear once more, with its track. */
 	process_usage_clear(&usage);
-	rows[7].cgroup_hash = 0;
 	one_pass(7);
 	assert_int_equal(rd.states, 2);
 	assert_int_equal(read_find("process 7/cgroup")->state, 2);
