@@ -14,17 +14,22 @@ void process_poll_end(struct process_poll *p)
 	proc_list_close(&p->usage.threads);
 }
 
-/* Its number may be given to another one, whom the trace does not know. */
+/* The number may be given to another task, whom the trace does not know. */
+static void forget_name(struct process_poll *p, int32_t tid)
+{
+	if (p->heard)
+		return;
+	process_seen_remove(&p->names->seen, tid);
+	process_kin_forget(&p->names->kin, tid);
+}
+
 static void forget_process(void *ctx, struct polled *row)
 {
 	struct process_poll *p = ctx;
 
 	if (process_usage_is_on(&p->usage))
 		process_usage_gone(&p->usage, row->source.pid, &row->usage);
-	if (p->heard)
-		return;
-	process_seen_remove(&p->names->seen, row->source.pid);
-	process_kin_forget(&p->names->kin, row->source.pid);
+	forget_name(p, row->source.pid);
 }
 
 int process_poll_begin(struct process_poll *p, struct process_names *n)
@@ -61,18 +66,35 @@ static void poll_process(struct process_poll *p, struct process_names *n, int32_
 		process_usage_read(&p->usage, n->files, pid, &row->usage);
 }
 
+/* Ends of threads are not met: one that has a process' number now has ended. */
+static void forget_thread(struct process_poll *p, int32_t pid)
+{
+	int32_t tgid = process_kin_tgid(&p->names->kin, pid);
+
+	if (tgid && tgid != pid)
+		forget_name(p, pid);
+}
+
+static void queue_unknown(struct process_names *n, struct process_queue *q, int32_t tid)
+{
+	if (!process_seen_has(&n->seen, tid))
+		process_queue_add(q, tid);
+}
+
 /* False: that was the last. */
 static bool step(struct process_poll *p, struct process_names *n, struct process_queue *q)
 {
-	int32_t pid;
+	int32_t pid, tid;
 
-	if (process_usage_thread(&p->usage, n->files))
+	if (process_usage_thread(&p->usage, n->files, &tid)) {
+		queue_unknown(n, q, tid);
 		return true;
+	}
 	if (!proc_list_next(&p->processes, &pid))
 		return false;
+	forget_thread(p, pid);
 	poll_process(p, n, pid);
-	if (!process_seen_has(&n->seen, pid))
-		process_queue_add(q, pid);
+	queue_unknown(n, q, pid);
 	return true;
 }
 

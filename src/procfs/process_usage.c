@@ -262,17 +262,15 @@ static void read_thread(struct process_usage *u, struct proc_files *f, int32_t t
 	tracks_set(u->tracks, t->wait, (int64_t)s.wait_ns);
 }
 
-bool process_usage_thread(struct process_usage *u, struct proc_files *f)
+bool process_usage_thread(struct process_usage *u, struct proc_files *f, int32_t *ret_tid)
 {
-	int32_t tid;
-
 	if (!proc_list_is_open(&u->threads))
 		return false;
-	if (!proc_list_next(&u->threads, &tid)) {
+	if (!proc_list_next(&u->threads, ret_tid)) {
 		proc_list_close(&u->threads);
 		return false;
 	}
-	read_thread(u, f, tid);
+	read_thread(u, f, *ret_tid);
 	return true;
 }
 

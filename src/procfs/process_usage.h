@@ -66,8 +66,8 @@ void process_usage_begin(struct process_usage *u);
 /* Of one process. */
 void process_usage_read(struct process_usage *u, struct proc_files *f, int32_t pid,
 			struct process_usage_row *row);
-/* True: one of the threads of that process was read, and there may be more. */
-bool process_usage_thread(struct process_usage *u, struct proc_files *f);
+/* True: one of the threads of that process, ret_tid, was read, and there may be more. */
+bool process_usage_thread(struct process_usage *u, struct proc_files *f, int32_t *ret_tid);
 /* The process has ended. */
 void process_usage_gone(struct process_usage *u, int32_t pid, struct process_usage_row *row);
 /* The pass is over: threads that it did not meet have ended. */

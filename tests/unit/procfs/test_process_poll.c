@@ -278,6 +278,22 @@ static void a_process_that_has_ended_is_forgotten(void **state)
 	assert_int_equal(sum_of(first).sizes, 1);
 }
 
+static void a_thread_whose_number_a_process_has_now(void **state)
+{
+	(void)state;
+	put_process(7, 5);
+	process_names_task(&names, 7);
+	process_names_called(&names, 7, 9, NULL);
+	one_pass();
+	assert_true(process_seen_has(&names.seen, 9));
+	put_process(9, 5);
+	one_pass();
+	assert_false(process_seen_has(&names.seen, 9));
+	assert_int_equal(process_kin_tgid(&names.kin, 9), 0);
+	assert_int_equal(queue.n - queue.next, 1);
+	assert_int_equal(queue.tids[queue.next], 9);
+}
+
 static void a_process_that_goes_between_two_files(void **state)
 {
 	struct rlimit old;
@@ -352,6 +368,26 @@ static void processes_without_a_name_are_queued(void **state)
 	assert_int_equal(queue.tids[queue.next], 2);
 }
 
+/* Those that have a track. */
+static void threads_without_a_name_are_queued(void **state)
+{
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+
+	(void)state;
+	poll_.usage.options.sched = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	put_process(7, 5);
+	for (int tid = 7; tid < 10; tid++)
+		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
+	process_names_task(&names, 7);
+	process_names_called(&names, 7, 8, NULL);
+	one_pass();
+	assert_int_equal(queue.n - queue.next, 1);
+	assert_int_equal(queue.tids[queue.next], 9);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
 static void a_turn_takes_no_more_than_its_time(void **state)
 {
 	enum { PROCESSES = 1000, A_TURN = 10 };
@@ -400,6 +436,9 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_has_ended_is_forgotten, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_thread_whose_number_a_process_has_now, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads_without_a_name_are_queued, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_goes_between_two_files, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(threads_are_read_in_turns, setup, teardown),

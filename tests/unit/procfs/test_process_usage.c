@@ -50,10 +50,12 @@ static void put(int pid, int tid, const char *file, const char *fmt, unsigned v)
 
 static void one_pass(int pid)
 {
+	int32_t tid;
+
 	process_usage_begin(&usage);
 	if (pid) {
 		process_usage_read(&usage, &files, pid, &rows[pid]);
-		while (process_usage_thread(&usage, &files))
+		while (process_usage_thread(&usage, &files, &tid))
 			;
 	}
 	process_usage_turn(&usage);
@@ -199,12 +201,14 @@ static void who_has_the_number_next(void **state)
 
 static void a_process_that_goes_meanwhile(void **state)
 {
+	int32_t tid;
+
 	(void)state;
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);
 	process_usage_begin(&usage);
 	process_usage_read(&usage, &files, 7, &rows[7]);
 	proc_remove("7");
-	while (process_usage_thread(&usage, &files))
+	while (process_usage_thread(&usage, &files, &tid))
 		;
 	process_usage_turn(&usage);
 	process_usage_end(&usage);
