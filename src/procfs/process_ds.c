@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/session_feed.h"
+#include "client/writer.h"
 #include "procfs/process_fds.h"
 #include "procfs/process_names.h"
 #include "procfs/process_news.h"
@@ -64,6 +65,7 @@ struct process_ds {
 	uint32_t poll_ms; /* 0: no poll */
 	struct log_limit poll_trouble;
 	struct log_limit loss_trouble;
+	uint64_t dropped; /* packets of both writers, as far as all was told again */
 	bool scan_on_start;
 	bool on_demand;
 	bool wants_fds;
@@ -153,6 +155,29 @@ static bool run_feed(struct process_ds *ds, const struct turn *turn)
 	       process_fds_run(&ds->fds, &ds->names, turn);
 }
 
+static void forget_told(struct process_ds *ds)
+{
+	process_names_clear(&ds->names);
+	process_fds_clear(&ds->fds);
+	process_poll_clear(&ds->poll);
+	/* Without news of those that begin, what was known may be of another task by now. */
+	if (!is_told(ds))
+		process_map_clear(&ds->names.kin.map);
+}
+
+/* Nobody knows what was in a packet that there was no room for. */
+static void forget_dropped(struct process_ds *ds)
+{
+	uint64_t dropped = writer_dropped(ds->writer);
+
+	if (ds->usage_writer)
+		dropped += writer_dropped(ds->usage_writer);
+	if (dropped == ds->dropped)
+		return;
+	ds->dropped = dropped;
+	forget_told(ds);
+}
+
 /* What comes with the feed goes first, and a flush waits for no more than that. */
 static void run_turn(struct process_ds *ds)
 {
@@ -168,6 +193,8 @@ static void run_turn(struct process_ds *ds)
 	tell_troubles(ds);
 	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
 		schedule(ds);
+	else
+		forget_dropped(ds);
 	if (!fed && !(ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h))))
 		answer_flushes(ds);
 	if (!scanning)
@@ -415,14 +442,7 @@ static void process_flush(void *instance, uint64_t flush_id)
 
 static void process_clear(void *instance)
 {
-	struct process_ds *ds = instance;
-
-	process_names_clear(&ds->names);
-	process_fds_clear(&ds->fds);
-	process_poll_clear(&ds->poll);
-	/* Without news of those that begin, what was known may be of another task by now. */
-	if (!is_told(ds))
-		process_map_clear(&ds->names.kin.map);
+	forget_told(instance);
 }
 
 static void process_stop(void *instance)

@@ -13,8 +13,9 @@
 
 /*
  * Passes over all processes, in turns: writes the counters of each that have changed, and puts
- * those that have no name in the trace yet into the queue, threads too where their time is read. A process that has ended since the pass
- * before is forgotten: another one with its number begins anew.
+ * those that have no name in the trace yet into the queue, threads too where their time is read. A
+ * process that has ended since the pass before is forgotten: another one with its number begins
+ * anew.
  */
 
 struct process_poll_options {

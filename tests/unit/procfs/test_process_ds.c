@@ -201,6 +201,30 @@ static void counters_that_do_not_change(void **state)
 	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 }
 
+/* As after a clear, once. */
+static void what_was_dropped_is_told_again(void **state)
+{
+	size_t n;
+
+	(void)state;
+	stats.proc_stats_poll_ms = 100;
+	stats.proc_stats_cache_ttl_ms = 1000000;
+	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	create_and_start();
+	while (n_stats() < 1)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	n = fake.n;
+	assert_int_equal(fake_process(70, NULL), 1);
+	fake.dropped = 3;
+	while (n_stats() < 2 || fake_process(70, NULL) < 2)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
+	n = fake.n;
+	for (unsigned i = 0; i < 6; i++)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.n, n);
+}
+
 /* Not with the writer of the names, whose packets say that the state is new. */
 static void our_own_counters(void **state)
 {
@@ -319,6 +343,7 @@ int main(void)
 		TEST(destroyed_at_any_time),
 		TEST(counters_of_every_process),
 		TEST(counters_that_do_not_change),
+		TEST(what_was_dropped_is_told_again),
 		TEST(our_own_counters),
 		TEST(files_that_cannot_be_understood),
 		TEST(periods_of_any_length),
