@@ -191,6 +191,9 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	admission_make_way(service, config);
 	admission_remember(service, config);
 	TAILQ_INSERT_TAIL(&service->sessions, s, link);
+	/* Those that made way may have taken the priority with them; it was allowed just now. */
+	if (config->priority_boost)
+		(void)priority_apply(service, NULL);
 	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	session_set_state(s, SESSION_CONFIGURED);
 	concurrent_begin(s);

@@ -8,6 +8,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "rig.h"
@@ -95,6 +96,24 @@ static void strongest_wish_holds_while_its_session_lives(void **state)
 	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
 }
 
+/* The end of what makes way for it does not take its priority away. */
+static void exclusive_session_keeps_its_priority(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	if (geteuid() != 0 || !is_allowed())
+		skip();
+	peer_enable(g->cons, BOOST("3"));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	peer_enable(other, BOOST("5") " exclusive_prio: 1");
+	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), -5);
+	rig_hang_up(&g->rig, other);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
+}
+
 /* One that the kernel does not allow is refused, and nothing of it stays. */
 static void what_the_kernel_refuses_is_refused(void **state)
 {
@@ -112,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_that_are_none_are_refused),
 		STAGE_TEST(strongest_wish_holds_while_its_session_lives),
+		STAGE_TEST(exclusive_session_keeps_its_priority),
 		STAGE_TEST(what_the_kernel_refuses_is_refused),
 	};
 
