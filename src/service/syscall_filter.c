@@ -22,6 +22,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#ifndef SYS_SECCOMP /* glibc leaves it to a header of the kernel that its own excludes */
+#define SYS_SECCOMP 1
+#endif
+
 /* What the blocked call returns is in the register of the results, as the handler leaves it. */
 #if defined(__x86_64__)
 #define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
@@ -169,13 +173,18 @@ static const struct {
 #ifdef RESULT
 #define BLOCKED SCMP_ACT_TRAP
 
-/* The call itself raised it, so this is no other place than that of any log message. */
+/*
+ * The call itself raised it, so this is no other place than that of any log message. One that
+ * somebody sent may come anywhere, and has no call whose result could be set.
+ */
 static void on_blocked(int signal_number, siginfo_t *info, void *context)
 {
 	static uint64_t told[8]; /* a bit for each number */
 	unsigned nr = (unsigned)info->si_syscall;
 
 	(void)signal_number;
+	if (info->si_code != SYS_SECCOMP)
+		return;
 	if (nr / 64 >= ARRAY_SIZE(told) || !(told[nr / 64] & 1ull << nr % 64))
 		log_warn("the sandbox does not allow system call %u; it failed (EPERM)", nr);
 	if (nr / 64 < ARRAY_SIZE(told))

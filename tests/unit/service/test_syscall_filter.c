@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,12 @@ static bool the_daily_work(void)
 	return write(fd, "x", 1) == 1 && close(fd) == 0;
 }
 
+/* It comes as the call ends, when the register of the results holds its 0. */
+static bool sent_signal_changes_no_result(void)
+{
+	return syscall(SYS_tgkill, getpid(), getpid(), SIGSYS) == 0;
+}
+
 static bool dies_of_abort(void)
 {
 	abort();
@@ -169,6 +176,16 @@ static void the_work_of_a_service_goes_on_in_silence(void **state)
 	assert_string_equal(text, "");
 }
 
+static void signal_that_was_sent_does_nothing(void **state)
+{
+	char text[1000];
+
+	(void)state;
+	skip_under_sanitizers();
+	assert_true(filtered(sent_signal_changes_no_result, text));
+	assert_string_equal(text, "");
+}
+
 static void an_assertion_still_ends_it(void **state)
 {
 	char text[1000];
@@ -187,6 +204,7 @@ int main(void)
 		cmocka_unit_test(priority_and_limits_of_ourselves_only),
 		cmocka_unit_test(each_call_is_told_once),
 		cmocka_unit_test(the_work_of_a_service_goes_on_in_silence),
+		cmocka_unit_test(signal_that_was_sent_does_nothing),
 		cmocka_unit_test(an_assertion_still_ends_it),
 	};
 
