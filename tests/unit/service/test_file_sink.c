@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
+#include "base/mem.h"
 #include "rig.h"
 #include "temp_dir.h"
 #include "trace_file_helper.h"
@@ -127,6 +129,20 @@ static void exactly_one_place_must_be_named(void **state)
 	assert_true(peer_tracing_ended(g->cons, id, "not for writing"));
 	close(readable);
 	close(fd);
+}
+
+static void what_may_block_is_refused(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	const int fds[] = {eventfd(0, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		uint64_t id = peer_enable_into(g->cons, "write_into_file: true", fds[i]);
+
+		assert_true(peer_tracing_ended(g->cons, id, "neither a file"));
+		close(fds[i]);
+	}
 }
 
 static void existing_file_is_never_touched(void **state)
@@ -351,6 +367,7 @@ int main(void)
 		FILE_TEST(file_fills_while_the_session_runs),
 		FILE_TEST(passed_file_is_written),
 		FILE_TEST(exactly_one_place_must_be_named),
+		FILE_TEST(what_may_block_is_refused),
 		FILE_TEST(existing_file_is_never_touched),
 		FILE_TEST(session_that_is_refused_leaves_no_file),
 		FILE_TEST(folder_that_is_not_there_is_told),
