@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -45,17 +47,23 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr)
 	return 0;
 }
 
+/* Huge pages can be sealed too, but a hole punched there is filled only while there are some. */
+static bool cannot_shrink(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
+
+	return seals >= 0 && (seals & SEALS) == SEALS && fstatfs(fd, &fs) == 0 &&
+	       (unsigned long)fs.f_type == TMPFS_MAGIC;
+}
+
 int shm_attach(int fd, bool require_seals, size_t max, void **ret_addr, size_t *ret_size)
 {
 	struct stat st;
 	int r;
 
-	if (require_seals) {
-		int seals = fcntl(fd, F_GET_SEALS);
-
-		if (seals < 0 || (seals & SEALS) != SEALS)
-			return -EPERM;
-	}
+	if (require_seals && !cannot_shrink(fd))
+		return -EPERM;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_size <= 0)

@@ -18,7 +18,8 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr);
 /*
  * Maps the memory of a peer; fd stays the caller's and may be closed afterwards. 0, or
  *
- *	-EPERM    require_seals, and its size is not sealed (shrink, grow, seal)
+ *	-EPERM    require_seals, and its size is not sealed (shrink, grow, seal), or it is of huge
+ *	          pages, where a read can end in SIGBUS all the same
  *	-EINVAL   empty
  *	-EFBIG    larger than max
  *	-errno    no descriptor of mappable, writable memory

@@ -130,6 +130,18 @@ static void more_seals_than_needed_are_no_harm_but_against_writing(void **state)
 	expect_attach(fd, true, SIZE, -EPERM); /* mmap(2) says so */
 }
 
+static void huge_pages_of_a_peer_are_refused(void **state)
+{
+	_cleanup_(closep) int fd =
+		memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+
+	(void)state;
+	if (fd < 0 || ftruncate(fd, 2 << 20) < 0)
+		skip(); /* the kernel has none */
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, ALL_SEALS), 0);
+	expect_attach(fd, true, SIZE_MAX, -EPERM);
+}
+
 static void sizes_of_a_peers_memory(void **state)
 {
 	_cleanup_(closep) int empty = memfd_of(0, MFD_ALLOW_SEALING, ALL_SEALS);
@@ -176,6 +188,7 @@ int main(void)
 		cmocka_unit_test(both_sides_see_the_same_bytes),
 		cmocka_unit_test(unsealed_memory_of_a_peer_is_refused),
 		cmocka_unit_test(more_seals_than_needed_are_no_harm_but_against_writing),
+		cmocka_unit_test(huge_pages_of_a_peer_are_refused),
 		cmocka_unit_test(sizes_of_a_peers_memory),
 		cmocka_unit_test(what_is_no_memory_is_refused),
 		cmocka_unit_test(unmapping_nothing_is_fine),
