@@ -15,6 +15,7 @@ struct member {
 	feed_listener fn; /* of a listener */
 	unsigned wants; /* of a listener */
 	bool owes; /* of a teller */
+	unsigned promised; /* of a teller */
 };
 
 LIST_HEAD(member_list, member);
@@ -135,6 +136,25 @@ void session_feed_owe(struct session_feed *f, uint64_t session_id, void *teller,
 	m->owes = owes;
 	if (!owes)
 		tell_of_change(f, session_id);
+}
+
+void session_feed_promise(struct session_feed *f, uint64_t session_id, void *teller, unsigned what)
+{
+	struct member *m = find(&f->tellers, session_id, teller);
+
+	if (m)
+		m->promised = what;
+}
+
+unsigned session_feed_promised(const struct session_feed *f, uint64_t session_id)
+{
+	const struct member *m;
+	unsigned what = 0;
+
+	LIST_FOREACH (m, &f->tellers, link)
+		if (m->session_id == session_id)
+			what |= m->promised;
+	return what;
 }
 
 bool session_feed_has_teller(const struct session_feed *f, uint64_t session_id)

@@ -94,5 +94,9 @@ int session_feed_join(struct session_feed *f, uint64_t session_id, void *teller)
 void session_feed_leave(struct session_feed *f, uint64_t session_id, void *teller);
 /* Were asked for all that there is, and will tell: those who flush shall wait for it. */
 void session_feed_owe(struct session_feed *f, uint64_t session_id, void *teller, bool owes);
+/* Tells all of that kind from now on, and not only what it happens to see; what: bits of enum
+ * feed_wants, 0 at first. */
+void session_feed_promise(struct session_feed *f, uint64_t session_id, void *teller, unsigned what);
+unsigned session_feed_promised(const struct session_feed *f, uint64_t session_id);
 bool session_feed_has_teller(const struct session_feed *f, uint64_t session_id);
 bool session_feed_is_owed(const struct session_feed *f, uint64_t session_id);

@@ -119,6 +119,15 @@ static void tell_files_left_out(unsigned wanted, const struct event_table *table
 	}
 }
 
+/* Of tasks, if each of their events is there. */
+static void promise_tasks(struct feed_teller *t, unsigned wanted, const struct event_table *table)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
+		if (events[n].wants == FEED_TASKS && !is_on(table, &events[n]))
+			return;
+	session_feed_promise(t->feed, t->session_id, t, wanted & FEED_TASKS);
+}
+
 void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct event_table *table,
 		       struct reports *reports)
 {
@@ -134,6 +143,7 @@ void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct e
 		turn_on_all(wanted, i, table, reports);
 	else
 		tell_files_left_out(wanted, table, reports);
+	promise_tasks(t, wanted, table);
 	t->wanted = wanted;
 }
 

@@ -29,7 +29,8 @@ void feed_teller_leave(struct feed_teller *t, const struct clock_sync *sync);
 /*
  * If somebody listens, and nothing is gathered yet: turns on, in the instance, the events that tell
  * of tasks, with rows that only feed for those that the session did not ask for. What cannot be had
- * is reported. In somebody else's instance nothing is turned on: its records are his, too.
+ * is reported. In somebody else's instance nothing is turned on: its records are his, too. Tasks are
+ * promised to the feed if all of their events are there.
  */
 void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct event_table *table,
 		       struct reports *reports);

@@ -126,6 +126,12 @@ static bool is_told(const struct process_ds *ds)
 	return ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
 }
 
+/* And tells of all that begin. */
+static bool hears_all(const struct process_ds *ds)
+{
+	return ds->listening && session_feed_promised(ds->feed, ds_session_id(ds->h)) & FEED_TASKS;
+}
+
 static void answer_stop(struct process_ds *ds)
 {
 	if (is_told(ds))
@@ -161,7 +167,7 @@ static void forget_told(struct process_ds *ds)
 	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
 	/* Without news of those that begin, what was known may be of another task by now. */
-	if (!is_told(ds))
+	if (!hears_all(ds))
 		process_map_clear(&ds->names.kin.map);
 }
 
@@ -220,7 +226,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	evtimer_add(ds->tick, &next);
-	ds->poll.heard = is_told(ds);
+	ds->poll.heard = hears_all(ds);
 	/* A pass that takes longer than the period leaves ticks out. */
 	if (!process_poll_is_active(&ds->poll))
 		r = process_poll_begin(&ds->poll, &ds->names);

@@ -27,7 +27,7 @@ struct process_poll_options {
 /* options, and heard before each pass, are set by the owner; the rest starts at zero. */
 struct process_poll {
 	struct process_poll_options options;
-	bool heard; /* somebody tells when tasks begin, so who has which number is known */
+	bool heard; /* somebody tells of all tasks that begin, so who has which number is known */
 	struct process_names *names; /* borrowed during a pass */
 	struct proc_list processes; /* open: in the middle of a pass */
 	struct process_table table;

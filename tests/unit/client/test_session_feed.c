@@ -137,6 +137,11 @@ static void tellers_say_for_how_long(void **state)
 	assert_int_equal(session_feed_join(f, 1, &other), 0);
 	assert_true(session_feed_has_teller(f, 1));
 	assert_false(session_feed_has_teller(f, 2));
+	session_feed_promise(f, 2, &teller, FEED_TASKS); /* not there */
+	assert_int_equal(session_feed_promised(f, 1) | session_feed_promised(f, 2), 0);
+	session_feed_promise(f, 1, &other, FEED_TASKS);
+	assert_int_equal(session_feed_promised(f, 1), FEED_TASKS);
+	assert_int_equal(session_feed_promised(f, 2), 0);
 	assert_int_equal(calls, 0);
 
 	session_feed_owe(f, 1, &teller, true);
@@ -151,6 +156,7 @@ static void tellers_say_for_how_long(void **state)
 	assert_true(session_feed_is_owed(f, 1));
 	session_feed_leave(f, 1, &other);
 	assert_int_equal(calls, 2);
+	assert_int_equal(session_feed_promised(f, 1), 0);
 	assert_false(session_feed_is_owed(f, 1));
 	assert_true(session_feed_has_teller(f, 1));
 	session_feed_leave(f, 1, &teller);

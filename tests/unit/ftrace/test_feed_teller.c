@@ -140,6 +140,7 @@ static void test_events_for_a_listener(void **state)
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 	assert_ptr_equal(translator.ctx.news, &teller.news);
 	assert_false(teller.news.wants & FEED_FDS);
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
 	begin();
@@ -194,6 +195,7 @@ static void test_what_cannot_be_had_is_reported(void **state)
 	for (uint16_t id = 1; id <= 5; id++)
 		assert_int_equal(event_table_row(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
@@ -219,6 +221,7 @@ static void test_somebody_elses_instance(void **state)
 	assert_int_equal(table.n_rows, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 

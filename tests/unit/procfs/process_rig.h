@@ -75,6 +75,15 @@ static inline void tell_tid(int32_t tid)
 	tell(NULL, 0, &tid, 1);
 }
 
+static inline unsigned n_stats(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++)
+		n += fake_has(fake_packet_field(i), PB_TRACE_PACKET_PROCESS_STATS);
+	return n;
+}
+
 static inline void put_processes(int n)
 {
 	for (int pid = 1; pid <= n; pid++)

@@ -153,15 +153,6 @@ static void destroyed_at_any_time(void **state)
 	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
 }
 
-static unsigned n_stats(void)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < fake.n; i++)
-		n += fake_has(fake_packet_field(i), PB_TRACE_PACKET_PROCESS_STATS);
-	return n;
-}
-
 static void counters_of_every_process(void **state)
 {
 	(void)state;

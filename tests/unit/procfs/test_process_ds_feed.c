@@ -315,6 +315,40 @@ static void a_stop_waits_for_the_last_news(void **state)
 	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
 }
 
+static void two_polls(void)
+{
+	unsigned n = n_stats() + 2;
+
+	while (n_stats() < n)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+}
+
+/* The number of one that has ended, where nobody tells who has it next. */
+static void a_teller_that_does_not_tell_of_all(void **state)
+{
+	int teller;
+
+	(void)state;
+	stats.proc_stats_poll_ms = 100;
+	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	for (unsigned promised = 0; promised <= FEED_TASKS; promised++) {
+		session_feed_promise(env.feed, FAKE_SESSION, &teller, promised);
+		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
+		create_and_start();
+		two_polls();
+		proc_remove("70");
+		two_polls();
+		proc_put_task((struct proc_task){.pid = 70, .name = "y"});
+		two_polls();
+		assert_int_equal(fake_process(70, NULL), promised ? 1 : 2);
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset_packets();
+	}
+	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+}
+
 static void destroyed_while_it_waits(void **state)
 {
 	int teller;
@@ -350,6 +384,7 @@ int main(void)
 		TEST(a_flush_waits_for_what_is_owed),
 		TEST(what_was_told_before_the_stop_is_written),
 		TEST(a_stop_waits_for_the_last_news),
+		TEST(a_teller_that_does_not_tell_of_all),
 		TEST(destroyed_while_it_waits),
 	};
 
