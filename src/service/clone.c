@@ -362,12 +362,17 @@ static int32_t score_of(const struct session *s)
 	return s->state == SESSION_STARTED ? s->config->bugreport_score : 0;
 }
 
-static struct session *find_for_bugreport(const struct service *v)
+static bool may_clone(const struct consumer_port *c, const struct session *s)
+{
+	return c->uid == 0 || c->uid == s->uid;
+}
+
+static struct session *find_for_bugreport(const struct consumer_port *c)
 {
 	struct session *s, *best = NULL;
 
-	TAILQ_FOREACH (s, &v->sessions, link)
-		if (score_of(s) > 0 && (!best || score_of(s) > score_of(best)))
+	TAILQ_FOREACH (s, &c->service->sessions, link)
+		if (may_clone(c, s) && score_of(s) > (best ? score_of(best) : 0))
 			best = s;
 	return best;
 }
@@ -381,17 +386,17 @@ static bool is_selected(const struct session *s, const struct clone_request *r)
 	return s->state != SESSION_CLONED && name && name[0] && !strcmp(name, r->unique_name);
 }
 
-static struct session *find_source(const struct service *v, const struct clone_request *r,
+static struct session *find_source(const struct consumer_port *c, const struct clone_request *r,
 				   const char **ret_error)
 {
 	struct session *s;
 
 	if (wants_bugreport(r)) {
 		*ret_error = "No tracing sessions eligible for bugreport found";
-		return find_for_bugreport(v);
+		return find_for_bugreport(c);
 	}
 	*ret_error = "Tracing session not found";
-	TAILQ_FOREACH (s, &v->sessions, link)
+	TAILQ_FOREACH (s, &c->service->sessions, link)
 		if (is_selected(s, r))
 			return s;
 	return NULL;
@@ -399,7 +404,7 @@ static struct session *find_source(const struct service *v, const struct clone_r
 
 static const char *why_not(const struct consumer_port *c, const struct session *source, int fd)
 {
-	if (c->uid != 0 && c->uid != source->uid)
+	if (!may_clone(c, source))
 		return "Not allowed to clone a session from another UID";
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
@@ -447,7 +452,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 {
 	_cleanup_(closep) int fd = passed;
 	const char *error, *refused;
-	struct session *source = find_source(c->service, r, &error);
+	struct session *source = find_source(c, r, &error);
 	struct pending_clone *p;
 	struct err_text e;
 	uint64_t flags = FLUSH_REASON_CLONE | FLUSH_BY_SERVICE;

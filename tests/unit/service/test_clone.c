@@ -263,18 +263,47 @@ static void highest_score_is_for_bugreports(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void only_its_user_clones_it(void **state)
+static struct consumer_port *port_of_cloner(struct stage *g)
 {
-	struct stage *g = *state;
 	struct consumer_port *port;
 
-	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(cloner, peer_call(cloner, C_QUERY_CAPABILITIES, NULL, 0)));
 	peer_enable(cloner, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(cloner));
 	port = rig_session(&g->rig)->consumer;
 	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
 	peer_next(cloner); /* the end of it */
+	return port;
+}
+
+/* A higher score of somebody else is in nobody's way. */
+static void bugreport_is_of_what_the_user_may_clone(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG " bugreport_score: 1");
+	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 2");
+	assert_true(peer_is_quiet(other));
+	rig_session(&g->rig)->uid = 1001; /* as if other users had connected */
+	TAILQ_FIRST(&g->rig.service->sessions)->uid = 1000;
+	port_of_cloner(g)->uid = 1000;
+	stage_write(g, 0, 1, 0, "data");
+	id = ask(UINT64_MAX);
+	flush_comes(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
+	assert_cloned(cloner, id);
+	assert_int_equal(count_in_clone("data"), 1);
+	rig_hang_up(&g->rig, other);
+}
+
+static void only_its_user_clones_it(void **state)
+{
+	struct stage *g = *state;
+	struct consumer_port *port;
+
+	stage_start(g, STAGE_CONFIG);
+	port = port_of_cloner(g);
 	port->uid = 1000; /* as if another user had connected */
 	TAILQ_FIRST(&g->rig.service->sessions)->uid = 1001;
 	assert_not_cloned(cloner, ask(1), "another UID");
@@ -509,6 +538,7 @@ int main(void)
 		STAGE_TEST(by_name),
 		STAGE_TEST(one_that_is_not_there),
 		STAGE_TEST(highest_score_is_for_bugreports),
+		STAGE_TEST(bugreport_is_of_what_the_user_may_clone),
 		STAGE_TEST(only_its_user_clones_it),
 		STAGE_TEST(consumer_with_a_session_clones_none),
 		STAGE_TEST(consumer_that_gets_a_session_meanwhile_has_no_clone),
