@@ -126,8 +126,10 @@ static int sync_clock(void *endpoint, const struct ipc_call *call, const uint8_t
 	r = decode_sync(args, len, &sync);
 	if (r < 0)
 		return r;
-	ipc_reply_empty(p->conn, call);
-	return remote_machines_add_sync(&p->service->machines, p->peer->machine_id, &sync);
+	r = remote_machines_add_sync(&p->service->machines, p->peer->machine_id, &sync);
+	if (r == 0)
+		ipc_reply_empty(p->conn, call);
+	return r;
 }
 
 /* ---- the port ---- */
