@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "base/mem.h"
@@ -91,6 +92,8 @@ static struct quota_user *find_or_add(struct quota *q, uint64_t user)
 		return NULL;
 	u->user = user;
 	HASH_ADD(hh, q->users, user, sizeof(u->user), u);
+	if (!u->hh.tbl)
+		free(TAKE_PTR(u));
 	return u;
 }
 
