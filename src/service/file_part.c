@@ -24,8 +24,10 @@ struct packet_sink *file_part_sink(struct file_part *p)
 
 void file_part_end_group(struct file_part *p)
 {
-	if (p->compressor)
-		compressor_end(p->compressor);
+	if (!p->compressor)
+		return;
+	(void)file_part_sink(p); /* we may lie elsewhere than at the last packet */
+	compressor_end(p->compressor);
 }
 
 static bool surely_has_room(const struct file_part *p, size_t size, uint64_t max)

@@ -55,6 +55,23 @@ static void compressed_file_holds_more_of_them(void **state)
 	assert_true(fill(state, "compression { zstd {} }") > 100);
 }
 
+/* What was gathered goes to where the part is now. */
+static void part_may_be_moved(void **state)
+{
+	Pb__TraceConfig *c = peer_parse_config("compression { zstd {} }");
+	const char *path = temp_dir_path(state, 0, "trace");
+	struct file_part parts[2];
+
+	assert_int_equal(file_part_init(&parts[1], c, open(path, O_RDWR | O_CREAT, 0600), 1), 0);
+	put(&parts[1], 1000);
+	parts[0] = parts[1];
+	file_part_end_group(&parts[0]);
+	assert_int_equal(parts[1].out.used, 0);
+	assert_true(parts[0].out.used > 0);
+	file_part_deinit(&parts[0]);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
 #define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
@@ -62,6 +79,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		DIR_TEST(file_fills_up_to_its_size),
 		DIR_TEST(compressed_file_holds_more_of_them),
+		DIR_TEST(part_may_be_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
