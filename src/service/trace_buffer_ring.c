@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "service/trace_buffer_seq.h"
 
@@ -41,10 +42,13 @@
 /* A mapping of size bytes that begins at a multiple of HUGE_PAGE; NULL: no memory. */
 static uint8_t *map_aligned(size_t size)
 {
-	size_t reserved = size + HUGE_PAGE, skip;
-	uint8_t *p = mmap(NULL, reserved, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), reserved, skip;
+	uint8_t *p;
 
+	size = (size + page - 1) & ~(page - 1); /* as munmap(2) will */
+	reserved = size + HUGE_PAGE;
+	p = mmap(NULL, reserved, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	skip = -(uintptr_t)p & (HUGE_PAGE - 1);
