@@ -202,6 +202,21 @@ static void take_buffers(struct pending_clone *p, enum group group)
 	}
 }
 
+/* Of those that were moved just now, so that nothing is in the new ones yet. */
+static void give_back_buffers(struct pending_clone *p)
+{
+	struct session *s = p->source;
+
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		struct trace_buffer *fresh = s->buffers[i].buffer;
+
+		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
+			continue;
+		replace_buffer(s, i, TAKE_PTR(p->result.buffers[i]));
+		trace_buffer_free(fresh);
+	}
+}
+
 /* clear_before_clone: what was before the snapshot is in nobody's interest. */
 static int clear_buffers(struct session *s)
 {
@@ -227,38 +242,43 @@ static void answer(struct consumer_port *c, const struct ipc_call *call,
 		ipc_reject(c->conn, call);
 }
 
-/* Of one moment: nothing may go from a buffer into the file between the one and the other. */
-static int give_file(struct pending_clone *p, struct session *clone, struct err_text *e)
-{
-	struct file_sink *file = p->source->file;
-
-	if (p->fd < 0)
-		return 0;
-	if (!file || file_sink_is_closed(file))
-		return err_set(e, -ENOENT, "Original session ended");
-	return file_sink_new_clone(clone, file, TAKE_FD(p->fd), e, &clone->file);
-}
-
 static int make_session(struct pending_clone *p, struct session **ret, struct err_text *e)
 {
-	_cleanup_(session_freep) struct session *clone = NULL;
 	int r;
 
-	if (p->fd >= 0)
-		for (size_t g = 0; g < N_GROUPS; g++)
-			take_buffers(p, (enum group)g);
 	if (p->no_memory)
 		return err_set(e, -ENOMEM, "Buffer allocation failed");
 	if (p->consumer->session)
 		return err_set(e, -EBUSY,
 			       "The consumer is already attached to another tracing session");
-	r = session_clone_finish(&p->result, p->source, p->consumer, &clone);
+	r = session_clone_finish(&p->result, p->source, p->consumer, ret);
 	if (r < 0)
 		return err_set(e, r, "The service has no memory or no numbers left for the clone");
-	r = give_file(p, clone, e);
-	if (r == 0)
-		*ret = TAKE_PTR(clone);
-	return r;
+	return 0;
+}
+
+/* File and buffers are of one moment: nothing may go from the ones into the other meanwhile. When
+ * it fails, the source has all that it had. */
+static int make_session_with_file(struct pending_clone *p, struct session **ret, struct err_text *e)
+{
+	struct file_sink *from = p->source->file, *file;
+	int r;
+
+	if (!from || file_sink_is_closed(from))
+		return err_set(e, -ENOENT, "Original session ended");
+	r = file_sink_new_clone(from, TAKE_FD(p->fd), p->consumer->uid, e, &file);
+	if (r < 0)
+		return r;
+	for (size_t g = 0; g < N_GROUPS; g++)
+		take_buffers(p, (enum group)g);
+	r = make_session(p, ret, e);
+	if (r < 0) {
+		give_back_buffers(p);
+		file_sink_free(file);
+		return r;
+	}
+	file_sink_give_clone(file, *ret);
+	return 0;
 }
 
 static void finish(struct pending_clone *p)
@@ -267,7 +287,7 @@ static void finish(struct pending_clone *p)
 	struct ipc_call call = p->call;
 	struct session *clone = NULL;
 	struct err_text e = {""};
-	int r = make_session(p, &clone, &e);
+	int r = p->fd >= 0 ? make_session_with_file(p, &clone, &e) : make_session(p, &clone, &e);
 
 	pending_free(p);
 	if (r < 0) {
@@ -462,6 +482,9 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	refused = why_not(c, source, fd);
 	if (refused)
 		return reply(c, call, NULL, refused);
+	/* Before anything of the source is cleared or moved. */
+	if (source->file && file_sink_check_clone(source->file, fd, c->uid, &e) < 0)
+		return reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);
 	if (!p)
 		return reply(c, call, NULL, e.text);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,17 @@
 #include "base/mem.h"
 #include "service/file_parts.h"
 
-/* A descriptor was perhaps passed for writing only; the file behind it may still be readable. */
+/* A descriptor was perhaps passed for writing only. Then the file is opened anew, with the rights of
+ * the service: what the reader could not read himself he shall not get this way. */
+static bool may_read(const struct stat *st, int fd, uid_t reader)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (reader == 0 || (flags >= 0 && (flags & O_ACCMODE) == O_RDWR))
+		return true;
+	return st->st_mode & (st->st_uid == reader ? S_IRUSR : S_IROTH);
+}
+
 static int open_for_reading(int fd)
 {
 	int flags = fcntl(fd, F_GETFL), copy;
@@ -38,11 +49,9 @@ static int write_out(struct file_part *p)
 	return r < 0 ? r : 0;
 }
 
-static int take_part(struct file_part *p, const struct stat *to, struct file_range *ret)
+static int check_part(const struct file_part *p, const struct stat *to, uid_t reader)
 {
-	struct file_range range = {.fd = -1};
 	struct stat st;
-	int r;
 
 	if (fstat(p->out.fd, &st) < 0)
 		return -errno;
@@ -50,7 +59,14 @@ static int take_part(struct file_part *p, const struct stat *to, struct file_ran
 		return -ESPIPE;
 	if (st.st_dev == to->st_dev && st.st_ino == to->st_ino)
 		return -EDEADLK;
-	r = write_out(p);
+	return may_read(&st, p->out.fd, reader) ? 0 : -EACCES;
+}
+
+static int take_part(struct file_part *p, struct file_range *ret)
+{
+	struct file_range range = {.fd = -1};
+	int r = write_out(p);
+
 	if (r < 0)
 		return r;
 	/* What others put in front of the trace is not ours. */
@@ -65,25 +81,42 @@ static int take_part(struct file_part *p, const struct stat *to, struct file_ran
 	return 0;
 }
 
-int file_copy_take(struct file_copy *c, struct file_parts *f, int to, struct err_text *e)
+static int refuse(const struct file_parts *f, int r, struct err_text *e)
 {
-	struct stat st;
-	int r = fstat(to, &st) < 0 ? -errno : 0;
-
-	*c = (struct file_copy){0};
-	for (size_t i = 0; i < f->n && r == 0; i++) {
-		r = take_part(&f->list[i], &st, &c->ranges[i]);
-		c->n += r == 0;
-	}
-	if (r == 0)
-		return 0;
-	file_copy_deinit(c);
 	if (r == -ESPIPE)
 		return err_set(e, r, "%.300s is no file that can be read again",
 			       file_parts_name(f));
 	if (r == -EDEADLK)
 		return err_set(e, r, "%.300s cannot be cloned into itself", file_parts_name(f));
 	return err_set(e, r, "%.300s cannot be copied: %s", file_parts_name(f), strerror(-r));
+}
+
+int file_copy_check(const struct file_parts *f, int to, uid_t reader, struct err_text *e)
+{
+	struct stat st;
+	int r = fstat(to, &st) < 0 ? -errno : 0;
+
+	for (size_t i = 0; i < f->n && r == 0; i++)
+		r = check_part(&f->list[i], &st, reader);
+	return r == 0 ? 0 : refuse(f, r, e);
+}
+
+int file_copy_take(struct file_copy *c, struct file_parts *f, int to, uid_t reader,
+		   struct err_text *e)
+{
+	int r = file_copy_check(f, to, reader, e);
+
+	*c = (struct file_copy){0};
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < f->n && r == 0; i++) {
+		r = take_part(&f->list[i], &c->ranges[i]);
+		c->n += r == 0;
+	}
+	if (r == 0)
+		return 0;
+	file_copy_deinit(c);
+	return refuse(f, r, e);
 }
 
 void file_copy_deinit(struct file_copy *c)

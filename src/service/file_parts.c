@@ -251,7 +251,7 @@ static bool takes_a_trace(int fd)
 	       (S_ISCHR(st.st_mode) && (st.st_rdev == DEV_NULL || st.st_rdev == DEV_FULL));
 }
 
-static int check_passed(int fd, struct err_text *e)
+int file_parts_check_passed(int fd, struct err_text *e)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -280,7 +280,7 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 		r = file_rotation_open(&f->rotation, e, &fd);
 	else
 		r = has_path ? output_path_create(c->output_path, f->session->uid, e, &fd)
-			     : check_passed(fd, e);
+			     : file_parts_check_passed(fd, e);
 	if (r < 0)
 		return r;
 	if (has_path && !c->rotate)
@@ -301,7 +301,7 @@ static void init(struct file_parts *f, struct session *s)
 int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
 			   int fd, struct err_text *e)
 {
-	int r = check_passed(fd, e);
+	int r = file_parts_check_passed(fd, e);
 
 	init(f, s);
 	if (r < 0) {

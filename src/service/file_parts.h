@@ -45,6 +45,8 @@ int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConf
  * is taken in any case. 0 or -errno with the reason in e; deinit also on failure. */
 int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
 			   int fd, struct err_text *e);
+/* Is it open for writing? 0, or -EINVAL with the reason in e. */
+int file_parts_check_passed(int fd, struct err_text *e);
 void file_parts_close(struct file_parts *f); /* drops what was not written */
 void file_parts_deinit(struct file_parts *f);
 /* The session comes to nothing: the file that was made is removed. */

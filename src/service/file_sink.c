@@ -87,7 +87,7 @@ static void take_back(struct file_sink *f)
 	off_t end = lseek(newest(f)->fd, 0, SEEK_CUR);
 	off_t begin = end - (off_t)newest(f)->written;
 
-	if (end > 0 && begin >= 0 && ftruncate(newest(f)->fd, begin) == 0)
+	if (newest(f)->written > 0 && begin >= 0 && ftruncate(newest(f)->fd, begin) == 0)
 		lseek(newest(f)->fd, begin, SEEK_SET);
 }
 
@@ -342,7 +342,14 @@ int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, stru
 	return 0;
 }
 
-int file_sink_new_clone(struct session *clone, struct file_sink *source, int fd, struct err_text *e,
+int file_sink_check_clone(const struct file_sink *source, int fd, uid_t reader, struct err_text *e)
+{
+	int r = file_parts_check_passed(fd, e);
+
+	return r == 0 ? file_copy_check(&source->parts, fd, reader, e) : r;
+}
+
+int file_sink_new_clone(struct file_sink *source, int fd, uid_t reader, struct err_text *e,
 			struct file_sink **ret)
 {
 	struct file_sink *f = calloc(1, sizeof(*f));
@@ -352,14 +359,14 @@ int file_sink_new_clone(struct session *clone, struct file_sink *source, int fd,
 		closep(&fd);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	f->session = clone;
+	f->session = source->session;
 	f->is_clone = f->started = true;
-	r = file_copy_take(&f->copy, &source->parts, fd, e);
+	r = file_copy_take(&f->copy, &source->parts, fd, reader, e);
 	if (r < 0)
 		closep(&fd);
 	else
-		r = file_parts_open_passed(&f->parts, clone, clone->config, fd, e);
-	if (r == 0 && init_events(f, clone->service->loop) < 0)
+		r = file_parts_open_passed(&f->parts, f->session, f->session->config, fd, e);
+	if (r == 0 && init_events(f, f->session->service->loop) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		file_sink_free(f);
@@ -367,6 +374,12 @@ int file_sink_new_clone(struct session *clone, struct file_sink *source, int fd,
 	}
 	*ret = f;
 	return 0;
+}
+
+void file_sink_give_clone(struct file_sink *f, struct session *clone)
+{
+	f->session = f->parts.session = clone;
+	clone->file = f;
 }
 
 void file_sink_discard(struct file_sink *f)
@@ -380,6 +393,8 @@ void file_sink_free(struct file_sink *f)
 {
 	if (!f)
 		return;
+	if (f->is_clone && !is_closed(f))
+		take_back(f);
 	loop_timer_deinit(&f->tick);
 	loop_timer_deinit(&f->turn);
 	loop_timer_deinit(&f->stall);

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "config/trace_config.pb-c.h"
@@ -30,7 +31,7 @@ struct file_sink;
  */
 int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e,
 		  struct file_sink **ret);
-/* Closes. NULL is fine. */
+/* Closes; a clone that is not all written is cut to what its file was. NULL is fine. */
 void file_sink_free(struct file_sink *f);
 /* The session comes to nothing: a file that was made goes. */
 void file_sink_discard(struct file_sink *f);
@@ -45,12 +46,17 @@ void file_sink_finish(struct file_sink *f);
 void file_sink_finish_now(struct file_sink *f);
 bool file_sink_is_closed(const struct file_sink *f);
 
+/* May a session that writes into f be cloned into fd, by a user who is to read it? 0, or -errno
+ * with the reason in e. */
+int file_sink_check_clone(const struct file_sink *f, int fd, uid_t reader, struct err_text *e);
 /*
- * For a clone of a session that writes into f: what f has by now, and after it what the clone has.
+ * For such a clone: what f has by now, and after it what the clone has, to which it is given then.
  * fd (taken, also on failure) is where to. file_sink_finish writes it, from the loop, without
  * fdatasync; when it fails, the file is cut to what it was. 0, or -errno with the reason in e.
  */
-int file_sink_new_clone(struct session *clone, struct file_sink *f, int fd, struct err_text *e,
+int file_sink_new_clone(struct file_sink *f, int fd, uid_t reader, struct err_text *e,
 			struct file_sink **ret);
+/* The clone is there, and owns it. */
+void file_sink_give_clone(struct file_sink *f, struct session *clone);
 /* After a rotation: what producers commit from now on needs no file older than this one. */
 void file_sink_answered(struct file_sink *f, uint32_t number);

@@ -298,7 +298,6 @@ static void file_that_cannot_be_used_is_refused(void **state)
 
 		itself = open(path_of(x, 0), O_WRONLY);
 		id = ask(x, i == 0 ? readable : itself);
-		ack_flush(x->stage);
 		assert_not_cloned(x, id, i == 0 ? "not for writing" : "into itself");
 		close(itself);
 	}
@@ -317,7 +316,6 @@ static void pipe_has_nothing_to_clone(void **state)
 	close(pipes[1]);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
 	id = ask(x, fd);
-	ack_flush(g);
 	assert_not_cloned(x, id, "read again");
 	close(fd);
 	close(pipes[0]);
@@ -349,6 +347,28 @@ static void source_that_ends_meanwhile_is_told(void **state)
 	disable_source(g);
 	peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)));
 	assert_not_cloned(x, id, "Original session ended");
+}
+
+/* What is refused has neither moved nor cleared a buffer. */
+static void refused_clone_takes_nothing(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	int fd = open_clone(x), readable = open("/dev/null", O_RDONLY);
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "buffers { size_kb: 64 transfer_on_clone: true clear_before_clone: true } "
+		 "data_sources { config { name: 'src' } } "
+		 "write_into_file: true output_path: '%s' file_write_period_ms: 10000",
+		 path_of(x, 0));
+	stage_start(g, text);
+	stage_write(g, 0, 1, 0, "kept");
+	assert_not_cloned(x, ask(x, readable), "not for writing");
+	close(readable);
+	close(fd);
+	disable_source(g);
+	assert_int_equal(count_in_file(path_of(x, 0), "kept"), 1);
 }
 
 static void full_disk_leaves_nothing(void **state)
@@ -430,29 +450,50 @@ static void reader_of_a_pipe_gets_it_as_it_reads(void **state)
 	close(reader);
 }
 
+/* The file that is cloned is there, what is in the buffers is not yet. */
+static uint64_t ask_and_stop_half_way(struct fixture *x)
+{
+	struct stage *g = x->stage;
+	int fd = open_clone(x);
+	struct pb_field f;
+	uint64_t id;
+
+	assert_int_equal(write(fd, "head", 4), 4);
+	start(x, "");
+	stage_write(g, 0, 1, 0, "written");
+	rig_until(&g->rig, size_of_file(path_of(x, 0)) > 0);
+	id = ask(x, fd);
+	close(fd);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)));
+	/* One round of the loop at a time, not all that it has to do. */
+	while (rig_session(&g->rig)->state != SESSION_CLONED)
+		event_base_loop(g->rig.loop, EVLOOP_ONCE);
+	assert_true(size_of_file(path_of(x, 1)) > 4);
+	return id;
+}
+
 static void cloner_may_hang_up_while_it_is_written(void **state)
 {
 	struct fixture *x = *state;
-	int reader;
 
-	ask_for_a_long_one(x, &reader);
+	ask_and_stop_half_way(x);
 	rig_hang_up(&x->stage->rig, x->cloner);
 	x->cloner = NULL;
 	assert_only_the_source_is_left(x);
-	close(reader);
+	assert_int_equal(size_of_file(path_of(x, 1)), 4);
 }
 
 static void free_buffers_ends_it_while_it_is_written(void **state)
 {
 	struct fixture *x = *state;
-	int reader;
-	uint64_t id = ask_for_a_long_one(x, &reader);
+	uint64_t id = ask_and_stop_half_way(x);
 
 	peer_call(x->cloner, C_FREE, NULL, 0);
 	assert_true(peer_next(x->cloner)); /* of FreeBuffers */
 	assert_true(peer_rejected(x->cloner, id));
 	assert_only_the_source_is_left(x);
-	close(reader);
+	assert_int_equal(size_of_file(path_of(x, 1)), 4);
 }
 
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -471,6 +512,7 @@ int main(void)
 		FILE_TEST(pipe_has_nothing_to_clone),
 		FILE_TEST(session_that_has_ended_has_its_file),
 		FILE_TEST(source_that_ends_meanwhile_is_told),
+		FILE_TEST(refused_clone_takes_nothing),
 		FILE_TEST(full_disk_leaves_nothing),
 		FILE_TEST(reader_of_a_pipe_gets_it_as_it_reads),
 		FILE_TEST(cloner_may_hang_up_while_it_is_written),

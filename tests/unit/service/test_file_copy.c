@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "rig.h"
 #include "service/file_copy.h"
@@ -73,7 +74,7 @@ static void copies_what_was_there(void **state)
 
 	for (unsigned i = 0; i < 10; i++)
 		put(&f, 'a', 100000);
-	assert_int_equal(file_copy_take(&copy, &f, fd, &e), 0);
+	assert_int_equal(file_copy_take(&copy, &f, fd, 0, &e), 0);
 	put(&f, 'b', 100);
 	while (file_parts_write(&f) == OUT_FILE_MORE)
 		;
@@ -98,7 +99,7 @@ static void empty_file_is_copied_at_once(void **state)
 	struct err_text e;
 
 	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
-	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
 	assert_int_equal(copy_all(&copy, &to), 0);
 	file_copy_deinit(&copy);
 	file_parts_deinit(&f);
@@ -114,7 +115,7 @@ static void file_that_was_cut_is_an_error(void **state)
 
 	put(&f, 'a', 1000);
 	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
-	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
 	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
 	assert_int_equal(file_copy_next(&copy, &to), -EIO);
 	file_copy_deinit(&copy);
@@ -129,18 +130,48 @@ static void what_cannot_be_copied_is_refused(void **state)
 	struct file_copy copy;
 	struct err_text e;
 
-	assert_int_equal(file_copy_take(&copy, &f, fd, &e), -EDEADLK);
+	assert_int_equal(file_copy_take(&copy, &f, fd, 0, &e), -EDEADLK);
 	assert_non_null(strstr(e.text, "into itself"));
 	assert_int_equal(copy.n, 0);
 	file_parts_deinit(&f);
 	assert_int_equal(pipe(pipes), 0);
 	f = parts_of(pipes[1]);
-	assert_int_equal(file_copy_take(&copy, &f, pipes[0], &e), -ESPIPE);
+	assert_int_equal(file_copy_take(&copy, &f, pipes[0], 0, &e), -ESPIPE);
 	file_parts_deinit(&f);
 	close(pipes[0]);
 }
 
 #define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+/* What the service may read is not what the reader may. */
+static void reader_needs_the_right_to_read(void **state)
+{
+	static const struct {
+		int flags;
+		mode_t mode;
+		uid_t reader;
+		int r;
+	} cases[] = {
+		{O_WRONLY, 0602, 0, 0},		  {O_RDWR, 0602, 12345, 0},
+		{O_WRONLY, 0606, 12345, 0},	  {O_WRONLY, 0662, 12345, -EACCES},
+		{O_WRONLY, 0204, 54321, -EACCES}, {O_WRONLY, 0400, 54321, 0},
+	};
+	int to = new_file(state, 1, "to", O_RDWR);
+	struct err_text e;
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = new_file(state, 0, "from", cases[i].flags);
+		struct file_parts f = parts_of(fd);
+
+		assert_int_equal(fchmod(fd, cases[i].mode), 0);
+		assert_int_equal(fchown(fd, 54321, 0), 0);
+		assert_int_equal(file_copy_check(&f, to, cases[i].reader, &e), cases[i].r);
+		file_parts_deinit(&f);
+	}
+	close(to);
+}
 
 int main(void)
 {
@@ -149,6 +180,7 @@ int main(void)
 		DIR_TEST(empty_file_is_copied_at_once),
 		DIR_TEST(file_that_was_cut_is_an_error),
 		DIR_TEST(what_cannot_be_copied_is_refused),
+		DIR_TEST(reader_needs_the_right_to_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
