@@ -248,8 +248,14 @@ static void on_news(void *ctx, const struct feed_news *news)
 
 	if (!ds->started)
 		return;
-	for (size_t i = 0; i < news->n_tasks; i++)
-		process_news_add(&ds->news, &ds->names, &news->tasks[i]);
+	for (size_t i = 0; i < news->n_tasks; i++) {
+		const struct feed_task *t = &news->tasks[i];
+
+		process_news_add(&ds->news, &ds->names, t);
+		if (ds->wants_fds &&
+		    (t->kind == FEED_TASK_EXEC || (t->kind == FEED_TASK_NEW && !t->is_thread)))
+			process_fds_renew(&ds->fds, t->tid);
+	}
 	for (size_t i = 0; i < news->n_tids; i++)
 		if (!process_seen_has(&ds->names.seen, news->tids[i]))
 			process_queue_add(&ds->queue, news->tids[i]);

@@ -14,6 +14,7 @@ void process_fds_deinit(struct process_fds *f)
 {
 	free(f->waiting);
 	free(f->told);
+	process_map_clear(&f->lives);
 	*f = (struct process_fds){0};
 }
 
@@ -22,6 +23,13 @@ void process_fds_clear(struct process_fds *f)
 	f->n_told = 0;
 	if (f->told)
 		memset(f->told, 0, f->told_cap * sizeof(*f->told));
+}
+
+void process_fds_renew(struct process_fds *f, int32_t pid)
+{
+	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
+
+	(void)process_map_set(&f->lives, pid, (int32_t)(life + 1));
 }
 
 /* ---- what was told ---- */
@@ -40,7 +48,8 @@ static struct process_fd_told *place(const struct process_fds *f, int32_t pid, i
 /* Room for one more. False: memory is out. */
 static bool reserve(struct process_fds *f)
 {
-	struct process_fds old = *f;
+	struct process_fd_told *old = f->told;
+	size_t old_cap = f->told_cap;
 
 	if (f->n_told < f->told_cap / 2)
 		return true;
@@ -51,19 +60,20 @@ static bool reserve(struct process_fds *f)
 	f->told_cap = MAX(f->told_cap * 2, TOLD_FIRST);
 	f->told = calloc(f->told_cap, sizeof(*f->told));
 	if (!f->told) {
-		*f = old;
+		f->told = old;
+		f->told_cap = old_cap;
 		return false;
 	}
-	for (size_t i = 0; i < old.told_cap; i++)
-		if (old.told[i].pid)
-			*place(f, old.told[i].pid, old.told[i].fd) = old.told[i];
-	free(old.told);
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i].pid)
+			*place(f, old[i].pid, old[i].fd) = old[i];
+	free(old);
 	return true;
 }
 
-static uint32_t hash_of(const char *path, size_t len)
+static uint32_t hash_of(uint32_t life, const char *path, size_t len)
 {
-	uint32_t h = 2166136261;
+	uint32_t h = 2166136261 ^ life;
 
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ (uint8_t)path[i]) * 16777619;
@@ -71,17 +81,17 @@ static uint32_t hash_of(const char *path, size_t len)
 }
 
 /* False: it has been told to lead there. */
-static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t path_hash)
+static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash)
 {
 	struct process_fd_told *t;
 
 	if (!reserve(f))
 		return true;
 	t = place(f, pid, fd);
-	if (t->pid && t->path_hash == path_hash)
+	if (t->pid && t->hash == hash)
 		return false;
 	f->n_told += !t->pid;
-	*t = (struct process_fd_told){pid, fd, path_hash};
+	*t = (struct process_fd_told){pid, fd, hash};
 	return true;
 }
 
@@ -124,6 +134,7 @@ static void write_fd(struct process_names *n, int32_t pid, int32_t fd, const cha
 static void resolve(struct process_fds *f, struct process_names *n, const struct feed_fd *fd)
 {
 	int32_t pid = process_kin_tgid(&n->kin, fd->tid);
+	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
 	char path[PATH_MAX];
 	ssize_t len;
 
@@ -131,7 +142,7 @@ static void resolve(struct process_fds *f, struct process_names *n, const struct
 		return;
 	process_packet_next(n->packet);
 	len = proc_files_fd(n->files, fd->tid, fd->fd, path, sizeof(path));
-	if (len > 0 && is_new(f, pid, fd->fd, hash_of(path, (size_t)len)))
+	if (len > 0 && is_new(f, pid, fd->fd, hash_of(life, path, (size_t)len)))
 		write_fd(n, pid, fd->fd, path, (size_t)len);
 }
 

@@ -135,6 +135,7 @@ static void a_storm_of_them(void **state)
 static void files_that_were_opened(void **state)
 {
 	static const struct feed_fd fd = {.tid = 2, .fd = 3};
+	static const struct feed_task exec = {.kind = FEED_TASK_EXEC, .tid = 2, .file = ""};
 	static const int32_t tid = 2;
 	static const struct feed_news news = {.tids = &tid, .n_tids = 1, .fds = &fd, .n_fds = 1};
 	char to[256];
@@ -169,6 +170,13 @@ static void files_that_were_opened(void **state)
 	session_feed_tell(env.feed, FAKE_SESSION, &news);
 	run_loop();
 	assert_int_equal(fake.n, 3); /* and who it is */
+	/* Another program has opened it anew. */
+	tell(&exec, 1, NULL, 0);
+	run_loop();
+	fake_reset_packets();
+	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	run_loop();
+	assert_int_equal(fake.n, 1);
 }
 
 static void more_than_could_be_held(void **state)

@@ -131,6 +131,21 @@ static void once_for_as_long_as_it_leads_there(void **state)
 	assert_int_equal(told(70, 3, "/b"), 2);
 }
 
+static void another_process_or_program(void **state)
+{
+	(void)state;
+	lead(70, 3, "/a");
+	for (unsigned round = 1; round <= 3; round++) {
+		see(70, 3);
+		see(71, 3);
+		assert_false(one_turn());
+		assert_int_equal(told(70, 3, "/a"), round);
+		process_fds_renew(&fds, 71); /* not its number */
+		process_fds_renew(&fds, 70);
+	}
+	assert_int_equal(fds.n_told, 1);
+}
+
 static void what_is_closed_or_gone(void **state)
 {
 	(void)state;
@@ -193,6 +208,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(what_a_descriptor_leads_to),
 		TEST(once_for_as_long_as_it_leads_there),
+		TEST(another_process_or_program),
 		TEST(what_is_closed_or_gone),
 		TEST(a_long_path),
 		TEST(many_of_them),
