@@ -283,8 +283,10 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 			     : file_parts_check_passed(fd, e);
 	if (r < 0)
 		return r;
-	if (has_path && !c->rotate)
+	if (has_path && !c->rotate) {
 		f->path = strdup(c->output_path);
+		f->made = output_file_of(fd);
+	}
 	f->n = 1;
 	r = file_part_init(file_parts_newest(f), c, TAKE_FD(fd), f->rotation.last);
 	return r == 0 ? 0 : err_set(e, r, "out of memory");
@@ -345,7 +347,7 @@ void file_parts_deinit(struct file_parts *f)
 void file_parts_discard(struct file_parts *f)
 {
 	if (f->path)
-		output_path_remove(f->path, f->session->uid);
+		output_path_remove(f->path, f->session->uid, &f->made);
 	if (f->rotation.path && f->n > 0)
 		file_rotation_remove_newest(&f->rotation);
 }

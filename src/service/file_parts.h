@@ -23,6 +23,7 @@ struct file_parts {
 	struct packet_sink sink; /* packets in, up to max_bytes */
 	struct session *session; /* borrowed */
 	char *path; /* owned; NULL: the descriptor was passed, or files are rotated */
+	struct output_file made; /* at the path */
 	struct file_rotation rotation;
 	struct file_part list[MAX_FILE_PARTS]; /* the newest last */
 	size_t n; /* 0: closed */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "service/output_path.h"
 
 #define MAX_TRIES 10000 /* numbers that others took */
 
@@ -47,22 +46,23 @@ static int path_of(const struct file_rotation *r, uint32_t number, char *buf, si
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-static void remove_number(const struct file_rotation *r, uint32_t number)
+static void remove_file(const struct file_rotation *r, uint32_t number,
+			const struct output_file *file)
 {
 	char path[PATH_MAX];
 
 	if (path_of(r, number, path, sizeof(path)) == 0)
-		output_path_remove(path, r->asker);
+		output_path_remove(path, r->asker, file);
 }
 
 static void keep_newest(struct file_rotation *r)
 {
 	if (r->keep == 0)
 		return;
-	r->kept[r->n_kept++] = r->last;
+	r->kept[r->n_kept++] = (struct kept_file){r->last, r->newest};
 	if (r->n_kept <= r->keep)
 		return;
-	remove_number(r, r->kept[0]);
+	remove_file(r, r->kept[0].number, &r->kept[0].file);
 	memmove(&r->kept[0], &r->kept[1], --r->n_kept * sizeof(r->kept[0]));
 }
 
@@ -78,14 +78,16 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 			return err_set(e, error, "output_path %.300s is too long", r->path);
 		error = output_path_create(path, r->asker, e, ret_fd);
 	}
-	if (error == 0)
-		keep_newest(r);
-	return error;
+	if (error < 0)
+		return error;
+	r->newest = output_file_of(*ret_fd);
+	keep_newest(r);
+	return 0;
 }
 
 void file_rotation_remove_newest(struct file_rotation *r)
 {
-	remove_number(r, r->last);
+	remove_file(r, r->last, &r->newest);
 }
 
 /* ---- homes ---- */

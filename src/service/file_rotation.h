@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "config/trace_config.pb-c.h"
+#include "service/output_path.h"
 
 /*
  * TraceConfig.rotate: a session's trace as a row of files, each a trace of its own. output_path
@@ -23,8 +24,11 @@ struct file_rotation {
 	uint32_t period_ms; /* 0: size only */
 	uint32_t keep; /* files; 0: all */
 	uint32_t last; /* number of the newest file */
-	uint32_t
-		*kept; /* owned: numbers of the files that are there, the oldest first; with keep */
+	struct output_file newest;
+	struct kept_file {
+		uint32_t number;
+		struct output_file file;
+	} * kept; /* owned: the files that are there, the oldest first; with keep */
 	size_t n_kept;
 	uint32_t *homes; /* owned: by sequence, the number of its file; 0: none */
 	size_t n_homes;

@@ -76,10 +76,25 @@ int output_path_create(const char *path, uid_t asker, struct err_text *e, int *r
 	return 0;
 }
 
-void output_path_remove(const char *path, uid_t asker)
+struct output_file output_file_of(int fd)
 {
-	_cleanup_(closep) int folder = -1;
+	struct stat st;
 
-	if (open_folder(path, asker, NULL, &folder) == 0)
-		unlinkat(folder, strrchr(path, '/') + 1, 0);
+	if (fstat(fd, &st) < 0)
+		return (struct output_file){0};
+	return (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
+}
+
+/* The path may lead into another folder by now, through a link that asker has put there. */
+void output_path_remove(const char *path, uid_t asker, const struct output_file *file)
+{
+	const char *name = strrchr(path, '/') + 1;
+	_cleanup_(closep) int folder = -1;
+	struct stat st;
+
+	if (open_folder(path, asker, NULL, &folder) < 0 ||
+	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (file->ino != 0 && st.st_ino == file->ino && st.st_dev == file->dev)
+		unlinkat(folder, name, 0);
 }

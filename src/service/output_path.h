@@ -15,5 +15,13 @@
  * path is absolute. 0, or -errno with the reason in e (-EEXIST: it is there).
  */
 int output_path_create(const char *path, uid_t asker, struct err_text *e, int *ret_fd);
-/* Removes one that was made so, with the same check. Somebody else may have done it already. */
-void output_path_remove(const char *path, uid_t asker);
+
+/* Which file it is, whatever its path leads to later. */
+struct output_file {
+	dev_t dev;
+	ino_t ino; /* 0: none */
+};
+struct output_file output_file_of(int fd);
+/* Removes one that was made so, with the same check, if it is still that file. Somebody else may
+ * have done it already. */
+void output_path_remove(const char *path, uid_t asker, const struct output_file *file);

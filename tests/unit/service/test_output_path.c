@@ -87,20 +87,51 @@ static void their_own_folder_is_one_of_these(void **state)
 	assert_int_equal(create(state, "theirs/z", OTHER, &e), -EACCES);
 }
 
+static struct output_file file_at(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct output_file file = output_file_of(fd);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return file;
+}
+
 static void what_was_made_is_removed_with_the_same_check(void **state)
 {
+	struct output_file file;
 	struct err_text e;
 	const char *path;
 
 	make_folder(state, "ours", 0755);
 	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
 	path = temp_dir_path(state, 0, "ours/x");
-	output_path_remove(path, OTHER);
+	file = file_at(path);
+	output_path_remove(path, OTHER, &file);
 	assert_int_equal(access(path, F_OK), 0);
-	output_path_remove(path, geteuid());
+	output_path_remove(path, geteuid(), &file);
 	assert_int_equal(access(path, F_OK), -1);
-	output_path_remove(path, geteuid());
-	output_path_remove(temp_dir_path(state, 0, "no/folder"), geteuid());
+	output_path_remove(path, geteuid(), &file);
+	output_path_remove(temp_dir_path(state, 0, "no/folder"), geteuid(), &file);
+}
+
+/* A link in place of the folder leads to a file of the same name. */
+static void another_file_in_its_place_stays(void **state)
+{
+	struct output_file file;
+	struct err_text e;
+
+	make_folder(state, "ours", 0755);
+	make_folder(state, "others", 0755);
+	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
+	assert_int_equal(create(state, "others/x", geteuid(), &e), 0);
+	file = file_at(temp_dir_path(state, 0, "ours/x"));
+	assert_int_equal(rename(temp_dir_path(state, 0, "ours"), temp_dir_path(state, 1, "away")),
+			 0);
+	assert_int_equal(symlink("others", temp_dir_path(state, 0, "ours")), 0);
+	output_path_remove(temp_dir_path(state, 0, "ours/x"), geteuid(), &file);
+	assert_int_equal(access(temp_dir_path(state, 0, "others/x"), F_OK), 0);
+	assert_int_equal(access(temp_dir_path(state, 0, "away/x"), F_OK), 0);
 }
 
 #define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
@@ -113,6 +144,7 @@ int main(void)
 		DIR_TEST(others_get_files_where_they_may_write_themselves),
 		DIR_TEST(their_own_folder_is_one_of_these),
 		DIR_TEST(what_was_made_is_removed_with_the_same_check),
+		DIR_TEST(another_file_in_its_place_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
