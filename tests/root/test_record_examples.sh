@@ -15,10 +15,10 @@ sleep 600 &
 PIDS+=($!)
 here=$PWD
 
-# One a line, as it stands.
+# One a line, as it stands. (A detached session needs a service that stays: tests/system/test_sessions.sh has it.)
 examples() {
   sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/record.md docs/system.md README.md |
-    grep -vE '^sonda record \[' | sort -u
+    grep -vE '^sonda record (\[|--detach)' | sort -u
 }
 
 adapt() { # EXAMPLE
