@@ -85,12 +85,13 @@ struct event_row {
 	uint8_t kind; /* enum row_kind */
 	uint8_t n_ops;
 	uint8_t event_tag_len; /* 1..3 */
-	uint8_t n_var; /* fields whose length stands in the record */
 	uint16_t min_len; /* shorter records cannot be this event */
 	uint16_t pid_offset; /* common_pid, s32 */
 	uint32_t event_tag; /* of the field in FtraceEvent, encoded */
 	uint32_t fixed_bound; /* no record takes more than this + n_var * its length, in bytes */
 	uint16_t generic_index; /* counts the rows with something to describe, or ROW_NOT_GENERIC */
+	uint16_t
+		n_var; /* fields whose length stands in the record; twice where it is hexadecimal */
 	struct news_plan news; /* for the session's feed */
 	const struct field_op *ops;
 

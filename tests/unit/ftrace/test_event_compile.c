@@ -11,6 +11,7 @@
 #include "common/descriptor.pb-c.h"
 #include "formats.h"
 #include "ftrace/event_compile.h"
+#include "ftrace/event_encode.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -274,6 +275,31 @@ static void test_more_fields_than_a_row_has(void **state)
 	tep_free(tep);
 }
 
+/* Each of them may be as long as the record, and its bytes become two characters. */
+static void test_room_for_many_long_fields(void **state)
+{
+	static char fields[32000];
+	const struct compile_context ctx = {0};
+	struct event_row *row;
+	struct tep_handle *tep;
+	size_t at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 255; i++)
+		at += (size_t)snprintf(
+			fields + at, sizeof(fields) - at,
+			"\tfield:__data_loc char[] f%u;\toffset:%u;\tsize:4;\tsigned:1;\n", i,
+			8 + 4 * i);
+	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
+					       false, &row),
+			 0);
+	assert_int_equal(row->n_ops, 255);
+	assert_int_equal(row->kind, ROW_LEGACY);
+	assert_true(event_encode_bound(row, 1000) > 255 * 1000 * 2);
+	free(row);
+	tep_free(tep);
+}
+
 /* Readers take up to 31 fields by descriptor; an event of more is spelled out. */
 static void test_as_many_fields_as_a_descriptor_has(void **state)
 {
@@ -354,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_fields_beyond_any_record),
 		cmocka_unit_test(test_generic_rows_and_their_numbers),
 		cmocka_unit_test(test_more_fields_than_a_row_has),
+		cmocka_unit_test(test_room_for_many_long_fields),
 		cmocka_unit_test(test_as_many_fields_as_a_descriptor_has),
 		cmocka_unit_test(test_compact_rows_want_their_format_exactly),
 	};
