@@ -12,11 +12,6 @@
 
 static struct chunk c;
 
-static const struct trace_buffer_stats *stats_of(void **state)
-{
-	return trace_buffer_stats(*state);
-}
-
 /* ---- ids, counts and flags that no writer sends ---- */
 
 static void ids_that_are_none(void **state)

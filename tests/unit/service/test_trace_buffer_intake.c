@@ -15,11 +15,6 @@
 
 static struct chunk c;
 
-static const struct trace_buffer_stats *stats_of(void **state)
-{
-	return trace_buffer_stats(*state);
-}
-
 /* ---- honest chunks ---- */
 
 static void what_trails_in_a_chunk_takes_no_space(void **state)

@@ -13,24 +13,6 @@
 
 static struct chunk c;
 
-static const struct trace_buffer_stats *stats_of(void **state)
-{
-	return trace_buffer_stats(*state);
-}
-
-/* A record of exactly `size` bytes, a multiple of 16, of one packet. */
-static void commit_record(struct trace_buffer *b, uint16_t writer_id, uint32_t chunk_id, char ch,
-			  size_t size)
-{
-	commit_fill(b, writer_id, chunk_id, ch, size - 16 - 4);
-}
-
-static void expect_record(struct trace_buffer *b, uint16_t writer_id, char ch, size_t size,
-			  uint32_t loss)
-{
-	expect_fill(b, writer_id, ch, size - 16 - 4, loss);
-}
-
 /* ---- the end of the memory ---- */
 
 static void padding_where_a_record_does_not_fit(void **state)

@@ -219,3 +219,21 @@ static inline int teardown(void **state)
 
 #define IN_64K(fn) cmocka_unit_test_setup_teardown(fn, setup_64k, teardown)
 #define IN_4K(fn) cmocka_unit_test_setup_teardown(fn, setup_4k, teardown)
+
+static inline const struct trace_buffer_stats *stats_of(void **state)
+{
+	return trace_buffer_stats(*state);
+}
+
+/* A record of exactly `size` bytes, a multiple of 16, of one packet. */
+static inline void commit_record(struct trace_buffer *b, uint16_t writer_id, uint32_t chunk_id,
+				 char ch, size_t size)
+{
+	commit_fill(b, writer_id, chunk_id, ch, size - 16 - 4);
+}
+
+static inline void expect_record(struct trace_buffer *b, uint16_t writer_id, char ch, size_t size,
+				 uint32_t loss)
+{
+	expect_fill(b, writer_id, ch, size - 16 - 4, loss);
+}
