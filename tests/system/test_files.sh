@@ -5,47 +5,8 @@
 # goes, a reader that hangs up, a service that is killed. Packets are numbered, so what is in the file can be checked:
 # it begins with the first, no number is left out, and the last one is whole.
 set -u
-cd "$(dirname "$0")/../.." || exit 2
-B=${BUILD:-build}
-COUNTER=$B/tests/system/producer_counter
-for program in "$B/bin/sondad" "$B/bin/sonda" "$COUNTER"; do
-  [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
-done
-TMP=$(mktemp -d)
-PIDS=()
-leave() {
-  local i
-  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
-    kill "${PIDS[i]}" 2>/dev/null
-    wait "${PIDS[i]}" 2>/dev/null
-  done
-  PIDS=()
-}
-trap 'leave; rm -rf "$TMP"' EXIT
-trap 'exit 1' INT TERM
-export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
-packets=4000 N=0 BAD=0
-
-verdict() { # NAME STATUS [DETAIL FILE]
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-    return
-  fi
-  echo "not ok $N - $1"
-  [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
-  BAD=1
-}
-
-start() { # NOTIFY_VARIABLE LOG COMMAND...
-  local variable=$1 log=$2
-  shift 2
-  rm -f "$TMP/ready"
-  mkfifo "$TMP/ready"
-  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
-  PIDS+=($!)
-  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
-}
+. "$(dirname "$0")/lib.sh"
+packets=4000
 
 start_all() { # PACKETS [COMMAND that runs sondad]
   local packets=$1

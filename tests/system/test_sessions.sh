@@ -4,50 +4,13 @@
 # The verbs for sessions that a service has: record --detach, sessions, status, snapshot, attach, stop; with our own
 # sondad and a producer of numbered packets. Exit codes, what is said, which files come.
 set -u
-cd "$(dirname "$0")/../.." || exit 2
-case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
-COUNTER=$B/tests/system/producer_counter
-for program in "$B/bin/sondad" "$B/bin/sonda" "$COUNTER"; do
-  [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
-done
-TMP=$(mktemp -d)
-PIDS=()
-leave() {
-  local i
-  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
-    kill "${PIDS[i]}" 2>/dev/null
-    wait "${PIDS[i]}" 2>/dev/null
-  done
-  rm -rf "$TMP"
-}
-trap leave EXIT
-trap 'exit 1' INT TERM
-export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+. "$(dirname "$0")/lib.sh"
+# Shown by verdict.
+# shellcheck disable=SC2034
+DETAILS=("$TMP/stdout" "$TMP/log")
 mkdir "$TMP/out"
 protos=$PWD/protos
 cd "$TMP/out" || exit 2
-N=0 BAD=0
-
-verdict() { # NAME STATUS
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-    return
-  fi
-  echo "not ok $N - $1"
-  sed 's/^/#   /' "$TMP/stdout" "$TMP/log" | head -n 40
-  BAD=1
-}
-
-start() { # NOTIFY_VARIABLE COMMAND...
-  local variable=$1
-  shift
-  rm -f "$TMP/ready"
-  mkfifo "$TMP/ready"
-  env "$variable=9" "$@" >"$TMP/$variable.log" 2>&1 9>"$TMP/ready" </dev/null &
-  PIDS+=($!)
-  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
-}
 
 sonda() { # EXPECTED EXIT CODE, ARGS...
   local expected=$1 status
@@ -80,7 +43,7 @@ verdict "nobody to leave a session with" $?
 sonda 1 sessions && says 'no tracing service on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
 verdict "no service: exit code 1, and said" $?
 
-start TRACED_NOTIFY_FD "$B/bin/sondad" && start TRACED_PROBES_NOTIFY_FD "$COUNTER" run 2000
+start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 verdict "service and producer start" $?
 sonda 0 sessions && lists 'no session is there'
 verdict "sessions: none" $?
