@@ -28,10 +28,13 @@ void session_snapshot_clocks(struct session *s)
 	clock_snapshots_add(&s->clocks, &now);
 }
 
+/* The initial one is written before those in the ring: one that is older may not be left there, or
+ * the clocks of the trace would go back. */
 static void snapshot_initial(struct session *s)
 {
 	if (!snapshots_clocks(s))
 		return;
+	clock_snapshots_clear(&s->clocks);
 	clock_snapshot_take(&s->clocks.initial);
 	s->clocks.has_initial = true;
 }
@@ -42,8 +45,6 @@ void session_snapshot_start(struct session *s)
 
 	clock_snapshot_take(&now);
 	s->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
-	if (snapshots_clocks(s))
-		clock_snapshots_clear(&s->clocks); /* what came before would be written after it */
 	snapshot_initial(s);
 }
 

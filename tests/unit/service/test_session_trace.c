@@ -57,11 +57,32 @@ static void clocks_can_be_left_alone(void **state)
 	assert_true(s->start_realtime_ns > 0);
 }
 
+/* A file of its own in a rotation: a reading that no file has yet is older than the one at its
+ * head, which is written first. */
+static void begun_trace_keeps_no_older_clocks(void **state)
+{
+	struct stage *g = *state;
+	struct clock_snapshot older;
+	struct session *s;
+
+	peer_enable(g->cons, "");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	older = s->clocks.initial;
+	older.value[CLOCK_SNAPSHOT_REALTIME] += 2 * (uint64_t)CLOCK_SNAPSHOT_MIN_DRIFT_NS;
+	clock_snapshots_add(&s->clocks, &older);
+	assert_int_equal(s->clocks.n, 1);
+	session_begin_trace(s);
+	assert_true(s->clocks.has_initial);
+	assert_int_equal(s->clocks.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(uuid_is_the_configs_or_random),
 		STAGE_TEST(clocks_can_be_left_alone),
+		STAGE_TEST(begun_trace_keeps_no_older_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
