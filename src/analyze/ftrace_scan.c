@@ -364,6 +364,23 @@ static bool scan_probe_stats(struct ftrace_scan *s, const uint8_t *data, size_t 
 	return pb_dec_ok(&d);
 }
 
+/* "and 57 more" at a list's end. Each flush tells anew; the numbers only grow. */
+static bool is_more(const struct pb_field *f, uint64_t *more)
+{
+	unsigned long long n;
+	char text[48];
+	int end = 0;
+
+	if (!f->data || f->len >= sizeof(text))
+		return false;
+	memcpy(text, f->data, f->len);
+	text[f->len] = '\0';
+	if (sscanf(text, "and %llu more%n", &n, &end) != 1 || !end || (size_t)end != f->len)
+		return false;
+	*more = MAX(*more, (uint64_t)n);
+	return true;
+}
+
 static void add_name(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)
@@ -391,10 +408,12 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 			ok = f.data && scan_cpu_stats(s, sequence, phase, f.data, f.len) && ok;
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
-			add_name(&s->unknown, &f);
+			if (!is_more(&f, &s->unknown_more))
+				add_name(&s->unknown, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
-			add_text(&s->failed, &f);
+			if (!is_more(&f, &s->failed_more))
+				add_text(&s->failed, &f);
 			break;
 		case PB_FTRACE_STATS_ATRACE_ERRORS:
 		case PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR:

@@ -63,6 +63,8 @@ struct ftrace_scan {
 	size_t cap_probes;
 	struct name_list unknown; /* requested events that the kernel does not have */
 	struct name_list failed; /* requested events that could not be switched on, with a reason */
+	uint64_t unknown_more; /* that the producer told as a number only, of one data source */
+	uint64_t failed_more;
 	struct name_list problems; /* other words of the producer: features that were refused */
 	struct ring *rings; /* owned */
 	size_t n_rings;

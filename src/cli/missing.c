@@ -128,6 +128,17 @@ static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *l
 	return n;
 }
 
+/* Each flush tells again what is past a list's own limit, so that has no number. */
+static size_t tell_more(const char *what, uint64_t more, const struct name_list *l,
+			struct strbuf *lines)
+{
+	if (more)
+		strbuf_printf(lines, "and %llu more %s\n", (unsigned long long)more, what);
+	else if (l->left_out)
+		strbuf_printf(lines, "and more %s\n", what);
+	return more || l->left_out;
+}
+
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines)
 {
@@ -145,12 +156,19 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 		add_text(&missing, ftrace->unknown.names[i]);
 	for (size_t i = 0; i < missing.n; i++)
 		tell_missing(missing.names[i], events, i < MISSING_NEAREST, lines);
-	n = missing.n + tell_files_missing(config, lines);
+	n = missing.n;
+	if (ftrace)
+		n += tell_more("events that do not exist", ftrace->unknown_more, &ftrace->unknown,
+			       lines);
+	n += tell_files_missing(config, lines);
 	name_list_deinit(&missing);
 
-	if (ftrace)
+	if (ftrace) {
 		failed_events_tell(&ftrace->failed, lines);
-	n += ftrace ? ftrace->failed.n : 0;
+		n += ftrace->failed.n;
+		n += tell_more("that could not be recorded", ftrace->failed_more, &ftrace->failed,
+			       lines);
+	}
 	for (size_t i = 0; ftrace && i < ftrace->problems.n; i++, n++)
 		strbuf_printf(lines, "ftrace: %s\n", ftrace->problems.names[i]);
 	return n;

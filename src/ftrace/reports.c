@@ -20,20 +20,20 @@ void reports_deinit(struct reports *r)
 	*r = (struct reports){0};
 }
 
-static void add(char ***list, const char *line)
+static void add(char ***list, uint64_t *more, const char *line)
 {
-	char **longer;
+	char **longer =
+		tracefs_list_size(*list) < REPORTS_MAX ? tracefs_list_add(*list, line) : NULL;
 
-	if (tracefs_list_size(*list) >= REPORTS_MAX)
-		return;
-	longer = tracefs_list_add(*list, line);
 	if (longer)
 		*list = longer;
+	else
+		++*more;
 }
 
 void report_unknown(struct reports *r, const char *event)
 {
-	add(&r->unknown, event);
+	add(&r->unknown, &r->unknown_more, event);
 }
 
 void report_failed(struct reports *r, const char *fmt, ...)
@@ -44,7 +44,7 @@ void report_failed(struct reports *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	add(&r->failed, line);
+	add(&r->failed, &r->failed_more, line);
 }
 
 void report_failed_once(struct reports *r, const char *fmt, ...)
@@ -58,7 +58,12 @@ void report_failed_once(struct reports *r, const char *fmt, ...)
 	for (char **at = r->failed; at && *at; at++)
 		if (!strcmp(*at, line))
 			return;
-	add(&r->failed, line);
+	add(&r->failed, &r->failed_more, line);
+}
+
+void report_failed_more(struct reports *r, uint64_t n)
+{
+	r->failed_more += n;
 }
 
 void report_problem(struct reports *r, const char *fmt, ...)

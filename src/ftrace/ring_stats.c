@@ -121,16 +121,27 @@ static void write_ring(struct pb_enc *e, const struct ring_stats *s)
 	pb_enc_close(e);
 }
 
+/* Whoever shows the list shows the last one, too. */
+static void write_list(struct pb_enc *e, uint32_t field, char *const *lines, uint64_t more)
+{
+	char last[48];
+
+	for (; lines && *lines; lines++)
+		pb_enc_str(e, field, *lines);
+	if (!more)
+		return;
+	snprintf(last, sizeof(last), "and %llu more", (unsigned long long)more);
+	pb_enc_str(e, field, last);
+}
+
 static void write_reports(struct pb_enc *e, const struct reports *r)
 {
 	const char *words = r->problem ? r->problem : r->notice;
 
 	if (words)
 		pb_enc_str(e, PB_FTRACE_STATS_ATRACE_ERRORS, words);
-	for (char **at = r->unknown; at && *at; at++)
-		pb_enc_str(e, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, *at);
-	for (char **at = r->failed; at && *at; at++)
-		pb_enc_str(e, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, *at);
+	write_list(e, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, r->unknown, r->unknown_more);
+	write_list(e, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, r->failed, r->failed_more);
 }
 
 static void write_probes(struct pb_enc *e, const struct made_events *m)

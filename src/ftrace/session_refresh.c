@@ -216,6 +216,7 @@ static void tell_failed(struct ftrace_session *s, const struct reports *again)
 	for (char **line = again->failed; line && *line; line++)
 		if (!str_starts(*line, "option:"))
 			report_failed_once(&s->reports, "%s", *line);
+	report_failed_more(&s->reports, again->failed_more);
 }
 
 void session_refresh(struct ftrace_session *s)

@@ -329,6 +329,26 @@ static void test_words_of_the_producer_are_kept_once(void **state)
 	assert_int_equal(x->s.pages_per_cpu, 17);
 }
 
+static void test_those_that_are_told_as_a_number(void **state)
+{
+	static const char *const said[] = {"and 57 more", "and 60 more", "and 58 more"};
+	struct fixture *x = *state;
+
+	for (unsigned i = 0; i < 3; i++) {
+		pb_enc_str(&x->m.enc, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, said[i]);
+		assert_true(scan_stats(x, 2));
+	}
+	assert_true(x->s.failed_more == 60);
+	assert_int_equal(x->s.failed.n, 0);
+	/* These are names. */
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "and 5 more/b");
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "and more");
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "");
+	assert_true(scan_stats(x, 2));
+	assert_int_equal(x->s.unknown.n, 2);
+	assert_true(x->s.unknown_more == 0);
+}
+
 static void test_reasons_that_only_the_end_tells(void **state)
 {
 	struct fixture *x = *state;
@@ -453,6 +473,7 @@ int main(void)
 		TEST(test_two_reports_of_a_ring_count_once),
 		TEST(test_a_start_without_an_end_is_no_report),
 		TEST(test_words_of_the_producer_are_kept_once),
+		TEST(test_those_that_are_told_as_a_number),
 		TEST(test_reasons_that_only_the_end_tells),
 		TEST(test_misses_of_probes_begin_at_the_start),
 		TEST(test_probes_with_misses_are_told_apart),

@@ -132,6 +132,18 @@ static void test_the_producers_word_counts_once(void **state)
 		     "event c/d could not be recorded: busy\n"
 		     "ftrace option x: not built\n"
 		     "ftrace: in use by another\n");
+	scan.unknown_more = 7;
+	scan.failed_more = 1234;
+	scan.problems.n = 0;
+	check_events("", &scan, NULL, 6,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'a/b' does not exist\n"
+		     "and 7 more events that do not exist\n"
+		     "event c/d could not be recorded: busy\n"
+		     "ftrace option x: not built\n"
+		     "and 1234 more that could not be recorded\n");
+	scan.unknown_more = scan.failed_more = 0;
+	scan.problems.n = 1;
 	/* Without the kernel's list: out of the events that have a message. */
 	name_list_deinit(&scan.failed);
 	name_list_deinit(&scan.problems);

@@ -33,6 +33,7 @@ static void test_lists(void **state)
 	reports_deinit(&r);
 }
 
+/* What is past the limit is counted. */
 static void test_limits(void **state)
 {
 	static char longest[5000];
@@ -44,7 +45,18 @@ static void test_limits(void **state)
 		report_failed(&r, "%s", longest);
 	assert_int_equal(tracefs_list_size(r.failed), REPORTS_MAX);
 	assert_in_range(strlen(r.failed[0]), 400, 600);
+	assert_int_equal(r.failed_more, 50);
+	assert_int_equal(r.unknown_more, 0);
+	report_failed_once(&r, "%s", longest); /* which is in the list */
+	report_failed_once(&r, "another");
+	report_failed_more(&r, 7);
+	assert_int_equal(r.failed_more, 58);
+	for (unsigned i = 0; i < REPORTS_MAX + 3; i++)
+		report_unknown(&r, "a/b");
+	assert_int_equal(tracefs_list_size(r.unknown), REPORTS_MAX);
+	assert_int_equal(r.unknown_more, 3);
 	reports_deinit(&r);
+	assert_int_equal(r.failed_more, 0);
 }
 
 int main(void)

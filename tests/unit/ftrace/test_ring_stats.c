@@ -103,6 +103,7 @@ static void test_the_packet(void **state)
 		PB_FTRACE_STATS_ATRACE_ERRORS,
 		PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS,
 		PB_FTRACE_STATS_FAILED_FTRACE_EVENTS,
+		PB_FTRACE_STATS_FAILED_FTRACE_EVENTS,
 		PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED,
 		PB_FTRACE_STATS_KERNEL_SYMBOLS_MEM_KB,
 		PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER,
@@ -120,6 +121,7 @@ static void test_the_packet(void **state)
 	(void)state;
 	report_unknown(&reports, "a/b");
 	report_failed(&reports, "c/d (why)");
+	report_failed_more(&reports, 57);
 	report_problem(&reports, "none");
 	assert_int_equal(pb_mem_init(&m), 0);
 	ring_stats_write(&p, &m.enc);
@@ -129,6 +131,9 @@ static void test_the_packet(void **state)
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		assert_true(pb_dec_next(&d, &f));
 		assert_int_equal(f.id, order[i]);
+		if (i && f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
+			assert_true(pb_field_is(&f, order[i - 1] == f.id ? "and 57 more"
+									 : "c/d (why)"));
 		if (f.id == PB_FTRACE_STATS_CPU_STATS) {
 			struct pb_field cpu;
 
