@@ -8,7 +8,7 @@
 #include "procfs/cgroup_choice.h"
 #include "procfs/counter_file.h"
 #include "procfs/counter_keys.h"
-#include "procfs/counter_poll.h"
+#include "client/counter_poll.h"
 
 /*
  * The control groups that there are, as far down as something is recorded: found anew in each pass,

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "procfs/counter_poll.h"
+#include "client/counter_poll.h"
 #include "procfs/span.h"
 
 /*

@@ -18,7 +18,7 @@
 #include "procfs/inode_roots.h"
 #include "procfs/inode_walk.h"
 #include "procfs/inode_wanted.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * Events tell of inodes by number. Where linux.ftrace is in the session it tells which, and what is

@@ -14,7 +14,7 @@
 #include "gen/fields.h"
 #include "procfs/journald_library.h"
 #include "procfs/journald_reader.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * The journal's descriptor says that something came; the lines are read in turns until there is

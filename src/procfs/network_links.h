@@ -7,7 +7,7 @@
 
 #include "procfs/counter_keys.h"
 #include "procfs/counter_patterns.h"
-#include "procfs/counter_poll.h"
+#include "client/counter_poll.h"
 #include "procfs/network_text.h"
 
 /* The interfaces that there are: found anew in each pass, in the lines of /proc/net/dev. */

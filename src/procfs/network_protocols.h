@@ -5,7 +5,7 @@
 
 #include "procfs/counter_keys.h"
 #include "procfs/counter_patterns.h"
-#include "procfs/counter_poll.h"
+#include "client/counter_poll.h"
 #include "procfs/network_text.h"
 
 /* The protocols of /proc/net/snmp, snmp6 and netstat: "Tcp", "Ip6", "TcpExt" ... each a group of

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "gen/fields.h"
 #include "procfs/power_supply.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * A tick lists the folder, so that what comes and goes is seen, and begins a pass over it, in turns:

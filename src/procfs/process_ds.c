@@ -20,7 +20,7 @@
 #include "procfs/process_queue.h"
 #include "procfs/process_scan.h"
 #include "procfs/process_trouble.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * All work happens in turns of the loop (turn.h), the most urgent first:

@@ -7,7 +7,7 @@
 
 #include "client/session_feed.h"
 #include "procfs/process_names.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * File descriptors that the kernel's events saw being made: reads what they lead to, and writes it

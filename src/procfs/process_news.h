@@ -8,7 +8,7 @@
 #include "client/session_feed.h"
 #include "procfs/process_map.h"
 #include "procfs/process_names.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * What the kernel's events say of tasks, until it is their turn to be described, first come first

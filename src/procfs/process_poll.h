@@ -9,7 +9,7 @@
 #include "procfs/process_queue.h"
 #include "procfs/process_table.h"
 #include "procfs/process_usage.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * Passes over all processes, in turns: writes the counters of each that have changed, and puts

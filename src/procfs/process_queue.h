@@ -7,7 +7,7 @@
 
 #include "procfs/process_names.h"
 #include "procfs/process_seen.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * Task numbers that wait to be described, first come first served, each once. Short-lived tasks end

@@ -5,7 +5,7 @@
 
 #include "procfs/process_names.h"
 #include "procfs/task_names.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  * A walk over every task of the machine, describing each, in turns. Tasks that come meanwhile may

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "procfs/sys_source.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  *	start, tick --> a pass: every source that is due is active, until its last step is done

@@ -16,7 +16,7 @@
 #include "gen/fields.h"
 #include "procfs/cpu_info.h"
 #include "procfs/interrupt_info.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 #include "wire/pb_mem.h"
 
 /*

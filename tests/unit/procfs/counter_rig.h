@@ -4,7 +4,7 @@
 #include <event2/event.h>
 
 #include "client/read_tracks.h"
-#include "procfs/counter_poll.h"
+#include "client/counter_poll.h"
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 

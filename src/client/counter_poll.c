@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/counter_poll.h"
+#include "client/counter_poll.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /*
  *	start, tick --> a pass --> turns, until its last step --> the tick is set

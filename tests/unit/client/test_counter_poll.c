@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "procfs/counter_rig.h"
 #include "procfs/told.h"
-#include "procfs/turn.h"
+#include "client/turn.h"
 
 /* A source of which every step takes as long as the test says. */
 

@@ -10,7 +10,7 @@
 
 /*
  * A data source that reads files again and again and writes their numbers as counter tracks: its
- * life, its timer and its turns (procfs/turn.h). The source embeds it, with ops of its own, and
+ * life, its timer and its turns (client/turn.h). The source embeds it, with ops of its own, and
  * gives it as instance; the functions below that take an instance are those of struct data_source.
  *
  * A pass is begin() and then step() until that says false. The next pass comes with the next
