@@ -21,7 +21,7 @@
  * dropped and counted as discarded. One thread.
  *
  * Memory: one anonymous mapping of `size` bytes, touched only as far as it was written (behind
- * the first 4 MB in steps of 2 MB, where the kernel has huge pages); 8 to 16 bytes for each unread
+ * the first 4 MB in steps of 2 MB, where the kernel has huge pages); 8 to 22 bytes for each unread
  * chunk; and a record for each sequence with unread chunks, and for the 1024 to 1152 that were
  * emptied last (the others are freed by the next commit).
  */

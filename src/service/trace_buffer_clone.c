@@ -34,21 +34,6 @@ static void copy_ring(const struct tb_ring *from, struct tb_ring *to)
 
 /* ---- sequences ---- */
 
-static int copy_refs(const struct tb_refs *from, struct tb_refs *to)
-{
-	*to = (struct tb_refs){0};
-	if (from->n == 0)
-		return 0;
-	to->array = malloc(from->cap * sizeof(*to->array));
-	if (!to->array)
-		return -1;
-	memcpy(to->array, from->array, from->cap * sizeof(*to->array));
-	to->head = from->head;
-	to->n = from->n;
-	to->cap = from->cap;
-	return 0;
-}
-
 /* Into the next slot. */
 static int copy_seq(const struct tb_seq *from, struct tb_seqs *t)
 {
@@ -58,7 +43,7 @@ static int copy_seq(const struct tb_seq *from, struct tb_seqs *t)
 		return -1;
 	*s = *from;
 	s->hh.tbl = NULL;
-	if (copy_refs(&from->refs, &s->refs) < 0)
+	if (tb_refs_copy(&from->refs, &s->refs) < 0)
 		return -1;
 	if (s->refs.n == 0) {
 		TAILQ_INSERT_TAIL(&t->empty, s, empty_link);

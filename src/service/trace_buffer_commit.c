@@ -22,9 +22,11 @@
  *      records     scraped: base 0       later: base = bytes of the first
  */
 
-/* How far a late chunk may be inserted in front of others, in records. A chunk that is not
- * committed holds a place in the shared memory, so a sane producer cannot come near. */
-#define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE * SMB_MAX_CHUNKS)
+/* A late chunk is put between others as long as it moves no more refs than this. Of a sane producer
+ * it is late only when scraping goes through its memory, in which ids rise from page to page but for
+ * one place, where the writer went round: that is two runs, of which the shorter one has so many
+ * chunks at most. */
+#define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE / 2)
 
 /* ---- what is known of a chunk ---- */
 
@@ -79,6 +81,11 @@ static void complete_known(struct trace_buffer *b, struct tb_seq *s, const struc
 	tb_seq_wake(b, s);
 }
 
+static bool costs_too_much(const struct tb_seq *s, uint32_t chunk_id)
+{
+	return tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER;
+}
+
 /* The chunk comes again: with more in it? */
 static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
 		       const struct smb_chunk_header *h, size_t len, bool complete)
@@ -95,6 +102,10 @@ static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct kn
 			complete_known(b, s, k);
 		return false;
 	}
+	if (costs_too_much(s, h->chunk_id)) {
+		b->stats.abi_violations++;
+		return false;
+	}
 	return true;
 }
 
@@ -106,8 +117,7 @@ static bool wants_new(struct trace_buffer *b, const struct tb_seq *s, uint32_t c
 		b->stats.chunks_discarded += s->last_id - chunk_id > s->last_id - s->run_start;
 		return false;
 	}
-	if (!tb_refs_admits(&s->refs, chunk_id) ||
-	    s->refs.n - tb_refs_upper(&s->refs, chunk_id) > MAX_REORDER) {
+	if (!tb_refs_admits(&s->refs, chunk_id) || costs_too_much(s, chunk_id)) {
 		b->stats.abi_violations++;
 		return false;
 	}

@@ -4,11 +4,19 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * How it works: nearly every chunk comes in the order of its id and goes at the end of the array;
- * one that comes late moves those after it up by one. Ids wrap, so they are compared as distances
- * from the first:
+ * one that comes late moves the refs before it down or those after it up, whichever are fewer.
+ *
+ *      array   | free | 3 4 5 8 9 ... | free |
+ *                     ^ head          ^ head + n
+ *
+ * Where the free part of one end is used up, all are moved within the array as long as a quarter of
+ * it is free, so that many insertions pay for one move, whatever their order is.
+ *
+ * Ids wrap, so they are compared as distances from the first:
  *
  *      ids        fffffffe  ffffffff  0  1  5
  *      distance          0         1  2  3  7       always below 2^31
@@ -53,28 +61,65 @@ uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id)
 	return upper_by_bisection(r, chunk_id);
 }
 
+int tb_refs_copy(const struct tb_refs *from, struct tb_refs *to)
+{
+	*to = (struct tb_refs){0};
+	if (from->n == 0)
+		return 0;
+	to->array = malloc(from->cap * sizeof(*to->array));
+	if (!to->array)
+		return -ENOMEM;
+	memcpy(to->array, tb_refs_at(from, 0), from->n * sizeof(*to->array));
+	to->n = from->n;
+	to->cap = from->cap;
+	return 0;
+}
+
+/* ---- room ---- */
+
 static int grow(struct tb_refs *r)
 {
 	uint32_t cap = r->cap ? r->cap * 2 : FIRST_CAP;
-	struct tb_ref *array = malloc(cap * sizeof(*array));
+	struct tb_ref *array = realloc(r->array, cap * sizeof(*array));
 
 	if (!array)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n; i++)
-		array[i] = *tb_refs_at(r, i);
-	free(r->array);
-	*r = (struct tb_refs){.array = array, .n = r->n, .cap = cap};
+	r->array = array;
+	r->cap = cap;
+	return 0;
+}
+
+static void move_to(struct tb_refs *r, uint32_t head)
+{
+	memmove(&r->array[head], tb_refs_at(r, 0), r->n * sizeof(*r->array));
+	r->head = head;
+}
+
+/* Makes one place free at an end. */
+static int make_room(struct tb_refs *r, bool in_front)
+{
+	if (in_front ? r->head > 0 : r->head + r->n < r->cap)
+		return 0;
+	if (r->n >= r->cap - r->cap / 4 && grow(r))
+		return -ENOMEM;
+	move_to(r, in_front ? (r->cap - r->n + 1) / 2 : 0);
 	return 0;
 }
 
 int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref)
 {
+	bool in_front = i < r->n - i;
+
 	assert(i <= r->n);
-	if (r->n == r->cap && grow(r))
+	if (make_room(r, in_front))
 		return -ENOMEM;
+	if (in_front) {
+		memmove(tb_refs_at(r, 0) - 1, tb_refs_at(r, 0), i * sizeof(ref));
+		r->head--;
+	} else if (i < r->n) {
+		memmove(tb_refs_at(r, i + 1), tb_refs_at(r, i), (r->n - i) * sizeof(ref));
+	}
 	r->n++;
-	for (uint32_t k = r->n - 1; k > i; k--)
-		*tb_refs_at(r, k) = *tb_refs_at(r, k - 1);
 	*tb_refs_at(r, i) = ref;
 	return 0;
 }
@@ -82,6 +127,6 @@ int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref)
 void tb_refs_pop(struct tb_refs *r)
 {
 	assert(r->n > 0);
-	r->head++;
 	r->n--;
+	r->head = r->n ? r->head + 1 : 0;
 }

@@ -11,23 +11,31 @@ struct tb_ref {
 	uint32_t unit; /* offset of the record, in units */
 };
 
-/* A circular array. Ids rise mod 2^32 and span less than half of it; records of one chunk are
- * neighbours, in the order of their bytes. */
+/* An array with room at both ends. Ids rise mod 2^32 and span less than half of it; records of one
+ * chunk are neighbours, in the order of their bytes. */
 struct tb_refs {
-	struct tb_ref *array;
-	uint32_t head, n, cap; /* cap: 0 or a power of two */
+	struct tb_ref *array; /* owned */
+	uint32_t head, n, cap;
 };
 
 static inline struct tb_ref *tb_refs_at(const struct tb_refs *r, uint32_t i)
 {
-	return &r->array[(r->head + i) & (r->cap - 1)];
+	return &r->array[r->head + i];
+}
+
+/* How many refs an insertion at i moves: those before or those after it. */
+static inline uint32_t tb_refs_moves(const struct tb_refs *r, uint32_t i)
+{
+	return i < r->n - i ? i : r->n - i;
 }
 
 void tb_refs_deinit(struct tb_refs *r);
+/* to is taken as empty. 0 or -ENOMEM. */
+int tb_refs_copy(const struct tb_refs *from, struct tb_refs *to);
 /* Would this id keep the order unambiguous? */
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
 /* The number of refs whose id is not after this one; it must be admitted. */
 uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
-/* Makes the i-th ref. 0 or -ENOMEM. Costs the number of refs after it. */
+/* Makes the i-th ref. 0 or -ENOMEM. Costs tb_refs_moves. */
 int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
 void tb_refs_pop(struct tb_refs *r);

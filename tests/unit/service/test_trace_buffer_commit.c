@@ -82,17 +82,62 @@ static void ids_half_the_way_round(void **state)
 static void late_chunks_have_a_limit(void **state)
 {
 	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
-	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE * SMB_MAX_CHUNKS;
+	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE / 2;
+	struct trace_packet p;
+	uint32_t n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * limit + 2; i++)
+		commit_text(b, 1, 1, 10 + 2 * i, 0, "x");
+	commit_text(b, 1, 1, 11 + 2 * limit, 0, "too far from both ends");
+	assert_int_equal(trace_buffer_stats(b)->abi_violations, 1);
+	commit_text(b, 1, 1, 9 + 2 * limit, 0, "just near enough to the first");
+	commit_text(b, 1, 1, 15 + 2 * limit, 0, "and to the last");
+	assert_int_equal(trace_buffer_stats(b)->abi_violations, 1);
+	assert_int_equal(trace_buffer_stats(b)->chunks_written, 2 * limit + 4);
+	trace_buffer_begin_read(b);
+	while (trace_buffer_next_packet(b, &p))
+		n++;
+	assert_int_equal(n, 2 * limit + 4);
+	trace_buffer_free(b);
+}
+
+/* Nor may the rest of a chunk that was scraped long ago. */
+static void the_rest_of_a_chunk_has_the_same_limit(void **state)
+{
+	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
+	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE / 2;
 
 	(void)state;
 	for (uint32_t i = 0; i <= limit; i++)
-		commit_text(b, 1, 1, 10 + i, 0, "x");
-	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
-	commit_text(b, 1, 1, 9, 0, "too far before");
+		commit_text(b, 1, 1, i, 0, "x");
+	chunk_start(&c, 1, 1, limit + 1, 0);
+	chunk_text(&c, "one");
+	chunk_text(&c, "two");
+	chunk_scrape(b, &c);
+	for (uint32_t i = 0; i <= limit; i++)
+		commit_text(b, 1, 1, limit + 2 + i, 0, "x");
+	chunk_commit(b, &c);
 	assert_int_equal(trace_buffer_stats(b)->abi_violations, 1);
-	assert_int_equal(trace_buffer_stats(b)->chunks_written, limit + 1);
+	assert_int_equal(trace_buffer_stats(b)->chunks_rewritten, 0);
+	trace_buffer_free(b);
+}
+
+/* Each of them goes in front of all others, which is no more work than behind them. */
+static void descending_ids_have_no_limit(void **state)
+{
+	enum { CHUNKS = 200000 };
+	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
+
+	(void)state;
+	for (uint32_t i = 0; i < CHUNKS; i++)
+		commit_text(b, 1, 1, CHUNKS - i, 0, "x");
+	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
+	assert_int_equal(trace_buffer_stats(b)->chunks_written, CHUNKS);
 	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "x", 0);
+	for (uint32_t i = 0; i < CHUNKS; i++)
+		expect_packet(b, 1, 1, "x", 0);
+	expect_end(b);
 	trace_buffer_free(b);
 }
 
@@ -516,6 +561,8 @@ int main(void)
 		IN_64K(flags_on_chunks_without_fragments),
 		IN_64K(ids_half_the_way_round),
 		cmocka_unit_test(late_chunks_have_a_limit),
+		cmocka_unit_test(the_rest_of_a_chunk_has_the_same_limit),
+		cmocka_unit_test(descending_ids_have_no_limit),
 		IN_64K(a_repetition_is_passed_over),
 		IN_64K(other_contents_do_not_replace_what_was_taken),
 		IN_64K(shorter_longer_and_flagless_repetitions),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -117,7 +118,7 @@ static void half_of_all_ids_at_most(void **state)
 	tb_refs_deinit(&r);
 }
 
-/* The array goes round many times, while it grows and while it does not. */
+/* The refs move in the array many times, while it grows and while it does not. */
 static void a_queue_of_any_length(void **state)
 {
 	struct tb_refs r = {0};
@@ -140,7 +141,7 @@ static void a_queue_of_any_length(void **state)
 	tb_refs_deinit(&r);
 }
 
-static void late_ones_in_an_array_that_goes_round(void **state)
+static void late_ones_in_an_array_that_moved(void **state)
 {
 	struct tb_refs r = {0};
 
@@ -159,6 +160,44 @@ static void late_ones_in_an_array_that_goes_round(void **state)
 	tb_refs_deinit(&r);
 }
 
+/* Against a plain array: insertions anywhere, at the ends above all, while the first ones go. */
+static void any_order(void **state)
+{
+	enum { IDS = 3000 };
+	static uint32_t want[IDS];
+	struct tb_refs r = {0}, copy;
+	uint32_t n = 0;
+	uint64_t rng = 11;
+
+	(void)state;
+	insert(&r, IDS, 0);
+	want[n++] = IDS;
+	for (uint32_t step = 1; step < IDS; step++) {
+		uint32_t where = rng_below(&rng, 4), id, i;
+
+		if (where == 3 && n > 1 && rng_below(&rng, 3) == 0) {
+			tb_refs_pop(&r);
+			memmove(want, want + 1, --n * sizeof(*want));
+		}
+		id = where == 0	  ? want[0] - 1
+		     : where == 1 ? want[n - 1] + 1
+				  : want[0] + rng_below(&rng, want[n - 1] - want[0] + 1);
+		for (i = n; i > 0 && want[i - 1] > id; i--)
+			want[i] = want[i - 1];
+		want[i] = id;
+		n++;
+		assert_int_equal(tb_refs_moves(&r, i), i < r.n - i ? i : r.n - i);
+		insert(&r, id, 0);
+		assert_true(r.head + r.n <= r.cap);
+	}
+	expect_ids(&r, want, n);
+	assert_true(r.cap < 4 * r.n);
+	assert_int_equal(tb_refs_copy(&r, &copy), 0);
+	expect_ids(&copy, want, n);
+	tb_refs_deinit(&copy);
+	tb_refs_deinit(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,7 +207,8 @@ int main(void)
 		cmocka_unit_test(upper_counts_the_ids_that_are_not_after),
 		cmocka_unit_test(half_of_all_ids_at_most),
 		cmocka_unit_test(a_queue_of_any_length),
-		cmocka_unit_test(late_ones_in_an_array_that_goes_round),
+		cmocka_unit_test(late_ones_in_an_array_that_moved),
+		cmocka_unit_test(any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
