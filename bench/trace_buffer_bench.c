@@ -166,7 +166,7 @@ static void read_round(struct trace_buffer *b, struct costs *c)
 	struct trace_packet p;
 
 	trace_buffer_begin_read(b);
-	while (trace_buffer_next_packet(b, &p)) {
+	while (trace_buffer_next_packet(b, NULL, &p)) {
 		memcpy(slices + n_slices, p.slices, p.n_slices * sizeof(slices[0]));
 		n_slices += p.n_slices;
 		n_of[n++] = p.n_slices;

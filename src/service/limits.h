@@ -68,6 +68,12 @@
 #define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
 
+/* ---- reading ---- */
+
+/* Fragments and chunks that one turn looks at, whether anything comes of them or not: a turn that
+ * reads small packets takes fewer. */
+#define READ_PASS_STEPS 8192u
+
 /* ---- triggers ---- */
 
 #define MAX_TRIGGERS 256u /* of a config */

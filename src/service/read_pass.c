@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/read_pass.h"
 
+#include "service/limits.h"
 #include "service/packet_gate.h"
 #include "service/service_packets.h"
 #include "service/session.h"
@@ -79,17 +80,19 @@ static size_t pass_packet(struct session *s, struct packet_sink *sink,
 bool read_pass(struct session *s, struct packet_sink *sink, size_t batch)
 {
 	struct trace_packet packet;
-	size_t size = 0;
+	size_t size = 0, steps = READ_PASS_STEPS;
 
 	service_packets_put_head(s, sink);
 	while (s->reading_buffer < s->n_buffers) {
 		struct trace_buffer *b = s->buffers[s->reading_buffer].buffer;
 
-		while (trace_buffer_next_packet(b, &packet)) {
+		while (trace_buffer_next_packet(b, &steps, &packet)) {
 			size += pass_packet(s, sink, &packet);
 			if (size >= batch)
 				return true;
 		}
+		if (steps == 0)
+			return true;
 		s->reading_buffer++;
 	}
 	service_packets_put_tail(s, sink);

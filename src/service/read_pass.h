@@ -16,7 +16,8 @@ struct session;
  *		;
  *
  * Each pass writes what the service has to say by now and then packets of producers, from buffer to
- * buffer, until about `batch` bytes are out: each packet checked, and with the trusted fields
+ * buffer, until about `batch` bytes are out, or so much was looked at that the turn must end (then
+ * also with nothing that was written): each packet checked, and with the trusted fields
  * appended. What was read is gone from the buffers; what a sink was lent of it stays until the next
  * commit, so until the caller's turn of the loop ends.
  */

@@ -124,7 +124,8 @@ static void on_turn(void *ctx)
 	if (ipc_conn_queued(r->conn) > 0)
 		return; /* reader_on_drained goes on */
 	more = do_pass(r);
-	send_reply(r, more);
+	if (r->reply_len > 0 || !more)
+		send_reply(r, more);
 	if (more)
 		loop_timer_once(&r->turn, 0, false);
 	else

@@ -102,8 +102,13 @@ struct trace_packet {
 
 /* Starts a pass from the oldest data that is left. A pass may be broken off at any packet. */
 void trace_buffer_begin_read(struct trace_buffer *b);
-/* The next packet that is whole now. False: no more in this pass. */
-bool trace_buffer_next_packet(struct trace_buffer *b, struct trace_packet *ret);
+/*
+ * The next packet that is whole now. False: no more in this pass; or *steps, which is counted down, is
+ * 0: the caller's share of work is done, and the pass goes on when it calls with more. A step is a
+ * fragment or a chunk that was looked at, and one packet may take more than are left: as many as it
+ * has chunks. NULL: no limit.
+ */
+bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret);
 
 const struct trace_buffer_stats *trace_buffer_stats(const struct trace_buffer *b);
 size_t trace_buffer_size(const struct trace_buffer *b);

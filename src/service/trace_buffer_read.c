@@ -85,12 +85,17 @@ static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_rec
 static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n, uint32_t loss)
 {
 	s->loss |= loss;
+	b->work += n;
 	while (n--)
 		tb_seq_finish_head(b, s);
 	return STEP_ON;
 }
 
 /* ---- packets over several chunks ---- */
+
+/* The largest packet has fewer chunks, even of half a smallest page. One with more is not waited for:
+ * it would be handed on, or given up, in one step. */
+#define MAX_JOINED (PB_MAX_MESSAGE / (SMB_MIN_PAGE / 2))
 
 enum link {
 	LINK_GOES_ON,
@@ -170,6 +175,11 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
 {
 	for (uint32_t i = MAX(s->begun, 1); i < s->refs.n; i++) {
+		b->work++;
+		if (i > MAX_JOINED) {
+			b->stats.readaheads_failed++;
+			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+		}
 		switch (link_at(b, s, i)) {
 		case LINK_GOES_ON:
 		case LINK_EMPTY:
@@ -223,6 +233,7 @@ static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trac
 	struct fragment f;
 	bool is_last;
 
+	b->work++;
 	if (must_wait_for_rest(b, s, rec))
 		return stall(s, TB_WAITS_FOR_REST);
 	if (rec->used == 0)
@@ -253,24 +264,37 @@ void trace_buffer_begin_read(struct trace_buffer *b)
 	b->rewind = UINT64_MAX;
 }
 
-bool trace_buffer_next_packet(struct trace_buffer *b, struct trace_packet *ret)
+/* As long as less than max_work is done. */
+static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_packet *ret)
 {
 	struct tb_record *rec;
 
-	while ((rec = tb_ring_seek(&b->ring, &b->cursor))) {
+	b->work = 0;
+	while (b->work < max_work && (rec = tb_ring_seek(&b->ring, &b->cursor))) {
 		struct tb_seq *s = tb_seq_of(b, rec);
 		struct trace_packet packet = {.writer = s->writer};
 		enum step step = s->stall == TB_READY ? STEP_ON : STEP_STALL;
 
-		while (step == STEP_ON && rec->seq)
+		while (step == STEP_ON && rec->seq && b->work < max_work)
 			step = read_head(b, s, &packet);
 		if (step == STEP_PACKET) {
 			packet.slices = b->slices;
 			*ret = packet;
 			return true;
 		}
-		if (step == STEP_STALL)
+		if (step == STEP_STALL) {
 			b->cursor += tb_stride(rec->used);
+			b->work++;
+		}
 	}
 	return false;
+}
+
+bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret)
+{
+	bool found = next_packet(b, steps ? *steps : SIZE_MAX, ret);
+
+	if (steps)
+		*steps -= MIN(*steps, b->work);
+	return found;
 }

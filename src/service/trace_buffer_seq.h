@@ -68,6 +68,7 @@ struct trace_buffer {
 	tb_place rewind; /* the first place before the cursor that waits no longer */
 	struct iovec *slices; /* of the last packet */
 	size_t cap_slices;
+	size_t work; /* steps that the call of trace_buffer_next_packet took so far */
 	struct trace_buffer_stats stats;
 };
 

@@ -329,7 +329,7 @@ static void do_read(struct world *w)
 {
 	struct trace_packet p;
 
-	for (unsigned n = take8(&w->in); n > 0 && trace_buffer_next_packet(w->b, &p); n--)
+	for (unsigned n = take8(&w->in); n > 0 && trace_buffer_next_packet(w->b, NULL, &p); n--)
 		check_packet(w, &p);
 }
 
@@ -338,7 +338,7 @@ static void read_all(struct world *w)
 	struct trace_packet p;
 
 	trace_buffer_begin_read(w->b);
-	while (trace_buffer_next_packet(w->b, &p))
+	while (trace_buffer_next_packet(w->b, NULL, &p))
 		check_packet(w, &p);
 	check_buffer(w->b);
 }

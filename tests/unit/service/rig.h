@@ -156,6 +156,21 @@ static inline void stage_write(struct stage *g, uint32_t page, uint16_t writer, 
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, page, 0, g->s.buffer, 0)));
 }
 
+/* A chunk of n fragments of no bytes. */
+static inline void stage_write_empty(struct stage *g, uint32_t page, uint16_t writer,
+				     uint32_t chunk_id, uint16_t n)
+{
+	struct smb_chunk_header h = {.chunk_id = chunk_id, .writer_id = writer};
+	struct smb_chunk c;
+
+	assert_true(smb_partition(&g->s.smb, page, SMB_DIV1));
+	assert_true(smb_acquire_free(&g->s.smb, page, 0, &h, &c));
+	memset(c.payload, 0, n);
+	smb_header_store_packets(c.header, n, 0);
+	assert_true(smb_release_complete(&g->s.smb, page, 0));
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, page, 0, g->s.buffer, 0)));
+}
+
 static inline struct peer_packets stage_read(struct stage *g)
 {
 	struct peer_packets t;

@@ -157,6 +157,25 @@ static void dropped_packets_count_for_the_batch(void **state)
 	assert_in_range(rig_session(&g->rig)->invalid_packets, 5, 10);
 }
 
+/* A producer may write as much as it likes of which nothing is left for a trace. */
+static void fragments_without_bytes_end_the_pass_too(void **state)
+{
+	struct stage *g = *state;
+	struct counter c = counter();
+	unsigned passes = 1;
+
+	for (uint32_t i = 0; i < 30; i++)
+		stage_write_empty(g, i, 1, i, 1000);
+	stage_write(g, 30, 1, 30, "text");
+	read_begin(rig_session(&g->rig));
+	assert_true(read_pass(rig_session(&g->rig), &c.sink, 1 << 20));
+	assert_int_equal(c.packets, 0);
+	while (read_pass(rig_session(&g->rig), &c.sink, 1 << 20))
+		passes++;
+	assert_int_equal(c.packets, 1);
+	assert_int_equal(passes, 30 * 1000 / READ_PASS_STEPS);
+}
+
 static void buffers_are_read_in_their_order(void **state)
 {
 	struct stage *g = *state;
@@ -197,6 +216,7 @@ int main(void)
 		STAGE_TEST(batch_ends_the_pass_and_the_next_goes_on),
 		STAGE_TEST(reserved_fields_are_dropped_and_counted),
 		STAGE_TEST(dropped_packets_count_for_the_batch),
+		STAGE_TEST(fragments_without_bytes_end_the_pass_too),
 		STAGE_TEST(buffers_are_read_in_their_order),
 	};
 

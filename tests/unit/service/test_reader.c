@@ -66,6 +66,21 @@ static void small_trace_is_one_reply(void **state)
 	peer_packets_free(&t);
 }
 
+static void a_pass_without_packets_sends_nothing(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	for (uint32_t i = 0; i < 30; i++)
+		stage_write_empty(g, i, 1, i, 1000);
+	stage_write(g, 30, 1, 30, "text");
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "text"), 1);
+	assert_in_range(t.n_replies, 1,
+			2); /* what the service says, in a pass that found no more */
+	peer_packets_free(&t);
+}
+
 static void large_trace_comes_in_batches(void **state)
 {
 	struct stage *g = *state;
@@ -202,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(small_trace_is_one_reply),
+		STAGE_TEST(a_pass_without_packets_sends_nothing),
 		STAGE_TEST(large_trace_comes_in_batches),
 		STAGE_TEST(packets_of_all_sizes_are_whole),
 		STAGE_TEST(slow_reader_holds_one_batch),

@@ -21,8 +21,8 @@ static unsigned assert_read_alike(struct trace_buffer *a, struct trace_buffer *b
 
 	trace_buffer_begin_read(a);
 	trace_buffer_begin_read(b);
-	while (trace_buffer_next_packet(a, &p)) {
-		assert_true(trace_buffer_next_packet(b, &q));
+	while (trace_buffer_next_packet(a, NULL, &p)) {
+		assert_true(trace_buffer_next_packet(b, NULL, &q));
 		assert_int_equal(p.size, q.size);
 		assert_int_equal(p.loss, q.loss);
 		assert_int_equal(p.n_slices, q.n_slices);
@@ -35,7 +35,7 @@ static unsigned assert_read_alike(struct trace_buffer *a, struct trace_buffer *b
 		}
 		n++;
 	}
-	assert_false(trace_buffer_next_packet(b, &q));
+	assert_false(trace_buffer_next_packet(b, NULL, &q));
 	return n;
 }
 
@@ -70,7 +70,7 @@ static void what_was_read_is_not_in_it(void **state)
 	commit_text(b, 1, 2, 0, 0, "two");
 	commit_text(b, 1, 1, 1, 0, "three");
 	trace_buffer_begin_read(b);
-	assert_true(trace_buffer_next_packet(b, &p));
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
 	clone = clone_of(b);
 	assert_int_equal(trace_buffer_stats(clone)->bytes_read, trace_buffer_stats(b)->bytes_read);
 	assert_int_equal(assert_read_alike(b, clone), 2);
@@ -89,10 +89,10 @@ static void it_outlives_the_source(void **state)
 	commit_text(b, 1, 1, 1, 0, "later");
 	trace_buffer_free(b);
 	trace_buffer_begin_read(clone);
-	assert_true(trace_buffer_next_packet(clone, &p));
+	assert_true(trace_buffer_next_packet(clone, NULL, &p));
 	assert_int_equal(p.size, 3);
 	assert_memory_equal(p.slices[0].iov_base, "one", 3);
-	assert_false(trace_buffer_next_packet(clone, &p));
+	assert_false(trace_buffer_next_packet(clone, NULL, &p));
 	trace_buffer_free(clone);
 }
 
@@ -201,7 +201,7 @@ static void live(uint64_t *r, struct trace_buffer *b, uint32_t *ids)
 		if (rng_below(r, 30) == 0)
 			trace_buffer_begin_read(b);
 		for (uint32_t n = rng_below(r, 3); n > 0; n--)
-			trace_buffer_next_packet(b, &p);
+			trace_buffer_next_packet(b, NULL, &p);
 	}
 }
 

@@ -96,7 +96,7 @@ static void late_chunks_have_a_limit(void **state)
 	assert_int_equal(trace_buffer_stats(b)->abi_violations, 1);
 	assert_int_equal(trace_buffer_stats(b)->chunks_written, 2 * limit + 4);
 	trace_buffer_begin_read(b);
-	while (trace_buffer_next_packet(b, &p))
+	while (trace_buffer_next_packet(b, NULL, &p))
 		n++;
 	assert_int_equal(n, 2 * limit + 4);
 	trace_buffer_free(b);

@@ -261,7 +261,7 @@ static void a_source_that_changes_while_it_is_copied(void **state)
 			continue;
 		violations = st->abi_violations;
 		trace_buffer_begin_read(b);
-		while (trace_buffer_next_packet(b, &p))
+		while (trace_buffer_next_packet(b, NULL, &p))
 			assert_true(p.size > 0 && p.n_slices > 0);
 		/* What was stored is what was checked: nothing new is found in it. */
 		assert_int_equal(st->abi_violations, violations);
@@ -270,7 +270,7 @@ static void a_source_that_changes_while_it_is_copied(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	trace_buffer_end_writer(b, 1, 1);
 	trace_buffer_begin_read(b);
-	while (trace_buffer_next_packet(b, &p))
+	while (trace_buffer_next_packet(b, NULL, &p))
 		;
 	assert_int_equal(st->chunks_written, 3000);
 	assert_int_equal(st->chunks_read + st->chunks_overwritten, 3000);

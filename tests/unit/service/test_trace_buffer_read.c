@@ -177,7 +177,7 @@ static void writers_keep_their_identity(void **state)
 	trace_buffer_commit(b, &w, &c.h, c.payload, c.len, true);
 	trace_buffer_begin_read(b);
 	expect_packet(b, 7, 3, "seven", 0);
-	assert_true(trace_buffer_next_packet(b, &p));
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
 	assert_memory_equal(&p.writer, &w, sizeof(w));
 }
 
@@ -443,7 +443,7 @@ static void a_huge_packet(void **state)
 		}
 	}
 	trace_buffer_begin_read(b);
-	assert_true(trace_buffer_next_packet(b, &p));
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
 	assert_int_equal(p.n_slices, CHUNKS);
 	assert_int_equal(p.size, (size_t)CHUNKS * SIZE);
 	for (uint32_t i = 0; i < CHUNKS; i++) {
@@ -541,6 +541,84 @@ static void an_unordered_sequence_that_wakes_is_read_whole(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
+/* ---- work in shares ---- */
+
+/* Calls with so many steps each until a packet comes; how many calls that were. */
+static unsigned calls_until_packet(struct trace_buffer *b, size_t share)
+{
+	struct trace_packet p;
+
+	for (unsigned n = 1;; n++) {
+		size_t steps = share;
+
+		if (trace_buffer_next_packet(b, &steps, &p))
+			return n;
+		assert_int_equal(steps, 0); /* else it would be the end */
+	}
+}
+
+static void fragments_of_no_bytes_are_passed_in_shares(void **state)
+{
+	struct trace_buffer *b = *state;
+	struct trace_packet p;
+	size_t steps = 1000;
+
+	for (uint32_t id = 0; id < 10; id++) {
+		chunk_start(&c, 1, 1, id, 0);
+		for (unsigned i = 0; i < 1000; i++) {
+			chunk_raw(&c, "", 1);
+			c.h.count++;
+		}
+		chunk_commit(b, &c);
+	}
+	commit_text(b, 1, 1, 10, 0, "the only one");
+	trace_buffer_begin_read(b);
+	assert_int_equal(calls_until_packet(b, 100), 101);
+	assert_false(trace_buffer_next_packet(b, &steps, &p));
+	assert_int_equal(steps, 1000);
+}
+
+static void chunks_that_wait_are_passed_in_shares(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	for (uint16_t writer = 1; writer <= 1000; writer++)
+		commit_text(b, 1, writer, 0, NEEDS_PATCHING, "unpatched");
+	commit_text(b, 2, 1, 0, 0, "the only one");
+	trace_buffer_begin_read(b);
+	assert_in_range(calls_until_packet(b, 100), 11, 21);
+	/* In the next pass they are known to wait, and stepped over all the same. */
+	commit_text(b, 2, 1, 1, 0, "the next one");
+	trace_buffer_begin_read(b);
+	assert_int_equal(calls_until_packet(b, 2000), 1);
+}
+
+/* No packet has so many chunks: waiting for its end would be work that grows with each of them. */
+static void a_packet_of_too_many_chunks_is_given_up(void **state)
+{
+	enum { MAX_CHUNKS = 131072 };
+	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
+	uint32_t id = 0;
+
+	(void)state;
+	commit_text(b, 1, 1, id++, ON_NEXT, "begin");
+	while (id < MAX_CHUNKS - 1)
+		commit_text(b, 1, 1, id++, FROM_PREV | ON_NEXT, "");
+	commit_text(b, 1, 1, id++, FROM_PREV, " and end");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "begin and end", 0);
+	commit_text(b, 1, 1, id++, ON_NEXT, "begin");
+	for (uint32_t end = id + MAX_CHUNKS; id < end;)
+		commit_text(b, 1, 1, id++, FROM_PREV | ON_NEXT, "");
+	commit_text(b, 1, 1, id++, FROM_PREV, "no end");
+	commit_text(b, 1, 1, id++, 0, "next");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "next",
+		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
+	expect_end(b);
+	trace_buffer_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -572,6 +650,9 @@ int main(void)
 		IN_64K(stalled_sequences_do_not_hold_up_others),
 		IN_64K(what_wakes_during_a_pass_is_read_in_the_next),
 		IN_64K(an_unordered_sequence_that_wakes_is_read_whole),
+		IN_64K(fragments_of_no_bytes_are_passed_in_shares),
+		IN_64K(chunks_that_wait_are_passed_in_shares),
+		cmocka_unit_test(a_packet_of_too_many_chunks_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,12 +23,12 @@ static void all_read_the_writing_begins_again(void **state)
 
 	commit_record(b, 1, 0, 'a', 1024);
 	trace_buffer_begin_read(b);
-	assert_true(trace_buffer_next_packet(b, &p));
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
 	first = p.slices[0].iov_base;
 	for (uint32_t i = 1; i < 1000; i++) {
 		commit_record(b, 1, i, 'b', 1024);
 		commit_record(b, 2, i, 'c', 2048);
-		assert_true(trace_buffer_next_packet(b, &p));
+		assert_true(trace_buffer_next_packet(b, NULL, &p));
 		assert_ptr_equal(p.slices[0].iov_base, first);
 		assert_int_equal(p.loss, 0);
 		expect_record(b, 2, 'c', 2048, 0);
@@ -122,7 +122,7 @@ static void moving_read(struct moving *m)
 	struct trace_packet p;
 
 	trace_buffer_begin_read(m->b);
-	while (trace_buffer_next_packet(m->b, &p)) {
+	while (trace_buffer_next_packet(m->b, NULL, &p)) {
 		uint32_t w = p.writer.writer_id - 1u, id = m->read[w]++;
 		const uint8_t *data = p.slices[0].iov_base;
 

@@ -383,11 +383,11 @@ static void any_mixture_of_writing_and_reading(void **state)
 		if (rng_below(&rng, 10) == 0)
 			trace_buffer_begin_read(b);
 		for (uint32_t n = rng_below(&rng, 3); n > 0; n--)
-			trace_buffer_next_packet(b, &p);
+			trace_buffer_next_packet(b, NULL, &p);
 	}
 	assert_true(st->chunks_overwritten > 1000 && st->chunks_read > 1000);
 	trace_buffer_begin_read(b);
-	while (trace_buffer_next_packet(b, &p))
+	while (trace_buffer_next_packet(b, NULL, &p))
 		;
 	assert_int_equal(st->chunks_written, st->chunks_read + st->chunks_overwritten);
 	assert_int_equal(st->chunks_written, 20000);

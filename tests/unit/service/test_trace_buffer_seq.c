@@ -118,7 +118,7 @@ static void used_again_by(struct trace_buffer *b, uid_t uid, pid_t pid)
 	chunk_text(&c, "of the second");
 	trace_buffer_commit(b, &w, &c.h, c.payload, c.len, true);
 	trace_buffer_begin_read(b);
-	assert_true(trace_buffer_next_packet(b, &p));
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
 	assert_int_equal(p.writer.uid, uid);
 	assert_int_equal(p.writer.pid, pid);
 	assert_int_equal(p.size, 13);

@@ -152,7 +152,7 @@ static inline void expect_packet(struct trace_buffer *b, uint16_t producer_id, u
 	struct trace_packet p;
 	char *got;
 
-	assert_true(trace_buffer_next_packet(b, &p));
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
 	got = packet_text(&p);
 	assert_string_equal(got, text);
 	test_free(got);
@@ -179,7 +179,7 @@ static inline void expect_end(struct trace_buffer *b)
 {
 	struct trace_packet p;
 
-	assert_false(trace_buffer_next_packet(b, &p));
+	assert_false(trace_buffer_next_packet(b, NULL, &p));
 }
 
 /* Bytes of unread records and padding, by the counters. */
