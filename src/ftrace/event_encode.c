@@ -118,12 +118,16 @@ static __attribute__((noinline)) uint8_t *put_rare(const struct event_row *row,
 						   const struct page_record *r,
 						   struct encode_ctx *ctx, uint8_t *p)
 {
-	if (row->kind == ROW_LEGACY)
+	switch (row->kind) {
+	case ROW_LEGACY:
+	case ROW_LEGACY_OF_THREADS:
 		return event_encode_legacy(row, r, ctx, p);
-	if (row->kind == ROW_PRINT)
+	case ROW_CONSTANT:
+		memcpy(p, row->descriptor, row->descriptor_len);
+		return p + row->descriptor_len;
+	default:
 		return put_fields(row, r, ctx, p);
-	memcpy(p, row->descriptor, row->descriptor_len);
-	return p + row->descriptor_len;
+	}
 }
 
 /* The upper groups of the time, which are the same for a quarter of a second, are kept. */
@@ -168,7 +172,7 @@ uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 	fields = p++;
 	if (ctx->tids)
 		event_tell_tids(row, r, ctx);
-	if (row->kind == ROW_LEGACY || row->kind == ROW_CONSTANT)
+	if (__builtin_expect(row->kind != ROW_FIELDS, 0))
 		p = put_rare(row, r, ctx, p);
 	else
 		p = put_fields(row, r, ctx, p);

@@ -76,6 +76,8 @@ enum row_kind {
 	ROW_CONSTANT, /* a FtraceEvent of a message that is the same in all records */
 	ROW_FIRST_ASKED, /* from here on it is asked of each record whether it is written at all */
 	ROW_PRINT = ROW_FIRST_ASKED, /* as ROW_FIELDS; ftrace/print of a session with a filter */
+	ROW_OF_THREADS, /* as ROW_FIELDS; those of ftrace's others that only some may write */
+	ROW_LEGACY_OF_THREADS, /* likewise as ROW_LEGACY */
 	ROW_FEED, /* nothing: nobody asked for the event but the session's feed, for its news */
 };
 

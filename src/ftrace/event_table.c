@@ -138,17 +138,30 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
 }
 
-/* An event with a message, where records of it may have to be left out. */
-static int compile_known(struct event_table *t, const struct tep_event *event,
-			 const struct compile_context *ctx, struct event_row **ret)
+/* The others of those that the kernel gives to everybody, whoever wrote them. */
+static bool has_writer(const struct tep_event *event)
 {
-	int r = event_compile_known(event, ctx, ret);
+	static const char *const names[] = {"raw_data", "bprint", "bputs"};
 
-	if (r || !t->prints || strcmp(event->system, "ftrace") || strcmp(event->name, "print"))
-		return r;
-	for (unsigned i = 0; i < (*ret)->n_ops; i++)
-		if ((*ret)->ops[i].kind == FIELD_TAIL_STR) {
-			(*ret)->kind = ROW_PRINT;
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(event->name, names[i]))
+			return true;
+	return false;
+}
+
+/* Records of it may have to be left out. */
+static int ask_of_each(const struct event_table *t, const struct tep_event *event,
+		       struct event_row *row)
+{
+	if (!t->prints || strcmp(event->system, "ftrace"))
+		return 0;
+	if (has_writer(event) && print_filter_has_tids(t->prints))
+		row->kind = row->kind == ROW_LEGACY ? ROW_LEGACY_OF_THREADS : ROW_OF_THREADS;
+	if (strcmp(event->name, "print"))
+		return 0;
+	for (unsigned i = 0; i < row->n_ops; i++)
+		if (row->ops[i].kind == FIELD_TAIL_STR) {
+			row->kind = ROW_PRINT;
 			return 0;
 		}
 	return -EPROTO;
@@ -170,7 +183,7 @@ static int compile(struct event_table *t, const struct tep_event *event,
 	if (o->compact && kind != ROW_FIELDS)
 		return event_compile_compact(event, kind, ret);
 	if (proto_table_event(event->system, event->name, &message))
-		return compile_known(t, event, ctx, ret);
+		return event_compile_known(event, ctx, ret);
 	return compile_generic(t, event, o, ctx, shape, ret);
 }
 
@@ -193,6 +206,8 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 			  sizeof(*t->free_indices)))
 		return -ENOMEM;
 	r = compile(t, event, told, o, &ctx, shape, ret);
+	if (!r)
+		r = ask_of_each(t, event, *ret);
 	if (r || (*ret)->generic_index == ROW_NOT_GENERIC)
 		return r;
 	t->n_free_indices -= reused;

@@ -34,7 +34,7 @@ struct event_table {
 	size_t n_numbers;
 	size_t numbers_cap;
 	struct string_map strings; /* what "char *" fields point to; fill it before the first add */
-	struct print_filter *prints; /* owned: of ftrace/print; NULL: all. Likewise */
+	struct print_filter *prints; /* owned: of markers; NULL: all. Likewise */
 };
 
 struct event_table_options {

@@ -41,11 +41,21 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
 		report_failed(&s->reports, "option:print_filter (ftrace/print is not among the "
 					   "events that are recorded)");
-	if (c->n_tids_to_trace && c->follow_children &&
-	    event_selection_has(&s->events, "ftrace", "print"))
-		report_failed(&s->reports, "option:tids_to_trace (not for ftrace/print: with "
-					   "follow_children markers of all threads are recorded)");
 	return r;
+}
+
+/* Who the children are only the kernel knows. */
+static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
+{
+	for (size_t i = 0; c->n_tids_to_trace && c->follow_children && i < s->events.n; i++) {
+		const struct event_name *e = &s->events.events[i];
+
+		if (session_event_is_marker(e) || session_event_is_printk(e))
+			report_failed(&s->reports,
+				      "option:tids_to_trace (not for %s/%s: with follow_children "
+				      "those of all threads are recorded)",
+				      event_name_group(e), event_name_name(e));
+	}
 }
 
 /* All that the config asks for, by name or by what it implies. */
@@ -83,6 +93,7 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 
 	if (!r)
 		r = set_print_filter(s, setup->config);
+	report_markers_of_all(s, setup->config);
 	if (!r)
 		r = place_events(s, setup);
 	if (!r)

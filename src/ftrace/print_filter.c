@@ -133,12 +133,22 @@ static bool matches(const struct rule *r, const uint8_t *p, const uint8_t *end)
 	return p && skip(p, end, r->prefix, r->prefix_len);
 }
 
+bool print_filter_has_tids(const struct print_filter *f)
+{
+	return f->tids;
+}
+
+bool print_filter_allows_tid(const struct print_filter *f, uint32_t tid)
+{
+	return !f->tids || bsearch(&tid, f->tids, f->n_tids, sizeof(tid), by_number);
+}
+
 bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8_t *text,
 			 size_t len)
 {
 	const uint8_t *end = text + strnlen((const char *)text, len);
 
-	if (f->tids && !bsearch(&tid, f->tids, f->n_tids, sizeof(tid), by_number))
+	if (!print_filter_allows_tid(f, tid))
 		return false;
 	for (size_t i = 0; i < f->n_rules; i++)
 		if (matches(&f->rules[i], text, end))

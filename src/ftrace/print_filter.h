@@ -8,15 +8,16 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 
 /*
- * Which records of ftrace/print are written. FtraceConfig.print_filter is for their texts: the
- * rules are asked in order, the first that matches decides, and what none matches is written:
+ * Which markers are written, and which of the kernel's own prints. FtraceConfig.print_filter is for
+ * the texts of ftrace/print: the rules are asked in order, the first that matches decides, and what
+ * none matches is written:
  *
  *	prefix      the text begins so
  *	atrace_msg  the text is TYPE|DIGITS|PREFIX...
  *
- * tids_to_trace is for who wrote them, which the kernel does not look at: a marker comes from top
- * level, to every instance. With follow_children it is not known whose they may be, and all are
- * written.
+ * tids_to_trace is for who wrote them, ftrace/print or another, which the kernel does not look at: a
+ * marker comes from top level, to every instance. With follow_children it is not known whose they
+ * may be, and all are written.
  */
 #define PRINT_FILTER_MAX_RULES 1024u
 
@@ -27,6 +28,9 @@ int print_filter_new(const Pb__FtraceConfig *config, struct print_filter **ret);
 /* NULL is fine. */
 struct print_filter *print_filter_free(struct print_filter *f);
 
+/* Is there anybody whose are not written? */
+bool print_filter_has_tids(const struct print_filter *f);
+bool print_filter_allows_tid(const struct print_filter *f, uint32_t tid);
 /* A text of foreign bytes, which ends at its first NUL or after len, and who wrote it. */
 bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8_t *text,
 			 size_t len);

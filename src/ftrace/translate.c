@@ -3,6 +3,7 @@
  *	page -> page_next -> record -> table[id] -> ROW_FIELDS            event_encode, in place
  *	                                            ROW_COMPACT_SWITCH    columns of compact_sched
  *	                                            ROW_PRINT             by its text, or skipped
+ *	                                            ROW_OF_THREADS        by its thread, or skipped
  *	                                            ROW_FEED              news for the feed, no more
  *	                                            none                  skipped
  *
@@ -116,11 +117,14 @@ static bool print_is_wanted(const struct translator *t, const struct event_row *
 			    const struct page_record *r)
 {
 	const struct field_op *op = row->ops;
+	uint32_t tid = load32(r->payload + row->pid_offset);
 
+	if (row->kind != ROW_PRINT)
+		return print_filter_allows_tid(t->table->prints, tid);
 	while (op->kind != FIELD_TAIL_STR)
 		op++;
-	return print_filter_allows(t->table->prints, load32(r->payload + row->pid_offset),
-				   r->payload + op->offset, r->len - op->offset);
+	return print_filter_allows(t->table->prints, tid, r->payload + op->offset,
+				   r->len - op->offset);
 }
 
 static enum page_status too_short(const struct event_row *row)
@@ -134,7 +138,7 @@ static enum page_status too_short(const struct event_row *row)
 static __attribute__((noinline)) bool is_wanted(struct translator *t, const struct event_row *row,
 						struct page_record r)
 {
-	if (row->kind == ROW_PRINT && print_is_wanted(t, row, &r))
+	if (row->kind != ROW_FEED && print_is_wanted(t, row, &r))
 		return true;
 	if (t->ctx.tids)
 		event_tell_tids(row, &r, &t->ctx);

@@ -14,6 +14,8 @@
  *	thread=N       N threads, likewise: "thread TID"
  *	mark=TEXT      writes it to top level's trace_marker
  *	sign=TEXT      likewise, but a child does it
+ *	raw=TEXT       writes it to trace_marker_raw, for which the first 4 characters are a number
+ *	rawsign=TEXT   likewise, but a child does it
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -69,25 +71,27 @@ static void run_child(void)
 	waitpid(pid, NULL, 0);
 }
 
-static void mark(const char *text)
+static void mark(const char *file, const char *text)
 {
-	static const char *const places[] = {"/sys/kernel/tracing/trace_marker",
-					     "/sys/kernel/debug/tracing/trace_marker"};
-	int fd = open(places[0], O_WRONLY | O_CLOEXEC);
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	char path[64];
+	int fd = -1;
 
-	if (fd < 0)
-		fd = open(places[1], O_WRONLY | O_CLOEXEC);
+	for (unsigned i = 0; fd < 0 && i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", places[i], file);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	}
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		perror("trace_marker");
+		perror(file);
 	close(fd);
 }
 
-static void mark_as_child(const char *text)
+static void mark_as_child(const char *file, const char *text)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		mark(text);
+		mark(file, text);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
@@ -126,9 +130,13 @@ static void take_step(const char *word, const char *value)
 	else if (!strcmp(word, "compat"))
 		compat(n);
 	else if (!strcmp(word, "mark"))
-		mark(value);
+		mark("trace_marker", value);
 	else if (!strcmp(word, "sign"))
-		mark_as_child(value);
+		mark_as_child("trace_marker", value);
+	else if (!strcmp(word, "raw"))
+		mark("trace_marker_raw", value);
+	else if (!strcmp(word, "rawsign"))
+		mark_as_child("trace_marker_raw", value);
 	else if (!strcmp(word, "fork"))
 		while (n--)
 			run_child();

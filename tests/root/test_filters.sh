@@ -278,6 +278,20 @@ record markers "ftrace_events: 'ftrace/print' tids_to_trace: $pid"
 [ "$(count '^event print ' 'of_this_thread')" = 1 ] && [ "$(count '^event print ')" = 1 ]
 check "markers of one thread" $?
 
+calls raw=mine rawsign=other
+record raw "ftrace_events: 'ftrace/raw_data' tids_to_trace: $pid"
+[ "$(count '^event raw_data ')" = 1 ] && [ "$(count '^event raw_data ' " pid $pid ")" = 1 ] && nothing_said
+check "raw markers of one thread" $?
+calls raw=mine rawsign=other
+record spelled "ftrace_events: 'ftrace/raw_data' tids_to_trace: $pid denser_generic_event_encoding: false"
+[ "$(count '^event ')" = 1 ] && nothing_said
+check "raw markers of one thread, as they were told of old" $?
+calls raw=mine rawsign=other "sign=another"
+record followed "ftrace_events: 'ftrace/raw_data' ftrace_events: 'ftrace/print' tids_to_trace: $pid follow_children: true"
+[ "$(count '^event ')" = 3 ] && said 'option:tids_to_trace (not for ftrace/raw_data: with follow_children' &&
+  said 'option:tids_to_trace (not for ftrace/print: with follow_children'
+check "with children to follow, markers of all threads; which is told" $?
+
 if [ -e $TRACEFS/options/copy_trace_marker ]; then
   calls getppid=5 "mark=it is enough" getppid=9
   record enough "ftrace_events: 'raw_syscalls/sys_enter' tids_to_trace: $pid

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "formats.h"
 #include "ftrace/event_encode.h"
 #include "ftrace/event_table.h"
@@ -314,6 +315,30 @@ static void test_prints_have_a_text_to_ask_about(void **state)
 	assert_int_equal(event_table_row(&t, 7)->kind, ROW_FIELDS);
 }
 
+/* With threads to choose, others are asked about, too. */
+static void test_who_wrote_them_is_asked_of_all_that_anybody_writes(void **state)
+{
+	static const char *const names[] = {"raw_data", "bprint", "bputs"};
+	uint32_t tid = 7;
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+	const struct event_table_options o = {0}, legacy = {.legacy_generic = true};
+
+	(void)state;
+	config.tids_to_trace = &tid;
+	config.n_tids_to_trace = 1;
+	assert_int_equal(print_filter_new(&config, &t.prints), 0);
+	for (uint16_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(add("ftrace", names[i], i, &o), 0);
+		assert_int_equal(event_table_row(&t, i)->kind, ROW_OF_THREADS);
+		assert_int_equal(add("ftrace", names[i], 10 + i, &legacy), 0);
+		assert_int_equal(event_table_row(&t, 10 + i)->kind, ROW_LEGACY_OF_THREADS);
+	}
+	assert_int_equal(add("ftrace", "kernel_stack", 20, &o), 0);
+	assert_int_equal(event_table_row(&t, 20)->kind, ROW_FIELDS);
+	assert_int_equal(add("other", "bputs", 21, &o), 0);
+	assert_int_equal(event_table_row(&t, 21)->kind, ROW_FIELDS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +351,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_compact_is_for_two_events, teardown),
 		cmocka_unit_test_teardown(test_the_bound_is_that_of_the_largest, teardown),
 		cmocka_unit_test_teardown(test_prints_have_a_text_to_ask_about, teardown),
+		cmocka_unit_test_teardown(test_who_wrote_them_is_asked_of_all_that_anybody_writes,
+					  teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

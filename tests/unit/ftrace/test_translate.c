@@ -752,6 +752,56 @@ static void test_prints_are_asked_for_by_their_text(void **state)
 	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
 }
 
+static void put_raw(struct page_maker *m, uint32_t tid)
+{
+	uint8_t payload[16] = {ID_LARGE};
+
+	memcpy(payload + 4, &tid, sizeof(tid));
+	page_record(m, 1, payload, sizeof(payload));
+}
+
+/* legacy: told as of old. */
+static void check_threads(bool legacy)
+{
+	const struct event_table_options o = {.legacy_generic = legacy};
+	uint32_t tids[] = {7, 5};
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+	struct page_maker m;
+	uint16_t id;
+
+	config.tids_to_trace = tids;
+	config.n_tids_to_trace = 2;
+	assert_int_equal(print_filter_new(&config, &table.prints), 0);
+	assert_int_equal(event_table_add(&table, "ftrace", "raw_data",
+					 format_text("raw_data", ID_LARGE, FORMAT_COMMON,
+						     FIELD("unsigned int id", 8, 4, 0)),
+					 &o, &id),
+			 0);
+	assert_int_equal(translator_refit(t), 0);
+	page_begin(&m, 1);
+	put_raw(&m, 6);
+	put_raw(&m, 7);
+	put_raw(&m, 0);
+	put_raw(&m, 5);
+	page_end(&m, 0, 0);
+	translate(&m);
+	assert_int_equal(cpu.events, 2);
+	finish();
+	assert_int_equal(bundles[0].events, 2);
+}
+
+static void test_raw_markers_are_asked_for_by_their_thread(void **state)
+{
+	(void)state;
+	check_threads(false);
+}
+
+static void test_raw_markers_of_a_thread_as_of_old(void **state)
+{
+	(void)state;
+	check_threads(true);
+}
+
 static void test_only_prints_that_are_left_out_are_no_packet(void **state)
 {
 	static const uint8_t too_short[12] = {ID_LARGE};
@@ -800,6 +850,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_events_that_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_probe_says_its_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_prints_are_asked_for_by_their_text, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_raw_markers_are_asked_for_by_their_thread,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_raw_markers_of_a_thread_as_of_old, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_only_prints_that_are_left_out_are_no_packet,
 						setup, teardown),
