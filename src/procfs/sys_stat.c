@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "gen/fields.h"
 #include "procfs/sys_file.h"
 #include "procfs/sys_source.h"
 #include "procfs/sys_text.h"
+#include "procfs/sys_unknown.h"
 #include "procfs/sys_value.h"
 
 /*
@@ -142,7 +142,7 @@ static void choose_all(struct sys_stat *s, struct sys_poll *p)
 		sys_extras_counter(&p->extras, group, (struct span){"procs_blocked", 13}, &now);
 }
 
-static void choose(struct sys_stat *s, int counter)
+static void choose(struct sys_stat *s, int counter, struct sys_unknown *unknown)
 {
 	switch (counter) {
 	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES:
@@ -158,13 +158,14 @@ static void choose(struct sys_stat *s, int counter)
 		s->forks = true;
 		break;
 	default:
-		log_warn("linux.sys_stats: stat has no counter with the number %d", counter);
+		sys_unknown_tell(unknown, "stat", counter);
 	}
 }
 
 static int stat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_stat *s = calloc(1, sizeof(*s));
+	struct sys_unknown unknown = {0};
 	long hz = sysconf(_SC_CLK_TCK);
 
 	if (!s || sys_file_init(&s->file, true, p->proc_root, "stat") < 0) {
@@ -177,7 +178,7 @@ static int stat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret
 	if (c->n_stat_counters == 0)
 		choose_all(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)
-		choose(s, (int)c->stat_counters[i]);
+		choose(s, (int)c->stat_counters[i], &unknown);
 	*ret_state = s;
 	return 0;
 }

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "gen/fields.h"
 #include "procfs/sys_text.h"
+#include "procfs/sys_unknown.h"
 #include "procfs/sys_value.h"
 
 /* Longer ones are not what the kernel calls a counter. */
@@ -27,6 +27,8 @@ static bool is_wanted(const struct sys_table *t, uint32_t number)
 void sys_table_choose(struct sys_table *t, struct sys_poll *p, const char *file,
 		      const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
 {
+	struct sys_unknown unknown = {0};
+
 	t->all = n == 0;
 	t->group = TRACK_VOID;
 	if (t->all) {
@@ -34,17 +36,11 @@ void sys_table_choose(struct sys_table *t, struct sys_poll *p, const char *file,
 		t->group = sys_extras_group(&p->extras, file);
 	}
 	for (size_t i = 0; i < n; i++) {
-		/* A number that is listed twice is said once. */
-		bool again = false;
-
-		for (size_t k = 0; k < i && !again; k++)
-			again = listed[k] == listed[i];
 		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
 		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
 			want(t, (uint32_t)listed[i]);
-		else if (!again)
-			log_warn("linux.sys_stats: %s has no counter with the number %d", file,
-				 listed[i]);
+		else
+			sys_unknown_tell(&unknown, file, listed[i]);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "procfs/sys_rig.h"
+#include "procfs/told.h"
 
 /* /proc/stat: what is chosen, what is not understood, and lines of any length. */
 
@@ -31,6 +32,20 @@ static void each_counter_by_its_number(void **state)
 	rig_poll(&sys_stat);
 	assert_int_equal(rig_lines(), 0);
 	assert_int_equal(fake.n, 0);
+}
+
+static void a_number_that_is_listed_twice_is_said_once(void **state)
+{
+	static Pb__SysStatsConfig__StatCounters chosen[] = {99, 4, 99, 99};
+
+	(void)state;
+	rig_file("stat", "processes 7\n");
+	stats.stat_counters = chosen;
+	stats.n_stat_counters = 4;
+	told_begin();
+	rig_poll(&sys_stat);
+	assert_int_equal(told_end("stat has no counter with the number 99"), 1);
+	assert_true(rig_has("forks 7"));
 }
 
 /* Longer than any buffer that it starts with, and the numbers behind its zeros are theirs. */
@@ -74,6 +89,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_counter_by_its_number, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_number_that_is_listed_twice_is_said_once,
+						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_line_of_megabytes, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(lines_of_another_format, rig_setup, rig_teardown),
 	};
