@@ -41,7 +41,7 @@ static int total_of(struct span line, uint64_t *ret_us)
 	return -EBADMSG;
 }
 
-static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span line)
+static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span line, bool *known)
 {
 	bool some = sys_text_take(&line, "some ");
 	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
@@ -51,6 +51,7 @@ static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span l
 	/* A newer kernel's line. */
 	if (!some && !sys_text_take(&line, "full "))
 		return 0;
+	*known = true;
 	r = total_of(line, &us);
 	if (r < 0)
 		return r;
@@ -64,14 +65,15 @@ static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span l
 static int psi_parse(void *state, struct sys_poll *p, struct span text)
 {
 	struct span line;
+	bool known = false;
 	int r = 0;
 
 	while (sys_text_line(&text, &line)) {
-		int bad = parse_line(state, p, line);
+		int bad = parse_line(state, p, line, &known);
 
 		r = bad ? bad : r;
 	}
-	return text.len > 0 ? -EBADMSG : r;
+	return !known || text.len > 0 ? -EBADMSG : r;
 }
 
 static void psi_close(void *state, struct sys_poll *p)

@@ -128,6 +128,20 @@ static void pressure_with_and_without_all_its_lines(void **state)
 	assert_int_equal(rig_lines(), 5);
 }
 
+static void pressure_of_lines_that_are_all_unknown(void **state)
+{
+	(void)state;
+	rig_file("pressure/cpu", "half avg10=0.00 total=1\nnone total=2\n");
+	rig_file("pressure/io", "some total=5\n");
+	rig_file("pressure/memory", "some total=6\n");
+	rig_poll(&sys_psi);
+	assert_true(rig_has("psi 3 5000") && rig_has("psi 5 6000"));
+	/* It is there and tells nothing: that is a failure, of its own file. */
+	assert_non_null(strstr(said, "failed psi "));
+	assert_non_null(strstr(said, "pressure/cpu"));
+	assert_int_equal(rig_lines(), 3);
+}
+
 static void lines_of_zones_and_disks(void **state)
 {
 	(void)state;
@@ -158,6 +172,8 @@ int main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(gpus_of_each_driver, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(pressure_with_and_without_all_its_lines, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(pressure_of_lines_that_are_all_unknown, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(lines_of_zones_and_disks, rig_setup, rig_teardown),
 	};
