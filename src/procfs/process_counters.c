@@ -134,7 +134,7 @@ static bool read_status(struct proc_files *f, struct process_source *s, struct p
 	if (proc_files_kept_status(f, &s->status, s->pid, &status) < 0 || status.tgid != s->pid)
 		return false;
 	if (!proc_status_has(&status, PROC_STATUS_VM_SIZE)) {
-		s->is_kthread = proc_status_is_kthread(&status);
+		s->kthread = proc_status_is_kthread(&status) ? PROCESS_KTHREAD_READS : 0;
 		proc_kept_close(&s->status);
 		return false;
 	}
@@ -169,7 +169,9 @@ int process_counters_read(struct proc_files *f, struct process_source *s,
 	*ret = (struct process_counters){0};
 	if ((kept && has_oom == -ESRCH) || read_stat(f, s, o->runtime, ret) < 0)
 		return -ESRCH;
-	if (!s->is_kthread && read_memory(f, s, o, ret) && has_oom == 0)
+	if (s->kthread > 0)
+		s->kthread--;
+	else if (read_memory(f, s, o, ret) && has_oom == 0)
 		set(ret, COUNTER_OOM_SCORE_ADJ, (uint64_t)oom);
 	return 0;
 }

@@ -51,13 +51,18 @@ struct process_counters {
 	uint64_t v[PROCESS_COUNTERS]; /* kB, ns, or a score (signed) */
 };
 
+/* A thread of the kernel may run a program, and is a process with memory then (those that begin the
+ * kernel's helper programs do, before Linux 5.18). */
+#define PROCESS_KTHREAD_READS 16
+
 /*
  * Where the counters of one process come from, and what tells that its number has been given to
  * another one: a file that stays open, or else the time at which it began.
  */
 struct process_source {
 	int32_t pid;
-	bool is_kthread; /* has no memory of its own */
+	uint8_t kthread; /* reads for which it is still taken for a thread of the kernel, which has
+			  * no memory; then its status is looked at again */
 	struct proc_kept status; /* owned */
 	struct proc_kept oom; /* owned */
 	struct process_quiet quiet; /* owned */

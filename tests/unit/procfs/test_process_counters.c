@@ -44,7 +44,7 @@ static struct process_counters read_one(struct proc_files *f, int32_t pid,
 	struct process_counters c;
 
 	assert_int_equal(process_counters_read(f, &s, o, &c), 0);
-	*ret_kthread = s.is_kthread;
+	*ret_kthread = s.kthread > 0;
 	process_source_deinit(&s);
 	return c;
 }
@@ -157,6 +157,25 @@ static void kernel_threads_have_no_memory(void **state)
 	assert_int_equal(c.has, 0);
 }
 
+static void a_kernel_thread_that_runs_a_program_has_memory_then(void **state)
+{
+	struct process_source s = PROCESS_SOURCE(9);
+	struct process_counters c;
+	unsigned reads = 0;
+
+	(void)state;
+	proc_put("Name:\tx\nTgid:\t9\nPid:\t9\nPPid:\t2\n", 32, "9/status");
+	assert_int_equal(process_counters_read(&files, &s, &none, &c), 0);
+	assert_int_equal(c.has, 0);
+	proc_put_task((struct proc_task){.pid = 9, .name = "x", .more = "VmSize:\t1 kB\n"});
+	do
+		assert_int_equal(process_counters_read(&files, &s, &none, &c), 0);
+	while (!c.has && ++reads < 2 * PROCESS_KTHREAD_READS);
+	assert_int_equal(reads, PROCESS_KTHREAD_READS); /* it costs one read less meanwhile */
+	assert_int_equal(c.has, 1u << COUNTER_VM_SIZE);
+	process_source_deinit(&s);
+}
+
 static void a_process_that_is_gone(void **state)
 {
 	struct process_counters c;
@@ -208,6 +227,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(every_counter, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_what_is_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel_threads_have_no_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_kernel_thread_that_runs_a_program_has_memory_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_that_sleeps, setup, teardown),
 	};
