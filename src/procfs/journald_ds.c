@@ -226,7 +226,8 @@ static void watch_journal(struct journald_ds *ds)
 		event_add(ds->watch, NULL);
 }
 
-static void refresh(struct journald_ds *ds)
+/* What the journal has by now can be read. */
+static void look(struct journald_ds *ds)
 {
 	int r = journald_reader_refresh(&ds->reader);
 
@@ -235,6 +236,11 @@ static void refresh(struct journald_ds *ds)
 				  strerror(-r));
 	if (r == 1 || !ds->reader.journal)
 		watch_journal(ds);
+}
+
+static void refresh(struct journald_ds *ds)
+{
+	look(ds);
 	if (!evtimer_pending(ds->turn, NULL))
 		run_turn(ds);
 }
@@ -365,6 +371,15 @@ static void journald_start(void *instance)
 	ds_started(ds->h);
 }
 
+/* The turn that comes answers, when it has written all that is there now. */
+static void end_now(struct journald_ds *ds)
+{
+	ds->end_us = clock_mono_ns() / 1000;
+	if (ds->reader.journal)
+		look(ds);
+	schedule(ds);
+}
+
 static void journald_flush(void *instance, uint64_t flush_id)
 {
 	struct journald_ds *ds = instance;
@@ -372,10 +387,7 @@ static void journald_flush(void *instance, uint64_t flush_id)
 	if (ds->n_flushes == FLUSHES_MAX)
 		answer_flushes(ds);
 	ds->flush_ids[ds->n_flushes++] = flush_id;
-	ds->end_us = clock_mono_ns() / 1000;
-	if (ds->reader.journal)
-		refresh(ds);
-	schedule(ds);
+	end_now(ds);
 }
 
 static void journald_stop(void *instance)
@@ -385,8 +397,7 @@ static void journald_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
-	ds->end_us = clock_mono_ns() / 1000;
-	schedule(ds);
+	end_now(ds);
 }
 
 const struct data_source systemd_journald_data_source = {

@@ -30,6 +30,7 @@ struct journal_line {
 static struct {
 	struct journal_line lines[JOURNAL_LINES];
 	size_t n;
+	size_t hidden; /* lines at the end that are in a file which process() has yet to find */
 	char matches[JOURNAL_MATCHES][64];
 	size_t n_matches;
 	bool exists; /* has files */
@@ -136,6 +137,7 @@ static inline int do_process(struct sd_journal *j)
 
 	(void)j;
 	journal.processed++;
+	journal.hidden = 0;
 	while (read(journal.fds[0], c, sizeof(c)) > 0)
 		;
 	return journal.process_error;
@@ -188,7 +190,8 @@ static inline int do_next(struct sd_journal *j)
 		return journal.next_error;
 	if (journal.place == AT_TAIL || !journal.exists)
 		return 0;
-	for (size_t i = journal.place == AT_HEAD ? 0 : journal.at + 1; i < journal.n; i++) {
+	for (size_t i = journal.place == AT_HEAD ? 0 : journal.at + 1;
+	     i < journal.n - journal.hidden; i++) {
 		if (!line_matches(&journal.lines[i]))
 			continue;
 		journal.place = AT_LINE;

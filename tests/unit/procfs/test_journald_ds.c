@@ -141,6 +141,19 @@ static void lines_as_they_come(void **state)
 	stop();
 }
 
+static void a_stop_takes_what_nobody_has_told_of_yet(void **state)
+{
+	(void)state;
+	start();
+	add("MESSAGE=in another file");
+	journal.hidden = 1;
+	stop();
+	assert_int_equal(fake.n, 2);
+	assert_true(
+		fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "in another file"));
+	assert_stats(1, 1, 0);
+}
+
 static void the_config_reaches_the_journal(void **state)
 {
 	char *ids[] = {"sshd"}, *units[] = {"ssh.service"};
@@ -285,6 +298,8 @@ static void no_library(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_stop_takes_what_nobody_has_told_of_yet, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(lines_as_they_come, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_config_reaches_the_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_flood, setup, teardown),
