@@ -2,8 +2,11 @@
 #include "procfs/cgroup_choice.h"
 
 #include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -71,8 +74,8 @@ static void trim_slashes(char *s)
 
 static int init_roots(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 {
-	int r = counter_patterns_init(&ch->roots, c ? c->cgroups : NULL, c ? c->n_cgroups : 0,
-				      default_roots);
+	int r = counter_patterns_init(&ch->roots, "linux.cgroup_stats: cgroups",
+				      c ? c->cgroups : NULL, c ? c->n_cgroups : 0, default_roots);
 
 	for (size_t i = 0; r == 0 && i < ch->roots.n; i++) {
 		trim_slashes(ch->roots.all[i]);
@@ -81,12 +84,29 @@ static int init_roots(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 	return r;
 }
 
+static bool is_file_of_group(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
+}
+
 /* A file of the group itself: nothing leads out of it. */
 static void drop_bad_files(struct counter_patterns *p)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (strchr(p->all[i], '/') || p->all[i][0] == '.' || strlen(p->all[i]) > 255)
-			p->all[i][0] = '\0';
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (is_file_of_group(p->all[i])) {
+			p->all[kept++] = p->all[i];
+			continue;
+		}
+		if (i == kept)
+			log_warn("linux.cgroup_stats: files: '%.64s', and others like it, are left "
+				 "out: that is no name of a file in a group",
+				 p->all[i]);
+		free(p->all[i]);
+	}
+	p->left_out += p->n - kept;
+	p->n = kept;
 }
 
 int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
@@ -97,13 +117,14 @@ int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 	ch->max_depth = c && c->has_max_depth ? c->max_depth : UINT32_MAX;
 	r = init_roots(ch, c);
 	if (r == 0)
-		r = counter_patterns_init(&ch->files, c ? c->files : NULL, c ? c->n_files : 0,
-					  default_files);
+		r = counter_patterns_init(&ch->files, "linux.cgroup_stats: files",
+					  c ? c->files : NULL, c ? c->n_files : 0, default_files);
 	if (r == 0)
 		drop_bad_files(&ch->files);
 	if (r == 0)
-		r = counter_patterns_init(&ch->counters, c ? c->counters : NULL,
-					  c ? c->n_counters : 0, default_counters);
+		r = counter_patterns_init(&ch->counters, "linux.cgroup_stats: counters",
+					  c ? c->counters : NULL, c ? c->n_counters : 0,
+					  default_counters);
 	return r;
 }
 

@@ -67,8 +67,6 @@ static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 	struct span text;
 	int n, r;
 
-	if (!k->name[0])
-		return;
 	n = snprintf(path, sizeof(path), "%s%s%s", g->path, g->path[0] ? "/" : "", k->name);
 	if ((size_t)n >= sizeof(path)) {
 		counter_poll_failed(&s->poll, &k->said, g->path, ENAMETOOLONG);
@@ -108,7 +106,7 @@ static void tell_missing(struct cgroup_stats *s)
 		return;
 	}
 	for (size_t i = 0; i < s->choice.files.n; i++)
-		if (!s->kinds[i].seen && s->kinds[i].name[0])
+		if (!s->kinds[i].seen)
 			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
 	if (names.len)
 		log_info("linux.cgroup_stats: no group has %s", names.s);

@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 static int copy(struct counter_patterns *p, const char *const *strings, size_t n)
 {
-	n = MIN(n, (size_t)COUNTER_PATTERNS_MAX);
-	p->all = calloc(n + 1, sizeof(*p->all));
+	size_t room = MIN(n, (size_t)COUNTER_PATTERNS_MAX);
+
+	p->all = calloc(room + 1, sizeof(*p->all));
 	if (!p->all)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && p->n < room; i++) {
 		if (strlen(strings[i]) >= COUNTER_PATTERN_SIZE)
 			continue;
 		p->all[p->n] = strdup(strings[i]);
@@ -22,18 +24,27 @@ static int copy(struct counter_patterns *p, const char *const *strings, size_t n
 			return -ENOMEM;
 		p->n++;
 	}
+	p->left_out = n - p->n;
 	return 0;
 }
 
-int counter_patterns_init(struct counter_patterns *p, char *const *strings, size_t n,
-			  const char *const *fallback)
+int counter_patterns_init(struct counter_patterns *p, const char *what, char *const *strings,
+			  size_t n, const char *const *fallback)
 {
+	int r;
+
 	*p = (struct counter_patterns){0};
-	if (n > 0)
-		return copy(p, (const char *const *)strings, n);
-	while (fallback && fallback[n])
-		n++;
-	return copy(p, fallback, n);
+	if (n == 0) {
+		while (fallback && fallback[n])
+			n++;
+		return copy(p, fallback, n);
+	}
+	r = copy(p, (const char *const *)strings, n);
+	if (r == 0 && p->left_out)
+		log_warn("%s: %zu of %zu are left out: they are more than %d, or longer than %d "
+			 "bytes",
+			 what, p->left_out, n, COUNTER_PATTERNS_MAX, COUNTER_PATTERN_SIZE - 1);
+	return r;
 }
 
 void counter_patterns_deinit(struct counter_patterns *p)

@@ -13,13 +13,20 @@
 struct counter_patterns {
 	char **all; /* owned */
 	size_t n;
+	size_t left_out; /* of the config's */
 };
 
-/* The n strings, or where there are none those of fallback (NULL-terminated; may be NULL). 0 or
- * -ENOMEM; deinit in either case. */
-int counter_patterns_init(struct counter_patterns *p, char *const *strings, size_t n,
-			  const char *const *fallback);
+/* The n strings, or where there are none those of fallback (NULL-terminated; may be NULL). Says how
+ * many are left out of what (the source and its field). 0 or -ENOMEM; deinit in either case. */
+int counter_patterns_init(struct counter_patterns *p, const char *what, char *const *strings,
+			  size_t n, const char *const *fallback);
 void counter_patterns_deinit(struct counter_patterns *p);
+
+/* There were any, though all may be left out. */
+static inline bool counter_patterns_given(const struct counter_patterns *p)
+{
+	return p->n + p->left_out > 0;
+}
 
 /* "*", "?" and "[...]" match any text, slashes too. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);

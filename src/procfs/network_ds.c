@@ -218,14 +218,20 @@ static uint32_t add_group(struct network_stats *s, const char *name)
 
 static int init_patterns(struct network_stats *s, const Pb__NetworkStatsConfig *c)
 {
-	int r = counter_patterns_init(&s->counters, c ? c->counters : NULL, c ? c->n_counters : 0,
+	int r = counter_patterns_init(&s->counters, "linux.network_stats: counters",
+				      c ? c->counters : NULL, c ? c->n_counters : 0,
 				      default_counters);
 
 	if (r == 0 && c)
-		r = counter_patterns_init(&s->links.only, c->interfaces, c->n_interfaces, NULL);
+		r = counter_patterns_init(&s->links.only, "linux.network_stats: interfaces",
+					  c->interfaces, c->n_interfaces, NULL);
 	if (r == 0 && c)
-		r = counter_patterns_init(&s->links.except, c->exclude_interfaces,
-					  c->n_exclude_interfaces, NULL);
+		r = counter_patterns_init(&s->links.except,
+					  "linux.network_stats: exclude_interfaces",
+					  c->exclude_interfaces, c->n_exclude_interfaces, NULL);
+	if (r == 0 && s->links.except.left_out)
+		log_warn("linux.network_stats records no interface, as it is not known which are "
+			 "excluded");
 	return r;
 }
 

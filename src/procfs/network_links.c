@@ -82,8 +82,9 @@ static struct network_link *add(struct network_links *l, const char *name)
 
 static bool is_wanted(const struct network_links *l, const char *name)
 {
-	return (l->only.n == 0 || counter_patterns_match(&l->only, name)) &&
-	       !counter_patterns_match(&l->except, name);
+	/* Of a list that is not whole: what is left out of it widens nothing. */
+	return (!counter_patterns_given(&l->only) || counter_patterns_match(&l->only, name)) &&
+	       !l->except.left_out && !counter_patterns_match(&l->except, name);
 }
 
 int network_links_begin(struct network_links *l, struct span *text)

@@ -22,8 +22,8 @@ TAILQ_HEAD(network_link_list, network_link);
 struct network_links {
 	struct counter_poll *poll; /* borrowed */
 	uint32_t group; /* the track that theirs stand under */
-	struct counter_patterns only; /* owned; none: all */
-	struct counter_patterns except; /* owned */
+	struct counter_patterns only; /* owned; none given: all */
+	struct counter_patterns except; /* owned; some left out: no interface is recorded */
 	struct counter_keys keys; /* the owner sets what it is made with */
 	struct network_columns columns;
 	struct network_link_list list;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "procfs/cgroup_choice.h"
+#include "procfs/told.h"
 
 static struct cgroup_choice choice;
 static Pb__CgroupStatsConfig c;
@@ -108,11 +109,34 @@ static void files_do_not_lead_out_of_the_group(void **state)
 	(void)state;
 	c.files = files;
 	c.n_files = 4;
+	told_begin();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(choice.files.n, 4);
-	for (size_t i = 0; i < 3; i++)
-		assert_string_equal(choice.files.all[i], "");
-	assert_string_equal(choice.files.all[3], "memory.peak");
+	assert_int_equal(told_end("files: '../../etc/shadow', and others"), 1);
+	assert_int_equal(choice.files.n, 1);
+	assert_string_equal(choice.files.all[0], "memory.peak");
+}
+
+/* None of what was asked for can be kept: that is nothing, and not the default. */
+static void all_left_out_is_nothing(void **state)
+{
+	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *up = (char[]){".."};
+	struct track_spec spec;
+
+	(void)state;
+	memset(longer, 'x', COUNTER_PATTERN_SIZE);
+	longer[COUNTER_PATTERN_SIZE] = '\0';
+	c.cgroups = c.counters = &longer;
+	c.files = &up;
+	c.n_cgroups = c.n_counters = c.n_files = 1;
+	told_begin();
+	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
+	assert_int_equal(told_end("1 of 1 are left out"), 2);
+	assert_non_null(strstr(told_text, "linux.cgroup_stats: cgroups"));
+	assert_non_null(strstr(told_text, "linux.cgroup_stats: counters"));
+	assert_false(cgroup_choice_is_root(&choice, ""));
+	assert_int_equal(choice.files.n, 0);
+	assert_false(cgroup_choice_counter(&choice, "memory.current", &spec));
+	free(longer);
 }
 
 int main(void)
@@ -123,6 +147,7 @@ int main(void)
 		TEST(roots_are_paths_or_patterns_of_levels),
 		TEST(what_numbers_are),
 		TEST(files_do_not_lead_out_of_the_group),
+		TEST(all_left_out_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "procfs/counter_patterns.h"
+#include "procfs/told.h"
+
+#define WHAT "linux.x_stats: things"
 
 static void copies_or_the_fallback(void **state)
 {
@@ -18,16 +21,16 @@ static void copies_or_the_fallback(void **state)
 	struct counter_patterns p;
 
 	(void)state;
-	assert_int_equal(counter_patterns_init(&p, NULL, 0, fallback), 0);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
 	assert_int_equal(p.n, 2);
 	assert_true(counter_patterns_match(&p, "bc"));
 	counter_patterns_deinit(&p);
-	assert_int_equal(counter_patterns_init(&p, strings, 1, fallback), 0);
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 1, fallback), 0);
 	one[0] = 'x'; /* it is a copy */
 	assert_true(counter_patterns_match(&p, "c"));
 	assert_false(counter_patterns_match(&p, "a"));
 	counter_patterns_deinit(&p);
-	assert_int_equal(counter_patterns_init(&p, NULL, 0, NULL), 0);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, NULL), 0);
 	assert_int_equal(p.n, 0);
 	assert_false(counter_patterns_match(&p, ""));
 	counter_patterns_deinit(&p);
@@ -39,26 +42,48 @@ static void any_text_and_backslashes(void **state)
 	struct counter_patterns p;
 
 	(void)state;
-	assert_int_equal(counter_patterns_init(&p, strings, 2, NULL), 0);
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 2, NULL), 0);
 	assert_true(counter_patterns_match(&p, "a/b.c z"));
 	assert_true(counter_patterns_match(&p, "x\\2dr"));
 	assert_false(counter_patterns_match(&p, "x2dr"));
 	counter_patterns_deinit(&p);
 }
 
-static void too_many_and_too_long_are_left_out(void **state)
+static void too_many_and_too_long_are_left_out_and_told(void **state)
 {
-	static char *strings[COUNTER_PATTERNS_MAX + 1];
+	static char *strings[COUNTER_PATTERNS_MAX + 2];
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
 	struct counter_patterns p;
 
 	(void)state;
 	memset(longer, 'x', COUNTER_PATTERN_SIZE);
 	longer[COUNTER_PATTERN_SIZE] = '\0';
-	for (size_t i = 0; i <= COUNTER_PATTERNS_MAX; i++)
+	for (size_t i = 0; i < COUNTER_PATTERNS_MAX + 2; i++)
 		strings[i] = i == 3 ? longer : longer + COUNTER_PATTERN_SIZE - 1;
-	assert_int_equal(counter_patterns_init(&p, strings, COUNTER_PATTERNS_MAX + 1, NULL), 0);
-	assert_int_equal(p.n, COUNTER_PATTERNS_MAX - 1);
+	told_begin();
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, COUNTER_PATTERNS_MAX + 2, NULL),
+			 0);
+	assert_int_equal(told_end(WHAT ": 2 of 514 are left out"), 1);
+	assert_int_equal(p.n, COUNTER_PATTERNS_MAX);
+	assert_int_equal(p.left_out, 2);
+	counter_patterns_deinit(&p);
+	free(longer);
+}
+
+static void what_is_left_out_was_given(void **state)
+{
+	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
+	struct counter_patterns p;
+
+	(void)state;
+	memset(longer, 'x', COUNTER_PATTERN_SIZE);
+	longer[COUNTER_PATTERN_SIZE] = '\0';
+	assert_int_equal(counter_patterns_init(&p, WHAT, &longer, 1, NULL), 0);
+	assert_int_equal(p.n, 0);
+	assert_true(counter_patterns_given(&p));
+	counter_patterns_deinit(&p);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, NULL), 0);
+	assert_false(counter_patterns_given(&p));
 	counter_patterns_deinit(&p);
 	free(longer);
 }
@@ -68,7 +93,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_or_the_fallback),
 		cmocka_unit_test(any_text_and_backslashes),
-		cmocka_unit_test(too_many_and_too_long_are_left_out),
+		cmocka_unit_test(too_many_and_too_long_are_left_out_and_told),
+		cmocka_unit_test(what_is_left_out_was_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,12 +94,29 @@ static void only_and_except(void **state)
 	char *only[] = {(char[]){"e*"}, (char[]){"lo"}}, *except[] = {(char[]){"eth9*"}};
 
 	(void)state;
-	assert_int_equal(counter_patterns_init(&links.only, only, 2, NULL), 0);
-	assert_int_equal(counter_patterns_init(&links.except, except, 1, NULL), 0);
+	assert_int_equal(counter_patterns_init(&links.only, "only", only, 2, NULL), 0);
+	assert_int_equal(counter_patterns_init(&links.except, "except", except, 1, NULL), 0);
 	pass((const char *const[]){"lo", "eth0", "eth91", "wlan0", "lo1", NULL});
 	assert_int_equal(links.n, 2);
 	assert_non_null(read_find("eth0"));
 	assert_non_null(read_find("lo"));
+}
+
+static void lists_that_are_not_whole_widen_nothing(void **state)
+{
+	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *lo[] = {(char[]){"lo"}, longer};
+
+	(void)state;
+	memset(longer, 'x', COUNTER_PATTERN_SIZE);
+	longer[COUNTER_PATTERN_SIZE] = '\0';
+	assert_int_equal(counter_patterns_init(&links.only, "only", &lo[1], 1, NULL), 0);
+	pass((const char *const[]){"lo", "eth0", NULL});
+	assert_int_equal(links.n, 0);
+	counter_patterns_deinit(&links.only);
+	assert_int_equal(counter_patterns_init(&links.except, "except", lo, 2, NULL), 0);
+	pass((const char *const[]){"lo", "eth0", NULL});
+	assert_int_equal(links.n, 0);
+	free(longer);
 }
 
 static void hostile_names(void **state)
@@ -138,7 +155,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(interfaces_come_and_go), TEST(the_order_may_change),  TEST(only_and_except),
+		TEST(interfaces_come_and_go), TEST(the_order_may_change),
+		TEST(only_and_except),	      TEST(lists_that_are_not_whole_widen_nothing),
 		TEST(hostile_names),	      TEST(too_many_are_left_out),
 	};
 

@@ -22,7 +22,7 @@ static int setup(void **state)
 	fake_reset();
 	p = (struct counter_poll){.writer = writer_new(NULL, 1, WRITER_STALL)};
 	protocols = (struct network_protocols){.poll = &p, .counters = &counters};
-	return counter_patterns_init(&counters, wanted, 4, NULL) ||
+	return counter_patterns_init(&counters, "counters", wanted, 4, NULL) ||
 	       tracks_new("test", p.writer, &p.tracks);
 }
 
