@@ -22,6 +22,31 @@ data_sources { config { name: "linux.ftrace" ftrace_config {
 END
 start_service perfetto "$TMP" && start_probes sonda "$TMP"
 verdict "Perfetto's service and our probes start" $? "$TMP/probes.log"
+
+# Everything that is registered, and what the service may expect of it; a + has its state cleared when asked to.
+"$PEERS/run" perfetto --query-raw 2>"$TMP/log" |
+  protoc -Iprotos --decode=perfetto.protos.TracingServiceState protos/common/tracing_service_state.proto >"$TMP/state"
+awk '/ds_descriptor/ { inside = 1; name = clears = ""; start = stop = 0 }
+  $1 == "name:" && inside && !name { name = $2 }
+  $1 == "will_notify_on_start:" { start = $2 == "true" }
+  $1 == "will_notify_on_stop:" { stop = $2 == "true" }
+  $1 == "handles_incremental_state_clear:" && $2 == "true" { clears = "+" }
+  inside && $1 == "}" { print name clears (start && stop ? "" : " does not answer"); inside = 0 }' "$TMP/state" |
+  tr -d '"' | sort >"$TMP/sources"
+sort >"$TMP/expected" <<END
+linux.ftrace
+linux.frozen_ftrace
+linux.process_stats+
+linux.sys_stats+
+linux.system_info
+linux.sysfs_power
+linux.systemd_journald
+linux.inode_file_map
+linux.cgroup_stats+
+linux.network_stats+
+END
+diff "$TMP/expected" "$TMP/sources" >"$TMP/diff"
+verdict "the service knows each source of ours with what it answers to, and no other" $? "$TMP/diff"
 record sonda "$TMP/config" "$TMP/trace" "$TMP/log" &
 recorder=$!
 is_on() { grep -qs 1 /sys/kernel/tracing/instances/sonda-"${PIDS[-1]}"-*/tracing_on; }
