@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "../unit/procfs/fake_producer.h"
+#include "fuzz_sys_packets.h"
 #include "procfs/sys_source.h"
 
 /*
@@ -10,32 +10,6 @@
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_message(const uint8_t *data, size_t len)
-{
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == 0)
-			abort();
-	if (!pb_dec_ok(&d))
-		abort();
-}
-
-static void check_packets(void)
-{
-	struct pb_field s;
-
-	for (size_t i = 0; i < fake.n; i++) {
-		check_message(fake.packets[i].data, fake.packets[i].len);
-		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
-			       0, &s))
-			check_message(s.data, s.len);
-	}
-	fake_reset_packets();
-}
 
 static void polls(struct sys_poll *p, const struct sys_source *source, const Pb__SysStatsConfig *c,
 		  const char *text, size_t size)

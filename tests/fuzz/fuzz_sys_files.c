@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "../unit/procfs/fake_proc.h"
+#include "base/log.h"
+#include "fuzz_one_file.h"
+#include "fuzz_sys_packets.h"
+#include "procfs/sys_source.h"
+
+/*
+ * The same bytes as every small file that linux.sys_stats reads of a device: of /sys, and the
+ * pressure of each resource. Their first half, then all of them, as two polls through the files
+ * themselves. What comes out must be messages.
+ */
+
+static const char *const paths[] = {
+	"pressure/cpu",
+	"pressure/io",
+	"pressure/memory",
+	"pressure/irq",
+	"class/thermal/thermal_zone0/type",
+	"class/thermal/thermal_zone0/temp",
+	"class/devfreq/bus/cur_freq",
+	"class/kgsl/kgsl-3d0/devfreq/cur_freq",
+	"class/drm/card0/gt_act_freq_mhz",
+	"class/drm/card1/device/pp_dpm_sclk",
+	"devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
+	"devices/system/cpu/cpu0/cpuidle/state0/name",
+	"devices/system/cpu/cpu0/cpuidle/state0/time",
+	NULL,
+};
+
+static const struct sys_source *const sources[] = {
+	&sys_psi, &sys_thermal, &sys_devfreq, &sys_gpufreq, &sys_cpufreq, &sys_cpuidle, NULL,
+};
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	log_init("fuzz");
+	log_set_level(LOG_LEVEL_ERROR);
+	one_file_new(paths);
+	return 0;
+}
+
+static void pass(struct sys_poll *p, const struct sys_source *source, void *state)
+{
+	sys_poll_begin(p);
+	while (source->step(state, p))
+		;
+	sys_poll_end(p);
+	check_packets();
+}
+
+static void polls(struct sys_poll *p, const struct sys_source *source, const Pb__SysStatsConfig *c,
+		  const uint8_t *data, size_t size)
+{
+	void *state = NULL;
+
+	if (source->open(p, c, &state) < 0)
+		abort();
+	one_file_put(data, size / 2);
+	pass(p, source, state);
+	one_file_put(data, size);
+	pass(p, source, state);
+	source->close(state, p);
+	p->troubles = NULL; /* they were the source's */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Pb__SysStatsConfig c = PB__SYS_STATS_CONFIG__INIT;
+	struct sys_poll p = {.proc_root = proc_root, .sys_root = proc_root};
+
+	if (!data)
+		return 0;
+	p.w = writer_new(NULL, 1, WRITER_DROP);
+	if (!p.w || sys_extras_init(&p.extras, "linux.sys_stats", p.w) < 0)
+		abort();
+	for (const struct sys_source *const *s = sources; *s; s++)
+		polls(&p, *s, &c, data, size);
+	if (p.fds != 0)
+		abort();
+	sys_poll_flush(&p);
+	check_packets();
+	sys_poll_deinit(&p);
+	writer_free(p.w);
+	return 0;
+}
