@@ -5,6 +5,7 @@
  *	| struct event_row | ops | field names' addresses | descriptors | names |
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct draft {
 	unsigned n_further; /* of them, those without a place in the message */
 	uint16_t pid_offset;
 	uint16_t min_len;
+	char elements[FIELD_STRINGS_MAX][4]; /* "_0", "_1", ...: suffixes */
 };
 
 static const struct tep_format_field *find_field(const struct tep_format_field *f, const char *name)
@@ -246,11 +248,41 @@ static bool addresses_only(const struct tep_event *event)
 	return !strcmp(event->system, "syscalls");
 }
 
+typedef void add_fn(struct draft *d, const struct tep_format_field *f,
+		    const struct field_plan *plan, const char *suffix);
+
 static void add_further(struct draft *d, const struct tep_format_field *f,
 			const struct field_plan *plan, const char *suffix)
 {
 	draft_add(d, f, COMPILE_FURTHER + d->n_further, plan, suffix);
 	d->n_further++;
+}
+
+static void add_described(struct draft *d, const struct tep_format_field *f,
+			  const struct field_plan *plan, const char *suffix)
+{
+	draft_add(d, f, d->n_ops + 1, plan, suffix);
+}
+
+/* Readers show one value of a field of an event, so each string of an array is a field: NAME_0, ... */
+static void add_strings(struct draft *d, const struct tep_format_field *f,
+			const struct field_plan *plan, add_fn *add)
+{
+	struct tep_format_field string = *f;
+
+	for (unsigned i = 0; i < plan->count; i++, string.offset += plan->size) {
+		snprintf(d->elements[i], sizeof(d->elements[i]), "_%u", i % 100);
+		add(d, &string, plan, d->elements[i]);
+	}
+}
+
+static void add_planned(struct draft *d, const struct tep_format_field *f,
+			const struct field_plan *plan, add_fn *add)
+{
+	if (plan->count)
+		add_strings(d, f, plan, add);
+	else
+		add(d, f, plan, "");
 }
 
 static void add_known(struct draft *d, const struct tep_format_field *f,
@@ -262,7 +294,7 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 	if (proto_table_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
 		draft_add(d, f, field.number, &plan, "");
 	else if (field_plan_generic(f, addresses_only(d->event), &plan))
-		add_further(d, f, &plan, "");
+		add_planned(d, f, &plan, add_further);
 	else
 		return;
 	/* A number of an address is told in the trace's own table of symbols. */
@@ -321,9 +353,9 @@ static void add_generic(struct draft *d, const struct tep_format_field *f,
 
 	if (!field_plan_generic(f, addresses_only(d->event), &plan))
 		return;
-	draft_add(d, f, d->n_ops + 1, &plan, "");
+	add_planned(d, f, &plan, add_described);
 	if (field_is_int(plan.kind) && plan_symbol(f, ctx, &plan))
-		draft_add(d, f, d->n_ops + 1, &plan, "_symbol");
+		add_described(d, f, &plan, "_symbol");
 }
 
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,

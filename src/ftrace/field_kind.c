@@ -6,6 +6,7 @@
  *	char comm[16]; size:16       type "char[16]", an array
  *	char buf[]; size:0           type "char[]", to the end of the record
  *	__data_loc char[] msg;       type "__data_loc char[]", size 4
+ *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (format_text.h)
  *	const char * name; size:8    type "const char *"
  *
  * First the form and the element are told apart, then they meet the protobuf type.
@@ -24,6 +25,7 @@ enum form {
 	FORM_FIXED, /* an array or structure of known size */
 	FORM_TAIL,
 	FORM_LOC,
+	FORM_LOCS, /* some of them, a row */
 	FORM_REL,
 	FORM_STRING_POINTER,
 	FORM_NONE,
@@ -73,12 +75,19 @@ static bool is_pointer(const struct tep_format_field *f)
 	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
 }
 
+static enum form loc_form(int size)
+{
+	if (size == 4)
+		return FORM_LOC;
+	return size > 0 && size % 4 == 0 && size <= 4 * FIELD_STRINGS_MAX ? FORM_LOCS : FORM_NONE;
+}
+
 static struct shape shape_of(const struct tep_format_field *f)
 {
 	const char *type = f->type;
 
 	if (str_starts(type, "__data_loc "))
-		return (struct shape){f->size == 4 ? FORM_LOC : FORM_NONE, element_of(type + 11)};
+		return (struct shape){loc_form(f->size), element_of(type + 11)};
 	if (str_starts(type, "__rel_loc "))
 		return (struct shape){f->size == 4 ? FORM_REL : FORM_NONE, element_of(type + 10)};
 	if ((!strcmp(type, "char *") || !strcmp(type, "const char *")) && is_address_size(f->size))
@@ -138,6 +147,17 @@ static bool plan_string(struct field_plan *ret, struct shape s, const struct tep
 	default:
 		return false;
 	}
+}
+
+static bool plan_strings(struct field_plan *ret, const struct tep_format_field *f)
+{
+	*ret = (struct field_plan){
+		.kind = FIELD_LOC_STR,
+		.size = 4,
+		.min_len = 4,
+		.count = (uint8_t)(f->size / 4),
+	};
+	return true;
 }
 
 static bool plan_bytes(struct field_plan *ret, struct shape s, const struct tep_format_field *f)
@@ -217,6 +237,8 @@ bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
 		return plan(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
 	if (s.form == FORM_NUMBER)
 		return plan(ret, number_kind(f), f);
+	if (s.form == FORM_LOCS)
+		return s.element == ELEMENT_CHAR && plan_strings(ret, f);
 	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)
 		return plan_string(ret, s, f);
 	return plan_bytes(ret, s, f);

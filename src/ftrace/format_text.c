@@ -77,14 +77,28 @@ static unsigned take_words(char **at, bool *ret_ends)
 	}
 }
 
+/*
+ * "[3]" of an array of strings, "__data_loc char[][3] NAME": libtraceevent knows nothing of it, so
+ * it is blanked. The size of the field says as much.
+ */
+static bool take_count(char **at)
+{
+	char *from = *at;
+
+	if (!take(at, "[") || !take_number(at) || !take(at, "]"))
+		return false;
+	memset(from, ' ', (size_t)(*at - from));
+	return true;
+}
+
 /* "TYPE NAME", with bounds behind it, or "__data_loc TYPE[] NAME" ("__data_loc TYPE NAME", too). */
 static bool take_declaration(char **at)
 {
 	bool ends, is_located = take(at, "__data_loc ") || take(at, "__rel_loc ");
 	unsigned words = take_words(at, &ends);
 
-	if (is_located && words && take(at, "[] "))
-		return take_word(at);
+	if (is_located && words && take(at, "[]"))
+		return (**at != '[' || take_count(at)) && take(at, " ") && take_word(at);
 	if (words < 2 || !ends)
 		return false;
 	while (!is_located && **at == '[')

@@ -21,5 +21,6 @@
  * so only plain ones come there.
  */
 
-/* True: the text is plain, and how it is printed has been cut out of it. */
+/* True: the text is plain, how it is printed has been cut out of it, and so has how many strings an
+ * array of them has ("__data_loc char[][3] names"), which only its size tells then. */
 bool format_text_prepare(char *text);

@@ -124,12 +124,25 @@ static void load_events(const char *tracefs, const struct event_table_options *o
 		closedir(groups);
 }
 
-static bool is_written(const struct event_row *row, const char *field)
+static bool has_field(const struct event_row *row, const char *field)
 {
 	for (unsigned i = 0; i < row->n_ops; i++)
 		if (!strcmp(row->field_names[i], field))
 			return true;
 	return false;
+}
+
+/* Of an array of strings, each. */
+static bool is_written(const struct event_row *row, const struct tep_format_field *f)
+{
+	char name[300];
+
+	for (int i = 0; oracle_is_strings(f) && i < f->size / 4; i++) {
+		snprintf(name, sizeof(name), "%s_%d", f->name, i);
+		if (!has_field(row, name))
+			return false;
+	}
+	return oracle_is_strings(f) || has_field(row, f->name);
 }
 
 /* Of all events that there are, not only of those that came. */
@@ -141,7 +154,7 @@ static void print_unwritten(const struct event_table *table)
 		struct tep_event *e = tep_find_event(all.tep, table->rows[i]->id);
 
 		for (struct tep_format_field *f = e ? e->format.fields : NULL; f; f = f->next, n++)
-			if (!is_written(table->rows[i], f->name))
+			if (!is_written(table->rows[i], f))
 				printf("not written: %s/%s.%s\n", e->system, e->name, f->name);
 	}
 	printf("formats: %zu events, %u fields\n", table->n_rows, n);

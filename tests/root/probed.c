@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * usage: probed N        calls a function N times: call i with i, "text i" and 1000 * i; it gives 7 * i
+ * usage: probed N        calls a function N times: call i with i, "text i", 1000 * i and {"text i", "", "last"};
+ *                        it gives 7 * i
  *        probed offset   prints where the function's code lies in this file, as uprobe_events wants it
  */
 #include <inttypes.h>
@@ -9,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((noinline)) int known(int a, const char *text, uint64_t b);
+__attribute__((noinline)) int known(int a, const char *text, uint64_t b, const char *const *words);
 
 /* Its arguments are in the registers of the calling convention when it begins. */
-__attribute__((noinline)) int known(int a, const char *text, uint64_t b)
+__attribute__((noinline)) int known(int a, const char *text, uint64_t b, const char *const *words)
 {
-	__asm__ volatile("" : : "r"(text), "r"(b) : "memory");
+	__asm__ volatile("" : : "r"(text), "r"(b), "r"(words) : "memory");
 	return 7 * a;
 }
 
@@ -37,8 +38,9 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *address)
 
 int main(int argc, char **argv)
 {
-	int (*volatile function)(int, const char *, uint64_t) = known;
+	int (*volatile function)(int, const char *, uint64_t, const char *const *) = known;
 	char text[32];
+	const char *const words[] = {text, "", "last"};
 	int sum = 0;
 
 	if (argc != 2)
@@ -47,7 +49,7 @@ int main(int argc, char **argv)
 		return !dl_iterate_phdr(print_offset, (void *)known);
 	for (int i = 0; i < atoi(argv[1]); i++) {
 		snprintf(text, sizeof(text), "text %d", i);
-		sum += function(i, text, 1000 * (uint64_t)i);
+		sum += function(i, text, 1000 * (uint64_t)i, words);
 	}
 	return sum < 0;
 }

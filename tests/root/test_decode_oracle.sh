@@ -12,8 +12,19 @@ events=${DECODE_EVENTS:-$(scaled 1000000)}
 oracle=${BUILD:-build}/tests/root/decode_oracle
 load=${BUILD:-build}/tests/root/mixed_load
 disk=
+words=words$$
+# Somebody's probe with strings in a row, and what passes it.
+make_probe() {
+  local at register=%cx
+  [ "$(uname -m)" != aarch64 ] || register=%x3
+  cp "${BUILD:-build}/tests/root/probed" "$TMP/probed"
+  at=$TMP/probed:$("$TMP/probed" offset)
+  echo "p:$words/row $at w=+0($register):string[3] one=+0(+0($register)):string" 2>/dev/null >>$TRACEFS/uprobe_events
+}
+remove_probe() { ! grep -q ":$words/row" $TRACEFS/uprobe_events || echo "-:$words/row" >>$TRACEFS/uprobe_events; } 2>/dev/null
 leave_disk() {
   [ -z "$disk" ] || { umount "$TMP/disk" 2>/dev/null; losetup -d "$disk" 2>/dev/null; }
+  wait_for remove_probe
   leave
 }
 trap leave_disk EXIT
@@ -25,6 +36,10 @@ if truncate -s 64M "$TMP/disk.img" && mkfs.ext4 -q "$TMP/disk.img" 2>/dev/null &
   mount "$disk" "$TMP/disk" 2>/dev/null
 fi
 
+if make_probe; then
+  (while sleep 0.1; do "$TMP/probed" 20; done) &
+  PIDS+=($!)
+fi
 picture >"$TMP/before"
 timeout 60 "$load" "$TMP/disk" 20 >/dev/null 2>&1 &
 PIDS+=($!)
@@ -47,6 +62,14 @@ done
 verdict "nothing is missing, nothing is there twice, no parse error" $? "$TMP/out"
 diff "$TMP/before" "$TMP/after" >"$TMP/diff"
 verdict "tracefs is as it was" $? "$TMP/diff"
+if grep -q ":$words/row" $TRACEFS/uprobe_events; then
+  "${BUILD:-build}/tests/root/print_events" "$TMP/trace" | grep "^$words/row" >"$TMP/rows"
+  grep -q 'w_0="text [0-9]*" w_1="" w_2="last" one="text' "$TMP/rows"
+  verdict "a probe's array of strings is among them" $? "$TMP/rows"
+else
+  N=$((N + 1))
+  echo "ok $N - a probe's array of strings is among them # SKIP the kernel has no uprobe_events"
+fi
 
 # Nothing else is wrong with the trace than what is wrong with the ring: a switch that the kernel kept no record of.
 broken=$(sed -n 's/^broken switches: //p' "$TMP/out")

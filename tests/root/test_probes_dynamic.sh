@@ -11,8 +11,8 @@ set -u
 B=${BUILD:-build}
 record=$B/tests/root/ftrace_record print=$B/tests/root/print_events
 case $(uname -m) in
-x86_64) a=%di s=%si b=%dx ;;
-aarch64) a=%x0 s=%x1 b=%x2 ;;
+x86_64) a=%di s=%si b=%dx words=%cx ;;
+aarch64) a=%x0 s=%x1 b=%x2 words=%x3 ;;
 *) echo "the names of this machine's registers are not known here" >&2; exit 77 ;;
 esac
 [ -e $TRACEFS/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
@@ -62,6 +62,13 @@ verdict "arguments: each of 500 calls, with its number, its text and an array" $
 grep -q '^probe mine/known hits 500 misses 0$' "$TMP/values.events"
 verdict "arguments: the kernel counted as many" $? "$TMP/values.out"
 
+# Strings in a row, of which the one between is empty.
+words='uprobe_events: "p:mine/words '$at' w=+0('$words'):string[3] a='$a':s32"'
+run words 100 "$words" "$TMP/probed" 100
+for i in $(seq 0 99); do echo "w_0=\"text $i\" w_1=\"\" w_2=\"last\" a=$i"; done >"$TMP/expected"
+sed -n 's/^mine\/words pid [0-9]* __probe_ip=[0-9]* //p' "$TMP/words.events" | diff "$TMP/expected" - >"$TMP/diff"
+verdict "an array of strings: each of its texts, in each of 100 calls" $? "$TMP/diff"
+
 run results 100 'uprobe_events: "r:mine/back '$at' value=$retval:s32" uprobe_events: "p '$at'"' "$TMP/probed" 200
 for i in $(seq 0 199); do echo "value=$((7 * i))"; done >"$TMP/expected"
 sed -n 's/^mine\/back .* \(value=.*\)/\1/p' "$TMP/results.events" | diff "$TMP/expected" - >"$TMP/diff"
@@ -73,6 +80,9 @@ verdict "a probe without a name has the kernel's" $? "$TMP/results.events"
 run legacy 100 "$values denser_generic_event_encoding: false" "$TMP/probed" 20 &&
   [ "$(grep -ac 'text 19' "$TMP/legacy.trace")" -gt 0 ]
 verdict "in the older encoding, too" $? "$TMP/legacy.out"
+run legacy 100 "$words denser_generic_event_encoding: false" "$TMP/probed" 20 &&
+  [ "$(grep -aow last "$TMP/legacy.trace" | wc -l)" = 20 ]
+verdict "... with arrays of strings" $? "$TMP/legacy.out"
 
 run filtered 100 "$values"' event_filters { event: "mine/known" filter: "a >= 490" }' "$TMP/probed" 500
 [ "$(grep -c ^mine/known "$TMP/filtered.events")" = 10 ]

@@ -18,6 +18,7 @@
  *	  within a bundle, and 0 for none; NAME_symbol beside it is the name that kallsyms has for it
  *	- dev_t is that of user space
  *	- a stack is a line a frame: the name, or "#" and the number of the address
+ *	- each string of an array is a field, NAME_0, NAME_1, ...
  *	- what an int32 cannot tell from a uint32 is told as the one that the message has
  */
 
@@ -296,6 +297,31 @@ static inline bool oracle_check_array(struct oracle *o, struct oracle_event *e,
 	return !v || oracle_fail(o, "too many elements");
 }
 
+static inline bool oracle_is_strings(const struct tep_format_field *f)
+{
+	return f->size > 4 && !strncmp(f->type, "__data_loc char", strlen("__data_loc char"));
+}
+
+/* libtraceevent knows single ones: one of the array, which is a field of its own to readers. */
+static inline bool oracle_check_string(struct oracle *o, struct oracle_event *e,
+				       struct tep_format_field *f, unsigned n)
+{
+	const struct tep_format_field whole = *f;
+	const struct oracle_value *v;
+	char name[300];
+	bool ok;
+
+	snprintf(name, sizeof(name), "%s_%u", f->name, n);
+	v = oracle_value(e, name);
+	if (!v || (v->field && v->field->type != PROTO_STRING))
+		return oracle_fail(o, "no string %u", n);
+	f->offset += 4 * (int)n;
+	f->size = 4;
+	ok = oracle_check_text(o, f, e->record, v);
+	*f = whole;
+	return ok;
+}
+
 /* ---- names ---- */
 
 static inline bool oracle_check_frame(struct oracle *o, uint64_t address, const char *line,
@@ -410,10 +436,17 @@ static inline bool oracle_is_text(const struct tep_format_field *f)
 static inline bool oracle_check_field(struct oracle *o, struct oracle_event *e,
 				      struct tep_format_field *f)
 {
-	const struct oracle_value *v = oracle_value(e, f->name);
+	const struct oracle_value *v;
 	bool is_ftrace = !strcmp(f->event->system, "ftrace");
 	enum proto_type type;
 
+	if (oracle_is_strings(f)) {
+		for (int i = 0; i < f->size / 4; i++)
+			if (!oracle_check_string(o, e, f, (unsigned)i))
+				return false;
+		return true;
+	}
+	v = oracle_value(e, f->name);
 	if (is_ftrace && !strcmp(f->event->name, "print") && !strcmp(f->name, "ip"))
 		return !v || oracle_fail(o, "it tells where the kernel is");
 	/* With the option func-args alone. */

@@ -132,6 +132,35 @@ static void test_addresses_of_functions_get_names(void **state)
 	tep_free(tep);
 }
 
+/* One behind the other, each by a name of its own; in an event with a message, too. */
+static void test_arrays_of_strings(void **state)
+{
+	static const char fields[] = FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
+		FIELD("__data_loc char[] b", 20, 12, 1);
+	const struct compile_context ctx = {0};
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
+	struct event_row *row;
+	uint32_t number = 0;
+	char text[200];
+
+	(void)state;
+	assert_int_equal(event_compile_generic(e, &ctx, 65536, false, &row), 0);
+	described(row->descriptor, row->descriptor_len, &number, text);
+	assert_string_equal(text, "a_0=1 a_1=2 n=3 b_0=4 b_1=5 b_2=6");
+	assert_string_equal(row->field_names[5], "b_2");
+	assert_int_equal(row->ops[1].offset, 12);
+	assert_int_equal(row->ops[5].offset, 28);
+	assert_int_equal(row->min_len, 32);
+	assert_int_equal(row->n_var, 5);
+	free(row);
+	assert_int_equal(event_compile_known(e, &ctx, &row), 0);
+	described(row->further, row->further_len, &number, text);
+	assert_string_equal(text, "a_0=1000 a_1=1001 n=1002 b_0=1003 b_1=1004 b_2=1005");
+	free(row);
+	tep_free(tep);
+}
+
 static void test_print_keeps_its_address_to_itself(void **state)
 {
 	struct event_row *row =
@@ -373,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_a_row_stands_alone),
 		cmocka_unit_test(test_fields_without_a_place_get_further_numbers),
 		cmocka_unit_test(test_addresses_of_functions_get_names),
+		cmocka_unit_test(test_arrays_of_strings),
 		cmocka_unit_test(test_print_keeps_its_address_to_itself),
 		cmocka_unit_test(test_rows_have_the_news_of_their_event),
 		cmocka_unit_test(test_rows_for_the_feed_alone),

@@ -352,6 +352,35 @@ static void test_strings_outside_their_record_are_left_out(void **state)
 	assert_false(t.ctx.bad_field);
 }
 
+static void test_arrays_of_strings(void **state)
+{
+	const struct event_row *row =
+		make_row(FIELD("__data_loc char[][3] a", 8, 12, 1) FIELD("int n", 20, 4, 1));
+	uint8_t payload[40] = {9};
+	struct decoded d;
+
+	(void)state;
+	assert_int_equal(row->min_len, 24);
+	payload[20] = 77;
+	memcpy(payload + 24, "one\0\0three\0behind", 16);
+	put_loc(payload + 8, 24, 4);
+	put_loc(payload + 12, 28, 1);
+	put_loc(payload + 16, 29, 6);
+	d = encode_made(row, payload, 40);
+	assert_text(&d, 1, "one");
+	assert_text(&d, 2, "");
+	assert_text(&d, 3, "three");
+	assert_int_equal(find(&d, 4)->u64, 77);
+	assert_false(t.ctx.bad_field);
+
+	put_loc(payload + 12, 39, 2);
+	d = encode_made(row, payload, 40);
+	assert_text(&d, 1, "one");
+	assert_null(find(&d, 2));
+	assert_text(&d, 3, "three");
+	assert_true(t.ctx.bad_field);
+}
+
 static void test_integers_of_every_width_and_sign(void **state)
 {
 	const struct event_row *row =
@@ -450,6 +479,7 @@ int main(void)
 		cmocka_unit_test(test_tail_strings_end_with_the_record),
 		cmocka_unit_test(test_located_strings_and_bytes),
 		cmocka_unit_test(test_strings_outside_their_record_are_left_out),
+		cmocka_unit_test(test_arrays_of_strings),
 		cmocka_unit_test(test_integers_of_every_width_and_sign),
 		cmocka_unit_test(test_threads_are_told),
 		cmocka_unit_test(test_times_of_every_length),

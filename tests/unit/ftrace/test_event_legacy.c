@@ -123,6 +123,25 @@ static void test_long_values(void **state)
 	assert_int_equal(v[1].f.len, 3900);
 }
 
+static void test_arrays_of_strings(void **state)
+{
+	const struct event_row *row = make_row(FIELD("__data_loc char[][2] a", 8, 8, 1));
+	uint8_t payload[24] = {9};
+	uint32_t locs[] = {4u << 16 | 16, 5u << 16 | 20}; /* the second ends behind the record */
+	struct value v[8];
+
+	(void)state;
+	memcpy(payload + 8, locs, sizeof(locs));
+	memcpy(payload + 16, "one\0two", 8);
+	assert_int_equal(encode(row, payload, sizeof(payload), v), 1);
+	assert_string_equal(v[0].name, "a_0");
+	assert_true(pb_field_is(&v[0].f, "one"));
+	payload[12 + 2] = 4;
+	assert_int_equal(encode(row, payload, sizeof(payload), v), 2);
+	assert_string_equal(v[1].name, "a_1");
+	assert_true(pb_field_is(&v[1].f, "two"));
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -135,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values_of_each_type),
 		cmocka_unit_test(test_long_values),
+		cmocka_unit_test(test_arrays_of_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

@@ -117,6 +117,40 @@ static void test_arrays_of_long(void **state)
 	assert_int_equal(typed(FIELD("unsigned long a", 8, 8, 0), PROTO_REPEATED_UINT64), NONE);
 }
 
+/* libtraceevent is given them without their number, which the size tells. */
+static void test_arrays_of_strings(void **state)
+{
+	static const struct {
+		const char *line;
+		unsigned count; /* 0: it is none */
+	} rows[] = {
+		{FIELD("__data_loc char[] a", 8, 12, 1), 3},
+		{FIELD("__data_loc char[] a", 8, 256, 1), 64},
+		{FIELD("__data_loc char[] a", 8, 260, 1), 0},
+		{FIELD("__data_loc char[] a", 8, 6, 1), 0},
+		{FIELD("__data_loc u8[] a", 8, 12, 0), 0},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tep_handle *tep;
+		const struct tep_event *e = format_event("g", "e", rows[i].line, &tep);
+		struct field_plan plan;
+
+		assert_int_equal(field_plan_generic(e->format.fields, false, &plan),
+				 rows[i].count > 0);
+		if (rows[i].count) {
+			assert_int_equal(plan.kind, FIELD_LOC_STR);
+			assert_int_equal(plan.count, rows[i].count);
+			assert_int_equal(plan.size, 4);
+		}
+		tep_free(tep);
+		assert_int_equal(typed(rows[i].line, PROTO_STRING), NONE);
+		assert_int_equal(typed(rows[i].line, PROTO_BYTES), NONE);
+	}
+	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 1), false), FIELD_LOC_STR);
+}
+
 static void test_what_has_nothing_in_common(void **state)
 {
 	(void)state;
@@ -164,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_arrays_of_long),
+		cmocka_unit_test(test_arrays_of_strings),
 		cmocka_unit_test(test_what_has_nothing_in_common),
 		cmocka_unit_test(test_without_a_message),
 	};

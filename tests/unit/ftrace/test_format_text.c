@@ -57,11 +57,32 @@ static void test_declarations(void **state)
 		"u8 a[2][3]",
 		"const char *const * a",
 		"void __percpu *a_b1",
+		"__data_loc char[][3] a",
 	};
 	static const char *const bad[] = {
-		"",	    "a",	 "int",	       "int *",	     "* a b *",	 "int a[",
-		"int a]",   "[3] a b",	 "int a[x;y]", "int (a)",    "int a, b", "int a:3",
-		"int a\tb", "int a[[3]", "int a\"",    "int \x80 a", "int a=1",
+		"",
+		"a",
+		"int",
+		"int *",
+		"* a b *",
+		"int a[",
+		"int a]",
+		"[3] a b",
+		"int a[x;y]",
+		"int (a)",
+		"int a, b",
+		"int a:3",
+		"__data_loc char[][] a",
+		"__data_loc char[][3]a",
+		"__data_loc char[][n] a",
+		"__data_loc char[][3][3] a",
+		"__data_loc char[]a",
+		"__data_loc char[][3",
+		"int a\tb",
+		"int a[[3]",
+		"int a\"",
+		"int \x80 a",
+		"int a=1",
 	};
 	char line[128];
 
@@ -76,6 +97,17 @@ static void test_declarations(void **state)
 			 bad[i]);
 		assert_false(prepare_field(line));
 	}
+}
+
+static void test_the_count_of_an_array_of_strings_is_blanked(void **state)
+{
+	char *text =
+		format_text("x", 1, FORMAT_COMMON,
+			    FIELD("__data_loc char[][12] a", 8, 48, 1) FIELD("int b", 56, 4, 1));
+
+	(void)state;
+	assert_true(format_text_prepare(text));
+	assert_non_null(strstr(text, "\tfield:__data_loc char[]     a;\toffset:8;\tsize:48;"));
 }
 
 static void test_lines(void **state)
@@ -124,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formats_of_recorded_kernels),
 		cmocka_unit_test(test_declarations),
+		cmocka_unit_test(test_the_count_of_an_array_of_strings_is_blanked),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_the_frame),
 	};
