@@ -31,13 +31,20 @@ struct sys_psi {
 	unsigned next; /* resource, of this pass */
 };
 
-static int total_of(struct span line, uint64_t *ret_us)
+/* In ns; the largest there is where the microseconds do not fit. */
+static int total_of(struct span line, uint64_t *ret_ns)
 {
 	struct span word;
+	uint64_t us;
 
-	while (span_next_word(&line, &word))
-		if (sys_text_take(&word, "total="))
-			return sys_text_u64(&word, ret_us) ? 0 : -EBADMSG;
+	while (span_next_word(&line, &word)) {
+		if (!sys_text_take(&word, "total="))
+			continue;
+		if (!sys_text_u64(&word, &us))
+			return -EBADMSG;
+		*ret_ns = us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
+		return 0;
+	}
 	return -EBADMSG;
 }
 
@@ -45,20 +52,20 @@ static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span l
 {
 	bool some = sys_text_take(&line, "some ");
 	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
-	uint64_t us;
+	uint64_t ns;
 	int r;
 
 	/* A newer kernel's line. */
 	if (!some && !sys_text_take(&line, "full "))
 		return 0;
 	*known = true;
-	r = total_of(line, &us);
+	r = total_of(line, &ns);
 	if (r < 0)
 		return r;
 	if (resource)
-		sys_value_pair(sys_poll_packet(p), PB_SYS_STATS_PSI, resource, us * 1000);
+		sys_value_pair(sys_poll_packet(p), PB_SYS_STATS_PSI, resource, ns);
 	else if (!some)
-		sys_extras_set(&p->extras, s->irq_full, sys_value_signed(us * 1000));
+		sys_extras_set(&p->extras, s->irq_full, sys_value_signed(ns));
 	return 0;
 }
 
