@@ -74,60 +74,6 @@ static void devices_come_later(void **state)
 	rig_close(&sys_devfreq, s);
 }
 
-static void frequencies_keep_their_places(void **state)
-{
-	(void)state;
-	rig_file("devices/system/cpu/cpu0/online", "1\n");
-	rig_file("devices/system/cpu/cpu3/cpufreq/scaling_cur_freq", "99999999999\n");
-	rig_file("devices/system/cpu/cpufreq/boost", "1\n");
-	rig_poll(&sys_cpufreq);
-	assert_true(rig_has("cpufreq 0 0") && rig_has("cpufreq 2 0"));
-	assert_true(rig_has("cpufreq 3 4294967295"));
-	proc_remove("devices/system/cpu/cpu3");
-	rig_poll(&sys_cpufreq);
-	assert_null(strstr(said, "cpufreq 0 0"));
-}
-
-static void no_cpu_with_states_is_no_end(void **state)
-{
-	(void)state;
-	rig_file("devices/system/cpu/cpu0/online", "1\n");
-	rig_file("devices/system/cpu/cpu1/cpuidle/state0/name", "C1\n");
-	rig_file("devices/system/cpu/cpu1/cpuidle/state0/time", "18446744073709551615\n");
-	rig_file("devices/system/cpu/cpu2/cpuidle/state0/name", "C1\n");
-	rig_file("devices/system/cpu/cpu2/cpuidle/state0/time", "x\n");
-	rig_poll(&sys_cpuidle);
-	assert_true(rig_has("idle 1 C1 18446744073709551615"));
-	assert_int_equal(rig_lines(), 2);
-}
-
-static void gpus_of_each_driver(void **state)
-{
-	(void)state;
-	rig_file("class/drm/card0/gt_act_freq_mhz", "350\n");
-	rig_file("class/drm/card2/device/pp_dpm_sclk", "0: 300Mhz\n1: 1100Mhz *\n");
-	rig_file("class/drm/card3/device/pp_dpm_sclk", "0: 300Mhz\n");
-	rig_poll(&sys_gpufreq);
-	assert_true(rig_has("gpu 0 350") && rig_has("gpu 1 1100") && rig_has("gpu 2 0"));
-	proc_remove("class");
-	rig_file("class/drm/card3/device/pp_dpm_sclk", "0: Mhz *\n");
-	rig_poll(&sys_gpufreq);
-	assert_null(strstr(said, "gpu "));
-}
-
-static void pressure_with_and_without_all_its_lines(void **state)
-{
-	(void)state;
-	rig_file("pressure/cpu", "some avg10=0.00 total=5\nhalf total=1\n");
-	rig_file("pressure/io", "some avg10=0.00\nfull total=7\n");
-	rig_file("pressure/irq", "full total=18446744073709551\n");
-	rig_poll(&sys_psi);
-	assert_true(rig_has("psi 1 5000") && rig_has("psi 4 7000"));
-	assert_true(rig_has("extra psi psi.irq.full 9223372036854775807"));
-	/* io has a line of another format, memory is not there. */
-	assert_int_equal(rig_lines(), 5);
-}
-
 static void pressure_of_lines_that_are_all_unknown(void **state)
 {
 	(void)state;
@@ -142,22 +88,6 @@ static void pressure_of_lines_that_are_all_unknown(void **state)
 	assert_int_equal(rig_lines(), 3);
 }
 
-static void lines_of_zones_and_disks(void **state)
-{
-	(void)state;
-	rig_file("buddyinfo",
-		 "Node 0, zone DMA 1 99999999999\nZone\nNode 1, zone\nNode 2, zone X 1 y\n");
-	rig_poll(&sys_buddyinfo);
-	assert_true(rig_has("buddy 0 DMA 1 4294967295"));
-	assert_int_equal(rig_lines(), 3);
-	rig_file("diskstats", "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 1 sda1 1 2 3\n"
-			      "8 2 sdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19\n");
-	rig_poll(&sys_diskstats);
-	assert_true(rig_has("disk sda 2=3 3=4 4=7 5=8"));
-	assert_true(rig_has("disk sdb 2=3 3=4 4=7 5=8 6=14 7=15 8=16 9=17"));
-	assert_int_equal(rig_lines(), 3);
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -166,16 +96,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_that_fails_is_missing_alone, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(devices_come_later, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(frequencies_keep_their_places, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(no_cpu_with_states_is_no_end, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(gpus_of_each_driver, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(pressure_with_and_without_all_its_lines, rig_setup,
-						rig_teardown),
 		cmocka_unit_test_setup_teardown(pressure_of_lines_that_are_all_unknown, rig_setup,
 						rig_teardown),
-		cmocka_unit_test_setup_teardown(lines_of_zones_and_disks, rig_setup, rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
