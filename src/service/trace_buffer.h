@@ -22,8 +22,9 @@
  *
  * Memory: one anonymous mapping of `size` bytes, touched only as far as it was written (behind
  * the first 4 MB in steps of 2 MB, where the kernel has huge pages); 8 to 22 bytes for each unread
- * chunk; and a record for each sequence with unread chunks, and for the 1024 to 1152 that were
- * emptied last (the others are freed by the next commit).
+ * chunk; and some 500 bytes for each sequence with unread chunks, and for the 1024 to 1152 that were
+ * emptied last (the others are freed by the next commit). Where there are more than 4096, each takes
+ * as much room in the buffer too.
  */
 struct trace_buffer;
 

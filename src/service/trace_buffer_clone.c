@@ -50,6 +50,7 @@ static int copy_seq(const struct tb_seq *from, struct tb_seqs *t)
 		t->n_empty++;
 	}
 	t->slots[t->n_slots++].seq = TAKE_PTR(s);
+	t->n++;
 	return 0;
 }
 

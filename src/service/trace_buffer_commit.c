@@ -173,6 +173,7 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 	b->n_unread++;
 	count_record(b, s, k, header);
 	r->wr += tb_stride(header->used);
+	tb_seq_pay(b, s);
 	if (r->wr == r->size && b->policy == TRACE_BUFFER_RING)
 		tb_ring_wrap(b);
 }

@@ -16,6 +16,14 @@
  *                         refs --> records of it, by chunk id
  */
 
+/*
+ * Memory: a record of 16 bytes may make a sequence of some 500, and a hostile producer has as many
+ * writers as it likes. So where there are more than FREE_SEQS, each takes room in the ring too, once
+ * a lap, which is free from the start and drops what lay there. Nobody is refused, and sequences
+ * cost less memory than twice the size of the buffer.
+ */
+#define FREE_SEQS 4096u
+
 /* Of the sequences without unread records, so many are kept; and they are freed in batches. */
 #define EMPTY_KEPT 1024u
 #define EMPTY_MAX 1152u
@@ -61,6 +69,27 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 	t->free_slot = slot;
 }
 
+/* ---- what they cost ---- */
+
+/* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
+#define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
+
+void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s)
+{
+	struct tb_ring *r = &b->ring;
+	size_t room = MIN(SEQ_COST, r->size - r->wr);
+	tb_place here = tb_ring_place(r, r->wr);
+
+	if (b->seqs.n <= FREE_SEQS || (s->paid && here - s->paid < r->size) || room == 0)
+		return;
+	tb_ring_make_room(b, r->wr + room);
+	*tb_record_at(r, r->wr) = (struct tb_record){.chunk_id = (uint32_t)(room / TB_UNIT)};
+	r->wr += room;
+	s->paid = here;
+	b->stats.padding_bytes_written += room;
+	b->stats.padding_bytes_cleared += room;
+}
+
 /* ---- life ---- */
 
 static void set_empty(struct tb_seqs *t, struct tb_seq *s)
@@ -93,6 +122,7 @@ static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_write
 		give_slot(t, s->slot);
 		return NULL;
 	}
+	t->n++;
 	set_empty(t, s);
 	return TAKE_PTR(s);
 }
@@ -111,6 +141,7 @@ static void seq_free(struct tb_seqs *t, struct tb_seq *s)
 	if (s->refs.n == 0)
 		set_not_empty(t, s);
 	give_slot(t, s->slot);
+	t->n--;
 	tb_refs_deinit(&s->refs);
 	free(s);
 }

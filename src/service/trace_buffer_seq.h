@@ -38,6 +38,7 @@ struct tb_seq {
 	uint16_t last_frags, last_bytes;
 	uint32_t last_id;
 	uint32_t run_start; /* every id from here to last_id was there */
+	tb_place paid; /* where its place in the ring is; 0: nowhere */
 	struct trace_buffer_histogram histogram;
 	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */
 	UT_hash_handle hh; /* unless a later writer took the key over */
@@ -54,6 +55,7 @@ struct tb_seqs {
 	union tb_slot *slots; /* slot 0 is not used */
 	size_t n_slots, cap_slots;
 	uintptr_t free_slot; /* 0: none */
+	size_t n; /* all of them */
 	struct tb_seq_list empty; /* the one that was emptied last is the last */
 	size_t n_empty;
 };
@@ -96,6 +98,8 @@ int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t
 void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
 /* The first ref goes; its record is free or will be. */
 void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
+/* Its newest record ends at the write cursor: leaves the room that the sequence itself costs. */
+void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s);
 /* Something came that it may have waited for. */
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
 

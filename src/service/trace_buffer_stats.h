@@ -17,7 +17,8 @@
  */
 struct trace_buffer_stats {
 	uint64_t bytes_written, bytes_overwritten, bytes_read;
-	/* the end of the memory that was too short for the chunk at which the writing wrapped */
+	/* the end of the memory that was too short for the chunk at which the writing wrapped; and
+	 * what sequences take where there are very many, cleared at once */
 	uint64_t padding_bytes_written, padding_bytes_cleared;
 	uint64_t chunks_written, chunks_overwritten, chunks_read;
 	uint64_t chunks_rewritten, chunks_relocated;

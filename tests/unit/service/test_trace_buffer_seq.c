@@ -17,14 +17,16 @@ static struct chunk c;
 
 static void many_writers_with_unread_chunks(void **state)
 {
-	struct trace_buffer *b = *state;
+	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
 
+	(void)state;
 	for (uint16_t w = 1; w <= 10000; w++)
 		commit_text(b, 1, w, 0, 0, "x");
 	trace_buffer_begin_read(b);
 	for (uint16_t w = 1; w <= 10000; w++)
 		expect_packet(b, 1, w, "x", 0);
 	expect_end(b);
+	trace_buffer_free(b);
 }
 
 static void sequences_without_chunks_have_a_limit(void **state)
@@ -83,6 +85,52 @@ static void refused_chunks_do_not_pile_up_sequences(void **state)
 		chunk_commit(b, &c);
 	}
 	assert_true(HASH_COUNT(b->seqs.by_key) <= 1152);
+}
+
+/* Many laps of chunks of one byte, each of the least memory for the most sequences. */
+static void sequences_take_no_more_memory_than_the_buffer(void **state)
+{
+	enum { SIZE = 8 << 20, SEQS = 60000 };
+	struct trace_buffer *b = buffer_of(SIZE, TRACE_BUFFER_RING);
+	const struct trace_buffer_stats *st = trace_buffer_stats(b);
+	struct trace_packet p;
+	size_t most = 0;
+
+	(void)state;
+	for (uint32_t id = 0; id < 4; id++)
+		for (uint32_t i = 0; i < SEQS; i++) {
+			commit_text(b, (uint16_t)(1 + i / 30000), (uint16_t)(1 + i % 30000), id, 0,
+				    "x");
+			most = MAX(most, b->seqs.n);
+		}
+	assert_in_range(most, SIZE / (2 * sizeof(struct tb_seq)), 2 * SIZE / sizeof(struct tb_seq));
+	assert_int_equal(st->chunks_discarded, 0);
+	trace_buffer_begin_read(b);
+	while (trace_buffer_next_packet(b, NULL, &p))
+		assert_int_equal(p.size, 1);
+	assert_int_equal(st->chunks_read + st->chunks_overwritten, 4 * SEQS);
+	assert_int_equal(bytes_in_use(b), st->padding_bytes_written - st->padding_bytes_cleared);
+	trace_buffer_free(b);
+}
+
+/* A buffer that refuses is full the earlier. */
+static void sequences_fill_a_buffer_that_refuses(void **state)
+{
+	enum { SIZE = 8 << 20 };
+	struct trace_buffer *b = buffer_of(SIZE, TRACE_BUFFER_DISCARD);
+
+	(void)state;
+	for (uint16_t w = 1; w <= 30000; w++)
+		commit_text(b, 1, w, 0, 0, "x");
+	assert_in_range(trace_buffer_stats(b)->chunks_written, SIZE / (2 * sizeof(struct tb_seq)),
+			2 * SIZE / sizeof(struct tb_seq));
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded,
+			 30000 - trace_buffer_stats(b)->chunks_written);
+	trace_buffer_begin_read(b);
+	for (uint16_t w = 1; w <= trace_buffer_stats(b)->chunks_written; w++)
+		expect_packet(b, 1, w, "x", 0);
+	expect_end(b);
+	trace_buffer_free(b);
 }
 
 static void a_long_array_goes_when_it_is_empty(void **state)
@@ -248,11 +296,12 @@ static void a_sequence_that_ended_unread_goes_when_it_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(many_writers_with_unread_chunks, setup_1m,
-						teardown),
+		cmocka_unit_test(many_writers_with_unread_chunks),
 		IN_64K(sequences_without_chunks_have_a_limit),
 		IN_64K(those_emptied_last_are_kept),
 		IN_4K(refused_chunks_do_not_pile_up_sequences),
+		cmocka_unit_test(sequences_take_no_more_memory_than_the_buffer),
+		cmocka_unit_test(sequences_fill_a_buffer_that_refuses),
 		cmocka_unit_test_setup_teardown(a_long_array_goes_when_it_is_empty, setup_1m,
 						teardown),
 		IN_64K(a_producer_id_that_is_used_again_by_somebody_else),
