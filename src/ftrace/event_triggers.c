@@ -40,12 +40,29 @@ static const char *action_name(const config_trigger *c)
 	}
 }
 
+static bool has_action(const Pb__FtraceConfig *config, int action)
+{
+	for (size_t i = 0; i < config->n_event_triggers; i++)
+		if ((int)config->event_triggers[i]->action == action)
+			return true;
+	return false;
+}
+
+bool event_triggers_pause(const Pb__FtraceConfig *config)
+{
+	return has_action(config, ACTION(TRACEOFF)) || has_action(config, ACTION(TRACEON));
+}
+
+bool event_triggers_resume(const Pb__FtraceConfig *config)
+{
+	return has_action(config, ACTION(TRACEOFF)) && has_action(config, ACTION(TRACEON));
+}
+
 int event_triggers_imply(struct event_selection *events, const struct setup *s)
 {
-	for (size_t i = 0; i < s->config->n_event_triggers; i++)
-		if (s->config->event_triggers[i]->action == ACTION(STACKTRACE))
-			return event_selection_add(events, "ftrace", "kernel_stack");
-	return 0;
+	return has_action(s->config, ACTION(STACKTRACE))
+		       ? event_selection_add(events, "ftrace", "kernel_stack")
+		       : 0;
 }
 
 /* ---- preparing ---- */

@@ -29,6 +29,10 @@ struct event_triggers {
 	bool begin_paused;
 };
 
+/* Does the config pause the recording, or begin it late? And may it go on after a pause? */
+bool event_triggers_pause(const Pb__FtraceConfig *config);
+bool event_triggers_resume(const Pb__FtraceConfig *config);
+
 /* Adds ftrace/kernel_stack to the selection where there is a stacktrace to come. 0 or -ENOMEM. */
 int event_triggers_imply(struct event_selection *events, const struct setup *s);
 

@@ -7,6 +7,8 @@
 #include <tracefs.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "ftrace/event_triggers.h"
 #include "ftrace/event_watch.h"
 #include "ftrace/function_graph.h"
 #include "ftrace/session_events.h"
@@ -31,14 +33,31 @@ static char *read_format(const struct setup *s, const char *group, const char *n
 	return tracefs_event_file_read(s->instance->tracefs, group, name, "format", NULL);
 }
 
+/* Of somebody else's instance: its owner may record only some. */
+static bool owner_leaves_some_out(const struct instance *i)
+{
+	static const char *const lists[] = {"set_event_pid", "set_event_notrace_pid"};
+	_cleanup_(freep) char *filter = instance_read(i, "events/sched/sched_switch/filter");
+
+	for (unsigned k = 0; k < ARRAY_SIZE(lists); k++) {
+		_cleanup_(freep) char *pids = instance_read(i, lists[k]);
+
+		if (pids && *pids)
+			return true;
+	}
+	return filter && !str_starts(filter, "none");
+}
+
 /*
  * Columns tell only who comes next: who leaves is who came last, as long as no switch is left out.
- * In them a thread that is not recorded would seem to run until the next one that is.
+ * In them a thread that is not recorded would seem to run until the next one that is, and one that
+ * ran when the recording paused until it went on.
  */
 static bool some_switches_are_left_out(const struct event_selection *events, const struct setup *s)
 {
-	return s->config->n_tids_to_trace ||
-	       event_selection_find(events, "sched", "sched_switch")->filter;
+	return s->config->n_tids_to_trace || event_triggers_resume(s->config) ||
+	       event_selection_find(events, "sched", "sched_switch")->filter ||
+	       (!instance_is_own(s->instance) && owner_leaves_some_out(s->instance));
 }
 
 /* Columns take the place of both events or of none. */

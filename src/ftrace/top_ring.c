@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "config/limits.h"
+#include "ftrace/event_triggers.h"
 #include "ftrace/loan.h"
 #include "ftrace/ring_size.h"
 #include "ftrace/session_events.h"
@@ -177,15 +178,6 @@ static int open_rings(struct top_ring *t, struct event_selection *events,
 	return r;
 }
 
-static bool pauses(const Pb__FtraceConfig *c)
-{
-	for (size_t i = 0; i < c->n_event_triggers; i++)
-		if (c->event_triggers[i]->action !=
-		    PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_STACKTRACE)
-			return true;
-	return false;
-}
-
 static int set_up(struct top_ring *t, struct event_selection *events,
 		  const struct top_ring_options *o)
 {
@@ -201,7 +193,7 @@ static int set_up(struct top_ring *t, struct event_selection *events,
 		function_graph_deselect(events);
 	if (r || !events->n)
 		return r;
-	if (pauses(s.config))
+	if (event_triggers_pause(s.config))
 		report_failed(s.reports,
 			      "option:event_triggers (%s/%s comes from tracefs' top level, which "
 			      "does not pause)",

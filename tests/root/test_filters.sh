@@ -110,11 +110,13 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
   check "traceon: the recording begins" $?
 
   calls getppid=3 uname=1 getppid=4 sched_yield=1 getppid=5 uname=1 getppid=6
-  record both "ftrace_events: 'raw_syscalls/sys_enter'
+  record both "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'sched/sched_switch'
     event_triggers { event: 'sys_enter' action: ACTION_TRACEOFF filter: 'id == $UNAME && common_pid == $pid' count: 1 }
     event_triggers { event: 'sys_exit' action: ACTION_TRACEON filter: 'id == $YIELD && common_pid == $pid' }"
   [ "$(enters "$pid" "$GETPPID")" = 14 ] && nothing_said
   check "traceoff once, and traceon: all but what is between" $?
+  [ "$(count '^switch ')" = 0 ] && [ "$(count '^event sched_switch ')" -gt 0 ]
+  check "no columns of switches, in which somebody would run all through a pause" $?
 
   calls getppid=5
   record bad "ftrace_events: 'raw_syscalls/sys_enter' event_triggers { event: 'sys_enter' action: ACTION_STACKTRACE filter: 'no == 1' }
