@@ -12,6 +12,7 @@
 #include <tracefs.h>
 
 #include "base/mem.h"
+#include "ftrace/event_triggers.h"
 #include "ftrace/fd_syscalls.h"
 #include "ftrace/filter_file.h"
 
@@ -119,31 +120,50 @@ static void tell_files_left_out(unsigned wanted, const struct event_table *table
 	}
 }
 
-/* Of tasks, if each of their events is there. */
-static void promise_tasks(struct feed_teller *t, unsigned wanted, const struct event_table *table)
+/* Those of some threads or CPUs, or of a part of the time; what an owner leaves out is not known. */
+static bool some_tasks_are_left_out(const struct setup *s)
 {
+	const Pb__FtraceConfig *c = s->config;
+
+	return c->n_tids_to_trace || (c->tracing_cpumask && *c->tracing_cpumask) ||
+	       event_triggers_pause(c) || !instance_is_own(s->instance);
+}
+
+/* Does each of these events come whenever it happens? */
+static bool is_whole(const struct setup *s, const struct event_table *table,
+		     const struct feed_event *e)
+{
+	const struct event_name *asked = event_selection_find(s->events, e->group, e->name);
+
+	return is_on(table, e) && !(asked && asked->filter);
+}
+
+static void promise_tasks(struct feed_teller *t, unsigned wanted, const struct setup *s,
+			  const struct event_table *table)
+{
+	if (some_tasks_are_left_out(s))
+		return;
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
-		if (events[n].wants == FEED_TASKS && !is_on(table, &events[n]))
+		if (events[n].wants == FEED_TASKS && !is_whole(s, table, &events[n]))
 			return;
 	session_feed_promise(t->feed, t->session_id, t, wanted & FEED_TASKS);
 }
 
-void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct event_table *table,
-		       struct reports *reports)
+void feed_teller_begin(struct feed_teller *t, const struct setup *s, struct event_table *table)
 {
 	unsigned wanted = t->feed ? session_feed_wanted(t->feed, t->session_id) : 0;
 
-	if (!wanted || t->wanted || !instance_is_made(i))
+	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
 	if (task_news_init(&t->news, wanted)) {
-		report_failed(reports, "option:process_stats (no memory for what events tell)");
+		report_failed(s->reports, "option:process_stats (no memory for what events tell)");
 		return;
 	}
-	if (instance_is_own(i))
-		turn_on_all(wanted, i, table, reports);
+	if (instance_is_own(s->instance))
+		turn_on_all(wanted, s->instance, table, s->reports);
 	else
-		tell_files_left_out(wanted, table, reports);
-	promise_tasks(t, wanted, table);
+		tell_files_left_out(wanted, table, s->reports);
+	promise_tasks(t, wanted, s, table);
 	t->wanted = wanted;
 }
 
@@ -157,6 +177,12 @@ void feed_teller_gather(struct feed_teller *t, struct translator *translator, ui
 	translator->ctx.news = wanted ? &t->news : NULL;
 	if (wanted)
 		task_news_ripe_before(&t->news, &translator->sync, began);
+}
+
+void feed_teller_lost(struct feed_teller *t)
+{
+	if (t->wanted)
+		session_feed_promise(t->feed, t->session_id, t, 0);
 }
 
 void feed_teller_tell(struct feed_teller *t, const struct clock_sync *sync, uint64_t until)

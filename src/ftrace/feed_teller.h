@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 #include "ftrace/event_table.h"
-#include "ftrace/instance.h"
-#include "ftrace/reports.h"
+#include "ftrace/setup.h"
 #include "ftrace/task_news.h"
 #include "ftrace/translate.h"
 
@@ -30,10 +29,12 @@ void feed_teller_leave(struct feed_teller *t, const struct clock_sync *sync);
  * If somebody listens, and nothing is gathered yet: turns on, in the instance, the events that tell
  * of tasks, with rows that only feed for those that the session did not ask for. What cannot be had
  * is reported. In somebody else's instance nothing is turned on: its records are his, too. Tasks are
- * promised to the feed if all of their events are there.
+ * promised to the feed if all of their events are there, and nothing leaves some of them out. Of the
+ * setup it takes config, instance, events and reports.
  */
-void feed_teller_begin(struct feed_teller *t, const struct instance *i, struct event_table *table,
-		       struct reports *reports);
+void feed_teller_begin(struct feed_teller *t, const struct setup *s, struct event_table *table);
+/* Records were lost, maybe those of tasks: nothing is promised any more. */
+void feed_teller_lost(struct feed_teller *t);
 /* Has the translator gather for this teller, or for nobody. began: when the pass over the instance's
  * rings began (task_news.h); UINT64_MAX: no such pass is on. */
 void feed_teller_gather(struct feed_teller *t, struct translator *translator, uint64_t began);

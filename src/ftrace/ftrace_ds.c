@@ -183,6 +183,8 @@ static void after_turn(struct ring_listener *l)
 {
 	struct ftrace_ds *ds = l->ctx;
 
+	if (ds->session.translator->lost)
+		feed_teller_lost(&ds->teller);
 	feed_teller_tell(&ds->teller, &ds->session.translator->sync, ds->session.ring.read_until);
 }
 
@@ -384,7 +386,7 @@ static void ftrace_start(void *instance)
 	read_stats(ds, &ds->start_stats);
 	read_probes(s);
 	ds->start_more = s->more;
-	feed_teller_begin(&ds->teller, &s->instance, &s->table, &s->reports);
+	feed_teller_begin(&ds->teller, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
 		r = event_triggers_start(&s->triggers, &s->instance, &s->reports);
 		if (r)

@@ -74,6 +74,7 @@ static void begin(struct translator *t, struct cpu_stream *cpu, bool lost, uint6
 					 .previous_end = cpu->end_time,
 					 .sync = &t->sync,
 				 });
+	t->lost = t->lost || lost || cpu->gap;
 	cpu->gap = false;
 	cpu->bytes = 0;
 }
@@ -82,6 +83,7 @@ static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
 		 enum page_status status)
 {
 	t->status_counts[status]++;
+	t->lost = true;
 	if (!t->bundle.enc)
 		begin(t, cpu, false, 0);
 	bundle_error(&t->bundle, time, status);

@@ -40,6 +40,7 @@ struct translator {
 		*calls; /* borrowed, set before the first page; where there is a ROW_CALL */
 	uint8_t *scratch; /* owned: for an event that does not fit what is left of a chunk */
 	uint64_t status_counts[PAGE_STATUS_COUNT];
+	bool lost; /* records are missing somewhere: overwritten, or in a broken page */
 	uint64_t unknown; /* records whose id is not in the table */
 	unsigned broken_left; /* so many more broken pages go into the trace as they are */
 	struct bundle bundle;

@@ -89,7 +89,7 @@ static void print_columns(const char *name, const struct pb_field *times,
 	struct pb_packed t = pb_packed_of(times), p = pb_packed_of(pids);
 	uint64_t time = 0, delta, pid;
 
-	while (pb_packed_next(&t, &delta) && pb_packed_next(&p, &pid)) {
+	while (times->data && pb_packed_next(&t, &delta) && pb_packed_next(&p, &pid)) {
 		time += delta;
 		printf("%s cpu %" PRIu64 " time %" PRIu64 " pid %" PRId64 "\n", name, cpu, time,
 		       (int64_t)pid);

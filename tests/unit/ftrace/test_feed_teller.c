@@ -19,6 +19,7 @@ static const struct clock_sync boot;
 static struct session_feed *feed;
 static struct feed_teller teller;
 static struct event_table table;
+static struct event_selection selected;
 static struct translator translator;
 static struct {
 	unsigned calls, empty;
@@ -45,6 +46,12 @@ static void put_event(const char *root, const char *event, unsigned id, const ch
 	fake_text(root, path, format_text(name, id, FORMAT_COMMON, fields));
 }
 
+static void begin_setup(void **state, const char *config)
+{
+	setup_begin(*state, config);
+	setup.events = &selected;
+}
+
 static int setup_folder(void **state)
 {
 	if (temp_dir_setup(state))
@@ -62,7 +69,7 @@ static int setup_folder(void **state)
 		  FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
 	put_event(*state, "raw_syscalls/sys_exit", 5,
 		  FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
-	setup_begin(*state, "");
+	begin_setup(state, "");
 	feed = session_feed_new();
 	memset(&heard, 0, sizeof(heard));
 	memset(&translator, 0, sizeof(translator));
@@ -76,6 +83,7 @@ static int teardown(void **state)
 	session_feed_unlisten(feed, SESSION, &heard);
 	session_feed_free(feed);
 	event_table_deinit(&table);
+	event_selection_deinit(&selected);
 	return setup_teardown(state);
 }
 
@@ -86,7 +94,7 @@ static void listen_for(unsigned wants)
 
 static void begin(void)
 {
-	feed_teller_begin(&teller, &instance, &table, &reports);
+	feed_teller_begin(&teller, &setup, &table);
 	feed_teller_gather(&teller, &translator, UINT64_MAX);
 }
 
@@ -205,7 +213,8 @@ static void test_without_an_instance(void **state)
 
 	(void)state;
 	listen_for(FEED_TASKS);
-	feed_teller_begin(&teller, &none, &table, &reports);
+	setup.instance = &none;
+	feed_teller_begin(&teller, &setup, &table);
 	feed_teller_gather(&teller, &translator, UINT64_MAX);
 	assert_null(translator.ctx.tids);
 	assert_int_equal(n_failed(), 0);
@@ -221,6 +230,78 @@ static void test_somebody_elses_instance(void **state)
 	assert_int_equal(table.n_rows, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+}
+
+/* Even where all of their events are on: its owner may have left some out. */
+static void test_tasks_of_somebody_elses_instance_are_not_promised(void **state)
+{
+	listen_for(FEED_TASKS);
+	begin();
+	feed_teller_leave(&teller, &boot);
+	feed_teller_join(&teller, feed, SESSION);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+}
+
+/* All of their events are on, but do not come always. */
+static void test_tasks_are_promised_where_none_is_left_out(void **state)
+{
+	static const char *const restricted[] = {
+		"tids_to_trace: 5",
+		"tracing_cpumask: '1'",
+		"event_triggers { event: 'a' action: ACTION_TRACEOFF }",
+		"event_triggers { event: 'a' action: ACTION_TRACEON }",
+	};
+
+	listen_for(FEED_TASKS);
+	for (unsigned i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
+		begin_setup(state, restricted[i]);
+		begin();
+		assert_int_equal(table.n_rows, 4);
+		assert_int_equal(session_feed_promised(feed, SESSION), 0);
+		feed_teller_leave(&teller, &boot);
+		feed_teller_join(&teller, feed, SESSION);
+	}
+	begin_setup(state, "event_triggers { event: 'a' action: ACTION_STACKTRACE }");
+	begin();
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+}
+
+static void test_tasks_with_a_filter_are_not_promised(void **state)
+{
+	static const struct event_table_options options;
+	char *format = strdup(fake_read(*state, "instances/x/events/task/task_rename/format"));
+	uint16_t id;
+
+	assert_int_equal(event_table_add(&table, "task", "task_rename", format, &options, &id), 0);
+	free(format);
+	assert_int_equal(event_selection_add(&selected, "task", "task_rename"), 0);
+	listen_for(FEED_TASKS);
+	selected.events[0].filter = strdup("pid == 1");
+	begin();
+	assert_int_equal(table.n_rows, 4);
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	/* That event without one is fine. */
+	feed_teller_leave(&teller, &boot);
+	feed_teller_join(&teller, feed, SESSION);
+	free(selected.events[0].filter);
+	selected.events[0].filter = NULL;
+	begin();
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+}
+
+static void test_a_loss_ends_the_promise(void **state)
+{
+	(void)state;
+	feed_teller_lost(&teller); /* before it began */
+	listen_for(FEED_TASKS);
+	begin();
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+	feed_teller_lost(&teller);
 	assert_int_equal(session_feed_promised(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
@@ -324,6 +405,10 @@ int main(void)
 		TEST(test_what_cannot_be_had_is_reported),
 		TEST(test_without_an_instance),
 		TEST(test_somebody_elses_instance),
+		TEST(test_tasks_of_somebody_elses_instance_are_not_promised),
+		TEST(test_tasks_are_promised_where_none_is_left_out),
+		TEST(test_tasks_with_a_filter_are_not_promised),
+		TEST(test_a_loss_ends_the_promise),
 		TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names),
 		TEST(test_files_in_somebody_elses_instance_that_has_their_event),
 		TEST(test_what_is_told_when),

@@ -327,10 +327,12 @@ static void test_a_loss_begins_a_bundle(void **state)
 	put_wait(&m, 1);
 	page_end(&m, 0, 0);
 	translate(&m);
+	assert_false(t->lost);
 	page_begin(&m, 2000);
 	put_wait(&m, 1);
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
 	translate(&m);
+	assert_true(t->lost);
 	page_begin(&m, 3000);
 	put_wait(&m, 1);
 	page_end(&m, 0, 0);
@@ -370,6 +372,7 @@ static void test_a_broken_page_costs_its_rest(void **state)
 	assert_int_equal(bundles[0].error_time, 3000);
 	assert_int_equal(t->status_counts[PAGE_END_OVERFLOW], 1);
 	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 1);
+	assert_true(t->lost);
 }
 
 static void test_broken_pages_are_kept_for_whoever_asks(void **state)
