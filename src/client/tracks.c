@@ -59,6 +59,7 @@ struct tracks {
 	bool state_begun; /* it has its first packet */
 	uint64_t now; /* of tracks_begin */
 	uint64_t dropped; /* of the writer, as far as we know of it */
+	uint32_t flushed; /* slots of the flush that is under way; 0: none is */
 	struct track_batch batch[2]; /* whole and real numbers */
 	struct tracks_counts counts;
 };
@@ -347,15 +348,27 @@ void tracks_begin(struct tracks *t, uint64_t ns)
 	t->dropped = dropped;
 }
 
-void tracks_flush(struct tracks *t)
+bool tracks_flush_piece(struct tracks *t)
 {
-	for (uint32_t i = 1; i < t->n_slots; i++) {
-		struct track *k = t->slots[i];
+	uint32_t end = MIN(t->flushed + TRACKS_FLUSH_PIECE, t->n_slots);
+
+	for (t->flushed = MAX(t->flushed, 1u); t->flushed < end; t->flushed++) {
+		struct track *k = t->slots[t->flushed];
 
 		if (k && k->has_value && (k->written_in != t->state || k->written_ns != k->seen_ns))
 			write_value(t, k, k->seen_ns);
 	}
+	if (t->flushed < t->n_slots)
+		return true;
+	t->flushed = 0;
 	tracks_end(t);
+	return false;
+}
+
+void tracks_flush(struct tracks *t)
+{
+	while (tracks_flush_piece(t))
+		;
 }
 
 uint64_t tracks_refer(struct tracks *t, uint32_t track)

@@ -107,6 +107,11 @@ void tracks_end(struct tracks *t);
 /* The two include tracks_end. */
 void tracks_flush(struct tracks *t);
 void tracks_clear(struct tracks *t);
+/* A flush piece by piece, for who has little time at once: each call looks at up to
+ * TRACKS_FLUSH_PIECE tracks, true: there are more. All else may be done in between; another flush
+ * that is asked for meanwhile is this one. */
+#define TRACKS_FLUSH_PIECE 256u
+bool tracks_flush_piece(struct tracks *t);
 
 /* The track's uuid, for packets of the caller's own on the same writer (with sequence_flags 2);
  * what readers must know of the track is in the trace from here on. 0: the root, or void. */

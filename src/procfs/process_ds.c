@@ -87,19 +87,22 @@ static void schedule(struct process_ds *ds)
 		evtimer_add(ds->turn, &at_once);
 }
 
-/* All that is known is in the trace. */
-static void write_out(struct process_ds *ds)
+/* All that is known goes into the trace; false: the turn is over before that. */
+static bool write_out(struct process_ds *ds, const struct turn *turn)
 {
+	while (process_usage_flush(&ds->poll.usage)) {
+		if (turn_over(turn)) {
+			schedule(ds);
+			return false;
+		}
+	}
 	process_trouble_write(&ds->trouble, &ds->files, &ds->packet);
-	process_usage_flush(&ds->poll.usage);
 	writer_flush(ds->writer);
+	return true;
 }
 
 static void answer_flushes(struct process_ds *ds)
 {
-	if (ds->n_flushes == 0)
-		return;
-	write_out(ds);
 	for (unsigned i = 0; i < ds->n_flushes; i++)
 		ds_flushed(ds->h, ds->flush_ids[i]);
 	ds->n_flushes = 0;
@@ -134,12 +137,8 @@ static bool hears_all(const struct process_ds *ds)
 
 static void answer_stop(struct process_ds *ds)
 {
-	if (is_told(ds))
-		return;
-	unlisten(ds);
 	ds->stopping = false;
 	event_del(ds->turn);
-	write_out(ds);
 	ds_stopped(ds->h);
 }
 
@@ -184,6 +183,23 @@ static void forget_dropped(struct process_ds *ds)
 	forget_told(ds);
 }
 
+/* Flushes and the stop, if all that they are owed has come. */
+static void answer(struct process_ds *ds, const struct turn *turn)
+{
+	bool owed = ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h));
+	bool flushed = ds->n_flushes > 0 && !owed, stopped = ds->stopping && !is_told(ds);
+
+	/* Nobody is left who could tell more. */
+	if (stopped)
+		unlisten(ds);
+	if ((!flushed && !stopped) || !write_out(ds, turn))
+		return;
+	if (flushed)
+		answer_flushes(ds);
+	if (stopped)
+		answer_stop(ds);
+}
+
 /* What comes with the feed goes first, and a flush waits for no more than that. */
 static void run_turn(struct process_ds *ds)
 {
@@ -201,12 +217,10 @@ static void run_turn(struct process_ds *ds)
 		schedule(ds);
 	else
 		forget_dropped(ds);
-	if (!fed && !(ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h))))
-		answer_flushes(ds);
 	if (!scanning)
 		answer_start(ds);
-	if (!fed && ds->stopping)
-		answer_stop(ds);
+	if (!fed)
+		answer(ds, &turn);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
@@ -445,8 +459,12 @@ static void process_flush(void *instance, uint64_t flush_id)
 {
 	struct process_ds *ds = instance;
 
-	if (ds->n_flushes == FLUSHES_MAX)
+	if (ds->n_flushes == FLUSHES_MAX) {
+		writer_flush(ds->writer);
+		if (ds->usage_writer)
+			writer_flush(ds->usage_writer);
 		answer_flushes(ds);
+	}
 	ds->flush_ids[ds->n_flushes++] = flush_id;
 	/* Not now: other sources of the session, flushed in the same breath, may tell of tasks. */
 	schedule(ds);

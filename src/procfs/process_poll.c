@@ -10,6 +10,7 @@ void process_poll_deinit(struct process_poll *p)
 
 void process_poll_end(struct process_poll *p)
 {
+	p->at = POLL_IDLE;
 	proc_list_close(&p->processes);
 	proc_list_close(&p->usage.threads);
 }
@@ -44,6 +45,7 @@ int process_poll_begin(struct process_poll *p, struct process_names *n)
 	if (p->pass % p->options.full_every == 0)
 		process_table_forget(&p->table);
 	p->pass++;
+	p->at = POLL_TASKS;
 	return 0;
 }
 
@@ -82,7 +84,7 @@ static void queue_unknown(struct process_names *n, struct process_queue *q, int3
 }
 
 /* False: that was the last. */
-static bool step(struct process_poll *p, struct process_names *n, struct process_queue *q)
+static bool step_task(struct process_poll *p, struct process_names *n, struct process_queue *q)
 {
 	int32_t pid, tid;
 
@@ -90,20 +92,36 @@ static bool step(struct process_poll *p, struct process_names *n, struct process
 		queue_unknown(n, q, tid);
 		return true;
 	}
-	if (!proc_list_next(&p->processes, &pid))
+	if (!proc_list_next(&p->processes, &pid)) {
+		proc_list_close(&p->processes);
 		return false;
+	}
 	forget_thread(p, pid);
 	poll_process(p, n, pid);
 	queue_unknown(n, q, pid);
 	return true;
 }
 
-static void end_pass(struct process_poll *p)
+/* False: the pass is over. */
+static bool step(struct process_poll *p, struct process_names *n, struct process_queue *q)
 {
-	proc_list_close(&p->processes);
-	process_table_turn(&p->table);
-	if (process_usage_is_on(&p->usage))
-		process_usage_turn(&p->usage);
+	switch (p->at) {
+	case POLL_TASKS:
+		if (!step_task(p, n, q))
+			p->at = POLL_GONE_PROCESSES;
+		break;
+	case POLL_GONE_PROCESSES:
+		if (!process_table_turn(&p->table))
+			p->at = process_usage_is_on(&p->usage) ? POLL_GONE_THREADS : POLL_IDLE;
+		break;
+	case POLL_GONE_THREADS:
+		if (!process_usage_turn(&p->usage))
+			p->at = POLL_IDLE;
+		break;
+	case POLL_IDLE:
+		break;
+	}
+	return p->at != POLL_IDLE;
 }
 
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
@@ -116,8 +134,6 @@ bool process_poll_run(struct process_poll *p, struct process_names *n, struct pr
 	do
 		more = step(p, n, q);
 	while (more && !turn_over(turn));
-	if (!more)
-		end_pass(p);
 	if (on)
 		process_usage_end(&p->usage);
 	return more;

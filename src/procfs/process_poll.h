@@ -24,12 +24,16 @@ struct process_poll_options {
 	uint32_t full_every;
 };
 
+/* Where a pass is: first all tasks, then those that it has not met. */
+enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THREADS };
+
 /* options, and heard before each pass, are set by the owner; the rest starts at zero. */
 struct process_poll {
 	struct process_poll_options options;
 	bool heard; /* somebody tells of all tasks that begin, so who has which number is known */
 	struct process_names *names; /* borrowed during a pass */
-	struct proc_list processes; /* open: in the middle of a pass */
+	enum process_poll_at at;
+	struct proc_list processes; /* open: in the middle of the tasks */
 	struct process_table table;
 	struct process_usage usage; /* off unless the owner has it initialised */
 	uint32_t pass;
@@ -47,5 +51,5 @@ void process_poll_end(struct process_poll *p);
 void process_poll_clear(struct process_poll *p);
 static inline bool process_poll_is_active(const struct process_poll *p)
 {
-	return proc_list_is_open(&p->processes);
+	return p->at != POLL_IDLE;
 }

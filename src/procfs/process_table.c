@@ -77,18 +77,27 @@ static bool is_sorted(const struct polled_rows *r)
 	return true;
 }
 
-void process_table_turn(struct process_table *t)
+bool process_table_turn(struct process_table *t)
 {
 	struct polled_rows last = t->last;
+	size_t end = MIN(t->released + PROCESS_TABLE_PIECE, last.n);
 
-	for (size_t i = 0; i < last.n; i++)
-		if (!last.rows[i].taken)
-			release(t, &last.rows[i]);
+	for (; t->released < end; t->released++) {
+		struct polled *p = &last.rows[t->released];
+
+		if (!p->taken)
+			release(t, p);
+		p->taken = true;
+	}
+	if (t->released < last.n)
+		return true;
+	t->released = 0;
 	if (!is_sorted(&t->next))
 		qsort(t->next.rows, t->next.n, sizeof(*t->next.rows), by_pid);
 	t->last = t->next;
 	t->next = last;
 	t->next.n = 0;
+	return false;
 }
 
 static void forget(const struct polled_rows *r)

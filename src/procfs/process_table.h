@@ -37,6 +37,7 @@ struct process_table {
 	void *ctx;
 	struct polled_rows last; /* sorted by pid */
 	struct polled_rows next; /* in the order of the pass */
+	size_t released; /* rows of last that process_table_turn has looked at */
 };
 
 /* Without telling. */
@@ -46,8 +47,9 @@ void process_table_deinit(struct process_table *t);
 struct polled *process_table_take(struct process_table *t, int32_t pid);
 /* The number is another process' now: the row goes and comes back empty. */
 void process_table_renew(struct process_table *t, struct polled *p);
-/* The pass is over. */
-void process_table_turn(struct process_table *t);
+/* The pass is over. Piece by piece, true: there are more rows to let go, before the next pass. */
+#define PROCESS_TABLE_PIECE 64u
+bool process_table_turn(struct process_table *t);
 /* No counter counts as written any more. */
 void process_table_forget(struct process_table *t);
 

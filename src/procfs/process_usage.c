@@ -274,17 +274,22 @@ bool process_usage_thread(struct process_usage *u, struct proc_files *f, int32_t
 	return true;
 }
 
-void process_usage_turn(struct process_usage *u)
+bool process_usage_turn(struct process_usage *u)
 {
-	struct thread_usage *t, *tmp;
+	struct thread_usage *t = u->turned ? u->next : u->by_tid;
 
-	HASH_ITER (hh, u->by_tid, t, tmp) {
-		if (t->pass == u->pass)
-			continue;
-		end_thread(u, t);
-		free_thread(u, t);
+	for (unsigned i = 0; t && i < PROCESS_USAGE_PIECE; i++) {
+		u->next = t->hh.next;
+		if (t->pass != u->pass) {
+			end_thread(u, t);
+			free_thread(u, t);
+		}
+		t = u->next;
 	}
-	u->pass++;
+	u->turned = t != NULL;
+	if (!t)
+		u->pass++;
+	return t != NULL;
 }
 
 /* ---- all ---- */
@@ -299,12 +304,14 @@ uint64_t process_usage_refused(const struct process_usage *u)
 	return u->tracks ? tracks_counts(u->tracks).refused : 0;
 }
 
-void process_usage_flush(struct process_usage *u)
+bool process_usage_flush(struct process_usage *u)
 {
 	if (!u->tracks)
-		return;
-	tracks_flush(u->tracks);
+		return false;
+	if (tracks_flush_piece(u->tracks))
+		return true;
 	writer_flush(u->writer);
+	return false;
 }
 
 void process_usage_clear(struct process_usage *u)

@@ -46,6 +46,8 @@ struct process_usage {
 	struct tracks *tracks; /* owned; NULL: nothing of this is asked for */
 	struct proc_list threads; /* open: in the middle of a process */
 	struct thread_usage *by_tid; /* owned, a hash table */
+	struct thread_usage *next; /* borrowed from it: where process_usage_turn goes on */
+	bool turned; /* it is at next, and not at the beginning */
 	struct process_seen used; /* numbers of tasks that have ended */
 	uint64_t now;
 	uint32_t pass;
@@ -70,13 +72,15 @@ void process_usage_read(struct process_usage *u, struct proc_files *f, int32_t p
 bool process_usage_thread(struct process_usage *u, struct proc_files *f, int32_t *ret_tid);
 /* The process has ended. */
 void process_usage_gone(struct process_usage *u, int32_t pid, struct process_usage_row *row);
-/* The pass is over: threads that it did not meet have ended. */
-void process_usage_turn(struct process_usage *u);
+/* The pass is over: threads that it did not meet have ended. Piece by piece, true: there are more to
+ * look at, before the next pass. */
+#define PROCESS_USAGE_PIECE 64u
+bool process_usage_turn(struct process_usage *u);
 /* What is gathered is written; before anybody waits. */
 void process_usage_end(struct process_usage *u);
 
 /* How many tracks there was no room for (client/tracks.h has a limit). */
 uint64_t process_usage_refused(const struct process_usage *u);
-/* The last values, for a reader of what was flushed. */
-void process_usage_flush(struct process_usage *u);
+/* The last values, for a reader of what was flushed. Piece by piece, true: there are more. */
+bool process_usage_flush(struct process_usage *u);
 void process_usage_clear(struct process_usage *u);

@@ -566,6 +566,45 @@ static void a_value_in_company_takes_few_bytes(void **state)
 	assert_in_range(bytes, 1, 9 * 17);
 }
 
+static void a_flush_piece_by_piece(void **state)
+{
+	const uint32_t n = 2 * TRACKS_FLUSH_PIECE + 10;
+	uint32_t group = add(TRACK_GROUP, TRACK_ROOT, "many"), *k = calloc(n, sizeof(*k));
+	unsigned pieces = 0;
+	size_t n_before;
+	char name[16];
+
+	(void)state;
+	tracks_begin(t, 10);
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "c%03u", i);
+		k[i] = add(TRACK_COUNTER, group, name);
+		tracks_set(t, k[i], i);
+	}
+	tracks_begin(t, 20);
+	for (uint32_t i = 0; i < n; i++)
+		tracks_set(t, k[i], i);
+	tracks_end(t);
+	read_tracks();
+	n_before = rd.n_values;
+	assert_true(tracks_flush_piece(t));
+	assert_true(tracks_counts(t).values <= n + TRACKS_FLUSH_PIECE);
+	/* One that changes, one that goes and one that comes meanwhile. */
+	set_at(30, k[n - 1], 4711);
+	tracks_remove(t, k[n - 2]);
+	tracks_set(t, add(TRACK_COUNTER, group, "new"), 5);
+	while (tracks_flush_piece(t))
+		pieces++;
+	assert_int_equal(pieces, 1);
+	read_tracks();
+	/* Of each the last value once; what is written since, not again. */
+	assert_int_equal(tracks_counts(t).values, n + (n - 2) + 3);
+	assert_int_equal(rd.n_values - n_before, (n - 2) + 3);
+	tracks_flush(t);
+	assert_int_equal(tracks_counts(t).values, n + (n - 2) + 3);
+	free(k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,6 +619,7 @@ int main(void)
 		TEST(values_of_one_moment_share_packets),
 		TEST(two_values_of_one_moment_keep_their_order),
 		TEST(a_flush_writes_what_had_not_changed),
+		TEST(a_flush_piece_by_piece),
 		TEST(a_clear_makes_all_anew),
 		TEST(what_waits_at_a_clear_belongs_to_the_state_before),
 		TEST(a_lost_packet_begins_a_new_state),

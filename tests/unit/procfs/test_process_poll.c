@@ -278,6 +278,42 @@ static void a_process_that_has_ended_is_forgotten(void **state)
 	assert_int_equal(sum_of(first).sizes, 1);
 }
 
+static void many_that_end_at_once_take_turns(void **state)
+{
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+	char pid_of[16];
+	unsigned before, turns;
+
+	(void)state;
+	poll_.usage.options.sched = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	for (int pid = 1; pid <= 300; pid++) {
+		put_process(pid, 5);
+		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
+	}
+	one_pass();
+	step_ns = TURN_NS; /* a step is a turn */
+	for (int pid = 2; pid <= 300; pid++) {
+		snprintf(pid_of, sizeof(pid_of), "%d", pid);
+		proc_remove(pid_of);
+	}
+	before = tracks_counts(poll_.usage.tracks).tracks;
+	assert_int_equal(before, 3 * 300);
+	assert_int_equal(process_poll_begin(&poll_, &names), 0);
+	for (turns = 0; one_turn(); turns++) {
+		unsigned now = tracks_counts(poll_.usage.tracks).tracks;
+
+		assert_true(process_poll_is_active(&poll_));
+		assert_true(before - now <= 3 * PROCESS_USAGE_PIECE);
+		before = now;
+	}
+	assert_true(turns > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_USAGE_PIECE);
+	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3);
+	assert_int_equal(poll_.table.last.n, 1);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
 static void a_thread_whose_number_a_process_has_now(void **state)
 {
 	(void)state;
@@ -449,6 +485,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_turn_takes_no_more_than_its_time, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(many_that_end_at_once_take_turns, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

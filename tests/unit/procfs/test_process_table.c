@@ -51,6 +51,12 @@ static uint32_t look(int32_t pid, struct process_counters now)
 	return polled_change(p, &now);
 }
 
+static void end_pass(void)
+{
+	while (process_table_turn(&table))
+		;
+}
+
 static void what_changed_since_the_last_pass(void **state)
 {
 	const uint32_t size = 1u << COUNTER_VM_SIZE, rss = 1u << COUNTER_VM_RSS;
@@ -59,27 +65,27 @@ static void what_changed_since_the_last_pass(void **state)
 	(void)state;
 	assert_int_equal(look(5, of(1, 2)), size | rss);
 	assert_int_equal(look(9, of(0, 0)), size | rss); /* zero is news as well */
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(look(5, of(1, 3)), rss);
 	assert_int_equal(look(9, of(0, 0)), 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(n_gone, 0);
 	assert_int_equal(look(5, of(1, 2)), rss);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(n_gone, 1);
 	assert_int_equal(last_gone, 9);
 	/* The number is used anew. */
 	assert_int_equal(look(9, of(0, 0)), size | rss);
 	more.has |= 1u << COUNTER_OOM_SCORE_ADJ;
 	assert_int_equal(look(5, more), 1u << COUNTER_OOM_SCORE_ADJ);
-	process_table_turn(&table);
+	end_pass();
 	/* What cannot be read this time has not changed, and is compared with what was last read. */
 	more.has = size;
 	assert_int_equal(look(5, more), 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(look(5, of(1, 2)), 0);
 	/* All of a value counts. */
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(look(5, of(1 + (1ull << 32), 2)), size);
 }
 
@@ -88,12 +94,12 @@ static void in_any_order(void **state)
 	(void)state;
 	for (int32_t pid = 1000; pid > 0; pid--)
 		look(pid, of((uint64_t)pid, 0));
-	process_table_turn(&table);
+	end_pass();
 	for (int32_t pid = 1; pid <= 1000; pid++)
 		assert_int_equal(look(pid, of((uint64_t)pid, 0)), 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(n_gone, 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(n_gone, 1000);
 }
 
@@ -102,14 +108,14 @@ static void forgotten_in_the_middle_of_a_pass(void **state)
 	(void)state;
 	look(5, of(1, 2));
 	look(7, of(1, 2));
-	process_table_turn(&table);
+	end_pass();
 	look(5, of(1, 2));
 	process_table_forget(&table);
 	assert_int_not_equal(look(7, of(1, 2)), 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_not_equal(look(5, of(1, 2)), 0);
 	assert_int_equal(look(7, of(1, 2)), 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(n_gone, 0);
 }
 
@@ -119,7 +125,7 @@ static void another_process_with_the_number(void **state)
 
 	(void)state;
 	look(5, of(1, 2));
-	process_table_turn(&table);
+	end_pass();
 	p = process_table_take(&table, 5);
 	p->usage.group = 9;
 	process_table_renew(&table, p);
@@ -128,9 +134,36 @@ static void another_process_with_the_number(void **state)
 	assert_int_equal(p->source.pid, 5);
 	assert_int_equal(p->usage.group, 0);
 	assert_int_equal(p->has, 0);
-	process_table_turn(&table);
+	end_pass();
 	assert_int_equal(n_gone, 1);
 	assert_int_equal(look(5, (struct process_counters){0}), 0);
+}
+
+static void many_go_piece_by_piece(void **state)
+{
+	const unsigned many = 1000;
+	unsigned before, pieces = 1;
+	bool more;
+
+	(void)state;
+	for (unsigned pid = 1; pid <= many; pid++)
+		look((int32_t)pid, of(1, 2));
+	end_pass();
+	look(500, of(1, 2));
+	do {
+		before = n_gone;
+		more = process_table_turn(&table);
+		assert_true(n_gone - before <= PROCESS_TABLE_PIECE);
+		pieces += more;
+	} while (more);
+	assert_int_equal(n_gone, many - 1);
+	assert_true(pieces >= many / PROCESS_TABLE_PIECE);
+	assert_int_equal(look(500, of(1, 2)), 0);
+	/* The end in the middle of it: nothing is closed twice. */
+	for (unsigned pid = 1; pid <= many; pid++)
+		look((int32_t)pid, of(1, 2));
+	end_pass();
+	assert_true(process_table_turn(&table));
 }
 
 int main(void)
@@ -140,6 +173,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(in_any_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(forgotten_in_the_middle_of_a_pass, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_process_with_the_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_go_piece_by_piece, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,8 @@ static void one_pass(int pid)
 		while (process_usage_thread(&usage, &files, &tid))
 			;
 	}
-	process_usage_turn(&usage);
+	while (process_usage_turn(&usage))
+		;
 	process_usage_end(&usage);
 	read_tracks();
 }
@@ -158,7 +159,8 @@ static void the_last_values_at_a_flush(void **state)
 	put(7, 0, "io", "rchar: %u\n", 5);
 	one_pass(7);
 	one_pass(7);
-	process_usage_flush(&usage);
+	while (process_usage_flush(&usage))
+		;
 	read_tracks();
 	assert_int_equal(fake.flushes, 1);
 	assert_int_equal(read_count("process 7/io.rchar"), 2);
@@ -210,12 +212,47 @@ static void a_process_that_goes_meanwhile(void **state)
 	proc_remove("7");
 	while (process_usage_thread(&usage, &files, &tid))
 		;
-	process_usage_turn(&usage);
+	while (process_usage_turn(&usage))
+		;
 	process_usage_end(&usage);
 	read_tracks();
 	assert_int_equal(rd.n_values, 0);
 	assert_int_equal(files.troubles[PROC_FILE_IO].count, 0);
 	assert_int_equal(files.troubles[PROC_FILE_SCHEDSTAT].count, 0);
+}
+
+static void many_threads_end_piece_by_piece(void **state)
+{
+	const unsigned many = 3 * PROCESS_USAGE_PIECE;
+	unsigned pieces = 0;
+	uint32_t left;
+
+	(void)state;
+	usage.options = (struct process_usage_options){.sched = true};
+	for (unsigned tid = 1; tid <= many; tid++)
+		put(1, (int)tid, "schedstat", "1000 %u 3\n", tid);
+	one_pass(1);
+	assert_int_equal(tracks_counts(usage.tracks).tracks, 3 * many);
+	proc_remove("1/task");
+	put(1, 1, "schedstat", "1000 %u 3\n", 1);
+	process_usage_begin(&usage);
+	process_usage_read(&usage, &files, 1, &rows[1]);
+	while (process_usage_thread(&usage, &files, &(int32_t){0}))
+		;
+	do {
+		left = tracks_counts(usage.tracks).tracks;
+		pieces++;
+		if (!process_usage_turn(&usage))
+			break;
+		assert_true(left - tracks_counts(usage.tracks).tracks <= 3 * PROCESS_USAGE_PIECE);
+	} while (pieces < many);
+	assert_int_equal(pieces, 3);
+	assert_int_equal(tracks_counts(usage.tracks).tracks, 3);
+	/* The next pass goes on from there. */
+	put(1, 1, "schedstat", "2000 %u 3\n", 1);
+	one_pass(1);
+	assert_int_equal(read_last("thread 1/1/sched.run_ns"), 2000);
+	assert_int_equal(tracks_counts(usage.tracks).tracks, 3);
 }
 
 int main(void)
@@ -228,6 +265,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_last_values_at_a_flush, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_has_the_number_next, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_goes_meanwhile, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_threads_end_piece_by_piece, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
