@@ -33,15 +33,30 @@ static void set_file(struct process_news *q, struct task_heard *t, char *file, u
 	q->text += len;
 }
 
+static bool is_more_than(const struct process_news *q, size_t entries, size_t text)
+{
+	size_t waiting = q->n - q->next;
+
+	/* A single one may have any name. */
+	return waiting > entries || (q->text > text && waiting > 1);
+}
+
 static void serve_first(struct process_news *q, struct process_names *n)
 {
 	struct task_heard *t = &q->entries[q->next++];
 
+	t->closed |= is_more_than(q, PROCESS_NEWS_MANY, PROCESS_NEWS_MANY_TEXT);
 	process_names_heard(n, t);
 	set_file(q, t, NULL, 0);
-	if (process_news_is_empty(q)) {
-		q->base += (uint32_t)q->n;
-		q->next = q->n = 0;
+	if (!process_news_is_empty(q))
+		return;
+	q->base += (uint32_t)q->n;
+	q->next = q->n = 0;
+	/* What a flood took is not kept. */
+	if (q->cap > PROCESS_NEWS_MANY) {
+		free(q->entries);
+		q->entries = NULL;
+		q->cap = 0;
 	}
 }
 
@@ -61,11 +76,8 @@ static struct task_heard *append(struct process_news *q, struct process_names *n
 {
 	struct task_heard *t;
 
-	while (q->n - q->next >= PROCESS_NEWS_MAX ||
-	       (q->text >= PROCESS_NEWS_TEXT && !process_news_is_empty(q))) {
-		q->entries[q->next].closed = true;
+	while (is_more_than(q, PROCESS_NEWS_MAX - 1, PROCESS_NEWS_TEXT_MAX))
 		serve_first(q, n);
-	}
 	close_up(q);
 	if (array_reserve(&q->entries, &q->cap, q->n + 1, sizeof(*q->entries)) < 0)
 		return NULL;

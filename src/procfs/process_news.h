@@ -16,10 +16,14 @@
  * had begins an entry of its own, and so the older one is closed.
  */
 
-/* Past so many entries, or so many bytes of file names, the oldest is written at once, as it was
- * heard, without a look at /proc: nothing is dropped. */
-#define PROCESS_NEWS_MAX (1u << 15)
-#define PROCESS_NEWS_TEXT (1u << 20)
+/* While more wait than so many entries, or bytes of file names, the oldest is closed when its turn
+ * comes: it is written as it was heard, without a look at its files. Nothing is dropped. */
+#define PROCESS_NEWS_MANY (1u << 15)
+#define PROCESS_NEWS_MANY_TEXT (1u << 20)
+/* Past these whoever adds one waits while the oldest is written. More than the kernel's events tell
+ * of at a time. */
+#define PROCESS_NEWS_MAX (1u << 18) /* of 64 bytes */
+#define PROCESS_NEWS_TEXT_MAX (8u << 20)
 
 /* Zero-initialise. */
 struct process_news {

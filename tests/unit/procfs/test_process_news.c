@@ -281,6 +281,36 @@ static void served_and_heard_by_turns(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, name));
 }
 
+static void a_flood_is_written_in_turns_and_not_where_it_is_heard(void **state)
+{
+	const uint32_t n = PROCESS_NEWS_MANY + 100;
+	unsigned turns = 1;
+	struct pb_field row;
+
+	(void)state;
+	/* Both have another name by now. */
+	proc_put_task((struct proc_task){.pid = 50, .name = "early"});
+	proc_put_task((struct proc_task){.pid = (int32_t)n, .name = "late"});
+	for (uint32_t i = 1; i <= n; i++)
+		hear_new(10, (int32_t)i, 70000);
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(waiting(), n);
+	step_ns = TURN_NS / 1000;
+	for (; one_turn(); turns++) {
+		assert_true(waiting() >= n - turns * 1000);
+		/* The first were too many for a look at what they are now. */
+		assert_int_equal(fake_process(50, &row), turns == 1);
+		if (turns == 1)
+			assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));
+		fake_reset_packets();
+	}
+	assert_true(turns >= n / 1000);
+	assert_int_equal(fake_process((int32_t)n, &row), 1);
+	assert_true(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
+	/* And what they took is not kept. */
+	assert_true(news.cap <= PROCESS_NEWS_MANY);
+}
+
 static void more_than_may_wait(void **state)
 {
 	(void)state;
@@ -297,19 +327,19 @@ static void more_than_may_wait(void **state)
 static void long_names_of_files(void **state)
 {
 	char *file = malloc(4096);
-	size_t n = 3 * PROCESS_NEWS_TEXT / 4095;
+	size_t n = 2 * PROCESS_NEWS_TEXT_MAX / 4095;
 
 	(void)state;
 	memset(file, 'x', 4095);
 	file[4095] = '\0';
 	for (size_t i = 0; i < n; i++)
 		hear_exec(10, (int32_t)i + 1, file);
-	assert_true(news.text < PROCESS_NEWS_TEXT + 4096);
+	assert_true(news.text < PROCESS_NEWS_TEXT_MAX + 4096);
 	assert_true(waiting() < n);
 	/* Again and again by one task: the last one counts. */
 	for (size_t i = 0; i < n; i++)
 		hear_exec(10, (int32_t)n, file);
-	assert_true(news.text < PROCESS_NEWS_TEXT + 4096);
+	assert_true(news.text < PROCESS_NEWS_TEXT_MAX + 4096);
 	while (one_turn())
 		;
 	assert_int_equal(news.text, 0);
@@ -351,6 +381,7 @@ int main(void)
 		TEST(a_beginning_that_comes_late),
 		TEST(a_turn_is_bounded),
 		TEST(served_and_heard_by_turns),
+		TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard),
 		TEST(more_than_may_wait),
 		TEST(long_names_of_files),
 		TEST(a_file_without_a_name),
