@@ -81,15 +81,16 @@ static bool scan_list(struct source_scan *s, const struct unread_fields *of, con
 	return ok && pb_dec_ok(&d);
 }
 
-static bool scan_journal(struct source_scan *s, const uint8_t *data, size_t len)
+/* A number that is told again and again, and only grows. */
+static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
 
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
-		if (f.id == PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED && f.u64 > s->journal_dropped)
-			s->journal_dropped = f.u64;
+		if (f.id == field && f.u64 > *count)
+			*count = f.u64;
 	return pb_dec_ok(&d);
 }
 
@@ -98,11 +99,13 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 {
 	switch (packet_field) {
 	case PB_TRACE_PACKET_PROCESS_STATS:
-		return scan_list(s, &of_processes, data, len);
+		return scan_list(s, &of_processes, data, len) &&
+		       scan_count(&s->refused_tracks, PB_PROCESS_STATS_REFUSED_TRACKS, data, len);
 	case PB_TRACE_PACKET_SYS_STATS:
 		return scan_list(s, &of_the_machine, data, len);
 	case PB_TRACE_PACKET_JOURNALD_EVENT:
-		return scan_journal(s, data, len);
+		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, data,
+				  len);
 	}
 	return true;
 }

@@ -10,7 +10,7 @@
 /*
  * What the sources that poll /proc, /sys and the journal say of their own losses.
  *
- * Format: ProcessStats.unread_files, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
+ * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
  * own fields of those messages.
  */
 
@@ -18,6 +18,7 @@
 struct source_scan {
 	struct name_list unread; /* "/proc/PID/io: Permission denied" */
 	uint64_t journal_dropped; /* lines */
+	uint64_t refused_tracks; /* of tasks */
 };
 
 void source_scan_deinit(struct source_scan *s);

@@ -198,6 +198,17 @@ static size_t journal_lines(const struct record_facts *f, struct strbuf *b)
 	return 1;
 }
 
+static size_t refused_tracks(const struct record_facts *f, struct strbuf *b)
+{
+	char number[32];
+
+	if (!f->scan->sources.refused_tracks)
+		return 0;
+	strbuf_printf(b, "processes: %s counter tracks, which there was no room for\n",
+		      str_thousands(f->scan->sources.refused_tracks, number));
+	return 1;
+}
+
 /* ---- shared memory, and gaps in general ---- */
 
 struct gaps {
@@ -402,5 +413,6 @@ size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 		n++;
 	}
 	n += others(f, s, &g, n > in_kernel, lines);
-	return n + journal_lines(f, lines);
+	n += journal_lines(f, lines);
+	return n + refused_tracks(f, lines);
 }

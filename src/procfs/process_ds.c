@@ -69,7 +69,6 @@ struct process_ds {
 	bool scan_on_start;
 	bool on_demand;
 	bool wants_fds;
-	bool told_full; /* that there are more counter tracks than there is room for */
 	bool listening;
 	bool started;
 	bool stopping;
@@ -142,16 +141,6 @@ static void answer_stop(struct process_ds *ds)
 	ds_stopped(ds->h);
 }
 
-static void tell_troubles(struct process_ds *ds)
-{
-	process_trouble_tell(&ds->trouble, &ds->files);
-	if (ds->told_full || !process_usage_refused(&ds->poll.usage))
-		return;
-	ds->told_full = true;
-	log_warn("linux.process_stats: more than %u counter tracks; the rest is missing",
-		 TRACKS_MAX);
-}
-
 /* What the feed told; true while there is more of it than a turn takes. */
 static bool run_feed(struct process_ds *ds, const struct turn *turn)
 {
@@ -212,7 +201,8 @@ static void run_turn(struct process_ds *ds)
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
 		polling = process_poll_run(&ds->poll, &ds->names, &ds->queue, &turn);
 	process_packet_end(&ds->packet);
-	tell_troubles(ds);
+	ds->trouble.refused_tracks = process_usage_refused(&ds->poll.usage);
+	process_trouble_tell(&ds->trouble, &ds->files);
 	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
 		schedule(ds);
 	else

@@ -49,14 +49,19 @@ static void open_packet(struct process_packet *p, enum process_packet_kind kind)
 	p->start_pos = pb_enc_pos(p->e);
 }
 
-struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
-				  uint32_t field)
+struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind)
 {
 	if (p->e && p->kind != kind)
 		process_packet_end(p);
 	if (!p->e)
 		open_packet(p, kind);
-	pb_enc_open(p->e, field);
+	return p->e;
+}
+
+struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
+				  uint32_t field)
+{
+	pb_enc_open(process_packet_open(p, kind), field);
 	return p->e;
 }
 

@@ -41,6 +41,8 @@ void process_packet_next(struct process_packet *p);
 /* Of what an event at that moment of CLOCK_BOOTTIME told (0: now): the packet comes right behind the
  * event, for those who sort both by time. */
 void process_packet_next_at(struct process_packet *p, uint64_t ns);
+/* The packet itself, for fields that are no message. */
+struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
 /* A nested message in field of the packet. */
 struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
 				  uint32_t field);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "client/tracks.h"
 #include "gen/fields.h"
 
 static bool is_trouble(const struct proc_trouble *t)
@@ -28,11 +29,16 @@ void process_trouble_tell(struct process_trouble *t, const struct proc_files *f)
 		log_warn("linux.process_stats: /proc/PID/%s: %s; it is left out where that is so",
 			 proc_file_name(i), reason_of(&f->troubles[i]));
 	}
+	if (!t->refused_tracks || t->told_refused)
+		return;
+	t->told_refused = true;
+	log_warn("linux.process_stats: more than %u counter tracks; the rest is missing",
+		 TRACKS_MAX);
 }
 
-static uint64_t sum_of(const struct proc_files *f)
+static uint64_t sum_of(const struct process_trouble *t, const struct proc_files *f)
 {
-	uint64_t sum = 0;
+	uint64_t sum = t->refused_tracks;
 
 	for (unsigned i = 0; i < PROC_FILES; i++)
 		sum += f->troubles[i].count + f->troubles[i].absent;
@@ -42,7 +48,7 @@ static uint64_t sum_of(const struct proc_files *f)
 void process_trouble_write(struct process_trouble *t, const struct proc_files *f,
 			   struct process_packet *p)
 {
-	uint64_t sum = sum_of(f);
+	uint64_t sum = sum_of(t, f);
 
 	if (sum == t->written)
 		return;
@@ -60,5 +66,8 @@ void process_trouble_write(struct process_trouble *t, const struct proc_files *f
 		pb_enc_u64(e, PB_PROCESS_STATS_UNREAD_FILE_COUNT, k->count);
 		pb_enc_close(e);
 	}
+	if (t->refused_tracks)
+		pb_enc_u64(process_packet_open(p, PROCESS_PACKET_STATS),
+			   PB_PROCESS_STATS_REFUSED_TRACKS, t->refused_tracks);
 	process_packet_end(p);
 }

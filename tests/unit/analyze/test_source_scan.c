@@ -103,6 +103,21 @@ static void test_lines_of_the_journal(void **state)
 	assert_int_equal(s.sources.journal_dropped, 10331);
 }
 
+static void test_tracks_of_tasks(void **state)
+{
+	struct pb_mem m;
+
+	(void)state;
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_TRACE_PACKET_PROCESS_STATS);
+	unread(&m.enc, "io", EACCES);
+	pb_enc_u64(&m.enc, PB_PROCESS_STATS_REFUSED_TRACKS, 12);
+	pb_enc_close(&m.enc);
+	scan(&m);
+	assert_int_equal(s.sources.refused_tracks, 12);
+	assert_int_equal(s.sources.unread.n, 1);
+}
+
 static void test_broken_ones_are_counted(void **state)
 {
 	static const uint8_t half[] = {0x10, 0x80};
@@ -124,6 +139,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_of_the_machine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_the_journal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tracks_of_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_ones_are_counted, setup, teardown),
 	};
 

@@ -61,6 +61,13 @@ static void test_lines_of_the_journal(void **state)
 	check(1, "journal: 10,331 lines, which came faster than they are recorded\n");
 }
 
+static void test_counter_tracks_of_processes(void **state)
+{
+	(void)state;
+	x.scan.sources.refused_tracks = 4000;
+	check(1, "processes: 4,000 counter tracks, which there was no room for\n");
+}
+
 /* ---- kernel rings ---- */
 
 static void test_rings_are_named_by_cpu_with_their_size(void **state)
@@ -306,6 +313,7 @@ int main(void)
 		TEST(test_nothing_lost),
 		TEST(test_a_producer_that_went_away),
 		TEST(test_lines_of_the_journal),
+		TEST(test_counter_tracks_of_processes),
 		TEST(test_rings_are_named_by_cpu_with_their_size),
 		TEST(test_many_cpus_are_summed_up),
 		TEST(test_without_counters_the_bundles_tell),

@@ -10,6 +10,7 @@
 
 #include "procfs/fake_producer.h"
 #include "procfs/process_trouble.h"
+#include "procfs/told.h"
 
 static struct process_packet packet;
 static struct process_trouble trouble;
@@ -82,12 +83,34 @@ static void all_are_counted_in_the_trace(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_COUNT), 4);
 }
 
+static void refused_tracks_are_told_and_counted(void **state)
+{
+	struct pb_field p, stats;
+
+	(void)state;
+	trouble.refused_tracks = 7;
+	told_begin();
+	process_trouble_tell(&trouble, &files);
+	trouble.refused_tracks = 9;
+	process_trouble_tell(&trouble, &files);
+	assert_int_equal(told_end("counter tracks; the rest is missing"), 1);
+	process_trouble_write(&trouble, &files, &packet);
+	process_trouble_write(&trouble, &files, &packet);
+	assert_int_equal(fake.n, 1);
+	p = fake_packet_field(0);
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
+	assert_int_equal(fake_u64(stats, PB_PROCESS_STATS_REFUSED_TRACKS), 9);
+	assert_false(fake_has(stats, PB_PROCESS_STATS_UNREAD_FILES));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nothing_is_not_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_kind_of_file_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_are_counted_in_the_trace, setup, teardown),
+		cmocka_unit_test_setup_teardown(refused_tracks_are_told_and_counted, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
