@@ -17,7 +17,8 @@ endif
 # ---- what it takes from Debian -------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
-	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev
+	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
+	clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
@@ -32,12 +33,12 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -W
 	-Wno-deprecated-declarations
 SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) $(SAN_FLAGS) -fno-strict-aliasing \
-	-ffunction-sections -fdata-sections -Isrc -I$(B) -I$(B)/gen/pb $(PKG_CFLAGS) $(CFLAGS)
+	-ffunction-sections -fdata-sections -iquote . -Isrc -I$(B) -I$(B)/gen/pb $(PKG_CFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
-LAYERS := base wire config client service ftrace procfs probes analyze cli
+LAYERS := base wire config client service ftrace procfs ebpf probes analyze cli
 
 NEED_base :=
 NEED_wire := base
@@ -46,7 +47,8 @@ NEED_client := config wire base
 NEED_service := config wire base
 NEED_ftrace := client config wire base
 NEED_procfs := client config wire base
-NEED_probes := ftrace procfs client config wire base
+NEED_ebpf := client config wire base
+NEED_probes := ftrace procfs ebpf client config wire base
 NEED_analyze := wire base
 NEED_cli := analyze client config wire base
 
@@ -55,6 +57,12 @@ LIBS_config := -lprotobuf-c
 LIBS_service := -lz -lzstd -lseccomp
 LIBS_analyze := -lz -lzstd
 LIBS_ftrace := -ltracefs -ltraceevent -lseccomp
+
+# Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
+# linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
+EBPF ?= $(shell pkg-config --exists 'libbpf >= 1.0' && \
+	echo 'int x;' | $(CLANG) -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
+LIBS_ebpf := $(if $(filter yes,$(EBPF)),-lbpf) -lm
 
 # Libraries and system libraries of a layer and all below it.
 libs = $(foreach l,$(1) $(NEED_$(1)),$(B)/lib$(l).a)
@@ -70,11 +78,17 @@ PB_C := $(PB_PROTOS:protos/%.proto=$(B)/gen/pb/%.pb-c.c)
 PB_O := $(PB_C:.c=.o)
 
 GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h $(B)/gen/ftrace_names.h
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+BPF_O := $(BPF_SRC:%.c=$(B)/gen/%.o)
+GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
 
-layer_src = $(filter-out %/main.c,$(wildcard src/$(1)/*.c))
+EBPF_PURE := histogram hooks trouble libbpf_words settings
+EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
+	$(EBPF_PURE:%=src/ebpf/%.c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c)))
+layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c))
 layer_obj = $(patsubst src/%.c,$(B)/obj/%.o,$(call layer_src,$(1)))
 
 PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
@@ -82,6 +96,9 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
+# Of parts that are left out there is nothing to test.
+EBPF_TESTS_OUT := $(patsubst src/ebpf/%.c,tests/unit/ebpf/test_%.c,$(EBPF_OUT))
+UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c bench/*.c)
 HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
@@ -98,6 +115,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 all: deps-build ## build the three programs into build/bin
 	+$(Q)$(SUBMAKE) programs
 programs: $(PROGRAMS) $(B)/libsonda.a
+	$(if $(filter yes,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev (1.0)")
 
 deps: ## install the Debian packages that are missing
 	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(TEST_PACKAGES) $(KERNEL_TEST_PACKAGES)
@@ -130,6 +148,25 @@ $(B)/gen/ftrace_events.c: tools/ftrace_events.awk $(FTRACE_PROTOS)
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(FTRACE_PROTOS) >$@
 
+# One object for all machines of a byte order: fields are found when it is loaded. Debug information but BTF is
+# dropped where llvm-strip is there.
+$(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
+	@echo "  BPF     $<"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+	$(Q)if command -v llvm-strip >/dev/null; then llvm-strip -g $@; fi
+
+$(B)/gen/bpf/objects.S: $(BPF_O)
+	@echo "  GEN     $@"
+	$(Q)for o in $(notdir $(BPF_SRC:.bpf.c=)); do \
+		echo ".section .rodata; .balign 8; .global ebpf_object_$$o, ebpf_object_$${o}_end"; \
+		echo "ebpf_object_$$o: .incbin \"$(B)/gen/bpf/$$o.bpf.o\""; \
+		echo "ebpf_object_$${o}_end:"; \
+	done >$@
+	$(Q)echo '.section .note.GNU-stack,"",%progbits' >>$@
+$(B)/gen/bpf/objects.o: $(B)/gen/bpf/objects.S
+	$(Q)$(CC) -c -o $@ $<
+
 $(B)/gen/%.o: $(B)/gen/%.c $(GEN_HEADERS)
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -w -c -o $@ $<
 
@@ -143,9 +180,10 @@ $(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
 	@echo "  AR      $$@"
 	$$(Q)mkdir -p $$(@D) && rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
-$(foreach l,$(filter-out config ftrace,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
+$(foreach l,$(filter-out config ftrace ebpf,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
 $(eval $(call layer_rule,config,$(PB_O)))
 $(eval $(call layer_rule,ftrace,$(GEN_FTRACE)))
+$(eval $(call layer_rule,ebpf,$(GEN_EBPF)))
 
 # libsonda: what a producer or consumer of its own links.
 $(B)/libsonda.a: $(foreach l,base wire config client,$(call layer_obj,$(l))) $(PB_O)
@@ -165,7 +203,7 @@ $(eval $(call program_rule,sonda,cli))
 # ---- tests ---------------------------------------------------------------------------------------
 
 # A unit test links its own layer and those below; a test helper links everything.
-ALL_LIBS := $(foreach l,cli analyze probes ftrace procfs service client config wire base,$(B)/lib$(l).a)
+ALL_LIBS := $(foreach l,cli analyze probes ftrace procfs ebpf service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule

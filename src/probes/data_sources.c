@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "ebpf/ebpf_ds.h"
 #include "ftrace/frozen_ds.h"
 #include "ftrace/ftrace_ds.h"
 #include "procfs/inode_ds.h"
@@ -15,15 +16,8 @@
 #include "procfs/system_info_ds.h"
 
 const struct data_source *const probes_data_sources[] = {
-	&ftrace_data_source,
-	&frozen_ftrace_data_source,
-	&process_stats_data_source,
-	&sys_stats_data_source,
-	&system_info_data_source,
-	&sysfs_power_data_source,
-	&systemd_journald_data_source,
-	&inode_file_map_data_source,
-	&cgroup_stats_data_source,
-	&network_stats_data_source,
-	NULL,
+	&ftrace_data_source,	       &frozen_ftrace_data_source,  &process_stats_data_source,
+	&sys_stats_data_source,	       &system_info_data_source,    &sysfs_power_data_source,
+	&systemd_journald_data_source, &inode_file_map_data_source, &cgroup_stats_data_source,
+	&network_stats_data_source,    &ebpf_counters_data_source,  NULL,
 };

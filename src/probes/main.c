@@ -16,6 +16,7 @@
  *	names of threads   none; with CAP_NET_ADMIN they are asked for many at a time
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
  *	files of others    CAP_DAC_READ_SEARCH: names of inodes, the journal
+ *	eBPF counters      CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN
  * All other capabilities are given up at the start.
  * What is missing is told once, in a sentence, and the other sources go on.
  */
@@ -51,8 +52,8 @@
 
 /* What the table of privileges above names; the others are of no use to a producer. */
 static const unsigned needed_capabilities[] = {
-	CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN, CAP_SYS_ADMIN,
-	CAP_SYS_NICE,	  CAP_SYS_PTRACE,      CAP_SYSLOG,
+	CAP_BPF,       CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN, CAP_PERFMON,
+	CAP_SYS_ADMIN, CAP_SYS_NICE,	 CAP_SYS_PTRACE,      CAP_SYSLOG,
 };
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};

@@ -14,7 +14,7 @@ compile_alone() { # HEADER: a line, and behind it what the compiler says
   local err
   # Words are meant.
   # shellcheck disable=SC2086
-  err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Isrc -I"$BUILD" -I"$BUILD/gen/pb" $CFLAGS \
+  err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -iquote . -Isrc -I"$BUILD" -I"$BUILD/gen/pb" $CFLAGS \
     -fsyntax-only -include "$1" -xc /dev/null 2>&1) && [ -z "$err" ]
   printf '%s %s\t%s\n' $? "$1" "${err//$'\n'/ | }"
 }

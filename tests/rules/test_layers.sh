@@ -12,7 +12,8 @@ allowed() {
   wire) echo "wire base" ;;
   config) echo "config wire base" ;;
   client | service) echo "$1 config wire base" ;;
-  ftrace | procfs | ebpf) echo "$1 client config wire base" ;;
+  ebpf) echo "ebpf bpf client config wire base" ;;
+  ftrace | procfs) echo "$1 client config wire base" ;;
   probes) echo "probes ftrace procfs ebpf client config wire base" ;;
   analyze) echo "analyze wire base" ;;
   cli) echo "cli analyze client config wire base" ;;

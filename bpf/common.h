@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+/* What every object of this folder has: types, helpers, settings, the licence. The first include. */
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+typedef _Bool bool;
+
+#include "kernel_types.h"
+#include "settings.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};
+
+/* The number of the period, from 1 on; the reader adds one when a period ends. */
+volatile __u64 generation SEC(".data.sonda") = 1;
+
+/* Pids of processes, when the scope is SONDA_SCOPE_PIDS. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} sonda_pids SEC(".maps");
+
+static __always_inline int is_counted(__u32 tgid)
+{
+	if (tgid == settings.own_pid)
+		return 0;
+	if (settings.scope == SONDA_SCOPE_PIDS)
+		return bpf_map_lookup_elem(&sonda_pids, &tgid) != 0;
+	return 1;
+}
+
+static __always_inline __u64 task_state(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->__state))
+		return t->__state;
+	return ((struct task_struct___before_5_14 *)t)->state;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include <linux/types.h>
+
+/*
+ * The kernel's structs as far as we read them. Only names count: where a field is, the loader finds
+ * in the running kernel's BTF (CO-RE), and bpf_core_field_exists() says whether it is at all. A new
+ * field is a line here; its order and its neighbours have no meaning.
+ *
+ * A name with "___" and what follows is a second shape of the struct before it, for kernels where a
+ * field was called otherwise.
+ */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq; /* of the CPU; CONFIG_FAIR_GROUP_SCHED */
+	unsigned int h_nr_queued;
+	unsigned int h_nr_runnable; /* the same without those that sleep already, from 6.14 on */
+};
+
+struct rq {
+	unsigned int nr_running;
+	struct cfs_rq cfs;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq; /* of the task's CPU, whatever class the task is of */
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int __state; /* from 5.14 on */
+	struct sched_entity se;
+};
+
+struct task_struct___before_5_14 {
+	long state;
+};
+
+#pragma clang attribute pop
+
+#define TASK_RUNNING 0

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Run-queue latency, and the depth of the queues.
+ *
+ * A thread begins to wait when it is woken, and when it is switched out but would run on; it has
+ * waited when it is switched in. When that began is kept with the thread, so migrations between do
+ * not matter. (sched_info.last_queued has it as well, but of a clock that stands still from a wakeup
+ * until the switch that it causes: short waits would be 0.)
+ */
+#include "common.h"
+#include "runq.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runq_cpu);
+} cpus SEC(".maps");
+
+/* By CPU: threads that were moved to it. Others than that CPU count here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as CPUs, at the load */
+	__type(key, __u32);
+	__type(value, __u64);
+} migrations SEC(".maps");
+
+struct waiting {
+	__u64 since; /* 0: it does not wait, or we have not seen the beginning */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct waiting);
+} waiting_of_task SEC(".maps");
+
+/* Instead of it, on older kernels. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, struct waiting);
+} waiting_of_pid SEC(".maps");
+
+static __always_inline struct runq_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline void begin_wait(struct task_struct *t, __u64 now)
+{
+	const struct waiting begun = {.since = now};
+	__u32 pid = t->pid;
+	struct runq_cpu *c;
+	struct waiting *w;
+
+	if (settings.switches & RUNQ_TASK_STORAGE) {
+		w = bpf_task_storage_get(&waiting_of_task, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (w) {
+			w->since = now;
+			return;
+		}
+	} else if (bpf_map_update_elem(&waiting_of_pid, &pid, &begun, BPF_ANY) == 0) {
+		return;
+	}
+	c = this_cpu();
+	if (c)
+		c->lost++;
+}
+
+static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t, __u64 now)
+{
+	__u32 pid = t->pid;
+	struct waiting *w;
+	__u64 wait;
+
+	if (settings.switches & RUNQ_TASK_STORAGE)
+		w = bpf_task_storage_get(&waiting_of_task, t, 0, 0);
+	else
+		w = bpf_map_lookup_elem(&waiting_of_pid, &pid);
+	if (!w || !w->since)
+		return;
+	/* Another CPU's clock may be ahead by a little. */
+	wait = now > w->since ? now - w->since : 0;
+	w->since = 0;
+	if (!is_counted(t->tgid))
+		return;
+	sonda_hist_add(&c->wait, wait);
+	sonda_max_put(&c->wait_max, generation, wait);
+}
+
+static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int idle, __u64 now)
+{
+	__u64 n = rq->nr_running;
+
+	if (settings.switches & RUNQ_NO_SLEEPERS)
+		n -= rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
+	if (!idle && n)
+		n--; /* the one that runs */
+	c->depth_ns += c->depth * (now - c->clock);
+	c->clock = now;
+	c->depth = n;
+	sonda_max_put(&c->depth_max, generation, n);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	begin_wait(task, bpf_ktime_get_boot_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	begin_wait(task, bpf_ktime_get_boot_ns());
+	return 0;
+}
+
+/* What it was at the decision; the task's own may be another one by now. */
+static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struct *prev)
+{
+	if (settings.switches & RUNQ_STATE_IS_TOLD)
+		return (unsigned int)ctx[3];
+	return task_state(prev);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct runq_cpu *c = this_cpu();
+	__u64 now = bpf_ktime_get_boot_ns();
+
+	if (!c)
+		return 0;
+	c->switches++;
+	count_depth(c, next->se.cfs_rq->rq, next->pid == 0, now);
+	if (prev->pid && (preempt || state_of(ctx, prev) == TASK_RUNNING))
+		begin_wait(prev, now);
+	if (next->pid)
+		end_wait(c, next, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(on_migrate, struct task_struct *task, int to)
+{
+	__u32 cpu = to;
+	__u64 *n = bpf_map_lookup_elem(&migrations, &cpu);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/cost.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+void cost_deinit(struct cost *c)
+{
+	closep(&c->stats_fd);
+	c->stats_fd = -1;
+}
+
+static void begin_measure(struct cost *c, struct ebpf_run *runs, size_t n)
+{
+	c->stats_fd = ebpf_stats_on();
+	c->began = clock_mono_ns();
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].object)
+			ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count);
+}
+
+static void set_track(struct cost *c, struct ebpf_run *r)
+{
+	if (c->group == TRACK_ROOT)
+		c->group = tracks_add(r->tracks, &(struct track_spec){.kind = TRACK_GROUP,
+								      .parent = r->group,
+								      .name = "own cost"});
+	if (r->cost.track == TRACK_ROOT)
+		r->cost.track = tracks_add(
+			r->tracks, &(struct track_spec){
+					   .kind = TRACK_COUNTER,
+					   .parent = c->group,
+					   .name = r->family->name,
+					   .description = "of one CPU, in the kernel, measured in "
+							  "one period of ten",
+					   .unit_name = "%"});
+	tracks_set_double(r->tracks, r->cost.track, round(r->cost.percent * 1000) / 1000);
+}
+
+static void measure(struct cost *c, struct ebpf_run *r, uint64_t took)
+{
+	uint64_t ns, count;
+
+	ebpf_object_cost(r->object, &ns, &count);
+	ns -= r->cost.ns;
+	count -= r->cost.count;
+	r->cost.percent = 100.0 * (double)ns / (double)MAX(took, 1);
+	r->cost.ns_each = count ? (double)ns / (double)count : 0;
+	set_track(c, r);
+}
+
+static void end_measure(struct cost *c, struct ebpf_run *runs, size_t n)
+{
+	uint64_t took = clock_mono_ns() - c->began;
+
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].object)
+			measure(c, &runs[i], took);
+	cost_deinit(c);
+}
+
+static void keep_limit(const struct cost *c, struct ebpf_run *runs, size_t n,
+		       struct ebpf_trouble *trouble)
+{
+	for (;;) {
+		struct ebpf_run *worst = NULL;
+		double sum = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			if (!runs[i].object)
+				continue;
+			sum += runs[i].cost.percent / c->n_cpus;
+			if (!worst || runs[i].cost.percent > worst->cost.percent)
+				worst = &runs[i];
+		}
+		if (!worst || sum <= c->limit)
+			return;
+		ebpf_trouble_add(trouble, worst->family->name,
+				 "switched off: all families took %.3f %% of the machine, above "
+				 "max_overhead_percent (%g), and this one the most (%.3f %%)",
+				 sum, c->limit, worst->cost.percent / c->n_cpus);
+		tracks_remove(worst->tracks, worst->cost.track);
+		worst->cost.track = TRACK_ROOT;
+		worst->family->hide(worst);
+		ebpf_run_stop(worst);
+	}
+}
+
+void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trouble *trouble)
+{
+	if (c->stats_fd >= 0) {
+		end_measure(c, runs, n);
+		if (c->limit > 0)
+			keep_limit(c, runs, n, trouble);
+	}
+	if (c->pass++ % COST_EVERY == 0)
+		begin_measure(c, runs, n);
+}

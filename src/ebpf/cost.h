@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ebpf/family.h"
+#include "ebpf/trouble.h"
+
+/*
+ * What the programs in the kernel cost, by the kernel's own measure. To measure costs two readings
+ * of a clock for each run of a program, which is as much as the programs themselves: so one period
+ * in COST_EVERY is measured, the second one first.
+ *
+ * Tracks: for each family, in the group "own cost", the percentage of one CPU in that period.
+ */
+#define COST_EVERY 10
+
+struct cost {
+	int stats_fd; /* owned; -1: not measured now. Zero-initialising is not enough */
+	uint64_t began; /* CLOCK_MONOTONIC, ns */
+	uint32_t pass;
+	uint32_t group;
+	uint32_t n_cpus;
+	double limit; /* of the whole machine, in percent; 0: none */
+};
+
+void cost_deinit(struct cost *c);
+/* At each pass, after all families were read. Families above the limit are stopped, the most
+ * expensive first, until the sum is below it. */
+void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trouble *trouble);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first pass loads the families, one a step, for the verifier takes its time with each; every
+ * pass after it reads them, one a step, and measures their cost:
+ *
+ *	load, load, load ... -> period -> read, read, read ..., cost -> period -> ...
+ *
+ * Periods are those of client/counter_poll.h. The stop reads once more, so that totals are whole.
+ */
+#include "ebpf/ebpf_ds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/counter_poll.h"
+#include "ebpf/cost.h"
+#include "ebpf/family.h"
+#include "ebpf/settings.h"
+#include "ebpf/trouble.h"
+
+struct ebpf_counters {
+	struct counter_poll poll;
+	struct ebpf_settings settings;
+	struct ebpf_trouble trouble;
+	struct ebpf_facts facts; /* while families are loaded */
+	struct cost cost;
+	struct ebpf_run runs[EBPF_FAMILIES_MAX];
+	size_t at; /* of the pass */
+	bool is_loaded;
+};
+
+static void load_one(struct ebpf_counters *s, struct ebpf_run *r)
+{
+	const struct ebpf_scope scope = {
+		.own_pid = (uint32_t)getpid(),
+		.pids = s->settings.pids,
+		.n_pids = s->settings.n_pids,
+	};
+	struct err_text why;
+
+	if (ebpf_run_start(r, &s->facts, &scope, &why) < 0)
+		ebpf_trouble_add(&s->trouble, r->family->name, "%s", why.text);
+}
+
+static void read_one(struct ebpf_counters *s, struct ebpf_run *r)
+{
+	int e;
+
+	if (!r->object)
+		return;
+	tracks_begin(r->tracks, clock_boot_ns());
+	e = ebpf_run_read(r);
+	if (e < 0)
+		counter_poll_failed(&s->poll, &r->said, r->family->name, -e);
+}
+
+static void ebpf_begin(struct counter_poll *p)
+{
+	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
+
+	s->at = 0;
+}
+
+static void end_pass(struct ebpf_counters *s)
+{
+	if (!s->is_loaded)
+		ebpf_facts_free(&s->facts);
+	s->is_loaded = true;
+	cost_pass(&s->cost, s->runs, s->settings.n, &s->trouble);
+	/* What is gathered of the tracks goes before packets of our own. */
+	tracks_end(s->poll.tracks);
+	ebpf_trouble_write(&s->trouble, s->poll.writer);
+}
+
+static bool ebpf_step(struct counter_poll *p)
+{
+	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
+
+	if (s->at == s->settings.n) {
+		end_pass(s);
+		return false;
+	}
+	if (s->is_loaded)
+		read_one(s, &s->runs[s->at]);
+	else
+		load_one(s, &s->runs[s->at]);
+	s->at++;
+	return true;
+}
+
+static void end_all(struct ebpf_counters *s)
+{
+	for (size_t i = 0; i < s->settings.n; i++)
+		if (s->runs[i].object)
+			ebpf_run_stop(&s->runs[i]);
+}
+
+static void ebpf_deinit(struct counter_poll *p)
+{
+	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
+
+	end_all(s);
+	cost_deinit(&s->cost);
+	ebpf_facts_free(&s->facts);
+	ebpf_settings_deinit(&s->settings);
+	ebpf_trouble_deinit(&s->trouble);
+	counter_poll_deinit(p);
+	free(s);
+}
+
+static const struct counter_poll_ops ebpf_ops = {
+	.name = "linux.ebpf_counters",
+	.group = "eBPF counters",
+	.begin = ebpf_begin,
+	.step = ebpf_step,
+	.deinit = ebpf_deinit,
+};
+
+static void init_runs(struct ebpf_counters *s)
+{
+	s->cost.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	s->cost.limit = s->settings.max_overhead_percent;
+	for (size_t i = 0; i < s->settings.n; i++)
+		s->runs[i] = (struct ebpf_run){
+			.family = s->settings.families[i],
+			.tracks = s->poll.tracks,
+			.group = s->poll.group,
+			.n_cpus = ebpf_cpus(),
+			.top_n = s->settings.top_n,
+		};
+}
+
+static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
+		       const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	struct ebpf_counters *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->cost.stats_fd = -1;
+	r = ebpf_settings_init(&s->settings, config->ebpf_counters_config, ebpf_families,
+			       ebpf_n_families, &s->trouble);
+	if (r == 0)
+		r = counter_poll_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
+	if (r == 0)
+		r = ebpf_facts_new(env->tracefs_root, &s->facts);
+	if (r < 0) {
+		ebpf_deinit(&s->poll);
+		return r;
+	}
+	init_runs(s);
+	*ret_instance = &s->poll;
+	return 0;
+}
+
+static void ebpf_clear(void *instance)
+{
+	struct ebpf_counters *s =
+		container_of((struct counter_poll *)instance, struct ebpf_counters, poll);
+
+	ebpf_trouble_clear(&s->trouble);
+	counter_poll_clear(instance);
+}
+
+/* The programs end here, not with the instance: nothing of it is left in the kernel. */
+static void ebpf_stop(void *instance)
+{
+	struct ebpf_counters *s =
+		container_of((struct counter_poll *)instance, struct ebpf_counters, poll);
+
+	for (size_t i = 0; i < s->settings.n; i++)
+		read_one(s, &s->runs[i]);
+	tracks_flush(s->poll.tracks);
+	end_all(s);
+	cost_deinit(&s->cost);
+	counter_poll_stop(instance);
+}
+
+const struct data_source ebpf_counters_data_source = {
+	.name = "linux.ebpf_counters",
+	.handles_incremental_state_clear = true,
+	.create = ebpf_create,
+	.start = counter_poll_start,
+	.flush = counter_poll_flush,
+	.clear = ebpf_clear,
+	.stop = ebpf_stop,
+	.destroy = counter_poll_destroy,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/data_source.h"
+
+/*
+ * linux.ebpf_counters: what programs in the kernel count, as counter tracks (docs/ebpf.md). A build
+ * without clang or libbpf has the source too, which says so and records nothing (ebpf_none.c).
+ */
+extern const struct data_source ebpf_counters_data_source;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Built where clang or libbpf is missing, in place of the files that need them (Makefile). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "client/counter_poll.h"
+#include "ebpf/ebpf_ds.h"
+#include "ebpf/trouble.h"
+
+struct none {
+	struct counter_poll poll;
+	struct ebpf_trouble trouble;
+};
+
+static void none_begin(struct counter_poll *p)
+{
+	(void)p;
+}
+
+static bool none_step(struct counter_poll *p)
+{
+	struct none *s = container_of(p, struct none, poll);
+
+	ebpf_trouble_write(&s->trouble, p->writer);
+	return false;
+}
+
+static void none_deinit(struct counter_poll *p)
+{
+	struct none *s = container_of(p, struct none, poll);
+
+	ebpf_trouble_deinit(&s->trouble);
+	counter_poll_deinit(p);
+	free(s);
+}
+
+static const struct counter_poll_ops none_ops = {
+	.name = "linux.ebpf_counters",
+	.group = "eBPF counters",
+	.begin = none_begin,
+	.step = none_step,
+	.deinit = none_deinit,
+};
+
+static int none_create(struct ds_handle *h, const struct ds_env *env,
+		       const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	struct none *s = calloc(1, sizeof(*s));
+	int r;
+
+	(void)config;
+	if (!s)
+		return -ENOMEM;
+	r = counter_poll_init(&s->poll, &none_ops, h, env, 0);
+	if (r < 0) {
+		none_deinit(&s->poll);
+		return r;
+	}
+	ebpf_trouble_add(&s->trouble, "all families",
+			 "this sonda-probes was built where clang or libbpf was missing");
+	*ret_instance = &s->poll;
+	return 0;
+}
+
+static void none_clear(void *instance)
+{
+	struct none *s = container_of((struct counter_poll *)instance, struct none, poll);
+
+	ebpf_trouble_clear(&s->trouble);
+	counter_poll_clear(instance);
+}
+
+const struct data_source ebpf_counters_data_source = {
+	.name = "linux.ebpf_counters",
+	.handles_incremental_state_clear = true,
+	.create = none_create,
+	.start = counter_poll_start,
+	.flush = counter_poll_flush,
+	.clear = none_clear,
+	.stop = counter_poll_stop,
+	.destroy = counter_poll_destroy,
+};

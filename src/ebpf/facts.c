@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "ebpf/object.h"
+
+#define LINE_MAX_BYTES 1024
+
+struct facts {
+	struct btf *btf; /* owned; NULL: the kernel has none */
+	char tracefs[PATH_MAX / 2]; /* empty: none */
+};
+
+/* btf_trace_NAME is a pointer to what is called: with a context that each program gives first. */
+static int count_args(void *ctx, const char *tracepoint)
+{
+	const struct facts *f = ctx;
+	const struct btf_type *t;
+	char name[128];
+	int id;
+
+	if (!f->btf)
+		return -EOPNOTSUPP;
+	if ((size_t)snprintf(name, sizeof(name), "btf_trace_%s", tracepoint) >= sizeof(name))
+		return -ENAMETOOLONG;
+	id = btf__find_by_name_kind(f->btf, name, BTF_KIND_TYPEDEF);
+	t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
+	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(f->btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) && btf_vlen(t) > 0 ? btf_vlen(t) - 1 : -ENOENT;
+}
+
+static bool has_member(void *ctx, const char *type, const char *member)
+{
+	const struct facts *f = ctx;
+	int id = f->btf ? btf__find_by_name_kind(f->btf, type, BTF_KIND_STRUCT) : -ENOENT;
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
+
+	for (unsigned i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(f->btf, btf_members(t)[i].name_off);
+
+		if (name && !strcmp(name, member))
+			return true;
+	}
+	return false;
+}
+
+static bool has_map_type(void *ctx, int type)
+{
+	(void)ctx;
+	return libbpf_probe_bpf_map_type((enum bpf_map_type)type, NULL) == 1;
+}
+
+/* "	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;", or an array: "comm[16];" */
+static int offset_in_line(const char *line, const char *field)
+{
+	const char *name, *end = strchr(line, ';'), *offset = strstr(line, "\toffset:");
+	size_t len = strlen(field);
+
+	for (name = strstr(line, field); name && end && name < end; name = strstr(name + 1, field))
+		if (name[-1] == ' ' && (name[len] == ';' || name[len] == '[') && offset)
+			return atoi(offset + strlen("\toffset:"));
+	return -ENOENT;
+}
+
+static int field_offset(void *ctx, const char *event, const char *field)
+{
+	const struct facts *f = ctx;
+	char path[PATH_MAX], line[LINE_MAX_BYTES];
+	int r = -ENOENT;
+	FILE *file;
+
+	if (!f->tracefs[0])
+		return -ENOENT;
+	if ((size_t)snprintf(path, sizeof(path), "%s/events/%s/format", f->tracefs, event) >=
+	    sizeof(path))
+		return -ENAMETOOLONG;
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (r < 0 && fgets(line, sizeof(line), file))
+		if (strstr(line, "field:"))
+			r = offset_in_line(line, field);
+	fclose(file);
+	return r;
+}
+
+int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
+{
+	struct facts *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	libbpf_set_print(NULL);
+	f->btf = btf__load_vmlinux_btf();
+	if (tracefs_root)
+		snprintf(f->tracefs, sizeof(f->tracefs), "%s", tracefs_root);
+	*ret = (struct ebpf_facts){
+		.count_args = count_args,
+		.field_offset = field_offset,
+		.has_member = has_member,
+		.has_map_type = has_map_type,
+		.ctx = f,
+	};
+	return 0;
+}
+
+void ebpf_facts_free(struct ebpf_facts *facts)
+{
+	struct facts *f = facts->ctx;
+
+	if (f)
+		btf__free(f->btf);
+	free(f);
+	facts->ctx = NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/tracks.h"
+#include "config/linux/ebpf_counters_config.pb-c.h"
+#include "ebpf/hooks.h"
+#include "ebpf/object.h"
+
+/*
+ * What counts together: one row of ebpf_families (families.c), one object of bpf/ (or a ladder of
+ * them), one reader. What runs of it for one recording is a struct ebpf_run:
+ *
+ *	prepare   the object is open and not loaded: maps get their sizes
+ *	begin     it is loaded and counts nothing yet: maps are found, memory is taken
+ *	read      at each period's end: maps -> tracks
+ *	end       gives back what begin took
+ *
+ * A run (run.c) ends for good when something fails; the reason is told in the trace, and others go on.
+ */
+
+struct ebpf_run;
+
+struct ebpf_cost {
+	uint64_t ns, count; /* the kernel's sums when the measurement began */
+	double percent; /* of one CPU, in the last one */
+	double ns_each; /* for a run of a program */
+	uint32_t track;
+};
+
+struct ebpf_family {
+	Pb__EbpfCountersConfig__Family id;
+	const char *name; /* as people write it */
+	bool by_default; /* when the config names none */
+	const struct ebpf_rung *rungs;
+	int n_rungs;
+	/* What goes to sonda_settings.switches. May be NULL: 0. */
+	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus);
+	/* 0 or -errno; end comes in either case. Tracks are made by the first read that needs them. */
+	int (*begin)(struct ebpf_run *r);
+	/* 0 or -errno: counted, told once, and tried again at the next period. Between tracks_begin
+	 * and tracks_end. */
+	int (*read)(struct ebpf_run *r);
+	/* Only of one that is switched off while others go on: removes its tracks. */
+	void (*hide)(struct ebpf_run *r);
+	void (*end)(struct ebpf_run *r); /* also after a begin that failed */
+};
+
+struct ebpf_run {
+	const struct ebpf_family *family;
+	const struct ebpf_rung *rung; /* that was chosen */
+	struct ebpf_object *object; /* owned; NULL: it does not run */
+	struct tracks *tracks; /* borrowed, as what follows */
+	uint32_t group; /* the track of all */
+	uint32_t n_cpus; /* possible ones: values of a per-CPU map */
+	uint32_t top_n; /* processes that may have tracks of their own */
+	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
+	void *state; /* the family's own, from begin to end */
+	struct ebpf_cost cost;
+	bool said; /* that a read failed */
+};
+
+/* THE TABLE; in the order in which they are read. */
+extern const struct ebpf_family *const ebpf_families[];
+extern const size_t ebpf_n_families;
+/* NULL: it is not built yet. */
+const struct ebpf_family *ebpf_family_find(Pb__EbpfCountersConfig__Family id);
+
+/* Begins to count. What is set before: family to top_n, and what is borrowed. On failure nothing is
+ * left of it, and why has a sentence. */
+int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
+		   struct err_text *why);
+/* Ends the period and sets its tracks. 0 or -errno. */
+int ebpf_run_read(struct ebpf_run *r);
+void ebpf_run_stop(struct ebpf_run *r);

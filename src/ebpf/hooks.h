@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/*
+ * Which of several programs a kernel can run. A family has a ladder of them, best first; each rung
+ * is an object of bpf/ with the list of what it needs of the kernel:
+ *
+ *	tp_btf        arguments typed by BTF: fields of structs by CO-RE
+ *	raw_tp        arguments as numbers, where no field of a struct is wanted
+ *	tp            the event as its format file has it, on a kernel without BTF
+ *
+ * Never kprobes: what they hook is nobody's promise. The facts are functions, so that tests can tell
+ * of any kernel.
+ */
+
+enum ebpf_need_kind { EBPF_END, EBPF_TP_BTF, EBPF_TP, EBPF_MEMBER };
+
+struct ebpf_need {
+	enum ebpf_need_kind kind;
+	const char *name, *member;
+	int min_args, max_args; /* of a tracepoint, inclusive */
+	int offset; /* of a field of an event */
+};
+
+/* BTF, and the tracepoint in it with so many arguments. */
+#define NEED_TP_BTF(tracepoint, min, max)                                                          \
+	{                                                                                          \
+		.kind = EBPF_TP_BTF, .name = (tracepoint), .min_args = (min), .max_args = (max)    \
+	}
+/* The event "group/name" of tracefs, with the field at that offset. */
+#define NEED_TP(event, field, at)                                                                  \
+	{                                                                                          \
+		.kind = EBPF_TP, .name = (event), .member = (field), .offset = (at)                \
+	}
+/* struct type has the field. */
+#define NEED_MEMBER(type, field)                                                                   \
+	{                                                                                          \
+		.kind = EBPF_MEMBER, .name = (type), .member = (field)                             \
+	}
+#define NEED_END                                                                                   \
+	{                                                                                          \
+		.kind = EBPF_END                                                                   \
+	}
+
+struct ebpf_image {
+	const char *name; /* NAME of bpf/NAME.bpf.c */
+	const unsigned char *begin, *end;
+};
+
+struct ebpf_rung {
+	const char *name; /* "tp_btf" */
+	struct ebpf_image image;
+	const struct ebpf_need *needs; /* until NEED_END */
+};
+
+struct ebpf_facts {
+	/* Without the context that BTF gives each; -ENOENT: no such tracepoint; -EOPNOTSUPP: no
+	 * BTF. */
+	int (*count_args)(void *ctx, const char *tracepoint);
+	/* The offset in the event's record, or -ENOENT; event is "group/name". */
+	int (*field_offset)(void *ctx, const char *event, const char *field);
+	bool (*has_member)(void *ctx, const char *type, const char *member);
+	bool (*has_map_type)(void *ctx, int type); /* enum bpf_map_type */
+	void *ctx;
+};
+
+/* The first rung from rungs[first] on that this kernel has all of: its index. -ENOENT: none, and why
+ * has what each lacks. */
+int ebpf_choose_rung(const struct ebpf_facts *f, const struct ebpf_rung *rungs, int n, int first,
+		     struct err_text *why);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libbpf says why something failed in lines of its log, and in one of them for the whole of the
+ * verifier's. They are gathered during each call, and the one that tells most goes into the error's
+ * sentence. There is one thread.
+ */
+#include "ebpf/object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/mem.h"
+#include "bpf/settings.h"
+#include "ebpf/libbpf_words.h"
+
+#define PROGRAMS_MAX 64
+
+struct ebpf_object {
+	const char *name; /* borrowed from the image */
+	struct bpf_object *obj; /* owned */
+	struct bpf_link *links[PROGRAMS_MAX]; /* owned */
+	struct bpf_program *programs[PROGRAMS_MAX];
+	unsigned n;
+	uint64_t generation;
+};
+
+static struct libbpf_words words;
+
+static int gather(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN)
+		libbpf_words_add(&words, fmt, args);
+	return 0;
+}
+
+static void listen(void)
+{
+	words = (struct libbpf_words){.error = {0}};
+	libbpf_set_print(gather);
+}
+
+static int fail(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
+{
+	const char *said = libbpf_words_best(&words);
+
+	if (r == -EPERM || r == -EACCES)
+		return err_set(e, r, "%s: no permission: it takes CAP_BPF and CAP_PERFMON%s%s",
+			       o->name, *said ? ": " : "", said);
+	return err_set(e, r, "%s could not be %s: %s%s%s", o->name, what, strerror(-r),
+		       *said ? ": " : "", said);
+}
+
+static void freep_object(struct ebpf_object **o)
+{
+	ebpf_object_free(*o);
+}
+
+int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = image->name);
+	_cleanup_(freep_object) struct ebpf_object *o = calloc(1, sizeof(*o));
+	struct bpf_program *p;
+
+	if (!o)
+		return err_set(e, -ENOMEM, "%s: no memory", image->name);
+	o->name = image->name;
+	o->generation = 1;
+	listen();
+	o->obj = bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), &options);
+	if (!o->obj)
+		return fail(o, -errno, "read", e);
+	bpf_object__for_each_program(p, o->obj)
+	{
+		if (o->n == PROGRAMS_MAX)
+			return err_set(e, -E2BIG, "%s has more than %d programs", o->name,
+				       PROGRAMS_MAX);
+		o->programs[o->n++] = p;
+	}
+	*ret = TAKE_PTR(o);
+	return 0;
+}
+
+void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+
+	if (m)
+		bpf_map__set_max_entries(m, max_entries);
+}
+
+void ebpf_object_leave_out(struct ebpf_object *o, const char *map)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+
+	if (m)
+		bpf_map__set_autocreate(m, false);
+}
+
+static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
+{
+	if (scope->n_pids)
+		ebpf_object_resize(o, "sonda_pids", (uint32_t)scope->n_pids);
+	else
+		ebpf_object_leave_out(o, "sonda_pids");
+}
+
+static int fill_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
+{
+	int fd = scope->n_pids ? ebpf_object_map(o, "sonda_pids") : -1;
+	const uint8_t yes = 1;
+
+	for (size_t i = 0; i < scope->n_pids; i++)
+		if (bpf_map_update_elem(fd, &scope->pids[i], &yes, BPF_ANY) < 0)
+			return -errno;
+	return 0;
+}
+
+int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint32_t switches,
+		     struct err_text *e)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, ".rodata.sonda");
+	const struct sonda_settings s = {
+		.own_pid = scope->own_pid,
+		.scope = scope->n_pids ? SONDA_SCOPE_PIDS : SONDA_SCOPE_ALL,
+		.switches = switches,
+	};
+	int r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
+
+	if (r < 0)
+		return err_set(e, r, "%s has no settings", o->name);
+	set_scope(o, scope);
+	listen();
+	r = bpf_object__load(o->obj);
+	if (r < 0)
+		return fail(o, r, "loaded", e);
+	r = fill_scope(o, scope);
+	return r < 0 ? fail(o, r, "told its scope", e) : 0;
+}
+
+int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
+{
+	listen();
+	for (unsigned i = 0; i < o->n; i++) {
+		o->links[i] = bpf_program__attach(o->programs[i]);
+		if (!o->links[i])
+			return fail(o, -errno, "attached", e);
+	}
+	return 0;
+}
+
+void ebpf_object_free(struct ebpf_object *o)
+{
+	if (!o)
+		return;
+	for (unsigned i = 0; i < o->n; i++)
+		bpf_link__destroy(o->links[i]);
+	bpf_object__close(o->obj);
+	free(o);
+}
+
+int ebpf_object_map(const struct ebpf_object *o, const char *map)
+{
+	const struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+	int fd = m ? bpf_map__fd(m) : -1;
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
+uint64_t ebpf_object_next_period(struct ebpf_object *o)
+{
+	uint64_t over = o->generation, next = over + 1;
+	int fd = ebpf_object_map(o, ".data.sonda");
+	uint32_t zero = 0;
+
+	if (fd < 0 || bpf_map_update_elem(fd, &zero, &next, BPF_ANY) < 0)
+		return 0;
+	o->generation = next;
+	return over;
+}
+
+void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count)
+{
+	*ret_ns = *ret_count = 0;
+	for (unsigned i = 0; i < o->n; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(o->programs[i]), &info, &len) < 0)
+			continue;
+		*ret_ns += info.run_time_ns;
+		*ret_count += info.run_cnt;
+	}
+}
+
+int ebpf_stats_on(void)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	return fd < 0 ? -errno : fd;
+}
+
+uint32_t ebpf_cpus(void)
+{
+	int n;
+
+	listen();
+	n = libbpf_num_possible_cpus();
+	return n < 1 ? 1 : (uint32_t)n;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "base/mem.h"
+#include "ebpf/family.h"
+
+static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
+		     struct err_text *why)
+{
+	const struct ebpf_family *fam = r->family;
+	uint32_t switches = 0;
+	int e = ebpf_object_open(&r->rung->image, &r->object, why);
+
+	if (e < 0)
+		return e;
+	if (fam->prepare)
+		switches = fam->prepare(r->object, f, r->n_cpus);
+	e = ebpf_object_load(r->object, scope, switches, why);
+	if (e < 0)
+		return e;
+	e = fam->begin(r);
+	if (e < 0)
+		return err_set(why, e, "%s: its maps could not be used", r->rung->image.name);
+	return ebpf_object_attach(r->object, why);
+}
+
+int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
+		   struct err_text *why)
+{
+	const struct ebpf_family *fam = r->family;
+	struct err_text first = {""};
+	int e = -ENOENT;
+
+	for (int i = 0;; i++) {
+		struct err_text text = {""};
+
+		i = ebpf_choose_rung(f, fam->rungs, fam->n_rungs, i, &text);
+		if (i >= 0) {
+			r->rung = &fam->rungs[i];
+			e = open_rung(r, f, scope, &text);
+			if (e == 0)
+				return 0;
+			ebpf_run_stop(r);
+		}
+		/* What is best is what should have worked. */
+		if (!first.text[0])
+			first = text;
+		if (i < 0 || e == -EPERM)
+			break;
+	}
+	*why = first;
+	return e;
+}
+
+int ebpf_run_read(struct ebpf_run *r)
+{
+	r->generation = ebpf_object_next_period(r->object);
+	return r->generation ? r->family->read(r) : -EIO;
+}
+
+void ebpf_run_stop(struct ebpf_run *r)
+{
+	r->family->end(r);
+	ebpf_object_free(r->object);
+	r->object = NULL;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* As it is written in a config. */
+static const char *name_in_config(Pb__EbpfCountersConfig__Family id)
+{
+	const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(
+		&pb__ebpf_counters_config__family__descriptor, (int)id);
+
+	return v ? v->name : NULL;
+}
+
+static void add_family(struct ebpf_settings *s, const struct ebpf_family *f)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->families[i] == f)
+			return;
+	if (s->n < EBPF_FAMILIES_MAX)
+		s->families[s->n++] = f;
+}
+
+static void add_by_id(struct ebpf_settings *s, Pb__EbpfCountersConfig__Family id,
+		      const struct ebpf_family *const *families, size_t n,
+		      struct ebpf_trouble *trouble)
+{
+	const char *name = name_in_config(id);
+
+	for (size_t i = 0; i < n; i++)
+		if (families[i]->id == id) {
+			add_family(s, families[i]);
+			return;
+		}
+	if (name)
+		ebpf_trouble_add(trouble, name, "this family is not built yet");
+	else
+		ebpf_trouble_add(trouble, "families", "there is no family %d", (int)id);
+}
+
+static void tell_not_built(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble)
+{
+	const struct {
+		bool is_set;
+		const char *field;
+	} fields[] = {
+		{c->n_cgroups, "cgroups"},
+		{c->outliers, "outliers"},
+		{c->n_programs, "programs"},
+		{c->n_triggers, "triggers"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i].is_set)
+			ebpf_trouble_add(trouble, fields[i].field,
+					 "not built yet: it has no effect");
+}
+
+static int copy_pids(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
+		     struct ebpf_trouble *trouble)
+{
+	size_t n = MIN(c->n_pids, EBPF_PIDS_MAX);
+
+	if (!n)
+		return 0;
+	if (n < c->n_pids)
+		ebpf_trouble_add(trouble, "pids", "only the first %d of %zu count", EBPF_PIDS_MAX,
+				 c->n_pids);
+	s->pids = malloc(n * sizeof(*s->pids));
+	if (!s->pids)
+		return -ENOMEM;
+	memcpy(s->pids, c->pids, n * sizeof(*s->pids));
+	s->n_pids = n;
+	return 0;
+}
+
+static void default_families(struct ebpf_settings *s, const struct ebpf_family *const *families,
+			     size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (families[i]->by_default)
+			add_family(s, families[i]);
+}
+
+int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
+		       const struct ebpf_family *const *families, size_t n,
+		       struct ebpf_trouble *trouble)
+{
+	*s = (struct ebpf_settings){.period_ms = EBPF_PERIOD_MS, .top_n = EBPF_TOP_N};
+	if (!c || !c->n_families)
+		default_families(s, families, n);
+	if (!c)
+		return 0;
+	for (size_t i = 0; i < c->n_families; i++)
+		add_by_id(s, c->families[i], families, n, trouble);
+	if (c->period_ms)
+		s->period_ms = c->period_ms;
+	if (c->top_n)
+		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
+	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
+	tell_not_built(c, trouble);
+	return copy_pids(s, c, trouble);
+}
+
+void ebpf_settings_deinit(struct ebpf_settings *s)
+{
+	free(s->pids);
+	s->pids = NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/linux/ebpf_counters_config.pb-c.h"
+#include "ebpf/family.h"
+#include "ebpf/trouble.h"
+
+/*
+ * What a config asks for, as far as it can be done; what cannot is told as trouble, never left out
+ * in silence.
+ */
+
+#define EBPF_FAMILIES_MAX 32
+#define EBPF_PIDS_MAX 4096
+#define EBPF_PERIOD_MS 100 /* where the config has none */
+#define EBPF_TOP_N 16
+#define EBPF_TOP_N_MAX 1024
+
+struct ebpf_settings {
+	uint32_t period_ms;
+	uint32_t top_n;
+	double max_overhead_percent;
+	const struct ebpf_family *families[EBPF_FAMILIES_MAX];
+	size_t n;
+	uint32_t *pids; /* owned */
+	size_t n_pids;
+};
+
+/* families: the table. c may be NULL. 0 or -ENOMEM; deinit in either case. */
+int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
+		       const struct ebpf_family *const *families, size_t n,
+		       struct ebpf_trouble *trouble);
+void ebpf_settings_deinit(struct ebpf_settings *s);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/trouble.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "gen/fields.h"
+
+void ebpf_trouble_deinit(struct ebpf_trouble *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->all[i].what);
+		free(t->all[i].reason);
+	}
+	t->n = t->written = 0;
+}
+
+void ebpf_trouble_add(struct ebpf_trouble *t, const char *what, const char *fmt, ...)
+{
+	_cleanup_(freep) char *reason = NULL, *copy = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&reason, fmt, args);
+	va_end(args);
+	if (n < 0) {
+		reason = NULL;
+		return;
+	}
+	log_warn("linux.ebpf_counters: %s: %s", what, reason);
+	copy = strdup(what);
+	if (!copy || t->n == EBPF_TROUBLES_MAX)
+		return;
+	t->all[t->n].what = TAKE_PTR(copy);
+	t->all[t->n].reason = TAKE_PTR(reason);
+	t->n++;
+}
+
+void ebpf_trouble_write(struct ebpf_trouble *t, struct writer *w)
+{
+	struct pb_enc *e;
+
+	if (t->written == t->n)
+		return;
+	e = writer_begin(w);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+	for (; t->written < t->n; t->written++) {
+		pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
+		pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, t->all[t->written].what);
+		pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, t->all[t->written].reason);
+		pb_enc_close(e);
+	}
+	pb_enc_close(e);
+	writer_end(w);
+}
+
+void ebpf_trouble_clear(struct ebpf_trouble *t)
+{
+	t->written = 0;
+}
