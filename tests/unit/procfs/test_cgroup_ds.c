@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
+
 #include "procfs/cgroup_ds.h"
 #include "procfs/counter_file.h"
 #include "procfs/counter_rig.h"
@@ -270,6 +272,41 @@ static void without_a_config_too(void **state)
 	assert_int_equal(read_last(NGINX "memory.current"), 4096);
 }
 
+/* An hour at ten a second, with a group that comes and one that goes every ten seconds. */
+static void memory_does_not_grow_with_the_passes(void **state)
+{
+	size_t used = 0;
+	unsigned fds;
+
+	(void)state;
+	put_systemd();
+	create_and_start();
+	for (unsigned i = 0; i < 36000; i++) {
+		char path[64];
+
+		if (i % 100 == 0) {
+			snprintf(path, sizeof(path), ROOT "run-%u.scope", i / 100 - 1);
+			proc_remove(path);
+			snprintf(path, sizeof(path), ROOT "run-%u.scope/memory.current", i / 100);
+			put(path, "4096\n");
+		}
+		pass_at_once();
+		if (i == 1900) {
+			used = mallinfo2().uordblks;
+			fds = rig_poll()->fds;
+		}
+	}
+	assert_true(rig_poll()->pass > 36000);
+	assert_int_equal(rig_poll()->failures, 0);
+	assert_int_equal(rig_poll()->fds, fds);
+	assert_true(mallinfo2().uordblks <= used + 4096);
+	/* The last one is recorded as the first one was. */
+	source->clear(instance);
+	run_pass();
+	assert_int_equal(read_last("cgroups/run-359.scope/memory.current"), 4096);
+	assert_int_equal(tracks_counts(rig_poll()->tracks).refused, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -287,6 +324,8 @@ int main(void)
 		TEST(any_period_is_harmless),
 		TEST(many_passes_take_no_memory),
 		TEST(without_a_config_too),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
+
 #include "procfs/counter_file.h"
 #include "procfs/counter_rig.h"
 #include "procfs/network_ds.h"
@@ -192,14 +194,51 @@ static void values_at_the_flush_and_at_the_stop(void **state)
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
+/* An hour at ten a second, with an interface that comes and one that goes every ten seconds. */
+static void memory_does_not_grow_with_the_passes(void **state)
+{
+	size_t used = 0;
+
+	(void)state;
+	put_laptop();
+	create_and_start();
+	for (unsigned i = 0; i < 36000; i++) {
+		char text[1024];
+
+		if (i % 100 == 0) {
+			snprintf(text, sizeof(text),
+				 HEADING "  eth0: %u 2 0 0 0 0 0 0 100 2 0 0 0 0 0 0\n"
+					 " veth%u: %u 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
+				 i, i / 100, i);
+			put("net/dev", text);
+		}
+		pass_at_once();
+		if (i == 1900)
+			used = mallinfo2().uordblks;
+	}
+	assert_true(rig_poll()->pass > 36000);
+	assert_int_equal(rig_poll()->failures, 0);
+	assert_true(mallinfo2().uordblks <= used + 4096);
+	source->clear(instance);
+	run_pass();
+	assert_int_equal(read_last("network/interfaces/veth359/rx bytes"), 35900);
+	assert_int_equal(tracks_counts(rig_poll()->tracks).refused, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(each_number_has_its_track), TEST(all_on_request),
-		TEST(interfaces_come_and_go),	 TEST(a_file_that_is_cut_ends_no_interface),
-		TEST(files_that_are_not_there),	 TEST(a_server_with_many_interfaces),
-		TEST(a_machine_without_proc),	 TEST(values_at_the_flush_and_at_the_stop),
+		TEST(each_number_has_its_track),
+		TEST(all_on_request),
+		TEST(interfaces_come_and_go),
+		TEST(a_file_that_is_cut_ends_no_interface),
+		TEST(files_that_are_not_there),
+		TEST(a_server_with_many_interfaces),
+		TEST(a_machine_without_proc),
+		TEST(values_at_the_flush_and_at_the_stop),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

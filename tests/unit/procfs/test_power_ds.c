@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
+
 #include <event2/event.h>
 
 #include "base/clock.h"
@@ -225,6 +227,39 @@ static void more_than_are_known(void **state)
 	source->stop(instance);
 }
 
+/* Ten hours, with a battery that is taken out and put in again, and with what is plugged in once. */
+static void memory_does_not_grow_with_the_passes(void **state)
+{
+	size_t used = 0, packets = 0;
+
+	(void)state;
+	put_battery("BAT0", "11700000\n");
+	put("BAT0", "current_now", "gone\n"); /* told once, counted each time */
+	start();
+	for (unsigned i = 0; i < 36000; i++) {
+		char name[32];
+
+		if (i % 100 == 0) {
+			snprintf(name, sizeof(name), "usb%u", i / 100);
+			put(name, "type", "USB\n");
+		} else if (i % 100 == 50) {
+			proc_remove("class/power_supply");
+		} else if (i % 100 == 70) {
+			put_battery("BAT0", "11700000\n");
+		}
+		fake_reset_packets();
+		/* Starting begins a pass at once. */
+		source->start(instance);
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+		packets += fake.n;
+		if (i == 1900)
+			used = mallinfo2().uordblks;
+	}
+	/* The second's own tick may come in between. */
+	assert_in_range(packets, 36000 / 100 * 80, 36000 / 100 * 80 + 100);
+	assert_true(mallinfo2().uordblks <= used + 4096);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -234,6 +269,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_value_is_bad, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_to_say, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_than_are_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
