@@ -7,10 +7,11 @@
  *	    ^                                         | all done
  *	    +-----------------------------------------+
  *
- * A wake-up's pass is over the rings that woke us; all others are over all rings. drain_all makes
- * any pass that is on one to the end, or begins one; if such a pass is on, another follows it. So
- * nobody who asks makes those wait longer who asked before. Every turn goes on with the CPU after
- * the one that the turn before ended with, so that no ring waits for a busier one.
+ * A wake-up's pass is over the rings that woke us; all others are over all rings. A tick that comes
+ * meanwhile makes it one over all, as wake-ups may have no end. drain_all makes any pass that is on
+ * one to the end, or begins one; if such a pass is on, another follows it. So nobody who asks makes
+ * those wait longer who asked before. Every turn goes on with the CPU after the one that the turn
+ * before ended with, so that no ring waits for a busier one.
  */
 #include <assert.h>
 #include <errno.h>
@@ -150,7 +151,7 @@ static void run(struct drain *d)
 {
 	const struct drain_ops *ops = d->options.ops;
 
-	if (d->pass == NO_PASS)
+	if (d->pass == NO_PASS || (d->pass == WAKE_PASS && clock_mono_ns() >= d->tick_ns))
 		begin_pass(d, TICK_PASS);
 	ops->before_turn(d->options.ctx);
 	if (d->pass == NO_PASS)
