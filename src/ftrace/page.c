@@ -90,16 +90,16 @@ enum page_status page_open(struct page *page, const struct page_layout *layout, 
 	memcpy(&page->time, bytes + layout->time_offset, sizeof(page->time));
 	memcpy(&commit, bytes + layout->commit_offset, sizeof(commit));
 	records = commit & COMMIT_LENGTH;
-	if (!records || records > len - layout->data_offset)
+	page->lost = commit & COMMIT_LOST;
+	if (records > len - layout->data_offset)
 		return PAGE_BAD_HEADER;
 
 	page->cur = bytes + layout->data_offset;
 	page->end = page->cur + records;
-	page->lost = commit & COMMIT_LOST;
 	if (page->lost && (commit & COMMIT_LOST_STORED) &&
 	    len - layout->data_offset - records >= layout->commit_size)
 		memcpy(&page->lost_count, page->end, layout->commit_size);
-	return PAGE_OK;
+	return records ? PAGE_OK : PAGE_BAD_HEADER;
 }
 
 /* The stamp's missing top bits are those of the time before it, as long as time goes forward. */

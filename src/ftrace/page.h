@@ -73,7 +73,8 @@ struct page_record {
 	uint32_t len; /* bytes of it, 2 or more; alignment at the end included */
 };
 
-/* PAGE_OK or PAGE_BAD_HEADER; page->time is set either way when len covers the layout. */
+/* PAGE_OK or PAGE_BAD_HEADER; page->time and page->lost are set either way when len covers the
+ * layout, and the number of those lost as far as there is a place where it would stand. */
 enum page_status page_open(struct page *page, const struct page_layout *layout, const void *data,
 			   size_t len);
 

@@ -208,6 +208,29 @@ static void test_headers(void **state)
 	assert_int_equal(page_open(&p, &page_maker_layout, m.bytes, 15), PAGE_BAD_HEADER);
 }
 
+/* What was lost before a page is lost, whatever the page itself is. */
+static void test_lost_records_before_a_broken_page(void **state)
+{
+	struct page_maker m;
+	uint64_t commit;
+	struct page p;
+
+	(void)state;
+	page_begin(&m, 77);
+	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 5);
+	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER); /* empty */
+	assert_true(p.lost);
+	assert_int_equal(p.lost_count, 5);
+	assert_ptr_equal(p.cur, p.end);
+
+	commit = (PAGE_MAKER_SIZE - 16 + 1) | PAGE_LOST | PAGE_LOST_STORED;
+	memcpy(m.bytes + 8, &commit, sizeof(commit));
+	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER);
+	assert_true(p.lost);
+	assert_int_equal(p.lost_count, 0);
+	assert_ptr_equal(p.cur, p.end);
+}
+
 struct damage {
 	enum page_status status;
 	uint32_t words[3];
@@ -384,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_times_add_up),
 		cmocka_unit_test(test_time_stamps_keep_the_top_bits_of_the_page),
 		cmocka_unit_test(test_lost_records_and_their_number),
+		cmocka_unit_test(test_lost_records_before_a_broken_page),
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_each_status),
 		cmocka_unit_test(test_noise),

@@ -375,6 +375,22 @@ static void test_a_broken_page_costs_its_rest(void **state)
 	assert_true(t->lost);
 }
 
+static void test_a_loss_before_a_broken_page_is_told(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	page_begin(&m, 3000);
+	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
+	translate(&m);
+	finish();
+	assert_int_equal(n_bundles, 1);
+	assert_true(bundles[0].lost);
+	assert_int_equal(bundles[0].lost_count, 77);
+	assert_int_equal(bundles[0].errors, 1);
+	assert_int_equal(cpu.lost, 77);
+}
+
 static void test_broken_pages_are_kept_for_whoever_asks(void **state)
 {
 	struct page_maker m;
@@ -838,6 +854,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nothing_to_say_is_no_packet, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_loss_begins_a_bundle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_broken_page_costs_its_rest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_loss_before_a_broken_page_is_told, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_broken_pages_are_kept_for_whoever_asks, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_broken_record_costs_itself, setup, teardown),
