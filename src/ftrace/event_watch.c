@@ -100,9 +100,15 @@ bool event_watch_changed(struct event_watch *w, const struct instance *instance,
 	bool moved = false;
 	uint64_t now = hash_modules(w->sys_root) ^ hash_dynamic(w->root, instance, events, &moved);
 
-	moved = moved || now != w->seen;
+	moved = moved || now != w->seen || w->again;
 	w->seen = now;
+	w->again = false;
 	return moved;
+}
+
+void event_watch_again(struct event_watch *w)
+{
+	w->again = true;
 }
 
 uint64_t event_folder_of(const struct instance *instance, const char *group, const char *name)

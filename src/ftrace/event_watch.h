@@ -18,6 +18,7 @@ struct event_watch {
 	const char *root; /* borrowed: of tracefs */
 	const char *sys_root; /* borrowed */
 	uint64_t seen;
+	bool again; /* what was seen has not been dealt with */
 };
 
 /* Remembers how it is now: before the events are selected. */
@@ -26,6 +27,9 @@ void event_watch_begin(struct event_watch *w, const char *root, const char *sys_
  * they know (event_name.folder). */
 bool event_watch_changed(struct event_watch *w, const struct instance *instance,
 			 const struct event_selection *events);
+
+/* It says yes the next time, whatever happens until then. */
+void event_watch_again(struct event_watch *w);
 
 /*
  * Which folder an event has now: a number that another event, or the same one made anew, does not

@@ -239,8 +239,11 @@ void session_refresh(struct ftrace_session *s)
 	}
 	if (!r)
 		r = event_selection_take(&s->events, &new);
-	if (r)
-		report_failed_once(&again, "events that came while recording (%s)", strerror(-r));
+	if (r) {
+		report_failed_once(&again, "events that came while recording (%s; tried again)",
+				   strerror(-r));
+		event_watch_again(&s->watch);
+	}
 	event_table_sweep(&s->table);
 	tell_gone(s, &gone);
 	tell_failed(s, &again);

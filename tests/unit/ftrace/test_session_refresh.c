@@ -10,6 +10,7 @@
 #include "fake_tracefs.h"
 #include "fake_writer.h"
 #include "formats.h"
+#include "ftrace/event_filters.h"
 #include "ftrace/session_refresh.h"
 
 static struct ftrace_session s;
@@ -228,6 +229,29 @@ static void test_filters_count_for_what_came(void **state)
 	assert_non_null(strstr(s.reports.failed[0], "mod/nofilter (filter refused"));
 }
 
+/* Nothing has changed by then but that it can. */
+static void test_what_failed_is_tried_again(void **state)
+{
+	(void)state;
+	config.n_event_filters =
+		EVENT_FILTERS_MAX + 1; /* that there are none of is not looked at */
+	make_event("mod/b", 12, one_int);
+	session_refresh(&s);
+	assert_false(is_on("mod/b"));
+	assert_null(row(12));
+	session_refresh(&s);
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_string_equal(
+		s.reports.failed[0],
+		"events that came while recording (Argument list too long; tried again)");
+	config.n_event_filters = 0;
+	session_refresh(&s);
+	assert_true(is_on("mod/b"));
+	assert_non_null(row(12));
+	assert_int_equal(s.events.n, 3);
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+}
+
 static void test_strings_of_a_new_module(void **state)
 {
 	(void)state;
@@ -265,6 +289,7 @@ int main(void)
 		WITH_FOLDER(test_a_module_of_many_events),
 		WITH_FOLDER(test_what_cannot_be_had_is_told_once),
 		WITH_FOLDER(test_filters_count_for_what_came),
+		WITH_FOLDER(test_what_failed_is_tried_again),
 		WITH_FOLDER(test_strings_of_a_new_module),
 		WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens),
 	};
