@@ -35,8 +35,11 @@ static void note(struct session *s, const struct session *other)
 					 .n_sources = (uint32_t)other->n_instances};
 	size_t at;
 
-	if (c->n >= MAX_CONCURRENT_EVENTS ||
-	    array_reserve(&c->list, &c->cap, c->n + 1, sizeof(c->list[0])) < 0)
+	if (c->n >= MAX_CONCURRENT_EVENTS) {
+		s->service->quota.refused[REFUSED_CONCURRENT_EVENTS]++;
+		return;
+	}
+	if (array_reserve(&c->list, &c->cap, c->n + 1, sizeof(c->list[0])) < 0)
 		return;
 	if (name && name[0] && (s->uid == 0 || s->uid == other->uid))
 		event.name = strdup(name);

@@ -25,6 +25,7 @@
 #include "service/instances.h"
 #include "service/output_path.h"
 #include "service/packet_gate.h"
+#include "service/service.h"
 #include "service/service_packets.h"
 #include "service/session.h"
 #include "service/session_trace.h"
@@ -79,8 +80,12 @@ void file_parts_rotate(struct file_parts *f)
 	uint32_t sequence = f->sequence;
 	int fd, r;
 
-	if (f->n == MAX_FILE_PARTS || f->error || !file_parts_newest(f)->has_data)
+	if (f->error || !file_parts_newest(f)->has_data)
 		return;
+	if (f->n == MAX_FILE_PARTS) {
+		f->session->service->quota.refused[REFUSED_FILE_PARTS]++;
+		return;
+	}
 	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
 	if (r == 0) {
 		r = file_part_init(&f->list[f->n], f->session->config, fd, f->rotation.last);

@@ -266,7 +266,10 @@ static int check_room(struct session *s)
 	session_record(s, LIFECYCLE_FLUSH_STARTED);
 	if (s->state != SESSION_STARTED)
 		return -EINVAL;
-	return s->n_flushes >= LIMIT_PENDING_FLUSHES ? -EBUSY : 0;
+	if (s->n_flushes < LIMIT_PENDING_FLUSHES)
+		return 0;
+	s->service->quota.refused[REFUSED_FLUSHES]++;
+	return -EBUSY;
 }
 
 int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,

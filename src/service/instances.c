@@ -158,6 +158,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 	int r;
 
 	if (s->n_instances >= MAX_INSTANCES) {
+		s->service->quota.refused[REFUSED_INSTANCES]++;
 		log_write_limited(
 			&s->service->complaints, LOG_LEVEL_WARN,
 			"session %llu: %s of %s is one data source more than %u; left out",

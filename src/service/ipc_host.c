@@ -266,7 +266,7 @@ static const struct msgsock_ops sock_ops = {
 };
 
 /* Of the remote ones, for which the uid says nothing. */
-static bool has_room_for_remote(const struct ipc_host *h, const struct ipc_peer *peer)
+static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
 {
 	unsigned n = 0, n_same = 0;
 	const struct ipc_conn *c;
@@ -276,17 +276,23 @@ static bool has_room_for_remote(const struct ipc_host *h, const struct ipc_peer 
 		n_same +=
 			c->peer.is_remote && remote_address_same(&c->peer.address, &peer->address);
 	}
-	return n < h->service->max_remote_conns && n_same < h->service->max_conns_per_address;
+	if (n_same >= h->service->max_conns_per_address) {
+		h->quota->refused[REFUSED_PRODUCERS_OF_ADDRESS]++;
+		return false;
+	}
+	if (n >= h->service->max_remote_conns) {
+		h->quota->refused[REFUSED_REMOTE_PRODUCERS]++;
+		return false;
+	}
+	return true;
 }
 
 /* Room for one more? 0 or -EDQUOT. */
 static int take_connection(struct ipc_host *h, const struct ipc_peer *peer,
 			   struct quota_account *account)
 {
-	if (peer->is_remote && !has_room_for_remote(h, peer)) {
-		h->quota->refused[h->service->connections]++;
+	if (peer->is_remote && !has_room_for_remote(h, peer))
 		return -EDQUOT;
-	}
 	return quota_take(account, h->service->connections, 1, NULL);
 }
 

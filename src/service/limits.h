@@ -46,7 +46,8 @@
 
 /* ---- other machines ---- */
 
-#define MAX_MACHINES 64 /* of which a relay told something; then the one told of longest ago goes */
+#define MAX_MACHINES 64 /* of which relays told something; see remote_machines.h who goes then */
+#define MAX_MACHINES_PER_ADDRESS 16
 #define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
 #define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
 #define MAX_CLOCK_SYNCS 5 /* of a machine: the newest */

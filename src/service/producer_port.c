@@ -403,7 +403,7 @@ static int sync_requests(void *endpoint, const struct ipc_call *call, const uint
 	return 0;
 }
 
-static int check_trigger_names(const uint8_t *args, size_t len)
+static int check_trigger_names(struct producer_port *p, const uint8_t *args, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -414,7 +414,10 @@ static int check_trigger_names(const uint8_t *args, size_t len)
 		n += FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES);
 	if (!pb_dec_ok(&d))
 		return -EBADMSG;
-	return n > MAX_TRIGGER_NAMES ? -ENOBUFS : 0;
+	if (n <= MAX_TRIGGER_NAMES)
+		return 0;
+	p->service->quota.refused[REFUSED_TRIGGER_NAMES]++;
+	return -ENOBUFS;
 }
 
 static int activate_triggers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
@@ -428,7 +431,7 @@ static int activate_triggers(void *endpoint, const struct ipc_call *call, const 
 
 	if (!p->initialized)
 		return -EPERM;
-	r = check_trigger_names(args, len);
+	r = check_trigger_names(p, args, len);
 	if (r < 0)
 		return r;
 	ipc_reply_empty(p->conn, call);

@@ -32,6 +32,7 @@ static const char *const names[N_QUOTAS] = {
 	[QUOTA_WRITERS] = "writers",
 	[QUOTA_CONN_BYTES] = "bytes that wait in connections",
 	[QUOTA_CONFIG_BYTES] = "bytes of configs",
+	[QUOTA_MACHINES] = "machines that relays told of",
 };
 
 static uint64_t machine_memory(void)
@@ -63,6 +64,7 @@ void quota_init(struct quota *q)
 			[QUOTA_WRITERS] = {MAX_WRITERS, MAX_WRITERS_PER_USER},
 			[QUOTA_CONN_BYTES] = {MAX_CONN_BYTES, MAX_CONN_BYTES_PER_USER},
 			[QUOTA_CONFIG_BYTES] = {MAX_CONFIG_BYTES_ALL, MAX_CONFIG_BYTES_PER_USER},
+			[QUOTA_MACHINES] = {MAX_MACHINES, MAX_MACHINES_PER_ADDRESS},
 		}};
 }
 

@@ -27,7 +27,27 @@ enum quota_kind {
 	QUOTA_WRITERS, /* registered: entries of tables by writer id, up to the highest */
 	QUOTA_CONN_BYTES, /* begun frames, and replies that wait for their readers */
 	QUOTA_CONFIG_BYTES, /* of sessions, decoded */
-	N_QUOTAS
+	QUOTA_MACHINES, /* that relays told of */
+	N_QUOTAS,
+
+	/* Limits of one peer, session or request, which has no account: what they refused is counted
+	 * here all the same. */
+	REFUSED_REMOTE_PRODUCERS = N_QUOTAS,
+	REFUSED_PRODUCERS_OF_ADDRESS,
+	REFUSED_SOURCES_OF_PRODUCER,
+	REFUSED_DESCRIPTORS_OF_PRODUCER,
+	REFUSED_TRIGGER_NAMES,
+	REFUSED_RELAY_REQUESTS,
+	REFUSED_CONFIGS,
+	REFUSED_INSTANCES,
+	REFUSED_SEQUENCES,
+	REFUSED_RECEIVED_TRIGGERS,
+	REFUSED_DUE_TRIGGERS,
+	REFUSED_TRIGGER_HITS,
+	REFUSED_CONCURRENT_EVENTS,
+	REFUSED_FLUSHES,
+	REFUSED_FILE_PARTS,
+	N_REFUSED
 };
 
 struct quota_limit {
@@ -39,7 +59,7 @@ struct quota_user; /* what one user holds */
 struct quota {
 	struct quota_limit limits[N_QUOTAS];
 	uint64_t held[N_QUOTAS];
-	uint64_t refused[N_QUOTAS]; /* times */
+	uint64_t refused[N_REFUSED]; /* times */
 	struct quota_user *users; /* owned: those that hold something */
 };
 

@@ -3,6 +3,7 @@
 
 #include "service/limits.h"
 #include "service/packet_gate.h"
+#include "service/service.h"
 #include "service/service_packets.h"
 #include "service/session.h"
 #include "service/trace_buffer.h"
@@ -54,6 +55,7 @@ static size_t pass_packet(struct session *s, struct packet_sink *sink,
 		id = sequence_ids_get(&s->sequences, packet->writer.producer_id,
 				      packet->writer.writer_id);
 	if (!id) {
+		s->service->quota.refused[REFUSED_SEQUENCES] += sequence_ids_full(&s->sequences);
 		s->invalid_packets++;
 		return packet->size;
 	}

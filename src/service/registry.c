@@ -87,9 +87,11 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 	_cleanup_(source_freep) struct registered_source *r = NULL;
 	int error;
 
-	if (len > MAX_DESCRIPTOR_BYTES)
+	if (len > MAX_DESCRIPTOR_BYTES) {
+		p->service->quota.refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "a descriptor of %zu bytes; the limit is %u", len,
 			       MAX_DESCRIPTOR_BYTES);
+	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
@@ -117,9 +119,11 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 /* Room for len further bytes? */
 static int take_room(struct producer_port *p, size_t len, struct err_text *e)
 {
-	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + len > MAX_DESCRIPTOR_BYTES_PER_PRODUCER)
+	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + len > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
+		p->service->quota.refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
 			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
+	}
 	return quota_take(&p->account, QUOTA_DESCRIPTOR_BYTES, len, e);
 }
 
@@ -145,9 +149,11 @@ int registry_add(struct service *s, struct producer_port *p, const uint8_t *desc
 	if (r->id && find_id(s, p, r->id))
 		return err_set(e, -EEXIST, "a data source with id %llu is registered already",
 			       (unsigned long long)r->id);
-	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER)
+	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER) {
+		s->quota.refused[REFUSED_SOURCES_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
 			       MAX_SOURCES_PER_PRODUCER);
+	}
 	error = take_room(p, len, e);
 	if (error < 0)
 		return error;

@@ -51,10 +51,10 @@ static int init_relay(void *endpoint, const struct ipc_call *call, const uint8_t
 	struct pb_field info;
 	int r = find_system_info(args, len, &info);
 
+	p->service->quota.refused[REFUSED_RELAY_REQUESTS] += r == -EMSGSIZE;
 	if (r < 0)
 		return r;
-	r = remote_machines_begin(&p->service->machines, p->peer->machine_id, p->peer->machine_name,
-				  info.data, info.len);
+	r = remote_machines_begin(&p->service->machines, p->peer, info.data, info.len);
 	if (r == 0)
 		ipc_reply_empty(p->conn, call);
 	return r;
@@ -124,9 +124,10 @@ static int sync_clock(void *endpoint, const struct ipc_call *call, const uint8_t
 	/* First of all: what lies between is taken for the way of the message. */
 	clock_snapshot_take(&sync.host);
 	r = decode_sync(args, len, &sync);
+	p->service->quota.refused[REFUSED_RELAY_REQUESTS] += r == -ENOBUFS;
 	if (r < 0)
 		return r;
-	r = remote_machines_add_sync(&p->service->machines, p->peer->machine_id, &sync);
+	r = remote_machines_add_sync(&p->service->machines, p->peer, &sync);
 	if (r == 0)
 		ipc_reply_empty(p->conn, call);
 	return r;

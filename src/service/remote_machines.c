@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "service/ipc_peer.h"
 
 static void machine_free(struct remote_machine *m)
 {
+	quota_close(&m->account);
 	free(m->name);
 	free(m->system_info);
 	free(m);
@@ -21,13 +23,57 @@ static void forget(struct remote_machines *ms, struct remote_machine *m)
 	machine_free(m);
 }
 
-/* The machine of the number, a new one where there is none, as the one told of last. */
-static struct remote_machine *touch(struct remote_machines *ms, uint32_t id)
+/* ---- room for one more ---- */
+
+/* The machine that the user told of longest ago; there is one. */
+static struct remote_machine *oldest_of(const struct remote_machines *ms, uint64_t user)
 {
 	struct remote_machine *m;
 
 	TAILQ_FOREACH (m, &ms->list, link)
-		if (m->id == id)
+		if (m->account.user == user)
+			break;
+	return m;
+}
+
+static uint64_t count_of(const struct remote_machines *ms, uint64_t user)
+{
+	return quota_of_user(ms->quota, user, QUOTA_MACHINES);
+}
+
+/* Who has the most; of several the one that told of something longest ago. */
+static uint64_t greediest(const struct remote_machines *ms)
+{
+	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);
+
+	TAILQ_FOREACH (m, &ms->list, link)
+		if (count_of(ms, m->account.user) > count_of(ms, most->account.user))
+			most = m;
+	return most->account.user;
+}
+
+/* 0 or -ENOMEM. */
+static int take_room(struct remote_machines *ms, struct quota_account *account)
+{
+	int r;
+
+	while ((r = quota_take(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
+		bool has_its_share = count_of(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
+
+		forget(ms, oldest_of(ms, has_its_share ? account->user : greediest(ms)));
+	}
+	return r;
+}
+
+/* ---- things told ---- */
+
+/* The relay's machine, a new one where there is none, as the one told of last. */
+static struct remote_machine *touch(struct remote_machines *ms, const struct ipc_peer *relay)
+{
+	struct remote_machine *m;
+
+	TAILQ_FOREACH (m, &ms->list, link)
+		if (m->id == relay->machine_id)
 			break;
 	if (m) {
 		TAILQ_REMOVE(&ms->list, m, link);
@@ -35,25 +81,29 @@ static struct remote_machine *touch(struct remote_machines *ms, uint32_t id)
 		m = calloc(1, sizeof(*m));
 		if (!m)
 			return NULL;
-		m->id = id;
-		if (ms->n == MAX_MACHINES)
-			forget(ms, TAILQ_FIRST(&ms->list));
+		m->id = relay->machine_id;
+		quota_open(&m->account, ms->quota, ipc_peer_user(relay));
+		if (take_room(ms, &m->account) < 0) {
+			free(m);
+			return NULL;
+		}
 		ms->n++;
 	}
 	TAILQ_INSERT_TAIL(&ms->list, m, link);
 	return m;
 }
 
-int remote_machines_begin(struct remote_machines *ms, uint32_t id, const char *name,
+int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
 			  const void *system_info, size_t len)
 {
+	const char *name = relay->machine_name;
 	_cleanup_(freep) uint8_t *info = malloc(len ? len : 1);
 	_cleanup_(freep) char *own_name = name ? strdup(name) : NULL;
 	struct remote_machine *m;
 
 	if (!info || (name && !own_name))
 		return -ENOMEM;
-	m = touch(ms, id);
+	m = touch(ms, relay);
 	if (!m)
 		return -ENOMEM;
 	if (len)
@@ -69,9 +119,10 @@ int remote_machines_begin(struct remote_machines *ms, uint32_t id, const char *n
 	return 0;
 }
 
-int remote_machines_add_sync(struct remote_machines *ms, uint32_t id, const struct clock_sync *sync)
+int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
+			     const struct clock_sync *sync)
 {
-	struct remote_machine *m = touch(ms, id);
+	struct remote_machine *m = touch(ms, relay);
 
 	if (!m)
 		return -ENOMEM;
@@ -83,9 +134,10 @@ int remote_machines_add_sync(struct remote_machines *ms, uint32_t id, const stru
 	return 0;
 }
 
-void remote_machines_init(struct remote_machines *ms)
+void remote_machines_init(struct remote_machines *ms, struct quota *quota)
 {
 	TAILQ_INIT(&ms->list);
+	ms->quota = quota;
 	ms->n = 0;
 	ms->last = 0;
 }

@@ -7,10 +7,17 @@
 
 #include "service/clock_snapshots.h"
 #include "service/limits.h"
+#include "service/quota.h"
+
+struct ipc_peer;
 
 /*
  * What relays have told of their machines: kept when they leave, for traces that are read later.
- * At most MAX_MACHINES (service/limits.h).
+ *
+ * At most MAX_MACHINES, and MAX_MACHINES_PER_ADDRESS of those that one address has told of
+ * (service/limits.h). For a further one the one told of longest ago goes: of the same address if
+ * that has its share, else of the address that has the most. So nobody makes the machines of others
+ * forgotten who tells of less than they.
  */
 
 struct machine_clock {
@@ -30,6 +37,7 @@ struct clock_sync {
 
 struct remote_machine {
 	TAILQ_ENTRY(remote_machine) link;
+	struct quota_account account; /* of the address that told of it first */
 	uint32_t id; /* machine_id of packets */
 	char *name; /* owned; NULL: it has none */
 	uint8_t *system_info; /* owned; a sound SystemInfo, as it came. NULL: none */
@@ -45,15 +53,16 @@ struct remote_machines {
 	TAILQ_HEAD(, remote_machine) list; /* owned; the one told of last is last */
 	size_t n;
 	uint64_t last; /* things told */
+	struct quota *quota; /* borrowed: it outlives us */
 };
 
-void remote_machines_init(struct remote_machines *ms);
+void remote_machines_init(struct remote_machines *ms, struct quota *quota);
 void remote_machines_deinit(struct remote_machines *ms);
 
-/* A relay begins: what earlier ones said of the machine does not count any more. name may be NULL.
- * 0 or -ENOMEM. */
-int remote_machines_begin(struct remote_machines *ms, uint32_t id, const char *name,
+/* A relay begins: what earlier ones said of the machine does not count any more. Which machine, and
+ * its name, is in relay. 0 or -ENOMEM. */
+int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
 			  const void *system_info, size_t len);
 /* Of a machine that has not begun, or was forgotten, too. 0 or -ENOMEM. */
-int remote_machines_add_sync(struct remote_machines *ms, uint32_t id,
+int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync);

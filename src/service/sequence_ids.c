@@ -54,6 +54,11 @@ static int grow(struct sequence_ids *s)
 	return 0;
 }
 
+bool sequence_ids_full(const struct sequence_ids *s)
+{
+	return s->last >= SEQUENCE_ID_SERVICE + MAX_SEQUENCES;
+}
+
 uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t writer_id)
 {
 	uint32_t key = (uint32_t)producer_id << 16 | writer_id;
@@ -62,7 +67,7 @@ uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t
 
 	if (slot && slot->key)
 		return slot->id;
-	if (used >= MAX_SEQUENCES)
+	if (sequence_ids_full(s))
 		return 0;
 	if ((used + 1) * 2 > s->n_slots && grow(s) < 0)
 		return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,7 @@ struct sequence_ids {
 /* to is empty. 0 or -ENOMEM; deinit is fine after both. */
 int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to);
 void sequence_ids_deinit(struct sequence_ids *s);
+/* Are there MAX_SEQUENCES? */
+bool sequence_ids_full(const struct sequence_ids *s);
 /* 0 when there are MAX_SEQUENCES (service/limits.h), or memory is out. producer_id is not 0. */
 uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t writer_id);

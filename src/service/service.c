@@ -122,8 +122,8 @@ int service_new(struct event_base *loop, struct service **ret)
 	TAILQ_INIT(&s->producers);
 	TAILQ_INIT(&s->registry);
 	TAILQ_INIT(&s->sessions);
-	remote_machines_init(&s->machines);
 	quota_init(&s->quota);
+	remote_machines_init(&s->machines, &s->quota);
 	r = ipc_host_new(loop, &producer_port_service, s, &s->quota, &s->producer_host);
 	if (r == 0)
 		r = ipc_host_new(loop, &consumer_port_service, s, &s->quota, &s->consumer_host);
@@ -145,9 +145,9 @@ void service_free(struct service *s)
 		session_free(TAILQ_FIRST(&s->sessions));
 	ipc_host_free(s->producer_host);
 	recent_sessions_free(s->recent);
+	remote_machines_deinit(&s->machines);
 	quota_deinit(&s->quota);
 	trigger_history_deinit(&s->trigger_history);
-	remote_machines_deinit(&s->machines);
 	free(s);
 }
 

@@ -154,6 +154,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	int r;
 
 	r = session_config_check(config, e);
+	service->quota.refused[REFUSED_CONFIGS] += r < 0;
 	if (r == 0)
 		r = admission_check(service, config, uid, e);
 	if (r < 0)
@@ -161,6 +162,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	if (session_alloc(service, consumer, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = trace_filter_new(config, e, &s->filter);
+	service->quota.refused[REFUSED_CONFIGS] += r < 0;
 	if (r < 0)
 		return r;
 	if (config->write_into_file)

@@ -123,6 +123,14 @@ static void put_limits(const struct session *s, struct pb_enc *e)
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
 		pb_enc_close(e);
 	}
+	for (unsigned i = N_QUOTAS; i < N_REFUSED; i++) {
+		if (!q->refused[i])
+			continue;
+		pb_enc_open(e, PB_TRACE_STATS_LIMITS);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
+		pb_enc_close(e);
+	}
 }
 
 /* ---- the message ---- */

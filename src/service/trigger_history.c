@@ -63,18 +63,20 @@ size_t trigger_history_count(struct trigger_history *h, const char *name, uint64
 	return count(h, hash(name), &oldest);
 }
 
-void trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns)
+bool trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns)
 {
 	struct trigger_hit hit = {.boot_ns = boot_ns, .name = hash(name)};
-	size_t oldest = 0;
+	size_t oldest = 0, n;
 
 	forget_old(h, boot_ns);
+	n = h->n;
 	if (count(h, hit.name, &oldest) >= MAX_TRIGGER_HITS_PER_NAME)
 		remove_at(h, oldest);
 	else if (h->n >= MAX_TRIGGER_HITS)
 		remove_at(h, 0);
 	if (array_reserve(&h->hits, &h->cap, h->n + 1, sizeof(h->hits[0])) == 0)
 		h->hits[h->n++] = hit;
+	return h->n == n;
 }
 
 void trigger_history_deinit(struct trigger_history *h)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,6 @@ struct trigger_history {
 
 void trigger_history_deinit(struct trigger_history *h);
 /* boot_ns: CLOCK_BOOTTIME, never before that of an earlier call. Not remembered when memory is
- * out. */
-void trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns);
+ * out. True: an older one was forgotten for it. */
+bool trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns);
 size_t trigger_history_count(struct trigger_history *h, const char *name, uint64_t boot_ns);

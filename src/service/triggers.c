@@ -100,6 +100,7 @@ static void delay_clone(struct session *s, const struct received_trigger *trigge
 	struct due_trigger due = {.mono_ns = clock_mono_ns() + trigger->delay_ms * NS_PER_MS};
 
 	if (t->n_due >= MAX_DUE_TRIGGERS) {
+		s->service->quota.refused[REFUSED_DUE_TRIGGERS]++;
 		log_write_limited(
 			&s->service->complaints, LOG_LEVEL_WARN,
 			"session %llu: %u clones wait for the end of their delay; trigger "
@@ -151,6 +152,7 @@ static void note(struct session *s, const struct received_trigger *trigger)
 	t->hit = true;
 	session_snapshot_clocks(s);
 	if (t->n_received >= MAX_RECEIVED_TRIGGERS) {
+		s->service->quota.refused[REFUSED_RECEIVED_TRIGGERS]++;
 		received_trigger_deinit(&t->received[0]);
 		memmove(&t->received[0], &t->received[1], --t->n_received * sizeof(t->received[0]));
 	}
@@ -242,7 +244,8 @@ void triggers_activate(struct service *v, const char *producer, uid_t uid, const
 		act(s, &trigger, is_first);
 	}
 	if (any)
-		trigger_history_add(&v->trigger_history, name, trigger.boot_ns);
+		v->quota.refused[REFUSED_TRIGGER_HITS] +=
+			trigger_history_add(&v->trigger_history, name, trigger.boot_ns);
 }
 
 /* ---- the session ---- */

@@ -128,6 +128,7 @@ static void they_are_bounded(void **state)
 	for (unsigned i = 0; i < MAX_CONCURRENT_EVENTS + 10; i++)
 		concurrent_tell(rig_session(&g->rig));
 	assert_int_equal(events(g)->n, MAX_CONCURRENT_EVENTS);
+	assert_in_range(g->rig.service->quota.refused[REFUSED_CONCURRENT_EVENTS], 10, 20);
 }
 
 int main(void)

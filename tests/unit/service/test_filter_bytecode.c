@@ -12,6 +12,7 @@
 #include "filter_words.h"
 #include "rng.h"
 #include "service/filter_bytecode.h"
+#include "service/limits.h"
 
 static struct err_text e;
 
@@ -269,9 +270,34 @@ static void tables_say_what_the_words_say(void **state)
 		compare_random(seed);
 }
 
+/* Messages without fields, as many as there may be words; the checksum is one. */
+static void words_are_counted(void **state)
+{
+	static uint8_t words[MAX_FILTER_WORDS + 20];
+	uint64_t sum = 0xcbf29ce484222325, prime = 0x100000001b3;
+	struct filter_bytecode *b = NULL;
+	size_t len = MAX_FILTER_WORDS - 1;
+
+	(void)state;
+	memcpy(words, (uint8_t[]){W_TRACE}, 3);
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ words[i]) * prime * prime * prime * prime; /* three bytes of 0 */
+	len += (size_t)(pb_put_varint(words + len, (uint32_t)sum) - words) - len;
+	if (filter_bytecode_new(words, len, NULL, 0, &e, &b) < 0)
+		fail_msg("%s", e.text);
+	filter_bytecode_free(b);
+	b = NULL;
+	memmove(words + 1, words, len);
+	words[0] = 0;
+	assert_int_equal(filter_bytecode_new(words, len + 1, NULL, 0, &e, &b), -EINVAL);
+	assert_null(b);
+	assert_non_null(strstr(e.text, "too long"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_counted),
 		cmocka_unit_test(each_instruction_has_its_action),
 		cmocka_unit_test(large_numbers_are_found),
 		cmocka_unit_test(small_numbers_may_come_in_any_order),

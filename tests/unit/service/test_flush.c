@@ -197,6 +197,7 @@ static void pending_flushes_have_a_limit(void **state)
 	}
 	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
 	assert_int_equal(s->n_flushes, LIMIT_PENDING_FLUSHES);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_FLUSHES], 1);
 }
 
 static void end_of_the_session_rejects_what_waits(void **state)

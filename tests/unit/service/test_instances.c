@@ -228,6 +228,7 @@ static void instances_of_a_session_have_a_limit(void **state)
 	free(config);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_int_equal(rig_session(&g->rig)->n_instances, MAX_INSTANCES);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_INSTANCES], 10 * 8);
 	stage_free(g);
 }
 

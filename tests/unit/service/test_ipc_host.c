@@ -522,7 +522,9 @@ static void remote_peers_have_limits_of_their_own(void **state)
 	b = remote_peer(f, 2);
 	assert_non_null(b);
 	assert_null(remote_peer(f, 3)); /* two in all, though there is room for three */
-	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 2);
+	assert_int_equal(f->quota.refused[REFUSED_PRODUCERS_OF_ADDRESS], 1);
+	assert_int_equal(f->quota.refused[REFUSED_REMOTE_PRODUCERS], 1);
+	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 0);
 	rig_hang_up(&f->rig, a);
 	a = remote_peer(f, 3);
 	assert_non_null(a);

@@ -155,6 +155,8 @@ static void dropped_packets_count_for_the_batch(void **state)
 	assert_true(read_pass(rig_session(&g->rig), &c.sink, 100));
 	assert_int_equal(c.packets, 0);
 	assert_in_range(rig_session(&g->rig)->invalid_packets, 5, 10);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_SEQUENCES],
+			 rig_session(&g->rig)->invalid_packets);
 }
 
 /* A producer may write as much as it likes of which nothing is left for a trace. */

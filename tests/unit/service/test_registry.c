@@ -203,6 +203,11 @@ static void deep_nesting_is_refused(void **state)
 	assert_int_equal(add_raw(f, deep + begin, sizeof(deep) - begin), -EBADMSG);
 }
 
+static uint64_t refused(const struct fixture *f, enum quota_kind kind)
+{
+	return f->rig.service->quota.refused[kind];
+}
+
 static void one_descriptor_has_a_limit(void **state)
 {
 	struct fixture *f = *state;
@@ -210,6 +215,7 @@ static void one_descriptor_has_a_limit(void **state)
 	assert_int_equal(add(f, "a", 0, MAX_DESCRIPTOR_BYTES - 9), 0);
 	assert_int_equal(add(f, "a", 0, MAX_DESCRIPTOR_BYTES), -ENOBUFS);
 	assert_non_null(strstr(f->e.text, "descriptor"));
+	assert_int_equal(refused(f, REFUSED_DESCRIPTORS_OF_PRODUCER), 1);
 }
 
 static void a_producers_descriptors_have_a_limit(void **state)
@@ -219,6 +225,7 @@ static void a_producers_descriptors_have_a_limit(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 	assert_int_equal(add(f, "a", 0, 100 << 10), -ENOBUFS);
+	assert_int_equal(refused(f, REFUSED_DESCRIPTORS_OF_PRODUCER), 1);
 	assert_true(registry_remove(f->rig.service, f->port, "a"));
 	assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 }
@@ -230,6 +237,7 @@ static void a_producers_sources_have_a_limit(void **state)
 	for (unsigned i = 0; i < MAX_SOURCES_PER_PRODUCER; i++)
 		assert_int_equal(add(f, "a", 0, 0), 0);
 	assert_int_equal(add(f, "a", 0, 0), -ENOBUFS);
+	assert_int_equal(refused(f, REFUSED_SOURCES_OF_PRODUCER), 1);
 }
 
 static int update(struct fixture *f, const char *name, uint64_t id, size_t bytes)

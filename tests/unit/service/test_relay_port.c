@@ -70,7 +70,9 @@ static void info_must_be_sound_and_small(void **state)
 		peer_rejected(p, peer_call_as(p, PEER_RELAY, R_INIT, false, "\x0a\x05", 2, -1)));
 	/* android_build_fingerprint: '\0' ... */
 	memcpy(large, (uint8_t[]){0x12, 0x80 | (n & 0x7f), 0x80 | (n >> 7 & 0x7f), n >> 14}, 4);
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 0);
 	assert_true(peer_rejected(p, peer_init_relay(p, large, sizeof(large))));
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 1);
 	assert_int_equal(rig.service->machines.n, 0);
 	assert_true(peer_accepted(p, peer_init_relay(p, "", 0)));
 }
@@ -102,7 +104,9 @@ static void odd_clocks_are_rejected(void **state)
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 0, 1, 1)));
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 64, 1, 1)));
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, UINT32_MAX, 1, 1)));
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 0);
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 1, MAX_SYNC_CLOCKS + 1, 1)));
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 1);
 	assert_true(peer_rejected(p, peer_call_as(p, PEER_RELAY, R_SYNC, false, twice, 8, -1)));
 	assert_true(peer_rejected(
 		p, peer_call_as(p, PEER_RELAY, R_SYNC, false, "\x12\x02\x08", 3, -1)));

@@ -6,7 +6,11 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
+
+#include "base/mem.h"
 #include "remote_rig.h"
+#include "service/limits.h"
 
 /* A producer of another machine, whose chunks come in CommitData. */
 
@@ -45,6 +49,22 @@ static int teardown(void **state)
 	rig_deinit(&f->rig);
 	free(f);
 	return 0;
+}
+
+/* One that hangs up at once, which the service sees when it next looks. 0 or -errno. */
+static int connect_from(struct fixture *f, uint8_t address)
+{
+	struct ipc_peer who = {.is_remote = true,
+			       .uid = UID_UNKNOWN,
+			       .machine_id = 1,
+			       .address = {.family = AF_INET, .ip = {10, 0, 0, address}}};
+	int fds[2], r;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
+			 0);
+	r = ipc_host_adopt_peer(f->rig.service->producer_host, fds[0], &remote_rig_entrance, &who);
+	close(fds[1]);
+	return r;
 }
 
 static void start(struct fixture *f, const char *config)
@@ -265,6 +285,37 @@ static void producer_that_hangs_up_leaves_what_it_committed(void **state)
 	assert_int_equal(count(f, "last", NULL), 1);
 }
 
+/* As many as there may be, of as few addresses as can have so many, of which none says a word. */
+static void connections_have_limits(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t *refused = f->rig.service->quota.refused;
+	struct rlimit old, enough;
+	unsigned n = 1; /* the fixture's */
+	int r = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	enough = old;
+	enough.rlim_cur = MIN(old.rlim_max, 2 * MAX_REMOTE_PRODUCER_CONNECTIONS);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &enough), 0);
+	for (uint8_t address = 1; address < 10; address++) {
+		for (r = 0; r == 0; n += r == 0)
+			r = connect_from(f, address);
+		assert_int_equal(r, -EDQUOT);
+		if (n == MAX_REMOTE_PRODUCER_CONNECTIONS)
+			break;
+		assert_int_equal(n, address * MAX_PRODUCER_CONNECTIONS_PER_ADDRESS);
+		assert_int_equal(refused[REFUSED_PRODUCERS_OF_ADDRESS], address);
+	}
+	assert_int_equal(n, MAX_REMOTE_PRODUCER_CONNECTIONS);
+	assert_int_equal(connect_from(f, 100), -EDQUOT);
+	assert_int_equal(refused[REFUSED_REMOTE_PRODUCERS], 1);
+	for (unsigned i = 0; i < n; i++)
+		rig_pump(&f->rig); /* the others have hung up */
+	assert_int_equal(connect_from(f, 1), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -282,6 +333,7 @@ int main(void)
 		TEST(lockdown_keeps_other_machines_out),
 		TEST(query_tells_the_machine),
 		TEST(producer_that_hangs_up_leaves_what_it_committed),
+		TEST(connections_have_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,9 +283,44 @@ static void data_sources_are_counted(void **state)
 	free(text);
 }
 
+static void semaphores_are_counted(void **state)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	(void)state;
+	strbuf_printf(&text, "buffers { size_kb: 4 } ");
+	for (unsigned i = 0; i < MAX_SEMAPHORES; i++)
+		strbuf_printf(&text, "session_semaphores { name: 'a%u' } ", i);
+	assert_fine(text.s);
+	strbuf_printf(&text, "session_semaphores { name: 'one more' } ");
+	assert_refused(text.s, -EINVAL, "65 of session_semaphores; the limit is 64");
+}
+
+/* The command that sets it up is one frame, and says it once. */
+static void config_of_a_data_source_has_a_size(void **state)
+{
+	static char text[MAX_SOURCE_CONFIG_BYTES + 200];
+	const char *begin = "buffers { size_kb: 4 } data_sources { config { name: 'big' "
+			    "legacy_config: '";
+	/* of the name 2 + 3 bytes, in front of the string 2 + 3, and its target buffer */
+	size_t room = MAX_SOURCE_CONFIG_BYTES - 10;
+	char *end = stpcpy(text, begin);
+
+	(void)state;
+	memset(end, 'x', room - 10);
+	strcpy(end + room - 10, "' } }");
+	assert_fine(text);
+	memset(end, 'x', room + 10);
+	strcpy(end + room + 10, "' } }");
+	assert_refused(text, -EINVAL, "data source \"big\"");
+	assert_refused(text, -EINVAL, "the limit is 130048");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(semaphores_are_counted),
+		cmocka_unit_test(config_of_a_data_source_has_a_size),
 		cmocka_unit_test(data_sources_are_counted),
 		cmocka_unit_test(usual_configs_are_fine),
 		cmocka_unit_test(regex_filters_are_counted_over_all_sources),

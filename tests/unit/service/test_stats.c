@@ -162,6 +162,35 @@ static void many_writers_are_cut_to_the_size(void **state)
 	pb__trace_stats__free_unpacked(some, NULL);
 }
 
+/* What was refused, by kind: of limits with an account, and of those without. */
+static void refusals_are_told_by_kind(void **state)
+{
+	struct stage *g = *state;
+	uint64_t *refused = g->rig.service->quota.refused;
+	Pb__TraceStats *t;
+	unsigned n = 0;
+
+	stage_start(g, STAGE_CONFIG);
+	_Static_assert((int)N_REFUSED - 1 == (int)PB__TRACE_STATS__LIMIT__KIND__LIMIT_FILE_PARTS,
+		       "the last");
+	_Static_assert((int)QUOTA_MACHINES == (int)PB__TRACE_STATS__LIMIT__KIND__LIMIT_MACHINES,
+		       "the same");
+	for (unsigned i = 1; i < N_REFUSED; i++)
+		refused[i] = 100 + i;
+	t = stats(g, SIZE_MAX);
+	assert_int_equal(t->n_limits, N_REFUSED - 1);
+	for (size_t i = 0; i < t->n_limits; i++) {
+		const Pb__TraceStats__Limit *l = t->limits[i];
+
+		assert_int_equal(l->kind, i + 1);
+		assert_int_equal(l->refused, 100 + i + 1);
+		assert_int_equal(l->has_max, l->kind < (int)N_QUOTAS);
+		n += l->has_held;
+	}
+	assert_int_equal(n, N_QUOTAS - 1);
+	pb__trace_stats__free_unpacked(t, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +199,7 @@ int main(void)
 		STAGE_TEST(writers_have_a_histogram_each),
 		STAGE_TEST(histograms_can_be_turned_off),
 		STAGE_TEST(many_writers_are_cut_to_the_size),
+		STAGE_TEST(refusals_are_told_by_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,9 +59,10 @@ static void flood_of_one_name_makes_no_other_forgotten(void **state)
 	struct trigger_history *h = *state;
 	uint64_t now = 0;
 
-	trigger_history_add(h, "rare", now++);
+	assert_false(trigger_history_add(h, "rare", now++));
 	for (unsigned i = 0; i < 2 * MAX_TRIGGER_HITS; i++)
-		trigger_history_add(h, "often", now++);
+		assert_int_equal(trigger_history_add(h, "often", now++),
+				 i >= MAX_TRIGGER_HITS_PER_NAME);
 	assert_int_equal(trigger_history_count(h, "rare", now), 1);
 	assert_int_equal(trigger_history_count(h, "often", now), MAX_TRIGGER_HITS_PER_NAME);
 }
@@ -73,7 +74,7 @@ static void memory_is_bounded_over_all_names(void **state)
 
 	for (unsigned i = 0; i < MAX_TRIGGER_HITS + 10; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
-		trigger_history_add(h, name, i);
+		assert_int_equal(trigger_history_add(h, name, i), i >= MAX_TRIGGER_HITS);
 	}
 	assert_int_equal(h->n, MAX_TRIGGER_HITS);
 	assert_int_equal(trigger_history_count(h, "n9", MAX_TRIGGER_HITS + 10), 0);

@@ -257,6 +257,7 @@ static void delayed_clones_are_bounded(void **state)
 {
 	struct stage *g = *state;
 	const struct session_triggers *t;
+	const uint64_t *refused;
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000",
 					     "triggers { name: 'a' stop_delay_ms: 50000 }"));
@@ -265,6 +266,14 @@ static void delayed_clones_are_bounded(void **state)
 	t = &rig_session(&g->rig)->triggers;
 	assert_int_equal(t->n_due, MAX_DUE_TRIGGERS);
 	assert_int_equal(t->n_received, MAX_RECEIVED_TRIGGERS);
+	refused = g->rig.service->quota.refused;
+	assert_int_equal(refused[REFUSED_DUE_TRIGGERS],
+			 MAX_RECEIVED_TRIGGERS + 5 - MAX_DUE_TRIGGERS);
+	assert_int_equal(refused[REFUSED_RECEIVED_TRIGGERS], 5);
+	assert_int_equal(refused[REFUSED_TRIGGER_HITS], 0);
+	for (unsigned i = 0; i < MAX_TRIGGER_HITS_PER_NAME; i++)
+		triggers_activate(g->rig.service, "prod", 0, "a");
+	assert_int_equal(refused[REFUSED_TRIGGER_HITS], MAX_RECEIVED_TRIGGERS + 5);
 }
 
 static void clone_session_ends_at_its_timeout(void **state)
@@ -367,6 +376,7 @@ static void too_many_names_at_once_are_rejected(void **state)
 		pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, "a");
 	assert_true(peer_rejected(g->prod, peer_call_mem(g->prod, P_TRIGGERS, &m)));
 	assert_int_equal(n_received(g), 0);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_TRIGGER_NAMES], 1);
 }
 
 int main(void)
