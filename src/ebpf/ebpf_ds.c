@@ -120,7 +120,7 @@ static const struct counter_poll_ops ebpf_ops = {
 	.deinit = ebpf_deinit,
 };
 
-static void init_runs(struct ebpf_counters *s)
+static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 {
 	s->cost.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->cost.limit = s->settings.max_overhead_percent;
@@ -131,6 +131,7 @@ static void init_runs(struct ebpf_counters *s)
 			.group = s->poll.group,
 			.n_cpus = ebpf_cpus(),
 			.top_n = s->settings.top_n,
+			.proc_root = env->proc_root,
 		};
 }
 
@@ -153,7 +154,7 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 		ebpf_deinit(&s->poll);
 		return r;
 	}
-	init_runs(s);
+	init_runs(s, env);
 	*ret_instance = &s->poll;
 	return 0;
 }

@@ -57,6 +57,7 @@ struct ebpf_run {
 	uint32_t group; /* the track of all */
 	uint32_t n_cpus; /* possible ones: values of a per-CPU map */
 	uint32_t top_n; /* processes that may have tracks of their own */
+	const char *proc_root;
 	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
 	void *state; /* the family's own, from begin to end */
 	struct ebpf_cost cost;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,3 +14,20 @@
 int map_read_one(int fd, void *ret_values);
 /* An array of n values of value_size bytes, not per CPU. 0 or -errno. */
 int map_read_array(int fd, uint32_t n, size_t value_size, void *ret_values);
+
+/* Called for each element of a hash; key and value are borrowed during the call. */
+typedef void (*map_each_fn)(void *ctx, const void *key, const void *value);
+
+/* How a hash is read: room for what comes in one call of the kernel. Zero-initialise, set the first
+ * three; map_reader_deinit frees. */
+struct map_reader {
+	int fd; /* borrowed */
+	uint32_t key_size;
+	size_t value_size; /* of all CPUs, where it is per CPU */
+	void *keys, *values; /* owned */
+	bool one_by_one; /* this kernel has no batches for it */
+};
+
+/* All elements; those that are added or removed meanwhile may be seen or not. 0 or -errno. */
+int map_each(struct map_reader *m, map_each_fn fn, void *ctx);
+void map_reader_deinit(struct map_reader *m);

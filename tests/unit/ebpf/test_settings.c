@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/read_tracks.h"
+#include "ebpf/settings.h"
+#include "procfs/told.h"
+
+static const struct ebpf_family runq = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ, .name = "runq", .by_default = true};
+static const struct ebpf_family locks = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS,
+					 .name = "locks"};
+static const struct ebpf_family *const table[] = {&runq, &locks};
+
+static Pb__EbpfCountersConfig config;
+static struct ebpf_settings s;
+static struct ebpf_trouble trouble;
+
+static int setup(void **state)
+{
+	(void)state;
+	pb__ebpf_counters_config__init(&config);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	ebpf_settings_deinit(&s);
+	ebpf_trouble_deinit(&trouble);
+	return 0;
+}
+
+static void init(const Pb__EbpfCountersConfig *c)
+{
+	told_begin();
+	assert_int_equal(ebpf_settings_init(&s, c, table, 2, &trouble), 0);
+	assert_int_equal(told_end("linux.ebpf_counters"), trouble.n);
+}
+
+static void without_a_config(void **state)
+{
+	(void)state;
+	init(NULL);
+	assert_int_equal(s.n, 1);
+	assert_ptr_equal(s.families[0], &runq);
+	assert_int_equal(s.period_ms, 100);
+	assert_int_equal(s.top_n, 16);
+	assert_int_equal(trouble.n, 0);
+}
+
+static void families_by_number_each_once(void **state)
+{
+	Pb__EbpfCountersConfig__Family ids[] = {PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS,
+						PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
+						PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS};
+
+	(void)state;
+	config.families = ids;
+	config.n_families = 3;
+	init(&config);
+	assert_int_equal(s.n, 2);
+	assert_ptr_equal(s.families[0], &locks);
+}
+
+static void what_is_not_built_is_told(void **state)
+{
+	Pb__EbpfCountersConfig__Family ids[] = {PB__EBPF_COUNTERS_CONFIG__FAMILY__FUTEX,
+						(Pb__EbpfCountersConfig__Family)77};
+	char *names[] = {(char *)"x"};
+
+	(void)state;
+	config.families = ids;
+	config.n_families = 2;
+	config.programs = names;
+	config.n_programs = 1;
+	init(&config);
+	assert_int_equal(s.n, 0);
+	assert_int_equal(trouble.n, 3);
+	assert_string_equal(trouble.all[0].what, "FUTEX");
+	assert_string_equal(trouble.all[1].reason, "there is no family 77");
+	assert_string_equal(trouble.all[2].what, "programs");
+}
+
+static void pids_and_limits(void **state)
+{
+	static uint32_t pids[EBPF_PIDS_MAX + 1] = {7};
+
+	(void)state;
+	config.pids = pids;
+	config.n_pids = EBPF_PIDS_MAX + 1;
+	config.top_n = 1000000;
+	config.max_overhead_percent = -3;
+	init(&config);
+	assert_int_equal(s.n_pids, EBPF_PIDS_MAX);
+	assert_int_equal(s.pids[0], 7);
+	assert_int_equal(s.top_n, EBPF_TOP_N_MAX);
+	assert_true(s.max_overhead_percent == 0);
+	assert_int_equal(trouble.n, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(without_a_config, setup, teardown),
+		cmocka_unit_test_setup_teardown(families_by_number_each_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_not_built_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(pids_and_limits, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
