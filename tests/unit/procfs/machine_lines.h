@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What sources made of the files of a whole machine, a line a value, against the list of what must
+ * come out. tests/data/procfs/machines has both for each machine; the lists were made from the files
+ * by other means than the code under test.
+ */
+
+#define MACHINES "tests/data/procfs/machines/"
+#define MACHINE_LINES 8192
+
+static inline int machine_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Splits into lines and sorts them by bytes; returns how many. */
+static inline size_t machine_sort(char *text, char **lines)
+{
+	size_t n = 0;
+
+	for (char *save, *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		assert_true(n < MACHINE_LINES);
+		lines[n++] = l;
+	}
+	qsort(lines, n, sizeof(*lines), machine_compare);
+	return n;
+}
+
+static inline char *machine_list(const char *machine, const char *list)
+{
+	static char text[1 << 20];
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), MACHINES "%s/%s", machine, list);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	return text;
+}
+
+/* The same lines, in any order, and at_least of them; those that begin with except are not looked
+ * at. text is cut up. */
+static inline void machine_check(char *text, const char *machine, const char *list,
+				 const char *except, size_t at_least)
+{
+	static char *got[MACHINE_LINES], *wanted[MACHINE_LINES];
+	size_t n_got = machine_sort(text, got), k = 0,
+	       n_wanted = machine_sort(machine_list(machine, list), wanted);
+
+	for (size_t i = 0; i < n_got; i++) {
+		if (strncmp(got[i], except, strlen(except)) == 0)
+			continue;
+		assert_true(k < n_wanted);
+		assert_string_equal(got[i], wanted[k++]);
+	}
+	assert_int_equal(k, n_wanted);
+	assert_true(k >= at_least);
+}
