@@ -37,49 +37,83 @@ static void set_tick(struct counter_poll *p)
 	evtimer_add(p->tick, &next);
 }
 
-static void set_if_any(struct counter_poll *p, uint32_t *track, const char *name, const char *why,
-		       uint64_t v)
+static uint32_t add_own(struct counter_poll *p, const char *name, const char *description)
 {
-	if (!v)
-		return;
-	if (*track == TRACK_ROOT)
-		*track = tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
-								    .parent = p->group,
-								    .name = name,
-								    .description = why,
-								    .unit = TRACK_UNIT_COUNT,
-								    .total = true});
-	tracks_set(p->tracks, *track, (int64_t)v);
+	return tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+							  .parent = p->group,
+							  .name = name,
+							  .description = description,
+							  .unit = TRACK_UNIT_COUNT,
+							  .total = true});
+}
+
+static void set_if_any(struct counter_poll *p, uint32_t track, uint64_t v)
+{
+	if (v)
+		tracks_set(p->tracks, track, (int64_t)v);
+}
+
+static void begin_pass(struct counter_poll *p)
+{
+	p->in_pass = true;
+	p->pass++;
+	p->pass_began = clock_mono_ns();
+	p->ops->begin(p);
 }
 
 static void end_pass(struct counter_poll *p)
 {
-	p->in_pass = false;
-	set_if_any(p, &p->failures_track, "failed reads",
-		   "files that could not be read or understood", p->failures);
-	set_if_any(p, &p->refused_track, "refused tracks", "counters beyond the limit",
-		   tracks_counts(p->tracks).refused);
-	set_tick(p);
+	p->in_pass = p->is_waited_for = false;
+	p->pass_took = clock_mono_ns() - p->pass_began;
+	set_if_any(p, p->failures_track, p->failures);
+	set_if_any(p, p->refused_track, tracks_counts(p->tracks).refused);
+	if (!p->stopping)
+		set_tick(p);
 }
 
-static void run_turn(struct counter_poll *p)
+static void run_pass(struct counter_poll *p, const struct turn *turn)
 {
-	struct turn turn = turn_begin(clock_mono_ns);
-
 	tracks_begin(p->tracks, clock_boot_ns());
 	do {
 		if (!p->ops->step(p)) {
 			end_pass(p);
 			break;
 		}
-	} while (!turn_over(&turn));
+	} while (!turn_over(turn));
 	tracks_end(p->tracks);
+}
+
+/* The flushes and the stop, when the last values are in the trace. */
+static void answer(struct counter_poll *p, const struct turn *turn)
+{
+	while (tracks_flush_piece(p->tracks)) {
+		if (turn_over(turn)) {
+			schedule(p);
+			return;
+		}
+	}
+	writer_flush(p->writer);
+	flushes_answer(&p->flushes, p->h);
+	if (!p->stopping)
+		return;
+	p->stopping = false;
+	ds_stopped(p->h);
+}
+
+static void run_turn(struct counter_poll *p)
+{
+	struct turn turn = turn_begin(clock_mono_ns);
+
+	if (p->in_pass)
+		run_pass(p, &turn);
 	if (p->in_pass) {
 		schedule(p);
 	} else if (!p->start_answered) {
 		p->start_answered = true;
 		ds_started(p->h);
 	}
+	if ((p->flushes.n || p->stopping) && !p->is_waited_for)
+		answer(p, &turn);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
@@ -95,10 +129,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	p->in_pass = true;
-	p->pass++;
-	p->pass_began = clock_mono_ns();
-	p->ops->begin(p);
+	begin_pass(p);
 	run_turn(p);
 }
 
@@ -122,7 +153,10 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 		return r;
 	p->group = tracks_add(p->tracks,
 			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
-	return p->group == TRACK_VOID ? -ENOMEM : 0;
+	p->failures_track =
+		add_own(p, "failed reads", "files that could not be read or understood");
+	p->refused_track = add_own(p, "refused tracks", "counters beyond the limit");
+	return p->refused_track == TRACK_VOID ? -ENOMEM : 0;
 }
 
 void counter_poll_deinit(struct counter_poll *p)
@@ -152,13 +186,34 @@ void counter_poll_start(void *instance)
 	on_tick(-1, 0, instance);
 }
 
+/* Values as of now, if they are to be had soon. */
+static void renew(struct counter_poll *p)
+{
+	uint64_t age = clock_mono_ns() - p->pass_began;
+
+	if (p->in_pass || age < COUNTER_NEW_MS * NS_PER_MS ||
+	    p->pass_took > COUNTER_SHORT_MS * NS_PER_MS)
+		return;
+	evtimer_del(p->tick);
+	begin_pass(p);
+	p->is_waited_for = true;
+}
+
 void counter_poll_flush(void *instance, uint64_t flush_id)
 {
+	struct turn turn = turn_begin(clock_mono_ns);
 	struct counter_poll *p = instance;
 
-	tracks_flush(p->tracks);
-	writer_flush(p->writer);
-	ds_flushed(p->h, flush_id);
+	if (!flushes_add(&p->flushes, flush_id)) {
+		writer_flush(p->writer);
+		flushes_answer(&p->flushes, p->h);
+		(void)flushes_add(&p->flushes, flush_id);
+	}
+	renew(p);
+	if (!p->is_waited_for)
+		answer(p, &turn);
+	else if (!evtimer_pending(p->turn, NULL))
+		run_turn(p);
 }
 
 void counter_poll_clear(void *instance)
@@ -170,11 +225,15 @@ void counter_poll_stop(void *instance)
 {
 	struct counter_poll *p = instance;
 
-	event_del(p->turn);
-	event_del(p->tick);
-	tracks_flush(p->tracks);
-	writer_flush(p->writer);
-	ds_stopped(p->h);
+	if (p->stopping)
+		return;
+	p->stopping = true;
+	evtimer_del(p->turn);
+	evtimer_del(p->tick);
+	/* A long pass is given up. */
+	p->in_pass &= p->is_waited_for;
+	renew(p);
+	run_turn(p);
 }
 
 void counter_poll_destroy(void *instance)

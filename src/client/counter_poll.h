@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "client/data_source.h"
+#include "client/flushes.h"
 #include "client/tracks.h"
 
 /*
@@ -16,10 +17,16 @@
  * A pass is begin() and then step() until that says false. The next pass comes with the next
  * multiple of the period, and after no shorter time than the pass took: a period that is too short
  * for the machine leaves ticks out.
+ *
+ * A flush, and the stop, have a pass of their own before they are answered, where the last one is
+ * not quite new, and was short.
  */
 
 #define COUNTER_PERIOD_MS 1000 /* where the config has none */
 #define COUNTER_PERIOD_MIN_MS 10u
+/* A pass that began less than this ago is new; one that took less is short. */
+#define COUNTER_NEW_MS 100
+#define COUNTER_SHORT_MS 50
 /* Files that one instance keeps open; those beyond are opened for each read. */
 #define COUNTER_FDS_MAX 4096
 
@@ -44,15 +51,19 @@ struct counter_poll {
 	struct event *tick; /* owned */
 	struct strbuf text; /* the last file that was read */
 	uint32_t group; /* the track of ops->group */
-	uint32_t failures_track;
+	uint32_t failures_track; /* these two have their room before it is used up */
 	uint32_t refused_track;
 	uint32_t period_ms;
 	uint32_t pass; /* its number */
 	unsigned fds; /* open now */
 	uint64_t failures; /* since the start */
 	uint64_t pass_began; /* CLOCK_MONOTONIC, ns */
+	uint64_t pass_took; /* the last one that came to its end, ns */
+	struct flushes flushes;
 	bool in_pass;
+	bool is_waited_for; /* the pass, by flushes or the stop */
 	bool start_answered;
+	bool stopping;
 };
 
 /* 0 or -errno; deinit in either case. */

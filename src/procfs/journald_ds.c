@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
+#include "client/flushes.h"
 #include "procfs/journald_library.h"
 #include "procfs/journald_reader.h"
 #include "client/turn.h"
@@ -29,8 +30,6 @@
 /* The journal is looked at when its descriptor says so; and, in case that it does not, or that
  * there is no journal yet, this often. */
 #define LOOK_MS 1000
-/* Flushes that may wait at a time; one more is answered with what is written by then. */
-#define FLUSHES_MAX 16
 
 struct journald_ds {
 	struct ds_handle *h; /* borrowed, as is the loop */
@@ -54,8 +53,7 @@ struct journald_ds {
 	bool stopping;
 	uint64_t last_us; /* when the last line came */
 	uint64_t end_us; /* of the last flush or stop: lines after it need not be waited for */
-	uint64_t flush_ids[FLUSHES_MAX];
-	unsigned n_flushes;
+	struct flushes flushes;
 };
 
 static void schedule(struct journald_ds *ds)
@@ -156,9 +154,7 @@ static void answer_flushes(struct journald_ds *ds)
 	if (ds->reader.journal)
 		write_stats(ds);
 	writer_flush(ds->writer);
-	for (unsigned i = 0; i < ds->n_flushes; i++)
-		ds_flushed(ds->h, ds->flush_ids[i]);
-	ds->n_flushes = 0;
+	flushes_answer(&ds->flushes, ds->h);
 }
 
 static void stop_events(struct journald_ds *ds)
@@ -196,7 +192,7 @@ static void run_turn(struct journald_ds *ds)
 		schedule(ds);
 	if (more && ds->last_us <= ds->end_us)
 		return;
-	if (ds->n_flushes || ds->stopping)
+	if (ds->flushes.n || ds->stopping)
 		answer_flushes(ds);
 	if (ds->stopping)
 		answer_stop(ds);
@@ -384,9 +380,10 @@ static void journald_flush(void *instance, uint64_t flush_id)
 {
 	struct journald_ds *ds = instance;
 
-	if (ds->n_flushes == FLUSHES_MAX)
+	if (!flushes_add(&ds->flushes, flush_id)) {
 		answer_flushes(ds);
-	ds->flush_ids[ds->n_flushes++] = flush_id;
+		(void)flushes_add(&ds->flushes, flush_id);
+	}
 	end_now(ds);
 }
 

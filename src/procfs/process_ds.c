@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "client/session_feed.h"
 #include "client/writer.h"
+#include "client/flushes.h"
 #include "procfs/process_fds.h"
 #include "procfs/process_names.h"
 #include "procfs/process_news.h"
@@ -43,8 +44,6 @@
 
 /* A faster poll would be nothing but polling. */
 #define POLL_MIN_MS 100u
-/* Flushes that may wait at a time; one more is answered with what is written by then. */
-#define FLUSHES_MAX 16
 
 struct process_ds {
 	struct ds_handle *h; /* borrowed, as is env's */
@@ -73,8 +72,7 @@ struct process_ds {
 	bool started;
 	bool stopping;
 	bool start_answered;
-	uint64_t flush_ids[FLUSHES_MAX];
-	unsigned n_flushes;
+	struct flushes flushes;
 };
 
 static void schedule(struct process_ds *ds)
@@ -98,13 +96,6 @@ static bool write_out(struct process_ds *ds, const struct turn *turn)
 	process_trouble_write(&ds->trouble, &ds->files, &ds->packet);
 	writer_flush(ds->writer);
 	return true;
-}
-
-static void answer_flushes(struct process_ds *ds)
-{
-	for (unsigned i = 0; i < ds->n_flushes; i++)
-		ds_flushed(ds->h, ds->flush_ids[i]);
-	ds->n_flushes = 0;
 }
 
 static void answer_start(struct process_ds *ds)
@@ -176,7 +167,7 @@ static void forget_dropped(struct process_ds *ds)
 static void answer(struct process_ds *ds, const struct turn *turn)
 {
 	bool owed = ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h));
-	bool flushed = ds->n_flushes > 0 && !owed, stopped = ds->stopping && !is_told(ds);
+	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
 
 	/* Nobody is left who could tell more. */
 	if (stopped)
@@ -184,7 +175,7 @@ static void answer(struct process_ds *ds, const struct turn *turn)
 	if ((!flushed && !stopped) || !write_out(ds, turn))
 		return;
 	if (flushed)
-		answer_flushes(ds);
+		flushes_answer(&ds->flushes, ds->h);
 	if (stopped)
 		answer_stop(ds);
 }
@@ -273,7 +264,7 @@ static void on_news(void *ctx, const struct feed_news *news)
 	/* Now: the next turn of the loop may be too late for a task that is about to end. */
 	if (has_news(ds) && !evtimer_pending(ds->turn, NULL))
 		run_turn(ds);
-	else if (ds->n_flushes || ds->stopping)
+	else if (ds->flushes.n || ds->stopping)
 		schedule(ds);
 }
 
@@ -449,13 +440,13 @@ static void process_flush(void *instance, uint64_t flush_id)
 {
 	struct process_ds *ds = instance;
 
-	if (ds->n_flushes == FLUSHES_MAX) {
+	if (!flushes_add(&ds->flushes, flush_id)) {
 		writer_flush(ds->writer);
 		if (ds->usage_writer)
 			writer_flush(ds->usage_writer);
-		answer_flushes(ds);
+		flushes_answer(&ds->flushes, ds->h);
+		(void)flushes_add(&ds->flushes, flush_id);
 	}
-	ds->flush_ids[ds->n_flushes++] = flush_id;
 	/* Not now: other sources of the session, flushed in the same breath, may tell of tasks. */
 	schedule(ds);
 }

@@ -118,6 +118,87 @@ static void a_flush_does_not_wait_for_the_pass(void **state)
 	assert_int_equal(slow.done, 1);
 }
 
+/* Past COUNTER_NEW_MS behind the last pass. */
+static void let_it_grow_old(void)
+{
+	rig_poll()->pass_began -= COUNTER_NEW_MS * NS_PER_MS;
+}
+
+static void a_flush_and_the_stop_have_values_of_now(void **state)
+{
+	(void)state;
+	period = UINT32_MAX;
+	create_and_start();
+	source->flush(instance, 1); /* it is new */
+	assert_int_equal(rig_poll()->pass, 1);
+	assert_int_equal(fake.last_flush_id, 1);
+	let_it_grow_old();
+	slow.steps = 4;
+	source->flush(instance, 2);
+	assert_int_equal(fake.last_flush_id, 2);
+	read_tracks();
+	assert_int_equal(read_last("slow/steps"), 4);
+	let_it_grow_old();
+	slow.steps = 5;
+	/* In as many turns as it takes; flushes that come meanwhile wait for the same pass. */
+	slow.step_ns = TURN_NS + 1;
+	source->flush(instance, 3);
+	source->flush(instance, 4);
+	assert_int_equal(fake.last_flush_id, 2);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 0);
+	while (!fake.stopped)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.last_flush_id, 4);
+	assert_int_equal(rig_poll()->pass, 3);
+	read_tracks();
+	assert_int_equal(read_last("slow/steps"), 5);
+	assert_int_equal(event_base_loop(env.loop, EVLOOP_NONBLOCK), 1); /* nothing is due */
+}
+
+static void a_long_pass_is_not_begun_for_them(void **state)
+{
+	(void)state;
+	period = UINT32_MAX;
+	slow.step_ns = COUNTER_SHORT_MS * NS_PER_MS / 3 + NS_PER_MS;
+	create_and_start();
+	let_it_grow_old();
+	source->flush(instance, 1);
+	assert_int_equal(fake.last_flush_id, 1);
+	stop();
+	assert_int_equal(rig_poll()->pass, 1);
+}
+
+static void a_flush_of_many_tracks_takes_turns(void **state)
+{
+	const unsigned n = 10000;
+	unsigned turns = 1;
+	uint64_t before;
+	char name[16];
+
+	(void)state;
+	period = UINT32_MAX;
+	create_and_start();
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		tracks_set(rig_poll()->tracks,
+			   tracks_add(rig_poll()->tracks,
+				      &(struct track_spec){.kind = TRACK_COUNTER,
+							   .parent = rig_poll()->group,
+							   .name = name}),
+			   1);
+	}
+	tracks_clear(rig_poll()->tracks);
+	before = tracks_counts(rig_poll()->tracks).values;
+	fake_reset_packets();
+	fake.packet_ns = 4 * TURN_NS / n;
+	source->flush(instance, 1);
+	for (; !fake.last_flush_id; turns++)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(turns >= 4);
+	assert_true(tracks_counts(rig_poll()->tracks).values >= before + n + 1);
+}
+
 static void a_pass_that_is_longer_than_the_period_leaves_room(void **state)
 {
 	uint64_t ended;
@@ -180,6 +261,23 @@ static void refused_tracks_too(void **state)
 	assert_int_equal(read_last("slow/refused tracks"), 1);
 }
 
+/* There is room for the number where there is none for what it counts. */
+static void refused_tracks_beyond_the_limit(void **state)
+{
+	char name[16];
+
+	(void)state;
+	create_and_start();
+	for (unsigned i = 0; i < TRACKS_MAX; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		(void)tracks_add(rig_poll()->tracks,
+				 &(struct track_spec){.kind = TRACK_GROUP, .name = name});
+	}
+	run_pass();
+	assert_int_equal(read_last("slow/refused tracks"), 4);
+	assert_null(read_find("slow/failed reads"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -190,6 +288,10 @@ int main(void)
 		TEST(periods),
 		TEST(failures_are_counted_in_the_trace),
 		TEST(refused_tracks_too),
+		TEST(refused_tracks_beyond_the_limit),
+		TEST(a_flush_and_the_stop_have_values_of_now),
+		TEST(a_long_pass_is_not_begun_for_them),
+		TEST(a_flush_of_many_tracks_takes_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

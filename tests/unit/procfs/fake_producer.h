@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "client/data_source.h"
 #include "client/writer.h"
 #include "gen/fields.h"
@@ -36,6 +37,7 @@ static struct {
 	uint64_t last_flush_id;
 	size_t packets_at_flush; /* written when ds_flushed came */
 	uint64_t dropped; /* what writer_dropped gives; the test sets it */
+	uint64_t packet_ns; /* what each packet takes at least; likewise */
 } fake;
 
 #define FAKE_WRITERS 2
@@ -99,7 +101,10 @@ struct pb_enc *writer_begin(struct writer *w)
 void writer_end(struct writer *w)
 {
 	struct fake_packet *p = &fake.packets[fake.n++];
+	uint64_t until = fake.packet_ns ? clock_mono_ns() + fake.packet_ns : 0;
 
+	while (until && clock_mono_ns() < until)
+		;
 	assert(w->open && fake.n <= FAKE_PACKETS);
 	assert(w->mem.enc.depth == 0);
 	p->len = pb_mem_len(&w->mem);

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "procfs/process_packet.h"
+#include "client/turn.h"
 #include "procfs/process_rig.h"
 #include "procfs/told.h"
 
@@ -72,6 +73,15 @@ static void without_a_config(void **state)
 	tell_tid(2);
 	assert_int_equal(fake_process(2, NULL), 1);
 	assert_int_equal(fake_thread(2, NULL), 1);
+}
+
+static unsigned n_track_events(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++)
+		n += fake_has(fake_packet_field(i), PB_TRACE_PACKET_TRACK_EVENT);
+	return n;
 }
 
 static void many_flushes_are_all_answered(void **state)
@@ -251,6 +261,36 @@ static void our_own_counters(void **state)
 	assert_true(values >= 3);
 }
 
+static void a_flush_and_the_stop_take_turns(void **state)
+{
+	const unsigned threads = 1000;
+	unsigned turns = 0;
+
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	stats.proc_stats_poll_ms = UINT32_MAX;
+	stats.record_thread_sched = true;
+	proc_put_task((struct proc_task){.pid = 1, .name = "x"});
+	for (unsigned tid = 1; tid <= threads; tid++)
+		proc_put("1 2 3\n", 6, "1/task/%u/schedstat", tid);
+	create_and_start();
+	while (n_track_events() < threads * 2 / 9)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	for (unsigned i = 0; i < 2; i++) {
+		source->clear(instance);
+		fake_reset_packets();
+		fake.packet_ns = 4 * TURN_NS / threads; /* three descriptors a thread */
+		if (i == 0)
+			source->flush(instance, 1);
+		else
+			source->stop(instance);
+		for (turns = 0; !(i == 0 ? fake.flushed : fake.stopped); turns++)
+			event_base_loop(env.loop, EVLOOP_ONCE);
+		assert_true(turns >= 4);
+		assert_true(n_track_events() >= threads * 2 / 9);
+	}
+}
+
 /* Said once, and counted: what is missing is that counter alone. */
 static void files_that_cannot_be_understood(void **state)
 {
@@ -328,6 +368,7 @@ int main(void)
 		TEST(a_long_scan_lets_others_work),
 		TEST(without_a_config),
 		TEST(many_flushes_are_all_answered),
+		TEST(a_flush_and_the_stop_take_turns),
 		TEST(a_flush_does_not_wait_for_the_scan),
 		TEST(a_clear_forgets),
 		TEST(after_the_stop_there_is_silence),
