@@ -89,11 +89,10 @@ void sys_poll_sum_up(const struct sys_poll *p)
 				 t->what, (unsigned long long)t->count, t->path);
 }
 
-void sys_poll_flush(struct sys_poll *p)
+bool sys_poll_flush(struct sys_poll *p)
 {
 	sys_poll_begin(p);
 	write_troubles(p);
 	sys_poll_end(p);
-	if (p->extras.tracks)
-		tracks_flush(p->extras.tracks);
+	return p->extras.tracks && tracks_flush_piece(p->extras.tracks);
 }

@@ -58,5 +58,5 @@ void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path
 /* Says how often, at the end. */
 void sys_poll_sum_up(const struct sys_poll *p);
 /* Brings the counts of failures, and the last values of counters without a number, into the trace:
- * at a flush and at the stop. No packet may be open. */
-void sys_poll_flush(struct sys_poll *p);
+ * at a flush and at the stop. Piece by piece, true: there are more. No packet may be open. */
+bool sys_poll_flush(struct sys_poll *p);

@@ -10,13 +10,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/flushes.h"
 #include "procfs/sys_source.h"
 #include "client/turn.h"
 
 /*
  *	start, tick --> a pass: every source that is due is active, until its last step is done
  *	pass ---------> turns of a few ms (turn.h), a packet each; nearly always one
- *	its end ------> the timer, for the source that is due first
+ *	its end ------> the timer, for the source that is due first; flushes and the stop are
+ *	                answered, after a poll of what was not polled just now
  *
  * A source is due at the multiples of its period, so that those of several sources fall together
  * and make one packet. One timer is set, at the end of a pass only: a source that is due during a
@@ -26,6 +28,8 @@
 
 #define PERIOD_MIN_MS 10u
 #define SOURCES_MAX 16
+/* A flush, and the stop, poll what was polled longer ago than this. */
+#define NEW_MS 100u
 /* The loop's clock goes in steps of a kernel tick, up to 4 ms: a timer may fire that much early,
  * and what is due then is polled rather than waited for again. */
 #define EARLY_MS 4
@@ -35,6 +39,7 @@ struct slot {
 	void *state;
 	uint32_t period_ms;
 	uint64_t due; /* CLOCK_MONOTONIC, ms */
+	uint64_t polled_ms; /* when it last became active; likewise */
 	bool active; /* has steps left in this pass */
 	bool polled; /* in this pass */
 };
@@ -47,7 +52,9 @@ struct sys_stats {
 	struct sys_poll poll;
 	struct slot slots[SOURCES_MAX];
 	unsigned n_slots;
+	struct flushes flushes;
 	bool start_answered;
+	bool stopping;
 };
 
 static uint64_t now_ms(void)
@@ -100,26 +107,55 @@ static void answer_start(struct sys_stats *ds)
 	ds_started(ds->h);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+/* The flushes and the stop; false: what they are to bring into the trace takes more than a turn. */
+static bool answer(struct sys_stats *ds, const struct turn *turn)
+{
+	if (!ds->flushes.n && !ds->stopping)
+		return true;
+	while (sys_poll_flush(&ds->poll))
+		if (turn_over(turn))
+			return false;
+	writer_flush(ds->writer);
+	flushes_answer(&ds->flushes, ds->h);
+	if (!ds->stopping)
+		return true;
+	sys_poll_sum_up(&ds->poll);
+	ds->stopping = false;
+	ds_stopped(ds->h);
+	return true;
+}
+
+static void run_turn(struct sys_stats *ds)
 {
 	static const struct timeval at_once;
-	struct sys_stats *ds = ctx;
 	struct turn turn = turn_begin(clock_mono_ns);
 	bool more;
 
-	(void)fd;
-	(void)what;
 	sys_poll_begin(&ds->poll);
 	do
 		more = step(ds);
 	while (more && !turn_over(&turn));
 	sys_poll_end(&ds->poll);
-	if (more) {
-		evtimer_add(ds->turn, &at_once);
-		return;
+	if (!more) {
+		answer_start(ds);
+		if (!ds->stopping)
+			set_tick(ds);
 	}
-	answer_start(ds);
-	set_tick(ds);
+	if (more || !answer(ds, &turn))
+		evtimer_add(ds->turn, &at_once);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	run_turn(ctx);
+}
+
+static void activate(struct slot *s, uint64_t now)
+{
+	s->active = s->polled = true;
+	s->polled_ms = now;
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
@@ -127,12 +163,26 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	struct sys_stats *ds = ctx;
 	uint64_t now = now_ms();
 
-	for (unsigned i = 0; i < ds->n_slots; i++) {
-		struct slot *s = &ds->slots[i];
+	(void)fd;
+	(void)what;
+	for (unsigned i = 0; i < ds->n_slots; i++)
+		if (ds->slots[i].due <= now + EARLY_MS)
+			activate(&ds->slots[i], now);
+	run_turn(ds);
+}
 
-		s->active = s->polled = s->due <= now + EARLY_MS;
-	}
-	on_turn(fd, what, ds);
+/* In the pass that is on, or one of its own. */
+static void poll_what_is_old(struct sys_stats *ds)
+{
+	uint64_t now = now_ms();
+
+	/* It would make a pass of what is due then, in the middle of this one. */
+	event_del(ds->tick);
+	for (unsigned i = 0; i < ds->n_slots; i++)
+		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
+			activate(&ds->slots[i], now);
+	if (!evtimer_pending(ds->turn, NULL))
+		run_turn(ds);
 }
 
 /* ---- the data source ---- */
@@ -237,9 +287,12 @@ static void sys_stats_flush(void *instance, uint64_t flush_id)
 {
 	struct sys_stats *ds = instance;
 
-	sys_poll_flush(&ds->poll);
-	writer_flush(ds->writer);
-	ds_flushed(ds->h, flush_id);
+	if (!flushes_add(&ds->flushes, flush_id)) {
+		writer_flush(ds->writer);
+		flushes_answer(&ds->flushes, ds->h);
+		(void)flushes_add(&ds->flushes, flush_id);
+	}
+	poll_what_is_old(ds);
 }
 
 static void sys_stats_clear(void *instance)
@@ -253,13 +306,10 @@ static void sys_stats_stop(void *instance)
 {
 	struct sys_stats *ds = instance;
 
-	event_del(ds->turn);
-	event_del(ds->tick);
-	answer_start(ds);
-	sys_poll_flush(&ds->poll);
-	sys_poll_sum_up(&ds->poll);
-	writer_flush(ds->writer);
-	ds_stopped(ds->h);
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
+	poll_what_is_old(ds);
 }
 
 const struct data_source sys_stats_data_source = {

@@ -42,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (const struct sys_source *const *s = sys_sources; *s; s++)
 		if ((*s)->parse)
 			polls(&p, *s, &c, (const char *)data, size);
-	sys_poll_flush(&p);
+	while (sys_poll_flush(&p))
+		;
 	check_packets();
 	sys_poll_deinit(&p);
 	writer_free(p.w);

@@ -237,6 +237,73 @@ static void a_flush_and_the_stop_are_answered(void **state)
 	assert_int_equal(fake.n, n);
 }
 
+static uint64_t last_forks(void)
+{
+	struct pb_field s;
+
+	for (size_t i = fake.n; i-- > 0;)
+		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
+			       0, &s) &&
+		    fake_has(s, PB_SYS_STATS_NUM_FORKS))
+			return fake_u64(s, PB_SYS_STATS_NUM_FORKS);
+	return 0;
+}
+
+/* Between two polls of another family. */
+static void let_it_grow_old(void)
+{
+	ticks(2);
+}
+
+static void a_flush_and_the_stop_have_values_of_now(void **state)
+{
+	size_t n;
+
+	(void)state;
+	stats.stat_period_ms = UINT32_MAX;
+	stats.meminfo_period_ms = 120;
+	create_and_start();
+	assert_int_equal(last_forks(), 30);
+	put("stat", "processes 31\n");
+	source->flush(instance, 1); /* it is new */
+	assert_int_equal(fake.flushed, 1);
+	assert_int_equal(last_forks(), 30);
+	let_it_grow_old();
+	source->flush(instance, 2);
+	assert_int_equal(fake.flushed, 2);
+	assert_int_equal(last_forks(), 31);
+	put("stat", "processes 32\n");
+	let_it_grow_old();
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(last_forks(), 32);
+	/* No timer is left. */
+	n = fake.n;
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, n);
+}
+
+/* One that comes in the middle of a pass is answered at its end. */
+static void flushes_in_a_long_pass(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++)
+		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
+	stats.devfreq_period_ms = UINT32_MAX;
+	create_and_start();
+	assert_int_equal(fake.started, 0);
+	for (uint64_t id = 1; id <= 20; id++)
+		source->flush(instance, id);
+	assert_true(fake.flushed < 20);
+	while (fake.flushed < 20)
+		ticks(1);
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(fake.last_flush_id, 20);
+	source->stop(instance);
+	while (!fake.stopped)
+		ticks(1);
+}
+
 /* A pass of many files is as many packets as it takes turns; each device is in one of them. */
 static void a_long_pass_is_cut_and_complete(void **state)
 {
@@ -303,6 +370,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_comes_back_is_no_loss_to_others, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_are_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_have_values_of_now, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(flushes_in_a_long_pass, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_long_pass_is_cut_and_complete, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_readers_forget_is_told_again, setup, teardown),
 	};
