@@ -189,7 +189,7 @@ static bool relay_that_lies(void)
 /* More machines than are remembered. */
 static bool relays_of_many_machines(void)
 {
-	char hint[16];
+	char hint[32];
 
 	for (int i = 0; i < 2 * MAX_MACHINES; i++) {
 		snprintf(hint, sizeof(hint), "machine %d", i);
