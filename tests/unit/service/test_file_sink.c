@@ -192,13 +192,22 @@ static void folder_that_is_not_there_is_told(void **state)
 		"No such file"));
 }
 
-static void reading_over_the_socket_is_refused(void **state)
+static void reading_over_the_socket_gives_nothing(void **state)
 {
 	struct fixture *x = *state;
 	struct stage *g = x->stage;
 
+	struct peer_packets t;
+
 	stage_start(g, config_of(x, ""));
-	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_READ, NULL, 0)));
+	stage_write(g, 0, 1, 0, "for the file");
+	t = stage_read(g);
+	assert_int_equal(t.n, 0);
+	assert_int_equal(t.n_replies, 1);
+	peer_packets_free(&t);
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(count_in_file(path_of(x), "for the file"), 1);
 }
 
 static void size_limit_ends_the_session_between_packets(void **state)
@@ -371,7 +380,7 @@ int main(void)
 		FILE_TEST(existing_file_is_never_touched),
 		FILE_TEST(session_that_is_refused_leaves_no_file),
 		FILE_TEST(folder_that_is_not_there_is_told),
-		FILE_TEST(reading_over_the_socket_is_refused),
+		FILE_TEST(reading_over_the_socket_gives_nothing),
 		FILE_TEST(size_limit_ends_the_session_between_packets),
 		FILE_TEST(full_disk_is_told),
 		FILE_TEST(full_disk_ends_a_running_session),
