@@ -125,7 +125,7 @@ static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq
 	double mean = (double)now->depth;
 
 	/* Without a switch it is what it was at the last one. */
-	if (ns > 0)
+	if (ns > 0 && c->last_clock)
 		mean = (double)(now->depth_ns - c->last_depth_ns) / (double)ns;
 	tracks_set_double(r->tracks, c->depth, round(mean * 10) / 10);
 	tracks_set(r->tracks, c->depth_max,

@@ -44,6 +44,7 @@ linux.systemd_journald
 linux.inode_file_map
 linux.cgroup_stats+
 linux.network_stats+
+linux.ebpf_counters+
 END
 diff "$TMP/expected" "$TMP/sources" >"$TMP/diff"
 verdict "the service knows each source of ours with what it answers to, and no other" $? "$TMP/diff"

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# linux.ebpf_counters on the real kernel: threads that spin on one CPU wait for each other, and what the programs in the
+# kernel counted of it, read with trace_processor, is what the sched events of the same recording say.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
+cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')
+waiting=3
+
+use_sockets "$TMP"
+cat >"$TMP/config" <<END
+buffers { size_kb: 65536 fill_policy: DISCARD }
+duration_ms: 1700
+data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {
+  families: RUNQ outliers {} period_ms: 250
+} } }
+data_sources { config { name: "linux.ftrace" ftrace_config {
+  ftrace_events: "sched/sched_switch" ftrace_events: "sched/sched_wakeup" ftrace_events: "sched/sched_wakeup_new"
+  ftrace_events: "sched/sched_migrate_task" buffer_size_kb: 16384
+} } }
+END
+start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
+probes=${PIDS[-1]}
+for ((i = 0; i <= waiting; i++)); do
+  taskset -c "$cpu" sh -c 'while :; do :; done' &
+  PIDS+=($!)
+done
+record sonda "$TMP/config" "$TMP/trace" "$TMP/log"
+verdict "recorded" $? "$TMP/log"
+stop_all
+if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+grep -q 'outliers: not built' "$TMP/probes.log"
+verdict "what is not built is told" $? "$TMP/probes.log"
+[ "$(grep -c 'runq:' "$TMP/probes.log")" = 0 ]
+verdict "the family runs" $? "$TMP/probes.log"
+
+# All that is asked of the trace at once, one line a row: kind, time, value ...
+query "$TMP/trace" \
+  "select 'stats 0 ' || name || ' ' || value as x from stats where severity in ('error', 'data_loss') and value > 0" \
+  "select 'unit 0 ' || t.name || ', ' || coalesce(k.unit, '-') as x from counter_track k join track t using (id)
+    join track g on g.id = t.parent_id where g.name = 'CPU $cpu'" \
+  "select replace(t.name, ' ', '_') || ' ' || c.ts || ' ' || cast(c.value as text) as x from counter c
+    join track t on t.id = c.track_id join track g on g.id = t.parent_id join track r on r.id = g.parent_id
+    where r.name = 'eBPF counters' and g.name = 'CPU $cpu'" \
+  "select 'cost 0 ' || c.value as x from counter c join track t on t.id = c.track_id join track g on g.id = t.parent_id
+    where g.name = 'own cost' and t.name = 'runq'" \
+  "select 'switch ' || ts || ' ' || cpu || ' ' || extract_arg(arg_set_id, 'prev_pid') || ' ' ||
+    extract_arg(arg_set_id, 'prev_state') || ' ' || extract_arg(arg_set_id, 'next_pid') as x
+    from ftrace_event where name = 'sched_switch'" \
+  "select 'wakeup ' || ts || ' ' || extract_arg(arg_set_id, 'pid') as x
+    from ftrace_event where name in ('sched_wakeup', 'sched_wakeup_new')" \
+  "select 'migration ' || ts || ' 1' as x from ftrace_event where name = 'sched_migrate_task' and
+    extract_arg(arg_set_id, 'dest_cpu') = $cpu" >"$TMP/rows" # a pipe would be cut at 64 KiB
+tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' | sort -s -k2,2n >"$TMP/events"
+
+[ "$(grep -c '^stats ' "$TMP/events")" = 0 ]
+verdict "nothing lost, nothing wrong" $? <(grep '^stats ' "$TMP/events")
+sed -n 's/^unit 0 //p' "$TMP/events" | sort >"$TMP/tracks"
+sort >"$TMP/expected" <<END
+context switches, count
+migrations, count
+runq depth max, count
+runq depth, count
+runq latency max, ns
+runq latency p50, ns
+runq latency p99, ns
+END
+diff "$TMP/expected" "$TMP/tracks" >"$TMP/diff"
+verdict "tracks of a CPU and their units" $? "$TMP/diff"
+
+# A period is from one value of "context switches" to the next. The reading takes a moment, so a wait may be in the one
+# or the other: the value must be that of the exact rank or of one beside it, give or take half a bucket and 30 us.
+awk -v cpu="$cpu" -v ours="$probes" '
+function check(what, told, percent,   rank, lo, hi) {
+  rank = int(n * percent / 100 + 0.999999)
+  lo = waits[rank > 1 ? rank - 1 : 1]; hi = waits[rank < n ? rank + 1 : n]
+  if (told < lo * 0.98 - 30000 || told > hi * 1.02 + 30000) {
+    printf "period to %.0f: %s is %d, and by events %d..%d of %d\n", end, what, told, lo, hi, n; bad = 1
+  }
+  checked++
+}
+$1 == "wakeup" { since[$3] = $2 }
+$1 == "switch" {
+  if ($4 != 0 && $5 % 256 == 0) since[$4] = $2 # would run on
+  if ($3 == cpu && $6 != ours && since[$6]) { all_ts[++m] = $2; all[m] = $2 - since[$6] }
+  since[$6] = 0
+}
+$1 == "context_switches" { ends[++e] = $2 }
+/^runq_latency/ { told[$1, $2] = $3 }
+END {
+  for (k = 2; k < e; k++) {
+    n = 0; end = ends[k]
+    for (i = 1; i <= m; i++) if (all_ts[i] > ends[k - 1] && all_ts[i] <= end) waits[++n] = all[i]
+    for (i = 2; i <= n; i++) { v = waits[i]; for (j = i - 1; j > 0 && waits[j] > v; j--) waits[j + 1] = waits[j]; waits[j + 1] = v }
+    if (n < 20) continue
+    if (("runq_latency_p50", end) in told) check("p50", told["runq_latency_p50", end], 50)
+    if (("runq_latency_p99", end) in told) check("p99", told["runq_latency_p99", end], 99)
+    if (("runq_latency_max", end) in told) check("max", told["runq_latency_max", end], 100)
+  }
+  print checked + 0, "percentiles compared"
+  exit bad || checked < 6
+}' "$TMP/events" >"$TMP/percentiles"
+verdict "percentiles are those of the sched events" $? "$TMP/percentiles"
+
+awk -v cpu="$cpu" '
+$1 == "switch" && $3 == cpu || $1 == "migration" { n[$1]++ }
+$1 == "context_switches" { if (!(first1)) { first1 = $3; at1 = n["switch"] } told1 = $3 - first1; seen1 = n["switch"] - at1 }
+$1 == "migrations" { if (!(has2)) { has2 = 1; first2 = $3; at2 = n["migration"] } told2 = $3 - first2; seen2 = n["migration"] - at2 }
+END {
+  print "switches", told1, "events", seen1; print "migrations", told2 + 0, "events", seen2 + 0
+  exit told1 < 100 || told1 - seen1 > 5 || seen1 - told1 > 5 || told2 - seen2 > 5 || seen2 - told2 > 5
+}' "$TMP/events" >"$TMP/totals"
+verdict "switches and migrations are as many as events" $? "$TMP/totals"
+
+# So many wait for the one that runs, whoever else comes.
+awk -v waiting=$waiting '$1 == "runq_depth" { n++; if ($3 >= waiting - 0.5) high++; values = values " " $3 }
+END { print "depths:" values; exit !n || high != n }' <(grep '^runq_depth ' "$TMP/events" | sed '$d') >"$TMP/depth"
+verdict "$waiting threads that wait are a depth of $waiting" $? "$TMP/depth"
+awk '$1 == "cost" && $3 > 0 && $3 < 50 { found = 1 } END { exit !found }' "$TMP/events"
+verdict "its own cost is measured" $?
+echo "1..$N"
+exit $BAD
