@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
@@ -33,13 +34,15 @@ static const struct unread_fields of_the_machine = {
 void source_scan_deinit(struct source_scan *s)
 {
 	name_list_deinit(&s->unread);
+	name_list_deinit(&s->uncounted);
 }
 
 bool source_scan_reads(uint32_t packet_field)
 {
 	return packet_field == PB_TRACE_PACKET_PROCESS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SYS_STATS ||
-	       packet_field == PB_TRACE_PACKET_JOURNALD_EVENT;
+	       packet_field == PB_TRACE_PACKET_JOURNALD_EVENT ||
+	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS;
 }
 
 static bool scan_unread(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
@@ -94,6 +97,42 @@ static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, siz
 	return pb_dec_ok(&d);
 }
 
+static bool scan_failure(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	char line[NAME_LIST_MAX_LEN + 64];
+	struct pb_field f, what = {0}, reason = {0};
+	struct pb_dec d;
+	int n;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_WHAT && f.data)
+			what = f;
+		else if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_REASON && f.data)
+			reason = f;
+	}
+	n = snprintf(line, sizeof(line), "%.*s: %.*s", (int)MIN(what.len, NAME_LIST_MAX_LEN / 4),
+		     what.data ? (const char *)what.data : "",
+		     (int)MIN(reason.len, NAME_LIST_MAX_LEN / 4 * 3),
+		     reason.data ? (const char *)reason.data : "");
+	if (n > 0)
+		name_list_add(&s->uncounted, (const uint8_t *)line, strnlen(line, sizeof(line)));
+	return pb_dec_ok(&d);
+}
+
+static bool scan_uncounted(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool ok = true;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURES)
+			ok = f.data && scan_failure(s, f.data, f.len) && ok;
+	return ok && pb_dec_ok(&d);
+}
+
 bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
 			 size_t len)
 {
@@ -106,6 +145,8 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 	case PB_TRACE_PACKET_JOURNALD_EVENT:
 		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, data,
 				  len);
+	case PB_TRACE_PACKET_EBPF_COUNTERS_STATS:
+		return scan_uncounted(s, data, len);
 	}
 	return true;
 }

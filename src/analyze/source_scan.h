@@ -8,7 +8,7 @@
 #include "analyze/name_list.h"
 
 /*
- * What the sources that poll /proc, /sys and the journal say of their own losses.
+ * What the sources that poll /proc, /sys, the journal and maps of the kernel say of their own losses.
  *
  * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
  * own fields of those messages.
@@ -17,6 +17,7 @@
 /* Zero-initialise; source_scan_deinit frees. */
 struct source_scan {
 	struct name_list unread; /* "/proc/PID/io: Permission denied" */
+	struct name_list uncounted; /* "runq: the kernel has no BTF ..." */
 	uint64_t journal_dropped; /* lines */
 	uint64_t refused_tracks; /* of tasks */
 };

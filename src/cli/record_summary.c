@@ -240,6 +240,8 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 		n += missing_idle(f->idle, f->events, &lines);
 	for (size_t i = 0; i < f->scan->sources.unread.n; i++, n++)
 		strbuf_printf(&lines, "counters of %s\n", f->scan->sources.unread.names[i]);
+	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
+		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
 	if (n)
 		write_lines("missing", lines.s ? lines.s : "", out);

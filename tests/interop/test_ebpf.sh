@@ -72,11 +72,12 @@ diff "$TMP/expected" "$TMP/tracks" >"$TMP/diff"
 verdict "tracks of a CPU and their units" $? "$TMP/diff"
 
 # A period is from one value of "context switches" to the next. The reading takes a moment, so a wait may be in the one
-# or the other: the value must be that of the exact rank or of one beside it, give or take half a bucket and 30 us.
+# or the other: the value must be that of the exact rank or of those beside it, give or take half a bucket and 30 us.
 awk -v cpu="$cpu" -v ours="$probes" '
-function check(what, told, percent,   rank, lo, hi) {
+function check(what, told, percent,   rank, near, lo, hi) {
   rank = int(n * percent / 100 + 0.999999)
-  lo = waits[rank > 1 ? rank - 1 : 1]; hi = waits[rank < n ? rank + 1 : n]
+  near = 1 + int(n / 500)
+  lo = waits[rank > near ? rank - near : 1]; hi = waits[rank + near < n ? rank + near : n]
   if (told < lo * 0.98 - 30000 || told > hi * 1.02 + 30000) {
     printf "period to %.0f: %s is %d, and by events %d..%d of %d\n", end, what, told, lo, hi, n; bad = 1
   }

@@ -86,6 +86,29 @@ static void test_files_of_the_machine(void **state)
 	assert_non_null(strstr(s.sources.unread.names[1], "x: Bad message"));
 }
 
+static void test_what_programs_do_not_count(void **state)
+{
+	struct pb_mem m;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pb_mem_init(&m), 0);
+		pb_enc_open(&m.enc, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+		pb_enc_open(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURES);
+		pb_enc_str(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, "runq");
+		pb_enc_str(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "no BTF\033");
+		pb_enc_close(&m.enc);
+		pb_enc_open(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURES);
+		pb_enc_close(&m.enc);
+		pb_enc_close(&m.enc);
+		scan(&m);
+	}
+	assert_int_equal(s.bad_packets, 0);
+	assert_int_equal(s.sources.uncounted.n, 2);
+	assert_string_equal(s.sources.uncounted.names[0], "runq: no BTF?");
+	assert_string_equal(s.sources.uncounted.names[1], ": ");
+}
+
 /* Each packet says how many there were so far. */
 static void test_lines_of_the_journal(void **state)
 {
@@ -138,6 +161,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_of_the_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_programs_do_not_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_the_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tracks_of_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_ones_are_counted, setup, teardown),

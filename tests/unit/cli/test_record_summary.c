@@ -55,15 +55,18 @@ static void test_a_good_recording(void **state)
 static void test_files_that_could_not_be_read(void **state)
 {
 	static const char file[] = "/proc/PID/io: Permission denied";
+	static const char family[] = "runq: the kernel has no BTF";
 
 	(void)state;
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
 	name_list_add(&x.scan.sources.unread, (const uint8_t *)file, strlen(file));
+	name_list_add(&x.scan.sources.uncounted, (const uint8_t *)family, strlen(family));
 	check("Recorded 5.00 s on 2 CPUs: 47,900 events, 1.24 MB to x.pftrace\n"
 	      "  events   sched 47,900\n"
 	      "  lost     nothing\n"
-	      "  missing  counters of /proc/PID/io: Permission denied\n",
+	      "  missing  counters of /proc/PID/io: Permission denied\n"
+	      "           eBPF counters: runq: the kernel has no BTF\n",
 	      false, true);
 }
 
