@@ -38,13 +38,14 @@ struct field {
 	bool essential; /* without it something else would be recorded, not just less */
 };
 
-#define FIELDS 7
+#define FIELDS 8
 
 static void list_fields(const Pb__FtraceConfig *f, struct field ret[static FIELDS])
 {
 	const struct field fields[FIELDS] = {
 		{"event_filters", "--filter", f->n_event_filters, true},
 		{"event_triggers", "--trigger", f->n_event_triggers, false},
+		{"pids_to_trace", "-p", f->n_pids_to_trace && !f->n_tids_to_trace, true},
 		{"follow_children", "children of -p and COMMAND", f->follow_children, false},
 		{"uprobe_events", "--uprobe", f->n_uprobe_events, false},
 		{"kprobe_events.definition", "--kprobe with a line", has_definitions(f), false},
@@ -74,7 +75,7 @@ static int tell(const struct field *field, const Pb__TracingServiceState__Produc
 		put_producer(p, &b);
 		r = err_set(e, -EOPNOTSUPP,
 			    "%s (%s) needs sonda-probes; here linux.ftrace is offered by %s, which "
-			    "would record all of these events",
+			    "would record more than was asked for",
 			    field->name, field->option, b.s ? b.s : "a producer");
 	} else {
 		strbuf_printf(&b, "%s (%s) needs sonda-probes; it is skipped by ", field->name,

@@ -382,29 +382,40 @@ int record_config_from_words(const struct record_options *o, const struct tracef
 	return r;
 }
 
-int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
+static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size_t count)
 {
-	Pb__FtraceConfig *f = config->data_sources[0]->config->ftrace_config;
-	uint32_t *copy = malloc(n * sizeof(*copy) + 1);
+	uint32_t *copy = malloc(count * sizeof(*copy) + 1);
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, tids, n * sizeof(*copy));
-	free(f->tids_to_trace);
-	f->tids_to_trace = copy;
-	f->n_tids_to_trace = n;
-	f->has_follow_children = f->follow_children = true;
+	memcpy(copy, numbers, count * sizeof(*copy));
+	free(*list);
+	*list = copy;
+	*n = count;
 	return 0;
 }
 
+int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
+{
+	Pb__FtraceConfig *f = config->data_sources[0]->config->ftrace_config;
+
+	f->has_follow_children = f->follow_children = true;
+	return set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
+}
+
+/* Threads that are made from here on are found by sonda-probes; a producer that does not know
+ * pids_to_trace records those that there are. */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
 {
+	Pb__FtraceConfig *f = config->data_sources[0]->config->ftrace_config;
 	_cleanup_(freep) uint32_t *tids = NULL;
 	size_t n;
 	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
 
 	if (!r)
 		r = record_config_set_tids(config, tids, n);
+	if (!r)
+		r = set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
 

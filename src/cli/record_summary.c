@@ -123,7 +123,7 @@ static void write_no_events(const struct record_facts *f, bool lost, struct strb
 		strbuf_puts(out, "nothing that was asked for could be recorded\n");
 	} else {
 		strbuf_printf(out, "no such event happened%s%s%s%s\n",
-			      c->n_tids_to_trace ? " in these threads" : "",
+			      c->n_tids_to_trace || c->n_pids_to_trace ? " in these threads" : "",
 			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
 			      c->n_event_filters ? " that passes the filters" : "",
 			      some_refused(s) ? ", of those that could be recorded" : "");

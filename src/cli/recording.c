@@ -246,7 +246,7 @@ static int before_recording(void *ctx, struct err_text *why)
 
 	if (r->refused)
 		return err_set(why, r->refused, "%s", r->refusal.text);
-	/* As late as can be: a thread that is born before has no parent that is traced. */
+	/* As late as can be, for a producer that does not look for those that are born until then. */
 	if (pids && pids->n)
 		error = record_config_set_pids(r->setup->config, pids, why);
 	return error ? error : check_for_command(r, why);

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ftrace/filter_file.h"
+#include "ftrace/traced_tids.h"
 
 typedef Pb__FtraceConfig__EventTrigger config_trigger;
 
@@ -113,7 +114,7 @@ static int make_condition(const struct setup *s, const config_trigger *c,
 		*ret = filter_both(events, own);
 	} else if (events) {
 		*ret = strdup(events);
-	} else if (s->config->n_tids_to_trace) {
+	} else if (traced_tids_wanted(s->config)) {
 		*ret = strdup(ALWAYS_TRUE);
 	} else {
 		return 0;

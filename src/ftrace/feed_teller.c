@@ -15,6 +15,7 @@
 #include "ftrace/event_triggers.h"
 #include "ftrace/fd_syscalls.h"
 #include "ftrace/filter_file.h"
+#include "ftrace/traced_tids.h"
 
 static const struct feed_event {
 	const char *group;
@@ -125,7 +126,7 @@ static bool some_tasks_are_left_out(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 
-	return c->n_tids_to_trace || (c->tracing_cpumask && *c->tracing_cpumask) ||
+	return traced_tids_wanted(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
 	       event_triggers_pause(c) || !instance_is_own(s->instance);
 }
 

@@ -27,6 +27,7 @@
 #include "ftrace/session_place.h"
 #include "ftrace/setup.h"
 #include "ftrace/synthetic_events.h"
+#include "ftrace/traced_tids.h"
 #include "ftrace/watermark.h"
 
 /* ---- the events ---- */
@@ -47,14 +48,16 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 /* Who the children are only the kernel knows. */
 static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
-	for (size_t i = 0; c->n_tids_to_trace && c->follow_children && i < s->events.n; i++) {
+	for (size_t i = 0; traced_tids_follow(c) && i < s->events.n; i++) {
 		const struct event_name *e = &s->events.events[i];
 
 		if (session_event_is_marker(e) || session_event_is_printk(e))
 			report_failed(&s->reports,
-				      "option:tids_to_trace (not for %s/%s: with follow_children "
-				      "those of all threads are recorded)",
-				      event_name_group(e), event_name_name(e));
+				      "option:%s (not for %s/%s: with %s those of all threads are "
+				      "recorded)",
+				      c->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
+				      event_name_group(e), event_name_name(e),
+				      c->n_pids_to_trace ? "it" : "follow_children");
 	}
 }
 

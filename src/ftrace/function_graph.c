@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "ftrace/knob.h"
 #include "ftrace/loan.h"
+#include "ftrace/traced_tids.h"
 
 #define TRACER "function_graph"
 #define MAX_FUNCTIONS 1024u /* in a list of the config */
@@ -325,7 +326,7 @@ static int set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";
 
-	if (s->config->n_tids_to_trace || instance_is_own(s->instance))
+	if (traced_tids_wanted(s->config) || instance_is_own(s->instance))
 		return 0;
 	if (is_somebodys(s->instance, file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,

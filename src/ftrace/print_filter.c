@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ftrace/traced_tids.h"
 
 struct rule {
 	char *type; /* owned; NULL: the text's own begin is compared */
@@ -71,7 +72,7 @@ int print_filter_new(const Pb__FtraceConfig *config, struct print_filter **ret)
 	struct print_filter *f;
 	int r = 0;
 
-	if (config->follow_children)
+	if (traced_tids_follow(config))
 		n_tids = 0;
 	*ret = NULL;
 	if (!n_rules && !n_tids)

@@ -16,7 +16,7 @@
  *	atrace_msg  the text is TYPE|DIGITS|PREFIX...
  *
  * tids_to_trace is for who wrote them, ftrace/print or another, which the kernel does not look at: a
- * marker comes from top level, to every instance. With follow_children it is not known whose they
+ * marker comes from top level, to every instance. With children to follow it is not known whose they
  * may be, and all are written.
  */
 #define PRINT_FILTER_MAX_RULES 1024u

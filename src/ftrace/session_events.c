@@ -13,6 +13,7 @@
 #include "ftrace/function_graph.h"
 #include "ftrace/session_events.h"
 #include "ftrace/synthetic_events.h"
+#include "ftrace/traced_tids.h"
 
 int session_events_select(struct event_selection *events, const struct setup *s)
 {
@@ -55,7 +56,7 @@ static bool owner_leaves_some_out(const struct instance *i)
  */
 static bool some_switches_are_left_out(const struct event_selection *events, const struct setup *s)
 {
-	return s->config->n_tids_to_trace || event_triggers_resume(s->config) ||
+	return traced_tids_wanted(s->config) || event_triggers_resume(s->config) ||
 	       event_selection_find(events, "sched", "sched_switch")->filter ||
 	       (!instance_is_own(s->instance) && owner_leaves_some_out(s->instance));
 }

@@ -12,6 +12,8 @@
  *	compat=N       system call 20 (getpid) of 32-bit programs, N times, where the machine has them
  *	fork=N         N children, one after the other; each prints "child PID", does getppid 7 times, and ends
  *	thread=N       N threads, likewise: "thread TID"
+ *	relay          from here on a thread runs that makes another and ends, and so does that one
+ *	laps=N         N threads more of that relay, each with a getppid; then it ends
  *	mark=TEXT      writes it to top level's trace_marker
  *	sign=TEXT      likewise, but a child does it
  *	raw=TEXT       writes it to trace_marker_raw, for which the first 4 characters are a number
@@ -20,6 +22,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +30,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHILDS_CALLS 7
@@ -69,6 +73,38 @@ static void run_child(void)
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
+}
+
+static atomic_int laps = -1; /* still to do; -1: runs on and counts nothing */
+
+static void *run_lap(void *unused)
+{
+	struct timespec a_while = {.tv_nsec = 5000000};
+	pthread_t next;
+
+	pthread_detach(pthread_self());
+	nanosleep(&a_while, NULL);
+	if (laps > 0) {
+		repeat(SYS_getppid, 1);
+		laps--;
+	}
+	if (laps && pthread_create(&next, NULL, run_lap, NULL))
+		perror("relay");
+	return unused;
+}
+
+static void relay(unsigned n)
+{
+	struct timespec a_while = {.tv_nsec = 1000000};
+	pthread_t first;
+
+	if (!n) {
+		pthread_create(&first, NULL, run_lap, NULL);
+		return;
+	}
+	laps = (int)n;
+	while (laps)
+		nanosleep(&a_while, NULL);
 }
 
 static void mark(const char *file, const char *text)
@@ -129,6 +165,10 @@ static void take_step(const char *word, const char *value)
 		syscall(n, -1, -1, -1, -1, -1, -1);
 	else if (!strcmp(word, "compat"))
 		compat(n);
+	else if (!strcmp(word, "relay"))
+		relay(0);
+	else if (!strcmp(word, "laps"))
+		relay(n);
 	else if (!strcmp(word, "mark"))
 		mark("trace_marker", value);
 	else if (!strcmp(word, "sign"))

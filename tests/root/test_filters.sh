@@ -24,7 +24,8 @@ calls() { # STEP...
   rm -f "$TMP/go" "$TMP/done" "$TMP/pids"
   mkfifo "$TMP/go" "$TMP/done"
   exec 8<>"$TMP/go" 9<>"$TMP/done"
-  ("$helpers/do_calls" wait "$@" <&8 >"$TMP/pids" 2>&1; echo >&9) &
+  # shellcheck disable=SC2086
+  ("$helpers/do_calls" ${AT_ONCE:-} wait "$@" <&8 >"$TMP/pids" 2>&1; echo >&9) &
   PIDS+=($!)
   wait_for [ -s "$TMP/pids" ]
   pid=$(head -n 1 "$TMP/pids")
@@ -151,6 +152,12 @@ sed -nE 's/^(child|thread) //p' "$TMP/pids" >"$TMP/children"
 while read -r child; do [ "$(enters "$child" "$GETPPID")" = 7 ] || good=0; done <"$TMP/children"
 [ $good = 1 ] && [ "$(wc -l <"$TMP/children")" = 4 ] && only sys_enter " pid ($family) " && nothing_said
 check "with its children and threads, and nobody else" $?
+
+# Of its threads each makes the next one and ends: none that the list was made of is left when it is written.
+AT_ONCE=relay calls laps=30
+record relay "ftrace_events: 'raw_syscalls/sys_enter' pids_to_trace: $pid event_filters { event: 'sys_enter' filter: 'id == $GETPPID' }"
+[ "$(count '^event sys_enter ')" = 30 ] && nothing_said
+check "a process whose threads come and go all the time" $?
 
 many=$(seq 2 2 30000 | paste -sd ,)
 calls getppid=20

@@ -85,7 +85,11 @@ static void test_a_filter_that_is_skipped_would_record_too_much(void **state)
 	assert_string_equal(why.text,
 			    "event_filters (--filter) needs sonda-probes; here linux.ftrace is "
 			    "offered by perfetto.traced_probes (pid 12, Perfetto v56), which would "
-			    "record all of these events");
+			    "record more than was asked for");
+	assert_int_equal(check(FTRACE("pids_to_trace: 5"), THEIRS), -EOPNOTSUPP);
+	/* It knows these threads. */
+	assert_int_equal(check(FTRACE("pids_to_trace: 5 tids_to_trace: 5"), THEIRS), 0);
+	assert_int_equal(skipped.n, 0);
 	/* Both are there, and both would get it. */
 	assert_int_equal(check(FTRACE("event_filters { event: 'a' }"), OURS " " THEIRS),
 			 -EOPNOTSUPP);

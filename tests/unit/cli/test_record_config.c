@@ -328,6 +328,9 @@ static void test_threads_of_a_process(void **state)
 	for (size_t i = 0; i < f->n_tids_to_trace; i++)
 		found |= f->tids_to_trace[i] == me;
 	assert_true(found);
+	assert_true(f->follow_children);
+	assert_int_equal(f->n_pids_to_trace, 1);
+	assert_int_equal(f->pids_to_trace[0], me);
 	pids.pids = &nobody;
 	assert_int_equal(record_config_set_pids(config, &pids, &why), -ESRCH);
 	assert_string_equal(why.text, "-p: there is no process 1073741824");

@@ -121,6 +121,92 @@ static void test_threads_that_are_not_there(void **state)
 						"when the recording was set up)");
 }
 
+static void add_thread(void **state, unsigned pid, unsigned tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%u/task/%u/comm", pid, tid);
+	fake_text(*state, path, "x");
+	snprintf(path, sizeof(path), "proc/%u/comm", tid);
+	fake_text(*state, path, "x");
+}
+
+/* The process itself stands first, so that the list is never empty, which would mean everybody. */
+static void test_all_threads_of_a_process(void **state)
+{
+	add_thread(state, 20, 20);
+	add_thread(state, 20, 21);
+	add_thread(state, 20, 300);
+	add_thread(state, 40, 40);
+	assert_int_equal(set(state, "pids_to_trace: [20, 40]"), 0);
+	assert_string_equal(fake_written(*state, "set_event_pid"), "20 40 21 300 ");
+	assert_string_equal(fake_written(*state, "options/event-fork"), "1");
+	assert_string_equal(fake_written(*state, "set_ftrace_pid"), "0");
+	assert_int_equal(n_failed(), 0);
+
+	assert_int_equal(set(state, "pids_to_trace: 20 enable_function_graph: true"), 0);
+	assert_string_equal(fake_written(*state, "set_ftrace_pid"), "20 21 300 ");
+	assert_string_equal(fake_written(*state, "options/function-fork"), "1");
+	assert_int_equal(traced_tids_set_functions(&setup), 0);
+}
+
+/* That they are not there now is nothing to tell: those that the process has are found. */
+static void test_threads_that_a_process_had(void **state)
+{
+	add_thread(state, 20, 20);
+	add_thread(state, 20, 21);
+	assert_int_equal(set(state, "tids_to_trace: [20, 19, 5] pids_to_trace: 20"), 0);
+	assert_string_equal(fake_written(*state, "set_event_pid"), "20 19 5 20 21 ");
+	assert_int_equal(n_failed(), 0);
+	/* One that has ended since it was listed. */
+	unlink(temp_dir_path(state, 0, "proc/21/comm"));
+	rmdir(temp_dir_path(state, 0, "proc/21"));
+	assert_int_equal(set(state, "pids_to_trace: 20"), 0);
+	assert_string_equal(fake_written(*state, "set_event_pid"), "20 ");
+}
+
+static void test_processes_that_are_not_there(void **state)
+{
+	add_thread(state, 20, 20);
+	assert_int_equal(set(state, "pids_to_trace: [0, 20, 30, 1000]"), 0);
+	assert_string_equal(fake_written(*state, "set_event_pid"), "20 30 ");
+	assert_int_equal(n_failed(), 3);
+	assert_string_equal(reports.failed[0],
+			    "option:pids_to_trace (0 is no process: they are 1 to 999 here)");
+	assert_string_equal(
+		reports.failed[1],
+		"option:pids_to_trace (30: no such process when the recording was set up)");
+	assert_int_equal(set(state, "pids_to_trace: 0"), -EINVAL);
+	assert_string_equal(reports.problem,
+			    "nothing is recorded: none of pids_to_trace can be a process");
+}
+
+/* A kernel that forgets what it is told, as if there were new threads again and again. */
+static void test_threads_that_come_without_end(void **state)
+{
+	add_thread(state, 20, 20);
+	unlink(temp_dir_path(state, 0, "instances/x/set_event_pid"));
+	assert_int_equal(symlink("/dev/null", temp_dir_path(state, 0, "instances/x/set_event_pid")),
+			 0);
+	assert_int_equal(set(state, "pids_to_trace: 20"), 0);
+	assert_int_equal(n_failed(), 1);
+	assert_non_null(strstr(reports.failed[0], "option:pids_to_trace (set_event_pid: threads"));
+}
+
+static void test_who_is_wanted(void **state)
+{
+	assert_int_equal(set(state, ""), 0);
+	assert_false(traced_tids_wanted(setup.config) || traced_tids_follow(setup.config));
+	assert_int_equal(set(state, "follow_children: true"), 0);
+	assert_false(traced_tids_wanted(setup.config) || traced_tids_follow(setup.config));
+	assert_int_equal(set(state, "tids_to_trace: 5"), 0);
+	assert_true(traced_tids_wanted(setup.config) && !traced_tids_follow(setup.config));
+	assert_int_equal(set(state, "tids_to_trace: 5 follow_children: true"), 0);
+	assert_true(traced_tids_wanted(setup.config) && traced_tids_follow(setup.config));
+	assert_int_equal(set(state, "pids_to_trace: 5"), 0);
+	assert_true(traced_tids_wanted(setup.config) && traced_tids_follow(setup.config));
+}
+
 static void test_a_machine_that_does_not_say_its_limit(void **state)
 {
 	fake_text(*state, "proc/sys/kernel/pid_max", "what\n");
@@ -177,6 +263,11 @@ int main(void)
 		WITH_FOLDER(test_a_kernel_without_functions),
 		WITH_FOLDER(test_numbers_that_are_no_threads),
 		WITH_FOLDER(test_threads_that_are_not_there),
+		WITH_FOLDER(test_all_threads_of_a_process),
+		WITH_FOLDER(test_threads_that_a_process_had),
+		WITH_FOLDER(test_processes_that_are_not_there),
+		WITH_FOLDER(test_threads_that_come_without_end),
+		WITH_FOLDER(test_who_is_wanted),
 		WITH_FOLDER(test_a_machine_that_does_not_say_its_limit),
 		WITH_FOLDER(test_thousands),
 		WITH_FOLDER(test_a_kernel_that_does_not_take_them),
