@@ -24,9 +24,19 @@ void sys_extras_deinit(struct sys_extras *x)
 
 uint32_t sys_extras_group(struct sys_extras *x, const char *name)
 {
-	const struct track_spec spec = {.kind = TRACK_GROUP, .name = name};
+	return sys_extras_subgroup(x, TRACK_ROOT, name);
+}
+
+uint32_t sys_extras_subgroup(struct sys_extras *x, uint32_t group, const char *name)
+{
+	const struct track_spec spec = {.kind = TRACK_GROUP, .parent = group, .name = name};
 
 	return x->tracks ? tracks_add(x->tracks, &spec) : TRACK_VOID;
+}
+
+uint32_t sys_extras_cpu(struct sys_extras *x, uint32_t group, uint32_t cpu)
+{
+	return x->tracks ? tracks_add_cpu(x->tracks, group, cpu) : TRACK_VOID;
 }
 
 /* Only when a file's lines are learnt: it may take its time. */
@@ -45,15 +55,12 @@ static bool has_room(struct sys_extras *x)
 	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
 }
 
-uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span name,
-			    const struct track_spec *kind)
+uint32_t sys_extras_new(struct sys_extras *x, uint32_t group, struct span name,
+			const struct track_spec *kind)
 {
 	struct sys_extra extra = {.group = group};
 	struct track_spec spec = *kind;
-	uint32_t at = find(x, group, name);
 
-	if (at != SYS_EXTRA_NONE)
-		return at;
 	if (!x->tracks || !has_room(x) || !(extra.name = strndup(name.p, name.len)))
 		return SYS_EXTRA_NONE;
 	spec.kind = TRACK_COUNTER;
@@ -62,6 +69,14 @@ uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span na
 	extra.track = tracks_add(x->tracks, &spec);
 	x->all[x->n] = extra;
 	return (uint32_t)x->n++;
+}
+
+uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span name,
+			    const struct track_spec *kind)
+{
+	uint32_t at = find(x, group, name);
+
+	return at != SYS_EXTRA_NONE ? at : sys_extras_new(x, group, name, kind);
 }
 
 void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value)

@@ -14,7 +14,7 @@
  * Zero-initialise; without sys_extras_init nothing is noted.
  */
 
-#define SYS_EXTRAS_MAX 4096
+#define SYS_EXTRAS_MAX 32768
 #define SYS_EXTRA_NONE UINT32_MAX
 
 struct sys_extra {
@@ -37,10 +37,16 @@ void sys_extras_deinit(struct sys_extras *x);
 
 /* The group of a file, such as "vmstat". */
 uint32_t sys_extras_group(struct sys_extras *x, const char *name);
-/* The counter of that name in the group, made if need be, with the unit, unit_name and total of
- * kind; SYS_EXTRA_NONE: there are too many. */
+/* A group in it, such as a disk or a CPU. */
+uint32_t sys_extras_subgroup(struct sys_extras *x, uint32_t group, const char *name);
+uint32_t sys_extras_cpu(struct sys_extras *x, uint32_t group, uint32_t cpu);
+/* The counter of that name in the group, made if need be, with the unit, unit_name, unit_multiplier
+ * and total of kind; SYS_EXTRA_NONE: there are too many. */
 uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span name,
 			    const struct track_spec *kind);
+/* The same of a name that is known to be new in its group. */
+uint32_t sys_extras_new(struct sys_extras *x, uint32_t group, struct span name,
+			const struct track_spec *kind);
 /* Once between two writes for each counter. */
 void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gen/fields.h"
+#include "procfs/sys_disks.h"
 #include "procfs/sys_file.h"
 #include "procfs/sys_source.h"
 #include "procfs/sys_text.h"
@@ -13,16 +14,17 @@
 struct sys_lines {
 	struct sys_file file;
 	struct sys_trouble trouble;
+	struct sys_disks disks; /* of diskstats */
 };
 
-static int parse_lines(struct sys_poll *p, struct span text,
-		       int (*parse)(struct sys_poll *p, struct span line))
+static int parse_lines(struct sys_lines *s, struct sys_poll *p, struct span text,
+		       int (*parse)(struct sys_lines *s, struct sys_poll *p, struct span line))
 {
 	struct span line;
 	int r = 0;
 
 	while (sys_text_line(&text, &line)) {
-		int bad = parse(p, line);
+		int bad = parse(s, p, line);
 
 		r = bad ? bad : r;
 	}
@@ -31,12 +33,13 @@ static int parse_lines(struct sys_poll *p, struct span text,
 
 /* "Node 0, zone   Normal   1 2 3": free blocks of each order; with how many orders the kernel was
  * built. */
-static int parse_zone(struct sys_poll *p, struct span line)
+static int parse_zone(struct sys_lines *s, struct sys_poll *p, struct span line)
 {
 	struct span node, zone;
 	struct pb_enc *e;
 	uint64_t v;
 
+	(void)s;
 	if (!sys_text_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
 	    node.p[node.len - 1] != ',' || !sys_text_skip(&line, 1) ||
 	    !span_next_word(&line, &zone))
@@ -53,13 +56,12 @@ static int parse_zone(struct sys_poll *p, struct span line)
 
 static int buddyinfo_parse(void *state, struct sys_poll *p, struct span text)
 {
-	(void)state;
-	return parse_lines(p, text, parse_zone);
+	return parse_lines(state, p, text, parse_zone);
 }
 
-/* Which field of DiskStat is in which number behind the name; 0: none. Kernels before 4.18 end
- * after 11 numbers, before 5.5 after 15. */
-static const uint8_t disk_fields[] = {
+/* Which field of DiskStat is in which number behind the name; 0: none, sys_disks.h has it. Kernels
+ * before 4.18 end after 11 numbers, before 5.5 after 15. */
+static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
 	[2] = PB_SYS_STATS_DISK_STAT_READ_SECTORS,
 	[3] = PB_SYS_STATS_DISK_STAT_READ_TIME_MS,
 	[6] = PB_SYS_STATS_DISK_STAT_WRITE_SECTORS,
@@ -70,8 +72,8 @@ static const uint8_t disk_fields[] = {
 	[16] = PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS,
 };
 
-/* "259 0 nvme0n1 NUMBERS": those that stand there, as many as have a field. */
-static int parse_disk(struct sys_poll *p, struct span line)
+/* "259 0 nvme0n1 NUMBERS": those that stand there, as many as are known. */
+static int parse_disk(struct sys_lines *s, struct sys_poll *p, struct span line)
 {
 	uint64_t v[sizeof(disk_fields)];
 	struct span name;
@@ -92,13 +94,20 @@ static int parse_disk(struct sys_poll *p, struct span line)
 		if (disk_fields[i])
 			pb_enc_u64(e, disk_fields[i], v[i]);
 	pb_enc_close(e);
-	return 0;
+	return sys_disks_set(&s->disks, p, name, v, n);
 }
 
 static int diskstats_parse(void *state, struct sys_poll *p, struct span text)
 {
-	(void)state;
-	return parse_lines(p, text, parse_disk);
+	struct sys_lines *s = state;
+	int r;
+
+	sys_disks_begin(&s->disks);
+	r = parse_lines(s, p, text, parse_disk);
+	/* Of a text that was not understood, one that is missing may be there all the same. */
+	if (r == 0)
+		sys_disks_end(&s->disks, p);
+	return r;
 }
 
 static int open_lines(struct sys_poll *p, const struct sys_source *source, void **ret_state)
@@ -147,6 +156,7 @@ static void lines_close(void *state, struct sys_poll *p)
 	struct sys_lines *s = state;
 
 	sys_file_deinit(&s->file, p);
+	sys_disks_deinit(&s->disks);
 	free(s);
 }
 

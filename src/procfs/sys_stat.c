@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "gen/fields.h"
+#include "procfs/sys_cpus.h"
 #include "procfs/sys_file.h"
 #include "procfs/sys_source.h"
 #include "procfs/sys_text.h"
@@ -27,10 +29,60 @@ struct sys_stat {
 	uint64_t ns_per_tick;
 	/* Counters without a number; SYS_EXTRA_NONE if not wanted. */
 	uint32_t ctxt, running, blocked;
+	bool guests; /* theirs are wanted */
+	uint32_t group; /* of all counters without a number */
+	struct guest_times *of_cpu; /* owned; by CPU */
+	size_t n_cpus, cap_cpus;
 };
 
-/* The columns that have a field, in their order; those of guests are in user and nice already. */
-static int parse_cpu(const struct sys_stat *s, struct sys_poll *p, struct span line)
+/* Time that a CPU ran guests, which is in user and nice as well. */
+#define GUEST_TIMES 2
+
+struct guest_times {
+	uint32_t counters[GUEST_TIMES]; /* 0: not made; else one more than it is of sys_extras */
+};
+
+static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
+{
+	if (cpu >= SYS_CPUS_MAX ||
+	    array_reserve(&s->of_cpu, &s->cap_cpus, cpu + 1, sizeof(*s->of_cpu)) < 0)
+		return NULL;
+	while (s->n_cpus <= cpu)
+		s->of_cpu[s->n_cpus++] = (struct guest_times){0};
+	return &s->of_cpu[cpu];
+}
+
+static void make_guests(const struct sys_stat *s, struct sys_poll *p, struct guest_times *g,
+			uint32_t cpu)
+{
+	static const struct track_spec ns = {.unit = TRACK_UNIT_NS, .total = true};
+	uint32_t group = sys_extras_cpu(&p->extras, s->group, cpu);
+
+	g->counters[0] = sys_extras_new(&p->extras, group, (struct span){"guest", 5}, &ns) + 1;
+	g->counters[1] =
+		sys_extras_new(&p->extras, group, (struct span){"guest_nice", 10}, &ns) + 1;
+}
+
+/* The columns behind those that have a field; kernels before 2.6.33 have none or one. */
+static int parse_guests(struct sys_stat *s, struct sys_poll *p, uint64_t cpu, struct span line)
+{
+	struct guest_times *g = guests_of(s, cpu);
+	uint64_t v;
+
+	for (unsigned i = 0; g && i < GUEST_TIMES && sys_text_u64(&line, &v); i++) {
+		if (!g->counters[i])
+			make_guests(s, p, g, (uint32_t)cpu);
+		/* SYS_EXTRA_NONE and one are 0: there are too many. */
+		if (!g->counters[i])
+			return -E2BIG;
+		sys_extras_set(&p->extras, g->counters[i] - 1,
+			       sys_value_signed(v * s->ns_per_tick));
+	}
+	return g ? 0 : -E2BIG;
+}
+
+/* The columns that have a field, in their order. */
+static int parse_cpu(struct sys_stat *s, struct sys_poll *p, struct span line)
 {
 	struct pb_enc *e;
 	uint64_t cpu, v;
@@ -44,7 +96,7 @@ static int parse_cpu(const struct sys_stat *s, struct sys_poll *p, struct span l
 	     field <= PB_SYS_STATS_CPU_TIMES_STEAL_NS && sys_text_u64(&line, &v); field++)
 		pb_enc_u64(e, field, v * s->ns_per_tick);
 	pb_enc_close(e);
-	return 0;
+	return s->guests ? parse_guests(s, p, cpu, line) : 0;
 }
 
 /* "TOTAL COUNT COUNT ...". */
@@ -92,7 +144,7 @@ static int parse_extra(struct sys_poll *p, struct span line, uint32_t counter)
 	return 0;
 }
 
-static int parse_line(const struct sys_stat *s, struct sys_poll *p, struct span line)
+static int parse_line(struct sys_stat *s, struct sys_poll *p, struct span line)
 {
 	if (sys_text_take(&line, "cpu"))
 		return s->cpu_times && line.len > 0 && line.p[0] != ' ' ? parse_cpu(s, p, line) : 0;
@@ -132,14 +184,14 @@ static void choose_all(struct sys_stat *s, struct sys_poll *p)
 {
 	static const struct track_spec total = {.unit = TRACK_UNIT_COUNT, .total = true};
 	static const struct track_spec now = {.unit = TRACK_UNIT_COUNT};
-	uint32_t group = sys_extras_group(&p->extras, "stat");
 
-	s->cpu_times = s->irqs = s->softirqs = s->forks = true;
-	s->ctxt = sys_extras_counter(&p->extras, group, (struct span){"ctxt", 4}, &total);
+	s->group = sys_extras_group(&p->extras, "stat");
+	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
+	s->ctxt = sys_extras_counter(&p->extras, s->group, (struct span){"ctxt", 4}, &total);
 	s->running =
-		sys_extras_counter(&p->extras, group, (struct span){"procs_running", 13}, &now);
+		sys_extras_counter(&p->extras, s->group, (struct span){"procs_running", 13}, &now);
 	s->blocked =
-		sys_extras_counter(&p->extras, group, (struct span){"procs_blocked", 13}, &now);
+		sys_extras_counter(&p->extras, s->group, (struct span){"procs_blocked", 13}, &now);
 }
 
 static void choose(struct sys_stat *s, int counter, struct sys_unknown *unknown)
@@ -196,6 +248,7 @@ static void stat_close(void *state, struct sys_poll *p)
 	struct sys_stat *s = state;
 
 	sys_file_deinit(&s->file, p);
+	free(s->of_cpu);
 	free(s);
 }
 

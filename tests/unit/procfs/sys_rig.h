@@ -16,12 +16,21 @@ static struct sys_poll poll_state;
 static Pb__SysStatsConfig stats;
 static char *said; /* the lines of the last rig_poll; see rig_has() */
 
+/* Groups within the group of a file, as far as they were described. */
+#define RIG_GROUPS 1024
+static struct {
+	uint64_t uuid;
+	char name[32]; /* with a blank behind it */
+} rig_groups[RIG_GROUPS];
+static size_t rig_n_groups;
+
 static inline int rig_setup(void **state)
 {
 	(void)state;
 	fake_reset();
 	proc_new();
 	pb__sys_stats_config__init(&stats);
+	rig_n_groups = 0;
 	poll_state = (struct sys_poll){
 		.proc_root = proc_root,
 		.sys_root = proc_root,
@@ -158,14 +167,51 @@ static inline void put_packet(FILE *out, size_t n)
 	assert(pb_dec_ok(&d));
 }
 
-/* What was set since the last time, with the name of its group. */
-static inline void put_extras(FILE *out, const struct sys_extras *x, const char *group)
+static inline void rig_learn_groups(size_t packet)
 {
-	for (size_t i = 0; i < x->n_fresh; i++) {
-		const struct sys_extra *extra = &x->all[x->fresh[i]];
+	struct pb_field d, name;
 
-		fprintf(out, "extra %s %s %" PRId64 "\n", group, extra->name, extra->value);
+	for (; packet < fake.n; packet++) {
+		struct pb_field p = fake_packet_field(packet);
+
+		if (!fake_field(p.data, p.len, PB_TRACE_PACKET_TRACK_DESCRIPTOR, 0, &d) ||
+		    fake_has(d, PB_TRACK_DESCRIPTOR_COUNTER) ||
+		    !fake_has(d, PB_TRACK_DESCRIPTOR_PARENT_UUID) ||
+		    !fake_field(d.data, d.len, PB_TRACK_DESCRIPTOR_NAME, 0, &name))
+			continue;
+		assert(rig_n_groups < RIG_GROUPS);
+		rig_groups[rig_n_groups].uuid = fake_u64(d, PB_TRACK_DESCRIPTOR_UUID);
+		snprintf(rig_groups[rig_n_groups++].name, sizeof(rig_groups[0].name), "%.*s ",
+			 (int)name.len, (const char *)name.data);
 	}
+}
+
+static inline const char *rig_group(uint64_t uuid)
+{
+	for (size_t i = 0; i < rig_n_groups; i++)
+		if (rig_groups[i].uuid == uuid)
+			return rig_groups[i].name;
+	return "";
+}
+
+/* What was set since the last time, with the name of its file, and of its group in that. */
+static inline void rig_end_pass(FILE *out, struct sys_extras *x, const char *file)
+{
+	uint32_t *set = calloc(x->n_fresh + 1, sizeof(*set));
+	size_t n = x->n_fresh, packet = fake.n;
+
+	for (size_t i = 0; i < n; i++)
+		set[i] = x->fresh[i];
+	sys_poll_end(&poll_state);
+	rig_learn_groups(packet);
+	for (size_t i = 0; i < n; i++) {
+		const struct sys_extra *extra = &x->all[set[i]];
+
+		fprintf(out, "extra %s %s%s %" PRId64 "\n", file,
+			rig_group(tracks_refer(x->tracks, extra->group)), extra->name,
+			extra->value);
+	}
+	free(set);
 }
 
 /* ---- polling ---- */
@@ -184,8 +230,7 @@ static inline void rig_passes(const struct sys_source *source, void *state, unsi
 		sys_poll_begin(&poll_state);
 		while (source->step(state, &poll_state))
 			;
-		put_extras(out, &poll_state.extras, source->name);
-		sys_poll_end(&poll_state);
+		rig_end_pass(out, &poll_state.extras, source->name);
 	}
 	for (size_t i = 0; i < fake.n; i++)
 		put_packet(out, i);

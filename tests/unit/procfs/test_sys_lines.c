@@ -45,7 +45,40 @@ static void disks_of_kernels_of_all_ages(void **state)
 	assert_true(rig_has("disk sdb 2=3 3=4 4=7 5=8 6=14 7=15"));
 	assert_true(rig_has("disk sdc 2=3 3=4 4=7 5=8 6=14 7=15 8=16 9=17"));
 	assert_true(rig_has("disk nvme0n1 2=18446744073709551615 3=4 4=7 5=8 6=14 7=15 8=16 9=17"));
-	assert_int_equal(rig_lines(), 4);
+	/* And what has no field, under the kernel's names. */
+	assert_true(rig_has("extra diskstats sda read I/Os 1"));
+	assert_true(rig_has("extra diskstats sda read merges 2"));
+	assert_true(rig_has("extra diskstats sda write I/Os 5"));
+	assert_true(rig_has("extra diskstats sda write merges 6"));
+	assert_true(rig_has("extra diskstats sda in_flight 9"));
+	assert_true(rig_has("extra diskstats sda io_ticks 10"));
+	assert_true(rig_has("extra diskstats sda time_in_queue 11"));
+	assert_true(rig_has("extra diskstats sdb discard I/Os 12"));
+	assert_true(rig_has("extra diskstats sdc discard merges 13"));
+	assert_int_equal(rig_lines(), 4 + 7 + 3 * 9);
+}
+
+static void disks_that_come_and_go(void **state)
+{
+	void *s = rig_open(&sys_diskstats);
+
+	(void)state;
+	rig_file("diskstats", "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 1 sdb 1 2 3 4 5 6 7 8 9 10 11\n");
+	rig_passes(&sys_diskstats, s, 1);
+	/* In a text that is cut it may be there all the same. */
+	rig_file("diskstats", "8 2 sdc 1 2 3 4 5 6 7 8 9 10 11\n8 1 sdb 1 2 3 4 5 6 7 8");
+	rig_passes(&sys_diskstats, s, 1);
+	assert_true(rig_has("extra diskstats sdc in_flight 9"));
+	assert_null(strstr(said, "extra diskstats sda"));
+	rig_file("diskstats", "8 2 sdc 1 2 3 4 5 6 7 8 9 10 11\n8 1 sdb 1 2 3 4 5 6 7 8 2 10 12\n");
+	rig_passes(&sys_diskstats, s, 1);
+	assert_true(rig_has("extra diskstats sdb in_flight 2"));
+	assert_true(rig_has("extra diskstats sdb time_in_queue 12"));
+	assert_true(rig_has("extra diskstats sda in_flight 0"));
+	assert_null(strstr(said, "extra diskstats sda io_ticks"));
+	rig_passes(&sys_diskstats, s, 1);
+	assert_null(strstr(said, "extra diskstats sda"));
+	rig_close(&sys_diskstats, s);
 }
 
 static void disks_of_another_format_are_left_out(void **state)
@@ -55,7 +88,7 @@ static void disks_of_another_format_are_left_out(void **state)
 			      "8 3 sdd 1 2 3 4 5 6 7 8 9 10 11\n8 4 sde 1 2 3 4 5 6 7 8 9 10 1");
 	rig_poll(&sys_diskstats);
 	assert_true(rig_has("disk sdd 2=3 3=4 4=7 5=8"));
-	assert_int_equal(rig_lines(), 2);
+	assert_int_equal(rig_lines(), 2 + 7);
 	assert_non_null(strstr(said, "failed diskstats "));
 }
 
@@ -87,6 +120,7 @@ int main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(disks_of_kernels_of_all_ages, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(disks_that_come_and_go, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(disks_of_another_format_are_left_out, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_file_that_is_empty_or_not_there, rig_setup,

@@ -34,6 +34,35 @@ static void each_counter_by_its_number(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
+static void the_time_of_guests(void **state)
+{
+	static Pb__SysStatsConfig__StatCounters times[] = {
+		PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES};
+	const int64_t tick = 1000000000 / sysconf(_SC_CLK_TCK);
+	char line[64];
+
+	(void)state;
+	rig_file("stat", "cpu  1 1 1 1 1 1 1 1 1 1\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
+			 "cpu17 1 2 3 4 5 6 7 8 0 0 11\ncpu18 1 2 3 4 5 6 7 8\ncpu4294967295 1 1 1 "
+			 "1 1 1 1 1 1 1\n");
+	rig_poll(&sys_stat);
+	snprintf(line, sizeof(line), "extra stat CPU 0 guest %" PRId64, 9 * tick);
+	assert_true(rig_has(line));
+	snprintf(line, sizeof(line), "extra stat CPU 0 guest_nice %" PRId64, 10 * tick);
+	assert_true(rig_has(line));
+	assert_true(rig_has("extra stat CPU 17 guest 0"));
+	assert_true(rig_has("extra stat CPU 17 guest_nice 0"));
+	/* No column, no counter. A number that is none of a CPU is said. */
+	assert_null(strstr(said, "CPU 18"));
+	assert_non_null(strstr(said, "failed stat"));
+	assert_int_equal(rig_lines(), 4 + 4 + 1);
+	/* A list is taken at its word. */
+	stats.stat_counters = times;
+	stats.n_stat_counters = 1;
+	rig_poll(&sys_stat);
+	assert_int_equal(rig_lines(), 4);
+}
+
 static void a_number_that_is_listed_twice_is_said_once(void **state)
 {
 	static Pb__SysStatsConfig__StatCounters chosen[] = {99, 4, 99, 99};
@@ -89,6 +118,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_counter_by_its_number, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(the_time_of_guests, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_number_that_is_listed_twice_is_said_once,
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_line_of_megabytes, rig_setup, rig_teardown),
