@@ -69,11 +69,8 @@ static int take_part(struct file_part *p, struct file_range *ret)
 
 	if (r < 0)
 		return r;
-	/* What others put in front of the trace is not ours. */
-	range.end = lseek(p->out.fd, 0, SEEK_CUR);
-	range.pos = range.end - (off_t)p->out.written;
-	if (range.pos < 0)
-		return -EIO;
+	range.pos = p->out.begin;
+	range.end = out_file_end(&p->out);
 	range.fd = open_for_reading(p->out.fd);
 	if (range.fd < 0)
 		return range.fd;

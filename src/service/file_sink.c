@@ -84,11 +84,8 @@ static void close_file(struct file_sink *f)
 /* Half a clone is of no use to anybody. */
 static void take_back(struct file_sink *f)
 {
-	off_t end = lseek(newest(f)->fd, 0, SEEK_CUR);
-	off_t begin = end - (off_t)newest(f)->written;
-
-	if (newest(f)->written > 0 && begin >= 0 && ftruncate(newest(f)->fd, begin) == 0)
-		lseek(newest(f)->fd, begin, SEEK_SET);
+	if (newest(f)->written > 0)
+		(void)out_file_cut(newest(f), newest(f)->written);
 }
 
 static void give_up(struct file_sink *f, const char *what)

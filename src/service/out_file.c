@@ -173,16 +173,29 @@ static size_t whole_bytes(const struct out_file *o)
 	return (size_t)(p - o->buf);
 }
 
+off_t out_file_end(const struct out_file *o)
+{
+	return o->begin + (off_t)o->written;
+}
+
+int out_file_cut(struct out_file *o, uint64_t bytes)
+{
+	off_t end = out_file_end(o) - (off_t)bytes;
+
+	if (ftruncate(o->fd, end) < 0)
+		return -errno;
+	lseek(o->fd, end, SEEK_SET); /* for its owner, who may go on there */
+	o->written -= bytes;
+	return 0;
+}
+
 /* The file ends in the middle of a packet: that must go. Only a regular file can do it. */
 static void cut_back(struct out_file *o)
 {
 	size_t part = o->sent - whole_bytes(o);
-	off_t end = part ? lseek(o->fd, 0, SEEK_CUR) : -1;
 
-	if (end >= (off_t)part && ftruncate(o->fd, end - (off_t)part) == 0) {
-		lseek(o->fd, -(off_t)part, SEEK_CUR); /* the offset may be its owner's too */
-		o->written -= part;
-	}
+	if (part)
+		(void)out_file_cut(o, part);
 }
 
 static int fail(struct out_file *o, int error)
@@ -243,6 +256,14 @@ static void open_anew(struct out_file *o)
 	o->fd = fd;
 }
 
+static off_t begin_of(int fd, const struct stat *st)
+{
+	int flags = fcntl(fd, F_GETFL);
+	off_t here = flags >= 0 && flags & O_APPEND ? st->st_size : lseek(fd, 0, SEEK_CUR);
+
+	return MAX(here, 0);
+}
+
 void out_file_init(struct out_file *o, int fd)
 {
 	struct stat st = {0};
@@ -252,6 +273,8 @@ void out_file_init(struct out_file *o, int fd)
 	if (fstat(fd, &st) < 0)
 		return;
 	o->borrows = S_ISREG(st.st_mode);
+	if (S_ISREG(st.st_mode))
+		o->begin = begin_of(fd, &st);
 	o->is_socket = S_ISSOCK(st.st_mode);
 	o->is_pollable = S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode);
 	if (S_ISFIFO(st.st_mode))

@@ -34,6 +34,7 @@ struct out_file {
 	bool blocks; /* a pipe that could not be opened anew: asked before each small write */
 	bool is_pollable; /* an event loop can wait for it */
 	int error; /* -errno of what failed: later packets are dropped */
+	off_t begin; /* of a regular file: where the trace starts. What is in front is another's */
 	uint64_t written; /* bytes that write(2) took */
 	bool borrows; /* a regular file: it is likely to take all at once */
 	size_t n_lent; /* 0 where sent is not */
@@ -55,6 +56,11 @@ void out_file_deinit(struct out_file *o);
 
 /* What a packet of so many bytes takes in the file. */
 size_t out_file_record_size(size_t packet_size);
+/* Where in a regular file the trace ends by now. The offset of the descriptor does not say it: that
+ * is also of whoever passed it. */
+off_t out_file_end(const struct out_file *o);
+/* Takes back the last bytes that were written, as far as the file can. 0 or -errno. */
+int out_file_cut(struct out_file *o, uint64_t bytes);
 /* Bytes of the file, those that wait in memory included. */
 uint64_t out_file_size(const struct out_file *o);
 

@@ -91,6 +91,57 @@ static void copies_what_was_there(void **state)
 	file_copy_deinit(&copy);
 }
 
+/* Who passed the file has the same offset; and what was in front of the trace is not of it. */
+static void offset_of_the_file_is_not_asked(void **state)
+{
+	int fd = new_file(state, 0, "from", O_RDWR);
+	struct file_parts f;
+	struct peer_packets t;
+	struct file_copy copy;
+	struct out_file to;
+	struct err_text e;
+
+	assert_int_equal(write(fd, "another's", 9), 9);
+	f = parts_of(fd);
+	put(&f, 'a', 1000);
+	assert_int_equal(file_parts_write(&f), OUT_FILE_DONE);
+	lseek(fd, 3, SEEK_SET);
+	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
+	copy_all(&copy, &to);
+	t = packets_of_file(temp_dir_path(state, 1, "to"));
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.list[0].len, 1000);
+	peer_packets_free(&t);
+	out_file_deinit(&to);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+}
+
+static void file_that_others_append_to_is_copied(void **state)
+{
+	int fd = new_file(state, 0, "from", O_RDWR | O_APPEND);
+	struct file_parts f;
+	struct peer_packets t;
+	struct file_copy copy;
+	struct out_file to;
+	struct err_text e;
+
+	assert_int_equal(write(fd, "another's", 9), 9);
+	lseek(fd, 0, SEEK_SET);
+	f = parts_of(fd);
+	put(&f, 'a', 1000);
+	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
+	copy_all(&copy, &to);
+	t = packets_of_file(temp_dir_path(state, 1, "to"));
+	assert_int_equal(t.n, 1);
+	peer_packets_free(&t);
+	out_file_deinit(&to);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+}
+
 static void empty_file_is_copied_at_once(void **state)
 {
 	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
@@ -177,6 +228,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DIR_TEST(copies_what_was_there),
+		DIR_TEST(offset_of_the_file_is_not_asked),
+		DIR_TEST(file_that_others_append_to_is_copied),
 		DIR_TEST(empty_file_is_copied_at_once),
 		DIR_TEST(file_that_was_cut_is_an_error),
 		DIR_TEST(what_cannot_be_copied_is_refused),
