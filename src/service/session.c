@@ -8,6 +8,7 @@
  *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms
  *	slow_start	start .. all started	20 s
  *	stop_timeout	disable .. DISABLED	config.data_source_stop_timeout_ms
+ *	abandoned	DISABLED .. freed	at once: detached, with its trace in a file
  */
 #include "service/session.h"
 
@@ -134,6 +135,15 @@ static void on_stop_timeout(void *ctx)
 	complete_disable(ctx);
 }
 
+/* Its trace is in its file, and nobody is there to free it. */
+static void on_abandoned(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (!s->consumer)
+		session_free(s);
+}
+
 int session_init_timers(struct session *s)
 {
 	const struct {
@@ -143,6 +153,7 @@ int session_init_timers(struct session *s)
 		{&s->duration, on_duration},	 {&s->flush_tick, on_flush_tick},
 		{&s->clear_tick, on_clear_tick}, {&s->snapshot_tick, on_snapshot_tick},
 		{&s->slow_start, on_slow_start}, {&s->stop_timeout, on_stop_timeout},
+		{&s->abandoned, on_abandoned},
 	};
 	int r = 0;
 
@@ -169,6 +180,7 @@ void session_deinit_timers(struct session *s)
 	loop_timer_deinit(&s->snapshot_tick);
 	loop_timer_deinit(&s->slow_start);
 	loop_timer_deinit(&s->stop_timeout);
+	loop_timer_deinit(&s->abandoned);
 }
 
 static void start_timers(struct session *s)
@@ -238,6 +250,8 @@ void session_ended(struct session *s)
 {
 	struct consumer_port *c = s->consumer;
 
+	if (!c && s->file)
+		loop_timer_once(&s->abandoned, 0, false);
 	if (!c)
 		return;
 	consumer_port_tracing_ended(c, s->error);

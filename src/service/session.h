@@ -80,7 +80,8 @@ struct session {
 	struct file_sink *file; /* owned; NULL without write_into_file */
 	char *error; /* owned; why it ended, where that is not what was asked for */
 
-	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout;
+	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
+		abandoned;
 
 	/* what the service writes into the trace */
 	struct clock_snapshots clocks;

@@ -229,6 +229,25 @@ static void size_limit_ends_the_session_between_packets(void **state)
 	assert_true(count_in_file(path_of(x), text) >= 10);
 }
 
+/* Nobody is there to free it, and what it was for is done. */
+static void detached_session_goes_when_its_file_is_full(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	char text[1001] = "";
+	uint32_t chunk = 0;
+
+	memset(text, 'x', 1000);
+	stage_start(g, config_of(x, "max_file_size_bytes: 20000"));
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	while (!TAILQ_EMPTY(&g->rig.service->sessions)) {
+		stage_write(g, chunk % 8, 1, chunk, text);
+		chunk++;
+		usleep(500);
+	}
+	assert_true(count_in_file(path_of(x), text) >= 10);
+}
+
 static void full_disk_is_told(void **state)
 {
 	struct stage *g = ((struct fixture *)*state)->stage;
@@ -382,6 +401,7 @@ int main(void)
 		FILE_TEST(folder_that_is_not_there_is_told),
 		FILE_TEST(reading_over_the_socket_gives_nothing),
 		FILE_TEST(size_limit_ends_the_session_between_packets),
+		FILE_TEST(detached_session_goes_when_its_file_is_full),
 		FILE_TEST(full_disk_is_told),
 		FILE_TEST(full_disk_ends_a_running_session),
 		FILE_TEST(removed_file_is_told),
