@@ -102,6 +102,14 @@ void ebpf_object_leave_out(struct ebpf_object *o, const char *map)
 		bpf_map__set_autocreate(m, false);
 }
 
+void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(o->obj, program);
+
+	if (p)
+		bpf_program__set_autoload(p, false);
+}
+
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	if (scope->n_pids)
@@ -147,6 +155,8 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 {
 	listen();
 	for (unsigned i = 0; i < o->n; i++) {
+		if (!bpf_program__autoload(o->programs[i]))
+			continue;
 		o->links[i] = bpf_program__attach(o->programs[i]);
 		if (!o->links[i])
 			return fail(o, -errno, "attached", e);
@@ -191,6 +201,7 @@ void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *r
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
 
+		/* Of one that was left out there is nothing. */
 		if (bpf_obj_get_info_by_fd(bpf_program__fd(o->programs[i]), &info, &len) < 0)
 			continue;
 		*ret_ns += info.run_time_ns;

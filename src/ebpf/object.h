@@ -9,8 +9,8 @@
 
 /*
  * An object of programs and maps in the kernel, by libbpf: of this program's own, or of a file. Its
- * life is one way: open, (resize, leave_out, settings), load, (maps), attach, free. All programs in it are
- * loaded, and attached by their section names.
+ * life is one way: open, (resize, leave_out, settings), load, (maps), attach, free. All programs in it
+ * that are not left out are loaded, and attached by their section names.
  *
  * Errors are -errno, with a sentence: what of libbpf's and the verifier's words tells most.
  */
@@ -24,9 +24,11 @@ struct ebpf_scope {
 };
 
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);
-/* Before the load. Maps that are not there are ignored. */
+/* Before the load. Maps and programs that are not there are ignored. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
 void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
+/* Such as one whose hook this kernel does not have. */
+void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
 
 /* Section .rodata.sonda becomes s; with SONDA_SCOPE_PIDS the map sonda_pids has the pids. */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,

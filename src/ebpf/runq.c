@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "bpf/runq.h"
+#include "ebpf/counter.h"
 #include "ebpf/histogram.h"
 #include "ebpf/images.h"
 #include "ebpf/map.h"
@@ -147,23 +148,6 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	set_depth(r, c, now);
 }
 
-static void set_lost(struct ebpf_run *r, struct runq *s, uint64_t lost)
-{
-	if (!lost)
-		return;
-	if (s->lost_track == TRACK_ROOT)
-		s->lost_track = tracks_add(
-			r->tracks,
-			&(struct track_spec){.kind = TRACK_COUNTER,
-					     .parent = r->group,
-					     .name = "runq lost",
-					     .description =
-						     "waits that could not be counted: no memory",
-					     .unit = TRACK_UNIT_COUNT,
-					     .total = true});
-	tracks_set(r->tracks, s->lost_track, (int64_t)lost);
-}
-
 static int read_cpus(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
@@ -189,7 +173,8 @@ static int read_cpus(struct ebpf_run *r)
 		c->last_depth_ns = now->depth_ns;
 		lost += now->lost;
 	}
-	set_lost(r, s, lost);
+	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits that could not be counted: no memory",
+		      lost);
 	return 0;
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/read_tracks.h"
+#include "ebpf/counter.h"
+
+static struct writer *w;
+static struct tracks *tracks;
+static struct ebpf_run run;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	assert_int_equal(tracks_new("test", w, &tracks), 0);
+	run = (struct ebpf_run){.tracks = tracks};
+	tracks_begin(tracks, 1);
+	run.group = tracks_add(tracks, &(struct track_spec){.kind = TRACK_GROUP, .name = "all"});
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracks_free(tracks);
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
+
+static void time_and_count_are_two_tracks(void **state)
+{
+	struct ebpf_timed t =
+		ebpf_add_timed(&run, run.group, "wait time", "waits", "what was waited for");
+
+	(void)state;
+	ebpf_set_timed(&run, &t, 4711, 3);
+	tracks_end(tracks);
+	read_tracks();
+	assert_int_equal(read_last("all/wait time"), 4711);
+	assert_int_equal(read_last("all/waits"), 3);
+	ebpf_remove_timed(&run, &t);
+	assert_int_equal(tracks_counts(tracks).tracks, 1);
+}
+
+static void what_was_never_lost_has_no_track(void **state)
+{
+	uint32_t track = TRACK_ROOT;
+
+	(void)state;
+	ebpf_set_lost(&run, &track, "waits lost", "no memory", 0);
+	assert_int_equal(track, TRACK_ROOT);
+	ebpf_set_lost(&run, &track, "waits lost", "no memory", 2);
+	ebpf_set_lost(&run, &track, "waits lost", "no memory", 5);
+	tracks_end(tracks);
+	read_tracks();
+	assert_int_equal(read_last("all/waits lost"), 5);
+	assert_int_equal(tracks_counts(tracks).tracks, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(time_and_count_are_two_tracks, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_never_lost_has_no_track, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
