@@ -48,8 +48,12 @@ PIDS+=("$recorder")
 until_polls $((POLLS / 18)) && early=$(memory) && until_polls $POLLS && late=$(memory)
 verdict "$POLLS polls" $? "$TMP/log" "$TMP/probes.log"
 echo "anonymous memory: ${early:-?} kB after a few, ${late:-?} kB after all" >"$TMP/memory"
-[ -n "${early:-}" ] && [ -n "${late:-}" ] && [ "$late" -le $((early + 256)) ]
-verdict "the memory stays what it was" $? "$TMP/memory"
+if grep -q 'no sandbox' "$TMP/sondad.log"; then
+  echo "ok $((N += 1)) - the memory stays what it was # SKIP built with a sanitizer, which keeps books of its own"
+else
+  [ -n "${early:-}" ] && [ -n "${late:-}" ] && [ "$late" -le $((early + 256)) ]
+  verdict "the memory stays what it was" $? "$TMP/memory"
+fi
 kill -INT "$recorder" 2>/dev/null
 wait "$recorder"
 verdict "the recording ends well" $? "$TMP/log"

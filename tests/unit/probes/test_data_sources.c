@@ -44,6 +44,7 @@ static const struct {
 	{"linux.inode_file_map", false, false},
 	{"linux.cgroup_stats", true, false}, /* ours */
 	{"linux.network_stats", true, false}, /* ours */
+	{"linux.ebpf_counters", true, false}, /* ours */
 };
 
 static void these_and_no_other(void **state)

@@ -61,7 +61,7 @@ static void unknown_fields_reach_the_producer(void **state)
 	pb_enc_open(&m.enc, PB_TRACE_CONFIG_DATA_SOURCES);
 	pb_enc_open(&m.enc, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
 	pb_enc_str(&m.enc, PB_DATA_SOURCE_CONFIG_NAME, "src");
-	pb_enc_str(&m.enc, 20001, "from the future");
+	pb_enc_str(&m.enc, 29999, "from the future");
 	pb_enc_close(&m.enc);
 	pb_enc_close(&m.enc);
 	pb_enc_close(&m.enc);
@@ -69,7 +69,7 @@ static void unknown_fields_reach_the_producer(void **state)
 	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_TRACING), &f));
 	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
 	assert_true(peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config));
-	assert_true(peer_subfield(&config, 20001, &v));
+	assert_true(peer_subfield(&config, 29999, &v));
 	assert_memory_equal(v.data, "from the future", v.len);
 }
 
