@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "gen/fields.h"
 #include "procfs/sys_cpus.h"
 #include "procfs/sys_file.h"
@@ -16,8 +17,10 @@
 
 struct sys_cpufreq {
 	struct sys_file *files; /* owned; one for each CPU up to the highest */
+	size_t cap;
 	uint32_t *khz; /* owned; the same */
-	uint32_t n;
+	size_t cap_khz;
+	struct sys_cpus cpus;
 	uint32_t next; /* CPU, of this pass */
 	bool any; /* has been read in this pass */
 	struct sys_trouble trouble;
@@ -44,20 +47,35 @@ static void write_all(struct sys_cpufreq *s, struct sys_poll *p)
 	if (!s->any)
 		return;
 	e = sys_poll_packet(p);
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->cpus.n; i++)
 		pb_enc_u64(e, PB_SYS_STATS_CPUFREQ_KHZ, s->khz[i]);
 	s->any = false;
+}
+
+/* Files for CPUs up to n, as far as memory goes. */
+static void add_cpus(struct sys_cpufreq *s, struct sys_poll *p, uint32_t n)
+{
+	if (array_reserve(&s->files, &s->cap, n, sizeof(*s->files)) < 0 ||
+	    array_reserve(&s->khz, &s->cap_khz, n, sizeof(*s->khz)) < 0)
+		return;
+	for (; s->cpus.n < n; s->cpus.n++)
+		if (sys_file_init(&s->files[s->cpus.n], true, p->sys_root,
+				  SYS_CPUS "/cpu%u/cpufreq/scaling_cur_freq", s->cpus.n) < 0)
+			return;
 }
 
 static bool cpufreq_step(void *state, struct sys_poll *p)
 {
 	struct sys_cpufreq *s = state;
+	uint32_t n;
 
-	if (s->n == 0)
+	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n))
+		add_cpus(s, p, n);
+	if (s->cpus.n == 0)
 		return false;
 	s->khz[s->next] = 0;
 	sys_file_poll(&s->files[s->next], p, &s->trouble, cpufreq_parse, s);
-	if (++s->next < s->n)
+	if (++s->next < s->cpus.n)
 		return true;
 	s->next = 0;
 	write_all(s, p);
@@ -68,44 +86,22 @@ static void cpufreq_close(void *state, struct sys_poll *p)
 {
 	struct sys_cpufreq *s = state;
 
-	for (uint32_t i = 0; s->files && i < s->n; i++)
+	for (uint32_t i = 0; i < s->cpus.n; i++)
 		sys_file_deinit(&s->files[i], p);
 	free(s->files);
 	free(s->khz);
 	free(s);
 }
 
-static int open_files(struct sys_cpufreq *s, struct sys_poll *p)
-{
-	s->files = calloc(s->n + 1, sizeof(*s->files));
-	s->khz = calloc(s->n + 1, sizeof(*s->khz));
-	if (!s->files || !s->khz)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < s->n; i++) {
-		int r = sys_file_init(&s->files[i], true, p->sys_root,
-				      SYS_CPUS "/cpu%u/cpufreq/scaling_cur_freq", i);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int cpufreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_cpufreq *s = calloc(1, sizeof(*s));
-	int r;
 
+	(void)p;
 	(void)c;
 	if (!s)
 		return -ENOMEM;
 	s->trouble.what = "cpufreq";
-	s->n = sys_cpus_count(p->sys_root);
-	r = open_files(s, p);
-	if (r < 0) {
-		cpufreq_close(s, p);
-		return r;
-	}
 	*ret_state = s;
 	return 0;
 }

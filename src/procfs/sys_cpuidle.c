@@ -31,8 +31,9 @@ struct idle_cpu {
 };
 
 struct sys_cpuidle {
-	struct idle_cpu *cpus; /* owned */
-	uint32_t n;
+	struct idle_cpu *all; /* owned; one for each CPU up to the highest */
+	size_t cap;
+	struct sys_cpus cpus;
 	uint32_t next; /* CPU, of this pass */
 	struct sys_trouble trouble;
 };
@@ -136,15 +137,20 @@ static bool cpuidle_step(void *state, struct sys_poll *p)
 {
 	struct sys_cpuidle *s = state;
 	struct idle_cpu *cpu;
+	uint32_t n;
 
-	if (s->n == 0)
+	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n) &&
+	    array_reserve(&s->all, &s->cap, n, sizeof(*s->all)) == 0)
+		while (s->cpus.n < n)
+			s->all[s->cpus.n++] = (struct idle_cpu){0};
+	if (s->cpus.n == 0)
 		return false;
-	cpu = &s->cpus[s->next];
+	cpu = &s->all[s->next];
 	if (cpu->n == 0 && p->now >= cpu->list_again)
 		list_states(s, p, cpu);
 	if (cpu->n > 0)
 		poll_cpu(s, p, cpu);
-	s->next = (s->next + 1) % s->n;
+	s->next = (s->next + 1) % s->cpus.n;
 	return s->next > 0;
 }
 
@@ -152,24 +158,21 @@ static void cpuidle_close(void *state, struct sys_poll *p)
 {
 	struct sys_cpuidle *s = state;
 
-	for (uint32_t i = 0; i < s->n; i++)
-		forget(&s->cpus[i], p);
-	free(s->cpus);
+	for (uint32_t i = 0; i < s->cpus.n; i++)
+		forget(&s->all[i], p);
+	free(s->all);
 	free(s);
 }
 
 static int cpuidle_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_cpuidle *s = calloc(1, sizeof(*s));
-	uint32_t n = sys_cpus_count(p->sys_root);
 
+	(void)p;
 	(void)c;
-	if (!s || !(s->cpus = calloc(n + 1, sizeof(*s->cpus)))) {
-		free(s);
+	if (!s)
 		return -ENOMEM;
-	}
 	s->trouble.what = "cpuidle";
-	s->n = n;
 	*ret_state = s;
 	return 0;
 }

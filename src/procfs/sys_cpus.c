@@ -25,3 +25,17 @@ uint32_t sys_cpus_count(const char *sys_root)
 		(void)fs_each(folder, highest, &count);
 	return count;
 }
+
+bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n)
+{
+	uint32_t n;
+
+	if (now < c->again)
+		return false;
+	c->again = now + SYS_CPUS_LOOK_NS;
+	n = sys_cpus_count(sys_root);
+	if (n <= c->n)
+		return false;
+	*ret_n = n;
+	return true;
+}

@@ -22,8 +22,10 @@ one() { # FAMILY NAME
 one perfetto before
 verdict "Perfetto's programs record" $? "$TMP/before.log"
 grep -E '^(MemTotal|SwapTotal|HugePages_Total|Hugepagesize|DirectMap1G)' /proc/meminfo >"$TMP/constant"
+cp /proc/diskstats "$TMP/disks.before"
 one sonda ours
 verdict "ours record, by the example's config" $? "$TMP/ours.log"
+cp /proc/diskstats "$TMP/disks.after"
 one perfetto after
 verdict "Perfetto's again" $? "$TMP/after.log"
 
@@ -83,6 +85,24 @@ while read -r key value unit; do
 done <"$TMP/constant" >"$TMP/wrong"
 [ "$bad" = 0 ] && [ -s "$TMP/constant" ]
 verdict "what does not change is what /proc/meminfo says" $? "$TMP/wrong"
+
+# What of a disk has no field is what /proc/diskstats said before, after, or in between.
+query "$TMP/ours.trace" "select group_concat(line, char(10)) as n from (
+  select g.name || ' ' || replace(t.name, ' ', '_') || printf(' %.0f %.0f', min(c.value), max(c.value)) as line
+  from counter c join track t on c.track_id = t.id join track g on g.id = t.parent_id
+  where t.name in ('read I/Os', 'read merges', 'write I/Os', 'write merges', 'discard I/Os', 'discard merges')
+  group by t.id)" |
+  node -e 'console.log(JSON.parse(require("fs").readFileSync(0, "utf8").trim())[0].n)' >"$TMP/disks"
+awk 'BEGIN { split("read_I/Os read_merges x x write_I/Os write_merges x x x x x discard_I/Os discard_merges", name) }
+  FILENAME ~ /disks.before$/ { for (i in name) low[$3 " " name[i]] = $(i + 3) }
+  FILENAME ~ /disks.after$/ { for (i in name) high[$3 " " name[i]] = $(i + 3); disks += 6 }
+  FILENAME ~ /disks$/ {
+    k = $1 " " $2; n++
+    if ($3 < low[k] || $4 > high[k] || !(k in low)) { print $0 ": " low[k] " to " high[k]; bad++ }
+  }
+  END { if (n != disks || bad) { print n " of " disks; exit 1 } }' \
+  "$TMP/disks.before" "$TMP/disks.after" "$TMP/disks" >"$TMP/wrong"
+verdict "what of disks has no field is what /proc/diskstats says" $? "$TMP/wrong"
 
 # Every name of /proc/meminfo and /proc/vmstat is a counter.
 { sed 's/:.*//' /proc/meminfo; sed 's/ .*//' /proc/vmstat; } | LC_ALL=C sort -u >"$TMP/kernel"

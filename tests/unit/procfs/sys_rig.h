@@ -237,6 +237,20 @@ static inline void rig_passes(const struct sys_source *source, void *state, unsi
 	fclose(out);
 }
 
+/* Two passes, each ten seconds and more behind the one before, of which nothing is looked at: the
+ * first one may take note of what has gone, the second of what has come. */
+static inline void rig_pass_later(const struct sys_source *source, void *state)
+{
+	for (int i = 1; i <= 2; i++) {
+		sys_poll_begin(&poll_state);
+		poll_state.now += (uint64_t)i * 11000000000ull;
+		while (source->step(state, &poll_state))
+			;
+		poll_state.extras.n_fresh = 0;
+		sys_poll_end(&poll_state);
+	}
+}
+
 static inline void *rig_open(const struct sys_source *source)
 {
 	void *state = NULL;

@@ -27,6 +27,26 @@ static void frequencies_keep_their_places(void **state)
 	assert_null(strstr(said, "cpufreq 0 0"));
 }
 
+static void cpus_that_are_added(void **state)
+{
+	void *s;
+
+	(void)state;
+	rig_file(CPU "0" KHZ, "1000\n");
+	s = rig_open(&sys_cpufreq);
+	rig_passes(&sys_cpufreq, s, 1);
+	assert_int_equal(rig_lines(), 1);
+	rig_file(CPU "1" KHZ, "2000\n");
+	rig_file(CPU "3" KHZ, "3000\n");
+	rig_passes(&sys_cpufreq, s, 1);
+	assert_int_equal(rig_lines(), 1);
+	rig_pass_later(&sys_cpufreq, s);
+	rig_passes(&sys_cpufreq, s, 1);
+	assert_true(rig_has("cpufreq 0 1000") && rig_has("cpufreq 1 2000"));
+	assert_true(rig_has("cpufreq 2 0") && rig_has("cpufreq 3 3000"));
+	rig_close(&sys_cpufreq, s);
+}
+
 static void one_that_cannot_be_understood_is_0(void **state)
 {
 	(void)state;
@@ -91,6 +111,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(frequencies_keep_their_places, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(cpus_that_are_added, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(one_that_cannot_be_understood_is_0, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(one_that_goes_off_is_0_from_then_on, rig_setup,

@@ -36,6 +36,21 @@ static void each_state_of_each_cpu(void **state)
 			    "idle 2 S 1\nidle 2 S 10\n");
 }
 
+static void cpus_that_are_added(void **state)
+{
+	void *s = rig_open(&sys_cpuidle);
+
+	(void)state;
+	rig_passes(&sys_cpuidle, s, 1);
+	assert_int_equal(rig_lines(), 0);
+	put_state(0, 0, "C1\n", "1\n");
+	put_state(9, 0, "C1\n", "5\n");
+	rig_pass_later(&sys_cpuidle, s);
+	rig_passes(&sys_cpuidle, s, 1);
+	assert_true(rig_has("idle 0 C1 1") && rig_has("idle 9 C1 5"));
+	rig_close(&sys_cpuidle, s);
+}
+
 static void one_without_states_is_no_end(void **state)
 {
 	(void)state;
@@ -91,6 +106,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_state_of_each_cpu, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(cpus_that_are_added, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(one_without_states_is_no_end, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_cpu_that_goes_off_in_between, rig_setup,

@@ -43,6 +43,30 @@ static void up_to_the_highest(void **state)
 	assert_int_equal(sys_cpus_count(proc_root), 13);
 }
 
+static void more_are_looked_for_now_and_then(void **state)
+{
+	struct sys_cpus c = {0};
+	uint64_t now = 1000;
+	uint32_t n = 0;
+
+	(void)state;
+	put_cpu("cpu1");
+	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
+	assert_int_equal(n, 2);
+	c.n = n;
+	put_cpu("cpu2");
+	assert_false(sys_cpus_have_grown(&c, proc_root, now + SYS_CPUS_LOOK_NS - 1, &n));
+	now += SYS_CPUS_LOOK_NS;
+	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
+	assert_int_equal(n, 3);
+	/* The owner had no room for it: it is told again. */
+	now += SYS_CPUS_LOOK_NS;
+	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
+	c.n = n;
+	now += SYS_CPUS_LOOK_NS;
+	assert_false(sys_cpus_have_grown(&c, proc_root, now, &n));
+}
+
 static void what_is_no_machine(void **state)
 {
 	(void)state;
@@ -58,6 +82,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(up_to_the_highest, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_are_looked_for_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_machine, setup, teardown),
 	};
 

@@ -16,23 +16,6 @@ static void put_zone(unsigned i, const char *type, const char *temp)
 	proc_put(temp, strlen(temp), "class/thermal/thermal_zone%u/temp", i);
 }
 
-/* As after ten seconds. */
-static void pass_later(const struct sys_source *source, void *state)
-{
-	uint64_t later = 0;
-
-	rig_passes(source, state, 1);
-	for (int i = 0; i < 2; i++) {
-		sys_poll_begin(&poll_state);
-		later = poll_state.now += 11000000000ull;
-		while (source->step(state, &poll_state))
-			;
-		poll_state.extras.n_fresh = 0;
-		sys_poll_end(&poll_state);
-	}
-	assert_true(later > 0);
-}
-
 static void below_zero_there_is_the_counter_track(void **state)
 {
 	(void)state;
@@ -68,7 +51,8 @@ static void devices_come_later(void **state)
 	rig_passes(&sys_devfreq, s, 3);
 	assert_int_equal(fake.n, 1);
 	rig_file("class/devfreq/gpu/cur_freq", "800\n");
-	pass_later(&sys_devfreq, s);
+	rig_passes(&sys_devfreq, s, 1);
+	rig_pass_later(&sys_devfreq, s);
 	rig_passes(&sys_devfreq, s, 1);
 	assert_true(rig_has("devfreq gpu 800"));
 	rig_close(&sys_devfreq, s);
