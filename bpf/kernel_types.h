@@ -41,6 +41,25 @@ struct task_struct___before_5_14 {
 	long state;
 };
 
+struct gendisk {
+	int major, first_minor;
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk; /* from 5.15 on */
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len; /* bytes that are not complete */
+};
+
+struct request___before_5_17 {
+	struct gendisk *rq_disk;
+};
+
 #pragma clang attribute pop
 
 #define TASK_RUNNING 0

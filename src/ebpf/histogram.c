@@ -68,3 +68,11 @@ uint64_t histogram_max(const struct sonda_max *m, uint64_t generation)
 
 	return m->generation[slot] == generation ? m->max[slot] : 0;
 }
+
+uint64_t histogram_max_floor(const struct sonda_hist *h)
+{
+	for (uint32_t i = SONDA_HIST_BUCKETS; i-- > 0;)
+		if (h->buckets[i])
+			return histogram_begin_of(i);
+	return 0;
+}

@@ -30,3 +30,6 @@ uint64_t histogram_percentile(const struct sonda_hist *h, uint64_t n, double per
 
 /* The maximum of a period that is over, by its generation; 0: nothing happened in it. */
 uint64_t histogram_max(const struct sonda_max *m, uint64_t generation);
+/* The least that the largest of the values can have been; 0: there are none. For maxima of programs
+ * that do not wait for each other: of two at one moment the smaller may have been kept. */
+uint64_t histogram_max_floor(const struct sonda_hist *h);

@@ -6,7 +6,7 @@
  *
  *	TIME VALUE PATH		9012345678 4096 cgroups/system.slice/memory.current
  *
- * with the names on the way from the root. Values that lack their track are an error.
+ * with the names on the way from the root, that of a process being "process 71 dd". Values that lack their track are an error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 struct track {
 	uint64_t uuid, parent;
-	struct pb_field name;
+	struct pb_field name, process;
 };
 
 static struct track *tracks;
@@ -50,12 +50,30 @@ static void on_descriptor(struct pb_field m)
 			t.parent = f.u64;
 		else if (f.id == PB_TRACK_DESCRIPTOR_NAME)
 			t.name = f;
+		else if (f.id == PB_TRACK_DESCRIPTOR_PROCESS)
+			t.process = f;
 	}
 	if (find(t.uuid))
 		return;
 	if (array_reserve(&tracks, &cap, n_tracks + 1, sizeof(t)) < 0)
 		abort();
 	tracks[n_tracks++] = t;
+}
+
+static void print_process(struct pb_field m)
+{
+	struct pb_field f, name = {0};
+	struct pb_dec d;
+
+	pb_dec_init(&d, m.data, m.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_PROCESS_DESCRIPTOR_PID)
+			printf("process %llu", (unsigned long long)f.u64);
+		else if (f.id == PB_PROCESS_DESCRIPTOR_PROCESS_NAME)
+			name = f;
+	}
+	if (name.len)
+		printf(" %.*s", (int)name.len, (const char *)name.data);
 }
 
 static void print_path(uint64_t uuid)
@@ -70,7 +88,10 @@ static void print_path(uint64_t uuid)
 		print_path(t->parent);
 		putchar('/');
 	}
-	printf("%.*s", (int)t->name.len, (const char *)t->name.data);
+	if (t->process.id)
+		print_process(t->process);
+	else
+		printf("%.*s", (int)t->name.len, (const char *)t->name.data);
 }
 
 static void print_value(uint64_t ns, uint64_t uuid, const struct pb_field *v)

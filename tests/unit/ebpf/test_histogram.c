@@ -134,6 +134,16 @@ static void the_maximum_is_of_its_period(void **state)
 	assert_int_equal(histogram_max(&m, 4), 0);
 }
 
+static void the_largest_value_is_in_the_last_bucket(void **state)
+{
+	(void)state;
+	memset(&hist, 0, sizeof(hist));
+	assert_int_equal(histogram_max_floor(&hist), 0);
+	sonda_hist_add(&hist, 77);
+	sonda_hist_add(&hist, 5000000);
+	assert_in_range(histogram_max_floor(&hist), 5000000 * 31 / 32, 5000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +153,7 @@ int main(void)
 		cmocka_unit_test(none_and_one),
 		cmocka_unit_test(a_period_is_a_difference_that_goes_round),
 		cmocka_unit_test(the_maximum_is_of_its_period),
+		cmocka_unit_test(the_largest_value_is_in_the_last_bucket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

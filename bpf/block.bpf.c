@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Block I/O: how long devices take, how much goes through, how much is on its way, and for whom.
+ *
+ *	insert   into a scheduler's queue, where there is one: here the submitter still runs
+ *	issue    to the driver: the latency begins; who runs now is taken where insert was not seen
+ *	requeue  the driver gave it back: it will be issued again
+ *	merge    it became part of another one
+ *	complete of so many bytes: a request may be complete in parts
+ *
+ * Between these a request is known by its address, which is one of a fixed set for each device: what
+ * may be forgotten here is overwritten when the address comes again. (rq->io_start_time_ns would need
+ * no hash, but most devices leave it 0, and where it is set it is the time of the plug, not of the
+ * issue.)
+ *
+ * Completions of one device come on few CPUs: counts are shared by all of them, with atomic adds. A
+ * histogram a CPU would be 4 KB for each CPU, device and operation, to be read 10 times a second.
+ */
+#include "common.h"
+
+#include "block.h"
+
+/* From the kernel's enum req_op; these never moved. */
+#define REQ_OP_MASK 0xff
+#define REQ_OP_READ 0
+#define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
+#define REQ_OP_DISCARD 3
+#define REQ_OP_SECURE_ERASE 5
+#define REQ_OP_WRITE_ZEROES 9
+
+struct on_its_way {
+	struct block_key key;
+	__u64 since; /* 0: it is not issued */
+	__u32 tgid; /* who pays */
+	__u32 is_counted;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64); /* its address */
+	__type(value, struct on_its_way);
+} requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BLOCK_DISKS_MAX);
+	__type(key, struct block_key);
+	__type(value, struct block_disk);
+} disks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, struct block_process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct block_lost);
+} lost SEC(".maps");
+
+static const struct block_disk no_disk;
+static const struct block_process no_process;
+
+#define COUNT_LOST(what)                                                                           \
+	do {                                                                                       \
+		__u32 zero = 0;                                                                    \
+		struct block_lost *l = bpf_map_lookup_elem(&lost, &zero);                          \
+		if (l)                                                                             \
+			__sync_fetch_and_add(&l->what, 1);                                         \
+	} while (0)
+
+static __always_inline struct gendisk *disk_of(struct request *rq)
+{
+	if (bpf_core_field_exists(struct request___before_5_17, rq_disk))
+		return ((struct request___before_5_17 *)rq)->rq_disk;
+	return rq->q->disk;
+}
+
+static __always_inline int op_of(struct request *rq)
+{
+	switch (rq->cmd_flags & REQ_OP_MASK) {
+	case REQ_OP_READ:
+		return BLOCK_READ;
+	case REQ_OP_WRITE:
+		return BLOCK_WRITE;
+	case REQ_OP_FLUSH:
+		return BLOCK_FLUSH;
+	case REQ_OP_DISCARD:
+	case REQ_OP_SECURE_ERASE:
+	case REQ_OP_WRITE_ZEROES:
+		return BLOCK_DISCARD;
+	}
+	return -1; /* of zones, and commands of the driver's own */
+}
+
+static __always_inline struct block_disk *disk_counts(const struct block_key *key,
+						      struct gendisk *disk)
+{
+	struct block_disk *d = bpf_map_lookup_elem(&disks, key);
+
+	if (d || !disk)
+		return d;
+	bpf_map_update_elem(&disks, key, &no_disk, BPF_NOEXIST);
+	d = bpf_map_lookup_elem(&disks, key);
+	if (d)
+		bpf_probe_read_kernel_str(d->name, sizeof(d->name), disk->disk_name);
+	else
+		COUNT_LOST(disks);
+	return d;
+}
+
+static __always_inline struct block_process *process_counts(__u32 tgid)
+{
+	struct block_process *p = bpf_map_lookup_elem(&processes, &tgid);
+
+	if (p)
+		return p;
+	bpf_map_update_elem(&processes, &tgid, &no_process, BPF_NOEXIST);
+	p = bpf_map_lookup_elem(&processes, &tgid);
+	if (!p)
+		COUNT_LOST(processes);
+	return p;
+}
+
+/* Who runs now pays. 0: it is of no device or operation that we count. */
+static __always_inline int describe(struct request *rq, struct gendisk *disk, struct on_its_way *w)
+{
+	int op = op_of(rq);
+
+	if (!disk || op < 0)
+		return 0;
+	w->key.disk = (__u32)disk->major << 20 | disk->first_minor;
+	w->key.op = op;
+	w->tgid = bpf_get_current_pid_tgid() >> 32;
+	w->is_counted = is_counted(w->tgid);
+	return 1;
+}
+
+/* It is on its way (1), or it is not any more (-1) and was not complete. */
+static __always_inline void count_begun(const struct on_its_way *w, struct gendisk *disk, __s64 n)
+{
+	struct block_disk *d = disk_counts(&w->key, disk);
+	struct block_process *p;
+
+	if (d)
+		__sync_fetch_and_add(&d->begun, n);
+	if (!w->is_counted)
+		return;
+	p = process_counts(w->tgid);
+	if (p)
+		__sync_fetch_and_add(&p->begun, n);
+}
+
+static __always_inline void on_insert(struct request *rq)
+{
+	struct on_its_way w = {.since = 0};
+	__u64 key = (__u64)rq;
+
+	if (describe(rq, disk_of(rq), &w) && bpf_map_update_elem(&requests, &key, &w, BPF_ANY) < 0)
+		COUNT_LOST(requests);
+}
+
+static __always_inline void on_issue(struct request *rq)
+{
+	struct gendisk *disk = disk_of(rq);
+	struct on_its_way w = {.since = 0}, *known;
+	__u64 key = (__u64)rq;
+
+	if (!describe(rq, disk, &w))
+		return;
+	known = bpf_map_lookup_elem(&requests, &key);
+	if (known && known->since) {
+		/* An older one at this address, whose end we did not see. */
+		count_begun(known, NULL, -1);
+	} else if (known) {
+		w.tgid = known->tgid;
+		w.is_counted = known->is_counted;
+	}
+	w.since = bpf_ktime_get_boot_ns();
+	if (bpf_map_update_elem(&requests, &key, &w, BPF_ANY) < 0)
+		COUNT_LOST(requests);
+	else
+		count_begun(&w, disk, 1);
+}
+
+static __always_inline void on_requeue(struct request *rq)
+{
+	__u64 key = (__u64)rq;
+	struct on_its_way *w = bpf_map_lookup_elem(&requests, &key);
+
+	if (!w || !w->since)
+		return;
+	count_begun(w, NULL, -1);
+	w->since = 0;
+}
+
+static __always_inline void on_merge(struct request *rq)
+{
+	__u64 key = (__u64)rq;
+
+	bpf_map_delete_elem(&requests, &key);
+}
+
+/* Until 5.10 the queue came first. */
+#define HOOK(event, function)                                                                      \
+	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
+	{                                                                                          \
+		function(rq);                                                                      \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" #event)                                                                      \
+	int BPF_PROG(event##_2, struct request_queue *q, struct request *rq)                       \
+	{                                                                                          \
+		function(rq);                                                                      \
+		return 0;                                                                          \
+	}
+
+HOOK(block_rq_insert, on_insert)
+HOOK(block_rq_issue, on_issue)
+HOOK(block_rq_requeue, on_requeue)
+HOOK(block_rq_merge, on_merge)
+
+static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32 bytes)
+{
+	if (op == BLOCK_READ)
+		__sync_fetch_and_add(&p->read, bytes);
+	else if (op == BLOCK_WRITE)
+		__sync_fetch_and_add(&p->written, bytes);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int bytes)
+{
+	__u64 key = (__u64)rq, now = bpf_ktime_get_boot_ns();
+	struct on_its_way *w = bpf_map_lookup_elem(&requests, &key);
+	int is_whole = bytes >= rq->__data_len;
+	struct block_process *p = NULL;
+	struct block_disk *d;
+	__u64 latency;
+
+	if (!w || !w->since)
+		return 0;
+	d = disk_counts(&w->key, NULL);
+	if (w->is_counted)
+		p = process_counts(w->tgid);
+	if (p && !error)
+		count_bytes(p, w->key.op, bytes);
+	if (p && is_whole)
+		__sync_fetch_and_add(&p->ended, 1);
+	if (d && !error)
+		__sync_fetch_and_add(&d->bytes, bytes);
+	if (d && is_whole) {
+		__sync_fetch_and_add(&d->ended, 1);
+		/* Another CPU's clock may be ahead by a little. */
+		latency = now > w->since ? now - w->since : 0;
+		if (w->is_counted) {
+			sonda_hist_add_atomic(&d->latency, latency);
+			sonda_max_put(&d->latency_max, generation, latency);
+		}
+	}
+	if (is_whole)
+		bpf_map_delete_elem(&requests, &key);
+	return 0;
+}

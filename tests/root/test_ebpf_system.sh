@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The families of linux.ebpf_counters that count the machine, on the real kernel: loads that move them by a known amount,
+# or by one that the kernel tells elsewhere, and what the trace says of it. trace_processor, where it is there, reads the
+# same. A kernel without what a load needs skips it, with the reason.
+set -u
+. "$(dirname "$0")/lib.sh"
+helpers=${BUILD:-build}/tests/root
+group=sonda-ebpf-$$
+PEERS=$(tests/interop/peers.sh 2>/dev/null) || PEERS=
+[ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
+
+end() {
+  [ -z "${loop:-}" ] || losetup -d "$loop"
+  leave
+}
+trap end EXIT
+
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+
+# Records while a function of this file runs, and gathers the last value of each counter: "VALUE PATH" a line.
+record_load() { # NAME "CONFIG LINES" FUNCTION
+  cat >"$TMP/config" <<END
+buffers { size_kb: 16384 fill_policy: DISCARD }
+data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config { period_ms: 50 $2 } } }
+${4:-}
+END
+  : >"$TMP/probes.log"
+  "$BIN/sonda" record -c "$TMP/config" -o "$TMP/$1.trace" -- bash -c ". '$TMP/load'; $3" >"$TMP/$1.log" 2>&1 </dev/null &&
+    grep -q 'lost     nothing' "$TMP/$1.log" &&
+    "$helpers/track_lines" "$TMP/$1.trace" >"$TMP/$1.lines" 2>>"$TMP/$1.log"
+  verdict "$1: recorded, nothing lost, every value has its track" $? "$TMP/$1.log"
+  if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+  [ "$(grep -c "$1:" "$TMP/probes.log")" = 0 ]
+  verdict "$1: the family runs" $? "$TMP/probes.log"
+  awk '{ v = $2; sub(/^[^ ]+ [^ ]+ /, ""); sub(/^eBPF counters\//, ""); last[$0] = v }
+    END { for (path in last) print last[path], path }' "$TMP/$1.lines" | sort -k2 >"$TMP/$1"
+}
+# The last value of a counter; 0 where there is none.
+last() { # NAME PATH
+  awk -v p="$2" '{ v = $1; sub(/^[^ ]+ /, "") } $0 == p { found = v } END { print found + 0 }' "$TMP/$1"
+}
+is() { # NAME PATH VALUE
+  [ "$(last "$1" "$2")" = "$3" ]
+  verdict "$1: $2 is $3" $? "$TMP/$1"
+}
+between() { # NAME PATH MIN MAX
+  awk -v v="$(last "$1" "$2")" -v min="$3" -v max="$4" 'BEGIN { exit !(v >= min && v <= max) }'
+  verdict "$1: $2 is $3 to $4" $? "$TMP/$1"
+}
+skip() { # WHAT REASON
+  N=$((N + 1))
+  echo "ok $N - $1 # SKIP $2"
+}
+
+# ---- block: so many bytes through a loop device ---------------------------------------------------------------------
+
+cat >"$TMP/load" <<'END'
+block_load() {
+  dd if=/dev/zero of=$loop bs=64k count=64 oflag=direct status=none
+  dd if=$loop of=/dev/null bs=4k count=100 iflag=direct status=none
+  dd if=/dev/zero of=$loop bs=4k count=1 oflag=direct conv=fsync status=none
+  echo 1 >"$TMP/written"
+}
+END
+export TMP loop
+truncate -s 16M "$TMP/disk"
+loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/losetup.err") || loop=
+if [ -z "$loop" ]; then
+  skip "block: a loop device" "$(head -n 1 "$TMP/losetup.err")"
+else
+  # Whatever looks at a new disk has done so; nothing of it is in the cache.
+  command -v udevadm >/dev/null && udevadm settle
+  record_load block "families: BLOCK" block_load
+  disk="Block I/O/${loop#/dev/}"
+  is block "$disk/write" $((64 * 65536 + 4096))
+  is block "$disk/write requests" 65
+  between block "$disk/read" 409600 4000000 # and what looks at a disk that was written
+  between block "$disk/read requests" 100 1000
+  is block "$disk/in flight" 0
+  between block "$disk/flush requests" 1 10
+  # A percentile is not above the maximum, and a device takes its time.
+  awk -v d="$disk" '{ t = $1; v = $2; sub(/^[^ ]+ [^ ]+ eBPF counters\//, "") } index($0, d "/write latency") { s[$NF, t] = v }
+    END { for (k in s) { split(k, p, SUBSEP); if (p[1] == "max" && s[k] > 0) { n++
+      m = s[k]; if (s["p99", p[2]] > m || s["p50", p[2]] > s["p99", p[2]] && ("p99", p[2]) in s || m < 500 || m > 2e10) bad = 1 } }
+      exit !n || bad }' "$TMP/block.lines"
+  verdict "block: latencies are in order" $? "$TMP/block.lines"
+  awk '/^[^ ]+ process [0-9]+( dd)?\/block written$/ { sum += $1 } END { exit sum < 64 * 65536 }' "$TMP/block"
+  verdict "block: the bytes are those of who wrote them" $? "$TMP/block"
+  losetup -d "$loop" && loop=
+fi
+
+if [ -n "$PEERS" ]; then
+  TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$TMP/block.trace" \
+    "select name, value from stats where severity in ('error', 'data_loss') and value > 0" >"$TMP/shown" 2>"$TMP/tpq.err"
+  [ "$(cat "$TMP/shown")" = '[]' ]
+  verdict "trace_processor has no complaint" $? <(cat "$TMP/shown" "$TMP/tpq.err")
+fi
+echo "1..$N"
+exit $BAD
