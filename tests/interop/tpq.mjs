@@ -7,6 +7,7 @@
 // in TP_ASSETS) and prints the rows of each statement as one line of JSON.
 import fs from 'node:fs';
 import path from 'node:path';
+import v8 from 'node:v8';
 import vm from 'node:vm';
 import { pathToFileURL } from 'node:url';
 
@@ -19,6 +20,9 @@ if (!assets || traces.some((words) => !words.length)) {
   console.error('usage: TP_ASSETS=FOLDER tpq.mjs TRACE SQL... [--next TRACE SQL...]...');
   process.exit(2);
 }
+
+// Optimising the module takes longer than all that a test asks of it.
+v8.setFlagsFromString('--liftoff-only');
 
 // The module expects a web worker around it.
 globalThis.self = globalThis;
@@ -35,6 +39,8 @@ const patches = [
   ['locateFile: (s) => s,', 'locateFile: (s) => s, wasmBinary: globalThis.wasmBytes,'],
   ['const wasmBridge = new wasm_bridge_1.WasmBridge();',
     'const wasmBridge = new wasm_bridge_1.WasmBridge(); globalThis.bridge = wasmBridge;'],
+  ['const deferredRuntimeInitialized = (0, deferred_1.defer)();',
+    'const deferredRuntimeInitialized = (0, deferred_1.defer)(); globalThis.ready = deferredRuntimeInitialized;'],
 ];
 for (const [from, to] of patches) {
   if (!glue.includes(from)) throw new Error(`trace_processor's glue has changed: no "${from}"`);
@@ -65,8 +71,8 @@ class Engine extends EngineBase {
 const channel = new MessageChannel();
 globalThis.bridge.initialize(channel.port1);
 const engine = new Engine(channel.port2);
-// Statements run once the module is up; parse() waits for it.
-await new Promise((resolve) => setTimeout(resolve, 1000));
+// What is sent before the module is up is lost.
+await globalThis.ready;
 
 const piece = 32 << 20;
 for (const [index, [traceFile, ...statements]] of traces.entries()) {
