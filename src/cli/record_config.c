@@ -407,15 +407,17 @@ int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t
  * pids_to_trace records those that there are. */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
 {
-	Pb__FtraceConfig *f = config->data_sources[0]->config->ftrace_config;
 	_cleanup_(freep) uint32_t *tids = NULL;
+	Pb__FtraceConfig *f;
 	size_t n;
 	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
 
 	if (!r)
 		r = record_config_set_tids(config, tids, n);
-	if (!r)
+	if (!r) {
+		f = config->data_sources[0]->config->ftrace_config;
 		r = set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
+	}
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
 
