@@ -277,7 +277,7 @@ uint32_t translate_page_to(struct translate_to *to, unsigned n, const void *data
 
 	status = page_open(&page, &to->t->layout, data, len);
 	page_time = page.time;
-	used = (uint32_t)(page.end - page.cur);
+	used = (uint32_t)(status == PAGE_OK ? (size_t)(page.end - page.cur) : len);
 	for (unsigned i = 0; i < n; i++)
 		begin_page(&to[i], &page);
 	if (status == PAGE_OK)

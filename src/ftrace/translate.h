@@ -57,7 +57,7 @@ struct translator *translator_free(struct translator *t);
  * bundle open. 0, or -ENOMEM: then only those go on that were there before. */
 int translator_refit(struct translator *t);
 
-/* One page as it was read; gives the bytes of records in it. The open bundle, if there is one, is
+/* One page as it was read; gives the bytes of records in it, len where that cannot be told. The open bundle, if there is one, is
  * this CPU's. */
 uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *page, size_t len);
 

@@ -200,6 +200,18 @@ static void test_a_flush_goes_to_the_end(void **state)
 	assert_true(r.cpus[0].done);
 }
 
+/* Nobody knows how far the writer has come in it, so it says nothing of the ones behind it. */
+static void test_a_flush_goes_on_behind_broken_pages(void **state)
+{
+	static const unsigned records[] = {20, 0, 0, 200, 0, 20};
+
+	make_ring_of(state, 0, 6, records);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 6);
+	assert_int_equal(streams[0].events, 240);
+	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 3);
+}
+
 /* Where the writer is, however far it goes on meanwhile; in turns, too. */
 static void test_a_flush_does_not_run_after_the_writer(void **state)
 {
@@ -268,6 +280,7 @@ int main(void)
 		WITH_RINGS(test_turns_of_bounded_length),
 		WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun),
 		WITH_RINGS(test_a_flush_goes_to_the_end),
+		WITH_RINGS(test_a_flush_goes_on_behind_broken_pages),
 		WITH_RINGS(test_a_flush_does_not_run_after_the_writer),
 		WITH_RINGS(test_no_pass_is_longer_than_a_ring),
 		WITH_RINGS(test_reads_that_fail),
