@@ -80,11 +80,13 @@ static int open_ring(const struct cpu_readers *r, struct cpu_reader *cpu)
 
 static int open_rings(struct cpu_readers *r)
 {
-	int error = 0;
+	int error = 0, first = 0;
 
-	for (unsigned i = 0; !error && i < r->n; i++)
+	for (unsigned i = 0; i < r->n; i++) {
 		error = open_ring(r, &r->cpus[i]);
-	return error;
+		first = first ? first : error;
+	}
+	return first;
 }
 
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
@@ -130,9 +132,8 @@ void cpu_readers_close(struct cpu_readers *r)
 
 void cpu_readers_look(struct cpu_readers *r)
 {
-	/* One that cannot be opened is tried again with the next change. */
-	if (cpu_presence_read(&r->presence, r->sys_root))
-		open_rings(r);
+	if (cpu_presence_read(&r->presence, r->sys_root) || r->unopened)
+		r->unopened = open_rings(r) != 0;
 }
 
 /* ---- reading ---- */

@@ -33,6 +33,7 @@ struct cpu_readers {
 	char *dir; /* owned: the folder per_cpu */
 	const char *sys_root; /* borrowed until it is closed */
 	struct cpu_presence presence;
+	bool unopened; /* one that has been plugged in could not be opened: the next look tries */
 };
 
 /* Opens the rings of an instance. sys_root is "/sys". 0, or -errno with a sentence in e. On zeroed

@@ -65,11 +65,12 @@ static void set_tick(struct drain *d)
 	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
 }
 
-static void look_for_cpus(struct drain *d)
+/* What a new one has recorded since is a part of all that is there. */
+static void look_for_cpus(struct drain *d, enum pass pass)
 {
 	uint64_t now = clock_mono_ns();
 
-	if (now - d->looked_ns < LOOK_NS)
+	if (pass != END_PASS && now - d->looked_ns < LOOK_NS)
 		return;
 	d->looked_ns = now;
 	cpu_readers_look(d->options.readers);
@@ -78,7 +79,7 @@ static void look_for_cpus(struct drain *d)
 /* Over all rings. */
 static void begin_pass(struct drain *d, enum pass pass)
 {
-	look_for_cpus(d);
+	look_for_cpus(d, pass);
 	d->began_ns = clock_boot_ns();
 	cpu_readers_begin(d->options.readers);
 	d->pass = pass;

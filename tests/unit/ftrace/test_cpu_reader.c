@@ -140,6 +140,31 @@ static void test_cpus_that_are_not_there_are_left_out(void **state)
 	assert_true(r.cpus[1].fd >= 0);
 }
 
+/* No descriptor was left for it; the ones behind it are opened all the same. */
+static void test_a_ring_that_cannot_be_opened_is_tried_again(void **state)
+{
+	char *name = strdup(temp_dir_path(state, 0, "instances/x/per_cpu/cpu1/trace_pipe_raw"));
+	char away[300];
+
+	make_ring(state, 0, 1, 1);
+	make_ring(state, 1, 1, 1);
+	make_ring(state, 2, 1, 1);
+	fake_text(*state, "devices/system/cpu/present", "0\n");
+	open_rings(state, 4);
+	snprintf(away, sizeof(away), "%s.away", name);
+	assert_int_equal(rename(name, away), 0);
+	fake_text(*state, "devices/system/cpu/present", "0-2\n");
+	cpu_readers_look(&r);
+	assert_true(r.cpus[1].fd < 0);
+	assert_true(r.cpus[2].fd >= 0);
+	assert_int_equal(rename(away, name), 0);
+	cpu_readers_look(&r);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(1, 10, true), 1);
+	assert_false(r.unopened);
+	free(name);
+}
+
 static void test_no_rings(void **state)
 {
 	struct err_text e;
@@ -276,6 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_RINGS(test_rings_in_the_order_of_cpus),
 		WITH_RINGS(test_cpus_that_are_not_there_are_left_out),
+		WITH_RINGS(test_a_ring_that_cannot_be_opened_is_tried_again),
 		WITH_RINGS(test_no_rings),
 		WITH_RINGS(test_turns_of_bounded_length),
 		WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun),

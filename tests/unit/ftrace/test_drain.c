@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "fake_tracefs.h"
 #include "fake_writer.h"
 #include "formats.h"
 #include "ftrace/drain.h"
@@ -287,6 +288,29 @@ static void test_asked_again_meanwhile(void **state)
 	run_until(&passes, 4);
 }
 
+/* That a CPU has been plugged in is seen by a pass to the end, however soon it comes. */
+static void test_all_of_it_is_of_every_cpu(void **state)
+{
+	char to[300];
+
+	fake_text(*state, "devices/system/cpu/present", "0\n");
+	start(state, 2, (const unsigned[]){1, 3}, 60000);
+	close(r.cpus[1].fd);
+	r.cpus[1].fd = -1;
+	r.sys_root = *state;
+	r.dir = strdup(*state);
+	fake_text(*state, "cpu1/stats", "");
+	snprintf(to, sizeof(to), "%s/cpu1/trace_pipe_raw", (const char *)*state);
+	assert_int_equal(rename(temp_dir_path(state, 0, "ring1"), to), 0);
+	drain_all(d);
+	run_until(&passes, 1);
+	assert_int_equal(streams[1].events, 0);
+	fake_text(*state, "devices/system/cpu/present", "0-1\n");
+	drain_all(d);
+	run_until(&passes, 2);
+	assert_int_equal(streams[1].events, 3);
+}
+
 static void test_a_tick_becomes_a_pass_to_the_end(void **state)
 {
 	start(state, 1, (const unsigned[]){300}, 1);
@@ -487,6 +511,7 @@ int main(void)
 		WITH_LOOP(test_others_are_served_between_turns),
 		WITH_LOOP(test_ticks),
 		WITH_LOOP(test_asked_again_meanwhile),
+		WITH_LOOP(test_all_of_it_is_of_every_cpu),
 		WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end),
 		WITH_LOOP(test_a_full_ring_is_read_before_the_tick),
 		WITH_LOOP(test_only_the_full_ring_is_read),
