@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <event2/event.h>
+#include <tracefs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -42,7 +43,7 @@ struct ftrace_ds {
 	struct ftrace_session session;
 	struct ring_stats_all start_stats;
 	struct ring_stats_more start_more;
-	uint64_t told_events; /* translated when the last FtraceStats were written */
+	uint64_t told_sum; /* of what the last FtraceStats said */
 	bool told;
 	struct event *looking; /* owned: when the kernel's events are looked at again */
 	bool reading; /* its rings; and it has said that it started */
@@ -135,7 +136,24 @@ static void read_probes(struct ftrace_session *s)
 		}
 }
 
-static void write_stats(struct ftrace_ds *ds)
+/* Grows with whatever FtraceStats would say. */
+static uint64_t sum_up(const struct ftrace_ds *ds, const struct ring_stats_all *now)
+{
+	const struct reports *r = &ds->session.reports;
+	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
+	uint64_t sum = translated(ds) + (uint64_t)ds->session.more.kprobe_misses;
+
+	sum_status(&ds->session, status_counts);
+	for (unsigned i = 0; i < PAGE_STATUS_COUNT; i++)
+		sum += status_counts[i];
+	for (size_t i = 0; i < now->n; i++)
+		sum += now->rings[i].overrun + now->rings[i].commit_overrun +
+		       now->rings[i].dropped_events;
+	return sum + (uint64_t)tracefs_list_size(r->failed) + r->failed_more;
+}
+
+/* always: though it says nothing new. */
+static void write_stats(struct ftrace_ds *ds, bool always)
 {
 	struct ftrace_session *s = &ds->session;
 	struct ring_stats_packet p = {
@@ -147,13 +165,19 @@ static void write_stats(struct ftrace_ds *ds)
 	};
 	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
 	struct ring_stats_all now;
+	uint64_t sum;
 
+	read_stats(ds, &now);
+	read_probes(s);
+	sum = sum_up(ds, &now);
+	if (!always && ds->told && sum == ds->told_sum) {
+		ring_stats_deinit(&now);
+		return;
+	}
 	if (instance_is_made(&s->instance))
 		p.buffer_pages = pages_of(ring_size_kb(&s->instance));
 	write_stats_packet(ds, &p);
 
-	read_stats(ds, &now);
-	read_probes(s);
 	s->more.probes = &s->made;
 	p.phase = RING_STATS_END;
 	p.all = &now;
@@ -163,7 +187,7 @@ static void write_stats(struct ftrace_ds *ds)
 	p.status_counts = status_counts;
 	write_stats_packet(ds, &p);
 	ring_stats_deinit(&now);
-	ds->told_events = translated(ds);
+	ds->told_sum = sum;
 	ds->told = true;
 }
 
@@ -257,8 +281,7 @@ static void end_round(struct ftrace_ds *ds)
 {
 	bool last = ds->last_round;
 
-	if (ds->n_in_round || !ds->told || ds->told_events != translated(ds))
-		write_stats(ds);
+	write_stats(ds, ds->n_in_round);
 	writer_flush(ds->writer);
 	if (!ds->once_more)
 		feed_teller_owe(&ds->teller, false);

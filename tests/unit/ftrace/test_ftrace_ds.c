@@ -376,6 +376,26 @@ static void test_a_stop_reads_what_is_left(void **state)
 	destroy_with_ring();
 }
 
+/* What was lost behind the last record that was recorded is lost all the same. */
+static void test_a_stop_tells_losses_without_records(void **state)
+{
+	unsigned told = 0;
+
+	for (unsigned more = 0; more < 2; more++) {
+		create_with_ring(state);
+		ftrace_data_source.flush(instance, 5);
+		run_until(&h.flushed, more + 1);
+		assert_int_equal(count_stats(2, &told), 1);
+		if (more)
+			fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 4\n");
+		ftrace_data_source.stop(instance);
+		run_until(&h.stopped, more + 1);
+		assert_int_equal(count_stats(2, &told), 1 + more);
+		destroy_with_ring();
+		unlink(temp_dir_path(state, 0, PLACE "per_cpu/cpu0/trace_pipe_raw"));
+	}
+}
+
 static void test_a_stop_from_inside_an_answer_reads_once_more(void **state)
 {
 	create_with_ring(state);
@@ -474,6 +494,7 @@ int main(void)
 		WITH_LOOP(test_destroyed_at_any_time),
 		WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read),
 		WITH_LOOP(test_a_stop_reads_what_is_left),
+		WITH_LOOP(test_a_stop_tells_losses_without_records),
 		WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more),
 		WITH_LOOP(test_more_flushes_than_it_remembers),
 		WITH_LOOP(test_flushes_without_end),
