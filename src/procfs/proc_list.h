@@ -11,7 +11,7 @@
  * or gone.
  */
 
-#define PROC_LIST_BYTES (8u << 10) /* some 300 names at a time */
+#define PROC_LIST_BYTES (2u << 10) /* some 80 names at a time: the kernel makes an inode for each */
 
 /* Zero-initialise. */
 struct proc_list {

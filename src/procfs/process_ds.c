@@ -163,6 +163,18 @@ static void forget_dropped(struct process_ds *ds)
 	forget_told(ds);
 }
 
+/* What is left are thousands of open files. */
+static bool let_go(struct process_ds *ds, const struct turn *turn)
+{
+	while (process_table_empty(&ds->poll.table)) {
+		if (turn_over(turn)) {
+			schedule(ds);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Flushes and the stop, if all that they are owed has come. */
 static void answer(struct process_ds *ds, const struct turn *turn)
 {
@@ -172,7 +184,7 @@ static void answer(struct process_ds *ds, const struct turn *turn)
 	/* Nobody is left who could tell more. */
 	if (stopped)
 		unlisten(ds);
-	if ((!flushed && !stopped) || !write_out(ds, turn))
+	if ((!flushed && !stopped) || (stopped && !let_go(ds, turn)) || !write_out(ds, turn))
 		return;
 	if (flushed)
 		flushes_answer(&ds->flushes, ds->h);

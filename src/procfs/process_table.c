@@ -25,13 +25,23 @@ static void release(struct process_table *t, struct polled *p)
 	process_source_deinit(&p->source);
 }
 
+bool process_table_empty(struct process_table *t)
+{
+	for (unsigned i = 0; i < PROCESS_TABLE_PIECE; i++) {
+		struct polled_rows *r = t->last.n ? &t->last : &t->next;
+
+		if (r->n == 0)
+			return false;
+		if (!r->rows[--r->n].taken)
+			process_source_deinit(&r->rows[r->n].source);
+	}
+	return true;
+}
+
 void process_table_deinit(struct process_table *t)
 {
-	for (size_t i = 0; i < t->last.n; i++)
-		if (!t->last.rows[i].taken)
-			process_source_deinit(&t->last.rows[i].source);
-	for (size_t i = 0; i < t->next.n; i++)
-		process_source_deinit(&t->next.rows[i].source);
+	while (process_table_empty(t))
+		;
 	free(t->last.rows);
 	free(t->next.rows);
 	t->last = t->next = (struct polled_rows){0};

@@ -50,6 +50,9 @@ void process_table_renew(struct process_table *t, struct polled *p);
 /* The pass is over. Piece by piece, true: there are more rows to let go, before the next pass. */
 #define PROCESS_TABLE_PIECE 64u
 bool process_table_turn(struct process_table *t);
+/* Rows go without telling, and with them their open files. Piece by piece, true: there are more. No
+ * pass is on, and none follows. */
+bool process_table_empty(struct process_table *t);
 /* No counter counts as written any more. */
 void process_table_forget(struct process_table *t);
 

@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "procfs/process_table.h"
 
 static struct process_table table;
@@ -166,6 +169,32 @@ static void many_go_piece_by_piece(void **state)
 	assert_true(process_table_turn(&table));
 }
 
+/* In the middle of a pass: some rows have moved on, some have not. */
+static void it_is_emptied_piece_by_piece(void **state)
+{
+	int32_t n = (int32_t)PROCESS_TABLE_PIECE;
+	unsigned pieces = 1;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	for (int32_t pid = 1; pid <= n; pid++)
+		look(pid, of(1, 1));
+	end_pass();
+	for (int32_t pid = 1; pid <= 2 * n; pid += 2)
+		look(pid, of(1, 1));
+	process_table_take(&table, 2 * n + 1)->source.oom.fd = fds[0];
+	while (process_table_empty(&table))
+		pieces++;
+	assert_true(pieces >= 2);
+	assert_int_equal(table.last.n + table.next.n, 0);
+	/* Nobody is told, and what was open is closed. */
+	assert_int_equal(n_gone, 0);
+	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+	close(fds[1]);
+	assert_false(process_table_empty(&table));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -174,6 +203,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(forgotten_in_the_middle_of_a_pass, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_process_with_the_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_go_piece_by_piece, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_is_emptied_piece_by_piece, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
