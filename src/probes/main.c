@@ -39,6 +39,7 @@
 #include "base/version.h"
 #include "client/producer.h"
 #include "client/session_feed.h"
+#include "client/turn.h"
 #include "ftrace/ftrace_ds.h"
 #include "probes/data_sources.h"
 #include "probes/priority_boost.h"
@@ -291,6 +292,14 @@ static void give_up_capabilities(void)
 		log_warn("cannot give up capabilities that are not needed: %s", strerror(-r));
 }
 
+/* Until a signal breaks it. */
+static void run_loop(struct probes *p)
+{
+	do
+		turn_round_begins();
+	while (event_base_loop(p->loop, EVLOOP_ONCE) == 0 && !event_base_got_break(p->loop));
+}
+
 int main(int argc, char **argv)
 {
 	struct probes p = {.loop = NULL};
@@ -307,7 +316,7 @@ int main(int argc, char **argv)
 	give_up_capabilities();
 	r = probes_init(&p);
 	if (r == 0)
-		event_base_dispatch(p.loop);
+		run_loop(&p);
 	else
 		log_error("cannot start: %s", strerror(-r));
 	probes_deinit(&p);
