@@ -17,11 +17,13 @@
 #include "base/mem.h"
 #include "ebpf/block.h"
 #include "ebpf/family.h"
+#include "ebpf/interrupts.h"
 #include "ebpf/runq.h"
 
 const struct ebpf_family *const ebpf_families[] = {
 	&runq_family,
 	&block_family,
+	&interrupts_family,
 };
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);
 

@@ -92,6 +92,46 @@ else
   losetup -d "$loop" && loop=
 fi
 
+# ---- interrupts: as many as /proc tells -----------------------------------------------------------------------------
+
+cat >>"$TMP/load" <<'END'
+irqs() { cat /proc/softirqs <(grep LOC: /proc/interrupts); }
+interrupts_load() {
+  irqs >"$TMP/irqs1"
+  for i in {1..500}; do echo x >/dev/udp/127.0.0.1/9; done 2>/dev/null
+  irqs >"$TMP/irqs2"
+}
+END
+. "$TMP/load"
+ip link set lo up 2>/dev/null
+irqs >"$TMP/irqs0"
+record_load interrupts "families: INTERRUPTS" interrupts_load
+irqs >"$TMP/irqs3"
+# What was told is at least what came during the load, and at most what came around the recording. A CPU that is off has
+# a column in none of them.
+awk '
+FNR == 1 { file++ }
+file <= 4 && /^ *CPU/ { for (i = 1; i <= NF; i++) cpu[i] = substr($i, 4); n_cpus = NF; next }
+file <= 4 { sub(/:/, "", $1); for (i = 1; i <= n_cpus; i++) seen[file, $1, cpu[i]] = $(i + 1); names[$1] }
+file == 5 {
+  c = $3; sub(/\/.*/, "", c)
+  if ($0 ~ /CPU [0-9]+\/softirqs /) told[$NF, c] = $1
+  if ($0 ~ /CPU [0-9]+\/timer interrupts$/) told["LOC", c] = $1
+}
+END {
+  for (v in names) for (i = 1; i <= n_cpus; i++) {
+    c = cpu[i]; n = told[v, c] + 0; min = seen[3, v, c] - seen[2, v, c]; max = seen[4, v, c] - seen[1, v, c]
+    if (v == "LOC" && !n) continue
+    line = v " on CPU " c ": " n " of " min " to " max; compared += max > 0
+    if (n < min || n > max) { print line " WRONG"; bad = 1 } else print line
+  }
+  exit bad || compared < 4
+}' "$TMP/irqs0" "$TMP/irqs1" "$TMP/irqs2" "$TMP/irqs3" "$TMP/interrupts" >"$TMP/compared"
+verdict "interrupts: softirqs and timers are as many as /proc tells" $? "$TMP/compared"
+grep -q NET_RX "$TMP/interrupts" && awk '/softirq NET_RX time/ { ns += $1 } /softirqs NET_RX/ { n += $1 }
+  END { print ns, n; exit n < 500 || ns / n < 100 || ns / n > 1e7 }' "$TMP/interrupts" >"$TMP/compared"
+verdict "interrupts: 500 packets are 500 softirqs that take a while" $? "$TMP/compared"
+
 if [ -n "$PEERS" ]; then
   TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$TMP/block.trace" \
     "select name, value from stats where severity in ('error', 'data_loss') and value > 0" >"$TMP/shown" 2>"$TMP/tpq.err"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/interrupts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "bpf/interrupts.h"
+#include "ebpf/counter.h"
+#include "ebpf/images.h"
+#include "ebpf/map.h"
+#include "ebpf/object.h"
+
+EBPF_DECLARE(interrupts);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("softirq_entry", 1, 1),
+	NEED_TP_BTF("softirq_exit", 1, 1),
+	NEED_TP_BTF("irq_handler_entry", 2, 2),
+	NEED_TP_BTF("irq_handler_exit", 3, 3),
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(interrupts), needs_of_tp_btf},
+};
+
+/* As in /proc/softirqs. */
+static const char *const vectors[INTERRUPTS_SOFTIRQS] = {
+	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
+};
+
+/* Of softirqs, then handlers, then the timer: each from its first time on. */
+#define KINDS (INTERRUPTS_SOFTIRQS + 2)
+
+struct cpu {
+	uint32_t group; /* TRACK_ROOT: it has none yet */
+	struct ebpf_timed tracks[KINDS];
+};
+
+struct interrupts {
+	int cpus_fd; /* the object's */
+	struct interrupts_cpu *now; /* owned, one a CPU, as are the next */
+	struct cpu *cpus;
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	(void)n_cpus;
+	if (f->count_args(f->ctx, "local_timer_entry") != 1 ||
+	    f->count_args(f->ctx, "local_timer_exit") != 1) {
+		ebpf_object_leave_out_program(o, "on_timer");
+		ebpf_object_leave_out_program(o, "on_timer_end");
+	}
+	return 0;
+}
+
+static int begin(struct ebpf_run *r)
+{
+	struct interrupts *s = r->state = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->cpus_fd = ebpf_object_map(r->object, "cpus");
+	s->now = calloc(r->n_cpus, sizeof(*s->now));
+	s->cpus = calloc(r->n_cpus, sizeof(*s->cpus));
+	if (s->cpus_fd < 0)
+		return -ENOENT;
+	return s->now && s->cpus ? 0 : -ENOMEM;
+}
+
+static struct ebpf_timed show(const struct ebpf_run *r, uint32_t group, size_t kind)
+{
+	char time[64], count[64];
+
+	if (kind == INTERRUPTS_SOFTIRQS)
+		return ebpf_add_timed(r, group, "hardirq time", "hardirqs",
+				      "in handlers of devices, since the recording began");
+	if (kind == INTERRUPTS_SOFTIRQS + 1)
+		return ebpf_add_timed(r, group, "timer interrupt time", "timer interrupts",
+				      "of the CPU's own timer, since the recording began");
+	snprintf(time, sizeof(time), "softirq %s time", vectors[kind]);
+	snprintf(count, sizeof(count), "softirqs %s", vectors[kind]);
+	return ebpf_add_timed(r, group, time, count,
+			      "without interrupts between, since the recording began");
+}
+
+static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
+		    const struct interrupts_cpu *now)
+{
+	for (size_t i = 0; i < KINDS; i++) {
+		const struct interrupts_sum *sum = i < INTERRUPTS_SOFTIRQS    ? &now->softirqs[i]
+						   : i == INTERRUPTS_SOFTIRQS ? &now->handlers
+									      : &now->timer;
+
+		if (!sum->count)
+			continue;
+		if (c->group == TRACK_ROOT)
+			c->group = tracks_add_cpu(r->tracks, r->group, cpu);
+		if (c->tracks[i].time == TRACK_ROOT)
+			c->tracks[i] = show(r, c->group, i);
+		ebpf_set_timed(r, &c->tracks[i], sum->ns, sum->count);
+	}
+}
+
+static int read_cpus(struct ebpf_run *r)
+{
+	struct interrupts *s = r->state;
+	int e = map_read_one(s->cpus_fd, s->now);
+
+	for (uint32_t i = 0; i < r->n_cpus && e == 0; i++)
+		set_cpu(r, &s->cpus[i], i, &s->now[i]);
+	return e;
+}
+
+static void hide(struct ebpf_run *r)
+{
+	const struct interrupts *s = r->state;
+
+	for (uint32_t i = 0; i < r->n_cpus; i++) {
+		for (size_t kind = 0; kind < KINDS; kind++)
+			ebpf_remove_timed(r, &s->cpus[i].tracks[kind]);
+		tracks_remove(r->tracks, s->cpus[i].group);
+	}
+}
+
+static void end(struct ebpf_run *r)
+{
+	struct interrupts *s = r->state;
+
+	if (!s)
+		return;
+	free(s->now);
+	free(s->cpus);
+	free(s);
+	r->state = NULL;
+}
+
+const struct ebpf_family interrupts_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS,
+	.name = "interrupts",
+	.by_default = true,
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.begin = begin,
+	.read = read_cpus,
+	.hide = hide,
+	.end = end,
+};
