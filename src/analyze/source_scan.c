@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "gen/fields.h"
@@ -64,7 +65,7 @@ static bool scan_unread(struct source_scan *s, const struct unread_fields *of, c
 		return pb_dec_ok(&d);
 	n = snprintf(line, sizeof(line), "%s%.*s: %s", of->folder,
 		     (int)(name.len < NAME_LIST_MAX_LEN / 2 ? name.len : NAME_LIST_MAX_LEN / 2),
-		     (const char *)name.data, strerror(error));
+		     (const char *)name.data, fs_reason(error));
 	if (n > 0)
 		name_list_add(&s->unread, (const uint8_t *)line, strnlen(line, sizeof(line)));
 	return pb_dec_ok(&d);

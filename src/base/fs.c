@@ -99,6 +99,13 @@ int fs_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+const char *fs_reason(int error)
+{
+	return error == EBADMSG	  ? "not all of it is in a format that is known"
+	       : error == ENODATA ? "it is empty"
+				  : strerror(error);
+}
+
 bool fs_exists(const char *path)
 {
 	/* As open(2) would see it: by the effective ids and capabilities. */

@@ -23,6 +23,10 @@ int fs_append_file(const char *path, const char *text);
 /* write(2) until all is out. */
 int fs_write_all(int fd, const void *data, size_t len);
 
+/* Why a file of the kernel was of no use, for people: the text of the errno (positive), and words of
+ * our own for -ENODATA (it is empty) and -EBADMSG (it is not what the reader knows). */
+const char *fs_reason(int error);
+
 bool fs_exists(const char *path);
 /* "dir/name", cut never: -ENAMETOOLONG. */
 int fs_join(char *buf, size_t size, const char *dir, const char *name);

@@ -8,6 +8,7 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/turn.h"
@@ -175,7 +176,7 @@ void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, i
 	p->failures++;
 	if (!*said)
 		log_warn("%s: %s: %s; counted as \"failed reads\" from here on", p->ops->name, path,
-			 strerror(error));
+			 fs_reason(error));
 	*said = true;
 }
 

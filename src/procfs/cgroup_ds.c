@@ -105,8 +105,10 @@ static void tell_missing(struct cgroup_stats *s)
 		log_info("linux.cgroup_stats: so far there is no group that it is to record");
 		return;
 	}
+	counter_patterns_tell_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
+	/* Which of all its files an own list of counters needs is not known. */
 	for (size_t i = 0; i < s->choice.files.n; i++)
-		if (!s->kinds[i].seen)
+		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))
 			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
 	if (names.len)
 		log_info("linux.cgroup_stats: no group has %s", names.s);

@@ -8,6 +8,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
+
+#define NAMES_TOLD 8u
 
 static int copy(struct counter_patterns *p, const char *const *strings, size_t n)
 {
@@ -40,6 +43,7 @@ int counter_patterns_init(struct counter_patterns *p, const char *what, char *co
 		return copy(p, fallback, n);
 	}
 	r = copy(p, (const char *const *)strings, n);
+	p->matched = calloc(n, sizeof(*p->matched));
 	if (r == 0 && p->left_out)
 		log_warn("%s: %zu of %zu are left out: they are more than %d, or longer than %d "
 			 "bytes",
@@ -52,14 +56,36 @@ void counter_patterns_deinit(struct counter_patterns *p)
 	for (size_t i = 0; i < p->n; i++)
 		free(p->all[i]);
 	free(p->all);
+	free(p->matched);
 	*p = (struct counter_patterns){0};
 }
 
 bool counter_patterns_match(const struct counter_patterns *p, const char *s)
 {
+	bool found = false;
+
 	/* Names of the kernel and of systemd have backslashes in them. */
-	for (size_t i = 0; i < p->n; i++)
-		if (fnmatch(p->all[i], s, FNM_NOESCAPE) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < p->n; i++) {
+		if ((found && (!p->matched || p->matched[i])) ||
+		    fnmatch(p->all[i], s, FNM_NOESCAPE) != 0)
+			continue;
+		found = true;
+		if (p->matched)
+			p->matched[i] = true;
+	}
+	return found;
+}
+
+void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what)
+{
+	_cleanup_(strbuf_deinit) struct strbuf names = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; p->matched && i < p->n; i++)
+		if (!p->matched[i] && strcmp(p->all[i], "*") != 0 && n++ < NAMES_TOLD)
+			strbuf_printf(&names, "%s'%.64s'", n > 1 ? ", " : "", p->all[i]);
+	if (n > NAMES_TOLD)
+		strbuf_printf(&names, " and %zu more", n - NAMES_TOLD);
+	if (n && names.s)
+		log_warn("%s: so far there is nothing by the name of %s", what, names.s);
 }

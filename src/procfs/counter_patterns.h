@@ -14,6 +14,7 @@ struct counter_patterns {
 	char **all; /* owned */
 	size_t n;
 	size_t left_out; /* of the config's */
+	bool *matched; /* owned; of a config's patterns: one for each, if it has matched anything */
 };
 
 /* The n strings, or where there are none those of fallback (NULL-terminated; may be NULL). Says how
@@ -30,3 +31,5 @@ static inline bool counter_patterns_given(const struct counter_patterns *p)
 
 /* "*", "?" and "[...]" match any text, slashes too. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);
+/* Says which of the config's have matched nothing so far; what as above. */
+void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what);

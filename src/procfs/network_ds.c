@@ -79,6 +79,7 @@ struct network_stats {
 	enum step step;
 	struct span lines; /* of net/dev, that are not parsed yet */
 	bool dev_is_whole;
+	bool told_missing;
 };
 
 /* ---- a pass ---- */
@@ -142,6 +143,16 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 		check(s, said, path, r);
 }
 
+/* After the first pass: what the config asks for in vain. */
+static void tell_missing(struct network_stats *s)
+{
+	if (s->told_missing || s->proc_fd < 0)
+		return;
+	s->told_missing = true;
+	counter_patterns_tell_unmatched(&s->links.only, "linux.network_stats: interfaces");
+	counter_patterns_tell_unmatched(&s->counters, "linux.network_stats: counters");
+}
+
 static bool network_step(struct counter_poll *p)
 {
 	struct network_stats *s = container_of(p, struct network_stats, poll);
@@ -169,6 +180,7 @@ static bool network_step(struct counter_poll *p)
 		s->step = PASS_OVER;
 		return true;
 	case PASS_OVER:
+		tell_missing(s);
 		break;
 	}
 	return false;

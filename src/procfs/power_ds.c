@@ -166,7 +166,7 @@ static void missed(struct power_ds *ds, struct supply *s, int r)
 		return;
 	s->told |= 1u << ds->which;
 	log_warn("linux.sysfs_power: %s/%s: %s", s->name, power_value_file(ds->which),
-		 strerror(-r));
+		 fs_reason(-r));
 }
 
 static void read_value(struct power_ds *ds, struct supply *s)

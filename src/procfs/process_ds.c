@@ -426,6 +426,10 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 
 static void tell_what_is_missing(const struct process_ds *ds)
 {
+	if (!ds->poll_ms && !ds->scan_on_start && !is_told(ds))
+		log_warn("linux.process_stats records nothing: there is neither "
+			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
+			 "the same session");
 	if (ds->wants_fds && !is_told(ds))
 		log_warn("linux.process_stats: resolve_process_fds records nothing without "
 			 "linux.ftrace in the same session");

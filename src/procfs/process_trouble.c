@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "client/tracks.h"
 #include "gen/fields.h"
@@ -15,9 +16,7 @@ static bool is_trouble(const struct proc_trouble *t)
 
 static const char *reason_of(const struct proc_trouble *t)
 {
-	return t->absent	      ? "this kernel has none"
-	       : t->error == -EBADMSG ? "not in the format that is known"
-				      : strerror(-t->error);
+	return t->absent ? "this kernel has none" : fs_reason(-t->error);
 }
 
 void process_trouble_tell(struct process_trouble *t, const struct proc_files *f)

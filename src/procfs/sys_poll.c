@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "gen/fields.h"
 
@@ -63,11 +64,6 @@ void sys_poll_end(struct sys_poll *p)
 	sys_extras_write(&p->extras, p->begun);
 }
 
-static const char *reason(int error)
-{
-	return error == EBADMSG ? "not in a format that is known" : strerror(error);
-}
-
 void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path, int error)
 {
 	if (t->count++ > 0)
@@ -77,8 +73,8 @@ void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path
 	t->next = p->troubles;
 	p->troubles = t;
 	p->new_trouble = true;
-	log_warn("linux.sys_stats: %s: %s: %s; what it holds is not recorded", t->what, path,
-		 reason(error));
+	log_warn("linux.sys_stats: %s: %s: %s; %s is not recorded", t->what, path, fs_reason(error),
+		 error == EBADMSG ? "that part" : "what it holds");
 }
 
 void sys_poll_sum_up(const struct sys_poll *p)

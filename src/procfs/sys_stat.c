@@ -165,6 +165,19 @@ static int parse_line(struct sys_stat *s, struct sys_poll *p, struct span line)
 	return 0;
 }
 
+/* Is there one at all? */
+static bool is_known(struct span line)
+{
+	static const char *const words[] = {"cpu",	     "intr ", "softirq ",
+					    "processes ",    "ctxt ", "procs_running ",
+					    "procs_blocked "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (sys_text_take(&line, words[i]))
+			return true;
+	return false;
+}
+
 static int stat_parse(void *state, struct sys_poll *p, struct span text)
 {
 	struct span line;
@@ -175,7 +188,7 @@ static int stat_parse(void *state, struct sys_poll *p, struct span text)
 		int bad = parse_line(state, p, line);
 
 		r = bad ? bad : r;
-		any = true;
+		any = any || is_known(line);
 	}
 	return !any || text.len > 0 ? -EBADMSG : r;
 }

@@ -180,6 +180,14 @@ static void join_never_cuts(void **state)
 	assert_int_equal(fs_join(buf, sizeof(buf), "/abc", "def"), -ENAMETOOLONG);
 }
 
+static void reasons_are_for_people(void **state)
+{
+	(void)state;
+	assert_string_equal(fs_reason(ENOENT), strerror(ENOENT));
+	assert_string_equal(fs_reason(ENODATA), "it is empty");
+	assert_string_not_equal(fs_reason(EBADMSG), strerror(EBADMSG));
+}
+
 static void exists(void **state)
 {
 	const char *path = temp_dir_path(state, 0, "file");
@@ -281,6 +289,7 @@ int main(void)
 		IN_DIR(writing_makes_no_file),
 		cmocka_unit_test(write_all_tells_what_went_wrong),
 		cmocka_unit_test(join_never_cuts),
+		cmocka_unit_test(reasons_are_for_people),
 		IN_DIR(exists),
 		IN_DIR(each_gives_every_name_once),
 		IN_DIR(each_of_no_folder),

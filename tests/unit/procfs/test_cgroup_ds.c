@@ -11,6 +11,7 @@
 #include "procfs/cgroup_ds.h"
 #include "procfs/counter_file.h"
 #include "procfs/counter_rig.h"
+#include "procfs/told.h"
 
 /*
  * A machine with systemd and version 2 alone, one where it stands beside version 1, a container, an
@@ -272,6 +273,24 @@ static void without_a_config_too(void **state)
 	assert_int_equal(read_last(NGINX "memory.current"), 4096);
 }
 
+static void names_of_nothing_are_told(void **state)
+{
+	char *counters[] = {(char[]){"cpu.stat nope"}, (char[]){"cpu.stat *_usec"}};
+
+	(void)state;
+	put_systemd();
+	stats.counters = counters;
+	stats.n_counters = 2;
+	told_begin();
+	create_and_start();
+	run_pass();
+	assert_int_equal(
+		told_end("counters: so far there is nothing by the name of 'cpu.stat nope'\n"), 1);
+	/* Nobody asked for their files. */
+	assert_null(strstr(told_text, "no group has"));
+	assert_int_equal(read_last(NGINX "cpu.stat throttled_usec"), 300);
+}
+
 /* An hour at ten a second, with a group that comes and one that goes every ten seconds. */
 static void memory_does_not_grow_with_the_passes(void **state)
 {
@@ -324,6 +343,7 @@ int main(void)
 		TEST(any_period_is_harmless),
 		TEST(many_passes_take_no_memory),
 		TEST(without_a_config_too),
+		cmocka_unit_test_setup_teardown(names_of_nothing_are_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
 						teardown),
 	};

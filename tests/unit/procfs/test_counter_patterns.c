@@ -88,6 +88,44 @@ static void what_is_left_out_was_given(void **state)
 	free(longer);
 }
 
+/* Only of a config: what is recorded by default need not be there. */
+static void what_matches_nothing_is_told(void **state)
+{
+	char *strings[] = {(char[]){"Tcp *"}, (char[]){"Tcp InErrs"}, (char[]){"Nope"},
+			   (char[]){"*"}};
+	const char *const fallback[] = {"a", NULL};
+	struct counter_patterns p;
+
+	(void)state;
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 4, NULL), 0);
+	assert_true(counter_patterns_match(&p, "Tcp InErrs"));
+	told_begin();
+	counter_patterns_tell_unmatched(&p, WHAT);
+	/* Two that fit the same both fit; all there is may be nothing. */
+	assert_int_equal(told_end(WHAT ": so far there is nothing by the name of 'Nope'\n"), 1);
+	counter_patterns_deinit(&p);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
+	told_begin();
+	counter_patterns_tell_unmatched(&p, WHAT);
+	assert_int_equal(told_end("nothing"), 0);
+	counter_patterns_deinit(&p);
+}
+
+static void many_that_match_nothing_are_counted(void **state)
+{
+	char *strings[100], x[] = "x";
+	struct counter_patterns p;
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		strings[i] = x;
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 100, NULL), 0);
+	told_begin();
+	counter_patterns_tell_unmatched(&p, WHAT);
+	assert_int_equal(told_end("'x', 'x' and 92 more\n"), 1);
+	counter_patterns_deinit(&p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -95,6 +133,8 @@ int main(void)
 		cmocka_unit_test(any_text_and_backslashes),
 		cmocka_unit_test(too_many_and_too_long_are_left_out_and_told),
 		cmocka_unit_test(what_is_left_out_was_given),
+		cmocka_unit_test(what_matches_nothing_is_told),
+		cmocka_unit_test(many_that_match_nothing_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "procfs/counter_file.h"
 #include "procfs/counter_rig.h"
 #include "procfs/network_ds.h"
+#include "procfs/told.h"
 
 static Pb__NetworkStatsConfig stats;
 
@@ -194,6 +195,27 @@ static void values_at_the_flush_and_at_the_stop(void **state)
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
+static void names_of_nothing_are_told(void **state)
+{
+	char *only[] = {(char[]){"eth*"}, (char[]){"wlan7"}},
+	     *counters[] = {(char[]){"Tcp Nope"}, (char[]){"rx bytes"}};
+
+	(void)state;
+	put_laptop();
+	stats.interfaces = only;
+	stats.counters = counters;
+	stats.n_interfaces = stats.n_counters = 2;
+	told_begin();
+	create_and_start();
+	run_pass();
+	assert_int_equal(told_end("so far there is nothing by the name of"), 2);
+	assert_non_null(
+		strstr(told_text, "interfaces: so far there is nothing by the name of 'wlan7'\n"));
+	assert_non_null(
+		strstr(told_text, "counters: so far there is nothing by the name of 'Tcp Nope'\n"));
+	assert_int_equal(read_last("network/interfaces/eth0/rx bytes"), 456711456);
+}
+
 /* An hour at ten a second, with an interface that comes and one that goes every ten seconds. */
 static void memory_does_not_grow_with_the_passes(void **state)
 {
@@ -237,6 +259,7 @@ int main(void)
 		TEST(a_server_with_many_interfaces),
 		TEST(a_machine_without_proc),
 		TEST(values_at_the_flush_and_at_the_stop),
+		cmocka_unit_test_setup_teardown(names_of_nothing_are_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
 						teardown),
 	};

@@ -351,6 +351,24 @@ static void periods_of_any_length(void **state)
 	}
 }
 
+/* A config that asks for nothing that is there. */
+static void what_records_nothing_is_told(void **state)
+{
+	(void)state;
+	config.process_stats_config = NULL;
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("linux.process_stats records nothing"), 1);
+	source->stop(instance);
+	source->destroy(instance);
+	instance = NULL;
+	config.process_stats_config = &stats;
+	stats.proc_stats_poll_ms = 1000;
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("records nothing"), 0);
+}
+
 static void no_proc(void **state)
 {
 	(void)state;
@@ -379,6 +397,7 @@ int main(void)
 		TEST(our_own_counters),
 		TEST(files_that_cannot_be_understood),
 		TEST(periods_of_any_length),
+		TEST(what_records_nothing_is_told),
 		TEST(no_proc),
 	};
 

@@ -63,6 +63,21 @@ static void the_time_of_guests(void **state)
 	assert_int_equal(rig_lines(), 4);
 }
 
+/* Of a kernel to come, say: it is told, and there is no packet at each tick. */
+static void without_a_line_that_is_known(void **state)
+{
+	void *s;
+
+	(void)state;
+	rig_file("stat", "processor0 1 2 3\nirqs 7\n");
+	s = rig_open(&sys_stat);
+	rig_passes(&sys_stat, s, 5);
+	assert_int_equal(rig_lines(), 1);
+	assert_non_null(strstr(said, "failed stat"));
+	assert_int_equal(fake.n, 1);
+	rig_close(&sys_stat, s);
+}
+
 static void a_number_that_is_listed_twice_is_said_once(void **state)
 {
 	static Pb__SysStatsConfig__StatCounters chosen[] = {99, 4, 99, 99};
@@ -119,6 +134,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(each_counter_by_its_number, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(the_time_of_guests, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(without_a_line_that_is_known, rig_setup,
+						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_number_that_is_listed_twice_is_said_once,
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_line_of_megabytes, rig_setup, rig_teardown),
