@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "client/counter_poll.h"
 #include "ebpf/cost.h"
@@ -52,7 +51,6 @@ static void read_one(struct ebpf_counters *s, struct ebpf_run *r)
 
 	if (!r->object)
 		return;
-	tracks_begin(r->tracks, clock_boot_ns());
 	e = ebpf_run_read(r);
 	if (e < 0)
 		counter_poll_failed(&s->poll, &r->said, r->family->name, -e);

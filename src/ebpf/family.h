@@ -41,8 +41,8 @@ struct ebpf_family {
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus);
 	/* 0 or -errno; end comes in either case. Tracks are made by the first read that needs them. */
 	int (*begin)(struct ebpf_run *r);
-	/* 0 or -errno: counted, told once, and tried again at the next period. Between tracks_begin
-	 * and tracks_end. */
+	/* 0 or -errno: counted, told once, and tried again at the next period. After
+	 * tracks_begin. */
 	int (*read)(struct ebpf_run *r);
 	/* Only of one that is switched off while others go on: removes its tracks. */
 	void (*hide)(struct ebpf_run *r);
@@ -74,6 +74,6 @@ const struct ebpf_family *ebpf_family_find(Pb__EbpfCountersConfig__Family id);
  * left of it, and why has a sentence. */
 int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
 		   struct err_text *why);
-/* Ends the period and sets its tracks. 0 or -errno. */
+/* Ends the period, which is the moment of its tracks, and sets them. 0 or -errno. */
 int ebpf_run_read(struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

@@ -49,10 +49,10 @@ static int fail(const struct ebpf_object *o, int r, const char *what, struct err
 {
 	const char *said = libbpf_words_best(&words);
 
-	if (r == -EPERM || r == -EACCES)
-		return err_set(e, r, "%s: no permission: it takes CAP_BPF and CAP_PERFMON%s%s",
-			       o->name, *said ? ": " : "", said);
-	return err_set(e, r, "%s could not be %s: %s%s%s", o->name, what, strerror(-r),
+	/* The verifier's refusals are EACCES, and have more to say. */
+	if (r == -EPERM)
+		return err_set(e, r, "no permission: it takes CAP_BPF and CAP_PERFMON");
+	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, strerror(-r),
 		       *said ? ": " : "", said);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "base/mem.h"
+#include "base/clock.h"
 #include "ebpf/family.h"
 
 static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
@@ -20,7 +20,7 @@ static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struc
 		return e;
 	e = fam->begin(r);
 	if (e < 0)
-		return err_set(why, e, "%s: its maps could not be used", r->rung->image.name);
+		return err_set(why, e, "%s.bpf.o: its maps could not be used", r->rung->image.name);
 	return ebpf_object_attach(r->object, why);
 }
 
@@ -55,7 +55,10 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 int ebpf_run_read(struct ebpf_run *r)
 {
 	r->generation = ebpf_object_next_period(r->object);
-	return r->generation ? r->family->read(r) : -EIO;
+	if (!r->generation)
+		return -EIO;
+	tracks_begin(r->tracks, clock_boot_ns());
+	return r->family->read(r);
 }
 
 void ebpf_run_stop(struct ebpf_run *r)
