@@ -62,4 +62,9 @@ struct request___before_5_17 {
 
 #pragma clang attribute pop
 
+/* Bits of a task's state. */
 #define TASK_RUNNING 0
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_DEAD 0x80
+#define TASK_NOLOAD 0x400 /* with UNINTERRUPTIBLE: idle, for kernel threads */

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "ebpf/block.h"
+#include "ebpf/cpu_time.h"
 #include "ebpf/family.h"
 #include "ebpf/interrupts.h"
 #include "ebpf/runq.h"
@@ -24,6 +25,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&runq_family,
 	&block_family,
 	&interrupts_family,
+	&cpu_time_family,
 };
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);
 

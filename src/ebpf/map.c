@@ -114,3 +114,8 @@ void map_reader_deinit(struct map_reader *m)
 	free(m->values);
 	m->keys = m->values = NULL;
 }
+
+void map_delete(int fd, const void *key)
+{
+	(void)bpf_map_delete_elem(fd, key);
+}

@@ -31,3 +31,5 @@ struct map_reader {
 /* All elements; those that are added or removed meanwhile may be seen or not. 0 or -errno. */
 int map_each(struct map_reader *m, map_each_fn fn, void *ctx);
 void map_reader_deinit(struct map_reader *m);
+/* It may have gone already. */
+void map_delete(int fd, const void *key);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/cpu_time.h"
+
+#include "base/mem.h"
+#include "bpf/cpu_time.h"
+#include "ebpf/images.h"
+#include "ebpf/processes.h"
+
+EBPF_DECLARE(cpu_time);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
+	NEED_TP_BTF("sched_switch", 3, 8),
+	NEED_TP_BTF("sched_wakeup", 1, 1),
+	NEED_TP_BTF("sched_wakeup_new", 1, 1),
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(cpu_time), needs_of_tp_btf},
+};
+
+#define COLUMN(state, title, what)                                                                 \
+	[CPU_TIME_##state] = {.name = (title),                                                     \
+			      .description = (what),                                               \
+			      .unit = TRACK_UNIT_NS,                                               \
+			      .axis = "cpu time",                                                  \
+			      .total = true}
+
+static const struct track_spec columns[] = {
+	COLUMN(ON, "CPU time", "time that its threads ran"),
+	COLUMN(RUNNABLE, "off CPU: runnable", "time that its threads waited for a CPU"),
+	COLUMN(SLEEPING, "off CPU: sleeping", "time that its threads slept (S)"),
+	COLUMN(BLOCKED, "off CPU: blocked", "time that its threads were blocked (D)"),
+	COLUMN(OTHER, "off CPU: other", "time that its threads were stopped, traced, parked, idle"),
+};
+
+/* Who only sleeps is none of the largest. */
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = CPU_TIME_STATES,
+	.n_columns = CPU_TIME_STATES,
+	.weights = 1u << CPU_TIME_ON | 1u << CPU_TIME_RUNNABLE | 1u << CPU_TIME_BLOCKED,
+	.is_spans = true,
+	.lost_name = "cpu_time lost",
+	.lost_description = "changes of threads' states that could not be counted: no room",
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	uint32_t switches = processes_prepare(o, f, &spec, n_cpus);
+
+	if (f->count_args(f->ctx, "sched_switch") >= 4)
+		switches |= CPU_TIME_STATE_IS_TOLD;
+	return switches;
+}
+
+static int begin(struct ebpf_run *r)
+{
+	return processes_run_begin(r, &spec);
+}
+
+const struct ebpf_family cpu_time_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME,
+	.name = "cpu_time",
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.begin = begin,
+	.read = processes_run_read,
+	.hide = processes_run_hide,
+	.end = processes_run_end,
+};
