@@ -2,9 +2,11 @@
 #include "procfs/inode_ds.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <event2/event.h>
 
@@ -52,6 +54,7 @@ struct inode_ds {
 	unsigned next_root;
 	uint32_t left_in_batch;
 	struct inode_walk walk;
+	dev_t device; /* of the walk, as events have it */
 	struct strbuf mountinfo; /* as it is when a walk begins */
 	struct pb_enc *packet; /* the open one, or NULL */
 	uint64_t told; /* inodes */
@@ -75,9 +78,9 @@ static void open_packet(struct inode_ds *ds)
 
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
 	pb_enc_open(e, PB_TRACE_PACKET_INODE_FILE_MAP);
-	pb_enc_u64(e, PB_INODE_FILE_MAP_BLOCK_DEVICE_ID, ds->walk.device);
+	pb_enc_u64(e, PB_INODE_FILE_MAP_BLOCK_DEVICE_ID, ds->device);
 	inode_mounts_encode(e, PB_INODE_FILE_MAP_MOUNT_POINTS, ds->mountinfo.s, ds->mountinfo.len,
-			    ds->walk.device);
+			    ds->device);
 	ds->packet = e;
 }
 
@@ -118,22 +121,32 @@ static void read_mountinfo(struct inode_ds *ds)
 		(void)fs_read_file(path, MOUNTINFO_MAX, &ds->mountinfo);
 }
 
+/* Of the file system that the path leads into, as events have it. 0 or -errno. */
+static int device_of(const struct inode_ds *ds, const char *path, dev_t *ret)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_MNT_ID, &st) < 0)
+		return -errno;
+	/* Kernels before 5.8 do not tell the mount, and one may be out of sight of our /proc. */
+	if (!(st.stx_mask & STATX_MNT_ID) ||
+	    !inode_mounts_device(ds->mountinfo.s, ds->mountinfo.len, st.stx_mnt_id, ret))
+		*ret = makedev(st.stx_dev_major, st.stx_dev_minor);
+	return 0;
+}
+
 static int begin_walk(struct inode_ds *ds, const struct inode_root *root)
 {
-	struct stat st;
+	dev_t device;
 	int r;
 
-	if (stat(root->mount_point, &st) < 0)
-		return -errno;
-	r = inode_walk_begin(&ds->walk, root->path);
-	if (r < 0)
-		return r;
-	if (st.st_dev != ds->walk.device) {
-		inode_walk_end(&ds->walk);
-		return -EXDEV;
-	}
 	read_mountinfo(ds);
-	return 0;
+	r = device_of(ds, root->mount_point, &device);
+	if (r == 0)
+		r = device_of(ds, root->path, &ds->device);
+	if (r == 0 && device != ds->device)
+		r = -EXDEV;
+	return r < 0 ? r : inode_walk_begin(&ds->walk, root->path);
 }
 
 static void begin_round(struct inode_ds *ds)
@@ -193,7 +206,7 @@ static void step(struct inode_ds *ds)
 	if (f.inode == 0)
 		return;
 	ds->left_in_batch--;
-	if (!ds->is_told || inode_wanted_take(&ds->wanted, ds->walk.device, f.inode))
+	if (!ds->is_told || inode_wanted_take(&ds->wanted, ds->device, f.inode))
 		tell(ds, &f);
 	if (ds->is_told && ds->wanted.sought == 0)
 		end_round(ds);

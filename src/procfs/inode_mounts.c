@@ -17,13 +17,18 @@
  * Blanks, newlines and backslashes of a name are written as three octal digits.
  */
 
-static bool is_device(struct span word, dev_t device)
+/* Takes the first three words of a line. */
+static bool take_device(struct span *line, struct span *ret_id, dev_t *ret_device)
 {
-	struct span major_part, minor_part;
+	struct span word, major_part, minor_part;
 	uint32_t a, b;
 
-	return span_split(word, &major_part, &minor_part) && span_number(major_part, &a) &&
-	       span_number(minor_part, &b) && a == major(device) && b == minor(device);
+	if (!span_next_word(line, ret_id) || !span_next_word(line, &word) ||
+	    !span_next_word(line, &word) || !span_split(word, &major_part, &minor_part) ||
+	    !span_number(major_part, &a) || !span_number(minor_part, &b))
+		return false;
+	*ret_device = makedev(a, b);
+	return true;
 }
 
 static bool is_octal(const char *p, const char *end)
@@ -54,19 +59,32 @@ _Static_assert(INODE_MOUNT_BYTES == 4 * PATH_MAX, "each byte may be escaped");
 bool inode_mounts_next(struct span *text, dev_t device, char name[static INODE_MOUNT_BYTES],
 		       size_t *ret_len)
 {
-	struct span line, word = {0};
+	struct span line, word;
+	dev_t of;
 
 	while (span_next_line(text, &line)) {
-		bool good = true;
-
-		for (unsigned i = 0; i < 3 && good; i++)
-			good = span_next_word(&line, &word);
-		if (!good || !is_device(word, device))
+		if (!take_device(&line, &word, &of) || of != device)
 			continue;
 		if (!span_next_word(&line, &word) || !span_next_word(&line, &word) ||
 		    word.len > INODE_MOUNT_BYTES)
 			continue;
 		*ret_len = unescape(word, name);
+		return true;
+	}
+	return false;
+}
+
+bool inode_mounts_device(const char *mountinfo, size_t len, uint64_t mount, dev_t *ret_device)
+{
+	struct span text = {mountinfo, len}, line, id;
+	uint32_t number;
+	dev_t device;
+
+	while (span_next_line(&text, &line)) {
+		if (!take_device(&line, &id, &device) || !span_number(id, &number) ||
+		    number != mount)
+			continue;
+		*ret_device = device;
 		return true;
 	}
 	return false;

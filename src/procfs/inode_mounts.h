@@ -20,6 +20,10 @@ struct span;
 /* A path as it is escaped there. */
 #define INODE_MOUNT_BYTES 16384
 
+/* The device of a mount, by the mount's number (statx(2)): that of its super block, which events
+ * have. Where a file system has several volumes (btrfs), stat(2) gives one of the volume instead.
+ * False: there is no such mount. */
+bool inode_mounts_device(const char *mountinfo, size_t len, uint64_t mount, dev_t *ret_device);
 /* The next mount point of the device in *text, which moves behind it: its bytes are in name, without
  * an end. False: no more. */
 bool inode_mounts_next(struct span *text, dev_t device, char name[static INODE_MOUNT_BYTES],

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <event2/event.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/clock.h"
@@ -334,6 +336,45 @@ static void only_the_files_that_events_name(void **state)
 	assert_int_equal(all_entries(), 2);
 }
 
+/* As on btrfs: stat has the number of a volume, events that of the whole file system. */
+static void the_device_of_the_mount_and_not_of_the_volume(void **state)
+{
+	const uint64_t whole = makedev(7000, 11);
+	char text[256], *points[] = {files};
+	struct pb_field entry;
+	struct statx st;
+	int n;
+
+	(void)state;
+	assert_int_equal(statx(AT_FDCWD, files, 0, STATX_MNT_ID, &st), 0);
+	if (!(st.stx_mask & STATX_MNT_ID))
+		skip();
+	n = snprintf(text, sizeof(text),
+		     "1 0 7000:12 / /other rw - tmpfs none rw\n"
+		     "%llu 0 7000:11 / %s rw - tmpfs none rw\n",
+		     (unsigned long long)st.stx_mnt_id, files);
+	proc_put(text, (size_t)n, "self/mountinfo");
+	start_with_events();
+	name_file("/a/b", whole);
+	name_file("/c", device);
+	event_base_dispatch(env.loop);
+	assert_int_equal(all_entries(), 1);
+	assert_true(find("/a/b", &entry));
+	assert_true(fake_u64(map_of(0), PB_INODE_FILE_MAP_BLOCK_DEVICE_ID) == whole);
+	assert_true(fake_str_is(map_of(0), PB_INODE_FILE_MAP_MOUNT_POINTS, 0, files));
+	stop_with_events();
+	source->destroy(instance);
+	instance = NULL;
+	fake_reset_packets();
+	/* Also where the config names it. */
+	inodes.n_scan_mount_points = 1;
+	inodes.scan_mount_points = points;
+	fake.started = fake.stopped = 0;
+	run();
+	assert_int_equal(all_entries(), 4);
+	assert_true(fake_u64(map_of(0), PB_INODE_FILE_MAP_BLOCK_DEVICE_ID) == whole);
+}
+
 /* As far as the config does not say otherwise. */
 static void only_in_the_folders_of_the_config(void **state)
 {
@@ -391,6 +432,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(in_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_the_files_that_events_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_device_of_the_mount_and_not_of_the_volume,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(only_in_the_folders_of_the_config, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_scan_of_what_events_name, setup, teardown),
 	};

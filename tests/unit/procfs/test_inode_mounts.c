@@ -50,6 +50,23 @@ static const char table[] =
 	"31 22 1048:70000 / /mnt/back\\134slash\\011and\\012line rw - xfs /dev/sdz rw\n"
 	"32 22 254:1 / /home rw - ext4 /dev/vda1 rw";
 
+static void the_device_of_a_mount(void **state)
+{
+	dev_t device = 0;
+
+	(void)state;
+	assert_true(inode_mounts_device(table, sizeof(table) - 1, 31, &device));
+	assert_int_equal(device, makedev(1048, 70000));
+	assert_true(inode_mounts_device(table, sizeof(table) - 1, 32, &device));
+	assert_int_equal(device, makedev(254, 1));
+	/* What is no number of a mount, or of none that is there. */
+	assert_false(inode_mounts_device(table, sizeof(table) - 1, 1, &device));
+	assert_false(
+		inode_mounts_device("x 1 2:3 / / rw\n7 1 2:x / / rw\n7\n7 1\n", 37, 7, &device));
+	assert_false(inode_mounts_device(NULL, 0, 7, &device));
+	assert_int_equal(device, makedev(254, 1));
+}
+
 static void mount_points_of_a_device(void **state)
 {
 	(void)state;
@@ -102,6 +119,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mount_points_of_a_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_shapes, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_more_than_a_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_device_of_a_mount, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
