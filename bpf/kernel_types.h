@@ -34,6 +34,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	unsigned int __state; /* from 5.14 on */
+	unsigned long min_flt, maj_flt; /* page faults of the thread */
 	struct sched_entity se;
 };
 

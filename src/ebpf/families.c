@@ -18,6 +18,7 @@
 #include "ebpf/block.h"
 #include "ebpf/cpu_time.h"
 #include "ebpf/family.h"
+#include "ebpf/faults.h"
 #include "ebpf/interrupts.h"
 #include "ebpf/runq.h"
 
@@ -26,6 +27,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&block_family,
 	&interrupts_family,
 	&cpu_time_family,
+	&faults_family,
 };
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);
 

@@ -124,6 +124,18 @@ static int read_lost(struct processes *p, struct ebpf_run *r)
 	return e;
 }
 
+static void set_totals(struct processes *p, const struct ebpf_run *r)
+{
+	for (uint32_t i = 0; p->spec->has_totals && i < p->spec->n_columns; i++) {
+		const struct track_spec *c = &p->spec->columns[i];
+
+		if (p->total_tracks[i] == TRACK_ROOT)
+			p->total_tracks[i] =
+				ebpf_add_total(r, r->group, c->name, c->description, c->unit);
+		tracks_set(r->tracks, p->total_tracks[i], (int64_t)p->sums.all_totals[i]);
+	}
+}
+
 int processes_read(struct processes *p, struct ebpf_run *r)
 {
 	int e;
@@ -135,6 +147,7 @@ int processes_read(struct processes *p, struct ebpf_run *r)
 		return e;
 	process_sums_end(&p->sums);
 	tell_top(p);
+	set_totals(p, r);
 	delete_gone(p);
 	if (p->sums.period % LOOK_EVERY == 0 || p->n_elements > p->max_elements / 2)
 		look_for_gone(p, r->proc_root);
@@ -145,6 +158,8 @@ void processes_hide(struct processes *p, struct ebpf_run *r)
 {
 	top_hide(p->top);
 	tracks_remove(r->tracks, p->lost_track);
+	for (uint32_t i = 0; i < PROCESS_VALUES_MAX; i++)
+		tracks_remove(r->tracks, p->total_tracks[i]);
 }
 
 void processes_deinit(struct processes *p)

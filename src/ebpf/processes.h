@@ -20,6 +20,7 @@ struct processes {
 	struct map_reader reader;
 	int lost_fd; /* the object's */
 	uint32_t lost_track;
+	uint32_t total_tracks[PROCESS_VALUES_MAX];
 	uint64_t *lost; /* owned, one a CPU */
 	uint32_t max_elements, n_elements; /* of the hash; at the last read */
 	struct sonda_process_key *gone; /* owned: keys to be deleted */
@@ -35,6 +36,7 @@ struct processes_spec {
 	uint32_t n_columns; /* the first so many have tracks */
 	uint32_t weights; /* bits: the columns whose growth makes a process one of the largest */
 	bool is_spans;
+	bool has_totals; /* the columns stand in the group of all, too: of all processes together */
 	const char *lost_name; /* a track's, and what it means */
 	const char *lost_description;
 	uint32_t elements_per_cpu; /* room in the hash; 0: PROCESSES_PER_CPU */

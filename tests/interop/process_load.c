@@ -2,17 +2,23 @@
 /*
  * usage: process_load [STEP...]
  *
- * A process that does a known amount of what is counted by process. Prints its pid, then takes the steps:
+ * A process that does a known amount of what is counted by process. Takes the steps, and prints its pid
+ * and its page faults, all and major ones:
  *
  *	cpu=N          runs on that CPU alone
  *	spin=MS        computes so long, by the clock
  *	sleep=N        sleeps N times for 5 ms
+ *	touch=N        N minor page faults: pages that were never touched
+ *	fetch=N        N major ones: pages of a file (in this folder) that are not in memory
  *	block=MS       is blocked (D): a child that has its memory sleeps so long
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,14 +73,46 @@ static void block(long ms)
 	waitpid(child, NULL, 0);
 }
 
+static void touch(long n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), len = (size_t)n * page;
+	char *m = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m == MAP_FAILED)
+		return;
+	madvise(m, len, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < len; i += page)
+		m[i] = 1;
+	munmap(m, len);
+}
+
+static void fetch(long n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), len = (size_t)n * page;
+	int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+	volatile char *m;
+	char *buf = calloc(1, len);
+
+	if (fd < 0 || !buf || write(fd, buf, len) != (ssize_t)len || fsync(fd)) {
+		perror("fetch");
+		return;
+	}
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	m = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+	if (m == MAP_FAILED)
+		return;
+	/* Each page alone: nothing is read ahead, or around. */
+	madvise((void *)m, len, MADV_RANDOM);
+	for (size_t i = 0; i < len; i += page)
+		(void)m[i];
+}
+
 static const struct step {
 	const char *name;
 	void (*take)(long n);
 } steps[] = {
-	{"cpu", run_on},
-	{"spin", spin},
-	{"sleep", sleep_often},
-	{"block", block},
+	{"cpu", run_on},  {"spin", spin},   {"sleep", sleep_often},
+	{"block", block}, {"touch", touch}, {"fetch", fetch},
 };
 
 static void take(const char *word)
@@ -92,10 +130,13 @@ static void take(const char *word)
 
 int main(int argc, char **argv)
 {
-	printf("%d\n", getpid());
-	fflush(stdout);
+	struct rusage usage;
+
 	for (int i = 1; i < argc; i++)
 		take(argv[i]);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%d %ld %ld\n", getpid(), usage.ru_minflt + usage.ru_majflt, usage.ru_majflt);
+	fflush(stdout);
 	/* No calls of a sanitizer's at the end. */
 	_exit(0);
 }

@@ -46,9 +46,9 @@ last() { # NAME PID TRACK
 count cpu_time 'families: CPU_TIME' "data_sources { config { name: 'linux.ftrace' ftrace_config {
     ftrace_events: 'sched/sched_switch' ftrace_events: 'sched/sched_wakeup' ftrace_events: 'sched/sched_wakeup_new'
     buffer_size_kb: 16384 } } }" \
-  sh -c "$load cpu=$cpu spin=60000 >>$TMP/pids & hog=\$!
-    for what in spin=300 sleep=40 block=200; do $load cpu=$cpu \$what >>$TMP/pids & pids=\"\$pids \$!\"; done
-    wait \$pids; kill \$hog"
+  sh -c "$load cpu=$cpu spin=60000 & hog=\$!
+    for what in spin=300 sleep=40 block=200; do $load cpu=$cpu \$what & pids=\"\$pids \$!\"; done
+    wait \$pids; kill \$hog; printf '%s\n' \$hog \$pids >$TMP/pids"
 {
   sed 's/^/pid /' "$TMP/pids"
   awk -F'|' '{ gsub(" ", "_", $2); print "told", $1, $2, $3 }' "$TMP/cpu_time.last"
@@ -90,5 +90,22 @@ END {
   exit bad || n != 4
 }' "$TMP/events" >"$TMP/times"
 verdict "cpu_time: times in each state are those of the sched events" $? "$TMP/times"
+# ---- page faults ----
+
+count faults 'families: FAULTS' '' sh -c "$load >>$TMP/faults; $load touch=5000 >>$TMP/faults; $load fetch=200 >>$TMP/faults"
+while read -r pid all major; do
+  echo "$pid: $(last faults "$pid" 'page faults') $(last faults "$pid" 'major page faults') and by itself $all $major"
+done <"$TMP/faults" >"$TMP/compared"
+# What the program does after it has asked, up to its end, has a few more.
+awk '{ d = $2 - $7; if (d < 0 || d > 20 || $3 < $8 || $3 > $8 + 5) exit 1 } END { exit NR != 3 }' "$TMP/compared" &&
+  awk 'NR == 1 { none = $2 } NR == 2 { more = $2 - none } END { exit more < 5000 || more > 5100 }' "$TMP/faults" &&
+  awk 'NR == 3 { exit $3 < 200 }' "$TMP/faults"
+verdict "faults: those of each process, minor and major" $? "$TMP/compared"
+sum=$(query "$TMP/faults.trace" "select cast(max(value) as int) as n from counter c join track t on t.id = c.track_id
+  join track g on g.id = t.parent_id where g.name = 'eBPF counters' and t.name = 'page faults'" | tr -dc 0-9)
+awk -F'|' -v sum="$sum" '$2 == "page faults" { n += $3 } END { print sum, "and", n; exit sum < n || sum < 5000 }' \
+  "$TMP/faults.last" >"$TMP/sum"
+verdict "faults: the total is of all processes" $? "$TMP/sum"
+
 echo "1..$N"
 exit $BAD

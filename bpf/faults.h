@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include "process.h"
+
+/* The family "faults": what faults.bpf.c counts and src/ebpf/faults.c reads. */
+
+/* Of a process, on one CPU; columns. */
+struct faults {
+	__u64 all;
+	__u64 major;
+};

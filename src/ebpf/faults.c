@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/faults.h"
+
+#include "base/mem.h"
+#include "bpf/faults.h"
+#include "ebpf/images.h"
+#include "ebpf/processes.h"
+
+EBPF_DECLARE(faults);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("sched_process_exit", 1, 2), NEED_TP_BTF("sched_switch", 3, 8),
+	NEED_TP_BTF("sched_wakeup_new", 1, 1),	 NEED_MEMBER("task_struct", "min_flt"),
+	NEED_MEMBER("task_struct", "maj_flt"),	 NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(faults), needs_of_tp_btf},
+};
+
+static const struct track_spec columns[] = {
+	{.name = "page faults",
+	 .description = "minor and major ones, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+	{.name = "major page faults",
+	 .description = "those that waited for a disk, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+};
+
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = sizeof(struct faults) / sizeof(uint64_t),
+	.n_columns = ARRAY_SIZE(columns),
+	.weights = 1u,
+	.has_totals = true,
+	.lost_name = "page faults lost",
+	.lost_description = "page faults that could not be counted: no room",
+};
+
+static bool has_hooks(const struct ebpf_facts *f)
+{
+	return f->count_args(f->ctx, "page_fault_user") == 3 &&
+	       f->count_args(f->ctx, "page_fault_kernel") == 3;
+}
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
+	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
+
+	if (has_hooks(f))
+		for (size_t i = 0; i < ARRAY_SIZE(at_switches); i++)
+			ebpf_object_leave_out_program(o, at_switches[i]);
+	else
+		for (size_t i = 0; i < ARRAY_SIZE(at_faults); i++)
+			ebpf_object_leave_out_program(o, at_faults[i]);
+	return processes_prepare(o, f, &spec, n_cpus);
+}
+
+static int begin(struct ebpf_run *r)
+{
+	return processes_run_begin(r, &spec);
+}
+
+const struct ebpf_family faults_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS,
+	.name = "faults",
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.begin = begin,
+	.read = processes_run_read,
+	.hide = processes_run_hide,
+	.end = processes_run_end,
+};
