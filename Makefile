@@ -34,7 +34,7 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -W
 SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) $(SAN_FLAGS) -fno-strict-aliasing \
 	-ffunction-sections -fdata-sections -iquote . -Isrc -I$(B) -I$(B)/gen/pb $(PKG_CFLAGS) $(CFLAGS)
-LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
+LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
