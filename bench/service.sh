@@ -10,13 +10,17 @@
 #   read            ReadBuffers of a full buffer of 256 MB: CPU of the service, and time until all is there
 #   clone           CloneSession of a full buffer of 64 MB: CPU, and time until the answer; the median of 5
 #   idle            CPU of 10 s with 500 producers in a session that write nothing, in ms
+#   rss             resident memory once the service is ready, after 300 MB were committed, and after 500 producers were
+#                   there at a time; buffers and shared memories are gone by then. RssAnon is the service's own, RssFile
+#                   code and constants of the program and its libraries, Pss a fair share of both (of Perfetto's all of
+#                   it, as its libraries are a private copy)
 #
-# Medians of the pairwise ratios. Needs no root.
+# Medians of the pairwise ratios; of rss one measurement. Needs no root.
 set -u
 . "$(dirname "$0")/../tests/interop/lib.sh"
 pairs=${1:-3}
 shift
-[ $# -gt 0 ] || set -- commit small file read clone idle
+[ $# -gt 0 ] || set -- commit small file read clone idle rss
 load=${BUILD:-build}/bench/service_load
 
 arguments() { # MODE
@@ -46,6 +50,31 @@ one() { # FAMILY MODE
   rm -rf "$dir"
 }
 
+# Once the buffers are gone, which the service sees a little after its clients are.
+memory() { # WHEN
+  local before now
+  before=
+  while now=$(awk '/^RssAnon:/ { print $2 }' "/proc/${PIDS[0]}/status") && [ "$now" != "$before" ]; do
+    before=$now
+    sleep 0.2
+  done
+  awk -v when="$1" '/^(RssAnon|RssFile|Pss):/ { printf "%s%s %s kB", n++ ? ", " : "  " when ": ", $1, $2 } END { print "" }' \
+    "/proc/${PIDS[0]}/status" "/proc/${PIDS[0]}/smaps_rollup"
+}
+
+rss() { # FAMILY
+  local dir
+  dir=$(mktemp -d "$TMP/$1.XXXX")
+  use_sockets "$dir"
+  start_service "$1" "$dir" || exit 1
+  echo "rss of $1:"
+  memory "ready"
+  "$load" "${PIDS[0]}" commit 300 >/dev/null && memory "after 300 MB"
+  "$load" "${PIDS[0]}" idle 500 0 >/dev/null && memory "after 500 producers"
+  stop_all
+  rm -rf "$dir"
+}
+
 tell() { # MODE
   paste -d' ' "$TMP/$1.sonda" "$TMP/$1.perfetto" | tr -s ' ' | awk -v mode="$1" '
     function median(a, n,    i, j, t) {
@@ -69,6 +98,11 @@ tell() { # MODE
 
 echo "ours and Perfetto's:"
 for mode; do
+  if [ "$mode" = rss ]; then
+    rss sonda
+    rss perfetto
+    continue
+  fi
   for _ in $(seq "$pairs"); do
     one perfetto "$mode"
     one sonda "$mode"

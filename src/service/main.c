@@ -16,6 +16,7 @@
 #include <event2/event.h>
 
 #include "base/err.h"
+#include "base/code_pages.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -118,6 +119,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 		r = sandbox_enter(e);
 	if (r == 0) {
 		tell_ready(&notify);
+		code_pages_release();
 		event_base_dispatch(loop);
 	}
 	notify_close(&notify);
