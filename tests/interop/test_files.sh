@@ -9,8 +9,8 @@ set -u
 need_tracefs
 COUNT=${BUILD:-build}/bench/count_events
 
-config() { # MORE
-  cat >"$TMP/config" <<CONFIG
+config() { # NAME MORE
+  cat >"$TMP/$1.cfg" <<CONFIG
 buffers { size_kb: 16384 }
 data_sources {
   config {
@@ -24,9 +24,23 @@ data_sources {
 write_into_file: true
 file_write_period_ms: 200
 flush_period_ms: 1000
-$1
+$2
 CONFIG
 }
+
+# Recordings that need nothing of each other run side by side: of each the log and the status are kept.
+declare -A CLIENTS
+begin() { # NAME COMMAND...
+  local name=$1
+  shift
+  "$@" >"$TMP/$name.log" 2>&1 &
+  CLIENTS[$name]=$!
+}
+# The status of one that was begun.
+ended() { # NAME
+  wait "${CLIENTS[$1]}"
+}
+to_path() { timeout 60 "$PEERS/run" perfetto --txt -c "$1"; } # CONFIG
 
 # Switches of each second, or the complaints of trace_processor.
 good_trace() { # TRACE
@@ -38,50 +52,63 @@ good_trace() { # TRACE
 }
 
 load() { while :; do sleep 0.002; done; }
+# Two processes that wake each other for each byte.
+much_load() {
+  while :; do echo; done 2>/dev/null | while read -r _; do :; done
+}
 
 use_sockets "$TMP"
 start_service sonda "$TMP" && start_probes perfetto "$TMP" || exit 1
 load &
 PIDS+=($!)
 
-config "duration_ms: 2500"
-record perfetto "$TMP/config" "$TMP/passed" "$TMP/log"
-verdict "perfetto with write_into_file: ends well" $? "$TMP/log"
+timeout 20 bash -c "$(declare -f much_load); much_load" &
+busy=$!
+config passed "duration_ms: 1500"
+config by-service "duration_ms: 1500 output_path: \"$TMP/by-service\""
+config limited "duration_ms: 30000 max_file_size_bytes: 1000000 output_path: \"$TMP/limited\""
+config deflated "duration_ms: 1500 compression_type: COMPRESSION_TYPE_DEFLATE"
+begin passed record perfetto "$TMP/passed.cfg" "$TMP/passed" /dev/stdout
+begin by-service to_path "$TMP/by-service.cfg"
+begin limited to_path "$TMP/limited.cfg"
+begin deflated record perfetto "$TMP/deflated.cfg" "$TMP/deflated" /dev/stdout
+ended passed
+verdict "perfetto with write_into_file: ends well" $? "$TMP/passed.log"
 good_trace "$TMP/passed"
 verdict "perfetto with write_into_file: the trace loads" $? "$TMP/detail"
-
-config "duration_ms: 2500 output_path: \"$TMP/by-service\""
-timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1
-verdict "perfetto with output_path: ends well" $? "$TMP/log"
+ended by-service
+verdict "perfetto with output_path: ends well" $? "$TMP/by-service.log"
 good_trace "$TMP/by-service"
 verdict "perfetto with output_path: the trace loads" $? "$TMP/detail"
-timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1
-[ $? != 0 ] && grep -qi 'exist' "$TMP/log"
+! to_path "$TMP/by-service.cfg" >"$TMP/log" 2>&1 && grep -qi 'exist' "$TMP/log"
 verdict "perfetto with output_path: a file that is there is refused" $? "$TMP/log"
-
-config "duration_ms: 30000 max_file_size_bytes: 1000000 output_path: \"$TMP/limited\""
-timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" >"$TMP/log" 2>&1 &&
-  [ "$(stat -c %s "$TMP/limited")" -le 1000000 ] && good_trace "$TMP/limited"
+ended limited && [ "$(stat -c %s "$TMP/limited")" -le 1000000 ] && good_trace "$TMP/limited"
 verdict "max_file_size_bytes ends it with a file that loads" $? "$TMP/detail"
-
-config "duration_ms: 2500 compression_type: COMPRESSION_TYPE_DEFLATE"
-record perfetto "$TMP/config" "$TMP/deflated" "$TMP/log" && good_trace "$TMP/deflated"
+{ kill $busy; wait $busy; } 2>/dev/null
+ended deflated && good_trace "$TMP/deflated"
 verdict "deflate into a file: the trace loads" $? "$TMP/detail"
-grep -v 'write_into_file\|file_write_period' "$TMP/config" >"$TMP/read"
-record perfetto "$TMP/read" "$TMP/deflated-read" "$TMP/log" && good_trace "$TMP/deflated-read"
+
+grep -v 'write_into_file\|file_write_period' "$TMP/deflated.cfg" >"$TMP/read.cfg"
+sed 's|compression_type: .*|compression { deflate {} }|' "$TMP/read.cfg" >"$TMP/newer.cfg"
+begin read record perfetto "$TMP/read.cfg" "$TMP/deflated-read" /dev/stdout
+begin newer record sonda "$TMP/newer.cfg" "$TMP/deflated-sonda" /dev/stdout
+ended read && good_trace "$TMP/deflated-read"
 verdict "deflate over the socket: the trace loads" $? "$TMP/detail"
-sed -i 's|compression_type: .*|compression { deflate {} }|' "$TMP/read"
-record sonda "$TMP/read" "$TMP/deflated-sonda" "$TMP/log" && good_trace "$TMP/deflated-sonda"
+ended newer && good_trace "$TMP/deflated-sonda"
 verdict "deflate with the newer field, by sonda record: the trace loads" $? "$TMP/detail"
 
 # Each file of a rotation loads alone: it has names and interned kernel symbols of its own.
-rotation() { # PROBES MORE
-  local dir=$TMP/rotate.$RANDOM file n=0
-  mkdir "$dir"
-  config "duration_ms: 5500 output_path: \"$dir/trace.pftrace\" $2"
-  sed -i 's|ftrace_config {|& symbolize_ksyms: true ftrace_events: "workqueue/workqueue_execute_start"|' "$TMP/config"
-  record sonda "$TMP/config" "$TMP/unused" "$TMP/log"
-  verdict "rotation, $1 probes, $2: ends well" $? "$TMP/log"
+begin_rotation() { # NAME MORE
+  mkdir "$TMP/$1"
+  config "$1" "duration_ms: 5500 output_path: \"$TMP/$1/trace.pftrace\" $2"
+  sed -i 's|ftrace_config {|& symbolize_ksyms: true ftrace_events: "workqueue/workqueue_execute_start"|' "$TMP/$1.cfg"
+  begin "$1" record sonda "$TMP/$1.cfg" "$TMP/unused.$1" /dev/stdout
+}
+rotation() { # NAME PROBES MORE
+  local dir=$TMP/$1 file n=0
+  ended "$1"
+  shift
+  verdict "rotation, $1 probes, $2: ends well" $? "$dir.log"
   for file in "$dir"/trace.*.pftrace; do
     n=$((n + 1))
     trace_errors "$file" >"$TMP/detail"
@@ -98,17 +125,21 @@ rotation() { # PROBES MORE
   [ "$n" -ge 3 ] && [ "$(sort -u "$dir/uuids" | wc -l)" = "$n" ]
   verdict "rotation, $1 probes: several files, each with a uuid of its own" $?
 }
-rotation "Perfetto's" 'rotate { period_ms: 1500 }'
-rotation "Perfetto's" 'rotate { max_file_size_bytes: 65536 keep: 4 }'
+by_time='rotate { period_ms: 1500 }' by_size='rotate { max_file_size_bytes: 65536 keep: 4 }'
+begin_rotation by-time "$by_time"
+begin_rotation by-size "$by_size"
+rotation by-time "Perfetto's" "$by_time"
+rotation by-size "Perfetto's" "$by_size"
 kill "${PIDS[1]}"
 wait "${PIDS[1]}" 2>/dev/null
 start_probes sonda "$TMP" || exit 1
 PIDS=("${PIDS[0]}" "${PIDS[3]}" "${PIDS[2]}")
-rotation our 'rotate { period_ms: 1500 }'
+begin_rotation by-our-time "$by_time"
+rotation by-our-time our "$by_time"
 
-config "duration_ms: 30000"
-timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" -o "$TMP/killed" >"$TMP/log" 2>&1 &
-client=$!
+config killed "duration_ms: 30000"
+begin killed record perfetto "$TMP/killed.cfg" "$TMP/killed" /dev/stdout
+client=${CLIENTS[killed]}
 for _ in $(seq 200); do
   [ "$("$COUNT" "$TMP/killed" 2>/dev/null | cut -d' ' -f1)0" -gt 10000 ] && break
   sleep 0.1
