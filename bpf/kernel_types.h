@@ -35,6 +35,7 @@ struct task_struct {
 	int tgid;
 	unsigned int __state; /* from 5.14 on */
 	unsigned long min_flt, maj_flt; /* page faults of the thread */
+	unsigned int flags; /* PF_... */
 	struct sched_entity se;
 };
 

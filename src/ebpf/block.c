@@ -116,12 +116,6 @@ static int begin(struct ebpf_run *r)
 
 /* ---- disks ---- */
 
-static uint32_t add_group(const struct ebpf_run *r, uint32_t parent, const char *name)
-{
-	return tracks_add(r->tracks, &(struct track_spec){
-					     .kind = TRACK_GROUP, .parent = parent, .name = name});
-}
-
 static struct disk *disk_of(struct block *s, uint32_t id, const char *name)
 {
 	const struct ebpf_run *r = s->run;
@@ -134,9 +128,9 @@ static struct disk *disk_of(struct block *s, uint32_t id, const char *name)
 	if (!d)
 		return NULL;
 	if (s->n_disks == 0)
-		s->group = add_group(r, r->group, "Block I/O");
+		s->group = ebpf_add_group(r, r->group, "Block I/O");
 	d->id = id;
-	d->group = add_group(r, s->group, name);
+	d->group = ebpf_add_group(r, s->group, name);
 	d->in_flight_track = tracks_add(
 		r->tracks,
 		&(struct track_spec){.kind = TRACK_COUNTER,

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/counter.h"
 
+uint32_t ebpf_add_group(const struct ebpf_run *r, uint32_t parent, const char *name)
+{
+	return tracks_add(r->tracks, &(struct track_spec){
+					     .kind = TRACK_GROUP, .parent = parent, .name = name});
+}
+
 uint32_t ebpf_add_total(const struct ebpf_run *r, uint32_t parent, const char *name,
 			const char *description, enum track_unit unit)
 {

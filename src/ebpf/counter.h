@@ -11,6 +11,7 @@
  * track is there.
  */
 
+uint32_t ebpf_add_group(const struct ebpf_run *r, uint32_t parent, const char *name);
 /* What it counted since the recording began. */
 uint32_t ebpf_add_total(const struct ebpf_run *r, uint32_t parent, const char *name,
 			const char *description, enum track_unit unit);

@@ -53,6 +53,21 @@ static bool has_member(void *ctx, const char *type, const char *member)
 	return false;
 }
 
+static void each_enumerator(void *ctx, const char *type,
+			    void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	const struct facts *f = ctx;
+	int id = f->btf ? btf__find_by_name_kind(f->btf, type, BTF_KIND_ENUM) : -ENOENT;
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
+
+	for (unsigned i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(f->btf, btf_enum(t)[i].name_off);
+
+		if (name)
+			fn(arg, name, btf_enum(t)[i].val);
+	}
+}
+
 static bool has_map_type(void *ctx, int type)
 {
 	(void)ctx;
@@ -108,6 +123,7 @@ int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
 		.field_offset = field_offset,
 		.has_member = has_member,
 		.has_map_type = has_map_type,
+		.each_enumerator = each_enumerator,
 		.ctx = f,
 	};
 	return 0;

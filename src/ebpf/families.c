@@ -21,6 +21,7 @@
 #include "ebpf/faults.h"
 #include "ebpf/interrupts.h"
 #include "ebpf/runq.h"
+#include "ebpf/tcp.h"
 
 const struct ebpf_family *const ebpf_families[] = {
 	&runq_family,
@@ -28,6 +29,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&interrupts_family,
 	&cpu_time_family,
 	&faults_family,
+	&tcp_family,
 };
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);
 

@@ -53,6 +53,7 @@ struct ebpf_run {
 	const struct ebpf_family *family;
 	const struct ebpf_rung *rung; /* that was chosen */
 	struct ebpf_object *object; /* owned; NULL: it does not run */
+	const struct ebpf_facts *facts; /* borrowed during begin */
 	struct tracks *tracks; /* borrowed, as what follows */
 	uint32_t group; /* the track of all */
 	uint32_t n_cpus; /* possible ones: values of a per-CPU map */

@@ -66,6 +66,9 @@ struct ebpf_facts {
 	int (*field_offset)(void *ctx, const char *event, const char *field);
 	bool (*has_member)(void *ctx, const char *type, const char *member);
 	bool (*has_map_type)(void *ctx, int type); /* enum bpf_map_type */
+	/* Calls fn for each name of the enum, and its value; not at all where there is no such one. */
+	void (*each_enumerator)(void *ctx, const char *type,
+				void (*fn)(void *arg, const char *name, int64_t value), void *arg);
 	void *ctx;
 };
 

@@ -18,7 +18,9 @@ static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struc
 	e = ebpf_object_load(r->object, scope, switches, why);
 	if (e < 0)
 		return e;
+	r->facts = f;
 	e = fam->begin(r);
+	r->facts = NULL;
 	if (e < 0)
 		return err_set(why, e, "%s.bpf.o: its maps could not be used", r->rung->image.name);
 	return ebpf_object_attach(r->object, why);

@@ -12,15 +12,19 @@ PEERS=$(tests/interop/peers.sh 2>/dev/null) || PEERS=
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
 
 end() {
+  [ -z "${spaces:-}" ] || { ip netns del "$group-a"; ip netns del "$group-b"; } 2>/dev/null
   [ -z "${loop:-}" ] || losetup -d "$loop"
+  [ -z "${cgroup:-}" ] || rmdir "$cgroup"
+  [ -z "${enabled:-}" ] || echo -memory >"$enabled/cgroup.subtree_control"
   leave
 }
 trap end EXIT
 
+export TMP group loop= cgroup=
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 
-# Records while a function of this file runs, and gathers the last value of each counter: "VALUE PATH" a line.
+# Records while a function of the file $TMP/load runs, and gathers the last value of each counter: "VALUE PATH" a line.
 record_load() { # NAME "CONFIG LINES" FUNCTION
   cat >"$TMP/config" <<END
 buffers { size_kb: 16384 fill_policy: DISCARD }
@@ -57,15 +61,13 @@ skip() { # WHAT REASON
 
 # ---- block: so many bytes through a loop device ---------------------------------------------------------------------
 
-cat >"$TMP/load" <<'END'
+cat >>"$TMP/load" <<'END'
 block_load() {
   dd if=/dev/zero of=$loop bs=64k count=64 oflag=direct status=none
   dd if=$loop of=/dev/null bs=4k count=100 iflag=direct status=none
   dd if=/dev/zero of=$loop bs=4k count=1 oflag=direct conv=fsync status=none
-  echo 1 >"$TMP/written"
 }
 END
-export TMP loop
 truncate -s 16M "$TMP/disk"
 loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/losetup.err") || loop=
 if [ -z "$loop" ]; then
@@ -131,6 +133,51 @@ verdict "interrupts: softirqs and timers are as many as /proc tells" $? "$TMP/co
 grep -q NET_RX "$TMP/interrupts" && awk '/softirq NET_RX time/ { ns += $1 } /softirqs NET_RX/ { n += $1 }
   END { print ns, n; exit n < 500 || ns / n < 100 || ns / n > 1e7 }' "$TMP/interrupts" >"$TMP/compared"
 verdict "interrupts: 500 packets are 500 softirqs that take a while" $? "$TMP/compared"
+
+# ---- tcp: 20 connections into a black hole, 10 refused, 30 packets that nobody listens to --------------------------
+
+cat >>"$TMP/load" <<'END'
+retransmitted() { awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp; }
+tcp_load() {
+  local i
+  for i in {1..10}; do : >/dev/tcp/10.71.0.2/9; done 2>/dev/null
+  for i in {1..30}; do echo x >/dev/udp/10.71.0.2/9; done 2>/dev/null
+  for i in {1..20}; do timeout 20 bash -c ': >/dev/tcp/10.71.9.9/9' & done 2>/dev/null
+  for i in {1..200}; do [ "$(retransmitted)" -lt 20 ] || break; sleep 0.1; done
+  kill $(jobs -p)
+  wait
+}
+tcp_in_namespace() { ip netns exec "$group-a" bash -c '. "$TMP/load"; tcp_load'; }
+END
+pair() { # two network namespaces; the second one drops what is sent on to 10.71.9.9
+  local a="ip -n $group-a" b="ip -n $group-b"
+  ip netns add "$group-a" && ip netns add "$group-b" &&
+    $a link add eth type veth peer name eth netns "$group-b" &&
+    $a addr add 10.71.0.1/24 dev eth && $b addr add 10.71.0.2/24 dev eth &&
+    $a link set eth up && $b link set eth up && $a route add 10.71.9.9 via 10.71.0.2 &&
+    $b route add blackhole 10.71.9.9 &&
+    ip netns exec "$group-a" sh -c 'echo 1 >/proc/sys/net/ipv4/tcp_syn_retries' &&
+    ip netns exec "$group-b" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+}
+spaces=1
+if ! pair 2>"$TMP/pair.err"; then
+  skip "tcp: two network namespaces" "$(head -n 1 "$TMP/pair.err")"
+else
+  record_load tcp "families: TCP" tcp_in_namespace
+  # The machine's own connections are few, and may lose packets too.
+  between tcp "Network/TCP retransmits" 20 30
+  between tcp "Network/TCP resets sent" 10 20
+  between tcp "Network/TCP resets received" 10 20
+  # Each of 20 was sent twice, and lost.
+  between tcp "Network/dropped packets" 80 1000
+  if grep -q 'packets by reason' "$TMP/tcp"; then
+    between tcp "Network/dropped packets by reason/NO_SOCKET" 40 50
+    awk '/packets by reason/ { sum += $1 } /Network\/dropped packets$/ { all = $1 } END { exit sum != all }' "$TMP/tcp"
+    verdict "tcp: reasons are those of all that was dropped" $? "$TMP/tcp"
+  else
+    skip "tcp: reasons" "this kernel tells none"
+  fi
+fi
 
 if [ -n "$PEERS" ]; then
   TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$TMP/block.trace" \

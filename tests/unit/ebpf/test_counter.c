@@ -21,7 +21,7 @@ static int setup(void **state)
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
 	run = (struct ebpf_run){.tracks = tracks};
 	tracks_begin(tracks, 1);
-	run.group = tracks_add(tracks, &(struct track_spec){.kind = TRACK_GROUP, .name = "all"});
+	run.group = ebpf_add_group(&run, TRACK_ROOT, "all");
 	return 0;
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * TCP segments that were sent again, resets, and packets that were dropped. Most of it happens in
+ * softirqs, for whatever thread runs: it is the machine's, not a process's.
+ */
+#include "common.h"
+
+#include "tcp.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tcp_cpu);
+} cpus SEC(".maps");
+
+/* A softirq interrupts threads that count here too. */
+#define COUNT(what)                                                                                \
+	do {                                                                                       \
+		__u32 zero = 0;                                                                    \
+		struct tcp_cpu *c = bpf_map_lookup_elem(&cpus, &zero);                             \
+		if (c)                                                                             \
+			__sync_fetch_and_add(&c->what, 1);                                         \
+	} while (0)
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(on_retransmit)
+{
+	int error = 0;
+
+	if (settings.switches & TCP_ERROR_IS_TOLD)
+		error = (int)ctx[2];
+	if (error)
+		COUNT(retransmits_failed);
+	else
+		COUNT(retransmits);
+	return 0;
+}
+
+SEC("tp_btf/tcp_send_reset")
+int BPF_PROG(on_reset_sent)
+{
+	COUNT(resets_sent);
+	return 0;
+}
+
+SEC("tp_btf/tcp_receive_reset")
+int BPF_PROG(on_reset_received)
+{
+	COUNT(resets_received);
+	return 0;
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(on_drop)
+{
+	__u32 reason;
+
+	COUNT(dropped);
+	if (!(settings.switches & TCP_REASON_IS_TOLD))
+		return 0;
+	reason = (__u32)ctx[2];
+	if (reason >= TCP_REASONS)
+		reason = TCP_REASONS - 1;
+	COUNT(reasons[reason]);
+	return 0;
+}
