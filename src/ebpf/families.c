@@ -20,6 +20,7 @@
 #include "ebpf/family.h"
 #include "ebpf/faults.h"
 #include "ebpf/interrupts.h"
+#include "ebpf/memory.h"
 #include "ebpf/runq.h"
 #include "ebpf/tcp.h"
 
@@ -30,6 +31,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&cpu_time_family,
 	&faults_family,
 	&tcp_family,
+	&memory_family,
 };
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);
 

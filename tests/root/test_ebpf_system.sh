@@ -179,6 +179,51 @@ else
   fi
 fi
 
+# ---- memory: a control group that is too small ----------------------------------------------------------------------
+
+cat >>"$TMP/load" <<'END'
+memory_load() {
+  echo 1 >/proc/sys/vm/compact_memory
+  ( echo $BASHPID >"$cgroup/cgroup.procs" && exec dd if="$TMP/large" of=/dev/null bs=64k status=none )
+  ( echo $BASHPID >"$cgroup/cgroup.procs" && exec tail /dev/zero )
+  true
+}
+END
+limit_group() { # a control group of 16 MB, of either version
+  local root=/sys/fs/cgroup
+  if [ -e $root/memory/memory.limit_in_bytes ]; then
+    root=$root/memory
+  else
+    [ -e $root/cgroup.controllers ] || root=$root/unified
+    grep -qw memory $root/cgroup.controllers || return
+    grep -qw memory $root/cgroup.subtree_control || { echo +memory >$root/cgroup.subtree_control && enabled=$root; }
+  fi
+  cgroup=$root/$group
+  mkdir "$cgroup" || return
+  if [ -e "$cgroup/memory.max" ]; then
+    echo 0 >"$cgroup/memory.swap.max" || true
+    echo 16M >"$cgroup/memory.max"
+  else
+    echo 16M >"$cgroup/memory.limit_in_bytes" && echo 16M >"$cgroup/memory.memsw.limit_in_bytes" || true
+  fi
+}
+if ! limit_group 2>"$TMP/group.err"; then
+  skip "memory: a control group with a limit" "$(head -n 1 "$TMP/group.err")"
+else
+  head -c 64M /dev/urandom >"$TMP/large"
+  record_load memory "families: MEMORY" memory_load 'data_sources { config { name: "linux.ftrace" ftrace_config {
+    ftrace_events: "vmscan/mm_vmscan_memcg_reclaim_end" ftrace_events: "vmscan/mm_vmscan_direct_reclaim_end"
+    ftrace_events: "compaction/mm_compaction_end" } } }'
+  between memory "Memory/OOM kills" 1 2
+  between memory "Memory/control group reclaims" 10 1000000
+  [ ! -e /proc/sys/vm/compact_memory ] || between memory "Memory/compactions" 1 1000
+  awk '/^[0-9]+ Memory\/.* time$/ && $1 { t++; bad += $1 < 1000 || $1 > 6e10 } END { exit bad || !t }' "$TMP/memory"
+  verdict "memory: stalls take a while" $? "$TMP/memory"
+  awk -v events="$(events_in "$TMP/memory.trace")" '/^[0-9]+ Memory\/.*(reclaims|compactions)$/ { n += $1 }
+    END { print n, "and ftrace has", events; exit n > events + 2 || n < events - 2 }' "$TMP/memory" >"$TMP/compared"
+  verdict "memory: stalls are as many as events" $? "$TMP/compared"
+fi
+
 if [ -n "$PEERS" ]; then
   TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$TMP/block.trace" \
     "select name, value from stats where severity in ('error', 'data_loss') and value > 0" >"$TMP/shown" 2>"$TMP/tpq.err"

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Where threads stall for want of memory: reclaim and compaction, and OOM kills.
+ *
+ * Such a thread sleeps and moves to other CPUs; when it began is kept by its pid. None does two of
+ * one kind at a time.
+ */
+#include "common.h"
+
+#include "memory.h"
+
+#define PF_KTHREAD 0x00200000
+
+struct stall {
+	__u32 pid, kind; /* enum memory_stall */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct stall);
+	__type(value, __u64); /* when it began */
+} stalls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct memory_cpu);
+} cpus SEC(".maps");
+
+static __always_inline struct memory_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline void begin(__u32 kind)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
+	struct stall key = {.pid = (__u32)id, .kind = kind};
+	struct memory_cpu *c;
+
+	if (!is_counted(id >> 32) || bpf_map_update_elem(&stalls, &key, &now, BPF_ANY) == 0)
+		return;
+	c = this_cpu();
+	if (c)
+		__sync_fetch_and_add(&c->lost, 1);
+}
+
+static __always_inline void end(__u32 kind)
+{
+	struct stall key = {.pid = (__u32)bpf_get_current_pid_tgid(), .kind = kind};
+	__u64 *since = bpf_map_lookup_elem(&stalls, &key);
+	struct memory_cpu *c = this_cpu();
+
+	if (!since)
+		return;
+	/* Tasks may be switched between two instructions here. */
+	if (c) {
+		__sync_fetch_and_add(&c->stalls[kind].ns, bpf_ktime_get_boot_ns() - *since);
+		__sync_fetch_and_add(&c->stalls[kind].count, 1);
+	}
+	bpf_map_delete_elem(&stalls, &key);
+}
+
+/* Two programs for what has a begin and an end; kind is evaluated in them. */
+#define STALL(event, kind)                                                                         \
+	SEC("tp_btf/" #event "_begin") int BPF_PROG(event##_begin)                                 \
+	{                                                                                          \
+		begin(kind);                                                                       \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" #event "_end") int BPF_PROG(event##_end)                                     \
+	{                                                                                          \
+		end(kind);                                                                         \
+		return 0;                                                                          \
+	}
+
+static __always_inline __u32 compaction(void)
+{
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(t, flags) & PF_KTHREAD ? MEMORY_BACKGROUND_COMPACTION
+						    : MEMORY_COMPACTION;
+}
+
+STALL(mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM)
+STALL(mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM)
+STALL(mm_compaction, compaction())
+
+SEC("tp_btf/mark_victim")
+int BPF_PROG(on_oom_kill)
+{
+	struct memory_cpu *c = this_cpu();
+
+	if (c)
+		__sync_fetch_and_add(&c->oom_kills, 1);
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "bpf/memory.h"
+#include "ebpf/counter.h"
+#include "ebpf/images.h"
+#include "ebpf/map.h"
+#include "ebpf/object.h"
+
+EBPF_DECLARE(memory);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("mm_vmscan_direct_reclaim_begin", 1, 4),
+	NEED_TP_BTF("mm_vmscan_direct_reclaim_end", 1, 1),
+	NEED_TP_BTF("mark_victim", 1, 2), /* a pid; since 6.9 the task */
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(memory), needs_of_tp_btf},
+};
+
+static const struct {
+	const char *time, *count, *description;
+} stalls[MEMORY_STALLS] = {
+	{"direct reclaim time", "direct reclaims",
+	 "threads that wanted memory and had to free some, since the recording began"},
+	{"control group reclaim time", "control group reclaims",
+	 "threads that wanted memory where a control group was at its limit, since the recording "
+	 "began"},
+	{"compaction time", "compactions",
+	 "threads that moved pages to have large ones, since the recording began"},
+	{"background compaction time", "background compactions",
+	 "by threads of the kernel, since the recording began"},
+};
+
+struct memory {
+	int cpus_fd; /* the object's */
+	struct memory_cpu *now; /* owned, one a CPU */
+	uint32_t group; /* TRACK_ROOT: not yet */
+	struct ebpf_timed stalls[MEMORY_STALLS];
+	uint32_t oom_kills, lost;
+};
+
+/* What a kernel is built without (CONFIG_MEMCG, CONFIG_COMPACTION) has no hooks. */
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	static const char *const optional[] = {"mm_vmscan_memcg_reclaim_begin",
+					       "mm_vmscan_memcg_reclaim_end", "mm_compaction_begin",
+					       "mm_compaction_end"};
+
+	(void)n_cpus;
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		if (f->count_args(f->ctx, optional[i]) < 0)
+			ebpf_object_leave_out_program(o, optional[i]);
+	return 0;
+}
+
+static int begin(struct ebpf_run *r)
+{
+	struct memory *s = r->state = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->cpus_fd = ebpf_object_map(r->object, "cpus");
+	s->now = calloc(r->n_cpus, sizeof(*s->now));
+	if (s->cpus_fd < 0)
+		return -ENOENT;
+	return s->now ? 0 : -ENOMEM;
+}
+
+static void show(const struct ebpf_run *r, struct memory *s)
+{
+	s->group = ebpf_add_group(r, r->group, "Memory");
+	for (size_t i = 0; i < MEMORY_STALLS; i++)
+		s->stalls[i] = ebpf_add_timed(r, s->group, stalls[i].time, stalls[i].count,
+					      stalls[i].description);
+	s->oom_kills = ebpf_add_total(r, s->group, "OOM kills",
+				      "processes that were chosen, since the recording began",
+				      TRACK_UNIT_COUNT);
+}
+
+static int read_cpus(struct ebpf_run *r)
+{
+	struct memory *s = r->state;
+	struct memory_cpu sum = {0};
+	int e = map_read_one(s->cpus_fd, s->now);
+
+	if (e < 0)
+		return e;
+	for (uint32_t i = 0; i < r->n_cpus; i++) {
+		for (size_t k = 0; k < MEMORY_STALLS; k++) {
+			sum.stalls[k].ns += s->now[i].stalls[k].ns;
+			sum.stalls[k].count += s->now[i].stalls[k].count;
+		}
+		sum.oom_kills += s->now[i].oom_kills;
+		sum.lost += s->now[i].lost;
+	}
+	if (s->group == TRACK_ROOT)
+		show(r, s);
+	for (size_t k = 0; k < MEMORY_STALLS; k++)
+		ebpf_set_timed(r, &s->stalls[k], sum.stalls[k].ns, sum.stalls[k].count);
+	tracks_set(r->tracks, s->oom_kills, (int64_t)sum.oom_kills);
+	ebpf_set_lost(r, &s->lost, "memory stalls lost", "that there was no room for", sum.lost);
+	return 0;
+}
+
+static void hide(struct ebpf_run *r)
+{
+	const struct memory *s = r->state;
+
+	for (size_t k = 0; k < MEMORY_STALLS; k++)
+		ebpf_remove_timed(r, &s->stalls[k]);
+	tracks_remove(r->tracks, s->oom_kills);
+	tracks_remove(r->tracks, s->lost);
+	tracks_remove(r->tracks, s->group);
+}
+
+static void end(struct ebpf_run *r)
+{
+	struct memory *s = r->state;
+
+	if (!s)
+		return;
+	free(s->now);
+	free(s);
+	r->state = NULL;
+}
+
+const struct ebpf_family memory_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY,
+	.name = "memory",
+	.by_default = true,
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.begin = begin,
+	.read = read_cpus,
+	.hide = hide,
+	.end = end,
+};
