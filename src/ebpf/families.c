@@ -24,6 +24,7 @@
 #include "ebpf/runq.h"
 #include "ebpf/tcp.h"
 
+/* clang-format off */
 const struct ebpf_family *const ebpf_families[] = {
 	&runq_family,
 	&block_family,
@@ -33,6 +34,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&tcp_family,
 	&memory_family,
 };
+/* clang-format on */
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);
 
 const struct ebpf_family *ebpf_family_find(Pb__EbpfCountersConfig__Family id)
