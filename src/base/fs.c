@@ -12,6 +12,8 @@
 #include "base/mem.h"
 
 #define READ_CHUNK 4096
+/* Larger than nearly every file that is read again and again. */
+#define REREAD_CHUNK (32u << 10)
 
 int fs_read_fd(int fd, size_t max, struct strbuf *b)
 {
@@ -54,6 +56,30 @@ int fs_read_file(const char *path, size_t max, struct strbuf *b)
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fs_read_fd(fd, max, b);
+}
+
+int fs_reread(int fd, bool whole, size_t max, struct strbuf *b)
+{
+	strbuf_clear(b);
+	for (;;) {
+		char *to = strbuf_reserve(b, b->cap - b->len > 1 ? 1 : REREAD_CHUNK);
+		size_t room = b->cap - b->len - 1;
+		ssize_t n;
+
+		if (!to)
+			return -ENOMEM;
+		n = pread(fd, to, room, (off_t)b->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		b->len += (size_t)n;
+		b->s[b->len] = '\0';
+		if (b->len > max)
+			return -EFBIG;
+		if (n == 0 || (whole && (size_t)n < room))
+			return 0;
+	}
 }
 
 static int write_once(const char *path, int flags, const char *text)

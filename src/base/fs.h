@@ -14,6 +14,11 @@
 int fs_read_file(const char *path, size_t max, struct strbuf *b);
 int fs_read_fd(int fd, size_t max, struct strbuf *b);
 
+/* All of an open file from its beginning, in place of what b had: for files of /proc and /sys, which
+ * the kernel writes anew for each read from there. whole: a read that does not fill the buffer gives
+ * all, so no other one is needed to see the end. -EFBIG where it is longer than max. */
+int fs_reread(int fd, bool whole, size_t max, struct strbuf *b);
+
 /* One write(2) of the text to an existing file, as kernel files want it. O_WRONLY, and O_TRUNC only
  * if truncate. */
 int fs_write_file(const char *path, const char *text, bool truncate);

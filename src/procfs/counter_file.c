@@ -6,10 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-
-/* The room for a read: larger than nearly every file. */
-#define READ_SIZE (32u << 10)
+#include "base/fs.h"
 
 void counter_file_close(struct counter_file *f, struct counter_poll *p)
 {
@@ -39,28 +36,6 @@ static int open_file(struct counter_file *f, struct counter_poll *p, int at, con
 	return 0;
 }
 
-static int read_all(struct strbuf *b, int fd, bool whole)
-{
-	strbuf_clear(b);
-	for (;;) {
-		char *to = strbuf_reserve(b, READ_SIZE);
-		ssize_t n;
-
-		if (!to)
-			return -ENOMEM;
-		n = pread(fd, to, READ_SIZE, (off_t)b->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		b->len += (size_t)n;
-		if (n == 0 || (whole && n < (ssize_t)READ_SIZE))
-			return 0;
-		if (b->len > COUNTER_FILE_MAX)
-			return -EFBIG;
-	}
-}
-
 /* A line that was cut off has a number that was. */
 static int whole_lines(const struct strbuf *b, struct span *ret)
 {
@@ -79,7 +54,7 @@ int counter_file_read(struct counter_file *f, struct counter_poll *p, int at, co
 
 	*ret_text = (struct span){NULL, 0};
 	if (r == 0)
-		r = read_all(&p->text, f->fd, whole);
+		r = fs_reread(f->fd, whole, COUNTER_FILE_MAX, &p->text);
 	if (r < 0 || p->fds > COUNTER_FDS_MAX)
 		counter_file_close(f, p);
 	if (is_missing(r)) {

@@ -9,8 +9,6 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-/* The room for the first read of a text; most files fit. */
-#define READ_SIZE (32u << 10)
 /* Values of /sys are at most a page. */
 #define ONCE_MAX 65536
 
@@ -70,29 +68,6 @@ static int open_file(struct sys_file *f, struct sys_poll *p)
 	return 0;
 }
 
-static int read_all(int fd, bool whole, struct strbuf *b)
-{
-	strbuf_clear(b);
-	for (;;) {
-		char *to = strbuf_reserve(b, b->cap - b->len > 1 ? 1 : READ_SIZE);
-		size_t room = b->cap - b->len - 1;
-		ssize_t n;
-
-		if (!to)
-			return -ENOMEM;
-		if (b->len > SYS_FILE_SIZE_MAX)
-			return -EFBIG;
-		n = pread(fd, to, room, (off_t)b->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		b->len += (size_t)n;
-		if (n == 0 || (whole && (size_t)n < room))
-			return b->len > 0 ? 0 : -ENODATA;
-	}
-}
-
 /* The device has gone, or what the file tells of is off. */
 static bool is_gone(int r)
 {
@@ -105,7 +80,9 @@ int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text)
 
 	if (r < 0)
 		return r;
-	r = read_all(f->fd, f->whole, &p->text);
+	r = fs_reread(f->fd, f->whole, SYS_FILE_SIZE_MAX, &p->text);
+	if (r == 0 && p->text.len == 0)
+		r = -ENODATA;
 	if (is_gone(r))
 		f->retry = p->now + SYS_FILE_RETRY_NS;
 	if (is_gone(r) || p->fds > SYS_POLL_FDS_MAX)

@@ -45,6 +45,32 @@ static void reads_files_of_any_length_whole(void **state)
 	}
 }
 
+static void reads_an_open_file_again_and_again(void **state)
+{
+	static const size_t lengths[] = {40000, 0, 1, 32767, 32768, 100000, 3};
+	const char *path = temp_dir_path(state, 0, "file");
+	_cleanup_(strbuf_deinit) struct strbuf b = {0};
+	_cleanup_(closep) int fd = -1;
+	static char data[100000];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)(i * 7 / 3);
+	make_file(path, "", 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (unsigned i = 0; i < 2 * ARRAY_SIZE(lengths); i++) {
+		size_t n = lengths[i / 2];
+
+		make_file(path, data, n);
+		assert_int_equal(fs_reread(fd, i % 2, n, &b), 0);
+		assert_int_equal(b.len, n);
+		assert_memory_equal(b.s, data, n);
+		assert_int_equal(b.s[n], '\0');
+		if (n)
+			assert_int_equal(fs_reread(fd, i % 2, n - 1, &b), -EFBIG);
+	}
+	assert_int_equal(fs_reread(-1, true, 1, &b), -EBADF);
+}
+
 static void appends_to_what_is_there(void **state)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
@@ -283,6 +309,7 @@ int main(void)
 		IN_DIR(appends_to_what_is_there),
 		IN_DIR(too_long_a_file_is_refused_and_leaves_the_buffer),
 		IN_DIR(missing_and_unreadable_files),
+		IN_DIR(reads_an_open_file_again_and_again),
 		cmocka_unit_test(reads_proc),
 		cmocka_unit_test(reads_a_pipe_to_its_end),
 		IN_DIR(writes_truncates_and_appends),
