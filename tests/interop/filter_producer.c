@@ -6,16 +6,12 @@
  * the packets of FILE (a trace), which is read when the session starts, byte for byte. Ends with
  * SIGTERM. "1" on TRACED_PROBES_NOTIFY_FD when it is registered.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <event2/event.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
-#include "client/producer.h"
-#include "client/session_feed.h"
+#include "../system/producer_run.h"
 #include "wire/pb_dec.h"
 
 static const char *file;
@@ -88,46 +84,16 @@ static const struct data_source packets_source = {
 	.destroy = source_destroy,
 };
 
-static void on_signal(evutil_socket_t number, short what, void *ctx)
-{
-	(void)number, (void)what;
-	event_base_loopbreak(ctx);
-}
-
-static void on_connected(void *ctx)
-{
-	const char *fd = getenv("TRACED_PROBES_NOTIFY_FD");
-
-	(void)ctx;
-	if (fd)
-		fs_write_all(atoi(fd), "1", 1);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct data_source *const sources[] = {&packets_source, NULL};
-	struct event_base *loop = event_base_new();
-	struct event *term = evsignal_new(loop, SIGTERM, on_signal, loop);
-	struct producer_options o = {
-		.name = "sonda.test.filter",
-		.sources = sources,
-		.on_connected = on_connected,
-	};
-	struct producer *p;
 
 	if (argc != 2)
 		return 2;
 	file = argv[1];
-	signal(SIGPIPE, SIG_IGN);
-	o.env.loop = loop;
-	o.env.feed = session_feed_new();
-	event_add(term, NULL);
-	if (producer_new(&o, &p) < 0)
-		return 1;
-	event_base_dispatch(loop);
-	producer_free(p);
-	session_feed_free(o.env.feed);
-	event_free(term);
-	event_base_free(loop);
-	return 0;
+	return producer_run((struct producer_options){
+		.name = "sonda.test.filter",
+		.sources = sources,
+		.on_connected = producer_notify,
+	});
 }

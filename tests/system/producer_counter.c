@@ -11,7 +11,6 @@
  *	producer_counter begin N    the same of a trace that ends early: at least the first N
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/producer.h"
-#include "client/session_feed.h"
+#include "producer_run.h"
 #include "tracks_source.h"
 
 /* TracePacket.for_testing and below, messages that the project does not have in protos/. */
@@ -192,20 +190,10 @@ static const struct data_source counter_source = {
 	.destroy = counter_destroy,
 };
 
-static void on_signal(evutil_socket_t number, short what, void *ctx)
-{
-	(void)number, (void)what;
-	event_base_loopbreak(ctx);
-}
-
 static void on_connected(void *ctx)
 {
-	const char *fd = getenv("TRACED_PROBES_NOTIFY_FD");
-
-	(void)ctx;
 	fprintf(stderr, "connected\n");
-	if (fd) /* again after a loss: nobody reads it any more then */
-		fs_write_all(atoi(fd), "1", 1);
+	producer_notify(ctx);
 }
 
 static void on_disconnected(void *ctx)
@@ -223,29 +211,14 @@ static void on_trouble(void *ctx, const char *sentence)
 static int run(void)
 {
 	static const struct data_source *const sources[] = {&counter_source, &tracks_source, NULL};
-	struct event_base *loop = event_base_new();
-	struct event *term = evsignal_new(loop, SIGTERM, on_signal, loop);
-	struct producer_options o = {
+
+	return producer_run((struct producer_options){
 		.name = "sonda.test.producer",
 		.sources = sources,
 		.on_connected = on_connected,
 		.on_disconnected = on_disconnected,
 		.on_trouble = on_trouble,
-	};
-	struct producer *p;
-
-	signal(SIGPIPE, SIG_IGN);
-	o.env.loop = loop;
-	o.env.feed = session_feed_new();
-	event_add(term, NULL);
-	if (producer_new(&o, &p) < 0)
-		return 1;
-	event_base_dispatch(loop);
-	producer_free(p);
-	session_feed_free(o.env.feed);
-	event_free(term);
-	event_base_free(loop);
-	return 0;
+	});
 }
 
 /* ---- check ---- */
