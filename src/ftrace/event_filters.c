@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/side_work.h"
 #include "ftrace/filter_file.h"
 
 /* Takes the event out, and says why. */
@@ -64,11 +65,11 @@ int event_filter_add(struct event_selection *events, struct event_name *e, const
 	return r;
 }
 
-/* Backwards, because events may go on the way. Gives how many there were, or -ENOMEM. */
+/* Backwards, because events may go on the way. Gives how many there were, or -errno. */
 static int apply(const char *request, const char *filter, struct event_selection *events,
 		 const struct setup *s)
 {
-	int n = 0;
+	int n = 0, r;
 
 	for (size_t i = events->n; i-- > 0;) {
 		struct event_name *e = &events->events[i];
@@ -78,6 +79,9 @@ static int apply(const char *request, const char *filter, struct event_selection
 		n++;
 		if (event_filter_add(events, e, filter, s) == -ENOMEM)
 			return -ENOMEM;
+		r = side_pause();
+		if (r)
+			return r;
 	}
 	return n;
 }

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/side_work.h"
 #include "ftrace/event_select.h"
 #include "ftrace/owner.h"
 
@@ -220,9 +221,11 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 		return select_in_group(root, group, name, s);
 	snprintf(path, sizeof(path), "%s/events", root);
 	groups = list_folder(path);
-	for (int i = 0; !r && groups && groups[i]; i++)
+	for (int i = 0; !r && groups && groups[i]; i++) {
 		if (!is_reserved(groups[i]) && (!group || str_glob(group, groups[i])))
 			r = select_in_group(root, groups[i], name, s);
+		r = r ? r : side_pause();
+	}
 	tracefs_list_free(groups);
 	return r;
 }
@@ -302,6 +305,7 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 		if (is_search(requests[i]) && ++searches > EVENT_SELECT_MAX_SEARCHES)
 			continue;
 		r = select_one(root, requests[i], s, reports);
+		r = r ? r : side_pause();
 		/* Many patterns may match the same events. */
 		if (s->n > MANY_EVENTS)
 			sort_and_deduplicate(s);

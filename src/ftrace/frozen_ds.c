@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	create   the instance on loan, a row for every event of this kernel
- *	start    FtraceStats (START: what was there before belongs to the trace)
+ *	create   the instance on loan, a row for every event of this kernel; on the side
+ *	start    when that is done:
+ *	         FtraceStats (START: what was there before belongs to the trace)
  *	         all that is in its rings, in turns of bounded length
  *	         FtraceStats (END); the rings are closed                   done
  *	flush    answered when that is over
@@ -19,6 +20,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/side_work.h"
 #include "ftrace/event_select.h"
 #include "ftrace/knob.h"
 #include "ftrace/last_boot.h"
@@ -33,6 +35,10 @@
 
 struct frozen_ds {
 	struct ds_handle *handle;
+	struct ds_env env;
+	char *name; /* owned: of the instance */
+	struct side_work *setting_up; /* owned by itself; NULL: done */
+	bool start_waits; /* for it */
 	struct writer *writer; /* owned */
 	struct reports reports;
 	struct instance instance; /* not made when reports.problem says why */
@@ -110,8 +116,9 @@ static int know_all_events(struct frozen_ds *ds, const char *root)
 	return r;
 }
 
-static int open_instance(struct frozen_ds *ds, const struct ds_env *env, const char *name)
+static int open_instance(struct frozen_ds *ds)
 {
+	const struct ds_env *env = &ds->env;
 	struct err_text e = {.text = "out of memory"};
 	int r;
 
@@ -119,7 +126,7 @@ static int open_instance(struct frozen_ds *ds, const struct ds_env *env, const c
 		report_problem(&ds->reports, "there is no tracefs that this process may use");
 		return -ENOENT;
 	}
-	r = named_instance_borrow(&ds->instance, env->tracefs_root, env->state_root, name, &e);
+	r = named_instance_borrow(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
 	if (!r)
 		r = instance_hold_ring(&ds->instance);
 	if (!r)
@@ -139,9 +146,10 @@ static void leave_instance(struct frozen_ds *ds)
 	instance_remove(&ds->instance);
 }
 
-static int open_frozen(struct frozen_ds *ds, const struct ds_env *env, const char *name)
+/* What cannot be had says why, and is empty. */
+static void open_frozen(struct frozen_ds *ds)
 {
-	int r = open_instance(ds, env, name);
+	int r = open_instance(ds);
 
 	if (!r) {
 		ds->ring.period_ms = PERIOD_MS;
@@ -149,12 +157,10 @@ static int open_frozen(struct frozen_ds *ds, const struct ds_env *env, const cha
 				   &ds->translator);
 		ds->ring.translator = ds->translator;
 	}
-	if (!r || r == -ENOMEM)
-		return r;
-	/* It says why, and is empty. */
+	if (!r)
+		return;
+	report_problem(&ds->reports, "nothing is recorded: %s", strerror(-r));
 	leave_instance(ds);
-	log_warn("linux.frozen_ftrace: %s", ds->reports.problem);
-	return 0;
 }
 
 /* ---- FtraceStats ---- */
@@ -248,6 +254,7 @@ static void frozen_destroy(void *instance)
 {
 	struct frozen_ds *ds = instance;
 
+	side_work_end(ds->setting_up);
 	ring_close(&ds->ring);
 	if (ds->started && instance_is_made(&ds->instance))
 		instance_clear(&ds->instance);
@@ -256,36 +263,12 @@ static void frozen_destroy(void *instance)
 	event_table_deinit(&ds->table);
 	reports_deinit(&ds->reports);
 	writer_free(ds->writer);
+	free(ds->name);
 	free(ds);
 }
 
-static int frozen_create(struct ds_handle *h, const struct ds_env *env,
-			 const Pb__DataSourceConfig *config, void **ret_instance)
+static void begin(struct frozen_ds *ds)
 {
-	const Pb__FrozenFtraceConfig *c = config->frozen_ftrace_config;
-	struct frozen_ds *ds = calloc(1, sizeof(*ds));
-	int r;
-
-	if (!ds)
-		return -ENOMEM;
-	ds->handle = h;
-	ds->ring.ops = &ring_ops;
-	ds->ring.ctx = ds;
-	ds->writer = ds_writer_new(h);
-	r = ds->writer ? open_frozen(ds, env, c && c->instance_name ? c->instance_name : "")
-		       : -ENOMEM;
-	if (r) {
-		frozen_destroy(ds);
-		return r;
-	}
-	*ret_instance = ds;
-	return 0;
-}
-
-static void frozen_start(void *instance)
-{
-	struct frozen_ds *ds = instance;
-
 	ds->started = true;
 	write_start(ds);
 	ds_started(ds->handle);
@@ -295,6 +278,56 @@ static void frozen_start(void *instance)
 	}
 	ring_attach(&ds->ring);
 	ring_drain_all(&ds->ring);
+}
+
+static void set_up(void *ctx)
+{
+	open_frozen(ctx);
+}
+
+static void was_set_up(void *ctx)
+{
+	struct frozen_ds *ds = ctx;
+
+	if (ds->reports.problem)
+		log_warn("linux.frozen_ftrace: %s", ds->reports.problem);
+	if (ds->start_waits)
+		begin(ds);
+}
+
+static const struct side_work_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+
+static int frozen_create(struct ds_handle *h, const struct ds_env *env,
+			 const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	const Pb__FrozenFtraceConfig *c = config->frozen_ftrace_config;
+	struct frozen_ds *ds = calloc(1, sizeof(*ds));
+
+	if (!ds)
+		return -ENOMEM;
+	ds->handle = h;
+	ds->env = *env;
+	ds->ring.ops = &ring_ops;
+	ds->ring.ctx = ds;
+	ds->writer = ds_writer_new(h);
+	ds->name = strdup(c && c->instance_name ? c->instance_name : "");
+	if (!ds->writer || !ds->name) {
+		frozen_destroy(ds);
+		return -ENOMEM;
+	}
+	side_work_begin(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	*ret_instance = ds;
+	return 0;
+}
+
+static void frozen_start(void *instance)
+{
+	struct frozen_ds *ds = instance;
+
+	if (ds->setting_up)
+		ds->start_waits = true;
+	else
+		begin(ds);
 }
 
 static void frozen_flush(void *instance, uint64_t flush_id)

@@ -2,13 +2,17 @@
 /*
  * The life of one linux.ftrace instance, between the producer's commands and its rings:
  *
- *	create   everything in tracefs, nothing recorded        ftrace_session_open
- *	start    counters of the rings, tracing_on; when the
- *	         kernel's symbols are there: ticks              ds_started
+ *	create   everything in tracefs, nothing recorded; on
+ *	         the side                                       ftrace_session_set_up
+ *	start    when that is done: counters of the rings,
+ *	         tracing_on; when the kernel's symbols are
+ *	         there: ticks                                   ds_started
  *	flush    rings to the end -> FtraceStats -> hand over   ds_flushed
  *	stop     tracing off, rings to the end, as flush;
- *	         then tracefs as it was, probe by probe         ds_stopped
+ *	         then tracefs as it was, on the side            ds_stopped
  *	destroy  the same at once, without the rest of the rings
+ *
+ * While it is being set up there is nothing to flush, and a stop makes it give up.
  *
  * FtraceStats come as a pair, the counters at the start and those of now, with every flush: a trace
  * that is cut short still knows its losses up to there.
@@ -24,6 +28,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/side_work.h"
 #include "ftrace/feed_teller.h"
 #include "ftrace/ftrace_ds.h"
 #include "ftrace/ftrace_session.h"
@@ -38,6 +43,10 @@
 
 struct ftrace_ds {
 	struct ds_handle *handle;
+	struct ds_env env;
+	struct side_work *setting_up; /* owned by itself; NULL: done */
+	struct side_work *winding_down; /* likewise, or not begun */
+	bool start_waits; /* for the first of them */
 	struct feed_teller teller;
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
@@ -47,7 +56,6 @@ struct ftrace_ds {
 	bool told;
 	struct event *looking; /* owned: when the kernel's events are looked at again */
 	bool reading; /* its rings; and it has said that it started */
-	struct event *winding; /* owned: the turns that stopping takes */
 	bool stopping;
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
@@ -251,19 +259,21 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 	look_again(ds);
 }
 
-/* Probes take the kernel long to stop: one a turn, so that other sessions are served. */
-static void wind_down(evutil_socket_t fd, short what, void *arg)
+static void wind_down(void *ctx)
 {
-	struct ftrace_ds *ds = arg;
-	struct timeval at_once = {0};
+	struct ftrace_ds *ds = ctx;
 
-	(void)fd;
-	(void)what;
-	if (ftrace_session_wind_down(&ds->session) && !event_add(ds->winding, &at_once))
-		return;
 	ftrace_session_close(&ds->session);
+}
+
+static void wound_down(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+
 	ds_stopped(ds->handle);
 }
+
+static const struct side_work_ops winding_ops = {.run = wind_down, .done = wound_down};
 
 static void finish(struct ftrace_ds *ds)
 {
@@ -272,7 +282,7 @@ static void finish(struct ftrace_ds *ds)
 	answer_flushes(ds, ds->n_flushes);
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_detach(ds->session.listeners[i]);
-	wind_down(-1, 0, ds);
+	side_work_begin(&ds->winding_down, ds->env.loop, &winding_ops, ds);
 }
 
 static void begin_round(struct ftrace_ds *ds);
@@ -361,47 +371,19 @@ static void ftrace_destroy(void *instance)
 {
 	struct ftrace_ds *ds = instance;
 
+	side_work_end(ds->setting_up);
+	side_work_end(ds->winding_down);
 	leave_feed(ds);
 	ftrace_session_close(&ds->session);
 	if (ds->looking)
 		event_free(ds->looking);
-	if (ds->winding)
-		event_free(ds->winding);
 	writer_free(ds->writer);
 	ring_stats_deinit(&ds->start_stats);
 	free(ds);
 }
 
-static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
-			 const Pb__DataSourceConfig *config, void **ret_instance)
+static void begin_recording(struct ftrace_ds *ds)
 {
-	struct ftrace_ds *ds = calloc(1, sizeof(*ds));
-	int r;
-
-	if (!ds)
-		return -ENOMEM;
-	ds->handle = h;
-	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
-	ds->writer = ds_writer_new(h);
-	ds->looking = evtimer_new(env->loop, on_look, ds);
-	ds->winding = evtimer_new(env->loop, wind_down, ds);
-	r = ds->writer && ds->looking && ds->winding
-		    ? ftrace_session_open(&ds->session, env, ds_session_id(h),
-					  config->ftrace_config, ds->writer)
-		    : -ENOMEM;
-	if (r) {
-		ftrace_destroy(ds);
-		return r;
-	}
-	if (ds->session.reports.problem)
-		log_warn("linux.ftrace: %s", ds->session.reports.problem);
-	*ret_instance = ds;
-	return 0;
-}
-
-static void ftrace_start(void *instance)
-{
-	struct ftrace_ds *ds = instance;
 	struct ftrace_session *s = &ds->session;
 	int r;
 
@@ -430,11 +412,79 @@ static void end_waiting(struct ftrace_ds *ds)
 		begin_reading(ds);
 }
 
+static void end_recording(struct ftrace_ds *ds)
+{
+	event_del(ds->looking);
+	if (instance_is_made(&ds->session.instance))
+		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
+	top_ring_stop(&ds->session.top);
+	end_waiting(ds);
+	read_everything(ds);
+}
+
+/* ---- setting up ---- */
+
+static void set_up(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+
+	ftrace_session_set_up(&ds->session, &ds->env, ds->writer);
+}
+
+/* Stopped meanwhile, it still has to say what became of it. */
+static void was_set_up(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+	bool stop_waits = ds->stopping;
+
+	if (ds->session.reports.problem)
+		log_warn("linux.ftrace: %s", ds->session.reports.problem);
+	if (ds->start_waits)
+		begin_recording(ds);
+	if (stop_waits)
+		end_recording(ds);
+}
+
+static const struct side_work_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+
+static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
+			 const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	struct ftrace_ds *ds = calloc(1, sizeof(*ds));
+	int r;
+
+	if (!ds)
+		return -ENOMEM;
+	ds->handle = h;
+	ds->env = *env;
+	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
+	ds->writer = ds_writer_new(h);
+	ds->looking = evtimer_new(env->loop, on_look, ds);
+	r = ftrace_session_init(&ds->session, env, ds_session_id(h), config->ftrace_config);
+	if (r || !ds->writer || !ds->looking) {
+		ftrace_destroy(ds);
+		return -ENOMEM;
+	}
+	side_work_begin(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	*ret_instance = ds;
+	return 0;
+}
+
+static void ftrace_start(void *instance)
+{
+	struct ftrace_ds *ds = instance;
+
+	if (ds->setting_up)
+		ds->start_waits = true;
+	else
+		begin_recording(ds);
+}
+
 static void ftrace_flush(void *instance, uint64_t flush_id)
 {
 	struct ftrace_ds *ds = instance;
 
-	if (ds->stopped) {
+	if (ds->stopped || ds->setting_up) {
 		ds_flushed(ds->handle, flush_id);
 		return;
 	}
@@ -455,12 +505,10 @@ static void ftrace_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
-	event_del(ds->looking);
-	if (instance_is_made(&ds->session.instance))
-		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
-	top_ring_stop(&ds->session.top);
-	end_waiting(ds);
-	read_everything(ds);
+	if (ds->setting_up)
+		side_work_cancel(ds->setting_up);
+	else
+		end_recording(ds);
 }
 
 /* The categories of ftrace_descriptor are Android's; that it is there says what we are. */

@@ -7,7 +7,8 @@
  *	  ->  probes  ->  which events  ->  their filters  ->  tracer  ->  their rows  ->  events on
  *	  ->  triggers prepared  ->  rings opened  ->  translator  ->  the same at top level
  *
- * Events go on after all that restricts them.
+ * Events go on after all that restricts them. Setting up and taking down may go on for long, in turns
+ * where they are done on the side (client/side_work.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 #include "ftrace/drain.h"
 #include "ftrace/ftrace_session.h"
 #include "ftrace/probes.h"
+#include "ftrace/ring_size.h"
 #include "ftrace/session_events.h"
 #include "ftrace/session_limits.h"
 #include "ftrace/session_place.h"
@@ -101,10 +103,9 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 		r = place_events(s, setup);
 	if (!r)
 		r = session_events_compile(&s->events, setup, &s->settings.events, &s->table);
-	if (r)
-		return r;
-	session_events_enable(&s->events, setup, &s->table);
-	if (instance_is_own(setup->instance))
+	if (!r)
+		r = session_events_enable(&s->events, setup, &s->table);
+	if (!r && instance_is_own(setup->instance))
 		r = compat_calls_new(setup->proc_root, &s->settings.events, &s->table, &s->compat);
 	if (r)
 		return r;
@@ -196,8 +197,11 @@ static void leave_tracefs(struct ftrace_session *s)
 	s->n_listeners = 0;
 	ring_close(&s->ring);
 	r = top_ring_close(&s->top);
-	if (instance_is_made(&s->instance) && !lent)
+	if (instance_is_made(&s->instance) && !lent) {
 		synthetic_events_release(s->instance.path);
+		session_events_quiet(&s->events, &s->instance);
+	}
+	ring_size_release(&s->instance);
 	if (instance_remove(&s->instance) && lent)
 		r = -EBUSY;
 	function_graph_end(&s->graph);
@@ -210,11 +214,6 @@ static void leave_tracefs(struct ftrace_session *s)
 		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
 			 "switched them on; the next start removes them",
 			 stay);
-}
-
-bool ftrace_session_wind_down(struct ftrace_session *s)
-{
-	return made_events_quiet_one(&s->made, &s->instance);
 }
 
 static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **ret)
@@ -231,8 +230,8 @@ static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **re
 	return *ret ? 0 : -ENOMEM;
 }
 
-int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			const Pb__FtraceConfig *config, struct writer *writer)
+int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
+			const Pb__FtraceConfig *config)
 {
 	const struct ftrace_machine machine = {
 		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
@@ -252,18 +251,24 @@ int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint
 			},
 	};
 	r = copy_config(config, &s->setup.config);
-	if (r)
-		return r;
-	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->reports);
-	r = set_up(s, env, &s->setup, writer);
-	if (r == -ENOMEM && !s->reports.problem)
-		return r;
-	if (r) {
-		/* It says why, and records nothing. */
-		report_problem(&s->reports, "cannot set up tracing: %s", strerror(-r));
-		leave_tracefs(s);
-	}
-	return 0;
+	if (!r)
+		ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->reports);
+	return r;
+}
+
+void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
+			   struct writer *writer)
+{
+	int r = set_up(s, env, &s->setup, writer);
+
+	if (!r)
+		return;
+	/* It says why, and records nothing. */
+	if (r == -ECANCELED)
+		report_problem(&s->reports, "nothing is recorded: the session ended while it was "
+					    "being set up");
+	report_problem(&s->reports, "cannot set up tracing: %s", strerror(-r));
+	leave_tracefs(s);
 }
 
 void ftrace_session_close(struct ftrace_session *s)

@@ -22,7 +22,7 @@
 
 /*
  * All that one tracing session has of the kernel and for its records: the instance, the events that
- * are on in it, their rows, the open rings, the translator. Made at once, taken down at once; what
+ * are on in it, their rows, the open rings, the translator. What
  * happens in between is ftrace_ds.c's.
  */
 struct ftrace_session {
@@ -50,14 +50,17 @@ struct ftrace_session {
 	struct ring_stats_more more; /* whoever knows one of them keeps it up to date */
 };
 
+/* Reads the config, which is copied, and changes nothing. 0 or -ENOMEM. */
+int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
+			const Pb__FtraceConfig *config);
 /*
  * Makes the instance and turns the events of the config on in it; nothing is recorded yet. What
- * cannot be had is in s->reports. writer is borrowed for the session's life. 0 or -ENOMEM.
+ * cannot be had is in s->reports. Once, after ftrace_session_init; writer is borrowed for the
+ * session's life. May be done on the side: given up there, it leaves tracefs as it was, and has a
+ * problem that says so.
  */
-int ftrace_session_open(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			const Pb__FtraceConfig *config, struct writer *writer);
-/* Does a part of what closing takes long for; true: call it again, in a later turn of the loop. */
-bool ftrace_session_wind_down(struct ftrace_session *s);
-/* Leaves tracefs as it was found. Once after ftrace_session_open, even if that failed; no bundle is
- * open. */
+void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
+			   struct writer *writer);
+/* Leaves tracefs as it was found, in turns where it is done on the side. After ftrace_session_init,
+ * even if that failed; a second time is fine; no bundle is open. */
 void ftrace_session_close(struct ftrace_session *s);

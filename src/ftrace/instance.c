@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/side_work.h"
 #include "ftrace/instance.h"
 #include "ftrace/knob.h"
 #include "ftrace/loan.h"
@@ -30,6 +31,27 @@ static int instance_path(char *path, size_t size, const char *root, uint64_t ses
 	len = snprintf(path, size, "%s/instances/sonda-%d-%llu%s", root, (int)getpid(),
 		       (unsigned long long)session_id, suffix);
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+/* The kernel waits in these for its CPUs, or clears away thousands of events. */
+static int make_folder(const char *path)
+{
+	int r;
+
+	side_leave();
+	r = mkdir(path, 0700) ? -errno : 0;
+	side_return();
+	return r;
+}
+
+static int remove_folder(const char *path)
+{
+	int r;
+
+	side_leave();
+	r = rmdir(path) ? -errno : 0;
+	side_return();
+	return r;
 }
 
 static void release(struct instance *i)
@@ -51,7 +73,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 		r = instance_path(path, sizeof(path), root, session_id, n);
 		if (r)
 			return err_set(e, r, "the path of %s is too long", root);
-		r = mkdir(path, 0700) ? -errno : 0;
+		r = make_folder(path);
 		if (r != -EEXIST)
 			break;
 	}
@@ -115,8 +137,7 @@ int instance_remove(struct instance *i)
 		return 0;
 	if (i->loan) {
 		r = loan_give_back(i->loan);
-	} else if (rmdir(i->path)) {
-		r = -errno;
+	} else if ((r = remove_folder(i->path))) {
 		/* It costs nothing from here on but its folder. */
 		instance_write(i, "current_tracer", "nop");
 		instance_write(i, "events/enable", "0");
@@ -131,6 +152,11 @@ bool instance_others_hold(const struct instance *i, const char *file)
 	return i->loan && loan_others_hold(i->loan, file);
 }
 
+bool instance_has_changed(const struct instance *i, const char *file)
+{
+	return i->loan ? loan_has_changed(i->loan, file) : i->tracefs != NULL;
+}
+
 bool instance_is_shared(const struct instance *i)
 {
 	return instance_others_hold(i, "tracing_on");
@@ -141,12 +167,19 @@ const char *instance_refused(const struct instance *i)
 	return i->loan ? loan_refused(i->loan) : NULL;
 }
 
+/* Sizes, clocks and filters take the kernel tens of milliseconds, as do some switches. */
 static int write_own(const struct instance *i, const char *file, const char *text,
 		     int (*put)(const char *path, const char *text))
 {
 	_cleanup_(freep) char *path = instance_path_of(i, file);
+	int r = -ENOMEM;
 
-	return path ? put(path, text) : -ENOMEM;
+	if (!path)
+		return r;
+	side_leave();
+	r = put(path, text);
+	side_return();
+	return r;
 }
 
 int instance_write(const struct instance *i, const char *file, const char *text)

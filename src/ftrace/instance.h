@@ -51,6 +51,8 @@ static inline bool instance_is_own(const struct instance *i)
 bool instance_is_shared(const struct instance *i);
 /* Has another session of ours that file of it? */
 bool instance_others_hold(const struct instance *i, const char *file);
+/* Is it this session's to change it further? */
+bool instance_has_changed(const struct instance *i, const char *file);
 /* A file that another session of ours wants to be otherwise, so that instance_write gave -EBUSY;
  * NULL: none. */
 const char *instance_refused(const struct instance *i);

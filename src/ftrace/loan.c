@@ -23,6 +23,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/side_work.h"
 #include "ftrace/change.h"
 #include "ftrace/knob.h"
 #include "ftrace/loan_record.h"
@@ -315,8 +316,12 @@ static int write_again(struct loan *l, struct held *h, const char *text, const c
 {
 	int r = h->changed ? 0 : note_was(l, h);
 
-	if (!r)
-		r = knob_write(path, text);
+	if (r)
+		return r;
+	/* It stays ours: rings that grow take the kernel long. */
+	side_leave();
+	r = knob_write(path, text);
+	side_return();
 	if (!r)
 		r = set_value(h, text);
 	if (!r)
@@ -441,6 +446,7 @@ int loan_give_back(struct loan *l)
 	while (l->n_held) {
 		one = drop(l, l->n_held - 1);
 		r = r ? r : one;
+		side_pause(); /* all of it is to go back, whoever wants it */
 	}
 	return r;
 }
@@ -469,6 +475,13 @@ bool loan_others_hold(const struct loan *l, const char *file)
 	const struct held *h = find_held(l->place, file, "");
 
 	return h && h->holders > (is_mine(l, h) ? 1u : 0u);
+}
+
+bool loan_has_changed(const struct loan *l, const char *file)
+{
+	const struct held *h = find_held(l->place, file, "");
+
+	return h && h->changed && h->holders == 1 && is_mine(l, h);
 }
 
 const char *loan_refused(const struct loan *l)

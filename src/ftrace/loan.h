@@ -38,6 +38,8 @@ struct loan *loan_free(struct loan *l);
 
 /* Has another session that file of the place? */
 bool loan_others_hold(const struct loan *l, const char *file);
+/* Has this session changed it, and nobody else of us needs it so? */
+bool loan_has_changed(const struct loan *l, const char *file);
 /* A file of it that another session holds, and that this one wanted otherwise; NULL: none. */
 const char *loan_refused(const struct loan *l);
 

@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/side_work.h"
 #include "ftrace/made_events.h"
 #include "ftrace/owner.h"
 
@@ -45,7 +46,12 @@ static int append(const char *root, const char *file, const char *line)
 	char path[4096];
 	int r = fs_join(path, sizeof(path), root, file);
 
-	return r ? r : fs_append_file(path, line);
+	if (r)
+		return r;
+	side_leave();
+	r = fs_append_file(path, line);
+	side_return();
+	return r;
 }
 
 static int remove_event(const char *root, enum made_in in, const char *group, const char *name)
@@ -129,19 +135,6 @@ int made_events_select(const struct made_events *m, struct event_selection *even
 		r = event_selection_add_told(events, m->events[i]->group, m->events[i]->name,
 					     &m->events[i]->told);
 	return r;
-}
-
-bool made_events_quiet_one(struct made_events *m, const struct instance *i)
-{
-	char file[256];
-
-	if (m->n_quiet == m->n || !instance_is_made(i))
-		return false;
-	snprintf(file, sizeof(file), "events/%s/%s/enable", m->events[m->n_quiet]->group,
-		 m->events[m->n_quiet]->name);
-	m->n_quiet++;
-	instance_write(i, file, "0");
-	return m->n_quiet < m->n;
 }
 
 size_t made_events_remove(struct made_events *m)

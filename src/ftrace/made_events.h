@@ -35,7 +35,6 @@ struct made_events {
 		*events; /* owned, as what it points to; what is borrowed stays in place */
 	size_t n;
 	size_t cap;
-	size_t n_quiet; /* are switched off */
 };
 
 /* The file of tracefs that makes them. */
@@ -55,11 +54,6 @@ void made_events_undo(struct made_events *m);
 /* 0 or -ENOMEM. What the selection borrows lives until made_events_remove. */
 int made_events_select(const struct made_events *m, struct event_selection *events);
 
-/*
- * Switches one of them off, which can take the kernel 50 ms; true: there are more. So that removing
- * an instance with hundreds of probes does not hold everything else up.
- */
-bool made_events_quiet_one(struct made_events *m, const struct instance *i);
 /* Removes all, after the instance: what is on anywhere cannot be removed. Gives how many stay
  * because somebody else has them on; they go at a later start. Zeroed is fine. */
 size_t made_events_remove(struct made_events *m);

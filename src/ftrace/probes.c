@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/side_work.h"
 #include "ftrace/function_names.h"
 #include "ftrace/kernel_error.h"
 #include "ftrace/owner.h"
@@ -261,12 +262,12 @@ static int make_all(struct making *m)
 
 	if (is_there(m, MADE_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
-			if (may_make(m, MADE_KPROBE, asked))
+			if (!(r = side_pause()) && may_make(m, MADE_KPROBE, asked))
 				r = report(m, MADE_KPROBE, make_kprobe(m, c->kprobe_events[i], &e),
 					   &e);
 	if (is_there(m, MADE_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
-			if (may_make(m, MADE_UPROBE, asked))
+			if (!(r = side_pause()) && may_make(m, MADE_UPROBE, asked))
 				r = report(m, MADE_UPROBE,
 					   make_line(m, MADE_UPROBE, c->uprobe_events[i], &e), &e);
 	return r;

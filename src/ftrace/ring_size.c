@@ -18,6 +18,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/side_work.h"
 
 static uint32_t page_kb(void)
 {
@@ -125,13 +126,47 @@ static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct reports *r
 			      kb);
 }
 
+/* The kernel lets nobody open a file of any instance while it finds the memory for one, or clears it
+ * away. */
+static uint32_t step_kb(void)
+{
+	return MAX(RING_STEP_KB / (uint32_t)sysconf(_SC_NPROCESSORS_CONF), RING_SMALL_KB);
+}
+
+static int grow_to(const struct instance *i, uint32_t kb)
+{
+	uint32_t step = step_kb();
+	int r = 0;
+
+	for (uint32_t at = ring_size_kb(i); !r && at && at < kb && kb - at > step; at += step) {
+		r = write_kb(i, "buffer_size_kb", at + step);
+		r = r ? r : side_pause();
+	}
+	return r ? r : write_kb(i, "buffer_size_kb", kb);
+}
+
+void ring_size_release(const struct instance *i)
+{
+	uint32_t step = step_kb(), kb;
+
+	if (!instance_has_changed(i, "buffer_size_kb"))
+		return;
+	for (kb = ring_size_kb(i); kb > step; kb -= step) {
+		if (write_kb(i, "buffer_size_kb", kb - step))
+			return;
+		side_pause();
+	}
+	if (!instance_is_own(i) && kb > RING_SMALL_KB)
+		write_kb(i, "buffer_size_kb", RING_SMALL_KB);
+}
+
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct reports *reports)
 {
 	int r, subbuf_r = set_asked_subbufs(i, s);
 	uint32_t kb = s->buffer_size_kb, subbuf_kb = ring_size_subbuf_kb(i);
 
-	while ((r = write_kb(i, "buffer_size_kb", kb)) == -ENOMEM) {
+	while ((r = grow_to(i, kb)) == -ENOMEM) {
 		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
 			subbuf_kb /= 2;
 		else if (kb / 2 >= page_kb())

@@ -16,6 +16,9 @@
 #define RING_SUBBUF_KB 32u /* the largest, unless the config asks for one */
 #define RING_MIN_SUBBUFS 16u /* the fewest in a ring, with the same exception */
 
+#define RING_STEP_KB (128u << 10) /* of all CPUs: rings grow and shrink by so much at a time */
+#define RING_SMALL_KB 1024u
+
 /* The size to choose for rings of so much: a power of two, a page of the machine or more.
  * watermark: drain_buffer_percent, 0 is none. */
 uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page_kb);
@@ -27,6 +30,13 @@ uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page_
  */
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct reports *reports);
+
+/*
+ * Before an instance is removed or given back, and when all is read: makes small what was set, in
+ * steps. A ring in which sub-buffers get their old size is made anew by the kernel, as large as it
+ * is: seconds for gigabytes.
+ */
+void ring_size_release(const struct instance *i);
 
 /* KiB of a ring as the kernel made it, of the largest: at least what was asked for, and some for the
  * reader. 0 when that cannot be read. */

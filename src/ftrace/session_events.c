@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Events of group ftrace have no switch: the records of tracers and of markers. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tracefs.h>
 
 #include "base/mem.h"
+#include "client/side_work.h"
 #include "base/str.h"
 #include "ftrace/event_triggers.h"
 #include "ftrace/event_watch.h"
@@ -137,6 +139,9 @@ int session_events_compile(struct event_selection *events, const struct setup *s
 		e->id = r ? EVENT_NO_ID : id;
 		if (r)
 			report(s, e, r);
+		r = side_pause();
+		if (r)
+			return r;
 	}
 	return 0;
 }
@@ -173,17 +178,36 @@ static int enable(const struct setup *s, const struct event_name *e)
 	return s->functions && function_graph_event(e) ? 0 : -ENOSYS;
 }
 
-void session_events_enable(struct event_selection *events, const struct setup *s,
-			   struct event_table *table)
+int session_events_enable(struct event_selection *events, const struct setup *s,
+			  struct event_table *table)
 {
-	for (size_t i = 0; i < events->n; i++) {
-		struct event_name *e = &events->events[i];
-		int r = e->id == EVENT_NO_ID ? 0 : enable(s, e);
+	int r = 0;
 
-		if (!r)
+	for (size_t i = 0; !r && i < events->n; i++) {
+		struct event_name *e = &events->events[i];
+		int refused = e->id == EVENT_NO_ID ? 0 : enable(s, e);
+
+		if (refused) {
+			event_table_remove(table, (uint16_t)e->id);
+			e->id = EVENT_NO_ID;
+			report(s, e, refused);
+		}
+		r = side_pause();
+	}
+	return r;
+}
+
+void session_events_quiet(const struct event_selection *events, const struct instance *i)
+{
+	char file[600];
+
+	for (size_t n = 0; n < events->n; n++) {
+		const struct event_name *e = &events->events[n];
+
+		if (e->id == EVENT_NO_ID || !strcmp(e->group, "ftrace"))
 			continue;
-		event_table_remove(table, (uint16_t)e->id);
-		e->id = EVENT_NO_ID;
-		report(s, e, r);
+		snprintf(file, sizeof(file), "events/%s/%s/enable", e->group, e->name);
+		instance_write(i, file, "0");
+		side_pause();
 	}
 }

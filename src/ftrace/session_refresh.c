@@ -148,8 +148,8 @@ static int set_up(struct ftrace_session *s, struct setup *setup, struct event_se
 			event_table_remove(&s->table, (uint16_t) new->events[i].id);
 	if (r)
 		return r;
-	session_events_enable(new, setup, &s->table);
-	return add_triggers(s, new, setup);
+	r = session_events_enable(new, setup, &s->table);
+	return r ? r : add_triggers(s, new, setup);
 }
 
 /* ---- what is told ---- */

@@ -216,6 +216,7 @@ int top_ring_close(struct top_ring *t)
 
 	ring_close(&t->ring);
 	t->translator = translator_free(t->translator);
+	ring_size_release(&t->place);
 	r = instance_remove(&t->place);
 	event_table_deinit(&t->table);
 	event_selection_deinit(&t->events);

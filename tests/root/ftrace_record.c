@@ -211,8 +211,10 @@ struct recording {
 	struct ds_handle handle;
 	void *instance;
 	struct event *tick;
-	pid_t child;
+	char **command;
+	pid_t child; /* begins when the recording has */
 	uint64_t end_ms;
+	bool begun;
 	uint64_t flush_id;
 	size_t tids, tasks;
 	bool ending;
@@ -266,16 +268,6 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 
 static struct recording recording;
 
-static void on_answer(struct ds_handle *h)
-{
-	struct recording *r = &recording;
-
-	if (h->stopped)
-		event_base_loopbreak(r->loop);
-	else if (r->ending && h->last_flush == r->flush_id && h->flushed)
-		ftrace_data_source.stop(r->instance);
-}
-
 static pid_t run(char **command)
 {
 	pid_t pid = *command ? fork() : 0;
@@ -284,6 +276,32 @@ static pid_t run(char **command)
 		return pid;
 	execvp(*command, command);
 	_exit(127);
+}
+
+static void begin(struct recording *r)
+{
+	static const struct timeval period = {.tv_usec = FLUSH_MS * 1000};
+	struct timespec now;
+
+	r->begun = true;
+	if (r->ending)
+		return;
+	r->child = run(r->command);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	r->end_ms += (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	event_add(r->tick, &period);
+}
+
+static void on_answer(struct ds_handle *h)
+{
+	struct recording *r = &recording;
+
+	if (h->started && !r->begun)
+		begin(r);
+	if (h->stopped)
+		event_base_loopbreak(r->loop);
+	else if (r->ending && h->last_flush == r->flush_id && h->flushed)
+		ftrace_data_source.stop(r->instance);
 }
 
 int main(int argc, char **argv)
@@ -297,10 +315,8 @@ int main(int argc, char **argv)
 		.state_root = getenv("STATE"),
 	};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
-	struct timeval period = {.tv_usec = FLUSH_MS * 1000};
 	struct event *term, *intr;
 	struct strbuf errors = {0};
-	struct timespec now;
 	bool good;
 	FILE *out;
 
@@ -329,13 +345,10 @@ int main(int argc, char **argv)
 	if (env.state_root && env.tracefs_root)
 		ftrace_undo_stale_loans(env.tracefs_root, env.state_root);
 
+	r->command = argv + 4;
+	r->end_ms = strtoul(argv[2], NULL, 10);
 	assert(ftrace_data_source.create(&r->handle, &env, &config, &r->instance) == 0);
 	ftrace_data_source.start(r->instance);
-	r->child = run(argv + 4);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	r->end_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 +
-		    strtoul(argv[2], NULL, 10);
-	event_add(r->tick, &period);
 	event_base_dispatch(r->loop);
 
 	good = r->handle.started == 1 && r->handle.stopped == 1 && r->handle.flushed == r->flush_id;

@@ -84,6 +84,14 @@ static void create(const char *root, const char *name)
 	assert_int_equal(frozen_ftrace_data_source.create(&h, &env, &config, &instance), 0);
 }
 
+/* Setting up may take more than one turn. */
+static void start(void)
+{
+	frozen_ftrace_data_source.start(instance);
+	while (!h.started)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+}
+
 static void put_page(uint64_t time, uint8_t id)
 {
 	struct page_maker m;
@@ -131,7 +139,7 @@ static void test_read_once(void **state)
 	put_page(1000, ID);
 	put_page(2000, ID);
 	create(*state, "x");
-	frozen_ftrace_data_source.start(instance);
+	start();
 	assert_int_equal(h.started, 1);
 	v = read_stats();
 	assert_int_equal(v.starts, 1);
@@ -172,7 +180,7 @@ static void test_read_once(void **state)
 static void test_flushed_and_stopped_later(void **state)
 {
 	create(*state, "x");
-	frozen_ftrace_data_source.start(instance);
+	start();
 	while (!read_stats().ends)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	frozen_ftrace_data_source.flush(instance, 3);
@@ -188,7 +196,7 @@ static void test_records_of_another_kernel(void **state)
 {
 	put_page(1000, UNKNOWN_ID);
 	create(*state, "x");
-	frozen_ftrace_data_source.start(instance);
+	start();
 	frozen_ftrace_data_source.stop(instance);
 	while (!h.stopped)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
@@ -203,14 +211,14 @@ static void test_what_is_not_of_another_boot(void **state)
 		fake_text(*state, "instances/x/last_boot_info", infos[i]);
 		h = (struct ds_handle){.session_id = 9};
 		create(*state, "x");
-		frozen_ftrace_data_source.start(instance);
+		start();
 		assert_int_equal(read_stats().failed, 1);
 		frozen_ftrace_data_source.destroy(instance);
 	}
 	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/last_boot_info")), 0);
 	h = (struct ds_handle){.session_id = 9};
 	create(*state, "x");
-	frozen_ftrace_data_source.start(instance);
+	start();
 	assert_int_equal(read_stats().failed, 1);
 }
 
@@ -224,7 +232,7 @@ static void test_nothing_to_read(void **state)
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		h = (struct ds_handle){.session_id = 9};
 		create(places[i].root, places[i].name);
-		frozen_ftrace_data_source.start(instance);
+		start();
 		frozen_ftrace_data_source.flush(instance, 1);
 		frozen_ftrace_data_source.stop(instance);
 		assert_int_equal(h.started, 1);

@@ -287,7 +287,14 @@ static void make_place(void **state)
 	assert_true(ring >= 0);
 }
 
-static void create_with_ring(void **state)
+static void run_until(const unsigned *counter, unsigned want)
+{
+	while (*counter < want)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+}
+
+/* uprobe: NULL: none. */
+static void create_in_place(void **state, char *uprobe)
 {
 	const struct ds_env env = {
 		.loop = loop,
@@ -305,9 +312,19 @@ static void create_with_ring(void **state)
 	ftrace.instance_name = "x";
 	ftrace.has_drain_period_ms = 1;
 	ftrace.drain_period_ms = 60000;
+	ftrace.uprobe_events = &uprobe;
+	ftrace.n_uprobe_events = uprobe != NULL;
 	config.ftrace_config = &ftrace;
 	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
 	ftrace_data_source.start(instance);
+}
+
+static void create_with_ring(void **state)
+{
+	unsigned before = h.started;
+
+	create_in_place(state, NULL);
+	run_until(&h.started, before + 1);
 }
 
 static void destroy_with_ring(void)
@@ -340,12 +357,6 @@ static unsigned count_bundles(void)
 		n += pb_dec_next(&dp, &f) && f.id == PB_TRACE_PACKET_FTRACE_EVENTS;
 	}
 	return n;
-}
-
-static void run_until(const unsigned *counter, unsigned want)
-{
-	while (*counter < want)
-		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
 static void test_a_flush_is_answered_when_the_rings_are_read(void **state)
@@ -448,6 +459,121 @@ static void test_flushes_without_end(void **state)
 	destroy_with_ring();
 }
 
+/* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader ---- */
+
+static void begin_to_set_up(void **state)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	create_in_place(state, (char *)"p:mine/read /bin/true:0x10");
+	/* It gets there in a few turns; what a test says holds before that, too. */
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
+		usleep(200);
+	}
+	assert_int_equal(h.started, 0);
+}
+
+/* From then on it is a plain file. Gives what keeps the FIFO open. */
+static int let_the_kernel_end(void **state)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	fake_text(*state, "plain", "");
+	assert_int_equal(rename(temp_dir_path(state, 0, "plain"), path), 0);
+	return fd;
+}
+
+static void test_others_go_on_while_the_kernel_sets_up(void **state)
+{
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	struct ds_handle other = {.session_id = 10};
+	void *other_instance;
+	int fd;
+
+	begin_to_set_up(state);
+	assert_int_equal(ftrace_data_source.create(&other, &env, &config, &other_instance), 0);
+	ftrace_data_source.start(other_instance);
+	ftrace_data_source.flush(other_instance, 1);
+	ftrace_data_source.stop(other_instance);
+	run_until(&other.stopped, 1);
+	assert_int_equal(other.started, 1);
+	assert_int_equal(other.flushed, 1);
+	ftrace_data_source.destroy(other_instance);
+
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
+	assert_int_equal(h.started, 0);
+	fd = let_the_kernel_end(state);
+	run_until(&h.started, 1);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "1");
+	destroy_with_ring();
+	close(fd);
+}
+
+static void test_a_flush_while_it_is_set_up(void **state)
+{
+	int fd;
+
+	begin_to_set_up(state);
+	ftrace_data_source.flush(instance, 7);
+	assert_int_equal(h.last_flush, 7); /* there is nothing yet */
+	fd = let_the_kernel_end(state);
+	run_until(&h.started, 1);
+	put_page();
+	ftrace_data_source.flush(instance, 8);
+	run_until(&h.flushed, 2);
+	assert_int_equal(count_bundles(), 1);
+	destroy_with_ring();
+	close(fd);
+}
+
+static void test_a_stop_while_it_is_set_up(void **state)
+{
+	unsigned told = 0;
+	char command[100];
+	const char *text;
+	bool made;
+	int fd;
+
+	begin_to_set_up(state);
+	ftrace_data_source.stop(instance);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	fd = let_the_kernel_end(state);
+	run_until(&h.stopped, 1);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(count_stats(2, &told), 1);
+	assert_int_equal(told, 1); /* why it is empty */
+	/* What was made goes again, and the rest has not been begun. */
+	text = fake_read(*state, "uprobe_events");
+	made = read(fd, command, sizeof(command)) > 0 || strstr(text, "p:sonda_");
+	assert_int_equal(made, strstr(text, "-:sonda_") != NULL);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
+	assert_string_equal(fake_read(*state, PLACE EVENT "enable"), "0\n");
+	destroy_with_ring();
+	close(fd);
+}
+
+static void test_destroyed_while_it_is_set_up(void **state)
+{
+	int fd;
+
+	begin_to_set_up(state);
+	ftrace_data_source.stop(instance);
+	fd = let_the_kernel_end(state);
+	destroy_with_ring();
+	assert_int_equal(h.started + h.stopped, 0);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
+	close(fd);
+}
+
 static void test_no_config(void **state)
 {
 	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
@@ -498,6 +624,10 @@ int main(void)
 		WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more),
 		WITH_LOOP(test_more_flushes_than_it_remembers),
 		WITH_LOOP(test_flushes_without_end),
+		WITH_LOOP(test_others_go_on_while_the_kernel_sets_up),
+		WITH_LOOP(test_a_flush_while_it_is_set_up),
+		WITH_LOOP(test_a_stop_while_it_is_set_up),
+		WITH_LOOP(test_destroyed_while_it_is_set_up),
 		WITH_LOOP(test_no_config),
 		WITH_LOOP(test_descriptor),
 	};

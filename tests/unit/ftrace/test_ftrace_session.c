@@ -31,7 +31,8 @@ static void open_session(const char *root)
 {
 	const struct ds_env env = {.sys_root = "/nowhere", .tracefs_root = root};
 
-	assert_int_equal(ftrace_session_open(&s, &env, 1, NULL, w), 0);
+	assert_int_equal(ftrace_session_init(&s, &env, 1, NULL), 0);
+	ftrace_session_set_up(&s, &env, w);
 }
 
 static void test_no_tracefs(void **state)
@@ -71,7 +72,8 @@ static void test_the_config_counts_even_then(void **state)
 	(void)state;
 	config.has_drain_period_ms = 1;
 	config.drain_period_ms = 7;
-	assert_int_equal(ftrace_session_open(&s, &env, 1, &config, w), 0);
+	assert_int_equal(ftrace_session_init(&s, &env, 1, &config), 0);
+	ftrace_session_set_up(&s, &env, w);
 	assert_int_equal(s.settings.drain_period_ms, 7);
 	ftrace_session_close(&s);
 }

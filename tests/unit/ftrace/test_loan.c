@@ -76,6 +76,7 @@ static void test_as_it_was(void **state)
 	assert_int_equal(loan_write(l, "nope", "1"), -ENOENT);
 	assert_string_equal(reads(state, "tracing_on"), "1");
 	assert_string_equal(reads(state, "trace_clock"), "[local] boot\n");
+	assert_false(loan_has_changed(l, "trace_clock"));
 	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
 	assert_string_equal(reads(state, "events/a/b/filter"), "x == 2");
 	assert_null(loan_refused(l));
@@ -107,7 +108,10 @@ static void test_the_last_one_puts_back(void **state)
 	assert_int_equal(loan_write(a, "events/a/b/enable", "1"), 0);
 	assert_true(loan_others_hold(b, "events/a/b/enable"));
 	assert_false(loan_others_hold(a, "events/a/b/enable"));
+	assert_true(loan_has_changed(a, "events/a/b/enable"));
+	assert_false(loan_has_changed(b, "events/a/b/enable"));
 	assert_int_equal(loan_write(b, "events/a/b/enable", "1"), 0);
+	assert_false(loan_has_changed(a, "events/a/b/enable"));
 	assert_int_equal(loan_write(a, "tracing_on", "0"), 0);
 	assert_int_equal(loan_write(b, "tracing_on", "1"), 0);
 	assert_int_equal(loan_write(a, "tracing_on", "1"), 0);
@@ -115,6 +119,7 @@ static void test_the_last_one_puts_back(void **state)
 	assert_string_equal(reads(state, "tracing_on"), "1");
 	loan_free(a);
 	assert_false(loan_others_hold(b, "events/a/b/enable"));
+	assert_true(loan_has_changed(b, "events/a/b/enable"));
 	assert_string_equal(reads(state, "events/a/b/enable"), "1");
 	assert_string_equal(reads(state, "tracing_on"), "1");
 	loan_release(b, "tracing_on");

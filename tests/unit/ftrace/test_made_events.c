@@ -78,28 +78,6 @@ static void test_what_the_kernel_refuses_is_forgotten(void **state)
 	assert_int_equal(made_events_remove(&m), 1);
 }
 
-static void test_switched_off_one_by_one(void **state)
-{
-	struct instance i;
-
-	fake_text(*state, "uprobe_events", "");
-	fake_text(*state, "instances/x/events/g/a/enable", "1");
-	fake_text(*state, "instances/x/events/g/b/enable", "1");
-	i = fake_instance(*state);
-	assert_false(made_events_quiet_one(&m, &i));
-	assert_int_equal(make(state, MADE_UPROBE, "g", "a"), 0);
-	assert_int_equal(make(state, MADE_UPROBE, "g", "b"), 0);
-	assert_true(made_events_quiet_one(&m, &i));
-	assert_string_equal(fake_read(*state, "instances/x/events/g/a/enable"), "0");
-	assert_string_equal(fake_read(*state, "instances/x/events/g/b/enable"), "1");
-	assert_false(made_events_quiet_one(&m, &i));
-	assert_string_equal(fake_read(*state, "instances/x/events/g/b/enable"), "0");
-	assert_false(made_events_quiet_one(&m, &i));
-	fake_instance_free(&i);
-	assert_false(made_events_quiet_one(&m, &i));
-	made_events_remove(&m);
-}
-
 /* A file says what is there; what is appended to it are the commands. */
 static void test_what_the_dead_left_behind(void **state)
 {
@@ -143,7 +121,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_FOLDER(test_made_and_removed),
 		WITH_FOLDER(test_what_the_kernel_refuses_is_forgotten),
-		WITH_FOLDER(test_switched_off_one_by_one),
 		WITH_FOLDER(test_what_the_dead_left_behind),
 	};
 

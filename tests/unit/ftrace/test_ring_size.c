@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "ftrace/ring_size.h"
 
 static struct kernel {
@@ -19,6 +21,8 @@ static struct kernel {
 	uint32_t row_kb; /* memory in a row */
 	uint32_t room_kb; /* memory at all */
 	uint32_t subbuf_kb, buffer_kb; /* as they are now */
+	uint32_t most_at_once; /* by which the ring grew or shrank */
+	bool others; /* use it, too */
 	unsigned writes;
 } kernel;
 
@@ -35,6 +39,8 @@ int instance_write(const struct instance *i, const char *file, const char *text)
 			return -EBUSY;
 		if (kb > kernel.room_kb || kernel.subbuf_kb > kernel.row_kb)
 			return -ENOMEM;
+		size = kb > kernel.buffer_kb ? kb - kernel.buffer_kb : kernel.buffer_kb - kb;
+		kernel.most_at_once = MAX(kernel.most_at_once, size);
 		kernel.buffer_kb = kb;
 		return 0;
 	}
@@ -62,6 +68,13 @@ char *instance_read(const struct instance *i, const char *file)
 	snprintf(text, sizeof(text), "%u%s\n", subbuf ? kernel.subbuf_kb : kernel.buffer_kb,
 		 subbuf ? "" : " (expanded: 1408)");
 	return strdup(text);
+}
+
+bool instance_has_changed(const struct instance *i, const char *file)
+{
+	(void)i;
+	assert_string_equal(file, "buffer_size_kb");
+	return !kernel.others;
 }
 
 char *instance_path_of(const struct instance *i, const char *file)
@@ -194,6 +207,50 @@ static void test_a_ring_that_cannot_be_changed(void **state)
 	assert_report("option:buffer_size_kb (2048: Device or resource busy)");
 }
 
+/* Of all CPUs together 128 MiB at a time. */
+static void test_large_rings_grow_and_shrink_in_steps(void **state)
+{
+	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+
+	(void)state;
+	kernel.room_kb = UINT32_MAX;
+	assert_int_equal(set(5 * step + 1, 0), 5 * step + 1);
+	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
+	assert_in_range(kernel.most_at_once, step / 2, step);
+	kernel.others = true;
+	ring_size_release(&(struct instance){0});
+	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
+	kernel.others = false;
+	ring_size_release(&(struct instance){0});
+	assert_in_range(kernel.buffer_kb, 1, step);
+	assert_in_range(kernel.most_at_once, step / 2, step);
+	assert_null(reports.failed);
+}
+
+static void test_a_large_ring_that_memory_ends_for(void **state)
+{
+	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+
+	(void)state;
+	kernel.room_kb = 3 * step;
+	assert_int_equal(set(4 * step, 0), 2 * step);
+	assert_int_equal(kernel.buffer_kb, 2 * step);
+	assert_non_null(reports.failed);
+}
+
+/* Its sub-buffers get their old size in a small ring. */
+static void test_a_lent_ring_is_given_back_small(void **state)
+{
+	const struct instance lent = {.loan = (struct loan *)state};
+
+	kernel.buffer_kb = 2048;
+	ring_size_release(&lent);
+	assert_int_equal(kernel.buffer_kb, 1024);
+	kernel.buffer_kb = 512;
+	ring_size_release(&lent);
+	assert_int_equal(kernel.buffer_kb, 512);
+}
+
 #define WITH_KERNEL(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -206,6 +263,9 @@ int main(void)
 		WITH_KERNEL(test_no_memory_in_a_row),
 		WITH_KERNEL(test_no_memory),
 		WITH_KERNEL(test_a_ring_that_cannot_be_changed),
+		WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps),
+		WITH_KERNEL(test_a_large_ring_that_memory_ends_for),
+		WITH_KERNEL(test_a_lent_ring_is_given_back_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kernels: none
+#
+# Setting up a session of every event and of large rings, and taking it down, takes the kernel a second and more. Others
+# record meanwhile as if it were not there: a session with a ring that fills in a part of that time loses nothing, though
+# it is read in short steps. A session that is stopped while it is set up leaves nothing behind, and says so.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+picture >"$TMP/before"
+# The top level's ring, which such a session has as well, is as large.
+ram_kb=$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo)
+large=$((ram_kb / 20 / $(nproc)))
+[ $large -le 262144 ] || large=262144
+
+config() { # NAME FTRACE_CONFIG
+  printf 'buffers { size_kb: 32768 }\ndata_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$2" \
+    >"$TMP/$1.cfg"
+}
+config small 'ftrace_events: "sched/sched_switch" drain_period_ms: 20 buffer_size_kb: 2048 compact_sched { enabled: false }
+  event_filters { event: "sched/sched_switch" filter: "prev_comm == \"ping_pong\" || next_comm == \"ping_pong\"" }'
+config large "ftrace_events: '*' buffer_size_kb: $large"
+
+record_in_background "$TMP/small.log" -c "$TMP/small.cfg" -o "$TMP/small.trace"
+small=${PIDS[-1]}
+"${BUILD:-build}/tests/root/ping_pong" 100000000 >/dev/null 2>&1 &
+PIDS+=($!)
+"$BIN/sonda" record -c "$TMP/large.cfg" -o "$TMP/large.trace" -- true >"$TMP/large.log" 2>&1
+verdict "a session of every event, with large rings, comes and goes" $? "$TMP/large.log"
+
+# Once it has made its instance.
+"$BIN/sonda" record -c "$TMP/large.cfg" -o "$TMP/stopped.trace" >"$TMP/stopped.log" 2>&1 &
+PIDS+=($!)
+begins() { [ "$(compgen -G "$TRACEFS/instances/sonda-$probes-*" | wc -l)" = "$1" ]; } # HOW MANY
+for _ in $(seq 100000); do ! begins 2 || break; done
+kill -TERM "${PIDS[-1]}"
+wait "${PIDS[-1]}"
+unset 'PIDS[-1]'
+grep -q 'the session ended while it was being set up' "$TMP/stopped.log" "$TMP/probes.log"
+verdict "one that is stopped while it is set up says so" $? "$TMP/stopped.log"
+wait_for begins 1
+verdict "and leaves nothing behind" $?
+
+kill -TERM "${PIDS[-1]}" "$small"
+wait "$small"
+events=$(events_in "$TMP/small.trace")
+[ "${events:-0}" -gt 50000 ] && grep -q '^ *lost *nothing' "$TMP/small.log"
+verdict "a session beside them has lost nothing ($events events)" $? "$TMP/small.log"
+picture | diff "$TMP/before" - >"$TMP/diff"
+verdict "tracefs is as it was" $? "$TMP/diff"
+
+# With sonda-probes itself gone in the middle of it.
+"$BIN/sonda" record -c "$TMP/large.cfg" -o "$TMP/gone.trace" >"$TMP/gone.log" 2>&1 &
+PIDS+=($!)
+for _ in $(seq 100000); do ! begins 1 || break; done
+kill -TERM "$probes"
+wait "$probes"
+begins 0
+verdict "SIGTERM while a session is set up leaves nothing behind" $? "$TMP/probes.log"
+picture | diff "$TMP/before" - >"$TMP/diff"
+verdict "tracefs is as it was then" $? "$TMP/diff"
+exit $BAD
