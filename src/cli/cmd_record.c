@@ -74,8 +74,7 @@ static int check_dashes(struct command *c, struct err_text *e)
 	for (size_t i = 0; i < words->n && c->events.n && !c->child; i++) {
 		const char *word = words->args[i];
 
-		if (strcmp(word, "sched") && !strpbrk(word, "*?[!,:") &&
-		    !tracefs_events_has(&c->events, word) &&
+		if (!strpbrk(word, "*?[!,:") && !event_word_is_known(word, &c->events) &&
 		    !path_program(word, path, sizeof(path)))
 			return err_set(e, -EINVAL,
 				       "'%.80s' is a program, not an event; a command stands "

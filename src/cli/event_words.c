@@ -20,13 +20,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-
-static const char *const sched_events[] = {
-	"sched/sched_switch",	    "sched/sched_waking",	"sched/sched_wakeup_new",
-	"sched/sched_process_exec", "sched/sched_process_exit", "sched/sched_process_fork",
-	"sched/sched_process_free", /* the end of a process, to readers of traces */
-	"task/task_newtask",	    "task/task_rename",
-};
+#include "cli/event_sets.h"
 
 /* ---- lists of requests ---- */
 
@@ -74,19 +68,45 @@ static bool can_be_event(const char *word)
 	return *word && slash != word && (!slash || (slash[1] && !strchr(slash + 1, '/')));
 }
 
-/* One of the words between commas. */
-static int read_one(const char *word, size_t len, struct event_requests *ret, struct err_text *e)
+static int add_set(struct event_requests *ret, const char *const *requests)
 {
-	char copy[TRACEFS_EVENTS_MAX_NAME];
-	char *colon;
 	int r = 0;
 
+	for (; *requests && !r; requests++)
+		r = add_request(ret, *requests);
+	return r;
+}
+
+/* "tcp" of no event of that name, with "tcp/" and a star in *ret: all of it. */
+static bool is_group(const char *word, const struct tracefs_events *events,
+		     char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
+{
+	if (!events || !*word || strchr(word, '/') || is_pattern(word) ||
+	    tracefs_events_has(events, word))
+		return false;
+	snprintf(ret, TRACEFS_EVENTS_MAX_NAME + 2, "%s/*", word);
+	return tracefs_events_has(events, ret);
+}
+
+bool event_word_is_known(const char *word, const struct tracefs_events *events)
+{
+	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
+
+	return event_set_find(word, strlen(word)) || tracefs_events_has(events, word) ||
+	       (strlen(word) < TRACEFS_EVENTS_MAX_NAME && is_group(word, events, whole));
+}
+
+/* One of the words between commas. */
+static int read_one(const char *word, size_t len, const struct tracefs_events *events,
+		    struct event_requests *ret, struct err_text *e)
+{
+	const char *const *set = event_set_find(word, len);
+	char copy[TRACEFS_EVENTS_MAX_NAME], whole[TRACEFS_EVENTS_MAX_NAME + 2];
+	char *colon;
+
+	if (set)
+		return add_set(ret, set);
 	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
-	if (!strcmp(copy, "sched")) {
-		for (size_t i = 0; i < ARRAY_SIZE(sched_events) && !r; i++)
-			r = add_request(ret, sched_events[i]);
-		return r;
-	}
 	if (event_word_is_negative(copy))
 		return err_set(e, -EINVAL, "'%.80s' takes away, and must be a word of its own",
 			       copy);
@@ -97,17 +117,18 @@ static int read_one(const char *word, size_t len, struct event_requests *ret, st
 		*colon = '/';
 	if (!can_be_event(copy))
 		return err_set(e, -EINVAL, "'%.80s' cannot be the name of an event", word);
-	return add_request(ret, copy);
+	return add_request(ret, is_group(copy, events, whole) ? whole : copy);
 }
 
-int event_word_read(const char *typed, struct event_requests *ret, struct err_text *e)
+int event_word_read(const char *typed, const struct tracefs_events *events,
+		    struct event_requests *ret, struct err_text *e)
 {
 	const char *word = typed + event_word_is_negative(typed), *end;
 	int r = 0;
 
 	for (; !r; word = end + 1) {
 		end = strchrnul(word, ',');
-		r = read_one(word, (size_t)(end - word), ret, e);
+		r = read_one(word, (size_t)(end - word), events, ret, e);
 		if (!*end)
 			break;
 	}
@@ -264,7 +285,7 @@ static int do_word(struct selection *s, const char *word, struct event_requests 
 	struct event_requests requests = {0};
 	bool negative = event_word_is_negative(word);
 	size_t taken = 0;
-	int r = event_word_read(word, &requests, e);
+	int r = event_word_read(word, s->events->n ? s->events : NULL, &requests, e);
 
 	for (size_t i = 0; i < requests.n && !r; i++)
 		r = negative ? take_away(s, requests.names[i], &taken, e)

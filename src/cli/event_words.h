@@ -10,9 +10,10 @@
 /*
  * Words of a command line, and the requests of FtraceConfig.ftrace_events that they stand for:
  *
- *	sched                  the events that together tell who ran when, and who is who
+ *	sched irq freq ...     several that belong together (event_sets.h)
  *	group/name group:name  that event
  *	name                   the event of that name in every group that has one
+ *	group                  where no event is called so: all of its events
  *	pattern                with '*', '?', '[': of names in all groups, or of "group/name"
  *	word,word              several of these
  *	!word                  takes away what was selected before it
@@ -31,11 +32,16 @@ void event_requests_deinit(struct event_requests *r);
 /* Does the word take away? */
 bool event_word_is_negative(const char *word);
 
+/* Is it the name of an event, of a group, or of several events? Patterns and lists are not. */
+bool event_word_is_known(const char *word, const struct tracefs_events *events);
+
 /*
- * One word by itself, with '/' for ':' and patterns as they are; a '!' in front does not count. 0,
- * -EINVAL (it cannot be an event) with the sentence in e, or -ENOMEM.
+ * One word by itself, with '/' for ':' and patterns as they are; a '!' in front does not count.
+ * events: the kernel's list; without it (NULL) groups are not known. 0, -EINVAL (it cannot be an
+ * event) with the sentence in e, or -ENOMEM.
  */
-int event_word_read(const char *word, struct event_requests *ret, struct err_text *e);
+int event_word_read(const char *word, const struct tracefs_events *events,
+		    struct event_requests *ret, struct err_text *e);
 
 /*
  * All words, one after the other. Patterns and bare names become events of the kernel's list, and

@@ -120,14 +120,15 @@ static bool is_requested(const Pb__FtraceConfig *f, const char *event)
 	return false;
 }
 
-static int put_extras(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+static int put_extras(const struct record_options *o, const struct tracefs_events *list,
+		      Pb__FtraceConfig *f, struct err_text *e)
 {
 	int r = 0;
 
 	for (size_t w = 0; w < o->words.n && !r && (o->n_filters || o->n_triggers); w++) {
 		struct event_requests events = {0};
 
-		r = event_word_read(o->words.args[w], &events, e);
+		r = event_word_read(o->words.args[w], list, &events, e);
 		for (size_t i = 0; i < events.n && !r; i++)
 			if (is_requested(f, events.names[i]))
 				r = add_extras(o, w, events.names[i], f);
@@ -145,7 +146,7 @@ static int put_events(const struct record_options *o, const struct tracefs_event
 	for (size_t i = 0; i < requests.n && !r; i++)
 		r = add_string(&f->n_ftrace_events, &f->ftrace_events, requests.names[i]);
 	event_requests_deinit(&requests);
-	return r ? r : put_extras(o, f, e);
+	return r ? r : put_extras(o, events, f, e);
 }
 
 /* ---- what makes events of its own ---- */

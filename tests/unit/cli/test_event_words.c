@@ -132,6 +132,46 @@ static void test_patterns_are_looked_up(void **state)
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
+/* As other tools take it, and as Perfetto's command line does. */
+static void test_words_that_stand_for_several(void **state)
+{
+	static const struct sample samples[] = {
+		{"irq", "irq/*", NULL},
+		{"task msr", "task/task_rename msr/write_msr", NULL},
+		{"block !block_rq_issue", "block/block_rq_complete", NULL},
+		{"sched:* irq !irq", "sched/*", NULL},
+		{"block,irq", "block/* irq/*", NULL},
+		{"idle", "power/cpu_idle", NULL},
+		/* A group that the kernel does not have is a name like any other. */
+		{"nogroup", "nogroup", NULL},
+		{"sonda_12_3456_0", "sonda_12_3456_0", NULL},
+	};
+	static const struct sample without[] = {
+		{"irq", "irq/*", NULL},
+		{"task", "task", NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+	check(without, ARRAY_SIZE(without), NULL);
+}
+
+static void test_which_words_are_known(void **state)
+{
+	static char longest[5000];
+
+	(void)state;
+	assert_true(event_word_is_known("sched", &events));
+	assert_true(event_word_is_known("freq", &events));
+	assert_true(event_word_is_known("block", &events));
+	assert_true(event_word_is_known("sched_switch", &events));
+	assert_true(event_word_is_known("print", &events));
+	assert_false(event_word_is_known("sleep", &events));
+	assert_false(event_word_is_known("", &events));
+	memset(longest, 'x', sizeof(longest) - 1);
+	assert_false(event_word_is_known(longest, &events));
+}
+
 /* A group is asked for as one only where patterns want all of it: its name was not typed else. */
 static void test_a_whole_group_is_one_request(void **state)
 {
@@ -286,14 +326,14 @@ static void test_a_word_of_any_length_is_refused_or_fits(void **state)
 		struct event_requests r = {0};
 
 		word[len] = '\0';
-		assert_int_equal(event_word_read(word, &r, &why), -EINVAL);
+		assert_int_equal(event_word_read(word, NULL, &r, &why), -EINVAL);
 		assert_int_equal(r.n, 0);
 	}
 	word[TRACEFS_EVENTS_MAX_NAME] = '\0';
 	for (int i = 0; i < 2; i++) {
 		struct event_requests r = {0};
 
-		assert_int_equal(event_word_read(word, &r, &why), i ? 0 : -EINVAL);
+		assert_int_equal(event_word_read(word, NULL, &r, &why), i ? 0 : -EINVAL);
 		event_requests_deinit(&r);
 		word[TRACEFS_EVENTS_MAX_NAME - 1] = '\0';
 	}
@@ -325,6 +365,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_become_requests),
 		cmocka_unit_test(test_patterns_are_looked_up),
+		cmocka_unit_test(test_words_that_stand_for_several),
+		cmocka_unit_test(test_which_words_are_known),
 		cmocka_unit_test(test_a_whole_group_is_one_request),
 		cmocka_unit_test(test_a_word_with_an_exclamation_mark_takes_away),
 		cmocka_unit_test(test_one_that_takes_nothing_away_is_told),

@@ -104,6 +104,9 @@ static void test_its_examples_are_good(void **state)
 			(char[]){"*irq*"},
 			(char[]){"!sched_stat_*"},
 			(char[]){"sched"},
+			(char[]){"irq"},
+			(char[]){"memreclaim"},
+			(char[]){"block"},
 			(char[]){"sched:sched_switch"},
 			(char[]){"--filter"},
 			(char[]){"prev_prio < 100"},
@@ -136,7 +139,7 @@ static void test_its_examples_are_good(void **state)
 	for (size_t i = 0; i < o.words.n; i++) {
 		struct event_requests r = {0};
 
-		if (event_word_read(o.words.args[i], &r, &e))
+		if (event_word_read(o.words.args[i], NULL, &r, &e))
 			fail_msg("%s", e.text);
 		event_requests_deinit(&r);
 	}
