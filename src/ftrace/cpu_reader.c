@@ -159,10 +159,14 @@ static bool is_nothing(int error, bool to_the_end)
 	       (!to_the_end && (error == ENOMEM || error == EBUSY));
 }
 
+/* A part of a sub-buffer is of no use, and does not come again. */
 static void count(struct translate_to *to, unsigned n, enum page_status status)
 {
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		to[i].t->status_counts[status]++;
+		if (status == PAGE_PARTIAL_READ)
+			to[i].cpu->gap = true;
+	}
 }
 
 /* PAGE_OK when a page was read, PAGE_END when there is none, or what went wrong. */

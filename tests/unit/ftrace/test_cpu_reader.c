@@ -276,6 +276,7 @@ static void test_reads_that_fail(void **state)
 	assert_true(r.cpus[0].done);
 	assert_int_equal(t->status_counts[PAGE_PARTIAL_READ], 1);
 	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 0);
+	assert_true(streams[0].gap); /* told before the next record */
 
 	/* A descriptor that cannot be read at all, and one that has nothing now. */
 	close(r.cpus[0].fd);
@@ -290,6 +291,7 @@ static void test_reads_that_fail(void **state)
 	assert_int_equal(run(0, 10, true), 0);
 	assert_true(r.cpus[0].done);
 	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	assert_false(streams[1].gap);
 	close(fds[1]);
 	assert_int_equal(w->packets, 0);
 }
