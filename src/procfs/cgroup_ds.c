@@ -118,6 +118,8 @@ static bool cgroup_step(struct counter_poll *p)
 {
 	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
 
+	if (cgroup_tree_drop(&s->tree))
+		return true;
 	if (!s->at) {
 		tell_missing(s);
 		return false;

@@ -93,6 +93,7 @@ int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 		     struct counter_poll *poll, const char *path)
 {
 	*t = (struct cgroup_tree){.choice = choice, .poll = poll};
+	TAILQ_INIT(&t->lost);
 	t->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->fd < 0)
 		return -errno;
@@ -102,6 +103,12 @@ int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 
 void cgroup_tree_deinit(struct cgroup_tree *t)
 {
+	struct cgroup *g;
+
+	while ((g = TAILQ_FIRST(&t->lost))) {
+		TAILQ_REMOVE(&t->lost, g, sibling);
+		cgroup_free(t, g);
+	}
 	if (t->root)
 		cgroup_free(t, t->root);
 	t->root = NULL;
@@ -187,15 +194,32 @@ static bool leads_on(const struct cgroup_tree *t, const struct cgroup *g)
 	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);
 }
 
-static void drop_lost(struct cgroup_tree *t, struct cgroup *g)
+static void set_aside(struct cgroup_tree *t, struct cgroup *g)
 {
 	struct cgroup *child = TAILQ_FIRST(&g->children), *next;
 
 	for (; child; child = next) {
 		next = TAILQ_NEXT(child, sibling);
-		if (child->found_in != t->poll->pass)
-			remove_child(t, child);
+		if (child->found_in == t->poll->pass)
+			continue;
+		TAILQ_REMOVE(&g->children, child, sibling);
+		TAILQ_INSERT_TAIL(&t->lost, child, sibling);
+		child->parent = NULL;
 	}
+}
+
+bool cgroup_tree_drop(struct cgroup_tree *t)
+{
+	struct cgroup *g;
+
+	for (unsigned i = 0; i < CGROUP_DROP_PIECE && (g = TAILQ_FIRST(&t->lost)); i++) {
+		while (!TAILQ_EMPTY(&g->children))
+			g = TAILQ_FIRST(&g->children);
+		TAILQ_REMOVE(g->parent ? &g->parent->children : &t->lost, g, sibling);
+		tracks_remove(t->poll->tracks, g->track);
+		cgroup_free(t, g);
+	}
+	return !TAILQ_EMPTY(&t->lost);
 }
 
 void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
@@ -219,5 +243,5 @@ void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
 	while ((e = readdir(dir)))
 		last = found(t, g, last, e);
 	closedir(dir);
-	drop_lost(t, g);
+	set_aside(t, g);
 }

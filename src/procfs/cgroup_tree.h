@@ -46,6 +46,8 @@ struct cgroup_tree {
 	struct counter_poll *poll;
 	int fd; /* of the hierarchy's root; owned */
 	struct cgroup *root; /* owned */
+	struct cgroup_list
+		lost; /* owned; groups that have gone, with all in them, until they end */
 	uint32_t n;
 	bool said_crowded;
 	bool said_unlisted;
@@ -56,7 +58,10 @@ int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 		     struct counter_poll *poll, const char *path);
 void cgroup_tree_deinit(struct cgroup_tree *t);
 
-/* Looks for the groups in g: new ones are added, those that have gone end with all in them. */
+/* Looks for the groups in g: new ones are added, those that have gone are lost. */
 void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g);
+/* What is lost ends, piece by piece: true, there is more, which must be before anything else. */
+#define CGROUP_DROP_PIECE 16
+bool cgroup_tree_drop(struct cgroup_tree *t);
 /* The next one behind g, parents before children; NULL: g was the last. */
 struct cgroup *cgroup_tree_next(struct cgroup *g);

@@ -60,6 +60,8 @@ static const char *visit(void)
 	got[0] = '\0';
 	for (struct cgroup *g = tree.root; g; g = cgroup_tree_next(g)) {
 		cgroup_tree_list(&tree, g);
+		while (cgroup_tree_drop(&tree))
+			;
 		n += (size_t)snprintf(got + n, sizeof(got) - n, g->recorded ? "%s," : "(%s),",
 				      g->path);
 	}
@@ -128,6 +130,38 @@ static void groups_come_and_go(void **state)
 	assert_string_equal(visit(), ",");
 	assert_int_equal(tree.n, 1);
 	assert_int_equal(tracks_counts(p.tracks).tracks, 0);
+}
+
+static void many_that_go_at_once_end_piece_by_piece(void **state)
+{
+	char path[32];
+	unsigned pieces = 1;
+	uint32_t before;
+
+	(void)state;
+	for (unsigned i = 0; i < 5 * CGROUP_DROP_PIECE; i++) {
+		snprintf(path, sizeof(path), "a/%u/b", i);
+		make(path);
+	}
+	init();
+	visit();
+	assert_int_equal(tree.n, 2 + 10 * CGROUP_DROP_PIECE);
+	proc_remove("a");
+	p.pass++;
+	cgroup_tree_list(&tree, tree.root);
+	assert_null(cgroup_tree_next(tree.root));
+	for (before = tree.n; cgroup_tree_drop(&tree); before = tree.n, pieces++)
+		assert_int_equal(before - tree.n, CGROUP_DROP_PIECE);
+	assert_int_equal(pieces, 11);
+	assert_int_equal(tree.n, 1);
+	assert_int_equal(tracks_counts(p.tracks).tracks, 0);
+	/* The end in the middle of it. */
+	make("a/b/c");
+	visit();
+	proc_remove("a");
+	p.pass++;
+	cgroup_tree_list(&tree, tree.root);
+	assert_int_equal(tree.n, 4);
 }
 
 static void another_group_of_the_same_name_is_another(void **state)
@@ -234,6 +268,7 @@ int main(void)
 		TEST(subtrees_to_a_depth),
 		TEST(the_root_alone),
 		TEST(groups_come_and_go),
+		TEST(many_that_go_at_once_end_piece_by_piece),
 		TEST(another_group_of_the_same_name_is_another),
 		TEST(one_that_goes_between_two_listings),
 		TEST(hostile_names),
