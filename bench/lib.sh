@@ -11,6 +11,7 @@
 #
 # What was lost is printed.
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/interop/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/asked.sh"
 need_tracefs
 command -v perf >/dev/null || { echo "perf is missing (Debian: linux-perf)" >&2; exit 77; }
 
@@ -97,19 +98,30 @@ measure() { # FAMILY CONFIG SESSIONS LOAD
   rm -rf "$dir"
 }
 
-# Medians of the pairwise ratios of what was measured so far, which is forgotten.
+# Medians of the pairwise ratios of what was measured so far, which is forgotten; in $TMP/ratios, for asked_ratio, with
+# the median of our own probes' ns an event.
 ratios() { # TITLE
-  paste -d' ' "$TMP/sonda" "$TMP/perfetto" | awk -v title="$1" '
+  : >"$TMP/ratios"
+  paste -d' ' "$TMP/sonda" "$TMP/perfetto" | awk -v title="$1" -v out="$TMP/ratios" '
     function median(a, n,    i, j, t) {
       for (i = 2; i <= n; i++)
         for (j = i; j > 1 && a[j - 1] > a[j]; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
       return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
     }
-    { for (c = 1; c <= 5; c++) ratio[c, NR] = $c / $(c + 5); sum[NR] = ($1 + $2) / ($6 + $7) }
+    { for (c = 1; c <= 5; c++) ratio[c, NR] = $c / $(c + 5); sum[NR] = ($1 + $2) / ($6 + $7); ns[NR] = $1 }
     function of(c,    i, a) { for (i = 1; i <= NR; i++) a[i] = ratio[c, i]; return median(a, NR) }
     END {
       printf "%s: median of %d ratios, ours / Perfetto'\''s, an event: CPU of probes %.2f, of service %.2f, ", title, NR, of(1), of(2)
       printf "of both %.2f, bytes %.3f; resident probes %.2f, service %.2f\n", median(sum, NR), of(3), of(4), of(5)
+      printf "probes %.2f\nservice %.2f\nboth %.2f\nbytes %.3f\nresident_probes %.2f\nresident_service %.2f\nns %.1f\n", of(1), of(2), median(sum, NR), of(3), of(4), of(5), median(ns, NR) >out
     }'
   rm -f "$TMP/sonda" "$TMP/perfetto"
+}
+
+ratio_of() { # NAME, as in $TMP/ratios
+  sed -n "s/^$1 //p" "$TMP/ratios"
+}
+
+asked_ratio() { # TITLE NAME AT_MOST
+  asked "$1" "$(ratio_of "$2")" "$3"
 }

@@ -31,3 +31,9 @@ for _ in $(seq "$pairs"); do
   measure sonda "$TMP/config" 1 pipe_load
 done
 ratios "sched pipe, compact"
+asked_ratio "CPU of probes, an event" probes 0.45
+asked_ratio "CPU of probes and service, an event" both 1
+asked_ratio "bytes of trace, an event" bytes 0.95
+asked_ratio "resident memory of probes" resident_probes 1
+asked_ratio "resident memory of the service" resident_service 1
+exit $OVER

@@ -18,6 +18,7 @@
 # Medians of the pairwise ratios; of rss one measurement. Needs no root.
 set -u
 . "$(dirname "$0")/../tests/interop/lib.sh"
+. "$(dirname "$0")/asked.sh"
 pairs=${1:-3}
 shift
 [ $# -gt 0 ] || set -- commit small file read clone idle rss
@@ -70,6 +71,8 @@ rss() { # FAMILY
   echo "rss of $1:"
   memory "ready"
   "$load" "${PIDS[0]}" commit 300 >/dev/null && memory "after 300 MB"
+  [ "$1" != sonda ] ||
+    asked "memory beyond buffers, in kB" "$(awk '/^Rss(Anon|File):/ { kb += $2 } END { print kb }' "/proc/${PIDS[0]}/status")" 2048
   "$load" "${PIDS[0]}" idle 500 0 >/dev/null && memory "after 500 producers"
   stop_all
   rm -rf "$dir"
@@ -93,7 +96,16 @@ tell() { # MODE
       if (mode == "read" || mode == "clone")
         printf "; time %.2f and %.2f ms, ratio %.2f", median(wall_ours, NR), median(wall_theirs, NR), median(wall, NR)
       print ""
-    }'
+    }' | tee "$TMP/told"
+  case $1 in
+  commit) asked "CPU of the service, a MB committed" "$(told ', median of [0-9]* ratios')" 0.5 ;;
+  read) asked "time of ReadBuffers" "$(told ', ratio')" 0.5 ;;
+  clone) asked "CPU of CloneSession" "$(told ', median of [0-9]* ratios')" 0.5 ;;
+  idle) asked "CPU of 10 s with 500 idle producers, in ms" "$(told 'CPU')" 5 ;;
+  esac
+}
+told() { # WHAT STANDS BEFORE IT
+  sed -n "s/.*$1 \\([0-9.]*\\).*/\\1/p" "$TMP/told"
 }
 
 echo "ours and Perfetto's:"
@@ -109,3 +121,4 @@ for mode; do
   done
   tell "$mode"
 done
+exit $OVER

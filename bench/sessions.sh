@@ -5,7 +5,7 @@
 #
 # One, two and three sessions at once that record the same: `perf bench sched pipe`, sched_switch and sched_waking,
 # compact. Figures are for each event of each trace: with no cost but another read of the kernel's ring for each
-# session they stay the same from line to line.
+# session they stay the same from line to line; a twentieth is what two measurements of the same differ by.
 set -u
 . "$(dirname "$0")/lib.sh"
 pairs=${1:-5} loops=${2:-100000}
@@ -32,4 +32,12 @@ for sessions in 1 2 3; do
     measure sonda "$TMP/config" "$sessions" pipe_load
   done
   ratios "$sessions sessions"
+  ns=$(ratio_of ns)
+  if [ "$sessions" = 1 ]; then
+    alone=$ns
+  else
+    growth=$(awk -v ns="$ns" -v alone="$alone" 'BEGIN { if (ns && alone) printf "%.2f", ns / alone }')
+    asked "CPU of our probes, an event, with $sessions sessions to one ($ns ns, $alone ns)" "$growth" 1.05
+  fi
 done
+exit $OVER

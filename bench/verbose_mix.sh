@@ -38,3 +38,5 @@ for _ in $(seq "$pairs"); do
   measure sonda "$TMP/config" 1 mix_load
 done
 ratios "sched, irq, timer, raw_syscalls, verbose"
+asked_ratio "CPU of probes, an event" probes 0.5
+exit $OVER
