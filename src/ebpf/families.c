@@ -20,6 +20,7 @@
 #include "ebpf/family.h"
 #include "ebpf/faults.h"
 #include "ebpf/interrupts.h"
+#include "ebpf/locks.h"
 #include "ebpf/memory.h"
 #include "ebpf/runq.h"
 #include "ebpf/tcp.h"
@@ -33,6 +34,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&faults_family,
 	&tcp_family,
 	&memory_family,
+	&locks_family,
 };
 /* clang-format on */
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);

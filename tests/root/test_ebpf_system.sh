@@ -14,6 +14,7 @@ PEERS=$(tests/interop/peers.sh 2>/dev/null) || PEERS=
 end() {
   [ -z "${spaces:-}" ] || { ip netns del "$group-a"; ip netns del "$group-b"; } 2>/dev/null
   [ -z "${loop:-}" ] || losetup -d "$loop"
+  [ -z "${mounted:-}" ] || { fsfreeze -u "$mounted"; umount "$mounted"; } 2>/dev/null
   [ -z "${cgroup:-}" ] || rmdir "$cgroup"
   [ -z "${enabled:-}" ] || echo -memory >"$enabled/cgroup.subtree_control"
   leave
@@ -222,6 +223,43 @@ else
   awk -v events="$(events_in "$TMP/memory.trace")" '/^[0-9]+ Memory\/.*(reclaims|compactions)$/ { n += $1 }
     END { print n, "and ftrace has", events; exit n > events + 2 || n < events - 2 }' "$TMP/memory" >"$TMP/compared"
   verdict "memory: stalls are as many as events" $? "$TMP/compared"
+fi
+
+# ---- locks: 5 threads that wait for a file system to thaw -----------------------------------------------------------
+
+cat >>"$TMP/load" <<'END'
+all_sleep() { [ "$(cat $(sed 's,.*,/proc/&/stat,' "$TMP/pids") | sed 's/.*) //' | grep -c ^D)" = 5 ]; }
+locks_load() {
+  local i
+  fsfreeze -f "$TMP/fs"
+  for i in {1..5}; do
+    touch "$TMP/fs/$i" &
+    echo $! >>"$TMP/pids"
+  done
+  for i in {1..100}; do all_sleep && break; sleep 0.05; done
+  sleep 0.2
+  fsfreeze -u "$TMP/fs"
+  wait
+}
+END
+mkdir "$TMP/fs" && truncate -s 16M "$TMP/image" && mkfs.ext4 -q "$TMP/image" 2>"$TMP/fs.err" &&
+  mount -o loop "$TMP/image" "$TMP/fs" 2>>"$TMP/fs.err" && mounted=$TMP/fs
+if [ -z "${mounted:-}" ]; then
+  skip "locks: a file system that can be frozen" "$(head -n 1 "$TMP/fs.err")"
+elif [ ! -e $TRACEFS/events/lock/contention_begin ]; then
+  skip "locks: waits" "this kernel does not tell of them"
+else
+  record_load locks "families: LOCKS" locks_load 'data_sources { config { name: "linux.ftrace" ftrace_config {
+    ftrace_events: "lock/contention_end" } } }'
+  between locks "Locks/percpu rwsem waits" 5 50
+  between locks "Locks/percpu rwsem wait time" 1000000000 60000000000
+  # Each of them slept for as long as it was frozen, and for little else.
+  awk '$NF == "time" && /^[0-9]+ process [0-9]+.*\/kernel lock wait time$/ && $1 > 2e8 { n++ } END { exit n != 5 }' "$TMP/locks"
+  verdict "locks: 5 processes waited for 0.2 s each" $? "$TMP/locks"
+  awk -v events="$(events_in "$TMP/locks.trace")" '/^[0-9]+ Locks\/.* waits$/ { n += $1 }
+    END { print n, "and ftrace has", events; d = n - events; exit d > 20 + events / 20 || -d > 20 + events / 20 }' \
+    "$TMP/locks" >"$TMP/compared"
+  verdict "locks: waits are as many as events" $? "$TMP/compared"
 fi
 
 if [ -n "$PEERS" ]; then

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * How long the kernel's locks are waited for.
+ *
+ * Locks that spin are waited for by many, among them the locks of our maps: their programs use
+ * nothing that has a lock, but a stack of each CPU, on which an interrupt that waits puts its own on
+ * top of who it interrupted. Who waits for a lock that sleeps may move: that is kept with the thread.
+ */
+#include "common.h"
+
+#include "locks.h"
+
+/* From include/trace/events/lock.h: part of what the tracepoint says, as the format file tells. */
+#define LCB_F_SPIN 1
+#define LCB_F_READ 2
+#define LCB_F_WRITE 4
+#define LCB_F_RT 8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX 32
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct locks_cpu);
+} cpus SEC(".maps");
+
+struct sleeping {
+	__u64 lock; /* 0: it waits for none */
+	__u64 since;
+	__u32 kind;
+};
+
+SONDA_PROCESSES(struct locks_process)
+SONDA_THREADS(struct sleeping)
+
+static __always_inline struct locks_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline __u32 kind_of(__u32 flags)
+{
+	if (flags & LCB_F_PERCPU)
+		return LOCK_PERCPU_RWSEM;
+	if (flags & LCB_F_RT)
+		return LOCK_RT;
+	if (flags & LCB_F_MUTEX)
+		return LOCK_MUTEX;
+	if (flags & LCB_F_SPIN)
+		return flags & (LCB_F_READ | LCB_F_WRITE) ? LOCK_RWLOCK : LOCK_SPIN;
+	if (flags & LCB_F_READ)
+		return LOCK_RWSEM_READ;
+	return flags & LCB_F_WRITE ? LOCK_RWSEM_WRITE : LOCK_OTHER;
+}
+
+/* The place is taken before it is filled: an interrupt between takes the one above, and leaves it. */
+static __always_inline void begin_spin(__u64 lock, __u32 kind)
+{
+	struct locks_cpu *c = this_cpu();
+	__u32 i;
+
+	if (!c)
+		return;
+	i = c->depth;
+	if (i >= LOCKS_NEST) {
+		/* Ends that we did not see. */
+		c->lost += LOCKS_NEST;
+		i = 0;
+	}
+	c->depth = i + 1;
+	barrier();
+	c->spinning[i].kind = kind;
+	c->spinning[i].since = bpf_ktime_get_boot_ns();
+	c->spinning[i].lock = lock;
+}
+
+static __always_inline void add(struct lock_sum *sum, __u64 ns)
+{
+	__sync_fetch_and_add(&sum->ns, ns);
+	__sync_fetch_and_add(&sum->count, 1);
+}
+
+/* 0: this CPU does not spin for it. */
+static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
+{
+#pragma clang loop unroll(full)
+	for (int i = LOCKS_NEST - 1; i >= 0; i--) {
+		__u32 kind = c->spinning[i].kind;
+
+		if (i >= c->depth || c->spinning[i].lock != lock)
+			continue;
+		if (kind < LOCK_KINDS)
+			add(&c->kinds[kind], bpf_ktime_get_boot_ns() - c->spinning[i].since);
+		/* What is above it has ended, too. */
+		c->depth = i;
+		return 1;
+	}
+	return 0;
+}
+
+/* A mutex says it again when it has spun and goes on to sleep: one wait. */
+static __always_inline void begin_sleep(struct task_struct *task, __u64 lock, __u32 kind)
+{
+	struct sleeping *s = thread_make(task);
+
+	if (!s || s->lock == lock)
+		return;
+	s->lock = lock;
+	s->since = bpf_ktime_get_boot_ns();
+	s->kind = kind;
+}
+
+static __always_inline void end_sleep(struct locks_cpu *c, struct task_struct *task, __u64 lock)
+{
+	struct sleeping *s = thread_get(task);
+	struct locks_process *p;
+	__u64 ns;
+
+	if (!s || s->lock != lock)
+		return;
+	ns = bpf_ktime_get_boot_ns() - s->since;
+	if (s->kind < LOCK_KINDS)
+		add(&c->kinds[s->kind], ns);
+	s->lock = 0;
+	p = process_of(task->tgid, 0);
+	if (!p)
+		return;
+	p->ns += ns;
+	p->count++;
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_begin, void *lock, unsigned int flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 kind = kind_of(flags);
+
+	if (!is_counted(task->tgid))
+		return 0;
+	if (kind == LOCK_SPIN || kind == LOCK_RWLOCK)
+		begin_spin((__u64)lock, kind);
+	else
+		begin_sleep(task, (__u64)lock, kind);
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(on_end, void *lock)
+{
+	struct locks_cpu *c = this_cpu();
+
+	if (c && !end_spin(c, (__u64)lock))
+		end_sleep(c, bpf_get_current_task_btf(), (__u64)lock);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include "process.h"
+
+/* The family "locks": what locks.bpf.c counts and src/ebpf/locks.c reads. */
+
+enum lock_kind {
+	/* Who waits spins, and keeps the CPU. */
+	LOCK_SPIN,
+	LOCK_RWLOCK,
+	/* Who waits sleeps, though it may spin first. */
+	LOCK_MUTEX,
+	LOCK_RWSEM_READ,
+	LOCK_RWSEM_WRITE,
+	LOCK_RT, /* rt mutexes; with PREEMPT_RT most others too */
+	LOCK_PERCPU_RWSEM,
+	LOCK_OTHER, /* semaphores; in 5.19 mutexes too */
+	LOCK_KINDS,
+};
+#define LOCKS_NEST 4 /* a thread, a softirq, an interrupt, an NMI */
+
+struct lock_sum {
+	__u64 ns, count;
+};
+
+struct spinning {
+	__u64 lock, since;
+	__u32 kind;
+	__u32 reserved;
+};
+
+/* The only value of the per-CPU array "cpus". */
+struct locks_cpu {
+	struct lock_sum kinds[LOCK_KINDS];
+	__u64 lost; /* waits that are not counted: more than LOCKS_NEST in each other */
+	__u32 depth; /* of the next */
+	__u32 reserved;
+	struct spinning spinning[LOCKS_NEST];
+};
+
+/* The hash "processes": waits of its threads that sleep. */
+struct locks_process {
+	__u64 ns, count;
+};

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/locks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "bpf/locks.h"
+#include "ebpf/counter.h"
+#include "ebpf/images.h"
+#include "ebpf/map.h"
+#include "ebpf/object.h"
+#include "ebpf/processes.h"
+
+EBPF_DECLARE(locks);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("contention_begin", 2, 2), /* 5.19 */
+	NEED_TP_BTF("contention_end", 2, 2),
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(locks), needs_of_tp_btf},
+};
+
+static const struct {
+	const char *time, *count;
+} kinds[LOCK_KINDS] = {
+	{"spinlock wait time", "spinlock waits"},
+	{"rwlock wait time", "rwlock waits"},
+	{"mutex wait time", "mutex waits"},
+	{"rwsem read wait time", "rwsem read waits"},
+	{"rwsem write wait time", "rwsem write waits"},
+	{"rt mutex wait time", "rt mutex waits"},
+	{"percpu rwsem wait time", "percpu rwsem waits"},
+	{"other lock wait time", "other lock waits"},
+};
+
+static const struct track_spec columns[] = {
+	{.name = "kernel lock wait time",
+	 .description = "ns that its threads slept for a lock of the kernel, since the recording "
+			"began",
+	 .unit = TRACK_UNIT_NS,
+	 .total = true},
+	{.name = "kernel lock waits",
+	 .description = "for locks that sleep, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+};
+
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = sizeof(struct locks_process) / sizeof(uint64_t),
+	.n_columns = ARRAY_SIZE(columns),
+	.weights = 1u,
+	.lost_name = "kernel lock waits lost",
+	.lost_description = "waits of threads or processes that there was no room for",
+};
+
+struct locks {
+	struct processes processes;
+	int cpus_fd; /* the object's */
+	struct locks_cpu *now; /* owned, one a CPU */
+	uint32_t group; /* TRACK_ROOT: not yet, as with each kind */
+	struct ebpf_timed kinds[LOCK_KINDS];
+	uint32_t lost;
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	return processes_prepare(o, f, &spec, n_cpus);
+}
+
+static int begin(struct ebpf_run *r)
+{
+	struct locks *s = r->state = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->cpus_fd = ebpf_object_map(r->object, "cpus");
+	s->now = calloc(r->n_cpus, sizeof(*s->now));
+	if (s->cpus_fd < 0)
+		return -ENOENT;
+	return s->now ? processes_init(&s->processes, &spec, r) : -ENOMEM;
+}
+
+static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
+		     const struct lock_sum *sum)
+{
+	if (!sum->count)
+		return;
+	if (s->group == TRACK_ROOT)
+		s->group = ebpf_add_group(r, r->group, "Locks");
+	if (s->kinds[kind].time == TRACK_ROOT)
+		s->kinds[kind] = ebpf_add_timed(
+			r, s->group, kinds[kind].time, kinds[kind].count,
+			"for locks of this kind, of all threads, since the recording began");
+	ebpf_set_timed(r, &s->kinds[kind], sum->ns, sum->count);
+}
+
+static int read_cpus(struct ebpf_run *r, struct locks *s)
+{
+	int e = map_read_one(s->cpus_fd, s->now);
+	uint64_t lost = 0;
+
+	if (e < 0)
+		return e;
+	for (size_t k = 0; k < LOCK_KINDS; k++) {
+		struct lock_sum sum = {0};
+
+		for (uint32_t i = 0; i < r->n_cpus; i++) {
+			sum.ns += s->now[i].kinds[k].ns;
+			sum.count += s->now[i].kinds[k].count;
+		}
+		set_kind(r, s, k, &sum);
+	}
+	for (uint32_t i = 0; i < r->n_cpus; i++)
+		lost += s->now[i].lost;
+	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "whose ends were not seen", lost);
+	return 0;
+}
+
+static int read_all(struct ebpf_run *r)
+{
+	struct locks *s = r->state;
+	int e = read_cpus(r, s), f = processes_read(&s->processes, r);
+
+	return e < 0 ? e : f;
+}
+
+static void hide(struct ebpf_run *r)
+{
+	struct locks *s = r->state;
+
+	for (size_t k = 0; k < LOCK_KINDS; k++)
+		ebpf_remove_timed(r, &s->kinds[k]);
+	tracks_remove(r->tracks, s->lost);
+	tracks_remove(r->tracks, s->group);
+	processes_hide(&s->processes, r);
+}
+
+static void end(struct ebpf_run *r)
+{
+	struct locks *s = r->state;
+
+	if (!s)
+		return;
+	processes_deinit(&s->processes);
+	free(s->now);
+	free(s);
+	r->state = NULL;
+}
+
+const struct ebpf_family locks_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS,
+	.name = "locks",
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.begin = begin,
+	.read = read_all,
+	.hide = hide,
+	.end = end,
+};
