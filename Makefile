@@ -52,11 +52,11 @@ NEED_probes := ftrace procfs ebpf client config wire base
 NEED_analyze := wire base
 NEED_cli := analyze client config wire base
 
-LIBS_base := -levent_core -lcap-ng -lm
+LIBS_base := -levent_core -lcap-ng -lseccomp -lm
 LIBS_config := -lprotobuf-c
-LIBS_service := -lz -lzstd -lseccomp
+LIBS_service := -lz -lzstd
 LIBS_analyze := -lz -lzstd
-LIBS_ftrace := -ltracefs -ltraceevent -lseccomp
+LIBS_ftrace := -ltracefs -ltraceevent
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
@@ -85,7 +85,7 @@ GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
 
-EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums
+EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums syscall_sums
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
 	$(EBPF_PURE:%=src/ebpf/%.c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c)))
 layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c))

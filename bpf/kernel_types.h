@@ -30,7 +30,13 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* of the task's CPU, whatever class the task is of */
 };
 
+struct thread_info {
+	unsigned long flags;
+	unsigned int status; /* x86 */
+};
+
 struct task_struct {
+	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
 	int pid;
 	int tgid;
 	unsigned int __state; /* from 5.14 on */
@@ -70,3 +76,6 @@ struct request___before_5_17 {
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with UNINTERRUPTIBLE: idle, for kernel threads */
+
+#define TS_COMPAT 0x2 /* x86, thread_info.status: it is in a call of the 32-bit table */
+#define TIF_32BIT 22 /* arm64, a bit of thread_info.flags: it is a 32-bit program's */

@@ -23,6 +23,7 @@
 #include "ebpf/locks.h"
 #include "ebpf/memory.h"
 #include "ebpf/runq.h"
+#include "ebpf/syscalls.h"
 #include "ebpf/tcp.h"
 
 /* clang-format off */
@@ -35,6 +36,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&tcp_family,
 	&memory_family,
 	&locks_family,
+	&syscalls_family,
 };
 /* clang-format on */
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);

@@ -159,6 +159,14 @@ static void hide(struct top *t, struct process *p)
 	t->n_shown--;
 }
 
+bool top_shows(const struct top *t, uint32_t pid)
+{
+	const struct process *p;
+
+	HASH_FIND(hh, t->all, &pid, sizeof(pid), p);
+	return p && p->is_shown;
+}
+
 void top_hide(struct top *t)
 {
 	struct process *p, *next;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,5 +35,7 @@ void top_begin(struct top *t);
 /* values: n_columns. What is told twice of a pid in a period is added up. */
 void top_add(struct top *t, uint32_t pid, uint64_t weight, const uint64_t *values);
 void top_end(struct top *t);
+/* Has the process tracks, since the last top_end? */
+bool top_shows(const struct top *t, uint32_t pid);
 /* Removes all tracks. */
 void top_hide(struct top *t);

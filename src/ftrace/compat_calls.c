@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 #define GROUP "raw_syscalls"
 #define N_ARGS 6

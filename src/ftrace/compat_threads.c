@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 /* In /proc, where the kernel has been built to run 32-bit programs; of other machines' kernels it is
  * asked no further. And arch/x86/kernel/process_64.c has the program that begins return from an

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 #define NUMBERS 1024u /* above all that Linux has */
 

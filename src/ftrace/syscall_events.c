@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ftrace/event_filters.h"
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 #define GROUP "raw_syscalls"
 static const char *const names[] = {"sys_enter", "sys_exit"};

@@ -10,6 +10,8 @@
  *	sleep=N        sleeps N times for 5 ms
  *	touch=N        N minor page faults: pages that were never touched
  *	fetch=N        N major ones: pages of a file (in this folder) that are not in memory
+ *	getppid=N      that system call, N times
+ *	fail=N         N calls of close that fail
  *	block=MS       is blocked (D): a child that has its memory sleeps so long
  */
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,12 +110,24 @@ static void fetch(long n)
 		(void)m[i];
 }
 
+static void call_getppid(long n)
+{
+	while (n-- > 0)
+		syscall(SYS_getppid);
+}
+
+static void fail(long n)
+{
+	while (n-- > 0)
+		syscall(SYS_close, -1);
+}
+
 static const struct step {
 	const char *name;
 	void (*take)(long n);
 } steps[] = {
-	{"cpu", run_on},  {"spin", spin},   {"sleep", sleep_often},
-	{"block", block}, {"touch", touch}, {"fetch", fetch},
+	{"cpu", run_on},  {"spin", spin},   {"sleep", sleep_often},    {"block", block},
+	{"touch", touch}, {"fetch", fetch}, {"getppid", call_getppid}, {"fail", fail},
 };
 
 static void take(const char *word)

@@ -48,7 +48,7 @@ count cpu_time 'families: CPU_TIME' "data_sources { config { name: 'linux.ftrace
     buffer_size_kb: 16384 } } }" \
   sh -c "$load cpu=$cpu spin=60000 & hog=\$!
     for what in spin=300 sleep=40 block=200; do $load cpu=$cpu \$what & pids=\"\$pids \$!\"; done
-    wait \$pids; kill \$hog; printf '%s\n' \$hog \$pids >$TMP/pids"
+    wait \$pids; kill \$hog; wait \$hog; printf '%s\n' \$hog \$pids >$TMP/pids"
 {
   sed 's/^/pid /' "$TMP/pids"
   awk -F'|' '{ gsub(" ", "_", $2); print "told", $1, $2, $3 }' "$TMP/cpu_time.last"
@@ -106,6 +106,38 @@ sum=$(query "$TMP/faults.trace" "select cast(max(value) as int) as n from counte
 awk -F'|' -v sum="$sum" '$2 == "page faults" { n += $3 } END { print sum, "and", n; exit sum < n || sum < 5000 }' \
   "$TMP/faults.last" >"$TMP/sum"
 verdict "faults: the total is of all processes" $? "$TMP/sum"
+
+# ---- system calls ----
+
+calls32=
+if as --32 -o "$TMP/calls32.o" tests/root/calls32.S 2>"$TMP/log" && ld -m elf_i386 -o "$TMP/calls32" "$TMP/calls32.o" 2>"$TMP/log" &&
+  "$TMP/calls32" 2>/dev/null; then
+  calls32="$TMP/calls32 & echo \$! >$TMP/pid32; wait"
+fi
+# shellcheck disable=SC2016 # $$ is that of the inner shell
+count syscalls 'families: SYSCALLS' '' \
+  sh -c "$load getppid=30000 fail=2000 sleep=10 >$TMP/pid1; $load getppid=7 >$TMP/pid2; $calls32"
+one=$(cut -d' ' -f1 "$TMP/pid1") two=$(cut -d' ' -f1 "$TMP/pid2")
+call() { # PID TRACK VALUE
+  echo "$1 $2: $(last syscalls "$1" "$2"), not $3" >>"$TMP/calls"
+  [ "$(last syscalls "$1" "$2")" = "$3" ]
+}
+: >"$TMP/calls"
+call "$one" getppid 30000 && call "$one" close 2002 && call "$one" 'close errors' 2000 && call "$one" 'getppid errors' ''
+verdict "syscalls: by name, and errors, as many as were made" $? "$TMP/calls"
+[ "$(last syscalls "$one" clock_nanosleep)" = 10 ] && [ "$(last syscalls "$one" 'clock_nanosleep time')" -ge 50000000 ] &&
+  [ "$(last syscalls "$one" 'clock_nanosleep time')" -le "$(last syscalls "$one" 'syscall time')" ]
+verdict "syscalls: time is that of calls that wait, too" $? "$TMP/syscalls.last"
+# What a program does to begin and to end is the same each time.
+echo "$(last syscalls "$one" syscalls) $(last syscalls "$two" syscalls)" >"$TMP/calls"
+awk '{ exit $1 - $2 != 30000 + 2000 + 10 - 7 || $2 < 20 }' "$TMP/calls"
+verdict "syscalls: and in all" $? "$TMP/calls"
+if [ -n "$calls32" ]; then
+  : >"$TMP/calls"
+  pid=$(cat "$TMP/pid32")
+  call "$pid" 'openat (32-bit)' 100 && call "$pid" 'openat (32-bit) errors' 100 && call "$pid" 'getppid (32-bit)' 50
+  verdict "syscalls: those of a 32-bit program have their names" $? "$TMP/calls"
+fi
 
 echo "1..$N"
 exit $BAD

@@ -11,7 +11,7 @@
 #include "formats.h"
 #include "ftrace/compat_calls.h"
 #include "ftrace/load.h"
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 #define ENTER 443
 #define EXIT 442

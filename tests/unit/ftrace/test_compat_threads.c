@@ -11,7 +11,7 @@
 
 #include "fake_tracefs.h"
 #include "ftrace/compat_threads.h"
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 #define NATIVE 100u /* threads of /proc as it stands at first */
 #define COMPAT 200u

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tables are libseccomp's, of the version that is installed; what came after it is below. */
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -162,16 +162,28 @@ int syscall_number(const char *name, bool compat)
 	return number_of(compat ? compat_of(native) : native, name);
 }
 
-void syscall_compat_name(uint32_t nr, char *ret, size_t len)
+/* In zeros, cut to len. */
+static void name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
 {
-	uint32_t arch = compat_of(seccomp_arch_native());
 	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;
 	const char *found = name;
 
 	for (unsigned i = 0; arch && !found && i < ARRAY_SIZE(recent); i++)
-		if (recent[i].nr == nr && !recent[i].arch)
+		if (recent[i].nr == nr && (!recent[i].arch || recent[i].arch == arch) &&
+		    numbers_are_common(arch))
 			found = recent[i].name;
 	memset(ret, 0, len);
 	if (found)
 		memcpy(ret, found, MIN(len, strlen(found)));
+}
+
+void syscall_compat_name(uint32_t nr, char *ret, size_t len)
+{
+	name_of(compat_of(seccomp_arch_native()), nr, ret, len);
+}
+
+void syscall_name(uint32_t nr, char ret[static SYSCALL_NAME_MAX])
+{
+	name_of(seccomp_arch_native(), nr, ret, SYSCALL_NAME_MAX - 1);
+	ret[SYSCALL_NAME_MAX - 1] = '\0';
 }

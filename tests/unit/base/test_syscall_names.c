@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/syscall_names.h"
+#include "base/syscall_names.h"
 
 static void assert_number(const char *name, uint32_t want)
 {
@@ -29,6 +29,19 @@ static void assert_nearest(const char *name, const char *want)
 	assert_int_equal(syscall_name_resolve(name, &nr, nearest), -ENOENT);
 	assert_int_equal(nr, 12345);
 	assert_string_equal(nearest, want);
+}
+
+static void test_names_of_numbers(void **state)
+{
+	char name[SYSCALL_NAME_MAX];
+
+	(void)state;
+	syscall_name(SYS_openat, name);
+	assert_string_equal(name, "openat");
+	syscall_name(462, name);
+	assert_string_equal(name, "mseal"); /* newer than the library */
+	syscall_name(5000, name);
+	assert_string_equal(name, "");
 }
 
 static void test_names_of_this_machine(void **state)
@@ -126,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_of_this_machine),
+		cmocka_unit_test(test_names_of_numbers),
 		cmocka_unit_test(test_the_kernels_functions),
 		cmocka_unit_test(test_newer_than_the_library),
 #ifdef __x86_64__

@@ -24,3 +24,5 @@ int syscall_number(const char *name, bool compat);
 /* The bare name of a number of the 32-bit table, with zeros to the end of the room for it, cut where
  * it is longer; all zeros where it has none. */
 void syscall_compat_name(uint32_t nr, char *ret, size_t len);
+/* Of this machine's table, likewise, but with a NUL. */
+void syscall_name(uint32_t nr, char ret[static SYSCALL_NAME_MAX]);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * System calls by process and call, when they return: number, time, errors. When and which one it
+ * was is kept with the thread, for what returns may be another number (rt_sigreturn has -1).
+ *
+ * The two hottest hooks of all: to enter costs a clock and the thread's storage, to leave these and
+ * one look-up.
+ */
+#include "common.h"
+
+#include "syscalls.h"
+
+struct thread {
+	__u64 since; /* 0: in no call */
+	__u32 what;
+};
+
+SONDA_PROCESSES(struct syscalls)
+SONDA_THREADS(struct thread)
+
+#define ERRNO_MAX 4095
+/* Inside the kernel only: the call is made again, or is EINTR, which is not known yet. */
+#define ERESTART_FIRST 512
+#define ERESTART_LAST 516
+
+static __always_inline __u32 what_of(struct task_struct *t, long nr)
+{
+	__u32 what = nr < 0 ? SYSCALLS_NONE : nr & SYSCALLS_NONE;
+
+	if (settings.switches & SYSCALLS_COMPAT_IN_STATUS) {
+		if (t->thread_info.status & TS_COMPAT)
+			what |= SYSCALLS_COMPAT;
+	} else if (settings.switches & SYSCALLS_COMPAT_IN_FLAGS) {
+		if (t->thread_info.flags >> TIF_32BIT & 1)
+			what |= SYSCALLS_COMPAT;
+	}
+	return what;
+}
+
+static __always_inline int is_error(long ret)
+{
+	return ret < 0 && ret >= -ERRNO_MAX && (ret > -ERESTART_FIRST || ret < -ERESTART_LAST);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, void *regs, long nr)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct thread *h;
+
+	if (!is_counted(t->tgid))
+		return 0;
+	h = thread_make(t);
+	if (!h)
+		return 0;
+	h->what = what_of(t, nr);
+	h->since = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit, void *regs, long ret)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct thread *h = thread_get(t);
+	struct syscalls *v;
+	__u64 since;
+
+	if (!h || !h->since)
+		return 0;
+	since = h->since;
+	h->since = 0;
+	v = process_of(t->tgid, h->what);
+	if (!v)
+		return 0;
+	v->count++;
+	v->ns += bpf_ktime_get_boot_ns() - since;
+	v->errors += is_error(ret);
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include "process.h"
+
+/* The family "syscalls": what syscalls.bpf.c counts and src/ebpf/syscalls.c reads. */
+
+/* Bits of sonda_settings.switches: where a call of the 32-bit table is told from others. */
+#define SYSCALLS_COMPAT_IN_STATUS 1u /* x86 */
+#define SYSCALLS_COMPAT_IN_FLAGS 2u /* arm64 */
+
+/* The part "what" of the key is the number of the call; of 32-bit programs with: */
+#define SYSCALLS_COMPAT (1u << 31)
+#define SYSCALLS_NONE (SYSCALLS_COMPAT - 1) /* a number below 0 */
+
+/* Of a process, one call, on one CPU. */
+struct syscalls {
+	__u64 count;
+	__u64 ns;
+	__u64 errors;
+};

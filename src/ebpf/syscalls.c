@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/syscalls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "bpf/syscalls.h"
+#include "ebpf/images.h"
+#include "ebpf/processes.h"
+#include "ebpf/syscall_sums.h"
+
+EBPF_DECLARE(syscalls);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("sys_enter", 2, 2),
+	NEED_TP_BTF("sys_exit", 2, 2),
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(syscalls), needs_of_tp_btf},
+};
+
+static const struct track_spec columns[] = {
+	{.name = "syscalls",
+	 .description = "system calls that returned, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+	{.name = "syscall time",
+	 .description = "from the begin to the end of each, also while it waits",
+	 .unit = TRACK_UNIT_NS,
+	 .total = true},
+	{.name = "syscall errors",
+	 .description = "calls that returned an error",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+};
+
+/* A process has an element for each call that it makes. */
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = sizeof(struct syscalls) / sizeof(uint64_t),
+	.n_columns = ARRAY_SIZE(columns),
+	.weights = 1u,
+	.lost_name = "syscalls lost",
+	.lost_description = "system calls that could not be counted: no room",
+	.elements_per_cpu = 16384,
+};
+
+struct family {
+	struct processes processes;
+	struct syscall_sums calls;
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	uint32_t switches = processes_prepare(o, f, &spec, n_cpus);
+
+#if defined(__x86_64__)
+	if (f->has_member(f->ctx, "thread_info", "status"))
+		switches |= SYSCALLS_COMPAT_IN_STATUS;
+#elif defined(__aarch64__)
+	if (f->has_member(f->ctx, "thread_info", "flags"))
+		switches |= SYSCALLS_COMPAT_IN_FLAGS;
+#endif
+	return switches;
+}
+
+static void see(void *ctx, const void *key, const void *value)
+{
+	syscall_sums_add(ctx, key, value);
+}
+
+static int begin(struct ebpf_run *r)
+{
+	struct family *s = r->state = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->processes.each = see;
+	s->processes.ctx = &s->calls;
+	return processes_init(&s->processes, &spec, r);
+}
+
+static int read_calls(struct ebpf_run *r)
+{
+	struct family *s = r->state;
+	int e;
+
+	syscall_sums_begin(&s->calls);
+	e = processes_read(&s->processes, r);
+	if (e == 0)
+		syscall_sums_end(&s->calls, r->tracks, s->processes.top);
+	return e;
+}
+
+static void hide(struct ebpf_run *r)
+{
+	struct family *s = r->state;
+
+	syscall_sums_hide(&s->calls, r->tracks);
+	processes_hide(&s->processes, r);
+}
+
+static void end(struct ebpf_run *r)
+{
+	struct family *s = r->state;
+
+	if (!s)
+		return;
+	processes_deinit(&s->processes);
+	syscall_sums_deinit(&s->calls);
+	free(s);
+	r->state = NULL;
+}
+
+const struct ebpf_family syscalls_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS,
+	.name = "syscalls",
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.begin = begin,
+	.read = read_calls,
+	.hide = hide,
+	.end = end,
+};
