@@ -145,11 +145,14 @@ struct pending_clone {
 	bool no_memory;
 };
 
+static void give_back_buffers(struct pending_clone *p);
+
 static void pending_free(struct pending_clone *p)
 {
 	for (size_t g = 0; g < N_GROUPS; g++)
 		if (p->flushes[g].running)
 			flush_disown_group(p->source, &p->flushes[g]);
+	give_back_buffers(p);
 	TAILQ_REMOVE(&p->source->clones, p, link);
 	p->consumer->clone = NULL;
 	session_clone_deinit(&p->result);
@@ -202,7 +205,7 @@ static void take_buffers(struct pending_clone *p, enum group group)
 	}
 }
 
-/* Of those that were moved just now, so that nothing is in the new ones yet. */
+/* Nobody takes what was moved: it is the source's again, with what came since. */
 static void give_back_buffers(struct pending_clone *p)
 {
 	struct session *s = p->source;
@@ -212,6 +215,7 @@ static void give_back_buffers(struct pending_clone *p)
 
 		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
 			continue;
+		trace_buffer_append(p->result.buffers[i], fresh);
 		replace_buffer(s, i, TAKE_PTR(p->result.buffers[i]));
 		trace_buffer_free(fresh);
 	}

@@ -64,6 +64,10 @@ int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **re
  * readaheads begin anew. Costs about a copy of the used bytes. 0 or -ENOMEM. */
 int trace_buffer_clone(const struct trace_buffer *b, struct trace_buffer **ret);
 
+/* What came into `from` while it stood in for `to` goes behind what is in `to`, as if it had come there
+ * in the first place; but what `from` counted, and what was read of it, is told by nobody. */
+void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from);
+
 /*
  * Takes a copy of one chunk, as far as its fragments reach. payload may lie in shared memory: it is
  * copied first and the copy is checked. complete is false for a chunk that was scraped while its

@@ -186,15 +186,17 @@ static void refuse_from_now_on(struct trace_buffer *b)
 		tb_seq_wake(b, s);
 }
 
-/* Stores what of a chunk is not known yet. */
+/* Stores what of a chunk is not known yet: src and len are of that. again: the flags that the record
+ * had in another buffer; NULL: they follow from the chunk. */
 static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
-		  const struct known *k, const uint8_t *payload, size_t len, bool complete)
+		  const struct known *k, const uint8_t *src, size_t len, bool complete,
+		  const uint16_t *again)
 {
 	uint16_t frags = whole_fragments(h, complete);
 	size_t used;
 	enum tb_intake r;
 
-	r = tb_intake(b, payload + k->bytes, len - k->bytes, frags - k->frags, &used);
+	r = tb_intake(b, src, len, frags - k->frags, &used);
 	if (r == TB_INTAKE_TOO_LARGE) {
 		b->stats.abi_violations++;
 		return;
@@ -211,7 +213,7 @@ static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chu
 			.used = (uint16_t)used,
 			.base = k->bytes,
 			.frags = frags & SMB_MAX_PACKETS,
-			.flags = record_flags(h, k, complete, r) & TB_ALL_FLAGS,
+			.flags = (again ? *again : record_flags(h, k, complete, r)) & TB_ALL_FLAGS,
 		});
 }
 
@@ -246,6 +248,55 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 	}
 	if (find_known(b, s, header->chunk_id, &k) ? wants_rest(b, s, &k, header, len, complete)
 						   : wants_new(b, s, header->chunk_id))
-		store(b, s, header, &k, payload, len, complete);
+		store(b, s, header, &k, (const uint8_t *)payload + k.bytes, len - k.bytes, complete,
+		      NULL);
 	tb_seqs_collect(b);
+}
+
+/* ---- from one buffer into another ---- */
+
+/* A record that is the rest of a chunk comes behind the beginning, which is known then. */
+static void append_record(struct trace_buffer *to, const struct tb_seq *from, struct tb_record *rec)
+{
+	bool complete = rec->flags & TB_COMPLETE;
+	const struct smb_chunk_header h = {
+		.chunk_id = rec->chunk_id,
+		.writer_id = from->writer.writer_id,
+		.count = (uint16_t)(rec->frags + !complete),
+		.flags = (rec->flags | (rec->base ? TB_FROM_PREV : 0)) & SMB_CHUNK_FLAGS,
+	};
+	size_t len = (size_t)rec->base + rec->used;
+	struct tb_seq *s = to->refusing ? NULL : tb_seq_get(to, &from->writer);
+	struct known k = {0};
+	uint16_t flags;
+	bool known = s && find_known(to, s, rec->chunk_id, &k);
+
+	if (!s || k.bytes < rec->base || rec->read) {
+		to->stats.chunks_discarded++;
+		return;
+	}
+	flags = k.bytes ? rec->flags & (uint16_t)~TB_FROM_PREV : rec->flags;
+	if (known ? wants_rest(to, s, &k, &h, len, complete) : wants_new(to, s, rec->chunk_id))
+		store(to, s, &h, &k, tb_payload(rec) + (k.bytes - rec->base), len - k.bytes,
+		      complete, &flags);
+}
+
+void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
+{
+	tb_place place = 0;
+	struct tb_record *rec;
+
+	while ((rec = tb_ring_seek(&from->ring, &place))) {
+		append_record(to, tb_seq_of(from, rec), rec);
+		place += tb_stride(rec->used);
+	}
+	for (const struct tb_seq *s = from->seqs.by_key; s; s = s->hh.next) {
+		struct tb_seq *same = tb_seq_find(to, s->writer.producer_id, s->writer.writer_id);
+
+		if (same)
+			same->loss |= s->loss;
+		if (same && s->ended)
+			trace_buffer_end_writer(to, s->writer.producer_id, s->writer.writer_id);
+	}
+	tb_seqs_collect(to);
 }

@@ -482,6 +482,42 @@ static void moved_and_copied_are_flushed_apart(void **state)
 	assert_int_equal(stage_count(g, "for the next one"), 1);
 }
 
+/* What was taken for it is the source's again, with what has come since. */
+static void cloner_may_hang_up_between_the_flushes(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+	uint64_t moved;
+
+	g->enable =
+		peer_enable(g->cons, "buffers { size_kb: 64 transfer_on_clone: true } "
+				     "buffers { size_kb: 64 } "
+				     "data_sources { config { name: 'src' } } "
+				     "data_sources { config { name: 'src' target_buffer: 1 } }");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
+	for (int i = 0; i < 2; i++)
+		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+	stage_write(g, 0, 1, 0, "recorded long ago");
+	ask(1);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	moved = peer_number(&f, CMD(FLUSH_REQUEST_ID));
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, moved)));
+	stage_write(g, 0, 1, 1, "since");
+	rig_hang_up(&g->rig, cloner);
+	cloner = rig_consumer(&g->rig);
+	rig_until(&g->rig, TAILQ_EMPTY(&rig_session(&g->rig)->clones));
+	stage_write(g, 0, 1, 2, "later");
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "recorded long ago"), 1);
+	assert_int_equal(peer_count_text(&t, "since"), 1);
+	assert_int_equal(peer_count_text(&t, "later"), 1);
+	peer_packets_free(&t);
+}
+
 /* ---- triggers ---- */
 
 static void clone_says_which_trigger_it_is_for(void **state)
@@ -549,6 +585,7 @@ int main(void)
 		STAGE_TEST(moved_buffer_begins_anew),
 		STAGE_TEST(cleared_buffer_holds_what_the_flush_brings),
 		STAGE_TEST(moved_and_copied_are_flushed_apart),
+		STAGE_TEST(cloner_may_hang_up_between_the_flushes),
 		STAGE_TEST(clone_says_which_trigger_it_is_for),
 	};
 

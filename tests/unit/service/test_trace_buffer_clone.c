@@ -230,6 +230,106 @@ static void any_state_is_the_same(void **state)
 	assert_true(n > 1000);
 }
 
+/* ---- one that stood in for another ---- */
+
+static struct trace_buffer *stand_in_of(const struct trace_buffer *b)
+{
+	struct trace_buffer *stand_in;
+
+	assert_int_equal(trace_buffer_new_like(b, &stand_in), 0);
+	return stand_in;
+}
+
+/* As if all had come into the same one. */
+static void appended_is_as_if_committed(void **state)
+{
+	uint64_t r = 9;
+	unsigned n = 0;
+
+	(void)state;
+	for (int round = 0; round < 100; round++) {
+		struct trace_buffer *a = buffer_of(1 << 20, TRACE_BUFFER_RING);
+		struct trace_buffer *b = buffer_of(1 << 20, TRACE_BUFFER_RING), *stand_in;
+		uint32_t ids[64] = {0};
+
+		for (uint32_t i = rng_below(&r, 200); i > 0; i--)
+			commit_random(&r, a, b, ids);
+		if (round % 2)
+			n += assert_read_alike(a, b);
+		stand_in = stand_in_of(b);
+		for (uint32_t i = rng_below(&r, 200); i > 0; i--)
+			commit_random(&r, a, stand_in, ids);
+		trace_buffer_append(b, stand_in);
+		trace_buffer_free(stand_in);
+		for (uint32_t i = rng_below(&r, 50); i > 0; i--)
+			commit_random(&r, a, b, ids);
+		n += assert_read_alike(a, b);
+		assert_int_equal(trace_buffer_stats(a)->chunks_written,
+				 trace_buffer_stats(b)->chunks_written);
+		trace_buffer_free(a);
+		trace_buffer_free(b);
+	}
+	assert_true(n > 1000);
+}
+
+static void chunk_that_grew_meanwhile_is_one(void **state)
+{
+	struct trace_buffer *b = buffer_of(1 << 16, TRACE_BUFFER_RING), *stand_in = stand_in_of(b);
+	static struct chunk c;
+
+	(void)state;
+	chunk_start(&c, 1, 1, 0, 0);
+	chunk_text(&c, "one");
+	chunk_text(&c, "two");
+	chunk_scrape(b, &c);
+	chunk_text(&c, "three");
+	chunk_scrape(stand_in, &c);
+	chunk_text(&c, "four");
+	chunk_commit(stand_in, &c);
+	chunk_start(&c, 1, 1, 1, 0);
+	chunk_text(&c, "gives up");
+	chunk_raw(&c, "\xff\xff\xff\x7f", 4); /* the size of a packet that is dropped */
+	c.h.count++;
+	chunk_commit(stand_in, &c);
+	trace_buffer_append(b, stand_in);
+	trace_buffer_free(stand_in);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "one", 0);
+	expect_packet(b, 1, 1, "two", 0);
+	expect_packet(b, 1, 1, "three", 0);
+	expect_packet(b, 1, 1, "four", 0);
+	expect_packet(b, 1, 1, "gives up", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->trace_writer_packet_loss, 1);
+	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
+	commit_text(b, 1, 1, 2, 0, "next");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "next", DATA_LOSS_WRITER_ABORT);
+	trace_buffer_free(b);
+}
+
+/* The beginning of a chunk was read in the stand-in, or overwritten: its rest has no place. */
+static void rest_without_a_beginning_is_counted(void **state)
+{
+	struct trace_buffer *b = buffer_of(1 << 16, TRACE_BUFFER_RING), *stand_in = stand_in_of(b);
+	static struct chunk c;
+
+	(void)state;
+	chunk_start(&c, 1, 1, 0, 0);
+	chunk_text(&c, "one");
+	chunk_text(&c, "two");
+	chunk_scrape(stand_in, &c);
+	trace_buffer_begin_read(stand_in);
+	expect_packet(stand_in, 1, 1, "one", 0);
+	chunk_commit(stand_in, &c);
+	trace_buffer_append(b, stand_in);
+	trace_buffer_free(stand_in);
+	trace_buffer_begin_read(b);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 1);
+	trace_buffer_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +340,9 @@ int main(void)
 		cmocka_unit_test(memory_that_was_not_written_is_not_cloned),
 		cmocka_unit_test(refusal_is_cloned),
 		cmocka_unit_test(any_state_is_the_same),
+		cmocka_unit_test(appended_is_as_if_committed),
+		cmocka_unit_test(chunk_that_grew_meanwhile_is_one),
+		cmocka_unit_test(rest_without_a_beginning_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
