@@ -68,6 +68,16 @@ struct request___before_5_17 {
 	struct gendisk *rq_disk;
 };
 
+/* Registers at a system call. */
+struct pt_regs___x86 {
+	unsigned long cx, si, orig_ax;
+};
+
+struct pt_regs___arm64 {
+	__u64 regs[31];
+	int syscallno;
+};
+
 #pragma clang attribute pop
 
 /* Bits of a task's state. */

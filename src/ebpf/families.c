@@ -19,6 +19,7 @@
 #include "ebpf/cpu_time.h"
 #include "ebpf/family.h"
 #include "ebpf/faults.h"
+#include "ebpf/futex.h"
 #include "ebpf/interrupts.h"
 #include "ebpf/locks.h"
 #include "ebpf/memory.h"
@@ -37,6 +38,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&memory_family,
 	&locks_family,
 	&syscalls_family,
+	&futex_family,
 };
 /* clang-format on */
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);

@@ -12,9 +12,11 @@
  *	fetch=N        N major ones: pages of a file (in this folder) that are not in memory
  *	getppid=N      that system call, N times
  *	fail=N         N calls of close that fail
+ *	futex=N        N waits for a futex, of 5 ms, and as many that do not wait
  *	block=MS       is blocked (D): a child that has its memory sleeps so long
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,12 +124,25 @@ static void fail(long n)
 		syscall(SYS_close, -1);
 }
 
+static void wait_for_futex(long n)
+{
+	const struct timespec t = {.tv_nsec = 5000000};
+	int word = 7;
+
+	while (n-- > 0) {
+		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &t, NULL, 0);
+		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word + 1, &t, NULL, 0);
+		syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
+}
+
 static const struct step {
 	const char *name;
 	void (*take)(long n);
 } steps[] = {
-	{"cpu", run_on},  {"spin", spin},   {"sleep", sleep_often},    {"block", block},
-	{"touch", touch}, {"fetch", fetch}, {"getppid", call_getppid}, {"fail", fail},
+	{"cpu", run_on},	   {"spin", spin},   {"sleep", sleep_often},
+	{"block", block},	   {"touch", touch}, {"fetch", fetch},
+	{"getppid", call_getppid}, {"fail", fail},   {"futex", wait_for_futex},
 };
 
 static void take(const char *word)

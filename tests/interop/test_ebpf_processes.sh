@@ -24,8 +24,9 @@ count() { # NAME FAMILIES MORE-SOURCES COMMAND...
   timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/$name.trace" -- "$@" >"$TMP/$name.log" 2>&1
   verdict "$name: recorded" $? "$TMP/$name.log"
   ! grep -q 'was built where' "$TMP/probes.log" || { echo "this build has no eBPF counters" >&2; exit 77; }
+  # Switches without events make the one that is left out (see below).
   rows "$name" "select 'stats ' || name || ' ' || value as x from stats
-      where severity in ('error', 'data_loss') and value > 0" >"$TMP/stats"
+      where severity in ('error', 'data_loss') and value > 0 and name != 'mismatched_sched_switch_tids'" >"$TMP/stats"
   [ ! -s "$TMP/stats" ]
   verdict "$name: nothing lost, nothing wrong" $? "$TMP/stats"
   rows "$name" "select p.pid || '|' || t.name || '|' || max(c.value) as x from counter c
@@ -41,54 +42,64 @@ last() { # NAME PID TRACK
 
 # ---- time on and off CPU ----
 
-# Two that want the same CPU, one that sleeps, one that is blocked. One of the two is there all the time: some kernels
-# (this test met one) have no event of some switches from idle.
-count cpu_time 'families: CPU_TIME' "data_sources { config { name: 'linux.ftrace' ftrace_config {
-    ftrace_events: 'sched/sched_switch' ftrace_events: 'sched/sched_wakeup' ftrace_events: 'sched/sched_wakeup_new'
-    buffer_size_kb: 16384 } } }" \
-  sh -c "$load cpu=$cpu spin=60000 & hog=\$!
-    for what in spin=300 sleep=40 block=200; do $load cpu=$cpu \$what & pids=\"\$pids \$!\"; done
-    wait \$pids; kill \$hog; wait \$hog; printf '%s\n' \$hog \$pids >$TMP/pids"
-{
-  sed 's/^/pid /' "$TMP/pids"
-  awk -F'|' '{ gsub(" ", "_", $2); print "told", $1, $2, $3 }' "$TMP/cpu_time.last"
+# Two that want the same CPU, one that sleeps, one that is blocked.
+compare_times() {
+  count cpu_time 'families: CPU_TIME' "data_sources { config { name: 'linux.ftrace' ftrace_config {
+      ftrace_events: 'sched/sched_switch' ftrace_events: 'sched/sched_wakeup' ftrace_events: 'sched/sched_wakeup_new'
+      compact_sched { enabled: false } buffer_size_kb: 16384 } } }" \
+    sh -c "$load cpu=$cpu spin=60000 & hog=\$!
+      for what in spin=300 sleep=40 block=200; do $load cpu=$cpu \$what & pids=\"\$pids \$!\"; done
+      wait \$pids; kill \$hog; wait \$hog; printf '%s\n' \$hog \$pids >$TMP/pids"
   {
-    rows cpu_time "select 'switch ' || ts || ' ' || extract_arg(arg_set_id, 'prev_pid') || ' ' ||
-      extract_arg(arg_set_id, 'prev_state') || ' ' || extract_arg(arg_set_id, 'next_pid') as x
-      from ftrace_event where name = 'sched_switch'"
-    rows cpu_time "select 'wakeup ' || ts || ' ' || extract_arg(arg_set_id, 'pid') as x
-      from ftrace_event where name in ('sched_wakeup', 'sched_wakeup_new')"
-  } | sort -s -k2,2n
-} >"$TMP/events"
-# Both look at a clock in the same hook, one after the other: 20 us a change of state are a busy machine's.
-awk '
-function change(pid, to, ts) {
-  if (!(pid in ours) || state[pid] == to) return
-  if (state[pid] != "") sum[pid, state[pid]] += ts - since[pid]
-  state[pid] = to; since[pid] = ts; changes[pid]++
+    sed 's/^/pid /' "$TMP/pids"
+    awk -F'|' '{ gsub(" ", "_", $2); print "told", $1, $2, $3 }' "$TMP/cpu_time.last"
+    {
+      rows cpu_time "select 'switch ' || ts || ' ' || extract_arg(arg_set_id, 'prev_pid') || ' ' ||
+        extract_arg(arg_set_id, 'prev_state') || ' ' || extract_arg(arg_set_id, 'next_pid') as x
+        from ftrace_event where name = 'sched_switch'"
+      rows cpu_time "select 'wakeup ' || ts || ' ' || extract_arg(arg_set_id, 'pid') as x
+        from ftrace_event where name in ('sched_wakeup', 'sched_wakeup_new')"
+    } | sort -s -k2,2n
+  } >"$TMP/events"
+  # Both look at a clock in the same hook, one after the other: 20 us a change of state are a busy machine's.
+  awk '
+  function change(pid, to, ts) {
+    if (!(pid in ours) || state[pid] == to) return
+    if (state[pid] != "") sum[pid, state[pid]] += ts - since[pid]
+    state[pid] = to; since[pid] = ts; changes[pid]++
+  }
+  function class(bits) {
+    if (bits >= 256 || bits == 0) return "off_CPU:_runnable"
+    if (bits == 1) return "off_CPU:_sleeping"
+    if (bits == 2) return "off_CPU:_blocked"
+    return bits == 16 || bits == 32 ? "" : "off_CPU:_other"
+  }
+  $1 == "pid" { ours[$2] = ++n }
+  $1 == "told" { told[$2, $3] = $4 }
+  $1 == "wakeup" && state[$3] != "CPU_time" { change($3, "off_CPU:_runnable", $2) }
+  $1 == "switch" && state[$3] != "" && state[$3] != "CPU_time" { hole = 1 }
+  $1 == "switch" { change($3, class($4), $2); change($5, "CPU_time", $2) }
+  END {
+    split("CPU_time off_CPU:_runnable off_CPU:_sleeping off_CPU:_blocked off_CPU:_other", names, " ")
+    for (pid in ours)
+      for (i = 1; i in names; i++) {
+        d = told[pid, names[i]] - sum[pid, names[i]]
+        printf "%s %s: %d, by events %d, of %d changes\n", pid, names[i], told[pid, names[i]], sum[pid, names[i]], changes[pid]
+        if ((d < 0 ? -d : d) > 100000 + 20000 * changes[pid]) bad = 1
+        if (told[pid, names[i]] > 20000000) large[names[i]] = 1
+      }
+    for (i = 1; i <= 4; i++) if (!(names[i] in large)) bad = 1 # each was moved
+    exit hole ? 3 : bad || n != 4
+  }' "$TMP/events" >"$TMP/times"
 }
-function class(bits) {
-  if (bits >= 256 || bits == 0) return "off_CPU:_runnable"
-  if (bits == 1) return "off_CPU:_sleeping"
-  if (bits == 2) return "off_CPU:_blocked"
-  return bits == 16 || bits == 32 ? "" : "off_CPU:_other"
-}
-$1 == "pid" { ours[$2] = ++n }
-$1 == "told" { told[$2, $3] = $4 }
-$1 == "wakeup" && state[$3] != "CPU_time" { change($3, "off_CPU:_runnable", $2) }
-$1 == "switch" { change($3, class($4), $2); change($5, "CPU_time", $2) }
-END {
-  split("CPU_time off_CPU:_runnable off_CPU:_sleeping off_CPU:_blocked off_CPU:_other", names, " ")
-  for (pid in ours)
-    for (i = 1; i in names; i++) {
-      d = told[pid, names[i]] - sum[pid, names[i]]
-      printf "%s %s: %d, by events %d, of %d changes\n", pid, names[i], told[pid, names[i]], sum[pid, names[i]], changes[pid]
-      if ((d < 0 ? -d : d) > 100000 + 20000 * changes[pid]) bad = 1
-      if (told[pid, names[i]] > 20000000) large[names[i]] = 1
-    }
-  for (i = 1; i <= 4; i++) if (!(names[i] in large)) bad = 1 # each was moved
-  exit bad || n != 4
-}' "$TMP/events" >"$TMP/times"
+# There are kernels that leave out the event of a switch now and then: then the events are no measure.
+for try in 1 2 3 4 5; do
+  compare_times
+  status=$?
+  [ $status = 3 ] || break
+  echo "# a switch has no event in recording $try"
+done
+(exit "$status")
 verdict "cpu_time: times in each state are those of the sched events" $? "$TMP/times"
 # ---- page faults ----
 
@@ -138,6 +149,22 @@ if [ -n "$calls32" ]; then
   call "$pid" 'openat (32-bit)' 100 && call "$pid" 'openat (32-bit) errors' 100 && call "$pid" 'getppid (32-bit)' 50
   verdict "syscalls: those of a 32-bit program have their names" $? "$TMP/calls"
 fi
+
+# ---- futexes ----
+
+count futex 'families: FUTEX families: SYSCALLS' '' sh -c "$load futex=20 >$TMP/pid1"
+one=$(cut -d' ' -f1 "$TMP/pid1")
+{
+  for track in futex 'futex time' 'futex errors' 'futex waits' 'futex wait time'; do
+    echo "${track// /_} $(last futex "$one" "$track")"
+  done
+} >"$TMP/futex"
+# All 60 calls, of which 20 waited; these took the time.
+awk '{ v[$1] = $2 } END {
+  exit v["futex"] != 60 || v["futex_errors"] != 40 || v["futex_waits"] != 20 ||
+    v["futex_wait_time"] < 100000000 || v["futex_wait_time"] > v["futex_time"]
+}' "$TMP/futex"
+verdict "futex: waits and their time, as many as there were" $? "$TMP/futex"
 
 echo "1..$N"
 exit $BAD

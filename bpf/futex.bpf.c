@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * How long threads wait for futexes: the system calls that do, by their number and operation. The
+ * hooks are those of all calls, so what comes first is to leave at any other call: of the family
+ * "syscalls" each call has its thread's storage looked up, here only those of futexes.
+ */
+#include "common.h"
+
+#include "futex.h"
+
+struct thread {
+	__u64 since; /* 0: it does not wait */
+};
+
+SONDA_PROCESSES(struct futex)
+SONDA_THREADS(struct thread)
+
+/* Numbers: x86-64, arm64; i386 and arm, which have one for times of 64 bits; and two of all. */
+#define NR_X86_64 202
+#define NR_ARM64 98
+#define NR_COMPAT 240
+#define NR_COMPAT_TIME64 422
+#define NR_WAITV 449
+#define NR_WAIT 455
+
+/* linux/futex.h; the other bits tell of clocks, and of futexes of one process. */
+#define OPERATION 0x7f
+#define WAIT 0
+#define LOCK_PI 6
+#define WAIT_BITSET 9
+#define WAIT_REQUEUE_PI 11
+#define LOCK_PI2 13
+
+#define EAGAIN 11
+
+static __always_inline int is_compat(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	if (settings.switches & FUTEX_X86_64)
+		return (t->thread_info.status & TS_COMPAT) != 0;
+	return t->thread_info.flags >> TIF_32BIT & 1;
+}
+
+/* May be one: a number has two meanings, by the table. */
+static __always_inline int may_be_futex(long nr)
+{
+	if (nr == NR_COMPAT || nr == NR_COMPAT_TIME64 || nr == NR_WAITV || nr == NR_WAIT)
+		return 1;
+	return nr == (settings.switches & FUTEX_X86_64 ? NR_X86_64 : NR_ARM64);
+}
+
+static __always_inline __u32 second_argument(void *regs, int compat)
+{
+	if (settings.switches & FUTEX_X86_64) {
+		struct pt_regs___x86 *r = regs;
+
+		return compat ? r->cx : r->si;
+	}
+	return ((struct pt_regs___arm64 *)regs)->regs[1];
+}
+
+static __always_inline int waits(void *regs, long nr)
+{
+	int compat;
+	__u32 op;
+
+	if (nr == NR_WAITV || nr == NR_WAIT)
+		return 1;
+	compat = is_compat();
+	if (compat != (nr == NR_COMPAT || nr == NR_COMPAT_TIME64))
+		return 0;
+	op = second_argument(regs, compat) & OPERATION;
+	return op == WAIT || op == WAIT_BITSET || op == LOCK_PI || op == LOCK_PI2 ||
+	       op == WAIT_REQUEUE_PI;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, void *regs, long nr)
+{
+	struct task_struct *t;
+	struct thread *h;
+
+	if (!may_be_futex(nr) || !waits(regs, nr))
+		return 0;
+	t = bpf_get_current_task_btf();
+	if (!is_counted(t->tgid))
+		return 0;
+	h = thread_make(t);
+	if (h)
+		h->since = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+static __always_inline long number_in(void *regs)
+{
+	if (settings.switches & FUTEX_X86_64)
+		return ((struct pt_regs___x86 *)regs)->orig_ax;
+	return ((struct pt_regs___arm64 *)regs)->syscallno;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit, void *regs, long ret)
+{
+	struct task_struct *t;
+	struct thread *h;
+	struct futex *v;
+	__u64 since;
+
+	if (!may_be_futex(number_in(regs)))
+		return 0;
+	t = bpf_get_current_task_btf();
+	h = thread_get(t);
+	if (!h || !h->since)
+		return 0;
+	since = h->since;
+	h->since = 0;
+	/* Its value was another one already: it has not waited. */
+	if (ret == -EAGAIN)
+		return 0;
+	v = process_of(t->tgid, 0);
+	if (!v)
+		return 0;
+	v->ns += bpf_ktime_get_boot_ns() - since;
+	v->waits++;
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include "process.h"
+
+/* The family "futex": what futex.bpf.c counts and src/ebpf/futex.c reads. */
+
+/* Bits of sonda_settings.switches: whose registers and numbers. */
+#define FUTEX_X86_64 1u
+#define FUTEX_ARM64 2u
+
+/* Of a process, on one CPU; columns. */
+struct futex {
+	__u64 ns;
+	__u64 waits;
+};
