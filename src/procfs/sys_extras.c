@@ -79,12 +79,33 @@ uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span na
 	return at != SYS_EXTRA_NONE ? at : sys_extras_new(x, group, name, kind);
 }
 
-void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value)
+/* NULL: there is no such counter. */
+static struct sys_extra *fresh(struct sys_extras *x, uint32_t counter)
 {
 	if (counter >= x->n || x->n_fresh == x->n)
-		return;
-	x->all[counter].value = value;
+		return NULL;
 	x->fresh[x->n_fresh++] = counter;
+	return &x->all[counter];
+}
+
+void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value)
+{
+	struct sys_extra *extra = fresh(x, counter);
+
+	if (!extra)
+		return;
+	extra->value = value;
+	extra->is_double = false;
+}
+
+void sys_extras_set_double(struct sys_extras *x, uint32_t counter, double value)
+{
+	struct sys_extra *extra = fresh(x, counter);
+
+	if (!extra)
+		return;
+	extra->fraction = value;
+	extra->is_double = true;
 }
 
 void sys_extras_write(struct sys_extras *x, uint64_t boot_ns)
@@ -95,7 +116,10 @@ void sys_extras_write(struct sys_extras *x, uint64_t boot_ns)
 	for (size_t i = 0; i < x->n_fresh; i++) {
 		const struct sys_extra *extra = &x->all[x->fresh[i]];
 
-		tracks_set(x->tracks, extra->track, extra->value);
+		if (extra->is_double)
+			tracks_set_double(x->tracks, extra->track, extra->fraction);
+		else
+			tracks_set(x->tracks, extra->track, extra->value);
 	}
 	tracks_end(x->tracks);
 	x->n_fresh = 0;

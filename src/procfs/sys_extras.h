@@ -22,6 +22,8 @@ struct sys_extra {
 	uint32_t group; /* its handle: the name is unique in it */
 	char *name; /* owned */
 	int64_t value;
+	double fraction; /* instead, where it is_double */
+	bool is_double;
 };
 
 struct sys_extras {
@@ -49,6 +51,7 @@ uint32_t sys_extras_new(struct sys_extras *x, uint32_t group, struct span name,
 			const struct track_spec *kind);
 /* Once between two writes for each counter. */
 void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value);
+void sys_extras_set_double(struct sys_extras *x, uint32_t counter, double value);
 
 /* What was set, as of that moment. No packet may be open. */
 void sys_extras_write(struct sys_extras *x, uint64_t boot_ns);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -52,20 +53,45 @@ void sys_file_deinit(struct sys_file *f, struct sys_poll *p)
 	f->path = NULL;
 }
 
+/* Where a user names the file, reading it must show nothing that is kept from others. */
+static bool may_be_shown(const struct stat *st, dev_t public_on)
+{
+	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
+}
+
+/* Before it is opened, too, as that alone may do something. */
+static int check_file(const struct sys_file *f)
+{
+	struct stat st;
+
+	if (!f->public_on)
+		return 0;
+	if ((f->fd < 0 ? stat(f->path, &st) : fstat(f->fd, &st)) < 0)
+		return -errno;
+	return may_be_shown(&st, f->public_on) ? 0 : -EPERM;
+}
+
 static int open_file(struct sys_file *f, struct sys_poll *p)
 {
+	int r;
+
 	if (p->now < f->retry)
 		return -EAGAIN;
-	/* O_NONBLOCK: should it be a pipe or a device after all. */
-	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0) {
-		int r = -errno;
-
-		f->retry = p->now + SYS_FILE_RETRY_NS;
-		return r;
+	r = check_file(f);
+	if (r == 0) {
+		/* O_NONBLOCK: should it be a pipe or a device after all. */
+		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		r = f->fd < 0 ? -errno : 0;
 	}
-	p->fds++;
-	return 0;
+	if (f->fd >= 0) {
+		p->fds++;
+		r = check_file(f);
+	}
+	if (r < 0) {
+		close_file(f, p);
+		f->retry = p->now + SYS_FILE_RETRY_NS;
+	}
+	return r;
 }
 
 /* The device has gone, or what the file tells of is off. */
@@ -80,7 +106,7 @@ int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text)
 
 	if (r < 0)
 		return r;
-	r = fs_reread(f->fd, f->whole, SYS_FILE_SIZE_MAX, &p->text);
+	r = fs_reread(f->fd, f->whole, f->max ? f->max : SYS_FILE_SIZE_MAX, &p->text);
 	if (r == 0 && p->text.len == 0)
 		r = -ENODATA;
 	if (is_gone(r))

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "procfs/span.h"
 #include "procfs/sys_poll.h"
@@ -25,6 +26,10 @@ struct sys_file {
 	 * one piece. Others come in pieces of about a page, and end with an empty one. */
 	bool whole;
 	uint64_t retry; /* CLOCK_MONOTONIC, before which it is not opened again */
+	/* Set by the owner, or 0: a file of more bytes is -EFBIG; */
+	size_t max;
+	/* another one than a regular file of this file system that everybody may read is -EPERM. */
+	dev_t public_on;
 };
 
 /* path: root and what the format makes. Opens nothing. 0 or -ENOMEM. */

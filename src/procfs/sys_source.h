@@ -27,7 +27,8 @@ struct sys_source {
 };
 
 extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo, sys_diskstats,
-	sys_psi, sys_slab, sys_cpufreq, sys_cpuidle, sys_thermal, sys_devfreq, sys_gpufreq;
+	sys_psi, sys_slab, sys_cpufreq, sys_cpuidle, sys_thermal, sys_devfreq, sys_gpufreq,
+	sys_files;
 
 /* All of them, NULL at the end. */
 extern const struct sys_source *const sys_sources[];

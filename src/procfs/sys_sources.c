@@ -5,5 +5,5 @@
 const struct sys_source *const sys_sources[] = {
 	&sys_stat,	&sys_meminfo, &sys_vmstat,  &sys_psi,	  &sys_buddyinfo,
 	&sys_diskstats, &sys_cpufreq, &sys_devfreq, &sys_gpufreq, &sys_thermal,
-	&sys_cpuidle,	&sys_slab,    NULL,
+	&sys_cpuidle,	&sys_slab,    &sys_files,   NULL,
 };

@@ -239,6 +239,8 @@ static void tell_what_is_left_out(const struct sys_stats *ds, const Pb__SysStats
 			      : c->n_stat_counters && !c->stat_period_ms     ? "stat"
 									     : NULL;
 
+	if (c->n_files && !c->files_period_ms)
+		log_warn("linux.sys_stats: files record nothing without files_period_ms");
 	if (without)
 		log_warn("linux.sys_stats: %s_counters record nothing without %s_period_ms",
 			 without, without);

@@ -220,9 +220,37 @@ CONFIG
   shown network "va rx bytes" "va tx drop" "late0 rx bytes" "Tcp RetransSegs" "TcpExt ListenDrops"
 fi
 
+# ---- files that the config names ----
+
+start_recording files <<'CONFIG'
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.sys_stats" sys_stats_config {
+  files_period_ms: 50
+  files { path: "/proc/sys/kernel/pid_max" }
+  files { path: "/proc/net/sockstat" counters: "sockets used" counters: "TCP *" }
+  files { path: "/proc/loadavg" }
+  files { path: "/proc/self/maps" }
+  files { path: "/proc/kmsg" }
+  files { path: "/proc/../etc/passwd" }
+  files { path: "/sys/kernel/tracing/trace_pipe" }
+} } }
+CONFIG
+stop_recording files
+has_value files "/proc/sys/kernel/pid_max/pid_max" "$(cat /proc/sys/kernel/pid_max)"
+[ "$(grep -c ' /proc/loadavg/loadavg\( [235]\)\?$' "$TMP/files/lines")" -ge 4 ] &&
+  grep -q ' /proc/net/sockstat/TCP inuse$' "$TMP/files/lines" &&
+  grep -q ' /proc/net/sockstat/sockets used$' "$TMP/files/lines" && ! grep -q 'UDP' "$TMP/files/lines"
+verdict "files: the numbers that were asked for" $? "$TMP/files/lines"
+! grep -qE ' /(proc/self|proc/kmsg|proc/\.\.|sys/kernel/tracing)' "$TMP/files/lines"
+verdict "files: nothing of what is kept from others" $? "$TMP/files/lines"
+for f in /proc/self/maps /proc/kmsg /proc/../etc/passwd /sys/kernel/tracing/trace_pipe; do
+  grep -qF "counters of $f: Operation not permitted" "$TMP/files/log"
+  verdict "files: sonda record says that $f is not recorded" $? "$TMP/files/log"
+done
+
 # ---- the sample configs ----
 
-for sample in cgroups network; do
+for sample in cgroups network files; do
   mkdir "$TMP/$sample.cfg"
   sed 's/^duration_ms:.*/duration_ms: 1200/' "configs/$sample.cfg" >"$TMP/$sample.cfg/config"
   "$BIN/sonda" record -c "$TMP/$sample.cfg/config" -o "$TMP/$sample.cfg/trace" >"$TMP/$sample.cfg/log" 2>&1 </dev/null &&

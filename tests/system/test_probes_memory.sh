@@ -24,7 +24,7 @@ data_sources { config { name: "linux.network_stats" network_stats_config { perio
 data_sources { config { name: "linux.cgroup_stats"
   cgroup_stats_config { period_ms: 10 max_depth: 0 files: "cpu.stat" files: "memory.stat" } } }
 data_sources { config { name: "linux.sys_stats" sys_stats_config {
-  meminfo_period_ms: 10 vmstat_period_ms: 10 psi_period_ms: 10 } } }
+  meminfo_period_ms: 10 vmstat_period_ms: 10 files_period_ms: 10 files { path: "/proc/loadavg" } } } }
 END
   done
   echo 'data_sources { config { name: "linux.sysfs_power" } }'

@@ -207,9 +207,12 @@ static inline void rig_end_pass(FILE *out, struct sys_extras *x, const char *fil
 	for (size_t i = 0; i < n; i++) {
 		const struct sys_extra *extra = &x->all[set[i]];
 
-		fprintf(out, "extra %s %s%s %" PRId64 "\n", file,
-			rig_group(tracks_refer(x->tracks, extra->group)), extra->name,
-			extra->value);
+		fprintf(out, "extra %s %s%s ", file,
+			rig_group(tracks_refer(x->tracks, extra->group)), extra->name);
+		if (extra->is_double)
+			fprintf(out, "%g\n", extra->fraction);
+		else
+			fprintf(out, "%" PRId64 "\n", extra->value);
 	}
 	free(set);
 }

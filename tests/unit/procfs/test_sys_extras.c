@@ -53,6 +53,24 @@ static void what_was_set_is_written_once(void **state)
 	assert_int_equal(read_count("file/i"), 1);
 }
 
+static void a_value_with_a_point(void **state)
+{
+	struct sys_extras *x = &poll_state.extras;
+	uint32_t i = add(sys_extras_group(x, "file"), "i");
+
+	(void)state;
+	sys_extras_set_double(x, i, 0.52);
+	sys_extras_write(x, 1000);
+	read_tracks();
+	assert_true(read_last_double("file/i") == 0.52);
+	sys_extras_set(x, i, 7);
+	sys_extras_write(x, 2000);
+	read_tracks();
+	assert_int_equal(read_last("file/i"), 7);
+	sys_extras_set_double(x, SYS_EXTRA_NONE, 1);
+	assert_int_equal(x->n_fresh, 0);
+}
+
 /* Also the counter that there was no room for. */
 static void what_is_not_there_is_set_in_vain(void **state)
 {
@@ -110,6 +128,7 @@ int main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_there_is_set_in_vain, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_value_with_a_point, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(there_is_a_limit, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(without_init_nothing_is_noted, rig_setup,
 						rig_teardown),
