@@ -234,8 +234,8 @@ static inline enum page_status walk_with(bool calls, struct translate_to *to,
 
 /* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
  * though walk_all calls the same. */
-static __attribute__((flatten)) enum page_status walk_one(struct translate_to *to,
-							  const struct page *page)
+static __attribute__((flatten, noinline)) enum page_status walk_one(struct translate_to *to,
+								    const struct page *page)
 {
 	return walk_with(false, to, page);
 }
