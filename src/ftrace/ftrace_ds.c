@@ -12,7 +12,8 @@
  *	         then tracefs as it was, on the side            ds_stopped
  *	destroy  the same at once, without the rest of the rings
  *
- * While it is being set up there is nothing to flush, and a stop makes it give up.
+ * While it is being set up there is nothing to flush. A stop is for what comes behind it, unless that
+ * takes too long: then it gives up.
  *
  * FtraceStats come as a pair, the counters at the start and those of now, with every flush: a trace
  * that is cut short still knows its losses up to there.
@@ -39,6 +40,7 @@
 #include "ftrace/session_refresh.h"
 #include "gen/fields.h"
 
+#define STOP_PATIENCE_MS 3000 /* the service waits for 5 s */
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 
 struct ftrace_ds {
@@ -54,7 +56,9 @@ struct ftrace_ds {
 	struct ring_stats_more start_more;
 	uint64_t told_sum; /* of what the last FtraceStats said */
 	bool told;
-	struct event *looking; /* owned: when the kernel's events are looked at again */
+	/* owned: when the kernel's events are looked at again; or setting up has been stopped for
+	 * long enough */
+	struct event *looking;
 	bool reading; /* its rings; and it has said that it started */
 	bool stopping;
 	bool stopped;
@@ -241,12 +245,16 @@ static void leave_feed(struct ftrace_ds *ds)
 	feed_teller_leave(&ds->teller, t ? &t->sync : &boot);
 }
 
-static void look_again(struct ftrace_ds *ds)
+static void look_in(struct ftrace_ds *ds, uint32_t ms)
 {
-	uint32_t ms = clock_ms_to_tick(SESSION_REFRESH_MS);
 	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
 	event_add(ds->looking, &tv);
+}
+
+static void look_again(struct ftrace_ds *ds)
+{
+	look_in(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
@@ -255,6 +263,10 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (ds->setting_up) {
+		side_work_cancel(ds->setting_up);
+		return;
+	}
 	session_refresh(&ds->session);
 	look_again(ds);
 }
@@ -437,6 +449,7 @@ static void was_set_up(void *ctx)
 	struct ftrace_ds *ds = ctx;
 	bool stop_waits = ds->stopping;
 
+	event_del(ds->looking);
 	if (ds->session.reports.problem)
 		log_warn("linux.ftrace: %s", ds->session.reports.problem);
 	if (ds->start_waits)
@@ -506,7 +519,7 @@ static void ftrace_stop(void *instance)
 		return;
 	ds->stopping = true;
 	if (ds->setting_up)
-		side_work_cancel(ds->setting_up);
+		look_in(ds, STOP_PATIENCE_MS);
 	else
 		end_recording(ds);
 }
