@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct writer;
@@ -16,8 +15,7 @@ struct writer;
  *	bytes = tracks_add(t, &(struct track_spec){.kind = TRACK_COUNTER, .parent = group,
  *		.name = "received", .unit = TRACK_UNIT_BYTES, .total = true});
  *	at each tick:  tracks_begin(t, clock_boot_ns());
- *	               tracks_set(t, bytes, 4711);
- *	               tracks_end(t);
+ *	               tracks_set(t, bytes, 4711), ..., tracks_end(t);
  *	at a flush, and at the stop:  tracks_flush(t), then writer_flush()
  *	at ClearIncrementalState:     tracks_clear(t)
  *
@@ -100,16 +98,13 @@ void tracks_remove(struct tracks *t, uint32_t track);
 void tracks_begin(struct tracks *t, uint64_t ns);
 void tracks_set(struct tracks *t, uint32_t track, int64_t v);
 void tracks_set_double(struct tracks *t, uint32_t track, double v);
-/* Writes what is gathered (up to 9 values of one moment are one packet). Before anything else is
- * written with the writer. */
+/* Writes what is gathered (up to 9 values of one moment are one packet): before anything else is
+ * written with the writer. The two behind it do that, too. */
 void tracks_end(struct tracks *t);
-
-/* The two include tracks_end. */
 void tracks_flush(struct tracks *t);
 void tracks_clear(struct tracks *t);
-/* A flush piece by piece, for who has little time at once: each call looks at up to
- * TRACKS_FLUSH_PIECE tracks, true: there are more. All else may be done in between; another flush
- * that is asked for meanwhile is this one. */
+/* A flush in pieces of so many tracks; true: there are more. All else may be done in between, and a
+ * flush that is asked for meanwhile is this one. */
 #define TRACKS_FLUSH_PIECE 256u
 bool tracks_flush_piece(struct tracks *t);
 
