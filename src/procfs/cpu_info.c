@@ -336,5 +336,6 @@ bool cpu_info_step(struct cpu_info *info, struct pb_enc *e)
 		return true;
 	}
 	put_cpu(info, e, &c);
+	info->found++;
 	return true;
 }

@@ -28,6 +28,7 @@ struct cpu_info {
 	struct span model; /* that stands once for all */
 	struct span words; /* features of the processor before */
 	uint32_t next; /* the place that comes next */
+	uint32_t found; /* in the text */
 	uint32_t end; /* one past the last that is present */
 	uint64_t unreadable; /* files of /sys that are there and could not be read */
 	int error; /* of the first of them */

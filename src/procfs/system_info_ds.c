@@ -47,13 +47,16 @@ struct system_info {
 	struct span rows; /* likewise: those that were not looked at yet */
 	struct pb_mem message;
 	bool irq_names;
+	bool told; /* what is wrong with that file */
 };
 
 /* ---- a file, piece by piece ---- */
 
 static void cannot_read(struct system_info *s, const char *name, int r)
 {
-	log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, strerror(-r));
+	if (!s->told)
+		log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, fs_reason(-r));
+	s->told = true;
 	closep(&s->fd);
 	s->fd = -1;
 }
@@ -63,6 +66,7 @@ static void begin_file(struct system_info *s, const char *name)
 	char path[512];
 
 	strbuf_clear(&s->text);
+	s->told = false;
 	if (fs_join(path, sizeof(path), s->proc_root, name) == 0)
 		s->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (s->fd < 0)
@@ -109,8 +113,16 @@ static void write_message(struct system_info *s, uint32_t field)
 	pb_mem_reset(&s->message);
 }
 
+/* Nothing in it that is known. */
+static void found_nothing(struct system_info *s, const char *name)
+{
+	cannot_read(s, name, s->text.len > 0 ? -EBADMSG : -ENODATA);
+}
+
 static void end_cpus(struct system_info *s)
 {
+	if (s->cpus.found == 0)
+		found_nothing(s, "cpuinfo");
 	write_message(s, PB_TRACE_PACKET_CPU_INFO);
 	if (s->cpus.unreadable)
 		log_warn("linux.system_info: %llu files of processors could not be read: %s",
@@ -144,6 +156,8 @@ static void step(struct system_info *s)
 	case INTERRUPTS:
 		if (interrupt_info_step(&s->rows, &s->message.enc))
 			return;
+		if (pb_mem_len(&s->message) == 0)
+			found_nothing(s, "interrupts");
 		write_message(s, PB_TRACE_PACKET_INTERRUPT_INFO);
 		s->phase = DONE;
 		return;

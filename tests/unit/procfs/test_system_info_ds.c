@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include <event2/event.h>
 
 #include "base/clock.h"
@@ -13,6 +15,7 @@
 #include "procfs/fake_proc.h"
 #include "procfs/fake_producer.h"
 #include "procfs/system_info_ds.h"
+#include "procfs/told.h"
 
 static const struct data_source *const source = &system_info_data_source;
 static Pb__SystemInfoConfig info;
@@ -161,6 +164,37 @@ static void files_that_cannot_be_read(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
+/* What /sys says of the processors is recorded all the same. */
+static void files_with_nothing_that_is_known(void **state)
+{
+	static const struct {
+		const char *text, *reason;
+	} files[] = {
+		{"", "it is empty"},
+		{"processors:\nthe first: x86\n\n", "in a format that is known"},
+	};
+
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("0-1\n", 4, "devices/system/cpu/present");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		fake_reset();
+		proc_put(files[i].text, strlen(files[i].text), "cpuinfo");
+		proc_put(files[i].text, strlen(files[i].text), "interrupts");
+		told_begin();
+		run();
+		assert_int_equal(told_end(files[i].reason), 2);
+		assert_int_equal(fake.n, 1);
+	}
+	/* A file that is not there is told as such, and not again as one that is empty. */
+	fake_reset();
+	proc_remove("cpuinfo");
+	told_begin();
+	run();
+	assert_int_equal(told_end("cpuinfo: "), 1);
+	assert_non_null(strstr(told_text, strerror(ENOENT)));
+}
+
 static void the_real_machine(void **state)
 {
 	struct pb_field f;
@@ -187,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_machine_that_takes_several_turns, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(files_that_cannot_be_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_with_nothing_that_is_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_real_machine, setup, teardown),
 	};
 
