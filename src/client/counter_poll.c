@@ -62,12 +62,24 @@ static void begin_pass(struct counter_poll *p)
 	p->ops->begin(p);
 }
 
+static void count_refused(struct counter_poll *p)
+{
+	uint64_t refused = tracks_counts(p->tracks).refused;
+
+	set_if_any(p, p->refused_track, refused);
+	if (refused && !p->refused_told)
+		log_warn("%s: there are more than %u counters, or more than there is memory for; "
+			 "counted as \"refused tracks\" from here on",
+			 p->ops->name, TRACKS_MAX);
+	p->refused_told = refused > 0;
+}
+
 static void end_pass(struct counter_poll *p)
 {
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
 	set_if_any(p, p->failures_track, p->failures);
-	set_if_any(p, p->refused_track, tracks_counts(p->tracks).refused);
+	count_refused(p);
 	if (!p->stopping)
 		set_tick(p);
 }

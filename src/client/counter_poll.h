@@ -62,6 +62,7 @@ struct counter_poll {
 	struct flushes flushes;
 	bool in_pass;
 	bool is_waited_for; /* the pass, by flushes or the stop */
+	bool refused_told;
 	bool start_answered;
 	bool stopping;
 };

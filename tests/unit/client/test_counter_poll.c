@@ -273,7 +273,10 @@ static void refused_tracks_beyond_the_limit(void **state)
 		(void)tracks_add(rig_poll()->tracks,
 				 &(struct track_spec){.kind = TRACK_GROUP, .name = name});
 	}
+	told_begin();
 	run_pass();
+	run_pass();
+	assert_int_equal(told_end("counted as \"refused tracks\" from here on"), 1);
 	assert_int_equal(read_last("slow/refused tracks"), 4);
 	assert_null(read_find("slow/failed reads"));
 }
