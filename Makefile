@@ -156,6 +156,9 @@ $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 	$(Q)if command -v llvm-strip >/dev/null; then llvm-strip -g $@; fi
 
+# One that is made a second time, with other hooks, includes the first.
+$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_raw.bpf.c)): $(B)/gen/bpf/%_raw.bpf.o: bpf/%.bpf.c
+
 $(B)/gen/bpf/objects.S: $(BPF_O)
 	@echo "  GEN     $@"
 	$(Q)for o in $(notdir $(BPF_SRC:.bpf.c=)); do \

@@ -14,6 +14,12 @@ typedef _Bool bool;
 #include "kernel_types.h"
 #include "settings.h"
 
+/* What a program hooks: SEC(SONDA_TP "sched_switch"). An object that reads no field of a struct is
+ * made a second time (NAME_raw.bpf.c) for kernels without BTF, which cannot tell types of arguments. */
+#ifndef SONDA_TP
+#define SONDA_TP "tp_btf/"
+#endif
+
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};

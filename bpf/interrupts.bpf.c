@@ -36,7 +36,7 @@ static __always_inline void end(struct interrupts_sum *sum, __u64 *since, __u64 
 	sum->count++;
 }
 
-SEC("tp_btf/softirq_entry")
+SEC(SONDA_TP "softirq_entry")
 int BPF_PROG(on_softirq, unsigned int vector)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -48,7 +48,7 @@ int BPF_PROG(on_softirq, unsigned int vector)
 	return 0;
 }
 
-SEC("tp_btf/softirq_exit")
+SEC(SONDA_TP "softirq_exit")
 int BPF_PROG(on_softirq_end, unsigned int vector)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -58,7 +58,7 @@ int BPF_PROG(on_softirq_end, unsigned int vector)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_entry")
+SEC(SONDA_TP "irq_handler_entry")
 int BPF_PROG(on_handler)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -68,7 +68,7 @@ int BPF_PROG(on_handler)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_exit")
+SEC(SONDA_TP "irq_handler_exit")
 int BPF_PROG(on_handler_end)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -79,7 +79,7 @@ int BPF_PROG(on_handler_end)
 }
 
 /* Where the timer of a CPU is no device with a handler (x86). */
-SEC("tp_btf/local_timer_entry")
+SEC(SONDA_TP "local_timer_entry")
 int BPF_PROG(on_timer)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -89,7 +89,7 @@ int BPF_PROG(on_timer)
 	return 0;
 }
 
-SEC("tp_btf/local_timer_exit")
+SEC(SONDA_TP "local_timer_exit")
 int BPF_PROG(on_timer_end)
 {
 	struct interrupts_cpu *c = this_cpu();

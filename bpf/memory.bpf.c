@@ -67,17 +67,24 @@ static __always_inline void end(__u32 kind)
 
 /* Two programs for what has a begin and an end; kind is evaluated in them. */
 #define STALL(event, kind)                                                                         \
-	SEC("tp_btf/" #event "_begin") int BPF_PROG(event##_begin)                                 \
+	SEC(SONDA_TP #event "_begin") int BPF_PROG(event##_begin)                                  \
 	{                                                                                          \
 		begin(kind);                                                                       \
 		return 0;                                                                          \
 	}                                                                                          \
-	SEC("tp_btf/" #event "_end") int BPF_PROG(event##_end)                                     \
+	SEC(SONDA_TP #event "_end") int BPF_PROG(event##_end)                                      \
 	{                                                                                          \
 		end(kind);                                                                         \
 		return 0;                                                                          \
 	}
 
+#ifdef MEMORY_ONE_COMPACTION
+/* Where flags are in a task is told by BTF only. */
+static __always_inline __u32 compaction(void)
+{
+	return MEMORY_COMPACTION;
+}
+#else
 static __always_inline __u32 compaction(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
@@ -85,12 +92,13 @@ static __always_inline __u32 compaction(void)
 	return BPF_CORE_READ(t, flags) & PF_KTHREAD ? MEMORY_BACKGROUND_COMPACTION
 						    : MEMORY_COMPACTION;
 }
+#endif
 
 STALL(mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM)
 STALL(mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM)
 STALL(mm_compaction, compaction())
 
-SEC("tp_btf/mark_victim")
+SEC(SONDA_TP "mark_victim")
 int BPF_PROG(on_oom_kill)
 {
 	struct memory_cpu *c = this_cpu();

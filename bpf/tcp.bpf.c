@@ -23,7 +23,7 @@ struct {
 			__sync_fetch_and_add(&c->what, 1);                                         \
 	} while (0)
 
-SEC("tp_btf/tcp_retransmit_skb")
+SEC(SONDA_TP "tcp_retransmit_skb")
 int BPF_PROG(on_retransmit)
 {
 	int error = 0;
@@ -37,21 +37,21 @@ int BPF_PROG(on_retransmit)
 	return 0;
 }
 
-SEC("tp_btf/tcp_send_reset")
+SEC(SONDA_TP "tcp_send_reset")
 int BPF_PROG(on_reset_sent)
 {
 	COUNT(resets_sent);
 	return 0;
 }
 
-SEC("tp_btf/tcp_receive_reset")
+SEC(SONDA_TP "tcp_receive_reset")
 int BPF_PROG(on_reset_received)
 {
 	COUNT(resets_received);
 	return 0;
 }
 
-SEC("tp_btf/kfree_skb")
+SEC(SONDA_TP "kfree_skb")
 int BPF_PROG(on_drop)
 {
 	__u32 reason;

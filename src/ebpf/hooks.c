@@ -27,7 +27,7 @@ static int lacks_event(const struct ebpf_facts *f, const struct ebpf_need *n, st
 	if (offset < 0)
 		return err_set(e, offset, "tracefs has no event %s with a field %s", n->name,
 			       n->member);
-	if (offset != n->offset)
+	if (n->offset >= 0 && offset != n->offset)
 		return err_set(e, -EPROTO, "the event %s has its %s at %d, which is not known",
 			       n->name, n->member, offset);
 	return 0;

@@ -24,7 +24,7 @@ struct ebpf_need {
 	enum ebpf_need_kind kind;
 	const char *name, *member;
 	int min_args, max_args; /* of a tracepoint, inclusive */
-	int offset; /* of a field of an event */
+	int offset; /* of a field of an event; -1: wherever */
 };
 
 /* BTF, and the tracepoint in it with so many arguments. */
@@ -37,6 +37,9 @@ struct ebpf_need {
 	{                                                                                          \
 		.kind = EBPF_TP, .name = (event), .member = (field), .offset = (at)                \
 	}
+/* A raw tracepoint is there where the event is; its arguments are what the event's fields are made
+ * of: the field tells that they are. */
+#define NEED_RAW_TP(event, field) NEED_TP(event, field, -1)
 /* struct type has the field. */
 #define NEED_MEMBER(type, field)                                                                   \
 	{                                                                                          \

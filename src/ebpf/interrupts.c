@@ -13,6 +13,7 @@
 #include "ebpf/object.h"
 
 EBPF_DECLARE(interrupts);
+EBPF_DECLARE(interrupts_raw);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("softirq_entry", 1, 1),
@@ -22,8 +23,17 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("irq/softirq_entry", "vec"),
+	NEED_RAW_TP("irq/softirq_exit", "vec"),
+	NEED_RAW_TP("irq/irq_handler_entry", "irq"),
+	NEED_RAW_TP("irq/irq_handler_exit", "irq"),
+	NEED_END,
+};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(interrupts), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(interrupts_raw), needs_of_raw_tp},
 };
 
 /* As in /proc/softirqs. */
@@ -49,8 +59,8 @@ struct interrupts {
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
 {
 	(void)n_cpus;
-	if (f->count_args(f->ctx, "local_timer_entry") != 1 ||
-	    f->count_args(f->ctx, "local_timer_exit") != 1) {
+	if (f->count_args(f->ctx, "local_timer_entry") != 1 &&
+	    f->field_offset(f->ctx, "irq_vectors/local_timer_entry", "vector") < 0) {
 		ebpf_object_leave_out_program(o, "on_timer");
 		ebpf_object_leave_out_program(o, "on_timer_end");
 	}

@@ -12,6 +12,7 @@
 #include "ebpf/object.h"
 
 EBPF_DECLARE(memory);
+EBPF_DECLARE(memory_raw);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("mm_vmscan_direct_reclaim_begin", 1, 4),
@@ -20,8 +21,16 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("vmscan/mm_vmscan_direct_reclaim_begin", "order"),
+	NEED_RAW_TP("vmscan/mm_vmscan_direct_reclaim_end", "nr_reclaimed"),
+	NEED_RAW_TP("oom/mark_victim", "pid"),
+	NEED_END,
+};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(memory), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(memory_raw), needs_of_raw_tp},
 };
 
 static const struct {
@@ -49,14 +58,21 @@ struct memory {
 /* What a kernel is built without (CONFIG_MEMCG, CONFIG_COMPACTION) has no hooks. */
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
 {
-	static const char *const optional[] = {"mm_vmscan_memcg_reclaim_begin",
-					       "mm_vmscan_memcg_reclaim_end", "mm_compaction_begin",
-					       "mm_compaction_end"};
+	static const struct {
+		const char *hook, *event, *field;
+	} optional[] = {
+		{"mm_vmscan_memcg_reclaim_begin", "vmscan/mm_vmscan_memcg_reclaim_begin", "order"},
+		{"mm_vmscan_memcg_reclaim_end", "vmscan/mm_vmscan_memcg_reclaim_end",
+		 "nr_reclaimed"},
+		{"mm_compaction_begin", "compaction/mm_compaction_begin", "sync"},
+		{"mm_compaction_end", "compaction/mm_compaction_end", "sync"},
+	};
 
 	(void)n_cpus;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
-		if (f->count_args(f->ctx, optional[i]) < 0)
-			ebpf_object_leave_out_program(o, optional[i]);
+		if (f->count_args(f->ctx, optional[i].hook) < 0 &&
+		    f->field_offset(f->ctx, optional[i].event, optional[i].field) < 0)
+			ebpf_object_leave_out_program(o, optional[i].hook);
 	return 0;
 }
 

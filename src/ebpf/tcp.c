@@ -15,6 +15,7 @@
 #include "ebpf/object.h"
 
 EBPF_DECLARE(tcp);
+EBPF_DECLARE(tcp_raw);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("tcp_retransmit_skb", 2, 3), /* the error came later */
@@ -24,8 +25,17 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("tcp/tcp_retransmit_skb", "skbaddr"),
+	NEED_RAW_TP("tcp/tcp_send_reset", "skbaddr"),
+	NEED_RAW_TP("tcp/tcp_receive_reset", "skaddr"),
+	NEED_RAW_TP("skb/kfree_skb", "skbaddr"),
+	NEED_END,
+};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(tcp), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(tcp_raw), needs_of_raw_tp},
 };
 
 #define REASON_NAME_SIZE 48
@@ -45,9 +55,11 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 
 	(void)o;
 	(void)n_cpus;
-	if (f->count_args(f->ctx, "tcp_retransmit_skb") >= 3)
+	if (f->count_args(f->ctx, "tcp_retransmit_skb") >= 3 ||
+	    f->field_offset(f->ctx, "tcp/tcp_retransmit_skb", "err") >= 0)
 		switches |= TCP_ERROR_IS_TOLD;
-	if (f->count_args(f->ctx, "kfree_skb") >= 3)
+	if (f->count_args(f->ctx, "kfree_skb") >= 3 ||
+	    f->field_offset(f->ctx, "skb/kfree_skb", "reason") >= 0)
 		switches |= TCP_REASON_IS_TOLD;
 	return switches;
 }
