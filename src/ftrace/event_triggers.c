@@ -4,13 +4,14 @@
  *	                         |
  *	stacktrace               (filters of the event) && (that of the trigger): the kernel pulls a
  *	                         trigger before it looks whether the record passes, and a stack
- *	                         would stand behind another event
+ *	                         would stand behind another event; a marker's filter is its threads
  *	traceon, traceoff        that of the trigger; with tids_to_trace at least one that is always
  *	                         true, because the kernel looks at the thread only then
  */
 #include "ftrace/event_triggers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ftrace/filter_file.h"
+#include "ftrace/session_events.h"
 #include "ftrace/traced_tids.h"
 
 typedef Pb__FtraceConfig__EventTrigger config_trigger;
@@ -96,16 +98,36 @@ static int try_filter(const struct setup *s, const struct event_name *e, const c
 	return r == -ENOENT ? 0 : r;
 }
 
+/* Of markers only those of some threads are kept, when they are read: a stack of the others' would
+ * stand behind nothing. NULL in *ret: all are. */
+static int make_writers(const struct setup *s, const struct event_name *e, char **ret)
+{
+	const Pb__FtraceConfig *c = s->config;
+	struct strbuf text = {0};
+
+	*ret = NULL;
+	if (!session_event_is_marker(e) || traced_tids_follow(c) || !c->n_tids_to_trace)
+		return 0;
+	for (size_t i = 0; i < c->n_tids_to_trace; i++)
+		strbuf_printf(&text, "%scommon_pid == %" PRIu32, i ? " || " : "",
+			      c->tids_to_trace[i]);
+	*ret = strbuf_take(&text);
+	return *ret ? 0 : -ENOMEM;
+}
+
 /* What stands behind "if"; NULL in *ret: nothing. */
 static int make_condition(const struct setup *s, const config_trigger *c,
 			  const struct event_name *e, char **ret)
 {
 	_cleanup_(freep) char *own = filter_clean(c->filter ? c->filter : "");
-	const char *events = c->action == ACTION(STACKTRACE) ? e->filter : NULL;
+	_cleanup_(freep) char *writers = NULL;
+	const char *events = NULL;
 	int r;
 
-	if (!own)
+	if (!own || make_writers(s, e, &writers))
 		return -ENOMEM;
+	if (c->action == ACTION(STACKTRACE))
+		events = e->filter ? e->filter : writers;
 	*ret = NULL;
 	if (!is_all(own)) {
 		r = try_filter(s, e, own);

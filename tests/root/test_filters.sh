@@ -287,6 +287,15 @@ record markers "ftrace_events: 'ftrace/print' tids_to_trace: $pid"
 [ "$(count '^event print ' 'of_this_thread')" = 1 ] && [ "$(count '^event print ')" = 1 ]
 check "markers of one thread" $?
 
+if [ -e $TRACEFS/options/copy_trace_marker ]; then
+  calls "mark=of this thread" "sign=of another"
+  record marks "ftrace_events: 'ftrace/print' tids_to_trace: $pid
+    event_triggers { event: 'print' action: ACTION_STACKTRACE }"
+  [ "$(count '^event print ')" = 1 ] && [ "$(count '^event kernel_stack ')" = 1 ] &&
+    [ "$(count '^event kernel_stack ' " pid $pid ")" = 1 ] && nothing_said
+  check "stacks of one thread's markers" $?
+fi
+
 calls raw=mine rawsign=other
 record raw "ftrace_events: 'ftrace/raw_data' tids_to_trace: $pid"
 [ "$(count '^event raw_data ')" = 1 ] && [ "$(count '^event raw_data ' " pid $pid ")" = 1 ] && nothing_said

@@ -145,6 +145,27 @@ static void test_of_these_threads_only(void **state)
 	assert_prepared(1, "sched/sched_waking", "traceoff if a");
 }
 
+/* The kernel gives all markers, and sonda keeps these: so it is with their stacks. */
+static void test_stacks_of_markers_of_these_threads(void **state)
+{
+	static const char with_filter[] =
+		"event_triggers { event: 'print' action: ACTION_STACKTRACE filter: 'a' }";
+	static const char without[] = "event_triggers { event: 'print' action: ACTION_STACKTRACE }";
+	char config[256];
+
+	snprintf(config, sizeof(config), "tids_to_trace: [5, 7] %s", without);
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print", "stacktrace if common_pid == 5 || common_pid == 7");
+	snprintf(config, sizeof(config), "tids_to_trace: [5, 7] %s", with_filter);
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print",
+			"stacktrace if (common_pid == 5 || common_pid == 7) && (a)");
+	/* With children to follow all are kept. */
+	snprintf(config, sizeof(config), "tids_to_trace: 5 follow_children: true %s", with_filter);
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print", "stacktrace if a");
+}
+
 static void test_of_markers_where_they_are_copied(void **state)
 {
 	static const char config[] =
@@ -248,6 +269,7 @@ int main(void)
 		WITH_FOLDER(test_stacks_of_recorded_events_only),
 		WITH_FOLDER(test_stacks_of_what_passes_the_events_filter),
 		WITH_FOLDER(test_of_these_threads_only),
+		WITH_FOLDER(test_stacks_of_markers_of_these_threads),
 		WITH_FOLDER(test_of_markers_where_they_are_copied),
 		WITH_FOLDER(test_refused_filters_are_told),
 		WITH_FOLDER(test_what_says_nothing),
