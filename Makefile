@@ -81,11 +81,14 @@ GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h $(B)/gen/ftrace_names.h
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_O := $(BPF_SRC:%.c=$(B)/gen/%.o)
 GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
+# Examples for people who write their own; nothing links them.
+BPF_EXAMPLES := $(if $(filter yes,$(EBPF)),$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/examples/*.bpf.c)))
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
 
-EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums syscall_sums
+EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums syscall_sums \
+	program_file
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
 	$(EBPF_PURE:%=src/ebpf/%.c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c)))
 layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c))
@@ -114,7 +117,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 ##@ Build
 all: deps-build ## build the three programs into build/bin
 	+$(Q)$(SUBMAKE) programs
-programs: $(PROGRAMS) $(B)/libsonda.a
+programs: $(PROGRAMS) $(B)/libsonda.a $(BPF_EXAMPLES)
 	$(if $(filter yes,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev (1.0)")
 
 deps: ## install the Debian packages that are missing
@@ -153,7 +156,7 @@ $(B)/gen/ftrace_events.c: tools/ftrace_events.awk $(FTRACE_PROTOS)
 $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	@echo "  BPF     $<"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 	$(Q)if command -v llvm-strip >/dev/null; then llvm-strip -g $@; fi
 
 # One that is made a second time, with other hooks, includes the first.

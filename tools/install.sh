@@ -14,6 +14,10 @@ files() {
   for f in configs/*.cfg; do
     echo "644 $f share/sonda/configs/$(basename "$f")"
   done
+  echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
+  for f in bpf/examples/*.bpf.c; do
+    echo "644 $f share/doc/sonda/bpf/examples/$(basename "$f")"
+  done
   for f in README.md LICENSE; do
     echo "644 $f share/doc/sonda/$f"
   done
@@ -40,4 +44,4 @@ files | while read -r mode from place; do
 done
 # Folders that nothing else is in go too.
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/doc/sonda/docs" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :
+  "$to/share/sonda/configs" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" "$to/include/sonda" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

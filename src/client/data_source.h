@@ -42,6 +42,7 @@ struct ds_env {
 	const char *proc_root; /* "/proc" but in tests */
 	const char *sys_root; /* "/sys" */
 	const char *tracefs_root; /* NULL: not mounted, or not ours to use */
+	const char *bpf_root; /* the folder of people's own programs; NULL: there is none */
 	const char *state_root; /* a folder that outlives this process, for what it would have to
 				 * undo; made when it is needed. NULL: there is none */
 };

@@ -18,6 +18,7 @@
 #include "client/counter_poll.h"
 #include "ebpf/cost.h"
 #include "ebpf/family.h"
+#include "ebpf/program.h"
 #include "ebpf/settings.h"
 #include "ebpf/trouble.h"
 
@@ -27,21 +28,45 @@ struct ebpf_counters {
 	struct ebpf_trouble trouble;
 	struct ebpf_facts facts; /* while families are loaded */
 	struct cost cost;
-	struct ebpf_run runs[EBPF_FAMILIES_MAX];
+	const char *bpf_root; /* borrowed */
+	struct program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
+	/* Families, then programs; of these family is NULL until the file is read. */
+	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_PROGRAMS_MAX];
+	size_t n_runs;
 	size_t at; /* of the pass */
 	bool is_loaded;
 };
 
-static void load_one(struct ebpf_counters *s, struct ebpf_run *r)
+/* Run i is of a family, or of a program, whose file is read now. */
+static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
+{
+	size_t p = i - s->settings.n;
+	int r;
+
+	if (s->runs[i].family)
+		return 0;
+	if (!s->bpf_root)
+		return err_set(why, -ENOENT, "there is no folder of programs");
+	r = program_new(s->bpf_root, s->settings.programs[p], &s->programs[p], why);
+	if (r == 0)
+		s->runs[i].family = program_family(s->programs[p]);
+	return r;
+}
+
+static void load_one(struct ebpf_counters *s, size_t i)
 {
 	const struct ebpf_scope scope = {
 		.own_pid = (uint32_t)getpid(),
 		.pids = s->settings.pids,
 		.n_pids = s->settings.n_pids,
 	};
+	struct ebpf_run *r = &s->runs[i];
 	struct err_text why;
 
-	if (ebpf_run_start(r, &s->facts, &scope, &why) < 0)
+	if (find_family(s, i, &why) < 0)
+		ebpf_trouble_add(&s->trouble, s->settings.programs[i - s->settings.n], "%s",
+				 why.text);
+	else if (ebpf_run_start(r, &s->facts, &scope, &why) < 0)
 		ebpf_trouble_add(&s->trouble, r->family->name, "%s", why.text);
 }
 
@@ -68,7 +93,7 @@ static void end_pass(struct ebpf_counters *s)
 	if (!s->is_loaded)
 		ebpf_facts_free(&s->facts);
 	s->is_loaded = true;
-	cost_pass(&s->cost, s->runs, s->settings.n, &s->trouble);
+	cost_pass(&s->cost, s->runs, s->n_runs, &s->trouble);
 	/* What is gathered of the tracks goes before packets of our own. */
 	tracks_end(s->poll.tracks);
 	ebpf_trouble_write(&s->trouble, s->poll.writer);
@@ -78,21 +103,21 @@ static bool ebpf_step(struct counter_poll *p)
 {
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
-	if (s->at == s->settings.n) {
+	if (s->at == s->n_runs) {
 		end_pass(s);
 		return false;
 	}
 	if (s->is_loaded)
 		read_one(s, &s->runs[s->at]);
 	else
-		load_one(s, &s->runs[s->at]);
+		load_one(s, s->at);
 	s->at++;
 	return true;
 }
 
 static void end_all(struct ebpf_counters *s)
 {
-	for (size_t i = 0; i < s->settings.n; i++)
+	for (size_t i = 0; i < s->n_runs; i++)
 		if (s->runs[i].object)
 			ebpf_run_stop(&s->runs[i]);
 }
@@ -102,6 +127,8 @@ static void ebpf_deinit(struct counter_poll *p)
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
 	end_all(s);
+	for (size_t i = 0; i < s->settings.n_programs; i++)
+		program_free(s->programs[i]);
 	cost_deinit(&s->cost);
 	ebpf_facts_free(&s->facts);
 	ebpf_settings_deinit(&s->settings);
@@ -122,9 +149,11 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 {
 	s->cost.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->cost.limit = s->settings.max_overhead_percent;
-	for (size_t i = 0; i < s->settings.n; i++)
+	s->n_runs = s->settings.n + s->settings.n_programs;
+	for (size_t i = 0; i < s->n_runs; i++)
 		s->runs[i] = (struct ebpf_run){
-			.family = s->settings.families[i],
+			.family = i < s->settings.n ? s->settings.families[i] : NULL,
+			.trouble = &s->trouble,
 			.tracks = s->poll.tracks,
 			.group = s->poll.group,
 			.n_cpus = ebpf_cpus(),
@@ -142,6 +171,7 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 	if (!s)
 		return -ENOMEM;
 	s->cost.stats_fd = -1;
+	s->bpf_root = env->bpf_root;
 	r = ebpf_settings_init(&s->settings, config->ebpf_counters_config, ebpf_families,
 			       ebpf_n_families, &s->trouble);
 	if (r == 0)
@@ -172,7 +202,7 @@ static void ebpf_stop(void *instance)
 	struct ebpf_counters *s =
 		container_of((struct counter_poll *)instance, struct ebpf_counters, poll);
 
-	for (size_t i = 0; i < s->settings.n; i++)
+	for (size_t i = 0; i < s->n_runs; i++)
 		read_one(s, &s->runs[i]);
 	tracks_flush(s->poll.tracks);
 	end_all(s);

@@ -23,6 +23,7 @@
  */
 
 struct ebpf_run;
+struct ebpf_trouble;
 
 struct ebpf_cost {
 	uint64_t ns, count; /* the kernel's sums when the measurement began */
@@ -61,6 +62,8 @@ struct ebpf_run {
 	const char *proc_root;
 	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
 	void *state; /* the family's own, from begin to end */
+	struct ebpf_trouble *trouble; /* for what is only a part of it; borrowed */
+	struct err_text why; /* a begin that failed may say why */
 	struct ebpf_cost cost;
 	bool said; /* that a read failed */
 };

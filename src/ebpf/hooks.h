@@ -52,6 +52,7 @@ struct ebpf_need {
 
 struct ebpf_image {
 	const char *name; /* NAME of bpf/NAME.bpf.c */
+	bool is_foreign; /* of a file: it may be without settings and periods */
 	const unsigned char *begin, *end;
 };
 

@@ -19,7 +19,8 @@ static void keep(char *to, size_t size, const char *line)
 static bool is_statistics(const char *line)
 {
 	static const char *const starts[] = {"processed ", "verification time", "stack depth",
-					     "-- END",	   "peak_states",	"max_states"};
+					     "-- END",	   "peak_states",	"max_states",
+					     "old state:", "cur state:"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
 		if (str_starts(line, starts[i]))

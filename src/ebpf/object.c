@@ -27,6 +27,7 @@ struct ebpf_object {
 	struct bpf_link *links[PROGRAMS_MAX]; /* owned */
 	struct bpf_program *programs[PROGRAMS_MAX];
 	unsigned n;
+	bool is_foreign;
 	uint64_t generation;
 };
 
@@ -48,11 +49,14 @@ static void listen(void)
 static int fail(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
 {
 	const char *said = libbpf_words_best(&words);
+	char error[128];
 
 	/* The verifier's refusals are EACCES, and have more to say. */
 	if (r == -EPERM)
 		return err_set(e, r, "no permission: it takes CAP_BPF and CAP_PERFMON");
-	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, strerror(-r),
+	/* libbpf has some of its own. */
+	(void)libbpf_strerror(r, error, sizeof(error));
+	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,
 		       *said ? ": " : "", said);
 }
 
@@ -70,6 +74,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 	if (!o)
 		return err_set(e, -ENOMEM, "%s: no memory", image->name);
 	o->name = image->name;
+	o->is_foreign = image->is_foreign;
 	o->generation = 1;
 	listen();
 	o->obj = bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), &options);
@@ -129,6 +134,16 @@ static int fill_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 	return 0;
 }
 
+const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map)
+{
+	return bpf_object__next_map(o->obj, map);
+}
+
+const struct btf *ebpf_object_btf(const struct ebpf_object *o)
+{
+	return bpf_object__btf(o->obj);
+}
+
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint32_t switches,
 		     struct err_text *e)
 {
@@ -139,15 +154,18 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 		.switches = switches,
 	};
 	int r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
+	bool has_settings;
 
-	if (r < 0)
+	if (r < 0 && !o->is_foreign)
 		return err_set(e, r, "%s has no settings", o->name);
-	set_scope(o, scope);
+	if (r == 0)
+		set_scope(o, scope);
 	listen();
+	has_settings = r == 0;
 	r = bpf_object__load(o->obj);
 	if (r < 0)
 		return fail(o, r, "loaded", e);
-	r = fill_scope(o, scope);
+	r = has_settings ? fill_scope(o, scope) : 0;
 	return r < 0 ? fail(o, r, "told its scope", e) : 0;
 }
 
@@ -188,7 +206,7 @@ uint64_t ebpf_object_next_period(struct ebpf_object *o)
 	int fd = ebpf_object_map(o, ".data.sonda");
 	uint32_t zero = 0;
 
-	if (fd < 0 || bpf_map_update_elem(fd, &zero, &next, BPF_ANY) < 0)
+	if (fd < 0 ? !o->is_foreign : bpf_map_update_elem(fd, &zero, &next, BPF_ANY) < 0)
 		return 0;
 	o->generation = next;
 	return over;

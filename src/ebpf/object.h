@@ -15,6 +15,8 @@
  * Errors are -errno, with a sentence: what of libbpf's and the verifier's words tells most.
  */
 struct ebpf_object;
+struct bpf_map;
+struct btf;
 
 /* Whose waits and calls count. */
 struct ebpf_scope {
@@ -30,7 +32,7 @@ void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
 /* Such as one whose hook this kernel does not have. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
 
-/* Section .rodata.sonda becomes s; with SONDA_SCOPE_PIDS the map sonda_pids has the pids. */
+/* Section .rodata.sonda, which a foreign one may be without, becomes s; with SONDA_SCOPE_PIDS the map sonda_pids has the pids. */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
@@ -39,6 +41,9 @@ void ebpf_object_free(struct ebpf_object *o);
 
 /* The descriptor of a map of a loaded object, which owns it; or -ENOENT. */
 int ebpf_object_map(const struct ebpf_object *o, const char *map);
+/* All its maps, from NULL to NULL, and its types; libbpf's, the object's. */
+const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map);
+const struct btf *ebpf_object_btf(const struct ebpf_object *o);
 /* Begins the next period. The number of the one that is over, or 0: that failed. */
 uint64_t ebpf_object_next_period(struct ebpf_object *o);
 

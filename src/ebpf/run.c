@@ -21,6 +21,8 @@ static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struc
 	r->facts = f;
 	e = fam->begin(r);
 	r->facts = NULL;
+	if (e < 0 && *r->why.text)
+		return err_set(why, e, "%s", r->why.text);
 	if (e < 0)
 		return err_set(why, e, "%s.bpf.o: its maps could not be used", r->rung->image.name);
 	return ebpf_object_attach(r->object, why);

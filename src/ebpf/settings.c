@@ -50,7 +50,6 @@ static void tell_not_built(const Pb__EbpfCountersConfig *c, struct ebpf_trouble 
 	} fields[] = {
 		{c->n_cgroups, "cgroups"},
 		{c->outliers, "outliers"},
-		{c->n_programs, "programs"},
 		{c->n_triggers, "triggers"},
 	};
 
@@ -78,6 +77,21 @@ static int copy_pids(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 	return 0;
 }
 
+static void add_program(struct ebpf_settings *s, const char *name, struct ebpf_trouble *trouble)
+{
+	for (size_t i = 0; i < s->n_programs; i++)
+		if (!strcmp(s->programs[i], name))
+			return;
+	if (s->n_programs == EBPF_PROGRAMS_MAX) {
+		ebpf_trouble_add(trouble, "programs", "%.64s is left out: there are %d before",
+				 name, EBPF_PROGRAMS_MAX);
+		return;
+	}
+	s->programs[s->n_programs] = strdup(name);
+	if (s->programs[s->n_programs])
+		s->n_programs++;
+}
+
 static void default_families(struct ebpf_settings *s, const struct ebpf_family *const *families,
 			     size_t n)
 {
@@ -91,12 +105,14 @@ int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 		       struct ebpf_trouble *trouble)
 {
 	*s = (struct ebpf_settings){.period_ms = EBPF_PERIOD_MS, .top_n = EBPF_TOP_N};
-	if (!c || !c->n_families)
+	if (!c || (!c->n_families && !c->n_programs))
 		default_families(s, families, n);
 	if (!c)
 		return 0;
 	for (size_t i = 0; i < c->n_families; i++)
 		add_by_id(s, c->families[i], families, n, trouble);
+	for (size_t i = 0; i < c->n_programs; i++)
+		add_program(s, c->programs[i], trouble);
 	if (c->period_ms)
 		s->period_ms = c->period_ms;
 	if (c->top_n)
@@ -108,6 +124,9 @@ int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 
 void ebpf_settings_deinit(struct ebpf_settings *s)
 {
+	for (size_t i = 0; i < s->n_programs; i++)
+		free(s->programs[i]);
+	s->n_programs = 0;
 	free(s->pids);
 	s->pids = NULL;
 }

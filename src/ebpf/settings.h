@@ -14,6 +14,7 @@
  */
 
 #define EBPF_FAMILIES_MAX 32
+#define EBPF_PROGRAMS_MAX 16
 #define EBPF_PIDS_MAX 4096
 #define EBPF_PERIOD_MS 100 /* where the config has none */
 #define EBPF_TOP_N 16
@@ -25,6 +26,8 @@ struct ebpf_settings {
 	double max_overhead_percent;
 	const struct ebpf_family *families[EBPF_FAMILIES_MAX];
 	size_t n;
+	char *programs[EBPF_PROGRAMS_MAX]; /* owned; names, each once */
+	size_t n_programs;
 	uint32_t *pids; /* owned */
 	size_t n_pids;
 };

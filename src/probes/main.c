@@ -49,6 +49,8 @@
 /* The name that trace configs of people know: producer_name_filter, producers[].producer_name. */
 #define PRODUCER_NAME "perfetto.traced_probes"
 
+#define BPF_ROOT "/etc/sonda/bpf.d" /* people's own programs; root's */
+
 #define MAX_FILES 65536 /* each session has a ring's open for each CPU */
 
 /* What the table of privileges above names; the others are of no use to a producer. */
@@ -60,6 +62,7 @@ static const unsigned needed_capabilities[] = {
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {
+	const char *bpf_root; /* borrowed from the arguments */
 	char state[256]; /* the folder of records of what we would have to undo, or empty */
 	struct event_base *loop; /* owned, as are the rest */
 	struct session_feed *feed;
@@ -71,7 +74,7 @@ struct probes {
 
 static void usage(FILE *out)
 {
-	fputs("usage: sonda-probes [--verbose]\n"
+	fputs("usage: sonda-probes [--verbose] [--bpf-dir FOLDER]\n"
 	      "\n"
 	      "Offers this machine's data sources to the tracing service, until a signal ends it:\n"
 	      "\n",
@@ -79,9 +82,11 @@ static void usage(FILE *out)
 	for (const struct data_source *const *s = probes_data_sources; *s; s++)
 		fprintf(out, "  %s\n", (*s)->name);
 	fputs("\n"
-	      "  -v, --verbose  say what happens\n"
-	      "  -V, --version  print the version\n"
-	      "  -h, --help     print this\n"
+	      "  -b, --bpf-dir FOLDER  where NAME.bpf.o of programs in ebpf_counters_config is;\n"
+	      "                        " BPF_ROOT "\n"
+	      "  -v, --verbose         say what happens\n"
+	      "  -V, --version         print the version\n"
+	      "  -h, --help            print this\n"
 	      "\n"
 	      "PERFETTO_PRODUCER_SOCK_NAME is the service's socket; without it\n"
 	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer where there is no "
@@ -92,9 +97,10 @@ static void usage(FILE *out)
 }
 
 /* The exit code, or -1 to go on. */
-static int parse_options(int argc, char **argv)
+static int parse_options(struct probes *p, int argc, char **argv)
 {
 	static const struct option options[] = {
+		{"bpf-dir", required_argument, NULL, 'b'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -102,7 +108,10 @@ static int parse_options(int argc, char **argv)
 	};
 
 	for (;;) {
-		switch (getopt_long(argc, argv, "vVh", options, NULL)) {
+		switch (getopt_long(argc, argv, "b:vVh", options, NULL)) {
+		case 'b':
+			p->bpf_root = optarg;
+			break;
 		case 'v':
 			log_set_level(LOG_LEVEL_DEBUG);
 			break;
@@ -244,6 +253,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 				.feed = p->feed,
 				.proc_root = "/proc",
 				.sys_root = "/sys",
+				.bpf_root = p->bpf_root,
 				.tracefs_root = tracefs,
 				.state_root = *p->state ? p->state : NULL,
 			},
@@ -302,12 +312,12 @@ static void run_loop(struct probes *p)
 
 int main(int argc, char **argv)
 {
-	struct probes p = {.loop = NULL};
+	struct probes p = {.bpf_root = BPF_ROOT};
 	struct err_text e;
 	int code, r;
 
 	log_init("sonda-probes");
-	code = parse_options(argc, argv);
+	code = parse_options(&p, argc, argv);
 	if (code >= 0)
 		return code;
 	fs_raise_file_limit(MAX_FILES);

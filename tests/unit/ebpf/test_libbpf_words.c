@@ -44,6 +44,7 @@ static void of_the_verifier_its_last_word(void **state)
 	    "0: R1=ctx(off=0,imm=0)\n1: (79) r6 = *(u64 *)(r1 +24)\n"
 	    "func 'sched_switch' doesn't have 4-th argument\n"
 	    "invalid bpf_context access off=24 size=8\n"
+	    "old state: R0=1\n"
 	    "processed 2 insns (limit 1000000) max_states_per_insn 0\n");
 	assert_string_equal(libbpf_words_best(&words), "invalid bpf_context access off=24 size=8");
 }

@@ -76,14 +76,34 @@ static void what_is_not_built_is_told(void **state)
 	(void)state;
 	config.families = ids;
 	config.n_families = 2;
-	config.programs = names;
-	config.n_programs = 1;
+	config.cgroups = names;
+	config.n_cgroups = 1;
 	init(&config);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(trouble.n, 3);
 	assert_string_equal(trouble.all[0].what, "FUTEX");
 	assert_string_equal(trouble.all[1].reason, "there is no family 77");
-	assert_string_equal(trouble.all[2].what, "programs");
+	assert_string_equal(trouble.all[2].what, "cgroups");
+}
+
+static void programs_each_once(void **state)
+{
+	char names[EBPF_PROGRAMS_MAX + 2][4];
+	char *programs[EBPF_PROGRAMS_MAX + 2];
+
+	(void)state;
+	for (int i = 0; i < EBPF_PROGRAMS_MAX + 2; i++) {
+		names[i][0] = (char)('a' + (i ? i - 1 : 0)); /* a a b c ... */
+		names[i][1] = '\0';
+		programs[i] = names[i];
+	}
+	config.programs = programs;
+	config.n_programs = EBPF_PROGRAMS_MAX + 2;
+	init(&config);
+	assert_int_equal(s.n, 0); /* who asks for programs gets no other families */
+	assert_int_equal(s.n_programs, EBPF_PROGRAMS_MAX);
+	assert_string_equal(s.programs[1], "b");
+	assert_int_equal(trouble.n, 1);
 }
 
 static void pids_and_limits(void **state)
@@ -109,6 +129,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_a_config, setup, teardown),
 		cmocka_unit_test_setup_teardown(families_by_number_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_built_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(programs_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(pids_and_limits, setup, teardown),
 	};
 

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs of people's own in linux.ebpf_counters, on the real kernel: the example of bpf/examples counts commands that
+# end, a program with a map of each kind has the tracks that it should, and what cannot be loaded is told, while others run.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
+example=${BUILD:-build}/gen/bpf/examples/exits.bpf.o
+[ -e "$example" ] || { echo "this build has no eBPF counters" >&2; exit 77; }
+
+chmod 755 "$TMP"
+dir=$TMP/bpf.d
+mkdir "$dir"
+cp "$example" "$dir/exits.bpf.o"
+# Compiles a program from stdin, as docs/ebpf-programs.md has it.
+compile() { # NAME
+  { printf '%s\n' '#include <linux/bpf.h>' '#include <bpf/bpf_helpers.h>' '#include <sonda_program.h>' \
+      'char LICENSE[] SEC("license") = "GPL";'; cat; } >"$TMP/$1.bpf.c"
+  "${CLANG:-clang}" -target bpf -O2 -g -Ibpf -I"/usr/include/$(gcc -print-multiarch)" -c -o "$dir/$1.bpf.o" "$TMP/$1.bpf.c"
+}
+map() { # NAME TYPE ENTRIES KEY VALUE [TAG]
+  echo "struct { __uint(type, BPF_MAP_TYPE_$2); __uint(max_entries, $3); __type(key, $4); __type(value, $5); }" \
+    "sonda_counter_$1 SEC(\".maps\") ${6:-};"
+}
+# A map of each kind, whose values a program sets at each fork: all the same each time, so the trace says exactly these.
+compile kinds <<END
+struct pair { __s32 low SONDA_GAUGE; __u32 spare; __u64 time SONDA_UNIT(ns); };
+struct place { __u32 row, column; };
+$(map one ARRAY 1 __u32 __u64 'SONDA_UNIT(bytes)')
+$(map each_cpu PERCPU_ARRAY 1 __u32 __u32)
+$(map array ARRAY 4 __u32 __u64)
+$(map hash HASH 8 'struct place' 'struct pair')
+$(map many HASH 1000 __u32 __u64)
+SEC("tp/sched/sched_process_fork") int on_fork(void *ctx)
+{
+	struct place at = {3, 4};
+	struct pair v = {-7, 0, 1500};
+	__u64 big = 1ull << 40;
+	__u32 i = 0, n = 21;
+
+	bpf_map_update_elem(&sonda_counter_one, &i, &big, 0);
+	bpf_map_update_elem(&sonda_counter_each_cpu, &i, &n, 0);
+	for (int k = 0; k < 300; k++) {
+		i = k;
+		bpf_map_update_elem(&sonda_counter_many, &i, &big, 0);
+	}
+	i = 2;
+	bpf_map_update_elem(&sonda_counter_array, &i, &big, 0);
+	bpf_map_update_elem(&sonda_counter_hash, &at, &v, 0);
+	return 0;
+}
+END
+# One that the verifier refuses, one without types, one without counters, one with a map that is none.
+compile refused <<END
+$(map one ARRAY 1 __u32 __u64)
+SEC("tp/sched/sched_process_fork") int on_fork(void *ctx) { return *(volatile int *)0; }
+END
+"${CLANG:-clang}" -target bpf -O2 -Ibpf -I"/usr/include/$(gcc -print-multiarch)" -c -o "$dir/untyped.bpf.o" "$TMP/kinds.bpf.c"
+compile empty <<'END'
+SEC("tp/sched/sched_process_fork") int on_fork(void *ctx) { return 0; }
+END
+compile partly <<END
+$(map good ARRAY 1 __u32 __u64)
+$(map bad ARRAY 1 __u32 'void *')
+$(map stack STACK 1 __u32 __u64 | sed 's/__type(key, __u32);//')
+SEC("tp/sched/sched_process_fork") int on_fork(void *ctx)
+{
+	__u32 i = 0;
+	__u64 v = 5;
+
+	bpf_map_update_elem(&sonda_counter_good, &i, &v, 0);
+	return 0;
+}
+END
+echo 'no object' >"$dir/text.bpf.o"
+cp "$example" "$dir/open.bpf.o" && chmod 666 "$dir/open.bpf.o"
+
+use_sockets "$TMP"
+start_service sonda "$TMP" || exit 1
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
+programs=$(for p in refused untyped empty text open none exits kinds partly; do echo "programs: '$p'"; done)
+sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
+# 20 processes of a name that nobody else has, 5 of which fail.
+cp /bin/true "$TMP/sondatrue" && cp /bin/false "$TMP/sondafalse"
+timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- \
+  sh -c "for i in 1 2 3 4 5; do $TMP/sondatrue; $TMP/sondatrue; $TMP/sondatrue; $TMP/sondafalse; done; exit 0" >"$TMP/log" 2>&1
+verdict "recorded" $? "$TMP/log"
+query "$TMP/trace" "select 'stats ' || name || ' ' || value as x from stats where severity in ('error', 'data_loss') and value > 0" \
+  "select p.name || '/' || coalesce(g.name, '') || '/' || t.name || '=' || max(c.value) || ' ' || coalesce(k.unit, '-') as x
+    from counter c join counter_track k on k.id = c.track_id join track t on t.id = k.id
+    left join track g on g.id = t.parent_id left join track p on p.id = g.parent_id group by t.id" >"$TMP/rows"
+tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' | sort >"$TMP/tracks"
+! grep '^stats' "$TMP/tracks" >"$TMP/stats"
+verdict "nothing lost, nothing wrong" $? "$TMP/stats"
+
+grep -q '^commands/sondatrue/exits=15.0 count$' "$TMP/tracks" && grep -q '^commands/sondafalse/exits=5.0 count$' "$TMP/tracks" &&
+  grep -q '^commands/sondatrue/lifetime=[1-9][0-9]*.0 ns$' "$TMP/tracks" && grep -q '/exits/failed=5.0 count$' "$TMP/tracks"
+verdict "the example counts commands, their lives and failures" $? "$TMP/tracks"
+
+for want in 'eBPF counters/kinds/one=1099511627776.0 bytes' 'kinds/array/2=1099511627776.0 -' 'kinds/many/17=1099511627776.0 -' \
+  'hash/row 3, column 4/low=-7.0 -' 'hash/row 3, column 4/time=1500.0 ns' 'hash/row 3, column 4/spare=0.0 -' \
+  'eBPF counters/kinds/elements left out=44.0 count'; do
+  grep -qFx "$want" "$TMP/tracks" || echo "missing: $want"
+done >"$TMP/missing"
+[ ! -s "$TMP/missing" ]
+verdict "maps of each kind have their tracks, units and limits" $? <(cat "$TMP/missing" "$TMP/tracks")
+[ "$(grep -c '^kinds/array/' "$TMP/tracks")" = 1 ] && grep -qE '^eBPF counters/kinds/each_cpu=(21|42|63|84).0 -$' "$TMP/tracks"
+verdict "elements that are 0 have no track; values of CPUs are added up" $? "$TMP/tracks"
+
+while read -r name words; do
+  grep -q "linux.ebpf_counters: $name: .*$words" "$TMP/probes.log" && grep -q "eBPF counters: $name: .*$words" "$TMP/log" ||
+    echo "$name: nothing about: $words"
+done >"$TMP/untold" <<'END'
+refused refused.bpf.o could not be loaded: Permission denied: .*invalid mem access
+untyped untyped.bpf.o could not be .*BTF is required
+empty empty.bpf.o has no map "sonda_counter_..." that can be used
+text text.bpf.o could not be read: .*not a proper ELF object
+open open.bpf.o can be written by others than its owner
+none none.bpf.o: No such file
+kinds sonda_counter_many has more than 256 elements
+partly sonda_counter_bad is left out: its value has a type, which is no integer
+partly sonda_counter_stack is left out: is neither an array nor a hash
+END
+[ ! -s "$TMP/untold" ]
+verdict "what cannot be loaded or counted is told in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")
+grep -q '/partly/good=5.0 -$' "$TMP/tracks"
+verdict "the other maps of such a program are counted" $? "$TMP/tracks"
+stop_all
+echo "1..$N"
+exit $BAD

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "ebpf/program_file.h"
+
+static char root[64], folder[96];
+static struct err_text why;
+
+static const char *in(const char *name)
+{
+	static char path[2][256];
+	static int turn;
+
+	turn = !turn;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", root, name);
+	return path[turn];
+}
+
+static void make_file(const char *name, const char *text)
+{
+	FILE *f = fopen(in(name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(chmod(in(name), 0644), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(root, sizeof(root), "/tmp/test_program_file.XXXXXX");
+	assert_non_null(mkdtemp(root));
+	snprintf(folder, sizeof(folder), "%s/d", root);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	make_file("d/a.bpf.o", "bytes");
+	make_file("outside.bpf.o", "others");
+	return 0;
+}
+
+static int remove_name(void *ctx, const char *name, unsigned char type)
+{
+	char path[512];
+
+	(void)type;
+	snprintf(path, sizeof(path), "%s/%s", (const char *)ctx, name);
+	return remove(path) < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return fs_each(folder, remove_name, folder) || rmdir(folder) ||
+	       fs_each(root, remove_name, root) || rmdir(root);
+}
+
+/* What was read, or the reason. */
+static const char *read_as(const char *name, unsigned owner)
+{
+	static char text[64];
+	_cleanup_(strbuf_deinit) struct strbuf b = {0};
+
+	why.text[0] = '\0';
+	if (program_file_read(folder, name, owner, &b, &why) < 0)
+		return why.text;
+	snprintf(text, sizeof(text), "%s", b.s ? b.s : "");
+	return text;
+}
+
+static const char *read_it(const char *name)
+{
+	return read_as(name, getuid());
+}
+
+#define assert_refused(name, words) assert_non_null(strstr(read_it(name), words))
+
+static void a_good_file_and_a_link_in_the_folder(void **state)
+{
+	(void)state;
+	assert_string_equal(read_it("a"), "bytes");
+	assert_int_equal(symlink("a.bpf.o", in("d/b.bpf.o")), 0);
+	assert_string_equal(read_it("b"), "bytes");
+}
+
+static void names_that_lead_elsewhere(void **state)
+{
+	(void)state;
+	assert_refused("../outside", "leads nowhere else");
+	assert_refused("/etc/passwd", "leads nowhere else");
+	assert_refused("", "leads nowhere else");
+	assert_refused("..", "leads nowhere else");
+	assert_refused("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "1 to 48");
+	assert_refused("none", "No such file");
+	assert_int_equal(symlink("../outside.bpf.o", in("d/out.bpf.o")), 0);
+	assert_refused("out", "a link that leads out of");
+	assert_int_equal(symlink(in("outside.bpf.o"), in("d/far.bpf.o")), 0);
+	assert_refused("far", "a link that leads out of");
+}
+
+static void files_of_others(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(read_as("a", getuid() + 1), "belongs to user"));
+	assert_int_equal(chmod(in("d/a.bpf.o"), 0664), 0);
+	assert_refused("a", "a.bpf.o can be written by others");
+	assert_int_equal(chmod(in("d/a.bpf.o"), 0646), 0);
+	assert_refused("a", "a.bpf.o can be written by others");
+	assert_int_equal(mkdir(in("d/folder.bpf.o"), 0755), 0);
+	assert_refused("folder", "is no file");
+	assert_int_equal(mkfifo(in("d/fifo.bpf.o"), 0644), 0); /* and nobody waits for it */
+	assert_refused("fifo", "is no file");
+}
+
+static void a_folder_of_others(void **state)
+{
+	(void)state;
+	assert_int_equal(chmod(folder, 0775), 0);
+	assert_refused("a", "d can be written by others");
+	assert_int_equal(chmod(folder, 0777), 0);
+	assert_refused("a", "d can be written by others");
+}
+
+static void a_file_that_is_too_long(void **state)
+{
+	(void)state;
+	assert_int_equal(truncate(in("d/a.bpf.o"), PROGRAM_BYTES_MAX + 1), 0);
+	assert_refused("a", "File too large");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_good_file_and_a_link_in_the_folder, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(names_that_lead_elsewhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_of_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_folder_of_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_is_too_long, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

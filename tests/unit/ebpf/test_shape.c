@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ebpf/shape.h"
+
+static struct btf *btf;
+static int u32, s64, chars, wrapped; /* types */
+static struct shape shape;
+static struct err_text why;
+
+static int setup(void **state)
+{
+	int char_type;
+
+	(void)state;
+	btf = btf__new_empty();
+	u32 = btf__add_int(btf, "unsigned int", 4, 0);
+	s64 = btf__add_int(btf, "long", 8, BTF_INT_SIGNED);
+	char_type = btf__add_int(btf, "char", 1, BTF_INT_CHAR);
+	chars = btf__add_array(btf, u32, char_type, 16);
+	wrapped = btf__add_typedef(btf, "count_t", btf__add_const(btf, u32));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	btf__free(btf);
+	return 0;
+}
+
+static int shape_it(int type, const char *map)
+{
+	memset(&shape, 0xa5, sizeof(shape));
+	why.text[0] = '\0';
+	return shape_of(btf, (uint32_t)type, map, &shape, &why);
+}
+
+static void an_integer(void **state)
+{
+	const uint32_t v = 0xfffffffe;
+
+	(void)state;
+	assert_int_equal(shape_it(wrapped, NULL), 0);
+	assert_int_equal(shape.n, 1);
+	assert_string_equal(shape.fields[0].name, "");
+	assert_int_equal(shape.fields[0].size, 4);
+	assert_int_equal(shape_value(&shape.fields[0], &v), 0xfffffffe);
+	shape.fields[0].is_signed = true;
+	assert_int_equal(shape_value(&shape.fields[0], &v), -2);
+}
+
+static int add_outer(void)
+{
+	int inner = btf__add_struct(btf, "inner", 8), outer;
+
+	btf__add_field(btf, "x", u32, 0, 0);
+	btf__add_field(btf, "y", wrapped, 32, 0);
+	outer = btf__add_struct(btf, "outer", 16);
+	btf__add_field(btf, "ns", s64, 0, 0);
+	btf__add_field(btf, "in", inner, 64, 0);
+	btf__add_decl_tag(btf, "sonda:unit=ns", outer, 0);
+	btf__add_decl_tag(btf, "other:tag", outer, 0);
+	btf__add_decl_tag(btf, "sonda:gauge", inner, 1);
+	return outer;
+}
+
+static void a_struct_with_a_struct_and_tags(void **state)
+{
+	const struct {
+		int64_t ns;
+		uint32_t x, y;
+	} v = {-5, 6, 7};
+
+	(void)state;
+	assert_int_equal(shape_it(add_outer(), NULL), 0);
+	assert_int_equal(shape.n, 3);
+	assert_string_equal(shape.fields[0].name, "ns");
+	assert_int_equal(shape.fields[0].unit, TRACK_UNIT_NS);
+	assert_false(shape.fields[0].is_gauge);
+	assert_string_equal(shape.fields[1].name, "in.x");
+	assert_int_equal(shape.fields[1].unit, TRACK_UNIT_NONE);
+	assert_string_equal(shape.fields[2].name, "in.y");
+	assert_true(shape.fields[2].is_gauge);
+	assert_int_equal(shape_value(&shape.fields[0], &v), -5);
+	assert_int_equal(shape_value(&shape.fields[2], &v), 7);
+}
+
+static void tags_of_the_map_count_for_all_fields(void **state)
+{
+	int outer = add_outer(), var;
+
+	(void)state;
+	var = btf__add_var(btf, "sonda_counter_x", BTF_VAR_GLOBAL_ALLOCATED, outer);
+	btf__add_decl_tag(btf, "sonda:unit=req/s", var, -1);
+	assert_int_equal(shape_it(outer, "sonda_counter_x"), 0);
+	assert_int_equal(shape.fields[0].unit, TRACK_UNIT_NS); /* its own goes first */
+	assert_string_equal(shape.fields[1].unit_name, "req/s");
+}
+
+static void keys_are_told_as_text(void **state)
+{
+	const struct {
+		char comm[16];
+		uint32_t cpu;
+	} key = {"a shell", 3};
+	_cleanup_(strbuf_deinit) struct strbuf b = {0};
+	int type;
+
+	(void)state;
+	type = btf__add_struct(btf, "key", 20);
+	btf__add_field(btf, "comm", chars, 0, 0);
+	btf__add_field(btf, "cpu", u32, 128, 0);
+	assert_int_equal(shape_it(type, NULL), 0);
+	shape_text(&shape, &key, &b);
+	assert_string_equal(b.s, "a shell, cpu 3");
+	strbuf_clear(&b);
+	assert_int_equal(shape_it(u32, NULL), 0);
+	shape_text(&shape, &key.cpu, &b);
+	assert_string_equal(b.s, "3");
+}
+
+static void refuses(int type, const char *sentence)
+{
+	assert_true(shape_it(type, NULL) < 0);
+	assert_string_equal(why.text, sentence);
+}
+
+static void what_is_no_counter_is_refused(void **state)
+{
+	int type, pointer;
+
+	(void)state;
+	refuses(0, "has no BTF");
+	refuses(btf__add_ptr(btf, u32),
+		"has a type, which is no integer, nor a struct of integers");
+	refuses(btf__add_int(btf, "__int128", 16, 0),
+		"has a type, which is no integer, nor a struct of integers");
+	refuses(btf__add_array(btf, u32, u32, 4),
+		"has a type, which is no integer, nor a struct of integers");
+	type = btf__add_struct(btf, "bits", 4);
+	btf__add_field(btf, "flag", u32, 0, 1);
+	refuses(type, "has the bit field flag");
+	pointer = btf__add_ptr(btf, u32);
+	type = btf__add_struct(btf, "pointers", 8);
+	btf__add_field(btf, "p", pointer, 0, 0);
+	refuses(type, "has the field p, which is no integer, nor a struct of integers");
+	type = btf__add_struct(btf, "tagged", 4);
+	btf__add_field(btf, "v", u32, 0, 0);
+	btf__add_decl_tag(btf, "sonda:units=ns", type, 0);
+	refuses(type, "has the tag \"sonda:units=ns\", which nobody knows");
+	refuses(btf__add_struct(btf, "empty", 0), "has no fields");
+}
+
+static void too_many_fields_and_structs_without_end(void **state)
+{
+	int type, id;
+	char name[8];
+
+	(void)state;
+	type = btf__add_struct(btf, "many", 4 * (SHAPE_FIELDS_MAX + 1));
+	for (unsigned i = 0; i <= SHAPE_FIELDS_MAX; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		btf__add_field(btf, name, u32, 32 * i, 0);
+	}
+	refuses(type, "has more than 32 fields");
+	/* One that holds itself, as no compiler makes it. */
+	id = (int)btf__type_cnt(btf);
+	type = btf__add_struct(btf, "self", 8);
+	assert_int_equal(type, id);
+	btf__add_field(btf, "s", id, 0, 0);
+	assert_true(shape_it(type, NULL) < 0);
+	assert_non_null(strstr(why.text, "no integer"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(an_integer, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_struct_with_a_struct_and_tags, setup, teardown),
+		cmocka_unit_test_setup_teardown(tags_of_the_map_count_for_all_fields, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(keys_are_told_as_text, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_counter_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_fields_and_structs_without_end, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
