@@ -51,37 +51,35 @@ static __always_inline struct runq_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline void begin_wait(struct task_struct *t, __u64 now)
+static __always_inline struct waiting *waiting_of(struct task_struct *t, __u64 flags)
 {
-	const struct waiting begun = {.since = now};
+	const struct waiting none = {};
 	__u32 pid = t->pid;
-	struct runq_cpu *c;
 	struct waiting *w;
 
-	if (settings.switches & RUNQ_TASK_STORAGE) {
-		w = bpf_task_storage_get(&waiting_of_task, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (w) {
-			w->since = now;
-			return;
-		}
-	} else if (bpf_map_update_elem(&waiting_of_pid, &pid, &begun, BPF_ANY) == 0) {
-		return;
-	}
-	c = this_cpu();
-	if (c)
+	if (settings.switches & RUNQ_TASK_STORAGE)
+		return bpf_task_storage_get(&waiting_of_task, t, 0, flags);
+	w = bpf_map_lookup_elem(&waiting_of_pid, &pid);
+	if (w || !flags || bpf_map_update_elem(&waiting_of_pid, &pid, &none, BPF_ANY) != 0)
+		return w;
+	return bpf_map_lookup_elem(&waiting_of_pid, &pid);
+}
+
+static __always_inline struct waiting *waiting_make(struct task_struct *t)
+{
+	struct waiting *w = waiting_of(t, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct runq_cpu *c;
+
+	if (!w && (c = this_cpu()))
 		c->lost++;
+	return w;
 }
 
 static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t, __u64 now)
 {
-	__u32 pid = t->pid;
-	struct waiting *w;
+	struct waiting *w = waiting_of(t, 0);
 	__u64 wait;
 
-	if (settings.switches & RUNQ_TASK_STORAGE)
-		w = bpf_task_storage_get(&waiting_of_task, t, 0, 0);
-	else
-		w = bpf_map_lookup_elem(&waiting_of_pid, &pid);
 	if (!w || !w->since)
 		return;
 	/* Another CPU's clock may be ahead by a little. */
@@ -107,18 +105,29 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
 	sonda_max_put(&c->depth_max, generation, n);
 }
 
+/*
+ * A thread that is about to sleep may be woken before it does. If it was switched out on the way, it
+ * waits since then; if it still runs, leave() has the last word.
+ */
+static __always_inline int wake(struct task_struct *t)
+{
+	struct waiting *w = waiting_make(t);
+
+	if (w && !w->since)
+		w->since = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	begin_wait(task, bpf_ktime_get_boot_ns());
-	return 0;
+	return wake(task);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	begin_wait(task, bpf_ktime_get_boot_ns());
-	return 0;
+	return wake(task);
 }
 
 /* What it was at the decision; the task's own may be another one by now. */
@@ -127,6 +136,15 @@ static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struc
 	if (settings.switches & RUNQ_STATE_IS_TOLD)
 		return (unsigned int)ctx[3];
 	return task_state(prev);
+}
+
+/* Waits from here on, or for nothing. */
+static __always_inline void leave(struct task_struct *t, int would_run, __u64 now)
+{
+	struct waiting *w = would_run ? waiting_make(t) : waiting_of(t, 0);
+
+	if (w)
+		w->since = would_run ? now : 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -139,8 +157,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	c->switches++;
 	count_depth(c, next->se.cfs_rq->rq, next->pid == 0, now);
-	if (prev->pid && (preempt || state_of(ctx, prev) == TASK_RUNNING))
-		begin_wait(prev, now);
+	if (prev->pid)
+		leave(prev, preempt || state_of(ctx, prev) == TASK_RUNNING, now);
 	if (next->pid)
 		end_wait(c, next, now);
 	return 0;

@@ -20,6 +20,7 @@ data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {
 data_sources { config { name: "linux.ftrace" ftrace_config {
   ftrace_events: "sched/sched_switch" ftrace_events: "sched/sched_wakeup" ftrace_events: "sched/sched_wakeup_new"
   ftrace_events: "sched/sched_migrate_task" buffer_size_kb: 16384
+  compact_sched { enabled: false }
 } } }
 END
 start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
@@ -37,9 +38,13 @@ verdict "what is not built is told" $? "$TMP/probes.log"
 [ "$(grep -c 'runq:' "$TMP/probes.log")" = 0 ]
 verdict "the family runs" $? "$TMP/probes.log"
 
+# Who ran before is asked of each event, not concluded from the one before it (compact_sched): there are kernels that leave
+# switches out, for the programs as for the events, and trace_processor then counts a mismatch.
+#
 # All that is asked of the trace at once, one line a row: kind, time, value ...
 query "$TMP/trace" \
-  "select 'stats 0 ' || name || ' ' || value as x from stats where severity in ('error', 'data_loss') and value > 0" \
+  "select 'stats 0 ' || name || ' ' || value as x from stats where severity in ('error', 'data_loss') and value > 0
+    and name != 'mismatched_sched_switch_tids'" \
   "select 'unit 0 ' || t.name || ', ' || coalesce(k.unit, '-') as x from counter_track k join track t using (id)
     join track g on g.id = t.parent_id where g.name = 'CPU $cpu'" \
   "select replace(t.name, ' ', '_') || ' ' || c.ts || ' ' || cast(c.value as text) as x from counter c
@@ -73,9 +78,7 @@ verdict "tracks of a CPU and their units" $? "$TMP/diff"
 
 # A period is from one value of "context switches" to the next; but the reader may be kept waiting between its steps, so a
 # wait that ended within 30 ms after the end may count in the one or the other. The value must be one that the rank has in
-# one of the periods that this makes, give or take half a bucket and 30 us. The event and the program stamp a switch one
-# after the other: where a hypervisor stops the CPU between them, a wait is shorter by one than by the other. So two thirds
-# of the values must be right; where something is wrong with the counting, none is.
+# one of the periods that this makes, give or take half a bucket and 30 us.
 awk -v cpu="$cpu" -v ours="$probes" '
 function gather(from, to,   i, j, v) { # what waited in (from, to], in order
   n = 0
@@ -100,9 +103,10 @@ function check(what, percent, from, to,   told, lo, hi, i, v) {
   }
   checked++
 }
-$1 == "wakeup" { since[$3] = $2 }
+# One that waits already does so since then; one that still runs waits from its switch on, or for nothing.
+$1 == "wakeup" && !since[$3] { since[$3] = $2 }
 $1 == "switch" {
-  if ($4 != 0 && $5 % 256 == 0) since[$4] = $2 # would run on
+  since[$4] = $4 != 0 && $5 % 256 == 0 ? $2 : 0 # would run on
   if ($3 == cpu && $6 != ours && since[$6]) { all_ts[++m] = $2; all[m] = $2 - since[$6] }
   since[$6] = 0
 }
@@ -115,7 +119,7 @@ END {
     check("max", 100, ends[k - 1], ends[k])
   }
   print checked + 0, "percentiles compared"
-  exit bad * 3 > checked || checked < 6
+  exit bad || checked < 6
 }' "$TMP/events" >"$TMP/percentiles"
 verdict "percentiles are those of the sched events" $? "$TMP/percentiles"
 
