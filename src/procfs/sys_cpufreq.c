@@ -71,8 +71,10 @@ static bool cpufreq_step(void *state, struct sys_poll *p)
 
 	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n))
 		add_cpus(s, p, n);
-	if (s->cpus.n == 0)
+	if (s->cpus.n == 0) {
+		sys_poll_no_cpus(p, &s->trouble);
 		return false;
+	}
 	s->khz[s->next] = 0;
 	sys_file_poll(&s->files[s->next], p, &s->trouble, cpufreq_parse, s);
 	if (++s->next < s->cpus.n)

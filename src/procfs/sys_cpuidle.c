@@ -143,8 +143,10 @@ static bool cpuidle_step(void *state, struct sys_poll *p)
 	    array_reserve(&s->all, &s->cap, n, sizeof(*s->all)) == 0)
 		while (s->cpus.n < n)
 			s->all[s->cpus.n++] = (struct idle_cpu){0};
-	if (s->cpus.n == 0)
+	if (s->cpus.n == 0) {
+		sys_poll_no_cpus(p, &s->trouble);
 		return false;
+	}
 	cpu = &s->all[s->next];
 	if (cpu->n == 0 && p->now >= cpu->list_again)
 		list_states(s, p, cpu);

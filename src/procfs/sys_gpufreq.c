@@ -113,7 +113,7 @@ static void list_gpus(struct sys_gpufreq *s, struct sys_poll *p)
 	}
 	if (s->n > 0)
 		return;
-	snprintf(name, sizeof(name), "%.64s/class/drm", p->sys_root);
+	snprintf(name, sizeof(name), "%.48s/class/drm/card*/gt_act_freq_mhz", p->sys_root);
 	sys_poll_failed(p, &s->trouble, name, ENOENT);
 }
 

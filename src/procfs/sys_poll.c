@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "gen/fields.h"
+#include "procfs/sys_cpus.h"
 
 void sys_poll_deinit(struct sys_poll *p)
 {
@@ -75,6 +76,14 @@ void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path
 	p->new_trouble = true;
 	log_warn("linux.sys_stats: %s: %s: %s; %s is not recorded", t->what, path, fs_reason(error),
 		 error == EBADMSG ? "that part" : "what it holds");
+}
+
+void sys_poll_no_cpus(struct sys_poll *p, struct sys_trouble *t)
+{
+	char path[sizeof(t->path)];
+
+	snprintf(path, sizeof(path), "%.96s/" SYS_CPUS, p->sys_root);
+	sys_poll_failed(p, t, path, ENOENT);
 }
 
 void sys_poll_sum_up(const struct sys_poll *p)

@@ -55,6 +55,8 @@ void sys_poll_end(struct sys_poll *p);
 /* A file of the source could not be read or understood: said to the operator the first time, and
  * counted. error is an errno, positive. */
 void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path, int error);
+/* The same where /sys tells of no CPU at all. */
+void sys_poll_no_cpus(struct sys_poll *p, struct sys_trouble *t);
 /* Says how often, at the end. */
 void sys_poll_sum_up(const struct sys_poll *p);
 /* Brings the counts of failures, and the last values of counters without a number, into the trace:

@@ -101,9 +101,20 @@ static void without_a_driver_there_is_no_packet(void **state)
 
 static void a_machine_without_a_list_of_cpus(void **state)
 {
+	const struct sys_source *const sources[] = {&sys_cpufreq, &sys_cpuidle};
+
 	(void)state;
-	rig_poll(&sys_cpufreq);
-	assert_int_equal(fake.n, 0);
+	for (int i = 0; i < 2; i++) {
+		void *s = rig_open(sources[i]);
+
+		rig_passes(sources[i], s, 1);
+		assert_int_equal(rig_lines(), 1);
+		assert_non_null(strstr(said, "/devices/system/cpu 2"));
+		/* Said once, and no packet at each tick. */
+		rig_passes(sources[i], s, 20);
+		assert_int_equal(fake.n, 0);
+		rig_close(sources[i], s);
+	}
 }
 
 int main(void)
