@@ -5,6 +5,7 @@
 
 #include "config/text.h"
 #include "fake_tracefs.h"
+#include "formats.h"
 #include "ftrace/setup.h"
 
 /*
@@ -64,6 +65,18 @@ static inline void fake_event(const char *root, const char *event)
 		snprintf(name, sizeof(name), "instances/x/events/%s/%s", event, files[i]);
 		fake_text(root, name, "");
 	}
+}
+
+/* The same with a format, of the common fields and these. */
+static inline void fake_formatted_event(const char *root, const char *event, unsigned id,
+					const char *fields)
+{
+	const char *name = strchr(event, '/') + 1;
+	char path[256];
+
+	fake_event(root, event);
+	snprintf(path, sizeof(path), "instances/x/events/%s/format", event);
+	fake_text(root, path, format_text(name, id, FORMAT_COMMON, fields));
 }
 
 /* One of its files that refuses all that is written to it, with EISDIR. */

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "formats.h"
 #include "ftrace/fd_syscalls.h"
 #include "ftrace/feed_teller.h"
 #include "setups.h"
@@ -36,16 +35,6 @@ static void on_news(void *ctx, const struct feed_news *n)
 	heard.n_fds += n->n_fds;
 }
 
-static void put_event(const char *root, const char *event, unsigned id, const char *fields)
-{
-	const char *name = strchr(event, '/') + 1;
-	char path[256];
-
-	fake_event(root, event);
-	snprintf(path, sizeof(path), "instances/x/events/%s/format", event);
-	fake_text(root, path, format_text(name, id, FORMAT_COMMON, fields));
-}
-
 static void begin_setup(void **state, const char *config)
 {
 	setup_begin(*state, config);
@@ -56,19 +45,19 @@ static int setup_folder(void **state)
 {
 	if (temp_dir_setup(state))
 		return -1;
-	put_event(*state, "task/task_newtask", 1,
-		  FIELD("pid_t pid", 8, 4, 1) FIELD("char comm[16]", 12, 16, 0)
-			  FIELD("u64 clone_flags", 32, 8, 0));
-	put_event(*state, "task/task_rename", 2,
-		  FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
-			  FIELD("char newcomm[16]", 28, 16, 0));
-	put_event(*state, "sched/sched_process_exec", 3,
-		  FIELD("__data_loc char[] filename", 8, 4, 0) FIELD("pid_t pid", 12, 4, 1)
-			  FIELD("pid_t old_pid", 16, 4, 1));
-	put_event(*state, "sched/sched_process_exit", 4,
-		  FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
-	put_event(*state, "raw_syscalls/sys_exit", 5,
-		  FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
+	fake_formatted_event(*state, "task/task_newtask", 1,
+			     FIELD("pid_t pid", 8, 4, 1) FIELD("char comm[16]", 12, 16, 0)
+				     FIELD("u64 clone_flags", 32, 8, 0));
+	fake_formatted_event(*state, "task/task_rename", 2,
+			     FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
+				     FIELD("char newcomm[16]", 28, 16, 0));
+	fake_formatted_event(*state, "sched/sched_process_exec", 3,
+			     FIELD("__data_loc char[] filename", 8, 4, 0)
+				     FIELD("pid_t pid", 12, 4, 1) FIELD("pid_t old_pid", 16, 4, 1));
+	fake_formatted_event(*state, "sched/sched_process_exit", 4,
+			     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
+	fake_formatted_event(*state, "raw_syscalls/sys_exit", 5,
+			     FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
 	begin_setup(state, "");
 	feed = session_feed_new();
 	memset(&heard, 0, sizeof(heard));

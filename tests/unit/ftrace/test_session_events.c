@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "formats.h"
 #include "ftrace/session_events.h"
 #include "setups.h"
 
@@ -30,17 +29,6 @@ static int teardown(void **state)
 {
 	forget();
 	return setup_teardown(state);
-}
-
-/* Among the kernel's events, and with a format in the instance. */
-static void put_event(const char *root, const char *event, unsigned id, const char *fields)
-{
-	const char *name = strchr(event, '/') + 1;
-	char path[256];
-
-	fake_event(root, event);
-	snprintf(path, sizeof(path), "instances/x/events/%s/format", event);
-	fake_text(root, path, format_text(name, id, FORMAT_COMMON, fields));
 }
 
 static void begin(void **state, const char *config)
@@ -75,7 +63,7 @@ static bool is_on(void **state, const char *event)
 
 static void test_events_that_a_session_makes_are_not_looked_for(void **state)
 {
-	put_event(*state, "irq/softirq_entry", 3, one_int);
+	fake_formatted_event(*state, "irq/softirq_entry", 3, one_int);
 	begin(state, "ftrace_events: 'irq/*' ftrace_events: 'synthetic/rss_stat_throttled' "
 		     "ftrace_events: 'irq/nosuch'");
 	assert_int_equal(events.n, 1);
@@ -88,8 +76,8 @@ static void test_events_that_a_session_makes_are_not_looked_for(void **state)
 
 static void test_rows(void **state)
 {
-	put_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
-	put_event(*state, "mine/event", 4, one_int);
+	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "mine/event", 4, one_int);
 	begin(state, "ftrace_events: 'irq/*' ftrace_events: 'mine/event'");
 	compile((struct event_table_options){0});
 	assert_int_equal(id_of("irq", "softirq_entry"), 3);
@@ -102,8 +90,8 @@ static void test_rows(void **state)
 
 static void test_events_that_have_no_row_are_reported(void **state)
 {
-	put_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
-	put_event(*state, "mine/event", 4, one_int);
+	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "mine/event", 4, one_int);
 	fake_event(*state, "mine/gone");
 	fake_event(*state, "mine/noise");
 	fake_text(*state, "instances/x/events/mine/noise/format", "noise");
@@ -141,7 +129,7 @@ static enum row_kind kind_of_switches(void **state, const char *config)
 /* Who leaves the CPU is not in them, so there are none where a switch may be missing. */
 static void test_switches_are_columns_where_none_is_left_out(void **state)
 {
-	put_event(*state, "sched/sched_switch", 5, switch_fields);
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	assert_int_equal(kind_of_switches(state, SWITCHES), ROW_COMPACT_SWITCH);
 	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("STACKTRACE")),
 			 ROW_COMPACT_SWITCH);
@@ -159,7 +147,7 @@ static void test_switches_with_a_filter_are_no_columns(void **state)
 {
 	struct event_table_options options = {.compact = true};
 
-	put_event(*state, "sched/sched_switch", 5, switch_fields);
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	begin(state, SWITCHES);
 	events.events[0].filter = strdup("next_prio < 100");
 	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
@@ -186,7 +174,7 @@ static void test_an_owner_may_leave_switches_out(void **state)
 {
 	static const char filter[] = "events/sched/sched_switch/filter";
 
-	put_event(*state, "sched/sched_switch", 5, switch_fields);
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	assert_int_equal(kind_in_lent(state, filter, "none\n"), ROW_COMPACT_SWITCH);
 	assert_int_equal(kind_in_lent(state, filter, "next_prio < 100\n"), ROW_FIELDS);
 	assert_int_equal(kind_in_lent(state, filter, "none\n"), ROW_COMPACT_SWITCH);
@@ -199,8 +187,8 @@ static void test_an_owner_may_leave_switches_out(void **state)
 /* Both or none. */
 static void test_columns_take_a_format_that_is_known(void **state)
 {
-	put_event(*state, "sched/sched_switch", 5, switch_fields);
-	put_event(*state, "sched/sched_waking", 6, one_int);
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
+	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
 	assert_int_equal(kind_of_switches(state, SWITCHES "ftrace_events: 'sched/sched_waking'"),
 			 ROW_FIELDS);
 	assert_int_equal(n_failed(), 1);
@@ -216,7 +204,7 @@ static void test_no_columns_without_switches(void **state)
 {
 	struct event_table_options options = {.compact = true};
 
-	put_event(*state, "sched/sched_waking", 6, one_int);
+	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
 	begin(state, "ftrace_events: 'sched/sched_waking'");
 	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
 	assert_false(options.compact);
@@ -227,8 +215,8 @@ static void test_no_columns_without_switches(void **state)
 
 static void test_an_event_that_cannot_be_switched_on_loses_its_row(void **state)
 {
-	put_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
-	put_event(*state, "irq/softirq_exit", 4, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "irq/softirq_exit", 4, FIELD("unsigned int vec", 8, 4, 0));
 	fake_refusal(*state, "events/irq/softirq_exit/enable");
 	begin(state, "ftrace_events: 'irq/*'");
 	compile((struct event_table_options){0});
@@ -249,7 +237,7 @@ static const char *try_of_ftrace(void **state, const char *name)
 
 	snprintf(event, sizeof(event), "ftrace/%s", name);
 	snprintf(request, sizeof(request), "ftrace_events: '%s'", event);
-	put_event(*state, event, 9, one_int);
+	fake_formatted_event(*state, event, 9, one_int);
 	begin(state, request);
 	compile((struct event_table_options){0});
 	session_events_enable(&events, &setup, &table);
@@ -289,7 +277,7 @@ static void test_records_without_a_switch(void **state)
 
 static void test_the_tracer_of_functions(void **state)
 {
-	put_event(*state, "ftrace/funcgraph_entry", 9, one_int);
+	fake_formatted_event(*state, "ftrace/funcgraph_entry", 9, one_int);
 	begin(state, "ftrace_events: 'ftrace/funcgraph_entry'");
 	setup.functions = true;
 	compile((struct event_table_options){0});
