@@ -210,6 +210,43 @@ static void buffers_are_read_in_their_order(void **state)
 	rig_hang_up(&g->rig, second);
 }
 
+/* There is one kind of buffer: what asks for the other one gets the same, and is told as it asked. */
+static void experimental_mode_changes_nothing(void **state)
+{
+	static const char *const modes[] = {"", "experimental_mode: TRACE_BUFFER_V2"};
+	struct stage *g = *state;
+	char config[500];
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct peer *c = rig_consumer(&g->rig);
+		struct peer_session s = {.smb = g->s.smb};
+		struct peer_packets t;
+		struct pb_field f;
+
+		snprintf(config, sizeof(config),
+			 "buffers { size_kb: 4 fill_policy: %s %s } "
+			 "data_sources { config { name: 'src' } }" QUIET,
+			 i & 2 ? "DISCARD" : "RING_BUFFER", modes[i & 1]);
+		peer_enable(c, config);
+		assert_true(peer_await_session(g->prod, g->stream, false, &s));
+		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+		assert_int_equal(rig_session(&g->rig)->config->buffers[0]->has_experimental_mode,
+				 i & 1);
+		g->s.buffer = s.buffer;
+		stage_write(g, 0, (uint16_t)(1 + i), 0, "first");
+		for (uint32_t n = 1; n < 150; n++)
+			stage_write(g, n % 64, (uint16_t)(1 + i), n, "0123456789");
+		stage_write(g, 0, (uint16_t)(1 + i), 150, "last");
+		assert_true(peer_read(c, &t));
+		assert_int_equal(peer_count_text(&t, "first"), i & 2 ? 1 : 0);
+		assert_int_equal(peer_count_text(&t, "last"), i & 2 ? 0 : 1);
+		assert_in_range(peer_count_text(&t, "0123456789"), 50, 140);
+		peer_packets_free(&t);
+		rig_hang_up(&g->rig, c);
+		assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +257,7 @@ int main(void)
 		STAGE_TEST(dropped_packets_count_for_the_batch),
 		STAGE_TEST(fragments_without_bytes_end_the_pass_too),
 		STAGE_TEST(buffers_are_read_in_their_order),
+		STAGE_TEST(experimental_mode_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

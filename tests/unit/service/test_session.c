@@ -206,6 +206,24 @@ static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
 	assert_false(s->sync_marker_due || s->stats_due);
 }
 
+/* By the clock that goes on while the machine is suspended. */
+static void snapshot_tick_can_count_suspended_time(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 "
+			     "prefer_suspend_clock_for_snapshot: true }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_non_null(s->snapshot_tick.boot_event);
+	assert_null(s->duration.boot_event);
+	s->sync_marker_due = s->stats_due = false;
+	rig_until(&g->rig, s->sync_marker_due && s->stats_due);
+	session_disable(s, false);
+	assert_null(s->snapshot_tick.boot_event);
+}
+
 static void names_of_states_are_those_of_the_protocol(void **state)
 {
 	(void)state;
@@ -245,6 +263,7 @@ int main(void)
 		STAGE_TEST(configured_session_is_disabled_at_once),
 		STAGE_TEST(disabling_twice_is_once),
 		STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again),
+		STAGE_TEST(snapshot_tick_can_count_suspended_time),
 		cmocka_unit_test(names_of_states_are_those_of_the_protocol),
 		STAGE_TEST(zero_timeouts_are_the_defaults),
 	};
