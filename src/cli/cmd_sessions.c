@@ -14,6 +14,7 @@
 #include "cli/state_text.h"
 #include "cli/verb.h"
 #include "cli/verb_options.h"
+#include "config/json.h"
 
 static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
 {
@@ -40,6 +41,12 @@ static void print_raw(const Pb__TracingServiceState *state, struct strbuf *out)
 		out->len += pb__tracing_service_state__pack(state, (uint8_t *)to);
 }
 
+static void print_json(const Pb__TracingServiceState *state, struct strbuf *out)
+{
+	json_print(&state->base, out);
+	strbuf_putc(out, '\n');
+}
+
 static void print_all(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	const char *version = state->tracing_service_version;
@@ -55,7 +62,7 @@ static int print(int argc, char **argv, bool sessions_only, const char *usage)
 	Pb__TracingServiceState *state;
 	struct strbuf text = {0};
 	struct verb_options o;
-	int code = verb_options_parse(argc, argv, "sr", 0, 0, usage, &o);
+	int code = verb_options_parse(argc, argv, "srj", 0, 0, usage, &o);
 
 	if (code >= 0)
 		return code;
@@ -63,6 +70,8 @@ static int print(int argc, char **argv, bool sessions_only, const char *usage)
 		return EXIT_FAILED;
 	if (o.raw)
 		print_raw(state, &text);
+	else if (o.json)
+		print_json(state, &text);
 	else if (sessions_only)
 		state_text_sessions(state, &text);
 	else
@@ -80,9 +89,10 @@ static int print(int argc, char **argv, bool sessions_only, const char *usage)
 int cmd_sessions(int argc, char **argv)
 {
 	return print(argc, argv, true,
-		     "usage: sonda sessions [--socket ADDRESS] [--raw]\n\n"
+		     "usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
 		     "Lists the tracing sessions of this user; root sees all.\n\n"
 		     "  --socket ADDRESS   of the service's consumer socket\n"
+		     "  --json             a TracingServiceState as JSON, for programs\n"
 		     "  --raw              a serialized TracingServiceState, for programs\n"
 		     "  -h, --help         this text\n");
 }
@@ -91,10 +101,11 @@ int cmd_status(int argc, char **argv)
 {
 	return print(
 		argc, argv, false,
-		"usage: sonda status [--socket ADDRESS] [--raw]\n\n"
+		"usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
 		"Tells of the tracing service: its sessions, the producers that are connected, "
 		"and their\ndata sources.\n\n"
 		"  --socket ADDRESS   of the service's consumer socket\n"
+		"  --json             a TracingServiceState as JSON, for programs\n"
 		"  --raw              a serialized TracingServiceState, for programs\n"
 		"  -h, --help         this text\n");
 }

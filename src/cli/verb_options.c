@@ -12,7 +12,8 @@
 static const struct option all[] = {
 	{"socket", required_argument, NULL, 's'}, {"out", required_argument, NULL, 'o'},
 	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},
-	{"bugreport", no_argument, NULL, 'b'},	  {"help", no_argument, NULL, 'h'},
+	{"json", no_argument, NULL, 'j'},	  {"bugreport", no_argument, NULL, 'b'},
+	{"help", no_argument, NULL, 'h'},
 };
 
 /* Only those of the verb; ends with zeroes. short_options: what has a letter on the command line. */
@@ -46,6 +47,9 @@ static int take(int option, const char *usage, struct verb_options *o)
 		return -1;
 	case 'r':
 		o->raw = true;
+		return -1;
+	case 'j':
+		o->json = true;
 		return -1;
 	case 'b':
 		o->bugreport = true;

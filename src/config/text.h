@@ -46,6 +46,10 @@ int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const c
  */
 void text_print(const ProtobufCMessage *message, struct strbuf *out);
 
+/* Appends one value of a field that is no message, as text_print does. */
+void text_print_scalar(const ProtobufCFieldDescriptor *field, const void *value,
+		       struct strbuf *out);
+
 /* Is this text rather than a serialized message? Only printable characters (ASCII or UTF-8) and
  * white space; nothing at all is text, too. */
 bool text_looks_like(const void *data, size_t len);

@@ -26,7 +26,7 @@ static void print_enum(const ProtobufCEnumDescriptor *type, int number, struct s
 		strbuf_printf(out, "%d", number);
 }
 
-static void print_scalar(const ProtobufCFieldDescriptor *field, const void *v, struct strbuf *out)
+void text_print_scalar(const ProtobufCFieldDescriptor *field, const void *v, struct strbuf *out)
 {
 	const ProtobufCBinaryData *bytes = v;
 
@@ -114,7 +114,7 @@ static void print_field(const ProtobufCFieldDescriptor *field, const void *v, un
 	strbuf_puts(out, field->name);
 	if (field->type != PROTOBUF_C_TYPE_MESSAGE) {
 		strbuf_puts(out, ": ");
-		print_scalar(field, v, out);
+		text_print_scalar(field, v, out);
 	} else {
 		strbuf_puts(out, " {\n");
 		print_message(*(const ProtobufCMessage *const *)v, depth + 1, out);

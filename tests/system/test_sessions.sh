@@ -62,6 +62,9 @@ verdict "sessions: it is there" $?
 sonda 0 sessions --raw && protoc -I"$protos" --decode=perfetto.protos.TracingServiceState \
   "$protos/common/tracing_service_state.proto" <"$TMP/stdout" 2>>"$TMP/log" | grep -q 'unique_session_name: "flight"'
 verdict "sessions --raw: the same for programs" $?
+sonda 0 status --json && lists '"ds_descriptor":{"name":"sonda.test.counter"' && lists '"unique_session_name":"flight"' &&
+  { ! command -v python3 >"$TMP/python" || python3 -m json.tool <"$TMP/stdout" >"$TMP/pretty" 2>>"$TMP/log"; }
+verdict "status --json: and as JSON" $?
 sonda 0 status && lists '^Service: sondad' && lists 'flight$' && lists 'sonda.test.counter .*sonda.test.producer (1)'
 verdict "status: service, session, producer, data source" $?
 sonda 0 snapshot -o a.pftrace && says 'snapshot: .* to a.pftrace' && complete a.pftrace

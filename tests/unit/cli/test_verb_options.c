@@ -32,10 +32,11 @@ static void each_is_taken(void **state)
 	struct verb_options o;
 
 	(void)state;
-	assert_int_equal(parse("soqrb", 0, 1, "--socket s -o f -q --raw --bugreport word", &o), -1);
+	assert_int_equal(
+		parse("soqrjb", 0, 1, "--socket s -o f -q --raw --json --bugreport word", &o), -1);
 	assert_string_equal(o.socket, "s");
 	assert_string_equal(o.output, "f");
-	assert_true(o.quiet && o.raw && o.bugreport);
+	assert_true(o.quiet && o.raw && o.json && o.bugreport);
 	assert_int_equal(o.n_words, 1);
 	assert_int_equal(parse("", 0, 0, "", &o), -1);
 	assert_null(o.socket);
