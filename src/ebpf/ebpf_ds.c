@@ -99,6 +99,12 @@ static void end_pass(struct ebpf_counters *s)
 	ebpf_trouble_write(&s->trouble, s->poll.writer);
 }
 
+/* Not programs of people's own: what these have in a ring is lost if it is not read. */
+static bool may_rest(const struct ebpf_counters *s, const struct ebpf_run *r)
+{
+	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_rests(r);
+}
+
 static bool ebpf_step(struct counter_poll *p)
 {
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
@@ -107,10 +113,10 @@ static bool ebpf_step(struct counter_poll *p)
 		end_pass(s);
 		return false;
 	}
-	if (s->is_loaded)
-		read_one(s, &s->runs[s->at]);
-	else
+	if (!s->is_loaded)
 		load_one(s, s->at);
+	else if (!may_rest(s, &s->runs[s->at]))
+		read_one(s, &s->runs[s->at]);
 	s->at++;
 	return true;
 }

@@ -66,6 +66,8 @@ struct ebpf_run {
 	struct err_text why; /* a begin that failed may say why */
 	struct ebpf_cost cost;
 	bool said; /* that a read failed */
+	uint64_t read_ns; /* CPU time of a read, on average */
+	uint64_t rests_until; /* CLOCK_MONOTONIC, ns */
 };
 
 /* THE TABLE; in the order in which they are read. */
@@ -80,4 +82,7 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 		   struct err_text *why);
 /* Ends the period, which is the moment of its tracks, and sets them. 0 or -errno. */
 int ebpf_run_read(struct ebpf_run *r);
+/* Where maps are so large that a read in each period would take more than 1 % of one CPU, periods are
+ * longer: is this one left out? */
+bool ebpf_run_rests(const struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

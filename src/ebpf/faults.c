@@ -67,6 +67,7 @@ static int begin(struct ebpf_run *r)
 const struct ebpf_family faults_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS,
 	.name = "faults",
+	.by_default = true,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,

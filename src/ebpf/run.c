@@ -56,13 +56,32 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 	return e;
 }
 
-int ebpf_run_read(struct ebpf_run *r)
+static int read_period(struct ebpf_run *r)
 {
 	r->generation = ebpf_object_next_period(r->object);
 	if (!r->generation)
 		return -EIO;
 	tracks_begin(r->tracks, clock_boot_ns());
 	return r->family->read(r);
+}
+
+#define READ_SHARE 100u /* of one CPU, one part of so many */
+#define READS_AVERAGED 8u /* so the first one, which makes tracks, is not taken for the rule */
+
+int ebpf_run_read(struct ebpf_run *r)
+{
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), took;
+	int e = read_period(r);
+
+	took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+	r->read_ns += took / READS_AVERAGED - r->read_ns / READS_AVERAGED;
+	r->rests_until = clock_mono_ns() + (READ_SHARE - 1) * r->read_ns;
+	return e;
+}
+
+bool ebpf_run_rests(const struct ebpf_run *r)
+{
+	return clock_mono_ns() < r->rests_until;
 }
 
 void ebpf_run_stop(struct ebpf_run *r)

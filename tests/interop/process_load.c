@@ -12,6 +12,7 @@
  *	fetch=N        N major ones: pages of a file (in this folder) that are not in memory
  *	getppid=N      that system call, N times
  *	fail=N         N calls of close that fail
+ *	numbers=N      N calls by numbers that no call has
  *	futex=N        N waits for a futex, of 5 ms, and as many that do not wait
  *	block=MS       is blocked (D): a child that has its memory sleeps so long
  */
@@ -124,6 +125,12 @@ static void fail(long n)
 		syscall(SYS_close, -1);
 }
 
+static void call_numbers(long n)
+{
+	while (n-- > 0)
+		syscall(10000 + n);
+}
+
 static void wait_for_futex(long n)
 {
 	const struct timespec t = {.tv_nsec = 5000000};
@@ -142,7 +149,8 @@ static const struct step {
 } steps[] = {
 	{"cpu", run_on},	   {"spin", spin},   {"sleep", sleep_often},
 	{"block", block},	   {"touch", touch}, {"fetch", fetch},
-	{"getppid", call_getppid}, {"fail", fail},   {"futex", wait_for_futex},
+	{"getppid", call_getppid}, {"fail", fail},   {"numbers", call_numbers},
+	{"futex", wait_for_futex},
 };
 
 static void take(const char *word)

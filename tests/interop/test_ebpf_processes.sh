@@ -150,6 +150,18 @@ if [ -n "$calls32" ]; then
   verdict "syscalls: those of a 32-bit program have their names" $? "$TMP/calls"
 fi
 
+# There is room for 16384 elements a CPU (at least 8192, at most 262144): a process has one for each of its calls.
+numbers=$((16384 * $(getconf _NPROCESSORS_CONF) + 5000))
+if [ $numbers -le 140000 ]; then
+  count full 'families: SYSCALLS' '' sh -c "$load numbers=$numbers >$TMP/pid1"
+  told=$(last full "$(cut -d' ' -f1 "$TMP/pid1")" syscalls)
+  lost=$(query "$TMP/full.trace" "select cast(max(value) as int) as n from counter c join track t on t.id = c.track_id
+    where t.name = 'syscalls lost'" | tr -dc 0-9)
+  echo "$told and $lost lost, of $numbers" >"$TMP/full"
+  [ "${lost:-0}" -ge 5000 ] && [ $((told + lost)) -ge $numbers ] && [ "$told" -lt $numbers ]
+  verdict "syscalls: what finds no room is counted" $? "$TMP/full"
+fi
+
 # ---- futexes ----
 
 count futex 'families: FUTEX families: SYSCALLS' '' sh -c "$load futex=20 >$TMP/pid1"
