@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "procfs/inode_mounts.h"
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dev_t device = 0;
 	unsigned n = 0;
 
-	if (inode_mounts_device((const char *)data, size, 22, &device) && size < sizeof("22 1 0:0"))
+	if (inode_mounts_device((const char *)data, size, 22, &device) && size < strlen("22 1 0:0"))
 		abort();
 	if (pb_mem_init(&m) < 0)
 		return 0;
