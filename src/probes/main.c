@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -293,6 +294,15 @@ static void probes_deinit(struct probes *p)
 	notify_close(&p->notify);
 }
 
+/* Before Linux 5.11 what eBPF programs keep counts as locked memory, of which root too has a few MB
+ * only. Where more is not allowed, the load of a program fails, and is told. */
+static void allow_locked_memory(void)
+{
+	const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+	setrlimit(RLIMIT_MEMLOCK, &any);
+}
+
 /* It can work with more than it needs, too. */
 static void give_up_capabilities(void)
 {
@@ -321,6 +331,7 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	fs_raise_file_limit(MAX_FILES);
+	allow_locked_memory();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
 		log_warn("%s", e.text);
 	give_up_capabilities();
