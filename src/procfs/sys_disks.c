@@ -37,7 +37,7 @@ static const struct column {
 struct sys_disk {
 	char *name; /* owned */
 	uint32_t group;
-	uint32_t counters[COLUMNS]; /* 0: not made; else one more than it is of sys_extras */
+	uint32_t counters[COLUMNS]; /* slots of sys_extras_put */
 	uint32_t pass; /* the last that met it */
 	bool is_here; /* as far as is known */
 };
@@ -96,14 +96,11 @@ int sys_disks_set(struct sys_disks *d, struct sys_poll *p, struct span name, con
 	k->pass = d->pass;
 	k->is_here = true;
 	for (size_t i = 0; i < COLUMNS && columns[i].at < n; i++) {
-		if (!k->counters[i])
-			k->counters[i] = sys_extras_new(&p->extras, k->group, columns[i].name,
-							&columns[i].kind) +
-					 1;
-		/* SYS_EXTRA_NONE and one are 0: there are too many. */
-		if (!k->counters[i])
+		const struct column *c = &columns[i];
+
+		if (!sys_extras_put(&p->extras, &k->counters[i], k->group, c->name, &c->kind,
+				    sys_value_signed(v[c->at])))
 			return -E2BIG;
-		sys_extras_set(&p->extras, k->counters[i] - 1, sys_value_signed(v[columns[i].at]));
 	}
 	return 0;
 }
@@ -116,7 +113,7 @@ void sys_disks_end(struct sys_disks *d, struct sys_poll *p)
 		if (!k->is_here || k->pass == d->pass)
 			continue;
 		k->is_here = false;
-		if (k->counters[IN_FLIGHT])
-			sys_extras_set(&p->extras, k->counters[IN_FLIGHT] - 1, 0);
+		(void)sys_extras_put(&p->extras, &k->counters[IN_FLIGHT], k->group,
+				     columns[IN_FLIGHT].name, &columns[IN_FLIGHT].kind, 0);
 	}
 }

@@ -108,6 +108,18 @@ void sys_extras_set_double(struct sys_extras *x, uint32_t counter, double value)
 	extra->is_double = true;
 }
 
+bool sys_extras_put(struct sys_extras *x, uint32_t *slot, uint32_t group, struct span name,
+		    const struct track_spec *kind, int64_t value)
+{
+	/* One more than the counter's number; of SYS_EXTRA_NONE that is 0. */
+	if (!*slot)
+		*slot = sys_extras_new(x, group, name, kind) + 1;
+	if (!*slot)
+		return false;
+	sys_extras_set(x, *slot - 1, value);
+	return true;
+}
+
 void sys_extras_write(struct sys_extras *x, uint64_t boot_ns)
 {
 	if (x->n_fresh == 0)

@@ -51,6 +51,10 @@ uint32_t sys_extras_new(struct sys_extras *x, uint32_t group, struct span name,
 			const struct track_spec *kind);
 /* Once between two writes for each counter. */
 void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value);
+/* The two in one, for who has a slot for each counter, 0 at first: it is made by the first value.
+ * False: there are too many. */
+bool sys_extras_put(struct sys_extras *x, uint32_t *slot, uint32_t group, struct span name,
+		    const struct track_spec *kind, int64_t value);
 void sys_extras_set_double(struct sys_extras *x, uint32_t counter, double value);
 
 /* What was set, as of that moment. No packet may be open. */

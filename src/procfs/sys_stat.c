@@ -39,7 +39,7 @@ struct sys_stat {
 #define GUEST_TIMES 2
 
 struct guest_times {
-	uint32_t counters[GUEST_TIMES]; /* 0: not made; else one more than it is of sys_extras */
+	uint32_t counters[GUEST_TIMES]; /* slots of sys_extras_put */
 };
 
 static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
@@ -52,33 +52,24 @@ static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
 	return &s->of_cpu[cpu];
 }
 
-static void make_guests(const struct sys_stat *s, struct sys_poll *p, struct guest_times *g,
-			uint32_t cpu)
-{
-	static const struct track_spec ns = {.unit = TRACK_UNIT_NS, .total = true};
-	uint32_t group = sys_extras_cpu(&p->extras, s->group, cpu);
-
-	g->counters[0] = sys_extras_new(&p->extras, group, (struct span){"guest", 5}, &ns) + 1;
-	g->counters[1] =
-		sys_extras_new(&p->extras, group, (struct span){"guest_nice", 10}, &ns) + 1;
-}
-
 /* The columns behind those that have a field; kernels before 2.6.33 have none or one. */
 static int parse_guests(struct sys_stat *s, struct sys_poll *p, uint64_t cpu, struct span line)
 {
+	static const struct span names[GUEST_TIMES] = {{"guest", 5}, {"guest_nice", 10}};
+	static const struct track_spec ns = {.unit = TRACK_UNIT_NS, .total = true};
 	struct guest_times *g = guests_of(s, cpu);
+	uint32_t group = TRACK_VOID;
 	uint64_t v;
 
-	for (unsigned i = 0; g && i < GUEST_TIMES && sys_text_u64(&line, &v); i++) {
-		if (!g->counters[i])
-			make_guests(s, p, g, (uint32_t)cpu);
-		/* SYS_EXTRA_NONE and one are 0: there are too many. */
-		if (!g->counters[i])
+	if (!g)
+		return -E2BIG;
+	if (!g->counters[0])
+		group = sys_extras_cpu(&p->extras, s->group, (uint32_t)cpu);
+	for (unsigned i = 0; i < GUEST_TIMES && sys_text_u64(&line, &v); i++)
+		if (!sys_extras_put(&p->extras, &g->counters[i], group, names[i], &ns,
+				    sys_value_signed(v * s->ns_per_tick)))
 			return -E2BIG;
-		sys_extras_set(&p->extras, g->counters[i] - 1,
-			       sys_value_signed(v * s->ns_per_tick));
-	}
-	return g ? 0 : -E2BIG;
+	return 0;
 }
 
 /* The columns that have a field, in their order. */

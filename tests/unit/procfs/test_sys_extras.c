@@ -71,6 +71,24 @@ static void a_value_with_a_point(void **state)
 	assert_int_equal(x->n_fresh, 0);
 }
 
+static void a_slot_has_its_counter_from_the_first_value_on(void **state)
+{
+	struct sys_extras *x = &poll_state.extras;
+	uint32_t group = sys_extras_group(x, "file"), slot = 0, other = 0;
+
+	(void)state;
+	assert_true(sys_extras_put(x, &slot, group, (struct span){"a", 1}, &plain, 5));
+	sys_extras_write(x, 1000);
+	assert_true(sys_extras_put(x, &slot, TRACK_VOID, (struct span){"x", 1}, &plain, 6));
+	assert_true(sys_extras_put(x, &other, group, (struct span){"b", 1}, &plain, 7));
+	sys_extras_write(x, 2000);
+	read_tracks();
+	assert_int_equal(read_nth("file/a", 0)->i, 5);
+	assert_int_equal(read_last("file/a"), 6);
+	assert_int_equal(read_last("file/b"), 7);
+	assert_int_equal(x->n, 2);
+}
+
 /* Also the counter that there was no room for. */
 static void what_is_not_there_is_set_in_vain(void **state)
 {
@@ -126,6 +144,8 @@ int main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(what_was_set_is_written_once, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_slot_has_its_counter_from_the_first_value_on,
+						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_there_is_set_in_vain, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_value_with_a_point, rig_setup, rig_teardown),
