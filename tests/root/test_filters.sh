@@ -257,6 +257,18 @@ record options "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'ftrace/k
   said 'option:tracefs_options (record-cmd: the kernel has it at top level only' && said 'option:tracefs_options (record-tgid: '
 check "an option has its effect; others are told" $?
 
+# The address of its system call is in the program, or in a library of it: below the kernel's.
+if [ -e $TRACEFS/options/userstacktrace ]; then
+  calls getppid=5
+  record user "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'ftrace/user_stack' tids_to_trace: $pid
+    tracefs_options { name: 'userstacktrace' state: STATE_ENABLED }"
+  [ "$(count '^event user_stack ' " pid $pid ")" -ge 5 ] && only user_stack " pid $pid " && nothing_said &&
+    "$helpers/print_events" "$TMP/user.trace" | grep -q 'user_stack pid .* caller="0x[0-7]'
+  check "stacks of the process" $?
+else
+  skip "stacks of the process" "the kernel has no userstacktrace"
+fi
+
 # The moment in which a new instance takes over what top level has.
 was=$(cat $TRACEFS/options/stacktrace)
 restore() {
