@@ -340,6 +340,13 @@ record atrace "atrace_categories: 'sched' atrace_categories: 'irqq' atrace_apps:
   [ "$(grep -c "^problem atrace: .*Android" "$TMP/atrace.out")" = 1 ]
 check "the kernel's part of atrace's categories; the rest is told once" $?
 
+calls getppid=5 sched_yield=5
+record users "atrace_categories: 'sched' atrace_categories_prefer_sdk: 'sched' atrace_userspace_only: true
+  ftrace_events: 'raw_syscalls/sys_enter' debug_ftrace_abi: true compact_sched { enabled: false }"
+[ "$(enters "$pid" "$GETPPID")" = 5 ] && [ "$(count '^event sched')" = 0 ] &&
+  [ "$(grep -c "^problem atrace: .*Android" "$TMP/users.out")" = 1 ] && ! grep -q '^failed' "$TMP/users.out"
+check "atrace_userspace_only: nothing of the kernel's part" $?
+
 top_level | diff "$TMP/before" - >"$TMP/diff"
 verdict "top level is as it was" $? "$TMP/diff"
 exit $BAD

@@ -37,6 +37,10 @@ quiet() { ! grep -q '^failed' "$TMP/$1.out"; } # NAME
 run tiny 'buffer_size_kb: 1' $ping_pong 300 && whole tiny && quiet tiny && between "$(ring_kb tiny)" 1 64
 verdict "the smallest ring" $? "$TMP/tiny.out"
 
+run least 'buffer_size_kb: 64 buffer_size_lower_bound: true' $ping_pong 300 && whole least && quiet least &&
+  between "$(ring_kb least)" 2048 9000
+verdict "buffer_size_lower_bound: at least the usual size" $? "$TMP/least.out"
+
 run huge 'buffer_size_kb: 65536' $ping_pong 3000 && whole huge && quiet huge &&
   between "$(ring_kb huge)" 65536 70000 && [ "$(sum huge overrun)" = 0 ]
 verdict "a ring of 64 MiB a CPU" $? "$TMP/huge.out"
