@@ -10,7 +10,10 @@
  *	        exits       how many processes of that name have ended
  *	        lifetime    how long they lived, in sum
  *	    failed          processes that ended with an error, or by a signal
- *	    lost            those that the map of commands had no room for
+ *	    lost            those that a map had no room for
+ *	Thread 4711
+ *	  exits             a slice with the command's name, for as long as it lived; the value
+ *	                    "exit code"
  */
 #include <linux/bpf.h>
 
@@ -61,6 +64,12 @@ struct {
 	__type(value, __u64);
 } sonda_counter_lost SEC(".maps") SONDA_UNIT(count);
 
+/* What is in this ring becomes slices and instants. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024); /* bytes: room for what happens in a period */
+} sonda_events SEC(".maps");
+
 static void add_one(void *map)
 {
 	__u32 zero = 0;
@@ -81,6 +90,27 @@ static struct ends *ends_of(const struct command *c)
 	return bpf_map_lookup_elem(&sonda_counter_commands, c);
 }
 
+static void tell_life(struct task_struct *t, const struct command *c, __u64 now)
+{
+	struct sonda_event *e = bpf_ringbuf_reserve(&sonda_events, sizeof(*e), 0);
+
+	if (!e) {
+		add_one(&sonda_counter_lost);
+		return;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->type = SONDA_SLICE;
+	e->tid = t->pid;
+	e->tgid = t->tgid;
+	e->time = t->start_boottime;
+	e->duration = now - t->start_boottime;
+	__builtin_memcpy(e->name, c->comm, sizeof(c->comm));
+	e->n_values = 1;
+	__builtin_memcpy(e->values[0].name, "exit code", sizeof("exit code"));
+	e->values[0].value = t->exit_code >> 8 & 0xff;
+	bpf_ringbuf_submit(e, 0);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *t)
 {
@@ -93,6 +123,7 @@ int BPF_PROG(on_exit, struct task_struct *t)
 	if (t->exit_code)
 		add_one(&sonda_counter_failed);
 	bpf_get_current_comm(c.comm, sizeof(c.comm));
+	tell_life(t, &c, now);
 	e = ends_of(&c);
 	if (!e) {
 		add_one(&sonda_counter_lost);

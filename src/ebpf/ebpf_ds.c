@@ -160,6 +160,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 		s->runs[i] = (struct ebpf_run){
 			.family = i < s->settings.n ? s->settings.families[i] : NULL,
 			.trouble = &s->trouble,
+			.writer = s->poll.writer,
 			.tracks = s->poll.tracks,
 			.group = s->poll.group,
 			.n_cpus = ebpf_cpus(),
@@ -211,6 +212,7 @@ static void ebpf_stop(void *instance)
 	for (size_t i = 0; i < s->n_runs; i++)
 		read_one(s, &s->runs[i]);
 	tracks_flush(s->poll.tracks);
+	ebpf_trouble_write(&s->trouble, s->poll.writer);
 	end_all(s);
 	cost_deinit(&s->cost);
 	counter_poll_stop(instance);

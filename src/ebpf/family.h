@@ -24,6 +24,7 @@
 
 struct ebpf_run;
 struct ebpf_trouble;
+struct writer;
 
 struct ebpf_cost {
 	uint64_t ns, count; /* the kernel's sums when the measurement began */
@@ -62,6 +63,7 @@ struct ebpf_run {
 	const char *proc_root;
 	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
 	void *state; /* the family's own, from begin to end */
+	struct writer *writer; /* of the tracks, for packets of its own; borrowed */
 	struct ebpf_trouble *trouble; /* for what is only a part of it; borrowed */
 	struct err_text why; /* a begin that failed may say why */
 	struct ebpf_cost cost;

@@ -8,14 +8,18 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "ebpf/counter.h"
+#include "ebpf/event_lanes.h"
 #include "ebpf/object.h"
 #include "ebpf/program_file.h"
 #include "ebpf/program_map.h"
 #include "ebpf/trouble.h"
 
 #define OWNER 0 /* root */
+#define EVENTS_MAP "sonda_events"
+#define EVENTS_A_READ 65536 /* of a ring that others fill while it is read */
 
 struct program {
 	char name[PROGRAM_NAME_CHARS + 1];
@@ -31,6 +35,13 @@ struct state {
 	struct program_map maps[PROGRAM_MAPS_MAX];
 	uint32_t left_out_track;
 	bool told_left_out;
+	/* of a ring of events: */
+	struct ring_buffer *ring; /* owned; NULL: there is none */
+	struct event_lanes *events; /* owned */
+	uint64_t read_at; /* CLOCK_BOOTTIME of this read, ns */
+	unsigned n_read; /* in it */
+	uint32_t events_left_out_track, events_bad_track;
+	bool told_events_left_out, told_bad;
 };
 
 static const struct ebpf_need no_needs[] = {NEED_END};
@@ -56,6 +67,72 @@ static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *m
 	ebpf_trouble_add(r->trouble, r->family->name, "%s is left out: %s", name, e.text);
 }
 
+/* ---- events ---- */
+
+static int on_event(void *ctx, void *untrusted_event, size_t size)
+{
+	struct state *s = ctx;
+
+	event_lanes_add(s->events, untrusted_event, size, s->read_at);
+	return ++s->n_read < EVENTS_A_READ ? 0 : -E2BIG;
+}
+
+static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map *map)
+{
+	bool is_ring = bpf_map__type(map) == BPF_MAP_TYPE_RINGBUF;
+
+	s->ring = is_ring ? ring_buffer__new(bpf_map__fd(map), on_event, s, NULL) : NULL;
+	if (s->ring &&
+	    event_lanes_new(r->tracks, r->writer, s->group, r->family->name, &s->events) == 0)
+		return;
+	ring_buffer__free(s->ring);
+	s->ring = NULL;
+	ebpf_trouble_add(r->trouble, r->family->name, EVENTS_MAP " is left out: %s",
+			 is_ring ? strerror(errno) : "it is no ring buffer");
+}
+
+static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t *track,
+		       const char *name, uint64_t n)
+{
+	if (n && *track == TRACK_ROOT)
+		*track = ebpf_add_total(r, s->group, name, NULL, TRACK_UNIT_COUNT);
+	tracks_set(r->tracks, *track, (int64_t)n);
+}
+
+static void tell_events(struct ebpf_run *r, struct state *s)
+{
+	struct event_lanes_counts n = event_lanes_counts(s->events);
+
+	if (n.left_out && !s->told_events_left_out)
+		ebpf_trouble_add(r->trouble, r->family->name,
+				 "more than %u events in a second, or than %u at a time on a "
+				 "thread; \"events left out\" counts",
+				 LANES_EVENTS_PER_SECOND, LANES_MAX);
+	if (n.bad && !s->told_bad)
+		ebpf_trouble_add(r->trouble, r->family->name,
+				 "an event of " EVENTS_MAP " is no struct sonda_event, or its time "
+				 "is not of CLOCK_BOOTTIME; \"bad events\" counts");
+	s->told_events_left_out = n.left_out;
+	s->told_bad = n.bad;
+	set_if_any(r, s, &s->events_left_out_track, "events left out", n.left_out);
+	set_if_any(r, s, &s->events_bad_track, "bad events", n.bad);
+}
+
+static int read_events(struct ebpf_run *r, struct state *s)
+{
+	int e;
+
+	if (!s->ring)
+		return 0;
+	/* What is gathered of the tracks goes before packets of our own. */
+	tracks_end(r->tracks);
+	s->read_at = clock_boot_ns();
+	s->n_read = 0;
+	e = ring_buffer__consume(s->ring);
+	tell_events(r, s);
+	return e < 0 && e != -E2BIG ? e : 0;
+}
+
 static int begin(struct ebpf_run *r)
 {
 	struct state *s = r->state = calloc(1, sizeof(*s));
@@ -66,12 +143,17 @@ static int begin(struct ebpf_run *r)
 	s->group = tracks_add(r->tracks, &(struct track_spec){.kind = TRACK_GROUP,
 							      .parent = r->group,
 							      .name = r->family->name});
-	while ((map = ebpf_object_next_map(r->object, map)))
+	while ((map = ebpf_object_next_map(r->object, map))) {
 		if (str_starts(bpf_map__name(map), PROGRAM_MAP_PREFIX))
 			add_map(r, s, map);
-	if (s->n_maps)
+		else if (!strcmp(bpf_map__name(map), EVENTS_MAP))
+			add_events(r, s, map);
+	}
+	if (s->n_maps || s->ring)
 		return 0;
-	return err_set(&r->why, -ENOENT, "%s.bpf.o has no map \"%s...\" that can be used",
+	return err_set(&r->why, -ENOENT,
+		       "%s.bpf.o has no map \"%s...\" that can be used, nor a ring buffer "
+		       "\"" EVENTS_MAP "\"",
 		       r->family->name, PROGRAM_MAP_PREFIX);
 }
 
@@ -93,22 +175,22 @@ static void tell_left_out(struct ebpf_run *r, struct state *s, const struct prog
 				   .unit = TRACK_UNIT_COUNT});
 }
 
-static int read_maps(struct ebpf_run *r)
+static int read_all(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 	uint64_t left_out = 0;
-	int worst = 0;
+	int worst = 0, e;
 
 	for (uint32_t i = 0; i < s->n_maps; i++) {
-		int e = program_map_read(&s->maps[i]);
-
+		e = program_map_read(&s->maps[i]);
 		worst = worst ? worst : e;
 		left_out += s->maps[i].n_left_out;
 		tell_left_out(r, s, &s->maps[i]);
 	}
 	if (s->told_left_out)
 		tracks_set(r->tracks, s->left_out_track, (int64_t)left_out);
-	return worst;
+	e = read_events(r, s);
+	return worst ? worst : e;
 }
 
 static void hide(struct ebpf_run *r)
@@ -126,6 +208,8 @@ static void end(struct ebpf_run *r)
 		return;
 	for (uint32_t i = 0; i < s->n_maps; i++)
 		program_map_deinit(&s->maps[i]);
+	ring_buffer__free(s->ring);
+	event_lanes_free(s->events);
 	free(s);
 	r->state = NULL;
 }
@@ -158,7 +242,7 @@ int program_new(const char *folder, const char *name, struct program **ret, stru
 		.rungs = &p->rung,
 		.n_rungs = 1,
 		.begin = begin,
-		.read = read_maps,
+		.read = read_all,
 		.hide = hide,
 		.end = end,
 	};

@@ -58,6 +58,33 @@ $(map one ARRAY 1 __u32 __u64)
 SEC("tp/sched/sched_process_fork") int on_fork(void *ctx) { return *(volatile int *)0; }
 END
 "${CLANG:-clang}" -target bpf -O2 -Ibpf -I"/usr/include/$(gcc -print-multiarch)" -c -o "$dir/untyped.bpf.o" "$TMP/kinds.bpf.c"
+# At each fork one instant, six slices that lie across each other, and one event that is none.
+compile events <<'END'
+struct { __uint(type, BPF_MAP_TYPE_RINGBUF); __uint(max_entries, 65536); } sonda_events SEC(".maps");
+SEC("tp/sched/sched_process_fork") int on_fork(void *ctx)
+{
+	__u64 now = bpf_ktime_get_boot_ns();
+
+	for (int i = 0; i < 8; i++) {
+		struct sonda_event *e = bpf_ringbuf_reserve(&sonda_events, sizeof(*e), 0);
+
+		if (!e)
+			return 0;
+		__builtin_memset(e, 0, sizeof(*e));
+		e->type = i == 7 ? 99 : i ? SONDA_SLICE : SONDA_INSTANT;
+		e->time = now - 6000 + 1000 * i;
+		e->duration = i ? 6000 : 0;
+		__builtin_memcpy(e->name, i ? "piece" : "moment", 6);
+		if (!i) {
+			e->n_values = 1;
+			__builtin_memcpy(e->values[0].name, "exit code", 10);
+			e->values[0].value = 12;
+		}
+		bpf_ringbuf_submit(e, 0);
+	}
+	return 0;
+}
+END
 compile empty <<'END'
 SEC("tp/sched/sched_process_fork") int on_fork(void *ctx) { return 0; }
 END
@@ -80,7 +107,7 @@ cp "$example" "$dir/open.bpf.o" && chmod 666 "$dir/open.bpf.o"
 use_sockets "$TMP"
 start_service sonda "$TMP" || exit 1
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
-programs=$(for p in refused untyped empty text open none exits kinds partly; do echo "programs: '$p'"; done)
+programs=$(for p in refused untyped empty text open none exits kinds partly events; do echo "programs: '$p'"; done)
 sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
 # 20 processes of a name that nobody else has, 5 of which fail.
 cp /bin/true "$TMP/sondatrue" && cp /bin/false "$TMP/sondafalse"
@@ -99,6 +126,18 @@ grep -q '^commands/sondatrue/exits=15.0 count$' "$TMP/tracks" && grep -q '^comma
   grep -q '^commands/sondatrue/lifetime=[1-9][0-9]*.0 ns$' "$TMP/tracks" && grep -q '/exits/failed=5.0 count$' "$TMP/tracks"
 verdict "the example counts commands, their lives and failures" $? "$TMP/tracks"
 
+query "$TMP/trace" "select s.name || ' ' || t.name || ' ' || coalesce(extract_arg(s.arg_set_id, 'debug.exit code'), '-') ||
+  ' ' || (s.dur > 0) || ' ' || count(*) as x from slice s join track t on t.id = s.track_id
+  where s.name like 'sonda%' or s.name = 'moment' or s.name = 'piece' group by s.name, t.name, s.dur > 0" >"$TMP/rows"
+tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' | sort >"$TMP/slices"
+printf '%s\n' 'sondafalse exits 1 1 5' 'sondatrue exits 0 1 15' | diff <(grep '^sonda' "$TMP/slices") - >"$TMP/diff"
+verdict "its ring of events becomes slices of threads" $? <(cat "$TMP/diff" "$TMP/slices")
+# At a fork pieces 1 to 6 begin one after another before the first one ends: 4 lie side by side.
+printf 'piece events%s - 1 \n' '' ' 2' ' 3' ' 4' | diff <(grep '^piece' "$TMP/slices" | sed 's/[0-9]*$//') - >"$TMP/diff"
+verdict "slices that lie across each other have lanes" $? <(cat "$TMP/diff" "$TMP/slices")
+grep -qE '^moment events 12 0 2[0-9]$' "$TMP/slices" && grep -qE '^eBPF counters/events/bad events=2[0-9].0 count$' "$TMP/tracks"
+verdict "instants without a thread; events that are none are counted" $? <(cat "$TMP/slices" "$TMP/tracks")
+
 for want in 'eBPF counters/kinds/one=1099511627776.0 bytes' 'kinds/array/2=1099511627776.0 -' 'kinds/many/17=1099511627776.0 -' \
   'hash/row 3, column 4/low=-7.0 -' 'hash/row 3, column 4/time=1500.0 ns' 'hash/row 3, column 4/spare=0.0 -' \
   'eBPF counters/kinds/elements left out=44.0 count'; do
@@ -115,11 +154,13 @@ while read -r name words; do
 done >"$TMP/untold" <<'END'
 refused refused.bpf.o could not be loaded: Permission denied: .*invalid mem access
 untyped untyped.bpf.o could not be .*BTF is required
-empty empty.bpf.o has no map "sonda_counter_..." that can be used
+empty empty.bpf.o has no map "sonda_counter_..." that can be used, nor a ring buffer
 text text.bpf.o could not be read: .*not a proper ELF object
 open open.bpf.o can be written by others than its owner
 none none.bpf.o: No such file
 kinds sonda_counter_many has more than 256 elements
+events an event of sonda_events is no struct sonda_event
+events more than 1000 events in a second, or than 4 at a time on a thread
 partly sonda_counter_bad is left out: its value has a type, which is no integer
 partly sonda_counter_stack is left out: is neither an array nor a hash
 END

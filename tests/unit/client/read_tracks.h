@@ -126,8 +126,8 @@ static inline void read_event(struct pb_field m, uint64_t ns, size_t packet)
 	unsigned i, j;
 
 	v.uuid = fake_u64(m, PB_TRACK_EVENT_TRACK_UUID);
-	if (fake_u64(m, PB_TRACK_EVENT_TYPE) == 3) {
-		/* An instant of the source's own has no value; its track is described. */
+	if (fake_u64(m, PB_TRACK_EVENT_TYPE) <= 3) {
+		/* A slice or instant of the source's own has no value; its track is described. */
 		assert_non_null(read_by_uuid(v.uuid));
 		assert_int_equal(read_by_uuid(v.uuid)->state, rd.states);
 		return;
