@@ -61,13 +61,12 @@ struct disk {
 
 struct block {
 	struct map_reader disks_map, processes_map;
-	int lost_fd;
 	struct ebpf_run *run; /* borrowed */
 	uint32_t group;
 	struct disk *disks[BLOCK_DISKS_MAX]; /* owned */
 	size_t n_disks;
 	struct top *top;
-	struct block_lost *lost; /* owned, one a CPU */
+	struct map_cpus lost;
 	uint32_t lost_tracks[3];
 };
 
@@ -94,6 +93,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 static int begin(struct ebpf_run *r)
 {
 	struct block *s = r->state = calloc(1, sizeof(*s));
+	int e;
 
 	if (!s)
 		return -ENOMEM;
@@ -104,12 +104,12 @@ static int begin(struct ebpf_run *r)
 	s->processes_map = (struct map_reader){.fd = ebpf_object_map(r->object, "processes"),
 					       .key_size = sizeof(uint32_t),
 					       .value_size = sizeof(struct block_process)};
-	s->lost_fd = ebpf_object_map(r->object, "lost");
-	s->lost = calloc(r->n_cpus, sizeof(*s->lost));
-	if (s->disks_map.fd < 0 || s->processes_map.fd < 0 || s->lost_fd < 0)
+	if (s->disks_map.fd < 0 || s->processes_map.fd < 0)
 		return -ENOENT;
-	if (!s->lost)
-		return -ENOMEM;
+	e = map_cpus_init(&s->lost, ebpf_object_map(r->object, "lost"), r->n_cpus,
+			  sizeof(struct block_lost));
+	if (e < 0)
+		return e;
 	return top_new(r->tracks, process_columns, ARRAY_SIZE(process_columns), r->top_n,
 		       r->proc_root, &s->top);
 }
@@ -251,21 +251,18 @@ static int read_processes(struct block *s)
 static int read_lost(struct block *s)
 {
 	const struct ebpf_run *r = s->run;
-	struct block_lost sum = {0};
-	int e = map_read_one(s->lost_fd, s->lost);
+	struct block_lost sum;
+	int e = map_cpus_sum(&s->lost, &sum);
 
-	for (uint32_t i = 0; i < r->n_cpus && e == 0; i++) {
-		sum.requests += s->lost[i].requests;
-		sum.disks += s->lost[i].disks;
-		sum.processes += s->lost[i].processes;
-	}
+	if (e < 0)
+		return e;
 	ebpf_set_lost(r, &s->lost_tracks[0], "block requests lost",
 		      "requests that were not counted: too many on their way", sum.requests);
 	ebpf_set_lost(r, &s->lost_tracks[1], "block disks lost",
 		      "requests of devices that there was no room for", sum.disks);
 	ebpf_set_lost(r, &s->lost_tracks[2], "block processes lost",
 		      "requests of processes that there was no room for", sum.processes);
-	return e;
+	return 0;
 }
 
 static int read_all(struct ebpf_run *r)
@@ -321,7 +318,7 @@ static void end(struct ebpf_run *r)
 	map_reader_deinit(&s->disks_map);
 	map_reader_deinit(&s->processes_map);
 	top_free(s->top);
-	free(s->lost);
+	map_cpus_deinit(&s->lost);
 	free(s);
 	r->state = NULL;
 }

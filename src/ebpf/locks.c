@@ -60,8 +60,7 @@ static const struct processes_spec spec = {
 
 struct locks {
 	struct processes processes;
-	int cpus_fd; /* the object's */
-	struct locks_cpu *now; /* owned, one a CPU */
+	struct map_cpus cpus;
 	uint32_t group; /* TRACK_ROOT: not yet, as with each kind */
 	struct ebpf_timed kinds[LOCK_KINDS];
 	uint32_t lost;
@@ -75,14 +74,13 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 static int begin(struct ebpf_run *r)
 {
 	struct locks *s = r->state = calloc(1, sizeof(*s));
+	int e;
 
 	if (!s)
 		return -ENOMEM;
-	s->cpus_fd = ebpf_object_map(r->object, "cpus");
-	s->now = calloc(r->n_cpus, sizeof(*s->now));
-	if (s->cpus_fd < 0)
-		return -ENOENT;
-	return s->now ? processes_init(&s->processes, &spec, r) : -ENOMEM;
+	e = map_cpus_init(&s->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
+			  sizeof(struct locks_cpu));
+	return e < 0 ? e : processes_init(&s->processes, &spec, r);
 }
 
 static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
@@ -101,23 +99,14 @@ static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
 
 static int read_cpus(struct ebpf_run *r, struct locks *s)
 {
-	int e = map_read_one(s->cpus_fd, s->now);
-	uint64_t lost = 0;
+	struct locks_cpu sum;
+	int e = map_cpus_sum(&s->cpus, &sum);
 
 	if (e < 0)
 		return e;
-	for (size_t k = 0; k < LOCK_KINDS; k++) {
-		struct lock_sum sum = {0};
-
-		for (uint32_t i = 0; i < r->n_cpus; i++) {
-			sum.ns += s->now[i].kinds[k].ns;
-			sum.count += s->now[i].kinds[k].count;
-		}
-		set_kind(r, s, k, &sum);
-	}
-	for (uint32_t i = 0; i < r->n_cpus; i++)
-		lost += s->now[i].lost;
-	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "whose ends were not seen", lost);
+	for (size_t k = 0; k < LOCK_KINDS; k++)
+		set_kind(r, s, k, &sum.kinds[k]);
+	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "whose ends were not seen", sum.lost);
 	return 0;
 }
 
@@ -147,7 +136,7 @@ static void end(struct ebpf_run *r)
 	if (!s)
 		return;
 	processes_deinit(&s->processes);
-	free(s->now);
+	map_cpus_deinit(&s->cpus);
 	free(s);
 	r->state = NULL;
 }

@@ -21,6 +21,38 @@ int map_read_one(int fd, void *ret_values)
 	return bpf_map_lookup_elem(fd, &zero, ret_values) < 0 ? -errno : 0;
 }
 
+int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size)
+{
+	if (fd < 0)
+		return fd;
+	m->fd = fd;
+	m->n_cpus = n_cpus;
+	m->n_words = (value_size + 7) / 8;
+	m->values = calloc(n_cpus * m->n_words, sizeof(*m->values));
+	return m->values ? 0 : -ENOMEM;
+}
+
+int map_cpus_sum(struct map_cpus *m, void *ret_sum)
+{
+	uint64_t *sum = ret_sum;
+	int r = map_read_one(m->fd, m->values);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < m->n_words; i++) {
+		sum[i] = 0;
+		for (uint32_t cpu = 0; cpu < m->n_cpus; cpu++)
+			sum[i] += m->values[cpu * m->n_words + i];
+	}
+	return 0;
+}
+
+void map_cpus_deinit(struct map_cpus *m)
+{
+	free(m->values);
+	m->values = NULL;
+}
+
 static int read_one_by_one(int fd, uint32_t n, size_t value_size, void *ret_values)
 {
 	for (uint32_t i = 0; i < n; i++)

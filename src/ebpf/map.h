@@ -12,6 +12,20 @@
 
 /* All values of an array's only element: n_cpus (1: not per CPU) of value_size. 0 or -errno. */
 int map_read_one(int fd, void *ret_values);
+
+/* The same, a struct that begins with u64s, added up over all CPUs. */
+struct map_cpus {
+	int fd; /* borrowed */
+	uint32_t n_cpus;
+	size_t n_words; /* of a value */
+	uint64_t *values; /* owned */
+};
+/* fd may be an error, which is returned. Zero-initialise; deinit also after a failure. */
+int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size);
+/* ret_sum has the size of a value. 0 or -errno. */
+int map_cpus_sum(struct map_cpus *m, void *ret_sum);
+void map_cpus_deinit(struct map_cpus *m);
+
 /* An array of n values of value_size bytes, not per CPU. 0 or -errno. */
 int map_read_array(int fd, uint32_t n, size_t value_size, void *ret_values);
 

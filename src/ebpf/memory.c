@@ -48,8 +48,7 @@ static const struct {
 };
 
 struct memory {
-	int cpus_fd; /* the object's */
-	struct memory_cpu *now; /* owned, one a CPU */
+	struct map_cpus cpus;
 	uint32_t group; /* TRACK_ROOT: not yet */
 	struct ebpf_timed stalls[MEMORY_STALLS];
 	uint32_t oom_kills, lost;
@@ -82,11 +81,8 @@ static int begin(struct ebpf_run *r)
 
 	if (!s)
 		return -ENOMEM;
-	s->cpus_fd = ebpf_object_map(r->object, "cpus");
-	s->now = calloc(r->n_cpus, sizeof(*s->now));
-	if (s->cpus_fd < 0)
-		return -ENOENT;
-	return s->now ? 0 : -ENOMEM;
+	return map_cpus_init(&s->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
+			     sizeof(struct memory_cpu));
 }
 
 static void show(const struct ebpf_run *r, struct memory *s)
@@ -103,19 +99,11 @@ static void show(const struct ebpf_run *r, struct memory *s)
 static int read_cpus(struct ebpf_run *r)
 {
 	struct memory *s = r->state;
-	struct memory_cpu sum = {0};
-	int e = map_read_one(s->cpus_fd, s->now);
+	struct memory_cpu sum;
+	int e = map_cpus_sum(&s->cpus, &sum);
 
 	if (e < 0)
 		return e;
-	for (uint32_t i = 0; i < r->n_cpus; i++) {
-		for (size_t k = 0; k < MEMORY_STALLS; k++) {
-			sum.stalls[k].ns += s->now[i].stalls[k].ns;
-			sum.stalls[k].count += s->now[i].stalls[k].count;
-		}
-		sum.oom_kills += s->now[i].oom_kills;
-		sum.lost += s->now[i].lost;
-	}
 	if (s->group == TRACK_ROOT)
 		show(r, s);
 	for (size_t k = 0; k < MEMORY_STALLS; k++)
@@ -142,7 +130,7 @@ static void end(struct ebpf_run *r)
 
 	if (!s)
 		return;
-	free(s->now);
+	map_cpus_deinit(&s->cpus);
 	free(s);
 	r->state = NULL;
 }

@@ -41,8 +41,7 @@ static const struct ebpf_rung rungs[] = {
 #define REASON_NAME_SIZE 48
 
 struct tcp {
-	int cpus_fd; /* the object's */
-	struct tcp_cpu *now; /* owned, one a CPU */
+	struct map_cpus cpus;
 	uint32_t group, reasons_group; /* TRACK_ROOT: not yet */
 	uint32_t retransmits, failed, sent, received, dropped;
 	uint32_t reasons[TCP_REASONS];
@@ -82,13 +81,10 @@ static int begin(struct ebpf_run *r)
 
 	if (!s)
 		return -ENOMEM;
-	s->cpus_fd = ebpf_object_map(r->object, "cpus");
-	s->now = calloc(r->n_cpus, sizeof(*s->now));
 	r->facts->each_enumerator(r->facts->ctx, "skb_drop_reason", on_reason, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");
-	if (s->cpus_fd < 0)
-		return -ENOENT;
-	return s->now ? 0 : -ENOMEM;
+	return map_cpus_init(&s->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
+			     sizeof(struct tcp_cpu));
 }
 
 static uint32_t add(const struct ebpf_run *r, uint32_t parent, const char *name,
@@ -141,29 +137,15 @@ static void set_all(const struct ebpf_run *r, struct tcp *s, const struct tcp_cp
 	set_reasons(r, s, sum->reasons);
 }
 
-static void add_up(struct tcp_cpu *sum, const struct tcp_cpu *c)
-{
-	sum->retransmits += c->retransmits;
-	sum->retransmits_failed += c->retransmits_failed;
-	sum->resets_sent += c->resets_sent;
-	sum->resets_received += c->resets_received;
-	sum->dropped += c->dropped;
-	for (size_t i = 0; i < TCP_REASONS; i++)
-		sum->reasons[i] += c->reasons[i];
-}
-
 static int read_cpus(struct ebpf_run *r)
 {
 	struct tcp *s = r->state;
-	struct tcp_cpu sum = {0};
-	int e = map_read_one(s->cpus_fd, s->now);
+	struct tcp_cpu sum;
+	int e = map_cpus_sum(&s->cpus, &sum);
 
-	if (e < 0)
-		return e;
-	for (uint32_t i = 0; i < r->n_cpus; i++)
-		add_up(&sum, &s->now[i]);
-	set_all(r, s, &sum);
-	return 0;
+	if (e == 0)
+		set_all(r, s, &sum);
+	return e;
 }
 
 static void hide(struct ebpf_run *r)
@@ -184,7 +166,7 @@ static void end(struct ebpf_run *r)
 
 	if (!s)
 		return;
-	free(s->now);
+	map_cpus_deinit(&s->cpus);
 	free(s);
 	r->state = NULL;
 }
