@@ -275,11 +275,21 @@ else
   verdict "locks: waits are as many as events" $? "$TMP/compared"
 fi
 
+# ---- trace_processor's word for it -----------------------------------------------------------------------------------
+
 if [ -n "$PEERS" ]; then
-  TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$TMP/block.trace" \
-    "select name, value from stats where severity in ('error', 'data_loss') and value > 0" >"$TMP/shown" 2>"$TMP/tpq.err"
-  [ "$(cat "$TMP/shown")" = '[]' ]
-  verdict "trace_processor has no complaint" $? <(cat "$TMP/shown" "$TMP/tpq.err")
+  words=()
+  for trace in "$TMP"/*.trace; do
+    [ ${#words[@]} = 0 ] || words+=(--next)
+    words+=("$trace" "select name, value from stats where severity in ('error', 'data_loss') and value > 0")
+  done
+  words+=(--next "$TMP/tcp.trace" "select r.name || '/' || g.name || '/' || t.name || ' ' || k.unit || ' ' ||
+      cast(max(c.value) >= 10 as text) as x
+    from counter c join counter_track k on k.id = c.track_id join track t on t.id = k.id join track g on g.id = t.parent_id
+    join track r on r.id = g.parent_id where t.name = 'TCP resets received'")
+  TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "${words[@]}" >"$TMP/shown" 2>"$TMP/tpq.err"
+  sort -u "$TMP/shown" | diff - <(printf '%s\n' '[]' '[{"x":"eBPF counters/Network/TCP resets received count 1"}]') >"$TMP/diff"
+  verdict "trace_processor has no complaint, and shows groups and units" $? <(cat "$TMP/diff" "$TMP/tpq.err")
 fi
 echo "1..$N"
 exit $BAD
