@@ -353,6 +353,23 @@ static void (*const operations[])(struct world *w) = {
 	do_raw_commit,		do_raw_scrape,	  do_begin_read,     do_read,
 };
 
+/* For some operations another buffer takes the place of the live one, and is appended to it then. */
+static void stand_in(struct world *w, unsigned n)
+{
+	static void (*const for_a_while[])(struct world * w) = {
+		do_honest_write,   do_honest_commit, do_honest_scrape, do_hostile_commit,
+		do_hostile_commit, do_hostile_patch, do_raw_commit,    do_raw_scrape,
+	};
+	struct trace_buffer *live = w->b;
+
+	assert(trace_buffer_new_like(live, &w->b) == 0);
+	while (n--)
+		for_a_while[take8(&w->in) % ARRAY_SIZE(for_a_while)](w);
+	trace_buffer_append(live, w->b);
+	trace_buffer_free(w->b);
+	w->b = live;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static _Alignas(SMB_MIN_PAGE) uint8_t memory[SMB_PAGES * SMB_MIN_PAGE];
@@ -366,7 +383,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < ARRAY_SIZE(w.honest); i++)
 		honest_init(&w.honest[i], (uint16_t)(i << 2 | HONEST), how & 8 ? 0xfffffff0 : 0);
 	while (w.in.cur < w.in.end) {
-		operations[take8(&w.in) % ARRAY_SIZE(operations)](&w);
+		uint8_t operation = take8(&w.in);
+
+		if (how & 16 && operation >= 240)
+			stand_in(&w, operation & 15);
+		else
+			operations[operation % ARRAY_SIZE(operations)](&w);
 		check_buffer(w.b);
 	}
 	read_all(&w);
