@@ -178,5 +178,16 @@ awk '{ v[$1] = $2 } END {
 }' "$TMP/futex"
 verdict "futex: waits and their time, as many as there were" $? "$TMP/futex"
 
+# ---- whose ----
+
+[ -s "$TMP/syscalls.last" ] && ! grep "^${PIDS[1]}|" "$TMP/syscalls.last" "$TMP/faults.last" "$TMP/cpu_time.last" >"$TMP/own"
+verdict "the probes' own process is left out" $? "$TMP/own"
+$load sleep=10000 &
+PIDS+=($!)
+count scope "families: CPU_TIME families: FAULTS families: SYSCALLS families: FUTEX pids: $!" '' $load getppid=100 sleep=5 futex=3
+cut -d'|' -f1 "$TMP/scope.last" | sort -u >"$TMP/pids"
+[ "$(cat "$TMP/pids")" = $! ]
+verdict "with pids only these have tracks" $? "$TMP/scope.last"
+
 echo "1..$N"
 exit $BAD
