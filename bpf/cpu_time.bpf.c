@@ -13,6 +13,7 @@
 #include "common.h"
 
 #include "cpu_time.h"
+#include "thread.h"
 
 struct thread {
 	__u32 state; /* enum cpu_time_state + 1; 0: not known yet, or over */

@@ -12,6 +12,7 @@
 #include "common.h"
 
 #include "faults.h"
+#include "thread.h"
 
 struct thread {
 	__u64 all, major; /* of task_struct, when we last looked */

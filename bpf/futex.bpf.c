@@ -7,6 +7,7 @@
 #include "common.h"
 
 #include "futex.h"
+#include "thread.h"
 
 struct thread {
 	__u64 since; /* 0: it does not wait */

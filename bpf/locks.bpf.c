@@ -9,6 +9,7 @@
 #include "common.h"
 
 #include "locks.h"
+#include "thread.h"
 
 /* From include/trace/events/lock.h: part of what the tracepoint says, as the format file tells. */
 #define LCB_F_SPIN 1

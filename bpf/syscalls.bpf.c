@@ -9,6 +9,7 @@
 #include "common.h"
 
 #include "syscalls.h"
+#include "thread.h"
 
 struct thread {
 	__u64 since; /* 0: in no call */
