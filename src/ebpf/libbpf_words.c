@@ -31,10 +31,14 @@ static bool is_statistics(const char *line)
 static void keep_verifier(struct libbpf_words *w, char *text)
 {
 	char *rest = text, *line;
+	unsigned helper;
 
 	while ((line = strsep(&rest, "\n")))
 		if (!is_statistics(line))
 			keep(w->verifier, sizeof(w->verifier), line);
+	if (sscanf(w->verifier, "invalid func unknown#%u", &helper) == 1)
+		snprintf(w->verifier, sizeof(w->verifier), "the kernel has no BPF helper %u",
+			 helper);
 }
 
 void libbpf_words_add(struct libbpf_words *w, const char *fmt, va_list args)

@@ -49,6 +49,16 @@ static void of_the_verifier_its_last_word(void **state)
 	assert_string_equal(libbpf_words_best(&words), "invalid bpf_context access off=24 size=8");
 }
 
+static void a_helper_of_newer_kernels(void **state)
+{
+	(void)state;
+	say("libbpf: prog 'on_exit': -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n",
+	    "4: (85) call unknown#158\n"
+	    "invalid func unknown#158\n"
+	    "processed 4 insns (limit 1000000) max_states_per_insn 0\n");
+	assert_string_equal(libbpf_words_best(&words), "the kernel has no BPF helper 158");
+}
+
 static void nothing_that_a_terminal_obeys(void **state)
 {
 	(void)state;
@@ -61,6 +71,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(the_first_line_without_its_prefix, setup),
 		cmocka_unit_test_setup(of_the_verifier_its_last_word, setup),
+		cmocka_unit_test_setup(a_helper_of_newer_kernels, setup),
 		cmocka_unit_test_setup(nothing_that_a_terminal_obeys, setup),
 	};
 
