@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "client/writer.h"
@@ -68,6 +69,10 @@ struct data_source {
 void ds_started(struct ds_handle *h);
 void ds_flushed(struct ds_handle *h, uint64_t flush_id);
 void ds_stopped(struct ds_handle *h);
+
+/* Asks the service to act on triggers by name, as soon as it reads it. What was written before is
+ * there by then, once flushed. */
+void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);
 
 /* The session, and the service's number of the instance's buffer. */
 uint64_t ds_session_id(const struct ds_handle *h);

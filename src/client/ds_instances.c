@@ -313,6 +313,12 @@ void ds_started(struct ds_handle *h)
 	h->all->ops->started(h->all->ctx, h->id);
 }
 
+void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n)
+{
+	if (n && !h->all->closing && h->all->ops->triggered)
+		h->all->ops->triggered(h->all->ctx, names, n);
+}
+
 void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

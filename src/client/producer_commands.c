@@ -125,6 +125,15 @@ static void boost_changed(void *ctx, struct boost strongest)
 				 p->o.name);
 }
 
+static void triggers_fired(void *ctx, const char *const *names, size_t n)
+{
+	int r = producer_activate_triggers(ctx, names, n);
+
+	if (r < 0)
+		producer_trouble(ctx, "the trigger %s%s could not be activated: %s", names[0],
+				 n > 1 ? ", and others," : "", strerror(-r));
+}
+
 static void boost_is_bad(void *ctx, const char *name)
 {
 	producer_trouble(
@@ -141,6 +150,7 @@ const struct ds_instances_ops producer_ds_ops = {
 	.flushed = flush_answered,
 	.failed = instance_failed,
 	.boosted = boost_changed,
+	.triggered = triggers_fired,
 	.bad_boost = boost_is_bad,
 };
 

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/track_packets.h"
+#include "client/track_watch.h"
 #include "client/writer.h"
 
 struct track {
@@ -62,6 +63,8 @@ struct tracks {
 	uint32_t flushed; /* slots of the flush that is under way; 0: none is */
 	struct track_batch batch[2]; /* whole and real numbers */
 	struct tracks_counts counts;
+	track_seen_fn seen; /* NULL: nobody watches */
+	void *seen_ctx;
 };
 
 /* ---- uuids ---- */
@@ -303,6 +306,28 @@ static bool same_value(const struct track_value *a, const struct track_value *b)
 }
 _Static_assert(sizeof(double) == sizeof(int64_t), "one is compared as the other");
 
+void tracks_watch(struct tracks *t, track_seen_fn fn, void *ctx)
+{
+	t->seen = fn;
+	t->seen_ctx = ctx;
+}
+
+static void tell_watcher(const struct tracks *t, const struct track *k, const struct track_value *v,
+			 bool is_last)
+{
+	const struct track_seen seen = {
+		.track = k->handle,
+		.name = k->spec.name,
+		.value = v->is_double ? v->d : (double)v->i,
+		.total = k->spec.total,
+		.is_first = !k->has_value,
+		.is_last = is_last,
+	};
+
+	if (t->seen)
+		t->seen(t->seen_ctx, &seen);
+}
+
 static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
 {
 	struct track *k = track_of(t, handle);
@@ -311,6 +336,7 @@ static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
 	if (!k)
 		return;
 	assert(k->spec.kind == TRACK_COUNTER);
+	tell_watcher(t, k, &v, false);
 	same = k->has_value && k->written_in == t->state && same_value(&k->value, &v);
 	k->seen_ns = t->now;
 	if (same)
@@ -393,6 +419,7 @@ static void end_value(struct tracks *t, struct track *k)
 		return;
 	if (!k->spec.total)
 		k->value = (struct track_value){.is_double = k->value.is_double};
+	tell_watcher(t, k, &k->value, true);
 	if (k->written_ns != t->now || !k->spec.total)
 		write_value(t, k, t->now);
 }

@@ -20,6 +20,7 @@
 #include "ebpf/family.h"
 #include "ebpf/program.h"
 #include "ebpf/settings.h"
+#include "ebpf/thresholds.h"
 #include "ebpf/trouble.h"
 
 struct ebpf_counters {
@@ -28,6 +29,7 @@ struct ebpf_counters {
 	struct ebpf_trouble trouble;
 	struct ebpf_facts facts; /* while families are loaded */
 	struct cost cost;
+	struct thresholds *thresholds; /* owned; NULL: none */
 	const char *bpf_root; /* borrowed */
 	struct program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
 	/* Families, then programs; of these family is NULL until the file is read. */
@@ -88,6 +90,18 @@ static void ebpf_begin(struct counter_poll *p)
 	s->at = 0;
 }
 
+/* All values of the pass are set: who stops at a trigger has them in the trace. */
+static void fire(struct ebpf_counters *s)
+{
+	const char *const *names;
+	size_t n = thresholds_take(s->thresholds, &names);
+
+	tracks_end(s->poll.tracks);
+	if (n)
+		writer_flush(s->poll.writer);
+	ds_activate_triggers(s->poll.h, names, n);
+}
+
 static void end_pass(struct ebpf_counters *s)
 {
 	if (!s->is_loaded)
@@ -97,6 +111,7 @@ static void end_pass(struct ebpf_counters *s)
 	/* What is gathered of the tracks goes before packets of our own. */
 	tracks_end(s->poll.tracks);
 	ebpf_trouble_write(&s->trouble, s->poll.writer);
+	fire(s);
 }
 
 /* Not programs of people's own: what these have in a ring is lost if it is not read. */
@@ -137,6 +152,7 @@ static void ebpf_deinit(struct counter_poll *p)
 		program_free(s->programs[i]);
 	cost_deinit(&s->cost);
 	ebpf_facts_free(&s->facts);
+	thresholds_free(s->thresholds);
 	ebpf_settings_deinit(&s->settings);
 	ebpf_trouble_deinit(&s->trouble);
 	counter_poll_deinit(p);
@@ -184,11 +200,15 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 	if (r == 0)
 		r = counter_poll_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)
+		r = thresholds_new(config->ebpf_counters_config, &s->trouble, &s->thresholds);
+	if (r == 0)
 		r = ebpf_facts_new(env->tracefs_root, &s->facts);
 	if (r < 0) {
 		ebpf_deinit(&s->poll);
 		return r;
 	}
+	if (s->thresholds)
+		tracks_watch(s->poll.tracks, thresholds_see, s->thresholds);
 	init_runs(s, env);
 	*ret_instance = &s->poll;
 	return 0;
@@ -212,6 +232,7 @@ static void ebpf_stop(void *instance)
 	for (size_t i = 0; i < s->n_runs; i++)
 		read_one(s, &s->runs[i]);
 	tracks_flush(s->poll.tracks);
+	thresholds_tell_unused(s->thresholds, &s->trouble);
 	ebpf_trouble_write(&s->trouble, s->poll.writer);
 	end_all(s);
 	cost_deinit(&s->cost);

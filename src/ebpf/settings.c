@@ -50,7 +50,6 @@ static void tell_not_built(const Pb__EbpfCountersConfig *c, struct ebpf_trouble 
 	} fields[] = {
 		{c->n_cgroups, "cgroups"},
 		{c->outliers, "outliers"},
-		{c->n_triggers, "triggers"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)

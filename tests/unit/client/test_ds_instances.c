@@ -176,7 +176,14 @@ static void on_bad_boost(void *ctx, const char *name)
 	note("[bad boost:%s]", name);
 }
 
+static void on_triggered(void *ctx, const char *const *names, size_t n)
+{
+	(void)ctx;
+	note("[triggers:%s,%s/%zu]", names[0], names[n - 1], n);
+}
+
 static const struct ds_instances_ops ops = {
+	.triggered = on_triggered,
 	.started = on_started,
 	.stopped = on_stopped,
 	.flushed = on_flushed,
@@ -257,6 +264,20 @@ static void a_whole_life(void **state)
 	assert_story("");
 	ds_instances_stop(all, 70); /* unknown now */
 	assert_story("[stopped:70]");
+}
+
+static void an_instance_asks_for_triggers(void **state)
+{
+	const char *const names[] = {"late", "full"};
+	Pb__DataSourceConfig c = config_of("plain", 7);
+
+	(void)state;
+	ds_instances_start(all, 70, &c);
+	assert_story("create:7 start:7 [started:70]");
+	ds_activate_triggers(fakes[7]->h, names, 0);
+	assert_story("");
+	ds_activate_triggers(fakes[7]->h, names, 2);
+	assert_story("[triggers:late,full/2]");
 }
 
 static void answers_may_come_later(void **state)
@@ -582,6 +603,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_whole_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_instance_asks_for_triggers, setup, teardown),
 		cmocka_unit_test_setup_teardown(answers_may_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_start_without_setup_sets_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stop_before_the_start_destroys, setup, teardown),

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "client/read_tracks.h"
+#include "client/track_watch.h"
 #include "client/tracks.h"
 
 static struct tracks *t;
@@ -566,6 +567,40 @@ static void a_value_in_company_takes_few_bytes(void **state)
 	assert_in_range(bytes, 1, 9 * 17);
 }
 
+static struct track_seen seen[8];
+static size_t n_seen;
+
+static void see(void *ctx, const struct track_seen *s)
+{
+	assert_ptr_equal(ctx, &n_seen);
+	seen[n_seen++] = *s;
+	seen[n_seen - 1].name = NULL;
+}
+
+static void a_watcher_sees_values_that_have_not_changed_and_the_end(void **state)
+{
+	const struct track_spec spec = {.kind = TRACK_COUNTER, .name = "depth"};
+	uint32_t depth = tracks_add(t, &spec);
+
+	(void)state;
+	n_seen = 0;
+	tracks_set(t, depth, 1); /* nobody watches yet */
+	tracks_watch(t, see, &n_seen);
+	tracks_set(t, depth, 3);
+	tracks_set(t, depth, 3);
+	tracks_set_double(t, depth, 0.5);
+	tracks_remove(t, depth);
+	depth = tracks_add(t, &spec);
+	tracks_set(t, depth, 9);
+	tracks_watch(t, NULL, NULL);
+	tracks_set(t, depth, 10);
+	assert_int_equal(n_seen, 5);
+	assert_true(seen[0].value == 3 && seen[1].value == 3 && seen[2].value == 0.5);
+	assert_false(seen[0].is_first || seen[2].is_last);
+	assert_true(seen[3].is_last && seen[3].value == 0);
+	assert_true(seen[4].is_first && seen[4].value == 9 && seen[4].track == depth);
+}
+
 static void a_flush_piece_by_piece(void **state)
 {
 	const uint32_t n = 2 * TRACKS_FLUSH_PIECE + 10;
@@ -619,6 +654,7 @@ int main(void)
 		TEST(values_of_one_moment_share_packets),
 		TEST(two_values_of_one_moment_keep_their_order),
 		TEST(a_flush_writes_what_had_not_changed),
+		TEST(a_watcher_sees_values_that_have_not_changed_and_the_end),
 		TEST(a_flush_piece_by_piece),
 		TEST(a_clear_makes_all_anew),
 		TEST(what_waits_at_a_clear_belongs_to_the_state_before),

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/thresholds.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+struct threshold {
+	char *counter, *name; /* owned */
+	double above;
+	uint32_t n_tracks; /* that it was ever for */
+	uint32_t n_above; /* of them, now */
+	bool fired; /* since the last take */
+};
+
+/* A counter that some are for: bits of their indices. */
+struct watched {
+	uint32_t track; /* the key */
+	UT_hash_handle hh;
+	uint32_t by; /* thresholds */
+	uint32_t above; /* those that it is above */
+	double last;
+};
+_Static_assert(THRESHOLDS_MAX <= 32, "a bit each");
+
+struct thresholds {
+	struct threshold all[THRESHOLDS_MAX];
+	size_t n;
+	struct watched *watched; /* owned */
+	const char *fired[THRESHOLDS_MAX];
+};
+
+static int add(struct thresholds *t, const Pb__EbpfCountersConfig__Trigger *c)
+{
+	struct threshold *x = &t->all[t->n++];
+
+	x->counter = strdup(c->counter);
+	x->name = strdup(c->name);
+	x->above = c->above;
+	return x->counter && x->name ? 0 : -ENOMEM;
+}
+
+static bool is_good(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_trouble *trouble)
+{
+	if (c->counter && *c->counter && c->name && *c->name && c->has_above && isfinite(c->above))
+		return true;
+	ebpf_trouble_add(trouble, "triggers", "one is left out: it needs counter, above, and name");
+	return false;
+}
+
+int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble,
+		   struct thresholds **ret)
+{
+	struct thresholds *t;
+	int r = 0;
+
+	*ret = NULL;
+	if (!c || !c->n_triggers)
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n_triggers && t->n < THRESHOLDS_MAX && r == 0; i++)
+		if (is_good(c->triggers[i], trouble))
+			r = add(t, c->triggers[i]);
+	if (t->n == THRESHOLDS_MAX && c->n_triggers > THRESHOLDS_MAX)
+		ebpf_trouble_add(trouble, "triggers", "only the first %u count", THRESHOLDS_MAX);
+	if (r < 0) {
+		thresholds_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void thresholds_free(struct thresholds *t)
+{
+	struct watched *w, *next;
+
+	if (!t)
+		return;
+	HASH_ITER (hh, t->watched, w, next) {
+		HASH_DEL(t->watched, w);
+		free(w);
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->all[i].counter);
+		free(t->all[i].name);
+	}
+	free(t);
+}
+
+/* ---- values ---- */
+
+static uint32_t who_is_for(struct thresholds *t, const char *counter)
+{
+	uint32_t by = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (str_glob(t->all[i].counter, counter)) {
+			by |= 1u << i;
+			t->all[i].n_tracks++;
+		}
+	return by;
+}
+
+/* A total is 0 before it is first seen: that is what it has grown by. */
+static struct watched *begin_watch(struct thresholds *t, const struct track_seen *seen)
+{
+	uint32_t by = who_is_for(t, seen->name);
+	struct watched *w = by ? calloc(1, sizeof(*w)) : NULL;
+
+	if (!w)
+		return NULL;
+	w->track = seen->track;
+	w->by = by;
+	HASH_ADD(hh, t->watched, track, sizeof(w->track), w);
+	return w;
+}
+
+static void rise(struct threshold *x, const struct track_seen *seen, double v)
+{
+	if (x->n_above++)
+		return;
+	x->fired = true;
+	log_info("linux.ebpf_counters: %s is %g, above %g: trigger %s", seen->name, v, x->above,
+		 x->name);
+}
+
+static void compare(struct thresholds *t, struct watched *w, const struct track_seen *seen,
+		    double v)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct threshold *x = &t->all[i];
+		uint32_t bit = 1u << i;
+		bool is_above = !seen->is_last && v > x->above;
+
+		if (!(w->by & bit) || is_above == !!(w->above & bit))
+			continue;
+		w->above ^= bit;
+		if (is_above)
+			rise(x, seen, v);
+		else
+			x->n_above--;
+	}
+}
+
+void thresholds_see(void *ctx, const struct track_seen *seen)
+{
+	struct thresholds *t = ctx;
+	struct watched *w;
+
+	HASH_FIND(hh, t->watched, &seen->track, sizeof(seen->track), w);
+	if (!w && seen->is_first)
+		w = begin_watch(t, seen);
+	if (!w)
+		return;
+	compare(t, w, seen, seen->total ? seen->value - w->last : seen->value);
+	w->last = seen->value;
+	if (!seen->is_last)
+		return;
+	HASH_DEL(t->watched, w);
+	free(w);
+}
+
+size_t thresholds_take(struct thresholds *t, const char *const **ret_names)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; t && i < t->n; i++) {
+		if (t->all[i].fired)
+			t->fired[n++] = t->all[i].name;
+		t->all[i].fired = false;
+	}
+	*ret_names = t ? t->fired : NULL;
+	return n;
+}
+
+void thresholds_tell_unused(const struct thresholds *t, struct ebpf_trouble *trouble)
+{
+	for (size_t i = 0; t && i < t->n; i++)
+		if (!t->all[i].n_tracks)
+			ebpf_trouble_add(trouble, "triggers",
+					 "there was no counter \"%.64s\" for the trigger %.64s",
+					 t->all[i].counter, t->all[i].name);
+}

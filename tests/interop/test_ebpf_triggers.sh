@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Thresholds of linux.ebpf_counters, on the real kernel: threads that wait for one CPU push the run-queue latency above 20 ms,
+# and a flight recorder that nobody else ends stops, or writes a snapshot.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
+cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')
+use_sockets "$TMP"
+start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
+
+until_true() { # COMMAND...
+  for ((i = 0; i < 300; i++)); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+has_started() { grep -q "$1" <("$BIN/sonda" status 2>/dev/null); }
+ended() { ! kill -0 "$1" 2>/dev/null; }
+# Each waits for all others: with a slice of 3 ms or so, 60 ms.
+load() {
+  for ((k = 0; k < 20; k++)); do
+    taskset -c "$cpu" sh -c 'while :; do :; done' &
+    LOAD+=($!)
+    PIDS+=($!)
+  done
+}
+unload() {
+  kill "${LOAD[@]}"
+  wait "${LOAD[@]}" 2>/dev/null
+  LOAD=()
+}
+LOAD=()
+# What the trace says: its triggers, and the largest p99.
+judge() { # NAME TRACE FIELD
+  protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$2" 2>/dev/null | grep -A6 "^  $3 {" >"$TMP/told"
+  grep -q 'trigger_name: "late"' "$TMP/told" && grep -q 'producer_name: "perfetto.traced_probes"' "$TMP/told"
+  verdict "$1: the trigger is in the trace" $? "$TMP/told"
+  query "$2" "select count(*) as x from counter c join track t on t.id = c.track_id where t.name = 'runq latency p99' and c.value > 20e6" \
+    "select 'stats ' || name || ' ' || value as bad from stats where severity = 'error' and value > 0" >"$TMP/rows"
+  grep -q '"x":[1-9]' "$TMP/rows" && ! grep -q '"bad"' "$TMP/rows"
+  verdict "$1: and the value that fired it" $? "$TMP/rows"
+}
+
+"$BIN/sonda" record -c configs/ebpf-flight-recorder.cfg -o "$TMP/stop" >"$TMP/log" 2>&1 &
+recorder=$!
+PIDS+=($recorder)
+until_true has_started STARTED
+if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+load
+until_true ended $recorder
+verdict "STOP_TRACING: the recorder ends" $? "$TMP/log"
+unload
+judge STOP_TRACING "$TMP/stop" trigger
+grep -qE 'runq latency p99 is [0-9.e+]+, above 2e\+07: trigger late' "$TMP/probes.log"
+verdict "sonda-probes says what fired" $? "$TMP/probes.log"
+
+sed 's/STOP_TRACING/CLONE_SNAPSHOT/; s/stop_delay_ms: 1000/stop_delay_ms: 100/
+  s/^      families: RUNQ/&\n triggers { counter: "no such*" above: 1 name: "never" } triggers { name: "half" }/' \
+  configs/ebpf-flight-recorder.cfg >"$TMP/config"
+# Perfetto's own program asks for the snapshots; its text configs do not have our fields.
+protoc -Iprotos --encode=perfetto.protos.TraceConfig protos/config/trace_config.proto <"$TMP/config" >"$TMP/config.pb"
+"$PEERS/run" perfetto -c "$TMP/config.pb" -o "$TMP/snap" >"$TMP/log" 2>&1 &
+recorder=$!
+PIDS+=($recorder)
+until_true has_started STARTED
+load
+until_true test -s "$TMP/snap.0"
+verdict "CLONE_SNAPSHOT: there is a snapshot, and the recorder goes on" $? "$TMP/log"
+unload
+kill -0 $recorder && kill -INT $recorder
+until_true ended $recorder
+judge CLONE_SNAPSHOT "$TMP/snap.0" clone_snapshot_trigger
+grep -q 'triggers: one is left out: it needs counter, above, and name' "$TMP/probes.log" &&
+  grep -q 'triggers: there was no counter "no such\*" for the trigger never' "$TMP/probes.log"
+verdict "triggers that make no sense are told" $? "$TMP/probes.log"
+stop_all
+echo "1..$N"
+exit $BAD

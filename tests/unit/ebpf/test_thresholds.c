@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/read_tracks.h"
+#include "ebpf/thresholds.h"
+#include "procfs/told.h"
+
+static struct ebpf_trouble trouble;
+static struct thresholds *t;
+static struct writer *w;
+static struct tracks *tracks;
+
+static Pb__EbpfCountersConfig__Trigger threshold(const char *counter, double above,
+						 const char *name)
+{
+	Pb__EbpfCountersConfig__Trigger m = PB__EBPF_COUNTERS_CONFIG__TRIGGER__INIT;
+
+	m.counter = (char *)counter;
+	m.name = (char *)name;
+	m.has_above = true;
+	m.above = above;
+	return m;
+}
+
+static void init(Pb__EbpfCountersConfig__Trigger *all, size_t n)
+{
+	Pb__EbpfCountersConfig__Trigger *list[THRESHOLDS_MAX + 2];
+	Pb__EbpfCountersConfig c = PB__EBPF_COUNTERS_CONFIG__INIT;
+
+	for (size_t i = 0; i < n; i++)
+		list[i] = &all[i];
+	c.triggers = list;
+	c.n_triggers = n;
+	assert_int_equal(thresholds_new(&c, &trouble, &t), 0);
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	assert_int_equal(tracks_new("test", w, &tracks), 0);
+	tracks_watch(tracks, thresholds_see, t);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracks_free(tracks);
+	thresholds_free(t);
+	ebpf_trouble_deinit(&trouble);
+	writer_free(w);
+	fake_reset();
+	t = NULL;
+	tracks = NULL;
+	w = NULL;
+	return 0;
+}
+
+static uint32_t counter(const char *name, uint32_t cpu, bool total)
+{
+	return tracks_add(tracks,
+			  &(struct track_spec){.kind = TRACK_COUNTER,
+					       .parent = tracks_add_cpu(tracks, TRACK_ROOT, cpu),
+					       .name = name,
+					       .total = total});
+}
+
+/* The value fires it, or not. */
+static bool fires(uint32_t track, double v)
+{
+	const char *const *names;
+	size_t n;
+
+	told_begin();
+	tracks_set_double(tracks, track, v);
+	n = thresholds_take(t, &names);
+	assert_int_equal(told_end(": trigger late"), n);
+	if (n)
+		assert_string_equal(names[0], "late");
+	assert_int_equal(thresholds_take(t, &names), 0);
+	return n;
+}
+
+static void a_gauge_fires_once_until_it_was_below(void **state)
+{
+	Pb__EbpfCountersConfig__Trigger late = threshold("runq latency p99", 20, "late");
+	uint32_t p99, p50;
+
+	(void)state;
+	init(&late, 1);
+	p99 = counter("runq latency p99", 0, false);
+	p50 = counter("runq latency p50", 0, false);
+	assert_false(fires(p50, 99));
+	assert_false(fires(p99, 20)); /* not above */
+	assert_true(fires(p99, 20.5));
+	assert_false(fires(p99, 20.5));
+	assert_false(fires(p99, 30));
+	assert_false(fires(p99, 20));
+	assert_true(fires(p99, 21));
+}
+
+static void the_first_value_can_fire(void **state)
+{
+	Pb__EbpfCountersConfig__Trigger late = threshold("*p99", 20, "late");
+
+	(void)state;
+	init(&late, 1);
+	assert_true(fires(counter("runq latency p99", 0, false), 21));
+}
+
+static void tracks_of_cpus_are_one(void **state)
+{
+	Pb__EbpfCountersConfig__Trigger late = threshold("p99", 20, "late");
+	uint32_t cpu0, cpu1;
+
+	(void)state;
+	init(&late, 1);
+	cpu0 = counter("p99", 0, false);
+	cpu1 = counter("p99", 1, false);
+	assert_true(fires(cpu1, 30));
+	assert_false(fires(cpu0, 30));
+	assert_false(fires(cpu1, 0)); /* the other one is above still */
+	assert_false(fires(cpu1, 30));
+	tracks_remove(tracks, cpu0); /* ends above */
+	assert_false(fires(cpu1, 0));
+	assert_true(fires(cpu1, 30));
+}
+
+static void of_a_total_what_it_grew(void **state)
+{
+	Pb__EbpfCountersConfig__Trigger late = threshold("OOM kills", 4, "late");
+	uint32_t kills;
+
+	(void)state;
+	init(&late, 1);
+	kills = counter("OOM kills", 0, true);
+	assert_false(fires(kills, 3));
+	assert_false(fires(kills, 7));
+	assert_true(fires(kills, 12));
+	assert_false(fires(kills, 12)); /* not a bit: below again */
+	assert_true(fires(kills, 20));
+}
+
+static void a_handle_that_another_track_has_begins_anew(void **state)
+{
+	Pb__EbpfCountersConfig__Trigger late = threshold("p99", 20, "late");
+	uint32_t p99, other;
+
+	(void)state;
+	init(&late, 1);
+	p99 = counter("p99", 0, false);
+	assert_true(fires(p99, 30));
+	tracks_remove(tracks, p99);
+	other = counter("p50", 0, false);
+	assert_int_equal(other, p99);
+	assert_false(fires(other, 30));
+	assert_true(fires(counter("p99", 0, false), 30));
+}
+
+static void what_makes_no_sense_is_told(void **state)
+{
+	Pb__EbpfCountersConfig__Trigger all[THRESHOLDS_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < THRESHOLDS_MAX + 2; i++)
+		all[i] = threshold("p99", 20, "late");
+	all[0].name = NULL;
+	told_begin();
+	init(all, THRESHOLDS_MAX + 2);
+	assert_int_equal(told_end("linux.ebpf_counters: triggers: "), 2);
+	told_begin();
+	thresholds_tell_unused(t, &trouble);
+	assert_int_equal(told_end("there was no counter \"p99\" for the trigger late"),
+			 THRESHOLDS_MAX);
+}
+
+static void without_any(void **state)
+{
+	const char *const *names;
+
+	(void)state;
+	assert_int_equal(thresholds_new(NULL, &trouble, &t), 0);
+	assert_null(t);
+	assert_int_equal(thresholds_take(t, &names), 0);
+	thresholds_tell_unused(t, &trouble);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_gauge_fires_once_until_it_was_below, teardown),
+		cmocka_unit_test_teardown(the_first_value_can_fire, teardown),
+		cmocka_unit_test_teardown(tracks_of_cpus_are_one, teardown),
+		cmocka_unit_test_teardown(of_a_total_what_it_grew, teardown),
+		cmocka_unit_test_teardown(a_handle_that_another_track_has_begins_anew, teardown),
+		cmocka_unit_test_teardown(what_makes_no_sense_is_told, teardown),
+		cmocka_unit_test_teardown(without_any, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
