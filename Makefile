@@ -88,7 +88,7 @@ GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 # ---- sources by folder ---------------------------------------------------------------------------
 
 EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums syscall_sums \
-	program_file event_lanes thresholds
+	program_file event_lanes thresholds cgroup_ids
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
 	$(EBPF_PURE:%=src/ebpf/%.c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c)))
 layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c))

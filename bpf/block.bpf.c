@@ -138,7 +138,7 @@ static __always_inline int describe(struct request *rq, struct gendisk *disk, st
 	w->key.disk = (__u32)disk->major << 20 | disk->first_minor;
 	w->key.op = op;
 	w->tgid = bpf_get_current_pid_tgid() >> 32;
-	w->is_counted = is_counted(w->tgid);
+	w->is_counted = is_counted(w->tgid, NULL);
 	return 1;
 }
 

@@ -27,7 +27,7 @@ const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};
 /* The number of the period, from 1 on; the reader adds one when a period ends. */
 volatile __u64 generation SEC(".data.sonda") = 1;
 
-/* Pids of processes, when the scope is SONDA_SCOPE_PIDS. */
+/* Pids of processes, when the scope has SONDA_SCOPE_PIDS. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -35,13 +35,18 @@ struct {
 	__type(value, __u8);
 } sonda_pids SEC(".maps");
 
-static __always_inline int is_counted(__u32 tgid)
+#include "cgroups.h"
+
+/* task: NULL is the running one, which takes no BTF. */
+static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
 {
 	if (tgid == settings.own_pid)
 		return 0;
-	if (settings.scope == SONDA_SCOPE_PIDS)
-		return bpf_map_lookup_elem(&sonda_pids, &tgid) != 0;
-	return 1;
+	if ((settings.scope & SONDA_SCOPE_PIDS) && bpf_map_lookup_elem(&sonda_pids, &tgid))
+		return 1;
+	if (settings.scope & SONDA_SCOPE_CGROUPS)
+		return task ? is_task_in_cgroups(task) : is_current_in_cgroups();
+	return settings.scope == SONDA_SCOPE_ALL;
 }
 
 static __always_inline __u64 task_state(struct task_struct *t)

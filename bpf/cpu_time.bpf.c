@@ -61,7 +61,7 @@ static __always_inline int wake(struct task_struct *t)
 {
 	struct thread *h;
 
-	if (!is_counted(t->tgid))
+	if (!is_counted(t->tgid, t))
 		return 0;
 	h = thread_make(t);
 	/* It may be woken before it has gone to sleep. */
@@ -86,7 +86,7 @@ static __always_inline void switch_one(struct task_struct *t, __u32 to, __u64 no
 {
 	struct thread *h;
 
-	if (!t->pid || !is_counted(t->tgid))
+	if (!t->pid || !is_counted(t->tgid, t))
 		return;
 	h = thread_make(t);
 	if (h)

@@ -29,7 +29,7 @@ static __always_inline void look(struct task_struct *t, __u32 begun)
 	struct faults *v;
 	struct thread *h;
 
-	if (!is_counted(t->tgid))
+	if (!is_counted(t->tgid, t))
 		return;
 	h = thread_make(t);
 	if (!h)

@@ -85,7 +85,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 	if (!may_be_futex(nr) || !waits(regs, nr))
 		return 0;
 	t = bpf_get_current_task_btf();
-	if (!is_counted(t->tgid))
+	if (!is_counted(t->tgid, t))
 		return 0;
 	h = thread_make(t);
 	if (h)

@@ -35,7 +35,27 @@ struct thread_info {
 	unsigned int status; /* x86 */
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	int level; /* below the root, which is 0 */
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[]; /* by level, itself too; from 6.1 on */
+};
+
+struct cgroup___before_6_1 {
+	int level;
+	__u64 ancestor_ids[];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of version 2 */
+};
+
 struct task_struct {
+	struct css_set *cgroups;
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
 	int pid;
 	int tgid;

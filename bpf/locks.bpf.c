@@ -139,7 +139,7 @@ int BPF_PROG(on_begin, void *lock, unsigned int flags)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 kind = kind_of(flags);
 
-	if (!is_counted(task->tgid))
+	if (!is_counted(task->tgid, task))
 		return 0;
 	if (kind == LOCK_SPIN || kind == LOCK_RWLOCK)
 		begin_spin((__u64)lock, kind);

@@ -85,7 +85,7 @@ static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t, 
 	/* Another CPU's clock may be ahead by a little. */
 	wait = now > w->since ? now - w->since : 0;
 	w->since = 0;
-	if (!is_counted(t->tgid))
+	if (!is_counted(t->tgid, t))
 		return;
 	sonda_hist_add(&c->wait, wait);
 	sonda_max_put(&c->wait_max, generation, wait);

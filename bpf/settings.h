@@ -9,10 +9,10 @@
  * section .rodata.sonda of each object.
  */
 
-enum sonda_scope {
-	SONDA_SCOPE_ALL,
-	SONDA_SCOPE_PIDS, /* threads of the processes in the map sonda_pids */
-};
+/* Bits of scope. With none threads of all processes count, else those that one of them names. */
+#define SONDA_SCOPE_ALL 0u
+#define SONDA_SCOPE_PIDS 1u /* of the processes in the map sonda_pids */
+#define SONDA_SCOPE_CGROUPS 2u /* of the control groups in the map sonda_cgroups, and below */
 
 /* A bit of switches that several families have: storage of tasks may be made in the scheduler (6.4,
  * which allocates without locks). */
@@ -20,6 +20,6 @@ enum sonda_scope {
 
 struct sonda_settings {
 	__u32 own_pid; /* the process that is left out: ours */
-	__u32 scope; /* enum sonda_scope */
+	__u32 scope; /* SONDA_SCOPE_... */
 	__u32 switches; /* what this kernel has: bits of the family's own, from 0 on */
 };

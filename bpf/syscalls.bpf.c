@@ -49,7 +49,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct thread *h;
 
-	if (!is_counted(t->tgid))
+	if (!is_counted(t->tgid, t))
 		return 0;
 	h = thread_make(t);
 	if (!h)

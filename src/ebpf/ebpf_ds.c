@@ -61,6 +61,9 @@ static void load_one(struct ebpf_counters *s, size_t i)
 		.own_pid = (uint32_t)getpid(),
 		.pids = s->settings.pids,
 		.n_pids = s->settings.n_pids,
+		.has_cgroups = s->settings.has_cgroups,
+		.cgroups = s->settings.cgroups,
+		.n_cgroups = s->settings.n_cgroups,
 	};
 	struct ebpf_run *r = &s->runs[i];
 	struct err_text why;
@@ -197,6 +200,9 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 	s->bpf_root = env->bpf_root;
 	r = ebpf_settings_init(&s->settings, config->ebpf_counters_config, ebpf_families,
 			       ebpf_n_families, &s->trouble);
+	if (r == 0)
+		r = ebpf_settings_find_cgroups(&s->settings, config->ebpf_counters_config,
+					       env->sys_root, &s->trouble);
 	if (r == 0)
 		r = counter_poll_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)

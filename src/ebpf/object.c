@@ -121,17 +121,33 @@ static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 		ebpf_object_resize(o, "sonda_pids", (uint32_t)scope->n_pids);
 	else
 		ebpf_object_leave_out(o, "sonda_pids");
+	if (scope->has_cgroups) {
+		ebpf_object_resize(o, "sonda_cgroups", (uint32_t)MAX(scope->n_cgroups, 1u));
+		return;
+	}
+	ebpf_object_leave_out(o, "sonda_cgroups");
+	ebpf_object_leave_out(o, "sonda_cgroups_seen");
 }
 
-static int fill_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
+static int fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
+		size_t size)
 {
-	int fd = scope->n_pids ? ebpf_object_map(o, "sonda_pids") : -1;
+	int fd = n ? ebpf_object_map(o, map) : -1;
 	const uint8_t yes = 1;
 
-	for (size_t i = 0; i < scope->n_pids; i++)
-		if (bpf_map_update_elem(fd, &scope->pids[i], &yes, BPF_ANY) < 0)
+	for (size_t i = 0; i < n; i++)
+		if (bpf_map_update_elem(fd, (const char *)keys + i * size, &yes, BPF_ANY) < 0)
 			return -errno;
 	return 0;
+}
+
+static int fill_scope(const struct ebpf_object *o, const struct ebpf_scope *scope)
+{
+	int r = fill(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
+
+	return r ? r
+		 : fill(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
+			sizeof(*scope->cgroups));
 }
 
 const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map)
@@ -150,7 +166,8 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, ".rodata.sonda");
 	const struct sonda_settings s = {
 		.own_pid = scope->own_pid,
-		.scope = scope->n_pids ? SONDA_SCOPE_PIDS : SONDA_SCOPE_ALL,
+		.scope = (scope->n_pids ? SONDA_SCOPE_PIDS : 0) |
+			 (scope->has_cgroups ? SONDA_SCOPE_CGROUPS : 0),
 		.switches = switches,
 	};
 	int r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,11 +19,14 @@ struct ebpf_object;
 struct bpf_map;
 struct btf;
 
-/* Whose waits and calls count. */
+/* Whose waits and calls count: all threads', or of those that one of the two lists names. */
 struct ebpf_scope {
 	uint32_t own_pid; /* is left out */
 	const uint32_t *pids; /* of processes; borrowed */
-	size_t n_pids; /* 0: all */
+	size_t n_pids; /* 0: no list */
+	bool has_cgroups;
+	const uint64_t *cgroups; /* ids; borrowed */
+	size_t n_cgroups;
 };
 
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);
@@ -32,7 +36,7 @@ void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
 /* Such as one whose hook this kernel does not have. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
 
-/* Section .rodata.sonda, which a foreign one may be without, becomes s; with SONDA_SCOPE_PIDS the map sonda_pids has the pids. */
+/* Section .rodata.sonda, which a foreign one may be without, becomes s; the maps of its scope are filled. */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);

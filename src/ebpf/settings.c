@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ebpf/cgroup_ids.h"
 
 /* As it is written in a config. */
 static const char *name_in_config(Pb__EbpfCountersConfig__Family id)
@@ -48,7 +49,6 @@ static void tell_not_built(const Pb__EbpfCountersConfig *c, struct ebpf_trouble 
 		bool is_set;
 		const char *field;
 	} fields[] = {
-		{c->n_cgroups, "cgroups"},
 		{c->outliers, "outliers"},
 	};
 
@@ -73,6 +73,29 @@ static int copy_pids(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 		return -ENOMEM;
 	memcpy(s->pids, c->pids, n * sizeof(*s->pids));
 	s->n_pids = n;
+	return 0;
+}
+
+int ebpf_settings_find_cgroups(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
+			       const char *sys_root, struct ebpf_trouble *trouble)
+{
+	size_t n = c ? MIN(c->n_cgroups, EBPF_CGROUPS_MAX) : 0;
+	struct err_text why;
+
+	if (!n)
+		return 0;
+	if (n < c->n_cgroups)
+		ebpf_trouble_add(trouble, "cgroups", "only the first %d of %zu count",
+				 EBPF_CGROUPS_MAX, c->n_cgroups);
+	s->cgroups = malloc(n * sizeof(*s->cgroups));
+	if (!s->cgroups)
+		return -ENOMEM;
+	s->has_cgroups = true;
+	for (size_t i = 0; i < n; i++)
+		if (cgroup_id(sys_root, c->cgroups[i], &s->cgroups[s->n_cgroups], &why) == 0)
+			s->n_cgroups++;
+		else
+			ebpf_trouble_add(trouble, "cgroups", "%s", why.text);
 	return 0;
 }
 
@@ -128,4 +151,6 @@ void ebpf_settings_deinit(struct ebpf_settings *s)
 	s->n_programs = 0;
 	free(s->pids);
 	s->pids = NULL;
+	free(s->cgroups);
+	s->cgroups = NULL;
 }

@@ -16,6 +16,7 @@
 #define EBPF_FAMILIES_MAX 32
 #define EBPF_PROGRAMS_MAX 16
 #define EBPF_PIDS_MAX 4096
+#define EBPF_CGROUPS_MAX 256
 #define EBPF_PERIOD_MS 100 /* where the config has none */
 #define EBPF_TOP_N 16
 #define EBPF_TOP_N_MAX 1024
@@ -30,10 +31,16 @@ struct ebpf_settings {
 	size_t n_programs;
 	uint32_t *pids; /* owned */
 	size_t n_pids;
+	bool has_cgroups; /* though none of them may be there: then they name no thread */
+	uint64_t *cgroups; /* owned; ids */
+	size_t n_cgroups;
 };
 
 /* families: the table. c may be NULL. 0 or -ENOMEM; deinit in either case. */
 int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 		       const struct ebpf_family *const *families, size_t n,
 		       struct ebpf_trouble *trouble);
+/* After it: the control groups of the config, as they are now. 0 or -ENOMEM. */
+int ebpf_settings_find_cgroups(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
+			       const char *sys_root, struct ebpf_trouble *trouble);
 void ebpf_settings_deinit(struct ebpf_settings *s);

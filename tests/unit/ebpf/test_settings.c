@@ -71,19 +71,18 @@ static void what_is_not_built_is_told(void **state)
 {
 	Pb__EbpfCountersConfig__Family ids[] = {PB__EBPF_COUNTERS_CONFIG__FAMILY__FUTEX,
 						(Pb__EbpfCountersConfig__Family)77};
-	char *names[] = {(char *)"x"};
+	Pb__EbpfCountersConfig__Outliers outliers = PB__EBPF_COUNTERS_CONFIG__OUTLIERS__INIT;
 
 	(void)state;
 	config.families = ids;
 	config.n_families = 2;
-	config.cgroups = names;
-	config.n_cgroups = 1;
+	config.outliers = &outliers;
 	init(&config);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(trouble.n, 3);
 	assert_string_equal(trouble.all[0].what, "FUTEX");
 	assert_string_equal(trouble.all[1].reason, "there is no family 77");
-	assert_string_equal(trouble.all[2].what, "cgroups");
+	assert_string_equal(trouble.all[2].what, "outliers");
 }
 
 static void programs_each_once(void **state)
@@ -123,6 +122,24 @@ static void pids_and_limits(void **state)
 	assert_int_equal(trouble.n, 1);
 }
 
+static void control_groups_that_are_not_there(void **state)
+{
+	char *paths[] = {(char *)"/no/such", (char *)"../x"};
+
+	(void)state;
+	config.cgroups = paths;
+	config.n_cgroups = 2;
+	init(&config);
+	assert_int_equal(ebpf_settings_find_cgroups(&s, NULL, "/sys", &trouble), 0);
+	assert_false(s.has_cgroups);
+	told_begin();
+	assert_int_equal(ebpf_settings_find_cgroups(&s, &config, "/sys", &trouble), 0);
+	assert_int_equal(told_end("linux.ebpf_counters"), 2);
+	assert_true(s.has_cgroups); /* and not: no scope, which were all threads */
+	assert_int_equal(s.n_cgroups, 0);
+	assert_string_equal(trouble.all[0].what, "cgroups");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +148,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_not_built_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(pids_and_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(control_groups_that_are_not_there, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

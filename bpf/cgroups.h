@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+/*
+ * Is a thread in a control group of the scope, or in one below? Included by common.h.
+ *
+ * A control group stays below the same ones for as long as it is there, and its id never comes again.
+ * So the way up is gone once for each, and the answer kept. What is told to the kernel are ids alone:
+ * how deep a group is depends on who looks.
+ */
+
+#define CGROUP_LEVELS 32 /* those deeper in the tree are not found */
+
+/* Ids of the control groups in the config. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u8);
+} sonda_cgroups SEC(".maps");
+
+/* Ids of those that were asked for: are they in or below one of them? */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u8);
+} sonda_cgroups_seen SEC(".maps");
+
+static __always_inline int keep_answer(__u64 id, __u8 is_in)
+{
+	bpf_map_update_elem(&sonda_cgroups_seen, &id, &is_in, BPF_ANY);
+	return is_in;
+}
+
+static __always_inline __u64 cgroup_id_at(struct cgroup *c, __u32 level)
+{
+	struct cgroup___before_6_1 *old = (void *)c;
+	struct cgroup *at = NULL;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(c->ancestors)) {
+		bpf_probe_read_kernel(&at, sizeof(at),
+				      (void *)c + bpf_core_field_offset(c->ancestors) +
+					      level * sizeof(at));
+		return BPF_CORE_READ(at, kn, id);
+	}
+	bpf_probe_read_kernel(&id, sizeof(id),
+			      (void *)c + bpf_core_field_offset(old->ancestor_ids) +
+				      level * sizeof(id));
+	return id;
+}
+
+static __always_inline int is_task_in_cgroups(struct task_struct *t)
+{
+	struct cgroup *c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
+	__u64 id = BPF_CORE_READ(c, kn, id), above;
+	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+	int level = BPF_CORE_READ(c, level);
+
+	if (known)
+		return *known;
+	for (int i = 0; i < CGROUP_LEVELS; i++) {
+		if (i > level)
+			break;
+		above = cgroup_id_at(c, i);
+		if (bpf_map_lookup_elem(&sonda_cgroups, &above))
+			return keep_answer(id, 1);
+	}
+	return keep_answer(id, 0);
+}
+
+static __always_inline int is_current_in_cgroups(void)
+{
+	__u64 id = bpf_get_current_cgroup_id(), above;
+	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+
+	if (known)
+		return *known;
+	for (int i = 0; i < CGROUP_LEVELS; i++) {
+		above = bpf_get_current_ancestor_cgroup_id(i);
+		if (!above)
+			break;
+		if (bpf_map_lookup_elem(&sonda_cgroups, &above))
+			return keep_answer(id, 1);
+	}
+	return keep_answer(id, 0);
+}
