@@ -36,6 +36,7 @@ void source_scan_deinit(struct source_scan *s)
 {
 	name_list_deinit(&s->unread);
 	name_list_deinit(&s->uncounted);
+	name_list_deinit(&s->ebpf_costs);
 }
 
 bool source_scan_reads(uint32_t packet_field)
@@ -121,7 +122,30 @@ static bool scan_failure(struct source_scan *s, const uint8_t *data, size_t len)
 	return pb_dec_ok(&d);
 }
 
-static bool scan_uncounted(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_cost(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	char line[NAME_LIST_MAX_LEN];
+	struct pb_field f, family = {0};
+	struct pb_dec d;
+	uint32_t ppm = 0;
+	int n;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_EBPF_COUNTERS_STATS_COST_FAMILY && f.data)
+			family = f;
+		else if (f.id == PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM)
+			ppm = (uint32_t)f.u64;
+	}
+	s->ebpf_ppm += ppm;
+	n = snprintf(line, sizeof(line), "%.*s %.3f %%", (int)MIN(family.len, sizeof(line) / 2),
+		     family.data ? (const char *)family.data : "", ppm / 1e4);
+	if (n > 0)
+		name_list_add(&s->ebpf_costs, (const uint8_t *)line, strnlen(line, sizeof(line)));
+	return pb_dec_ok(&d);
+}
+
+static bool scan_ebpf(struct source_scan *s, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -131,6 +155,8 @@ static bool scan_uncounted(struct source_scan *s, const uint8_t *data, size_t le
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURES)
 			ok = f.data && scan_failure(s, f.data, f.len) && ok;
+		else if (f.id == PB_EBPF_COUNTERS_STATS_COSTS)
+			ok = f.data && scan_cost(s, f.data, f.len) && ok;
 	return ok && pb_dec_ok(&d);
 }
 
@@ -147,7 +173,7 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, data,
 				  len);
 	case PB_TRACE_PACKET_EBPF_COUNTERS_STATS:
-		return scan_uncounted(s, data, len);
+		return scan_ebpf(s, data, len);
 	}
 	return true;
 }

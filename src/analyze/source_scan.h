@@ -8,7 +8,8 @@
 #include "analyze/name_list.h"
 
 /*
- * What the sources that poll /proc, /sys, the journal and maps of the kernel say of their own losses.
+ * What the sources that poll /proc, /sys, the journal and maps of the kernel say of their own losses,
+ * and of what they cost.
  *
  * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
  * own fields of those messages.
@@ -18,6 +19,8 @@
 struct source_scan {
 	struct name_list unread; /* "/proc/PID/io: Permission denied" */
 	struct name_list uncounted; /* "runq: the kernel has no BTF ..." */
+	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine */
+	uint64_t ebpf_ppm; /* of all of them */
 	uint64_t journal_dropped; /* lines */
 	uint64_t refused_tracks; /* of tasks */
 };

@@ -249,6 +249,21 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 	return n != 0;
 }
 
+static void write_cost(const struct source_scan *s, struct strbuf *out)
+{
+	struct strbuf line = {0};
+
+	if (!s->ebpf_costs.n)
+		return;
+	strbuf_printf(&line,
+		      "%.3f %% of the machine for eBPF counters: ", (double)s->ebpf_ppm / 1e4);
+	for (size_t i = 0; i < s->ebpf_costs.n; i++)
+		strbuf_printf(&line, "%s%s", i ? ", " : "", s->ebpf_costs.names[i]);
+	if (line.s)
+		write_lines("cost", line.s, out);
+	strbuf_deinit(&line);
+}
+
 static void write_notes(const struct record_facts *f, struct strbuf *out)
 {
 	const struct trace_scan *s = f->scan;
@@ -280,6 +295,7 @@ void record_summary_write(const struct record_facts *f, struct strbuf *out,
 		write_lines("command", f->command_end, out);
 	ret->lost = write_lost(f, losses.s ? losses.s : "no memory to tell", out);
 	ret->missing = write_missing(f, out) || !has_events;
+	write_cost(&f->scan->sources, out);
 	write_notes(f, out);
 	strbuf_deinit(&losses);
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "gen/fields.h"
 
 void cost_deinit(struct cost *c)
 {
@@ -48,7 +49,9 @@ static void measure(struct cost *c, struct ebpf_run *r, uint64_t took)
 	ns -= r->cost.ns;
 	count -= r->cost.count;
 	r->cost.percent = 100.0 * (double)ns / (double)MAX(took, 1);
-	r->cost.ns_each = count ? (double)ns / (double)count : 0;
+	r->cost.all_ns += ns;
+	r->cost.all_count += count;
+	r->cost.all_took += took;
 	set_track(c, r);
 }
 
@@ -87,6 +90,40 @@ static void keep_limit(const struct cost *c, struct ebpf_run *runs, size_t n,
 		worst->family->hide(worst);
 		ebpf_run_stop(worst);
 	}
+}
+
+static void put_cost(struct pb_enc *e, const struct ebpf_run *r, uint32_t n_cpus)
+{
+	const struct ebpf_cost *c = &r->cost;
+	double machine = (double)c->all_took * n_cpus;
+
+	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_COSTS);
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_COST_FAMILY, r->family->name);
+	pb_enc_u64(e, PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM,
+		   (uint64_t)round((double)c->all_ns * 1e6 / machine));
+	if (c->all_count)
+		pb_enc_u64(e, PB_EBPF_COUNTERS_STATS_COST_RUN_NS, c->all_ns / c->all_count);
+	pb_enc_close(e);
+}
+
+void cost_write(const struct cost *c, const struct ebpf_run *runs, size_t n, struct writer *w)
+{
+	struct pb_enc *e = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!runs[i].cost.all_took)
+			continue;
+		if (!e) {
+			e = writer_begin(w);
+			pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+			pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+		}
+		put_cost(e, &runs[i], c->n_cpus);
+	}
+	if (!e)
+		return;
+	pb_enc_close(e);
+	writer_end(w);
 }
 
 void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trouble *trouble)

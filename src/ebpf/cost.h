@@ -26,3 +26,6 @@ void cost_deinit(struct cost *c);
 /* At each pass, after all families were read. Families above the limit are stopped, the most
  * expensive first, until the sum is below it. */
 void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trouble *trouble);
+/* What was measured of each, as one packet (EbpfCountersStats.costs), also of those that ended; no
+ * packet of the writer may be open. */
+void cost_write(const struct cost *c, const struct ebpf_run *runs, size_t n, struct writer *w);

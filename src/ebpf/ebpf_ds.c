@@ -240,6 +240,7 @@ static void ebpf_stop(void *instance)
 	tracks_flush(s->poll.tracks);
 	thresholds_tell_unused(s->thresholds, &s->trouble);
 	ebpf_trouble_write(&s->trouble, s->poll.writer);
+	cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
 	end_all(s);
 	cost_deinit(&s->cost);
 	counter_poll_stop(instance);

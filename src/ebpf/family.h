@@ -29,7 +29,7 @@ struct writer;
 struct ebpf_cost {
 	uint64_t ns, count; /* the kernel's sums when the measurement began */
 	double percent; /* of one CPU, in the last one */
-	double ns_each; /* for a run of a program */
+	uint64_t all_ns, all_count, all_took; /* over all measurements; took: ns of one CPU */
 	uint32_t track;
 };
 

@@ -31,12 +31,25 @@ for ((i = 0; i <= waiting; i++)); do
 done
 record sonda "$TMP/config" "$TMP/trace" "$TMP/log"
 verdict "recorded" $? "$TMP/log"
+grep -q '^  cost  .*eBPF counters: runq [0-9.]* %$' "$TMP/log"
+verdict "what it cost is in the summary" $? "$TMP/log"
+cat >"$TMP/config.limited" <<END
+buffers { size_kb: 1024 }
+duration_ms: 300
+data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {
+  families: RUNQ families: TCP period_ms: 10 max_overhead_percent: 0.001
+} } }
+END
+record sonda "$TMP/config.limited" "$TMP/limited" "$TMP/log"
+grep -q '^  missing .*eBPF counters: runq: switched off: .* max_overhead_percent (0.001)' "$TMP/log" &&
+  ! grep -q 'tcp: switched off' "$TMP/log"
+verdict "above a limit the most expensive family ends, and is told" $? "$TMP/log"
 stop_all
 if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 grep -q 'outliers: not built' "$TMP/probes.log"
 verdict "what is not built is told" $? "$TMP/probes.log"
-[ "$(grep -c 'runq:' "$TMP/probes.log")" = 0 ]
-verdict "the family runs" $? "$TMP/probes.log"
+[ "$(grep -c 'runq:' "$TMP/probes.log")" = 1 ]
+verdict "else it runs" $? "$TMP/probes.log"
 
 # Who ran before is asked of each event, not concluded from the one before it (compact_sched): there are kernels that leave
 # switches out, for the programs as for the events, and trace_processor then counts a mismatch.

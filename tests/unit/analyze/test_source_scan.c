@@ -101,6 +101,10 @@ static void test_what_programs_do_not_count(void **state)
 		pb_enc_close(&m.enc);
 		pb_enc_open(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURES);
 		pb_enc_close(&m.enc);
+		pb_enc_open(&m.enc, PB_EBPF_COUNTERS_STATS_COSTS);
+		pb_enc_str(&m.enc, PB_EBPF_COUNTERS_STATS_COST_FAMILY, "runq");
+		pb_enc_u64(&m.enc, PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM, 2120);
+		pb_enc_close(&m.enc);
 		pb_enc_close(&m.enc);
 		scan(&m);
 	}
@@ -108,6 +112,9 @@ static void test_what_programs_do_not_count(void **state)
 	assert_int_equal(s.sources.uncounted.n, 2);
 	assert_string_equal(s.sources.uncounted.names[0], "runq: no BTF?");
 	assert_string_equal(s.sources.uncounted.names[1], ": ");
+	assert_int_equal(s.sources.ebpf_costs.n, 1);
+	assert_string_equal(s.sources.ebpf_costs.names[0], "runq 0.212 %");
+	assert_int_equal(s.sources.ebpf_ppm, 2 * 2120);
 }
 
 /* Each packet says how many there were so far. */

@@ -62,11 +62,15 @@ static void test_files_that_could_not_be_read(void **state)
 	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
 	name_list_add(&x.scan.sources.unread, (const uint8_t *)file, strlen(file));
 	name_list_add(&x.scan.sources.uncounted, (const uint8_t *)family, strlen(family));
+	name_list_add(&x.scan.sources.ebpf_costs, (const uint8_t *)"tcp 0.010 %", 11);
+	name_list_add(&x.scan.sources.ebpf_costs, (const uint8_t *)"block 0.200 %", 13);
+	x.scan.sources.ebpf_ppm = 2100;
 	check("Recorded 5.00 s on 2 CPUs: 47,900 events, 1.24 MB to x.pftrace\n"
 	      "  events   sched 47,900\n"
 	      "  lost     nothing\n"
 	      "  missing  counters of /proc/PID/io: Permission denied\n"
-	      "           eBPF counters: runq: the kernel has no BTF\n",
+	      "           eBPF counters: runq: the kernel has no BTF\n"
+	      "  cost     0.210 % of the machine for eBPF counters: tcp 0.010 %, block 0.200 %\n",
 	      false, true);
 }
 
