@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of somebody's own program of the kernel, any bytes, one after another: 8 bytes of time, then
+ * one event of a size that the first byte says. Whatever they say, slices of a lane do not lie across
+ * each other, and each event is counted as one of three. */
+#include "ebpf/event_lanes.h"
+
+#include "bpf/sonda_program.h"
+#include "../unit/procfs/fake_producer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define EVENTS 64 /* of one input */
+#define INSTANT 3
+
+static struct {
+	uint64_t uuid, end;
+} tracks_seen[EVENTS];
+static size_t n_tracks;
+
+static uint64_t *end_of(uint64_t uuid)
+{
+	size_t i = 0;
+
+	while (i < n_tracks && tracks_seen[i].uuid != uuid)
+		i++;
+	if (i == n_tracks) {
+		tracks_seen[n_tracks].uuid = uuid;
+		tracks_seen[n_tracks++].end = 0;
+	}
+	return &tracks_seen[i].end;
+}
+
+/* On each track a slice begins when the one before has ended. */
+static void check_packets(void)
+{
+	uint64_t ns, type, *end;
+	struct pb_field event;
+
+	n_tracks = 0;
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field p = fake_packet_field(i);
+
+		if (!fake_field(p.data, p.len, PB_TRACE_PACKET_TRACK_EVENT, 0, &event))
+			continue;
+		ns = fake_u64(p, PB_TRACE_PACKET_TIMESTAMP);
+		type = fake_u64(event, PB_TRACK_EVENT_TYPE);
+		end = end_of(fake_u64(event, PB_TRACK_EVENT_TRACK_UUID));
+		if (type != INSTANT && ns < *end)
+			abort();
+		if (type != INSTANT)
+			*end = ns;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const size_t step = 1 + sizeof(uint64_t) + sizeof(struct sonda_event);
+	struct event_lanes_counts n;
+	struct event_lanes *lanes;
+	struct tracks *tracks;
+	struct writer *w;
+	uint64_t given = 0;
+
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	if (tracks_new("fuzz", w, &tracks) < 0 ||
+	    event_lanes_new(tracks, w, TRACK_ROOT, "fuzz", &lanes) < 0)
+		abort();
+	for (; size >= step && given < EVENTS; size -= step, data += step, given++) {
+		size_t len = data[0] % 8 ? sizeof(struct sonda_event) : data[0];
+		uint64_t now;
+
+		memcpy(&now, data + 1, sizeof(now));
+		event_lanes_add(lanes, data + 1 + sizeof(now), len, now);
+	}
+	n = event_lanes_counts(lanes);
+	if (n.written + n.left_out + n.bad != given)
+		abort();
+	check_packets();
+	event_lanes_free(lanes);
+	tracks_free(tracks);
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
