@@ -49,8 +49,9 @@ start_service() {
 
 start_service
 
-# CAP_DAC_OVERRIDE 1, _DAC_READ_SEARCH 2, _NET_ADMIN 12, _SYS_PTRACE 19, _SYS_ADMIN 21, _SYS_NICE 23, _SYSLOG 34
-NEEDED=$((1 << 1 | 1 << 2 | 1 << 12 | 1 << 19 | 1 << 21 | 1 << 23 | 1 << 34))
+# CAP_DAC_OVERRIDE 1, _DAC_READ_SEARCH 2, _NET_ADMIN 12, _SYS_PTRACE 19, _SYS_ADMIN 21, _SYS_NICE 23, _SYSLOG 34, _PERFMON 38,
+# _BPF 39
+NEEDED=$((1 << 1 | 1 << 2 | 1 << 12 | 1 << 19 | 1 << 21 | 1 << 23 | 1 << 34 | 1 << 38 | 1 << 39))
 keeps_what_it_needs() {
   local field value
   while read -r field value; do
@@ -120,7 +121,8 @@ as_found "the next service"
 boosted_config() { # POLICY PRIORITY
   cat >"$TMP/config" <<CONFIG
 buffers { size_kb: 1024 }
-data_sources { config { name: "linux.process_stats" priority_boost { policy: POLICY_SCHED_$1 priority: $2 } } }
+data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true }
+  priority_boost { policy: POLICY_SCHED_$1 priority: $2 } } }
 CONFIG
 }
 runs_as() { # POLICY RT_PRIORITY NICE, as in /proc/PID/stat
