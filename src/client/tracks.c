@@ -22,6 +22,7 @@
 
 #include <uthash.h>
 
+#include "base/cells.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/track_packets.h"
@@ -34,7 +35,8 @@ struct track {
 	LIST_ENTRY(track) sibling;
 	LIST_HEAD(, track) children;
 	struct track *parent; /* NULL: the root */
-	struct track_spec spec; /* name is owned */
+	struct track_spec spec; /* its name is the one below, or NULL */
+	struct cells *home; /* where it came from */
 	uint32_t handle;
 	uint32_t users; /* who added it */
 	uint32_t depth;
@@ -44,11 +46,17 @@ struct track {
 	struct track_value value;
 	uint64_t seen_ns; /* when it had the value */
 	uint64_t written_ns;
+	char name[];
 };
+
+/* Most names are short; two sizes waste little, and memory is found again whatever comes and goes. */
+#define SHORT_NAME 31u
 
 struct tracks {
 	struct writer *w; /* borrowed */
 	uint64_t seed; /* of the source */
+	struct cells shorts; /* the tracks: one by one, many would take too long to free */
+	struct cells longs; /* those whose name is longer than SHORT_NAME */
 	struct track **slots; /* [0] is the root's, always NULL */
 	size_t cap;
 	uint32_t n_slots; /* used once */
@@ -128,22 +136,12 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret)
 	t->w = w;
 	t->dropped = writer_dropped(w);
 	t->seed = mix(HASH_START, source, strlen(source));
+	t->shorts.size = sizeof(struct track) + SHORT_NAME + 1;
+	t->longs.size = sizeof(struct track) + TRACK_NAME_MAX + 1;
 	t->n_slots = 1;
 	t->state = 1;
 	*ret = t;
 	return 0;
-}
-
-static void free_track(struct track *k)
-{
-	free((char *)k->spec.name);
-	free(k);
-}
-
-static void free_trackp(struct track **k)
-{
-	if (*k)
-		free_track(*k);
 }
 
 void tracks_free(struct tracks *t)
@@ -151,9 +149,8 @@ void tracks_free(struct tracks *t)
 	if (!t)
 		return;
 	HASH_CLEAR(hh, t->by_path);
-	for (uint32_t i = 1; i < t->n_slots; i++)
-		if (t->slots[i])
-			free_track(t->slots[i]);
+	cells_deinit(&t->shorts);
+	cells_deinit(&t->longs);
 	free(t->slots);
 	free(t->free_slots);
 	free(t);
@@ -167,30 +164,26 @@ static struct track *track_of(const struct tracks *t, uint32_t handle)
 	return t->slots[handle];
 }
 
-static char *name_for_trace(const char *name)
+static struct track *track_new(struct tracks *t, const struct track_spec *spec,
+			       struct track *parent, uint64_t path)
 {
-	char *s = strndup(name, TRACK_NAME_MAX);
-
-	if (s)
-		str_make_plain(s, strlen(s), "");
-	return s;
-}
-
-static struct track *track_new(const struct track_spec *spec, struct track *parent, uint64_t path)
-{
-	_cleanup_(free_trackp) struct track *k = calloc(1, sizeof(*k));
+	size_t len = spec->name ? strnlen(spec->name, TRACK_NAME_MAX) : 0;
+	struct cells *home = len > SHORT_NAME ? &t->longs : &t->shorts;
+	struct track *k = cells_get(home);
 
 	if (!k)
 		return NULL;
+	k->home = home;
 	k->spec = *spec;
-	k->spec.name = spec->name ? name_for_trace(spec->name) : NULL;
-	if (spec->name && !k->spec.name)
-		return NULL;
+	if (spec->name) {
+		k->spec.name = memcpy(k->name, spec->name, len);
+		str_make_plain(k->name, len, "");
+	}
 	k->path = path;
 	k->parent = parent;
 	k->depth = parent ? parent->depth + 1 : 0;
 	k->users = 1;
-	return TAKE_PTR(k);
+	return k;
 }
 
 /* Both tables have room for every slot, so that giving one back needs none. */
@@ -239,7 +232,7 @@ uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 	}
 	if (reserve_slot(t) < 0)
 		return refuse(t);
-	k = track_new(spec, parent, path);
+	k = track_new(t, spec, parent, path);
 	return k ? put_in(t, k) : refuse(t);
 }
 
@@ -442,7 +435,7 @@ static void remove_track(struct tracks *t, struct track *k)
 		remove_track(t, child); /* not deeper than TRACKS_DEPTH_MAX */
 	end_value(t, k);
 	take_out(t, k);
-	free_track(k);
+	cells_put(k->home, k);
 }
 
 void tracks_remove(struct tracks *t, uint32_t track)

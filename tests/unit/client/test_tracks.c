@@ -540,6 +540,32 @@ static void names_of_strangers_are_plain_and_cut(void **state)
 	assert_non_null(read_find(longer));
 }
 
+/* They come from one memory, or from two. */
+static void short_and_long_names_come_and_go(void **state)
+{
+	char name[300] = "";
+
+	(void)state;
+	for (unsigned round = 0; round < 3; round++) {
+		uint32_t k[TRACK_NAME_MAX];
+
+		for (size_t len = 1; len < TRACK_NAME_MAX; len++) {
+			memset(name, 'a' + (int)round, len);
+			name[len] = 0;
+			k[len] = add(TRACK_COUNTER, TRACK_ROOT, name);
+			set_at(round + 1, k[len], (int64_t)len);
+		}
+		read_tracks();
+		for (size_t len = 1; len < TRACK_NAME_MAX; len++) {
+			memset(name, 'a' + (int)round, len);
+			name[len] = 0;
+			assert_int_equal(read_last(name), len);
+			tracks_remove(t, k[len]);
+		}
+	}
+	assert_int_equal(tracks_counts(t).tracks, 0);
+}
+
 static void a_value_in_company_takes_few_bytes(void **state)
 {
 	const uint64_t ns = 86400ull * 30 * 1000000000;
@@ -670,6 +696,7 @@ int main(void)
 		TEST(too_deep_is_refused),
 		TEST(what_was_refused_does_nothing),
 		TEST(names_of_strangers_are_plain_and_cut),
+		TEST(short_and_long_names_come_and_go),
 		TEST(a_value_in_company_takes_few_bytes),
 	};
 
