@@ -10,7 +10,7 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
-/* Both messages of a file that could not be read: the same two fields by other numbers. */
+/* The messages of a file that could not be read: the same two fields by other numbers. */
 struct unread_fields {
 	uint32_t list; /* in the payload */
 	uint32_t name;
@@ -32,6 +32,12 @@ static const struct unread_fields of_the_machine = {
 	.folder = "",
 };
 
+static const struct unread_fields of_counters = {
+	.list = PB_POLLED_COUNTERS_STATS_READ_FAILURES,
+	.name = PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH,
+	.error = PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR,
+};
+
 void source_scan_deinit(struct source_scan *s)
 {
 	name_list_deinit(&s->unread);
@@ -44,7 +50,8 @@ bool source_scan_reads(uint32_t packet_field)
 	return packet_field == PB_TRACE_PACKET_PROCESS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SYS_STATS ||
 	       packet_field == PB_TRACE_PACKET_JOURNALD_EVENT ||
-	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS;
+	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS ||
+	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS;
 }
 
 static bool scan_unread(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
@@ -160,6 +167,44 @@ static bool scan_ebpf(struct source_scan *s, const uint8_t *data, size_t len)
 	return ok && pb_dec_ok(&d);
 }
 
+static void keep_refused(struct source_scan *s, const char *source, uint64_t tracks)
+{
+	size_t i = 0;
+
+	while (i < s->n_refused && strcmp(s->refused[i].source, source) != 0)
+		i++;
+	if (i == SOURCE_SCAN_SOURCES)
+		return;
+	if (i == s->n_refused)
+		snprintf(s->refused[s->n_refused++].source, sizeof(s->refused[i].source), "%s",
+			 source);
+	s->refused[i].tracks = MAX(s->refused[i].tracks, tracks);
+}
+
+static bool scan_polled(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	char source[sizeof(s->refused[0].source)] = "", folder[sizeof(source) + 2];
+	struct unread_fields of = of_counters;
+	uint64_t refused = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_POLLED_COUNTERS_STATS_SOURCE && f.data)
+			snprintf(source, sizeof(source), "%.*s",
+				 (int)MIN(f.len, sizeof(source) - 1), (const char *)f.data);
+		else if (f.id == PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS)
+			refused = f.u64;
+	}
+	str_make_plain(source, strlen(source), "");
+	if (refused)
+		keep_refused(s, source, refused);
+	snprintf(folder, sizeof(folder), "%s: ", source);
+	of.folder = folder;
+	return scan_list(s, &of, data, len) && pb_dec_ok(&d);
+}
+
 bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
 			 size_t len)
 {
@@ -174,6 +219,8 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 				  len);
 	case PB_TRACE_PACKET_EBPF_COUNTERS_STATS:
 		return scan_ebpf(s, data, len);
+	case PB_TRACE_PACKET_POLLED_COUNTERS_STATS:
+		return scan_polled(s, data, len);
 	}
 	return true;
 }

@@ -12,8 +12,16 @@
  * and of what they cost.
  *
  * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
- * own fields of those messages.
+ * own fields of those messages; EbpfCountersStats and PolledCountersStats, ours.
  */
+
+/* Data sources whose refused tracks are kept apart; those of further ones are not told. */
+#define SOURCE_SCAN_SOURCES 8u
+
+struct source_refusals {
+	char source[64];
+	uint64_t tracks;
+};
 
 /* Zero-initialise; source_scan_deinit frees. */
 struct source_scan {
@@ -23,6 +31,8 @@ struct source_scan {
 	uint64_t ebpf_ppm; /* of all of them */
 	uint64_t journal_dropped; /* lines */
 	uint64_t refused_tracks; /* of tasks */
+	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* of polled counters */
+	size_t n_refused;
 };
 
 void source_scan_deinit(struct source_scan *s);

@@ -209,6 +209,17 @@ static size_t refused_tracks(const struct record_facts *f, struct strbuf *b)
 	return 1;
 }
 
+static size_t refused_counters(const struct record_facts *f, struct strbuf *b)
+{
+	const struct source_scan *s = &f->scan->sources;
+	char number[32];
+
+	for (size_t i = 0; i < s->n_refused; i++)
+		strbuf_printf(b, "%s: %s counter tracks, which there was no room for\n",
+			      s->refused[i].source, str_thousands(s->refused[i].tracks, number));
+	return s->n_refused;
+}
+
 /* ---- shared memory, and gaps in general ---- */
 
 struct gaps {
@@ -414,5 +425,6 @@ size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 	}
 	n += others(f, s, &g, n > in_kernel, lines);
 	n += journal_lines(f, lines);
+	n += refused_counters(f, lines);
 	return n + refused_tracks(f, lines);
 }

@@ -16,7 +16,8 @@
 /*
  *	start, tick --> a pass --> turns, until its last step --> the tick is set
  *
- * What could not be read or kept is a counter too, once there is something of it.
+ * What could not be read or kept is a counter too, once there is something of it, and is told in a
+ * packet of its own, which the summary of a recording is made from.
  */
 
 static void schedule(struct counter_poll *p)
@@ -72,14 +73,17 @@ static void count_refused(struct counter_poll *p)
 			 "counted as \"refused tracks\" from here on",
 			 p->ops->name, TRACKS_MAX);
 	p->refused_told = refused > 0;
+	counter_trouble_refused(&p->trouble, refused);
 }
 
 static void end_pass(struct counter_poll *p)
 {
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
-	set_if_any(p, p->failures_track, p->failures);
+	set_if_any(p, p->failures_track, p->trouble.failures);
 	count_refused(p);
+	tracks_end(p->tracks);
+	counter_trouble_write(&p->trouble, p->writer, p->ops->name, false);
 	if (!p->stopping)
 		set_tick(p);
 }
@@ -105,6 +109,7 @@ static void answer(struct counter_poll *p, const struct turn *turn)
 			return;
 		}
 	}
+	counter_trouble_write(&p->trouble, p->writer, p->ops->name, true);
 	writer_flush(p->writer);
 	flushes_answer(&p->flushes, p->h);
 	if (!p->stopping)
@@ -185,7 +190,7 @@ void counter_poll_deinit(struct counter_poll *p)
 
 void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error)
 {
-	p->failures++;
+	counter_trouble_read(&p->trouble, !*said, path, error);
 	if (!*said)
 		log_warn("%s: %s: %s; counted as \"failed reads\" from here on", p->ops->name, path,
 			 fs_reason(error));
@@ -231,7 +236,10 @@ void counter_poll_flush(void *instance, uint64_t flush_id)
 
 void counter_poll_clear(void *instance)
 {
-	tracks_clear(((struct counter_poll *)instance)->tracks);
+	struct counter_poll *p = instance;
+
+	tracks_clear(p->tracks);
+	counter_trouble_clear(&p->trouble);
 }
 
 void counter_poll_stop(void *instance)

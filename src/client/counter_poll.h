@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "client/counter_trouble.h"
 #include "client/data_source.h"
 #include "client/flushes.h"
 #include "client/tracks.h"
@@ -56,7 +57,7 @@ struct counter_poll {
 	uint32_t period_ms;
 	uint32_t pass; /* its number */
 	unsigned fds; /* open now */
-	uint64_t failures; /* since the start */
+	struct counter_trouble trouble;
 	uint64_t pass_began; /* CLOCK_MONOTONIC, ns */
 	uint64_t pass_took; /* the last one that came to its end, ns */
 	struct flushes flushes;

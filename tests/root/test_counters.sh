@@ -155,6 +155,18 @@ CONFIG
   ! grep -q "cgroups/cpu.stat" "$TMP/cgroups/lines"
   verdict "and nothing but what was asked for" $?
   shown cgroups "inner cpu.stat usage_usec" "$group cpu.stat system_usec"
+
+  printf 'usage_usec 1\nof a newer format\n' >"$TMP/text"
+  # shellcheck disable=SC2016 # of the inner shell
+  start_recording newer unshare -m sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \
+    "$TMP/text" "$CG/$group/cpu.stat" <<CONFIG
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.cgroup_stats" cgroup_stats_config { period_ms: 50 cgroups: "$group" files: "cpu.stat" } } }
+CONFIG
+  stop_recording newer
+  grep -qF "counters of linux.cgroup_stats: $group/cpu.stat: not all of it is in a format that is known" "$TMP/newer/log"
+  verdict "newer: sonda record says which file it could not understand" $? "$TMP/newer/log"
+  shown newer "cgroups failed reads"
 fi
 
 # ---- interfaces ----

@@ -149,6 +149,59 @@ static void test_tracks_of_tasks(void **state)
 	assert_int_equal(s.sources.unread.n, 1);
 }
 
+static void polled(const char *source, const char *path, uint64_t refused)
+{
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_TRACE_PACKET_POLLED_COUNTERS_STATS);
+	if (path) {
+		pb_enc_open(&m.enc, PB_POLLED_COUNTERS_STATS_READ_FAILURES);
+		pb_enc_str(&m.enc, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, path);
+		pb_enc_i64(&m.enc, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR, EACCES);
+		pb_enc_close(&m.enc);
+	}
+	pb_enc_u64(&m.enc, PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, refused);
+	pb_enc_str(&m.enc, PB_POLLED_COUNTERS_STATS_SOURCE, source);
+	pb_enc_close(&m.enc);
+	scan(&m);
+}
+
+static void test_polled_counters(void **state)
+{
+	(void)state;
+	polled("linux.cgroup_stats", "a/cpu.stat", 0);
+	assert_int_equal(s.sources.n_refused, 0);
+	polled("linux.cgroup_stats", "a/cpu.stat", 7);
+	polled("linux.cgroup_stats", "a/cpu.stat", 5);
+	polled("linux.network_stats", NULL, 3);
+	assert_int_equal(s.bad_packets, 0);
+	assert_int_equal(s.sources.unread.n, 1);
+	assert_string_equal(s.sources.unread.names[0],
+			    "linux.cgroup_stats: a/cpu.stat: Permission denied");
+	assert_int_equal(s.sources.n_refused, 2);
+	assert_string_equal(s.sources.refused[0].source, "linux.cgroup_stats");
+	assert_int_equal(s.sources.refused[0].tracks, 7);
+	assert_int_equal(s.sources.refused[1].tracks, 3);
+}
+
+static void test_more_polled_sources_than_are_kept(void **state)
+{
+	char name[200];
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (unsigned i = 0; i < 2 * SOURCE_SCAN_SOURCES; i++) {
+		name[0] = i ? (char)('a' + i) : '\033';
+		polled(name, NULL, i + 1);
+	}
+	assert_int_equal(s.sources.n_refused, SOURCE_SCAN_SOURCES);
+	assert_int_equal(s.sources.refused[0].source[0], '?');
+	assert_int_equal(strlen(s.sources.refused[0].source),
+			 sizeof(s.sources.refused[0].source) - 1);
+}
+
 static void test_broken_ones_are_counted(void **state)
 {
 	static const uint8_t half[] = {0x10, 0x80};
@@ -173,6 +226,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_what_programs_do_not_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_the_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tracks_of_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_polled_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_more_polled_sources_than_are_kept, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_broken_ones_are_counted, setup, teardown),
 	};
 

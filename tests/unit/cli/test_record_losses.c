@@ -68,6 +68,18 @@ static void test_counter_tracks_of_processes(void **state)
 	check(1, "processes: 4,000 counter tracks, which there was no room for\n");
 }
 
+static void test_counter_tracks_of_polled_sources(void **state)
+{
+	(void)state;
+	x.scan.sources.refused[0] =
+		(struct source_refusals){.source = "linux.cgroup_stats", .tracks = 4000};
+	x.scan.sources.refused[1] =
+		(struct source_refusals){.source = "linux.network_stats", .tracks = 2};
+	x.scan.sources.n_refused = 2;
+	check(2, "linux.cgroup_stats: 4,000 counter tracks, which there was no room for\n"
+		 "linux.network_stats: 2 counter tracks, which there was no room for\n");
+}
+
 /* ---- kernel rings ---- */
 
 static void test_rings_are_named_by_cpu_with_their_size(void **state)
@@ -314,6 +326,7 @@ int main(void)
 		TEST(test_a_producer_that_went_away),
 		TEST(test_lines_of_the_journal),
 		TEST(test_counter_tracks_of_processes),
+		TEST(test_counter_tracks_of_polled_sources),
 		TEST(test_rings_are_named_by_cpu_with_their_size),
 		TEST(test_many_cpus_are_summed_up),
 		TEST(test_without_counters_the_bundles_tell),

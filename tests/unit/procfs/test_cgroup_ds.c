@@ -151,7 +151,7 @@ static void groups_come_and_go(void **state)
 	run_pass();
 	assert_int_equal(read_last(NGINX "memory.current"), 0); /* a level */
 	assert_int_equal(read_last(NGINX "cpu.stat usage_usec"), 7); /* a total */
-	assert_int_equal(rig_poll()->failures, 0);
+	assert_int_equal(rig_poll()->trouble.failures, 0);
 	put(UNIT "memory.current", "1\n");
 	run_pass();
 	assert_int_equal(read_last(NGINX "memory.current"), 1);
@@ -222,7 +222,7 @@ static void an_old_kernel_without_pressure(void **state)
 	create_and_start();
 	assert_int_equal(read_last("cgroups/job/io.stat 8:16 wbytes"), 2);
 	assert_int_equal(read_last("cgroups/job/memory.stat file"), 2);
-	assert_int_equal(rig_poll()->failures, 0);
+	assert_int_equal(rig_poll()->trouble.failures, 0);
 }
 
 static void any_period_is_harmless(void **state)
@@ -316,7 +316,7 @@ static void memory_does_not_grow_with_the_passes(void **state)
 		}
 	}
 	assert_true(rig_poll()->pass > 36000);
-	assert_int_equal(rig_poll()->failures, 0);
+	assert_int_equal(rig_poll()->trouble.failures, 0);
 	assert_int_equal(rig_poll()->fds, fds);
 	assert_true(mallinfo2().uordblks <= used + 4096);
 	/* The last one is recorded as the first one was. */

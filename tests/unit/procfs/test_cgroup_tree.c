@@ -201,7 +201,7 @@ static void one_that_goes_between_two_listings(void **state)
 	proc_remove("a");
 	p.pass++;
 	cgroup_tree_list(&tree, a); /* nothing happens; its parent's listing ends it */
-	assert_int_equal(p.failures, 0);
+	assert_int_equal(p.trouble.failures, 0);
 	assert_string_equal(visit(), ",");
 }
 
@@ -234,7 +234,7 @@ static void too_deep_is_left_out(void **state)
 	init();
 	visit();
 	assert_int_equal(tree.n, CGROUP_DEPTH_MAX + 1);
-	assert_int_equal(p.failures, 1);
+	assert_int_equal(p.trouble.failures, 1);
 }
 
 static void many_siblings(void **state)

@@ -239,7 +239,7 @@ static void memory_does_not_grow_with_the_passes(void **state)
 			used = mallinfo2().uordblks;
 	}
 	assert_true(rig_poll()->pass > 36000);
-	assert_int_equal(rig_poll()->failures, 0);
+	assert_int_equal(rig_poll()->trouble.failures, 0);
 	assert_true(mallinfo2().uordblks <= used + 4096);
 	source->clear(instance);
 	run_pass();

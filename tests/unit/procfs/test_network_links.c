@@ -148,7 +148,7 @@ static void too_many_are_left_out(void **state)
 	tracks_end(p.tracks);
 	fake_reset_packets();
 	assert_int_equal(links.n, NETWORK_LINKS_MAX);
-	assert_int_equal(p.failures, 2);
+	assert_int_equal(p.trouble.failures, 2);
 }
 
 int main(void)
