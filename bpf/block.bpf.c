@@ -18,6 +18,8 @@
  */
 #include "common.h"
 
+#include "outliers.h"
+
 #include "block.h"
 
 /* From the kernel's enum req_op; these never moved. */
@@ -34,6 +36,8 @@ struct on_its_way {
 	__u64 since; /* 0: it is not issued */
 	__u32 tgid; /* who pays */
 	__u32 is_counted;
+	__u32 tid, bytes; /* for outliers only, as is what follows */
+	__u64 sector;
 };
 
 struct {
@@ -131,13 +135,15 @@ static __always_inline struct block_process *process_counts(__u32 tgid)
 /* Who runs now pays. 0: it is of no device or operation that we count. */
 static __always_inline int describe(struct request *rq, struct gendisk *disk, struct on_its_way *w)
 {
+	__u64 id = bpf_get_current_pid_tgid();
 	int op = op_of(rq);
 
 	if (!disk || op < 0)
 		return 0;
 	w->key.disk = (__u32)disk->major << 20 | disk->first_minor;
 	w->key.op = op;
-	w->tgid = bpf_get_current_pid_tgid() >> 32;
+	w->tid = (__u32)id;
+	w->tgid = id >> 32;
 	w->is_counted = is_counted(w->tgid, NULL);
 	return 1;
 }
@@ -180,9 +186,14 @@ static __always_inline void on_issue(struct request *rq)
 		count_begun(known, NULL, -1);
 	} else if (known) {
 		w.tgid = known->tgid;
+		w.tid = known->tid;
 		w.is_counted = known->is_counted;
 	}
 	w.since = bpf_ktime_get_boot_ns();
+	if (settings.outlier_ns) {
+		w.bytes = rq->__data_len;
+		w.sector = rq->__sector;
+	}
 	if (bpf_map_update_elem(&requests, &key, &w, BPF_ANY) < 0)
 		COUNT_LOST(requests);
 	else
@@ -234,6 +245,32 @@ static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32
 		__sync_fetch_and_add(&p->written, bytes);
 }
 
+static __always_inline void tell_outlier(const struct on_its_way *w, const char *disk,
+					 __u64 latency)
+{
+	struct sonda_event_text *e = outlier_begin(latency, w->since, w->tgid, w->tid);
+
+	if (!e)
+		return;
+	switch (w->key.op) {
+	case BLOCK_READ:
+		OUTLIER_NAME(e, "block read");
+		break;
+	case BLOCK_WRITE:
+		OUTLIER_NAME(e, "block write");
+		break;
+	case BLOCK_DISCARD:
+		OUTLIER_NAME(e, "block discard");
+		break;
+	default:
+		OUTLIER_NAME(e, "block flush");
+	}
+	OUTLIER_VALUE(e, 0, "sector", w->sector);
+	OUTLIER_VALUE(e, 1, "bytes", w->bytes);
+	OUTLIER_TEXT(e, "device", disk);
+	outlier_end(e);
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int bytes)
 {
@@ -262,6 +299,7 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 		if (w->is_counted) {
 			sonda_hist_add_atomic(&d->latency, latency);
 			sonda_max_put(&d->latency_max, generation, latency);
+			tell_outlier(w, d->name, latency);
 		}
 	}
 	if (is_whole)

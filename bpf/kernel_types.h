@@ -59,6 +59,7 @@ struct task_struct {
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
 	int pid;
 	int tgid;
+	char comm[16];
 	unsigned int __state; /* from 5.14 on */
 	unsigned long min_flt, maj_flt; /* page faults of the thread */
 	unsigned int flags; /* PF_... */
@@ -82,6 +83,7 @@ struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
 	unsigned int __data_len; /* bytes that are not complete */
+	__u64 __sector; /* of 512 bytes, where these begin */
 };
 
 struct request___before_5_17 {

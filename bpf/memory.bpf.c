@@ -8,6 +8,7 @@
 #include "common.h"
 
 #include "memory.h"
+#include "outliers.h"
 
 #define PF_KTHREAD 0x00200000
 
@@ -15,11 +16,16 @@ struct stall {
 	__u32 pid, kind; /* enum memory_stall */
 };
 
+struct begun {
+	__u64 since;
+	__u64 order; /* of the pages that are wanted; compaction does not tell */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct stall);
-	__type(value, __u64); /* when it began */
+	__type(value, struct begun);
 } stalls SEC(".maps");
 
 struct {
@@ -36,9 +42,10 @@ static __always_inline struct memory_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline void begin(__u32 kind)
+static __always_inline void begin(__u32 kind, __u64 order)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
+	const struct begun now = {.since = bpf_ktime_get_boot_ns(), .order = order};
+	__u64 id = bpf_get_current_pid_tgid();
 	struct stall key = {.pid = (__u32)id, .kind = kind};
 	struct memory_cpu *c;
 
@@ -49,32 +56,62 @@ static __always_inline void begin(__u32 kind)
 		__sync_fetch_and_add(&c->lost, 1);
 }
 
-static __always_inline void end(__u32 kind)
+static __always_inline void tell_outlier(__u32 kind, const struct begun *b, __u64 ns, __u64 pages)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct sonda_event_text *e = outlier_begin(ns, b->since, id >> 32, (__u32)id);
+
+	if (!e)
+		return;
+	switch (kind) {
+	case MEMORY_DIRECT_RECLAIM:
+		OUTLIER_NAME(e, "direct reclaim");
+		break;
+	case MEMORY_CGROUP_RECLAIM:
+		OUTLIER_NAME(e, "control group reclaim");
+		break;
+	case MEMORY_COMPACTION:
+		OUTLIER_NAME(e, "compaction");
+		break;
+	default:
+		OUTLIER_NAME(e, "background compaction");
+	}
+	if (kind == MEMORY_DIRECT_RECLAIM || kind == MEMORY_CGROUP_RECLAIM) {
+		OUTLIER_VALUE(e, 0, "order", b->order);
+		OUTLIER_VALUE(e, 1, "pages", pages);
+	}
+	outlier_end(e);
+}
+
+static __always_inline void end(__u32 kind, __u64 pages)
 {
 	struct stall key = {.pid = (__u32)bpf_get_current_pid_tgid(), .kind = kind};
-	__u64 *since = bpf_map_lookup_elem(&stalls, &key);
+	struct begun *b = bpf_map_lookup_elem(&stalls, &key);
 	struct memory_cpu *c = this_cpu();
+	__u64 ns;
 
-	if (!since)
+	if (!b)
 		return;
+	ns = bpf_ktime_get_boot_ns() - b->since;
 	/* Tasks may be switched between two instructions here. */
 	if (c) {
-		__sync_fetch_and_add(&c->stalls[kind].ns, bpf_ktime_get_boot_ns() - *since);
+		__sync_fetch_and_add(&c->stalls[kind].ns, ns);
 		__sync_fetch_and_add(&c->stalls[kind].count, 1);
 	}
+	tell_outlier(kind, b, ns, pages);
 	bpf_map_delete_elem(&stalls, &key);
 }
 
-/* Two programs for what has a begin and an end; kind is evaluated in them. */
-#define STALL(event, kind)                                                                         \
+/* Two programs for what has a begin and an end; the rest is evaluated in them. */
+#define STALL(event, kind, order, pages)                                                           \
 	SEC(SONDA_TP #event "_begin") int BPF_PROG(event##_begin)                                  \
 	{                                                                                          \
-		begin(kind);                                                                       \
+		begin(kind, order);                                                                \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC(SONDA_TP #event "_end") int BPF_PROG(event##_end)                                      \
 	{                                                                                          \
-		end(kind);                                                                         \
+		end(kind, pages);                                                                  \
 		return 0;                                                                          \
 	}
 
@@ -94,9 +131,9 @@ static __always_inline __u32 compaction(void)
 }
 #endif
 
-STALL(mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM)
-STALL(mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM)
-STALL(mm_compaction, compaction())
+STALL(mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM, (__u32)ctx[0], ctx[0])
+STALL(mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM, (__u32)ctx[0], ctx[0])
+STALL(mm_compaction, compaction(), 0, 0)
 
 SEC(SONDA_TP "mark_victim")
 int BPF_PROG(on_oom_kill)

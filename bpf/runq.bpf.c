@@ -8,6 +8,7 @@
  * until the switch that it causes: short waits would be 0.)
  */
 #include "common.h"
+#include "outliers.h"
 #include "runq.h"
 
 struct {
@@ -75,20 +76,39 @@ static __always_inline struct waiting *waiting_make(struct task_struct *t)
 	return w;
 }
 
-static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t, __u64 now)
+/* Who ran until now is why it waited, if only as the last of them. */
+static __always_inline void tell_outlier(struct task_struct *t, struct task_struct *ran,
+					 __u64 since, __u64 wait)
+{
+	struct sonda_event_text *e = outlier_begin(wait, since, t->tgid, t->pid);
+
+	if (!e)
+		return;
+	OUTLIER_NAME(e, "runq wait");
+	OUTLIER_VALUE(e, 0, "ran before tid", ran->pid);
+	OUTLIER_VALUE(e, 1, "ran before pid", ran->tgid);
+	OUTLIER_VALUE(e, 2, "cpu", bpf_get_smp_processor_id());
+	OUTLIER_TEXT(e, "ran before", ran->comm);
+	outlier_end(e);
+}
+
+static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
+				     struct task_struct *ran, __u64 now)
 {
 	struct waiting *w = waiting_of(t, 0);
-	__u64 wait;
+	__u64 since, wait;
 
 	if (!w || !w->since)
 		return;
+	since = w->since;
 	/* Another CPU's clock may be ahead by a little. */
-	wait = now > w->since ? now - w->since : 0;
+	wait = now > since ? now - since : 0;
 	w->since = 0;
 	if (!is_counted(t->tgid, t))
 		return;
 	sonda_hist_add(&c->wait, wait);
 	sonda_max_put(&c->wait_max, generation, wait);
+	tell_outlier(t, ran, since, wait);
 }
 
 static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int idle, __u64 now)
@@ -160,7 +180,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (prev->pid)
 		leave(prev, preempt || state_of(ctx, prev) == TASK_RUNNING, now);
 	if (next->pid)
-		end_wait(c, next, now);
+		end_wait(c, next, prev, now);
 	return 0;
 }
 

@@ -22,4 +22,6 @@ struct sonda_settings {
 	__u32 own_pid; /* the process that is left out: ours */
 	__u32 scope; /* SONDA_SCOPE_... */
 	__u32 switches; /* what this kernel has: bits of the family's own, from 0 on */
+	__u32 outliers_per_second; /* of each CPU */
+	__u64 outlier_ns; /* what takes so long is an event of its own; 0: nothing is */
 };

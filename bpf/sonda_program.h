@@ -42,3 +42,12 @@ struct sonda_event {
 		__s64 value;
 	} values[SONDA_EVENT_VALUES];
 };
+
+#define SONDA_EVENT_TEXT 32
+
+/* The same with one more value, which is a text. */
+struct sonda_event_text {
+	struct sonda_event event;
+	char name[SONDA_VALUE_NAME];
+	char text[SONDA_EVENT_TEXT];
+};

@@ -327,6 +327,7 @@ const struct ebpf_family block_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK,
 	.name = "block",
 	.by_default = true,
+	.outliers = EBPF_OUTLIERS_BLOCK,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,

@@ -87,7 +87,7 @@ static void keep_limit(const struct cost *c, struct ebpf_run *runs, size_t n,
 				 sum, c->limit, worst->cost.percent / c->n_cpus);
 		tracks_remove(worst->tracks, worst->cost.track);
 		worst->cost.track = TRACK_ROOT;
-		worst->family->hide(worst);
+		ebpf_run_hide(worst);
 		ebpf_run_stop(worst);
 	}
 }

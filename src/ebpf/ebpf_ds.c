@@ -57,21 +57,25 @@ static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 
 static void load_one(struct ebpf_counters *s, size_t i)
 {
-	const struct ebpf_scope scope = {
+	struct ebpf_scope scope = {
 		.own_pid = (uint32_t)getpid(),
 		.pids = s->settings.pids,
 		.n_pids = s->settings.n_pids,
 		.has_cgroups = s->settings.has_cgroups,
 		.cgroups = s->settings.cgroups,
 		.n_cgroups = s->settings.n_cgroups,
+		.outliers_per_second = s->settings.outliers_per_second,
 	};
 	struct ebpf_run *r = &s->runs[i];
 	struct err_text why;
 
-	if (find_family(s, i, &why) < 0)
+	if (find_family(s, i, &why) < 0) {
 		ebpf_trouble_add(&s->trouble, s->settings.programs[i - s->settings.n], "%s",
 				 why.text);
-	else if (ebpf_run_start(r, &s->facts, &scope, &why) < 0)
+		return;
+	}
+	scope.outlier_ns = s->settings.outlier_ns[r->family->outliers];
+	if (ebpf_run_start(r, &s->facts, &scope, &why) < 0)
 		ebpf_trouble_add(&s->trouble, r->family->name, "%s", why.text);
 }
 

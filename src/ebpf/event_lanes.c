@@ -76,8 +76,9 @@ static void end_text(char *s, size_t size)
 }
 
 /* A slice may end a moment after we looked at the clock, not more. */
-static bool is_good(struct sonda_event *e, uint64_t now)
+static bool is_good(struct sonda_event_text *t, uint64_t now)
 {
+	struct sonda_event *e = &t->event;
 	uint64_t end = e->time + e->duration;
 
 	if (e->type != SONDA_INSTANT && e->type != SONDA_SLICE)
@@ -89,6 +90,8 @@ static bool is_good(struct sonda_event *e, uint64_t now)
 	end_text(e->name, sizeof(e->name));
 	for (uint32_t i = 0; i < e->n_values; i++)
 		end_text(e->values[i].name, sizeof(e->values[i].name));
+	end_text(t->name, sizeof(t->name));
+	end_text(t->text, sizeof(t->text));
 	return true;
 }
 
@@ -148,7 +151,7 @@ static struct lanes *lanes_of(struct event_lanes *l, const struct sonda_event *e
 
 static uint32_t make_lane(struct event_lanes *l, const struct lanes *t, uint32_t i)
 {
-	const char *name = t->tid ? l->name : "events";
+	const char *name = t->tid ? l->name : "events"; /* not NULL: see lane_of */
 	char numbered[96];
 
 	snprintf(numbered, sizeof(numbered), "%s %u", name, i + 1);
@@ -162,6 +165,8 @@ static uint32_t lane_of(struct event_lanes *l, struct lanes *t, const struct son
 {
 	uint32_t i = 0;
 
+	if (!l->name && t->tid)
+		return t->thread;
 	if (e->type == SONDA_SLICE) {
 		while (i < LANES_MAX && t->ends[i] > e->time)
 			i++;
@@ -194,8 +199,9 @@ static void end_packet(struct event_lanes *l, struct pb_enc *p)
 	writer_end(l->w);
 }
 
-static void write_event(struct event_lanes *l, const struct sonda_event *e, uint64_t uuid)
+static void write_event(struct event_lanes *l, const struct sonda_event_text *t, uint64_t uuid)
 {
+	const struct sonda_event *e = &t->event;
 	bool is_slice = e->type == SONDA_SLICE;
 	struct pb_enc *p = begin_packet(l, e->time, is_slice ? SLICE_BEGIN : INSTANT, uuid);
 
@@ -206,6 +212,12 @@ static void write_event(struct event_lanes *l, const struct sonda_event *e, uint
 		pb_enc_i64(p, PB_DEBUG_ANNOTATION_INT_VALUE, e->values[i].value);
 		pb_enc_close(p);
 	}
+	if (*t->name) {
+		pb_enc_open(p, PB_TRACK_EVENT_DEBUG_ANNOTATIONS);
+		pb_enc_str(p, PB_DEBUG_ANNOTATION_NAME, t->name);
+		pb_enc_str(p, PB_DEBUG_ANNOTATION_STRING_VALUE, t->text);
+		pb_enc_close(p);
+	}
 	end_packet(l, p);
 	if (is_slice)
 		end_packet(l, begin_packet(l, e->time + e->duration, SLICE_END, uuid));
@@ -213,22 +225,23 @@ static void write_event(struct event_lanes *l, const struct sonda_event *e, uint
 
 void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t size, uint64_t now)
 {
-	struct sonda_event e;
-	struct lanes *t;
+	struct sonda_event_text e = {.name = ""};
+	struct lanes *t = NULL;
 	uint32_t lane = TRACK_VOID;
 
-	if (size != sizeof(e)) {
+	if (size != sizeof(e.event) && size != sizeof(e)) {
 		l->counts.bad++;
 		return;
 	}
-	memcpy(&e, untrusted_event, sizeof(e));
+	memcpy(&e, untrusted_event, size);
 	if (!is_good(&e, now)) {
 		l->counts.bad++;
 		return;
 	}
-	t = is_too_much(l, now) ? NULL : lanes_of(l, &e);
+	if (!is_too_much(l, now))
+		t = lanes_of(l, &e.event);
 	if (t)
-		lane = lane_of(l, t, &e);
+		lane = lane_of(l, t, &e.event);
 	if (lane == TRACK_VOID) {
 		l->counts.left_out++;
 		return;

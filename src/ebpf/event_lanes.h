@@ -33,13 +33,14 @@ struct event_lanes_counts {
 	uint64_t bad; /* not understood */
 };
 
-/* name: the program's; all are borrowed. 0 or -ENOMEM. */
+/* name: the program's; all are borrowed. NULL: slices of a thread never lie across each other, and go
+ * on its own track. 0 or -ENOMEM. */
 int event_lanes_new(struct tracks *tracks, struct writer *w, uint32_t group, const char *name,
 		    struct event_lanes **ret);
 /* Leaves the tracks. NULL is fine. */
 void event_lanes_free(struct event_lanes *l);
 
-/* Foreign bytes, which need not be aligned; now: CLOCK_BOOTTIME, ns. After tracks_end, and nothing is
+/* A struct sonda_event or sonda_event_text: foreign bytes, which need not be aligned; now: CLOCK_BOOTTIME, ns. After tracks_end, and nothing is
  * set in between. */
 void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t size, uint64_t now);
 struct event_lanes_counts event_lanes_counts(const struct event_lanes *l);

@@ -24,6 +24,16 @@
 
 struct ebpf_run;
 struct ebpf_trouble;
+struct outliers;
+
+/* What of a family may be slices of their own: by threshold in the config. */
+enum ebpf_outliers {
+	EBPF_OUTLIERS_NONE,
+	EBPF_OUTLIERS_RUNQ,
+	EBPF_OUTLIERS_BLOCK,
+	EBPF_OUTLIERS_RECLAIM,
+	EBPF_OUTLIERS,
+};
 struct writer;
 
 struct ebpf_cost {
@@ -37,6 +47,7 @@ struct ebpf_family {
 	Pb__EbpfCountersConfig__Family id;
 	const char *name; /* as people write it */
 	bool by_default; /* when the config names none */
+	enum ebpf_outliers outliers;
 	const struct ebpf_rung *rungs;
 	int n_rungs;
 	/* What goes to sonda_settings.switches. May be NULL: 0. */
@@ -62,6 +73,7 @@ struct ebpf_run {
 	uint32_t top_n; /* processes that may have tracks of their own */
 	const char *proc_root;
 	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
+	struct outliers *outliers; /* owned; NULL: none are asked for */
 	void *state; /* the family's own, from begin to end */
 	struct writer *writer; /* of the tracks, for packets of its own; borrowed */
 	struct ebpf_trouble *trouble; /* for what is only a part of it; borrowed */
@@ -87,4 +99,6 @@ int ebpf_run_read(struct ebpf_run *r);
 /* Where maps are so large that a read in each period would take more than 1 % of one CPU, periods are
  * longer: is this one left out? */
 bool ebpf_run_rests(const struct ebpf_run *r);
+/* Of one that is switched off while others go on, before its stop: removes its tracks. */
+void ebpf_run_hide(struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

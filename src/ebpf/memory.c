@@ -139,6 +139,7 @@ const struct ebpf_family memory_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY,
 	.name = "memory",
 	.by_default = true,
+	.outliers = EBPF_OUTLIERS_RECLAIM,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,

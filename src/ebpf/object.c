@@ -129,6 +129,12 @@ static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 	ebpf_object_leave_out(o, "sonda_cgroups_seen");
 }
 
+static void leave_out_outliers(struct ebpf_object *o)
+{
+	ebpf_object_leave_out(o, "sonda_events");
+	ebpf_object_leave_out(o, "outliers");
+}
+
 static int fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
 		size_t size)
 {
@@ -169,6 +175,8 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 		.scope = (scope->n_pids ? SONDA_SCOPE_PIDS : 0) |
 			 (scope->has_cgroups ? SONDA_SCOPE_CGROUPS : 0),
 		.switches = switches,
+		.outlier_ns = scope->outlier_ns,
+		.outliers_per_second = scope->outliers_per_second,
 	};
 	int r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
 	bool has_settings;
@@ -177,6 +185,8 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 		return err_set(e, r, "%s has no settings", o->name);
 	if (r == 0)
 		set_scope(o, scope);
+	if (!scope->outlier_ns && !o->is_foreign)
+		leave_out_outliers(o);
 	listen();
 	has_settings = r == 0;
 	r = bpf_object__load(o->obj);

@@ -27,6 +27,8 @@ struct ebpf_scope {
 	bool has_cgroups;
 	const uint64_t *cgroups; /* ids; borrowed */
 	size_t n_cgroups;
+	uint64_t outlier_ns; /* what takes longer is a slice; 0: nothing */
+	uint32_t outliers_per_second; /* of each CPU */
 };
 
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);

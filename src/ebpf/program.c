@@ -8,18 +8,16 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "ebpf/counter.h"
-#include "ebpf/event_lanes.h"
+#include "ebpf/event_ring.h"
 #include "ebpf/object.h"
 #include "ebpf/program_file.h"
 #include "ebpf/program_map.h"
 #include "ebpf/trouble.h"
 
 #define OWNER 0 /* root */
-#define EVENTS_MAP "sonda_events"
-#define EVENTS_A_READ 65536 /* of a ring that others fill while it is read */
+#define EVENTS_MAP EVENT_RING_MAP
 
 struct program {
 	char name[PROGRAM_NAME_CHARS + 1];
@@ -36,10 +34,7 @@ struct state {
 	uint32_t left_out_track;
 	bool told_left_out;
 	/* of a ring of events: */
-	struct ring_buffer *ring; /* owned; NULL: there is none */
-	struct event_lanes *events; /* owned */
-	uint64_t read_at; /* CLOCK_BOOTTIME of this read, ns */
-	unsigned n_read; /* in it */
+	struct event_ring *ring; /* owned; NULL: there is none */
 	uint32_t events_left_out_track, events_bad_track;
 	bool told_events_left_out, told_bad;
 };
@@ -69,26 +64,18 @@ static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *m
 
 /* ---- events ---- */
 
-static int on_event(void *ctx, void *untrusted_event, size_t size)
-{
-	struct state *s = ctx;
-
-	event_lanes_add(s->events, untrusted_event, size, s->read_at);
-	return ++s->n_read < EVENTS_A_READ ? 0 : -E2BIG;
-}
-
 static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map *map)
 {
 	bool is_ring = bpf_map__type(map) == BPF_MAP_TYPE_RINGBUF;
 
-	s->ring = is_ring ? ring_buffer__new(bpf_map__fd(map), on_event, s, NULL) : NULL;
-	if (s->ring &&
-	    event_lanes_new(r->tracks, r->writer, s->group, r->family->name, &s->events) == 0)
-		return;
-	ring_buffer__free(s->ring);
-	s->ring = NULL;
-	ebpf_trouble_add(r->trouble, r->family->name, EVENTS_MAP " is left out: %s",
-			 is_ring ? strerror(errno) : "it is no ring buffer");
+	int e = -EINVAL;
+
+	if (is_ring)
+		e = event_ring_new(bpf_map__fd(map), r->tracks, r->writer, s->group,
+				   r->family->name, &s->ring);
+	if (e < 0)
+		ebpf_trouble_add(r->trouble, r->family->name, EVENTS_MAP " is left out: %s",
+				 is_ring ? strerror(-e) : "it is no ring buffer");
 }
 
 static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t *track,
@@ -101,7 +88,7 @@ static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t
 
 static void tell_events(struct ebpf_run *r, struct state *s)
 {
-	struct event_lanes_counts n = event_lanes_counts(s->events);
+	struct event_lanes_counts n = event_ring_counts(s->ring);
 
 	if (n.left_out && !s->told_events_left_out)
 		ebpf_trouble_add(r->trouble, r->family->name,
@@ -124,13 +111,9 @@ static int read_events(struct ebpf_run *r, struct state *s)
 
 	if (!s->ring)
 		return 0;
-	/* What is gathered of the tracks goes before packets of our own. */
-	tracks_end(r->tracks);
-	s->read_at = clock_boot_ns();
-	s->n_read = 0;
-	e = ring_buffer__consume(s->ring);
+	e = event_ring_read(s->ring);
 	tell_events(r, s);
-	return e < 0 && e != -E2BIG ? e : 0;
+	return e;
 }
 
 static int begin(struct ebpf_run *r)
@@ -208,8 +191,7 @@ static void end(struct ebpf_run *r)
 		return;
 	for (uint32_t i = 0; i < s->n_maps; i++)
 		program_map_deinit(&s->maps[i]);
-	ring_buffer__free(s->ring);
-	event_lanes_free(s->events);
+	event_ring_free(s->ring);
 	free(s);
 	r->state = NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "ebpf/family.h"
+#include "ebpf/outliers.h"
 
 static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
 		     struct err_text *why)
@@ -25,6 +26,12 @@ static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struc
 		return err_set(why, e, "%s", r->why.text);
 	if (e < 0)
 		return err_set(why, e, "%s.bpf.o: its maps could not be used", r->rung->image.name);
+	if (scope->outlier_ns) {
+		e = outliers_new(r, &r->outliers);
+		if (e < 0)
+			return err_set(why, e, "%s.bpf.o: no ring of outliers",
+				       r->rung->image.name);
+	}
 	return ebpf_object_attach(r->object, why);
 }
 
@@ -58,11 +65,15 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 
 static int read_period(struct ebpf_run *r)
 {
+	int e, f;
+
 	r->generation = ebpf_object_next_period(r->object);
 	if (!r->generation)
 		return -EIO;
 	tracks_begin(r->tracks, clock_boot_ns());
-	return r->family->read(r);
+	e = r->family->read(r);
+	f = outliers_read(r->outliers);
+	return e < 0 ? e : f;
 }
 
 #define READ_SHARE 100u /* of one CPU, one part of so many */
@@ -84,9 +95,17 @@ bool ebpf_run_rests(const struct ebpf_run *r)
 	return clock_mono_ns() < r->rests_until;
 }
 
+void ebpf_run_hide(struct ebpf_run *r)
+{
+	r->family->hide(r);
+	outliers_hide(r->outliers);
+}
+
 void ebpf_run_stop(struct ebpf_run *r)
 {
 	r->family->end(r);
+	outliers_free(r->outliers);
+	r->outliers = NULL;
 	ebpf_object_free(r->object);
 	r->object = NULL;
 }

@@ -214,6 +214,7 @@ const struct ebpf_family runq_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
 	.name = "runq",
 	.by_default = true,
+	.outliers = EBPF_OUTLIERS_RUNQ,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,

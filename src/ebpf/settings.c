@@ -43,19 +43,35 @@ static void add_by_id(struct ebpf_settings *s, Pb__EbpfCountersConfig__Family id
 		ebpf_trouble_add(trouble, "families", "there is no family %d", (int)id);
 }
 
-static void tell_not_built(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble)
+static bool has_outliers(const struct ebpf_settings *s, enum ebpf_outliers kind)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->families[i]->outliers == kind)
+			return true;
+	return false;
+}
+
+static void set_outliers(struct ebpf_settings *s, const Pb__EbpfCountersConfig__Outliers *o,
+			 struct ebpf_trouble *trouble)
 {
 	const struct {
-		bool is_set;
-		const char *field;
-	} fields[] = {
-		{c->outliers, "outliers"},
+		enum ebpf_outliers kind;
+		uint32_t us;
+		const char *field, *family;
+	} all[] = {
+		{EBPF_OUTLIERS_RUNQ, o->runq_us, "runq_us", "RUNQ"},
+		{EBPF_OUTLIERS_BLOCK, o->block_us, "block_us", "BLOCK"},
+		{EBPF_OUTLIERS_RECLAIM, o->reclaim_us, "reclaim_us", "MEMORY"},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		if (fields[i].is_set)
-			ebpf_trouble_add(trouble, fields[i].field,
-					 "not built yet: it has no effect");
+	s->outliers_per_second = o->max_per_second ? o->max_per_second : EBPF_OUTLIERS_PER_SECOND;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		s->outlier_ns[all[i].kind] = (uint64_t)all[i].us * 1000;
+		if (all[i].us && !has_outliers(s, all[i].kind))
+			ebpf_trouble_add(trouble, "outliers",
+					 "%s has no effect without the family %s", all[i].field,
+					 all[i].family);
+	}
 }
 
 static int copy_pids(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
@@ -140,7 +156,8 @@ int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 	if (c->top_n)
 		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
 	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
-	tell_not_built(c, trouble);
+	if (c->outliers)
+		set_outliers(s, c->outliers, trouble);
 	return copy_pids(s, c, trouble);
 }
 

@@ -17,6 +17,7 @@
 #define EBPF_PROGRAMS_MAX 16
 #define EBPF_PIDS_MAX 4096
 #define EBPF_CGROUPS_MAX 256
+#define EBPF_OUTLIERS_PER_SECOND 100 /* where the config has none */
 #define EBPF_PERIOD_MS 100 /* where the config has none */
 #define EBPF_TOP_N 16
 #define EBPF_TOP_N_MAX 1024
@@ -25,6 +26,8 @@ struct ebpf_settings {
 	uint32_t period_ms;
 	uint32_t top_n;
 	double max_overhead_percent;
+	uint64_t outlier_ns[EBPF_OUTLIERS]; /* 0: they are no slices */
+	uint32_t outliers_per_second;
 	const struct ebpf_family *families[EBPF_FAMILIES_MAX];
 	size_t n;
 	char *programs[EBPF_PROGRAMS_MAX]; /* owned; names, each once */

@@ -110,6 +110,35 @@ static void a_slice_with_values_on_a_thread(void **state)
 	assert_int_equal(event_lanes_counts(lanes).written, 1);
 }
 
+static void slices_of_a_thread_on_its_own_track(void **state)
+{
+	struct sonda_event_text e = {
+		.event = slice(71, 50, 80), .name = "ran before", .text = "make"};
+	struct pb_field f, a, v;
+	uint64_t ns, track;
+
+	(void)state;
+	event_lanes_free(lanes);
+	assert_int_equal(event_lanes_new(tracks, w, TRACK_ROOT, NULL, &lanes), 0);
+	event_lanes_add(lanes, &e, sizeof(e), NOW);
+	e.event = slice(71, 40, 90); /* around it: told later */
+	*e.name = '\0';
+	event_lanes_add(lanes, &e, sizeof(e), NOW);
+	event_lanes_add(lanes, &e, sizeof(e) - 1, NOW);
+	read_tracks();
+	expect(0, BEGIN, 50, "thread 71/71");
+	expect(1, END, 80, "thread 71/71");
+	expect(2, BEGIN, 40, "thread 71/71");
+	expect(3, END, 90, "thread 71/71");
+	assert_int_equal(event(0, &ns, &track, &f), BEGIN);
+	assert_true(read_sub(f, PB_TRACK_EVENT_DEBUG_ANNOTATIONS, &a));
+	assert_true(read_sub(a, PB_DEBUG_ANNOTATION_STRING_VALUE, &v));
+	assert_memory_equal(v.data, "make", 4);
+	assert_int_equal(event(2, &ns, &track, &f), BEGIN);
+	assert_false(read_sub(f, PB_TRACK_EVENT_DEBUG_ANNOTATIONS, &a));
+	assert_int_equal(event_lanes_counts(lanes).bad, 1);
+}
+
 static void slices_across_each_other_have_lanes(void **state)
 {
 	(void)state;
@@ -186,6 +215,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_slice_with_values_on_a_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(slices_of_a_thread_on_its_own_track, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(slices_across_each_other_have_lanes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_too_much_in_a_second_is_counted, setup,

@@ -10,8 +10,10 @@
 #include "ebpf/settings.h"
 #include "procfs/told.h"
 
-static const struct ebpf_family runq = {
-	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ, .name = "runq", .by_default = true};
+static const struct ebpf_family runq = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
+					.name = "runq",
+					.by_default = true,
+					.outliers = EBPF_OUTLIERS_RUNQ};
 static const struct ebpf_family locks = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS,
 					 .name = "locks"};
 static const struct ebpf_family *const table[] = {&runq, &locks};
@@ -71,18 +73,14 @@ static void what_is_not_built_is_told(void **state)
 {
 	Pb__EbpfCountersConfig__Family ids[] = {PB__EBPF_COUNTERS_CONFIG__FAMILY__FUTEX,
 						(Pb__EbpfCountersConfig__Family)77};
-	Pb__EbpfCountersConfig__Outliers outliers = PB__EBPF_COUNTERS_CONFIG__OUTLIERS__INIT;
-
 	(void)state;
 	config.families = ids;
 	config.n_families = 2;
-	config.outliers = &outliers;
 	init(&config);
 	assert_int_equal(s.n, 0);
-	assert_int_equal(trouble.n, 3);
+	assert_int_equal(trouble.n, 2);
 	assert_string_equal(trouble.all[0].what, "FUTEX");
 	assert_string_equal(trouble.all[1].reason, "there is no family 77");
-	assert_string_equal(trouble.all[2].what, "outliers");
 }
 
 static void programs_each_once(void **state)
@@ -122,6 +120,27 @@ static void pids_and_limits(void **state)
 	assert_int_equal(trouble.n, 1);
 }
 
+static void outliers_of_families_that_run(void **state)
+{
+	Pb__EbpfCountersConfig__Outliers outliers = PB__EBPF_COUNTERS_CONFIG__OUTLIERS__INIT;
+
+	(void)state;
+	config.outliers = &outliers;
+	outliers.runq_us = 5000000;
+	init(&config);
+	assert_int_equal(trouble.n, 0);
+	assert_true(s.outlier_ns[EBPF_OUTLIERS_RUNQ] == 5000000000u);
+	assert_int_equal(s.outliers_per_second, 100);
+	ebpf_settings_deinit(&s);
+	outliers.block_us = 1;
+	outliers.max_per_second = 7;
+	init(&config);
+	assert_int_equal(trouble.n, 1);
+	assert_string_equal(trouble.all[0].reason,
+			    "block_us has no effect without the family BLOCK");
+	assert_int_equal(s.outliers_per_second, 7);
+}
+
 static void control_groups_that_are_not_there(void **state)
 {
 	char *paths[] = {(char *)"/no/such", (char *)"../x"};
@@ -148,6 +167,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_not_built_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(pids_and_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(outliers_of_families_that_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(control_groups_that_are_not_there, setup, teardown),
 	};
 

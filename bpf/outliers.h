@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include <linux/types.h>
+
+/*
+ * What takes longer than the config allows is an event of its own: a slice on its thread. Both sides
+ * include this file; src/ebpf/outliers.c reads.
+ *
+ * Each CPU has so many a second, which keeps the cost and the ring small when all goes wrong. Where
+ * the config asks for none, the verifier drops all of it.
+ */
+
+/* The only value of the per-CPU array "outliers". */
+struct sonda_outliers_cpu {
+	__u64 second; /* when it began, ns */
+	__u64 in_second;
+	__u64 left_out; /* too many in a second, or no room in the ring */
+};
+
+#ifdef __bpf__
+#include "sonda_program.h"
+
+#define OUTLIERS_SECOND 1000000000ull
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} sonda_events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sonda_outliers_cpu);
+} outliers SEC(".maps");
+
+/* What took ns, since then, on a thread; what hooks interrupt each other may let one more through.
+ * NULL: it is none, or is left out. Else outlier_end() is next. */
+static __always_inline struct sonda_event_text *outlier_begin(__u64 ns, __u64 since, __u32 tgid,
+							      __u32 tid)
+{
+	struct sonda_event_text *e = NULL;
+	struct sonda_outliers_cpu *c;
+	__u32 zero = 0;
+
+	if (!settings.outlier_ns || ns <= settings.outlier_ns)
+		return NULL;
+	c = bpf_map_lookup_elem(&outliers, &zero);
+	if (!c)
+		return NULL;
+	if (since + ns - c->second >= OUTLIERS_SECOND) {
+		c->second = since + ns;
+		c->in_second = 0;
+	}
+	if (c->in_second++ < settings.outliers_per_second)
+		e = bpf_ringbuf_reserve(&sonda_events, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&c->left_out, 1);
+		return NULL;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->event.type = SONDA_SLICE;
+	e->event.tid = tid;
+	e->event.tgid = tgid;
+	e->event.time = since;
+	e->event.duration = ns;
+	return e;
+}
+
+#define OUTLIER_NAME(e, literal) __builtin_memcpy((e)->event.name, literal, sizeof(literal))
+#define OUTLIER_VALUE(e, i, literal, number)                                                       \
+	do {                                                                                       \
+		__builtin_memcpy((e)->event.values[i].name, literal, sizeof(literal));             \
+		(e)->event.values[i].value = number;                                               \
+		(e)->event.n_values = (i) + 1;                                                     \
+	} while (0)
+#define OUTLIER_TEXT(e, literal, from)                                                             \
+	do {                                                                                       \
+		__builtin_memcpy((e)->name, literal, sizeof(literal));                             \
+		bpf_probe_read_kernel_str((e)->text, sizeof((e)->text), from);                     \
+	} while (0)
+
+/* The reader comes once a period: nobody is to be woken. */
+static __always_inline void outlier_end(struct sonda_event_text *e)
+{
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+#endif
