@@ -35,7 +35,7 @@ grep -q '^  cost  .*eBPF counters: runq [0-9.]* %$' "$TMP/log"
 verdict "what it cost is in the summary" $? "$TMP/log"
 cat >"$TMP/config.limited" <<END
 buffers { size_kb: 1024 }
-duration_ms: 300
+duration_ms: 1500
 data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {
   families: RUNQ families: TCP period_ms: 10 max_overhead_percent: 0.001
 } } }
