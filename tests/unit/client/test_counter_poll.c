@@ -232,6 +232,25 @@ static void periods(void **state)
 	}
 }
 
+/* What the packet for the summary says, the last one; packets_n: of how many. */
+static uint64_t told_in_trace(uint32_t field, unsigned packets_n)
+{
+	uint64_t v = 0;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field m;
+
+		if (!read_sub(fake_packet_field(i), PB_TRACE_PACKET_POLLED_COUNTERS_STATS, &m))
+			continue;
+		assert_true(fake_str_is(m, PB_POLLED_COUNTERS_STATS_SOURCE, 0, "test"));
+		v = fake_u64(m, field);
+		n++;
+	}
+	assert_int_equal(n, packets_n);
+	return v;
+}
+
 static void failures_are_counted_in_the_trace(void **state)
 {
 	bool said = false;
@@ -246,6 +265,14 @@ static void failures_are_counted_in_the_trace(void **state)
 	assert_int_equal(read_last("slow/failed reads"), 2);
 	run_pass();
 	assert_int_equal(read_count("slow/failed reads"), 1);
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1), 2);
+	counter_poll_failed(rig_poll(), &said, "a", 5);
+	source->flush(instance, 1);
+	finish_pass();
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 2), 3);
+	source->clear(instance);
+	run_pass();
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 3), 3);
 }
 
 static void refused_tracks_too(void **state)
@@ -259,6 +286,7 @@ static void refused_tracks_too(void **state)
 		TRACK_VOID);
 	run_pass();
 	assert_int_equal(read_last("slow/refused tracks"), 1);
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, 1), 1);
 }
 
 /* There is room for the number where there is none for what it counts. */
