@@ -57,6 +57,22 @@ between() { # NAME PATH MIN MAX
   awk -v v="$(last "$1" "$2")" -v min="$3" -v max="$4" 'BEGIN { exit !(v >= min && v <= max) }'
   verdict "$1: $2 is $3 to $4" $? "$TMP/$1"
 }
+# Each that is counted took longer than 1 us: it is a slice, of which each CPU has 20 a second, or is left out.
+outliers() { # NAME FAMILY FIELD FUNCTION TRACK COUNTERS-REGEX WHERE: a condition that some of the slices meet
+  local sum
+  [ -n "$PEERS" ] || return
+  record_load "$1" "families: $2 outliers { $3: 1 max_per_second: 20 }" "$4"
+  TP_ASSETS=$PEERS/tp timeout 60 node tests/interop/tpq.mjs "$TMP/$1.trace" "select count(*) as n, count(iif($7, 1, null)) as good,
+      (max(s.ts) - min(s.ts)) / 1000000000 + 2 as seconds, sum(s.dur <= 1000) as short from slice s
+    left join thread_track tt on tt.id = s.track_id left join track t on t.id = s.track_id
+    left join thread h on h.utid = tt.utid" >"$TMP/$1.slices" 2>"$TMP/tpq.err"
+  sum=$(awk -v re="$6" '$0 ~ re { n += $1 } END { print n + 0 }' "$TMP/$1")
+  tr ':,}' '   ' <"$TMP/$1.slices" | awk -v left="$(last "$1" "$5")" -v sum="$sum" -v cpus="$(getconf _NPROCESSORS_CONF)" '{
+      print $2, "slices,", left, "left out,", sum, "counted,", $4, "as they should be"
+      ok = $2 + left == sum && $2 > 0 && left > 0 && $2 <= 20 * cpus * $6 && $4 > 0 && $8 == 0
+    } END { exit !ok }' >"$TMP/compared"
+  verdict "$1: of what takes too long some are slices, the rest is counted" $? <(cat "$TMP/compared" "$TMP/$1.slices" "$TMP/$1")
+}
 skip() { # WHAT REASON
   N=$((N + 1))
   echo "ok $N - $1 # SKIP $2"
@@ -70,6 +86,7 @@ block_load() {
   dd if=$loop of=/dev/null bs=4k count=100 iflag=direct status=none
   dd if=/dev/zero of=$loop bs=4k count=1 oflag=direct conv=fsync status=none
 }
+block_slices_load() { dd if=/dev/zero of=$loop bs=4k count=400 oflag=direct status=none; }
 END
 truncate -s 16M "$TMP/disk"
 free=$(losetup -f 2>"$TMP/losetup.err") && losetup "$free" "$TMP/disk" 2>>"$TMP/losetup.err" && loop=$free
@@ -94,6 +111,9 @@ else
   verdict "block: latencies are in order" $? "$TMP/block.lines"
   awk '/^[^ ]+ process [0-9]+( dd)?\/block written$/ { sum += $1 } END { exit sum < 64 * 65536 }' "$TMP/block"
   verdict "block: the bytes are those of who wrote them" $? "$TMP/block"
+  outliers block_slices BLOCK block_us block_slices_load "block slices left out" 'Block I/O/.* requests$' "s.name = 'block write' and
+    extract_arg(s.arg_set_id, 'debug.bytes') = 4096 and extract_arg(s.arg_set_id, 'debug.sector') % 8 = 0 and
+    extract_arg(s.arg_set_id, 'debug.device') = '${loop#/dev/}' and t.name = 'block I/O'"
   losetup -d "$loop" && loop=
 fi
 
@@ -235,6 +255,9 @@ else
   awk -v events="$(events_in "$TMP/memory.trace")" '/^[0-9]+ Memory\/.*(reclaims|compactions)$/ { n += $1 }
     END { print n, "and ftrace has", events; exit n > events + 2 || n < events - 2 }' "$TMP/memory" >"$TMP/compared"
   verdict "memory: stalls are as many as events" $? "$TMP/compared"
+  outliers memory_slices MEMORY reclaim_us memory_load "memory slices left out" '^[0-9]+ Memory/.*(reclaims|compactions)$' "
+    s.name = 'control group reclaim' and extract_arg(s.arg_set_id, 'debug.order') = 0 and
+    extract_arg(s.arg_set_id, 'debug.pages') >= 0 and h.tid > 0"
 fi
 
 # ---- locks: 5 threads that wait for a file system to thaw -----------------------------------------------------------
