@@ -53,13 +53,14 @@ static __always_inline __u64 cgroup_id_at(struct cgroup *c, __u32 level)
 
 static __always_inline int is_task_in_cgroups(struct task_struct *t)
 {
-	struct cgroup *c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
-	__u64 id = BPF_CORE_READ(c, kn, id), above;
+	struct cgroup *c = t->cgroups->dfl_cgrp;
+	__u64 id = c->kn->id, above;
 	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
-	int level = BPF_CORE_READ(c, level);
+	int level;
 
 	if (known)
 		return *known;
+	level = c->level;
 	for (int i = 0; i < CGROUP_LEVELS; i++) {
 		if (i > level)
 			break;
