@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 6.1 newest
+# kernels: 6.1
 #
 # Every event of the running kernel, under a mixed load: at least a million of them, decoded by us and by libtraceevent
 # from the same sub-buffers, every field of every event equal; and trace_processor reads what we made of them without a

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: none
 #
 # The drain of linux.ftrace is not kept waiting by scans and polls: with a thousand processes of four threads, the loop of
 # sonda-probes is looked at from below (metered_probes.c) while one session drains a ring and others come, scan, poll and
