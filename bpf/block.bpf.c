@@ -144,7 +144,7 @@ static __always_inline int describe(struct request *rq, struct gendisk *disk, st
 	w->key.op = op;
 	w->tid = (__u32)id;
 	w->tgid = id >> 32;
-	w->is_counted = is_counted(w->tgid, NULL);
+	w->is_counted = is_current_counted(w->tgid);
 	return 1;
 }
 

@@ -51,16 +51,10 @@ static __always_inline __u64 cgroup_id_at(struct cgroup *c, __u32 level)
 	return id;
 }
 
-static __always_inline int is_task_in_cgroups(struct task_struct *t)
+static __always_inline int find_above(struct cgroup *c, __u64 id, int level)
 {
-	struct cgroup *c = t->cgroups->dfl_cgrp;
-	__u64 id = c->kn->id, above;
-	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
-	int level;
+	__u64 above;
 
-	if (known)
-		return *known;
-	level = c->level;
 	for (int i = 0; i < CGROUP_LEVELS; i++) {
 		if (i > level)
 			break;
@@ -71,6 +65,27 @@ static __always_inline int is_task_in_cgroups(struct task_struct *t)
 	return keep_answer(id, 0);
 }
 
+static __always_inline int is_task_in_cgroups(struct task_struct *t)
+{
+	struct cgroup *c = t->cgroups->dfl_cgrp;
+	__u64 id = c->kn->id;
+	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+
+	return known ? *known : find_above(c, id, c->level);
+}
+
+#ifndef SONDA_NO_BTF
+static __always_inline int is_current_in_cgroups(void)
+{
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+	struct cgroup *c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
+	__u64 id = BPF_CORE_READ(c, kn, id);
+	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+
+	return known ? *known : find_above(c, id, BPF_CORE_READ(c, level));
+}
+#else
+/* By helpers, which older kernels (5.10) do not have here. */
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;
@@ -87,3 +102,4 @@ static __always_inline int is_current_in_cgroups(void)
 	}
 	return keep_answer(id, 0);
 }
+#endif

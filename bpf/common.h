@@ -37,16 +37,31 @@ struct {
 
 #include "cgroups.h"
 
-/* task: NULL is the running one, which takes no BTF. */
-static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
+/* 1: yes, 0: no, -1: it depends on the control group. */
+static __always_inline int is_process_counted(__u32 tgid)
 {
 	if (tgid == settings.own_pid)
 		return 0;
 	if ((settings.scope & SONDA_SCOPE_PIDS) && bpf_map_lookup_elem(&sonda_pids, &tgid))
 		return 1;
 	if (settings.scope & SONDA_SCOPE_CGROUPS)
-		return task ? is_task_in_cgroups(task) : is_current_in_cgroups();
+		return -1;
 	return settings.scope == SONDA_SCOPE_ALL;
+}
+
+static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
+{
+	int is = is_process_counted(tgid);
+
+	return is < 0 ? is_task_in_cgroups(task) : is;
+}
+
+/* The running thread, for programs whose hooks have no task. */
+static __always_inline int is_current_counted(__u32 tgid)
+{
+	int is = is_process_counted(tgid);
+
+	return is < 0 ? is_current_in_cgroups() : is;
 }
 
 static __always_inline __u64 task_state(struct task_struct *t)

@@ -49,7 +49,7 @@ static __always_inline void begin(__u32 kind, __u64 order)
 	struct stall key = {.pid = (__u32)id, .kind = kind};
 	struct memory_cpu *c;
 
-	if (!is_counted(id >> 32, NULL) || bpf_map_update_elem(&stalls, &key, &now, BPF_ANY) == 0)
+	if (!is_current_counted(id >> 32) || bpf_map_update_elem(&stalls, &key, &now, BPF_ANY) == 0)
 		return;
 	c = this_cpu();
 	if (c)
