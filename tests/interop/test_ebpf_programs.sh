@@ -138,12 +138,13 @@ verdict "slices that lie across each other have lanes" $? <(cat "$TMP/diff" "$TM
 grep -qE '^moment events 12 0 2[0-9]$' "$TMP/slices" && grep -qE '^eBPF counters/events/bad events=2[0-9].0 count$' "$TMP/tracks"
 verdict "instants without a thread; events that are none are counted" $? <(cat "$TMP/slices" "$TMP/tracks")
 
-for want in 'eBPF counters/kinds/one=1099511627776.0 bytes' 'kinds/array/2=1099511627776.0 -' 'kinds/many/17=1099511627776.0 -' \
+for want in 'eBPF counters/kinds/one=1099511627776.0 bytes' 'kinds/array/2=1099511627776.0 -' \
   'hash/row 3, column 4/low=-7.0 -' 'hash/row 3, column 4/time=1500.0 ns' 'hash/row 3, column 4/spare=0.0 -' \
   'eBPF counters/kinds/elements left out=44.0 count'; do
   grep -qFx "$want" "$TMP/tracks" || echo "missing: $want"
 done >"$TMP/missing"
-[ ! -s "$TMP/missing" ]
+# Which of many have a track is the hash's choice.
+[ ! -s "$TMP/missing" ] && [ "$(grep -c '^kinds/many/[0-9]*=1099511627776.0 -$' "$TMP/tracks")" = 256 ]
 verdict "maps of each kind have their tracks, units and limits" $? <(cat "$TMP/missing" "$TMP/tracks")
 [ "$(grep -c '^kinds/array/' "$TMP/tracks")" = 1 ] && grep -qE '^eBPF counters/kinds/each_cpu=(21|42|63|84).0 -$' "$TMP/tracks"
 verdict "elements that are 0 have no track; values of CPUs are added up" $? "$TMP/tracks"

@@ -111,9 +111,16 @@ left_out machine_name_filter elsewhere
 # ---- signals
 
 config 'buffers { size_kb: 65536 fill_policy: DISCARD }'
-timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o a.pftrace 2>"$TMP/log" &
-recorder=$!
-sleep 3
+written() { grep -c 'all are written' "$TMP/producer.log"; }
+# In the background, until the producer has written all of its packets: at most half a minute.
+start_recorder() {
+  local before i
+  before=$(written)
+  timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o a.pftrace 2>"$TMP/log" &
+  recorder=$!
+  for ((i = 0; i < 300 && $(written) == before; i++)); do sleep 0.1; done
+}
+start_recorder
 signal_recorder() { # SIGNAL: to the recorder, which is timeout's child
   kill "-$1" "$(cat /proc/$recorder/task/$recorder/children)"
 }
@@ -138,9 +145,7 @@ verdict "a second signal: exit code 1, no file" $? "$TMP/log"
 kill -CONT "${PIDS[1]}"
 
 # Two at once, as a wrapper sends them.
-timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o a.pftrace 2>"$TMP/log" &
-recorder=$!
-sleep 2
+start_recorder
 signal_recorder STOP
 signal_recorder INT
 signal_recorder TERM
