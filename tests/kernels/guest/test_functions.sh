@@ -23,10 +23,10 @@ own=$(grep -cw function_graph $TRACEFS/instances/theirs/available_tracers)
 rmdir $TRACEFS/instances/theirs
 settings >"$TMP/before"
 
-# What somebody else calls meanwhile is his own.
+# What somebody else calls meanwhile is his own. An emulator takes seconds to read the names of the kernel's functions.
 (while :; do dd if=/etc/passwd of=/dev/null; done) >/dev/null 2>&1 &
 PIDS+=($!)
-graph functions sh -c "echo \$\$ >'$TMP/pid'; cat $TRACEFS/current_tracer $TRACEFS/max_graph_depth >'$TMP/during'; exec cat /etc/passwd"
+graph functions sh -c "echo \$\$ >'$TMP/pid'; cat $TRACEFS/current_tracer $TRACEFS/max_graph_depth >'$TMP/during'; sleep 3; exec cat /etc/passwd"
 verdict "--function-graph: exit code 0, nothing is missing" $? "$TMP/log"
 is_true functions "calls are slices of the command's thread" \
   "select count(*) > 0 and min(dur) >= 0 from slice join thread_track on thread_track.id = track_id join thread using (utid)
@@ -57,7 +57,7 @@ graph beside cat /etc/passwd
 status=$?
 if [ "$own" = 1 ]; then
   verdict "beside somebody at top level: nothing is missing" $status "$TMP/log"
-  is_true beside "there are calls" "select count(*) > 0 from slice where name = 'vfs_read'"
+  is_true beside "there are calls" "select count(*) > 0 from ftrace_event where name = 'funcgraph_entry'"
 else
   [ $status = 3 ] && grep -q "missing .*funcgraph_entry.*somebody uses tracefs' top level: irq:softirq_entry is on" "$TMP/log"
   verdict "beside somebody at top level: told who is there" $? "$TMP/log"
