@@ -92,11 +92,9 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 
 static int begin(struct ebpf_run *r)
 {
-	struct block *s = r->state = calloc(1, sizeof(*s));
+	struct block *s = r->state;
 	int e;
 
-	if (!s)
-		return -ENOMEM;
 	s->run = r;
 	s->disks_map = (struct map_reader){.fd = ebpf_object_map(r->object, "disks"),
 					   .key_size = sizeof(struct block_key),
@@ -308,8 +306,6 @@ static void end(struct ebpf_run *r)
 {
 	struct block *s = r->state;
 
-	if (!s)
-		return;
 	for (size_t i = 0; i < s->n_disks; i++) {
 		for (size_t op = 0; op < BLOCK_OPS; op++)
 			free(s->disks[i]->ops[op]);
@@ -319,8 +315,6 @@ static void end(struct ebpf_run *r)
 	map_reader_deinit(&s->processes_map);
 	top_free(s->top);
 	map_cpus_deinit(&s->lost);
-	free(s);
-	r->state = NULL;
 }
 
 const struct ebpf_family block_family = {
@@ -330,6 +324,7 @@ const struct ebpf_family block_family = {
 	.outliers = EBPF_OUTLIERS_BLOCK,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
+	.state_size = sizeof(struct block),
 	.prepare = prepare,
 	.begin = begin,
 	.read = read_all,

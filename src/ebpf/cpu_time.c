@@ -48,16 +48,9 @@ static const struct processes_spec spec = {
 
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
 {
-	uint32_t switches = processes_prepare(o, f, &spec, n_cpus);
-
-	if (f->count_args(f->ctx, "sched_switch") >= 4)
-		switches |= CPU_TIME_STATE_IS_TOLD;
-	return switches;
-}
-
-static int begin(struct ebpf_run *r)
-{
-	return processes_run_begin(r, &spec);
+	(void)o;
+	(void)n_cpus;
+	return f->count_args(f->ctx, "sched_switch") >= 4 ? CPU_TIME_STATE_IS_TOLD : 0;
 }
 
 const struct ebpf_family cpu_time_family = {
@@ -66,8 +59,5 @@ const struct ebpf_family cpu_time_family = {
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,
-	.begin = begin,
-	.read = processes_run_read,
-	.hide = processes_run_hide,
-	.end = processes_run_end,
+	.processes = &spec,
 };

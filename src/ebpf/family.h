@@ -8,6 +8,7 @@
 #include "client/tracks.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
 #include "ebpf/hooks.h"
+#include "ebpf/map.h"
 #include "ebpf/object.h"
 
 /*
@@ -15,16 +16,21 @@
  * them), one reader. What runs of it for one recording is a struct ebpf_run:
  *
  *	prepare   the object is open and not loaded: maps get their sizes
- *	begin     it is loaded and counts nothing yet: maps are found, memory is taken
+ *	begin     it is loaded and counts nothing yet: further maps are found, memory is taken
  *	read      at each period's end: maps -> tracks
  *	end       gives back what begin took
  *
- * A run (run.c) ends for good when something fails; the reason is told in the trace, and others go on.
+ * What most have, run.c does for them: a per-CPU array "cpus", sums by process (processes.h), the
+ * memory of their state. So each of the four may be NULL.
+ *
+ * A run ends for good when something fails; the reason is told in the trace, and others go on.
  */
 
 struct ebpf_run;
 struct ebpf_trouble;
 struct outliers;
+struct processes;
+struct processes_spec;
 
 /* What of a family may be slices of their own: by threshold in the config. */
 enum ebpf_outliers {
@@ -50,14 +56,17 @@ struct ebpf_family {
 	enum ebpf_outliers outliers;
 	const struct ebpf_rung *rungs;
 	int n_rungs;
-	/* What goes to sonda_settings.switches. May be NULL: 0. */
+	const struct processes_spec *processes; /* NULL: it has no sums by process */
+	size_t cpu_size; /* of a value of "cpus"; 0: it has none */
+	size_t state_size, state_per_cpu; /* bytes; the array of all CPUs comes last */
+	/* What goes to sonda_settings.switches, beside what the sums by process want. */
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus);
 	/* 0 or -errno; end comes in either case. Tracks are made by the first read that needs them. */
 	int (*begin)(struct ebpf_run *r);
-	/* 0 or -errno: counted, told once, and tried again at the next period. After
-	 * tracks_begin. */
+	/* 0 or -errno: counted, told once, and tried again at the next period. After tracks_begin.
+	 * The sums by process are read here; NULL: there are no others. */
 	int (*read)(struct ebpf_run *r);
-	/* Only of one that is switched off while others go on: removes its tracks. */
+	/* Only of one that is switched off while others go on: removes its own tracks. */
 	void (*hide)(struct ebpf_run *r);
 	void (*end)(struct ebpf_run *r); /* also after a begin that failed */
 };
@@ -74,7 +83,9 @@ struct ebpf_run {
 	const char *proc_root;
 	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
 	struct outliers *outliers; /* owned; NULL: none are asked for */
-	void *state; /* the family's own, from begin to end */
+	void *state; /* the family's own, zeroed before begin; owned, as what follows */
+	struct map_cpus cpus;
+	struct processes *processes; /* NULL: none */
 	struct writer *writer; /* of the tracks, for packets of its own; borrowed */
 	struct ebpf_trouble *trouble; /* for what is only a part of it; borrowed */
 	struct err_text why; /* a begin that failed may say why */
@@ -87,7 +98,7 @@ struct ebpf_run {
 /* THE TABLE; in the order in which they are read. */
 extern const struct ebpf_family *const ebpf_families[];
 extern const size_t ebpf_n_families;
-/* NULL: it is not built yet. */
+/* NULL: no family has the number. */
 const struct ebpf_family *ebpf_family_find(Pb__EbpfCountersConfig__Family id);
 
 /* Begins to count. What is set before: family to top_n, and what is borrowed. On failure nothing is

@@ -50,18 +50,14 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
 	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
 
+	(void)n_cpus;
 	if (has_hooks(f))
 		for (size_t i = 0; i < ARRAY_SIZE(at_switches); i++)
 			ebpf_object_leave_out_program(o, at_switches[i]);
 	else
 		for (size_t i = 0; i < ARRAY_SIZE(at_faults); i++)
 			ebpf_object_leave_out_program(o, at_faults[i]);
-	return processes_prepare(o, f, &spec, n_cpus);
-}
-
-static int begin(struct ebpf_run *r)
-{
-	return processes_run_begin(r, &spec);
+	return 0;
 }
 
 const struct ebpf_family faults_family = {
@@ -71,8 +67,5 @@ const struct ebpf_family faults_family = {
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,
-	.begin = begin,
-	.read = processes_run_read,
-	.hide = processes_run_hide,
-	.end = processes_run_end,
+	.processes = &spec,
 };

@@ -50,13 +50,9 @@ static const struct processes_spec spec = {
 
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
 {
-	return processes_prepare(o, f, &spec, n_cpus) |
-	       (f->has_member(f->ctx, "pt_regs", "orig_ax") ? FUTEX_X86_64 : FUTEX_ARM64);
-}
-
-static int begin(struct ebpf_run *r)
-{
-	return processes_run_begin(r, &spec);
+	(void)o;
+	(void)n_cpus;
+	return f->has_member(f->ctx, "pt_regs", "orig_ax") ? FUTEX_X86_64 : FUTEX_ARM64;
 }
 
 const struct ebpf_family futex_family = {
@@ -65,8 +61,5 @@ const struct ebpf_family futex_family = {
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,
-	.begin = begin,
-	.read = processes_run_read,
-	.hide = processes_run_hide,
-	.end = processes_run_end,
+	.processes = &spec,
 };

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/interrupts.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "bpf/interrupts.h"
 #include "ebpf/counter.h"
 #include "ebpf/images.h"
-#include "ebpf/map.h"
 #include "ebpf/object.h"
 
 EBPF_DECLARE(interrupts);
@@ -50,12 +47,6 @@ struct cpu {
 	struct ebpf_timed tracks[KINDS];
 };
 
-struct interrupts {
-	int cpus_fd; /* the object's */
-	struct interrupts_cpu *now; /* owned, one a CPU, as are the next */
-	struct cpu *cpus;
-};
-
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
 {
 	(void)n_cpus;
@@ -65,20 +56,6 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 		ebpf_object_leave_out_program(o, "on_timer_end");
 	}
 	return 0;
-}
-
-static int begin(struct ebpf_run *r)
-{
-	struct interrupts *s = r->state = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->cpus_fd = ebpf_object_map(r->object, "cpus");
-	s->now = calloc(r->n_cpus, sizeof(*s->now));
-	s->cpus = calloc(r->n_cpus, sizeof(*s->cpus));
-	if (s->cpus_fd < 0)
-		return -ENOENT;
-	return s->now && s->cpus ? 0 : -ENOMEM;
 }
 
 static struct ebpf_timed show(const struct ebpf_run *r, uint32_t group, size_t kind)
@@ -117,35 +94,23 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
 
 static int read_cpus(struct ebpf_run *r)
 {
-	struct interrupts *s = r->state;
-	int e = map_read_one(s->cpus_fd, s->now);
+	struct cpu *cpus = r->state;
+	int e = map_cpus_read(&r->cpus);
 
 	for (uint32_t i = 0; i < r->n_cpus && e == 0; i++)
-		set_cpu(r, &s->cpus[i], i, &s->now[i]);
+		set_cpu(r, &cpus[i], i, map_cpus_at(&r->cpus, i));
 	return e;
 }
 
 static void hide(struct ebpf_run *r)
 {
-	const struct interrupts *s = r->state;
+	const struct cpu *cpus = r->state;
 
 	for (uint32_t i = 0; i < r->n_cpus; i++) {
 		for (size_t kind = 0; kind < KINDS; kind++)
-			ebpf_remove_timed(r, &s->cpus[i].tracks[kind]);
-		tracks_remove(r->tracks, s->cpus[i].group);
+			ebpf_remove_timed(r, &cpus[i].tracks[kind]);
+		tracks_remove(r->tracks, cpus[i].group);
 	}
-}
-
-static void end(struct ebpf_run *r)
-{
-	struct interrupts *s = r->state;
-
-	if (!s)
-		return;
-	free(s->now);
-	free(s->cpus);
-	free(s);
-	r->state = NULL;
 }
 
 const struct ebpf_family interrupts_family = {
@@ -154,9 +119,9 @@ const struct ebpf_family interrupts_family = {
 	.by_default = true,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
+	.cpu_size = sizeof(struct interrupts_cpu),
+	.state_per_cpu = sizeof(struct cpu),
 	.prepare = prepare,
-	.begin = begin,
 	.read = read_cpus,
 	.hide = hide,
-	.end = end,
 };

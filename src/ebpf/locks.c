@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/locks.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "bpf/locks.h"
 #include "ebpf/counter.h"
 #include "ebpf/images.h"
-#include "ebpf/map.h"
-#include "ebpf/object.h"
 #include "ebpf/processes.h"
 
 EBPF_DECLARE(locks);
@@ -59,29 +54,10 @@ static const struct processes_spec spec = {
 };
 
 struct locks {
-	struct processes processes;
-	struct map_cpus cpus;
 	uint32_t group; /* TRACK_ROOT: not yet, as with each kind */
 	struct ebpf_timed kinds[LOCK_KINDS];
 	uint32_t lost;
 };
-
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
-{
-	return processes_prepare(o, f, &spec, n_cpus);
-}
-
-static int begin(struct ebpf_run *r)
-{
-	struct locks *s = r->state = calloc(1, sizeof(*s));
-	int e;
-
-	if (!s)
-		return -ENOMEM;
-	e = map_cpus_init(&s->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
-			  sizeof(struct locks_cpu));
-	return e < 0 ? e : processes_init(&s->processes, &spec, r);
-}
 
 static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
 		     const struct lock_sum *sum)
@@ -100,7 +76,7 @@ static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
 static int read_cpus(struct ebpf_run *r, struct locks *s)
 {
 	struct locks_cpu sum;
-	int e = map_cpus_sum(&s->cpus, &sum);
+	int e = map_cpus_sum(&r->cpus, &sum);
 
 	if (e < 0)
 		return e;
@@ -112,33 +88,19 @@ static int read_cpus(struct ebpf_run *r, struct locks *s)
 
 static int read_all(struct ebpf_run *r)
 {
-	struct locks *s = r->state;
-	int e = read_cpus(r, s), f = processes_read(&s->processes, r);
+	int e = read_cpus(r, r->state), f = processes_read(r->processes, r);
 
 	return e < 0 ? e : f;
 }
 
 static void hide(struct ebpf_run *r)
 {
-	struct locks *s = r->state;
+	const struct locks *s = r->state;
 
 	for (size_t k = 0; k < LOCK_KINDS; k++)
 		ebpf_remove_timed(r, &s->kinds[k]);
 	tracks_remove(r->tracks, s->lost);
 	tracks_remove(r->tracks, s->group);
-	processes_hide(&s->processes, r);
-}
-
-static void end(struct ebpf_run *r)
-{
-	struct locks *s = r->state;
-
-	if (!s)
-		return;
-	processes_deinit(&s->processes);
-	map_cpus_deinit(&s->cpus);
-	free(s);
-	r->state = NULL;
 }
 
 const struct ebpf_family locks_family = {
@@ -146,9 +108,9 @@ const struct ebpf_family locks_family = {
 	.name = "locks",
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
-	.prepare = prepare,
-	.begin = begin,
+	.processes = &spec,
+	.cpu_size = sizeof(struct locks_cpu),
+	.state_size = sizeof(struct locks),
 	.read = read_all,
 	.hide = hide,
-	.end = end,
 };

@@ -14,13 +14,6 @@
 #define KEY_MAX 64u
 #define ELEMENTS_MAX (1u << 20) /* of a hash that others fill while it is read */
 
-int map_read_one(int fd, void *ret_values)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(fd, &zero, ret_values) < 0 ? -errno : 0;
-}
-
 int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size)
 {
 	if (fd < 0)
@@ -32,10 +25,22 @@ int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size
 	return m->values ? 0 : -ENOMEM;
 }
 
+int map_cpus_read(struct map_cpus *m)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(m->fd, &zero, m->values) < 0 ? -errno : 0;
+}
+
+const void *map_cpus_at(const struct map_cpus *m, uint32_t cpu)
+{
+	return m->values + cpu * m->n_words;
+}
+
 int map_cpus_sum(struct map_cpus *m, void *ret_sum)
 {
 	uint64_t *sum = ret_sum;
-	int r = map_read_one(m->fd, m->values);
+	int r = map_cpus_read(m);
 
 	if (r < 0)
 		return r;

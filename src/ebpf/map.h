@@ -10,10 +10,7 @@
  * in the order of CPUs.
  */
 
-/* All values of an array's only element: n_cpus (1: not per CPU) of value_size. 0 or -errno. */
-int map_read_one(int fd, void *ret_values);
-
-/* The same, a struct that begins with u64s, added up over all CPUs. */
+/* The only element of a per-CPU array. */
 struct map_cpus {
 	int fd; /* borrowed */
 	uint32_t n_cpus;
@@ -22,7 +19,11 @@ struct map_cpus {
 };
 /* fd may be an error, which is returned. Zero-initialise; deinit also after a failure. */
 int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size);
-/* ret_sum has the size of a value. 0 or -errno. */
+/* 0 or -errno. */
+int map_cpus_read(struct map_cpus *m);
+/* The value of a CPU, as it was read last. */
+const void *map_cpus_at(const struct map_cpus *m, uint32_t cpu);
+/* Reads it, and adds up each u64 of it over all CPUs; ret_sum has the size of a value. 0 or -errno. */
 int map_cpus_sum(struct map_cpus *m, void *ret_sum);
 void map_cpus_deinit(struct map_cpus *m);
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/memory.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "bpf/memory.h"
 #include "ebpf/counter.h"
 #include "ebpf/images.h"
-#include "ebpf/map.h"
 #include "ebpf/object.h"
 
 EBPF_DECLARE(memory);
@@ -48,7 +44,6 @@ static const struct {
 };
 
 struct memory {
-	struct map_cpus cpus;
 	uint32_t group; /* TRACK_ROOT: not yet */
 	struct ebpf_timed stalls[MEMORY_STALLS];
 	uint32_t oom_kills, lost;
@@ -75,16 +70,6 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	return 0;
 }
 
-static int begin(struct ebpf_run *r)
-{
-	struct memory *s = r->state = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	return map_cpus_init(&s->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
-			     sizeof(struct memory_cpu));
-}
-
 static void show(const struct ebpf_run *r, struct memory *s)
 {
 	s->group = ebpf_add_group(r, r->group, "Memory");
@@ -100,7 +85,7 @@ static int read_cpus(struct ebpf_run *r)
 {
 	struct memory *s = r->state;
 	struct memory_cpu sum;
-	int e = map_cpus_sum(&s->cpus, &sum);
+	int e = map_cpus_sum(&r->cpus, &sum);
 
 	if (e < 0)
 		return e;
@@ -124,17 +109,6 @@ static void hide(struct ebpf_run *r)
 	tracks_remove(r->tracks, s->group);
 }
 
-static void end(struct ebpf_run *r)
-{
-	struct memory *s = r->state;
-
-	if (!s)
-		return;
-	map_cpus_deinit(&s->cpus);
-	free(s);
-	r->state = NULL;
-}
-
 const struct ebpf_family memory_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY,
 	.name = "memory",
@@ -142,9 +116,9 @@ const struct ebpf_family memory_family = {
 	.outliers = EBPF_OUTLIERS_RECLAIM,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
+	.cpu_size = sizeof(struct memory_cpu),
+	.state_size = sizeof(struct memory),
 	.prepare = prepare,
-	.begin = begin,
 	.read = read_cpus,
 	.hide = hide,
-	.end = end,
 };

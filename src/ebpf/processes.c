@@ -36,8 +36,14 @@ uint32_t processes_prepare(struct ebpf_object *o, const struct ebpf_facts *f,
 	return storage ? SONDA_TASK_STORAGE : 0;
 }
 
-int processes_init(struct processes *p, const struct processes_spec *spec, struct ebpf_run *r)
+int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
+		  struct processes **ret)
 {
+	struct processes *p = *ret = calloc(1, sizeof(*p));
+	int e;
+
+	if (!p)
+		return -ENOMEM;
 	p->spec = spec;
 	p->sums.n_values = spec->n_values;
 	p->sums.is_spans = spec->is_spans;
@@ -47,12 +53,12 @@ int processes_init(struct processes *p, const struct processes_spec *spec, struc
 		.key_size = sizeof(struct sonda_process_key),
 		.value_size = spec->n_values * sizeof(uint64_t),
 	};
-	p->lost_fd = ebpf_object_map(r->object, "lost");
-	if (p->reader.fd < 0 || p->lost_fd < 0)
-		return -ENOENT;
-	p->lost = calloc(r->n_cpus, sizeof(*p->lost));
-	if (!p->lost)
-		return -ENOMEM;
+	if (p->reader.fd < 0)
+		return p->reader.fd;
+	e = map_cpus_init(&p->lost, ebpf_object_map(r->object, "lost"), r->n_cpus,
+			  sizeof(uint64_t));
+	if (e < 0)
+		return e;
 	return top_new(r->tracks, spec->columns, spec->n_columns, r->top_n, r->proc_root, &p->top);
 }
 
@@ -113,11 +119,9 @@ static void look_for_gone(struct processes *p, const char *proc_root)
 
 static int read_lost(struct processes *p, struct ebpf_run *r)
 {
-	uint64_t lost = 0;
-	int e = map_read_one(p->lost_fd, p->lost);
+	uint64_t lost;
+	int e = map_cpus_sum(&p->lost, &lost);
 
-	for (uint32_t i = 0; e == 0 && i < r->n_cpus; i++)
-		lost += p->lost[i];
 	if (e == 0)
 		ebpf_set_lost(r, &p->lost_track, p->spec->lost_name, p->spec->lost_description,
 			      lost);
@@ -162,35 +166,14 @@ void processes_hide(struct processes *p, struct ebpf_run *r)
 		tracks_remove(r->tracks, p->total_tracks[i]);
 }
 
-void processes_deinit(struct processes *p)
+void processes_free(struct processes *p)
 {
+	if (!p)
+		return;
 	process_sums_deinit(&p->sums);
 	top_free(p->top);
 	map_reader_deinit(&p->reader);
-	free(p->lost);
+	map_cpus_deinit(&p->lost);
 	free(p->gone);
-}
-
-int processes_run_begin(struct ebpf_run *r, const struct processes_spec *spec)
-{
-	r->state = calloc(1, sizeof(struct processes));
-	return r->state ? processes_init(r->state, spec, r) : -ENOMEM;
-}
-
-int processes_run_read(struct ebpf_run *r)
-{
-	return processes_read(r->state, r);
-}
-
-void processes_run_hide(struct ebpf_run *r)
-{
-	processes_hide(r->state, r);
-}
-
-void processes_run_end(struct ebpf_run *r)
-{
-	if (r->state)
-		processes_deinit(r->state);
-	free(r->state);
-	r->state = NULL;
+	free(p);
 }

@@ -7,21 +7,18 @@
 #include "ebpf/top.h"
 
 /*
- * What most families by process do: the hash "processes" of their object (bpf/process.h) becomes
+ * Of a family with a processes_spec, the hash "processes" of its object (bpf/process.h) becomes
  * tracks of the largest processes, one for each value. Elements of processes that are gone are
  * deleted once their last values are in the trace.
- *
- * Embedded; zero-initialise, and deinit also after a processes_init that failed.
  */
 struct processes {
 	const struct processes_spec *spec; /* borrowed */
 	struct process_sums sums;
 	struct top *top; /* owned */
 	struct map_reader reader;
-	int lost_fd; /* the object's */
+	struct map_cpus lost;
 	uint32_t lost_track;
 	uint32_t total_tracks[PROCESS_VALUES_MAX];
-	uint64_t *lost; /* owned, one a CPU */
 	uint32_t max_elements, n_elements; /* of the hash; at the last read */
 	struct sonda_process_key *gone; /* owned: keys to be deleted */
 	size_t n_gone, gone_cap;
@@ -46,19 +43,14 @@ struct processes_spec {
 #define PROCESSES_MIN 8192u
 #define PROCESSES_MAX_ELEMENTS (1u << 18)
 
-/* For a family's prepare: sizes; switches to add to its own. */
+/* Before the object is loaded: sizes. Switches to add to the family's own. */
 uint32_t processes_prepare(struct ebpf_object *o, const struct ebpf_facts *f,
 			   const struct processes_spec *spec, uint32_t n_cpus);
-/* For its begin: 0 or -errno. */
-int processes_init(struct processes *p, const struct processes_spec *spec, struct ebpf_run *r);
-/* For its read. */
+/* Of a loaded object; 0 or -errno, and processes_free in either case. */
+int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
+		  struct processes **ret);
+/* 0 or -errno. */
 int processes_read(struct processes *p, struct ebpf_run *r);
-/* For its hide and its end. */
 void processes_hide(struct processes *p, struct ebpf_run *r);
-void processes_deinit(struct processes *p);
-
-/* A family that has no more than this: r->state is its struct processes, from the heap. */
-int processes_run_begin(struct ebpf_run *r, const struct processes_spec *spec);
-int processes_run_read(struct ebpf_run *r);
-void processes_run_hide(struct ebpf_run *r);
-void processes_run_end(struct ebpf_run *r);
+/* NULL is fine. */
+void processes_free(struct processes *p);

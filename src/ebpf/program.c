@@ -118,11 +118,9 @@ static int read_events(struct ebpf_run *r, struct state *s)
 
 static int begin(struct ebpf_run *r)
 {
-	struct state *s = r->state = calloc(1, sizeof(*s));
+	struct state *s = r->state;
 	const struct bpf_map *map = NULL;
 
-	if (!s)
-		return -ENOMEM;
 	s->group = tracks_add(r->tracks, &(struct track_spec){.kind = TRACK_GROUP,
 							      .parent = r->group,
 							      .name = r->family->name});
@@ -187,13 +185,9 @@ static void end(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 
-	if (!s)
-		return;
 	for (uint32_t i = 0; i < s->n_maps; i++)
 		program_map_deinit(&s->maps[i]);
 	event_ring_free(s->ring);
-	free(s);
-	r->state = NULL;
 }
 
 /* ---- the family ---- */
@@ -223,6 +217,7 @@ int program_new(const char *folder, const char *name, struct program **ret, stru
 		.name = p->name,
 		.rungs = &p->rung,
 		.n_rungs = 1,
+		.state_size = sizeof(struct state),
 		.begin = begin,
 		.read = read_all,
 		.hide = hide,

@@ -1,26 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "ebpf/family.h"
 #include "ebpf/outliers.h"
+#include "ebpf/processes.h"
+
+static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
+{
+	const struct ebpf_family *fam = r->family;
+	uint32_t switches = 0;
+
+	if (fam->processes)
+		switches |= processes_prepare(r->object, f, fam->processes, r->n_cpus);
+	if (fam->prepare)
+		switches |= fam->prepare(r->object, f, r->n_cpus);
+	return switches;
+}
+
+static int begin(struct ebpf_run *r)
+{
+	const struct ebpf_family *fam = r->family;
+	int e = 0;
+
+	r->state = calloc(1, MAX(fam->state_size + r->n_cpus * fam->state_per_cpu, 1u));
+	if (!r->state)
+		return -ENOMEM;
+	if (fam->cpu_size)
+		e = map_cpus_init(&r->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
+				  fam->cpu_size);
+	if (e == 0 && fam->processes)
+		e = processes_new(r, fam->processes, &r->processes);
+	return e == 0 && fam->begin ? fam->begin(r) : e;
+}
 
 static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
 		     struct err_text *why)
 {
-	const struct ebpf_family *fam = r->family;
-	uint32_t switches = 0;
 	int e = ebpf_object_open(&r->rung->image, &r->object, why);
 
 	if (e < 0)
 		return e;
-	if (fam->prepare)
-		switches = fam->prepare(r->object, f, r->n_cpus);
-	e = ebpf_object_load(r->object, scope, switches, why);
+	e = ebpf_object_load(r->object, scope, prepare(r, f), why);
 	if (e < 0)
 		return e;
 	r->facts = f;
-	e = fam->begin(r);
+	e = begin(r);
 	r->facts = NULL;
 	if (e < 0 && *r->why.text)
 		return err_set(why, e, "%s", r->why.text);
@@ -71,7 +98,7 @@ static int read_period(struct ebpf_run *r)
 	if (!r->generation)
 		return -EIO;
 	tracks_begin(r->tracks, clock_boot_ns());
-	e = r->family->read(r);
+	e = r->family->read ? r->family->read(r) : processes_read(r->processes, r);
 	f = outliers_read(r->outliers);
 	return e < 0 ? e : f;
 }
@@ -97,13 +124,22 @@ bool ebpf_run_rests(const struct ebpf_run *r)
 
 void ebpf_run_hide(struct ebpf_run *r)
 {
-	r->family->hide(r);
+	if (r->family->hide)
+		r->family->hide(r);
+	if (r->processes)
+		processes_hide(r->processes, r);
 	outliers_hide(r->outliers);
 }
 
 void ebpf_run_stop(struct ebpf_run *r)
 {
-	r->family->end(r);
+	if (r->state && r->family->end)
+		r->family->end(r);
+	free(r->state);
+	r->state = NULL;
+	map_cpus_deinit(&r->cpus);
+	processes_free(r->processes);
+	r->processes = NULL;
 	outliers_free(r->outliers);
 	r->outliers = NULL;
 	ebpf_object_free(r->object);

@@ -40,11 +40,10 @@ struct cpu {
 };
 
 struct runq {
-	int cpus_fd, migrations_fd; /* the object's */
-	struct runq_cpu *now; /* owned, one a CPU, as are the next two */
-	uint64_t *migrations;
-	struct cpu *cpus;
+	int migrations_fd; /* the object's */
+	uint64_t *migrations; /* owned, one a CPU */
 	uint32_t lost_track;
+	struct cpu cpus[];
 };
 
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
@@ -67,18 +66,13 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 
 static int begin(struct ebpf_run *r)
 {
-	struct runq *s = r->state = calloc(1, sizeof(*s));
+	struct runq *s = r->state;
 
-	if (!s)
-		return -ENOMEM;
-	s->cpus_fd = ebpf_object_map(r->object, "cpus");
 	s->migrations_fd = ebpf_object_map(r->object, "migrations");
-	s->now = calloc(r->n_cpus, sizeof(*s->now));
+	if (s->migrations_fd < 0)
+		return s->migrations_fd;
 	s->migrations = calloc(r->n_cpus, sizeof(*s->migrations));
-	s->cpus = calloc(r->n_cpus, sizeof(*s->cpus));
-	if (s->cpus_fd < 0 || s->migrations_fd < 0)
-		return -ENOENT;
-	return s->now && s->migrations && s->cpus ? 0 : -ENOMEM;
+	return s->migrations ? 0 : -ENOMEM;
 }
 
 static void show_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
@@ -152,7 +146,7 @@ static int read_cpus(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 	uint64_t lost = 0;
-	int e = map_read_one(s->cpus_fd, s->now);
+	int e = map_cpus_read(&r->cpus);
 
 	if (e == 0)
 		e = map_read_array(s->migrations_fd, r->n_cpus, sizeof(*s->migrations),
@@ -160,7 +154,7 @@ static int read_cpus(struct ebpf_run *r)
 	if (e < 0)
 		return e;
 	for (uint32_t i = 0; i < r->n_cpus; i++) {
-		const struct runq_cpu *now = &s->now[i];
+		const struct runq_cpu *now = map_cpus_at(&r->cpus, i);
 		struct cpu *c = &s->cpus[i];
 
 		if (!c->is_shown && !now->switches)
@@ -201,13 +195,7 @@ static void end(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 
-	if (!s)
-		return;
-	free(s->now);
 	free(s->migrations);
-	free(s->cpus);
-	free(s);
-	r->state = NULL;
 }
 
 const struct ebpf_family runq_family = {
@@ -217,6 +205,9 @@ const struct ebpf_family runq_family = {
 	.outliers = EBPF_OUTLIERS_RUNQ,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
+	.cpu_size = sizeof(struct runq_cpu),
+	.state_size = sizeof(struct runq),
+	.state_per_cpu = sizeof(struct cpu),
 	.prepare = prepare,
 	.begin = begin,
 	.read = read_cpus,

@@ -37,10 +37,7 @@ static void add_by_id(struct ebpf_settings *s, Pb__EbpfCountersConfig__Family id
 			add_family(s, families[i]);
 			return;
 		}
-	if (name)
-		ebpf_trouble_add(trouble, name, "this family is not built yet");
-	else
-		ebpf_trouble_add(trouble, "families", "there is no family %d", (int)id);
+	ebpf_trouble_add(trouble, name ? name : "families", "there is no family %d", (int)id);
 }
 
 static bool has_outliers(const struct ebpf_settings *s, enum ebpf_outliers kind)

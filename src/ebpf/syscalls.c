@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/syscalls.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "bpf/syscalls.h"
 #include "ebpf/images.h"
@@ -48,15 +45,12 @@ static const struct processes_spec spec = {
 	.elements_per_cpu = 16384,
 };
 
-struct family {
-	struct processes processes;
-	struct syscall_sums calls;
-};
-
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
 {
-	uint32_t switches = processes_prepare(o, f, &spec, n_cpus);
+	uint32_t switches = 0;
 
+	(void)o;
+	(void)n_cpus;
 #if defined(__x86_64__)
 	if (f->has_member(f->ctx, "thread_info", "status"))
 		switches |= SYSCALLS_COMPAT_IN_STATUS;
@@ -74,45 +68,30 @@ static void see(void *ctx, const void *key, const void *value)
 
 static int begin(struct ebpf_run *r)
 {
-	struct family *s = r->state = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->processes.each = see;
-	s->processes.ctx = &s->calls;
-	return processes_init(&s->processes, &spec, r);
+	r->processes->each = see;
+	r->processes->ctx = r->state;
+	return 0;
 }
 
 static int read_calls(struct ebpf_run *r)
 {
-	struct family *s = r->state;
 	int e;
 
-	syscall_sums_begin(&s->calls);
-	e = processes_read(&s->processes, r);
+	syscall_sums_begin(r->state);
+	e = processes_read(r->processes, r);
 	if (e == 0)
-		syscall_sums_end(&s->calls, r->tracks, s->processes.top);
+		syscall_sums_end(r->state, r->tracks, r->processes->top);
 	return e;
 }
 
 static void hide(struct ebpf_run *r)
 {
-	struct family *s = r->state;
-
-	syscall_sums_hide(&s->calls, r->tracks);
-	processes_hide(&s->processes, r);
+	syscall_sums_hide(r->state, r->tracks);
 }
 
 static void end(struct ebpf_run *r)
 {
-	struct family *s = r->state;
-
-	if (!s)
-		return;
-	processes_deinit(&s->processes);
-	syscall_sums_deinit(&s->calls);
-	free(s);
-	r->state = NULL;
+	syscall_sums_deinit(r->state);
 }
 
 const struct ebpf_family syscalls_family = {
@@ -120,6 +99,8 @@ const struct ebpf_family syscalls_family = {
 	.name = "syscalls",
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
+	.processes = &spec,
+	.state_size = sizeof(struct syscall_sums),
 	.prepare = prepare,
 	.begin = begin,
 	.read = read_calls,

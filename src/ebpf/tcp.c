@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/tcp.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "bpf/tcp.h"
 #include "ebpf/counter.h"
 #include "ebpf/images.h"
-#include "ebpf/map.h"
-#include "ebpf/object.h"
 
 EBPF_DECLARE(tcp);
 EBPF_DECLARE(tcp_raw);
@@ -41,7 +37,6 @@ static const struct ebpf_rung rungs[] = {
 #define REASON_NAME_SIZE 48
 
 struct tcp {
-	struct map_cpus cpus;
 	uint32_t group, reasons_group; /* TRACK_ROOT: not yet */
 	uint32_t retransmits, failed, sent, received, dropped;
 	uint32_t reasons[TCP_REASONS];
@@ -77,14 +72,11 @@ static void on_reason(void *ctx, const char *name, int64_t value)
 
 static int begin(struct ebpf_run *r)
 {
-	struct tcp *s = r->state = calloc(1, sizeof(*s));
+	struct tcp *s = r->state;
 
-	if (!s)
-		return -ENOMEM;
 	r->facts->each_enumerator(r->facts->ctx, "skb_drop_reason", on_reason, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");
-	return map_cpus_init(&s->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
-			     sizeof(struct tcp_cpu));
+	return 0;
 }
 
 static uint32_t add(const struct ebpf_run *r, uint32_t parent, const char *name,
@@ -139,12 +131,11 @@ static void set_all(const struct ebpf_run *r, struct tcp *s, const struct tcp_cp
 
 static int read_cpus(struct ebpf_run *r)
 {
-	struct tcp *s = r->state;
 	struct tcp_cpu sum;
-	int e = map_cpus_sum(&s->cpus, &sum);
+	int e = map_cpus_sum(&r->cpus, &sum);
 
 	if (e == 0)
-		set_all(r, s, &sum);
+		set_all(r, r->state, &sum);
 	return e;
 }
 
@@ -160,26 +151,16 @@ static void hide(struct ebpf_run *r)
 		tracks_remove(r->tracks, all[i]);
 }
 
-static void end(struct ebpf_run *r)
-{
-	struct tcp *s = r->state;
-
-	if (!s)
-		return;
-	map_cpus_deinit(&s->cpus);
-	free(s);
-	r->state = NULL;
-}
-
 const struct ebpf_family tcp_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP,
 	.name = "tcp",
 	.by_default = true,
 	.rungs = rungs,
 	.n_rungs = ARRAY_SIZE(rungs),
+	.cpu_size = sizeof(struct tcp_cpu),
+	.state_size = sizeof(struct tcp),
 	.prepare = prepare,
 	.begin = begin,
 	.read = read_cpus,
 	.hide = hide,
-	.end = end,
 };

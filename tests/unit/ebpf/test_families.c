@@ -140,8 +140,7 @@ static int try(Pb__EbpfCountersConfig__Family id)
 	if (r == 0) {
 		tracks_begin(run.tracks, 1);
 		r = ebpf_run_read(&run);
-		if (run.family->hide)
-			run.family->hide(&run);
+		ebpf_run_hide(&run);
 		tracks_end(run.tracks);
 		ebpf_run_stop(&run);
 		/* Nothing of it stays. */

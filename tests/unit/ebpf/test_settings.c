@@ -69,17 +69,20 @@ static void families_by_number_each_once(void **state)
 	assert_ptr_equal(s.families[0], &locks);
 }
 
-static void what_is_not_built_is_told(void **state)
+static void what_is_no_family_is_told(void **state)
 {
-	Pb__EbpfCountersConfig__Family ids[] = {PB__EBPF_COUNTERS_CONFIG__FAMILY__FUTEX,
-						(Pb__EbpfCountersConfig__Family)77};
+	Pb__EbpfCountersConfig__Family ids[] = {
+		PB__EBPF_COUNTERS_CONFIG__FAMILY__FAMILY_UNSPECIFIED,
+		(Pb__EbpfCountersConfig__Family)77};
+
 	(void)state;
 	config.families = ids;
 	config.n_families = 2;
 	init(&config);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(trouble.n, 2);
-	assert_string_equal(trouble.all[0].what, "FUTEX");
+	assert_string_equal(trouble.all[0].what, "FAMILY_UNSPECIFIED");
+	assert_string_equal(trouble.all[0].reason, "there is no family 0");
 	assert_string_equal(trouble.all[1].reason, "there is no family 77");
 }
 
@@ -164,7 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_a_config, setup, teardown),
 		cmocka_unit_test_setup_teardown(families_by_number_each_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_not_built_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_family_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(pids_and_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(outliers_of_families_that_run, setup, teardown),
