@@ -159,8 +159,9 @@ $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 	$(Q)if command -v llvm-strip >/dev/null; then llvm-strip -g $@; fi
 
-# One that is made a second time, with other hooks, includes the first.
+# One that is made again, with other hooks, includes the first.
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_raw.bpf.c)): $(B)/gen/bpf/%_raw.bpf.o: bpf/%.bpf.c
+$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_tp.bpf.c)): $(B)/gen/bpf/%_tp.bpf.o: bpf/%.bpf.c
 
 $(B)/gen/bpf/objects.S: $(BPF_O)
 	@echo "  GEN     $@"

@@ -219,7 +219,7 @@ static __always_inline void on_merge(struct request *rq)
 }
 
 /* Until 5.10 the queue came first. */
-#define HOOK(event, function)                                                                      \
+#define BOTH(event, function)                                                                      \
 	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
 	{                                                                                          \
 		function(rq);                                                                      \
@@ -232,10 +232,10 @@ static __always_inline void on_merge(struct request *rq)
 		return 0;                                                                          \
 	}
 
-HOOK(block_rq_insert, on_insert)
-HOOK(block_rq_issue, on_issue)
-HOOK(block_rq_requeue, on_requeue)
-HOOK(block_rq_merge, on_merge)
+BOTH(block_rq_insert, on_insert)
+BOTH(block_rq_issue, on_issue)
+BOTH(block_rq_requeue, on_requeue)
+BOTH(block_rq_merge, on_merge)
 
 static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32 bytes)
 {

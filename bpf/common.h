@@ -14,10 +14,27 @@ typedef _Bool bool;
 #include "kernel_types.h"
 #include "settings.h"
 
-/* What a program hooks: SEC(SONDA_TP "sched_switch"). An object that reads no field of a struct is
- * made a second time (NAME_raw.bpf.c) for kernels without BTF, which cannot tell types of arguments. */
-#ifndef SONDA_TP
-#define SONDA_TP "tp_btf/"
+/*
+ * What a program hooks is SEC(HOOK(irq, softirq_exit)). An object that reads no field of a struct is
+ * made again for kernels without BTF, which cannot tell types of arguments, by a file that has one of
+ * these and includes the first:
+ *
+ *	SONDA_RAW       arguments are numbers: NAME_raw.bpf.c
+ *	SONDA_RECORDS   the event's record, where the settings say: NAME_tp.bpf.c
+ *
+ * ARG(0, INTERRUPTS_VECTOR) is the first argument, or that field of the record.
+ */
+#if defined(SONDA_RECORDS)
+#define SONDA_NO_BTF
+#define HOOK(group, event) "tp/" #group "/" #event
+#define ARG(i, field) record_field(ctx, field)
+#elif defined(SONDA_RAW)
+#define SONDA_NO_BTF
+#define HOOK(group, event) "raw_tp/" #event
+#define ARG(i, field) (ctx[i])
+#else
+#define HOOK(group, event) "tp_btf/" #event
+#define ARG(i, field) (ctx[i])
 #endif
 
 char LICENSE[] SEC("license") = "GPL";
@@ -26,6 +43,23 @@ const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};
 
 /* The number of the period, from 1 on; the reader adds one when a period ends. */
 volatile __u64 generation SEC(".data.sonda") = 1;
+
+#ifdef SONDA_RECORDS
+/* The verifier wants the places in a record to be numbers of the program; a helper does not. */
+static __always_inline __u64 record_field(void *record, __u32 field)
+{
+	__u32 size = settings.fields[field].size;
+	__u64 v = 0;
+
+	if (size == 0 || size > sizeof(v))
+		return 0;
+	bpf_probe_read_kernel(&v, size, record + settings.fields[field].offset);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v >>= (sizeof(v) - size) * 8;
+#endif
+	return v;
+}
+#endif
 
 /* Pids of processes, when the scope has SONDA_SCOPE_PIDS. */
 struct {

@@ -36,8 +36,8 @@ static __always_inline void end(struct interrupts_sum *sum, __u64 *since, __u64 
 	sum->count++;
 }
 
-SEC(SONDA_TP "softirq_entry")
-int BPF_PROG(on_softirq, unsigned int vector)
+SEC(HOOK(irq, softirq_entry))
+int BPF_PROG(on_softirq)
 {
 	struct interrupts_cpu *c = this_cpu();
 
@@ -48,17 +48,18 @@ int BPF_PROG(on_softirq, unsigned int vector)
 	return 0;
 }
 
-SEC(SONDA_TP "softirq_exit")
-int BPF_PROG(on_softirq_end, unsigned int vector)
+SEC(HOOK(irq, softirq_exit))
+int BPF_PROG(on_softirq_end)
 {
 	struct interrupts_cpu *c = this_cpu();
+	__u32 vector = ARG(0, INTERRUPTS_VECTOR);
 
 	if (c && vector < INTERRUPTS_SOFTIRQS)
 		end(&c->softirqs[vector], &c->since, c->handlers.ns + c->timer.ns - c->taken);
 	return 0;
 }
 
-SEC(SONDA_TP "irq_handler_entry")
+SEC(HOOK(irq, irq_handler_entry))
 int BPF_PROG(on_handler)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -68,7 +69,7 @@ int BPF_PROG(on_handler)
 	return 0;
 }
 
-SEC(SONDA_TP "irq_handler_exit")
+SEC(HOOK(irq, irq_handler_exit))
 int BPF_PROG(on_handler_end)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -79,7 +80,7 @@ int BPF_PROG(on_handler_end)
 }
 
 /* Where the timer of a CPU is no device with a handler (x86). */
-SEC(SONDA_TP "local_timer_entry")
+SEC(HOOK(irq_vectors, local_timer_entry))
 int BPF_PROG(on_timer)
 {
 	struct interrupts_cpu *c = this_cpu();
@@ -89,7 +90,7 @@ int BPF_PROG(on_timer)
 	return 0;
 }
 
-SEC(SONDA_TP "local_timer_exit")
+SEC(HOOK(irq_vectors, local_timer_exit))
 int BPF_PROG(on_timer_end)
 {
 	struct interrupts_cpu *c = this_cpu();

@@ -7,6 +7,9 @@
 
 #define INTERRUPTS_SOFTIRQS 10 /* NR_SOFTIRQS; their numbers have been the same since 4.2 */
 
+/* Of sonda_settings.fields. */
+#define INTERRUPTS_VECTOR 0 /* of irq/softirq_exit */
+
 struct interrupts_sum {
 	__u64 ns, count;
 };

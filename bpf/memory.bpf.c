@@ -103,23 +103,30 @@ static __always_inline void end(__u32 kind, __u64 pages)
 }
 
 /* Two programs for what has a begin and an end; the rest is evaluated in them. */
-#define STALL(event, kind, order, pages)                                                           \
-	SEC(SONDA_TP #event "_begin") int BPF_PROG(event##_begin)                                  \
+#define STALL(group, event, kind, order, pages)                                                    \
+	SEC(HOOK(group, event##_begin)) int BPF_PROG(event##_begin)                                \
 	{                                                                                          \
 		begin(kind, order);                                                                \
 		return 0;                                                                          \
 	}                                                                                          \
-	SEC(SONDA_TP #event "_end") int BPF_PROG(event##_end)                                      \
+	SEC(HOOK(group, event##_end)) int BPF_PROG(event##_end)                                    \
 	{                                                                                          \
 		end(kind, pages);                                                                  \
 		return 0;                                                                          \
 	}
 
-#ifdef MEMORY_ONE_COMPACTION
+#ifdef SONDA_NO_BTF
 /* Where flags are in a task is told by BTF only. */
 static __always_inline __u32 compaction(void)
 {
-	return MEMORY_COMPACTION;
+	static const char background[] = "kcompactd";
+	char comm[16] = {};
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	for (__u32 i = 0; i < sizeof(background) - 1; i++)
+		if (comm[i] != background[i])
+			return MEMORY_COMPACTION;
+	return MEMORY_BACKGROUND_COMPACTION;
 }
 #else
 static __always_inline __u32 compaction(void)
@@ -131,11 +138,14 @@ static __always_inline __u32 compaction(void)
 }
 #endif
 
-STALL(mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM, (__u32)ctx[0], ctx[0])
-STALL(mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM, (__u32)ctx[0], ctx[0])
-STALL(mm_compaction, compaction(), 0, 0)
+#define ORDER ((__u32)ARG(0, MEMORY_ORDER))
+#define PAGES ARG(0, MEMORY_PAGES)
 
-SEC(SONDA_TP "mark_victim")
+STALL(vmscan, mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM, ORDER, PAGES)
+STALL(vmscan, mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM, ORDER, PAGES)
+STALL(compaction, mm_compaction, compaction(), 0, 0)
+
+SEC(HOOK(oom, mark_victim))
 int BPF_PROG(on_oom_kill)
 {
 	struct memory_cpu *c = this_cpu();

@@ -5,6 +5,10 @@
 
 /* The family "memory": what memory.bpf.c counts and src/ebpf/memory.c reads. */
 
+/* Of sonda_settings.fields; events of control groups have them at the same places. */
+#define MEMORY_ORDER 0 /* of vmscan/mm_vmscan_direct_reclaim_begin */
+#define MEMORY_PAGES 1 /* of vmscan/mm_vmscan_direct_reclaim_end */
+
 enum memory_stall {
 	MEMORY_DIRECT_RECLAIM, /* a thread that wants memory looks for some to free */
 	MEMORY_CGROUP_RECLAIM, /* the same where a control group is at its limit */

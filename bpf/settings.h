@@ -18,10 +18,19 @@
  * which allocates without locks). */
 #define SONDA_TASK_STORAGE (1u << 31)
 
+/* Where the record of an event has a field, as its format file tells. */
+struct sonda_field {
+	__u16 offset;
+	__u16 size; /* bytes; 0: there is none */
+};
+
+#define SONDA_FIELDS 8 /* of the events of a family; each family numbers its own */
+
 struct sonda_settings {
 	__u32 own_pid; /* the process that is left out: ours */
 	__u32 scope; /* SONDA_SCOPE_... */
 	__u32 switches; /* what this kernel has: bits of the family's own, from 0 on */
 	__u32 outliers_per_second; /* of each CPU */
 	__u64 outlier_ns; /* what takes so long is an event of its own; 0: nothing is */
+	struct sonda_field fields[SONDA_FIELDS]; /* for programs of classic tracepoints */
 };

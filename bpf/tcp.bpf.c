@@ -23,13 +23,13 @@ struct {
 			__sync_fetch_and_add(&c->what, 1);                                         \
 	} while (0)
 
-SEC(SONDA_TP "tcp_retransmit_skb")
+SEC(HOOK(tcp, tcp_retransmit_skb))
 int BPF_PROG(on_retransmit)
 {
 	int error = 0;
 
 	if (settings.switches & TCP_ERROR_IS_TOLD)
-		error = (int)ctx[2];
+		error = (int)ARG(2, TCP_ERROR);
 	if (error)
 		COUNT(retransmits_failed);
 	else
@@ -37,21 +37,21 @@ int BPF_PROG(on_retransmit)
 	return 0;
 }
 
-SEC(SONDA_TP "tcp_send_reset")
+SEC(HOOK(tcp, tcp_send_reset))
 int BPF_PROG(on_reset_sent)
 {
 	COUNT(resets_sent);
 	return 0;
 }
 
-SEC(SONDA_TP "tcp_receive_reset")
+SEC(HOOK(tcp, tcp_receive_reset))
 int BPF_PROG(on_reset_received)
 {
 	COUNT(resets_received);
 	return 0;
 }
 
-SEC(SONDA_TP "kfree_skb")
+SEC(HOOK(skb, kfree_skb))
 int BPF_PROG(on_drop)
 {
 	__u32 reason;
@@ -59,7 +59,7 @@ int BPF_PROG(on_drop)
 	COUNT(dropped);
 	if (!(settings.switches & TCP_REASON_IS_TOLD))
 		return 0;
-	reason = (__u32)ctx[2];
+	reason = (__u32)ARG(2, TCP_REASON);
 	if (reason >= TCP_REASONS)
 		reason = TCP_REASONS - 1;
 	COUNT(reasons[reason]);

@@ -9,6 +9,10 @@
 #define TCP_ERROR_IS_TOLD 1u /* tcp_retransmit_skb comes also where it failed, with the error */
 #define TCP_REASON_IS_TOLD 2u /* kfree_skb has a reason: 5.17 */
 
+/* Of sonda_settings.fields. */
+#define TCP_ERROR 0 /* of tcp/tcp_retransmit_skb */
+#define TCP_REASON 1 /* of skb/kfree_skb */
+
 /* Reasons of the kernel proper are below; those of its subsystems (mac80211 ...) are the last. */
 #define TCP_REASONS 256
 

@@ -74,23 +74,47 @@ static bool has_map_type(void *ctx, int type)
 	return libbpf_probe_bpf_map_type((enum bpf_map_type)type, NULL) == 1;
 }
 
-/* "	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;", or an array: "comm[16];" */
-static int offset_in_line(const char *line, const char *field)
+/* The number behind "\tWORD:". */
+static bool number_in_line(const char *line, const char *word, uint16_t *ret)
 {
-	const char *name, *end = strchr(line, ';'), *offset = strstr(line, "\toffset:");
-	size_t len = strlen(field);
+	const char *p = strstr(line, word);
+	unsigned long n;
+	char *end;
 
-	for (name = strstr(line, field); name && end && name < end; name = strstr(name + 1, field))
-		if (name[-1] == ' ' && (name[len] == ';' || name[len] == '[') && offset)
-			return atoi(offset + strlen("\toffset:"));
-	return -ENOENT;
+	if (!p)
+		return false;
+	p += strlen(word);
+	n = strtoul(p, &end, 10);
+	if (end == p || *end != ';' || n > UINT16_MAX)
+		return false;
+	*ret = (uint16_t)n;
+	return true;
 }
 
-static int field_offset(void *ctx, const char *event, const char *field)
+/* "	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;", or an array: "comm[16];" */
+static bool field_in_line(const char *line, const char *field, struct sonda_field *ret)
+{
+	const char *name, *end = strchr(line, ';');
+	size_t len = strlen(field);
+	struct sonda_field found;
+
+	if (!strstr(line, "field:") || !end)
+		return false;
+	for (name = strstr(line, field); name && name < end; name = strstr(name + 1, field))
+		if (name[-1] == ' ' && (name[len] == ';' || name[len] == '['))
+			break;
+	if (!name || name >= end || !number_in_line(end, "\toffset:", &found.offset) ||
+	    !number_in_line(end, "\tsize:", &found.size))
+		return false;
+	*ret = found;
+	return true;
+}
+
+static int find_field(void *ctx, const char *event, const char *field, struct sonda_field *ret)
 {
 	const struct facts *f = ctx;
 	char path[PATH_MAX], line[LINE_MAX_BYTES];
-	int r = -ENOENT;
+	bool found = false;
 	FILE *file;
 
 	if (!f->tracefs[0])
@@ -101,11 +125,10 @@ static int field_offset(void *ctx, const char *event, const char *field)
 	file = fopen(path, "re");
 	if (!file)
 		return -errno;
-	while (r < 0 && fgets(line, sizeof(line), file))
-		if (strstr(line, "field:"))
-			r = offset_in_line(line, field);
+	while (!found && fgets(line, sizeof(line), file))
+		found = field_in_line(line, field, ret);
 	fclose(file);
-	return r;
+	return found ? 0 : -ENOENT;
 }
 
 int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
@@ -120,7 +143,7 @@ int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
 		snprintf(f->tracefs, sizeof(f->tracefs), "%s", tracefs_root);
 	*ret = (struct ebpf_facts){
 		.count_args = count_args,
-		.field_offset = field_offset,
+		.find_field = find_field,
 		.has_member = has_member,
 		.has_map_type = has_map_type,
 		.each_enumerator = each_enumerator,

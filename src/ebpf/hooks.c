@@ -22,15 +22,9 @@ static int lacks_tracepoint(const struct ebpf_facts *f, const struct ebpf_need *
 
 static int lacks_event(const struct ebpf_facts *f, const struct ebpf_need *n, struct err_text *e)
 {
-	int offset = f->field_offset(f->ctx, n->name, n->member);
-
-	if (offset < 0)
-		return err_set(e, offset, "tracefs has no event %s with a field %s", n->name,
-			       n->member);
-	if (n->offset >= 0 && offset != n->offset)
-		return err_set(e, -EPROTO, "the event %s has its %s at %d, which is not known",
-			       n->name, n->member, offset);
-	return 0;
+	if (ebpf_has_field(f, n->name, n->member))
+		return 0;
+	return err_set(e, -ENOENT, "tracefs has no event %s with a field %s", n->name, n->member);
 }
 
 /* 0, or -errno and why. */
@@ -38,10 +32,12 @@ static int lacks(const struct ebpf_facts *f, const struct ebpf_need *n, struct e
 {
 	switch (n->kind) {
 	case EBPF_END:
+	case EBPF_MAY_FIELD:
 		return 0;
 	case EBPF_TP_BTF:
 		return lacks_tracepoint(f, n, e);
-	case EBPF_TP:
+	case EBPF_EVENT:
+	case EBPF_FIELD:
 		return lacks_event(f, n, e);
 	case EBPF_MEMBER:
 		if (!f->has_member(f->ctx, n->name, n->member))
@@ -77,4 +73,21 @@ int ebpf_choose_rung(const struct ebpf_facts *f, const struct ebpf_rung *rungs, 
 			len = sizeof(why->text) - 1;
 	}
 	return -ENOENT;
+}
+
+bool ebpf_has_field(const struct ebpf_facts *f, const char *event, const char *field)
+{
+	struct sonda_field found;
+
+	return f->find_field(f->ctx, event, field, &found) == 0;
+}
+
+void ebpf_find_fields(const struct ebpf_facts *f, const struct ebpf_rung *rung,
+		      struct sonda_field *fields)
+{
+	const struct ebpf_need *n;
+
+	for (n = rung->needs; n->kind != EBPF_END; n++)
+		if (n->kind == EBPF_FIELD || n->kind == EBPF_MAY_FIELD)
+			(void)f->find_field(f->ctx, n->name, n->member, &fields[n->slot]);
 }

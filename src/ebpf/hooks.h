@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bpf/settings.h"
 
 /*
  * Which of several programs a kernel can run. A family has a ladder of them, best first; each rung
@@ -12,19 +13,19 @@
  *
  *	tp_btf        arguments typed by BTF: fields of structs by CO-RE
  *	raw_tp        arguments as numbers, where no field of a struct is wanted
- *	tp            the event as its format file has it, on a kernel without BTF
+ *	tp            the event's record, with fields where its format file says
  *
  * Never kprobes: what they hook is nobody's promise. The facts are functions, so that tests can tell
  * of any kernel.
  */
 
-enum ebpf_need_kind { EBPF_END, EBPF_TP_BTF, EBPF_TP, EBPF_MEMBER };
+enum ebpf_need_kind { EBPF_END, EBPF_TP_BTF, EBPF_EVENT, EBPF_FIELD, EBPF_MAY_FIELD, EBPF_MEMBER };
 
 struct ebpf_need {
 	enum ebpf_need_kind kind;
 	const char *name, *member;
 	int min_args, max_args; /* of a tracepoint, inclusive */
-	int offset; /* of a field of an event; -1: wherever */
+	unsigned slot; /* of sonda_settings.fields */
 };
 
 /* BTF, and the tracepoint in it with so many arguments. */
@@ -32,14 +33,22 @@ struct ebpf_need {
 	{                                                                                          \
 		.kind = EBPF_TP_BTF, .name = (tracepoint), .min_args = (min), .max_args = (max)    \
 	}
-/* The event "group/name" of tracefs, with the field at that offset. */
-#define NEED_TP(event, field, at)                                                                  \
+/* The event "group/name" of tracefs with the field. A raw tracepoint is there where the event is, and
+ * its arguments are what the event's fields are made of: the field tells that they are. */
+#define NEED_EVENT(event, field)                                                                   \
 	{                                                                                          \
-		.kind = EBPF_TP, .name = (event), .member = (field), .offset = (at)                \
+		.kind = EBPF_EVENT, .name = (event), .member = (field)                             \
 	}
-/* A raw tracepoint is there where the event is; its arguments are what the event's fields are made
- * of: the field tells that they are. */
-#define NEED_RAW_TP(event, field) NEED_TP(event, field, -1)
+/* The same, for a program of a classic tracepoint: where the field is goes to that slot. */
+#define NEED_FIELD(event, field, at)                                                               \
+	{                                                                                          \
+		.kind = EBPF_FIELD, .name = (event), .member = (field), .slot = (at)               \
+	}
+/* Where a kernel does not have it, the slot has a size of 0. */
+#define MAY_FIELD(event, field, at)                                                                \
+	{                                                                                          \
+		.kind = EBPF_MAY_FIELD, .name = (event), .member = (field), .slot = (at)           \
+	}
 /* struct type has the field. */
 #define NEED_MEMBER(type, field)                                                                   \
 	{                                                                                          \
@@ -66,8 +75,8 @@ struct ebpf_facts {
 	/* Without the context that BTF gives each; -ENOENT: no such tracepoint; -EOPNOTSUPP: no
 	 * BTF. */
 	int (*count_args)(void *ctx, const char *tracepoint);
-	/* The offset in the event's record, or -ENOENT; event is "group/name". */
-	int (*field_offset)(void *ctx, const char *event, const char *field);
+	/* Where the event's record has it, or -ENOENT; event is "group/name". */
+	int (*find_field)(void *ctx, const char *event, const char *field, struct sonda_field *ret);
 	bool (*has_member)(void *ctx, const char *type, const char *member);
 	bool (*has_map_type)(void *ctx, int type); /* enum bpf_map_type */
 	/* Calls fn for each name of the enum, and its value; not at all where there is no such one. */
@@ -80,3 +89,7 @@ struct ebpf_facts {
  * has what each lacks. */
 int ebpf_choose_rung(const struct ebpf_facts *f, const struct ebpf_rung *rungs, int n, int first,
 		     struct err_text *why);
+bool ebpf_has_field(const struct ebpf_facts *f, const char *event, const char *field);
+/* Those that the rung names, to their slots of fields, which has SONDA_FIELDS. */
+void ebpf_find_fields(const struct ebpf_facts *f, const struct ebpf_rung *rung,
+		      struct sonda_field *fields);

@@ -11,6 +11,7 @@
 
 EBPF_DECLARE(interrupts);
 EBPF_DECLARE(interrupts_raw);
+EBPF_DECLARE(interrupts_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("softirq_entry", 1, 1),
@@ -21,16 +22,25 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 };
 
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_RAW_TP("irq/softirq_entry", "vec"),
-	NEED_RAW_TP("irq/softirq_exit", "vec"),
-	NEED_RAW_TP("irq/irq_handler_entry", "irq"),
-	NEED_RAW_TP("irq/irq_handler_exit", "irq"),
+	NEED_EVENT("irq/softirq_entry", "vec"),
+	NEED_EVENT("irq/softirq_exit", "vec"),
+	NEED_EVENT("irq/irq_handler_entry", "irq"),
+	NEED_EVENT("irq/irq_handler_exit", "irq"),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_EVENT("irq/softirq_entry", "vec"),
+	NEED_FIELD("irq/softirq_exit", "vec", INTERRUPTS_VECTOR),
+	NEED_EVENT("irq/irq_handler_entry", "irq"),
+	NEED_EVENT("irq/irq_handler_exit", "irq"),
 	NEED_END,
 };
 
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(interrupts), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(interrupts_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(interrupts_tp), needs_of_tp},
 };
 
 /* As in /proc/softirqs. */
@@ -51,7 +61,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 {
 	(void)n_cpus;
 	if (f->count_args(f->ctx, "local_timer_entry") != 1 &&
-	    f->field_offset(f->ctx, "irq_vectors/local_timer_entry", "vector") < 0) {
+	    !ebpf_has_field(f, "irq_vectors/local_timer_entry", "vector")) {
 		ebpf_object_leave_out_program(o, "on_timer");
 		ebpf_object_leave_out_program(o, "on_timer_end");
 	}

@@ -9,6 +9,7 @@
 
 EBPF_DECLARE(memory);
 EBPF_DECLARE(memory_raw);
+EBPF_DECLARE(memory_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("mm_vmscan_direct_reclaim_begin", 1, 4),
@@ -18,15 +19,23 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 };
 
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_RAW_TP("vmscan/mm_vmscan_direct_reclaim_begin", "order"),
-	NEED_RAW_TP("vmscan/mm_vmscan_direct_reclaim_end", "nr_reclaimed"),
-	NEED_RAW_TP("oom/mark_victim", "pid"),
+	NEED_EVENT("vmscan/mm_vmscan_direct_reclaim_begin", "order"),
+	NEED_EVENT("vmscan/mm_vmscan_direct_reclaim_end", "nr_reclaimed"),
+	NEED_EVENT("oom/mark_victim", "pid"),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_FIELD("vmscan/mm_vmscan_direct_reclaim_begin", "order", MEMORY_ORDER),
+	NEED_FIELD("vmscan/mm_vmscan_direct_reclaim_end", "nr_reclaimed", MEMORY_PAGES),
+	NEED_EVENT("oom/mark_victim", "pid"),
 	NEED_END,
 };
 
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(memory), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(memory_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(memory_tp), needs_of_tp},
 };
 
 static const struct {
@@ -65,7 +74,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	(void)n_cpus;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		if (f->count_args(f->ctx, optional[i].hook) < 0 &&
-		    f->field_offset(f->ctx, optional[i].event, optional[i].field) < 0)
+		    !ebpf_has_field(f, optional[i].event, optional[i].field))
 			ebpf_object_leave_out_program(o, optional[i].hook);
 	return 0;
 }

@@ -29,6 +29,7 @@ struct ebpf_object {
 	unsigned n;
 	bool is_foreign;
 	uint64_t generation;
+	struct sonda_field fields[SONDA_FIELDS];
 };
 
 static struct libbpf_words words;
@@ -115,6 +116,11 @@ void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program)
 		bpf_program__set_autoload(p, false);
 }
 
+struct sonda_field *ebpf_object_fields(struct ebpf_object *o)
+{
+	return o->fields;
+}
+
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	if (scope->n_pids)
@@ -170,7 +176,7 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 		     struct err_text *e)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, ".rodata.sonda");
-	const struct sonda_settings s = {
+	struct sonda_settings s = {
 		.own_pid = scope->own_pid,
 		.scope = (scope->n_pids ? SONDA_SCOPE_PIDS : 0) |
 			 (scope->has_cgroups ? SONDA_SCOPE_CGROUPS : 0),
@@ -178,9 +184,11 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 		.outlier_ns = scope->outlier_ns,
 		.outliers_per_second = scope->outliers_per_second,
 	};
-	int r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
 	bool has_settings;
+	int r;
 
+	memcpy(s.fields, o->fields, sizeof(s.fields));
+	r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
 	if (r < 0 && !o->is_foreign)
 		return err_set(e, r, "%s has no settings", o->name);
 	if (r == 0)

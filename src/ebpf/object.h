@@ -37,6 +37,8 @@ void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_ent
 void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
 /* Such as one whose hook this kernel does not have. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
+/* The SONDA_FIELDS of its settings, none of them there, for the caller to fill. */
+struct sonda_field *ebpf_object_fields(struct ebpf_object *o);
 
 /* Section .rodata.sonda, which a foreign one may be without, becomes s; the maps of its scope are filled. */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,

@@ -13,6 +13,7 @@ static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
 	const struct ebpf_family *fam = r->family;
 	uint32_t switches = 0;
 
+	ebpf_find_fields(f, r->rung, ebpf_object_fields(r->object));
 	if (fam->processes)
 		switches |= processes_prepare(r->object, f, fam->processes, r->n_cpus);
 	if (fam->prepare)

@@ -12,6 +12,7 @@
 
 EBPF_DECLARE(tcp);
 EBPF_DECLARE(tcp_raw);
+EBPF_DECLARE(tcp_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("tcp_retransmit_skb", 2, 3), /* the error came later */
@@ -22,16 +23,27 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 };
 
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_RAW_TP("tcp/tcp_retransmit_skb", "skbaddr"),
-	NEED_RAW_TP("tcp/tcp_send_reset", "skbaddr"),
-	NEED_RAW_TP("tcp/tcp_receive_reset", "skaddr"),
-	NEED_RAW_TP("skb/kfree_skb", "skbaddr"),
+	NEED_EVENT("tcp/tcp_retransmit_skb", "skbaddr"),
+	NEED_EVENT("tcp/tcp_send_reset", "skbaddr"),
+	NEED_EVENT("tcp/tcp_receive_reset", "skaddr"),
+	NEED_EVENT("skb/kfree_skb", "skbaddr"),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_EVENT("tcp/tcp_retransmit_skb", "skbaddr"),
+	MAY_FIELD("tcp/tcp_retransmit_skb", "err", TCP_ERROR),
+	NEED_EVENT("tcp/tcp_send_reset", "skbaddr"),
+	NEED_EVENT("tcp/tcp_receive_reset", "skaddr"),
+	NEED_EVENT("skb/kfree_skb", "skbaddr"),
+	MAY_FIELD("skb/kfree_skb", "reason", TCP_REASON),
 	NEED_END,
 };
 
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(tcp), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(tcp_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(tcp_tp), needs_of_tp},
 };
 
 #define REASON_NAME_SIZE 48
@@ -50,10 +62,9 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	(void)o;
 	(void)n_cpus;
 	if (f->count_args(f->ctx, "tcp_retransmit_skb") >= 3 ||
-	    f->field_offset(f->ctx, "tcp/tcp_retransmit_skb", "err") >= 0)
+	    ebpf_has_field(f, "tcp/tcp_retransmit_skb", "err"))
 		switches |= TCP_ERROR_IS_TOLD;
-	if (f->count_args(f->ctx, "kfree_skb") >= 3 ||
-	    f->field_offset(f->ctx, "skb/kfree_skb", "reason") >= 0)
+	if (f->count_args(f->ctx, "kfree_skb") >= 3 || ebpf_has_field(f, "skb/kfree_skb", "reason"))
 		switches |= TCP_REASON_IS_TOLD;
 	return switches;
 }

@@ -10,10 +10,15 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "client/read_tracks.h"
 #include "ebpf/family.h"
 
@@ -57,7 +62,7 @@ static int teardown(void **state)
 static void need_a_kernel_with_btf(void)
 {
 	if (real.count_args(real.ctx, "sched_switch") < 0 ||
-	    real.field_offset(real.ctx, "irq/softirq_entry", "vec") < 0)
+	    !ebpf_has_field(&real, "irq/softirq_entry", "vec"))
 		skip();
 }
 
@@ -123,17 +128,15 @@ static struct writer *w;
 static struct ebpf_run run;
 
 /* Starts a family by what is told, reads it once, and stops it: 0 or -errno. */
-static int try(Pb__EbpfCountersConfig__Family id)
+static int try_family(const struct ebpf_family *f)
 {
 	const struct ebpf_scope scope = {.own_pid = (uint32_t)getpid()};
 	int r;
 
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
-	run = (struct ebpf_run){.family = ebpf_family_find(id),
-				.n_cpus = ebpf_cpus(),
-				.top_n = 4,
-				.proc_root = "/proc"};
+	run = (struct ebpf_run){
+		.family = f, .n_cpus = ebpf_cpus(), .top_n = 4, .proc_root = "/proc"};
 	assert_int_equal(tracks_new("test", w, &run.tracks), 0);
 	why.text[0] = '\0';
 	r = ebpf_run_start(&run, &told, &scope, &why);
@@ -151,6 +154,11 @@ static int try(Pb__EbpfCountersConfig__Family id)
 	writer_free(w);
 	fake_reset();
 	return r;
+}
+
+static int try(Pb__EbpfCountersConfig__Family id)
+{
+	return try_family(ebpf_family_find(id));
 }
 
 static void need_permission(void)
@@ -172,6 +180,139 @@ static void raw_tracepoints_load(void **state)
 			fail_msg("%d: %s", without_structs[i], why.text);
 		assert_string_equal(run.rung->name, "raw_tp");
 	}
+}
+
+static void what_is_refused_is_passed_over(void **state)
+{
+	const struct ebpf_family *tcp = ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP);
+	struct ebpf_rung rungs[8];
+	struct ebpf_family f = *tcp;
+
+	(void)state;
+	need_a_kernel_with_btf();
+	need_permission();
+	assert_in_range(tcp->n_rungs, 3, ARRAY_SIZE(rungs));
+	memcpy(rungs, tcp->rungs, (size_t)tcp->n_rungs * sizeof(*rungs));
+	f.rungs = rungs;
+	/* Nothing that a kernel would take. */
+	rungs[0].image.end = rungs[0].image.begin + 1;
+	if (try_family(&f))
+		fail_msg("%s", why.text);
+	assert_string_equal(run.rung->name, "raw_tp");
+	rungs[1].image.end = rungs[1].image.begin + 1;
+	if (try_family(&f))
+		fail_msg("%s", why.text);
+	assert_string_equal(run.rung->name, "tp");
+	/* The first one's reason is told. */
+	rungs[2].image.end = rungs[2].image.begin + 1;
+	assert_int_not_equal(try_family(&f), 0);
+	assert_non_null(strstr(why.text, "tcp.bpf.o could not be read"));
+}
+
+/* ---- all rungs of a family at the same time ---- */
+
+#define RUNGS_MAX 4
+
+static struct ebpf_family one_rung[RUNGS_MAX];
+static struct ebpf_run runs[RUNGS_MAX];
+
+/* The sum of all counters that are called so. */
+static int64_t figure(struct ebpf_run *r, const char *name)
+{
+	int64_t sum = 0;
+
+	fake_reset_packets();
+	tracks_clear(r->tracks);
+	assert_int_equal(ebpf_run_read(r), 0);
+	tracks_flush(r->tracks);
+	read_tracks();
+	for (size_t i = 0; i < rd.n_tracks; i++)
+		for (size_t v = rd.n_values; v-- > 0;)
+			if (rd.values[v].uuid == rd.tracks[i].uuid &&
+			    fnmatch(name, rd.tracks[i].name, 0) == 0) {
+				sum += rd.values[v].i;
+				break;
+			}
+	return sum;
+}
+
+static void pack_memory(void)
+{
+	int fd = open("/proc/sys/vm/compact_memory", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1", 1);
+	close(fd);
+}
+
+/* To a port that nobody listens at: each is dropped, in a softirq. */
+static void send_to_nobody(void)
+{
+	const struct sockaddr_in to = {.sin_family = AF_INET,
+				       .sin_port = htons(9),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (int i = 0; i < 400; i++)
+		(void)sendto(fd, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
+	close(fd);
+}
+
+/* Each rung by itself; all see the same load. */
+static void compare(const struct ebpf_family *f, const char *name, void (*load)(void), int64_t min)
+{
+	const struct ebpf_scope scope = {.own_pid = 1};
+	int64_t before[RUNGS_MAX], counted[RUNGS_MAX];
+
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	for (int i = 0; i < f->n_rungs; i++) {
+		one_rung[i] = *f;
+		one_rung[i].rungs = &f->rungs[i];
+		one_rung[i].n_rungs = 1;
+		runs[i] = (struct ebpf_run){.family = &one_rung[i],
+					    .n_cpus = ebpf_cpus(),
+					    .top_n = 4,
+					    .proc_root = "/proc"};
+		assert_int_equal(tracks_new("test", w, &runs[i].tracks), 0);
+		if (ebpf_run_start(&runs[i], &told, &scope, &why))
+			fail_msg("%s, %s: %s", f->name, f->rungs[i].name, why.text);
+	}
+	for (int i = 0; i < f->n_rungs; i++)
+		before[i] = figure(&runs[i], name);
+	load();
+	for (int i = 0; i < f->n_rungs; i++)
+		counted[i] = figure(&runs[i], name) - before[i];
+	for (int i = 0; i < f->n_rungs; i++) {
+		ebpf_run_stop(&runs[i]);
+		tracks_free(runs[i].tracks);
+	}
+	writer_free(w);
+	fake_reset();
+	/* The machine goes on between two looks. */
+	for (int i = 0; i < f->n_rungs; i++)
+		if (counted[i] < min || counted[i] > counted[0] + counted[0] / 20 + 20 ||
+		    counted[i] < counted[0] - counted[0] / 20 - 20)
+			fail_msg("%s, %s: %d, and by the first %d", name, f->rungs[i].name,
+				 (int)counted[i], (int)counted[0]);
+}
+
+static void every_rung_counts_the_same(void **state)
+{
+	(void)state;
+	need_a_kernel_with_btf();
+	need_permission();
+	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS), "softirqs NET_RX",
+		send_to_nobody, 300);
+	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP), "dropped packets",
+		send_to_nobody, 400);
+	if (ebpf_has_field(&real, "skb/kfree_skb", "reason"))
+		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP), "NO_SOCKET",
+			send_to_nobody, 400);
+	if (access("/proc/sys/vm/compact_memory", W_OK) == 0)
+		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY), "compactions",
+			pack_memory, 1);
 }
 
 static void every_family_begins_and_ends(void **state)
@@ -202,6 +343,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_btf_raw_tracepoints, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_and_unknown_arguments, setup, teardown),
 		cmocka_unit_test_setup_teardown(raw_tracepoints_load, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_refused_is_passed_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_rung_counts_the_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_family_begins_and_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_the_verifier_refuses_is_told, setup, teardown),
 	};
