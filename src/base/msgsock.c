@@ -5,8 +5,8 @@
  *	in   | message | message | part of one |      room      |
  *	     0         parse()                 in_len           in_cap
  *
- * The buffer is small while the connection is idle and grows to what the part's length word asks
- * for; messages are handed out where they lie.
+ * The buffer is there while there is something to read: it begins small and grows to what the part's
+ * length word asks for; messages are handed out where they lie. A connection that waits has none.
  *
  * Holding: while more than hold_limit waits, nothing is read and no message is handed out, so whole
  * ones may stay in `in`. The empty queue, or the end of sending, wakes the reader up again.
@@ -27,7 +27,7 @@
 #include "base/msgsock_internal.h"
 
 #define MAX_IN (MSGSOCK_MAX_MESSAGE + LENGTH_WORD)
-#define IDLE_IN 4096u /* bytes kept by a connection that waits */
+#define LEAST_IN 4096u /* bytes to begin reading with */
 
 /* ---- life ---- */
 
@@ -36,7 +36,8 @@ int msgsock_tell_memory(struct msgsock *m)
 	size_t before = m->memory;
 	int r = 0;
 
-	m->memory = m->in_cap + m->out_cap;
+	/* What it begins reading with counts while it waits, too: it will not be refused then. */
+	m->memory = MAX(m->in_cap, LEAST_IN) + m->out_cap;
 	if (m->ops->on_memory && m->memory != before)
 		r = m->ops->on_memory(m->ctx, before, m->memory);
 	if (r < 0)
@@ -149,10 +150,18 @@ static int deliver(struct msgsock *m)
 	return r;
 }
 
-/* Makes the buffer as large as the begun message; back to small when there is none. */
+static int set_in_cap(struct msgsock *m, size_t cap)
+{
+	bool counts = MAX(m->in_cap, cap) > LEAST_IN;
+
+	m->in_cap = cap;
+	return counts ? msgsock_tell_memory(m) : 0;
+}
+
+/* Makes the buffer as large as the begun message; small when there is none. 0 or -errno. */
 static int fit_in(struct msgsock *m)
 {
-	size_t want = IDLE_IN;
+	size_t want = LEAST_IN;
 	uint8_t *p;
 
 	if (m->in_len >= LENGTH_WORD)
@@ -163,8 +172,17 @@ static int fit_in(struct msgsock *m)
 	if (!p)
 		return m->in_cap > want ? 0 : -ENOMEM;
 	m->in = p;
-	m->in_cap = want;
-	return msgsock_tell_memory(m);
+	return set_in_cap(m, want);
+}
+
+/* Nothing is begun: nothing to keep for it. */
+static void drop_in(struct msgsock *m)
+{
+	if (m->in_len > 0)
+		return;
+	free(m->in);
+	m->in = NULL;
+	set_in_cap(m, 0);
 }
 
 /* Keeps the last descriptor of a received message and closes the others. */
@@ -245,9 +263,15 @@ static bool resume(struct msgsock *m)
 static void read_turn(struct msgsock *m)
 {
 	size_t total = 0;
+	int r;
 
 	if (m->held && !resume(m))
 		return;
+	r = fit_in(m);
+	if (r < 0) {
+		finish(m, r);
+		return;
+	}
 	while (total < MAX_IN) {
 		size_t room = m->in_cap - m->in_len;
 		ssize_t n = receive(m);
@@ -273,7 +297,8 @@ static void readable(int fd, short what, void *arg)
 	(void)what;
 	msgsock_enter(m);
 	read_turn(m);
-	msgsock_leave(m);
+	if (msgsock_leave(m))
+		drop_in(m);
 }
 
 /* From the loop, not from here: the caller may be anywhere. */
@@ -312,7 +337,7 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 			      .got_fd = -1,
 			      .send_limit = send_limit,
 			      .hold_limit = SIZE_MAX};
-	r = fit_in(m);
+	r = msgsock_tell_memory(m);
 	if (r == 0 &&
 	    (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||
 	     event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, msgsock_writable, m) <

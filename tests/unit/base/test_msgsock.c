@@ -203,7 +203,7 @@ static void idle_connections_are_small(void **state)
 			settle(&many[i]);
 		}
 	}
-	assert_true(heap_used() - before < N * 8192);
+	assert_true(heap_used() - before < N * 1024);
 	for (int i = 0; i < N; i++)
 		shut(&many[i]);
 }
