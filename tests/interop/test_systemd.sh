@@ -1,0 +1,231 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The installed units under a real systemd: the first process of a pid namespace, with control groups, a network, /dev,
+# /etc and /run of its own, and no units but ours. Sockets that start the service, readiness, what it may and may not do
+# under the units' restrictions, kill -9 and the restart, stop. Traces are read by trace_processor.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+for program in /lib/systemd/systemd systemctl systemd-sysusers unshare nsenter setpriv; do
+  command -v $program >/dev/null || { echo "$program is missing" >&2; exit 77; }
+done
+groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+[ -n "$groups" ] || { echo "no cgroup2 here" >&2; exit 77; }
+! grep -qaE '__[at]san_init' "$BIN/sondad" || { echo "built with a sanitizer" >&2; exit 77; }
+unset PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME
+
+chmod 711 "$TMP"
+mkdir -m 1777 "$TMP/out"
+tools/install.sh install "${BUILD:-build}" "" "$TMP/usr"
+units=$TMP/usr/lib/systemd/system
+# What the units would wait for is there, and does nothing.
+mkdir "$TMP/none"
+for target in sysinit basic sockets shutdown multi-user network-pre; do
+  printf '[Unit]\nDefaultDependencies=no\n' >"$units/$target.target"
+done
+for unit in sondad sonda-probes; do
+  mkdir "$units/$unit.service.d"
+  # No journal here.
+  printf '[Service]\nStandardError=append:%s\nRestartSec=50ms\n' "$TMP/out/$unit.log" >"$units/$unit.service.d/log.conf"
+done
+
+# ---- the first process, and how to get to it -------------------------------------------------------------------------
+
+cat >"$TMP/boot" <<'BOOT'
+set -eu
+mount --make-rprivate /
+mount -t proc proc /proc
+# What a system's first process sets for the whole kernel.
+mount --bind /proc/sys /proc/sys
+mount -o remount,ro,bind /proc/sys
+mount -t tmpfs none /run
+mkdir -p /run/dev /run/etc
+cp -a /etc/. /run/etc
+mount --bind /run/etc /etc
+for node in null zero full random urandom tty; do touch /run/dev/$node && mount --bind /dev/$node /run/dev/$node; done
+mkdir /run/dev/shm /run/dev/pts
+mount -t devpts none /run/dev/pts -o newinstance,ptmxmode=0666
+ln -s pts/ptmx /run/dev/ptmx
+ln -s /proc/self/fd /run/dev/fd
+mount --rbind /run/dev /dev
+mount -t tmpfs none /sys/fs/cgroup
+mount -t cgroup2 none /sys/fs/cgroup
+mount -t tmpfs none /var/lib
+systemd-sysusers "$1/usr/lib/sysusers.d/sonda.conf"
+exec env -i container=sonda PATH="$PATH" SYSTEMD_UNIT_PATH="$1/usr/lib/systemd/system" SYSTEMD_GENERATOR_PATH="$1/none" \
+  SYSTEMD_ENVIRONMENT_GENERATOR_PATH="$1/none" /lib/systemd/systemd --system --unit=basic.target --log-target=null
+BOOT
+mkdir "$groups/sonda-test-$$" || { echo "control groups cannot be made here" >&2; exit 77; }
+end() {
+  [ -z "${init:-}" ] || kill -KILL "$init" 2>/dev/null
+  stop_all
+  # The kernel lets go of the last processes a little later.
+  for _ in $(seq 100); do
+    find "$groups/sonda-test-$$" -depth -type d -exec rmdir {} + 2>/dev/null && break
+    sleep 0.05
+  done
+  leave
+}
+trap end EXIT
+(
+  echo 0 >"$groups/sonda-test-$$/cgroup.procs"
+  exec unshare --mount --pid --fork --kill-child --cgroup --uts --ipc --net bash "$TMP/boot" "$TMP" >"$TMP/boot.log" 2>&1 </dev/null
+) &
+PIDS+=($!)
+inside() { nsenter -t "$init" --mount --pid --cgroup --uts --ipc --net --wd=/ "$@"; }
+ctl() { inside systemctl --no-pager --no-ask-password "$@" >"$TMP/ctl" 2>&1; }
+value() { inside systemctl show -P "$2" "$1"; } # UNIT PROPERTY
+wait_for() { # COMMAND...: until it is true
+  for _ in $(seq 200); do
+    "$@" && return
+    sleep 0.05
+  done
+  return 1
+}
+booted() {
+  init=$(cat "/proc/${PIDS[0]}/task/${PIDS[0]}/children" 2>/dev/null)
+  init=${init%% *}
+  [ -n "$init" ] && [ "$(cat "/proc/$init/comm" 2>/dev/null)" = systemd ] && ctl is-system-running
+}
+if ! wait_for booted; then
+  echo "systemd does not run in a namespace here: $(tail -n 1 "$TMP/boot.log")" >&2
+  exit 77
+fi
+
+# ---- activation, readiness -------------------------------------------------------------------------------------------
+
+sonda() { inside "$TMP/usr/bin/sonda" "$@"; }
+as_nobody() { # GROUP COMMAND...
+  local group=$1
+  shift
+  inside setpriv --reuid=65534 --regid=65534 --groups="$group" "$@"
+}
+is() { [ "$(value "$1" "$2")" = "$3" ]; } # UNIT PROPERTY VALUE
+mode_of() { inside stat -c '%a %U:%G' "/run/perfetto/traced-$1.sock"; }
+main_pid() { # UNIT: as it is called outside
+  local pid
+  for pid in $(cat "$groups/sonda-test-$$/system.slice/$1/cgroup.procs"); do echo "$pid"; done | head -n 1
+}
+of_status() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$(main_pid "$1")/status"; } # UNIT FIELD
+
+ctl start sondad.socket sondad-consumer.socket
+verdict "both sockets are opened" $? "$TMP/ctl"
+[ "$(mode_of producer)" = "666 root:root" ] && [ "$(mode_of consumer)" = "660 root:sonda" ]
+verdict "everybody may produce, the group sonda may consume" $?
+is sondad.service ActiveState inactive
+verdict "nobody has connected: the service does not run" $?
+sonda status >"$TMP/log" 2>&1 && is sondad.service ActiveState active
+verdict "the first one who connects starts it, and is answered" $? "$TMP/log"
+is sondad.service Type notify && is sondad.service NotifyAccess main && is sondad.service NRestarts 0
+verdict "it has said that it is ready" $?
+[ "$(of_status sondad.service Uid)" = "$(inside id -u sonda)" ] && [ "$(of_status sondad.service CapBnd)" = 0000000000000000 ] &&
+  [ "$(of_status sondad.service NoNewPrivs)" = 1 ] && [ "$(of_status sondad.service Seccomp)" = 2 ]
+verdict "it runs as user sonda, without capabilities, with both filters" $?
+as_nobody "$(inside id -g sonda)" "$TMP/usr/bin/sonda" status >"$TMP/log" 2>&1
+verdict "a member of the group sonda is answered" $? "$TMP/log"
+! as_nobody 65534 "$TMP/usr/bin/sonda" status >"$TMP/log" 2>&1
+verdict "another user is not" $? "$TMP/log"
+
+# ---- under the restrictions of the units -----------------------------------------------------------------------------
+
+ctl start sonda-probes.service
+verdict "the probes start, and say that they are ready" $? "$TMP/ctl"
+cat >"$TMP/out/config" <<'CONFIG'
+buffers { size_kb: 16384 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
+data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
+data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 100 } } }
+duration_ms: 400
+CONFIG
+records() { # WHAT [COMMAND...]: a recording by the config, and what is in it
+  local what=$1
+  shift
+  rm -f "$TMP/out/trace"
+  "${@:-inside}" "$TMP/usr/bin/sonda" record -c "$TMP/out/config" -o "$TMP/out/trace" >"$TMP/log" 2>&1
+  verdict "$what" $? "$TMP/log"
+  query "$TMP/out/trace" "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0" \
+    "select count(*) > 10 as many from sched" "select count(*) > 3 as named from thread where name is not null" \
+    "select count(*) > 1 as polled from counter" >"$TMP/rows"
+  [ "$(cat "$TMP/rows")" = '[]
+[{"many":1}]
+[{"named":1}]
+[{"polled":1}]' ]
+  verdict "  nothing is missing, nothing wrong" $? "$TMP/rows"
+}
+with() { printf '%s\n' "$@" >>"$TMP/out/config"; }
+without() { sed -i "/$1/d" "$TMP/out/config"; }
+records "a recording by the units"
+with 'compression { zstd { level: 3 } deflate {} }' 'compression_type: COMPRESSION_TYPE_DEFLATE'
+without '^compression {'
+records "a member of the group records, compressed" as_nobody "$(inside id -g sonda)"
+without '^compression_type'
+
+# Files that the service makes itself.
+with 'write_into_file: true' 'file_write_period_ms: 100' 'flush_period_ms: 100'
+makes() { # FOLDER: a file of the service's there, for root's session
+  inside rm -f "$1/made.pftrace"
+  (cat "$TMP/out/config" && echo "output_path: \"$1/made.pftrace\"") >"$TMP/out/config.path"
+  sonda record -c "$TMP/out/config.path" >"$TMP/log" 2>&1 && inside test -s "$1/made.pftrace"
+}
+makes /var/lib/sonda
+verdict "it makes files in /var/lib/sonda" $? "$TMP/log"
+makes "$TMP/out"
+verdict "and below /tmp" $? "$TMP/log"
+! makes /etc && grep -qiE 'denied|read-only' "$TMP/log"
+verdict "not in /etc, and says so" $? "$TMP/log"
+inside rm -f "$TMP/out/made.pftrace"
+without '^write_into_file\|^file_write\|^flush_period'
+
+if grep -qE '^Max nice priority +40 +40' "/proc/$(main_pid sondad.service)/limits"; then
+  with 'priority_boost { policy: POLICY_SCHED_OTHER priority: 15 }'
+  records "its priority may be raised"
+  without '^priority_boost'
+else
+  echo "ok $((N += 1)) - its priority may be raised # SKIP root has no CAP_SYS_RESOURCE here"
+fi
+
+# ---- kill -9, and back -----------------------------------------------------------------------------------------------
+
+restarted() { is "$1" NRestarts "$2" && is "$1" ActiveState active; } # UNIT TIMES
+probes=$(main_pid sonda-probes.service)
+sonda record -t 60s -o "$TMP/out/killed" sched >"$TMP/log" 2>&1 &
+PIDS+=($!)
+recording() { sonda status 2>&1 | grep -q STARTED; }
+wait_for recording
+kill -KILL "$(main_pid sondad.service)"
+wait "${PIDS[-1]}"
+status=$?
+unset 'PIDS[-1]'
+[ $status != 0 ] && grep -q "went away" "$TMP/log"
+verdict "kill -9 of the service: who recorded is told" $? "$TMP/log"
+wait_for restarted sondad.service 1
+verdict "systemd starts it again" $? "$TMP/ctl"
+offered() { sonda status 2>&1 | grep -q linux.ftrace; }
+wait_for offered && [ "$(main_pid sonda-probes.service)" = "$probes" ]
+verdict "the probes come back to it, without a restart of theirs" $?
+records "and record"
+kill -KILL "$probes"
+wait_for restarted sonda-probes.service 1 && wait_for offered
+verdict "kill -9 of the probes: systemd starts them again" $?
+records "and they record"
+
+# ---- stop ------------------------------------------------------------------------------------------------------------
+
+ctl stop sonda-probes.service && is sonda-probes.service Result success && is sonda-probes.service ExecMainStatus 0
+verdict "the probes stop well" $? "$TMP/ctl"
+! compgen -G '/sys/kernel/tracing/instances/sonda-*' >"$TMP/left"
+verdict "and leave nothing in tracefs" $? "$TMP/left"
+ctl stop sondad.service
+is sondad.service Result success && is sondad.service ExecMainStatus 0 && is sondad.socket ActiveState active
+verdict "the service stops well, its sockets stay" $? "$TMP/ctl"
+sonda status >"$TMP/log" 2>&1 && is sondad.service ActiveState active
+verdict "the next one who connects starts it again" $? "$TMP/log"
+! grep "sandbox does not allow" "$TMP/out"/*.log
+verdict "neither tried what its sandbox forbids" $?
+ctl is-failed sondad.service sonda-probes.service sondad.socket sondad-consumer.socket
+[ "$(grep -c '^failed' "$TMP/ctl")" = 0 ]
+verdict "no unit has failed" $? "$TMP/ctl"
+
+echo "1..$N"
+exit $BAD
