@@ -107,7 +107,7 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 		   struct err_text *why);
 /* Ends the period, which is the moment of its tracks, and sets them. 0 or -errno. */
 int ebpf_run_read(struct ebpf_run *r);
-/* Where maps are so large that a read in each period would take more than 1 % of one CPU, periods are
+/* Where maps are so large that a read in each period would take more than 0.5 % of one CPU, periods are
  * longer: is this one left out? */
 bool ebpf_run_rests(const struct ebpf_run *r);
 /* Of one that is switched off while others go on, before its stop: removes its tracks. */

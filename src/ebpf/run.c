@@ -104,7 +104,7 @@ static int read_period(struct ebpf_run *r)
 	return e < 0 ? e : f;
 }
 
-#define READ_SHARE 100u /* of one CPU, one part of so many */
+#define READ_SHARE 200u /* of one CPU, one part of so many for each family */
 #define READS_AVERAGED 8u /* so the first one, which makes tracks, is not taken for the rule */
 
 int ebpf_run_read(struct ebpf_run *r)
