@@ -78,10 +78,15 @@ static __always_inline int is_task_in_cgroups(struct task_struct *t)
 static __always_inline int is_current_in_cgroups(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
-	struct cgroup *c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
-	__u64 id = BPF_CORE_READ(c, kn, id);
-	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+	struct cgroup *c;
+	__u8 *known;
+	__u64 id;
 
+	if (settings.switches & SONDA_TYPED_CURRENT)
+		return is_task_in_cgroups(bpf_get_current_task_btf());
+	c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
+	id = BPF_CORE_READ(c, kn, id);
+	known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
 	return known ? *known : find_above(c, id, BPF_CORE_READ(c, level));
 }
 #else

@@ -23,55 +23,63 @@ struct thread {
 SONDA_PROCESSES(struct faults)
 SONDA_THREADS(struct thread)
 
-static __always_inline void look(struct task_struct *t, __u32 begun)
+#ifdef SONDA_NO_BTF
+/* Where a fault begins is all that is known: each counts, of whatever kind. */
+static __always_inline void begin_fault(void)
 {
-	__u64 all = t->min_flt + t->maj_flt, major = t->maj_flt;
+	__u32 tgid = current_tgid();
 	struct faults *v;
-	struct thread *h;
 
-	if (!is_counted(t->tgid, t))
+	if (!is_current_counted(tgid))
 		return;
-	h = thread_make(t);
+	v = process_of(tgid, 0);
+	if (v)
+		v->all++;
+}
+#else
+/* min, maj: of the task now. */
+static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 maj, __u32 begun)
+{
+	__u64 all = min + maj;
+	struct faults *v;
+
 	if (!h)
 		return;
 	if (!h->is_known) {
 		h->is_known = 1;
 		h->all = all;
-		h->major = major;
+		h->major = maj;
 	}
 	if (h->all == all && h->begun == begun)
 		return;
-	v = process_of(t->tgid, 0);
+	v = process_of(tgid, 0);
 	if (!v)
 		return;
 	/* Where a fault that began has failed, one that counted already is taken back. */
 	v->all += all - h->all + begun - h->begun;
-	v->major += major - h->major;
+	v->major += maj - h->major;
 	h->all = all;
-	h->major = major;
+	h->major = maj;
 	h->begun = begun;
 }
 
-SEC("tp_btf/page_fault_user")
-int BPF_PROG(on_fault_user, unsigned long address)
+static __always_inline void look_at_current(__u32 begun)
 {
-	look(bpf_get_current_task_btf(), 1);
-	return 0;
+	__u32 tgid = current_tgid();
+
+	if (is_current_counted(tgid))
+		look(current_make(), tgid, CURRENT(min_flt), CURRENT(maj_flt), begun);
 }
 
-/* In the kernel, at memory of the process: such as where read() puts what it has read. */
-SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(on_fault_kernel, unsigned long address)
+static __always_inline void begin_fault(void)
 {
-	if ((long)address >= 0)
-		look(bpf_get_current_task_btf(), 1);
-	return 0;
+	look_at_current(1);
 }
 
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+int BPF_PROG(on_exit)
 {
-	look(task, 0);
+	look_at_current(0);
 	return 0;
 }
 
@@ -79,7 +87,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
 {
 	if (prev->pid)
-		look(prev, 0);
+		look_at_current(0);
 	return 0;
 }
 
@@ -87,6 +95,24 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	look(task, 0);
+	if (is_counted(task->tgid, task))
+		look(thread_make(task), task->tgid, task->min_flt, task->maj_flt, 0);
+	return 0;
+}
+#endif
+
+SEC(HOOK(exceptions, page_fault_user))
+int BPF_PROG(on_fault_user)
+{
+	begin_fault();
+	return 0;
+}
+
+/* In the kernel, at memory of the process: such as where read() puts what it has read. */
+SEC(HOOK(exceptions, page_fault_kernel))
+int BPF_PROG(on_fault_kernel)
+{
+	if ((long)ARG(0, FAULTS_ADDRESS) >= 0)
+		begin_fault();
 	return 0;
 }

@@ -5,6 +5,9 @@
 
 /* The family "faults": what faults.bpf.c counts and src/ebpf/faults.c reads. */
 
+/* Of sonda_settings.fields. */
+#define FAULTS_ADDRESS 0 /* of exceptions/page_fault_kernel */
+
 /* Of a process, on one CPU; columns. */
 struct faults {
 	__u64 all;

@@ -103,9 +103,9 @@ static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 }
 
 /* A mutex says it again when it has spun and goes on to sleep: one wait. */
-static __always_inline void begin_sleep(struct task_struct *task, __u64 lock, __u32 kind)
+static __always_inline void begin_sleep(__u64 lock, __u32 kind)
 {
-	struct sleeping *s = thread_make(task);
+	struct sleeping *s = current_make();
 
 	if (!s || s->lock == lock)
 		return;
@@ -114,9 +114,9 @@ static __always_inline void begin_sleep(struct task_struct *task, __u64 lock, __
 	s->kind = kind;
 }
 
-static __always_inline void end_sleep(struct locks_cpu *c, struct task_struct *task, __u64 lock)
+static __always_inline void end_sleep(struct locks_cpu *c, __u64 lock)
 {
-	struct sleeping *s = thread_get(task);
+	struct sleeping *s = current_get();
 	struct locks_process *p;
 	__u64 ns;
 
@@ -126,34 +126,35 @@ static __always_inline void end_sleep(struct locks_cpu *c, struct task_struct *t
 	if (s->kind < LOCK_KINDS)
 		add(&c->kinds[s->kind], ns);
 	s->lock = 0;
-	p = process_of(task->tgid, 0);
+	p = process_of(current_tgid(), 0);
 	if (!p)
 		return;
 	p->ns += ns;
 	p->count++;
 }
 
-SEC("tp_btf/contention_begin")
-int BPF_PROG(on_begin, void *lock, unsigned int flags)
+SEC(HOOK(lock, contention_begin))
+int BPF_PROG(on_begin)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 kind = kind_of(flags);
+	__u64 lock = ARG(0, LOCKS_BEGUN);
+	__u32 kind = kind_of(ARG(1, LOCKS_FLAGS));
 
-	if (!is_counted(task->tgid, task))
+	if (!is_current_counted(current_tgid()))
 		return 0;
 	if (kind == LOCK_SPIN || kind == LOCK_RWLOCK)
-		begin_spin((__u64)lock, kind);
+		begin_spin(lock, kind);
 	else
-		begin_sleep(task, (__u64)lock, kind);
+		begin_sleep(lock, kind);
 	return 0;
 }
 
-SEC("tp_btf/contention_end")
-int BPF_PROG(on_end, void *lock)
+SEC(HOOK(lock, contention_end))
+int BPF_PROG(on_end)
 {
 	struct locks_cpu *c = this_cpu();
+	__u64 lock = ARG(0, LOCKS_ENDED);
 
-	if (c && !end_spin(c, (__u64)lock))
-		end_sleep(c, bpf_get_current_task_btf(), (__u64)lock);
+	if (c && !end_spin(c, lock))
+		end_sleep(c, lock);
 	return 0;
 }

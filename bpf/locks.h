@@ -5,6 +5,11 @@
 
 /* The family "locks": what locks.bpf.c counts and src/ebpf/locks.c reads. */
 
+/* Of sonda_settings.fields. */
+#define LOCKS_BEGUN 0 /* the lock, of lock/contention_begin */
+#define LOCKS_FLAGS 1
+#define LOCKS_ENDED 2 /* the lock, of lock/contention_end */
+
 enum lock_kind {
 	/* Who waits spins, and keeps the CPU. */
 	LOCK_SPIN,

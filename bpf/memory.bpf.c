@@ -138,7 +138,9 @@ static __always_inline __u32 compaction(void)
 }
 #endif
 
-#define ORDER ((__u32)ARG(0, MEMORY_ORDER))
+#define ORDER                                                                                      \
+	((__u32)(settings.switches & MEMORY_ORDER_IS_SECOND ? ARG(1, MEMORY_ORDER) :                \
+							     ARG(0, MEMORY_ORDER)))
 #define PAGES ARG(0, MEMORY_PAGES)
 
 STALL(vmscan, mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM, ORDER, PAGES)

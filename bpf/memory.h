@@ -5,6 +5,9 @@
 
 /* The family "memory": what memory.bpf.c counts and src/ebpf/memory.c reads. */
 
+/* A bit of sonda_settings.switches: events where reclaim begins have the order as their second argument. */
+#define MEMORY_ORDER_IS_SECOND 1u
+
 /* Of sonda_settings.fields; events of control groups have them at the same places. */
 #define MEMORY_ORDER 0 /* of vmscan/mm_vmscan_direct_reclaim_begin */
 #define MEMORY_PAGES 1 /* of vmscan/mm_vmscan_direct_reclaim_end */

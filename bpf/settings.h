@@ -14,9 +14,10 @@
 #define SONDA_SCOPE_PIDS 1u /* of the processes in the map sonda_pids */
 #define SONDA_SCOPE_CGROUPS 2u /* of the control groups in the map sonda_cgroups, and below */
 
-/* A bit of switches that several families have: storage of tasks may be made in the scheduler (6.4,
- * which allocates without locks). */
+/* Bits of switches that several families have: storage of tasks may be made in the scheduler (6.4,
+ * which allocates without locks); the running thread is given with its type (5.11). */
 #define SONDA_TASK_STORAGE (1u << 31)
+#define SONDA_TYPED_CURRENT (1u << 30)
 
 /* Where the record of an event has a field, as its format file tells. */
 struct sonda_field {

@@ -3,46 +3,105 @@
 
 #include "process.h"
 
-/* What is kept with a thread, from its first thread_make() on: zeros then. NULL where there is no
- * memory, which is counted, or where thread_get() finds none. On kernels where storage of tasks
- * cannot be made in the scheduler it is a hash by thread id. */
-#define SONDA_THREADS(value_t)                                                                     \
-	struct {                                                                                   \
-		__uint(type, BPF_MAP_TYPE_TASK_STORAGE);                                           \
-		__uint(map_flags, BPF_F_NO_PREALLOC);                                              \
-		__type(key, int);                                                                  \
-		__type(value, value_t);                                                            \
-	} threads SEC(".maps");                                                                    \
+/*
+ * What is kept with a thread, from its first make on: zeros then. NULL where there is no memory, which
+ * is counted, or where a get finds none. On kernels where storage of tasks cannot be made in the
+ * scheduler, or that have no BTF, it is a hash by thread id.
+ *
+ * Those of the running thread are for hooks that have no task.
+ */
+
+#define SONDA_THREADS_BY_PID(value_t)                                                              \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
 		__uint(max_entries, 32768);                                                        \
 		__type(key, __u32);                                                                \
 		__type(value, value_t);                                                            \
 	} threads_by_pid SEC(".maps");                                                             \
-	static __always_inline __attribute__((unused)) value_t *thread_get(struct task_struct *t)  \
+	static __always_inline __attribute__((unused)) value_t *thread_get_by_pid(__u32 pid)       \
 	{                                                                                          \
-		__u32 pid = t->pid;                                                                \
-                                                                                                   \
-		if (settings.switches & SONDA_TASK_STORAGE)                                        \
-			return bpf_task_storage_get(&threads, t, 0, 0);                            \
 		return bpf_map_lookup_elem(&threads_by_pid, &pid);                                 \
 	}                                                                                          \
-	static __always_inline __attribute__((unused)) value_t *thread_make(struct task_struct *t) \
+	static __always_inline __attribute__((unused)) value_t *thread_make_by_pid(__u32 pid)      \
 	{                                                                                          \
-		__u32 pid = t->pid;                                                                \
+		value_t *v = bpf_map_lookup_elem(&threads_by_pid, &pid);                           \
 		const value_t none = {};                                                           \
-		value_t *v;                                                                        \
                                                                                                    \
-		if (settings.switches & SONDA_TASK_STORAGE) {                                      \
-			v = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);  \
-		} else {                                                                           \
-			v = bpf_map_lookup_elem(&threads_by_pid, &pid);                            \
-			if (!v) {                                                                  \
-				bpf_map_update_elem(&threads_by_pid, &pid, &none, BPF_NOEXIST);    \
-				v = bpf_map_lookup_elem(&threads_by_pid, &pid);                    \
-			}                                                                          \
-		}                                                                                  \
+		if (v)                                                                             \
+			return v;                                                                  \
+		bpf_map_update_elem(&threads_by_pid, &pid, &none, BPF_NOEXIST);                    \
+		v = bpf_map_lookup_elem(&threads_by_pid, &pid);                                    \
 		if (!v)                                                                            \
 			count_lost();                                                              \
 		return v;                                                                          \
 	}
+
+#ifdef SONDA_NO_BTF
+#define SONDA_THREADS(value_t)                                                                     \
+	SONDA_THREADS_BY_PID(value_t)                                                              \
+	static __always_inline __attribute__((unused)) value_t *current_get(void)                  \
+	{                                                                                          \
+		return thread_get_by_pid((__u32)bpf_get_current_pid_tgid());                       \
+	}                                                                                          \
+	static __always_inline __attribute__((unused)) value_t *current_make(void)                 \
+	{                                                                                          \
+		return thread_make_by_pid((__u32)bpf_get_current_pid_tgid());                      \
+	}
+
+static __always_inline __u32 current_tgid(void)
+{
+	return bpf_get_current_pid_tgid() >> 32;
+}
+#else
+#define SONDA_THREADS(value_t)                                                                     \
+	SONDA_THREADS_BY_PID(value_t)                                                              \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_TASK_STORAGE);                                           \
+		__uint(map_flags, BPF_F_NO_PREALLOC);                                              \
+		__type(key, int);                                                                  \
+		__type(value, value_t);                                                            \
+	} threads SEC(".maps");                                                                    \
+	static __always_inline __attribute__((unused)) value_t *stored_make(struct task_struct *t) \
+	{                                                                                          \
+		value_t *v = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE); \
+                                                                                                   \
+		if (!v)                                                                            \
+			count_lost();                                                              \
+		return v;                                                                          \
+	}                                                                                          \
+	static __always_inline __attribute__((unused)) value_t *thread_get(struct task_struct *t)  \
+	{                                                                                          \
+		if (settings.switches & SONDA_TASK_STORAGE)                                        \
+			return bpf_task_storage_get(&threads, t, 0, 0);                            \
+		return thread_get_by_pid(t->pid);                                                  \
+	}                                                                                          \
+	static __always_inline __attribute__((unused)) value_t *thread_make(struct task_struct *t) \
+	{                                                                                          \
+		if (settings.switches & SONDA_TASK_STORAGE)                                        \
+			return stored_make(t);                                                     \
+		return thread_make_by_pid(t->pid);                                                 \
+	}                                                                                          \
+	static __always_inline __attribute__((unused)) value_t *current_get(void)                  \
+	{                                                                                          \
+		if (settings.switches & SONDA_TASK_STORAGE)                                        \
+			return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);   \
+		return thread_get_by_pid((__u32)bpf_get_current_pid_tgid());                       \
+	}                                                                                          \
+	static __always_inline __attribute__((unused)) value_t *current_make(void)                 \
+	{                                                                                          \
+		if (settings.switches & SONDA_TASK_STORAGE)                                        \
+			return stored_make(bpf_get_current_task_btf());                            \
+		return thread_make_by_pid((__u32)bpf_get_current_pid_tgid());                      \
+	}
+
+/* A field of the running thread. */
+#define CURRENT(field)                                                                             \
+	(settings.switches & SONDA_TYPED_CURRENT ?                                                 \
+		 bpf_get_current_task_btf()->field :                                               \
+		 BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
+
+static __always_inline __u32 current_tgid(void)
+{
+	return CURRENT(tgid);
+}
+#endif

@@ -57,6 +57,7 @@ struct ebpf_family {
 	const struct ebpf_rung *rungs;
 	int n_rungs;
 	const struct processes_spec *processes; /* NULL: it has no sums by process */
+	const struct processes_spec *processes_below; /* on rungs below the first; NULL: the same */
 	size_t cpu_size; /* of a value of "cpus"; 0: it has none */
 	size_t state_size, state_per_cpu; /* bytes; the array of all CPUs comes last */
 	/* What goes to sonda_settings.switches, beside what the sums by process want. */

@@ -7,6 +7,8 @@
 #include "ebpf/processes.h"
 
 EBPF_DECLARE(faults);
+EBPF_DECLARE(faults_raw);
+EBPF_DECLARE(faults_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("sched_process_exit", 1, 2), NEED_TP_BTF("sched_switch", 3, 8),
@@ -14,8 +16,17 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_MEMBER("task_struct", "maj_flt"),	 NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
-	{"tp_btf", EBPF_IMAGE(faults), needs_of_tp_btf},
+/* Without BTF which faults are major is not known: these need nothing but where they begin. */
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("exceptions/page_fault_user", "address", 3, 3),
+	NEED_RAW_TP("exceptions/page_fault_kernel", "address", 3, 3),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_EVENT("exceptions/page_fault_user", "address"),
+	NEED_FIELD("exceptions/page_fault_kernel", "address", FAULTS_ADDRESS),
+	NEED_END,
 };
 
 static const struct track_spec columns[] = {
@@ -39,10 +50,26 @@ static const struct processes_spec spec = {
 	.lost_description = "page faults that could not be counted: no room",
 };
 
+static const struct processes_spec spec_without_major = {
+	.columns = columns,
+	.n_values = sizeof(struct faults) / sizeof(uint64_t),
+	.n_columns = 1,
+	.weights = 1u,
+	.has_totals = true,
+	.lost_name = "page faults lost",
+	.lost_description = "page faults that could not be counted: no room",
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(faults), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(faults_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(faults_tp), needs_of_tp},
+};
+
 static bool has_hooks(const struct ebpf_facts *f)
 {
-	return f->count_args(f->ctx, "page_fault_user") == 3 &&
-	       f->count_args(f->ctx, "page_fault_kernel") == 3;
+	return ebpf_has_field(f, "exceptions/page_fault_user", "address") ||
+	       f->count_args(f->ctx, "page_fault_user") == 3;
 }
 
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
@@ -68,4 +95,5 @@ const struct ebpf_family faults_family = {
 	.n_rungs = ARRAY_SIZE(rungs),
 	.prepare = prepare,
 	.processes = &spec,
+	.processes_below = &spec_without_major,
 };

@@ -5,18 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static int lacks_tracepoint(const struct ebpf_facts *f, const struct ebpf_need *n,
+static int lacks_tracepoint(const struct ebpf_facts *f, const struct ebpf_need *n, const char *name,
 			    struct err_text *e)
 {
-	int args = f->count_args(f->ctx, n->name);
+	int args = f->count_args(f->ctx, name);
 
 	if (args == -EOPNOTSUPP)
 		return err_set(e, args, "the kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	if (args < 0)
-		return err_set(e, args, "the kernel has no tracepoint %s", n->name);
+		return err_set(e, args, "the kernel has no tracepoint %s", name);
 	if (args < n->min_args || args > n->max_args)
 		return err_set(e, -EPROTO, "the tracepoint %s has %d arguments, which is not known",
-			       n->name, args);
+			       name, args);
 	return 0;
 }
 
@@ -27,6 +27,17 @@ static int lacks_event(const struct ebpf_facts *f, const struct ebpf_need *n, st
 	return err_set(e, -ENOENT, "tracefs has no event %s with a field %s", n->name, n->member);
 }
 
+static int lacks_raw(const struct ebpf_facts *f, const struct ebpf_need *n, struct err_text *e)
+{
+	const char *name = strchr(n->name, '/');
+	int r = lacks_event(f, n, e);
+
+	if (r < 0 || !name)
+		return r;
+	r = lacks_tracepoint(f, n, name + 1, e);
+	return r == -EOPNOTSUPP ? 0 : r;
+}
+
 /* 0, or -errno and why. */
 static int lacks(const struct ebpf_facts *f, const struct ebpf_need *n, struct err_text *e)
 {
@@ -35,7 +46,9 @@ static int lacks(const struct ebpf_facts *f, const struct ebpf_need *n, struct e
 	case EBPF_MAY_FIELD:
 		return 0;
 	case EBPF_TP_BTF:
-		return lacks_tracepoint(f, n, e);
+		return lacks_tracepoint(f, n, n->name, e);
+	case EBPF_RAW_TP:
+		return lacks_raw(f, n, e);
 	case EBPF_EVENT:
 	case EBPF_FIELD:
 		return lacks_event(f, n, e);

@@ -19,7 +19,15 @@
  * of any kernel.
  */
 
-enum ebpf_need_kind { EBPF_END, EBPF_TP_BTF, EBPF_EVENT, EBPF_FIELD, EBPF_MAY_FIELD, EBPF_MEMBER };
+enum ebpf_need_kind {
+	EBPF_END,
+	EBPF_TP_BTF,
+	EBPF_RAW_TP,
+	EBPF_EVENT,
+	EBPF_FIELD,
+	EBPF_MAY_FIELD,
+	EBPF_MEMBER
+};
 
 struct ebpf_need {
 	enum ebpf_need_kind kind;
@@ -33,13 +41,19 @@ struct ebpf_need {
 	{                                                                                          \
 		.kind = EBPF_TP_BTF, .name = (tracepoint), .min_args = (min), .max_args = (max)    \
 	}
-/* The event "group/name" of tracefs with the field. A raw tracepoint is there where the event is, and
- * its arguments are what the event's fields are made of: the field tells that they are. */
+/* A raw tracepoint is there where the event "group/name" of tracefs is, and its arguments are what the
+ * event's fields are made of: the field tells that they are. With BTF there must be so many. */
+#define NEED_RAW_TP(event, field, min, max)                                                        \
+	{                                                                                          \
+		.kind = EBPF_RAW_TP, .name = (event), .member = (field), .min_args = (min),        \
+		.max_args = (max)                                                                  \
+	}
+/* The event "group/name" with the field, for a program of a classic tracepoint. */
 #define NEED_EVENT(event, field)                                                                   \
 	{                                                                                          \
 		.kind = EBPF_EVENT, .name = (event), .member = (field)                             \
 	}
-/* The same, for a program of a classic tracepoint: where the field is goes to that slot. */
+/* The same, and where the field is goes to that slot. */
 #define NEED_FIELD(event, field, at)                                                               \
 	{                                                                                          \
 		.kind = EBPF_FIELD, .name = (event), .member = (field), .slot = (at)               \

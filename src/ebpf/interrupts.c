@@ -22,10 +22,10 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 };
 
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_EVENT("irq/softirq_entry", "vec"),
-	NEED_EVENT("irq/softirq_exit", "vec"),
-	NEED_EVENT("irq/irq_handler_entry", "irq"),
-	NEED_EVENT("irq/irq_handler_exit", "irq"),
+	NEED_RAW_TP("irq/softirq_entry", "vec", 1, 1),
+	NEED_RAW_TP("irq/softirq_exit", "vec", 1, 1),
+	NEED_RAW_TP("irq/irq_handler_entry", "irq", 2, 2),
+	NEED_RAW_TP("irq/irq_handler_exit", "irq", 3, 3),
 	NEED_END,
 };
 

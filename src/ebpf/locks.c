@@ -8,6 +8,8 @@
 #include "ebpf/processes.h"
 
 EBPF_DECLARE(locks);
+EBPF_DECLARE(locks_raw);
+EBPF_DECLARE(locks_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("contention_begin", 2, 2), /* 5.19 */
@@ -15,8 +17,23 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("lock/contention_begin", "flags", 2, 2),
+	NEED_RAW_TP("lock/contention_end", "lock_addr", 2, 2),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_FIELD("lock/contention_begin", "lock_addr", LOCKS_BEGUN),
+	NEED_FIELD("lock/contention_begin", "flags", LOCKS_FLAGS),
+	NEED_FIELD("lock/contention_end", "lock_addr", LOCKS_ENDED),
+	NEED_END,
+};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(locks), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(locks_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(locks_tp), needs_of_tp},
 };
 
 static const struct {

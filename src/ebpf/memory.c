@@ -12,16 +12,17 @@ EBPF_DECLARE(memory_raw);
 EBPF_DECLARE(memory_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	NEED_TP_BTF("mm_vmscan_direct_reclaim_begin", 1, 4),
-	NEED_TP_BTF("mm_vmscan_direct_reclaim_end", 1, 1),
+	/* The order and flags; by 7.2 flags, the order, a control group. */
+	NEED_TP_BTF("mm_vmscan_direct_reclaim_begin", 2, 3),
+	NEED_TP_BTF("mm_vmscan_direct_reclaim_end", 1, 2),
 	NEED_TP_BTF("mark_victim", 1, 2), /* a pid; since 6.9 the task */
 	NEED_END,
 };
 
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_EVENT("vmscan/mm_vmscan_direct_reclaim_begin", "order"),
-	NEED_EVENT("vmscan/mm_vmscan_direct_reclaim_end", "nr_reclaimed"),
-	NEED_EVENT("oom/mark_victim", "pid"),
+	NEED_RAW_TP("vmscan/mm_vmscan_direct_reclaim_begin", "order", 2, 3),
+	NEED_RAW_TP("vmscan/mm_vmscan_direct_reclaim_end", "nr_reclaimed", 1, 2),
+	NEED_RAW_TP("oom/mark_victim", "pid", 1, 2),
 	NEED_END,
 };
 
@@ -76,7 +77,10 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 		if (f->count_args(f->ctx, optional[i].hook) < 0 &&
 		    !ebpf_has_field(f, optional[i].event, optional[i].field))
 			ebpf_object_leave_out_program(o, optional[i].hook);
-	return 0;
+	return f->count_args(f->ctx, optional[0].hook) == 3 ||
+			       ebpf_has_field(f, optional[0].event, "memcg_id")
+		       ? MEMORY_ORDER_IS_SECOND
+		       : 0;
 }
 
 static void show(const struct ebpf_run *r, struct memory *s)

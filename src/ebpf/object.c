@@ -108,6 +108,11 @@ void ebpf_object_leave_out(struct ebpf_object *o, const char *map)
 		bpf_map__set_autocreate(m, false);
 }
 
+bool ebpf_object_has_map(const struct ebpf_object *o, const char *map)
+{
+	return bpf_object__find_map_by_name(o->obj, map) != NULL;
+}
+
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program)
 {
 	struct bpf_program *p = bpf_object__find_program_by_name(o->obj, program);

@@ -35,6 +35,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 /* Before the load. Maps and programs that are not there are ignored. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
 void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
+bool ebpf_object_has_map(const struct ebpf_object *o, const char *map);
 /* Such as one whose hook this kernel does not have. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
 /* The SONDA_FIELDS of its settings, none of them there, for the caller to fill. */

@@ -28,12 +28,13 @@ static uint32_t size_for(const struct processes_spec *spec, uint32_t n_cpus)
 uint32_t processes_prepare(struct ebpf_object *o, const struct ebpf_facts *f,
 			   const struct processes_spec *spec, uint32_t n_cpus)
 {
-	bool storage = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE) &&
+	bool typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* came with it */
+	bool storage = typed && ebpf_object_has_map(o, "threads") &&
 		       f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
 
 	ebpf_object_resize(o, "processes", size_for(spec, n_cpus));
 	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
-	return storage ? SONDA_TASK_STORAGE : 0;
+	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
 }
 
 int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,

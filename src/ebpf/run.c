@@ -8,6 +8,14 @@
 #include "ebpf/outliers.h"
 #include "ebpf/processes.h"
 
+static const struct processes_spec *processes_of(const struct ebpf_run *r)
+{
+	const struct ebpf_family *fam = r->family;
+
+	return fam->processes_below && r->rung != fam->rungs ? fam->processes_below
+							     : fam->processes;
+}
+
 static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
 {
 	const struct ebpf_family *fam = r->family;
@@ -15,7 +23,7 @@ static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
 
 	ebpf_find_fields(f, r->rung, ebpf_object_fields(r->object));
 	if (fam->processes)
-		switches |= processes_prepare(r->object, f, fam->processes, r->n_cpus);
+		switches |= processes_prepare(r->object, f, processes_of(r), r->n_cpus);
 	if (fam->prepare)
 		switches |= fam->prepare(r->object, f, r->n_cpus);
 	return switches;
@@ -33,7 +41,7 @@ static int begin(struct ebpf_run *r)
 		e = map_cpus_init(&r->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
 				  fam->cpu_size);
 	if (e == 0 && fam->processes)
-		e = processes_new(r, fam->processes, &r->processes);
+		e = processes_new(r, processes_of(r), &r->processes);
 	return e == 0 && fam->begin ? fam->begin(r) : e;
 }
 

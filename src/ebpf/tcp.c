@@ -23,10 +23,10 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 };
 
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_EVENT("tcp/tcp_retransmit_skb", "skbaddr"),
-	NEED_EVENT("tcp/tcp_send_reset", "skbaddr"),
-	NEED_EVENT("tcp/tcp_receive_reset", "skaddr"),
-	NEED_EVENT("skb/kfree_skb", "skbaddr"),
+	NEED_RAW_TP("tcp/tcp_retransmit_skb", "skbaddr", 2, 3),
+	NEED_RAW_TP("tcp/tcp_send_reset", "skbaddr", 2, 3),
+	NEED_RAW_TP("tcp/tcp_receive_reset", "skaddr", 1, 1),
+	NEED_RAW_TP("skb/kfree_skb", "skbaddr", 2, 4),
 	NEED_END,
 };
 

@@ -58,7 +58,7 @@ static const struct ebpf_need newest[] = {NEED_TP_BTF("sched_switch", 4, 4),
 					  NEED_MEMBER("task_struct", "__state"), NEED_END};
 static const struct ebpf_need older[] = {NEED_TP_BTF("sched_switch", 3, 3),
 					 NEED_MEMBER("task_struct", "state"), NEED_END};
-static const struct ebpf_need without_btf[] = {NEED_EVENT("sched/sched_switch", "next_pid"),
+static const struct ebpf_need without_btf[] = {NEED_RAW_TP("sched/sched_switch", "next_pid", 3, 4),
 					       NEED_END};
 static const struct ebpf_need by_record[] = {NEED_FIELD("sched/sched_switch", "next_pid", 2),
 					     MAY_FIELD("sched/sched_switch", "prev_state", 1),
@@ -96,6 +96,15 @@ static void what_did_not_load_is_passed_over(void **state)
 	assert_int_equal(choose((struct kernel){true, 4, 56, "__state"}, 4), -ENOENT);
 }
 
+/* Of a raw tracepoint too; in the record all have their names. */
+static void where_arguments_are_not_known_the_record_is_read(void **state)
+{
+	(void)state;
+	assert_int_equal(choose((struct kernel){true, 5, 56, "__state"}, 0), 3);
+	assert_non_null(strstr(why.text, "sched_switch has 5 arguments"));
+	assert_int_equal(choose((struct kernel){true, 4, 56, "no_other"}, 0), 2);
+}
+
 static void fields_go_where_the_format_says(void **state)
 {
 	struct sonda_field fields[SONDA_FIELDS] = {{0}};
@@ -130,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_that_fits),
 		cmocka_unit_test(what_did_not_load_is_passed_over),
+		cmocka_unit_test(where_arguments_are_not_known_the_record_is_read),
 		cmocka_unit_test(fields_go_where_the_format_says),
 		cmocka_unit_test(every_lack_is_told),
 	};
