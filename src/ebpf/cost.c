@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/cost.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "ebpf/counter.h"
 #include "gen/fields.h"
 
 void cost_deinit(struct cost *c)
@@ -14,13 +17,59 @@ void cost_deinit(struct cost *c)
 	c->stats_fd = -1;
 }
 
-static void begin_measure(struct cost *c, struct ebpf_run *runs, size_t n)
+/* It takes more than to load programs. */
+static void tell_refused(struct cost *c, int error, struct ebpf_trouble *trouble)
 {
+	if (!c->is_refused)
+		ebpf_trouble_add(trouble, "own cost",
+				 "is not measured: %s (it takes CAP_SYS_ADMIN)%s", strerror(error),
+				 c->limit > 0 ? "; max_overhead_percent has no effect" : "");
+	c->is_refused = true;
+}
+
+static void begin_measure(struct cost *c, struct ebpf_run *runs, size_t n,
+			  struct ebpf_trouble *trouble)
+{
+	uint64_t missed;
+	bool any = false;
+
 	c->stats_fd = ebpf_stats_on();
 	c->began = clock_mono_ns();
+	for (size_t i = 0; i < n; i++) {
+		if (!runs[i].object)
+			continue;
+		any = true;
+		ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count, &missed);
+	}
+	if (c->stats_fd < 0 && any)
+		tell_refused(c, -c->stats_fd, trouble);
+}
+
+static void set_missed(struct cost *c, struct ebpf_run *r)
+{
+	uint64_t ns, count, missed;
+
+	ebpf_object_cost(r->object, &ns, &count, &missed);
+	if (!missed)
+		return;
+	if (c->missed_group == TRACK_ROOT)
+		c->missed_group = ebpf_add_group(r, r->group, "runs missed");
+	if (r->cost.missed_track == TRACK_ROOT) {
+		r->cost.missed_track = ebpf_add_total(
+			r, c->missed_group, r->family->name,
+			"runs of its programs that the kernel left out", TRACK_UNIT_COUNT);
+		ebpf_trouble_add(r->trouble, r->family->name,
+				 "\"runs missed\" counts runs of its programs that the kernel left "
+				 "out: one ran on the CPU already");
+	}
+	tracks_set(r->tracks, r->cost.missed_track, (int64_t)missed);
+}
+
+void cost_set_missed(struct cost *c, struct ebpf_run *runs, size_t n)
+{
 	for (size_t i = 0; i < n; i++)
 		if (runs[i].object)
-			ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count);
+			set_missed(c, &runs[i]);
 }
 
 static void set_track(struct cost *c, struct ebpf_run *r)
@@ -43,9 +92,9 @@ static void set_track(struct cost *c, struct ebpf_run *r)
 
 static void measure(struct cost *c, struct ebpf_run *r, uint64_t took)
 {
-	uint64_t ns, count;
+	uint64_t ns, count, missed;
 
-	ebpf_object_cost(r->object, &ns, &count);
+	ebpf_object_cost(r->object, &ns, &count, &missed);
 	ns -= r->cost.ns;
 	count -= r->cost.count;
 	r->cost.percent = 100.0 * (double)ns / (double)MAX(took, 1);
@@ -86,7 +135,8 @@ static void keep_limit(const struct cost *c, struct ebpf_run *runs, size_t n,
 				 "max_overhead_percent (%g), and this one the most (%.3f %%)",
 				 sum, c->limit, worst->cost.percent / c->n_cpus);
 		tracks_remove(worst->tracks, worst->cost.track);
-		worst->cost.track = TRACK_ROOT;
+		tracks_remove(worst->tracks, worst->cost.missed_track);
+		worst->cost.track = worst->cost.missed_track = TRACK_ROOT;
 		ebpf_run_hide(worst);
 		ebpf_run_stop(worst);
 	}
@@ -133,6 +183,8 @@ void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trou
 		if (c->limit > 0)
 			keep_limit(c, runs, n, trouble);
 	}
-	if (c->pass++ % COST_EVERY == 0)
-		begin_measure(c, runs, n);
+	if (c->pass++ % COST_EVERY)
+		return;
+	cost_set_missed(c, runs, n);
+	begin_measure(c, runs, n, trouble);
 }

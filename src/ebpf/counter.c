@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/counter.h"
 
+#include "ebpf/trouble.h"
+
 uint32_t ebpf_add_group(const struct ebpf_run *r, uint32_t parent, const char *name)
 {
 	return tracks_add(r->tracks, &(struct track_spec){
@@ -45,7 +47,10 @@ void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 {
 	if (!lost)
 		return;
-	if (*track == TRACK_ROOT)
+	if (*track == TRACK_ROOT) {
 		*track = ebpf_add_total(r, r->group, name, description, TRACK_UNIT_COUNT);
+		ebpf_trouble_add(r->trouble, r->family->name, "\"%s\" counts %s", name,
+				 description);
+	}
 	tracks_set(r->tracks, *track, (int64_t)lost);
 }

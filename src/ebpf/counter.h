@@ -25,6 +25,7 @@ void ebpf_set_timed(const struct ebpf_run *r, const struct ebpf_timed *t, uint64
 		    uint64_t count);
 void ebpf_remove_timed(const struct ebpf_run *r, const struct ebpf_timed *t);
 
-/* What could not be counted, since the recording began: *track is TRACK_ROOT until there is any. */
+/* What could not be counted, since the recording began: *track is TRACK_ROOT until there is any, which
+ * is told then. The description says what. */
 void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		   const char *description, uint64_t lost);

@@ -241,6 +241,7 @@ static void ebpf_stop(void *instance)
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		read_one(s, &s->runs[i]);
+	cost_set_missed(&s->cost, s->runs, s->n_runs);
 	tracks_flush(s->poll.tracks);
 	thresholds_tell_unused(s->thresholds, &s->trouble);
 	ebpf_trouble_write(&s->trouble, s->poll.writer);

@@ -46,7 +46,7 @@ struct ebpf_cost {
 	uint64_t ns, count; /* the kernel's sums when the measurement began */
 	double percent; /* of one CPU, in the last one */
 	uint64_t all_ns, all_count, all_took; /* over all measurements; took: ns of one CPU */
-	uint32_t track;
+	uint32_t track, missed_track;
 };
 
 struct ebpf_family {

@@ -99,7 +99,8 @@ static int read_cpus(struct ebpf_run *r, struct locks *s)
 		return e;
 	for (size_t k = 0; k < LOCK_KINDS; k++)
 		set_kind(r, s, k, &sum.kinds[k]);
-	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "whose ends were not seen", sum.lost);
+	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "waits whose ends were not seen",
+		      sum.lost);
 	return 0;
 }
 

@@ -107,7 +107,8 @@ static int read_cpus(struct ebpf_run *r)
 	for (size_t k = 0; k < MEMORY_STALLS; k++)
 		ebpf_set_timed(r, &s->stalls[k], sum.stalls[k].ns, sum.stalls[k].count);
 	tracks_set(r->tracks, s->oom_kills, (int64_t)sum.oom_kills);
-	ebpf_set_lost(r, &s->lost, "memory stalls lost", "that there was no room for", sum.lost);
+	ebpf_set_lost(r, &s->lost, "memory stalls lost", "stalls that there was no room for",
+		      sum.lost);
 	return 0;
 }
 

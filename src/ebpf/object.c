@@ -252,9 +252,10 @@ uint64_t ebpf_object_next_period(struct ebpf_object *o)
 	return over;
 }
 
-void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count)
+void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
+		      uint64_t *ret_missed)
 {
-	*ret_ns = *ret_count = 0;
+	*ret_ns = *ret_count = *ret_missed = 0;
 	for (unsigned i = 0; i < o->n; i++) {
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
@@ -264,6 +265,7 @@ void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *r
 			continue;
 		*ret_ns += info.run_time_ns;
 		*ret_count += info.run_cnt;
+		*ret_missed += info.recursion_misses;
 	}
 }
 

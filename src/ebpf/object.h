@@ -56,8 +56,10 @@ const struct btf *ebpf_object_btf(const struct ebpf_object *o);
 /* Begins the next period. The number of the one that is over, or 0: that failed. */
 uint64_t ebpf_object_next_period(struct ebpf_object *o);
 
-/* What all its programs took since they were loaded, while run time statistics were on. */
-void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count);
+/* What all its programs took since they were loaded, while run time statistics were on; and how often
+ * the kernel left one out, as it ran on that CPU already (from 5.12 on it counts that). */
+void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
+		      uint64_t *ret_missed);
 
 /* Switches the kernel's run time statistics on until the descriptor is closed; -errno. They cost two
  * readings of a clock for each run of a program. */

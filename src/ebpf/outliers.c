@@ -67,11 +67,8 @@ int outliers_read(struct outliers *o)
 		return f;
 	name = kinds[o->run->family->outliers].left_out;
 	left_out = sum.left_out + event_ring_counts(o->ring).left_out;
-	if (left_out && o->left_out_track == TRACK_ROOT)
-		ebpf_trouble_add(o->run->trouble, o->run->family->name,
-				 "more outliers than max_per_second; \"%s\" counts", name);
 	ebpf_set_lost(o->run, &o->left_out_track, name,
-		      "outliers that have no slice: too many in a second", left_out);
+		      "outliers that have no slice: more than max_per_second", left_out);
 	return e;
 }
 

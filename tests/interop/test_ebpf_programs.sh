@@ -85,6 +85,20 @@ SEC("tp/sched/sched_process_fork") int on_fork(void *ctx)
 	return 0;
 }
 END
+# At each fork it reads what is not there, and at that fault again: the kernel leaves the run out in which it is already.
+compile nested <<END
+$(map faults ARRAY 1 __u32 __u64)
+static void fault(void)
+{
+	__u32 zero = 0;
+	__u64 x, *n = bpf_map_lookup_elem(&sonda_counter_faults, &zero);
+
+	if (n)
+		__sync_fetch_and_add(n, bpf_probe_read_user(&x, sizeof(x), (void *)8) != 0);
+}
+SEC("raw_tp/sched_process_fork") int on_fork(void *ctx) { fault(); return 0; }
+SEC("raw_tp/page_fault_kernel") int on_fault(void *ctx) { fault(); return 0; }
+END
 compile empty <<'END'
 SEC("tp/sched/sched_process_fork") int on_fork(void *ctx) { return 0; }
 END
@@ -107,7 +121,7 @@ cp "$example" "$dir/open.bpf.o" && chmod 666 "$dir/open.bpf.o"
 use_sockets "$TMP"
 start_service sonda "$TMP" || exit 1
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
-programs=$(for p in refused untyped empty text open none exits kinds partly events; do echo "programs: '$p'"; done)
+programs=$(for p in refused untyped empty text open none exits kinds partly events nested; do echo "programs: '$p'"; done)
 sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
 # 20 processes of a name that nobody else has, 5 of which fail.
 cp /bin/true "$TMP/sondatrue" && cp /bin/false "$TMP/sondafalse"
@@ -169,6 +183,11 @@ END
 verdict "what cannot be loaded or counted is told in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")
 grep -q '/partly/good=5.0 -$' "$TMP/tracks"
 verdict "the other maps of such a program are counted" $? "$TMP/tracks"
+if [ -e /sys/kernel/tracing/events/exceptions/page_fault_kernel ]; then
+  grep -qE '^eBPF counters/runs missed/nested=([2-9][0-9]|[0-9]{3,}).0 count$' "$TMP/tracks" &&
+    grep -q 'eBPF counters: nested: "runs missed" counts runs' "$TMP/log"
+  verdict "runs that the kernel left out are counted, and told" $? <(grep nested "$TMP/tracks" "$TMP/log")
+fi
 stop_all
 echo "1..$N"
 exit $BAD

@@ -8,10 +8,13 @@
 
 #include "client/read_tracks.h"
 #include "ebpf/counter.h"
+#include "ebpf/trouble.h"
 
 static struct writer *w;
 static struct tracks *tracks;
 static struct ebpf_run run;
+static struct ebpf_trouble trouble;
+static const struct ebpf_family family = {.name = "waits"};
 
 static int setup(void **state)
 {
@@ -19,7 +22,7 @@ static int setup(void **state)
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	run = (struct ebpf_run){.tracks = tracks};
+	run = (struct ebpf_run){.tracks = tracks, .family = &family, .trouble = &trouble};
 	tracks_begin(tracks, 1);
 	run.group = ebpf_add_group(&run, TRACK_ROOT, "all");
 	return 0;
@@ -28,6 +31,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	ebpf_trouble_deinit(&trouble);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
@@ -49,15 +53,19 @@ static void time_and_count_are_two_tracks(void **state)
 	assert_int_equal(tracks_counts(tracks).tracks, 1);
 }
 
-static void what_was_never_lost_has_no_track(void **state)
+static void what_is_lost_is_told_once(void **state)
 {
 	uint32_t track = TRACK_ROOT;
 
 	(void)state;
-	ebpf_set_lost(&run, &track, "waits lost", "no memory", 0);
+	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 0);
 	assert_int_equal(track, TRACK_ROOT);
-	ebpf_set_lost(&run, &track, "waits lost", "no memory", 2);
-	ebpf_set_lost(&run, &track, "waits lost", "no memory", 5);
+	assert_int_equal(trouble.n, 0);
+	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 2);
+	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 5);
+	assert_int_equal(trouble.n, 1);
+	assert_string_equal(trouble.all[0].what, "waits");
+	assert_string_equal(trouble.all[0].reason, "\"waits lost\" counts waits without memory");
 	tracks_end(tracks);
 	read_tracks();
 	assert_int_equal(read_last("all/waits lost"), 5);
@@ -68,7 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(time_and_count_are_two_tracks, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_never_lost_has_no_track, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_lost_is_told_once, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

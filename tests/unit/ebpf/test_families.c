@@ -23,10 +23,12 @@
 #include "base/mem.h"
 #include "client/read_tracks.h"
 #include "ebpf/family.h"
+#include "ebpf/trouble.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 
 static struct ebpf_facts real, told;
+static struct ebpf_trouble trouble;
 static struct {
 	bool no_btf;
 	const char *tracepoint; /* has so many arguments, or is not there (-ENOENT) */
@@ -69,6 +71,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	ebpf_facts_free(&real);
+	ebpf_trouble_deinit(&trouble);
 	return 0;
 }
 
@@ -160,8 +163,11 @@ static int try_family(const struct ebpf_family *f)
 
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
-	run = (struct ebpf_run){
-		.family = f, .n_cpus = ebpf_cpus(), .top_n = 4, .proc_root = "/proc"};
+	run = (struct ebpf_run){.family = f,
+				.n_cpus = ebpf_cpus(),
+				.top_n = 4,
+				.proc_root = "/proc",
+				.trouble = &trouble};
 	assert_int_equal(tracks_new("test", w, &run.tracks), 0);
 	why.text[0] = '\0';
 	r = ebpf_run_start(&run, &told, &scope, &why);
@@ -335,7 +341,8 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 		runs[i] = (struct ebpf_run){.family = &one_rung[i],
 					    .n_cpus = ebpf_cpus(),
 					    .top_n = 4,
-					    .proc_root = "/proc"};
+					    .proc_root = "/proc",
+					    .trouble = &trouble};
 		assert_int_equal(tracks_new("test", w, &runs[i].tracks), 0);
 		if (ebpf_run_start(&runs[i], &told, &scope, &why))
 			fail_msg("%s, %s: %s", f->name, f->rungs[i].name, why.text);
