@@ -30,9 +30,6 @@
 #include "client/consumer.h"
 #include "config/limits.h"
 
-/* FlushRequest.flags: the reason is that tracing stops, the initiator the command line. */
-#define FLUSH_FLAGS_STOP_BY_CLI 0x22
-
 enum state {
 	CONNECTING,
 	QUERYING,
@@ -320,7 +317,7 @@ void record_session_stop(struct record_session *s)
 	if (s->state != RECORDING)
 		return;
 	enter(s, FLUSHING);
-	r = consumer_flush(s->consumer, 0, FLUSH_FLAGS_STOP_BY_CLI, on_flushed, s);
+	r = consumer_flush(s->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_flushed, s);
 	if (r)
 		fail(s, r);
 }

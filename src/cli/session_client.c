@@ -19,8 +19,6 @@
 #include "cli/trace_file.h"
 #include "config/limits.h"
 
-/* FlushRequest.flags: the reason is that tracing stops, the initiator the command line. */
-#define FLUSH_FLAGS_STOP_BY_CLI 0x22
 #define ANSWER_TIMEOUT_MS 30000u
 #define CLONE_TIMEOUT_MS 600000u /* the service may have gigabytes to copy */
 
@@ -289,9 +287,9 @@ static int stop(struct session_client *c, const Pb__TraceConfig *config, struct 
 {
 	uint32_t flush_ms =
 		config->flush_timeout_ms ? config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
-	int r = wait_for_answer(c,
-				consumer_flush(c->consumer, 0, FLUSH_FLAGS_STOP_BY_CLI, on_done, c),
-				flush_ms + ANSWER_TIMEOUT_MS, "the final flush", e);
+	int r = wait_for_answer(
+		c, consumer_flush(c->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_done, c),
+		flush_ms + ANSWER_TIMEOUT_MS, "the final flush", e);
 
 	if (r == -EPIPE || r == -ETIMEDOUT)
 		return r;

@@ -70,6 +70,9 @@ void ds_started(struct ds_handle *h);
 void ds_flushed(struct ds_handle *h, uint64_t flush_id);
 void ds_stopped(struct ds_handle *h);
 
+/* In a flush: a stop follows at once, so what the stop writes need not be written twice. */
+bool ds_stop_follows(const struct ds_handle *h);
+
 /* Asks the service to act on triggers by name, as soon as it reads it. What was written before is
  * there by then, once flushed. */
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);

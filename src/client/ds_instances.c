@@ -49,6 +49,7 @@ struct ds_handle {
 	struct boost boost; /* while it has an instance */
 	enum ds_state state;
 	bool told_started;
+	bool flush_before_stop; /* the flush that it was asked for last */
 };
 
 struct flush {
@@ -165,8 +166,11 @@ static bool can_flush(const struct ds_handle *h)
 	return h && h->source && h->state == DS_RUNNING;
 }
 
-void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id)
+void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id,
+			uint64_t flags)
 {
+	bool before_stop = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_STOP;
+
 	struct flush *f = calloc(1, sizeof(*f) + n * sizeof(f->waiting[0]));
 	struct ds_handle *h;
 
@@ -185,8 +189,10 @@ void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, u
 	s->n_flushes++;
 	/* From here on f may be gone at any time; handles stay, they end on a turn of their own. */
 	for (size_t i = 0; i < n; i++)
-		if (can_flush(h = find(s, ids[i])))
+		if (can_flush(h = find(s, ids[i]))) {
+			h->flush_before_stop = before_stop;
 			h->source->flush(h->instance, flush_id);
+		}
 	settle_flushes(s);
 }
 
@@ -201,6 +207,11 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 		if (f->id == flush_id)
 			answer_flush(f, h->id);
 	settle_flushes(s);
+}
+
+bool ds_stop_follows(const struct ds_handle *h)
+{
+	return h->flush_before_stop;
 }
 
 /* ---- set-up and start ---- */

@@ -47,5 +47,7 @@ void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourc
 /* Sets up first what was not. */
 void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
 void ds_instances_stop(struct ds_instances *s, uint64_t id);
-void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id);
+/* flags: FLUSH_REASON_STOP and others (config/limits.h). */
+void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id,
+			uint64_t flags);
 void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n);

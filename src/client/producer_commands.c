@@ -198,7 +198,7 @@ static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH:
 		ds_instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
-				   m->flush->request_id);
+				   m->flush->request_id, m->flush->flags);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE:
 		ds_instances_clear(s, m->clear_incremental_state->data_source_ids,

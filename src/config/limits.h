@@ -45,6 +45,16 @@
 #define PROBES_SMB_PAGE_BYTES (32u << 10)
 #define LIMIT_PATCHES_PER_CHUNK 1024 /* in one CommitDataRequest.ChunkToPatch */
 
+/* ---- flags of a flush: who asked for it, and why ---- */
+
+#define FLUSH_REASON_MASK 0xfu
+#define FLUSH_REASON_PERIODIC 0x1u
+#define FLUSH_REASON_STOP 0x2u
+#define FLUSH_REASON_CLONE 0x3u
+#define FLUSH_BY_SERVICE 0x10u
+#define FLUSH_BY_CLI 0x20u
+#define FLUSH_FOR_BUGREPORT 0x100u
+
 /* ---- replies in a stream ---- */
 
 #define LIMIT_SLICE_BYTES (131072u - 512u) /* one ReadBuffersResponse.Slice */

@@ -8,15 +8,14 @@
  *	         tracing_on; when the kernel's symbols are
  *	         there: ticks                                   ds_started
  *	flush    rings to the end -> FtraceStats -> hand over   ds_flushed
- *	stop     tracing off, rings to the end, as flush;
- *	         then tracefs as it was, on the side            ds_stopped
+ *	stop     tracing off; when the kernel's symbols are
+ *	         there: rings to the end, as flush; then
+ *	         tracefs as it was, on the side                 ds_stopped
  *	destroy  the same at once, without the rest of the rings
  *
  * While it is being set up there is nothing to flush. A stop is for what comes behind it, unless that
- * takes too long: then it gives up.
- *
- * FtraceStats come as a pair, the counters at the start and those of now, with every flush: a trace
- * that is cut short still knows its losses up to there.
+ * takes too long: then it gives up. Likewise it waits for names; a flush does not, but one that a stop
+ * follows leaves everything to that.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,17 +29,17 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/side_work.h"
+#include "config/limits.h"
 #include "ftrace/feed_teller.h"
 #include "ftrace/ftrace_ds.h"
 #include "ftrace/ftrace_session.h"
 #include "ftrace/loan_record.h"
-#include "ftrace/ring_size.h"
-#include "ftrace/probe_profile.h"
-#include "ftrace/ring_stats.h"
 #include "ftrace/session_refresh.h"
+#include "ftrace/session_stats.h"
 #include "gen/fields.h"
 
-#define STOP_PATIENCE_MS 3000 /* the service waits for 5 s */
+/* Of the time that the service waits for a stop: for what has to come before the rest is read. */
+#define STOP_PATIENCE(ms) ((ms) / 5 * 3)
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 
 struct ftrace_ds {
@@ -49,18 +48,19 @@ struct ftrace_ds {
 	struct side_work *setting_up; /* owned by itself; NULL: done */
 	struct side_work *winding_down; /* likewise, or not begun */
 	bool start_waits; /* for the first of them */
+	uint32_t stop_patience_ms;
+	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: when that is over */
 	struct feed_teller teller;
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
-	struct ring_stats_all start_stats;
-	struct ring_stats_more start_more;
-	uint64_t told_sum; /* of what the last FtraceStats said */
-	bool told;
+	struct session_stats stats;
 	/* owned: when the kernel's events are looked at again; or setting up has been stopped for
 	 * long enough */
 	struct event *looking;
-	bool reading; /* its rings; and it has said that it started */
+	bool started; /* it has said so */
+	bool reading; /* its rings */
 	bool stopping;
+	bool rest_waits; /* for the symbols: what the rings held when it was stopped */
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
 	unsigned n_flushes;
@@ -70,138 +70,6 @@ struct ftrace_ds {
 	bool last_round; /* nothing is recorded any more */
 	unsigned n_in_round; /* flushes, the first ones */
 };
-
-/* ---- FtraceStats ---- */
-
-static void read_ring_stats(const struct instance *i, const struct ring_listener *ring,
-			    struct ring_stats_all *ret)
-{
-	_cleanup_(freep) uint32_t *cpus = calloc(ring->n_streams + 1, sizeof(*cpus));
-
-	*ret = (struct ring_stats_all){0};
-	if (cpus && ring->ring)
-		ring_stats_read(i, cpus, ring_cpus(ring, cpus), ret);
-}
-
-/* What is lost at top level is lost to the session as well. */
-static void read_stats(struct ftrace_ds *ds, struct ring_stats_all *ret)
-{
-	const struct ftrace_session *s = &ds->session;
-	struct ring_stats_all top;
-
-	read_ring_stats(&s->instance, &s->ring, ret);
-	read_ring_stats(&s->top.place, &s->top.ring, &top);
-	ring_stats_add(ret, &top);
-	ring_stats_deinit(&top);
-}
-
-/* Pages of the machine, whatever a sub-buffer is. */
-static uint32_t pages_of(uint32_t kb)
-{
-	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
-
-	return (uint32_t)(((uint64_t)kb * 1024 + size - 1) / size);
-}
-
-static void write_stats_packet(struct ftrace_ds *ds, const struct ring_stats_packet *p)
-{
-	ring_stats_write(p, writer_begin(ds->writer));
-	writer_end(ds->writer);
-}
-
-/* Readers of traces drop what is older than the start, unless they are told. */
-static void tell_preserved(struct ftrace_ds *ds)
-{
-	const struct ring_stats_more more = {.preserved = true};
-	const struct ring_stats_packet p = {.phase = RING_STATS_START, .more = &more};
-
-	if (ds->session.settings.preserve)
-		write_stats_packet(ds, &p);
-}
-
-static uint64_t translated(const struct ftrace_ds *ds)
-{
-	const struct ftrace_session *s = &ds->session;
-	uint64_t n = 0;
-
-	for (unsigned i = 0; i < s->n_listeners; i++)
-		n += ring_events(s->listeners[i]);
-	return n;
-}
-
-static void sum_status(const struct ftrace_session *s, uint64_t *counts)
-{
-	for (unsigned i = 0; i < s->n_listeners; i++)
-		for (unsigned c = 0; c < PAGE_STATUS_COUNT; c++)
-			counts[c] += s->listeners[i]->translator->status_counts[c];
-}
-
-/* How often the session's probes were passed so far. */
-static void read_probes(struct ftrace_session *s)
-{
-	s->more.kprobe_hits = s->more.kprobe_misses = 0;
-	probe_profile_read(&s->made);
-	for (size_t i = 0; i < s->made.n; i++)
-		if (s->made.events[i]->in == MADE_KPROBE) {
-			s->more.kprobe_hits += (int64_t)s->made.events[i]->hits;
-			s->more.kprobe_misses += (int64_t)s->made.events[i]->misses;
-		}
-}
-
-/* Grows with whatever FtraceStats would say. */
-static uint64_t sum_up(const struct ftrace_ds *ds, const struct ring_stats_all *now)
-{
-	const struct reports *r = &ds->session.reports;
-	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
-	uint64_t sum = translated(ds) + (uint64_t)ds->session.more.kprobe_misses;
-
-	sum_status(&ds->session, status_counts);
-	for (unsigned i = 0; i < PAGE_STATUS_COUNT; i++)
-		sum += status_counts[i];
-	for (size_t i = 0; i < now->n; i++)
-		sum += now->rings[i].overrun + now->rings[i].commit_overrun +
-		       now->rings[i].dropped_events;
-	return sum + (uint64_t)tracefs_list_size(r->failed) + r->failed_more;
-}
-
-/* always: though it says nothing new. */
-static void write_stats(struct ftrace_ds *ds, bool always)
-{
-	struct ftrace_session *s = &ds->session;
-	struct ring_stats_packet p = {
-		.phase = RING_STATS_START,
-		.all = &ds->start_stats,
-		.reports = &s->reports,
-		.more = &ds->start_more,
-		.asked_pages = pages_of(s->buffer_kb),
-	};
-	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
-	struct ring_stats_all now;
-	uint64_t sum;
-
-	read_stats(ds, &now);
-	read_probes(s);
-	sum = sum_up(ds, &now);
-	if (!always && ds->told && sum == ds->told_sum) {
-		ring_stats_deinit(&now);
-		return;
-	}
-	if (instance_is_made(&s->instance))
-		p.buffer_pages = pages_of(ring_size_kb(&s->instance));
-	write_stats_packet(ds, &p);
-
-	s->more.probes = &s->made;
-	p.phase = RING_STATS_END;
-	p.all = &now;
-	p.reports = NULL;
-	p.more = &s->more;
-	sum_status(s, status_counts);
-	p.status_counts = status_counts;
-	write_stats_packet(ds, &p);
-	ring_stats_deinit(&now);
-	ds->told_sum = sum;
-	ds->told = true;
-}
 
 /* ---- what the rings call ---- */
 
@@ -219,6 +87,8 @@ static void after_turn(struct ring_listener *l)
 {
 	struct ftrace_ds *ds = l->ctx;
 
+	if (ring_events(l))
+		session_symbols_miss(&ds->session.symbols, &ds->session.reports);
 	if (ds->session.translator->lost)
 		feed_teller_lost(&ds->teller);
 	feed_teller_tell(&ds->teller, &ds->session.translator->sync, ds->session.ring.read_until);
@@ -303,7 +173,7 @@ static void end_round(struct ftrace_ds *ds)
 {
 	bool last = ds->last_round;
 
-	write_stats(ds, ds->n_in_round);
+	session_stats_write(&ds->stats, &ds->session, ds->writer, ds->n_in_round);
 	writer_flush(ds->writer);
 	if (!ds->once_more)
 		feed_teller_owe(&ds->teller, false);
@@ -359,24 +229,43 @@ static void read_everything(struct ftrace_ds *ds)
 
 /* ---- what the producer calls ---- */
 
-/* What has been recorded meanwhile waits in the rings. Once more when the symbols come late. */
+/* Records wait in the rings, where nobody else has these read. */
+static void hold(struct ftrace_ds *ds, bool hold)
+{
+	for (unsigned i = 0; i < ds->session.n_listeners; i++)
+		ring_hold(ds->session.listeners[i], hold);
+}
+
+static void attach(struct ftrace_ds *ds)
+{
+	for (unsigned i = 0; i < ds->session.n_listeners; i++) {
+		struct ring_listener *l = ds->session.listeners[i];
+
+		l->ops = &ring_ops;
+		l->ctx = ds;
+		ring_hold(l, true);
+		ring_attach(l);
+	}
+}
+
+static void say_started(struct ftrace_ds *ds)
+{
+	if (ds->started)
+		return;
+	ds->started = true;
+	ds_started(ds->handle);
+}
+
+/* Once more when the symbols come late. */
 static void begin_reading(void *ctx)
 {
 	struct ftrace_ds *ds = ctx;
 	struct ftrace_session *s = &ds->session;
 
 	session_symbols_give(&s->symbols, s->listeners, s->n_listeners, &s->more, &s->reports);
-	ds->start_more.ksyms_parsed = s->more.ksyms_parsed;
-	ds->start_more.ksyms_kb = s->more.ksyms_kb;
-	if (ds->reading)
-		return;
-	for (unsigned i = 0; i < s->n_listeners; i++) {
-		s->listeners[i]->ops = &ring_ops;
-		s->listeners[i]->ctx = ds;
-		ring_attach(s->listeners[i]);
-	}
+	hold(ds, false);
 	ds->reading = true;
-	ds_started(ds->handle);
+	say_started(ds);
 }
 
 static void ftrace_destroy(void *instance)
@@ -390,7 +279,7 @@ static void ftrace_destroy(void *instance)
 	if (ds->looking)
 		event_free(ds->looking);
 	writer_free(ds->writer);
-	ring_stats_deinit(&ds->start_stats);
+	session_stats_deinit(&ds->stats);
 	free(ds);
 }
 
@@ -399,10 +288,7 @@ static void begin_recording(struct ftrace_ds *ds)
 	struct ftrace_session *s = &ds->session;
 	int r;
 
-	tell_preserved(ds);
-	read_stats(ds, &ds->start_stats);
-	read_probes(s);
-	ds->start_more = s->more;
+	session_stats_begin(&ds->stats, s, ds->writer);
 	feed_teller_begin(&ds->teller, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
 		r = event_triggers_start(&s->triggers, &s->instance, &s->reports);
@@ -412,7 +298,8 @@ static void begin_recording(struct ftrace_ds *ds)
 	top_ring_start(&s->top);
 	if (instance_is_made(&s->instance))
 		look_again(ds);
-	if (!session_symbols_wait(&s->symbols, begin_reading, ds))
+	attach(ds);
+	if (!session_symbols_wait(&s->symbols, SESSION_SYMBOLS_WAIT_MS, begin_reading, ds))
 		begin_reading(ds);
 }
 
@@ -424,14 +311,45 @@ static void end_waiting(struct ftrace_ds *ds)
 		begin_reading(ds);
 }
 
+static void read_rest(struct ftrace_ds *ds)
+{
+	end_waiting(ds);
+	read_everything(ds);
+}
+
+/* The symbols are there, or have taken too long; if they come now, the rest of the rest has names. */
+static void on_symbols(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+	bool first = ds->rest_waits;
+
+	ds->rest_waits = false;
+	begin_reading(ds);
+	if (first)
+		read_rest(ds);
+}
+
+/* Nothing is read without names meanwhile. A round that has begun does that already. */
+static bool wait_for_symbols(struct ftrace_ds *ds)
+{
+	uint64_t now = clock_mono_ns();
+	uint32_t ms = ds->stop_by_ns > now ? (uint32_t)((ds->stop_by_ns - now) / NS_PER_MS) : 0;
+
+	if (ds->in_round || !ms || !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
+		return false;
+	hold(ds, true);
+	ds->rest_waits = true;
+	return true;
+}
+
 static void end_recording(struct ftrace_ds *ds)
 {
 	event_del(ds->looking);
 	if (instance_is_made(&ds->session.instance))
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
 	top_ring_stop(&ds->session.top);
-	end_waiting(ds);
-	read_everything(ds);
+	if (!wait_for_symbols(ds))
+		read_rest(ds);
 }
 
 /* ---- setting up ---- */
@@ -470,6 +388,8 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds->handle = h;
 	ds->env = *env;
+	ds->stop_patience_ms = STOP_PATIENCE(config->stop_timeout_ms ? config->stop_timeout_ms
+								     : DEFAULT_STOP_TIMEOUT_MS);
 	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
 	ds->looking = evtimer_new(env->loop, on_look, ds);
@@ -493,11 +413,20 @@ static void ftrace_start(void *instance)
 		begin_recording(ds);
 }
 
+/* What would have no names now. */
+static bool leaves_to_stop(const struct ftrace_ds *ds)
+{
+	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_round &&
+				  session_symbols_pending(&ds->session.symbols));
+}
+
 static void ftrace_flush(void *instance, uint64_t flush_id)
 {
 	struct ftrace_ds *ds = instance;
 
-	if (ds->stopped || ds->setting_up) {
+	if (ds->stopped || ds->setting_up || leaves_to_stop(ds)) {
+		if (!ds->setting_up)
+			say_started(ds); /* it records, though nothing is read yet */
 		ds_flushed(ds->handle, flush_id);
 		return;
 	}
@@ -518,8 +447,9 @@ static void ftrace_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
+	ds->stop_by_ns = clock_mono_ns() + ds->stop_patience_ms * NS_PER_MS;
 	if (ds->setting_up)
-		look_in(ds, STOP_PATIENCE_MS);
+		look_in(ds, ds->stop_patience_ms);
 	else
 		end_recording(ds);
 }

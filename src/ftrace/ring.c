@@ -307,6 +307,8 @@ static void settle(struct ring *r)
 	uint32_t ms = 0;
 
 	TAILQ_FOREACH (l, &r->attached, link) {
+		if (l->held)
+			continue;
 		ms = ms ? MIN(ms, l->period_ms) : l->period_ms;
 		watch = watch || l->watch;
 	}
@@ -327,6 +329,13 @@ void ring_attach(struct ring_listener *l)
 	settle(r);
 }
 
+void ring_hold(struct ring_listener *l, bool hold)
+{
+	l->held = hold;
+	if (l->attached)
+		settle(l->ring);
+}
+
 void ring_detach(struct ring_listener *l)
 {
 	struct ring *r = l->ring;
@@ -342,7 +351,7 @@ void ring_detach(struct ring_listener *l)
 
 void ring_drain_all(struct ring_listener *l)
 {
-	assert(l->attached && !l->draining);
+	assert(l->attached && !l->held && !l->draining);
 	l->draining = true;
 	l->drained_by = drain_all(l->ring->drain);
 }

@@ -59,6 +59,7 @@ struct ring_listener {
 	struct cpu_stream *streams; /* owned: one for each CPU that the machine could have */
 	unsigned n_streams;
 	bool attached;
+	bool held;
 	bool draining; /* all_read is still to come */
 	uint64_t drained_by; /* the pass that all_read comes after */
 	uint64_t pass_began; /* CLOCK_BOOTTIME; UINT64_MAX: what is read is not of all rings */
@@ -77,11 +78,14 @@ void ring_close(struct ring_listener *l);
 
 /* Records that are read from now on are for this one too. Nothing happens when it is attached. */
 void ring_attach(struct ring_listener *l);
+/* Nothing is read for its sake until it is let go: records stay in the kernel, unless another
+ * listener has them read, for both then. */
+void ring_hold(struct ring_listener *l, bool hold);
 /* No more records, ticks and answers. */
 void ring_detach(struct ring_listener *l);
 
 /* Reads to the end, beginning with a later turn of the loop; all_read tells when. It is attached,
- * and not draining already. */
+ * not held, and not draining already. */
 void ring_drain_all(struct ring_listener *l);
 
 /* Can its watermark be watched? Asked while the instance records nothing: 0, -EOPNOTSUPP (poll of

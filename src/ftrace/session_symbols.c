@@ -36,12 +36,17 @@ int session_symbols_join(struct session_symbols *s, struct event_base *loop, con
 	return ksyms_join(&s->user, loop, proc_root, (enum ksyms_policy)config->ksyms_mem_policy);
 }
 
-bool session_symbols_wait(struct session_symbols *s, void (*done)(void *ctx), void *ctx)
+bool session_symbols_pending(const struct session_symbols *s)
 {
-	const struct timeval tv = {.tv_sec = SESSION_SYMBOLS_WAIT_MS / 1000,
-				   .tv_usec = SESSION_SYMBOLS_WAIT_MS % 1000 * 1000};
+	return s->user.joined && !s->user.is_ready;
+}
 
-	if (!s->user.joined || s->user.is_ready || event_add(s->timer, &tv))
+bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
+			  void *ctx)
+{
+	const struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	if (!session_symbols_pending(s) || event_add(s->timer, &tv))
 		return false;
 	s->done = done;
 	s->ctx = ctx;
@@ -65,12 +70,16 @@ void session_symbols_give(const struct session_symbols *s, struct ring_listener 
 		translator_set_symbols(listeners[i]->translator, table);
 	more->ksyms_parsed = table ? table->n_functions : 0;
 	more->ksyms_kb = table ? (uint32_t)((ksyms_size(table) + 1023) / 1024) : 0;
-	if (table)
-		return;
-	report_failed(reports, "option:symbolize_ksyms (%s)",
-		      s->user.is_ready ? s->user.problem
-				       : "the kernel's symbols are not read yet; addresses have "
-					 "no names");
+	if (s->user.is_ready && !table)
+		report_failed_once(reports, "option:symbolize_ksyms (%s)", s->user.problem);
+}
+
+void session_symbols_miss(const struct session_symbols *s, struct reports *reports)
+{
+	if (session_symbols_pending(s))
+		report_failed_once(reports,
+				   "option:symbolize_ksyms (records were read before the kernel's "
+				   "symbols were; their addresses have no names)");
 }
 
 void session_symbols_leave(struct session_symbols *s)

@@ -15,8 +15,10 @@
  *
  *	set up    session_symbols_join
  *	start     session_symbols_wait     true: done will be called, when the table is there, or
- *	                                   after SESSION_SYMBOLS_WAIT_MS without it
+ *	                                   after that time without it
  *	          session_symbols_give     to every listener
+ *	read      session_symbols_miss     of records: tells it if the table is not there
+ *	stop      session_symbols_wait     again, before the rest is read
  *	close     session_symbols_leave
  *
  * A session that does not want names gets by with the same calls.
@@ -33,12 +35,16 @@ struct session_symbols {
 /* 0 or -ENOMEM. loop and proc_root are borrowed until session_symbols_leave. */
 int session_symbols_join(struct session_symbols *s, struct event_base *loop, const char *proc_root,
 			 const Pb__FtraceConfig *config);
-bool session_symbols_wait(struct session_symbols *s, void (*done)(void *ctx), void *ctx);
+bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
+			  void *ctx);
+/* Are names wanted, and the table not there yet? */
+bool session_symbols_pending(const struct session_symbols *s);
 /* Whoever waits has gone on without: done is called when the table is there, or never. */
 void session_symbols_stop_waiting(struct session_symbols *s);
-/* The table as it is now, to the listeners' translators; into the stats; why there is none into the
- * reports. */
+/* The table as it is now, to the listeners' translators; into the stats; why there will be none into
+ * the reports. */
 void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
 			  unsigned n, struct ring_stats_more *more, struct reports *reports);
+void session_symbols_miss(const struct session_symbols *s, struct reports *reports);
 /* The translators are gone. Zeroed is fine. */
 void session_symbols_leave(struct session_symbols *s);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "config/limits.h"
 #include "service/ipc_host.h"
 
 struct producer_port;
@@ -19,16 +20,6 @@ struct session;
  */
 struct pending_flush;
 TAILQ_HEAD(flush_list, pending_flush);
-
-/* FlushFlags of the protocol: who asked, and why. */
-enum {
-	FLUSH_REASON_MASK = 0xf,
-	FLUSH_REASON_PERIODIC = 0x1,
-	FLUSH_REASON_STOP = 0x2,
-	FLUSH_REASON_CLONE = 0x3,
-	FLUSH_BY_SERVICE = 0x10,
-	FLUSH_FOR_BUGREPORT = 0x100,
-};
 
 /* Called from the loop when the flush is over. May disable or free the session. */
 typedef void (*flush_done)(struct session *s, const struct ipc_call *call, bool success);

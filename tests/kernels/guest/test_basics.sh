@@ -31,6 +31,14 @@ grep -q "nope:nothing\|nope/nothing" "$TMP/log" && grep -q "sched_swich.*sched_s
 verdict "events that do not exist: named" $? "$TMP/log"
 is_true missing "the rest is recorded" "select count(*) > 0 from ftrace_event where name = 'sched_switch'"
 
+# ---- names of functions, which an emulator takes seconds to read
+
+"$BIN/sonda" record --strict --ksyms -t 400ms -o "$OUT/short.pftrace" timer:hrtimer_expire_entry >"$TMP/log" 2>&1
+verdict "a recording that is shorter than that: exit code 0, nothing is missing" $? "$TMP/log"
+sed 's/^/# /' "$TMP/log"
+is_true short "it has events, and all have names" \
+  "select count(*) > 0 and count(*) = sum(extract_arg(arg_set_id, 'function') not glob '0x*') from ftrace_event"
+
 # ---- all that this kernel has
 
 # An emulator takes its time to turn a thousand of them on.

@@ -15,7 +15,7 @@ settings() { # of the tracer, and of the rings
 graph() { # NAME COMMAND...
   local name=$1
   shift
-  "$BIN/sonda" record --strict -o "$OUT/$name.pftrace" --function-graph=vfs_read --function-depth 3 raw_syscalls:sys_enter -- "$@" \
+  "$BIN/sonda" record --strict -o "$OUT/$name.pftrace" --function-graph=vfs_read --function-depth 3 raw_syscalls:sys_enter "$@" \
     >"$TMP/log" 2>&1
 }
 mkdir $TRACEFS/instances/theirs
@@ -26,7 +26,7 @@ settings >"$TMP/before"
 # What somebody else calls meanwhile is his own. An emulator takes seconds to read the names of the kernel's functions.
 (while :; do dd if=/etc/passwd of=/dev/null; done) >/dev/null 2>&1 &
 PIDS+=($!)
-graph functions sh -c "echo \$\$ >'$TMP/pid'; cat $TRACEFS/current_tracer $TRACEFS/max_graph_depth >'$TMP/during'; sleep 3; exec cat /etc/passwd"
+graph functions -- sh -c "echo \$\$ >'$TMP/pid'; cat $TRACEFS/current_tracer $TRACEFS/max_graph_depth >'$TMP/during'; exec cat /etc/passwd"
 verdict "--function-graph: exit code 0, nothing is missing" $? "$TMP/log"
 is_true functions "calls are slices of the command's thread" \
   "select count(*) > 0 and min(dur) >= 0 from slice join thread_track on thread_track.id = track_id join thread using (utid)
@@ -37,6 +37,9 @@ is_true functions "of its child, too" \
 is_true functions "and of nobody else's" \
   "select count(*) = 0 from slice join thread_track on thread_track.id = track_id join thread using (utid) where thread.name = 'dd'"
 is_true functions "what they call is in them" "select count(*) > 0 from slice where depth = 1"
+is_true functions "one for each read of these threads" \
+  "select (select count(*) from ftrace_event where name = 'funcgraph_entry' and extract_arg(arg_set_id, 'func') = 'vfs_read') =
+    (select count(*) from ftrace_event where name = 'sys_enter' and extract_arg(arg_set_id, 'id') in (0, 17))"
 is_true functions "system calls are beside them" "select count(*) > 0 from ftrace_event where name = 'sys_enter'"
 if [ "$own" = 1 ]; then
   [ "$(cat "$TMP/during")" = "nop
@@ -53,7 +56,7 @@ verdict "the top level is as it was" $? "$TMP/diff"
 # Somebody else is there.
 echo 1 >$TRACEFS/events/irq/softirq_entry/enable
 settings >"$TMP/used"
-graph beside cat /etc/passwd
+graph beside -- cat /etc/passwd
 status=$?
 if [ "$own" = 1 ]; then
   verdict "beside somebody at top level: nothing is missing" $status "$TMP/log"

@@ -22,6 +22,7 @@
 #include "client/arbiter.h"
 #include "client/fake_service.h"
 #include "client/ds_instances.h"
+#include "config/limits.h"
 
 static struct strbuf story;
 static bool answer_later; /* start, flush and stop */
@@ -88,7 +89,7 @@ static void fake_flush(void *instance, uint64_t flush_id)
 {
 	struct fake *f = instance;
 
-	note("flush:%u/%u", f->number, (unsigned)flush_id);
+	note("flush:%u/%u%s", f->number, (unsigned)flush_id, ds_stop_follows(f->h) ? " last" : "");
 	if (!answer_later)
 		ds_flushed(f->h, flush_id);
 }
@@ -254,7 +255,7 @@ static void a_whole_life(void **state)
 	assert_story("start:7 [started:70]");
 	ds_instances_start(all, 70, &c);
 	assert_story("");
-	ds_instances_flush(all, ids, 1, 5);
+	ds_instances_flush(all, ids, 1, 5, 0);
 	assert_story("flush:7/5 [flushed/5]");
 	ds_instances_clear(all, ids, 1);
 	assert_story("clear:7");
@@ -293,7 +294,7 @@ static void answers_may_come_later(void **state)
 	ds_started(fakes[7]->h);
 	ds_started(fakes[7]->h);
 	assert_story("[started:70]");
-	ds_instances_flush(all, ids, 1, 5);
+	ds_instances_flush(all, ids, 1, 5, 0);
 	assert_story("flush:7/5");
 	ds_flushed(fakes[7]->h, 4); /* no such flush */
 	assert_story("");
@@ -352,7 +353,7 @@ static void what_fails_is_answered_all_the_same(void **state)
 	assert_story("[failed:nobody's:-2]");
 	ds_instances_start(all, 71, &unknown);
 	assert_story("[started:71]");
-	ds_instances_flush(all, ids, 3, 9);
+	ds_instances_flush(all, ids, 3, 9, 0);
 	assert_story("[flushed/9]");
 	ds_instances_clear(all, ids, 3);
 	ds_instances_stop(all, 70);
@@ -468,7 +469,7 @@ static void a_flush_waits_for_all_it_names(void **state)
 	run("plain", 2);
 	run("clearing", 3);
 	answer_later = true;
-	ds_instances_flush(all, ids, 3, 5);
+	ds_instances_flush(all, ids, 3, 5, 0);
 	assert_story("flush:3/5 flush:1/5");
 	ds_flushed(fakes[1]->h, 5);
 	ds_flushed(fakes[1]->h, 5);
@@ -476,7 +477,7 @@ static void a_flush_waits_for_all_it_names(void **state)
 	assert_story("");
 	ds_flushed(fakes[3]->h, 5);
 	assert_story("[flushed/5]");
-	ds_instances_flush(all, NULL, 0, 6);
+	ds_instances_flush(all, NULL, 0, 6, 0);
 	assert_story("[flushed/6]");
 }
 
@@ -489,9 +490,9 @@ static void flushes_are_answered_in_order(void **state)
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
-	ds_instances_flush(all, one, 1, 5);
-	ds_instances_flush(all, two, 1, 6);
-	ds_instances_flush(all, NULL, 0, 7);
+	ds_instances_flush(all, one, 1, 5, 0);
+	ds_instances_flush(all, two, 1, 6, 0);
+	ds_instances_flush(all, NULL, 0, 7, 0);
 	assert_story("flush:1/5 flush:2/6");
 	ds_flushed(fakes[2]->h, 6);
 	assert_story("");
@@ -507,7 +508,7 @@ static void a_flush_does_not_wait_for_what_has_stopped(void **state)
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
-	ds_instances_flush(all, ids, 2, 5);
+	ds_instances_flush(all, ids, 2, 5, 0);
 	ds_flushed(fakes[2]->h, 5);
 	answer_later = false;
 	strbuf_clear(&story);
@@ -516,7 +517,7 @@ static void a_flush_does_not_wait_for_what_has_stopped(void **state)
 	answer_later = true;
 	ds_instances_stop(all, 2);
 	strbuf_clear(&story);
-	ds_instances_flush(all, ids, 2, 6); /* stopping: not asked any more */
+	ds_instances_flush(all, ids, 2, 6, 0); /* stopping: not asked any more */
 	assert_story("[flushed/6]");
 }
 
@@ -528,8 +529,8 @@ static void a_flush_without_an_answer_times_out(void **state)
 	(void)state;
 	run("plain", 1);
 	answer_later = true;
-	ds_instances_flush(all, ids, 1, 5);
-	ds_instances_flush(all, ids, 1, 6);
+	ds_instances_flush(all, ids, 1, 5, 0);
+	ds_instances_flush(all, ids, 1, 6, 0);
 	strbuf_clear(&story);
 	while (!story.len || !strstr(story.s, "/6]")) {
 		event_base_loop(env.loop, EVLOOP_ONCE);
@@ -544,6 +545,18 @@ static void a_flush_without_an_answer_times_out(void **state)
 	assert_story("");
 }
 
+static void a_flush_before_a_stop_says_so(void **state)
+{
+	const uint64_t ids[] = {1};
+
+	(void)state;
+	run("plain", 1);
+	ds_instances_flush(all, ids, 1, 5, FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
+	assert_story("flush:1/5 last [flushed/5]");
+	ds_instances_flush(all, ids, 1, 6, FLUSH_REASON_CLONE | FLUSH_BY_SERVICE);
+	assert_story("flush:1/6 [flushed/6]");
+}
+
 static void many_open_flushes_end_the_oldest(void **state)
 {
 	const uint64_t ids[] = {1};
@@ -552,9 +565,9 @@ static void many_open_flushes_end_the_oldest(void **state)
 	run("plain", 1);
 	answer_later = true;
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX_FLUSHES; i++)
-		ds_instances_flush(all, ids, 1, i);
+		ds_instances_flush(all, ids, 1, i, 0);
 	strbuf_clear(&story);
-	ds_instances_flush(all, ids, 1, 1000);
+	ds_instances_flush(all, ids, 1, 1000, 0);
 	assert_story("[flushed/1] flush:1/1000");
 }
 
@@ -622,6 +635,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_flush_without_an_answer_times_out, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_flush_before_a_stop_says_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_open_flushes_end_the_oldest, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_writer_has_the_buffer_and_policy_of_its_config,
 						setup, teardown),

@@ -16,6 +16,7 @@ struct ds_handle {
 	unsigned stopped;
 	unsigned flushed;
 	uint64_t last_flush;
+	bool stop_follows; /* the flushes */
 	void (*on_answer)(struct ds_handle *h); /* after each, when set */
 };
 
@@ -42,6 +43,11 @@ void ds_stopped(struct ds_handle *h)
 {
 	h->stopped++;
 	fake_answer(h);
+}
+
+bool ds_stop_follows(const struct ds_handle *h)
+{
+	return h->stop_follows;
 }
 
 uint64_t ds_session_id(const struct ds_handle *h)

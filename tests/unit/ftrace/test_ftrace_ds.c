@@ -181,45 +181,33 @@ static void test_it_starts_when_the_symbols_are_there(void **state)
 	ftrace_data_source.destroy(instance);
 }
 
-static void test_a_flush_does_not_wait_for_symbols(void **state)
+static void test_a_stop_waits_for_symbols(void **state)
 {
 	char report[200];
 
-	fake_text(*state, "kallsyms", "1000 T first\n2000 T second\n");
-	create_with(*state, true);
-	ftrace_data_source.start(instance);
-	ftrace_data_source.flush(instance, 1);
-	assert_int_equal(h.started, 1);
-	assert_int_equal(h.flushed, 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 0);
-	assert_non_null(
-		strstr(report, "option:symbolize_ksyms (the kernel's symbols are not read"));
-	/* They come late, and count from then on. */
-	for (unsigned i = 0; i < 10; i++)
-		event_base_loop(loop, EVLOOP_NONBLOCK);
-	ftrace_data_source.flush(instance, 2);
-	assert_int_equal(h.started, 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 2);
-	ftrace_data_source.stop(instance);
-	assert_int_equal(h.stopped, 1);
-	ftrace_data_source.destroy(instance);
-}
-
-static void test_a_stop_does_not_wait_for_symbols(void **state)
-{
 	fake_text(*state, "kallsyms", "1000 T first\n");
 	create_with(*state, true);
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	ftrace_data_source.flush(instance, 1); /* of somebody who does not know that it stops */
+	assert_int_equal(h.flushed, 1);
+	for (unsigned i = 0; i < 100 && !h.stopped; i++)
+		event_base_loop(loop, EVLOOP_ONCE);
 	assert_int_equal(h.started, 1);
 	assert_int_equal(h.stopped, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 1);
 	ftrace_data_source.destroy(instance);
 
-	h = (struct ds_handle){.session_id = 9};
-	create_with(*state, true);
-	ftrace_data_source.start(instance);
-	ftrace_data_source.destroy(instance); /* at once */
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	for (unsigned stopped = 0; stopped < 2; stopped++) {
+		h = (struct ds_handle){.session_id = 9};
+		create_with(*state, true);
+		ftrace_data_source.start(instance);
+		if (stopped)
+			ftrace_data_source.stop(instance);
+		ftrace_data_source.destroy(instance); /* at once */
+		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	}
 }
 
 static void test_symbols_that_cannot_be_had(void **state)
@@ -293,13 +281,13 @@ static void run_until(const unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-/* uprobe: NULL: none. */
-static void create_in_place(void **state, char *uprobe)
+/* uprobe: NULL: none. stop_timeout_ms: 0: no symbols. */
+static void create_in_place(void **state, char *uprobe, uint32_t stop_timeout_ms)
 {
 	const struct ds_env env = {
 		.loop = loop,
 		.sys_root = "/nowhere",
-		.proc_root = "/nowhere",
+		.proc_root = stop_timeout_ms ? *state : "/nowhere",
 		.tracefs_root = *state,
 	};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
@@ -314,6 +302,9 @@ static void create_in_place(void **state, char *uprobe)
 	ftrace.drain_period_ms = 60000;
 	ftrace.uprobe_events = &uprobe;
 	ftrace.n_uprobe_events = uprobe != NULL;
+	ftrace.has_symbolize_ksyms = ftrace.symbolize_ksyms = stop_timeout_ms != 0;
+	config.has_stop_timeout_ms = true;
+	config.stop_timeout_ms = stop_timeout_ms;
 	config.ftrace_config = &ftrace;
 	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
 	ftrace_data_source.start(instance);
@@ -323,7 +314,7 @@ static void create_with_ring(void **state)
 {
 	unsigned before = h.started;
 
-	create_in_place(state, NULL);
+	create_in_place(state, NULL, 0);
 	run_until(&h.started, before + 1);
 }
 
@@ -459,6 +450,90 @@ static void test_flushes_without_end(void **state)
 	destroy_with_ring();
 }
 
+/* ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more ---- */
+
+static void write_slow_symbols(void **state)
+{
+	static char lines[1 << 20];
+	char path[300];
+	FILE *f;
+
+	for (size_t i = 0; i < sizeof(lines); i++)
+		lines[i] = i % 2 ? '\n' : '-';
+	fake_text(*state, "kallsyms", "1000 T first\n");
+	snprintf(path, sizeof(path), "%s/kallsyms", (char *)*state);
+	f = fopen(path, "a");
+	assert_non_null(f);
+	for (unsigned i = 0; i < 32; i++)
+		assert_int_equal(fwrite(lines, sizeof(lines), 1, f), 1);
+	fputs("2000 T second\n", f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void begin_with_slow_symbols(void **state, uint32_t stop_timeout_ms)
+{
+	write_slow_symbols(state);
+	create_in_place(state, NULL, stop_timeout_ms);
+	while (strcmp(fake_read(*state, PLACE "tracing_on"), "1") != 0)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_int_equal(h.started, 0);
+	put_page();
+}
+
+static void test_a_stop_reads_the_rest_with_names(void **state)
+{
+	char report[200];
+
+	begin_with_slow_symbols(state, 60000);
+	h.stop_follows = true;
+	ftrace_data_source.flush(instance, 5);
+	assert_int_equal(h.flushed, 1);
+	ftrace_data_source.stop(instance);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	event_base_loop(loop, EVLOOP_ONCE);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(h.stopped, 0);
+	assert_int_equal(count_bundles(), 0);
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	assert_string_equal(report, "");
+	destroy_with_ring();
+}
+
+static void test_a_stop_gives_symbols_up(void **state)
+{
+	char report[200];
+
+	begin_with_slow_symbols(state, 10);
+	ftrace_data_source.stop(instance);
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(strstr(report, "option:symbolize_ksyms (records were read before"));
+	destroy_with_ring();
+}
+
+static void test_a_flush_does_not_wait_for_symbols(void **state)
+{
+	char report[200];
+
+	begin_with_slow_symbols(state, 60000);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(h.started, 1);
+	run_until(&h.flushed, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(strstr(report, "option:symbolize_ksyms (records were read before"));
+	/* A stop waits for the rest's. */
+	put_page();
+	ftrace_data_source.stop(instance);
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 2);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	destroy_with_ring();
+}
+
 /* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader ---- */
 
 static void begin_to_set_up(void **state)
@@ -467,7 +542,7 @@ static void begin_to_set_up(void **state)
 
 	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	create_in_place(state, (char *)"p:mine/read /bin/true:0x10");
+	create_in_place(state, (char *)"p:mine/read /bin/true:0x10", 0);
 	/* It gets there in a few turns; what a test says holds before that, too. */
 	for (unsigned i = 0; i < 50; i++) {
 		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
@@ -637,8 +712,7 @@ int main(void)
 		WITH_LOOP(test_a_stop_without_a_flush_has_stats_too),
 		WITH_LOOP(test_a_stop_from_inside_an_answer),
 		WITH_LOOP(test_it_starts_when_the_symbols_are_there),
-		WITH_LOOP(test_a_flush_does_not_wait_for_symbols),
-		WITH_LOOP(test_a_stop_does_not_wait_for_symbols),
+		WITH_LOOP(test_a_stop_waits_for_symbols),
 		WITH_LOOP(test_symbols_that_cannot_be_had),
 		WITH_LOOP(test_destroyed_at_any_time),
 		WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read),
@@ -647,6 +721,9 @@ int main(void)
 		WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more),
 		WITH_LOOP(test_more_flushes_than_it_remembers),
 		WITH_LOOP(test_flushes_without_end),
+		WITH_LOOP(test_a_stop_reads_the_rest_with_names),
+		WITH_LOOP(test_a_stop_gives_symbols_up),
+		WITH_LOOP(test_a_flush_does_not_wait_for_symbols),
 		WITH_LOOP(test_others_go_on_while_the_kernel_sets_up),
 		WITH_LOOP(test_a_flush_while_it_is_set_up),
 		WITH_LOOP(test_a_stop_while_it_is_set_up),

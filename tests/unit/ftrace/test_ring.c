@@ -261,6 +261,30 @@ static void test_the_shortest_period_counts(void **state)
 	assert_int_equal(a->all_reads + b->all_reads, 0);
 }
 
+static void test_held(void **state)
+{
+	struct side *a = open_side(0, 1), *b = open_side(1, 60000);
+
+	(void)state;
+	ring_hold(&a->l, true);
+	ring_attach(&a->l);
+	put_page(0, 1000, 0);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* nothing to do */
+	assert_int_equal(ring_events(&a->l), 0);
+	/* What is read for others does not come again. */
+	ring_attach(&b->l);
+	ring_drain_all(&b->l);
+	run_until(&b->all_reads, 1);
+	assert_int_equal(ring_events(&a->l), 2);
+	ring_hold(&b->l, true);
+	put_page(0, 2000, 0);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	ring_hold(&a->l, false);
+	run_until(&a->after, 3);
+	assert_int_equal(ring_events(&a->l), 4);
+	assert_int_equal(ring_events(&b->l), 4);
+}
+
 static void close_it(struct side *s)
 {
 	ring_close(&s->l);
@@ -508,6 +532,7 @@ int main(void)
 		WITH_RINGS(test_what_is_broken_is_told_to_everybody),
 		WITH_RINGS(test_who_comes_and_goes),
 		WITH_RINGS(test_the_shortest_period_counts),
+		WITH_RINGS(test_held),
 		WITH_RINGS(test_closed_from_inside),
 		WITH_RINGS(test_the_others_closed_from_inside),
 		WITH_RINGS(test_closed_before_a_turn),

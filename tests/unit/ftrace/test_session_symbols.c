@@ -50,7 +50,7 @@ static void test_who_does_not_want_names(void **state)
 
 	config.symbolize_ksyms = false;
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
-	assert_false(session_symbols_wait(&s, done, &config));
+	assert_false(session_symbols_wait(&s, 60000, done, &config));
 	session_symbols_give(&s, NULL, 0, &more, &reports);
 	assert_int_equal(more.ksyms_kb, 7);
 	assert_null(reports.failed);
@@ -66,7 +66,7 @@ static void test_names_for_every_listener(void **state)
 	struct reports reports = {0};
 
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
-	assert_true(session_symbols_wait(&s, done, &config));
+	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_base_loop(loop, EVLOOP_ONCE);
 	while (!told)
 		event_base_loop(loop, EVLOOP_ONCE);
@@ -95,13 +95,16 @@ static void test_it_takes_too_long(void **state)
 	struct reports reports = {0};
 
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
-	assert_true(session_symbols_wait(&s, done, &config));
+	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_active(s.timer, EV_TIMEOUT, 0); /* it is later than one would think */
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	/* Perhaps the table came in the same turn. */
 	assert_int_equal(told, 1 + s.user.is_ready);
-	if (!s.user.is_ready) {
+	if (session_symbols_pending(&s)) {
 		session_symbols_give(&s, NULL, 0, &more, &reports);
+		assert_null(reports.failed);
+		session_symbols_miss(&s, &reports);
+		session_symbols_miss(&s, &reports);
 		assert_int_equal(tracefs_list_size(reports.failed), 1);
 		reports_deinit(&reports);
 		session_symbols_stop_waiting(&s);
@@ -111,6 +114,7 @@ static void test_it_takes_too_long(void **state)
 	assert_int_equal(told, 2);
 	session_symbols_give(&s, NULL, 0, &more, &reports);
 	assert_int_equal(more.ksyms_parsed, 3);
+	session_symbols_miss(&s, &reports);
 	assert_null(reports.failed);
 }
 
@@ -125,7 +129,7 @@ static void test_the_table_is_there_already(void **state)
 	session_symbols_leave(&other);
 	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_CLEANUP_ON_STOP;
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
-	assert_false(session_symbols_wait(&s, done, &config));
+	assert_false(session_symbols_wait(&s, 60000, done, &config));
 	assert_int_equal(told, 0);
 }
 
