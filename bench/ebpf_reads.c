@@ -41,7 +41,7 @@ static uint32_t n_cpus = 64, n_processes = 1000, percent_full, n_periods = 50;
 static char proc_root[] = "/dev/shm/ebpf_reads.XXXXXX";
 
 #define FIRST_PID 1000000u
-#define PROCESSES_EACH 8192u /* folders of them */
+#define PROCESSES_EACH 32768u /* folders of them */
 #define CPUS_OF_PROCESS 8u
 #define CALLS_OF_PROCESS 8u
 #define ACTIVE 4u /* one in so many */
@@ -190,30 +190,43 @@ static void grow_arrays(const struct ebpf_run *r)
 	}
 }
 
+/* Where a CPU has the element of a key, or a free one. */
+static uint64_t *place_of(const struct processes *p, uint32_t cpu, uint64_t key)
+{
+	uint64_t *keys = (uint64_t *)p->keys.at + (size_t)cpu * p->n_each;
+	uint32_t i = SONDA_PROCESS_HASH(key) * SONDA_PROCESS_WAYS % p->n_each;
+
+	while (keys[i] && keys[i] != key)
+		i = (i + 1) % p->n_each;
+	return &keys[i];
+}
+
 /* Sums by process, of each CPU that it ran on. Only those that grow are written, after the first. */
 static uint32_t grow_processes(const struct ebpf_run *r, uint32_t period)
 {
 	bool has_calls = r->family->id == PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS;
-	uint32_t each = CPUS_OF_PROCESS * (has_calls ? CALLS_OF_PROCESS : 1);
-	struct bpf_map_info info = {0};
-	int fd = find_map(r, "processes", &info);
-	uint32_t n = percent_full ? info.max_entries / 100 * percent_full / each : n_processes;
-	uint64_t values[PROCESS_VALUES_MAX];
+	uint32_t each = CPUS_OF_PROCESS * (has_calls ? CALLS_OF_PROCESS : 1), n = n_processes;
+	const struct processes *p = r->processes;
 
+	if (percent_full)
+		n = (uint32_t)((uint64_t)p->n_each * n_cpus * percent_full / 100 / each);
 	n = MIN(n, PROCESSES_EACH);
-	for (uint32_t i = 0; i < n * each && r->family->processes; i++) {
-		const struct sonda_process_key key = {.tgid = FIRST_PID + i / each,
-						      .cpu = i % CPUS_OF_PROCESS * n_cpus / 8,
-						      .what = i / CPUS_OF_PROCESS %
-							      CALLS_OF_PROCESS * has_calls};
+	for (uint32_t i = 0; i < n * each; i++) {
+		uint32_t pid = FIRST_PID + i / each, cpu = (pid + i * n_cpus / 8) % n_cpus;
+		uint64_t key =
+			SONDA_PROCESS_KEY(pid, i / CPUS_OF_PROCESS % CALLS_OF_PROCESS * has_calls);
+		uint64_t *place, *values;
 
-		if (period && key.tgid % ACTIVE)
+		if (period && pid % ACTIVE)
 			continue;
-		for (size_t v = 0; v < ARRAY_SIZE(values); v++)
+		place = place_of(p, cpu, key);
+		*place = key;
+		values = (uint64_t *)p->values.at +
+			 (size_t)(place - (uint64_t *)p->keys.at) * p->spec->n_values;
+		for (size_t v = 0; v < p->spec->n_values; v++)
 			values[v] = 1000 + (uint64_t)(period + 1) * (i + v);
-		check(bpf_map_update_elem(fd, &key, values, BPF_ANY), "values of processes");
 	}
-	return r->family->processes ? n * each : 0;
+	return n * each;
 }
 
 static uint32_t grow_block(const struct ebpf_run *r, uint32_t period)

@@ -4,20 +4,37 @@
 #include <linux/types.h>
 
 /*
- * Sums by process: what a family's hash "processes" has as key, and values that are only u64. Both
- * sides include this file; src/ebpf/processes.c reads.
+ * Sums by process: values that are only u64. Both sides include this file; src/ebpf/processes.c reads.
  *
- * Each CPU has an element of its own for a process that it counts for, so nothing is atomic, and no
+ * Each CPU has elements of its own for the processes that it counts for, so nothing is atomic, and no
  * two CPUs write to one line. (As the values of a per-CPU hash each element would have room for all
- * CPUs, which would all be read, though most processes run on a few.) The reader adds them up. It
- * also deletes those of processes that are gone; where the hash is full, what finds no room is
- * counted as lost.
+ * CPUs, which would all be read, though most processes run on a few.) The reader adds them up.
+ *
+ * They lie in two arrays, which the reader has in its memory: a call of the kernel for some hundred
+ * elements of a hash takes as long as to read ten times as many here. An element's place is that of its key:
+ *
+ *	"process_keys"   | CPU 0: bucket, bucket ... | CPU 1: bucket, bucket ... |     8 keys a bucket
+ *	"processes"      | value, value ...                                            one a key
+ *
+ * A key is in its bucket, or in one of the next; the first free place becomes its own. The reader
+ * frees those of processes that are gone, which may leave a key with two places: it adds them up as
+ * well. What finds no room is counted as lost.
  */
-struct sonda_process_key {
-	__u32 tgid;
-	__u32 cpu;
-	__u32 what; /* a further part, where a family has one; else 0 */
+#define SONDA_PROCESS_WAYS 8
+#define SONDA_PROCESS_PROBES 4 /* buckets that are looked at */
+
+struct sonda_process_keys {
+	__u64 keys[SONDA_PROCESS_WAYS]; /* 0: free */
 };
+
+/* what: a further part, where a family has one; else 0. */
+#define SONDA_PROCESS_USED (1u << 31) /* above all pids */
+#define SONDA_PROCESS_KEY(tgid, what) ((__u64)(what) << 32 | SONDA_PROCESS_USED | (tgid))
+#define SONDA_PROCESS_TGID(key) ((__u32)(key) & ~SONDA_PROCESS_USED)
+#define SONDA_PROCESS_WHAT(key) ((__u32)((key) >> 32))
+
+/* Spreads keys over buckets. */
+#define SONDA_PROCESS_HASH(key) ((__u32)((key) * 0x9e3779b97f4a7c15ull >> 40))
 
 /*
  * Time that threads spend in a state, also that of threads which are in it still: 48 bits with the
@@ -62,26 +79,61 @@ static __always_inline void count_lost(void)
 		++*n;
 }
 
-/* The hash "processes" of values of a type, and process_of(): the value of this CPU, or NULL, which
+/* Buckets of a CPU, less 1: they are a power of two. Told before the load. */
+const volatile __u32 process_mask SEC(".rodata.processes") = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* at the load, by the CPUs */
+	__type(key, __u32);
+	__type(value, struct sonda_process_keys);
+} process_keys SEC(".maps");
+
+#define NO_ELEMENT (~0u)
+
+/* The place of an element of this CPU, which is made if need be. */
+static __always_inline __u32 element_of(__u64 key)
+{
+	__u32 first = bpf_get_smp_processor_id() * (process_mask + 1);
+
+#pragma unroll
+	for (__u32 i = 0; i < SONDA_PROCESS_PROBES; i++) {
+		__u32 bucket = first + ((SONDA_PROCESS_HASH(key) + i) & process_mask);
+		struct sonda_process_keys *k = bpf_map_lookup_elem(&process_keys, &bucket);
+
+		if (!k)
+			return NO_ELEMENT;
+#pragma unroll
+		for (__u32 way = 0; way < SONDA_PROCESS_WAYS; way++)
+			if (k->keys[way] == key)
+				return bucket * SONDA_PROCESS_WAYS + way;
+#pragma unroll
+		for (__u32 way = 0; way < SONDA_PROCESS_WAYS; way++) {
+			if (k->keys[way])
+				continue;
+			k->keys[way] = key;
+			return bucket * SONDA_PROCESS_WAYS + way;
+		}
+	}
+	return NO_ELEMENT;
+}
+
+/* The array "processes" of values of a type, and process_of(): the value of this CPU, or NULL, which
  * is counted. */
 #define SONDA_PROCESSES(value_t)                                                                   \
 	struct {                                                                                   \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
 		__uint(max_entries, 1); /* at the load, by the CPUs */                             \
-		__type(key, struct sonda_process_key);                                             \
+		__type(key, __u32);                                                                \
 		__type(value, value_t);                                                            \
 	} processes SEC(".maps");                                                                  \
 	static __always_inline __attribute__((unused)) value_t *process_of(__u32 tgid, __u32 what) \
 	{                                                                                          \
-		const struct sonda_process_key key = {                                             \
-			.tgid = tgid, .cpu = bpf_get_smp_processor_id(), .what = what};            \
-		value_t *v = bpf_map_lookup_elem(&processes, &key);                                \
-		const value_t none = {};                                                           \
+		__u32 element = element_of(SONDA_PROCESS_KEY(tgid, what));                         \
+		value_t *v = bpf_map_lookup_elem(&processes, &element);                            \
                                                                                                    \
-		if (v)                                                                             \
-			return v;                                                                  \
-		bpf_map_update_elem(&processes, &key, &none, BPF_NOEXIST);                         \
-		v = bpf_map_lookup_elem(&processes, &key);                                         \
 		if (!v)                                                                            \
 			count_lost();                                                              \
 		return v;                                                                          \

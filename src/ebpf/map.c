@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <bpf/bpf.h>
 
@@ -56,6 +57,27 @@ void map_cpus_deinit(struct map_cpus *m)
 {
 	free(m->values);
 	m->values = NULL;
+}
+
+int map_view_init(struct map_view *v, int fd, size_t size)
+{
+	void *at;
+
+	if (fd < 0)
+		return fd;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	v->at = at;
+	v->size = size;
+	return 0;
+}
+
+void map_view_deinit(struct map_view *v)
+{
+	if (v->at)
+		munmap(v->at, v->size);
+	v->at = NULL;
 }
 
 static int read_one_by_one(int fd, uint32_t n, size_t value_size, void *ret_values)
@@ -150,9 +172,4 @@ void map_reader_deinit(struct map_reader *m)
 	free(m->keys);
 	free(m->values);
 	m->keys = m->values = NULL;
-}
-
-void map_delete(int fd, const void *key)
-{
-	(void)bpf_map_delete_elem(fd, key);
 }

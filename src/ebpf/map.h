@@ -27,6 +27,16 @@ const void *map_cpus_at(const struct map_cpus *m, uint32_t cpu);
 int map_cpus_sum(struct map_cpus *m, void *ret_sum);
 void map_cpus_deinit(struct map_cpus *m);
 
+/* An array with BPF_F_MMAPABLE in our memory, for as long as the map is there; it changes while it is
+ * read. Zero-initialise; deinit also after a failure. */
+struct map_view {
+	void *at;
+	size_t size;
+};
+/* size: of all values, each rounded up to 8 bytes. 0 or -errno; fd as above. */
+int map_view_init(struct map_view *v, int fd, size_t size);
+void map_view_deinit(struct map_view *v);
+
 /* An array of n values of value_size bytes, not per CPU. 0 or -errno. */
 int map_read_array(int fd, uint32_t n, size_t value_size, void *ret_values);
 
@@ -46,5 +56,3 @@ struct map_reader {
 /* All elements; those that are added or removed meanwhile may be seen or not. 0 or -errno. */
 int map_each(struct map_reader *m, map_each_fn fn, void *ctx);
 void map_reader_deinit(struct map_reader *m);
-/* It may have gone already. */
-void map_delete(int fd, const void *key);

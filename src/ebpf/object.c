@@ -126,6 +126,15 @@ struct sonda_field *ebpf_object_fields(struct ebpf_object *o)
 	return o->fields;
 }
 
+void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const void *data,
+			       size_t size)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, section);
+
+	if (m)
+		(void)bpf_map__set_initial_value(m, data, size);
+}
+
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	if (scope->n_pids)

@@ -41,6 +41,10 @@ void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
 /* The SONDA_FIELDS of its settings, none of them there, for the caller to fill. */
 struct sonda_field *ebpf_object_fields(struct ebpf_object *o);
 
+/* A section of constants, such as ".rodata.x", of that size. */
+void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const void *data,
+			       size_t size);
+
 /* Section .rodata.sonda, which a foreign one may be without, becomes s; the maps of its scope are filled. */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);

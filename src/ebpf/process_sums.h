@@ -8,8 +8,8 @@
 #include <uthash.h>
 
 /*
- * The elements of a hash "processes" (bpf/process.h) added up by process, over the life of the
- * recording: an element that is deleted takes nothing away. Totals never fall, though elements are
+ * The elements of processes (bpf/process.h) added up by process, over the life of the recording: an
+ * element that is freed takes nothing away. Totals never fall, though elements are
  * read one after the other while the kernel counts on.
  *
  *	process_sums_begin(s, now);

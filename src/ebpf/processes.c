@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,25 +15,33 @@
 #include "ebpf/counter.h"
 #include "ebpf/object.h"
 
-/* Processes that do nothing are looked for in /proc at one read of so many, or at each one while the
- * hash is half full. */
+/* Of processes that do nothing, a read looks for one in so many in /proc, or for all while the elements
+ * of a CPU are half full. */
 #define LOOK_EVERY 10u
 
-static uint32_t size_for(const struct processes_spec *spec, uint32_t n_cpus)
+/* Elements of each CPU. */
+static uint32_t room_for(const struct processes_spec *spec, uint32_t n_cpus)
 {
-	uint64_t n = (uint64_t)MAX(spec->elements_per_cpu, PROCESSES_PER_CPU) * n_cpus;
+	uint32_t n = MAX(spec->elements_per_cpu, PROCESSES_PER_CPU);
 
-	return (uint32_t)MIN(MAX(n, PROCESSES_MIN), PROCESSES_MAX_ELEMENTS);
+	while ((uint64_t)n * n_cpus < PROCESSES_MIN)
+		n *= 2;
+	while ((uint64_t)n * n_cpus > PROCESSES_MAX_ELEMENTS && n > SONDA_PROCESS_WAYS)
+		n /= 2;
+	return n;
 }
 
 uint32_t processes_prepare(struct ebpf_object *o, const struct ebpf_facts *f,
 			   const struct processes_spec *spec, uint32_t n_cpus)
 {
+	uint32_t buckets = room_for(spec, n_cpus) / SONDA_PROCESS_WAYS, mask = buckets - 1;
 	bool typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* came with it */
 	bool storage = typed && ebpf_object_has_map(o, "threads") &&
 		       f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
 
-	ebpf_object_resize(o, "processes", size_for(spec, n_cpus));
+	ebpf_object_resize(o, "process_keys", buckets * n_cpus);
+	ebpf_object_resize(o, "processes", buckets * n_cpus * SONDA_PROCESS_WAYS);
+	ebpf_object_set_constants(o, ".rodata.processes", &mask, sizeof(mask));
 	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
 	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
 }
@@ -41,6 +50,7 @@ int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 		  struct processes **ret)
 {
 	struct processes *p = *ret = calloc(1, sizeof(*p));
+	size_t n;
 	int e;
 
 	if (!p)
@@ -48,14 +58,16 @@ int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 	p->spec = spec;
 	p->sums.n_values = spec->n_values;
 	p->sums.is_spans = spec->is_spans;
-	p->max_elements = size_for(spec, r->n_cpus);
-	p->reader = (struct map_reader){
-		.fd = ebpf_object_map(r->object, "processes"),
-		.key_size = sizeof(struct sonda_process_key),
-		.value_size = spec->n_values * sizeof(uint64_t),
-	};
-	if (p->reader.fd < 0)
-		return p->reader.fd;
+	p->n_cpus = r->n_cpus;
+	p->n_each = room_for(spec, r->n_cpus);
+	n = (size_t)p->n_cpus * p->n_each;
+	e = map_view_init(&p->keys, ebpf_object_map(r->object, "process_keys"),
+			  n * sizeof(uint64_t));
+	if (e == 0)
+		e = map_view_init(&p->values, ebpf_object_map(r->object, "processes"),
+				  n * spec->n_values * sizeof(uint64_t));
+	if (e < 0)
+		return e;
 	e = map_cpus_init(&p->lost, ebpf_object_map(r->object, "lost"), r->n_cpus,
 			  sizeof(uint64_t));
 	if (e < 0)
@@ -63,26 +75,59 @@ int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 	return top_new(r->tracks, spec->columns, spec->n_columns, r->top_n, r->proc_root, &p->top);
 }
 
-static void see(void *ctx, const void *key, const void *value)
+static void see(struct processes *p, uint32_t element, uint64_t key)
 {
-	const struct sonda_process_key *k = key;
-	struct processes *p = ctx;
-	struct process_sum *sum = process_sums_add(&p->sums, k->tgid, value);
+	const volatile uint64_t *now =
+		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
+	uint64_t values[PROCESS_VALUES_MAX];
+	struct process_sum *sum;
 
-	p->n_elements++;
+	/* Each is read once, as it changes meanwhile. */
+	for (uint32_t i = 0; i < p->spec->n_values; i++)
+		values[i] = now[i];
+	sum = process_sums_add(&p->sums, SONDA_PROCESS_TGID(key), values);
 	if (p->each)
-		p->each(p->ctx, key, value);
+		p->each(p->ctx, SONDA_PROCESS_TGID(key), SONDA_PROCESS_WHAT(key), values);
 	if (!sum || !sum->is_gone ||
 	    array_reserve(&p->gone, &p->gone_cap, p->n_gone + 1, sizeof(*p->gone)) < 0)
 		return;
-	p->gone[p->n_gone++] = *k;
+	p->gone[p->n_gone++] = element;
 }
 
-/* The totals are kept until the elements are not seen any more. */
-static void delete_gone(struct processes *p)
+static void see_all(struct processes *p)
+{
+	const volatile uint64_t *keys = p->keys.at;
+
+	p->n_most = 0;
+	for (uint32_t cpu = 0, at = 0; cpu < p->n_cpus; cpu++) {
+		uint32_t n = 0;
+
+		for (uint32_t end = at + p->n_each; at < end; at++) {
+			uint64_t key = keys[at];
+
+			if (!key)
+				continue;
+			see(p, at, key);
+			n++;
+		}
+		p->n_most = MAX(p->n_most, n);
+	}
+}
+
+/* First the values, and the key at the next read: no CPU finds a free place with values of another
+ * one. The totals are kept until the elements are not seen any more. */
+static void empty_gone(struct processes *p)
+{
+	size_t n = p->spec->n_values;
+
+	for (size_t i = 0; i < p->n_gone; i++)
+		memset((uint64_t *)p->values.at + (size_t)p->gone[i] * n, 0, n * sizeof(uint64_t));
+}
+
+static void free_gone(struct processes *p)
 {
 	for (size_t i = 0; i < p->n_gone; i++)
-		map_delete(p->reader.fd, &p->gone[i]);
+		((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
 	p->n_gone = 0;
 }
 
@@ -107,11 +152,12 @@ static void tell_top(struct processes *p)
  * stays. */
 static void look_for_gone(struct processes *p, const char *proc_root)
 {
+	bool look_at_all = p->n_most > p->n_each / 2;
 	struct process_sum *sum, *next;
 	char path[512];
 
 	HASH_ITER (hh, p->sums.all, sum, next) {
-		if (sum->grew)
+		if (sum->grew || (!look_at_all && (sum->pid + p->sums.period) % LOOK_EVERY))
 			continue;
 		snprintf(path, sizeof(path), "%s/%u", proc_root, sum->pid);
 		sum->is_gone = access(path, F_OK) < 0 && errno == ENOENT;
@@ -143,19 +189,14 @@ static void set_totals(struct processes *p, const struct ebpf_run *r)
 
 int processes_read(struct processes *p, struct ebpf_run *r)
 {
-	int e;
-
-	p->n_elements = 0;
+	free_gone(p);
 	process_sums_begin(&p->sums, clock_boot_ns());
-	e = map_each(&p->reader, see, p);
-	if (e < 0)
-		return e;
+	see_all(p);
 	process_sums_end(&p->sums);
 	tell_top(p);
 	set_totals(p, r);
-	delete_gone(p);
-	if (p->sums.period % LOOK_EVERY == 0 || p->n_elements > p->max_elements / 2)
-		look_for_gone(p, r->proc_root);
+	empty_gone(p);
+	look_for_gone(p, r->proc_root);
 	return read_lost(p, r);
 }
 
@@ -173,7 +214,8 @@ void processes_free(struct processes *p)
 		return;
 	process_sums_deinit(&p->sums);
 	top_free(p->top);
-	map_reader_deinit(&p->reader);
+	map_view_deinit(&p->keys);
+	map_view_deinit(&p->values);
 	map_cpus_deinit(&p->lost);
 	free(p->gone);
 	free(p);

@@ -7,23 +7,25 @@
 #include "ebpf/top.h"
 
 /*
- * Of a family with a processes_spec, the hash "processes" of its object (bpf/process.h) becomes
- * tracks of the largest processes, one for each value. Elements of processes that are gone are
- * deleted once their last values are in the trace.
+ * Of a family with a processes_spec, the elements of its object (bpf/process.h) become tracks of the
+ * largest processes, one for each value. Those of processes that are gone are freed once their last
+ * values are in the trace.
  */
+typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
+
 struct processes {
 	const struct processes_spec *spec; /* borrowed */
 	struct process_sums sums;
 	struct top *top; /* owned */
-	struct map_reader reader;
+	struct map_view keys, values;
+	uint32_t n_cpus, n_each; /* elements that each CPU has room for */
 	struct map_cpus lost;
 	uint32_t lost_track;
 	uint32_t total_tracks[PROCESS_VALUES_MAX];
-	uint32_t max_elements, n_elements; /* of the hash; at the last read */
-	struct sonda_process_key *gone; /* owned: keys to be deleted */
+	uint32_t n_most; /* elements of the CPU that has most, at the last read */
+	uint32_t *gone; /* owned: elements to be freed */
 	size_t n_gone, gone_cap;
-	void (*each)(void *ctx, const void *key,
-		     const void *value); /* may be NULL: sees elements */
+	process_element_fn each; /* may be NULL: sees elements */
 	void *ctx;
 };
 
@@ -36,10 +38,10 @@ struct processes_spec {
 	bool has_totals; /* the columns stand in the group of all, too: of all processes together */
 	const char *lost_name; /* a track's, and what it means */
 	const char *lost_description;
-	uint32_t elements_per_cpu; /* room in the hash; 0: PROCESSES_PER_CPU */
+	uint32_t elements_per_cpu; /* room for; 0: PROCESSES_PER_CPU */
 };
 
-#define PROCESSES_PER_CPU 1024u
+#define PROCESSES_PER_CPU 2048u /* powers of two */
 #define PROCESSES_MIN 8192u
 #define PROCESSES_MAX_ELEMENTS (1u << 18)
 

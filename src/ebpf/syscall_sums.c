@@ -55,10 +55,10 @@ static struct syscall_sum *sum_of(struct syscall_sums *s, struct syscall_id id)
 	return c;
 }
 
-void syscall_sums_add(struct syscall_sums *s, const struct sonda_process_key *key,
+void syscall_sums_add(struct syscall_sums *s, uint32_t pid, uint32_t what,
 		      const struct syscalls *value)
 {
-	struct syscall_sum *c = sum_of(s, (struct syscall_id){key->tgid, key->what});
+	struct syscall_sum *c = sum_of(s, (struct syscall_id){pid, what});
 
 	if (!c)
 		return;

@@ -14,7 +14,7 @@
  * process. A call that others have overtaken ends with the number that it had.
  *
  *	syscall_sums_begin(s);
- *	syscall_sums_add(s, key, value);     for each element of the hash "processes"
+ *	syscall_sums_add(s, pid, what, value);     for each element (bpf/process.h)
  *	syscall_sums_end(s, tracks, top);    after the top's own end
  */
 #define SYSCALL_SUMS_SHOWN 5u /* of a process */
@@ -31,7 +31,7 @@ struct syscall_sums {
 
 void syscall_sums_deinit(struct syscall_sums *s);
 void syscall_sums_begin(struct syscall_sums *s);
-void syscall_sums_add(struct syscall_sums *s, const struct sonda_process_key *key,
+void syscall_sums_add(struct syscall_sums *s, uint32_t pid, uint32_t what,
 		      const struct syscalls *value);
 void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, const struct top *top);
 /* Removes all tracks. */

@@ -61,9 +61,9 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	return switches;
 }
 
-static void see(void *ctx, const void *key, const void *value)
+static void see(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values)
 {
-	syscall_sums_add(ctx, key, value);
+	syscall_sums_add(ctx, pid, what, (const struct syscalls *)values);
 }
 
 static int begin(struct ebpf_run *r)

@@ -55,7 +55,7 @@ static void period(const struct call *c, size_t n)
 	syscall_sums_begin(&sums);
 	for (size_t i = 0; i < n; i++) {
 		top_add(top, c[i].pid, c[i].count, &c[i].count);
-		syscall_sums_add(&sums, &(struct sonda_process_key){c[i].pid, c[i].cpu, c[i].what},
+		syscall_sums_add(&sums, c[i].pid, c[i].what,
 				 &(struct syscalls){c[i].count, 10 * c[i].count, c[i].errors});
 	}
 	top_end(top);
