@@ -6,8 +6,8 @@
  */
 #include "common.h"
 
+#include "call_regs.h"
 #include "futex.h"
-#include "thread.h"
 
 struct thread {
 	__u64 since; /* 0: it does not wait */
@@ -34,31 +34,19 @@ SONDA_THREADS(struct thread)
 
 #define EAGAIN 11
 
-static __always_inline int is_compat(void)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-
-	if (settings.switches & FUTEX_X86_64)
-		return (t->thread_info.status & TS_COMPAT) != 0;
-	return t->thread_info.flags >> TIF_32BIT & 1;
-}
-
 /* May be one: a number has two meanings, by the table. */
 static __always_inline int may_be_futex(long nr)
 {
 	if (nr == NR_COMPAT || nr == NR_COMPAT_TIME64 || nr == NR_WAITV || nr == NR_WAIT)
 		return 1;
-	return nr == (settings.switches & FUTEX_X86_64 ? NR_X86_64 : NR_ARM64);
+	return nr == (settings.switches & SONDA_ON_X86_64 ? NR_X86_64 : NR_ARM64);
 }
 
 static __always_inline __u32 second_argument(void *regs, int compat)
 {
-	if (settings.switches & FUTEX_X86_64) {
-		struct pt_regs___x86 *r = regs;
-
-		return compat ? r->cx : r->si;
-	}
-	return ((struct pt_regs___arm64 *)regs)->regs[1];
+	if (settings.switches & SONDA_ON_X86_64)
+		return compat ? CALL_REG(regs, x86_64, cx) : CALL_REG(regs, x86_64, si);
+	return CALL_REG(regs, arm64, regs[1]);
 }
 
 static __always_inline int waits(void *regs, long nr)
@@ -68,7 +56,7 @@ static __always_inline int waits(void *regs, long nr)
 
 	if (nr == NR_WAITV || nr == NR_WAIT)
 		return 1;
-	compat = is_compat();
+	compat = call_is_compat(regs);
 	if (compat != (nr == NR_COMPAT || nr == NR_COMPAT_TIME64))
 		return 0;
 	op = second_argument(regs, compat) & OPERATION;
@@ -76,18 +64,16 @@ static __always_inline int waits(void *regs, long nr)
 	       op == WAIT_REQUEUE_PI;
 }
 
-SEC("tp_btf/sys_enter")
+SEC(HOOK(raw_syscalls, sys_enter))
 int BPF_PROG(on_enter, void *regs, long nr)
 {
-	struct task_struct *t;
 	struct thread *h;
 
 	if (!may_be_futex(nr) || !waits(regs, nr))
 		return 0;
-	t = bpf_get_current_task_btf();
-	if (!is_counted(t->tgid, t))
+	if (!is_current_counted(current_tgid()))
 		return 0;
-	h = thread_make(t);
+	h = current_make();
 	if (h)
 		h->since = bpf_ktime_get_boot_ns();
 	return 0;
@@ -95,23 +81,21 @@ int BPF_PROG(on_enter, void *regs, long nr)
 
 static __always_inline long number_in(void *regs)
 {
-	if (settings.switches & FUTEX_X86_64)
-		return ((struct pt_regs___x86 *)regs)->orig_ax;
-	return ((struct pt_regs___arm64 *)regs)->syscallno;
+	if (settings.switches & SONDA_ON_X86_64)
+		return CALL_REG(regs, x86_64, orig_ax);
+	return CALL_REG(regs, arm64, syscallno);
 }
 
-SEC("tp_btf/sys_exit")
+SEC(HOOK(raw_syscalls, sys_exit))
 int BPF_PROG(on_exit, void *regs, long ret)
 {
-	struct task_struct *t;
 	struct thread *h;
 	struct futex *v;
 	__u64 since;
 
 	if (!may_be_futex(number_in(regs)))
 		return 0;
-	t = bpf_get_current_task_btf();
-	h = thread_get(t);
+	h = current_get();
 	if (!h || !h->since)
 		return 0;
 	since = h->since;
@@ -119,7 +103,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	/* Its value was another one already: it has not waited. */
 	if (ret == -EAGAIN)
 		return 0;
-	v = process_of(t->tgid, 0);
+	v = process_of(current_tgid(), 0);
 	if (!v)
 		return 0;
 	v->ns += bpf_ktime_get_boot_ns() - since;

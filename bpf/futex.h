@@ -5,10 +5,6 @@
 
 /* The family "futex": what futex.bpf.c counts and src/ebpf/futex.c reads. */
 
-/* Bits of sonda_settings.switches: whose registers and numbers. */
-#define FUTEX_X86_64 1u
-#define FUTEX_ARM64 2u
-
 /* Of a process, on one CPU; columns. */
 struct futex {
 	__u64 ns;

@@ -91,7 +91,7 @@ struct request___before_5_17 {
 };
 
 /* Registers at a system call. */
-struct pt_regs___x86 {
+struct pt_regs___x86_64 {
 	unsigned long cx, si, orig_ax;
 };
 

@@ -18,6 +18,8 @@
  * which allocates without locks); the running thread is given with its type (5.11). */
 #define SONDA_TASK_STORAGE (1u << 31)
 #define SONDA_TYPED_CURRENT (1u << 30)
+/* The machine is an x86-64; where it matters, others are arm64. */
+#define SONDA_ON_X86_64 (1u << 29)
 
 /* Where the record of an event has a field, as its format file tells. */
 struct sonda_field {

@@ -3,10 +3,12 @@
 
 #include "base/mem.h"
 #include "bpf/futex.h"
+#include "bpf/settings.h"
 #include "ebpf/images.h"
 #include "ebpf/processes.h"
 
 EBPF_DECLARE(futex);
+EBPF_DECLARE(futex_raw);
 
 static const struct ebpf_need needs_on_x86[] = {
 	NEED_TP_BTF("sys_enter", 2, 2),
@@ -23,9 +25,20 @@ static const struct ebpf_need needs_on_arm64[] = {
 	NEED_END,
 };
 
+#if defined(__x86_64__) || defined(__aarch64__)
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("raw_syscalls/sys_enter", "id", 2, 2),
+	NEED_RAW_TP("raw_syscalls/sys_exit", "ret", 2, 2),
+	NEED_END,
+};
+#endif
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf, x86", EBPF_IMAGE(futex), needs_on_x86},
 	{"tp_btf, arm64", EBPF_IMAGE(futex), needs_on_arm64},
+#if defined(__x86_64__) || defined(__aarch64__)
+	{"raw_tp", EBPF_IMAGE(futex_raw), needs_of_raw_tp},
+#endif
 };
 
 static const struct track_spec columns[] = {
@@ -52,7 +65,12 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 {
 	(void)o;
 	(void)n_cpus;
-	return f->has_member(f->ctx, "pt_regs", "orig_ax") ? FUTEX_X86_64 : FUTEX_ARM64;
+#if defined(__x86_64__)
+	(void)f;
+	return SONDA_ON_X86_64;
+#else
+	return f->has_member(f->ctx, "pt_regs", "orig_ax") ? SONDA_ON_X86_64 : 0;
+#endif
 }
 
 const struct ebpf_family futex_family = {

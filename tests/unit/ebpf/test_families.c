@@ -115,7 +115,7 @@ static void with_btf_the_first_rung(void **state)
 	need_a_kernel_with_btf();
 	for (size_t i = 0; i < ARRAY_SIZE(without_structs); i++)
 		if (is_there(without_structs[i]))
-			assert_string_equal(rung_of(without_structs[i]), "tp_btf");
+			assert_memory_equal(rung_of(without_structs[i]), "tp_btf", 6);
 	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
 }
 
