@@ -155,6 +155,18 @@ void fs_raise_file_limit(unsigned n)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+	int n;
+
+	if (!dot || dot == name)
+		dot = name + strlen(name);
+	n = snprintf(buf, size, "%.*s.%0*u%s", (int)(dot - path), path, digits, number, dot);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
 static void closedirp(DIR **d)
 {
 	if (*d)

@@ -36,6 +36,10 @@ bool fs_exists(const char *path);
 /* "dir/name", cut never: -ENAMETOOLONG. */
 int fs_join(char *buf, size_t size, const char *dir, const char *name);
 
+/* The path of one file of a row: the number, of at least so many digits, goes before the last
+ * extension of the name, "a/trace.pftrace" becomes "a/trace.007.pftrace". -ENAMETOOLONG. */
+int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits);
+
 /* Lets this process have n descriptors open, or as many as its hard limit says. The soft limit is
  * 1024 for the sake of select(). */
 void fs_raise_file_limit(unsigned n);

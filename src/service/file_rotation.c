@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 #define MAX_TRIES 10000 /* numbers that others took */
@@ -34,16 +34,9 @@ void file_rotation_deinit(struct file_rotation *r)
 	free(TAKE_PTR(r->homes));
 }
 
-/* The number goes before the last extension of the name. */
 static int path_of(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
 {
-	const char *slash = strrchr(r->path, '/'), *dot = strrchr(slash, '.');
-	int n;
-
-	if (!dot || dot == slash + 1)
-		dot = slash + strlen(slash);
-	n = snprintf(buf, size, "%.*s.%06u%s", (int)(dot - r->path), r->path, number, dot);
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+	return fs_numbered(buf, size, r->path, number, 6);
 }
 
 static void remove_file(const struct file_rotation *r, uint32_t number,

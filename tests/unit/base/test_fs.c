@@ -302,6 +302,30 @@ static void raises_the_file_limit_as_far_as_it_goes(void **state)
 
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
 
+static void number_goes_before_the_extension(void **state)
+{
+	static const struct {
+		const char *path, *numbered;
+		int digits;
+	} rows[] = {
+		{"a/trace.pftrace", "a/trace.7.pftrace", 1},
+		{"trace.x.pf", "trace.x.7.pf", 1},
+		{"trace.pftrace", "trace.000007.pftrace", 6},
+		{"a.b/trace", "a.b/trace.7", 1},
+		{"a/.hidden", "a/.hidden.7", 1},
+		{"..", "..7.", 1},
+	};
+	char buf[32];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(fs_numbered(buf, sizeof(buf), rows[i].path, 7, rows[i].digits), 0);
+		assert_string_equal(buf, rows[i].numbered);
+	}
+	assert_int_equal(fs_numbered(buf, 9, "trace", 10, 1), 0);
+	assert_int_equal(fs_numbered(buf, 9, "trace", 100, 1), -ENAMETOOLONG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +340,7 @@ int main(void)
 		IN_DIR(writing_makes_no_file),
 		cmocka_unit_test(write_all_tells_what_went_wrong),
 		cmocka_unit_test(join_never_cuts),
+		cmocka_unit_test(number_goes_before_the_extension),
 		cmocka_unit_test(reasons_are_for_people),
 		IN_DIR(exists),
 		IN_DIR(each_gives_every_name_once),
