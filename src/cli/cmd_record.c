@@ -27,8 +27,10 @@
 #include "cli/record_options.h"
 #include "cli/record_summary.h"
 #include "cli/recording.h"
+#include "cli/session_snapshots.h"
 #include "cli/start_delay.h"
 #include "cli/trace_file.h"
+#include "cli/trigger_text.h"
 #include "cli/verb.h"
 
 struct command {
@@ -40,6 +42,7 @@ struct command {
 	struct tracefs_events events; /* of the kernel; n is 0 where we may not look */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* for the person */
+	const char *snapshots; /* path of those that triggers make; NULL: there is one trace */
 	struct trace_file *file;
 	struct recording_result result;
 };
@@ -124,15 +127,27 @@ static int config_from_file(struct command *c)
 	return error ? EXIT_FAILED : EXIT_GOOD;
 }
 
+static int name_snapshots(struct command *c, struct err_text *e)
+{
+	int r = c->options.output ? 0 : output_name("trace", &c->output, e);
+
+	c->snapshots = c->options.output ? c->options.output : c->output.text;
+	return r ? r : session_snapshots_check_path(c->snapshots, e);
+}
+
 static int open_output(struct command *c)
 {
 	struct err_text e;
-	int r = output_open(c->options.output, "trace", &c->output, &c->file, &e);
+	int r;
 
+	if (triggers_take_snapshots(c->config))
+		r = name_snapshots(c, &e);
+	else
+		r = output_open(c->options.output, "trace", &c->output, &c->file, &e);
 	if (r == 0)
 		return EXIT_GOOD;
 	console_error(&c->console, "%s", e.text);
-	return r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
+	return r == -ENOTTY || r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static int delay_start(struct command *c)
@@ -159,6 +174,14 @@ static int prepare_detach(struct command *c)
 		console_error(&c->console,
 			      "--detach with a time: nobody is there to take the trace when it is "
 			      "over; let the service write it (write_into_file in the config)");
+		return EXIT_USAGE;
+	}
+	if (triggers_take_snapshots(c->config)) {
+		console_error(
+			&c->console,
+			"--detach with CLONE_SNAPSHOT: nobody is there to save the snapshots; "
+			"run it without --detach in the background, or without triggers and "
+			"call sonda snapshot");
 		return EXIT_USAGE;
 	}
 	if (!c->config->unique_session_name)
@@ -198,7 +221,7 @@ static int write_summary(struct command *c, bool file_is_cut)
 	struct strbuf command_end = {0};
 	struct record_facts facts = {
 		.config = c->config,
-		.scan = &result->scan,
+		.scan = c->snapshots ? &result->snapshots.newest : &result->scan,
 		.stats = result->has_stats ? &result->stats : NULL,
 		.before = result->has_before ? &result->before : NULL,
 		.events = c->events.n ? &c->events : NULL,
@@ -213,7 +236,8 @@ static int write_summary(struct command *c, bool file_is_cut)
 		.flush_failed = result->flush_failed,
 		.file_is_cut = file_is_cut,
 		.output = c->output.text,
-		.file_bytes = trace_file_bytes(c->file),
+		.file_bytes = c->file ? trace_file_bytes(c->file) : 0,
+		.snapshots = c->snapshots ? &result->snapshots : NULL,
 		.elapsed_ms = result->elapsed_ms,
 		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
 	};
@@ -258,6 +282,24 @@ static int explain_nothing(struct command *c)
 static bool needs_ftrace(const struct command *c)
 {
 	return !c->options.config || asks_for_ftrace_only(c->config);
+}
+
+/* error: of the recording, whose sentence has been told. */
+static int end_snapshots(struct command *c, int error)
+{
+	const struct snapshot_log *log = &c->result.snapshots;
+	int code;
+
+	if (!log->saved && !log->failed) {
+		if (!error)
+			console_error(&c->console, "there is no snapshot: no trigger came, or its "
+						   "stop_delay_ms was not over");
+		return EXIT_FAILED;
+	}
+	code = write_summary(c, false);
+	if (!log->saved)
+		console_error(&c->console, "no snapshot could be saved");
+	return error || !log->saved ? EXIT_FAILED : code;
 }
 
 /* Why there are no events although they are what it is about; NULL when there are some. A producer
@@ -306,16 +348,19 @@ static int run(struct command *c)
 		.same_signal_ms = END_SIGNALS_SAME_MS,
 		.needs_ftrace = needs_ftrace(c),
 		.file = c->file,
+		.snapshots = c->snapshots,
 		.console = &c->console,
 	};
 	struct err_text why;
 	int error;
 
 	error = recording_run(&setup, &c->result, &why);
-	if (error && !c->result.write_error) {
+	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why.text);
+	if (c->snapshots)
+		return end_snapshots(c, error);
+	if (error && !c->result.write_error)
 		return EXIT_FAILED;
-	}
 	if (!error && c->options.detach)
 		return tell_detached(c);
 	if (!error && (!c->result.scan.packets || service_writes(c)))

@@ -9,7 +9,7 @@
 
 #include "cli/trace_file.h"
 
-static int make_name(const char *kind, struct output_name *ret)
+int output_name(const char *kind, struct output_name *ret, struct err_text *e)
 {
 	char host[256] = "host", when[32];
 	time_t now = time(NULL);
@@ -20,7 +20,7 @@ static int make_name(const char *kind, struct output_name *ret)
 		if (*p == '/')
 			*p = '_';
 	if (!localtime_r(&now, &tm))
-		return -errno;
+		return err_set(e, -errno, "no name for the output; give one with -o");
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
 	snprintf(ret->text, sizeof(ret->text), "%.16s-%s-%s.pftrace", kind, host, when);
 	return 0;
@@ -31,8 +31,10 @@ int output_open(const char *path, const char *kind, struct output_name *ret_name
 {
 	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
 		return err_set(e, -ENOTTY, "a trace is no text: not written to a terminal");
-	if (!path && make_name(kind, ret_name) < 0)
-		return err_set(e, -EINVAL, "no name for the output; give one with -o");
+	int r = path ? 0 : output_name(kind, ret_name, e);
+
+	if (r < 0)
+		return r;
 	if (path)
 		snprintf(ret_name->text, sizeof(ret_name->text), "%s",
 			 strcmp(path, "-") ? path : "standard output");

@@ -12,18 +12,12 @@
 /* The field that asks this program, not the service, for something that it does not do. */
 static const char *refused_field(const Pb__TraceConfig *c)
 {
-	const Pb__TraceConfig__TriggerConfig *t = c->trigger_config;
-
 	if (c->n_activate_triggers)
 		return "activate_triggers";
 	if (c->incident_report_config)
 		return "incident_report_config";
 	if (c->android_report_config)
 		return "android_report_config";
-	if (t && t->trigger_mode == PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__CLONE_SNAPSHOT)
-		return "trigger_config with CLONE_SNAPSHOT";
-	if (t && t->use_clone_snapshot_if_available)
-		return "trigger_config.use_clone_snapshot_if_available";
 	return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/trigger_text.h"
 
 #define CPUS_NAMED 8 /* in a line, the worst; the others are summed up */
 #define PROBES_NAMED 4 /* likewise */
@@ -300,7 +301,7 @@ static size_t one_buffer(const struct record_facts *f, size_t i, const struct bu
 	char number[32];
 	size_t n = 0;
 
-	if (s->bytes_overwritten) {
+	if (s->bytes_overwritten && !triggers_end_a_ring(f->config)) {
 		name_buffer(f, i, s->size, b);
 		strbuf_printf(b, "the oldest %s were overwritten",
 			      str_bytes(s->bytes_overwritten, number));
@@ -401,6 +402,17 @@ static size_t others(const struct record_facts *f, const struct service_stats *s
 	return n;
 }
 
+/* Did a ring go round that is there to do so? */
+static bool went_round(const struct record_facts *f, const struct service_stats *s,
+		       const struct gaps *g)
+{
+	bool overwritten = g->overwritten;
+
+	for (size_t i = 0; s && i < s->n_buffers; i++)
+		overwritten |= s->buffers[i].bytes_overwritten != 0;
+	return overwritten && triggers_end_a_ring(f->config);
+}
+
 size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct service_stats *s = f->stats	     ? f->stats
@@ -419,11 +431,11 @@ size_t record_losses(const struct record_facts *f, struct strbuf *lines)
 		n += one_buffer(f, i, &s->buffers[i], lines);
 	if (s) {
 		n += refused_by_service(f, s, lines);
-	} else if (g.overwritten) {
+	} else if (g.overwritten && !triggers_end_a_ring(f->config)) {
 		strbuf_puts(lines, "central buffer: the oldest data was overwritten\n");
 		n++;
 	}
-	n += others(f, s, &g, n > in_kernel, lines);
+	n += others(f, s, &g, n > in_kernel || went_round(f, s, &g), lines);
 	n += journal_lines(f, lines);
 	n += refused_counters(f, lines);
 	return n + refused_tracks(f, lines);

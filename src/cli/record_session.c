@@ -5,7 +5,7 @@
  *	CONNECTING --> QUERYING --> RECORDING -- tracing ended --------> READING --> STATS
  *	                               |                                    ^          |
  *	                               +- stop -> FLUSHING --> DISABLING ---+          v
- *	                                                    end <-- FREEING <-- QUERYING_AGAIN
+ *	                                         end <-- FREEING <-- (HELD) <-- QUERYING_AGAIN
  *
  * or RECORDING -- detach --> DETACHING --> end.
  *
@@ -24,7 +24,7 @@
 
 #include "base/mem.h"
 #include "base/sock.h"
-#include "cli/packet_join.h"
+#include "cli/packet_read.h"
 #include "cli/record_config.h"
 #include "cli/session_client.h"
 #include "client/consumer.h"
@@ -40,6 +40,7 @@ enum state {
 	READING,
 	STATS,
 	QUERYING_AGAIN,
+	HELD,
 	FREEING,
 	ENDED,
 };
@@ -50,10 +51,11 @@ struct record_session {
 	void *ctx;
 	struct consumer *consumer; /* owned */
 	struct event *deadline; /* owned */
-	struct packet_join join;
+	struct packet_read reading;
 	enum state state;
 	int flush_error;
 	bool stats_asked;
+	bool held; /* by those who make clones */
 	bool started; /* all data sources have, and that was told */
 	char address[128]; /* of the service, for messages */
 };
@@ -81,6 +83,7 @@ static const char *activity(enum state state)
 		[READING] = "reading the trace",
 		[STATS] = "reading the counters",
 		[QUERYING_AGAIN] = "asking for its data sources",
+		[HELD] = "the last snapshots",
 		[FREEING] = "closing the session",
 		[ENDED] = "nothing",
 	};
@@ -133,6 +136,8 @@ static uint64_t patience(const struct record_session *s)
 		return flush + RECORD_GRACE_MS;
 	case DISABLING:
 		return stop + RECORD_GRACE_MS;
+	case HELD: /* who holds it has deadlines of their own */
+		return 0;
 	default:
 		return RECORD_GRACE_MS;
 	}
@@ -167,9 +172,20 @@ static void on_freed(void *ctx, int error)
 
 static void free_buffers(struct record_session *s)
 {
+	if (s->held) {
+		enter(s, HELD);
+		return;
+	}
 	enter(s, FREEING);
 	if (consumer_free_buffers(s->consumer, on_freed, s))
 		end(s, 0, "");
+}
+
+void record_session_hold(struct record_session *s, bool hold)
+{
+	s->held = hold;
+	if (!hold && s->state == HELD)
+		free_buffers(s);
 }
 
 static void on_state_again(void *ctx, int error, const Pb__TracingServiceState *state)
@@ -208,31 +224,34 @@ static void ask_last_stats(struct record_session *s)
 		query_again(s);
 }
 
-static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+static void on_sign(void *ctx)
 {
 	struct record_session *s = ctx;
-	const uint8_t *packet;
-	size_t packet_len;
-	int r;
+
+	if (s->state == READING)
+		arm(s);
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct record_session *s = ctx;
+
+	return s->state != READING ? -ECANCELED : s->ops->on_packet(s->ctx, data, len);
+}
+
+static void on_read(void *ctx, int error)
+{
+	struct record_session *s = ctx;
 
 	if (s->state != READING)
 		return;
-	if (error) {
+	if (error)
 		fail(s, error);
-	} else if (last) {
-		if (packet_join_is_inside(&s->join))
-			fail(s, -EPROTO);
-		else
-			ask_last_stats(s);
-	} else {
-		arm(s);
-		r = packet_join_slice(&s->join, data, len, ends, &packet, &packet_len);
-		if (r > 0)
-			r = s->ops->on_packet(s->ctx, packet, packet_len);
-		if (r)
-			fail(s, r);
-	}
+	else
+		ask_last_stats(s);
 }
+
+static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
 
 static void read_buffers(struct record_session *s)
 {
@@ -240,12 +259,12 @@ static void read_buffers(struct record_session *s)
 
 	s->ops->on_stopped(s->ctx, s->flush_error);
 	enter(s, READING);
-	/* The service has written the trace, and gives none of it to read. */
-	if (s->config->write_into_file) {
+	/* The service has written the trace, or others have clones of it: there is none to read. */
+	if (s->config->write_into_file || s->ops->on_clone_trigger) {
 		ask_last_stats(s);
 		return;
 	}
-	r = consumer_read(s->consumer, on_slice, s);
+	r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
 	if (r)
 		fail(s, r);
 }
@@ -377,18 +396,30 @@ static void on_start_answer(void *ctx, int error)
 
 static void tell_started(struct record_session *s)
 {
-	if (s->started || s->state != RECORDING)
+	if (!s->ops->on_started || s->started || s->state != RECORDING)
 		return;
 	s->started = true;
 	s->ops->on_started(s->ctx);
 }
 
+static const char no_triggers[] = "the tracing service does not tell when a snapshot is due: it is "
+				  "too old for CLONE_SNAPSHOT";
+
 static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
 {
+	struct record_session *s = ctx;
+
 	(void)last;
+	if (error && error != -EPIPE && s->ops->on_clone_trigger) {
+		end(s, error, no_triggers);
+		return;
+	}
+	if (events && events->clone_trigger_hit && s->ops->on_clone_trigger &&
+	    s->state >= RECORDING && s->state <= HELD)
+		s->ops->on_clone_trigger(s->ctx, events->clone_trigger_hit);
 	/* A service that refuses will not tell. */
 	if (error || (events && events->all_data_sources_started))
-		tell_started(ctx);
+		tell_started(s);
 }
 
 static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
@@ -401,10 +432,15 @@ static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
 /* From an old service, any answer after EnableTracing says at least that it was not refused. */
 static void await_start(struct record_session *s)
 {
-	if (consumer_observe(s->consumer,
-			     PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED,
-			     on_observed, s) &&
-	    consumer_stats(s->consumer, on_sign_of_life, s))
+	uint32_t events = PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED;
+
+	if (s->ops->on_clone_trigger)
+		events |= PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT;
+	if (consumer_observe(s->consumer, events, on_observed, s) == 0)
+		return;
+	if (s->ops->on_clone_trigger)
+		end(s, -ENOSYS, no_triggers);
+	else if (consumer_stats(s->consumer, on_sign_of_life, s))
 		tell_started(s);
 }
 
@@ -437,7 +473,7 @@ static void enable(struct record_session *s)
 	enter(s, RECORDING);
 	s->ops->on_recording(s->ctx);
 	record_session_ask_stats(s);
-	if (s->ops->on_started)
+	if (s->ops->on_started || s->ops->on_clone_trigger)
 		await_start(s);
 }
 
@@ -522,6 +558,6 @@ void record_session_free(struct record_session *s)
 	consumer_free(s->consumer);
 	if (s->deadline)
 		event_free(s->deadline);
-	packet_join_deinit(&s->join);
+	packet_read_deinit(&s->reading);
 	free(s);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "common/observable_events.pb-c.h"
 #include "common/trace_stats.pb-c.h"
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
@@ -30,6 +31,9 @@ struct record_session_ops {
 	/* NULL, or: all data sources have started. Soon after on_recording when an old service
 	 * does not tell; maybe never, when one of them hangs. */
 	void (*on_started)(void *ctx);
+	/* NULL, or: it is time to clone the session, whose config has CLONE_SNAPSHOT. Then on_packet
+	 * is not called, there being nothing to read but clones. hit is borrowed. */
+	void (*on_clone_trigger)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit);
 	/* Counters: at the beginning, after each record_session_ask_stats, and at the end. */
 	void (*on_stats)(void *ctx, bool at_end, const Pb__TraceStats *stats);
 	/* Tracing is over, reading begins. flush_error: of the flush before it, 0 good. */
@@ -50,6 +54,10 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 /* Ends tracing in order: flush, disable, read. Before tracing has begun it ends the session with
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);
+
+/* While it is held, the session is not given back to the service after its end: it can still be
+ * cloned. */
+void record_session_hold(struct record_session *s, bool hold);
 
 /* Once tracing has begun: the session goes on without us under a key, and on_end comes. */
 void record_session_detach(struct record_session *s, const char *key);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "cli/missing.h"
 #include "cli/record_losses.h"
+#include "cli/trigger_text.h"
 
 #define GROUPS_NAMED 8 /* in a line; the others are summed up */
 #define LINES_TOLD 20 /* of what is missing; the others are counted */
@@ -22,9 +23,17 @@ static double seconds(const struct record_facts *f)
 {
 	const struct trace_scan *s = f->scan;
 
-	if (s->started_ns && s->disabled_ns > s->started_ns)
+	/* A snapshot ends before the recording does. */
+	if (!f->snapshots && s->started_ns && s->disabled_ns > s->started_ns)
 		return (double)(s->disabled_ns - s->started_ns) / 1e9;
 	return (double)f->elapsed_ms / 1e3;
+}
+
+static void write_time(const struct record_facts *f, struct strbuf *out)
+{
+	strbuf_printf(out, "Recorded %.2f s", seconds(f));
+	if (f->cpus)
+		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
 }
 
 static void write_head(const struct record_facts *f, struct strbuf *out)
@@ -32,9 +41,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	const struct trace_scan *s = f->scan;
 	char number[32];
 
-	strbuf_printf(out, "Recorded %.2f s", seconds(f));
-	if (f->cpus)
-		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
+	write_time(f, out);
 	strbuf_printf(out, ": %s event%s", str_thousands(s->ftrace.counts.total, number),
 		      s->ftrace.counts.total == 1 ? "" : "s");
 	if (s->processes)
@@ -204,6 +211,24 @@ static bool write_lost(const struct record_facts *f, const char *lines, struct s
 	return lost;
 }
 
+/* True: of a snapshot, or of all of one, something is lost. */
+static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
+{
+	const struct snapshot_log *log = f->snapshots;
+	struct strbuf lines = {0};
+
+	write_time(f, out);
+	strbuf_printf(out, ": %zu snapshot%s", log->saved, log->saved == 1 ? "" : "s");
+	if (log->failed)
+		strbuf_printf(out, ", %zu not saved", log->failed);
+	strbuf_putc(out, '\n');
+	snapshot_log_write(log, &lines);
+	if (lines.s)
+		write_lines("snapshot", lines.s, out);
+	strbuf_deinit(&lines);
+	return log->lossy || log->failed;
+}
+
 /* A name that is near to one that is there was mistyped. */
 static void tell_source(const struct record_facts *f, const char *name, struct strbuf *lines)
 {
@@ -264,6 +289,14 @@ static void write_cost(const struct source_scan *s, struct strbuf *out)
 	strbuf_deinit(&line);
 }
 
+static bool overwritten(const struct trace_scan *s)
+{
+	for (size_t i = 0; i < s->stats.n_buffers; i++)
+		if (s->stats.buffers[i].bytes_overwritten)
+			return true;
+	return false;
+}
+
 static void write_notes(const struct record_facts *f, struct strbuf *out)
 {
 	const struct trace_scan *s = f->scan;
@@ -273,6 +306,10 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 		strbuf_printf(&lines,
 			      "compressed packets, which this summary does not look into: %llu\n",
 			      (unsigned long long)s->compressed_packets);
+	if (triggers_end_a_ring(f->config) && !f->snapshots && s->ftrace.first_ns &&
+	    s->disabled_ns > s->ftrace.first_ns && overwritten(s))
+		strbuf_printf(&lines, "the buffer went round: it holds the last %.1f s\n",
+			      (double)(s->disabled_ns - s->ftrace.first_ns) / 1e9);
 	if (s->bad_packets)
 		strbuf_printf(&lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
@@ -281,21 +318,35 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 	strbuf_deinit(&lines);
 }
 
-void record_summary_write(const struct record_facts *f, struct strbuf *out,
-			  struct record_verdict *ret)
+static void write_trace(const struct record_facts *f, struct strbuf *out,
+			struct record_verdict *ret)
 {
 	struct strbuf losses = {0};
-	bool has_events;
 
 	strbuf_puts(&losses, "");
 	record_losses(f, &losses);
 	write_head(f, out);
-	has_events = write_events(f, losses.len, out);
+	ret->missing = !write_events(f, losses.len, out);
 	if (f->command_end)
 		write_lines("command", f->command_end, out);
 	ret->lost = write_lost(f, losses.s ? losses.s : "no memory to tell", out);
-	ret->missing = write_missing(f, out) || !has_events;
+	strbuf_deinit(&losses);
+}
+
+void record_summary_write(const struct record_facts *f, struct strbuf *out,
+			  struct record_verdict *ret)
+{
+	struct record_verdict v = {0};
+
+	if (f->snapshots) {
+		v.lost = write_snapshots(f, out);
+		if (f->command_end)
+			write_lines("command", f->command_end, out);
+	} else {
+		write_trace(f, out, &v);
+	}
+	v.missing |= write_missing(f, out);
 	write_cost(&f->scan->sources, out);
 	write_notes(f, out);
-	strbuf_deinit(&losses);
+	*ret = v;
 }

@@ -7,6 +7,7 @@
 #include "analyze/trace_scan.h"
 #include "base/str.h"
 #include "cli/event_words.h"
+#include "cli/snapshot_log.h"
 #include "cli/tracefs_events.h"
 #include "config/trace_config.pb-c.h"
 
@@ -29,6 +30,7 @@ struct record_facts {
 	bool not_started; /* some data sources had not when it ended */
 	bool flush_failed; /* the one before the end */
 	bool file_is_cut; /* there was no room for all of it */
+	const struct snapshot_log *snapshots; /* what was saved in place of one trace; NULL: that */
 	const char *command_end; /* how the command ended; NULL: there was none */
 	const char *output; /* name for the person */
 	uint64_t file_bytes;

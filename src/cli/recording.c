@@ -5,6 +5,7 @@
  *	                        +-- stats, state --> result <----+--> trace_scan
  *	command_child <---------+-- all started
  *	        +--- ended ---> stop
+ *	                        +-- triggers --> session_snapshots --> FILE.0, FILE.1 ...
  *
  * The callbacks write into one struct, and the loop ends when it is decided how the recording
  * ended: by the session's end, by the private service's end, or by a last signal.
@@ -29,6 +30,8 @@
 #include "cli/record_config.h"
 #include "cli/record_session.h"
 #include "cli/recording_progress.h"
+#include "cli/session_snapshots.h"
+#include "cli/trigger_text.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
 #define LONG_RECORDING_MS 10000 /* worth a warning at its beginning, too */
@@ -43,7 +46,9 @@ struct recording {
 	struct event *tick;
 	struct event *command_timer; /* until all have started; then after its first signal */
 	struct private_daemons *daemons; /* NULL: the service was there */
+	struct record_session_ops session_ops;
 	struct record_session *session;
+	struct session_snapshots *snapshots; /* NULL: the config has none */
 	unsigned interrupts;
 	bool command_ran;
 	bool signal_passed; /* the command has had one */
@@ -97,7 +102,9 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 	if (pass_to_command(r, number, by_terminal))
 		return;
 	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
-		decide(r, -EINTR, "aborted: nothing was saved");
+		decide(r, -EINTR,
+		       r->result->snapshots.saved ? "aborted: what was not saved yet is gone"
+						  : "aborted: nothing was saved");
 		return;
 	}
 	if (r->stopped_ns)
@@ -120,14 +127,28 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	record_session_ask_stats(r->session);
 }
 
+/* What it waits for, and what Ctrl-C would mean. */
+static void tell_triggers(struct recording *r)
+{
+	struct strbuf b = {0};
+
+	trigger_text(r->setup->config, &b);
+	if (b.s)
+		console_say(r->setup->console, "%s", b.s);
+	strbuf_deinit(&b);
+}
+
 /* The terminal is the command's, if there is one. */
 static void start_progress(struct recording *r)
 {
 	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
 
-	if (!console_shows_progress(r->setup->console) || r->setup->command || r->setup->detach)
+	if (r->setup->detach)
 		return;
-	if (!r->setup->config->duration_ms)
+	tell_triggers(r);
+	if (!console_shows_progress(r->setup->console) || r->setup->command)
+		return;
+	if (!r->setup->config->duration_ms && !r->setup->config->trigger_config)
 		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
 	r->progress.shown.duration_ms = r->setup->config->duration_ms;
 	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
@@ -322,6 +343,22 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 	return error;
 }
 
+/* They end on their own time, but before the session does. */
+static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	struct recording *r = ctx;
+
+	if (session_snapshots_take(r->snapshots, hit))
+		record_session_hold(r->session, true);
+}
+
+static void on_snapshots_idle(void *ctx)
+{
+	struct recording *r = ctx;
+
+	record_session_hold(r->session, false);
+}
+
 static void on_end(void *ctx, int error, const char *why)
 {
 	decide(ctx, error, why);
@@ -340,9 +377,31 @@ static const struct record_session_ops session_ops = {
 
 /* ---- the service: there, or our own ---- */
 
+static int start_snapshots(struct recording *r, const char *address)
+{
+	const struct session_snapshots_setup setup = {
+		.loop = r->loop,
+		.address = address,
+		.path = r->setup->snapshots,
+		.config = r->setup->config,
+		.console = r->setup->console,
+		.log = &r->result->snapshots,
+		.on_idle = on_snapshots_idle,
+		.ctx = r,
+	};
+
+	r->session_ops.on_clone_trigger = on_clone_trigger;
+	r->snapshots = session_snapshots_new(&setup);
+	return r->snapshots ? 0 : -ENOMEM;
+}
+
 static int start_session(struct recording *r, const char *socket, struct err_text *e)
 {
-	return record_session_start(r->loop, socket, r->setup->config, &session_ops, r, e,
+	r->session_ops = session_ops;
+	session_snapshots_free(TAKE_PTR(r->snapshots)); /* of where nobody listened */
+	if (r->setup->snapshots && start_snapshots(r, socket ? socket : sock_default_consumer()))
+		return err_set(e, -ENOMEM, "no memory");
+	return record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
 				    &r->session);
 }
 
@@ -452,6 +511,7 @@ static int run(struct recording *r, struct err_text *why)
 static void clean_up(struct recording *r)
 {
 	console_clear(r->setup->console);
+	session_snapshots_free(r->snapshots);
 	record_session_free(r->session);
 	private_daemons_free(r->daemons);
 	end_signals_free(r->signals);
@@ -480,4 +540,5 @@ void recording_result_deinit(struct recording_result *r)
 {
 	trace_scan_deinit(&r->scan);
 	recording_sources_deinit(&r->sources);
+	snapshot_log_deinit(&r->snapshots);
 }

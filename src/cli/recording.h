@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/option_values.h"
 #include "cli/recording_sources.h"
+#include "cli/snapshot_log.h"
 #include "cli/trace_file.h"
 #include "cli/tracefs_events.h"
 #include "config/trace_config.pb-c.h"
@@ -22,6 +23,8 @@
  * With a command, which has been forked and waits: it runs once all data sources have started, and
  * the recording ends with it. The first signal is the command's, if it runs, the next one stops and
  * saves, the last one throws away.
+ *
+ * With CLONE_SNAPSHOT each trigger saves a snapshot, and nothing else is saved.
  */
 
 /* Set by the caller, borrowed while recording_run runs. */
@@ -34,7 +37,8 @@ struct recording_setup {
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	unsigned same_signal_ms; /* see end_signals.h */
 	bool needs_ftrace; /* without it there is no point in recording */
-	struct trace_file *file;
+	struct trace_file *file; /* NULL: there are snapshots in its place */
+	const char *snapshots; /* their path (cli/session_snapshots.h); NULL: the config has none */
 	struct console *console;
 };
 
@@ -50,6 +54,7 @@ struct recording_result {
 	bool flush_failed;
 	uint64_t elapsed_ms; /* of tracing, by our clock */
 	int write_error; /* of the file; the packets before it are good */
+	struct snapshot_log snapshots;
 };
 
 /*

@@ -15,12 +15,9 @@
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/end_signals.h"
-#include "cli/packet_join.h"
+#include "cli/packet_read.h"
 #include "cli/trace_file.h"
 #include "config/limits.h"
-
-#define ANSWER_TIMEOUT_MS 30000u
-#define CLONE_TIMEOUT_MS 600000u /* the service may have gigabytes to copy */
 
 struct session_client {
 	struct event_base *loop; /* owned */
@@ -38,7 +35,7 @@ struct session_client {
 	struct err_text said; /* by the service */
 	bool clone_good, clone_written;
 	struct trace_file *file; /* borrowed */
-	struct packet_join join;
+	struct packet_read reading;
 };
 
 /* ---- one request ---- */
@@ -187,7 +184,7 @@ void session_client_free(struct session_client *c)
 	consumer_free(c->consumer);
 	if (c->message)
 		protobuf_c_message_free_unpacked(c->message, NULL);
-	packet_join_deinit(&c->join);
+	packet_read_deinit(&c->reading);
 	if (c->timer)
 		event_free(c->timer);
 	if (c->loop)
@@ -348,31 +345,23 @@ int session_client_end(struct session_client *c, const Pb__TraceConfig *config, 
 
 /* ---- reading ---- */
 
-static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+static void on_sign(void *ctx)
+{
+	give_time(ctx, ANSWER_TIMEOUT_MS);
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct session_client *c = ctx;
-	const uint8_t *packet;
-	size_t packet_len;
-	int r = error;
 
-	if (c->done)
-		return;
-	if (r == 0 && !last) {
-		r = packet_join_slice(&c->join, data, len, ends, &packet, &packet_len);
-		if (r > 0)
-			r = trace_file_packet(c->file, packet, packet_len);
-	}
-	if (r == 0 && last && packet_join_is_inside(&c->join))
-		r = -EPROTO;
-	if (r < 0 || last)
-		answered(c, r);
-	else
-		give_time(c, ANSWER_TIMEOUT_MS);
+	return trace_file_packet(c->file, data, len);
 }
+
+static const struct packet_read_ops read_ops = {on_sign, on_packet, on_done};
 
 int session_client_read(struct session_client *c, struct trace_file *file, struct err_text *e)
 {
 	c->file = file;
-	return wait_for_answer(c, consumer_read(c->consumer, on_slice, c), ANSWER_TIMEOUT_MS,
-			       "reading the trace", e);
+	return wait_for_answer(c, packet_read_start(&c->reading, c->consumer, &read_ops, c),
+			       ANSWER_TIMEOUT_MS, "reading the trace", e);
 }

@@ -106,11 +106,19 @@ static int open_beside(struct trace_file *f, const char *path)
 	return 0;
 }
 
+static int link_to(const struct trace_file *f, const char *path)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
 /* A name in the same folder, which rename(2) can put in the place of an older trace. */
 static int name_it(struct trace_file *f)
 {
 	_cleanup_(freep) char *temp = NULL;
-	char self[32];
+	int r;
 
 	if (f->temp || !f->path)
 		return 0;
@@ -120,10 +128,22 @@ static int name_it(struct trace_file *f)
 	/* Nobody else's: it carries our number. */
 	snprintf(temp + strlen(temp) - 6, 7, "%06u", (unsigned)getpid() % 1000000);
 	unlink(temp);
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
-	if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW))
-		return -errno;
-	f->temp = TAKE_PTR(temp);
+	r = link_to(f, temp);
+	if (r == 0)
+		f->temp = TAKE_PTR(temp);
+	return r;
+}
+
+/* A name that nobody has yet. */
+static int name_new(struct trace_file *f, const char *path)
+{
+	if (!f->temp)
+		return link_to(f, path);
+	if (link(f->temp, path) == 0)
+		unlink(f->temp);
+	else if (errno == EEXIST || renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE))
+		return -errno; /* the other way is for file systems without hard links */
+	free(TAKE_PTR(f->temp));
 	return 0;
 }
 
@@ -278,13 +298,21 @@ static int close_file(struct trace_file *f)
 	return 0;
 }
 
-int trace_file_save(struct trace_file *f, struct err_text *e)
+/* All packets are out, or it is cut back to those that are. 0 or the -errno of a write. */
+static int finish_writing(struct trace_file *f)
 {
-	const char *name = f->path ? f->path : "the output";
-	int error = flush_buffer(f), r;
+	int error = flush_buffer(f);
 
 	if (error && f->path && ftruncate(f->fd, (off_t)f->whole))
 		error = -errno;
+	return error;
+}
+
+int trace_file_save(struct trace_file *f, struct err_text *e)
+{
+	const char *name = f->path ? f->path : "the output";
+	int error = finish_writing(f), r;
+
 	r = name_it(f);
 	if (r)
 		return err_set(e, r, "cannot make %s: %s", name, strerror(-r));
@@ -300,6 +328,22 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 	if (error)
 		return err_set(e, error, "cannot write all of %s: %s", name, strerror(-error));
 	return 0;
+}
+
+int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e)
+{
+	int error = finish_writing(f), r = 0;
+
+	if (!error || f->whole > 0)
+		r = name_new(f, path);
+	if (r)
+		return err_set(e, r, "cannot make %s: %s", path, strerror(-r));
+	r = close_file(f);
+	if (!error)
+		error = r;
+	if (error)
+		err_set(e, error, "cannot write all of %s: %s", path, strerror(-error));
+	return error && f->whole > 0 ? 1 : error;
 }
 
 void trace_file_free(struct trace_file *f)

@@ -36,6 +36,12 @@ int trace_file_note_written(struct trace_file *f);
  */
 int trace_file_save(struct trace_file *f, struct err_text *e);
 
+/* In its place: under another name in the same folder, which nobody has. 1: it has the name, but
+ * ends with the last whole packet that could be written, and e says why not all. -EEXIST: somebody
+ * has that name, and it can be tried again with the next one; else -errno with the sentence in e,
+ * and nothing remains. Not for what is written directly. */
+int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e);
+
 /* Bytes of whole packets in the file so far, those pending included. */
 uint64_t trace_file_bytes(const struct trace_file *f);
 

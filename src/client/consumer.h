@@ -87,6 +87,7 @@ int consumer_observe(struct consumer *c, uint32_t events,
 struct consumer_clone_request {
 	const char *name; /* unique_session_name; NULL: by number */
 	uint64_t session_id; /* CONSUMER_CLONE_FOR_BUGREPORT: the one with the highest score */
+	const Pb__ObservableEvents__CloneTriggerHit *trigger; /* told in the clone; NULL: none */
 };
 #define CONSUMER_CLONE_FOR_BUGREPORT UINT64_MAX
 

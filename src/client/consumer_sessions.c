@@ -18,6 +18,20 @@ static void on_cloned(struct request *r, const struct conn_reply *reply)
 	request_free_message(m);
 }
 
+/* The clone says why it was made. */
+static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
+			Pb__CloneSessionRequest *ret)
+{
+	ret->clone_trigger_name = hit->trigger_name;
+	ret->clone_trigger_producer_name = hit->producer_name;
+	ret->has_clone_trigger_trusted_producer_uid = hit->has_producer_uid;
+	ret->clone_trigger_trusted_producer_uid = (int32_t)hit->producer_uid;
+	ret->has_clone_trigger_boot_time_ns = hit->has_boot_time_ns;
+	ret->clone_trigger_boot_time_ns = hit->boot_time_ns;
+	ret->has_clone_trigger_delay_ms = hit->has_trigger_delay_ms;
+	ret->clone_trigger_delay_ms = hit->trigger_delay_ms;
+}
+
 int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
 		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
 		   void *ctx)
@@ -35,6 +49,8 @@ int consumer_clone(struct consumer *c, const struct consumer_clone_request *requ
 		args.selector_case = PB__CLONE_SESSION_REQUEST__SELECTOR_SESSION_ID;
 		args.session_id = request->session_id;
 	}
+	if (request->trigger)
+		put_trigger(request->trigger, &args);
 	return request_send_msg(r, "CloneSession", &args.base, fd);
 }
 

@@ -19,6 +19,7 @@ until_true() { # COMMAND...
   return 1
 }
 has_started() { grep -q "$1" <("$BIN/sonda" status 2>/dev/null); }
+both_started() { [ "$("$BIN/sonda" sessions | grep -c STARTED)" = 2 ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 # Each waits for all others: with a slice of 3 ms or so, 60 ms.
 load() {
@@ -65,15 +66,22 @@ sed 's/STOP_TRACING/CLONE_SNAPSHOT/; s/stop_delay_ms: 1000/stop_delay_ms: 100/
 protoc -Iprotos --encode=perfetto.protos.TraceConfig protos/config/trace_config.proto <"$TMP/config" >"$TMP/config.pb"
 "$PEERS/run" perfetto -c "$TMP/config.pb" -o "$TMP/snap" >"$TMP/log" 2>&1 &
 recorder=$!
-PIDS+=($recorder)
-until_true has_started STARTED
+"$BIN/sonda" record -c "$TMP/config" -o "$TMP/ours.trace" >"$TMP/ours.log" 2>&1 &
+ours=$!
+PIDS+=($recorder $ours)
+until_true both_started
 load
-until_true test -s "$TMP/snap.0"
+until_true test -s "$TMP/snap.0" && until_true test -s "$TMP/ours.0.trace"
 verdict "CLONE_SNAPSHOT: there is a snapshot, and the recorder goes on" $? "$TMP/log"
 unload
-kill -0 $recorder && kill -INT $recorder
-until_true ended $recorder
+kill -0 $recorder && kill -INT $recorder $ours
+until_true ended $recorder && until_true ended $ours
+grep -q "snapshot $TMP/ours.0.trace: trigger 'late' of perfetto.traced_probes at .* events from .* s before it; lost nothing" "$TMP/ours.log"
+verdict "sonda record saves one as well, and says why" $? "$TMP/ours.log"
 judge CLONE_SNAPSHOT "$TMP/snap.0" clone_snapshot_trigger
+# Of whose counters the trigger was is not told: both sessions have them.
+[ "$(trace_errors "$TMP/ours.0.trace")" = '[]' ]
+verdict "which is good" $?
 grep -q 'triggers: one is left out: it needs counter, above, and name' "$TMP/probes.log" &&
   grep -q 'triggers: there was no counter "no such\*" for the trigger never' "$TMP/probes.log"
 verdict "triggers that make no sense are told" $? "$TMP/probes.log"

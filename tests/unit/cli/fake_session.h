@@ -25,6 +25,10 @@ struct fake_session {
 	bool has_ftrace; /* it offers linux.ftrace, */
 	bool knows_own_fields; /* and is sonda's */
 	bool never_started; /* a data source hangs */
+	bool is_cloned; /* CloneSession is good, */
+	const char *clone_error; /* or fails with this text */
+	bool clone_is_written; /* into the descriptor, as of a session that writes a file */
+	char cloned[128]; /* which session, and why: "7 late" */
 	uint64_t session_id; /* told with the counters; 0 not */
 	uint64_t enable_id; /* the open EnableTracing */
 	uint64_t observe_id; /* the open ObserveEvents */
@@ -114,13 +118,42 @@ static inline void fake_tell_started(struct fake_session *s, uint64_t id)
 	fake_reply_msg(&s->port, id, true, &m.base);
 }
 
+static inline void fake_answer_clone(struct fake_session *s, uint64_t id, const uint8_t *args,
+				     size_t len)
+{
+	Pb__CloneSessionRequest *asked = pb__clone_session_request__unpack(NULL, len, args);
+	Pb__CloneSessionResponse m = PB__CLONE_SESSION_RESPONSE__INIT;
+
+	snprintf(s->cloned, sizeof(s->cloned), "%llu %s", (unsigned long long)asked->session_id,
+		 asked->clone_trigger_name ? asked->clone_trigger_name : "");
+	pb__clone_session_request__free_unpacked(asked, NULL);
+	m.has_success = true;
+	m.success = s->is_cloned;
+	m.error = (char *)s->clone_error;
+	m.has_was_write_into_file = m.was_write_into_file = s->clone_is_written;
+	fake_reply_msg(&s->port, id, false, &m.base);
+}
+
+/* A trigger whose delay is over. */
+static inline void fake_trigger(struct fake_session *s, const char *name)
+{
+	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
+	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
+	Pb__ObservableEvents events = PB__OBSERVABLE_EVENTS__INIT;
+
+	hit.has_tracing_session_id = true;
+	hit.tracing_session_id = 7;
+	hit.trigger_name = (char *)name;
+	events.clone_trigger_hit = &hit;
+	m.events = &events;
+	fake_reply_msg(&s->port, s->observe_id, true, &m.base);
+}
+
 static inline void fake_session_call(struct fake_port *p, const char *method, uint64_t id,
 				     const uint8_t *args, size_t len)
 {
 	struct fake_session *s = p->ctx;
 
-	(void)args;
-	(void)len;
 	if (s->silent && !strcmp(method, s->silent))
 		return;
 	if (s->refuse && !strcmp(method, s->refuse)) {
@@ -137,6 +170,8 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 		fake_answer_state(s, id);
 	} else if (!strcmp(method, "GetTraceStats")) {
 		fake_answer_stats(s, id);
+	} else if (!strcmp(method, "CloneSession")) {
+		fake_answer_clone(s, id, args, len);
 	} else if (!strcmp(method, "ObserveEvents")) {
 		s->observe_id = id;
 		fake_tell_started(s, id);

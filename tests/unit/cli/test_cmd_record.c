@@ -368,6 +368,45 @@ static void test_an_empty_trace_is_no_success(void **state)
 }
 
 /* The producer could not use ftrace, and the trace says so. */
+/* ---- snapshots ---- */
+
+#define SNAPSHOTS                                                                                  \
+	"buffers { size_kb: 64 } trigger_config { trigger_mode: CLONE_SNAPSHOT "                   \
+	"trigger_timeout_ms: 1 triggers { name: 'late' } }"
+
+static void test_a_recorder_without_a_trigger_saves_nothing(void **state)
+{
+	(void)state;
+	write_config(SNAPSHOTS);
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
+	assert_true(says("recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it"));
+	assert_true(says("there is no snapshot: no trigger came"));
+	check_files("");
+}
+
+static void test_a_recorder_that_cannot_be(void **state)
+{
+	static const struct {
+		const char *line, *says;
+		int code;
+	} rows[] = {
+		{"-c c.cfg -o -", "each snapshot is a file of its own", 2},
+		{"-c c.cfg -o /dev/null", "is no file: give another name with -o", 2},
+		{"-c c.cfg -o /nonexistent/x", "cannot write /nonexistent/x", 1},
+		{"-c c.cfg --detach flight", "nobody is there to save the snapshots", 2},
+	};
+
+	(void)state;
+	write_config(SNAPSHOTS);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(record(rows[i].line), rows[i].code);
+		assert_true(says(rows[i].says));
+	}
+	/* Nothing was begun. */
+	assert_null(strstr(service.port.calls, "EnableTracing"));
+	check_files("");
+}
+
 static void test_a_trace_without_what_it_is_about_is_no_success(void **state)
 {
 	static const char why[] = "there is no tracefs that this process may use";
@@ -607,6 +646,8 @@ int main(void)
 		TEST(test_a_full_disk_keeps_whole_packets),
 		TEST(test_a_full_device),
 		TEST(test_an_empty_trace_is_no_success),
+		TEST(test_a_recorder_without_a_trigger_saves_nothing),
+		TEST(test_a_recorder_that_cannot_be),
 		TEST(test_a_trace_without_what_it_is_about_is_no_success),
 		TEST(test_a_trace_that_the_service_writes_itself),
 		TEST(test_where_no_file_can_be_written_nothing_is_recorded),

@@ -107,9 +107,6 @@ static void test_fields_for_another_command_line_are_refused_by_name(void **stat
 		{"activate_triggers: 'x'", "activate_triggers"},
 		{"incident_report_config { }", "incident_report_config"},
 		{"android_report_config { }", "android_report_config"},
-		{"trigger_config { trigger_mode: CLONE_SNAPSHOT }", "CLONE_SNAPSHOT"},
-		{"trigger_config { use_clone_snapshot_if_available: true }",
-		 "use_clone_snapshot_if_available"},
 	};
 	struct strbuf errors = {0};
 	Pb__TraceConfig *config;

@@ -110,6 +110,22 @@ static const struct record_session_ops ops_that_await_the_start = {
 	.on_end = on_end,
 };
 
+static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	hear(ctx, "trigger(%s) ", hit->trigger_name);
+}
+
+static const struct record_session_ops ops_with_snapshots = {
+	.on_state = on_state,
+	.before_recording = before_recording,
+	.on_recording = on_recording,
+	.on_clone_trigger = on_clone_trigger,
+	.on_stats = on_stats,
+	.on_stopped = on_stopped,
+	.on_packet = on_packet,
+	.on_end = on_end,
+};
+
 /* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
 static void run(struct fixture *x)
 {
@@ -356,6 +372,72 @@ static void test_a_refused_question_for_the_start(void **state)
 
 /* ---- what goes wrong ---- */
 
+/* ---- snapshots ---- */
+
+static void test_triggers_are_told_and_nothing_is_read(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_with_snapshots;
+	start(x);
+	fake_trigger(&x->service, "a");
+	run(x);
+	fake_trigger(&x->service, "b");
+	run(x);
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) trigger(a) trigger(b) stopped(0) "
+					    "stats(1,5) state(1,3) end(0,) ");
+	assert_null(strstr(x->service.port.calls, "ReadBuffers"));
+}
+
+static void test_a_session_that_is_held_is_there_until_it_is_let_go(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_with_snapshots;
+	start(x);
+	record_session_hold(x->session, true);
+	record_session_stop(x->session);
+	run(x);
+	assert_null(strstr(x->service.port.calls, "FreeBuffers"));
+	assert_false(x->ended);
+	/* What was due before the end is told even now. */
+	fake_trigger(&x->service, "late");
+	run(x);
+	assert_non_null(strstr(x->heard, "trigger(late)"));
+	record_session_hold(x->session, false);
+	run(x);
+	assert_non_null(strstr(x->service.port.calls, "FreeBuffers"));
+	assert_true(x->ended);
+}
+
+static void test_a_service_that_goes_away_from_one_that_is_held(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_with_snapshots;
+	start(x);
+	record_session_hold(x->session, true);
+	record_session_stop(x->session);
+	run(x);
+	fake_hang_up(&x->service.port);
+	run(x);
+	assert_non_null(strstr(x->heard, "end(-32,the tracing service went away during the last "
+					 "snapshots)"));
+}
+
+static void test_a_service_that_does_not_tell_of_triggers(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_with_snapshots;
+	x->service.refuse = "ObserveEvents";
+	start(x);
+	assert_non_null(strstr(x->heard, "end(-71,the tracing service does not tell when a "
+					 "snapshot is due: it is too old for CLONE_SNAPSHOT)"));
+}
+
 static void test_the_owner_may_refuse_what_it_learned(void **state)
 {
 	struct fixture *x = *state;
@@ -569,6 +651,10 @@ int main(void)
 		TEST(test_a_refused_session_has_no_start),
 		TEST(test_the_start_with_an_old_service),
 		TEST(test_a_refused_question_for_the_start),
+		TEST(test_triggers_are_told_and_nothing_is_read),
+		TEST(test_a_session_that_is_held_is_there_until_it_is_let_go),
+		TEST(test_a_service_that_goes_away_from_one_that_is_held),
+		TEST(test_a_service_that_does_not_tell_of_triggers),
 		TEST(test_the_owner_may_refuse_what_it_learned),
 		TEST(test_a_config_that_the_service_refuses),
 		TEST(test_a_method_that_is_refused_or_missing),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -361,6 +362,70 @@ static void test_a_real_trace(void **state)
 	      true, true);
 }
 
+#define RECORDER FACTS_FTRACE " trigger_config { trigger_mode: %s triggers { name: 'late' } }"
+
+static void set_mode(const char *mode)
+{
+	char config[512];
+
+	facts_deinit(&x);
+	snprintf(config, sizeof(config), RECORDER, mode);
+	facts_init(&x, config);
+}
+
+static void test_snapshots_stand_in_place_of_one_trace(void **state)
+{
+	struct snapshot_log log = {.saved = 2, .n_lines = 2};
+
+	(void)state;
+	set_mode("CLONE_SNAPSHOT");
+	log.lines[0] = strdup("x.0.pftrace: all of it");
+	log.lines[1] = strdup("x.1.pftrace: the rest");
+	x.f.snapshots = &log;
+	/* Those of the newest: it ends before the recording does. */
+	x.scan.started_ns = 7000000000;
+	x.scan.disabled_ns = 8000000000;
+	x.f.command_end = "'make' ended well";
+	check("Recorded 5.00 s on 2 CPUs: 2 snapshots\n"
+	      "  snapshot x.0.pftrace: all of it\n"
+	      "           x.1.pftrace: the rest\n"
+	      "  command  'make' ended well\n",
+	      false, false);
+	log.lossy = true;
+	log.saved = 1;
+	log.failed = 1;
+	x.f.command_end = NULL;
+	name_list_add(&x.sources, (const uint8_t *)"linux.nosuch", 12);
+	check("Recorded 5.00 s on 2 CPUs: 1 snapshot, 1 not saved\n"
+	      "  snapshot x.0.pftrace: all of it\n"
+	      "           x.1.pftrace: the rest\n"
+	      "  missing  nobody provides the data source 'linux.nosuch': is sonda-probes "
+	      "running?\n",
+	      true, true);
+	snapshot_log_deinit(&log);
+}
+
+/* Of a ring that is there to go round until a trigger comes. */
+static void test_a_ring_that_went_round_is_no_loss(void **state)
+{
+	(void)state;
+	set_mode("STOP_TRACING");
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 100);
+	x.scan.started_ns = 7000000000;
+	x.scan.disabled_ns = 67000000000;
+	x.scan.ftrace.first_ns = 58700000000;
+	x.scan.has_stats = true;
+	x.scan.stats.n_buffers = 1;
+	x.scan.stats.buffers[0].bytes_overwritten = 4000000;
+	x.stats.buffers[0].bytes_overwritten = 4000000;
+	check("Recorded 60.00 s on 2 CPUs: 100 events, 1.24 MB to x.pftrace\n"
+	      "  events   sched 100\n"
+	      "  lost     nothing\n"
+	      "  note     the buffer went round: it holds the last 8.3 s\n",
+	      false, false);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -380,6 +445,8 @@ int main(void)
 		TEST(test_long_lists_are_cut_but_counted),
 		TEST(test_many_groups_are_summed_up),
 		TEST(test_what_the_summary_could_not_read_is_noted),
+		TEST(test_snapshots_stand_in_place_of_one_trace),
+		TEST(test_a_ring_that_went_round_is_no_loss),
 		TEST(test_a_real_trace),
 	};
 

@@ -391,6 +391,68 @@ static void test_a_pipe_whose_reader_left(void **state)
 	close(saved);
 }
 
+/* ---- names that nobody has ---- */
+
+static void test_a_new_name_is_never_one_that_is_there(void **state)
+{
+	struct trace_file *f = open_good(path);
+	struct err_text e;
+	char other[96];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/y.pftrace", dir);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	put(f, 400000);
+	assert_int_equal(trace_file_save_new(f, path, &e), -EEXIST);
+	assert_int_equal(packets_in(path), 0);
+	assert_int_equal(trace_file_save_new(f, other, &e), 0);
+	trace_file_free(f);
+	assert_int_equal(packets_in(other), 1);
+	assert_int_equal(files_in_dir(), 2);
+}
+
+static void test_a_new_name_for_what_found_room(void **state)
+{
+	pid_t pid;
+	int code;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		pid = fork();
+		if (pid == 0) {
+			struct rlimit r = {i ? 10 : 350000, i ? 10 : 350000};
+			struct trace_file *f = open_good(path);
+			struct err_text e;
+
+			signal(SIGXFSZ, SIG_IGN);
+			setrlimit(RLIMIT_FSIZE, &r);
+			while (put(f, 1000) == 0)
+				;
+			code = trace_file_save_new(f, path, &e);
+			trace_file_free(f);
+			_exit(strstr(e.text, "File too large") ? code & 0xff : 99);
+		}
+		waitpid(pid, &code, 0);
+		assert_int_equal(WEXITSTATUS(code), i ? -EFBIG & 0xff : 1);
+		assert_int_equal(files_in_dir(), !i);
+		assert_true(i || packets_in(path) == 348);
+		unlink(path);
+	}
+}
+
+static void test_a_new_name_in_a_folder_that_went_away(void **state)
+{
+	struct trace_file *f = open_good(path);
+	struct err_text e;
+
+	(void)state;
+	put(f, 1);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(trace_file_save_new(f, path, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "cannot make"));
+	trace_file_free(f);
+}
+
 static void test_under_sudo_the_file_is_the_callers(void **state)
 {
 	struct trace_file *f;
@@ -433,6 +495,9 @@ int main(void)
 		TEST(test_a_folder_that_goes_away_is_told),
 		TEST(test_standard_output),
 		TEST(test_a_pipe_whose_reader_left),
+		TEST(test_a_new_name_is_never_one_that_is_there),
+		TEST(test_a_new_name_for_what_found_room),
+		TEST(test_a_new_name_in_a_folder_that_went_away),
 		TEST(test_under_sudo_the_file_is_the_callers),
 	};
 

@@ -43,6 +43,11 @@ static void answer_clone(struct fixture *x, uint64_t id, const uint8_t *args, si
 		add(x->got, "name %s ", m->unique_session_name);
 	else
 		add(x->got, "id %llu ", (unsigned long long)m->session_id);
+	if (m->clone_trigger_name)
+		add(x->got, "for %s of %s %d at %llu after %llu ", m->clone_trigger_name,
+		    m->clone_trigger_producer_name, m->clone_trigger_trusted_producer_uid,
+		    (unsigned long long)m->clone_trigger_boot_time_ns,
+		    (unsigned long long)m->clone_trigger_delay_ms);
 	answer.has_success = true;
 	answer.success =
 		m->selector_case != PB__CLONE_SESSION_REQUEST__SELECTOR_UNIQUE_SESSION_NAME;
@@ -182,6 +187,23 @@ static void clones_are_asked_for_by_number_or_by_name(void **state)
 	assert_string_equal(x->heard, "cloned(0,1,) cloned(0,0,not found) cloned(0,1,) ");
 }
 
+static void clone_says_which_trigger_it_is_for(void **state)
+{
+	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
+	const struct consumer_clone_request request = {.session_id = 7, .trigger = &hit};
+	struct fixture *x = *state;
+
+	hit.trigger_name = (char *)"late";
+	hit.producer_name = (char *)"app";
+	hit.has_producer_uid = hit.has_boot_time_ns = hit.has_trigger_delay_ms = true;
+	hit.producer_uid = 1000;
+	hit.boot_time_ns = 1234567890123;
+	hit.trigger_delay_ms = 500;
+	assert_int_equal(consumer_clone(x->consumer, &request, -1, on_cloned, x), 0);
+	run(x);
+	assert_string_equal(x->got, "id 7 for late of app 1000 at 1234567890123 after 500 ");
+}
+
 static void attaching_gives_the_config(void **state)
 {
 	struct fixture *x = *state;
@@ -228,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(clones_are_asked_for_by_number_or_by_name),
+		TEST(clone_says_which_trigger_it_is_for),
 		TEST(attaching_gives_the_config),
 		TEST(detaching_can_be_refused),
 		TEST(end_of_a_session_is_awaited),
