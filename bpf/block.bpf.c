@@ -11,7 +11,8 @@
  * Between these a request is known by its address, which is one of a fixed set for each device: what
  * may be forgotten here is overwritten when the address comes again. (rq->io_start_time_ns would need
  * no hash, but most devices leave it 0, and where it is set it is the time of the plug, not of the
- * issue.)
+ * issue.) Records of events have no address: there it is where on the disk it begins, and the
+ * operation, which two on their way at a time hardly share.
  *
  * Completions of one device come on few CPUs: counts are shared by all of them, with atomic adds. A
  * histogram a CPU would be 4 KB for each CPU, device and operation, to be read 10 times a second.
@@ -31,19 +32,37 @@
 #define REQ_OP_SECURE_ERASE 5
 #define REQ_OP_WRITE_ZEROES 9
 
+struct request_id {
+#ifdef SONDA_RECORDS
+	__u64 sector; /* the first that is not complete */
+	struct block_key key;
+#else
+	__u64 address;
+#endif
+};
+
+/* What a hook has of a request. */
+struct seen {
+	struct request_id id;
+	struct block_key key;
+	__u32 bytes; /* for outliers only, but in records; as is the next */
+	__u64 sector;
+	struct gendisk *disk; /* NULL in records */
+};
+
 struct on_its_way {
 	struct block_key key;
 	__u64 since; /* 0: it is not issued */
 	__u32 tgid; /* who pays */
 	__u32 is_counted;
-	__u32 tid, bytes; /* for outliers only, as is what follows */
+	__u32 tid, bytes; /* as seen */
 	__u64 sector;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u64); /* its address */
+	__type(key, struct request_id);
 	__type(value, struct on_its_way);
 } requests SEC(".maps");
 
@@ -79,43 +98,22 @@ static const struct block_process no_process;
 			__sync_fetch_and_add(&l->what, 1);                                         \
 	} while (0)
 
-static __always_inline struct gendisk *disk_of(struct request *rq)
-{
-	if (bpf_core_field_exists(struct request___before_5_17, rq_disk))
-		return ((struct request___before_5_17 *)rq)->rq_disk;
-	return rq->q->disk;
-}
-
-static __always_inline int op_of(struct request *rq)
-{
-	switch (rq->cmd_flags & REQ_OP_MASK) {
-	case REQ_OP_READ:
-		return BLOCK_READ;
-	case REQ_OP_WRITE:
-		return BLOCK_WRITE;
-	case REQ_OP_FLUSH:
-		return BLOCK_FLUSH;
-	case REQ_OP_DISCARD:
-	case REQ_OP_SECURE_ERASE:
-	case REQ_OP_WRITE_ZEROES:
-		return BLOCK_DISCARD;
-	}
-	return -1; /* of zones, and commands of the driver's own */
-}
-
+/* A disk's counts are made when a request of it was seen. */
 static __always_inline struct block_disk *disk_counts(const struct block_key *key,
-						      struct gendisk *disk)
+						      const struct seen *seen)
 {
 	struct block_disk *d = bpf_map_lookup_elem(&disks, key);
 
-	if (d || !disk)
+	if (d || !seen)
 		return d;
 	bpf_map_update_elem(&disks, key, &no_disk, BPF_NOEXIST);
 	d = bpf_map_lookup_elem(&disks, key);
-	if (d)
-		bpf_probe_read_kernel_str(d->name, sizeof(d->name), disk->disk_name);
-	else
+	if (!d)
 		COUNT_LOST(disks);
+#ifndef SONDA_RECORDS
+	else
+		bpf_probe_read_kernel_str(d->name, sizeof(d->name), seen->disk->disk_name);
+#endif
 	return d;
 }
 
@@ -132,26 +130,23 @@ static __always_inline struct block_process *process_counts(__u32 tgid)
 	return p;
 }
 
-/* Who runs now pays. 0: it is of no device or operation that we count. */
-static __always_inline int describe(struct request *rq, struct gendisk *disk, struct on_its_way *w)
+/* Who runs now pays. */
+static __always_inline void describe(const struct seen *s, struct on_its_way *w)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	int op = op_of(rq);
 
-	if (!disk || op < 0)
-		return 0;
-	w->key.disk = (__u32)disk->major << 20 | disk->first_minor;
-	w->key.op = op;
+	w->key = s->key;
 	w->tid = (__u32)id;
 	w->tgid = id >> 32;
 	w->is_counted = is_current_counted(w->tgid);
-	return 1;
+	w->bytes = s->bytes;
+	w->sector = s->sector;
 }
 
 /* It is on its way (1), or it is not any more (-1) and was not complete. */
-static __always_inline void count_begun(const struct on_its_way *w, struct gendisk *disk, __s64 n)
+static __always_inline void count_begun(const struct on_its_way *w, const struct seen *s, __s64 n)
 {
-	struct block_disk *d = disk_counts(&w->key, disk);
+	struct block_disk *d = disk_counts(&w->key, s);
 	struct block_process *p;
 
 	if (d)
@@ -163,24 +158,21 @@ static __always_inline void count_begun(const struct on_its_way *w, struct gendi
 		__sync_fetch_and_add(&p->begun, n);
 }
 
-static __always_inline void on_insert(struct request *rq)
+static __always_inline void on_insert(const struct seen *s)
 {
 	struct on_its_way w = {.since = 0};
-	__u64 key = (__u64)rq;
 
-	if (describe(rq, disk_of(rq), &w) && bpf_map_update_elem(&requests, &key, &w, BPF_ANY) < 0)
+	describe(s, &w);
+	if (bpf_map_update_elem(&requests, &s->id, &w, BPF_ANY) < 0)
 		COUNT_LOST(requests);
 }
 
-static __always_inline void on_issue(struct request *rq)
+static __always_inline void on_issue(const struct seen *s)
 {
-	struct gendisk *disk = disk_of(rq);
 	struct on_its_way w = {.since = 0}, *known;
-	__u64 key = (__u64)rq;
 
-	if (!describe(rq, disk, &w))
-		return;
-	known = bpf_map_lookup_elem(&requests, &key);
+	describe(s, &w);
+	known = bpf_map_lookup_elem(&requests, &s->id);
 	if (known && known->since) {
 		/* An older one at this address, whose end we did not see. */
 		count_begun(known, NULL, -1);
@@ -190,20 +182,15 @@ static __always_inline void on_issue(struct request *rq)
 		w.is_counted = known->is_counted;
 	}
 	w.since = bpf_ktime_get_boot_ns();
-	if (settings.outlier_ns) {
-		w.bytes = rq->__data_len;
-		w.sector = rq->__sector;
-	}
-	if (bpf_map_update_elem(&requests, &key, &w, BPF_ANY) < 0)
+	if (bpf_map_update_elem(&requests, &s->id, &w, BPF_ANY) < 0)
 		COUNT_LOST(requests);
 	else
-		count_begun(&w, disk, 1);
+		count_begun(&w, s, 1);
 }
 
-static __always_inline void on_requeue(struct request *rq)
+static __always_inline void on_requeue(const struct seen *s)
 {
-	__u64 key = (__u64)rq;
-	struct on_its_way *w = bpf_map_lookup_elem(&requests, &key);
+	struct on_its_way *w = bpf_map_lookup_elem(&requests, &s->id);
 
 	if (!w || !w->since)
 		return;
@@ -211,31 +198,10 @@ static __always_inline void on_requeue(struct request *rq)
 	w->since = 0;
 }
 
-static __always_inline void on_merge(struct request *rq)
+static __always_inline void on_merge(const struct seen *s)
 {
-	__u64 key = (__u64)rq;
-
-	bpf_map_delete_elem(&requests, &key);
+	bpf_map_delete_elem(&requests, &s->id);
 }
-
-/* Until 5.10 the queue came first. */
-#define BOTH(event, function)                                                                      \
-	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
-	{                                                                                          \
-		function(rq);                                                                      \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("tp_btf/" #event)                                                                      \
-	int BPF_PROG(event##_2, struct request_queue *q, struct request *rq)                       \
-	{                                                                                          \
-		function(rq);                                                                      \
-		return 0;                                                                          \
-	}
-
-BOTH(block_rq_insert, on_insert)
-BOTH(block_rq_issue, on_issue)
-BOTH(block_rq_requeue, on_requeue)
-BOTH(block_rq_merge, on_merge)
 
 static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32 bytes)
 {
@@ -271,19 +237,14 @@ static __always_inline void tell_outlier(const struct on_its_way *w, const char 
 	outlier_end(e);
 }
 
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int bytes)
+/* Of so many bytes. */
+static __always_inline void complete(const struct on_its_way *w, __u32 error, __u32 bytes,
+				     int is_whole, __u64 now)
 {
-	__u64 key = (__u64)rq, now = bpf_ktime_get_boot_ns();
-	struct on_its_way *w = bpf_map_lookup_elem(&requests, &key);
-	int is_whole = bytes >= rq->__data_len;
+	struct block_disk *d = disk_counts(&w->key, NULL);
 	struct block_process *p = NULL;
-	struct block_disk *d;
 	__u64 latency;
 
-	if (!w || !w->since)
-		return 0;
-	d = disk_counts(&w->key, NULL);
 	if (w->is_counted)
 		p = process_counts(w->tgid);
 	if (p && !error)
@@ -292,17 +253,186 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 		__sync_fetch_and_add(&p->ended, 1);
 	if (d && !error)
 		__sync_fetch_and_add(&d->bytes, bytes);
-	if (d && is_whole) {
-		__sync_fetch_and_add(&d->ended, 1);
-		/* Another CPU's clock may be ahead by a little. */
-		latency = now > w->since ? now - w->since : 0;
-		if (w->is_counted) {
-			sonda_hist_add_atomic(&d->latency, latency);
-			sonda_max_put(&d->latency_max, generation, latency);
-			tell_outlier(w, d->name, latency);
-		}
+	if (!d || !is_whole)
+		return;
+	__sync_fetch_and_add(&d->ended, 1);
+	if (!w->is_counted)
+		return;
+	/* Another CPU's clock may be ahead by a little. */
+	latency = now > w->since ? now - w->since : 0;
+	sonda_hist_add_atomic(&d->latency, latency);
+	sonda_max_put(&d->latency_max, generation, latency);
+	tell_outlier(w, d->name, latency);
+}
+
+#ifndef SONDA_RECORDS
+static __always_inline struct gendisk *disk_of(struct request *rq)
+{
+	if (bpf_core_field_exists(struct request___before_5_17, rq_disk))
+		return ((struct request___before_5_17 *)rq)->rq_disk;
+	return rq->q->disk;
+}
+
+static __always_inline int op_of(struct request *rq)
+{
+	switch (rq->cmd_flags & REQ_OP_MASK) {
+	case REQ_OP_READ:
+		return BLOCK_READ;
+	case REQ_OP_WRITE:
+		return BLOCK_WRITE;
+	case REQ_OP_FLUSH:
+		return BLOCK_FLUSH;
+	case REQ_OP_DISCARD:
+	case REQ_OP_SECURE_ERASE:
+	case REQ_OP_WRITE_ZEROES:
+		return BLOCK_DISCARD;
 	}
+	return -1; /* of zones, and commands of the driver's own */
+}
+
+/* 0: it is of no device or operation that we count. */
+static __always_inline int see(struct request *rq, struct seen *s)
+{
+	int op = op_of(rq);
+
+	s->disk = disk_of(rq);
+	if (!s->disk || op < 0)
+		return 0;
+	s->id.address = (__u64)rq;
+	s->key.disk = (__u32)s->disk->major << 20 | s->disk->first_minor;
+	s->key.op = op;
+	if (settings.outlier_ns) {
+		s->bytes = rq->__data_len;
+		s->sector = rq->__sector;
+	}
+	return 1;
+}
+
+/* Until 5.10 the queue came first. */
+#define BOTH(event, function)                                                                      \
+	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
+	{                                                                                          \
+		struct seen s = {};                                                                \
+                                                                                                   \
+		if (see(rq, &s))                                                                   \
+			function(&s);                                                              \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" #event)                                                                      \
+	int BPF_PROG(event##_2, struct request_queue *q, struct request *rq)                       \
+	{                                                                                          \
+		struct seen s = {};                                                                \
+                                                                                                   \
+		if (see(rq, &s))                                                                   \
+			function(&s);                                                              \
+		return 0;                                                                          \
+	}
+
+BOTH(block_rq_insert, on_insert)
+BOTH(block_rq_issue, on_issue)
+BOTH(block_rq_requeue, on_requeue)
+BOTH(block_rq_merge, on_merge)
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int bytes)
+{
+	__u64 now = bpf_ktime_get_boot_ns();
+	struct request_id id = {.address = (__u64)rq};
+	struct on_its_way *w = bpf_map_lookup_elem(&requests, &id);
+	int is_whole = bytes >= rq->__data_len;
+
+	if (!w || !w->since)
+		return 0;
+	complete(w, error, bytes, is_whole, now);
 	if (is_whole)
-		bpf_map_delete_elem(&requests, &key);
+		bpf_map_delete_elem(&requests, &id);
 	return 0;
 }
+#else
+/* Which letters mean an operation; of those without one nothing is counted (zones, commands of the
+ * driver's own, and zeroes that the device writes itself). */
+static __always_inline int op_in(void *record, __u32 field)
+{
+	char c[2] = {};
+
+	bpf_probe_read_kernel(c, sizeof(c), record + settings.fields[field].offset);
+	/* A flush before what is behind it, or by itself. */
+	if (c[0] == 'F' && (c[1] == 'W' || c[1] == 'D'))
+		c[0] = c[1];
+	switch (c[0]) {
+	case 'R':
+		return BLOCK_READ;
+	case 'W':
+		return BLOCK_WRITE;
+	case 'F':
+		return BLOCK_FLUSH;
+	case 'D':
+		return BLOCK_DISCARD;
+	}
+	return -1;
+}
+
+static __always_inline int see(void *ctx, __u32 event, struct seen *s)
+{
+	int op = op_in(ctx, BLOCK_RWBS(event));
+
+	s->key.disk = ARG(0, BLOCK_DEV(event));
+	if (!s->key.disk || op < 0)
+		return 0;
+	s->key.op = op;
+	s->sector = ARG(0, BLOCK_SECTOR(event));
+	s->id.key = s->key;
+	/* A flush is nowhere, of which records tell in two ways. */
+	s->id.sector = op == BLOCK_FLUSH ? 0 : s->sector;
+	if (event == BLOCK_ISSUE)
+		s->bytes = ARG(0, BLOCK_BYTES);
+	return 1;
+}
+
+#define ONE(name, event, function)                                                                 \
+	SEC("tp/block/" #name) int BPF_PROG(name)                                                  \
+	{                                                                                          \
+		struct seen s = {};                                                                \
+                                                                                                   \
+		if (see(ctx, event, &s))                                                           \
+			function(&s);                                                              \
+		return 0;                                                                          \
+	}
+
+ONE(block_rq_insert, BLOCK_INSERT, on_insert)
+ONE(block_rq_issue, BLOCK_ISSUE, on_issue)
+ONE(block_rq_requeue, BLOCK_REQUEUE, on_requeue)
+ONE(block_rq_merge, BLOCK_MERGE, on_merge)
+
+/* In parts: the rest begins further on. */
+static __always_inline void on_complete(const struct seen *s, __u32 error, __u32 bytes, __u64 now)
+{
+	struct on_its_way *w = bpf_map_lookup_elem(&requests, &s->id), rest;
+	struct request_id id = s->id;
+	int is_whole;
+
+	if (!w || !w->since)
+		return;
+	is_whole = bytes >= w->bytes;
+	complete(w, error, bytes, is_whole, now);
+	rest = *w;
+	bpf_map_delete_elem(&requests, &s->id);
+	if (is_whole)
+		return;
+	rest.bytes -= bytes;
+	id.sector += bytes >> 9;
+	if (bpf_map_update_elem(&requests, &id, &rest, BPF_ANY) < 0)
+		COUNT_LOST(requests);
+}
+
+SEC("tp/block/block_rq_complete")
+int BPF_PROG(block_rq_complete)
+{
+	__u64 now = bpf_ktime_get_boot_ns();
+	struct seen s = {};
+
+	if (see(ctx, BLOCK_COMPLETE, &s))
+		on_complete(&s, ARG(0, BLOCK_ERROR), ARG(0, BLOCK_DONE) << 9, now);
+	return 0;
+}
+#endif

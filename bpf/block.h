@@ -7,6 +7,15 @@
 
 #define BLOCK_DISK_NAME 32 /* DISK_NAME_LEN of the kernel */
 
+/* Of sonda_settings.fields: what each of the five events has, and some have. */
+enum block_event { BLOCK_INSERT, BLOCK_ISSUE, BLOCK_REQUEUE, BLOCK_MERGE, BLOCK_COMPLETE };
+#define BLOCK_DEV(event) ((event) * 3)
+#define BLOCK_SECTOR(event) ((event) * 3 + 1)
+#define BLOCK_RWBS(event) ((event) * 3 + 2)
+#define BLOCK_BYTES 15 /* of block/block_rq_issue */
+#define BLOCK_DONE 16 /* of block/block_rq_complete; in sectors of 512 bytes */
+#define BLOCK_ERROR 17
+
 enum block_op {
 	BLOCK_READ,
 	BLOCK_WRITE,
@@ -22,7 +31,7 @@ struct block_key {
 };
 
 struct block_disk {
-	char name[BLOCK_DISK_NAME];
+	char name[BLOCK_DISK_NAME]; /* empty where records do not have it */
 	__u64 begun, ended; /* requests */
 	__u64 bytes;
 	struct sonda_max latency_max; /* ns */

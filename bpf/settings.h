@@ -27,7 +27,7 @@ struct sonda_field {
 	__u16 size; /* bytes; 0: there is none */
 };
 
-#define SONDA_FIELDS 8 /* of the events of a family; each family numbers its own */
+#define SONDA_FIELDS 20 /* of the events of a family; each family numbers its own */
 
 struct sonda_settings {
 	__u32 own_pid; /* the process that is left out: ours */

@@ -16,6 +16,7 @@
 #include "ebpf/top.h"
 
 EBPF_DECLARE(block);
+EBPF_DECLARE(block_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	/* Until 5.10 the queue came before the request. */
@@ -26,8 +27,29 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+#define NEED_REQUEST(event, number)                                                                \
+	NEED_FIELD(event, "dev", BLOCK_DEV(number)),                                               \
+		NEED_FIELD(event, "sector", BLOCK_SECTOR(number)),                                 \
+		NEED_FIELD(event, "rwbs", BLOCK_RWBS(number))
+
+/* Numbers of raw tracepoints are addresses of structs: without BTF there is nothing in them. */
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_REQUEST("block/block_rq_insert", BLOCK_INSERT),
+	NEED_REQUEST("block/block_rq_issue", BLOCK_ISSUE),
+	NEED_REQUEST("block/block_rq_requeue", BLOCK_REQUEUE),
+	NEED_REQUEST("block/block_rq_complete", BLOCK_COMPLETE),
+	MAY_FIELD("block/block_rq_merge", "dev", BLOCK_DEV(BLOCK_MERGE)),
+	MAY_FIELD("block/block_rq_merge", "sector", BLOCK_SECTOR(BLOCK_MERGE)),
+	MAY_FIELD("block/block_rq_merge", "rwbs", BLOCK_RWBS(BLOCK_MERGE)),
+	NEED_FIELD("block/block_rq_issue", "bytes", BLOCK_BYTES),
+	NEED_FIELD("block/block_rq_complete", "nr_sector", BLOCK_DONE),
+	NEED_FIELD("block/block_rq_complete", "error", BLOCK_ERROR),
+	NEED_END,
+};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(block), needs_of_tp_btf},
+	{"tp", EBPF_IMAGE(block_tp), needs_of_tp},
 };
 
 static const char *const op_names[BLOCK_OPS] = {"read", "write", "discard", "flush"};
@@ -87,6 +109,8 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 				ebpf_object_leave_out_program(o, name);
 		}
 	}
+	if (!ebpf_has_field(f, "block/block_rq_merge", "rwbs"))
+		ebpf_object_leave_out_program(o, "block_rq_merge");
 	return 0;
 }
 
@@ -114,9 +138,29 @@ static int begin(struct ebpf_run *r)
 
 /* ---- disks ---- */
 
+/* Where its counts do not have it. */
+static void find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOCK_DISK_NAME])
+{
+	char path[512], line[128], name[BLOCK_DISK_NAME];
+	unsigned major, minor;
+	FILE *f;
+
+	snprintf(ret, BLOCK_DISK_NAME, "%u:%u", id >> 20, id & ((1u << 20) - 1));
+	snprintf(path, sizeof(path), "%s/partitions", r->proc_root);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%u %u %*u %31s", &major, &minor, name) == 3 &&
+		    (major << 20 | minor) == id)
+			snprintf(ret, BLOCK_DISK_NAME, "%s", name);
+	fclose(f);
+}
+
 static struct disk *disk_of(struct block *s, uint32_t id, const char *name)
 {
 	const struct ebpf_run *r = s->run;
+	char found[BLOCK_DISK_NAME];
 	struct disk *d;
 
 	for (size_t i = 0; i < s->n_disks; i++)
@@ -128,7 +172,9 @@ static struct disk *disk_of(struct block *s, uint32_t id, const char *name)
 	if (s->n_disks == 0)
 		s->group = ebpf_add_group(r, r->group, "Block I/O");
 	d->id = id;
-	d->group = ebpf_add_group(r, s->group, name);
+	if (!*name)
+		find_name(r, id, found);
+	d->group = ebpf_add_group(r, s->group, *name ? name : found);
 	d->in_flight_track = tracks_add(
 		r->tracks,
 		&(struct track_spec){.kind = TRACK_COUNTER,

@@ -4,11 +4,22 @@
 #
 # linux.ebpf_counters on a kernel without BTF, by one that has it: probes which do not find it record beside others that
 # do, and what both say of one load is the same. Families that need BTF say so.
+#
+# modules: loop
 set -u
 . "$(dirname "$0")/lib.sh"
 helpers=${BUILD:-build}/tests
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF at all" >&2; exit 77; }
 unshare -m mount -t tmpfs none /sys/kernel/btf 2>"$TMP/err" || { cat "$TMP/err" >&2; exit 77; }
+
+loop=
+end() {
+  [ -z "$loop" ] || losetup -d "$loop"
+  leave
+}
+trap end EXIT
+truncate -s 16M "$TMP/disk"
+free=$(losetup -f 2>"$TMP/err") && losetup "$free" "$TMP/disk" 2>>"$TMP/err" && loop=$free
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
@@ -29,6 +40,11 @@ cat >"$TMP/load" <<END
 $helpers/interop/process_load touch=1000 getppid=500 fail=50 futex=5 sleep=5 >$TMP/pid
 for i in {1..200}; do echo x >/dev/udp/127.0.0.1/9; done 2>/dev/null
 [ ! -w /proc/sys/vm/compact_memory ] || echo 1 >/proc/sys/vm/compact_memory
+[ -z "$loop" ] || {
+  dd if=/dev/zero of=$loop bs=64k count=32 oflag=direct status=none
+  dd if=$loop of=/dev/null bs=4k count=50 iflag=direct status=none
+  dd if=/dev/zero of=$loop bs=4k count=1 oflag=direct conv=fsync status=none
+}
 END
 ip link set lo up 2>/dev/null
 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/with.trace" -- \
@@ -44,7 +60,7 @@ done
 # Of those that do not run it is said why; others run.
 grep -o 'linux.ebpf_counters: [a-z_]*: the kernel has no .*' "$TMP/probes2.log" | sed 's/.*counters: //' >"$TMP/missing"
 sed 's/^/# /' "$TMP/missing"
-! grep -vE '^(runq|cpu_time|block|syscalls): the kernel has no BTF|^locks: the kernel has no BTF.*no event lock/' "$TMP/missing" >"$TMP/other"
+! grep -vE '^(runq|cpu_time|syscalls): the kernel has no BTF|^locks: the kernel has no BTF.*no event lock/' "$TMP/missing" >"$TMP/other"
 verdict "families that need it say so, and no others" $? "$TMP/other"
 
 # A process's counts are those of the other recording; of faults the last may come behind the end.
@@ -83,6 +99,22 @@ verdict "those of the machine are, too" $? "$TMP/compared"
 if [ -w /proc/sys/vm/compact_memory ]; then
   grep -q '^[1-9][0-9]* Memory/compactions$' "$TMP/without"
   verdict "and stalls for memory" $? "$TMP/without"
+fi
+# Of the disk nobody knows but this load; who looks at a disk that was written may read a little.
+if [ -z "$loop" ]; then
+  echo "ok $((++N)) - those of a disk # SKIP $(head -n 1 "$TMP/err")"
+else
+  awk -v disk="Block I/O/${loop#/dev/}/" '
+  { v = $1; sub(/^[^ ]+ /, "") }
+  index($0, disk) != 1 || /latency/ { next }
+  { sub(/.*\//, "") }
+  FNR == NR { with[$0] = v; next }
+  { print $0 ": " v ", with BTF " with[$0]; without[$0] = v; if (v != with[$0]) { print "WRONG"; bad = 1 } }
+  END { exit bad || without["write"] != 32 * 65536 + 4096 || without["write requests"] != 33 || without["read"] < 50 * 4096 ||
+    !without["flush requests"] || without["in flight"] != 0 }' "$TMP/with" "$TMP/without" >"$TMP/compared"
+  verdict "those of a disk are, too" $? <(cat "$TMP/compared"; grep Block "$TMP/with" "$TMP/without")
+  awk '/process [0-9]+( dd)?\/block written$/ { sum += $1 } END { exit sum < 32 * 65536 }' "$TMP/without"
+  verdict "and who wrote to it" $? "$TMP/without"
 fi
 echo "1..$N"
 exit $BAD
