@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/read_tracks.h"
+#include "ebpf/fake_bpf.h"
+#include "ebpf/family.h"
+#include "ebpf/trouble.h"
+
+/*
+ * One family in a kernel that is not one (fake_bpf.h), of which the test tells the facts: rig_start(),
+ * fill maps, rig_read() and see tracks, below "eBPF". rig_end() in the teardown.
+ */
+#define RIG_CPUS 4u
+
+static struct {
+	struct ebpf_run run;
+	struct ebpf_facts real, facts;
+	struct ebpf_trouble trouble;
+	struct writer *writer;
+	struct err_text why;
+	bool no_btf;
+	const char *tracepoint; /* has so many arguments, or is not there (-ENOENT) */
+	int args;
+	const char *member; /* a field that no struct has */
+} rig;
+
+static inline int rig_count_args(void *ctx, const char *tracepoint)
+{
+	if (rig.no_btf)
+		return -EOPNOTSUPP;
+	if (rig.tracepoint && !strcmp(tracepoint, rig.tracepoint))
+		return rig.args;
+	return rig.real.count_args(ctx, tracepoint);
+}
+
+static inline bool rig_has_member(void *ctx, const char *type, const char *member)
+{
+	return !rig.no_btf && !(rig.member && !strcmp(member, rig.member)) &&
+	       rig.real.has_member(ctx, type, member);
+}
+
+static inline int rig_setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	fake_bpf_reset(RIG_CPUS);
+	memset(&rig, 0, sizeof(rig));
+	if (ebpf_facts_new("/sys/kernel/tracing", &rig.real) < 0)
+		return -1;
+	rig.facts = rig.real;
+	rig.facts.count_args = rig_count_args;
+	rig.facts.has_member = rig_has_member;
+	rig.writer = writer_new(NULL, 1, WRITER_DROP);
+	rig.run = (struct ebpf_run){.n_cpus = RIG_CPUS,
+				    .top_n = 4,
+				    .proc_root = "/proc",
+				    .writer = rig.writer,
+				    .trouble = &rig.trouble};
+	if (tracks_new("test", rig.writer, &rig.run.tracks) < 0)
+		return -1;
+	rig.run.group = tracks_add(rig.run.tracks,
+				   &(struct track_spec){.kind = TRACK_GROUP, .name = "eBPF"});
+	return 0;
+}
+
+static inline int rig_end(void **state)
+{
+	(void)state;
+	if (rig.run.object)
+		ebpf_run_stop(&rig.run);
+	tracks_free(rig.run.tracks);
+	writer_free(rig.writer);
+	ebpf_trouble_deinit(&rig.trouble);
+	ebpf_facts_free(&rig.real);
+	fake_reset();
+	fake_bpf_reset(0);
+	return 0;
+}
+
+/* What a family needs is here, by types or by records; else there is nothing to test. */
+static inline void rig_need_btf(void)
+{
+	if (rig.real.count_args(rig.real.ctx, "sched_switch") < 0)
+		skip();
+}
+
+static inline int rig_start_scope(const struct ebpf_family *f, const struct ebpf_scope *scope)
+{
+	rig_need_btf();
+	rig.run.family = f;
+	return ebpf_run_start(&rig.run, &rig.facts, scope, &rig.why);
+}
+
+static inline int rig_try(const struct ebpf_family *f)
+{
+	return rig_start_scope(f, &(struct ebpf_scope){.own_pid = (uint32_t)getpid()});
+}
+
+static inline void rig_start(const struct ebpf_family *f)
+{
+	if (rig_try(f) != 0)
+		fail_msg("%s: %s", f->name, rig.why.text);
+}
+
+/* Of the packets of all reads so far. */
+static inline int rig_read(void)
+{
+	int r = ebpf_run_read(&rig.run);
+
+	tracks_end(rig.run.tracks);
+	read_tracks();
+	return r;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole source, in a kernel that is not one (fake_bpf.h). */
+#include "procfs/counter_rig.h"
+
+#include "bpf/block.h"
+#include "bpf/memory.h"
+#include "bpf/tcp.h"
+#include "ebpf/cost.h"
+#include "ebpf/ebpf_ds.h"
+#include "ebpf/fake_bpf.h"
+#include "procfs/told.h"
+
+#define FAMILY(name) PB__EBPF_COUNTERS_CONFIG__FAMILY__##name
+
+static Pb__EbpfCountersConfig counters;
+static Pb__EbpfCountersConfig__Family families[8];
+
+void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n)
+{
+	(void)h;
+	(void)names;
+	(void)n;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_setup(&ebpf_counters_data_source);
+	env.tracefs_root = "/sys/kernel/tracing";
+	env.sys_root = "/sys";
+	pb__ebpf_counters_config__init(&counters);
+	counters.period_ms = 10;
+	counters.families = families;
+	config.ebpf_counters_config = &counters;
+	fake_bpf_reset(ebpf_cpus());
+	return access("/sys/kernel/btf/vmlinux", R_OK) == 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_teardown();
+	fake_bpf_reset(0);
+	return 0;
+}
+
+static void ask_for(Pb__EbpfCountersConfig__Family f)
+{
+	families[counters.n_families++] = f;
+}
+
+/* In the n-th packet of that kind there is a reason for what is not counted; NULL: there is none. */
+static const char *reason_of(const char *what)
+{
+	static char text[512];
+	struct pb_field stats, failure, f;
+	const char *found = NULL;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		if (!read_sub(fake_packet_field(i), PB_TRACE_PACKET_EBPF_COUNTERS_STATS, &stats))
+			continue;
+		for (unsigned k = 0; fake_field(stats.data, stats.len,
+						PB_EBPF_COUNTERS_STATS_FAILURES, k, &failure);
+		     k++) {
+			if (!fake_str_is(failure, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, 0, what))
+				continue;
+			assert_true(read_sub(failure, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, &f));
+			snprintf(text, sizeof(text), "%.*s", (int)f.len, (const char *)f.data);
+			found = text;
+		}
+	}
+	return found;
+}
+
+static void assert_reason(const char *what, const char *part)
+{
+	const char *reason = reason_of(what);
+
+	assert_non_null(reason);
+	if (!strstr(reason, part))
+		fail_msg("%s: \"%s\" and not \"%s\"", what, reason, part);
+}
+
+#define OOM_KILLS "eBPF counters/Memory/OOM kills"
+
+/* The second family of the recording has them: maps of one name are told by who was made last. */
+static void set_oom_kills(uint64_t n)
+{
+	((struct memory_cpu *)fake_value("cpus", 0))->oom_kills = n;
+}
+
+static void one_is_off_and_the_others_run(void **state)
+{
+	(void)state;
+	ask_for(FAMILY(RUNQ));
+	ask_for(FAMILY(MEMORY));
+	fake_bpf_fail(BPF_PROG_LOAD, "on_switch", EPERM);
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("linux.ebpf_counters: runq: no permission"), 1);
+	assert_reason("runq", "CAP_BPF and CAP_PERFMON");
+	assert_null(reason_of("memory"));
+	set_oom_kills(4);
+	run_pass();
+	assert_int_equal(read_last(OOM_KILLS), 4);
+	set_oom_kills(5);
+	stop();
+	assert_int_equal(read_last(OOM_KILLS), 5);
+}
+
+static void none_may_and_the_source_lives(void **state)
+{
+	(void)state;
+	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("no permission"), 6); /* of the default families, once each */
+	assert_reason("runq", "no permission");
+	assert_reason("tcp", "no permission");
+	run_pass();
+	stop();
+}
+
+static void a_clear_tells_again(void **state)
+{
+	(void)state;
+	ask_for(FAMILY(RUNQ));
+	ask_for(FAMILY(MEMORY));
+	fake_bpf_fail(BPF_MAP_CREATE, "migrations", ENOMEM);
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("runq.bpf.o could not be loaded"), 1);
+	set_oom_kills(1);
+	run_pass();
+	assert_int_equal(read_last(OOM_KILLS), 1);
+	fake_reset_packets();
+	source->clear(instance);
+	told_begin();
+	run_pass();
+	assert_int_equal(told_end("runq"), 0); /* people were told */
+	assert_reason("runq", "Cannot allocate memory");
+	/* Its descriptor, and its value, though that is the same. */
+	assert_int_equal(read_last(OOM_KILLS), 1);
+	stop();
+}
+
+static void a_read_that_fails_is_told_once(void **state)
+{
+	(void)state;
+	ask_for(FAMILY(BLOCK));
+	ask_for(FAMILY(MEMORY));
+	create_and_start();
+	set_oom_kills(1);
+	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, "disks", EIO);
+	fake_bpf_fail(BPF_MAP_GET_NEXT_KEY, "disks", EIO);
+	told_begin();
+	run_pass();
+	run_pass();
+	assert_int_equal(told_end("block"), 1);
+	assert_int_equal(read_last(OOM_KILLS), 1);
+	assert_true(read_last("eBPF counters/failed reads") >= 2);
+	fake_bpf_fail_no_more();
+	fake_put(fake_map("disks"), &(struct block_key){.disk = 8 << 20},
+		 &(struct block_disk){.name = "sda", .begun = 9, .ended = 7, .bytes = 4096});
+	run_pass();
+	assert_int_equal(read_last("eBPF counters/Block I/O/sda/read requests"), 7);
+	assert_int_equal(read_last("eBPF counters/Block I/O/sda/in flight"), 2);
+	stop();
+}
+
+/* All programs together took that long since the last call. */
+static void spend(const char *program, uint64_t ns)
+{
+	for (size_t i = 0; i < fake_bpf.n_programs; i++)
+		if (!strcmp(fake_bpf.programs[i].name, program)) {
+			fake_bpf.programs[i].ns += ns;
+			fake_bpf.programs[i].runs += 10;
+		}
+}
+
+static void the_most_expensive_ends(void **state)
+{
+	(void)state;
+	ask_for(FAMILY(TCP));
+	ask_for(FAMILY(MEMORY));
+	counters.max_overhead_percent = 50;
+	create_and_start(); /* loads; then the statistics are on, for a period */
+	set_oom_kills(2);
+	spend("on_drop", 600000000000);
+	spend("on_oom_kill", 1000);
+	told_begin();
+	run_pass();
+	assert_int_equal(told_end("tcp: switched off"), 1);
+	assert_reason("tcp", "above max_overhead_percent (50)");
+	assert_null(reason_of("memory"));
+	set_oom_kills(3);
+	stop();
+	assert_int_equal(read_last(OOM_KILLS), 3);
+	/* Of one that ended the cost is in the summary, too. */
+	assert_true(read_last_double("eBPF counters/own cost/memory") < 1);
+	assert_true(read_nth("eBPF counters/own cost/tcp", 0)->d > 100);
+}
+
+static void within_the_limit_both_go_on(void **state)
+{
+	(void)state;
+	ask_for(FAMILY(TCP));
+	ask_for(FAMILY(MEMORY));
+	counters.max_overhead_percent = 50;
+	create_and_start();
+	for (int i = 0; i < COST_EVERY + 2; i++) {
+		spend("on_drop", 1000);
+		run_pass();
+	}
+	assert_null(reason_of("tcp"));
+	stop();
+}
+
+static void programs_without_a_folder(void **state)
+{
+	char *programs[] = {(char[]){"mine"}};
+
+	(void)state;
+	counters.programs = programs;
+	counters.n_programs = 1;
+	ask_for(FAMILY(MEMORY));
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("mine: there is no folder of programs"), 1);
+	assert_reason("mine", "there is no folder of programs");
+	set_oom_kills(1);
+	stop();
+	assert_int_equal(read_last(OOM_KILLS), 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_is_off_and_the_others_run), TEST(none_may_and_the_source_lives),
+		TEST(a_clear_tells_again),	     TEST(a_read_that_fails_is_told_once),
+		TEST(the_most_expensive_ends),	     TEST(within_the_limit_both_go_on),
+		TEST(programs_without_a_folder),
+	};
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		return 0;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
