@@ -66,11 +66,28 @@ static void freep_object(struct ebpf_object **o)
 	ebpf_object_free(*o);
 }
 
+/* A map that is pinned outlives the recording, or is that of somebody else. */
+static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
+{
+	const struct bpf_map *m;
+
+	bpf_object__for_each_map(m, o->obj)
+	{
+		if (bpf_map__pin_path(m))
+			return err_set(e, -EINVAL,
+				       "%s.bpf.o: its map %s is to be pinned, which would outlive "
+				       "the recording: leave out LIBBPF_PIN_BY_NAME",
+				       o->name, bpf_map__name(m));
+	}
+	return 0;
+}
+
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = image->name);
 	_cleanup_(freep_object) struct ebpf_object *o = calloc(1, sizeof(*o));
 	struct bpf_program *p;
+	int r;
 
 	if (!o)
 		return err_set(e, -ENOMEM, "%s: no memory", image->name);
@@ -88,8 +105,10 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 				       PROGRAMS_MAX);
 		o->programs[o->n++] = p;
 	}
-	*ret = TAKE_PTR(o);
-	return 0;
+	r = refuse_pins(o, e);
+	if (r == 0)
+		*ret = TAKE_PTR(o);
+	return r;
 }
 
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries)

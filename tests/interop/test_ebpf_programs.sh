@@ -115,13 +115,18 @@ SEC("tp/sched/sched_process_fork") int on_fork(void *ctx)
 	return 0;
 }
 END
+compile pinned <<END
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, __u64);
+  __uint(pinning, LIBBPF_PIN_BY_NAME); } sonda_counter_pinned SEC(".maps");
+SEC("tp/sched/sched_process_fork") int on_fork(void *ctx) { __u32 i = 0; return !bpf_map_lookup_elem(&sonda_counter_pinned, &i); }
+END
 echo 'no object' >"$dir/text.bpf.o"
 cp "$example" "$dir/open.bpf.o" && chmod 666 "$dir/open.bpf.o"
 
 use_sockets "$TMP"
 start_service sonda "$TMP" || exit 1
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
-programs=$(for p in refused untyped empty text open none exits kinds partly events nested; do echo "programs: '$p'"; done)
+programs=$(for p in refused untyped empty text open none exits kinds partly events nested pinned; do echo "programs: '$p'"; done)
 sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
 # 20 processes of a name that nobody else has, 5 of which fail.
 cp /bin/true "$TMP/sondatrue" && cp /bin/false "$TMP/sondafalse"
@@ -176,11 +181,14 @@ none none.bpf.o: No such file
 kinds sonda_counter_many has more than 256 elements
 events an event of sonda_events is no struct sonda_event
 events more than 1000 events in a second, or than 4 at a time on a thread
+pinned pinned.bpf.o: its map sonda_counter_pinned is to be pinned, which would outlive the recording
 partly sonda_counter_bad is left out: its value has a type, which is no integer
 partly sonda_counter_stack is left out: is neither an array nor a hash
 END
 [ ! -s "$TMP/untold" ]
 verdict "what cannot be loaded or counted is told in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")
+[ ! -e /sys/fs/bpf/sonda_counter_pinned ]
+verdict "nothing is pinned" $?
 grep -q '/partly/good=5.0 -$' "$TMP/tracks"
 verdict "the other maps of such a program are counted" $? "$TMP/tracks"
 if [ -e /sys/kernel/tracing/events/exceptions/page_fault_kernel ]; then
