@@ -18,7 +18,7 @@ static struct {
 	struct ebpf_trouble trouble;
 	struct writer *writer;
 	struct err_text why;
-	bool no_btf;
+	bool no_btf, no_tracefs;
 	const char *tracepoint; /* has so many arguments, or is not there (-ENOENT) */
 	int args;
 	const char *member; /* a field that no struct has */
@@ -39,6 +39,12 @@ static inline bool rig_has_member(void *ctx, const char *type, const char *membe
 	       rig.real.has_member(ctx, type, member);
 }
 
+static inline int rig_find_field(void *ctx, const char *event, const char *field,
+				 struct sonda_field *ret)
+{
+	return rig.no_tracefs ? -ENOENT : rig.real.find_field(ctx, event, field, ret);
+}
+
 static inline int rig_setup(void **state)
 {
 	(void)state;
@@ -50,6 +56,7 @@ static inline int rig_setup(void **state)
 	rig.facts = rig.real;
 	rig.facts.count_args = rig_count_args;
 	rig.facts.has_member = rig_has_member;
+	rig.facts.find_field = rig_find_field;
 	rig.writer = writer_new(NULL, 1, WRITER_DROP);
 	rig.run = (struct ebpf_run){.n_cpus = RIG_CPUS,
 				    .top_n = 4,

@@ -107,13 +107,21 @@ static void without_types(void **state)
 {
 	(void)state;
 	rig_need_btf();
-	rig.no_btf = true;
-	assert_off(&runq_family, -ENOENT, "no BTF");
-	assert_off(&block_family, -ENOENT, "no BTF");
 	if (!ebpf_has_field(&rig.real, "oom/mark_victim", "pid"))
 		skip();
+	rig.no_btf = true;
 	rig_start(&memory_family);
 	assert_string_equal(rig.run.rung->name, "raw_tp");
+}
+
+static void without_types_and_records(void **state)
+{
+	(void)state;
+	rig.no_btf = rig.no_tracefs = true;
+	assert_off(&runq_family, -ENOENT, "no BTF");
+	assert_off(&block_family, -ENOENT, "no BTF");
+	assert_off(&memory_family, -ENOENT, "no BTF");
+	assert_int_equal(fake_bpf.n_maps, 0);
 }
 
 static void unknown_arguments(void **state)
@@ -193,6 +201,7 @@ int main(void)
 		TEST(maps_without_memory),
 		TEST(what_cannot_be_attached),
 		TEST(without_types),
+		TEST(without_types_and_records),
 		TEST(unknown_arguments),
 		TEST(old_arguments),
 		TEST(the_scope_is_told_or_nothing_counts),
