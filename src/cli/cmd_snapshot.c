@@ -72,6 +72,17 @@ static int find(struct session_client *client, const struct verb_options *o,
 	return r;
 }
 
+/* Whom the person meant is in what they see. */
+static int explain(const struct verb_options *o, int error, struct err_text *e)
+{
+	struct err_text why = *e;
+
+	if (o->n_words == 0)
+		return error;
+	return err_set(e, error, "no snapshot of '%.100s': %s (sonda sessions lists what there is)",
+		       o->words[0], why.text);
+}
+
 static int take(struct session_client *client, const struct verb_options *o,
 		struct trace_file *file, struct err_text *e)
 {
@@ -79,14 +90,17 @@ static int take(struct session_client *client, const struct verb_options *o,
 	bool written;
 	int r = find(client, o, &request, e);
 
-	if (r == 0)
-		r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
 	if (r < 0)
 		return r;
+	r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
+	if (r < 0)
+		return r == -EPROTO ? explain(o, r, e) : r;
 	if (!written)
-		return session_client_read(client, file, e);
+		return session_client_save(client, file, e);
 	r = trace_file_note_written(file);
-	return r < 0 ? err_set(e, r, "cannot look at the file: %s", strerror(-r)) : 0;
+	if (r < 0)
+		return err_set(e, r, "cannot look at the file: %s", strerror(-r));
+	return trace_file_save(file, e);
 }
 
 static int snapshot(const struct verb_options *o, struct output_name *name, uint64_t *ret_bytes,
@@ -100,10 +114,8 @@ static int snapshot(const struct verb_options *o, struct output_name *name, uint
 		r = output_open(o->output, "snapshot", name, &file, e);
 	if (r == 0)
 		r = take(client, o, file, e);
-	if (r == 0) {
+	if (r == 0)
 		*ret_bytes = trace_file_bytes(file);
-		r = trace_file_save(file, e);
-	}
 	trace_file_free(file);
 	session_client_free(client);
 	return r;

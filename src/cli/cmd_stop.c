@@ -4,6 +4,7 @@
  * service.
  *
  *	attach --> (wait for its end, or a signal) --> flush, disable --> read, or the file is written
+ *	      \-- no place for the trace --> detach
  */
 
 #include <errno.h>
@@ -19,22 +20,13 @@
 #include "cli/verb.h"
 #include "cli/verb_options.h"
 
-static int save(struct session_client *client, const struct verb_options *o, struct err_text *e)
+static int save(struct session_client *client, const Pb__TraceConfig *config,
+		struct trace_file *file, struct err_text *e)
 {
-	struct trace_file *file = NULL;
-	struct output_name name;
-	char number[32];
-	int r = output_open(o->output, "trace", &name, &file, e);
+	int r = session_client_save(client, file, e);
 
-	if (r == 0)
-		r = session_client_read(client, file, e);
-	if (r == 0 && trace_file_bytes(file) == 0)
-		r = err_set(e, -ENODATA, "the trace is empty");
-	if (r == 0)
-		r = trace_file_save(file, e);
-	if (r == 0 && !o->quiet)
-		log_info("%s to %s", str_bytes(trace_file_bytes(file), number), name.text);
-	trace_file_free(file);
+	if (r == -ENODATA && config->trigger_config)
+		return err_set(e, r, "the trace is empty: no trigger came");
 	return r;
 }
 
@@ -48,6 +40,38 @@ static void explain_file(const Pb__TraceConfig *config, const struct verb_option
 			 path && *path ? path : "the file that it was given");
 }
 
+/* The file comes first: without a place for it the session is better left as it is. */
+static int open_output(struct session_client *client, const struct verb_options *o,
+		       struct output_name *name, struct trace_file **ret, struct err_text *e)
+{
+	struct err_text ignored, why;
+	int r = output_open(o->output, "trace", name, ret, &why);
+
+	if (r == 0)
+		return 0;
+	if (session_client_detach(client, o->words[0], &ignored) < 0)
+		return err_set(e, r, "%s", why.text);
+	return err_set(e, r, "%s; the session goes on", why.text);
+}
+
+static int end_and_save(struct session_client *client, const struct verb_options *o,
+			const Pb__TraceConfig *config, bool at_once, struct err_text *e)
+{
+	struct trace_file *file = NULL;
+	struct output_name name;
+	char number[32];
+	int r = open_output(client, o, &name, &file, e);
+
+	if (r == 0)
+		r = session_client_end(client, config, at_once, e);
+	if (r == 0)
+		r = save(client, config, file, e);
+	if (r == 0 && !o->quiet)
+		log_info("%s to %s", str_bytes(trace_file_bytes(file), number), name.text);
+	trace_file_free(file);
+	return r;
+}
+
 static int end_session(struct session_client *client, const struct verb_options *o, bool at_once,
 		       struct err_text *e)
 {
@@ -56,11 +80,13 @@ static int end_session(struct session_client *client, const struct verb_options 
 
 	if (r < 0)
 		return r;
-	r = session_client_end(client, config, at_once, e);
-	if (r == 0 && config->write_into_file)
-		explain_file(config, o);
-	else if (r == 0)
-		r = save(client, o, e);
+	if (config->write_into_file) {
+		r = session_client_end(client, config, at_once, e);
+		if (r == 0)
+			explain_file(config, o);
+	} else {
+		r = end_and_save(client, o, config, at_once, e);
+	}
 	pb__trace_config__free_unpacked(config, NULL);
 	return r;
 }

@@ -3,15 +3,15 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <getopt.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sock.h"
+#include "cli/session_client.h"
 #include "cli/verb.h"
+#include "cli/verb_options.h"
 #include "client/conn.h"
 #include "ipc/producer_port.pb-c.h"
 
@@ -90,51 +90,37 @@ static int activate(const char *address, char **names, size_t n)
 	return r;
 }
 
-static void print_usage(FILE *to)
+static const char usage[] =
+	"usage: sonda trigger [--socket ADDRESS] NAME...\n\n"
+	"Activates triggers: each tracing session whose trigger_config has one of these names\n"
+	"starts, stops or is cloned. No such session is no error: nobody is told who listens.\n\n"
+	"      --socket ADDRESS   of the service's producer socket\n"
+	"  -h, --help         this text\n";
+
+static void explain(const char *address, int error, struct err_text *e)
 {
-	fputs("usage: sonda trigger [--socket ADDRESS] NAME...\n\n"
-	      "Activates triggers: each tracing session whose trigger_config has one of these "
-	      "names\n"
-	      "starts, stops or is cloned. No such session is no error: nobody is told who "
-	      "listens.\n\n"
-	      "  --socket ADDRESS   of the service's producer socket\n"
-	      "  -h, --help         this text\n",
-	      to);
+	if (error == -EINPROGRESS)
+		err_set(e, error, "the tracing service on %s does not answer", address);
+	else if (error == -EPROTO)
+		err_set(e, error, "the tracing service on %s refuses the triggers", address);
+	else
+		session_client_explain(address, error, e);
 }
 
 int cmd_trigger(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"socket", required_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	const char *address = sock_default_producer();
-	int option, r;
+	const char *address;
+	struct verb_options o;
+	struct err_text e;
+	int code = verb_options_parse(argc, argv, "s", 1, SIZE_MAX, usage, &o), r;
 
-	optind = 0;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0)
-		switch (option) {
-		case 's':
-			address = optarg;
-			break;
-		case 'h':
-			print_usage(stdout);
-			return EXIT_GOOD;
-		default:
-			return EXIT_USAGE;
-		}
-	if (optind == argc) {
-		print_usage(stderr);
-		return EXIT_USAGE;
-	}
-	r = activate(address, argv + optind, (size_t)(argc - optind));
+	if (code >= 0)
+		return code;
+	address = o.socket ? o.socket : sock_default_producer();
+	r = activate(address, o.words, o.n_words);
 	if (r == 0)
 		return EXIT_GOOD;
-	if (r == -EINPROGRESS)
-		log_error("the tracing service on %s does not answer", address);
-	else
-		log_error("the tracing service on %s: %s", address,
-			  r == -EPROTO ? "refuses the triggers" : strerror(-r));
+	explain(address, r, &e);
+	log_error("%s", e.text);
 	return EXIT_FAILED;
 }

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/event_words.h"
+#include "cli/option_refusal.h"
 #include "config/limits.h"
 
 /* Options without a letter; a word is what getopt_long calls 1. */
@@ -356,29 +357,6 @@ static int check(const struct pass *p, struct err_text *e)
 	return p->shorthand ? refuse_with_config(p, e) : 0;
 }
 
-static int refuse_long(const char *typed, struct err_text *e)
-{
-	struct str_nearest nearest;
-
-	str_nearest_init(&nearest, str_starts(typed, "--") ? typed + 2 : typed);
-	for (size_t i = 0; long_options[i].name; i++)
-		str_nearest_try(&nearest, long_options[i].name);
-	if (str_nearest_get(&nearest) && !strchr(typed, '='))
-		return err_set(e, -EINVAL, "there is no option %.80s; did you mean --%s?", typed,
-			       str_nearest_get(&nearest));
-	return err_set(e, -EINVAL, "there is no option %.80s", typed);
-}
-
-static int refuse(int option, const char *typed, struct err_text *e)
-{
-	if (option == ':')
-		return err_set(e, -EINVAL, "%.80s needs a value", typed);
-	/* Not a letter of ours: that is a long option with a value that it does not take. */
-	if (optopt > 0 && optopt < OPT_FILTER && !strchr(short_options, optopt))
-		return err_set(e, -EINVAL, "there is no option -%c", optopt);
-	return refuse_long(typed, e);
-}
-
 /* Everything behind "--". */
 static void take_command(int argc, char **argv, const char *last_value, struct pass *p)
 {
@@ -401,7 +379,8 @@ static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 		}
 		last_value = optarg;
 		if (option == ':' || option == '?')
-			return refuse(option, argv[optind - 1], e);
+			return option_refuse(option, argv[optind - 1], short_options, long_options,
+					     e);
 		r = take_option(option, p, e);
 	}
 	take_command(argc, argv, last_value, p);

@@ -6,8 +6,10 @@
 #include "cli/session_client.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <event2/event.h>
@@ -141,14 +143,41 @@ static void on_disconnected(void *ctx)
 
 static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
 
+/* The group that may connect to a socket, where the file system says so. */
+static const struct group *group_of(const char *address)
+{
+	struct stat st;
+
+	if (stat(address, &st) < 0 || !S_ISSOCK(st.st_mode) || !(st.st_mode & S_IWGRP) ||
+	    st.st_gid == 0)
+		return NULL;
+	return getgrgid(st.st_gid);
+}
+
 int session_client_explain(const char *address, int error, struct err_text *e)
 {
-	if (error == -EACCES || error == -EPERM)
+	const struct group *g;
+
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		g = group_of(address);
+		if (g)
+			return err_set(e, error,
+				       "%s: permission denied; run as root, or be in the group %s "
+				       "(adduser USER %s, and log in again)",
+				       address, g->gr_name, g->gr_name);
+		return err_set(e, error, "%s: permission denied; run as root", address);
+	case -ENOENT:
+	case -ECONNREFUSED:
 		return err_set(e, error,
-			       "%s: permission denied; run as root, or join the group that the "
-			       "tracing service lets in (Debian: adduser USER perfetto)",
+			       "no tracing service listens on %s: start sondad, or say with "
+			       "--socket where one does",
 			       address);
-	return err_set(e, error, "no tracing service on %s: %s", address, strerror(-error));
+	default:
+		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
+			       strerror(-error));
+	}
 }
 
 static void freecp(struct session_client **c)
@@ -261,6 +290,12 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 	return r < 0 ? r : take_message(c, ret, e);
 }
 
+int session_client_detach(struct session_client *c, const char *key, struct err_text *e)
+{
+	return wait_for_answer(c, consumer_detach(c->consumer, key, on_done, c), ANSWER_TIMEOUT_MS,
+			       "detaching", e);
+}
+
 static void on_ended(void *ctx, int error, const char *text)
 {
 	struct session_client *c = ctx;
@@ -359,9 +394,16 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 
 static const struct packet_read_ops read_ops = {on_sign, on_packet, on_done};
 
-int session_client_read(struct session_client *c, struct trace_file *file, struct err_text *e)
+int session_client_save(struct session_client *c, struct trace_file *file, struct err_text *e)
 {
+	int r;
+
 	c->file = file;
-	return wait_for_answer(c, packet_read_start(&c->reading, c->consumer, &read_ops, c),
-			       ANSWER_TIMEOUT_MS, "reading the trace", e);
+	r = wait_for_answer(c, packet_read_start(&c->reading, c->consumer, &read_ops, c),
+			    ANSWER_TIMEOUT_MS, "reading the trace", e);
+	if (r < 0 && !trace_file_error(file))
+		return r;
+	if (trace_file_bytes(file) == 0 && !trace_file_error(file))
+		return err_set(e, -ENODATA, "the trace is empty");
+	return trace_file_save(file, e);
 }

@@ -33,8 +33,11 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
  * signal gives -EINTR. config is the session's. */
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
 		       struct err_text *e);
-/* All packets of our session go into the file. */
-int session_client_read(struct session_client *c, struct trace_file *file, struct err_text *e);
+/* Our session goes on without us under this key, as before it was attached to. */
+int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
+/* All packets of our session go into the file, which is saved; where there is no room for all, with
+ * those that found some, and -errno. -ENODATA: there are none. */
+int session_client_save(struct session_client *c, struct trace_file *file, struct err_text *e);
 
 /* Why nobody was reached there, for people. Gives error back. */
 int session_client_explain(const char *address, int error, struct err_text *e);

@@ -265,6 +265,11 @@ int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
 	return 0;
 }
 
+int trace_file_error(const struct trace_file *f)
+{
+	return f->error;
+}
+
 int trace_file_fd(const struct trace_file *f)
 {
 	return f->fd;

@@ -24,6 +24,9 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
  * later call gives the same. */
 int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
+/* Of the write that failed, 0 while none has. */
+int trace_file_error(const struct trace_file *f);
+
 /* Where somebody else may write packets, in place of trace_file_packet. */
 int trace_file_fd(const struct trace_file *f);
 /* Somebody has: they count from now on. 0 or -errno. */

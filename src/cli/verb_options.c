@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/option_refusal.h"
 #include "cli/verb.h"
 
 static const struct option all[] = {
@@ -22,7 +23,7 @@ static void choose(const char *letters, struct option chosen[static ARRAY_SIZE(a
 {
 	size_t n = 0;
 
-	strcpy(short_options, "h");
+	strcpy(short_options, ":h");
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (all[i].val == 'h' || strchr(letters, all[i].val))
 			chosen[n++] = all[i];
@@ -58,7 +59,29 @@ static int take(int option, const char *usage, struct verb_options *o)
 		fputs(usage, stdout);
 		return EXIT_GOOD;
 	}
-	return EXIT_USAGE; /* getopt has told why */
+	return EXIT_USAGE;
+}
+
+static int refuse(const char *verb, const char *why)
+{
+	log_error("%s: %s", verb, why);
+	log_error("sonda help %s lists what can be said", verb);
+	return EXIT_USAGE;
+}
+
+static int check(const char *verb, const struct verb_options *o, size_t min_words, size_t max_words)
+{
+	struct err_text e;
+
+	if (o->n_words < min_words)
+		return refuse(verb, "a name is missing");
+	if (o->n_words > max_words) {
+		err_set(&e, 0, "'%.80s' is one word too many", o->words[max_words]);
+		return refuse(verb, e.text);
+	}
+	if (o->output && !*o->output)
+		return refuse(verb, "-o needs the name of a file");
+	return -1;
 }
 
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
@@ -68,23 +91,24 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 	struct verb_options o = {0};
 	char short_options[8];
 	int option, code = -1;
+	struct err_text e;
 
 	choose(letters, chosen, short_options);
+	opterr = 0;
 	optind = 0;
-	while (code < 0 && (option = getopt_long(argc, argv, short_options, chosen, NULL)) >= 0)
+	while (code < 0 && (option = getopt_long(argc, argv, short_options, chosen, NULL)) >= 0) {
+		if (option == ':' || option == '?') {
+			option_refuse(option, argv[optind - 1], short_options, chosen, &e);
+			return refuse(argv[0], e.text);
+		}
 		code = take(option, usage, &o);
+	}
 	if (code >= 0)
 		return code;
 	o.words = argv + optind;
 	o.n_words = (size_t)(argc - optind);
-	if (o.n_words < min_words || o.n_words > max_words) {
-		fputs(usage, stderr);
-		return EXIT_USAGE;
-	}
-	if (o.output && !*o.output) {
-		log_error("-o needs the name of a file");
-		return EXIT_USAGE;
-	}
-	*ret = o;
-	return -1;
+	code = check(argv[0], &o, min_words, max_words);
+	if (code < 0)
+		*ret = o;
+	return code;
 }

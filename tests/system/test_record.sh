@@ -191,7 +191,7 @@ verdict "a service that dies: exit code 1, no file" $? "$TMP/log"
 leave
 rm -f "$TMP/producer" "$TMP/consumer"
 
-record 1 --socket "$TMP/consumer" -t 1 -o a.pftrace sched && files_are && grep -q "no tracing service on $TMP/consumer" "$TMP/log"
+record 1 --socket "$TMP/consumer" -t 1 -o a.pftrace sched && files_are && grep -q "no tracing service listens on $TMP/consumer" "$TMP/log"
 verdict "a service that was named and is not there" $? "$TMP/log"
 
 # ---- whatever is typed

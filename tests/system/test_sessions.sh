@@ -40,7 +40,7 @@ complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the fi
 sonda 1 record --detach x -c /dev/null
 says 'no tracing service\|empty'
 verdict "nobody to leave a session with" $?
-sonda 1 sessions && says 'no tracing service on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
+sonda 1 sessions && says 'no tracing service listens on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
 verdict "no service: exit code 1, and said" $?
 
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
@@ -74,10 +74,13 @@ sonda 0 snapshot flight -q -o b.pftrace && [ ! -s "$TMP/log" ] && complete b.pft
 verdict "snapshot NAME: a later one has no less; -q" $?
 sonda 0 snapshot 1 -o - && complete "$TMP/stdout"
 verdict "snapshot NUMBER -o -" $?
-sonda 1 snapshot 99 -o c.pftrace && says 'Tracing session not found' && [ ! -e c.pftrace ]
+sonda 1 snapshot 99 -o c.pftrace && says "no snapshot of '99': .*Tracing session not found (sonda sessions lists what there is)" && [ ! -e c.pftrace ]
 verdict "snapshot: a number that is none leaves no file" $?
 sonda 1 snapshot --bugreport -o c.pftrace && says 'eligible'
 verdict "snapshot --bugreport: no session has a score" $?
+sonda 1 stop flight -o /nonexistent/x && says 'cannot write /nonexistent/x: .*; the session goes on' &&
+  sonda 0 snapshot flight -o c.pftrace && complete c.pftrace
+verdict "stop: without a place for the trace the session goes on" $?
 sonda 0 stop flight -o c.pftrace && says ' to c.pftrace' && complete c.pftrace
 verdict "stop: the whole trace" $?
 sonda 1 stop flight && says "no session of this user is detached under the name 'flight'"

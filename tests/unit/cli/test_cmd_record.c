@@ -467,7 +467,7 @@ static void test_a_named_service_must_be_there(void **state)
 	(void)state;
 	assert_int_equal(record("--socket /nonexistent/c -o x.pftrace sched"), 1);
 	check_files("");
-	assert_true(says("no tracing service on /nonexistent/c"));
+	assert_true(says("no tracing service listens on /nonexistent/c"));
 }
 
 /* ---- whose events ---- */

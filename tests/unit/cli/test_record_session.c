@@ -540,7 +540,8 @@ static void test_nobody_listens(void **state)
 					      &e, &x->session),
 			 -ENOENT);
 	assert_string_equal(e.text,
-			    "no tracing service on /nonexistent/socket: No such file or directory");
+			    "no tracing service listens on /nonexistent/socket: start sondad, or "
+			    "say with --socket where one does");
 	assert_null(x->session);
 }
 

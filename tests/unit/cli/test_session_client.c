@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/str.h"
 #include "cli/session_client.h"
 #include "cli/trace_file.h"
 #include "fake_session.h"
@@ -76,9 +77,28 @@ static void nobody_listens(void **state)
 	(void)state;
 	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
 	assert_string_equal(e.text,
-			    "no tracing service on /nonexistent/socket: No such file or directory");
+			    "no tracing service listens on /nonexistent/socket: start sondad, or "
+			    "say with --socket where one does");
 	session_client_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
+}
+
+/* Whom the socket lets in is in its mode. */
+static void group_of_the_socket_is_named(void **state)
+{
+	struct fixture *x = *state;
+	const char *address = x->service.port.address;
+	struct err_text e;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(address, 0, 1), 0);
+	assert_int_equal(chmod(address, 0660), 0);
+	session_client_explain(address, -EACCES, &e);
+	assert_non_null(strstr(e.text, "be in the group daemon"));
+	assert_int_equal(chmod(address, 0600), 0);
+	session_client_explain(address, -EACCES, &e);
+	assert_true(str_ends(e.text, "permission denied; run as root"));
 }
 
 static void answers_come_when_calls_return(void **state)
@@ -108,8 +128,7 @@ static void session_is_taken_over_ended_and_read(void **state)
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), 0);
 	assert_int_equal(session_client_end(x->client, config, true, &e), 0);
 	assert_int_equal(trace_file_open(path, &e, &f), 0);
-	assert_int_equal(session_client_read(x->client, f, &e), 0);
-	assert_int_equal(trace_file_save(f, &e), 0);
+	assert_int_equal(session_client_save(x->client, f, &e), 0);
 	trace_file_free(f);
 	pb__trace_config__free_unpacked(config, NULL);
 	assert_int_equal(stat(path, &st), 0);
@@ -139,6 +158,46 @@ static void refused_flush_ends_it_nevertheless(void **state)
 	x->service.refuse = "Flush";
 	begin(x);
 	assert_int_equal(session_client_end(x->client, &config, true, &e), 0);
+}
+
+static void full_disk_keeps_what_found_room(void **state)
+{
+	struct fixture *x = *state;
+	struct trace_file *f;
+	struct err_text e;
+
+	begin(x);
+	assert_int_equal(trace_file_open("/dev/full", &e, &f), 0);
+	assert_int_equal(session_client_save(x->client, f, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "No space left"));
+	trace_file_free(f);
+}
+
+static void empty_trace_is_told(void **state)
+{
+	static const uint8_t nothing[1];
+	struct fixture *x = *state;
+	struct trace_file *f;
+	struct err_text e;
+
+	x->service.slices = nothing;
+	begin(x);
+	assert_int_equal(trace_file_open(temp_dir_path(&x->dir, 0, "x"), &e, &f), 0);
+	assert_int_equal(session_client_save(x->client, f, &e), -ENODATA);
+	assert_string_equal(e.text, "the trace is empty");
+	trace_file_free(f);
+}
+
+static void session_may_be_left_again(void **state)
+{
+	struct fixture *x = *state;
+	Pb__TraceConfig *config;
+	struct err_text e;
+
+	begin(x);
+	assert_int_equal(session_client_attach(x->client, "key", &config, &e), 0);
+	assert_int_equal(session_client_detach(x->client, "key", &e), 0);
+	pb__trace_config__free_unpacked(config, NULL);
 }
 
 static void refusals_are_told(void **state)
@@ -174,10 +233,17 @@ static void service_that_goes_away_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_listens),	    TEST(answers_come_when_calls_return),
-		TEST(session_is_taken_over_ended_and_read), TEST(end_is_waited_for),
-		TEST(refused_flush_ends_it_nevertheless),   TEST(refusals_are_told),
+		cmocka_unit_test(nobody_listens),
+		TEST(group_of_the_socket_is_named),
+		TEST(answers_come_when_calls_return),
+		TEST(session_is_taken_over_ended_and_read),
+		TEST(end_is_waited_for),
+		TEST(refused_flush_ends_it_nevertheless),
+		TEST(refusals_are_told),
 		TEST(service_that_goes_away_is_told),
+		TEST(full_disk_keeps_what_found_room),
+		TEST(empty_trace_is_told),
+		TEST(session_may_be_left_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

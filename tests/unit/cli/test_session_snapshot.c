@@ -151,7 +151,7 @@ static void without_a_service_or_a_folder_nothing_begins(void **state)
 						temp_dir_path(&x->dir, 0, "x"), on_end, x, &e,
 						&x->snapshot),
 			 -ENOENT);
-	assert_non_null(strstr(e.text, "no tracing service on /nonexistent/socket"));
+	assert_non_null(strstr(e.text, "no tracing service listens on /nonexistent/socket"));
 	assert_int_equal(session_snapshot_start(x->loop, x->service.port.address, &x->hit,
 						"/nonexistent/x", on_end, x, &e, &x->snapshot),
 			 -ENOENT);
