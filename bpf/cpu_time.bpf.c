@@ -15,8 +15,15 @@
 #include "cpu_time.h"
 #include "thread.h"
 
+#ifdef SONDA_RECORDS
+#include "switch_records.h"
+#endif
+
 struct thread {
 	__u32 state; /* enum cpu_time_state + 1; 0: not known yet, or over */
+#ifdef SONDA_RECORDS
+	struct owner owner;
+#endif
 };
 
 SONDA_PROCESSES(struct cpu_time)
@@ -44,6 +51,7 @@ static __always_inline void change(struct thread *h, __u32 tgid, __u32 to, __u64
 	h->state = to;
 }
 
+#ifndef SONDA_RECORDS
 static __always_inline __u32 class_of(bool preempt, __u64 state)
 {
 	if (preempt || state == TASK_RUNNING)
@@ -106,3 +114,83 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	switch_one(next, STATE(ON), now);
 	return 0;
 }
+#else
+static __always_inline __u32 class_of(__u64 state)
+{
+	if (record_would_run(state))
+		return STATE(RUNNABLE);
+	if (state & RECORD_DEAD)
+		return NONE;
+	if (state & RECORD_SLEEPING)
+		return STATE(SLEEPING);
+	return state & RECORD_BLOCKED ? STATE(BLOCKED) : STATE(OTHER);
+}
+
+SONDA_NEW_THREADS(struct thread)
+
+static __always_inline int wake(__u32 pid)
+{
+	struct thread *h = thread_get_by_pid(pid);
+
+	if (h && h->owner.is_counted && h->state != STATE(ON))
+		change(h, h->owner.tgid, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
+	return 0;
+}
+
+SEC("tp/sched/sched_wakeup")
+int BPF_PROG(on_wakeup)
+{
+	return wake(ARG(0, SWITCH_WOKEN));
+}
+
+SEC("tp/sched/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new)
+{
+	return wake(ARG(0, SWITCH_WOKEN_NEW));
+}
+
+static __always_inline void leave(__u32 pid, __u64 state, __u64 now)
+{
+	struct thread *h = thread_make_by_pid(pid);
+
+	if (!h)
+		return;
+	know_owner(&h->owner, current_tgid());
+	if (h->owner.is_counted)
+		change(h, h->owner.tgid, class_of(state), now);
+	if (state & RECORD_DEAD)
+		bpf_map_delete_elem(&threads_by_pid, &pid);
+}
+
+/* Of a thread that is not the first of its process, exec() makes the first one. */
+SEC("tp/sched/sched_process_exec")
+int BPF_PROG(on_exec)
+{
+	__u32 old = ARG(0, SWITCH_EXEC_OLD);
+	struct thread *h;
+
+	if (old == (__u32)ARG(0, SWITCH_EXEC))
+		return 0;
+	h = thread_get_by_pid(old);
+	if (!h)
+		return 0;
+	change(h, h->owner.tgid, NONE, bpf_ktime_get_boot_ns());
+	bpf_map_delete_elem(&threads_by_pid, &old);
+	return 0;
+}
+
+SEC("tp/sched/sched_switch")
+int BPF_PROG(on_switch)
+{
+	__u32 prev = ARG(0, SWITCH_PREV), next = ARG(0, SWITCH_NEXT);
+	__u64 now = bpf_ktime_get_boot_ns();
+	struct thread *h;
+
+	if (prev)
+		leave(prev, ARG(0, SWITCH_STATE), now);
+	h = next ? thread_get_by_pid(next) : NULL;
+	if (h && h->owner.is_counted)
+		change(h, h->owner.tgid, STATE(ON), now);
+	return 0;
+}
+#endif

@@ -5,8 +5,10 @@
 #include "bpf/cpu_time.h"
 #include "ebpf/images.h"
 #include "ebpf/processes.h"
+#include "ebpf/switch_records.h"
 
 EBPF_DECLARE(cpu_time);
+EBPF_DECLARE(cpu_time_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
@@ -16,8 +18,12 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+/* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
+static const struct ebpf_need needs_of_tp[] = {NEEDS_OF_SWITCH_RECORDS, NEED_END};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(cpu_time), needs_of_tp_btf},
+	{"tp", EBPF_IMAGE(cpu_time_tp), needs_of_tp},
 };
 
 #define COLUMN(state, title, what)                                                                 \

@@ -18,8 +18,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "client/read_tracks.h"
 #include "ebpf/family.h"
@@ -331,6 +333,18 @@ static void wait_for_locks(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* Between two switches, so that all know of it. */
+static void spin(void)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	uint64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + 60000000;
+
+	nanosleep(&moment, NULL);
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+	nanosleep(&moment, NULL);
+}
+
 /* Each rung by itself; all see the same load. */
 static void compare(const struct ebpf_family *f, const char *name, void (*load)(void), int64_t min)
 {
@@ -397,6 +411,8 @@ static void every_rung_of_processes_counts_the_same(void **state)
 	if (ebpf_has_field(&real, "exceptions/page_fault_user", "address"))
 		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS), "page faults",
 			touch_memory, 2000);
+	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME), "CPU time", spin,
+		50000000);
 	if (is_there(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS))
 		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS),
 			"rwsem write waits", wait_for_locks, 10);
