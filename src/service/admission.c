@@ -59,6 +59,8 @@ void admission_remember(struct service *s, const Pb__TraceConfig *config)
 {
 	char *name;
 
+	if (!config->enable_extra_guardrails)
+		return;
 	if (!s->recent)
 		s->recent = calloc(1, sizeof(*s->recent));
 	name = strdup(name_of(config));

@@ -15,8 +15,8 @@ int admission_check(struct service *s, const Pb__TraceConfig *config, uid_t uid,
 
 /* The session of this config begins: with exclusive_prio all others end, but for clones. */
 void admission_make_way(struct service *s, const Pb__TraceConfig *config);
-/* Remembers that a session of this config has begun: with enable_extra_guardrails one of the same
- * unique_session_name may not begin again for GUARDRAIL_RESTART_S. */
+/* Remembers that a session of this config has begun, if it has enable_extra_guardrails: another one
+ * with these and the same unique_session_name may not begin for GUARDRAIL_RESTART_S. */
 void admission_remember(struct service *s, const Pb__TraceConfig *config);
 
 /* What is remembered. free: NULL is fine; gives NULL. */

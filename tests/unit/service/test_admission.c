@@ -114,13 +114,16 @@ static void guardrail_keeps_sessions_apart_in_time(void **state)
 	struct rig *r = *state;
 
 	remember(r, "unique_session_name: 'again'");
+	assert_int_equal(admit(r, "unique_session_name: 'again' enable_extra_guardrails: true", 1),
+			 0); /* that one did without */
+	remember(r, "unique_session_name: 'again' enable_extra_guardrails: true");
 	assert_int_equal(admit(r, "unique_session_name: 'again'", 1), 0);
 	assert_int_equal(admit(r, "unique_session_name: 'again' enable_extra_guardrails: true", 1),
 			 -EBUSY);
 	assert_non_null(strstr(e.text, "300 s"));
 	assert_int_equal(admit(r, "unique_session_name: 'x' enable_extra_guardrails: true", 1), 0);
 	assert_int_equal(admit(r, "enable_extra_guardrails: true", 1), 0);
-	remember(r, "");
+	remember(r, "enable_extra_guardrails: true");
 	assert_int_equal(admit(r, "enable_extra_guardrails: true", 1), -EBUSY);
 }
 
@@ -130,7 +133,8 @@ static void only_so_many_are_remembered(void **state)
 	char text[96];
 
 	for (int i = 0; i < 1000; i++) {
-		snprintf(text, sizeof(text), "unique_session_name: 'n%d'", i);
+		snprintf(text, sizeof(text),
+			 "unique_session_name: 'n%d' enable_extra_guardrails: true", i);
 		remember(r, text);
 	}
 	assert_int_equal(admit(r, "unique_session_name: 'n0' enable_extra_guardrails: true", 1), 0);
