@@ -142,7 +142,8 @@ static int start_tracing(void *endpoint, const struct ipc_call *call, const uint
 {
 	struct consumer_port *c = endpoint;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
 	if (c->session)
 		session_start(c->session);
@@ -154,7 +155,8 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 {
 	struct consumer_port *c = endpoint;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
 	if (c->session)
 		session_disable(c->session, false);
@@ -173,7 +175,8 @@ static int free_buffers(void *endpoint, const struct ipc_call *call, const uint8
 {
 	struct consumer_port *c = endpoint;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
 	end_session(c);
 	return 0;
@@ -238,7 +241,8 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 	/* What goes into a file is not read from here. */
 	bool readable = c->session && !triggers_hold_back(c->session) && !c->session->file;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	return reader_begin(&c->reader, call, readable ? c->session : NULL);
 }
 
@@ -250,7 +254,8 @@ static int get_trace_stats(void *endpoint, const struct ipc_call *call, const ui
 	struct consumer_port *c = endpoint;
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	if (!c->session)
 		return -ENOENT;
 	if (pb_mem_init(&m) < 0)
@@ -305,7 +310,8 @@ static int refuse_with(struct consumer_port *c, const struct ipc_call *call, uin
 static int save_trace_for_bugreport(void *endpoint, const struct ipc_call *call,
 				    const uint8_t *args, size_t len)
 {
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	return refuse_with(endpoint, call, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS,
 			   PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG,
 			   "SaveTraceForBugreport is deprecated: CloneSession does it");

@@ -20,3 +20,14 @@ int decode_string(const struct pb_field *f, size_t max, char **s)
 	*s = copy;
 	return 0;
 }
+
+int decode_nothing(const uint8_t *args, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		;
+	return pb_dec_ok(&d) ? 0 : -EBADMSG;
+}

@@ -29,3 +29,6 @@
  * max), -EINVAL (a NUL inside), -ENOMEM: *s is as before.
  */
 int decode_string(const struct pb_field *f, size_t max, char **s);
+
+/* A request of which no field is looked at must parse all the same: 0, or -EBADMSG. */
+int decode_nothing(const uint8_t *args, size_t len);

@@ -178,6 +178,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 	}
 	TAILQ_INSERT_TAIL(&s->instances, i, link);
 	s->n_instances++;
+	tell_observer(s, i);
 	if (s->state == SESSION_STARTED)
 		start_instance(s, i);
 }

@@ -379,7 +379,8 @@ static int get_async_command(void *endpoint, const struct ipc_call *call, const 
 {
 	struct producer_port *p = endpoint;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	if (!p->initialized)
 		return -EPERM;
 	if (p->has_commands)
@@ -396,7 +397,8 @@ static int sync_requests(void *endpoint, const struct ipc_call *call, const uint
 {
 	struct producer_port *p = endpoint;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	if (!p->initialized)
 		return -EPERM;
 	ipc_reply_empty(p->conn, call);

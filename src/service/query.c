@@ -207,7 +207,8 @@ int query_capabilities(void *endpoint, const struct ipc_call *call, const uint8_
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	struct pb_enc *e = &m.enc;
 
-	(void)args, (void)len;
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
 	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
 	pb_enc_open(e, PB_QUERY_CAPABILITIES_RESPONSE_CAPABILITIES);

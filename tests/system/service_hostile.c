@@ -114,6 +114,7 @@ static bool unknown_calls_fail(void)
 	static const uint32_t calls[][2] = {{0, 1}, {2, 1},  {UINT32_MAX, 1},
 					    {1, 0}, {1, 16}, {1, UINT32_MAX}};
 	static const uint8_t broken[] = {0x0a, 0x7f, 0};
+	const uint32_t takes[][2] = {{P_REGISTER_SOURCE, P_SYNC}, {C_ENABLE, C_QUERY_CAPABILITIES}};
 
 	for (int k = 0; k < 2; k++) {
 		peer_connect(&p, k ? sock_default_consumer() : sock_default_producer());
@@ -123,8 +124,10 @@ static bool unknown_calls_fail(void)
 			for (int quiet = 0; quiet < 2; quiet++)
 				CHECK(peer_rejected(&p, peer_call_as(&p, calls[i][0], calls[i][1],
 								     quiet, NULL, 0, -1)));
-		CHECK(peer_rejected(&p, peer_call(&p, k ? C_ENABLE : P_REGISTER_SOURCE, broken,
-						  sizeof(broken))));
+		/* also what a method does not look at */
+		for (size_t i = 0; i < 2; i++)
+			CHECK(peer_rejected(&p, peer_call_as(&p, 1, takes[k][i], i, broken,
+							     sizeof(broken), -1)));
 		CHECK(peer_is_quiet(&p));
 		peer_close(&p);
 	}

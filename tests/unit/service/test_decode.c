@@ -80,12 +80,22 @@ static void keys_tell_wire_types_apart(void **state)
 	assert_int_equal(len, 0);
 }
 
+static void what_nobody_looks_at_must_parse(void **state)
+{
+	(void)state;
+	assert_int_equal(decode_nothing(NULL, 0), 0);
+	assert_int_equal(decode_nothing((const uint8_t *)"\x18\x07\x22\x02xy", 6), 0);
+	assert_int_equal(decode_nothing((const uint8_t *)"\x18\x07\x22\x03xy", 6), -EBADMSG);
+	assert_int_equal(decode_nothing((const uint8_t *)"\xff", 1), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(string_is_copied_and_ended),
 		cmocka_unit_test(bad_string_leaves_the_old_one),
 		cmocka_unit_test(keys_tell_wire_types_apart),
+		cmocka_unit_test(what_nobody_looks_at_must_parse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
