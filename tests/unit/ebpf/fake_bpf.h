@@ -87,6 +87,16 @@ static inline void fake_bpf_fail_no_more(void)
 	fake_bpf.n_failures = 0;
 }
 
+/* Programs that were loaded, by their names, of which the kernel keeps 15 bytes. */
+static inline unsigned fake_count_programs(const char *name)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake_bpf.n_programs; i++)
+		n += !strncmp(fake_bpf.programs[i].name, name, BPF_OBJ_NAME_LEN - 1);
+	return n;
+}
+
 /* The last that was made of the name; NULL: there is none. */
 static inline struct fake_map *fake_map(const char *name)
 {
