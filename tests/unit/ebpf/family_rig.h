@@ -84,10 +84,18 @@ static inline int rig_end(void **state)
 	return 0;
 }
 
-/* What a family needs is here, by types or by records; else there is nothing to test. */
+/* libbpf looks for types of this kernel: without them there is nothing to test. */
 static inline void rig_need_btf(void)
 {
 	if (rig.real.count_args(rig.real.ctx, "sched_switch") < 0)
+		skip();
+}
+
+/* Records of events are told by tracefs, to root. */
+static inline void rig_need_tracefs(void)
+{
+	if (!ebpf_has_field(&rig.real, "skb/kfree_skb", "skbaddr") ||
+	    !ebpf_has_field(&rig.real, "oom/mark_victim", "pid"))
 		skip();
 }
 

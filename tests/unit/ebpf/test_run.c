@@ -57,6 +57,7 @@ static void what_the_verifier_refuses_is_told(void **state)
 static void a_rung_that_does_not_load_is_passed_over(void **state)
 {
 	(void)state;
+	rig_need_tracefs();
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
 	rig_start(&tcp_family);
 	assert_string_equal(rig.run.rung->name, "raw_tp");
@@ -68,6 +69,7 @@ static void a_rung_that_does_not_load_is_passed_over(void **state)
 static void none_loads(void **state)
 {
 	(void)state;
+	rig_need_tracefs();
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
 	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_drop", ENOENT);
 	assert_int_not_equal(rig_try(&tcp_family), 0);
@@ -106,9 +108,7 @@ static void what_cannot_be_attached(void **state)
 static void without_types(void **state)
 {
 	(void)state;
-	rig_need_btf();
-	if (!ebpf_has_field(&rig.real, "oom/mark_victim", "pid"))
-		skip();
+	rig_need_tracefs();
 	rig.no_btf = true;
 	rig_start(&memory_family);
 	assert_string_equal(rig.run.rung->name, "raw_tp");
