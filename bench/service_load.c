@@ -51,6 +51,8 @@ static struct cost cost_now(void)
 		unsigned long long ns;
 		FILE *f;
 
+		if (entry->d_name[0] == '.')
+			continue; /* the way up leads to the process, which is its first thread */
 		snprintf(file, sizeof(file), "%s/%s/schedstat", path, entry->d_name);
 		f = fopen(file, "r");
 		if (f && fscanf(f, "%llu", &ns) == 1)
