@@ -65,6 +65,7 @@ static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 struct tb_ring {
 	uint8_t *base;
 	size_t size; /* multiple of TB_UNIT */
+	bool is_large; /* what was written a lap ago is in no cache; and there is copy_far */
 	uint64_t lap; /* times that the writing went back to 0 */
 	size_t wr; /* records of this lap: [0, wr) */
 	size_t old, old_end; /* records that are left of the lap before: [old, old_end) */
@@ -76,6 +77,13 @@ typedef uint64_t tb_place;
 static inline struct tb_record *tb_record_at(const struct tb_ring *r, size_t offset)
 {
 	return (struct tb_record *)(r->base + offset);
+}
+
+/* Is the place of the writing in no cache? It is where the lap before was written a whole ring ago,
+ * and nobody reads in time. */
+static inline bool tb_ring_is_far(const struct tb_ring *r)
+{
+	return r->is_large && r->old < r->old_end;
 }
 
 int tb_ring_init(struct tb_ring *r, size_t size);

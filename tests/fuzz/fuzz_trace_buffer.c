@@ -11,7 +11,8 @@
 
 /*
  * The bytes of the input are a program: each operation takes its operands from the bytes that
- * follow. One live buffer of one to four pages serves three kinds of writers at the same time:
+ * follow. One live buffer of one to four pages, large as it may be told, serves three kinds of writers
+ * at the same time:
  *
  *   honest   (fuzz_trace_buffer_writer.h) numbered packets over as many chunks as it takes, which
  *            are committed early, late, twice, never, scraped at any moment, and patched
@@ -380,6 +381,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(smb_init(&w.smb, memory, sizeof(memory), SMB_MIN_PAGE) == 0);
 	assert(trace_buffer_new(4096u * (1 + (how & 3)),
 				how & 4 ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING, &w.b) == 0);
+	w.b->ring.is_large = how & 32;
 	for (unsigned i = 0; i < ARRAY_SIZE(w.honest); i++)
 		honest_init(&w.honest[i], (uint16_t)(i << 2 | HONEST), how & 8 ? 0xfffffff0 : 0);
 	while (w.in.cur < w.in.end) {

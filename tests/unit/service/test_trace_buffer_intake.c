@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "rng.h"
+#include "service/trace_buffer_seq.h"
 #include "trace_buffer_helper.h"
 
 /* The copy of a chunk, and the check of the copy. */
@@ -278,6 +279,93 @@ static void a_source_that_changes_while_it_is_copied(void **state)
 	free((void *)s.payload);
 }
 
+/* ---- through the window, as in a ring that is large and goes round ---- */
+
+/* Which one it is, and how much of it there is, in its first bytes. */
+struct mark {
+	uint32_t chunk_id, index;
+	uint16_t size;
+};
+
+enum { MAX_MARKED = 9000 };
+
+/* A fragment whose bytes are known by where they are. */
+static void put_marked(uint64_t *rng, uint32_t index)
+{
+	static uint8_t data[MAX_MARKED];
+	uint32_t spread = rng_below(rng, 4) ? 100 : MAX_MARKED - sizeof(struct mark);
+	struct mark m = {c.h.chunk_id, index, (uint16_t)(sizeof(m) + rng_below(rng, spread))};
+
+	for (size_t i = 0; i < m.size; i++)
+		data[i] = (uint8_t)(m.chunk_id + index + i * 7);
+	memcpy(data, &m, sizeof(m));
+	chunk_fragment(&c, data, m.size);
+}
+
+static void check_marked(const struct trace_packet *p, struct mark *last)
+{
+	uint8_t *data = (uint8_t *)packet_text(p);
+	struct mark m;
+
+	assert_true(p->size >= sizeof(m));
+	memcpy(&m, data, sizeof(m));
+	assert_int_equal(m.size, p->size);
+	for (size_t i = sizeof(m); i < m.size; i++)
+		assert_int_equal(data[i], (uint8_t)(m.chunk_id + m.index + i * 7));
+	if (p->loss)
+		assert_true(m.chunk_id > last->chunk_id);
+	else if (m.index)
+		assert_true(m.chunk_id == last->chunk_id && m.index == last->index + 1);
+	else
+		assert_true(m.chunk_id == last->chunk_id + 1);
+	*last = m;
+	test_free(data);
+}
+
+/* Some end in a fragment that the chunk is too short for, or that the writer gave up. */
+static void commit_marked(struct trace_buffer *b, uint64_t *rng, uint32_t chunk_id)
+{
+	static const uint8_t drop[] = {0xff, 0xff, 0xff, 0x7f};
+	uint32_t n = 1 + rng_below(rng, 6), end = rng_below(rng, 20);
+
+	chunk_start(&c, 1, 1, chunk_id, 0);
+	for (uint32_t i = 0; i < n; i++)
+		put_marked(rng, i);
+	if (end == 0)
+		chunk_raw(&c, drop, sizeof(drop));
+	c.h.count = (uint16_t)(n + (end <= 1));
+	chunk_commit_in(b, &c, c.len + (end > 1 ? rng_below(rng, 5000) : 0), true);
+}
+
+static void a_large_ring_that_goes_round(void **state)
+{
+	const struct trace_buffer_stats *st = stats_of(state);
+	struct mark last = {.chunk_id = UINT32_MAX};
+	struct trace_buffer *b = *state;
+	struct trace_packet p;
+	unsigned n_far = 0;
+	uint64_t rng = 11;
+
+	b->ring.is_large = true;
+	for (uint32_t id = 0; id < 5000; id++) {
+		n_far += tb_ring_is_far(&b->ring);
+		commit_marked(b, &rng, id);
+		if (rng_below(&rng, 8) == 0)
+			trace_buffer_begin_read(b);
+		for (uint32_t n = rng_below(&rng, 4); n > 0; n--)
+			if (trace_buffer_next_packet(b, NULL, &p))
+				check_marked(&p, &last);
+	}
+	assert_true(n_far > 1000);
+	assert_int_equal(st->chunks_written, 5000);
+	assert_true(st->write_wrap_count > 100 && st->chunks_overwritten > 100);
+	assert_true(st->trace_writer_packet_loss > 50 && st->abi_violations > 50);
+	trace_buffer_begin_read(b);
+	while (trace_buffer_next_packet(b, NULL, &p))
+		check_marked(&p, &last);
+	assert_int_equal(st->chunks_written, st->chunks_read + st->chunks_overwritten);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +380,7 @@ int main(void)
 		IN_64K(a_size_of_ten_bytes_may_be_honest),
 		IN_4K(a_fragment_larger_than_the_ring),
 		IN_64K(a_source_that_changes_while_it_is_copied),
+		IN_64K(a_large_ring_that_goes_round),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
