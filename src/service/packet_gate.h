@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/trace_buffer.h"
+#include "service/trace_packet.h"
 
 /*
  * What stands between a producer's packet and a trace: a check of its top-level fields, and the
