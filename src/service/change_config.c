@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "config/unpack.h"
 #include "ipc/consumer_port.pb-c.h"
+#include "service/config_limits.h"
 #include "service/consumer_port.h"
 #include "service/limits.h"
 #include "service/service.h"
@@ -19,17 +20,10 @@
 
 static int check(const Pb__TraceConfig *c, struct err_text *e)
 {
-	size_t n = 0;
-	int r = 0;
+	int r = config_limit_check(c, CONFIG_SOURCES, e);
 
-	for (size_t i = 0; i < c->n_data_sources; i++)
-		n += c->data_sources[i]->n_producer_name_regex_filter;
-	if (c->n_data_sources > MAX_CONFIG_SOURCES)
-		return err_set(e, -EINVAL, "%zu data_sources; the limit is %u", c->n_data_sources,
-			       MAX_CONFIG_SOURCES);
-	if (n > MAX_REGEX_FILTERS)
-		return err_set(e, -EINVAL, "%zu of producer_name_regex_filter; the limit is %u", n,
-			       MAX_REGEX_FILTERS);
+	if (r == 0)
+		r = config_limit_check(c, CONFIG_REGEXES, e);
 	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
 		r = source_filter_check(c->data_sources[i], e);
 	return r;
@@ -148,12 +142,14 @@ int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_
 	if (s && request->trace_config &&
 	    (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)) {
 		if (check(request->trace_config, &e) == 0 &&
-		    check_copies(s, request->trace_config, &e) == 0)
+		    check_copies(s, request->trace_config, &e) == 0) {
 			change(s, request->trace_config);
-		else
+		} else {
+			c->service->quota.refused[config_limit_counter(request->trace_config)]++;
 			log_write_limited(&c->service->complaints, LOG_LEVEL_WARN,
 					  "session %llu: ChangeTraceConfig changes nothing: %s",
 					  (unsigned long long)s->id, e.text);
+		}
 	}
 	protobuf_c_message_free_unpacked(m, NULL);
 	return 0;

@@ -109,7 +109,7 @@
 
 /* ---- a trace filter ---- */
 
-#define MAX_FILTER_WORDS (1u << 17) /* of its bytecode, and of the overlay */
+#define MAX_FILTER_WORDS (1u << 17) /* of its bytecode, and of the overlay; a frame has fewer */
 #define MAX_FILTER_RULES 128u /* for strings */
 #define MAX_FILTER_DEPTH 512u /* messages in messages; a packet that is deeper is not filtered */
 /* Steps of regular expressions for one packet; one that needs more is not filtered. */

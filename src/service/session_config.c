@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "config/limits.h"
+#include "service/config_limits.h"
 #include "service/file_config.h"
 #include "service/limits.h"
 #include "service/priority.h"
@@ -64,10 +65,7 @@ static int check_bugreport_filename(const Pb__TraceConfig *c, struct err_text *e
 
 static int check_semaphore_count(const Pb__TraceConfig *c, struct err_text *e)
 {
-	if (c->n_session_semaphores > MAX_SEMAPHORES)
-		return err_set(e, -EINVAL, "%zu of session_semaphores; the limit is %u",
-			       c->n_session_semaphores, MAX_SEMAPHORES);
-	return 0;
+	return config_limit_check(c, CONFIG_SEMAPHORES, e);
 }
 
 /* ---- buffers ---- */
@@ -174,17 +172,10 @@ static int check_source(const Pb__TraceConfig *c, const Pb__TraceConfig__DataSou
 
 static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
 {
-	size_t filters = 0;
-	int r = 0;
+	int r = config_limit_check(c, CONFIG_SOURCES, e);
 
-	for (size_t i = 0; i < c->n_data_sources; i++)
-		filters += c->data_sources[i]->n_producer_name_regex_filter;
-	if (c->n_data_sources > MAX_CONFIG_SOURCES)
-		return err_set(e, -EINVAL, "%zu data_sources; the limit is %u", c->n_data_sources,
-			       MAX_CONFIG_SOURCES);
-	if (filters > MAX_REGEX_FILTERS)
-		return err_set(e, -EINVAL, "%zu of producer_name_regex_filter; the limit is %u",
-			       filters, MAX_REGEX_FILTERS);
+	if (r == 0)
+		r = config_limit_check(c, CONFIG_REGEXES, e);
 	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
 		r = check_source(c, c->data_sources[i], e);
 	return r;
@@ -192,10 +183,7 @@ static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
 
 static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
 {
-	if (c->n_buffers > LIMIT_BUFFERS)
-		return err_set(e, -EINVAL, "%zu buffers; the limit is %d", c->n_buffers,
-			       LIMIT_BUFFERS);
-	return 0;
+	return config_limit_check(c, CONFIG_BUFFERS, e);
 }
 
 /* The order is that of the protocol's reference service, so that a config which breaks several

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "service/admission.h"
+#include "service/config_limits.h"
 #include "service/consumer_port.h"
 #include "service/file_sink.h"
 #include "service/priority.h"
@@ -154,17 +155,19 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	int r;
 
 	r = session_config_check(config, e);
-	service->quota.refused[REFUSED_CONFIGS] += r < 0;
-	if (r == 0)
+	if (r < 0)
+		service->quota.refused[config_limit_counter(config)]++;
+	else
 		r = admission_check(service, config, uid, e);
 	if (r < 0)
 		return r;
 	if (session_alloc(service, consumer, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = trace_filter_new(config, e, &s->filter);
-	service->quota.refused[REFUSED_CONFIGS] += r < 0;
-	if (r < 0)
+	if (r < 0) {
+		service->quota.refused[config_limit_counter(config)]++;
 		return r;
+	}
 	if (config->write_into_file)
 		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
 	if (r == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/limits.h"
+#include "service/config_limits.h"
 #include "service/limits.h"
 #include "service/name_regex.h"
 
@@ -96,16 +97,14 @@ int trigger_config_check_triggers(const Pb__TraceConfig *config, struct err_text
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 	enum trigger_mode mode = trigger_mode(config);
-	int r = 0;
+	int r;
 
 	if (config->write_into_file && (mode == TRIGGER_STOP || mode == TRIGGER_CLONE))
 		return err_set(e, -EINVAL,
 			       "write_into_file is not possible with trigger_mode %s: what is in "
 			       "the file cannot be taken back",
 			       mode == TRIGGER_STOP ? "STOP_TRACING" : "CLONE_SNAPSHOT");
-	if (t && t->n_triggers > MAX_TRIGGERS)
-		return err_set(e, -EINVAL, "%zu triggers; the limit is %u", t->n_triggers,
-			       MAX_TRIGGERS);
+	r = config_limit_check(config, CONFIG_TRIGGERS, e);
 	for (size_t i = 0; t && i < t->n_triggers && r == 0; i++)
 		r = check_trigger(t, i, e);
 	return r;

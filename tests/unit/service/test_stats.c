@@ -171,7 +171,7 @@ static void refusals_are_told_by_kind(void **state)
 	unsigned n = 0;
 
 	stage_start(g, STAGE_CONFIG);
-	_Static_assert((int)N_REFUSED - 1 == (int)PB__TRACE_STATS__LIMIT__KIND__LIMIT_FILE_PARTS,
+	_Static_assert((int)N_REFUSED - 1 == (int)PB__TRACE_STATS__LIMIT__KIND__LIMIT_FILTER_RULES,
 		       "the last");
 	_Static_assert((int)QUOTA_MACHINES == (int)PB__TRACE_STATS__LIMIT__KIND__LIMIT_MACHINES,
 		       "the same");
