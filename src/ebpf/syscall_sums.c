@@ -168,7 +168,8 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 			s->order[n++] = c;
 		}
 	}
-	qsort(s->order, n, sizeof(*s->order), by_process_and_count);
+	if (n)
+		qsort(s->order, n, sizeof(*s->order), by_process_and_count);
 	return n;
 }
 

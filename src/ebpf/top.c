@@ -202,7 +202,8 @@ static size_t sort_out(struct top *t)
 			t->order[n++] = p;
 		}
 	}
-	qsort(t->order, n, sizeof(*t->order), by_growth);
+	if (n)
+		qsort(t->order, n, sizeof(*t->order), by_growth);
 	return n;
 }
 
