@@ -75,6 +75,12 @@ static bool is_pointer(const struct tep_format_field *f)
 	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
 }
 
+/* Of whatever size; a number only where a message has one for it. */
+static bool is_structure(const struct tep_format_field *f)
+{
+	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
+}
+
 static enum form loc_form(int size)
 {
 	if (size == 4)
@@ -94,7 +100,7 @@ static struct shape shape_of(const struct tep_format_field *f)
 		return (struct shape){FORM_STRING_POINTER, ELEMENT_CHAR};
 	if (f->size == 0)
 		return (struct shape){FORM_TAIL, element_of(type)};
-	if ((f->flags & TEP_FIELD_IS_ARRAY) || !is_number_size(f->size))
+	if ((f->flags & TEP_FIELD_IS_ARRAY) || !is_number_size(f->size) || is_structure(f))
 		return (struct shape){FORM_FIXED, element_of(type)};
 	return (struct shape){FORM_NUMBER, ELEMENT_OTHER};
 }

@@ -91,12 +91,29 @@ static bool take_count(char **at)
 	return true;
 }
 
+/* Of "__rel_loc TYPE NAME[]" the kernel means "__rel_loc TYPE[] NAME", as it says for __data_loc;
+ * libtraceevent takes only that. end: behind the bounds. */
+static void move_bounds(char *end)
+{
+	char *name = end - 2;
+
+	while (is_word(name[-1]))
+		name--;
+	memmove(name + 1, name - 1, (size_t)(end - 1 - name));
+	memcpy(name - 1, "[]", 2);
+}
+
 /* "TYPE NAME", with bounds behind it, or "__data_loc TYPE[] NAME" ("__data_loc TYPE NAME", too). */
 static bool take_declaration(char **at)
 {
 	bool ends, is_located = take(at, "__data_loc ") || take(at, "__rel_loc ");
 	unsigned words = take_words(at, &ends);
 
+	if (is_located && words > 1 && ends && !strncmp(*at, "[];", 3)) {
+		*at += 2;
+		move_bounds(*at);
+		return true;
+	}
 	if (is_located && words && take(at, "[]"))
 		return (**at != '[' || take_count(at)) && take(at, " ") && take_word(at);
 	if (words < 2 || !ends)

@@ -22,5 +22,6 @@
  */
 
 /* True: the text is plain, how it is printed has been cut out of it, and so has how many strings an
- * array of them has ("__data_loc char[][3] names"), which only its size tells then. */
+ * array of them has ("__data_loc char[][3] names"), which only its size tells then; and bounds are
+ * where libtraceevent looks for them ("__rel_loc char name[]" is "__rel_loc char[] name"). */
 bool format_text_prepare(char *text);

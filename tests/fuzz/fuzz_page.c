@@ -24,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MADE_ID 9
 
 static const char made[] = FIELD("__data_loc char[] a", 8, 4, 0)
-	FIELD("__rel_loc char[] b", 12, 4, 0) FIELD("__data_loc u64[] c", 16, 4, 0)
-		FIELD("__rel_loc u8[] d", 20, 4, 0) FIELD("unsigned char e[6]", 24, 6, 0)
+	FIELD("__rel_loc char b[]", 12, 4, 0) FIELD("__data_loc u64[] c", 16, 4, 0)
+		FIELD("__rel_loc u8 d[]", 20, 4, 0) FIELD("unsigned char e[6]", 24, 6, 0)
 			FIELD("s8 f", 30, 1, 1) FIELD("short g", 32, 2, 1)
 				FIELD("dev_t h", 36, 4, 0) FIELD("void * i", 40, 8, 0)
 					FIELD("const char * j", 48, 8, 0)

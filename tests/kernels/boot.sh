@@ -17,6 +17,7 @@
 #     -a, --add PATH         a file or folder of this machine, at the same place there (repeatable)
 #     -w, --with PROGRAM     a program of this machine, with its libraries (repeatable)
 #     -m, --module NAME      a kernel module, with those that it needs, loaded before COMMAND (repeatable)
+#     -b, --build            the modules of tests/kernels/modules in /modules there, not loaded; /modules/why if they cannot be had
 #     -k, --append WORDS     of the kernel's command line (repeatable)
 #     -t, --timeout SECONDS  for all of it (120)
 #         --boots N          how often it may boot (1); memory survives the guest's "warm_reboot", as does /out, and
@@ -51,13 +52,14 @@ give_up() {
   exit 77
 }
 
-out='' add=() with=() modules=(virtio_pci virtio_blk) append='' limit=120 boots=1 smp='' memory=1G clock=(-icount "shift=1,sleep=off") verbose=''
+out='' add=() with=() modules=(virtio_pci virtio_blk) own='' append='' limit=120 boots=1 smp='' memory=1G clock=(-icount "shift=1,sleep=off") verbose=''
 while [ $# -gt 0 ]; do
   case $1 in
   -o | --out) out=$2 && shift ;;
   -a | --add) add+=("$(realpath "$2")") && shift ;;
   -w | --with) with+=("$2") && shift ;;
   -m | --module) modules+=("$2") && shift ;;
+  -b | --build) own=1 ;;
   -k | --append) append="$append $2" && shift ;;
   -t | --timeout) limit=$2 && shift ;;
   --boots) boots=$2 && shift ;;
@@ -164,6 +166,11 @@ done | awk '!seen[$0]++' | while IFS= read -r file; do
   echo "$name" >>"$initramfs/modules/order"
 done
 touch "$initramfs/modules/order"
+if [ -z "$own" ]; then
+  :
+elif folder=$("$here/modules.sh" "$kernel" 2>"$initramfs/modules/why"); then
+  cp "$folder"/*.ko "$initramfs/modules"
+fi
 
 echo 'root:x:0:0:root:/root:/bin/bash' >"$initramfs/etc/passwd"
 echo 'nobody:x:65534:65534:nobody:/:/bin/false' >>"$initramfs/etc/passwd"

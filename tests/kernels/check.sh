@@ -10,6 +10,7 @@
 #     guest/test_NAME.sh           as in tests/root; asks the kernel, not its version, what it can do
 #     # boot: OPTION...            a line in it: it has a boot of its own, with these options of boot.sh
 #     # kernels: KERNEL...         a line in it: only there, where the kernels differ for it (none: with ALL=1 only)
+#     # build: modules            a line in it: those of tests/kernels/modules are there, to be loaded
 #     # modules: NAME...           a line in it: these are loaded, with those that they need, when the guest boots
 #     /out/NAME.pftrace            in the guest, with /out/NAME.sql beside it:
 #     what is true<TAB>SELECT      each line a statement whose first column is 1 (in its one row)
@@ -51,6 +52,7 @@ tests_for() { # KERNEL: sets together (in one boot) and alone
 }
 module_options() { # FILE...
   local file
+  for file; do said_in "$file" build; done | sed -n '1s/.*/-b /p'
   for file; do said_in "$file" modules; done | tr -s ' ' '\n' | sort -u | sed 's/^/-m /' | tr '\n' ' '
 }
 

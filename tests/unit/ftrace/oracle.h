@@ -433,6 +433,12 @@ static inline bool oracle_is_text(const struct tep_format_field *f)
 	       strcmp(f->event->name, "raw_data");
 }
 
+static inline bool oracle_is_structure(const struct tep_format_field *f)
+{
+	return (!strncmp(f->type, "struct ", 7) || !strncmp(f->type, "union ", 6)) &&
+	       !strchr(f->type, '*');
+}
+
 static inline bool oracle_check_field(struct oracle *o, struct oracle_event *e,
 				      struct tep_format_field *f)
 {
@@ -458,10 +464,11 @@ static inline bool oracle_check_field(struct oracle *o, struct oracle_event *e,
 		return oracle_fail(o, "missing");
 	if (is_ftrace && !strcmp(f->name, "caller"))
 		return oracle_check_stack(o, f, e->record, v);
-	type = v->field						? v->field->type
-	       : oracle_is_text(f)				? PROTO_STRING
-	       : (f->flags & TEP_FIELD_IS_ARRAY) || f->size > 8 ? PROTO_BYTES
-								: PROTO_UINT64;
+	type = v->field		   ? v->field->type
+	       : oracle_is_text(f) ? PROTO_STRING
+	       : (f->flags & TEP_FIELD_IS_ARRAY) || f->size > 8 || oracle_is_structure(f)
+		       ? PROTO_BYTES
+		       : PROTO_UINT64;
 	if (v->field && v->field->number >= 1000 && type == PROTO_STRING && !oracle_is_text(f))
 		return oracle_fail(o, "described as text");
 	switch (type) {

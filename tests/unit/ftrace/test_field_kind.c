@@ -177,6 +177,9 @@ static void test_without_a_message(void **state)
 	assert_int_equal(generic(FIELD("__u8 a[4]", 8, 4, 0), false), FIELD_FIXED_BYTES);
 	assert_int_equal(generic(FIELD("u8 a[16]", 8, 16, 0), false), FIELD_FIXED_BYTES);
 	assert_int_equal(generic(FIELD("struct in6_addr a", 8, 16, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("struct pair a", 8, 4, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("union pair a", 8, 8, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("struct pair * a", 8, 8, 0), false), FIELD_U64);
 	assert_int_equal(generic(FIELD("unsigned long a[8]", 8, 64, 0), false), FIELD_FIXED_BYTES);
 	assert_int_equal(generic(FIELD("unsigned long a[]", 8, 0, 0), false), FIELD_TAIL_BYTES);
 	assert_int_equal(generic(FIELD("__data_loc cpumask_t a", 8, 4, 0), false), FIELD_LOC_BYTES);

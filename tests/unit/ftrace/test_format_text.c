@@ -51,7 +51,9 @@ static void test_declarations(void **state)
 		"const char * a",
 		"__data_loc char[] a",
 		"struct foo * * a",
-		"__rel_loc u8[] a",
+		"__rel_loc u8 a[]",
+		"__rel_loc unsigned long a[]",
+		"__rel_loc cpumask_t a",
 		"u8 a[NR_A]",
 		"u8 a[(8 + 2)]",
 		"u8 a[2][3]",
@@ -77,6 +79,10 @@ static void test_declarations(void **state)
 		"__data_loc char[][n] a",
 		"__data_loc char[][3][3] a",
 		"__data_loc char[]a",
+		"__rel_loc a[]",
+		"__rel_loc char * []",
+		"__rel_loc char a[][]",
+		"__rel_loc char a[3]",
 		"__data_loc char[][3",
 		"int a\tb",
 		"int a[[3]",
@@ -108,6 +114,17 @@ static void test_the_count_of_an_array_of_strings_is_blanked(void **state)
 	(void)state;
 	assert_true(format_text_prepare(text));
 	assert_non_null(strstr(text, "\tfield:__data_loc char[]     a;\toffset:8;\tsize:48;"));
+}
+
+static void test_the_bounds_of_a_relative_array_are_moved(void **state)
+{
+	char *text = format_text("x", 1, FORMAT_COMMON,
+				 FIELD("__rel_loc unsigned long name_1[]", 8, 4, 0)
+					 FIELD("int b", 12, 4, 1));
+
+	(void)state;
+	assert_true(format_text_prepare(text));
+	assert_non_null(strstr(text, "\tfield:__rel_loc unsigned long[] name_1;\toffset:8;"));
 }
 
 static void test_lines(void **state)
@@ -157,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_formats_of_recorded_kernels),
 		cmocka_unit_test(test_declarations),
 		cmocka_unit_test(test_the_count_of_an_array_of_strings_is_blanked),
+		cmocka_unit_test(test_the_bounds_of_a_relative_array_are_moved),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_the_frame),
 	};
