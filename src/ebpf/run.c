@@ -76,7 +76,7 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 {
 	const struct ebpf_family *fam = r->family;
 	struct err_text first = {""};
-	int e = -ENOENT;
+	int e = -ENOENT, first_error = 0;
 
 	for (int i = 0;; i++) {
 		struct err_text text = {""};
@@ -90,13 +90,15 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 			ebpf_run_stop(r);
 		}
 		/* What is best is what should have worked. */
-		if (!first.text[0])
+		if (!first.text[0]) {
 			first = text;
+			first_error = e;
+		}
 		if (i < 0 || e == -EPERM)
 			break;
 	}
 	*why = first;
-	return e;
+	return first_error;
 }
 
 static int read_period(struct ebpf_run *r)

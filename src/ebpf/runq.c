@@ -13,8 +13,10 @@
 #include "ebpf/images.h"
 #include "ebpf/map.h"
 #include "ebpf/object.h"
+#include "ebpf/switch_records.h"
 
 EBPF_DECLARE(runq);
+EBPF_DECLARE(runq_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
@@ -27,8 +29,16 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+/* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
+static const struct ebpf_need needs_of_tp[] = {
+	NEEDS_OF_SWITCH_RECORDS,
+	NEED_FIELD("sched/sched_migrate_task", "dest_cpu", SWITCH_MIGRATED_TO),
+	NEED_END,
+};
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(runq), needs_of_tp_btf},
+	{"tp", EBPF_IMAGE(runq_tp), needs_of_tp}, /* without depths */
 };
 
 /* What a CPU has in the trace, from its first switch on. */
@@ -75,6 +85,26 @@ static int begin(struct ebpf_run *r)
 	return s->migrations ? 0 : -ENOMEM;
 }
 
+static bool has_depths(const struct ebpf_run *r)
+{
+	return r->rung == rungs;
+}
+
+static void show_depths(const struct ebpf_run *r, struct cpu *c)
+{
+	struct track_spec spec = {.kind = TRACK_COUNTER,
+				  .parent = c->group,
+				  .unit = TRACK_UNIT_COUNT,
+				  .axis = "runq depth",
+				  .name = "runq depth",
+				  .description = "threads that wait, on average over the period"};
+
+	c->depth = tracks_add(r->tracks, &spec);
+	spec.name = "runq depth max";
+	spec.description = "threads that waited at a switch, at most";
+	c->depth_max = tracks_add(r->tracks, &spec);
+}
+
 static void show_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
 {
 	const struct track_spec latency = {.kind = TRACK_COUNTER,
@@ -94,24 +124,14 @@ static void show_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
 	spec.name = "runq latency max";
 	spec.description = "the longest that a thread had waited before it began to run";
 	c->max = tracks_add(r->tracks, &spec);
-	spec = (struct track_spec){.kind = TRACK_COUNTER,
-				   .parent = c->group,
-				   .unit = TRACK_UNIT_COUNT,
-				   .axis = "runq depth",
-				   .name = "runq depth",
-				   .description = "threads that wait, on average over the period"};
-	c->depth = tracks_add(r->tracks, &spec);
-	spec.name = "runq depth max";
-	spec.description = "threads that waited at a switch, at most";
-	c->depth_max = tracks_add(r->tracks, &spec);
-	spec.axis = NULL;
-	spec.total = true;
-	spec.name = "context switches";
-	spec.description = "also to and from idle, since the recording began";
-	c->switches = tracks_add(r->tracks, &spec);
-	spec.name = "migrations";
-	spec.description = "threads moved to this CPU, since the recording began";
-	c->migrations = tracks_add(r->tracks, &spec);
+	if (has_depths(r))
+		show_depths(r, c);
+	c->switches = ebpf_add_total(r, c->group, "context switches",
+				     "also to and from idle, since the recording began",
+				     TRACK_UNIT_COUNT);
+	c->migrations = ebpf_add_total(r, c->group, "migrations",
+				       "threads moved to this CPU, since the recording began",
+				       TRACK_UNIT_COUNT);
 }
 
 static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
@@ -139,7 +159,8 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	tracks_set(t, c->p99, (int64_t)histogram_percentile(&added, n, 99, max));
 	tracks_set(t, c->max, (int64_t)max);
 	tracks_set(t, c->switches, (int64_t)now->switches);
-	set_depth(r, c, now);
+	if (has_depths(r))
+		set_depth(r, c, now);
 }
 
 static int read_cpus(struct ebpf_run *r)

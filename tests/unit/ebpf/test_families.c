@@ -345,6 +345,14 @@ static void spin(void)
 	nanosleep(&moment, NULL);
 }
 
+static void sleep_often(void)
+{
+	const struct timespec moment = {.tv_nsec = 1000};
+
+	for (int i = 0; i < 1000; i++)
+		nanosleep(&moment, NULL);
+}
+
 /* Each rung by itself; all see the same load. */
 static void compare(const struct ebpf_family *f, const char *name, void (*load)(void), int64_t min)
 {
@@ -413,6 +421,8 @@ static void every_rung_of_processes_counts_the_same(void **state)
 			touch_memory, 2000);
 	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME), "CPU time", spin,
 		50000000);
+	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ), "context switches",
+		sleep_often, 1000);
 	if (is_there(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS))
 		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS),
 			"rwsem write waits", wait_for_locks, 10);

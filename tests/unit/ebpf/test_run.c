@@ -127,6 +127,7 @@ static void without_types_and_records(void **state)
 static void unknown_arguments(void **state)
 {
 	(void)state;
+	rig.no_tracefs = true;
 	rig.tracepoint = "sched_switch";
 	rig.args = 2;
 	assert_off(&runq_family, -ENOENT, "sched_switch has 2 arguments, which is not known");

@@ -113,6 +113,7 @@ static void older_kernels(void **state)
 static void without_a_field(void **state)
 {
 	(void)state;
+	rig.no_tracefs = true;
 	rig.member = "cfs_rq";
 	assert_int_equal(rig_try(&runq_family), -ENOENT);
 	assert_non_null(strstr(rig.why.text, "cfs_rq"));
