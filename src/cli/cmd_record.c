@@ -8,6 +8,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@
 #include "cli/trace_file.h"
 #include "cli/trigger_text.h"
 #include "cli/verb.h"
+#include "cli/written_trace.h"
 
 struct command {
 	struct record_options options;
@@ -42,6 +44,8 @@ struct command {
 	struct tracefs_events events; /* of the kernel; n is 0 where we may not look */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* for the person */
+	bool passes_file; /* the service writes into ours, not into one of its own */
+	uint64_t written; /* bytes that it wrote */
 	const char *snapshots; /* path of those that triggers make; NULL: there is one trace */
 	struct trace_file *file;
 	struct recording_result result;
@@ -135,19 +139,25 @@ static int name_snapshots(struct command *c, struct err_text *e)
 	return r ? r : session_snapshots_check_path(c->snapshots, e);
 }
 
-static int open_output(struct command *c)
+/* The service makes the file, as the config says. */
+static bool service_has_path(const struct command *c)
 {
-	struct err_text e;
-	int r;
+	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
+}
 
+static int open_output(struct command *c, struct err_text *e)
+{
 	if (triggers_take_snapshots(c->config))
-		r = name_snapshots(c, &e);
-	else
-		r = output_open(c->options.output, "trace", &c->output, &c->file, &e);
-	if (r == 0)
-		return EXIT_GOOD;
-	console_error(&c->console, "%s", e.text);
-	return r == -ENOTTY || r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		return name_snapshots(c, e);
+	if (service_has_path(c)) {
+		if (c->options.output)
+			console_say(&c->console,
+				    "-o is not used: output_path of the config says where the "
+				    "service writes the trace");
+		return 0;
+	}
+	c->passes_file = c->config->write_into_file;
+	return output_open(c->options.output, "trace", &c->output, &c->file, e);
 }
 
 static int delay_start(struct command *c)
@@ -165,28 +175,41 @@ static int delay_start(struct command *c)
 	return EXIT_GOOD;
 }
 
-/* Somebody else ends it, who must find it. */
-static int prepare_detach(struct command *c)
+static const char *no_detach(const struct command *c)
 {
-	const char *name = c->options.detach;
+	if (triggers_take_snapshots(c->config))
+		return "with CLONE_SNAPSHOT: nobody is there to save the snapshots; run it without "
+		       "--detach in the background, or without triggers and call sonda snapshot";
+	if (c->config->write_into_file)
+		return NULL;
+	if (c->config->duration_ms)
+		return "with a time: nobody is there to take the trace when it is over; let the "
+		       "service write it (write_into_file in the config)";
+	if (c->options.output)
+		return "with -o: sonda stop writes the trace, and takes -o";
+	return NULL;
+}
 
-	if (c->config->duration_ms && !c->config->write_into_file) {
-		console_error(&c->console,
-			      "--detach with a time: nobody is there to take the trace when it is "
-			      "over; let the service write it (write_into_file in the config)");
-		return EXIT_USAGE;
-	}
-	if (triggers_take_snapshots(c->config)) {
-		console_error(
-			&c->console,
-			"--detach with CLONE_SNAPSHOT: nobody is there to save the snapshots; "
-			"run it without --detach in the background, or without triggers and "
-			"call sonda snapshot");
-		return EXIT_USAGE;
-	}
+/* Somebody else ends it, who must find it. */
+static int prepare_detach(struct command *c, struct err_text *e)
+{
+	if (no_detach(c))
+		return err_set(e, -EINVAL, "--detach %s", no_detach(c));
 	if (!c->config->unique_session_name)
-		c->config->unique_session_name = strdup(name);
-	return EXIT_GOOD;
+		c->config->unique_session_name = strdup(c->options.detach);
+	return c->config->write_into_file ? open_output(c, e) : 0;
+}
+
+/* Where the trace goes. */
+static int prepare_output(struct command *c)
+{
+	struct err_text e;
+	int r = c->options.detach ? prepare_detach(c, &e) : open_output(c, &e);
+
+	if (r == 0)
+		return EXIT_GOOD;
+	console_error(&c->console, "%s", e.text);
+	return r == -ENOTTY || r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static int prepare(struct command *c)
@@ -208,9 +231,7 @@ static int prepare(struct command *c)
 	code = c->options.config ? config_from_file(c) : config_from_words(c);
 	if (!code)
 		code = delay_start(c);
-	if (code)
-		return code;
-	return c->options.detach ? prepare_detach(c) : open_output(c);
+	return code ? code : prepare_output(c);
 }
 
 /* ---- after ---- */
@@ -236,7 +257,9 @@ static int write_summary(struct command *c, bool file_is_cut)
 		.flush_failed = result->flush_failed,
 		.file_is_cut = file_is_cut,
 		.output = c->output.text,
-		.file_bytes = c->file ? trace_file_bytes(c->file) : 0,
+		.file_bytes = c->written ? c->written
+			      : c->file	 ? trace_file_bytes(c->file)
+					 : 0,
 		.snapshots = c->snapshots ? &result->snapshots : NULL,
 		.elapsed_ms = result->elapsed_ms,
 		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
@@ -255,33 +278,55 @@ static int write_summary(struct command *c, bool file_is_cut)
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }
 
-/* The service writes the trace itself; what reading gives then are remains. */
-static bool service_writes(const struct command *c)
-{
-	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
-}
-
-static int explain_nothing(struct command *c)
-{
-	if (service_writes(c)) {
-		console_say(&c->console, "the service wrote the trace into %s, as the config says",
-			    c->config->output_path);
-		return EXIT_GOOD;
-	}
-	if (c->config->write_into_file)
-		console_error(&c->console, "nothing came back: the config says write_into_file, "
-					   "and names no output_path");
-	else if (c->config->trigger_config)
-		console_error(&c->console, "the trace is empty: no trigger came");
-	else
-		console_error(&c->console, "the trace is empty: the service gave no packets");
-	return EXIT_FAILED;
-}
-
 /* What the other sources of the shorthand record is there to name what ftrace records. */
 static bool needs_ftrace(const struct command *c)
 {
 	return !c->options.config || asks_for_ftrace_only(c->config);
+}
+
+static int explain_nothing(struct command *c)
+{
+	console_error(&c->console, "the trace is empty: %s",
+		      c->config->trigger_config ? "no trigger came"
+						: "the service gave no packets");
+	return EXIT_FAILED;
+}
+
+/* The file that the service made, if this process may look at it. */
+static int open_written(const struct command *c)
+{
+	return c->is_local && !c->config->rotate
+		       ? open(c->config->output_path, O_RDONLY | O_CLOEXEC)
+		       : -1;
+}
+
+/* The service has written the trace; what is in it is for the summary. */
+static int end_written(struct command *c)
+{
+	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
+	int fd = c->passes_file ? trace_file_fd(c->file) : own;
+	struct err_text why;
+	int r;
+
+	if (!c->passes_file)
+		snprintf(c->output.text, sizeof(c->output.text), "%s", c->config->output_path);
+	r = fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
+	if (c->passes_file && trace_file_save(c->file, &why)) {
+		console_error(&c->console, "%s", why.text);
+		return EXIT_FAILED;
+	}
+	if (r == 0 && c->result.scan.packets == 0)
+		return explain_nothing(c);
+	if (r == 0)
+		return write_summary(c, false);
+	if (r == -EBADMSG) {
+		console_error(&c->console, "%s ends within a packet: there may have been no room",
+			      c->output.text);
+		write_summary(c, true);
+		return EXIT_FAILED;
+	}
+	console_say(&c->console, "the service wrote the trace into %s", c->output.text);
+	return EXIT_GOOD;
 }
 
 /* error: of the recording, whose sentence has been told. */
@@ -308,9 +353,13 @@ static const char *no_ftrace(const struct command *c)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
 
-	if (!needs_ftrace(c) || s->counts.total || !s->problems.n || ftrace_scan_has_rings(s))
+	if (!needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
 		return NULL;
-	return s->problems.names[0];
+	if (s->problems.n)
+		return s->problems.names[0];
+	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
+		return "nobody provides the data source linux.ftrace: is sonda-probes running?";
+	return NULL;
 }
 
 static int fail_without_events(struct command *c, const char *why)
@@ -331,9 +380,19 @@ static int tell_detached(struct command *c)
 {
 	if (!c->result.all_started)
 		console_say(&c->console, "not all data sources have started yet");
+	if (c->passes_file)
+		console_say(&c->console, "the service writes the trace into %s", c->output.text);
 	console_say(&c->console, "recording goes on: sonda snapshot %s, sonda stop %s",
 		    c->config->unique_session_name, c->options.detach);
 	return EXIT_GOOD;
+}
+
+/* Its sentence has been told. */
+static int fail(struct command *c)
+{
+	if (c->passes_file && trace_file_is_named(c->file))
+		console_say(&c->console, "what was written until then is in %s", c->output.text);
+	return EXIT_FAILED;
 }
 
 static int run(struct command *c)
@@ -348,6 +407,7 @@ static int run(struct command *c)
 		.same_signal_ms = END_SIGNALS_SAME_MS,
 		.needs_ftrace = needs_ftrace(c),
 		.file = c->file,
+		.passes_file = c->passes_file,
 		.snapshots = c->snapshots,
 		.console = &c->console,
 	};
@@ -360,10 +420,12 @@ static int run(struct command *c)
 	if (c->snapshots)
 		return end_snapshots(c, error);
 	if (error && !c->result.write_error)
-		return EXIT_FAILED;
+		return fail(c);
 	if (!error && c->options.detach)
 		return tell_detached(c);
-	if (!error && (!c->result.scan.packets || service_writes(c)))
+	if (!error && c->config->write_into_file)
+		return end_written(c);
+	if (!error && !c->result.scan.packets)
 		return explain_nothing(c);
 	if (!error && no_ftrace(c))
 		return fail_without_events(c, no_ftrace(c));

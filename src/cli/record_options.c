@@ -302,10 +302,6 @@ static int check_detach(const struct record_options *o, struct err_text *e)
 	if (o->command)
 		return err_set(e, -EINVAL,
 			       "--detach: nobody is there to wait for the end of the command");
-	if (o->output)
-		return err_set(e, -EINVAL,
-			       "--detach: sonda stop %.80s writes the trace, and takes -o",
-			       o->detach);
 	return 0;
 }
 

@@ -54,6 +54,7 @@ struct record_session {
 	struct packet_read reading;
 	enum state state;
 	int flush_error;
+	int passed_fd; /* borrowed; -1: there is none */
 	bool stats_asked;
 	bool held; /* by those who make clones */
 	bool started; /* all data sources have, and that was told */
@@ -458,7 +459,7 @@ static void enable(struct record_session *s)
 	}
 	r = record_config_pack(s->config, &bytes, &len);
 	if (!r)
-		r = consumer_enable(s->consumer, bytes, len, on_enabled, s);
+		r = consumer_enable(s->consumer, bytes, len, s->passed_fd, on_enabled, s);
 	if (r == -EMSGSIZE) {
 		end(s, r, "the config is too large: a service takes 128 KiB, serialized");
 		return;
@@ -533,6 +534,7 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 
 	if (!s)
 		return err_set(e, -ENOMEM, "no memory");
+	s->passed_fd = -1;
 	s->config = config;
 	s->ops = ops;
 	s->ctx = ctx;
@@ -549,6 +551,11 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 	enter(s, CONNECTING);
 	*ret = s;
 	return 0;
+}
+
+void record_session_pass_file(struct record_session *s, int fd)
+{
+	s->passed_fd = fd;
 }
 
 void record_session_free(struct record_session *s)

@@ -51,6 +51,10 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
 			 struct record_session **ret);
 
+/* Before the loop runs: where a session with write_into_file writes, open for writing, borrowed until
+ * tracing has begun. */
+void record_session_pass_file(struct record_session *s, int fd);
+
 /* Ends tracing in order: flush, disable, read. Before tracing has begun it ends the session with
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);

@@ -177,6 +177,15 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 			    "waiting for the command to end; once more stops and saves");
 }
 
+/* The service has taken the config, and writes: its file outlives us from here on. */
+static void name_passed_file(struct recording *r)
+{
+	struct err_text e;
+
+	if (r->setup->passes_file && trace_file_name_now(r->setup->file, &e))
+		decide(r, -EIO, e.text);
+}
+
 static void on_all_started(void *ctx)
 {
 	struct recording *r = ctx;
@@ -184,6 +193,7 @@ static void on_all_started(void *ctx)
 	int error;
 
 	r->result->all_started = true;
+	name_passed_file(r);
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
 	if (!r->setup->command)
@@ -308,6 +318,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		result->has_stats = true;
 		return;
 	}
+	name_passed_file(r);
 	if (!result->has_before) {
 		take_stats(stats, &result->before);
 		result->has_before = true;
@@ -324,6 +335,7 @@ static void on_stopped(void *ctx, int flush_error)
 		decide(r, -ECANCELED, "the session has ended before it could be left alone");
 		return;
 	}
+	name_passed_file(r);
 	r->stopped_ns = clock_mono_ns();
 	r->result->elapsed_ms = (r->stopped_ns - r->started_ns) / NS_PER_MS;
 	r->result->flush_failed = flush_error != 0;
@@ -397,12 +409,17 @@ static int start_snapshots(struct recording *r, const char *address)
 
 static int start_session(struct recording *r, const char *socket, struct err_text *e)
 {
+	int error;
+
 	r->session_ops = session_ops;
 	session_snapshots_free(TAKE_PTR(r->snapshots)); /* of where nobody listened */
 	if (r->setup->snapshots && start_snapshots(r, socket ? socket : sock_default_consumer()))
 		return err_set(e, -ENOMEM, "no memory");
-	return record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
-				    &r->session);
+	error = record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
+				     &r->session);
+	if (!error && r->setup->passes_file)
+		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
+	return error;
 }
 
 static void on_daemons_ready(void *ctx)

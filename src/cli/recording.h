@@ -38,6 +38,7 @@ struct recording_setup {
 	unsigned same_signal_ms; /* see end_signals.h */
 	bool needs_ftrace; /* without it there is no point in recording */
 	struct trace_file *file; /* NULL: there are snapshots in its place */
+	bool passes_file; /* the service writes into it; nothing is read */
 	const char *snapshots; /* their path (cli/session_snapshots.h); NULL: the config has none */
 	struct console *console;
 };

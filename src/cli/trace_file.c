@@ -41,6 +41,7 @@ struct trace_file {
 	bool owns_fd; /* not standard output */
 	char *path; /* owned; the name that it gets, NULL where it is written directly */
 	char *temp; /* owned; its name until then, NULL while it has none */
+	bool is_named; /* it has that name already */
 	int error; /* -errno of the write that failed: nothing is written any more */
 	uint64_t whole; /* bytes of whole packets that write(2) took */
 	size_t used;
@@ -120,7 +121,7 @@ static int name_it(struct trace_file *f)
 	_cleanup_(freep) char *temp = NULL;
 	int r;
 
-	if (f->temp || !f->path)
+	if (f->temp)
 		return 0;
 	temp = temp_name(f->path);
 	if (!temp)
@@ -175,6 +176,7 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 	f->fd = -1;
 	f->owns_fd = true;
 	f->path = f->temp = NULL;
+	f->is_named = false;
 	f->error = 0;
 	f->whole = f->used = 0;
 	r = open_any(f, path);
@@ -275,6 +277,11 @@ int trace_file_fd(const struct trace_file *f)
 	return f->fd;
 }
 
+bool trace_file_is_named(const struct trace_file *f)
+{
+	return f->is_named;
+}
+
 int trace_file_note_written(struct trace_file *f)
 {
 	struct stat st;
@@ -313,25 +320,35 @@ static int finish_writing(struct trace_file *f)
 	return error;
 }
 
-int trace_file_save(struct trace_file *f, struct err_text *e)
+int trace_file_name_now(struct trace_file *f, struct err_text *e)
 {
-	const char *name = f->path ? f->path : "the output";
-	int error = finish_writing(f), r;
+	int r;
 
+	if (f->is_named || !f->path)
+		return 0;
 	r = name_it(f);
 	if (r)
-		return err_set(e, r, "cannot make %s: %s", name, strerror(-r));
+		return err_set(e, r, "cannot make %s: %s", f->path, strerror(-r));
+	if (rename(f->temp, f->path))
+		return err_set(e, -errno, "cannot rename %s to %s: %s", f->temp, f->path,
+			       strerror(errno));
+	free(TAKE_PTR(f->temp));
+	f->is_named = true;
+	return 0;
+}
+
+int trace_file_save(struct trace_file *f, struct err_text *e)
+{
+	int error = finish_writing(f), r = trace_file_name_now(f, e);
+
+	if (r)
+		return r;
 	r = close_file(f);
 	if (!error)
 		error = r;
-	if (f->temp) {
-		if (rename(f->temp, f->path))
-			return err_set(e, -errno, "cannot rename %s to %s: %s", f->temp, f->path,
-				       strerror(errno));
-		free(TAKE_PTR(f->temp));
-	}
 	if (error)
-		return err_set(e, error, "cannot write all of %s: %s", name, strerror(-error));
+		return err_set(e, error, "cannot write all of %s: %s",
+			       f->path ? f->path : "the output", strerror(-error));
 	return 0;
 }
 

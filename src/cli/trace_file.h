@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,11 @@ int trace_file_error(const struct trace_file *f);
 
 /* Where somebody else may write packets, in place of trace_file_packet. */
 int trace_file_fd(const struct trace_file *f);
-/* Somebody has: they count from now on. 0 or -errno. */
+/* Gives it its name before that is done, so that it outlives this process: from here on it stays,
+ * whatever comes. 0, or -errno with the sentence in e. */
+int trace_file_name_now(struct trace_file *f, struct err_text *e);
+bool trace_file_is_named(const struct trace_file *f);
+/* Somebody has written: those packets count from now on. 0 or -errno. */
 int trace_file_note_written(struct trace_file *f);
 
 /*

@@ -240,7 +240,7 @@ void request_on_enabled(struct request *r, const struct conn_reply *reply)
 	request_free_message(m);
 }
 
-int consumer_enable(struct consumer *c, const void *config, size_t len,
+int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
 		    void (*done)(void *ctx, int error, const char *error_text), void *ctx)
 {
 	struct request *r;
@@ -255,7 +255,7 @@ int consumer_enable(struct consumer *c, const void *config, size_t len,
 	r = args.failed ? NULL : request_new(c, request_on_enabled, ctx);
 	if (r) {
 		r->fn.enabled = done;
-		error = request_send(r, "EnableTracing", args.buf, pb_mem_len(&args), -1);
+		error = request_send(r, "EnableTracing", args.buf, pb_mem_len(&args), fd);
 	} else {
 		error = -ENOMEM;
 	}

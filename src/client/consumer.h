@@ -49,8 +49,9 @@ typedef void (*consumer_done)(void *ctx, int error);
 
 /* Creates (and, unless the config defers it, starts) the session. config: serialized TraceConfig.
  * done comes when tracing has ended or could not begin; error_text is the service's, "" for none:
- * with a text the config was refused or the session aborted, though error is 0. */
-int consumer_enable(struct consumer *c, const void *config, size_t len,
+ * with a text the config was refused or the session aborted, though error is 0. fd: -1, or borrowed
+ * and open for writing, where a session with write_into_file writes. */
+int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
 		    void (*done)(void *ctx, int error, const char *error_text), void *ctx);
 int consumer_start(struct consumer *c, consumer_done done, void *ctx);
 int consumer_disable(struct consumer *c, consumer_done done, void *ctx);

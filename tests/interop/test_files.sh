@@ -68,6 +68,7 @@ config passed "duration_ms: 1500"
 config by-service "duration_ms: 1500 output_path: \"$TMP/by-service\""
 config limited "duration_ms: 30000 max_file_size_bytes: 1000000 output_path: \"$TMP/limited\""
 config deflated "duration_ms: 1500 compression_type: COMPRESSION_TYPE_DEFLATE"
+begin ours record sonda "$TMP/passed.cfg" "$TMP/ours" /dev/stdout
 begin passed record perfetto "$TMP/passed.cfg" "$TMP/passed" /dev/stdout
 begin by-service to_path "$TMP/by-service.cfg"
 begin limited to_path "$TMP/limited.cfg"
@@ -76,6 +77,10 @@ ended passed
 verdict "perfetto with write_into_file: ends well" $? "$TMP/passed.log"
 good_trace "$TMP/passed"
 verdict "perfetto with write_into_file: the trace loads" $? "$TMP/detail"
+ended ours && grep -q "^Recorded .* to $TMP/ours" "$TMP/ours.log"
+verdict "sonda with write_into_file: ends well, and is summed up" $? "$TMP/ours.log"
+good_trace "$TMP/ours"
+verdict "sonda with write_into_file: the trace loads" $? "$TMP/detail"
 ended by-service
 verdict "perfetto with output_path: ends well" $? "$TMP/by-service.log"
 good_trace "$TMP/by-service"

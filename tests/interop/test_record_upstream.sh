@@ -114,9 +114,16 @@ duration_ms: 200
 write_into_file: true
 output_path: "$TMP/by-service"
 CONFIG
-sonda_record 0 -c "$TMP/config" && said "the service wrote the trace into $TMP/by-service" &&
-  [ ! -e "$TMP/trace" ] && [ -s "$TMP/by-service" ]
+sonda_record 0 -c "$TMP/config" && said "to $TMP/by-service" && [ ! -e "$TMP/trace" ] && [ -s "$TMP/by-service" ]
 verdict "a trace that the service writes itself" $? "$TMP/log"
+sed -i '/^output_path/d; s/duration_ms: 200/duration_ms: 1000/' "$TMP/config"
+cat >>"$TMP/config" <<CONFIG
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
+flush_period_ms: 1000
+CONFIG
+sonda_record 0 -c "$TMP/config" && said "^Recorded .* events, .* to $TMP/trace" && said 'lost +nothing' &&
+  [ "$(trace_errors "$TMP/trace")" = '[]' ] && [ "$(query "$TMP/trace" 'select count(*) > 10 as x from sched')" = '[{"x":1}]' ]
+verdict "a file that the service writes for us" $? "$TMP/log"
 
 record_in_background "$TMP/trace2"
 kill -KILL "${PIDS[0]}"

@@ -171,15 +171,20 @@ static bool says(const char *words)
 	return strstr(said.s, words) != NULL;
 }
 
-static void write_config(const char *text)
+static void write_file(const char *name, const char *data, size_t len)
 {
 	char path[128];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/c.cfg", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "w");
-	fputs(text, f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
 	fclose(f);
+}
+
+static void write_config(const char *text)
+{
+	write_file("c.cfg", text, strlen(text));
 }
 
 /* ---- what remains ---- */
@@ -437,21 +442,68 @@ static void test_a_trace_without_what_it_is_about_is_no_success(void **state)
 
 static void test_a_trace_that_the_service_writes_itself(void **state)
 {
+	char config[256], path[128];
+
 	(void)state;
-	service.slices = (const uint8_t *)"";
-	service.slices_len = 0;
-	write_config("write_into_file: true output_path: '/tmp/there.pftrace'");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
-	check_files("");
-	assert_true(says("the service wrote the trace into /tmp/there.pftrace"));
-	/* A service may give a packet or two nevertheless. */
+	/* What it gives to read nevertheless is not the trace. */
 	service.slices = NULL;
+	write_config("write_into_file: true output_path: '/nonexistent/there.pftrace'");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
 	check_files("");
-	service.slices = (const uint8_t *)"";
+	assert_true(says("-o is not used: output_path of the config says where"));
+	assert_true(says("the service wrote the trace into /nonexistent/there.pftrace"));
+	/* One that we can look at is summed up. */
+	snprintf(path, sizeof(path), "%s/there.pftrace", dir);
+	snprintf(config, sizeof(config), "write_into_file: true output_path: '%s'", path);
+	write_config(config);
+	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08\x02", 8);
+	assert_int_equal(record("-c c.cfg"), 0);
+	assert_true(says("0 events, 8 B to /tmp/"));
+	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08", 7);
+	assert_int_equal(record("-c c.cfg"), 1);
+	assert_true(says("there.pftrace ends within a packet"));
+	write_file("there.pftrace", "", 0);
+	assert_int_equal(record("-c c.cfg"), 1);
+	assert_true(says("the trace is empty: the service gave no packets"));
+}
+
+/* The service would write into it; this one does not. */
+static void test_a_file_that_is_passed_to_the_service(void **state)
+{
+	(void)state;
 	write_config("write_into_file: true");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
-	assert_true(says("write_into_file"));
+	assert_true(says("the trace is empty"));
+	check_files("x.pftrace "); /* it had its name, and may be somebody's by now */
+	service.enable_error = "refused";
+	service.end_at_once = true;
+	assert_int_equal(record("-c c.cfg -o y.pftrace"), 1);
+	check_files("x.pftrace ");
+	service.end_at_once = false;
+	service.enable_error = NULL;
+	service.leave = "FreeBuffers";
+	service.end_when_started = false;
+	service.silent = "Flush";
+	signals[0].after = "ObserveEvents";
+	signals[0].number = SIGINT;
+	signals[1].after = "Flush";
+	signals[1].number = SIGTERM;
+	signals[1].repeats = true;
+	assert_int_equal(record("-c c.cfg -o z.pftrace"), 1);
+	assert_true(says("what was written until then is in z.pftrace"));
+}
+
+static void test_detached_sessions(void **state)
+{
+	(void)state;
+	write_config("buffers { size_kb: 64 }");
+	service.end_when_started = false;
+	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 2);
+	assert_true(says("sonda stop writes the trace, and takes -o"));
+	write_config("write_into_file: true");
+	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 0);
+	assert_true(says("the service writes the trace into x.pftrace"));
+	check_files("x.pftrace ");
 }
 
 static void test_where_no_file_can_be_written_nothing_is_recorded(void **state)
@@ -650,6 +702,8 @@ int main(void)
 		TEST(test_a_recorder_that_cannot_be),
 		TEST(test_a_trace_without_what_it_is_about_is_no_success),
 		TEST(test_a_trace_that_the_service_writes_itself),
+		TEST(test_a_file_that_is_passed_to_the_service),
+		TEST(test_detached_sessions),
 		TEST(test_where_no_file_can_be_written_nothing_is_recorded),
 		TEST(test_a_named_service_must_be_there),
 		TEST(test_a_command_and_its_children),

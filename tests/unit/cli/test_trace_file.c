@@ -391,6 +391,37 @@ static void test_a_pipe_whose_reader_left(void **state)
 	close(saved);
 }
 
+/* ---- a name before the end ---- */
+
+static void test_a_file_that_is_named_stays(void **state)
+{
+	struct trace_file *f = open_good(path);
+	struct err_text e;
+
+	(void)state;
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01x", 3), 0);
+	assert_false(trace_file_is_named(f));
+	assert_int_equal(trace_file_name_now(f, &e), 0);
+	assert_int_equal(trace_file_name_now(f, &e), 0); /* once */
+	assert_true(trace_file_is_named(f));
+	assert_int_equal(packets_in(path), 1);
+	/* Whoever writes goes on. */
+	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01y", 3), 0);
+	assert_int_equal(trace_file_note_written(f), 0);
+	assert_int_equal(trace_file_bytes(f), 6);
+	assert_int_equal(trace_file_save(f, &e), 0);
+	trace_file_free(f);
+	assert_int_equal(packets_in(path), 2);
+	assert_int_equal(files_in_dir(), 1);
+
+	f = open_good(path);
+	assert_int_equal(trace_file_name_now(f, &e), 0);
+	trace_file_free(f); /* not saved, and yet there */
+	assert_int_equal(packets_in(path), 0);
+	assert_int_equal(files_in_dir(), 1);
+}
+
 /* ---- names that nobody has ---- */
 
 static void test_a_new_name_is_never_one_that_is_there(void **state)
@@ -495,6 +526,7 @@ int main(void)
 		TEST(test_a_folder_that_goes_away_is_told),
 		TEST(test_standard_output),
 		TEST(test_a_pipe_whose_reader_left),
+		TEST(test_a_file_that_is_named_stays),
 		TEST(test_a_new_name_is_never_one_that_is_there),
 		TEST(test_a_new_name_for_what_found_room),
 		TEST(test_a_new_name_in_a_folder_that_went_away),

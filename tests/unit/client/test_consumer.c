@@ -239,8 +239,8 @@ static void test_enable_ends_with_or_without_a_reason(void **state)
 	struct fixture *x = *state;
 
 	x->answer = answer_with_config;
-	assert_int_equal(consumer_enable(x->consumer, "anything", 8, on_enabled, x), 0);
-	assert_int_equal(consumer_enable(x->consumer, "!refuse", 7, on_enabled, x), 0);
+	assert_int_equal(consumer_enable(x->consumer, "anything", 8, -1, on_enabled, x), 0);
+	assert_int_equal(consumer_enable(x->consumer, "!refuse", 7, -1, on_enabled, x), 0);
 	run(x);
 	assert_string_equal(x->heard, "config(anything) config(!refuse) ended(0,) "
 				      "ended(0,no such luck) ");
@@ -251,7 +251,7 @@ static void test_a_config_larger_than_a_frame(void **state)
 	struct fixture *x = *state;
 	char *big = calloc(1, 200000);
 
-	assert_int_equal(consumer_enable(x->consumer, big, 200000, on_enabled, x), -EMSGSIZE);
+	assert_int_equal(consumer_enable(x->consumer, big, 200000, -1, on_enabled, x), -EMSGSIZE);
 	run(x);
 	assert_string_equal(x->heard, "");
 	free(big);
@@ -452,7 +452,7 @@ static void test_answers_that_are_none(void **state)
 	consumer_stats(x->consumer, on_stats, x);
 	consumer_query_state(x->consumer, false, on_state, x);
 	consumer_query_capabilities(x->consumer, on_caps, x);
-	consumer_enable(x->consumer, "x", 1, on_enabled, x);
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	run(x);
 	assert_string_equal(x->heard, "stats(-71,99) state(-71) caps(-71,99) ended(-71,) ");
 }
@@ -522,7 +522,7 @@ static void test_every_open_request_is_told_when_the_service_dies(void **state)
 	struct fixture *x = *state;
 
 	x->answer = answer_by_leaving;
-	consumer_enable(x->consumer, "x", 1, on_enabled, x);
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	consumer_read(x->consumer, on_slice, x);
 	consumer_stats(x->consumer, on_stats, x);
 	consumer_query_state(x->consumer, false, on_state, x);
@@ -540,7 +540,7 @@ static void test_a_callback_may_free_while_the_rest_is_told(void **state)
 
 	x->answer = answer_by_leaving;
 	x->free_after = 2;
-	consumer_enable(x->consumer, "x", 1, on_enabled, x);
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	consumer_stats(x->consumer, on_stats, x);
 	consumer_flush(x->consumer, 0, 0, on_done, x);
 	consumer_observe(x->consumer, 2 | 4, on_event, x);
@@ -553,7 +553,7 @@ static void test_free_tells_nobody_and_the_service_sees_it(void **state)
 {
 	struct fixture *x = *state;
 
-	consumer_enable(x->consumer, "x", 1, on_enabled, x);
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	run(x);
 	consumer_free(TAKE_PTR(x->consumer));
 	run(x);
