@@ -55,6 +55,7 @@ void consumer_port_tracing_ended(struct consumer_port *c, const char *error)
 	if (!c->has_enable)
 		return;
 	c->has_enable = false;
+	observe_send(&c->observer); /* what led to it is heard first */
 	reply_disabled(c, &c->enable, error);
 }
 

@@ -24,6 +24,7 @@
 #include "service/session.h"
 #include "service/session_config.h"
 #include "service/source_filter.h"
+#include "service/trigger_config.h"
 #include "wire/pb_mem.h"
 
 /* ---- the config as the producer gets it ---- */
@@ -47,7 +48,9 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 	c.has_target_buffer = true;
 	c.target_buffer = i->buffer_id;
 	c.has_trace_duration_ms = true;
-	c.trace_duration_ms = s->config->duration_ms;
+	/* A trigger decides when it ends: nobody is to stop by themselves. */
+	c.trace_duration_ms =
+		trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
 	c.has_tracing_session_id = true;
 	c.tracing_session_id = s->id;
 	c.has_enable_extra_guardrails = true;

@@ -35,6 +35,12 @@ static void send_pending(void *ctx)
 	pb_mem_reset(&o->pending);
 }
 
+void observe_send(struct observer *o)
+{
+	if (o->active)
+		send_pending(o);
+}
+
 /* Called after each event that was put into pending. */
 static void send_soon(struct observer *o)
 {

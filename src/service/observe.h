@@ -38,6 +38,9 @@ void observer_deinit(struct observer *o);
 void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
 		   struct session *session);
 
+/* Sends what has happened in this turn at once. */
+void observe_send(struct observer *o);
+
 /* Something happened; nothing is sent to who did not ask. */
 void observe_instance(struct consumer_port *c, const struct source_instance *i);
 void observe_all_started(struct consumer_port *c);

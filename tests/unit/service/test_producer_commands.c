@@ -49,6 +49,21 @@ static void session_is_three_commands(void **state)
 	assert_true(peer_is_quiet(g->prod));
 }
 
+/* The trace may last longer than the wait for its trigger: no producer is to stop by itself. */
+static void trigger_leaves_the_duration_open(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f, config;
+
+	peer_enable(g->cons, "buffers { size_kb: 64 } data_sources { config { name: 'src' } } "
+			     "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 9000 "
+			     "triggers { name: 't' stop_delay_ms: 60000 } }");
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_TRACING), &f));
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
+	assert_true(peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config));
+	assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_TRACE_DURATION_MS), 0);
+}
+
 static void unknown_fields_reach_the_producer(void **state)
 {
 	struct stage *g = *state;
@@ -148,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(session_is_three_commands),
+		STAGE_TEST(trigger_leaves_the_duration_open),
 		STAGE_TEST(unknown_fields_reach_the_producer),
 		STAGE_TEST(memory_is_sent_once_a_connection),
 		STAGE_TEST(without_a_stream_commands_are_lost_but_for_the_memory),
