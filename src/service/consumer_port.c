@@ -21,6 +21,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_life.h"
+#include "service/session_run.h"
 #include "service/stats.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"

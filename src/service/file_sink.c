@@ -33,6 +33,7 @@
 #include "service/read_pass.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_run.h"
 
 struct file_sink {
 	struct session *session; /* borrowed: it owns us */

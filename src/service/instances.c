@@ -23,6 +23,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_config.h"
+#include "service/session_run.h"
 #include "service/source_filter.h"
 #include "service/trigger_config.h"
 #include "wire/pb_mem.h"

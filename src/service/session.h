@@ -27,17 +27,8 @@ struct trace_filter;
 
 /*
  * One tracing session: a config, its buffers, the data sources that run for it, and what the
- * service itself has to say in its trace.
- *
- *	session_new --> CONFIGURED --start--> STARTED --disable--> STOPPING --acks or timeout--+
- *	                    |                    |      (somebody will notify)               |
- *	                    +--disable-----------+--disable (nobody will)--> DISABLED <------+
- *
- * A clone of a session is CLONED for all its life: there is nothing in it but a trace to read.
- *
- * session_free (service/session_life.h) ends it from any state. All calls come from the loop's thread. A session calls its
- * consumer when it gets DISABLED. One that has no consumer when its time is over frees itself:
- * nobody is there to read it.
+ * service itself has to say in its trace. service/session_life.h makes and frees it from any state,
+ * service/session_run.h takes it from the one to the next. All calls come from the loop's thread.
  */
 
 /* The names are those of QueryServiceState, the values those of the protocol. */
@@ -104,27 +95,6 @@ struct session {
 	enum final_flush final_flush;
 };
 
-/* Sets up the data sources that match, and starts unless the config defers that. Once. */
-void session_begin(struct session *s);
-/* No effect but in CONFIGURED. */
-void session_start(struct session *s);
-/* Stops the data sources, without a flush. at_once: waits for no acknowledgement. No effect in
- * DISABLED. */
-void session_disable(struct session *s, bool at_once);
-/* What the consumer is told when the session ends; the first word counts. */
-void session_set_error(struct session *s, const char *text);
-/* DISABLED or CLONED, and its file, if any, is closed: tells the consumer. Frees a clone whose file
- * could not be written. */
-void session_ended(struct session *s);
-bool session_has_ended(const struct session *s);
-/* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.
- * Nothing of that is done before this returns, unless the flush is refused. */
-void session_flush_and_end(struct session *s);
-
-/* An instance was started, stopped or withdrawn: is that what the session waited for? */
-void session_check_all_started(struct session *s);
-void session_check_all_stopped(struct session *s);
-
 /* Also tells the other sessions. */
 void session_set_state(struct session *s, enum session_state state);
 /* -1: not a buffer of this session. */
@@ -134,7 +104,3 @@ const char *session_state_name(enum session_state state);
 /* What zero means. */
 uint32_t session_flush_timeout_ms(const struct session *s);
 uint32_t session_stop_timeout_ms(const struct session *s);
-
-/* For service/session_life.h: 0 or -ENOMEM; deinit is fine after both. */
-int session_init_timers(struct session *s);
-void session_deinit_timers(struct session *s);

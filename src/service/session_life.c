@@ -15,6 +15,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_config.h"
+#include "service/session_run.h"
 #include "service/session_trace.h"
 #include "service/trace_buffer.h"
 #include "service/trace_filter.h"

@@ -20,6 +20,7 @@
 #include "service/observe.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_run.h"
 #include "service/session_trace.h"
 #include "service/session_life.h"
 #include "service/trigger_config.h"

@@ -11,6 +11,7 @@
 #include "config/limits.h"
 #include "rig.h"
 #include "service/admission.h"
+#include "service/session_run.h"
 
 static struct err_text e;
 

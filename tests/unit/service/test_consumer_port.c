@@ -8,6 +8,7 @@
 
 #include "rig.h"
 #include "service/consumer_port.h"
+#include "service/session_run.h"
 
 static int setup(void **state)
 {

@@ -9,6 +9,7 @@
 #include "config/limits.h"
 #include "rig.h"
 #include "service/flush.h"
+#include "service/session_run.h"
 
 static int setup(void **state)
 {

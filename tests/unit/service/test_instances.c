@@ -9,6 +9,7 @@
 #include "rig.h"
 #include "service/instances.h"
 #include "service/limits.h"
+#include "service/session_run.h"
 
 /* The producer promises to notify of both. */
 static int setup(void **state)

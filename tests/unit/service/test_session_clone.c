@@ -9,6 +9,7 @@
 #include "rig.h"
 #include "service/session_life.h"
 #include "service/session_clone.h"
+#include "service/session_run.h"
 
 /* What a clone takes over from its source; how it comes to be is in test_clone.c. */
 
