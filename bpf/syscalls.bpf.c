@@ -11,6 +11,8 @@
 #include "syscalls.h"
 #include "thread.h"
 
+#include "call_regs.h"
+
 struct thread {
 	__u64 since; /* 0: in no call */
 	__u32 what;
@@ -24,9 +26,35 @@ SONDA_THREADS(struct thread)
 #define ERESTART_FIRST 512
 #define ERESTART_LAST 516
 
+static __always_inline int is_error(long ret)
+{
+	return ret < 0 && ret >= -ERRNO_MAX && (ret > -ERESTART_FIRST || ret < -ERESTART_LAST);
+}
+
+static __always_inline __u32 number_of(long nr)
+{
+	return nr < 0 ? SYSCALLS_NONE : nr & SYSCALLS_NONE;
+}
+
+/* The call of a thread is over. */
+static __always_inline void count(struct thread *h, __u32 tgid, long ret)
+{
+	__u64 since = h->since;
+	struct syscalls *v;
+
+	h->since = 0;
+	v = process_of(tgid, h->what);
+	if (!v)
+		return;
+	v->count++;
+	v->ns += bpf_ktime_get_boot_ns() - since;
+	v->errors += is_error(ret);
+}
+
+#ifndef SONDA_NO_BTF
 static __always_inline __u32 what_of(struct task_struct *t, long nr)
 {
-	__u32 what = nr < 0 ? SYSCALLS_NONE : nr & SYSCALLS_NONE;
+	__u32 what = number_of(nr);
 
 	if (settings.switches & SYSCALLS_COMPAT_IN_STATUS) {
 		if (t->thread_info.status & TS_COMPAT)
@@ -36,11 +64,6 @@ static __always_inline __u32 what_of(struct task_struct *t, long nr)
 			what |= SYSCALLS_COMPAT;
 	}
 	return what;
-}
-
-static __always_inline int is_error(long ret)
-{
-	return ret < 0 && ret >= -ERRNO_MAX && (ret > -ERESTART_FIRST || ret < -ERESTART_LAST);
 }
 
 SEC("tp_btf/sys_enter")
@@ -64,18 +87,34 @@ int BPF_PROG(on_exit, void *regs, long ret)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct thread *h = thread_get(t);
-	struct syscalls *v;
-	__u64 since;
 
-	if (!h || !h->since)
-		return 0;
-	since = h->since;
-	h->since = 0;
-	v = process_of(t->tgid, h->what);
-	if (!v)
-		return 0;
-	v->count++;
-	v->ns += bpf_ktime_get_boot_ns() - since;
-	v->errors += is_error(ret);
+	if (h && h->since)
+		count(h, t->tgid, ret);
 	return 0;
 }
+#else
+SEC("raw_tp/sys_enter")
+int BPF_PROG(on_enter, void *regs, long nr)
+{
+	struct thread *h;
+
+	if (!is_current_counted(current_tgid()))
+		return 0;
+	h = current_make();
+	if (!h)
+		return 0;
+	h->what = number_of(nr) | (call_is_compat(regs) ? SYSCALLS_COMPAT : 0);
+	h->since = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int BPF_PROG(on_exit, void *regs, long ret)
+{
+	struct thread *h = current_get();
+
+	if (h && h->since)
+		count(h, current_tgid(), ret);
+	return 0;
+}
+#endif

@@ -8,6 +8,7 @@
 #include "ebpf/syscall_sums.h"
 
 EBPF_DECLARE(syscalls);
+EBPF_DECLARE(syscalls_raw);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("sys_enter", 2, 2),
@@ -15,8 +16,19 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
+#if defined(__x86_64__) || defined(__aarch64__)
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("raw_syscalls/sys_enter", "id", 2, 2),
+	NEED_RAW_TP("raw_syscalls/sys_exit", "ret", 2, 2),
+	NEED_END,
+};
+#endif
+
 static const struct ebpf_rung rungs[] = {
 	{"tp_btf", EBPF_IMAGE(syscalls), needs_of_tp_btf},
+#if defined(__x86_64__) || defined(__aarch64__)
+	{"raw_tp", EBPF_IMAGE(syscalls_raw), needs_of_raw_tp},
+#endif
 };
 
 static const struct track_spec columns[] = {
@@ -52,6 +64,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	(void)o;
 	(void)n_cpus;
 #if defined(__x86_64__)
+	switches |= SONDA_ON_X86_64;
 	if (f->has_member(f->ctx, "thread_info", "status"))
 		switches |= SYSCALLS_COMPAT_IN_STATUS;
 #elif defined(__aarch64__)

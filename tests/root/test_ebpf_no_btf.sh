@@ -3,7 +3,7 @@
 # kernels: 5.10 newest
 #
 # linux.ebpf_counters on a kernel without BTF, by one that has it: probes which do not find it record beside others that
-# do, and what both say of one load is the same. Families that need BTF say so.
+# do, and what both say of one load is the same.
 #
 # modules: loop
 set -u
@@ -60,8 +60,8 @@ done
 # Of those that do not run it is said why; others run.
 grep -o 'linux.ebpf_counters: [a-z_]*: the kernel has no .*' "$TMP/probes2.log" | sed 's/.*counters: //' >"$TMP/missing"
 sed 's/^/# /' "$TMP/missing"
-! grep -vE '^(syscalls): the kernel has no BTF|^locks: the kernel has no BTF.*no event lock/' "$TMP/missing" >"$TMP/other"
-verdict "families that need it say so, and no others" $? "$TMP/other"
+! grep -vE '^locks: the kernel has no BTF.*no event lock/' "$TMP/missing" >"$TMP/other"
+verdict "all families run without it" $? "$TMP/other"
 
 # A process's counts are those of the other recording; of faults the last may come behind the end.
 pid=$(cut -d' ' -f1 "$TMP/pid")
@@ -70,6 +70,7 @@ awk -v pid="$pid" '
 $0 !~ "^process " pid "( [^/]*)?/" { next }
 { sub(/^process [^\/]*\//, "") }
 FNR == NR { with[$0] = v; next }
+/^syscalls by name/ && !($0 in with) { next } # of those that were made as often the other one has others
 {
   d = v - with[$0]; d = d < 0 ? -d : d
   allowed = /time|CPU/ ? v / 5 + 2e6 : /page faults/ ? 20 : 0
@@ -77,7 +78,8 @@ FNR == NR { with[$0] = v; next }
   seen[$0]; n += v > 0
   if (d > allowed) { print "WRONG"; bad = 1 }
 }
-END { exit bad || n < 3 || !("page faults" in seen) || !("CPU time" in seen) || !("off CPU: blocked" in seen) || !("futex waits" in seen) }' "$TMP/with" "$TMP/without" >"$TMP/compared"
+END { exit bad || n < 3 || !("page faults" in seen) || !("CPU time" in seen) || !("syscalls by name/getppid" in seen) ||
+  !("syscalls by name/close errors" in seen) || !("off CPU: blocked" in seen) || !("futex waits" in seen) }' "$TMP/with" "$TMP/without" >"$TMP/compared"
 verdict "counts of a process are the same" $? "$TMP/compared"
 
 # The machine does other things too, and the one recording lasts as long as the other and a little more.
@@ -91,7 +93,7 @@ END {
   for (i in paths) {
     p = paths[i]
     print p ": " without[p] + 0 ", with BTF " with[p] + 0
-    if (without[p] > with[p] || without[p] < with[p] * 0.7 - 20) { print "WRONG"; bad = 1 }
+    if (without[p] > with[p]) { print "WRONG"; bad = 1 }
   }
   print "switches:", without["context switches"]
   exit bad || without["context switches"] < 100 || !("runq latency max" in without) ||

@@ -423,6 +423,8 @@ static void every_rung_of_processes_counts_the_same(void **state)
 		50000000);
 	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ), "context switches",
 		sleep_often, 1000);
+	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS), "clock_nanosleep",
+		sleep_often, 1000);
 	if (is_there(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS))
 		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS),
 			"rwsem write waits", wait_for_locks, 10);
