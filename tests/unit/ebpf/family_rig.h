@@ -117,6 +117,13 @@ static inline void rig_start(const struct ebpf_family *f)
 		fail_msg("%s: %s", f->name, rig.why.text);
 }
 
+/* For another start of a kernel that has seen nothing. */
+static inline void rig_stop_and_forget(void)
+{
+	ebpf_run_stop(&rig.run);
+	fake_bpf_reset(RIG_CPUS);
+}
+
 /* Of the packets of all reads so far. */
 static inline int rig_read(void)
 {

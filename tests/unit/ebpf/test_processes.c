@@ -171,6 +171,43 @@ static void room_for_cpus(void **state)
 	assert_int_equal(rig.run.processes->n_each * 64, PROCESSES_MAX_ELEMENTS);
 }
 
+/* Where faults have no hooks they are counted when a thread is switched out. */
+static void faults_by_hooks_or_at_switches(void **state)
+{
+	(void)state;
+	if (rig.real.count_args(rig.real.ctx, "page_fault_user") != 3)
+		skip();
+	rig.no_tracefs = true;
+	rig.tracepoint = "page_fault_user";
+	rig.args = 3;
+	rig_start(&faults_family);
+	assert_int_equal(fake_count_programs("on_fault_user"), 1);
+	assert_int_equal(fake_count_programs("on_switch"), 0);
+	rig_stop_and_forget();
+	rig.args = -ENOENT;
+	rig_start(&faults_family);
+	assert_int_equal(fake_count_programs("on_fault_user"), 0);
+	assert_int_equal(fake_count_programs("on_switch"), 1);
+}
+
+/* A kernel without BTF does not tell which faults are major. */
+static void below_types_there_are_fewer_columns(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+
+	(void)state;
+	rig_need_tracefs();
+	if (rig.real.count_args(rig.real.ctx, "page_fault_user") != 3)
+		skip();
+	rig.no_btf = true;
+	rig_start(&faults_family);
+	assert_string_equal(rig.run.rung->name, "raw_tp");
+	add_element(0, pid, 0)[0] = 4;
+	rig_read();
+	assert_int_equal(read_last(path_of(pid, "page faults")), 4);
+	assert_null(read_find(path_of(pid, "major page faults")));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
 
 int main(void)
@@ -183,6 +220,8 @@ int main(void)
 		TEST(threads_that_are_in_a_state_still),
 		TEST(calls_by_name),
 		TEST(room_for_cpus),
+		TEST(faults_by_hooks_or_at_switches),
+		TEST(below_types_there_are_fewer_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
