@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The same frames to Perfetto's service and to ours: each connection hears the same, to the field and in the same order. Where the two
-# mean to differ is not asked here: docs/sessions.md and docs/security.md tell it.
+# mean to differ is not asked here; docs/sessions.md tells it.
 set -u
 . "$(dirname "$0")/lib.sh"
 ANSWERS=${BUILD:-build}/tests/interop/service_answers
