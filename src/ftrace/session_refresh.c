@@ -154,17 +154,18 @@ static int set_up(struct ftrace_session *s, struct setup *setup, struct event_se
 
 /* ---- what is told ---- */
 
-/* The kernel counts anew where it has emptied a ring. */
+/* The kernel counts what is read anew where it has emptied a ring. */
 static bool rings_were_emptied(const struct ftrace_session *s)
 {
 	bool emptied = false;
 
 	for (unsigned i = 0; !emptied && i < s->ring.n_streams; i++) {
+		const struct cpu_stream *cpu = &s->ring.streams[i];
 		struct ring_stats_all now;
 
-		if (ring_stats_read(&s->instance, &s->ring.streams[i].cpu, 1, &now))
+		if (ring_stats_read(&s->instance, &cpu->cpu, 1, &now))
 			return false;
-		emptied = now.n && now.rings[0].read_events < s->ring.streams[i].events;
+		emptied = now.n && now.rings[0].read_events < cpu->events + cpu->left_out;
 		ring_stats_deinit(&now);
 	}
 	return emptied;

@@ -156,12 +156,15 @@ static inline enum page_status translate_record(struct translator *t, struct cpu
 
 	if (!row) {
 		t->unknown++;
+		cpu->left_out++;
 		return PAGE_OK;
 	}
 	if (r->len < row->min_len)
 		return too_short(row);
-	if (row->kind >= ROW_FIRST_ASKED && !is_wanted(t, row, *r))
+	if (row->kind >= ROW_FIRST_ASKED && !is_wanted(t, row, *r)) {
+		cpu->left_out++;
 		return PAGE_OK;
+	}
 	if (!t->bundle.enc)
 		begin(t, cpu, false, 0);
 	cpu->end_time = r->time;

@@ -27,6 +27,7 @@ struct cpu_stream {
 	uint32_t bytes; /* of ring, in the open bundle */
 	uint64_t end_time; /* of the last record written; 0: none yet */
 	uint64_t events; /* records written */
+	uint64_t left_out; /* records that were read and are not for the trace */
 	uint64_t lost; /* records that the kernel said it lost, where it told a number */
 	bool gap; /* records before the next one are lost, nobody knows how many */
 };

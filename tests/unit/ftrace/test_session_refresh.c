@@ -192,6 +192,29 @@ static void test_a_module_of_many_events(void **state)
 	assert_string_equal(s.reports.failed[1], "mod/c (made anew while recording)");
 }
 
+/* Also where hardly a record that was read is in the trace. */
+static void test_that_a_ring_was_emptied_is_told(void **state)
+{
+	struct cpu_stream cpu = {.events = 1, .left_out = 99};
+
+	(void)state;
+	s.ring.streams = &cpu;
+	s.ring.n_streams = 1;
+	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 100\n");
+	make_event("mod/b", 12, one_int);
+	session_refresh(&s);
+	remove_event("mod/a");
+	session_refresh(&s);
+	assert_string_equal(s.reports.failed[0], "mod/a (removed while recording)");
+	assert_false(cpu.gap);
+	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 7\n");
+	remove_event("mod/b");
+	session_refresh(&s);
+	assert_string_equal(s.reports.failed[1],
+			    "mod/b (removed while recording; what the rings held then is lost)");
+	assert_true(cpu.gap);
+}
+
 static void test_what_cannot_be_had_is_told_once(void **state)
 {
 	(void)state;
@@ -287,6 +310,7 @@ int main(void)
 		WITH_FOLDER(test_an_id_that_another_event_has_now),
 		WITH_FOLDER(test_the_same_event_with_other_fields),
 		WITH_FOLDER(test_a_module_of_many_events),
+		WITH_FOLDER(test_that_a_ring_was_emptied_is_told),
 		WITH_FOLDER(test_what_cannot_be_had_is_told_once),
 		WITH_FOLDER(test_filters_count_for_what_came),
 		WITH_FOLDER(test_what_failed_is_tried_again),

@@ -316,6 +316,7 @@ static void test_nothing_to_say_is_no_packet(void **state)
 	finish();
 	assert_int_equal(w->packets, 0);
 	assert_int_equal(t->unknown, 2);
+	assert_int_equal(cpu.left_out, 2);
 }
 
 static void test_a_loss_begins_a_bundle(void **state)
@@ -764,6 +765,7 @@ static void test_prints_are_asked_for_by_their_text(void **state)
 	page_end(&m, 0, 0);
 	translate(&m);
 	assert_int_equal(cpu.events, 4);
+	assert_int_equal(cpu.left_out, 2);
 	finish();
 	assert_int_equal(bundles[0].events, 4);
 	assert_null(memmem(bundles[0].whole.data, bundles[0].whole.len, "ab", 2));
