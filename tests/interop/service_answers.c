@@ -167,8 +167,10 @@ static void tell_frame(struct party *a)
 	a->heard[m]++;
 	strbuf_printf(&a->said, "  %s %s%s", method, f->success ? "good" : "failed",
 		      f->has_more ? ", more" : "");
-	if (a->producer && peer_field(&a->p, CMD(SETUP_TRACING), &setup) && a->p.got_fd >= 0)
+	if (a->producer && peer_field(&a->p, CMD(SETUP_TRACING), &setup) && a->p.got_fd >= 0) {
 		assert(peer_map(&a->p, &setup, &a->s));
+		strbuf_printf(&a->said, ", memory of %zu", a->s.smb_size);
+	}
 	if (!a->producer || !tell_flush(a))
 		tell_message(&a->said, f->payload, f->payload_len, !own_words);
 	strbuf_printf(&a->said, "\n");

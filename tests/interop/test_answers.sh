@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same frames to Perfetto's service and to ours: each connection hears the same, to the field and in the same order. Where the two
-# mean to differ is not asked here; docs/sessions.md tells it.
+# The same frames to Perfetto's service and to ours: each connection hears the same, to the field and in the same order.
+# Where the two mean to differ is not asked here; docs/sessions.md tells it.
 set -u
 . "$(dirname "$0")/lib.sh"
 ANSWERS=${BUILD:-build}/tests/interop/service_answers
@@ -298,6 +298,48 @@ p ack
 d read
 c read
 END
+
+alike "triggers that are not for everybody, nor for ever" <<END
+p producer
+p register s
+q producer
+c consumer
+c ObserveEvents 1=4
+c config $source trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 9000 \
+triggers { name: "p_only" producer_name_regex: "p" } triggers { name: "never" skip_probability: 1 } \
+triggers { name: "once" max_per_24_h: 1 } }
+q ActivateTriggers 1='p_only'
+q ActivateTriggers 1='never'
+q ActivateTriggers 1='once'
+p ActivateTriggers 1='once'
+p ActivateTriggers 1='never'
+c FreeBuffers
+c config $source trigger_config { trigger_mode: STOP_TRACING use_clone_snapshot_if_available: true trigger_timeout_ms: 9000 \
+triggers { name: "once" max_per_24_h: 1 } triggers { name: "twice" max_per_24_h: 2 } }
+p ActivateTriggers 1='once'
+p ActivateTriggers 1='twice'
+c DisableTracing
+c until EnableTracing
+END
+
+sized() { # PRODUCER FIELDS: a producer and a session with a producers { } for it
+  echo "$1 producer
+$1 register s
+c config $source producers { producer_name: \"$1\" $2 }
+c FreeBuffers
+$1 UnregisterDataSource 1='s'"
+}
+sizes() {
+  echo "c consumer"
+  sized a "shm_size_kb: 512 page_size_kb: 16"
+  sized b "shm_size_kb: 12 page_size_kb: 8"
+  sized d "page_size_kb: 64"
+  sized e "shm_size_kb: 40000"
+  sized f "page_size_kb: 12"
+  sized g "shm_size_kb: 4 } producers { producer_name: \"g\" shm_size_kb: 8"
+  sized h "shm_size_kb: 4 } producers { producer_name: \"x\" shm_size_kb: 8"
+}
+alike "the memory that a config asks for" < <(sizes)
 
 alike "names, semaphores, exclusive sessions" <<END
 a consumer
