@@ -29,13 +29,14 @@ for family in runq cpu_time block interrupts tcp memory; do
   verdict "$family runs" $? "$TMP/other"
 done
 
-# The scope and thresholds are further instructions, which a verifier has to like, too.
+# The scope and thresholds are further instructions, which a verifier has to like, too. (In 5.10 there is nothing
+# to ask for the control group of a call.)
 sed 's|families: RUNQ|cgroups: "/" outliers { runq_us: 1 block_us: 1 reclaim_us: 1 max_per_second: 1000 } &|' "$TMP/config" >"$TMP/config.more"
 mkdir -p /sys/fs/cgroup
 grep -q ' cgroup2 ' /proc/mounts || mount -t cgroup2 none /sys/fs/cgroup
 "$BIN/sonda" record -c "$TMP/config.more" -o "$OUT/ebpf_more.pftrace" -- sh -c "sleep 1
   dd if=/dev/vda of=/dev/null bs=4096 count=64 iflag=direct 2>/dev/null; '$TMP/pinged' 50; sleep 0.3" >"$TMP/log" 2>&1
-sed -n '/^  cost /!s/.*eBPF counters: //p' "$TMP/log" | grep -v 'slices left out\|runs missed' | sort >"$TMP/missing.more"
+sed -n '/^  cost /!s/.*eBPF counters: //p' "$TMP/log" | grep -v 'slices left out\|runs missed\|^syscalls: .* no BPF helper 158' | sort >"$TMP/missing.more"
 sort "$TMP/missing" | diff - "$TMP/missing.more" >"$TMP/diff"
 verdict "the same run with control groups and outliers" $? "$TMP/diff"
 is_true ebpf_more "waits in run queues are slices" "select count(*) > 0 from slice where name = 'runq wait'"
