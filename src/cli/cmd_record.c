@@ -309,7 +309,7 @@ static int end_written(struct command *c)
 	int r;
 
 	if (!c->passes_file)
-		snprintf(c->output.text, sizeof(c->output.text), "%s", c->config->output_path);
+		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
 	r = fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
 	if (c->passes_file && trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
@@ -380,11 +380,31 @@ static int tell_detached(struct command *c)
 {
 	if (!c->result.all_started)
 		console_say(&c->console, "not all data sources have started yet");
-	if (c->passes_file)
+	if (service_has_path(c))
+		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
+	if (c->config->write_into_file)
 		console_say(&c->console, "the service writes the trace into %s", c->output.text);
 	console_say(&c->console, "recording goes on: sonda snapshot %s, sonda stop %s",
 		    c->config->unique_session_name, c->options.detach);
 	return EXIT_GOOD;
+}
+
+/* error: of the recording, whose sentence has been told. */
+static int save(struct command *c, int error)
+{
+	bool is_cut = c->result.write_error != 0;
+	struct err_text why;
+
+	if (!is_cut && !c->result.scan.packets)
+		return error ? EXIT_FAILED : explain_nothing(c);
+	if (!is_cut && no_ftrace(c))
+		return fail_without_events(c, no_ftrace(c));
+	if (trace_file_save(c->file, &why)) {
+		console_error(&c->console, "%s", why.text);
+		write_summary(c, true);
+		return EXIT_FAILED;
+	}
+	return write_summary(c, false);
 }
 
 /* Its sentence has been told. */
@@ -412,29 +432,19 @@ static int run(struct command *c)
 		.console = &c->console,
 	};
 	struct err_text why;
-	int error;
+	int error, code;
 
 	error = recording_run(&setup, &c->result, &why);
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why.text);
 	if (c->snapshots)
 		return end_snapshots(c, error);
-	if (error && !c->result.write_error)
+	if (error && !c->result.write_error && error != -ECONNABORTED)
 		return fail(c);
 	if (!error && c->options.detach)
 		return tell_detached(c);
-	if (!error && c->config->write_into_file)
-		return end_written(c);
-	if (!error && !c->result.scan.packets)
-		return explain_nothing(c);
-	if (!error && no_ftrace(c))
-		return fail_without_events(c, no_ftrace(c));
-	if (trace_file_save(c->file, &why)) {
-		console_error(&c->console, "%s", why.text);
-		write_summary(c, true);
-		return EXIT_FAILED;
-	}
-	return write_summary(c, false);
+	code = c->config->write_into_file ? end_written(c) : save(c, error);
+	return error ? EXIT_FAILED : code;
 }
 
 static void clean_up(struct command *c)

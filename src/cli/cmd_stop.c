@@ -19,6 +19,7 @@
 #include "cli/trace_file.h"
 #include "cli/verb.h"
 #include "cli/verb_options.h"
+#include "cli/written_trace.h"
 
 static int save(struct session_client *client, const Pb__TraceConfig *config,
 		struct trace_file *file, struct err_text *e)
@@ -33,11 +34,13 @@ static int save(struct session_client *client, const Pb__TraceConfig *config,
 /* -o comes too late for it. */
 static void explain_file(const Pb__TraceConfig *config, const struct verb_options *o)
 {
-	const char *path = config->output_path;
+	char name[1024] = "the file that it was given";
 
-	if (!o->quiet || o->output)
-		log_info("the service has written the trace into %.1000s",
-			 path && *path ? path : "the file that it was given");
+	if (o->quiet && !o->output)
+		return;
+	if (config->output_path && *config->output_path)
+		written_trace_name(config, name, sizeof(name));
+	log_info("the service has written the trace into %s", name);
 }
 
 /* The file comes first: without a place for it the session is better left as it is. */

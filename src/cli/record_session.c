@@ -56,6 +56,8 @@ struct record_session {
 	int flush_error;
 	int passed_fd; /* borrowed; -1: there is none */
 	bool stats_asked;
+	bool exists; /* the service has given its counters */
+	struct err_text aborted; /* by the service, why; "" it was not */
 	bool held; /* by those who make clones */
 	bool started; /* all data sources have, and that was told */
 	char address[128]; /* of the service, for messages */
@@ -96,6 +98,10 @@ static void fail(struct record_session *s, int error)
 {
 	struct err_text why;
 
+	if (s->aborted.text[0]) {
+		end(s, error, s->aborted.text);
+		return;
+	}
 	if (error == -EPIPE)
 		err_set(&why, error, "the tracing service went away during %s", activity(s->state));
 	else if (error == -ENOSYS)
@@ -162,13 +168,18 @@ static void enter(struct record_session *s, enum state state)
 
 /* ---- after tracing ---- */
 
+static void end_well(struct record_session *s)
+{
+	end(s, s->aborted.text[0] ? -ECONNABORTED : 0, s->aborted.text);
+}
+
 static void on_freed(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
 	(void)error; /* we have what we want */
 	if (s->state == FREEING)
-		end(s, 0, "");
+		end_well(s);
 }
 
 static void free_buffers(struct record_session *s)
@@ -179,7 +190,7 @@ static void free_buffers(struct record_session *s)
 	}
 	enter(s, FREEING);
 	if (consumer_free_buffers(s->consumer, on_freed, s))
-		end(s, 0, "");
+		end_well(s);
 }
 
 void record_session_hold(struct record_session *s, bool hold)
@@ -285,18 +296,20 @@ bool record_session_is_recording(const struct record_session *s)
 static void on_enabled(void *ctx, int error, const char *text)
 {
 	struct record_session *s = ctx;
-	struct err_text why;
 
 	if (!tracing(s))
 		return;
 	if (error) {
 		fail(s, error);
-	} else if (*text) {
-		err_set(&why, -EPROTO, "the tracing service says: %s", text);
-		end(s, -EPROTO, why.text);
-	} else {
-		read_buffers(s);
+		return;
 	}
+	if (*text)
+		err_set(&s->aborted, -EPROTO, "the tracing service says: %s", text);
+	/* What it has recorded until then is there to be read. */
+	if (!*text || s->exists)
+		read_buffers(s);
+	else
+		end(s, -EPROTO, s->aborted.text);
 }
 
 static void on_disabled(void *ctx, int error)
@@ -371,6 +384,7 @@ static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
 	struct record_session *s = ctx;
 
 	s->stats_asked = false;
+	s->exists |= !error;
 	if (!error && tracing(s))
 		s->ops->on_stats(s->ctx, false, stats);
 }

@@ -40,7 +40,8 @@ struct record_session_ops {
 	void (*on_stopped)(void *ctx, int flush_error);
 	/* A whole packet. Anything but 0 ends the recording with that error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
-	/* 0: everything that there was came through on_packet. Else -errno and the sentence. */
+	/* 0: everything that there was came through on_packet, and -ECONNABORTED: likewise, but the
+	 * service has ended the session before its time. Else -errno. With the sentence. */
 	void (*on_end)(void *ctx, int error, const char *why);
 };
 

@@ -132,7 +132,8 @@ static void tell_triggers(struct recording *r)
 {
 	struct strbuf b = {0};
 
-	trigger_text(r->setup->config, &b);
+	if (!r->setup->detach)
+		trigger_text(r->setup->config, &b);
 	if (b.s)
 		console_say(r->setup->console, "%s", b.s);
 	strbuf_deinit(&b);
@@ -145,7 +146,6 @@ static void start_progress(struct recording *r)
 
 	if (r->setup->detach)
 		return;
-	tell_triggers(r);
 	if (!console_shows_progress(r->setup->console) || r->setup->command)
 		return;
 	if (!r->setup->config->duration_ms && !r->setup->config->trigger_config)
@@ -320,6 +320,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	}
 	name_passed_file(r);
 	if (!result->has_before) {
+		tell_triggers(r); /* the config was not refused */
 		take_stats(stats, &result->before);
 		result->has_before = true;
 	}

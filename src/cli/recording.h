@@ -59,8 +59,8 @@ struct recording_result {
 };
 
 /*
- * 0: everything that was recorded is in the file. Else -errno with the sentence in why: -EINTR the
- * person threw it away; with write_error set the file took a part of it. SIGPIPE and SIGXFSZ are
+ * 0: everything that was recorded is in the file. Else -errno with the sentence in why: -ECONNABORTED
+ * the same, but the service has ended it; -EINTR the person threw it away; with write_error set the file took a part of it. SIGPIPE and SIGXFSZ are
  * ignored from here on. After an error the command has not run, or is of no further use.
  */
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,

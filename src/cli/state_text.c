@@ -72,7 +72,8 @@ void state_text_sessions(const Pb__TracingServiceState *state, struct strbuf *ou
 	if (state->num_sessions == 0)
 		strbuf_puts(out, "no session is there\n");
 	else if (hidden > 0)
-		strbuf_printf(out, "%d of other users\n", hidden);
+		strbuf_printf(out, "%d session%s of other users, which they and root see\n", hidden,
+			      hidden == 1 ? "" : "s");
 }
 
 static const char *producer_name(const Pb__TracingServiceState *state, int32_t id)
@@ -85,6 +86,10 @@ static const char *producer_name(const Pb__TracingServiceState *state, int32_t i
 
 void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
 {
+	if (state->n_producers == 0) {
+		strbuf_puts(out, "no producer is connected: is sonda-probes running?\n");
+		return;
+	}
 	strbuf_puts(out, "PRODUCER  PID      UID    NAME\n");
 	for (size_t i = 0; i < state->n_producers; i++) {
 		const Pb__TracingServiceState__Producer *p = state->producers[i];

@@ -2,11 +2,14 @@
 #include "cli/written_trace.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "cli/packet_join.h"
 #include "gen/fields.h"
@@ -95,4 +98,14 @@ int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 	free(r.buf);
 	*ret_bytes = (uint64_t)r.at - (r.end - r.begin);
 	return error;
+}
+
+void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size)
+{
+	char first[PATH_MAX];
+
+	if (!config->rotate || fs_numbered(first, sizeof(first), config->output_path, 1, 6))
+		snprintf(buf, size, "%s", config->output_path);
+	else
+		snprintf(buf, size, "files from %s on", first);
 }

@@ -310,10 +310,23 @@ static void test_two_signals_throw_it_away(void **state)
 static void test_a_refused_config_leaves_no_file(void **state)
 {
 	(void)state;
+	service.end_at_once = true;
 	service.enable_error = "Invalid buffer sizes";
 	assert_int_equal(record("-o x.pftrace sched"), 1);
 	check_files("");
 	assert_true(says("sonda: the tracing service says: Invalid buffer sizes\n"));
+}
+
+/* exclusive_prio of somebody else, say. */
+static void test_a_session_that_the_service_ends_is_saved(void **state)
+{
+	(void)state;
+	service.enable_error = "somebody had priority";
+	assert_int_equal(record("-o x.pftrace sched/sched_switch"), 1);
+	assert_true(says("the tracing service says: somebody had priority"));
+	assert_true(says("323 events, 89 processes"));
+	check_files("x.pftrace ");
+	assert_int_equal(packets_in("x.pftrace"), 26);
 }
 
 static void test_a_service_that_dies_leaves_no_file(void **state)
@@ -693,6 +706,7 @@ int main(void)
 		TEST(test_a_config_file),
 		TEST(test_two_signals_throw_it_away),
 		TEST(test_a_refused_config_leaves_no_file),
+		TEST(test_a_session_that_the_service_ends_is_saved),
 		TEST(test_a_service_that_dies_leaves_no_file),
 		TEST(test_an_older_file_survives_a_failure),
 		TEST(test_a_full_disk_keeps_whole_packets),

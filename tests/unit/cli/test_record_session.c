@@ -459,6 +459,32 @@ static void test_a_config_that_the_service_refuses(void **state)
 			    BEGIN "end(-71,the tracing service says: Invalid buffer sizes) ");
 }
 
+/* Another one has priority, the disk is full: what there is until then is read. */
+static void test_a_session_that_the_service_ends(void **state)
+{
+	struct fixture *x = *state;
+
+	start(x);
+	x->service.enable_error = "enough";
+	fake_end_tracing(&x->service);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) one two stats(1,5) state(1,3) "
+					    "end(-103,the tracing service says: enough) ");
+}
+
+static void test_a_session_that_the_service_ends_and_does_not_give(void **state)
+{
+	struct fixture *x = *state;
+
+	start(x);
+	x->service.enable_error = "enough";
+	x->service.refuse = "ReadBuffers";
+	fake_end_tracing(&x->service);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) "
+					    "end(-71,the tracing service says: enough) ");
+}
+
 static void test_a_method_that_is_refused_or_missing(void **state)
 {
 	static const struct frame_method few[] = {{1, "EnableTracing"}};
@@ -658,6 +684,8 @@ int main(void)
 		TEST(test_a_service_that_does_not_tell_of_triggers),
 		TEST(test_the_owner_may_refuse_what_it_learned),
 		TEST(test_a_config_that_the_service_refuses),
+		TEST(test_a_session_that_the_service_ends),
+		TEST(test_a_session_that_the_service_ends_and_does_not_give),
 		TEST(test_a_method_that_is_refused_or_missing),
 		TEST(test_a_service_that_dies),
 		TEST(test_a_service_that_dies_after_the_last_packet),

@@ -47,7 +47,7 @@ static void sessions_are_a_table(void **state)
 		"ID    UID    STATE            STARTED   DURATION   BUFFERS   SOURCES  NAME\n"
 		"3     1000   STARTED          -         1.5 s      34.6 MB   2        a?[31m\n"
 		"12    0      CLONED_READ_ONLY -         -          0 B       0        \n"
-		"3 of other users\n");
+		"3 sessions of other users, which they and root see\n");
 }
 
 static void none_is_said(void **state)
@@ -91,9 +91,21 @@ static void producers_and_their_sources(void **state)
 			    "                                  ? (9)\n");
 }
 
+static void nobody_records(void **state)
+{
+	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
+	struct strbuf text = {0};
+
+	(void)state;
+	state_text_producers(&s, &text);
+	assert_string_equal(text.s, "no producer is connected: is sonda-probes running?\n");
+	strbuf_deinit(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_records),
 		cmocka_unit_test(sessions_are_a_table),
 		cmocka_unit_test(none_is_said),
 		cmocka_unit_test(producers_and_their_sources),

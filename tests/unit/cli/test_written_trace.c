@@ -115,6 +115,21 @@ static void only_files_can_be_looked_at(void **state)
 	assert_int_equal(written_trace_scan(-1, &scan, &bytes), -EBADF);
 }
 
+static void a_row_of_files_has_other_names(void **state)
+{
+	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	char name[64];
+
+	(void)state;
+	config.output_path = (char *)"/a/x.pftrace";
+	written_trace_name(&config, name, sizeof(name));
+	assert_string_equal(name, "/a/x.pftrace");
+	config.rotate = &rotate;
+	written_trace_name(&config, name, sizeof(name));
+	assert_string_equal(name, "files from /a/x.000001.pftrace on");
+}
+
 #define IN_DIR(fn) cmocka_unit_test_setup_teardown(fn, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
@@ -124,6 +139,7 @@ int main(void)
 		IN_DIR(packets_of_every_size),
 		IN_DIR(what_is_cut_or_no_trace),
 		cmocka_unit_test(only_files_can_be_looked_at),
+		cmocka_unit_test(a_row_of_files_has_other_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
