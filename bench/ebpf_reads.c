@@ -32,10 +32,13 @@
 #include "../tests/unit/procfs/fake_producer.h"
 #include "base/mem.h"
 #include "bpf/block.h"
+#include "bpf/locks.h"
+#include "bpf/memory.h"
 #include "bpf/process.h"
 #include "bpf/runq.h"
 #include "ebpf/family.h"
 #include "ebpf/processes.h"
+#include "ebpf/trouble.h"
 
 static uint32_t n_cpus = 64, n_processes = 1000, percent_full, n_periods = 50;
 static char proc_root[] = "/dev/shm/ebpf_reads.XXXXXX";
@@ -159,7 +162,7 @@ static void grow_sums(uint64_t *v, size_t n)
 		v[i] += 1 + some(100000);
 }
 
-static void grow_cpu(const struct ebpf_run *r, void *value, size_t size)
+static void grow_cpu(const struct ebpf_run *r, void *value)
 {
 	switch (r->family->id) {
 	case PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ:
@@ -171,8 +174,11 @@ static void grow_cpu(const struct ebpf_run *r, void *value, size_t size)
 	case PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP:
 		grow_sums(value, 5 + 16); /* drops have 16 reasons */
 		return;
+	case PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY:
+		grow_sums(value, 2 * MEMORY_STALLS);
+		return;
 	default:
-		grow_sums(value, size / sizeof(uint64_t));
+		grow_sums(value, 2 * LOCK_KINDS);
 		return;
 	}
 }
@@ -184,7 +190,7 @@ static void grow_arrays(const struct ebpf_run *r)
 
 	for (size_t i = 0; i < n_arrays; i++) {
 		for (uint32_t cpu = 0; cpu < n_cpus && r->family->cpu_size && i == 0; cpu++)
-			grow_cpu(r, arrays[i].values + cpu * arrays[i].size, arrays[i].size);
+			grow_cpu(r, arrays[i].values + cpu * arrays[i].size);
 		check(bpf_map_update_elem(arrays[i].values_fd, &zero, arrays[i].values, BPF_ANY),
 		      "values of CPUs");
 	}
@@ -306,7 +312,12 @@ static double measure(struct ebpf_run *r)
 
 static double measure_family(const struct ebpf_family *f)
 {
-	struct ebpf_run r = {.family = f, .n_cpus = n_cpus, .top_n = 16, .proc_root = proc_root};
+	struct ebpf_trouble trouble = {.n = 0};
+	struct ebpf_run r = {.family = f,
+			     .n_cpus = n_cpus,
+			     .top_n = 16,
+			     .proc_root = proc_root,
+			     .trouble = &trouble};
 	struct writer *w = writer_new(NULL, 1, WRITER_DROP);
 	double ns;
 
@@ -315,6 +326,7 @@ static double measure_family(const struct ebpf_family *f)
 	ns = measure(&r);
 	tracks_free(r.tracks);
 	writer_free(w);
+	ebpf_trouble_deinit(&trouble);
 	return ns;
 }
 

@@ -61,6 +61,9 @@ int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 	p->n_cpus = r->n_cpus;
 	p->n_each = room_for(spec, r->n_cpus);
 	n = (size_t)p->n_cpus * p->n_each;
+	p->used = calloc(p->n_each, sizeof(*p->used));
+	if (!p->used)
+		return -ENOMEM;
 	e = map_view_init(&p->keys, ebpf_object_map(r->object, "process_keys"),
 			  n * sizeof(uint64_t));
 	if (e == 0)
@@ -94,23 +97,55 @@ static void see(struct processes *p, uint32_t element, uint64_t key)
 	p->gone[p->n_gone++] = element;
 }
 
+/* Most are free: the keys of a bucket are looked at together, which takes a few instructions. */
+static bool is_free(const uint64_t *keys)
+{
+	uint64_t any = 0;
+
+	for (uint32_t way = 0; way < SONDA_PROCESS_WAYS; way++)
+		any |= keys[way];
+	return !any;
+}
+
+/* The elements of a CPU that are some process's, in p->used. */
+static void find_used(struct processes *p, uint32_t at)
+{
+	const uint64_t *keys = p->keys.at;
+
+	p->n_used = 0;
+	for (uint32_t end = at + p->n_each; at < end; at += SONDA_PROCESS_WAYS) {
+		if (is_free(keys + at))
+			continue;
+		for (uint32_t i = at; i < at + SONDA_PROCESS_WAYS; i++)
+			if (keys[i])
+				p->used[p->n_used++] = i;
+	}
+}
+
+/* Each value is somewhere else in memory, which is most of what it takes: they are fetched ahead. */
+#define AHEAD 16u
+
+static void fetch(const struct processes *p, uint32_t i)
+{
+	if (i < p->n_used)
+		__builtin_prefetch((const uint64_t *)p->values.at +
+				   (size_t)p->used[i] * p->spec->n_values);
+}
+
 static void see_all(struct processes *p)
 {
-	const volatile uint64_t *keys = p->keys.at;
+	const uint64_t *keys = p->keys.at;
 
 	p->n_most = 0;
-	for (uint32_t cpu = 0, at = 0; cpu < p->n_cpus; cpu++) {
-		uint32_t n = 0;
-
-		for (uint32_t end = at + p->n_each; at < end; at++) {
-			uint64_t key = keys[at];
-
-			if (!key)
-				continue;
-			see(p, at, key);
-			n++;
+	for (uint32_t cpu = 0; cpu < p->n_cpus; cpu++) {
+		find_used(p, cpu * p->n_each);
+		for (uint32_t i = 0; i < AHEAD; i++)
+			fetch(p, i);
+		for (uint32_t i = 0; i < p->n_used; i++) {
+			fetch(p, i + AHEAD);
+			see(p, p->used[i], keys[p->used[i]]);
 		}
-		p->n_most = MAX(p->n_most, n);
+		p->n_most = MAX(p->n_most, p->n_used);
 	}
 }
 
@@ -217,6 +252,7 @@ void processes_free(struct processes *p)
 	map_view_deinit(&p->keys);
 	map_view_deinit(&p->values);
 	map_cpus_deinit(&p->lost);
+	free(p->used);
 	free(p->gone);
 	free(p);
 }

@@ -23,6 +23,8 @@ struct processes {
 	uint32_t lost_track;
 	uint32_t total_tracks[PROCESS_VALUES_MAX];
 	uint32_t n_most; /* elements of the CPU that has most, at the last read */
+	uint32_t *used; /* owned: elements of the CPU that is read */
+	uint32_t n_used;
 	uint32_t *gone; /* owned: elements to be freed */
 	size_t n_gone, gone_cap;
 	process_element_fn each; /* may be NULL: sees elements */
