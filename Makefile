@@ -104,7 +104,7 @@ EBPF_TESTS_OUT := $(patsubst src/ebpf/%.c,tests/unit/ebpf/test_%.c,$(EBPF_OUT))
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c bench/*.c)
-HELPER_SRC := $(filter-out $(if $(filter yes,$(EBPF)),,bench/ebpf_%),$(HELPER_SRC))
+HELPER_SRC := $(filter-out $(if $(filter yes,$(EBPF)),,bench/ebpf_% tests/interop/ebpf_%),$(HELPER_SRC))
 HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 

@@ -13,7 +13,7 @@
 #include "common.h"
 
 #include "cpu_time.h"
-#include "thread.h"
+#include "slots.h"
 
 #ifdef SONDA_RECORDS
 #include "switch_records.h"
@@ -27,7 +27,7 @@ struct thread {
 };
 
 SONDA_PROCESSES(struct cpu_time)
-SONDA_THREADS(struct thread)
+SONDA_SLOTS(struct thread)
 
 #define NONE 0
 #define STATE(s) (CPU_TIME_##s + 1)
@@ -71,7 +71,7 @@ static __always_inline int wake(struct task_struct *t)
 
 	if (!is_counted(t->tgid, t))
 		return 0;
-	h = thread_make(t);
+	h = slot_make(t);
 	/* It may be woken before it has gone to sleep. */
 	if (h && h->state != STATE(ON))
 		change(h, t->tgid, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
@@ -96,7 +96,7 @@ static __always_inline void switch_one(struct task_struct *t, __u32 to, __u64 no
 
 	if (!t->pid || !is_counted(t->tgid, t))
 		return;
-	h = thread_make(t);
+	h = slot_make(t);
 	if (h)
 		change(h, t->tgid, to, now);
 }
@@ -112,6 +112,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		state = task_state(prev);
 	switch_one(prev, class_of(preempt, state), now);
 	switch_one(next, STATE(ON), now);
+	if (!preempt && (state & TASK_DEAD))
+		slot_end(prev);
 	return 0;
 }
 #else

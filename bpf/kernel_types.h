@@ -57,6 +57,7 @@ struct css_set {
 struct task_struct {
 	struct css_set *cgroups;
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
+	void *stack; /* where it begins */
 	int pid;
 	int tgid;
 	char comm[16];

@@ -26,25 +26,6 @@ struct {
 	__type(value, __u64);
 } migrations SEC(".maps");
 
-struct waiting {
-	__u64 since; /* 0: it does not wait, or we have not seen the beginning */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct waiting);
-} waiting_of_task SEC(".maps");
-
-/* Instead of it, on older kernels. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
-	__type(key, __u32);
-	__type(value, struct waiting);
-} waiting_of_pid SEC(".maps");
-
 static __always_inline struct runq_cpu *this_cpu(void)
 {
 	__u32 zero = 0;
@@ -52,29 +33,21 @@ static __always_inline struct runq_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline struct waiting *waiting_of(struct task_struct *t, __u64 flags)
+static __always_inline void count_lost(void)
 {
-	const struct waiting none = {};
-	__u32 pid = t->pid;
-	struct waiting *w;
+	struct runq_cpu *c = this_cpu();
 
-	if (settings.switches & RUNQ_TASK_STORAGE)
-		return bpf_task_storage_get(&waiting_of_task, t, 0, flags);
-	w = bpf_map_lookup_elem(&waiting_of_pid, &pid);
-	if (w || !flags || bpf_map_update_elem(&waiting_of_pid, &pid, &none, BPF_ANY) != 0)
-		return w;
-	return bpf_map_lookup_elem(&waiting_of_pid, &pid);
-}
-
-static __always_inline struct waiting *waiting_make(struct task_struct *t)
-{
-	struct waiting *w = waiting_of(t, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct runq_cpu *c;
-
-	if (!w && (c = this_cpu()))
+	if (c)
 		c->lost++;
-	return w;
 }
+
+#include "slots.h"
+
+struct waiting {
+	__u64 since; /* 0: it does not wait, or we have not seen the beginning */
+};
+
+SONDA_SLOTS(struct waiting)
 
 /* Who ran until now is why it waited, if only as the last of them. */
 static __always_inline void tell_outlier(struct task_struct *t, struct task_struct *ran,
@@ -95,7 +68,7 @@ static __always_inline void tell_outlier(struct task_struct *t, struct task_stru
 static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
 				     struct task_struct *ran, __u64 now)
 {
-	struct waiting *w = waiting_of(t, 0);
+	struct waiting *w = slot_get(t);
 	__u64 since, wait;
 
 	if (!w || !w->since)
@@ -131,7 +104,7 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
  */
 static __always_inline int wake(struct task_struct *t)
 {
-	struct waiting *w = waiting_make(t);
+	struct waiting *w = slot_make(t);
 
 	if (w && !w->since)
 		w->since = bpf_ktime_get_boot_ns();
@@ -158,11 +131,17 @@ static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struc
 	return task_state(prev);
 }
 
-/* Waits from here on, or for nothing. */
-static __always_inline void leave(struct task_struct *t, int would_run, __u64 now)
+/* Waits from here on, or for nothing, or is no more. */
+static __always_inline void leave(struct task_struct *t, bool preempt, __u64 state, __u64 now)
 {
-	struct waiting *w = would_run ? waiting_make(t) : waiting_of(t, 0);
+	int would_run = preempt || state == TASK_RUNNING;
+	struct waiting *w;
 
+	if (!would_run && (state & TASK_DEAD)) {
+		slot_end(t);
+		return;
+	}
+	w = would_run ? slot_make(t) : slot_get(t);
 	if (w)
 		w->since = would_run ? now : 0;
 }
@@ -178,7 +157,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	c->switches++;
 	count_depth(c, next->se.cfs_rq->rq, next->pid == 0, now);
 	if (prev->pid)
-		leave(prev, preempt || state_of(ctx, prev) == TASK_RUNNING, now);
+		leave(prev, preempt, state_of(ctx, prev), now);
 	if (next->pid)
 		end_wait(c, next, prev, now);
 	return 0;

@@ -6,8 +6,7 @@
 /* The family "runq": what runq.bpf.c counts and src/ebpf/runq.c reads. */
 
 /* Bits of sonda_settings.switches. */
-#define RUNQ_TASK_STORAGE 1u /* may be made in the scheduler: 6.4, which allocates without locks */
-#define RUNQ_STATE_IS_TOLD 4u /* sched_switch has prev_state: 5.18 */
+#define RUNQ_STATE_IS_TOLD 1u /* sched_switch has prev_state: 5.18 */
 #define RUNQ_NO_SLEEPERS 2u /* cfs_rq tells threads that sleep but are queued still: 6.14 */
 
 /* The only value of the per-CPU array "cpus". */

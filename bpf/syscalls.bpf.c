@@ -3,13 +3,13 @@
  * System calls by process and call, when they return: number, time, errors. When and which one it
  * was is kept with the thread, for what returns may be another number (rt_sigreturn has -1).
  *
- * The two hottest hooks of all: to enter costs a clock and the thread's storage, to leave these and
- * one look-up.
+ * The two hottest hooks of all: to enter costs a clock and the thread's slot, to leave these and one
+ * look-up.
  */
 #include "common.h"
 
 #include "syscalls.h"
-#include "thread.h"
+#include "slots.h"
 
 #include "call_regs.h"
 
@@ -19,7 +19,7 @@ struct thread {
 };
 
 SONDA_PROCESSES(struct syscalls)
-SONDA_THREADS(struct thread)
+SONDA_SLOTS(struct thread)
 
 #define ERRNO_MAX 4095
 /* Inside the kernel only: the call is made again, or is EINTR, which is not known yet. */
@@ -74,7 +74,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 
 	if (!is_counted(t->tgid, t))
 		return 0;
-	h = thread_make(t);
+	h = slot_make(t);
 	if (!h)
 		return 0;
 	h->what = what_of(t, nr);
@@ -86,10 +86,18 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit, void *regs, long ret)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	struct thread *h = thread_get(t);
+	struct thread *h = slot_get(t);
 
 	if (h && h->since)
 		count(h, t->tgid, ret);
+	return 0;
+}
+
+/* It makes no call any more. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_exit, struct task_struct *task)
+{
+	slot_end(task);
 	return 0;
 }
 #else

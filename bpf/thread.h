@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 #pragma once
 
-#include "process.h"
-
 /*
  * What is kept with a thread, from its first make on: zeros then. NULL where there is no memory, which
- * is counted, or where a get finds none. On kernels where storage of tasks cannot be made in the
- * scheduler, or that have no BTF, it is a hash by thread id.
+ * count_lost() of the family counts, or where a get finds none. On kernels where storage of tasks
+ * cannot be made in the scheduler, or that have no BTF, it is a hash by thread id, out of which
+ * thread_end() takes it.
  *
  * Those of the running thread are for hooks that have no task.
  */
@@ -80,6 +79,13 @@ static __always_inline __u32 current_tgid(void)
 		if (settings.switches & SONDA_TASK_STORAGE)                                        \
 			return stored_make(t);                                                     \
 		return thread_make_by_pid(t->pid);                                                 \
+	}                                                                                          \
+	static __always_inline __attribute__((unused)) void thread_end(struct task_struct *t)      \
+	{                                                                                          \
+		__u32 pid = t->pid;                                                                \
+                                                                                                   \
+		if (!(settings.switches & SONDA_TASK_STORAGE))                                     \
+			bpf_map_delete_elem(&threads_by_pid, &pid);                                \
 	}                                                                                          \
 	static __always_inline __attribute__((unused)) value_t *current_get(void)                  \
 	{                                                                                          \

@@ -2,7 +2,6 @@
 #include "ebpf/processes.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +30,13 @@ static uint32_t room_for(const struct processes_spec *spec, uint32_t n_cpus)
 	return n;
 }
 
-uint32_t processes_prepare(struct ebpf_object *o, const struct ebpf_facts *f,
-			   const struct processes_spec *spec, uint32_t n_cpus)
+void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec, uint32_t n_cpus)
 {
 	uint32_t buckets = room_for(spec, n_cpus) / SONDA_PROCESS_WAYS, mask = buckets - 1;
-	bool typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* came with it */
-	bool storage = typed && ebpf_object_has_map(o, "threads") &&
-		       f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
 
 	ebpf_object_resize(o, "process_keys", buckets * n_cpus);
 	ebpf_object_resize(o, "processes", buckets * n_cpus * SONDA_PROCESS_WAYS);
 	ebpf_object_set_constants(o, ".rodata.processes", &mask, sizeof(mask));
-	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
-	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
 }
 
 int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,

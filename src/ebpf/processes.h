@@ -47,9 +47,8 @@ struct processes_spec {
 #define PROCESSES_MIN 8192u
 #define PROCESSES_MAX_ELEMENTS (1u << 18)
 
-/* Before the object is loaded: sizes. Switches to add to the family's own. */
-uint32_t processes_prepare(struct ebpf_object *o, const struct ebpf_facts *f,
-			   const struct processes_spec *spec, uint32_t n_cpus);
+/* Before the object is loaded: sizes. */
+void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec, uint32_t n_cpus);
 /* Of a loaded object; 0 or -errno, and processes_free in either case. */
 int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 		  struct processes **ret);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bpf/settings.h"
 #include "ebpf/family.h"
 #include "ebpf/outliers.h"
 #include "ebpf/processes.h"
@@ -16,14 +18,28 @@ static const struct processes_spec *processes_of(const struct ebpf_run *r)
 							     : fam->processes;
 }
 
+/* Where what belongs to a thread is kept (bpf/thread.h). */
+static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_facts *f)
+{
+	bool typed, storage;
+
+	if (!ebpf_object_has_map(o, "threads_by_pid"))
+		return 0;
+	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* came with it */
+	storage = typed && ebpf_object_has_map(o, "threads") &&
+		  f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
+	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
+	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
+}
+
 static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
 {
 	const struct ebpf_family *fam = r->family;
-	uint32_t switches = 0;
+	uint32_t switches = prepare_threads(r->object, f);
 
 	ebpf_find_fields(f, r->rung, ebpf_object_fields(r->object));
 	if (fam->processes)
-		switches |= processes_prepare(r->object, f, processes_of(r), r->n_cpus);
+		processes_prepare(r->object, processes_of(r), r->n_cpus);
 	if (fam->prepare)
 		switches |= fam->prepare(r->object, f, r->n_cpus);
 	return switches;

@@ -2,7 +2,6 @@
 #include "ebpf/runq.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -61,16 +60,11 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 	uint32_t switches = 0;
 
 	ebpf_object_resize(o, "migrations", n_cpus);
-	if (f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE) &&
-	    f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma"))
-		switches |= RUNQ_TASK_STORAGE;
 	if (f->has_member(f->ctx, "cfs_rq", "h_nr_runnable") &&
 	    f->has_member(f->ctx, "cfs_rq", "h_nr_queued"))
 		switches |= RUNQ_NO_SLEEPERS;
 	if (f->count_args(f->ctx, "sched_switch") >= 4)
 		switches |= RUNQ_STATE_IS_TOLD;
-	ebpf_object_leave_out(o,
-			      switches & RUNQ_TASK_STORAGE ? "waiting_of_pid" : "waiting_of_task");
 	return switches;
 }
 

@@ -13,6 +13,7 @@ EBPF_DECLARE(syscalls_raw);
 static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_TP_BTF("sys_enter", 2, 2),
 	NEED_TP_BTF("sys_exit", 2, 2),
+	NEED_TP_BTF("sched_process_exit", 1, 2),
 	NEED_END,
 };
 

@@ -77,7 +77,7 @@ start_service() { # sonda|perfetto FOLDER
 
 start_probes() { # sonda|perfetto FOLDER
   case $1 in
-  sonda) start_ready TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$BIN/sonda-probes" ;;
+  sonda) start_ready TRACED_PROBES_NOTIFY_FD "$2/probes.log" "${PROBES:-$BIN/sonda-probes}" ;;
   perfetto) start_ready TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$PEERS/run" traced_probes ;;
   esac
 }

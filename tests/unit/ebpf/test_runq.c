@@ -106,8 +106,8 @@ static void older_kernels(void **state)
 	(void)state;
 	rig.member = "storage_ma"; /* task storage may not be made in the scheduler */
 	rig_start(&runq_family);
-	assert_non_null(fake_map("waiting_of_pid"));
-	assert_null(fake_map("waiting_of_task"));
+	assert_non_null(fake_map("threads_by_pid"));
+	assert_null(fake_map("threads"));
 }
 
 static void without_a_field(void **state)

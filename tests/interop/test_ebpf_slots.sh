@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What linux.ebpf_counters keeps with a thread is found where many share a slot (bpf/slots.h), too: sonda-probes has two
+# of them (ebpf_few_slots.c), so of three threads at least one has its own elsewhere, and slots pass on as threads end.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
+load=${BUILD:-build}/tests/interop/process_load
+PROBES=${BUILD:-build}/tests/interop/ebpf_few_slots
+[ -x "$PROBES" ] || { echo "this build has no eBPF counters" >&2; exit 77; }
+export SLOTS=2
+cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')
+
+use_sockets "$TMP"
+start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
+cat >"$TMP/config" <<'END'
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: 'linux.ebpf_counters' ebpf_counters_config {
+  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 outliers { runq_us: 1 max_per_second: 1000000 } } } }
+END
+# Eight at once, that want the same CPU and sleep between; and one after the other, that soon end: "PID FAULTS MAJOR",
+# and "USER SYSTEM" in s.
+cat >"$TMP/load" <<'END'
+TIMEFORMAT='%U %S'
+for i in 1 2 3 4 5 6 7 8; do { time $load cpu=$cpu getppid=1000 spin=100 sleep=3 spin=100; } >"$TMP/one.$i" 2>&1 & done
+wait
+for i in {1..30}; do $load getppid=7; done >"$TMP/short"
+END
+TMP=$TMP load=$load cpu=$cpu timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- bash "$TMP/load" >"$TMP/log" 2>&1
+verdict "recorded" $? "$TMP/log"
+[ "$(grep -c ' has 2 slots$' "$TMP/probes.log")" = 3 ]
+verdict "each family has two slots" $? "$TMP/probes.log"
+query "$TMP/trace" "select p.pid || '|' || t.name || '|' || cast(max(c.value) as int) as x from counter c
+    join process_counter_track t on t.id = c.track_id join process p using (upid)
+    where t.name in ('getppid', 'CPU time', 'off CPU: runnable') group by p.pid, t.name" \
+  "select h.tid || '|waits|' || sum(s.dur) as x from slice s join thread_track t on t.id = s.track_id join thread h using (utid)
+    where s.name = 'runq wait' group by h.tid" >"$TMP/rows" # a pipe would be cut at 64 KiB
+tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' >"$TMP/last"
+for i in 1 2 3 4 5 6 7 8; do tr '\n' ' ' <"$TMP/one.$i"; echo; done >"$TMP/ones"
+
+awk -F'|' 'FILENAME ~ /last$/ { if ($2 == "getppid") told[$1] = $3; next }
+  { split($0, pid, " "); want = FILENAME ~ /short$/ ? 7 : 1000; n++ }
+  told[pid[1]] != want { print pid[1] " called " want " times, not " told[pid[1]] + 0; bad = 1 }
+  END { exit bad || n != 38 }' "$TMP/last" "$TMP/ones" "$TMP/short" >"$TMP/calls"
+verdict "calls are as many as were made" $? "$TMP/calls"
+# In ms, of which the shell tells whole ones.
+awk -F'|' 'function near(a, b) { return a > b * 0.9 - 2 && a < b * 1.1 + 2 }
+  FILENAME ~ /last$/ { told[$1, $2] = $3 / 1e6; next }
+  { split($0, f, " "); pid = f[1]; ms = (f[4] + f[5]) * 1000; n++
+    waited = told[pid, "waits"]; runnable = told[pid, "off CPU: runnable"]
+    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f\n", pid, ms, told[pid, "CPU time"], runnable, waited
+    if (!near(told[pid, "CPU time"], ms)) bad_times = 1
+    if (!near(waited, runnable) || waited < 50) bad_waits = 1 }
+  END { exit (n != 8) * 4 + bad_times * 2 + bad_waits }' "$TMP/last" "$TMP/ones" >"$TMP/times"
+status=$?
+((status < 2))
+verdict "processes ran as long as the kernel says" $? "$TMP/times"
+((status % 2 == 0 && status < 4))
+verdict "and waited as long as they were runnable" $? "$TMP/times"
+echo "1..$N"
+exit $BAD
