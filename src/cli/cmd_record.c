@@ -135,6 +135,10 @@ static int name_snapshots(struct command *c, struct err_text *e)
 {
 	int r = c->options.output ? 0 : output_name("trace", &c->output, e);
 
+	if (c->config->trigger_config->n_triggers == 0)
+		return err_set(e, -EINVAL,
+			       "CLONE_SNAPSHOT without triggers: there would be no snapshot; name "
+			       "some in trigger_config");
 	c->snapshots = c->options.output ? c->options.output : c->output.text;
 	return r ? r : session_snapshots_check_path(c->snapshots, e);
 }

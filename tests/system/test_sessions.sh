@@ -20,6 +20,13 @@ sonda() { # EXPECTED EXIT CODE, ARGS...
   [ $status = "$expected" ] || { echo "exit code $status, not $expected" >>"$TMP/log"; return 1; }
 }
 
+soon() { # COMMAND...
+  for ((i = 0; i < 500; i++)); do
+    "$@" && return 0
+    sleep 0.02
+  done
+  return 1
+}
 says() { grep -q -- "$1" "$TMP/log"; }
 lists() { grep -q -- "$1" "$TMP/stdout"; }
 
@@ -115,6 +122,32 @@ sonda 2 record --detach timed -c "$TMP/timed" && says 'nobody is there to take t
 verdict "record --detach: a time needs a file" $?
 sonda 2 record --detach x -c "$TMP/ring" -o x && sonda 2 record --detach x -c "$TMP/ring" -- true && sonda 2 record --detach= -c "$TMP/ring"
 verdict "record --detach: no -o, no command, no empty name" $?
+
+# ---- snapshots at triggers
+
+config snaps 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "now" } }'
+sonda 2 record --detach snaps -c "$TMP/snaps" && says 'nobody is there to save the snapshots' && sonda 2 record -c "$TMP/snaps" -o -
+verdict "CLONE_SNAPSHOT: neither --detach nor standard output" $?
+echo mine >s.1.pftrace
+"$B/bin/sonda" record -c "$TMP/snaps" -o s.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null &
+recorder=$!
+soon says 'a snapshot is saved at trigger'
+for k in 0 2 3; do
+  "$B/bin/sonda" trigger now
+  soon [ -s s.$k.pftrace ]
+done
+kill -INT $recorder
+wait $recorder && says ': 3 snapshots$' && complete s.0.pftrace && complete s.2.pftrace && complete s.3.pftrace &&
+  [ "$(cat s.1.pftrace)" = mine ] && [ ! -e s.pftrace ]
+verdict "CLONE_SNAPSHOT: a file for each trigger, every packet in each, and nobody's file is touched" $?
+
+# ---- a file that is passed
+
+config passed 'write_into_file: true file_write_period_ms: 100'
+sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && says 'the service writes the trace into p.pftrace' && sonda 0 stop passed &&
+  complete p.pftrace
+verdict "record --detach -o: the service writes on" $?
+
 sonda 0 sessions && lists 'no session is there'
 verdict "no session is left" $?
 exit $BAD

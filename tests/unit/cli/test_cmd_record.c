@@ -420,6 +420,9 @@ static void test_a_recorder_that_cannot_be(void **state)
 		assert_int_equal(record(rows[i].line), rows[i].code);
 		assert_true(says(rows[i].says));
 	}
+	write_config("trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
+	assert_int_equal(record("-c c.cfg -o x"), 2);
+	assert_true(says("CLONE_SNAPSHOT without triggers"));
 	/* Nothing was begun. */
 	assert_null(strstr(service.port.calls, "EnableTracing"));
 	check_files("");
