@@ -42,7 +42,7 @@ struct fake_map {
 struct fake_program {
 	ino_t ino;
 	char name[BPF_OBJ_NAME_LEN];
-	uint64_t ns, runs;
+	uint64_t ns, runs, missed;
 };
 
 static struct {
@@ -249,7 +249,7 @@ static inline int fake_program_load(const union bpf_attr *a)
 	int fd = fake_fd(&p->ino);
 
 	memcpy(p->name, a->prog_name, sizeof(p->name));
-	p->ns = p->runs = 0;
+	p->ns = p->runs = p->missed = 0;
 	fake_bpf.n_programs += fake_bpf.n_programs < FAKE_PROGRAMS - 1;
 	return fd;
 }
@@ -261,7 +261,8 @@ static inline int fake_info(const union bpf_attr *a)
 	void *to = (void *)(uintptr_t)a->info.info;
 
 	if (p) {
-		struct bpf_prog_info info = {.run_time_ns = p->ns, .run_cnt = p->runs};
+		struct bpf_prog_info info = {
+			.run_time_ns = p->ns, .run_cnt = p->runs, .recursion_misses = p->missed};
 
 		memcpy(to, &info,
 		       a->info.info_len < sizeof(info) ? a->info.info_len : sizeof(info));

@@ -48,18 +48,18 @@ static void start(const struct ebpf_family *f)
 static void assert_told_again(const struct ebpf_family *f, const char *track)
 {
 	start(f);
-	put_slice("slow", 5000);
+	put_slice("slow", 50);
 	assert_int_equal(rig_read(), 0);
 	assert_int_equal(count_slices(), 1);
 	assert_int_equal(read_find(track)->described, 1);
-	put_slice("slow", 6000);
+	put_slice("slow", 60);
 	rig_read();
 	assert_int_equal(count_slices(), 2);
 	assert_int_equal(read_find(track)->described, 1);
 	/* What came before is overwritten. */
 	tracks_clear(rig.run.tracks);
 	fake_reset_packets();
-	put_slice("slow", 7000);
+	put_slice("slow", 70);
 	rig_read();
 	assert_int_equal(count_slices(), 1);
 	assert_int_equal(read_find(track)->described, 1);
@@ -101,8 +101,7 @@ static void those_left_out_are_counted_on_both_sides(void **state)
 	rig_read();
 	assert_int_equal(read_last("eBPF/memory slices left out"), 7 + 5);
 	ebpf_run_hide(&rig.run);
-	assert_int_equal(tracks_counts(rig.run.tracks).tracks,
-			 1 + 1); /* and the thread */
+	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1 + 1); /* and the thread */
 }
 
 static void without_memory_for_the_ring(void **state)
