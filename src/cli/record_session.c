@@ -24,82 +24,48 @@
 
 #include "base/mem.h"
 #include "base/sock.h"
-#include "cli/packet_read.h"
 #include "cli/record_config.h"
+#include "cli/record_session_internal.h"
 #include "cli/session_client.h"
-#include "client/consumer.h"
 #include "config/limits.h"
-
-enum state {
-	CONNECTING,
-	QUERYING,
-	RECORDING,
-	FLUSHING,
-	DISABLING,
-	DETACHING,
-	READING,
-	STATS,
-	QUERYING_AGAIN,
-	HELD,
-	FREEING,
-	ENDED,
-};
-
-struct record_session {
-	const Pb__TraceConfig *config; /* borrowed from the caller until free */
-	const struct record_session_ops *ops; /* likewise */
-	void *ctx;
-	struct consumer *consumer; /* owned */
-	struct event *deadline; /* owned */
-	struct packet_read reading;
-	enum state state;
-	int flush_error;
-	int passed_fd; /* borrowed; -1: there is none */
-	bool stats_asked;
-	bool exists; /* the service has given its counters */
-	struct err_text aborted; /* by the service, why; "" it was not */
-	bool held; /* by those who make clones */
-	bool started; /* all data sources have, and that was told */
-	char address[128]; /* of the service, for messages */
-};
 
 /* ---- ends ---- */
 
-static void end(struct record_session *s, int error, const char *why)
+void record_session_end(struct record_session *s, int error, const char *why)
 {
-	if (s->state == ENDED)
+	if (s->state == RECORD_ENDED)
 		return;
-	s->state = ENDED;
+	s->state = RECORD_ENDED;
 	event_del(s->deadline);
 	s->ops->on_end(s->ctx, error, why);
 }
 
-static const char *activity(enum state state)
+static const char *activity(enum record_session_state state)
 {
 	static const char *const words[] = {
-		[CONNECTING] = "connecting",
-		[QUERYING] = "asking for its data sources",
-		[RECORDING] = "recording",
-		[FLUSHING] = "the final flush",
-		[DISABLING] = "stopping",
-		[DETACHING] = "detaching",
-		[READING] = "reading the trace",
-		[STATS] = "reading the counters",
-		[QUERYING_AGAIN] = "asking for its data sources",
-		[HELD] = "the last snapshots",
-		[FREEING] = "closing the session",
-		[ENDED] = "nothing",
+		[RECORD_CONNECTING] = "connecting",
+		[RECORD_QUERYING] = "asking for its data sources",
+		[RECORD_RECORDING] = "recording",
+		[RECORD_FLUSHING] = "the final flush",
+		[RECORD_DISABLING] = "stopping",
+		[RECORD_DETACHING] = "detaching",
+		[RECORD_READING] = "reading the trace",
+		[RECORD_STATS] = "reading the counters",
+		[RECORD_QUERYING_AGAIN] = "asking for its data sources",
+		[RECORD_HELD] = "the last snapshots",
+		[RECORD_FREEING] = "closing the session",
+		[RECORD_ENDED] = "nothing",
 	};
 
 	return words[state];
 }
 
-static void fail(struct record_session *s, int error)
+void record_session_fail(struct record_session *s, int error)
 {
 	struct err_text why;
 
 	if (s->aborted.text[0]) {
-		end(s, error, s->aborted.text);
+		record_session_end(s, error, s->aborted.text);
 		return;
 	}
 	if (error == -EPIPE)
@@ -111,7 +77,7 @@ static void fail(struct record_session *s, int error)
 		err_set(&why, error, "the tracing service refused %s", activity(s->state));
 	else
 		err_set(&why, error, "%s failed: %s", activity(s->state), strerror(-error));
-	end(s, error, why.text);
+	record_session_end(s, error, why.text);
 }
 
 static void on_deadline(evutil_socket_t fd, short what, void *ctx)
@@ -123,7 +89,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	err_set(&why, -ETIMEDOUT, "the tracing service does not answer: given up in %s",
 		activity(s->state));
-	end(s, -ETIMEDOUT, why.text);
+	record_session_end(s, -ETIMEDOUT, why.text);
 }
 
 /* How long a state may last without a sign of the service, in ms; 0 without limit. */
@@ -135,22 +101,22 @@ static uint64_t patience(const struct record_session *s)
 						       : DEFAULT_STOP_TIMEOUT_MS;
 
 	switch (s->state) {
-	case RECORDING:
+	case RECORD_RECORDING:
 		if (!c->duration_ms || c->trigger_config)
 			return 0;
 		return c->duration_ms + flush + stop + RECORD_GRACE_MS;
-	case FLUSHING:
+	case RECORD_FLUSHING:
 		return flush + RECORD_GRACE_MS;
-	case DISABLING:
+	case RECORD_DISABLING:
 		return stop + RECORD_GRACE_MS;
-	case HELD: /* who holds it has deadlines of their own */
+	case RECORD_HELD: /* who holds it has deadlines of their own */
 		return 0;
 	default:
 		return RECORD_GRACE_MS;
 	}
 }
 
-static void arm(struct record_session *s)
+void record_session_arm(struct record_session *s)
 {
 	uint64_t ms = patience(s);
 	struct timeval t = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
@@ -160,132 +126,18 @@ static void arm(struct record_session *s)
 		event_add(s->deadline, &t);
 }
 
-static void enter(struct record_session *s, enum state state)
+void record_session_enter(struct record_session *s, enum record_session_state state)
 {
 	s->state = state;
-	arm(s);
-}
-
-/* ---- after tracing ---- */
-
-static void end_well(struct record_session *s)
-{
-	end(s, s->aborted.text[0] ? -ECONNABORTED : 0, s->aborted.text);
-}
-
-static void on_freed(void *ctx, int error)
-{
-	struct record_session *s = ctx;
-
-	(void)error; /* we have what we want */
-	if (s->state == FREEING)
-		end_well(s);
-}
-
-static void free_buffers(struct record_session *s)
-{
-	if (s->held) {
-		enter(s, HELD);
-		return;
-	}
-	enter(s, FREEING);
-	if (consumer_free_buffers(s->consumer, on_freed, s))
-		end_well(s);
-}
-
-void record_session_hold(struct record_session *s, bool hold)
-{
-	s->held = hold;
-	if (!hold && s->state == HELD)
-		free_buffers(s);
-}
-
-static void on_state_again(void *ctx, int error, const Pb__TracingServiceState *state)
-{
-	struct record_session *s = ctx;
-
-	if (s->state != QUERYING_AGAIN)
-		return;
-	if (!error)
-		s->ops->on_state(s->ctx, true, state);
-	free_buffers(s);
-}
-
-static void query_again(struct record_session *s)
-{
-	enter(s, QUERYING_AGAIN);
-	if (consumer_query_state(s->consumer, false, on_state_again, s))
-		free_buffers(s);
-}
-
-static void on_last_stats(void *ctx, int error, const Pb__TraceStats *stats)
-{
-	struct record_session *s = ctx;
-
-	if (s->state != STATS)
-		return;
-	if (!error)
-		s->ops->on_stats(s->ctx, true, stats);
-	query_again(s);
-}
-
-static void ask_last_stats(struct record_session *s)
-{
-	enter(s, STATS);
-	if (consumer_stats(s->consumer, on_last_stats, s))
-		query_again(s);
-}
-
-static void on_sign(void *ctx)
-{
-	struct record_session *s = ctx;
-
-	if (s->state == READING)
-		arm(s);
-}
-
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
-{
-	struct record_session *s = ctx;
-
-	return s->state != READING ? -ECANCELED : s->ops->on_packet(s->ctx, data, len);
-}
-
-static void on_read(void *ctx, int error)
-{
-	struct record_session *s = ctx;
-
-	if (s->state != READING)
-		return;
-	if (error)
-		fail(s, error);
-	else
-		ask_last_stats(s);
-}
-
-static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
-
-static void read_buffers(struct record_session *s)
-{
-	int r;
-
-	s->ops->on_stopped(s->ctx, s->flush_error);
-	enter(s, READING);
-	/* The service has written the trace, or others have clones of it: there is none to read. */
-	if (s->config->write_into_file || s->ops->on_clone_trigger) {
-		ask_last_stats(s);
-		return;
-	}
-	r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
-	if (r)
-		fail(s, r);
+	record_session_arm(s);
 }
 
 /* ---- tracing ---- */
 
 static bool tracing(const struct record_session *s)
 {
-	return s->state == RECORDING || s->state == FLUSHING || s->state == DISABLING;
+	return s->state == RECORD_RECORDING || s->state == RECORD_FLUSHING ||
+	       s->state == RECORD_DISABLING;
 }
 
 bool record_session_is_recording(const struct record_session *s)
@@ -300,16 +152,16 @@ static void on_enabled(void *ctx, int error, const char *text)
 	if (!tracing(s))
 		return;
 	if (error) {
-		fail(s, error);
+		record_session_fail(s, error);
 		return;
 	}
 	if (*text)
 		err_set(&s->aborted, -EPROTO, "the tracing service says: %s", text);
 	/* What it has recorded until then is there to be read. */
 	if (!*text || s->exists)
-		read_buffers(s);
+		record_session_read(s);
 	else
-		end(s, -EPROTO, s->aborted.text);
+		record_session_end(s, -EPROTO, s->aborted.text);
 }
 
 static void on_disabled(void *ctx, int error)
@@ -317,8 +169,8 @@ static void on_disabled(void *ctx, int error)
 	struct record_session *s = ctx;
 
 	/* The end itself is told by on_enabled. */
-	if (s->state == DISABLING && error)
-		fail(s, error);
+	if (s->state == RECORD_DISABLING && error)
+		record_session_fail(s, error);
 }
 
 static void on_flushed(void *ctx, int error)
@@ -326,57 +178,57 @@ static void on_flushed(void *ctx, int error)
 	struct record_session *s = ctx;
 	int r;
 
-	if (s->state != FLUSHING)
+	if (s->state != RECORD_FLUSHING)
 		return;
 	if (error == -EPIPE) {
-		fail(s, error);
+		record_session_fail(s, error);
 		return;
 	}
 	s->flush_error = error;
-	enter(s, DISABLING);
+	record_session_enter(s, RECORD_DISABLING);
 	r = consumer_disable(s->consumer, on_disabled, s);
 	if (r)
-		fail(s, r);
+		record_session_fail(s, r);
 }
 
 void record_session_stop(struct record_session *s)
 {
 	int r;
 
-	if (s->state == CONNECTING || s->state == QUERYING) {
-		end(s, -ECANCELED, "interrupted before the recording began");
+	if (s->state == RECORD_CONNECTING || s->state == RECORD_QUERYING) {
+		record_session_end(s, -ECANCELED, "interrupted before the recording began");
 		return;
 	}
-	if (s->state != RECORDING)
+	if (s->state != RECORD_RECORDING)
 		return;
-	enter(s, FLUSHING);
+	record_session_enter(s, RECORD_FLUSHING);
 	r = consumer_flush(s->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_flushed, s);
 	if (r)
-		fail(s, r);
+		record_session_fail(s, r);
 }
 
 static void on_detached(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
-	if (s->state != DETACHING)
+	if (s->state != RECORD_DETACHING)
 		return;
 	if (error)
-		fail(s, error);
+		record_session_fail(s, error);
 	else
-		end(s, 0, "");
+		record_session_end(s, 0, "");
 }
 
 void record_session_detach(struct record_session *s, const char *key)
 {
 	int r;
 
-	if (s->state != RECORDING)
+	if (s->state != RECORD_RECORDING)
 		return;
-	enter(s, DETACHING);
+	record_session_enter(s, RECORD_DETACHING);
 	r = consumer_detach(s->consumer, key, on_detached, s);
 	if (r)
-		fail(s, r);
+		record_session_fail(s, r);
 }
 
 static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
@@ -398,20 +250,20 @@ void record_session_ask_stats(struct record_session *s)
 
 bool record_session_is_stopping(const struct record_session *s)
 {
-	return s->state > RECORDING;
+	return s->state > RECORD_RECORDING;
 }
 
 static void on_start_answer(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
-	if (s->state == RECORDING && error)
-		fail(s, error);
+	if (s->state == RECORD_RECORDING && error)
+		record_session_fail(s, error);
 }
 
 static void tell_started(struct record_session *s)
 {
-	if (!s->ops->on_started || s->started || s->state != RECORDING)
+	if (!s->ops->on_started || s->started || s->state != RECORD_RECORDING)
 		return;
 	s->started = true;
 	s->ops->on_started(s->ctx);
@@ -426,11 +278,11 @@ static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events
 
 	(void)last;
 	if (error && error != -EPIPE && s->ops->on_clone_trigger) {
-		end(s, error, no_triggers);
+		record_session_end(s, error, no_triggers);
 		return;
 	}
 	if (events && events->clone_trigger_hit && s->ops->on_clone_trigger &&
-	    s->state >= RECORDING && s->state <= HELD)
+	    s->state >= RECORD_RECORDING && s->state <= RECORD_HELD)
 		s->ops->on_clone_trigger(s->ctx, events->clone_trigger_hit);
 	/* A service that refuses will not tell. */
 	if (error || (events && events->all_data_sources_started))
@@ -454,7 +306,7 @@ static void await_start(struct record_session *s)
 	if (consumer_observe(s->consumer, events, on_observed, s) == 0)
 		return;
 	if (s->ops->on_clone_trigger)
-		end(s, -ENOSYS, no_triggers);
+		record_session_end(s, -ENOSYS, no_triggers);
 	else if (consumer_stats(s->consumer, on_sign_of_life, s))
 		tell_started(s);
 }
@@ -468,24 +320,25 @@ static void enable(struct record_session *s)
 
 	r = s->ops->before_recording(s->ctx, &why);
 	if (r) {
-		end(s, r, why.text);
+		record_session_end(s, r, why.text);
 		return;
 	}
 	r = record_config_pack(s->config, &bytes, &len);
 	if (!r)
 		r = consumer_enable(s->consumer, bytes, len, s->passed_fd, on_enabled, s);
 	if (r == -EMSGSIZE) {
-		end(s, r, "the config is too large: a service takes 128 KiB, serialized");
+		record_session_end(s, r,
+				   "the config is too large: a service takes 128 KiB, serialized");
 		return;
 	}
 	/* The service waits for StartTracing then; we have nothing to wait for. */
 	if (!r && s->config->deferred_start)
 		r = consumer_start(s->consumer, on_start_answer, s);
 	if (r) {
-		fail(s, r);
+		record_session_fail(s, r);
 		return;
 	}
-	enter(s, RECORDING);
+	record_session_enter(s, RECORD_RECORDING);
 	s->ops->on_recording(s->ctx);
 	record_session_ask_stats(s);
 	if (s->ops->on_started || s->ops->on_clone_trigger)
@@ -498,15 +351,15 @@ static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
 {
 	struct record_session *s = ctx;
 
-	if (s->state != QUERYING)
+	if (s->state != RECORD_QUERYING)
 		return;
 	if (error == -EPIPE) {
-		fail(s, error);
+		record_session_fail(s, error);
 		return;
 	}
 	if (!error)
 		s->ops->on_state(s->ctx, false, state);
-	if (s->state == QUERYING)
+	if (s->state == RECORD_QUERYING)
 		enable(s);
 }
 
@@ -515,22 +368,22 @@ static void on_connected(void *ctx, int error)
 	struct record_session *s = ctx;
 	struct err_text why;
 
-	if (s->state != CONNECTING)
+	if (s->state != RECORD_CONNECTING)
 		return;
 	if (error) {
 		err_set(&why, error, "what listens on %s is no tracing service: %s", s->address,
 			strerror(-error));
-		end(s, error, why.text);
+		record_session_end(s, error, why.text);
 		return;
 	}
-	enter(s, QUERYING);
+	record_session_enter(s, RECORD_QUERYING);
 	if (consumer_query_state(s->consumer, false, on_state, s))
 		enable(s); /* an old service: we only know less */
 }
 
 static void on_disconnected(void *ctx)
 {
-	fail(ctx, -EPIPE);
+	record_session_fail(ctx, -EPIPE);
 }
 
 static const struct consumer_ops consumer_ops = {
@@ -562,7 +415,7 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 		record_session_free(s);
 		return r;
 	}
-	enter(s, CONNECTING);
+	record_session_enter(s, RECORD_CONNECTING);
 	*ret = s;
 	return 0;
 }

@@ -1,173 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A session against a service that follows a script. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "base/str.h"
-#include "cli/record_session.h"
-#include "fake_session.h"
-
-struct fixture {
-	struct event_base *loop;
-	struct fake_session service;
-	struct record_session *session;
-	Pb__TraceConfig config;
-	char heard[1024];
-	bool ended;
-	int packet_error; /* what on_packet answers */
-	int refusal; /* what before_recording does */
-	const struct record_session_ops *ops;
-};
-
-static void hear(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void hear(struct fixture *x, const char *fmt, ...)
-{
-	size_t n = strlen(x->heard);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(x->heard + n, sizeof(x->heard) - n, fmt, ap);
-	va_end(ap);
-}
-
-/* ---- the client ---- */
-
-static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *s)
-{
-	hear(ctx, "state(%d,%d) ", at_end, s->num_sessions);
-}
-
-static int before_recording(void *ctx, struct err_text *why)
-{
-	struct fixture *x = ctx;
-
-	return err_set(why, x->refusal, "not so");
-}
-
-static void on_started(void *ctx)
-{
-	hear(ctx, "started ");
-}
-
-static void on_recording(void *ctx)
-{
-	hear(ctx, "recording ");
-}
-
-static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *s)
-{
-	hear(ctx, "stats(%d,%u) ", at_end, s->tracing_sessions);
-}
-
-static void on_stopped(void *ctx, int flush_error)
-{
-	hear(ctx, "stopped(%d) ", flush_error);
-}
-
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
-{
-	struct fixture *x = ctx;
-
-	hear(x, "%.*s ", (int)len, (const char *)data);
-	return x->packet_error;
-}
-
-static void on_end(void *ctx, int error, const char *why)
-{
-	struct fixture *x = ctx;
-
-	assert_false(x->ended);
-	x->ended = true;
-	hear(x, "end(%d,%s) ", error, why);
-}
-
-static const struct record_session_ops ops = {
-	.on_state = on_state,
-	.before_recording = before_recording,
-	.on_recording = on_recording,
-	.on_stats = on_stats,
-	.on_stopped = on_stopped,
-	.on_packet = on_packet,
-	.on_end = on_end,
-};
-
-static const struct record_session_ops ops_that_await_the_start = {
-	.on_state = on_state,
-	.before_recording = before_recording,
-	.on_recording = on_recording,
-	.on_started = on_started,
-	.on_stats = on_stats,
-	.on_stopped = on_stopped,
-	.on_packet = on_packet,
-	.on_end = on_end,
-};
-
-static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
-{
-	hear(ctx, "trigger(%s) ", hit->trigger_name);
-}
-
-static const struct record_session_ops ops_with_snapshots = {
-	.on_state = on_state,
-	.before_recording = before_recording,
-	.on_recording = on_recording,
-	.on_clone_trigger = on_clone_trigger,
-	.on_stats = on_stats,
-	.on_stopped = on_stopped,
-	.on_packet = on_packet,
-	.on_end = on_end,
-};
-
-/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
-static void run(struct fixture *x)
-{
-	for (int turn = 0; turn < 500; turn++)
-		event_base_loop(x->loop, EVLOOP_NONBLOCK);
-}
-
-static int setup(void **state)
-{
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	*state = x;
-	x->ops = &ops;
-	x->loop = event_base_new();
-	pb__trace_config__init(&x->config);
-	fake_session_open(&x->service, x->loop);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	record_session_free(x->session);
-	fake_port_close(&x->service.port);
-	event_base_free(x->loop);
-	free(x);
-	return 0;
-}
-
-static void start(struct fixture *x)
-{
-	struct err_text e;
-
-	if (record_session_start(x->loop, x->service.port.address, &x->config, x->ops, x, &e,
-				 &x->session))
-		fail_msg("%s", e.text);
-	run(x);
-}
-
-#define BEGIN "state(0,3) recording "
-#define END "one two stats(1,5) state(1,3) end(0,) "
+/* A session up to the end of tracing. */
+#include "record_session_fixture.h"
 
 static void test_a_recording_whose_time_is_over(void **state)
 {
@@ -372,61 +205,6 @@ static void test_a_refused_question_for_the_start(void **state)
 
 /* ---- what goes wrong ---- */
 
-/* ---- snapshots ---- */
-
-static void test_triggers_are_told_and_nothing_is_read(void **state)
-{
-	struct fixture *x = *state;
-
-	x->ops = &ops_with_snapshots;
-	start(x);
-	fake_trigger(&x->service, "a");
-	run(x);
-	fake_trigger(&x->service, "b");
-	run(x);
-	record_session_stop(x->session);
-	run(x);
-	assert_string_equal(x->heard, BEGIN "stats(0,5) trigger(a) trigger(b) stopped(0) "
-					    "stats(1,5) state(1,3) end(0,) ");
-	assert_null(strstr(x->service.port.calls, "ReadBuffers"));
-}
-
-static void test_a_session_that_is_held_is_there_until_it_is_let_go(void **state)
-{
-	struct fixture *x = *state;
-
-	x->ops = &ops_with_snapshots;
-	start(x);
-	record_session_hold(x->session, true);
-	record_session_stop(x->session);
-	run(x);
-	assert_null(strstr(x->service.port.calls, "FreeBuffers"));
-	assert_false(x->ended);
-	/* What was due before the end is told even now. */
-	fake_trigger(&x->service, "late");
-	run(x);
-	assert_non_null(strstr(x->heard, "trigger(late)"));
-	record_session_hold(x->session, false);
-	run(x);
-	assert_non_null(strstr(x->service.port.calls, "FreeBuffers"));
-	assert_true(x->ended);
-}
-
-static void test_a_service_that_goes_away_from_one_that_is_held(void **state)
-{
-	struct fixture *x = *state;
-
-	x->ops = &ops_with_snapshots;
-	start(x);
-	record_session_hold(x->session, true);
-	record_session_stop(x->session);
-	run(x);
-	fake_hang_up(&x->service.port);
-	run(x);
-	assert_non_null(strstr(x->heard, "end(-32,the tracing service went away during the last "
-					 "snapshots)"));
-}
-
 static void test_a_service_that_does_not_tell_of_triggers(void **state)
 {
 	struct fixture *x = *state;
@@ -460,31 +238,6 @@ static void test_a_config_that_the_service_refuses(void **state)
 }
 
 /* Another one has priority, the disk is full: what there is until then is read. */
-static void test_a_session_that_the_service_ends(void **state)
-{
-	struct fixture *x = *state;
-
-	start(x);
-	x->service.enable_error = "enough";
-	fake_end_tracing(&x->service);
-	run(x);
-	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) one two stats(1,5) state(1,3) "
-					    "end(-103,the tracing service says: enough) ");
-}
-
-static void test_a_session_that_the_service_ends_and_does_not_give(void **state)
-{
-	struct fixture *x = *state;
-
-	start(x);
-	x->service.enable_error = "enough";
-	x->service.refuse = "ReadBuffers";
-	fake_end_tracing(&x->service);
-	run(x);
-	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) "
-					    "end(-71,the tracing service says: enough) ");
-}
-
 static void test_a_method_that_is_refused_or_missing(void **state)
 {
 	static const struct frame_method few[] = {{1, "EnableTracing"}};
@@ -538,25 +291,6 @@ static void test_a_service_that_dies(void **state)
 }
 
 /* All packets are here: a service that dies now changes nothing. */
-static void test_a_service_that_dies_after_the_last_packet(void **state)
-{
-	static const char *const at[] = {"GetTraceStats", "QueryServiceState", "FreeBuffers"};
-	struct fixture *x = *state;
-
-	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
-		x->service.leave = NULL;
-		x->service.leave_after_reading = at[i];
-		start(x);
-		record_session_stop(x->session);
-		run(x);
-		assert_non_null(strstr(x->heard, "one two "));
-		assert_non_null(strstr(x->heard, "end(0,)"));
-		record_session_free(TAKE_PTR(x->session));
-		x->heard[0] = '\0';
-		x->ended = false;
-	}
-}
-
 static void test_nobody_listens(void **state)
 {
 	struct fixture *x = *state;
@@ -590,17 +324,6 @@ static void test_stop_before_it_began(void **state)
 	assert_string_equal(x->heard, "end(-125,interrupted before the recording began) ");
 }
 
-static void test_an_error_of_the_output_ends_it(void **state)
-{
-	struct fixture *x = *state;
-
-	x->service.end_at_once = true;
-	x->packet_error = -ENOSPC;
-	start(x);
-	assert_string_equal(x->heard, BEGIN "stopped(0) one end(-28,reading the trace failed: "
-					    "No space left on device) ");
-}
-
 static void test_a_config_larger_than_a_frame(void **state)
 {
 	struct fixture *x = *state;
@@ -613,28 +336,6 @@ static void test_a_config_larger_than_a_frame(void **state)
 	assert_string_equal(x->heard, "state(0,3) end(-90,the config is too large: a service takes "
 				      "128 KiB, serialized) ");
 	free(name);
-}
-
-static void send_half_a_packet(struct fake_port *p, const char *method, uint64_t id,
-			       const uint8_t *args, size_t len)
-{
-	static const uint8_t half[] = {0x12, 0x04, 0x0a, 0x02, 'o', 'n'};
-
-	if (!strcmp(method, "ReadBuffers"))
-		fake_reply(p, id, false, half, sizeof(half));
-	else
-		fake_session_call(p, method, id, args, len);
-}
-
-static void test_a_trace_that_ends_inside_a_packet(void **state)
-{
-	struct fixture *x = *state;
-
-	x->service.end_at_once = true;
-	x->service.port.on_call = send_half_a_packet;
-	start(x);
-	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
-					    "reading the trace) ");
 }
 
 static void test_free_in_any_state_tells_nobody(void **state)
@@ -678,23 +379,15 @@ int main(void)
 		TEST(test_a_refused_session_has_no_start),
 		TEST(test_the_start_with_an_old_service),
 		TEST(test_a_refused_question_for_the_start),
-		TEST(test_triggers_are_told_and_nothing_is_read),
-		TEST(test_a_session_that_is_held_is_there_until_it_is_let_go),
-		TEST(test_a_service_that_goes_away_from_one_that_is_held),
 		TEST(test_a_service_that_does_not_tell_of_triggers),
 		TEST(test_the_owner_may_refuse_what_it_learned),
 		TEST(test_a_config_that_the_service_refuses),
-		TEST(test_a_session_that_the_service_ends),
-		TEST(test_a_session_that_the_service_ends_and_does_not_give),
 		TEST(test_a_method_that_is_refused_or_missing),
 		TEST(test_a_service_that_dies),
-		TEST(test_a_service_that_dies_after_the_last_packet),
 		TEST(test_nobody_listens),
 		TEST(test_something_else_listens),
 		TEST(test_stop_before_it_began),
-		TEST(test_an_error_of_the_output_ends_it),
 		TEST(test_a_config_larger_than_a_frame),
-		TEST(test_a_trace_that_ends_inside_a_packet),
 		TEST(test_free_in_any_state_tells_nobody),
 	};
 
