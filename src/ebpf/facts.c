@@ -110,25 +110,67 @@ static bool field_in_line(const char *line, const char *field, struct sonda_fiel
 	return true;
 }
 
-static int find_field(void *ctx, const char *event, const char *field, struct sonda_field *ret)
+static int open_format(const struct facts *f, const char *event, FILE **ret)
 {
-	const struct facts *f = ctx;
-	char path[PATH_MAX], line[LINE_MAX_BYTES];
-	bool found = false;
-	FILE *file;
+	char path[PATH_MAX];
 
 	if (!f->tracefs[0])
 		return -ENOENT;
 	if ((size_t)snprintf(path, sizeof(path), "%s/events/%s/format", f->tracefs, event) >=
 	    sizeof(path))
 		return -ENAMETOOLONG;
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
+	*ret = fopen(path, "re");
+	return *ret ? 0 : -errno;
+}
+
+static int find_field(void *ctx, const char *event, const char *field, struct sonda_field *ret)
+{
+	char line[LINE_MAX_BYTES];
+	bool found = false;
+	FILE *file;
+	int r = open_format(ctx, event, &file);
+
+	if (r < 0)
+		return r;
 	while (!found && fgets(line, sizeof(line), file))
 		found = field_in_line(line, field, ret);
 	fclose(file);
 	return found ? 0 : -ENOENT;
+}
+
+/* "{ 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" })": calls fn for each. */
+static void each_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	for (char *p = list, *name, *end; p && *p != ')'; p = strpbrk(end + 1, "{)")) {
+		int64_t value = strtoll(p + 1, &end, 0);
+
+		name = strchr(end, '"');
+		end = name ? strchr(name + 1, '"') : NULL;
+		if (!end)
+			return;
+		*end = '\0';
+		fn(arg, name + 1, value);
+	}
+}
+
+static void each_symbol(void *ctx, const char *event, const char *field,
+			void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	_cleanup_(freep) char *line = NULL;
+	char begin[128];
+	size_t cap = 0;
+	FILE *file;
+
+	snprintf(begin, sizeof(begin), "__print_symbolic(REC->%s,", field);
+	if (open_format(ctx, event, &file) < 0)
+		return;
+	while (getline(&line, &cap, file) > 0) {
+		char *at = strncmp(line, "print fmt:", 10) ? NULL : strstr(line, begin);
+
+		if (at)
+			each_pair(strchr(at, '{'), fn, arg);
+	}
+	fclose(file);
 }
 
 int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
@@ -147,6 +189,7 @@ int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
 		.has_member = has_member,
 		.has_map_type = has_map_type,
 		.each_enumerator = each_enumerator,
+		.each_symbol = each_symbol,
 		.ctx = f,
 	};
 	return 0;

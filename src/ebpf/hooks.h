@@ -96,6 +96,9 @@ struct ebpf_facts {
 	/* Calls fn for each name of the enum, and its value; not at all where there is no such one. */
 	void (*each_enumerator)(void *ctx, const char *type,
 				void (*fn)(void *arg, const char *name, int64_t value), void *arg);
+	/* The same for names that the event's format has for values of the field. */
+	void (*each_symbol)(void *ctx, const char *event, const char *field,
+			    void (*fn)(void *arg, const char *name, int64_t value), void *arg);
 	void *ctx;
 };
 

@@ -85,6 +85,8 @@ static int begin(struct ebpf_run *r)
 {
 	struct tcp *s = r->state;
 
+	/* Without types the event's format has most. */
+	r->facts->each_symbol(r->facts->ctx, "skb/kfree_skb", "reason", on_reason, s);
 	r->facts->each_enumerator(r->facts->ctx, "skb_drop_reason", on_reason, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");
 	return 0;

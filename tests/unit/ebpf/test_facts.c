@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +34,9 @@ static const char format[] = "name: thing\nID: 7\nformat:\n"
 	FIELD("int nowhere", "size:4;\tsigned:1;")
 	FIELD("int odd", "offset:x;\tsize:4;\tsigned:1;")
 	/* clang-format on */
-	"\nprint fmt: \"field: pid;\toffset:1;\tsize:1;\", REC->pid\n";
+	"\nprint fmt: \"field: pid;\toffset:1;\tsize:1;\", REC->pid, __print_symbolic(REC->state, "
+	"{ 0, \"R\" }, "
+	"{ 0x10, \"X, (dead)\" }), __print_symbolic(REC->far, { 1, \"one\" })\n";
 
 static void path_of(const char *sub, char ret[128])
 {
@@ -114,6 +117,25 @@ static void what_is_no_field_is_none(void **state)
 	assert_int_equal(found.size, 6);
 }
 
+static char symbols[256];
+
+static void on_symbol(void *arg, const char *name, int64_t value)
+{
+	size_t n = strlen(symbols);
+
+	snprintf(symbols + n, sizeof(symbols) - n, "%s%d=%s", (const char *)arg, (int)value, name);
+}
+
+static void names_of_values(void **state)
+{
+	(void)state;
+	facts.each_symbol(facts.ctx, "group/thing", "state", on_symbol, "|");
+	assert_string_equal(symbols, "|0=R|16=X, (dead)");
+	facts.each_symbol(facts.ctx, "group/thing", "pid", on_symbol, "|");
+	facts.each_symbol(facts.ctx, "group/none", "state", on_symbol, "|");
+	assert_string_equal(symbols, "|0=R|16=X, (dead)");
+}
+
 static void without_tracefs_there_is_no_event(void **state)
 {
 	struct ebpf_facts none;
@@ -149,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_are_found_by_their_whole_name),
 		cmocka_unit_test(what_is_no_field_is_none),
+		cmocka_unit_test(names_of_values),
 		cmocka_unit_test(without_tracefs_there_is_no_event),
 		cmocka_unit_test(the_running_kernel),
 	};

@@ -19,23 +19,36 @@ static void each_enumerator(void *ctx, const char *type,
 	fn(arg, "SKB_DROP_REASON_NONE", -1);
 }
 
+static void each_symbol(void *ctx, const char *event, const char *field,
+			void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	(void)ctx;
+	assert_string_equal(event, "skb/kfree_skb");
+	assert_string_equal(field, "reason");
+	fn(arg, "NO_SOCKETS", 3); /* types know better */
+	fn(arg, "PKT_TOO_SMALL", 5);
+}
+
 #define GROUP "eBPF/Network/"
 
 static void reasons_have_their_names(void **state)
 {
 	(void)state;
 	rig.facts.each_enumerator = each_enumerator;
+	rig.facts.each_symbol = each_symbol;
 	rig_start(&tcp_family);
 	cpu(0)->dropped = 5;
 	cpu(1)->dropped = 4;
 	cpu(0)->reasons[3] = 5;
-	cpu(1)->reasons[4] = 3;
+	cpu(1)->reasons[4] = 2;
+	cpu(1)->reasons[5] = 1;
 	cpu(1)->reasons[TCP_REASONS - 1] = 1;
 	cpu(2)->retransmits = 9;
 	assert_int_equal(rig_read(), 0);
 	assert_int_equal(read_last(GROUP "dropped packets"), 9);
 	assert_int_equal(read_last(GROUP "dropped packets by reason/NO_SOCKET"), 5);
-	assert_int_equal(read_last(GROUP "dropped packets by reason/reason 4"), 3);
+	assert_int_equal(read_last(GROUP "dropped packets by reason/reason 4"), 2);
+	assert_int_equal(read_last(GROUP "dropped packets by reason/PKT_TOO_SMALL"), 1);
 	assert_int_equal(read_last(GROUP "dropped packets by reason/of a subsystem"), 1);
 	assert_int_equal(read_last(GROUP "TCP retransmits"), 9);
 	assert_null(read_find(GROUP "TCP retransmits failed"));
