@@ -172,15 +172,15 @@ static bool write_events(const struct record_facts *f, bool lost, struct strbuf 
 	return false;
 }
 
-/* Lines under one word in front: "  word     line", "           line". */
-static void write_lines(const char *word, const char *lines, struct strbuf *out)
+/* Lines under one word in front: "  word     line", "           line"; those past max are counted. */
+static void write_some_lines(const char *word, const char *lines, size_t max, struct strbuf *out)
 {
 	size_t n = 0, left = 0;
 	const char *end;
 
 	for (; *lines; lines = end + 1) {
 		end = strchrnul(lines, '\n');
-		if (n++ < LINES_TOLD) {
+		if (n++ < max) {
 			strbuf_printf(out, "  %-9s", n == 1 ? word : "");
 			strbuf_add(out, lines, (size_t)(end - lines));
 			strbuf_putc(out, '\n');
@@ -192,6 +192,11 @@ static void write_lines(const char *word, const char *lines, struct strbuf *out)
 	}
 	if (left)
 		strbuf_printf(out, "  %-9s%zu more\n", "", left);
+}
+
+static void write_lines(const char *word, const char *lines, struct strbuf *out)
+{
+	write_some_lines(word, lines, LINES_TOLD, out);
 }
 
 /* lines: the losses. */
@@ -223,8 +228,8 @@ static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 		strbuf_printf(out, ", %zu not saved", log->failed);
 	strbuf_putc(out, '\n');
 	snapshot_log_write(log, &lines);
-	if (lines.s)
-		write_lines("snapshot", lines.s, out);
+	if (lines.s) /* the log has a limit of its own */
+		write_some_lines("snapshot", lines.s, SIZE_MAX, out);
 	strbuf_deinit(&lines);
 	return log->lossy || log->failed;
 }

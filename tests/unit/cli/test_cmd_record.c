@@ -500,6 +500,7 @@ static void test_a_file_that_is_passed_to_the_service(void **state)
 	service.leave = "FreeBuffers";
 	service.end_when_started = false;
 	service.silent = "Flush";
+	service.port.calls[0] = '\0'; /* what is waited for is called by this one */
 	signals[0].after = "ObserveEvents";
 	signals[0].number = SIGINT;
 	signals[1].after = "Flush";

@@ -405,6 +405,29 @@ static void test_snapshots_stand_in_place_of_one_trace(void **state)
 	snapshot_log_deinit(&log);
 }
 
+static void test_of_many_snapshots_the_newest_are_named(void **state)
+{
+	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
+	struct record_verdict verdict;
+	struct snapshot_log log = {0};
+	struct strbuf out = {0};
+	char why[16];
+
+	(void)state;
+	set_mode("CLONE_SNAPSHOT");
+	x.f.snapshots = &log;
+	for (int i = 0; i < 25; i++) {
+		snprintf(why, sizeof(why), "no %d", i);
+		snapshot_log_failed(&log, &hit, why);
+	}
+	record_summary_write(&x.f, &out, &verdict);
+	assert_non_null(strstr(out.s, "  snapshot 5 that were told before, then\n"));
+	assert_non_null(strstr(out.s, ": no 24\n"));
+	assert_null(strstr(out.s, " more\n"));
+	strbuf_deinit(&out);
+	snapshot_log_deinit(&log);
+}
+
 /* Of a ring that is there to go round until a trigger comes. */
 static void test_a_ring_that_went_round_is_no_loss(void **state)
 {
@@ -446,6 +469,7 @@ int main(void)
 		TEST(test_many_groups_are_summed_up),
 		TEST(test_what_the_summary_could_not_read_is_noted),
 		TEST(test_snapshots_stand_in_place_of_one_trace),
+		TEST(test_of_many_snapshots_the_newest_are_named),
 		TEST(test_a_ring_that_went_round_is_no_loss),
 		TEST(test_a_real_trace),
 	};
