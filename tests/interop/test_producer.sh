@@ -10,12 +10,12 @@ COUNTER=${BUILD:-build}/tests/system/producer_counter
 [ -x "$COUNTER" ] || { echo "$COUNTER is not built" >&2; exit 77; }
 packets=20000
 
-config() { # SHM_KB PAGE_KB
+config() { # SHM_KB PAGE_KB: a recording that ends when all are written
   cat <<CONFIG
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: "sonda.test.counter" } }
 producers { producer_name: "sonda.test.producer" shm_size_kb: $1 page_size_kb: $2 }
-duration_ms: 2500
+trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 50000 triggers { name: "sonda.test.counter.written" } }
 flush_timeout_ms: 10000
 CONFIG
 }
@@ -51,10 +51,11 @@ fi
 # The service goes in the middle of a session, and another one takes its place.
 use_sockets "$TMP"
 config 2048 32 >"$TMP/config"
+sed 's/^trigger_config.*/duration_ms: 60000/' "$TMP/config" >"$TMP/long"
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$PEERS/run" traced &&
   start_ready TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
 verdict "a service and its producer start" $?
-timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/config" -o "$TMP/lost" >"$TMP/lost.log" 2>&1 &
+timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/long" -o "$TMP/lost" >"$TMP/lost.log" 2>&1 &
 consumer=$!
 sleep 1
 kill -KILL "${PIDS[0]}"

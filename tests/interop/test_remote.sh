@@ -102,8 +102,9 @@ stop_all
 # Ours, at both: the probes, and 15 MB in 20000 packets of which none may be missing.
 packets=20000
 COUNTER=${BUILD:-build}/tests/system/producer_counter
-config '' | sed 's/^duration_ms.*/duration_ms: 2500/' >"$TMP/config"
+config '' | sed '/^duration_ms/d' >"$TMP/config"
 cat >>"$TMP/config" <<CONFIG
+trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 50000 triggers { name: "sonda.test.counter.written" } }
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: "sonda.test.counter" target_buffer: 1 } }
 trace_all_machines: true

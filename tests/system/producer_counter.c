@@ -5,7 +5,9 @@
  *	producer_counter run N      offers the data source "sonda.test.counter" on the producer
  *	                            socket: N packets from the start of a session on, of all sizes,
  *	                            and "sonda.test.tracks" (tracks_source.h); ends with SIGTERM.
- *	                            "1" on TRACED_PROBES_NOTIFY_FD when it is registered
+ *	                            "1" on TRACED_PROBES_NOTIFY_FD when it is registered.
+ *	                            When all are written it activates the trigger
+ *	                            "sonda.test.counter.written"
  *	producer_counter check N    reads a trace on stdin: all N packets are there once, in order,
  *	                            whole. 0, or 1 with what is missing on stdout
  *	producer_counter begin N    the same of a trace that ends early: at least the first N
@@ -125,10 +127,12 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 		put_numbered(writer_begin(c->w), c->next++);
 		writer_end(c->w);
 	}
-	if (c->next < packets)
+	if (c->next < packets) {
 		evtimer_add(c->tick, &wait);
-	else
-		fprintf(stderr, "all are written\n");
+		return;
+	}
+	fprintf(stderr, "all are written\n");
+	ds_activate_triggers(c->h, (const char *const[]){"sonda.test.counter.written"}, 1);
 }
 
 static int counter_create(struct ds_handle *h, const struct ds_env *env,
