@@ -226,9 +226,9 @@ static int reserve_id(struct event_table *t, uint32_t id)
 }
 
 /* Gives the event the names that it is told by. */
-static int rename_event(struct tep_event *event, const struct event_told *told)
+static int rename_event(struct tep_event *event, const char *new_group, const char *new_name)
 {
-	char *group = strdup(told->group), *name = strdup(told->name);
+	char *group = strdup(new_group), *name = strdup(new_name);
 
 	if (!group || !name) {
 		free(group);
@@ -240,6 +240,23 @@ static int rename_event(struct tep_event *event, const struct event_told *told)
 	event->system = group;
 	event->name = name;
 	return 0;
+}
+
+/* format_text.h has made underscores of dots. */
+static bool is_named(const struct tep_event *event, const char *name)
+{
+	const char *at = event->name;
+
+	while (*at && *at == (*name == '.' ? '_' : *name))
+		at++, name++;
+	return !*at && !*name;
+}
+
+static int name_event(struct tep_event *event, const char *name, const struct event_told *told)
+{
+	if (told)
+		return rename_event(event, told->group, told->name);
+	return strchr(name, '.') ? rename_event(event, event->system, name) : 0;
 }
 
 int event_table_add_told(struct event_table *t, const char *group, const char *name,
@@ -263,13 +280,13 @@ int event_table_add_told(struct event_table *t, const char *group, const char *n
 	if (!tep || (options->symbols && !print_fmt))
 		return -ENOMEM;
 	event = parse(tep, group, format);
-	if (!event || strcmp(event->name, name))
+	if (!event || !is_named(event, name))
 		return EVENT_TABLE_BAD_FORMAT;
 	if (event->id < 0 || event->id > UINT16_MAX)
 		return EVENT_TABLE_BAD_FORMAT;
 	if (reserve_id(t, (uint32_t)event->id) ||
 	    array_reserve(&t->rows, &t->rows_cap, t->n_rows + 1, sizeof(*t->rows)) ||
-	    (told && rename_event(event, told)))
+	    name_event(event, name, told))
 		return -ENOMEM;
 	r = compile_indexed(t, event, told, options, print_fmt, shape, &row);
 	if (r)

@@ -91,16 +91,36 @@ static bool take_count(char **at)
 	return true;
 }
 
-/* Of "__rel_loc TYPE NAME[]" the kernel means "__rel_loc TYPE[] NAME", as it says for __data_loc;
- * libtraceevent takes only that. end: behind the bounds. */
-static void move_bounds(char *end)
+/*
+ * Of "__rel_loc TYPE NAME[]" the kernel means "__rel_loc TYPE[] NAME", as it says for __data_loc;
+ * libtraceevent takes only that. Of events of user space it prints what it finds in its memory as
+ * the bounds, which are blanked. bounds: behind the name.
+ */
+static void move_bounds(char *bounds, char *end)
 {
-	char *name = end - 2;
+	char *name = bounds;
 
 	while (is_word(name[-1]))
 		name--;
-	memmove(name + 1, name - 1, (size_t)(end - 1 - name));
+	memmove(name + 1, name - 1, (size_t)(bounds + 1 - name));
 	memcpy(name - 1, "[]", 2);
+	memset(bounds + 2, ' ', (size_t)(end - bounds - 2));
+}
+
+/* Behind the words of a located field. */
+static bool take_located(char **at, bool has_name)
+{
+	char *bounds = *at;
+
+	if (!take_bounds(at))
+		return false;
+	if (**at == ';') {
+		if (has_name)
+			move_bounds(bounds, *at);
+		return has_name;
+	}
+	return *at == bounds + 2 && (**at != '[' || take_count(at)) && take(at, " ") &&
+	       take_word(at);
 }
 
 /* "TYPE NAME", with bounds behind it, or "__data_loc TYPE[] NAME" ("__data_loc TYPE NAME", too). */
@@ -109,13 +129,8 @@ static bool take_declaration(char **at)
 	bool ends, is_located = take(at, "__data_loc ") || take(at, "__rel_loc ");
 	unsigned words = take_words(at, &ends);
 
-	if (is_located && words > 1 && ends && !strncmp(*at, "[];", 3)) {
-		*at += 2;
-		move_bounds(*at);
-		return true;
-	}
-	if (is_located && words && take(at, "[]"))
-		return (**at != '[' || take_count(at)) && take(at, " ") && take_word(at);
+	if (is_located && words && **at == '[')
+		return take_located(at, words > 1 && ends);
 	if (words < 2 || !ends)
 		return false;
 	while (!is_located && **at == '[')
@@ -133,9 +148,21 @@ static bool take_field(char **at)
 	return (take(at, "0") || take(at, "1")) && take(at, ";\n");
 }
 
+/* Of user space's, "mine.0" as well, which is "mine_0" then. */
+static bool take_name(char **at)
+{
+	bool ok = take_word(at);
+
+	while (ok && **at == '.') {
+		*(*at)++ = '_';
+		ok = take_word(at);
+	}
+	return ok;
+}
+
 static bool take_head(char **at)
 {
-	return take(at, "name: ") && take_word(at) && take(at, "\nID: ") && take_number(at) &&
+	return take(at, "name: ") && take_name(at) && take(at, "\nID: ") && take_number(at) &&
 	       take(at, "\nformat:\n");
 }
 

@@ -22,6 +22,7 @@
  */
 
 /* True: the text is plain, how it is printed has been cut out of it, and so has how many strings an
- * array of them has ("__data_loc char[][3] names"), which only its size tells then; and bounds are
- * where libtraceevent looks for them ("__rel_loc char name[]" is "__rel_loc char[] name"). */
+ * array of them has ("__data_loc char[][3] names"), which only its size tells then; bounds are
+ * where libtraceevent looks for them ("__rel_loc char name[]" is "__rel_loc char[] name"); and dots
+ * in the event's name are underscores. */
 bool format_text_prepare(char *text);

@@ -301,7 +301,7 @@ static void test_located_strings_and_bytes(void **state)
 		make_row("\tfield:__data_loc char[] a;\toffset:8;\tsize:4;\tsigned:0;\n"
 			 "\tfield:__rel_loc char b[];\toffset:12;\tsize:4;\tsigned:0;\n"
 			 "\tfield:__data_loc u64[] c;\toffset:16;\tsize:4;\tsigned:0;\n"
-			 "\tfield:__rel_loc __u8 d[];\toffset:20;\tsize:4;\tsigned:0;\n");
+			 "\tfield:__rel_loc __u8 d[12027744];\toffset:20;\tsize:4;\tsigned:0;\n");
 	uint8_t payload[48] = {9};
 	struct decoded d;
 

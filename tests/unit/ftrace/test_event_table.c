@@ -47,6 +47,10 @@ static void test_rows_by_id(void **state)
 	assert_ptr_equal(event_table_named(&t, "sched", "sched_process_wait"),
 			 event_table_row(&t, 3));
 	assert_null(event_table_named(&t, "irq", "sched_process_wait"));
+	assert_int_equal(add("user_events_multi", "mine.0", 7, &o), 0);
+	assert_string_equal(event_table_row(&t, 7)->name, "mine.0");
+	event_table_remove(&t, 7);
+	event_table_sweep(&t);
 	assert_null(event_table_row(&t, 4));
 	assert_null(event_table_row(&t, 65534));
 	/* Once more is the same. */

@@ -54,6 +54,9 @@ static void test_declarations(void **state)
 		"__rel_loc u8 a[]",
 		"__rel_loc unsigned long a[]",
 		"__rel_loc cpumask_t a",
+		"__rel_loc u8 a[12027744]",
+		"__rel_loc u8 a[-5]",
+		"unsigned char a[-12027744]",
 		"u8 a[NR_A]",
 		"u8 a[(8 + 2)]",
 		"u8 a[2][3]",
@@ -82,7 +85,8 @@ static void test_declarations(void **state)
 		"__rel_loc a[]",
 		"__rel_loc char * []",
 		"__rel_loc char a[][]",
-		"__rel_loc char a[3]",
+		"__rel_loc char a[3] b",
+		"__data_loc char[3] a",
 		"__data_loc char[][3",
 		"int a\tb",
 		"int a[[3]",
@@ -120,11 +124,25 @@ static void test_the_bounds_of_a_relative_array_are_moved(void **state)
 {
 	char *text = format_text("x", 1, FORMAT_COMMON,
 				 FIELD("__rel_loc unsigned long name_1[]", 8, 4, 0)
-					 FIELD("int b", 12, 4, 1));
+					 FIELD("__rel_loc u8 c[-123]", 16, 4, 0)
+						 FIELD("int b", 12, 4, 1));
 
 	(void)state;
 	assert_true(format_text_prepare(text));
 	assert_non_null(strstr(text, "\tfield:__rel_loc unsigned long[] name_1;\toffset:8;"));
+	assert_non_null(strstr(text, "\tfield:__rel_loc u8[] c    ;\toffset:16;"));
+}
+
+static void test_dots_in_a_name(void **state)
+{
+	char *text = format_text("mine.0.1", 1, FORMAT_COMMON, FIELD("int b", 8, 4, 1));
+
+	(void)state;
+	assert_true(format_text_prepare(text));
+	assert_non_null(strstr(text, "name: mine_0_1\n"));
+	assert_false(format_text_prepare(format_text(".mine", 1, FORMAT_COMMON, "")));
+	assert_false(format_text_prepare(format_text("mine..0", 1, FORMAT_COMMON, "")));
+	assert_false(format_text_prepare(format_text("mine.", 1, FORMAT_COMMON, "")));
 }
 
 static void test_lines(void **state)
@@ -175,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_declarations),
 		cmocka_unit_test(test_the_count_of_an_array_of_strings_is_blanked),
 		cmocka_unit_test(test_the_bounds_of_a_relative_array_are_moved),
+		cmocka_unit_test(test_dots_in_a_name),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_the_frame),
 	};
