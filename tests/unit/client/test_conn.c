@@ -83,7 +83,8 @@ static void call(struct pair *p, const char *method, intptr_t number)
 	assert_int_equal(conn_call(p->c, method, "args", 4, -1, on_reply, (void *)number), 0);
 }
 
-static void pair_init(struct pair *p)
+/* Gives the other end, for a host that writes its bytes itself. */
+static int pair_init_raw(struct pair *p)
 {
 	int fds[2];
 
@@ -93,8 +94,15 @@ static void pair_init(struct pair *p)
 	p->loop = p->host.loop = event_base_new();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	host_take(&p->host, fds[1]);
 	assert_int_equal(conn_new_fd(p->loop, fds[0], "SomePort", &ops, p, &p->c), 0);
+	return fds[1];
+}
+
+static void pair_init(struct pair *p)
+{
+	int fd = pair_init_raw(p);
+
+	host_take(&p->host, fd);
 }
 
 static void pair_bind(struct pair *p)
@@ -304,6 +312,98 @@ static void a_loss_answers_every_call_once_and_in_order(void **state)
 	assert_int_equal(conn_drain(p.c, 10), -EPIPE);
 	assert_int_equal(conn_take_fd(p.c), -1);
 	pair_deinit(&p);
+}
+
+/* One message of the stream of a host. */
+static size_t put_message(uint8_t *at, const void *head, size_t head_len, const char *payload)
+{
+	uint32_t len = (uint32_t)(head_len + strlen(payload));
+
+	memcpy(at, &len, 4);
+	memcpy(at + 4, head, head_len);
+	memcpy(at + 4 + head_len, payload, strlen(payload));
+	return 4 + len;
+}
+
+static size_t put_reply(uint8_t *at, uint64_t request_id, bool has_more, const char *payload)
+{
+	uint8_t head[FRAME_MAX_HEAD];
+	size_t len = frame_put_reply(head, request_id, true, has_more, strlen(payload));
+
+	return put_message(at, head, len, payload);
+}
+
+/* All that a host says, of which the client hears the first bytes only. */
+struct stream {
+	uint8_t bytes[512];
+	size_t len, bind_len;
+};
+
+static void stream_fill(struct stream *s)
+{
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	frame_put_bind_reply(&m.enc, 1, true, 1, methods, ARRAY_SIZE(methods));
+	s->len = s->bind_len = put_message(s->bytes, m.buf, pb_mem_len(&m), "");
+	pb_mem_deinit(&m);
+	s->len += put_reply(s->bytes + s->len, 2, true, "part");
+	s->len += put_reply(s->bytes + s->len, 3, false, "other");
+	s->len += put_reply(s->bytes + s->len, 2, false, "rest");
+}
+
+/* Each call has had its last answer, and had it once. */
+static void assert_all_answered(const struct pair *p, intptr_t n_calls)
+{
+	for (intptr_t call = 1; call <= n_calls; call++) {
+		unsigned last = 0;
+
+		for (size_t i = 0; i < p->n; i++)
+			if (p->replies[i].call == call) {
+				assert_int_equal(last, 0);
+				last += p->replies[i].error != 0 || !p->replies[i].has_more;
+			}
+		assert_int_equal(last, 1);
+	}
+}
+
+static void lose_after(const struct stream *s, size_t cut, bool reset)
+{
+	static struct pair p;
+	int fd = pair_init_raw(&p);
+	size_t first = MIN(cut, s->bind_len);
+	char heard[1024];
+
+	assert_int_equal(write(fd, s->bytes, first), first);
+	spin_idle(p.loop);
+	assert_int_equal(p.bound, cut >= s->bind_len);
+	if (p.bound) {
+		call(&p, "First", 1);
+		call(&p, "Second", 2);
+		assert_int_equal(write(fd, s->bytes + first, cut - first), cut - first);
+	}
+	/* What was not read resets the connection. */
+	while (!reset && read(fd, heard, sizeof(heard)) > 0)
+		;
+	close(fd);
+	spin_until(p.loop, p.lost);
+	spin_idle(p.loop);
+	assert_int_equal(p.lost, 1);
+	assert_all_answered(&p, p.bound ? 2 : 0);
+	assert_int_equal(conn_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
+	pair_deinit(&p);
+}
+
+/* Before, inside and after each thing that it says. */
+static void the_host_may_be_lost_at_any_byte(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	stream_fill(&s);
+	for (size_t cut = 0; cut <= s.len; cut++)
+		for (int reset = 0; reset < 2; reset++)
+			lose_after(&s, cut, reset);
 }
 
 static void calls_made_while_it_is_lost_are_refused(void **state)
@@ -586,6 +686,7 @@ int main(void)
 		cmocka_unit_test(a_request_error_is_a_refusal),
 		cmocka_unit_test(descriptors_go_both_ways),
 		cmocka_unit_test(a_loss_answers_every_call_once_and_in_order),
+		cmocka_unit_test(the_host_may_be_lost_at_any_byte),
 		cmocka_unit_test(calls_made_while_it_is_lost_are_refused),
 		cmocka_unit_test(it_can_be_freed_in_any_callback),
 		cmocka_unit_test(an_unknown_service_is_a_loss),

@@ -148,6 +148,38 @@ static void hostile_page_headers_do_no_harm(void **state)
 	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
 }
 
+static void flush_saves_what_was_written(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+	uint64_t call;
+
+	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+	call = peer_call(g->cons, C_FLUSH, NULL, 0);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_true(peer_accepted(g->cons, call));
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 2);
+	assert_int_equal(peer_count_text(&t, "three"), 0);
+	peer_packets_free(&t);
+}
+
+/* A producer that hangs is the one whose chunks nobody else will bring. */
+static void failed_flush_saves_what_was_written(void **state)
+{
+	struct stage *g = *state;
+	struct pb_mem m;
+
+	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, 10);
+	assert_true(peer_rejected(g->cons, peer_call_mem(g->cons, C_FLUSH, &m)));
+	assert_int_equal(stage_count(g, "two"), 1);
+}
+
 static void hang_up_saves_what_was_written(void **state)
 {
 	struct stage *g = *state;
@@ -191,6 +223,8 @@ int main(void)
 		STAGE_TEST(unregistered_writer_is_not_scraped),
 		STAGE_TEST(buffer_of_another_session_is_left_for_it),
 		STAGE_TEST(hostile_page_headers_do_no_harm),
+		STAGE_TEST(flush_saves_what_was_written),
+		STAGE_TEST(failed_flush_saves_what_was_written),
 		STAGE_TEST(hang_up_saves_what_was_written),
 		STAGE_TEST(end_of_the_session_saves_what_was_written),
 		cmocka_unit_test(who_did_not_ask_is_not_scraped),
