@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/msgsock.h"
 #include "client/arbiter.h"
 #include "common/commit_data_request.pb-c.h"
+#include "wire/frame.h"
 #include "wire/smb.h"
 
 #define MAX_SENT 64
@@ -172,6 +174,7 @@ static void requests_fit_a_frame(void **state)
 		n += t.sent[i]->n_chunks_to_move;
 	assert_int_equal(n, 32);
 	assert_true(t.largest <= ARBITER_MAX_COMMIT);
+	assert_true(ARBITER_MAX_COMMIT <= MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD);
 	assert_int_equal(t.n, 11); /* 3 each */
 }
 

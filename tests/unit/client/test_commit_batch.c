@@ -139,6 +139,43 @@ static void chunks_themselves_are_sent_without_a_place(void **state)
 	assert_memory_equal(sent[0]->chunks_to_move[0]->data.data + 8, "bytes", 6);
 }
 
+/* Requests with chunks in them are cut like all others; patches and the flush come behind. */
+static void chunks_and_patches_and_a_flush_are_cut_to_the_limit(void **state)
+{
+	static struct {
+		struct smb_shared_header header;
+		uint8_t payload[700];
+	} chunk;
+	size_t chunks = 0, patches = 0;
+
+	(void)state;
+	b.inlines = true;
+	for (uint32_t i = 0; i < 20; i++)
+		commit_batch_add(&b, &(struct commit_move){.chunk = {.header = &chunk.header,
+								     .payload = chunk.payload,
+								     .payload_size = 100 + 30 * i},
+							   .writer_id = 1,
+							   .chunk_id = i});
+	for (uint32_t i = 0; i < COMMIT_MAX_PATCHES; i++)
+		add_patch(1, 1000 + i, (uint16_t)i, false);
+	b.flush_id = 9;
+	assert_int_equal(commit_batch_send(&b, on_send, NULL), 0);
+	assert_true(largest <= 1024 && n_sent > 20);
+	for (size_t i = 0; i < n_sent; i++) {
+		const Pb__CommitDataRequest *m = sent[i];
+
+		assert_int_equal(m->has_flush_request_id, i + 1 == n_sent);
+		for (size_t k = 0; k < m->n_chunks_to_move; k++) {
+			assert_int_equal(patches, 0);
+			assert_int_equal(m->chunks_to_move[k]->data.len, 8 + 100 + 30 * chunks++);
+		}
+		for (size_t k = 0; k < m->n_chunks_to_patch; k++)
+			assert_int_equal(m->chunks_to_patch[k]->chunk_id, 1000 + patches++);
+	}
+	assert_int_equal(chunks, 20);
+	assert_int_equal(patches, COMMIT_MAX_PATCHES);
+}
+
 static void a_flush_alone_is_a_request(void **state)
 {
 	(void)state;
@@ -232,6 +269,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_request_says_it_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(chunks_themselves_are_sent_without_a_place, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(chunks_and_patches_and_a_flush_are_cut_to_the_limit,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_flush_alone_is_a_request, setup, teardown),
 		cmocka_unit_test_setup_teardown(requests_stay_below_the_limit_and_in_order, setup,
 						teardown),

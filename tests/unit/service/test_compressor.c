@@ -147,6 +147,57 @@ static void what_goes_in_comes_out(void **state)
 	check_round_trip("compression { zstd { level: 22 } }");
 }
 
+static void nothing_in_nothing_out(void **state)
+{
+	struct compressor *c = compressor_of("compression { zstd {} }");
+	struct collector out = {.sink = {collect_begin, collect_bytes}};
+
+	(void)state;
+	compressor_end(c);
+	assert_int_equal(out.packets.n, 0);
+	put(compressor_sink(c, &out.sink), (const uint8_t *)"abc", 3);
+	compressor_end(c);
+	assert_int_equal(out.packets.n, 1);
+	compressor_end(c);
+	assert_int_equal(out.packets.n, 1);
+	peer_packets_free(&out.packets);
+	compressor_free(c);
+}
+
+/* Of text of sixteen letters, in any order. */
+static size_t packed_size(const char *config)
+{
+	struct compressor *c = compressor_of(config);
+	struct collector out = {.sink = {collect_begin, collect_bytes}};
+	uint64_t rng = 3;
+	uint8_t text[5000];
+	size_t size;
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)('a' + rng_below(&rng, 16));
+	put(compressor_sink(c, &out.sink), text, sizeof(text));
+	compressor_end(c);
+	assert_int_equal(out.packets.n, 1);
+	size = out.packets.list[0].len;
+	peer_packets_free(&out.packets);
+	compressor_free(c);
+	return size;
+}
+
+static void zstd_has_levels(void **state)
+{
+	size_t usual = packed_size("compression { zstd {} }");
+	size_t most = packed_size("compression { zstd { level: 12 } }");
+
+	(void)state;
+	assert_true(usual < 3000);
+	/* A negative one does not count letters. */
+	assert_true(packed_size("compression { zstd { level: -5 } }") > usual + 1000);
+	assert_int_equal(packed_size("compression { zstd { level: 0 } }"), usual);
+	assert_int_equal(packed_size("compression { zstd { level: 3 } }"), usual);
+	assert_int_equal(packed_size("compression { zstd { level: 22 } }"), most);
+}
+
 static uint32_t format_of(const char *config)
 {
 	struct compressor *c = compressor_of(config);
@@ -238,6 +289,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_goes_in_comes_out),
+		cmocka_unit_test(nothing_in_nothing_out),
+		cmocka_unit_test(zstd_has_levels),
 		cmocka_unit_test(config_says_which),
 		cmocka_unit_test(noise_is_within_the_bound),
 		cmocka_unit_test(large_packet_goes_as_it_is_and_in_its_place),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <zlib.h>
 
@@ -243,6 +244,38 @@ static void files_are_filtered(void **state)
 	check_file(*state, "", "t.x");
 }
 
+/* What comes while the file grows is no less filtered than what comes at its end. */
+static void each_write_into_a_file_is_filtered(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	char config[512];
+	const char *path;
+	void *dir = NULL;
+	struct stat st = {0};
+
+	assert_int_equal(temp_dir_setup(&dir), 0);
+	path = temp_dir_path(&dir, 0, "t.x");
+	snprintf(config, sizeof(config),
+		 "write_into_file: true file_write_period_ms: 100 output_path: '%s'", path);
+	stage_start(g, config_of(AS_STRING, SECRET, config));
+	for (uint32_t i = 0; i < 3; i++) {
+		off_t before = st.st_size;
+
+		stage_write(g, i, 1, i, "secret 1234");
+		stage_write(g, i + 3, 2, i, "no secret");
+		rig_until(&g->rig, stat(path, &st) == 0 && st.st_size > before);
+	}
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	t = packets_of_file(path);
+	assert_int_equal(peer_count_text(&t, "secret P60R"), 3);
+	assert_int_equal(peer_count_text(&t, "secret 1234"), 0);
+	assert_int_equal(peer_count_text(&t, "no secret"), 3);
+	peer_packets_free(&t);
+	temp_dir_teardown(&dir);
+}
+
 static void rotated_files_are_filtered(void **state)
 {
 	check_file(*state, "rotate { max_file_size_bytes: 65536 }", "t.000001.x");
@@ -427,6 +460,7 @@ int main(void)
 		STAGE_TEST(broken_filters_refuse_the_session),
 		STAGE_TEST(each_pass_is_filtered),
 		STAGE_TEST(files_are_filtered),
+		STAGE_TEST(each_write_into_a_file_is_filtered),
 		STAGE_TEST(rotated_files_are_filtered),
 		STAGE_TEST(compressed_packets_are_filtered),
 		STAGE_TEST(clones_are_filtered_unless_asked),
