@@ -96,6 +96,7 @@ check "SIGINT ends it well" stop INT
 
 start PERFETTO_PRODUCER_SOCK_NAME="$tmp/p1,$tmp/p2,@sonda-test-$$" PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c"
 check "a list of producer sockets is opened" eval '[ -S "$tmp/p1" ] && [ -S "$tmp/p2" ]'
+check "each of them takes producers" "$BUILD/tests/system/service_ping" "$tmp/p1" "$tmp/p2" "@sonda-test-$$"
 check "abstract sockets too" env PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" "$BUILD/tests/system/service_ping"
 check "and it ends well" stop TERM
 
