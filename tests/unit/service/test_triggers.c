@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/observable_events.pb-c.h"
+#include "base/mem.h"
 #include "rig.h"
 #include "service/consumer_port.h"
 #include "service/limits.h"
@@ -168,6 +169,35 @@ static void stop_ends_after_its_trigger(void **state)
 	peer_packets_free(&t);
 	t = stage_read(g); /* each trigger is written once */
 	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRIGGER), -1);
+	peer_packets_free(&t);
+}
+
+static void all_that_were_pulled_are_in_the_trace(void **state)
+{
+	static const char *const names[] = {"end", "more", "end"};
+	struct stage *g = *state;
+	struct peer_packets t;
+	int at = -1;
+
+	stage_start(g,
+		    STAGE_CONFIG TRIGGERS("STOP_TRACING", "60000",
+					  "triggers { name: 'end' stop_delay_ms: 50 } "
+					  "triggers { name: 'more' } triggers { name: 'none' }"));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		pull(g, names[i]);
+	assert_ends(g, true);
+	t = stage_read(g);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct pb_field trigger, f;
+
+		at = peer_find_packet(&t, (size_t)(at + 1), PB_TRACE_PACKET_TRIGGER);
+		assert_true(at >= 0);
+		assert_true(peer_packet_field(&t, (size_t)at, PB_TRACE_PACKET_TRIGGER, &trigger));
+		assert_true(peer_subfield(&trigger, PB_TRIGGER_TRIGGER_NAME, &f));
+		assert_int_equal(f.len, strlen(names[i]));
+		assert_memory_equal(f.data, names[i], f.len);
+	}
+	assert_int_equal(peer_find_packet(&t, (size_t)(at + 1), PB_TRACE_PACKET_TRIGGER), -1);
 	peer_packets_free(&t);
 }
 
@@ -387,6 +417,7 @@ int main(void)
 		STAGE_TEST(start_without_a_consumer_goes_when_it_gives_up),
 		STAGE_TEST(start_without_delay_runs_on),
 		STAGE_TEST(stop_ends_after_its_trigger),
+		STAGE_TEST(all_that_were_pulled_are_in_the_trace),
 		STAGE_TEST(stop_without_a_trigger_has_no_trace),
 		STAGE_TEST(stop_delay_may_be_longer_than_the_timeout),
 		STAGE_TEST(each_clone_trigger_is_told_after_its_delay),
