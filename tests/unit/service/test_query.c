@@ -70,6 +70,33 @@ static void producers_and_sources_are_listed(void **state)
 	pb__tracing_service_state__free_unpacked(s, NULL);
 }
 
+static void put_source(struct stage *g, uint32_t method, unsigned flags)
+{
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	peer_put_descriptor(&m.enc, "updated", flags, 5);
+	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, method, &m)));
+}
+
+static void updated_source_is_told_as_it_is_now(void **state)
+{
+	struct stage *g = *state;
+	Pb__TracingServiceState *s;
+
+	put_source(g, P_REGISTER_SOURCE, 0);
+	for (unsigned update = 0; update < 2; update++) {
+		if (update)
+			put_source(g, P_UPDATE_SOURCE, DS_NOTIFY_STOP);
+		s = query(g, false, NULL);
+		assert_int_equal(s->n_data_sources, 2);
+		assert_string_equal(s->data_sources[1]->ds_descriptor->name, "updated");
+		assert_int_equal(s->data_sources[1]->ds_descriptor->id, 5);
+		assert_int_equal(s->data_sources[1]->ds_descriptor->will_notify_on_stop, update);
+		pb__tracing_service_state__free_unpacked(s, NULL);
+	}
+}
+
 static void sessions_are_described(void **state)
 {
 	struct stage *g = *state;
@@ -190,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(producers_and_sources_are_listed),
+		STAGE_TEST(updated_source_is_told_as_it_is_now),
 		STAGE_TEST(sessions_are_described),
 		STAGE_TEST(sessions_of_others_are_only_counted),
 		STAGE_TEST(long_answer_comes_in_pieces),
