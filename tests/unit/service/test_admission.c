@@ -6,6 +6,11 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <errno.h>
 
 #include "config/limits.h"
@@ -128,6 +133,42 @@ static void guardrail_keeps_sessions_apart_in_time(void **state)
 	assert_int_equal(admit(r, "enable_extra_guardrails: true", 1), -EBUSY);
 }
 
+/* What admit() gives so many seconds later, in a child whose clock is ahead; skips where that is not
+ * to be had. */
+static int admit_later(struct rig *r, const char *text, unsigned seconds)
+{
+	char offset[32];
+	int status, fd, len;
+	ssize_t written;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWTIME) < 0)
+		skip();
+	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	len = snprintf(offset, sizeof(offset), "boottime %u 0", seconds);
+	written = write(fd, offset, (size_t)len);
+	close(fd);
+	if (written != len)
+		skip();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(-admit(r, text, 1));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void guardrail_ends_with_its_time(void **state)
+{
+	static const char config[] = "unique_session_name: 'x' enable_extra_guardrails: true";
+	struct rig *r = *state;
+
+	remember(r, config);
+	assert_int_equal(admit_later(r, config, 200), -EBUSY);
+	assert_int_equal(admit_later(r, config, 301), 0);
+}
+
 static void only_so_many_are_remembered(void **state)
 {
 	struct rig *r = *state;
@@ -230,6 +271,7 @@ int main(void)
 		TEST(sessions_of_all_are_counted),
 		TEST(unique_name_is_unique_in_any_state),
 		TEST(guardrail_keeps_sessions_apart_in_time),
+		TEST(guardrail_ends_with_its_time),
 		TEST(only_so_many_are_remembered),
 		TEST(strictest_semaphore_holds),
 		TEST(exclusive_needs_root),
