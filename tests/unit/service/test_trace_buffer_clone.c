@@ -209,7 +209,7 @@ static void live(uint64_t *r, struct trace_buffer *b, uint32_t *ids)
  * came back, the clone is the same, and stays the same under the same load. */
 static void any_state_is_the_same(void **state)
 {
-	uint64_t r = 7;
+	uint64_t r = 7, wrapped = 0, padded = 0;
 	unsigned n = 0;
 
 	(void)state;
@@ -219,6 +219,9 @@ static void any_state_is_the_same(void **state)
 
 		live(&r, b, ids);
 		clone = clone_of(b);
+		wrapped += trace_buffer_stats(b)->write_wrap_count > 0;
+		padded += trace_buffer_stats(b)->padding_bytes_written >
+			  trace_buffer_stats(b)->padding_bytes_cleared;
 		if (round % 2)
 			n += assert_read_alike(b, clone);
 		for (uint32_t i = rng_below(&r, 200); i > 0; i--)
@@ -227,7 +230,7 @@ static void any_state_is_the_same(void **state)
 		trace_buffer_free(clone);
 		trace_buffer_free(b);
 	}
-	assert_true(n > 1000);
+	assert_true(n > 1000 && wrapped > 10 && padded > 10);
 }
 
 /* ---- one that stood in for another ---- */
