@@ -18,7 +18,7 @@ end() {
   echo "$was" >$stats
   leave
 }
-trap end EXIT
+trap '[ "$BASHPID" != $$ ] || end' EXIT
 
 # "ID NAME NS RUNS" of each program.
 programs() {

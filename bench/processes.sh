@@ -24,7 +24,7 @@ end_processes() {
     sleep 0.1
   done
 }
-trap 'end_processes; leave' EXIT
+trap '[ "$BASHPID" != $$ ] || { end_processes; leave; }' EXIT
 
 # New ones for each scan: what the kernel keeps of a file in /proc that was looked up before makes it cheaper for the next.
 new_processes() {

@@ -22,7 +22,7 @@ leave() {
   for pid in "${lanes[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
   rm -rf "$log"
 }
-trap leave EXIT
+trap '[ "$BASHPID" != $$ ] || leave' EXIT
 trap 'exit 130' INT TERM HUP
 chmod 711 "$log"
 

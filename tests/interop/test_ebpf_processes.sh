@@ -198,7 +198,7 @@ remove_groups() {
   leave
 }
 if [ -n "$groups" ] && mkdir "$groups/$group-1" 2>/dev/null; then
-  trap remove_groups EXIT
+  trap '[ "$BASHPID" != $$ ] || remove_groups' EXIT
   mkdir "$groups/$group-2"
   # shellcheck disable=SC2016 # these are variables of the inner shell
   count group "$(printf 'families: %s ' RUNQ BLOCK MEMORY LOCKS CPU_TIME FAULTS SYSCALLS FUTEX) cgroups: '/$group-1' cgroups: '/no/such'" \

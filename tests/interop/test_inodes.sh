@@ -8,7 +8,7 @@ set -u
 need_tracefs
 command -v python3 >/dev/null || { echo "python3 is missing" >&2; exit 77; }
 folder=/var/tmp/sonda.$$
-trap 'rm -rf "$folder"; leave' EXIT
+trap '[ "$BASHPID" != $$ ] || { rm -rf "$folder"; leave; }' EXIT
 if [ "$(stat -f -c %T /var/tmp)" != ext2/ext3 ] || [ ! -d /sys/kernel/tracing/events/ext4/ext4_sync_file_enter ]; then
   echo "1..0 # SKIP /var/tmp is no ext4, or the kernel has no event of it"
   exit 77

@@ -19,7 +19,7 @@ leave_too() {
   wait $still 2>/dev/null
   leave
 }
-trap leave_too EXIT
+trap '[ "$BASHPID" != $$ ] || leave_too' EXIT
 is_stopped() { [ "$(sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f1)" = T ]; }
 for _ in $(seq 200); do is_stopped $still && [ -s "$TMP/named" ] && break; sleep 0.1; done
 kill -STOP $hostile

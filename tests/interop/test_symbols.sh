@@ -17,7 +17,7 @@ leave_restrict() {
   echo "$was" >$restrict
   leave
 }
-trap leave_restrict EXIT
+trap '[ "$BASHPID" != $$ ] || leave_restrict' EXIT
 
 awk '$2 ~ /[tTwW]/ { print $3 }' /proc/kallsyms | sort -u >"$TMP/functions"
 

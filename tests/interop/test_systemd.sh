@@ -67,7 +67,7 @@ end() {
   done
   leave
 }
-trap end EXIT
+trap '[ "$BASHPID" != $$ ] || end' EXIT
 (
   echo 0 >"$groups/sonda-test-$$/cgroup.procs"
   exec unshare --mount --pid --fork --kill-child --cgroup --uts --ipc --net bash "$TMP/boot" "$TMP" >"$TMP/boot.log" 2>&1 </dev/null

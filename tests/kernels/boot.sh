@@ -100,7 +100,7 @@ finish() {
   [ -z "$qemu" ] || { kill "$qemu" && wait "$qemu"; } 2>/dev/null
   rm -rf "$tmp"
 }
-trap finish EXIT
+trap '[ "$BASHPID" != $$ ] || finish' EXIT
 trap 'exit 130' INT TERM HUP
 
 # ---- what the guest's root folder holds ----------------------------------------------------------------------------
@@ -202,7 +202,7 @@ machine=(-M pc -cpu max -accel "tcg,thread=single,tb-size=256" "${clock[@]}" -sm
   -chardev "pipe,id=port,path=$tmp/port" -serial chardev:port
   -chardev "pipe,id=monitor,path=$tmp/monitor" -mon "chardev=monitor,mode=control")
 [ "$boots" -gt 1 ] || machine+=(-no-reboot)
-[ -z "$verbose" ] || { tail -f "$tmp/console" >&2 & trap 'kill '$!' 2>/dev/null; finish' EXIT; }
+[ -z "$verbose" ] || { tail -f "$tmp/console" >&2 & trap '[ "$BASHPID" != $$ ] || { kill '$!' 2>/dev/null; finish; }' EXIT; }
 
 # Starts it; what it left in /out is in $tmp/out then.
 run() {

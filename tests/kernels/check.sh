@@ -21,7 +21,7 @@ root=$(cd "$here/../.." && pwd)
 export BUILD=${BUILD:-build}
 
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM HUP
 
 # ---- which tests ---------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ leave() {
   [ -z "${MOUNTED:-}" ] || umount $TRACEFS
   rm -rf "$TMP"
 }
-trap leave EXIT
+trap '[ "$BASHPID" != $$ ] || leave' EXIT
 trap 'exit 1' INT TERM
 
 if [ ! -e $TRACEFS/trace ]; then

@@ -29,7 +29,7 @@ end() {
   ip netns del "$group-b" 2>/dev/null
   leave
 }
-trap end EXIT
+trap '[ "$BASHPID" != $$ ] || end' EXIT
 
 # Records by a config until it is told to stop; a folder for each.
 start_recording() { # NAME COMMAND-PREFIX...

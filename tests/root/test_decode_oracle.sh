@@ -27,7 +27,7 @@ leave_disk() {
   wait_for remove_probe
   leave
 }
-trap leave_disk EXIT
+trap '[ "$BASHPID" != $$ ] || leave_disk' EXIT
 
 # A file system of its own, so that blocks are written and a journal is kept; without one the load uses $TMP.
 mkdir "$TMP/disk"

@@ -17,7 +17,7 @@ end() {
   [ -z "$loop" ] || losetup -d "$loop"
   leave
 }
-trap end EXIT
+trap '[ "$BASHPID" != $$ ] || end' EXIT
 truncate -s 16M "$TMP/disk"
 free=$(losetup -f 2>"$TMP/err") && losetup "$free" "$TMP/disk" 2>>"$TMP/err" && loop=$free
 

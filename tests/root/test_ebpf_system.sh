@@ -22,7 +22,7 @@ end() {
   [ -z "${enabled:-}" ] || echo -memory >"$enabled/cgroup.subtree_control"
   leave
 }
-trap end EXIT
+trap '[ "$BASHPID" != $$ ] || end' EXIT
 
 export TMP group loop='' cgroup=''
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"

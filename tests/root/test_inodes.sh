@@ -13,7 +13,7 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
 fi
 . "$(dirname "$0")/lib.sh"
 
-trap 'rm -rf "/var/tmp/sonda.$$"; leave' EXIT
+trap '[ "$BASHPID" != $$ ] || { rm -rf "/var/tmp/sonda.$$"; leave; }' EXIT
 
 record() { # WHAT INODE_FILE_CONFIG FTRACE_CONFIG
   cat >"$TMP/config" <<CONFIG

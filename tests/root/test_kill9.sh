@@ -14,7 +14,7 @@ give_up_lent() {
   leave
   [ ! -e "$lent" ] || rmdir "$lent"
 }
-trap give_up_lent EXIT
+trap '[ "$BASHPID" != $$ ] || give_up_lent' EXIT
 
 "$BIN/sondad" >"$TMP/service.log" 2>&1 </dev/null &
 PIDS+=($!)

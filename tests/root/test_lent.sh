@@ -16,7 +16,7 @@ give_up_lent() {
   leave
   [ ! -e "$lent" ] || rmdir "$lent"
 }
-trap give_up_lent EXIT
+trap '[ "$BASHPID" != $$ ] || give_up_lent' EXIT
 
 # With nothing in it as a new instance has it.
 mkdir "$lent"

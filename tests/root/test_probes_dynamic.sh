@@ -46,7 +46,7 @@ restore() {
   remove_theirs
   leave
 }
-trap restore EXIT
+trap '[ "$BASHPID" != $$ ] || restore' EXIT
 # What is not ours, by whichever process.
 dynamic() { for f in uprobe_events dynamic_events; do grep -v '^[a-z0-9]*:sonda_' $TRACEFS/$f; done; }
 probes_of() { grep -q "^[a-z0-9]*:sonda_$1_" $TRACEFS/uprobe_events; } # PID

@@ -13,7 +13,7 @@ restore() {
   echo 0 >$TRACEFS/events/irq/softirq_raise/enable
   leave
 }
-trap restore EXIT
+trap '[ "$BASHPID" != $$ ] || restore' EXIT
 picture >"$TMP/before"
 
 as_found() { # AFTER WHAT

@@ -155,7 +155,7 @@ remove_shared() {
   leave
   rmdir "$TRACEFS/instances/$shared"
 }
-mkdir "$TRACEFS/instances/$shared" && trap remove_shared EXIT
+mkdir "$TRACEFS/instances/$shared" && trap '[ "$BASHPID" != $$ ] || remove_shared' EXIT
 echo 16384 >"$TRACEFS/instances/$shared/buffer_size_kb"
 begin_shared all sched/sched_switch
 begin_shared wakings sched/sched_waking

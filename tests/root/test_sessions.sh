@@ -46,7 +46,7 @@ ended() {
   restore
   leave
 }
-trap ended EXIT
+trap '[ "$BASHPID" != $$ ] || ended' EXIT
 # Its first event ever makes top level's ring larger.
 echo 1 >$TRACEFS/events/sched/sched_process_fork/enable
 echo 0 >$TRACEFS/events/sched/sched_process_fork/enable

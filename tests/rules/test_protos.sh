@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 
 bad=0
 # shellcheck disable=SC2046

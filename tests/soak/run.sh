@@ -12,7 +12,7 @@ shift
 B=${BUILD:-build}
 tmp=$(mktemp -d)
 pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; wait; rm -rf "$tmp"' EXIT
+trap '[ "$BASHPID" != $$ ] || { [ -z "$pid" ] || kill "$pid" 2>/dev/null; wait; rm -rf "$tmp"; }' EXIT
 export PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer
 
 mkfifo "$tmp/ready"

@@ -23,7 +23,7 @@ leave() {
   done
   PIDS=()
 }
-trap 'leave; rm -rf "$TMP"' EXIT
+trap '[ "$BASHPID" != $$ ] || { leave; rm -rf "$TMP"; }' EXIT
 trap 'exit 1' INT TERM
 export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
 

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 
 n=0 bad=0
 check() { # NAME COMMAND...

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d)
 pid=""
 background=""
-trap '[ -z "$pid$background" ] || kill $pid $background 2>/dev/null; wait; rm -rf "$tmp"' EXIT
+trap '[ "$BASHPID" != $$ ] || { [ -z "$pid$background" ] || kill $pid $background 2>/dev/null; wait; rm -rf "$tmp"; }' EXIT
 export PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer
 sondad=$BUILD/bin/sondad
 

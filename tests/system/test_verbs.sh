@@ -24,7 +24,7 @@ check() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
 }
 
 TMP=$(mktemp -d)
-trap 'rm -rf "$TMP"' EXIT
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 
 check "no verb" 2 '^$' '^usage: sonda VERB'
 check "help lists the verbs" 0 'record .*help .*version' '^$' help

@@ -16,7 +16,7 @@ shift
 tracefs=/sys/kernel/tracing
 instance=$tracefs/instances/record-$$
 mkdir "$instance"
-trap 'rmdir "$instance"' EXIT
+trap '[ "$BASHPID" != $$ ] || rmdir "$instance"' EXIT
 echo 0 >"$instance/tracing_on"
 echo boot >"$instance/trace_clock"
 echo "${RING_KB:-4096}" >"$instance/buffer_size_kb"

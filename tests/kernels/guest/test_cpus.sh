@@ -13,7 +13,7 @@ online_again() {
   echo 1 >$cpus/cpu1/online 2>/dev/null
   leave
 }
-trap online_again EXIT
+trap '[ "$BASHPID" != $$ ] || online_again' EXIT
 
 work() { # CPU NAME: a load with a name of its own
   cp "$BUILD/tests/root/ping_pong" "$TMP/$2"
