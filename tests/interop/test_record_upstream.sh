@@ -116,7 +116,7 @@ output_path: "$TMP/by-service"
 CONFIG
 sonda_record 0 -c "$TMP/config" && said "to $TMP/by-service" && [ ! -e "$TMP/trace" ] && [ -s "$TMP/by-service" ]
 verdict "a trace that the service writes itself" $? "$TMP/log"
-sed -i '/^output_path/d; s/duration_ms: 200/duration_ms: 1000/' "$TMP/config"
+sed -i '/^output_path/d; s/duration_ms: 200/duration_ms: 1000/; s/size_kb: 64 /size_kb: 4096 /' "$TMP/config"
 cat >>"$TMP/config" <<CONFIG
 data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
 flush_period_ms: 1000

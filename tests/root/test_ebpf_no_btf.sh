@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 5.10 newest
+# kernels: 5.10
 #
 # linux.ebpf_counters on a kernel without BTF, by one that has it: probes which do not find it record beside others that
 # do, and what both say of one load is the same.

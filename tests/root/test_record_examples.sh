@@ -15,10 +15,11 @@ sleep 600 &
 PIDS+=($!)
 here=$PWD
 
-# One a line, as it stands. (A detached session needs a service that stays: tests/system/test_sessions.sh has it.)
+# One a line, as it stands. (A detached session needs a service that stays: tests/system/test_sessions.sh has it; what is
+# left behind the shell: tests/interop/test_snapshots.sh.)
 examples() {
   sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/record.md docs/system.md README.md |
-    grep -vE '^sonda record (\[|--detach)' | sort -u
+    grep -vE '^sonda record (\[|--detach)|&$' | sort -u
 }
 
 adapt() { # EXAMPLE
