@@ -61,7 +61,9 @@ compare_times() {
         from ftrace_event where name in ('sched_wakeup', 'sched_wakeup_new')"
     } | sort -s -k2,2n
   } >"$TMP/events"
-  # Both look at a clock in the same hook, one after the other: 20 us a change of state are a busy machine's.
+  # Both look at a clock in the same hook, one after the other: 20 us a change of state are a busy machine's. There are
+  # kernels that leave out the event of a switch now and then, which the next one of the thread shows: what it did from
+  # the event before until then is not known. More than 20 ms of that are no measure.
   awk '
   function change(pid, to, ts) {
     if (!(pid in ours) || state[pid] == to) return
@@ -77,27 +79,30 @@ compare_times() {
   $1 == "pid" { ours[$2] = ++n }
   $1 == "told" { told[$2, $3] = $4 }
   $1 == "wakeup" && state[$3] != "CPU_time" { change($3, "off_CPU:_runnable", $2) }
-  $1 == "switch" && state[$3] != "" && state[$3] != "CPU_time" { hole = 1 }
+  $1 == "switch" && state[$3] != "" && state[$3] != "CPU_time" { unknown[$3] += $2 - since[$3] }
+  $1 == "switch" && state[$5] == "CPU_time" { unknown[$5] += $2 - since[$5] }
   $1 == "switch" { change($3, class($4), $2); change($5, "CPU_time", $2) }
   END {
     split("CPU_time off_CPU:_runnable off_CPU:_sleeping off_CPU:_blocked off_CPU:_other", names, " ")
-    for (pid in ours)
+    for (pid in ours) {
+      if (unknown[pid] > 20000000) hole = 1
       for (i = 1; i in names; i++) {
         d = told[pid, names[i]] - sum[pid, names[i]]
-        printf "%s %s: %d, by events %d, of %d changes\n", pid, names[i], told[pid, names[i]], sum[pid, names[i]], changes[pid]
-        if ((d < 0 ? -d : d) > 100000 + 20000 * changes[pid]) bad = 1
+        printf "%s %s: %d, by events %d, of %d changes, %d not known\n", pid, names[i], told[pid, names[i]], sum[pid, names[i]],
+          changes[pid], unknown[pid]
+        if ((d < 0 ? -d : d) > 100000 + 20000 * changes[pid] + unknown[pid]) bad = 1
         if (told[pid, names[i]] > 20000000) large[names[i]] = 1
       }
+    }
     for (i = 1; i <= 4; i++) if (!(names[i] in large)) bad = 1 # each was moved
     exit hole ? 3 : bad || n != 4
   }' "$TMP/events" >"$TMP/times"
 }
-# There are kernels that leave out the event of a switch now and then: then the events are no measure.
 for try in 1 2 3 4 5; do
   compare_times
   status=$?
   [ $status = 3 ] || break
-  echo "# a switch has no event in recording $try"
+  echo "# too many switches have no event in recording $try"
 done
 (exit "$status")
 verdict "cpu_time: times in each state are those of the sched events" $? "$TMP/times"
