@@ -33,7 +33,7 @@ is_true missing "the rest is recorded" "select count(*) > 0 from ftrace_event wh
 
 # ---- names of functions, which an emulator takes seconds to read
 
-"$BIN/sonda" record --strict --ksyms -o "$OUT/short.pftrace" timer:hrtimer_expire_entry -- sleep 0.4 >"$TMP/log" 2>&1
+"$BIN/sonda" record --strict --ksyms -a -o "$OUT/short.pftrace" timer:hrtimer_expire_entry -- sleep 0.4 >"$TMP/log" 2>&1
 verdict "a recording that is shorter than that: exit code 0, nothing is missing" $? "$TMP/log"
 sed 's/^/# /' "$TMP/log"
 is_true short "it has events, and all have names" \

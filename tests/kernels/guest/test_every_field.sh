@@ -5,7 +5,7 @@
 # module is another one, whose events have the same names and other fields.
 #
 # build: modules
-# kernels: 6.1 newest
+# kernels: newest
 set -u
 . "$(dirname "$0")/../lib.sh"
 

@@ -4,7 +4,7 @@
 # The calls of a kernel function, in the session's instance where the kernel has the tracer there, at top level where
 # it has it only there and nobody else is at it; then the top level is as it was.
 #
-# kernels: 5.10 6.1 newest
+# kernels: 6.1
 set -u
 . "$(dirname "$0")/../lib.sh"
 
