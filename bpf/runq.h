@@ -20,3 +20,44 @@ struct runq_cpu {
 	struct sonda_max wait_max; /* ns */
 	struct sonda_hist wait; /* ns */
 };
+
+#ifdef __bpf__
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runq_cpu);
+} cpus SEC(".maps");
+
+/* By CPU: threads that were moved to it. Others than that CPU count here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as CPUs, at the load */
+	__type(key, __u32);
+	__type(value, __u64);
+} migrations SEC(".maps");
+
+static __always_inline struct runq_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline void count_lost(void)
+{
+	struct runq_cpu *c = this_cpu();
+
+	if (c)
+		c->lost++;
+}
+
+static __always_inline int count_migration(__u32 cpu)
+{
+	__u64 *n = bpf_map_lookup_elem(&migrations, &cpu);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	return 0;
+}
+#endif

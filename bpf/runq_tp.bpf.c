@@ -9,21 +9,6 @@
 #include "runq.h"
 #include "switch_records.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct runq_cpu);
-} cpus SEC(".maps");
-
-/* By CPU: threads that were moved to it. Others than that CPU count here. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* as many as CPUs, at the load */
-	__type(key, __u32);
-	__type(value, __u64);
-} migrations SEC(".maps");
-
 struct waiting {
 	__u64 since; /* 0: it does not wait, or we have not seen the beginning */
 	struct owner owner;
@@ -36,25 +21,17 @@ struct {
 	__type(value, struct waiting);
 } waits_by_pid SEC(".maps");
 
-static __always_inline struct runq_cpu *this_cpu(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&cpus, &zero);
-}
-
 static __always_inline struct waiting *thread_make_by_pid(__u32 pid)
 {
 	struct waiting *w = bpf_map_lookup_elem(&waits_by_pid, &pid);
 	const struct waiting none = {};
-	struct runq_cpu *c;
 
 	if (w)
 		return w;
 	bpf_map_update_elem(&waits_by_pid, &pid, &none, BPF_NOEXIST);
 	w = bpf_map_lookup_elem(&waits_by_pid, &pid);
-	if (!w && (c = this_cpu()))
-		c->lost++;
+	if (!w)
+		count_lost();
 	return w;
 }
 
@@ -156,10 +133,5 @@ int BPF_PROG(on_switch)
 SEC("tp/sched/sched_migrate_task")
 int BPF_PROG(on_migrate)
 {
-	__u32 cpu = ARG(0, SWITCH_MIGRATED_TO);
-	__u64 *n = bpf_map_lookup_elem(&migrations, &cpu);
-
-	if (n)
-		__sync_fetch_and_add(n, 1);
-	return 0;
+	return count_migration(ARG(0, SWITCH_MIGRATED_TO));
 }
