@@ -34,6 +34,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_run.h"
+#include "service/trace_buffer.h"
 
 struct file_sink {
 	struct session *session; /* borrowed: it owns us */
@@ -44,7 +45,8 @@ struct file_sink {
 	struct event *writable; /* owned; NULL where the file always takes bytes */
 	bool started; /* the session did: there is something to write */
 	bool reading; /* the buffers have more */
-	bool again; /* producers answered while they were read: they have more */
+	bool again; /* producers flushed or answered while they were read: they have more */
+	bool sync_due; /* a period is over: fdatasync, where the config wants it */
 	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
 	/* Of a rotation: files older than this are not needed by what producers commit from now on;
@@ -143,12 +145,15 @@ static void came_to_rest(struct file_sink *f)
 		return;
 	}
 	r = file_parts_end_older(&f->parts, f->leaving);
-	if (r == 0 && file_config_syncs(f->session->config))
+	if (r == 0 && f->again) {
+		begin_reading(f);
+		return;
+	}
+	if (r == 0 && f->sync_due && file_config_syncs(f->session->config))
 		r = out_file_sync(newest(f));
+	f->sync_due = false;
 	if (r < 0)
 		give_up(f, strerror(-r));
-	else if (f->again)
-		begin_reading(f);
 }
 
 /* ---- turns ---- */
@@ -228,6 +233,8 @@ static void begin_reading(struct file_sink *f)
 static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
 {
 	(void)call, (void)success; /* what came is written in any case */
+	s->file->again |= s->file->reading; /* it may have come into a buffer that was passed */
+	s->file->sync_due = true;
 	begin_reading(s->file);
 }
 
@@ -246,14 +253,34 @@ static void on_period(void *ctx)
 	loop_timer_once(&f->turn, 0, false);
 }
 
+/* Has more come into a buffer than stays in the caches, or than is safe from the wrap of a small
+ * ring? */
+static bool is_filled(const struct session_buffer *b)
+{
+	uint64_t new = trace_buffer_stats(b->buffer)->bytes_written - b->written_before;
+
+	return new >= MIN(FILE_FILL_BYTES, trace_buffer_size(b->buffer) / 2);
+}
+
+void file_sink_committed(struct file_sink *f)
+{
+	struct session *s = f->session;
+
+	for (size_t i = 0; f->started && !f->reading && i < s->n_buffers; i++)
+		if (is_filled(&s->buffers[i]))
+			begin_reading(f);
+}
+
 static void on_tick(void *ctx)
 {
 	struct file_sink *f = ctx;
 	uint64_t flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE;
 
 	if (!file_config_flushes_first(f->session->config) ||
-	    flush_begin(f->session, 0, flags, on_flushed, NULL) < 0)
+	    flush_begin(f->session, 0, flags, on_flushed, NULL) < 0) {
+		f->sync_due = true;
 		begin_reading(f);
+	}
 }
 
 /* ---- the session's life ---- */

@@ -11,10 +11,13 @@
 struct session;
 
 /*
- * write_into_file: the service writes a session's trace itself, once a period and when the session
- * ends, into a file that the consumer passed or that the service makes.
+ * write_into_file: the service writes a session's trace itself, into a file that the consumer passed
+ * or that the service makes: once a period, each time FILE_FILL_BYTES have come into a buffer, or half
+ * of a smaller one, and when the session ends. So a buffer that is read in time uses little memory,
+ * over and over (service/trace_buffer_ring.c), and what is written is still in the caches.
  *
  *	start --> each period: [flush] --> turns: one reading pass, one write(2) --> [fdatasync]
+ *	      --> each fill:   the same without a flush
  *	finish --> the same once more --> fdatasync, close --> session_ended
  *
  * A turn of the loop reads and writes about FILE_BATCH_BYTES, so that is how long a file holds up
@@ -38,6 +41,8 @@ void file_sink_discard(struct file_sink *f);
 
 /* The session has started. */
 void file_sink_start(struct file_sink *f);
+/* A producer committed chunks, maybe into a buffer of the session: begins to write a full one. */
+void file_sink_committed(struct file_sink *f);
 /* It is DISABLED: writes what is left (nothing, of one that never started), closes, and calls
  * session_ended, now or from the loop. */
 void file_sink_finish(struct file_sink *f);

@@ -98,6 +98,7 @@
 /* ---- a file that the service writes ---- */
 
 #define FILE_BATCH_BYTES (256u << 10) /* a turn of the loop reads and writes about so much */
+#define FILE_FILL_BYTES (256u << 10) /* new in a buffer: they are written before the period is over */
 #define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
 #define FILE_TAIL_BYTES (16u << 10) /* of a rotated file: kept free for the statistics at its end */
 #define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */

@@ -5,6 +5,7 @@
  *	check	the whole request parses, or nothing of it happens
  *	moves	chunk by chunk: Complete -> BeingRead, copied into its buffer, -> Free
  *	patches	of chunks that were moved before
+ *	files	a buffer that has filled is written, from the next turn on
  *	reply	from here on the chunks are free for who asked
  *	flush	an acknowledgement, which may end a flush
  *
@@ -17,9 +18,11 @@
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "service/decode.h"
+#include "service/file_sink.h"
 #include "service/flush.h"
 #include "service/producer_port.h"
 #include "service/service.h"
+#include "service/session.h"
 #include "service/trace_buffer.h"
 #include "wire/smb.h"
 
@@ -288,6 +291,16 @@ static void do_patches(struct producer_port *port, const uint8_t *args, size_t l
 	}
 }
 
+/* Buffers that are written into files may be full now. */
+static void wake_files(const struct service *v)
+{
+	const struct session *s;
+
+	TAILQ_FOREACH (s, &v->sessions, link)
+		if (s->file)
+			file_sink_committed(s->file);
+}
+
 int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			      size_t len)
 {
@@ -300,6 +313,7 @@ int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const
 		return -EBADMSG;
 	do_moves(p, args, len);
 	do_patches(p, args, len);
+	wake_files(p->service);
 	ipc_reply_empty(p->conn, call);
 	if (flush_id)
 		flush_acked(p->service, p, flush_id);

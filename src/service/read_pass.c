@@ -11,8 +11,12 @@
 
 void read_begin(struct session *s)
 {
-	for (size_t i = 0; i < s->n_buffers; i++)
-		trace_buffer_begin_read(s->buffers[i].buffer);
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		struct session_buffer *b = &s->buffers[i];
+
+		trace_buffer_begin_read(b->buffer);
+		b->written_before = trace_buffer_stats(b->buffer)->bytes_written;
+	}
 	s->reading_buffer = 0;
 }
 

@@ -43,6 +43,7 @@ enum session_state {
 struct session_buffer {
 	uint16_t id; /* service-wide */
 	struct trace_buffer *buffer; /* owned */
+	uint64_t written_before; /* its bytes_written when the last reading began */
 };
 
 enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };

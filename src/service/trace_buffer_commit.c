@@ -238,9 +238,7 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 	}
 	if (!complete && header->count < 2)
 		return; /* nothing in it is sure to be whole */
-	/* TRACE_BUFFER_DISCARD counts what was ever written. */
-	if (b->policy == TRACE_BUFFER_RING)
-		tb_ring_restart(b);
+	tb_ring_restart(b);
 	s = b->refusing ? NULL : tb_seq_get(b, writer);
 	if (!s) {
 		b->stats.chunks_discarded++;

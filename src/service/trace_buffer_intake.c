@@ -68,9 +68,10 @@ static enum tb_intake reserve(struct intake *in, size_t n)
 
 	if (n > r->size - TB_RECORD_HEADER)
 		return TB_INTAKE_TOO_LARGE;
-	if (r->wr + TB_RECORD_HEADER + n > r->size) {
-		if (in->b->policy == TRACE_BUFFER_DISCARD)
+	if (in->b->policy == TRACE_BUFFER_DISCARD) {
+		if (TB_RECORD_HEADER + n > tb_room_left(in->b))
 			return TB_INTAKE_FULL;
+	} else if (r->wr + TB_RECORD_HEADER + n > r->size) {
 		move_to_start(in);
 	}
 	tb_ring_make_room(in->b, r->wr + TB_RECORD_HEADER + n);

@@ -74,13 +74,20 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 /* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
 #define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
 
+/* A sequence pays once for a whole ring of writing; TRACE_BUFFER_DISCARD takes no more than that. */
+static bool has_paid(const struct trace_buffer *b, const struct tb_seq *s, tb_place here)
+{
+	return s->paid && (b->policy == TRACE_BUFFER_DISCARD || here - s->paid < b->ring.size);
+}
+
 void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s)
 {
 	struct tb_ring *r = &b->ring;
-	size_t room = MIN(SEQ_COST, r->size - r->wr);
+	size_t left = b->policy == TRACE_BUFFER_DISCARD ? tb_room_left(b) : r->size - r->wr;
+	size_t room = MIN(SEQ_COST, left);
 	tb_place here = tb_ring_place(r, r->wr);
 
-	if (b->seqs.n <= FREE_SEQS || (s->paid && here - s->paid < r->size) || room == 0)
+	if (b->seqs.n <= FREE_SEQS || has_paid(b, s, here) || room == 0)
 		return;
 	tb_ring_make_room(b, r->wr + room);
 	*tb_record_at(r, r->wr) = (struct tb_record){.chunk_id = (uint32_t)(room / TB_UNIT)};

@@ -74,6 +74,13 @@ struct trace_buffer {
 	struct trace_buffer_stats stats;
 };
 
+/* TRACE_BUFFER_DISCARD: bytes of records that it still takes. They count down to 0 once, though memory
+ * that was read is written again. */
+static inline size_t tb_room_left(const struct trace_buffer *b)
+{
+	return b->ring.size - (size_t)(b->stats.bytes_written + b->stats.padding_bytes_written);
+}
+
 void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);
 
 /* ---- trace_buffer_seq.c: the table ---- */

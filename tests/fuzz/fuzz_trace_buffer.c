@@ -153,6 +153,11 @@ static void check_buffer(const struct trace_buffer *b)
 	assert(st->padding_bytes_written - st->padding_bytes_cleared == r->size - r->old_end);
 	assert(st->bytes_written - st->bytes_read - st->bytes_overwritten == sum.bytes);
 	assert(st->chunks_written - st->chunks_read - st->chunks_overwritten == sum.chunks);
+	/* DISCARD: what was read makes memory free, but no room for more. */
+	if (b->policy == TRACE_BUFFER_DISCARD)
+		assert(st->bytes_written + st->padding_bytes_written <= r->size &&
+		       r->wr <= st->bytes_written + st->padding_bytes_written &&
+		       st->bytes_overwritten == 0);
 }
 
 /* ---- honest writers ---- */

@@ -387,12 +387,38 @@ static void producers_are_flushed_before_a_write(void **state)
 	assert_int_equal(count_in_file(path_of(x), "flushed"), 1);
 }
 
+/* 3.2 MB through a buffer of 64 KB, between two periods: it is read when it is half full, and nothing is
+ * overwritten. */
+static void small_buffer_is_written_when_it_fills(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	char text[1024], packet[3200] = "";
+
+	snprintf(text, sizeof(text),
+		 "buffers { size_kb: 64 } data_sources { config { name: 'src' } } "
+		 "write_into_file: true output_path: '%s' file_write_period_ms: 3600000 "
+		 "write_flush_mode: WRITE_FLUSH_DISABLED",
+		 path_of(x));
+	memset(packet, 'p', sizeof(packet) - 1);
+	stage_start(g, text);
+	for (uint32_t i = 0; i < 1000; i++) {
+		stage_write(g, i % 8, 1, i, packet);
+		if (i == 500)
+			assert_true(size_of_file(path_of(x)) > 400 * (off_t)sizeof(packet));
+	}
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(count_in_file(path_of(x), packet), 1000);
+}
+
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FILE_TEST(file_fills_while_the_session_runs),
+		FILE_TEST(small_buffer_is_written_when_it_fills),
 		FILE_TEST(passed_file_is_written),
 		FILE_TEST(exactly_one_place_must_be_named),
 		FILE_TEST(what_may_block_is_refused),

@@ -183,6 +183,58 @@ static void what_waits_in_the_lap_before_stays(void **state)
 	trace_buffer_free(b);
 }
 
+/* ---- TRACE_BUFFER_DISCARD ---- */
+
+/* Its memory is used again, but it takes no more than its size in all. */
+static void discarding_begins_again_and_is_full_at_its_size(void **state)
+{
+	struct trace_buffer *b = buffer_of(64 << 10, TRACE_BUFFER_DISCARD);
+	const void *first = NULL;
+	struct trace_packet p;
+
+	(void)state;
+	for (uint32_t i = 0; i < 63; i++) {
+		commit_record(b, 1, i, 'a', 1024);
+		trace_buffer_begin_read(b);
+		assert_true(trace_buffer_next_packet(b, NULL, &p));
+		first = first ? first : p.slices[0].iov_base;
+		assert_ptr_equal(p.slices[0].iov_base, first);
+		assert_int_equal(p.loss, 0);
+		expect_end(b);
+	}
+	commit_record(b, 1, 63, 'b', 512);
+	commit_record(b, 1, 64, 'c', 528);
+	commit_record(b, 1, 65, 'd', 32);
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 2);
+	trace_buffer_begin_read(b);
+	expect_record(b, 1, 'b', 512, 0);
+	expect_end(b);
+	assert_int_equal(bytes_in_use(b), 0);
+	trace_buffer_free(b);
+}
+
+/* A clone of one that began again is full where the other is. */
+static void discarding_clone_has_the_same_room(void **state)
+{
+	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD), *clone;
+
+	(void)state;
+	commit_record(b, 1, 0, 'a', 3072);
+	trace_buffer_begin_read(b);
+	expect_record(b, 1, 'a', 3072, 0);
+	commit_record(b, 1, 1, 'b', 512);
+	assert_int_equal(trace_buffer_clone(b, &clone), 0);
+	commit_record(clone, 1, 2, 'c', 512);
+	commit_record(clone, 1, 3, 'd', 32);
+	assert_int_equal(trace_buffer_stats(clone)->chunks_discarded, 1);
+	trace_buffer_begin_read(clone);
+	expect_record(clone, 1, 'b', 512, 0);
+	expect_record(clone, 1, 'c', 512, 0);
+	expect_end(clone);
+	trace_buffer_free(clone);
+	trace_buffer_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +243,8 @@ int main(void)
 		IN_4K(a_begun_lap_ends_when_all_is_read),
 		cmocka_unit_test(few_that_wait_move_to_the_start),
 		cmocka_unit_test(what_waits_in_the_lap_before_stays),
+		cmocka_unit_test(discarding_begins_again_and_is_full_at_its_size),
+		cmocka_unit_test(discarding_clone_has_the_same_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
