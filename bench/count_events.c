@@ -3,14 +3,17 @@
  * usage: count_events TRACE
  *
  * Prints how many ftrace events a trace holds, in either encoding (FtraceEvent messages and the arrays of compact
- * sched), and the bytes of the packets that carry them.
+ * sched), the bytes of the packets that carry them, how many events the kernel's rings lost, and how many chunks and
+ * packets were lost behind them.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "analyze/trace_scan.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -63,9 +66,34 @@ static void count_packet(const struct pb_field *packet, struct counts *c)
 	}
 }
 
+static uint64_t lost_events(const struct ftrace_scan *s)
+{
+	struct cpu_loss *losses;
+	uint64_t sum = 0;
+	size_t n;
+
+	if (ftrace_scan_losses(s, &losses, &n))
+		return UINT64_MAX;
+	for (size_t i = 0; i < n; i++)
+		sum += losses[i].events;
+	free(losses);
+	return sum;
+}
+
+static uint64_t lost_chunks(const struct service_stats *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->n_buffers; i++)
+		sum += s->buffers[i].chunks_overwritten + s->buffers[i].chunks_discarded +
+		       s->buffers[i].writer_packet_loss;
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+	struct trace_scan scan = {0};
 	struct counts c = {0};
 	struct pb_field packet;
 	struct pb_dec d;
@@ -81,6 +109,9 @@ int main(int argc, char **argv)
 	while (pb_dec_next(&d, &packet))
 		if (packet.data)
 			count_packet(&packet, &c);
-	printf("%" PRIu64 " %" PRIu64 "\n", c.events, c.bytes);
+	trace_scan_file(&scan, data, (size_t)st.st_size);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c.events, c.bytes,
+	       lost_events(&scan.ftrace), lost_chunks(&scan.stats));
+	trace_scan_deinit(&scan);
 	return pb_dec_ok(&d) ? 0 : 1;
 }

@@ -10,9 +10,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 pairs=${1:-5} loops=${2:-100000}
 
-cat >"$TMP/config" <<'CONFIG'
-buffers { size_kb: 131072 fill_policy: DISCARD }
-data_sources {
+configs 131072 'data_sources {
   config {
     name: "linux.ftrace"
     ftrace_config {
@@ -21,18 +19,14 @@ data_sources {
       buffer_size_kb: 16384
     }
   }
-}
-CONFIG
+}'
 
 pipe_load() { perf bench sched pipe -l "$loops" >/dev/null 2>&1; }
 
 for sessions in 1 2 3; do
-  for _ in $(seq "$pairs"); do
-    measure perfetto "$TMP/config" "$sessions" pipe_load
-    measure sonda "$TMP/config" "$sessions" pipe_load
-  done
+  VARIANTS="perfetto sonda" rounds "$pairs" "$sessions" pipe_load
   ratios "$sessions sessions"
-  ns=$(ratio_of ns)
+  ns=$(ratio_of ns_probes)
   if [ "$sessions" = 1 ]; then
     alone=$ns
   else

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: bench/verbose_mix.sh [PAIRS] [LOOPS]      BUILD=build
+# usage: bench/verbose_mix.sh [PAIRS] [LOOPS...]      BUILD=build
 #
 # All events of sched, irq, timer and raw_syscalls, none of them compact, while `perf bench sched messaging` and a copy of
 # files run; Perfetto's three programs and ours in turn, 64 MiB of kernel ring a CPU.
 set -u
 . "$(dirname "$0")/lib.sh"
-pairs=${1:-5} loops=${2:-100}
+pairs=${1:-5}
+shift
+[ $# -gt 0 ] || set -- 100
 
-cat >"$TMP/config" <<'CONFIG'
-buffers { size_kb: 524288 fill_policy: DISCARD }
-data_sources {
+configs 524288 'data_sources {
   config {
     name: "linux.ftrace"
     ftrace_config {
@@ -23,20 +23,20 @@ data_sources {
       buffer_size_kb: 65536
     }
   }
-}
-CONFIG
+}'
 
-mix_load() {
-  (cd /usr/include && tar cf - .) >"$TMP/copy" 2>/dev/null &
-  perf bench sched messaging -g 4 -l "$loops" >/dev/null 2>&1
-  wait $!
-  rm -f "$TMP/copy"
-}
-
-for _ in $(seq "$pairs"); do
-  measure perfetto "$TMP/config" 1 mix_load
-  measure sonda "$TMP/config" 1 mix_load
+for loops; do
+  mix_load() {
+    (cd /usr/include && tar cf - .) >"$TMP/copy" 2>/dev/null &
+    perf bench sched messaging -g 4 -l "$loops" >/dev/null 2>&1
+    wait $!
+    rm -f "$TMP/copy"
+  }
+  rounds "$pairs" 1 mix_load 65536 sched/ irq/ timer/ raw_syscalls/
+  ratios "sched, irq, timer, raw_syscalls, verbose, $loops loops"
+  asked_ratio "CPU of all three programs until the file is whole, $loops loops" all 0.4
+  asked_ratio "CPU of the service, $loops loops" service 0.5
+  asked_ratio "CPU of all three programs by the floor, $loops loops" floor 2
+  asked_ratio "CPU of probes, $loops loops" probes 0.5
 done
-ratios "sched, irq, timer, raw_syscalls, verbose"
-asked_ratio "CPU of probes, an event" probes 0.5
 exit $OVER
