@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -57,12 +58,12 @@ static bool cannot_shrink(int fd)
 	       (unsigned long)fs.f_type == TMPFS_MAGIC;
 }
 
-int shm_attach(int fd, bool require_seals, size_t max, void **ret_addr, size_t *ret_size)
+int shm_attach(int fd, size_t max, void **ret_addr, size_t *ret_size)
 {
 	struct stat st;
 	int r;
 
-	if (require_seals && !cannot_shrink(fd))
+	if (!cannot_shrink(fd))
 		return -EPERM;
 	if (fstat(fd, &st) < 0)
 		return -errno;

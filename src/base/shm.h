@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -18,15 +17,13 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr);
 /*
  * Maps the memory of a peer; fd stays the caller's and may be closed afterwards. 0, or
  *
- *	-EPERM    require_seals, and its size is not sealed (shrink, grow, seal), or it is of huge
- *	          pages, where a read can end in SIGBUS all the same
+ *	-EPERM    its size is not sealed (shrink, grow, seal), or it is of huge pages, where a read
+ *	          can end in SIGBUS all the same
  *	-EINVAL   empty
  *	-EFBIG    larger than max
  *	-errno    no descriptor of mappable, writable memory
- *
- * Without require_seals the peer must be trusted not to shrink it.
  */
-int shm_attach(int fd, bool require_seals, size_t max, void **ret_addr, size_t *ret_size);
+int shm_attach(int fd, size_t max, void **ret_addr, size_t *ret_size);
 
 /* NULL is fine. */
 void shm_unmap(void *addr, size_t size);

@@ -346,17 +346,18 @@ static const char *default_address(const char *variable, const char *run, const 
 
 	if (set && *set)
 		return set;
-	return access("/run/perfetto/", X_OK) == 0 ? run : tmp;
+	/* In /tmp any user may listen before the service does; in /run root alone says who may. */
+	return geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0 ? run : tmp;
 }
 
 const char *sock_default_producer(void)
 {
-	return default_address("PERFETTO_PRODUCER_SOCK_NAME", "/run/perfetto/traced-producer.sock",
-			       "/tmp/perfetto-producer");
+	return default_address("PERFETTO_PRODUCER_SOCK_NAME",
+			       SOCK_RUN_FOLDER "traced-producer.sock", "/tmp/perfetto-producer");
 }
 
 const char *sock_default_consumer(void)
 {
-	return default_address("PERFETTO_CONSUMER_SOCK_NAME", "/run/perfetto/traced-consumer.sock",
-			       "/tmp/perfetto-consumer");
+	return default_address("PERFETTO_CONSUMER_SOCK_NAME",
+			       SOCK_RUN_FOLDER "traced-consumer.sock", "/tmp/perfetto-consumer");
 }

@@ -54,9 +54,10 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 
 /*
  * Default addresses of the tracing protocol: the environment's
- * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /run/perfetto/traced-*.sock where that folder can
- * be searched, else /tmp/perfetto-*. Borrowed from static memory or the environment. The
+ * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /run/perfetto/traced-*.sock for root and where that
+ * folder can be searched, else /tmp/perfetto-*. Borrowed from static memory or the environment. The
  * producer's may be a comma-separated list.
  */
+#define SOCK_RUN_FOLDER "/run/perfetto/"
 const char *sock_default_producer(void);
 const char *sock_default_consumer(void);

@@ -19,6 +19,7 @@
 #include "cli/end_signals.h"
 #include "cli/packet_read.h"
 #include "cli/trace_file.h"
+#include "client/service_trust.h"
 #include "config/limits.h"
 
 struct session_client {
@@ -174,6 +175,8 @@ int session_client_explain(const char *address, int error, struct err_text *e)
 			       "no tracing service listens on %s: start sondad, or say with "
 			       "--socket where one does",
 			       address);
+	case -EKEYREJECTED:
+		return service_trust_explain(address, e);
 	default:
 		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
 			       strerror(-error));

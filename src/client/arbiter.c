@@ -130,8 +130,7 @@ int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
 
 	if (a->smb.base)
 		return -EALREADY;
-	/* Not all services seal; ours is trusted with more than this memory. */
-	r = shm_attach(fd, false, SMB_MAX_SIZE, &base, &size);
+	r = shm_attach(fd, SMB_MAX_SIZE, &base, &size);
 	return r < 0 ? r : use_memory(a, base, size, page_size);
 }
 

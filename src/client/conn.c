@@ -18,6 +18,7 @@
 #include "base/msgsock.h"
 #include "base/sock.h"
 #include "client/identity.h"
+#include "client/service_trust.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
@@ -234,6 +235,11 @@ int conn_new(struct event_base *loop, const char *address, const char *service,
 
 	if (r < 0)
 		return r;
+	r = service_trust_check(fd);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
 	return new_conn(loop, fd, sock_is_remote(address), service, ops, ctx, ret);
 }
 

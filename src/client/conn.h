@@ -46,12 +46,13 @@ typedef void (*conn_reply_fn)(void *ctx, const struct conn_reply *reply);
 /*
  * Connects and asks for the service ("ProducerPort"); the answer comes from the loop. Over TCP and
  * vsock it says first who we are (client/identity.h). An address
- * that refuses at once gives -errno (-ECONNREFUSED, -ENOENT, -EACCES, ...) and nothing is made. ops
- * is borrowed for the life of the conn.
+ * that refuses at once gives -errno (-ECONNREFUSED, -ENOENT, -EACCES, ...) and nothing is made;
+ * -EKEYREJECTED: the peer is not trusted to be the service (client/service_trust.h), and no byte was
+ * sent. ops is borrowed for the life of the conn.
  */
 int conn_new(struct event_base *loop, const char *address, const char *service,
 	     const struct conn_ops *ops, void *ctx, struct conn **ret);
-/* The same on a connected socket, which is taken also on failure. */
+/* The same on a connected socket, whose peer the caller trusts. It is taken also on failure. */
 int conn_new_fd(struct event_base *loop, int fd, const char *service, const struct conn_ops *ops,
 		void *ctx, struct conn **ret);
 /* Disconnects. Callbacks of open calls and on_lost are not called. NULL is fine. */

@@ -26,6 +26,7 @@
 #include "base/sock.h"
 #include "client/machine_link.h"
 #include "client/producer_internal.h"
+#include "client/service_trust.h"
 #include "client/socket_watch.h"
 #include "config/limits.h"
 #include "config/unpack.h"
@@ -238,8 +239,14 @@ static void on_bound(void *ctx)
 
 static void connect_failed(struct producer *p, int error)
 {
+	struct err_text e;
+
 	/* That nobody listens yet is what we are here to wait for. */
-	if (error != -ENOENT && error != -ECONNREFUSED && error != p->told)
+	if (error == -ENOENT || error == -ECONNREFUSED || error == p->told)
+		;
+	else if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
+		producer_trouble(p, "cannot connect to %s", e.text);
+	else
 		producer_trouble(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
 	p->told = error;
 }

@@ -78,7 +78,7 @@ bool producer_memory_adopt(struct producer_port *p, int fd)
 	void *addr;
 	size_t size;
 
-	if (shm_attach(fd, true, SMB_MAX_SIZE, &addr, &size) < 0)
+	if (shm_attach(fd, SMB_MAX_SIZE, &addr, &size) < 0)
 		return false;
 	g.size = (uint32_t)size;
 	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, size, NULL) < 0) {

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/sock.h"
+#include "base/str.h"
 #include "service/inherited.h"
 #include "service/service.h"
 
@@ -92,6 +93,18 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, e);
 }
 
+/* Where no unit made the folder of the default addresses, root does. A failure is listen's to report. */
+static void make_run_folder(const char *address)
+{
+	mode_t before;
+
+	if (geteuid() != 0 || !str_starts(address, SOCK_RUN_FOLDER))
+		return;
+	before = umask(022);
+	(void)mkdir(SOCK_RUN_FOLDER, 0755);
+	umask(before);
+}
+
 static int listen_on_all(struct sockets *s, const struct socket_options *o, struct err_text *e)
 {
 	_cleanup_(freep) char *producers = strdup(sock_default_producer());
@@ -100,6 +113,7 @@ static int listen_on_all(struct sockets *s, const struct socket_options *o, stru
 
 	if (!producers)
 		return err_set(e, -ENOMEM, "out of memory");
+	make_run_folder(sock_default_consumer());
 	for (char *a = strtok_r(producers, ",", &rest); a && r == 0; a = strtok_r(NULL, ",", &rest))
 		r = listen_for_producers(s, a, o, e);
 	s->n_producers = s->n;

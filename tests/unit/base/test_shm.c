@@ -66,7 +66,7 @@ static void both_sides_see_the_same_bytes(void **state)
 
 	(void)state;
 	assert_int_equal(shm_create(SIZE, &fd, (void **)&a), 0);
-	assert_int_equal(shm_attach(fd, true, SIZE, (void **)&b, &size), 0);
+	assert_int_equal(shm_attach(fd, SIZE, (void **)&b, &size), 0);
 	assert_int_equal(size, SIZE);
 	assert_ptr_not_equal(a, b);
 	closep(&fd);
@@ -93,11 +93,11 @@ static int memfd_of(size_t size, unsigned flags, int seals)
 	return fd;
 }
 
-static void expect_attach(int fd, bool require_seals, size_t max, int want)
+static void expect_attach(int fd, size_t max, int want)
 {
 	size_t size = 77;
 	void *addr = &size;
-	int r = shm_attach(fd, require_seals, max, &addr, &size);
+	int r = shm_attach(fd, max, &addr, &size);
 
 	assert_int_equal(r, want);
 	if (r == 0) {
@@ -117,8 +117,7 @@ static void unsealed_memory_of_a_peer_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(seals); i++) {
 		_cleanup_(closep) int fd = memfd_of(SIZE, MFD_ALLOW_SEALING, seals[i]);
 
-		expect_attach(fd, true, SIZE, -EPERM);
-		expect_attach(fd, false, SIZE, 0);
+		expect_attach(fd, SIZE, -EPERM);
 	}
 }
 
@@ -127,7 +126,7 @@ static void more_seals_than_needed_are_no_harm_but_against_writing(void **state)
 	_cleanup_(closep) int fd = memfd_of(SIZE, MFD_ALLOW_SEALING, ALL_SEALS | F_SEAL_WRITE);
 
 	(void)state;
-	expect_attach(fd, true, SIZE, -EPERM); /* mmap(2) says so */
+	expect_attach(fd, SIZE, -EPERM); /* mmap(2) says so */
 }
 
 static void huge_pages_of_a_peer_are_refused(void **state)
@@ -139,7 +138,7 @@ static void huge_pages_of_a_peer_are_refused(void **state)
 	if (fd < 0 || ftruncate(fd, 2 << 20) < 0)
 		skip(); /* the kernel has none */
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, ALL_SEALS), 0);
-	expect_attach(fd, true, SIZE_MAX, -EPERM);
+	expect_attach(fd, SIZE_MAX, -EPERM);
 }
 
 static void sizes_of_a_peers_memory(void **state)
@@ -148,10 +147,10 @@ static void sizes_of_a_peers_memory(void **state)
 	_cleanup_(closep) int fd = memfd_of(SIZE, MFD_ALLOW_SEALING, ALL_SEALS);
 
 	(void)state;
-	expect_attach(empty, true, SIZE, -EINVAL);
-	expect_attach(fd, true, SIZE - 1, -EFBIG);
-	expect_attach(fd, true, SIZE, 0);
-	expect_attach(fd, true, SIZE_MAX, 0);
+	expect_attach(empty, SIZE, -EINVAL);
+	expect_attach(fd, SIZE - 1, -EFBIG);
+	expect_attach(fd, SIZE, 0);
+	expect_attach(fd, SIZE_MAX, 0);
 }
 
 static void what_is_no_memory_is_refused(void **state)
@@ -162,14 +161,10 @@ static void what_is_no_memory_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
-	expect_attach(-1, true, SIZE, -EPERM);
-	expect_attach(-1, false, SIZE, -EBADF);
-	expect_attach(null, true, SIZE, -EPERM);
-	expect_attach(null, false, SIZE, -EINVAL);
-	expect_attach(p[0], true, SIZE, -EPERM);
-	expect_attach(p[0], false, SIZE, -EINVAL);
-	expect_attach(file, true, SIZE_MAX, -EPERM);
-	expect_attach(file, false, SIZE_MAX, -EACCES);
+	expect_attach(-1, SIZE, -EPERM);
+	expect_attach(null, SIZE, -EPERM);
+	expect_attach(p[0], SIZE, -EPERM);
+	expect_attach(file, SIZE_MAX, -EPERM);
 	close(p[0]);
 	close(p[1]);
 }

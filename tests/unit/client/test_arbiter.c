@@ -87,10 +87,14 @@ static void memory_that_breaks_the_abi_is_refused(void **state)
 	assert_int_equal(arbiter_attach(a, s.fd, 8192), -EINVAL); /* 3 pages of 4 KiB */
 	assert_int_equal(arbiter_attach(a, s.fd, 5000), -EINVAL);
 	assert_int_equal(arbiter_attach(a, s.fd, 65536), -EINVAL);
-	assert_int_equal(arbiter_attach(a, -1, 4096), -EBADF);
+	assert_int_equal(arbiter_attach(a, -1, 4096), -EPERM);
 	assert_int_equal(shm_create(SMB_MAX_SIZE + 4096, &fd, &p), 0);
 	assert_int_equal(arbiter_attach(a, fd, 4096), -EFBIG);
 	shm_unmap(p, SMB_MAX_SIZE + 4096);
+	close(fd);
+	fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING); /* it could shrink */
+	assert_int_equal(ftruncate(fd, 3 * 4096), 0);
+	assert_int_equal(arbiter_attach(a, fd, 4096), -EPERM);
 	close(fd);
 	assert_false(take(&c));
 	assert_int_equal(arbiter_attach(a, s.fd, 4096), 0);

@@ -2,10 +2,12 @@
 #include "client/fake_host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/sock.h"
 #include "client/conn.h"
@@ -675,6 +677,98 @@ static void over_tcp_it_says_who_it_is_first(void **state)
 	event_base_free(p.loop);
 }
 
+/* ---- whose service it is ---- */
+
+#define STRANGER 4242
+
+/* In a child: listens as the user, and tells how many bytes the first client sent. */
+static void listen_as(uid_t uid, const char *path, int ready, int told)
+{
+	char bytes[256];
+	int fd, peer = -1;
+	ssize_t n;
+
+	if (setuid(uid) < 0 || sock_listen(path, &fd, NULL) < 0 || write(ready, "1", 1) != 1)
+		_exit(1);
+	while (sock_accept(fd, &peer) == -EAGAIN)
+		usleep(1000);
+	fcntl(peer, F_SETFL, 0);
+	n = read(peer, bytes, sizeof(bytes));
+	(void)!write(told, &n, sizeof(n));
+	_exit(0);
+}
+
+/* What conn_new gives for a service of that user, and how much that service got to read. */
+static int connect_to_service_of(uid_t uid, ssize_t *ret_sent)
+{
+	char path[] = "/tmp/sonda-test-XXXXXX", socket[64], byte;
+	struct event_base *loop = event_base_new();
+	struct pair p = {.loop = loop};
+	int ready[2], told[2], r, status;
+	pid_t child;
+
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(chmod(path, 01777), 0);
+	snprintf(socket, sizeof(socket), "%s/s", path);
+	assert_int_equal(pipe(ready) | pipe(told), 0);
+	child = fork();
+	if (child == 0)
+		listen_as(uid, socket, ready[1], told[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	r = conn_new(loop, socket, "SomePort", &ops, &p, &p.c);
+	if (r == 0)
+		conn_drain(p.c, 1000);
+	conn_free(p.c);
+	assert_int_equal(read(told[0], ret_sent, sizeof(*ret_sent)), sizeof(*ret_sent));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(told[i]);
+	}
+	unlink(socket);
+	rmdir(path);
+	event_base_free(loop);
+	return r;
+}
+
+static void a_service_of_another_user_gets_no_byte(void **state)
+{
+	ssize_t sent;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	unsetenv("SONDA_SERVICE_USER");
+	assert_int_equal(connect_to_service_of(STRANGER, &sent), -EKEYREJECTED);
+	assert_int_equal(sent, 0);
+	setenv("SONDA_SERVICE_USER", "4241", 1);
+	assert_int_equal(connect_to_service_of(STRANGER, &sent), -EKEYREJECTED);
+	assert_int_equal(sent, 0);
+	setenv("SONDA_SERVICE_USER", "no such user", 1);
+	assert_int_equal(connect_to_service_of(STRANGER, &sent), -EKEYREJECTED);
+	assert_int_equal(sent, 0);
+	unsetenv("SONDA_SERVICE_USER");
+}
+
+static void a_service_of_root_of_this_user_or_of_a_named_user_is_trusted(void **state)
+{
+	ssize_t sent;
+
+	(void)state;
+	unsetenv("SONDA_SERVICE_USER");
+	assert_int_equal(connect_to_service_of(geteuid(), &sent), 0);
+	assert_true(sent > 0);
+	if (geteuid() != 0)
+		skip();
+	setenv("SONDA_SERVICE_USER", "4242", 1);
+	assert_int_equal(connect_to_service_of(STRANGER, &sent), 0);
+	assert_true(sent > 0);
+	setenv("SONDA_SERVICE_USER", "nobody", 1);
+	assert_int_equal(connect_to_service_of(65534, &sent), 0);
+	assert_true(sent > 0);
+	unsetenv("SONDA_SERVICE_USER");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -696,6 +790,8 @@ int main(void)
 		cmocka_unit_test(what_waits_can_be_drained_without_the_loop),
 		cmocka_unit_test(over_tcp_it_says_who_it_is_first),
 		cmocka_unit_test(addresses_where_nobody_listens_fail_at_once),
+		cmocka_unit_test(a_service_of_another_user_gets_no_byte),
+		cmocka_unit_test(a_service_of_root_of_this_user_or_of_a_named_user_is_trusted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/service_trust.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/sock.h"
+#include "base/str.h"
+
+static bool is_named_user(uid_t uid)
+{
+	const char *user = secure_getenv(SERVICE_USER_VARIABLE);
+	const struct passwd *entry;
+	uint32_t number;
+
+	if (!user || !*user)
+		return false;
+	if (str_to_u32(user, &number) == 0)
+		return number == uid;
+	entry = getpwnam(user);
+	return entry && entry->pw_uid == uid;
+}
+
+static bool owns_folder(uid_t uid)
+{
+	struct stat st;
+
+	return stat(SOCK_RUN_FOLDER, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
+}
+
+static bool is_trusted(uid_t uid)
+{
+	return uid == 0 || uid == geteuid() || uid == getuid() || owns_folder(uid) ||
+	       is_named_user(uid);
+}
+
+int service_trust_check(int fd)
+{
+	uid_t uid;
+	pid_t pid;
+	int r = sock_peer(fd, &uid, &pid);
+
+	if (r == -EOPNOTSUPP)
+		return 0;
+	if (r < 0)
+		return r;
+	return is_trusted(uid) ? 0 : -EKEYREJECTED;
+}
+
+/* The peer is asked for again: the caller has closed its connection. */
+int service_trust_explain(const char *address, struct err_text *e)
+{
+	_cleanup_(closep) int fd = -1;
+	uid_t uid;
+	pid_t pid;
+
+	if (sock_connect(address, &fd) < 0 || sock_peer(fd, &uid, &pid) < 0)
+		return err_set(e, -EKEYREJECTED, "%s: a user who is not trusted listens there",
+			       address);
+	return err_set(e, -EKEYREJECTED,
+		       "%s: uid %u listens there, which is neither root nor this user nor the "
+		       "owner of " SOCK_RUN_FOLDER
+		       "; if it is the tracing service's user, set " SERVICE_USER_VARIABLE "=%u",
+		       address, uid, uid);
+}
