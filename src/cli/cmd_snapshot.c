@@ -21,7 +21,7 @@ static const char usage[] =
 	"its\n"
 	"number or its unique_session_name (sonda sessions lists them); without it, the only "
 	"one.\n\n"
-	"  -o, --out FILE     - is standard output (default snapshot-HOST-TIME.pftrace)\n"
+	"  -o, --out FILE     - is standard output (default snapshot-HOST-TIME-RANDOM.pftrace)\n"
 	"      --bugreport    of the sessions with a bugreport_score the one with the highest\n"
 	"      --socket ADDRESS   of the service's consumer socket\n"
 	"  -q, --quiet        only errors\n"

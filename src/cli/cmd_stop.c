@@ -115,7 +115,7 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 }
 
 #define OPTIONS                                                                                    \
-	"  -o, --out FILE     - is standard output (default trace-HOST-TIME.pftrace)\n"            \
+	"  -o, --out FILE     - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"     \
 	"      --socket ADDRESS   of the service's consumer socket\n"                              \
 	"  -q, --quiet        only errors\n"                                                       \
 	"  -h, --help         this text\n"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@ int output_name(const char *kind, struct output_name *ret, struct err_text *e)
 {
 	char host[256] = "host", when[32];
 	time_t now = time(NULL);
+	unsigned random;
 	struct tm tm;
 
 	gethostname(host, sizeof(host) - 1);
@@ -21,8 +23,12 @@ int output_name(const char *kind, struct output_name *ret, struct err_text *e)
 			*p = '_';
 	if (!localtime_r(&now, &tm))
 		return err_set(e, -errno, "no name for the output; give one with -o");
+	/* Nobody else can guess the name, and so put something there first. */
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		return err_set(e, -errno, "no name for the output; give one with -o");
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
-	snprintf(ret->text, sizeof(ret->text), "%.16s-%s-%s.pftrace", kind, host, when);
+	snprintf(ret->text, sizeof(ret->text), "%.16s-%s-%s-%06x.pftrace", kind, host, when,
+		 random & 0xffffff);
 	return 0;
 }
 

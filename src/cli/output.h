@@ -5,7 +5,7 @@
 
 struct trace_file;
 
-/* The file of -o, or, without one, KIND-HOST-TIME.pftrace in this folder. */
+/* The file of -o, or, without one, KIND-HOST-TIME-RANDOM.pftrace in this folder. */
 
 struct output_name {
 	char text[320]; /* for the person */

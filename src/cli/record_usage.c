@@ -40,7 +40,7 @@ const char record_usage[] =
 	"      --clock CLOCK      boot (default) or mono_raw\n"
 	"  -c, --config FILE      trace config, text or binary, in place of all above; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
-	"  -o, --out FILE         - is standard output (default trace-HOST-TIME.pftrace)\n"
+	"  -o, --out FILE         - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"
 	"      --socket ADDRESS   the service's consumer socket\n"
 	"      --detach NAME      leave the session with the service: sonda snapshot NAME, sonda\n"
 	"                         stop NAME\n"

@@ -20,11 +20,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -34,6 +36,7 @@
 #include "wire/pb_varint.h"
 
 #define BUF_SIZE (256u << 10)
+#define MAX_LINKS 40 /* as many as the kernel follows */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 struct trace_file {
@@ -75,23 +78,24 @@ static void give_to_caller(int fd)
 	}
 }
 
-static int open_nameless(const char *path)
+static int open_folder(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_(freep) char *dir =
 		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 
-	return dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+	return dir ? open(dir, flags | O_CLOEXEC, 0600) : -1;
 }
 
-static int open_beside(struct trace_file *f, const char *path)
+static int open_nameless(const char *path)
 {
-	/* Through a symbolic link: the link stays and its target is replaced. */
-	f->path = realpath(path, NULL);
-	if (!f->path)
-		f->path = strdup(path);
-	if (!f->path)
-		return -ENOMEM;
+	return open_folder(path, O_TMPFILE | O_RDWR);
+}
+
+/* Takes the path. */
+static int open_beside(struct trace_file *f, char *path)
+{
+	f->path = path;
 	f->fd = open_nameless(f->path);
 	if (f->fd < 0) {
 		f->temp = temp_name(f->path);
@@ -148,26 +152,118 @@ static int name_new(struct trace_file *f, const char *path)
 	return 0;
 }
 
-static int open_any(struct trace_file *f, const char *path)
+/* ---- through symbolic links ---- */
+
+/*
+ * A link, a pipe or a device of another user in a folder that everybody may write to is that user's
+ * attempt to choose what this one writes: the rule of fs.protected_symlinks (proc_sys_fs(5)), which
+ * not every kernel applies.
+ */
+static int check_owner(const char *path, const struct stat *st, struct err_text *e)
 {
+	_cleanup_(closep) int dir = open_folder(path, O_PATH | O_DIRECTORY);
+	struct stat folder;
+
+	if (dir < 0 || fstat(dir, &folder))
+		return err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (!(folder.st_mode & S_IWOTH) || st->st_uid == geteuid() || st->st_uid == folder.st_uid)
+		return 0;
+	return err_set(e, -EACCES,
+		       "cannot write %s: it is a %s of uid %u in a folder that everybody may write "
+		       "to; choose another file with -o",
+		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
+}
+
+/* The path behind the link fd at path, for the caller to free; NULL: none, or no memory. */
+static char *link_target(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char target[PATH_MAX];
+	struct strbuf b = {0};
+	struct statfs fs;
+	ssize_t n;
+
+	/* The text of a link of /proc need not be a path: the kernel alone can follow it. */
+	if (fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == PROC_SUPER_MAGIC)
+		return realpath(path, NULL);
+	n = readlinkat(fd, "", target, sizeof(target));
+	if (n <= 0 || n == sizeof(target))
+		return NULL;
+	if (*target != '/' && slash)
+		strbuf_add(&b, path, (size_t)(slash - path) + 1);
+	strbuf_add(&b, target, (size_t)n);
+	return strbuf_take(&b);
+}
+
+/*
+ * Follows the links that the last part of *path is, each looked at before it is followed: a link
+ * stays, and what it leads to is replaced. *path becomes the last one. 0, with ret_fd (O_PATH) and
+ * ret_st set where there is a file already; or -errno.
+ */
+static int follow_links(char **path, int *ret_fd, struct stat *ret_st, struct err_text *e)
+{
+	for (int i = 0; i < MAX_LINKS; i++) {
+		_cleanup_(closep) int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		char *next;
+		int r;
+
+		if (fd < 0 || fstat(fd, ret_st) < 0)
+			return errno == ENOENT ? 0 : -errno;
+		if (!S_ISREG(ret_st->st_mode) && !S_ISDIR(ret_st->st_mode)) {
+			r = check_owner(*path, ret_st, e);
+			if (r)
+				return r;
+		}
+		next = S_ISLNK(ret_st->st_mode) ? link_target(fd, *path) : NULL;
+		if (!next) {
+			*ret_fd = TAKE_FD(fd);
+			return 0;
+		}
+		free(*path);
+		*path = next;
+	}
+	return -ELOOP;
+}
+
+/* fd (O_PATH) is the very file that was looked at; only the link of a pipe in /proc is opened by
+ * its name. */
+static int open_directly(struct trace_file *f, int fd, const char *path, const struct stat *st)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	f->fd = open(S_ISLNK(st->st_mode) ? path : self, O_WRONLY | O_CLOEXEC);
+	return f->fd < 0 ? -errno : 0;
+}
+
+static int open_any(struct trace_file *f, const char *path, struct err_text *e)
+{
+	_cleanup_(freep) char *last = strdup(path);
+	_cleanup_(closep) int fd = -1;
 	struct stat st;
+	int r;
 
 	f->owns_fd = strcmp(path, "-") != 0;
 	if (!f->owns_fd) {
 		f->fd = STDOUT_FILENO;
 		return 0;
 	}
-	if (stat(path, &st) || S_ISREG(st.st_mode))
-		return open_beside(f, path);
+	if (!last)
+		return -ENOMEM;
+	r = follow_links(&last, &fd, &st, e);
+	if (r < 0)
+		return r;
+	if (fd < 0 || S_ISREG(st.st_mode))
+		return open_beside(f, TAKE_PTR(last));
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	f->fd = open(path, O_WRONLY | O_CLOEXEC);
-	return f->fd < 0 ? -errno : 0;
+	return open_directly(f, fd, last, &st);
 }
 
 int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret)
 {
 	struct trace_file *f = malloc(sizeof(*f));
+	struct err_text why = {""};
 	int r;
 
 	if (!f)
@@ -179,10 +275,11 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 	f->is_named = false;
 	f->error = 0;
 	f->whole = f->used = 0;
-	r = open_any(f, path);
+	r = open_any(f, path, &why);
 	if (r) {
 		trace_file_free(f);
-		return err_set(e, r, "cannot write %s: %s", path, strerror(-r));
+		return why.text[0] ? err_set(e, r, "%s", why.text)
+				   : err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 	}
 	*ret = f;
 	return 0;

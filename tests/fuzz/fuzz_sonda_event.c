@@ -2,6 +2,7 @@
 /* Events of somebody's own program of the kernel, any bytes, one after another: 8 bytes of time, then
  * one event of a size that the first byte says. Whatever they say, slices of a lane do not lie across
  * each other, and each event is counted as one of three. */
+#include "base/mem.h"
 #include "ebpf/event_lanes.h"
 
 #include "bpf/sonda_program.h"
@@ -67,7 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    event_lanes_new(tracks, w, TRACK_ROOT, "fuzz", &lanes) < 0)
 		abort();
 	for (; size >= step && given < EVENTS; size -= step, data += step, given++) {
-		size_t len = data[0] % 8 ? sizeof(struct sonda_event) : data[0];
+		/* What the ring gives for an event of another size than ours; not beyond the input. */
+		size_t len = data[0] % 8 ? sizeof(struct sonda_event)
+					 : MIN(data[0], size - 1 - sizeof(uint64_t));
 		uint64_t now;
 
 		memcpy(&now, data + 1, sizeof(now));

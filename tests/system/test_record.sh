@@ -226,7 +226,7 @@ verdict "private daemons: they are told of" $? "$TMP/log"
 rm -f a.pftrace
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]
 verdict "private daemons: no folder is left" $?
-record 0 -q -c "$TMP/config" -- true && [ "$(find . -regextype egrep -regex './trace-.*-[0-9]{8}T[0-9]{6}\.pftrace' | wc -l)" = 1 ] && [ ! -s "$TMP/log" ]
+record 0 -q -c "$TMP/config" -- true && [ "$(find . -regextype egrep -regex './trace-.*-[0-9]{8}T[0-9]{6}-[0-9a-f]{6}\.pftrace' | wc -l)" = 1 ] && [ ! -s "$TMP/log" ]
 verdict "private daemons: without -o the file names host and time" $? "$TMP/log"
 rm -f trace-*.pftrace
 exit $BAD

@@ -22,6 +22,8 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
+#define STRANGER 4242
+
 /* A folder for each test; a path in it. */
 static char dir[64], path[96];
 
@@ -210,6 +212,43 @@ static void test_a_symbolic_link_stays_one(void **state)
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(packets_in(path), 1);
+}
+
+/* In a folder like /tmp a stranger plants a link (or a pipe) with the name of our output. */
+static void test_a_strangers_link_in_an_open_folder_is_not_followed(void **state)
+{
+	char link[96], own[96];
+	struct trace_file *f = NULL;
+	struct err_text e;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(link, sizeof(link), "%s/planted", dir);
+	snprintf(own, sizeof(own), "%s/own", dir);
+	f = open_good(path);
+	put(f, 1);
+	assert_int_equal(trace_file_save(f, &e), 0);
+	trace_file_free(f);
+	f = NULL;
+	assert_int_equal(symlink("x.pftrace", link) | lchown(link, STRANGER, STRANGER), 0);
+	assert_int_equal(symlink("planted", own), 0);
+	assert_int_equal(chmod(dir, 01777), 0);
+	assert_int_equal(trace_file_open(link, &e, &f), -EACCES);
+	assert_non_null(strstr(e.text, "symbolic link of uid 4242"));
+	assert_int_equal(trace_file_open(own, &e, &f), -EACCES); /* it leads to the other one */
+	assert_int_equal(unlink(link) | mkfifo(link, 0666) | lchown(link, STRANGER, STRANGER), 0);
+	assert_int_equal(trace_file_open(link, &e, &f), -EACCES);
+	assert_non_null(strstr(e.text, "special file of uid 4242"));
+	/* The folder's owner has nothing to gain. */
+	assert_int_equal(unlink(link) | chown(dir, STRANGER, STRANGER), 0);
+	assert_int_equal(symlink("x.pftrace", link) | lchown(link, STRANGER, STRANGER), 0);
+	f = open_good(link);
+	trace_file_free(f);
+	assert_int_equal(chown(dir, 0, 0) | chmod(dir, 0700), 0);
+	assert_int_equal(packets_in(path), 1);
+	unlink(own);
+	unlink(link);
 }
 
 static void test_a_name_without_a_folder_is_in_this_one(void **state)
@@ -518,6 +557,7 @@ int main(void)
 		TEST(test_what_is_not_saved_disappears),
 		TEST(test_an_older_file_stays_until_then),
 		TEST(test_a_symbolic_link_stays_one),
+		TEST(test_a_strangers_link_in_an_open_folder_is_not_followed),
 		TEST(test_a_name_without_a_folder_is_in_this_one),
 		TEST(test_places_where_nothing_can_be_written),
 		TEST(test_a_device_is_written_directly),
