@@ -64,8 +64,8 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
  */
 void msgsock_hold_reads(struct msgsock *m, size_t limit);
 
-/* Tries for up to timeout_ms to empty the send queue, blocking. 0, -EAGAIN (some is left) or
- * -EPIPE. */
+/* Tries for up to timeout_ms to empty the send queue, blocking. 0; -EAGAIN: some is left; -EPIPE: the
+ * connection is over, or the peer has closed it, which is found also with nothing to send. */
 int msgsock_drain(struct msgsock *m, int timeout_ms);
 
 /* Bytes that wait to be sent, lengths included. */

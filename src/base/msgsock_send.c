@@ -225,6 +225,14 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 	return r < 0 ? fail(m, r) : 0;
 }
 
+/* The loop finds the end itself; this is for a caller that waits while the loop does not run. */
+static bool peer_is_gone(const struct msgsock *m)
+{
+	struct pollfd p = {.fd = m->fd, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0;
+}
+
 int msgsock_drain(struct msgsock *m, int timeout_ms)
 {
 	uint64_t now = clock_mono_ns(), deadline = now + (uint64_t)timeout_ms * NS_PER_MS;
@@ -238,7 +246,7 @@ int msgsock_drain(struct msgsock *m, int timeout_ms)
 		r = send_queue(m);
 		/* The event stays: its next turn tells on_drained. */
 		if (r == 0)
-			return 0;
+			return peer_is_gone(m) ? -EPIPE : 0;
 		if (r != -EAGAIN)
 			return fail(m, r);
 		now = clock_mono_ns();

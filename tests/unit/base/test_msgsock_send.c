@@ -420,6 +420,20 @@ static void drain_gives_up_in_time(void **state)
 	assert_int_equal(c->closes, 0);
 }
 
+/* A writer that waits for the service has nothing to send, and must not wait for a dead one. */
+static void drain_of_nothing_finds_that_the_peer_has_gone(void **state)
+{
+	struct conn *c = *state;
+
+	assert_int_equal(msgsock_drain(c->m, 0), 0);
+	close(c->raw);
+	c->raw = -1;
+	assert_int_equal(msgsock_drain(c->m, 0), -EPIPE);
+	assert_int_equal(c->closes, 0); /* the loop says so */
+	settle(c);
+	assert_int_equal(c->closes, 1);
+}
+
 static void drain_of_nothing(void **state)
 {
 	struct conn *c = *state;
@@ -564,6 +578,7 @@ int main(void)
 		CONN(queue_to_a_peer_that_left_is_dropped),
 		CONN(drain_waits_for_the_peer),
 		CONN(drain_gives_up_in_time),
+		CONN(drain_of_nothing_finds_that_the_peer_has_gone),
 		CONN(drain_of_nothing),
 		CONN(drain_to_a_peer_that_left),
 		CONN(free_in_on_drained),

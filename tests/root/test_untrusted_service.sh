@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A user without rights (uid 4242) listens at the service's address before the service does. Root's programs send it
+# nothing, unless they were told that it is the service's user; and by themselves they do not look in /tmp at all.
+set -u
+. "$(dirname "$0")/lib.sh"
+command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+
+chmod 1777 "$TMP"
+cp "$BIN/sondad" "$TMP/sondad"
+as_stranger() { setpriv --reuid 4242 --regid 4242 --clear-groups "$@"; }
+start_stranger() { # COMMAND... that becomes a sondad of uid 4242
+  "$@" >"$TMP/service.log" 2>&1 </dev/null &
+  service=$!
+  PIDS+=("$service")
+}
+
+start_stranger as_stranger "$TMP/sondad"
+wait_for [ -S "$PERFETTO_CONSUMER_SOCK_NAME" ]
+verdict "uid 4242 listens first" $? "$TMP/service.log"
+
+"$BIN/sonda-probes" >"$TMP/probes.log" 2>&1 </dev/null &
+probes=$!
+PIDS+=("$probes")
+wait_for grep -q 'cannot connect to .*: uid 4242 listens there.*SONDA_SERVICE_USER=4242' "$TMP/probes.log"
+verdict "sonda-probes: says who listens there" $? "$TMP/probes.log"
+kill "$probes"
+wait "$probes"
+[ "$(wc -l <"$TMP/probes.log")" = 1 ]
+verdict "sonda-probes: says it once" $? "$TMP/probes.log"
+
+refused() { # ARGUMENTS...
+  ! timeout 20 "$BIN/sonda" "$@" >"$TMP/log" 2>&1 && grep -q 'uid 4242 listens there' "$TMP/log"
+  verdict "sonda $1: refuses the service of uid 4242" $? "$TMP/log"
+}
+refused record -t 1s -o "$TMP/trace" sched
+refused record -t 1s -o "$TMP/trace" --socket "$PERFETTO_CONSUMER_SOCK_NAME" sched
+refused sessions
+refused trigger hello
+[ ! -e "$TMP/trace" ]
+verdict "and no trace is left" $?
+
+SONDA_SERVICE_USER=4242 "$BIN/sonda" sessions >"$TMP/log" 2>&1
+verdict "SONDA_SERVICE_USER: the user is trusted" $? "$TMP/log"
+kill "$service"
+wait "$service"
+
+# ---- the addresses that nobody named: in a /run and a /tmp of its own
+
+alone() { # COMMAND...
+  unshare --mount sh -c '
+    mount -t tmpfs none /run && cp "'"$BIN"'/sondad" /run/sondad || exit 1
+    mkdir /run/tmp && chmod 1777 /run/tmp && mount --bind /run/tmp /tmp || exit 1
+    unset PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME
+    exec "$@"' sh "$@"
+}
+if ! alone true 2>/dev/null; then
+  echo "ok $((N + 1)) - the default addresses # SKIP no mount namespaces here"
+  exit "$BAD"
+fi
+# shellcheck disable=SC2016
+alone sh -c '
+  setpriv --reuid 4242 --regid 4242 --clear-groups /run/sondad & stranger=$!
+  i=0; while [ ! -S /tmp/perfetto-consumer ] && [ $((i += 1)) -lt 200 ]; do sleep 0.1; done
+  [ -S /tmp/perfetto-consumer ] && echo "the stranger listens"
+  "$1/sonda" sessions
+  kill $stranger; wait $stranger' sh "$BIN" >"$TMP/log" 2>&1
+grep -q 'the stranger listens' "$TMP/log" && grep -q 'no tracing service listens on /run/perfetto/traced-consumer.sock' "$TMP/log"
+verdict "root looks for the service in /run/perfetto, not in /tmp" $? "$TMP/log"
+
+# shellcheck disable=SC2016
+alone sh -c '
+  umask 077
+  "$1/sondad" & service=$!
+  i=0; while [ ! -S /run/perfetto/traced-consumer.sock ] && [ $((i += 1)) -lt 200 ]; do sleep 0.1; done
+  stat -c "%a %u" /run/perfetto
+  "$1/sonda" sessions && echo answered
+  chown 4242 /run/perfetto
+  kill $service; wait $service
+  setpriv --reuid 4242 --regid 4242 --clear-groups env \
+    PERFETTO_PRODUCER_SOCK_NAME=/run/perfetto/p PERFETTO_CONSUMER_SOCK_NAME=/run/perfetto/c /run/sondad & service=$!
+  i=0; while [ ! -S /run/perfetto/c ] && [ $((i += 1)) -lt 200 ]; do sleep 0.1; done
+  "$1/sonda" sessions --socket /run/perfetto/c && echo "the owner answered"
+  kill $service; wait $service' sh "$BIN" >"$TMP/log" 2>&1
+grep -qx '755 0' "$TMP/log" && grep -qx answered "$TMP/log"
+verdict "root's service makes /run/perfetto, which others may search" $? "$TMP/log"
+grep -qx 'the owner answered' "$TMP/log"
+verdict "the owner of /run/perfetto is trusted" $? "$TMP/log"
+exit "$BAD"
