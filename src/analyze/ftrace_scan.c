@@ -30,6 +30,7 @@
 void ftrace_scan_deinit(struct ftrace_scan *s)
 {
 	event_counts_deinit(&s->counts);
+	lost_spans_deinit(&s->lost);
 	name_list_deinit(&s->unknown);
 	name_list_deinit(&s->failed);
 	name_list_deinit(&s->problems);
@@ -191,12 +192,19 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
+	uint32_t cpu = 0; /* the first field */
 	bool ok = true;
 
 	s->bundles++;
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
+		case PB_FTRACE_EVENT_BUNDLE_CPU:
+			cpu = (uint32_t)f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
+			ok = f.data && lost_spans_add(&s->lost, cpu, f.data, f.len) && ok;
+			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
 			ok = f.data && scan_event(s, f.data, f.len) && ok;
 			break;

@@ -7,6 +7,7 @@
 
 #include "analyze/event_counts.h"
 #include "analyze/ftrace_status.h"
+#include "analyze/lost_spans.h"
 #include "analyze/name_list.h"
 
 /*
@@ -54,6 +55,7 @@ struct ftrace_scan {
 	uint64_t bundles;
 	uint64_t bundles_after_loss; /* bundles that say that events are missing before them */
 	uint64_t counted_losses; /* how many, as far as the bundles know the number */
+	struct lost_spans lost; /* where they are missing */
 	uint64_t bad_pages; /* pages that the producer could not read whole */
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* of them by reason; the last: not known to us */
 	uint32_t told_statuses; /* bits: reasons that FtraceStats tell, which do not count them */

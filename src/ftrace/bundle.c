@@ -143,6 +143,19 @@ void bundle_error(struct bundle *b, uint64_t time, enum page_status status)
 	pb_enc_close(e);
 }
 
+void bundle_lost_range(struct bundle *b, const struct lost_range *range)
+{
+	struct pb_enc *e = b->enc;
+
+	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES);
+	if (range->begin_ns)
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP, range->begin_ns);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, range->end_ns);
+	if (range->count)
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_EVENT_COUNT, range->count);
+	pb_enc_close(e);
+}
+
 void bundle_broken_page(struct bundle *b, const void *data, size_t len)
 {
 	pb_enc_bytes(b->enc, PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE, data, len);

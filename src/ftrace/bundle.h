@@ -8,6 +8,7 @@
 #include "client/writer.h"
 #include "ftrace/compact_sched.h"
 #include "ftrace/event_row.h"
+#include "ftrace/lost_ranges.h"
 #include "ftrace/page.h"
 #include "ftrace/sym_index.h"
 
@@ -74,6 +75,9 @@ void bundle_end(struct bundle *b);
 void bundle_error(struct bundle *b, uint64_t time, enum page_status status);
 /* That page, as it was read; one in a bundle. */
 void bundle_broken_page(struct bundle *b, const void *data, size_t len);
+
+/* The number of records that are missing there is known now. */
+void bundle_lost_range(struct bundle *b, const struct lost_range *range);
 
 /* This bundle uses a row with a descriptor. */
 static inline void bundle_describe(struct bundle *b, const struct event_row *row)

@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "ftrace/cpu_reader.h"
+#include "ftrace/ring_stats.h"
 
 #define MAX_CPUS 8192u /* NR_CPUS of the largest configurations */
 
@@ -61,7 +62,8 @@ static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
 	if (!r->cpus)
 		return -ENOMEM;
 	for (; r->n < l->n; r->n++)
-		r->cpus[r->n] = (struct cpu_reader){.cpu = l->cpus[r->n], .fd = -1, .done = true};
+		r->cpus[r->n] = (struct cpu_reader){
+			.cpu = l->cpus[r->n], .fd = -1, .done = true, .stats_fd = -1};
 	qsort(r->cpus, r->n, sizeof(*r->cpus), by_number);
 	return 0;
 }
@@ -89,6 +91,37 @@ static int open_rings(struct cpu_readers *r)
 	return first;
 }
 
+/* How many records the kernel has overwritten in a ring; UINT64_MAX: it cannot be read. */
+static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu)
+{
+	struct ring_stats stats;
+	char text[1024];
+	ssize_t n = -1;
+
+	if (cpu->stats_fd < 0) {
+		snprintf(text, sizeof(text), "%s/cpu%u/stats", r->dir, cpu->cpu);
+		cpu->stats_fd = open(text, O_RDONLY | O_CLOEXEC);
+	}
+	if (cpu->stats_fd >= 0)
+		n = pread(cpu->stats_fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return UINT64_MAX;
+	text[n] = '\0';
+	return ring_stats_parse(text, &stats) ? UINT64_MAX : stats.overrun;
+}
+
+/* What was overwritten before is not counted, nor what others have read of it. */
+static void begin_ranges(struct cpu_readers *r)
+{
+	uint64_t overrun;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		overrun = r->cpus[i].fd < 0 ? 0 : read_overrun(r, &r->cpus[i]);
+		if (overrun && overrun != UINT64_MAX)
+			r->cpus[i].lost = (struct lost_ranges){.told = overrun, .loose = true};
+	}
+}
+
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
 		     const struct page_layout *layout, uint32_t buffer_kb, struct err_text *e)
 {
@@ -113,17 +146,20 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 	error = open_rings(r);
 	if (error) {
 		cpu_readers_close(r);
-		err_set(e, error, "cannot open the kernel's ring (trace_pipe_raw): %s",
-			strerror(-error));
+		return err_set(e, error, "cannot open the kernel's ring (trace_pipe_raw): %s",
+			       strerror(-error));
 	}
-	return error;
+	if (!instance_is_own(i))
+		begin_ranges(r);
+	return 0;
 }
 
 void cpu_readers_close(struct cpu_readers *r)
 {
-	for (unsigned i = 0; i < r->n; i++)
-		if (r->cpus[i].fd >= 0)
-			close(r->cpus[i].fd);
+	for (unsigned i = 0; i < r->n; i++) {
+		closep(&r->cpus[i].fd);
+		closep(&r->cpus[i].stats_fd);
+	}
 	free(r->dir);
 	free(r->cpus);
 	free(r->page);
@@ -185,31 +221,58 @@ static enum page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu,
 	return n > 0 ? PAGE_PARTIAL_READ : PAGE_END;
 }
 
+static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
+		      unsigned n, const struct page_facts *page)
+{
+	struct lost_range range;
+	uint64_t overrun = 0;
+
+	if (lost_ranges_want_overrun(&cpu->lost, page))
+		overrun = read_overrun(r, cpu);
+	if (lost_ranges_add(&cpu->lost, page, overrun, &range))
+		translate_lost_range(to, n, &range);
+}
+
+/* A flush tells all that is known by then. */
+static void note_end(struct cpu_reader *cpu, struct translate_to *to, unsigned n, bool is_empty,
+		     bool to_the_end)
+{
+	struct lost_range range;
+
+	if ((is_empty || to_the_end) && lost_ranges_end(&cpu->lost, is_empty, &range))
+		translate_lost_range(to, n, &range);
+}
+
 uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
 			unsigned n, uint32_t max, bool to_the_end)
 {
-	uint32_t used, read_before = cpu->pass_bytes;
+	uint32_t read_before = cpu->pass_bytes;
+	bool hardly, is_empty = false;
 	enum page_status status;
-	bool hardly;
+	struct page_facts page;
 
 	while (!cpu->done && cpu->pass_bytes - read_before < max) {
 		status = read_page(r, cpu, to_the_end);
 		if (status != PAGE_OK) {
 			cpu->done = true;
-			if (status != PAGE_END)
+			is_empty = status == PAGE_END;
+			if (!is_empty)
 				count(to, n, status);
 			break;
 		}
-		used = translate_page_to(to, n, r->page, r->page_size);
+		page = translate_page_to(to, n, r->page, r->page_size);
+		note_page(r, cpu, to, n, &page);
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;
 		/* The first may be the rest of a page that was read before. */
-		hardly = used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
+		hardly = page.used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
 		if (hardly && (!to_the_end || cpu->hardly))
 			cpu->done = true;
 		cpu->hardly = hardly;
 	}
+	if (cpu->done)
+		note_end(cpu, to, n, is_empty, to_the_end);
 	for (unsigned i = 0; i < n; i++)
 		translate_end(to[i].t, to[i].cpu);
 	return cpu->pass_bytes - read_before;

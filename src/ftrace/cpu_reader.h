@@ -6,6 +6,7 @@
 
 #include "ftrace/cpu_presence.h"
 #include "ftrace/instance.h"
+#include "ftrace/lost_ranges.h"
 #include "ftrace/translate.h"
 
 /*
@@ -22,6 +23,8 @@ struct cpu_reader {
 	bool hardly; /* was begun: the last sub-buffer of this pass */
 	bool absent; /* the kernel has made no ring yet: the CPU has not been on since */
 	uint32_t pass_bytes; /* read in this pass; whole sub-buffers, however full */
+	int stats_fd; /* owned: the ring's counters; -1: not needed so far */
+	struct lost_ranges lost;
 };
 
 struct cpu_readers {

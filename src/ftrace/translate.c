@@ -216,8 +216,7 @@ static void end_page(struct translate_to *to, uint64_t page_time, const void *da
 }
 
 /* The hot loop: its state is its own. */
-static inline enum page_status walk_with(bool calls, struct translate_to *to,
-					 const struct page *page)
+static inline enum page_status walk_with(bool calls, struct translate_to *to, struct page *page)
 {
 	struct cpu_stream *cpu = to->cpu;
 	struct translator *t = to->t;
@@ -232,19 +231,20 @@ static inline enum page_status walk_with(bool calls, struct translate_to *to,
 		if (bad != PAGE_OK)
 			to->bad = bad;
 	}
+	page->time = at.time;
 	return status;
 }
 
 /* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
  * though walk_all calls the same. */
 static __attribute__((flatten, noinline)) enum page_status walk_one(struct translate_to *to,
-								    const struct page *page)
+								    struct page *page)
 {
 	return walk_with(false, to, page);
 }
 
 static __attribute__((flatten, noinline)) enum page_status walk_calls(struct translate_to *to,
-								      const struct page *page)
+								      struct page *page)
 {
 	return walk_with(true, to, page);
 }
@@ -271,28 +271,42 @@ static enum page_status walk(struct translate_to *to, unsigned n, struct page *p
 	return to->t->calls ? walk_calls(to, page) : walk_one(to, page);
 }
 
-uint32_t translate_page_to(struct translate_to *to, unsigned n, const void *data, size_t len)
+struct page_facts translate_page_to(struct translate_to *to, unsigned n, const void *data,
+				    size_t len)
 {
 	enum page_status status;
-	uint64_t page_time;
+	struct page_facts facts;
 	struct page page;
-	uint32_t used;
 
 	status = page_open(&page, &to->t->layout, data, len);
-	page_time = page.time;
-	used = (uint32_t)(status == PAGE_OK ? (size_t)(page.end - page.cur) : len);
+	facts = (struct page_facts){
+		.used = (uint32_t)(status == PAGE_OK ? (size_t)(page.end - page.cur) : len),
+		.lost = page.lost,
+		.lost_count = page.lost_count,
+		.first_ns = page.time,
+	};
 	for (unsigned i = 0; i < n; i++)
 		begin_page(&to[i], &page);
 	if (status == PAGE_OK)
 		status = walk(to, n, &page);
 	for (unsigned i = 0; i < n; i++)
-		end_page(&to[i], page_time, data, len, status);
-	return used;
+		end_page(&to[i], facts.first_ns, data, len, status);
+	facts.last_ns = page.time;
+	return facts;
+}
+
+void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!to[i].t->bundle.enc)
+			begin(to[i].t, to[i].cpu, false, 0);
+		bundle_lost_range(&to[i].t->bundle, range);
+	}
 }
 
 uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
 {
-	return translate_page_to(&(struct translate_to){.t = t, .cpu = cpu}, 1, data, len);
+	return translate_page_to(&(struct translate_to){.t = t, .cpu = cpu}, 1, data, len).used;
 }
 
 void translate_end(struct translator *t, struct cpu_stream *cpu)

@@ -58,8 +58,8 @@ struct translator *translator_free(struct translator *t);
  * bundle open. 0, or -ENOMEM: then only those go on that were there before. */
 int translator_refit(struct translator *t);
 
-/* One page as it was read; gives the bytes of records in it, len where that cannot be told. The open bundle, if there is one, is
- * this CPU's. */
+/* One page as it was read; gives the bytes of records in it, len where that cannot be told. The open
+ * bundle, if there is one, is this CPU's. */
 uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *page, size_t len);
 
 /* One of several that take the records of the same page, each by its own table into a bundle of its
@@ -71,7 +71,11 @@ struct translate_to {
 };
 
 /* The same for one or more of the same layout: the page is walked once. */
-uint32_t translate_page_to(struct translate_to *to, unsigned n, const void *page, size_t len);
+struct page_facts translate_page_to(struct translate_to *to, unsigned n, const void *page,
+				    size_t len);
+
+/* Into the bundles of all of them: what is missing in the ring of this CPU. */
+void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range);
 
 /* No more pages of this CPU for now: ends its bundle. */
 void translate_end(struct translator *t, struct cpu_stream *cpu);

@@ -10,9 +10,9 @@
  *
  * Prints what the trace holds beside what the kernel says it handed out, one line a CPU:
  *
- *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3 counted 0
+ *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3 counted 0 ranged 0
  *
- * (counted: gaps with their number), "tids N tasks N" of the feed, "pages N" of a ring, and the
+ * (counted: gaps with their number; ranged: events of lost ranges), "ranges N wrong N", "tids N tasks N" of the feed, "pages N" of a ring, and the
  * reports ("unknown ...", "failed ...", "problem ..."). Exits with 1 when the source did not start,
  * flush and stop as it should.
  */
@@ -31,6 +31,7 @@
 #include "config/text.h"
 #include "ftrace/ftrace_ds.h"
 #include "gen/fields.h"
+#include "lost_ranges.h"
 #include "wire/pb_dec.h"
 
 #define MAX_CPUS 1024
@@ -181,8 +182,10 @@ static void summarize(const uint8_t *trace, size_t len)
 	while (pb_dec_next(&d, &packet)) {
 		pb_dec_init(&inner, packet.data, packet.len);
 		while (pb_dec_next(&inner, &f)) {
-			if (f.id == PB_TRACE_PACKET_FTRACE_EVENTS)
+			if (f.id == PB_TRACE_PACKET_FTRACE_EVENTS) {
 				sum_bundle(&f);
+				seen_bundle(&f);
+			}
 			if (f.id == PB_TRACE_PACKET_FTRACE_STATS) {
 				last[0] = last[1];
 				last[1] = f;
@@ -198,10 +201,12 @@ static void summarize(const uint8_t *trace, size_t len)
 		if (cpus[i].seen)
 			printf("cpu %u events %" PRIu64 " read %" PRIu64 " left %" PRIu64
 			       " overrun %" PRIu64 " lost %" PRIu64 " gaps %" PRIu64
-			       " errors %" PRIu64 " bundles %" PRIu64 " counted %" PRIu64 "\n",
+			       " errors %" PRIu64 " bundles %" PRIu64 " counted %" PRIu64
+			       " ranged %" PRIu64 "\n",
 			       i, cpus[i].events, cpus[i].read, cpus[i].left, cpus[i].overrun,
 			       cpus[i].lost, cpus[i].gaps, cpus[i].errors, cpus[i].bundles,
-			       cpus[i].counted);
+			       cpus[i].counted, seen_lost(i));
+	printf("ranges %zu wrong %" PRIu64 "\n", n_ranges_seen, seen_wrong());
 }
 
 /* ---- the recording ---- */

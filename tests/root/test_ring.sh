@@ -86,6 +86,17 @@ if has_subbufs; then
   verdict "and with sub-buffers of 64 KiB" $? "$TMP/lossy64.out"
 fi
 
+# Each gap has its place and its number, also where the page behind it had no room for it: the numbers of a CPU add up to
+# the kernel's, and no event lies where events are missing.
+placed() { # NAME
+  exact "$1" && awk '$1 == "cpu" { for (i = 3; i < NF; i += 2) v[$i] = $(i + 1); if (v["ranged"] != v["overrun"]) bad = 1 }
+    $1 == "ranges" { ranges = $2; if ($4) bad = 1 } END { exit bad || !ranges }' "$TMP/$1.out"
+}
+placed lossy
+verdict "what is lost lies between two times on a CPU, with its number" $? "$TMP/lossy.out"
+run gaps 'buffer_size_kb: 64 drain_period_ms: 30' $ping_pong 40000 && placed gaps && [ "$(sum gaps gaps)" -gt 4 ]
+verdict "so does each of several gaps" $? "$TMP/gaps.out"
+
 # ---- watermark ----
 
 start() { # what is recorded, by the three programs

@@ -125,6 +125,39 @@ static void test_a_loss_before_a_bundle_is_noted(void **state)
 	assert_int_equal(x->s.counted_losses, 1000);
 }
 
+static void put_range(struct fixture *x, uint64_t begin, uint64_t end, uint64_t events)
+{
+	pb_enc_open(&x->m.enc, BUNDLE(LOST_RANGES));
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP, begin);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, end);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_EVENT_COUNT, events);
+	pb_enc_close(&x->m.enc);
+}
+
+static void test_ranges_without_events_are_kept_by_cpu(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 3);
+	put_range(x, 100, 200, 7);
+	put_range(x, 0, 300, 0);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.lost.n, 2);
+	assert_int_equal(x->s.lost.spans[0].cpu, 3);
+	assert_int_equal(x->s.lost.spans[0].begin_ns, 100);
+	assert_int_equal(x->s.lost.spans[0].end_ns, 200);
+	assert_int_equal(x->s.lost.spans[0].events, 7);
+	assert_int_equal(x->s.lost.spans[1].end_ns, 300);
+	for (unsigned i = 0; i < LOST_SPANS_MAX; i++) {
+		put_range(x, 1, 2, 3);
+		assert_true(scan_bundle(x));
+	}
+	assert_int_equal(x->s.lost.n, LOST_SPANS_MAX);
+	assert_int_equal(x->s.lost.left_out, 2);
+	put_range(x, 200, 100, 7);
+	assert_false(scan_bundle(x));
+}
+
 static void test_pages_that_could_not_be_read_are_counted(void **state)
 {
 	struct fixture *x = *state;
@@ -462,6 +495,7 @@ int main(void)
 		TEST(test_events_are_counted_and_timed),
 		TEST(test_compact_events_are_counted_and_timed),
 		TEST(test_a_loss_before_a_bundle_is_noted),
+		TEST(test_ranges_without_events_are_kept_by_cpu),
 		TEST(test_pages_that_could_not_be_read_are_counted),
 		TEST(test_reasons_of_broken_pages_are_counted),
 		TEST(test_self_describing_events_get_their_name),

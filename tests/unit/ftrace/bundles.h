@@ -20,6 +20,8 @@ struct bundle_view {
 	bool lost;
 	uint64_t lost_count;
 	uint64_t previous_end;
+	unsigned ranges; /* lost ranges, */
+	uint64_t range[3]; /* and the last one: beginning, end, events */
 	unsigned events; /* fields "event" */
 	unsigned errors;
 	uint64_t error_time; /* of the last one */
@@ -66,6 +68,21 @@ static inline void bundles_take_error(struct bundle_view *b, const struct pb_fie
 	assert(pb_dec_ok(&d));
 }
 
+static inline void bundles_take_range(struct bundle_view *b, const struct pb_field *range)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	b->ranges++;
+	memset(b->range, 0, sizeof(b->range));
+	pb_dec_init(&d, range->data, range->len);
+	while (pb_dec_next(&d, &f)) {
+		assert(f.id >= 1 && f.id <= 3);
+		b->range[f.id - 1] = f.u64;
+	}
+	assert(pb_dec_ok(&d));
+}
+
 static inline void bundles_take(struct bundle_view *b, const struct pb_field *bundle)
 {
 	struct pb_field f;
@@ -86,6 +103,9 @@ static inline void bundles_take(struct bundle_view *b, const struct pb_field *bu
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
 			b->previous_end = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
+			bundles_take_range(b, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
 			b->events++;

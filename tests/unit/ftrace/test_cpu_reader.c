@@ -264,6 +264,79 @@ static void test_no_pass_is_longer_than_a_ring(void **state)
 	assert_int_equal(run(0, 10000, false), 13);
 }
 
+/* Three pages, the second behind a gap: so many records as flags and number say, and what the counter
+ * says; the third has no gap before it. */
+static void run_gap(void **state, uint32_t flags, uint64_t number, const char *overrun)
+{
+	static const uint8_t payload[12] = {1};
+	static uint8_t bytes[3 * PAGE_MAKER_SIZE];
+	struct page_maker m;
+
+	for (unsigned i = 0; i < 3; i++) {
+		page_begin(&m, 1000 * (i + 1));
+		for (unsigned n = 0; n < 200; n++)
+			page_record(&m, 1, payload, sizeof(payload));
+		page_end(&m, i == 1 ? flags : 0, i == 1 ? number : 0);
+		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
+	}
+	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes));
+	if (overrun)
+		fake_text(*state, "instances/x/per_cpu/cpu0/stats", overrun);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 3);
+	bundles_read(w);
+	assert_int_equal(n_bundles, 2);
+	assert_int_equal(bundles[0].ranges, 0);
+	assert_true(bundles[1].lost);
+	assert_int_equal(bundles[1].ranges, 1);
+	assert_int_equal(bundles[1].range[0], 1200);
+	assert_int_equal(bundles[1].range[1], 2000);
+}
+
+static void test_a_gap_with_its_number(void **state)
+{
+	run_gap(state, PAGE_LOST | PAGE_LOST_STORED, 77, NULL);
+	assert_int_equal(bundles[1].range[2], 77);
+	assert_int_equal(r.cpus[0].stats_fd, -1);
+}
+
+static void test_a_gap_whose_number_found_no_room(void **state)
+{
+	run_gap(state, PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n");
+	assert_int_equal(bundles[1].range[2], 500);
+}
+
+static void test_a_gap_that_nothing_counts(void **state)
+{
+	run_gap(state, PAGE_LOST, 0, NULL);
+	assert_int_equal(bundles[1].range[2], 0);
+}
+
+/* What was overwritten before we came is not ours. */
+static void test_gaps_of_a_ring_that_others_have_used(void **state)
+{
+	static struct loan *const lent = (struct loan *)1;
+	static const uint8_t payload[12] = {1};
+	struct page_maker m;
+	struct err_text e;
+
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 400\n");
+	page_begin(&m, 1000);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 450);
+	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
+	instance = fake_instance(*state);
+	instance.loan = lent;
+	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, 4, &e), 0);
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 100, true), 1);
+	bundles_read(w);
+	assert_int_equal(bundles[0].ranges, 1);
+	assert_int_equal(bundles[0].range[0], 0);
+	assert_int_equal(bundles[0].range[2], 60);
+}
+
 static void test_reads_that_fail(void **state)
 {
 	static const uint8_t part[100] = {1};
@@ -311,6 +384,10 @@ int main(void)
 		WITH_RINGS(test_a_flush_goes_on_behind_broken_pages),
 		WITH_RINGS(test_a_flush_does_not_run_after_the_writer),
 		WITH_RINGS(test_no_pass_is_longer_than_a_ring),
+		WITH_RINGS(test_a_gap_with_its_number),
+		WITH_RINGS(test_a_gap_whose_number_found_no_room),
+		WITH_RINGS(test_a_gap_that_nothing_counts),
+		WITH_RINGS(test_gaps_of_a_ring_that_others_have_used),
 		WITH_RINGS(test_reads_that_fail),
 	};
 

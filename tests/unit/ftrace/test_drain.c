@@ -143,6 +143,7 @@ static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t p
 			.cpu = i,
 			.fd = open(temp_dir_path(state, 0, name), O_RDONLY),
 			.done = true,
+			.stats_fd = -1,
 		};
 	}
 	assert_int_equal(drain_new(

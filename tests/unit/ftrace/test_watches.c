@@ -34,7 +34,7 @@ static int setup(void **state)
 	(void)state;
 	for (unsigned i = 0; i < CPUS; i++) {
 		assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
-		cpus[i] = (struct cpu_reader){.cpu = i, .fd = fds[0]};
+		cpus[i] = (struct cpu_reader){.cpu = i, .fd = fds[0], .stats_fd = -1};
 		ends[i] = fds[1];
 		wakes[i] = 0;
 	}
