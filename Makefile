@@ -20,6 +20,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
 	clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf
+COST_PACKAGES := valgrind
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
 PKGS := libtracefs libtraceevent libprotobuf-c libevent_core libseccomp libcap-ng
@@ -265,6 +266,10 @@ $(B)/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h tests/system/*.h) $(ALL_LI
 soak: ## producers that die and consumers that clone, for SECONDS (600)
 	+$(Q)$(SUBMAKE) programs $(B)/tests/soak/soak
 	$(Q)BUILD=$(B) tests/soak/run.sh $(or $(SECONDS),600)
+check-cost: ## only the instruction counts of the hot pieces, by callgrind (bench/cost.sh --update sets them)
+	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(COST_PACKAGES)
+	+$(Q)$(SUBMAKE) programs $(HELPERS)
+	$(Q)BUILD=$(B) bench/cost.sh
 bench: programs ## measure against Perfetto in the same run (bench/README.md)
 	+$(Q)$(SUBMAKE) $(HELPERS)
 	$(Q)bench/run.sh $(B)
@@ -290,7 +295,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzzers soak bench demo install \
+.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzzers soak check-cost bench demo install \
 	uninstall format lint clean help
 
 -include $(shell find $(B)/obj $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

@@ -5,15 +5,15 @@
  * What it costs to turn ring pages into trace packets, without kernel, socket or disk: decodes the
  * recorded pages of a folder of tests/data/ftrace again and again into memory, and prints
  * nanoseconds and bytes an event. "calls" is verbose, and looks for system calls of 32-bit
- * programs, of which there are none in these pages. For instructions, which do not depend on the machine's load:
- *
- *	valgrind --tool=callgrind --toggle-collect=translate_page ftrace_bench SET compact 20
+ * programs, of which there are none in these pages. At the end the packets of the last round are looked at once, as
+ * `sonda record` does for its summary. For instructions, which do not depend on the machine's load: bench/cost.sh.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "../tests/unit/ftrace/fake_writer.h"
 #include "../tests/unit/ftrace/page_set.h"
+#include "analyze/trace_scan.h"
 #include "base/clock.h"
 #include "ftrace/translate.h"
 
@@ -24,6 +24,7 @@ int main(int argc, char **argv)
 	struct cpu_stream cpu = {0};
 	struct translator *t;
 	struct compat_calls *calls = NULL;
+	struct trace_scan scan = {0};
 	struct page_set set;
 	uint64_t start, ns;
 	long rounds;
@@ -53,6 +54,9 @@ int main(int argc, char **argv)
 	       (double)ns / (double)cpu.events,
 	       (double)fake_writer_len(w) * (double)rounds / (double)cpu.events,
 	       (unsigned long long)cpu.events / (unsigned long long)rounds);
+	if (trace_scan_file(&scan, w->begin, fake_writer_len(w)) || scan.bad_packets)
+		return 1;
+	trace_scan_deinit(&scan);
 	translator_free(t);
 	compat_calls_free(calls);
 	writer_free(w);

@@ -22,11 +22,7 @@ command -v perf >/dev/null || { echo "perf is missing (Debian: linux-perf)" >&2;
 BENCH=${BUILD:-build}/bench
 
 cpu_ns() { # PID
-  local sum=0 ns
-  for task in /proc/"$1"/task/*/schedstat; do
-    read -r ns _ <"$task" 2>/dev/null && sum=$((sum + ns))
-  done
-  echo $sum
+  "$BENCH/cpu_time" "$1"
 }
 
 # A wait for the daemons to come to rest, so that each measurement holds its own work only.

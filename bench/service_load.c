@@ -2,7 +2,7 @@
 /*
  * What a running service costs, ours or Perfetto's: it is found by the sockets of the environment,
  * and PID is its process. Each mode prints one line, "CPU-ns WALL-ns BYTES"; CPU is of the service
- * alone (/proc/PID/task/.../schedstat), bytes are those of packets.
+ * alone (clock_getcpuclockid), bytes are those of packets.
  *
  *	service_load PID commit MB      MB written into a ring of 64 MB, through the shared memory
  *	                                of sonda-probes (2 MB, pages of 32 KB), packets of 2 KB
@@ -20,7 +20,6 @@
  *	service_load PID idle N S       CPU of S seconds with N producers that are connected, have a
  *	                                data source each, in a session, and write nothing
  */
-#include <dirent.h>
 #include <fcntl.h>
 
 #include "../tests/system/service_peer_consumer.h"
@@ -37,33 +36,14 @@ struct cost {
 	uint64_t cpu, wall;
 };
 
+/* Of threads that have ended, too. */
 static struct cost cost_now(void)
 {
-	struct cost c = {.wall = clock_mono_ns()};
-	char path[64];
-	struct dirent *entry;
-	DIR *tasks;
+	clockid_t clock;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)service);
-	tasks = opendir(path);
-	while (tasks && (entry = readdir(tasks))) {
-		char file[400];
-		unsigned long long ns;
-		FILE *f;
-
-		if (entry->d_name[0] == '.')
-			continue; /* the way up leads to the process, which is its first thread */
-		snprintf(file, sizeof(file), "%s/%s/schedstat", path, entry->d_name);
-		f = fopen(file, "r");
-		if (f && fscanf(f, "%llu", &ns) == 1)
-			c.cpu += ns;
-		if (f)
-			fclose(f);
-	}
-	if (!tasks)
+	if (clock_getcpuclockid(service, &clock))
 		exit(1);
-	closedir(tasks);
-	return c;
+	return (struct cost){.wall = clock_mono_ns(), .cpu = clock_ns(clock)};
 }
 
 static void tell_cost(const struct cost *since, uint64_t bytes)

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# check: long
+#
+# The hot pieces take no more instructions than when bench/cost was last written.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+exec bench/cost.sh
