@@ -20,7 +20,7 @@ if [ "${1:-}" != --update ] && [ ! -e "$figures" ]; then
   exit 77
 fi
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 # The C library chooses its copies by the CPU's model; these every x86-64 has.
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM
 

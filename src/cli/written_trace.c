@@ -16,7 +16,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-#define READ_AHEAD (1u << 20)
+#define READ_AHEAD (256u << 10) /* what is looked at next is still in the caches */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 struct reading {

@@ -9,9 +9,7 @@
 
 #include "wire/pb_enc.h"
 
-#define MAX_FIELD_ID ((1u << 29) - 1)
-
-const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
+static const uint8_t *get_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
 {
 	uint64_t v = 0;
 
@@ -27,6 +25,28 @@ const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t
 		}
 	}
 	return NULL;
+}
+
+/* Eight bytes of 7 bits each become 56 bits, pair by pair. */
+static uint64_t join_groups(uint64_t w)
+{
+	w = (w & 0x007f007f007f007f) | (w & 0x7f007f007f007f00) >> 1;
+	w = (w & 0x00003fff00003fff) | (w & 0x3fff00003fff0000) >> 2;
+	return (w & 0x000000000fffffff) | (w & 0x0fffffff00000000) >> 4;
+}
+
+const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
+{
+	uint64_t word, last;
+
+	if ((size_t)(end - p) < sizeof(word))
+		return get_varint_bytewise(p, end, ret_v);
+	memcpy(&word, p, sizeof(word)); /* little-endian hosts only, as the ABI */
+	last = ~word & 0x8080808080808080; /* the top bit of the byte that ends it is the lowest */
+	if (!last)
+		return get_varint_bytewise(p, end, ret_v);
+	*ret_v = join_groups(word & (last ^ (last - 1)));
+	return p + __builtin_ctzll(last) / 8 + 1;
 }
 
 static const uint8_t *get_fixed(const uint8_t *p, const uint8_t *end, size_t size, uint64_t *ret_v)
@@ -71,7 +91,7 @@ bool pb_dec_next(struct pb_dec *d, struct pb_field *f)
 	if (d->cur == d->end || d->bad)
 		return false;
 	p = pb_get_varint(d->cur, d->end, &tag);
-	if (!p || tag >> 3 == 0 || tag >> 3 > MAX_FIELD_ID)
+	if (!p || tag >> 3 == 0 || tag >> 3 > PB_MAX_FIELD_ID)
 		goto bad;
 	f->id = (uint32_t)(tag >> 3);
 	f->wire_type = tag & 7;
@@ -99,21 +119,4 @@ struct pb_packed pb_packed_of(const struct pb_field *f)
 		p.has_single = true;
 	}
 	return p;
-}
-
-bool pb_packed_next(struct pb_packed *p, uint64_t *ret_v)
-{
-	if (p->has_single) {
-		*ret_v = p->single;
-		p->has_single = false;
-		return true;
-	}
-	if (p->cur == p->end)
-		return false;
-	p->cur = pb_get_varint(p->cur, p->end, ret_v);
-	if (!p->cur) {
-		p->cur = p->end;
-		return false;
-	}
-	return true;
 }

@@ -24,6 +24,8 @@
  * field should have: protobuf treats one of another type as unknown.
  */
 
+#define PB_MAX_FIELD_ID ((1u << 29) - 1)
+
 struct pb_field {
 	uint32_t id;
 	uint8_t wire_type; /* PB_WIRE_* */
@@ -61,10 +63,15 @@ const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t
 
 static inline const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
 {
-	if (p == end || *p >= 0x80)
-		return pb_get_varint_slow(p, end, ret_v);
-	*ret_v = *p;
-	return p + 1;
+	if (p != end && p[0] < 0x80) {
+		*ret_v = p[0];
+		return p + 1;
+	}
+	if (end - p >= 2 && p[1] < 0x80) {
+		*ret_v = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+		return p + 2;
+	}
+	return pb_get_varint_slow(p, end, ret_v);
 }
 
 static inline int64_t pb_unzigzag(uint64_t v)
@@ -89,4 +96,19 @@ struct pb_packed {
 	bool has_single;
 };
 struct pb_packed pb_packed_of(const struct pb_field *f);
-bool pb_packed_next(struct pb_packed *p, uint64_t *ret_v);
+
+static inline bool pb_packed_next(struct pb_packed *p, uint64_t *ret_v)
+{
+	if (p->has_single) {
+		*ret_v = p->single;
+		p->has_single = false;
+		return true;
+	}
+	if (p->cur == p->end)
+		return false;
+	p->cur = pb_get_varint(p->cur, p->end, ret_v);
+	if (p->cur)
+		return true;
+	p->cur = p->end;
+	return false;
+}

@@ -11,6 +11,7 @@
 
 #include "analyze/ftrace_scan.h"
 #include "gen/fields.h"
+#include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
 #define BUNDLE(field) PB_FTRACE_EVENT_BUNDLE_##field
@@ -487,6 +488,71 @@ static void test_broken_stats_are_told(void **state)
 	assert_false(scan_stats(x, 2));
 }
 
+/* What an event of any bytes says, field by field. */
+struct said {
+	bool ok;
+	uint64_t events, ns;
+};
+
+static struct said said_by(const uint8_t *data, size_t len)
+{
+	struct said said = {0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
+			said.ns = f.u64;
+		else if (f.id != PB_FTRACE_EVENT_PID && f.id != PB_FTRACE_EVENT_COMMON_FLAGS &&
+			 f.id != PB_FTRACE_EVENT_GENERIC && f.data)
+			said.events++;
+	}
+	said.ok = pb_dec_ok(&d);
+	return said;
+}
+
+static void check_event(struct fixture *x, const uint8_t *event, size_t len)
+{
+	struct said want = said_by(event, len);
+	bool ok;
+
+	pb_enc_bytes(&x->m.enc, BUNDLE(EVENT), event, len);
+	ok = scan_bundle(x);
+	assert_int_equal(ok, want.ok);
+	assert_int_equal(x->s.counts.total, want.events);
+	assert_int_equal(x->s.last_ns, want.ns);
+	ftrace_scan_deinit(&x->s);
+}
+
+/* An event in the usual order takes a way of its own. Whatever is cut off, changed or added, both ways
+ * say the same. */
+static void test_usual_events_and_others_are_told_alike(void **state)
+{
+	static const uint8_t usual[] = {
+		0x08, 0xc8, 0xd0, 0xa0, 0x8e, 0x92, 0x1d, /* timestamp */
+		0x10, 0x92, 0x9c, 0x01, /* pid */
+		0xda, 0x01, 0x0a, 0x08, 1,    0x10, 2,	  0x18, 3, 0x20, 4, 0x28, 5, /* a message */
+	};
+	struct fixture *x = *state;
+	uint8_t event[sizeof(usual) + 1] = {0};
+
+	memcpy(event, usual, sizeof(usual));
+	check_event(x, event, sizeof(usual));
+	assert_int_equal(said_by(event, sizeof(usual)).events, 1);
+	for (size_t len = 0; len <= sizeof(event); len++)
+		check_event(x, event, len);
+	for (size_t i = 0; i < sizeof(usual); i++)
+		for (unsigned byte = 0; byte < 256; byte++) {
+			/* generic events are counted by their names, after all */
+			if (i == 11 && byte >> 3 == PB_FTRACE_EVENT_GENERIC)
+				continue;
+			event[i] = (uint8_t)byte;
+			check_event(x, event, sizeof(usual));
+			event[i] = usual[i];
+		}
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -514,6 +580,7 @@ int main(void)
 		TEST(test_reasons_keep_their_lines),
 		TEST(test_the_number_of_rings_has_a_limit),
 		TEST(test_broken_stats_are_told),
+		TEST(test_usual_events_and_others_are_told_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "rng.h"
 #include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
 #include "wire/pb_mem.h"
 #include "wire/random_message.h"
 
@@ -109,6 +110,26 @@ static void field_numbers_out_of_range_are_rejected(void **state)
 	assert_int_equal(COUNT("\x80\x80\x80\x80\x10\x01"), -1); /* 2^29 */
 	assert_int_equal(COUNT("\xf8\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01"), -1);
 	assert_int_equal(COUNT("\x88\x80\x80\x80\x80\x00\x01"), 1); /* 1, redundantly */
+}
+
+/* Of 1 to 10 bytes, with up to 10 bytes behind them, and cut off anywhere. */
+static void varints_of_every_length_are_read_at_every_distance_from_the_end(void **state)
+{
+	(void)state;
+	for (unsigned bits = 1; bits <= 64; bits++) {
+		uint64_t v = (UINT64_MAX >> (64 - bits)) & 0xf5a596e1d4c3b2a7, got = 0;
+		uint8_t bytes[20];
+		size_t len = (size_t)(pb_put_varint(bytes, v) - bytes);
+
+		memset(bytes + len, 0xff, sizeof(bytes) - len);
+		for (size_t after = 0; after <= 10; after++) {
+			assert_ptr_equal(pb_get_varint(bytes, bytes + len + after, &got),
+					 bytes + len);
+			assert_true(got == v);
+		}
+		for (size_t there = 0; there < len; there++)
+			assert_null(pb_get_varint(bytes, bytes + there, &got));
+	}
 }
 
 static void varints_of_more_than_64_bits_are_rejected(void **state)
@@ -370,6 +391,7 @@ int main(void)
 		cmocka_unit_test(each_wire_type_gives_its_value),
 		cmocka_unit_test(groups_and_unknown_wire_types_are_rejected),
 		cmocka_unit_test(field_numbers_out_of_range_are_rejected),
+		cmocka_unit_test(varints_of_every_length_are_read_at_every_distance_from_the_end),
 		cmocka_unit_test(varints_of_more_than_64_bits_are_rejected),
 		cmocka_unit_test(lengths_past_the_end_are_rejected),
 		cmocka_unit_test(every_end_inside_a_field_is_rejected),
