@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/plain_events.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "gen/fields.h"
@@ -68,44 +69,13 @@ static bool scan_generic(struct ftrace_scan *s, const struct pb_field *event)
 	return pb_dec_ok(&d);
 }
 
-/* Bytes of the varint at p; 0: it has more than 8, or the message ends within 8. */
-static size_t short_varint(const uint8_t *p, const uint8_t *end)
+static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
 {
-	uint64_t word, last;
+	uint64_t first, last;
 
-	if ((size_t)(end - p) < sizeof(word))
-		return 0;
-	memcpy(&word, p, sizeof(word)); /* little-endian hosts only, as the ABI */
-	last = ~word & 0x8080808080808080;
-	return last ? (size_t)__builtin_ctzll(last) / 8 + 1 : 0;
-}
-
-/*
- * Nearly every event is a timestamp, a pid and a message, in this order. False: this one is not, or it
- * is broken, and nothing was counted.
- */
-static bool scan_plain_event(struct ftrace_scan *s, const uint8_t *p, size_t len)
-{
-	const uint8_t *end = p + len;
-	uint64_t ns, tag, size;
-
-	if (len < 2 || *p != pb_tag(PB_FTRACE_EVENT_TIMESTAMP, PB_WIRE_VARINT))
-		return false;
-	p = pb_get_varint(p + 1, end, &ns);
-	if (!p || p == end || *p != pb_tag(PB_FTRACE_EVENT_PID, PB_WIRE_VARINT))
-		return false;
-	len = short_varint(++p, end);
-	p = len ? pb_get_varint(p + len, end, &tag) : NULL;
-	if (!p || (tag & 7) != PB_WIRE_BYTES || tag >> 3 <= PB_FTRACE_EVENT_PID ||
-	    tag >> 3 == PB_FTRACE_EVENT_COMMON_FLAGS || tag >> 3 == PB_FTRACE_EVENT_GENERIC ||
-	    tag >> 3 > PB_MAX_FIELD_ID)
-		return false;
-	p = pb_get_varint(p, end, &size);
-	if (!p || size != (uint64_t)(end - p))
-		return false;
-	note_time(s, ns);
-	event_counts_add(&s->counts, (uint32_t)(tag >> 3), 1);
-	return true;
+	d->cur = plain_events_count(d->cur, d->end, &s->counts, &first, &last);
+	note_time(s, first);
+	note_time(s, last);
 }
 
 static bool scan_event(struct ftrace_scan *s, const uint8_t *data, size_t len)
@@ -237,6 +207,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 
 	s->bundles++;
 	pb_dec_init(&d, data, len);
+	scan_plain_events(s, &d);
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
@@ -246,8 +217,8 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			ok = f.data && lost_spans_add(&s->lost, cpu, f.data, f.len) && ok;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
-			if (!f.data || !scan_plain_event(s, f.data, f.len))
-				ok = f.data && scan_event(s, f.data, f.len) && ok;
+			ok = f.data && scan_event(s, f.data, f.len) && ok;
+			scan_plain_events(s, &d);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
 			ok = f.data && scan_compact(s, f.data, f.len) && ok;
