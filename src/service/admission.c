@@ -12,6 +12,7 @@
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_life.h"
+#include "service/session_run.h"
 
 #define MAX_RECENT 64 /* then the oldest is forgotten */
 
@@ -131,10 +132,12 @@ void admission_make_way(struct service *s, const Pb__TraceConfig *config)
 		next = TAILQ_NEXT(other, link);
 		if (other->state == SESSION_CLONED)
 			continue;
-		if (other->consumer)
+		if (other->consumer) {
 			consumer_port_abort(other->consumer, why.text);
-		else
-			session_free(other);
+			continue;
+		}
+		session_set_error(other, why.text);
+		session_free(other);
 	}
 }
 

@@ -89,7 +89,9 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 
 	if (request->trace_config) /* even if the rest of it is refused */
 		service_set_lockdown(c->service, request->trace_config->lockdown_mode);
-	if (c->session)
+	if (c->service->is_stopping)
+		err_set(&e, r, "%s", SERVICE_STOPPED);
+	else if (c->session)
 		err_set(&e, r, "this connection has a tracing session already");
 	else if (!request->trace_config)
 		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
@@ -160,8 +162,10 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	if (decode_nothing(args, len) < 0)
 		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
-	if (c->session)
-		session_disable(c->session, false);
+	if (!c->session)
+		return 0;
+	session_set_end(c->session, "its consumer stopped it");
+	session_disable(c->session, false);
 	return 0;
 }
 
@@ -222,6 +226,8 @@ void consumer_port_abort(struct consumer_port *c, const char *reason)
 	if (c->has_enable)
 		reply_disabled(c, &c->enable, reason);
 	c->has_enable = false;
+	if (c->session)
+		session_set_error(c->session, reason);
 	end_session(c);
 }
 

@@ -78,10 +78,13 @@ static void close_file(struct file_sink *f)
 		event_free(TAKE_PTR(f->writable));
 	file_parts_close(&f->parts);
 	f->reading = false;
-	if (f->finishing)
+	if (f->finishing) {
 		session_ended(f->session);
-	else
-		session_disable(f->session, false);
+		return;
+	}
+	/* An error has been told before. */
+	session_set_end(f->session, "max_file_size_bytes is reached");
+	session_disable(f->session, false);
 }
 
 /* Half a clone is of no use to anybody. */

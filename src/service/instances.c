@@ -92,6 +92,7 @@ static void start_instance(struct session *s, struct source_instance *i)
 		return;
 	}
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
+	departures_note_start(s, i);
 	producer_port_send_start(i->producer, i->id, config.bytes, config.len);
 	tell_observer(s, i);
 }
@@ -359,6 +360,7 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 		next = TAILQ_NEXT(i, link);
 		if (i->producer != p || (name && strcmp(i->config->config->name, name)))
 			continue;
+		departures_note(s, i);
 		if (i->state != INSTANCE_STOPPED)
 			stop_instance(s, i, true, tell && i->state != INSTANCE_STOPPING);
 		forget_instance(s, i);

@@ -102,6 +102,10 @@
 #define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
 #define FILE_TAIL_BYTES (16u << 10) /* of a rotated file: kept free for the statistics at its end */
 #define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */
+/* The service has been told to end, and waits for sessions to end and for consumers to read them. */
+#define SHUTDOWN_READER_MS 3000 /* without a byte read */
+#define SHUTDOWN_SESSION_MS 15000 /* without progress of a session that has not ended */
+#define SHUTDOWN_MS 60000 /* in all */
 #define FILE_STALL_MS 10000 /* a session that has ended waits so long for the reader of a pipe */
 
 /* ---- a regular expression of a config ---- */

@@ -24,6 +24,7 @@
 #include "service/extensions.h"
 #include "service/sandbox.h"
 #include "service/service.h"
+#include "service/shutdown.h"
 #include "service/sockets.h"
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
@@ -79,10 +80,10 @@ static void load_system_extensions(struct extensions *x)
 
 /* ---- the loop ---- */
 
-static void on_signal(evutil_socket_t signal_number, short what, void *loop)
+static void on_signal(evutil_socket_t signal_number, short what, void *shutdown)
 {
 	(void)signal_number, (void)what;
-	event_base_loopbreak(loop);
+	shutdown_begin(shutdown);
 }
 
 /* Whoever started us may wait for that. */
@@ -98,12 +99,15 @@ static void tell_ready(struct notify *n)
 static int run(struct event_base *loop, struct sockets *sockets, const struct options *o,
 	       struct err_text *e)
 {
-	struct event *sigint = evsignal_new(loop, SIGINT, on_signal, loop);
-	struct event *sigterm = evsignal_new(loop, SIGTERM, on_signal, loop);
+	struct shutdown shutdown = {0};
+	struct event *sigint = evsignal_new(loop, SIGINT, on_signal, &shutdown);
+	struct event *sigterm = evsignal_new(loop, SIGTERM, on_signal, &shutdown);
 	struct service *service = NULL;
 	struct notify notify;
 	int r = service_new(loop, &service);
 
+	if (r == 0)
+		r = shutdown_init(&shutdown, service);
 	if (r == 0)
 		service->extensions = &o->extensions;
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
@@ -123,6 +127,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 		event_base_dispatch(loop);
 	}
 	notify_close(&notify);
+	shutdown_deinit(&shutdown);
 	service_free(service);
 	if (sigint)
 		event_free(sigint);

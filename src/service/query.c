@@ -119,6 +119,7 @@ static void add_session(struct answer *a, const struct session *s)
 			   c->bugreport_filename);
 	pb_enc_bool(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_IS_STARTED,
 		    s->state == SESSION_STARTED);
+	departures_put(s, PB_TRACING_SERVICE_STATE_TRACING_SESSION_DEPARTURES, e);
 	pb_enc_close(e);
 	add_entry(a);
 }

@@ -24,6 +24,9 @@ struct session;
 /* What TraceStats and SystemInfo call this program. */
 #define SERVICE_VERSION "sondad " SONDA_VERSION
 
+/* Why sessions end, and none begins, once the process has been told to end. */
+#define SERVICE_STOPPED "the tracing service was stopped"
+
 /* How the process runs when nobody wants it to run in another way. */
 struct own_priority {
 	bool is_saved;
@@ -71,6 +74,7 @@ struct service {
 	struct trigger_history trigger_history; /* owned */
 	const struct extensions *extensions; /* borrowed; NULL: none */
 	struct own_priority own_priority; /* before the first priority_boost */
+	bool is_stopping; /* service/shutdown.h: no session begins any more */
 	bool lockdown; /* only producers of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */
 	struct log_limit complaints;

@@ -11,6 +11,7 @@
 #include "service/clock_snapshots.h"
 #include "service/clone.h"
 #include "service/concurrent.h"
+#include "service/departures.h"
 #include "service/flush.h"
 #include "service/instances.h"
 #include "service/lifecycle.h"
@@ -63,6 +64,7 @@ struct session {
 	size_t n_buffers;
 	struct instance_list instances; /* owned */
 	size_t n_instances;
+	struct departures departures; /* owned */
 	bool all_started_told;
 	struct flush_list flushes; /* owned: waiting for producers */
 	size_t n_flushes;
@@ -71,6 +73,7 @@ struct session {
 	struct session_triggers triggers;
 	struct file_sink *file; /* owned; NULL without write_into_file */
 	char *error; /* owned; why it ended, where that is not what was asked for */
+	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */
 
 	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
 		abandoned;

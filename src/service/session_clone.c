@@ -10,6 +10,7 @@
 #include "service/consumer_port.h"
 #include "service/service.h"
 #include "service/session_life.h"
+#include "service/session_run.h"
 #include "service/session_trace.h"
 #include "service/trace_buffer.h"
 #include "service/trace_filter.h"
@@ -124,6 +125,8 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	s->config = copy_config(source->config);
 	if (!s->config)
 		return -ENOMEM;
+	if (session_end_reason(source))
+		session_set_end(s, session_end_reason(source));
 	r = number_buffers(s, c->n_buffers);
 	if (r == 0 && source->filter && !c->unfiltered)
 		r = trace_filter_new(s->config, NULL, &s->filter);
@@ -131,6 +134,8 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 		r = sequence_ids_copy(&source->sequences, &s->sequences);
 	if (r == 0)
 		r = lifecycle_copy(&source->lifecycle, &s->lifecycle);
+	if (r == 0)
+		r = departures_copy(&source->departures, &s->departures);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < c->n_buffers; i++)

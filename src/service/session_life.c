@@ -49,6 +49,8 @@ static void session_destroy(struct session *s)
 	trace_filter_free(s->filter);
 	free(s->detach_key);
 	free(s->error);
+	free(s->end_reason);
+	departures_deinit(&s->departures);
 	if (s->config)
 		pb__trace_config__free_unpacked(s->config, NULL);
 	free(s);
@@ -65,6 +67,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	clone_source_ends(s);
+	session_set_end(s, "its consumer went away");
 	session_disable(s, true);
 	flush_cancel_all(s);
 	if (s->file && s->state != SESSION_CLONED)

@@ -71,7 +71,13 @@ void session_flush_and_end(struct session *s)
 
 static void on_duration(void *ctx)
 {
-	session_flush_and_end(ctx);
+	struct session *s = ctx;
+	enum trigger_mode mode = trigger_mode(s->config);
+
+	session_set_end(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
+				   ? "trigger_timeout_ms is over"
+				   : "its time is over");
+	session_flush_and_end(s);
 }
 
 /* Names those that have not started, for whoever wonders why their data is missing. */
@@ -208,6 +214,21 @@ void session_set_error(struct session *s, const char *text)
 {
 	if (!s->error)
 		s->error = strdup(text);
+	session_set_end(s, text);
+}
+
+void session_set_end(struct session *s, const char *reason)
+{
+	if (!s->end_reason)
+		s->end_reason = strdup(reason);
+}
+
+const char *session_end_reason(const struct session *s)
+{
+	/* The trigger that will end it is known before it does. */
+	bool runs = s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED;
+
+	return runs ? NULL : s->end_reason;
 }
 
 void session_ended(struct session *s)
@@ -233,6 +254,7 @@ bool session_has_ended(const struct session *s)
 static void complete_disable(struct session *s)
 {
 	loop_timer_stop(&s->stop_timeout);
+	s->stats_due = true;
 	instances_stop_all(s, true);
 	session_set_state(s, SESSION_DISABLED);
 	scrape_session(s);

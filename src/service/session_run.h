@@ -27,6 +27,10 @@ void session_start(struct session *s);
 void session_disable(struct session *s, bool at_once);
 /* What the consumer is told when the session ends; the first word counts. */
 void session_set_error(struct session *s, const char *text);
+/* Why the session ends, for TraceStats.end_reason; the first word counts. An error is one too. */
+void session_set_end(struct session *s, const char *reason);
+/* NULL: it goes on. */
+const char *session_end_reason(const struct session *s);
 /* DISABLED or CLONED, and its file, if any, is closed: tells the consumer. Frees a clone whose file
  * could not be written. */
 void session_ended(struct session *s);

@@ -5,6 +5,7 @@
 #include "gen/fields.h"
 #include "service/service.h"
 #include "service/session.h"
+#include "service/session_run.h"
 #include "service/trace_buffer.h"
 #include "service/trace_filter.h"
 #include "wire/pb_enc.h"
@@ -163,5 +164,8 @@ void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
 		pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, s->final_flush);
 	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
 	put_limits(s, e);
+	departures_put(s, PB_TRACE_STATS_DEPARTURES, e);
+	if (session_end_reason(s))
+		pb_enc_str(e, PB_TRACE_STATS_END_REASON, session_end_reason(s));
 	put_writers(s, e, max_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + max_bytes);
 }

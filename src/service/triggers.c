@@ -137,6 +137,7 @@ static void on_timeout(void *ctx)
 
 	if (s->state != SESSION_CONFIGURED)
 		return;
+	session_set_end(s, "no trigger came before trigger_timeout_ms was over");
 	if (s->consumer)
 		session_disable(s, false);
 	else
@@ -165,6 +166,8 @@ static void note(struct session *s, const struct received_trigger *trigger)
 
 static void act(struct session *s, const struct received_trigger *trigger, bool is_first)
 {
+	struct err_text why;
+
 	switch (trigger_mode(s->config)) {
 	case TRIGGER_START:
 		if (s->state != SESSION_CONFIGURED)
@@ -178,6 +181,8 @@ static void act(struct session *s, const struct received_trigger *trigger, bool 
 		if (!is_first)
 			return;
 		loop_timer_stop(&s->duration); /* the time to wait for a trigger */
+		err_set(&why, 0, "trigger '%.100s' of %.100s", trigger->name, trigger->producer);
+		session_set_end(s, why.text);
 		loop_timer_once(&s->triggers.delay, (uint32_t)trigger->delay_ms, false);
 		return;
 	case TRIGGER_CLONE:

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/shutdown.h"
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "service/limits.h"
+#include "service/service.h"
+#include "service/session.h"
+#include "service/session_life.h"
+#include "service/session_run.h"
+#include "service/trace_buffer.h"
+
+#define TICK_MS 20
+
+/* ---- ending the sessions ---- */
+
+static void warn_if_lost(const struct session *s)
+{
+	if (s->consumer || s->file || s->state == SESSION_CLONED)
+		return;
+	log_warn("session %llu%s%s ends with the service: nobody is attached to read its trace",
+		 (unsigned long long)s->id, s->config->unique_session_name ? " " : "",
+		 s->config->unique_session_name ? s->config->unique_session_name : "");
+}
+
+static void end_session(struct session *s)
+{
+	warn_if_lost(s);
+	if (session_has_ended(s) || s->state == SESSION_STOPPING) {
+		if (!s->consumer && !s->file)
+			session_free(s);
+		return;
+	}
+	session_set_error(s, SERVICE_STOPPED);
+	if (s->state == SESSION_STARTED)
+		session_flush_and_end(s);
+	else if (s->consumer)
+		session_disable(s, true);
+	else
+		session_free(s);
+}
+
+/* ---- waiting for its readers ---- */
+
+/* Its end is still to come, or its consumer still reads its trace or its counters. */
+static bool is_awaited(const struct session *s)
+{
+	return !session_has_ended(s) || s->consumer;
+}
+
+static uint64_t progress_of(const struct session *s)
+{
+	uint64_t n = s->id * 31 + s->state;
+
+	for (size_t i = 0; i < s->n_buffers; i++)
+		n += trace_buffer_stats(s->buffers[i].buffer)->bytes_read;
+	return n;
+}
+
+static void on_tick(void *ctx)
+{
+	struct shutdown *d = ctx;
+	uint64_t progress = 0, now = clock_mono_ns();
+	uint32_t patience_ms = SHUTDOWN_READER_MS;
+	bool waits = false;
+	struct session *s;
+
+	TAILQ_FOREACH (s, &d->service->sessions, link) {
+		waits |= is_awaited(s);
+		progress += progress_of(s);
+		if (!session_has_ended(s)) /* producers have their own deadlines */
+			patience_ms = SHUTDOWN_SESSION_MS;
+	}
+	if (progress != d->progress)
+		d->moved_ns = now;
+	d->progress = progress;
+	if (!waits || now - d->moved_ns > patience_ms * NS_PER_MS ||
+	    now - d->begun_ns > SHUTDOWN_MS * NS_PER_MS)
+		event_base_loopbreak(d->service->loop);
+}
+
+/* ---- all of it ---- */
+
+int shutdown_init(struct shutdown *d, struct service *service)
+{
+	*d = (struct shutdown){.service = service};
+	return loop_timer_init(&d->tick, service->loop, on_tick, d);
+}
+
+void shutdown_deinit(struct shutdown *d)
+{
+	loop_timer_deinit(&d->tick);
+}
+
+void shutdown_begin(struct shutdown *d)
+{
+	struct service *v = d->service;
+	struct session *s, *next;
+
+	if (v->is_stopping) {
+		event_base_loopbreak(v->loop);
+		return;
+	}
+	v->is_stopping = true;
+	d->begun_ns = d->moved_ns = clock_mono_ns();
+	for (s = TAILQ_FIRST(&v->sessions); s; s = next) {
+		next = TAILQ_NEXT(s, link);
+		end_session(s);
+	}
+	loop_timer_every(&d->tick, TICK_MS, false);
+	on_tick(d);
+}
