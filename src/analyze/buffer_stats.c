@@ -2,6 +2,11 @@
 
 #include "analyze/buffer_stats.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -57,6 +62,45 @@ static bool decode_filter(const uint8_t *data, size_t len, struct service_stats 
 	return pb_dec_ok(&d);
 }
 
+static void take_text(const struct pb_field *f, char *to, size_t size)
+{
+	if (!f->data)
+		return;
+	snprintf(to, size, "%.*s", (int)MIN(f->len, size - 1), (const char *)f->data);
+	str_make_plain(to, strlen(to), "");
+}
+
+static bool decode_departure(const uint8_t *data, size_t len, struct departure_stats *s)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	*s = (struct departure_stats){0};
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_SOURCE_DEPARTURE_DATA_SOURCE_NAME:
+			take_text(&f, s->source, sizeof(s->source));
+			break;
+		case PB_SOURCE_DEPARTURE_PRODUCER_NAME:
+			take_text(&f, s->producer, sizeof(s->producer));
+			break;
+		case PB_SOURCE_DEPARTURE_PRODUCER_PID:
+			s->pid = (int32_t)f.u64;
+			break;
+		case PB_SOURCE_DEPARTURE_GONE_BOOT_NS:
+			s->gone_ns = f.u64;
+			break;
+		case PB_SOURCE_DEPARTURE_BACK_BOOT_NS:
+			s->back_ns = f.u64;
+			break;
+		case PB_SOURCE_DEPARTURE_TIMES:
+			s->times = (uint32_t)f.u64;
+			break;
+		}
+	return pb_dec_ok(&d);
+}
+
 bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret)
 {
 	struct pb_field f;
@@ -84,6 +128,17 @@ bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats 
 			break;
 		case PB_TRACE_STATS_FILTER_STATS:
 			ok = f.data && decode_filter(f.data, f.len, ret) && ok;
+			break;
+		case PB_TRACE_STATS_DEPARTURES:
+			if (ret->n_departures == DEPARTURE_STATS_MAX)
+				break;
+			ok = f.data &&
+			     decode_departure(f.data, f.len,
+					      &ret->departures[ret->n_departures++]) &&
+			     ok;
+			break;
+		case PB_TRACE_STATS_END_REASON:
+			take_text(&f, ret->end_reason, sizeof(ret->end_reason));
 			break;
 		case PB_TRACE_STATS_FLUSHES_FAILED:
 			ret->flushes_failed = f.u64;

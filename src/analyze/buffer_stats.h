@@ -21,6 +21,18 @@ struct buffer_stats {
 	uint64_t abi_violations;
 };
 
+/* A data source whose producer went away while it recorded. Times of CLOCK_BOOTTIME. */
+struct departure_stats {
+	char source[64]; /* its name; texts are cut and plain */
+	char producer[64];
+	int32_t pid; /* of the producer; 0 unknown */
+	uint64_t gone_ns;
+	uint64_t back_ns; /* when another producer took its place; 0: none has */
+	uint32_t times;
+};
+
+#define DEPARTURE_STATS_MAX 32 /* those of further data sources are left out */
+
 struct service_stats {
 	struct buffer_stats buffers[BUFFER_STATS_MAX]; /* in the order of the config */
 	size_t n_buffers;
@@ -31,6 +43,9 @@ struct service_stats {
 	uint64_t flushes_failed;
 	bool final_flush_failed; /* the service's own, when a time was over; */
 	bool final_flush_succeeded; /* neither when there was none */
+	struct departure_stats departures[DEPARTURE_STATS_MAX];
+	size_t n_departures;
+	char end_reason[256]; /* why the session ended, plain; "": it goes on, or the service is silent */
 };
 
 /* Decodes; everything that the message lacks is 0. False: it breaks protobuf's rules, *ret holds

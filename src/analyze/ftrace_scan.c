@@ -31,7 +31,7 @@
 void ftrace_scan_deinit(struct ftrace_scan *s)
 {
 	event_counts_deinit(&s->counts);
-	lost_spans_deinit(&s->lost);
+	holes_deinit(&s->holes);
 	name_list_deinit(&s->unknown);
 	name_list_deinit(&s->failed);
 	name_list_deinit(&s->problems);
@@ -48,6 +48,10 @@ static void note_time(struct ftrace_scan *s, uint64_t ns)
 		s->first_ns = ns;
 	if (ns > s->last_ns)
 		s->last_ns = ns;
+	if (!s->span.first_ns || ns < s->span.first_ns)
+		s->span.first_ns = ns;
+	if (ns > s->span.last_ns)
+		s->span.last_ns = ns;
 }
 
 /* ---- events ---- */
@@ -200,21 +204,24 @@ static bool scan_error(struct ftrace_scan *s, const uint8_t *data, size_t len)
 
 bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 {
+	uint64_t clock_ns = 0;
 	struct pb_field f;
 	struct pb_dec d;
-	uint32_t cpu = 0; /* the first field */
 	bool ok = true;
 
 	s->bundles++;
+	s->span = (struct bundle_span){0};
 	pb_dec_init(&d, data, len);
 	scan_plain_events(s, &d);
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
-			cpu = (uint32_t)f.u64;
+			s->span.cpu = (uint32_t)f.u64; /* the first field */
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
-			ok = f.data && lost_spans_add(&s->lost, cpu, f.data, f.len) && ok;
+			s->span.has_ranges = true;
+			ok = f.data &&
+			     holes_range(&s->holes, s->sequence, s->span.cpu, f.data, f.len) && ok;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
 			ok = f.data && scan_event(s, f.data, f.len) && ok;
@@ -228,14 +235,27 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS:
 			s->bundles_after_loss += f.u64 != 0;
+			s->span.lost = f.u64 != 0;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT:
 			s->counted_losses += f.u64;
+			s->span.lost_count = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP:
+		case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
+			s->span.previous_end_ns = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP:
+			clock_ns = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP:
+			s->to_boot_ns = (int64_t)(f.u64 - clock_ns);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_ERROR:
 			ok = f.data && scan_error(s, f.data, f.len) && ok;
 			break;
 		}
+	holes_bundle(&s->holes, s->sequence, &s->span);
 	return ok && pb_dec_ok(&d);
 }
 

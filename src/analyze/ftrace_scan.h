@@ -7,7 +7,7 @@
 
 #include "analyze/event_counts.h"
 #include "analyze/ftrace_status.h"
-#include "analyze/lost_spans.h"
+#include "analyze/holes.h"
 #include "analyze/name_list.h"
 
 /*
@@ -53,9 +53,12 @@ struct ftrace_scan {
 	uint64_t first_ns; /* earliest and latest event, in the trace's clock; 0 without any */
 	uint64_t last_ns;
 	uint64_t bundles;
+	struct bundle_span span; /* of the last bundle */
+	struct holes holes; /* where events are missing */
+	uint32_t sequence; /* of the packet with the next bundle; set by the caller */
+	int64_t to_boot_ns; /* what makes CLOCK_BOOTTIME of an event's time; 0: that is its clock */
 	uint64_t bundles_after_loss; /* bundles that say that events are missing before them */
 	uint64_t counted_losses; /* how many, as far as the bundles know the number */
-	struct lost_spans lost; /* where they are missing */
 	uint64_t bad_pages; /* pages that the producer could not read whole */
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* of them by reason; the last: not known to us */
 	uint32_t told_statuses; /* bits: reasons that FtraceStats tell, which do not count them */

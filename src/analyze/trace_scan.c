@@ -23,6 +23,7 @@ void trace_scan_deinit(struct trace_scan *s)
 	source_scan_deinit(&s->sources);
 	sequence_table_deinit(&s->sequences);
 	free(s->pids_seen);
+	strbuf_deinit(&s->config);
 	strbuf_deinit(&s->unpacked);
 	*s = (struct trace_scan){0};
 }
@@ -95,6 +96,19 @@ static bool scan_service_event(struct trace_scan *s, uint64_t ns, const uint8_t 
 	return pb_dec_ok(&d);
 }
 
+static bool scan_uuid(struct trace_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	s->has_uuid = true;
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_UUID_LSB)
+			s->uuid_lsb = f.u64;
+	return pb_dec_ok(&d);
+}
+
 /* ---- packets ---- */
 
 /* What one packet is made of. */
@@ -127,7 +141,9 @@ static void note_part(struct parts *p, const struct pb_field *f)
 		break;
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
 	case PB_TRACE_PACKET_FTRACE_STATS:
+	case PB_TRACE_PACKET_TRACE_CONFIG:
 	case PB_TRACE_PACKET_TRACE_STATS:
+	case PB_TRACE_PACKET_TRACE_UUID:
 	case PB_TRACE_PACKET_PROCESS_TREE:
 	case PB_TRACE_PACKET_SERVICE_EVENT:
 	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
@@ -136,7 +152,7 @@ static void note_part(struct parts *p, const struct pb_field *f)
 			p->payload = *f;
 		break;
 	default:
-		if (f->data && source_scan_reads(f->id))
+		if (f->data && (source_scan_reads(f->id) || sample_counts_reads(f->id)))
 			p->payload = *f;
 		break;
 	}
@@ -163,14 +179,22 @@ static bool scan_payload(struct trace_scan *s, const struct parts *p, size_t pac
 {
 	const struct pb_field *f = &p->payload;
 
+	sample_counts_add(&s->samples, f->id, f->data, f->len);
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
+		s->ftrace.sequence = p->sequence;
 		return ftrace_scan_bundle(&s->ftrace, f->data, f->len);
+	case PB_TRACE_PACKET_TRACE_CONFIG:
+		if (!s->config.len)
+			strbuf_add(&s->config, f->data, f->len);
+		return true;
 	case PB_TRACE_PACKET_FTRACE_STATS:
 		return ftrace_scan_stats(&s->ftrace, p->sequence, f->data, f->len);
 	case PB_TRACE_PACKET_TRACE_STATS:
 		s->has_stats = true;
 		return service_stats_decode(f->data, f->len, &s->stats);
+	case PB_TRACE_PACKET_TRACE_UUID:
+		return scan_uuid(s, f->data, f->len);
 	case PB_TRACE_PACKET_PROCESS_TREE:
 		return scan_process_tree(s, f->data, f->len);
 	case PB_TRACE_PACKET_SERVICE_EVENT:
@@ -193,6 +217,8 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
 		note_part(&p, &f);
+	if (p.sequence && p.dropped)
+		holes_gap(&s->ftrace.holes, p.sequence);
 	if (p.sequence)
 		sequence_table_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
 	if (!scan_payload(s, &p, len) || !pb_dec_ok(&d))

@@ -7,6 +7,7 @@
 
 #include "analyze/buffer_stats.h"
 #include "analyze/ftrace_scan.h"
+#include "analyze/sample_counts.h"
 #include "analyze/sequence_table.h"
 #include "analyze/source_scan.h"
 #include "base/str.h"
@@ -25,14 +26,18 @@ struct trace_scan {
 	uint64_t compressed_packets; /* too large to be looked into, or inside of another */
 	uint64_t started_ns; /* the service's word on when tracing began and ended; 0 unknown */
 	uint64_t disabled_ns;
+	bool has_uuid;
+	uint64_t uuid_lsb; /* of the last TraceUuid: the same in all files of a session */
 	uint32_t processes; /* distinct pids that were given a name */
 	struct ftrace_scan ftrace;
 	struct source_scan sources;
+	struct sample_counts samples;
 	struct sequence_table sequences;
 	bool has_stats;
 	struct service_stats stats; /* the last TraceStats in the trace */
 	uint8_t *pids_seen; /* owned: one bit a pid */
 	size_t pids_cap; /* bytes */
+	struct strbuf config; /* owned: the first TraceConfig in the trace, serialized; empty: none */
 	struct strbuf unpacked; /* owned: what the compressed packet at hand holds */
 	bool is_unpacking;
 };

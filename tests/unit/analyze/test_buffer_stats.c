@@ -100,10 +100,42 @@ static void test_broken_bytes_are_told(void **state)
 	assert_false(service_stats_decode(wrong_type, sizeof(wrong_type), &s));
 }
 
+static void test_who_went_away_and_why_it_ended(void **state)
+{
+	struct service_stats s;
+	struct pb_mem m;
+	struct pb_enc *e = &m.enc;
+
+	(void)state;
+	assert_int_equal(pb_mem_init(&m), 0);
+	for (unsigned i = 0; i < DEPARTURE_STATS_MAX + 1; i++) {
+		pb_enc_open(e, PB_TRACE_STATS_DEPARTURES);
+		pb_enc_str(e, PB_SOURCE_DEPARTURE_DATA_SOURCE_NAME, "linux.ftrace");
+		pb_enc_str(e, PB_SOURCE_DEPARTURE_PRODUCER_NAME, "a\x1b[31m");
+		pb_enc_i64(e, PB_SOURCE_DEPARTURE_PRODUCER_PID, 7);
+		pb_enc_u64(e, PB_SOURCE_DEPARTURE_GONE_BOOT_NS, 100 + i);
+		pb_enc_u64(e, PB_SOURCE_DEPARTURE_BACK_BOOT_NS, 200);
+		pb_enc_u64(e, PB_SOURCE_DEPARTURE_TIMES, 3);
+		pb_enc_close(e);
+	}
+	pb_enc_str(e, PB_TRACE_STATS_END_REASON, "its time is over");
+	assert_true(service_stats_decode(m.buf, pb_mem_len(&m), &s));
+	assert_int_equal(s.n_departures, DEPARTURE_STATS_MAX);
+	assert_string_equal(s.departures[0].source, "linux.ftrace");
+	assert_string_equal(s.departures[0].producer, "a?[31m");
+	assert_int_equal(s.departures[0].pid, 7);
+	assert_int_equal(s.departures[1].gone_ns, 101);
+	assert_int_equal(s.departures[0].back_ns, 200);
+	assert_int_equal(s.departures[0].times, 3);
+	assert_string_equal(s.end_reason, "its time is over");
+	pb_mem_deinit(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_counter_finds_its_place),
+		cmocka_unit_test(test_who_went_away_and_why_it_ended),
 		cmocka_unit_test(test_an_old_answer_is_forgotten),
 		cmocka_unit_test(test_buffers_past_the_limit_are_left_out),
 		cmocka_unit_test(test_broken_bytes_are_told),

@@ -143,20 +143,42 @@ static void test_ranges_without_events_are_kept_by_cpu(void **state)
 	put_range(x, 100, 200, 7);
 	put_range(x, 0, 300, 0);
 	assert_true(scan_bundle(x));
-	assert_int_equal(x->s.lost.n, 2);
-	assert_int_equal(x->s.lost.spans[0].cpu, 3);
-	assert_int_equal(x->s.lost.spans[0].begin_ns, 100);
-	assert_int_equal(x->s.lost.spans[0].end_ns, 200);
-	assert_int_equal(x->s.lost.spans[0].events, 7);
-	assert_int_equal(x->s.lost.spans[1].end_ns, 300);
-	for (unsigned i = 0; i < LOST_SPANS_MAX; i++) {
+	assert_int_equal(x->s.holes.n, 2);
+	assert_int_equal(x->s.holes.list[0].from_ns, 0);
+	assert_int_equal(x->s.holes.list[0].to_ns, 300);
+	assert_int_equal(x->s.holes.list[1].cpu, 3);
+	assert_int_equal(x->s.holes.list[1].from_ns, 100);
+	assert_int_equal(x->s.holes.list[1].to_ns, 200);
+	assert_int_equal(x->s.holes.list[1].events, 7);
+	for (unsigned i = 0; i < HOLES_MAX; i++) {
 		put_range(x, 1, 2, 3);
 		assert_true(scan_bundle(x));
 	}
-	assert_int_equal(x->s.lost.n, LOST_SPANS_MAX);
-	assert_int_equal(x->s.lost.left_out, 2);
+	assert_int_equal(x->s.holes.n, HOLES_MAX);
+	assert_int_equal(x->s.holes.total, HOLES_MAX + 2);
 	put_range(x, 200, 100, 7);
 	assert_false(scan_bundle(x));
+}
+
+/* The kernel did not store the number with the gap; a later bundle has it. */
+static void test_a_later_range_numbers_an_earlier_loss(void **state)
+{
+	struct fixture *x = *state;
+
+	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 3);
+	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), true);
+	pb_enc_u64(&x->m.enc, BUNDLE(PREVIOUS_BUNDLE_END_TIMESTAMP), 100);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.holes.total, 1);
+	assert_int_equal(x->s.holes.list[0].events, 0);
+	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 3);
+	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), true);
+	put_range(x, 100, 200, 7);
+	assert_true(scan_bundle(x));
+	assert_int_equal(x->s.holes.total, 1);
+	assert_int_equal(x->s.holes.n, 1);
+	assert_int_equal(x->s.holes.list[0].to_ns, 200);
+	assert_int_equal(x->s.holes.list[0].events, 7);
 }
 
 static void test_pages_that_could_not_be_read_are_counted(void **state)
@@ -562,6 +584,7 @@ int main(void)
 		TEST(test_compact_events_are_counted_and_timed),
 		TEST(test_a_loss_before_a_bundle_is_noted),
 		TEST(test_ranges_without_events_are_kept_by_cpu),
+		TEST(test_a_later_range_numbers_an_earlier_loss),
 		TEST(test_pages_that_could_not_be_read_are_counted),
 		TEST(test_reasons_of_broken_pages_are_counted),
 		TEST(test_self_describing_events_get_their_name),

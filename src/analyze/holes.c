@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/holes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+/* One CPU of one sequence. */
+struct hole_cpu {
+	uint32_t sequence, cpu;
+	uint64_t end_ns; /* of the last bundle with events */
+	bool after_gap; /* packets of the sequence are missing since then */
+	uint64_t unnumbered; /* holes that a range may still tell the number of */
+};
+
+void holes_deinit(struct holes *h)
+{
+	free(h->cpus);
+	*h = (struct holes){0};
+}
+
+static struct hole_cpu *cpu_of(struct holes *h, uint32_t sequence, uint32_t cpu)
+{
+	for (size_t i = 0; i < h->n_cpus; i++)
+		if (h->cpus[i].sequence == sequence && h->cpus[i].cpu == cpu)
+			return &h->cpus[i];
+	if (h->n_cpus >= HOLES_MAX_CPUS ||
+	    array_reserve(&h->cpus, &h->cap_cpus, h->n_cpus + 1, sizeof(*h->cpus)))
+		return NULL;
+	h->cpus[h->n_cpus] = (struct hole_cpu){.sequence = sequence, .cpu = cpu};
+	return &h->cpus[h->n_cpus++];
+}
+
+void holes_gap(struct holes *h, uint32_t sequence)
+{
+	for (size_t i = 0; i < h->n_cpus; i++)
+		if (h->cpus[i].sequence == sequence)
+			h->cpus[i].after_gap = true;
+}
+
+static uint64_t length(const struct hole *h)
+{
+	return h->to_ns - h->from_ns;
+}
+
+static bool is_after(const struct hole *a, const struct hole *b)
+{
+	return a->cpu != b->cpu ? a->cpu > b->cpu : a->from_ns > b->from_ns;
+}
+
+/* False: none is shorter than this one. */
+static bool remove_shorter(struct holes *h, const struct hole *new)
+{
+	size_t shortest = 0;
+
+	for (size_t i = 1; i < h->n; i++)
+		if (length(&h->list[i]) < length(&h->list[shortest]))
+			shortest = i;
+	if (length(&h->list[shortest]) >= length(new))
+		return false;
+	h->n--;
+	memmove(&h->list[shortest], &h->list[shortest + 1],
+		(h->n - shortest) * sizeof(h->list[0]));
+	return true;
+}
+
+static void add(struct holes *h, const struct hole *new)
+{
+	size_t at;
+
+	h->total++;
+	if (h->n == HOLES_MAX && !remove_shorter(h, new))
+		return;
+	for (at = h->n; at > 0 && is_after(&h->list[at - 1], new); at--)
+		;
+	memmove(&h->list[at + 1], &h->list[at], (h->n - at) * sizeof(h->list[0]));
+	h->list[at] = *new;
+	h->n++;
+}
+
+static bool decode_range(const uint8_t *data, size_t len, struct hole *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP:
+			ret->from_ns = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP:
+			ret->to_ns = f.u64;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_EVENT_COUNT:
+			ret->events = f.u64;
+			break;
+		}
+	return pb_dec_ok(&d) && ret->to_ns >= ret->from_ns;
+}
+
+/* The range is of these. */
+static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct hole *range)
+{
+	size_t kept = 0;
+
+	h->total -= c->unnumbered;
+	c->unnumbered = 0;
+	for (size_t i = 0; i < h->n; i++) {
+		const struct hole *o = &h->list[i];
+
+		if (o->cpu != range->cpu || o->events || o->on_the_way ||
+		    o->from_ns < range->from_ns || o->to_ns > range->to_ns)
+			h->list[kept++] = *o;
+	}
+	h->n = kept;
+}
+
+bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t *data, size_t len)
+{
+	struct hole_cpu *c = cpu_of(h, sequence, cpu);
+	struct hole new = {.cpu = cpu};
+
+	if (!decode_range(data, len, &new))
+		return false;
+	if (c && c->unnumbered)
+		remove_unnumbered(h, c, &new);
+	add(h, &new);
+	return true;
+}
+
+void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)
+{
+	struct hole_cpu *c = cpu_of(h, sequence, b->cpu);
+	struct hole new = {.cpu = b->cpu};
+
+	if (!c)
+		return;
+	new.from_ns = MAX(b->previous_end_ns, c->end_ns);
+	new.to_ns = MAX(b->first_ns, new.from_ns);
+	new.events = b->lost_count;
+	if (c->after_gap && c->end_ns && b->previous_end_ns > c->end_ns) {
+		new.on_the_way = true;
+		new.from_ns = c->end_ns;
+		new.events = 0;
+		add(h, &new);
+	} else if (b->lost && !b->has_ranges) {
+		add(h, &new);
+		c->unnumbered += !new.events;
+	}
+	if (b->last_ns)
+		c->end_ns = b->last_ns;
+	c->after_gap = false;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Where kernel events are missing within a trace: by CPU, from the last event before to the first
+ * one after. Three marks tell:
+ *
+ *	lost_ranges		of a bundle of sonda-probes: the kernel's ring overwrote events, in this
+ *				bundle or an earlier one that has lost_events only; with their number
+ *	lost_events		of a bundle: the kernel's ring overwrote events before it, how many
+ *				is in lost_event_count where the kernel knows
+ *	previous_packet_dropped	of a packet: packets of its sequence are missing before it. A bundle
+ *				was among them if the next bundle of a CPU names another
+ *				previous_bundle_end_timestamp than the last one here ended with
+ *
+ * Format: FtraceEventBundle of protos/trace/ftrace/ftrace_event_bundle.proto.
+ */
+
+#define HOLES_MAX 256u /* kept one by one: the longest; the others are summed up */
+#define HOLES_MAX_CPUS 8192u /* CPUs x sequences that are told apart */
+
+struct hole {
+	uint32_t cpu;
+	bool on_the_way; /* between ring and file; else in the kernel's ring */
+	uint64_t from_ns, to_ns; /* in the clock of the events; from_ns 0: since tracing began */
+	uint64_t events; /* 0 unknown */
+};
+
+/* Zero-initialise; holes_deinit frees. */
+struct holes {
+	struct hole list[HOLES_MAX]; /* by CPU and time */
+	size_t n;
+	uint64_t total; /* with those that are not in the list */
+	struct hole_cpu *cpus; /* owned */
+	size_t n_cpus, cap_cpus;
+};
+
+void holes_deinit(struct holes *h);
+
+/* What of a bundle counts here. Times are 0 where there is none. */
+struct bundle_span {
+	uint32_t cpu;
+	bool has_ranges; /* they tell of what is lost */
+	bool lost;
+	uint64_t lost_count;
+	uint64_t previous_end_ns;
+	uint64_t first_ns, last_ns; /* of its events */
+};
+
+/* Packets of this sequence are missing before the next one. */
+void holes_gap(struct holes *h, uint32_t sequence);
+/* After its ranges. */
+void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);
+/* A serialized LostRange. False: it breaks protobuf's rules, or ends before it begins, and is left
+ * out. */
+bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t *data, size_t len);
