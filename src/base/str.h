@@ -50,7 +50,7 @@ int str_to_size_kb(const char *s, uint32_t *ret_kb);
 
 /* "1,204,331". buf holds the result; returns buf. */
 char *str_thousands(uint64_t v, char buf[static 32]);
-/* "21.4 MB": decimal units, three significant digits; "999 B" below them. */
+/* "21.4 MiB": units of 1024, three significant digits; "64 MiB" and "999 B" are exact. */
 char *str_bytes(uint64_t v, char buf[static 32]);
 
 /*

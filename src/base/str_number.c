@@ -152,34 +152,20 @@ char *str_thousands(uint64_t v, char buf[static 32])
 	return buf;
 }
 
-/* n, below 1000, with its last digits behind a point. */
-static void put_three_digits(char buf[static 32], unsigned n, unsigned decimals, const char *unit)
-{
-	if (decimals == 2)
-		snprintf(buf, 32, "%u.%02u %s", n / 100, n % 100, unit);
-	else if (decimals == 1)
-		snprintf(buf, 32, "%u.%u %s", n / 10, n % 10, unit);
-	else
-		snprintf(buf, 32, "%u %s", n, unit);
-}
-
 char *str_bytes(uint64_t v, char buf[static 32])
 {
-	static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-	uint64_t step = 10; /* of the last digit shown */
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	uint64_t unit = 1;
+	size_t i = 0;
+	double n;
 
-	if (v < 1000) {
-		put_three_digits(buf, (unsigned)v, 0, "B");
-		return buf;
+	/* One that would be rounded to 1024 has the next unit. */
+	while (i + 1 < ARRAY_SIZE(units) && (double)v / (double)unit >= (i ? 1023.5 : 1024.0)) {
+		unit *= 1024;
+		i++;
 	}
-	/* 1.23 kB, 12.3 kB, 123 kB, 1.23 MB ...: the first with three digits, at the latest EB. */
-	for (unsigned i = 0; i < 3 * ARRAY_SIZE(units); i++, step *= 10) {
-		uint64_t n = v / step + (v % step * 2 >= step);
-
-		if (n < 1000) {
-			put_three_digits(buf, (unsigned)n, 2 - i % 3, units[i / 3]);
-			break;
-		}
-	}
+	n = (double)v / (double)unit;
+	snprintf(buf, 32, "%.*f %s", v % unit == 0 || n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2, n,
+		 units[i]);
 	return buf;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/console.h"
@@ -25,6 +26,7 @@
 #include "cli/end_signals.h"
 #include "cli/record_config.h"
 #include "cli/record_config_file.h"
+#include "cli/record_losses.h"
 #include "cli/record_options.h"
 #include "cli/record_summary.h"
 #include "cli/recording.h"
@@ -46,6 +48,8 @@ struct command {
 	struct output_name output; /* for the person */
 	bool passes_file; /* the service writes into ours, not into one of its own */
 	uint64_t written; /* bytes that it wrote */
+	bool unread; /* and this process cannot read them */
+	struct err_text end; /* why it ended, for the summary */
 	const char *snapshots; /* path of those that triggers make; NULL: there is one trace */
 	struct trace_file *file;
 	struct recording_result result;
@@ -100,6 +104,43 @@ static int set_threads(struct command *c, struct err_text *e)
 	if (o->pids.n)
 		return record_config_set_pids(c->config, &o->pids, e);
 	return c->child && !o->all ? record_config_set_tids(c->config, &tid, 1) : 0;
+}
+
+#define EVENTS_NAMED 20 /* of those that do not exist */
+
+/* The first lines, and the number of the others. */
+static void tell_first(struct command *c, struct strbuf *lines)
+{
+	struct strbuf text = {0};
+	size_t n = 0, named = 0;
+
+	for (const char *p = lines->s; p && *p; p = strchr(p, '\n') + 1)
+		if (n++ == EVENTS_NAMED)
+			named = (size_t)(p - lines->s);
+	strbuf_add(&text, lines->s, named ? named : lines->len);
+	if (named)
+		strbuf_printf(&text, "and %zu more\n", n - EVENTS_NAMED);
+	if (text.s)
+		console_error_block(&c->console, text.s);
+	strbuf_deinit(&text);
+}
+
+/* A recording in which there can be no event would run on for nothing. */
+static int check_events(struct command *c)
+{
+	struct strbuf lines = {0};
+
+	if (c->config->n_data_sources == 0) {
+		console_error(&c->console, "%s: no data_sources: nothing would be recorded",
+			      c->options.config);
+		return EXIT_FAILED;
+	}
+	if (!c->events.n || !missing_all_events(c->config, &c->events, &lines))
+		return EXIT_GOOD;
+	tell_first(c, &lines);
+	console_error(&c->console, "nothing would be recorded: this kernel has none of the events");
+	strbuf_deinit(&lines);
+	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
 }
 
 static int config_from_words(struct command *c)
@@ -234,11 +275,29 @@ static int prepare(struct command *c)
 		tracefs_events_load(root, &c->events);
 	code = c->options.config ? config_from_file(c) : config_from_words(c);
 	if (!code)
+		code = check_events(c);
+	if (!code)
 		code = delay_start(c);
 	return code ? code : prepare_output(c);
 }
 
 /* ---- after ---- */
+
+/* Our own reason, else the service's, else what the config lets expect. */
+static const char *end_reason(struct command *c, const struct record_facts *f)
+{
+	const struct service_stats *s = record_stats(f);
+
+	if (c->end.text[0])
+		return c->end.text;
+	if (c->result.end.text[0])
+		return c->result.end.text;
+	if (s && *s->end_reason)
+		return s->end_reason;
+	if (!c->config->duration_ms || c->config->trigger_config)
+		return NULL;
+	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
+}
 
 static int write_summary(struct command *c, bool file_is_cut)
 {
@@ -260,6 +319,7 @@ static int write_summary(struct command *c, bool file_is_cut)
 		.not_started = !result->all_started,
 		.flush_failed = result->flush_failed,
 		.file_is_cut = file_is_cut,
+		.unread = c->unread,
 		.output = c->output.text,
 		.file_bytes = c->written ? c->written
 			      : c->file	 ? trace_file_bytes(c->file)
@@ -270,15 +330,24 @@ static int write_summary(struct command *c, bool file_is_cut)
 	};
 	struct record_verdict verdict;
 	struct strbuf text = {0};
+	int command = c->options.exit_code ? command_child_exit_code(c->child) : 0;
 
 	if (c->child)
 		command_child_describe(c->child, &command_end);
 	facts.command_end = command_end.s;
-	record_summary_write(&facts, &text, &verdict);
-	if (text.s)
+	facts.end = end_reason(c, &facts);
+	if (c->options.json)
+		record_summary_json(&facts, &text, &verdict);
+	else
+		record_summary_write(&facts, &text, &verdict);
+	if (text.s && c->options.json)
+		fs_write_all(STDOUT_FILENO, text.s, text.len);
+	else if (text.s)
 		console_block(&c->console, text.s);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
+	if (command > 0)
+		return command;
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }
 
@@ -304,6 +373,16 @@ static int open_written(const struct command *c)
 		       : -1;
 }
 
+/* What the service wrote: one file, or those of a rotation that are left. */
+static int scan_written(struct command *c, int fd)
+{
+	size_t files;
+
+	if (c->is_local && c->config->rotate)
+		return written_trace_scan_files(c->config, &c->result.scan, &c->written, &files);
+	return fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
+}
+
 /* The service has written the trace; what is in it is for the summary. */
 static int end_written(struct command *c)
 {
@@ -314,7 +393,7 @@ static int end_written(struct command *c)
 
 	if (!c->passes_file)
 		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
-	r = fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
+	r = scan_written(c, fd);
 	if (c->passes_file && trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		return EXIT_FAILED;
@@ -329,8 +408,8 @@ static int end_written(struct command *c)
 		write_summary(c, true);
 		return EXIT_FAILED;
 	}
-	console_say(&c->console, "the service wrote the trace into %s", c->output.text);
-	return EXIT_GOOD;
+	c->unread = true;
+	return write_summary(c, false);
 }
 
 /* error: of the recording, whose sentence has been told. */
@@ -439,6 +518,8 @@ static int run(struct command *c)
 	int error, code;
 
 	error = recording_run(&setup, &c->result, &why);
+	if (error == -ECONNABORTED)
+		c->end = why;
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why.text);
 	if (c->snapshots)

@@ -14,6 +14,8 @@
 #include "cli/trace_file.h"
 #include "cli/verb.h"
 #include "cli/verb_options.h"
+#include "cli/verb_summary.h"
+#include "cli/written_trace.h"
 
 static const char usage[] =
 	"usage: sonda snapshot [OPTION]... [SESSION]\n\n"
@@ -24,6 +26,8 @@ static const char usage[] =
 	"  -o, --out FILE     - is standard output (default snapshot-HOST-TIME-RANDOM.pftrace)\n"
 	"      --bugreport    of the sessions with a bugreport_score the one with the highest\n"
 	"      --socket ADDRESS   of the service's consumer socket\n"
+	"      --strict           exit code 3 when something is lost or missing\n"
+	"      --json             the summary as JSON, on standard output\n"
 	"  -q, --quiet        only errors\n"
 	"  -h, --help         this text\n";
 
@@ -83,10 +87,24 @@ static int explain(const struct verb_options *o, int error, struct err_text *e)
 		       o->words[0], why.text);
 }
 
+/* The service has written it. */
+static int take_written(struct trace_file *file, struct verb_summary *s, struct err_text *e)
+{
+	uint64_t bytes;
+	int r = trace_file_note_written(file);
+
+	if (r < 0)
+		return err_set(e, r, "cannot look at the file: %s", strerror(-r));
+	s->unread = written_trace_scan(trace_file_fd(file), &s->scan, &bytes) < 0;
+	return trace_file_save(file, e);
+}
+
 static int take(struct session_client *client, const struct verb_options *o,
-		struct trace_file *file, struct err_text *e)
+		struct trace_file *file, struct verb_summary *s, struct err_text *e)
 {
 	struct consumer_clone_request request = {0};
+	Pb__TracingServiceState *state;
+	struct err_text ignored;
 	bool written;
 	int r = find(client, o, &request, e);
 
@@ -95,27 +113,31 @@ static int take(struct session_client *client, const struct verb_options *o,
 	r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
 	if (r < 0)
 		return r == -EPROTO ? explain(o, r, e) : r;
-	if (!written)
-		return session_client_save(client, file, e);
-	r = trace_file_note_written(file);
-	if (r < 0)
-		return err_set(e, r, "cannot look at the file: %s", strerror(-r));
-	return trace_file_save(file, e);
+	r = written ? take_written(file, s, e) : session_client_save(client, file, &s->scan, e);
+	s->file_is_cut = trace_file_error(file) != 0;
+	s->file_bytes = trace_file_bytes(file);
+	if (session_client_query(client, false, &state, &ignored) == 0) {
+		verb_summary_sources(s, state);
+		pb__tracing_service_state__free_unpacked(state, NULL);
+	}
+	return r;
 }
 
-static int snapshot(const struct verb_options *o, struct output_name *name, uint64_t *ret_bytes,
-		    struct err_text *e)
+static int snapshot(const struct verb_options *o, struct output_name *name,
+		    struct verb_summary *summary, struct err_text *e)
 {
 	struct session_client *client = NULL;
 	struct trace_file *file = NULL;
-	int r = session_client_open(o->socket, &client, e);
+	int r = 0;
 
+	if (o->json && o->output && !strcmp(o->output, "-"))
+		return err_set(e, -EINVAL,
+			       "--json and the trace (-o -) cannot both go to standard output");
+	r = session_client_open(o->socket, &client, e);
 	if (r == 0)
 		r = output_open(o->output, "snapshot", name, &file, e);
 	if (r == 0)
-		r = take(client, o, file, e);
-	if (r == 0)
-		*ret_bytes = trace_file_bytes(file);
+		r = take(client, o, file, summary, e);
 	trace_file_free(file);
 	session_client_free(client);
 	return r;
@@ -123,22 +145,28 @@ static int snapshot(const struct verb_options *o, struct output_name *name, uint
 
 int cmd_snapshot(int argc, char **argv)
 {
+	struct verb_summary summary = {.goes_on = true};
 	struct output_name name;
 	struct verb_options o;
 	struct err_text e;
-	uint64_t bytes = 0;
-	char number[32];
-	int code = verb_options_parse(argc, argv, "soqb", 0, 1, usage, &o), r;
+	int code = verb_options_parse(argc, argv, "soqbjx", 0, 1, usage, &o), r;
 
 	if (code >= 0)
 		return code;
 	signal(SIGPIPE, SIG_IGN); /* write(2) says so */
-	r = snapshot(&o, &name, &bytes, &e);
-	if (r < 0) {
-		log_error("%s", e.text);
-		return r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
+	r = snapshot(&o, &name, &summary, &e);
+	code = r == 0		   ? EXIT_GOOD
+	       : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE
+			   : EXIT_FAILED;
+	summary.output = name.text;
+	if (r == 0 || summary.file_is_cut) {
+		const struct verb_summary_form form = {o.quiet, o.json, o.strict};
+		int verdict = verb_summary_print(&summary, &form);
+
+		code = code ? code : verdict;
 	}
-	if (!o.quiet && bytes > 0)
-		log_info("snapshot: %s to %s", str_bytes(bytes, number), name.text);
-	return EXIT_GOOD;
+	if (r < 0)
+		log_error("%s", e.text);
+	verb_summary_deinit(&summary);
+	return code;
 }

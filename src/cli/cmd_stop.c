@@ -8,8 +8,12 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -19,97 +23,172 @@
 #include "cli/trace_file.h"
 #include "cli/verb.h"
 #include "cli/verb_options.h"
+#include "cli/verb_summary.h"
 #include "cli/written_trace.h"
 
-static int save(struct session_client *client, const Pb__TraceConfig *config,
-		struct trace_file *file, struct err_text *e)
-{
-	int r = session_client_save(client, file, e);
+/* One call of the verb. */
+struct ending {
+	struct session_client *client;
+	const struct verb_options *o;
+	bool at_once; /* stop, not attach */
+	struct session_end end;
+	struct output_name name;
+	char written[PATH_MAX + 32]; /* the service's file, for the person */
+	struct verb_summary summary;
+};
 
+static int save(struct ending *x, struct trace_file *file, struct err_text *e)
+{
+	const Pb__TraceConfig *config = x->summary.config;
+	int r = session_client_save(x->client, file, &x->summary.scan, e);
+
+	x->summary.file_is_cut = trace_file_error(file) != 0;
 	if (r == -ENODATA && config->trigger_config)
 		return err_set(e, r, "the trace is empty: no trigger came");
 	return r;
 }
 
-/* -o comes too late for it. */
-static void explain_file(const Pb__TraceConfig *config, const struct verb_options *o)
-{
-	char name[1024] = "the file that it was given";
-
-	if (o->quiet && !o->output)
-		return;
-	if (config->output_path && *config->output_path)
-		written_trace_name(config, name, sizeof(name));
-	log_info("the service has written the trace into %s", name);
-}
-
 /* The file comes first: without a place for it the session is better left as it is. */
-static int open_output(struct session_client *client, const struct verb_options *o,
-		       struct output_name *name, struct trace_file **ret, struct err_text *e)
+static int open_output(struct ending *x, struct trace_file **ret, struct err_text *e)
 {
 	struct err_text ignored, why;
-	int r = output_open(o->output, "trace", name, ret, &why);
+	int r = output_open(x->o->output, "trace", &x->name, ret, &why);
 
 	if (r == 0)
 		return 0;
-	if (session_client_detach(client, o->words[0], &ignored) < 0)
+	if (session_client_detach(x->client, x->o->words[0], &ignored) < 0)
 		return err_set(e, r, "%s", why.text);
 	return err_set(e, r, "%s; the session goes on", why.text);
 }
 
-static int end_and_save(struct session_client *client, const struct verb_options *o,
-			const Pb__TraceConfig *config, bool at_once, struct err_text *e)
+/* Best effort: a service that is being stopped may be gone before it has answered. */
+static void ask_counters(struct ending *x)
+{
+	struct verb_summary *s = &x->summary;
+	struct err_text ignored;
+
+	s->has_stats = session_client_stats(x->client, &s->stats, &ignored) == 0;
+}
+
+static void explain_end(struct ending *x)
+{
+	struct verb_summary *s = &x->summary;
+
+	s->flush_failed = x->end.flush_failed;
+	if (x->end.aborted.text[0])
+		s->end = x->end.aborted;
+	else if (x->end.by_signal)
+		err_set(&s->end, 0, "stopped by a signal (Ctrl-C)");
+	else if (x->at_once)
+		err_set(&s->end, 0, "sonda stop");
+}
+
+static int end_and_save(struct ending *x, struct err_text *e)
 {
 	struct trace_file *file = NULL;
-	struct output_name name;
-	char number[32];
-	int r = open_output(client, o, &name, &file, e);
+	int r = open_output(x, &file, e);
 
 	if (r == 0)
-		r = session_client_end(client, config, at_once, e);
+		r = session_client_end(x->client, x->summary.config, x->at_once, &x->end, e);
 	if (r == 0)
-		r = save(client, config, file, e);
-	if (r == 0 && !o->quiet)
-		log_info("%s to %s", str_bytes(trace_file_bytes(file), number), name.text);
+		r = save(x, file, e);
+	if (r == 0 || x->summary.file_is_cut) {
+		x->summary.file_bytes = trace_file_bytes(file);
+		x->summary.output = x->name.text;
+		ask_counters(x);
+	}
 	trace_file_free(file);
 	return r;
 }
 
-static int end_session(struct session_client *client, const struct verb_options *o, bool at_once,
-		       struct err_text *e)
+/* The file, or all of a row of them, if this process may look at them. -o comes too late for it. */
+static int scan_written(struct ending *x)
 {
-	Pb__TraceConfig *config;
-	int r = session_client_attach(client, o->words[0], &config, e);
+	const Pb__TraceConfig *config = x->summary.config;
+	struct verb_summary *s = &x->summary;
+	_cleanup_(closep) int fd = -1;
+	size_t n;
+
+	if (!config->output_path || !*config->output_path)
+		return -ENOENT;
+	written_trace_name(config, x->written, sizeof(x->written));
+	if (config->rotate)
+		return written_trace_scan_files(config, &s->scan, &s->file_bytes, &n);
+	fd = open(config->output_path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : written_trace_scan(fd, &s->scan, &s->file_bytes);
+}
+
+static int end_written(struct ending *x, struct err_text *e)
+{
+	struct verb_summary *s = &x->summary;
+	int r = session_client_end(x->client, s->config, x->at_once, &x->end, e);
 
 	if (r < 0)
 		return r;
-	if (config->write_into_file) {
-		r = session_client_end(client, config, at_once, e);
-		if (r == 0)
-			explain_file(config, o);
-	} else {
-		r = end_and_save(client, o, config, at_once, e);
+	ask_counters(x);
+	snprintf(x->written, sizeof(x->written), "the file that it was given");
+	r = scan_written(x);
+	s->output = x->written;
+	s->file_is_cut = r == -EBADMSG;
+	s->unread = r < 0 && r != -EBADMSG;
+	return 0;
+}
+
+static int end_session(struct ending *x, struct err_text *e)
+{
+	const struct verb_summary_form form = {
+		.quiet = x->o->quiet,
+		.json = x->o->json,
+		.strict = x->o->strict,
+	};
+	Pb__TracingServiceState *state;
+	struct err_text ignored;
+	int r = session_client_attach(x->client, x->o->words[0], &x->summary.config, e), code;
+
+	if (r < 0)
+		return r;
+	if (session_client_query(x->client, false, &state, &ignored) == 0) {
+		verb_summary_sources(&x->summary, state);
+		pb__tracing_service_state__free_unpacked(state, NULL);
 	}
-	pb__trace_config__free_unpacked(config, NULL);
-	return r;
+	r = x->summary.config->write_into_file ? end_written(x, e) : end_and_save(x, e);
+	if (!x->summary.output)
+		return r;
+	explain_end(x);
+	code = verb_summary_print(&x->summary, &form);
+	if (r == 0 && x->end.aborted.text[0])
+		r = err_set(e, -ECONNABORTED, "the tracing service says: %s",
+			    x->end.aborted.text);
+	return r < 0 ? r : code;
+}
+
+static int refuse(const struct verb_options *o, struct err_text *e)
+{
+	if (o->json && o->output && !strcmp(o->output, "-"))
+		return err_set(e, -EINVAL,
+			       "--json and the trace (-o -) cannot both go to standard output");
+	return 0;
 }
 
 static int run(int argc, char **argv, bool at_once, const char *usage)
 {
-	struct session_client *client;
+	struct ending x = {.at_once = at_once};
 	struct verb_options o;
 	struct err_text e;
-	int code = verb_options_parse(argc, argv, "soq", 1, 1, usage, &o), r;
+	int code = verb_options_parse(argc, argv, "soqjx", 1, 1, usage, &o), r;
 
 	if (code >= 0)
 		return code;
-	r = session_client_open(o.socket, &client, &e);
-	if (r == 0) {
-		r = end_session(client, &o, at_once, &e);
-		session_client_free(client);
-	}
+	x.o = &o;
+	r = refuse(&o, &e);
 	if (r == 0)
-		return EXIT_GOOD;
+		r = session_client_open(o.socket, &x.client, &e);
+	if (r == 0)
+		r = end_session(&x, &e);
+	session_client_free(x.client);
+	verb_summary_deinit(&x.summary);
+	if (r >= 0)
+		return r;
 	log_error("%s", e.text);
 	return r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 }
@@ -117,6 +196,8 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 #define OPTIONS                                                                                    \
 	"  -o, --out FILE     - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"     \
 	"      --socket ADDRESS   of the service's consumer socket\n"                              \
+	"      --strict           exit code 3 when something is lost or missing\n"                 \
+	"      --json             the summary as JSON, on standard output\n"                       \
 	"  -q, --quiet        only errors\n"                                                       \
 	"  -h, --help         this text\n"
 

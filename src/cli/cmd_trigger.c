@@ -13,9 +13,8 @@
 #include "cli/verb.h"
 #include "cli/verb_options.h"
 #include "client/conn.h"
+#include "config/limits.h"
 #include "ipc/producer_port.pb-c.h"
-
-#define ANSWER_TIMEOUT_S 10
 
 struct trigger_run {
 	struct event_base *loop;
@@ -72,7 +71,7 @@ static const struct conn_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 /* 0 or -errno, -EINPROGRESS: no answer in time. */
 static int activate(const char *address, char **names, size_t n)
 {
-	const struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_S};
+	const struct timeval timeout = {.tv_sec = CONNECT_TIMEOUT_MS / 1000};
 	struct trigger_run t = {.names = names, .n = n, .error = -EINPROGRESS};
 	int r = -ENOMEM;
 

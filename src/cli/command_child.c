@@ -185,6 +185,13 @@ void command_child_signal(const struct command_child *c, int number)
 		kill(c->pid, number);
 }
 
+int command_child_exit_code(const struct command_child *c)
+{
+	if (c->state != ENDED)
+		return -1;
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
 void command_child_describe(const struct command_child *c, struct strbuf *b)
 {
 	int number = WTERMSIG(c->status);

@@ -42,6 +42,9 @@ bool command_child_is_running(const struct command_child *c);
 /* Passes a signal on, if it is running. */
 void command_child_signal(const struct command_child *c, int number);
 
+/* As a shell tells it: its exit code, or 128 and the signal. -1: it has not ended. */
+int command_child_exit_code(const struct command_child *c);
+
 /* "'./app' ended with exit code 3", "... was killed by signal 11 (Segmentation fault)", "... is
  * still running (pid 123)": appended. */
 void command_child_describe(const struct command_child *c, struct strbuf *b);

@@ -34,6 +34,17 @@ bool asks_for_ftrace_only(const Pb__TraceConfig *config)
 	return config->n_data_sources != 0;
 }
 
+bool asks_for_source(const Pb__TraceConfig *config, const char *name)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (c && c->name && !strcmp(c->name, name))
+			return true;
+	}
+	return false;
+}
+
 /* ---- events ---- */
 
 /* The name that was probably meant, where there is one. */
@@ -45,6 +56,8 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 
 	if (nearest && strcmp(nearest, word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
+	else if (!strcmp(word, "help"))
+		strbuf_puts(lines, "; 'sonda help record' lists what can be said");
 	strbuf_putc(lines, '\n');
 }
 
@@ -83,17 +96,6 @@ static void add_text(struct name_list *l, const char *s)
 	name_list_add(l, (const uint8_t *)s, strlen(s));
 }
 
-static bool has_source(const Pb__TraceConfig *config, const char *name)
-{
-	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
-
-		if (c && c->name && !strcmp(c->name, name))
-			return true;
-	}
-	return false;
-}
-
 static bool is_deaf(const Pb__ProcessStatsConfig *c)
 {
 	for (size_t i = 0; i < c->n_quirks; i++)
@@ -114,7 +116,7 @@ static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *l
 		if (!c || !c->name || strcmp(c->name, "linux.process_stats") ||
 		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds)
 			continue;
-		if (!has_source(config, "linux.ftrace"))
+		if (!asks_for_source(config, "linux.ftrace"))
 			why = "it takes a data source linux.ftrace";
 		else if (is_deaf(c->process_stats_config))
 			why = "quirks DISABLE_ON_DEMAND has it hear of none";
@@ -172,6 +174,49 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	for (size_t i = 0; ftrace && i < ftrace->problems.n; i++, n++)
 		strbuf_printf(lines, "ftrace: %s\n", ftrace->problems.names[i]);
 	return n;
+}
+
+/* May it record something that is not in a list of events? */
+static bool makes_events(const Pb__FtraceConfig *f)
+{
+	return f->n_ftrace_events == 0 || f->n_syscall_events || f->n_kprobe_events ||
+	       f->n_uprobe_events || f->enable_function_graph || f->n_atrace_categories ||
+	       f->n_atrace_apps;
+}
+
+/* What names processes beside the events, and records nothing by itself. */
+static bool only_names(const Pb__DataSourceConfig *c)
+{
+	const Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
+
+	return c && c->name &&
+	       (!strcmp(c->name, "linux.system_info") ||
+		(!strcmp(c->name, "linux.process_stats") && (!p || !p->proc_stats_poll_ms)));
+}
+
+bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
+			struct strbuf *lines)
+{
+	bool any = false;
+
+	if (config->trace_all_machines)
+		return false;
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
+		const Pb__FtraceConfig *f = ftrace_of(d);
+
+		if (!f && only_names(d->config))
+			continue;
+		if (!f || makes_events(f) || d->n_machine_name_filter)
+			return false;
+		for (size_t k = 0; k < f->n_ftrace_events; k++)
+			if (tracefs_events_has(events, f->ftrace_events[k]))
+				return false;
+		any = true;
+	}
+	if (any)
+		missing_events(config, NULL, events, lines);
+	return any;
 }
 
 /* ---- data sources ---- */

@@ -23,6 +23,10 @@
  */
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);
+/* Is the config about kernel events only, by name, of which none is in this list? Then a line for each,
+ * as above; else nothing. */
+bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
+			struct strbuf *lines);
 /* Words with '!' that took nothing away. */
 size_t missing_idle(const struct event_requests *idle, const struct tracefs_events *events,
 		    struct strbuf *lines);
@@ -37,3 +41,4 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 /* Does the config ask for ftrace? And for nothing else? */
 bool asks_for_ftrace(const Pb__TraceConfig *config);
 bool asks_for_ftrace_only(const Pb__TraceConfig *config);
+bool asks_for_source(const Pb__TraceConfig *config, const char *name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/option_refusal.h"
 
+#include <ctype.h>
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -29,6 +31,33 @@ static bool is_unknown_letter(int option, const char *letters, const struct opti
 		if (long_options[i].val == option)
 			return false;
 	return true;
+}
+
+/* "-o", "-ofile", "--out" or "--out=file" of these options. */
+static bool is_option(const char *text, const char *letters, const struct option *long_options)
+{
+	size_t len;
+
+	if (text[0] != '-' || !text[1])
+		return false;
+	if (text[1] != '-')
+		return isalpha((unsigned char)text[1]) && strchr(letters, text[1]);
+	len = strcspn(text + 2, "=");
+	for (size_t i = 0; long_options[i].name; i++)
+		if (strlen(long_options[i].name) == len &&
+		    !memcmp(long_options[i].name, text + 2, len))
+			return true;
+	return false;
+}
+
+int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
+			    const struct option *long_options, struct err_text *e)
+{
+	if (!value || value != last_arg || !is_option(value, letters, long_options))
+		return 0;
+	return err_set(e, -EINVAL,
+		       "the option before '%.80s' needs a value, and that is an option itself",
+		       value);
 }
 
 int option_refuse(int option, const char *typed, const char *letters,

@@ -38,6 +38,8 @@ enum {
 	OPT_TXT,
 	OPT_SOCKET,
 	OPT_STRICT,
+	OPT_JSON,
+	OPT_EXIT_CODE,
 	OPT_DETACH,
 };
 
@@ -68,6 +70,8 @@ static const struct option long_options[] = {
 	{"out", required_argument, NULL, 'o'},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"strict", no_argument, NULL, OPT_STRICT},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"exit-code", no_argument, NULL, OPT_EXIT_CODE},
 	{"detach", required_argument, NULL, OPT_DETACH},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
@@ -264,6 +268,12 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 	case OPT_STRICT:
 		o->strict = true;
 		return 0;
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_EXIT_CODE:
+		o->exit_code = true;
+		return 0;
 	case OPT_DETACH:
 		o->detach = optarg;
 		return 0;
@@ -292,6 +302,16 @@ static int check_command(const struct record_options *o, struct err_text *e)
 		return err_set(e, -EINVAL,
 			       "-o -: the trace and what '%.80s' prints would mix on stdout",
 			       o->command[0]);
+	return 0;
+}
+
+static int check_summary(const struct record_options *o, struct err_text *e)
+{
+	if (o->exit_code && !o->command)
+		return err_set(e, -EINVAL, "--exit-code is about a command, which is missing");
+	if (o->json && o->output && !strcmp(o->output, "-"))
+		return err_set(e, -EINVAL,
+			       "--json and the trace (-o -) cannot both go to standard output");
 	return 0;
 }
 
@@ -340,6 +360,8 @@ static int check(const struct pass *p, struct err_text *e)
 	const struct record_options *o = &p->o;
 	int r = check_command(o, e);
 
+	if (!r)
+		r = check_summary(o, e);
 	if (r)
 		return r;
 	if (o->output && !*o->output)
@@ -377,7 +399,10 @@ static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 		if (option == ':' || option == '?')
 			return option_refuse(option, argv[optind - 1], short_options, long_options,
 					     e);
-		r = take_option(option, p, e);
+		r = option_refuse_swallowed(argv[optind - 1], optarg, short_options, long_options,
+					    e);
+		if (!r)
+			r = take_option(option, p, e);
 	}
 	take_command(argc, argv, last_value, p);
 	return r ? r : check(p, e);

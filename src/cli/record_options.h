@@ -79,6 +79,8 @@ struct record_options {
 	const char *socket; /* of the service, which then must be there; NULL: the usual places */
 	const char *detach; /* the session goes on without us, under this name; NULL: it does not */
 	bool strict;
+	bool json; /* the summary, on standard output */
+	bool exit_code; /* the command's is ours */
 	bool quiet;
 };
 

@@ -109,6 +109,8 @@ static uint64_t patience(const struct record_session *s)
 		return flush + RECORD_GRACE_MS;
 	case RECORD_DISABLING:
 		return stop + RECORD_GRACE_MS;
+	case RECORD_CONNECTING:
+		return CONNECT_TIMEOUT_MS;
 	case RECORD_HELD: /* who holds it has deadlines of their own */
 		return 0;
 	default:

@@ -2,7 +2,10 @@
 /*
  *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
  *	  events   sched 47,900, task 311
+ *	  end      its time is over
  *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 8mb or fewer events
+ *	  holes    cpu2 1.204-1.377 s (18,112 events)
+ *	           cpu3 1.301-1.302 s (12 events)
  *	  missing  event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?
  */
 
@@ -16,10 +19,12 @@
 #include "cli/record_losses.h"
 #include "cli/trigger_text.h"
 
+#define HOLES_NAMED 3 /* of a CPU */
 #define GROUPS_NAMED 8 /* in a line; the others are summed up */
+#define HOLE_LINES_TOLD 8
 #define LINES_TOLD 20 /* of what is missing; the others are counted */
 
-static double seconds(const struct record_facts *f)
+double record_seconds(const struct record_facts *f)
 {
 	const struct trace_scan *s = f->scan;
 
@@ -31,22 +36,44 @@ static double seconds(const struct record_facts *f)
 
 static void write_time(const struct record_facts *f, struct strbuf *out)
 {
-	strbuf_printf(out, "Recorded %.2f s", seconds(f));
+	strbuf_printf(out, "%s %.2f s", f->goes_on ? "Snapshot after" : "Recorded",
+		      record_seconds(f));
 	if (f->cpus)
 		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
+}
+
+static void write_count(uint64_t n, const char *noun, const char *plural, struct strbuf *out)
+{
+	char number[32];
+
+	strbuf_printf(out, "%s %s%s", str_thousands(n, number), noun, n == 1 ? "" : plural);
 }
 
 static void write_head(const struct record_facts *f, struct strbuf *out)
 {
 	const struct trace_scan *s = f->scan;
+	uint64_t samples = sample_counts_total(&s->samples);
+	bool events = asks_for_ftrace(f->config) || s->ftrace.counts.total;
 	char number[32];
 
 	write_time(f, out);
-	strbuf_printf(out, ": %s event%s", str_thousands(s->ftrace.counts.total, number),
-		      s->ftrace.counts.total == 1 ? "" : "s");
-	if (s->processes)
-		strbuf_printf(out, ", %s process%s", str_thousands(s->processes, number),
-			      s->processes == 1 ? "" : "es");
+	strbuf_puts(out, ": ");
+	if (f->unread) {
+		strbuf_printf(out, "the service wrote the trace into %s\n", f->output);
+		return;
+	}
+	if (events)
+		write_count(s->ftrace.counts.total, "event", "s", out);
+	if (events && samples)
+		strbuf_puts(out, ", ");
+	if (samples)
+		write_count(samples, "sample", "s", out);
+	else if (!events) /* programs' own */
+		write_count(s->packets, "packet", "s", out);
+	if (s->processes) {
+		strbuf_puts(out, ", ");
+		write_count(s->processes, "process", "es", out);
+	}
 	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
 }
 
@@ -159,6 +186,22 @@ static void write_groups(const struct record_facts *f, struct strbuf *out)
 	strbuf_putc(out, '\n');
 }
 
+static void write_samples(const struct sample_counts *c, struct strbuf *out)
+{
+	const char *separator = "  samples  ";
+	char number[32];
+
+	for (int i = 0; i < SAMPLES_KINDS; i++) {
+		if (!c->of[i])
+			continue;
+		strbuf_printf(out, "%s%s %s", separator, sample_counts_name(i),
+			      str_thousands(c->of[i], number));
+		separator = ", ";
+	}
+	if (sample_counts_total(c))
+		strbuf_putc(out, '\n');
+}
+
 /* False: there should be some. */
 static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
@@ -166,7 +209,7 @@ static bool write_events(const struct record_facts *f, bool lost, struct strbuf 
 		write_groups(f, out);
 		return true;
 	}
-	if (!asks_for_ftrace(f->config) || f->scan->compressed_packets)
+	if (!asks_for_ftrace(f->config) || f->scan->compressed_packets || f->unread)
 		return true;
 	write_no_events(f, lost, out);
 	return false;
@@ -199,22 +242,81 @@ static void write_lines(const char *word, const char *lines, struct strbuf *out)
 	write_some_lines(word, lines, LINES_TOLD, out);
 }
 
-/* lines: the losses. */
-static bool write_lost(const struct record_facts *f, const char *lines, struct strbuf *out)
+bool record_losses_unknown(const struct record_facts *f)
 {
-	bool lost = *lines;
-
-	if (lost) {
-		write_lines("lost", lines, out);
-	} else if (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace)) {
-		/* Who cannot tell that nothing is lost does not say so. */
-		lost = true;
-		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
-	} else {
-		write_lines("lost", "nothing", out);
-	}
-	return lost;
+	return f->unread ||
+	       (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
 }
+
+static bool write_lost(const struct record_facts *f, const struct losses *losses,
+		       struct strbuf *out)
+{
+	struct strbuf lines = {0};
+
+	losses_write(losses, &lines);
+	if (losses->n)
+		write_lines("lost", lines.s ? lines.s : "no memory to tell", out);
+	else if (f->unread)
+		write_lines("lost", "not known: the trace was not read here", out);
+	else if (record_losses_unknown(f))
+		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
+	else
+		write_lines("lost", "nothing", out);
+	strbuf_deinit(&lines);
+	return losses->n || record_losses_unknown(f);
+}
+
+/* ---- holes ---- */
+
+double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
+{
+	uint64_t boot = ns + (uint64_t)s->ftrace.to_boot_ns;
+
+	if (!ns)
+		return 0;
+	if (s->started_ns)
+		return (double)(int64_t)(boot - s->started_ns) / 1e9;
+	return (double)(int64_t)(ns - s->ftrace.first_ns) / 1e9;
+}
+
+static void write_hole(const struct trace_scan *s, const struct hole *h, struct strbuf *b)
+{
+	char number[32];
+
+	strbuf_printf(b, " %.3f-%.3f s", record_hole_seconds(s, h->from_ns),
+		      record_hole_seconds(s, h->to_ns));
+	if (h->events)
+		strbuf_printf(b, " (%s events)", str_thousands(h->events, number));
+	else if (h->on_the_way)
+		strbuf_puts(b, " (lost behind the ring)");
+}
+
+static void write_holes(const struct trace_scan *s, struct strbuf *out)
+{
+	const struct holes *h = &s->ftrace.holes;
+	struct strbuf lines = {0};
+
+	for (size_t i = 0, next; i < h->n; i = next) {
+		strbuf_printf(&lines, "cpu%u", h->list[i].cpu);
+		for (next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++) {
+			if (next - i >= HOLES_NAMED)
+				continue;
+			strbuf_puts(&lines, next > i ? "," : "");
+			write_hole(s, &h->list[next], &lines);
+		}
+		if (next - i > HOLES_NAMED)
+			strbuf_printf(&lines, ", %zu more", next - i - HOLES_NAMED);
+		strbuf_putc(&lines, '\n');
+	}
+	if (h->total > h->n)
+		strbuf_printf(&lines, "%llu shorter ones\n",
+			      (unsigned long long)(h->total - h->n));
+	if (lines.s)
+		write_some_lines("holes", lines.s, HOLE_LINES_TOLD, out);
+	strbuf_deinit(&lines);
+}
+
+/* ---- snapshots ---- */
 
 /* True: of a snapshot, or of all of one, something is lost. */
 static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
@@ -251,13 +353,54 @@ static void tell_source(const struct record_facts *f, const char *name, struct s
 	strbuf_putc(lines, '\n');
 }
 
-static bool write_missing(const struct record_facts *f, struct strbuf *out)
+/* It is among the losses. */
+static bool has_departed(const struct record_facts *f, const char *source)
+{
+	const struct service_stats *s = record_stats(f);
+
+	for (size_t i = 0; s && i < s->n_departures; i++)
+		if (!strcmp(s->departures[i].source, source))
+			return true;
+	return false;
+}
+
+/* A source of the config that has polled nothing: there is nothing of the kind on this machine. */
+static size_t tell_idle_sources(const struct record_facts *f, struct strbuf *lines)
+{
+	const struct {
+		const char *source, *nothing;
+		enum sample_kind kind;
+	} polled[] = {
+		{"linux.sysfs_power", "no battery or power supply with numbers is there",
+		 SAMPLES_BATTERY},
+	};
+	size_t n = 0;
+
+	if (f->snapshots || f->scan->compressed_packets || f->unread)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(polled); i++) {
+		if (f->scan->samples.of[polled[i].kind] ||
+		    !asks_for_source(f->config, polled[i].source) ||
+		    has_departed(f, polled[i].source) ||
+		    (f->sources && name_list_has(f->sources, polled[i].source)))
+			continue;
+		strbuf_printf(lines, "data source '%s' recorded nothing: %s\n", polled[i].source,
+			      polled[i].nothing);
+		n++;
+	}
+	return n;
+}
+
+size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 {
 	struct strbuf lines = {0};
-	size_t n = f->sources ? f->sources->n : 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		tell_source(f, f->sources->names[i], &lines);
+	for (size_t i = 0; f->sources && i < f->sources->n; i++)
+		if (!has_departed(f, f->sources->names[i])) {
+			tell_source(f, f->sources->names[i], &lines);
+			n++;
+		}
 	for (size_t i = 0; f->left_out && i < f->left_out->n; i++, n++)
 		strbuf_printf(&lines, "%s\n", f->left_out->names[i]);
 	for (size_t i = 0; f->skipped && i < f->skipped->n; i++, n++)
@@ -273,6 +416,17 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
 		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
+	n += tell_idle_sources(f, &lines);
+	strbuf_puts(ret, lines.s ? lines.s : "");
+	strbuf_deinit(&lines);
+	return n;
+}
+
+static bool write_missing(const struct record_facts *f, struct strbuf *out)
+{
+	struct strbuf lines = {0};
+	size_t n = record_missing(f, &lines);
+
 	if (n)
 		write_lines("missing", lines.s ? lines.s : "", out);
 	strbuf_deinit(&lines);
@@ -326,16 +480,19 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 static void write_trace(const struct record_facts *f, struct strbuf *out,
 			struct record_verdict *ret)
 {
-	struct strbuf losses = {0};
+	struct losses losses = {0};
 
-	strbuf_puts(&losses, "");
 	record_losses(f, &losses);
 	write_head(f, out);
-	ret->missing = !write_events(f, losses.len, out);
+	ret->missing = !write_events(f, losses.n, out);
+	write_samples(&f->scan->samples, out);
 	if (f->command_end)
 		write_lines("command", f->command_end, out);
-	ret->lost = write_lost(f, losses.s ? losses.s : "no memory to tell", out);
-	strbuf_deinit(&losses);
+	if (f->end)
+		write_lines("end", f->end, out);
+	ret->lost = write_lost(f, &losses, out);
+	write_holes(f->scan, out);
+	losses_deinit(&losses);
 }
 
 void record_summary_write(const struct record_facts *f, struct strbuf *out,
@@ -347,6 +504,8 @@ void record_summary_write(const struct record_facts *f, struct strbuf *out,
 		v.lost = write_snapshots(f, out);
 		if (f->command_end)
 			write_lines("command", f->command_end, out);
+		if (f->end)
+			write_lines("end", f->end, out);
 	} else {
 		write_trace(f, out, &v);
 	}

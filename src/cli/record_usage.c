@@ -45,8 +45,10 @@ const char record_usage[] =
 	"      --detach NAME      leave the session with the service: sonda snapshot NAME, sonda\n"
 	"                         stop NAME\n"
 	"      --strict           exit with 3 when data was lost or something is missing\n"
+	"      --json             the summary as JSON, on standard output\n"
+	"      --exit-code        exit with COMMAND's code where that is not 0\n"
 	"  -q, --quiet            only errors\n"
 	"  -h, --help\n"
 	"\n"
 	"Exit codes: 0 good, 1 failed (no output file is left), 2 usage, 3 see --strict. How\n"
-	"COMMAND ended is told, and is not among them.\n";
+	"COMMAND ended is told, and is among them with --exit-code only.\n";

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,10 @@
 #include "cli/record_session.h"
 #include "cli/recording_progress.h"
 #include "cli/session_snapshots.h"
+#include "cli/stats_message.h"
 #include "cli/trigger_text.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
-#define LONG_RECORDING_MS 10000 /* worth a warning at its beginning, too */
 #define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */
 #define COMMAND_PATIENCE_S 1 /* with a signal of the person's, before we speak of it */
 
@@ -90,6 +91,13 @@ static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 	return true;
 }
 
+/* The first reason counts. */
+static void note_end(struct recording *r, const char *why)
+{
+	if (!r->result->end.text[0])
+		err_set(&r->result->end, 0, "%s", why);
+}
+
 static bool has_begun(const struct recording *r)
 {
 	return r->session && (!r->setup->command || r->command_ran);
@@ -107,6 +115,7 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 						  : "aborted: nothing was saved");
 		return;
 	}
+	note_end(r, number == SIGINT ? "stopped by SIGINT (Ctrl-C)" : "stopped by SIGTERM");
 	if (r->stopped_ns)
 		console_say(r->setup->console, "saving; once more throws the recording away");
 	record_session_stop(r->session);
@@ -211,6 +220,8 @@ static void on_command_end(void *ctx)
 
 	event_del(r->command_timer);
 	if (r->command_ran)
+		note_end(r, "the command ended");
+	if (r->command_ran)
 		record_session_stop(r->session);
 	else
 		decide(r, -ECHILD, "the command was ended before it ran");
@@ -243,15 +254,12 @@ static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *stat
 		recording_sources_begin(&r->result->sources, r->setup->config, state, &r->refusal);
 }
 
-/* Nobody wants to hear after an hour that an hour ago there was a mistake. */
+/* What is wrong is said when it can still be put right, not at the end only. */
 static void warn_early(struct recording *r)
 {
-	const Pb__TraceConfig *config = r->setup->config;
 	struct strbuf lines = {0};
 
-	if (config->duration_ms && config->duration_ms < LONG_RECORDING_MS)
-		return;
-	recording_sources_warn(&r->result->sources, config, r->setup->events, &lines);
+	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events, &lines);
 	if (lines.s)
 		console_block(r->setup->console, lines.s);
 	strbuf_deinit(&lines);
@@ -295,33 +303,20 @@ static void on_recording(void *ctx)
 		event_add(r->command_timer, &timeout);
 }
 
-static void take_stats(const Pb__TraceStats *stats, struct service_stats *ret)
-{
-	size_t len = pb__trace_stats__get_packed_size(stats);
-	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
-
-	/* One decoder for the answer of the service and for the packets of a trace. */
-	*ret = (struct service_stats){0};
-	if (bytes) {
-		pb__trace_stats__pack(stats, bytes);
-		service_stats_decode(bytes, len, ret);
-	}
-}
-
 static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 {
 	struct recording *r = ctx;
 	struct recording_result *result = r->result;
 
 	if (at_end) {
-		take_stats(stats, &result->stats);
+		stats_message_decode(stats, &result->stats);
 		result->has_stats = true;
 		return;
 	}
 	name_passed_file(r);
 	if (!result->has_before) {
 		tell_triggers(r); /* the config was not refused */
-		take_stats(stats, &result->before);
+		stats_message_decode(stats, &result->before);
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress,
@@ -444,6 +439,7 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 {
 	struct recording *r = ctx;
 
+	note_end(r, why);
 	console_error(r->setup->console, "%s: saving what was recorded until now", why);
 	record_session_stop(r->session);
 }

@@ -54,6 +54,7 @@ struct recording_result {
 	bool all_started; /* all data sources, before it was stopped; true when nobody tells */
 	bool flush_failed;
 	uint64_t elapsed_ms; /* of tracing, by our clock */
+	struct err_text end; /* why it was stopped from here; "": it was not */
 	int write_error; /* of the file; the packets before it are good */
 	struct snapshot_log snapshots;
 };

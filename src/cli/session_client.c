@@ -14,10 +14,12 @@
 
 #include <event2/event.h>
 
+#include "analyze/trace_scan.h"
 #include "base/mem.h"
 #include "base/sock.h"
 #include "cli/end_signals.h"
 #include "cli/packet_read.h"
+#include "cli/stats_message.h"
 #include "cli/trace_file.h"
 #include "client/service_trust.h"
 #include "config/limits.h"
@@ -38,6 +40,8 @@ struct session_client {
 	struct err_text said; /* by the service */
 	bool clone_good, clone_written;
 	struct trace_file *file; /* borrowed */
+	struct trace_scan *scan; /* borrowed */
+	struct service_stats *stats; /* borrowed */
 	struct packet_read reading;
 };
 
@@ -203,7 +207,7 @@ int session_client_open(const char *socket, struct session_client **ret, struct 
 	r = consumer_connect(c->loop, c->address, &consumer_ops, c, &c->consumer);
 	if (r < 0)
 		return session_client_explain(c->address, r, e);
-	r = wait_for_answer(c, 0, ANSWER_TIMEOUT_MS, "connecting", e);
+	r = wait_for_answer(c, 0, CONNECT_TIMEOUT_MS, "connecting", e);
 	if (r == 0)
 		*ret = TAKE_PTR(c);
 	return r;
@@ -318,7 +322,8 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 }
 
 /* A flush that fails loses what producers still held; that is no reason to lose the rest. */
-static int stop(struct session_client *c, const Pb__TraceConfig *config, struct err_text *e)
+static int stop(struct session_client *c, const Pb__TraceConfig *config, struct session_end *end,
+		struct err_text *e)
 {
 	uint32_t flush_ms =
 		config->flush_timeout_ms ? config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
@@ -328,6 +333,7 @@ static int stop(struct session_client *c, const Pb__TraceConfig *config, struct 
 
 	if (r == -EPIPE || r == -ETIMEDOUT)
 		return r;
+	end->flush_failed = r != 0;
 	return wait_for_answer(c, consumer_disable(c->consumer, on_done, c), ANSWER_TIMEOUT_MS,
 			       "stopping", e);
 }
@@ -347,7 +353,7 @@ static int wait_for_end(struct session_client *c, uint32_t timeout_ms, struct er
 }
 
 static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
-			 struct err_text *e)
+			 struct session_end *end, struct err_text *e)
 {
 	uint32_t stop_ms = config->data_source_stop_timeout_ms ? config->data_source_stop_timeout_ms
 							       : DEFAULT_STOP_TIMEOUT_MS;
@@ -358,7 +364,7 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 	if (!at_once)
 		r = wait_for_end(c, 0, e);
 	if (r == 0 && !c->ended)
-		r = stop(c, config, e);
+		r = stop(c, config, end, e);
 	if (r == 0 && !c->ended)
 		r = wait_for_end(c, stop_ms + ANSWER_TIMEOUT_MS, e);
 	if (r == 0 && !c->ended)
@@ -367,18 +373,37 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 }
 
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
-		       struct err_text *e)
+		       struct session_end *ret, struct err_text *e)
 {
 	struct end_signals *signals;
 	int r = end_signals_watch(c->loop, END_SIGNALS_SAME_MS, on_signal, c, &signals);
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
-	r = wait_and_stop(c, config, at_once, e);
+	*ret = (struct session_end){0};
+	r = wait_and_stop(c, config, at_once, ret, e);
 	end_signals_free(signals);
-	if (r == 0 && c->end_text.text[0])
-		return err_set(e, -EPROTO, "the tracing service says: %s", c->end_text.text);
+	ret->by_signal = c->signals > 0;
+	ret->aborted = c->end_text;
 	return r;
+}
+
+/* ---- counters ---- */
+
+static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	struct session_client *c = ctx;
+
+	if (!error)
+		stats_message_decode(stats, c->stats);
+	answered(c, error);
+}
+
+int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e)
+{
+	c->stats = ret;
+	return wait_for_answer(c, consumer_stats(c->consumer, on_stats, c), ANSWER_TIMEOUT_MS,
+			       "reading the counters", e);
 }
 
 /* ---- reading ---- */
@@ -391,17 +416,22 @@ static void on_sign(void *ctx)
 static int on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct session_client *c = ctx;
+	int error = trace_file_packet(c->file, data, len);
 
-	return trace_file_packet(c->file, data, len);
+	if (!error)
+		trace_scan_packet(c->scan, data, len);
+	return error;
 }
 
 static const struct packet_read_ops read_ops = {on_sign, on_packet, on_done};
 
-int session_client_save(struct session_client *c, struct trace_file *file, struct err_text *e)
+int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
+			struct err_text *e)
 {
 	int r;
 
 	c->file = file;
+	c->scan = scan;
 	r = wait_for_answer(c, packet_read_start(&c->reading, c->consumer, &read_ops, c),
 			    ANSWER_TIMEOUT_MS, "reading the trace", e);
 	if (r < 0 && !trace_file_error(file))

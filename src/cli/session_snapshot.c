@@ -222,7 +222,7 @@ int session_snapshot_start(struct event_base *loop, const char *address,
 	r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
 	if (r)
 		return session_client_explain(address, r, e);
-	enter(s, CONNECTING, ANSWER_TIMEOUT_MS);
+	enter(s, CONNECTING, CONNECT_TIMEOUT_MS);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

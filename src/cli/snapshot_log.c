@@ -98,7 +98,8 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 		.config = f->config,
 		.scan = scan,
 	};
-	struct strbuf line = {0}, losses = {0};
+	struct strbuf line = {0}, lines = {0};
+	struct losses losses = {0};
 	char number[32];
 
 	strbuf_printf(&line, "%s: ", f->name);
@@ -106,12 +107,14 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 	strbuf_printf(&line, ", %s", str_bytes(f->bytes, number));
 	put_events(f, scan, &line);
 	record_losses(&facts, &losses);
-	put_losses(f, scan, losses.s ? losses.s : "", &line);
+	losses_write(&losses, &lines);
+	put_losses(f, scan, lines.s ? lines.s : "", &line);
 	if (f->cut)
 		strbuf_printf(&line, "; cut: %s", f->cut);
 	log->saved++;
-	log->lossy |= losses.len || f->cut;
-	strbuf_deinit(&losses);
+	log->lossy |= losses.n || f->cut;
+	losses_deinit(&losses);
+	strbuf_deinit(&lines);
 	trace_scan_deinit(&log->newest);
 	log->newest = *scan;
 	*scan = (struct trace_scan){0};

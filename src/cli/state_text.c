@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 typedef Pb__TracingServiceState__TracingSession session;
 
 static void put_plain(struct strbuf *out, const char *text)
@@ -47,6 +49,36 @@ static uint64_t buffer_bytes(const session *s)
 	return sum;
 }
 
+static void put_clock_time(uint64_t boot_ns, struct strbuf *out)
+{
+	uint64_t now = clock_boot_ns();
+	char text[16];
+	struct tm tm;
+	time_t t;
+
+	if (!boot_ns || boot_ns > now)
+		return;
+	t = (time_t)((clock_ns(CLOCK_REALTIME) - (now - boot_ns)) / NS_PER_S);
+	if (localtime_r(&t, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		strbuf_printf(out, " at %s", text);
+}
+
+/* Under the session: whose data it lacks since when. */
+static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
+{
+	strbuf_puts(out, "      ");
+	put_plain(out, d->data_source_name);
+	strbuf_puts(out, ": ");
+	put_plain(out, d->producer_name);
+	strbuf_printf(out, " (pid %d) went away", d->producer_pid);
+	put_clock_time(d->gone_boot_ns, out);
+	if (d->times > 1)
+		strbuf_printf(out, ", the last of %u times", d->times);
+	strbuf_puts(out, d->back_boot_ns ? "; another producer took its place" : "");
+	put_clock_time(d->back_boot_ns, out);
+	strbuf_putc(out, '\n');
+}
+
 static void put_session(const session *s, struct strbuf *out)
 {
 	char start[16], duration[24], bytes[32];
@@ -58,6 +90,8 @@ static void put_session(const session *s, struct strbuf *out)
 		      str_bytes(buffer_bytes(s), bytes), s->num_data_sources);
 	put_plain(out, s->unique_session_name);
 	strbuf_putc(out, '\n');
+	for (size_t n = 0; n < s->n_departures; n++)
+		put_departure(s->departures[n], out);
 }
 
 void state_text_sessions(const Pb__TracingServiceState *state, struct strbuf *out)

@@ -282,12 +282,36 @@ static const char *group_of_name(const struct tracefs_events *t, const char *wor
 	return NULL;
 }
 
+/* A group's name with a mistake in it. */
+static const char *nearest_group(const struct tracefs_events *t, const char *word,
+				 char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	char group[TRACEFS_EVENTS_MAX_NAME], best[STR_NEAREST_SIZE];
+	struct str_nearest n;
+
+	str_nearest_init(&n, word);
+	for (size_t i = 0; i < t->n; i++) {
+		size_t len = group_len(t->names[i]);
+
+		if (len == 0 || len > sizeof(group))
+			continue;
+		snprintf(group, len, "%s", t->names[i]);
+		str_nearest_try_copy(&n, group, best);
+	}
+	if (!str_nearest_get(&n))
+		return NULL;
+	snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/*", str_nearest_get(&n));
+	return buf;
+}
+
 const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
 				   char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
-	const char *group = t ? group_of_name(t, word, buf) : NULL;
+	const char *found = t ? group_of_name(t, word, buf) : NULL;
 
-	if (group)
-		return group;
-	return t ? nearest_listed(t, word) : nearest_known(word, buf);
+	if (!t)
+		return nearest_known(word, buf);
+	if (!found)
+		found = nearest_listed(t, word);
+	return found ? found : nearest_group(t, word, buf);
 }

@@ -14,7 +14,7 @@ static const struct option all[] = {
 	{"socket", required_argument, NULL, 's'}, {"out", required_argument, NULL, 'o'},
 	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},	  {"bugreport", no_argument, NULL, 'b'},
-	{"help", no_argument, NULL, 'h'},
+	{"strict", no_argument, NULL, 'x'},	  {"help", no_argument, NULL, 'h'},
 };
 
 /* Only those of the verb; ends with zeroes. short_options: what has a letter on the command line. */
@@ -51,6 +51,9 @@ static int take(int option, const char *usage, struct verb_options *o)
 		return -1;
 	case 'j':
 		o->json = true;
+		return -1;
+	case 'x':
+		o->strict = true;
 		return -1;
 	case 'b':
 		o->bugreport = true;
@@ -101,6 +104,8 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 			option_refuse(option, argv[optind - 1], short_options, chosen, &e);
 			return refuse(argv[0], e.text);
 		}
+		if (option_refuse_swallowed(argv[optind - 1], optarg, short_options, chosen, &e))
+			return refuse(argv[0], e.text);
 		code = take(option, usage, &o);
 	}
 	if (code >= 0)

@@ -11,13 +11,14 @@ struct verb_options {
 	bool quiet; /* -q, --quiet */
 	bool raw; /* --raw */
 	bool json; /* --json */
+	bool strict; /* --strict */
 	bool bugreport; /* --bugreport */
 	char **words; /* what is no option */
 	size_t n_words;
 };
 
 /*
- * letters: which of them the verb has: s(ocket) o(ut) q(uiet) r(aw) j(son) b(ugreport); and how many words
+ * letters: which of them the verb has: s(ocket) o(ut) q(uiet) r(aw) j(son) b(ugreport) x (--strict); and how many words
  * it takes at least and at most. -1: go on. Else the exit code: help went to stdout, or what is
  * wrong, to stderr.
  */

@@ -2,6 +2,7 @@
 #include "cli/written_trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,15 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/packet_join.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
 #define READ_AHEAD (256u << 10) /* what is looked at next is still in the caches */
+#define ROTATION_DIGITS 6 /* at least, of the number of a file */
+#define UUID_AMONG_PACKETS 256
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 struct reading {
@@ -100,11 +104,141 @@ int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 	return error;
 }
 
+/* ---- files of a rotation ---- */
+
+/* Numbers of the files under the names of one output_path. */
+struct row {
+	const char *path; /* borrowed */
+	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* around the number, without the folder */
+	unsigned *numbers; /* owned */
+	size_t n, cap;
+};
+
+static int note_number(void *ctx, const char *name, unsigned char d_type)
+{
+	struct row *r = ctx;
+	size_t before = strlen(r->prefix), digits;
+	unsigned long number;
+	char *end;
+
+	(void)d_type;
+	if (!str_starts(name, r->prefix))
+		return 0;
+	digits = strspn(name + before, "0123456789");
+	number = strtoul(name + before, &end, 10);
+	if (digits < ROTATION_DIGITS || strcmp(end, r->suffix) || number == 0 || number > UINT_MAX)
+		return 0;
+	if (array_reserve(&r->numbers, &r->cap, r->n + 1, sizeof(*r->numbers)))
+		return -ENOMEM;
+	r->numbers[r->n++] = (unsigned)number;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const unsigned *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int list_row(struct row *r)
+{
+	char first[PATH_MAX];
+	char *slash, *number;
+	int error;
+
+	if (fs_numbered(first, sizeof(first), r->path, 1, ROTATION_DIGITS))
+		return -ENAMETOOLONG;
+	slash = strrchr(first, '/');
+	if (!slash)
+		return -ENOENT;
+	number = strstr(slash, "000001");
+	for (char *next = number; next; next = strstr(next + 1, "000001"))
+		number = next; /* ours stands before the extension, so it is the last one */
+	if (!number)
+		return -ENOENT;
+	snprintf(r->suffix, sizeof(r->suffix), "%s", number + ROTATION_DIGITS);
+	snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)(number - slash - 1), slash + 1);
+	*slash = '\0';
+	error = fs_each(slash == first ? "/" : first, note_number, r);
+	if (r->n > 1)
+		qsort(r->numbers, r->n, sizeof(*r->numbers), by_number);
+	return error;
+}
+
+static int open_number(const struct row *r, size_t i)
+{
+	char path[PATH_MAX];
+
+	if (fs_numbered(path, sizeof(path), r->path, r->numbers[i], ROTATION_DIGITS))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* The uuid stands near the beginning of each file. */
+static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
+{
+	_cleanup_(closep) int fd = open_number(row, i);
+	struct reading r = {.fd = fd};
+	struct trace_scan scan = {0};
+	bool found;
+
+	for (int packets = 0; fd >= 0 && !scan.has_uuid && packets < UUID_AMONG_PACKETS; packets++)
+		if (scan_packet(&r, &scan) <= 0)
+			break;
+	free(r.buf);
+	*ret = scan.uuid_lsb;
+	found = scan.has_uuid;
+	trace_scan_deinit(&scan);
+	return found;
+}
+
+/* The first of those that belong to the session of the last one. */
+static size_t first_of_session(const struct row *row)
+{
+	uint64_t last, other;
+	size_t i = row->n - 1;
+
+	if (!peek_uuid(row, i, &last))
+		return i;
+	while (i > 0 && peek_uuid(row, i - 1, &other) && other == last)
+		i--;
+	return i;
+}
+
+int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
+			     uint64_t *ret_bytes, size_t *ret_files)
+{
+	struct row row = {.path = config->output_path};
+	uint64_t bytes, sum = 0;
+	int error = list_row(&row);
+	size_t first;
+
+	if (!error && !row.n)
+		error = -ENOENT;
+	if (error) {
+		free(row.numbers);
+		return error;
+	}
+	first = first_of_session(&row);
+	for (size_t i = first; i < row.n && !error; i++) {
+		_cleanup_(closep) int fd = open_number(&row, i);
+
+		error = fd < 0 ? -errno : written_trace_scan(fd, scan, &bytes);
+		sum += error ? 0 : bytes;
+	}
+	*ret_bytes = sum;
+	*ret_files = row.n - first;
+	free(row.numbers);
+	return error;
+}
+
 void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size)
 {
 	char first[PATH_MAX];
 
-	if (!config->rotate || fs_numbered(first, sizeof(first), config->output_path, 1, 6))
+	if (!config->rotate || fs_numbered(first, sizeof(first), config->output_path, 1,
+						 ROTATION_DIGITS))
 		snprintf(buf, size, "%s", config->output_path);
 	else
 		snprintf(buf, size, "files from %s on", first);

@@ -7,7 +7,7 @@
 #include "config/text.h"
 #include "config/text_slot.h"
 
-static void print_string(const char *s, struct strbuf *out)
+void json_print_string(const char *s, struct strbuf *out)
 {
 	struct strbuf plain = {0};
 
@@ -50,7 +50,7 @@ static void print_enum(const ProtobufCFieldDescriptor *field, const int *number,
 		protobuf_c_enum_descriptor_get_value(field->descriptor, *number);
 
 	if (v)
-		print_string(v->name, out);
+		json_print_string(v->name, out);
 	else
 		strbuf_printf(out, "%d", *number);
 }
@@ -62,7 +62,7 @@ static void print_value(const ProtobufCFieldDescriptor *field, const void *v, st
 		json_print(*(const ProtobufCMessage *const *)v, out);
 		return;
 	case PROTOBUF_C_TYPE_STRING:
-		print_string(*(const char *const *)v, out);
+		json_print_string(*(const char *const *)v, out);
 		return;
 	case PROTOBUF_C_TYPE_BYTES:
 		print_bytes(v, out);

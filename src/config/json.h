@@ -12,3 +12,6 @@
  * no UTF-8 are '?'. Fields that the descriptor does not know are left out.
  */
 void json_print(const ProtobufCMessage *message, struct strbuf *out);
+
+/* Appends one string with its quotes, as above. */
+void json_print_string(const char *s, struct strbuf *out);

@@ -82,6 +82,7 @@
 
 #define DEFAULT_RECORD_BUFFER_KB 32768u /* central buffer of a recording without a config */
 #define DEFAULT_FLUSH_PERIOD_MS 30000u /* its TraceConfig.flush_period_ms */
+#define CONNECT_TIMEOUT_MS 5000u /* until what listens on a socket answers as a service does */
 #define ANSWER_TIMEOUT_MS 30000u /* without a word of the service, where it has nothing to do */
 #define CLONE_TIMEOUT_MS 600000u /* likewise, when it may have gigabytes to copy */
 #define RECORD_GRACE_MS 60000u /* past duration and timeouts, before a silent service is given up */

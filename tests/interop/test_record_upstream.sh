@@ -85,7 +85,7 @@ wait $load
 
 load_for 4
 sonda_record 0 -b 64k -B 16mb -t 2s sched/sched_switch &&
-  said 'lost +central buffer \(65\.5 kB\): the oldest .* were overwritten.*; try -b [0-9]+mb'
+  said 'lost +central buffer \(64 KiB\): the oldest .* were overwritten.*; try -b [0-9]+mb'
 verdict "what the central buffer overwrote is told" $? "$TMP/log"
 wait $load
 
@@ -105,11 +105,12 @@ kill -INT $recorder
 wait $recorder && [ "$(trace_errors "$TMP/trace")" = '[]' ] && said '^Recorded '
 verdict "Ctrl-C stops and saves" $? "$TMP/log"
 
-echo 'buffers { size_kb: 0 }' >"$TMP/config"
+echo 'buffers { size_kb: 0 } data_sources { config { name: "linux.ftrace" } }' >"$TMP/config"
 sonda_record 1 -c "$TMP/config" && said 'the tracing service says: ' && [ ! -e "$TMP/trace" ]
 verdict "a refused config: the service's reason, exit code 1, no file" $? "$TMP/log"
 cat >"$TMP/config" <<CONFIG
 buffers { size_kb: 64 }
+data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 50 } } }
 duration_ms: 200
 write_into_file: true
 output_path: "$TMP/by-service"

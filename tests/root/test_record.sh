@@ -121,11 +121,11 @@ as_found "after it: the next start cleaned up"
 
 # ---- what is wrong is said
 
-"$BIN/sonda" record -t 500ms -o "$TMP/h" sched/sched_swich >"$TMP/log" 2>&1
+"$BIN/sonda" record -t 500ms -o "$TMP/h" sched/sched_swich sched_wakeup_new >"$TMP/log" 2>&1
 verdict "an event that does not exist: exit code 0 without --strict" $? "$TMP/log"
 grep -q 'sched/sched_swich.*sched/sched_switch' "$TMP/log"
 verdict "an event that does not exist: named, with the nearest" $? "$TMP/log"
-"$BIN/sonda" record --strict -t 500ms -o "$TMP/h" sched/sched_swich >"$TMP/log" 2>&1
+"$BIN/sonda" record --strict -t 500ms -o "$TMP/h" sched/sched_swich sched_wakeup_new >"$TMP/log" 2>&1
 [ $? = 3 ]
 verdict "an event that does not exist: exit code 3 with --strict" $? "$TMP/log"
 

@@ -64,7 +64,7 @@ sonda 0 record --detach flight -c "$TMP/ring" && says 'sonda snapshot flight, so
 verdict "record --detach: returns, and says how to go on" $?
 sonda 1 record --detach flight -c "$TMP/ring" && says 'exists already'
 verdict "record --detach: a name is taken once" $?
-sonda 0 sessions && lists '^1 .* STARTED .* 67.1 MB .* flight$'
+sonda 0 sessions && lists '^1 .* STARTED .* 64 MiB .* flight$'
 verdict "sessions: it is there" $?
 sonda 0 sessions --raw && protoc -I"$protos" --decode=perfetto.protos.TracingServiceState \
   "$protos/common/tracing_service_state.proto" <"$TMP/stdout" 2>>"$TMP/log" | grep -q 'unique_session_name: "flight"'
@@ -74,7 +74,7 @@ sonda 0 status --json && lists '"ds_descriptor":{"name":"sonda.test.counter"' &&
 verdict "status --json: and as JSON" $?
 sonda 0 status && lists '^Service: sondad' && lists 'flight$' && lists 'sonda.test.counter .*sonda.test.producer (1)'
 verdict "status: service, session, producer, data source" $?
-sonda 0 snapshot -o a.pftrace && says 'snapshot: .* to a.pftrace' && complete a.pftrace
+sonda 0 snapshot -o a.pftrace && says '^Snapshot after .*: [0-9,]* packets, .* to a.pftrace' && complete a.pftrace
 verdict "snapshot: the only session" $?
 sonda 0 snapshot flight -q -o b.pftrace && [ ! -s "$TMP/log" ] && complete b.pftrace &&
   [ "$(stat -c %s b.pftrace)" -ge "$(stat -c %s a.pftrace)" ]
@@ -104,7 +104,7 @@ verdict "snapshot: what is in the file and in the buffers" $?
 config other
 sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says 'which of 2 sessions'
 verdict "snapshot: of two sessions one must be named" $?
-sonda 0 stop file -o e.pftrace && says "the service has written the trace into $TMP/out/file.pftrace" && [ ! -e e.pftrace ] &&
+sonda 0 stop file -o e.pftrace && says " to $TMP/out/file.pftrace" && [ ! -e e.pftrace ] &&
   complete file.pftrace
 verdict "stop: what is in a file is there already" $?
 
@@ -114,7 +114,7 @@ timeout -s INT 1 "$B/bin/sonda" attach other -o f.pftrace >"$TMP/stdout" 2>"$TMP
 complete f.pftrace
 verdict "attach: Ctrl-C ends the session and saves it" $?
 config timed "write_into_file: true output_path: \"$TMP/out/timed.pftrace\" duration_ms: 1000"
-sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says "has written the trace into $TMP/out/timed.pftrace" &&
+sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says " to $TMP/out/timed.pftrace" && says 'end *its time is over' &&
   complete timed.pftrace
 verdict "attach: waits for the end of the time" $?
 config timed 'duration_ms: 1000'

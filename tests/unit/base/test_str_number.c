@@ -178,25 +178,25 @@ static void bytes(void **state)
 
 	(void)state;
 	assert_string_equal(str_bytes(0, buf), "0 B");
-	assert_string_equal(str_bytes(999, buf), "999 B");
-	assert_string_equal(str_bytes(1000, buf), "1.00 kB");
-	assert_string_equal(str_bytes(1004, buf), "1.00 kB");
-	assert_string_equal(str_bytes(1005, buf), "1.01 kB");
-	assert_string_equal(str_bytes(9994, buf), "9.99 kB");
-	assert_string_equal(str_bytes(9995, buf), "10.0 kB");
-	assert_string_equal(str_bytes(21400000, buf), "21.4 MB");
-	assert_string_equal(str_bytes(99949, buf), "99.9 kB");
-	assert_string_equal(str_bytes(99950, buf), "100 kB");
-	assert_string_equal(str_bytes(999499, buf), "999 kB");
-	assert_string_equal(str_bytes(999500, buf), "1.00 MB");
-	assert_string_equal(str_bytes(123456789012, buf), "123 GB");
-	assert_string_equal(str_bytes(UINT64_MAX, buf), "18.4 EB");
+	assert_string_equal(str_bytes(1023, buf), "1023 B");
+	assert_string_equal(str_bytes(1024, buf), "1 KiB");
+	assert_string_equal(str_bytes(1025, buf), "1.00 KiB");
+	assert_string_equal(str_bytes(1536, buf), "1.50 KiB");
+	assert_string_equal(str_bytes(10234, buf), "9.99 KiB");
+	assert_string_equal(str_bytes(10235, buf), "10.0 KiB");
+	assert_string_equal(str_bytes(102348, buf), "99.9 KiB");
+	assert_string_equal(str_bytes(102350, buf), "100 KiB");
+	assert_string_equal(str_bytes(1048063, buf), "1023 KiB");
+	assert_string_equal(str_bytes(1048064, buf), "1.00 MiB");
+	assert_string_equal(str_bytes(64 << 20, buf), "64 MiB");
+	assert_string_equal(str_bytes(21400000, buf), "20.4 MiB");
+	assert_string_equal(str_bytes(UINT64_MAX, buf), "16.0 EiB");
 }
 
 /* Three significant digits: never further than half of the last one from the truth. */
 static void bytes_are_rounded_to_nearest(void **state)
 {
-	static const char units[] = "BkMGTPE";
+	static const char units[] = "BKMGTPE";
 	char buf[32], unit[4];
 
 	(void)state;
@@ -205,8 +205,8 @@ static void bytes_are_rounded_to_nearest(void **state)
 
 		assert_int_equal(sscanf(str_bytes(v, buf), "%lf %3s", &shown, unit), 2);
 		for (const char *u = units; *u != unit[0]; u++)
-			scale *= 1000;
-		assert_true(shown >= 1 && shown < 1000);
+			scale *= 1024;
+		assert_true(shown >= 1 && shown < 1024);
 		assert_true(shown * scale - (double)v <= (double)v * 0.00501);
 		assert_true((double)v - shown * scale <= (double)v * 0.00501);
 	}

@@ -182,6 +182,8 @@ static void write_file(const char *name, const char *data, size_t len)
 	fclose(f);
 }
 
+#define SOURCE "data_sources { config { name: 'linux.sys_stats' } } "
+
 static void write_config(const char *text)
 {
 	write_file("c.cfg", text, strlen(text));
@@ -285,7 +287,7 @@ static void test_one_signal_stops_and_saves(void **state)
 static void test_a_config_file(void **state)
 {
 	(void)state;
-	write_config("buffers { size_kb: 64 }");
+	write_config(SOURCE "buffers { size_kb: 64 }");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
 	check_files("x.pftrace ");
 }
@@ -380,7 +382,7 @@ static void test_an_empty_trace_is_no_success(void **state)
 	assert_int_equal(record("-o x.pftrace sched"), 1);
 	check_files("");
 	assert_true(says("the trace is empty"));
-	write_config("trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1 }");
+	write_config(SOURCE "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1 }");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("no trigger came"));
 }
@@ -389,7 +391,7 @@ static void test_an_empty_trace_is_no_success(void **state)
 /* ---- snapshots ---- */
 
 #define SNAPSHOTS                                                                                  \
-	"buffers { size_kb: 64 } trigger_config { trigger_mode: CLONE_SNAPSHOT "                   \
+	SOURCE "buffers { size_kb: 64 } trigger_config { trigger_mode: CLONE_SNAPSHOT "                   \
 	"trigger_timeout_ms: 1 triggers { name: 'late' } }"
 
 static void test_a_recorder_without_a_trigger_saves_nothing(void **state)
@@ -420,7 +422,7 @@ static void test_a_recorder_that_cannot_be(void **state)
 		assert_int_equal(record(rows[i].line), rows[i].code);
 		assert_true(says(rows[i].says));
 	}
-	write_config("trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
+	write_config(SOURCE "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
 	assert_int_equal(record("-c c.cfg -o x"), 2);
 	assert_true(says("CLONE_SNAPSHOT without triggers"));
 	/* Nothing was begun. */
@@ -463,18 +465,19 @@ static void test_a_trace_that_the_service_writes_itself(void **state)
 	(void)state;
 	/* What it gives to read nevertheless is not the trace. */
 	service.slices = NULL;
-	write_config("write_into_file: true output_path: '/nonexistent/there.pftrace'");
+	write_config(SOURCE "write_into_file: true output_path: '/nonexistent/there.pftrace'");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
 	check_files("");
 	assert_true(says("-o is not used: output_path of the config says where"));
-	assert_true(says("the service wrote the trace into /nonexistent/there.pftrace"));
+	assert_true(says(": the service wrote the trace into /nonexistent/there.pftrace"));
+	assert_true(says("lost     not known: the trace was not read here"));
 	/* One that we can look at is summed up. */
 	snprintf(path, sizeof(path), "%s/there.pftrace", dir);
-	snprintf(config, sizeof(config), "write_into_file: true output_path: '%s'", path);
+	snprintf(config, sizeof(config), SOURCE "write_into_file: true output_path: '%s'", path);
 	write_config(config);
 	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08\x02", 8);
 	assert_int_equal(record("-c c.cfg"), 0);
-	assert_true(says("0 events, 8 B to /tmp/"));
+	assert_true(says("2 packets, 8 B to /tmp/"));
 	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08", 7);
 	assert_int_equal(record("-c c.cfg"), 1);
 	assert_true(says("there.pftrace ends within a packet"));
@@ -487,7 +490,7 @@ static void test_a_trace_that_the_service_writes_itself(void **state)
 static void test_a_file_that_is_passed_to_the_service(void **state)
 {
 	(void)state;
-	write_config("write_into_file: true");
+	write_config(SOURCE "write_into_file: true");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("the trace is empty"));
 	check_files("x.pftrace "); /* it had its name, and may be somebody's by now */
@@ -513,11 +516,11 @@ static void test_a_file_that_is_passed_to_the_service(void **state)
 static void test_detached_sessions(void **state)
 {
 	(void)state;
-	write_config("buffers { size_kb: 64 }");
+	write_config(SOURCE "buffers { size_kb: 64 }");
 	service.end_when_started = false;
 	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 2);
 	assert_true(says("sonda stop writes the trace, and takes -o"));
-	write_config("write_into_file: true");
+	write_config(SOURCE "write_into_file: true");
 	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 0);
 	assert_true(says("the service writes the trace into x.pftrace"));
 	check_files("x.pftrace ");
@@ -621,7 +624,7 @@ static void test_a_config_with_a_command(void **state)
 {
 	(void)state;
 	service.end_when_started = false;
-	write_config("buffers { size_kb: 64 }");
+	write_config(SOURCE "buffers { size_kb: 64 }");
 	assert_int_equal(record("-c c.cfg -o x.pftrace -- false"), 0);
 	assert_true(says("'false' ended with exit code 1"));
 	check_files("x.pftrace ");

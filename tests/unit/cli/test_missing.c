@@ -153,6 +153,46 @@ static void test_the_producers_word_counts_once(void **state)
 	ftrace_scan_deinit(&scan);
 }
 
+static void check_all(const char *text, const char *expected)
+{
+	Pb__TraceConfig *config = config_of(text);
+	struct strbuf lines = {0};
+
+	assert_int_equal(missing_all_events(config, &events, &lines), *expected != '\0');
+	assert_string_equal(lines.s ? lines.s : "", expected);
+	strbuf_deinit(&lines);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+#define NAMES "data_sources { config { name: 'linux.process_stats' } } "
+
+/* Nothing would be recorded. */
+static void test_every_event_is_missing(void **state)
+{
+	static const char says[] = "event 'shced' does not exist; did you mean sched/*?\n";
+
+	(void)state;
+	check_all(FTRACE("'shced', 'help'") NAMES,
+		  "event 'shced' does not exist; did you mean sched/*?\n"
+		  "event 'help' does not exist; 'sonda help record' lists what can be said\n");
+	check_all(FTRACE("'shced'") FTRACE("'shced'"), says);
+	/* There is something to record. */
+	check_all(FTRACE("'shced', 'sched_switch'"), "");
+	check_all(FTRACE("'shced'") FTRACE("'irq/*'"), "");
+	check_all(FTRACE("'shced'") " data_sources { config { name: 'linux.sys_stats' } }", "");
+	check_all(FTRACE("'shced'") " data_sources { config { name: 'linux.process_stats' "
+				    "process_stats_config { proc_stats_poll_ms: 100 } } }",
+		  "");
+	check_all(FTRACE(""), "");
+	check_all(NAMES, "");
+	/* Another machine's kernel may have it. */
+	check_all(FTRACE("'shced'") " trace_all_machines: true", "");
+	/* Events of its own. */
+	check_all("data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: "
+		  "'shced' enable_function_graph: true } } }",
+		  "");
+}
+
 /* ---- data sources ---- */
 
 static void test_sources_that_nobody_registered(void **state)
@@ -272,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_files_that_the_source_is_told_not_to_hear_of),
 		cmocka_unit_test(test_the_kernels_list_knows),
 		cmocka_unit_test(test_the_producers_word_counts_once),
+		cmocka_unit_test(test_every_event_is_missing),
 		cmocka_unit_test(test_sources_that_nobody_registered),
 		cmocka_unit_test(test_sources_that_filters_leave_out),
 		cmocka_unit_test(test_who_asks_for_ftrace),

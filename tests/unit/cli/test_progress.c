@@ -25,7 +25,7 @@ static void test_what_is_known_is_shown(void **state)
 	check((struct progress){.elapsed_ms = 12499}, "  12 s");
 	check((struct progress){.elapsed_ms = 1000, .duration_ms = 1500}, "  1 s of 1.5 s");
 	check((struct progress){.elapsed_ms = 2000, .has_bytes = true, .bytes = 21400000},
-	      "  2 s   21.4 MB");
+	      "  2 s   20.4 MiB");
 	check((struct progress){.elapsed_ms = 2000,
 				.duration_ms = 60000,
 				.has_bytes = true,
@@ -33,7 +33,7 @@ static void test_what_is_known_is_shown(void **state)
 				.has_events = true,
 				.events = 1204331,
 				.lost = 0},
-	      "  2 s of 60 s   1,204,331 events   21.4 MB   0 lost");
+	      "  2 s of 60 s   1,204,331 events   20.4 MiB   0 lost");
 }
 
 static void test_the_largest_numbers_fit(void **state)

@@ -30,10 +30,14 @@ static int teardown(void **state)
 static void check(size_t n, const char *expected)
 {
 	struct strbuf lines = {0};
+	struct losses losses = {0};
 
-	assert_int_equal(record_losses(&x.f, &lines), n);
+	record_losses(&x.f, &losses);
+	losses_write(&losses, &lines);
 	assert_string_equal(lines.s ? lines.s : "", expected);
+	assert_int_equal(losses.n, n);
 	strbuf_deinit(&lines);
+	losses_deinit(&losses);
 }
 
 static void test_nothing_lost(void **state)
@@ -52,6 +56,34 @@ static void test_a_producer_that_went_away(void **state)
 	(void)state;
 	name_list_add(&x.gone, (const uint8_t *)"probes (pid 7)", 14);
 	check(1, "probes (pid 7) went away: what it had not handed over, and all after\n");
+}
+
+/* sondad says when, and of which data sources. */
+static void test_a_producer_that_went_away_at_a_known_time(void **state)
+{
+	struct departure_stats *d = x.stats.departures;
+
+	(void)state;
+	x.scan.started_ns = 10000000000;
+	d[0] = (struct departure_stats){.source = "linux.ftrace",
+					.producer = "probes",
+					.pid = 7,
+					.gone_ns = 12500000000,
+					.times = 1};
+	d[1] = d[0];
+	strcpy(d[1].source, "linux.process_stats");
+	d[1].gone_ns++;
+	d[2] = d[0];
+	strcpy(d[2].source, "track_event"); /* programs come and go */
+	x.stats.n_departures = 3;
+	check(1, "probes (pid 7) went away 2.5 s after the start: what it had not handed over is "
+		 "missing, and all after, of linux.ftrace, linux.process_stats\n");
+	d[0].back_ns = 14000000000;
+	d[0].times = 2;
+	x.stats.n_departures = 1;
+	check(1, "probes (pid 7) went away 2.5 s after the start, the last of 2 times: what it had "
+		 "not handed over is missing, and 1.5 s until another producer took its place, of "
+		 "linux.ftrace\n");
 }
 
 static void test_lines_of_the_journal(void **state)
@@ -91,10 +123,10 @@ static void test_rings_are_named_by_cpu_with_their_size(void **state)
 	check(1,
 	      "kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 1mb or fewer events\n");
 	x.scan.ftrace.pages_per_cpu = (2u << 20) / (uint32_t)sysconf(_SC_PAGESIZE);
-	check(1, "kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 2.10 MB a CPU); "
+	check(1, "kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 2 MiB a CPU); "
 		 "try -B 8mb or fewer events\n");
 	x.f.from_words = false;
-	check(1, "kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 2.10 MB a CPU); "
+	check(1, "kernel rings: 18,124 events (cpu2 18,112, cpu3 12; ring 2 MiB a CPU); "
 		 "try buffer_size_kb: 8192 in ftrace_config, or fewer events\n");
 }
 
@@ -193,7 +225,7 @@ static void test_gaps_without_a_reason(void **state)
 	check(1, "gaps between packets, for no reason that the service tells: 1\n");
 	/* What the buffer's counters explain is not told twice. */
 	x.stats.buffers[0].bytes_overwritten = 1000;
-	check(1, "central buffer (1.00 MB): the oldest 1.00 kB were overwritten; try -b 1mb\n");
+	check(1, "central buffer (977 KiB): the oldest 1000 B were overwritten; try -b 1mb\n");
 }
 
 static void test_chunks_that_made_no_sense(void **state)
@@ -210,13 +242,13 @@ static void test_what_a_ring_overwrote(void **state)
 	(void)state;
 	x.stats.buffers[0].bytes_overwritten = 41200000;
 	x.stats.buffers[0].bytes_written = 42200000;
-	check(1, "central buffer (1.00 MB): the oldest 41.2 MB were overwritten; try -b 64mb\n");
+	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; try -b 64mb\n");
 	x.scan.started_ns = 1000000000;
 	x.scan.ftrace.first_ns = 13400000000;
-	check(1, "central buffer (1.00 MB): the oldest 41.2 MB were overwritten, the events begin "
+	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten, the events begin "
 		 "12.4 s late; try -b 64mb\n");
 	x.f.from_words = false;
-	check(1, "central buffer (1.00 MB): the oldest 41.2 MB were overwritten, the events begin "
+	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten, the events begin "
 		 "12.4 s late; try size_kb: 65536\n");
 }
 
@@ -224,7 +256,7 @@ static void test_what_a_full_buffer_discarded(void **state)
 {
 	(void)state;
 	x.stats.buffers[0].chunks_discarded = 1234;
-	check(1, "central buffer (1.00 MB): full, the newest 1,234 chunks were discarded; "
+	check(1, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; "
 		 "try -b 2mb\n");
 }
 
@@ -234,7 +266,7 @@ static void test_a_buffer_that_has_no_room_for_a_chunk(void **state)
 	x.stats.buffers[0].size = 4096;
 	x.stats.buffers[0].abi_violations = 18;
 	x.stats.buffers[0].patches_failed = 2;
-	check(1, "central buffer (4.10 kB): too small for 18 chunks; try -b 1mb\n");
+	check(1, "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n");
 }
 
 static void test_buffers_are_told_apart(void **state)
@@ -248,9 +280,9 @@ static void test_buffers_are_told_apart(void **state)
 		x.stats.buffers[i].patches_failed = 2;
 		x.stats.buffers[i].abi_violations = 3;
 	}
-	check(3, "central buffer 0 (100 kB): packets that broke the rules of the protocol: 5\n"
-		 "central buffer 'slow' (100 kB): packets that broke the rules of the protocol: 5\n"
-		 "central buffer 2 (100 kB): packets that broke the rules of the protocol: 5\n");
+	check(3, "central buffer 0 (97.7 KiB): packets that broke the rules of the protocol: 5\n"
+		 "central buffer 'slow' (97.7 KiB): packets that broke the rules of the protocol: 5\n"
+		 "central buffer 2 (97.7 KiB): packets that broke the rules of the protocol: 5\n");
 }
 
 static void test_counters_of_the_service_count_from_the_beginning(void **state)
@@ -324,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_lost),
 		TEST(test_a_producer_that_went_away),
+		TEST(test_a_producer_that_went_away_at_a_known_time),
 		TEST(test_lines_of_the_journal),
 		TEST(test_counter_tracks_of_processes),
 		TEST(test_counter_tracks_of_polled_sources),

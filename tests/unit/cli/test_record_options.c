@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "cli/record_options.h"
 
 #define MAX_ARGS 32
@@ -217,6 +218,39 @@ static void test_a_config_instead_of_words(void **state)
 	assert_string_equal(good("--config file --socket @name").socket, "@name");
 }
 
+/* A value that was left out is not found in the option behind it. */
+static void test_a_value_that_is_an_option(void **state)
+{
+	static const char *const lines[] = {"--syscalls -o x", "--syscalls --out x", "sched -o -t5",
+					    "-c --out=x", "-e -q sched"};
+	struct record_options o;
+	struct err_text e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_int_equal(parse(lines[i], &o, &e), -EINVAL);
+		assert_non_null(strstr(e.text, "needs a value, and that is an option itself"));
+	}
+	/* These are none. */
+	assert_string_equal(good("-o - sched").output, "-");
+	assert_string_equal(good("-o ./-t5 sched").output, "./-t5");
+	assert_string_equal(good("--out=-t5 sched").output, "-t5");
+	assert_string_equal(good("-o--nosuch sched").output, "--nosuch");
+}
+
+static void test_the_summarys_form(void **state)
+{
+	struct record_options o;
+	struct err_text e;
+
+	(void)state;
+	assert_true(good("--json sched").json);
+	assert_true(good("--exit-code sched -- true").exit_code);
+	assert_int_equal(parse("--exit-code sched", &o, &e), -EINVAL);
+	assert_string_equal(e.text, "--exit-code is about a command, which is missing");
+	assert_int_equal(parse("--json -o - sched", &o, &e), -EINVAL);
+}
+
 static void test_help_wins(void **state)
 {
 	struct record_options o = good("-h");
@@ -348,6 +382,8 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_a_config_instead_of_words),
 		cmocka_unit_test(test_help_wins),
+		cmocka_unit_test(test_a_value_that_is_an_option),
+		cmocka_unit_test(test_the_summarys_form),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_arguments_of_any_length_and_number),
 	};

@@ -39,7 +39,7 @@ static void test_progress_shows_what_the_rings_count(void **state)
 	service.session_id = 12;
 	output = start(true);
 	assert_true(hear_until("recording; Ctrl-C stops and saves"));
-	assert_true(hear_until("s   1,204,331 events   21.4 MB   4,000 lost"));
+	assert_true(hear_until("s   1,204,331 events   20.4 MiB   4,000 lost"));
 	kill(child, SIGINT);
 	assert_int_equal(finish(output), 0);
 	/* The line is gone before the last word. */
@@ -54,7 +54,7 @@ static void test_progress_without_an_instance(void **state)
 	config.has_duration_ms = true;
 	config.duration_ms = 90000;
 	output = start(true);
-	assert_true(hear_until(" s of 90 s   21.4 MB"));
+	assert_true(hear_until(" s of 90 s   20.4 MiB"));
 	assert_null(strstr(heard, "events"));
 	assert_null(strstr(heard, "Ctrl-C"));
 	kill(child, SIGTERM);
@@ -79,7 +79,7 @@ static void test_a_hangup_of_the_terminal_stops_and_saves(void **state)
 	struct event *output = start(true);
 
 	(void)state;
-	assert_true(hear_until("21.4 MB"));
+	assert_true(hear_until("20.4 MiB"));
 	kill(child, SIGHUP);
 	assert_int_equal(finish(output), 0);
 	assert_non_null(strstr(heard, "2 packets"));
@@ -93,7 +93,7 @@ static void test_nohup_is_respected(void **state)
 	signal(SIGHUP, SIG_IGN);
 	output = start(true);
 	signal(SIGHUP, SIG_DFL);
-	assert_true(hear_until("21.4 MB"));
+	assert_true(hear_until("20.4 MiB"));
 	kill(child, SIGHUP);
 	for (int i = 0; i < 5; i++)
 		listen_a_moment();
@@ -121,7 +121,7 @@ static void test_a_signal_while_saving_warns_first(void **state)
 
 /* ---- early warnings ---- */
 
-static void test_a_long_recording_warns_at_its_beginning(void **state)
+static void test_a_recording_warns_at_its_beginning(void **state)
 {
 	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
 	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
@@ -146,14 +146,14 @@ static void test_a_long_recording_warns_at_its_beginning(void **state)
 	assert_int_equal(finish(output), 0);
 	assert_non_null(strstr(heard, "nobody provides the data source 'linux.ftrace' yet\n"));
 	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
-	/* A short one will say so soon enough. */
+	/* A short one does, too: who sees it then may still stop it. */
 	heard[0] = '\0';
 	ended = false;
 	config.has_duration_ms = true;
-	config.duration_ms = 5000;
+	config.duration_ms = 1000;
 	output = start(false);
 	assert_int_equal(finish(output), 0);
-	assert_string_equal(heard, "sonda: 2 packets\n");
+	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
 }
 
 /* ---- nobody listens ---- */
@@ -232,7 +232,7 @@ int main(void)
 		TEST(test_a_hangup_of_the_terminal_stops_and_saves),
 		TEST(test_nohup_is_respected),
 		TEST(test_a_signal_while_saving_warns_first),
-		TEST(test_a_long_recording_warns_at_its_beginning),
+		TEST(test_a_recording_warns_at_its_beginning),
 		TEST(test_daemons_of_its_own_that_fail),
 		TEST(test_a_signal_while_daemons_start),
 	};

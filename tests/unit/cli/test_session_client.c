@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "analyze/trace_scan.h"
 #include "base/str.h"
 #include "cli/session_client.h"
 #include "cli/trace_file.h"
@@ -120,32 +121,39 @@ static void session_is_taken_over_ended_and_read(void **state)
 	struct fixture *x = *state;
 	const char *path = temp_dir_path(&x->dir, 0, "x");
 	Pb__TraceConfig *config;
+	struct trace_scan scan = {0};
+	struct session_end end;
 	struct trace_file *f;
 	struct err_text e;
 	struct stat st;
 
 	begin(x);
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), 0);
-	assert_int_equal(session_client_end(x->client, config, true, &e), 0);
+	assert_int_equal(session_client_end(x->client, config, true, &end, &e), 0);
 	assert_int_equal(trace_file_open(path, &e, &f), 0);
-	assert_int_equal(session_client_save(x->client, f, &e), 0);
+	assert_int_equal(session_client_save(x->client, f, &scan, &e), 0);
 	trace_file_free(f);
 	pb__trace_config__free_unpacked(config, NULL);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 2 + 3 + 2 + 3); /* "one" and "two" */
+	assert_int_equal(scan.packets, 2);
+	trace_scan_deinit(&scan);
 }
 
 static void end_is_waited_for(void **state)
 {
 	struct fixture *x = *state;
 	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct session_end end;
 	struct err_text e;
 
 	x->service.end_at_once = true;
 	x->service.enable_error = "it was too much";
 	begin(x);
-	assert_int_equal(session_client_end(x->client, &config, false, &e), -EPROTO);
-	assert_string_equal(e.text, "the tracing service says: it was too much");
+	/* What it has recorded until then can be read. */
+	assert_int_equal(session_client_end(x->client, &config, false, &end, &e), 0);
+	assert_string_equal(end.aborted.text, "it was too much");
+	assert_false(end.by_signal);
 }
 
 /* A flush that is refused loses a little, and is no reason to lose the rest. */
@@ -153,23 +161,27 @@ static void refused_flush_ends_it_nevertheless(void **state)
 {
 	struct fixture *x = *state;
 	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct session_end end;
 	struct err_text e;
 
 	x->service.refuse = "Flush";
 	begin(x);
-	assert_int_equal(session_client_end(x->client, &config, true, &e), 0);
+	assert_int_equal(session_client_end(x->client, &config, true, &end, &e), 0);
+	assert_true(end.flush_failed);
 }
 
 static void full_disk_keeps_what_found_room(void **state)
 {
 	struct fixture *x = *state;
+	struct trace_scan scan = {0};
 	struct trace_file *f;
 	struct err_text e;
 
 	begin(x);
 	assert_int_equal(trace_file_open("/dev/full", &e, &f), 0);
-	assert_int_equal(session_client_save(x->client, f, &e), -ENOSPC);
+	assert_int_equal(session_client_save(x->client, f, &scan, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "No space left"));
+	trace_scan_deinit(&scan);
 	trace_file_free(f);
 }
 
@@ -177,14 +189,16 @@ static void empty_trace_is_told(void **state)
 {
 	static const uint8_t nothing[1];
 	struct fixture *x = *state;
+	struct trace_scan scan = {0};
 	struct trace_file *f;
 	struct err_text e;
 
 	x->service.slices = nothing;
 	begin(x);
 	assert_int_equal(trace_file_open(temp_dir_path(&x->dir, 0, "x"), &e, &f), 0);
-	assert_int_equal(session_client_save(x->client, f, &e), -ENODATA);
+	assert_int_equal(session_client_save(x->client, f, &scan, &e), -ENODATA);
 	assert_string_equal(e.text, "the trace is empty");
+	trace_scan_deinit(&scan);
 	trace_file_free(f);
 }
 
@@ -228,6 +242,30 @@ static void service_that_goes_away_is_told(void **state)
 	assert_non_null(strstr(e.text, "went away"));
 }
 
+/* A service that is stopped gives its reason, and its counters with the producers that went away. */
+static void counters_are_read(void **state)
+{
+	struct fixture *x = *state;
+	struct service_stats stats;
+	struct err_text e;
+
+	begin(x);
+	assert_int_equal(session_client_stats(x->client, &stats, &e), 0);
+	assert_int_equal(stats.buffers[0].bytes_written, 21400000);
+}
+
+/* What accepts a connection and never answers is given up. */
+static void mute_socket_is_given_up(void **state)
+{
+	struct fixture *x = *state;
+	struct session_client *c;
+	struct err_text e;
+
+	/* The kernel takes the connection; nobody answers, since the loop does not run. */
+	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
+	assert_non_null(strstr(e.text, "does not answer: given up in connecting"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -238,6 +276,8 @@ int main(void)
 		TEST(answers_come_when_calls_return),
 		TEST(session_is_taken_over_ended_and_read),
 		TEST(end_is_waited_for),
+		TEST(counters_are_read),
+		TEST(mute_socket_is_given_up),
 		TEST(refused_flush_ends_it_nevertheless),
 		TEST(refusals_are_told),
 		TEST(service_that_goes_away_is_told),

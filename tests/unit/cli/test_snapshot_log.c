@@ -82,7 +82,7 @@ static void one_that_lost_nothing(void **state)
 	scan->ftrace.first_ns = x->hit.boot_time_ns - 8300 * NS_PER_MS;
 	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan),
 		"x.0.pftrace: trigger 'late' of app" AT
-		", 12.4 MB, 48,211 events from 8.3 s before "
+		", 11.8 MiB, 48,211 events from 8.3 s before "
 		"it; lost nothing");
 	assert_int_equal(x->log.saved, 1);
 	assert_false(x->log.lossy);
@@ -102,8 +102,8 @@ static void losses_are_in_the_line(void **state)
 	scan->stats.buffers[0].size = 1000000;
 	scan->stats.buffers[0].chunks_discarded = 7;
 	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan),
-		"x.0.pftrace: *12.4 MB, 0 events; lost: kernel rings: 12 events*; lost: central "
-		"buffer (1.00 MB): full, the newest 7 chunks were discarded*");
+		"x.0.pftrace: *11.8 MiB, 0 events; lost: kernel rings: 12 events*; lost: central "
+		"buffer (977 KiB): full, the newest 7 chunks were discarded*");
 	assert_true(x->log.lossy);
 }
 
@@ -129,7 +129,7 @@ static void not_known_is_not_nothing(void **state)
 	struct fixture *x = *state;
 
 	is_line(snapshot_log_saved(&x->log, &x->snapshot, &x->facts.scan),
-		"x.0.pftrace: *12.4 MB, 0 events");
+		"x.0.pftrace: *11.8 MiB, 0 events");
 }
 
 static void one_that_found_no_room(void **state)
@@ -138,7 +138,7 @@ static void one_that_found_no_room(void **state)
 
 	x->snapshot.cut = "No space left on device";
 	is_line(snapshot_log_saved(&x->log, &x->snapshot, &x->facts.scan),
-		"x.0.pftrace: trigger 'late' of app" AT ", 12.4 MB; cut: No space left on "
+		"x.0.pftrace: trigger 'late' of app" AT ", 11.8 MiB; cut: No space left on "
 		"device");
 	assert_true(x->log.lossy);
 }

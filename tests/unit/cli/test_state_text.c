@@ -45,7 +45,7 @@ static void sessions_are_a_table(void **state)
 	assert_lines(
 		&text,
 		"ID    UID    STATE            STARTED   DURATION   BUFFERS   SOURCES  NAME\n"
-		"3     1000   STARTED          -         1.5 s      34.6 MB   2        a?[31m\n"
+		"3     1000   STARTED          -         1.5 s      33 MiB    2        a?[31m\n"
 		"12    0      CLONED_READ_ONLY -         -          0 B       0        \n"
 		"3 sessions of other users, which they and root see\n");
 }

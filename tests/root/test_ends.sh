@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Losses of the kernel's events are told whichever way a session ends: what the rings and the central buffer lost, where
+# the trace has holes, which producer went away and when; and a recording in which there can be no event ends at once.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+helpers=${BUILD:-build}/tests/root
+sonda() { # EXPECTED EXIT CODE, ARGS...
+  local expected=$1 status
+  shift
+  timeout 60 "$BIN/sonda" "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null
+  status=$?
+  [ $status = "$expected" ] || { echo "exit code $status, not $expected" >>"$TMP/log"; return 1; }
+}
+says() { grep -qE -- "$1" "$TMP/log"; }
+lists() { grep -qE -- "$1" "$TMP/stdout"; }
+many_events() { "$helpers/ping_pong" "$(scaled 100000)" >"$TMP/load.log" 2>&1; }
+
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+
+# ---- overload ----
+
+lossy='kernel rings: [0-9,]+ events \(cpu.*; try -B [0-9]+mb \(buffer_size_kb: [0-9]+\) or fewer events'
+sonda 0 record --detach small -b 1mb -B 16k 'sched:*' 'syscalls:*' 'raw_syscalls:*'
+kill -STOP "$probes" # so the rings go round
+many_events
+kill -CONT "$probes"
+many_events
+sonda 3 snapshot small --strict -o "$TMP/a" && says '^Snapshot after' && says "lost +$lossy"
+verdict "snapshot of a session that loses events: says so, and --strict gives 3" $? "$TMP/log"
+sonda 3 stop small --strict -o "$TMP/b" && says "lost +$lossy" && says 'end +sonda stop' &&
+  says 'central buffer \(1 MiB\): the oldest [0-9.]+ [KMG]iB were overwritten.*; try -b [0-9]+mb \(size_kb: [0-9]+\)' &&
+  says '(holes +|^ +)cpu[0-9]+ [0-9.]+-[0-9.]+ s'
+verdict "stop: likewise, with the holes of each CPU" $? "$TMP/log"
+sonda 0 record --detach small -b 64mb -B 16k 'sched:*'
+kill -STOP "$probes"
+many_events
+kill -CONT "$probes"
+sonda 0 stop small --json -o "$TMP/b" && lists '"lossy":true' && lists '"holes":\[\{"cpu":[0-9]+,"from_s":[0-9.]+,"to_s":[0-9.]+,"place":"kernel ring"'
+verdict "stop --json: CPU, from and to of each hole" $? "$TMP/stdout"
+sonda 0 record --detach large -b 64mb -B 16mb sched
+many_events
+sonda 0 stop large --strict -o "$TMP/c" && says 'lost +nothing' && ! says holes
+verdict "stop of a session that lost nothing: says so, and --strict gives 0" $? "$TMP/log"
+
+# ---- a producer that is killed ----
+
+sonda 0 record --detach widowed -b 8mb sched
+kill -KILL "$probes"
+departed() { sonda 0 sessions && lists "linux.ftrace: [^ ]* \\(pid $probes\\) went away at [0-9:]+$"; }
+wait_for departed
+verdict "sessions: sonda-probes was killed, and when" $? "$TMP/stdout"
+sonda 3 snapshot widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\) went away [0-9.]+ s after the start: .*linux.ftrace"
+verdict "snapshot: likewise" $? "$TMP/log"
+sonda 3 stop widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\) went away [0-9.]+ s after the start: .*linux.ftrace, linux.process_stats" &&
+  ! says 'nobody provides'
+verdict "stop: likewise, once" $? "$TMP/log"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+
+# ---- what cannot be recorded ----
+
+sonda 2 record -o "$TMP/e" shced help && says "'shced' does not exist; did you mean sched/" && says "'help' does not exist; .*sonda help record" &&
+  says 'nothing would be recorded' && [ ! -e "$TMP/e" ]
+verdict "record of names that are all wrong: ends at once, with what was meant" $? "$TMP/log"
+PERFETTO_CONSUMER_SOCK_NAME=$TMP/nobody sonda 2 record -o "$TMP/e" shced && says 'did you mean sched/' && ! says 'starting one'
+verdict "record of names that are all wrong: no daemons are started for it" $? "$TMP/log"
+cat >"$TMP/typo.cfg" <<'CONFIG'
+buffers { size_kb: 64 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_swich" } } }
+CONFIG
+sonda 1 record -c "$TMP/typo.cfg" -o "$TMP/e" && says 'did you mean sched/sched_switch' && [ ! -e "$TMP/e" ]
+verdict "record -c: likewise" $? "$TMP/log"
+"$BIN/sonda" record -t 30s -o "$TMP/e" sched_switch sched_swich 2>"$TMP/log" &
+recorder=$!
+PIDS+=($!)
+wait_for says 'sched_swich.*did you mean sched/sched_switch'
+verdict "record -t: a name that does not exist is told while it records" $? "$TMP/log"
+kill "$recorder"
+wait "$recorder" 2>/dev/null
+
+# ---- counters ----
+
+cat >"$TMP/stat.cfg" <<'CONFIG'
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 100 } } }
+duration_ms: 1000
+CONFIG
+sonda 0 record -c "$TMP/stat.cfg" -o "$TMP/f" && says '^Recorded [0-9.]+ s.*: [0-9]+ samples, ' && says 'samples +sys_stats [0-9]+' && ! says ' events'
+verdict "record of counters: samples, not events" $? "$TMP/log"
+if grep -qs Battery /sys/class/power_supply/*/type; then
+  echo "ok $((N += 1)) - record of batteries: this machine has some # SKIP"
+else
+  sonda 3 record --strict -c configs/power.cfg -o "$TMP/g" && says "missing +data source 'linux.sysfs_power' recorded nothing"
+  verdict "record of batteries on a machine without: says that there is none" $? "$TMP/log"
+fi
+
+kill "$probes"
+wait_for no_instances
+verdict "nothing is left in tracefs" $?
+exit $BAD

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every way out tells the same: a service that is stopped under a recording, one that its file ends, rotated files, stop,
+# attach and snapshot end with the summary, for people and as JSON, and with the reason of the end. With our own sondad
+# and a producer of numbered packets.
+set -u
+. "$(dirname "$0")/lib.sh"
+# Shown by verdict.
+# shellcheck disable=SC2034
+DETAILS=("$TMP/stdout" "$TMP/log" "$TMP/service.log")
+mkdir "$TMP/out"
+cd "$TMP/out" || exit 2
+
+sonda() { # EXPECTED EXIT CODE, ARGS...
+  local expected=$1 status
+  shift
+  timeout 60 "$B/bin/sonda" "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null
+  status=$?
+  [ $status = "$expected" ] || { echo "exit code $status, not $expected" >>"$TMP/log"; return 1; }
+}
+soon() { # COMMAND...
+  for ((i = 0; i < 500; i++)); do
+    "$@" && return 0
+    sleep 0.02
+  done
+  return 1
+}
+says() { grep -qE -- "$1" "$TMP/log"; }
+json() { # JQ-LIKE TEXT...: each stands in the JSON
+  local text
+  [ "$(wc -l <"$TMP/stdout")" = 1 ] || return 1
+  ! command -v python3 >"$TMP/python" || python3 -m json.tool <"$TMP/stdout" >"$TMP/pretty" 2>>"$TMP/log" || return 1
+  for text; do grep -qF -- "$text" "$TMP/stdout" || { echo "no $text" >>"$TMP/log"; return 1; }; done
+}
+config() { # FILE EXTRA TEXT...
+  local file=$1
+  shift
+  cat >"$TMP/$file" <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" } }
+producers { producer_name: "sonda.test.producer" shm_size_kb: 2048 page_size_kb: 32 }
+$*
+CONFIG
+}
+complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the first one on, up to the end of the file
+begin() {
+  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && SERVICE=${PIDS[-1]} &&
+    start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000 && PRODUCER=${PIDS[-1]}
+}
+in_background() { # ARGS...
+  "$B/bin/sonda" "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null &
+  CLIENT=$!
+}
+runs() { "$B/bin/sonda" sessions 2>/dev/null | grep -q STARTED; }
+stopped() { # the service is told to end; the exit code is the client's
+  kill "$SERVICE"
+  wait "$CLIENT"
+}
+gone() { wait "$SERVICE" && ! kill -0 "$SERVICE" 2>/dev/null; }
+
+begin
+verdict "service and producer start" $?
+
+# ---- a service that is stopped
+
+config ring
+in_background record -c "$TMP/ring" -o a.pftrace
+soon runs
+stopped
+[ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && says 'end *the tracing service says: .*stopped' &&
+  says '^Recorded .* packets, .* to a.pftrace' && complete a.pftrace && gone
+verdict "record: a service that is stopped is no success, says so, and the trace until then is kept" $?
+leave
+begin
+sonda 0 record --detach left -c "$TMP/ring"
+in_background attach left -o b.pftrace
+opened() { ls -A | grep -q "b.pftrace"; }
+soon opened # by one that is attached
+stopped
+[ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && complete b.pftrace && gone
+verdict "attach: likewise" $?
+leave
+begin
+config file "write_into_file: true output_path: \"$TMP/out/c.pftrace\" file_write_period_ms: 100"
+in_background record -c "$TMP/file" --json
+soon runs
+stopped
+[ $? = 1 ] && says 'the tracing service was stopped' && complete c.pftrace && gone &&
+  json '"end":"the tracing service says: the tracing service was stopped"' '"output":"'"$TMP/out/c.pftrace"'"'
+verdict "record: likewise when the service writes the file, and as JSON" $?
+leave
+begin
+sonda 0 record --detach lost -c "$TMP/ring" && kill "$SERVICE" && gone && grep -q 'session 1 lost ends with the service' "$TMP/service.log"
+verdict "sondad: warns of a session that nobody is attached to" $?
+leave
+begin
+kill "$SERVICE" && gone
+verdict "sondad: without sessions it ends at once" $?
+leave
+begin
+
+# ---- sources that went away
+
+sonda 0 record --detach watched -c "$TMP/ring"
+kill -KILL "$PRODUCER"
+departed() { "$B/bin/sonda" sessions >"$TMP/stdout" 2>"$TMP/log" && grep -q "sonda.test.counter: sonda.test.producer (pid $PRODUCER) went away at [0-9:]*$" "$TMP/stdout"; }
+soon departed
+verdict "sessions: a producer that was killed is shown, with when" $?
+sonda 0 snapshot watched --json -o d.pftrace && json '"goes_on":true' \
+  "\"departures\":[{\"data_source\":\"sonda.test.counter\",\"producer\":\"sonda.test.producer\",\"pid\":$PRODUCER,\"gone_s\":"
+verdict "snapshot --json: and when, from the start on" $?
+start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+back() { "$B/bin/sonda" sessions 2>"$TMP/log" | tee "$TMP/stdout" | grep -q 'another producer took its place at [0-9:]*$'; }
+soon back
+verdict "sessions: and that another one took its place" $?
+sonda 0 stop watched --json -o e.pftrace && json '"end":"sonda stop"' '"back_s":' '"times":1' '"goes_on":false'
+verdict "stop --json: likewise" $?
+
+# ---- files that the service writes
+
+config rotate "write_into_file: true output_path: \"$TMP/out/r.pftrace\" file_write_period_ms: 100
+duration_ms: 3500 rotate { period_ms: 1000 keep: 3 }"
+echo other >r.000001.pftrace
+sonda 0 record -c "$TMP/rotate" && says '^Recorded 3\.[0-9]* s.*: [0-9,]* packets, .* to files from .*r.000001.pftrace on' &&
+  says 'end *its time is over' && says 'lost *nothing'
+verdict "record with rotate: the summary of all files that are left" $?
+bytes=$(cat r.00000[2-9].pftrace | wc -c)
+sonda 0 record -c "$TMP/rotate" --json && json '"end":"its time is over"' && ! json "\"file_bytes\":$bytes,"
+verdict "record with rotate --json: of this session's files only" $?
+config size "write_into_file: true output_path: \"$TMP/out/s.pftrace\" file_write_period_ms: 100 max_file_size_bytes: 300000"
+sonda 0 record -c "$TMP/size" && says 'end *max_file_size_bytes is reached' && complete s.pftrace
+verdict "record: the size of the file ends it, and is told" $?
+config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration_ms: 500"
+sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
+verdict "stop --json: of a file that the service writes" $?
+config passed 'write_into_file: true file_write_period_ms: 100'
+sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace into the file that it was given' &&
+  says 'lost *not known: the trace was not read here'
+verdict "stop: of a file that only the service knows, nothing is said that is not known" $?
+
+# ---- triggers, discarded data, --strict
+
+config trigger 'trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 60000 triggers { name: "enough" } }'
+in_background record -c "$TMP/trigger" -o f.pftrace
+soon runs
+"$B/bin/sonda" trigger enough
+wait "$CLIENT" && says "end *trigger 'enough' of sonda"
+verdict "record: the trigger that ended it is told" $?
+cat >"$TMP/full" <<CONFIG
+buffers { size_kb: 64 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" } }
+CONFIG
+sonda 0 record --detach full -c "$TMP/full"
+filled() { sonda 3 snapshot full --strict -o g.pftrace; }
+soon filled && says 'lost *central buffer \(64 KiB\): full, the newest [0-9,]* chunks were discarded; try -b'
+verdict "snapshot --strict: what a full buffer discarded, what helps, and exit code 3" $?
+sonda 3 stop full --strict --json -o g.pftrace &&
+  json '"place":"central buffer (64 KiB)","count":' '"unit":"chunks"' '"advice":"try -b ' '"lossy":true'
+verdict "stop --strict --json: likewise" $?
+sonda 2 stop full --json -o - && sonda 2 snapshot --json -o - && sonda 2 record -c "$TMP/ring" --json -o -
+verdict "--json: not beside the trace on standard output" $?
+
+# ---- what cannot record anything
+
+echo 'buffers { size_kb: 64 }' >"$TMP/none"
+sonda 1 record -c "$TMP/none" && says 'no data_sources: nothing would be recorded' && ! ls trace-* 2>/dev/null
+verdict "record: a config without a data source is refused at once" $?
+sonda 2 record --syscalls -o x sched && says "needs a value, and that is an option itself" && sonda 2 stop -o --socket x
+verdict "an option's value that is an option is not swallowed" $?
+
+# ---- the command's exit code
+
+config short ''
+sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && says "ended with exit code 7" && says 'end *the command ended' &&
+  [ -s h.pftrace ] && sonda 0 record --exit-code -c "$TMP/short" -o h.pftrace -- true &&
+  sonda 143 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'kill $$' && sonda 0 record -c "$TMP/short" -o h.pftrace -- false &&
+  sonda 2 record --exit-code -c "$TMP/short" -o h.pftrace
+verdict "record --exit-code: the command's, else 0" $?
+
+exit $BAD
