@@ -44,10 +44,6 @@ static void note_time(struct ftrace_scan *s, uint64_t ns)
 {
 	if (!ns)
 		return;
-	if (!s->first_ns || ns < s->first_ns)
-		s->first_ns = ns;
-	if (ns > s->last_ns)
-		s->last_ns = ns;
 	if (!s->span.first_ns || ns < s->span.first_ns)
 		s->span.first_ns = ns;
 	if (ns > s->span.last_ns)
@@ -256,6 +252,9 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			break;
 		}
 	holes_bundle(&s->holes, s->sequence, &s->span);
+	if (s->span.first_ns && (!s->first_ns || s->span.first_ns < s->first_ns))
+		s->first_ns = s->span.first_ns;
+	s->last_ns = MAX(s->last_ns, s->span.last_ns);
 	return ok && pb_dec_ok(&d);
 }
 
