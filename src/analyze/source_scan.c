@@ -106,10 +106,36 @@ static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, siz
 	return pb_dec_ok(&d);
 }
 
+static void take_text(char *to, size_t size, const struct pb_field *f)
+{
+	snprintf(to, size, "%.*s", (int)MIN(f->len, size - 1), f->data ? (const char *)f->data : "");
+	str_make_plain(to, strlen(to), "");
+}
+
+/* Told again and again, the number only grows. */
+static void keep_counted(struct source_scan *s, const struct pb_field *family,
+			 const struct pb_field *what, uint64_t n)
+{
+	struct source_counted new = {.n = n};
+	size_t i = 0;
+
+	take_text(new.family, sizeof(new.family), family);
+	take_text(new.what, sizeof(new.what), what);
+	while (i < s->n_counted && (strcmp(s->counted[i].family, new.family) != 0 ||
+				    strcmp(s->counted[i].what, new.what) != 0))
+		i++;
+	if (i == SOURCE_SCAN_COUNTED)
+		return;
+	if (i == s->n_counted)
+		s->counted[s->n_counted++] = new;
+	s->counted[i].n = MAX(s->counted[i].n, n);
+}
+
 static bool scan_failure(struct source_scan *s, const uint8_t *data, size_t len)
 {
 	char line[NAME_LIST_MAX_LEN + 64];
 	struct pb_field f, what = {0}, reason = {0};
+	uint64_t count = 0;
 	struct pb_dec d;
 	int n;
 
@@ -119,6 +145,12 @@ static bool scan_failure(struct source_scan *s, const uint8_t *data, size_t len)
 			what = f;
 		else if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_REASON && f.data)
 			reason = f;
+		else if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_COUNT)
+			count = f.u64;
+	}
+	if (count) {
+		keep_counted(s, &what, &reason, count);
+		return pb_dec_ok(&d);
 	}
 	n = snprintf(line, sizeof(line), "%.*s: %.*s", (int)MIN(what.len, NAME_LIST_MAX_LEN / 4),
 		     what.data ? (const char *)what.data : "",

@@ -23,10 +23,21 @@ struct source_refusals {
 	uint64_t tracks;
 };
 
+/* Of the eBPF counters, by family and kind; further ones are left out. */
+#define SOURCE_SCAN_COUNTED 32u
+
+struct source_counted {
+	char family[32];
+	char what[160]; /* "waits that could not be counted: no memory" */
+	uint64_t n;
+};
+
 /* Zero-initialise; source_scan_deinit frees. */
 struct source_scan {
 	struct name_list unread; /* "/proc/PID/io: Permission denied" */
 	struct name_list uncounted; /* "runq: the kernel has no BTF ..." */
+	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* what the eBPF counters lost */
+	size_t n_counted;
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine */
 	uint64_t ebpf_ppm; /* of all of them */
 	uint64_t journal_dropped; /* lines */

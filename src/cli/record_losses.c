@@ -209,6 +209,7 @@ static void count_loss(struct losses *ret, const char *place, uint64_t n, const 
 static void polled(const struct record_facts *f, struct losses *ret)
 {
 	const struct source_scan *s = &f->scan->sources;
+	char number[32];
 	static const char tracks[] = "counter tracks", no_room[] = "which there was no room for";
 
 	count_loss(ret, "journal", s->journal_dropped, "lines",
@@ -216,6 +217,9 @@ static void polled(const struct record_facts *f, struct losses *ret)
 	for (size_t i = 0; i < s->n_refused; i++)
 		count_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
 	count_loss(ret, "processes", s->refused_tracks, tracks, no_room);
+	for (size_t i = 0; i < s->n_counted; i++)
+		strbuf_printf(&losses_add(ret, s->counted[i].family, s->counted[i].n, "counts")->text,
+			      "%s %s", str_thousands(s->counted[i].n, number), s->counted[i].what);
 }
 
 /* ---- shared memory, and gaps in general ---- */

@@ -58,10 +58,10 @@ static void set_missed(struct cost *c, struct ebpf_run *r)
 		r->cost.missed_track = ebpf_add_total(
 			r, c->missed_group, r->family->name,
 			"runs of its programs that the kernel left out", TRACK_UNIT_COUNT);
-		ebpf_trouble_add(r->trouble, r->family->name,
-				 "\"runs missed\" counts runs of its programs that the kernel left "
-				 "out: one ran on the CPU already");
 	}
+	ebpf_trouble_count(r->trouble, r->family->name,
+			   "runs of its programs that the kernel left out: one ran on the CPU already",
+			   missed);
 	tracks_set(r->tracks, r->cost.missed_track, (int64_t)missed);
 }
 

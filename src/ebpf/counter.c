@@ -47,10 +47,8 @@ void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 {
 	if (!lost)
 		return;
-	if (*track == TRACK_ROOT) {
+	if (*track == TRACK_ROOT)
 		*track = ebpf_add_total(r, r->group, name, description, TRACK_UNIT_COUNT);
-		ebpf_trouble_add(r->trouble, r->family->name, "\"%s\" counts %s", name,
-				 description);
-	}
+	ebpf_trouble_count(r->trouble, r->family->name, description, lost);
 	tracks_set(r->tracks, *track, (int64_t)lost);
 }

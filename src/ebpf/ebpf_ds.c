@@ -117,7 +117,7 @@ static void end_pass(struct ebpf_counters *s)
 	cost_pass(&s->cost, s->runs, s->n_runs, &s->trouble);
 	/* What is gathered of the tracks goes before packets of our own. */
 	tracks_end(s->poll.tracks);
-	ebpf_trouble_write(&s->trouble, s->poll.writer);
+	ebpf_trouble_write(&s->trouble, false, s->poll.writer);
 	fire(s);
 }
 
@@ -244,7 +244,7 @@ static void ebpf_stop(void *instance)
 	cost_set_missed(&s->cost, s->runs, s->n_runs);
 	tracks_flush(s->poll.tracks);
 	thresholds_tell_unused(s->thresholds, &s->trouble);
-	ebpf_trouble_write(&s->trouble, s->poll.writer);
+	ebpf_trouble_write(&s->trouble, true, s->poll.writer);
 	cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
 	end_all(s);
 	cost_deinit(&s->cost);

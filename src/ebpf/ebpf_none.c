@@ -22,7 +22,7 @@ static bool none_step(struct counter_poll *p)
 {
 	struct none *s = container_of(p, struct none, poll);
 
-	ebpf_trouble_write(&s->trouble, p->writer);
+	ebpf_trouble_write(&s->trouble, false, p->writer);
 	return false;
 }
 

@@ -42,21 +42,62 @@ void ebpf_trouble_add(struct ebpf_trouble *t, const char *what, const char *fmt,
 	t->n++;
 }
 
-void ebpf_trouble_write(struct ebpf_trouble *t, struct writer *w)
+void ebpf_trouble_count(struct ebpf_trouble *t, const char *what, const char *reason,
+			uint64_t count)
 {
-	struct pb_enc *e;
+	_cleanup_(freep) char *w = NULL, *r = NULL;
 
-	if (t->written == t->n)
+	for (size_t i = 0; i < t->n; i++)
+		if (t->all[i].count && !strcmp(t->all[i].what, what) &&
+		    !strcmp(t->all[i].reason, reason)) {
+			t->all[i].count = count;
+			return;
+		}
+	w = strdup(what);
+	r = strdup(reason);
+	if (!w || !r || t->n == EBPF_TROUBLES_MAX)
 		return;
-	e = writer_begin(w);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
-	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
-	for (; t->written < t->n; t->written++) {
-		pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
-		pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, t->all[t->written].what);
-		pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, t->all[t->written].reason);
-		pb_enc_close(e);
+	t->all[t->n].what = TAKE_PTR(w);
+	t->all[t->n].reason = TAKE_PTR(r);
+	t->all[t->n].count = count;
+	t->all[t->n++].written_count = 0;
+}
+
+static bool is_due(const struct ebpf_trouble *t, size_t i, bool at_end)
+{
+	uint64_t count = t->all[i].count, written = t->all[i].written_count;
+
+	return i >= t->written || (at_end ? count > written : count / 2 >= written && count);
+}
+
+static void write_one(struct ebpf_trouble *t, size_t i, struct pb_enc *e)
+{
+	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, t->all[i].what);
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, t->all[i].reason);
+	if (t->all[i].count)
+		pb_enc_u64(e, PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, t->all[i].count);
+	pb_enc_close(e);
+	t->all[i].written_count = t->all[i].count;
+}
+
+void ebpf_trouble_write(struct ebpf_trouble *t, bool at_end, struct writer *w)
+{
+	struct pb_enc *e = NULL;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (!is_due(t, i, at_end))
+			continue;
+		if (!e) {
+			e = writer_begin(w);
+			pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+			pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+		}
+		write_one(t, i, e);
 	}
+	t->written = t->n;
+	if (!e)
+		return;
 	pb_enc_close(e);
 	writer_end(w);
 }

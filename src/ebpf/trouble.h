@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "client/writer.h"
 
@@ -18,6 +19,7 @@
 struct ebpf_trouble {
 	struct {
 		char *what, *reason; /* owned */
+		uint64_t count, written_count; /* 0: it has none */
 	} all[EBPF_TROUBLES_MAX];
 	size_t n, written;
 };
@@ -26,7 +28,12 @@ void ebpf_trouble_deinit(struct ebpf_trouble *t);
 /* what: a family or a field of the config; the rest is a sentence without a full stop. */
 void ebpf_trouble_add(struct ebpf_trouble *t, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What was not written yet, as one packet; no packet of the writer may be open. */
-void ebpf_trouble_write(struct ebpf_trouble *t, struct writer *w);
+/* The same for a number of things, up to now: reason is what they were, borrowed during the call. The
+ * operator is not told, who has the number in the trace. */
+void ebpf_trouble_count(struct ebpf_trouble *t, const char *what, const char *reason,
+			uint64_t count);
+/* What was not written yet, as one packet, and counts that have doubled; at_end: all that have grown.
+ * No packet of the writer may be open. */
+void ebpf_trouble_write(struct ebpf_trouble *t, bool at_end, struct writer *w);
 /* All is to be written again. */
 void ebpf_trouble_clear(struct ebpf_trouble *t);

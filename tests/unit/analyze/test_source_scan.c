@@ -217,6 +217,35 @@ static void test_broken_ones_are_counted(void **state)
 	assert_int_equal(s.sources.unread.n, 0);
 }
 
+static void scan_counted(const char *what, uint64_t count)
+{
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+	pb_enc_open(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURES);
+	pb_enc_str(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, what);
+	pb_enc_str(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "outliers that have no slice");
+	pb_enc_u64(&m.enc, PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, count);
+	pb_enc_close(&m.enc);
+	pb_enc_close(&m.enc);
+	scan(&m);
+}
+
+/* "runq slices left out": told again and again, once in the summary, with its last number. */
+static void test_what_is_counted_is_kept_once_with_its_number(void **state)
+{
+	(void)state;
+	scan_counted("runq", 3);
+	scan_counted("block", 4);
+	scan_counted("runq", 1234);
+	assert_int_equal(s.sources.uncounted.n, 0);
+	assert_int_equal(s.sources.n_counted, 2);
+	assert_string_equal(s.sources.counted[0].family, "runq");
+	assert_string_equal(s.sources.counted[0].what, "outliers that have no slice");
+	assert_int_equal(s.sources.counted[0].n, 1234);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +253,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files_of_the_machine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_programs_do_not_count, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_is_counted_is_kept_once_with_its_number,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_the_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tracks_of_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_polled_counters, setup, teardown),

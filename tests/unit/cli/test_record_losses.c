@@ -93,6 +93,17 @@ static void test_lines_of_the_journal(void **state)
 	check(1, "journal: 10,331 lines, which came faster than they are recorded\n");
 }
 
+static void test_what_ebpf_programs_counted_as_lost(void **state)
+{
+	struct source_counted *c = x.scan.sources.counted;
+
+	(void)state;
+	c[0] = (struct source_counted){"runq", "outliers that have no slice", 1234};
+	c[1] = (struct source_counted){"block", "requests of devices", 1};
+	x.scan.sources.n_counted = 2;
+	check(2, "runq: 1,234 outliers that have no slice\nblock: 1 requests of devices\n");
+}
+
 static void test_counter_tracks_of_processes(void **state)
 {
 	(void)state;
@@ -358,6 +369,7 @@ int main(void)
 		TEST(test_a_producer_that_went_away),
 		TEST(test_a_producer_that_went_away_at_a_known_time),
 		TEST(test_lines_of_the_journal),
+		TEST(test_what_ebpf_programs_counted_as_lost),
 		TEST(test_counter_tracks_of_processes),
 		TEST(test_counter_tracks_of_polled_sources),
 		TEST(test_rings_are_named_by_cpu_with_their_size),
