@@ -120,7 +120,7 @@ measure_floor() { # BUFFER_KB LOAD EVENT...
   [ "${events:-0}" -gt 1000 ] || { echo "ring_floor read ${events:-0} events" >&2; exit 1; }
   awk -v ns="$ns" -v n="$events" 'BEGIN { printf "%.2f\n", ns / n }' >>"$TMP/floor"
   echo "floor: $events events, lost $lost; $(tail -n 1 "$TMP/floor") ns an event"
-  [ -z "${RAW:-}" ] || echo "floor $(tail -n 1 "$TMP/floor") $events $lost" >>"$RAW"
+  [ -z "${RAW:-}" ] || echo "floor $(tail -n 1 "$TMP/floor") $events $lost 0" >>"$RAW"
 }
 
 # PAIRS rounds of all variants in turn (VARIANTS), and of the floor where events are named.
@@ -136,7 +136,12 @@ rounds() { # PAIRS SESSIONS LOAD [BUFFER_KB EVENT...]
 # Medians of what was measured so far, which is forgotten, and of the pairwise ratios of ours by that variant of
 # Perfetto's whose median of `all` is the lower; in $TMP/ratios for asked_ratio, with the medians of our own ns.
 ratios() { # TITLE
-  local ours=sonda_file
+  local ours=sonda_file f
+  # With RAW, also what earlier calls measured.
+  [ -z "${RAW:-}" ] || for f in sonda sonda_file perfetto perfetto_file floor; do
+    sed -n "s/^$f \(.*\) [0-9]* [0-9]* [0-9]*$/\1/p" "$RAW" >"$TMP/$f"
+    [ -s "$TMP/$f" ] || rm -f "$TMP/$f"
+  done
   [ -e "$TMP/$ours" ] || ours=sonda
   : >"$TMP/ratios"
   for f in "$ours" perfetto perfetto_file floor; do [ ! -e "$TMP/$f" ] || sed "s/^/$f /" "$TMP/$f"; done |
