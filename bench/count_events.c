@@ -3,8 +3,8 @@
  * usage: count_events TRACE
  *
  * Prints how many ftrace events a trace holds, in either encoding (FtraceEvent messages and the arrays of compact
- * sched), the bytes of the packets that carry them, how many events the kernel's rings lost, and how many chunks and
- * packets were lost behind them.
+ * sched), the bytes of the packets that carry them, how many events the kernel's rings lost, and how many chunks were
+ * lost behind them, or gaps there are in its sequences.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "analyze/trace_scan.h"
+#include "base/mem.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -80,14 +81,23 @@ static uint64_t lost_events(const struct ftrace_scan *s)
 	return sum;
 }
 
-static uint64_t lost_chunks(const struct service_stats *s)
+static void add_gaps(void *ctx, const struct sequence *s)
 {
-	uint64_t sum = 0;
+	*(uint64_t *)ctx += s->gaps;
+}
+
+/* By the counters of the service, or by packets that say that others are missing before them, where its
+ * last counters are not in the file. */
+static uint64_t lost_chunks(const struct trace_scan *scan)
+{
+	const struct service_stats *s = &scan->stats;
+	uint64_t sum = 0, gaps = 0;
 
 	for (size_t i = 0; i < s->n_buffers; i++)
 		sum += s->buffers[i].chunks_overwritten + s->buffers[i].chunks_discarded +
 		       s->buffers[i].writer_packet_loss;
-	return sum;
+	sequence_table_each(&scan->sequences, add_gaps, &gaps);
+	return MAX(sum, gaps);
 }
 
 int main(int argc, char **argv)
@@ -111,7 +121,7 @@ int main(int argc, char **argv)
 			count_packet(&packet, &c);
 	trace_scan_file(&scan, data, (size_t)st.st_size);
 	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c.events, c.bytes,
-	       lost_events(&scan.ftrace), lost_chunks(&scan.stats));
+	       lost_events(&scan.ftrace), lost_chunks(&scan));
 	trace_scan_deinit(&scan);
 	return pb_dec_ok(&d) ? 0 : 1;
 }
