@@ -15,6 +15,12 @@ command -v valgrind >/dev/null || { echo "valgrind is missing (Debian: valgrind)
 compiler=$(readelf -p .comment "$B/obj/service/out_file.o" 2>/dev/null | sed -n 's/.*GCC: (.*) /gcc-/p')
 compiler=${compiler:-unknown}
 figures=bench/cost/$(uname -m)-$compiler-glibc-$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)
+# Calls into the C library cost some instructions more or less by another linker.
+linker=$(readelf -p .comment "$B/bench/pieces" 2>/dev/null | grep -oiE 'mold|lld|gold' | head -n 1)
+if [ "$linker" ]; then
+  echo "the figures are of programs that GNU ld has linked, and these are by $linker" >&2
+  exit 77
+fi
 if [ "${1:-}" != --update ] && [ ! -e "$figures" ]; then
   echo "no figures for this compiler and C library: ${figures##*/} (bench/cost.sh --update writes them)" >&2
   exit 77
