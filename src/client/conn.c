@@ -312,6 +312,11 @@ int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *ar
 	return conn_call(c, method, bytes, len, -1, fn, ctx);
 }
 
+bool conn_service_is_privileged(const struct conn *c)
+{
+	return c->sock && service_trust_speaks_for_root(msgsock_fd(c->sock));
+}
+
 int conn_take_fd(struct conn *c)
 {
 	return c->sock ? msgsock_take_fd(c->sock) : -1;

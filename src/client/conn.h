@@ -72,6 +72,9 @@ int conn_call(struct conn *c, const char *method, const void *args, size_t len, 
 int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *args,
 		  conn_reply_fn fn, void *ctx);
 
+/* service_trust_speaks_for_root() of the peer; false once the connection is lost. */
+bool conn_service_is_privileged(const struct conn *c);
+
 /* In a reply callback: the descriptor that came with the frame, now the caller's, or -1. */
 int conn_take_fd(struct conn *c);
 

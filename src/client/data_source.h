@@ -40,6 +40,8 @@ struct ds_env {
 	struct event_base *loop;
 	struct arbiter *arbiter;
 	struct session_feed *feed;
+	bool knows_consumers; /* DataSourceConfig.consumer_uid can be believed */
+	bool trusts_consumers; /* each of them is taken for root */
 	const char *proc_root; /* "/proc" but in tests */
 	const char *sys_root; /* "/sys" */
 	const char *tracefs_root; /* NULL: not mounted, or not ours to use */
@@ -76,6 +78,9 @@ bool ds_stop_follows(const struct ds_handle *h);
 /* Asks the service to act on triggers by name, as soon as it reads it. What was written before is
  * there by then, once flushed. */
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);
+
+/* Is root the consumer that asks for the instance, by the word of a service that can be believed? */
+bool ds_consumer_is_root(const struct ds_handle *h);
 
 /* The session, and the service's number of the instance's buffer. */
 uint64_t ds_session_id(const struct ds_handle *h);

@@ -45,6 +45,7 @@ struct ds_handle {
 	uint64_t id;
 	uint64_t session_id;
 	uint16_t target_buffer;
+	bool consumer_is_root;
 	enum writer_policy policy;
 	struct boost boost; /* while it has an instance */
 	enum ds_state state;
@@ -209,6 +210,11 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 	settle_flushes(s);
 }
 
+bool ds_consumer_is_root(const struct ds_handle *h)
+{
+	return h->consumer_is_root;
+}
+
 bool ds_stop_follows(const struct ds_handle *h)
 {
 	return h->flush_before_stop;
@@ -229,6 +235,9 @@ static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	h->session_id = config->tracing_session_id;
 	h->target_buffer = (uint16_t)config->target_buffer;
+	h->consumer_is_root = h->all->env->trusts_consumers ||
+			      (h->all->env->knows_consumers && config->has_consumer_uid &&
+			       config->consumer_uid == 0);
 	/* Waiting is the rule for our sources: the kernel's rings hold what we do not fetch. */
 	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
 }

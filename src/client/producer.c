@@ -168,6 +168,7 @@ static int register_sources(struct producer *p)
 static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
 {
 	p->emulated = m->use_shmem_emulation;
+	p->o.env.knows_consumers = m->sets_consumer_uid && conn_service_is_privileged(p->conn);
 	/* A wish: without it our times are taken for the service's. Where a relay of this machine is
 	 * between us and the service, it is the relay's to tell. */
 	if (sock_is_remote(p->o.socket) && !p->link)

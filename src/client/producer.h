@@ -28,7 +28,7 @@ struct producer_options {
 	bool scraping;
 	/* Borrowed for the producer's life; NULL-terminated. */
 	const struct data_source *const *sources;
-	struct ds_env env; /* loop, feed and roots; the producer sets arbiter */
+	struct ds_env env; /* loop, feed, roots and trust; the producer sets the rest */
 	/* All optional. */
 	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
 	void (*on_disconnected)(void *ctx); /* after on_connected; every instance is gone */

@@ -34,10 +34,23 @@ static bool owns_folder(uid_t uid)
 	return stat(SOCK_RUN_FOLDER, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
 }
 
+/* Root has said so, in one way or another. */
+static bool is_of_root(uid_t uid)
+{
+	return uid == 0 || owns_folder(uid) || (getuid() == 0 && is_named_user(uid));
+}
+
 static bool is_trusted(uid_t uid)
 {
-	return uid == 0 || uid == geteuid() || uid == getuid() || owns_folder(uid) ||
-	       is_named_user(uid);
+	return uid == geteuid() || uid == getuid() || is_of_root(uid) || is_named_user(uid);
+}
+
+bool service_trust_speaks_for_root(int fd)
+{
+	uid_t uid;
+	pid_t pid;
+
+	return sock_peer(fd, &uid, &pid) == 0 && is_of_root(uid);
 }
 
 int service_trust_check(int fd)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /*
@@ -20,6 +22,12 @@
 
 /* 0 where fd is no unix socket or its peer is trusted; -EKEYREJECTED where it is not; -errno. */
 int service_trust_check(int fd);
+
+/*
+ * May the service of a connection speak for root, as where it says which user a consumer is? Not one
+ * that is trusted only because it is this process' user's, nor one of another machine.
+ */
+bool service_trust_speaks_for_root(int fd);
 
 /* The sentence for -EKEYREJECTED: who listens at address, and what to do. Returns -EKEYREJECTED. */
 int service_trust_explain(const char *address, struct err_text *e);

@@ -393,7 +393,8 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
 	ds->looking = evtimer_new(env->loop, on_look, ds);
-	r = ftrace_session_init(&ds->session, env, ds_session_id(h), config->ftrace_config);
+	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_is_root(h),
+				config->ftrace_config);
 	if (r || !ds->writer || !ds->looking) {
 		ftrace_destroy(ds);
 		return -ENOMEM;

@@ -231,7 +231,7 @@ static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **re
 }
 
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			const Pb__FtraceConfig *config)
+			bool for_root, const Pb__FtraceConfig *config)
 {
 	const struct ftrace_machine machine = {
 		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
@@ -246,6 +246,7 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 				.proc_root = env->proc_root,
 				.state_root = env->state_root,
 				.session_id = session_id,
+				.for_root = for_root,
 				.instance = &s->instance,
 				.reports = &s->reports,
 			},

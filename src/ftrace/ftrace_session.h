@@ -52,7 +52,7 @@ struct ftrace_session {
 
 /* Reads the config, which is copied, and changes nothing. 0 or -ENOMEM. */
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			const Pb__FtraceConfig *config);
+			bool for_root, const Pb__FtraceConfig *config);
 /*
  * Makes the instance and turns the events of the config on in it; nothing is recorded yet. What
  * cannot be had is in s->reports. Once, after ftrace_session_init; writer is borrowed for the

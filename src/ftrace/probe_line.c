@@ -192,6 +192,109 @@ int probe_line_parse(const char *line, enum probe_kind kind, struct probe_line *
 	return r;
 }
 
+/* ---- what everybody may ask for ---- */
+
+/* The kernel's names of functions have dots, too: "foo.isra.0". */
+static bool is_symbol(const char *s, size_t len)
+{
+	if (!len || isdigit((unsigned char)*s))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '_' && s[i] != '.')
+			return false;
+	return true;
+}
+
+/* "[MODULE:]SYMBOL[%return]" */
+static bool is_plain_place(const char *place, size_t len)
+{
+	static const char is_return[] = "%return";
+	const size_t tail = strlen(is_return);
+	const char *colon = memchr(place, ':', len);
+
+	if (len > tail && !strncmp(place + len - tail, is_return, tail))
+		len -= tail;
+	if (!colon)
+		return is_symbol(place, len);
+	for (const char *p = place; p < colon; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
+			return false;
+	return colon > place && is_symbol(colon + 1, len - (size_t)(colon + 1 - place));
+}
+
+/* A value that the function was called with or returns, and nothing that it points at. */
+static bool is_plain_value(const char *s, size_t len)
+{
+	static const char arg[] = "$arg";
+	size_t head = strlen(arg);
+
+	if (len > 1 && *s == '%') {
+		for (size_t i = 1; i < len; i++)
+			if (!isalnum((unsigned char)s[i]))
+				return false;
+		return true;
+	}
+	/* A further one is on the stack, and what is there need not be an argument. */
+	if (len == head + 1 && !strncmp(s, arg, head))
+		return s[head] >= '1' && s[head] <= '6';
+	return (len == strlen("$retval") && !strncmp(s, "$retval", len)) ||
+	       (len == strlen("$comm") && !strncmp(s, "$comm", len));
+}
+
+static bool is_plain_type(const char *s, size_t len)
+{
+	static const char *const sizes[] = {"8", "16", "32", "64"};
+
+	if (len < 2 || !memchr("usx", *s, 3))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (len - 1 == strlen(sizes[i]) && !strncmp(s + 1, sizes[i], len - 1))
+			return true;
+	return false;
+}
+
+static bool is_plain_argument(const char *s, size_t len)
+{
+	const char *sign = memchr(s, '=', len), *colon;
+
+	if (sign) {
+		if (!is_symbol(s, (size_t)(sign - s)))
+			return false;
+		len -= (size_t)(sign + 1 - s);
+		s = sign + 1;
+	}
+	colon = memchr(s, ':', len);
+	if (colon && !is_plain_type(colon + 1, len - (size_t)(colon + 1 - s)))
+		return false;
+	return is_plain_value(s, colon ? (size_t)(colon - s) : len);
+}
+
+int probe_line_check_plain(const struct probe_line *l, enum probe_kind kind, struct err_text *e)
+{
+	const char *word = l->rest;
+	size_t len = strcspn(word, " ");
+
+	if (kind == PROBE_USER)
+		return err_set(e, -EPERM, "only root may name a place in a program");
+	if (!is_plain_place(word, len))
+		return err_set(e, -EPERM,
+			       "only root may name '%.*s': others the name of a function",
+			       MIN((int)len, 80), word);
+	while (word[len]) {
+		word += len + 1;
+		len = strcspn(word, " ");
+		if (!is_plain_argument(word, len))
+			return err_set(e, -EPERM,
+				       "only root may use '%.*s': others $arg1 to $arg6, $retval, "
+				       "$comm and "
+				       "registers, as numbers",
+				       MIN((int)len, 80), word);
+	}
+	return 0;
+}
+
+/* ---- what the kernel gets ---- */
+
 void probe_line_command(const struct probe_line *l, const char *group, struct strbuf *b)
 {
 	strbuf_printf(b, "%s:%s/%s %s", l->type, group, l->name, l->rest);

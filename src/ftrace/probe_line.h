@@ -36,6 +36,16 @@ struct probe_line {
 /* 0; -EINVAL with a sentence: no line of this form, or one that would do something else; -ENOMEM. */
 int probe_line_parse(const char *line, enum probe_kind kind, struct probe_line *ret,
 		     struct err_text *e);
+/*
+ * May a consumer that is not root have it? Then it reads no memory and stops no program in the middle
+ * of an instruction: PLACE is the name of a function of the kernel, and an argument is
+ *
+ *	[NAME=]VALUE[:TYPE]	VALUE: $arg1 to $arg6, $retval, $comm or %REGISTER
+ *				TYPE: u, s or x with 8, 16, 32 or 64
+ *
+ * 0, or -EPERM with a sentence.
+ */
+int probe_line_check_plain(const struct probe_line *l, enum probe_kind kind, struct err_text *e);
 /* Zeroed is fine. */
 void probe_line_deinit(struct probe_line *l);
 

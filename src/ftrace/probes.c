@@ -140,7 +140,10 @@ static int make_line(struct making *m, enum made_in in, const char *text, struct
 		return err_set(e, r, "%s%s%.200s", why.text, *text ? ": " : "", text);
 	if (r)
 		return r;
-	r = make(m, in, &line, line.name, EVENT_TOLD_FIELDS, e);
+	if (!m->setup->for_root)
+		r = probe_line_check_plain(&line, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
+	if (!r)
+		r = make(m, in, &line, line.name, EVENT_TOLD_FIELDS, e);
 	probe_line_deinit(&line);
 	return r;
 }

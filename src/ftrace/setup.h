@@ -20,6 +20,7 @@ struct setup {
 	const char *proc_root;
 	const char *state_root; /* see struct ds_env */
 	uint64_t session_id;
+	bool for_root; /* root asks for it: see ds_consumer_is_root */
 	const Pb__FtraceConfig *config; /* never NULL */
 	const struct instance *instance;
 	struct reports *reports;

@@ -64,6 +64,7 @@ static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {
 	const char *bpf_root; /* borrowed from the arguments */
+	bool trusts_consumers;
 	char state[256]; /* the folder of records of what we would have to undo, or empty */
 	struct event_base *loop; /* owned, as are the rest */
 	struct session_feed *feed;
@@ -75,7 +76,7 @@ struct probes {
 
 static void usage(FILE *out)
 {
-	fputs("usage: sonda-probes [--verbose] [--bpf-dir FOLDER]\n"
+	fputs("usage: sonda-probes [--verbose] [--bpf-dir FOLDER] [--trust-consumers]\n"
 	      "\n"
 	      "Offers this machine's data sources to the tracing service, until a signal ends it:\n"
 	      "\n",
@@ -85,13 +86,18 @@ static void usage(FILE *out)
 	fputs("\n"
 	      "  -b, --bpf-dir FOLDER  where NAME.bpf.o of programs in ebpf_counters_config is;\n"
 	      "                        " BPF_ROOT "\n"
+	      "  -t, --trust-consumers take each consumer for root: any definition of a probe,\n"
+	      "                        which can read and change memory of the kernel and of\n"
+	      "                        programs. Perfetto's traced does not say who asks; with it\n"
+	      "                        nobody is root otherwise\n"
 	      "  -v, --verbose         say what happens\n"
 	      "  -V, --version         print the version\n"
 	      "  -h, --help            print this\n"
 	      "\n"
 	      "PERFETTO_PRODUCER_SOCK_NAME is the service's socket; without it\n"
-	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer where there is no "
-	      "/run/perfetto.\n"
+	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer for other users than\n"
+	      "root where there is no /run/perfetto. The service must be root's, this user's, of\n"
+	      "the owner of /run/perfetto, or of the user in SONDA_SERVICE_USER.\n"
 	      "TRACED_PROBES_NOTIFY_FD is a descriptor that gets a \"1\" when all is registered;\n"
 	      "a systemd unit of Type=notify is told as well.\n",
 	      out);
@@ -102,6 +108,7 @@ static int parse_options(struct probes *p, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"bpf-dir", required_argument, NULL, 'b'},
+		{"trust-consumers", no_argument, NULL, 't'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -109,9 +116,12 @@ static int parse_options(struct probes *p, int argc, char **argv)
 	};
 
 	for (;;) {
-		switch (getopt_long(argc, argv, "b:vVh", options, NULL)) {
+		switch (getopt_long(argc, argv, "b:tvVh", options, NULL)) {
 		case 'b':
 			p->bpf_root = optarg;
+			break;
+		case 't':
+			p->trusts_consumers = true;
 			break;
 		case 'v':
 			log_set_level(LOG_LEVEL_DEBUG);
@@ -252,6 +262,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 			{
 				.loop = p->loop,
 				.feed = p->feed,
+				.trusts_consumers = p->trusts_consumers,
 				.proc_root = "/proc",
 				.sys_root = "/sys",
 				.bpf_root = p->bpf_root,

@@ -61,6 +61,8 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 	c.has_session_initiator = true;
 	c.session_initiator =
 		PB__DATA_SOURCE_CONFIG__SESSION_INITIATOR__SESSION_INITIATOR_UNSPECIFIED;
+	c.has_consumer_uid = true;
+	c.consumer_uid = s->uid;
 	if (s->config->prefer_suspend_clock_for_duration) {
 		c.has_prefer_suspend_clock_for_duration = true;
 		c.prefer_suspend_clock_for_duration = true;

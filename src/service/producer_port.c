@@ -178,6 +178,7 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER,
 		    uses_it);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED, true);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
 		    p->peer->is_remote);
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);

@@ -3,12 +3,18 @@
  * usage: probed N        calls a function N times: call i with i, "text i", 1000 * i and {"text i", "", "last"};
  *                        it gives 7 * i
  *        probed offset   prints where the function's code lies in this file, as uprobe_events wants it
+ *        probed word     prints where a word of its data lies in this file; waits for the end of its input, and fails
+ *                        when somebody has changed the word
  */
 #include <inttypes.h>
 #include <link.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static volatile unsigned short word __attribute__((section(".data"))) = 0;
 
 __attribute__((noinline)) int known(int a, const char *text, uint64_t b, const char *const *words);
 
@@ -36,6 +42,18 @@ static int print_offset(struct dl_phdr_info *info, size_t size, void *address)
 	return 0;
 }
 
+/* While a probe counts there: it takes back what it has added. */
+static int is_changed_before_the_end(void)
+{
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	int changed = 0;
+
+	do
+		changed |= word != 0;
+	while (poll(&in, 1, 10) == 0);
+	return changed;
+}
+
 int main(int argc, char **argv)
 {
 	int (*volatile function)(int, const char *, uint64_t, const char *const *) = known;
@@ -47,6 +65,12 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "offset"))
 		return !dl_iterate_phdr(print_offset, (void *)known);
+	if (!strcmp(argv[1], "word")) {
+		if (!dl_iterate_phdr(print_offset, (void *)&word))
+			return 1;
+		fflush(stdout);
+		return is_changed_before_the_end();
+	}
 	for (int i = 0; i < atoi(argv[1]); i++) {
 		snprintf(text, sizeof(text), "text %d", i);
 		sum += function(i, text, 1000 * (uint64_t)i, words);

@@ -226,6 +226,33 @@ static Pb__DataSourceConfig config_of(const char *name, unsigned session)
 	return c;
 }
 
+/* Whose recording the source makes: by the service's word, where that can be believed. */
+static bool is_for_root(bool has_uid, uint32_t uid)
+{
+	static unsigned id = 1000;
+	Pb__DataSourceConfig c = config_of("plain", 1);
+
+	c.has_consumer_uid = has_uid;
+	c.consumer_uid = uid;
+	ds_instances_setup(all, ++id, &c);
+	return ds_consumer_is_root(fakes[1]->h);
+}
+
+static void a_consumer_is_root_only_by_a_word_that_can_be_believed(void **state)
+{
+	(void)state;
+	assert_false(is_for_root(true, 0)); /* a service that passes on what a consumer wrote */
+	env.knows_consumers = true;
+	assert_true(is_for_root(true, 0));
+	assert_false(is_for_root(true, 4242));
+	assert_false(is_for_root(false, 0));
+	env.knows_consumers = false;
+	env.trusts_consumers = true;
+	assert_true(is_for_root(true, 4242));
+	assert_true(is_for_root(false, 0));
+	env.trusts_consumers = false;
+}
+
 static void run(const char *name, unsigned id)
 {
 	Pb__DataSourceConfig c = config_of(name, id);
@@ -617,6 +644,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_whole_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_instance_asks_for_triggers, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_consumer_is_root_only_by_a_word_that_can_be_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(answers_may_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_start_without_setup_sets_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stop_before_the_start_destroys, setup, teardown),

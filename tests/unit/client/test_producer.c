@@ -276,6 +276,7 @@ static void welcome(struct rig *r, uint64_t id, bool in_place, bool emulation)
 	m.has_direct_smb_patching_supported = m.has_use_shmem_emulation = true;
 	m.direct_smb_patching_supported = in_place;
 	m.use_shmem_emulation = emulation;
+	m.has_sets_consumer_uid = m.sets_consumer_uid = true;
 	send_message(r, id, false, &m.base, -1);
 }
 

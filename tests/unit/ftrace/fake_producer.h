@@ -50,6 +50,12 @@ bool ds_stop_follows(const struct ds_handle *h)
 	return h->stop_follows;
 }
 
+bool ds_consumer_is_root(const struct ds_handle *h)
+{
+	(void)h;
+	return true;
+}
+
 uint64_t ds_session_id(const struct ds_handle *h)
 {
 	return h->session_id;

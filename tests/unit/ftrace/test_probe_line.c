@@ -155,6 +155,89 @@ static void test_places_in_what_was_said(void **state)
 	probe_line_deinit(&l);
 }
 
+static int check_plain(const char *line, enum probe_kind kind, struct err_text *e)
+{
+	struct probe_line l;
+	int r;
+
+	assert_int_equal(probe_line_parse(line, kind, &l, NULL), 0);
+	r = probe_line_check_plain(&l, kind, e);
+	probe_line_deinit(&l);
+	return r;
+}
+
+static void test_others_than_root_probe_functions_and_their_arguments(void **state)
+{
+	static const char *const good[] = {
+		"p vfs_read",
+		"p:mine/my_read vfs_read",
+		"r8:ret vfs_read ret=$retval",
+		"p vfs_read%return $retval:x64",
+		"p ext4:ext4_sync_file.isra.0 a=$arg1 b=$arg6:u8 who=$comm r=%dx:s32 %ax",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_int_equal(check_plain(good[i], PROBE_KERNEL, NULL), 0);
+}
+
+static void test_others_than_root_read_no_memory(void **state)
+{
+	static const char *const bad[] = {
+		"p vfs_read+4",
+		"p vfs_read-4",
+		"p 0xffffffff81000000",
+		"p ext4:0xffffffff81000000",
+		"p :vfs_read",
+		"p a/b:vfs_read",
+		"p vfs_read a=@jiffies_64",
+		"p vfs_read a=@0xffffffff81000000",
+		"p vfs_read a=+0($arg1)",
+		"p vfs_read +0(%di):string",
+		"p vfs_read a=+u0(%si):ustring",
+		"p vfs_read a=-8($arg1)",
+		"p vfs_read $stack",
+		"p vfs_read a=$stack1",
+		"p vfs_read a=$arg7",
+		"p vfs_read a=$arg12",
+		"p vfs_read a=$arg*",
+		"p vfs_read $arg*",
+		"p vfs_read a=$arg1:string",
+		"p vfs_read a=$arg1:ustring",
+		"p vfs_read a=$retval:string",
+		"p vfs_read a=$arg1:symstr",
+		"p vfs_read a=$arg1:u8[4]",
+		"p vfs_read a=$arg1:b4@0/32",
+		"p vfs_read a=file->f_inode",
+		"p vfs_read file",
+		"p vfs_read a=\\1",
+		"p vfs_read a=$arg1:",
+		"p vfs_read a=",
+		"p vfs_read =$arg1",
+		"p vfs_read a=b=$arg1",
+		"p vfs_read a=%",
+		"p vfs_read a=%di(8)",
+		"p vfs_read $current",
+		"p vfs_read a=$comm:string",
+	};
+	struct err_text e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		if (check_plain(bad[i], PROBE_KERNEL, &e) != -EPERM)
+			fail_msg("allowed: %s", bad[i]);
+		assert_non_null(strstr(e.text, "only root may"));
+	}
+}
+
+/* "(REF)": the kernel counts in the program's memory how many look at the place. */
+static void test_others_than_root_name_no_place_in_a_program(void **state)
+{
+	(void)state;
+	assert_int_equal(check_plain("p /bin/ls:0x4b50", PROBE_USER, NULL), -EPERM);
+	assert_int_equal(check_plain("p /bin/ls:0x4b50(0x8010)", PROBE_USER, NULL), -EPERM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +245,9 @@ int main(void)
 		cmocka_unit_test(test_names_that_the_kernel_would_choose),
 		cmocka_unit_test(test_lines_that_are_refused),
 		cmocka_unit_test(test_places_in_what_was_said),
+		cmocka_unit_test(test_others_than_root_probe_functions_and_their_arguments),
+		cmocka_unit_test(test_others_than_root_read_no_memory),
+		cmocka_unit_test(test_others_than_root_name_no_place_in_a_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static struct reports reports;
 
 static void make(void **state, const char *text)
 {
-	struct setup s = {.root = *state, .reports = &reports};
+	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
 	Pb__FtraceConfig *config = NULL;
 	struct strbuf errors = {0};
 
@@ -137,9 +137,38 @@ static void test_more_than_count(void **state)
 			    "option:uprobe_events (of 1000 probes the first 256 count)");
 }
 
-static void test_a_kernel_without_probes(void **state)
+/* What probe_line_check_plain allows is made, and the rest is told as missing. */
+static void test_a_consumer_that_is_not_root(void **state)
 {
 	struct setup s = {.root = *state, .reports = &reports};
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+	Pb__FtraceConfig__KprobeEvent good = PB__FTRACE_CONFIG__KPROBE_EVENT__INIT,
+				      bad = PB__FTRACE_CONFIG__KPROBE_EVENT__INIT;
+	Pb__FtraceConfig__KprobeEvent *kprobes[] = {&good, &bad};
+	char *lines[] = {"p:a /bin/true:0x40(0x10)"};
+
+	made_events_remove(&made);
+	reports_deinit(&reports);
+	fake_text(*state, "kprobe_events", "");
+	fake_text(*state, "uprobe_events", "");
+	good.definition = "p:mine/a vfs_read n=$arg3";
+	bad.definition = "p:mine/b vfs_read secret=@0xffffffff81000000:x64";
+	config.n_kprobe_events = 2;
+	config.kprobe_events = kprobes;
+	config.n_uprobe_events = 1;
+	config.uprobe_events = lines;
+	s.config = &config;
+	assert_int_equal(probes_make(&s, &made), 0);
+	assert_int_equal(made.n, 1);
+	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_TOLD_FIELDS, "p", "vfs_read n=$arg3");
+	assert_int_equal(tracefs_list_size(reports.failed), 2);
+	assert_non_null(strstr(reports.failed[0], "only root may use 'secret=@"));
+	assert_non_null(strstr(reports.failed[1], "only root may name a place in a program"));
+}
+
+static void test_a_kernel_without_probes(void **state)
+{
+	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	char *lines[] = {"p:a /bin/true:0x40", "p:b /bin/true:0x40"};
 
@@ -160,7 +189,7 @@ static void test_a_kernel_without_probes(void **state)
 /* The kernel's words are about our command, and told about the user's line. */
 static void test_a_command_that_the_kernel_refuses(void **state)
 {
-	struct setup s = {.root = *state, .reports = &reports};
+	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	char *lines[] = {"p:a /bin/true:0x40"};
 
@@ -193,6 +222,7 @@ int main(void)
 		WITH_FOLDER(test_lines),
 		WITH_FOLDER(test_what_cannot_be_is_reported_and_the_rest_made),
 		WITH_FOLDER(test_more_than_count),
+		WITH_FOLDER(test_a_consumer_that_is_not_root),
 		WITH_FOLDER(test_a_kernel_without_probes),
 		WITH_FOLDER(test_a_command_that_the_kernel_refuses),
 	};

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A consumer of uid 4242 may record, and that is less than to be root: it gets no probe that reads or writes memory of the
+# kernel or of programs, whatever its config says of who it is. Root does.
+#
+# kernels: 6.12
+set -u
+. "$(dirname "$0")/lib.sh"
+command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+[ -e $TRACEFS/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
+
+B=${BUILD:-build}
+chmod 755 "$TMP"
+cp "$B/tests/root/probed" "$TMP/probed"
+cp "$BIN/sonda" "$TMP/sonda"
+mkdir -m 777 "$TMP/out"
+at=$TMP/probed:$("$TMP/probed" offset)
+word=$("$TMP/probed" word </dev/null)
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+chmod 666 "$PERFETTO_PRODUCER_SOCK_NAME" "$PERFETTO_CONSUMER_SOCK_NAME"
+
+# A victim of root's, whose word the kernel would count in.
+record() { # COMMAND that becomes sonda..., the config is in $TMP/config
+  mkfifo "$TMP/input"
+  "$TMP/probed" word <"$TMP/input" >/dev/null &
+  victim=$!
+  exec 7>"$TMP/input"
+  "$@" record -c "$TMP/config" -o "$TMP/out/trace" >"$TMP/record.log" 2>&1 </dev/null
+  exec 7>&-
+  wait "$victim"
+  changed=$?
+  rm -f "$TMP/input" "$TMP/out/trace"
+}
+as_4242() { setpriv --reuid 4242 --regid 4242 --clear-groups "$TMP/sonda" "$@"; }
+config() { # the rest of the ftrace_config, the rest of the source's
+  cat >"$TMP/config" <<CONFIG
+duration_ms: 500
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.ftrace" ${2:-} ftrace_config { ftrace_events: "sched/sched_process_exit" $1 } } }
+CONFIG
+}
+start_probes() { # ARGUMENTS...
+  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" "$@"
+  probes=${PIDS[-1]}
+}
+
+start_probes
+config "uprobe_events: 'p:x $at($word)'"
+record as_4242
+[ "$changed" = 0 ]
+verdict "uid 4242: the word of root's process is as it was" $? "$TMP/record.log"
+grep -q 'uprobe_events.*only root may name a place in a program' "$TMP/record.log"
+verdict "uid 4242: the refusal is told" $? "$TMP/record.log"
+config "uprobe_events: 'p:x $at($word)'" "consumer_uid: 0"
+record as_4242
+[ "$changed" = 0 ] && grep -q 'only root may' "$TMP/record.log"
+verdict "uid 4242: a config that says it is root's is not believed" $? "$TMP/record.log"
+record "$BIN/sonda"
+[ "$changed" = 1 ] && ! grep -q 'only root may' "$TMP/record.log"
+verdict "root: free definitions, and what they do" $? "$TMP/record.log"
+
+if [ -e $TRACEFS/kprobe_events ]; then
+  config "kprobe_events { definition: 'p:x/secret vfs_read secret=@jiffies_64:x64' }
+          kprobe_events { definition: 'p:x/deep vfs_read secret=+0(\$arg1):x64' }
+          kprobe_events { definition: 'p:x/plain vfs_read count=\$arg3:u64' } kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH }"
+  record as_4242
+  [ "$(grep -c 'only root may use' "$TMP/record.log")" = 2 ] && [ "$(grep -c 'option kprobe_events' "$TMP/record.log")" = 2 ]
+  verdict "uid 4242: kprobes of functions and their arguments, and no others" $? "$TMP/record.log"
+else
+  echo "ok $((N += 1)) - kprobes # SKIP the kernel has none"
+fi
+kill "$probes"
+wait "$probes"
+
+start_probes --trust-consumers
+config "uprobe_events: 'p:x $at($word)'"
+record as_4242
+[ "$changed" = 1 ]
+verdict "--trust-consumers: everybody is root" $? "$TMP/record.log"
+exit "$BAD"
