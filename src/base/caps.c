@@ -2,8 +2,11 @@
 #include "base/caps.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cap-ng.h>
 
@@ -18,6 +21,19 @@ static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX
 		if (capng_have_capability(CAPNG_PERMITTED, keep[i]))
 			held[n_held++] = keep[i];
 	return n_held;
+}
+
+/* By itself: it is done often, and in a process that may make few system calls. */
+int caps_set_effective(uint64_t mask)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -errno;
+	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		data[i].effective = data[i].permitted & (uint32_t)(mask >> 32 * i);
+	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
 }
 
 int caps_keep_only(const unsigned *keep, size_t n)

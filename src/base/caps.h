@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The capabilities of this process (capabilities(7)).
@@ -13,3 +14,7 @@
  * An empty list gives up all. To be called while there is one thread. 0 or -errno.
  */
 int caps_keep_only(const unsigned *keep, size_t n);
+
+/* Makes the effective set that part of the mask (bits 1 << CAP_*) that is permitted, of this thread;
+ * what is permitted stays so. 0 or -errno. */
+int caps_set_effective(uint64_t mask);

@@ -53,6 +53,8 @@ struct ds_env {
 struct data_source {
 	const char *name; /* as in TraceConfig */
 	bool handles_incremental_state_clear;
+	/* Bits 1 << CAP_*: effective from before create until after destroy. */
+	uint64_t capabilities;
 	/* config is borrowed during the call. 0 with *ret_instance, or -errno: then the source is
 	 * started and stopped for the service's sake, but has no instance. */
 	int (*create)(struct ds_handle *h, const struct ds_env *env,

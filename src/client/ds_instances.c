@@ -73,6 +73,7 @@ struct ds_instances {
 	struct handle_list handles;
 	unsigned n_handles;
 	struct boost boost; /* the strongest of theirs */
+	uint64_t capabilities; /* of all their sources */
 	struct flush_list flushes; /* oldest first */
 	unsigned n_flushes;
 	struct event *reap; /* owned; destroys what has ended */
@@ -262,6 +263,20 @@ static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	choose_boost(h->all);
 }
 
+/* more: of one that is not made yet. */
+static void choose_capabilities(struct ds_instances *s, uint64_t more)
+{
+	uint64_t was = s->capabilities;
+	struct ds_handle *h;
+
+	s->capabilities = more;
+	TAILQ_FOREACH (h, &s->handles, link)
+		if (h->source)
+			s->capabilities |= h->source->capabilities;
+	if (s->capabilities != was && s->ops->capabilities)
+		s->ops->capabilities(s->ctx, s->capabilities);
+}
+
 static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	const struct data_source *source = find_source(h->all, config->name ? config->name : "");
@@ -269,9 +284,12 @@ static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 
 	if (!source)
 		return -ENOENT;
+	choose_capabilities(h->all, source->capabilities);
 	r = source->create(h, h->all->env, config, &h->instance);
-	if (r < 0)
+	if (r < 0) {
+		choose_capabilities(h->all, 0);
 		return r;
+	}
 	h->source = source;
 	take_boost(h, config);
 	return 0;
@@ -361,6 +379,7 @@ static void destroy(struct ds_handle *h)
 	s->n_handles--;
 	free(h);
 	choose_boost(s);
+	choose_capabilities(s, 0);
 }
 
 /* Destroys what has ended, and says so. */

@@ -28,6 +28,9 @@ struct ds_instances_ops {
 	void (*failed)(void *ctx, const char *name, int error);
 	/* The strongest priority_boost of all instances has changed; BOOST_NONE: there is none. */
 	void (*boosted)(void *ctx, struct boost strongest);
+	/* What all sources that have instances need, bits 1 << CAP_*; before the first is created,
+	 * and after the last is destroyed. May be NULL. */
+	void (*capabilities)(void *ctx, uint64_t mask);
 	/* A source asks for triggers of the session. May be NULL; names are borrowed. */
 	void (*triggered)(void *ctx, const char *const *names, size_t n);
 	/* A source's priority_boost has no meaning; it goes on without. name is borrowed. */

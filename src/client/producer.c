@@ -15,6 +15,7 @@
 #include "client/producer.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@
 #define SERVICE "ProducerPort"
 #define RETRY_MIN_MS 100u
 #define RETRY_MAX_MS 30000u
+/* The service's socket may be another user's, and closed to others. */
+#define CONNECT_CAPABILITIES (1ull << CAP_DAC_OVERRIDE)
 /* A producer that ends waits so long for its last commits to leave. */
 #define FAREWELL_MS 500
 
@@ -270,7 +273,11 @@ static void try_connect(struct producer *p)
 	if (p->conn)
 		return;
 	evtimer_del(p->retry);
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, CONNECT_CAPABILITIES);
 	r = conn_new(p->o.env.loop, p->o.socket, SERVICE, &conn_ops, p, &p->conn);
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, 0);
 	if (r < 0) {
 		connect_failed(p, r);
 		wait_for_service(p);

@@ -38,6 +38,9 @@ struct producer_options {
 	/* The strongest priority_boost that a running data source asks for is another one now;
 	 * BOOST_NONE: run as before the first. Without it, such a config is a trouble. */
 	void (*on_boost)(void *ctx, struct boost strongest);
+	/* The capabilities (bits 1 << CAP_*) that the data sources that run need are others now, or
+	 * those that it takes to reach the service. */
+	void (*on_capabilities)(void *ctx, uint64_t mask);
 	void *ctx;
 };
 

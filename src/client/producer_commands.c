@@ -125,6 +125,14 @@ static void boost_changed(void *ctx, struct boost strongest)
 				 p->o.name);
 }
 
+static void capabilities_changed(void *ctx, uint64_t mask)
+{
+	struct producer *p = ctx;
+
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, mask);
+}
+
 static void triggers_fired(void *ctx, const char *const *names, size_t n)
 {
 	int r = producer_activate_triggers(ctx, names, n);
@@ -150,6 +158,7 @@ const struct ds_instances_ops producer_ds_ops = {
 	.flushed = flush_answered,
 	.failed = instance_failed,
 	.boosted = boost_changed,
+	.capabilities = capabilities_changed,
 	.triggered = triggers_fired,
 	.bad_boost = boost_is_bad,
 };

@@ -173,6 +173,7 @@ static int start_thread(struct side_work *w)
 		return -ENOMEM;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
+	sigdelset(&all, SIGSYS); /* of a filter of system calls: the caller's own, always */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&w->thread, &attr, begin, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

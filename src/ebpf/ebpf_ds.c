@@ -10,6 +10,7 @@
 #include "ebpf/ebpf_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -253,6 +254,9 @@ static void ebpf_stop(void *instance)
 
 const struct data_source ebpf_counters_data_source = {
 	.name = "linux.ebpf_counters",
+	.capabilities = 1ull << CAP_BPF | 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_PERFMON |
+			1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE |
+			1ull << CAP_SYSLOG,
 	.handles_incremental_state_clear = true,
 	.create = ebpf_create,
 	.start = counter_poll_start,

@@ -14,6 +14,7 @@
 #include "ftrace/frozen_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,6 +355,7 @@ static void frozen_stop(void *instance)
 
 const struct data_source frozen_ftrace_data_source = {
 	.name = "linux.frozen_ftrace",
+	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_SYS_NICE,
 	.create = frozen_create,
 	.start = frozen_start,
 	.flush = frozen_flush,

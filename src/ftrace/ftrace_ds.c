@@ -18,6 +18,7 @@
  * follows leaves everything to that.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -465,6 +466,8 @@ static void ftrace_describe(struct pb_enc *e)
 
 const struct data_source ftrace_data_source = {
 	.name = "linux.ftrace",
+	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN |
+			1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE | 1ull << CAP_SYSLOG,
 	.create = ftrace_create,
 	.start = ftrace_start,
 	.flush = ftrace_flush,

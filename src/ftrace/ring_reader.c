@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/outside_reads.h"
 #include "base/str.h"
 
 struct file_id {
@@ -86,11 +87,11 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 
 	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s", s->fds, name);
-	n = readlink(path, link, sizeof(link) - 1);
+	n = outside_readlink(path, link, sizeof(link) - 1);
 	if (n <= 0)
 		return 0;
 	link[n] = '\0';
-	return strstr(link, "trace_pipe") && !stat(path, &st) && is_pipe(s, &st);
+	return strstr(link, "trace_pipe") && !outside_stat(path, &st) && is_pipe(s, &st);
 }
 
 static int look_at_process(void *ctx, const char *name, unsigned char d_type)

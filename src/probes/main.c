@@ -17,12 +17,12 @@
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
  *	files of others    CAP_DAC_READ_SEARCH: names of inodes, the journal
  *	eBPF counters      CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN
- * All other capabilities are given up at the start.
+ * All other capabilities are given up at the start. Each data source names those that it uses, and
+ * they are effective while it runs (probes/sandbox.h).
  * What is missing is told once, in a sentence, and the other sources go on.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,6 @@
 
 #include <event2/event.h>
 
-#include "base/caps.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -44,6 +43,7 @@
 #include "ftrace/ftrace_ds.h"
 #include "probes/data_sources.h"
 #include "probes/priority_boost.h"
+#include "probes/sandbox.h"
 #include "probes/tracefs.h"
 
 #define VERSION "sonda-probes " SONDA_VERSION
@@ -53,12 +53,6 @@
 #define BPF_ROOT "/etc/sonda/bpf.d" /* people's own programs; root's */
 
 #define MAX_FILES 65536 /* each session has a ring's open for each CPU */
-
-/* What the table of privileges above names; the others are of no use to a producer. */
-static const unsigned needed_capabilities[] = {
-	CAP_BPF,       CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN, CAP_PERFMON,
-	CAP_SYS_ADMIN, CAP_SYS_NICE,	 CAP_SYS_PTRACE,      CAP_SYSLOG,
-};
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -252,6 +246,12 @@ static int handle_signals(struct probes *p)
 	return 0;
 }
 
+static void on_capabilities(void *ctx, uint64_t mask)
+{
+	(void)ctx;
+	sandbox_want_capabilities(mask);
+}
+
 static int connect_to_service(struct probes *p, const char *tracefs)
 {
 	const struct producer_options options = {
@@ -273,6 +273,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 		.on_disconnected = on_disconnected,
 		.on_trouble = on_trouble,
 		.on_boost = on_boost,
+		.on_capabilities = on_capabilities,
 		.ctx = p,
 	};
 
@@ -281,15 +282,22 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 
 static int probes_init(struct probes *p)
 {
+	struct sandbox_places places = {.state = *p->state ? p->state : NULL};
+	struct err_text e;
 	int r;
 
+	places.tracefs = use_tracefs(p->state);
+	r = sandbox_enter(&places, &e);
+	if (r < 0) {
+		log_error("%s", e.text);
+		return r;
+	}
 	p->loop = event_base_new();
 	p->feed = session_feed_new();
 	if (!p->loop || !p->feed)
 		return -ENOMEM;
-	find_state(p->state, sizeof(p->state));
 	r = handle_signals(p);
-	return r < 0 ? r : connect_to_service(p, use_tracefs(p->state));
+	return r < 0 ? r : connect_to_service(p, places.tracefs);
 }
 
 /* Instances end first, while everything that they use is still there. */
@@ -314,15 +322,6 @@ static void allow_locked_memory(void)
 	setrlimit(RLIMIT_MEMLOCK, &any);
 }
 
-/* It can work with more than it needs, too. */
-static void give_up_capabilities(void)
-{
-	int r = caps_keep_only(needed_capabilities, ARRAY_SIZE(needed_capabilities));
-
-	if (r < 0)
-		log_warn("cannot give up capabilities that are not needed: %s", strerror(-r));
-}
-
 /* Until a signal breaks it. */
 static void run_loop(struct probes *p)
 {
@@ -343,9 +342,9 @@ int main(int argc, char **argv)
 		return code;
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
+	find_state(p.state, sizeof(p.state));
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
 		log_warn("%s", e.text);
-	give_up_capabilities();
 	r = probes_init(&p);
 	if (r == 0)
 		run_loop(&p);

@@ -10,6 +10,7 @@
 #include "procfs/cgroup_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,7 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 
 const struct data_source cgroup_stats_data_source = {
 	.name = "linux.cgroup_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.handles_incremental_state_clear = true,
 	.create = cgroup_create,
 	.start = counter_poll_start,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -380,6 +381,7 @@ static void inode_stop(void *instance)
 
 const struct data_source inode_file_map_data_source = {
 	.name = "linux.inode_file_map",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.create = inode_create,
 	.start = inode_start,
 	.flush = inode_flush,

@@ -2,6 +2,7 @@
 #include "procfs/journald_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -399,6 +400,7 @@ static void journald_stop(void *instance)
 
 const struct data_source systemd_journald_data_source = {
 	.name = "linux.systemd_journald",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.create = journald_create,
 	.start = journald_start,
 	.flush = journald_flush,

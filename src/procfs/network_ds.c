@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,6 +279,8 @@ static int network_create(struct ds_handle *h, const struct ds_env *env,
 
 const struct data_source network_stats_data_source = {
 	.name = "linux.network_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_NICE |
+			1ull << CAP_SYS_PTRACE,
 	.handles_incremental_state_clear = true,
 	.create = network_create,
 	.start = counter_poll_start,

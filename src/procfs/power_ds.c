@@ -2,6 +2,7 @@
 #include "procfs/power_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,6 +320,7 @@ static void power_stop(void *instance)
 
 const struct data_source sysfs_power_data_source = {
 	.name = "linux.sysfs_power",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.create = power_create,
 	.start = power_start,
 	.flush = power_flush,

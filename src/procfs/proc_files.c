@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/outside_reads.h"
 
 /*
  * Every file is opened relative to a descriptor, and read in one piece: the kernel makes the text at
@@ -57,8 +61,13 @@ int proc_files_init(struct proc_files *f, const char *root)
 		return -errno;
 	*f = (struct proc_files){
 		.root = fd,
+		.path = strdup(root),
 		.ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100),
 	};
+	if (!f->path) {
+		close(fd);
+		return -ENOMEM;
+	}
 	f->own_numbers = has_own_numbers(f);
 	return 0;
 }
@@ -66,6 +75,7 @@ int proc_files_init(struct proc_files *f, const char *root)
 void proc_files_deinit(struct proc_files *f)
 {
 	closep(&f->root);
+	free(f->path);
 	strbuf_deinit(&f->text);
 }
 
@@ -166,12 +176,36 @@ static bool has_own_numbers(struct proc_files *f)
 	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
 }
 
+static bool needs_ptrace(enum proc_file file)
+{
+	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP;
+}
+
+static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
+{
+	char path[PATH_MAX], *to;
+	ssize_t n;
+
+	strbuf_clear(&f->text);
+	to = strbuf_reserve(&f->text, OUTSIDE_READ_MAX);
+	if (!to)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "%.200s/%d/%s", f->path, pid, names[file]);
+	n = outside_read(path, to, OUTSIDE_READ_MAX);
+	if (n < 0)
+		return (int)n;
+	f->text.len = (size_t)n;
+	return 0;
+}
+
 /* The file of a task in a folder (/proc, or /proc/PID/task). */
 static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
 {
 	_cleanup_(closep) int fd = -1;
 	char path[PATH_SIZE];
 
+	if (needs_ptrace(file) && outside_reads_pid())
+		return noted(f, file, read_outside(f, tid, file));
 	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
 	fd = open_at(f, folder, path, file);
 	return noted(f, file, fd < 0 ? fd : read_text(f, fd, file));
@@ -275,12 +309,10 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *th
 
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size)
 {
-	char name[PATH_SIZE];
-	ssize_t n;
+	char name[PATH_MAX];
 
-	snprintf(name, sizeof(name), "%d/fd/%d", tid, fd);
-	n = readlinkat(f->root, name, path, size);
-	return n < 0 ? -errno : n;
+	snprintf(name, sizeof(name), "%.200s/%d/fd/%d", f->path, tid, fd);
+	return outside_readlink(name, path, size);
 }
 
 /* ---- files that stay open ---- */

@@ -50,6 +50,7 @@ struct proc_trouble {
 
 struct proc_files {
 	int root; /* owned */
+	char *path; /* owned: of root */
 	bool own_numbers; /* tasks have the numbers there that they have for our system calls */
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */

@@ -2,6 +2,7 @@
 #include "procfs/process_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -487,6 +488,8 @@ static void process_stop(void *instance)
 
 const struct data_source process_stats_data_source = {
 	.name = "linux.process_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_NICE |
+			1ull << CAP_SYS_PTRACE,
 	.handles_incremental_state_clear = true,
 	.create = process_create,
 	.start = process_start,

@@ -2,6 +2,7 @@
 #include "procfs/sys_stats_ds.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,6 +317,7 @@ static void sys_stats_stop(void *instance)
 
 const struct data_source sys_stats_data_source = {
 	.name = "linux.sys_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.handles_incremental_state_clear = true,
 	.create = sys_stats_create,
 	.start = sys_stats_start,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -260,6 +261,7 @@ static void system_info_stop(void *instance)
 
 const struct data_source system_info_data_source = {
 	.name = "linux.system_info",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.create = system_info_create,
 	.start = system_info_start,
 	.flush = system_info_flush,

@@ -34,6 +34,13 @@ for unit in sondad.socket sondad-consumer.socket sondad.service sonda-probes.ser
     echo "ok $n - $unit is a good unit # SKIP no systemd-analyze here"
   fi
 done
+if systemd-analyze security --help 2>/dev/null | grep -q -- --threshold; then
+  check "sonda-probes' unit is exposed by 4.0 at most" \
+    systemd-analyze security --offline=true --threshold=40 "$tmp/usr/lib/systemd/system/sonda-probes.service"
+else
+  n=$((n + 1))
+  echo "ok $n - exposure of sonda-probes' unit # SKIP no systemd-analyze security --threshold here"
+fi
 check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
 check "and nothing is left" test ! -e "$tmp/usr"
 exit $bad

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list is what the service and its libraries call between the opening of the sockets and the
- * end, of more than one libc and kernel: some do with newfstatat what others do with fstat. Names
- * that this machine's libseccomp does not know, or its processor does not have, are passed over.
+ * The lists are what the programs and their libraries call between their start and their end, of more
+ * than one libc and kernel: some do with newfstatat what others do with fstat. Names that this
+ * machine's libseccomp does not know, or its processor does not have, are passed over.
  */
-#include "service/syscall_filter.h"
+#include "base/syscall_filter.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -35,9 +36,9 @@
 #define RESULT(context) ((context)->uc_mcontext.__gregs[REG_A0])
 #endif
 
-/* ---- the list ---- */
+/* ---- what each program does ---- */
 
-static const char *const allowed[] = {
+static const char *const common[] = {
 	/* memory; mmap and mprotect are below */
 	"brk",
 	"madvise",
@@ -60,8 +61,6 @@ static const char *const allowed[] = {
 	"write",
 	"writev",
 	/* sockets that are there */
-	"accept",
-	"accept4",
 	"getpeername",
 	"getsockname",
 	"getsockopt",
@@ -90,35 +89,23 @@ static const char *const allowed[] = {
 	"timerfd_gettime",
 	"timerfd_settime",
 	"timerfd_settime64",
-	/* files that sessions write, and those that libc reads (the time zone) */
+	/* files, and those that libc reads (the time zone) */
 	"access",
-	"copy_file_range",
 	"faccessat",
 	"faccessat2",
-	"fallocate",
-	"fchmod",
-	"fdatasync",
 	"fstat",
 	"fstat64",
 	"fstatat64",
 	"fstatfs",
-	"fsync",
-	"ftruncate",
-	"ftruncate64",
 	"getdents64",
 	"lstat",
-	"memfd_create",
 	"newfstatat",
 	"open",
 	"openat",
 	"readlink",
 	"readlinkat",
-	"sendfile",
-	"splice",
 	"stat",
 	"statx",
-	"unlink",
-	"unlinkat",
 	/* clocks, and the machine */
 	"clock_getres",
 	"clock_getres_time64",
@@ -153,19 +140,23 @@ static const char *const allowed[] = {
 	"sigaltstack",
 	"sigreturn",
 	"ugetrlimit",
+	NULL,
 };
 
-/* Allowed where the bits of `mask` in one argument are all 0. */
-static const struct {
-	const char *name;
-	unsigned arg;
-	uint64_t mask;
-} allowed_without[] = {
+static const struct syscall_without common_without[] = {
 	{"mmap", 2, PROT_EXEC},
 	{"mmap2", 2, PROT_EXEC},
 	{"mprotect", 2, PROT_EXEC},
 	{"prlimit64", 2, UINT64_MAX}, /* asking, not setting */
 	{"sched_setscheduler", 0, UINT32_MAX}, /* for priority_boost: of ourselves */
+	{"sched_setattr", 0, UINT32_MAX}, /* likewise */
+	{"sched_getattr", 0, UINT32_MAX},
+};
+
+/* Together with the two above: not both PROT_EXEC and PROT_WRITE. */
+static const struct syscall_without library_without[] = {
+	{"mmap", 2, PROT_WRITE},
+	{"mmap2", 2, PROT_WRITE},
 };
 
 /* ---- what is blocked ---- */
@@ -219,24 +210,59 @@ static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
 				     : seccomp_rule_add_array(f, SCMP_ACT_ALLOW, nr, n_args, args);
 }
 
-static int add_rules(scmp_filter_ctx f)
+static int allow_all(scmp_filter_ctx f, const char *const *names)
+{
+	int r = 0;
+
+	for (; *names && r == 0; names++)
+		r = allow(f, *names, 0, NULL);
+	return r;
+}
+
+static int allow_without(scmp_filter_ctx f, const struct syscall_without *w)
+{
+	const struct scmp_arg_cmp none = SCMP_CMP64(w->arg, SCMP_CMP_MASKED_EQ, w->mask, 0);
+
+	return allow(f, w->name, 1, &none);
+}
+
+/* The flags of clone3 are in memory, where a filter does not look: libc goes on with clone. */
+static int allow_threads(scmp_filter_ctx f)
+{
+	const struct scmp_arg_cmp thread[] = {
+		SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD),
+	};
+	int r = allow(f, "clone", 1, thread);
+
+	if (r == 0)
+		r = allow(f, "set_robust_list", 0, NULL);
+	if (r == 0)
+		r = allow(f, "rseq", 0, NULL);
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return r;
+}
+
+static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 {
 	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid(), 0)};
 	const struct scmp_arg_cmp ourselves[] = {
 		SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, PRIO_PROCESS),
 		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0),
 	};
-	int r = 0;
+	int r = allow_all(f, list->allowed);
 
-	for (size_t i = 0; i < ARRAY_SIZE(allowed) && r == 0; i++)
-		r = allow(f, allowed[i], 0, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(allowed_without) && r == 0; i++) {
-		struct scmp_arg_cmp none = SCMP_CMP64(allowed_without[i].arg, SCMP_CMP_MASKED_EQ,
-						      allowed_without[i].mask, 0);
-
-		r = allow(f, allowed_without[i].name, 1, &none);
-	}
-	if (r == 0)
+	if (r == 0 && !list->is_whole)
+		r = allow_all(f, common);
+	for (size_t i = 0; i < ARRAY_SIZE(common_without) && r == 0 && !list->is_whole; i++)
+		r = allow_without(f, &common_without[i]);
+	for (const struct syscall_without *w = list->without; w && w->name && r == 0; w++)
+		r = allow_without(f, w);
+	for (size_t i = 0; i < ARRAY_SIZE(library_without) && r == 0 && list->loads_libraries; i++)
+		r = allow_without(f, &library_without[i]);
+	if (r == 0 && list->has_threads)
+		r = allow_threads(f);
+	if (r == 0 && !list->is_whole)
 		r = allow(f, "setpriority", 2, ourselves);
 	if (r == 0)
 		r = allow(f, "tgkill", 1, our_process); /* abort() */
@@ -249,7 +275,7 @@ static bool kernel_can_filter(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno == EFAULT;
 }
 
-int syscall_filter_install(void)
+int syscall_filter_install(const struct syscall_list *list)
 {
 	scmp_filter_ctx f;
 	int r;
@@ -261,7 +287,7 @@ int syscall_filter_install(void)
 		return -ENOMEM;
 	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors of the kernel as they are */
 	if (r == 0)
-		r = add_rules(f);
+		r = add_rules(f, list);
 	if (r == 0)
 		r = tell_blocked(f);
 	if (r == 0)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/sandbox.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "base/caps.h"
+#include "base/landlock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/outside_reads.h"
+#include "base/sanitizer.h"
+#include "base/syscall_filter.h"
+
+/* What the data sources ask for is of these; the others are of no use to a producer. */
+static const unsigned kept[] = {
+	CAP_BPF,       CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN, CAP_PERFMON,
+	CAP_SYS_ADMIN, CAP_SYS_NICE,	 CAP_SYS_PTRACE,      CAP_SYSLOG,
+};
+
+/* Beyond what each program does. */
+static const char *const own_calls[] = {
+	/* the service, events of the kernel about processes and interfaces, the socket's folder */
+	"bind",
+	"connect",
+	"inotify_add_watch",
+	"inotify_init1",
+	"inotify_rm_watch",
+	"signalfd4",
+	"socket",
+	/* tracefs, and the records of what is changed there */
+	"flock",
+	"ftruncate",
+	"ftruncate64",
+	"ioctl",
+	"recvmmsg",
+	"mkdir",
+	"mkdirat",
+	"openat2",
+	"rmdir",
+	"splice",
+	"statfs",
+	"statfs64",
+	"unlink",
+	"unlinkat",
+	/* eBPF; capabilities by data source */
+	"bpf",
+	"capget",
+	"capset",
+	"perf_event_open",
+	"pidfd_open",
+	/* libraries: the journal's and those of eBPF */
+	"getcwd",
+	"mincore",
+	"prctl",
+	"gettid",
+	"umask",
+	"getsid",
+	"kcmp",
+	NULL,
+};
+
+static const struct syscall_without own_without[] = {
+	{"kill", 1, UINT32_MAX}, /* signal 0: is the process there? */
+	{NULL, 0, 0},
+};
+
+static const struct syscall_list calls = {
+	.allowed = own_calls,
+	.without = own_without,
+	.loads_libraries = true, /* the journal's, when it is asked for */
+	.has_threads = true,
+};
+
+static bool can_choose;
+
+static int change_files_only_at(const struct sandbox_places *p)
+{
+	const struct landlock_place places[] = {
+		{p->tracefs ? p->tracefs : "", true},
+		{p->state ? p->state : "", true},
+		{"/proc/sys/kernel/kptr_restrict", false},
+	};
+
+	return landlock_restrict_writes(places, ARRAY_SIZE(places));
+}
+
+static int forbid_writing(const struct sandbox_places *p, struct err_text *e)
+{
+	int r = landlock_is_there() ? outside_reads_start() : -ENOSYS;
+
+	if (p->state && mkdir(p->state, 0700) < 0 && errno != EEXIST)
+		log_debug("%s: %s", p->state, strerror(errno));
+	if (r == 0)
+		r = change_files_only_at(p);
+	if (r == -ENOSYS)
+		log_info("this kernel has no Landlock: what may be written is limited by the "
+			 "rights of the user only");
+	else if (r < 0)
+		return err_set(e, r, "cannot limit what may be written: %s", strerror(-r));
+	return 0;
+}
+
+int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
+{
+	int r = caps_keep_only(kept, ARRAY_SIZE(kept));
+
+	/* It can work with more than it needs, too. */
+	if (r < 0)
+		log_warn("cannot give up capabilities that are not needed: %s", strerror(-r));
+	if (BUILT_WITH_SANITIZER) {
+		log_info("built with a sanitizer: no sandbox");
+		return 0;
+	}
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
+	r = forbid_writing(places, e);
+	if (r < 0)
+		return r;
+	r = syscall_filter_install(&calls);
+	if (r == -ENOSYS)
+		log_warn("this kernel has no system call filters; going on without");
+	else if (r < 0)
+		return err_set(e, r, "cannot install the system call filter: %s", strerror(-r));
+	can_choose = true;
+	sandbox_want_capabilities(0);
+	return 0;
+}
+
+void sandbox_want_capabilities(uint64_t mask)
+{
+	static bool told;
+	int r = can_choose ? caps_set_effective(mask) : 0;
+
+	if (r < 0 && !told)
+		log_warn("cannot choose capabilities: %s", strerror(-r));
+	told = told || r < 0;
+}
