@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -25,6 +26,13 @@ static struct {
 	unsigned over, rounds;
 } meter;
 static volatile sig_atomic_t asked;
+static int meter_fd;
+
+/* While any file may still be opened. */
+__attribute__((constructor)) static void open_meter(void)
+{
+	meter_fd = open(getenv("METER_FILE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
 
 static void on_ask(int number)
 {
@@ -42,14 +50,9 @@ static uint64_t cpu_ns(void)
 
 static void tell(void)
 {
-	FILE *f = fopen(getenv("METER_FILE"), "a");
-
 	asked = 0;
-	if (f) {
-		fprintf(f, "longest_us %llu over_5ms %u rounds %u\n",
-			(unsigned long long)(meter.longest / 1000), meter.over, meter.rounds);
-		fclose(f);
-	}
+	dprintf(meter_fd, "longest_us %llu over_5ms %u rounds %u\n",
+		(unsigned long long)(meter.longest / 1000), meter.over, meter.rounds);
 	meter.longest = meter.over = meter.rounds = 0;
 }
 

@@ -38,7 +38,7 @@ data_sources { config { name: "linux.system_info" system_info_config { irq_names
 data_sources { config { name: "linux.sysfs_power" } }'
 # "longest_us N over_5ms N rounds N" of what was since the last time, to $TMP/lines.
 ask_meter() {
-  rm -f "$METER_FILE"
+  : >"$METER_FILE"
   kill -USR1 "$probes"
   wait_for [ -s "$METER_FILE" ]
 }
