@@ -104,7 +104,7 @@ UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
 EBPF_TESTS_OUT := $(patsubst src/ebpf/%.c,tests/unit/ebpf/test_%.c,$(EBPF_OUT))
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c bench/*.c)
+HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c tests/fuzz/live/*.c bench/*.c)
 HELPER_SRC := $(filter-out $(if $(filter yes,$(EBPF)),,bench/ebpf_% tests/interop/ebpf_%),$(HELPER_SRC))
 HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -258,6 +258,9 @@ tsan: ## the same under ThreadSanitizer
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
+fuzz-live: ## the three programs, with sanitizers, through a proxy that changes all they say; FUZZ_SECONDS (600), root
+	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs $(B)/asan/tests/fuzz/live/proxy
+	$(Q)$(NO_ASLR) tests/fuzz/live/run.sh $(B)/asan $(or $(FUZZ_SECONDS),600)
 fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 $(B)/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h tests/system/*.h) $(ALL_LIBS)
 	@echo "  FUZZ    $<"
@@ -295,7 +298,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzzers soak check-cost bench demo install \
+.PHONY: all programs deps deps-build check tests unit interop check-kernels asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install \
 	uninstall format lint clean help
 
 -include $(shell find $(B)/obj $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
