@@ -37,7 +37,7 @@
 #include "wire/smb.h"
 
 #define STALL_FIRST_US 0u
-#define STALL_MAX_US 100000u
+#define STALL_MAX_US 2000u /* kernel rings fill meanwhile */
 #define STALL_DRAIN_MS 10
 #define CHOKED_MS 5 /* until a batch that waits for the socket is tried again */
 

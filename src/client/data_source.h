@@ -55,6 +55,7 @@ struct data_source {
 	bool handles_incremental_state_clear;
 	/* Bits 1 << CAP_*: effective from before create until after destroy. */
 	uint64_t capabilities;
+	bool is_timely; /* what it does late is lost: BOOST_BUDGETED where its config says nothing */
 	/* config is borrowed during the call. 0 with *ret_instance, or -errno: then the source is
 	 * started and stopped for the service's sake, but has no instance. */
 	int (*create)(struct ds_handle *h, const struct ds_env *env,

@@ -32,6 +32,7 @@
 #include "base/mem.h"
 #include "client/arbiter.h"
 #include "config/limits.h"
+#include "config/priority_boost.h"
 
 #define EXHAUSTED_DROP PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP
 
@@ -258,8 +259,10 @@ static void choose_boost(struct ds_instances *s)
 
 static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
-	if (boost_of_config(config, &h->boost) < 0)
+	if (priority_boost_read(config->priority_boost, &h->boost) < 0)
 		h->all->ops->bad_boost(h->all->ctx, h->source->name);
+	else if (!config->priority_boost && h->source->is_timely)
+		h->boost = (struct boost){BOOST_BUDGETED, 0};
 	choose_boost(h->all);
 }
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/boost.h"
+#include "base/boost.h"
 #include "client/data_source.h"
 
 /*

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -35,6 +36,11 @@ struct side_work {
 	void *ctx; /* borrowed */
 	struct side_work **owner; /* borrowed: where it is known by */
 	pthread_t thread;
+	int policy; /* that the work runs with; the work's own, as are the next two */
+	int policy_before; /* it was away, and that with it */
+	struct sched_param param_before;
+	int loop_policy; /* that the loop runs with */
+	struct sched_param loop_param;
 	sem_t go;
 	sem_t back;
 	int wake; /* owned: an eventfd */
@@ -70,6 +76,13 @@ static void want(struct side_work *w)
 	(void)n;
 }
 
+/* The loop waits for the work: that runs as urgently as the loop. */
+static void follow(struct side_work *w)
+{
+	if (w->policy != w->loop_policy && !sched_setscheduler(0, w->loop_policy, &w->loop_param))
+		w->policy = w->loop_policy;
+}
+
 int side_pause(void)
 {
 	struct side_work *w = current;
@@ -80,8 +93,29 @@ int side_pause(void)
 		want(w);
 		hand_back(w, SIDE_WAITING);
 		await(&w->go);
+		follow(w);
 	}
 	return w->cancelled ? -ECANCELED : 0;
+}
+
+/* Nobody waits for what it does in the kernel: it takes its turn there as anybody else. */
+static void give_up_priority(struct side_work *w)
+{
+	static const struct sched_param none = {0};
+
+	w->policy_before = w->policy;
+	w->param_before = w->loop_param;
+	if ((w->policy == SCHED_FIFO || w->policy == SCHED_RR) &&
+	    !sched_setscheduler(0, SCHED_OTHER, &none))
+		w->policy = SCHED_OTHER;
+}
+
+/* Before it waits for the loop, which would have to wait for it on a busy machine. */
+static void take_priority(struct side_work *w)
+{
+	if (w->policy != w->policy_before &&
+	    !sched_setscheduler(0, w->policy_before, &w->param_before))
+		w->policy = w->policy_before;
 }
 
 void side_leave(void)
@@ -90,6 +124,7 @@ void side_leave(void)
 
 	if (!w || w->is_awaited)
 		return;
+	give_up_priority(w);
 	w->is_away = true;
 	hand_back(w, SIDE_AWAY);
 }
@@ -102,8 +137,10 @@ void side_return(void)
 	if (!w || !w->is_away)
 		return;
 	w->is_away = false;
+	take_priority(w);
 	want(w);
 	await(&w->go);
+	follow(w);
 	errno = error;
 }
 
@@ -113,6 +150,7 @@ static void *begin(void *arg)
 
 	current = w;
 	await(&w->go);
+	follow(w);
 	w->ops->run(w->ctx);
 	hand_back(w, SIDE_ENDED);
 	return NULL;
@@ -120,8 +158,16 @@ static void *begin(void *arg)
 
 /* ---- on the loop ---- */
 
+static void show_priority(struct side_work *w)
+{
+	w->loop_policy = sched_getscheduler(0);
+	if (w->loop_policy < 0 || sched_getparam(0, &w->loop_param) < 0)
+		w->loop_policy = SCHED_OTHER;
+}
+
 static void lend(struct side_work *w)
 {
+	show_priority(w);
 	w->turn = turn_begin(clock_mono_ns);
 	sem_post(&w->go);
 	await(&w->back);
@@ -199,7 +245,11 @@ void side_work_begin(struct side_work **ret, struct event_base *loop,
 
 	*ret = w;
 	if (w) {
-		*w = (struct side_work){.ops = ops, .ctx = ctx, .owner = ret, .wake = -1};
+		*w = (struct side_work){.ops = ops,
+					.ctx = ctx,
+					.owner = ret,
+					.wake = -1,
+					.policy = sched_getscheduler(0)};
 		sem_init(&w->go, 0, 0);
 		sem_init(&w->back, 0, 0);
 		if (!set_up(w, loop)) {

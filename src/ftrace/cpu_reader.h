@@ -23,6 +23,7 @@ struct cpu_reader {
 	bool hardly; /* was begun: the last sub-buffer of this pass */
 	bool absent; /* the kernel has made no ring yet: the CPU has not been on since */
 	uint32_t pass_bytes; /* read in this pass; whole sub-buffers, however full */
+	uint64_t read_ns; /* CLOCK_MONOTONIC: when the last pass that read something was over */
 	int stats_fd; /* owned: the ring's counters; -1: not needed so far */
 	struct lost_ranges lost;
 };

@@ -7,7 +7,8 @@
  *	    ^                                         | all done
  *	    +-----------------------------------------+
  *
- * A wake-up's pass is over the rings that woke us; all others are over all rings. A tick that comes
+ * A wake-up's pass is over the rings that woke us; all others are over all rings. A tick comes early
+ * where a ring that fills fast has not woken us. A tick that comes
  * meanwhile makes it one over all, as wake-ups may have no end. drain_all makes any pass that is on
  * one to the end, or begins one; if such a pass is on, another follows it. So nobody who asks makes
  * those wait longer who asked before. Every turn goes on with the CPU after the one that the turn
@@ -26,6 +27,8 @@
 
 /* How often it is asked whether CPUs have been plugged in. */
 #define LOOK_NS NS_PER_S
+
+#define EARLY_LEAST_NS (2 * NS_PER_MS)
 
 enum pass { NO_PASS, WAKE_PASS, TICK_PASS, END_PASS };
 
@@ -63,6 +66,28 @@ static void wait_for_tick(struct drain *d)
 static void set_tick(struct drain *d)
 {
 	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
+}
+
+/*
+ * The kernel's wake-up may be late, or get lost: where a watermark is watched and ticks are rare, a
+ * ring that fills as fast as it did until now is read before it is more than half full.
+ */
+static void set_early_tick(struct drain *d)
+{
+	uint64_t now = clock_mono_ns(), half = d->options.readers->pass_max / 2;
+
+	for (unsigned i = 0; i < d->options.readers->n; i++) {
+		struct cpu_reader *cpu = &d->options.readers->cpus[i];
+		double since = (double)(now - cpu->read_ns);
+
+		if (!cpu->pass_bytes)
+			continue;
+		since = since * (double)half / cpu->pass_bytes;
+		if (cpu->read_ns && since < (double)(d->period_ms * NS_PER_MS))
+			d->tick_ns = MIN(d->tick_ns, now + MAX((uint64_t)since, EARLY_LEAST_NS));
+		cpu->read_ns = now;
+		cpu->pass_bytes = 0;
+	}
 }
 
 /* What a new one has recorded since is a part of all that is there. */
@@ -136,8 +161,10 @@ static void end_pass(struct drain *d)
 	d->pass = NO_PASS;
 	if (pass != WAKE_PASS)
 		set_tick(d);
-	if (d->watching)
+	if (d->watching) {
 		watches_arm(d->watches, pass != WAKE_PASS);
+		set_early_tick(d);
+	}
 	if (d->again) {
 		d->again = false;
 		begin_pass(d, END_PASS);

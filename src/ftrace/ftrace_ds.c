@@ -468,6 +468,7 @@ const struct data_source ftrace_data_source = {
 	.name = "linux.ftrace",
 	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN |
 			1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE | 1ull << CAP_SYSLOG,
+	.is_timely = true,
 	.create = ftrace_create,
 	.start = ftrace_start,
 	.flush = ftrace_flush,

@@ -11,7 +11,7 @@
  * Privileges. Root has them all; each can be had alone as well:
  *	ftrace             CAP_DAC_OVERRIDE, or to own tracefs and its folder "instances"
  *	mounting tracefs   CAP_SYS_ADMIN; only where nothing is mounted
- *	priority_boost     CAP_SYS_NICE
+ *	priority           CAP_SYS_NICE: to read the kernel's rings in time, and for priority_boost
  *	/proc of others    none where it is mounted without hidepid; else CAP_SYS_PTRACE
  *	names of threads   none; with CAP_NET_ADMIN they are asked for many at a time
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
@@ -32,6 +32,7 @@
 
 #include <event2/event.h>
 
+#include "base/boost.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -42,7 +43,6 @@
 #include "client/turn.h"
 #include "ftrace/ftrace_ds.h"
 #include "probes/data_sources.h"
-#include "probes/priority_boost.h"
 #include "probes/sandbox.h"
 #include "probes/tracefs.h"
 
@@ -64,13 +64,16 @@ struct probes {
 	struct session_feed *feed;
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
-	struct priority_boost boost;
+	struct boost_state boost;
+	bool no_priority;
+	bool told_priority; /* what it is, or that there is none */
 	struct notify notify; /* who waits for us to be connected */
 };
 
 static void usage(FILE *out)
 {
-	fputs("usage: sonda-probes [--verbose] [--bpf-dir FOLDER] [--trust-consumers]\n"
+	fputs("usage: sonda-probes [--verbose] [--bpf-dir FOLDER] [--no-priority] "
+	      "[--trust-consumers]\n"
 	      "\n"
 	      "Offers this machine's data sources to the tracing service, until a signal ends it:\n"
 	      "\n",
@@ -80,6 +83,9 @@ static void usage(FILE *out)
 	fputs("\n"
 	      "  -b, --bpf-dir FOLDER  where NAME.bpf.o of programs in ebpf_counters_config is;\n"
 	      "                        " BPF_ROOT "\n"
+	      "  -p, --no-priority     read the kernel's rings as it was started, not with "
+	      "SCHED_FIFO\n"
+	      "                        for up to half of the time of a CPU\n"
 	      "  -t, --trust-consumers take each consumer for root: any definition of a probe,\n"
 	      "                        which can read and change memory of the kernel and of\n"
 	      "                        programs. Perfetto's traced does not say who asks; with it\n"
@@ -102,6 +108,7 @@ static int parse_options(struct probes *p, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"bpf-dir", required_argument, NULL, 'b'},
+		{"no-priority", no_argument, NULL, 'p'},
 		{"trust-consumers", no_argument, NULL, 't'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"version", no_argument, NULL, 'V'},
@@ -110,12 +117,15 @@ static int parse_options(struct probes *p, int argc, char **argv)
 	};
 
 	for (;;) {
-		switch (getopt_long(argc, argv, "b:tvVh", options, NULL)) {
+		switch (getopt_long(argc, argv, "b:ptvVh", options, NULL)) {
 		case 'b':
 			p->bpf_root = optarg;
 			break;
 		case 't':
 			p->trusts_consumers = true;
+			break;
+		case 'p':
+			p->no_priority = true;
 			break;
 		case 'v':
 			log_set_level(LOG_LEVEL_DEBUG);
@@ -210,11 +220,34 @@ static void on_trouble(void *ctx, const char *sentence)
 	log_warn("%s", sentence);
 }
 
+/* Nobody has asked for it. */
+static void run_in_time(struct probes *p)
+{
+	int r = boost_apply(&p->boost, (struct boost){BOOST_BUDGETED, 0});
+
+	if (p->told_priority)
+		return;
+	p->told_priority = true;
+	if (r < 0)
+		log_warn("no priority to read the kernel's rings in time: %s (it takes "
+			 "CAP_SYS_NICE); a machine that is busy may lose events",
+			 strerror(-r));
+	else
+		log_info("the kernel's rings are read with %s (--no-priority: as started)",
+			 boost_now().text);
+}
+
 static void on_boost(void *ctx, struct boost strongest)
 {
+	static const struct boost none = {BOOST_NONE, 0};
 	struct probes *p = ctx;
-	int r = priority_boost_apply(&p->boost, strongest);
+	int r;
 
+	if (strongest.policy == BOOST_BUDGETED && !p->no_priority) {
+		run_in_time(p);
+		return;
+	}
+	r = boost_apply(&p->boost, strongest.policy == BOOST_BUDGETED ? none : strongest);
 	if (r < 0 && strongest.policy == BOOST_NONE)
 		log_warn("the end of priority_boost: %s", strerror(-r));
 	else if (r < 0)
@@ -325,9 +358,10 @@ static void allow_locked_memory(void)
 /* Until a signal breaks it. */
 static void run_loop(struct probes *p)
 {
-	do
+	do {
 		turn_round_begins();
-	while (event_base_loop(p->loop, EVLOOP_ONCE) == 0 && !event_base_got_break(p->loop));
+		boost_round(&p->boost);
+	} while (event_base_loop(p->loop, EVLOOP_ONCE) == 0 && !event_base_got_break(p->loop));
 }
 
 int main(int argc, char **argv)
@@ -343,6 +377,7 @@ int main(int argc, char **argv)
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
 	find_state(p.state, sizeof(p.state));
+	boost_init();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
 		log_warn("%s", e.text);
 	r = probes_init(&p);

@@ -15,6 +15,7 @@
 
 #include <event2/event.h>
 
+#include "base/boost.h"
 #include "base/err.h"
 #include "base/code_pages.h"
 #include "base/fs.h"
@@ -34,6 +35,7 @@ enum { EXIT_USAGE = 2 };
 struct options {
 	bool background;
 	bool no_sandbox;
+	bool no_priority;
 	struct extensions extensions;
 	struct socket_options sockets;
 };
@@ -95,6 +97,14 @@ static void tell_ready(struct notify *n)
 		log_warn("%s", e.text);
 }
 
+/* Until a signal breaks it. */
+static void run_loop(struct event_base *loop, struct service *service)
+{
+	do
+		boost_round(&service->boost);
+	while (event_base_loop(loop, EVLOOP_ONCE) == 0 && !event_base_got_break(loop));
+}
+
 /* In the sandbox once everything that takes a privilege has been done. */
 static int run(struct event_base *loop, struct sockets *sockets, const struct options *o,
 	       struct err_text *e)
@@ -108,8 +118,11 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 
 	if (r == 0)
 		r = shutdown_init(&shutdown, service);
-	if (r == 0)
+	if (r == 0) {
 		service->extensions = &o->extensions;
+		service->is_timely = !o->no_priority;
+	}
+	boost_init();
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
 		log_warn("%s", e->text);
 	if (r == 0)
@@ -124,7 +137,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0) {
 		tell_ready(&notify);
 		code_pages_release();
-		event_base_dispatch(loop);
+		run_loop(loop, service);
 	}
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);
@@ -190,6 +203,9 @@ static void print_help(FILE *out)
 		"                            a descriptor set, gzipped or not, for the head of "
 		"each\n"
 		"                            trace; may be repeated\n"
+		"  --no-priority             run as it was started while sessions record, not "
+		"with\n"
+		"                            SCHED_FIFO for up to half of the time of a CPU\n"
 		"  --no-sandbox              keep capabilities and all system calls, for a "
 		"debugger\n"
 		"  --version\n"
@@ -222,6 +238,9 @@ static int take_option(struct options *opts, int option)
 		return -1;
 	case 'S':
 		opts->no_sandbox = true;
+		return -1;
+	case 'P':
+		opts->no_priority = true;
 		return -1;
 	case 'e':
 		if (extensions_load(&opts->extensions, optarg, &e) == 0)
@@ -270,6 +289,7 @@ int main(int argc, char **argv)
 		{"enable-relay-endpoint", no_argument, NULL, 'r'},
 		{"enable-relay-endpoint-on", required_argument, NULL, 'R'},
 		{"set-socket-permissions", required_argument, NULL, 'p'},
+		{"no-priority", no_argument, NULL, 'P'},
 		{"no-sandbox", no_argument, NULL, 'S'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},

@@ -1,95 +1,60 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 #include "service/priority.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <sys/resource.h>
+#include <string.h>
 
+#include "base/boost.h"
+#include "base/log.h"
+#include "config/priority_boost.h"
 #include "service/service.h"
 #include "service/session.h"
-
-#define OTHER_MAX 20u
-#define FIFO_MIN 1u
-#define FIFO_MAX 99u
-#define POLICY(name) PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_##name
 
 int priority_check(const Pb__TraceConfig *config, struct err_text *e)
 {
 	const Pb__PriorityBoostConfig *b = config->priority_boost;
+	struct boost boost;
 
-	if (!b || (b->policy == POLICY(SCHED_OTHER) && b->priority <= OTHER_MAX) ||
-	    (b->policy == POLICY(SCHED_FIFO) && b->priority >= FIFO_MIN && b->priority <= FIFO_MAX))
+	if (priority_boost_read(b, &boost) == 0)
 		return 0;
 	return err_set(e, -EINVAL,
 		       "priority_boost: policy %d with priority %u; it must be POLICY_SCHED_OTHER "
 		       "with 0 to %u or POLICY_SCHED_FIFO with %u to %u",
-		       (int)b->policy, b->priority, OTHER_MAX, FIFO_MIN, FIFO_MAX);
+		       (int)b->policy, b->priority, BOOST_OTHER_MAX, BOOST_FIFO_MIN,
+		       BOOST_FIFO_MAX);
 }
 
-static const Pb__PriorityBoostConfig *stronger(const Pb__PriorityBoostConfig *a,
-					       const Pb__PriorityBoostConfig *b)
+static struct boost stronger(struct boost a, const Pb__TraceConfig *config, bool is_timely)
 {
-	if (!a || !b)
-		return a ? a : b;
-	if (a->policy != b->policy)
-		return a->policy > b->policy ? a : b;
-	return a->priority >= b->priority ? a : b;
+	struct boost b = {is_timely ? BOOST_BUDGETED : BOOST_NONE, 0};
+
+	if (config->priority_boost)
+		(void)priority_boost_read(config->priority_boost, &b); /* was checked */
+	return boost_is_stronger(b, a) ? b : a;
 }
 
-static const Pb__PriorityBoostConfig *strongest(const struct service *s,
-						const Pb__TraceConfig *also)
+static struct boost strongest(const struct service *s, const Pb__TraceConfig *also)
 {
-	const Pb__PriorityBoostConfig *b = also ? also->priority_boost : NULL;
+	struct boost b = {BOOST_NONE, 0};
 	const struct session *session;
 
+	if (also)
+		b = stronger(b, also, s->is_timely);
 	TAILQ_FOREACH (session, &s->sessions, link)
 		if (session->state != SESSION_CLONED)
-			b = stronger(b, session->config->priority_boost);
+			b = stronger(b, session->config, s->is_timely);
 	return b;
-}
-
-/* The nice value first: where it may not be, nothing has changed. */
-static int run_as(int policy, int priority, int nice)
-{
-	const struct sched_param param = {.sched_priority = priority};
-
-	if (setpriority(PRIO_PROCESS, 0, nice) < 0 || sched_setscheduler(0, policy, &param) < 0)
-		return -errno;
-	return 0;
-}
-
-static int save(struct own_priority *own)
-{
-	struct sched_param param;
-
-	if (own->is_saved)
-		return 0;
-	own->policy = sched_getscheduler(0);
-	if (own->policy < 0 || sched_getparam(0, &param) < 0)
-		return -errno;
-	own->priority = param.sched_priority;
-	errno = 0;
-	own->nice = getpriority(PRIO_PROCESS, 0); /* -1 is a good value */
-	own->is_saved = errno == 0;
-	return -errno;
 }
 
 int priority_apply(struct service *s, const Pb__TraceConfig *also)
 {
-	const Pb__PriorityBoostConfig *b = strongest(s, also);
-	struct own_priority *own = &s->own_priority;
-	int r;
+	struct boost b = strongest(s, also);
+	int r = boost_apply(&s->boost, b);
 
-	if (!b && !own->is_saved)
-		return 0;
-	r = save(own);
-	if (r < 0)
+	if (r == 0 || b.policy != BOOST_BUDGETED)
 		return r;
-	if (!b) {
-		own->is_saved = false;
-		return run_as(own->policy, own->priority, own->nice);
-	}
-	if (b->policy == POLICY(SCHED_FIFO))
-		return run_as(SCHED_FIFO, (int)b->priority, own->nice);
-	return run_as(SCHED_OTHER, 0, -(int)b->priority);
+	/* Nobody has asked for it: a machine that is busy loses more, that is all. */
+	log_info("no priority while sessions record: %s (docs/security.md)", strerror(-r));
+	s->is_timely = false;
+	return priority_apply(s, also);
 }

@@ -2,6 +2,8 @@
 #include "service/sandbox.h"
 
 #include <errno.h>
+#include <linux/capability.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -21,15 +23,29 @@ static const char *const own_calls[] = {
 	"sendfile",  "splice",	"unlink",	   "unlinkat",	  NULL,
 };
 
-/* To n where that is allowed, else to the hard limit. */
-static void raise_limit(__rlimit_resource_t which, rlim_t n)
+/* To n where that is allowed: true. Else to the hard limit. */
+static bool raise_limit(__rlimit_resource_t which, rlim_t n)
 {
 	struct rlimit l = {n, n};
 
-	if (setrlimit(which, &l) == 0 || getrlimit(which, &l) < 0)
-		return;
+	if (setrlimit(which, &l) == 0)
+		return true;
+	if (getrlimit(which, &l) < 0)
+		return false;
 	l.rlim_cur = l.rlim_max;
-	(void)setrlimit(which, &l); /* without it priority_boost is refused, with the reason */
+	(void)setrlimit(which, &l);
+	return l.rlim_max >= n;
+}
+
+/* What sets its priority: its limits, or, where they stay too low (a container without
+ * CAP_SYS_RESOURCE), the capability, which the filter leaves of use for this process alone. */
+static int keep_priority(void)
+{
+	static const unsigned nice_capability[] = {CAP_SYS_NICE};
+	bool nice = raise_limit(RLIMIT_NICE, RLIMIT_NICE_MOST);
+	bool real_time = raise_limit(RLIMIT_RTPRIO, RLIMIT_RTPRIO_MOST);
+
+	return caps_keep_only(nice_capability, nice && real_time ? 0 : 1);
 }
 
 int sandbox_enter(struct err_text *e)
@@ -40,11 +56,9 @@ int sandbox_enter(struct err_text *e)
 		log_info("built with a sanitizer: no sandbox");
 		return 0;
 	}
-	raise_limit(RLIMIT_NICE, RLIMIT_NICE_MOST);
-	raise_limit(RLIMIT_RTPRIO, RLIMIT_RTPRIO_MOST);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
-	r = caps_keep_only(NULL, 0);
+	r = keep_priority();
 	if (r < 0)
 		return err_set(e, r, "cannot give up capabilities: %s", strerror(-r));
 	r = syscall_filter_install(&(struct syscall_list){.allowed = own_calls});

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "base/boost.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "service/ipc_host.h"
@@ -26,12 +27,6 @@ struct session;
 
 /* Why sessions end, and none begins, once the process has been told to end. */
 #define SERVICE_STOPPED "the tracing service was stopped"
-
-/* How the process runs when nobody wants it to run in another way. */
-struct own_priority {
-	bool is_saved;
-	int policy, priority, nice;
-};
 
 TAILQ_HEAD(producer_list, producer_port);
 TAILQ_HEAD(session_list, session);
@@ -73,7 +68,8 @@ struct service {
 
 	struct trigger_history trigger_history; /* owned */
 	const struct extensions *extensions; /* borrowed; NULL: none */
-	struct own_priority own_priority; /* before the first priority_boost */
+	struct boost_state boost; /* service/priority.h */
+	bool is_timely; /* sessions that say nothing of priority have some */
 	bool is_stopping; /* service/shutdown.h: no session begins any more */
 	bool lockdown; /* only producers of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */

@@ -74,8 +74,7 @@ void session_free(struct session *s)
 		file_sink_finish_now(s->file);
 	instances_deinit(s);
 	TAILQ_REMOVE(&s->service->sessions, s, link);
-	if (s->config->priority_boost)
-		priority_apply(s->service, NULL);
+	(void)priority_apply(s->service, NULL);
 	session_destroy(s);
 }
 
@@ -201,8 +200,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	admission_remember(service, config);
 	TAILQ_INSERT_TAIL(&service->sessions, s, link);
 	/* Those that made way may have taken the priority with them; it was allowed just now. */
-	if (config->priority_boost)
-		(void)priority_apply(service, NULL);
+	(void)priority_apply(service, NULL);
 	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	session_set_state(s, SESSION_CONFIGURED);
 	concurrent_begin(s);

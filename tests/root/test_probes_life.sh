@@ -158,6 +158,35 @@ verdict "priority_boost: nothing else to complain of" $? "$TMP/probes.log"
 kill -TERM "$probes"
 wait "$probes"
 
+# ---- priority of who reads the rings
+
+cat >"$TMP/config" <<CONFIG
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_process_exec" } } }
+CONFIG
+if chrt -f 1 true 2>/dev/null; then
+  offers_ftrace() { "$BIN/sonda" status | grep -q linux.ftrace; }
+  start probes "$TMP/probes.log" nice -n 3 "$BIN/sonda-probes"
+  wait_for offers_ftrace
+  record_boosted "linux.ftrace" 1 1 "$nice"
+  cp "$TMP/config" "$TMP/config.with"
+  sed -i 's/name: "linux.ftrace"/& priority_boost { policy: POLICY_SCHED_OTHER priority: 0 }/' "$TMP/config"
+  record_boosted "linux.ftrace with priority_boost of nice 0" 0 0 0
+  mv "$TMP/config.with" "$TMP/config"
+  kill -TERM "$probes"
+  wait "$probes"
+  [ "$(grep -c 'read with SCHED_FIFO 1 (--no-priority: as started)' "$TMP/probes.log")" = 1 ] &&
+    [ "$(wc -l <"$TMP/probes.log")" = 1 ]
+  verdict "linux.ftrace: the priority that it takes is told once" $? "$TMP/probes.log"
+  start probes "$TMP/probes.log" nice -n 3 "$BIN/sonda-probes" --no-priority
+  wait_for offers_ftrace
+  record_boosted "linux.ftrace with --no-priority" 0 0 "$nice"
+  kill -TERM "$probes"
+  wait "$probes"
+  [ ! -s "$TMP/probes.log" ]
+  verdict "--no-priority: nothing to complain of" $? "$TMP/probes.log"
+fi
+
 # ---- what it may not do
 
 one_sentence() { # WHAT PATTERN
@@ -179,8 +208,9 @@ works_for() { # WHAT SETPRIV_OPTION...
   verdict "$what: records scheduling" $? "$TMP/record.log"
   kill -TERM "$probes"
   wait "$probes"
-  no_recording && [ ! -s "$TMP/probes.log" ]
-  verdict "$what: leaves nothing, has nothing to complain of" $? "$TMP/probes.log"
+  no_recording && [ "$(grep -c 'no priority to read .* (it takes CAP_SYS_NICE)' "$TMP/probes.log")" = 1 ] &&
+    [ "$(wc -l <"$TMP/probes.log")" = 1 ]
+  verdict "$what: leaves nothing, complains of priority once" $? "$TMP/probes.log"
 }
 # As the sentence advises.
 give_to() { # USER

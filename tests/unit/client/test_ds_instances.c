@@ -137,7 +137,16 @@ static const struct data_source clearing = {
 	.stop = fake_stop,
 	.destroy = fake_destroy,
 };
-static const struct data_source *const sources[] = {&plain, &clearing, NULL};
+static const struct data_source timely = {
+	.name = "timely",
+	.is_timely = true,
+	.create = fake_create,
+	.start = fake_start,
+	.flush = fake_flush,
+	.stop = fake_stop,
+	.destroy = fake_destroy,
+};
+static const struct data_source *const sources[] = {&plain, &clearing, &timely, NULL};
 
 /* ---- the service's ear ---- */
 
@@ -430,7 +439,7 @@ static void the_strongest_boost_counts(void **state)
 	set_up_boosted(4, 1, 10);
 	assert_story("create:3 create:4");
 	set_up_boosted(5, 2, 1);
-	assert_story("create:5 [boost:2/1]");
+	assert_story("create:5 [boost:3/1]");
 	set_up_boosted(6, 1, 20);
 	ds_instances_stop(all, 5);
 	assert_story("create:6 destroy:5 [boost:1/20] [stopped:5]");
@@ -442,6 +451,23 @@ static void the_strongest_boost_counts(void **state)
 	assert_story("destroy:4 [boost:1/5] [stopped:4]");
 	ds_instances_stop(all, 3);
 	assert_story("destroy:3 [boost:0/0] [stopped:3]");
+}
+
+/* What a source does late is lost: it has priority where its config does not say which. */
+static void a_source_that_has_to_be_in_time_is_boosted(void **state)
+{
+	Pb__DataSourceConfig c = config_of("timely", 1);
+
+	(void)state;
+	ds_instances_setup(all, 1, &c);
+	assert_story("create:1 [boost:2/0]");
+	set_up_boosted(2, 1, 3);
+	assert_story("create:2");
+	ds_instances_stop(all, 1);
+	ds_instances_free(all);
+	all = ds_instances_new(sources, &env, &ops, NULL);
+	assert_true(strstr(story.s, "[boost:1/3]") != NULL);
+	strbuf_clear(&story);
 }
 
 static void a_boost_without_an_instance_is_none(void **state)
@@ -654,6 +680,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_end_stops_all_then_destroys_all, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(the_strongest_boost_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_source_that_has_to_be_in_time_is_boosted, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_boost_without_an_instance_is_none, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_boost_ends_with_the_connection, setup, teardown),

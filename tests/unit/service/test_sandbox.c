@@ -54,6 +54,18 @@ static bool priority_as_the_limits_say(void)
 	return nice_limit.rlim_cur == nice_limit.rlim_max && rt.rlim_cur == rt.rlim_max;
 }
 
+/* Of this process; of another one (the parent) not, whatever the limits are. */
+static bool priority_of_itself_only(void)
+{
+	const struct sched_param param = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param) < 0)
+		return false;
+	return sched_setscheduler(getppid(), SCHED_FIFO, &param) < 0 &&
+	       setpriority(PRIO_PROCESS, (id_t)getppid(), 5) < 0 &&
+	       sched_getscheduler(getppid()) == SCHED_OTHER;
+}
+
 static void there_are_no_new_sockets(void **state)
 {
 	(void)state;
@@ -70,6 +82,18 @@ static void priority_boost_needs_no_capability(void **state)
 	assert_true(in_sandbox(priority_as_the_limits_say));
 }
 
+/* With the limits raised, or with the capability: root in a container may have only that. */
+static void a_process_that_may_has_real_time(void **state)
+{
+	const struct sched_param fifo = {.sched_priority = 1}, none = {0};
+
+	(void)state;
+	if (BUILT_WITH_SANITIZER || sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)
+		skip();
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	assert_true(in_sandbox(priority_of_itself_only));
+}
+
 static void a_build_with_a_sanitizer_stays_as_it_is(void **state)
 {
 	(void)state;
@@ -83,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_are_no_new_sockets),
 		cmocka_unit_test(priority_boost_needs_no_capability),
+		cmocka_unit_test(a_process_that_may_has_real_time),
 		cmocka_unit_test(a_build_with_a_sanitizer_stays_as_it_is),
 	};
 

@@ -8,26 +8,26 @@
 
 #include <errno.h>
 
-#include "client/boost.h"
+#include "config/priority_boost.h"
+
+#define POLICY(name) PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_##name
 
 static int read_boost(int policy, uint32_t priority, struct boost *ret)
 {
 	Pb__PriorityBoostConfig b = PB__PRIORITY_BOOST_CONFIG__INIT;
-	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
 
 	b.has_policy = b.has_priority = true;
 	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
 	b.priority = priority;
-	c.priority_boost = &b;
-	return boost_of_config(&c, ret);
+	return priority_boost_read(&b, ret);
 }
 
-static void check_good(int policy, uint32_t priority)
+static void check_good(int policy, enum boost_policy is, uint32_t priority)
 {
 	struct boost b;
 
 	assert_int_equal(read_boost(policy, priority, &b), 0);
-	assert_int_equal(b.policy, policy);
+	assert_int_equal(b.policy, is);
 	assert_int_equal(b.priority, priority);
 }
 
@@ -41,21 +41,20 @@ static void check_bad(int policy, uint32_t priority)
 
 static void ranges(void **state)
 {
-	Pb__DataSourceConfig none = PB__DATA_SOURCE_CONFIG__INIT;
 	struct boost b;
 
 	(void)state;
-	assert_int_equal(boost_of_config(&none, &b), 0);
+	assert_int_equal(priority_boost_read(NULL, &b), 0);
 	assert_int_equal(b.policy, BOOST_NONE);
-	check_good(BOOST_OTHER, 0);
-	check_good(BOOST_OTHER, 20);
-	check_bad(BOOST_OTHER, 21);
-	check_bad(BOOST_OTHER, UINT32_MAX);
-	check_bad(BOOST_FIFO, 0);
-	check_good(BOOST_FIFO, 1);
-	check_good(BOOST_FIFO, 99);
-	check_bad(BOOST_FIFO, 100);
-	check_bad(BOOST_NONE, 1);
+	check_good(POLICY(OTHER), BOOST_OTHER, 0);
+	check_good(POLICY(OTHER), BOOST_OTHER, 20);
+	check_bad(POLICY(OTHER), 21);
+	check_bad(POLICY(OTHER), UINT32_MAX);
+	check_bad(POLICY(FIFO), 0);
+	check_good(POLICY(FIFO), BOOST_FIFO, 1);
+	check_good(POLICY(FIFO), BOOST_FIFO, 99);
+	check_bad(POLICY(FIFO), 100);
+	check_bad(0, 1);
 	check_bad(3, 1);
 	check_bad(-1, 1);
 }
@@ -64,13 +63,15 @@ static void the_policy_counts_first(void **state)
 {
 	const struct boost none = {BOOST_NONE, 0}, other0 = {BOOST_OTHER, 0},
 			   other20 = {BOOST_OTHER, 20}, fifo1 = {BOOST_FIFO, 1},
-			   fifo99 = {BOOST_FIFO, 99};
+			   fifo99 = {BOOST_FIFO, 99}, budgeted = {BOOST_BUDGETED, 0};
 
 	(void)state;
 	assert_true(boost_is_stronger(other0, none));
 	assert_true(boost_is_stronger(other20, other0));
 	assert_true(boost_is_stronger(fifo1, other20));
 	assert_true(boost_is_stronger(fifo99, fifo1));
+	assert_true(boost_is_stronger(budgeted, other20));
+	assert_true(boost_is_stronger(fifo1, budgeted));
 	assert_false(boost_is_stronger(fifo1, fifo1));
 	assert_false(boost_is_stronger(other20, fifo1));
 	assert_false(boost_is_stronger(none, none));
