@@ -286,6 +286,10 @@ int syscall_filter_install(const struct syscall_list *list)
 	if (!f)
 		return -ENOMEM;
 	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors of the kernel as they are */
+	/* Wishes: a search instead of a walk through the numbers; and no mitigations that slow down
+	 * the whole process, as kernels before 5.16 have for one that runs code of strangers. */
+	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)
 		r = add_rules(f, list);
 	if (r == 0)

@@ -20,7 +20,11 @@ data_sources { config { name: "linux.ftrace" ftrace_config {
   uprobe_events: "r:mine/back $at value=\$retval:s32"
 } } }
 END
-start_service perfetto "$TMP" && start_probes sonda "$TMP"
+# traced does not say who asks.
+trusting=$TMP/trusting-probes
+printf '#!/bin/sh\nexec "%s/sonda-probes" --trust-consumers "$@"\n' "$BIN" >"$trusting"
+chmod +x "$trusting"
+start_service perfetto "$TMP" && PROBES=$trusting start_probes sonda "$TMP"
 verdict "Perfetto's service and our probes start" $? "$TMP/probes.log"
 
 # Everything that is registered, and what the service may expect of it; a + has its state cleared when asked to.
