@@ -18,9 +18,8 @@
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "analyze/event_names.h"
+#include "base/hash_table.h"
 #include "base/mem.h"
 #include "base/str.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include <uthash.h>
+#include "base/hash_table.h"
 
 enum wanted_state { WAITING, SOUGHT, TOLD, NOT_THERE };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/siphash.h"
 #include "base/sock.h"
 #include "gen/fields.h"
 #include "service/decode.h"
@@ -57,13 +58,15 @@ int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
 
 uint64_t ipc_peer_user(const struct ipc_peer *p)
 {
-	uint64_t hash = 0xcbf29ce484222325ull ^ p->address.family; /* FNV-1a */
+	uint8_t key[sizeof(p->address.ip) + 8] = {0};
+	uint32_t cid = p->address.cid, family = (uint32_t)p->address.family;
 
 	if (!p->is_remote)
 		return p->uid;
-	for (size_t i = 0; i < sizeof(p->address.ip); i++)
-		hash = (hash ^ p->address.ip[i]) * 0x100000001b3ull;
-	return REMOTE_USER | ((hash ^ p->address.cid) * 0x100000001b3ull);
+	memcpy(key, p->address.ip, sizeof(p->address.ip));
+	memcpy(key + sizeof(p->address.ip), &cid, 4);
+	memcpy(key + sizeof(p->address.ip) + 4, &family, 4);
+	return REMOTE_USER | siphash_keyed(key, sizeof(key));
 }
 
 void ipc_peer_deinit(struct ipc_peer *p)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/siphash.h"
 #include "service/limits.h"
 
 struct sequence_slot {
@@ -24,8 +25,7 @@ struct sequence_slot {
 
 static size_t hash(uint32_t key, size_t n_slots)
 {
-	/* Fibonacci hashing: the high bits of the product depend on all of the key. */
-	return key * 2654435769u >> (32 - __builtin_ctzll(n_slots));
+	return (size_t)siphash_keyed(&key, sizeof(key)) & (n_slots - 1);
 }
 
 /* The slot of the key, or the free one where it belongs. There always is a free one. */

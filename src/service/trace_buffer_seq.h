@@ -4,8 +4,8 @@
 #define HASH_NONFATAL_OOM 1
 
 #include <sys/queue.h>
-#include <uthash.h>
 
+#include "base/hash_table.h"
 #include "base/mem.h"
 #include "service/trace_buffer.h"
 #include "service/trace_buffer_refs.h"

@@ -6,23 +6,19 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/siphash.h"
 #include "service/limits.h"
 
 #define WINDOW_NS (24 * 3600 * NS_PER_S)
 
 struct trigger_hit {
 	uint64_t boot_ns;
-	uint64_t name; /* its hash: two names that share one share their limit */
+	uint64_t name; /* its keyed hash: no producer can find a name with the same one */
 };
 
-/* FNV-1a, 64 bits. */
 static uint64_t hash(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
-	return h;
+	return siphash_keyed(name, strlen(name));
 }
 
 static void remove_at(struct trigger_history *h, size_t i)

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <time.h>
+
 #include "service/trace_buffer_seq.h"
 #include "trace_buffer_helper.h"
 
@@ -293,6 +295,54 @@ static void a_sequence_that_ended_unread_goes_when_it_is_read(void **state)
 	assert_true(b->seqs.n_empty <= 1152);
 }
 
+/* ---- ids that are chosen ---- */
+
+#define CHOSEN 240
+#define ROUNDS 200
+
+/* CPU time of finding these writers of producer 1. */
+static uint64_t cost_of(struct trace_buffer *b, const uint16_t *writers)
+{
+	struct timespec before, after;
+
+	for (size_t i = 0; i < CHOSEN; i++)
+		commit_text(b, 1, writers[i], 0, 0, "x");
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	for (size_t i = 0; i < ROUNDS * CHOSEN; i++)
+		assert_non_null(tb_seq_find(b, 1, writers[i % CHOSEN]));
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	return (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000u + (uint64_t)after.tv_nsec -
+	       (uint64_t)before.tv_nsec;
+}
+
+/* Writers that uthash's own hash puts into one bucket of up to 128. */
+static void chosen_ids_cost_what_others_do(void **state)
+{
+	struct trace_buffer *a = buffer_of(1 << 20, TRACE_BUFFER_RING);
+	struct trace_buffer *b = buffer_of(1 << 20, TRACE_BUFFER_RING);
+	uint16_t chosen[CHOSEN], plain[CHOSEN];
+	uint64_t chosen_ns, plain_ns;
+	size_t n = 0;
+
+	(void)state;
+	for (uint32_t w = 1; w <= SMB_MAX_WRITER_ID && n < CHOSEN; w++) {
+		uint32_t key = 1u << 16 | w;
+		unsigned hash;
+
+		HASH_JEN(&key, sizeof(key), hash);
+		if (hash % 128 == 0)
+			chosen[n++] = (uint16_t)w;
+	}
+	assert_int_equal(n, CHOSEN);
+	for (size_t i = 0; i < CHOSEN; i++)
+		plain[i] = (uint16_t)(i + 1);
+	plain_ns = cost_of(a, plain);
+	chosen_ns = cost_of(b, chosen);
+	assert_true(chosen_ns < 5 * plain_ns);
+	trace_buffer_free(a);
+	trace_buffer_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +360,7 @@ int main(void)
 		IN_64K(a_writer_id_that_is_used_again),
 		IN_64K(patches_of_a_later_writer_are_not_for_the_one_before),
 		IN_64K(what_a_writer_left_unfinished_is_not_waited_for),
+		cmocka_unit_test(chosen_ids_cost_what_others_do),
 		cmocka_unit_test_setup_teardown(a_sequence_that_ended_unread_goes_when_it_is_read,
 						setup_1m, teardown),
 	};
