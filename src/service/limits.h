@@ -79,6 +79,8 @@
 
 #define MAX_TRIGGERS 256u /* of a config */
 #define MAX_TRIGGER_NAMES 256u /* in one ActivateTriggers; one with more is rejected */
+/* Steps of regular expressions for one ActivateTriggers; the triggers that need more do not count. */
+#define MAX_TRIGGER_STEPS (4u << 20)
 #define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; then the oldest goes */
 #define MAX_DUE_TRIGGERS 64u /* of a session: clones whose delay runs */
 /* Activations that are remembered for 24 hours. A max_per_24_h above the first is no limit. */

@@ -423,11 +423,26 @@ static int check_trigger_names(struct producer_port *p, const uint8_t *args, siz
 	return -ENOBUFS;
 }
 
+/* Is the name that of an earlier field of the request? */
+static bool is_repeated(const uint8_t *args, size_t len, const struct pb_field *name)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f) && f.data != name->data)
+		if (FIELD_KEY(f) == FIELD_KEY(*name) && f.len == name->len &&
+		    !memcmp(f.data, name->data, f.len))
+			return true;
+	return false;
+}
+
 static int activate_triggers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			     size_t len)
 {
 	struct producer_port *p = endpoint;
 	_cleanup_(freep) char *name = NULL;
+	uint64_t budget = MAX_TRIGGER_STEPS;
 	struct pb_field f;
 	struct pb_dec d;
 	int r;
@@ -441,8 +456,10 @@ static int activate_triggers(void *endpoint, const struct ipc_call *call, const 
 	pb_dec_init(&d, args, len);
 	while (pb_dec_next(&d, &f))
 		if (FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES) &&
-		    decode_string(&f, MAX_NAME_BYTES, &name) == 0)
-			triggers_activate(p->service, p->name, p->peer->uid, name);
+		    !is_repeated(args, len, &f) && decode_string(&f, MAX_NAME_BYTES, &name) == 0)
+			triggers_activate(p->service, p->name, p->peer->uid, name, &budget);
+	if (budget == 0)
+		p->service->quota.refused[REFUSED_TRIGGER_NAMES]++;
 	return 0;
 }
 

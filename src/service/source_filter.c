@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expressions are compiled when they are needed: once for each producer that registers a data
- * source of the name, which is rare.
+ * Expressions are compiled when they are needed: for each producer that registers a data source of
+ * the name. name_regex.h remembers the answers.
  */
 #include "service/source_filter.h"
 
@@ -22,13 +22,15 @@ int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_te
 
 static bool producer_matches(const Pb__TraceConfig__DataSource *s, const char *name)
 {
+	uint64_t budget = NAME_REGEX_STEPS;
+
 	if (s->n_producer_name_filter == 0 && s->n_producer_name_regex_filter == 0)
 		return true;
 	for (size_t i = 0; i < s->n_producer_name_filter; i++)
 		if (!strcmp(s->producer_name_filter[i], name))
 			return true;
 	for (size_t i = 0; i < s->n_producer_name_regex_filter; i++)
-		if (name_regex_matches(s->producer_name_regex_filter[i], name))
+		if (name_regex_matches(s->producer_name_regex_filter[i], name, &budget))
 			return true;
 	return false;
 }

@@ -217,18 +217,20 @@ static double random_fraction(void)
 	return (double)(r >> 11) / (double)(1ull << 53);
 }
 
-static bool counts(const trigger_spec *t, const char *producer, size_t hits_before)
+static bool counts(const trigger_spec *t, const char *producer, size_t hits_before,
+		   uint64_t *budget)
 {
 	const char *regex = t->producer_name_regex;
 
-	if (regex && regex[0] && !name_regex_matches(regex, producer))
+	if (regex && regex[0] && !name_regex_matches(regex, producer, budget))
 		return false;
 	if (t->skip_probability > 0 && random_fraction() < t->skip_probability)
 		return false;
 	return !t->max_per_24_h || hits_before < t->max_per_24_h;
 }
 
-void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name)
+void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name,
+		       uint64_t *budget)
 {
 	struct received_trigger trigger = {.boot_ns = clock_boot_ns(),
 					   .name = (char *)name,
@@ -242,7 +244,7 @@ void triggers_activate(struct service *v, const char *producer, uid_t uid, const
 		const trigger_spec *t = waits(s) ? trigger_find(s->config, name) : NULL;
 		bool is_first = !s->triggers.hit;
 
-		if (!t || !counts(t, producer, before))
+		if (!t || !counts(t, producer, before, budget))
 			continue;
 		any = true;
 		trigger.delay_ms = t->stop_delay_ms;

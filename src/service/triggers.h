@@ -48,8 +48,10 @@ bool triggers_begin(struct session *s);
 /* The session records no longer: nothing is waited for. */
 void triggers_end(struct session *s);
 
-/* A producer activates a trigger. */
-void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name);
+/* A producer activates a trigger. *budget: steps of regular expressions that its request has left
+ * (name_regex.h); without any left a trigger with an expression does not count. */
+void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name,
+		       uint64_t *budget);
 
 /* Has nothing to give out: it waits for a trigger, or is there to be cloned only. */
 bool triggers_hold_back(const struct session *s);

@@ -14,11 +14,12 @@
 
 static bool accepted_and_matches(const char *pattern, const char *name)
 {
+	uint64_t budget = NAME_REGEX_STEPS;
 	struct err_text e;
 
 	if (name_regex_check(pattern, &e) < 0)
 		fail_msg("%s", e.text);
-	return name_regex_matches(pattern, name);
+	return name_regex_matches(pattern, name, &budget);
 }
 
 static void whole_name_is_meant(void **state)
@@ -38,12 +39,13 @@ static void whole_name_is_meant(void **state)
 
 static void what_is_no_expression_is_refused(void **state)
 {
+	uint64_t budget = NAME_REGEX_STEPS;
 	struct err_text e;
 
 	(void)state;
 	assert_int_equal(name_regex_check("a(", &e), -EINVAL);
 	assert_non_null(strstr(e.text, "\"a(\""));
-	assert_false(name_regex_matches("a(", "a("));
+	assert_false(name_regex_matches("a(", "a(", &budget));
 }
 
 /* The dearest that are accepted, on the longest name: none is given up. */
@@ -58,12 +60,40 @@ static void worst_cases_have_an_answer(void **state)
 	assert_true(accepted_and_matches("(.*){110}", name));
 }
 
+static void same_pair_is_matched_once(void **state)
+{
+	const char *pattern = "(a?a?a?a?a?){20}b";
+	uint64_t budget = NAME_REGEX_STEPS, left;
+
+	(void)state;
+	assert_false(name_regex_matches(pattern, "aaaaaaaaaaaaaaaaaaaa", &budget));
+	assert_true(budget < NAME_REGEX_STEPS);
+	left = budget;
+	assert_false(name_regex_matches(pattern, "aaaaaaaaaaaaaaaaaaaa", &budget));
+	assert_int_equal(budget, left);
+	assert_true(name_regex_matches(pattern, "aab", &budget));
+	assert_true(budget < left);
+}
+
+static void nothing_matches_without_steps_left(void **state)
+{
+	uint64_t budget = 10;
+
+	(void)state;
+	assert_false(name_regex_matches("never.seen", "never.seen", &budget));
+	assert_int_equal(budget, 0);
+	budget = NAME_REGEX_STEPS;
+	assert_true(name_regex_matches("never.seen", "never.seen", &budget));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_name_is_meant),
 		cmocka_unit_test(what_is_no_expression_is_refused),
 		cmocka_unit_test(worst_cases_have_an_answer),
+		cmocka_unit_test(same_pair_is_matched_once),
+		cmocka_unit_test(nothing_matches_without_steps_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,6 +283,13 @@ static void clone_trigger_is_told_to_who_asked(void **state)
 	assert_true(peer_accepted(g->cons, peer_attach(g->cons, "key")));
 }
 
+static void activate(struct stage *g, const char *name)
+{
+	uint64_t budget = MAX_TRIGGER_STEPS;
+
+	triggers_activate(g->rig.service, "prod", 0, name, &budget);
+}
+
 static void delayed_clones_are_bounded(void **state)
 {
 	struct stage *g = *state;
@@ -292,7 +299,7 @@ static void delayed_clones_are_bounded(void **state)
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000",
 					     "triggers { name: 'a' stop_delay_ms: 50000 }"));
 	for (unsigned i = 0; i < MAX_RECEIVED_TRIGGERS + 5; i++)
-		triggers_activate(g->rig.service, "prod", 0, "a");
+		activate(g, "a");
 	t = &rig_session(&g->rig)->triggers;
 	assert_int_equal(t->n_due, MAX_DUE_TRIGGERS);
 	assert_int_equal(t->n_received, MAX_RECEIVED_TRIGGERS);
@@ -302,7 +309,7 @@ static void delayed_clones_are_bounded(void **state)
 	assert_int_equal(refused[REFUSED_RECEIVED_TRIGGERS], 5);
 	assert_int_equal(refused[REFUSED_TRIGGER_HITS], 0);
 	for (unsigned i = 0; i < MAX_TRIGGER_HITS_PER_NAME; i++)
-		triggers_activate(g->rig.service, "prod", 0, "a");
+		activate(g, "a");
 	assert_int_equal(refused[REFUSED_TRIGGER_HITS], MAX_RECEIVED_TRIGGERS + 5);
 }
 
@@ -351,13 +358,13 @@ static void probability_skips(void **state)
 					     "triggers { name: 'half' skip_probability: 0.5 } "
 					     "triggers { name: 'always' skip_probability: 0 }"));
 	for (int i = 0; i < 200; i++)
-		triggers_activate(g->rig.service, "prod", 0, "never");
+		activate(g, "never");
 	assert_int_equal(n_received(g), 0);
 	for (int i = 0; i < 200; i++)
-		triggers_activate(g->rig.service, "prod", 0, "always");
+		activate(g, "always");
 	assert_int_equal(n_received(g), 200);
 	for (int i = 0; i < 400; i++)
-		triggers_activate(g->rig.service, "prod", 0, "half");
+		activate(g, "half");
 	n = n_received(g) - 200;
 	assert_in_range(n, 100, 300); /* ten standard deviations */
 }
@@ -376,7 +383,7 @@ static void limit_holds_over_sessions(void **state)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	peer_enable(g->cons, config);
 	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
-	triggers_activate(g->rig.service, "prod", 0, "a");
+	activate(g, "a");
 	assert_int_equal(n_received(g), 0);
 }
 
