@@ -101,26 +101,38 @@ void log_write(enum log_level level, const char *fmt, ...)
 	errno = saved;
 }
 
-void log_write_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
+bool log_limit_is_over(const struct log_limit *limit)
 {
-	uint64_t now = clock_mono_ns();
+	return limit->period_start_ns == 0 ||
+	       clock_mono_ns() - limit->period_start_ns >= LIMIT_PERIOD_NS;
+}
+
+void log_write_limited_va(struct log_limit *limit, enum log_level level, const char *fmt,
+			  va_list ap)
+{
 	uint32_t left_out = 0;
 	int saved = errno;
-	va_list ap;
 
 	if (level > log_state.level)
 		return;
-	if (limit->period_start_ns == 0 || now - limit->period_start_ns >= LIMIT_PERIOD_NS) {
+	if (log_limit_is_over(limit)) {
 		left_out = limit->dropped;
-		*limit = (struct log_limit){.period_start_ns = now};
+		*limit = (struct log_limit){.period_start_ns = clock_mono_ns()};
 	}
 	if (limit->written >= LIMIT_BURST) {
 		limit->dropped++;
 		return;
 	}
 	limit->written++;
-	va_start(ap, fmt);
 	log_va(level, left_out, fmt, ap);
-	va_end(ap);
 	errno = saved;
+}
+
+void log_write_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_write_limited_va(limit, level, fmt, ap);
+	va_end(ap);
 }

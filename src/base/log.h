@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -37,3 +39,7 @@ struct log_limit {
 };
 void log_write_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void log_write_limited_va(struct log_limit *limit, enum log_level level, const char *fmt,
+			  va_list ap) __attribute__((format(printf, 3, 0)));
+/* Is a message allowed again, or was there none yet? */
+bool log_limit_is_over(const struct log_limit *limit);

@@ -118,8 +118,8 @@ static void change(struct session *s, const Pb__TraceConfig *with)
 		    replace_list(&d->producer_name_regex_filter, &d->n_producer_name_regex_filter,
 				 new->producer_name_regex_filter,
 				 new->n_producer_name_regex_filter) < 0)
-			log_write_limited(&s->service->complaints, LOG_LEVEL_ERROR,
-					  "out of memory: not all filters are changed");
+			quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+				  "out of memory: not all filters are changed");
 		instances_setup_new(s, d);
 	}
 }
@@ -146,9 +146,9 @@ int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_
 			change(s, request->trace_config);
 		} else {
 			c->service->quota.refused[config_limit_counter(request->trace_config)]++;
-			log_write_limited(&c->service->complaints, LOG_LEVEL_WARN,
-					  "session %llu: ChangeTraceConfig changes nothing: %s",
-					  (unsigned long long)s->id, e.text);
+			quota_log(&c->service->quota, c->uid, LOG_LEVEL_WARN,
+				  "session %llu: ChangeTraceConfig changes nothing: %s",
+				  (unsigned long long)s->id, e.text);
 		}
 	}
 	protobuf_c_message_free_unpacked(m, NULL);

@@ -98,9 +98,8 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else
 		r = make_session(c, request, bytes, TAKE_FD(fd), &e);
 	if (r < 0) {
-		log_write_limited(&c->service->complaints, LOG_LEVEL_INFO,
-				  "a tracing session of uid %u is refused: %s", (unsigned)c->uid,
-				  e.text);
+		quota_log(&c->service->quota, c->uid, LOG_LEVEL_INFO,
+			  "a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);
 		reply_disabled(c, call, e.text);
 		return;
 	}

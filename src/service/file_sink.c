@@ -101,8 +101,8 @@ static void give_up(struct file_sink *f, const char *what)
 	if (f->is_clone)
 		take_back(f);
 	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
-	log_write_limited(&f->session->service->complaints, LOG_LEVEL_ERROR,
-			  "session %llu ends: %s", (unsigned long long)f->session->id, e.text);
+	quota_log(&f->session->service->quota, f->session->account.user, LOG_LEVEL_ERROR,
+		  "session %llu ends: %s", (unsigned long long)f->session->id, e.text);
 	session_set_error(f->session, e.text);
 	close_file(f);
 }

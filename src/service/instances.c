@@ -88,9 +88,9 @@ static void start_instance(struct session *s, struct source_instance *i)
 	_cleanup_(packed_config_deinit) struct packed_config config = {0};
 
 	if (pack_config(s, i, &config) < 0) {
-		log_write_limited(&s->service->complaints, LOG_LEVEL_ERROR,
-				  "out of memory: %s of %s is not started", i->config->config->name,
-				  i->producer->name);
+		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+			  "out of memory: %s of %s is not started", i->config->config->name,
+			  i->producer->name);
 		return;
 	}
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
@@ -166,20 +166,18 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 
 	if (s->n_instances >= MAX_INSTANCES) {
 		s->service->quota.refused[REFUSED_INSTANCES]++;
-		log_write_limited(
-			&s->service->complaints, LOG_LEVEL_WARN,
-			"session %llu: %s of %s is one data source more than %u; left out",
-			(unsigned long long)s->id, source->name, source->producer->name,
-			MAX_INSTANCES);
+		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_WARN,
+			  "session %llu: %s of %s is one data source more than %u; left out",
+			  (unsigned long long)s->id, source->name, source->producer->name,
+			  MAX_INSTANCES);
 		return;
 	}
 	i = new_instance(s, config, source);
 	r = i ? set_up(s, i) : -ENOMEM;
 	if (r < 0) {
-		log_write_limited(&s->service->complaints, LOG_LEVEL_ERROR,
-				  "session %llu: cannot set up %s of %s: %s",
-				  (unsigned long long)s->id, source->name, source->producer->name,
-				  strerror(-r));
+		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+			  "session %llu: cannot set up %s of %s: %s", (unsigned long long)s->id,
+			  source->name, source->producer->name, strerror(-r));
 		free(i);
 		return;
 	}

@@ -55,7 +55,7 @@ struct ipc_host {
 	LIST_HEAD(, ipc_conn) conns;
 	LIST_HEAD(, listener) listeners;
 	struct event *resume; /* owned: ends a pause of the listeners */
-	struct log_limit complaints;
+	bool refuses_descriptors; /* connections take none before they are bound */
 };
 
 /* ---- replies ---- */
@@ -144,8 +144,8 @@ static int call_method(struct ipc_conn *c, const struct ipc_call *call, const st
 	if (!s || f->method_id == 0 || f->method_id > s->n_methods)
 		return -EBADMSG;
 	if (!s->methods[f->method_id - 1].call) {
-		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN, "%s: %s is not supported",
-				  s->name, s->methods[f->method_id - 1].name);
+		quota_log(c->host->quota, c->account.user, LOG_LEVEL_WARN,
+			  "%s: %s is not supported", s->name, s->methods[f->method_id - 1].name);
 		return -ENOSYS;
 	}
 	if (!*endpoint) {
@@ -234,8 +234,8 @@ static void on_close(void *ctx, int error)
 	c->host->quota->refused[QUOTA_CONN_BYTES] += error == -ENOBUFS;
 	if (why) {
 		ipc_peer_text(&c->peer, who);
-		log_write_limited(&c->host->complaints, LOG_LEVEL_WARN, "%s: %s %s; disconnected",
-				  c->host->service->name, who, why);
+		quota_log(c->host->quota, c->account.user, LOG_LEVEL_WARN,
+			  "%s: %s %s; disconnected", c->host->service->name, who, why);
 	}
 	conn_free(c);
 }
@@ -301,8 +301,8 @@ static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *
 	char who[IPC_PEER_TEXT];
 
 	ipc_peer_text(peer, who);
-	log_write_limited(&h->complaints, LOG_LEVEL_WARN, "%s: %s; %s is refused", h->service->name,
-			  why, who);
+	quota_log(h->quota, ipc_peer_user(peer), LOG_LEVEL_WARN, "%s: %s; %s is refused",
+		  h->service->name, why, who);
 }
 
 int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance,
@@ -400,9 +400,9 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *ctx)
 		if (r == -EAGAIN)
 			return;
 		if (r < 0) {
-			log_write_limited(&l->host->complaints, LOG_LEVEL_WARN,
-					  "%s: cannot accept a connection: %s",
-					  l->host->service->name, strerror(-r));
+			quota_log(l->host->quota, QUOTA_NO_USER, LOG_LEVEL_WARN,
+				  "%s: cannot accept a connection: %s", l->host->service->name,
+				  strerror(-r));
 			pause_listeners(l->host);
 			return;
 		}

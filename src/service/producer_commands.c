@@ -10,13 +10,14 @@
 #include "base/mem.h"
 #include "gen/fields.h"
 #include "service/producer_port.h"
+#include "service/service.h"
 #include "wire/pb_mem.h"
 
 static void send_command(struct producer_port *p, const struct pb_mem *m, int fd)
 {
 	if (m->failed) {
-		log_write_limited(&p->complaints, LOG_LEVEL_ERROR,
-				  "out of memory for a command to producer %s", p->name);
+		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_ERROR,
+			  "out of memory for a command to producer %s", p->name);
 		return;
 	}
 	/* Where it fails the producer is gone. */

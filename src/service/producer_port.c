@@ -251,9 +251,9 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 	if (r == -EBADMSG)
 		return r;
 	if (r < 0) {
-		log_write_limited(&p->complaints, LOG_LEVEL_WARN,
-				  "producer %s: data source refused: %s", p->name,
-				  e.text[0] ? e.text : strerror(-r));
+		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
+			  "producer %s: data source refused: %s", p->name,
+			  e.text[0] ? e.text : strerror(-r));
 		reply_registered(p, call, e.text[0] ? e.text : strerror(-r));
 		return 0;
 	}

@@ -7,7 +7,6 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "base/log.h"
 #include "config/trace_config.pb-c.h"
 #include "service/ipc_host.h"
 #include "service/quota.h"
@@ -66,8 +65,6 @@ struct producer_port {
 	bool has_commands;
 	bool setup_tracing_sent;
 	bool setup_tracing_due; /* for when the stream is there */
-
-	struct log_limit complaints;
 };
 
 extern const struct ipc_service producer_port_service;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/log.h"
 
 /*
  * How much each user, and all together, may make the service hold. Whoever holds something for a
@@ -63,11 +64,26 @@ struct quota_limit {
 
 struct quota_user; /* what one user holds */
 
+#define QUOTA_LOG_USERS 32
+#define QUOTA_NO_USER UINT64_MAX /* for messages that no single user causes */
+
+struct quota_log_user {
+	uint64_t user;
+	struct log_limit limit;
+};
+
+/* Messages that users caused lately. */
+struct quota_log {
+	struct quota_log_user users[QUOTA_LOG_USERS];
+	struct quota_log_user others;
+};
+
 struct quota {
 	struct quota_limit limits[N_QUOTAS];
 	uint64_t held[N_QUOTAS];
 	uint64_t refused[N_REFUSED]; /* times */
 	struct quota_user *users; /* owned: those that hold something */
+	struct quota_log log;
 };
 
 struct quota_account {
@@ -99,3 +115,10 @@ int quota_take(struct quota_account *a, enum quota_kind kind, uint64_t n, struct
 void quota_hold(struct quota_account *a, enum quota_kind kind, uint64_t n);
 /* At most what is held. */
 void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n);
+
+/*
+ * Writes a message that a peer of this user caused, unless the user has caused too many lately
+ * (struct log_limit). The number of those that were left out is reported later.
+ */
+void quota_log(struct quota *q, uint64_t user, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));

@@ -30,8 +30,8 @@ static void begin_packet(const struct session *s, const struct remote_machine *m
 static void end_packet(struct session *s, struct packet_sink *sink, const struct pb_mem *p)
 {
 	if (p->failed) {
-		log_write_limited(&s->service->complaints, LOG_LEVEL_ERROR,
-				  "out of memory: a packet of the service is missing in a trace");
+		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+			  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
 	trace_filter_put(s->filter, sink, p->buf, pb_mem_len(p));

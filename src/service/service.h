@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include "base/boost.h"
-#include "base/log.h"
 #include "base/version.h"
 #include "service/ipc_host.h"
 #include "service/quota.h"
@@ -73,7 +72,6 @@ struct service {
 	bool is_stopping; /* service/shutdown.h: no session begins any more */
 	bool lockdown; /* only producers of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */
-	struct log_limit complaints;
 	uid_t uid; /* of this process: trusted_uid of the service's own packets */
 	const char *machine_name; /* borrowed from the environment, or uname_name */
 	char uname_name[65];

@@ -68,8 +68,8 @@ static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
 static void end_packet_through(struct writer_state *w, struct trace_filter *filter)
 {
 	if (w->mem.failed) {
-		log_write_limited(&w->session->service->complaints, LOG_LEVEL_ERROR,
-				  "out of memory: a packet of the service is missing in a trace");
+		quota_log(&w->session->service->quota, w->session->account.user, LOG_LEVEL_ERROR,
+			  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
 	trace_filter_put(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));
