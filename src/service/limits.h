@@ -3,14 +3,16 @@
 
 /*
  * What the service alone decides: how much each kind of peer may make it hold. Limits that clients
- * must know too are in config/limits.h. MAX_X is that of all users together, MAX_X_PER_USER that of
- * one (quota.h); docs/security.md lists them.
+ * must know too are in config/limits.h. MAX_X is that of all users together; one user has a quarter
+ * of it (quota.h). docs/security.md lists them.
  */
+
+/* Limits of memory are lower where the process may use little memory: its share of the machine's, or
+ * of its control group's, is in quota.c. */
 
 /* ---- connections; a further one is accepted and closed ---- */
 
 #define MAX_PRODUCER_CONNECTIONS 4096
-#define MAX_PRODUCER_CONNECTIONS_PER_USER 1024
 #define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* on TCP and vsock, relays too; of the above */
 #define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
@@ -23,8 +25,7 @@
 #define CONSUMER_SEND_LIMIT (48u << 20)
 /* Of all connections: frames of which not everything has come, and replies that wait. Past it the
  * connection that wants more is closed. */
-#define MAX_CONN_BYTES (256ull << 20)
-#define MAX_CONN_BYTES_PER_USER (128ull << 20)
+#define MAX_CONN_BYTES (512ull << 20)
 /* While more waits for a consumer, its further requests are not read. Producers are always read:
  * they may be busy sending when commands come, and a pair that waits for each other is stuck. */
 #define CONSUMER_HOLD_LIMIT (256u << 10)
@@ -35,19 +36,16 @@
 #define MAX_SOURCES_PER_PRODUCER 512 /* registered data sources */
 #define MAX_DESCRIPTOR_BYTES (120u << 10) /* one; must fit a reply of QueryServiceState */
 #define MAX_DESCRIPTOR_BYTES_PER_PRODUCER (512u << 10)
-#define MAX_DESCRIPTOR_BYTES_PER_USER (8u << 20)
 #define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
 /* Shared memory of producers; past it one gets DEFAULT_SMB_BYTES, whatever it asks. */
 #define MAX_SMB_BYTES (4ull << 30)
-#define MAX_SMB_BYTES_PER_USER (2ull << 30)
 /* Registered writers: what counts is the highest id of each producer, in powers of 2. */
 #define MAX_WRITERS (4u << 20)
-#define MAX_WRITERS_PER_USER (1u << 20)
 
 /* ---- other machines ---- */
 
 #define MAX_MACHINES 64 /* of which relays told something; see remote_machines.h who goes then */
-#define MAX_MACHINES_PER_ADDRESS 16
+#define MAX_MACHINES_PER_ADDRESS (MAX_MACHINES / 4)
 #define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
 #define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
 #define MAX_CLOCK_SYNCS 5 /* of a machine: the newest */
@@ -55,16 +53,11 @@
 /* ---- a session ---- */
 
 #define MAX_CONFIG_BYTES (8u << 20) /* one, decoded */
-#define MAX_CONFIG_BYTES_ALL (128u << 20)
-#define MAX_CONFIG_BYTES_PER_USER (48u << 20)
+#define MAX_CONFIG_BYTES_ALL (192u << 20)
 #define MAX_CONFIG_SOURCES 1024u /* data_sources of a config */
 
-#define MAX_BUFFERS 2048
-#define MAX_BUFFERS_PER_USER 1024
-/* Bytes of buffers: as much as the machine has memory, a user three quarters of it; at least these.
- * It is their sizes that count, though they take memory only as far as they are used. */
-#define MAX_BUFFER_BYTES_LEAST (16ull << 30)
-#define MAX_BUFFER_BYTES_PER_USER_LEAST (8ull << 30)
+#define MAX_SESSIONS (LIMIT_SESSIONS / 3 * 4) /* without root's: LIMIT_SESSIONS (config/limits.h) */
+#define MAX_BUFFERS 4096
 #define MAX_INSTANCES 4096 /* data sources running for it */
 #define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
@@ -94,8 +87,7 @@
 
 /* ---- clones ---- */
 
-#define MAX_CLONES 64u /* cloned sessions, and those that are being made */
-#define MAX_CLONES_PER_USER 32u
+#define MAX_CLONES 128u /* cloned sessions, and those that are being made */
 
 /* ---- a file that the service writes ---- */
 

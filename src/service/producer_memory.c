@@ -107,7 +107,9 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 		p->emulated_page_size = g.page_size;
 		return 0;
 	}
-	r = shm_create(g.size, &fd, &addr);
+	r = quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL);
+	if (r == 0)
+		r = shm_create(g.size, &fd, &addr);
 	if (r < 0)
 		return r;
 	take_mapping(p, addr, g);

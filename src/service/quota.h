@@ -12,6 +12,10 @@
  * it is about to hold and gives it back; closing the account gives back the rest. What a limit has
  * refused is counted, and told in TraceStats.
  *
+ * A quarter of everything is kept for root. Of the rest a user may have a part of what the others
+ * leave, and never more than per_user: whatever one user takes, each other user and root can have a
+ * quarter.
+ *
  * A user is a uid of this machine, or an address of another one (ipc_peer_user()).
  */
 
@@ -60,6 +64,7 @@ enum quota_kind {
 
 struct quota_limit {
 	uint64_t all, per_user;
+	uint64_t of_root; /* of root, and of the service's own user */
 };
 
 struct quota_user; /* what one user holds */
@@ -80,7 +85,9 @@ struct quota_log {
 
 struct quota {
 	struct quota_limit limits[N_QUOTAS];
+	uint64_t own_user; /* counts as root */
 	uint64_t held[N_QUOTAS];
+	uint64_t held_by_users[N_QUOTAS]; /* of it, not by root */
 	uint64_t refused[N_REFUSED]; /* times */
 	struct quota_user *users; /* owned: those that hold something */
 	struct quota_log log;
@@ -96,6 +103,8 @@ struct quota_account {
 void quota_init(struct quota *q);
 /* All accounts are closed. */
 void quota_deinit(struct quota *q);
+/* The limit of this user, whatever others hold. */
+uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 /* What a user holds now. */
 uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 

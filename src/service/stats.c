@@ -120,7 +120,8 @@ static void put_limits(const struct session *s, struct pb_enc *e)
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD_BY_USER,
 			   quota_of_user(q, s->uid, (enum quota_kind)i));
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX, q->limits[i].all);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER, q->limits[i].per_user);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER,
+			   quota_max_of_user(q, s->account.user, (enum quota_kind)i));
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
 		pb_enc_close(e);
 	}

@@ -267,7 +267,7 @@ static uint64_t refused(Pb__TraceStats__Limit__Kind kind)
 /* More consumers of one user than there may be: the last one is hung up on. */
 static bool refusals_are_counted(void)
 {
-	static int fds[MAX_CONSUMER_CONNECTIONS_PER_USER + 1];
+	static int fds[MAX_CONSUMER_CONNECTIONS / 4 + 1];
 	struct pollfd last = {.events = POLLIN};
 	size_t n = 0;
 
@@ -304,8 +304,8 @@ static bool unwanted_descriptors(void)
 {
 	peer_connect(&p, sock_default_producer());
 	for (int i = 0; i < 100; i++) {
-		peer_call_as(&p, 1, P_SYNC, false, NULL, 0, STDIN_FILENO);
-		CHECK(peer_next(&p));
+		if (peer_call_with_fd(&p, P_SYNC, STDIN_FILENO))
+			CHECK(peer_next(&p));
 	}
 	peer_close(&p);
 	return service_works();

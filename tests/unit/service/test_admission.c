@@ -91,7 +91,7 @@ static void sessions_of_all_are_counted(void **state)
 
 	for (int i = 0; i < LIMIT_SESSIONS; i++) {
 		assert_int_equal(admit(r, "", 99), 0);
-		quota_open(&a[i], &r->service->quota, (uint64_t)i);
+		quota_open(&a[i], &r->service->quota, 1000000u + (uint64_t)i);
 		quota_hold(&a[i], QUOTA_SESSIONS, 1);
 	}
 	assert_int_equal(admit(r, "", 99), -EDQUOT);

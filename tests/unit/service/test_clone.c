@@ -338,17 +338,17 @@ static void consumer_that_gets_a_session_meanwhile_has_no_clone(void **state)
 static void clones_are_bounded(void **state)
 {
 	struct stage *g = *state;
-	struct peer *p[MAX_CLONES_PER_USER];
+	struct peer *p[(MAX_CLONES / 4)];
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
-	for (unsigned i = 0; i < MAX_CLONES_PER_USER; i++) {
+	for (unsigned i = 0; i < (MAX_CLONES / 4); i++) {
 		p[i] = rig_consumer(&g->rig);
 		assert_cloned(p[i], peer_call_number(p[i], C_CLONE,
 						     PB_CLONE_SESSION_REQUEST_SESSION_ID, 1));
 	}
 	assert_not_cloned(cloner, ask(1), "32 cloned sessions");
-	for (unsigned i = 0; i < MAX_CLONES_PER_USER; i++)
+	for (unsigned i = 0; i < (MAX_CLONES / 4); i++)
 		rig_hang_up(&g->rig, p[i]);
 	assert_cloned(cloner, ask(1));
 }

@@ -108,7 +108,7 @@ static int setup(void **state)
 	assert_non_null(f);
 	f->rig.loop = event_base_new();
 	quota_init(&f->quota);
-	f->quota.limits[QUOTA_CONSUMERS] = (struct quota_limit){3, 3};
+	f->quota.limits[QUOTA_CONSUMERS] = (struct quota_limit){3, 3, 3};
 	assert_int_equal(ipc_host_new(f->rig.loop, &echo_service, &f->notes, &f->quota, &f->host),
 			 0);
 	f->p = rig_peer(&f->rig, f->host);

@@ -27,7 +27,8 @@ static void users_and_all_have_limits(void **state)
 
 	(void)state;
 	quota_init(&q);
-	q.limits[KIND] = (struct quota_limit){.all = 15, .per_user = 10};
+	q.limits[KIND] = (struct quota_limit){.all = 40, .per_user = 10, .of_root = 20};
+	q.own_user = 0;
 	quota_open(&a, &q, 1000);
 	quota_open(&b, &q, 1000);
 	quota_open(&c, &q, 1001);
@@ -35,10 +36,13 @@ static void users_and_all_have_limits(void **state)
 	assert_int_equal(quota_take(&b, KIND, 4, &e), 0);
 	assert_int_equal(quota_take(&b, KIND, 1, &e), -EDQUOT);
 	assert_non_null(strstr(e.text, "the user has 10 buffers"));
+	quota_hold(&b, KIND, 12);
 	assert_int_equal(quota_take(&c, KIND, 6, &e), -EDQUOT);
-	assert_non_null(strstr(e.text, "there are 10 buffers"));
+	assert_non_null(
+		strstr(e.text, "there are 22 buffers already, 0 of them of the user; 4 is"));
 	assert_int_equal(quota_take(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
 	assert_int_equal(q.refused[KIND], 3);
+	quota_give(&b, KIND, 12);
 	assert_int_equal(quota_take(&c, KIND, 5, &e), 0);
 	assert_int_equal(quota_of_user(&q, 1000, KIND), 10);
 	assert_int_equal(quota_of_user(&q, 1001, KIND), 5);
@@ -54,6 +58,67 @@ static void users_and_all_have_limits(void **state)
 	quota_deinit(&q);
 }
 
+#define USERS 200
+
+/* As much as the user gets, one by one. */
+static uint64_t take_all(struct quota_account *a)
+{
+	uint64_t n = 0;
+
+	while (quota_take(a, KIND, 1, NULL) == 0)
+		n++;
+	return n;
+}
+
+static void flood_of_one_leaves_others_and_root_a_quarter(void **state)
+{
+	struct quota_account a[USERS], root;
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	q.own_user = 0;
+	quota_open(&root, &q, 0);
+	for (uint64_t i = 0; i < USERS; i++)
+		quota_open(&a[i], &q, 1000 + i);
+	assert_int_equal(take_all(&a[0]), MAX_BUFFERS / 4);
+	assert_int_equal(take_all(&a[1]), MAX_BUFFERS / 4);
+	quota_close(&a[1]);
+	quota_open(&a[1], &q, 1001);
+	/* Each further one has a part of what is left, root always has its quarter. */
+	for (size_t i = 1; i < USERS; i++)
+		take_all(&a[i]);
+	assert_int_equal(q.held[KIND], MAX_BUFFERS - MAX_BUFFERS / 4);
+	assert_int_equal(take_all(&root), MAX_BUFFERS / 4);
+	for (size_t i = 0; i < USERS; i++)
+		quota_close(&a[i]);
+	assert_int_equal(q.held_by_users[KIND], 0);
+	quota_close(&root);
+	quota_deinit(&q);
+}
+
+/* Four users with all the connections that they get leave root its own. */
+static void four_users_do_not_keep_root_out(void **state)
+{
+	struct quota_account a[4], root;
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	q.own_user = 0;
+	quota_open(&root, &q, 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		quota_open(&a[i], &q, 1000 + i);
+		while (quota_take(&a[i], QUOTA_PRODUCERS, 1, NULL) == 0)
+			;
+	}
+	assert_int_equal(quota_take(&root, QUOTA_PRODUCERS, MAX_PRODUCER_CONNECTIONS / 4, NULL), 0);
+	for (size_t i = 0; i < 4; i++)
+		quota_close(&a[i]);
+	quota_close(&root);
+	quota_deinit(&q);
+}
+
 static void what_must_be_is_held_past_the_limit(void **state)
 {
 	struct quota_account a, b;
@@ -61,7 +126,7 @@ static void what_must_be_is_held_past_the_limit(void **state)
 
 	(void)state;
 	quota_init(&q);
-	q.limits[KIND] = (struct quota_limit){1, 1};
+	q.limits[KIND] = (struct quota_limit){1, 1, 1};
 	quota_open(&a, &q, 1);
 	quota_open(&b, &q, 2);
 	quota_hold(&a, KIND, 3);
@@ -84,8 +149,6 @@ static void there_is_a_limit_for_all_kinds(void **state)
 		assert_true(q.limits[i].per_user > 0);
 		assert_true(q.limits[i].all > q.limits[i].per_user);
 	}
-	/* The largest buffers that there may be fit. */
-	assert_true(q.limits[QUOTA_BUFFER_BYTES].per_user >= 2ull * LIMIT_BUFFER_SIZE_KB * 1024);
 	quota_deinit(&q);
 }
 
@@ -120,7 +183,9 @@ static struct quota *quota_of(struct stage *g)
 
 static void leave_room_for(struct stage *g, enum quota_kind kind, uint64_t more)
 {
-	quota_of(g)->limits[kind].per_user = quota_of(g)->held[kind] + more;
+	struct quota_limit *l = &quota_of(g)->limits[kind];
+
+	l->per_user = l->of_root = quota_of(g)->held[kind] + more;
 }
 
 /* The stats of the session say that something was refused. */
@@ -347,6 +412,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(users_and_all_have_limits),
+		cmocka_unit_test(flood_of_one_leaves_others_and_root_a_quarter),
+		cmocka_unit_test(four_users_do_not_keep_root_out),
 		cmocka_unit_test(what_must_be_is_held_past_the_limit),
 		cmocka_unit_test(there_is_a_limit_for_all_kinds),
 		STAGE_TEST(connections),

