@@ -244,7 +244,7 @@ static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__Dat
 		const Pb__TracingServiceState__DataSource *r = state->data_sources[i];
 		const Pb__DataSourceDescriptor *d = r->ds_descriptor;
 
-		if (!d || !d->name || strcmp(d->name, source->config->name))
+		if (r->left_out || !d || !d->name || strcmp(d->name, source->config->name))
 			continue;
 		m = source_match(config, source, producer_of(state, r->producer_id));
 		*ret = found && *ret < m ? *ret : m;

@@ -105,7 +105,7 @@ static const Pb__TracingServiceState__Producer *blind_producer(
 	const Pb__TracingServiceState__Producer *p = producer_of(state, s);
 	const Pb__DataSourceDescriptor *d = s->ds_descriptor;
 
-	if (!p || !d || !d->name || strcmp(d->name, "linux.ftrace") ||
+	if (!p || s->left_out || !d || !d->name || strcmp(d->name, "linux.ftrace") ||
 	    (d->ftrace_descriptor && d->ftrace_descriptor->knows_own_fields) ||
 	    source_match(config, source, p) != SOURCE_GIVEN)
 		return NULL;

@@ -199,9 +199,9 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 	bool takes_part = false;
 	size_t n = 0;
 
-	TAILQ_FOREACH (i, &f->session->instances, link) {
-		takes_part |= i->producer == p;
-		if (i->producer == p && includes(f, i))
+	TAILQ_FOREACH (i, &p->instances, of_producer) {
+		takes_part |= i->session == f->session;
+		if (i->session == f->session && includes(f, i))
 			ids[n++] = i->id;
 	}
 	/* What a remote producer has not committed only it can scrape, and does so when asked. */

@@ -50,8 +50,7 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 	c.target_buffer = i->buffer_id;
 	c.has_trace_duration_ms = true;
 	/* A trigger decides when it ends: nobody is to stop by themselves. */
-	c.trace_duration_ms =
-		trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
+	c.trace_duration_ms = trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
 	c.has_tracing_session_id = true;
 	c.tracing_session_id = s->id;
 	c.has_enable_extra_guardrails = true;
@@ -110,6 +109,7 @@ static void stop_instance(struct session *s, struct source_instance *i, bool at_
 static void forget_instance(struct session *s, struct source_instance *i)
 {
 	TAILQ_REMOVE(&s->instances, i, link);
+	TAILQ_REMOVE(&i->producer->instances, i, of_producer);
 	s->n_instances--;
 	free(i);
 }
@@ -126,6 +126,7 @@ static struct source_instance *new_instance(struct session *s,
 	/* The config was checked when the session began. */
 	session_config_target_buffer(s->config, config->config, &index, NULL);
 	*i = (struct source_instance){
+		.session = s,
 		.id = ++s->service->last_instance_id,
 		.state = INSTANCE_CONFIGURED,
 		.producer = source->producer,
@@ -182,6 +183,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 		return;
 	}
 	TAILQ_INSERT_TAIL(&s->instances, i, link);
+	TAILQ_INSERT_TAIL(&i->producer->instances, i, of_producer);
 	s->n_instances++;
 	tell_observer(s, i);
 	if (s->state == SESSION_STARTED)
@@ -200,7 +202,7 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 		.is_remote = p->peer->is_remote,
 	};
 
-	return config->config && config->config->name &&
+	return config->config && config->config->name && !source->left_out &&
 	       !strcmp(config->config->name, source->name) &&
 	       service_admits_producer(s->service, p->peer) &&
 	       source_filter_matches(s->config, config, &of);
@@ -213,12 +215,21 @@ void instances_offer(struct session *s, const struct registered_source *source)
 			add_instance(s, s->config->data_sources[i], source);
 }
 
+static const struct registered_source *first_of_name(const struct session *s,
+						     const Pb__TraceConfig__DataSource *config)
+{
+	return config->config && config->config->name
+		       ? registry_first(s->service, config->config->name)
+		       : NULL;
+}
+
 void instances_setup_all(struct session *s)
 {
 	const struct registered_source *r;
 
 	for (size_t i = 0; i < s->config->n_data_sources; i++)
-		TAILQ_FOREACH (r, &s->service->registry, link)
+		for (r = first_of_name(s, s->config->data_sources[i]); r;
+		     r = TAILQ_NEXT(r, of_name))
 			if (wants(s, s->config->data_sources[i], r))
 				add_instance(s, s->config->data_sources[i], r);
 }
@@ -228,8 +239,8 @@ static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSou
 {
 	const struct source_instance *i;
 
-	TAILQ_FOREACH (i, &s->instances, link)
-		if (i->config == config && i->producer == p)
+	TAILQ_FOREACH (i, &p->instances, of_producer)
+		if (i->config == config && i->session == s)
 			return true;
 	return false;
 }
@@ -238,7 +249,7 @@ void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *c
 {
 	const struct registered_source *r;
 
-	TAILQ_FOREACH (r, &s->service->registry, link)
+	for (r = first_of_name(s, config); r; r = TAILQ_NEXT(r, of_name))
 		if (wants(s, config, r) && !has_instance(s, config, r->producer))
 			add_instance(s, config, r);
 }
@@ -299,8 +310,8 @@ void instances_clear_incremental_state(struct session *s)
 	TAILQ_FOREACH (p, &s->service->producers, link) {
 		size_t n = 0;
 
-		TAILQ_FOREACH (i, &s->instances, link)
-			if (i->producer == p && i->handles_incremental_state_clear)
+		TAILQ_FOREACH (i, &p->instances, of_producer)
+			if (i->session == s && i->handles_incremental_state_clear)
 				ids[n++] = i->id;
 		if (n > 0)
 			producer_port_send_clear(p, ids, n);
@@ -310,27 +321,22 @@ void instances_clear_incremental_state(struct session *s)
 /* ---- what producers say ---- */
 
 /* Only its own: another producer's number is as unknown as one that never was. */
-static struct source_instance *find_instance(const struct service *service,
-					     const struct producer_port *p, uint64_t id,
-					     struct session **ret_session)
+static struct source_instance *find_instance(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i;
-	struct session *s;
 
-	TAILQ_FOREACH (s, &service->sessions, link)
-		TAILQ_FOREACH (i, &s->instances, link)
-			if (i->id == id && i->producer == p) {
-				*ret_session = s;
-				return i;
-			}
+	TAILQ_FOREACH (i, &p->instances, of_producer)
+		if (i->id == id)
+			return i;
 	return NULL;
 }
 
 void instances_notify_started(struct service *service, const struct producer_port *p, uint64_t id)
 {
-	struct session *s;
-	struct source_instance *i = find_instance(service, p, id, &s);
+	struct source_instance *i = find_instance(p, id);
+	struct session *s = i ? i->session : NULL;
 
+	(void)service;
 	if (!i || s->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
 		return;
 	i->state = INSTANCE_STARTED;
@@ -340,14 +346,14 @@ void instances_notify_started(struct service *service, const struct producer_por
 
 void instances_notify_stopped(struct service *service, const struct producer_port *p, uint64_t id)
 {
-	struct session *s;
-	struct source_instance *i = find_instance(service, p, id, &s);
+	struct source_instance *i = find_instance(p, id);
 
+	(void)service;
 	if (!i || i->state != INSTANCE_STOPPING)
 		return;
 	i->state = INSTANCE_STOPPED;
-	tell_observer(s, i);
-	session_check_all_stopped(s);
+	tell_observer(i->session, i);
+	session_check_all_stopped(i->session);
 }
 
 static void withdraw_from(struct session *s, const struct producer_port *p, const char *name,
@@ -356,9 +362,9 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 	struct source_instance *i, *next;
 	bool any = false;
 
-	for (i = TAILQ_FIRST(&s->instances); i; i = next) {
-		next = TAILQ_NEXT(i, link);
-		if (i->producer != p || (name && strcmp(i->config->config->name, name)))
+	for (i = TAILQ_FIRST(&p->instances); i; i = next) {
+		next = TAILQ_NEXT(i, of_producer);
+		if (i->session != s || (name && strcmp(i->config->config->name, name)))
 			continue;
 		departures_note(s, i);
 		if (i->state != INSTANCE_STOPPED)

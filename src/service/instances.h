@@ -31,6 +31,8 @@ enum instance_state {
 
 struct source_instance {
 	TAILQ_ENTRY(source_instance) link; /* in its session */
+	TAILQ_ENTRY(source_instance) of_producer; /* in its producer's list */
+	struct session *session; /* borrowed: it owns us */
 	uint64_t id; /* service-wide */
 	enum instance_state state;
 	struct producer_port *producer; /* borrowed: withdrawn before it goes */

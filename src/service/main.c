@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/sock.h"
+#include "base/str.h"
 #include "service/extensions.h"
 #include "service/sandbox.h"
 #include "service/service.h"
@@ -30,6 +32,8 @@
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
 
+#define MAX_SYSTEM_USERS 16
+
 enum { EXIT_USAGE = 2 };
 
 struct options {
@@ -37,6 +41,8 @@ struct options {
 	bool no_sandbox;
 	bool no_priority;
 	struct extensions extensions;
+	uid_t system_users[MAX_SYSTEM_USERS];
+	size_t n_system_users;
 	struct socket_options sockets;
 };
 
@@ -121,6 +127,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0) {
 		service->extensions = &o->extensions;
 		service->is_timely = !o->no_priority;
+		service->system_users = o->system_users;
+		service->n_system_users = o->n_system_users;
 	}
 	boost_init();
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
@@ -132,8 +140,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 		r = -ENOMEM;
 	if (r < 0)
 		err_set(e, r, "%s", strerror(-r));
-	else if (!o->no_sandbox)
-		r = sandbox_enter(e);
+	else
+		r = o->no_sandbox ? sandbox_leave_out(e) : sandbox_enter(e);
 	if (r == 0) {
 		tell_ready(&notify);
 		code_pages_release();
@@ -199,6 +207,9 @@ static void print_help(FILE *out)
 		"  --set-socket-permissions PGROUP:PMODE:CGROUP:CMODE\n"
 		"                            group and mode of the producers' sockets and of the\n"
 		"                            consumers'\n"
+		"  --system-users USER,...   users other than root whose data sources may be "
+		"called\n"
+		"                            linux.* and android.*\n"
 		"  --extension-descriptors FILE\n"
 		"                            a descriptor set, gzipped or not, for the head of "
 		"each\n"
@@ -224,6 +235,36 @@ static void print_help(FILE *out)
 		"  PERFETTO_PRODUCER_SOCK_NAME  %s\n"
 		"  PERFETTO_CONSUMER_SOCK_NAME  %s\n",
 		sock_default_producer(), sock_default_consumer());
+}
+
+static int parse_user(const char *text, uid_t *ret, struct err_text *e)
+{
+	const struct passwd *p;
+	uint32_t number;
+
+	if (str_to_u32(text, &number) == 0) {
+		*ret = number;
+		return 0;
+	}
+	p = getpwnam(text);
+	if (!p)
+		return err_set(e, -ENOENT, "there is no user \"%.100s\"", text);
+	*ret = p->pw_uid;
+	return 0;
+}
+
+/* A list of names and numbers, separated by commas; it is cut up. */
+static int add_system_users(struct options *o, char *list, struct err_text *e)
+{
+	char *rest = NULL;
+	int r = 0;
+
+	for (char *u = strtok_r(list, ",", &rest); u && r == 0; u = strtok_r(NULL, ",", &rest)) {
+		if (o->n_system_users == MAX_SYSTEM_USERS)
+			return err_set(e, -E2BIG, "more than %d users", MAX_SYSTEM_USERS);
+		r = parse_user(u, &o->system_users[o->n_system_users++], e);
+	}
+	return r;
 }
 
 /* The exit code, or -1 to go on. */
@@ -258,6 +299,11 @@ static int take_option(struct options *opts, int option)
 			return -1;
 		log_error("--allow-remote: %s", e.text);
 		return EXIT_USAGE;
+	case 'u':
+		if (add_system_users(opts, optarg, &e) == 0)
+			return -1;
+		log_error("--system-users: %s", e.text);
+		return EXIT_USAGE;
 	case 'r':
 		s->relay = true;
 		return -1;
@@ -290,6 +336,7 @@ int main(int argc, char **argv)
 		{"enable-relay-endpoint-on", required_argument, NULL, 'R'},
 		{"set-socket-permissions", required_argument, NULL, 'p'},
 		{"no-priority", no_argument, NULL, 'P'},
+		{"system-users", required_argument, NULL, 'u'},
 		{"no-sandbox", no_argument, NULL, 'S'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},

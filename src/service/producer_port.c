@@ -475,6 +475,8 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	p->conn = conn;
 	p->peer = ipc_conn_peer(conn);
 	p->smb_fd = -1;
+	TAILQ_INIT(&p->sources);
+	TAILQ_INIT(&p->instances);
 	quota_open(&p->account, &p->service->quota, ipc_peer_user(p->peer));
 	*ret_endpoint = p;
 	return 0;
@@ -502,6 +504,7 @@ static void leave_service(struct producer_port *p)
 	end_writers(p);
 	TAILQ_REMOVE(&v->producers, p, link);
 	v->n_producers--;
+	service_free_producer_id(v, p->id);
 	registry_remove_all(v, p);
 	flush_forget_producer(v, p);
 	instances_withdraw(v, p, NULL, false);

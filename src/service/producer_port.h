@@ -9,7 +9,9 @@
 
 #include "config/trace_config.pb-c.h"
 #include "service/ipc_host.h"
+#include "service/instances.h"
 #include "service/quota.h"
+#include "service/registry.h"
 #include "service/trace_buffer.h"
 #include "wire/smb_layout.h"
 
@@ -57,7 +59,9 @@ struct producer_port {
 	uint16_t *writer_buffers; /* owned */
 	size_t n_writers;
 
-	size_t n_sources; /* its share of the registry */
+	struct source_list sources; /* owned by the registry */
+	size_t n_sources;
+	struct instance_list instances; /* of all sessions, borrowed from them */
 	struct quota_account account;
 
 	/* GetAsyncCommand: the stream that the commands take */

@@ -87,6 +87,8 @@ static void add_source(struct answer *a, const struct registered_source *r)
 	pb_enc_bytes(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_DS_DESCRIPTOR, r->descriptor,
 		     r->descriptor_len);
 	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_PRODUCER_ID, r->producer->id);
+	if (r->left_out)
+		pb_enc_bool(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_LEFT_OUT, true);
 	pb_enc_close(e);
 	add_entry(a);
 }
@@ -157,7 +159,7 @@ static void add_producers(struct answer *a)
 
 	TAILQ_FOREACH (p, &v->producers, link)
 		add_producer(a, p);
-	TAILQ_FOREACH (r, &v->registry, link)
+	TAILQ_FOREACH (r, &v->registry.sources, link)
 		add_source(a, r);
 }
 

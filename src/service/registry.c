@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1
+#include "base/hash_table.h"
 #include "base/mem.h"
 #include "common/data_source_descriptor.pb-c.h"
 #include "config/unpack.h"
@@ -18,6 +20,67 @@
 #include "service/limits.h"
 #include "service/producer_port.h"
 #include "service/service.h"
+
+struct source_name {
+	UT_hash_handle hh;
+	struct source_list sources; /* not empty */
+	char text[];
+};
+
+/* What an allocation costs beside its bytes, and an entry of a hash table beside its own. */
+#define ALLOC_COST 16u
+#define ENTRY_COST (sizeof(struct source_name) + ALLOC_COST + 16u)
+
+/* ---- names ---- */
+
+static struct source_name *find_name(const struct registry *r, const char *name)
+{
+	struct source_name *n;
+
+	HASH_FIND_STR(r->names, name, n);
+	return n;
+}
+
+static struct source_name *find_or_add_name(struct registry *r, const char *name)
+{
+	size_t len = strlen(name);
+	struct source_name *n = find_name(r, name);
+
+	if (n)
+		return n;
+	n = calloc(1, sizeof(*n) + len + 1);
+	if (!n)
+		return NULL;
+	memcpy(n->text, name, len + 1);
+	TAILQ_INIT(&n->sources);
+	HASH_ADD_KEYPTR(hh, r->names, n->text, len, n);
+	if (!n->hh.tbl)
+		free(TAKE_PTR(n));
+	return n;
+}
+
+static void forget_name_if_unused(struct registry *r, struct source_name *n)
+{
+	if (!TAILQ_EMPTY(&n->sources))
+		return;
+	HASH_DEL(r->names, n);
+	free(n);
+}
+
+void registry_init(struct registry *r)
+{
+	*r = (struct registry){0};
+	TAILQ_INIT(&r->sources);
+}
+
+struct registered_source *registry_first(const struct service *s, const char *name)
+{
+	const struct source_name *n = find_name(&s->registry, name);
+
+	return n ? TAILQ_FIRST(&n->sources) : NULL;
+}
+
+/* ---- one source ---- */
 
 static void source_free(struct registered_source *r)
 {
@@ -68,6 +131,17 @@ static int decode_descriptor(const uint8_t *data, size_t len, struct registered_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
+/* Data sources of the kernel and of the system: a trace that has one shall have the system's. */
+static bool is_system_name(const char *name)
+{
+	static const char *const prefixes[] = {"linux.", "android."};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
 static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
 {
 	ProtobufCMessage *m;
@@ -112,28 +186,31 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 		return -ENOMEM;
 	memcpy(r->descriptor, descriptor, len);
 	r->descriptor_len = len;
+	r->left_out = is_system_name(r->name) && !service_trusts(p->service, p->peer);
+	r->cost = sizeof(*r) + 2 * (strlen(r->name) + 1) + len + ENTRY_COST + 3 * ALLOC_COST;
 	*ret = TAKE_PTR(r);
 	return 0;
 }
 
-/* Room for len further bytes? */
-static int take_room(struct producer_port *p, size_t len, struct err_text *e)
+/* ---- the lists ---- */
+
+/* Room for so many further bytes? */
+static int take_room(struct producer_port *p, size_t n, struct err_text *e)
 {
-	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + len > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
+	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
 		p->service->quota.refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
 			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
 	}
-	return quota_take(&p->account, QUOTA_DESCRIPTOR_BYTES, len, e);
+	return quota_take(&p->account, QUOTA_DESCRIPTOR_BYTES, n, e);
 }
 
-static struct registered_source *find_id(const struct service *s, const struct producer_port *p,
-					 uint64_t id)
+static struct registered_source *find_id(const struct producer_port *p, uint64_t id)
 {
 	struct registered_source *r;
 
-	TAILQ_FOREACH (r, &s->registry, link)
-		if (r->producer == p && r->id == id)
+	TAILQ_FOREACH (r, &p->sources, of_producer)
+		if (r->id == id)
 			return r;
 	return NULL;
 }
@@ -146,7 +223,7 @@ int registry_add(struct service *s, struct producer_port *p, const uint8_t *desc
 
 	if (error < 0)
 		return error;
-	if (r->id && find_id(s, p, r->id))
+	if (r->id && find_id(p, r->id))
 		return err_set(e, -EEXIST, "a data source with id %llu is registered already",
 			       (unsigned long long)r->id);
 	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER) {
@@ -154,14 +231,31 @@ int registry_add(struct service *s, struct producer_port *p, const uint8_t *desc
 		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
 			       MAX_SOURCES_PER_PRODUCER);
 	}
-	error = take_room(p, len, e);
+	error = take_room(p, r->cost, e);
 	if (error < 0)
 		return error;
+	r->named = find_or_add_name(&s->registry, r->name);
+	if (!r->named) {
+		quota_give(&p->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
+		return -ENOMEM;
+	}
 	p->n_sources++;
 	s->n_sources++;
-	TAILQ_INSERT_TAIL(&s->registry, r, link);
+	TAILQ_INSERT_TAIL(&s->registry.sources, r, link);
+	TAILQ_INSERT_TAIL(&p->sources, r, of_producer);
+	TAILQ_INSERT_TAIL(&r->named->sources, r, of_name);
 	*ret_source = TAKE_PTR(r);
 	return 0;
+}
+
+static void take_out(struct registry *registry, struct registered_source *r)
+{
+	TAILQ_REMOVE(&registry->sources, r, link);
+	TAILQ_REMOVE(&r->producer->sources, r, of_producer);
+	TAILQ_REMOVE(&r->named->sources, r, of_name);
+	forget_name_if_unused(registry, r->named);
+	quota_give(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
+	source_free(r);
 }
 
 int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
@@ -173,16 +267,17 @@ int registry_update(struct service *s, struct producer_port *p, const uint8_t *d
 
 	if (error < 0)
 		return error;
-	old = r->id ? find_id(s, p, r->id) : NULL;
+	old = r->id ? find_id(p, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
 		return -ENOENT;
-	error = take_room(p, len, NULL);
+	error = take_room(p, r->cost, NULL);
 	if (error < 0)
 		return error;
-	quota_give(&p->account, QUOTA_DESCRIPTOR_BYTES, old->descriptor_len);
+	r->named = old->named;
 	TAILQ_INSERT_BEFORE(old, r, link);
-	TAILQ_REMOVE(&s->registry, old, link);
-	source_free(old);
+	TAILQ_INSERT_BEFORE(old, r, of_producer);
+	TAILQ_INSERT_BEFORE(old, r, of_name);
+	take_out(&s->registry, old);
 	r = NULL;
 	return 0;
 }
@@ -191,31 +286,25 @@ static void remove_source(struct service *s, struct registered_source *r)
 {
 	r->producer->n_sources--;
 	s->n_sources--;
-	quota_give(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->descriptor_len);
-	TAILQ_REMOVE(&s->registry, r, link);
-	source_free(r);
+	take_out(&s->registry, r);
 }
 
 bool registry_remove(struct service *s, struct producer_port *p, const char *name)
 {
 	struct registered_source *r;
 
-	TAILQ_FOREACH (r, &s->registry, link)
-		if (r->producer == p && !strcmp(r->name, name)) {
+	TAILQ_FOREACH (r, &p->sources, of_producer)
+		if (!strcmp(r->name, name)) {
 			remove_source(s, r);
 			return true;
 		}
 	return false;
 }
 
-/* sys/queue.h of glibc has no loop that survives a removal. */
 void registry_remove_all(struct service *s, struct producer_port *p)
 {
-	struct registered_source *r, *next;
+	struct registered_source *r;
 
-	for (r = TAILQ_FIRST(&s->registry); r; r = next) {
-		next = TAILQ_NEXT(r, link);
-		if (r->producer == p)
-			remove_source(s, r);
-	}
+	while ((r = TAILQ_FIRST(&p->sources)))
+		remove_source(s, r);
 }

@@ -21,12 +21,7 @@
 
 static bool producer_id_used(const struct service *s, uint16_t id)
 {
-	const struct producer_port *p;
-
-	TAILQ_FOREACH (p, &s->producers, link)
-		if (p->id == id)
-			return true;
-	return false;
+	return s->producer_ids[id / 64] >> id % 64 & 1;
 }
 
 static bool buffer_id_used(const struct service *s, uint16_t id)
@@ -53,7 +48,15 @@ static uint16_t next_id(const struct service *s, uint16_t *last,
 
 uint16_t service_new_producer_id(struct service *s)
 {
-	return next_id(s, &s->last_producer_id, producer_id_used);
+	uint16_t id = next_id(s, &s->last_producer_id, producer_id_used);
+
+	s->producer_ids[id / 64] |= 1ull << id % 64; /* 0 is in use always */
+	return id;
+}
+
+void service_free_producer_id(struct service *s, uint16_t id)
+{
+	s->producer_ids[id / 64] &= ~(1ull << id % 64);
 }
 
 uint16_t service_new_buffer_id(struct service *s)
@@ -71,6 +74,16 @@ void service_set_lockdown(struct service *s, int operation)
 		s->lockdown = false;
 		break;
 	}
+}
+
+bool service_trusts(const struct service *s, const struct ipc_peer *peer)
+{
+	if (peer->is_remote)
+		return true; /* of an address that was allowed; its data sources are that machine's */
+	for (size_t i = 0; i < s->n_system_users; i++)
+		if (s->system_users[i] == peer->uid)
+			return true;
+	return peer->uid == 0 || peer->uid == s->uid;
 }
 
 size_t service_count_sessions(const struct service *s)
@@ -120,7 +133,7 @@ int service_new(struct event_base *loop, struct service **ret)
 	s->uid = geteuid();
 	set_machine_name(s);
 	TAILQ_INIT(&s->producers);
-	TAILQ_INIT(&s->registry);
+	registry_init(&s->registry);
 	TAILQ_INIT(&s->sessions);
 	quota_init(&s->quota);
 	remote_machines_init(&s->machines, &s->quota);

@@ -43,6 +43,7 @@ struct service {
 	struct ipc_host *consumer_host;
 	struct ipc_entrance entrances[2]; /* of producers: [1] with RelayPort */
 
+	uint64_t producer_ids[(UINT16_MAX + 1) / 64]; /* those in use, a bit each */
 	struct producer_list producers; /* those that have introduced themselves */
 	struct registry registry; /* owned */
 	struct remote_machines machines; /* owned */
@@ -73,6 +74,8 @@ struct service {
 	bool lockdown; /* only producers of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */
 	uid_t uid; /* of this process: trusted_uid of the service's own packets */
+	const uid_t *system_users; /* borrowed: others that may offer data sources of the system */
+	size_t n_system_users;
 	const char *machine_name; /* borrowed from the environment, or uname_name */
 	char uname_name[65];
 };
@@ -93,6 +96,7 @@ int service_listen_consumers(struct service *s, int fd);
 
 /* 0 when all are in use. */
 uint16_t service_new_producer_id(struct service *s);
+void service_free_producer_id(struct service *s, uint16_t id);
 uint16_t service_new_buffer_id(struct service *s);
 
 /* Of a config: a LockdownModeOperation. */
@@ -101,6 +105,10 @@ static inline bool service_admits_producer(const struct service *s, const struct
 {
 	return !s->lockdown || (!peer->is_remote && peer->uid == s->uid);
 }
+
+/* A peer whose data sources may have names of the system: root's, the service's own user's, or one of
+ * a user that was named when the service started. */
+bool service_trusts(const struct service *s, const struct ipc_peer *peer);
 
 size_t service_count_sessions(const struct service *s);
 size_t service_count_buffers(const struct service *s);

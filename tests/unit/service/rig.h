@@ -129,7 +129,7 @@ static inline void stage_free(struct stage *g)
 		rig_hang_up(&g->rig, g->cons);
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 	assert_true(TAILQ_EMPTY(&g->rig.service->producers));
-	assert_true(TAILQ_EMPTY(&g->rig.service->registry));
+	assert_true(TAILQ_EMPTY(&g->rig.service->registry.sources));
 	assert_int_equal(g->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&g->rig);
 	free(g);

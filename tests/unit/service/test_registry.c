@@ -96,11 +96,11 @@ static void flags_are_read(void **state)
 				 "a\x10\x01\x18\x01\x20\x01\x48\x01",
 				 11),
 			 0);
-	s = TAILQ_LAST(&f->rig.service->registry, registry);
+	s = TAILQ_LAST(&f->rig.service->registry.sources, source_list);
 	assert_true(s->will_notify_on_stop && s->will_notify_on_start);
 	assert_true(s->handles_incremental_state_clear && s->no_flush);
 	assert_int_equal(add(f, "b", 0, 0), 0);
-	s = TAILQ_LAST(&f->rig.service->registry, registry);
+	s = TAILQ_LAST(&f->rig.service->registry.sources, source_list);
 	assert_false(s->will_notify_on_stop || s->will_notify_on_start);
 	assert_false(s->handles_incremental_state_clear || s->no_flush);
 }
@@ -257,7 +257,7 @@ static void update_replaces_by_id_and_name(void **state)
 	assert_int_equal(add(f, "first", 1, 0), 0);
 	assert_int_equal(add(f, "second", 2, 0), 0);
 	assert_int_equal(update(f, "first", 1, 50), 0);
-	s = TAILQ_FIRST(&f->rig.service->registry);
+	s = TAILQ_FIRST(&f->rig.service->registry.sources);
 	assert_string_equal(s->name, "first");
 	assert_true(s->descriptor_len > 50);
 	assert_int_equal(f->rig.service->n_sources, 2);
@@ -276,7 +276,7 @@ static void removed_by_name_one_at_a_time(void **state)
 	assert_int_equal(add(f, "b", 0, 0), 0);
 	assert_int_equal(add(f, "a", 2, 0), 0);
 	assert_true(registry_remove(f->rig.service, f->port, "a"));
-	assert_string_equal(TAILQ_FIRST(&f->rig.service->registry)->name, "b");
+	assert_string_equal(TAILQ_FIRST(&f->rig.service->registry.sources)->name, "b");
 	assert_true(registry_remove(f->rig.service, f->port, "a"));
 	assert_false(registry_remove(f->rig.service, f->port, "a"));
 	assert_false(registry_remove(f->rig.service, f->port, ""));

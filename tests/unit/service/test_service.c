@@ -54,7 +54,12 @@ static void numbers_go_round_past_those_in_use(void **state)
 
 	assert_int_equal(service_new_producer_id(v), 2);
 	v->last_producer_id = UINT16_MAX;
-	assert_int_equal(service_new_producer_id(v), 2); /* 0 is none, 1 lives */
+	assert_int_equal(service_new_producer_id(v), 3); /* 0 is none, 1 and 2 are in use */
+	service_free_producer_id(v, 2);
+	v->last_producer_id = UINT16_MAX;
+	assert_int_equal(service_new_producer_id(v), 2);
+	service_free_producer_id(v, 2);
+	service_free_producer_id(v, 3);
 	stage_start(g, STAGE_CONFIG);
 	v->last_buffer_id = UINT16_MAX;
 	assert_int_equal(service_new_buffer_id(v), 2);
