@@ -347,6 +347,11 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *
 
 	if (r == -EACCES)
 		refuse(h, &peer, "not among the addresses that are let in");
+	if (r == 0 && entrance && entrance->own_user_only && peer.uid != 0 &&
+	    peer.uid != h->quota->own_user) {
+		refuse(h, &peer, "an abstract socket is for root and the service's own user only");
+		r = -EACCES;
+	}
 	return r < 0 ? r : ipc_host_adopt_peer(h, TAKE_FD(fd), entrance, &peer);
 }
 

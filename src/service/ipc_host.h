@@ -67,6 +67,8 @@ struct ipc_entrance {
 	/* A second service that can be bound here, with the same ctx; NULL: none. Only open, close,
 	 * name and methods of it count. */
 	const struct ipc_service *extra;
+	/* Only peers of root and of quota.own_user are let in. */
+	bool own_user_only;
 };
 
 /* quota is borrowed for the life of the host. 0 or -ENOMEM. */

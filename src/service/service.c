@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -174,7 +176,18 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 	return ipc_host_listen(s->producer_host, fd, e);
 }
 
+static bool is_abstract(int fd)
+{
+	struct sockaddr_un a = {0};
+	socklen_t len = sizeof(a);
+
+	return getsockname(fd, (struct sockaddr *)&a, &len) == 0 && a.sun_family == AF_UNIX &&
+	       len > offsetof(struct sockaddr_un, sun_path) && a.sun_path[0] == '\0';
+}
+
 int service_listen_consumers(struct service *s, int fd)
 {
-	return ipc_host_listen(s->consumer_host, fd, NULL);
+	static const struct ipc_entrance own_user = {.own_user_only = true};
+
+	return ipc_host_listen(s->consumer_host, fd, is_abstract(fd) ? &own_user : NULL);
 }

@@ -87,7 +87,7 @@ void service_free(struct service *s);
 
 /*
  * Listening sockets, taken also on failure. Several of each are fine. Consumers come on AF_UNIX
- * only. Producers may come on TCP and vsock from the addresses in allow (borrowed for the service's
+ * only; an abstract socket, whose connections nothing limits, serves root and our own user only. Producers may come on TCP and vsock from the addresses in allow (borrowed for the service's
  * life; NULL: none); relay: RelayPort is offered beside ProducerPort. 0 or -errno.
  */
 int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,

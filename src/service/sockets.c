@@ -15,11 +15,22 @@
 
 /* ---- one socket ---- */
 
+#define OWN_USER_ONLY 0177 /* umask: 0600 is left */
+
+/* A socket file that only the own user and root may connect to. */
+static int listen_for_own_user(const char *address, int *ret_fd, struct err_text *e)
+{
+	mode_t before = umask(OWN_USER_ONLY);
+	int r = sock_listen(address, ret_fd, e);
+
+	umask(before);
+	return r;
+}
+
 /* The file of a socket gets its permissions before anybody can connect. */
 static int listen_with(const char *address, const struct socket_permissions *p, int *ret_fd,
 		       struct err_text *e)
 {
-	mode_t before;
 	int r;
 
 	if (!p || sock_is_remote(address))
@@ -28,9 +39,7 @@ static int listen_with(const char *address, const struct socket_permissions *p, 
 		return err_set(e, -EINVAL,
 			       "--set-socket-permissions: the abstract socket %s has none",
 			       address);
-	before = umask(0177);
-	r = sock_listen(address, ret_fd, e);
-	umask(before);
+	r = listen_for_own_user(address, ret_fd, e);
 	return r < 0 ? r : socket_permissions_set(address, p, e);
 }
 
@@ -46,7 +55,7 @@ static void remember_file(struct sockets *s, size_t i)
 }
 
 static int listen_on(struct sockets *s, const char *address, const struct socket_permissions *p,
-		     struct err_text *e)
+		     bool own_user_only, struct err_text *e)
 {
 	_cleanup_(freep) char *copy = strdup(address);
 	int fd = -1, r;
@@ -55,7 +64,8 @@ static int listen_on(struct sockets *s, const char *address, const struct socket
 		return err_set(e, -ENOMEM, "out of memory");
 	if (s->n == MAX_SOCKETS)
 		return err_set(e, -E2BIG, "%s: more than %d sockets", address, MAX_SOCKETS);
-	r = listen_with(address, p, &fd, e);
+	r = own_user_only && !p ? listen_for_own_user(address, &fd, e)
+				: listen_with(address, p, &fd, e);
 	if (fd < 0)
 		return r;
 	s->list[s->n].address = TAKE_PTR(copy);
@@ -76,7 +86,8 @@ static int listen_for_producers(struct sockets *s, const char *address,
 			       "producers may connect from, as nobody there proves who it is",
 			       address);
 	return listen_on(s, address,
-			 o->has_permissions ? &o->permissions[SOCKET_OF_PRODUCERS] : NULL, e);
+			 o->has_permissions ? &o->permissions[SOCKET_OF_PRODUCERS] : NULL, false,
+			 e);
 }
 
 static int listen_for_consumers(struct sockets *s, const struct socket_options *o,
@@ -90,7 +101,7 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 			       "this one could read every trace",
 			       address);
 	return listen_on(s, address,
-			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, e);
+			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);
 }
 
 /* Where no unit made the folder of the default addresses, root does. A failure is listen's to report. */
