@@ -87,8 +87,6 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	struct err_text e = {""};
 	int r = -EBUSY;
 
-	if (request->trace_config) /* even if the rest of it is refused */
-		service_set_lockdown(c->service, request->trace_config->lockdown_mode);
 	if (c->service->is_stopping)
 		err_set(&e, r, "%s", SERVICE_STOPPED);
 	else if (c->session)
@@ -103,6 +101,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 		reply_disabled(c, call, e.text);
 		return;
 	}
+	service_set_lockdown(c->service, c->session->config->lockdown_mode);
 	park_enable(c, call);
 	session_begin(c->session);
 }

@@ -71,7 +71,7 @@ struct service {
 	struct boost_state boost; /* service/priority.h */
 	bool is_timely; /* sessions that say nothing of priority have some */
 	bool is_stopping; /* service/shutdown.h: no session begins any more */
-	bool lockdown; /* only producers of our own user are let in */
+	bool lockdown; /* only producers of root and of our own user are let in */
 	struct recent_sessions *recent; /* owned; NULL until the first */
 	uid_t uid; /* of this process: trusted_uid of the service's own packets */
 	const uid_t *system_users; /* borrowed: others that may offer data sources of the system */
@@ -103,7 +103,7 @@ uint16_t service_new_buffer_id(struct service *s);
 void service_set_lockdown(struct service *s, int operation);
 static inline bool service_admits_producer(const struct service *s, const struct ipc_peer *peer)
 {
-	return !s->lockdown || (!peer->is_remote && peer->uid == s->uid);
+	return !s->lockdown || (!peer->is_remote && (peer->uid == 0 || peer->uid == s->uid));
 }
 
 /* A peer whose data sources may have names of the system: root's, the service's own user's, or one of

@@ -213,23 +213,39 @@ static void trigger_that_nobody_waits_for_is_accepted(void **state)
 	rig_hang_up(r, p);
 }
 
-/* lockdown_mode: set by one session's config, it stays. */
+#define CONFIG "buffers { size_kb: 64 } "
+
+static void begin_session(struct rig *r, struct peer *c, const char *config)
+{
+	uint64_t enable = peer_enable(c, config);
+
+	rig_until(r, !TAILQ_EMPTY(&r->service->sessions));
+	assert_true(peer_accepted(c, peer_call(c, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(c, enable, NULL));
+}
+
+/* lockdown_mode: set by the config of a session that begins, it stays. A config that is refused
+ * changes nothing. */
 static void lockdown_keeps_other_users_out(void **state)
 {
+	const struct ipc_peer other = {.uid = 4242}, root = {.uid = 0};
 	struct rig *r = *state;
 	struct peer *c = rig_consumer(r), *p = rig_producer(r);
 
 	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
 				       "size_kb"));
-	assert_true(r->service->lockdown); /* though the config was refused */
-	r->service->uid++; /* the producer's user is another one now */
-	assert_true(peer_rejected(p, peer_initialize(p, "p", false)));
-	r->service->uid--;
+	assert_false(r->service->lockdown);
+	assert_true(service_admits_producer(r->service, &other));
+	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_SET");
+	assert_false(service_admits_producer(r->service, &other));
+	assert_true(service_admits_producer(r->service, &root));
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
-	peer_tracing_ended(c, peer_enable(c, "buffers {}"), "size_kb");
+	begin_session(r, c, CONFIG);
 	assert_true(r->service->lockdown);
 	peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_CLEAR buffers {}"),
 			   "size_kb");
+	assert_true(r->service->lockdown);
+	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_CLEAR");
 	assert_false(r->service->lockdown);
 	rig_hang_up(r, p);
 	rig_hang_up(r, c);
