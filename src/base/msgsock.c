@@ -27,6 +27,8 @@
 #include "base/msgsock_internal.h"
 
 #define MAX_IN (MSGSOCK_MAX_MESSAGE + LENGTH_WORD)
+#define MAX_PASSED 253 /* descriptors in one message: SCM_MAX_FD of the kernel */
+#define MAX_AT_ONCE 2u /* descriptors in a message of a sound peer */
 #define LEAST_IN 4096u /* bytes to begin reading with */
 
 /* ---- life ---- */
@@ -69,9 +71,19 @@ bool msgsock_leave(struct msgsock *m)
 	return true;
 }
 
+static void close_foreign(struct msgsock *m, int fd)
+{
+	if (fd < 0)
+		return;
+	if (m->ops->close_fd)
+		m->ops->close_fd(m->ctx, fd);
+	else
+		close(fd);
+}
+
 static void set_got_fd(struct msgsock *m, int fd)
 {
-	closep(&m->got_fd);
+	close_foreign(m, m->got_fd);
 	m->got_fd = fd;
 }
 
@@ -88,8 +100,7 @@ void msgsock_free(struct msgsock *m)
 	stop_events(m);
 	msgsock_drop_queue(m);
 	set_got_fd(m, -1);
-	close(m->fd);
-	m->fd = -1;
+	close_foreign(m, TAKE_FD(m->fd));
 	m->freed = true;
 	tell_memory_end(m);
 	if (m->busy == 0)
@@ -185,9 +196,11 @@ static void drop_in(struct msgsock *m)
 	set_in_cap(m, 0);
 }
 
-/* Keeps the last descriptor of a received message and closes the others. */
-static void keep_fd(struct msgsock *m, struct msghdr *msg)
+/* Keeps the last descriptor of a received message and closes the others. How many there were. */
+static size_t keep_fd(struct msgsock *m, struct msghdr *msg)
 {
+	size_t n_all = 0;
+
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		int fd;
@@ -198,15 +211,21 @@ static void keep_fd(struct msgsock *m, struct msghdr *msg)
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
 			set_got_fd(m, fd);
 		}
+		n_all += n;
 	}
+	return n_all;
 }
 
-/* Reads once. Gives the number of bytes, 0 at the end of the stream, or -errno. */
+/*
+ * Reads once. Gives the number of bytes, 0 at the end of the stream, or -errno. There is room for as
+ * many descriptors as a message can carry: one that finds none the kernel would close in this call,
+ * and that may take long.
+ */
 static ssize_t receive(struct msgsock *m)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(MAX_PASSED * sizeof(int))];
 	} control;
 	struct iovec iov = {.iov_base = m->in + m->in_len, .iov_len = m->in_cap - m->in_len};
 	struct msghdr msg = {
@@ -222,9 +241,8 @@ static ssize_t receive(struct msgsock *m)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	keep_fd(m, &msg);
-	/* More descriptors than one, or none left in this process: a message has lost its own. */
-	if (msg.msg_flags & MSG_CTRUNC)
+	/* No request has so many; or none is left in this process, and a message has lost its own. */
+	if (keep_fd(m, &msg) > MAX_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
 		return -ETOOMANYREFS;
 	return n;
 }

@@ -41,6 +41,12 @@ struct msgsock_ops {
 	 * from inside of any function here.
 	 */
 	int (*on_memory)(void *ctx, size_t before, size_t now);
+	/*
+	 * Optional, close(2) by default: closes a descriptor that the peer sent and nobody took, or
+	 * the socket itself, whose queue may hold others. It may be called from inside of any
+	 * function here.
+	 */
+	void (*close_fd)(void *ctx, int fd);
 };
 
 /* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. 0, or -errno

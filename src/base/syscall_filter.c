@@ -292,6 +292,9 @@ int syscall_filter_install(const struct syscall_list *list)
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)
 		r = add_rules(f, list);
+	/* Threads that run already; later ones have it from the one that starts them. */
+	if (r == 0 && !list->has_threads)
+		r = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (r == 0)
 		r = tell_blocked(f);
 	if (r == 0)

@@ -504,13 +504,16 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
 	struct consumer_port *c = endpoint;
-	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn);
+	struct err_text e;
+	_cleanup_(closep) int fd = consumer_port_take_file(c, &e);
 	_cleanup_(request_deinit) struct clone_request request = {0};
 	int r = decode_request(&request, args, len);
 
 	if (r < 0)
 		return r;
 	clone_cancel(c);
+	if (e.text[0])
+		return reply(c, call, NULL, e.text);
 	return begin_clone(c, call, &request, TAKE_FD(fd));
 }
 

@@ -18,6 +18,7 @@
 #include "service/decode.h"
 #include "service/flush.h"
 #include "service/limits.h"
+#include "service/passed_file.h"
 #include "service/service.h"
 #include "service/session.h"
 #include "service/session_life.h"
@@ -60,6 +61,17 @@ void consumer_port_tracing_ended(struct consumer_port *c, const char *error)
 	reply_disabled(c, &c->enable, error);
 }
 
+int consumer_port_take_file(struct consumer_port *c, struct err_text *e)
+{
+	int fd = ipc_conn_take_fd(c->conn);
+
+	err_set(e, 0, "%s", "");
+	if (fd < 0 || passed_file_check(fd, c->uid, e) == 0)
+		return fd;
+	ipc_conn_close_fd(c->conn, fd);
+	return -1;
+}
+
 /* Takes the config. */
 static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
 			int passed_fd, struct err_text *e)
@@ -83,11 +95,13 @@ static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *reque
 static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 			  Pb__EnableTracingRequest *request, size_t bytes)
 {
-	_cleanup_(closep) int fd = ipc_conn_take_fd(c->conn);
-	struct err_text e = {""};
+	struct err_text e;
+	_cleanup_(closep) int fd = consumer_port_take_file(c, &e);
 	int r = -EBUSY;
 
-	if (c->service->is_stopping)
+	if (e.text[0] && request->trace_config && request->trace_config->write_into_file)
+		r = -EINVAL;
+	else if (c->service->is_stopping)
 		err_set(&e, r, "%s", SERVICE_STOPPED);
 	else if (c->session)
 		err_set(&e, r, "this connection has a tracing session already");

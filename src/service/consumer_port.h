@@ -36,6 +36,9 @@ void consumer_port_tracing_ended(struct consumer_port *c, const char *error);
 
 /* The consumer's session is ended, for this reason. */
 void consumer_port_abort(struct consumer_port *c, const char *reason);
+/* The descriptor that the consumer passed, now the caller's, if it is a file for a trace
+ * (passed_file.h); else -1. *e says why it is not, and is empty where none was passed. */
+int consumer_port_take_file(struct consumer_port *c, struct err_text *e);
 /* The session goes on without this consumer: what it waits for is rejected. */
 void consumer_port_let_go(struct consumer_port *c);
 

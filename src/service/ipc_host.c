@@ -12,16 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <event2/event.h>
 
+#include "base/close_aside.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/msgsock.h"
 #include "base/sock.h"
+#include "service/limits.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* since Linux 6.16 */
+#endif
 
 #define N_SERVICES 2 /* of a connection; numbered from 1 */
 #define ACCEPTS_PER_TURN 16 /* then the others of the loop have their turn */
@@ -123,6 +130,8 @@ static void answer_bind(struct ipc_conn *c, const struct frame *f)
 
 	if (pb_mem_init(&m) < 0)
 		return;
+	if (id && c->services[id - 1].service->descriptors_when_bound)
+		ipc_conn_take_descriptors(c, true);
 	for (size_t i = 0; i < n; i++)
 		methods[i] =
 			(struct frame_method){.id = (uint32_t)i + 1,
@@ -258,12 +267,37 @@ static int on_memory(void *ctx, size_t before, size_t now)
 	return 0;
 }
 
+/* A peer whose descriptors close slowly, and that sends more, is hung up on. */
+static void close_fd(void *ctx, int fd)
+{
+	struct ipc_conn *c = ctx;
+
+	close_aside(fd, c->account.user);
+	if (c->sock && msgsock_fd(c->sock) >= 0 &&
+	    close_aside_waiting(c->account.user) > MAX_CLOSING)
+		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
+}
+
 static const struct msgsock_ops sock_ops = {
 	.on_message = on_message,
 	.on_close = on_close,
 	.on_drained = on_drained,
 	.on_memory = on_memory,
+	.close_fd = close_fd,
 };
+
+/* From Linux 6.16 on a socket can say that nobody may send descriptors to it; a connection has that
+ * from the socket that listens. 0 or -errno. */
+static int set_takes_descriptors(int fd, int on)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) < 0 ? -errno : 0;
+}
+
+void ipc_conn_take_descriptors(struct ipc_conn *c, bool on)
+{
+	if (!c->peer.is_remote)
+		(void)set_takes_descriptors(msgsock_fd(c->sock), on);
+}
 
 /* Of the remote ones, for which the uid says nothing. */
 static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
@@ -293,6 +327,8 @@ static int take_connection(struct ipc_host *h, const struct ipc_peer *peer,
 {
 	if (peer->is_remote && !has_room_for_remote(h, peer))
 		return -EDQUOT;
+	if (close_aside_waiting(account->user) > MAX_CLOSING)
+		return -EDQUOT;
 	return quota_take(account, h->service->connections, 1, NULL);
 }
 
@@ -319,6 +355,8 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	r = take_connection(h, &taken, &c->account);
 	if (r < 0) {
 		refuse(h, &taken, "too many connections");
+		if (!h->refuses_descriptors) /* there may be some in its queue */
+			close_aside(TAKE_FD(fd), ipc_peer_user(&taken));
 		return r;
 	}
 	c->host = h;
@@ -363,6 +401,11 @@ const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c)
 int ipc_conn_take_fd(struct ipc_conn *c)
 {
 	return msgsock_take_fd(c->sock);
+}
+
+void ipc_conn_close_fd(struct ipc_conn *c, int fd)
+{
+	close_aside(fd, c->account.user);
 }
 
 size_t ipc_conn_queued(const struct ipc_conn *c)
@@ -430,6 +473,8 @@ int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance 
 
 	if (!l)
 		return -ENOMEM;
+	h->refuses_descriptors =
+		h->service->descriptors_when_bound && set_takes_descriptors(fd, 0) == 0;
 	l->host = h;
 	l->fd = TAKE_FD(fd);
 	l->entrance = entrance;

@@ -55,6 +55,9 @@ struct ipc_service {
 	size_t send_limit; /* bytes of replies that may wait; past it the connection is closed */
 	/* Past so many no further request is taken until all are out; 0: always taken. */
 	size_t hold_limit;
+	/* A peer may send descriptors once it has bound the service, not before, where the kernel can
+	 * refuse them (Linux 6.16). False: always. */
+	bool descriptors_when_bound;
 	enum quota_kind connections; /* what a connection counts as */
 	unsigned max_remote_conns; /* of these */
 	unsigned max_conns_per_address;
@@ -90,6 +93,10 @@ int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *e
 const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c);
 /* The last file descriptor that the peer sent, now the caller's, or -1. */
 int ipc_conn_take_fd(struct ipc_conn *c);
+/* Closes it in the background, if it is one: closing may take as long as the peer wants. */
+void ipc_conn_close_fd(struct ipc_conn *c, int fd);
+/* Whether the peer may send descriptors from now on, where the kernel can refuse them. */
+void ipc_conn_take_descriptors(struct ipc_conn *c, bool on);
 /* Bytes that wait for the peer to read. */
 size_t ipc_conn_queued(const struct ipc_conn *c);
 

@@ -16,7 +16,12 @@
 #define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* on TCP and vsock, relays too; of the above */
 #define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
-#define MAX_CONSUMER_CONNECTIONS_PER_USER 64
+/* Of the descriptors that the process may have, so many are not for connections. */
+#define OTHER_DESCRIPTORS 1024u
+
+/* Descriptors of a user that wait to be closed (base/close_aside.h); past it the user's connections end
+ * when they send more, and further connections are refused. */
+#define MAX_CLOSING 2048u
 
 /* Bytes that may wait for a peer that does not read; past it the connection is closed. A producer
  * is sent configs, twice each; a consumer the list of all data sources (MAX_DESCRIPTOR_BYTES_ALL)

@@ -154,11 +154,9 @@ static int introduce(struct producer_port *p)
 	return 0;
 }
 
-static int initialize_connection(void *endpoint, const struct ipc_call *call, const uint8_t *args,
-				 size_t len)
+static int initialize_with(struct producer_port *p, const struct ipc_call *call,
+			   const uint8_t *args, size_t len, int fd)
 {
-	struct producer_port *p = endpoint;
-	_cleanup_(closep) int fd = ipc_conn_take_fd(p->conn);
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	bool brings_memory = false, uses_it;
 	int r;
@@ -182,7 +180,19 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
 		    p->peer->is_remote);
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	ipc_conn_take_descriptors(p->conn, false);
 	return 0;
+}
+
+static int initialize_connection(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+				 size_t len)
+{
+	struct producer_port *p = endpoint;
+	int fd = ipc_conn_take_fd(p->conn);
+	int r = initialize_with(p, call, args, len, fd);
+
+	ipc_conn_close_fd(p->conn, fd);
+	return r;
 }
 
 /* ---- data sources ---- */
@@ -547,6 +557,7 @@ const struct ipc_service producer_port_service = {
 	.open = producer_port_open,
 	.close = producer_port_close,
 	.send_limit = PRODUCER_SEND_LIMIT,
+	.descriptors_when_bound = true,
 	.connections = QUOTA_PRODUCERS,
 	.max_remote_conns = MAX_REMOTE_PRODUCER_CONNECTIONS,
 	.max_conns_per_address = MAX_PRODUCER_CONNECTIONS_PER_ADDRESS,

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/caps.h"
+#include "base/close_aside.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "base/syscall_filter.h"
@@ -48,19 +49,30 @@ static int keep_priority(void)
 	return caps_keep_only(nice_capability, nice && real_time ? 0 : 1);
 }
 
+int sandbox_leave_out(struct err_text *e)
+{
+	int r = close_aside_start();
+
+	return r < 0 ? err_set(e, r, "cannot start threads: %s", strerror(-r)) : 0;
+}
+
 int sandbox_enter(struct err_text *e)
 {
 	int r;
 
 	if (BUILT_WITH_SANITIZER) {
 		log_info("built with a sanitizer: no sandbox");
-		return 0;
+		return sandbox_leave_out(e);
 	}
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
 	r = keep_priority();
 	if (r < 0)
 		return err_set(e, r, "cannot give up capabilities: %s", strerror(-r));
+	/* With what is given up per thread, and before no thread can be started any more. */
+	r = sandbox_leave_out(e);
+	if (r < 0)
+		return r;
 	r = syscall_filter_install(&(struct syscall_list){.allowed = own_calls});
 	if (r == -ENOSYS)
 		log_warn("this kernel has no system call filters; going on without");

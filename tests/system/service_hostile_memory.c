@@ -90,6 +90,9 @@ static bool offer_memory(int fd, uint32_t page_size, bool *ret_used)
 	struct pb_mem m;
 	uint64_t id;
 
+	/* Descriptors are taken from here on. */
+	peer_bind(&p, "ProducerPort");
+	CHECK(peer_next(&p) && p.f.success);
 	CHECK(pb_mem_init(&m) == 0);
 	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_PAGE_SIZE_HINT_BYTES,
 		   page_size);

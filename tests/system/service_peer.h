@@ -149,6 +149,16 @@ static inline uint64_t peer_call(struct peer *p, uint32_t method, const void *ar
 	return peer_call_as(p, 1, method, false, args, len, -1);
 }
 
+/* A method without arguments, and with a descriptor. False: the kernel sends none to a socket that
+ * takes none (from Linux 6.16 on). */
+static inline bool peer_call_with_fd(struct peer *p, uint32_t method, int fd)
+{
+	uint8_t frame[FRAME_MAX_HEAD];
+	size_t len = frame_put_invoke(frame, ++p->last_id, 1, method, false, 0);
+
+	return peer_send_frame(p, frame, len, fd);
+}
+
 static inline uint64_t peer_call_mem(struct peer *p, uint32_t method, struct pb_mem *m)
 {
 	uint64_t id = peer_call(p, method, m->buf, pb_mem_len(m));

@@ -148,6 +148,19 @@ check "the producers' socket has the group and mode that were asked for" \
 check "so has the consumers'" test "$(stat -c '%g %a' "$tmp/consumer")" = "$(id -G | awk '{ print $NF }') 660"
 check "and it answers" answers
 stop TERM
+umask 0
+start
+check "with a umask of 0 the consumers' socket is its user's only" test "$(stat -c %a "$tmp/consumer")" = 600
+stop TERM
+umask 022
+if [ "$(id -u)" = 0 ]; then
+  start PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c"
+  check "an abstract socket serves root" env PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" "$BUILD/tests/system/service_ping"
+  check "and no other user" eval '! PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" timeout 20 setpriv --reuid 4242 --clear-groups \
+    "$BUILD/tests/system/service_ping" >/dev/null 2>&1'
+  check "who is named" grep -q "of uid 4242 is refused" "$tmp/log"
+  stop TERM
+fi
 check "three parts are a usage error" refuses 2 PGROUP:PMODE "$sondad" --set-socket-permissions root:0666:root
 check "so is a group that is not there" refuses 2 'no group "nobody-has-it"' \
   "$sondad" --set-socket-permissions root:0666:nobody-has-it:0660
@@ -157,6 +170,38 @@ if [ "$(id -u)" != 0 ]; then
   check "a group that is not one's own is an error" refuses 1 'group 0' \
     "$sondad" --set-socket-permissions 0:0666:0:0660
   check "and no socket is left" test ! -e "$tmp/producer"
+fi
+
+check "a user of data sources of the system must exist" refuses 2 'no user "nobody-has-it"' \
+  "$sondad" --system-users root,nobody-has-it
+
+# ---- a memory control group
+
+cgroup=
+make_cgroup() { # 64 MB of memory, in the hierarchy that has the controller; sets $cgroup
+  local own
+  if [ -d /sys/fs/cgroup/memory ]; then
+    cgroup=/sys/fs/cgroup/memory/sonda-test-$$
+    mkdir "$cgroup" 2>/dev/null && echo 67108864 >"$cgroup/memory.limit_in_bytes" && return
+  elif grep -qw memory /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
+    cgroup=/sys/fs/cgroup/sonda-test-$$
+    mkdir "$cgroup" 2>/dev/null && echo 67108864 >"$cgroup/memory.max" && return
+  fi
+  [ -z "$cgroup" ] || rmdir "$cgroup" 2>/dev/null
+  cgroup=
+  return 1
+}
+if grep -q "no sandbox" "$tmp/log" || ! make_cgroup; then
+  echo "ok $((n += 1)) - limits of a memory control group # SKIP none can be made here"
+else
+  start bash -c "echo \$\$ >'$cgroup/cgroup.procs' && exec '$sondad'"
+  echo 'buffers { size_kb: 65536 } write_into_file: true duration_ms: 1' >"$tmp/cfg"
+  check "buffers that a memory control group has no room for are refused" \
+    eval '! "$BUILD/tests/system/write_into" "$tmp/cfg" >"$tmp/trace" 2>"$tmp/err"'
+  sed -i 's/65536/16384/' "$tmp/cfg"
+  check "smaller ones are not" eval '"$BUILD/tests/system/write_into" "$tmp/cfg" >"$tmp/trace"'
+  stop TERM
+  for _ in {1..50}; do rmdir "$cgroup" 2>/dev/null && break; sleep 0.1; done
 fi
 
 # ---- files in the way

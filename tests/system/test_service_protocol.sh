@@ -28,12 +28,21 @@ peers() { # PROGRAM ARGUMENT...: its verdicts, counted on
 peers service_conformance
 peers service_conformance_trace
 peers service_hostile "$pid"
+peers service_hostile_attacks "$pid"
 peers service_hostile_data
 peers service_hostile_memory
 peers service_hostile_peers "$pid"
 peers service_sessions
 done=$((done + 1))
 
+# Some 20 lines of 1 kB a user in 10 s, and there are few users.
+log_bytes=$(stat -c %s "$tmp/log")
+if [ "$log_bytes" -lt 1000000 ]; then echo "ok $done - its log is of a bounded length"; else
+  echo "not ok $done - its log is of a bounded length"
+  echo "# $log_bytes bytes"
+  bad=1
+fi
+done=$((done + 1))
 kill "$pid"
 if wait "$pid"; then echo "ok $done - sondad ends well after all that"; else
   echo "not ok $done - sondad ends well after all that"

@@ -131,16 +131,17 @@ static void exactly_one_place_must_be_named(void **state)
 	close(fd);
 }
 
-static void what_may_block_is_refused(void **state)
+static void what_is_no_file_and_no_pipe_is_refused(void **state)
 {
 	struct fixture *x = *state;
 	struct stage *g = x->stage;
-	const int fds[] = {eventfd(0, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY)};
+	const int fds[] = {eventfd(0, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY),
+			   socket(AF_UNIX, SOCK_DGRAM, 0), socket(AF_UNIX, SOCK_STREAM, 0)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		uint64_t id = peer_enable_into(g->cons, "write_into_file: true", fds[i]);
 
-		assert_true(peer_tracing_ended(g->cons, id, "neither a file"));
+		assert_true(peer_tracing_ended(g->cons, id, "neither a regular file"));
 		close(fds[i]);
 	}
 }
@@ -421,7 +422,7 @@ int main(void)
 		FILE_TEST(small_buffer_is_written_when_it_fills),
 		FILE_TEST(passed_file_is_written),
 		FILE_TEST(exactly_one_place_must_be_named),
-		FILE_TEST(what_may_block_is_refused),
+		FILE_TEST(what_is_no_file_and_no_pipe_is_refused),
 		FILE_TEST(existing_file_is_never_touched),
 		FILE_TEST(session_that_is_refused_leaves_no_file),
 		FILE_TEST(folder_that_is_not_there_is_told),

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * Closing descriptors that another process passed, in threads that nobody waits for: close(2) of a
+ * TCP socket with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix
+ * socket is such a descriptor too, as its queue may hold others that were never received.
+ *
+ * Each owner, a user, occupies at most two threads, so one that keeps its two busy delays its own
+ * descriptors only. Before close_aside_start(), and in a child process, descriptors are closed at
+ * once.
+ */
+
+/* Starts the threads. They inherit what the caller has given up (capabilities, Landlock), and take
+ * part in a system call filter with SECCOMP_FILTER_FLAG_TSYNC. 0, or -errno with none started. */
+int close_aside_start(void);
+
+/* Closes fd, now or later; fd < 0 is none. */
+void close_aside(int fd, uint64_t owner);
+
+/* The number of an owner's descriptors that are not closed yet. */
+unsigned close_aside_waiting(uint64_t owner);

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: service_hostile_attacks PID
+ *
+ * Attacks on the time and the memory of the service, the process PID, on the sockets of the
+ * environment: each of them would keep it from serving others, or make it keep more than is charged.
+ * Where we are root the attacker is uid 4242, else another process of our own user.
+ *
+ * Times are not asserted: a query of another consumer is answered while an attack cannot end, or the
+ * CPU time of the service is compared with that for harmless requests of the same number.
+ */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/sanitizer.h"
+#include "service/limits.h"
+#include "service_good_pair.h"
+
+#define ATTACKER 4242
+
+static pid_t service_pid;
+static struct peer p, c; /* large */
+
+static void connect_as_attacker(struct peer *peer, const char *address)
+{
+	bool may = geteuid() == 0;
+	int r = may ? seteuid(ATTACKER) : 0;
+
+	assert(r == 0);
+	peer_connect(peer, address);
+	r = may ? seteuid(0) : 0;
+	assert(r == 0);
+	(void)r;
+}
+
+/* CPU time of the service so far, in ns. */
+static uint64_t cpu_ns(void)
+{
+	uint64_t ns = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", service_pid, service_pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%" SCNu64, &ns) != 1)
+		ns = 0;
+	if (f)
+		fclose(f);
+	return ns;
+}
+
+static unsigned long resident_kb(void)
+{
+	unsigned long pages = 0, resident = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", service_pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%lu %lu", &pages, &resident) != 2)
+		resident = 0;
+	if (f)
+		fclose(f);
+	return resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* Another consumer gets an answer. */
+static bool query_is_answered(void)
+{
+	static struct peer q; /* large */
+	bool good;
+
+	peer_connect(&q, sock_default_consumer());
+	good = peer_accepted(&q, peer_call(&q, C_QUERY_CAPABILITIES, NULL, 0));
+	peer_close(&q);
+	return good;
+}
+
+/* ---- descriptors that take long to close ---- */
+
+enum { LINGER_S = 600 };
+
+/* A TCP connection whose reader never reads: closing *ret_fd takes LINGER_S. */
+struct slow_socket {
+	int listener, reader, fd;
+};
+
+static bool slow_socket_open(struct slow_socket *s)
+{
+	const struct linger linger = {.l_onoff = 1, .l_linger = LINGER_S};
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(a);
+	static char block[65536];
+
+	s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	s->reader = -1;
+	if (bind(s->listener, (struct sockaddr *)&a, len) < 0 || listen(s->listener, 1) < 0 ||
+	    getsockname(s->listener, (struct sockaddr *)&a, &len) < 0 ||
+	    connect(s->fd, (struct sockaddr *)&a, len) < 0)
+		return false;
+	s->reader = accept(s->listener, NULL, NULL);
+	if (s->reader < 0 || setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) < 0)
+		return false;
+	while (send(s->fd, block, sizeof(block), MSG_DONTWAIT) > 0)
+		;
+	return true;
+}
+
+/* Our own copy of the sender goes without waiting: where the kernel let us send none, it is the only
+ * one. */
+static void slow_socket_leave(struct slow_socket *s, bool sent)
+{
+	const struct linger none = {0};
+
+	if (!sent)
+		setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	closep(&s->fd);
+	s->fd = -1;
+}
+
+static void slow_socket_close(struct slow_socket *s)
+{
+	closep(&s->reader);
+	closep(&s->listener);
+	closep(&s->fd);
+}
+
+/* With a request of the peer's choice; the service has the only copy of the socket then. */
+static bool answered_while_closing(const char *address, const char *port, uint32_t method,
+				   bool bind_first)
+{
+	struct slow_socket s;
+	bool good;
+
+	CHECK(slow_socket_open(&s));
+	connect_as_attacker(&p, address);
+	if (bind_first) {
+		peer_bind(&p, port);
+		CHECK(peer_next(&p));
+	}
+	slow_socket_leave(&s, peer_call_with_fd(&p, method, s.fd));
+	good = query_is_answered();
+	peer_close(&p);
+	good = good && query_is_answered() && good_pair_records();
+	slow_socket_close(&s);
+	return good;
+}
+
+static bool socket_that_lingers_is_closed_aside(void)
+{
+	const char *producers = sock_default_producer(), *consumers = sock_default_consumer();
+
+	CHECK(answered_while_closing(producers, "ProducerPort", P_SYNC, false));
+	CHECK(answered_while_closing(producers, "ProducerPort", P_INITIALIZE, true));
+	CHECK(answered_while_closing(consumers, "ConsumerPort", C_CLONE, true));
+	return answered_while_closing(consumers, "ConsumerPort", C_QUERY_STATE, true);
+}
+
+/* Two in one message, and some in a message that is not read before the end. */
+static bool send_many(int to, const int *fds, size_t n)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+	} control = {0};
+	uint32_t frame_len = 1000;
+	struct iovec iov = {.iov_base = &frame_len, .iov_len = 2};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = CMSG_SPACE(n * sizeof(int))};
+
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(&control.align), fds, n * sizeof(int));
+	return sendmsg(to, &m, MSG_NOSIGNAL) > 0;
+}
+
+static bool several_at_once_are_closed_aside(void)
+{
+	struct slow_socket s[4];
+	int fds[ARRAY_SIZE(s)];
+	bool good, first, second;
+
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+		CHECK(slow_socket_open(&s[i]));
+		fds[i] = s[i].fd;
+	}
+	connect_as_attacker(&p, sock_default_consumer());
+	peer_bind(&p, "ConsumerPort");
+	CHECK(peer_next(&p));
+	first = send_many(p.fd, fds, 2); /* hangs up on us */
+	second = send_many(p.fd, fds + 2, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+		slow_socket_leave(&s[i], i < 2 ? first : second);
+	peer_close(&p);
+	good = query_is_answered() && good_pair_records();
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+		slow_socket_close(&s[i]);
+	return good;
+}
+
+/* One user's descriptors that are being closed for ever do not delay those of another. */
+static bool others_descriptors_are_closed_meanwhile(void)
+{
+	enum { SLOW = 12 };
+	struct slow_socket s[SLOW];
+	int pipe_fds[2];
+	char byte;
+
+	if (geteuid() != 0)
+		SKIP("only root can connect as somebody else");
+	for (int i = 0; i < SLOW; i++) {
+		CHECK(slow_socket_open(&s[i]));
+		connect_as_attacker(&p, sock_default_consumer());
+		peer_bind(&p, "ConsumerPort");
+		CHECK(peer_next(&p));
+		slow_socket_leave(&s[i], peer_call_with_fd(&p, C_QUERY_CAPABILITIES, s[i].fd));
+		peer_next(&p);
+		peer_close(&p);
+	}
+	CHECK(pipe(pipe_fds) == 0);
+	peer_connect(&c, sock_default_consumer());
+	peer_bind(&c, "ConsumerPort");
+	CHECK(peer_next(&c));
+	CHECK(peer_call_with_fd(&c, C_QUERY_CAPABILITIES, pipe_fds[1]));
+	close(pipe_fds[1]);
+	CHECK(peer_next(&c));
+	peer_close(&c);
+	CHECK(read(pipe_fds[0], &byte, 1) == 0); /* the end: the writing side is closed */
+	close(pipe_fds[0]);
+	for (int i = 0; i < SLOW; i++)
+		slow_socket_close(&s[i]);
+	return good_pair_records();
+}
+
+/* The receiver of a datagram socket would see the uid and pid of the service. */
+static bool socket_is_no_file_for_a_trace(void)
+{
+	static const int types[] = {SOCK_DGRAM, SOCK_STREAM, SOCK_SEQPACKET};
+	const char *config = "buffers { size_kb: 4 } write_into_file: true duration_ms: 1";
+	int fds[2], on = 1;
+	char byte;
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		CHECK(socketpair(AF_UNIX, types[i], 0, fds) == 0);
+		CHECK(setsockopt(fds[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0);
+		peer_connect(&c, sock_default_consumer());
+		peer_bind(&c, "ConsumerPort");
+		CHECK(peer_next(&c));
+		CHECK(peer_tracing_ended(&c, peer_enable_into(&c, config, fds[0]),
+					 "neither a regular file nor a pipe"));
+		CHECK(recv(fds[1], &byte, 1, MSG_DONTWAIT) < 0);
+		close(fds[0]);
+		close(fds[1]);
+		peer_close(&c);
+	}
+	return true;
+}
+
+/* ---- connections ---- */
+
+/* Four users take all the connections that they get; root and a fifth user still record. */
+static bool connections_of_others_are_kept_for_root(void)
+{
+	enum { USERS = 4, EACH = MAX_PRODUCER_CONNECTIONS / 4 };
+	static int fds[USERS * EACH];
+	static struct peer other; /* large */
+	size_t n = 0;
+	bool good;
+
+	if (geteuid() != 0)
+		SKIP("only root can connect as somebody else");
+	fs_raise_file_limit(ARRAY_SIZE(fds) + 256);
+	for (int user = 0; user < USERS; user++) {
+		CHECK(seteuid((uid_t)(ATTACKER + 1 + user)) == 0);
+		for (int i = 0; i < EACH && n < ARRAY_SIZE(fds); i++, n++)
+			while (sock_connect(sock_default_producer(), &fds[n]) == -EAGAIN)
+				(void)query_is_answered(); /* its queue is full */
+		CHECK(seteuid(0) == 0);
+	}
+	good = good_pair_records();
+	connect_as_attacker(&other, sock_default_producer());
+	good = good && peer_accepted(&other, peer_initialize(&other, "fifth", false));
+	peer_close(&other);
+	while (n > 0)
+		close(fds[--n]);
+	CHECK(good);
+	return good_pair_records();
+}
+
+/* ---- many data sources ---- */
+
+enum { MANY_CONNECTIONS = 300 };
+
+/* Registers as many data sources as are taken. *ret_last: the name of the last one. */
+static unsigned register_many(struct peer *peer, unsigned connection)
+{
+	unsigned n = 0;
+	char name[32];
+
+	CHECK(peer_accepted(peer, peer_initialize(peer, "many", false)));
+	for (; n < MAX_SOURCES_PER_PRODUCER; n++) {
+		struct pb_field f;
+
+		snprintf(name, sizeof(name), "s%u.%u", connection, n);
+		if (!peer_accepted(peer, peer_register(peer, name, 0)) ||
+		    peer_field(peer, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f))
+			break;
+	}
+	return n;
+}
+
+static uint64_t cost_of_pairs(struct peer *peer, unsigned n)
+{
+	uint64_t before = cpu_ns();
+
+	for (unsigned i = 0; i < n; i++) {
+		peer_register(peer, "pair", 0);
+		peer_call_text(peer, P_UNREGISTER_SOURCE,
+			       PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, "pair");
+		if (!peer_next(peer) || !peer_next(peer))
+			return 0;
+	}
+	return cpu_ns() - before;
+}
+
+/* What others have registered makes nothing slower, and is charged as what it takes. */
+static bool many_data_sources_are_charged_and_not_walked(void)
+{
+	static struct peer *peers[MANY_CONNECTIONS]; /* large */
+	unsigned long before_kb;
+	uint64_t alone, among_many;
+	unsigned n = 0, total = 0, one;
+
+	connect_as_attacker(&p, sock_default_producer());
+	CHECK(peer_accepted(&p, peer_initialize(&p, "alone", false)));
+	CHECK(cost_of_pairs(&p, 200) > 0); /* the first ones take memory, too */
+	alone = cost_of_pairs(&p, 2000);
+	before_kb = resident_kb();
+	do {
+		peers[n] = malloc(sizeof(*peers[n]));
+		assert(peers[n]);
+		connect_as_attacker(peers[n], sock_default_producer());
+		one = register_many(peers[n], n);
+		total += one;
+		n++;
+	} while (n < MANY_CONNECTIONS && one > 0);
+	printf("# %u data sources: %lu kB\n", total, resident_kb() - before_kb);
+	CHECK(total > 10000);
+	/* A quarter is for one user; half of that is for the allocator, and 16 kB for a connection. */
+	if (!BUILT_WITH_SANITIZER)
+		CHECK(resident_kb() - before_kb < MAX_DESCRIPTOR_BYTES_ALL / 8 * 3 / 1024 + n * 16);
+	for (int i = 0; i < 2; i++) { /* room for the pairs */
+		peer_close(peers[--n]);
+		free(peers[n]);
+	}
+	CHECK(query_is_answered());
+	among_many = cost_of_pairs(&p, 2000);
+	printf("# 2000 pairs: %" PRIu64 " us alone, %" PRIu64 " us among many\n", alone / 1000,
+	       among_many / 1000);
+	CHECK(alone > 0 && among_many > 0 && among_many < 10 * alone);
+	while (n > 0) {
+		peer_close(peers[--n]);
+		free(peers[n]);
+	}
+	peer_close(&p);
+	return good_pair_records();
+}
+
+/* A data source of the system's name is listed, and no session gets it. */
+static bool system_names_are_not_for_everybody(void)
+{
+	static const struct {
+		const char *name;
+		bool is_taken;
+	} names[] = {{"linux.ftrace", false},
+		     {"android.log", false},
+		     {"track_event", true},
+		     {"linuxx", true}};
+	struct pb_field f;
+
+	if (geteuid() != 0)
+		SKIP("only root can connect as somebody else");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char config[256];
+		uint64_t stream, enable;
+
+		connect_as_attacker(&p, sock_default_producer());
+		stream = peer_become_producer(&p, "fake", names[i].name, DS_NOTIFY_STOP, false);
+		peer_connect(&c, sock_default_consumer());
+		CHECK(peer_accepted(&c, peer_call(&c, C_QUERY_STATE, NULL, 0)));
+		CHECK(memmem(c.f.payload, c.f.payload_len, names[i].name, strlen(names[i].name)));
+		snprintf(config, sizeof(config),
+			 "buffers { size_kb: 4 } data_sources { config { name: '%s' } } ",
+			 names[i].name);
+		enable = peer_enable(&c, config);
+		if (names[i].is_taken) {
+			CHECK(peer_command(&p, stream, CMD(SETUP_TRACING), &f));
+			CHECK(peer_command(&p, stream, CMD(SETUP_DATA_SOURCE), &f));
+		} else {
+			/* Nobody is waited for. */
+			CHECK(peer_accepted(&c, peer_call(&c, C_DISABLE, NULL, 0)));
+			CHECK(peer_tracing_ended(&c, enable, NULL));
+			CHECK(peer_is_quiet(&p));
+		}
+		peer_close(&p);
+		peer_close(&c);
+	}
+	/* root may */
+	peer_connect(&p, sock_default_producer());
+	peer_connect(&c, sock_default_consumer());
+	{
+		uint64_t stream = peer_become_producer(&p, "root's", "linux.test", 0, false);
+
+		peer_enable(&c, "buffers { size_kb: 4 } data_sources { config { name: "
+				"'linux.test' } }");
+		CHECK(peer_command(&p, stream, CMD(SETUP_TRACING), &f));
+	}
+	peer_close(&p);
+	peer_close(&c);
+	return true;
+}
+
+/* ---- messages ---- */
+
+/* Each connection causes several messages of 1 kB. How many bytes there are, the caller of this
+ * program looks at. */
+static bool reconnecting_peers_do_not_fill_the_log(void)
+{
+	char name[MAX_NAME_BYTES + 1];
+
+	memset(name, 'x', MAX_NAME_BYTES);
+	name[MAX_NAME_BYTES] = '\0';
+	for (int i = 0; i < 2000; i++) {
+		connect_as_attacker(&p, sock_default_producer());
+		peer_initialize(&p, name, false);
+		for (int k = 0; k < 5; k++)
+			peer_register(&p, "", 0); /* refused: no name */
+		if (i % 100 == 0)
+			CHECK(peer_accepted(&p, p.last_id - 5));
+		peer_close(&p);
+	}
+	return query_is_answered();
+}
+
+/* ---- work ---- */
+
+#define HEAVY "(a?a?a?a?a?a?a?a?a?a?){13}b"
+
+/* Requests of 256 equal triggers, for a session in which they have this expression. */
+static uint64_t cost_of_triggers(const char *regex)
+{
+	char config[512], name[MAX_NAME_BYTES + 1];
+	uint64_t before, cost;
+	struct pb_mem m;
+
+	memset(name, 'a', MAX_NAME_BYTES);
+	name[MAX_NAME_BYTES] = '\0';
+	snprintf(config, sizeof(config),
+		 "buffers { size_kb: 64 } trigger_config { trigger_mode: STOP_TRACING "
+		 "trigger_timeout_ms: 600000 triggers { name: 't' stop_delay_ms: 600000 "
+		 "producer_name_regex: '%s' } }",
+		 regex);
+	peer_connect(&c, sock_default_consumer());
+	peer_enable(&c, config);
+	connect_as_attacker(&p, sock_default_producer());
+	if (!peer_accepted(&p, peer_initialize(&p, name, false)) ||
+	    !peer_accepted(&c, peer_call(&c, C_STATS, NULL, 0)))
+		return 0;
+	before = cpu_ns();
+	for (int i = 0; i < 20; i++) {
+		assert(pb_mem_init(&m) == 0);
+		for (unsigned k = 0; k < MAX_TRIGGER_NAMES; k++)
+			pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, "t");
+		if (!peer_accepted(&p, peer_call_mem(&p, P_TRIGGERS, &m)))
+			return 0;
+	}
+	/* All of them were handled. */
+	if (!peer_accepted(&p, peer_call(&p, P_SYNC, NULL, 0)))
+		return 0;
+	cost = cpu_ns() - before;
+	peer_close(&p);
+	peer_close(&c);
+	return cost;
+}
+
+static bool equal_triggers_with_a_heavy_expression_are_no_work(void)
+{
+	uint64_t light = cost_of_triggers("b*"), heavy = cost_of_triggers(HEAVY);
+
+	printf("# 20 requests of triggers: %" PRIu64 " us with a light expression, %" PRIu64
+	       " us with a heavy one\n",
+	       light / 1000, heavy / 1000);
+	/* Once it may take its time: a twentieth of what it is to match each request. */
+	CHECK(light > 0 && heavy > 0 && heavy < 20 * light + 40 * NS_PER_MS);
+	return good_pair_records();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct tap_test tests[] = {
+		{"a socket that lingers is closed where nobody waits",
+		 socket_that_lingers_is_closed_aside},
+		{"several at once, and unread ones, too", several_at_once_are_closed_aside},
+		{"descriptors of others are closed meanwhile",
+		 others_descriptors_are_closed_meanwhile},
+		{"a socket is no file for a trace", socket_is_no_file_for_a_trace},
+		{"connections of others are kept for root",
+		 connections_of_others_are_kept_for_root},
+		{"many data sources are charged, and not walked",
+		 many_data_sources_are_charged_and_not_walked},
+		{"names of the system are not for everybody", system_names_are_not_for_everybody},
+		{"reconnecting peers cause a bounded number of messages",
+		 reconnecting_peers_do_not_fill_the_log},
+		{"equal triggers with a heavy expression are no work",
+		 equal_triggers_with_a_heavy_expression_are_no_work},
+	};
+
+	if (argc != 2)
+		return 2;
+	service_pid = atoi(argv[1]);
+	p.fd = p.got_fd = c.fd = c.got_fd = -1;
+	return tap_run(tests, ARRAY_SIZE(tests));
+}
