@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/msgsock_internal.h"
 
@@ -131,9 +132,20 @@ static bool must_hold(const struct msgsock *m)
 	return msgsock_queued(m) > m->hold_limit;
 }
 
+static bool turn_is_over(const struct msgsock *m)
+{
+	return m->turn_ns != UINT64_MAX && clock_mono_ns() - m->turn_start_ns >= m->turn_ns;
+}
+
+static bool has_message(const struct msgsock *m, size_t pos)
+{
+	return m->in_len - pos >= LENGTH_WORD &&
+	       m->in_len - pos - LENGTH_WORD >= length_at(m->in + pos);
+}
+
 /*
- * Hands out the whole messages in the buffer, as long as their answers may be queued, and moves
- * what is left to the front. 0, or -EMSGSIZE. May free m (m->freed).
+ * Hands out the whole messages in the buffer, as long as the turn lasts and their answers may be
+ * queued, and moves what is left to the front. 0, or -EMSGSIZE. May free m (m->freed).
  */
 static int deliver(struct msgsock *m)
 {
@@ -154,6 +166,9 @@ static int deliver(struct msgsock *m)
 		if (m->freed)
 			return 0;
 		pos += LENGTH_WORD + len;
+		m->paused = turn_is_over(m) && has_message(m, pos);
+		if (m->paused)
+			break;
 	}
 	m->in_len -= pos;
 	if (pos > 0 && m->in_len > 0)
@@ -247,6 +262,23 @@ static ssize_t receive(struct msgsock *m)
 	return n;
 }
 
+/* A priority is that of an event which is not active. */
+static void set_urgent(struct msgsock *m, bool urgent)
+{
+	int normal = event_base_get_npriorities(event_get_base(&m->on_readable)) / 2;
+
+	if (m->is_urgent)
+		(void)event_priority_set(&m->on_readable, urgent ? 0 : normal);
+}
+
+/* Goes on in the next turn, after those that wait now: libevent looks for them first. */
+static void pause_reading(struct msgsock *m)
+{
+	set_urgent(m, false);
+	event_active(&m->on_readable, EV_READ, 0);
+	(void)event_base_loopcontinue(event_get_base(&m->on_readable));
+}
+
 /* Hands out what is in the buffer and makes room for more. False: no reading now, or ever. */
 static bool digest(struct msgsock *m)
 {
@@ -254,6 +286,10 @@ static bool digest(struct msgsock *m)
 
 	if (m->freed)
 		return false;
+	if (r == 0 && m->paused) {
+		pause_reading(m);
+		return false;
+	}
 	if (must_hold(m)) {
 		m->held = true;
 		event_del(&m->on_readable);
@@ -280,10 +316,15 @@ static bool resume(struct msgsock *m)
 /* One turn of reading: about one buffer's worth, then the other connections have theirs. */
 static void read_turn(struct msgsock *m)
 {
+	bool was_paused = m->paused, may_have_more = false;
 	size_t total = 0;
 	int r;
 
+	m->turn_start_ns = clock_mono_ns();
+	m->paused = false;
 	if (m->held && !resume(m))
+		return;
+	if (was_paused && !digest(m))
 		return;
 	r = fit_in(m);
 	if (r < 0) {
@@ -302,9 +343,14 @@ static void read_turn(struct msgsock *m)
 		}
 		m->in_len += (size_t)n;
 		total += (size_t)n;
-		if (!digest(m) || (size_t)n < room)
+		if (!digest(m))
+			return;
+		if ((size_t)n < room || turn_is_over(m)) {
+			may_have_more = (size_t)n == room;
 			break;
+		}
 	}
+	set_urgent(m, !may_have_more && total < MAX_IN);
 }
 
 static void readable(int fd, short what, void *arg)
@@ -331,6 +377,13 @@ void msgsock_hold_reads(struct msgsock *m, size_t limit)
 	m->hold_limit = limit;
 }
 
+void msgsock_set_turn(struct msgsock *m, uint64_t turn_ns, bool is_urgent)
+{
+	m->turn_ns = turn_ns;
+	m->is_urgent = is_urgent;
+	set_urgent(m, true);
+}
+
 int msgsock_take_fd(struct msgsock *m)
 {
 	return TAKE_FD(m->got_fd);
@@ -354,7 +407,8 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 			      .fd = fd,
 			      .got_fd = -1,
 			      .send_limit = send_limit,
-			      .hold_limit = SIZE_MAX};
+			      .hold_limit = SIZE_MAX,
+			      .turn_ns = UINT64_MAX};
 	r = msgsock_tell_memory(m);
 	if (r == 0 &&
 	    (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -69,6 +70,14 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
  * not read waits itself. For one side of a connection only; two that hold can wait for each other.
  */
 void msgsock_hold_reads(struct msgsock *m, size_t limit);
+
+/*
+ * From now on a wake-up hands out messages for about turn_ns of time, at least one, and then gives the
+ * others of the loop their turn. is_urgent: on a loop with priorities this socket is served before
+ * others of the default priority, until a turn was too short for all that it had sent; then it is
+ * served as they are, until nothing is left.
+ */
+void msgsock_set_turn(struct msgsock *m, uint64_t turn_ns, bool is_urgent);
 
 /* Tries for up to timeout_ms to empty the send queue, blocking. 0; -EAGAIN: some is left; -EPIPE: the
  * connection is over, or the peer has closed it, which is found also with nothing to send. */

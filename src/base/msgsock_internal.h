@@ -30,6 +30,10 @@ struct msgsock {
 	uint8_t *in;
 	size_t in_len, in_cap;
 	bool held; /* the reader looks away until it is woken up */
+	bool paused; /* its turn ended with whole messages left */
+	bool is_urgent; /* on_readable has priority 0 while there is little to read */
+	uint64_t turn_ns; /* UINT64_MAX: no end */
+	uint64_t turn_start_ns;
 
 	uint8_t *out;
 	size_t out_head, out_len, out_cap;

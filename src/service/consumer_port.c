@@ -405,5 +405,6 @@ const struct ipc_service consumer_port_service = {
 	.on_drained = on_drained,
 	.send_limit = CONSUMER_SEND_LIMIT,
 	.hold_limit = CONSUMER_HOLD_LIMIT,
+	.is_urgent = true,
 	.connections = QUOTA_CONSUMERS,
 };

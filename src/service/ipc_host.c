@@ -17,6 +17,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/close_aside.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -30,6 +31,7 @@
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
 
+#define TURN_NS (2 * NS_PER_MS) /* then the others of the loop have their turn */
 #define N_SERVICES 2 /* of a connection; numbered from 1 */
 #define ACCEPTS_PER_TURN 16 /* then the others of the loop have their turn */
 #define ACCEPT_PAUSE_MS 200 /* when the process is out of descriptors */
@@ -368,6 +370,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 		return r;
 	}
 	fd = -1; /* the msgsock has it */
+	msgsock_set_turn(c->sock, TURN_NS, h->service->is_urgent);
 	if (h->service->hold_limit > 0)
 		msgsock_hold_reads(c->sock, h->service->hold_limit);
 	c->peer = taken;
@@ -479,6 +482,8 @@ int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance 
 	l->fd = TAKE_FD(fd);
 	l->entrance = entrance;
 	l->readable = event_new(h->loop, l->fd, EV_READ | EV_PERSIST, on_acceptable, l);
+	if (l->readable && h->service->is_urgent)
+		(void)event_priority_set(l->readable, 0);
 	if (!l->readable || event_add(l->readable, NULL) < 0) {
 		listener_free(l);
 		return -ENOMEM;

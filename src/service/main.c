@@ -33,6 +33,7 @@
 #define MAX_FILES 16384 /* a connection takes a descriptor */
 
 #define MAX_SYSTEM_USERS 16
+#define DISPATCH_US 1000 /* then the loop looks whether something urgent has come */
 
 enum { EXIT_USAGE = 2 };
 
@@ -159,6 +160,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 
 static struct event_base *new_loop(void)
 {
+	const struct timeval most = {.tv_usec = DISPATCH_US};
 	struct event_config *config = event_config_new();
 	struct event_base *loop = NULL;
 
@@ -166,8 +168,12 @@ static struct event_base *new_loop(void)
 		return NULL;
 	/* One thread: no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	/* Consumers have priority 0 while they ask for little; all else has 1. */
+	event_config_set_max_dispatch_interval(config, &most, -1, 1);
 	loop = event_base_new_with_config(config);
 	event_config_free(config);
+	if (loop)
+		event_base_priority_init(loop, 2);
 	return loop;
 }
 
