@@ -131,6 +131,7 @@ static struct source_instance *new_instance(struct session *s,
 		.state = INSTANCE_CONFIGURED,
 		.producer = source->producer,
 		.config = config,
+		.source_serial = source->serial,
 		.buffer_id = s->buffers[index].id,
 		.will_notify_on_start = source->will_notify_on_start,
 		.will_notify_on_stop = source->will_notify_on_stop,
@@ -196,16 +197,25 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 		  const struct registered_source *source)
 {
 	const struct producer_port *p = source->producer;
+	bool is_remote = p->peer->machine_id != 0;
 	const struct source_of of = {
 		.producer = p->name,
-		.machine = p->peer->is_remote ? p->peer->machine_name : s->service->machine_name,
-		.is_remote = p->peer->is_remote,
+		.machine = is_remote ? p->peer->machine_name : s->service->machine_name,
+		.is_remote = is_remote,
 	};
 
-	return config->config && config->config->name && !source->left_out &&
-	       !strcmp(config->config->name, source->name) &&
-	       service_admits_producer(s->service, p->peer) &&
-	       source_filter_matches(s->config, config, &of);
+	if (!config->config || !config->config->name || source->left_out ||
+	    strcmp(config->config->name, source->name) ||
+	    !service_admits_producer(s->service, p->peer))
+		return false;
+	if (source_filter_matches(s->config, config, &of))
+		return true;
+	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
+		log_write_limited(&s->service->complaints, LOG_LEVEL_WARN,
+				  "session %llu: %s of %s is left out, as it runs on another "
+				  "machine; set trace_all_machines or machine_name_filter",
+				  (unsigned long long)s->id, source->name, p->name);
+	return false;
 }
 
 void instances_offer(struct session *s, const struct registered_source *source)
@@ -235,12 +245,12 @@ void instances_setup_all(struct session *s)
 }
 
 static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
-			 const struct producer_port *p)
+			 const struct registered_source *r)
 {
 	const struct source_instance *i;
 
-	TAILQ_FOREACH (i, &p->instances, of_producer)
-		if (i->config == config && i->session == s)
+	TAILQ_FOREACH (i, &r->producer->instances, of_producer)
+		if (i->config == config && i->session == s && i->source_serial == r->serial)
 			return true;
 	return false;
 }
@@ -250,7 +260,7 @@ void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *c
 	const struct registered_source *r;
 
 	for (r = first_of_name(s, config); r; r = TAILQ_NEXT(r, of_name))
-		if (wants(s, config, r) && !has_instance(s, config, r->producer))
+		if (wants(s, config, r) && !has_instance(s, config, r))
 			add_instance(s, config, r);
 }
 

@@ -37,6 +37,7 @@ struct source_instance {
 	enum instance_state state;
 	struct producer_port *producer; /* borrowed: withdrawn before it goes */
 	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
+	uint64_t source_serial; /* of the registration: a producer may offer a name several times */
 	uint16_t buffer_id; /* where its data goes, service-wide */
 	/* as the source was registered */
 	bool will_notify_on_start, will_notify_on_stop;
@@ -49,7 +50,7 @@ TAILQ_HEAD(instance_list, source_instance);
 void instances_setup_all(struct session *s);
 /* A source was registered: if the session wants it, sets it up, and starts it in a started one. */
 void instances_offer(struct session *s, const struct registered_source *source);
-/* One data source of the config has other filters: the same for producers that have no instance
+/* One data source of the config has other filters: the same for registrations that have no instance
  * of it. */
 void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config);
 void instances_start_all(struct session *s);

@@ -39,7 +39,7 @@
 
 #define MAX_NAME_BYTES 1024 /* of a producer, a data source, an SDK version */
 #define MAX_SOURCES_PER_PRODUCER 512 /* registered data sources */
-#define MAX_DESCRIPTOR_BYTES (120u << 10) /* one; must fit a reply of QueryServiceState */
+#define MAX_DESCRIPTOR_BYTES (128u << 10) /* one: as much as a frame brings */
 #define MAX_DESCRIPTOR_BYTES_PER_PRODUCER (512u << 10)
 #define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
 /* Shared memory of producers; past it one gets DEFAULT_SMB_BYTES, whatever it asks. */

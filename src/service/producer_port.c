@@ -258,12 +258,13 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 			&descriptor))
 		return -EBADMSG;
 	r = registry_add(p->service, p, descriptor.data, descriptor.len, &e, &source);
-	if (r == -EBADMSG)
-		return r;
-	if (r < 0) {
+	if (r < 0)
 		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: data source refused: %s", p->name,
 			  e.text[0] ? e.text : strerror(-r));
+	if (r == -EBADMSG)
+		return r;
+	if (r < 0) {
 		reply_registered(p, call, e.text[0] ? e.text : strerror(-r));
 		return 0;
 	}
@@ -278,6 +279,7 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 			      size_t len)
 {
 	struct producer_port *p = endpoint;
+	struct err_text e = {""};
 	struct pb_field descriptor;
 	int r;
 
@@ -286,9 +288,13 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 	if (!find_bytes(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_update(p->service, p, descriptor.data, descriptor.len);
-	if (r < 0)
+	r = registry_update(p->service, p, descriptor.data, descriptor.len, &e);
+	if (r < 0) {
+		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
+			  "producer %s: update of a data source refused: %s", p->name,
+			  e.text[0] ? e.text : strerror(-r));
 		return r;
+	}
 	ipc_reply_empty(p->conn, call);
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "wire/pb_mem.h"
 
 #define MAX_STATE_BYTES (MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD - 8)
+#define MAX_SOURCE_HEAD 32 /* what is around a descriptor in an entry */
 
 struct answer {
 	struct consumer_port *consumer;
@@ -70,7 +71,7 @@ static void add_producer(struct answer *a, const struct producer_port *p)
 	if (p->sdk_version)
 		pb_enc_str(e, PB_TRACING_SERVICE_STATE_PRODUCER_SDK_VERSION, p->sdk_version);
 	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_PRODUCER_PID, p->peer->pid);
-	if (p->peer->is_remote)
+	if (p->peer->machine_id)
 		pb_enc_u64(e, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_ID, p->peer->machine_id);
 	if (p->peer->machine_name)
 		pb_enc_str(e, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_NAME,
@@ -84,8 +85,15 @@ static void add_source(struct answer *a, const struct registered_source *r)
 	struct pb_enc *e = &a->entry.enc;
 
 	pb_enc_open(e, PB_TRACING_SERVICE_STATE_DATA_SOURCES);
-	pb_enc_bytes(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_DS_DESCRIPTOR, r->descriptor,
-		     r->descriptor_len);
+	if (r->descriptor_len + MAX_SOURCE_HEAD <= MAX_STATE_BYTES) {
+		pb_enc_bytes(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_DS_DESCRIPTOR, r->descriptor,
+			     r->descriptor_len);
+	} else {
+		/* It came in a frame, but does not fit one with what is around it here. */
+		pb_enc_open(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_DS_DESCRIPTOR);
+		pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, r->name);
+		pb_enc_close(e);
+	}
 	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_PRODUCER_ID, r->producer->id);
 	if (r->left_out)
 		pb_enc_bool(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_LEFT_OUT, true);

@@ -174,9 +174,10 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 	if (error == -EINVAL)
 		return err_set(e, error, "a data source name of more than %u bytes, or with a NUL",
 			       MAX_NAME_BYTES);
-	if (error < 0)
-		return error;
-	error = check_to_the_bottom(descriptor, len);
+	if (error == 0)
+		error = check_to_the_bottom(descriptor, len);
+	if (error == -EBADMSG)
+		return err_set(e, error, "a descriptor of %zu bytes is malformed", len);
 	if (error < 0)
 		return error;
 	if (!r->name || !r->name[0])
@@ -239,6 +240,7 @@ int registry_add(struct service *s, struct producer_port *p, const uint8_t *desc
 		quota_give(&p->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 		return -ENOMEM;
 	}
+	r->serial = ++s->last_source_serial;
 	p->n_sources++;
 	s->n_sources++;
 	TAILQ_INSERT_TAIL(&s->registry.sources, r, link);
@@ -259,20 +261,21 @@ static void take_out(struct registry *registry, struct registered_source *r)
 }
 
 int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
-		    size_t len)
+		    size_t len, struct err_text *e)
 {
 	_cleanup_(source_freep) struct registered_source *r = NULL;
 	struct registered_source *old;
-	int error = source_new(p, descriptor, len, NULL, &r);
+	int error = source_new(p, descriptor, len, e, &r);
 
 	if (error < 0)
 		return error;
 	old = r->id ? find_id(p, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
-		return -ENOENT;
-	error = take_room(p, r->cost, NULL);
+		return err_set(e, -ENOENT, "no data source with this id and name is registered");
+	error = take_room(p, r->cost, e);
 	if (error < 0)
 		return error;
+	r->serial = old->serial;
 	r->named = old->named;
 	TAILQ_INSERT_BEFORE(old, r, link);
 	TAILQ_INSERT_BEFORE(old, r, of_producer);

@@ -25,6 +25,7 @@ struct registered_source {
 	struct producer_port *producer; /* borrowed: it goes with the producer */
 	struct source_name *named; /* borrowed from the registry; while in the lists */
 	char *name; /* owned; never empty */
+	uint64_t serial; /* of the registration, from 1 on; an update keeps it */
 	uint64_t id; /* the producer's own number; 0: none */
 	bool will_notify_on_start, will_notify_on_stop;
 	bool handles_incremental_state_clear;
@@ -50,14 +51,14 @@ struct registered_source *registry_first(const struct service *s, const char *na
 /*
  * Adds one. descriptor: a serialized DataSourceDescriptor. 0 with *ret_source; -EBADMSG (does not
  * parse), -EINVAL (no usable name), -EEXIST (the producer has one of this id), -ENOBUFS (a limit),
- * -ENOMEM. e tells which.
+ * -ENOMEM. e names the reason, but for -ENOMEM.
  */
 int registry_add(struct service *s, struct producer_port *p, const uint8_t *descriptor, size_t len,
 		 struct err_text *e, struct registered_source **ret_source);
 
 /* Replaces the descriptor of the one with the same id and name. 0; -ENOENT, or as above. */
 int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
-		    size_t len);
+		    size_t len, struct err_text *e);
 
 /* Forgets the first of the name; false when there is none. */
 bool registry_remove(struct service *s, struct producer_port *p, const char *name);

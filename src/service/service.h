@@ -55,6 +55,7 @@ struct service {
 	uint16_t last_buffer_id;
 	uint64_t last_session_id;
 	uint64_t last_instance_id;
+	uint64_t last_source_serial;
 	uint64_t last_flush_id;
 
 	/* held now, against the limits of service/limits.h */

@@ -59,6 +59,31 @@ static void further_producer_is_started(void **state)
 	rig_hang_up(&g->rig, late);
 }
 
+/* A producer that offers the name twice has two instances, whether the session begins or changes. */
+static void each_registration_of_a_name_is_started(void **state)
+{
+	struct stage *g = *state;
+	struct peer *late = rig_producer(&g->rig);
+	const struct source_instance *i;
+	uint64_t serials[2];
+	size_t n = 0;
+
+	peer_become_producer(late, "late", "src", 0, false);
+	assert_true(peer_accepted(late, peer_register(late, "src", 0)));
+	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
+	assert_int_equal(rig_session(&g->rig)->n_instances, 1);
+	change(g, SOURCES("producer_name_filter: 'prod' producer_name_filter: 'late'"));
+	assert_int_equal(rig_session(&g->rig)->n_instances, 3);
+	TAILQ_FOREACH (i, &rig_session(&g->rig)->instances, link)
+		if (!strcmp(i->producer->name, "late"))
+			serials[n++] = i->source_serial;
+	assert_int_equal(n, 2);
+	assert_int_not_equal(serials[0], serials[1]);
+	change(g, SOURCES("producer_name_filter: 'prod' producer_name_filter: 'late'"));
+	assert_int_equal(rig_session(&g->rig)->n_instances, 3); /* each once */
+	rig_hang_up(&g->rig, late);
+}
+
 static void only_filters_change(void **state)
 {
 	struct stage *g = *state;
@@ -123,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(copies_of_filters_have_a_limit),
 		STAGE_TEST(further_producer_is_started),
+		STAGE_TEST(each_registration_of_a_name_is_started),
 		STAGE_TEST(only_filters_change),
 		STAGE_TEST(bad_expression_changes_nothing),
 		STAGE_TEST(without_a_session_or_after_its_end_nothing_happens),

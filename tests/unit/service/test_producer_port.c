@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "rig.h"
 #include "service/limits.h"
@@ -65,6 +68,49 @@ static void initialize_says_what_the_service_can(void **state)
 	assert_true(port->wants_scraping);
 	rig_hang_up(r, p);
 	assert_true(TAILQ_EMPTY(&r->service->producers));
+}
+
+/* What is logged while fn runs. */
+static void capture_log(void (*fn)(struct peer *), struct peer *p, char *ret, size_t size)
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_non_null(file);
+	assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	fn(p);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	n = pread(fileno(file), ret, size - 1, 0);
+	ret[n > 0 ? n : 0] = '\0';
+	fclose(file);
+}
+
+static void register_and_update_malformed(struct peer *p)
+{
+	static const uint8_t sound[] = {0x0a, 5, 0x0a, 1, 'a', 0x38, 7};
+	/* Field 5 of the descriptor is a message; this one breaks off. */
+	static const uint8_t broken[] = {0x0a, 8, 0x0a, 1, 'a', 0x38, 7, 0x2a, 1, 0x0a};
+
+	assert_true(peer_accepted(p, peer_call(p, P_REGISTER_SOURCE, sound, sizeof(sound))));
+	assert_true(peer_rejected(p, peer_call(p, P_REGISTER_SOURCE, broken, sizeof(broken))));
+	assert_true(peer_rejected(p, peer_call(p, P_UPDATE_SOURCE, broken, sizeof(broken))));
+}
+
+static void refused_descriptors_are_logged(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	char log[4096];
+
+	assert_true(peer_accepted(p, peer_initialize(p, "broken", false)));
+	capture_log(register_and_update_malformed, p, log, sizeof(log));
+	assert_non_null(strstr(log, "producer broken: data source refused: a descriptor of 8 bytes "
+				    "is malformed"));
+	assert_non_null(strstr(log, "producer broken: update of a data source refused: a "
+				    "descriptor of 8 bytes is malformed"));
+	rig_hang_up(r, p);
 }
 
 static void second_initialize_is_rejected(void **state)
@@ -285,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(nothing_works_before_initialize),
 		STAGE_TEST(initialize_says_what_the_service_can),
+		STAGE_TEST(refused_descriptors_are_logged),
 		STAGE_TEST(second_initialize_is_rejected),
 		STAGE_TEST(bad_initialize_is_rejected),
 		STAGE_TEST(numbers_are_not_given_twice),

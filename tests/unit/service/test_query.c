@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/tracing_service_state.pb-c.h"
+#include "base/msgsock.h"
 #include "rig.h"
 #include "service/consumer_port.h"
 #include "service/limits.h"
@@ -177,22 +178,34 @@ static void long_answer_comes_in_pieces(void **state)
 	pb__tracing_service_state__free_unpacked(s, NULL);
 }
 
-static void largest_descriptor_fits(void **state)
+static void register_large(struct stage *g, const char *name, size_t bytes)
 {
-	struct stage *g = *state;
-	static uint8_t filler[MAX_DESCRIPTOR_BYTES];
-	Pb__TracingServiceState *s;
+	static uint8_t filler[MSGSOCK_MAX_MESSAGE];
 	struct pb_mem m;
 
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(&m.enc, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR);
-	pb_enc_str(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_NAME, "b");
-	pb_enc_bytes(&m.enc, 5000, filler, sizeof(filler) - 9);
+	pb_enc_str(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_NAME, name);
+	pb_enc_bytes(&m.enc, 5000, filler, bytes);
 	pb_enc_close(&m.enc);
 	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, P_REGISTER_SOURCE, &m)));
-	assert_int_equal(g->rig.service->n_sources, 2);
+}
+
+static void a_descriptor_of_a_whole_frame_is_taken(void **state)
+{
+	struct stage *g = *state;
+	Pb__TracingServiceState *s;
+
+	register_large(g, "b", MSGSOCK_MAX_MESSAGE - 200);
+	register_large(g, "c", MSGSOCK_MAX_MESSAGE - 60);
+	assert_int_equal(g->rig.service->n_sources, 3);
 	s = query(g, false, NULL);
-	assert_int_equal(s->n_data_sources, 2);
+	assert_int_equal(s->n_data_sources, 3);
+	assert_string_equal(s->data_sources[1]->ds_descriptor->name, "b");
+	assert_int_equal(s->data_sources[1]->ds_descriptor->base.n_unknown_fields, 1);
+	/* Nothing but its name fits the answer, which has more around it. */
+	assert_string_equal(s->data_sources[2]->ds_descriptor->name, "c");
+	assert_int_equal(s->data_sources[2]->ds_descriptor->base.n_unknown_fields, 0);
 	pb__tracing_service_state__free_unpacked(s, NULL);
 }
 
@@ -221,7 +234,7 @@ int main(void)
 		STAGE_TEST(sessions_are_described),
 		STAGE_TEST(sessions_of_others_are_only_counted),
 		STAGE_TEST(long_answer_comes_in_pieces),
-		STAGE_TEST(largest_descriptor_fits),
+		STAGE_TEST(a_descriptor_of_a_whole_frame_is_taken),
 		STAGE_TEST(capabilities_are_what_is_built),
 	};
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "base/msgsock.h"
 #include "rig.h"
 #include "service/limits.h"
 #include "service/registry.h"
@@ -212,7 +213,7 @@ static void one_descriptor_has_a_limit(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(add(f, "a", 0, MAX_DESCRIPTOR_BYTES - 9), 0);
+	assert_int_equal(add(f, "a", 0, MSGSOCK_MAX_MESSAGE - 9), 0); /* more than a frame brings */
 	assert_int_equal(add(f, "a", 0, MAX_DESCRIPTOR_BYTES), -ENOBUFS);
 	assert_non_null(strstr(f->e.text, "descriptor"));
 	assert_int_equal(refused(f, REFUSED_DESCRIPTORS_OF_PRODUCER), 1);
@@ -243,7 +244,7 @@ static void a_producers_sources_have_a_limit(void **state)
 static int update(struct fixture *f, const char *name, uint64_t id, size_t bytes)
 {
 	struct pb_mem m = descriptor(name, id, bytes);
-	int r = registry_update(f->rig.service, f->port, m.buf, pb_mem_len(&m));
+	int r = registry_update(f->rig.service, f->port, m.buf, pb_mem_len(&m), NULL);
 
 	pb_mem_deinit(&m);
 	return r;
