@@ -289,10 +289,13 @@ void session_disable(struct session *s, bool at_once)
 		break;
 	}
 	stop_timers(s);
-	session_set_state(s, SESSION_STOPPING);
+	/* Other sessions hear of it only if there is something to wait for. */
+	s->state = SESSION_STOPPING;
 	instances_stop_all(s, at_once);
-	if (instances_all_in(s, INSTANCE_STOPPED))
+	if (instances_all_in(s, INSTANCE_STOPPED)) {
 		complete_disable(s);
-	else
-		loop_timer_once(&s->stop_timeout, session_stop_timeout_ms(s), false);
+		return;
+	}
+	session_set_state(s, SESSION_STOPPING);
+	loop_timer_once(&s->stop_timeout, session_stop_timeout_ms(s), false);
 }

@@ -54,7 +54,7 @@ static void assert_states(const struct concurrent_events *c, const uint32_t *sta
 
 static void life_of_another_session_is_in_the_trace(void **state)
 {
-	static const uint32_t states[] = {2, 3, 4, 1};
+	static const uint32_t states[] = {2, 3, 1};
 	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field event, f;
@@ -64,9 +64,9 @@ static void life_of_another_session_is_in_the_trace(void **state)
 	peer_enable(other, "buffers { size_kb: 4 } unique_session_name: 'watched'");
 	assert_true(peer_accepted(other, peer_call(other, C_DISABLE, NULL, 0)));
 	peer_next(other);
-	assert_states(events(g), states, 4);
+	assert_states(events(g), states, 3);
 	t = stage_read(g);
-	for (size_t k = 0; k < 4; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		i = peer_find_packet(&t, (size_t)(i + 1), PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT);
 		assert_true(i >= 0);
 		peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT, &event);
@@ -79,6 +79,29 @@ static void life_of_another_session_is_in_the_trace(void **state)
 	}
 	peer_packets_free(&t);
 	assert_int_equal(events(g)->n, 0); /* each is written once */
+}
+
+static void stopping_is_announced_only_when_a_source_must_acknowledge(void **state)
+{
+	static const uint32_t waited_for[] = {2, 3, 4, 1};
+	struct stage *g = *state;
+	struct peer *slow = rig_producer(&g->rig);
+	uint64_t stream = peer_become_producer(slow, "slow", "slow", DS_NOTIFY_STOP, false);
+	struct peer_session s = {0};
+	struct pb_field stop;
+	uint64_t call;
+
+	stage_start(g, WATCH STAGE_CONFIG);
+	peer_enable(other, "buffers { size_kb: 4 } data_sources { config { name: 'slow' } }");
+	assert_true(peer_await_session(slow, stream, true, &s));
+	call = peer_call(other, C_DISABLE, NULL, 0);
+	assert_true(peer_accepted(other, call));
+	assert_states(events(g), waited_for, 3); /* the acknowledgement is outstanding */
+	assert_true(peer_command(slow, stream, CMD(STOP_DATA_SOURCE), &stop));
+	assert_true(peer_accepted(slow, peer_call_number(slow, P_STOPPED, 1, s.instance)));
+	assert_states(events(g), waited_for, 4);
+	peer_unmap(&s);
+	rig_hang_up(&g->rig, slow);
 }
 
 static void sessions_that_ran_before_are_told_first(void **state)
@@ -135,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(life_of_another_session_is_in_the_trace),
+		STAGE_TEST(stopping_is_announced_only_when_a_source_must_acknowledge),
 		STAGE_TEST(sessions_that_ran_before_are_told_first),
 		STAGE_TEST(who_did_not_ask_hears_nothing),
 		STAGE_TEST(names_are_for_their_own_user),
