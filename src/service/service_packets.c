@@ -281,13 +281,29 @@ static void put_concurrent(struct writer_state *w)
 	concurrent_clear(c);
 }
 
-static void put_stats(struct writer_state *w)
+static size_t make_stats(struct writer_state *w)
 {
 	struct pb_enc *e = begin_packet(w);
 
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_STATS);
 	stats_put(w->session, e, SIZE_MAX);
 	pb_enc_close(e);
+	return w->mem.failed ? 0 : pb_mem_len(&w->mem);
+}
+
+#define MAX_COUNTS_OF_ITSELF 4 /* a number may get a byte longer, once or twice */
+
+static void put_stats(struct writer_state *w)
+{
+	struct trace_filter *f = w->session->filter;
+	size_t counted = 0, len = make_stats(w);
+
+	/* The bytes of the filter's output include this packet. */
+	for (int i = 0; f && len != counted && i < MAX_COUNTS_OF_ITSELF; i++) {
+		trace_filter_count_unfiltered(f, (int64_t)len - (int64_t)counted);
+		counted = len;
+		len = make_stats(w);
+	}
 	/* What was lost is known whatever the filter leaves. */
 	end_packet_through(w, NULL);
 }

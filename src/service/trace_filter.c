@@ -101,6 +101,12 @@ void trace_filter_put(struct trace_filter *f, struct packet_sink *sink, uint8_t 
 	sink->bytes(sink, packet, len);
 }
 
+void trace_filter_count_unfiltered(struct trace_filter *f, int64_t bytes)
+{
+	f->input_bytes += (uint64_t)bytes;
+	f->output_bytes += (uint64_t)bytes;
+}
+
 static int make_room(struct trace_filter *f, size_t need)
 {
 	if (f->cap_out > KEPT_BYTES && need <= KEPT_BYTES) {

@@ -29,6 +29,10 @@ void trace_filter_free(struct trace_filter *f);
 void trace_filter_put(struct trace_filter *f, struct packet_sink *sink, uint8_t *packet,
 		      size_t len);
 
+/* A packet passes the filter unchanged: so many bytes more of input and output (below 0: fewer than were
+ * counted before). */
+void trace_filter_count_unfiltered(struct trace_filter *f, int64_t bytes);
+
 /* A producer's packet: slices of one message that was found whole, and the fields to append. */
 struct trace_filter_input {
 	const struct iovec *slices;

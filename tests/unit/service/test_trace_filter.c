@@ -100,12 +100,28 @@ static void nothing_but_the_allowed_comes_out(void **state)
 	/* all packets are there, if only their number */
 	assert_int_equal(count_empty(&t), t.n - 3);
 	assert_int_equal(STAT(&t, INPUT_PACKETS), t.n - 1);
-	assert_int_equal(STAT(&t, OUTPUT_BYTES), 3 + 5 + 3 + 6);
+	assert_int_equal(STAT(&t, OUTPUT_BYTES), 3 + 5 + 3 + 6 + t.list[t.n - 1].len);
 	assert_true(STAT(&t, INPUT_BYTES) > STAT(&t, OUTPUT_BYTES));
 	assert_int_equal(STAT(&t, ERRORS), 0);
 	assert_true(STAT(&t, TIME_TAKEN_NS) > 0);
 	/* trusted_uid, the sequence and previous_packet_dropped, of the last one */
 	assert_in_range(STAT(&t, BYTES_DISCARDED_PER_BUFFER), 8, 40);
+	peer_packets_free(&t);
+}
+
+static void output_bytes_are_those_of_all_packets(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	uint64_t bytes = 0;
+
+	stage_start(g, config_of(ONLY_TEXT, "", ""));
+	for (uint32_t i = 0; i < 20; i++)
+		stage_write(g, 0, 1, i, "some text of a packet");
+	t = stage_read(g);
+	for (size_t i = 0; i < t.n; i++)
+		bytes += t.list[i].len;
+	assert_int_equal(STAT(&t, OUTPUT_BYTES), bytes);
 	peer_packets_free(&t);
 }
 
@@ -453,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE_TEST(nothing_but_the_allowed_comes_out),
+		STAGE_TEST(output_bytes_are_those_of_all_packets),
 		STAGE_TEST(service_packets_are_filtered_inside),
 		STAGE_TEST(strings_are_redacted),
 		STAGE_TEST(what_cannot_be_filtered_is_dropped_and_counted),
