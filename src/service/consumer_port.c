@@ -16,6 +16,7 @@
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "service/decode.h"
+#include "service/file_sink.h"
 #include "service/flush.h"
 #include "service/limits.h"
 #include "service/passed_file.h"
@@ -254,16 +255,23 @@ void consumer_port_let_go(struct consumer_port *c)
 
 /* ---- the session's data ---- */
 
+/* What goes into a file is not read from here. Of a clone whose file is done the service's own events of this
+ * reading are left. */
+static bool is_readable(const struct session *s)
+{
+	if (!s || triggers_hold_back(s))
+		return false;
+	return !s->file || (s->state == SESSION_CLONED && file_sink_is_closed(s->file));
+}
+
 static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			size_t len)
 {
 	struct consumer_port *c = endpoint;
-	/* What goes into a file is not read from here. */
-	bool readable = c->session && !triggers_hold_back(c->session) && !c->session->file;
 
 	if (decode_nothing(args, len) < 0)
 		return -EBADMSG;
-	return reader_begin(&c->reader, call, readable ? c->session : NULL);
+	return reader_begin(&c->reader, call, is_readable(c->session) ? c->session : NULL);
 }
 
 static int get_trace_stats(void *endpoint, const struct ipc_call *call, const uint8_t *args,

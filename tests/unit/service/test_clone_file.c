@@ -167,17 +167,25 @@ static void has_what_is_in_the_file_and_in_the_buffers(void **state)
 	assert_int_equal(count_in_file(path_of(x, 1), "later"), 0);
 }
 
-static void nothing_is_read_over_the_socket(void **state)
+static void reading_a_file_clone_tells_that_its_buffers_were_read(void **state)
 {
 	struct fixture *x = *state;
+	struct pb_field event, f;
 	struct peer_packets t;
-	int fd = open_clone(x);
+	int fd = open_clone(x), i;
 
 	start(x, "");
 	make_clone(x, fd);
 	close(fd);
 	assert_true(peer_read(x->cloner, &t));
-	assert_int_equal(t.n, 0);
+	assert_int_equal(peer_count_text(&t, "written"), 0);
+	assert_int_equal(peer_count_text(&t, "buffered"), 0);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_SERVICE_EVENT);
+	assert_true(i >= 0);
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_SERVICE_EVENT, &event));
+	assert_true(peer_subfield(
+		&event, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED, &f));
+	assert_int_equal(t.n, 1);
 	peer_packets_free(&t);
 }
 
@@ -502,7 +510,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FILE_TEST(has_what_is_in_the_file_and_in_the_buffers),
-		FILE_TEST(nothing_is_read_over_the_socket),
+		FILE_TEST(reading_a_file_clone_tells_that_its_buffers_were_read),
 		FILE_TEST(compressed_file_goes_on_compressed),
 		FILE_TEST(moved_buffers_too),
 		FILE_TEST(only_the_trace_is_cloned),
