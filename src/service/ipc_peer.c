@@ -26,15 +26,22 @@ static uint32_t machine_id_of(const void *hint, size_t len)
 	return (uint32_t)h ? (uint32_t)h : 1;
 }
 
-static void be_remote(struct ipc_peer *p)
+/* Peers of one address are one machine, unless they give a hint. */
+static void number_by_address(struct ipc_peer *p)
 {
 	char text[REMOTE_ADDRESS_TEXT];
 
 	remote_address_text(&p->address, text);
+	p->machine_id = machine_id_of(text, strlen(text));
+}
+
+static void be_remote(struct ipc_peer *p)
+{
 	p->is_remote = true;
 	p->uid = UID_UNKNOWN;
-	/* Until, and unless, it gives a hint: then peers of one address are one machine. */
-	p->machine_id = machine_id_of(text, strlen(text));
+	/* Who comes from this machine and claims to be no other is of this machine. */
+	if (!remote_address_is_loopback(&p->address))
+		number_by_address(p);
 }
 
 int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
@@ -84,6 +91,8 @@ void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len)
 	if (!p->is_remote || p->introduced)
 		return;
 	p->introduced = true;
+	if (!p->machine_id)
+		number_by_address(p);
 	pb_dec_init(&d, identity, len);
 	while (pb_dec_next(&d, &f))
 		switch (FIELD_KEY(f)) {

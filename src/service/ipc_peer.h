@@ -23,7 +23,7 @@ struct ipc_peer {
 	uid_t uid; /* remote: as it says; UID_UNKNOWN for root, and until then */
 	pid_t pid; /* 0: unknown */
 	struct remote_address address; /* remote only */
-	uint32_t machine_id; /* 0: this machine; never 0 of a remote peer */
+	uint32_t machine_id; /* 0: this machine. Of a remote peer only on loopback, without identity */
 	char *machine_name; /* owned; of a remote peer, NULL: it has none */
 };
 

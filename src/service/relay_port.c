@@ -140,7 +140,7 @@ static int relay_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpoint
 	const struct ipc_peer *peer = ipc_conn_peer(conn);
 	struct relay_port *p;
 
-	if (!peer->is_remote)
+	if (!peer->is_remote || !peer->machine_id)
 		return -EPERM;
 	p = calloc(1, sizeof(*p));
 	if (!p)

@@ -65,6 +65,13 @@ void remote_address_text(const struct remote_address *a, char ret_text[static RE
 		snprintf(ret_text, REMOTE_ADDRESS_TEXT, "unknown");
 }
 
+bool remote_address_is_loopback(const struct remote_address *a)
+{
+	if (a->family == AF_INET)
+		return a->ip[0] == 127;
+	return a->family == AF_INET6 && !memcmp(a->ip, &in6addr_loopback, sizeof(a->ip));
+}
+
 bool remote_address_same(const struct remote_address *a, const struct remote_address *b)
 {
 	return a->family == b->family && a->cid == b->cid && !memcmp(a->ip, b->ip, sizeof(a->ip));

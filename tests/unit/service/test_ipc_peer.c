@@ -89,7 +89,10 @@ static void remote_peer_is_let_in_by_its_address(void **state)
 	assert_true(p.is_remote);
 	assert_int_equal(p.uid, UID_UNKNOWN);
 	assert_int_equal(p.pid, 0);
+	assert_int_equal(p.machine_id, 0); /* this machine */
+	introduce(&p, 1000, 42, NULL, 0, "guest", 5);
 	assert_int_equal(p.machine_id, 0x04d914be); /* of "127.0.0.1" */
+	ipc_peer_deinit(&p);
 	close(server);
 	close(client);
 	close(listening);
