@@ -112,6 +112,20 @@ static void run_loop(struct event_base *loop, struct service *service)
 	while (event_base_loop(loop, EVLOOP_ONCE) == 0 && !event_base_got_break(loop));
 }
 
+/*
+ * A signal that comes between the making of the sockets' files and the loop waits for the loop, which removes
+ * the files.
+ */
+static void hold_back_signals(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(how, &set, NULL);
+}
+
 /* In the sandbox once everything that takes a privilege has been done. */
 static int run(struct event_base *loop, struct sockets *sockets, const struct options *o,
 	       struct err_text *e)
@@ -139,6 +153,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0 && (!sigint || !sigterm || evsignal_add(sigint, NULL) < 0 ||
 		       evsignal_add(sigterm, NULL) < 0))
 		r = -ENOMEM;
+	hold_back_signals(SIG_UNBLOCK);
 	if (r < 0)
 		err_set(e, r, "%s", strerror(-r));
 	else
@@ -151,6 +166,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);
 	service_free(service);
+	hold_back_signals(SIG_BLOCK); /* the files are still there */
 	if (sigint)
 		event_free(sigint);
 	if (sigterm)
@@ -182,8 +198,10 @@ static int serve(const struct options *o)
 	struct err_text e = {"out of memory"};
 	struct event_base *loop = NULL;
 	struct sockets sockets;
-	int r = sockets_open(&sockets, &o->sockets, &e);
+	int r;
 
+	hold_back_signals(SIG_BLOCK);
+	r = sockets_open(&sockets, &o->sockets, &e);
 	if (r == 0 && o->background) {
 		r = go_background();
 		if (r < 0)
