@@ -57,6 +57,7 @@ struct on_its_way {
 	__u32 is_counted;
 	__u32 tid, bytes; /* as seen */
 	__u64 sector;
+	__u64 alive; /* when tgid was there */
 };
 
 struct {
@@ -139,6 +140,7 @@ static __always_inline void describe(const struct seen *s, struct on_its_way *w)
 	w->tid = (__u32)id;
 	w->tgid = id >> 32;
 	w->is_counted = is_current_counted(w->tgid);
+	w->alive = bpf_ktime_get_boot_ns();
 	w->bytes = s->bytes;
 	w->sector = s->sector;
 }
@@ -154,8 +156,10 @@ static __always_inline void count_begun(const struct on_its_way *w, const struct
 	if (!w->is_counted)
 		return;
 	p = process_counts(w->tgid);
-	if (p)
-		__sync_fetch_and_add(&p->begun, n);
+	if (!p)
+		return;
+	__sync_fetch_and_add(&p->begun, n);
+	p->alive = w->alive;
 }
 
 static __always_inline void on_insert(const struct seen *s)
@@ -180,6 +184,7 @@ static __always_inline void on_issue(const struct seen *s)
 		w.tgid = known->tgid;
 		w.tid = known->tid;
 		w.is_counted = known->is_counted;
+		w.alive = known->alive;
 	}
 	w.since = bpf_ktime_get_boot_ns();
 	if (bpf_map_update_elem(&requests, &s->id, &w, BPF_ANY) < 0)
@@ -251,6 +256,8 @@ static __always_inline void complete(const struct on_its_way *w, __u32 error, __
 		count_bytes(p, w->key.op, bytes);
 	if (p && is_whole)
 		__sync_fetch_and_add(&p->ended, 1);
+	if (p && !p->alive)
+		p->alive = w->alive;
 	if (d && !error)
 		__sync_fetch_and_add(&d->bytes, bytes);
 	if (!d || !is_whole)

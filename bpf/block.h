@@ -42,6 +42,7 @@ struct block_disk {
 struct block_process {
 	__u64 begun, ended; /* requests */
 	__u64 read, written; /* bytes */
+	__u64 alive; /* a time of CLOCK_BOOTTIME at which the process was there */
 };
 
 /* The only value of the per-CPU array "lost": what there was no room for. */

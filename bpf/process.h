@@ -15,6 +15,10 @@
  *
  *	"process_keys"   | CPU 0: bucket, bucket ... | CPU 1: bucket, bucket ... |     8 keys a bucket
  *	"processes"      | value, value ...                                            one a key
+ *	"process_times"  | time, time ...                                              one a key
+ *
+ * The time (ns of CLOCK_BOOTTIME) is when the element was made: the process was there then. It is 0
+ * until it is known.
  *
  * A key is in its bucket, or in one of the next; the first free place becomes its own. The reader
  * frees those of processes that are gone, which may leave a key with two places: it adds them up as
@@ -90,7 +94,24 @@ struct {
 	__type(value, struct sonda_process_keys);
 } process_keys SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* at the load, by the CPUs */
+	__type(key, __u32);
+	__type(value, __u64);
+} process_times SEC(".maps");
+
 #define NO_ELEMENT (~0u)
+#define NEW_ELEMENT (1u << 31) /* with the place of one that was made now */
+
+static __always_inline void set_time(__u32 element)
+{
+	__u64 *time = bpf_map_lookup_elem(&process_times, &element);
+
+	if (time)
+		*time = bpf_ktime_get_boot_ns();
+}
 
 /* The place of an element of this CPU, which is made if need be. */
 static __always_inline __u32 element_of(__u64 key)
@@ -113,7 +134,7 @@ static __always_inline __u32 element_of(__u64 key)
 			if (k->keys[way])
 				continue;
 			k->keys[way] = key;
-			return bucket * SONDA_PROCESS_WAYS + way;
+			return NEW_ELEMENT | (bucket * SONDA_PROCESS_WAYS + way);
 		}
 	}
 	return NO_ELEMENT;
@@ -131,11 +152,14 @@ static __always_inline __u32 element_of(__u64 key)
 	} processes SEC(".maps");                                                                  \
 	static __always_inline __attribute__((unused)) value_t *process_of(__u32 tgid, __u32 what) \
 	{                                                                                          \
-		__u32 element = element_of(SONDA_PROCESS_KEY(tgid, what));                         \
+		__u32 found = element_of(SONDA_PROCESS_KEY(tgid, what));                           \
+		__u32 element = found & ~NEW_ELEMENT; /* past the end, if there is none */         \
 		value_t *v = bpf_map_lookup_elem(&processes, &element);                            \
                                                                                                    \
 		if (!v)                                                                            \
 			count_lost();                                                              \
+		else if (found & NEW_ELEMENT)                                                      \
+			set_time(element);                                                         \
 		return v;                                                                          \
 	}
 #endif

@@ -20,6 +20,13 @@
  * packet of its own, which the summary of a recording is made from.
  */
 
+void counter_poll_flush_writers(struct counter_poll *p)
+{
+	writer_flush(p->writer);
+	if (p->thread_writer)
+		writer_flush(p->thread_writer);
+}
+
 static void schedule(struct counter_poll *p)
 {
 	static const struct timeval at_once;
@@ -110,7 +117,7 @@ static void answer(struct counter_poll *p, const struct turn *turn)
 		}
 	}
 	counter_trouble_write(&p->trouble, p->writer, p->ops->name, true);
-	writer_flush(p->writer);
+	counter_poll_flush_writers(p);
 	flushes_answer(&p->flushes, p->h);
 	if (!p->stopping)
 		return;
@@ -164,11 +171,15 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 	p->turn = evtimer_new(env->loop, on_turn, p);
 	p->tick = evtimer_new(env->loop, on_tick, p);
 	p->writer = ds_writer_new(h);
-	if (!p->turn || !p->tick || !p->writer)
+	if (ops->has_thread_tracks)
+		p->thread_writer = ds_writer_new(h);
+	if (!p->turn || !p->tick || !p->writer || (ops->has_thread_tracks && !p->thread_writer))
 		return -ENOMEM;
 	r = tracks_new(ops->name, p->writer, &p->tracks);
 	if (r < 0)
 		return r;
+	if (p->thread_writer)
+		tracks_set_thread_writer(p->tracks, p->thread_writer);
 	p->group = tracks_add(p->tracks,
 			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
 	p->failures_track =
@@ -185,6 +196,7 @@ void counter_poll_deinit(struct counter_poll *p)
 		event_free(p->tick);
 	tracks_free(p->tracks);
 	writer_free(p->writer);
+	writer_free(p->thread_writer);
 	strbuf_deinit(&p->text);
 }
 
@@ -223,7 +235,7 @@ void counter_poll_flush(void *instance, uint64_t flush_id)
 	struct counter_poll *p = instance;
 
 	if (!flushes_add(&p->flushes, flush_id)) {
-		writer_flush(p->writer);
+		counter_poll_flush_writers(p);
 		flushes_answer(&p->flushes, p->h);
 		(void)flushes_add(&p->flushes, flush_id);
 	}

@@ -36,6 +36,7 @@ struct counter_poll;
 struct counter_poll_ops {
 	const char *name; /* of the data source */
 	const char *group; /* of all its tracks */
+	bool has_thread_tracks;
 	void (*begin)(struct counter_poll *p);
 	/* Something short, such as one file; false: that was the end of the pass. */
 	bool (*step)(struct counter_poll *p);
@@ -47,6 +48,7 @@ struct counter_poll {
 	const struct counter_poll_ops *ops; /* borrowed, as is h */
 	struct ds_handle *h;
 	struct writer *writer; /* owned */
+	struct writer *thread_writer; /* owned; of tracks of threads. NULL: there are none */
 	struct tracks *tracks; /* owned */
 	struct event *turn; /* owned */
 	struct event *tick; /* owned */
@@ -72,6 +74,8 @@ struct counter_poll {
 int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
 		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms);
 void counter_poll_deinit(struct counter_poll *p);
+/* Hands over what was written. */
+void counter_poll_flush_writers(struct counter_poll *p);
 
 /* A file could not be read or understood: counted, and told to the operator where *said is false
  * yet. error is an errno, positive. */

@@ -18,6 +18,7 @@ enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 #define EVENT_COUNTER 4 /* TrackEvent.Type */
 /* TrackDescriptor.ChildTracksOrdering. */
 enum { ORDER_NAME = 1, ORDER_RANK = 3 };
+#define MERGE_NONE 2 /* TrackDescriptor.SiblingMergeBehavior */
 
 void track_packet_state(struct writer *w, uint64_t ns)
 {
@@ -74,6 +75,13 @@ static void put_kind(struct pb_enc *e, const struct track_spec *s)
 		put_thread(e, s);
 	else
 		pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, s->name);
+	/*
+	 * Groups of one name under one parent are one track here anyway. Without this, trace_processor (58)
+	 * looks up the newest group of the name at the first event of any of them, and makes its process at
+	 * that time.
+	 */
+	if (s->kind == TRACK_GROUP)
+		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
 	if (s->kind == TRACK_COUNTER)
 		put_counter(e, s);
 	else
@@ -81,11 +89,16 @@ static void put_kind(struct pb_enc *e, const struct track_spec *s)
 			   s->by_rank ? ORDER_RANK : ORDER_NAME);
 }
 
-void track_packet_descriptor(struct writer *w, const struct track_spec *s, uint64_t uuid,
-			     uint64_t parent_uuid)
+/*
+ * Readers sort packets by time, and give one without a time that of the newest packet before it in the
+ * file. There the process may have ended: its number would become another process, without a name.
+ */
+void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_spec *s,
+			     uint64_t uuid, uint64_t parent_uuid)
 {
 	struct pb_enc *e = writer_begin(w);
 
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, ns);
 	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
 	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, uuid);
 	if (parent_uuid)

@@ -30,8 +30,8 @@ struct track_batch {
 
 /* The first of a state: nothing before it counts, and what later packets leave out. */
 void track_packet_state(struct writer *w, uint64_t ns);
-/* parent_uuid 0: the root. */
-void track_packet_descriptor(struct writer *w, const struct track_spec *spec, uint64_t uuid,
-			     uint64_t parent_uuid);
+/* ns: CLOCK_BOOTTIME; of a process or thread a time at which it was there. parent_uuid 0: the root. */
+void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_spec *spec,
+			     uint64_t uuid, uint64_t parent_uuid);
 /* n is at least 1. */
 void track_packet_values(struct writer *w, const struct track_batch *b);

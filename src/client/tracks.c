@@ -40,6 +40,7 @@ struct track {
 	uint32_t handle;
 	uint32_t users; /* who added it */
 	uint32_t depth;
+	bool is_of_thread; /* it, or what it stands under, is a thread */
 	uint32_t described_in; /* the state that has its descriptor; 0: none */
 	uint32_t written_in; /* and its value */
 	bool has_value;
@@ -52,8 +53,15 @@ struct track {
 /* Most names are short; two sizes waste little, and memory is found again whatever comes and goes. */
 #define SHORT_NAME 31u
 
+/* A sequence of packets. */
+struct track_out {
+	struct writer *w; /* borrowed; NULL: not used */
+	bool state_begun; /* the state has its first packet here */
+	struct track_batch batch[2]; /* whole and real numbers */
+};
+
 struct tracks {
-	struct writer *w; /* borrowed */
+	struct track_out outs[2]; /* [1]: threads, if it is used */
 	uint64_t seed; /* of the source */
 	struct cells shorts; /* the tracks: one by one, many would take too long to free */
 	struct cells longs; /* those whose name is longer than SHORT_NAME */
@@ -65,11 +73,9 @@ struct tracks {
 	uint32_t n_free;
 	struct track *by_path;
 	uint32_t state; /* its number, from 1 on */
-	bool state_begun; /* it has its first packet */
 	uint64_t now; /* of tracks_begin */
 	uint64_t dropped; /* of the writer, as far as we know of it */
 	uint32_t flushed; /* slots of the flush that is under way; 0: none is */
-	struct track_batch batch[2]; /* whole and real numbers */
 	struct tracks_counts counts;
 	track_seen_fn seen; /* NULL: nobody watches */
 	void *seen_ctx;
@@ -133,7 +139,7 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret)
 
 	if (!t)
 		return -ENOMEM;
-	t->w = w;
+	t->outs[0].w = w;
 	t->dropped = writer_dropped(w);
 	t->seed = mix(HASH_START, source, strlen(source));
 	t->shorts.size = sizeof(struct track) + SHORT_NAME + 1;
@@ -142,6 +148,12 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret)
 	t->state = 1;
 	*ret = t;
 	return 0;
+}
+
+void tracks_set_thread_writer(struct tracks *t, struct writer *w)
+{
+	t->outs[1].w = w;
+	t->dropped += writer_dropped(w);
 }
 
 void tracks_free(struct tracks *t)
@@ -181,6 +193,7 @@ static struct track *track_new(struct tracks *t, const struct track_spec *spec,
 	}
 	k->path = path;
 	k->parent = parent;
+	k->is_of_thread = spec->kind == TRACK_THREAD || (parent && parent->is_of_thread);
 	k->depth = parent ? parent->depth + 1 : 0;
 	k->users = 1;
 	return k;
@@ -249,41 +262,57 @@ uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
 
 /* ---- writing ---- */
 
-static void describe(struct tracks *t, struct track *k)
+static struct track_out *out_of(struct tracks *t, const struct track *k)
 {
+	return &t->outs[k && k->is_of_thread && t->outs[1].w];
+}
+
+struct writer *tracks_writer(const struct tracks *t, uint32_t track)
+{
+	return out_of((struct tracks *)t, track_of(t, track))->w;
+}
+
+/* ns: a time at which the processes and threads were there that do not say so themselves. */
+static void describe(struct tracks *t, struct track *k, uint64_t ns)
+{
+	struct track_out *out = out_of(t, k);
+
 	if (!k || k->described_in == t->state)
 		return;
-	describe(t, k->parent); /* not deeper than TRACKS_DEPTH_MAX */
-	if (!t->state_begun)
-		track_packet_state(t->w, t->now);
-	t->state_begun = true;
-	track_packet_descriptor(t->w, &k->spec, uuid_of(k), uuid_of(k->parent));
+	describe(t, k->parent, ns); /* not deeper than TRACKS_DEPTH_MAX */
+	if (!out->state_begun)
+		track_packet_state(out->w, t->now);
+	out->state_begun = true;
+	track_packet_descriptor(out->w, k->spec.alive_ns ? k->spec.alive_ns : ns, &k->spec,
+				uuid_of(k), uuid_of(k->parent));
 	k->described_in = t->state;
 }
 
-static void end_batch(struct tracks *t, struct track_batch *b)
+static void end_batch(struct track_out *out, struct track_batch *b)
 {
 	if (b->n)
-		track_packet_values(t->w, b);
+		track_packet_values(out->w, b);
 	b->n = 0;
 }
 
 void tracks_end(struct tracks *t)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(t->batch); i++)
-		end_batch(t, &t->batch[i]);
+	for (size_t o = 0; o < ARRAY_SIZE(t->outs); o++)
+		for (size_t i = 0; i < ARRAY_SIZE(t->outs[o].batch); i++)
+			end_batch(&t->outs[o], &t->outs[o].batch[i]);
 }
 
 static void write_value(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_batch *b = &t->batch[k->value.is_double];
+	struct track_out *out = out_of(t, k);
+	struct track_batch *b = &out->batch[k->value.is_double];
 
-	describe(t, k);
+	describe(t, k, k->seen_ns);
 	/* Values of a batch have no order among themselves: two of one track are two packets. */
 	if (k->written_ns == ns)
 		tracks_end(t);
 	if (b->n == TRACK_BATCH_MAX || b->ns != ns)
-		end_batch(t, b);
+		end_batch(out, b);
 	b->ns = ns;
 	b->uuids[b->n] = uuid_of(k);
 	b->values[b->n] = k->value;
@@ -353,13 +382,15 @@ void tracks_clear(struct tracks *t)
 {
 	tracks_end(t);
 	t->state++;
-	t->state_begun = false;
+	t->outs[0].state_begun = t->outs[1].state_begun = false;
 }
 
 void tracks_begin(struct tracks *t, uint64_t ns)
 {
-	uint64_t dropped = writer_dropped(t->w);
+	uint64_t dropped = writer_dropped(t->outs[0].w);
 
+	if (t->outs[1].w)
+		dropped += writer_dropped(t->outs[1].w);
 	tracks_end(t);
 	t->now = ns;
 	if (dropped != t->dropped)
@@ -394,8 +425,16 @@ uint64_t tracks_refer(struct tracks *t, uint32_t track)
 {
 	struct track *k = track_of(t, track);
 
-	describe(t, k);
+	describe(t, k, t->now);
 	return uuid_of(k);
+}
+
+void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
+{
+	struct track *k = track_of(t, track);
+
+	if (k)
+		k->spec.alive_ns = MAX(k->spec.alive_ns, ns);
 }
 
 struct tracks_counts tracks_counts(const struct tracks *t)

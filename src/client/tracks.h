@@ -67,6 +67,8 @@ struct track_spec {
 	/* of a process or thread */
 	int32_t pid;
 	int32_t tid;
+	uint64_t alive_ns; /* a time of CLOCK_BOOTTIME at which it was there; 0: whenever a value of it
+			    * is set */
 	uint64_t incarnation; /* tells users of one pid apart, such as the start time; 0: unknown,
 			       * and right for every source that does not know better */
 	/* of a counter */
@@ -81,6 +83,14 @@ struct track_spec {
 int tracks_new(const char *source, struct writer *w, struct tracks **ret);
 /* Writes nothing. NULL is fine. */
 void tracks_free(struct tracks *t);
+/*
+ * Threads, and all under them, are written with this writer (borrowed) from the beginning. trace_processor
+ * (58) takes the thread that a sequence describes last for that of every event on a process' track in the
+ * same sequence, also of events before that thread began. So a source with tracks of both kinds needs it.
+ */
+void tracks_set_thread_writer(struct tracks *t, struct writer *w);
+/* The writer of a track, for packets of the caller's own. */
+struct writer *tracks_writer(const struct tracks *t, uint32_t track);
 
 /*
  * The handle of a new track, or TRACK_VOID: too many, too deep, out of memory, or a counter that is
@@ -93,6 +103,8 @@ uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);
 /* Ends the track and, with the last user of a group, all under it: their handles are void. Counters
  * get their last value, at the moment of the last tracks_begin. */
 void tracks_remove(struct tracks *t, uint32_t track);
+/* A later alive_ns of a process or thread. */
+void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns);
 
 /* What follows was so at that moment of CLOCK_BOOTTIME. */
 void tracks_begin(struct tracks *t, uint64_t ns);
@@ -108,7 +120,7 @@ void tracks_clear(struct tracks *t);
 #define TRACKS_FLUSH_PIECE 256u
 bool tracks_flush_piece(struct tracks *t);
 
-/* The track's uuid, for packets of the caller's own on the same writer (with sequence_flags 2);
+/* The track's uuid, for packets of the caller's own on the track's writer (with sequence_flags 2);
  * what readers must know of the track is in the trace from here on. 0: the root, or void. */
 uint64_t tracks_refer(struct tracks *t, uint32_t track);
 

@@ -276,9 +276,14 @@ static void on_process(void *ctx, const void *key, const void *value)
 
 	memcpy(&pid, key, sizeof(pid));
 	/* One that was forgotten between has ended more than it began. */
-	top_add(s->top, pid, p->read + p->written,
-		(const uint64_t[]){p->read, p->written,
-				   p->begun > p->ended ? p->begun - p->ended : 0});
+	top_add(s->top, &(struct top_process){
+				.pid = pid,
+				.alive_ns = p->alive,
+				.weight = p->read + p->written,
+				.values = (const uint64_t[]){
+					p->read, p->written,
+					p->begun > p->ended ? p->begun - p->ended : 0},
+			});
 }
 
 static int read_processes(struct block *s)

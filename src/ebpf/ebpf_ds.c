@@ -106,7 +106,7 @@ static void fire(struct ebpf_counters *s)
 
 	tracks_end(s->poll.tracks);
 	if (n)
-		writer_flush(s->poll.writer);
+		counter_poll_flush_writers(&s->poll);
 	ds_activate_triggers(s->poll.h, names, n);
 }
 
@@ -170,6 +170,7 @@ static void ebpf_deinit(struct counter_poll *p)
 static const struct counter_poll_ops ebpf_ops = {
 	.name = "linux.ebpf_counters",
 	.group = "eBPF counters",
+	.has_thread_tracks = true,
 	.begin = ebpf_begin,
 	.step = ebpf_step,
 	.deinit = ebpf_deinit,

@@ -30,7 +30,6 @@ struct lanes {
 
 struct event_lanes {
 	struct tracks *tracks;
-	struct writer *w;
 	uint32_t group;
 	const char *name;
 	struct lanes *threads; /* owned */
@@ -39,7 +38,7 @@ struct event_lanes {
 	struct event_lanes_counts counts;
 };
 
-int event_lanes_new(struct tracks *tracks, struct writer *w, uint32_t group, const char *name,
+int event_lanes_new(struct tracks *tracks, uint32_t group, const char *name,
 		    struct event_lanes **ret)
 {
 	struct event_lanes *l = calloc(1, sizeof(*l));
@@ -47,7 +46,6 @@ int event_lanes_new(struct tracks *tracks, struct writer *w, uint32_t group, con
 	if (!l)
 		return -ENOMEM;
 	l->tracks = tracks;
-	l->w = w;
 	l->group = group;
 	l->name = name;
 	*ret = l;
@@ -144,7 +142,8 @@ static struct lanes *lanes_of(struct event_lanes *l, const struct sonda_event *e
 	if (e->tid)
 		t->thread = tracks_add(l->tracks, &(struct track_spec){.kind = TRACK_THREAD,
 								       .pid = (int32_t)e->tgid,
-								       .tid = (int32_t)e->tid});
+								       .tid = (int32_t)e->tid,
+								       .alive_ns = e->time});
 	HASH_ADD(hh, l->threads, tid, sizeof(t->tid), t);
 	return t;
 }
@@ -181,9 +180,9 @@ static uint32_t lane_of(struct event_lanes *l, struct lanes *t, const struct son
 
 /* ---- packets ---- */
 
-static struct pb_enc *begin_packet(struct event_lanes *l, uint64_t ns, unsigned type, uint64_t uuid)
+static struct pb_enc *begin_packet(struct writer *w, uint64_t ns, unsigned type, uint64_t uuid)
 {
-	struct pb_enc *p = writer_begin(l->w);
+	struct pb_enc *p = writer_begin(w);
 
 	pb_enc_u64(p, PB_TRACE_PACKET_TIMESTAMP, ns);
 	pb_enc_u64(p, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
@@ -193,17 +192,17 @@ static struct pb_enc *begin_packet(struct event_lanes *l, uint64_t ns, unsigned 
 	return p;
 }
 
-static void end_packet(struct event_lanes *l, struct pb_enc *p)
+static void end_packet(struct writer *w, struct pb_enc *p)
 {
 	pb_enc_close(p);
-	writer_end(l->w);
+	writer_end(w);
 }
 
-static void write_event(struct event_lanes *l, const struct sonda_event_text *t, uint64_t uuid)
+static void write_event(struct writer *w, const struct sonda_event_text *t, uint64_t uuid)
 {
 	const struct sonda_event *e = &t->event;
 	bool is_slice = e->type == SONDA_SLICE;
-	struct pb_enc *p = begin_packet(l, e->time, is_slice ? SLICE_BEGIN : INSTANT, uuid);
+	struct pb_enc *p = begin_packet(w, e->time, is_slice ? SLICE_BEGIN : INSTANT, uuid);
 
 	pb_enc_str(p, PB_TRACK_EVENT_NAME, e->name);
 	for (uint32_t i = 0; i < e->n_values; i++) {
@@ -218,9 +217,9 @@ static void write_event(struct event_lanes *l, const struct sonda_event_text *t,
 		pb_enc_str(p, PB_DEBUG_ANNOTATION_STRING_VALUE, t->text);
 		pb_enc_close(p);
 	}
-	end_packet(l, p);
+	end_packet(w, p);
 	if (is_slice)
-		end_packet(l, begin_packet(l, e->time + e->duration, SLICE_END, uuid));
+		end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
 }
 
 void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t size, uint64_t now)
@@ -247,7 +246,9 @@ void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t 
 		return;
 	}
 	t->used = ++l->counts.written;
-	write_event(l, &e, tracks_refer(l->tracks, lane));
+	if (t->thread != TRACK_ROOT)
+		tracks_set_alive(l->tracks, t->thread, e.event.time);
+	write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
 }
 
 struct event_lanes_counts event_lanes_counts(const struct event_lanes *l)

@@ -7,7 +7,6 @@
 
 #include "client/tracks.h"
 
-struct writer;
 
 /*
  * Events of a program of somebody's own (struct sonda_event of bpf/sonda_program.h), as slices and
@@ -35,7 +34,7 @@ struct event_lanes_counts {
 
 /* name: the program's; all are borrowed. NULL: slices of a thread never lie across each other, and go
  * on its own track. 0 or -ENOMEM. */
-int event_lanes_new(struct tracks *tracks, struct writer *w, uint32_t group, const char *name,
+int event_lanes_new(struct tracks *tracks, uint32_t group, const char *name,
 		    struct event_lanes **ret);
 /* Leaves the tracks. NULL is fine. */
 void event_lanes_free(struct event_lanes *l);

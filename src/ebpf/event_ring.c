@@ -26,8 +26,8 @@ static int on_event(void *ctx, void *untrusted_event, size_t size)
 	return ++g->n_read < EVENTS_A_READ ? 0 : -E2BIG;
 }
 
-int event_ring_new(int fd, struct tracks *tracks, struct writer *w, uint32_t group,
-		   const char *name, struct event_ring **ret)
+int event_ring_new(int fd, struct tracks *tracks, uint32_t group, const char *name,
+		   struct event_ring **ret)
 {
 	struct event_ring *g = calloc(1, sizeof(*g));
 	int r;
@@ -36,7 +36,7 @@ int event_ring_new(int fd, struct tracks *tracks, struct writer *w, uint32_t gro
 		return -ENOMEM;
 	g->tracks = tracks;
 	g->ring = ring_buffer__new(fd, on_event, g, NULL);
-	r = g->ring ? event_lanes_new(tracks, w, group, name, &g->lanes) : -errno;
+	r = g->ring ? event_lanes_new(tracks, group, name, &g->lanes) : -errno;
 	if (r < 0)
 		event_ring_free(g);
 	else

@@ -35,8 +35,8 @@ int outliers_new(struct ebpf_run *r, struct outliers **ret)
 	if (!o)
 		return -ENOMEM;
 	o->run = r;
-	e = event_ring_new(ebpf_object_map(r->object, EVENT_RING_MAP), r->tracks, r->writer,
-			   r->group, kinds[r->family->outliers].lane, &o->ring);
+	e = event_ring_new(ebpf_object_map(r->object, EVENT_RING_MAP), r->tracks, r->group,
+			   kinds[r->family->outliers].lane, &o->ring);
 	if (e == 0)
 		e = map_cpus_init(&o->cpus, ebpf_object_map(r->object, "outliers"), r->n_cpus,
 				  sizeof(struct sonda_outliers_cpu));

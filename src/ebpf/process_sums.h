@@ -24,6 +24,7 @@ struct process_sum {
 	UT_hash_handle hh;
 	uint32_t period; /* the last that told of it */
 	bool grew; /* in that period */
+	uint64_t made_ns; /* the caller's: CLOCK_BOOTTIME, when the newest of its elements was made */
 	bool is_gone; /* the caller's: its elements are to be deleted */
 	uint64_t raw[PROCESS_VALUES_MAX]; /* of the elements, in this period */
 	uint64_t last[PROCESS_VALUES_MAX]; /* what is in the totals of them */

@@ -36,6 +36,7 @@ void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec,
 
 	ebpf_object_resize(o, "process_keys", buckets * n_cpus);
 	ebpf_object_resize(o, "processes", buckets * n_cpus * SONDA_PROCESS_WAYS);
+	ebpf_object_resize(o, "process_times", buckets * n_cpus * SONDA_PROCESS_WAYS);
 	ebpf_object_set_constants(o, ".rodata.processes", &mask, sizeof(mask));
 }
 
@@ -62,6 +63,9 @@ int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 	if (e == 0)
 		e = map_view_init(&p->values, ebpf_object_map(r->object, "processes"),
 				  n * spec->n_values * sizeof(uint64_t));
+	if (e == 0)
+		e = map_view_init(&p->times, ebpf_object_map(r->object, "process_times"),
+				  n * sizeof(uint64_t));
 	if (e < 0)
 		return e;
 	e = map_cpus_init(&p->lost, ebpf_object_map(r->object, "lost"), r->n_cpus,
@@ -82,6 +86,8 @@ static void see(struct processes *p, uint32_t element, uint64_t key)
 	for (uint32_t i = 0; i < p->spec->n_values; i++)
 		values[i] = now[i];
 	sum = process_sums_add(&p->sums, SONDA_PROCESS_TGID(key), values);
+	if (sum)
+		sum->made_ns = MAX(sum->made_ns, ((volatile uint64_t *)p->times.at)[element]);
 	if (p->each)
 		p->each(p->ctx, SONDA_PROCESS_TGID(key), SONDA_PROCESS_WHAT(key), values);
 	if (!sum || !sum->is_gone ||
@@ -148,8 +154,10 @@ static void empty_gone(struct processes *p)
 {
 	size_t n = p->spec->n_values;
 
-	for (size_t i = 0; i < p->n_gone; i++)
+	for (size_t i = 0; i < p->n_gone; i++) {
 		memset((uint64_t *)p->values.at + (size_t)p->gone[i] * n, 0, n * sizeof(uint64_t));
+		((volatile uint64_t *)p->times.at)[p->gone[i]] = 0;
+	}
 }
 
 static void free_gone(struct processes *p)
@@ -157,6 +165,15 @@ static void free_gone(struct processes *p)
 	for (size_t i = 0; i < p->n_gone; i++)
 		((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
 	p->n_gone = 0;
+}
+
+/*
+ * When was it there, if it grew in this period? At the beginning of the period, unless its elements were
+ * made later. 0: not known.
+ */
+static uint64_t alive_ns(const struct processes *p, const struct process_sum *sum)
+{
+	return sum->made_ns ? MAX(sum->made_ns, p->period_ns) : 0;
 }
 
 static void tell_top(struct processes *p)
@@ -171,7 +188,10 @@ static void tell_top(struct processes *p)
 			if (p->spec->weights >> i & 1)
 				weight += sum->totals[i];
 		if (!sum->is_gone)
-			top_add(p->top, sum->pid, weight, sum->totals);
+			top_add(p->top, &(struct top_process){.pid = sum->pid,
+							      .alive_ns = alive_ns(p, sum),
+							      .weight = weight,
+							      .values = sum->totals});
 	}
 	top_end(p->top);
 }
@@ -218,6 +238,7 @@ static void set_totals(struct processes *p, const struct ebpf_run *r)
 int processes_read(struct processes *p, struct ebpf_run *r)
 {
 	free_gone(p);
+	p->period_ns = p->sums.now;
 	process_sums_begin(&p->sums, clock_boot_ns());
 	see_all(p);
 	process_sums_end(&p->sums);
@@ -244,6 +265,7 @@ void processes_free(struct processes *p)
 	top_free(p->top);
 	map_view_deinit(&p->keys);
 	map_view_deinit(&p->values);
+	map_view_deinit(&p->times);
 	map_cpus_deinit(&p->lost);
 	free(p->used);
 	free(p->gone);

@@ -17,7 +17,8 @@ struct processes {
 	const struct processes_spec *spec; /* borrowed */
 	struct process_sums sums;
 	struct top *top; /* owned */
-	struct map_view keys, values;
+	struct map_view keys, values, times;
+	uint64_t period_ns; /* CLOCK_BOOTTIME: when the period began that is read; 0: the first */
 	uint32_t n_cpus, n_each; /* elements that each CPU has room for */
 	struct map_cpus lost;
 	uint32_t lost_track;

@@ -71,7 +71,7 @@ static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map
 	int e = -EINVAL;
 
 	if (is_ring)
-		e = event_ring_new(bpf_map__fd(map), r->tracks, r->writer, s->group,
+		e = event_ring_new(bpf_map__fd(map), r->tracks, s->group,
 				   r->family->name, &s->ring);
 	if (e < 0)
 		ebpf_trouble_add(r->trouble, r->family->name, EVENTS_MAP " is left out: %s",

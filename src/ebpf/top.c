@@ -21,6 +21,7 @@ struct process {
 	uint64_t weight;
 	uint64_t values[TOP_COLUMNS_MAX];
 	uint64_t growth;
+	uint64_t alive_ns; /* it was there */
 	bool is_shown;
 	uint32_t track;
 	uint32_t columns[TOP_COLUMNS_MAX];
@@ -92,9 +93,9 @@ static struct process *process_of(struct top *t, uint32_t pid)
 	return p;
 }
 
-void top_add(struct top *t, uint32_t pid, uint64_t weight, const uint64_t *values)
+void top_add(struct top *t, const struct top_process *add)
 {
-	struct process *p = process_of(t, pid);
+	struct process *p = process_of(t, add->pid);
 
 	if (!p)
 		return;
@@ -104,9 +105,10 @@ void top_add(struct top *t, uint32_t pid, uint64_t weight, const uint64_t *value
 		p->weight = 0;
 		memset(p->values, 0, sizeof(p->values));
 	}
-	p->weight += weight;
+	p->weight += add->weight;
 	for (size_t i = 0; i < t->n_columns; i++)
-		p->values[i] += values[i];
+		p->values[i] += add->values[i];
+	p->alive_ns = MAX(p->alive_ns, add->alive_ns);
 	/* An element that was evicted and made anew begins at 0. */
 	p->growth = p->weight >= p->before ? p->weight - p->before : p->weight;
 }
@@ -136,6 +138,7 @@ static void show(struct top *t, struct process *p)
 
 	p->track = tracks_add(t->tracks, &(struct track_spec){.kind = TRACK_PROCESS,
 							      .pid = (int32_t)p->pid,
+							      .alive_ns = p->alive_ns,
 							      .name = name_of(t, p->pid, name)});
 	for (size_t i = 0; i < t->n_columns; i++) {
 		struct track_spec spec = t->columns[i];
@@ -224,8 +227,10 @@ void top_end(struct top *t)
 	struct process *p, *next;
 
 	for (size_t i = 0; i < n; i++) {
-		if (t->order[i]->is_shown)
+		if (t->order[i]->is_shown) {
+			tracks_set_alive(t->tracks, t->order[i]->track, t->order[i]->alive_ns);
 			continue;
+		}
 		if (t->n_shown >= t->top_n)
 			hide(t, weakest(t));
 		show(t, t->order[i]);

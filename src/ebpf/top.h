@@ -14,7 +14,7 @@
  * processes that there are:
  *
  *	top_begin(t);
- *	top_add(t, pid, weight, values);    for each process
+ *	top_add(t, &process);               for each process
  *	top_end(t);                         sets tracks
  *
  * One that is not told any more has ended, or its element was given to another: its tracks go.
@@ -32,8 +32,14 @@ int top_new(struct tracks *tracks, const struct track_spec *columns, size_t n_co
 void top_free(struct top *t);
 
 void top_begin(struct top *t);
-/* values: n_columns. What is told twice of a pid in a period is added up. */
-void top_add(struct top *t, uint32_t pid, uint64_t weight, const uint64_t *values);
+struct top_process {
+	uint32_t pid;
+	uint64_t alive_ns; /* CLOCK_BOOTTIME: it was there; if it has grown, in this period. 0: not known */
+	uint64_t weight;
+	const uint64_t *values; /* n_columns; borrowed for the call */
+};
+/* What is told twice of a pid in a period is added up. */
+void top_add(struct top *t, const struct top_process *add);
 void top_end(struct top *t);
 /* Has the process tracks, since the last top_end? */
 bool top_shows(const struct top *t, uint32_t pid);

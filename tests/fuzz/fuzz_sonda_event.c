@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	if (tracks_new("fuzz", w, &tracks) < 0 ||
-	    event_lanes_new(tracks, w, TRACK_ROOT, "fuzz", &lanes) < 0)
+	    event_lanes_new(tracks, TRACK_ROOT, "fuzz", &lanes) < 0)
 		abort();
 	for (; size >= step && given < EVENTS; size -= step, data += step, given++) {
 		/* What the ring gives for an event of another size than ours; not beyond the input. */

@@ -89,10 +89,10 @@ static void a_process_without_a_name_has_none(void **state)
 	const struct track_spec t = {.kind = TRACK_THREAD, .pid = 71, .tid = 72, .name = "x"};
 
 	(void)state;
-	track_packet_descriptor(w, &p, 9, 0);
-	assert_bytes(0, "\xe2\x03\x08\x08\x09\x1a\x02\x08\x47\x58\x01");
-	track_packet_descriptor(w, &t, 10, 0);
-	assert_bytes(1, "\xe2\x03\x0d\x08\x0a\x22\x07\x08\x47\x10\x48\x2a\x01x\x58\x01");
+	track_packet_descriptor(w, 3, &p, 9, 0);
+	assert_bytes(0, "\x40\x03\xe2\x03\x08\x08\x09\x1a\x02\x08\x47\x58\x01");
+	track_packet_descriptor(w, 4, &t, 10, 0);
+	assert_bytes(1, "\x40\x04\xe2\x03\x0d\x08\x0a\x22\x07\x08\x47\x10\x48\x2a\x01x\x58\x01");
 }
 
 static void a_counter_under_a_group(void **state)
@@ -101,8 +101,8 @@ static void a_counter_under_a_group(void **state)
 		.kind = TRACK_COUNTER, .name = "c", .unit = TRACK_UNIT_BYTES, .rank = -1};
 
 	(void)state;
-	track_packet_descriptor(w, &c, 10, 9);
-	assert_bytes(0, "\xe2\x03\x16\x08\x0a\x28\x09\x12\x01"
+	track_packet_descriptor(w, 5, &c, 10, 9);
+	assert_bytes(0, "\x40\x05\xe2\x03\x16\x08\x0a\x28\x09\x12\x01"
 			"c\x42\x02\x18\x03\x60\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
 }
 

@@ -27,7 +27,7 @@ static int setup(void **state)
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
 	group = tracks_add(tracks, &(struct track_spec){.kind = TRACK_GROUP, .name = "prog"});
-	assert_int_equal(event_lanes_new(tracks, w, group, "prog", &lanes), 0);
+	assert_int_equal(event_lanes_new(tracks, group, "prog", &lanes), 0);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static void slices_of_a_thread_on_its_own_track(void **state)
 
 	(void)state;
 	event_lanes_free(lanes);
-	assert_int_equal(event_lanes_new(tracks, w, TRACK_ROOT, NULL, &lanes), 0);
+	assert_int_equal(event_lanes_new(tracks, TRACK_ROOT, NULL, &lanes), 0);
 	event_lanes_add(lanes, &e, sizeof(e), NOW);
 	e.event = slice(71, 40, 90); /* around it: told later */
 	*e.name = '\0';

@@ -39,7 +39,7 @@ static int teardown(void **state)
 
 static int begin(void)
 {
-	return event_ring_new(fd, tracks, w, TRACK_ROOT, "mine", &ring);
+	return event_ring_new(fd, tracks, TRACK_ROOT, "mine", &ring);
 }
 
 static void put_event(const char *name)

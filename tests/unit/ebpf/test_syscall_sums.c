@@ -54,7 +54,7 @@ static void period(const struct call *c, size_t n)
 	top_begin(top);
 	syscall_sums_begin(&sums);
 	for (size_t i = 0; i < n; i++) {
-		top_add(top, c[i].pid, c[i].count, &c[i].count);
+		top_add(top, &(struct top_process){c[i].pid, 0, c[i].count, &c[i].count});
 		syscall_sums_add(&sums, c[i].pid, c[i].what,
 				 &(struct syscalls){c[i].count, 10 * c[i].count, c[i].errors});
 	}

@@ -46,8 +46,12 @@ static void period(const uint64_t *weights, size_t n)
 	top_begin(top);
 	for (size_t i = 0; i < n; i++)
 		if (weights[i])
-			top_add(top, (uint32_t)i + 1, weights[i],
-				(const uint64_t[]){weights[i], 2 * weights[i]});
+			top_add(top,
+				&(struct top_process){
+					.pid = (uint32_t)i + 1,
+					.weight = weights[i],
+					.values = (const uint64_t[]){weights[i], 2 * weights[i]},
+				});
 	top_end(top);
 	tracks_end(tracks);
 	read_tracks();
@@ -108,8 +112,8 @@ static void several_elements_of_a_process_add_up(void **state)
 	(void)state;
 	tracks_begin(tracks, ++now);
 	top_begin(top);
-	top_add(top, 7, 1, (const uint64_t[]){1, 100});
-	top_add(top, 7, 2, (const uint64_t[]){2, 200});
+	top_add(top, &(struct top_process){7, 0, 1, (const uint64_t[]){1, 100}});
+	top_add(top, &(struct top_process){7, 0, 2, (const uint64_t[]){2, 200}});
 	top_end(top);
 	tracks_end(tracks);
 	read_tracks();
