@@ -307,6 +307,30 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *th
 			     proc_schedstat_parse(f->text.s, f->text.len, ret));
 }
 
+/* A kernel that has no such numbers (of CONFIG_SCHED_INFO) has no file, or three zeros in it. */
+bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s)
+{
+	struct proc_schedstat sched;
+	struct proc_status status;
+	char name[PATH_SIZE], text[128];
+	ssize_t n;
+	int fd;
+
+	if (s && s->has_switched)
+		return true;
+	snprintf(name, sizeof(name), "%d/%s", pid, proc_file_name(PROC_FILE_SCHEDSTAT));
+	fd = openat(f->root, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	n = read(fd, text, sizeof(text));
+	close(fd);
+	if (n <= 0 || proc_schedstat_parse(text, (size_t)n, &sched) < 0)
+		return true;
+	if (sched.run_ns || sched.wait_ns || sched.slices)
+		return true;
+	return !s && proc_files_status(f, pid, &status) == 0 && status.has_switched;
+}
+
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size)
 {
 	char name[PATH_MAX];

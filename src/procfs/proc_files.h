@@ -77,6 +77,13 @@ int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
 /* Borrowed until the next call. */
 int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 
+/*
+ * Has the process run? Its numbers appear in /proc just before the kernel tells of it (task_newtask), and it
+ * runs after that: what is written of one that has not run may be older than its beginning. s: its
+ * status, or NULL. True where the kernel does not say.
+ */
+bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
+
 /* Of a thread in the open list of a process' threads. */
 int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
 			     struct proc_status *ret);

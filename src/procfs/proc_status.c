@@ -182,6 +182,21 @@ static bool take_line(const char *p, const char *end, struct proc_status *s)
 	return k != PROC_STATUS_THREADS;
 }
 
+/* The numbers of "voluntary_ctxt_switches:" and "nonvoluntary_ctxt_switches:", near the end. */
+static bool has_switched(const char *text, const char *end)
+{
+	static const char key[] = "voluntary_ctxt_switches:";
+	const char *p = text;
+	uint64_t n;
+
+	while ((p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1))) {
+		p += sizeof(key) - 1;
+		if (proc_take_number(&p, end, UINT64_MAX, &n) && n)
+			return true;
+	}
+	return false;
+}
+
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
 {
 	const uint32_t need =
@@ -199,6 +214,7 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
 	}
 	if ((s.has & need) != need)
 		return -EBADMSG;
+	s.has_switched = has_switched(text, end);
 	*ret = s;
 	return 0;
 }

@@ -51,6 +51,7 @@ struct proc_status {
 	uint32_t uid; /* the real one */
 	uint32_t threads;
 	bool kthread;
+	bool has_switched; /* it has left a CPU at least once */
 	uint8_t n_nspid;
 	int32_t nspid[PROC_NSPID_MAX]; /* from the namespace of /proc inwards, without the first */
 	struct proc_name name; /* as the task set it: the kernel's escapes are undone */

@@ -36,8 +36,9 @@
  * A turn opens at most one packet at a time and leaves none open. While there is work the next turn
  * is due at once, but behind whatever else is due on the loop.
  *
- * Two writers: readers take what is interned in a sequence for void when ProcessTree says that its
- * state is new, so the counter tracks (process_usage.h) are a sequence of their own.
+ * Three writers: readers take what is interned in a sequence for void when ProcessTree says that its
+ * state is new, so the counter tracks (process_usage.h) are sequences of their own; and see
+ * tracks_set_thread_writer.
  *
  * A flush is answered when all that the feed told, and what it owes by then, has been written; a
  * stop when nobody is left in the session who could tell more.
@@ -51,6 +52,7 @@ struct process_ds {
 	struct session_feed *feed;
 	struct writer *writer; /* owned */
 	struct writer *usage_writer; /* owned; of the counter tracks. NULL: none are asked for */
+	struct writer *thread_writer; /* owned; of those of threads. NULL likewise */
 	struct event *turn; /* owned */
 	struct event *tick; /* owned; of the poll */
 	struct proc_files files;
@@ -158,6 +160,8 @@ static void forget_dropped(struct process_ds *ds)
 
 	if (ds->usage_writer)
 		dropped += writer_dropped(ds->usage_writer);
+	if (ds->thread_writer)
+		dropped += writer_dropped(ds->thread_writer);
 	if (dropped == ds->dropped)
 		return;
 	ds->dropped = dropped;
@@ -313,6 +317,7 @@ static void process_destroy(void *instance)
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
 	writer_free(ds->usage_writer);
+	writer_free(ds->thread_writer);
 	free(ds);
 }
 
@@ -387,7 +392,11 @@ static int create_usage(struct process_ds *ds)
 	if (!ds->poll_ms || !(o->io || o->sched || o->cgroup))
 		return 0;
 	ds->usage_writer = ds_writer_new(ds->h);
-	return ds->usage_writer ? process_usage_init(&ds->poll.usage, ds->usage_writer) : -ENOMEM;
+	if (o->sched)
+		ds->thread_writer = ds_writer_new(ds->h);
+	if (!ds->usage_writer || (o->sched && !ds->thread_writer))
+		return -ENOMEM;
+	return process_usage_init(&ds->poll.usage, ds->usage_writer, ds->thread_writer);
 }
 
 static int process_create(struct ds_handle *h, const struct ds_env *env,
@@ -461,6 +470,8 @@ static void process_flush(void *instance, uint64_t flush_id)
 		writer_flush(ds->writer);
 		if (ds->usage_writer)
 			writer_flush(ds->usage_writer);
+		if (ds->thread_writer)
+			writer_flush(ds->thread_writer);
 		flushes_answer(&ds->flushes, ds->h);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}

@@ -117,11 +117,15 @@ void process_fds_add(struct process_fds *f, const struct feed_fd *fd)
 	f->waiting[f->n++] = *fd;
 }
 
-static void write_fd(struct process_names *n, int32_t pid, int32_t fd, const char *path, size_t len)
+static void write_fd(struct process_fds *f, struct process_names *n, int32_t pid, int32_t fd,
+		     const char *path, size_t len)
 {
-	struct pb_enc *e =
-		process_packet_row(n->packet, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
+	struct pb_enc *e;
 
+	if (pid != f->written)
+		process_packet_end(n->packet); /* that began earlier, maybe before the process */
+	f->written = pid;
+	e = process_packet_row(n->packet, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
 	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, pid);
 	pb_enc_open(e, PB_PROCESS_STATS_PROCESS_FDS);
 	pb_enc_u64(e, PB_PROCESS_STATS_FD_INFO_FD, (uint64_t)fd);
@@ -143,7 +147,7 @@ static void resolve(struct process_fds *f, struct process_names *n, const struct
 	process_packet_next(n->packet);
 	len = proc_files_fd(n->files, fd->tid, fd->fd, path, sizeof(path));
 	if (len > 0 && is_new(f, pid, fd->fd, hash_of(life, path, (size_t)len)))
-		write_fd(n, pid, fd->fd, path, (size_t)len);
+		write_fd(f, n, pid, fd->fd, path, (size_t)len);
 }
 
 bool process_fds_run(struct process_fds *f, struct process_names *n, const struct turn *turn)

@@ -35,6 +35,7 @@ struct process_fds {
 	struct process_fd_told *told; /* owned; a hash table, never more than half full */
 	size_t n_told;
 	size_t told_cap; /* a power of two, or 0 */
+	int32_t written; /* the process of the latest row */
 	struct process_map lives; /* how often a process was renewed */
 };
 

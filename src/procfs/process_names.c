@@ -73,9 +73,36 @@ static void write_process(struct process_names *n, const struct process_row *row
 		(void)process_seen_add(&n->by_name, row->status->pid);
 }
 
-/* False: it has no command line, and by_name says that its name shall not stand in. */
-static bool describe_process(struct process_names *n, struct proc_status *s, bool by_name)
+/*
+ * Chooses the time of a row that names a parent, which readers look up at that time: a parent that has ended
+ * by then would become another process, without a name, and so would the child. began_ns: when the process
+ * began, or 0. False: there is no such time, and the trace has the process already.
+ */
+static bool choose_time(struct process_names *n, struct proc_status *s, int32_t parent_now,
+			uint64_t began_ns)
 {
+	if (!proc_status_has(s, PROC_STATUS_PPID) || !process_seen_has(&n->ended, s->ppid))
+		return true;
+	if (began_ns) {
+		process_packet_next_at(n->packet, began_ns);
+		return true;
+	}
+	if (process_seen_has(&n->seen, s->pid))
+		return false;
+	process_kin_put_process(&n->kin, s->pid, parent_now);
+	s->ppid = parent_now;
+	if (parent_now == PROCESS_KIN_NO_PARENT)
+		s->has &= ~(1u << PROC_STATUS_PPID);
+	return true;
+}
+
+/* began_ns: as in choose_time. False: it has no command line, and by_name says that its name shall not stand
+ * in. */
+static bool describe_process(struct process_names *n, struct proc_status *s, bool by_name,
+			     uint64_t began_ns)
+{
+	int32_t parent_now =
+		proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PROCESS_KIN_NO_PARENT;
 	struct process_row row = {.status = s, .cmdline = ""};
 	struct proc_stat stat;
 
@@ -90,7 +117,9 @@ static bool describe_process(struct process_names *n, struct proc_status *s, boo
 			return false;
 	}
 	settle_parent(n, s);
-	write_process(n, &row);
+	process_packet_end(n->packet);
+	if (choose_time(n, s, parent_now, began_ns))
+		write_process(n, &row);
 	describe_task(n, s);
 	return true;
 }
@@ -102,8 +131,11 @@ bool process_names_process(struct process_names *n, int32_t pid, struct proc_sta
 	if (proc_files_status(n->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
 	    ret_status->pid != pid)
 		return false;
-	if (!process_seen_has(&n->seen, pid))
-		(void)describe_process(n, ret_status, true);
+	if (process_seen_has(&n->seen, pid))
+		return true;
+	if (!proc_files_has_run(n->files, pid, ret_status))
+		return false;
+	(void)describe_process(n, ret_status, true, 0);
 	return true;
 }
 
@@ -156,9 +188,9 @@ void process_names_task(struct process_names *n, int32_t tid)
 
 	if (tid <= 0 || process_seen_has(&n->seen, tid) || !read_task(n, tid, &status))
 		return;
-	if (status.tgid == tid)
-		(void)describe_process(n, &status, true);
-	else
+	if (status.tgid == tid && proc_files_has_run(n->files, tid, &status))
+		(void)describe_process(n, &status, true, 0);
+	else if (status.tgid != tid)
 		describe_thread_there(n, &status);
 }
 
@@ -236,7 +268,8 @@ static void describe_past_process(struct process_names *n, const struct task_hea
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
 	/* Of one that changed its name only, the rest has been told. */
-	if (t->is_new || t->file || process_seen_has(&n->by_name, s->pid))
+	if ((t->is_new || t->file || process_seen_has(&n->by_name, s->pid)) &&
+	    choose_time(n, s, PROCESS_KIN_NO_PARENT, t->is_new ? t->began_ns : 0))
 		write_process(n, &row);
 	describe_task(n, s);
 }
@@ -288,7 +321,7 @@ static bool describe_there(struct process_names *n, const struct task_heard *t,
 		s->has &= ~(1u << PROC_STATUS_NAME);
 	if (s->tgid != s->pid)
 		describe_thread_there(n, s);
-	else if (!describe_process(n, s, false))
+	else if (!describe_process(n, s, false, t->is_new ? t->began_ns : 0))
 		return false;
 	if (other_name && n->options.thread_names) {
 		take_name(s, t);
@@ -307,6 +340,16 @@ static bool is_known_thread(const struct process_names *n, const struct task_hea
 	       process_seen_has(&n->seen, t->tid);
 }
 
+void process_names_began(struct process_names *n, int32_t tid)
+{
+	process_seen_remove(&n->ended, tid);
+}
+
+void process_names_ended(struct process_names *n, int32_t tid)
+{
+	(void)process_seen_add(&n->ended, tid);
+}
+
 void process_names_heard(struct process_names *n, const struct task_heard *t)
 {
 	struct proc_status s = {.pid = t->tid};
@@ -321,6 +364,7 @@ void process_names_deinit(struct process_names *n)
 {
 	process_seen_clear(&n->seen);
 	process_seen_clear(&n->by_name);
+	process_seen_clear(&n->ended);
 	process_map_clear(&n->kin.map);
 }
 

@@ -20,13 +20,14 @@ struct process_names_options {
 	bool skip_main_thread;
 };
 
-/* seen, by_name and kin start at zero. */
+/* seen, by_name, ended and kin start at zero. */
 struct process_names {
 	struct process_names_options options;
 	struct proc_files *files; /* borrowed */
 	struct process_packet *packet; /* borrowed */
 	struct process_seen seen;
 	struct process_seen by_name; /* processes whose name stood in for the command line */
+	struct process_seen ended; /* whose end was heard, and no later begin */
 	struct process_kin kin;
 };
 
@@ -39,7 +40,7 @@ void process_names_deinit(struct process_names *n);
 void process_names_task(struct process_names *n, int32_t tid);
 
 /* A process by the number of its leader. ret_status: what was read, for a look at its threads.
- * False: it is gone, or is no leader. */
+ * False: it is gone, is no leader, or has not run yet. */
 bool process_names_process(struct process_names *n, int32_t pid, struct proc_status *ret_status);
 /* A thread of a process that was described, from the open list of its threads; namespaced: its
  * numbers inside are to be read. */
@@ -66,6 +67,10 @@ struct task_heard {
 	char *file; /* of the program that it runs now; NULL: no exec */
 	char name[16]; /* up to the first NUL */
 };
+
+/* The task has begun or ended, whatever waits of it to be described. */
+void process_names_began(struct process_names *n, int32_t tid);
+void process_names_ended(struct process_names *n, int32_t tid);
 
 /* Described anew: by its files while it is there, but for the name, of which the events know best;
  * else by what was heard. */

@@ -19,7 +19,9 @@ struct writer;
  *	pb_enc_close(e);
  *
  * The packet's timestamp is CLOCK_BOOTTIME before the first read of what it tells, its
- * collection_end_timestamp after the last. What was not read but heard, and was true at some moment
+ * collection_end_timestamp after the last. A row of a process that the trace does not know yet begins a
+ * packet (process_packet_end before it): readers that sort by time would take an earlier packet for one of
+ * another process, which had the number before. What was not read but heard, and was true at some moment
  * of the past, is a packet of its own with that moment; process_packet_next_at begins it.
  */
 enum process_packet_kind { PROCESS_PACKET_TREE, PROCESS_PACKET_STATS };

@@ -55,13 +55,17 @@ static void poll_process(struct process_poll *p, struct process_names *n, int32_
 	struct process_counters now;
 	uint32_t changed;
 
-	if (!row)
+	if (!row || (row->is_new && !proc_files_has_run(n->files, pid, NULL)))
 		return;
 	process_packet_next(n->packet);
 	if (process_counters_read(n->files, &row->source, &p->options.counters, &now) < 0) {
 		process_table_renew(&p->table, row);
+		process_packet_next(n->packet);
 		(void)process_counters_read(n->files, &row->source, &p->options.counters, &now);
 	}
+	if (row->is_new)
+		process_packet_end(n->packet); /* that began earlier, maybe before the process */
+	row->is_new = false;
 	changed = polled_change(row, &now);
 	process_counters_write(n->packet, pid, row->v, changed);
 	if (process_usage_is_on(&p->usage))

@@ -66,7 +66,7 @@ struct polled *process_table_take(struct process_table *t, int32_t pid)
 		*p = *old;
 		old->taken = true;
 	} else {
-		*p = (struct polled){.source = PROCESS_SOURCE(pid)};
+		*p = (struct polled){.source = PROCESS_SOURCE(pid), .is_new = true};
 	}
 	return p;
 }
@@ -76,7 +76,7 @@ void process_table_renew(struct process_table *t, struct polled *p)
 	int32_t pid = p->source.pid;
 
 	release(t, p);
-	*p = (struct polled){.source = PROCESS_SOURCE(pid)};
+	*p = (struct polled){.source = PROCESS_SOURCE(pid), .is_new = true};
 }
 
 static bool is_sorted(const struct polled_rows *r)

@@ -20,6 +20,7 @@
 struct polled {
 	struct process_source source; /* owned; its pid is the row's */
 	uint32_t has; /* bits by enum process_counter: those in the trace */
+	bool is_new; /* no pass has read its counters yet */
 	bool taken; /* of a row of the last pass: it has moved to the next */
 	uint64_t v[PROCESS_COUNTERS];
 	struct process_usage_row usage;

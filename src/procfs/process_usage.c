@@ -52,10 +52,15 @@ static const struct {
 					   TRACK_UNIT_BYTES},
 };
 
-int process_usage_init(struct process_usage *u, struct writer *w)
+int process_usage_init(struct process_usage *u, struct writer *w, struct writer *thread_writer)
 {
+	int r = tracks_new("linux.process_stats", w, &u->tracks);
+
 	u->writer = w;
-	return tracks_new("linux.process_stats", w, &u->tracks);
+	u->thread_writer = thread_writer;
+	if (r == 0 && thread_writer)
+		tracks_set_thread_writer(u->tracks, thread_writer);
+	return r;
 }
 
 static void free_thread(struct process_usage *u, struct thread_usage *t)
@@ -311,6 +316,8 @@ bool process_usage_flush(struct process_usage *u)
 	if (tracks_flush_piece(u->tracks))
 		return true;
 	writer_flush(u->writer);
+	if (u->thread_writer)
+		writer_flush(u->thread_writer);
 	return false;
 }
 

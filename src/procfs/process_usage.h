@@ -43,6 +43,7 @@ struct thread_usage;
 struct process_usage {
 	struct process_usage_options options;
 	struct writer *writer; /* borrowed; nothing else writes with it */
+	struct writer *thread_writer; /* likewise; NULL: none */
 	struct tracks *tracks; /* owned; NULL: nothing of this is asked for */
 	struct proc_list threads; /* open: in the middle of a process */
 	struct thread_usage *by_tid; /* owned, a hash table */
@@ -54,8 +55,8 @@ struct process_usage {
 	uint32_t clears;
 };
 
-/* 0 or -ENOMEM. */
-int process_usage_init(struct process_usage *u, struct writer *w);
+/* thread_writer: NULL where threads have no counters. 0 or -ENOMEM. */
+int process_usage_init(struct process_usage *u, struct writer *w, struct writer *thread_writer);
 void process_usage_deinit(struct process_usage *u);
 
 static inline bool process_usage_is_on(const struct process_usage *u)

@@ -40,7 +40,7 @@ static struct {
 	uint64_t packet_ns; /* what each packet takes at least; likewise */
 } fake;
 
-#define FAKE_WRITERS 2
+#define FAKE_WRITERS 3
 
 static struct writer {
 	struct pb_mem mem;

@@ -205,7 +205,7 @@ static void record(const char *root)
 		.options = {.counters = {true, true, true}, .full_every = 1},
 		.usage.options = {true, true, true},
 	};
-	assert_int_equal(process_usage_init(&poll_.usage, usage_writer), 0);
+	assert_int_equal(process_usage_init(&poll_.usage, usage_writer, NULL), 0);
 	assert_int_equal(process_scan_begin(&scan, &names), 0);
 	assert_false(process_scan_run(&scan, &names, &turn));
 	process_packet_end(&packet);

@@ -180,7 +180,7 @@ static void a_cgroup_is_told_when_it_changes(void **state)
 
 	(void)state;
 	poll_.usage.options.cgroup = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	put_process(7, 5);
 	proc_put("0::/a\n", 6, "7/cgroup");
 	for (unsigned i = 0; i < 3; i++)
@@ -286,7 +286,7 @@ static void many_that_end_at_once_take_turns(void **state)
 
 	(void)state;
 	poll_.usage.options.sched = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	for (int pid = 1; pid <= 300; pid++) {
 		put_process(pid, 5);
 		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
@@ -411,7 +411,7 @@ static void threads_without_a_name_are_queued(void **state)
 
 	(void)state;
 	poll_.usage.options.sched = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	put_process(7, 5);
 	for (int tid = 7; tid < 10; tid++)
 		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
@@ -445,7 +445,7 @@ static void threads_are_read_in_turns(void **state)
 
 	(void)state;
 	poll_.usage.options.sched = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w), 0);
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	put_process(7, 5);
 	for (int tid = 7; tid < 7 + THREADS; tid++)
 		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);

@@ -23,7 +23,7 @@ static int setup(void **state)
 	memset(rows, 0, sizeof(rows));
 	writer = writer_new(NULL, 1, WRITER_STALL);
 	usage = (struct process_usage){.options = {true, true, true}};
-	return process_usage_init(&usage, writer) < 0 ? -1 : proc_files_init(&files, proc_root);
+	return process_usage_init(&usage, writer, NULL) < 0 ? -1 : proc_files_init(&files, proc_root);
 }
 
 static int teardown(void **state)
