@@ -4,10 +4,14 @@
  * does when it unpacks one, and frees them. What is built is always a whole message, so an error
  * half-way frees it like any other.
  *
- *	config -- buffers[0]
- *	       +- data_sources: linux.ftrace          events, filters, probes, ...
- *	                        linux.process_stats   names
- *	                        linux.system_info
+ *	config -- buffers: [0] the ring of events <---+      [1] "names" <--+
+ *	       +- data_sources: linux.ftrace ---------+                     |
+ *	                        linux.process_stats   names of processes ---+
+ *	                        linux.system_info -------------------------+
+ *
+ * The events overwrite the oldest events only: the names have a ring of their own. It wraps too on
+ * a machine that starts many processes. Therefore process_stats writes again, after each
+ * ClearIncrementalState, the names of the tasks that it meets.
  */
 
 #include "cli/record_config.h"
@@ -302,7 +306,9 @@ static int put_ftrace(const struct record_options *o, const struct tracefs_event
 
 /* ---- all of it ---- */
 
-static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name)
+enum { EVENTS_BUFFER, NAMES_BUFFER };
+
+static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name, uint32_t buffer)
 {
 	Pb__TraceConfig__DataSource *s = add_message(&config->n_data_sources, &config->data_sources,
 						     &pb__trace_config__data_source__descriptor);
@@ -313,20 +319,56 @@ static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *nam
 	if (!s->config)
 		return NULL;
 	pb__data_source_config__init(s->config);
+	s->config->has_target_buffer = buffer != 0;
+	s->config->target_buffer = buffer;
 	return set_string(&s->config->name, name) ? NULL : s->config;
 }
 
-static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
+/* name: NULL for none. */
+static int add_ring(Pb__TraceConfig *config, const char *name, uint32_t size_kb)
 {
 	Pb__TraceConfig__BufferConfig *buffer = add_message(
 		&config->n_buffers, &config->buffers, &pb__trace_config__buffer_config__descriptor);
 
-	if (!buffer)
+	if (!buffer || (name && set_string(&buffer->name, name)))
 		return -ENOMEM;
 	buffer->has_size_kb = true;
-	buffer->size_kb = o->buffer_kb;
+	buffer->size_kb = size_kb;
 	buffer->has_fill_policy = true;
 	buffer->fill_policy = PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__RING_BUFFER;
+	return 0;
+}
+
+/* A machine that starts processes all the time fills a ring of events about 8 times as fast as the
+ * ring of names (150 bytes a process). Memory is taken only as far as it is written. */
+static uint32_t names_kb(const struct record_options *o)
+{
+	return MAX(NAMES_BUFFER_MIN_KB, o->buffer_kb / 8);
+}
+
+static int put_names_again(Pb__TraceConfig *config)
+{
+	Pb__TraceConfig__IncrementalStateConfig *c = malloc(sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	pb__trace_config__incremental_state_config__init(c);
+	c->has_clear_period_ms = true;
+	c->clear_period_ms = NAMES_AGAIN_PERIOD_MS;
+	config->incremental_state_config = c;
+	return 0;
+}
+
+static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
+{
+	int r = add_ring(config, NULL, o->buffer_kb);
+
+	if (!r)
+		r = add_ring(config, NAMES_BUFFER_NAME, names_kb(o));
+	if (!r)
+		r = put_names_again(config);
+	if (r)
+		return r;
 	config->has_duration_ms = o->duration_ms != 0;
 	config->duration_ms = o->duration_ms;
 	config->has_flush_period_ms = true;
@@ -353,9 +395,9 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 	Pb__DataSourceConfig *ftrace, *processes;
 	int r = put_frame(o, config);
 
-	ftrace = r ? NULL : add_source(config, "linux.ftrace");
-	processes = ftrace ? add_source(config, "linux.process_stats") : NULL;
-	if (!processes || !add_source(config, "linux.system_info"))
+	ftrace = r ? NULL : add_source(config, "linux.ftrace", EVENTS_BUFFER);
+	processes = ftrace ? add_source(config, "linux.process_stats", NAMES_BUFFER) : NULL;
+	if (!processes || !add_source(config, "linux.system_info", NAMES_BUFFER))
 		return -ENOMEM;
 	ftrace->ftrace_config = malloc(sizeof(*ftrace->ftrace_config));
 	if (!ftrace->ftrace_config)

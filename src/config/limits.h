@@ -81,6 +81,9 @@
 /* ---- command line ---- */
 
 #define DEFAULT_RECORD_BUFFER_KB 32768u /* central buffer of a recording without a config */
+#define NAMES_BUFFER_NAME "names" /* its other buffer, for names of processes and threads */
+#define NAMES_BUFFER_MIN_KB 4096u
+#define NAMES_AGAIN_PERIOD_MS 30000u /* its IncrementalStateConfig.clear_period_ms */
 #define DEFAULT_FLUSH_PERIOD_MS 30000u /* its TraceConfig.flush_period_ms */
 #define CONNECT_TIMEOUT_MS 5000u /* until what listens on a socket answers as a service does */
 #define ANSWER_TIMEOUT_MS 30000u /* without a word of the service, where it has nothing to do */

@@ -93,6 +93,11 @@ static void test_the_config_of_a_word(void **state)
 				  "  size_kb: 32768\n"
 				  "  fill_policy: RING_BUFFER\n"
 				  "}\n"
+				  "buffers {\n"
+				  "  size_kb: 4096\n"
+				  "  fill_policy: RING_BUFFER\n"
+				  "  name: \"names\"\n"
+				  "}\n"
 				  "data_sources {\n"
 				  "  config {\n"
 				  "    name: \"linux.ftrace\"\n"
@@ -112,6 +117,7 @@ static void test_the_config_of_a_word(void **state)
 				  "data_sources {\n"
 				  "  config {\n"
 				  "    name: \"linux.process_stats\"\n"
+				  "    target_buffer: 1\n"
 				  "    process_stats_config {\n"
 				  "      scan_all_processes_on_start: true\n"
 				  "      record_thread_names: true\n"
@@ -121,9 +127,13 @@ static void test_the_config_of_a_word(void **state)
 				  "data_sources {\n"
 				  "  config {\n"
 				  "    name: \"linux.system_info\"\n"
+				  "    target_buffer: 1\n"
 				  "  }\n"
 				  "}\n"
-				  "flush_period_ms: 30000\n");
+				  "flush_period_ms: 30000\n"
+				  "incremental_state_config {\n"
+				  "  clear_period_ms: 30000\n"
+				  "}\n");
 	free(text);
 	pb__trace_config__free_unpacked(config, NULL);
 }
