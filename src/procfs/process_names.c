@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "procfs/process_tree.h"
 
 /*
@@ -73,30 +74,50 @@ static void write_process(struct process_names *n, const struct process_row *row
 		(void)process_seen_add(&n->by_name, row->status->pid);
 }
 
+#define RECENT_NS 2000000000ull /* readers of streams sort packets that are no older */
+
 /*
- * Chooses the time of a row that names a parent, which readers look up at that time: a parent that has ended
- * by then would become another process, without a name, and so would the child. began_ns: when the process
- * began, or 0. False: there is no such time, and the trace has the process already.
+ * A row names a parent, which readers look up at the time of the row: a parent that has ended by then would
+ * become another process, without a name, and so would the child. Gives the time of the parent's end, if that
+ * was before the row, but not long ago, and the child (began_ns, or 0) is no younger; else 0: the row has the
+ * time of its packet.
  */
-static bool choose_time(struct process_names *n, struct proc_status *s, int32_t parent_now,
-			uint64_t began_ns)
+static uint64_t time_of_parents_end(const struct process_names *n, const struct proc_status *s,
+				    uint64_t began_ns)
 {
-	if (!proc_status_has(s, PROC_STATUS_PPID) || !process_seen_has(&n->ended, s->ppid))
-		return true;
-	if (began_ns) {
-		process_packet_next_at(n->packet, began_ns);
-		return true;
-	}
-	if (process_seen_has(&n->seen, s->pid))
-		return false;
-	process_kin_put_process(&n->kin, s->pid, parent_now);
-	s->ppid = parent_now;
-	if (parent_now == PROCESS_KIN_NO_PARENT)
-		s->has &= ~(1u << PROC_STATUS_PPID);
-	return true;
+	uint64_t end = proc_status_has(s, PROC_STATUS_PPID) ? process_ends_get(&n->ends, s->ppid) : 0;
+
+	if (!end || end >= n->packet->task_ns || end < began_ns ||
+	    clock_boot_ns() - end > RECENT_NS)
+		return 0;
+	return end;
 }
 
-/* began_ns: as in choose_time. False: it has no command line, and by_name says that its name shall not stand
+/* parent_now: as /proc has it. */
+static void write_in_time(struct process_names *n, const struct process_row *row,
+			  struct proc_status *s, int32_t parent_now, uint64_t began_ns)
+{
+	struct process_packet *p = n->packet;
+	uint64_t task_ns = p->task_ns, end = time_of_parents_end(n, s, began_ns);
+	bool heard = p->heard;
+
+	if (end) {
+		process_packet_next_at(p, end);
+		write_process(n, row);
+		process_packet_end(p);
+		p->task_ns = task_ns;
+		p->heard = heard;
+		return;
+	}
+	if (parent_now != PROCESS_KIN_NO_PARENT && !process_seen_has(&n->seen, s->pid) &&
+	    process_ends_get(&n->ends, s->ppid)) {
+		process_kin_put_process(&n->kin, s->pid, parent_now);
+		s->ppid = parent_now;
+	}
+	write_process(n, row);
+}
+
+/* began_ns: as in time_of_parents_end. False: it has no command line, and by_name says that its name shall not stand
  * in. */
 static bool describe_process(struct process_names *n, struct proc_status *s, bool by_name,
 			     uint64_t began_ns)
@@ -118,8 +139,7 @@ static bool describe_process(struct process_names *n, struct proc_status *s, boo
 	}
 	settle_parent(n, s);
 	process_packet_end(n->packet);
-	if (choose_time(n, s, parent_now, began_ns))
-		write_process(n, &row);
+	write_in_time(n, &row, s, parent_now, began_ns);
 	describe_task(n, s);
 	return true;
 }
@@ -268,9 +288,8 @@ static void describe_past_process(struct process_names *n, const struct task_hea
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
 	/* Of one that changed its name only, the rest has been told. */
-	if ((t->is_new || t->file || process_seen_has(&n->by_name, s->pid)) &&
-	    choose_time(n, s, PROCESS_KIN_NO_PARENT, t->is_new ? t->began_ns : 0))
-		write_process(n, &row);
+	if (t->is_new || t->file || process_seen_has(&n->by_name, s->pid))
+		write_in_time(n, &row, s, PROCESS_KIN_NO_PARENT, t->is_new ? t->began_ns : 0);
 	describe_task(n, s);
 }
 
@@ -342,12 +361,12 @@ static bool is_known_thread(const struct process_names *n, const struct task_hea
 
 void process_names_began(struct process_names *n, int32_t tid)
 {
-	process_seen_remove(&n->ended, tid);
+	process_ends_put(&n->ends, tid, 0);
 }
 
-void process_names_ended(struct process_names *n, int32_t tid)
+void process_names_ended(struct process_names *n, int32_t tid, uint64_t ns)
 {
-	(void)process_seen_add(&n->ended, tid);
+	process_ends_put(&n->ends, tid, ns);
 }
 
 void process_names_heard(struct process_names *n, const struct task_heard *t)
@@ -364,7 +383,7 @@ void process_names_deinit(struct process_names *n)
 {
 	process_seen_clear(&n->seen);
 	process_seen_clear(&n->by_name);
-	process_seen_clear(&n->ended);
+	process_ends_clear(&n->ends);
 	process_map_clear(&n->kin.map);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "procfs/proc_files.h"
+#include "procfs/process_ends.h"
 #include "procfs/process_kin.h"
 #include "procfs/process_packet.h"
 #include "procfs/process_seen.h"
@@ -20,14 +21,14 @@ struct process_names_options {
 	bool skip_main_thread;
 };
 
-/* seen, by_name, ended and kin start at zero. */
+/* seen, by_name, ends and kin start at zero. */
 struct process_names {
 	struct process_names_options options;
 	struct proc_files *files; /* borrowed */
 	struct process_packet *packet; /* borrowed */
 	struct process_seen seen;
 	struct process_seen by_name; /* processes whose name stood in for the command line */
-	struct process_seen ended; /* whose end was heard, and no later begin */
+	struct process_ends ends;
 	struct process_kin kin;
 };
 
@@ -68,9 +69,9 @@ struct task_heard {
 	char name[16]; /* up to the first NUL */
 };
 
-/* The task has begun or ended, whatever waits of it to be described. */
+/* The task has begun, or ended (ns: CLOCK_BOOTTIME; 0: not known), whatever waits of it to be described. */
 void process_names_began(struct process_names *n, int32_t tid);
-void process_names_ended(struct process_names *n, int32_t tid);
+void process_names_ended(struct process_names *n, int32_t tid, uint64_t ns);
 
 /* Described anew: by its files while it is there, but for the name, of which the events know best;
  * else by what was heard. */

@@ -122,7 +122,7 @@ void process_news_add(struct process_news *q, struct process_names *n, const str
 	struct task_heard *t = find(q, f->tid);
 
 	if (f->kind == FEED_TASK_ENDED)
-		process_names_ended(n, f->tid);
+		process_names_ended(n, f->tid, f->time_ns);
 	else if (f->kind == FEED_TASK_NEW)
 		process_names_began(n, f->tid);
 	/* Not if what came before happened later: more than could be held comes in any order. */
