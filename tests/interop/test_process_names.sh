@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Names of processes on the real kernel, read with trace_processor: each process is one, with its name, also beside
+# counters and events of the ends of processes; and in what a ring has kept after it wrapped, whichever service has it.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+
+load() { # until it is stopped
+  exec >/dev/null 2>&1
+  while :; do
+    /bin/true
+    (:)
+    sleep 0.01
+  done
+}
+load &
+PIDS+=($!)
+
+# A twin is a process beside another one of the same number that did not end before it began. One without a beginning
+# may have ended while the session began, before its name could be read.
+twins="select pid, name, start_ts, end_ts from process p where exists (select 1 from process q
+  where q.pid = p.pid and q.upid != p.upid and (p.start_ts is null or q.start_ts is null))"
+nameless="select pid, start_ts, end_ts from process where name is null and start_ts is not null and pid > 0"
+
+use_sockets "$TMP"
+start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
+cat >"$TMP/counters.cfg" <<'CONFIG'
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config { period_ms: 100 top_n: 500 } } }
+data_sources { config { name: "linux.process_stats" process_stats_config {
+  scan_all_processes_on_start: true record_thread_names: true proc_stats_poll_ms: 250 } } }
+data_sources { config { name: "linux.ftrace" ftrace_config {
+  ftrace_events: "sched/sched_switch" ftrace_events: "task/task_newtask" ftrace_events: "task/task_rename"
+  ftrace_events: "sched/sched_process_exec" ftrace_events: "sched/sched_process_exit"
+  ftrace_events: "sched/sched_process_free" buffer_size_kb: 8192 } } }
+CONFIG
+cp configs/process-counters.cfg "$TMP/process-counters.cfg"
+for config in counters process-counters; do
+  timeout 60 "$BIN/sonda" record -c "$TMP/$config.cfg" -o "$TMP/trace" -- sleep 3 >"$TMP/log" 2>&1
+  verdict "$config: recorded" $? "$TMP/log"
+  query "$TMP/trace" "select count(*) > 100 as many from process where end_ts is not null" >"$TMP/rows"
+  grep -q '"many":1' "$TMP/rows"
+  verdict "$config: processes have ended" $? "$TMP/rows"
+  query "$TMP/trace" "$twins" >"$TMP/rows"
+  [ "$(cat "$TMP/rows")" = '[]' ]
+  verdict "$config: no process is there twice" $? "$TMP/rows"
+  query "$TMP/trace" "$nameless" >"$TMP/rows"
+  [ "$(cat "$TMP/rows")" = '[]' ]
+  verdict "$config: none is without a name" $? "$TMP/rows"
+done
+stop_all
+load &
+PIDS+=($!)
+
+# ---- a ring that wraps ----
+
+wrapped() { # TRACE: the first event is later than the start, and all that has run is named
+  query "$1" "select idx from stats where name = 'traced_buf_bytes_overwritten' and value > 0" \
+    "select tid, t.name, p.pid from thread t left join process p using (upid)
+      where utid in (select utid from sched) and tid > 0 and (t.name is null or p.name is null)" >"$TMP/rows"
+  [ "$(cat "$TMP/rows")" = '[{"idx":0}]
+[]' ]
+}
+for service in sonda perfetto; do
+  dir=$TMP/$service
+  mkdir "$dir"
+  use_sockets "$dir"
+  start_service $service "$dir" && start_probes sonda "$dir"
+  "$BIN/sonda" record --detach ring -b 512kb sched >"$dir/log" 2>&1
+  verdict "$service: a ring is recorded" $? "$dir/log"
+  for ((i = 0; i < 100; i++)); do
+    "$BIN/sonda" snapshot ring -o "$dir/snapshot.$i" >"$dir/log" 2>&1 || break
+    wrapped "$dir/snapshot.$i" && break
+    grep -q '"idx":0' "$TMP/rows" && break
+    rm "$dir/snapshot.$i"
+    sleep 1
+  done
+  grep -q '"idx":0' "$TMP/rows"
+  verdict "$service: it has wrapped" $? "$TMP/rows"
+  wrapped "$dir/snapshot.$i"
+  verdict "$service: in a snapshot every thread that ran has a name, and its process" $? "$TMP/rows"
+  "$BIN/sonda" stop ring -o "$dir/last" >"$dir/log" 2>&1 && wrapped "$dir/last"
+  verdict "$service: and at the end" $? "$TMP/rows"
+  stop_all
+  load &
+  PIDS+=($!)
+done
+exit $BAD
