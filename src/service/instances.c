@@ -211,10 +211,10 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 	if (source_filter_matches(s->config, config, &of))
 		return true;
 	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
-		log_write_limited(&s->service->complaints, LOG_LEVEL_WARN,
-				  "session %llu: %s of %s is left out, as it runs on another "
-				  "machine; set trace_all_machines or machine_name_filter",
-				  (unsigned long long)s->id, source->name, p->name);
+		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_WARN,
+			  "session %llu: %s of %s is left out, as it runs on another machine; set "
+			  "trace_all_machines or machine_name_filter",
+			  (unsigned long long)s->id, source->name, p->name);
 	return false;
 }
 
