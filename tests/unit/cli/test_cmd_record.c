@@ -261,7 +261,7 @@ static void test_without_a_name_it_makes_one(void **state)
 	(void)state;
 	assert_int_equal(record("-q sched"), 0);
 	assert_int_equal(fs_each(dir, list_name, list), 0);
-	assert_true(str_glob("trace-*-????????T??????.pftrace ", list));
+	assert_true(str_glob("trace-*-????????T*-*.pftrace ", list));
 }
 
 static void test_standard_output(void **state)
