@@ -201,13 +201,21 @@ static int tell_blocked(scmp_filter_ctx f)
 
 /* ---- the filter ---- */
 
-static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
-		 const struct scmp_arg_cmp *args)
+/* The action must differ from BLOCKED: libseccomp returns -EACCES for a rule that changes nothing. */
+static int rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
+		const struct scmp_arg_cmp *args)
 {
 	int nr = seccomp_syscall_resolve_name(name);
 
-	return nr == __NR_SCMP_ERROR ? 0
-				     : seccomp_rule_add_array(f, SCMP_ACT_ALLOW, nr, n_args, args);
+	if (nr == __NR_SCMP_ERROR || action == BLOCKED)
+		return 0;
+	return seccomp_rule_add_array(f, action, nr, n_args, args);
+}
+
+static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
+		 const struct scmp_arg_cmp *args)
+{
+	return rule(f, SCMP_ACT_ALLOW, name, n_args, args);
 }
 
 static int allow_all(scmp_filter_ctx f, const char *const *names)
@@ -243,6 +251,23 @@ static int allow_threads(scmp_filter_ctx f)
 	return r;
 }
 
+/*
+ * Without a signal: a libc blocks all signals before it calls these (glibc 2.41 in fork), and the
+ * kernel kills a process whose SIGSYS is blocked.
+ */
+static int refuse_processes(scmp_filter_ctx f, bool has_threads)
+{
+	const struct scmp_arg_cmp process[] = {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)};
+	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+	int r = rule(f, refuse, "clone", has_threads ? 1 : 0, process);
+
+	if (r == 0)
+		r = rule(f, refuse, "fork", 0, NULL);
+	if (r == 0)
+		r = rule(f, refuse, "vfork", 0, NULL);
+	return r < 0 || has_threads ? r : rule(f, refuse, "clone3", 0, NULL);
+}
+
 static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 {
 	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid(), 0)};
@@ -262,6 +287,8 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 		r = allow_without(f, &library_without[i]);
 	if (r == 0 && list->has_threads)
 		r = allow_threads(f);
+	if (r == 0)
+		r = refuse_processes(f, list->has_threads);
 	if (r == 0 && !list->is_whole)
 		r = allow(f, "setpriority", 2, ourselves);
 	if (r == 0)

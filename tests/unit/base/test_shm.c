@@ -77,7 +77,7 @@ static void both_sides_see_the_same_bytes(void **state)
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_string_equal(a + 5000, "from the other process");
+	assert_string_equal((const char *)a + 5000, "from the other process");
 	shm_unmap(a, SIZE);
 	shm_unmap(b, SIZE);
 }

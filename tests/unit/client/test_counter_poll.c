@@ -165,7 +165,7 @@ static void a_long_pass_is_not_begun_for_them(void **state)
 	let_it_grow_old();
 	source->flush(instance, 1);
 	assert_int_equal(fake.last_flush_id, 1);
-	stop();
+	stop_source();
 	assert_int_equal(rig_poll()->pass, 1);
 }
 

@@ -111,7 +111,7 @@ static void one_is_off_and_the_others_run(void **state)
 	read_pass();
 	assert_int_equal(read_last(OOM_KILLS), 4);
 	set_oom_kills(5);
-	stop();
+	stop_source();
 	assert_int_equal(read_last(OOM_KILLS), 5);
 }
 
@@ -125,7 +125,7 @@ static void none_may_and_the_source_lives(void **state)
 	assert_reason("runq", "no permission");
 	assert_reason("tcp", "no permission");
 	read_pass();
-	stop();
+	stop_source();
 }
 
 static void a_clear_tells_again(void **state)
@@ -148,7 +148,7 @@ static void a_clear_tells_again(void **state)
 	assert_reason("runq", "Cannot allocate memory");
 	/* Its descriptor, and its value, though that is the same. */
 	assert_int_equal(read_last(OOM_KILLS), 1);
-	stop();
+	stop_source();
 }
 
 static void a_read_that_fails_is_told_once(void **state)
@@ -172,7 +172,7 @@ static void a_read_that_fails_is_told_once(void **state)
 	read_pass();
 	assert_int_equal(read_last("eBPF counters/Block I/O/sda/read requests"), 7);
 	assert_int_equal(read_last("eBPF counters/Block I/O/sda/in flight"), 2);
-	stop();
+	stop_source();
 }
 
 /* A program ran ten times more, and took that long. */
@@ -201,7 +201,7 @@ static void the_most_expensive_ends(void **state)
 	assert_reason("tcp", "above max_overhead_percent (50)");
 	assert_null(reason_of("memory"));
 	set_oom_kills(3);
-	stop();
+	stop_source();
 	assert_int_equal(read_last(OOM_KILLS), 3);
 	/* Of one that ended the cost is in the summary, too. */
 	assert_true(read_last_double("eBPF counters/own cost/memory") < 1);
@@ -220,7 +220,7 @@ static void within_the_limit_both_go_on(void **state)
 		read_pass();
 	}
 	assert_null(reason_of("tcp"));
-	stop();
+	stop_source();
 }
 
 static void programs_without_a_folder(void **state)
@@ -236,7 +236,7 @@ static void programs_without_a_folder(void **state)
 	assert_int_equal(told_end("mine: there is no folder of programs"), 1);
 	assert_reason("mine", "there is no folder of programs");
 	set_oom_kills(1);
-	stop();
+	stop_source();
 	assert_int_equal(read_last(OOM_KILLS), 1);
 }
 

@@ -52,7 +52,7 @@ static void it_says_so_once_and_after_a_clear(void **state)
 	source->flush(instance, 7);
 	finish_pass();
 	assert_int_equal(fake.last_flush_id, 7);
-	stop();
+	stop_source();
 }
 
 int main(void)

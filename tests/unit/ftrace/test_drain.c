@@ -472,7 +472,7 @@ static void test_no_watching_of_what_cannot_be_polled(void **state)
 	assert_int_equal(drain_can_watch(d), -EOPNOTSUPP);
 }
 
-static void stop(void)
+static void stop_drain(void)
 {
 	drain_set_period(d, 0);
 }
@@ -480,7 +480,7 @@ static void stop(void)
 static void test_stopped_from_inside(void **state)
 {
 	start(state, 1, (const unsigned[]){3}, 1);
-	in_pass_over = stop;
+	in_pass_over = stop_drain;
 	drain_all(d);
 	run_until(&passes, 1);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);

@@ -77,7 +77,7 @@ static inline void pass_at_once(void)
 	fake_reset_packets();
 }
 
-static inline void stop(void)
+static inline void stop_source(void)
 {
 	source->stop(instance);
 	assert_int_equal(fake.stopped, 1);

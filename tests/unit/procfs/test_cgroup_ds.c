@@ -123,7 +123,7 @@ static void only_what_changes_is_written_again(void **state)
 	assert_int_equal(fake.last_flush_id, 3);
 	read_tracks();
 	assert_int_equal(rd.n_values, n + 1 + n - 1); /* all but the one that is new */
-	stop();
+	stop_source();
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
@@ -207,7 +207,7 @@ static void a_machine_without_version_2(void **state)
 	create_and_start();
 	run_pass();
 	source->flush(instance, 1);
-	stop();
+	stop_source();
 	assert_int_equal(fake.n, 0); /* never an empty packet */
 }
 
@@ -237,7 +237,7 @@ static void any_period_is_harmless(void **state)
 		create_and_start();
 		assert_int_equal(rig_poll()->period_ms, become[i]);
 		assert_int_equal(read_last(NGINX "memory.current"), 4096);
-		stop();
+		stop_source();
 		source->destroy(instance);
 		instance = NULL;
 		fake_reset();

@@ -25,6 +25,9 @@ static Pb__DataSourceConfig config;
 static struct ds_env env;
 static void *instance;
 static char files[128]; /* the folder that is scanned */
+/* Mount points of the config: that folder, or one that is not there. */
+static char *points[] = {files}, *others[] = {(char *)"/nowhere"};
+static mapping_entry mapping, *mappings[] = {&mapping};
 static uint64_t device;
 
 static int setup(void **state)
@@ -135,7 +138,7 @@ static bool find(const char *path, struct pb_field *ret)
 
 static void the_files_of_a_mount_point(void **state)
 {
-	char *points[] = {files}, path[256];
+	char path[256];
 	struct pb_field entry;
 	struct stat st;
 
@@ -158,7 +161,6 @@ static void the_files_of_a_mount_point(void **state)
 
 static void in_batches(void **state)
 {
-	char *points[] = {files};
 	uint64_t began = clock_mono_ns();
 
 	(void)state;
@@ -178,17 +180,15 @@ static void in_batches(void **state)
 
 static void folders_in_the_place_of_a_mount_point(void **state)
 {
-	char sub[160], outside[] = "/proc", *roots[] = {sub, outside, "relative"};
-	char *points[] = {files}, *others[] = {"/nowhere"};
-	mapping_entry m = PB__INODE_FILE_CONFIG__MOUNT_POINT_MAPPING_ENTRY__INIT;
-	mapping_entry *mappings[] = {&m};
+	static char sub[160], outside[] = "/proc", *roots[] = {sub, outside, (char *)"relative"};
 	struct pb_field entry;
 
 	(void)state;
 	snprintf(sub, sizeof(sub), "%s/a", files);
-	m.mountpoint = files;
-	m.n_scan_roots = 3;
-	m.scan_roots = roots;
+	pb__inode_file_config__mount_point_mapping_entry__init(&mapping);
+	mapping.mountpoint = files;
+	mapping.n_scan_roots = 3;
+	mapping.scan_roots = roots;
 	inodes.n_mount_point_mapping = 1;
 	inodes.mount_point_mapping = mappings;
 	/* Alone, and for a mount point that is named: the folders on its device. */
@@ -212,8 +212,6 @@ static void folders_in_the_place_of_a_mount_point(void **state)
 
 static void nothing_to_scan(void **state)
 {
-	char *points[] = {files};
-
 	(void)state;
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
 	inodes.n_scan_mount_points = 1;
@@ -233,8 +231,6 @@ static void nothing_to_scan(void **state)
 
 static void without_mountinfo_and_stopped_early(void **state)
 {
-	char *points[] = {files};
-
 	(void)state;
 	proc_remove("self");
 	inodes.n_scan_mount_points = 1;
@@ -257,8 +253,6 @@ static void without_mountinfo_and_stopped_early(void **state)
 /* More files than a turn takes: several packets, each file once. */
 static void in_turns(void **state)
 {
-	char *points[] = {files};
-
 	(void)state;
 	for (unsigned i = 0; i < 50000; i++)
 		proc_put("", 0, "files/many/%u", i);
@@ -340,7 +334,7 @@ static void only_the_files_that_events_name(void **state)
 static void the_device_of_the_mount_and_not_of_the_volume(void **state)
 {
 	const uint64_t whole = makedev(7000, 11);
-	char text[256], *points[] = {files};
+	char text[256];
 	struct pb_field entry;
 	struct statx st;
 	int n;
@@ -378,17 +372,16 @@ static void the_device_of_the_mount_and_not_of_the_volume(void **state)
 /* As far as the config does not say otherwise. */
 static void only_in_the_folders_of_the_config(void **state)
 {
-	char sub[160], *roots[] = {sub}, *others[] = {"/nowhere"};
-	mapping_entry m = PB__INODE_FILE_CONFIG__MOUNT_POINT_MAPPING_ENTRY__INIT;
-	mapping_entry *mappings[] = {&m};
+	static char sub[160], *roots[] = {sub};
 	struct pb_field entry;
 
 	(void)state;
 	mount_there(files);
 	snprintf(sub, sizeof(sub), "%s/a", files);
-	m.mountpoint = files;
-	m.n_scan_roots = 1;
-	m.scan_roots = roots;
+	pb__inode_file_config__mount_point_mapping_entry__init(&mapping);
+	mapping.mountpoint = files;
+	mapping.n_scan_roots = 1;
+	mapping.scan_roots = roots;
 	inodes.n_mount_point_mapping = 1;
 	inodes.mount_point_mapping = mappings;
 	inodes.scan_mount_points = others;

@@ -79,7 +79,7 @@ static void run_until(const unsigned *counter, unsigned n)
 	assert_int_equal(*counter, n);
 }
 
-static void stop(void)
+static void stop_source(void)
 {
 	source->stop(instance);
 	run_until(&fake.stopped, 1);
@@ -138,7 +138,7 @@ static void lines_as_they_come(void **state)
 	source->flush(instance, 10);
 	run_until(&fake.flushed, 2);
 	assert_int_equal(fake.n, 3);
-	stop();
+	stop_source();
 }
 
 static void a_stop_takes_what_nobody_has_told_of_yet(void **state)
@@ -147,7 +147,7 @@ static void a_stop_takes_what_nobody_has_told_of_yet(void **state)
 	start();
 	add("MESSAGE=in another file");
 	journal.hidden = 1;
-	stop();
+	stop_source();
 	assert_int_equal(fake.n, 2);
 	assert_true(
 		fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "in another file"));
@@ -172,18 +172,18 @@ static void the_config_reaches_the_journal(void **state)
 	assert_string_equal(journal.matches[1], "PRIORITY=1");
 	assert_string_equal(journal.matches[2], "SYSLOG_IDENTIFIER=sshd");
 	assert_string_equal(journal.matches[3], "_SYSTEMD_UNIT=ssh.service");
-	stop();
+	stop_source();
 	source->destroy(instance);
 	journald.n_filter_identifiers = journald.n_filter_units = 0;
 	journald.min_prio = UINT32_MAX;
 	start();
 	assert_int_equal(journal.n_matches, 0);
-	stop();
+	stop_source();
 	source->destroy(instance);
 	config.journald_config = NULL;
 	start();
 	assert_int_equal(journal.n_matches, 0);
-	stop();
+	stop_source();
 }
 
 static void a_flood(void **state)
@@ -214,7 +214,7 @@ static void a_flood(void **state)
 	assert_int_equal(fake_u64(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL), 30000);
 	assert_int_equal(written + dropped, 30000);
 	assert_true(dropped > 0 && written >= 10000);
-	stop();
+	stop_source();
 }
 
 static void a_flush_does_not_wait_for_what_comes_later(void **state)
@@ -229,7 +229,7 @@ static void a_flush_does_not_wait_for_what_comes_later(void **state)
 	for (unsigned i = 0; i < 1000 && fake.n < 101; i++)
 		event_base_loop(env.loop, EVLOOP_NONBLOCK);
 	assert_int_equal(fake.n, 101);
-	stop();
+	stop_source();
 }
 
 static void lines_that_cannot_be_read(void **state)
@@ -252,7 +252,7 @@ static void lines_that_cannot_be_read(void **state)
 	run_until(&fake.flushed, 2);
 	assert_int_equal(fake.n, 3);
 	journal.next_error = journal.process_error = 0;
-	stop();
+	stop_source();
 	assert_true(fake_str_is(event_of(3), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "later"));
 }
 
@@ -270,7 +270,7 @@ static void no_journal_yet(void **state)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 	assert_int_equal(fake.n, 1);
 	assert_true(fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "first"));
-	stop();
+	stop_source();
 }
 
 static void no_library(void **state)
@@ -283,7 +283,7 @@ static void no_library(void **state)
 		start();
 		source->flush(instance, 1);
 		run_until(&fake.flushed, 1);
-		stop();
+		stop_source();
 		assert_int_equal(fake.n, 0);
 		source->destroy(instance);
 		instance = NULL;
@@ -291,7 +291,7 @@ static void no_library(void **state)
 	journal.load_error = 0;
 	journal.open_error = -EACCES;
 	start();
-	stop();
+	stop_source();
 	assert_int_equal(fake.n, 0);
 }
 

@@ -175,7 +175,7 @@ static void a_machine_without_proc(void **state)
 	create_and_start();
 	run_pass();
 	source->flush(instance, 1);
-	stop();
+	stop_source();
 	assert_int_equal(fake.n, 0);
 }
 
@@ -191,7 +191,7 @@ static void values_at_the_flush_and_at_the_stop(void **state)
 	read_tracks();
 	assert_int_equal(rd.n_values, n);
 	run_pass();
-	stop();
+	stop_source();
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
