@@ -181,15 +181,13 @@ static const char *use_tracefs(const char *state)
 	struct err_text e;
 	int r;
 
-	if (tracefs_find(tracefs_places, &e, &place) == -ENOENT) {
-		r = tracefs_mount(tracefs_places[0]);
-		if (r == 0)
-			log_info("mounted tracefs on %s", tracefs_places[0]);
-		else
-			log_debug("mount of tracefs on %s: %s", tracefs_places[0], strerror(-r));
-		place = NULL;
-		(void)tracefs_find(tracefs_places, &e, &place);
-	}
+	/* Before the other places are asked: debugfs mounts it for everybody, and it stays. */
+	r = tracefs_mount_private(tracefs_places[0]);
+	if (r == 0)
+		log_info("mounted tracefs on %s, visible to this process only", tracefs_places[0]);
+	else if (r != -EEXIST)
+		log_debug("mount of tracefs on %s: %s", tracefs_places[0], strerror(-r));
+	(void)tracefs_find(tracefs_places, &e, &place);
 	if (!place) {
 		log_warn("linux.ftrace is off: %s", e.text);
 		return NULL;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -76,11 +77,16 @@ static int any_name(void *ctx, const char *name, unsigned char d_type)
 	return -EEXIST;
 }
 
-int tracefs_mount(const char *place)
+int tracefs_mount_private(const char *place)
 {
 	int r = fs_each(place, any_name, NULL);
 
 	if (r < 0)
 		return r;
+	if (unshare(CLONE_NEWNS) < 0)
+		return -errno;
+	/* What others mount below /sys still comes here; what is mounted here stays here. */
+	if (mount(NULL, "/sys", NULL, MS_SLAVE, NULL) < 0)
+		return -errno;
 	return mount("tracefs", place, "tracefs", 0, NULL) == 0 ? 0 : -errno;
 }

@@ -15,5 +15,9 @@ extern const char *const tracefs_places[];
  */
 int tracefs_find(const char *const *places, struct err_text *e, const char **ret_place);
 
-/* Mounts tracefs on a place that exists and is empty. 0, -EEXIST (not empty), or -errno. */
-int tracefs_mount(const char *place);
+/*
+ * Mounts tracefs on a place below /sys that exists and is empty, in a mount namespace of the caller
+ * alone: nobody else sees the mount, and the kernel undoes it when the process ends, however it ends.
+ * Call it before a second thread exists. 0, -EEXIST (not empty), or -errno.
+ */
+int tracefs_mount_private(const char *place);

@@ -149,10 +149,10 @@ static void it_belongs_to_somebody_else(void **state)
 static void only_an_empty_place_is_mounted_on(void **state)
 {
 	(void)state;
-	assert_int_equal(tracefs_mount(first), -ENOENT);
+	assert_int_equal(tracefs_mount_private(first), -ENOENT);
 	make(root, "tracing");
 	make(first, "instances");
-	assert_int_equal(tracefs_mount(first), -EEXIST);
+	assert_int_equal(tracefs_mount_private(first), -EEXIST);
 }
 
 int main(void)

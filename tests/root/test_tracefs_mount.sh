@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# On a machine where tracefs is not mounted (here: in a mount namespace without it), `sonda record` records, and nobody
+# else sees a mount of tracefs: not while it records, not afterwards, not after SIGKILL.
+set -u
+. "$(dirname "$0")/lib.sh"
+export BIN TMP
+
+cat >"$TMP/without" <<'END'
+# Shared, as systemd has it: a mount of one process would appear to all others.
+mount --make-rshared /sys || exit 77
+umount --recursive --lazy /sys/kernel/debug 2>/dev/null
+while umount /sys/kernel/tracing 2>/dev/null; do :; done
+mounts() { grep -w tracefs /proc/self/mounts; }
+! mounts >/dev/null || exit 77
+mount -t tracefs none "$TMP/probe" && umount "$TMP/probe" || exit 77
+
+echo '== record'
+"$BIN/sonda" record --strict -o "$TMP/trace" sched -- grep -w tracefs /proc/self/mounts
+echo "== record ended with $?"
+mounts && echo '== still mounted after record'
+
+echo '== kill'
+"$BIN/sonda" record -t 60s -o "$TMP/killed" sched -- sh -c 'touch "$TMP/is_on"; exec sleep 60' &
+for i in $(seq 200); do [ ! -e "$TMP/is_on" ] || break; sleep 0.1; done
+[ -e "$TMP/is_on" ] && mounts && echo '== seen while it records'
+for pid in $(cat /proc/$!/task/*/children); do
+  case $(readlink "/proc/$pid/exe") in */sonda-probes) kill -KILL "$pid" && echo '== killed' ;; esac
+done
+kill -TERM $!
+wait
+mounts && echo '== still mounted after SIGKILL'
+true
+END
+mkdir "$TMP/probe"
+unshare --mount --propagation private bash "$TMP/without" >"$TMP/log" 2>&1 </dev/null
+status=$?
+[ $status != 77 ] || { echo "no mount namespace without tracefs here" >&2; exit 77; }
+
+is_whole "$TMP/trace" && [ "$(events_in "$TMP/trace")" -gt 0 ] && grep -q '^== record ended with 0' "$TMP/log"
+verdict "a recording without a mounted tracefs: all of it" $? "$TMP/log"
+! sed '/^== kill/q' "$TMP/log" | grep -qE '^[^ =]+ /[^ ]* tracefs|still mounted'
+verdict "nobody else sees the mount, and it ends with the recording" $? "$TMP/log"
+grep -q '^== killed' "$TMP/log" && ! grep -qE 'seen while|after SIGKILL' "$TMP/log"
+verdict "nor after SIGKILL" $? "$TMP/log"
+wait_for no_instances
+exit $BAD
