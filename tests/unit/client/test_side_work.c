@@ -74,9 +74,18 @@ static void run_short(void *ctx)
 
 static void test_short_work_ends_at_once(void **state)
 {
+	bool at_once = false;
+
 	(void)state;
-	begin(run_short);
-	assert_string_equal(notes, "abd");
+	/* Unless somebody else has the CPU for longer than a turn, which is not always so. */
+	for (unsigned i = 0; i < 100 && !at_once; i++) {
+		memset(notes, 0, sizeof(notes));
+		begin(run_short);
+		at_once = !work;
+		event_base_dispatch(loop);
+		assert_string_equal(notes, "abd");
+	}
+	assert_true(at_once);
 }
 
 /* ---- turns ---- */
