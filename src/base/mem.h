@@ -33,6 +33,19 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
+/*
+ * For a function that runs once an event, and has locals whose address it passes on but no array:
+ * a stack protector would cost more there than it protects.
+ */
+#ifdef __has_attribute
+#if __has_attribute(no_stack_protector)
+#define NO_CANARY __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef NO_CANARY
+#define NO_CANARY
+#endif
+
 static inline void freep(void *p)
 {
 	free(*(void **)p);

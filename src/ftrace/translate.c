@@ -92,10 +92,11 @@ static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
 /* Kinds of rows that are written as they come; not inlined, so that the loop's state stays in
  * registers. The record comes in pieces: a copy of it would be read as words of 16 bytes, which a
  * processor cannot take from two stores of 8 that are still under way. */
-static __attribute__((noinline)) enum page_status write_event(struct translator *t,
-							      const struct event_row *row,
-							      uint64_t time, const uint8_t *payload,
-							      uint32_t len)
+static NO_CANARY __attribute__((noinline)) enum page_status write_event(struct translator *t,
+									const struct event_row *row,
+									uint64_t time,
+									const uint8_t *payload,
+									uint32_t len)
 {
 	const struct page_record r = {.time = time, .payload = payload, .len = len};
 	struct pb_enc *e = t->bundle.enc;
@@ -237,8 +238,8 @@ static inline enum page_status walk_with(bool calls, struct translate_to *to, st
 
 /* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
  * though walk_all calls the same. */
-static __attribute__((flatten, noinline)) enum page_status walk_one(struct translate_to *to,
-								    struct page *page)
+static NO_CANARY __attribute__((flatten, noinline)) enum page_status walk_one(
+	struct translate_to *to, struct page *page)
 {
 	return walk_with(false, to, page);
 }

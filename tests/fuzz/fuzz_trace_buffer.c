@@ -54,7 +54,7 @@ static uint32_t take32(struct input *in)
 	uint32_t v = 0;
 
 	for (unsigned i = 0; i < 4; i++)
-		v = v << 8 | take8(in);
+		v = (uint32_t)v << 8 | take8(in);
 	return v;
 }
 
@@ -63,7 +63,10 @@ static uint32_t take_number(struct input *in)
 {
 	uint8_t v = take8(in);
 
-	return v < 0xf0 ? v : v < 0xf8 ? 0u - (v & 7) : v == 0xff ? take32(in) : v << 8 | take8(in);
+	return v < 0xf0	   ? v
+	       : v < 0xf8  ? 0u - (v & 7)
+	       : v == 0xff ? take32(in)
+			   : (uint32_t)v << 8 | take8(in);
 }
 
 static uint8_t of_writer(uint8_t byte, unsigned mod)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/kernels/fetch.sh KERNEL
+# usage: tests/kernels/fetch.sh KERNEL | --remove
 #
 # Brings one of Debian's kernels to this machine, outside the repository, from the mirror that this machine uses
 # already, and prints its folder: FOLDER/vmlinuz, FOLDER/config, FOLDER/lib/modules/VERSION, FOLDER/version. KERNEL is
@@ -12,9 +12,15 @@
 #     newest   Debian unstable, whatever it has when it is fetched first
 #
 # KERNEL_DIR chooses the folder of folders (${TMPDIR:-/tmp}/sonda-kernels). Exits with 77 and a reason when the kernel
-# cannot be had. What is there is not fetched again: remove the folder for a newer one.
+# cannot be had. What is there is not fetched again: --remove (make clean-kernels) removes the folder of folders, some 400 MB.
 set -eu
 all=${KERNEL_DIR:-${TMPDIR:-/tmp}/sonda-kernels}
+if [ "${1-}" = --remove ]; then
+  # Nothing but what this script and modules.sh put there.
+  rm -rf "${all:?}"/{5.10,6.1,6.12,newest}
+  [ ! -e "$all" ] || rmdir "$all"
+  exit
+fi
 . "$(dirname "$0")/debian.sh"
 
 kernel=${1-}

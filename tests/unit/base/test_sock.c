@@ -379,9 +379,7 @@ static void be_a_server(const char *path, int told, int until)
 	char c;
 	int fd, r = sock_listen(path, &fd, NULL);
 
-	write(told, r == 0 ? "1" : "0", 1);
-	read(until, &c, 1);
-	_exit(0);
+	_exit(write(told, r == 0 ? "1" : "0", 1) != 1 || read(until, &c, 1) < 0);
 }
 
 /* All at once, with the socket of one that was killed in the way. */

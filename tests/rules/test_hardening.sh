@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The programs are built hardened: position independent, full RELRO, stack protector, FORTIFY_SOURCE, stack-clash
+# protection, and CET where the compiler has it. A build with a sanitizer is not checked.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+
+n=0 bad=0
+verdict() { # NAME STATUS
+  n=$((n + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $n - $1"
+  else
+    echo "not ok $n - $1"
+    bad=1
+  fi
+}
+
+for program in sondad sonda-probes sonda; do
+  file=$BUILD/bin/$program
+  [ -x "$file" ] || { echo "$file is not built" >&2; exit 77; }
+  symbols=$(readelf -W --dyn-syms "$file")
+  case $symbols in *__asan_* | *__tsan_* | *__ubsan_*) echo "built with a sanitizer" >&2; exit 77 ;; esac
+  dynamic=$(readelf -Wd "$file")
+  segments=$(readelf -Wl "$file")
+  grep -q 'FLAGS_1.*PIE' <<<"$dynamic"
+  verdict "$program is position independent (PIE)" $?
+  grep -q GNU_RELRO <<<"$segments" && grep -qE 'BIND_NOW|FLAGS.* NOW' <<<"$dynamic"
+  verdict "$program: what the loader relocates is read-only after the start (full RELRO, now)" $?
+  grep -q 'GNU_STACK .* RW ' <<<"$segments"
+  verdict "$program: the stack is not executable" $?
+  grep -q __stack_chk_fail <<<"$symbols"
+  verdict "$program has stack protectors" $?
+  grep -qE '__(memcpy|read|fprintf|snprintf|vsnprintf)_chk' <<<"$symbols"
+  verdict "$program calls libc's checked functions (FORTIFY_SOURCE)" $?
+done
+
+# What leaves no mark in a program: the debug information of an object says how it was compiled, the preprocessor what
+# was defined.
+producer=$(readelf --debug-dump=info "$BUILD/obj/service/main.o" 2>/dev/null | grep -m 1 DW_AT_producer)
+has() { # OPTION
+  grep -q -e "$1" <<<"$producer"
+}
+case $(make -s --no-print-directory B="$BUILD" flags) in
+*' -D_FORTIFY_SOURCE=3 '*) true ;;
+*) false ;;
+esac
+verdict "FORTIFY_SOURCE has level 3" $?
+for option in fstack-protector-strong fstack-clash-protection fcf-protection=full; do
+  # Words are meant. clang says less in the debug information.
+  # shellcheck disable=SC2086
+  if [[ $producer = *clang* ]] || ! ${CC:-gcc} -Werror "-$option" -c -o /dev/null -xc /dev/null 2>/dev/null; then
+    n=$((n + 1))
+    echo "ok $n - -$option # SKIP this compiler does not have it, or does not say so"
+    continue
+  fi
+  has "-$option"
+  verdict "objects are compiled with -$option" $?
+done
+echo "1..$n"
+exit $bad
