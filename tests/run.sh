@@ -1,115 +1,281 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/run.sh BUILD [unit|rules|system|root|interop|kernels]...      all of them without a list
+# usage: tests/run.sh BUILD [rules|unit|fuzz|system|root|interop|long|kernels]...
+#
+# Without a list: rules unit fuzz system root interop, which is make check. "long" are the tests that say so (below), from
+# all folders; "kernels" boots guests; make check-long is both.
 #
 # Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
-# with 77 before its first line is skipped whole; one that dies counts as a failure of its own. The last line is the
-# sum: "N passed, N failed, N skipped".
+# with 77 before its first line is skipped whole; one that dies counts as a failure of its own. After the last test the
+# failures are listed once more, with the lines that say why. The last line is the sum: "N passed, N failed, N skipped".
 #
-# What a sanitizer finds in any process of a test, a daemon in the background too, fails the test. The tests that use
-# the tracefs of the machine wait for each other, also those of another run; the others run beside them. The seconds of
-# each test are told, as a suite is kept short by those who see what takes long.
+# A script says in its head how it may be run:
+#
+#     # tracefs: alone     no other test uses tracefs meanwhile (root/ and interop/, unless they say something else)
+#     # tracefs: shared    others that say "shared" may run beside it: it uses instances of its own and looks at nothing else
+#     # tracefs: none      it does not use tracefs (all other folders)
+#     # check: long        only in make check-long
+#
+# JOBS tests run at the same time (one more than there are CPUs, since most of them wait most of the time). Tests that use
+# the tracefs of the machine also wait for those of another run.
+#
+# These also fail a test: what a sanitizer finds in any of its processes, files that it leaves in TMPDIR, processes that it
+# leaves running, and tracefs instances that it leaves behind.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 B=$1
 shift
-[ $# -gt 0 ] || set -- rules unit system root interop kernels
+[ $# -gt 0 ] || set -- rules unit fuzz system root interop
+tracing=/sys/kernel/tracing
+
+# A tracefs that has to be mounted is mounted for this run only: all of it is in a mount namespace of its own then.
+if [ "$(id -u)" = 0 ] && [ ! -e $tracing/trace ] && [ -z "${RUN_IN_NAMESPACE:-}" ]; then
+  export RUN_IN_NAMESPACE=1
+  ! unshare --mount true 2>/dev/null ||
+    exec unshare --mount --propagation slave sh -c 'mount -t tracefs tracefs "$1" 2>/dev/null; shift; exec "$@"' \
+      sh $tracing "$0" "$B" "$@"
+fi
+
 log=$(mktemp -d)
-lanes=()
+chmod 711 "$log"
+# Each test has a TMPDIR of its own; these are kept from run to run.
+export PEER_DIR=${PEER_DIR:-${TMPDIR:-/tmp}/peers} KERNEL_DIR=${KERNEL_DIR:-${TMPDIR:-/tmp}/sonda-kernels}
+declare -A CLASS=() NAME=() LANE=() BEGAN=() # of the jobs that run, by process
 leave() {
   local pid
-  for pid in "${lanes[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
+  for pid in "${!CLASS[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
   rm -rf "$log"
 }
 trap '[ "$BASHPID" != $$ ] || leave' EXIT
 trap 'exit 130' INT TERM HUP
-chmod 711 "$log"
 
-# What stands in $1: where a test of this lane leaves its words and a sanitizer its findings, which are files that a
-# process of another user may write too.
+# ---- one test, in a process of its own -----------------------------------------------------------
+
+# What stands in $1: where the test leaves its words and a sanitizer its findings, which are files that a process of another
+# user may write too.
 enter_lane() { # FOLDER
   local variable
   lane=$1
-  mkdir -m 711 "$lane" && mkdir -m 1777 "$lane/findings"
+  mkdir -m 711 "$lane" && mkdir -m 1777 "$lane/findings" "$lane/tmp"
   for variable in ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS; do
     export $variable="${!variable:+${!variable}:}print_stacktrace=1:log_path=$lane/findings/of"
   done
+  export TMPDIR=$lane/tmp TEST_PROGRESS=$lane/progress
+}
+
+# Instances of processes that are gone.
+stale_instances() {
+  local i pid
+  for i in $tracing/instances/sonda-*; do
+    pid=${i##*/sonda-}
+    [ ! -e "$i" ] || [ -e "/proc/${pid%%-*}" ] || echo "tracefs instance ${i##*/}"
+  done
+}
+
+left_behind() { # CLASS PROCESS_GROUP
+  local i
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    kill -0 -- "-$2" 2>/dev/null || break
+    sleep 0.1
+  done
+  if kill -0 -- "-$2" 2>/dev/null; then
+    ps -eo pgid=,pid=,stat=,args= | awk -v g="$2" '$1 == g && $3 !~ /Z/ { $1 = ""; print "process" $0 }' >"$lane/processes"
+    cat "$lane/processes"
+    kill -KILL -- "-$2" 2>/dev/null
+  fi
+  find "$lane/tmp" -mindepth 1 -maxdepth 1 -printf 'TMPDIR/%P\n'
+  [ "$1" != alone ] || stale_instances
+}
+
+# The lines that say why: a failed verdict with its context, or the last words of a test that has none.
+why() {
+  awk '/^(not )?ok / { show = /^not / && !/# *SKIP/ ? 40 : 0 } show > 0 { print; show--; n++ } END { exit !n }' \
+    "$lane/out" | head -n 200 || { grep -vE '^ok ' "$lane/out" | tail -n 30; }
+  tail -n 20 "$lane/err"
 }
 
 report() { # NAME STATUS SECONDS: what the test in $lane came to
-  local name=$1 status=$2 out=$lane/out n_ok n_bad n_skip findings
+  local name=$1 status=$2 n_ok n_bad n_skip findings left
   findings=$(cat "$lane"/findings/* 2>/dev/null)
-  rm -f "$lane"/findings/*
+  left=$(cat "$lane/left")
   # cmocka writes "not ok N # SKIP name".
-  n_skip=$(grep -cE '^(not )?ok [0-9]+.*# *SKIP' "$out")
-  n_ok=$(grep -E '^ok ' "$out" | grep -cvE '# *SKIP')
-  n_bad=$(grep -E '^not ok ' "$out" | grep -cvE '# *SKIP')
+  read -r n_ok n_bad n_skip < <(awk '/^(not )?ok [0-9]+.*# *SKIP/ { s++; next } /^ok / { o++ } /^not ok / { b++ }
+    END { print o + 0, b + 0, s + 0 }' "$lane/out")
   if [ "$status" = 77 ] && [ "$n_ok" = 0 ]; then
     n_skip=1
     echo "skip $name: $(tail -n 1 "$lane/err")"
-  elif [ "$n_bad" != 0 ] || [ "$status" != 0 ] || [ "$findings" ] || [ $((n_ok + n_skip)) = 0 ]; then
+  elif [ "$n_bad" != 0 ] || [ "$status" != 0 ] || [ "$findings$left" ] || [ $((n_ok + n_skip)) = 0 ]; then
     [ "$n_bad" != 0 ] || n_bad=1
-    echo "FAIL $name (exit $status, $3 s)"
-    grep -vE '^ok ' "$out" | tail -n 60 | sed 's/^/     /'
-    tail -n 60 "$lane/err" | sed 's/^/     /'
-    [ -z "$findings" ] || head -n 120 <<<"$findings" | sed 's/^/     /'
+    {
+      echo "FAIL $name (exit $status, $3 s)"
+      why | sed 's/^/     /'
+      [ -z "$left" ] || sed 's/^/     left behind: /' <<<"$left"
+      [ -z "$findings" ] || head -n 120 <<<"$findings" | sed 's/^/     /'
+    } | tee "$lane/failure"
   else
     echo "ok   $name ($n_ok, $3 s)"
   fi
-  grep -E '^(not )?ok [0-9]+.*# *SKIP' "$out" | sed -E "s,^(not )?ok [0-9]+ *-? *,skip $name: ,; s/# *SKIP *//"
-  echo "$n_ok $n_bad $n_skip" >>"$log/sums"
+  grep -E '^(not )?ok [0-9]+.*# *SKIP' "$lane/out" | sed -E "s,^(not )?ok [0-9]+ *-? *,skip $name: ,; s/# *SKIP *//"
+  echo "$n_ok $n_bad $n_skip" >"$lane/sum"
 }
 
-run_one() { # NAME COMMAND...
-  local name=$1 began=$SECONDS status
-  shift
-  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B "${alone[@]}" timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" \
-    >"$lane/out" 2>"$lane/err" </dev/null
+run_one() { # CLASS NAME COMMAND...
+  local class=$1 name=$2 began status group
+  shift 2
+  if [ "$class" != none ] && [ -r $tracing ]; then
+    exec 9<$tracing
+    case $class in alone) flock 9 ;; shared) flock -s 9 ;; esac
+  fi
+  began=$SECONDS
+  set -m # a process group of its own, in which SIGINT is not ignored: else no test of Ctrl-C can be right
+  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" \
+    >"$lane/out" 2>"$lane/err" </dev/null 9<&- &
+  group=$!
+  set +m
+  trap 'kill -TERM -- "-$group" 2>/dev/null' TERM
+  wait $group
   status=$?
-  # The lines of a test stay together.
+  left_behind "$class" $group >"$lane/left"
   report "$name" $status $((SECONDS - began)) >"$lane/said"
-  flock "$log" cat "$lane/said"
 }
 
-run_kinds() { # KIND...
-  local kind t
-  for kind; do
-    alone=()
-    case $kind in root | interop) [ ! -r /sys/kernel/tracing ] || alone=(flock --close /sys/kernel/tracing) ;; esac
-    case $kind in
-    unit) for t in tests/unit/*/test_*.c; do t=${t%.c}; run_one "${t#tests/}" "$B/$t"; done ;;
-    rules | system | root | interop) for t in tests/"$kind"/test_*.sh; do
-      [ -e "$t" ] && run_one "${t#tests/}" "$t"
-    done ;;
-    # The guests' time does not depend on their speed.
-    kernels) TEST_TIMEOUT=${TEST_TIMEOUT:-1200} run_one kernels nice -n 10 tests/kernels/check.sh ;;
-    esac
+# ---- which tests, and when ------------------------------------------------------------------------
+
+alone=() shared=() none=() # names of the tests that wait for their turn
+
+said_in() { # FILE WORD
+  sed -n "2,20s/^# $2: *//p" "$1"
+}
+add() { # CLASS NAME
+  case $1 in
+  alone) alone+=("$2") ;;
+  shared) shared+=("$2") ;;
+  none) none+=("$2") ;;
+  *) echo "tests/run.sh: $2: no such class: $1" >&2; exit 2 ;;
+  esac
+}
+add_scripts() { # FOLDER long|short
+  local t class length
+  for t in tests/"$1"/test_*.sh; do
+    [ -e "$t" ] || continue
+    length=$(said_in "$t" check)
+    [ "${length:-short}" = "$2" ] || continue
+    class=$(said_in "$t" tracefs)
+    case $1 in root | interop) : "${class:=alone}" ;; *) : "${class:=none}" ;; esac
+    add "$class" "${t#tests/}"
   done
-  return 0
 }
-
-with_tracefs=() others=()
 for kind; do
   case $kind in
-  root | interop) with_tracefs+=("$kind") ;;
-  rules | unit | system | kernels) others+=("$kind") ;;
+  unit) for t in tests/unit/*/test_*.c; do t=${t%.c}; add none "${t#tests/}"; done ;;
+  fuzz) for t in tests/fuzz/fuzz_*.c; do t=${t%.c}; add none "fuzz/${t##*/fuzz_}"; done ;;
+  rules | system | root | interop) add_scripts "$kind" short ;;
+  long) for folder in rules system root interop; do add_scripts $folder long; done ;;
+  kernels) none=(kernels "${none[@]}") ;;
   *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
   esac
 done
 
-# Job control gives each lane a process group of its own, and lets SIGINT reach what runs in it: a shell without it
-# starts what is in the background with SIGINT ignored, and then no test of Ctrl-C can be right.
-set -m
-(set +m && enter_lane "$log/with_tracefs" && run_kinds "${with_tracefs[@]}" && echo 0 0 0 >"$log/end1") &
-lanes+=($!)
-(set +m && enter_lane "$log/others" && run_kinds "${others[@]}" && echo 0 0 0 >"$log/end2") &
-lanes+=($!)
-set +m
-wait "${lanes[@]}"
-lanes=()
-cat "$log/end1" "$log/end2" >>"$log/sums" || echo 0 1 0 >>"$log/sums" # a lane that did not reach its end
+command_of() { # NAME: in $command
+  case $1 in
+  # The guests' time does not depend on their speed.
+  kernels) command=(nice -n 10 tests/kernels/check.sh) && TEST_TIMEOUT=${TEST_TIMEOUT:-1200} ;;
+  unit/*) command=("$B/tests/$1") ;;
+  fuzz/*) command=("$B/tests/fuzz/replay_${1#fuzz/}" "tests/fuzz/corpus/${1#fuzz/}") ;;
+  *) command=("tests/$1") ;;
+  esac
+}
 
-read -r passed failed skipped <<<"$(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$log/sums")"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ] && [ "$passed" != 0 ]
+started=0
+start_job() { # CLASS NAME
+  local command
+  started=$((started + 1))
+  set -m
+  (
+    set +m
+    enter_lane "$log/$started"
+    command_of "$2"
+    run_one "$1" "$2" "${command[@]}"
+  ) &
+  set +m
+  CLASS[$!]=$1 NAME[$!]=$2 LANE[$!]=$log/$started BEGAN[$!]=$SECONDS
+}
+
+# The next test that may run beside those that run; fails when none may.
+start_next() {
+  local running=" ${CLASS[*]} "
+  case $running in
+  *' alone '*) ;;
+  *)
+    if [ ${#shared[@]} != 0 ]; then
+      start_job shared "${shared[0]}"
+      shared=("${shared[@]:1}")
+      return
+    fi
+    case $running in
+    *' shared '*) ;;
+    *)
+      if [ ${#alone[@]} != 0 ]; then
+        start_job alone "${alone[0]}"
+        alone=("${alone[@]:1}")
+        return
+      fi
+      ;;
+    esac
+    ;;
+  esac
+  [ ${#none[@]} != 0 ] || return
+  start_job none "${none[0]}"
+  none=("${none[@]:1}")
+}
+
+n_passed=0 n_failed=0 n_skipped=0
+finish_job() { # PROCESS
+  local lane=${LANE[$1]} passed failed skipped
+  cat "$lane/said" 2>/dev/null
+  if read -r passed failed skipped 2>/dev/null <"$lane/sum"; then
+    n_passed=$((n_passed + passed)) n_failed=$((n_failed + failed)) n_skipped=$((n_skipped + skipped))
+  else # it did not reach its end
+    n_failed=$((n_failed + 1))
+    echo "FAIL ${NAME[$1]} (nothing is known of it)" | tee "$lane/failure"
+  fi
+  cat "$lane/failure" >>"$log/failures" 2>/dev/null
+  rm -rf "$lane"
+  unset "CLASS[$1]" "NAME[$1]" "LANE[$1]" "BEGAN[$1]"
+}
+
+# What runs, when nothing has ended for a while.
+tell_progress() {
+  local pid words=''
+  for pid in "${!NAME[@]}"; do
+    words="$words, ${NAME[$pid]} for $((SECONDS - BEGAN[$pid])) s"
+    [ ! -s "${LANE[$pid]}/progress" ] || words="$words ($(tail -n 1 "${LANE[$pid]}/progress"))"
+  done
+  echo "     after $SECONDS s: $((${#alone[@]} + ${#shared[@]} + ${#none[@]})) tests wait, running${words#,}"
+}
+
+jobs=${JOBS:-$(($(nproc) + 1))}
+ticker=
+while :; do
+  while [ ${#CLASS[@]} -lt "$jobs" ] && start_next; do :; done
+  [ ${#CLASS[@]} != 0 ] || break
+  [ -n "$ticker" ] || { sleep 20 & ticker=$!; }
+  wait -n -p ended "${!CLASS[@]}" $ticker
+  if [ "$ended" = "$ticker" ]; then
+    ticker=
+    tell_progress
+  else
+    finish_job "$ended"
+    kill $ticker && wait $ticker
+    ticker=
+  fi 2>/dev/null
+done
+[ -z "$ticker" ] || kill $ticker
+
+if [ -s "$log/failures" ]; then
+  echo "== what failed"
+  cat "$log/failures"
+fi
+echo "$n_passed passed, $n_failed failed, $n_skipped skipped in $SECONDS s"
+[ "$n_failed" = 0 ] && [ "$n_passed" != 0 ]

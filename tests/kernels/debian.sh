@@ -18,13 +18,18 @@ suite_of() { # KERNEL (fetch.sh)
   esac
 }
 
+# The address of the mirror that this machine uses, empty if there is none.
+debian_mirror() {
+  # awk gives up at a file that is not there, and many machines have no sources.list.
+  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
+    awk '$1 == "URIs:" { print $2; exit }
+      $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' || true
+}
+
 # The suite's package lists, in FOLDER/apt; FOLDER/log says what went wrong.
 packages_open() { # FOLDER SUITE
   local mirror
-  # awk gives up at a file that is not there, and many machines have no sources.list.
-  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
-    awk '$1 == "URIs:" { print $2; exit }
-      $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' || true)
+  mirror=$(debian_mirror)
   [ -n "$mirror" ] || give_up "no Debian mirror in /etc/apt"
   packages=$1
   rm -rf "${packages:?}/apt"
