@@ -263,7 +263,8 @@ void ebpf_object_free(struct ebpf_object *o)
 int ebpf_object_map(const struct ebpf_object *o, const char *map)
 {
 	const struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
-	int fd = m ? bpf_map__fd(m) : -1;
+	/* Since libbpf 1.4 one that was left out has a descriptor as well, of nothing. */
+	int fd = m && bpf_map__autocreate(m) ? bpf_map__fd(m) : -1;
 
 	return fd < 0 ? -ENOENT : fd;
 }

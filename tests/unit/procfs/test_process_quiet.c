@@ -64,8 +64,12 @@ static void now_and_then_it_is_not(void **state)
 	if (!files.own_numbers)
 		skip();
 	until_quiet();
-	for (unsigned i = 0; i < 4 * PROCESS_QUIET_TIMES; i++)
-		n += !process_is_quiet(&quiet, &files, sleeper.pid);
+	/* On a busy machine it may still be on its way to its sleep. */
+	for (unsigned tries = 0; tries < 100 && n != 4; tries++) {
+		n = 0;
+		for (unsigned i = 0; i < 4 * PROCESS_QUIET_TIMES; i++)
+			n += !process_is_quiet(&quiet, &files, sleeper.pid);
+	}
 	assert_int_equal(n, 4);
 }
 
