@@ -24,6 +24,7 @@ stop_all() {
 
 leave() {
   stop_all
+  [ -z "${TPQ:-}" ] || { kill "$TPQ" && wait "$TPQ"; } 2>/dev/null
   [ -z "${MOUNTED:-}" ] || umount /sys/kernel/tracing
   rm -rf "$TMP"
 }
@@ -89,8 +90,29 @@ record() { # sonda|perfetto CONFIG OUT LOG
   esac
 }
 
+# trace_processor serves all questions of a test; it starts beside the daemons.
+mkfifo "$TMP/questions" "$TMP/answers"
+TP_ASSETS=$PEERS/tp node "$HERE/tpq.mjs" --serve <"$TMP/questions" >"$TMP/answers" 2>"$TMP/tpq.err" &
+TPQ=$!
+exec {TPQ_IN}>"$TMP/questions" {TPQ_OUT}<"$TMP/answers"
+
+# The rows of each statement, as a line of JSON; a complaint in their place.
 query() { # TRACE SQL...
-  TP_ASSETS=$PEERS/tp timeout 60 node "$HERE/tpq.mjs" "$@" 2>"$TMP/tpq.err" || cat "$TMP/tpq.err"
+  local word line answer='' request=()
+  for word; do request+=("$(base64 -w 0 <<<"$word")"); done
+  (
+    flock 8
+    echo "${request[*]}" >&"$TPQ_IN"
+    while IFS= read -r -t 60 -u "$TPQ_OUT" line; do
+      case $line in
+      end) printf %s "$answer" && exit 0 ;;
+      'error '*) printf '%s%s\n' "$answer" "$line" && exit 0 ;;
+      esac
+      answer=$answer$line$'\n' # all of it is read, also if the caller wants less
+    done
+    echo "trace_processor does not answer"
+    cat "$TMP/tpq.err"
+  ) 8>"$TMP/tpq.lock"
 }
 
 # trace_processor's own complaints about a trace.

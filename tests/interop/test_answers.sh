@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: none
+#
 # The same frames to Perfetto's service and to ours: each connection hears the same, to the field and in the same order.
 # Where the two mean to differ is not asked here; docs/sessions.md tells it.
 set -u

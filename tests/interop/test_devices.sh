@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: none
+#
 # Temperatures and frequencies of a board, by both families with one config: folders of the test lie over /sys/class and
 # /sys/devices/system/cpu, in a mount namespace of its own, so that both programs see them. The same counters by the same
 # names with the same values; what ours alone records is named here.

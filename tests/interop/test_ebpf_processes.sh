@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # linux.ebpf_counters by process, on the real kernel: processes do a known amount of each thing, and the tracks say it,
 # read with trace_processor; times are those of the sched events of the same recording.
 set -u

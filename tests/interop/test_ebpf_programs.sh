@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # Programs of people's own in linux.ebpf_counters, on the real kernel: the example of bpf/examples counts commands that
 # end, a program with a map of each kind has the tracks that it should, and what cannot be loaded is told, while others run.
 set -u

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: none
+#
 # linux.systemd_journald under Perfetto's traced_probes and under ours: of the same lines the same are recorded, field for
 # field. The journal is a systemd-journald of the test's own, in a mount namespace.
 set -u

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # Probes of a session's own, recorded through Perfetto's service: trace_processor shows each call with its arguments, by
 # the names that the config gives them.
 set -u

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: none
+#
 # A producer of ours under either family's service and consumer: 20000 numbered packets from 4 bytes to 300 KB, nested
 # up to 8 deep, through shared memories of several shapes. Every packet must be in the trace once, in order, whole, and
 # a producer whose service is replaced must work with the next one.

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # symbolize_ksyms: trace_processor shows functions by the names that /proc/kallsyms has for them, stacks too; and where
 # nobody asked for names, no trace says where the kernel is. (That each name is that of its address is shown by
 # tests/root/test_decode_oracle.sh, from the raw records.)

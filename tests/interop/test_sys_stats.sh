@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: none
+#
 # linux.sys_stats on this machine, by both families with one config: the same counters by the same names, with values
 # that lie within what Perfetto's probes saw before and after; and what the kernel counts without a number in SysStats.
 # What does not change is equal to what /proc says.

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: none
+#
 # A producer of track events that knows nothing but the protocol, Perfetto's command line, and our service: all slices are
 # in trace_processor, also of packets that are cut in two at each chunk's end, from memory, from a clone, and from a file.
 # A field that only the producer knows has a name there, since sondad was given its descriptor.

@@ -2,22 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: tpq.mjs TRACE SQL... [--next TRACE SQL...]...
+//        tpq.mjs --serve
 //
 // Loads a trace into Perfetto's trace_processor (the WebAssembly build that tests/interop/peers.sh fetched; its folder
-// in TP_ASSETS) and prints the rows of each statement as one line of JSON.
+// in TP_ASSETS) and prints the rows of each statement as one line of JSON. With --serve it answers one request after the
+// other, as its start takes longer than most statements: a line of stdin is words in base64, TRACE SQL..., the answer is
+// what it prints otherwise and a line "end", or "error" with a reason. A trace that has not changed is not loaded again.
 import fs from 'node:fs';
 import path from 'node:path';
+import readline from 'node:readline';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { pathToFileURL } from 'node:url';
 
 const assets = process.env.TP_ASSETS;
+const serves = process.argv[2] === '--serve';
 const traces = [[]];
 for (const word of process.argv.slice(2))
   if (word === '--next') traces.push([]);
   else traces.at(-1).push(word);
 if (!assets || traces.some((words) => !words.length)) {
-  console.error('usage: TP_ASSETS=FOLDER tpq.mjs TRACE SQL... [--next TRACE SQL...]...');
+  console.error('usage: TP_ASSETS=FOLDER tpq.mjs --serve | TRACE SQL... [--next TRACE SQL...]...');
   process.exit(2);
 }
 
@@ -75,19 +80,29 @@ const engine = new Engine(channel.port2);
 await globalThis.ready;
 
 const piece = 32 << 20;
-for (const [index, [traceFile, ...statements]] of traces.entries()) {
-  if (index)
+let loaded = ''; // the trace that is loaded: its name, time and size
+
+async function load(trace) {
+  const { mtimeMs, size, ino } = fs.statSync(trace);
+  const wanted = JSON.stringify([trace, mtimeMs, size, ino]);
+  if (wanted === loaded) return;
+  if (loaded)
     await engine.resetTraceProcessor({
       cropTrackEvents: false,
       ingestFtraceInRawTable: true,
       analyzeTraceProtoContent: false,
       ftraceDropUntilAllCpusValid: true,
     });
-  const bytes = fs.readFileSync(traceFile);
+  loaded = 'a part';
+  const bytes = fs.readFileSync(trace);
   for (let at = 0; at < bytes.length; at += piece)
     await engine.parse(new Uint8Array(bytes.subarray(at, at + piece)));
   await engine.notifyEof();
+  loaded = wanted;
+}
 
+async function answer([trace, ...statements]) {
+  await load(trace);
   for (const sql of statements) {
     const result = await engine.query(sql);
     const columns = result.columns();
@@ -100,7 +115,20 @@ for (const [index, [traceFile, ...statements]] of traces.entries()) {
       }
       rows.push(row);
     }
-    process.stdout.write(JSON.stringify(rows) + '\n');
+    fs.writeSync(1, JSON.stringify(rows) + '\n');
   }
+}
+
+if (serves) {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    try {
+      await answer(line.split(' ').map((word) => Buffer.from(word, 'base64').toString().replace(/\n$/, '')));
+      fs.writeSync(1, 'end\n');
+    } catch (e) {
+      fs.writeSync(1, `error ${String(e.message ?? e).replace(/\n/g, ' ')}\n`);
+    }
+  }
+} else {
+  for (const words of traces) await answer(words);
 }
 process.exit(0);
