@@ -67,7 +67,7 @@ enter_lane() { # FOLDER
 # Instances of processes that are gone.
 stale_instances() {
   local i pid
-  for i in $tracing/instances/sonda-*; do
+  for i in "$tracing"/instances/sonda-*; do
     pid=${i##*/sonda-}
     [ ! -e "$i" ] || [ -e "/proc/${pid%%-*}" ] || echo "tracefs instance ${i##*/}"
   done
@@ -91,7 +91,7 @@ left_behind() { # CLASS PROCESS_GROUP
 # The lines that say why: a failed verdict with its context, or the last words of a test that has none.
 why() {
   awk '/^(not )?ok / { show = /^not / && !/# *SKIP/ ? 40 : 0 } show > 0 { print; show--; n++ } END { exit !n }' \
-    "$lane/out" | head -n 200 || { grep -vE '^ok ' "$lane/out" | tail -n 30; }
+    "$lane/out" >"$lane/why" && head -n 200 "$lane/why" || tail -n 15 "$lane/out"
   tail -n 20 "$lane/err"
 }
 

@@ -8,8 +8,8 @@
 #
 #     tests/distros/run.sh 13 -- 'make deps programs tests && BUILD=build tests/root/test_record.sh'
 #
-# Each chroot is made by debootstrap from the mirror that this machine uses, in a temporary folder (TMPDIR; 3 GB), and
-# removed again. The kernel is this machine's, with its /proc, /sys, /dev and tracefs, so root tests run there as well. All
+# Each chroot is made by debootstrap from the mirror that this machine uses, in a temporary folder (TMPDIR; 3 GB, in memory
+# where 8 GB are free), and removed again. The kernel is this machine's, with its /proc, /sys, /dev and tracefs, so root tests run there as well. All
 # mounts are made in a private mount namespace and end with this script. The interop tests run if this machine has node
 # and the peers already (tests/interop/peers.sh).
 #
@@ -51,11 +51,15 @@ mirror=$(debian_mirror)
 mount -t tracefs none /sys/kernel/tracing 2>/dev/null || [ -e /sys/kernel/tracing/trace ] || give_up "no tracefs here"
 
 tmp=$(mktemp -d)
+[ "$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)" -lt 8000000 ] || mount -t tmpfs -o size=6g none "$tmp"
 job=
+unmount() { # FOLDER: what is mounted there and below
+  grep -oE " $1(/[^ ]*)? " /proc/self/mounts | sort -r | xargs -r umount -l
+}
 leave() {
   [ -z "$job" ] || { kill -TERM -- "-$job"; wait "$job"; } 2>/dev/null
   # Nothing below a mount may be removed.
-  grep -o " $tmp[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l
+  unmount "$tmp"
   rm -rf --one-file-system "$tmp"
 }
 trap '[ "$BASHPID" != $$ ] || leave' EXIT
@@ -67,6 +71,7 @@ make_chroot() { # RELEASE FOLDER
   debootstrap --variant=minbase --include="make,git,ca-certificates${peers:+,nodejs}" "$suite" "$2" "$mirror" ||
     return
   cp /etc/resolv.conf "$2/etc/resolv.conf"
+  echo force-unsafe-io >"$2/etc/dpkg/dpkg.cfg.d/unsafe-io"
   for place in proc sys dev; do
     mount --rbind "/$place" "$2/$place" || return
   done
@@ -100,7 +105,7 @@ for release in "${releases[@]}"; do
   else
     in_chroot "$tmp/$release" || failed+=("$release (exit $?)")
   fi
-  grep -o " $tmp/$release[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l
+  unmount "$tmp/$release"
   rm -rf --one-file-system "${tmp:?}/$release"
 done
 if [ ${#failed[@]} = 0 ]; then

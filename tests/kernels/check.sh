@@ -142,9 +142,18 @@ TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
 [ -d "$TP_ASSETS" ] || TP_ASSETS=
 export TP_ASSETS
 
+# Lines go to a file; those that say how long a test took also tell run.sh, or who watches, how far it is.
+told() { # KERNEL
+  local line
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    case $line in '# '*' took '*) echo "Linux $1: ${line#\# }" >>"${TEST_PROGRESS:-/dev/stderr}" ;; esac
+  done
+}
+
 pids=()
 for kernel; do
-  one_kernel "$kernel" >"$tmp/$kernel.tap" &
+  one_kernel "$kernel" | told "$kernel" >"$tmp/$kernel.tap" &
   pids+=($!)
 done
 n=0 bad=0
