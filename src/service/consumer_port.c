@@ -182,8 +182,23 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	return 0;
 }
 
+/* What a file still lacks is written without anybody waiting; then the session, which has no consumer
+ * any more, is freed. */
+static void leave_file(struct consumer_port *c)
+{
+	struct session *s = c->session;
+
+	consumer_port_tracing_ended(c, s->error);
+	consumer_port_let_go(c);
+	session_disable(s, true);
+}
+
 static void end_session(struct consumer_port *c)
 {
+	if (c->session && session_writes_file(c->session)) {
+		leave_file(c);
+		return;
+	}
 	reader_cancel(&c->reader);
 	clone_give_up_file(c);
 	session_free(TAKE_PTR(c->session));

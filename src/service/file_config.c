@@ -96,3 +96,8 @@ bool file_config_syncs(const Pb__TraceConfig *c)
 {
 	return c->fflush_post_write == PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_ENABLED;
 }
+
+bool file_config_syncs_at_end(const Pb__TraceConfig *c)
+{
+	return c->fflush_post_write != PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_DISABLED;
+}

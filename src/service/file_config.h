@@ -18,4 +18,6 @@ uint32_t file_config_write_period_ms(const Pb__TraceConfig *config);
 bool file_config_flushes_first(const Pb__TraceConfig *config);
 /* How often they are flushed for another reason, of a session without a file too; 0: never. */
 uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
+/* Is it synced each time; and when it ends? */
+bool file_config_syncs_at_end(const Pb__TraceConfig *config);
 bool file_config_syncs(const Pb__TraceConfig *config);

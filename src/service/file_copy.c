@@ -39,16 +39,6 @@ static int open_for_reading(int fd)
 	return copy < 0 ? -errno : copy;
 }
 
-static int write_out(struct file_part *p)
-{
-	int r;
-
-	file_part_end_group(p);
-	while ((r = out_file_write(&p->out)) == OUT_FILE_MORE)
-		;
-	return r < 0 ? r : 0;
-}
-
 static int check_part(const struct file_part *p, const struct stat *to, uid_t reader)
 {
 	struct stat st;
@@ -65,10 +55,7 @@ static int check_part(const struct file_part *p, const struct stat *to, uid_t re
 static int take_part(struct file_part *p, struct file_range *ret)
 {
 	struct file_range range = {.fd = -1};
-	int r = write_out(p);
 
-	if (r < 0)
-		return r;
 	range.pos = p->out.begin;
 	range.end = out_file_end(&p->out);
 	range.fd = open_for_reading(p->out.fd);
@@ -106,6 +93,7 @@ int file_copy_take(struct file_copy *c, struct file_parts *f, int to, uid_t read
 	*c = (struct file_copy){0};
 	if (r < 0)
 		return r;
+	r = file_parts_write_now(f, FILE_COPY_WAIT_MS);
 	for (size_t i = 0; i < f->n && r == 0; i++) {
 		r = take_part(&f->list[i], &c->ranges[i]);
 		c->n += r == 0;

@@ -70,6 +70,28 @@ static void ask_producers(struct file_parts *f)
 	flush_begin(f->session, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, on_flushed, &number);
 }
 
+/* What a regular file takes a writer writes; the first one starts it. Takes the descriptor, also on
+ * failure. */
+static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
+{
+	struct file_part *p = &f->list[f->n];
+	struct stat st;
+	int r = file_part_init(p, c, fd, f->rotation.last);
+
+	if (r == 0 && !f->writer && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		r = file_writer_new(&f->writer);
+	if (r < 0) {
+		file_part_deinit(p);
+		return err_set(e, r, "%s",
+			       r == -EUSERS ? "too many files that the service writes are open"
+					    : strerror(-r));
+	}
+	if (f->writer)
+		out_file_set_writer(&p->out, f->writer, ++f->last_id);
+	f->n++;
+	return 0;
+}
+
 /* Goes on in the next file, unless too many are open or it cannot be made. */
 void file_parts_rotate(struct file_parts *f)
 {
@@ -83,16 +105,13 @@ void file_parts_rotate(struct file_parts *f)
 		return;
 	}
 	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
-	if (r == 0) {
-		r = file_part_init(&f->list[f->n], f->session->config, fd, f->rotation.last);
-		if (r < 0)
-			file_part_deinit(&f->list[f->n]);
-	}
+	if (r == 0)
+		r = add_part(f, f->session->config, fd, &f->error_text);
 	if (r < 0) {
 		f->error = r;
 		return;
 	}
-	f->forced = &f->list[f->n++];
+	f->forced = file_parts_newest(f);
 	/* Called in front of a producer's packet, too. */
 	f->sequence = 0;
 	session_begin_trace(f->session);
@@ -112,10 +131,7 @@ static int end_part(struct file_parts *f, struct file_part *p)
 	service_packets_put_tail(f->session, &f->sink);
 	f->forced = NULL;
 	file_part_end_group(p);
-	while ((r = out_file_write(&p->out)) == OUT_FILE_MORE)
-		;
-	if (r == 0)
-		r = out_file_sync(&p->out);
+	r = out_file_write_rest(&p->out);
 	file_part_deinit(p);
 	return r;
 }
@@ -206,20 +222,36 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 		file_part_sink(f->target)->bytes(file_part_sink(f->target), data, len);
 }
 
-static void sink_lend(struct packet_sink *sink, const void *data, size_t len)
-{
-	struct file_parts *f = container_of(sink, struct file_parts, sink);
+/* ---- bytes out ---- */
 
-	if (f->target)
-		packet_sink_lend(file_part_sink(f->target), data, len);
+static void take_result(struct file_parts *f, struct file_result *r)
+{
+	f->results++;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->list[i].out.id == r->id) {
+			if (r->buf && i + 1 == f->n)
+				f->removed = r->removed;
+			out_file_take_result(&f->list[i].out, r);
+			return;
+		}
+	free(TAKE_PTR(r->buf));
+	if (r->error && !f->error)
+		f->error = err_set(&f->error_text, r->error, "%s", strerror(-r->error));
 }
 
-/* ---- bytes out ---- */
+static void take_results(struct file_parts *f)
+{
+	struct file_result r;
+
+	while (f->writer && file_writer_next(f->writer, &r))
+		take_result(f, &r);
+}
 
 int file_parts_write(struct file_parts *f)
 {
 	int r = OUT_FILE_DONE, one;
 
+	take_results(f);
 	for (size_t i = 0; i < f->n; i++) {
 		file_part_end_group(&f->list[i]);
 		one = out_file_write(&f->list[i].out);
@@ -230,9 +262,29 @@ int file_parts_write(struct file_parts *f)
 	return r == OUT_FILE_DONE && f->error ? f->error : r;
 }
 
-uint64_t file_parts_written(const struct file_parts *f)
+bool file_parts_are_busy(const struct file_parts *f)
 {
-	uint64_t sum = 0;
+	return f->writer && file_writer_pending(f->writer) > 0;
+}
+
+int file_parts_write_now(struct file_parts *f, int timeout_ms)
+{
+	int r;
+
+	for (;;) {
+		r = file_parts_write(f);
+		if (r < 0 || (!f->writer && r != OUT_FILE_MORE))
+			return MIN(r, 0);
+		if (r == OUT_FILE_DONE && !file_parts_are_busy(f))
+			return 0;
+		if (r != OUT_FILE_MORE && file_writer_wait(f->writer, timeout_ms) < 0)
+			return -ETIMEDOUT;
+	}
+}
+
+uint64_t file_parts_progress(const struct file_parts *f)
+{
+	uint64_t sum = f->results;
 
 	for (size_t i = 0; i < f->n; i++)
 		sum += f->list[i].out.written;
@@ -273,9 +325,7 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 		f->path = strdup(c->output_path);
 		f->made = output_file_of(fd);
 	}
-	f->n = 1;
-	r = file_part_init(file_parts_newest(f), c, TAKE_FD(fd), f->rotation.last);
-	return r == 0 ? 0 : err_set(e, r, "out of memory");
+	return add_part(f, c, TAKE_FD(fd), e);
 }
 
 static void init(struct file_parts *f, struct session *s)
@@ -283,7 +333,6 @@ static void init(struct file_parts *f, struct session *s)
 	*f = (struct file_parts){.session = s, .max_bytes = UINT64_MAX};
 	f->sink.begin = sink_begin;
 	f->sink.bytes = sink_bytes;
-	f->sink.lend = sink_lend;
 }
 
 int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
@@ -296,9 +345,7 @@ int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__Tr
 		closep(&fd);
 		return r;
 	}
-	f->n = 1;
-	r = file_part_init(file_parts_newest(f), config, fd, 0);
-	return r == 0 ? 0 : err_set(e, r, "out of memory");
+	return add_part(f, config, fd, e);
 }
 
 int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
@@ -321,6 +368,7 @@ void file_parts_close(struct file_parts *f)
 {
 	while (f->n > 0)
 		file_part_deinit(&f->list[--f->n]);
+	file_writer_free(TAKE_PTR(f->writer));
 }
 
 void file_parts_deinit(struct file_parts *f)

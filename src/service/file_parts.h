@@ -30,7 +30,11 @@ struct file_parts {
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
 	size_t tail_bytes; /* of them, for what is said at the end */
 	bool full; /* without rotate: max_bytes is reached, and packets are dropped */
-	int error; /* -errno of making the next file, with the reason in error_text */
+	struct file_writer *writer; /* owned; NULL: what was passed is no regular file */
+	uint64_t last_id; /* of a part, as the writer knows it */
+	uint64_t results; /* that the writer has given */
+	bool removed; /* the newest file has no name any more */
+	int error; /* -errno of making or ending another file, with the reason in error_text */
 	struct err_text error_text;
 
 	/* the packet that is coming */
@@ -61,7 +65,13 @@ const char *file_parts_name(const struct file_parts *f);
 void file_parts_rotate(struct file_parts *f);
 /* A piece of each. enum out_file_state of them all, or -errno. */
 int file_parts_write(struct file_parts *f);
-uint64_t file_parts_written(const struct file_parts *f);
+/* Grows whenever something was written. */
+uint64_t file_parts_progress(const struct file_parts *f);
+/* Has the writer something to do? */
+bool file_parts_are_busy(const struct file_parts *f);
+/* Writes all that there is by now, and waits for the writer at most so many ms. 0, -ETIMEDOUT or
+ * -errno. What a pipe does not take is left. */
+int file_parts_write_now(struct file_parts *f, int timeout_ms);
 /* Ends the older files that nobody needs: no sequence goes on in them, or they are older than
  * `below`. 0 or -errno. */
 int file_parts_end_older(struct file_parts *f, uint32_t below);

@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -42,13 +41,15 @@ struct file_sink {
 	struct file_copy copy; /* of a clone: goes in front of everything */
 	bool is_clone;
 	struct loop_timer tick, turn, stall, period;
-	struct event *writable; /* owned; NULL where the file always takes bytes */
+	struct event
+		*writable; /* owned; or its writer has done something; NULL: never waited for */
 	bool started; /* the session did: there is something to write */
 	bool reading; /* the buffers have more */
 	bool again; /* producers flushed or answered while they were read: they have more */
 	bool sync_due; /* a period is over: fdatasync, where the config wants it */
 	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
+	bool synced; /* fdatasync of the end was begun */
 	/* Of a rotation: files older than this are not needed by what producers commit from now on;
 	 * and by what is still to be read when this reading is done. */
 	uint32_t answered, leaving;
@@ -109,29 +110,35 @@ static void give_up(struct file_sink *f, const char *what)
 
 static void on_stall(void *ctx)
 {
-	give_up(ctx, "its reader did not take a byte for ten seconds");
+	struct file_sink *f = ctx;
+
+	give_up(f, f->parts.writer ? "its file system took nothing for ten seconds"
+				   : "its reader did not take a byte for ten seconds");
 }
 
-/* All is in the file. */
+static void wait_for_file(struct file_sink *f);
+
+/* All is in the file, or with its writer, which is waited for. */
 static void end_file(struct file_sink *f)
 {
 	int r = file_parts_end_older(&f->parts, UINT32_MAX);
 
-	if (r == 0 && !f->is_clone)
+	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->session->config)) {
 		r = out_file_sync(newest(f));
+		f->synced = true;
+	}
 	if (r < 0)
 		give_up(f, strerror(-r));
+	else if (file_parts_are_busy(&f->parts))
+		wait_for_file(f);
 	else
 		close_file(f);
 }
 
 /* It is gone from its folder, or the folder with it: nobody would find the trace. */
-static bool is_removed(struct file_sink *f)
+static bool is_removed(const struct file_sink *f)
 {
-	struct stat st;
-
-	return (f->parts.path || f->parts.rotation.path) && fstat(newest(f)->fd, &st) == 0 &&
-	       st.st_nlink == 0;
+	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;
 }
 
 /* What was there to write is written. */
@@ -161,13 +168,13 @@ static void came_to_rest(struct file_sink *f)
 
 /* ---- turns ---- */
 
-static void wait_for_reader(struct file_sink *f)
+static void wait_for_file(struct file_sink *f)
 {
 	if (!f->writable || event_add(f->writable, NULL) < 0)
 		loop_timer_once(&f->turn, FILE_RETRY_MS, false);
 	/* While the session runs there is time; its end cannot wait for ever. */
-	if (f->finishing && !f->stalled) {
-		loop_timer_once(&f->stall, FILE_STALL_MS, false);
+	if ((f->finishing || f->parts.full) && !f->stalled) {
+		loop_timer_once(&f->stall, f->synced ? FILE_SYNC_MS : FILE_STALL_MS, false);
 		f->stalled = true;
 	}
 }
@@ -199,17 +206,17 @@ static int do_turn(struct file_sink *f)
 static void on_turn(void *ctx)
 {
 	struct file_sink *f = ctx;
-	uint64_t before = file_parts_written(&f->parts);
+	uint64_t before = file_parts_progress(&f->parts);
 	int r = do_turn(f);
 
-	if (file_parts_written(&f->parts) != before) {
+	if (file_parts_progress(&f->parts) != before) {
 		loop_timer_stop(&f->stall);
 		f->stalled = false;
 	}
 	if (r < 0)
 		give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
 	else if (r == OUT_FILE_WAIT)
-		wait_for_reader(f);
+		wait_for_file(f);
 	else if (r == OUT_FILE_MORE)
 		loop_timer_once(&f->turn, 0, false);
 	else
@@ -314,16 +321,29 @@ void file_sink_finish(struct file_sink *f)
 
 void file_sink_finish_now(struct file_sink *f)
 {
-	int r = OUT_FILE_MORE;
+	int r;
 
 	if (is_closed(f))
 		return;
-	while (r == OUT_FILE_MORE)
+	do {
 		r = do_turn(f);
+		if (r == OUT_FILE_WAIT && file_sink_await_writer(f))
+			r = OUT_FILE_MORE;
+	} while (r == OUT_FILE_MORE);
 	if (r == OUT_FILE_DONE)
-		came_to_rest(f);
+		r = file_parts_write_now(&f->parts, FILE_STALL_MS);
+	if (r == OUT_FILE_DONE && is_removed(f))
+		give_up(f, "it was removed");
+	else if (r == OUT_FILE_DONE)
+		close_file(f);
 	else
 		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all in time");
+}
+
+bool file_sink_await_writer(struct file_sink *f)
+{
+	return file_parts_are_busy(&f->parts) &&
+	       file_writer_wait(f->parts.writer, FILE_STALL_MS) == 0;
 }
 
 bool file_sink_is_closed(const struct file_sink *f)
@@ -341,10 +361,15 @@ static int init_events(struct file_sink *f, struct event_base *loop)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
 	if (r == 0)
 		r = loop_timer_init(&f->period, loop, on_period, f);
-	if (r == 0 && newest(f)->is_pollable) {
+	if (r == 0 && newest(f)->is_pollable)
 		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
-		r = f->writable ? 0 : -ENOMEM;
-	}
+	else if (r == 0 && f->parts.writer)
+		f->writable = event_new(loop, file_writer_fd(f->parts.writer), EV_READ | EV_PERSIST,
+					on_writable, f);
+	else
+		return r;
+	if (r == 0 && (!f->writable || (f->parts.writer && event_add(f->writable, NULL) < 0)))
+		r = -ENOMEM;
 	return r;
 }
 

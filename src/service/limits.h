@@ -97,7 +97,8 @@
 /* ---- a file that the service writes ---- */
 
 #define FILE_BATCH_BYTES (256u << 10) /* a turn of the loop reads and writes about so much */
-#define FILE_FILL_BYTES (256u << 10) /* new in a buffer: they are written before the period is over */
+#define FILE_FILL_BYTES                                                                            \
+	(256u << 10) /* new in a buffer: they are written before the period is over */
 #define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
 #define FILE_TAIL_BYTES (16u << 10) /* of a rotated file: kept free for the statistics at its end */
 #define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */
@@ -105,7 +106,10 @@
 #define SHUTDOWN_READER_MS 3000 /* without a byte read */
 #define SHUTDOWN_SESSION_MS 15000 /* without progress of a session that has not ended */
 #define SHUTDOWN_MS 60000 /* in all */
-#define FILE_STALL_MS 10000 /* a session that has ended waits so long for the reader of a pipe */
+#define FILE_STALL_MS 10000 /* so long a session that has ended waits for a file that takes nothing */
+#define FILE_SYNC_MS 60000 /* and so long for the disk to have it */
+#define FILE_COPY_WAIT_MS 2000 /* a clone waits so long for what its source has just read */
+#define MAX_FILE_WRITERS 64u /* threads; of a session with a file, and of a file that hangs */
 
 /* ---- a regular expression of a config ---- */
 

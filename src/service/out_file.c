@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -19,7 +18,6 @@
 #include "wire/pb_varint.h"
 
 #define BUF_BYTES (512u << 10) /* grows for packets that are larger */
-#define MIN_LENT 512 /* less is copied sooner than looked at */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 /* ---- packets in ---- */
@@ -68,30 +66,6 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	o->used += len;
 }
 
-static void sink_lend(struct packet_sink *sink, const void *data, size_t len)
-{
-	struct out_file *o = container_of(sink, struct out_file, sink);
-
-	if (!o->borrows || len < MIN_LENT || o->n_lent == OUT_FILE_MAX_LENT || o->sent > 0) {
-		sink_bytes(sink, data, len);
-		return;
-	}
-	if (o->error)
-		return;
-	o->lent[o->n_lent].at = o->used;
-	o->lent[o->n_lent].len = len;
-	o->lent[o->n_lent++].data = data;
-	o->used += len;
-}
-
-/* From now on all is in the memory. */
-static void copy_lent(struct out_file *o)
-{
-	for (size_t i = 0; i < o->n_lent; i++)
-		memcpy(o->buf + o->lent[i].at, o->lent[i].data, o->lent[i].len);
-	o->n_lent = 0;
-}
-
 ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
 {
 	ssize_t n;
@@ -123,56 +97,6 @@ static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t
 	return write(o->fd, data, MIN(len, PIPE_BUF));
 }
 
-/* All in one call, what is lent from where it lies. */
-static ssize_t write_lent(const struct out_file *o)
-{
-	struct iovec iov[2 * OUT_FILE_MAX_LENT + 1];
-	size_t at = 0;
-	int n = 0;
-
-	for (size_t i = 0; i < o->n_lent; i++) {
-		if (o->lent[i].at > at)
-			iov[n++] = (struct iovec){o->buf + at, o->lent[i].at - at};
-		iov[n++] = (struct iovec){(void *)o->lent[i].data, o->lent[i].len};
-		at = o->lent[i].at + o->lent[i].len;
-	}
-	if (o->used > at)
-		iov[n++] = (struct iovec){o->buf + at, o->used - at};
-	return writev(o->fd, iov, n);
-}
-
-static ssize_t write_some(struct out_file *o)
-{
-	ssize_t n;
-
-	if (o->used > OUT_FILE_PIECE)
-		copy_lent(o);
-	if (o->n_lent == 0)
-		return write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
-	n = write_lent(o);
-	if (n == (ssize_t)o->used)
-		o->n_lent = 0;
-	else
-		copy_lent(o);
-	return n;
-}
-
-/* Of the bytes sent out of the buffer, how many are of whole packets? */
-static size_t whole_bytes(const struct out_file *o)
-{
-	const uint8_t *p = o->buf, *end = o->buf + o->used, *body;
-	uint64_t len;
-
-	while ((size_t)(p - o->buf) < o->sent) {
-		body = pb_get_varint(p + 1, end, &len);
-		if (!body || len > (uint64_t)(end - body) ||
-		    (size_t)(body + len - o->buf) > o->sent)
-			break;
-		p = body + len;
-	}
-	return (size_t)(p - o->buf);
-}
-
 off_t out_file_end(const struct out_file *o)
 {
 	return o->begin + (off_t)o->written;
@@ -182,31 +106,73 @@ int out_file_cut(struct out_file *o, uint64_t bytes)
 {
 	off_t end = out_file_end(o) - (off_t)bytes;
 
-	if (ftruncate(o->fd, end) < 0)
+	if (o->writer)
+		file_writer_cut(o->writer, o->fd, end);
+	else if (ftruncate(o->fd, end) < 0)
 		return -errno;
-	lseek(o->fd, end, SEEK_SET); /* for its owner, who may go on there */
+	else
+		lseek(o->fd, end, SEEK_SET); /* for its owner, who may go on there */
 	o->written -= bytes;
 	return 0;
 }
 
-/* The file ends in the middle of a packet: that must go. Only a regular file can do it. */
-static void cut_back(struct out_file *o)
-{
-	size_t part = o->sent - whole_bytes(o);
-
-	if (part)
-		(void)out_file_cut(o, part);
-}
-
 static int fail(struct out_file *o, int error)
 {
-	if (o->buf)
-		cut_back(o);
 	o->error = error;
-	o->used = o->sent = o->n_lent = 0;
+	o->used = o->sent = 0;
 	free(TAKE_PTR(o->buf));
 	return error;
 }
+
+/* ---- through a writer ---- */
+
+static int hand_over(struct out_file *o)
+{
+	if (o->used == 0)
+		return OUT_FILE_DONE;
+	if (o->writing || file_writer_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used) < 0)
+		return OUT_FILE_WAIT;
+	o->written += o->used;
+	o->writing = true;
+	o->used = 0;
+	o->buf = TAKE_PTR(o->spare);
+	o->cap = o->spare_cap;
+	return OUT_FILE_DONE;
+}
+
+void out_file_take_result(struct out_file *o, struct file_result *r)
+{
+	if (r->error && !o->error)
+		o->error = r->error;
+	if (!r->buf)
+		return;
+	o->writing = false;
+	o->written -= r->len - r->kept;
+	/* What a large packet took is not kept. */
+	if (!o->spare && r->cap <= BUF_BYTES) {
+		o->spare = TAKE_PTR(r->buf);
+		o->spare_cap = r->cap;
+	}
+	free(TAKE_PTR(r->buf));
+}
+
+int out_file_write_rest(struct out_file *o)
+{
+	int r;
+
+	if (o->writer && o->used > 0 && !o->error) {
+		r = file_writer_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
+		if (r < 0)
+			return r;
+		o->buf = NULL;
+		o->used = 0;
+	}
+	while ((r = out_file_write(o)) == OUT_FILE_MORE)
+		;
+	return r == OUT_FILE_DONE ? out_file_sync(o) : r;
+}
+
+/* ---- directly ---- */
 
 int out_file_write(struct out_file *o)
 {
@@ -214,8 +180,10 @@ int out_file_write(struct out_file *o)
 
 	if (o->error)
 		return fail(o, o->error);
+	if (o->writer)
+		return hand_over(o);
 	if (o->sent < o->used) {
-		n = write_some(o);
+		n = write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
 		if (n <= 0)
@@ -234,6 +202,8 @@ int out_file_write(struct out_file *o)
 
 int out_file_sync(const struct out_file *o)
 {
+	if (o->writer)
+		return file_writer_sync(o->writer, o->id, o->fd);
 	if (fdatasync(o->fd) == 0 || errno == EINVAL || errno == EROFS)
 		return 0;
 	return -errno;
@@ -268,11 +238,9 @@ void out_file_init(struct out_file *o, int fd)
 {
 	struct stat st = {0};
 
-	*o = (struct out_file){
-		.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes, .lend = sink_lend}};
+	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
 	if (fstat(fd, &st) < 0)
 		return;
-	o->borrows = S_ISREG(st.st_mode);
 	if (S_ISREG(st.st_mode))
 		o->begin = begin_of(fd, &st);
 	o->is_socket = S_ISSOCK(st.st_mode);
@@ -281,10 +249,21 @@ void out_file_init(struct out_file *o, int fd)
 		open_anew(o);
 }
 
+void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_t id)
+{
+	o->writer = writer;
+	o->id = id;
+}
+
 void out_file_deinit(struct out_file *o)
 {
-	closep(&o->fd);
+	if (o->writer && o->fd >= 0)
+		file_writer_close(o->writer, o->fd);
+	else
+		closep(&o->fd);
 	o->fd = -1;
+	o->writer = NULL;
 	free(TAKE_PTR(o->buf));
-	o->used = o->sent = o->n_lent = 0;
+	free(TAKE_PTR(o->spare));
+	o->used = o->sent = 0;
 }

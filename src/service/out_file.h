@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "service/file_writer.h"
 #include "service/packet_sink.h"
 
 /*
@@ -13,20 +14,15 @@
  * varint length, packet) and leave with write(2), a bounded piece a call.
  *
  *	buf	| sent | 0A len packet | 0A len      | ...
- *		0      sent                     lent   used
+ *		0      sent                        used
  *
- * Of what is lent there is only room in the memory: a regular file gets it with writev(2) from where
- * it lies. Whatever is not written at once is copied into its place, so that nothing lent is
- * looked at after out_file_write.
- *
- * What a regular file gets in one write(2) ends with a whole packet, unless it is larger than a
- * piece: so a process that is killed between two calls leaves whole packets. When a write fails,
- * the file is cut back to the last packet that is whole.
+ * A regular file has a writer, which takes the whole buffer while the next one fills; so two of them
+ * are all that waits outside of the session's buffers. What one write(2) gets ends with a whole
+ * packet, and where it fails the file is cut back to the last packet that is whole.
  *
  * A pipe or a socket whose reader is slow never blocks: OUT_FILE_WAIT says so. A pipe is opened
  * anew for that, since O_NONBLOCK on the descriptor that was passed would be its owner's too.
  */
-#define OUT_FILE_MAX_LENT 256 /* pieces; further ones are copied */
 struct out_file {
 	struct packet_sink sink; /* packets in; a packet that finds no memory sets error */
 	int fd; /* owned; -1: closed */
@@ -35,14 +31,12 @@ struct out_file {
 	bool is_pollable; /* an event loop can wait for it */
 	int error; /* -errno of what failed: later packets are dropped */
 	off_t begin; /* of a regular file: where the trace starts. What is in front is another's */
-	uint64_t written; /* bytes that write(2) took */
-	bool borrows; /* a regular file: it is likely to take all at once */
-	size_t n_lent; /* 0 where sent is not */
-	struct {
-		size_t at; /* index in buf */
-		size_t len;
-		const void *data; /* borrowed until out_file_write */
-	} lent[OUT_FILE_MAX_LENT];
+	uint64_t written; /* bytes that write(2) took, or the writer has */
+	struct file_writer *writer; /* borrowed; NULL: written here */
+	uint64_t id; /* of our jobs */
+	bool writing; /* a job whose result has not come */
+	uint8_t *spare; /* owned: a buffer that came back */
+	size_t spare_cap;
 	size_t sent, used, cap;
 	uint8_t *buf; /* owned; only while something is in it */
 };
@@ -51,6 +45,13 @@ enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
 
 /* Takes the descriptor, which must be open for writing. */
 void out_file_init(struct out_file *o, int fd);
+/* It is written by this one (borrowed until the file is closed), which knows it as id. */
+void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_t id);
+/* The result of one of its jobs. */
+void out_file_take_result(struct out_file *o, struct file_result *r);
+/* Writes all that is left and syncs, as out_file_write; where there is a writer, nothing is waited for,
+ * and the result is nobody's. Then only out_file_deinit remains. */
+int out_file_write_rest(struct out_file *o);
 /* Drops what was not written. Fine on a zeroed one with fd -1, and twice. */
 void out_file_deinit(struct out_file *o);
 
@@ -65,8 +66,8 @@ int out_file_cut(struct out_file *o, uint64_t bytes);
 uint64_t out_file_size(const struct out_file *o);
 
 /*
- * Writes one piece, of at most OUT_FILE_PIECE bytes. enum out_file_state: nothing waits, more does,
- * or the reader must read first; or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ENOMEM ...),
+ * Writes one piece, of at most OUT_FILE_PIECE bytes, or hands all over to the writer. enum
+ * out_file_state: nothing waits, more does, or the reader, or the writer, must do something first; or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ENOMEM ...),
  * then and for good.
  */
 #define OUT_FILE_PIECE (1u << 20)
@@ -74,5 +75,5 @@ int out_file_write(struct out_file *o);
 /* Puts in len bytes of another file, as they are: whole packets, in the end. How many, fewer where
  * that file ends, or -errno. */
 ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len);
-/* fdatasync(2), where the file can. 0 or -errno. */
+/* fdatasync(2), where the file can. 0 or -errno; a writer has it to do. */
 int out_file_sync(const struct out_file *o);

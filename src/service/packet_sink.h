@@ -13,18 +13,7 @@ struct packet_sink {
 	 * borrowed during the call. */
 	void (*begin)(struct packet_sink *sink, size_t size);
 	void (*bytes)(struct packet_sink *sink, const void *data, size_t len);
-	/* Optional, in place of bytes(): the pieces stay as they are until the pass is over and what
-	 * came of it was written. */
-	void (*lend)(struct packet_sink *sink, const void *data, size_t len);
 	/* Optional: of the packet that begins next, if it is a producer's: its sequence's id, and
 	 * which of enum packet_state it says. */
 	void (*of_sequence)(struct packet_sink *sink, uint32_t id, uint32_t state);
 };
-
-static inline void packet_sink_lend(struct packet_sink *sink, const void *data, size_t len)
-{
-	if (sink->lend)
-		sink->lend(sink, data, len);
-	else
-		sink->bytes(sink, data, len);
-}

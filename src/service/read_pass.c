@@ -25,7 +25,7 @@ static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
 {
 	sink->begin(sink, packet->size + trailer_len);
 	for (size_t i = 0; i < packet->n_slices; i++)
-		packet_sink_lend(sink, packet->slices[i].iov_base, packet->slices[i].iov_len);
+		sink->bytes(sink, packet->slices[i].iov_base, packet->slices[i].iov_len);
 	sink->bytes(sink, trailer, trailer_len);
 }
 

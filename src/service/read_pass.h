@@ -18,8 +18,7 @@ struct session;
  * Each pass writes what the service has to say by now and then packets of producers, from buffer to
  * buffer, until about `batch` bytes are out, or so much was looked at that the turn must end (then
  * also with nothing that was written): each packet checked, and with the trusted fields
- * appended. What was read is gone from the buffers; what a sink was lent of it stays until the next
- * commit, so until the caller's turn of the loop ends.
+ * appended. What was read is gone from the buffers.
  */
 void read_begin(struct session *s);
 /* True: there is more. */

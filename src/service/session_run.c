@@ -56,8 +56,9 @@ static void final_flush_done(struct session *s, const struct ipc_call *call, boo
 {
 	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
-	/* The flush of a session that is being freed comes here too: it is DISABLED then. */
-	if (s->consumer || s->state == SESSION_DISABLED)
+	/* The flush of a session that is being freed comes here too: it is DISABLED then. One with a
+	 * file is freed when all is in it. */
+	if (s->consumer || s->file || s->state == SESSION_DISABLED)
 		session_disable(s, false);
 	else
 		session_free(s);
@@ -248,6 +249,12 @@ bool session_has_ended(const struct session *s)
 {
 	return (s->state == SESSION_DISABLED || s->state == SESSION_CLONED) &&
 	       (!s->file || file_sink_is_closed(s->file));
+}
+
+bool session_writes_file(const struct session *s)
+{
+	return s->file && s->state != SESSION_CLONED && s->state != SESSION_CONFIGURED &&
+	       !file_sink_is_closed(s->file);
 }
 
 /* The last step to DISABLED: what the data sources wrote after their last commit is collected. */

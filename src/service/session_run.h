@@ -35,6 +35,8 @@ const char *session_end_reason(const struct session *s);
  * could not be written. */
 void session_ended(struct session *s);
 bool session_has_ended(const struct session *s);
+/* Has it a file that is not all written? Then it cannot be freed without waiting for that. */
+bool session_writes_file(const struct session *s);
 /* As when the duration is over: flushes, and then stops, or, with no consumer, frees the session.
  * Nothing of that is done before this returns, unless the flush is refused. */
 void session_flush_and_end(struct session *s);

@@ -7,6 +7,7 @@
 
 #include "../../system/service_peer_consumer.h"
 #include "../../system/service_peer_producer.h"
+#include "service/file_sink.h"
 #include "service/ipc_host.h"
 #include "service/producer_port.h"
 #include "service/service.h"
@@ -18,11 +19,26 @@ struct rig {
 	struct service *service;
 };
 
+/* Something has been written into a file. */
+static inline bool rig_await_writer(struct rig *r)
+{
+	struct session *s;
+
+	if (!r->service)
+		return false;
+	TAILQ_FOREACH (s, &r->service->sessions, link)
+		if (s->file && file_sink_await_writer(s->file))
+			return true;
+	return false;
+}
+
 static inline void rig_pump(void *ctx)
 {
 	struct rig *r = ctx;
 
-	event_base_loop(r->loop, EVLOOP_NONBLOCK);
+	do
+		event_base_loop(r->loop, EVLOOP_NONBLOCK);
+	while (rig_await_writer(r));
 }
 
 static inline void rig_init(struct rig *r)

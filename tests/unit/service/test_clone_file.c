@@ -477,6 +477,8 @@ static uint64_t ask_and_stop_half_way(struct fixture *x)
 	/* One round of the loop at a time, not all that it has to do. */
 	while (rig_session(&g->rig)->state != SESSION_CLONED)
 		event_base_loop(g->rig.loop, EVLOOP_ONCE);
+	for (int ms = 0; size_of_file(path_of(x, 1)) <= 4 && ms < PEER_TIMEOUT_MS; ms++)
+		usleep(1000); /* its writer has the first of many pieces */
 	assert_true(size_of_file(path_of(x, 1)) > 4);
 	return id;
 }

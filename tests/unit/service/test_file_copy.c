@@ -76,8 +76,7 @@ static void copies_what_was_there(void **state)
 		put(&f, 'a', 100000);
 	assert_int_equal(file_copy_take(&copy, &f, fd, 0, &e), 0);
 	put(&f, 'b', 100);
-	while (file_parts_write(&f) == OUT_FILE_MORE)
-		;
+	assert_int_equal(file_parts_write_now(&f, -1), 0);
 	unlink(temp_dir_path(state, 0, "from"));
 	file_parts_deinit(&f);
 	out_file_init(&to, fd);
@@ -104,7 +103,7 @@ static void offset_of_the_file_is_not_asked(void **state)
 	assert_int_equal(write(fd, "another's", 9), 9);
 	f = parts_of(fd);
 	put(&f, 'a', 1000);
-	assert_int_equal(file_parts_write(&f), OUT_FILE_DONE);
+	assert_int_equal(file_parts_write_now(&f, -1), 0);
 	lseek(fd, 3, SEEK_SET);
 	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
 	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);

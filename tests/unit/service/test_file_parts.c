@@ -84,7 +84,7 @@ static unsigned count_in(struct fixture *x, const char *name, const char *text)
 	struct peer_packets t;
 	unsigned n;
 
-	assert_int_equal(file_parts_write(&x->parts), OUT_FILE_DONE);
+	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
 	t = packets_of_file(temp_dir_path(&x->dir, 1, name));
 	n = peer_count_text(&t, text);
 	peer_packets_free(&t);
@@ -102,7 +102,7 @@ static void next_file_is_a_trace_of_its_own(void **state)
 	assert_int_equal(x->parts.n, 2);
 	assert_int_equal(file_parts_end_older(&x->parts, 0), 0);
 	assert_int_equal(x->parts.n, 1);
-	assert_int_equal(file_parts_write(&x->parts), OUT_FILE_DONE);
+	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
 	t = packets_of_file(temp_dir_path(&x->dir, 1, "t.000001.x"));
 	assert_true(peer_packet_field(&t, t.n - 1, PB_TRACE_PACKET_TRACE_STATS, &f));
 	peer_packets_free(&t);
@@ -179,7 +179,7 @@ static void no_more_files_are_open_than_may_be(void **state)
 	assert_int_equal(x->parts.n, MAX_FILE_PARTS);
 	assert_true(x->parts.session->service->quota.refused[REFUSED_FILE_PARTS] >= 12);
 	assert_int_equal(x->parts.error, 0);
-	assert_int_equal(file_parts_write(&x->parts), OUT_FILE_DONE);
+	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
 	/* the last one takes the rest: nothing is lost */
 	assert_true(size_of_file(temp_dir_path(&x->dir, 1, "t.000008.x")) > 12 * 60000);
 }

@@ -15,6 +15,35 @@
 #include "temp_dir.h"
 #include "trace_file_helper.h"
 
+static struct file_writer *writer;
+
+/* Waits for all that it has to do. */
+static void end_writer(void)
+{
+	struct file_result r = {0};
+
+	assert_int_equal(file_writer_sync(writer, 99, -1), 0);
+	do {
+		assert_int_equal(file_writer_wait(writer, -1), 0);
+		while (r.id != 99 && file_writer_next(writer, &r))
+			free(r.buf);
+	} while (r.id != 99);
+	file_writer_free(writer);
+	writer = NULL;
+}
+
+static int open_writer(void **state)
+{
+	return temp_dir_setup(state) || file_writer_new(&writer);
+}
+
+static int close_writer(void **state)
+{
+	file_writer_free(writer);
+	writer = NULL;
+	return temp_dir_teardown(state);
+}
+
 static struct out_file open_out(const char *path)
 {
 	struct out_file o;
@@ -22,6 +51,7 @@ static struct out_file open_out(const char *path)
 
 	assert_true(fd >= 0);
 	out_file_init(&o, fd);
+	out_file_set_writer(&o, writer, 1);
 	return o;
 }
 
@@ -40,11 +70,20 @@ static void put(struct out_file *o, char c, size_t len)
 
 static int write_all(struct out_file *o)
 {
-	int r;
+	struct file_result r;
+	int state;
 
-	while ((r = out_file_write(o)) == OUT_FILE_MORE)
-		;
-	return r;
+	for (;;) {
+		state = out_file_write(o);
+		if (!o->writer && state != OUT_FILE_MORE)
+			return state;
+		if (state < 0 || (o->writer && !file_writer_pending(writer)))
+			return state;
+		if (o->writer)
+			assert_int_equal(file_writer_wait(writer, -1), 0);
+		while (o->writer && file_writer_next(writer, &r))
+			out_file_take_result(o, &r);
+	}
 }
 
 static void packets_come_out_as_records(void **state)
@@ -74,18 +113,16 @@ static void packets_come_out_as_records(void **state)
 	peer_packets_free(&t);
 }
 
-static void large_packet_takes_several_writes_and_leaves_no_memory(void **state)
+static void large_packet_leaves_no_memory(void **state)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
 	struct peer_packets t;
-	unsigned writes = 1;
 
 	put(&o, 'x', 5 << 20);
-	while (out_file_write(&o) == OUT_FILE_MORE)
-		writes++;
-	assert_int_equal(writes, 6);
+	assert_int_equal(write_all(&o), OUT_FILE_DONE);
 	assert_null(o.buf);
+	assert_null(o.spare);
 	put(&o, 'y', 1);
 	assert_int_equal(write_all(&o), OUT_FILE_DONE);
 	out_file_deinit(&o);
@@ -123,119 +160,45 @@ static void failed_write_leaves_whole_packets(void **state)
 	peer_packets_free(&t);
 }
 
-/* ---- pieces that are lent ---- */
-
-/* The byte at a place of the file. */
-static void expect_text(const char *path, size_t at, char c)
-{
-	int fd = open(path, O_RDONLY);
-	char got = 0;
-
-	assert_int_equal(pread(fd, &got, 1, (off_t)at), 1);
-	assert_int_equal(got, c);
-	close(fd);
-}
-
-/* A packet of one lent piece and a byte that is not. */
-static void lend(struct out_file *o, const char *text, size_t len)
-{
-	o->sink.begin(&o->sink, len + 1);
-	o->sink.lend(&o->sink, text, len);
-	o->sink.bytes(&o->sink, "!", 1);
-}
-
-static void what_is_lent_is_written_in_its_place(void **state)
+/* What the writer has is not touched by what comes meanwhile. */
+static void the_next_packets_gather_while_it_writes(void **state)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
-	enum { N = OUT_FILE_MAX_LENT + 100 }; /* more than are lent in one write */
 	struct out_file o = open_out(path);
-	char text[N + 1000];
 	struct peer_packets t;
 
-	for (size_t i = 0; i < sizeof(text); i++)
-		text[i] = (char)(i % 251);
-	for (size_t i = 0; i < N; i++) {
-		put(&o, 'a', i % 3);
-		lend(&o, text + i, i % 10 ? 600 : 60);
-	}
-	assert_int_equal(o.n_lent, OUT_FILE_MAX_LENT);
+	put(&o, 'a', 1000);
+	assert_int_equal(out_file_write(&o), OUT_FILE_DONE);
+	assert_true(o.writing);
+	put(&o, 'b', 1000);
+	assert_int_equal(out_file_write(&o), OUT_FILE_WAIT);
+	assert_int_equal(out_file_size(&o), 2 * 1003);
 	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	assert_int_equal(o.n_lent, 0);
-	assert_int_equal(out_file_size(&o), size_of_file(path));
+	assert_false(o.writing);
 	out_file_deinit(&o);
 	t = packets_of_file(path);
-	assert_int_equal(t.n, 2 * N);
-	for (size_t i = 0; i < N; i++) {
-		size_t len = i % 10 ? 600 : 60;
-
-		assert_int_equal(t.list[2 * i].len, i % 3);
-		assert_int_equal(t.list[2 * i + 1].len, len + 1);
-		assert_memory_equal(t.list[2 * i + 1].data, text + i, len);
-		assert_int_equal(t.list[2 * i + 1].data[len], '!');
-	}
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.list[0].data[999], 'a');
+	assert_int_equal(t.list[1].data[999], 'b');
 	peer_packets_free(&t);
 }
 
-static void what_a_full_disk_does_not_take_is_lent_no_longer(void **state)
+static void the_rest_is_written_without_anybody_waiting(void **state)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
-	struct rlimit before, small;
-	char text[997];
+	struct peer_packets t;
 
-	memset(text, 'x', sizeof(text));
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	small = before;
-	small.rlim_cur = 2500;
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	for (int i = 0; i < 10; i++)
-		lend(&o, text, sizeof(text)); /* 1001 in the file */
-	assert_int_equal(out_file_write(&o), OUT_FILE_MORE);
-	assert_int_equal(o.n_lent, 0);
-	memset(text, 'y', sizeof(text));
-	/* Room for two more packets and a half: they are what they were. */
-	small.rlim_cur = 4500;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	assert_int_equal(write_all(&o), -EFBIG);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	put(&o, 'a', 1000);
+	assert_int_equal(out_file_write(&o), OUT_FILE_DONE);
+	put(&o, 'b', 1000);
+	assert_int_equal(out_file_write_rest(&o), 0);
 	out_file_deinit(&o);
-	assert_int_equal(size_of_file(path), 4004);
-	expect_text(path, 3 * 1001 + 3, 'x');
-}
-
-static void a_pipe_is_lent_nothing(void **state)
-{
-	struct out_file o;
-	char text[600] = "";
-	int fds[2];
-
-	(void)state;
-	assert_int_equal(pipe(fds), 0);
-	out_file_init(&o, fds[1]);
-	lend(&o, text, sizeof(text));
-	assert_int_equal(o.n_lent, 0);
-	out_file_deinit(&o);
-	close(fds[0]);
-}
-
-/* A packet that takes several writes is all in memory after the first. */
-static void a_large_packet_is_lent_until_it_is_written(void **state)
-{
-	const char *path = temp_dir_path(state, 0, "trace");
-	struct out_file o = open_out(path);
-	size_t len = 3 << 20;
-	char *text = malloc(len);
-
-	assert_non_null(text);
-	memset(text, 'x', len);
-	lend(&o, text, len);
-	assert_int_equal(out_file_write(&o), OUT_FILE_MORE);
-	memset(text, 'y', len);
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	out_file_deinit(&o);
-	expect_text(path, len, 'x');
-	free(text);
+	/* The pipe to the thread is a queue: what it answers now was done behind that. */
+	end_writer();
+	t = packets_of_file(path);
+	assert_int_equal(t.n, 2);
+	peer_packets_free(&t);
 }
 
 static void full_device_is_an_error(void **state)
@@ -330,18 +293,16 @@ static void socket_is_never_waited_for(void **state)
 	out_file_deinit(&o);
 }
 
-#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, open_writer, close_writer)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FILE_TEST(packets_come_out_as_records),
-		FILE_TEST(large_packet_takes_several_writes_and_leaves_no_memory),
+		FILE_TEST(large_packet_leaves_no_memory),
 		FILE_TEST(failed_write_leaves_whole_packets),
-		FILE_TEST(what_is_lent_is_written_in_its_place),
-		FILE_TEST(what_a_full_disk_does_not_take_is_lent_no_longer),
-		FILE_TEST(a_large_packet_is_lent_until_it_is_written),
-		cmocka_unit_test(a_pipe_is_lent_nothing),
+		FILE_TEST(the_next_packets_gather_while_it_writes),
+		FILE_TEST(the_rest_is_written_without_anybody_waiting),
 		cmocka_unit_test(full_device_is_an_error),
 		cmocka_unit_test(pipe_is_never_waited_for),
 		cmocka_unit_test(pipes_own_mode_is_left_alone),
