@@ -37,6 +37,8 @@
 #include "cli/verb.h"
 #include "cli/written_trace.h"
 
+#define LARGE_PACKET (1ull << 20) /* few are larger */
+
 struct command {
 	struct record_options options;
 	struct console console;
@@ -47,6 +49,8 @@ struct command {
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* for the person */
 	bool passes_file; /* the service writes into ours, not into one of its own */
+	bool streams; /* the trace goes into the file while it is recorded */
+	uint64_t max_bytes; /* of that file; 0: no limit */
 	uint64_t written; /* bytes that it wrote */
 	bool unread; /* and this process cannot read them */
 	struct err_text end; /* why it ended, for the summary */
@@ -190,8 +194,28 @@ static bool service_has_path(const struct command *c)
 	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
 }
 
+/* The service writes a file of this machine itself, which copies least. What goes elsewhere, or comes
+ * from another machine, is read from the service. */
+static int stream_output(struct command *c, struct err_text *e)
+{
+	bool is_file = trace_file_is_regular(c->file);
+	uint64_t room = is_file ? trace_file_room(c->file) : UINT64_MAX;
+	uint64_t max = c->options.max_bytes;
+
+	if (room == 0)
+		return err_set(e, -ENOSPC, "cannot write %s: its file system is nearly full",
+			       c->output.text);
+	c->streams = true;
+	c->max_bytes = max && max < room ? max : room < UINT64_MAX ? room : 0;
+	if (is_file && c->is_local)
+		record_config_stream(c->config, c->max_bytes);
+	return 0;
+}
+
 static int open_output(struct command *c, struct err_text *e)
 {
+	int r;
+
 	if (triggers_take_snapshots(c->config))
 		return name_snapshots(c, e);
 	if (service_has_path(c)) {
@@ -201,8 +225,11 @@ static int open_output(struct command *c, struct err_text *e)
 				    "service writes the trace");
 		return 0;
 	}
+	r = output_open(c->options.output, "trace", &c->output, &c->file, e);
+	if (!r && record_options_stream(&c->options))
+		r = stream_output(c, e);
 	c->passes_file = c->config->write_into_file;
-	return output_open(c->options.output, "trace", &c->output, &c->file, e);
+	return r;
 }
 
 static int delay_start(struct command *c)
@@ -365,6 +392,35 @@ static int explain_nothing(struct command *c)
 	return EXIT_FAILED;
 }
 
+/* Why there are no events although they are what it is about; NULL when there are some. A producer
+ * that has rings has no more than a remark. */
+static const char *no_ftrace(const struct command *c)
+{
+	const struct ftrace_scan *s = &c->result.scan.ftrace;
+
+	if (!needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
+		return NULL;
+	if (s->problems.n)
+		return s->problems.names[0];
+	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
+		return "nobody provides the data source linux.ftrace: is sonda-probes running?";
+	return NULL;
+}
+
+static int fail_without_events(struct command *c, const char *why)
+{
+	struct strbuf end = {0};
+
+	console_error(&c->console, "%s%s",
+		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
+	if (c->child) {
+		command_child_describe(c->child, &end);
+		console_say(&c->console, "%s all the same", end.s ? end.s : "the command ran");
+	}
+	strbuf_deinit(&end);
+	return EXIT_FAILED;
+}
+
 /* The file that the service made, if this process may look at it. */
 static int open_written(const struct command *c)
 {
@@ -383,8 +439,22 @@ static int scan_written(struct command *c, int fd)
 	return fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
 }
 
-/* The service has written the trace; what is in it is for the summary. */
-static int end_written(struct command *c)
+static int remove_file(struct command *c, int code)
+{
+	if (c->streams)
+		trace_file_remove(c->file);
+	return code;
+}
+
+/* The service was killed while it wrote: the last packet is not whole. */
+static int cut_written(struct command *c)
+{
+	return c->passes_file ? trace_file_cut(c->file, c->written) : -EBADMSG;
+}
+
+/* The service has written the trace; what is in it is for the summary. error: of the recording, whose
+ * sentence has been told. */
+static int end_written(struct command *c, int error)
 {
 	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
 	int fd = c->passes_file ? trace_file_fd(c->file) : own;
@@ -394,12 +464,18 @@ static int end_written(struct command *c)
 	if (!c->passes_file)
 		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
 	r = scan_written(c, fd);
+	if (r == -EBADMSG && error)
+		r = cut_written(c);
+	if (r == 0 && c->streams && c->result.scan.packets == 0)
+		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
+	if (r == 0 && c->streams && !error && no_ftrace(c))
+		return remove_file(c, fail_without_events(c, no_ftrace(c)));
 	if (c->passes_file && trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		return EXIT_FAILED;
 	}
 	if (r == 0 && c->result.scan.packets == 0)
-		return explain_nothing(c);
+		return error ? EXIT_FAILED : explain_nothing(c);
 	if (r == 0)
 		return write_summary(c, false);
 	if (r == -EBADMSG) {
@@ -430,35 +506,6 @@ static int end_snapshots(struct command *c, int error)
 	return error || !log->saved ? EXIT_FAILED : code;
 }
 
-/* Why there are no events although they are what it is about; NULL when there are some. A producer
- * that has rings has no more than a remark. */
-static const char *no_ftrace(const struct command *c)
-{
-	const struct ftrace_scan *s = &c->result.scan.ftrace;
-
-	if (!needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
-		return NULL;
-	if (s->problems.n)
-		return s->problems.names[0];
-	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
-		return "nobody provides the data source linux.ftrace: is sonda-probes running?";
-	return NULL;
-}
-
-static int fail_without_events(struct command *c, const char *why)
-{
-	struct strbuf end = {0};
-
-	console_error(&c->console, "%s%s",
-		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
-	if (c->child) {
-		command_child_describe(c->child, &end);
-		console_say(&c->console, "%s all the same", end.s ? end.s : "the command ran");
-	}
-	strbuf_deinit(&end);
-	return EXIT_FAILED;
-}
-
 static int tell_detached(struct command *c)
 {
 	if (!c->result.all_started)
@@ -479,9 +526,9 @@ static int save(struct command *c, int error)
 	struct err_text why;
 
 	if (!is_cut && !c->result.scan.packets)
-		return error ? EXIT_FAILED : explain_nothing(c);
-	if (!is_cut && no_ftrace(c))
-		return fail_without_events(c, no_ftrace(c));
+		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
+	if (!is_cut && !error && no_ftrace(c))
+		return remove_file(c, fail_without_events(c, no_ftrace(c)));
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		write_summary(c, true);
@@ -498,6 +545,40 @@ static int fail(struct command *c)
 	return EXIT_FAILED;
 }
 
+/* Is there something worth looking at, although it has failed? */
+static bool is_kept(const struct command *c, int error)
+{
+	if (c->result.write_error || error == -ECONNABORTED)
+		return true;
+	return c->file && trace_file_is_named(c->file) && error != -EINTR;
+}
+
+/* Was the next packet one too many for the file? */
+static bool is_at_limit(const struct command *c)
+{
+	uint64_t bytes;
+
+	if (!c->streams || !c->max_bytes || !c->result.ended_by_itself)
+		return false;
+	bytes = c->passes_file ? c->written : trace_file_bytes(c->file);
+	return bytes + LARGE_PACKET >= c->max_bytes;
+}
+
+/* The recording is good as far as it goes, but it went no further than its file may. */
+static int tell_limit(struct command *c, int code)
+{
+	if (!is_at_limit(c))
+		return code;
+	if (c->max_bytes == c->options.max_bytes) {
+		console_say(&c->console, "stopped: the file has reached --max-size");
+		return code;
+	}
+	console_error(&c->console,
+		      "stopped before the file system of %s was full; all until then is there",
+		      c->output.text);
+	return EXIT_FAILED;
+}
+
 static int run(struct command *c)
 {
 	const struct recording_setup setup = {
@@ -511,6 +592,8 @@ static int run(struct command *c)
 		.needs_ftrace = needs_ftrace(c),
 		.file = c->file,
 		.passes_file = c->passes_file,
+		.streams = c->streams,
+		.max_bytes = c->passes_file ? 0 : c->max_bytes,
 		.snapshots = c->snapshots,
 		.console = &c->console,
 	};
@@ -524,12 +607,14 @@ static int run(struct command *c)
 		console_error(&c->console, "%s", why.text);
 	if (c->snapshots)
 		return end_snapshots(c, error);
-	if (error && !c->result.write_error && error != -ECONNABORTED)
+	if (error == -EINTR && c->streams)
+		return remove_file(c, EXIT_FAILED);
+	if (error && !is_kept(c, error))
 		return fail(c);
 	if (!error && c->options.detach)
 		return tell_detached(c);
-	code = c->config->write_into_file ? end_written(c) : save(c, error);
-	return error ? EXIT_FAILED : code;
+	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
+	return error ? EXIT_FAILED : tell_limit(c, code);
 }
 
 static void clean_up(struct command *c)

@@ -47,6 +47,20 @@ int option_size(const char *option, const char *text, uint32_t *ret_kb, struct e
 	return 0;
 }
 
+int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e)
+{
+	uint32_t kb;
+	int r = str_to_size_kb(text, &kb);
+
+	if (r == -ERANGE)
+		return err_set(e, -EINVAL, "%s %.80s: a file must stay below 4 TiB", option, text);
+	if (r || !kb)
+		return err_set(e, -EINVAL, "%s %.80s is no size; examples: 64mb, 2gb", option,
+			       text);
+	*ret_bytes = (uint64_t)kb << 10;
+	return 0;
+}
+
 int option_number(const char *option, const char *text, uint32_t *ret, struct err_text *e)
 {
 	uint32_t n;

@@ -17,6 +17,8 @@ int option_time(const char *option, const char *text, uint32_t *ret_ms, struct e
 
 /* "64mb", "512k", "512": more than 0, less than 4 GiB. */
 int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
+/* The same of a file: less than 4 TiB. */
+int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e);
 
 /* A number above 0. */
 int option_number(const char *option, const char *text, uint32_t *ret, struct err_text *e);

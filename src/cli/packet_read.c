@@ -37,6 +37,7 @@ int packet_read_start(struct packet_read *r, struct consumer *consumer,
 {
 	r->ops = ops;
 	r->ctx = ctx;
+	r->over = false;
 	return consumer_read(consumer, on_slice, r);
 }
 

@@ -28,7 +28,7 @@ struct packet_read {
 	bool over;
 };
 
-/* Once. 0, or as consumer_read has it, when nothing is called. */
+/* One after the other. 0, or as consumer_read has it, when nothing is called. */
 int packet_read_start(struct packet_read *r, struct consumer *consumer,
 		      const struct packet_read_ops *ops, void *ctx);
 /* The consumer is gone before. */

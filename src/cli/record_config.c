@@ -339,11 +339,16 @@ static int add_ring(Pb__TraceConfig *config, const char *name, uint32_t size_kb)
 	return 0;
 }
 
+static uint32_t events_kb(const struct record_options *o)
+{
+	return o->buffer_kb ? o->buffer_kb : DEFAULT_RECORD_BUFFER_KB;
+}
+
 /* A machine that starts processes all the time fills a ring of events about 8 times as fast as the
  * ring of names (150 bytes a process). Memory is taken only as far as it is written. */
 static uint32_t names_kb(const struct record_options *o)
 {
-	return MAX(NAMES_BUFFER_MIN_KB, o->buffer_kb / 8);
+	return MAX(NAMES_BUFFER_MIN_KB, events_kb(o) / 8);
 }
 
 static int put_names_again(Pb__TraceConfig *config)
@@ -361,11 +366,12 @@ static int put_names_again(Pb__TraceConfig *config)
 
 static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
 {
-	int r = add_ring(config, NULL, o->buffer_kb);
+	int r = add_ring(config, NULL, events_kb(o));
 
-	if (!r)
+	/* What streams into a file is overwritten nowhere. */
+	if (!r && !record_options_stream(o))
 		r = add_ring(config, NAMES_BUFFER_NAME, names_kb(o));
-	if (!r)
+	if (!r && !record_options_stream(o))
 		r = put_names_again(config);
 	if (r)
 		return r;
@@ -393,11 +399,12 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		 struct err_text *e, struct event_requests *ret_idle, Pb__TraceConfig *config)
 {
 	Pb__DataSourceConfig *ftrace, *processes;
+	unsigned names = record_options_stream(o) ? EVENTS_BUFFER : NAMES_BUFFER;
 	int r = put_frame(o, config);
 
 	ftrace = r ? NULL : add_source(config, "linux.ftrace", EVENTS_BUFFER);
-	processes = ftrace ? add_source(config, "linux.process_stats", NAMES_BUFFER) : NULL;
-	if (!processes || !add_source(config, "linux.system_info", NAMES_BUFFER))
+	processes = ftrace ? add_source(config, "linux.process_stats", names) : NULL;
+	if (!processes || !add_source(config, "linux.system_info", names))
 		return -ENOMEM;
 	ftrace->ftrace_config = malloc(sizeof(*ftrace->ftrace_config));
 	if (!ftrace->ftrace_config)
@@ -462,6 +469,18 @@ int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 		r = set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
 	}
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
+}
+
+void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes)
+{
+	config->has_write_into_file = config->write_into_file = true;
+	config->has_file_write_period_ms = true;
+	config->file_write_period_ms = STREAM_WRITE_PERIOD_MS;
+	/* As with any other file that a program leaves, the kernel writes it to the disk by and by. */
+	config->has_fflush_post_write = true;
+	config->fflush_post_write = PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_DISABLED;
+	config->has_max_file_size_bytes = max_bytes != 0;
+	config->max_file_size_bytes = max_bytes;
 }
 
 int record_config_pack(const Pb__TraceConfig *config, uint8_t **ret_bytes, size_t *ret_len)

@@ -29,5 +29,9 @@ int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 			   struct err_text *e);
 
+/* The service writes the trace into the file that is passed to it, while it records. max_bytes of that
+ * file; 0: no limit. */
+void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes);
+
 /* Serialized, as the service wants it. *ret_bytes is the caller's to free. 0 or -ENOMEM. */
 int record_config_pack(const Pb__TraceConfig *config, uint8_t **ret_bytes, size_t *ret_len);

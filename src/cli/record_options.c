@@ -35,6 +35,7 @@ enum {
 	OPT_KSYMS,
 	OPT_SUBBUF,
 	OPT_CLOCK,
+	OPT_MAX_SIZE,
 	OPT_TXT,
 	OPT_SOCKET,
 	OPT_STRICT,
@@ -65,6 +66,7 @@ static const struct option long_options[] = {
 	{"ring", required_argument, NULL, 'B'},
 	{"subbuf", required_argument, NULL, OPT_SUBBUF},
 	{"clock", required_argument, NULL, OPT_CLOCK},
+	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
 	{"config", required_argument, NULL, 'c'},
 	{"txt", no_argument, NULL, OPT_TXT},
 	{"out", required_argument, NULL, 'o'},
@@ -237,6 +239,8 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		return option_size("--subbuf", optarg, &o->subbuf_kb, e);
 	case OPT_CLOCK:
 		return take_clock(o, e);
+	case OPT_MAX_SIZE:
+		return option_file_size("--max-size", optarg, &o->max_bytes, e);
 	}
 	return -ENOENT;
 }
@@ -334,6 +338,11 @@ static int check_words(const struct record_options *o, struct err_text *e)
 	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
 		return err_set(e, -EINVAL, "--function-%s is about --function-graph",
 			       o->graph_depth ? "depth" : "filter");
+	if (o->max_bytes && !record_options_stream(o))
+		return err_set(e, -EINVAL,
+			       "--max-size is about a trace that is written while it is recorded; "
+			       "with %s its size is that of the buffer",
+			       o->detach ? "--detach" : "-b");
 	if (!names_something(o))
 		return err_set(
 			e, -EINVAL,
@@ -410,7 +419,7 @@ static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e)
 {
-	struct pass p = {.o = {.buffer_kb = DEFAULT_RECORD_BUFFER_KB}};
+	struct pass p = {0};
 	int r = read_all(argc, argv, &p, e);
 	bool help = p.o.help;
 

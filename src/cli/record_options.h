@@ -69,7 +69,8 @@ struct record_options {
 
 	/* and how. */
 	uint32_t duration_ms; /* 0: until the command's end or Ctrl-C */
-	uint32_t buffer_kb; /* central buffer */
+	uint32_t buffer_kb; /* central buffer, a ring; 0: the trace streams into its file */
+	uint64_t max_bytes; /* of a file that is streamed into; 0: until its file system is full */
 	uint32_t ring_kb; /* kernel ring of each CPU; 0: the producer's choice */
 	uint32_t subbuf_kb; /* page of a ring; 0 likewise */
 	bool mono_raw_clock;
@@ -89,3 +90,10 @@ extern const char record_usage[];
 /* 0 (record_options_deinit frees), -EINVAL with the sentence in e, or -ENOMEM. */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e);
 void record_options_deinit(struct record_options *o);
+
+/* Is the trace written while it is recorded? Else the service keeps it until the end, or the config
+ * says it. */
+static inline bool record_options_stream(const struct record_options *o)
+{
+	return !o->config && !o->detach && !o->buffer_kb;
+}

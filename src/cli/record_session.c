@@ -37,6 +37,8 @@ void record_session_end(struct record_session *s, int error, const char *why)
 		return;
 	s->state = RECORD_ENDED;
 	event_del(s->deadline);
+	if (s->pass)
+		event_del(s->pass);
 	s->ops->on_end(s->ctx, error, why);
 }
 
@@ -342,6 +344,7 @@ static void enable(struct record_session *s)
 	}
 	record_session_enter(s, RECORD_RECORDING);
 	s->ops->on_recording(s->ctx);
+	record_session_begin_passes(s);
 	record_session_ask_stats(s);
 	if (s->ops->on_started || s->ops->on_clone_trigger)
 		await_start(s);
@@ -434,6 +437,8 @@ void record_session_free(struct record_session *s)
 	consumer_free(s->consumer);
 	if (s->deadline)
 		event_free(s->deadline);
+	if (s->pass)
+		event_free(s->pass);
 	packet_read_deinit(&s->reading);
 	free(s);
 }

@@ -40,6 +40,8 @@ struct record_session_ops {
 	void (*on_stopped)(void *ctx, int flush_error);
 	/* A whole packet. Anything but 0 ends the recording with that error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
+	/* NULL, or: all that there is by now came through on_packet. Likewise. */
+	int (*on_caught_up)(void *ctx);
 	/* 0: everything that there was came through on_packet, and -ECONNABORTED: likewise, but the
 	 * service has ended the session before its time. Else -errno. With the sentence. */
 	void (*on_end)(void *ctx, int error, const char *why);
@@ -55,6 +57,10 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 /* Before the loop runs: where a session with write_into_file writes, open for writing, borrowed until
  * tracing has begun. */
 void record_session_pass_file(struct record_session *s, int fd);
+
+/* Before the loop runs: packets are read while it records, as soon as the service has them. 0 or
+ * -ENOMEM. */
+int record_session_read_on(struct record_session *s, struct event_base *loop);
 
 /* Ends tracing in order: flush, disable, read. Before tracing has begun it ends the session with
  * -ECANCELED. */

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* After tracing: READING --> STATS --> QUERYING_AGAIN --> (HELD) --> FREEING --> end. */
+/*
+ * Reading, and what comes after: READING --> STATS --> QUERYING_AGAIN --> (HELD) --> FREEING --> end.
+ *
+ * A session that is read while it records has passes all the while, each over what the service has by
+ * then: at once where the one before it brought much, else after a pause. The pass that is under way
+ * when tracing ends is followed by a last one.
+ */
 
 #include "cli/record_session_internal.h"
 
 #include <errno.h>
+#include <event2/event.h>
+
+#define PASS_PERIOD_MS 100
+#define PASS_MUCH_BYTES (256u << 10) /* there is likely to be more by now */
 
 static void end_well(struct record_session *s)
 {
@@ -81,31 +91,83 @@ static void on_sign(void *ctx)
 		record_session_arm(s);
 }
 
+static bool is_read(const struct record_session *s)
+{
+	return s->state == RECORD_READING || record_session_is_recording(s);
+}
+
 static int on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct record_session *s = ctx;
 
-	return s->state != RECORD_READING ? -ECANCELED : s->ops->on_packet(s->ctx, data, len);
+	s->pass_bytes += len;
+	return is_read(s) ? s->ops->on_packet(s->ctx, data, len) : -ECANCELED;
+}
+
+static void begin_pass(struct record_session *s);
+
+static void pause_passes(struct record_session *s)
+{
+	uint64_t ms = s->pass_bytes >= PASS_MUCH_BYTES ? 0 : PASS_PERIOD_MS;
+	struct timeval t = {0, (suseconds_t)(ms * 1000)};
+
+	event_add(s->pass, &t);
 }
 
 static void on_read(void *ctx, int error)
 {
 	struct record_session *s = ctx;
+	bool last = s->state == RECORD_READING && s->last_pass;
 
-	if (s->state != RECORD_READING)
+	s->passing = false;
+	if (!is_read(s))
 		return;
+	if (!error && s->ops->on_caught_up)
+		error = s->ops->on_caught_up(s->ctx);
 	if (error)
 		record_session_fail(s, error);
-	else
+	else if (last)
 		ask_last_stats(s);
+	else if (s->state == RECORD_READING)
+		begin_pass(s);
+	else
+		pause_passes(s);
 }
 
 static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
 
-void record_session_read(struct record_session *s)
+static void begin_pass(struct record_session *s)
 {
 	int r;
 
+	s->pass_bytes = 0;
+	s->passing = true;
+	s->last_pass = s->state == RECORD_READING;
+	r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
+	if (r)
+		record_session_fail(s, r);
+}
+
+static void on_pause_over(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	begin_pass(ctx);
+}
+
+int record_session_read_on(struct record_session *s, struct event_base *loop)
+{
+	s->pass = evtimer_new(loop, on_pause_over, s);
+	return s->pass ? 0 : -ENOMEM;
+}
+
+void record_session_begin_passes(struct record_session *s)
+{
+	if (s->pass)
+		pause_passes(s);
+}
+
+void record_session_read(struct record_session *s)
+{
 	s->ops->on_stopped(s->ctx, s->flush_error);
 	record_session_enter(s, RECORD_READING);
 	/* The service has written the trace, or others have clones of it: there is none to read. */
@@ -113,7 +175,8 @@ void record_session_read(struct record_session *s)
 		ask_last_stats(s);
 		return;
 	}
-	r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
-	if (r)
-		record_session_fail(s, r);
+	if (s->pass)
+		event_del(s->pass);
+	if (!s->passing)
+		begin_pass(s);
 }

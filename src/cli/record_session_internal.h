@@ -36,6 +36,10 @@ struct record_session {
 	enum record_session_state state;
 	int flush_error;
 	int passed_fd; /* borrowed; -1: there is none */
+	struct event
+		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
+	bool passing, last_pass; /* one is under way; nothing can come behind it */
+	uint64_t pass_bytes; /* that came of it */
 	bool stats_asked;
 	bool exists; /* the service has given its counters */
 	struct err_text aborted; /* by the service, why; "" it was not */
@@ -54,3 +58,5 @@ void record_session_fail(struct record_session *s, int error);
 
 /* Tracing has ended: what there is is read. */
 void record_session_read(struct record_session *s);
+/* Tracing has begun: it is read from now on, if it was asked for. */
+void record_session_begin_passes(struct record_session *s);

@@ -34,7 +34,9 @@ const char record_usage[] =
 	"\n"
 	"How:\n"
 	"  -t, --time T           stop after T: 10, 10s, 500ms, 2m, 1h\n"
-	"  -b, --buffer SIZE      buffer of the service, a ring: 64mb (default 32mb)\n"
+	"      --max-size SIZE    stop before the file is larger: 2gb (default: before its file\n"
+	"                         system is full)\n"
+	"  -b, --buffer SIZE      keep only the end of it, in a ring of the service: 64mb\n"
 	"  -B, --ring SIZE        buffer of the kernel for each CPU (default: up to the producer)\n"
 	"      --subbuf SIZE      page of that buffer\n"
 	"      --clock CLOCK      boot (default) or mono_raw\n"
@@ -50,5 +52,5 @@ const char record_usage[] =
 	"  -q, --quiet            only errors\n"
 	"  -h, --help\n"
 	"\n"
-	"Exit codes: 0 good, 1 failed (no output file is left), 2 usage, 3 see --strict. How\n"
-	"COMMAND ended is told, and is among them with --exit-code only.\n";
+	"Exit codes: 0 good, 1 failed (what there is by then is kept, and told), 2 usage, 3 see\n"
+	"--strict. How COMMAND ended is told, and is among them with --exit-code only.\n";

@@ -33,6 +33,7 @@
 #include "cli/recording_progress.h"
 #include "cli/session_snapshots.h"
 #include "cli/stats_message.h"
+#include "cli/stream_watch.h"
 #include "cli/trigger_text.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
@@ -61,6 +62,7 @@ struct recording {
 	uint64_t started_ns; /* monotonic; 0 before */
 	uint64_t stopped_ns;
 	struct recording_progress progress;
+	struct stream_watch watch;
 };
 
 /* ---- how it ends ---- */
@@ -70,6 +72,10 @@ static void decide(struct recording *r, int error, const char *why)
 	if (r->ended)
 		return;
 	r->ended = true;
+	if (r->started_ns && !r->stopped_ns) {
+		r->result->elapsed_ms = (clock_mono_ns() - r->started_ns) / NS_PER_MS;
+		r->result->flush_failed = true;
+	}
 	r->error = error;
 	err_set(&r->why, 0, "%s", why);
 	event_base_loopbreak(r->loop);
@@ -123,6 +129,12 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 
 /* ---- progress ---- */
 
+/* The terminal is the command's, if there is one. */
+static bool shows_progress(const struct recording *r)
+{
+	return console_shows_progress(r->setup->console) && !r->setup->command;
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
@@ -131,8 +143,9 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (!record_session_is_recording(r->session))
 		return;
-	recording_progress_show(&r->progress, (clock_mono_ns() - r->started_ns) / NS_PER_MS,
-				r->setup->console);
+	if (shows_progress(r))
+		recording_progress_show(&r->progress, (clock_mono_ns() - r->started_ns) / NS_PER_MS,
+					r->setup->console);
 	record_session_ask_stats(r->session);
 }
 
@@ -148,16 +161,14 @@ static void tell_triggers(struct recording *r)
 	strbuf_deinit(&b);
 }
 
-/* The terminal is the command's, if there is one. */
-static void start_progress(struct recording *r)
+static void start_ticks(struct recording *r)
 {
 	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
 
-	if (r->setup->detach)
+	if (r->setup->detach || (!shows_progress(r) && !r->setup->streams))
 		return;
-	if (!console_shows_progress(r->setup->console) || r->setup->command)
-		return;
-	if (!r->setup->config->duration_ms && !r->setup->config->trigger_config)
+	if (shows_progress(r) && !r->setup->config->duration_ms &&
+	    !r->setup->config->trigger_config)
 		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
 	r->progress.shown.duration_ms = r->setup->config->duration_ms;
 	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
@@ -298,7 +309,7 @@ static void on_recording(void *ctx)
 
 	r->started_ns = clock_mono_ns();
 	warn_early(r);
-	start_progress(r);
+	start_ticks(r);
 	if (r->command_timer)
 		event_add(r->command_timer, &timeout);
 }
@@ -321,6 +332,8 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	}
 	recording_progress_note_stats(&r->progress,
 				      r->setup->events ? r->setup->events->root : NULL, stats);
+	if (r->setup->streams)
+		stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
 }
 
 static void on_stopped(void *ctx, int flush_error)
@@ -332,6 +345,7 @@ static void on_stopped(void *ctx, int flush_error)
 		return;
 	}
 	name_passed_file(r);
+	r->result->ended_by_itself |= !record_session_is_stopping(r->session);
 	r->stopped_ns = clock_mono_ns();
 	r->result->elapsed_ms = (r->stopped_ns - r->started_ns) / NS_PER_MS;
 	r->result->flush_failed = flush_error != 0;
@@ -348,6 +362,25 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 		r->result->write_error = error;
 	else
 		trace_scan_packet(&r->result->scan, data, len);
+	return error;
+}
+
+/* A file that is read into has its name from its first bytes on, too. */
+static int on_caught_up(void *ctx)
+{
+	struct recording *r = ctx;
+	struct err_text e;
+	int error = r->setup->streams ? trace_file_flush(r->setup->file) : 0;
+
+	if (error)
+		r->result->write_error = error;
+	if (!error && r->setup->streams && trace_file_name_now(r->setup->file, &e))
+		decide(r, -EIO, e.text);
+	if (r->setup->max_bytes && trace_file_bytes(r->setup->file) >= r->setup->max_bytes &&
+	    !record_session_is_stopping(r->session)) {
+		r->result->ended_by_itself = true;
+		record_session_stop(r->session);
+	}
 	return error;
 }
 
@@ -380,6 +413,7 @@ static const struct record_session_ops session_ops = {
 	.on_stats = on_stats,
 	.on_stopped = on_stopped,
 	.on_packet = on_packet,
+	.on_caught_up = on_caught_up,
 	.on_end = on_end,
 };
 
@@ -415,6 +449,8 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 				     &r->session);
 	if (!error && r->setup->passes_file)
 		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
+	else if (!error && r->setup->streams && record_session_read_on(r->session, r->loop))
+		return err_set(e, -ENOMEM, "no memory");
 	return error;
 }
 

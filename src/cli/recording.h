@@ -39,6 +39,8 @@ struct recording_setup {
 	bool needs_ftrace; /* without it there is no point in recording */
 	struct trace_file *file; /* NULL: there are snapshots in its place */
 	bool passes_file; /* the service writes into it; nothing is read */
+	bool streams; /* the trace goes into the file while it is recorded: read, if not passed */
+	uint64_t max_bytes; /* of a file that is read into; 0: no limit */
 	const char *snapshots; /* their path (cli/session_snapshots.h); NULL: the config has none */
 	struct console *console;
 };
@@ -55,6 +57,7 @@ struct recording_result {
 	bool flush_failed;
 	uint64_t elapsed_ms; /* of tracing, by our clock */
 	struct err_text end; /* why it was stopped from here; "": it was not */
+	bool ended_by_itself; /* the session has, or the file has its max_bytes */
 	int write_error; /* of the file; the packets before it are good */
 	struct snapshot_log snapshots;
 };

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@
 #define BUF_SIZE (256u << 10)
 #define MAX_LINKS 40 /* as many as the kernel follows */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+#define MAX_SPARE_BYTES (1ull << 30) /* what is left free of a large file system */
 
 struct trace_file {
 	int fd;
@@ -389,6 +391,35 @@ int trace_file_note_written(struct trace_file *f)
 	return 0;
 }
 
+bool trace_file_is_regular(const struct trace_file *f)
+{
+	return f->path != NULL;
+}
+
+uint64_t trace_file_room(const struct trace_file *f)
+{
+	struct statvfs st;
+	uint64_t free, spare;
+
+	if (fstatvfs(f->fd, &st) || !st.f_blocks)
+		return UINT64_MAX;
+	free = (uint64_t)st.f_bavail * st.f_frsize;
+	spare = MIN((uint64_t)st.f_blocks * st.f_frsize / 20, MAX_SPARE_BYTES);
+	return free > spare ? free - spare : 0;
+}
+
+int trace_file_flush(struct trace_file *f)
+{
+	return flush_buffer(f);
+}
+
+int trace_file_cut(struct trace_file *f, uint64_t bytes)
+{
+	if (ftruncate(f->fd, (off_t)bytes))
+		return -errno;
+	return trace_file_note_written(f);
+}
+
 uint64_t trace_file_bytes(const struct trace_file *f)
 {
 	return f->whole + f->used;
@@ -432,6 +463,16 @@ int trace_file_name_now(struct trace_file *f, struct err_text *e)
 	free(TAKE_PTR(f->temp));
 	f->is_named = true;
 	return 0;
+}
+
+void trace_file_remove(struct trace_file *f)
+{
+	struct stat ours, named;
+
+	/* Somebody may have put another file there. */
+	if (f->is_named && fstat(f->fd, &ours) == 0 && lstat(f->path, &named) == 0 &&
+	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
+		unlink(f->path);
 }
 
 int trace_file_save(struct trace_file *f, struct err_text *e)

@@ -37,6 +37,18 @@ bool trace_file_is_named(const struct trace_file *f);
 /* Somebody has written: those packets count from now on. 0 or -errno. */
 int trace_file_note_written(struct trace_file *f);
 
+/* Is it a file of its own, which has a size and can be cut? Else a pipe, a device, standard output. */
+bool trace_file_is_regular(const struct trace_file *f);
+/* How large a regular file may get until its file system is nearly full: it keeps a twentieth free,
+ * but never more than 1 GiB. UINT64_MAX: the file system does not tell. */
+uint64_t trace_file_room(const struct trace_file *f);
+/* Writes out what is pending. 0 or -errno, as trace_file_packet. */
+int trace_file_flush(struct trace_file *f);
+/* Somebody has written, but what is behind this many bytes is not whole: it goes. 0 or -errno. */
+int trace_file_cut(struct trace_file *f, uint64_t bytes);
+/* It has its name already, and is to disappear all the same. */
+void trace_file_remove(struct trace_file *f);
+
 /*
  * Writes out what is pending and gives the file its name. 0, or -errno with the sentence in e: of
  * this or an earlier write, when what could be written has its name nevertheless; or of giving the

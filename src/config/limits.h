@@ -80,7 +80,10 @@
 
 /* ---- command line ---- */
 
-#define DEFAULT_RECORD_BUFFER_KB 32768u /* central buffer of a recording without a config */
+/* Central buffer of a recording without a config: a ring, or, of a trace that is written while it is
+ * recorded, how far the file may fall behind. */
+#define DEFAULT_RECORD_BUFFER_KB 32768u
+#define STREAM_WRITE_PERIOD_MS 250u /* of such a trace: what is older is in the file */
 #define NAMES_BUFFER_NAME "names" /* its other buffer, for names of processes and threads */
 #define NAMES_BUFFER_MIN_KB 4096u
 #define NAMES_AGAIN_PERIOD_MS 30000u /* its IncrementalStateConfig.clear_period_ms */

@@ -5,6 +5,7 @@
 #include "fake_port.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
+#include "wire/pb_dec.h"
 
 /*
  * A tracing service with one session, on the test's loop. It answers as a service should, but where
@@ -29,15 +30,47 @@ struct fake_session {
 	const char *clone_error; /* or fails with this text */
 	bool clone_is_written; /* into the descriptor, as of a session that writes a file */
 	char cloned[128]; /* which session, and why: "7 late" */
+	bool writes_file; /* the packets into the file that is passed, when tracing ends */
+	bool write_failed;
+	bool leaves_part; /* when it hangs up it has written the packets, and a part of another */
+	bool slices_once; /* the first ReadBuffers has them, later ones have none */
+	int file; /* passed with EnableTracing; -1 or 0: none */
+	uint64_t bytes_waiting; /* in the buffer, told with the counters */
 	uint64_t session_id; /* told with the counters; 0 not */
 	uint64_t enable_id; /* the open EnableTracing */
 	uint64_t observe_id; /* the open ObserveEvents */
 };
 
+/* The data of the slices, as the packets of a file: each is a whole one. */
+static inline void fake_write_file(struct fake_session *s)
+{
+	struct pb_field slice, f;
+	struct pb_dec all, one;
+	struct pb_mem m;
+
+	pb_mem_init(&m);
+	pb_dec_init(&all, s->slices, s->slices_len);
+	while (pb_dec_next(&all, &slice)) {
+		pb_dec_init(&one, slice.data, slice.len);
+		while (pb_dec_next(&one, &f))
+			if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_DATA)
+				pb_enc_bytes(&m.enc, PB_TRACE_PACKET, f.data, f.len);
+	}
+	if (s->leaves_part)
+		pb_enc_header(&m.enc, PB_TRACE_PACKET, 1);
+	if (write(s->file, m.buf, pb_mem_len(&m)) < 0)
+		s->write_failed = true;
+	pb_mem_deinit(&m);
+	close(s->file);
+	s->file = 0;
+}
+
 static inline void fake_end_tracing(struct fake_session *s)
 {
 	Pb__EnableTracingResponse m = PB__ENABLE_TRACING_RESPONSE__INIT;
 
+	if (s->file > 0 && s->writes_file)
+		fake_write_file(s);
 	m.state_case = PB__ENABLE_TRACING_RESPONSE__STATE_DISABLED;
 	m.disabled = true;
 	m.error = (char *)s->enable_error;
@@ -53,6 +86,10 @@ static inline void fake_send_packets(struct fake_session *s, uint64_t id)
 	s->leave = s->leave_after_reading ? s->leave_after_reading : s->leave;
 	if (s->slices) {
 		fake_reply(&s->port, id, false, s->slices, s->slices_len);
+		if (s->slices_once) {
+			s->slices = (const uint8_t *)"";
+			s->slices_len = 0;
+		}
 		return;
 	}
 	fake_reply(&s->port, id, true, first, sizeof(first));
@@ -96,6 +133,8 @@ static inline void fake_answer_stats(struct fake_session *s, uint64_t id)
 
 	buffer.has_bytes_written = true;
 	buffer.bytes_written = 21400000;
+	buffer.has_bytes_read = true;
+	buffer.bytes_read = 21400000 - s->bytes_waiting;
 	stats.n_buffer_stats = 1;
 	stats.buffer_stats = buffers;
 	stats.has_tracing_session_id = s->session_id != 0;
@@ -159,9 +198,12 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 	if (s->refuse && !strcmp(method, s->refuse)) {
 		fake_refuse(p, id);
 	} else if (s->leave && !strcmp(method, s->leave)) {
+		if (s->leaves_part)
+			fake_write_file(s);
 		fake_hang_up(p);
 	} else if (!strcmp(method, "EnableTracing")) {
 		s->enable_id = id;
+		s->file = msgsock_take_fd(p->peer);
 		if (s->end_at_once)
 			fake_end_tracing(s);
 	} else if (!strcmp(method, "ReadBuffers")) {

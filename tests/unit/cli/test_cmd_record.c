@@ -76,6 +76,7 @@ static int setup(void **state)
 	service.slices = slices.buf;
 	service.slices_len = pb_mem_len(&slices);
 	service.end_when_started = true;
+	service.writes_file = true;
 	file_limit = 0;
 	memset(signals, 0, sizeof(signals));
 	return 0;
@@ -281,6 +282,11 @@ static void test_one_signal_stops_and_saves(void **state)
 	signals[0].number = SIGINT;
 	assert_int_equal(record("-o x.pftrace sched"), 0);
 	check_files("x.pftrace ");
+	assert_non_null(strstr(service.port.calls, "Flush DisableTracing GetTraceStats "));
+	service.port.calls[0] = '\0';
+	signals[0].after = "GetTraceStats";
+	assert_int_equal(record("-b 1mb -o x.pftrace sched"), 0);
+	check_files("x.pftrace ");
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers "));
 }
 
@@ -338,10 +344,65 @@ static void test_a_service_that_dies_leaves_no_file(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		service.leave = at[i];
-		assert_int_equal(record("-o x.pftrace sched"), 1);
+		assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
 		check_files("");
 		assert_true(says("the tracing service went away"));
 	}
+}
+
+/* Killed in the middle of a write, as a fourth part of all packets of the kind are. */
+static void test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_whole_packet(
+	void **state)
+{
+	(void)state;
+	service.end_when_started = false;
+	service.leave = "Flush";
+	service.leaves_part = true;
+	signals[0].after = "GetTraceStats";
+	signals[0].number = SIGINT;
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("x.pftrace ");
+	assert_int_equal(packets_in("x.pftrace"), 26);
+	assert_true(says("the tracing service went away"));
+	assert_true(says("323 events"));
+}
+
+/* ---- a trace that is written while it is recorded ---- */
+
+static void test_what_is_thrown_away_has_no_file(void **state)
+{
+	(void)state;
+	service.end_when_started = false;
+	service.silent = "Flush";
+	signals[0].after = "GetTraceStats";
+	signals[0].number = SIGINT;
+	signals[1].after = "Flush";
+	signals[1].number = SIGTERM;
+	signals[1].repeats = true;
+	assert_int_equal(record("-o x.pftrace sched"), 1);
+	check_files("");
+	assert_true(says("aborted: nothing was saved"));
+}
+
+static void test_an_output_that_is_too_slow_is_told(void **state)
+{
+	(void)state;
+	service.bytes_waiting = 20 << 20;
+	assert_int_equal(record("-o x.pftrace sched"), 0);
+	assert_true(says("the output takes no data: 21.0 MB wait") ||
+		    says("the output takes data too slowly: 21.0 MB wait"));
+}
+
+/* What has no size is read while it records. */
+static void test_a_pipe_gets_the_trace_while_it_is_recorded(void **state)
+{
+	(void)state;
+	service.end_when_started = false;
+	signals[0].after = "ReadBuffers ReadBuffers";
+	signals[0].number = SIGINT;
+	service.slices_once = true;
+	assert_int_equal(record("-o - sched"), 0);
+	assert_int_equal(packets_in("stdout"), 26);
 }
 
 static void test_an_older_file_survives_a_failure(void **state)
@@ -359,7 +420,7 @@ static void test_a_full_disk_keeps_whole_packets(void **state)
 {
 	(void)state;
 	file_limit = 10000;
-	assert_int_equal(record("-o x.pftrace sched"), 1);
+	assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
 	check_files("x.pftrace ");
 	assert_true(packets_in("x.pftrace") > 0 && packets_in("x.pftrace") < 26);
 	assert_true(says("cannot write all of"));
@@ -490,6 +551,7 @@ static void test_a_trace_that_the_service_writes_itself(void **state)
 static void test_a_file_that_is_passed_to_the_service(void **state)
 {
 	(void)state;
+	service.writes_file = false;
 	write_config(SOURCE "write_into_file: true");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("the trace is empty"));
@@ -715,6 +777,10 @@ int main(void)
 		TEST(test_a_refused_config_leaves_no_file),
 		TEST(test_a_session_that_the_service_ends_is_saved),
 		TEST(test_a_service_that_dies_leaves_no_file),
+		TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_whole_packet),
+		TEST(test_what_is_thrown_away_has_no_file),
+		TEST(test_an_output_that_is_too_slow_is_told),
+		TEST(test_a_pipe_gets_the_trace_while_it_is_recorded),
 		TEST(test_an_older_file_survives_a_failure),
 		TEST(test_a_full_disk_keeps_whole_packets),
 		TEST(test_a_full_device),

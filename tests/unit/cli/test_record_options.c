@@ -59,7 +59,8 @@ static void test_words_with_what_they_mean_by_default(void **state)
 	assert_string_equal(o.words.args[0], "sched");
 	assert_string_equal(o.words.args[1], "irq/*");
 	assert_int_equal(o.duration_ms, 0);
-	assert_int_equal(o.buffer_kb, 32768);
+	assert_int_equal(o.buffer_kb, 0);
+	assert_true(record_options_stream(&o));
 	assert_int_equal(o.ring_kb, 0);
 	assert_int_equal(o.subbuf_kb, 0);
 	assert_int_equal(o.pids.n, 0);
@@ -80,6 +81,7 @@ static void test_options_stand_before_between_and_after_words(void **state)
 	assert_string_equal(o.words.args[1], "irq/*");
 	assert_int_equal(o.duration_ms, 5000);
 	assert_int_equal(o.buffer_kb, 65536);
+	assert_false(record_options_stream(&o));
 	assert_string_equal(o.output, "x.pftrace");
 	assert_true(o.quiet && o.strict);
 }

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A recording that is written while it is recorded outlives SIGKILL of any of its programs, at any moment and under load:
+# trace_processor reads the file without an error, it ends with a whole packet, and lacks at most the last second.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+use_sockets "$TMP"
+
+child() { # PARENT NAME: the pid of its child of that name
+  local p
+  for p in $(cat "/proc/$1/task/$1/children"); do
+    case $(tr '\0' ' ' <"/proc/$p/cmdline") in *"$2 "*) echo "$p" ;; esac
+  done
+}
+
+boot_ms() { awk '{ print $1 * 1000 }' /proc/uptime; }
+
+# Ends exactly where a packet ends; written without a parser of ours.
+ends_whole() { # TRACE
+  python3 - "$1" <<'PY'
+import sys
+d, i = open(sys.argv[1], 'rb').read(), 0
+while i < len(d):
+    assert d[i] == 0x0a, i
+    i, shift, n = i + 1, 0, 0
+    while True:
+        n |= (d[i] & 0x7f) << shift
+        shift, i = shift + 7, i + 1
+        if d[i - 1] < 0x80:
+            break
+    i += n
+assert i == len(d) and i > 0, (i, len(d))
+PY
+}
+
+# Does the last event come from the second before?
+lacks_a_second() { # TRACE KILLED_MS
+  local last
+  last=$(query "$1" 'select cast(max(ts) / 1000000 as int) as ms from ftrace_event' | grep -oE '[0-9]+')
+  echo "killed at $2 ms, last event at ${last:-none} ms" >>"$TMP/log"
+  [ -n "$last" ] && [ $(($2 - last)) -le 1000 ]
+}
+
+kill_one() { # NAME FILLED: once the file has so many bytes
+  local victim at
+  perf bench sched pipe -l 100000000 >/dev/null 2>&1 &
+  load=$!
+  "$BIN/sonda" record -o "$TMP/trace" sched 'irq:*' timer raw_syscalls:sys_enter >"$TMP/log" 2>&1 </dev/null &
+  recorder=$!
+  for ((i = 0; i < 600; i++)); do
+    [ "$(stat -c %s "$TMP/trace" 2>/dev/null || echo 0)" -lt "$2" ] || break
+    sleep 0.05
+  done
+  victim=$recorder daemon=$(child $recorder sondad)
+  [ "$1" = sonda ] || victim=$(child $recorder "$1")
+  at=$(boot_ms)
+  kill -KILL "$victim"
+  wait $recorder 2>/dev/null
+  status=$?
+  # The service may still be writing when sonda is gone.
+  for ((i = 0; i < 600; i++)); do
+    [ -e "/proc/$daemon" ] || break
+    sleep 0.05
+  done
+  kill $load
+  wait $load 2>/dev/null
+  ends_whole "$TMP/trace" 2>>"$TMP/log" && [ "$(trace_errors "$TMP/trace")" = '[]' ] && lacks_a_second "$TMP/trace" "${at%.*}"
+}
+
+for who in sonda sondad sonda-probes; do
+  for filled in 200000 3000000 11000000; do
+    rm -f "$TMP/trace"
+    kill_one $who $filled
+    verdict "kill -9 of $who at $filled bytes: whole packets, no error, and at most a second is missing" $? "$TMP/log"
+    case $who in
+    sondad)
+      [ $status = 1 ] && grep -q 'sondad was killed by signal 9' "$TMP/log" && grep -q '^Recorded ' "$TMP/log" &&
+        grep -q 'the newest events may be missing' "$TMP/log"
+      verdict "kill -9 of $who: exit code 1, the reason, and what is kept" $? "$TMP/log"
+      ;;
+    sonda-probes)
+      [ $status = 0 ] && grep -q 'went away: what it had not handed over' "$TMP/log"
+      verdict "kill -9 of $who: what is lost is told" $? "$TMP/log"
+      ;;
+    esac
+  done
+done
+exit $BAD
