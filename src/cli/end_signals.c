@@ -103,3 +103,8 @@ void end_signals_free(struct end_signals *s)
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	free(s);
 }
+
+int end_signals_fd(const struct end_signals *s)
+{
+	return s->fd;
+}

@@ -28,3 +28,6 @@ int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn 
 /* Signals that came and were not told are dropped; from here on they do what they did before.
  * NULL is fine. */
 void end_signals_free(struct end_signals *s);
+
+/* Readable when there is one: for who waits without the loop. */
+int end_signals_fd(const struct end_signals *s);

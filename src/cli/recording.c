@@ -139,8 +139,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	if (!record_session_is_recording(r->session))
 		return;
 	if (shows_progress(r))
@@ -184,8 +183,7 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
 
-	(void)fd;
-	(void)what;
+	(void)fd, (void)what;
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
 	else if (!r->command_ran)
@@ -370,10 +368,10 @@ static int on_caught_up(void *ctx)
 {
 	struct recording *r = ctx;
 	struct err_text e;
-	int error = r->setup->streams ? trace_file_flush(r->setup->file) : 0;
+	int error = 0;
 
-	if (error)
-		r->result->write_error = error;
+	if (r->setup->streams)
+		error = r->result->write_error = trace_file_flush(r->setup->file);
 	if (!error && r->setup->streams && trace_file_name_now(r->setup->file, &e))
 		decide(r, -EIO, e.text);
 	if (r->setup->max_bytes && trace_file_bytes(r->setup->file) >= r->setup->max_bytes &&
@@ -451,6 +449,9 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
 	else if (!error && r->setup->streams && record_session_read_on(r->session, r->loop))
 		return err_set(e, -ENOMEM, "no memory");
+	if (!error && r->setup->streams)
+		trace_file_watch_stalls(r->setup->file, end_signals_fd(r->signals),
+					stream_watch_stall, r->setup->console);
 	return error;
 }
 

@@ -65,3 +65,11 @@ void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 	if (stream_watch_note(w, stats, (uint64_t)config->buffers[0]->size_kb << 10, text))
 		console_error(console, "%s", text);
 }
+
+void stream_watch_stall(void *console, bool stalled)
+{
+	console_error(console, "%s",
+		      stalled ? "the output takes no data; what comes meanwhile waits in the "
+				"service's buffer"
+			      : "the output takes data again");
+}

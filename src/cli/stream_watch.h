@@ -29,3 +29,5 @@ bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint
 /* The same, of a session of one buffer; says it, also when quiet. */
 void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 		      const Pb__TraceConfig *config, struct console *console);
+/* For trace_file_watch_stalls: says it on the console (struct console). */
+void stream_watch_stall(void *console, bool stalled);

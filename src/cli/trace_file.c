@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@
 #include "wire/pb_varint.h"
 
 #define BUF_SIZE (256u << 10)
+#define PATIENCE_MS 3000 /* with the reader of a pipe, before it is told of */
 #define MAX_LINKS 40 /* as many as the kernel follows */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 #define MAX_SPARE_BYTES (1ull << 30) /* what is left free of a large file system */
@@ -47,6 +49,9 @@ struct trace_file {
 	char *path; /* owned; the name that it gets, NULL where it is written directly */
 	char *temp; /* owned; its name until then, NULL while it has none */
 	bool is_named; /* it has that name already */
+	void (*on_stall)(void *ctx, bool stalled); /* NULL: a write may take as long as it likes */
+	void *stall_ctx;
+	int signals; /* borrowed */
 	int error; /* -errno of the write that failed: nothing is written any more */
 	uint64_t whole; /* bytes of whole packets that write(2) took */
 	size_t used;
@@ -275,6 +280,7 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 	f->owns_fd = true;
 	f->path = f->temp = NULL;
 	f->is_named = false;
+	f->on_stall = NULL;
 	f->error = 0;
 	f->whole = f->used = 0;
 	r = open_any(f, path, &why);
@@ -289,6 +295,37 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 
 /* ---- writing ---- */
 
+/*
+ * Waits until a pipe takes bytes. A reader that takes none is told of; then a signal, which nobody
+ * else reads meanwhile, ends the waiting: false.
+ */
+static bool await_reader(struct trace_file *f)
+{
+	struct pollfd p[2] = {{.fd = f->fd, .events = POLLOUT},
+			      {.fd = f->signals, .events = POLLIN}};
+	bool stalled = poll(p, 1, PATIENCE_MS) == 0;
+
+	if (!stalled)
+		return true;
+	f->on_stall(f->stall_ctx, true);
+	while (poll(p, ARRAY_SIZE(p), -1) < 0 && errno == EINTR)
+		;
+	f->on_stall(f->stall_ctx, false);
+	return p[0].revents != 0;
+}
+
+/* One that poll(2) calls writable takes PIPE_BUF bytes at once. */
+static ssize_t write_piece(struct trace_file *f, const uint8_t *data, size_t len)
+{
+	if (f->path || !f->on_stall)
+		return write(f->fd, data, len);
+	if (!await_reader(f)) {
+		errno = ECANCELED;
+		return -1;
+	}
+	return write(f->fd, data, MIN(len, PIPE_BUF));
+}
+
 /* Writes as much as goes; gives the number of bytes that went. */
 static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
 {
@@ -296,7 +333,7 @@ static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
 	ssize_t n;
 
 	while (done < len) {
-		n = write(f->fd, data + done, len - done);
+		n = write_piece(f, data + done, len - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
@@ -364,6 +401,14 @@ int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
 		memcpy(f->buf + f->used + head_len, data, len);
 	f->used += head_len + len;
 	return 0;
+}
+
+void trace_file_watch_stalls(struct trace_file *f, int signals,
+			     void (*on_stall)(void *ctx, bool stalled), void *ctx)
+{
+	f->signals = signals;
+	f->on_stall = on_stall;
+	f->stall_ctx = ctx;
 }
 
 int trace_file_error(const struct trace_file *f)

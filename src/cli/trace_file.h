@@ -25,6 +25,11 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
  * later call gives the same. */
 int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
+/* A pipe or a device may take nothing for a long time: on_stall tells when that begins, and when it is
+ * over. Until then a signal (a signalfd, borrowed) gives it up: -ECANCELED. */
+void trace_file_watch_stalls(struct trace_file *f, int signals,
+			     void (*on_stall)(void *ctx, bool stalled), void *ctx);
+
 /* Of the write that failed, 0 while none has. */
 int trace_file_error(const struct trace_file *f);
 
