@@ -34,8 +34,7 @@ const char record_usage[] =
 	"\n"
 	"How:\n"
 	"  -t, --time T           stop after T: 10, 10s, 500ms, 2m, 1h\n"
-	"      --max-size SIZE    stop before the file is larger: 2gb (default: before its file\n"
-	"                         system is full)\n"
+	"      --max-size SIZE    of the file, 2gb (default: what its file system has room for)\n"
 	"  -b, --buffer SIZE      keep only the end of it, in a ring of the service: 64mb\n"
 	"  -B, --ring SIZE        buffer of the kernel for each CPU (default: up to the producer)\n"
 	"      --subbuf SIZE      page of that buffer\n"
@@ -52,5 +51,4 @@ const char record_usage[] =
 	"  -q, --quiet            only errors\n"
 	"  -h, --help\n"
 	"\n"
-	"Exit codes: 0 good, 1 failed (what there is by then is kept, and told), 2 usage, 3 see\n"
-	"--strict. How COMMAND ended is told, and is among them with --exit-code only.\n";
+	"Exit codes: 0 good, 1 failed, 2 usage, 3 see --strict, others see --exit-code.\n";

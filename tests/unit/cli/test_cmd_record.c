@@ -389,8 +389,8 @@ static void test_an_output_that_is_too_slow_is_told(void **state)
 	(void)state;
 	service.bytes_waiting = 20 << 20;
 	assert_int_equal(record("-o x.pftrace sched"), 0);
-	assert_true(says("the output takes no data: 21.0 MB wait") ||
-		    says("the output takes data too slowly: 21.0 MB wait"));
+	assert_true(says("the output takes no data: 20 MiB wait") ||
+		    says("the output takes data too slowly: 20 MiB wait"));
 }
 
 /* What has no size is read while it records. */
@@ -452,8 +452,8 @@ static void test_an_empty_trace_is_no_success(void **state)
 /* ---- snapshots ---- */
 
 #define SNAPSHOTS                                                                                  \
-	SOURCE "buffers { size_kb: 64 } trigger_config { trigger_mode: CLONE_SNAPSHOT "                   \
-	"trigger_timeout_ms: 1 triggers { name: 'late' } }"
+	SOURCE "buffers { size_kb: 64 } trigger_config { trigger_mode: CLONE_SNAPSHOT "            \
+	       "trigger_timeout_ms: 1 triggers { name: 'late' } }"
 
 static void test_a_recorder_without_a_trigger_saves_nothing(void **state)
 {
@@ -483,7 +483,8 @@ static void test_a_recorder_that_cannot_be(void **state)
 		assert_int_equal(record(rows[i].line), rows[i].code);
 		assert_true(says(rows[i].says));
 	}
-	write_config(SOURCE "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
+	write_config(SOURCE
+		     "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
 	assert_int_equal(record("-c c.cfg -o x"), 2);
 	assert_true(says("CLONE_SNAPSHOT without triggers"));
 	/* Nothing was begun. */

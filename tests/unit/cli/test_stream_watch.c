@@ -52,7 +52,7 @@ static void test_one_that_falls_behind_is_told_once_and_that_it_came_back(void *
 	(void)state;
 	assert_false(note(1 << 20, 1 << 20, 0));
 	assert_true(note(21 << 20, 2 << 20, 0));
-	assert_string_equal(text, "the output takes data too slowly: 19.9 MB wait in the service's "
+	assert_string_equal(text, "the output takes data too slowly: 19 MiB wait in the service's "
 				  "buffer");
 	assert_false(note(30 << 20, 3 << 20, 0));
 	assert_false(note(30 << 20, 20 << 20, 0));
@@ -68,7 +68,8 @@ static void test_one_that_takes_nothing_is_told_however_little_waits(void **stat
 	assert_false(note(2000, 1000, 0));
 	assert_false(note(3000, 1000, 0));
 	assert_true(note(4000, 1000, 0));
-	assert_string_equal(text, "the output takes no data: 3.00 kB wait in the service's buffer");
+	assert_string_equal(text,
+			    "the output takes no data: 2.93 KiB wait in the service's buffer");
 	assert_false(note(5000, 1000, 0));
 	assert_true(note(5000, 5000, 0));
 }
