@@ -69,11 +69,12 @@ int sandbox_enter(struct err_text *e)
 	r = keep_priority();
 	if (r < 0)
 		return err_set(e, r, "cannot give up capabilities: %s", strerror(-r));
-	/* With what is given up per thread, and before no thread can be started any more. */
+	/* With what is given up per thread: those that are started later inherit it. */
 	r = sandbox_leave_out(e);
 	if (r < 0)
 		return r;
-	r = syscall_filter_install(&(struct syscall_list){.allowed = own_calls});
+	r = syscall_filter_install(
+		&(struct syscall_list){.allowed = own_calls, .has_threads = true});
 	if (r == -ENOSYS)
 		log_warn("this kernel has no system call filters; going on without");
 	else if (r < 0)
