@@ -87,7 +87,7 @@ static void test_the_config_of_a_word(void **state)
 	char *text;
 
 	(void)state;
-	assert_int_equal(config_of(ARGS("sched"), &idle, &config), 0);
+	assert_int_equal(config_of(ARGS("-b", "32mb", "sched"), &idle, &config), 0);
 	text = text_of(&config->base);
 	assert_string_equal(text, "buffers {\n"
 				  "  size_kb: 32768\n"
@@ -135,6 +135,26 @@ static void test_the_config_of_a_word(void **state)
 				  "  clear_period_ms: 30000\n"
 				  "}\n");
 	free(text);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+/* It is overwritten nowhere, so nothing is kept elsewhere or said again. */
+static void test_what_streams_into_a_file_has_one_buffer(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("sched"), &idle, &config), 0);
+	assert_int_equal(config->n_buffers, 1);
+	assert_int_equal(config->buffers[0]->size_kb, 32768);
+	for (size_t i = 0; i < config->n_data_sources; i++)
+		assert_int_equal(config->data_sources[i]->config->target_buffer, 0);
+	assert_null(config->incremental_state_config);
+	record_config_stream(config, 1000);
+	assert_true(config->write_into_file);
+	assert_int_equal(config->file_write_period_ms, 250);
+	assert_int_equal(config->max_file_size_bytes, 1000);
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
@@ -409,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_config_of_a_word),
+		cmocka_unit_test(test_what_streams_into_a_file_has_one_buffer),
 		cmocka_unit_test(test_how_long_and_how_much),
 		cmocka_unit_test(test_filters_are_about_the_word_before_them),
 		cmocka_unit_test(test_triggers_too),
