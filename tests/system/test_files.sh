@@ -48,24 +48,26 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
   verdict "the folder of somebody else is refused, with what to do" $? "$TMP/record.log"
   nice=$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")
   config 1500 "output_path: \"$TMP/boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"
-  # Where root may not raise its limits either (CAP_SYS_RESOURCE), it is refused.
-  if [ "$(awk '/^Max nice priority/ { print $4 }' "/proc/${PIDS[0]}/limits")" -ge 27 ]; then
+  # The service sets its priority by its limits, or by CAP_SYS_NICE where root may not raise them (CAP_SYS_RESOURCE).
+  if setpriv --dump | grep -q '^Capability bounding set:.*sys_\(nice\|resource\)'; then
     record &
     for ((i = 0; i < 100; i++)); do
       [ "$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")" != -7 ] || break
       sleep 0.1
     done
     [ $i -lt 100 ] && wait $!
-    verdict "priority_boost needs no capability" $? "$TMP/record.log"
+    verdict "priority_boost is applied" $? "$TMP/record.log"
     [ "$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")" = "$nice" ]
     verdict "and ends with the session" $?
-  else
-    record
-    [ $? != 0 ] && grep -q 'priority_boost: .*RLIMIT_NICE' "$TMP/record.log"
-    verdict "priority_boost that the limits do not allow is refused, with the reason" $? "$TMP/record.log"
   fi
   ! grep "sandbox does not allow" "$TMP/service.log"
   verdict "nothing was tried that the sandbox forbids" $?
+  leave
+  config 1500 "output_path: \"$TMP/not_boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"
+  start_all $packets prlimit --nice=0 --rtprio=0 setpriv --bounding-set=-sys_nice,-sys_resource
+  record
+  [ $? != 0 ] && grep -q 'priority_boost: .*RLIMIT_NICE' "$TMP/record.log"
+  verdict "priority_boost is refused, with the reason, without the limits and the capability" $? "$TMP/record.log"
 fi
 leave
 
