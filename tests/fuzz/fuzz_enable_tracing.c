@@ -6,6 +6,7 @@
  * and nothing is left of it.
  */
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "config/trace_config.h"
 #include "fuzz_service.h"
@@ -110,6 +111,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!is_refused(enable(data, size)))
 		use_session();
 	MUST(!consumer.eof && !producer.eof);
+	/* A thread writes the file of a session; the session goes when it has answered. */
+	for (int i = 0; i < 10000 && !TAILQ_EMPTY(&service->sessions); i++) {
+		fuzz_pump(NULL);
+		usleep(100);
+	}
 	MUST(TAILQ_EMPTY(&service->sessions));
 	service->lockdown = false;
 	peer_close(&producer);

@@ -379,6 +379,14 @@ static void refused_clone_takes_nothing(void **state)
 	assert_int_equal(count_in_file(path_of(x, 0), "kept"), 1);
 }
 
+/* The writer truncates the file after the reply. */
+static void await_size(struct fixture *x, off_t size)
+{
+	for (int ms = 0; size_of_file(path_of(x, 1)) != size && ms < PEER_TIMEOUT_MS; ms++)
+		usleep(1000);
+	assert_int_equal(size_of_file(path_of(x, 1)), size);
+}
+
 static void full_disk_leaves_nothing(void **state)
 {
 	struct fixture *x = *state;
@@ -400,7 +408,7 @@ static void full_disk_leaves_nothing(void **state)
 	assert_not_cloned(x, id, "File too large");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	close(fd);
-	assert_int_equal(size_of_file(path_of(x, 1)), 0);
+	await_size(x, 0);
 }
 
 /* Asks for a clone into a pipe that nobody reads, of more than it holds. ret_reader is the other end. */
@@ -456,14 +464,6 @@ static void reader_of_a_pipe_gets_it_as_it_reads(void **state)
 	peer_packets_free(&t);
 	free(data);
 	close(reader);
-}
-
-/* Its writer cuts it, and nobody waits for that. */
-static void await_size(struct fixture *x, off_t size)
-{
-	for (int ms = 0; size_of_file(path_of(x, 1)) != size && ms < PEER_TIMEOUT_MS; ms++)
-		usleep(1000);
-	assert_int_equal(size_of_file(path_of(x, 1)), size);
 }
 
 /* The file that is cloned is there, what is in the buffers is not yet. */
