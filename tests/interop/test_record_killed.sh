@@ -16,7 +16,7 @@ child() { # PARENT NAME: the pid of its child of that name
   done
 }
 
-boot_ms() { awk '{ print $1 * 1000 }' /proc/uptime; }
+boot_ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
 
 # Ends exactly where a packet ends; written without a parser of ours.
 ends_whole() { # TRACE
@@ -67,7 +67,7 @@ kill_one() { # NAME FILLED: once the file has so many bytes
   done
   kill $load
   wait $load 2>/dev/null
-  ends_whole "$TMP/trace" 2>>"$TMP/log" && [ "$(trace_errors "$TMP/trace")" = '[]' ] && lacks_a_second "$TMP/trace" "${at%.*}"
+  ends_whole "$TMP/trace" 2>>"$TMP/log" && [ "$(trace_errors "$TMP/trace")" = '[]' ] && lacks_a_second "$TMP/trace" "$at"
 }
 
 for who in sonda sondad sonda-probes; do
@@ -82,7 +82,7 @@ for who in sonda sondad sonda-probes; do
       verdict "kill -9 of $who: exit code 1, the reason, and what is kept" $? "$TMP/log"
       ;;
     sonda-probes)
-      [ $status = 0 ] && grep -q 'went away: what it had not handed over' "$TMP/log"
+      [ $status = 0 ] && grep -q 'what it had not handed over' "$TMP/log"
       verdict "kill -9 of $who: what is lost is told" $? "$TMP/log"
       ;;
     esac

@@ -22,6 +22,13 @@ leave() {
     kill -KILL "${PIDS[i]}" 2>/dev/null
     wait "${PIDS[i]}" 2>/dev/null
   done
+  # Killed programs leave instances, and the commands that they recorded.
+  for i in "${PIDS[@]}"; do
+    rmdir $TRACEFS/instances/sonda-"$i"-* 2>/dev/null
+  done
+  for i in $(cat "$TMP/commands" 2>/dev/null); do
+    [ "$(tr '\0' ' ' 2>/dev/null <"/proc/$i/cmdline")" != 'sleep 600 ' ] || kill "$i"
+  done
   [ -z "${MOUNTED:-}" ] || umount $TRACEFS
   rm -rf "$TMP"
 }
@@ -127,7 +134,7 @@ record_in_background() { # LOG ARGS...
   local log=$1
   shift
   rm -f "$TMP/is_on"
-  "$BIN/sonda" record "$@" -- sh -c 'echo >"$0"; exec sleep 600' "$TMP/is_on" >"$log" 2>&1 </dev/null &
+  "$BIN/sonda" record "$@" -- sh -c 'echo $$ >>"$0/commands"; echo >"$0/is_on"; exec sleep 600' "$TMP" >"$log" 2>&1 </dev/null &
   PIDS+=($!)
   wait_for [ -e "$TMP/is_on" ]
 }
