@@ -265,7 +265,7 @@ c consumer
 c config $source $(trigger STOP_TRACING 9000 50)
 p put 1 1 a
 c read
-p ActivateTriggers 1='t' 1='t'
+p ActivateTriggers 1='t'
 p until GetAsyncCommand
 p until GetAsyncCommand
 p until GetAsyncCommand

@@ -85,7 +85,7 @@ wait $load
 
 load_for 4
 sonda_record 0 -b 64k -B 16mb -t 2s sched/sched_switch &&
-  said 'lost +central buffer \(64 KiB\): the oldest .* were overwritten.*; try -b [0-9]+mb'
+  said 'lost +central buffer 0 \(64 KiB\): the oldest .* were overwritten.*; try -b [0-9]+mb'
 verdict "what the central buffer overwrote is told" $? "$TMP/log"
 wait $load
 

@@ -40,7 +40,7 @@ as_found() {
 start_service() {
   mkfifo "$TMP/ready"
   exec 8<>"$TMP/ready"
-  start service "$TMP/service.log" env TRACED_NOTIFY_FD=8 "$BIN/sondad"
+  start service "$TMP/service.log" env TRACED_NOTIFY_FD=8 "$BIN/sondad" --system-users 65534
   [ "$(timeout 20 head -c 1 <&8)" = 1 ]
   verdict "the service is ready" $? "$TMP/service.log"
   exec 8>&-

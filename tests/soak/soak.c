@@ -349,6 +349,9 @@ static bool end_consumers(void)
 /* ---- the soak ---- */
 
 static struct peer ring;
+/* The service keeps the semaphore that counts its file writers, from the first file on. */
+#define FDS_KEPT 1
+
 static struct weight at_first, at_last;
 static uint64_t top_kb[3]; /* of each third of the time */
 static bool survivors_live = true, consumers_end_well;
@@ -388,7 +391,7 @@ static void soak(void)
 	end = clock_mono_ns() + 10 * NS_PER_S;
 	do
 		at_last = weigh();
-	while (at_last.fds != at_first.fds && clock_mono_ns() < end);
+	while (at_last.fds > at_first.fds + FDS_KEPT && clock_mono_ns() < end);
 }
 
 static bool everybody_lived(void)
@@ -429,7 +432,7 @@ static bool memory_is_flat(void)
 	       (unsigned long long)at_first.kb, (unsigned long long)top_kb[0],
 	       (unsigned long long)top_kb[1], (unsigned long long)top_kb[2],
 	       (unsigned long long)at_last.kb, at_first.fds, at_last.fds);
-	CHECK(at_last.fds == at_first.fds);
+	CHECK(at_last.fds <= at_first.fds + FDS_KEPT);
 	if (seconds < LONG_SECONDS)
 		return true;
 	CHECK(top_kb[2] < top_kb[1] + FLAT_KB);
