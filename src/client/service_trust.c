@@ -53,6 +53,9 @@ bool service_trust_speaks_for_root(int fd)
 	return sock_peer(fd, &uid, &pid) == 0 && is_of_root(uid);
 }
 
+/* The user whom service_trust_check() rejected last in this thread. */
+static _Thread_local uid_t rejected;
+
 int service_trust_check(int fd)
 {
 	uid_t uid;
@@ -63,22 +66,17 @@ int service_trust_check(int fd)
 		return 0;
 	if (r < 0)
 		return r;
-	return is_trusted(uid) ? 0 : -EKEYREJECTED;
+	if (is_trusted(uid))
+		return 0;
+	rejected = uid;
+	return -EKEYREJECTED;
 }
 
-/* The peer is asked for again: the caller has closed its connection. */
 int service_trust_explain(const char *address, struct err_text *e)
 {
-	_cleanup_(closep) int fd = -1;
-	uid_t uid;
-	pid_t pid;
-
-	if (sock_connect(address, &fd) < 0 || sock_peer(fd, &uid, &pid) < 0)
-		return err_set(e, -EKEYREJECTED, "%s: a user who is not trusted listens there",
-			       address);
 	return err_set(e, -EKEYREJECTED,
 		       "%s: uid %u listens there, which is neither root nor this user nor the "
 		       "owner of " SOCK_RUN_FOLDER
 		       "; if it is the tracing service's user, set " SERVICE_USER_VARIABLE "=%u",
-		       address, uid, uid);
+		       address, rejected, rejected);
 }

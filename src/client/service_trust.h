@@ -29,5 +29,6 @@ int service_trust_check(int fd);
  */
 bool service_trust_speaks_for_root(int fd);
 
-/* The sentence for -EKEYREJECTED: who listens at address, and what to do. Returns -EKEYREJECTED. */
+/* The sentence for the last -EKEYREJECTED of this thread: who listens at address, and what to do. Returns
+ * -EKEYREJECTED. */
 int service_trust_explain(const char *address, struct err_text *e);

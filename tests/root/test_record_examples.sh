@@ -23,7 +23,7 @@ examples() {
 }
 
 adapt() { # EXAMPLE
-  sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb/-b 64mb/
+  sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb sched/-b 64mb sched -- true/
     s|-c my.cfg|-c $TMP/short.cfg|; s|-c configs/sched.cfg|-c $TMP/short.cfg|; s|-c configs/|-c $here/configs/|
     s|\./app:0x1160|$helpers/do_calls:0x$entry|
     s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z.]+//" <<<"$1"

@@ -44,5 +44,7 @@ verdict "a recording without a mounted tracefs: all of it" $? "$TMP/log"
 verdict "nobody else sees the mount, and it ends with the recording" $? "$TMP/log"
 grep -q '^== killed' "$TMP/log" && ! grep -qE 'seen while|after SIGKILL' "$TMP/log"
 verdict "nor after SIGKILL" $? "$TMP/log"
-wait_for no_instances
+# The next sonda-probes removes what the killed one left.
+"$BIN/sonda" record -t 100ms -o "$TMP/next" sched >"$TMP/log" 2>&1 </dev/null && wait_for no_instances
+verdict "what the killed one left in tracefs goes with the next recording" $? "$TMP/log"
 exit $BAD
