@@ -156,7 +156,10 @@ verdict "its ring of events becomes slices of threads" $? <(cat "$TMP/diff" "$TM
 # At a fork pieces 1 to 6 begin one after another before the first one ends: 4 lie side by side.
 printf 'piece events%s - 1 \n' '' ' 2' ' 3' ' 4' | diff <(grep '^piece' "$TMP/slices" | sed 's/[0-9]*$//') - >"$TMP/diff"
 verdict "slices that lie across each other have lanes" $? <(cat "$TMP/diff" "$TMP/slices")
-grep -qE '^moment events 12 0 2[0-9]$' "$TMP/slices" && grep -qE '^eBPF counters/events/bad events=2[0-9].0 count$' "$TMP/tracks"
+# One of each a fork, of which others on the machine may add some.
+at_least_20='([2-9][0-9]|[1-9][0-9]{2,})'
+grep -qE "^moment events 12 0 $at_least_20\$" "$TMP/slices" &&
+  grep -qE "^eBPF counters/events/bad events=$at_least_20\.0 count\$" "$TMP/tracks"
 verdict "instants without a thread; events that are none are counted" $? <(cat "$TMP/slices" "$TMP/tracks")
 
 for want in 'eBPF counters/kinds/one=1099511627776.0 bytes' 'kinds/array/2=1099511627776.0 -' \
