@@ -33,7 +33,8 @@ many_events
 sonda 3 snapshot small --strict -o "$TMP/a" && says '^Snapshot after' && says "lost +$lossy"
 verdict "snapshot of a session that loses events: says so, and --strict gives 3" $? "$TMP/log"
 sonda 3 stop small --strict -o "$TMP/b" && says "lost +$lossy" && says 'end +sonda stop' &&
-  says 'central buffer 0 \(1 MiB\): the oldest [0-9.]+ [KMG]iB were overwritten.*; try -b [0-9]+mb \(size_kb: [0-9]+\)'
+  # In a guest the load is too small to fill it.
+  { [ -n "${KERNEL:-}" ] || says 'central buffer 0 \(1 MiB\): the oldest [0-9.]+ [KMG]iB were overwritten.*; try -b [0-9]+mb \(size_kb: [0-9]+\)'; }
 verdict "stop: likewise" $? "$TMP/log"
 sonda 0 record --detach small -b 64mb -B 16k 'sched:*'
 kill -STOP "$probes"

@@ -10,14 +10,13 @@ command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
 
 chmod 1777 "$TMP"
 cp "$BIN/sondad" "$TMP/sondad"
-as_stranger() { setpriv --reuid 4242 --regid 4242 --clear-groups "$@"; }
-start_stranger() { # COMMAND... that becomes a sondad of uid 4242
-  "$@" >"$TMP/service.log" 2>&1 </dev/null &
+start_stranger() { # COMMAND...: runs it as uid 4242, in the process $service
+  setpriv --reuid 4242 --regid 4242 --clear-groups "$@" >"$TMP/service.log" 2>&1 </dev/null &
   service=$!
   PIDS+=("$service")
 }
 
-start_stranger as_stranger "$TMP/sondad"
+start_stranger "$TMP/sondad"
 wait_for [ -S "$PERFETTO_CONSUMER_SOCK_NAME" ]
 verdict "uid 4242 listens first" $? "$TMP/service.log"
 
