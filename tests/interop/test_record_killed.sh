@@ -46,7 +46,7 @@ lacks_a_second() { # TRACE KILLED_MS
 
 kill_one() { # NAME FILLED: once the file has so many bytes
   local victim at
-  perf bench sched pipe -l 100000000 >/dev/null 2>&1 &
+  setsid perf bench sched pipe -l 100000000 >/dev/null 2>&1 &
   load=$!
   "$BIN/sonda" record -o "$TMP/trace" sched 'irq:*' timer raw_syscalls:sys_enter >"$TMP/log" 2>&1 </dev/null &
   recorder=$!
@@ -65,7 +65,7 @@ kill_one() { # NAME FILLED: once the file has so many bytes
     [ -e "/proc/$daemon" ] || break
     sleep 0.05
   done
-  kill $load
+  kill -- "-$load"
   wait $load 2>/dev/null
   ends_whole "$TMP/trace" 2>>"$TMP/log" && [ "$(trace_errors "$TMP/trace")" = '[]' ] && lacks_a_second "$TMP/trace" "$at"
 }
