@@ -28,13 +28,15 @@ static int int_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
 }
 
-/* Android's init only binds it. */
+/* Android's init only binds it. listen() is called on no other: it would make this process the one that clients see
+ * behind the socket (SO_PEERCRED), in place of systemd, which they trust. */
 static int prepare(int fd, struct err_text *e)
 {
 	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
 		return err_set(e, -ENOTSOCK,
 			       "descriptor %d that was passed is no unix stream socket", fd);
-	if (listen(fd, SOMAXCONN) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
+	if ((int_option(fd, SO_ACCEPTCONN) != 1 && listen(fd, SOMAXCONN) < 0) ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
 		return err_set(e, -errno, "descriptor %d that was passed: %s", fd, strerror(errno));
 	return 0;
