@@ -107,7 +107,7 @@ measure() { # VARIANT SESSIONS LOAD
   rm -rf "$dir"
 }
 
-# The same load, read and walked by nobody but ring_floor; in $TMP/floor.
+# Runs the same load while ring_floor alone reads the rings and walks the records. Writes $TMP/floor.
 measure_floor() { # BUFFER_KB LOAD EVENT...
   local kb=$1 load=$2 ns events lost
   shift 2
