@@ -101,17 +101,17 @@ GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums syscall_sums \
 	program_file event_lanes thresholds cgroup_ids
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
-	$(EBPF_PURE:%=src/ebpf/%.c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c)))
-layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c))
+	$(foreach f,$(EBPF_PURE),%/$(f).c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c src/ebpf/*/*.c)))
+layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c src/$(1)/*/*.c))
 layer_obj = $(patsubst src/%.c,$(B)/obj/%.o,$(call layer_src,$(1)))
 
 PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/probes/main.c),$(B)/bin/sonda-probes) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
-UNIT_SRC := $(wildcard tests/unit/*/test_*.c)
+UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 # Of parts that are left out there is nothing to test.
-EBPF_TESTS_OUT := $(patsubst src/ebpf/%.c,tests/unit/ebpf/test_%.c,$(EBPF_OUT))
+EBPF_TESTS_OUT := $(foreach f,$(EBPF_OUT:src/%=tests/unit/%),$(dir $(f))test_$(notdir $(f)))
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c tests/fuzz/live/*.c bench/*.c)
@@ -203,7 +203,7 @@ $(B)/obj/%.o: src/%.c $(GEN_HEADERS) Makefile
 
 # The sizes in these are constants and the destination is unknown to the compiler, so FORTIFY_SOURCE checks nothing; but
 # its wrappers keep the loop over an event's fields from being inlined (5 % more instructions an event).
-$(B)/obj/ftrace/event_encode.o: FORTIFY =
+$(B)/obj/ftrace/encode/event_encode.o: FORTIFY =
 
 define layer_rule
 $(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
@@ -253,7 +253,7 @@ $(REPLAYS): $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/r
 
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Itests/unit -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Itests -MMD -MP -c -o $@ $<
 $(B)/bench/%.o: bench/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP -c -o $@ $<

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 static volatile pid_t child;
 static volatile uint64_t told_ns;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "analyze/trace_scan.h"
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 

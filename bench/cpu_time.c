@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 int main(int argc, char **argv)
 {

@@ -30,15 +30,15 @@
 #include <bpf/bpf.h>
 
 #include "../tests/unit/procfs/fake_producer.h"
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "bpf/block.h"
 #include "bpf/locks.h"
 #include "bpf/memory.h"
 #include "bpf/process.h"
 #include "bpf/runq.h"
-#include "ebpf/family.h"
-#include "ebpf/processes.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/tracks/processes.h"
+#include "ebpf/engine/trouble.h"
 
 static uint32_t n_cpus = 64, n_processes = 1000, percent_full, n_periods = 50;
 static char proc_root[] = "/dev/shm/ebpf_reads.XXXXXX";

@@ -20,8 +20,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
 
 #define SHARED (2u << 20)
 #define CHUNK (32u << 10)

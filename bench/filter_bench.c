@@ -4,11 +4,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "config/text.h"
-#include "service/packet_gate.h"
-#include "service/trace_filter.h"
+#include "service/filter/packet_gate.h"
+#include "service/filter/trace_filter.h"
 #include "wire/pb_dec.h"
 
 /*

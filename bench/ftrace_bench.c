@@ -14,8 +14,8 @@
 #include "../tests/unit/ftrace/fake_writer.h"
 #include "../tests/unit/ftrace/page_set.h"
 #include "analyze/trace_scan.h"
-#include "base/clock.h"
-#include "ftrace/translate.h"
+#include "base/core/clock.h"
+#include "ftrace/events/translate.h"
 
 int main(int argc, char **argv)
 {

@@ -20,14 +20,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/shm.h"
-#include "client/arbiter.h"
+#include "base/core/clock.h"
+#include "base/system/shm.h"
+#include "client/transport/arbiter.h"
 #include "gen/fields.h"
-#include "procfs/process_scan.h"
-#include "service/out_file.h"
-#include "service/packet_gate.h"
-#include "service/trace_buffer.h"
+#include "procfs/process/process_scan.h"
+#include "service/output/out_file.h"
+#include "service/filter/packet_gate.h"
+#include "service/buffer/trace_buffer.h"
 #include "wire/pb_dec.h"
 #include "wire/smb.h"
 

@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fs.h"
-#include "ftrace/page.h"
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "ftrace/format/page.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 #define MAX_CPUS 1024

@@ -24,8 +24,8 @@
 
 #include "../tests/system/service_peer_consumer.h"
 #include "../tests/system/service_peer_producer.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "service_load.h"
 
 static pid_t service;

@@ -11,10 +11,10 @@
 
 #include <event2/event.h>
 
-#include "base/clock.h"
-#include "base/fs.h"
-#include "client/producer.h"
-#include "client/session_feed.h"
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "client/producer/producer.h"
+#include "client/producer/session_feed.h"
 #include "gen/fields.h"
 
 /*

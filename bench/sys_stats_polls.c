@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "../tests/unit/procfs/fake_producer.h"
-#include "base/clock.h"
-#include "procfs/sys_source.h"
+#include "base/core/clock.h"
+#include "procfs/sys/sys_source.h"
 
 /*
  * usage: sys_stats_polls [POLLS]

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
-#include "service/packet_gate.h"
-#include "service/trace_buffer.h"
+#include "base/core/mem.h"
+#include "service/filter/packet_gate.h"
+#include "service/buffer/trace_buffer.h"
 #include "wire/pb_varint.h"
 
 /*

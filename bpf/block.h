@@ -3,15 +3,15 @@
 
 #include "histogram.h"
 
-/* The family "block": what block.bpf.c counts and src/ebpf/block.c reads. */
+/* The family "block": what block.bpf.c counts and src/ebpf/families/block.c reads. */
 
 #define BLOCK_DISK_NAME 32 /* DISK_NAME_LEN of the kernel */
 
 /* Of sonda_settings.fields: what each of the five events has, and some have. */
 enum block_event { BLOCK_INSERT, BLOCK_ISSUE, BLOCK_REQUEUE, BLOCK_MERGE, BLOCK_COMPLETE };
-#define BLOCK_DEV(event) ((event) * 3)
-#define BLOCK_SECTOR(event) ((event) * 3 + 1)
-#define BLOCK_RWBS(event) ((event) * 3 + 2)
+#define BLOCK_DEV(event) ((event)*3)
+#define BLOCK_SECTOR(event) ((event)*3 + 1)
+#define BLOCK_RWBS(event) ((event)*3 + 2)
 #define BLOCK_BYTES 15 /* of block/block_rq_issue */
 #define BLOCK_DONE 16 /* of block/block_rq_complete; in sectors of 512 bytes */
 #define BLOCK_ERROR 17

@@ -3,7 +3,7 @@
 
 #include "process.h"
 
-/* The family "cpu_time": what cpu_time.bpf.c counts and src/ebpf/cpu_time.c reads. */
+/* The family "cpu_time": what cpu_time.bpf.c counts and src/ebpf/families/cpu_time.c reads. */
 
 /* Bits of sonda_settings.switches. */
 #define CPU_TIME_STATE_IS_TOLD 1u /* sched_switch has prev_state: 5.18 */

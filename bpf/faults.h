@@ -3,7 +3,7 @@
 
 #include "process.h"
 
-/* The family "faults": what faults.bpf.c counts and src/ebpf/faults.c reads. */
+/* The family "faults": what faults.bpf.c counts and src/ebpf/families/faults.c reads. */
 
 /* Of sonda_settings.fields. */
 #define FAULTS_ADDRESS 0 /* of exceptions/page_fault_kernel */

@@ -3,7 +3,7 @@
 
 #include "process.h"
 
-/* The family "futex": what futex.bpf.c counts and src/ebpf/futex.c reads. */
+/* The family "futex": what futex.bpf.c counts and src/ebpf/families/futex.c reads. */
 
 /* Of a process, on one CPU; columns. */
 struct futex {

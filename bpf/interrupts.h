@@ -3,7 +3,7 @@
 
 #include <linux/types.h>
 
-/* The family "interrupts": what interrupts.bpf.c counts and src/ebpf/interrupts.c reads. */
+/* The family "interrupts": what interrupts.bpf.c counts and src/ebpf/families/interrupts.c reads. */
 
 #define INTERRUPTS_SOFTIRQS 10 /* NR_SOFTIRQS; their numbers have been the same since 4.2 */
 

@@ -3,7 +3,7 @@
 
 #include "process.h"
 
-/* The family "locks": what locks.bpf.c counts and src/ebpf/locks.c reads. */
+/* The family "locks": what locks.bpf.c counts and src/ebpf/families/locks.c reads. */
 
 /* Of sonda_settings.fields. */
 #define LOCKS_BEGUN 0 /* the lock, of lock/contention_begin */

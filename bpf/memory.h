@@ -3,7 +3,7 @@
 
 #include <linux/types.h>
 
-/* The family "memory": what memory.bpf.c counts and src/ebpf/memory.c reads. */
+/* The family "memory": what memory.bpf.c counts and src/ebpf/families/memory.c reads. */
 
 /* A bit of sonda_settings.switches: events where reclaim begins have the order as their second argument. */
 #define MEMORY_ORDER_IS_SECOND 1u

@@ -4,7 +4,7 @@
 #include <linux/types.h>
 
 /*
- * Sums by process: values that are only u64. Both sides include this file; src/ebpf/processes.c reads.
+ * Sums by process: values that are only u64. Both sides include this file; src/ebpf/tracks/processes.c reads.
  *
  * Each CPU has elements of its own for the processes that it counts for, so nothing is atomic, and no
  * two CPUs write to one line. (As the values of a per-CPU hash each element would have room for all
@@ -38,7 +38,7 @@ struct sonda_process_keys {
 #define SONDA_PROCESS_WHAT(key) ((__u32)((key) >> 32))
 
 /* Spreads keys over buckets. */
-#define SONDA_PROCESS_HASH(key) ((__u32)((key) * 0x9e3779b97f4a7c15ull >> 40))
+#define SONDA_PROCESS_HASH(key) ((__u32)((key)*0x9e3779b97f4a7c15ull >> 40))
 
 /*
  * Time that threads spend in a state, also that of threads which are in it still: 48 bits with the

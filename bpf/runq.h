@@ -3,7 +3,7 @@
 
 #include "histogram.h"
 
-/* The family "runq": what runq.bpf.c counts and src/ebpf/runq.c reads. */
+/* The family "runq": what runq.bpf.c counts and src/ebpf/families/runq.c reads. */
 
 /* Bits of sonda_settings.switches. */
 #define RUNQ_STATE_IS_TOLD 1u /* sched_switch has prev_state: 5.18 */

@@ -8,7 +8,7 @@
  * That is known from where it runs in a hook: when it is switched out, or makes a new thread. So a
  * thread that was there before counts from its first switch on.
  *
- * Both sides include this file; src/ebpf/switch_records.h has what it takes.
+ * Both sides include this file; src/ebpf/families/switch_records.h has what it takes.
  */
 
 /* Of sonda_settings.fields. */
@@ -62,9 +62,9 @@ static __always_inline void know_owner(struct owner *o, __u32 tgid)
 		if (!h)                                                                            \
 			return 0;                                                                  \
 		*h = none;                                                                         \
-		know_owner(&h->owner, ARG(0, SWITCH_NEW_FLAGS) & CLONE_THREAD ?                    \
-					      bpf_get_current_pid_tgid() >> 32 :                   \
-					      pid);                                                \
+		know_owner(&h->owner, ARG(0, SWITCH_NEW_FLAGS) & CLONE_THREAD                      \
+					      ? bpf_get_current_pid_tgid() >> 32                   \
+					      : pid);                                              \
 		return 0;                                                                          \
 	}
 #endif

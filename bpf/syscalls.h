@@ -3,7 +3,7 @@
 
 #include "process.h"
 
-/* The family "syscalls": what syscalls.bpf.c counts and src/ebpf/syscalls.c reads. */
+/* The family "syscalls": what syscalls.bpf.c counts and src/ebpf/families/syscalls.c reads. */
 
 /* Bits of sonda_settings.switches: where a call of the 32-bit table is told from others. */
 #define SYSCALLS_COMPAT_IN_STATUS 1u /* x86 */

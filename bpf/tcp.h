@@ -3,7 +3,7 @@
 
 #include <linux/types.h>
 
-/* The family "tcp": what tcp.bpf.c counts and src/ebpf/tcp.c reads. */
+/* The family "tcp": what tcp.bpf.c counts and src/ebpf/families/tcp.c reads. */
 
 /* Bits of sonda_settings.switches. */
 #define TCP_ERROR_IS_TOLD 1u /* tcp_retransmit_skb comes also where it failed, with the error */

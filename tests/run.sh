@@ -168,7 +168,7 @@ add_scripts() { # FOLDER long|short
 }
 for kind; do
   case $kind in
-  unit) for t in tests/unit/*/test_*.c; do t=${t%.c}; add none "${t#tests/}"; done ;;
+  unit) for t in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do t=${t%.c}; add none "${t#tests/}"; done ;;
   fuzz) for t in tests/fuzz/fuzz_*.c; do t=${t%.c}; add none "fuzz/${t##*/fuzz_}"; done ;;
   rules | system | root | interop) add_scripts "$kind" short ;;
   long) for folder in rules system root interop; do add_scripts $folder long; done ;;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 

@@ -19,9 +19,9 @@
 
 #define HASH_NONFATAL_OOM 1
 #include "analyze/event_names.h"
-#include "base/hash_table.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 
 struct generic_count {
 	uint32_t id;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 
 static const struct event_name names[] = {
 #include "gen/ftrace_names.h"

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "analyze/plain_events.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -62,8 +62,7 @@ static bool remove_shorter(struct holes *h, const struct hole *new)
 	if (length(&h->list[shortest]) >= length(new))
 		return false;
 	h->n--;
-	memmove(&h->list[shortest], &h->list[shortest + 1],
-		(h->n - shortest) * sizeof(h->list[0]));
+	memmove(&h->list[shortest], &h->list[shortest + 1], (h->n - shortest) * sizeof(h->list[0]));
 	return true;
 }
 

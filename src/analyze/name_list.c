@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 
 void name_list_deinit(struct name_list *l)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define HASH_NONFATAL_OOM 1
-#include "base/hash_table.h"
+#include "base/core/hash_table.h"
 
 struct sequence_node {
 	struct sequence s;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -108,7 +108,8 @@ static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, siz
 
 static void take_text(char *to, size_t size, const struct pb_field *f)
 {
-	snprintf(to, size, "%.*s", (int)MIN(f->len, size - 1), f->data ? (const char *)f->data : "");
+	snprintf(to, size, "%.*s", (int)MIN(f->len, size - 1),
+		 f->data ? (const char *)f->data : "");
 	str_make_plain(to, strlen(to), "");
 }
 

@@ -10,7 +10,7 @@
 #include "analyze/sample_counts.h"
 #include "analyze/sequence_table.h"
 #include "analyze/source_scan.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * What a trace holds and what it lost, gathered packet by packet while the packets pass by, in
@@ -37,7 +37,8 @@ struct trace_scan {
 	struct service_stats stats; /* the last TraceStats in the trace */
 	uint8_t *pids_seen; /* owned: one bit a pid */
 	size_t pids_cap; /* bytes */
-	struct strbuf config; /* owned: the first TraceConfig in the trace, serialized; empty: none */
+	struct strbuf
+		config; /* owned: the first TraceConfig in the trace, serialized; empty: none */
 	struct strbuf unpacked; /* owned: what the compressed packet at hand holds */
 	bool is_unpacking;
 };

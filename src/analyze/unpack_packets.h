@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * What TracePacket.compressed_packets (zlib's format) and zstd_compressed_packets (zstd frames)

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/log.h"
-#include "base/mem.h"
-#include "cli/session_client.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "cli/trace/session_client.h"
 #include "cli/state_text.h"
-#include "cli/verb.h"
-#include "cli/verb_options.h"
+#include "cli/terminal/verb.h"
+#include "cli/terminal/verb_options.h"
 #include "config/json.h"
 
 static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "cli/output.h"
-#include "cli/session_client.h"
-#include "cli/trace_file.h"
-#include "cli/verb.h"
-#include "cli/verb_options.h"
-#include "cli/verb_summary.h"
-#include "cli/written_trace.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/trace/output.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+#include "cli/terminal/verb.h"
+#include "cli/terminal/verb_options.h"
+#include "cli/report/verb_summary.h"
+#include "cli/trace/written_trace.h"
 
 static const char usage[] =
 	"usage: sonda snapshot [OPTION]... [SESSION]\n\n"
@@ -155,9 +155,7 @@ int cmd_snapshot(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN); /* write(2) says so */
 	r = snapshot(&o, &name, &summary, &e);
-	code = r == 0		   ? EXIT_GOOD
-	       : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE
-			   : EXIT_FAILED;
+	code = r == 0 ? EXIT_GOOD : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 	summary.output = name.text;
 	if (r == 0 || summary.file_is_cut) {
 		const struct verb_summary_form form = {o.quiet, o.json, o.strict};

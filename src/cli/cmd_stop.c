@@ -15,16 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "cli/output.h"
-#include "cli/session_client.h"
-#include "cli/trace_file.h"
-#include "cli/verb.h"
-#include "cli/verb_options.h"
-#include "cli/verb_summary.h"
-#include "cli/written_trace.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/trace/output.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+#include "cli/terminal/verb.h"
+#include "cli/terminal/verb_options.h"
+#include "cli/report/verb_summary.h"
+#include "cli/trace/written_trace.h"
 
 /* One call of the verb. */
 struct ending {
@@ -157,8 +157,7 @@ static int end_session(struct ending *x, struct err_text *e)
 	explain_end(x);
 	code = verb_summary_print(&x->summary, &form);
 	if (r == 0 && x->end.aborted.text[0])
-		r = err_set(e, -ECONNABORTED, "the tracing service says: %s",
-			    x->end.aborted.text);
+		r = err_set(e, -ECONNABORTED, "the tracing service says: %s", x->end.aborted.text);
 	return r < 0 ? r : code;
 }
 

@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/sock.h"
-#include "cli/session_client.h"
-#include "cli/verb.h"
-#include "cli/verb_options.h"
-#include "client/conn.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "cli/trace/session_client.h"
+#include "cli/terminal/verb.h"
+#include "cli/terminal/verb_options.h"
+#include "client/transport/conn.h"
 #include "config/limits.h"
 #include "ipc/producer_port.pb-c.h"
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/version.h"
-#include "cli/verb.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "base/core/version.h"
+#include "cli/terminal/verb.h"
 
 struct verb {
 	const char *name;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 typedef Pb__TracingServiceState__TracingSession session;
 

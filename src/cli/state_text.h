@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "common/tracing_service_state.pb-c.h"
 
 /* What a tracing service knows, as tables for people. Text of others is made plain. */

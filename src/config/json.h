@@ -3,7 +3,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Appends a message as one JSON object, without white space: fields under their names in protos/, a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/boost.h"
+#include "base/system/boost.h"
 #include "config/priority_boost/priority_boost_config.pb-c.h"
 
 /* priority_boost of a TraceConfig or a DataSourceConfig; NULL is BOOST_NONE. 0 or -EINVAL: a policy

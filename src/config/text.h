@@ -7,7 +7,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Protobuf's text format, both ways, driven by protobuf-c's descriptors.

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "config/text_value.h"
 
 #define LISTED_VALUES 6

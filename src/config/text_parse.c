@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "config/text.h"
 #include "config/text_names.h"
 #include "config/text_parser.h"

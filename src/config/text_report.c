@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "config/text_lex.h"
 
 #define MESSAGE_MAX_BYTES 400

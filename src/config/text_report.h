@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Errors of a text, each with its place, the line and a caret under what is meant. */
 

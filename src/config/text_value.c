@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 
 #define NUMBER_MAX_BYTES 64 /* of a printed number */
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "config/text_lex.h"
 
 /* What single tokens of the text format stand for, whatever field they are for; and back. */

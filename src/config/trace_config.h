@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "config/trace_config.pb-c.h"
 
 /*

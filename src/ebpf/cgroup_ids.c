@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
 
 /* -ENOENT: there is no mount of version 2. */
 static int open_mount(const char *sys_root)

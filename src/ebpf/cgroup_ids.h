@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/core/err.h"
 
 /*
  * The id that the kernel has for a control group of version 2: the inode of its folder, in each of the

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "ebpf/counter.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "ebpf/tracks/counter.h"
 #include "gen/fields.h"
 
 void cost_deinit(struct cost *c)
@@ -59,9 +59,10 @@ static void set_missed(struct cost *c, struct ebpf_run *r)
 			r, c->missed_group, r->family->name,
 			"runs of its programs that the kernel left out", TRACK_UNIT_COUNT);
 	}
-	ebpf_trouble_count(r->trouble, r->family->name,
-			   "runs of its programs that the kernel left out: one ran on the CPU already",
-			   missed);
+	ebpf_trouble_count(
+		r->trouble, r->family->name,
+		"runs of its programs that the kernel left out: one ran on the CPU already",
+		missed);
 	tracks_set(r->tracks, r->cost.missed_track, (int64_t)missed);
 }
 

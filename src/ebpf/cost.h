@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ebpf/family.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/engine/trouble.h"
 
 /*
  * What the programs in the kernel cost, by the kernel's own measure. To measure costs two readings

@@ -5,7 +5,7 @@
  *
  *	load, load, load ... -> period -> read, read, read ..., cost -> period -> ...
  *
- * Periods are those of client/counter_poll.h. The stop reads once more, so that totals are whole.
+ * Periods are those of client/counters/counter_poll.h. The stop reads once more, so that totals are whole.
  */
 #include "ebpf/ebpf_ds.h"
 
@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "client/counter_poll.h"
+#include "base/core/mem.h"
+#include "client/counters/counter_poll.h"
 #include "ebpf/cost.h"
-#include "ebpf/family.h"
+#include "ebpf/engine/family.h"
 #include "ebpf/program.h"
 #include "ebpf/settings.h"
 #include "ebpf/thresholds.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/trouble.h"
 
 struct ebpf_counters {
 	struct counter_poll poll;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "client/data_source.h"
+#include "client/producer/data_source.h"
 
 /*
  * linux.ebpf_counters: what programs in the kernel count, as counter tracks (docs/ebpf.md). A build

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
-#include "client/counter_poll.h"
+#include "base/core/mem.h"
+#include "client/counters/counter_poll.h"
 #include "ebpf/ebpf_ds.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/trouble.h"
 
 struct none {
 	struct counter_poll poll;

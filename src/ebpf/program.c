@@ -8,13 +8,13 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/mem.h"
-#include "ebpf/counter.h"
-#include "ebpf/event_ring.h"
-#include "ebpf/object.h"
+#include "base/core/mem.h"
+#include "ebpf/tracks/counter.h"
+#include "ebpf/tracks/event_ring.h"
+#include "ebpf/engine/object.h"
 #include "ebpf/program_file.h"
 #include "ebpf/program_map.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/trouble.h"
 
 #define OWNER 0 /* root */
 #define EVENTS_MAP EVENT_RING_MAP
@@ -71,8 +71,8 @@ static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map
 	int e = -EINVAL;
 
 	if (is_ring)
-		e = event_ring_new(bpf_map__fd(map), r->tracks, s->group,
-				   r->family->name, &s->ring);
+		e = event_ring_new(bpf_map__fd(map), r->tracks, s->group, r->family->name,
+				   &s->ring);
 	if (e < 0)
 		ebpf_trouble_add(r->trouble, r->family->name, EVENTS_MAP " is left out: %s",
 				 is_ring ? strerror(-e) : "it is no ring buffer");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ebpf/family.h"
+#include "ebpf/engine/family.h"
 
 /*
  * A program of somebody's own, as a family with one rung: the object of a file, whose maps by the

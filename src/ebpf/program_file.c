@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
 
 static int check_name(const char *name, struct err_text *e)
 {

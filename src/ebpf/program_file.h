@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/err.h"
-#include "base/str.h"
+#include "base/core/err.h"
+#include "base/text/str.h"
 
 /*
  * The file of a program of somebody's own: NAME.bpf.o of a folder of the administrator's. What it

@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 #include <uthash.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 
 #define KEY_BYTES_MAX 64u /* those of map.h */
 #define VALUE_BYTES_MAX 4096u

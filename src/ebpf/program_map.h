@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "client/tracks.h"
-#include "ebpf/map.h"
+#include "base/core/err.h"
+#include "client/counters/tracks.h"
+#include "ebpf/engine/map.h"
 #include "ebpf/shape.h"
 
 struct bpf_map;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "ebpf/cgroup_ids.h"
 
 /* As it is written in a config. */

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "config/linux/ebpf_counters_config.pb-c.h"
-#include "ebpf/family.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/engine/trouble.h"
 
 /*
  * What a config asks for, as far as it can be done; what cannot is told as trouble, never left out

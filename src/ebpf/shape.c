@@ -8,7 +8,7 @@
 
 #include <bpf/btf.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 
 #define IS_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #define DEPTH_MAX 8 /* structs in structs */

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/str.h"
-#include "client/tracks.h"
+#include "base/core/err.h"
+#include "base/text/str.h"
+#include "client/counters/tracks.h"
 
 struct btf;
 

@@ -8,9 +8,9 @@
 
 #include <uthash.h>
 
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 
 struct threshold {
 	char *counter, *name; /* owned */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "client/track_watch.h"
+#include "client/counters/track_watch.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
-#include "ebpf/trouble.h"
+#include "ebpf/engine/trouble.h"
 
 /*
  * Counters that activate a trigger when they pass a value: a gauge by its value, a total by what it

@@ -4,16 +4,16 @@
 #include <stddef.h>
 
 #include "ebpf/ebpf_ds.h"
-#include "ftrace/frozen_ds.h"
-#include "ftrace/ftrace_ds.h"
-#include "procfs/inode_ds.h"
-#include "procfs/journald_ds.h"
-#include "procfs/power_ds.h"
-#include "procfs/cgroup_ds.h"
-#include "procfs/network_ds.h"
-#include "procfs/process_ds.h"
-#include "procfs/sys_stats_ds.h"
-#include "procfs/system_info_ds.h"
+#include "ftrace/session/frozen_ds.h"
+#include "ftrace/session/ftrace_ds.h"
+#include "procfs/machine/inode_ds.h"
+#include "procfs/machine/journald_ds.h"
+#include "procfs/machine/power_ds.h"
+#include "procfs/counters/cgroup_ds.h"
+#include "procfs/counters/network_ds.h"
+#include "procfs/process/process_ds.h"
+#include "procfs/sys/sys_stats_ds.h"
+#include "procfs/machine/system_info_ds.h"
 
 const struct data_source *const probes_data_sources[] = {
 	&ftrace_data_source,	       &frozen_ftrace_data_source,  &process_stats_data_source,

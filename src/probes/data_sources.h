@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "client/data_source.h"
+#include "client/producer/data_source.h"
 
 /* What sonda-probes can record: one row a source, NULL-terminated. They are registered in this
  * order. */

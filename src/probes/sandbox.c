@@ -8,13 +8,13 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-#include "base/caps.h"
-#include "base/landlock.h"
-#include "base/log.h"
-#include "base/mem.h"
-#include "base/outside_reads.h"
-#include "base/sanitizer.h"
-#include "base/syscall_filter.h"
+#include "base/system/caps.h"
+#include "base/system/landlock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/system/outside_reads.h"
+#include "base/system/sanitizer.h"
+#include "base/system/syscall_filter.h"
 
 /* What the data sources ask for is of these; the others are of no use to a producer. */
 static const unsigned kept[] = {

@@ -3,14 +3,14 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/core/err.h"
 
 /*
  * What sonda-probes gives up once tracefs is found and put in order:
  *
  *	files		it changes none but those of tracefs, its state folder and kptr_restrict
  *			(Landlock); a child reads what a process in a Landlock domain may not
- *			(base/outside_reads.h)
+ *			(base/system/outside_reads.h)
  *	system calls	no new process or program, no mounts, no memory to execute
  *	capabilities	the effective set is what the data sources that run have asked for; while
  *			nothing is recorded it is empty

@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 /*
  * Every recording makes an instance of its own, so the folder "instances" is what must be there and

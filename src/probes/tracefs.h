@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/err.h"
+#include "base/core/err.h"
 
 /* Where this machine's tracefs is, and whether we may make instances in it. */
 

@@ -11,9 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/sock.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/text/str.h"
 
 #define FIRST_FD 3
 #define CONSUMER_NAME "consumer"

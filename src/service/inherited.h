@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/core/err.h"
 
 /*
  * Sockets that were opened by whoever started this process:

@@ -8,11 +8,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "base/caps.h"
-#include "base/close_aside.h"
-#include "base/log.h"
-#include "base/sanitizer.h"
-#include "base/syscall_filter.h"
+#include "base/system/caps.h"
+#include "base/system/close_aside.h"
+#include "base/system/log.h"
+#include "base/system/sanitizer.h"
+#include "base/system/syscall_filter.h"
 
 #define RLIMIT_NICE_MOST 40 /* nice -20 */
 #define RLIMIT_RTPRIO_MOST 99

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/err.h"
+#include "base/core/err.h"
 
 /*
  * What the service gives up for good once its sockets are open:
@@ -19,5 +19,5 @@
  * reason: the process must not go on.
  */
 int sandbox_enter(struct err_text *e);
-/* In place of it: only starts the threads of base/close_aside.h, which sandbox_enter does too. */
+/* In place of it: only starts the threads of base/system/close_aside.h, which sandbox_enter does too. */
 int sandbox_leave_out(struct err_text *e);

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "config/limits.h"
-#include "service/admission.h"
-#include "service/consumer_port.h"
-#include "service/ipc_host.h"
-#include "service/producer_port.h"
-#include "service/relay_port.h"
-#include "service/session.h"
-#include "service/session_life.h"
+#include "service/session/admission.h"
+#include "service/consumer/consumer_port.h"
+#include "service/ipc/ipc_host.h"
+#include "service/producer/producer_port.h"
+#include "service/ipc/relay_port.h"
+#include "service/session/session.h"
+#include "service/session/session_life.h"
 
 /* ---- numbers ---- */
 

@@ -7,13 +7,13 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "base/boost.h"
-#include "base/version.h"
-#include "service/ipc_host.h"
-#include "service/quota.h"
-#include "service/registry.h"
-#include "service/remote_machines.h"
-#include "service/trigger_history.h"
+#include "base/system/boost.h"
+#include "base/core/version.h"
+#include "service/ipc/ipc_host.h"
+#include "service/ipc/quota.h"
+#include "service/producer/registry.h"
+#include "service/ipc/remote_machines.h"
+#include "service/session/trigger_history.h"
 
 struct consumer_port;
 struct event_base;
@@ -58,7 +58,7 @@ struct service {
 	uint64_t last_source_serial;
 	uint64_t last_flush_id;
 
-	/* held now, against the limits of service/limits.h */
+	/* held now, against the limits of service/ipc/limits.h */
 	size_t n_producers;
 	size_t n_sources;
 	struct quota quota;
@@ -69,7 +69,7 @@ struct service {
 
 	struct trigger_history trigger_history; /* owned */
 	const struct extensions *extensions; /* borrowed; NULL: none */
-	struct boost_state boost; /* service/priority.h */
+	struct boost_state boost; /* service/session/priority.h */
 	bool is_timely; /* sessions that say nothing of priority have some */
 	bool is_stopping; /* service/shutdown.h: no session begins any more */
 	bool lockdown; /* only producers of root and of our own user are let in */

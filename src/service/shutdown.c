@@ -3,14 +3,14 @@
 
 #include <event2/event.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "service/limits.h"
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "service/ipc/limits.h"
 #include "service/service.h"
-#include "service/session.h"
-#include "service/session_life.h"
-#include "service/session_run.h"
-#include "service/trace_buffer.h"
+#include "service/session/session.h"
+#include "service/session/session_life.h"
+#include "service/session/session_run.h"
+#include "service/buffer/trace_buffer.h"
 
 #define TICK_MS 20
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "service/loop_timer.h"
+#include "base/event_loop/loop_timer.h"
 
 struct service;
 
@@ -14,7 +14,8 @@ struct shutdown {
 	struct service *service; /* borrowed; NULL: it goes on */
 	struct loop_timer tick;
 	uint64_t progress; /* changes while sessions end and are read */
-	uint64_t begun_ns, moved_ns; /* CLOCK_MONOTONIC: when it began, and when progress last changed */
+	uint64_t begun_ns,
+		moved_ns; /* CLOCK_MONOTONIC: when it began, and when progress last changed */
 };
 
 /* 0 or -ENOMEM. deinit may be called on zeroed memory. */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 
 #define FORM "it must be PGROUP:PMODE:CGROUP:CMODE, as in perfetto:0666:perfetto:0660"
 

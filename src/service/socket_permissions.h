@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/core/err.h"
 
 /*
  * --set-socket-permissions PGROUP:PMODE:CGROUP:CMODE: who may connect to the producers' and to the

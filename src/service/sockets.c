@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/sock.h"
-#include "base/str.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/text/str.h"
 #include "service/inherited.h"
 #include "service/service.h"
 

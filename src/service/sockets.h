@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/err.h"
-#include "service/remote_allow.h"
+#include "base/core/err.h"
+#include "service/ipc/remote_allow.h"
 #include "service/socket_permissions.h"
 
 struct service;

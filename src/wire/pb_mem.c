@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 
 #define MEM_FIRST 512
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/file_numbers.h"
+#include "procfs/sys/file_numbers.h"
 
 /* The bytes as a file that a config names. */
 

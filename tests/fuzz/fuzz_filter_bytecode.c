@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "fuzz_filter_code.h"
-#include "service/filter_bytecode.h"
+#include "service/filter/filter_bytecode.h"
 
 /*
  *	input	| len | len bytes of overlay | bytecode |	len: 1 byte

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "fuzz_filter_code.h"
-#include "service/filter_bytecode.h"
-#include "service/filter_message.h"
-#include "service/filter_strings.h"
+#include "service/filter/filter_bytecode.h"
+#include "service/filter/filter_message.h"
+#include "service/filter/filter_strings.h"
 
 /*
  *	input	| len | len bytes of bytecode | len | len bytes of a StringFilterChain | packet |

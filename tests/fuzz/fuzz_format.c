@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "ftrace/compact_sched.h"
-#include "ftrace/event_encode.h"
-#include "ftrace/event_table.h"
+#include "base/core/mem.h"
+#include "ftrace/encode/compact_sched.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/events/event_table.h"
 #include "wire/pb_dec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

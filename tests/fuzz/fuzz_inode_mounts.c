@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "procfs/inode_mounts.h"
+#include "procfs/machine/inode_mounts.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

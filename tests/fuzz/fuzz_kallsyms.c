@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "ftrace/ksyms_build.h"
+#include "base/core/mem.h"
+#include "ftrace/symbols/ksyms_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../unit/procfs/fake_proc.h"
+#include "unit/../unit/procfs/fake_proc.h"
 
 /* A folder (proc_root) with one file under many names, for what reads files by itself. Include it
  * once in a fuzzer. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "service/packet_gate.h"
+#include "base/core/mem.h"
+#include "service/filter/packet_gate.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 

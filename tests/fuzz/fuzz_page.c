@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../unit/ftrace/bundles.h"
-#include "../unit/ftrace/formats.h"
-#include "../unit/ftrace/page_maker.h"
-#include "../unit/ftrace/page_set.h"
-#include "base/mem.h"
-#include "ftrace/translate.h"
+#include "unit/../unit/ftrace/bundles.h"
+#include "unit/../unit/ftrace/formats.h"
+#include "unit/../unit/ftrace/page_maker.h"
+#include "unit/../unit/ftrace/page_set.h"
+#include "base/core/mem.h"
+#include "ftrace/events/translate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "config/unpack.h"
-#include "ftrace/print_filter.h"
+#include "ftrace/events/print_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "ftrace/bprint.h"
-#include "ftrace/print_symbols.h"
-#include "ftrace/string_map.h"
+#include "base/core/mem.h"
+#include "ftrace/encode/bprint.h"
+#include "ftrace/format/print_symbols.h"
+#include "ftrace/encode/string_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,12 +9,12 @@
  *	what	bit 7: of RelayPort		bits 5..0: the method; 63: SetPeerIdentity,
  *		bit 6: no reply is wanted	62: a raw frame, 61: the session is read
  */
-#include "../system/service_peer_remote.h"
+#include "unit/../system/service_peer_remote.h"
 #include "fuzz_service.h"
-#include "service/producer_port.h"
-#include "service/relay_port.h"
-#include "service/remote_machines.h"
-#include "service/session_life.h"
+#include "service/producer/producer_port.h"
+#include "service/ipc/relay_port.h"
+#include "service/ipc/remote_machines.h"
+#include "service/session/session_life.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

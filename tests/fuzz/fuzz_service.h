@@ -4,12 +4,12 @@
 #include <event2/event.h>
 #include <stdlib.h>
 
-#include "../system/service_peer_consumer.h"
-#include "../system/service_peer_producer.h"
-#include "base/log.h"
-#include "service/ipc_host.h"
+#include "unit/../system/service_peer_consumer.h"
+#include "unit/../system/service_peer_producer.h"
+#include "base/system/log.h"
+#include "service/ipc/ipc_host.h"
 #include "service/service.h"
-#include "service/session.h"
+#include "service/session/session.h"
 
 /* A service in this process, and peers that are connected to it: one for all inputs, which must
  * leave it as they found it. */
@@ -66,7 +66,8 @@ static inline void fuzz_service_must_be_empty(void)
 	for (int i = 0; i < 8; i++)
 		fuzz_pump(NULL);
 	MUST(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers));
-	MUST(TAILQ_EMPTY(&service->registry.sources) && service->quota.held[QUOTA_DESCRIPTOR_BYTES] == 0);
+	MUST(TAILQ_EMPTY(&service->registry.sources) &&
+	     service->quota.held[QUOTA_DESCRIPTOR_BYTES] == 0);
 	MUST(service->quota.held[QUOTA_SMB_BYTES] == 0 && service->n_producers == 0);
 	MUST(event_base_get_num_events(loop, EVENT_BASE_COUNT_ADDED) == 0);
 }

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "../unit/rng.h"
+#include "unit/../unit/rng.h"
 #include "fuzz_service.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

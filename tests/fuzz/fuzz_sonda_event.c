@@ -2,11 +2,11 @@
 /* Events of somebody's own program of the kernel, any bytes, one after another: 8 bytes of time, then
  * one event of a size that the first byte says. Whatever they say, slices of a lane do not lie across
  * each other, and each event is counted as one of three. */
-#include "base/mem.h"
-#include "ebpf/event_lanes.h"
+#include "base/core/mem.h"
+#include "ebpf/tracks/event_lanes.h"
 
 #include "bpf/sonda_program.h"
-#include "../unit/procfs/fake_producer.h"
+#include "unit/../unit/procfs/fake_producer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

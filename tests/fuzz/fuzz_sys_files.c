@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "../unit/procfs/fake_proc.h"
-#include "base/log.h"
+#include "unit/../unit/procfs/fake_proc.h"
+#include "base/system/log.h"
 #include "fuzz_one_file.h"
 #include "fuzz_sys_packets.h"
-#include "procfs/sys_source.h"
+#include "procfs/sys/sys_source.h"
 
 /*
  * The same bytes as every small file that linux.sys_stats reads of a device: of /sys, and the

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/procfs/fake_producer.h"
+#include "unit/../unit/procfs/fake_producer.h"
 
 /* What linux.sys_stats wrote, whatever it read, must be messages. */
 

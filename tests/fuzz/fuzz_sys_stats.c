@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz_sys_packets.h"
-#include "procfs/sys_source.h"
+#include "procfs/sys/sys_source.h"
 
 /*
  * The same bytes as every file of /proc that linux.sys_stats reads: their first half, then all of

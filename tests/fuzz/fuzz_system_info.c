@@ -5,8 +5,8 @@
 
 #include "fuzz_one_file.h"
 #include "gen/fields.h"
-#include "procfs/cpu_info.h"
-#include "procfs/interrupt_info.h"
+#include "procfs/machine/cpu_info.h"
+#include "procfs/machine/interrupt_info.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "fuzz_trace_buffer_writer.h"
-#include "service/trace_buffer_seq.h"
+#include "service/buffer/trace_buffer_seq.h"
 #include "wire/smb.h"
 
 /*

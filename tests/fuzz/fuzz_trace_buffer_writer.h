@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/trace_buffer.h"
+#include "service/buffer/trace_buffer.h"
 #include "wire/pb_varint.h"
 
 /*

@@ -10,7 +10,7 @@
  * sonda-probes itself, whose programs in the kernel have so few slots for threads (bpf/slots.h): where
  * there are more threads they meet in them, as they else rarely do.
  */
-#include "../../src/probes/main.c"
+#include "probes/main.c"
 
 /* Instead of the library's. */
 int bpf_object__load(struct bpf_object *o)

@@ -11,7 +11,7 @@
 
 #include <event2/event.h>
 
-#include "../system/producer_run.h"
+#include "unit/../system/producer_run.h"
 #include "wire/pb_dec.h"
 
 static const char *file;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 

@@ -16,11 +16,11 @@
 #include <dirent.h>
 #include <signal.h>
 
-#include "../root/ring_record.h"
-#include "../unit/ftrace/fake_writer.h"
-#include "ftrace/event_table.h"
-#include "ftrace/proto_table.h"
-#include "ftrace/translate.h"
+#include "unit/../root/ring_record.h"
+#include "unit/../unit/ftrace/fake_writer.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/format/proto_table.h"
+#include "ftrace/events/translate.h"
 
 static struct tep_handle *tep;
 static struct string_map strings;

@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <time.h>
 
-#include "../system/service_peer_remote.h"
-#include "base/err.h"
+#include "unit/../system/service_peer_remote.h"
+#include "base/core/err.h"
 #include "common/builtin_clock.pb-c.h"
 
 #define MAX_PAIRS 64

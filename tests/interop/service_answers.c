@@ -19,10 +19,10 @@
  * After each line all connections are read until what the service had to say to it has come: until
  * the answer to one more request, twice.
  */
-#include "../system/service_peer_consumer.h"
-#include "../system/service_peer_producer.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "unit/../system/service_peer_consumer.h"
+#include "unit/../system/service_peer_producer.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "ipc/consumer_port.pb-c.h"
 
 #define MAX_PARTIES 8

@@ -3,7 +3,7 @@
 #
 # tracefs: none
 #
-# Counter tracks of client/tracks.h under either family's service, in trace_processor: each has its name, unit, group and
+# Counter tracks of client/counters/tracks.h under either family's service, in trace_processor: each has its name, unit, group and
 # values, when the state is cleared ten times a second too, and when a ring buffer has lost the beginning.
 set -u
 . "$(dirname "$0")/lib.sh"

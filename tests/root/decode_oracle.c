@@ -18,11 +18,11 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "../unit/ftrace/fake_writer.h"
-#include "../unit/ftrace/oracle_columns.h"
+#include "unit/../unit/ftrace/fake_writer.h"
+#include "unit/../unit/ftrace/oracle_columns.h"
 #include "ring_record.h"
-#include "ftrace/ksyms_build.h"
-#include "ftrace/translate.h"
+#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/events/translate.h"
 
 #define STACK_EVENTS 20000 /* recorded with stacks, or as many as without them */
 #define BATCH 32 /* pages that are decoded at a time */

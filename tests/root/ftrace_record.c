@@ -26,10 +26,10 @@
 
 #include <event2/event.h>
 
-#include "../unit/ftrace/fake_producer.h"
-#include "client/session_feed.h"
+#include "unit/../unit/ftrace/fake_producer.h"
+#include "client/producer/session_feed.h"
 #include "config/text.h"
-#include "ftrace/ftrace_ds.h"
+#include "ftrace/session/ftrace_ds.h"
 #include "gen/fields.h"
 #include "lost_ranges.h"
 #include "wire/pb_dec.h"

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 
 static const char *const names[] = {
 	"a) R 1 (", /* the end of the name in stat */

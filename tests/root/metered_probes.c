@@ -16,7 +16,7 @@
  *
  * over_5ms counts rounds of the loop that took longer than that.
  */
-#include "../../src/probes/main.c"
+#include "probes/main.c"
 
 int epoll_wait(int fd, struct epoll_event *events, int max, int timeout);
 

@@ -20,9 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 

@@ -14,8 +14,8 @@
 #include <event-parse.h>
 #include <kbuffer.h>
 
-#include "base/fs.h"
-#include "ftrace/page.h"
+#include "base/system/fs.h"
+#include "ftrace/format/page.h"
 
 /*
  * Raw sub-buffers of the running kernel, from an instance of the test's own, in memory; and the

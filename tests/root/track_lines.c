@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "base/system/fs.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"

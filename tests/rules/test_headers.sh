@@ -28,7 +28,7 @@ while IFS=$'\t' read -r status err; do
     printf '#   %s\n' "$err"
     bad=1
   fi
-done < <(printf '%s\n' src/*/*.h | xargs -P "$(nproc)" -I{} bash -c 'compile_alone {}' | sort -k2)
+done < <(printf '%s\n' src/*/*.h src/*/*/*.h | xargs -P "$(nproc)" -I{} bash -c 'compile_alone {}' | sort -k2)
 
 n=$((n + 1))
 without=$(git ls-files '*.c' '*.h' '*.proto' '*.sh' '*.awk' '*.mjs' Makefile | while IFS= read -r f; do

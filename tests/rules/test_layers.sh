@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each folder of src/ includes only what the arrows of docs/architecture.md allow, and words shared between processes
-# are touched in two files only.
+# Folders and rooms of src/ include only what the arrows of docs/architecture.md allow: those between folders stand here,
+# those between the rooms of a folder in tests/rules/rooms. Words shared between processes are touched in two files only.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 
@@ -33,11 +33,12 @@ verdict() { # NAME OFFENDERS
   fi
 }
 
+# Headers made from protos/ (*.pb-c.h, gen/) belong to no layer.
+all_includes=$(grep -nE '^#include "' src/*/*.[ch] src/*/*/*.[ch] /dev/null | grep -v '\.pb-c\.h"')
 for dir in src/*/; do
   layer=$(basename "$dir")
   may=$(allowed "$layer")
-  # Headers made from protos/ (*.pb-c.h, gen/) belong to no layer.
-  offenders=$(grep -HnE '^#include "' "$dir"*.[ch] | grep -v '\.pb-c\.h"' | while IFS= read -r line; do
+  offenders=$(grep "^src/$layer/" <<<"$all_includes" | while IFS= read -r line; do
     path=${line#*\"}
     path=${path%\"*}
     folder=${path%%/*}
@@ -46,8 +47,64 @@ for dir in src/*/; do
   verdict "src/$layer includes only: ${may:-?}" "$offenders"
 done
 
-verdict "atomics are in wire/smb.h and client/arbiter.c only" \
-  "$(grep -lE '_Atomic|memory_order' src/*/*.[ch] | grep -vxE 'src/wire/smb\.h|src/client/arbiter\.c')"
+# rooms SAY: each include that breaks the table of rooms, in one line. SAY is "arrow", "door", "unused" (exceptions that
+# nobody needs) or "circle" (the table itself).
+rooms() {
+  awk -v say="$1" '
+    function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
+    function folder_of(path) { sub(/\/.*/, "", path); return path }
+    /^#/ || NF == 0 { next }
+    FILENAME ~ /rooms$/ {
+      split($0, column, / *\| */)
+      room = column[1]; sub(/ *$/, "", room)
+      is_room[room] = 1
+      n = split(column[2], list, " ")
+      for (i = 1; i <= n; i++) { t = folder_of(room) "/" list[i]; arrow[room, list[i] == folder_of(room) ? list[i] : t] = 1 }
+      n = split(column[3], list, " ")
+      for (i = 1; i <= n; i++) door[room, list[i]] = 1
+      next
+    }
+    FILENAME ~ /rooms_exceptions$/ { exception[$1, $2] = 1; next }
+    {
+      file = $0; sub(/:.*/, "", file); sub(/^src\//, "", file)
+      header = $0; sub(/^[^"]*"/, "", header); sub(/".*/, "", header)
+      from = room_of(file); to = room_of(header)
+      if (folder_of(header) == "gen" || folder_of(header) == "bpf" || from == to) next
+      if (!(from in is_room)) { if (say == "arrow") print file " is in no room of tests/rules/rooms"; next }
+      if (!(to in is_room)) { if (say == "arrow") print file " includes " header ", which is in no room"; next }
+      if (folder_of(from) == folder_of(to) && !((from, to) in arrow)) {
+        if ((file, header) in exception) needed[file, header] = 1
+        else if (say == "arrow") print file " includes " header ": there is no arrow from " from " to " to
+        next
+      }
+      name = header; sub(/^.*\//, "", name); sub(/\.h$/, "", name)
+      if (!((to, "*") in door) && !((to, name) in door) && say == "door")
+        print file " includes " header ", which is no door of " to
+    }
+    END {
+      if (say == "unused") for (x in exception) if (!(x in needed)) { sub(SUBSEP, " ", x); print x }
+      if (say != "circle") exit
+      # Takes away the rooms without arrows, until none is left or all that are left lie on circles.
+      do {
+        gone = 0
+        for (r in is_room) {
+          points = 0
+          for (x in arrow) { split(x, e, SUBSEP); if (e[1] == r && e[2] != r && (e[2] in is_room)) points = 1 }
+          if (!points) { delete is_room[r]; gone = 1 }
+        }
+      } while (gone)
+      for (r in is_room) print r " lies on a circle of arrows, or points at one"
+    }' tests/rules/rooms tests/rules/rooms_exceptions - <<<"$all_includes"
+}
+verdict "rooms include along the arrows of tests/rules/rooms" "$(rooms arrow)"
+verdict "other rooms enter by a door" "$(rooms door)"
+verdict "the arrows between rooms have no circle" "$(rooms circle)"
+verdict "every exception of tests/rules/rooms_exceptions is needed" "$(rooms unused)"
+verdict "no two files of a folder have one name" "$(find src -name '*.c' |
+  sed -E 's,^src/([^/]+)/(.*/)?([^/]+)$,\1/\3,' | sort | uniq -d)"
+
+verdict "atomics are in wire/smb.h and client/transport/arbiter.c only" \
+  "$(grep -lE '_Atomic|memory_order' src/*/*.[ch] src/*/*/*.[ch] | grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c')"
 verdict "libraries return errors, they do not log" \
   "$(grep -nE '\blog_(error|warn|info|debug)\(' src/{wire,config,analyze}/*.c)"
 exit $bad

@@ -13,11 +13,11 @@ verdict() { # NAME OK?
 }
 
 functions() { # LINES FILE:LINE, one row a function with its brace at column 0
-  awk '/^{/ { s = FNR } /^}/ { if (s) print FNR - s + 1, FILENAME ":" s; s = 0 }' src/*/*.c
+  awk '/^{/ { s = FNR } /^}/ { if (s) print FNR - s + 1, FILENAME ":" s; s = 0 }' src/*/*.c src/*/*/*.c
 }
 
-files=$(wc -l src/*/*.c | grep -v ' total$' | sort -rn)
-headers=$(wc -l src/*/*.h include/*.h 2>/dev/null | grep -v ' total$' | sort -rn)
+files=$(wc -l src/*/*.c src/*/*/*.c | grep -v ' total$' | sort -rn)
+headers=$(wc -l src/*/*.h src/*/*/*.h include/*.h 2>/dev/null | grep -v ' total$' | sort -rn)
 fns=$(functions | sort -rn)
 for list in "$files" "$headers" "$fns"; do
   printf '%s\n' "$list" | sed -n '1,5s/^/# /p'

@@ -17,11 +17,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "../system/service_peer_consumer.h"
-#include "../system/service_tap.h"
-#include "base/fs.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "unit/../system/service_peer_consumer.h"
+#include "unit/../system/service_tap.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "soak_check.h"
 #include "soak_producer.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"

@@ -8,8 +8,8 @@
 
 #include <event2/event.h>
 
-#include "client/producer.h"
-#include "client/session_feed.h"
+#include "client/producer/producer.h"
+#include "client/producer/session_feed.h"
 #include "soak_packet.h"
 
 /*

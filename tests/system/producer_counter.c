@@ -20,12 +20,12 @@
 
 #include <event2/event.h>
 
-#include "../unit/client/packets.h"
+#include "unit/../unit/client/packets.h"
 #include "analyze/unpack_packets.h"
-#include "base/clock.h"
-#include "base/fs.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
 #include "producer_run.h"
 #include "tracks_source.h"
 

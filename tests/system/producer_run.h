@@ -6,9 +6,9 @@
 
 #include <event2/event.h>
 
-#include "base/fs.h"
-#include "client/producer.h"
-#include "client/session_feed.h"
+#include "base/system/fs.h"
+#include "client/producer/producer.h"
+#include "client/producer/session_feed.h"
 
 /* A program that is nothing but a producer. */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/sock.h"
+#include "base/event_loop/sock.h"
 #include "common/observable_events.pb-c.h"
 #include "service_peer_consumer.h"
 #include "service_peer_producer.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/sock.h"
+#include "base/event_loop/sock.h"
 #include "service_peer_consumer.h"
 #include "service_peer_producer.h"
 #include "service_tap.h"

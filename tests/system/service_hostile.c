@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/rng.h"
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/sock.h"
+#include "unit/../unit/rng.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
 #include "ipc/consumer_port.pb-c.h"
-#include "service/limits.h"
+#include "service/ipc/limits.h"
 #include "service_good_pair.h"
 
 #define CONFIG "buffers { size_kb: 256 } data_sources { config { name: 'hostile.src' } }"

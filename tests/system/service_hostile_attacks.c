@@ -18,10 +18,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
-#include "base/sanitizer.h"
-#include "service/limits.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/system/sanitizer.h"
+#include "service/ipc/limits.h"
 #include "service_good_pair.h"
 
 #define ATTACKER 4242

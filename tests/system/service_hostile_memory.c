@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/rng.h"
+#include "unit/../unit/rng.h"
 #include "service_hostile_producer.h"
 
 static bool places_that_do_not_exist_are_passed_over(void)

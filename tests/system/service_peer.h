@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/sock.h"
+#include "base/core/clock.h"
+#include "base/event_loop/sock.h"
 #include "wire/frame.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"

@@ -3,7 +3,7 @@
  * Asks the service on the consumer socket of the environment for its state, or, with addresses,
  * introduces itself as a producer at each. 0 when it answers.
  */
-#include "base/sock.h"
+#include "base/event_loop/sock.h"
 #include "service_peer_consumer.h"
 #include "service_peer_producer.h"
 

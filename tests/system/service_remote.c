@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "service/limits.h"
+#include "service/ipc/limits.h"
 #include "service_good_pair.h"
 #include "service_peer_remote.h"
 #include "service_tap.h"
@@ -239,7 +239,8 @@ static bool too_many_connections(void)
 
 static const struct tap_test tests[] = {
 	{"root of another machine is nobody here", root_of_another_machine},
-	{"who does not say who it is, and is on loopback, is of this machine", nobody_said_who_it_is},
+	{"who does not say who it is, and is on loopback, is of this machine",
+	 nobody_said_who_it_is},
 	{"chunks of every size", chunks_of_every_size},
 	{"headers that lie", headers_that_lie},
 	{"buffers of others", buffers_of_others},

@@ -6,9 +6,9 @@
 
 #include <event2/event.h>
 
-#include "base/clock.h"
-#include "client/data_source.h"
-#include "client/tracks.h"
+#include "base/core/clock.h"
+#include "client/producer/data_source.h"
+#include "client/counters/tracks.h"
 
 /*
  * The data source "sonda.test.tracks": counter tracks of every kind, a value each 2 ms.

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "base/sock.h"
+#include "base/event_loop/sock.h"
 #include "service_peer_consumer.h"
 
 static const char *read_config(const char *path)

@@ -13,8 +13,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "base/msgsock.h"
-#include "base/sock.h"
+#include "base/event_loop/msgsock.h"
+#include "base/event_loop/sock.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

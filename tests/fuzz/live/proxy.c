@@ -29,8 +29,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/sock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
 
 #define MAX_ADDRESSES 8
 #define MAX_CHILDREN 64

@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 #include "analyze/trace_scan.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
 

@@ -16,11 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/msgsock.h"
-#include "base/str.h"
-#include "rng.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/msgsock.h"
+#include "base/text/str.h"
+#include "unit/rng.h"
 
 #define LIMIT (64u << 20)
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
-#include "cli/record_summary.h"
+#include "base/system/fs.h"
+#include "cli/report/record_summary.h"
 #include "config/text.h"
 
 /* A recording's facts to change at will: 2 CPUs, one buffer of 1 MB, nothing lost. */

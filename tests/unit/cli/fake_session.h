@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/mem.h"
-#include "fake_port.h"
+#include "base/core/mem.h"
+#include "unit/fake_port.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "wire/pb_dec.h"

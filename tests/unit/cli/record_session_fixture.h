@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
-#include "base/str.h"
-#include "cli/record_session.h"
-#include "fake_session.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/record/record_session.h"
+#include "unit/cli/fake_session.h"
 
 /* A session against a service that follows a script; what its owner hears is words. */
 

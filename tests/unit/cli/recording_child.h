@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/str.h"
-#include "cli/recording.h"
-#include "fake_session.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
+#include "cli/record/recording.h"
+#include "unit/cli/fake_session.h"
 
 /*
  * A recording in a child whose stderr is a terminal or a pipe, against a service in this process or

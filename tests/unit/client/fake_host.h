@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/msgsock.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/msgsock.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

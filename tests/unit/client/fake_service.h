@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "base/shm.h"
-#include "client/arbiter.h"
+#include "base/core/mem.h"
+#include "base/system/shm.h"
+#include "client/transport/arbiter.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/smb.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "gen/fields.h"
-#include "procfs/fake_producer.h"
+#include "unit/procfs/fake_producer.h"
 
 /*
  * What a reader of traces makes of the counter tracks in the packets of fake_producer.h: tracks by

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "config/text.h"
 #include "config/text_lex.h"
 

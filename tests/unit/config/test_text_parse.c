@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "common/data_source_descriptor.pb-c.h"
-#include "config/handmade.h"
+#include "unit/config/handmade.h"
 #include "config/text.h"
 #include "config/trace_config.pb-c.h"
 

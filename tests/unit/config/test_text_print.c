@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/handmade.h"
+#include "unit/config/handmade.h"
 #include "config/test_config.pb-c.h"
 #include "config/text.h"
 #include "config/text_scalar.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/handmade.h"
+#include "unit/config/handmade.h"
 #include "config/text_slot.h"
 #include "config/trace_config.pb-c.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "config/text_value.h"
 
 static struct text_token token(const char *s)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
 

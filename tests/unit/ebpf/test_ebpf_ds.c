@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole source, in a kernel that is not one (fake_bpf.h). */
-#include "procfs/counter_rig.h"
+#include "unit/procfs/counter_rig.h"
 
 #include "bpf/block.h"
 #include "bpf/memory.h"
 #include "bpf/tcp.h"
 #include "ebpf/cost.h"
 #include "ebpf/ebpf_ds.h"
-#include "ebpf/fake_bpf.h"
-#include "procfs/told.h"
+#include "unit/ebpf/fake_bpf.h"
+#include "unit/procfs/told.h"
 
 #define FAMILY(name) PB__EBPF_COUNTERS_CONFIG__FAMILY__##name
 

@@ -2,8 +2,8 @@
 /* The source of a build without clang or libbpf: here in every build. */
 #include "ebpf/ebpf_none.c"
 
-#include "procfs/counter_rig.h"
-#include "procfs/told.h"
+#include "unit/procfs/counter_rig.h"
+#include "unit/procfs/told.h"
 
 static int setup(void **state)
 {

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/fs.h"
-#include "base/mem.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
 #include "ebpf/program_file.h"
 
 static char root[64], folder[96];

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "client/read_tracks.h"
+#include "unit/client/read_tracks.h"
 #include "ebpf/settings.h"
-#include "procfs/told.h"
+#include "unit/procfs/told.h"
 
 static const struct ebpf_family runq = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
 					.name = "runq",

@@ -9,7 +9,7 @@
 #include <bpf/btf.h>
 #include <cmocka.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "ebpf/shape.h"
 
 static struct btf *btf;

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "client/read_tracks.h"
+#include "unit/client/read_tracks.h"
 #include "ebpf/thresholds.h"
-#include "procfs/told.h"
+#include "unit/procfs/told.h"
 
 static struct ebpf_trouble trouble;
 static struct thresholds *t;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "fake_writer.h"
+#include "unit/ftrace/fake_writer.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 

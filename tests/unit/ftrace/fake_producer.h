@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/data_source.h"
-#include "fake_writer.h"
+#include "client/producer/data_source.h"
+#include "unit/ftrace/fake_writer.h"
 
 /* The producer's side of one data source: hands out one writer and counts the answers. */
 struct ds_handle {

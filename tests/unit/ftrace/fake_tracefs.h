@@ -10,8 +10,8 @@
 
 #include <tracefs.h>
 
-#include "ftrace/instance.h"
-#include "temp_dir.h"
+#include "ftrace/tracefs/instance.h"
+#include "unit/temp_dir.h"
 
 /*
  * A folder that stands in for tracefs, with one instance in it whose files are plain files. What

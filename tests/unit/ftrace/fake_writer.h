@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "base/mem.h"
-#include "client/writer.h"
+#include "base/core/mem.h"
+#include "client/transport/writer.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
 /*
- * client/writer.h without a service: packets land one after another in one stretch of memory, as
+ * client/transport/writer.h without a service: packets land one after another in one stretch of memory, as
  * the records of a trace file. The encoder sees it in ranges of the size that the test wants, so
  * that messages are cut anywhere.
  */

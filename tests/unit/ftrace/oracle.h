@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "oracle_message.h"
+#include "unit/ftrace/oracle_message.h"
 
 /*
  * Is a FtraceEvent what its record says? Every field of the record, as libtraceevent reads it,

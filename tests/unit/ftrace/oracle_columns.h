@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "oracle.h"
+#include "unit/ftrace/oracle.h"
 
 /*
  * The events of CompactSched against their records: what oracle.h does for events that are told by

@@ -11,10 +11,10 @@
 #include <event-parse.h>
 
 #include "common/descriptor.pb-c.h"
-#include "ftrace/event_table.h"
-#include "ftrace/proto_table.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/format/proto_table.h"
 #include "gen/fields.h"
-#include "oracle_ksyms.h"
+#include "unit/ftrace/oracle_ksyms.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 

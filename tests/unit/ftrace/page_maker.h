@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ftrace/page.h"
+#include "ftrace/format/page.h"
 
 /* Writes ring pages by hand: a 64-bit kernel's, of 4096 bytes. */
 #define PAGE_MAKER_SIZE 4096

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
-#include "ftrace/event_table.h"
-#include "ftrace/page.h"
+#include "base/system/fs.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/format/page.h"
 
 /*
  * A folder of tests/data/ftrace (see record.sh there): recorded pages of a few CPUs, and the

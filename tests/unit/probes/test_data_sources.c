@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "probes/data_sources.h"
 
 static void every_row_is_whole(void **state)

@@ -22,12 +22,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/landlock.h"
-#include "base/outside_reads.h"
-#include "base/sanitizer.h"
+#include "base/system/fs.h"
+#include "base/system/landlock.h"
+#include "base/system/outside_reads.h"
+#include "base/system/sanitizer.h"
 #include "probes/sandbox.h"
-#include "temp_dir.h"
+#include "unit/temp_dir.h"
 
 static char tracefs[256], state_dir[256], elsewhere[256];
 

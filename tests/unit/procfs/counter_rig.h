@@ -3,10 +3,10 @@
 
 #include <event2/event.h>
 
-#include "client/read_tracks.h"
-#include "client/counter_poll.h"
-#include "procfs/fake_proc.h"
-#include "procfs/fake_producer.h"
+#include "unit/client/read_tracks.h"
+#include "client/counters/counter_poll.h"
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
 
 /* One instance of a source of counter tracks, with folders for /proc (proc_root) and /sys (the same)
  * and a loop; its passes run one by one. */

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "procfs/journald_library.h"
+#include "base/core/clock.h"
+#include "procfs/machine/journald_library.h"
 
 /*
  * A journal in memory behind libsystemd's functions, with their ways: behind the end of a journal

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "client/data_source.h"
-#include "client/writer.h"
+#include "base/core/clock.h"
+#include "client/producer/data_source.h"
+#include "client/transport/writer.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"

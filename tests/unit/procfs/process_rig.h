@@ -3,10 +3,10 @@
 
 #include <event2/event.h>
 
-#include "client/session_feed.h"
-#include "procfs/fake_proc.h"
-#include "procfs/fake_producer.h"
-#include "procfs/process_ds.h"
+#include "client/producer/session_feed.h"
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_ds.h"
 
 /* One instance of linux.process_stats with a folder for /proc, a loop and a feed. */
 

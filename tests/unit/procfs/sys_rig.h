@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "procfs/fake_proc.h"
-#include "procfs/fake_producer.h"
-#include "procfs/sys_source.h"
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/sys/sys_source.h"
 
 /*
  * Sources of linux.sys_stats without their loop: polls them, and writes down what came out as one

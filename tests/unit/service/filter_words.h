@@ -9,7 +9,7 @@
 
 #include "wire/pb_varint.h"
 
-/* The words of service/filter_bytecode.h. */
+/* The words of service/filter/filter_bytecode.h. */
 #define W_FIELD(field) (field) << 3 | 1
 #define W_RANGE(field, count) (field) << 3 | 2, count
 #define W_NESTED(field, message) (field) << 3 | 3, message

@@ -3,9 +3,9 @@
 
 /* Peers of another machine. Include after cmocka.h. */
 
-#include "../../system/service_peer_remote.h"
-#include "rig.h"
-#include "service/relay_port.h"
+#include "system/service_peer_remote.h"
+#include "unit/service/rig.h"
+#include "service/ipc/relay_port.h"
 
 static const struct ipc_entrance remote_rig_entrance = {.extra = &relay_port_service};
 

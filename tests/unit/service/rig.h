@@ -5,14 +5,14 @@
 
 #include <event2/event.h>
 
-#include "../../system/service_peer_consumer.h"
-#include "../../system/service_peer_producer.h"
-#include "service/file_sink.h"
-#include "service/ipc_host.h"
-#include "service/producer_port.h"
+#include "system/service_peer_consumer.h"
+#include "system/service_peer_producer.h"
+#include "service/output/file_sink.h"
+#include "service/ipc/ipc_host.h"
+#include "service/producer/producer_port.h"
 #include "service/service.h"
-#include "service/session.h"
-#include "service/trace_buffer.h"
+#include "service/session/session.h"
+#include "service/buffer/trace_buffer.h"
 
 struct rig {
 	struct event_base *loop;

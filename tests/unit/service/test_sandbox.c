@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sanitizer.h"
+#include "base/system/sanitizer.h"
 #include "service/sandbox.h"
 
 /* What is given up is gone, so in a process of its own. */

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "rig.h"
-#include "service/limits.h"
+#include "unit/service/rig.h"
+#include "service/ipc/limits.h"
 
 static int setup(void **state)
 {

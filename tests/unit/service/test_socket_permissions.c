@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/core/mem.h"
 #include "service/socket_permissions.h"
-#include "temp_dir.h"
+#include "unit/temp_dir.h"
 
 static void four_parts_are_read(void **state)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "service/sockets.h"
-#include "temp_dir.h"
+#include "unit/temp_dir.h"
 
 static void use(const char *producers, const char *consumers)
 {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "rng.h"
+#include "unit/rng.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 

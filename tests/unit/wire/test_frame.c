@@ -17,8 +17,8 @@
 #include "ipc/wire_protocol.pb-c.c"
 #pragma GCC diagnostic pop
 
-#include "base/mem.h"
-#include "rng.h"
+#include "base/core/mem.h"
+#include "unit/rng.h"
 #include "wire/frame.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"

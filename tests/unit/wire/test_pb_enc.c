@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#include "base/mem.h"
-#include "rng.h"
+#include "base/core/mem.h"
+#include "unit/rng.h"
 #include "wire/pb_enc.h"
-#include "wire/random_message.h"
+#include "unit/wire/random_message.h"
 
 /* ---- one array ---- */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "wire/pb_mem.h"
-#include "wire/random_message.h"
+#include "unit/wire/random_message.h"
 
 static void grows_under_open_messages(void **state)
 {

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/shm.h"
-#include "rng.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/system/shm.h"
+#include "unit/rng.h"
 #include "wire/smb.h"
 
 #define PAGES 4u

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/core/siphash.h"
+
+#include <endian.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/core/clock.h"
+
+struct state {
+	uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t rotate(uint64_t x, unsigned n)
+{
+	return x << n | x >> (64 - n);
+}
+
+static inline void one_round(struct state *s)
+{
+	s->v0 += s->v1;
+	s->v2 += s->v3;
+	s->v1 = rotate(s->v1, 13) ^ s->v0;
+	s->v3 = rotate(s->v3, 16) ^ s->v2;
+	s->v0 = rotate(s->v0, 32);
+	s->v2 += s->v1;
+	s->v0 += s->v3;
+	s->v1 = rotate(s->v1, 17) ^ s->v2;
+	s->v3 = rotate(s->v3, 21) ^ s->v0;
+	s->v2 = rotate(s->v2, 32);
+}
+
+static inline void add_word(struct state *s, uint64_t word)
+{
+	s->v3 ^= word;
+	one_round(s);
+	s->v0 ^= word;
+}
+
+uint64_t siphash(const struct siphash_key *key, const void *data, size_t len)
+{
+	struct state s = {key->k0 ^ 0x736f6d6570736575u, key->k1 ^ 0x646f72616e646f6du,
+			  key->k0 ^ 0x6c7967656e657261u, key->k1 ^ 0x7465646279746573u};
+	const uint8_t *p = data, *end = p + len / 8 * 8;
+	uint64_t word, last = 0;
+
+	for (; p < end; p += 8) {
+		memcpy(&word, p, sizeof(word));
+		add_word(&s, le64toh(word));
+	}
+	if (len % 8)
+		memcpy(&last, p, len % 8);
+	add_word(&s, le64toh(last) | (uint64_t)len << 56);
+	s.v2 ^= 0xff;
+	one_round(&s);
+	one_round(&s);
+	one_round(&s);
+	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+static struct siphash_key random_key(void)
+{
+	struct siphash_key key;
+
+	/* Without random numbers (a kernel that has just started) a time is better than a constant. */
+	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
+		key = (struct siphash_key){clock_mono_ns(), (uintptr_t)&key};
+	return key;
+}
+
+uint64_t siphash_keyed(const void *data, size_t len)
+{
+	static struct siphash_key key;
+	static bool has_key;
+
+	if (!has_key) {
+		key = random_key();
+		has_key = true;
+	}
+	return siphash(&key, data, len);
+}

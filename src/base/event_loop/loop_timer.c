@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two ways to wait. libevent's own timers know only CLOCK_MONOTONIC, and cost nothing but a heap
+ * entry; CLOCK_BOOTTIME takes a timerfd, made when it is asked for and closed when it has fired.
+ *
+ * libevent counts from the time at which the turn of the loop began, so its timers come early by
+ * what the turn took until they were added. One that comes before due_ns is sent back.
+ */
+#include "base/event_loop/loop_timer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+
+static void add_until_due(struct loop_timer *t)
+{
+	uint64_t now = clock_mono_ns(), us = 0;
+	struct timeval tv;
+
+	if (t->due_ns > now)
+		us = (t->due_ns - now + 999) / 1000;
+	tv = (struct timeval){.tv_sec = (time_t)(us / 1000000), .tv_usec = (long)(us % 1000000)};
+	evtimer_add(t->event, &tv);
+}
+
+static void start_monotonic(struct loop_timer *t, uint32_t ms)
+{
+	t->due_ns = clock_mono_ns() + ms * NS_PER_MS;
+	add_until_due(t);
+}
+
+static void on_monotonic(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop_timer *t = ctx;
+
+	(void)fd, (void)what;
+	if (clock_mono_ns() < t->due_ns) {
+		add_until_due(t);
+		return;
+	}
+	if (t->period_ms)
+		start_monotonic(t, clock_ms_to_tick(t->period_ms));
+	t->fire(t->ctx);
+}
+
+static void stop_boottime(struct loop_timer *t)
+{
+	if (!t->boot_event)
+		return;
+	event_free(t->boot_event);
+	close(t->boot_fd);
+	t->boot_event = NULL;
+}
+
+static void on_boottime(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop_timer *t = ctx;
+	uint64_t ticks;
+
+	(void)what;
+	if (read(fd, &ticks, sizeof(ticks)) != (ssize_t)sizeof(ticks))
+		return;
+	if (!t->period_ms)
+		stop_boottime(t);
+	t->fire(t->ctx);
+}
+
+static struct timespec timespec_of_ns(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+				 .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+/* False where the clock or another descriptor cannot be had. first_ns is a time of the clock. */
+static bool start_boottime(struct loop_timer *t, uint64_t first_ns, uint64_t period_ns)
+{
+	struct itimerspec when = {.it_value = timespec_of_ns(first_ns),
+				  .it_interval = timespec_of_ns(period_ns)};
+	_cleanup_(closep) int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
+		return false;
+	t->boot_event = event_new(t->loop, fd, EV_READ | EV_PERSIST, on_boottime, t);
+	if (!t->boot_event)
+		return false;
+	if (event_add(t->boot_event, NULL) < 0) {
+		event_free(TAKE_PTR(t->boot_event));
+		return false;
+	}
+	t->boot_fd = TAKE_FD(fd);
+	return true;
+}
+
+int loop_timer_init(struct loop_timer *t, struct event_base *loop, void (*fire)(void *ctx),
+		    void *ctx)
+{
+	memset(t, 0, sizeof(*t));
+	t->loop = loop;
+	t->fire = fire;
+	t->ctx = ctx;
+	t->event = evtimer_new(loop, on_monotonic, t);
+	return t->event ? 0 : -ENOMEM;
+}
+
+void loop_timer_stop(struct loop_timer *t)
+{
+	if (t->event)
+		evtimer_del(t->event);
+	stop_boottime(t);
+}
+
+void loop_timer_deinit(struct loop_timer *t)
+{
+	stop_boottime(t);
+	if (t->event)
+		event_free(TAKE_PTR(t->event));
+}
+
+void loop_timer_once(struct loop_timer *t, uint32_t ms, bool boottime)
+{
+	loop_timer_stop(t);
+	t->period_ms = 0;
+	if (boottime && start_boottime(t, clock_boot_ns() + ms * NS_PER_MS, 0))
+		return;
+	start_monotonic(t, ms);
+}
+
+void loop_timer_every(struct loop_timer *t, uint32_t period_ms, bool boottime)
+{
+	uint64_t period_ns = period_ms * NS_PER_MS;
+
+	loop_timer_stop(t);
+	t->period_ms = period_ms;
+	if (boottime && start_boottime(t, (clock_boot_ns() / period_ns + 1) * period_ns, period_ns))
+		return;
+	start_monotonic(t, clock_ms_to_tick(period_ms));
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One baton, two semaphores: `go` hands it to the work, `back` to the loop. Every field is touched by
+ * whoever has the baton, but for `is_away`, which is the work's own, and `wake`, which says to the
+ * loop that the work wants it.
+ *
+ *	RUNNING -- pause --> WAITING     wants the baton in the next round of the loop
+ *	        -- leave --> AWAY        wants it after return
+ *	        -- end ----> ENDED
+ */
+#include "base/event_loop/side_work.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/turn.h"
+
+#define STACK_BYTES (1u << 20)
+
+enum side_state { SIDE_WAITING, SIDE_AWAY, SIDE_ENDED };
+
+struct side_work {
+	const struct side_work_ops *ops; /* borrowed */
+	void *ctx; /* borrowed */
+	struct side_work **owner; /* borrowed: where it is known by */
+	pthread_t thread;
+	int policy; /* that the work runs with; the work's own, as are the next two */
+	int policy_before; /* it was away, and that with it */
+	struct sched_param param_before;
+	int loop_policy; /* that the loop runs with */
+	struct sched_param loop_param;
+	sem_t go;
+	sem_t back;
+	int wake; /* owned: an eventfd */
+	struct event *event; /* owned: of wake */
+	struct turn turn;
+	enum side_state state; /* when the loop has the baton */
+	bool cancelled;
+	bool is_awaited; /* the loop does nothing else */
+	bool is_away;
+};
+
+static _Thread_local struct side_work *current;
+
+static void await(sem_t *s)
+{
+	while (sem_wait(s) && errno == EINTR)
+		;
+}
+
+/* ---- on the side ---- */
+
+static void hand_back(struct side_work *w, enum side_state state)
+{
+	w->state = state;
+	sem_post(&w->back);
+}
+
+static void want(struct side_work *w)
+{
+	uint64_t one = 1;
+	ssize_t n = write(w->wake, &one, sizeof(one)); /* full is as good */
+
+	(void)n;
+}
+
+/* The loop waits for the work: that runs as urgently as the loop. */
+static void follow(struct side_work *w)
+{
+	if (w->policy != w->loop_policy && !sched_setscheduler(0, w->loop_policy, &w->loop_param))
+		w->policy = w->loop_policy;
+}
+
+int side_pause(void)
+{
+	struct side_work *w = current;
+
+	if (!w)
+		return 0;
+	if (!w->is_awaited && turn_over(&w->turn)) {
+		want(w);
+		hand_back(w, SIDE_WAITING);
+		await(&w->go);
+		follow(w);
+	}
+	return w->cancelled ? -ECANCELED : 0;
+}
+
+/* Nobody waits for what it does in the kernel: it takes its turn there as anybody else. */
+static void give_up_priority(struct side_work *w)
+{
+	static const struct sched_param none = {0};
+
+	w->policy_before = w->policy;
+	w->param_before = w->loop_param;
+	if ((w->policy == SCHED_FIFO || w->policy == SCHED_RR) &&
+	    !sched_setscheduler(0, SCHED_OTHER, &none))
+		w->policy = SCHED_OTHER;
+}
+
+/* Before it waits for the loop, which would have to wait for it on a busy machine. */
+static void take_priority(struct side_work *w)
+{
+	if (w->policy != w->policy_before &&
+	    !sched_setscheduler(0, w->policy_before, &w->param_before))
+		w->policy = w->policy_before;
+}
+
+void side_leave(void)
+{
+	struct side_work *w = current;
+
+	if (!w || w->is_awaited)
+		return;
+	give_up_priority(w);
+	w->is_away = true;
+	hand_back(w, SIDE_AWAY);
+}
+
+void side_return(void)
+{
+	struct side_work *w = current;
+	int error = errno;
+
+	if (!w || !w->is_away)
+		return;
+	w->is_away = false;
+	take_priority(w);
+	want(w);
+	await(&w->go);
+	follow(w);
+	errno = error;
+}
+
+static void *begin(void *arg)
+{
+	struct side_work *w = arg;
+
+	current = w;
+	await(&w->go);
+	follow(w);
+	w->ops->run(w->ctx);
+	hand_back(w, SIDE_ENDED);
+	return NULL;
+}
+
+/* ---- on the loop ---- */
+
+static void show_priority(struct side_work *w)
+{
+	w->loop_policy = sched_getscheduler(0);
+	if (w->loop_policy < 0 || sched_getparam(0, &w->loop_param) < 0)
+		w->loop_policy = SCHED_OTHER;
+}
+
+static void lend(struct side_work *w)
+{
+	show_priority(w);
+	w->turn = turn_begin(clock_mono_ns);
+	sem_post(&w->go);
+	await(&w->back);
+}
+
+static void release(struct side_work *w)
+{
+	*w->owner = NULL;
+	if (w->event)
+		event_free(w->event);
+	if (w->wake >= 0)
+		close(w->wake);
+	sem_destroy(&w->go);
+	sem_destroy(&w->back);
+	free(w);
+}
+
+static void take_turn(struct side_work *w)
+{
+	const struct side_work_ops *ops = w->ops;
+	void *ctx = w->ctx;
+
+	lend(w);
+	if (w->state != SIDE_ENDED)
+		return;
+	pthread_join(w->thread, NULL);
+	release(w);
+	ops->done(ctx);
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+	struct side_work *w = arg;
+	uint64_t n;
+
+	(void)what;
+	if (read(fd, &n, sizeof(n)) == sizeof(n))
+		take_turn(w);
+}
+
+/* Signals are the loop's. */
+static int start_thread(struct side_work *w)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	int r;
+
+	if (pthread_attr_init(&attr))
+		return -ENOMEM;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&all);
+	sigdelset(&all, SIGSYS); /* of a filter of system calls: the caller's own, always */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&w->thread, &attr, begin, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return -r;
+}
+
+static int set_up(struct side_work *w, struct event_base *loop)
+{
+	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->wake < 0)
+		return -errno;
+	w->event = event_new(loop, w->wake, EV_READ | EV_PERSIST, on_wake, w);
+	if (!w->event || event_add(w->event, NULL))
+		return -ENOMEM;
+	return start_thread(w);
+}
+
+void side_work_begin(struct side_work **ret, struct event_base *loop,
+		     const struct side_work_ops *ops, void *ctx)
+{
+	struct side_work *w = calloc(1, sizeof(*w));
+
+	*ret = w;
+	if (w) {
+		*w = (struct side_work){.ops = ops,
+					.ctx = ctx,
+					.owner = ret,
+					.wake = -1,
+					.policy = sched_getscheduler(0)};
+		sem_init(&w->go, 0, 0);
+		sem_init(&w->back, 0, 0);
+		if (!set_up(w, loop)) {
+			take_turn(w);
+			return;
+		}
+		release(w);
+	}
+	ops->run(ctx);
+	ops->done(ctx);
+}
+
+void side_work_cancel(struct side_work *w)
+{
+	if (w)
+		w->cancelled = true;
+}
+
+void side_work_end(struct side_work *w)
+{
+	if (!w)
+		return;
+	w->cancelled = w->is_awaited = true;
+	do
+		lend(w);
+	while (w->state != SIDE_ENDED);
+	pthread_join(w->thread, NULL);
+	release(w);
+}

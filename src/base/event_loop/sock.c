@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/sock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/vm_sockets.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+#define VSOCK_PREFIX "vsock://"
+#define MAX_HOST 256
+#define LOCK_TRIES 50
+#define LOCK_PAUSE_US 20000
+
+struct address {
+	union {
+		struct sockaddr sa;
+		struct sockaddr_un un;
+		struct sockaddr_vm vm;
+		struct sockaddr_storage storage;
+	};
+	socklen_t len;
+};
+
+enum sock_family sock_family_of(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+	uint64_t port;
+
+	if (address[0] == '@')
+		return SOCK_FAMILY_UNIX_ABSTRACT;
+	if (str_starts(address, VSOCK_PREFIX))
+		return SOCK_FAMILY_VSOCK;
+	/* No host has a '/' in its name, but files may well end in ":1". */
+	if (colon && !strchr(address, '/') && str_to_u64(colon + 1, &port) == 0)
+		return SOCK_FAMILY_TCP;
+	return SOCK_FAMILY_UNIX_PATH;
+}
+
+/* An abstract name goes without its '@' and without a NUL at the end; a path with one. */
+static int unix_address(const char *text, bool abstract, struct address *ret)
+{
+	size_t len = strlen(text);
+
+	if (len < (abstract ? 2 : 1))
+		return -EINVAL;
+	if (len + !abstract > sizeof(ret->un.sun_path))
+		return -ENAMETOOLONG;
+	memset(ret, 0, sizeof(*ret));
+	ret->un.sun_family = AF_UNIX;
+	memcpy(ret->un.sun_path, text, len);
+	if (abstract)
+		ret->un.sun_path[0] = '\0';
+	ret->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + !abstract);
+	return 0;
+}
+
+static int vsock_address(const char *text, struct address *ret)
+{
+	const char *cid = text + strlen(VSOCK_PREFIX), *colon = strchr(cid, ':');
+	char number[16];
+	uint32_t c, p;
+
+	if (!colon || (size_t)(colon - cid) >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, cid, (size_t)(colon - cid));
+	number[colon - cid] = '\0';
+	/* 2^32-1 in words: any peer, any port. */
+	if (strcmp(number, "-1") == 0)
+		c = VMADDR_CID_ANY;
+	else if (str_to_u32(number, &c) < 0)
+		return -EINVAL;
+	if (str_to_u32(colon + 1, &p) < 0)
+		return -EINVAL;
+	memset(ret, 0, sizeof(*ret));
+	ret->vm.svm_family = AF_VSOCK;
+	ret->vm.svm_cid = c;
+	ret->vm.svm_port = p;
+	ret->len = sizeof(ret->vm);
+	return 0;
+}
+
+static int tcp_error(int gai)
+{
+	switch (gai) {
+	case EAI_SYSTEM:
+		return -errno;
+	case EAI_MEMORY:
+		return -ENOMEM;
+	case EAI_AGAIN:
+		return -ETIMEDOUT;
+	default:
+		return -EADDRNOTAVAIL;
+	}
+}
+
+static int tcp_address(const char *text, bool listen, struct address *ret)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = (size_t)(colon - text);
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+	char host[MAX_HOST];
+	uint64_t port;
+	int r;
+
+	/* getaddrinfo() would take the port modulo 2^16. */
+	if (str_to_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
+		return -EINVAL;
+	if (len >= 2 && text[0] == '[' && colon[-1] == ']') {
+		text++;
+		len -= 2;
+	}
+	if (len >= sizeof(host))
+		return -ENAMETOOLONG;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	if (listen)
+		hints.ai_flags |= AI_PASSIVE;
+	r = getaddrinfo(len ? host : NULL, colon + 1, &hints, &found);
+	if (r != 0)
+		return tcp_error(r);
+	memset(ret, 0, sizeof(*ret));
+	memcpy(&ret->storage, found->ai_addr, found->ai_addrlen);
+	ret->len = found->ai_addrlen;
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int parse_address(const char *text, bool listen, struct address *ret)
+{
+	switch (sock_family_of(text)) {
+	case SOCK_FAMILY_UNIX_ABSTRACT:
+		return unix_address(text, true, ret);
+	case SOCK_FAMILY_VSOCK:
+		return vsock_address(text, ret);
+	case SOCK_FAMILY_TCP:
+		return tcp_address(text, listen, ret);
+	case SOCK_FAMILY_UNIX_PATH:
+		break;
+	}
+	return unix_address(text, false, ret);
+}
+
+static int new_socket(const struct address *a)
+{
+	int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void set_flag(int fd, int level, int option)
+{
+	int one = 1;
+
+	/* Wishes: without them it works, only slower or after a while. */
+	(void)setsockopt(fd, level, option, &one, sizeof(one));
+}
+
+static bool is_tcp(int family)
+{
+	return family == AF_INET || family == AF_INET6;
+}
+
+/* Messages leave at once, and a peer whose machine is gone is missed within a minute: it says no
+ * word, and who waits for its answers would wait for ever. */
+static void tune_tcp(int fd)
+{
+	int idle_s = 30, interval_s = 10, probes = 3;
+	unsigned unacked_ms = 60000;
+
+	set_flag(fd, IPPROTO_TCP, TCP_NODELAY);
+	set_flag(fd, SOL_SOCKET, SO_KEEPALIVE);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked_ms, sizeof(unacked_ms));
+}
+
+static int connect_to(const struct address *a, int *ret_fd)
+{
+	_cleanup_(closep) int fd = new_socket(a);
+
+	if (fd < 0)
+		return fd;
+	if (is_tcp(a->sa.sa_family))
+		tune_tcp(fd);
+	if (connect(fd, &a->sa, a->len) < 0 && errno != EINPROGRESS)
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int sock_connect(const char *address, int *ret_fd)
+{
+	struct address a;
+	int r = parse_address(address, false, &a);
+
+	return r < 0 ? r : connect_to(&a, ret_fd);
+}
+
+/* Removes the socket file of a server that is gone. 0, or -EADDRINUSE when it is not gone or the
+ * file is no socket. */
+static int remove_stale(const struct address *a, struct err_text *e)
+{
+	const char *path = a->un.sun_path;
+	_cleanup_(closep) int fd = -1;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(e, -EADDRINUSE,
+			       "cannot listen on %s: there is a file of that name, which is no "
+			       "socket",
+			       path);
+	if (connect_to(a, &fd) != -ECONNREFUSED)
+		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server listens there",
+			       path);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+/*
+ * Between bind and listen a server's socket looks like one that was left behind, and two that start
+ * at once would take each other's: so one after the other, under a lock of the folder. Whoever
+ * holds it for longer than a start takes is not waited for. The descriptor, or -1.
+ */
+static int lock_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *folder =
+		slash ? strndup(path, MAX((size_t)(slash - path), 1u)) : strdup(".");
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
+		usleep(LOCK_PAUSE_US);
+	return fd;
+}
+
+static int bind_and_listen(const struct address *a, int *ret_fd)
+{
+	_cleanup_(closep) int fd = new_socket(a);
+
+	if (fd < 0)
+		return fd;
+	if (is_tcp(a->sa.sa_family) || a->sa.sa_family == AF_VSOCK)
+		set_flag(fd, SOL_SOCKET, SO_REUSEADDR);
+	if (bind(fd, &a->sa, a->len) < 0 || listen(fd, SOMAXCONN) < 0)
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int listen_error(int r, const char *address, struct err_text *e)
+{
+	switch (r) {
+	case -EADDRINUSE:
+		return err_set(e, r, "cannot listen on %s: another server listens there", address);
+	case -ENAMETOOLONG:
+		return err_set(e, r,
+			       "cannot listen on %s: the address is too long (a socket's "
+			       "path has at most %zu bytes)",
+			       address, sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+	case -ENOENT:
+		return err_set(e, r, "cannot listen on %s: its folder does not exist", address);
+	default:
+		return err_set(e, r, "cannot listen on %s: %s", address, strerror(-r));
+	}
+}
+
+static int listen_on_path(const struct address *a, int *ret_fd, struct err_text *e)
+{
+	_cleanup_(closep) int lock = lock_folder(a->un.sun_path);
+	int r = remove_stale(a, e);
+
+	(void)lock; /* held to the end */
+	return r < 0 ? r : bind_and_listen(a, ret_fd);
+}
+
+int sock_listen(const char *address, int *ret_fd, struct err_text *e)
+{
+	struct err_text told = {""};
+	struct address a;
+	int r = parse_address(address, true, &a);
+
+	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH)
+		r = listen_on_path(&a, ret_fd, &told);
+	else if (r == 0)
+		r = bind_and_listen(&a, ret_fd);
+	if (r < 0 && told.text[0])
+		return err_set(e, r, "%s", told.text);
+	return r < 0 ? listen_error(r, address, e) : 0;
+}
+
+int sock_accept(int listen_fd, int *ret_fd)
+{
+	struct address a = {.len = sizeof(a.storage)};
+	int fd;
+
+	do
+		fd = accept4(listen_fd, &a.sa, &a.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	if (fd < 0)
+		return -errno;
+	if (is_tcp(a.sa.sa_family))
+		tune_tcp(fd);
+	*ret_fd = fd;
+	return 0;
+}
+
+int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(int);
+	int domain;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return -errno;
+	if (domain != AF_UNIX)
+		return -EOPNOTSUPP;
+	len = sizeof(cred);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return -errno;
+	*ret_uid = cred.uid;
+	*ret_pid = cred.pid;
+	return 0;
+}
+
+static const char *default_address(const char *variable, const char *run, const char *tmp)
+{
+	const char *set = getenv(variable);
+
+	if (set && *set)
+		return set;
+	/* In /tmp any user may listen before the service does; in /run root alone says who may. */
+	return geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0 ? run : tmp;
+}
+
+const char *sock_default_producer(void)
+{
+	return default_address("PERFETTO_PRODUCER_SOCK_NAME",
+			       SOCK_RUN_FOLDER "traced-producer.sock", "/tmp/perfetto-producer");
+}
+
+const char *sock_default_consumer(void)
+{
+	return default_address("PERFETTO_CONSUMER_SOCK_NAME",
+			       SOCK_RUN_FOLDER "traced-consumer.sock", "/tmp/perfetto-consumer");
+}

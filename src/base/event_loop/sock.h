@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+
+/*
+ * Stream sockets by address text:
+ *
+ *	@name                    abstract AF_UNIX
+ *	vsock://CID:PORT         AF_VSOCK (CID -1: any)
+ *	HOST:PORT, [IPV6]:PORT   TCP; a name is looked up, and that may block
+ *	anything else            a path, AF_UNIX; so is whatever has a '/'
+ *
+ * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking. A TCP
+ * connection whose peer has vanished ends within a minute.
+ */
+
+enum sock_family {
+	SOCK_FAMILY_UNIX_PATH,
+	SOCK_FAMILY_UNIX_ABSTRACT,
+	SOCK_FAMILY_TCP,
+	SOCK_FAMILY_VSOCK,
+};
+
+enum sock_family sock_family_of(const char *address);
+/* Not AF_UNIX: the kernel does not say who is at the other end, and passes no descriptors. */
+static inline bool sock_is_remote(const char *address)
+{
+	enum sock_family family = sock_family_of(address);
+
+	return family == SOCK_FAMILY_TCP || family == SOCK_FAMILY_VSOCK;
+}
+
+/*
+ * Connects. A unix socket is connected at once: 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED:
+ * nobody listens; -EAGAIN: the server's backlog is full; -ENAMETOOLONG). The others may still be
+ * connecting; if that fails, the first read says so.
+ */
+int sock_connect(const char *address, int *ret_fd);
+
+/* Listens. A socket file that nobody answers on is removed first; one that a live server answers
+ * on, or a file of another kind, gives -EADDRINUSE. Of several that do this at once one wins. e (may
+ * be NULL) gets the sentence. */
+int sock_listen(const char *address, int *ret_fd, struct err_text *e);
+
+/* Accepts one; -EAGAIN when none waits, else -errno (-EMFILE: the caller should pause). */
+int sock_accept(int listen_fd, int *ret_fd);
+
+/* SO_PEERCRED of an AF_UNIX socket. -EOPNOTSUPP for other families. */
+int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
+
+/*
+ * Default addresses of the tracing protocol: the environment's
+ * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /run/perfetto/traced-*.sock for root and where that
+ * folder can be searched, else /tmp/perfetto-*. Borrowed from static memory or the environment. The
+ * producer's may be a comma-separated list.
+ */
+#define SOCK_RUN_FOLDER "/run/perfetto/"
+const char *sock_default_producer(void);
+const char *sock_default_consumer(void);

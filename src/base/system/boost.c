@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	|<------- window, 100 ms ------->|<------- window
+ *	| SCHED_FIFO ....... | nice -20  | SCHED_FIFO ...
+ *	  50 ms of CPU used  ^
+ *
+ * The CPU time is looked at every few ms, between two callbacks of the loop. SIGXCPU comes while one
+ * is running: after 200 ms of real time without a wait.
+ */
+#include "base/system/boost.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/core/clock.h"
+
+#define LOOK_NS 5000000u
+#define RUNAWAY_US 200000u
+
+/* For the signal's handler: what to go back to while there is a budget. */
+static volatile sig_atomic_t runaway_policy = -1;
+
+bool boost_is_stronger(struct boost a, struct boost b)
+{
+	return a.policy != b.policy ? a.policy > b.policy : a.priority > b.priority;
+}
+
+/* ---- what the kernel is told ---- */
+
+static int save(struct boost_state *s)
+{
+	struct sched_param param;
+
+	s->policy = sched_getscheduler(0);
+	if (s->policy < 0 || sched_getparam(0, &param) < 0)
+		return -errno;
+	s->priority = param.sched_priority;
+	errno = 0;
+	s->nice = getpriority(PRIO_PROCESS, 0); /* -1 is a good value */
+	return -errno;
+}
+
+static int run_as(int policy, int priority, int nice)
+{
+	const struct sched_param param = {.sched_priority = priority};
+
+	/* The nice value first: if it may not be, nothing has changed. */
+	if (setpriority(PRIO_PROCESS, 0, nice) < 0 || sched_setscheduler(0, policy, &param) < 0)
+		return -errno;
+	return 0;
+}
+
+static int run_with_others(void)
+{
+	return run_as(SCHED_OTHER, 0, -(int)BOOST_OTHER_MAX);
+}
+
+static int run_as_found(const struct boost_state *s)
+{
+	return run_as(s->policy, s->priority, s->nice);
+}
+
+/* ---- the budget ---- */
+
+static uint64_t cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static bool is_real_time(int policy)
+{
+	return policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE;
+}
+
+static void begin_window(struct boost_state *s, uint64_t now)
+{
+	s->window_ns = now;
+	s->window_cpu_ns = cpu_ns();
+	s->spent = false;
+}
+
+static int run_on_budget(struct boost_state *s)
+{
+	/* Whoever started it so has thought of it. */
+	if (is_real_time(s->policy))
+		return run_as_found(s);
+	if (run_as(SCHED_FIFO, BOOST_FIFO_MIN, s->nice) < 0)
+		return run_with_others();
+	s->has_budget = true;
+	begin_window(s, clock_mono_ns());
+	return 0;
+}
+
+static void on_runaway(int signal_number)
+{
+	const struct sched_param param = {0};
+	int error = errno, policy = (int)runaway_policy;
+
+	(void)signal_number;
+	if (policy >= 0)
+		sched_setscheduler(0, policy, &param);
+	errno = error;
+}
+
+void boost_init(void)
+{
+	struct sigaction action = {.sa_handler = on_runaway, .sa_flags = SA_RESTART};
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_RTTIME, &l) < 0 || sigaction(SIGXCPU, &action, NULL) < 0)
+		return;
+	if (l.rlim_cur > RUNAWAY_US) {
+		l.rlim_cur = RUNAWAY_US;
+		setrlimit(RLIMIT_RTTIME, &l);
+	}
+}
+
+void boost_round(struct boost_state *s)
+{
+	uint64_t now;
+
+	if (!s->has_budget)
+		return;
+	now = clock_mono_ns();
+	if (now - s->looked_ns < LOOK_NS)
+		return;
+	s->looked_ns = now;
+	if (now - s->window_ns >= BOOST_WINDOW_NS) {
+		/* Also after a signal, which nobody else knows of. */
+		run_as(SCHED_FIFO, BOOST_FIFO_MIN, s->nice);
+		begin_window(s, now);
+	} else if (!s->spent && cpu_ns() - s->window_cpu_ns >= BOOST_BUDGET_NS) {
+		s->spent = true;
+		if (run_with_others() < 0)
+			run_as_found(s);
+	}
+}
+
+/* ---- all ---- */
+
+int boost_apply(struct boost_state *s, struct boost boost)
+{
+	struct boost_state before = *s;
+	int r = 0;
+
+	if (boost.policy == s->now.policy && boost.priority == s->now.priority)
+		return 0;
+	if (!s->active)
+		r = save(s);
+	if (r < 0)
+		return r;
+	s->has_budget = false;
+	switch (boost.policy) {
+	case BOOST_FIFO:
+		r = run_as(SCHED_FIFO, (int)boost.priority, s->nice);
+		break;
+	case BOOST_BUDGETED:
+		r = run_on_budget(s);
+		break;
+	case BOOST_OTHER:
+		r = run_as(SCHED_OTHER, 0, -(int)boost.priority);
+		break;
+	case BOOST_NONE:
+		r = run_as_found(s);
+		break;
+	}
+	if (r < 0 && boost.policy != BOOST_NONE) {
+		*s = before;
+	} else {
+		s->now = boost;
+		s->active = boost.policy != BOOST_NONE;
+	}
+	runaway_policy = s->has_budget ? s->policy : -1;
+	return r;
+}
+
+struct boost_words boost_now(void)
+{
+	struct sched_param param = {0};
+	int policy = sched_getscheduler(0);
+	struct boost_words w;
+
+	sched_getparam(0, &param);
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		snprintf(w.text, sizeof(w.text), "%s %d",
+			 policy == SCHED_FIFO ? "SCHED_FIFO" : "SCHED_RR", param.sched_priority);
+	else
+		snprintf(w.text, sizeof(w.text), "nice %d", getpriority(PRIO_PROCESS, 0));
+	return w;
+}

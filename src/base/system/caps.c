@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/system/caps.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cap-ng.h>
+
+#define MAX_KEPT 64 /* more than there are */
+
+/* What of the list this process has; the rest cannot be kept. */
+static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX_KEPT])
+{
+	size_t n_held = 0;
+
+	for (size_t i = 0; i < n && n_held < MAX_KEPT; i++)
+		if (capng_have_capability(CAPNG_PERMITTED, keep[i]))
+			held[n_held++] = keep[i];
+	return n_held;
+}
+
+/* By itself: it is done often, and in a process that may make few system calls. */
+int caps_set_effective(uint64_t mask)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -errno;
+	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		data[i].effective = data[i].permitted & (uint32_t)(mask >> 32 * i);
+	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
+}
+
+int caps_keep_only(const unsigned *keep, size_t n)
+{
+	unsigned held[MAX_KEPT];
+	capng_select_t which = CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT;
+	size_t n_held;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	if (capng_get_caps_process() < 0)
+		return -EPERM;
+	n_held = find_held(keep, n, held);
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
+		which |= CAPNG_SELECT_BOUNDS;
+	capng_clear(CAPNG_SELECT_ALL);
+	for (size_t i = 0; i < n_held; i++)
+		if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
+				 held[i]) < 0)
+			return -EINVAL;
+	return capng_apply(which) < 0 ? -EPERM : 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libc has no functions for it, and the header of Debian 12 not all of the rights. */
+#include "base/system/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ull << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ull << 14)
+#endif
+
+#define WRITES (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
+#define MAKES                                                                                      \
+	(LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR)
+#define NOWHERE                                                                                    \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |                               \
+	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                             \
+	 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
+
+static long version(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+bool landlock_is_there(void)
+{
+	return version() > 0;
+}
+
+/* What a kernel of that version knows. */
+static uint64_t known(long abi)
+{
+	uint64_t all = WRITES | MAKES | NOWHERE;
+
+	if (abi < 2)
+		all &= ~(uint64_t)LANDLOCK_ACCESS_FS_REFER;
+	if (abi < 3)
+		all &= ~(uint64_t)LANDLOCK_ACCESS_FS_TRUNCATE;
+	return all;
+}
+
+static int allow(int rules, const struct landlock_place *p, uint64_t handled)
+{
+	_cleanup_(closep) int fd = open(p->path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = {.parent_fd = fd};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return errno == ENOENT || errno == EACCES ? 0 : -errno;
+	rule.allowed_access = WRITES & handled;
+	if (p->makes_files && S_ISDIR(st.st_mode))
+		rule.allowed_access |= MAKES;
+	return syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0
+		       ? -errno
+		       : 0;
+}
+
+int landlock_restrict_writes(const struct landlock_place *places, size_t n)
+{
+	struct landlock_ruleset_attr attr = {0};
+	_cleanup_(closep) int rules = -1;
+	long abi = version();
+	int r = 0;
+
+	if (abi < 0)
+		return errno == EOPNOTSUPP ? -ENOSYS : -errno;
+	attr.handled_access_fs = known(abi);
+	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
+	if (rules < 0)
+		return -errno;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = allow(rules, &places[i], attr.handled_access_fs);
+	if (r < 0)
+		return r;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_landlock_restrict_self, rules, 0) < 0)
+		return -errno;
+	return 0;
+}

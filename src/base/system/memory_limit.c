@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /proc/self/cgroup has a line for each hierarchy, see cgroups(7):
+ *
+ *	0::/system.slice/sondad.service		v2
+ *	4:memory:/system.slice			v1: its controllers
+ *
+ * A path may lead out of what is mounted here (a container without a namespace of control groups):
+ * then the mounted folder itself is the group, or one above it.
+ */
+#include "base/system/memory_limit.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+#define MAX_TEXT 65536
+
+static uint64_t machine_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
+/* "max" and files that are not there are no limit. */
+static uint64_t read_limit(const char *folder, const char *name)
+{
+	_cleanup_(strbuf_deinit) struct strbuf b = {0};
+	char path[PATH_MAX];
+	uint64_t limit;
+
+	if (fs_join(path, sizeof(path), folder, name) < 0 || fs_read_file(path, 64, &b) < 0)
+		return UINT64_MAX;
+	b.s[strcspn(b.s, "\n")] = '\0';
+	return str_to_u64(b.s, &limit) == 0 ? limit : UINT64_MAX;
+}
+
+static uint64_t limit_of_folder(const char *folder)
+{
+	static const char *const names[] = {"memory.max", "memory.high", "memory.limit_in_bytes"};
+	uint64_t limit = UINT64_MAX;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		uint64_t one = read_limit(folder, names[i]);
+
+		limit = MIN(limit, one);
+	}
+	return limit;
+}
+
+/* Of the group at the path and of all above it, up to the mounted folder. */
+static uint64_t limit_of_group(const char *mount, const char *group)
+{
+	uint64_t limit = limit_of_folder(mount);
+	char path[PATH_MAX];
+	char *slash;
+
+	if (strstr(group, "/..") ||
+	    snprintf(path, sizeof(path), "%s%s", mount, group) >= (int)sizeof(path))
+		return limit;
+	while ((slash = strrchr(path, '/')) && strlen(path) > strlen(mount)) {
+		uint64_t one = limit_of_folder(path);
+
+		limit = MIN(limit, one);
+		*slash = '\0';
+	}
+	return limit;
+}
+
+static bool has_memory(const char *controllers)
+{
+	for (const char *c = controllers; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL)
+		if (!strncmp(c, "memory", 6) && (c[6] == ',' || c[6] == '\0'))
+			return true;
+	return false;
+}
+
+/* Of one line, which is cut up. */
+static uint64_t limit_of_line(char *line, const char *mounts)
+{
+	char *controllers = strchr(line, ':'), *group, mount[PATH_MAX];
+	uint64_t limit;
+
+	group = controllers ? strchr(controllers + 1, ':') : NULL;
+	if (!group)
+		return UINT64_MAX;
+	*group++ = '\0';
+	controllers++;
+	if (*controllers)
+		return has_memory(controllers) &&
+				       fs_join(mount, sizeof(mount), mounts, "memory") == 0
+			       ? limit_of_group(mount, group)
+			       : UINT64_MAX;
+	limit = limit_of_group(mounts, group);
+	if (limit == UINT64_MAX && fs_join(mount, sizeof(mount), mounts, "unified") == 0)
+		limit = limit_of_group(mount, group);
+	return limit;
+}
+
+uint64_t memory_limit_of_cgroup(const char *proc_cgroup, const char *mounts)
+{
+	_cleanup_(strbuf_deinit) struct strbuf b = {0};
+	uint64_t limit = UINT64_MAX;
+	char *rest, *line;
+
+	if (fs_read_file(proc_cgroup, MAX_TEXT, &b) < 0 || !b.s)
+		return limit;
+	for (rest = b.s; (line = strsep(&rest, "\n"));) {
+		uint64_t of_line = limit_of_line(line, mounts);
+
+		limit = MIN(limit, of_line);
+	}
+	return limit;
+}
+
+uint64_t memory_limit(void)
+{
+	uint64_t limit = memory_limit_of_cgroup("/proc/self/cgroup", "/sys/fs/cgroup");
+
+	return MIN(machine_memory(), limit / 4 * 3);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/system/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+static int open_number(struct notify *n, struct err_text *e)
+{
+	const char *text = getenv(n->variable);
+	uint32_t fd;
+
+	if (!text || !*text)
+		return 0;
+	if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0)
+		return err_set(e, -EBADF, "%s=%.100s is not an open descriptor", n->variable, text);
+	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+	n->fd = (int)fd;
+	return 0;
+}
+
+/* A path, or '@' and an abstract name. */
+static int connect_systemd(const char *address)
+{
+	_cleanup_(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	size_t len = strlen(address);
+
+	if (fd < 0)
+		return -errno;
+	if ((address[0] != '/' && address[0] != '@') || len >= sizeof(a.sun_path))
+		return -EINVAL;
+	memcpy(a.sun_path, address, len);
+	if (address[0] == '@')
+		a.sun_path[0] = '\0';
+	if (connect(fd, (struct sockaddr *)&a,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+static int open_systemd(struct notify *n, struct err_text *e)
+{
+	const char *address = getenv("NOTIFY_SOCKET");
+	int fd;
+
+	if (!address || !*address)
+		return 0;
+	fd = connect_systemd(address);
+	if (fd < 0)
+		return err_set(e, fd, "NOTIFY_SOCKET=%.100s: %s", address, strerror(-fd));
+	n->systemd = fd;
+	return 0;
+}
+
+int notify_open(struct notify *n, const char *variable, struct err_text *e)
+{
+	int r, s;
+
+	*n = (struct notify){.variable = variable, .fd = -1, .systemd = -1};
+	r = open_number(n, e);
+	s = open_systemd(n, e);
+	return r < 0 ? r : s;
+}
+
+int notify_ready(struct notify *n, struct err_text *e)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "READY=1\nMAINPID=%d\n", (int)getpid());
+	int r = 0;
+
+	if (n->fd >= 0 && fs_write_all(n->fd, "1", 1) < 0)
+		r = err_set(e, -errno, "%s: %s", n->variable, strerror(errno));
+	if (n->systemd >= 0 && send(n->systemd, text, (size_t)len, MSG_NOSIGNAL) < 0)
+		r = err_set(e, -errno, "NOTIFY_SOCKET: %s", strerror(errno));
+	notify_close(n);
+	return r;
+}
+
+void notify_close(struct notify *n)
+{
+	closep(&n->fd);
+	closep(&n->systemd);
+	n->fd = n->systemd = -1;
+}

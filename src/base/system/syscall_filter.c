@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lists are what the programs and their libraries call between their start and their end, of more
+ * than one libc and kernel: some do with newfstatat what others do with fstat. Names that this
+ * machine's libseccomp does not know, or its processor does not have, are passed over.
+ */
+#include "base/system/syscall_filter.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <seccomp.h>
+
+#include "base/system/log.h"
+#include "base/core/mem.h"
+
+#ifndef SYS_SECCOMP /* glibc leaves it to a header of the kernel that its own excludes */
+#define SYS_SECCOMP 1
+#endif
+
+/* What the blocked call returns is in the register of the results, as the handler leaves it. */
+#if defined(__x86_64__)
+#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#elif defined(__aarch64__)
+#define RESULT(context) ((context)->uc_mcontext.regs[0])
+#elif defined(__riscv)
+#define RESULT(context) ((context)->uc_mcontext.__gregs[REG_A0])
+#endif
+
+/* ---- what each program does ---- */
+
+static const char *const common[] = {
+	/* memory; mmap and mprotect are below */
+	"brk",
+	"madvise",
+	"mremap",
+	"munmap",
+	/* descriptors */
+	"close",
+	"dup",
+	"dup3",
+	"fcntl",
+	"fcntl64",
+	"lseek",
+	"_llseek",
+	"pread64",
+	"preadv",
+	"pwrite64",
+	"pwritev",
+	"read",
+	"readv",
+	"write",
+	"writev",
+	/* sockets that are there */
+	"getpeername",
+	"getsockname",
+	"getsockopt",
+	"recvfrom",
+	"recvmsg",
+	"sendmsg",
+	"sendto",
+	"setsockopt",
+	"shutdown",
+	/* the loop */
+	"clock_nanosleep",
+	"epoll_create1",
+	"epoll_ctl",
+	"epoll_pwait",
+	"epoll_pwait2",
+	"epoll_wait",
+	"eventfd2",
+	"nanosleep",
+	"pipe2",
+	"poll",
+	"ppoll",
+	"ppoll_time64",
+	"restart_syscall",
+	"sched_yield",
+	"timerfd_create",
+	"timerfd_gettime",
+	"timerfd_settime",
+	"timerfd_settime64",
+	/* files, and those that libc reads (the time zone) */
+	"access",
+	"faccessat",
+	"faccessat2",
+	"fstat",
+	"fstat64",
+	"fstatat64",
+	"fstatfs",
+	"getdents64",
+	"lstat",
+	"newfstatat",
+	"open",
+	"openat",
+	"readlink",
+	"readlinkat",
+	"stat",
+	"statx",
+	/* clocks, and the machine */
+	"clock_getres",
+	"clock_getres_time64",
+	"clock_gettime",
+	"clock_gettime64",
+	"getcpu",
+	"getrandom",
+	"gettimeofday",
+	"sched_getaffinity",
+	"sysinfo",
+	"time",
+	"uname",
+	/* the process itself */
+	"exit",
+	"exit_group",
+	"futex",
+	"getegid",
+	"geteuid",
+	"getgid",
+	"getpid",
+	"getppid",
+	"getpriority",
+	"getrlimit",
+	"getrusage",
+	"gettid",
+	"getuid",
+	"rt_sigaction",
+	"rt_sigprocmask",
+	"rt_sigreturn",
+	"sched_getparam",
+	"sched_getscheduler",
+	"sigaltstack",
+	"sigreturn",
+	"ugetrlimit",
+	NULL,
+};
+
+static const struct syscall_without common_without[] = {
+	{"mmap", 2, PROT_EXEC},
+	{"mmap2", 2, PROT_EXEC},
+	{"mprotect", 2, PROT_EXEC},
+	{"prlimit64", 2, UINT64_MAX}, /* asking, not setting */
+	{"sched_setscheduler", 0, UINT32_MAX}, /* for priority_boost: of ourselves */
+	{"sched_setattr", 0, UINT32_MAX}, /* likewise */
+	{"sched_getattr", 0, UINT32_MAX},
+};
+
+/* Together with the two above: not both PROT_EXEC and PROT_WRITE. */
+static const struct syscall_without library_without[] = {
+	{"mmap", 2, PROT_WRITE},
+	{"mmap2", 2, PROT_WRITE},
+};
+
+/* ---- what is blocked ---- */
+
+#ifdef RESULT
+#define BLOCKED SCMP_ACT_TRAP
+
+/*
+ * The call itself raised it, so this is no other place than that of any log message. One that
+ * somebody sent may come anywhere, and has no call whose result could be set.
+ */
+static void on_blocked(int signal_number, siginfo_t *info, void *context)
+{
+	static uint64_t told[8]; /* a bit for each number */
+	unsigned nr = (unsigned)info->si_syscall;
+
+	(void)signal_number;
+	if (info->si_code != SYS_SECCOMP)
+		return;
+	if (nr / 64 >= ARRAY_SIZE(told) || !(told[nr / 64] & 1ull << nr % 64))
+		log_warn("the sandbox does not allow system call %u; it failed (EPERM)", nr);
+	if (nr / 64 < ARRAY_SIZE(told))
+		told[nr / 64] |= 1ull << nr % 64;
+	RESULT((ucontext_t *)context) = -EPERM;
+}
+
+static int tell_blocked(scmp_filter_ctx f)
+{
+	struct sigaction action = {.sa_sigaction = on_blocked, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	(void)f;
+	return sigaction(SIGSYS, &action, NULL) < 0 ? -errno : 0;
+}
+#else
+#define BLOCKED SCMP_ACT_ERRNO(EPERM)
+
+static int tell_blocked(scmp_filter_ctx f)
+{
+	return seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, 1);
+}
+#endif
+
+/* ---- the filter ---- */
+
+/* The action must differ from BLOCKED: libseccomp returns -EACCES for a rule that changes nothing. */
+static int rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
+		const struct scmp_arg_cmp *args)
+{
+	int nr = seccomp_syscall_resolve_name(name);
+
+	if (nr == __NR_SCMP_ERROR || action == BLOCKED)
+		return 0;
+	return seccomp_rule_add_array(f, action, nr, n_args, args);
+}
+
+static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
+		 const struct scmp_arg_cmp *args)
+{
+	return rule(f, SCMP_ACT_ALLOW, name, n_args, args);
+}
+
+static int allow_all(scmp_filter_ctx f, const char *const *names)
+{
+	int r = 0;
+
+	for (; *names && r == 0; names++)
+		r = allow(f, *names, 0, NULL);
+	return r;
+}
+
+static int allow_without(scmp_filter_ctx f, const struct syscall_without *w)
+{
+	const struct scmp_arg_cmp none = SCMP_CMP64(w->arg, SCMP_CMP_MASKED_EQ, w->mask, 0);
+
+	return allow(f, w->name, 1, &none);
+}
+
+/* The flags of clone3 are in memory, where a filter does not look: libc goes on with clone. */
+static int allow_threads(scmp_filter_ctx f)
+{
+	const struct scmp_arg_cmp thread[] = {
+		SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD),
+	};
+	int r = allow(f, "clone", 1, thread);
+
+	if (r == 0)
+		r = allow(f, "set_robust_list", 0, NULL);
+	if (r == 0)
+		r = allow(f, "rseq", 0, NULL);
+	if (r == 0)
+		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return r;
+}
+
+/*
+ * Without a signal: a libc blocks all signals before it calls these (glibc 2.41 in fork), and the
+ * kernel kills a process whose SIGSYS is blocked.
+ */
+static int refuse_processes(scmp_filter_ctx f, bool has_threads)
+{
+	const struct scmp_arg_cmp process[] = {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)};
+	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+	int r = rule(f, refuse, "clone", has_threads ? 1 : 0, process);
+
+	if (r == 0)
+		r = rule(f, refuse, "fork", 0, NULL);
+	if (r == 0)
+		r = rule(f, refuse, "vfork", 0, NULL);
+	return r < 0 || has_threads ? r : rule(f, refuse, "clone3", 0, NULL);
+}
+
+static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
+{
+	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid(), 0)};
+	const struct scmp_arg_cmp ourselves[] = {
+		SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, PRIO_PROCESS),
+		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0),
+	};
+	int r = allow_all(f, list->allowed);
+
+	if (r == 0 && !list->is_whole)
+		r = allow_all(f, common);
+	for (size_t i = 0; i < ARRAY_SIZE(common_without) && r == 0 && !list->is_whole; i++)
+		r = allow_without(f, &common_without[i]);
+	for (const struct syscall_without *w = list->without; w && w->name && r == 0; w++)
+		r = allow_without(f, w);
+	for (size_t i = 0; i < ARRAY_SIZE(library_without) && r == 0 && list->loads_libraries; i++)
+		r = allow_without(f, &library_without[i]);
+	if (r == 0 && list->has_threads)
+		r = allow_threads(f);
+	if (r == 0)
+		r = refuse_processes(f, list->has_threads);
+	if (r == 0 && !list->is_whole)
+		r = allow(f, "setpriority", 2, ourselves);
+	if (r == 0)
+		r = allow(f, "tgkill", 1, our_process); /* abort() */
+	return r;
+}
+
+/* One that can says that there is no filter at the address NULL. */
+static bool kernel_can_filter(void)
+{
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno == EFAULT;
+}
+
+int syscall_filter_install(const struct syscall_list *list)
+{
+	scmp_filter_ctx f;
+	int r;
+
+	if (!kernel_can_filter())
+		return -ENOSYS;
+	f = seccomp_init(BLOCKED);
+	if (!f)
+		return -ENOMEM;
+	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors of the kernel as they are */
+	/* Wishes: a search instead of a walk through the numbers; and no mitigations that slow down
+	 * the whole process, as kernels before 5.16 have for one that runs code of strangers. */
+	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
+	if (r == 0)
+		r = add_rules(f, list);
+	/* Threads that run already; later ones have it from the one that starts them. */
+	if (r == 0 && !list->has_threads)
+		r = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
+	if (r == 0)
+		r = tell_blocked(f);
+	if (r == 0)
+		r = seccomp_load(f);
+	seccomp_release(f);
+	return r;
+}

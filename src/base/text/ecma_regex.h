@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+
+/*
+ * Regular expressions of ECMAScript, as configs have them, that are safe with expressions and texts
+ * of strangers: time grows with length of expression times length of text and no faster, memory is
+ * taken when the expression is compiled and never again.
+ *
+ * Known: | ( ) (?: ) . * + ? {m} {m,} {m,n} and each with ? behind, [...] with ranges, escapes and
+ * [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash before any other
+ * sign. Refused: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits below. Texts are bytes:
+ * a character of UTF-8 is several, and "." is each of them but \n and \r. ^ and $ are the ends of
+ * the text.
+ *
+ * Of several ways to match, the one that a backtracking matcher would find first counts, for the
+ * groups as well. A group in a repetition keeps the last text that it matched.
+ */
+
+#define ECMA_REGEX_MAX_BYTES 1024u
+#define ECMA_REGEX_MAX_DEPTH 16u /* groups in groups */
+#define ECMA_REGEX_MAX_GROUPS 32u /* that capture, the whole match (number 0) included */
+#define ECMA_REGEX_MAX_OPS 1000u /* characters and operators, with {m,n} written out */
+
+#define ECMA_REGEX_UNSET SIZE_MAX
+
+struct ecma_regex;
+
+struct ecma_span {
+	size_t begin, end; /* offsets in the text; ECMA_REGEX_UNSET: the group has no part */
+};
+
+/* 0; -ENOMEM; -EINVAL: one that cannot be used. e quotes it and says why. */
+int ecma_regex_new(const char *pattern, struct err_text *e, struct ecma_regex **ret);
+/* NULL is fine. */
+void ecma_regex_free(struct ecma_regex *re);
+/* Groups, the whole match (number 0) included. */
+size_t ecma_regex_groups(const struct ecma_regex *re);
+
+enum ecma_regex_mode {
+	ECMA_REGEX_WHOLE, /* from `from` to the end of the text, no less */
+	ECMA_REGEX_SEARCH, /* the first match that begins at `from` or behind */
+};
+
+/*
+ * Looks for a match in the text; what is before `from` counts for ^ and \b. spans has an entry for
+ * each group, or is NULL where nobody asks. *budget is how many steps it may take, less those that
+ * it took. 1: found; 0: there is none; -E2BIG: the budget is used up.
+ *
+ * Not const: the expression has the memory that the matching works in.
+ */
+int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const void *text, size_t len,
+		     size_t from, struct ecma_span *spans, uint64_t *budget);

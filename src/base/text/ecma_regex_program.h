@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/text/ecma_regex.h"
+
+/*
+ * What ecma_regex_parse.c makes of an expression, for ecma_regex_run.c:
+ *
+ *	x(a|b)*		BYTE x; SPLIT +1 +8; SAVE 2; SPLIT +1 +3; BYTE a; JUMP +2; BYTE b; SAVE 3;
+ *			JUMP -7; MATCH
+ *
+ * Jumps are relative, so that a repeated piece is copied as it is.
+ */
+
+enum regex_opcode {
+	REGEX_BYTE, /* x: the byte */
+	REGEX_SET, /* x: number of the set */
+	REGEX_SPLIT, /* goes on at x and at y; x comes first */
+	REGEX_JUMP, /* x */
+	REGEX_SAVE, /* x: 2 * group, and 1 more for its end */
+	REGEX_BEGIN, /* ^ */
+	REGEX_END, /* $ */
+	REGEX_WORD_EDGE, /* \b; x: 1 for \B */
+	REGEX_MATCH,
+};
+
+struct regex_op {
+	uint16_t opcode;
+	int16_t x, y;
+};
+
+struct regex_set {
+	uint64_t bits[4];
+};
+
+/* Where a match may be that waits for a byte, or is one, and the bounds of its groups by then. */
+struct regex_threads {
+	uint16_t *places; /* in ops, the preferred first */
+	uint32_t *slots; /* for each: 2 * n_groups bounds */
+	unsigned n;
+};
+
+struct ecma_regex {
+	struct regex_op *ops; /* owned */
+	unsigned n_ops;
+	struct regex_set *sets; /* owned */
+	unsigned n_sets;
+	unsigned n_groups;
+	struct regex_set first; /* bytes that a match can begin with */
+	bool may_be_empty; /* then first says nothing */
+
+	struct regex_threads now, next; /* owned */
+	uint32_t *seen; /* owned; by place: the round that it was last in */
+	uint32_t round; /* of the list that is being made */
+	uint32_t *bounds; /* owned: of the thread that is added, and of the match */
+};
+
+static inline void regex_set_add(struct regex_set *s, unsigned byte)
+{
+	s->bits[byte / 64] |= 1ull << byte % 64;
+}
+
+static inline bool regex_set_has(const struct regex_set *s, unsigned byte)
+{
+	return s->bits[byte / 64] >> byte % 64 & 1;
+}
+
+/* The program of the pattern into a zeroed re, without the memory of matching. 0, -ENOMEM, or
+ * -EINVAL with the reason in why. */
+int ecma_regex_parse(const char *pattern, struct ecma_regex *re, struct err_text *why);

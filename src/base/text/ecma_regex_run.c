@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text is read once. At each byte there is a list of the places in the program where a match
+ * may be, each place once, the one that is preferred first; a byte makes the next list of it:
+ *
+ *	a(b|bc)d on "abcd"	0: BYTE a	1: BYTE b, BYTE b	2: BYTE c, BYTE d ...
+ *
+ * So one step for each place and byte is all that any text can cost. Each place carries the bounds
+ * of the groups on its way.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/ecma_regex_program.h"
+
+#define UNSET UINT32_MAX
+
+struct run {
+	struct ecma_regex *re;
+	const uint8_t *text;
+	size_t len;
+	unsigned n_slots; /* 0: nobody asks for groups */
+	uint32_t *bounds; /* of the thread that is being added */
+	uint64_t steps; /* places that were looked at */
+};
+
+/* ---- threads ---- */
+
+static bool is_word(uint8_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_';
+}
+
+static bool is_edge(const struct run *r, size_t at)
+{
+	bool before = at > 0 && is_word(r->text[at - 1]);
+	bool after = at < r->len && is_word(r->text[at]);
+
+	return before != after;
+}
+
+/* False: the place is in the list that is being made already. */
+static bool is_new(struct ecma_regex *re, unsigned place)
+{
+	if (re->seen[place] == re->round)
+		return false;
+	re->seen[place] = re->round;
+	return true;
+}
+
+static void copy_slots(uint32_t *to, const uint32_t *from, unsigned n)
+{
+	for (unsigned i = 0; i < n; i += 2) { /* a few: a call would take longer */
+		to[i] = from[i];
+		to[i + 1] = from[i + 1];
+	}
+}
+
+static void enlist(const struct run *r, struct regex_threads *t, unsigned place)
+{
+	copy_slots(&t->slots[t->n * r->n_slots], r->bounds, r->n_slots);
+	t->places[t->n++] = (uint16_t)place;
+}
+
+static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at);
+
+static void add_saved(struct run *r, struct regex_threads *t, unsigned place, size_t at)
+{
+	unsigned slot = (unsigned)r->re->ops[place].x;
+	uint32_t before;
+
+	if (slot >= r->n_slots) {
+		add_thread(r, t, place + 1, at);
+		return;
+	}
+	before = r->bounds[slot];
+	r->bounds[slot] = (uint32_t)at;
+	add_thread(r, t, place + 1, at);
+	r->bounds[slot] = before;
+}
+
+/* All that the place leads to without a byte. As deep as the program is long. */
+static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at)
+{
+	for (; is_new(r->re, place); place++) {
+		const struct regex_op *op = &r->re->ops[place];
+
+		r->steps++;
+		switch ((enum regex_opcode)op->opcode) {
+		case REGEX_SPLIT:
+			add_thread(r, t, place + (unsigned)op->x, at);
+			place += (unsigned)op->y - 1;
+			break;
+		case REGEX_JUMP:
+			place += (unsigned)op->x - 1;
+			break;
+		case REGEX_SAVE:
+			add_saved(r, t, place, at);
+			return;
+		case REGEX_BEGIN:
+			if (at > 0)
+				return;
+			break;
+		case REGEX_END:
+			if (at < r->len)
+				return;
+			break;
+		case REGEX_WORD_EDGE:
+			if (is_edge(r, at) == (op->x != 0))
+				return;
+			break;
+		case REGEX_BYTE:
+		case REGEX_SET:
+		case REGEX_MATCH:
+			enlist(r, t, place);
+			return;
+		}
+	}
+}
+
+/* ---- one byte ---- */
+
+static bool takes(const struct ecma_regex *re, const struct regex_op *op, uint8_t byte)
+{
+	if (op->opcode == REGEX_BYTE)
+		return (uint8_t)op->x == byte;
+	return op->opcode == REGEX_SET && regex_set_has(&re->sets[op->x], byte);
+}
+
+/*
+ * What becomes of the threads at `at`. True: one of them is a match, whose bounds are in found;
+ * those that it is preferred to are gone.
+ */
+static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
+{
+	struct ecma_regex *re = r->re;
+
+	re->round++;
+	for (unsigned i = 0; i < re->now.n; i++) {
+		const uint32_t *slots = &re->now.slots[i * r->n_slots];
+		unsigned place = re->now.places[i];
+		const struct regex_op *op = &re->ops[place];
+
+		if (op->opcode == REGEX_MATCH && (!whole || at == r->len)) {
+			copy_slots(found, slots, r->n_slots);
+			if (r->n_slots)
+				found[1] = (uint32_t)at;
+			return true;
+		}
+		if (at < r->len && takes(re, op, r->text[at])) {
+			copy_slots(r->bounds, slots, r->n_slots);
+			add_thread(r, &re->next, place + 1, at + 1);
+		}
+	}
+	return false;
+}
+
+static void start(struct run *r, size_t at)
+{
+	memset(r->bounds, 0xff, 2 * r->re->n_groups * sizeof(*r->bounds));
+	r->bounds[0] = (uint32_t)at;
+	add_thread(r, &r->re->now, 0, at);
+}
+
+static void advance(struct ecma_regex *re)
+{
+	struct regex_threads old = re->now;
+
+	re->now = re->next;
+	re->next = old;
+	re->next.n = 0;
+}
+
+/* Rounds are numbered anew before the numbers run out. */
+static void begin_rounds(struct ecma_regex *re, size_t n)
+{
+	if (UINT32_MAX - re->round <= n + 2) {
+		memset(re->seen, 0, re->n_ops * sizeof(*re->seen));
+		re->round = 0;
+	}
+	re->round++;
+	re->now.n = re->next.n = 0;
+}
+
+/* 1, 0 or -E2BIG. */
+static int run(struct run *r, enum ecma_regex_mode mode, size_t from, uint32_t *found,
+	       uint64_t *budget)
+{
+	struct ecma_regex *re = r->re;
+	bool matched = false;
+
+	begin_rounds(re, r->len);
+	for (size_t at = from; at <= r->len; at++) {
+		bool searching = mode == ECMA_REGEX_SEARCH && !matched;
+
+		if (searching && re->now.n == 0 && !re->may_be_empty)
+			while (at < r->len && !regex_set_has(&re->first, r->text[at]))
+				at++;
+		if (searching || at == from)
+			start(r, at);
+		if (re->now.n == 0 && !searching)
+			break;
+		if (*budget <= r->steps)
+			return -E2BIG;
+		matched |= step(r, at, mode == ECMA_REGEX_WHOLE, found);
+		advance(re);
+	}
+	return matched;
+}
+
+int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const void *text, size_t len,
+		     size_t from, struct ecma_span *spans, uint64_t *budget)
+{
+	struct run r = {
+		.re = re,
+		.text = text,
+		.len = len,
+		.n_slots = spans ? 2 * re->n_groups : 0,
+		.bounds = re->bounds,
+	};
+	uint32_t *found = re->bounds + 2 * re->n_groups;
+	int result;
+
+	assert(from <= len);
+	if (len >= UNSET / 2)
+		return -E2BIG;
+	result = run(&r, mode, from, found, budget);
+	*budget -= r.steps < *budget ? r.steps : *budget;
+	if (result != 1 || !spans)
+		return result;
+	for (unsigned i = 0; i < re->n_groups; i++) {
+		bool set = found[2 * i] != UNSET && found[2 * i + 1] != UNSET;
+
+		spans[i].begin = set ? found[2 * i] : ECMA_REGEX_UNSET;
+		spans[i].end = set ? found[2 * i + 1] : ECMA_REGEX_UNSET;
+	}
+	return 1;
+}
+
+/* ---- life ---- */
+
+static int alloc_threads(struct regex_threads *t, const struct ecma_regex *re)
+{
+	t->places = calloc(re->n_ops, sizeof(*t->places));
+	t->slots = calloc(re->n_ops, 2 * re->n_groups * sizeof(*t->slots));
+	return t->places && t->slots ? 0 : -ENOMEM;
+}
+
+static void free_threads(struct regex_threads *t)
+{
+	free(t->places);
+	free(t->slots);
+}
+
+/* Which bytes lead anywhere from the place, taking every edge for one that is there. */
+static void find_first(struct ecma_regex *re, unsigned place)
+{
+	for (; is_new(re, place); place++) {
+		const struct regex_op *op = &re->ops[place];
+
+		switch ((enum regex_opcode)op->opcode) {
+		case REGEX_SPLIT:
+			find_first(re, place + (unsigned)op->x);
+			place += (unsigned)op->y - 1;
+			break;
+		case REGEX_JUMP:
+			place += (unsigned)op->x - 1;
+			break;
+		case REGEX_BYTE:
+			regex_set_add(&re->first, (uint8_t)op->x);
+			return;
+		case REGEX_SET:
+			for (size_t k = 0; k < ARRAY_SIZE(re->first.bits); k++)
+				re->first.bits[k] |= re->sets[op->x].bits[k];
+			return;
+		case REGEX_MATCH:
+			re->may_be_empty = true;
+			return;
+		case REGEX_SAVE:
+		case REGEX_BEGIN:
+		case REGEX_END:
+		case REGEX_WORD_EDGE:
+			break;
+		}
+	}
+}
+
+static int compile(struct ecma_regex *re, const char *pattern, struct err_text *why)
+{
+	int r = ecma_regex_parse(pattern, re, why);
+
+	if (r < 0)
+		return r;
+	re->bounds = calloc(4 * re->n_groups, sizeof(*re->bounds));
+	re->seen = calloc(re->n_ops, sizeof(*re->seen));
+	if (!re->bounds || !re->seen || alloc_threads(&re->now, re) < 0 ||
+	    alloc_threads(&re->next, re) < 0)
+		return -ENOMEM;
+	re->round = 1;
+	find_first(re, 0);
+	return 0;
+}
+
+int ecma_regex_new(const char *pattern, struct err_text *e, struct ecma_regex **ret)
+{
+	struct err_text why = {""};
+	struct ecma_regex *re;
+	int r;
+
+	if (strlen(pattern) > ECMA_REGEX_MAX_BYTES)
+		return err_set(e, -EINVAL, "\"%.32s...\": %zu bytes; the limit is %u", pattern,
+			       strlen(pattern), ECMA_REGEX_MAX_BYTES);
+	re = calloc(1, sizeof(*re));
+	r = re ? compile(re, pattern, &why) : -ENOMEM;
+	if (r == 0) {
+		*ret = re;
+		return 0;
+	}
+	ecma_regex_free(re);
+	if (r == -ENOMEM)
+		return err_set(e, r, "out of memory");
+	return err_set(e, r, "\"%.256s\": %s", pattern, why.text);
+}
+
+void ecma_regex_free(struct ecma_regex *re)
+{
+	if (!re)
+		return;
+	free_threads(&re->now);
+	free_threads(&re->next);
+	free(re->bounds);
+	free(re->seen);
+	free(re->sets);
+	free(re->ops);
+	free(re);
+}
+
+size_t ecma_regex_groups(const struct ecma_regex *re)
+{
+	return re->n_groups;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	this process                       child
+ *	go     w -------- pipe ----------> r   a byte: run; the end: do not
+ *	error  r <------- pipe ----------- w   errno of exec; the end: it runs
+ *
+ * The second pipe closes itself when exec succeeds, and both do when either process dies.
+ */
+
+#include "cli/record/command_child.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+
+enum state { WAITS, RUNS, ENDED };
+
+struct command_child {
+	char **argv; /* borrowed from the owner until free */
+	pid_t pid;
+	enum state state;
+	bool ran;
+	int status; /* of waitpid, when it has ended */
+	int go; /* -1 once it was told */
+	int error;
+	struct event *child_event; /* SIGCHLD; owned */
+	void (*on_end)(void *ctx);
+	void *ctx;
+};
+
+/* ---- the child's side ---- */
+
+static void run_child(char **argv, int go, int error)
+{
+	char byte;
+	ssize_t n;
+	int code;
+
+	do
+		n = read(go, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(0); /* nobody wants it any more */
+	execvp(argv[0], argv);
+	code = errno;
+	n = write(error, &code, sizeof(code));
+	_exit(n < 0 ? 126 : 127);
+}
+
+/* ---- our side ---- */
+
+static int open_pipes(int go[static 2], int error[static 2])
+{
+	int r;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (!pipe2(error, O_CLOEXEC))
+		return 0;
+	r = -errno;
+	close(go[0]);
+	close(go[1]);
+	return r;
+}
+
+static int fork_child(struct command_child *c)
+{
+	int go[2], error[2];
+	int r = open_pipes(go, error);
+
+	if (r)
+		return r;
+	c->pid = fork();
+	if (c->pid == 0) {
+		close(go[1]);
+		close(error[0]);
+		run_child(c->argv, go[0], error[1]);
+	}
+	r = c->pid < 0 ? -errno : 0;
+	close(go[0]);
+	close(error[1]);
+	c->go = go[1];
+	c->error = error[0];
+	return r;
+}
+
+int command_child_fork(char **argv, struct err_text *e, struct command_child **ret)
+{
+	struct command_child *c = malloc(sizeof(*c));
+	int r;
+
+	if (!c)
+		return err_set(e, -ENOMEM, "no memory");
+	*c = (struct command_child){.argv = argv, .pid = -1, .go = -1, .error = -1};
+	r = fork_child(c);
+	if (r) {
+		command_child_free(c);
+		return err_set(e, r, "cannot start '%.80s': %s", argv[0], strerror(-r));
+	}
+	*ret = c;
+	return 0;
+}
+
+pid_t command_child_pid(const struct command_child *c)
+{
+	return c->pid;
+}
+
+bool command_child_is_running(const struct command_child *c)
+{
+	return c->state == RUNS;
+}
+
+static void look(struct command_child *c)
+{
+	if (c->state != ENDED && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->state = ENDED;
+}
+
+static void on_child(evutil_socket_t fd, short what, void *ctx)
+{
+	struct command_child *c = ctx;
+
+	(void)fd;
+	(void)what;
+	look(c);
+	if (c->state != ENDED)
+		return;
+	event_del(c->child_event);
+	c->on_end(c->ctx);
+}
+
+int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
+			void *ctx)
+{
+	c->on_end = on_end;
+	c->ctx = ctx;
+	c->child_event = evsignal_new(loop, SIGCHLD, on_child, c);
+	if (!c->child_event || event_add(c->child_event, NULL))
+		return -ENOMEM;
+	/* It may have ended before anybody watched. */
+	event_active(c->child_event, EV_SIGNAL, 1);
+	return 0;
+}
+
+void command_child_unwatch(struct command_child *c)
+{
+	if (c->child_event)
+		event_free(c->child_event);
+	c->child_event = NULL;
+}
+
+int command_child_run(struct command_child *c, struct err_text *e)
+{
+	int code = 0;
+	ssize_t n;
+
+	if (c->state != WAITS)
+		return err_set(e, -ESRCH, "'%.80s' was ended before it ran", c->argv[0]);
+	n = write(c->go, "", 1);
+	closep(&c->go);
+	c->go = -1;
+	if (n != 1)
+		return err_set(e, -ESRCH, "'%.80s' was ended before it ran", c->argv[0]);
+	do
+		n = read(c->error, &code, sizeof(code));
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(code))
+		return err_set(e, -code, "cannot run '%.80s': %s", c->argv[0], strerror(code));
+	c->ran = true;
+	c->state = RUNS;
+	return 0;
+}
+
+void command_child_signal(const struct command_child *c, int number)
+{
+	if (c->state == RUNS)
+		kill(c->pid, number);
+}
+
+int command_child_exit_code(const struct command_child *c)
+{
+	if (c->state != ENDED)
+		return -1;
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+void command_child_describe(const struct command_child *c, struct strbuf *b)
+{
+	int number = WTERMSIG(c->status);
+
+	strbuf_printf(b, "'%.80s' ", c->argv[0]);
+	if (!c->ran)
+		strbuf_puts(b, "did not run");
+	else if (c->state == RUNS)
+		strbuf_printf(b, "is still running (pid %d)", (int)c->pid);
+	else if (WIFSIGNALED(c->status))
+		strbuf_printf(b, "was killed by signal %d (%s)", number, strsignal(number));
+	else
+		strbuf_printf(b, "ended with exit code %d", WEXITSTATUS(c->status));
+}
+
+void command_child_free(struct command_child *c)
+{
+	if (!c)
+		return;
+	look(c);
+	closep(&c->go);
+	closep(&c->error);
+	command_child_unwatch(c);
+	if (c->pid > 0 && c->state == WAITS)
+		waitpid(c->pid, NULL, 0);
+	free(c);
+}

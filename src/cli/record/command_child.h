@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+#include "base/text/str.h"
+
+struct event_base;
+
+/*
+ * The command of `sonda record -- COMMAND`: a child that exists, and has a number that can be
+ * recorded, long before it runs.
+ *
+ *	command_child_fork --> ..._watch --> ..._run --> on_end --> ..._free
+ *	   waits                             runs        has ended
+ *
+ * It has this process's descriptors 0 to 2, environment, rights, process group and signals as they
+ * were at the fork; so fork before anything else is opened or changed.
+ */
+struct command_child;
+
+/* argv (ends with NULL) is borrowed until the child is freed. 0, or -errno with the sentence in
+ * e. */
+int command_child_fork(char **argv, struct err_text *e, struct command_child **ret);
+pid_t command_child_pid(const struct command_child *c);
+
+/* on_end comes once, from the loop, when the child has ended, whether it ran or not. 0 or -ENOMEM.
+ */
+int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
+			void *ctx);
+/* Before the loop is freed. */
+void command_child_unwatch(struct command_child *c);
+
+/* Lets it run. 0, or -errno with the sentence in e: there is no such program, it may not be run, it
+ * was killed meanwhile. SIGPIPE must be ignored. */
+int command_child_run(struct command_child *c, struct err_text *e);
+
+/* Runs, and has not ended? */
+bool command_child_is_running(const struct command_child *c);
+/* Passes a signal on, if it is running. */
+void command_child_signal(const struct command_child *c, int number);
+
+/* As a shell tells it: its exit code, or 128 and the signal. -1: it has not ended. */
+int command_child_exit_code(const struct command_child *c);
+
+/* "'./app' ended with exit code 3", "... was killed by signal 11 (Segmentation fault)", "... is
+ * still running (pid 123)": appended. */
+void command_child_describe(const struct command_child *c, struct strbuf *b);
+
+/* One that has not run never will; one that runs is left alone. NULL is fine. */
+void command_child_free(struct command_child *c);

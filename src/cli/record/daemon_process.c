@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	this process                      child, own process group, dies with its parent
+ *	notify  r <--------- pipe ------- w   $TRACED_NOTIFY_FD: one byte "1" when it listens
+ *	stderr  r <--------- pipe ------- w   fd 2; also fd 1
+ *
+ * The child's messages carry their weight in front ("<4>sondad: ..."), as for the journal: the
+ * environment tells it that its stderr is one. Warnings are passed on, the last line is kept as the
+ * reason if it dies.
+ */
+
+#include "cli/record/daemon_process.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/record/path_program.h"
+
+#define LOOK_AGAIN_MS 10 /* while its end is awaited */
+
+struct daemon_process {
+	const char *name; /* borrowed from the caller until free */
+	const struct daemon_process_ops *ops; /* likewise */
+	void *ctx;
+	pid_t pid; /* -1 once it was waited for */
+	int status;
+	int notify_fd;
+	int stderr_fd;
+	struct event *notify_event;
+	struct event *stderr_event;
+	char line[DAEMON_MAX_LINE]; /* the line that is coming in */
+	size_t line_len;
+	char last[DAEMON_MAX_LINE]; /* the last whole one */
+};
+
+/* ---- finding the program ---- */
+
+static int beside_us(const char *name, char *buf, size_t size)
+{
+	char self[PATH_MAX], path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return -ENOENT;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	return fs_join(path, sizeof(path), self, name) ? -ENOENT : path_program(path, buf, size);
+}
+
+int daemon_program(const char *name, char *buf, size_t size)
+{
+	return beside_us(name, buf, size) ? path_program(name, buf, size) : 0;
+}
+
+bool daemon_program_has_rights(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (daemon_program(name, path, sizeof(path)) || stat(path, &st))
+		return false;
+	return st.st_mode & S_ISUID || getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+/* ---- its words ---- */
+
+/* "<4>text": gives the text and its weight; without a weight it is taken as a warning. */
+static const char *weigh(const char *line, int *weight)
+{
+	*weight = LOG_LEVEL_WARN;
+	if (line[0] != '<' || line[1] < '0' || line[1] > '7' || line[2] != '>')
+		return line;
+	*weight = line[1] - '0';
+	return line + 3;
+}
+
+static void take_line(struct daemon_process *d)
+{
+	const char *text;
+	int weight;
+
+	d->line[d->line_len] = '\0';
+	d->line_len = 0;
+	text = weigh(d->line, &weight);
+	if (!*text)
+		return;
+	snprintf(d->last, sizeof(d->last), "%s", text);
+	if (weight <= LOG_LEVEL_WARN)
+		d->ops->on_line(d->ctx, text);
+}
+
+static void take_bytes(struct daemon_process *d, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] == '\n')
+			take_line(d);
+		else if (d->line_len < sizeof(d->line) - 1)
+			d->line[d->line_len++] = bytes[i];
+	}
+}
+
+/* Takes what is there. False: it will say nothing more. */
+static bool listen_once(struct daemon_process *d)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	for (;;) {
+		n = read(d->stderr_fd, bytes, sizeof(bytes));
+		if (n > 0)
+			take_bytes(d, bytes, (size_t)n);
+		else if (n == 0)
+			return false;
+		else if (errno != EINTR)
+			return errno == EAGAIN;
+	}
+}
+
+static void on_stderr(evutil_socket_t fd, short what, void *ctx)
+{
+	struct daemon_process *d = ctx;
+
+	(void)fd;
+	(void)what;
+	if (!listen_once(d))
+		event_del(d->stderr_event);
+}
+
+static void on_notify(evutil_socket_t fd, short what, void *ctx)
+{
+	struct daemon_process *d = ctx;
+	char byte = 0;
+	ssize_t n = read(fd, &byte, 1);
+
+	(void)what;
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	event_del(d->notify_event);
+	if (n == 1 && byte == '1')
+		d->ops->on_ready(d->ctx, d);
+	else
+		d->ops->on_not_ready(d->ctx, d);
+}
+
+/* ---- starting ---- */
+
+static void set_journal_stream(int fd)
+{
+	char value[64];
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return;
+	snprintf(value, sizeof(value), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", value, 1);
+}
+
+/* In the child. Says what went wrong on its stderr, where the parent listens. */
+static void run_child(const char *path, const char *notify_env, const struct daemon_env *env,
+		      int notify, int err, pid_t parent)
+{
+	char number[16];
+	sigset_t none;
+	int null;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent) /* it died before that */
+		_exit(1);
+	/* Ours, and what our own parent had us ignore. Two cannot be set, and need not be. */
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+
+	null = open("/dev/null", O_RDWR);
+	dup2(null, STDIN_FILENO);
+	dup2(err, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	fcntl(notify, F_SETFD, 0);
+	snprintf(number, sizeof(number), "%d", notify);
+	setenv(notify_env, number, 1);
+	set_journal_stream(err);
+	for (; env->name; env++)
+		setenv(env->name, env->value, 1);
+	execl(path, path, (char *)NULL);
+	dprintf(STDERR_FILENO, "cannot run %s: %s\n", path, strerror(errno));
+	_exit(127);
+}
+
+static int make_pipes(int notify[static 2], int err[static 2])
+{
+	if (pipe2(notify, O_CLOEXEC))
+		return -errno;
+	if (pipe2(err, O_CLOEXEC)) {
+		int r = -errno;
+
+		close(notify[0]);
+		close(notify[1]);
+		return r;
+	}
+	fcntl(notify[0], F_SETFL, O_NONBLOCK);
+	fcntl(err[0], F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+static int watch(struct daemon_process *d, struct event_base *loop)
+{
+	d->notify_event = event_new(loop, d->notify_fd, EV_READ | EV_PERSIST, on_notify, d);
+	d->stderr_event = event_new(loop, d->stderr_fd, EV_READ | EV_PERSIST, on_stderr, d);
+	if (!d->notify_event || !d->stderr_event || event_add(d->notify_event, NULL) ||
+	    event_add(d->stderr_event, NULL))
+		return -ENOMEM;
+	return 0;
+}
+
+int daemon_process_start(struct event_base *loop, const char *name, const char *path,
+			 const char *notify_env, const struct daemon_env *env,
+			 const struct daemon_process_ops *ops, void *ctx, struct err_text *e,
+			 struct daemon_process **ret)
+{
+	struct daemon_process *d = calloc(1, sizeof(*d));
+	pid_t parent = getpid();
+	int notify[2], err[2], r;
+
+	if (!d)
+		return err_set(e, -ENOMEM, "no memory");
+	*d = (struct daemon_process){.name = name, .ops = ops, .ctx = ctx, .pid = -1};
+	r = make_pipes(notify, err);
+	if (r) {
+		free(d);
+		return err_set(e, r, "cannot start %s: %s", name, strerror(-r));
+	}
+	d->notify_fd = notify[0];
+	d->stderr_fd = err[0];
+	d->pid = fork();
+	if (d->pid == 0)
+		run_child(path, notify_env, env, notify[1], err[1], parent);
+	r = d->pid < 0 ? -errno : 0;
+	close(notify[1]);
+	close(err[1]);
+	if (!r)
+		r = watch(d, loop);
+	if (r) {
+		daemon_process_free(d, 0);
+		return err_set(e, r, "cannot start %s: %s", name, strerror(-r));
+	}
+	*ret = d;
+	return 0;
+}
+
+pid_t daemon_process_pid(const struct daemon_process *d)
+{
+	return d->pid;
+}
+
+/* ---- ending ---- */
+
+bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
+{
+	const char *colon;
+
+	if (d->pid > 0 && waitpid(d->pid, &d->status, WNOHANG) != d->pid)
+		return false;
+	d->pid = -1;
+	listen_once(d); /* its last words are in the pipe already */
+	if (d->line_len)
+		take_line(d);
+	colon = d->last[0] ? ": " : "";
+	if (WIFSIGNALED(d->status))
+		err_set(why, 0, "%s was killed by signal %d%s%s", d->name, WTERMSIG(d->status),
+			colon, d->last);
+	else
+		err_set(why, 0, "%s ended with exit code %d%s%s", d->name, WEXITSTATUS(d->status),
+			colon, d->last);
+	return true;
+}
+
+/*
+ * Waits for its end, at most timeout_ms; false when it is still there. Listens meanwhile: a child
+ * that waits for room in the pipe would never end.
+ */
+static bool wait_for_end(struct daemon_process *d, int timeout_ms)
+{
+	uint64_t end_ns = clock_mono_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+	struct pollfd p = {.fd = d->stderr_fd, .events = POLLIN};
+
+	while (waitpid(d->pid, &d->status, WNOHANG) != d->pid) {
+		if (clock_mono_ns() >= end_ns)
+			return false;
+		poll(&p, 1, LOOK_AGAIN_MS);
+		/* One that closed its stderr makes poll sleep only. */
+		if (p.revents && !listen_once(d))
+			p.fd = -1;
+	}
+	listen_once(d);
+	return true;
+}
+
+static void end_child(struct daemon_process *d, int timeout_ms)
+{
+	if (d->pid <= 0)
+		return;
+	kill(d->pid, SIGTERM);
+	if (!wait_for_end(d, timeout_ms)) {
+		kill(d->pid, SIGKILL);
+		waitpid(d->pid, &d->status, 0);
+	}
+	d->pid = -1;
+}
+
+void daemon_process_free(struct daemon_process *d, int timeout_ms)
+{
+	if (!d)
+		return;
+	end_child(d, timeout_ms);
+	if (d->notify_event)
+		event_free(d->notify_event);
+	if (d->stderr_event)
+		event_free(d->stderr_event);
+	closep(&d->notify_fd);
+	closep(&d->stderr_fd);
+	free(d);
+}

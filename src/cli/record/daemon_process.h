@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+
+struct event_base;
+
+/*
+ * One daemon as a child of this process, in a process group of its own (so that Ctrl-C does not
+ * reach it) and gone when this process is gone. It tells that it is ready by writing "1" to the
+ * descriptor that an environment variable names, and what it has to say on stderr.
+ */
+struct daemon_process;
+
+#define DAEMON_MAX_LINE 512 /* bytes of one of its lines that are kept */
+
+struct daemon_process_ops {
+	/* It wrote its "1". */
+	void (*on_ready)(void *ctx, struct daemon_process *d);
+	/* It closed its end without: it is dying, or is no such daemon. */
+	void (*on_not_ready)(void *ctx, struct daemon_process *d);
+	/* One of its lines of warning or worse, or of unknown weight. Not NULL. */
+	void (*on_line)(void *ctx, const char *line);
+};
+
+/* A variable of the child's environment. */
+struct daemon_env {
+	const char *name;
+	const char *value;
+};
+
+/*
+ * Starts the program: path is looked up as it is. notify_env is the variable that will hold the
+ * number of the descriptor to report on. env ends with a NULL name. ops and name are borrowed until
+ * daemon_process_free. 0, or -errno with the sentence in e.
+ */
+int daemon_process_start(struct event_base *loop, const char *name, const char *path,
+			 const char *notify_env, const struct daemon_env *env,
+			 const struct daemon_process_ops *ops, void *ctx, struct err_text *e,
+			 struct daemon_process **ret);
+
+pid_t daemon_process_pid(const struct daemon_process *d);
+
+/* Has it ended? Then how, and its last words, are in why (may be NULL). Never blocks. */
+bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);
+
+/* Ends it: SIGTERM, SIGKILL after timeout_ms; waits until it is gone; frees. NULL is fine. */
+void daemon_process_free(struct daemon_process *d, int timeout_ms);
+
+/* The program of this name: beside the running one, else in PATH. 0 or -ENOENT. */
+int daemon_program(const char *name, char *buf, size_t size);
+/* Does that program run with rights of its own (set-user-id, file capabilities)? */
+bool daemon_program_has_rights(const char *name);

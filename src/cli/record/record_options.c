@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Options and words are taken in the order in which they stand, since some options are about the
+ * word before them:
+ *
+ *	sched_switch --filter 'prev_prio < 100' 'irq:*' -p 12 -- ./program --its-option
+ *	word 0       of word 0                  word 1  of all   command
+ */
+
+#include "cli/record/record_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/terminal/event_words.h"
+#include "cli/terminal/option_refusal.h"
+#include "config/limits.h"
+
+/* Options without a letter; a word is what getopt_long calls 1. */
+enum {
+	OPT_WORD = 1,
+	OPT_FILTER = 256,
+	OPT_TRIGGER,
+	OPT_SYSCALLS,
+	OPT_KPROBE,
+	OPT_KRETPROBE,
+	OPT_UPROBE,
+	OPT_GRAPH,
+	OPT_GRAPH_FILTER,
+	OPT_GRAPH_DEPTH,
+	OPT_KSYMS,
+	OPT_SUBBUF,
+	OPT_CLOCK,
+	OPT_MAX_SIZE,
+	OPT_TXT,
+	OPT_SOCKET,
+	OPT_STRICT,
+	OPT_JSON,
+	OPT_EXIT_CODE,
+	OPT_DETACH,
+};
+
+static const char short_options[] = "-:e:p:aC:t:b:B:c:o:qh";
+
+static const struct option long_options[] = {
+	{"event", required_argument, NULL, 'e'},
+	{"filter", required_argument, NULL, OPT_FILTER},
+	{"trigger", required_argument, NULL, OPT_TRIGGER},
+	{"syscalls", required_argument, NULL, OPT_SYSCALLS},
+	{"kprobe", required_argument, NULL, OPT_KPROBE},
+	{"kretprobe", required_argument, NULL, OPT_KRETPROBE},
+	{"uprobe", required_argument, NULL, OPT_UPROBE},
+	{"function-graph", optional_argument, NULL, OPT_GRAPH},
+	{"function-filter", required_argument, NULL, OPT_GRAPH_FILTER},
+	{"function-depth", required_argument, NULL, OPT_GRAPH_DEPTH},
+	{"ksyms", no_argument, NULL, OPT_KSYMS},
+	{"pid", required_argument, NULL, 'p'},
+	{"all", no_argument, NULL, 'a'},
+	{"cpu", required_argument, NULL, 'C'},
+	{"time", required_argument, NULL, 't'},
+	{"buffer", required_argument, NULL, 'b'},
+	{"ring", required_argument, NULL, 'B'},
+	{"subbuf", required_argument, NULL, OPT_SUBBUF},
+	{"clock", required_argument, NULL, OPT_CLOCK},
+	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
+	{"config", required_argument, NULL, 'c'},
+	{"txt", no_argument, NULL, OPT_TXT},
+	{"out", required_argument, NULL, 'o'},
+	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"strict", no_argument, NULL, OPT_STRICT},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"exit-code", no_argument, NULL, OPT_EXIT_CODE},
+	{"detach", required_argument, NULL, OPT_DETACH},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* What a pass over the command line remembers besides the options. */
+struct pass {
+	struct record_options o;
+	int shorthand; /* the first option that excludes -c; 0: none */
+	bool after_word; /* --filter and --trigger have one that they are about */
+};
+
+void record_options_deinit(struct record_options *o)
+{
+	free(o->words.args);
+	free(o->filters);
+	free(o->triggers);
+	free(o->syscalls.args);
+	free(o->kprobes);
+	free(o->uprobes.args);
+	free(o->graph_roots.args);
+	free(o->graph_filters.args);
+	free(o->pids.pids);
+	*o = (struct record_options){0};
+}
+
+/* ---- one option ---- */
+
+static int add_arg(struct arg_list *l, const char *arg)
+{
+	if (array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
+		return -ENOMEM;
+	l->args[l->n++] = arg;
+	return 0;
+}
+
+static int take_word(struct pass *p, const char *word)
+{
+	p->after_word = true;
+	return add_arg(&p->o.words, word);
+}
+
+/* Is the last word one that an option can be about? */
+static int check_word_before(const struct pass *p, const char *option, struct err_text *e)
+{
+	const char *word;
+
+	if (!p->after_word)
+		return err_set(e, -EINVAL, "%s must stand behind the event that it is about",
+			       option);
+	word = p->o.words.args[p->o.words.n - 1];
+	if (event_word_is_negative(word))
+		return err_set(e, -EINVAL, "%s: '%.80s' before it records nothing", option, word);
+	return 0;
+}
+
+static int take_filter(struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+	int r = check_word_before(p, "--filter", e);
+
+	if (!r && !optarg[strspn(optarg, " ")])
+		r = err_set(e, -EINVAL, "--filter: the condition is empty");
+	if (!r)
+		r = array_reserve(&o->filters, &o->cap_filters, o->n_filters + 1,
+				  sizeof(*o->filters));
+	if (!r)
+		o->filters[o->n_filters++] = (struct word_filter){o->words.n - 1, optarg};
+	return r;
+}
+
+static int take_trigger(struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+	struct trigger trigger = {0};
+	int r = check_word_before(p, "--trigger", e);
+
+	if (!r)
+		r = option_trigger("--trigger", optarg, &trigger, e);
+	if (!r)
+		r = array_reserve(&o->triggers, &o->cap_triggers, o->n_triggers + 1,
+				  sizeof(*o->triggers));
+	if (!r)
+		o->triggers[o->n_triggers++] = (struct word_trigger){o->words.n - 1, trigger};
+	return r;
+}
+
+static int take_kprobe(struct record_options *o, bool on_return)
+{
+	if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1, sizeof(*o->kprobes)))
+		return -ENOMEM;
+	o->kprobes[o->n_kprobes++] = (struct kprobe_option){optarg, on_return};
+	return 0;
+}
+
+static int take_graph(struct record_options *o)
+{
+	o->function_graph = true;
+	return optarg ? add_arg(&o->graph_roots, optarg) : 0;
+}
+
+static int take_cpus(struct record_options *o, struct err_text *e)
+{
+	int r = cpu_list_add(&o->cpus, optarg);
+
+	o->has_cpus = true;
+	if (r == -ERANGE)
+		return err_set(e, -EINVAL, "-C %.80s: no machine has so many CPUs", optarg);
+	if (r)
+		return err_set(e, -EINVAL, "-C %.80s is no list of CPUs; example: 0,2-5", optarg);
+	return 0;
+}
+
+static int take_clock(struct record_options *o, struct err_text *e)
+{
+	o->mono_raw_clock = !strcmp(optarg, "mono_raw");
+	if (!o->mono_raw_clock && strcmp(optarg, "boot"))
+		return err_set(e, -EINVAL, "--clock %.80s: the clock is boot or mono_raw", optarg);
+	return 0;
+}
+
+/* What is said in words what to record; -c says it in a file. */
+static int take_shorthand(int option, struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+
+	switch (option) {
+	case OPT_WORD:
+	case 'e':
+		return take_word(p, optarg);
+	case OPT_FILTER:
+		return take_filter(p, e);
+	case OPT_TRIGGER:
+		return take_trigger(p, e);
+	case OPT_SYSCALLS:
+		return add_arg(&o->syscalls, optarg);
+	case OPT_KPROBE:
+	case OPT_KRETPROBE:
+		return take_kprobe(o, option == OPT_KRETPROBE);
+	case OPT_UPROBE:
+		return add_arg(&o->uprobes, optarg);
+	case OPT_GRAPH:
+		return take_graph(o);
+	case OPT_GRAPH_FILTER:
+		return add_arg(&o->graph_filters, optarg);
+	case OPT_GRAPH_DEPTH:
+		return option_number("--function-depth", optarg, &o->graph_depth, e);
+	case OPT_KSYMS:
+		o->ksyms = true;
+		return 0;
+	case 'p':
+		return option_pids("-p", optarg, &o->pids, e);
+	case 'C':
+		return take_cpus(o, e);
+	case 't':
+		return option_time("-t", optarg, &o->duration_ms, e);
+	case 'b':
+		return option_size("-b", optarg, &o->buffer_kb, e);
+	case 'B':
+		return option_size("-B", optarg, &o->ring_kb, e);
+	case OPT_SUBBUF:
+		return option_size("--subbuf", optarg, &o->subbuf_kb, e);
+	case OPT_CLOCK:
+		return take_clock(o, e);
+	case OPT_MAX_SIZE:
+		return option_file_size("--max-size", optarg, &o->max_bytes, e);
+	}
+	return -ENOENT;
+}
+
+static int take_option(int option, struct pass *p, struct err_text *e)
+{
+	struct record_options *o = &p->o;
+	int r;
+
+	switch (option) {
+	case 'a':
+		o->all = true;
+		return 0;
+	case 'c':
+		o->config = optarg;
+		return 0;
+	case 'o':
+		o->output = optarg;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case OPT_TXT:
+		o->config_is_text = true;
+		return 0;
+	case OPT_SOCKET:
+		o->socket = optarg;
+		return 0;
+	case OPT_STRICT:
+		o->strict = true;
+		return 0;
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_EXIT_CODE:
+		o->exit_code = true;
+		return 0;
+	case OPT_DETACH:
+		o->detach = optarg;
+		return 0;
+	}
+	r = take_shorthand(option, p, e);
+	if (!p->shorthand)
+		p->shorthand = option;
+	/* What makes events of its own is nothing that a filter could be about. */
+	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
+		p->after_word = false;
+	return r;
+}
+
+/* ---- all of them ---- */
+
+static bool names_something(const struct record_options *o)
+{
+	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+}
+
+static int check_command(const struct record_options *o, struct err_text *e)
+{
+	if (o->command && !o->command[0])
+		return err_set(e, -EINVAL, "-- is followed by no command");
+	if (o->command && o->output && !strcmp(o->output, "-"))
+		return err_set(e, -EINVAL,
+			       "-o -: the trace and what '%.80s' prints would mix on stdout",
+			       o->command[0]);
+	return 0;
+}
+
+static int check_summary(const struct record_options *o, struct err_text *e)
+{
+	if (o->exit_code && !o->command)
+		return err_set(e, -EINVAL, "--exit-code is about a command, which is missing");
+	if (o->json && o->output && !strcmp(o->output, "-"))
+		return err_set(e, -EINVAL,
+			       "--json and the trace (-o -) cannot both go to standard output");
+	return 0;
+}
+
+static int check_detach(const struct record_options *o, struct err_text *e)
+{
+	if (!*o->detach)
+		return err_set(e, -EINVAL, "--detach needs a name");
+	if (o->command)
+		return err_set(e, -EINVAL,
+			       "--detach: nobody is there to wait for the end of the command");
+	return 0;
+}
+
+static int check_words(const struct record_options *o, struct err_text *e)
+{
+	if (o->config_is_text)
+		return err_set(e, -EINVAL, "--txt is about the file of -c, which is missing");
+	if (o->all && o->pids.n)
+		return err_set(e, -EINVAL, "-a and -p exclude each other");
+	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
+		return err_set(e, -EINVAL, "--function-%s is about --function-graph",
+			       o->graph_depth ? "depth" : "filter");
+	if (o->max_bytes && !record_options_stream(o))
+		return err_set(e, -EINVAL,
+			       "--max-size is about a trace that is written while it is recorded; "
+			       "with %s its size is that of the buffer",
+			       o->detach ? "--detach" : "-b");
+	if (!names_something(o))
+		return err_set(
+			e, -EINVAL,
+			"nothing to record: name events ('sched', 'irq/*') or a config (-c)");
+	return 0;
+}
+
+/* The word itself, "-t", or "--clock". */
+static int refuse_with_config(const struct pass *p, struct err_text *e)
+{
+	static const char fmt[] = "-c and '%s%.80s' exclude each other: the config says it all";
+	char letter[2] = {(char)p->shorthand, '\0'};
+
+	if (p->shorthand == OPT_WORD)
+		return err_set(e, -EINVAL, fmt, "", p->o.words.args[0]);
+	for (size_t i = 0; long_options[i].name; i++)
+		if (long_options[i].val == p->shorthand && p->shorthand >= OPT_FILTER)
+			return err_set(e, -EINVAL, fmt, "--", long_options[i].name);
+	return err_set(e, -EINVAL, fmt, "-", letter);
+}
+
+static int check(const struct pass *p, struct err_text *e)
+{
+	const struct record_options *o = &p->o;
+	int r = check_command(o, e);
+
+	if (!r)
+		r = check_summary(o, e);
+	if (r)
+		return r;
+	if (o->output && !*o->output)
+		return err_set(e, -EINVAL, "-o needs the name of a file");
+	if (!r && o->detach)
+		r = check_detach(o, e);
+	if (r)
+		return r;
+	if (!o->config)
+		return check_words(o, e);
+	return p->shorthand ? refuse_with_config(p, e) : 0;
+}
+
+/* Everything behind "--". */
+static void take_command(int argc, char **argv, const char *last_value, struct pass *p)
+{
+	if (optind < argc ||
+	    (argc > 1 && argv[argc - 1] != last_value && !strcmp(argv[argc - 1], "--")))
+		p->o.command = argv + optind;
+}
+
+static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
+{
+	const char *last_value = NULL;
+	int option, r = 0;
+
+	opterr = 0;
+	optind = 0; /* begin anew, also when it ran before */
+	while (!r && (option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+		if (option == 'h') {
+			p->o.help = true;
+			return 0;
+		}
+		last_value = optarg;
+		if (option == ':' || option == '?')
+			return option_refuse(option, argv[optind - 1], short_options, long_options,
+					     e);
+		r = option_refuse_swallowed(argv[optind - 1], optarg, short_options, long_options,
+					    e);
+		if (!r)
+			r = take_option(option, p, e);
+	}
+	take_command(argc, argv, last_value, p);
+	return r ? r : check(p, e);
+}
+
+int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e)
+{
+	struct pass p = {0};
+	int r = read_all(argc, argv, &p, e);
+	bool help = p.o.help;
+
+	if (r || help)
+		record_options_deinit(&p.o);
+	p.o.help = help;
+	if (!r)
+		*ret = p.o;
+	return r;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "cli/record/cpu_list.h"
+#include "cli/record/option_values.h"
+
+/*
+ * The command line of `sonda record`, checked for itself. Strings are borrowed from argv, arrays
+ * are owned.
+ */
+
+/* Arguments of an option that may be given several times. */
+struct arg_list {
+	const char **args; /* owned array */
+	size_t n;
+	size_t cap;
+};
+
+/* --filter and --trigger, for the word that they stand behind. */
+struct word_filter {
+	size_t word; /* index into words */
+	const char *expr;
+};
+
+struct word_trigger {
+	size_t word;
+	struct trigger trigger;
+};
+
+/* --kprobe and --kretprobe */
+struct kprobe_option {
+	const char *probe; /* a function, or a line of kprobe_events */
+	bool on_return;
+};
+
+struct record_options {
+	bool help; /* asked for; nothing else is set then */
+
+	/* Either a config file ... */
+	const char *config; /* path, or "-" for stdin; NULL: shorthand */
+	bool config_is_text; /* whatever it looks like */
+
+	/* ... or shorthand: which events, */
+	struct arg_list words; /* as typed; cli/terminal/event_words.h */
+	struct word_filter *filters;
+	size_t n_filters, cap_filters;
+	struct word_trigger *triggers;
+	size_t n_triggers, cap_triggers;
+	struct arg_list syscalls; /* each a list with commas */
+	struct kprobe_option *kprobes;
+	size_t n_kprobes, cap_kprobes;
+	struct arg_list uprobes; /* lines of uprobe_events */
+	bool function_graph;
+	struct arg_list graph_roots; /* functions below which it records; none: all */
+	struct arg_list graph_filters; /* functions that it knows; none: all */
+	uint32_t graph_depth; /* 0: without limit */
+	bool ksyms;
+
+	/* of whom, */
+	struct pid_list pids; /* none: everybody, or the command */
+	bool all; /* everybody, although there is a command */
+	bool has_cpus;
+	struct cpu_list cpus;
+
+	/* and how. */
+	uint32_t duration_ms; /* 0: until the command's end or Ctrl-C */
+	uint32_t buffer_kb; /* central buffer, a ring; 0: the trace streams into its file */
+	uint64_t max_bytes; /* of a file that is streamed into; 0: until its file system is full */
+	uint32_t ring_kb; /* kernel ring of each CPU; 0: the producer's choice */
+	uint32_t subbuf_kb; /* page of a ring; 0 likewise */
+	bool mono_raw_clock;
+
+	char **command; /* ends with NULL; NULL: there is none */
+	const char *output; /* path, "-" for stdout; NULL: a name made of host and time */
+	const char *socket; /* of the service, which then must be there; NULL: the usual places */
+	const char *detach; /* the session goes on without us, under this name; NULL: it does not */
+	bool strict;
+	bool json; /* the summary, on standard output */
+	bool exit_code; /* the command's is ours */
+	bool quiet;
+};
+
+extern const char record_usage[];
+
+/* 0 (record_options_deinit frees), -EINVAL with the sentence in e, or -ENOMEM. */
+int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e);
+void record_options_deinit(struct record_options *o);
+
+/* Is the trace written while it is recorded? Else the service keeps it until the end, or the config
+ * says it. */
+static inline bool record_options_stream(const struct record_options *o)
+{
+	return !o->config && !o->detach && !o->buffer_kb;
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The consumer's side of a session, one request after the other:
+ *
+ *	CONNECTING --> QUERYING --> RECORDING -- tracing ended --------> READING --> STATS
+ *	                               |                                    ^          |
+ *	                               +- stop -> FLUSHING --> DISABLING ---+          v
+ *	                                         end <-- FREEING <-- (HELD) <-- QUERYING_AGAIN
+ *
+ * or RECORDING -- detach --> DETACHING --> end.
+ *
+ * "Tracing ended" is the answer to EnableTracing, which stays open all the while; it may come in
+ * RECORDING (the time is over, or the config was refused), FLUSHING or DISABLING. Each state has a
+ * deadline, so that a service that hangs does not hang us.
+ */
+
+#include "cli/record/record_session.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "cli/record/record_config.h"
+#include "cli/record/record_session_internal.h"
+#include "cli/trace/session_client.h"
+#include "config/limits.h"
+
+/* ---- ends ---- */
+
+void record_session_end(struct record_session *s, int error, const char *why)
+{
+	if (s->state == RECORD_ENDED)
+		return;
+	s->state = RECORD_ENDED;
+	event_del(s->deadline);
+	if (s->pass)
+		event_del(s->pass);
+	s->ops->on_end(s->ctx, error, why);
+}
+
+static const char *activity(enum record_session_state state)
+{
+	static const char *const words[] = {
+		[RECORD_CONNECTING] = "connecting",
+		[RECORD_QUERYING] = "asking for its data sources",
+		[RECORD_RECORDING] = "recording",
+		[RECORD_FLUSHING] = "the final flush",
+		[RECORD_DISABLING] = "stopping",
+		[RECORD_DETACHING] = "detaching",
+		[RECORD_READING] = "reading the trace",
+		[RECORD_STATS] = "reading the counters",
+		[RECORD_QUERYING_AGAIN] = "asking for its data sources",
+		[RECORD_HELD] = "the last snapshots",
+		[RECORD_FREEING] = "closing the session",
+		[RECORD_ENDED] = "nothing",
+	};
+
+	return words[state];
+}
+
+void record_session_fail(struct record_session *s, int error)
+{
+	struct err_text why;
+
+	if (s->aborted.text[0]) {
+		record_session_end(s, error, s->aborted.text);
+		return;
+	}
+	if (error == -EPIPE)
+		err_set(&why, error, "the tracing service went away during %s", activity(s->state));
+	else if (error == -ENOSYS)
+		err_set(&why, error, "the tracing service cannot do %s: it is too old",
+			activity(s->state));
+	else if (error == -EPROTO)
+		err_set(&why, error, "the tracing service refused %s", activity(s->state));
+	else
+		err_set(&why, error, "%s failed: %s", activity(s->state), strerror(-error));
+	record_session_end(s, error, why.text);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct record_session *s = ctx;
+	struct err_text why;
+
+	(void)fd;
+	(void)what;
+	err_set(&why, -ETIMEDOUT, "the tracing service does not answer: given up in %s",
+		activity(s->state));
+	record_session_end(s, -ETIMEDOUT, why.text);
+}
+
+/* How long a state may last without a sign of the service, in ms; 0 without limit. */
+static uint64_t patience(const struct record_session *s)
+{
+	const Pb__TraceConfig *c = s->config;
+	uint64_t flush = c->flush_timeout_ms ? c->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
+	uint64_t stop = c->data_source_stop_timeout_ms ? c->data_source_stop_timeout_ms
+						       : DEFAULT_STOP_TIMEOUT_MS;
+
+	switch (s->state) {
+	case RECORD_RECORDING:
+		if (!c->duration_ms || c->trigger_config)
+			return 0;
+		return c->duration_ms + flush + stop + RECORD_GRACE_MS;
+	case RECORD_FLUSHING:
+		return flush + RECORD_GRACE_MS;
+	case RECORD_DISABLING:
+		return stop + RECORD_GRACE_MS;
+	case RECORD_CONNECTING:
+		return CONNECT_TIMEOUT_MS;
+	case RECORD_HELD: /* who holds it has deadlines of their own */
+		return 0;
+	default:
+		return RECORD_GRACE_MS;
+	}
+}
+
+void record_session_arm(struct record_session *s)
+{
+	uint64_t ms = patience(s);
+	struct timeval t = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
+
+	event_del(s->deadline);
+	if (ms)
+		event_add(s->deadline, &t);
+}
+
+void record_session_enter(struct record_session *s, enum record_session_state state)
+{
+	s->state = state;
+	record_session_arm(s);
+}
+
+/* ---- tracing ---- */
+
+static bool tracing(const struct record_session *s)
+{
+	return s->state == RECORD_RECORDING || s->state == RECORD_FLUSHING ||
+	       s->state == RECORD_DISABLING;
+}
+
+bool record_session_is_recording(const struct record_session *s)
+{
+	return tracing(s);
+}
+
+static void on_enabled(void *ctx, int error, const char *text)
+{
+	struct record_session *s = ctx;
+
+	if (!tracing(s))
+		return;
+	if (error) {
+		record_session_fail(s, error);
+		return;
+	}
+	if (*text)
+		err_set(&s->aborted, -EPROTO, "the tracing service says: %s", text);
+	/* What it has recorded until then is there to be read. */
+	if (!*text || s->exists)
+		record_session_read(s);
+	else
+		record_session_end(s, -EPROTO, s->aborted.text);
+}
+
+static void on_disabled(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	/* The end itself is told by on_enabled. */
+	if (s->state == RECORD_DISABLING && error)
+		record_session_fail(s, error);
+}
+
+static void on_flushed(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+	int r;
+
+	if (s->state != RECORD_FLUSHING)
+		return;
+	if (error == -EPIPE) {
+		record_session_fail(s, error);
+		return;
+	}
+	s->flush_error = error;
+	record_session_enter(s, RECORD_DISABLING);
+	r = consumer_disable(s->consumer, on_disabled, s);
+	if (r)
+		record_session_fail(s, r);
+}
+
+void record_session_stop(struct record_session *s)
+{
+	int r;
+
+	if (s->state == RECORD_CONNECTING || s->state == RECORD_QUERYING) {
+		record_session_end(s, -ECANCELED, "interrupted before the recording began");
+		return;
+	}
+	if (s->state != RECORD_RECORDING)
+		return;
+	record_session_enter(s, RECORD_FLUSHING);
+	r = consumer_flush(s->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_flushed, s);
+	if (r)
+		record_session_fail(s, r);
+}
+
+static void on_detached(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != RECORD_DETACHING)
+		return;
+	if (error)
+		record_session_fail(s, error);
+	else
+		record_session_end(s, 0, "");
+}
+
+void record_session_detach(struct record_session *s, const char *key)
+{
+	int r;
+
+	if (s->state != RECORD_RECORDING)
+		return;
+	record_session_enter(s, RECORD_DETACHING);
+	r = consumer_detach(s->consumer, key, on_detached, s);
+	if (r)
+		record_session_fail(s, r);
+}
+
+static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	struct record_session *s = ctx;
+
+	s->stats_asked = false;
+	s->exists |= !error;
+	if (!error && tracing(s))
+		s->ops->on_stats(s->ctx, false, stats);
+}
+
+void record_session_ask_stats(struct record_session *s)
+{
+	if (!tracing(s) || s->stats_asked)
+		return;
+	s->stats_asked = consumer_stats(s->consumer, on_stats, s) == 0;
+}
+
+bool record_session_is_stopping(const struct record_session *s)
+{
+	return s->state > RECORD_RECORDING;
+}
+
+static void on_start_answer(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	if (s->state == RECORD_RECORDING && error)
+		record_session_fail(s, error);
+}
+
+static void tell_started(struct record_session *s)
+{
+	if (!s->ops->on_started || s->started || s->state != RECORD_RECORDING)
+		return;
+	s->started = true;
+	s->ops->on_started(s->ctx);
+}
+
+static const char no_triggers[] = "the tracing service does not tell when a snapshot is due: it is "
+				  "too old for CLONE_SNAPSHOT";
+
+static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
+{
+	struct record_session *s = ctx;
+
+	(void)last;
+	if (error && error != -EPIPE && s->ops->on_clone_trigger) {
+		record_session_end(s, error, no_triggers);
+		return;
+	}
+	if (events && events->clone_trigger_hit && s->ops->on_clone_trigger &&
+	    s->state >= RECORD_RECORDING && s->state <= RECORD_HELD)
+		s->ops->on_clone_trigger(s->ctx, events->clone_trigger_hit);
+	/* A service that refuses will not tell. */
+	if (error || (events && events->all_data_sources_started))
+		tell_started(s);
+}
+
+static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	(void)error;
+	(void)stats;
+	tell_started(ctx);
+}
+
+/* From an old service, any answer after EnableTracing says at least that it was not refused. */
+static void await_start(struct record_session *s)
+{
+	uint32_t events = PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED;
+
+	if (s->ops->on_clone_trigger)
+		events |= PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT;
+	if (consumer_observe(s->consumer, events, on_observed, s) == 0)
+		return;
+	if (s->ops->on_clone_trigger)
+		record_session_end(s, -ENOSYS, no_triggers);
+	else if (consumer_stats(s->consumer, on_sign_of_life, s))
+		tell_started(s);
+}
+
+static void enable(struct record_session *s)
+{
+	_cleanup_(freep) uint8_t *bytes = NULL;
+	struct err_text why;
+	size_t len;
+	int r;
+
+	r = s->ops->before_recording(s->ctx, &why);
+	if (r) {
+		record_session_end(s, r, why.text);
+		return;
+	}
+	r = record_config_pack(s->config, &bytes, &len);
+	if (!r)
+		r = consumer_enable(s->consumer, bytes, len, s->passed_fd, on_enabled, s);
+	if (r == -EMSGSIZE) {
+		record_session_end(s, r,
+				   "the config is too large: a service takes 128 KiB, serialized");
+		return;
+	}
+	/* The service waits for StartTracing then; we have nothing to wait for. */
+	if (!r && s->config->deferred_start)
+		r = consumer_start(s->consumer, on_start_answer, s);
+	if (r) {
+		record_session_fail(s, r);
+		return;
+	}
+	record_session_enter(s, RECORD_RECORDING);
+	s->ops->on_recording(s->ctx);
+	record_session_begin_passes(s);
+	record_session_ask_stats(s);
+	if (s->ops->on_started || s->ops->on_clone_trigger)
+		await_start(s);
+}
+
+/* ---- connection ---- */
+
+static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != RECORD_QUERYING)
+		return;
+	if (error == -EPIPE) {
+		record_session_fail(s, error);
+		return;
+	}
+	if (!error)
+		s->ops->on_state(s->ctx, false, state);
+	if (s->state == RECORD_QUERYING)
+		enable(s);
+}
+
+static void on_connected(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+	struct err_text why;
+
+	if (s->state != RECORD_CONNECTING)
+		return;
+	if (error) {
+		err_set(&why, error, "what listens on %s is no tracing service: %s", s->address,
+			strerror(-error));
+		record_session_end(s, error, why.text);
+		return;
+	}
+	record_session_enter(s, RECORD_QUERYING);
+	if (consumer_query_state(s->consumer, false, on_state, s))
+		enable(s); /* an old service: we only know less */
+}
+
+static void on_disconnected(void *ctx)
+{
+	record_session_fail(ctx, -EPIPE);
+}
+
+static const struct consumer_ops consumer_ops = {
+	.on_connected = on_connected,
+	.on_disconnected = on_disconnected,
+};
+
+int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,
+			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
+			 struct record_session **ret)
+{
+	const char *address = socket ? socket : sock_default_consumer();
+	struct record_session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->passed_fd = -1;
+	s->config = config;
+	s->ops = ops;
+	s->ctx = ctx;
+	snprintf(s->address, sizeof(s->address), "%s", address);
+	s->deadline = evtimer_new(loop, on_deadline, s);
+	r = s->deadline ? 0 : -ENOMEM;
+	if (!r)
+		r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
+	if (r) {
+		session_client_explain(address, r, e);
+		record_session_free(s);
+		return r;
+	}
+	record_session_enter(s, RECORD_CONNECTING);
+	*ret = s;
+	return 0;
+}
+
+void record_session_pass_file(struct record_session *s, int fd)
+{
+	s->passed_fd = fd;
+}
+
+void record_session_free(struct record_session *s)
+{
+	if (!s)
+		return;
+	consumer_free(s->consumer);
+	if (s->deadline)
+		event_free(s->deadline);
+	if (s->pass)
+		event_free(s->pass);
+	packet_read_deinit(&s->reading);
+	free(s);
+}

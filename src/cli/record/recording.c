@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	private_daemons --> record_session -- packet by packet --+--> trace_file --> FILE
+ *	(if nobody listens)     |                                |
+ *	                        +-- stats, state --> result <----+--> trace_scan
+ *	command_child <---------+-- all started
+ *	        +--- ended ---> stop
+ *	                        +-- triggers --> session_snapshots --> FILE.0, FILE.1 ...
+ *
+ * The callbacks write into one struct, and the loop ends when it is decided how the recording
+ * ended: by the session's end, by the private service's end, or by a last signal.
+ */
+
+#include "cli/record/recording.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "cli/record/daemon_process.h"
+#include "cli/terminal/end_signals.h"
+#include "cli/record/private_daemons.h"
+#include "cli/record/record_config.h"
+#include "cli/record/record_session.h"
+#include "cli/record/recording_progress.h"
+#include "cli/record/session_snapshots.h"
+#include "cli/report/stats_message.h"
+#include "cli/record/stream_watch.h"
+#include "cli/report/trigger_text.h"
+
+#define TICK_MS 1000 /* between two lines of progress */
+#define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */
+#define COMMAND_PATIENCE_S 1 /* with a signal of the person's, before we speak of it */
+
+struct recording {
+	const struct recording_setup *setup; /* borrowed from the caller */
+	struct recording_result *result; /* likewise */
+	struct event_base *loop;
+	struct end_signals *signals;
+	struct event *tick;
+	struct event *command_timer; /* until all have started; then after its first signal */
+	struct private_daemons *daemons; /* NULL: the service was there */
+	struct record_session_ops session_ops;
+	struct record_session *session;
+	struct session_snapshots *snapshots; /* NULL: the config has none */
+	unsigned interrupts;
+	bool command_ran;
+	bool signal_passed; /* the command has had one */
+	bool ended; /* error and why are decided */
+	int error;
+	struct err_text why;
+	int refused; /* what the producers are cannot do as they should; refusal says why */
+	struct err_text refusal;
+	uint64_t started_ns; /* monotonic; 0 before */
+	uint64_t stopped_ns;
+	struct recording_progress progress;
+	struct stream_watch watch;
+};
+
+/* ---- how it ends ---- */
+
+static void decide(struct recording *r, int error, const char *why)
+{
+	if (r->ended)
+		return;
+	r->ended = true;
+	if (r->started_ns && !r->stopped_ns) {
+		r->result->elapsed_ms = (clock_mono_ns() - r->started_ns) / NS_PER_MS;
+		r->result->flush_failed = true;
+	}
+	r->error = error;
+	err_set(&r->why, 0, "%s", why);
+	event_base_loopbreak(r->loop);
+}
+
+/* The command's own way to deal with it comes first, since it is what the person is looking at. */
+static bool pass_to_command(struct recording *r, int number, bool by_terminal)
+{
+	static const struct timeval patience = {COMMAND_PATIENCE_S, 0};
+	const struct command_child *command = r->setup->command;
+
+	if (r->signal_passed || !command || !command_child_is_running(command) ||
+	    record_session_is_stopping(r->session))
+		return false;
+	r->signal_passed = true;
+	if (!by_terminal)
+		command_child_signal(command, number);
+	event_add(r->command_timer, &patience);
+	return true;
+}
+
+/* The first reason counts. */
+static void note_end(struct recording *r, const char *why)
+{
+	if (!r->result->end.text[0])
+		err_set(&r->result->end, 0, "%s", why);
+}
+
+static bool has_begun(const struct recording *r)
+{
+	return r->session && (!r->setup->command || r->command_ran);
+}
+
+static void on_signal(void *ctx, int number, bool by_terminal)
+{
+	struct recording *r = ctx;
+
+	if (pass_to_command(r, number, by_terminal))
+		return;
+	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
+		decide(r, -EINTR,
+		       r->result->snapshots.saved ? "aborted: what was not saved yet is gone"
+						  : "aborted: nothing was saved");
+		return;
+	}
+	note_end(r, number == SIGINT ? "stopped by SIGINT (Ctrl-C)" : "stopped by SIGTERM");
+	if (r->stopped_ns)
+		console_say(r->setup->console, "saving; once more throws the recording away");
+	record_session_stop(r->session);
+}
+
+/* ---- progress ---- */
+
+/* The terminal is the command's, if there is one. */
+static bool shows_progress(const struct recording *r)
+{
+	return console_shows_progress(r->setup->console) && !r->setup->command;
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recording *r = ctx;
+
+	(void)fd, (void)what;
+	if (!record_session_is_recording(r->session))
+		return;
+	if (shows_progress(r))
+		recording_progress_show(&r->progress, (clock_mono_ns() - r->started_ns) / NS_PER_MS,
+					r->setup->console);
+	record_session_ask_stats(r->session);
+}
+
+/* What it waits for, and what Ctrl-C would mean. */
+static void tell_triggers(struct recording *r)
+{
+	struct strbuf b = {0};
+
+	if (!r->setup->detach)
+		trigger_text(r->setup->config, &b);
+	if (b.s)
+		console_say(r->setup->console, "%s", b.s);
+	strbuf_deinit(&b);
+}
+
+static void start_ticks(struct recording *r)
+{
+	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
+
+	if (r->setup->detach || (!shows_progress(r) && !r->setup->streams))
+		return;
+	if (shows_progress(r) && !r->setup->config->duration_ms &&
+	    !r->setup->config->trigger_config)
+		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
+	r->progress.shown.duration_ms = r->setup->config->duration_ms;
+	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
+	if (!r->tick)
+		return;
+	event_add(r->tick, &period);
+	on_tick(-1, 0, r);
+}
+
+/* ---- the command ---- */
+
+static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recording *r = ctx;
+
+	(void)fd, (void)what;
+	if (r->setup->detach)
+		record_session_detach(r->session, r->setup->detach);
+	else if (!r->command_ran)
+		decide(r, -ETIMEDOUT,
+		       "the tracing service did not start all data sources within 30 s: the "
+		       "command was not run");
+	else if (!record_session_is_stopping(r->session))
+		console_say(r->setup->console,
+			    "waiting for the command to end; once more stops and saves");
+}
+
+/* The service has taken the config, and writes: its file outlives us from here on. */
+static void name_passed_file(struct recording *r)
+{
+	struct err_text e;
+
+	if (r->setup->passes_file && trace_file_name_now(r->setup->file, &e))
+		decide(r, -EIO, e.text);
+}
+
+static void on_all_started(void *ctx)
+{
+	struct recording *r = ctx;
+	struct err_text e;
+	int error;
+
+	r->result->all_started = true;
+	name_passed_file(r);
+	if (r->setup->detach)
+		record_session_detach(r->session, r->setup->detach);
+	if (!r->setup->command)
+		return;
+	event_del(r->command_timer);
+	error = command_child_run(r->setup->command, &e);
+	if (error)
+		decide(r, error, e.text);
+	r->command_ran = !error;
+}
+
+static void on_command_end(void *ctx)
+{
+	struct recording *r = ctx;
+
+	event_del(r->command_timer);
+	if (r->command_ran)
+		note_end(r, "the command ended");
+	if (r->command_ran)
+		record_session_stop(r->session);
+	else
+		decide(r, -ECHILD, "the command was ended before it ran");
+}
+
+static int watch_command(struct recording *r)
+{
+	if (!r->setup->command && !r->setup->detach)
+		return 0;
+	r->command_timer = evtimer_new(r->loop, on_command_timer, r);
+	if (!r->command_timer)
+		return -ENOMEM;
+	if (!r->setup->command)
+		return 0;
+	return command_child_watch(r->setup->command, r->loop, on_command_end, r);
+}
+
+/* ---- the session ---- */
+
+static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
+{
+	struct recording *r = ctx;
+
+	if (at_end) {
+		recording_sources_end(&r->result->sources, r->setup->config, state);
+		return;
+	}
+	recording_progress_note_state(&r->progress, state);
+	r->refused =
+		recording_sources_begin(&r->result->sources, r->setup->config, state, &r->refusal);
+}
+
+/* What is wrong is said when it can still be put right, not at the end only. */
+static void warn_early(struct recording *r)
+{
+	struct strbuf lines = {0};
+
+	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events, &lines);
+	if (lines.s)
+		console_block(r->setup->console, lines.s);
+	strbuf_deinit(&lines);
+}
+
+/* Nothing is run whose recording is known to be empty. */
+static int check_for_command(const struct recording *r, struct err_text *why)
+{
+	if (!r->setup->command || !r->setup->needs_ftrace)
+		return 0;
+	if (name_list_has(&r->result->sources.missing, "linux.ftrace"))
+		return err_set(why, -ENOENT,
+			       "nobody provides the data source linux.ftrace: the command was not "
+			       "run; is sonda-probes running?");
+	return 0;
+}
+
+static int before_recording(void *ctx, struct err_text *why)
+{
+	struct recording *r = ctx;
+	const struct pid_list *pids = r->setup->pids;
+	int error = 0;
+
+	if (r->refused)
+		return err_set(why, r->refused, "%s", r->refusal.text);
+	/* As late as can be, for a producer that does not look for those that are born until then. */
+	if (pids && pids->n)
+		error = record_config_set_pids(r->setup->config, pids, why);
+	return error ? error : check_for_command(r, why);
+}
+
+static void on_recording(void *ctx)
+{
+	static const struct timeval timeout = {START_TIMEOUT_S, 0};
+	struct recording *r = ctx;
+
+	r->started_ns = clock_mono_ns();
+	warn_early(r);
+	start_ticks(r);
+	if (r->command_timer)
+		event_add(r->command_timer, &timeout);
+}
+
+static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
+{
+	struct recording *r = ctx;
+	struct recording_result *result = r->result;
+
+	if (at_end) {
+		stats_message_decode(stats, &result->stats);
+		result->has_stats = true;
+		return;
+	}
+	name_passed_file(r);
+	if (!result->has_before) {
+		tell_triggers(r); /* the config was not refused */
+		stats_message_decode(stats, &result->before);
+		result->has_before = true;
+	}
+	recording_progress_note_stats(&r->progress,
+				      r->setup->events ? r->setup->events->root : NULL, stats);
+	if (r->setup->streams)
+		stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
+}
+
+static void on_stopped(void *ctx, int flush_error)
+{
+	struct recording *r = ctx;
+
+	if (r->setup->detach) {
+		decide(r, -ECANCELED, "the session has ended before it could be left alone");
+		return;
+	}
+	name_passed_file(r);
+	r->result->ended_by_itself |= !record_session_is_stopping(r->session);
+	r->stopped_ns = clock_mono_ns();
+	r->result->elapsed_ms = (r->stopped_ns - r->started_ns) / NS_PER_MS;
+	r->result->flush_failed = flush_error != 0;
+	if (!r->setup->command)
+		console_progress(r->setup->console, "  saving");
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct recording *r = ctx;
+	int error = trace_file_packet(r->setup->file, data, len);
+
+	if (error)
+		r->result->write_error = error;
+	else
+		trace_scan_packet(&r->result->scan, data, len);
+	return error;
+}
+
+/* A file that is read into has its name from its first bytes on, too. */
+static int on_caught_up(void *ctx)
+{
+	struct recording *r = ctx;
+	struct err_text e;
+	int error = 0;
+
+	if (r->setup->streams)
+		error = r->result->write_error = trace_file_flush(r->setup->file);
+	if (!error && r->setup->streams && trace_file_name_now(r->setup->file, &e))
+		decide(r, -EIO, e.text);
+	if (r->setup->max_bytes && trace_file_bytes(r->setup->file) >= r->setup->max_bytes &&
+	    !record_session_is_stopping(r->session)) {
+		r->result->ended_by_itself = true;
+		record_session_stop(r->session);
+	}
+	return error;
+}
+
+/* They end on their own time, but before the session does. */
+static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	struct recording *r = ctx;
+
+	if (session_snapshots_take(r->snapshots, hit))
+		record_session_hold(r->session, true);
+}
+
+static void on_snapshots_idle(void *ctx)
+{
+	struct recording *r = ctx;
+
+	record_session_hold(r->session, false);
+}
+
+static void on_end(void *ctx, int error, const char *why)
+{
+	decide(ctx, error, why);
+}
+
+static const struct record_session_ops session_ops = {
+	.on_state = on_state,
+	.before_recording = before_recording,
+	.on_recording = on_recording,
+	.on_started = on_all_started,
+	.on_stats = on_stats,
+	.on_stopped = on_stopped,
+	.on_packet = on_packet,
+	.on_caught_up = on_caught_up,
+	.on_end = on_end,
+};
+
+/* ---- the service: there, or our own ---- */
+
+static int start_snapshots(struct recording *r, const char *address)
+{
+	const struct session_snapshots_setup setup = {
+		.loop = r->loop,
+		.address = address,
+		.path = r->setup->snapshots,
+		.config = r->setup->config,
+		.console = r->setup->console,
+		.log = &r->result->snapshots,
+		.on_idle = on_snapshots_idle,
+		.ctx = r,
+	};
+
+	r->session_ops.on_clone_trigger = on_clone_trigger;
+	r->snapshots = session_snapshots_new(&setup);
+	return r->snapshots ? 0 : -ENOMEM;
+}
+
+static int start_session(struct recording *r, const char *socket, struct err_text *e)
+{
+	int error;
+
+	r->session_ops = session_ops;
+	session_snapshots_free(TAKE_PTR(r->snapshots)); /* of where nobody listened */
+	if (r->setup->snapshots && start_snapshots(r, socket ? socket : sock_default_consumer()))
+		return err_set(e, -ENOMEM, "no memory");
+	error = record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
+				     &r->session);
+	if (!error && r->setup->passes_file)
+		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
+	else if (!error && r->setup->streams && record_session_read_on(r->session, r->loop))
+		return err_set(e, -ENOMEM, "no memory");
+	if (!error && r->setup->streams)
+		trace_file_watch_stalls(r->setup->file, end_signals_fd(r->signals),
+					stream_watch_stall, r->setup->console);
+	return error;
+}
+
+static void on_daemons_ready(void *ctx)
+{
+	struct recording *r = ctx;
+	struct err_text e;
+	int error;
+
+	error = start_session(r, private_daemons_address(r->daemons), &e);
+	if (error)
+		decide(r, error, e.text);
+}
+
+static void on_daemons_failed(void *ctx, const char *why)
+{
+	decide(ctx, -EPIPE, why);
+}
+
+/* The service lives, and has all that was handed over: that is worth saving. */
+static void on_daemons_cut_short(void *ctx, const char *why)
+{
+	struct recording *r = ctx;
+
+	note_end(r, why);
+	console_error(r->setup->console, "%s: saving what was recorded until now", why);
+	record_session_stop(r->session);
+}
+
+static void on_daemons_line(void *ctx, const char *line)
+{
+	struct recording *r = ctx;
+	struct strbuf b = {0};
+
+	strbuf_printf(&b, "%s\n", line);
+	if (b.s)
+		console_block(r->setup->console, b.s);
+	strbuf_deinit(&b);
+}
+
+static const struct private_daemons_ops daemon_ops = {
+	.on_ready = on_daemons_ready,
+	.on_failed = on_daemons_failed,
+	.on_producer_ended = on_daemons_cut_short,
+	.on_line = on_daemons_line,
+};
+
+/* Better told now than by an empty trace. */
+static int check_rights(struct err_text *e)
+{
+	if (daemon_program_has_rights("sonda-probes") || geteuid() == 0)
+		return 0; /* more than ours, or enough to mount tracefs */
+	return tracefs_events_may_record(tracefs_roots, e);
+}
+
+static int connect_or_start(struct recording *r, struct err_text *e)
+{
+	int error = start_session(r, r->setup->socket, e);
+
+	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket || r->setup->detach)
+		return error;
+	error = r->setup->needs_ftrace ? check_rights(e) : 0;
+	if (error)
+		return error;
+	console_say(r->setup->console,
+		    "no tracing service runs on %s; starting one for this recording",
+		    sock_default_consumer());
+	return private_daemons_start(r->loop, &daemon_ops, r, e, &r->daemons);
+}
+
+/* A private daemon that died is why the connection broke; its end is known a moment later. */
+static void explain_by_daemons(struct recording *r)
+{
+	static const struct timespec moment = {0, 10 * NS_PER_MS};
+	struct err_text why;
+
+	if (r->error != -EPIPE || !r->daemons)
+		return;
+	for (int i = 0; i < 50; i++) {
+		if (private_daemons_have_failed(r->daemons, &why)) {
+			r->why = why;
+			return;
+		}
+		nanosleep(&moment, NULL);
+	}
+}
+
+/* ---- all of it ---- */
+
+static int run(struct recording *r, struct err_text *why)
+{
+	int error;
+
+	r->loop = event_base_new();
+	if (!r->loop ||
+	    end_signals_watch(r->loop, r->setup->same_signal_ms, on_signal, r, &r->signals) ||
+	    watch_command(r))
+		return err_set(why, -ENOMEM, "no memory");
+	error = connect_or_start(r, why);
+	if (error)
+		return error;
+	event_base_dispatch(r->loop);
+	explain_by_daemons(r);
+	*why = r->why;
+	return r->error;
+}
+
+static void clean_up(struct recording *r)
+{
+	console_clear(r->setup->console);
+	session_snapshots_free(r->snapshots);
+	record_session_free(r->session);
+	private_daemons_free(r->daemons);
+	end_signals_free(r->signals);
+	if (r->setup->command)
+		command_child_unwatch(r->setup->command);
+	if (r->command_timer)
+		event_free(r->command_timer);
+	if (r->tick)
+		event_free(r->tick);
+	if (r->loop)
+		event_base_free(r->loop);
+	recording_progress_deinit(&r->progress);
+}
+
+int recording_run(const struct recording_setup *setup, struct recording_result *ret,
+		  struct err_text *why)
+{
+	struct recording r = {.setup = setup, .result = ret};
+	int error = run(&r, why);
+
+	clean_up(&r);
+	return error;
+}
+
+void recording_result_deinit(struct recording_result *r)
+{
+	trace_scan_deinit(&r->scan);
+	recording_sources_deinit(&r->sources);
+	snapshot_log_deinit(&r->snapshots);
+}

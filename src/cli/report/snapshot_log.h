@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/trace_scan.h"
+#include "base/text/str.h"
+#include "common/observable_events.pb-c.h"
+#include "config/trace_config.pb-c.h"
+
+/* What became of the snapshots of a recording: a line for each, and the newest lines again for the
+ * summary. */
+
+#define SNAPSHOT_LOG_LINES 20 /* kept for the summary */
+
+/* Zero-initialise; snapshot_log_deinit frees. */
+struct snapshot_log {
+	size_t saved;
+	size_t failed;
+	bool lossy; /* one of those that were saved is */
+	char *lines[SNAPSHOT_LOG_LINES]; /* owned; line i is at i % SNAPSHOT_LOG_LINES */
+	size_t n_lines; /* ever */
+	struct trace_scan newest; /* of the last one that was saved */
+};
+
+void snapshot_log_deinit(struct snapshot_log *log);
+
+struct snapshot_facts {
+	const Pb__TraceConfig *config; /* of the session */
+	const Pb__ObservableEvents__CloneTriggerHit *hit; /* why it was made */
+	const char *name; /* of the file */
+	uint64_t bytes; /* of the file */
+	const char *cut; /* why it is not all of it; NULL: it is */
+};
+
+/* Each gives the line for the person, which lives until the next call; "" without memory. scan is
+ * taken over, and empty then. */
+const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
+			       struct trace_scan *scan);
+const char *snapshot_log_failed(struct snapshot_log *log,
+				const Pb__ObservableEvents__CloneTriggerHit *hit, const char *why);
+
+/* The newest lines, each ended, and how many there were before them. */
+void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out);

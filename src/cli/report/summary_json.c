@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The keys stand in docs/record.md; a key without a value is left out. */
+
+#include <math.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "cli/report/missing.h"
+#include "cli/report/record_losses.h"
+#include "cli/report/record_summary.h"
+#include "config/json.h"
+
+/* ---- values ---- */
+
+static void key(struct strbuf *b, const char *name)
+{
+	char last = b->len ? b->s[b->len - 1] : '{';
+
+	if (last != '{' && last != '[')
+		strbuf_putc(b, ',');
+	strbuf_printf(b, "\"%s\":", name);
+}
+
+static void put_text(struct strbuf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	key(b, name);
+	json_print_string(text, b);
+}
+
+static void put_number(struct strbuf *b, const char *name, uint64_t n)
+{
+	key(b, name);
+	strbuf_printf(b, "%llu", (unsigned long long)n);
+}
+
+static void put_seconds(struct strbuf *b, const char *name, double s)
+{
+	key(b, name);
+	strbuf_printf(b, "%.6f", isfinite(s) ? s : 0.0);
+}
+
+static void put_bool(struct strbuf *b, const char *name, bool value)
+{
+	key(b, name);
+	strbuf_puts(b, value ? "true" : "false");
+}
+
+static void open_element(struct strbuf *b)
+{
+	if (b->len && b->s[b->len - 1] != '[')
+		strbuf_putc(b, ',');
+	strbuf_putc(b, '{');
+}
+
+/* Lines as a list; one that begins with a blank goes on with the one before. */
+static void put_lines(struct strbuf *b, const char *name, const char *lines)
+{
+	struct strbuf text = {0};
+	const char *end;
+	bool first = true;
+
+	key(b, name);
+	strbuf_putc(b, '[');
+	for (; lines && *lines; lines = end + (*end == '\n')) {
+		end = strchrnul(lines, '\n');
+		strbuf_add(&text, lines, (size_t)(end - lines));
+		if (end[0] == '\n' && end[1] == ' ') {
+			strbuf_putc(&text, ' ');
+			continue;
+		}
+		strbuf_puts(b, first ? "" : ",");
+		json_print_string(text.s ? text.s : "", b);
+		strbuf_clear(&text);
+		first = false;
+	}
+	strbuf_putc(b, ']');
+	strbuf_deinit(&text);
+}
+
+/* ---- parts ---- */
+
+static void put_groups(const struct trace_scan *s, struct strbuf *b)
+{
+	_cleanup_(freep) struct group_count *groups = NULL;
+	size_t n = 0;
+
+	if (event_counts_by_group(&s->ftrace.counts, &groups, &n))
+		return;
+	key(b, "event_groups");
+	strbuf_putc(b, '{');
+	for (size_t i = 0; i < n; i++) {
+		strbuf_puts(b, i ? "," : "");
+		json_print_string(groups[i].group, b);
+		strbuf_printf(b, ":%llu", (unsigned long long)groups[i].count);
+	}
+	strbuf_putc(b, '}');
+}
+
+static void put_samples(const struct sample_counts *c, struct strbuf *b)
+{
+	key(b, "samples");
+	strbuf_putc(b, '{');
+	for (int i = 0; i < SAMPLES_KINDS; i++)
+		if (c->of[i])
+			put_number(b, sample_counts_name(i), c->of[i]);
+	strbuf_putc(b, '}');
+}
+
+static void put_losses(const struct losses *l, struct strbuf *b)
+{
+	key(b, "losses");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < l->n; i++) {
+		const struct loss *one = &l->list[i];
+
+		open_element(b);
+		put_text(b, "place", one->place[0] ? one->place : NULL);
+		if (one->unit && one->count) {
+			put_number(b, "count", one->count);
+			put_text(b, "unit", one->unit);
+		}
+		put_text(b, "text", one->text.s);
+		put_text(b, "advice", one->advice.s);
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+}
+
+static void put_holes(const struct trace_scan *s, struct strbuf *b)
+{
+	put_number(b, "hole_count", s->ftrace.holes.total);
+	key(b, "holes");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < s->ftrace.holes.n; i++) {
+		const struct hole *h = &s->ftrace.holes.list[i];
+
+		open_element(b);
+		put_number(b, "cpu", h->cpu);
+		put_seconds(b, "from_s", record_hole_seconds(s, h->from_ns));
+		put_seconds(b, "to_s", record_hole_seconds(s, h->to_ns));
+		put_text(b, "place", h->on_the_way ? "behind the ring" : "kernel ring");
+		if (h->events)
+			put_number(b, "events", h->events);
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+}
+
+static void put_departures(const struct record_facts *f, struct strbuf *b)
+{
+	const struct service_stats *s = record_stats(f);
+
+	key(b, "departures");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; s && i < s->n_departures; i++) {
+		const struct departure_stats *d = &s->departures[i];
+
+		open_element(b);
+		put_text(b, "data_source", d->source);
+		put_text(b, "producer", d->producer);
+		put_number(b, "pid", (uint64_t)MAX(d->pid, 0));
+		if (f->scan->started_ns && d->gone_ns)
+			put_seconds(b, "gone_s",
+				    (double)(int64_t)(d->gone_ns - f->scan->started_ns) / 1e9);
+		if (f->scan->started_ns && d->back_ns)
+			put_seconds(b, "back_s",
+				    (double)(int64_t)(d->back_ns - f->scan->started_ns) / 1e9);
+		put_number(b, "times", d->times);
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+}
+
+static void put_snapshots(const struct snapshot_log *log, struct strbuf *b)
+{
+	struct strbuf lines = {0};
+
+	put_number(b, "snapshots_saved", log->saved);
+	put_number(b, "snapshots_failed", log->failed);
+	snapshot_log_write(log, &lines);
+	put_lines(b, "snapshots", lines.s);
+	strbuf_deinit(&lines);
+}
+
+static void put_trace(const struct record_facts *f, struct strbuf *b, struct record_verdict *v)
+{
+	const struct trace_scan *s = f->scan;
+	struct losses losses = {0};
+
+	record_losses(f, &losses);
+	put_text(b, "output", f->output);
+	put_bool(b, "read", !f->unread);
+	if (!f->unread) {
+		put_number(b, "file_bytes", f->file_bytes);
+		put_number(b, "events", s->ftrace.counts.total);
+		put_groups(s, b);
+		put_samples(&s->samples, b);
+		put_number(b, "processes", s->processes);
+		put_holes(s, b);
+	}
+	put_losses(&losses, b);
+	v->lost = losses.n || record_losses_unknown(f);
+	put_bool(b, "losses_known", !record_losses_unknown(f));
+	v->missing = asks_for_ftrace(f->config) && !s->ftrace.counts.total &&
+		     !s->compressed_packets && !f->unread;
+	losses_deinit(&losses);
+}
+
+void record_summary_json(const struct record_facts *f, struct strbuf *out,
+			 struct record_verdict *ret)
+{
+	struct record_verdict v = {0};
+	struct strbuf missing = {0};
+
+	strbuf_putc(out, '{');
+	put_seconds(out, "duration_s", record_seconds(f));
+	if (f->cpus)
+		put_number(out, "cpus", f->cpus);
+	if (f->snapshots) {
+		put_snapshots(f->snapshots, out);
+		v.lost = f->snapshots->lossy || f->snapshots->failed;
+	} else {
+		put_trace(f, out, &v);
+	}
+	put_departures(f, out);
+	v.missing |= record_missing(f, &missing) != 0;
+	put_lines(out, "missing", missing.s);
+	put_text(out, "command", f->command_end);
+	put_text(out, "end", f->end);
+	put_bool(out, "goes_on", f->goes_on);
+	put_bool(out, "lossy", v.lost || v.missing);
+	strbuf_puts(out, "}\n");
+	strbuf_deinit(&missing);
+	*ret = v;
+}

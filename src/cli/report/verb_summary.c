@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/verb_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "cli/terminal/console.h"
+#include "cli/report/missing.h"
+#include "cli/report/record_losses.h"
+#include "cli/report/record_summary.h"
+#include "cli/terminal/verb.h"
+
+void verb_summary_deinit(struct verb_summary *s)
+{
+	if (s->config)
+		pb__trace_config__free_unpacked(s->config, NULL);
+	trace_scan_deinit(&s->scan);
+	recording_sources_deinit(&s->sources);
+	*s = (struct verb_summary){0};
+}
+
+/* A clone brings its config in the trace only, or nowhere (disable_trace_config). */
+static const Pb__TraceConfig *config_of(struct verb_summary *s)
+{
+	static const Pb__TraceConfig none = PB__TRACE_CONFIG__INIT;
+	const struct strbuf *c = &s->scan.config;
+
+	if (!s->config && c->len)
+		s->config = pb__trace_config__unpack(NULL, c->len, (const uint8_t *)c->s);
+	return s->config ? s->config : &none;
+}
+
+/* The events in the trace prove that it was there once. */
+static void move_gone(struct verb_summary *s)
+{
+	static const char name[] = "the producer of linux.ftrace";
+	struct name_list *missing = &s->sources.missing;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < missing->n; i++) {
+		if (strcmp(missing->names[i], "linux.ftrace") != 0) {
+			missing->names[kept++] = missing->names[i];
+			continue;
+		}
+		free(missing->names[i]);
+		name_list_add(&s->sources.gone, (const uint8_t *)name, strlen(name));
+	}
+	missing->n = kept;
+}
+
+void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
+{
+	missing_sources(config_of(s), state, &s->sources.missing, &s->sources.left_out);
+}
+
+static void say(const struct verb_summary_form *form, const struct strbuf *text)
+{
+	struct console c;
+
+	console_init(&c, form->quiet);
+	if (!text->s)
+		log_error("no memory for the summary");
+	else if (form->json)
+		fs_write_all(STDOUT_FILENO, text->s, text->len);
+	else
+		console_block(&c, text->s);
+}
+
+int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form)
+{
+	struct record_facts f = {
+		.config = config_of(s),
+		.scan = &s->scan,
+		.stats = s->has_stats ? &s->stats : NULL,
+		.sources = &s->sources.missing,
+		.left_out = &s->sources.left_out,
+		.gone = &s->sources.gone,
+		.origin_unknown = true,
+		.flush_failed = s->flush_failed,
+		.file_is_cut = s->file_is_cut,
+		.unread = s->unread,
+		.goes_on = s->goes_on,
+		.output = s->output,
+		.file_bytes = s->file_bytes,
+		.elapsed_ms = s->elapsed_ms,
+	};
+	const struct service_stats *stats;
+	struct record_verdict verdict;
+	struct strbuf text = {0};
+
+	if (s->scan.ftrace.counts.total)
+		move_gone(s);
+	stats = record_stats(&f);
+	f.end = s->end.text[0]		      ? s->end.text
+		: stats && *stats->end_reason ? stats->end_reason
+					      : NULL;
+	if (form->json)
+		record_summary_json(&f, &text, &verdict);
+	else
+		record_summary_write(&f, &text, &verdict);
+	say(form, &text);
+	strbuf_deinit(&text);
+	return form->strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request runs the loop until its callback has said what came: `wait` knows of one request at a
+ * time, and of the end of the session, which may come during any.
+ */
+#include "cli/trace/session_client.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <event2/event.h>
+
+#include "analyze/trace_scan.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "cli/terminal/end_signals.h"
+#include "cli/trace/packet_read.h"
+#include "cli/report/stats_message.h"
+#include "cli/trace/trace_file.h"
+#include "client/transport/service_trust.h"
+#include "config/limits.h"
+
+struct session_client {
+	struct event_base *loop; /* owned */
+	struct consumer *consumer; /* owned */
+	struct event *timer; /* owned */
+	const char *address; /* borrowed */
+	bool done, timed_out; /* the request that runs */
+	int error;
+	bool lost; /* the connection */
+	bool ended; /* our session */
+	struct err_text end_text; /* "" or why */
+	unsigned signals;
+	/* where the answer goes */
+	ProtobufCMessage *message; /* owned until it is taken */
+	struct err_text said; /* by the service */
+	bool clone_good, clone_written;
+	struct trace_file *file; /* borrowed */
+	struct trace_scan *scan; /* borrowed */
+	struct service_stats *stats; /* borrowed */
+	struct packet_read reading;
+};
+
+/* ---- one request ---- */
+
+static void answered(struct session_client *c, int error)
+{
+	c->done = true;
+	c->error = error;
+	event_base_loopbreak(c->loop);
+}
+
+static void on_done(void *ctx, int error)
+{
+	answered(ctx, error);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct session_client *c = ctx;
+
+	(void)fd, (void)what;
+	c->timed_out = true;
+	event_base_loopbreak(c->loop);
+}
+
+static void give_time(struct session_client *c, uint32_t ms)
+{
+	struct timeval t = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
+
+	event_add(c->timer, &t);
+}
+
+static int describe(const struct session_client *c, int error, const char *doing,
+		    struct err_text *e)
+{
+	switch (error) {
+	case -EPIPE:
+		return err_set(e, error, "the tracing service went away during %s", doing);
+	case -ENOSYS:
+		return err_set(e, error, "the tracing service cannot do %s: it is too old", doing);
+	case -EPROTO:
+		return err_set(e, error, "the tracing service refused %s", doing);
+	case -ETIMEDOUT:
+		return err_set(e, error,
+			       "the tracing service on %s does not answer: given up in %s",
+			       c->address, doing);
+	default:
+		return err_set(e, error, "%s failed: %s", doing, strerror(-error));
+	}
+}
+
+/* sent: what the request returned. */
+static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_ms,
+			   const char *doing, struct err_text *e)
+{
+	int r = sent;
+
+	if (r == 0) {
+		give_time(c, timeout_ms);
+		while (!c->done && !c->timed_out && !c->lost)
+			event_base_dispatch(c->loop);
+		event_del(c->timer);
+		r = c->done ? c->error : c->timed_out ? -ETIMEDOUT : -EPIPE;
+	}
+	c->done = c->timed_out = false;
+	return r == 0 ? 0 : describe(c, r, doing, e);
+}
+
+/* The message outlives the callback. */
+static void keep_message(struct session_client *c, const ProtobufCMessage *m)
+{
+	size_t len = protobuf_c_message_get_packed_size(m);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!bytes)
+		return;
+	protobuf_c_message_pack(m, bytes);
+	c->message = protobuf_c_message_unpack(m->descriptor, NULL, len, bytes);
+}
+
+static int take_message(struct session_client *c, void *ret, struct err_text *e)
+{
+	if (!c->message)
+		return err_set(e, -ENOMEM, "no memory");
+	*(ProtobufCMessage **)ret = TAKE_PTR(c->message);
+	return 0;
+}
+
+/* ---- connecting ---- */
+
+static void on_connected(void *ctx, int error)
+{
+	answered(ctx, error);
+}
+
+static void on_disconnected(void *ctx)
+{
+	struct session_client *c = ctx;
+
+	c->lost = true;
+	event_base_loopbreak(c->loop);
+}
+
+static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
+
+/* The group that may connect to a socket, where the file system says so. */
+static const struct group *group_of(const char *address)
+{
+	struct stat st;
+
+	if (stat(address, &st) < 0 || !S_ISSOCK(st.st_mode) || !(st.st_mode & S_IWGRP) ||
+	    st.st_gid == 0)
+		return NULL;
+	return getgrgid(st.st_gid);
+}
+
+int session_client_explain(const char *address, int error, struct err_text *e)
+{
+	const struct group *g;
+
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		g = group_of(address);
+		if (g)
+			return err_set(e, error,
+				       "%s: permission denied; run as root, or be in the group %s "
+				       "(adduser USER %s, and log in again)",
+				       address, g->gr_name, g->gr_name);
+		return err_set(e, error, "%s: permission denied; run as root", address);
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return err_set(e, error,
+			       "no tracing service listens on %s: start sondad, or say with "
+			       "--socket where one does",
+			       address);
+	case -EKEYREJECTED:
+		return service_trust_explain(address, e);
+	default:
+		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
+			       strerror(-error));
+	}
+}
+
+static void freecp(struct session_client **c)
+{
+	session_client_free(*c);
+}
+
+int session_client_open(const char *socket, struct session_client **ret, struct err_text *e)
+{
+	_cleanup_(freecp) struct session_client *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return err_set(e, -ENOMEM, "no memory");
+	c->address = socket ? socket : sock_default_consumer();
+	c->loop = event_base_new();
+	c->timer = c->loop ? evtimer_new(c->loop, on_timer, c) : NULL;
+	if (!c->timer)
+		return err_set(e, -ENOMEM, "no memory");
+	r = consumer_connect(c->loop, c->address, &consumer_ops, c, &c->consumer);
+	if (r < 0)
+		return session_client_explain(c->address, r, e);
+	r = wait_for_answer(c, 0, CONNECT_TIMEOUT_MS, "connecting", e);
+	if (r == 0)
+		*ret = TAKE_PTR(c);
+	return r;
+}
+
+void session_client_free(struct session_client *c)
+{
+	if (!c)
+		return;
+	consumer_free(c->consumer);
+	if (c->message)
+		protobuf_c_message_free_unpacked(c->message, NULL);
+	packet_read_deinit(&c->reading);
+	if (c->timer)
+		event_free(c->timer);
+	if (c->loop)
+		event_base_free(c->loop);
+	free(c);
+}
+
+/* ---- what there is ---- */
+
+static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+{
+	struct session_client *c = ctx;
+
+	if (state)
+		keep_message(c, &state->base);
+	answered(c, error);
+}
+
+int session_client_query(struct session_client *c, bool sessions_only,
+			 Pb__TracingServiceState **ret, struct err_text *e)
+{
+	int r = wait_for_answer(c, consumer_query_state(c->consumer, sessions_only, on_state, c),
+				ANSWER_TIMEOUT_MS, "asking for its sessions", e);
+
+	return r < 0 ? r : take_message(c, ret, e);
+}
+
+/* ---- clones ---- */
+
+static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+{
+	struct session_client *c = ctx;
+
+	c->clone_good = answer && answer->success;
+	c->clone_written = answer && answer->was_write_into_file;
+	err_set(&c->said, 0, "%s", answer && answer->error ? answer->error : "no reason given");
+	answered(c, error);
+}
+
+int session_client_clone(struct session_client *c, const struct consumer_clone_request *request,
+			 int fd, bool *ret_written, struct err_text *e)
+{
+	int r = wait_for_answer(c, consumer_clone(c->consumer, request, fd, on_cloned, c),
+				CLONE_TIMEOUT_MS, "making a snapshot", e);
+
+	if (r < 0)
+		return r;
+	if (!c->clone_good)
+		return err_set(e, -EPROTO, "the tracing service says: %s", c->said.text);
+	*ret_written = c->clone_written;
+	return 0;
+}
+
+/* ---- a session of ours ---- */
+
+static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)
+{
+	struct session_client *c = ctx;
+
+	if (config)
+		keep_message(c, &config->base);
+	answered(c, error);
+}
+
+int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
+			  struct err_text *e)
+{
+	int sent = consumer_attach(c->consumer, key, on_attached, c);
+	int r = wait_for_answer(c, sent, ANSWER_TIMEOUT_MS, "attaching", e);
+
+	if (r == -EPROTO)
+		return err_set(e, r, "no session of this user is detached under the name '%.200s'",
+			       key);
+	return r < 0 ? r : take_message(c, ret, e);
+}
+
+int session_client_detach(struct session_client *c, const char *key, struct err_text *e)
+{
+	return wait_for_answer(c, consumer_detach(c->consumer, key, on_done, c), ANSWER_TIMEOUT_MS,
+			       "detaching", e);
+}
+
+static void on_ended(void *ctx, int error, const char *text)
+{
+	struct session_client *c = ctx;
+
+	c->ended = true;
+	err_set(&c->end_text, 0, "%s", error && error != -EPIPE ? strerror(-error) : text);
+	event_base_loopbreak(c->loop);
+}
+
+static void on_signal(void *ctx, int number, bool by_terminal)
+{
+	struct session_client *c = ctx;
+
+	(void)number, (void)by_terminal;
+	c->signals++;
+	event_base_loopbreak(c->loop);
+}
+
+/* A flush that fails loses what producers still held; that is no reason to lose the rest. */
+static int stop(struct session_client *c, const Pb__TraceConfig *config, struct session_end *end,
+		struct err_text *e)
+{
+	uint32_t flush_ms =
+		config->flush_timeout_ms ? config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
+	int r = wait_for_answer(
+		c, consumer_flush(c->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_done, c),
+		flush_ms + ANSWER_TIMEOUT_MS, "the final flush", e);
+
+	if (r == -EPIPE || r == -ETIMEDOUT)
+		return r;
+	end->flush_failed = r != 0;
+	return wait_for_answer(c, consumer_disable(c->consumer, on_done, c), ANSWER_TIMEOUT_MS,
+			       "stopping", e);
+}
+
+static int wait_for_end(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
+{
+	unsigned signals = c->signals;
+
+	if (timeout_ms)
+		give_time(c, timeout_ms);
+	while (!c->ended && !c->lost && !c->timed_out && c->signals == signals)
+		event_base_dispatch(c->loop);
+	event_del(c->timer);
+	if (c->lost || c->timed_out)
+		return describe(c, c->lost ? -EPIPE : -ETIMEDOUT, "waiting for its end", e);
+	return 0;
+}
+
+static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
+			 struct session_end *end, struct err_text *e)
+{
+	uint32_t stop_ms = config->data_source_stop_timeout_ms ? config->data_source_stop_timeout_ms
+							       : DEFAULT_STOP_TIMEOUT_MS;
+	int r = consumer_await_end(c->consumer, on_ended, c);
+
+	if (r < 0)
+		return describe(c, r, "waiting for its end", e);
+	if (!at_once)
+		r = wait_for_end(c, 0, e);
+	if (r == 0 && !c->ended)
+		r = stop(c, config, end, e);
+	if (r == 0 && !c->ended)
+		r = wait_for_end(c, stop_ms + ANSWER_TIMEOUT_MS, e);
+	if (r == 0 && !c->ended)
+		return err_set(e, -EINTR, "aborted: nothing was saved");
+	return r;
+}
+
+int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
+		       struct session_end *ret, struct err_text *e)
+{
+	struct end_signals *signals;
+	int r = end_signals_watch(c->loop, END_SIGNALS_SAME_MS, on_signal, c, &signals);
+
+	if (r < 0)
+		return err_set(e, r, "no memory");
+	*ret = (struct session_end){0};
+	r = wait_and_stop(c, config, at_once, ret, e);
+	end_signals_free(signals);
+	ret->by_signal = c->signals > 0;
+	ret->aborted = c->end_text;
+	return r;
+}
+
+/* ---- counters ---- */
+
+static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	struct session_client *c = ctx;
+
+	if (!error)
+		stats_message_decode(stats, c->stats);
+	answered(c, error);
+}
+
+int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e)
+{
+	c->stats = ret;
+	return wait_for_answer(c, consumer_stats(c->consumer, on_stats, c), ANSWER_TIMEOUT_MS,
+			       "reading the counters", e);
+}
+
+/* ---- reading ---- */
+
+static void on_sign(void *ctx)
+{
+	give_time(ctx, ANSWER_TIMEOUT_MS);
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct session_client *c = ctx;
+	int error = trace_file_packet(c->file, data, len);
+
+	if (!error)
+		trace_scan_packet(c->scan, data, len);
+	return error;
+}
+
+static const struct packet_read_ops read_ops = {on_sign, on_packet, on_done};
+
+int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
+			struct err_text *e)
+{
+	int r;
+
+	c->file = file;
+	c->scan = scan;
+	r = wait_for_answer(c, packet_read_start(&c->reading, c->consumer, &read_ops, c),
+			    ANSWER_TIMEOUT_MS, "reading the trace", e);
+	if (r < 0 && !trace_file_error(file))
+		return r;
+	if (trace_file_bytes(file) == 0 && !trace_file_error(file))
+		return err_set(e, -ENODATA, "the trace is empty");
+	return trace_file_save(file, e);
+}

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Packets gather in one buffer and leave with one write(2):
+ *
+ *	buf   | 0A len packet | 0A len packet | ...        |
+ *	      0                               used        BUF_SIZE
+ *
+ *	file  | whole packets          | part of one       |
+ *	      0                        whole               disk full: cut back to whole
+ *
+ * A packet larger than the buffer goes around it. Where writing stops for good, the records in the
+ * buffer are walked to find the last one that is wholly in the file.
+ *
+ * Until it is saved the file has no name at all, so that nothing is left of it whatever ends this
+ * process. Where the file system cannot do that, it has a hidden one.
+ */
+
+#include "cli/trace/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+#define BUF_SIZE (256u << 10)
+#define PATIENCE_MS 3000 /* with the reader of a pipe, before it is told of */
+#define MAX_LINKS 40 /* as many as the kernel follows */
+#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+#define MAX_SPARE_BYTES (1ull << 30) /* what is left free of a large file system */
+
+struct trace_file {
+	int fd;
+	bool owns_fd; /* not standard output */
+	char *path; /* owned; the name that it gets, NULL where it is written directly */
+	char *temp; /* owned; its name until then, NULL while it has none */
+	bool is_named; /* it has that name already */
+	void (*on_stall)(void *ctx, bool stalled); /* NULL: a write may take as long as it likes */
+	void *stall_ctx;
+	int signals; /* borrowed */
+	int error; /* -errno of the write that failed: nothing is written any more */
+	uint64_t whole; /* bytes of whole packets that write(2) took */
+	size_t used;
+	uint8_t buf[BUF_SIZE];
+};
+
+/* ---- opening ---- */
+
+/* "dir/.name.XXXXXX" for "dir/name". */
+static char *temp_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	struct strbuf b = {0};
+
+	strbuf_add(&b, path, (size_t)(name - path));
+	strbuf_printf(&b, ".%s.XXXXXX", name);
+	return strbuf_take(&b);
+}
+
+/* Under sudo the trace belongs to whoever typed the command: their browser has to read it. */
+static void give_to_caller(int fd)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	uint32_t u, g;
+
+	if (geteuid() != 0 || !uid || !gid || str_to_u32(uid, &u) || str_to_u32(gid, &g))
+		return;
+	if (fchown(fd, u, g)) {
+		/* Then it stays root's, which is no reason to lose the recording. */
+	}
+}
+
+static int open_folder(const char *path, int flags)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *dir =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	return dir ? open(dir, flags | O_CLOEXEC, 0600) : -1;
+}
+
+static int open_nameless(const char *path)
+{
+	return open_folder(path, O_TMPFILE | O_RDWR);
+}
+
+/* Takes the path. */
+static int open_beside(struct trace_file *f, char *path)
+{
+	f->path = path;
+	f->fd = open_nameless(f->path);
+	if (f->fd < 0) {
+		f->temp = temp_name(f->path);
+		if (!f->temp)
+			return -ENOMEM;
+		f->fd = mkostemp(f->temp, O_CLOEXEC);
+	}
+	if (f->fd < 0) {
+		free(TAKE_PTR(f->temp)); /* there is no such file to remove */
+		return -errno;
+	}
+	give_to_caller(f->fd);
+	return 0;
+}
+
+static int link_to(const struct trace_file *f, const char *path)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* A name in the same folder, which rename(2) can put in the place of an older trace. */
+static int name_it(struct trace_file *f)
+{
+	_cleanup_(freep) char *temp = NULL;
+	int r;
+
+	if (f->temp)
+		return 0;
+	temp = temp_name(f->path);
+	if (!temp)
+		return -ENOMEM;
+	/* Nobody else's: it carries our number. */
+	snprintf(temp + strlen(temp) - 6, 7, "%06u", (unsigned)getpid() % 1000000);
+	unlink(temp);
+	r = link_to(f, temp);
+	if (r == 0)
+		f->temp = TAKE_PTR(temp);
+	return r;
+}
+
+/* A name that nobody has yet. */
+static int name_new(struct trace_file *f, const char *path)
+{
+	if (!f->temp)
+		return link_to(f, path);
+	if (link(f->temp, path) == 0)
+		unlink(f->temp);
+	else if (errno == EEXIST || renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE))
+		return -errno; /* the other way is for file systems without hard links */
+	free(TAKE_PTR(f->temp));
+	return 0;
+}
+
+/* ---- through symbolic links ---- */
+
+/*
+ * A link, a pipe or a device of another user in a folder that everybody may write to is that user's
+ * attempt to choose what this one writes: the rule of fs.protected_symlinks (proc_sys_fs(5)), which
+ * not every kernel applies.
+ */
+static int check_owner(const char *path, const struct stat *st, struct err_text *e)
+{
+	_cleanup_(closep) int dir = open_folder(path, O_PATH | O_DIRECTORY);
+	struct stat folder;
+
+	if (dir < 0 || fstat(dir, &folder))
+		return err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (!(folder.st_mode & S_IWOTH) || st->st_uid == geteuid() || st->st_uid == folder.st_uid)
+		return 0;
+	return err_set(e, -EACCES,
+		       "cannot write %s: it is a %s of uid %u in a folder that everybody may write "
+		       "to; choose another file with -o",
+		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
+}
+
+/* The path behind the link fd at path, for the caller to free; NULL: none, or no memory. */
+static char *link_target(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char target[PATH_MAX];
+	struct strbuf b = {0};
+	struct statfs fs;
+	ssize_t n;
+
+	/* The text of a link of /proc need not be a path: the kernel alone can follow it. */
+	if (fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == PROC_SUPER_MAGIC)
+		return realpath(path, NULL);
+	n = readlinkat(fd, "", target, sizeof(target));
+	if (n <= 0 || n == sizeof(target))
+		return NULL;
+	if (*target != '/' && slash)
+		strbuf_add(&b, path, (size_t)(slash - path) + 1);
+	strbuf_add(&b, target, (size_t)n);
+	return strbuf_take(&b);
+}
+
+/*
+ * Follows the links that the last part of *path is, each looked at before it is followed: a link
+ * stays, and what it leads to is replaced. *path becomes the last one. 0, with ret_fd (O_PATH) and
+ * ret_st set where there is a file already; or -errno.
+ */
+static int follow_links(char **path, int *ret_fd, struct stat *ret_st, struct err_text *e)
+{
+	for (int i = 0; i < MAX_LINKS; i++) {
+		_cleanup_(closep) int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		char *next;
+		int r;
+
+		if (fd < 0 || fstat(fd, ret_st) < 0)
+			return errno == ENOENT ? 0 : -errno;
+		if (!S_ISREG(ret_st->st_mode) && !S_ISDIR(ret_st->st_mode)) {
+			r = check_owner(*path, ret_st, e);
+			if (r)
+				return r;
+		}
+		next = S_ISLNK(ret_st->st_mode) ? link_target(fd, *path) : NULL;
+		if (!next) {
+			*ret_fd = TAKE_FD(fd);
+			return 0;
+		}
+		free(*path);
+		*path = next;
+	}
+	return -ELOOP;
+}
+
+/* fd (O_PATH) is the very file that was looked at; only the link of a pipe in /proc is opened by
+ * its name. */
+static int open_directly(struct trace_file *f, int fd, const char *path, const struct stat *st)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	f->fd = open(S_ISLNK(st->st_mode) ? path : self, O_WRONLY | O_CLOEXEC);
+	return f->fd < 0 ? -errno : 0;
+}
+
+static int open_any(struct trace_file *f, const char *path, struct err_text *e)
+{
+	_cleanup_(freep) char *last = strdup(path);
+	_cleanup_(closep) int fd = -1;
+	struct stat st;
+	int r;
+
+	f->owns_fd = strcmp(path, "-") != 0;
+	if (!f->owns_fd) {
+		f->fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (!last)
+		return -ENOMEM;
+	r = follow_links(&last, &fd, &st, e);
+	if (r < 0)
+		return r;
+	if (fd < 0 || S_ISREG(st.st_mode))
+		return open_beside(f, TAKE_PTR(last));
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return open_directly(f, fd, last, &st);
+}
+
+int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret)
+{
+	struct trace_file *f = malloc(sizeof(*f));
+	struct err_text why = {""};
+	int r;
+
+	if (!f)
+		return err_set(e, -ENOMEM, "no memory");
+	/* Not calloc: the buffer is large and needs no zeroes. */
+	f->fd = -1;
+	f->owns_fd = true;
+	f->path = f->temp = NULL;
+	f->is_named = false;
+	f->on_stall = NULL;
+	f->error = 0;
+	f->whole = f->used = 0;
+	r = open_any(f, path, &why);
+	if (r) {
+		trace_file_free(f);
+		return why.text[0] ? err_set(e, r, "%s", why.text)
+				   : err_set(e, r, "cannot write %s: %s", path, strerror(-r));
+	}
+	*ret = f;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/*
+ * Waits until a pipe takes bytes. A reader that takes none is told of; then a signal, which nobody
+ * else reads meanwhile, ends the waiting: false.
+ */
+static bool await_reader(struct trace_file *f)
+{
+	struct pollfd p[2] = {{.fd = f->fd, .events = POLLOUT},
+			      {.fd = f->signals, .events = POLLIN}};
+	bool stalled = poll(p, 1, PATIENCE_MS) == 0;
+
+	if (!stalled)
+		return true;
+	f->on_stall(f->stall_ctx, true);
+	while (poll(p, ARRAY_SIZE(p), -1) < 0 && errno == EINTR)
+		;
+	f->on_stall(f->stall_ctx, false);
+	return p[0].revents != 0;
+}
+
+/* One that poll(2) calls writable takes PIPE_BUF bytes at once. */
+static ssize_t write_piece(struct trace_file *f, const uint8_t *data, size_t len)
+{
+	if (f->path || !f->on_stall)
+		return write(f->fd, data, len);
+	if (!await_reader(f)) {
+		errno = ECANCELED;
+		return -1;
+	}
+	return write(f->fd, data, MIN(len, PIPE_BUF));
+}
+
+/* Writes as much as goes; gives the number of bytes that went. */
+static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = write_piece(f, data + done, len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			f->error = n < 0 ? -errno : -EIO;
+			break;
+		}
+		done += (size_t)n;
+	}
+	return done;
+}
+
+/* The end of the last record that ends within the first len bytes. */
+static size_t last_record_end(const uint8_t *data, size_t len)
+{
+	const uint8_t *p = data, *end = data + len, *next;
+	uint64_t size;
+
+	while (p < end) {
+		next = pb_get_varint(p + 1, end, &size);
+		if (!next || size > (uint64_t)(end - next))
+			break;
+		p = next + size;
+	}
+	return (size_t)(p - data);
+}
+
+static int flush_buffer(struct trace_file *f)
+{
+	size_t done;
+
+	if (f->error)
+		return f->error;
+	done = write_some(f, f->buf, f->used);
+	f->whole += last_record_end(f->buf, done);
+	f->used = 0;
+	return f->error;
+}
+
+static int write_around(struct trace_file *f, const uint8_t *head, size_t head_len,
+			const uint8_t *data, size_t len)
+{
+	if (flush_buffer(f))
+		return f->error;
+	if (write_some(f, head, head_len) == head_len && write_some(f, data, len) == len)
+		f->whole += head_len + len;
+	return f->error;
+}
+
+int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
+{
+	uint8_t head[MAX_RECORD_HEAD], *end;
+	size_t head_len;
+
+	if (f->error)
+		return f->error;
+	head[0] = (uint8_t)pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES);
+	end = pb_put_varint(head + 1, len);
+	head_len = (size_t)(end - head);
+	if (len > sizeof(f->buf) - MAX_RECORD_HEAD)
+		return write_around(f, head, head_len, data, len);
+	if (head_len + len > sizeof(f->buf) - f->used && flush_buffer(f))
+		return f->error;
+	memcpy(f->buf + f->used, head, head_len);
+	if (len)
+		memcpy(f->buf + f->used + head_len, data, len);
+	f->used += head_len + len;
+	return 0;
+}
+
+void trace_file_watch_stalls(struct trace_file *f, int signals,
+			     void (*on_stall)(void *ctx, bool stalled), void *ctx)
+{
+	f->signals = signals;
+	f->on_stall = on_stall;
+	f->stall_ctx = ctx;
+}
+
+int trace_file_error(const struct trace_file *f)
+{
+	return f->error;
+}
+
+int trace_file_fd(const struct trace_file *f)
+{
+	return f->fd;
+}
+
+bool trace_file_is_named(const struct trace_file *f)
+{
+	return f->is_named;
+}
+
+int trace_file_note_written(struct trace_file *f)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st) < 0)
+		return -errno;
+	f->whole = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	return 0;
+}
+
+bool trace_file_is_regular(const struct trace_file *f)
+{
+	return f->path != NULL;
+}
+
+uint64_t trace_file_room(const struct trace_file *f)
+{
+	struct statvfs st;
+	uint64_t free, spare;
+
+	if (fstatvfs(f->fd, &st) || !st.f_blocks)
+		return UINT64_MAX;
+	free = (uint64_t)st.f_bavail * st.f_frsize;
+	spare = MIN((uint64_t)st.f_blocks * st.f_frsize / 20, MAX_SPARE_BYTES);
+	return free > spare ? free - spare : 0;
+}
+
+int trace_file_flush(struct trace_file *f)
+{
+	return flush_buffer(f);
+}
+
+int trace_file_cut(struct trace_file *f, uint64_t bytes)
+{
+	if (ftruncate(f->fd, (off_t)bytes))
+		return -errno;
+	return trace_file_note_written(f);
+}
+
+uint64_t trace_file_bytes(const struct trace_file *f)
+{
+	return f->whole + f->used;
+}
+
+/* ---- the end ---- */
+
+static int close_file(struct trace_file *f)
+{
+	int fd = f->fd;
+
+	f->fd = -1;
+	/* A file system over a network may tell only now that it has no room. */
+	if (f->owns_fd && fd >= 0 && close(fd) && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+/* All packets are out, or it is cut back to those that are. 0 or the -errno of a write. */
+static int finish_writing(struct trace_file *f)
+{
+	int error = flush_buffer(f);
+
+	if (error && f->path && ftruncate(f->fd, (off_t)f->whole))
+		error = -errno;
+	return error;
+}
+
+int trace_file_name_now(struct trace_file *f, struct err_text *e)
+{
+	int r;
+
+	if (f->is_named || !f->path)
+		return 0;
+	r = name_it(f);
+	if (r)
+		return err_set(e, r, "cannot make %s: %s", f->path, strerror(-r));
+	if (rename(f->temp, f->path))
+		return err_set(e, -errno, "cannot rename %s to %s: %s", f->temp, f->path,
+			       strerror(errno));
+	free(TAKE_PTR(f->temp));
+	f->is_named = true;
+	return 0;
+}
+
+void trace_file_remove(struct trace_file *f)
+{
+	struct stat ours, named;
+
+	/* Somebody may have put another file there. */
+	if (f->is_named && fstat(f->fd, &ours) == 0 && lstat(f->path, &named) == 0 &&
+	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
+		unlink(f->path);
+}
+
+int trace_file_save(struct trace_file *f, struct err_text *e)
+{
+	int error = finish_writing(f), r = trace_file_name_now(f, e);
+
+	if (r)
+		return r;
+	r = close_file(f);
+	if (!error)
+		error = r;
+	if (error)
+		return err_set(e, error, "cannot write all of %s: %s",
+			       f->path ? f->path : "the output", strerror(-error));
+	return 0;
+}
+
+int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e)
+{
+	int error = finish_writing(f), r = 0;
+
+	if (!error || f->whole > 0)
+		r = name_new(f, path);
+	if (r)
+		return err_set(e, r, "cannot make %s: %s", path, strerror(-r));
+	r = close_file(f);
+	if (!error)
+		error = r;
+	if (error)
+		err_set(e, error, "cannot write all of %s: %s", path, strerror(-error));
+	return error && f->whole > 0 ? 1 : error;
+}
+
+void trace_file_free(struct trace_file *f)
+{
+	if (!f)
+		return;
+	close_file(f);
+	if (f->temp)
+		unlink(f->temp);
+	free(f->temp);
+	free(f->path);
+	free(f);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/counters/counter_poll.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/turn.h"
+
+/*
+ *	start, tick --> a pass --> turns, until its last step --> the tick is set
+ *
+ * What could not be read or kept is a counter too, once there is something of it, and is told in a
+ * packet of its own, which the summary of a recording is made from.
+ */
+
+void counter_poll_flush_writers(struct counter_poll *p)
+{
+	writer_flush(p->writer);
+	if (p->thread_writer)
+		writer_flush(p->thread_writer);
+}
+
+static void schedule(struct counter_poll *p)
+{
+	static const struct timeval at_once;
+
+	/* Not event_active(): that would go before the timers and sockets that are due. */
+	if (!evtimer_pending(p->turn, NULL))
+		evtimer_add(p->turn, &at_once);
+}
+
+static void set_tick(struct counter_poll *p)
+{
+	uint64_t took = (clock_mono_ns() - p->pass_began) / NS_PER_MS;
+	uint64_t ms = MAX((uint64_t)clock_ms_to_tick(p->period_ms), took);
+	const struct timeval next = {.tv_sec = (time_t)(ms / 1000),
+				     .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+
+	evtimer_add(p->tick, &next);
+}
+
+static uint32_t add_own(struct counter_poll *p, const char *name, const char *description)
+{
+	return tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+							  .parent = p->group,
+							  .name = name,
+							  .description = description,
+							  .unit = TRACK_UNIT_COUNT,
+							  .total = true});
+}
+
+static void set_if_any(struct counter_poll *p, uint32_t track, uint64_t v)
+{
+	if (v)
+		tracks_set(p->tracks, track, (int64_t)v);
+}
+
+static void begin_pass(struct counter_poll *p)
+{
+	p->in_pass = true;
+	p->pass++;
+	p->pass_began = clock_mono_ns();
+	p->ops->begin(p);
+}
+
+static void count_refused(struct counter_poll *p)
+{
+	uint64_t refused = tracks_counts(p->tracks).refused;
+
+	set_if_any(p, p->refused_track, refused);
+	if (refused && !p->refused_told)
+		log_warn("%s: there are more than %u counters, or more than there is memory for; "
+			 "counted as \"refused tracks\" from here on",
+			 p->ops->name, TRACKS_MAX);
+	p->refused_told = refused > 0;
+	counter_trouble_refused(&p->trouble, refused);
+}
+
+static void end_pass(struct counter_poll *p)
+{
+	p->in_pass = p->is_waited_for = false;
+	p->pass_took = clock_mono_ns() - p->pass_began;
+	set_if_any(p, p->failures_track, p->trouble.failures);
+	count_refused(p);
+	tracks_end(p->tracks);
+	counter_trouble_write(&p->trouble, p->writer, p->ops->name, false);
+	if (!p->stopping)
+		set_tick(p);
+}
+
+static void run_pass(struct counter_poll *p, const struct turn *turn)
+{
+	tracks_begin(p->tracks, clock_boot_ns());
+	do {
+		if (!p->ops->step(p)) {
+			end_pass(p);
+			break;
+		}
+	} while (!turn_over(turn));
+	tracks_end(p->tracks);
+}
+
+/* The flushes and the stop, when the last values are in the trace. */
+static void answer(struct counter_poll *p, const struct turn *turn)
+{
+	while (tracks_flush_piece(p->tracks)) {
+		if (turn_over(turn)) {
+			schedule(p);
+			return;
+		}
+	}
+	counter_trouble_write(&p->trouble, p->writer, p->ops->name, true);
+	counter_poll_flush_writers(p);
+	flushes_answer(&p->flushes, p->h);
+	if (!p->stopping)
+		return;
+	p->stopping = false;
+	ds_stopped(p->h);
+}
+
+static void run_turn(struct counter_poll *p)
+{
+	struct turn turn = turn_begin(clock_mono_ns);
+
+	if (p->in_pass)
+		run_pass(p, &turn);
+	if (p->in_pass) {
+		schedule(p);
+	} else if (!p->start_answered) {
+		p->start_answered = true;
+		ds_started(p->h);
+	}
+	if ((p->flushes.n || p->stopping) && !p->is_waited_for)
+		answer(p, &turn);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	run_turn(ctx);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct counter_poll *p = ctx;
+
+	(void)fd;
+	(void)what;
+	begin_pass(p);
+	run_turn(p);
+}
+
+int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
+		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms)
+{
+	int r;
+
+	*p = (struct counter_poll){.ops = ops, .h = h};
+	p->period_ms = period_ms ? MAX(period_ms, COUNTER_PERIOD_MIN_MS) : COUNTER_PERIOD_MS;
+	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
+		log_warn("%s: every %u ms is taken for every %u ms", ops->name, period_ms,
+			 COUNTER_PERIOD_MIN_MS);
+	p->turn = evtimer_new(env->loop, on_turn, p);
+	p->tick = evtimer_new(env->loop, on_tick, p);
+	p->writer = ds_writer_new(h);
+	if (ops->has_thread_tracks)
+		p->thread_writer = ds_writer_new(h);
+	if (!p->turn || !p->tick || !p->writer || (ops->has_thread_tracks && !p->thread_writer))
+		return -ENOMEM;
+	r = tracks_new(ops->name, p->writer, &p->tracks);
+	if (r < 0)
+		return r;
+	if (p->thread_writer)
+		tracks_set_thread_writer(p->tracks, p->thread_writer);
+	p->group = tracks_add(p->tracks,
+			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
+	p->failures_track =
+		add_own(p, "failed reads", "files that could not be read or understood");
+	p->refused_track = add_own(p, "refused tracks", "counters beyond the limit");
+	return p->refused_track == TRACK_VOID ? -ENOMEM : 0;
+}
+
+void counter_poll_deinit(struct counter_poll *p)
+{
+	if (p->turn)
+		event_free(p->turn);
+	if (p->tick)
+		event_free(p->tick);
+	tracks_free(p->tracks);
+	writer_free(p->writer);
+	writer_free(p->thread_writer);
+	strbuf_deinit(&p->text);
+}
+
+void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error)
+{
+	counter_trouble_read(&p->trouble, !*said, path, error);
+	if (!*said)
+		log_warn("%s: %s: %s; counted as \"failed reads\" from here on", p->ops->name, path,
+			 fs_reason(error));
+	*said = true;
+}
+
+/* ---- the data source ---- */
+
+void counter_poll_start(void *instance)
+{
+	on_tick(-1, 0, instance);
+}
+
+/* Values as of now, if they are to be had soon. */
+static void renew(struct counter_poll *p)
+{
+	uint64_t age = clock_mono_ns() - p->pass_began;
+
+	if (p->in_pass || age < COUNTER_NEW_MS * NS_PER_MS ||
+	    p->pass_took > COUNTER_SHORT_MS * NS_PER_MS)
+		return;
+	evtimer_del(p->tick);
+	begin_pass(p);
+	p->is_waited_for = true;
+}
+
+void counter_poll_flush(void *instance, uint64_t flush_id)
+{
+	struct turn turn = turn_begin(clock_mono_ns);
+	struct counter_poll *p = instance;
+
+	if (!flushes_add(&p->flushes, flush_id)) {
+		counter_poll_flush_writers(p);
+		flushes_answer(&p->flushes, p->h);
+		(void)flushes_add(&p->flushes, flush_id);
+	}
+	renew(p);
+	if (!p->is_waited_for)
+		answer(p, &turn);
+	else if (!evtimer_pending(p->turn, NULL))
+		run_turn(p);
+}
+
+void counter_poll_clear(void *instance)
+{
+	struct counter_poll *p = instance;
+
+	tracks_clear(p->tracks);
+	counter_trouble_clear(&p->trouble);
+}
+
+void counter_poll_stop(void *instance)
+{
+	struct counter_poll *p = instance;
+
+	if (p->stopping)
+		return;
+	p->stopping = true;
+	evtimer_del(p->turn);
+	evtimer_del(p->tick);
+	/* A long pass is given up. */
+	p->in_pass &= p->is_waited_for;
+	renew(p);
+	run_turn(p);
+}
+
+void counter_poll_destroy(void *instance)
+{
+	struct counter_poll *p = instance;
+
+	p->ops->deinit(p);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text/str.h"
+#include "client/counters/counter_trouble.h"
+#include "client/producer/data_source.h"
+#include "client/producer/flushes.h"
+#include "client/counters/tracks.h"
+
+/*
+ * A data source that reads files again and again and writes their numbers as counter tracks: its
+ * life, its timer and its turns (base/event_loop/turn.h). The source embeds it, with ops of its own, and
+ * gives it as instance; the functions below that take an instance are those of struct data_source.
+ *
+ * A pass is begin() and then step() until that says false. The next pass comes with the next
+ * multiple of the period, and after no shorter time than the pass took: a period that is too short
+ * for the machine leaves ticks out.
+ *
+ * A flush, and the stop, have a pass of their own before they are answered, where the last one is
+ * not quite new, and was short.
+ */
+
+#define COUNTER_PERIOD_MS 1000 /* where the config has none */
+#define COUNTER_PERIOD_MIN_MS 10u
+/* A pass that began less than this ago is new; one that took less is short. */
+#define COUNTER_NEW_MS 100
+#define COUNTER_SHORT_MS 50
+/* Files that one instance keeps open; those beyond are opened for each read. */
+#define COUNTER_FDS_MAX 4096
+
+struct counter_poll;
+
+struct counter_poll_ops {
+	const char *name; /* of the data source */
+	const char *group; /* of all its tracks */
+	bool has_thread_tracks;
+	void (*begin)(struct counter_poll *p);
+	/* Something short, such as one file; false: that was the end of the pass. */
+	bool (*step)(struct counter_poll *p);
+	/* Frees the source with its poll. */
+	void (*deinit)(struct counter_poll *p);
+};
+
+struct counter_poll {
+	const struct counter_poll_ops *ops; /* borrowed, as is h */
+	struct ds_handle *h;
+	struct writer *writer; /* owned */
+	struct writer *thread_writer; /* owned; of tracks of threads. NULL: there are none */
+	struct tracks *tracks; /* owned */
+	struct event *turn; /* owned */
+	struct event *tick; /* owned */
+	struct strbuf text; /* the last file that was read */
+	uint32_t group; /* the track of ops->group */
+	uint32_t failures_track; /* these two have their room before it is used up */
+	uint32_t refused_track;
+	uint32_t period_ms;
+	uint32_t pass; /* its number */
+	unsigned fds; /* open now */
+	struct counter_trouble trouble;
+	uint64_t pass_began; /* CLOCK_MONOTONIC, ns */
+	uint64_t pass_took; /* the last one that came to its end, ns */
+	struct flushes flushes;
+	bool in_pass;
+	bool is_waited_for; /* the pass, by flushes or the stop */
+	bool refused_told;
+	bool start_answered;
+	bool stopping;
+};
+
+/* 0 or -errno; deinit in either case. */
+int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
+		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms);
+void counter_poll_deinit(struct counter_poll *p);
+/* Hands over what was written. */
+void counter_poll_flush_writers(struct counter_poll *p);
+
+/* A file could not be read or understood: counted, and told to the operator where *said is false
+ * yet. error is an errno, positive. */
+void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error);
+
+void counter_poll_start(void *instance);
+void counter_poll_flush(void *instance, uint64_t flush_id);
+void counter_poll_clear(void *instance);
+void counter_poll_stop(void *instance);
+void counter_poll_destroy(void *instance);

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A track is found by its handle, an index of slots; by the hash of its path, when one of the same
+ * path comes; and by its parent, when that goes:
+ *
+ *	slots[handle] --> track <-- by_path[path]
+ *	                    | children
+ *	                    v
+ *	                  track --> track ...
+ *
+ * What the trace holds of a track is not reset for each of them when a new state begins: the tracks
+ * remember the number of the state that they were written in.
+ */
+#include "client/counters/tracks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include <uthash.h>
+
+#include "client/counters/cells.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "client/counters/track_packets.h"
+#include "client/counters/track_watch.h"
+#include "client/transport/writer.h"
+
+struct track {
+	uint64_t path; /* hash of the way from the root: the key */
+	UT_hash_handle hh;
+	LIST_ENTRY(track) sibling;
+	LIST_HEAD(, track) children;
+	struct track *parent; /* NULL: the root */
+	struct track_spec spec; /* its name is the one below, or NULL */
+	struct cells *home; /* where it came from */
+	uint32_t handle;
+	uint32_t users; /* who added it */
+	uint32_t depth;
+	bool is_of_thread; /* it, or what it stands under, is a thread */
+	uint32_t described_in; /* the state that has its descriptor; 0: none */
+	uint32_t written_in; /* and its value */
+	bool has_value;
+	struct track_value value;
+	uint64_t seen_ns; /* when it had the value */
+	uint64_t written_ns;
+	char name[];
+};
+
+/* Most names are short; two sizes waste little, and memory is found again whatever comes and goes. */
+#define SHORT_NAME 31u
+
+/* A sequence of packets. */
+struct track_out {
+	struct writer *w; /* borrowed; NULL: not used */
+	bool state_begun; /* the state has its first packet here */
+	struct track_batch batch[2]; /* whole and real numbers */
+};
+
+struct tracks {
+	struct track_out outs[2]; /* [1]: threads, if it is used */
+	uint64_t seed; /* of the source */
+	struct cells shorts; /* the tracks: one by one, many would take too long to free */
+	struct cells longs; /* those whose name is longer than SHORT_NAME */
+	struct track **slots; /* [0] is the root's, always NULL */
+	size_t cap;
+	uint32_t n_slots; /* used once */
+	uint32_t *free_slots;
+	size_t free_cap;
+	uint32_t n_free;
+	struct track *by_path;
+	uint32_t state; /* its number, from 1 on */
+	uint64_t now; /* of tracks_begin */
+	uint64_t dropped; /* of the writer, as far as we know of it */
+	uint32_t flushed; /* slots of the flush that is under way; 0: none is */
+	struct tracks_counts counts;
+	track_seen_fn seen; /* NULL: nobody watches */
+	void *seen_ctx;
+};
+
+/* ---- uuids ---- */
+
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3ull; /* FNV-1a */
+	h ^= h >> 32;
+	h *= 0xd6e8feb86659fd93ull;
+	return h ^ h >> 32;
+}
+
+static uint64_t mix_u64(uint64_t h, uint64_t v)
+{
+	uint8_t bytes[8];
+
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(v >> (8 * i));
+	return mix(h, bytes, sizeof(bytes));
+}
+
+#define HASH_START 0xcbf29ce484222325ull
+
+static uint64_t path_of(const struct tracks *t, const struct track_spec *s,
+			const struct track *parent)
+{
+	uint64_t h = parent ? parent->path : t->seed;
+
+	switch (s->kind) {
+	case TRACK_PROCESS:
+	case TRACK_THREAD:
+		h = mix_u64(mix_u64(HASH_START, s->kind), (uint64_t)s->pid);
+		h = mix_u64(h, s->kind == TRACK_THREAD ? (uint64_t)s->tid : 0);
+		return mix_u64(h, s->incarnation);
+	case TRACK_GROUP:
+	case TRACK_COUNTER:
+		/* A process has groups of several sources. */
+		return mix(mix_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
+	}
+	return h;
+}
+
+static uint64_t uuid_of(const struct track *t)
+{
+	uint64_t uuid = t ? (t->path ^ t->path >> 56) & ((1ull << 56) - 1) : 0;
+
+	return t && !uuid ? 1 : uuid;
+}
+
+/* ---- tracks ---- */
+
+int tracks_new(const char *source, struct writer *w, struct tracks **ret)
+{
+	struct tracks *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->outs[0].w = w;
+	t->dropped = writer_dropped(w);
+	t->seed = mix(HASH_START, source, strlen(source));
+	t->shorts.size = sizeof(struct track) + SHORT_NAME + 1;
+	t->longs.size = sizeof(struct track) + TRACK_NAME_MAX + 1;
+	t->n_slots = 1;
+	t->state = 1;
+	*ret = t;
+	return 0;
+}
+
+void tracks_set_thread_writer(struct tracks *t, struct writer *w)
+{
+	t->outs[1].w = w;
+	t->dropped += writer_dropped(w);
+}
+
+void tracks_free(struct tracks *t)
+{
+	if (!t)
+		return;
+	HASH_CLEAR(hh, t->by_path);
+	cells_deinit(&t->shorts);
+	cells_deinit(&t->longs);
+	free(t->slots);
+	free(t->free_slots);
+	free(t);
+}
+
+static struct track *track_of(const struct tracks *t, uint32_t handle)
+{
+	if (handle == TRACK_ROOT || handle == TRACK_VOID)
+		return NULL;
+	assert(handle < t->n_slots && t->slots[handle]);
+	return t->slots[handle];
+}
+
+static struct track *track_new(struct tracks *t, const struct track_spec *spec,
+			       struct track *parent, uint64_t path)
+{
+	size_t len = spec->name ? strnlen(spec->name, TRACK_NAME_MAX) : 0;
+	struct cells *home = len > SHORT_NAME ? &t->longs : &t->shorts;
+	struct track *k = cells_get(home);
+
+	if (!k)
+		return NULL;
+	k->home = home;
+	k->spec = *spec;
+	if (spec->name) {
+		k->spec.name = memcpy(k->name, spec->name, len);
+		str_make_plain(k->name, len, "");
+	}
+	k->path = path;
+	k->parent = parent;
+	k->is_of_thread = spec->kind == TRACK_THREAD || (parent && parent->is_of_thread);
+	k->depth = parent ? parent->depth + 1 : 0;
+	k->users = 1;
+	return k;
+}
+
+/* Both tables have room for every slot, so that giving one back needs none. */
+static int reserve_slot(struct tracks *t)
+{
+	if (t->counts.tracks >= TRACKS_MAX)
+		return -ENOSPC;
+	if (array_reserve(&t->slots, &t->cap, t->n_slots + 1, sizeof(struct track *)) < 0 ||
+	    array_reserve(&t->free_slots, &t->free_cap, t->n_slots + 1, sizeof(uint32_t)) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static uint32_t put_in(struct tracks *t, struct track *k)
+{
+	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
+	t->slots[k->handle] = k;
+	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
+	if (k->parent)
+		LIST_INSERT_HEAD(&k->parent->children, k, sibling);
+	t->counts.tracks++;
+	return k->handle;
+}
+
+static uint32_t refuse(struct tracks *t)
+{
+	t->counts.refused++;
+	return TRACK_VOID;
+}
+
+uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
+{
+	bool nests = spec->kind == TRACK_GROUP || spec->kind == TRACK_COUNTER;
+	struct track *parent = nests ? track_of(t, spec->parent) : NULL, *k;
+	uint64_t path = path_of(t, spec, parent);
+
+	if ((nests && spec->parent == TRACK_VOID) ||
+	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
+		return refuse(t);
+	HASH_FIND(hh, t->by_path, &path, sizeof(path), k);
+	if (k) {
+		if (spec->kind == TRACK_COUNTER || k->spec.kind != spec->kind)
+			return refuse(t);
+		k->users++;
+		return k->handle;
+	}
+	if (reserve_slot(t) < 0)
+		return refuse(t);
+	k = track_new(t, spec, parent, path);
+	return k ? put_in(t, k) : refuse(t);
+}
+
+uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "CPU %u", cpu);
+	return tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
+						  .parent = parent,
+						  .name = name,
+						  .rank = (int32_t)MIN(cpu, (uint32_t)INT32_MAX)});
+}
+
+/* ---- writing ---- */
+
+static struct track_out *out_of(struct tracks *t, const struct track *k)
+{
+	return &t->outs[k && k->is_of_thread && t->outs[1].w];
+}
+
+struct writer *tracks_writer(const struct tracks *t, uint32_t track)
+{
+	return out_of((struct tracks *)t, track_of(t, track))->w;
+}
+
+/* ns: a time at which the processes and threads were there that do not say so themselves. */
+static void describe(struct tracks *t, struct track *k, uint64_t ns)
+{
+	struct track_out *out = out_of(t, k);
+
+	if (!k || k->described_in == t->state)
+		return;
+	describe(t, k->parent, ns); /* not deeper than TRACKS_DEPTH_MAX */
+	if (!out->state_begun)
+		track_packet_state(out->w, t->now);
+	out->state_begun = true;
+	track_packet_descriptor(out->w, k->spec.alive_ns ? k->spec.alive_ns : ns, &k->spec,
+				uuid_of(k), uuid_of(k->parent));
+	k->described_in = t->state;
+}
+
+static void end_batch(struct track_out *out, struct track_batch *b)
+{
+	if (b->n)
+		track_packet_values(out->w, b);
+	b->n = 0;
+}
+
+void tracks_end(struct tracks *t)
+{
+	for (size_t o = 0; o < ARRAY_SIZE(t->outs); o++)
+		for (size_t i = 0; i < ARRAY_SIZE(t->outs[o].batch); i++)
+			end_batch(&t->outs[o], &t->outs[o].batch[i]);
+}
+
+static void write_value(struct tracks *t, struct track *k, uint64_t ns)
+{
+	struct track_out *out = out_of(t, k);
+	struct track_batch *b = &out->batch[k->value.is_double];
+
+	describe(t, k, k->seen_ns);
+	/* Values of a batch have no order among themselves: two of one track are two packets. */
+	if (k->written_ns == ns)
+		tracks_end(t);
+	if (b->n == TRACK_BATCH_MAX || b->ns != ns)
+		end_batch(out, b);
+	b->ns = ns;
+	b->uuids[b->n] = uuid_of(k);
+	b->values[b->n] = k->value;
+	b->n++;
+	k->written_in = t->state;
+	k->written_ns = ns;
+	t->counts.values++;
+}
+
+static bool same_value(const struct track_value *a, const struct track_value *b)
+{
+	return a->is_double == b->is_double && memcmp(&a->i, &b->i, sizeof(a->i)) == 0;
+}
+_Static_assert(sizeof(double) == sizeof(int64_t), "one is compared as the other");
+
+void tracks_watch(struct tracks *t, track_seen_fn fn, void *ctx)
+{
+	t->seen = fn;
+	t->seen_ctx = ctx;
+}
+
+static void tell_watcher(const struct tracks *t, const struct track *k, const struct track_value *v,
+			 bool is_last)
+{
+	const struct track_seen seen = {
+		.track = k->handle,
+		.name = k->spec.name,
+		.value = v->is_double ? v->d : (double)v->i,
+		.total = k->spec.total,
+		.is_first = !k->has_value,
+		.is_last = is_last,
+	};
+
+	if (t->seen)
+		t->seen(t->seen_ctx, &seen);
+}
+
+static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
+{
+	struct track *k = track_of(t, handle);
+	bool same;
+
+	if (!k)
+		return;
+	assert(k->spec.kind == TRACK_COUNTER);
+	tell_watcher(t, k, &v, false);
+	same = k->has_value && k->written_in == t->state && same_value(&k->value, &v);
+	k->seen_ns = t->now;
+	if (same)
+		return;
+	k->value = v;
+	k->has_value = true;
+	write_value(t, k, t->now);
+}
+
+void tracks_set(struct tracks *t, uint32_t track, int64_t v)
+{
+	set_value(t, track, (struct track_value){.i = v});
+}
+
+void tracks_set_double(struct tracks *t, uint32_t track, double v)
+{
+	set_value(t, track, (struct track_value){.is_double = true, .d = v});
+}
+
+void tracks_clear(struct tracks *t)
+{
+	tracks_end(t);
+	t->state++;
+	t->outs[0].state_begun = t->outs[1].state_begun = false;
+}
+
+void tracks_begin(struct tracks *t, uint64_t ns)
+{
+	uint64_t dropped = writer_dropped(t->outs[0].w);
+
+	if (t->outs[1].w)
+		dropped += writer_dropped(t->outs[1].w);
+	tracks_end(t);
+	t->now = ns;
+	if (dropped != t->dropped)
+		tracks_clear(t); /* the lost packet may have been a descriptor */
+	t->dropped = dropped;
+}
+
+bool tracks_flush_piece(struct tracks *t)
+{
+	uint32_t end = MIN(t->flushed + TRACKS_FLUSH_PIECE, t->n_slots);
+
+	for (t->flushed = MAX(t->flushed, 1u); t->flushed < end; t->flushed++) {
+		struct track *k = t->slots[t->flushed];
+
+		if (k && k->has_value && (k->written_in != t->state || k->written_ns != k->seen_ns))
+			write_value(t, k, k->seen_ns);
+	}
+	if (t->flushed < t->n_slots)
+		return true;
+	t->flushed = 0;
+	tracks_end(t);
+	return false;
+}
+
+void tracks_flush(struct tracks *t)
+{
+	while (tracks_flush_piece(t))
+		;
+}
+
+uint64_t tracks_refer(struct tracks *t, uint32_t track)
+{
+	struct track *k = track_of(t, track);
+
+	describe(t, k, t->now);
+	return uuid_of(k);
+}
+
+void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
+{
+	struct track *k = track_of(t, track);
+
+	if (k)
+		k->spec.alive_ns = MAX(k->spec.alive_ns, ns);
+}
+
+struct tracks_counts tracks_counts(const struct tracks *t)
+{
+	return t->counts;
+}
+
+/* ---- the end of tracks ---- */
+
+/* A level that is no more is 0; a total stays what it was. */
+static void end_value(struct tracks *t, struct track *k)
+{
+	if (!k->has_value)
+		return;
+	if (!k->spec.total)
+		k->value = (struct track_value){.is_double = k->value.is_double};
+	tell_watcher(t, k, &k->value, true);
+	if (k->written_ns != t->now || !k->spec.total)
+		write_value(t, k, t->now);
+}
+
+static void take_out(struct tracks *t, struct track *k)
+{
+	HASH_DEL(t->by_path, k);
+	t->slots[k->handle] = NULL;
+	t->free_slots[t->n_free++] = k->handle;
+	if (k->parent)
+		LIST_REMOVE(k, sibling);
+	t->counts.tracks--;
+}
+
+static void remove_track(struct tracks *t, struct track *k)
+{
+	struct track *child;
+
+	while ((child = LIST_FIRST(&k->children)))
+		remove_track(t, child); /* not deeper than TRACKS_DEPTH_MAX */
+	end_value(t, k);
+	take_out(t, k);
+	cells_put(k->home, k);
+}
+
+void tracks_remove(struct tracks *t, uint32_t track)
+{
+	struct track *k = track_of(t, track);
+
+	if (k && --k->users == 0)
+		remove_track(t, k);
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An instance's life. Commands come down, answers go up; a source may answer from inside the
+ * command or any time later.
+ *
+ *	setup      start             ds_started       stop             ds_stopped
+ *	  | create   | start           | started        | stop            |      destroy, stopped
+ *	  v          v                 v                v                 v      v
+ *	  SET UP --> RUNNING --------------------------> STOPPING -------> ENDED
+ *
+ * A source that answers a stop from a callback of its own is destroyed on the next turn of the
+ * loop, not under its feet. The service hears of the stop only then, when its writers are gone and
+ * everything they wrote is committed.
+ *
+ * An instance whose set-up failed has no source behind it; it is answered at once.
+ *
+ * Flushes stand in a queue, each with the ids of the instances that have not answered. An answer
+ * to a flush counts for all before it (the service takes it so), hence they are answered strictly
+ * in order; the head has a second, and then goes for what it has.
+ */
+#include "client/producer/ds_instances.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "client/transport/arbiter.h"
+#include "config/limits.h"
+#include "config/priority_boost.h"
+
+#define EXHAUSTED_DROP PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP
+
+enum ds_state { DS_SET_UP, DS_RUNNING, DS_STOPPING, DS_ENDED };
+
+struct ds_handle {
+	TAILQ_ENTRY(ds_handle) link;
+	struct ds_instances *all;
+	const struct data_source *source; /* NULL: none, the set-up failed */
+	void *instance; /* the source's */
+	uint64_t id;
+	uint64_t session_id;
+	uint16_t target_buffer;
+	bool consumer_is_root;
+	enum writer_policy policy;
+	struct boost boost; /* while it has an instance */
+	enum ds_state state;
+	bool told_started;
+	bool flush_before_stop; /* the flush that it was asked for last */
+};
+
+struct flush {
+	TAILQ_ENTRY(flush) link;
+	uint64_t id;
+	uint64_t deadline_ns;
+	size_t n_waiting;
+	uint64_t waiting[]; /* instance ids */
+};
+
+TAILQ_HEAD(handle_list, ds_handle);
+TAILQ_HEAD(flush_list, flush);
+
+struct ds_instances {
+	const struct data_source *const *sources;
+	const struct ds_env *env;
+	const struct ds_instances_ops *ops;
+	void *ctx;
+	bool closing; /* nobody listens to answers any more */
+	struct handle_list handles;
+	unsigned n_handles;
+	struct boost boost; /* the strongest of theirs */
+	uint64_t capabilities; /* of all their sources */
+	struct flush_list flushes; /* oldest first */
+	unsigned n_flushes;
+	struct event *reap; /* owned; destroys what has ended */
+	struct event *timeout; /* owned; of the oldest flush */
+};
+
+static void on_reap(evutil_socket_t fd, short what, void *ctx);
+static void on_timeout(evutil_socket_t fd, short what, void *ctx);
+
+struct ds_instances *ds_instances_new(const struct data_source *const *sources,
+				      const struct ds_env *env, const struct ds_instances_ops *ops,
+				      void *ctx)
+{
+	struct ds_instances *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	*s = (struct ds_instances){.sources = sources, .env = env, .ops = ops, .ctx = ctx};
+	TAILQ_INIT(&s->handles);
+	TAILQ_INIT(&s->flushes);
+	s->reap = event_new(env->loop, -1, 0, on_reap, s);
+	s->timeout = event_new(env->loop, -1, 0, on_timeout, s);
+	if (!s->reap || !s->timeout) {
+		ds_instances_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static struct ds_handle *find(const struct ds_instances *s, uint64_t id)
+{
+	struct ds_handle *h;
+
+	TAILQ_FOREACH (h, &s->handles, link)
+		if (h->id == id)
+			return h;
+	return NULL;
+}
+
+/* ---- flushes ---- */
+
+/* Answers the flushes at the head that nobody is waited for. */
+static void settle_flushes(struct ds_instances *s)
+{
+	uint64_t done = 0, now = clock_mono_ns(), left_us;
+	struct flush *f;
+
+	while ((f = TAILQ_FIRST(&s->flushes)) && f->n_waiting == 0) {
+		done = f->id;
+		TAILQ_REMOVE(&s->flushes, f, link);
+		s->n_flushes--;
+		free(f);
+	}
+	if (f) {
+		left_us = f->deadline_ns > now ? (f->deadline_ns - now) / 1000 : 0;
+		event_add(s->timeout, &(struct timeval){.tv_sec = (time_t)(left_us / 1000000),
+							.tv_usec = (long)(left_us % 1000000)});
+	} else {
+		event_del(s->timeout);
+	}
+	if (done)
+		s->ops->flushed(s->ctx, done);
+}
+
+static void end_oldest_flush(struct ds_instances *s)
+{
+	TAILQ_FIRST(&s->flushes)->n_waiting = 0;
+	settle_flushes(s);
+}
+
+static void on_timeout(evutil_socket_t fd, short what, void *ctx)
+{
+	struct ds_instances *s = ctx;
+
+	(void)fd, (void)what;
+	if (!TAILQ_EMPTY(&s->flushes))
+		end_oldest_flush(s);
+}
+
+static void answer_flush(struct flush *f, uint64_t instance_id)
+{
+	for (size_t i = 0; i < f->n_waiting; i++) {
+		if (f->waiting[i] != instance_id)
+			continue;
+		f->waiting[i] = f->waiting[--f->n_waiting];
+		return;
+	}
+}
+
+static bool can_flush(const struct ds_handle *h)
+{
+	return h && h->source && h->state == DS_RUNNING;
+}
+
+void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id,
+			uint64_t flags)
+{
+	bool before_stop = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_STOP;
+
+	struct flush *f = calloc(1, sizeof(*f) + n * sizeof(f->waiting[0]));
+	struct ds_handle *h;
+
+	if (!f) {
+		s->ops->flushed(s->ctx, flush_id);
+		return;
+	}
+	if (s->n_flushes >= DS_INSTANCES_MAX_FLUSHES)
+		end_oldest_flush(s);
+	f->id = flush_id;
+	f->deadline_ns = clock_mono_ns() + PRODUCER_FLUSH_TIMEOUT_MS * NS_PER_MS;
+	for (size_t i = 0; i < n; i++)
+		if (can_flush(find(s, ids[i])))
+			f->waiting[f->n_waiting++] = ids[i];
+	TAILQ_INSERT_TAIL(&s->flushes, f, link);
+	s->n_flushes++;
+	/* From here on f may be gone at any time; handles stay, they end on a turn of their own. */
+	for (size_t i = 0; i < n; i++)
+		if (can_flush(h = find(s, ids[i]))) {
+			h->flush_before_stop = before_stop;
+			h->source->flush(h->instance, flush_id);
+		}
+	settle_flushes(s);
+}
+
+void ds_flushed(struct ds_handle *h, uint64_t flush_id)
+{
+	struct ds_instances *s = h->all;
+	struct flush *f;
+
+	if (s->closing)
+		return;
+	TAILQ_FOREACH (f, &s->flushes, link)
+		if (f->id == flush_id)
+			answer_flush(f, h->id);
+	settle_flushes(s);
+}
+
+bool ds_consumer_is_root(const struct ds_handle *h)
+{
+	return h->consumer_is_root;
+}
+
+bool ds_stop_follows(const struct ds_handle *h)
+{
+	return h->flush_before_stop;
+}
+
+/* ---- set-up and start ---- */
+
+static const struct data_source *find_source(const struct ds_instances *s, const char *name)
+{
+	for (const struct data_source *const *p = s->sources; *p; p++)
+		if (strcmp((*p)->name, name) == 0)
+			return *p;
+	return NULL;
+}
+
+/* What the handle needs to know of the config for later. */
+static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
+{
+	h->session_id = config->tracing_session_id;
+	h->target_buffer = (uint16_t)config->target_buffer;
+	h->consumer_is_root = h->all->env->trusts_consumers ||
+			      (h->all->env->knows_consumers && config->has_consumer_uid &&
+			       config->consumer_uid == 0);
+	/* Waiting is the rule for our sources: the kernel's rings hold what we do not fetch. */
+	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
+}
+
+static void choose_boost(struct ds_instances *s)
+{
+	struct boost best = {BOOST_NONE, 0}, was = s->boost;
+	struct ds_handle *h;
+
+	TAILQ_FOREACH (h, &s->handles, link)
+		if (boost_is_stronger(h->boost, best))
+			best = h->boost;
+	s->boost = best;
+	if (best.policy != was.policy || best.priority != was.priority)
+		s->ops->boosted(s->ctx, best);
+}
+
+static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
+{
+	if (priority_boost_read(config->priority_boost, &h->boost) < 0)
+		h->all->ops->bad_boost(h->all->ctx, h->source->name);
+	else if (!config->priority_boost && h->source->is_timely)
+		h->boost = (struct boost){BOOST_BUDGETED, 0};
+	choose_boost(h->all);
+}
+
+/* more: of one that is not made yet. */
+static void choose_capabilities(struct ds_instances *s, uint64_t more)
+{
+	uint64_t was = s->capabilities;
+	struct ds_handle *h;
+
+	s->capabilities = more;
+	TAILQ_FOREACH (h, &s->handles, link)
+		if (h->source)
+			s->capabilities |= h->source->capabilities;
+	if (s->capabilities != was && s->ops->capabilities)
+		s->ops->capabilities(s->ctx, s->capabilities);
+}
+
+static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
+{
+	const struct data_source *source = find_source(h->all, config->name ? config->name : "");
+	int r;
+
+	if (!source)
+		return -ENOENT;
+	choose_capabilities(h->all, source->capabilities);
+	r = source->create(h, h->all->env, config, &h->instance);
+	if (r < 0) {
+		choose_capabilities(h->all, 0);
+		return r;
+	}
+	h->source = source;
+	take_boost(h, config);
+	return 0;
+}
+
+void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config)
+{
+	static const Pb__DataSourceConfig empty = PB__DATA_SOURCE_CONFIG__INIT;
+	struct ds_handle *h;
+	int r = -ENOMEM;
+
+	if (find(s, id))
+		return;
+	if (!config)
+		config = &empty;
+	h = s->n_handles < DS_INSTANCES_MAX ? calloc(1, sizeof(*h)) : NULL;
+	if (h) {
+		h->all = s;
+		h->id = id;
+		read_config(h, config);
+		TAILQ_INSERT_TAIL(&s->handles, h, link);
+		s->n_handles++;
+		r = create(h, config);
+	} else if (s->n_handles >= DS_INSTANCES_MAX) {
+		r = -E2BIG;
+	}
+	if (r < 0)
+		s->ops->failed(s->ctx, config->name ? config->name : "", r);
+}
+
+void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config)
+{
+	struct ds_handle *h = find(s, id);
+
+	if (!h) {
+		/* Some services begin here. */
+		ds_instances_setup(s, id, config);
+		h = find(s, id);
+	}
+	if (!h) {
+		s->ops->started(s->ctx, id);
+		return;
+	}
+	if (h->state != DS_SET_UP)
+		return;
+	h->state = DS_RUNNING;
+	if (h->source)
+		h->source->start(h->instance);
+	else
+		ds_started(h);
+}
+
+void ds_started(struct ds_handle *h)
+{
+	assert(h->state != DS_SET_UP);
+	if (h->all->closing || h->told_started)
+		return;
+	h->told_started = true;
+	h->all->ops->started(h->all->ctx, h->id);
+}
+
+void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n)
+{
+	if (n && !h->all->closing && h->all->ops->triggered)
+		h->all->ops->triggered(h->all->ctx, names, n);
+}
+
+void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ds_handle *h = find(s, ids[i]);
+
+		if (h && h->source && h->state == DS_RUNNING && h->source->clear)
+			h->source->clear(h->instance);
+	}
+}
+
+/* ---- stop ---- */
+
+static void destroy(struct ds_handle *h)
+{
+	struct ds_instances *s = h->all;
+
+	if (h->source)
+		h->source->destroy(h->instance);
+	TAILQ_REMOVE(&s->handles, h, link);
+	s->n_handles--;
+	free(h);
+	choose_boost(s);
+	choose_capabilities(s, 0);
+}
+
+/* Destroys what has ended, and says so. */
+static void on_reap(evutil_socket_t fd, short what, void *ctx)
+{
+	struct ds_instances *s = ctx;
+	struct ds_handle *h, *next;
+	struct flush *f;
+
+	(void)fd, (void)what;
+	for (h = TAILQ_FIRST(&s->handles); h; h = next) {
+		uint64_t id = h->id;
+
+		next = TAILQ_NEXT(h, link);
+		if (h->state != DS_ENDED)
+			continue;
+		destroy(h);
+		s->ops->stopped(s->ctx, id);
+		TAILQ_FOREACH (f, &s->flushes, link)
+			answer_flush(f, id);
+	}
+	settle_flushes(s);
+}
+
+/* A running source has to answer; what never ran has ended already. */
+static void stop(struct ds_handle *h)
+{
+	bool running = h->state == DS_RUNNING && h->source;
+
+	h->state = running ? DS_STOPPING : DS_ENDED;
+	if (running)
+		h->source->stop(h->instance);
+}
+
+void ds_instances_stop(struct ds_instances *s, uint64_t id)
+{
+	struct ds_handle *h = find(s, id);
+
+	if (!h) {
+		s->ops->stopped(s->ctx, id);
+		return;
+	}
+	if (h->state >= DS_STOPPING)
+		return;
+	stop(h);
+	if (h->state == DS_ENDED)
+		on_reap(-1, 0, s);
+}
+
+void ds_stopped(struct ds_handle *h)
+{
+	static const struct timeval now;
+
+	if (h->all->closing || h->state != DS_STOPPING)
+		return;
+	h->state = DS_ENDED;
+	event_add(h->all->reap, &now);
+}
+
+void ds_instances_free(struct ds_instances *s)
+{
+	struct ds_handle *h;
+	struct flush *f;
+
+	if (!s)
+		return;
+	s->closing = true;
+	/* All stop before the first goes: they may still tell each other news. */
+	TAILQ_FOREACH_REVERSE(h, &s->handles, handle_list, link)
+	if (h->state < DS_STOPPING)
+		stop(h);
+	while ((h = TAILQ_LAST(&s->handles, handle_list)))
+		destroy(h);
+	while ((f = TAILQ_FIRST(&s->flushes))) {
+		TAILQ_REMOVE(&s->flushes, f, link);
+		free(f);
+	}
+	if (s->reap)
+		event_free(s->reap);
+	if (s->timeout)
+		event_free(s->timeout);
+	free(s);
+}
+
+/* ---- what a source may ask ---- */
+
+uint64_t ds_session_id(const struct ds_handle *h)
+{
+	return h->session_id;
+}
+
+uint16_t ds_target_buffer(const struct ds_handle *h)
+{
+	return h->target_buffer;
+}
+
+struct writer *ds_writer_new(struct ds_handle *h)
+{
+	return writer_new(h->all->env->arbiter, h->target_buffer, h->policy);
+}

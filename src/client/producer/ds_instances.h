@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/system/boost.h"
+#include "client/producer/data_source.h"
+
+/*
+ * The running data sources of one connection: struct ds_handle and what the service commands them.
+ * Whatever the service says, it gets its answer: for instances that do not exist, and for sources
+ * that failed or that nobody knows, at once.
+ */
+struct ds_instances;
+
+#define DS_INSTANCES_MAX 1024u /* a further one is answered, but not made */
+#define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
+
+struct ds_instances_ops {
+	void (*started)(void *ctx, uint64_t id);
+	/* The instance is destroyed, and all that it wrote was given to the arbiter. */
+	void (*stopped)(void *ctx, uint64_t id);
+	/* This flush, and all before it, are answered or have timed out. */
+	void (*flushed)(void *ctx, uint64_t flush_id);
+	/* A source could not be set up: error of its create, -ENOENT (nobody knows the name),
+	 * -E2BIG (DS_INSTANCES_MAX), -ENOMEM. name is borrowed. */
+	void (*failed)(void *ctx, const char *name, int error);
+	/* The strongest priority_boost of all instances has changed; BOOST_NONE: there is none. */
+	void (*boosted)(void *ctx, struct boost strongest);
+	/* What all sources that have instances need, bits 1 << CAP_*; before the first is created,
+	 * and after the last is destroyed. May be NULL. */
+	void (*capabilities)(void *ctx, uint64_t mask);
+	/* A source asks for triggers of the session. May be NULL; names are borrowed. */
+	void (*triggered)(void *ctx, const char *const *names, size_t n);
+	/* A source's priority_boost has no meaning; it goes on without. name is borrowed. */
+	void (*bad_boost)(void *ctx, const char *name);
+};
+
+/* sources, env and ops are borrowed for its life. */
+struct ds_instances *ds_instances_new(const struct data_source *const *sources,
+				      const struct ds_env *env, const struct ds_instances_ops *ops,
+				      void *ctx);
+/* Stops and destroys all, newest first, without an answer; a boost ends all the same. NULL is fine.
+ */
+void ds_instances_free(struct ds_instances *s);
+
+/* config NULL: an empty one. A second set-up of an id is ignored. */
+void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+/* Sets up first what was not. */
+void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+void ds_instances_stop(struct ds_instances *s, uint64_t id);
+/* flags: FLUSH_REASON_STOP and others (config/limits.h). */
+void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id,
+			uint64_t flags);
+void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n);

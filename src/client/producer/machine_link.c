@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A round of clocks is two calls. Each brings our clocks as they were when it was sent, and the
+ * service reads its own when it comes; the second is sent when the first is answered, so that the
+ * readings enclose one way there and one back.
+ *
+ *	bound --> InitRelay --> PING --> UPDATE --> wait --> PING ...
+ */
+#include "client/producer/machine_link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "client/transport/conn.h"
+#include "common/builtin_clock.pb-c.h"
+#include "gen/fields.h"
+#include "ipc/relay_port.pb-c.h"
+#include "wire/pb_mem.h"
+#include "wire/system_info.h"
+
+struct machine_link {
+	struct conn *conn; /* owned; NULL: lost */
+	struct event *next_round; /* owned */
+};
+
+static const struct {
+	uint32_t id; /* BuiltinClock */
+	clockid_t clock;
+} clocks[] = {
+	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME, CLOCK_BOOTTIME},
+	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_REALTIME, CLOCK_REALTIME},
+	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC, CLOCK_MONOTONIC},
+	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW},
+};
+
+/* Where it fails the connection is lost, or this round. */
+static void send_clocks(struct machine_link *l, uint32_t phase, conn_reply_fn fn)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	pb_enc_u64(&m.enc, PB_SYNC_CLOCK_REQUEST_PHASE, phase);
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
+		pb_enc_open(&m.enc, PB_SYNC_CLOCK_REQUEST_CLOCKS);
+		pb_enc_u64(&m.enc, PB_SYNC_CLOCK_REQUEST_CLOCK_CLOCK_ID, clocks[i].id);
+		pb_enc_u64(&m.enc, PB_SYNC_CLOCK_REQUEST_CLOCK_TIMESTAMP,
+			   clock_ns(clocks[i].clock));
+		pb_enc_close(&m.enc);
+	}
+	if (!m.failed)
+		(void)conn_call(l->conn, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
+}
+
+static void on_updated(void *ctx, const struct conn_reply *reply)
+{
+	const struct timeval wait = {.tv_sec = MACHINE_LINK_PERIOD_MS / 1000};
+	struct machine_link *l = ctx;
+
+	if (!reply->error)
+		evtimer_add(l->next_round, &wait);
+}
+
+static void on_pinged(void *ctx, const struct conn_reply *reply)
+{
+	if (!reply->error)
+		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_updated);
+}
+
+static void begin_round(struct machine_link *l)
+{
+	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_pinged);
+}
+
+static void on_next_round(evutil_socket_t fd, short what, void *ctx)
+{
+	struct machine_link *l = ctx;
+
+	(void)fd, (void)what;
+	if (l->conn)
+		begin_round(l);
+}
+
+static void on_told(void *ctx, const struct conn_reply *reply)
+{
+	if (!reply->error)
+		begin_round(ctx);
+}
+
+static void on_bound(void *ctx)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	struct machine_link *l = ctx;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	pb_enc_open(&m.enc, PB_INIT_RELAY_REQUEST_SYSTEM_INFO);
+	system_info_put(&m.enc);
+	pb_enc_close(&m.enc);
+	if (!m.failed)
+		(void)conn_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1, on_told, l);
+}
+
+/* Whoever made us has a connection of its own, and learns from that. */
+static void on_lost(void *ctx, int error)
+{
+	struct machine_link *l = ctx;
+
+	(void)error;
+	evtimer_del(l->next_round);
+	conn_free(TAKE_PTR(l->conn));
+}
+
+static const struct conn_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+
+int machine_link_new(struct event_base *loop, const char *address, struct machine_link **ret)
+{
+	struct machine_link *l = calloc(1, sizeof(*l));
+	int r = -ENOMEM;
+
+	if (!l)
+		return r;
+	l->next_round = evtimer_new(loop, on_next_round, l);
+	if (l->next_round)
+		r = conn_new(loop, address, "RelayPort", &ops, l, &l->conn);
+	if (r < 0) {
+		machine_link_free(l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+void machine_link_free(struct machine_link *l)
+{
+	if (!l)
+		return;
+	conn_free(l->conn);
+	if (l->next_round)
+		event_free(l->next_round);
+	free(l);
+}

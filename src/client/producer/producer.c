@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection after another. Everything that belongs to a connection (conn, arbiter, instances)
+ * is made when the service is bound and goes with it; nothing is carried over.
+ *
+ *	        connect               bind, InitializeConnection       its reply, SetupTracing...
+ *	WAITING --------> CONNECTING ------------------------> BOUND --------------------> BOUND
+ *	   ^   retry timer,   |  refused                         |  registered: on_connected
+ *	   |   inotify        v                                  v
+ *	   +--------------- tear_down: stop and destroy instances, arbiter, conn
+ *
+ * The wait starts at 100 ms and doubles up to 30 s; a service that took our InitializeConnection
+ * starts it anew, and so does a sign of life at the socket's path.
+ */
+#include "client/producer/producer.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "client/producer/machine_link.h"
+#include "client/producer/producer_internal.h"
+#include "client/transport/service_trust.h"
+#include "client/producer/socket_watch.h"
+#include "config/limits.h"
+#include "config/unpack.h"
+#include "gen/fields.h"
+#include "ipc/producer_port.pb-c.h"
+#include "wire/pb_mem.h"
+
+#define SERVICE "ProducerPort"
+#define RETRY_MIN_MS 100u
+#define RETRY_MAX_MS 30000u
+/* The service's socket may be another user's, and closed to others. */
+#define CONNECT_CAPABILITIES (1ull << CAP_DAC_OVERRIDE)
+/* A producer that ends waits so long for its last commits to leave. */
+#define FAREWELL_MS 500
+
+#define SCRAPING(mode)                                                                             \
+	PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_##mode
+
+void producer_trouble(struct producer *p, const char *fmt, ...)
+{
+	char sentence[512];
+	va_list args;
+
+	if (!p->o.on_trouble)
+		return;
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	p->o.on_trouble(p->o.ctx, sentence);
+}
+
+/* ---- waiting ---- */
+
+static void try_connect(struct producer *p);
+
+static void on_retry(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	try_connect(ctx);
+}
+
+static void on_socket_appears(void *ctx)
+{
+	struct producer *p = ctx;
+
+	p->retry_ms = RETRY_MIN_MS;
+	try_connect(p);
+}
+
+static void wait_for_service(struct producer *p)
+{
+	const struct timeval wait = {.tv_sec = p->retry_ms / 1000,
+				     .tv_usec = (long)(p->retry_ms % 1000) * 1000};
+
+	/* The watch first: what happened before it is found by the next try. Where it cannot be
+	 * had (the folder is missing, too) the retries do. */
+	if (!p->watch && sock_family_of(p->o.socket) == SOCK_FAMILY_UNIX_PATH)
+		(void)socket_watch_new(p->o.env.loop, p->o.socket, on_socket_appears, p, &p->watch);
+	evtimer_add(p->retry, &wait);
+	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
+}
+
+/* Ends what runs on the connection, and it. */
+static void tear_down(struct producer *p)
+{
+	ds_instances_free(TAKE_PTR(p->instances));
+	arbiter_free(TAKE_PTR(p->arbiter));
+	conn_free(TAKE_PTR(p->conn));
+	machine_link_free(TAKE_PTR(p->link));
+	p->o.env.arbiter = NULL;
+}
+
+void producer_give_up(struct producer *p)
+{
+	bool connected = p->connected;
+
+	p->connected = false;
+	if (p->arbiter)
+		arbiter_detach(p->arbiter); /* writers need not wait for this service any more */
+	tear_down(p);
+	wait_for_service(p);
+	if (connected && p->o.on_disconnected)
+		p->o.on_disconnected(p->o.ctx);
+}
+
+/* ---- introduction ---- */
+
+static void on_synced(void *ctx, const struct conn_reply *reply)
+{
+	struct producer *p = ctx;
+
+	/* A service that refuses the fence has read what we sent before it all the same. */
+	if (reply->error == -EPIPE)
+		return;
+	p->connected = true;
+	if (p->o.on_connected)
+		p->o.on_connected(p->o.ctx);
+}
+
+static void on_registered(void *ctx, const struct conn_reply *reply)
+{
+	if (reply->error == -EPROTO)
+		producer_trouble(ctx, "the service refuses one of our data sources");
+}
+
+static void put_descriptor(struct pb_enc *e, const struct data_source *source)
+{
+	pb_enc_open(e, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR);
+	pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, source->name);
+	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_STOP, true);
+	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_START, true);
+	if (source->handles_incremental_state_clear)
+		pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR, true);
+	if (source->describe)
+		source->describe(e);
+	pb_enc_close(e);
+}
+
+/* Offers every source, then asks when the service has heard of all. */
+static int register_sources(struct producer *p)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int r = pb_mem_init(&m);
+
+	for (const struct data_source *const *s = p->o.sources; r == 0 && *s; s++) {
+		pb_mem_reset(&m);
+		put_descriptor(&m.enc, *s);
+		r = m.failed ? -ENOMEM
+			     : conn_call(p->conn, "RegisterDataSource", m.buf, pb_mem_len(&m), -1,
+					 on_registered, p);
+	}
+	if (r == 0)
+		r = conn_call(p->conn, "Sync", NULL, 0, -1, on_synced, p);
+	if (r == -ENOSYS && conn_has(p->conn, "RegisterDataSource")) {
+		on_synced(p, &(struct conn_reply){.error = 0});
+		r = 0;
+	}
+	return r;
+}
+
+static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
+{
+	p->emulated = m->use_shmem_emulation;
+	p->o.env.knows_consumers = m->sets_consumer_uid && conn_service_is_privileged(p->conn);
+	/* A wish: without it our times are taken for the service's. Where a relay of this machine is
+	 * between us and the service, it is the relay's to tell. */
+	if (sock_is_remote(p->o.socket) && !p->link)
+		(void)machine_link_new(p->o.env.loop, p->o.socket, &p->link);
+	p->retry_ms = RETRY_MIN_MS;
+	p->told = 0;
+	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
+	return register_sources(p);
+}
+
+static void on_initialized(void *ctx, const struct conn_reply *reply)
+{
+	struct producer *p = ctx;
+	ProtobufCMessage *m;
+	int r = reply->error;
+
+	if (r == -EPIPE)
+		return;
+	if (r == 0)
+		r = unpack_untrusted(&pb__initialize_connection_response__descriptor, reply->data,
+				     reply->len, &m);
+	if (r < 0) {
+		producer_trouble(p, "the service on %s refuses us as a producer", p->o.socket);
+		producer_give_up(p);
+		return;
+	}
+	r = on_welcome(p, (Pb__InitializeConnectionResponse *)m);
+	protobuf_c_message_free_unpacked(m, NULL);
+	if (r < 0)
+		producer_give_up(p);
+}
+
+static int introduce(struct producer *p)
+{
+	Pb__InitializeConnectionRequest m = PB__INITIALIZE_CONNECTION_REQUEST__INIT;
+	int r;
+
+	m.has_shared_memory_page_size_hint_bytes = m.has_shared_memory_size_hint_bytes = true;
+	m.shared_memory_page_size_hint_bytes = p->o.page_size;
+	m.shared_memory_size_hint_bytes = p->o.shm_size;
+	m.producer_name = (char *)p->o.name;
+	m.has_smb_scraping_mode = true;
+	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
+	r = conn_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
+	/* At once: the service does not keep commands for who has not asked for them yet. */
+	if (r == 0)
+		r = conn_call(p->conn, "GetAsyncCommand", NULL, 0, -1, producer_on_command, p);
+	return r;
+}
+
+static void on_bound(void *ctx)
+{
+	struct producer *p = ctx;
+	const struct arbiter_options o = {
+		.loop = p->o.env.loop, .ops = &producer_arbiter_ops, .ctx = p};
+	int r = arbiter_new(&o, &p->arbiter);
+
+	if (r == 0) {
+		p->o.env.arbiter = p->arbiter;
+		p->instances = ds_instances_new(p->o.sources, &p->o.env, &producer_ds_ops, p);
+		r = p->instances ? introduce(p) : -ENOMEM;
+	}
+	if (r < 0) {
+		producer_trouble(p, "the service on %s cannot be used: %s", p->o.socket,
+				 strerror(-r));
+		producer_give_up(p);
+	}
+}
+
+static void connect_failed(struct producer *p, int error)
+{
+	struct err_text e;
+
+	/* That nobody listens yet is what we are here to wait for. */
+	if (error == -ENOENT || error == -ECONNREFUSED || error == p->told)
+		;
+	else if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
+		producer_trouble(p, "cannot connect to %s", e.text);
+	else
+		producer_trouble(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
+	p->told = error;
+}
+
+static void on_lost(void *ctx, int error)
+{
+	struct producer *p = ctx;
+
+	if (!p->arbiter && error < 0)
+		connect_failed(p, error);
+	producer_give_up(p);
+}
+
+static const struct conn_ops conn_ops = {.on_bound = on_bound, .on_lost = on_lost};
+
+static void try_connect(struct producer *p)
+{
+	int r;
+
+	if (p->conn)
+		return;
+	evtimer_del(p->retry);
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, CONNECT_CAPABILITIES);
+	r = conn_new(p->o.env.loop, p->o.socket, SERVICE, &conn_ops, p, &p->conn);
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, 0);
+	if (r < 0) {
+		connect_failed(p, r);
+		wait_for_service(p);
+		return;
+	}
+	socket_watch_free(TAKE_PTR(p->watch));
+}
+
+/* ---- life ---- */
+
+int producer_new(const struct producer_options *options, struct producer **ret)
+{
+	const char *socket = options->socket ? options->socket : sock_default_producer();
+	struct producer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->o = *options;
+	p->o.name = strdup(options->name);
+	p->o.socket = strndup(socket, strcspn(socket, ","));
+	p->o.shm_size = options->shm_size ? options->shm_size : PROBES_SMB_BYTES;
+	p->o.page_size = options->page_size ? options->page_size : PROBES_SMB_PAGE_BYTES;
+	p->retry_ms = RETRY_MIN_MS;
+	p->retry = evtimer_new(options->env.loop, on_retry, p);
+	if (!p->o.name || !p->o.socket || !p->retry) {
+		producer_free(p);
+		return -ENOMEM;
+	}
+	try_connect(p);
+	*ret = p;
+	return 0;
+}
+
+void producer_free(struct producer *p)
+{
+	if (!p)
+		return;
+	ds_instances_free(TAKE_PTR(p->instances));
+	if (p->arbiter) {
+		/* What they wrote last is worth a moment. */
+		conn_drain(p->conn, FAREWELL_MS);
+		arbiter_commit(p->arbiter);
+		conn_drain(p->conn, FAREWELL_MS);
+	}
+	tear_down(p);
+	socket_watch_free(p->watch);
+	if (p->retry)
+		event_free(p->retry);
+	free((char *)p->o.name);
+	free((char *)p->o.socket);
+	free(p);
+}
+
+void producer_commit(struct producer *p)
+{
+	if (p->arbiter)
+		arbiter_commit(p->arbiter);
+}
+
+int producer_activate_triggers(struct producer *p, const char *const *names, size_t n)
+{
+	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
+
+	if (!p->connected)
+		return -ENOTCONN;
+	m.n_trigger_names = n;
+	m.trigger_names = (char **)names;
+	return conn_call_msg(p->conn, "ActivateTriggers", &m.base, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the service commands, and what goes back to it while a connection runs:
+ *
+ *	SetupTracing -----------> arbiter_attach, arbiter_attach_private
+ *	Setup, Start, Stop -----> ds_instances_* ----> NotifyDataSourceStarted, -Stopped
+ *	Flush ------------------> ds_instances_flush -> CommitData with flush_request_id
+ *	                          writers -----------> CommitData, RegisterTraceWriter, ...
+ *
+ * Nothing that goes back wants a reply: a lost connection is told by the conn.
+ */
+#include "client/producer/producer_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "config/unpack.h"
+#include "ipc/producer_port.pb-c.h"
+
+/* Past so much that waits for the socket chunks wait, too; with what they hold at most, and what
+ * cannot wait, it is well below the limit of a connection. */
+#define CHOKED_BYTES (1u << 20)
+_Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONN_SEND_LIMIT, "room for all chunks");
+
+/* ---- answers ---- */
+
+static int send_commit(void *ctx, const void *request, size_t len)
+{
+	struct producer *p = ctx;
+
+	return conn_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
+}
+
+static bool is_choked(void *ctx)
+{
+	struct producer *p = ctx;
+
+	return conn_queued(p->conn) > CHOKED_BYTES;
+}
+
+static int drain(void *ctx, int timeout_ms)
+{
+	struct producer *p = ctx;
+
+	return conn_drain(p->conn, timeout_ms);
+}
+
+static void writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
+{
+	Pb__RegisterTraceWriterRequest m = PB__REGISTER_TRACE_WRITER_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	m.has_trace_writer_id = m.has_target_buffer = true;
+	m.trace_writer_id = writer_id;
+	m.target_buffer = target_buffer;
+	conn_call_msg(p->conn, "RegisterTraceWriter", &m.base, NULL, NULL);
+}
+
+static void writer_removed(void *ctx, uint16_t writer_id)
+{
+	Pb__UnregisterTraceWriterRequest m = PB__UNREGISTER_TRACE_WRITER_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	m.has_trace_writer_id = true;
+	m.trace_writer_id = writer_id;
+	conn_call_msg(p->conn, "UnregisterTraceWriter", &m.base, NULL, NULL);
+}
+
+const struct arbiter_ops producer_arbiter_ops = {
+	.commit = send_commit,
+	.is_choked = is_choked,
+	.drain = drain,
+	.writer_added = writer_added,
+	.writer_removed = writer_removed,
+};
+
+static void instance_started(void *ctx, uint64_t id)
+{
+	Pb__NotifyDataSourceStartedRequest m = PB__NOTIFY_DATA_SOURCE_STARTED_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	m.has_data_source_id = true;
+	m.data_source_id = id;
+	conn_call_msg(p->conn, "NotifyDataSourceStarted", &m.base, NULL, NULL);
+}
+
+static void instance_stopped(void *ctx, uint64_t id)
+{
+	Pb__NotifyDataSourceStoppedRequest m = PB__NOTIFY_DATA_SOURCE_STOPPED_REQUEST__INIT;
+	struct producer *p = ctx;
+
+	arbiter_commit(p->arbiter);
+	m.has_data_source_id = true;
+	m.data_source_id = id;
+	conn_call_msg(p->conn, "NotifyDataSourceStopped", &m.base, NULL, NULL);
+}
+
+static void flush_answered(void *ctx, uint64_t flush_id)
+{
+	struct producer *p = ctx;
+
+	arbiter_ack_flush(p->arbiter, flush_id);
+}
+
+static void instance_failed(void *ctx, const char *name, int error)
+{
+	struct producer *p = ctx;
+
+	if (error == -ENOENT)
+		producer_trouble(p, "the service asks for a data source that is not ours: %s",
+				 name);
+	else
+		producer_trouble(p, "data source %s records nothing: %s", name, strerror(-error));
+}
+
+static void boost_changed(void *ctx, struct boost strongest)
+{
+	struct producer *p = ctx;
+
+	if (p->o.on_boost)
+		p->o.on_boost(p->o.ctx, strongest);
+	else if (strongest.policy != BOOST_NONE)
+		producer_trouble(p, "priority_boost is not supported by %s; recording without it",
+				 p->o.name);
+}
+
+static void capabilities_changed(void *ctx, uint64_t mask)
+{
+	struct producer *p = ctx;
+
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, mask);
+}
+
+static void triggers_fired(void *ctx, const char *const *names, size_t n)
+{
+	int r = producer_activate_triggers(ctx, names, n);
+
+	if (r < 0)
+		producer_trouble(ctx, "the trigger %s%s could not be activated: %s", names[0],
+				 n > 1 ? ", and others," : "", strerror(-r));
+}
+
+static void boost_is_bad(void *ctx, const char *name)
+{
+	producer_trouble(
+		ctx,
+		"data source %s: priority_boost must be POLICY_SCHED_OTHER with a "
+		"priority of 0 to 20, or POLICY_SCHED_FIFO with 1 to 99; recording without "
+		"it",
+		name);
+}
+
+const struct ds_instances_ops producer_ds_ops = {
+	.started = instance_started,
+	.stopped = instance_stopped,
+	.flushed = flush_answered,
+	.failed = instance_failed,
+	.boosted = boost_changed,
+	.capabilities = capabilities_changed,
+	.triggered = triggers_fired,
+	.bad_boost = boost_is_bad,
+};
+
+/* ---- commands of the service ---- */
+
+/* False: the connection cannot be used. */
+static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
+{
+	_cleanup_(closep) int fd = conn_take_fd(p->conn);
+	int r;
+
+	if (m->shared_buffer_page_size_kb > SMB_MAX_PAGE / 1024)
+		r = -EINVAL;
+	else if (p->emulated)
+		r = arbiter_attach_private(p->arbiter, m->shared_buffer_page_size_kb * 1024);
+	else if (fd < 0)
+		r = -EBADF;
+	else
+		r = arbiter_attach(p->arbiter, fd, m->shared_buffer_page_size_kb * 1024);
+	if (r == 0 || r == -EALREADY)
+		return true;
+	producer_trouble(p, "the service's shared memory cannot be used: %s", strerror(-r));
+	return false;
+}
+
+static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
+{
+	struct ds_instances *s = p->instances;
+
+	switch (m->cmd_case) {
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING:
+		if (!set_up_tracing(p, m->setup_tracing))
+			producer_give_up(p);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE:
+		ds_instances_setup(s, m->setup_data_source->new_instance_id,
+				   m->setup_data_source->config);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE:
+		ds_instances_start(s, m->start_data_source->new_instance_id,
+				   m->start_data_source->config);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE:
+		ds_instances_stop(s, m->stop_data_source->instance_id);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH:
+		ds_instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
+				   m->flush->request_id, m->flush->flags);
+		break;
+	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE:
+		ds_instances_clear(s, m->clear_incremental_state->data_source_ids,
+				   m->clear_incremental_state->n_data_source_ids);
+		break;
+	default: /* of a later version: there is nobody to tell */
+		break;
+	}
+}
+
+void producer_on_command(void *ctx, const struct conn_reply *reply)
+{
+	struct producer *p = ctx;
+	ProtobufCMessage *m;
+
+	if (reply->error == -EPIPE)
+		return; /* on_lost follows */
+	if (!reply->has_more) {
+		producer_trouble(p, "the service ended its commands");
+		producer_give_up(p);
+		return;
+	}
+	if (unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,
+			     &m) < 0)
+		return;
+	dispatch(p, (Pb__GetAsyncCommandResponse *)m);
+	protobuf_c_message_free_unpacked(m, NULL);
+}

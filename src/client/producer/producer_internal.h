@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/transport/arbiter.h"
+#include "client/transport/conn.h"
+#include "client/producer/ds_instances.h"
+#include "client/producer/producer.h"
+
+/* What the files producer*.c share: the producer itself. */
+
+struct producer {
+	struct producer_options o; /* name and socket are owned; env has our arbiter */
+	struct event *retry; /* owned; pending while WAITING */
+	uint32_t retry_ms; /* the next wait */
+	struct socket_watch *watch; /* owned; only while WAITING */
+	int told; /* the error of connecting that on_trouble heard last */
+	/* of the connection: */
+	struct conn *conn; /* owned; NULL: WAITING */
+	struct arbiter *arbiter; /* owned; NULL until BOUND */
+	struct machine_link *link; /* owned; where the service is on another machine */
+	bool emulated; /* the service shares no memory with us: chunks go through the socket */
+	struct ds_instances *instances; /* owned; with arbiter */
+	bool connected; /* on_connected was called */
+};
+
+/* One sentence for on_trouble. */
+void producer_trouble(struct producer *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The connection is lost, or of no use: ends it with all that runs on it, and waits for the next
+ * one. */
+void producer_give_up(struct producer *p);
+
+/* producer_commands.c; ctx is the producer */
+extern const struct arbiter_ops producer_arbiter_ops;
+extern const struct ds_instances_ops producer_ds_ops;
+/* A reply of GetAsyncCommand. */
+void producer_on_command(void *ctx, const struct conn_reply *reply);

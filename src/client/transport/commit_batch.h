@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/transport/patch_list.h"
+#include "wire/smb_layout.h"
+
+/*
+ * What the next CommitData requests will say: chunks that are written, patches for chunks that went
+ * before, the flush that is answered behind them. Everything is allocated when the memory is
+ * attached; adding never fails, it asks its owner to send first.
+ */
+
+#define COMMIT_MAX_PATCHES 512u
+
+struct commit_move {
+	struct smb_chunk chunk;
+	uint32_t chunk_id;
+	uint16_t writer_id;
+	uint16_t target_buffer;
+	bool held; /* not Complete yet: patches are written in place until the batch is sent */
+};
+
+struct commit_batch {
+	struct commit_move *moves; /* owned */
+	struct chunk_patch *patches; /* owned; COMMIT_MAX_PATCHES */
+	uint8_t *buf; /* owned; one request */
+	size_t buf_size;
+	uint32_t n_moves, max_moves;
+	uint32_t n_patches;
+	uint64_t flush_id; /* 0: none */
+	uint64_t bytes; /* of the memory that the moves hold */
+	bool inlines; /* the chunks themselves are sent: nobody shares the memory */
+};
+
+/* max_moves: chunks in the memory. max_request: bytes, at least 1024, and, where chunks are sent
+ * themselves, one of them and 64. 0 or -ENOMEM. */
+int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
+void commit_batch_deinit(struct commit_batch *b);
+
+/* The batch is sent before one more move, or patch, is added. */
+static inline bool commit_batch_full(const struct commit_batch *b)
+{
+	return b->n_moves == b->max_moves || b->n_patches == COMMIT_MAX_PATCHES;
+}
+
+static inline bool commit_batch_empty(const struct commit_batch *b)
+{
+	return b->n_moves == 0 && b->n_patches == 0 && b->flush_id == 0;
+}
+
+void commit_batch_add(struct commit_batch *b, const struct commit_move *move);
+/* The move of a chunk that is still in the batch, or NULL. */
+struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id,
+				      uint32_t chunk_id);
+void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *patch);
+
+/*
+ * Writes everything as requests of at most max_request bytes, all moves first, then all patches,
+ * the flush id in the last one, and calls send for each until one fails. Empties the batch in any
+ * case; what was in moves stays there until something is added.
+ */
+int commit_batch_send(struct commit_batch *b,
+		      int (*send)(void *ctx, const void *request, size_t len), void *ctx);

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One msgsock whose messages are IPCFrames. Frames are matched to open calls by request id only;
+ * replies to different calls may interleave. What does not fit any open call (an unknown id, a
+ * frame that does not parse, a kind that only a host gets) is skipped, as the protocol wants.
+ *
+ *	BINDING --bind reply, success--> BOUND --socket ends--> LOST
+ *	   |--bind reply, no success / socket ends------------> LOST
+ */
+#include "client/transport/conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/msgsock.h"
+#include "base/event_loop/sock.h"
+#include "client/transport/identity.h"
+#include "client/transport/service_trust.h"
+#include "wire/frame.h"
+#include "wire/pb_mem.h"
+
+#define REQUEST_BIND 1u
+
+enum conn_state { CONN_BINDING, CONN_BOUND, CONN_LOST };
+
+struct conn_method {
+	uint32_t id;
+	char name[60]; /* longer names are none that we know */
+};
+
+struct conn_request {
+	TAILQ_ENTRY(conn_request) link;
+	uint64_t id;
+	conn_reply_fn fn;
+	void *ctx;
+};
+
+struct conn {
+	struct msgsock *sock; /* owned; NULL once lost */
+	const struct conn_ops *ops; /* borrowed from the owner for our life */
+	void *ctx;
+	enum conn_state state;
+	uint32_t service_id;
+	uint64_t next_id;
+	bool *freed; /* where conn_lost watches for conn_free in a callback, else NULL */
+	TAILQ_HEAD(request_list, conn_request) open; /* owned, oldest first */
+	unsigned n_methods;
+	struct conn_method methods[CONN_MAX_METHODS];
+};
+
+static const struct conn_method *find_method(const struct conn *c, const char *name)
+{
+	for (unsigned i = 0; i < c->n_methods; i++)
+		if (strcmp(c->methods[i].name, name) == 0)
+			return &c->methods[i];
+	return NULL;
+}
+
+/* Answers every open call and then the owner. Nothing of c is used once a callback freed it. */
+static void conn_lost(struct conn *c, int error)
+{
+	struct conn_reply reply = {.error = -EPIPE};
+	struct conn_request *r;
+	bool freed = false;
+
+	c->state = CONN_LOST;
+	c->n_methods = 0;
+	msgsock_free(TAKE_PTR(c->sock));
+	c->freed = &freed;
+	while ((r = TAILQ_FIRST(&c->open))) {
+		conn_reply_fn fn = r->fn;
+		void *ctx = r->ctx;
+
+		TAILQ_REMOVE(&c->open, r, link);
+		free(r);
+		fn(ctx, &reply);
+		if (freed)
+			return;
+	}
+	c->freed = NULL;
+	c->ops->on_lost(c->ctx, error);
+}
+
+static void on_bind_reply(struct conn *c, const struct frame *f)
+{
+	const char *name;
+	size_t pos = 0, len;
+	uint32_t id;
+
+	if (!f->success) {
+		conn_lost(c, -EPROTO);
+		return;
+	}
+	while (c->n_methods < CONN_MAX_METHODS && frame_next_method(f, &pos, &id, &name, &len)) {
+		struct conn_method *m = &c->methods[c->n_methods];
+
+		if (len >= sizeof(m->name))
+			continue;
+		m->id = id;
+		memcpy(m->name, name, len);
+		m->name[len] = '\0';
+		c->n_methods++;
+	}
+	c->service_id = f->service_id;
+	c->state = CONN_BOUND;
+	c->ops->on_bound(c->ctx);
+}
+
+static void on_reply(struct conn *c, const struct frame *f)
+{
+	bool good = f->kind == FRAME_INVOKE_METHOD_REPLY && f->success;
+	struct conn_reply reply = {.error = good ? 0 : -EPROTO};
+	struct conn_request *r;
+	conn_reply_fn fn;
+	void *ctx;
+
+	TAILQ_FOREACH (r, &c->open, link)
+		if (r->id == f->request_id)
+			break;
+	if (!r)
+		return;
+	if (good) {
+		reply.has_more = f->has_more;
+		reply.data = f->payload;
+		reply.len = f->payload_len;
+	}
+	fn = r->fn;
+	ctx = r->ctx;
+	if (!reply.has_more) {
+		TAILQ_REMOVE(&c->open, r, link);
+		free(r);
+	}
+	fn(ctx, &reply);
+}
+
+static void on_message(void *ctx, const uint8_t *data, size_t len)
+{
+	struct conn *c = ctx;
+	struct frame f;
+
+	if (frame_decode(data, len, &f) < 0)
+		return;
+	if (c->state == CONN_BINDING) {
+		if (f.request_id != REQUEST_BIND)
+			return;
+		if (f.kind == FRAME_BIND_SERVICE_REPLY)
+			on_bind_reply(c, &f);
+		else if (f.kind == FRAME_REQUEST_ERROR)
+			conn_lost(c, -EPROTO);
+	} else if (f.kind == FRAME_INVOKE_METHOD_REPLY || f.kind == FRAME_REQUEST_ERROR) {
+		on_reply(c, &f);
+	}
+}
+
+static void on_close(void *ctx, int error)
+{
+	conn_lost(ctx, error);
+}
+
+static const struct msgsock_ops sock_ops = {.on_message = on_message, .on_close = on_close};
+
+static int send_bind(struct conn *c, const char *service)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int r = pb_mem_init(&m);
+
+	if (r < 0)
+		return r;
+	frame_put_bind(&m.enc, REQUEST_BIND, service);
+	if (m.failed)
+		return -ENOMEM;
+	return msgsock_send(c->sock, &(struct iovec){m.buf, pb_mem_len(&m)}, 1, -1);
+}
+
+/* The kernel does not tell it there. */
+static int send_identity(struct conn *c)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int r = pb_mem_init(&m);
+
+	if (r < 0)
+		return r;
+	identity_put_frame(&m.enc);
+	if (m.failed)
+		return -ENOMEM;
+	return msgsock_send(c->sock, &(struct iovec){m.buf, pb_mem_len(&m)}, 1, -1);
+}
+
+static void conn_freep(struct conn **c)
+{
+	conn_free(*c);
+}
+
+static int new_conn(struct event_base *loop, int fd, bool is_remote, const char *service,
+		    const struct conn_ops *ops, void *ctx, struct conn **ret)
+{
+	_cleanup_(conn_freep) struct conn *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c) {
+		close(fd);
+		return -ENOMEM;
+	}
+	c->ops = ops;
+	c->ctx = ctx;
+	c->next_id = REQUEST_BIND + 1;
+	TAILQ_INIT(&c->open);
+	r = msgsock_new(loop, fd, CONN_SEND_LIMIT, &sock_ops, c, &c->sock);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	r = is_remote ? send_identity(c) : 0;
+	if (r == 0)
+		r = send_bind(c, service);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+int conn_new_fd(struct event_base *loop, int fd, const char *service, const struct conn_ops *ops,
+		void *ctx, struct conn **ret)
+{
+	return new_conn(loop, fd, false, service, ops, ctx, ret);
+}
+
+int conn_new(struct event_base *loop, const char *address, const char *service,
+	     const struct conn_ops *ops, void *ctx, struct conn **ret)
+{
+	int fd, r = sock_connect(address, &fd);
+
+	if (r < 0)
+		return r;
+	r = service_trust_check(fd);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return new_conn(loop, fd, sock_is_remote(address), service, ops, ctx, ret);
+}
+
+void conn_free(struct conn *c)
+{
+	struct conn_request *r;
+
+	if (!c)
+		return;
+	if (c->freed)
+		*c->freed = true;
+	while ((r = TAILQ_FIRST(&c->open))) {
+		TAILQ_REMOVE(&c->open, r, link);
+		free(r);
+	}
+	msgsock_free(c->sock);
+	free(c);
+}
+
+bool conn_has(const struct conn *c, const char *method)
+{
+	return find_method(c, method) != NULL;
+}
+
+int conn_call(struct conn *c, const char *method, const void *args, size_t len, int fd,
+	      conn_reply_fn fn, void *ctx)
+{
+	_cleanup_(freep) struct conn_request *request = NULL;
+	const struct conn_method *m = find_method(c, method);
+	uint8_t head[FRAME_MAX_HEAD];
+	struct iovec pieces[2];
+	int r;
+
+	if (c->state == CONN_LOST)
+		return -EPIPE;
+	if (!m)
+		return -ENOSYS;
+	if (len > MSGSOCK_MAX_MESSAGE)
+		return -EMSGSIZE; /* before the length goes into a head */
+	if (fn) {
+		request = malloc(sizeof(*request));
+		if (!request)
+			return -ENOMEM;
+		*request = (struct conn_request){.id = c->next_id, .fn = fn, .ctx = ctx};
+	}
+	pieces[0].iov_base = head;
+	pieces[0].iov_len = frame_put_invoke(head, c->next_id, c->service_id, m->id, !fn, len);
+	pieces[1] = (struct iovec){(void *)args, len};
+	r = msgsock_send(c->sock, pieces, len ? 2 : 1, fd);
+	if (r < 0)
+		return r;
+	c->next_id++;
+	if (request) {
+		TAILQ_INSERT_TAIL(&c->open, request, link);
+		request = NULL;
+	}
+	return 0;
+}
+
+int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *args,
+		  conn_reply_fn fn, void *ctx)
+{
+	_cleanup_(freep) uint8_t *bytes = NULL;
+	size_t len = protobuf_c_message_get_packed_size(args);
+
+	bytes = malloc(len ? len : 1);
+	if (!bytes)
+		return -ENOMEM;
+	protobuf_c_message_pack(args, bytes);
+	return conn_call(c, method, bytes, len, -1, fn, ctx);
+}
+
+bool conn_service_is_privileged(const struct conn *c)
+{
+	return c->sock && service_trust_speaks_for_root(msgsock_fd(c->sock));
+}
+
+int conn_take_fd(struct conn *c)
+{
+	return c->sock ? msgsock_take_fd(c->sock) : -1;
+}
+
+size_t conn_queued(const struct conn *c)
+{
+	return c->sock ? msgsock_queued(c->sock) : 0;
+}
+
+int conn_drain(struct conn *c, int timeout_ms)
+{
+	return c->sock ? msgsock_drain(c->sock, timeout_ms) : -EPIPE;
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each request is one call of the connection with a small record beside it: who asked, and how the
+ * reply's bytes become that callback's arguments. The record lives from the call to its last reply;
+ * a stream that broke our rules stays as a silent one until the service ends it.
+ *
+ *	consumer_stats() --> request{on_stats} --> conn_call("GetTraceStats")
+ *	    done(stats)  <-- on_stats()       <-- conn_reply{bytes}
+ */
+
+#include "client/transport/consumer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/text/str.h"
+#include "client/transport/conn.h"
+#include "client/transport/consumer_internal.h"
+#include "config/unpack.h"
+#include "gen/fields.h"
+#include "ipc/consumer_port.pb-c.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+
+static void request_free(struct request *r)
+{
+	LIST_REMOVE(r, link);
+	strbuf_deinit(&r->gathered);
+	free(r);
+}
+
+void request_retire(struct request *r, const struct conn_reply *reply)
+{
+	if (reply->has_more)
+		r->over = true;
+	else
+		request_free(r);
+}
+
+static void on_reply(void *ctx, const struct conn_reply *reply)
+{
+	struct request *r = ctx;
+
+	if (r->over)
+		request_retire(r, reply);
+	else
+		r->on_reply(r, reply);
+}
+
+struct request *request_new(struct consumer *c,
+			    void (*fn)(struct request *r, const struct conn_reply *reply),
+			    void *ctx)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->consumer = c;
+	r->on_reply = fn;
+	r->ctx = ctx;
+	LIST_INSERT_HEAD(&c->open, r, link);
+	return r;
+}
+
+int request_send(struct request *r, const char *method, const void *args, size_t len, int fd)
+{
+	int error = conn_call(r->consumer->conn, method, args, len, fd, on_reply, r);
+
+	if (error)
+		request_free(r);
+	return error;
+}
+
+int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd)
+{
+	size_t len = protobuf_c_message_get_packed_size(args);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!bytes) {
+		request_free(r);
+		return -ENOMEM;
+	}
+	protobuf_c_message_pack(args, bytes);
+	return request_send(r, method, bytes, len, fd);
+}
+
+void *request_unpack(const ProtobufCMessageDescriptor *type, const struct conn_reply *reply,
+		     int *error)
+{
+	ProtobufCMessage *m;
+
+	*error = reply->error;
+	if (*error)
+		return NULL;
+	if (unpack_untrusted(type, reply->data, reply->len, &m)) {
+		*error = -EPROTO;
+		return NULL;
+	}
+	return m;
+}
+
+void request_free_message(void *message)
+{
+	if (message)
+		protobuf_c_message_free_unpacked(message, NULL);
+}
+
+/* ---- connection ---- */
+
+static void on_bound(void *ctx)
+{
+	struct consumer *c = ctx;
+
+	c->bound = true;
+	c->ops->on_connected(c->ctx, 0);
+}
+
+static void on_lost(void *ctx, int error)
+{
+	struct consumer *c = ctx;
+
+	if (c->bound)
+		c->ops->on_disconnected(c->ctx);
+	else
+		c->ops->on_connected(c->ctx, error ? error : -EPROTO);
+}
+
+static const struct conn_ops conn_ops = {
+	.on_bound = on_bound,
+	.on_lost = on_lost,
+};
+
+int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
+		     void *ctx, struct consumer **ret)
+{
+	struct consumer *c = calloc(1, sizeof(*c));
+	int error;
+
+	if (!c)
+		return -ENOMEM;
+	c->ops = ops;
+	c->ctx = ctx;
+	LIST_INIT(&c->open);
+	error = conn_new(loop, socket ? socket : sock_default_consumer(), "ConsumerPort", &conn_ops,
+			 c, &c->conn);
+	if (error) {
+		free(c);
+		return error;
+	}
+	*ret = c;
+	return 0;
+}
+
+void consumer_free(struct consumer *c)
+{
+	struct request *r;
+
+	if (!c)
+		return;
+	if (c->freed)
+		*c->freed = true;
+	conn_free(c->conn);
+	while ((r = LIST_FIRST(&c->open)))
+		request_free(r);
+	free(c);
+}
+
+/* ---- requests answered by a bare yes or no ---- */
+
+static void on_done(struct request *r, const struct conn_reply *reply)
+{
+	consumer_done done = r->fn.done;
+	int error = reply->error;
+	void *ctx = r->ctx;
+
+	request_retire(r, reply);
+	done(ctx, error);
+}
+
+struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx)
+{
+	struct request *r = request_new(c, on_done, ctx);
+
+	if (r)
+		r->fn.done = done;
+	return r;
+}
+
+static int call_without_args(struct consumer *c, const char *method, consumer_done done, void *ctx)
+{
+	struct request *r = request_new_done(c, done, ctx);
+
+	return r ? request_send(r, method, NULL, 0, -1) : -ENOMEM;
+}
+
+int consumer_start(struct consumer *c, consumer_done done, void *ctx)
+{
+	return call_without_args(c, "StartTracing", done, ctx);
+}
+
+int consumer_disable(struct consumer *c, consumer_done done, void *ctx)
+{
+	return call_without_args(c, "DisableTracing", done, ctx);
+}
+
+int consumer_free_buffers(struct consumer *c, consumer_done done, void *ctx)
+{
+	return call_without_args(c, "FreeBuffers", done, ctx);
+}
+
+int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, consumer_done done,
+		   void *ctx)
+{
+	Pb__FlushRequest args = PB__FLUSH_REQUEST__INIT;
+	struct request *r = request_new_done(c, done, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	args.has_timeout_ms = timeout_ms != 0;
+	args.timeout_ms = timeout_ms;
+	args.has_flags = flags != 0;
+	args.flags = flags;
+	return request_send_msg(r, "Flush", &args.base, -1);
+}
+
+/* ---- a session ---- */
+
+void request_on_enabled(struct request *r, const struct conn_reply *reply)
+{
+	void (*done)(void *, int, const char *) = r->fn.enabled;
+	Pb__EnableTracingResponse *m;
+	void *ctx = r->ctx;
+	int error;
+
+	m = request_unpack(&pb__enable_tracing_response__descriptor, reply, &error);
+	request_retire(r, reply);
+	done(ctx, error, m && m->error ? m->error : "");
+	request_free_message(m);
+}
+
+int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
+		    void (*done)(void *ctx, int error, const char *error_text), void *ctx)
+{
+	struct request *r;
+	struct pb_mem args;
+	int error;
+
+	error = pb_mem_init(&args);
+	if (error)
+		return error;
+	/* As it is: fields that we do not know reach the service untouched. */
+	pb_enc_bytes(&args.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
+	r = args.failed ? NULL : request_new(c, request_on_enabled, ctx);
+	if (r) {
+		r->fn.enabled = done;
+		error = request_send(r, "EnableTracing", args.buf, pb_mem_len(&args), fd);
+	} else {
+		error = -ENOMEM;
+	}
+	pb_mem_deinit(&args);
+	return error;
+}
+
+/* Hands one slice on. False: the callback freed the consumer. */
+static bool give_slice(struct request *r, const struct pb_field *slice, int *error)
+{
+	const uint8_t *data = NULL;
+	bool freed = false, ends = false;
+	struct pb_field f;
+	struct pb_dec d;
+	size_t len = 0;
+
+	pb_dec_init(&d, slice->data, slice->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_DATA && f.data) {
+			data = f.data;
+			len = f.len;
+		} else if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET) {
+			ends = f.u64 != 0;
+		}
+	}
+	if (!pb_dec_ok(&d)) {
+		*error = -EPROTO;
+		return true;
+	}
+	r->consumer->freed = &freed;
+	r->fn.slice(r->ctx, 0, data, len, ends, false);
+	if (!freed)
+		r->consumer->freed = NULL;
+	return !freed;
+}
+
+/* Slices are handed on from where the socket put them: no message object for each. */
+static void on_slices(struct request *r, const struct conn_reply *reply)
+{
+	consumer_slice fn = r->fn.slice;
+	int error = reply->error;
+	void *ctx = r->ctx;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, reply->data, error ? 0 : reply->len);
+	while (!error && pb_dec_next(&d, &f)) {
+		if (f.id != PB_READ_BUFFERS_RESPONSE_SLICES)
+			continue;
+		if (!f.data)
+			error = -EPROTO;
+		else if (!give_slice(r, &f, &error))
+			return;
+	}
+	if (!error && !pb_dec_ok(&d))
+		error = -EPROTO;
+	if (!error && reply->has_more)
+		return;
+	request_retire(r, reply);
+	fn(ctx, error, NULL, 0, false, true);
+}
+
+int consumer_read(struct consumer *c, consumer_slice slice, void *ctx)
+{
+	struct request *r = request_new(c, on_slices, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.slice = slice;
+	return request_send(r, "ReadBuffers", NULL, 0, -1);
+}
+
+static void on_stats(struct request *r, const struct conn_reply *reply)
+{
+	void (*done)(void *, int, const Pb__TraceStats *) = r->fn.stats;
+	Pb__TraceStats nothing = PB__TRACE_STATS__INIT;
+	Pb__GetTraceStatsResponse *m;
+	void *ctx = r->ctx;
+	int error;
+
+	m = request_unpack(&pb__get_trace_stats_response__descriptor, reply, &error);
+	request_retire(r, reply);
+	if (m)
+		done(ctx, 0, m->trace_stats ? m->trace_stats : &nothing);
+	else
+		done(ctx, error, NULL);
+	request_free_message(m);
+}
+
+int consumer_stats(struct consumer *c,
+		   void (*done)(void *ctx, int error, const Pb__TraceStats *stats), void *ctx)
+{
+	struct request *r = request_new(c, on_stats, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.stats = done;
+	return request_send(r, "GetTraceStats", NULL, 0, -1);
+}
+
+/* ---- the service ---- */
+
+/* Appends a reply's part. Parts of one message, put one behind the other, are that message. */
+static int gather_state(struct request *r, const struct conn_reply *reply)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	if (reply->error)
+		return reply->error;
+	pb_dec_init(&d, reply->data, reply->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_QUERY_SERVICE_STATE_RESPONSE_SERVICE_STATE || !f.data)
+			continue;
+		if (f.len > CONSUMER_MAX_STATE - r->gathered.len)
+			return -EPROTO;
+		strbuf_add(&r->gathered, f.data, f.len);
+	}
+	if (r->gathered.failed)
+		return -ENOMEM;
+	return pb_dec_ok(&d) ? 0 : -EPROTO;
+}
+
+static void on_state(struct request *r, const struct conn_reply *reply)
+{
+	void (*done)(void *, int, const Pb__TracingServiceState *) = r->fn.state;
+	int error = gather_state(r, reply);
+	ProtobufCMessage *m = NULL;
+	void *ctx = r->ctx;
+
+	if (!error && reply->has_more)
+		return;
+	if (!error && unpack_untrusted(&pb__tracing_service_state__descriptor, r->gathered.s,
+				       r->gathered.len, &m))
+		error = -EPROTO;
+	request_retire(r, reply);
+	done(ctx, error, (Pb__TracingServiceState *)m);
+	request_free_message(m);
+}
+
+int consumer_query_state(struct consumer *c, bool sessions_only,
+			 void (*done)(void *ctx, int error, const Pb__TracingServiceState *state),
+			 void *ctx)
+{
+	Pb__QueryServiceStateRequest args = PB__QUERY_SERVICE_STATE_REQUEST__INIT;
+	struct request *r = request_new(c, on_state, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.state = done;
+	args.has_sessions_only = sessions_only;
+	args.sessions_only = sessions_only;
+	return request_send_msg(r, "QueryServiceState", &args.base, -1);
+}
+
+static void on_capabilities(struct request *r, const struct conn_reply *reply)
+{
+	void (*done)(void *, int, const Pb__TracingServiceCapabilities *) = r->fn.caps;
+	Pb__TracingServiceCapabilities nothing = PB__TRACING_SERVICE_CAPABILITIES__INIT;
+	Pb__QueryCapabilitiesResponse *m;
+	void *ctx = r->ctx;
+	int error;
+
+	m = request_unpack(&pb__query_capabilities_response__descriptor, reply, &error);
+	request_retire(r, reply);
+	if (m)
+		done(ctx, 0, m->capabilities ? m->capabilities : &nothing);
+	else
+		done(ctx, error, NULL);
+	request_free_message(m);
+}
+
+int consumer_query_capabilities(struct consumer *c,
+				void (*done)(void *ctx, int error,
+					     const Pb__TracingServiceCapabilities *caps),
+				void *ctx)
+{
+	struct request *r = request_new(c, on_capabilities, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.caps = done;
+	return request_send(r, "QueryCapabilities", NULL, 0, -1);
+}
+
+static void on_observed(struct request *r, const struct conn_reply *reply)
+{
+	void (*event)(void *, int, const Pb__ObservableEvents *, bool) = r->fn.event;
+	Pb__ObserveEventsResponse *m;
+	bool freed = false, last;
+	void *ctx = r->ctx;
+	int error;
+
+	m = request_unpack(&pb__observe_events_response__descriptor, reply, &error);
+	last = error || !reply->has_more;
+	if (m && m->events) {
+		r->consumer->freed = &freed;
+		event(ctx, 0, m->events, false);
+		if (!freed)
+			r->consumer->freed = NULL;
+	}
+	request_free_message(m);
+	if (freed || !last)
+		return;
+	request_retire(r, reply);
+	event(ctx, error, NULL, true);
+}
+
+int consumer_observe(struct consumer *c, uint32_t events,
+		     void (*event)(void *ctx, int error, const Pb__ObservableEvents *events,
+				   bool last),
+		     void *ctx)
+{
+	Pb__ObserveEventsRequest args = PB__OBSERVE_EVENTS_REQUEST__INIT;
+	Pb__ObservableEvents__Type types[32];
+	struct request *r = request_new(c, on_observed, ctx);
+	unsigned bit;
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.event = event;
+	args.events_to_observe = types;
+	for (bit = 0; bit < 32; bit++)
+		if (events & 1u << bit)
+			types[args.n_events_to_observe++] = (Pb__ObservableEvents__Type)(1u << bit);
+	return request_send_msg(r, "ObserveEvents", &args.base, -1);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "common/observable_events.pb-c.h"
+#include "common/trace_stats.pb-c.h"
+#include "common/tracing_service_capabilities.pb-c.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
+#include "ipc/consumer_port.pb-c.h"
+
+struct event_base;
+
+/*
+ * The consumer side of the protocol: one connection, at most one tracing session. Every request
+ * that returned 0 answers through a callback from the loop, exactly once (streams: until `last`),
+ * also when the connection is lost (-EPIPE), or the service refuses or answers with bytes that are
+ * no such answer (-EPROTO). One that returned something else does not answer: -ENOSYS the service
+ * lacks the method (or is not connected yet), -EMSGSIZE too large for a frame, -EPIPE, -ENOMEM.
+ *
+ * Messages passed to callbacks are borrowed during the call. Any callback may free the consumer.
+ */
+struct consumer;
+
+#define CONSUMER_MAX_STATE (64u << 20) /* bytes of an answer to consumer_query_state */
+
+struct consumer_ops {
+	/* Bound, or not: -EPROTO (not a tracing service), else -errno of the socket; then nothing
+	 * else is called. */
+	void (*on_connected)(void *ctx, int error);
+	/* The connection is lost; every pending request was answered before. */
+	void (*on_disconnected)(void *ctx);
+};
+
+/* Begins to connect; the answer comes through on_connected. socket NULL: sock_default_consumer().
+ * An address that refuses at once is answered by the return code (-ECONNREFUSED, -ENOENT, -EACCES)
+ * with nothing made. */
+int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
+		     void *ctx, struct consumer **ret);
+/* Disconnects: the service ends the session and frees its buffers. Pending callbacks are not
+ * called. NULL is fine. */
+void consumer_free(struct consumer *c);
+
+typedef void (*consumer_done)(void *ctx, int error);
+
+/* Creates (and, unless the config defers it, starts) the session. config: serialized TraceConfig.
+ * done comes when tracing has ended or could not begin; error_text is the service's, "" for none:
+ * with a text the config was refused or the session aborted, though error is 0. fd: -1, or borrowed
+ * and open for writing, where a session with write_into_file writes. */
+int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
+		    void (*done)(void *ctx, int error, const char *error_text), void *ctx);
+int consumer_start(struct consumer *c, consumer_done done, void *ctx);
+int consumer_disable(struct consumer *c, consumer_done done, void *ctx);
+/* timeout_ms 0: the session's own. flags: reason and initiator as in the protocol. */
+int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, consumer_done done,
+		   void *ctx);
+int consumer_free_buffers(struct consumer *c, consumer_done done, void *ctx);
+
+/* Slices of packets in order. data is raw TracePacket bytes, NULL for none; packet_ends on the last
+ * slice of a packet. The final call has last set, the error if there was one, and no data. */
+typedef void (*consumer_slice)(void *ctx, int error, const uint8_t *data, size_t len,
+			       bool packet_ends, bool last);
+int consumer_read(struct consumer *c, consumer_slice slice, void *ctx);
+
+int consumer_stats(struct consumer *c,
+		   void (*done)(void *ctx, int error, const Pb__TraceStats *stats), void *ctx);
+/* The parts of a chunked answer are merged first. */
+int consumer_query_state(struct consumer *c, bool sessions_only,
+			 void (*done)(void *ctx, int error, const Pb__TracingServiceState *state),
+			 void *ctx);
+int consumer_query_capabilities(struct consumer *c,
+				void (*done)(void *ctx, int error,
+					     const Pb__TracingServiceCapabilities *caps),
+				void *ctx);
+/* events: an OR of Pb__ObservableEvents__Type. Answers until the connection ends or it is called
+ * again; the final call has last set and no events. */
+int consumer_observe(struct consumer *c, uint32_t events,
+		     void (*event)(void *ctx, int error, const Pb__ObservableEvents *events,
+				   bool last),
+		     void *ctx);
+
+/* ---- sessions that are there already (consumer_sessions.c) ---- */
+
+struct consumer_clone_request {
+	const char *name; /* unique_session_name; NULL: by number */
+	uint64_t session_id; /* CONSUMER_CLONE_FOR_BUGREPORT: the one with the highest score */
+	const Pb__ObservableEvents__CloneTriggerHit *trigger; /* told in the clone; NULL: none */
+};
+#define CONSUMER_CLONE_FOR_BUGREPORT UINT64_MAX
+
+/* A snapshot of a session becomes ours, to be read. fd: open for writing, borrowed; where to, of a
+ * session that writes into a file: then the answer says so, it is all there, and nothing is to be
+ * read. answer has the service's own error, if it is not a success. */
+int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
+		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
+		   void *ctx);
+/* Our session goes on without us, under a key. */
+int consumer_detach(struct consumer *c, const char *key, consumer_done done, void *ctx);
+/* A session that was detached under this key becomes ours; -EPROTO: there is none. */
+int consumer_attach(struct consumer *c, const char *key,
+		    void (*done)(void *ctx, int error, const Pb__TraceConfig *config), void *ctx);
+/* As consumer_enable tells it, for a session that is ours already. */
+int consumer_await_end(struct consumer *c,
+		       void (*done)(void *ctx, int error, const char *error_text), void *ctx);

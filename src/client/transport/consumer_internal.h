@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+
+#include "base/text/str.h"
+#include "client/transport/conn.h"
+#include "client/transport/consumer.h"
+
+/* What consumer.c and consumer_sessions.c share: the record of a request. */
+
+struct request {
+	LIST_ENTRY(request) link;
+	struct consumer *consumer;
+	void (*on_reply)(struct request *r, const struct conn_reply *reply);
+	union {
+		consumer_done done;
+		void (*enabled)(void *ctx, int error, const char *error_text);
+		consumer_slice slice;
+		void (*stats)(void *ctx, int error, const Pb__TraceStats *stats);
+		void (*state)(void *ctx, int error, const Pb__TracingServiceState *state);
+		void (*caps)(void *ctx, int error, const Pb__TracingServiceCapabilities *caps);
+		void (*event)(void *ctx, int error, const Pb__ObservableEvents *events, bool last);
+		void (*cloned)(void *ctx, int error, const Pb__CloneSessionResponse *answer);
+		void (*attached)(void *ctx, int error, const Pb__TraceConfig *config);
+	} fn;
+	void *ctx;
+	struct strbuf gathered; /* parts of a chunked answer */
+	bool over; /* answered; what else comes is dropped */
+};
+
+struct consumer {
+	struct conn *conn; /* owned */
+	const struct consumer_ops *ops; /* borrowed from the owner for our life */
+	void *ctx;
+	bool bound;
+	bool *freed; /* where a callback in the middle of a reply watches for consumer_free */
+	LIST_HEAD(, request) open; /* owned */
+};
+
+/* A request that is in the list already but not yet called. NULL: no memory. */
+struct request *request_new(struct consumer *c,
+			    void (*fn)(struct request *r, const struct conn_reply *reply),
+			    void *ctx);
+/* One that is answered by a bare yes or no. */
+struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx);
+/* Each calls the method, and frees the request when that fails. fd is borrowed, -1 for none. */
+int request_send(struct request *r, const char *method, const void *args, size_t len, int fd);
+int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd);
+/* The request has its answer: it is gone, or silent until the service ends the stream. */
+void request_retire(struct request *r, const struct conn_reply *reply);
+/* Unpacks a reply that came without an error. NULL with *error set when it did not, or is none of
+ * this type. */
+void *request_unpack(const ProtobufCMessageDescriptor *type, const struct conn_reply *reply,
+		     int *error);
+/* Frees what request_unpack gave. NULL is fine. */
+void request_free_message(void *message);
+/* Handles the answer to EnableTracing. */
+void request_on_enabled(struct request *r, const struct conn_reply *reply);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transport/service_trust.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/text/str.h"
+
+static bool is_named_user(uid_t uid)
+{
+	const char *user = secure_getenv(SERVICE_USER_VARIABLE);
+	const struct passwd *entry;
+	uint32_t number;
+
+	if (!user || !*user)
+		return false;
+	if (str_to_u32(user, &number) == 0)
+		return number == uid;
+	entry = getpwnam(user);
+	return entry && entry->pw_uid == uid;
+}
+
+static bool owns_folder(uid_t uid)
+{
+	struct stat st;
+
+	return stat(SOCK_RUN_FOLDER, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
+}
+
+/* Root has said so, in one way or another. */
+static bool is_of_root(uid_t uid)
+{
+	return uid == 0 || owns_folder(uid) || (getuid() == 0 && is_named_user(uid));
+}
+
+static bool is_trusted(uid_t uid)
+{
+	return uid == geteuid() || uid == getuid() || is_of_root(uid) || is_named_user(uid);
+}
+
+bool service_trust_speaks_for_root(int fd)
+{
+	uid_t uid;
+	pid_t pid;
+
+	return sock_peer(fd, &uid, &pid) == 0 && is_of_root(uid);
+}
+
+/* The user whom service_trust_check() rejected last in this thread. */
+static _Thread_local uid_t rejected;
+
+int service_trust_check(int fd)
+{
+	uid_t uid;
+	pid_t pid;
+	int r = sock_peer(fd, &uid, &pid);
+
+	if (r == -EOPNOTSUPP)
+		return 0;
+	if (r < 0)
+		return r;
+	if (is_trusted(uid))
+		return 0;
+	rejected = uid;
+	return -EKEYREJECTED;
+}
+
+int service_trust_explain(const char *address, struct err_text *e)
+{
+	return err_set(e, -EKEYREJECTED,
+		       "%s: uid %u listens there, which is neither root nor this user nor the "
+		       "owner of " SOCK_RUN_FOLDER
+		       "; if it is the tracing service's user, set " SERVICE_USER_VARIABLE "=%u",
+		       address, rejected, rejected);
+}

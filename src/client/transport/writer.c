@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The encoder's range is always the rest of one chunk, behind the size field of the open fragment:
+ *
+ *	payload                      size_field  enc.begin    enc.cur          enc.end
+ *	v                            v           v            v                v
+ *	| 3a | fragment | 0c | fragm.| ?  ?  ?  ?| fields ....|      free      |
+ *
+ * A packet that ends gives its size to the field: one byte, with the packet moved back over the
+ * other three, or four. A packet that fills the chunk goes on in the next one as a further fragment
+ * (flags on both chunks); lengths of nested messages that are still open are detached to the patch
+ * list. The next chunk is taken before the full one is given away, because only then is there still
+ * a place to write down that the rest of the packet is missing:
+ *
+ *	begin --> chunk --full--> next chunk --full--> ...
+ *	  |         |                 |
+ *	  |         +--- none free ---+--> size field = "drop this packet", chunk given,
+ *	  |                                scratch until writer_end: dropped
+ *	  +--- none free --> scratch until writer_end: dropped
+ *
+ * Scratch is a small piece of private memory that is written over again and again.
+ *
+ * The chunk's packet count includes the packet after the last one that ended, so that a service
+ * which reads chunks that were not committed knows the last one to be whole. When no such packet
+ * follows, an empty fragment stands in for it.
+ */
+#include "client/transport/writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "client/transport/arbiter.h"
+#include "client/transport/patch_list.h"
+#include "gen/fields.h"
+#include "wire/smb.h"
+
+/* A chunk with less is full: a size field and the smallest packet worth to begin. */
+#define MIN_ROOM 12
+/* One less than the header can count: see above. */
+#define MAX_PACKETS ((int)SMB_MAX_PACKETS - 1)
+#define SCRATCH 256
+
+/* TracePacket.previous_packet_dropped: data was lost, because the shared memory was full. */
+#define DATA_LOSS_PRESENT 1u
+#define DATA_LOSS_SMB_FULL 256u
+
+/* What the next packet that arrives has to tell. */
+enum { NEWS_FIRST = 1, NEWS_LOSS = 2 };
+
+struct writer {
+	struct pb_enc enc; /* between packets cur and end are what is left of the chunk */
+	uint8_t *size_field; /* of the open fragment; NULL: none, or in scratch */
+	struct smb_chunk chunk; /* payload NULL: none */
+	struct smb_chunk_header header; /* the chunk's, our copy */
+	bool open; /* a packet is */
+	bool inflated; /* header.count counts a packet that is not begun */
+	uint8_t news; /* NEWS_* */
+	enum writer_policy policy;
+	uint32_t next_chunk_id;
+	uint16_t id;
+	uint16_t target_buffer;
+	uint64_t dropped;
+	uint64_t bytes;
+	struct arbiter *arbiter; /* borrowed, outlives us */
+	struct patch_list patches;
+	uint8_t lost_size[PB_SIZE_FIELD]; /* where lengths of lost messages go */
+	uint8_t scratch[SCRATCH];
+};
+_Static_assert(SCRATCH >= PB_MIN_RANGE, "a range");
+
+static void writer_refill(struct pb_enc *e);
+
+struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->id = arbiter_add_writer(a, target_buffer);
+	if (!w->id) {
+		free(w);
+		return NULL;
+	}
+	w->arbiter = a;
+	w->target_buffer = target_buffer;
+	w->policy = policy;
+	w->news = NEWS_FIRST;
+	return w;
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	writer_flush(w);
+	arbiter_remove_writer(w->arbiter, w->id);
+	free(w);
+}
+
+uint64_t writer_dropped(const struct writer *w)
+{
+	return w->dropped;
+}
+
+uint64_t writer_bytes(const struct writer *w)
+{
+	return w->bytes;
+}
+
+/* ---- chunks ---- */
+
+static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header *ret_header,
+		       struct smb_chunk *ret)
+{
+	struct smb_chunk_header h = {
+		.chunk_id = w->next_chunk_id, .writer_id = w->id, .flags = flags};
+
+	if (!arbiter_take(w->arbiter, &h, w->policy, ret))
+		return false;
+	w->next_chunk_id++;
+	*ret_header = h;
+	return true;
+}
+
+static void give_chunk(struct writer *w)
+{
+	smb_header_store_packets(w->chunk.header, w->header.count, w->header.flags);
+	arbiter_give(w->arbiter, &w->chunk, &w->header, w->target_buffer);
+	w->chunk.payload = NULL;
+}
+
+/* Between packets. */
+static void close_chunk(struct writer *w)
+{
+	if (w->inflated) {
+		*w->enc.cur = 0; /* the empty fragment; there is room, or it were not inflated */
+		w->inflated = false;
+	}
+	give_chunk(w);
+	w->enc.cur = w->enc.end = NULL;
+}
+
+/* Counts a fragment at p, and gives the place behind its size field. */
+static uint8_t *begin_fragment(struct writer *w, uint8_t *p)
+{
+	w->size_field = p;
+	if (w->inflated) {
+		w->inflated = false;
+	} else {
+		w->header.count++;
+		smb_header_store_packets(w->chunk.header, w->header.count, w->header.flags);
+	}
+	return p + SMB_PACKET_HEADER;
+}
+
+static void send_patches(struct writer *w)
+{
+	struct chunk_patch p;
+
+	while (patch_list_take(&w->patches, &p))
+		arbiter_add_patch(w->arbiter, &p);
+}
+
+/* ---- packets ---- */
+
+static void tell_news(struct writer *w)
+{
+	if (w->news & NEWS_FIRST)
+		pb_enc_bool(&w->enc, PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE, true);
+	if (w->news & NEWS_LOSS)
+		pb_enc_u64(&w->enc, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED,
+			   DATA_LOSS_PRESENT | DATA_LOSS_SMB_FULL);
+}
+
+/* The chunk has no room for one more packet, or there is none. */
+static void change_chunk(struct writer *w)
+{
+	struct smb_chunk chunk;
+
+	if (w->chunk.payload)
+		close_chunk(w);
+	if (!take_chunk(w, 0, &w->header, &chunk))
+		return;
+	w->chunk = chunk;
+	w->enc.cur = chunk.payload;
+	w->enc.end = chunk.payload + chunk.payload_size;
+}
+
+struct pb_enc *writer_begin(struct writer *w)
+{
+	struct pb_enc *e = &w->enc;
+
+	assert(!w->open);
+	w->open = true;
+	if (e->end - e->cur < MIN_ROOM || w->header.count - w->inflated >= MAX_PACKETS)
+		change_chunk(w);
+	if (w->chunk.payload)
+		pb_enc_init(e, begin_fragment(w, e->cur), e->end, writer_refill);
+	else
+		pb_enc_init(e, w->scratch, w->scratch + SCRATCH, writer_refill);
+	if (w->news)
+		tell_news(w);
+	return e;
+}
+
+static void end_fragment(struct writer *w)
+{
+	struct pb_enc *e = &w->enc;
+	size_t size = (size_t)(e->cur - e->begin);
+
+	if (size < 0x80) {
+		w->size_field[0] = (uint8_t)size;
+		memmove(w->size_field + 1, e->begin, size);
+		e->cur -= SMB_PACKET_HEADER - 1;
+	} else {
+		pb_put_varint4(w->size_field, (uint32_t)size);
+	}
+	w->size_field = NULL;
+}
+
+void writer_end(struct writer *w)
+{
+	struct pb_enc *e = &w->enc;
+
+	assert(w->open && e->depth == 0);
+	w->open = false;
+	if (w->patches.used)
+		send_patches(w);
+	if (!w->size_field) {
+		w->dropped++;
+		w->news |= NEWS_LOSS;
+		e->cur = e->end = NULL;
+		return;
+	}
+	w->news = 0;
+	w->bytes += pb_enc_pos(e);
+	end_fragment(w);
+	if (e->cur == e->end) {
+		close_chunk(w);
+		return;
+	}
+	w->inflated = true;
+	w->header.count++;
+	smb_header_store_packets(w->chunk.header, w->header.count, w->header.flags);
+}
+
+void writer_flush(struct writer *w)
+{
+	assert(!w->open);
+	if (w->chunk.payload)
+		close_chunk(w);
+}
+
+/* ---- the encoder wants more room inside a packet ---- */
+
+/* Lengths of messages that are lost anyway must not be written where others read. */
+static void forget_lengths(struct writer *w)
+{
+	struct pb_enc *e = &w->enc;
+
+	for (unsigned i = 0; i < e->depth; i++) {
+		uint8_t *f = e->nest[i].size_field;
+
+		if (f >= e->begin && f < e->cur)
+			e->nest[i].size_field = w->lost_size;
+	}
+}
+
+/* There is no place for the rest of the packet; the service shall forget what it has of it. */
+static void drop_rest(struct writer *w)
+{
+	forget_lengths(w);
+	pb_put_varint4(w->size_field, SMB_DROP_PACKET);
+	w->size_field = NULL;
+	give_chunk(w);
+	pb_enc_set_range(&w->enc, w->scratch, w->scratch + SCRATCH);
+}
+
+static void continue_in(struct writer *w, const struct smb_chunk *next,
+			const struct smb_chunk_header *header)
+{
+	const struct chunk_patch ids = {
+		.chunk_id = w->header.chunk_id,
+		.writer_id = w->id,
+		.target_buffer = w->target_buffer,
+	};
+	struct pb_enc *e = &w->enc;
+
+	pb_put_varint4(w->size_field, (uint32_t)(e->cur - e->begin));
+	w->header.flags |= SMB_CONTINUES_ON_NEXT;
+	if (patch_list_detach(&w->patches, e, &ids, w->chunk.payload))
+		w->header.flags |= SMB_NEEDS_PATCHING;
+	give_chunk(w);
+	w->chunk = *next;
+	w->header = *header;
+	pb_enc_set_range(e, begin_fragment(w, next->payload), next->payload + next->payload_size);
+}
+
+static void writer_refill(struct pb_enc *e)
+{
+	struct writer *w = container_of(e, struct writer, enc);
+	struct smb_chunk_header header;
+	struct smb_chunk next;
+
+	if (!w->size_field) {
+		forget_lengths(w);
+		pb_enc_set_range(e, w->scratch, w->scratch + SCRATCH);
+		return;
+	}
+	send_patches(w); /* also: their slots are needed */
+	if (take_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
+		continue_in(w, &next, &header);
+	else
+		drop_rest(w);
+}

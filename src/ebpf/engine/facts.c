@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "ebpf/engine/object.h"
+
+#define LINE_MAX_BYTES 1024
+
+struct facts {
+	struct btf *btf; /* owned; NULL: the kernel has none */
+	char tracefs[PATH_MAX / 2]; /* empty: none */
+};
+
+/* btf_trace_NAME is a pointer to what is called: with a context that each program gives first. */
+static int count_args(void *ctx, const char *tracepoint)
+{
+	const struct facts *f = ctx;
+	const struct btf_type *t;
+	char name[128];
+	int id;
+
+	if (!f->btf)
+		return -EOPNOTSUPP;
+	if ((size_t)snprintf(name, sizeof(name), "btf_trace_%s", tracepoint) >= sizeof(name))
+		return -ENAMETOOLONG;
+	id = btf__find_by_name_kind(f->btf, name, BTF_KIND_TYPEDEF);
+	t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
+	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(f->btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) && btf_vlen(t) > 0 ? btf_vlen(t) - 1 : -ENOENT;
+}
+
+static bool has_member(void *ctx, const char *type, const char *member)
+{
+	const struct facts *f = ctx;
+	int id = f->btf ? btf__find_by_name_kind(f->btf, type, BTF_KIND_STRUCT) : -ENOENT;
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
+
+	for (unsigned i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(f->btf, btf_members(t)[i].name_off);
+
+		if (name && !strcmp(name, member))
+			return true;
+	}
+	return false;
+}
+
+static void each_enumerator(void *ctx, const char *type,
+			    void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	const struct facts *f = ctx;
+	int id = f->btf ? btf__find_by_name_kind(f->btf, type, BTF_KIND_ENUM) : -ENOENT;
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
+
+	for (unsigned i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(f->btf, btf_enum(t)[i].name_off);
+
+		if (name)
+			fn(arg, name, btf_enum(t)[i].val);
+	}
+}
+
+static bool has_map_type(void *ctx, int type)
+{
+	(void)ctx;
+	return libbpf_probe_bpf_map_type((enum bpf_map_type)type, NULL) == 1;
+}
+
+/* The number behind "\tWORD:". */
+static bool number_in_line(const char *line, const char *word, uint16_t *ret)
+{
+	const char *p = strstr(line, word);
+	unsigned long n;
+	char *end;
+
+	if (!p)
+		return false;
+	p += strlen(word);
+	n = strtoul(p, &end, 10);
+	if (end == p || *end != ';' || n > UINT16_MAX)
+		return false;
+	*ret = (uint16_t)n;
+	return true;
+}
+
+/* "	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;", or an array: "comm[16];" */
+static bool field_in_line(const char *line, const char *field, struct sonda_field *ret)
+{
+	const char *name, *end = strchr(line, ';');
+	size_t len = strlen(field);
+	struct sonda_field found;
+
+	if (!strstr(line, "field:") || !end)
+		return false;
+	for (name = strstr(line, field); name && name < end; name = strstr(name + 1, field))
+		if (name[-1] == ' ' && (name[len] == ';' || name[len] == '['))
+			break;
+	if (!name || name >= end || !number_in_line(end, "\toffset:", &found.offset) ||
+	    !number_in_line(end, "\tsize:", &found.size))
+		return false;
+	*ret = found;
+	return true;
+}
+
+static int open_format(const struct facts *f, const char *event, FILE **ret)
+{
+	char path[PATH_MAX];
+
+	if (!f->tracefs[0])
+		return -ENOENT;
+	if ((size_t)snprintf(path, sizeof(path), "%s/events/%s/format", f->tracefs, event) >=
+	    sizeof(path))
+		return -ENAMETOOLONG;
+	*ret = fopen(path, "re");
+	return *ret ? 0 : -errno;
+}
+
+static int find_field(void *ctx, const char *event, const char *field, struct sonda_field *ret)
+{
+	char line[LINE_MAX_BYTES];
+	bool found = false;
+	FILE *file;
+	int r = open_format(ctx, event, &file);
+
+	if (r < 0)
+		return r;
+	while (!found && fgets(line, sizeof(line), file))
+		found = field_in_line(line, field, ret);
+	fclose(file);
+	return found ? 0 : -ENOENT;
+}
+
+/* "{ 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" })": calls fn for each. */
+static void each_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	for (char *p = list, *name, *end; p && *p != ')'; p = strpbrk(end + 1, "{)")) {
+		int64_t value = strtoll(p + 1, &end, 0);
+
+		name = strchr(end, '"');
+		end = name ? strchr(name + 1, '"') : NULL;
+		if (!end)
+			return;
+		*end = '\0';
+		fn(arg, name + 1, value);
+	}
+}
+
+static void each_symbol(void *ctx, const char *event, const char *field,
+			void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	_cleanup_(freep) char *line = NULL;
+	char begin[128];
+	size_t cap = 0;
+	FILE *file;
+
+	snprintf(begin, sizeof(begin), "__print_symbolic(REC->%s,", field);
+	if (open_format(ctx, event, &file) < 0)
+		return;
+	while (getline(&line, &cap, file) > 0) {
+		char *at = strncmp(line, "print fmt:", 10) ? NULL : strstr(line, begin);
+
+		if (at)
+			each_pair(strchr(at, '{'), fn, arg);
+	}
+	fclose(file);
+}
+
+int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
+{
+	struct facts *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	libbpf_set_print(NULL);
+	f->btf = btf__load_vmlinux_btf();
+	if (tracefs_root)
+		snprintf(f->tracefs, sizeof(f->tracefs), "%s", tracefs_root);
+	*ret = (struct ebpf_facts){
+		.count_args = count_args,
+		.find_field = find_field,
+		.has_member = has_member,
+		.has_map_type = has_map_type,
+		.each_enumerator = each_enumerator,
+		.each_symbol = each_symbol,
+		.ctx = f,
+	};
+	return 0;
+}
+
+void ebpf_facts_free(struct ebpf_facts *facts)
+{
+	struct facts *f = facts->ctx;
+
+	if (f)
+		btf__free(f->btf);
+	free(f);
+	facts->ctx = NULL;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libbpf says why something failed in lines of its log, and in one of them for the whole of the
+ * verifier's. They are gathered during each call, and the one that tells most goes into the error's
+ * sentence. There is one thread.
+ */
+#include "ebpf/engine/object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/core/mem.h"
+#include "bpf/settings.h"
+#include "ebpf/engine/libbpf_words.h"
+
+#define PROGRAMS_MAX 64
+
+struct ebpf_object {
+	const char *name; /* borrowed from the image */
+	struct bpf_object *obj; /* owned */
+	struct bpf_link *links[PROGRAMS_MAX]; /* owned */
+	struct bpf_program *programs[PROGRAMS_MAX];
+	unsigned n;
+	bool is_foreign;
+	uint64_t generation;
+	struct sonda_field fields[SONDA_FIELDS];
+};
+
+static struct libbpf_words words;
+
+static int gather(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN)
+		libbpf_words_add(&words, fmt, args);
+	return 0;
+}
+
+static void listen(void)
+{
+	words = (struct libbpf_words){.error = {0}};
+	libbpf_set_print(gather);
+}
+
+static int fail(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
+{
+	const char *said = libbpf_words_best(&words);
+	char error[128];
+
+	/* The verifier's refusals are EACCES, and have more to say. */
+	if (r == -EPERM)
+		return err_set(e, r, "no permission: it takes CAP_BPF and CAP_PERFMON");
+	/* libbpf has some of its own. */
+	(void)libbpf_strerror(r, error, sizeof(error));
+	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,
+		       *said ? ": " : "", said);
+}
+
+static void freep_object(struct ebpf_object **o)
+{
+	ebpf_object_free(*o);
+}
+
+/* A map that is pinned outlives the recording, or is that of somebody else. */
+static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
+{
+	const struct bpf_map *m;
+
+	bpf_object__for_each_map(m, o->obj)
+	{
+		if (bpf_map__pin_path(m))
+			return err_set(e, -EINVAL,
+				       "%s.bpf.o: its map %s is to be pinned, which would outlive "
+				       "the recording: leave out LIBBPF_PIN_BY_NAME",
+				       o->name, bpf_map__name(m));
+	}
+	return 0;
+}
+
+int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = image->name);
+	_cleanup_(freep_object) struct ebpf_object *o = calloc(1, sizeof(*o));
+	struct bpf_program *p;
+	int r;
+
+	if (!o)
+		return err_set(e, -ENOMEM, "%s: no memory", image->name);
+	o->name = image->name;
+	o->is_foreign = image->is_foreign;
+	o->generation = 1;
+	listen();
+	o->obj = bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), &options);
+	if (!o->obj)
+		return fail(o, -errno, "read", e);
+	bpf_object__for_each_program(p, o->obj)
+	{
+		if (o->n == PROGRAMS_MAX)
+			return err_set(e, -E2BIG, "%s has more than %d programs", o->name,
+				       PROGRAMS_MAX);
+		o->programs[o->n++] = p;
+	}
+	r = refuse_pins(o, e);
+	if (r == 0)
+		*ret = TAKE_PTR(o);
+	return r;
+}
+
+void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+
+	if (m)
+		bpf_map__set_max_entries(m, max_entries);
+}
+
+void ebpf_object_leave_out(struct ebpf_object *o, const char *map)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+
+	if (m)
+		bpf_map__set_autocreate(m, false);
+}
+
+bool ebpf_object_has_map(const struct ebpf_object *o, const char *map)
+{
+	return bpf_object__find_map_by_name(o->obj, map) != NULL;
+}
+
+void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(o->obj, program);
+
+	if (p)
+		bpf_program__set_autoload(p, false);
+}
+
+struct sonda_field *ebpf_object_fields(struct ebpf_object *o)
+{
+	return o->fields;
+}
+
+void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const void *data,
+			       size_t size)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, section);
+
+	if (m)
+		(void)bpf_map__set_initial_value(m, data, size);
+}
+
+static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
+{
+	if (scope->n_pids)
+		ebpf_object_resize(o, "sonda_pids", (uint32_t)scope->n_pids);
+	else
+		ebpf_object_leave_out(o, "sonda_pids");
+	if (scope->has_cgroups) {
+		ebpf_object_resize(o, "sonda_cgroups", (uint32_t)MAX(scope->n_cgroups, 1u));
+		return;
+	}
+	ebpf_object_leave_out(o, "sonda_cgroups");
+	ebpf_object_leave_out(o, "sonda_cgroups_seen");
+}
+
+static void leave_out_outliers(struct ebpf_object *o)
+{
+	ebpf_object_leave_out(o, "sonda_events");
+	ebpf_object_leave_out(o, "outliers");
+}
+
+static int fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
+		size_t size)
+{
+	int fd = n ? ebpf_object_map(o, map) : -1;
+	const uint8_t yes = 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (bpf_map_update_elem(fd, (const char *)keys + i * size, &yes, BPF_ANY) < 0)
+			return -errno;
+	return 0;
+}
+
+static int fill_scope(const struct ebpf_object *o, const struct ebpf_scope *scope)
+{
+	int r = fill(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
+
+	return r ? r
+		 : fill(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
+			sizeof(*scope->cgroups));
+}
+
+const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map)
+{
+	return bpf_object__next_map(o->obj, map);
+}
+
+const struct btf *ebpf_object_btf(const struct ebpf_object *o)
+{
+	return bpf_object__btf(o->obj);
+}
+
+int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint32_t switches,
+		     struct err_text *e)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, ".rodata.sonda");
+	struct sonda_settings s = {
+		.own_pid = scope->own_pid,
+		.scope = (scope->n_pids ? SONDA_SCOPE_PIDS : 0) |
+			 (scope->has_cgroups ? SONDA_SCOPE_CGROUPS : 0),
+		.switches = switches,
+		.outlier_ns = scope->outlier_ns,
+		.outliers_per_second = scope->outliers_per_second,
+	};
+	bool has_settings;
+	int r;
+
+	memcpy(s.fields, o->fields, sizeof(s.fields));
+	r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
+	if (r < 0 && !o->is_foreign)
+		return err_set(e, r, "%s has no settings", o->name);
+	if (r == 0)
+		set_scope(o, scope);
+	if (!scope->outlier_ns && !o->is_foreign)
+		leave_out_outliers(o);
+	listen();
+	has_settings = r == 0;
+	r = bpf_object__load(o->obj);
+	if (r < 0)
+		return fail(o, r, "loaded", e);
+	r = has_settings ? fill_scope(o, scope) : 0;
+	return r < 0 ? fail(o, r, "told its scope", e) : 0;
+}
+
+int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
+{
+	listen();
+	for (unsigned i = 0; i < o->n; i++) {
+		if (!bpf_program__autoload(o->programs[i]))
+			continue;
+		o->links[i] = bpf_program__attach(o->programs[i]);
+		if (!o->links[i])
+			return fail(o, -errno, "attached", e);
+	}
+	return 0;
+}
+
+void ebpf_object_free(struct ebpf_object *o)
+{
+	if (!o)
+		return;
+	for (unsigned i = 0; i < o->n; i++)
+		bpf_link__destroy(o->links[i]);
+	bpf_object__close(o->obj);
+	free(o);
+}
+
+int ebpf_object_map(const struct ebpf_object *o, const char *map)
+{
+	const struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+	/* Since libbpf 1.4 one that was left out has a descriptor as well, of nothing. */
+	int fd = m && bpf_map__autocreate(m) ? bpf_map__fd(m) : -1;
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
+uint64_t ebpf_object_next_period(struct ebpf_object *o)
+{
+	uint64_t over = o->generation, next = over + 1;
+	int fd = ebpf_object_map(o, ".data.sonda");
+	uint32_t zero = 0;
+
+	if (fd < 0 ? !o->is_foreign : bpf_map_update_elem(fd, &zero, &next, BPF_ANY) < 0)
+		return 0;
+	o->generation = next;
+	return over;
+}
+
+void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
+		      uint64_t *ret_missed)
+{
+	*ret_ns = *ret_count = *ret_missed = 0;
+	for (unsigned i = 0; i < o->n; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		/* Of one that was left out there is nothing. */
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(o->programs[i]), &info, &len) < 0)
+			continue;
+		*ret_ns += info.run_time_ns;
+		*ret_count += info.run_cnt;
+		*ret_missed += info.recursion_misses;
+	}
+}
+
+int ebpf_stats_on(void)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	return fd < 0 ? -errno : fd;
+}
+
+uint32_t ebpf_cpus(void)
+{
+	int n;
+
+	listen();
+	n = libbpf_num_possible_cpus();
+	return n < 1 ? 1 : (uint32_t)n;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/families/cpu_time.h"
+
+#include "base/core/mem.h"
+#include "bpf/cpu_time.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/tracks/processes.h"
+#include "ebpf/families/switch_records.h"
+
+EBPF_DECLARE(cpu_time);
+EBPF_DECLARE(cpu_time_tp);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
+	NEED_TP_BTF("sched_switch", 3, 8),
+	NEED_TP_BTF("sched_wakeup", 1, 1),
+	NEED_TP_BTF("sched_wakeup_new", 1, 1),
+	NEED_END,
+};
+
+/* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
+static const struct ebpf_need needs_of_tp[] = {NEEDS_OF_SWITCH_RECORDS, NEED_END};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(cpu_time), needs_of_tp_btf},
+	{"tp", EBPF_IMAGE(cpu_time_tp), needs_of_tp},
+};
+
+#define COLUMN(state, title, what)                                                                 \
+	[CPU_TIME_##state] = {.name = (title),                                                     \
+			      .description = (what),                                               \
+			      .unit = TRACK_UNIT_NS,                                               \
+			      .axis = "cpu time",                                                  \
+			      .total = true}
+
+static const struct track_spec columns[] = {
+	COLUMN(ON, "CPU time", "time that its threads ran"),
+	COLUMN(RUNNABLE, "off CPU: runnable", "time that its threads waited for a CPU"),
+	COLUMN(SLEEPING, "off CPU: sleeping", "time that its threads slept (S)"),
+	COLUMN(BLOCKED, "off CPU: blocked", "time that its threads were blocked (D)"),
+	COLUMN(OTHER, "off CPU: other", "time that its threads were stopped, traced, parked, idle"),
+};
+
+/* Who only sleeps is none of the largest. */
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = CPU_TIME_STATES,
+	.n_columns = CPU_TIME_STATES,
+	.weights = 1u << CPU_TIME_ON | 1u << CPU_TIME_RUNNABLE | 1u << CPU_TIME_BLOCKED,
+	.is_spans = true,
+	.lost_name = "cpu_time lost",
+	.lost_description = "changes of threads' states that could not be counted: no room",
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	(void)o;
+	(void)n_cpus;
+	return f->count_args(f->ctx, "sched_switch") >= 4 ? CPU_TIME_STATE_IS_TOLD : 0;
+}
+
+const struct ebpf_family cpu_time_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME,
+	.name = "cpu_time",
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.processes = &spec,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/families/faults.h"
+
+#include "base/core/mem.h"
+#include "bpf/faults.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/tracks/processes.h"
+
+EBPF_DECLARE(faults);
+EBPF_DECLARE(faults_raw);
+EBPF_DECLARE(faults_tp);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("sched_process_exit", 1, 2), NEED_TP_BTF("sched_switch", 3, 8),
+	NEED_TP_BTF("sched_wakeup_new", 1, 1),	 NEED_MEMBER("task_struct", "min_flt"),
+	NEED_MEMBER("task_struct", "maj_flt"),	 NEED_END,
+};
+
+/* Without BTF which faults are major is not known: these need nothing but where they begin. */
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("exceptions/page_fault_user", "address", 3, 3),
+	NEED_RAW_TP("exceptions/page_fault_kernel", "address", 3, 3),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_EVENT("exceptions/page_fault_user", "address"),
+	NEED_FIELD("exceptions/page_fault_kernel", "address", FAULTS_ADDRESS),
+	NEED_END,
+};
+
+static const struct track_spec columns[] = {
+	{.name = "page faults",
+	 .description = "minor and major ones, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+	{.name = "major page faults",
+	 .description = "those that waited for a disk, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+};
+
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = sizeof(struct faults) / sizeof(uint64_t),
+	.n_columns = ARRAY_SIZE(columns),
+	.weights = 1u,
+	.has_totals = true,
+	.lost_name = "page faults lost",
+	.lost_description = "page faults that could not be counted: no room",
+};
+
+static const struct processes_spec spec_without_major = {
+	.columns = columns,
+	.n_values = sizeof(struct faults) / sizeof(uint64_t),
+	.n_columns = 1,
+	.weights = 1u,
+	.has_totals = true,
+	.lost_name = "page faults lost",
+	.lost_description = "page faults that could not be counted: no room",
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(faults), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(faults_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(faults_tp), needs_of_tp},
+};
+
+static bool has_hooks(const struct ebpf_facts *f)
+{
+	return ebpf_has_field(f, "exceptions/page_fault_user", "address") ||
+	       f->count_args(f->ctx, "page_fault_user") == 3;
+}
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
+	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
+
+	(void)n_cpus;
+	if (has_hooks(f))
+		for (size_t i = 0; i < ARRAY_SIZE(at_switches); i++)
+			ebpf_object_leave_out_program(o, at_switches[i]);
+	else
+		for (size_t i = 0; i < ARRAY_SIZE(at_faults); i++)
+			ebpf_object_leave_out_program(o, at_faults[i]);
+	return 0;
+}
+
+const struct ebpf_family faults_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS,
+	.name = "faults",
+	.by_default = true,
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.processes = &spec,
+	.processes_below = &spec_without_major,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/families/futex.h"
+
+#include "base/core/mem.h"
+#include "bpf/futex.h"
+#include "bpf/settings.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/tracks/processes.h"
+
+EBPF_DECLARE(futex);
+EBPF_DECLARE(futex_raw);
+
+static const struct ebpf_need needs_on_x86[] = {
+	NEED_TP_BTF("sys_enter", 2, 2),
+	NEED_TP_BTF("sys_exit", 2, 2),
+	NEED_MEMBER("pt_regs", "orig_ax"),
+	NEED_MEMBER("thread_info", "status"),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_on_arm64[] = {
+	NEED_TP_BTF("sys_enter", 2, 2),
+	NEED_TP_BTF("sys_exit", 2, 2),
+	NEED_MEMBER("pt_regs", "syscallno"),
+	NEED_END,
+};
+
+#if defined(__x86_64__) || defined(__aarch64__)
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("raw_syscalls/sys_enter", "id", 2, 2),
+	NEED_RAW_TP("raw_syscalls/sys_exit", "ret", 2, 2),
+	NEED_END,
+};
+#endif
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf, x86", EBPF_IMAGE(futex), needs_on_x86},
+	{"tp_btf, arm64", EBPF_IMAGE(futex), needs_on_arm64},
+#if defined(__x86_64__) || defined(__aarch64__)
+	{"raw_tp", EBPF_IMAGE(futex_raw), needs_of_raw_tp},
+#endif
+};
+
+static const struct track_spec columns[] = {
+	{.name = "futex wait time",
+	 .description = "of waits that are over, since the recording began",
+	 .unit = TRACK_UNIT_NS,
+	 .total = true},
+	{.name = "futex waits",
+	 .description = "those that are over, since the recording began",
+	 .unit = TRACK_UNIT_COUNT,
+	 .total = true},
+};
+
+static const struct processes_spec spec = {
+	.columns = columns,
+	.n_values = sizeof(struct futex) / sizeof(uint64_t),
+	.n_columns = ARRAY_SIZE(columns),
+	.weights = 1u,
+	.lost_name = "futex waits lost",
+	.lost_description = "waits for futexes that could not be counted: no room",
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	(void)o;
+	(void)n_cpus;
+#if defined(__x86_64__)
+	(void)f;
+	return SONDA_ON_X86_64;
+#else
+	return f->has_member(f->ctx, "pt_regs", "orig_ax") ? SONDA_ON_X86_64 : 0;
+#endif
+}
+
+const struct ebpf_family futex_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__FUTEX,
+	.name = "futex",
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.prepare = prepare,
+	.processes = &spec,
+};

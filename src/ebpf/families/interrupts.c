@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/families/interrupts.h"
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "bpf/interrupts.h"
+#include "ebpf/tracks/counter.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/engine/object.h"
+
+EBPF_DECLARE(interrupts);
+EBPF_DECLARE(interrupts_raw);
+EBPF_DECLARE(interrupts_tp);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	NEED_TP_BTF("softirq_entry", 1, 1),
+	NEED_TP_BTF("softirq_exit", 1, 1),
+	NEED_TP_BTF("irq_handler_entry", 2, 2),
+	NEED_TP_BTF("irq_handler_exit", 3, 3),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_raw_tp[] = {
+	NEED_RAW_TP("irq/softirq_entry", "vec", 1, 1),
+	NEED_RAW_TP("irq/softirq_exit", "vec", 1, 1),
+	NEED_RAW_TP("irq/irq_handler_entry", "irq", 2, 2),
+	NEED_RAW_TP("irq/irq_handler_exit", "irq", 3, 3),
+	NEED_END,
+};
+
+static const struct ebpf_need needs_of_tp[] = {
+	NEED_EVENT("irq/softirq_entry", "vec"),
+	NEED_FIELD("irq/softirq_exit", "vec", INTERRUPTS_VECTOR),
+	NEED_EVENT("irq/irq_handler_entry", "irq"),
+	NEED_EVENT("irq/irq_handler_exit", "irq"),
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(interrupts), needs_of_tp_btf},
+	{"raw_tp", EBPF_IMAGE(interrupts_raw), needs_of_raw_tp},
+	{"tp", EBPF_IMAGE(interrupts_tp), needs_of_tp},
+};
+
+/* As in /proc/softirqs. */
+static const char *const vectors[INTERRUPTS_SOFTIRQS] = {
+	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
+};
+
+/* Of softirqs, then handlers, then the timer: each from its first time on. */
+#define KINDS (INTERRUPTS_SOFTIRQS + 2)
+
+struct cpu {
+	uint32_t group; /* TRACK_ROOT: it has none yet */
+	struct ebpf_timed tracks[KINDS];
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	(void)n_cpus;
+	if (f->count_args(f->ctx, "local_timer_entry") != 1 &&
+	    !ebpf_has_field(f, "irq_vectors/local_timer_entry", "vector")) {
+		ebpf_object_leave_out_program(o, "on_timer");
+		ebpf_object_leave_out_program(o, "on_timer_end");
+	}
+	return 0;
+}
+
+static struct ebpf_timed show(const struct ebpf_run *r, uint32_t group, size_t kind)
+{
+	char time[64], count[64];
+
+	if (kind == INTERRUPTS_SOFTIRQS)
+		return ebpf_add_timed(r, group, "hardirq time", "hardirqs",
+				      "in handlers of devices, since the recording began");
+	if (kind == INTERRUPTS_SOFTIRQS + 1)
+		return ebpf_add_timed(r, group, "timer interrupt time", "timer interrupts",
+				      "of the CPU's own timer, since the recording began");
+	snprintf(time, sizeof(time), "softirq %s time", vectors[kind]);
+	snprintf(count, sizeof(count), "softirqs %s", vectors[kind]);
+	return ebpf_add_timed(r, group, time, count,
+			      "without interrupts between, since the recording began");
+}
+
+static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
+		    const struct interrupts_cpu *now)
+{
+	for (size_t i = 0; i < KINDS; i++) {
+		const struct interrupts_sum *sum = i < INTERRUPTS_SOFTIRQS    ? &now->softirqs[i]
+						   : i == INTERRUPTS_SOFTIRQS ? &now->handlers
+									      : &now->timer;
+
+		if (!sum->count)
+			continue;
+		if (c->group == TRACK_ROOT)
+			c->group = tracks_add_cpu(r->tracks, r->group, cpu);
+		if (c->tracks[i].time == TRACK_ROOT)
+			c->tracks[i] = show(r, c->group, i);
+		ebpf_set_timed(r, &c->tracks[i], sum->ns, sum->count);
+	}
+}
+
+static int read_cpus(struct ebpf_run *r)
+{
+	struct cpu *cpus = r->state;
+	int e = map_cpus_read(&r->cpus);
+
+	for (uint32_t i = 0; i < r->n_cpus && e == 0; i++)
+		set_cpu(r, &cpus[i], i, map_cpus_at(&r->cpus, i));
+	return e;
+}
+
+static void hide(struct ebpf_run *r)
+{
+	const struct cpu *cpus = r->state;
+
+	for (uint32_t i = 0; i < r->n_cpus; i++) {
+		for (size_t kind = 0; kind < KINDS; kind++)
+			ebpf_remove_timed(r, &cpus[i].tracks[kind]);
+		tracks_remove(r->tracks, cpus[i].group);
+	}
+}
+
+const struct ebpf_family interrupts_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS,
+	.name = "interrupts",
+	.by_default = true,
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.cpu_size = sizeof(struct interrupts_cpu),
+	.state_per_cpu = sizeof(struct cpu),
+	.prepare = prepare,
+	.read = read_cpus,
+	.hide = hide,
+};

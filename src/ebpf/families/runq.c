@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/families/runq.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "bpf/runq.h"
+#include "ebpf/tracks/counter.h"
+#include "ebpf/tracks/histogram.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/engine/map.h"
+#include "ebpf/engine/object.h"
+#include "ebpf/families/switch_records.h"
+
+EBPF_DECLARE(runq);
+EBPF_DECLARE(runq_tp);
+
+static const struct ebpf_need needs_of_tp_btf[] = {
+	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
+	NEED_TP_BTF("sched_switch", 3, 8),
+	NEED_TP_BTF("sched_wakeup", 1, 1),
+	NEED_TP_BTF("sched_wakeup_new", 1, 1),
+	NEED_TP_BTF("sched_migrate_task", 2, 2),
+	NEED_MEMBER("sched_entity", "cfs_rq"),
+	NEED_MEMBER("cfs_rq", "rq"), /* CONFIG_FAIR_GROUP_SCHED */
+	NEED_END,
+};
+
+/* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
+static const struct ebpf_need needs_of_tp[] = {
+	NEEDS_OF_SWITCH_RECORDS,
+	NEED_FIELD("sched/sched_migrate_task", "dest_cpu", SWITCH_MIGRATED_TO),
+	NEED_END,
+};
+
+static const struct ebpf_rung rungs[] = {
+	{"tp_btf", EBPF_IMAGE(runq), needs_of_tp_btf},
+	{"tp", EBPF_IMAGE(runq_tp), needs_of_tp}, /* without depths */
+};
+
+/* What a CPU has in the trace, from its first switch on. */
+struct cpu {
+	bool is_shown;
+	uint32_t group, p50, p99, max, depth, depth_max, switches, migrations;
+	struct sonda_hist last;
+	uint64_t last_depth_ns, last_clock;
+};
+
+struct runq {
+	int migrations_fd; /* the object's */
+	uint64_t *migrations; /* owned, one a CPU */
+	uint32_t lost_track;
+	struct cpu cpus[];
+};
+
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+{
+	uint32_t switches = 0;
+
+	ebpf_object_resize(o, "migrations", n_cpus);
+	if (f->has_member(f->ctx, "cfs_rq", "h_nr_runnable") &&
+	    f->has_member(f->ctx, "cfs_rq", "h_nr_queued"))
+		switches |= RUNQ_NO_SLEEPERS;
+	if (f->count_args(f->ctx, "sched_switch") >= 4)
+		switches |= RUNQ_STATE_IS_TOLD;
+	return switches;
+}
+
+static int begin(struct ebpf_run *r)
+{
+	struct runq *s = r->state;
+
+	s->migrations_fd = ebpf_object_map(r->object, "migrations");
+	if (s->migrations_fd < 0)
+		return s->migrations_fd;
+	s->migrations = calloc(r->n_cpus, sizeof(*s->migrations));
+	return s->migrations ? 0 : -ENOMEM;
+}
+
+static bool has_depths(const struct ebpf_run *r)
+{
+	return r->rung == rungs;
+}
+
+static void show_depths(const struct ebpf_run *r, struct cpu *c)
+{
+	struct track_spec spec = {.kind = TRACK_COUNTER,
+				  .parent = c->group,
+				  .unit = TRACK_UNIT_COUNT,
+				  .axis = "runq depth",
+				  .name = "runq depth",
+				  .description = "threads that wait, on average over the period"};
+
+	c->depth = tracks_add(r->tracks, &spec);
+	spec.name = "runq depth max";
+	spec.description = "threads that waited at a switch, at most";
+	c->depth_max = tracks_add(r->tracks, &spec);
+}
+
+static void show_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
+{
+	const struct track_spec latency = {.kind = TRACK_COUNTER,
+					   .parent = tracks_add_cpu(r->tracks, r->group, cpu),
+					   .unit = TRACK_UNIT_NS,
+					   .axis = "runq latency"};
+	struct track_spec spec = latency;
+
+	c->is_shown = true;
+	c->group = latency.parent;
+	spec.name = "runq latency p50";
+	spec.description = "half of the threads that began to run had waited no longer";
+	c->p50 = tracks_add(r->tracks, &spec);
+	spec.name = "runq latency p99";
+	spec.description = "99 % of the threads that began to run had waited no longer";
+	c->p99 = tracks_add(r->tracks, &spec);
+	spec.name = "runq latency max";
+	spec.description = "the longest that a thread had waited before it began to run";
+	c->max = tracks_add(r->tracks, &spec);
+	if (has_depths(r))
+		show_depths(r, c);
+	c->switches = ebpf_add_total(r, c->group, "context switches",
+				     "also to and from idle, since the recording began",
+				     TRACK_UNIT_COUNT);
+	c->migrations = ebpf_add_total(r, c->group, "migrations",
+				       "threads moved to this CPU, since the recording began",
+				       TRACK_UNIT_COUNT);
+}
+
+static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
+{
+	uint64_t ns = now->clock - c->last_clock;
+	double mean = (double)now->depth;
+
+	/* Without a switch it is what it was at the last one. */
+	if (ns > 0 && c->last_clock)
+		mean = (double)(now->depth_ns - c->last_depth_ns) / (double)ns;
+	tracks_set_double(r->tracks, c->depth, round(mean * 10) / 10);
+	tracks_set(r->tracks, c->depth_max,
+		   (int64_t)MAX(histogram_max(&now->depth_max, r->generation),
+				(uint64_t)(ns ? 0 : now->depth)));
+}
+
+static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
+{
+	uint64_t max = histogram_max(&now->wait_max, r->generation), n;
+	struct tracks *t = r->tracks;
+	struct sonda_hist added;
+
+	n = histogram_take(&now->wait, &c->last, &added);
+	tracks_set(t, c->p50, (int64_t)histogram_percentile(&added, n, 50, max));
+	tracks_set(t, c->p99, (int64_t)histogram_percentile(&added, n, 99, max));
+	tracks_set(t, c->max, (int64_t)max);
+	tracks_set(t, c->switches, (int64_t)now->switches);
+	if (has_depths(r))
+		set_depth(r, c, now);
+}
+
+static int read_cpus(struct ebpf_run *r)
+{
+	struct runq *s = r->state;
+	uint64_t lost = 0;
+	int e = map_cpus_read(&r->cpus);
+
+	if (e == 0)
+		e = map_read_array(s->migrations_fd, r->n_cpus, sizeof(*s->migrations),
+				   s->migrations);
+	if (e < 0)
+		return e;
+	for (uint32_t i = 0; i < r->n_cpus; i++) {
+		const struct runq_cpu *now = map_cpus_at(&r->cpus, i);
+		struct cpu *c = &s->cpus[i];
+
+		if (!c->is_shown && !now->switches)
+			continue;
+		if (!c->is_shown)
+			show_cpu(r, c, i);
+		set_cpu(r, c, now);
+		tracks_set(r->tracks, c->migrations, (int64_t)s->migrations[i]);
+		c->last_clock = now->clock;
+		c->last_depth_ns = now->depth_ns;
+		lost += now->lost;
+	}
+	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits that could not be counted: no memory",
+		      lost);
+	return 0;
+}
+
+static void hide_cpu(struct tracks *t, const struct cpu *c)
+{
+	const uint32_t all[] = {c->p50,	      c->p99,	   c->max,	  c->depth,
+				c->depth_max, c->switches, c->migrations, c->group};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		tracks_remove(t, all[i]);
+}
+
+static void hide(struct ebpf_run *r)
+{
+	struct runq *s = r->state;
+
+	for (uint32_t i = 0; i < r->n_cpus; i++)
+		if (s->cpus[i].is_shown)
+			hide_cpu(r->tracks, &s->cpus[i]);
+	tracks_remove(r->tracks, s->lost_track);
+}
+
+static void end(struct ebpf_run *r)
+{
+	struct runq *s = r->state;
+
+	free(s->migrations);
+}
+
+const struct ebpf_family runq_family = {
+	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
+	.name = "runq",
+	.by_default = true,
+	.outliers = EBPF_OUTLIERS_RUNQ,
+	.rungs = rungs,
+	.n_rungs = ARRAY_SIZE(rungs),
+	.cpu_size = sizeof(struct runq_cpu),
+	.state_size = sizeof(struct runq),
+	.state_per_cpu = sizeof(struct cpu),
+	.prepare = prepare,
+	.begin = begin,
+	.read = read_cpus,
+	.hide = hide,
+	.end = end,
+};

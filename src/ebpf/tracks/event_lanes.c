@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/tracks/event_lanes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "bpf/sonda_program.h"
+#include "client/transport/writer.h"
+#include "gen/fields.h"
+
+#define STATE_NEEDED 2 /* TracePacket.sequence_flags */
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 }; /* TrackEvent.Type */
+
+/* Of a thread, or of none: tid 0. */
+struct lanes {
+	uint32_t tid; /* the key */
+	UT_hash_handle hh; /* in the order in which they came */
+	uint64_t used; /* number of its last event */
+	uint32_t thread; /* its track; TRACK_ROOT: none */
+	uint32_t tracks[LANES_MAX]; /* TRACK_ROOT: not made yet */
+	uint64_t ends[LANES_MAX]; /* of the last slice */
+};
+
+struct event_lanes {
+	struct tracks *tracks;
+	uint32_t group;
+	const char *name;
+	struct lanes *threads; /* owned */
+	uint64_t second; /* when it began */
+	uint32_t in_second;
+	struct event_lanes_counts counts;
+};
+
+int event_lanes_new(struct tracks *tracks, uint32_t group, const char *name,
+		    struct event_lanes **ret)
+{
+	struct event_lanes *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->tracks = tracks;
+	l->group = group;
+	l->name = name;
+	*ret = l;
+	return 0;
+}
+
+void event_lanes_free(struct event_lanes *l)
+{
+	struct lanes *t, *next;
+
+	if (!l)
+		return;
+	HASH_ITER (hh, l->threads, t, next) {
+		HASH_DEL(l->threads, t);
+		free(t);
+	}
+	free(l);
+}
+
+/* ---- an event ---- */
+
+static void end_text(char *s, size_t size)
+{
+	s[size - 1] = '\0';
+	str_make_plain(s, strlen(s), "");
+}
+
+/* A slice may end a moment after we looked at the clock, not more. */
+static bool is_good(struct sonda_event_text *t, uint64_t now)
+{
+	struct sonda_event *e = &t->event;
+	uint64_t end = e->time + e->duration;
+
+	if (e->type != SONDA_INSTANT && e->type != SONDA_SLICE)
+		return false;
+	if (e->n_values > SONDA_EVENT_VALUES || !e->time || end < e->time || end > now + NS_PER_S)
+		return false;
+	if (e->tid > INT32_MAX || e->tgid > INT32_MAX || (e->tid && !e->tgid))
+		return false;
+	end_text(e->name, sizeof(e->name));
+	for (uint32_t i = 0; i < e->n_values; i++)
+		end_text(e->values[i].name, sizeof(e->values[i].name));
+	end_text(t->name, sizeof(t->name));
+	end_text(t->text, sizeof(t->text));
+	return true;
+}
+
+static bool is_too_much(struct event_lanes *l, uint64_t now)
+{
+	if (now - l->second >= NS_PER_S) {
+		l->second = now;
+		l->in_second = 0;
+	}
+	return l->in_second++ >= LANES_EVENTS_PER_SECOND;
+}
+
+/* ---- where it goes ---- */
+
+static void remove_lanes(struct event_lanes *l, struct lanes *t)
+{
+	for (uint32_t i = 0; i < LANES_MAX; i++)
+		if (t->tracks[i] != TRACK_ROOT)
+			tracks_remove(l->tracks, t->tracks[i]);
+	if (t->thread != TRACK_ROOT)
+		tracks_remove(l->tracks, t->thread);
+	HASH_DEL(l->threads, t);
+	free(t);
+}
+
+static void make_room(struct event_lanes *l)
+{
+	struct lanes *t, *next, *oldest = NULL;
+
+	if (HASH_COUNT(l->threads) < LANES_THREADS_MAX)
+		return;
+	HASH_ITER (hh, l->threads, t, next)
+		if (!oldest || t->used < oldest->used)
+			oldest = t;
+	remove_lanes(l, oldest);
+}
+
+static struct lanes *lanes_of(struct event_lanes *l, const struct sonda_event *e)
+{
+	struct lanes *t;
+
+	HASH_FIND(hh, l->threads, &e->tid, sizeof(e->tid), t);
+	if (t)
+		return t;
+	make_room(l);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->tid = e->tid;
+	if (e->tid)
+		t->thread = tracks_add(l->tracks, &(struct track_spec){.kind = TRACK_THREAD,
+								       .pid = (int32_t)e->tgid,
+								       .tid = (int32_t)e->tid,
+								       .alive_ns = e->time});
+	HASH_ADD(hh, l->threads, tid, sizeof(t->tid), t);
+	return t;
+}
+
+static uint32_t make_lane(struct event_lanes *l, const struct lanes *t, uint32_t i)
+{
+	const char *name = t->tid ? l->name : "events"; /* not NULL: see lane_of */
+	char numbered[96];
+
+	snprintf(numbered, sizeof(numbered), "%s %u", name, i + 1);
+	return tracks_add(l->tracks, &(struct track_spec){.kind = TRACK_GROUP,
+							  .parent = t->tid ? t->thread : l->group,
+							  .name = i ? numbered : name});
+}
+
+/* The first lane where it begins after all that is there; TRACK_VOID: none. */
+static uint32_t lane_of(struct event_lanes *l, struct lanes *t, const struct sonda_event *e)
+{
+	uint32_t i = 0;
+
+	if (!l->name && t->tid)
+		return t->thread;
+	if (e->type == SONDA_SLICE) {
+		while (i < LANES_MAX && t->ends[i] > e->time)
+			i++;
+		if (i == LANES_MAX)
+			return TRACK_VOID;
+		t->ends[i] = e->time + e->duration;
+	}
+	if (t->tracks[i] == TRACK_ROOT)
+		t->tracks[i] = make_lane(l, t, i);
+	return t->tracks[i];
+}
+
+/* ---- packets ---- */
+
+static struct pb_enc *begin_packet(struct writer *w, uint64_t ns, unsigned type, uint64_t uuid)
+{
+	struct pb_enc *p = writer_begin(w);
+
+	pb_enc_u64(p, PB_TRACE_PACKET_TIMESTAMP, ns);
+	pb_enc_u64(p, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	pb_enc_open(p, PB_TRACE_PACKET_TRACK_EVENT);
+	pb_enc_u64(p, PB_TRACK_EVENT_TYPE, type);
+	pb_enc_u64(p, PB_TRACK_EVENT_TRACK_UUID, uuid);
+	return p;
+}
+
+static void end_packet(struct writer *w, struct pb_enc *p)
+{
+	pb_enc_close(p);
+	writer_end(w);
+}
+
+static void write_event(struct writer *w, const struct sonda_event_text *t, uint64_t uuid)
+{
+	const struct sonda_event *e = &t->event;
+	bool is_slice = e->type == SONDA_SLICE;
+	struct pb_enc *p = begin_packet(w, e->time, is_slice ? SLICE_BEGIN : INSTANT, uuid);
+
+	pb_enc_str(p, PB_TRACK_EVENT_NAME, e->name);
+	for (uint32_t i = 0; i < e->n_values; i++) {
+		pb_enc_open(p, PB_TRACK_EVENT_DEBUG_ANNOTATIONS);
+		pb_enc_str(p, PB_DEBUG_ANNOTATION_NAME, e->values[i].name);
+		pb_enc_i64(p, PB_DEBUG_ANNOTATION_INT_VALUE, e->values[i].value);
+		pb_enc_close(p);
+	}
+	if (*t->name) {
+		pb_enc_open(p, PB_TRACK_EVENT_DEBUG_ANNOTATIONS);
+		pb_enc_str(p, PB_DEBUG_ANNOTATION_NAME, t->name);
+		pb_enc_str(p, PB_DEBUG_ANNOTATION_STRING_VALUE, t->text);
+		pb_enc_close(p);
+	}
+	end_packet(w, p);
+	if (is_slice)
+		end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
+}
+
+void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t size, uint64_t now)
+{
+	struct sonda_event_text e = {.name = ""};
+	struct lanes *t = NULL;
+	uint32_t lane = TRACK_VOID;
+
+	if (size != sizeof(e.event) && size != sizeof(e)) {
+		l->counts.bad++;
+		return;
+	}
+	memcpy(&e, untrusted_event, size);
+	if (!is_good(&e, now)) {
+		l->counts.bad++;
+		return;
+	}
+	if (!is_too_much(l, now))
+		t = lanes_of(l, &e.event);
+	if (t)
+		lane = lane_of(l, t, &e.event);
+	if (lane == TRACK_VOID) {
+		l->counts.left_out++;
+		return;
+	}
+	t->used = ++l->counts.written;
+	if (t->thread != TRACK_ROOT)
+		tracks_set_alive(l->tracks, t->thread, e.event.time);
+	write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
+}
+
+struct event_lanes_counts event_lanes_counts(const struct event_lanes *l)
+{
+	return l->counts;
+}

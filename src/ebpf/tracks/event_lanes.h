@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/counters/tracks.h"
+
+/*
+ * Events of a program of somebody's own (struct sonda_event of bpf/sonda_program.h), as slices and
+ * instants:
+ *
+ *	thread 71 > NAME, NAME 2 ...    those with a thread
+ *	NAME > events, events 2 ...     those without, under the program's group
+ *
+ * Readers end the slice that began last on a track. So slices that lie across each other go to lanes of
+ * their own; what is in none of LANES_MAX is left out, as is what is too much in a second.
+ *
+ * Format: perfetto.protos.TrackEvent, DebugAnnotation.
+ */
+struct event_lanes;
+
+#define LANES_MAX 4u
+#define LANES_THREADS_MAX 1024u /* with lanes at a time: one that is long gone makes room */
+#define LANES_EVENTS_PER_SECOND 1000u
+
+struct event_lanes_counts {
+	uint64_t written;
+	uint64_t left_out; /* too many in a second, or too many at a time */
+	uint64_t bad; /* not understood */
+};
+
+/* name: the program's; all are borrowed. NULL: slices of a thread never lie across each other, and go
+ * on its own track. 0 or -ENOMEM. */
+int event_lanes_new(struct tracks *tracks, uint32_t group, const char *name,
+		    struct event_lanes **ret);
+/* Leaves the tracks. NULL is fine. */
+void event_lanes_free(struct event_lanes *l);
+
+/* A struct sonda_event or sonda_event_text: foreign bytes, which need not be aligned; now: CLOCK_BOOTTIME, ns. After tracks_end, and nothing is
+ * set in between. */
+void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t size, uint64_t now);
+struct event_lanes_counts event_lanes_counts(const struct event_lanes *l);

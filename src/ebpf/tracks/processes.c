@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/tracks/processes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "bpf/process.h"
+#include "bpf/settings.h"
+#include "ebpf/tracks/counter.h"
+#include "ebpf/engine/object.h"
+
+/* Of processes that do nothing, a read looks for one in so many in /proc, or for all while the elements
+ * of a CPU are half full. */
+#define LOOK_EVERY 10u
+
+/* Elements of each CPU. */
+static uint32_t room_for(const struct processes_spec *spec, uint32_t n_cpus)
+{
+	uint32_t n = MAX(spec->elements_per_cpu, PROCESSES_PER_CPU);
+
+	while ((uint64_t)n * n_cpus < PROCESSES_MIN)
+		n *= 2;
+	while ((uint64_t)n * n_cpus > PROCESSES_MAX_ELEMENTS && n > SONDA_PROCESS_WAYS)
+		n /= 2;
+	return n;
+}
+
+void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec, uint32_t n_cpus)
+{
+	uint32_t buckets = room_for(spec, n_cpus) / SONDA_PROCESS_WAYS, mask = buckets - 1;
+
+	ebpf_object_resize(o, "process_keys", buckets * n_cpus);
+	ebpf_object_resize(o, "processes", buckets * n_cpus * SONDA_PROCESS_WAYS);
+	ebpf_object_resize(o, "process_times", buckets * n_cpus * SONDA_PROCESS_WAYS);
+	ebpf_object_set_constants(o, ".rodata.processes", &mask, sizeof(mask));
+}
+
+int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
+		  struct processes **ret)
+{
+	struct processes *p = *ret = calloc(1, sizeof(*p));
+	size_t n;
+	int e;
+
+	if (!p)
+		return -ENOMEM;
+	p->spec = spec;
+	p->sums.n_values = spec->n_values;
+	p->sums.is_spans = spec->is_spans;
+	p->n_cpus = r->n_cpus;
+	p->n_each = room_for(spec, r->n_cpus);
+	n = (size_t)p->n_cpus * p->n_each;
+	p->used = calloc(p->n_each, sizeof(*p->used));
+	if (!p->used)
+		return -ENOMEM;
+	e = map_view_init(&p->keys, ebpf_object_map(r->object, "process_keys"),
+			  n * sizeof(uint64_t));
+	if (e == 0)
+		e = map_view_init(&p->values, ebpf_object_map(r->object, "processes"),
+				  n * spec->n_values * sizeof(uint64_t));
+	if (e == 0)
+		e = map_view_init(&p->times, ebpf_object_map(r->object, "process_times"),
+				  n * sizeof(uint64_t));
+	if (e < 0)
+		return e;
+	e = map_cpus_init(&p->lost, ebpf_object_map(r->object, "lost"), r->n_cpus,
+			  sizeof(uint64_t));
+	if (e < 0)
+		return e;
+	return top_new(r->tracks, spec->columns, spec->n_columns, r->top_n, r->proc_root, &p->top);
+}
+
+static void see(struct processes *p, uint32_t element, uint64_t key)
+{
+	const volatile uint64_t *now =
+		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
+	uint64_t values[PROCESS_VALUES_MAX];
+	struct process_sum *sum;
+
+	/* Each is read once, as it changes meanwhile. */
+	for (uint32_t i = 0; i < p->spec->n_values; i++)
+		values[i] = now[i];
+	sum = process_sums_add(&p->sums, SONDA_PROCESS_TGID(key), values);
+	if (sum)
+		sum->made_ns = MAX(sum->made_ns, ((volatile uint64_t *)p->times.at)[element]);
+	if (p->each)
+		p->each(p->ctx, SONDA_PROCESS_TGID(key), SONDA_PROCESS_WHAT(key), values);
+	if (!sum || !sum->is_gone ||
+	    array_reserve(&p->gone, &p->gone_cap, p->n_gone + 1, sizeof(*p->gone)) < 0)
+		return;
+	p->gone[p->n_gone++] = element;
+}
+
+/* Most are free: the keys of a bucket are looked at together, which takes a few instructions. */
+static bool is_free(const uint64_t *keys)
+{
+	uint64_t any = 0;
+
+	for (uint32_t way = 0; way < SONDA_PROCESS_WAYS; way++)
+		any |= keys[way];
+	return !any;
+}
+
+/* The elements of a CPU that are some process's, in p->used. */
+static void find_used(struct processes *p, uint32_t at)
+{
+	const uint64_t *keys = p->keys.at;
+
+	p->n_used = 0;
+	for (uint32_t end = at + p->n_each; at < end; at += SONDA_PROCESS_WAYS) {
+		if (is_free(keys + at))
+			continue;
+		for (uint32_t i = at; i < at + SONDA_PROCESS_WAYS; i++)
+			if (keys[i])
+				p->used[p->n_used++] = i;
+	}
+}
+
+/* Each value is somewhere else in memory, which is most of what it takes: they are fetched ahead. */
+#define AHEAD 16u
+
+static void fetch(const struct processes *p, uint32_t i)
+{
+	if (i < p->n_used)
+		__builtin_prefetch((const uint64_t *)p->values.at +
+				   (size_t)p->used[i] * p->spec->n_values);
+}
+
+static void see_all(struct processes *p)
+{
+	const uint64_t *keys = p->keys.at;
+
+	p->n_most = 0;
+	for (uint32_t cpu = 0; cpu < p->n_cpus; cpu++) {
+		find_used(p, cpu * p->n_each);
+		for (uint32_t i = 0; i < AHEAD; i++)
+			fetch(p, i);
+		for (uint32_t i = 0; i < p->n_used; i++) {
+			fetch(p, i + AHEAD);
+			see(p, p->used[i], keys[p->used[i]]);
+		}
+		p->n_most = MAX(p->n_most, p->n_used);
+	}
+}
+
+/* First the values, and the key at the next read: no CPU finds a free place with values of another
+ * one. The totals are kept until the elements are not seen any more. */
+static void empty_gone(struct processes *p)
+{
+	size_t n = p->spec->n_values;
+
+	for (size_t i = 0; i < p->n_gone; i++) {
+		memset((uint64_t *)p->values.at + (size_t)p->gone[i] * n, 0, n * sizeof(uint64_t));
+		((volatile uint64_t *)p->times.at)[p->gone[i]] = 0;
+	}
+}
+
+static void free_gone(struct processes *p)
+{
+	for (size_t i = 0; i < p->n_gone; i++)
+		((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
+	p->n_gone = 0;
+}
+
+/*
+ * When was it there, if it grew in this period? At the beginning of the period, unless its elements were
+ * made later. 0: not known.
+ */
+static uint64_t alive_ns(const struct processes *p, const struct process_sum *sum)
+{
+	return sum->made_ns ? MAX(sum->made_ns, p->period_ns) : 0;
+}
+
+static void tell_top(struct processes *p)
+{
+	struct process_sum *sum, *next;
+
+	top_begin(p->top);
+	HASH_ITER (hh, p->sums.all, sum, next) {
+		uint64_t weight = 0;
+
+		for (uint32_t i = 0; i < p->spec->n_values; i++)
+			if (p->spec->weights >> i & 1)
+				weight += sum->totals[i];
+		if (!sum->is_gone)
+			top_add(p->top, &(struct top_process){.pid = sum->pid,
+							      .alive_ns = alive_ns(p, sum),
+							      .weight = weight,
+							      .values = sum->totals});
+	}
+	top_end(p->top);
+}
+
+/* In the initial namespace of pids, or with its /proc; a process that is not seen there, but counts,
+ * stays. */
+static void look_for_gone(struct processes *p, const char *proc_root)
+{
+	bool look_at_all = p->n_most > p->n_each / 2;
+	struct process_sum *sum, *next;
+	char path[512];
+
+	HASH_ITER (hh, p->sums.all, sum, next) {
+		if (sum->grew || (!look_at_all && (sum->pid + p->sums.period) % LOOK_EVERY))
+			continue;
+		snprintf(path, sizeof(path), "%s/%u", proc_root, sum->pid);
+		sum->is_gone = access(path, F_OK) < 0 && errno == ENOENT;
+	}
+}
+
+static int read_lost(struct processes *p, struct ebpf_run *r)
+{
+	uint64_t lost;
+	int e = map_cpus_sum(&p->lost, &lost);
+
+	if (e == 0)
+		ebpf_set_lost(r, &p->lost_track, p->spec->lost_name, p->spec->lost_description,
+			      lost);
+	return e;
+}
+
+static void set_totals(struct processes *p, const struct ebpf_run *r)
+{
+	for (uint32_t i = 0; p->spec->has_totals && i < p->spec->n_columns; i++) {
+		const struct track_spec *c = &p->spec->columns[i];
+
+		if (p->total_tracks[i] == TRACK_ROOT)
+			p->total_tracks[i] =
+				ebpf_add_total(r, r->group, c->name, c->description, c->unit);
+		tracks_set(r->tracks, p->total_tracks[i], (int64_t)p->sums.all_totals[i]);
+	}
+}
+
+int processes_read(struct processes *p, struct ebpf_run *r)
+{
+	free_gone(p);
+	p->period_ns = p->sums.now;
+	process_sums_begin(&p->sums, clock_boot_ns());
+	see_all(p);
+	process_sums_end(&p->sums);
+	tell_top(p);
+	set_totals(p, r);
+	empty_gone(p);
+	look_for_gone(p, r->proc_root);
+	return read_lost(p, r);
+}
+
+void processes_hide(struct processes *p, struct ebpf_run *r)
+{
+	top_hide(p->top);
+	tracks_remove(r->tracks, p->lost_track);
+	for (uint32_t i = 0; i < PROCESS_VALUES_MAX; i++)
+		tracks_remove(r->tracks, p->total_tracks[i]);
+}
+
+void processes_free(struct processes *p)
+{
+	if (!p)
+		return;
+	process_sums_deinit(&p->sums);
+	top_free(p->top);
+	map_view_deinit(&p->keys);
+	map_view_deinit(&p->values);
+	map_view_deinit(&p->times);
+	map_cpus_deinit(&p->lost);
+	free(p->used);
+	free(p->gone);
+	free(p);
+}

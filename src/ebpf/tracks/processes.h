@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ebpf/engine/family.h"
+#include "ebpf/engine/map.h"
+#include "ebpf/tracks/process_sums.h"
+#include "ebpf/tracks/top.h"
+
+/*
+ * Of a family with a processes_spec, the elements of its object (bpf/process.h) become tracks of the
+ * largest processes, one for each value. Those of processes that are gone are freed once their last
+ * values are in the trace.
+ */
+typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
+
+struct processes {
+	const struct processes_spec *spec; /* borrowed */
+	struct process_sums sums;
+	struct top *top; /* owned */
+	struct map_view keys, values, times;
+	uint64_t period_ns; /* CLOCK_BOOTTIME: when the period began that is read; 0: the first */
+	uint32_t n_cpus, n_each; /* elements that each CPU has room for */
+	struct map_cpus lost;
+	uint32_t lost_track;
+	uint32_t total_tracks[PROCESS_VALUES_MAX];
+	uint32_t n_most; /* elements of the CPU that has most, at the last read */
+	uint32_t *used; /* owned: elements of the CPU that is read */
+	uint32_t n_used;
+	uint32_t *gone; /* owned: elements to be freed */
+	size_t n_gone, gone_cap;
+	process_element_fn each; /* may be NULL: sees elements */
+	void *ctx;
+};
+
+struct processes_spec {
+	const struct track_spec *columns; /* n_values; kind and parent are set */
+	uint32_t n_values; /* u64s of an element */
+	uint32_t n_columns; /* the first so many have tracks */
+	uint32_t weights; /* bits: the columns whose growth makes a process one of the largest */
+	bool is_spans;
+	bool has_totals; /* the columns stand in the group of all, too: of all processes together */
+	const char *lost_name; /* a track's, and what it means */
+	const char *lost_description;
+	uint32_t elements_per_cpu; /* room for; 0: PROCESSES_PER_CPU */
+};
+
+#define PROCESSES_PER_CPU 2048u /* powers of two */
+#define PROCESSES_MIN 8192u
+#define PROCESSES_MAX_ELEMENTS (1u << 18)
+
+/* Before the object is loaded: sizes. */
+void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec, uint32_t n_cpus);
+/* Of a loaded object; 0 or -errno, and processes_free in either case. */
+int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
+		  struct processes **ret);
+/* 0 or -errno. */
+int processes_read(struct processes *p, struct ebpf_run *r);
+void processes_hide(struct processes *p, struct ebpf_run *r);
+/* NULL is fine. */
+void processes_free(struct processes *p);

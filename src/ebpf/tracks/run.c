@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "bpf/settings.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/tracks/outliers.h"
+#include "ebpf/tracks/processes.h"
+
+static const struct processes_spec *processes_of(const struct ebpf_run *r)
+{
+	const struct ebpf_family *fam = r->family;
+
+	return fam->processes_below && r->rung != fam->rungs ? fam->processes_below
+							     : fam->processes;
+}
+
+/* Where what belongs to a thread is kept (bpf/thread.h). */
+static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_facts *f)
+{
+	bool typed, storage;
+
+	if (!ebpf_object_has_map(o, "threads_by_pid"))
+		return 0;
+	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* came with it */
+	storage = typed && ebpf_object_has_map(o, "threads") &&
+		  f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
+	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
+	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
+}
+
+static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
+{
+	const struct ebpf_family *fam = r->family;
+	uint32_t switches = prepare_threads(r->object, f);
+
+	ebpf_find_fields(f, r->rung, ebpf_object_fields(r->object));
+	if (fam->processes)
+		processes_prepare(r->object, processes_of(r), r->n_cpus);
+	if (fam->prepare)
+		switches |= fam->prepare(r->object, f, r->n_cpus);
+	return switches;
+}
+
+static int begin(struct ebpf_run *r)
+{
+	const struct ebpf_family *fam = r->family;
+	int e = 0;
+
+	r->state = calloc(1, MAX(fam->state_size + r->n_cpus * fam->state_per_cpu, 1u));
+	if (!r->state)
+		return -ENOMEM;
+	if (fam->cpu_size)
+		e = map_cpus_init(&r->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
+				  fam->cpu_size);
+	if (e == 0 && fam->processes)
+		e = processes_new(r, processes_of(r), &r->processes);
+	return e == 0 && fam->begin ? fam->begin(r) : e;
+}
+
+static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
+		     struct err_text *why)
+{
+	int e = ebpf_object_open(&r->rung->image, &r->object, why);
+
+	if (e < 0)
+		return e;
+	e = ebpf_object_load(r->object, scope, prepare(r, f), why);
+	if (e < 0)
+		return e;
+	r->facts = f;
+	e = begin(r);
+	r->facts = NULL;
+	if (e < 0 && *r->why.text)
+		return err_set(why, e, "%s", r->why.text);
+	if (e < 0)
+		return err_set(why, e, "%s.bpf.o: its maps could not be used", r->rung->image.name);
+	if (scope->outlier_ns) {
+		e = outliers_new(r, &r->outliers);
+		if (e < 0)
+			return err_set(why, e, "%s.bpf.o: no ring of outliers",
+				       r->rung->image.name);
+	}
+	return ebpf_object_attach(r->object, why);
+}
+
+int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
+		   struct err_text *why)
+{
+	const struct ebpf_family *fam = r->family;
+	struct err_text first = {""};
+	int e = -ENOENT, first_error = 0;
+
+	for (int i = 0;; i++) {
+		struct err_text text = {""};
+
+		i = ebpf_choose_rung(f, fam->rungs, fam->n_rungs, i, &text);
+		if (i >= 0) {
+			r->rung = &fam->rungs[i];
+			e = open_rung(r, f, scope, &text);
+			if (e == 0)
+				return 0;
+			ebpf_run_stop(r);
+		}
+		/* What is best is what should have worked. */
+		if (!first.text[0]) {
+			first = text;
+			first_error = e;
+		}
+		if (i < 0 || e == -EPERM)
+			break;
+	}
+	*why = first;
+	return first_error;
+}
+
+static int read_period(struct ebpf_run *r)
+{
+	int e, f;
+
+	r->generation = ebpf_object_next_period(r->object);
+	if (!r->generation)
+		return -EIO;
+	tracks_begin(r->tracks, clock_boot_ns());
+	e = r->family->read ? r->family->read(r) : processes_read(r->processes, r);
+	f = outliers_read(r->outliers);
+	return e < 0 ? e : f;
+}
+
+#define READ_SHARE 200u /* of one CPU, one part of so many for each family */
+#define READS_AVERAGED 8u /* so the first one, which makes tracks, is not taken for the rule */
+
+int ebpf_run_read(struct ebpf_run *r)
+{
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), took;
+	int e = read_period(r);
+
+	took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+	r->read_ns += took / READS_AVERAGED - r->read_ns / READS_AVERAGED;
+	r->rests_until = clock_mono_ns() + (READ_SHARE - 1) * r->read_ns;
+	return e;
+}
+
+bool ebpf_run_rests(const struct ebpf_run *r)
+{
+	return clock_mono_ns() < r->rests_until;
+}
+
+void ebpf_run_hide(struct ebpf_run *r)
+{
+	if (r->family->hide)
+		r->family->hide(r);
+	if (r->processes)
+		processes_hide(r->processes, r);
+	outliers_hide(r->outliers);
+}
+
+void ebpf_run_stop(struct ebpf_run *r)
+{
+	if (r->state && r->family->end)
+		r->family->end(r);
+	free(r->state);
+	r->state = NULL;
+	map_cpus_deinit(&r->cpus);
+	processes_free(r->processes);
+	r->processes = NULL;
+	outliers_free(r->outliers);
+	r->outliers = NULL;
+	ebpf_object_free(r->object);
+	r->object = NULL;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/tracks/top.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/core/mem.h"
+
+#define COMM_SIZE 64
+
+struct process {
+	uint32_t pid;
+	UT_hash_handle hh;
+	uint32_t period; /* the last that told of it */
+	uint64_t before; /* its weight in the period before */
+	uint64_t weight;
+	uint64_t values[TOP_COLUMNS_MAX];
+	uint64_t growth;
+	uint64_t alive_ns; /* it was there */
+	bool is_shown;
+	uint32_t track;
+	uint32_t columns[TOP_COLUMNS_MAX];
+};
+
+struct top {
+	struct tracks *tracks; /* borrowed */
+	const char *proc_root; /* borrowed */
+	struct track_spec columns[TOP_COLUMNS_MAX];
+	size_t n_columns;
+	uint32_t top_n, n_shown;
+	uint32_t period;
+	struct process *all;
+	struct process **order; /* owned: those that grew, then by growth */
+	size_t order_cap;
+};
+
+int top_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
+	    uint32_t top_n, const char *proc_root, struct top **ret)
+{
+	struct top *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->tracks = tracks;
+	t->proc_root = proc_root;
+	t->n_columns = MIN(n_columns, TOP_COLUMNS_MAX);
+	memcpy(t->columns, columns, t->n_columns * sizeof(*columns));
+	t->top_n = top_n;
+	*ret = t;
+	return 0;
+}
+
+static void forget(struct top *t, struct process *p)
+{
+	HASH_DEL(t->all, p);
+	free(p);
+}
+
+void top_free(struct top *t)
+{
+	struct process *p, *next;
+
+	if (!t)
+		return;
+	HASH_ITER (hh, t->all, p, next)
+		forget(t, p);
+	free(t->order);
+	free(t);
+}
+
+void top_begin(struct top *t)
+{
+	t->period++;
+}
+
+static struct process *process_of(struct top *t, uint32_t pid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, t->all, &pid, sizeof(pid), p);
+	if (p || HASH_COUNT(t->all) >= TOP_PROCESSES_MAX)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	HASH_ADD(hh, t->all, pid, sizeof(p->pid), p);
+	return p;
+}
+
+void top_add(struct top *t, const struct top_process *add)
+{
+	struct process *p = process_of(t, add->pid);
+
+	if (!p)
+		return;
+	if (p->period != t->period) {
+		p->period = t->period;
+		p->before = p->weight;
+		p->weight = 0;
+		memset(p->values, 0, sizeof(p->values));
+	}
+	p->weight += add->weight;
+	for (size_t i = 0; i < t->n_columns; i++)
+		p->values[i] += add->values[i];
+	p->alive_ns = MAX(p->alive_ns, add->alive_ns);
+	/* An element that was evicted and made anew begins at 0. */
+	p->growth = p->weight >= p->before ? p->weight - p->before : p->weight;
+}
+
+/* ---- tracks ---- */
+
+static const char *name_of(const struct top *t, uint32_t pid, char name[static COMM_SIZE])
+{
+	char path[256];
+	FILE *f;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%u/comm", t->proc_root, pid) >= sizeof(path))
+		return NULL;
+	f = fopen(path, "re");
+	if (!f)
+		return NULL;
+	if (!fgets(name, COMM_SIZE, f))
+		name[0] = '\0';
+	fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+	return name[0] ? name : NULL;
+}
+
+static void show(struct top *t, struct process *p)
+{
+	char name[COMM_SIZE];
+
+	p->track = tracks_add(t->tracks, &(struct track_spec){.kind = TRACK_PROCESS,
+							      .pid = (int32_t)p->pid,
+							      .alive_ns = p->alive_ns,
+							      .name = name_of(t, p->pid, name)});
+	for (size_t i = 0; i < t->n_columns; i++) {
+		struct track_spec spec = t->columns[i];
+
+		spec.kind = TRACK_COUNTER;
+		spec.parent = p->track;
+		p->columns[i] = tracks_add(t->tracks, &spec);
+	}
+	p->is_shown = true;
+	t->n_shown++;
+}
+
+static void hide(struct top *t, struct process *p)
+{
+	if (!p->is_shown)
+		return;
+	for (size_t i = 0; i < t->n_columns; i++)
+		tracks_remove(t->tracks, p->columns[i]);
+	tracks_remove(t->tracks, p->track);
+	p->is_shown = false;
+	t->n_shown--;
+}
+
+bool top_shows(const struct top *t, uint32_t pid)
+{
+	const struct process *p;
+
+	HASH_FIND(hh, t->all, &pid, sizeof(pid), p);
+	return p && p->is_shown;
+}
+
+void top_hide(struct top *t)
+{
+	struct process *p, *next;
+
+	HASH_ITER (hh, t->all, p, next)
+		hide(t, p);
+}
+
+/* ---- who is among them ---- */
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+
+	if (x->growth != y->growth)
+		return x->growth < y->growth ? 1 : -1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Forgets who is not there any more. The number of those that grew, in order. */
+static size_t sort_out(struct top *t)
+{
+	struct process *p, *next;
+	size_t n = 0;
+
+	if (array_reserve(&t->order, &t->order_cap, HASH_COUNT(t->all), sizeof(*t->order)) < 0)
+		return 0;
+	HASH_ITER (hh, t->all, p, next) {
+		if (p->period != t->period) {
+			hide(t, p);
+			forget(t, p);
+		} else if (p->growth) {
+			t->order[n++] = p;
+		}
+	}
+	if (n)
+		qsort(t->order, n, sizeof(*t->order), by_growth);
+	return n;
+}
+
+/* Of those that are shown, the one that grew least. */
+static struct process *weakest(const struct top *t)
+{
+	struct process *p, *next, *worst = NULL;
+
+	HASH_ITER (hh, t->all, p, next)
+		if (p->is_shown && (!worst || by_growth(&p, &worst) > 0))
+			worst = p;
+	return worst;
+}
+
+void top_end(struct top *t)
+{
+	size_t n = MIN(sort_out(t), t->top_n);
+	struct process *p, *next;
+
+	for (size_t i = 0; i < n; i++) {
+		if (t->order[i]->is_shown) {
+			tracks_set_alive(t->tracks, t->order[i]->track, t->order[i]->alive_ns);
+			continue;
+		}
+		if (t->n_shown >= t->top_n)
+			hide(t, weakest(t));
+		show(t, t->order[i]);
+	}
+	HASH_ITER (hh, t->all, p, next)
+		for (size_t i = 0; p->is_shown && i < t->n_columns; i++)
+			tracks_set(t->tracks, p->columns[i], (int64_t)p->values[i]);
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The format is walked conversion by conversion. A number is printed by snprintf, with the flags,
+ * width and precision that stand in the format and the widest length modifier:
+ *
+ *	"%-8hd"  ->  take 2 bytes, sign-extend  ->  snprintf("%-8lld")
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "ftrace/encode/bprint.h"
+
+#define MAX_WIDTH 1024
+
+struct out {
+	char *at;
+	char *end;
+};
+
+/* One conversion of the format, taken apart. */
+struct conversion {
+	char flags[8];
+	int width; /* -1: none */
+	int precision; /* -1: none */
+	unsigned size; /* bytes of a number */
+	char letter;
+	char pointer; /* what follows %p, if a letter or digit does */
+};
+
+static void put(struct out *o, const char *s, size_t n)
+{
+	n = MIN(n, (size_t)(o->end - o->at));
+	memcpy(o->at, s, n);
+	o->at += n;
+}
+
+static void put_padded(struct out *o, const struct conversion *c, const char *s, size_t n)
+{
+	size_t pad = c->width > 0 && (size_t)c->width > n ? (size_t)c->width - n : 0;
+	bool left = strchr(c->flags, '-');
+
+	for (; !left && pad; pad--)
+		put(o, " ", 1);
+	put(o, s, n);
+	for (; pad; pad--)
+		put(o, " ", 1);
+}
+
+/* ---- the arguments ---- */
+
+struct args {
+	const uint8_t *data;
+	size_t len;
+	size_t at;
+	unsigned long_size;
+	unsigned min_int;
+};
+
+/* The next number of so many bytes; false: there is none. */
+static bool take(struct args *a, unsigned size, uint64_t *ret)
+{
+	size_t align = MIN(size, 4u), at = (a->at + align - 1) / align * align;
+
+	if (at > a->len || size > a->len - at)
+		return false;
+	*ret = 0;
+	memcpy(ret, a->data + at, size);
+	a->at = at + size;
+	return true;
+}
+
+static bool take_int(struct args *a, int *ret)
+{
+	uint64_t v;
+
+	if (!take(a, 4, &v))
+		return false;
+	*ret = (int32_t)v;
+	return true;
+}
+
+static bool take_string(struct args *a, const char **ret, size_t *ret_len)
+{
+	const uint8_t *s = a->data + a->at;
+	const uint8_t *nul = a->at < a->len ? memchr(s, 0, a->len - a->at) : NULL;
+
+	if (!nul)
+		return false;
+	*ret = (const char *)s;
+	*ret_len = (size_t)(nul - s);
+	a->at += *ret_len + 1;
+	return true;
+}
+
+/* ---- the format ---- */
+
+struct format {
+	const char *at;
+	const char *end;
+};
+
+static char peek(const struct format *f)
+{
+	return f->at < f->end ? *f->at : '\0';
+}
+
+/* A number or an asterisk; what is there is not changed when there is neither. */
+static bool read_count(struct format *f, struct args *a, int *count)
+{
+	int n = 0;
+
+	if (peek(f) == '*') {
+		f->at++;
+		return take_int(a, count);
+	}
+	if (!isdigit((unsigned char)peek(f)))
+		return true;
+	for (; isdigit((unsigned char)peek(f)); f->at++)
+		n = MIN(n * 10 + (*f->at - '0'), MAX_WIDTH);
+	*count = n;
+	return true;
+}
+
+static bool read_width(struct format *f, struct args *a, struct conversion *c)
+{
+	if (!read_count(f, a, &c->width))
+		return false;
+	if (c->width < -1) { /* of an asterisk */
+		c->width = c->width < -MAX_WIDTH ? MAX_WIDTH : -c->width;
+		strcat(c->flags, "-");
+	}
+	c->width = MIN(c->width, MAX_WIDTH);
+	if (peek(f) != '.')
+		return true;
+	f->at++;
+	c->precision = 0;
+	if (!read_count(f, a, &c->precision))
+		return false;
+	c->precision = c->precision < 0 ? 0 : MIN(c->precision, MAX_WIDTH);
+	return true;
+}
+
+static void read_flags(struct format *f, struct conversion *c)
+{
+	/* Each once, so that a negative width has room for its own. */
+	for (; peek(f) && strchr("-+ #0", peek(f)); f->at++)
+		if (!strchr(c->flags, *f->at))
+			strncat(c->flags, f->at, 1);
+}
+
+static unsigned read_size(struct format *f, const struct args *a)
+{
+	unsigned size = 4;
+
+	for (; peek(f) && strchr("hlLqjzZt", peek(f)); f->at++) {
+		if (*f->at == 'h')
+			size = size == 2 ? 1 : 2;
+		else if (*f->at == 'l' && size == 4)
+			size = a->long_size;
+		else
+			size = strchr("zZt", *f->at) ? a->long_size : 8;
+		/* "l" again is "ll", also where a long has 4 bytes. */
+		if (*f->at == 'l' && f->at + 1 < f->end && f->at[1] == 'l') {
+			size = 8;
+			f->at++;
+		}
+	}
+	return size;
+}
+
+/* What follows a '%'; false: no conversion that we know, or its arguments are not all there. */
+static bool read_conversion(struct format *f, struct args *a, struct conversion *c)
+{
+	*c = (struct conversion){.width = -1, .precision = -1};
+	read_flags(f, c);
+	if (!read_width(f, a, c))
+		return false;
+	c->size = read_size(f, a);
+	c->letter = peek(f);
+	if (!c->letter)
+		return false;
+	f->at++;
+	if (c->letter != 'p')
+		return true;
+	c->pointer = isalnum((unsigned char)peek(f)) ? *f->at : '\0';
+	while (isalnum((unsigned char)peek(f)))
+		f->at++;
+	return true;
+}
+
+/* ---- conversions ---- */
+
+static uint64_t sign_extend(uint64_t v, unsigned size)
+{
+	unsigned shift = 64 - 8 * size;
+
+	return (uint64_t)((int64_t)(v << shift) >> shift);
+}
+
+static bool put_number(struct out *o, const struct conversion *c, struct args *a)
+{
+	char text[2 * MAX_WIDTH], spec[48], width[16] = "", precision[16] = "";
+	unsigned stored = MAX(c->size, a->min_int);
+	uint64_t v;
+	int n;
+
+	if (!take(a, stored, &v))
+		return false;
+	if (c->letter == 'd' || c->letter == 'i')
+		v = sign_extend(v, c->size);
+	else if (c->size < 8)
+		v &= (1ull << (8 * c->size)) - 1;
+	if (c->width >= 0)
+		snprintf(width, sizeof(width), "%d", c->width);
+	if (c->precision >= 0)
+		snprintf(precision, sizeof(precision), ".%d", c->precision);
+	snprintf(spec, sizeof(spec), "%%%s%s%sll%c", c->flags, width, precision, c->letter);
+	n = snprintf(text, sizeof(text), spec, (unsigned long long)v);
+	if (n > 0)
+		put(o, text, (size_t)n);
+	return true;
+}
+
+static bool put_string(struct out *o, const struct conversion *c, struct args *a)
+{
+	const char *s;
+	size_t len;
+
+	if (!take_string(a, &s, &len))
+		return false;
+	if (c->letter == 's' && c->precision >= 0)
+		len = MIN(len, (size_t)c->precision);
+	put_padded(o, c, s, len);
+	return true;
+}
+
+static bool put_char(struct out *o, const struct conversion *c, struct args *a)
+{
+	uint64_t v;
+	char letter;
+
+	if (!take(a, 1, &v))
+		return false;
+	letter = (char)v;
+	put_padded(o, c, &letter, 1);
+	return true;
+}
+
+static bool put_pointer(struct out *o, const struct conversion *c, struct args *a,
+			bprint_pointer_fn pointer, void *ctx)
+{
+	char text[32];
+	uint64_t v;
+	int n;
+
+	/* All others were made text when they were stored. */
+	if (c->pointer && !strchr("SsxKe", c->pointer))
+		return put_string(o, c, a);
+	if (!take(a, a->long_size, &v))
+		return false;
+	if (c->pointer == 'x' || c->pointer == 'e') {
+		v = a->long_size == 4 ? sign_extend(v, 4) : v;
+		if (c->pointer == 'e' && v >= (uint64_t)-4095ll) {
+			n = snprintf(text, sizeof(text), "%lld", (long long)v);
+			put_padded(o, c, text, (size_t)n);
+			return true;
+		}
+	}
+	if (c->pointer == 'x') {
+		n = snprintf(text, sizeof(text), "%0*llx", (int)(2 * a->long_size),
+			     (unsigned long long)v);
+		put_padded(o, c, text, (size_t)n);
+		return true;
+	}
+	o->at += pointer(ctx, v, o->at, (size_t)(o->end - o->at));
+	return true;
+}
+
+static bool put_conversion(struct out *o, const struct conversion *c, struct args *a,
+			   bprint_pointer_fn pointer, void *ctx)
+{
+	switch (c->letter) {
+	case 'd':
+	case 'i':
+	case 'u':
+	case 'x':
+	case 'X':
+	case 'o':
+		return put_number(o, c, a);
+	case 's':
+		return put_string(o, c, a);
+	case 'c':
+		return put_char(o, c, a);
+	case 'p':
+		return put_pointer(o, c, a, pointer, ctx);
+	case '%':
+		put(o, "%", 1);
+		return true;
+	}
+	return false;
+}
+
+size_t bprint_format(const char *format, size_t format_len, const struct bprint_args *args,
+		     bprint_pointer_fn pointer, void *ctx, char *to, size_t size)
+{
+	struct args a = {args->data, args->len, 0, args->long_size, args->min_int};
+	struct format f = {format, format + format_len};
+	struct out o = {to, to + size};
+	struct conversion c;
+	const char *percent;
+
+	while (f.at < f.end) {
+		percent = memchr(f.at, '%', (size_t)(f.end - f.at));
+		put(&o, f.at, (size_t)((percent ? percent : f.end) - f.at));
+		if (!percent)
+			break;
+		f.at = percent + 1;
+		if (!read_conversion(&f, &a, &c) || !put_conversion(&o, &c, &a, pointer, ctx))
+			break;
+	}
+	return (size_t)(o.at - to);
+}

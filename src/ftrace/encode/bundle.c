@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The packet is written as the records come; only columns and the set of descriptors wait for its
+ * end. Everything that is numbered anew in each bundle (names, addresses, descriptors) is emptied
+ * by counting a generation up.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ftrace/encode/bundle.h"
+#include "ftrace/symbols/ksyms.h"
+#include "gen/fields.h"
+
+#define SEQ_INCREMENTAL_STATE_CLEARED 1 /* of TracePacket.sequence_flags */
+
+int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic)
+{
+	b->writer = writer;
+	return bundle_reserve(b, n_generic);
+}
+
+int bundle_reserve(struct bundle *b, size_t n_generic)
+{
+	uint32_t *described = calloc(n_generic + 1, sizeof(*b->described));
+	const struct event_row **to_describe = calloc(n_generic + 1, sizeof(*b->to_describe));
+
+	assert(!b->enc);
+	if (!described || !to_describe) {
+		free(described);
+		free(to_describe);
+		return -ENOMEM;
+	}
+	free(b->described);
+	free(b->to_describe);
+	b->described = described;
+	b->to_describe = to_describe;
+	b->n_to_describe = 0;
+	return 0;
+}
+
+void bundle_deinit(struct bundle *b)
+{
+	assert(!b->enc);
+	free(b->described);
+	free(b->to_describe);
+	b->described = NULL;
+	b->to_describe = NULL;
+}
+
+static void write_sync(struct pb_enc *e, const struct clock_sync *sync)
+{
+	if (sync->clock == FTRACE_CLOCK_BOOT)
+		return;
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, sync->clock);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP, sync->ftrace_ns);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, sync->boot_ns);
+}
+
+void bundle_begin(struct bundle *b, const struct bundle_head *head)
+{
+	struct pb_enc *e;
+
+	assert(!b->enc);
+	b->enc = e = writer_begin(b->writer);
+	b->generation++;
+	b->n_to_describe = 0;
+	sym_index_clear(&b->syms);
+	compact_sched_clear(&b->compact);
+
+	pb_enc_open(e, PB_TRACE_PACKET_FTRACE_EVENTS);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_CPU, head->cpu);
+	if (head->lost)
+		pb_enc_bool(e, PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS, true);
+	if (head->lost_count)
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT, head->lost_count);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, head->previous_end);
+	write_sync(e, head->sync);
+}
+
+static void write_description(struct pb_enc *e, const struct event_row *row)
+{
+	if (row->descriptor_len)
+		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, row->descriptor,
+			     row->descriptor_len);
+	if (row->further_len)
+		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS, row->further,
+			     row->further_len);
+}
+
+/*
+ * Numbers begin again with each bundle, so whatever they meant before is cleared, even where no
+ * address of this one has a name.
+ */
+static void write_symbols(struct pb_enc *e, const struct bundle *b)
+{
+	char name[KSYMS_NAME_MAX];
+	bool open = false;
+	size_t len;
+
+	if (!b->ksyms || !b->syms.n)
+		return;
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, SEQ_INCREMENTAL_STATE_CLEARED);
+	for (uint32_t i = 0; i < b->syms.n; i++) {
+		len = ksyms_name(b->ksyms, b->syms.addrs[i], name);
+		if (!len)
+			continue;
+		if (!open)
+			pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
+		open = true;
+		pb_enc_open(e, PB_INTERNED_DATA_KERNEL_SYMBOLS);
+		pb_enc_u64(e, PB_INTERNED_STRING_IID, i + 1);
+		pb_enc_bytes(e, PB_INTERNED_STRING_STR, name, len);
+		pb_enc_close(e);
+	}
+	if (open)
+		pb_enc_close(e);
+}
+
+void bundle_end(struct bundle *b)
+{
+	struct pb_enc *e = b->enc;
+
+	if (!e)
+		return;
+	compact_sched_write(&b->compact, e);
+	for (size_t i = 0; i < b->n_to_describe; i++)
+		write_description(e, b->to_describe[i]);
+	pb_enc_close(e);
+	write_symbols(e, b);
+	writer_end(b->writer);
+	b->enc = NULL;
+}
+
+void bundle_error(struct bundle *b, uint64_t time, enum page_status status)
+{
+	struct pb_enc *e = b->enc;
+
+	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_ERROR);
+	if (time)
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_TIMESTAMP, time);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS, status);
+	pb_enc_close(e);
+}
+
+void bundle_lost_range(struct bundle *b, const struct lost_range *range)
+{
+	struct pb_enc *e = b->enc;
+
+	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES);
+	if (range->begin_ns)
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP, range->begin_ns);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, range->end_ns);
+	if (range->count)
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_EVENT_COUNT, range->count);
+	pb_enc_close(e);
+}
+
+void bundle_broken_page(struct bundle *b, const void *data, size_t len)
+{
+	pb_enc_bytes(b->enc, PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE, data, len);
+}

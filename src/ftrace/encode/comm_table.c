@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Behind the tasks seen last stand all names, cut at their NUL: open addressing, never more than a
+ * quarter full. Both are emptied by a new generation.
+ */
+#include "ftrace/encode/comm_table.h"
+#include "wire/pb_varint.h"
+
+_Static_assert(sizeof(struct comm) == COMM_LEN, "a name is its 16 bytes");
+
+void comm_table_clear(struct comm_table *t)
+{
+	t->n = 0;
+	if (++t->generation)
+		return;
+	memset(t->slots, 0, sizeof(t->slots));
+	memset(t->tasks, 0, sizeof(t->tasks));
+	t->generation = 1;
+}
+
+uint32_t comm_table_get(struct comm_table *t, struct comm raw)
+{
+	struct comm c = comm_load((const uint8_t *)&raw);
+	uint64_t hash = (c.low * 0x9e3779b97f4a7c15) ^ (c.high * 0xc2b2ae3d27d4eb4f);
+	uint32_t slot = (uint32_t)(hash >> 50), index;
+
+	_Static_assert(COMM_TABLE_SLOTS == 16384, "14 bits of hash");
+	for (; t->slots[slot].generation == t->generation; slot = (slot + 1) % COMM_TABLE_SLOTS) {
+		index = t->slots[slot].index;
+		if (t->comms[index].low == c.low && t->comms[index].high == c.high)
+			return index;
+	}
+	index = t->n++;
+	t->comms[index] = c;
+	t->slots[slot].generation = t->generation;
+	t->slots[slot].index = index;
+	return index;
+}
+
+const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, struct comm raw)
+{
+	struct comm_task *task = &t->tasks[pid & (COMM_TASKS - 1)];
+
+	if ((uint32_t)pid >> 28)
+		return NULL;
+	*task = (struct comm_task){
+		.raw = raw,
+		.generation = t->generation,
+		.pid = pid,
+		.index = (uint16_t)comm_table_get(t, raw),
+	};
+	task->pid_len = (uint8_t)(pb_put_varint(task->pid_bytes, (uint32_t)pid) - task->pid_bytes);
+	return task;
+}

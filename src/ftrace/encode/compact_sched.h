@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ftrace/encode/comm_table.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/format/load.h"
+#include "ftrace/encode/msg_bytes.h"
+#include "wire/pb_enc.h"
+
+/*
+ * sched_switch and sched_waking as columns: every field of CompactSched grows in its own array, in
+ * its final encoding (packed varints), until the bundle ends. Takes 8 bytes an event instead of 42,
+ * because times are deltas, names are numbers, and what the switch before said is not repeated.
+ *
+ *	record            time | prev_state | next_pid | next_prio | next_comm
+ *	                   |         |           |           |           |
+ *	columns         [delta ] [ varint ]  [ varint ]  [ varint ]  [ number ]    grow to the right
+ *
+ * About 700 KiB of address space, of which only what the bundles fill is touched.
+ */
+#define COMPACT_MAX_EVENTS 4096 /* in a bundle */
+#define COMPACT_VARINT_MAX 10
+
+enum compact_column {
+	SWITCH_TIME,
+	SWITCH_PREV_STATE,
+	SWITCH_NEXT_PID,
+	SWITCH_NEXT_PRIO,
+	SWITCH_NEXT_COMM,
+	WAKING_TIME,
+	WAKING_PID,
+	WAKING_TARGET_CPU,
+	WAKING_PRIO,
+	WAKING_COMM,
+	WAKING_FLAGS,
+	COMPACT_COLUMNS,
+};
+
+_Static_assert(COMM_TABLE_MAX >= COMPACT_MAX_EVENTS, "each may bring a name");
+
+struct compact_sched {
+	uint32_t room; /* events that it still takes */
+	uint64_t switch_time; /* of the last one; the first delta is the time itself */
+	uint64_t waking_time;
+	uint8_t *end[COMPACT_COLUMNS]; /* in bytes */
+	struct comm_table comms;
+	uint8_t bytes[COMPACT_COLUMNS][COMPACT_MAX_EVENTS * COMPACT_VARINT_MAX];
+};
+
+/* Forgets everything. Also before the first use, on zeroed memory. */
+void compact_sched_clear(struct compact_sched *s);
+
+/* There is no room for one event more. */
+static inline bool compact_sched_full(const struct compact_sched *s)
+{
+	return !s->room;
+}
+
+/* Writes the field compact_sched into an open bundle, if there is anything. */
+void compact_sched_write(const struct compact_sched *s, struct pb_enc *e);
+
+/* For values that hardly ever take more than a byte. */
+static inline void compact_put(struct compact_sched *s, enum compact_column column, uint64_t v)
+{
+	s->end[column] = msg_put_varint(s->end[column], v);
+}
+
+static inline void compact_put_time(struct compact_sched *s, enum compact_column column,
+				    uint64_t delta)
+{
+	s->end[column] = msg_put_mixed_varint(s->end[column], delta);
+}
+
+/* Its pid and its name, each into its column. */
+static inline void compact_put_task(struct compact_sched *s, enum compact_column pid_column,
+				    int32_t pid, enum compact_column comm_column,
+				    const uint8_t *comm)
+{
+	const struct comm_task *task = comm_table_task(&s->comms, pid, comm);
+	struct comm raw;
+
+	if (__builtin_expect(task != NULL, 1)) {
+		memcpy(s->end[pid_column], task->pid_bytes, sizeof(task->pid_bytes));
+		s->end[pid_column] += task->pid_len;
+		compact_put(s, comm_column, task->index);
+		return;
+	}
+	memcpy(&raw, comm, sizeof(raw));
+	compact_put(s, pid_column, (uint64_t)pid);
+	compact_put(s, comm_column, comm_table_get(&s->comms, raw));
+}
+
+/* Sign-extended, as protobuf wants an int32. */
+static inline uint64_t compact_s32(const struct page_record *r, const struct field_op *op)
+{
+	return (uint64_t)(int32_t)load32(r->payload + op->offset);
+}
+
+/* Who runs, as common_pid says, was the next one of an earlier switch. */
+static inline void compact_tell(struct encode_ctx *ctx, const struct page_record *r,
+				const struct field_op *pid)
+{
+	if (ctx->news)
+		tid_set_add(task_news_tids(ctx->news, r->time),
+			    (int32_t)load32(r->payload + pid->offset));
+}
+
+/*
+ * One record of row->min_len bytes or more; not full. The row's steps lie in the order of the
+ * columns behind the time (event_compile.c).
+ */
+static inline void compact_sched_switch(struct compact_sched *s, const struct event_row *row,
+					const struct page_record *r, struct encode_ctx *ctx)
+{
+	const struct field_op *state = &row->ops[0], *pid = &row->ops[1], *prio = &row->ops[2],
+			      *comm = &row->ops[3];
+
+	compact_put_time(s, SWITCH_TIME, r->time - s->switch_time);
+	s->switch_time = r->time;
+	compact_put(s, SWITCH_PREV_STATE,
+		    state->kind == FIELD_S64 ? load64(r->payload + state->offset)
+					     : compact_s32(r, state));
+	compact_put(s, SWITCH_NEXT_PRIO, compact_s32(r, prio));
+	compact_put_task(s, SWITCH_NEXT_PID, (int32_t)load32(r->payload + pid->offset),
+			 SWITCH_NEXT_COMM, r->payload + comm->offset);
+	s->room--;
+	compact_tell(ctx, r, pid);
+}
+
+static inline void compact_sched_waking(struct compact_sched *s, const struct event_row *row,
+					const struct page_record *r, struct encode_ctx *ctx)
+{
+	const struct field_op *pid = &row->ops[0], *cpu = &row->ops[1], *prio = &row->ops[2],
+			      *comm = &row->ops[3], *flags = &row->ops[4];
+
+	compact_put_time(s, WAKING_TIME, r->time - s->waking_time);
+	s->waking_time = r->time;
+	compact_put(s, WAKING_TARGET_CPU, compact_s32(r, cpu));
+	compact_put(s, WAKING_PRIO, compact_s32(r, prio));
+	compact_put_task(s, WAKING_PID, (int32_t)load32(r->payload + pid->offset), WAKING_COMM,
+			 r->payload + comm->offset);
+	compact_put(s, WAKING_FLAGS, r->payload[flags->offset]);
+	s->room--;
+	compact_tell(ctx, r, pid);
+}

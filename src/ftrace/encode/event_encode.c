@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * record                                    FtraceEventBundle.event
+ *
+ *   id flags preempt pid                      12 len
+ *   field field field ...       ops             08 time  10 pid
+ *     |     |     |                             tag len                    the event's own message
+ *     +-----+-----+--- one op a field -->         tag value  tag value ...
+ *
+ * One pass, in the kernel's order of the fields; the two lengths are filled in behind
+ * (msg_bytes.h).
+ */
+#include <string.h>
+
+#include "ftrace/encode/comm_table.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/event_legacy.h"
+#include "ftrace/encode/event_text.h"
+#include "ftrace/encode/field_value.h"
+#include "ftrace/encode/msg_bytes.h"
+#include "gen/fields.h"
+
+#define TAG_EVENT (PB_FTRACE_EVENT_BUNDLE_EVENT << 3 | PB_WIRE_BYTES)
+#define TAG_TIMESTAMP (PB_FTRACE_EVENT_TIMESTAMP << 3 | PB_WIRE_VARINT)
+#define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
+_Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one byte each");
+
+__attribute__((noinline)) void encode_tell_tid(struct encode_ctx *ctx, int32_t tid)
+{
+	tid_set_add(ctx->tids, tid);
+}
+
+/* char[16], the kernel's task names: 16 bytes are copied whatever the name's length. */
+static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
+{
+	struct comm c = comm_load(comm);
+	unsigned len = comm_len(c);
+
+	*p++ = (uint8_t)len;
+	memcpy(p, &c, sizeof(c));
+	return p + len;
+}
+
+static inline uint8_t *put_span(uint8_t *p, const struct field_op *op, struct span s,
+				struct encode_ctx *ctx)
+{
+	if (!s.data) {
+		ctx->bad_field = true;
+		return p;
+	}
+	p = msg_put_tag(p, op->tag, op->tag_len);
+	p = msg_put_varint(p, s.len);
+	memcpy(p, s.data, s.len);
+	return p + s.len;
+}
+
+static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *at)
+{
+	unsigned step = op->kind == FIELD_ULONG64_ARRAY ? 8 : 4;
+
+	for (unsigned i = 0; i < op->size; i += step) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		p = msg_put_varint(p, step == 8 ? load64(at + i) : load32(at + i));
+	}
+	return p;
+}
+
+/* Its length is known behind it; what has nothing to say is not there. */
+static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct field_op *op,
+						   const struct page_record *r,
+						   struct encode_ctx *ctx)
+{
+	uint8_t *text = msg_put_tag(p, op->tag, op->tag_len);
+	uint8_t *end = event_text_put(text + 1, op, r, ctx);
+
+	return end ? msg_close(text, end) : p;
+}
+
+/* The kinds that are not met in every event. */
+static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct field_op *op,
+						    const struct page_record *r,
+						    struct encode_ctx *ctx)
+{
+	if (field_is_int(op->kind)) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		return msg_put_varint(p, field_int(op, r->payload, ctx));
+	}
+	if (field_is_array(op->kind))
+		return put_array(p, op, r->payload + op->offset);
+	if (op->kind >= FIELD_FIRST_TEXT)
+		return put_text(p, op, r, ctx);
+	return put_span(p, op, field_span(op, r, ctx), ctx);
+}
+
+static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct page_record *r,
+				 struct encode_ctx *ctx)
+{
+	if (field_is_plain(op->kind)) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		return msg_put_varint(p, field_plain(op, r->payload, ctx));
+	}
+	if (op->kind == FIELD_COMM) {
+		p = msg_put_tag(p, op->tag, op->tag_len);
+		return put_comm(p, r->payload + op->offset);
+	}
+	return put_other(p, op, r, ctx);
+}
+
+static inline uint8_t *put_fields(const struct event_row *row, const struct page_record *r,
+				  struct encode_ctx *ctx, uint8_t *p)
+{
+	for (const struct field_op *op = row->ops, *end = op + row->n_ops; op < end; op++)
+		p = put_field(p, op, r, ctx);
+	return p;
+}
+
+static __attribute__((noinline)) uint8_t *put_rare(const struct event_row *row,
+						   const struct page_record *r,
+						   struct encode_ctx *ctx, uint8_t *p)
+{
+	switch (row->kind) {
+	case ROW_LEGACY:
+	case ROW_LEGACY_OF_THREADS:
+		return event_encode_legacy(row, r, ctx, p);
+	case ROW_CONSTANT:
+		memcpy(p, row->descriptor, row->descriptor_len);
+		return p + row->descriptor_len;
+	default:
+		return put_fields(row, r, ctx, p);
+	}
+}
+
+/* The upper groups of the time, which are the same for a quarter of a second, are kept. */
+static __attribute__((noinline)) uint8_t *put_new_time(uint8_t *p, uint64_t time,
+						       struct encode_ctx *ctx)
+{
+	uint64_t top = time >> 28;
+
+	memset(&ctx->time, 0, sizeof(ctx->time));
+	if (!top)
+		return msg_put_wide_varint(p, time);
+	ctx->time.top = top;
+	ctx->time.len = (uint8_t)(4 + pb_put_varint(ctx->time.bytes, top) - ctx->time.bytes);
+	return pb_put_varint(p, time);
+}
+
+static inline uint8_t *put_time(uint8_t *p, uint64_t time, struct encode_ctx *ctx)
+{
+	uint32_t x = msg_spread28((uint32_t)time & 0x0fffffff) | MSG_MORE32;
+
+	if (__builtin_expect(time >> 28 != ctx->time.top || !ctx->time.len, 0))
+		return put_new_time(p, time, ctx);
+	memcpy(p, &x, sizeof(x));
+	memcpy(p + sizeof(x), ctx->time.bytes, sizeof(ctx->time.bytes));
+	return p + ctx->time.len;
+}
+
+uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
+		      struct encode_ctx *ctx, uint8_t *p)
+{
+	uint8_t *event, *fields;
+
+	*p++ = TAG_EVENT;
+	event = p++;
+	*p++ = TAG_TIMESTAMP;
+	p = put_time(p, r->time, ctx);
+	*p++ = TAG_PID;
+	p = msg_put_mixed_varint(p, load32(r->payload + row->pid_offset));
+
+	memcpy(p, &row->event_tag, sizeof(row->event_tag));
+	p += row->event_tag_len;
+	fields = p++;
+	if (ctx->tids)
+		event_tell_tids(row, r, ctx);
+	if (__builtin_expect(row->kind != ROW_FIELDS, 0))
+		p = put_rare(row, r, ctx, p);
+	else
+		p = put_fields(row, r, ctx, p);
+	p = msg_close(fields, p);
+	return msg_close(event, p);
+}

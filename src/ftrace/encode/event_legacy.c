@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names are few, long and the same in every event; nothing here is tuned. */
+#include <string.h>
+
+#include "ftrace/encode/event_legacy.h"
+#include "ftrace/encode/event_text.h"
+#include "ftrace/format/field_kind.h"
+#include "ftrace/encode/field_value.h"
+#include "ftrace/encode/msg_bytes.h"
+#include "gen/fields.h"
+
+#define FIELD_OVERHEAD (2 * (1 + MSG_LEN_MAX) + 1 + 10) /* two headers, and a value's */
+
+static uint8_t *put_string(uint8_t *p, uint32_t field, const void *data, size_t len)
+{
+	p = pb_put_varint(p, pb_tag(field, PB_WIRE_BYTES));
+	p = pb_put_varint(p, len);
+	memcpy(p, data, len);
+	return p + len;
+}
+
+static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	p = pb_put_varint(p, pb_tag(field, PB_WIRE_BYTES));
+	p = pb_put_varint(p, 2 * len);
+	for (size_t i = 0; i < len; i++) {
+		*p++ = (uint8_t)digits[data[i] >> 4];
+		*p++ = (uint8_t)digits[data[i] & 15];
+	}
+	return p;
+}
+
+/* No data: the record ends before it. */
+static struct span rest_of(const struct page_record *r, const struct field_op *op)
+{
+	if (op->offset >= r->len)
+		return (struct span){NULL, 0};
+	return (struct span){r->payload + op->offset, r->len - op->offset};
+}
+
+/* NULL: the record has no value for it. */
+static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct page_record *r,
+			  struct encode_ctx *ctx)
+{
+	struct span s;
+
+	if (field_is_int(op->kind)) {
+		p = pb_put_varint(p, pb_tag(field_kind_is_signed(op->kind)
+						    ? PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE
+						    : PB_GENERIC_FTRACE_EVENT_FIELD_UINT_VALUE,
+					    PB_WIRE_VARINT));
+		return pb_put_varint(p, field_int(op, r->payload, ctx));
+	}
+	if (field_is_text(op->kind)) {
+		uint8_t *text, *end;
+
+		*p++ = PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE << 3 | PB_WIRE_BYTES;
+		text = p++;
+		end = event_text_put(p, op, r, ctx);
+		return end ? msg_close(text, end) : NULL;
+	}
+	s = op->kind == FIELD_REST_BYTES ? rest_of(r, op) : field_span(op, r, ctx);
+	if (!s.data) {
+		if (op->kind != FIELD_REST_BYTES)
+			ctx->bad_field = true;
+		return NULL;
+	}
+	if (field_is_str(op->kind))
+		return put_string(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
+	return put_hex(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
+}
+
+static uint8_t *put_field(uint8_t *p, const char *name, const struct field_op *op,
+			  const struct page_record *r, struct encode_ctx *ctx)
+{
+	uint8_t *field = p + 1, *end;
+
+	*p = PB_GENERIC_FTRACE_EVENT_FIELD << 3 | PB_WIRE_BYTES;
+	end = put_string(field + 1, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, name, strlen(name));
+	end = put_value(end, op, r, ctx);
+	return end ? msg_close(field, end) : p;
+}
+
+uint8_t *event_encode_legacy(const struct event_row *row, const struct page_record *r,
+			     struct encode_ctx *ctx, uint8_t *p)
+{
+	p = put_string(p, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, row->name, strlen(row->name));
+	for (unsigned i = 0; i < row->n_ops; i++)
+		p = put_field(p, row->field_names[i], &row->ops[i], r, ctx);
+	return p;
+}
+
+size_t event_legacy_bound(const struct event_row *row)
+{
+	size_t bound = 1 + MSG_LEN_MAX + strlen(row->name);
+
+	for (unsigned i = 0; i < row->n_ops; i++)
+		bound +=
+			FIELD_OVERHEAD + strlen(row->field_names[i]) + 2 * (size_t)row->ops[i].size;
+	return bound;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/format/load.h"
+
+/*
+ * The values of a record's fields, by their ops. Inline, for the two encoders and nobody else.
+ */
+
+/* Integers as they lie in the record, as the bits of a protobuf varint. */
+static inline uint64_t field_plain(const struct field_op *op, const uint8_t *payload,
+				   struct encode_ctx *ctx)
+{
+	const uint8_t *at = payload + op->offset;
+
+	switch (op->kind) {
+	case FIELD_U8:
+		return *at;
+	case FIELD_U16:
+		return load16(at);
+	case FIELD_U32:
+		return load32(at);
+	case FIELD_S8:
+		return (uint64_t)(int8_t)*at;
+	case FIELD_S16:
+		return (uint64_t)(int16_t)load16(at);
+	case FIELD_PID:
+		if (ctx->tids)
+			encode_tell_tid(ctx, (int32_t)load32(at));
+		return (uint64_t)(int32_t)load32(at);
+	case FIELD_S32:
+		return (uint64_t)(int32_t)load32(at);
+	}
+	return load64(at);
+}
+
+/* All integer kinds. */
+static inline uint64_t field_int(const struct field_op *op, const uint8_t *payload,
+				 struct encode_ctx *ctx)
+{
+	const uint8_t *at = payload + op->offset;
+
+	switch (op->kind) {
+	case FIELD_DEV32:
+		return user_dev(load32(at));
+	case FIELD_DEV64:
+		return user_dev(load64(at));
+	case FIELD_SYM32:
+		return sym_index_get(ctx->syms, load32(at));
+	case FIELD_SYM64:
+		return sym_index_get(ctx->syms, load64(at));
+	}
+	return field_plain(op, payload, ctx);
+}
+
+struct span {
+	const uint8_t *data; /* NULL: the field lies outside its record */
+	uint32_t len;
+};
+
+/* What a __data_loc or __rel_loc points to. */
+static inline struct span located(const struct page_record *r, uint32_t loc, uint32_t base)
+{
+	uint32_t offset = base + (loc & 0xffff), len = loc >> 16;
+
+	if (!len)
+		return (struct span){r->payload, 0};
+	if (offset > r->len || len > r->len - offset)
+		return (struct span){NULL, 0};
+	return (struct span){r->payload + offset, len};
+}
+
+static inline struct span pointed(uint64_t addr, struct encode_ctx *ctx)
+{
+	const struct string_map_entry *e = string_map_find(ctx->strings, addr);
+
+	if (!e)
+		return (struct span){(const uint8_t *)"", 0};
+	return (struct span){(const uint8_t *)ctx->strings->text + e->at, e->len};
+}
+
+/* String and byte kinds. */
+static inline struct span field_span(const struct field_op *op, const struct page_record *r,
+				     struct encode_ctx *ctx)
+{
+	const uint8_t *at = r->payload + op->offset;
+	struct span s;
+
+	switch (op->kind) {
+	case FIELD_TAIL_STR:
+	case FIELD_TAIL_BYTES:
+		s = (struct span){at, r->len - op->offset};
+		break;
+	case FIELD_LOC_STR:
+	case FIELD_LOC_BYTES:
+		s = located(r, load32(at), 0);
+		break;
+	case FIELD_REL_STR:
+	case FIELD_REL_BYTES:
+		s = located(r, load32(at), op->offset + 4u);
+		break;
+	case FIELD_PTR32_STR:
+		return pointed(load32(at), ctx);
+	case FIELD_PTR64_STR:
+		return pointed(load64(at), ctx);
+	default: /* FIELD_COMM, FIELD_FIXED_STR, FIELD_FIXED_BYTES */
+		s = (struct span){at, op->size};
+		break;
+	}
+	if (s.len && field_is_str(op->kind))
+		s.len = (uint32_t)strnlen((const char *)s.data, s.len);
+	return s;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The texts are unescaped into one copy of the file (which they never outgrow), the entries sorted
+ * once.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "ftrace/encode/string_map.h"
+
+#define FILE_MAX (1u << 24) /* bytes of printk_formats */
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct string_map_entry *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/*
+ * Undoes what the kernel does to a text (t_show of kernel/trace/trace_printk.c): newline, tab and
+ * quote get a backslash; a backslash of the text's own does not, so that before anything else it is
+ * itself. Gives the bytes written.
+ */
+static size_t unescape(const char *from, const char *end, char *to)
+{
+	static const char codes[] = "nt\"", bytes[] = "\n\t\"";
+	char *start = to;
+	const char *code;
+
+	for (; from < end; from++) {
+		code = *from == '\\' && from + 1 < end ? strchr(codes, from[1]) : NULL;
+		if (code && *code) {
+			*to++ = bytes[code - codes];
+			from++;
+		} else {
+			*to++ = *from;
+		}
+	}
+	return (size_t)(to - start);
+}
+
+/* The text between the first quote of a line and the last; false: there are no two. */
+static bool find_text(const char *line, const char *eol, uint64_t *ret_addr, const char **ret_begin,
+		      const char **ret_end)
+{
+	char *after;
+
+	*ret_addr = strtoull(line, &after, 16);
+	if (after == line || after > eol || eol - after < 5 || strncmp(after, " : \"", 4) ||
+	    eol[-1] != '"')
+		return false;
+	*ret_begin = after + 4;
+	*ret_end = eol - 1;
+	return true;
+}
+
+static int add(struct string_map *m, const struct string_map_entry *e)
+{
+	if (array_reserve(&m->entries, &m->cap, m->n + 1, sizeof(*m->entries)))
+		return -ENOMEM;
+	m->entries[m->n++] = *e;
+	m->max_len = MAX(m->max_len, (size_t)e->len);
+	return 0;
+}
+
+int string_map_parse(struct string_map *m, const char *printk_formats)
+{
+	const char *line, *eol, *begin, *end;
+	struct string_map_entry e;
+	uint32_t used = 0;
+
+	*m = (struct string_map){.text = malloc(strlen(printk_formats) + 1)};
+	if (!m->text)
+		return -ENOMEM;
+	for (line = printk_formats; *line; line = *eol ? eol + 1 : eol) {
+		eol = strchrnul(line, '\n');
+		if (!find_text(line, eol, &e.addr, &begin, &end))
+			continue;
+		e.at = used;
+		e.len = (uint32_t)unescape(begin, end, m->text + used);
+		used += e.len;
+		if (add(m, &e)) {
+			string_map_deinit(m);
+			return -ENOMEM;
+		}
+	}
+	if (m->n)
+		qsort(m->entries, m->n, sizeof(*m->entries), by_addr);
+	return 0;
+}
+
+int string_map_read(struct string_map *m, const char *tracefs_root)
+{
+	struct strbuf b = {0};
+	char path[4096];
+	int r = 0;
+
+	*m = (struct string_map){0};
+	snprintf(path, sizeof(path), "%s/printk_formats", tracefs_root);
+	if (!fs_read_file(path, FILE_MAX, &b) && b.s)
+		r = string_map_parse(m, b.s);
+	strbuf_deinit(&b);
+	return r;
+}
+
+void string_map_deinit(struct string_map *m)
+{
+	free(m->entries);
+	free(m->text);
+	*m = (struct string_map){0};
+}
+
+const struct string_map_entry *string_map_find(const struct string_map *m, uint64_t addr)
+{
+	const struct string_map_entry key = {.addr = addr};
+
+	if (!m->n)
+		return NULL;
+	return bsearch(&key, m->entries, m->n, sizeof(*m->entries), by_addr);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	   CPU 0          CPU 1          told                      kept for the next time
+ *	[2  4  9 ]     [1  3  8 ]  ->  [1  2  3  4]      until 5      [8  9]
+ *
+ * Each CPU's records are in order, so what has come together is a few sorted runs: they are merged
+ * in pairs until there is one.
+ */
+#include "ftrace/encode/task_news.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "ftrace/encode/bundle.h"
+#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/format/load.h"
+
+#define TASK_NEWS_TIDS (1u << 18)
+
+int task_news_init(struct task_news *n, unsigned wants)
+{
+	bool wants_fds = wants & FEED_FDS, wants_inodes = wants & FEED_INODES;
+	int r = tid_set_init(&n->tids, TASK_NEWS_TIDS);
+
+	if (!r)
+		r = tid_set_init(&n->later, TASK_NEWS_TIDS);
+	n->ripe_before = UINT64_MAX;
+	n->tasks = malloc(TASK_NEWS_TASKS * sizeof(*n->tasks));
+	n->spare = malloc(TASK_NEWS_TASKS * sizeof(*n->spare));
+	n->text = malloc(TASK_NEWS_TEXT);
+	n->spare_text = malloc(TASK_NEWS_TEXT);
+	n->wants = wants;
+	n->self = getpid();
+	if (wants_fds) {
+		n->fds = malloc(TASK_NEWS_FDS * sizeof(*n->fds));
+		n->recent = calloc(TASK_NEWS_RECENT, sizeof(*n->recent));
+	}
+	if (wants_inodes) {
+		n->inodes = malloc(TASK_NEWS_INODES * sizeof(*n->inodes));
+		n->recent_inodes = calloc(TASK_NEWS_RECENT, sizeof(*n->recent_inodes));
+	}
+	if (!r && n->tasks && n->spare && n->text && n->spare_text &&
+	    (!wants_fds || (n->fds && n->recent)) &&
+	    (!wants_inodes || (n->inodes && n->recent_inodes)))
+		return 0;
+	task_news_deinit(n);
+	return -ENOMEM;
+}
+
+void task_news_deinit(struct task_news *n)
+{
+	tid_set_deinit(&n->tids);
+	tid_set_deinit(&n->later);
+	free(n->tasks);
+	free(n->spare);
+	free(n->text);
+	free(n->spare_text);
+	free(n->fds);
+	free(n->recent);
+	free(n->inodes);
+	free(n->recent_inodes);
+	*n = (struct task_news){0};
+}
+
+/* ---- what a record says ---- */
+
+/* Both clocks run alike; what they show at one moment is known, or ftrace_ns is 0. */
+void task_news_ripe_before(struct task_news *n, const struct clock_sync *sync, uint64_t boot_ns)
+{
+	n->ripe_before = boot_ns;
+	if (boot_ns == UINT64_MAX || sync->clock == FTRACE_CLOCK_BOOT)
+		return;
+	n->ripe_before = sync->ftrace_ns ? sync->ftrace_ns + (boot_ns - sync->boot_ns) : UINT64_MAX;
+}
+
+static uint64_t load_long(const uint8_t *at, bool wide)
+{
+	return wide ? load64(at) : (uint64_t)(int32_t)load32(at);
+}
+
+static void add_fd(struct task_news *n, int32_t tid, uint64_t fd)
+{
+	struct feed_fd *recent;
+
+	if (fd > INT32_MAX)
+		return; /* an error, or no descriptor */
+	recent = &n->recent[((uint32_t)tid * 31 + (uint32_t)fd) % TASK_NEWS_RECENT];
+	if (recent->tid == tid && recent->fd == (int32_t)fd)
+		return;
+	if (n->n_fds == TASK_NEWS_FDS) {
+		n->lost++;
+		return;
+	}
+	*recent = (struct feed_fd){tid, (int32_t)fd};
+	n->fds[n->n_fds++] = *recent;
+}
+
+static void add_inode(struct task_news *n, uint64_t device, uint64_t inode)
+{
+	struct feed_inode *recent;
+
+	if (!inode)
+		return;
+	recent = &n->recent_inodes[(device * 31 + inode) % TASK_NEWS_RECENT];
+	if (recent->device == device && recent->inode == inode)
+		return;
+	if (n->n_inodes == TASK_NEWS_INODES) {
+		n->lost_inodes++;
+		return;
+	}
+	*recent = (struct feed_inode){device, inode};
+	n->inodes[n->n_inodes++] = *recent;
+}
+
+static uint64_t load_inode(const uint8_t *at, bool wide)
+{
+	return wide ? load64(at) : load32(at);
+}
+
+static void add_inodes(struct task_news *n, const struct news_plan *plan,
+		       const struct page_record *r, int32_t common_pid)
+{
+	uint64_t device = user_dev(load32(r->payload + plan->subject));
+
+	if (common_pid == n->self)
+		return;
+	add_inode(n, device, load_inode(r->payload + plan->more, plan->wide));
+	if (plan->text)
+		add_inode(n, device, load_inode(r->payload + plan->text, plan->wide));
+}
+
+static void put_file(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
+		     struct feed_task *t)
+{
+	uint32_t loc = load32(r->payload + plan->text), at = loc & 0xffff, len = loc >> 16;
+
+	if (at > r->len || len > r->len - at || len > TASK_NEWS_TEXT - n->text_len)
+		return;
+	len = (uint32_t)strnlen((const char *)r->payload + at, len);
+	t->file = memcpy(n->text + n->text_len, r->payload + at, len);
+	t->file_len = len;
+	n->text_len += len;
+}
+
+static void put_new(const struct news_plan *plan, const struct page_record *r, int32_t common_pid,
+		    struct feed_task *t)
+{
+	uint64_t flags = load_long(r->payload + plan->more, plan->wide);
+
+	t->other = common_pid;
+	t->is_thread = flags & CLONE_THREAD;
+	t->is_sibling = flags & CLONE_PARENT;
+}
+
+static void add_task(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
+		     int32_t common_pid)
+{
+	struct feed_task *t;
+
+	if (n->n_tasks == TASK_NEWS_TASKS) {
+		n->lost++;
+		return;
+	}
+	t = &n->tasks[n->n_tasks++];
+	*t = (struct feed_task){
+		.time_ns = r->time,
+		.tid = plan->subject ? (int32_t)load32(r->payload + plan->subject) : common_pid,
+	};
+	if (plan->kind == NEWS_EXEC) {
+		t->kind = FEED_TASK_EXEC;
+		t->other = (int32_t)load32(r->payload + plan->more);
+		if (t->other == t->tid)
+			t->other = 0;
+		put_file(n, plan, r, t);
+		return;
+	}
+	if (plan->kind == NEWS_ENDED) {
+		t->kind = FEED_TASK_ENDED;
+		return;
+	}
+	t->kind = FEED_TASK_RENAMED;
+	memcpy(t->name, r->payload + plan->text, sizeof(t->name));
+	if (plan->kind == NEWS_NEW) {
+		t->kind = FEED_TASK_NEW;
+		put_new(plan, r, common_pid, t);
+	}
+}
+
+void task_news_add(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
+		   int32_t common_pid)
+{
+	if (plan->kind == NEWS_INODE) {
+		if (n->wants & FEED_INODES)
+			add_inodes(n, plan, r, common_pid);
+		return;
+	}
+	if (plan->kind != NEWS_SYS_EXIT) {
+		add_task(n, plan, r, common_pid);
+		return;
+	}
+	if (n->wants & FEED_FDS &&
+	    fd_syscalls_has(load_long(r->payload + plan->subject, plan->wide)))
+		add_fd(n, common_pid, load_long(r->payload + plan->more, plan->wide));
+}
+
+/* ---- all of it, by time ---- */
+
+static size_t end_of_run(const struct feed_task *t, size_t i, size_t n)
+{
+	if (i < n)
+		for (i++; i < n && t[i].time_ns >= t[i - 1].time_ns; i++)
+			;
+	return i;
+}
+
+/* Each run with the next; gives how many runs there are now. */
+static size_t merge_pairs(const struct feed_task *from, size_t n, struct feed_task *to)
+{
+	size_t runs = 0;
+
+	for (size_t a = 0, b, end; a < n; a = end, runs++) {
+		size_t i = a, j = b = end_of_run(from, a, n);
+
+		end = end_of_run(from, b, n);
+		while (i < b || j < end)
+			if (j == end || (i < b && from[i].time_ns <= from[j].time_ns))
+				*to++ = from[i++];
+			else
+				*to++ = from[j++];
+	}
+	return runs;
+}
+
+static void sort_tasks(struct task_news *n)
+{
+	size_t runs = end_of_run(n->tasks, 0, n->n_tasks) < n->n_tasks ? 2 : 1;
+
+	while (runs > 1) {
+		struct feed_task *sorted = n->spare;
+
+		runs = merge_pairs(n->tasks, n->n_tasks, sorted);
+		n->spare = n->tasks;
+		n->tasks = sorted;
+	}
+}
+
+static uint64_t boot_ns(const struct clock_sync *sync, uint64_t time)
+{
+	if (sync->clock == FTRACE_CLOCK_BOOT)
+		return time;
+	return sync->ftrace_ns ? sync->boot_ns + (time - sync->ftrace_ns) : 0;
+}
+
+/* Those before until, with the time that the feed wants; gives how many. */
+static size_t tell_tasks(struct task_news *n, const struct clock_sync *sync, uint64_t until)
+{
+	size_t i;
+
+	sort_tasks(n);
+	for (i = 0; i < n->n_tasks; i++) {
+		uint64_t time = boot_ns(sync, n->tasks[i].time_ns);
+
+		if (time >= until)
+			break;
+		n->tasks[i].time_ns = time;
+	}
+	return i;
+}
+
+/* Those of whom there is more to tell the next time are not to be looked at before. */
+static void hold_back(struct task_news *n)
+{
+	if (n->n_told == n->n_tasks)
+		return;
+	for (size_t i = n->n_told; i < n->n_tasks; i++)
+		tid_set_mark_out(&n->tids, n->tasks[i].tid);
+	tid_set_close_up(&n->tids);
+}
+
+bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t until,
+		    struct feed_news *ret)
+{
+	if (until <= n->told_until)
+		return false;
+	if (until != UINT64_MAX)
+		n->told_until = until;
+	else
+		tid_set_move(&n->later, &n->tids);
+	n->n_told = tell_tasks(n, sync, until);
+	hold_back(n);
+	*ret = (struct feed_news){
+		.tasks = n->tasks,
+		.n_tasks = n->n_told,
+		.tids = n->tids.tids,
+		.n_tids = n->tids.n,
+		.fds = n->fds,
+		.n_fds = n->n_fds,
+		.lost = n->lost,
+		.inodes = n->inodes,
+		.n_inodes = n->n_inodes,
+		.lost_inodes = n->lost_inodes,
+	};
+	return ret->n_tasks || ret->n_tids || ret->n_fds || ret->lost || ret->n_inodes ||
+	       ret->lost_inodes;
+}
+
+static void keep(struct task_news *n, struct feed_task *t)
+{
+	if (t->kind != FEED_TASK_EXEC || !t->file_len)
+		return;
+	t->file = memcpy(n->spare_text + n->text_len, t->file, t->file_len);
+	n->text_len += t->file_len;
+}
+
+static void swap(struct tid_set *a, struct tid_set *b)
+{
+	struct tid_set c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+void task_news_forget(struct task_news *n)
+{
+	char *text = n->text;
+
+	memmove(n->tasks, n->tasks + n->n_told, (n->n_tasks - n->n_told) * sizeof(*n->tasks));
+	n->n_tasks -= n->n_told;
+	n->n_told = 0;
+	n->text_len = 0;
+	for (size_t i = 0; i < n->n_tasks; i++)
+		keep(n, &n->tasks[i]);
+	n->text = n->spare_text;
+	n->spare_text = text;
+	tid_set_clear(&n->tids);
+	swap(&n->tids, &n->later);
+	if (n->n_fds)
+		memset(n->recent, 0, TASK_NEWS_RECENT * sizeof(*n->recent));
+	n->n_fds = 0;
+	n->lost = 0;
+	n->n_inodes = 0;
+	n->lost_inodes = 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/producer/session_feed.h"
+#include "ftrace/format/news_plan.h"
+#include "ftrace/format/page.h"
+#include "ftrace/encode/tid_set.h"
+
+struct clock_sync;
+
+/*
+ * What the records of a session say of tasks and files, gathered for its feed. It is all in memory
+ * that is there from the beginning, address space of which only what fills up is ever touched.
+ *
+ *	task_news_add(n, &row->news, r)      of each record that has news
+ *	task_news_told(n, &sync, until, &news) -> session_feed_tell -> task_news_forget(n)
+ *
+ * Records come CPU by CPU and are told by time: what happened after `until` may have a cause, on
+ * another CPU, that has not been read yet, and waits for the next time. So a thread is never told to
+ * be there before it has begun.
+ */
+#define TASK_NEWS_TASKS (1u << 17) /* 40 bytes each, twice */
+#define TASK_NEWS_TEXT (2u << 20) /* of the files that were executed, twice */
+#define TASK_NEWS_FDS 16384u
+#define TASK_NEWS_INODES 16384u
+#define TASK_NEWS_RECENT 1024u /* fds, or inodes; of which each is held once */
+
+struct task_news {
+	struct tid_set tids;
+	struct tid_set later; /* seen after */
+	uint64_t ripe_before; /* this, of the trace clock */
+	struct feed_task *tasks; /* owned; times of the trace clock until they are told */
+	struct feed_task *spare; /* owned: to sort into */
+	size_t n_tasks;
+	size_t n_told;
+	uint64_t told_until;
+	char *text; /* owned: what EXEC's file points into */
+	char *spare_text; /* owned: for those that are kept */
+	size_t text_len;
+	unsigned wants; /* bits of enum feed_wants */
+	int32_t self; /* our own thread, which reads files because of what it is told */
+	struct feed_fd *fds; /* owned */
+	size_t n_fds;
+	struct feed_fd *recent; /* owned; by a hash of both */
+	uint64_t lost;
+	struct feed_inode *inodes; /* owned */
+	size_t n_inodes;
+	struct feed_inode
+		*recent_inodes; /* owned; by a hash of both, also from one time to the next */
+	uint64_t lost_inodes;
+};
+
+/* On zeroed memory; wants: bits of enum feed_wants. 0 or -ENOMEM. */
+int task_news_init(struct task_news *n, unsigned wants);
+/* Zeroed is fine. */
+void task_news_deinit(struct task_news *n);
+
+/* The pass that is read began then, so of what is seen later on all is told with the next one. Set
+ * before each stretch of reading; UINT64_MAX: there is no such time. */
+void task_news_ripe_before(struct task_news *n, const struct clock_sync *sync, uint64_t boot_ns);
+
+/* Where a thread belongs that a record of this time has. */
+static inline struct tid_set *task_news_tids(struct task_news *n, uint64_t time)
+{
+	return time < n->ripe_before ? &n->tids : &n->later;
+}
+
+/* One record, which has the plan's length. */
+void task_news_add(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
+		   int32_t common_pid);
+
+/* So much has come together that it should be told now, in whatever order. */
+static inline bool task_news_is_pressing(const struct task_news *n)
+{
+	return n->n_tasks > TASK_NEWS_TASKS / 2 || n->text_len > TASK_NEWS_TEXT / 2;
+}
+
+/*
+ * All that can be told now; false: nothing, as it is when `until` is what it was. sync tells the time
+ * of the trace clock, until is of CLOCK_BOOTTIME. Of a task with more to tell the next time nothing
+ * else is told now: who looks for it finds it as it is later. The news are borrowed until
+ * task_news_forget.
+ */
+bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t until,
+		    struct feed_news *ret);
+/* What was told has been heard. */
+void task_news_forget(struct task_news *n);

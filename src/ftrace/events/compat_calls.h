@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ftrace/events/compat_threads.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/format/load.h"
+#include "ftrace/format/page.h"
+
+/*
+ * System calls of 32-bit programs on a 64-bit kernel. Their records in raw_syscalls look like those
+ * of 64-bit programs, but the number is another table's: readers would name them wrongly. Here they
+ * become events of their own, with the name in them:
+ *
+ *	raw_syscalls/compat_sys_enter	id, name, arg0 .. arg5
+ *	raw_syscalls/compat_sys_exit	id, ret
+ *
+ * Whose they are is seen record by record, in the order of the ring: of a ring that is the session's
+ * own.
+ */
+#define COMPAT_ENTER_LEN 64u /* bytes of the kernel's records */
+#define COMPAT_EXIT_LEN 24u
+#define COMPAT_NUMBERS 512u /* above the last one of every 32-bit table */
+#define COMPAT_NAME_LEN 28
+
+struct compat_calls {
+	uint32_t enter_id, exit_id; /* the kernel's; UINT32_MAX: not recorded, or not as known */
+	struct compat_threads threads;
+	uint8_t record[COMPAT_ENTER_LEN]; /* what the last one became */
+	char names[COMPAT_NUMBERS][COMPAT_NAME_LEN]; /* without a NUL where it is as long */
+};
+
+/* Where the table has raw_syscalls, in the form that is known: adds rows for those events. proc_root
+ * is borrowed. 0, also where there is nothing to do (*ret is NULL then); -ENOMEM. */
+int compat_calls_new(const char *proc_root, const struct event_table_options *options,
+		     struct event_table *table, struct compat_calls **ret);
+/* NULL is fine. */
+struct compat_calls *compat_calls_free(struct compat_calls *c);
+
+/* Of the one event, and of the other. */
+const uint8_t *compat_calls_enter(struct compat_calls *c, uint64_t time, const uint8_t *record);
+const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const uint8_t *record);
+
+/* Any record: itself, or where it is of a 32-bit program's call another one, no longer than this and
+ * good until the next call. */
+static inline const uint8_t *compat_calls_look(struct compat_calls *c, const struct page_record *r)
+{
+	uint16_t id = load16(r->payload);
+
+	if (id == c->enter_id && r->len >= COMPAT_ENTER_LEN)
+		return compat_calls_enter(c, r->time, r->payload);
+	if (id == c->exit_id && r->len >= COMPAT_EXIT_LEN)
+		return compat_calls_leave(c, r->time, r->payload);
+	return r->payload;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Groups and events are folders of tracefs; the answer is sorted at the end. */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracefs.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "base/event_loop/side_work.h"
+#include "ftrace/events/event_select.h"
+#include "ftrace/tracefs/owner.h"
+
+#define MANY_EVENTS 16384 /* more than a kernel has */
+
+static void release(struct event_name *e)
+{
+	free(e->group);
+	free(e->name);
+	free(e->filter);
+}
+
+void event_selection_deinit(struct event_selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		release(&s->events[i]);
+	free(s->events);
+	*s = (struct event_selection){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct event_name *x = a, *y = b;
+	int c = strcmp(x->group, y->group);
+
+	return c ? c : strcmp(x->name, y->name);
+}
+
+struct event_name *event_selection_find(const struct event_selection *s, const char *group,
+					const char *name)
+{
+	const struct event_name key = {.group = (char *)group, .name = (char *)name};
+
+	return s->n ? bsearch(&key, s->events, s->n, sizeof(key), by_name) : NULL;
+}
+
+int event_selection_has(const struct event_selection *s, const char *group, const char *name)
+{
+	return event_selection_find(s, group, name) != NULL;
+}
+
+static int add(struct event_selection *s, const char *group, const char *name)
+{
+	struct event_name e;
+
+	if (array_reserve(&s->events, &s->cap, s->n + 1, sizeof(*s->events)))
+		return -ENOMEM;
+	e = (struct event_name){.group = strdup(group), .name = strdup(name), .id = EVENT_NO_ID};
+	if (!e.group || !e.name) {
+		release(&e);
+		return -ENOMEM;
+	}
+	s->events[s->n++] = e;
+	return 0;
+}
+
+static void sort_and_deduplicate(struct event_selection *s)
+{
+	size_t kept = 0;
+
+	if (s->n)
+		qsort(s->events, s->n, sizeof(*s->events), by_name);
+	for (size_t i = 0; i < s->n; i++) {
+		if (kept && !by_name(&s->events[kept - 1], &s->events[i])) {
+			release(&s->events[i]);
+			continue;
+		}
+		s->events[kept++] = s->events[i];
+	}
+	s->n = kept;
+}
+
+int event_selection_add(struct event_selection *s, const char *group, const char *name)
+{
+	int r = event_selection_has(s, group, name) ? 0 : add(s, group, name);
+
+	sort_and_deduplicate(s);
+	return r;
+}
+
+int event_selection_add_told(struct event_selection *s, const char *group, const char *name,
+			     const struct event_told *told)
+{
+	int r = event_selection_add(s, group, name);
+
+	if (!r)
+		event_selection_find(s, group, name)->told = told;
+	return r;
+}
+
+int event_selection_take(struct event_selection *s, struct event_selection *more)
+{
+	size_t before = s->n;
+
+	if (array_reserve(&s->events, &s->cap, s->n + more->n, sizeof(*s->events)))
+		return -ENOMEM;
+	for (size_t i = 0; i < more->n; i++) {
+		struct event_name *e = &more->events[i];
+
+		const struct event_selection sorted = {.events = s->events, .n = before};
+
+		if (event_selection_has(&sorted, e->group, e->name))
+			release(e);
+		else
+			s->events[s->n++] = *e;
+	}
+	free(more->events);
+	*more = (struct event_selection){0};
+	sort_and_deduplicate(s);
+	return 0;
+}
+
+void event_selection_drop(struct event_selection *s, struct event_name *e)
+{
+	size_t after = (size_t)(s->events + s->n - (e + 1));
+
+	release(e);
+	memmove(e, e + 1, after * sizeof(*e));
+	s->n--;
+}
+
+static bool is_pattern(const char *s)
+{
+	return strpbrk(s, "*?[");
+}
+
+/* A name is one folder's, and cannot lead out of it. */
+static bool is_name(const char *s)
+{
+	if (!*s || *s == '.' || strlen(s) > NAME_MAX)
+		return false;
+	for (; *s; s++)
+		if (*s <= ' ' || *s > '~' || *s == '/')
+			return false;
+	return true;
+}
+
+/* Switching it on would keep the session that has made it from removing it. */
+static bool is_private(const char *group, const char *name)
+{
+	return owner_name_is(group) || owner_name_is(name);
+}
+
+/* traced_probes' own. */
+static bool is_reserved(const char *group)
+{
+	return !strcmp(group, "perfetto_kprobes") || !strcmp(group, "perfetto_kretprobes");
+}
+
+static bool event_exists(const char *root, const char *group, const char *name)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/events/%s/%s/format", root, group, name);
+
+	return n > 0 && (size_t)n < sizeof(path) && !is_private(group, name) && fs_exists(path);
+}
+
+static int add_to_list(void *ctx, const char *name, unsigned char d_type)
+{
+	char ***list = ctx, **longer;
+
+	(void)d_type;
+	longer = tracefs_list_add(*list, name);
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	return 0;
+}
+
+/* All names in a folder. (libtracefs lists only groups that can be switched as a whole, which
+ * leaves out "ftrace".) */
+static char **list_folder(const char *path)
+{
+	char **list = NULL;
+
+	fs_each(path, add_to_list, &list);
+	return list;
+}
+
+/* Adds what matches in one group. */
+static int select_in_group(const char *root, const char *group, const char *name,
+			   struct event_selection *s)
+{
+	char path[PATH_MAX], **events;
+	int r = 0;
+
+	if (!is_pattern(name))
+		return event_exists(root, group, name) ? add(s, group, name) : 0;
+	snprintf(path, sizeof(path), "%s/events/%s", root, group);
+	events = list_folder(path);
+	for (int i = 0; !r && events && events[i]; i++)
+		if (str_glob(name, events[i]) && event_exists(root, group, events[i]))
+			r = add(s, group, events[i]);
+	tracefs_list_free(events);
+	return r;
+}
+
+/* group NULL: any. */
+static int select_in_groups(const char *root, const char *group, const char *name,
+			    struct event_selection *s)
+{
+	char path[PATH_MAX], **groups;
+	int r = 0;
+
+	if (group && !is_pattern(group))
+		return select_in_group(root, group, name, s);
+	snprintf(path, sizeof(path), "%s/events", root);
+	groups = list_folder(path);
+	for (int i = 0; !r && groups && groups[i]; i++) {
+		if (!is_reserved(groups[i]) && (!group || str_glob(group, groups[i])))
+			r = select_in_group(root, groups[i], name, s);
+		r = r ? r : side_pause();
+	}
+	tracefs_list_free(groups);
+	return r;
+}
+
+/* Cuts a request in two; gives the name, or NULL where it is none. No group: any. */
+static char *split(char *request, char **ret_group)
+{
+	char *separator = strchr(request, '/'), *name = request;
+
+	if (!separator)
+		separator = strchr(request, ':');
+	*ret_group = NULL;
+	if (separator) {
+		*separator = '\0';
+		*ret_group = request;
+		name = separator + 1;
+	}
+	return is_name(name) && (!*ret_group || is_name(*ret_group)) ? name : NULL;
+}
+
+bool event_request_means(const char *request, const char *group, const char *name)
+{
+	_cleanup_(freep) char *copy = strdup(request);
+	char *want_group, *want_name = copy ? split(copy, &want_group) : NULL;
+
+	return want_name && (!want_group || str_glob(want_group, group)) &&
+	       str_glob(want_name, name);
+}
+
+/* One that the session has made, which is selected without being asked for by name. */
+static bool means_told(const struct event_selection *s, const char *request)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->events[i].told && event_is_meant(request, &s->events[i]))
+			return true;
+	return false;
+}
+
+static int select_one(const char *root, const char *request, struct event_selection *s,
+		      struct reports *reports)
+{
+	_cleanup_(freep) char *copy = strdup(request);
+	size_t before = s->n;
+	char *group, *name;
+	int r = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	name = split(copy, &group);
+	if (name)
+		r = select_in_groups(root, group, name, s);
+	if (!r && s->n == before && !means_told(s, request))
+		report_unknown(reports, request);
+	return r;
+}
+
+/* Not of one group: all of them have to be looked through. */
+static bool is_search(const char *request)
+{
+	size_t group = strcspn(request, "/:");
+
+	return !request[group] || strcspn(request, "*?[") < group;
+}
+
+int event_select(const char *root, char *const *requests, size_t n, struct event_selection *s,
+		 struct reports *reports)
+{
+	size_t searches = 0;
+	int r = 0;
+
+	if (n > EVENT_SELECT_MAX_REQUESTS) {
+		report_failed(reports, "option:ftrace_events (of %zu entries the first %u count)",
+			      n, EVENT_SELECT_MAX_REQUESTS);
+		n = EVENT_SELECT_MAX_REQUESTS;
+	}
+	for (size_t i = 0; !r && i < n; i++) {
+		if (is_search(requests[i]) && ++searches > EVENT_SELECT_MAX_SEARCHES)
+			continue;
+		r = select_one(root, requests[i], s, reports);
+		r = r ? r : side_pause();
+		/* Many patterns may match the same events. */
+		if (s->n > MANY_EVENTS)
+			sort_and_deduplicate(s);
+	}
+	if (searches > EVENT_SELECT_MAX_SEARCHES)
+		report_failed(reports,
+			      "option:ftrace_events (of %zu entries for all groups the first %u "
+			      "count)",
+			      searches, EVENT_SELECT_MAX_SEARCHES);
+	sort_and_deduplicate(s);
+	return r;
+}

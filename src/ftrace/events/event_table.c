@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * libtraceevent reads each format in a handle of its own, which is gone when its row is made.
+ *
+ *	rows      [ a ][ b ][ b' ]         b' is b after its module came back: b's records are in
+ *	           ^           ^           bundles that are written, and one that is open may
+ *	by_id     [0][1] ... [7]           point to its row, so it stays until the sweep
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event-parse.h>
+
+#include "base/core/mem.h"
+#include "ftrace/encode/event_compile.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/format/format_text.h"
+#include "ftrace/events/generic_numbers.h"
+#include "ftrace/format/proto_table.h"
+
+/* How a record is printed is not our concern but for the functions that it names. */
+static char *copy_print_fmt(const char *format)
+{
+	static const char head[] = "print fmt:";
+	const char *at = strstr(format, head);
+
+	return strdup(at ? at + strlen(head) : "");
+}
+
+static struct tep_event *parse(struct tep_handle *tep, const char *group, char *format)
+{
+	tep_set_loglevel(TEP_LOG_NONE);
+	if (!format_text_prepare(format) || tep_parse_event(tep, format, strlen(format), group))
+		return NULL;
+	return tep_get_first_event(tep);
+}
+
+static void tep_freep(struct tep_handle **tep)
+{
+	tep_free(*tep);
+}
+
+static enum row_kind compact_kind(const char *group, const char *name)
+{
+	if (strcmp(group, "sched"))
+		return ROW_FIELDS;
+	if (!strcmp(name, "sched_switch"))
+		return ROW_COMPACT_SWITCH;
+	return strcmp(name, "sched_waking") ? ROW_FIELDS : ROW_COMPACT_WAKING;
+}
+
+/* ---- which row ---- */
+
+static uint64_t hash(uint64_t h, const char *s)
+{
+	do
+		h = (h ^ (uint8_t)*s) * 0x100000001b3; /* FNV-1a */
+	while (*s++);
+	return h;
+}
+
+/* Of all that a row is made from. The format's text has the event's id and name. */
+static uint64_t shape_of(const char *group, const char *name, const struct event_told *told,
+			 const char *format)
+{
+	uint64_t h = hash(0xcbf29ce484222325, told ? told->group : group);
+
+	h = hash(h, told ? told->name : name) + (told ? told->as + 1 : 0);
+	return hash(h, format);
+}
+
+const struct event_row *event_table_find(const struct event_table *t, const char *group,
+					 const char *name, const struct event_told *told,
+					 const char *format)
+{
+	static const char head[] = "\nID: ";
+	const char *at = strstr(format, head);
+	unsigned long id = at ? strtoul(at + strlen(head), NULL, 10) : ULONG_MAX;
+	const struct event_row *row;
+
+	row = id <= UINT16_MAX ? event_table_row(t, (uint16_t)id) : NULL;
+	return row && row->shape == shape_of(group, name, told, format) ? row : NULL;
+}
+
+const struct event_row *event_table_named(const struct event_table *t, const char *group,
+					  const char *name)
+{
+	const struct event_row *row;
+
+	for (uint32_t id = 0; id < t->n_ids; id++) {
+		row = t->by_id[id];
+		if (row && !strcmp(row->group, group) && !strcmp(row->name, name))
+			return row;
+	}
+	return NULL;
+}
+
+/* ---- adding ---- */
+
+/* A number of the table's own, which it keeps to its end: records that bear it are in the trace. */
+static int take_number(struct event_table *t, uint64_t shape, uint32_t *ret)
+{
+	int r;
+
+	if (array_reserve(&t->numbers, &t->numbers_cap, t->n_numbers + 1, sizeof(*t->numbers)))
+		return -ENOMEM;
+	r = generic_number_take(shape, ret);
+	if (r)
+		return r == -ENOSPC ? EVENT_TABLE_FULL : r;
+	for (size_t i = 0; i < t->n_numbers; i++)
+		if (t->numbers[i] == *ret) {
+			generic_number_give(*ret);
+			return 0;
+		}
+	if (t->n_numbers == EVENT_TABLE_GENERIC_MAX) {
+		generic_number_give(*ret);
+		return EVENT_TABLE_FULL;
+	}
+	t->numbers[t->n_numbers++] = *ret;
+	return 0;
+}
+
+static int compile_generic(struct event_table *t, const struct tep_event *event,
+			   const struct event_table_options *o, const struct compile_context *ctx,
+			   uint64_t shape, struct event_row **ret)
+{
+	uint32_t number = 0;
+	int r = 0;
+
+	if (o->no_generic)
+		return EVENT_TABLE_GENERIC_REFUSED;
+	/* With names of functions it has more fields. */
+	if (!o->legacy_generic)
+		r = take_number(t, shape + o->symbols, &number);
+	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
+}
+
+/* The others of those that the kernel gives to everybody, whoever wrote them. */
+static bool has_writer(const struct tep_event *event)
+{
+	static const char *const names[] = {"raw_data", "bprint", "bputs"};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(event->name, names[i]))
+			return true;
+	return false;
+}
+
+/* Records of it may have to be left out. */
+static int ask_of_each(const struct event_table *t, const struct tep_event *event,
+		       struct event_row *row)
+{
+	if (!t->prints || strcmp(event->system, "ftrace"))
+		return 0;
+	if (has_writer(event) && print_filter_has_tids(t->prints))
+		row->kind = row->kind == ROW_LEGACY ? ROW_LEGACY_OF_THREADS : ROW_OF_THREADS;
+	if (strcmp(event->name, "print"))
+		return 0;
+	for (unsigned i = 0; i < row->n_ops; i++)
+		if (row->ops[i].kind == FIELD_TAIL_STR) {
+			row->kind = ROW_PRINT;
+			return 0;
+		}
+	return -EPROTO;
+}
+
+static int compile(struct event_table *t, const struct tep_event *event,
+		   const struct event_told *told, const struct event_table_options *o,
+		   const struct compile_context *ctx, uint64_t shape, struct event_row **ret)
+{
+	enum row_kind kind = compact_kind(event->system, event->name);
+	struct proto_event message;
+
+	if (o->feed_only)
+		return event_compile_feed(event, ret);
+	if (told && told->as >= EVENT_TOLD_PROBE_BEGIN)
+		return event_compile_probe(event, told->as - EVENT_TOLD_PROBE_BEGIN + 1, ret);
+	if (told && told->as == EVENT_TOLD_FIELDS)
+		return compile_generic(t, event, o, ctx, shape, ret);
+	if (o->compact && kind != ROW_FIELDS)
+		return event_compile_compact(event, kind, ret);
+	if (proto_table_event(event->system, event->name, &message))
+		return event_compile_known(event, ctx, ret);
+	return compile_generic(t, event, o, ctx, shape, ret);
+}
+
+/* A row with an index that no other row has; free_row gives it back. */
+static int compile_indexed(struct event_table *t, const struct tep_event *event,
+			   const struct event_told *told, const struct event_table_options *o,
+			   const char *print_fmt, uint64_t shape, struct event_row **ret)
+{
+	bool reused = t->n_free_indices;
+	struct compile_context ctx = {
+		.max_text = t->strings.max_len,
+		.index = reused ? t->free_indices[t->n_free_indices - 1] : (uint16_t)t->n_generic,
+		.print_fmt = print_fmt,
+	};
+	int r;
+
+	if (t->n_generic == ROW_NOT_GENERIC)
+		return EVENT_TABLE_FULL;
+	if (array_reserve(&t->free_indices, &t->free_indices_cap, t->n_generic + 1,
+			  sizeof(*t->free_indices)))
+		return -ENOMEM;
+	r = compile(t, event, told, o, &ctx, shape, ret);
+	if (!r)
+		r = ask_of_each(t, event, *ret);
+	if (r || (*ret)->generic_index == ROW_NOT_GENERIC)
+		return r;
+	t->n_free_indices -= reused;
+	t->n_generic += !reused;
+	return 0;
+}
+
+/* Makes by_id reach up to id. */
+static int reserve_id(struct event_table *t, uint32_t id)
+{
+	if (array_reserve(&t->by_id, &t->ids_cap, (size_t)id + 1, sizeof(*t->by_id)))
+		return -ENOMEM;
+	while (t->n_ids <= id)
+		t->by_id[t->n_ids++] = NULL;
+	return 0;
+}
+
+/* Gives the event the names that it is told by. */
+static int rename_event(struct tep_event *event, const char *new_group, const char *new_name)
+{
+	char *group = strdup(new_group), *name = strdup(new_name);
+
+	if (!group || !name) {
+		free(group);
+		free(name);
+		return -ENOMEM;
+	}
+	free(event->system);
+	free(event->name);
+	event->system = group;
+	event->name = name;
+	return 0;
+}
+
+/* format_text.h has made underscores of dots. */
+static bool is_named(const struct tep_event *event, const char *name)
+{
+	const char *at = event->name;
+
+	while (*at && *at == (*name == '.' ? '_' : *name))
+		at++, name++;
+	return !*at && !*name;
+}
+
+static int name_event(struct tep_event *event, const char *name, const struct event_told *told)
+{
+	if (told)
+		return rename_event(event, told->group, told->name);
+	return strchr(name, '.') ? rename_event(event, event->system, name) : 0;
+}
+
+int event_table_add_told(struct event_table *t, const char *group, const char *name,
+			 const struct event_told *told, char *format,
+			 const struct event_table_options *options, uint16_t *ret_id)
+{
+	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
+	const struct event_row *old = event_table_find(t, group, name, told, format);
+	_cleanup_(freep) struct event_row *row = NULL;
+	_cleanup_(freep) char *print_fmt = NULL;
+	uint64_t shape = shape_of(group, name, told, format);
+	struct tep_event *event;
+	int r;
+
+	if (old) {
+		*ret_id = old->id;
+		return 0;
+	}
+	if (options->symbols)
+		print_fmt = copy_print_fmt(format);
+	if (!tep || (options->symbols && !print_fmt))
+		return -ENOMEM;
+	event = parse(tep, group, format);
+	if (!event || !is_named(event, name))
+		return EVENT_TABLE_BAD_FORMAT;
+	if (event->id < 0 || event->id > UINT16_MAX)
+		return EVENT_TABLE_BAD_FORMAT;
+	if (reserve_id(t, (uint32_t)event->id) ||
+	    array_reserve(&t->rows, &t->rows_cap, t->n_rows + 1, sizeof(*t->rows)) ||
+	    name_event(event, name, told))
+		return -ENOMEM;
+	r = compile_indexed(t, event, told, options, print_fmt, shape, &row);
+	if (r)
+		return r == -EPROTO ? EVENT_TABLE_BAD_FORMAT : r;
+	row->shape = shape;
+	*ret_id = row->id;
+	t->by_id[row->id] = row;
+	t->rows[t->n_rows++] = TAKE_PTR(row);
+	return 0;
+}
+
+int event_table_add(struct event_table *t, const char *group, const char *name, char *format,
+		    const struct event_table_options *options, uint16_t *ret_id)
+{
+	return event_table_add_told(t, group, name, NULL, format, options, ret_id);
+}
+
+/* ---- removing ---- */
+
+void event_table_remove(struct event_table *t, uint16_t id)
+{
+	if (id < t->n_ids)
+		t->by_id[id] = NULL;
+}
+
+/* There is room for every index. */
+static void free_row(struct event_table *t, struct event_row *row)
+{
+	if (row->generic_index != ROW_NOT_GENERIC)
+		t->free_indices[t->n_free_indices++] = row->generic_index;
+	free(row);
+}
+
+void event_table_sweep(struct event_table *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (t->by_id[t->rows[i]->id] == t->rows[i])
+			t->rows[kept++] = t->rows[i];
+		else
+			free_row(t, t->rows[i]);
+	t->n_rows = kept;
+}
+
+bool event_table_can_compact(const char *group, const char *name, char *format)
+{
+	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
+	_cleanup_(freep) struct event_row *row = NULL;
+	enum row_kind kind = compact_kind(group, name);
+	const struct tep_event *event;
+
+	if (!tep || kind == ROW_FIELDS)
+		return false;
+	event = parse(tep, group, format);
+	return event && !event_compile_compact(event, kind, &row);
+}
+
+size_t event_table_bound(const struct event_table *t, uint32_t len)
+{
+	size_t bound = 1, n;
+
+	for (size_t i = 0; i < t->n_rows; i++) {
+		n = event_encode_bound(t->rows[i], len);
+		bound = MAX(bound, n);
+	}
+	return bound;
+}
+
+void event_table_deinit(struct event_table *t)
+{
+	for (size_t i = 0; i < t->n_rows; i++)
+		free(t->rows[i]);
+	for (size_t i = 0; i < t->n_numbers; i++)
+		generic_number_give(t->numbers[i]);
+	free(t->rows);
+	free(t->by_id);
+	free(t->free_indices);
+	free(t->numbers);
+	string_map_deinit(&t->strings);
+	print_filter_free(t->prints);
+	*t = (struct event_table){0};
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is not read here is read by the step of setting up that it belongs to. Nothing reads
+ * initialize_ksyms_synchronously_for_testing, which changes nothing that is recorded. */
+#include "ftrace/events/settings.h"
+
+#include "base/core/mem.h"
+#include "config/limits.h"
+
+#define SMALL_RING_KB 2048u
+#define LARGE_RING_KB 8192u
+#define LARGE_RING_RAM (7ull << 30)
+
+static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, uint64_t ram_bytes)
+{
+	uint32_t preset = ram_bytes >= LARGE_RING_RAM ? LARGE_RING_KB : SMALL_RING_KB;
+
+	if (!c->buffer_size_kb)
+		return preset;
+	return c->buffer_size_lower_bound ? MAX(c->buffer_size_kb, preset) : c->buffer_size_kb;
+}
+
+/* The kernel gives what there is, down to the last page: to a config with a digit too many as well,
+ * and everything else on the machine would wait, or be killed, for it. */
+static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct reports *reports)
+{
+	uint64_t most = m->ram_bytes / 1024 / RINGS_RAM_SHARE / MAX(m->cpus, 1u);
+
+	most = MAX(most, SMALL_RING_KB);
+	if (kb <= most)
+		return kb;
+	report_failed(reports,
+		      "option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
+		      "machine's memory; %u is taken)",
+		      kb, RINGS_RAM_SHARE, (uint32_t)most);
+	return (uint32_t)most;
+}
+
+static void report_period(uint32_t ms, struct reports *reports)
+{
+	report_failed(reports,
+		      "option:drain_period_ms (%u: it may be %u to %u; the rings are read as "
+		      "without it)",
+		      ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
+}
+
+/* Asked for by a client that is newer than we are. */
+static void report_unknown_fields(const Pb__FtraceConfig *c, struct reports *reports)
+{
+	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)
+		report_failed(reports, "option:field %u (not known to this version)",
+			      c->base.unknown_fields[i].tag);
+}
+
+void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_machine *machine,
+			  struct ftrace_settings *ret, struct reports *reports)
+{
+	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
+	const Pb__FtraceConfig *c = config ? config : &none;
+	bool period_is_set = c->drain_period_ms >= MIN_DRAIN_PERIOD_MS &&
+			     c->drain_period_ms <= LIMIT_DRAIN_PERIOD_MS;
+
+	*ret = (struct ftrace_settings){
+		.drain_period_ms = period_is_set ? c->drain_period_ms : DEFAULT_DRAIN_PERIOD_MS,
+		.period_is_set = period_is_set,
+		.buffer_size_kb = buffer_size_kb(c, machine->ram_bytes),
+		.subbuf_size_kb = c->subbuf_size_kb,
+		.watermark = c->drain_buffer_percent,
+		.mono_raw_clock = c->use_monotonic_raw_clock,
+		.keep_broken_pages = c->debug_ftrace_abi,
+		.preserve = c->preserve_ftrace_buffer,
+		.events =
+			{
+				.compact = !c->compact_sched || c->compact_sched->enabled,
+				.no_generic = c->disable_generic_events,
+				.legacy_generic = c->has_denser_generic_event_encoding &&
+						  !c->denser_generic_event_encoding,
+				.symbols = c->symbolize_ksyms,
+			},
+	};
+	if (!ret->preserve)
+		ret->buffer_size_kb = limited_kb(ret->buffer_size_kb, machine, reports);
+	if (c->drain_period_ms && !period_is_set)
+		report_period(c->drain_period_ms, reports);
+	report_unknown_fields(c, reports);
+}

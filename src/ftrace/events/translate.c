@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	page -> page_next -> record -> table[id] -> ROW_FIELDS            event_encode, in place
+ *	                                            ROW_COMPACT_SWITCH    columns of compact_sched
+ *	                                            ROW_PRINT             by its text, or skipped
+ *	                                            ROW_OF_THREADS        by its thread, or skipped
+ *	                                            ROW_FEED              news for the feed, no more
+ *	                                            none                  skipped
+ *
+ * A bundle begins with the first thing there is to say, and ends after BUNDLE_MAX_BYTES, when a
+ * table of it is full, where records were lost, or with the CPU's turn.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "ftrace/format/load.h"
+#include "ftrace/events/translate.h"
+
+int translator_new(const struct event_table *table, const struct page_layout *layout,
+		   struct writer *writer, struct translator **ret)
+{
+	struct translator *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->table = table;
+	t->layout = *layout;
+	t->ctx.syms = &t->bundle.syms;
+	t->ctx.strings = &table->strings;
+	if (bundle_init(&t->bundle, writer, table->n_generic) || translator_refit(t)) {
+		translator_free(t);
+		return -ENOMEM;
+	}
+	*ret = t;
+	return 0;
+}
+
+int translator_refit(struct translator *t)
+{
+	uint8_t *scratch = malloc(event_table_bound(t->table, t->layout.size));
+
+	if (!scratch || bundle_reserve(&t->bundle, t->table->n_generic)) {
+		free(scratch);
+		return -ENOMEM;
+	}
+	free(t->scratch);
+	t->scratch = scratch;
+	return 0;
+}
+
+void translator_set_symbols(struct translator *t, const struct ksyms *ksyms)
+{
+	t->ctx.ksyms = ksyms;
+	t->bundle.ksyms = ksyms;
+}
+
+struct translator *translator_free(struct translator *t)
+{
+	if (!t)
+		return NULL;
+	bundle_deinit(&t->bundle);
+	free(t->scratch);
+	free(t);
+	return NULL;
+}
+
+static void begin(struct translator *t, struct cpu_stream *cpu, bool lost, uint64_t lost_count)
+{
+	bundle_begin(&t->bundle, &(struct bundle_head){
+					 .cpu = cpu->cpu,
+					 .lost = lost || cpu->gap,
+					 .lost_count = lost_count,
+					 .previous_end = cpu->end_time,
+					 .sync = &t->sync,
+				 });
+	t->lost = t->lost || lost || cpu->gap;
+	cpu->gap = false;
+	cpu->bytes = 0;
+}
+
+static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
+		 enum page_status status)
+{
+	t->status_counts[status]++;
+	t->lost = true;
+	if (!t->bundle.enc)
+		begin(t, cpu, false, 0);
+	bundle_error(&t->bundle, time, status);
+}
+
+/* Kinds of rows that are written as they come; not inlined, so that the loop's state stays in
+ * registers. The record comes in pieces: a copy of it would be read as words of 16 bytes, which a
+ * processor cannot take from two stores of 8 that are still under way. */
+static NO_CANARY __attribute__((noinline)) enum page_status write_event(struct translator *t,
+									const struct event_row *row,
+									uint64_t time,
+									const uint8_t *payload,
+									uint32_t len)
+{
+	const struct page_record r = {.time = time, .payload = payload, .len = len};
+	struct pb_enc *e = t->bundle.enc;
+
+	if (row->generic_index != ROW_NOT_GENERIC)
+		bundle_describe(&t->bundle, row);
+	if (event_encode_bound(row, r.len) <= (size_t)(e->end - e->cur))
+		e->cur = event_encode(row, &r, &t->ctx, e->cur);
+	else
+		pb_enc_raw(e, t->scratch,
+			   (size_t)(event_encode(row, &r, &t->ctx, t->scratch) - t->scratch));
+	if (bundle_syms_full(&t->bundle))
+		bundle_end(&t->bundle);
+	if (!t->ctx.bad_field)
+		return PAGE_OK;
+	t->ctx.bad_field = false;
+	return PAGE_INVALID_EVENT;
+}
+
+static bool print_is_wanted(const struct translator *t, const struct event_row *row,
+			    const struct page_record *r)
+{
+	const struct field_op *op = row->ops;
+	uint32_t tid = load32(r->payload + row->pid_offset);
+
+	if (row->kind != ROW_PRINT)
+		return print_filter_allows_tid(t->table->prints, tid);
+	while (op->kind != FIELD_TAIL_STR)
+		op++;
+	return print_filter_allows(t->table->prints, tid, r->payload + op->offset,
+				   r->len - op->offset);
+}
+
+static enum page_status too_short(const struct event_row *row)
+{
+	return row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING
+		       ? PAGE_SHORT_COMPACT_EVENT
+		       : PAGE_INVALID_EVENT;
+}
+
+/* Kinds of rows that are not always written. */
+static __attribute__((noinline)) bool is_wanted(struct translator *t, const struct event_row *row,
+						struct page_record r)
+{
+	if (row->kind != ROW_FEED && print_is_wanted(t, row, &r))
+		return true;
+	if (t->ctx.tids)
+		event_tell_tids(row, &r, &t->ctx);
+	return false;
+}
+
+/* PAGE_OK, or what is wrong with the record. */
+static inline enum page_status translate_record(struct translator *t, struct cpu_stream *cpu,
+						const struct page_record *r)
+{
+	const struct event_row *row = event_table_row(t->table, load16(r->payload));
+	struct compact_sched *compact = &t->bundle.compact;
+
+	if (!row) {
+		t->unknown++;
+		cpu->left_out++;
+		return PAGE_OK;
+	}
+	if (r->len < row->min_len)
+		return too_short(row);
+	if (row->kind >= ROW_FIRST_ASKED && !is_wanted(t, row, *r)) {
+		cpu->left_out++;
+		return PAGE_OK;
+	}
+	if (!t->bundle.enc)
+		begin(t, cpu, false, 0);
+	cpu->end_time = r->time;
+	cpu->events++;
+	if (row->kind == ROW_COMPACT_SWITCH)
+		compact_sched_switch(compact, row, r, &t->ctx);
+	else if (row->kind == ROW_COMPACT_WAKING)
+		compact_sched_waking(compact, row, r, &t->ctx);
+	else
+		return write_event(t, row, r->time, r->payload, r->len);
+	if (compact_sched_full(compact))
+		bundle_end(&t->bundle);
+	return PAGE_OK;
+}
+
+static void begin_page(struct translate_to *to, const struct page *page)
+{
+	to->bad = PAGE_OK;
+	if (!page->lost)
+		return;
+	bundle_end(&to->t->bundle);
+	begin(to->t, to->cpu, true, page->lost_count);
+	to->cpu->lost += page->lost_count;
+}
+
+/* Each in a bundle that ends with it. */
+static void keep_broken(struct translator *t, const void *data, size_t len)
+{
+	if (!t->broken_left)
+		return;
+	t->broken_left--;
+	bundle_broken_page(&t->bundle, data, len);
+	bundle_end(&t->bundle);
+}
+
+static void end_page(struct translate_to *to, uint64_t page_time, const void *data, size_t len,
+		     enum page_status status)
+{
+	/* One word a page: damage repeats itself. */
+	if (to->bad != PAGE_OK)
+		note(to->t, to->cpu, page_time, to->bad);
+	if (status != PAGE_END)
+		note(to->t, to->cpu, page_time, status);
+	if (to->bad != PAGE_OK || status != PAGE_END)
+		keep_broken(to->t, data, len);
+	to->cpu->bytes += (uint32_t)len;
+	if (to->cpu->bytes >= BUNDLE_MAX_BYTES)
+		bundle_end(&to->t->bundle);
+}
+
+/* The hot loop: its state is its own. */
+static inline enum page_status walk_with(bool calls, struct translate_to *to, struct page *page)
+{
+	struct cpu_stream *cpu = to->cpu;
+	struct translator *t = to->t;
+	enum page_status status, bad;
+	struct page at = *page;
+	struct page_record r;
+
+	while ((status = page_next(&at, &r)) == PAGE_OK) {
+		if (calls)
+			r.payload = compat_calls_look(t->calls, &r);
+		bad = translate_record(t, cpu, &r);
+		if (bad != PAGE_OK)
+			to->bad = bad;
+	}
+	page->time = at.time;
+	return status;
+}
+
+/* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
+ * though walk_all calls the same. */
+static NO_CANARY __attribute__((flatten, noinline)) enum page_status walk_one(
+	struct translate_to *to, struct page *page)
+{
+	return walk_with(false, to, page);
+}
+
+static __attribute__((flatten, noinline)) enum page_status walk_calls(struct translate_to *to,
+								      struct page *page)
+{
+	return walk_with(true, to, page);
+}
+
+static enum page_status walk_all(struct translate_to *to, unsigned n, struct page *page)
+{
+	enum page_status status, bad;
+	struct page_record r;
+
+	while ((status = page_next(page, &r)) == PAGE_OK) {
+		for (unsigned i = 0; i < n; i++) {
+			bad = translate_record(to[i].t, to[i].cpu, &r);
+			if (bad != PAGE_OK)
+				to[i].bad = bad;
+		}
+	}
+	return status;
+}
+
+static enum page_status walk(struct translate_to *to, unsigned n, struct page *page)
+{
+	if (n > 1)
+		return walk_all(to, n, page);
+	return to->t->calls ? walk_calls(to, page) : walk_one(to, page);
+}
+
+struct page_facts translate_page_to(struct translate_to *to, unsigned n, const void *data,
+				    size_t len)
+{
+	enum page_status status;
+	struct page_facts facts;
+	struct page page;
+
+	status = page_open(&page, &to->t->layout, data, len);
+	facts = (struct page_facts){
+		.used = (uint32_t)(status == PAGE_OK ? (size_t)(page.end - page.cur) : len),
+		.lost = page.lost,
+		.lost_count = page.lost_count,
+		.first_ns = page.time,
+	};
+	for (unsigned i = 0; i < n; i++)
+		begin_page(&to[i], &page);
+	if (status == PAGE_OK)
+		status = walk(to, n, &page);
+	for (unsigned i = 0; i < n; i++)
+		end_page(&to[i], facts.first_ns, data, len, status);
+	facts.last_ns = page.time;
+	return facts;
+}
+
+void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!to[i].t->bundle.enc)
+			begin(to[i].t, to[i].cpu, false, 0);
+		bundle_lost_range(&to[i].t->bundle, range);
+	}
+}
+
+uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
+{
+	return translate_page_to(&(struct translate_to){.t = t, .cpu = cpu}, 1, data, len).used;
+}
+
+void translate_end(struct translator *t, struct cpu_stream *cpu)
+{
+	bundle_end(&t->bundle);
+	cpu->bytes = 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ftrace/encode/bundle.h"
+#include "ftrace/events/compat_calls.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/format/page.h"
+
+/*
+ * Pages of one session into bundles: the loop between page.h and the encoders. Allocates nothing
+ * but when it is made and refitted.
+ *
+ * A page that breaks the ring's format costs the rest of that page, a record that breaks its own
+ * costs that record or field; both are told in the bundle and counted by reason.
+ */
+
+#define BROKEN_PAGES_KEPT 8 /* for broken_left, with debug_ftrace_abi */
+#define BUNDLE_MAX_BYTES (128u << 10) /* of ring: a lost chunk costs not more than one bundle */
+
+/* What outlives a bundle, for each CPU. */
+struct cpu_stream {
+	uint32_t cpu;
+	uint32_t bytes; /* of ring, in the open bundle */
+	uint64_t end_time; /* of the last record written; 0: none yet */
+	uint64_t events; /* records written */
+	uint64_t left_out; /* records that were read and are not for the trace */
+	uint64_t lost; /* records that the kernel said it lost, where it told a number */
+	bool gap; /* records before the next one are lost, nobody knows how many */
+};
+
+struct translator {
+	const struct event_table *table; /* borrowed */
+	struct page_layout layout;
+	struct encode_ctx ctx; /* set tids and news between pages, as somebody wants to know */
+	struct clock_sync sync; /* set between pages */
+	struct compat_calls
+		*calls; /* borrowed, set before the first page; where there is a ROW_CALL */
+	uint8_t *scratch; /* owned: for an event that does not fit what is left of a chunk */
+	uint64_t status_counts[PAGE_STATUS_COUNT];
+	bool lost; /* records are missing somewhere: overwritten, or in a broken page */
+	uint64_t unknown; /* records whose id is not in the table */
+	unsigned broken_left; /* so many more broken pages go into the trace as they are */
+	struct bundle bundle;
+};
+
+/* New translator for the events of a table. 0 or -ENOMEM. */
+int translator_new(const struct event_table *table, const struct page_layout *layout,
+		   struct writer *writer, struct translator **ret);
+/* Addresses of functions get names from here on; NULL: none. Borrowed until it is called again. */
+void translator_set_symbols(struct translator *t, const struct ksyms *ksyms);
+/* NULL is fine. */
+struct translator *translator_free(struct translator *t);
+/* Makes room for events that have been added to the table: before their first record, and with no
+ * bundle open. 0, or -ENOMEM: then only those go on that were there before. */
+int translator_refit(struct translator *t);
+
+/* One page as it was read; gives the bytes of records in it, len where that cannot be told. The open
+ * bundle, if there is one, is this CPU's. */
+uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *page, size_t len);
+
+/* One of several that take the records of the same page, each by its own table into a bundle of its
+ * own; no two have the same writer. */
+struct translate_to {
+	struct translator *t;
+	struct cpu_stream *cpu;
+	enum page_status bad; /* of the page; the walk's own */
+};
+
+/* The same for one or more of the same layout: the page is walked once. */
+struct page_facts translate_page_to(struct translate_to *to, unsigned n, const void *page,
+				    size_t len);
+
+/* Into the bundles of all of them: what is missing in the ring of this CPU. */
+void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range);
+
+/* No more pages of this CPU for now: ends its bundle. */
+void translate_end(struct translator *t, struct cpu_stream *cpu);

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel's declaration of a field, as libtraceevent gives it:
+ *
+ *	pid_t pid; size:4            type "pid_t"
+ *	char comm[16]; size:16       type "char[16]", an array
+ *	char buf[]; size:0           type "char[]", to the end of the record
+ *	__data_loc char[] msg;       type "__data_loc char[]", size 4
+ *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (format_text.h)
+ *	const char * name; size:8    type "const char *"
+ *
+ * First the form and the element are told apart, then they meet the protobuf type.
+ */
+#include <string.h>
+
+#include <event-parse.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/format/field_kind.h"
+#include "ftrace/format/field_special.h"
+
+enum form {
+	FORM_NUMBER,
+	FORM_FIXED, /* an array or structure of known size */
+	FORM_TAIL,
+	FORM_LOC,
+	FORM_LOCS, /* some of them, a row */
+	FORM_REL,
+	FORM_STRING_POINTER,
+	FORM_NONE,
+};
+
+enum element { ELEMENT_CHAR, ELEMENT_BYTE, ELEMENT_LONG, ELEMENT_OTHER };
+
+struct shape {
+	enum form form;
+	enum element element;
+};
+
+static enum element element_of(const char *type)
+{
+	static const char *const bytes[] = {"unsigned char", "signed char", "u8",   "__u8",
+					    "uint8_t",	     "s8",	    "__s8", "int8_t"};
+	size_t len = strcspn(type, "[");
+
+	while (len && type[len - 1] == ' ')
+		len--;
+	if (str_starts(type, "const ")) {
+		type += 6;
+		len -= 6;
+	}
+	if (len == 4 && !strncmp(type, "char", len))
+		return ELEMENT_CHAR;
+	if (len == 13 && !strncmp(type, "unsigned long", len))
+		return ELEMENT_LONG;
+	for (unsigned i = 0; i < ARRAY_SIZE(bytes); i++)
+		if (strlen(bytes[i]) == len && !strncmp(type, bytes[i], len))
+			return ELEMENT_BYTE;
+	return ELEMENT_OTHER;
+}
+
+static bool is_number_size(int size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static bool is_address_size(int size)
+{
+	return size == 4 || size == 8;
+}
+
+static bool is_pointer(const struct tep_format_field *f)
+{
+	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
+}
+
+/* Of whatever size; a number only where a message has one for it. */
+static bool is_structure(const struct tep_format_field *f)
+{
+	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
+}
+
+static enum form loc_form(int size)
+{
+	if (size == 4)
+		return FORM_LOC;
+	return size > 0 && size % 4 == 0 && size <= 4 * FIELD_STRINGS_MAX ? FORM_LOCS : FORM_NONE;
+}
+
+static struct shape shape_of(const struct tep_format_field *f)
+{
+	const char *type = f->type;
+
+	if (str_starts(type, "__data_loc "))
+		return (struct shape){loc_form(f->size), element_of(type + 11)};
+	if (str_starts(type, "__rel_loc "))
+		return (struct shape){f->size == 4 ? FORM_REL : FORM_NONE, element_of(type + 10)};
+	if ((!strcmp(type, "char *") || !strcmp(type, "const char *")) && is_address_size(f->size))
+		return (struct shape){FORM_STRING_POINTER, ELEMENT_CHAR};
+	if (f->size == 0)
+		return (struct shape){FORM_TAIL, element_of(type)};
+	if ((f->flags & TEP_FIELD_IS_ARRAY) || !is_number_size(f->size) || is_structure(f))
+		return (struct shape){FORM_FIXED, element_of(type)};
+	return (struct shape){FORM_NUMBER, ELEMENT_OTHER};
+}
+
+static enum field_kind number_kind(const struct tep_format_field *f)
+{
+	bool is_signed = f->flags & TEP_FIELD_IS_SIGNED;
+
+	if (!strcmp(f->type, "pid_t") && f->size == 4)
+		return FIELD_PID;
+	if (!strcmp(f->type, "dev_t") && f->size >= 4)
+		return f->size == 4 ? FIELD_DEV32 : FIELD_DEV64;
+	if ((!strcmp(f->type, "void *") || !strcmp(f->type, "void*")) && f->size >= 4)
+		return f->size == 4 ? FIELD_SYM32 : FIELD_SYM64;
+	switch (f->size) {
+	case 1:
+		return is_signed ? FIELD_S8 : FIELD_U8;
+	case 2:
+		return is_signed ? FIELD_S16 : FIELD_U16;
+	case 4:
+		return is_signed ? FIELD_S32 : FIELD_U32;
+	default:
+		return is_signed ? FIELD_S64 : FIELD_U64;
+	}
+}
+
+static bool plan(struct field_plan *ret, enum field_kind kind, const struct tep_format_field *f)
+{
+	*ret = (struct field_plan){
+		.kind = kind,
+		.size = (uint16_t)f->size,
+		.min_len = (uint16_t)f->size,
+	};
+	return true;
+}
+
+static bool plan_string(struct field_plan *ret, struct shape s, const struct tep_format_field *f)
+{
+	switch (s.form) {
+	case FORM_FIXED:
+		return plan(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
+	case FORM_TAIL:
+		return plan(ret, FIELD_TAIL_STR, f);
+	case FORM_LOC:
+		return plan(ret, FIELD_LOC_STR, f);
+	case FORM_REL:
+		return plan(ret, FIELD_REL_STR, f);
+	case FORM_STRING_POINTER:
+		return plan(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
+	default:
+		return false;
+	}
+}
+
+static bool plan_strings(struct field_plan *ret, const struct tep_format_field *f)
+{
+	*ret = (struct field_plan){
+		.kind = FIELD_LOC_STR,
+		.size = 4,
+		.min_len = 4,
+		.count = (uint8_t)(f->size / 4),
+	};
+	return true;
+}
+
+static bool plan_bytes(struct field_plan *ret, struct shape s, const struct tep_format_field *f)
+{
+	switch (s.form) {
+	case FORM_FIXED:
+		return plan(ret, FIELD_FIXED_BYTES, f);
+	case FORM_TAIL:
+		return plan(ret, FIELD_TAIL_BYTES, f);
+	case FORM_LOC:
+		return plan(ret, FIELD_LOC_BYTES, f);
+	case FORM_REL:
+		return plan(ret, FIELD_REL_BYTES, f);
+	default:
+		return false;
+	}
+}
+
+static bool plan_number(struct field_plan *ret, enum proto_type type, struct shape s,
+			const struct tep_format_field *f)
+{
+	enum field_kind kind;
+
+	/* An IPv4 address is four bytes to the kernel, and one number to the message. */
+	if (s.form != FORM_NUMBER && !(s.form == FORM_FIXED && is_number_size(f->size)))
+		return false;
+	kind = number_kind(f);
+	/* The same bits in 5 bytes instead of 10. */
+	if (kind == FIELD_S32 && type == PROTO_UINT32)
+		kind = FIELD_U32;
+	return plan(ret, kind, f);
+}
+
+static bool kind_fits(enum field_kind kind, enum proto_type type)
+{
+	if (field_is_int(kind))
+		return type <= PROTO_UINT64;
+	return type == (field_is_str(kind) || field_is_text(kind) ? PROTO_STRING : PROTO_BYTES);
+}
+
+bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
+		      struct field_plan *ret)
+{
+	struct shape s = shape_of(f);
+
+	_Static_assert(PROTO_UINT64 + 1 == PROTO_STRING, "numbers come first");
+	if (field_plan_special(f, ret))
+		return kind_fits(ret->kind, type);
+	switch (type) {
+	case PROTO_INT32:
+	case PROTO_INT64:
+	case PROTO_UINT32:
+	case PROTO_UINT64:
+		return plan_number(ret, type, s, f);
+	case PROTO_STRING:
+		return s.element <= ELEMENT_BYTE && plan_string(ret, s, f);
+	case PROTO_BYTES:
+		return plan_bytes(ret, s, f);
+	case PROTO_REPEATED_UINT64:
+		if (s.form != FORM_FIXED || s.element != ELEMENT_LONG)
+			return false;
+		if (f->size == 8 * (int)f->arraylen)
+			return plan(ret, FIELD_ULONG64_ARRAY, f);
+		return f->size == 4 * (int)f->arraylen && plan(ret, FIELD_ULONG32_ARRAY, f);
+	}
+	return false;
+}
+
+bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
+			struct field_plan *ret)
+{
+	struct shape s = shape_of(f);
+
+	if (field_plan_special(f, ret))
+		return true;
+	if (addresses_only && is_pointer(f) && is_address_size(f->size))
+		return plan(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
+	if (s.form == FORM_NUMBER)
+		return plan(ret, number_kind(f), f);
+	if (s.form == FORM_LOCS)
+		return s.element == ELEMENT_CHAR && plan_strings(ret, f);
+	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)
+		return plan_string(ret, s, f);
+	return plan_bytes(ret, s, f);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A cursor that only goes forward: take_* step over what they know, and give false where it is not
+ * there. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "ftrace/format/format_text.h"
+
+#define MAX_DIGITS 9 /* of any number */
+
+static bool take(char **at, const char *what)
+{
+	size_t len = strlen(what);
+
+	if (strncmp(*at, what, len))
+		return false;
+	*at += len;
+	return true;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Words that libtraceevent means something else by. */
+static bool is_special(const char *word, size_t len)
+{
+	static const char *const words[] = {"LOCAL_PR_FMT",  "STA_PR_FMT", "VIF_PR_FMT",
+					    "__attribute__", "__data_loc", "__rel_loc"};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i]) == len && !strncmp(word, words[i], len))
+			return true;
+	return false;
+}
+
+static bool take_word(char **at)
+{
+	char *from = *at;
+
+	while (is_word(**at))
+		(*at)++;
+	return *at > from && !is_special(from, (size_t)(*at - from));
+}
+
+static bool take_number(char **at)
+{
+	size_t n = strspn(*at, "0123456789");
+
+	*at += n;
+	return n && n <= MAX_DIGITS;
+}
+
+/* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": an expression may be the kernel's. */
+static bool take_bounds(char **at)
+{
+	if (!take(at, "["))
+		return false;
+	while (is_word(**at) || (**at && strchr(" ()+-*/<>", **at)))
+		(*at)++;
+	return take(at, "]");
+}
+
+/* Words and stars; how many words, and whether a word is the last. */
+static unsigned take_words(char **at, bool *ret_ends)
+{
+	unsigned n = 0;
+
+	*ret_ends = false;
+	for (;; *ret_ends = true, n++) {
+		while (take(at, " ") || take(at, "*"))
+			*ret_ends = false;
+		if (!take_word(at))
+			return n;
+	}
+}
+
+/*
+ * "[3]" of an array of strings, "__data_loc char[][3] NAME": libtraceevent knows nothing of it, so
+ * it is blanked. The size of the field says as much.
+ */
+static bool take_count(char **at)
+{
+	char *from = *at;
+
+	if (!take(at, "[") || !take_number(at) || !take(at, "]"))
+		return false;
+	memset(from, ' ', (size_t)(*at - from));
+	return true;
+}
+
+/*
+ * Of "__rel_loc TYPE NAME[]" the kernel means "__rel_loc TYPE[] NAME", as it says for __data_loc;
+ * libtraceevent takes only that. Of events of user space it prints what it finds in its memory as
+ * the bounds, which are blanked. bounds: behind the name.
+ */
+static void move_bounds(char *bounds, char *end)
+{
+	char *name = bounds;
+
+	while (is_word(name[-1]))
+		name--;
+	memmove(name + 1, name - 1, (size_t)(bounds + 1 - name));
+	memcpy(name - 1, "[]", 2);
+	memset(bounds + 2, ' ', (size_t)(end - bounds - 2));
+}
+
+/* Behind the words of a located field. */
+static bool take_located(char **at, bool has_name)
+{
+	char *bounds = *at;
+
+	if (!take_bounds(at))
+		return false;
+	if (**at == ';') {
+		if (has_name)
+			move_bounds(bounds, *at);
+		return has_name;
+	}
+	return *at == bounds + 2 && (**at != '[' || take_count(at)) && take(at, " ") &&
+	       take_word(at);
+}
+
+/* "TYPE NAME", with bounds behind it, or "__data_loc TYPE[] NAME" ("__data_loc TYPE NAME", too). */
+static bool take_declaration(char **at)
+{
+	bool ends, is_located = take(at, "__data_loc ") || take(at, "__rel_loc ");
+	unsigned words = take_words(at, &ends);
+
+	if (is_located && words && **at == '[')
+		return take_located(at, words > 1 && ends);
+	if (words < 2 || !ends)
+		return false;
+	while (!is_located && **at == '[')
+		if (!take_bounds(at))
+			return false;
+	return true;
+}
+
+static bool take_field(char **at)
+{
+	if (!take(at, "\tfield:") || !take_declaration(at) || !take(at, ";\toffset:") ||
+	    !take_number(at) || !take(at, ";\tsize:") || !take_number(at) ||
+	    !take(at, ";\tsigned:"))
+		return false;
+	return (take(at, "0") || take(at, "1")) && take(at, ";\n");
+}
+
+/* Of user space's, "mine.0" as well, which is "mine_0" then. */
+static bool take_name(char **at)
+{
+	bool ok = take_word(at);
+
+	while (ok && **at == '.') {
+		*(*at)++ = '_';
+		ok = take_word(at);
+	}
+	return ok;
+}
+
+static bool take_head(char **at)
+{
+	return take(at, "name: ") && take_name(at) && take(at, "\nID: ") && take_number(at) &&
+	       take(at, "\nformat:\n");
+}
+
+/* Leaves the same text for all events, which is the shortest. */
+static bool cut_print_fmt(char *at)
+{
+	static const char head[] = "print fmt: ", empty[] = "print fmt: \"\"";
+
+	if (strncmp(at, head, strlen(head)) || strlen(at) < strlen(empty))
+		return false;
+	memcpy(at, empty, sizeof(empty));
+	return true;
+}
+
+bool format_text_prepare(char *text)
+{
+	unsigned blank = 0;
+
+	if (!take_head(&text))
+		return false;
+	while (*text == '\t' || *text == '\n') {
+		if (*text == '\t') {
+			if (!take_field(&text))
+				return false;
+			continue;
+		}
+		blank++;
+		text++;
+	}
+	/* Between the common fields and the others, and behind those. */
+	return blank >= 1 && blank <= 2 && cut_print_fmt(text);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A sub-buffer of the kernel's ring, as read from trace_pipe_raw:
+ *
+ *	| u64 time | commit | record | record | ... | [lost count] | zeros |
+ *	                    |<------- commit's low 27 bits ------->|
+ *
+ *	commit   bits 0..26 length of the records, bit 31 records before this page were lost,
+ *	         bit 30 their number follows the records
+ *
+ *	record   | type_len:5 time_delta:27 | ...
+ *
+ *	         1..28  payload of type_len words
+ *	         0      u32 length, itself included, then the payload
+ *	         29     padding: u32 length, itself included; a time_delta of 0 ends the page
+ *	         30     time extend: u32, the delta's bits 27 and up
+ *	         31     absolute time: u32 likewise, of 59 bits
+ *
+ * The bit-fields are those of a little-endian kernel, and the reader runs on the same one.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "ftrace/format/page.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are read as they lie");
+
+#define COMMIT_LENGTH ((1u << 27) - 1)
+#define COMMIT_LOST (1u << 31)
+#define COMMIT_LOST_STORED (1u << 30)
+
+enum { TYPE_LONG = 0, TYPE_PADDING = 29, TYPE_TIME_EXTEND = 30, TYPE_TIME_STAMP = 31 };
+
+#define TIME_EXTEND_SHIFT 27
+#define TIME_STAMP_BITS 59
+#define TIME_STAMP_TOP (~0ull << TIME_STAMP_BITS)
+
+/* One line "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;" by the field's name. */
+static bool find_field(const char *text, const char *name, unsigned *ret_offset, unsigned *ret_size)
+{
+	size_t len = strlen(name);
+	const char *p, *line = text;
+
+	for (; line; line = (p = strchr(line, '\n')) ? p + 1 : NULL) {
+		const char *semi = strchr(line, ';'), *eol = strchr(line, '\n');
+
+		if (!semi || (eol && semi > eol) || (size_t)(semi - line) <= len)
+			continue;
+		p = semi - len;
+		if (memcmp(p, name, len) || p[-1] != ' ')
+			continue;
+		if (sscanf(semi, "; offset:%u; size:%u;", ret_offset, ret_size) == 2)
+			return true;
+	}
+	return false;
+}
+
+int page_layout_parse(const char *header_page, struct page_layout *ret)
+{
+	unsigned time, time_size, commit, commit_size, data, data_size;
+
+	if (!find_field(header_page, "timestamp", &time, &time_size) ||
+	    !find_field(header_page, "commit", &commit, &commit_size) ||
+	    !find_field(header_page, "data", &data, &data_size))
+		return -EINVAL;
+	if (time_size != 8 || (commit_size != 8 && commit_size != 4) || data > 256 ||
+	    time + time_size > data || commit + commit_size > data || data_size < 64 ||
+	    data_size > COMMIT_LENGTH)
+		return -EINVAL;
+	*ret = (struct page_layout){
+		.size = data + data_size,
+		.time_offset = (uint16_t)time,
+		.commit_offset = (uint16_t)commit,
+		.commit_size = (uint16_t)commit_size,
+		.data_offset = (uint16_t)data,
+	};
+	return 0;
+}
+
+enum page_status page_open(struct page *page, const struct page_layout *layout, const void *data,
+			   size_t len)
+{
+	const uint8_t *bytes = data;
+	uint32_t commit, records;
+
+	*page = (struct page){.cur = bytes, .end = bytes};
+	if (len < layout->data_offset)
+		return PAGE_BAD_HEADER;
+	memcpy(&page->time, bytes + layout->time_offset, sizeof(page->time));
+	memcpy(&commit, bytes + layout->commit_offset, sizeof(commit));
+	records = commit & COMMIT_LENGTH;
+	page->lost = commit & COMMIT_LOST;
+	if (records > len - layout->data_offset)
+		return PAGE_BAD_HEADER;
+
+	page->cur = bytes + layout->data_offset;
+	page->end = page->cur + records;
+	if (page->lost && (commit & COMMIT_LOST_STORED) &&
+	    len - layout->data_offset - records >= layout->commit_size)
+		memcpy(&page->lost_count, page->end, layout->commit_size);
+	return records ? PAGE_OK : PAGE_BAD_HEADER;
+}
+
+/* The stamp's missing top bits are those of the time before it, as long as time goes forward. */
+static uint64_t whole_time_stamp(uint64_t stamp, uint64_t before)
+{
+	if (!(before & TIME_STAMP_TOP))
+		return stamp;
+	stamp |= before & TIME_STAMP_TOP;
+	return stamp < before ? stamp + (1ull << TIME_STAMP_BITS) : stamp;
+}
+
+static enum page_status long_record(struct page *page, uint32_t delta, const uint32_t *word,
+				    size_t left, struct page_record *ret)
+{
+	if (!word)
+		return PAGE_SHORT_DATA_LENGTH;
+	if (*word == 0)
+		return PAGE_ZERO_DATA_LENGTH;
+	if (*word < sizeof(*word))
+		return PAGE_BAD_DATA_LENGTH;
+	if (*word > left)
+		return PAGE_END_OVERFLOW;
+	ret->len = *word - (uint32_t)sizeof(*word);
+	if (ret->len < sizeof(uint16_t))
+		return PAGE_SHORT_EVENT_ID;
+	page->time += delta;
+	ret->time = page->time;
+	ret->payload = page->cur + 2 * sizeof(*word);
+	page->cur += sizeof(*word) + *word;
+	return PAGE_OK;
+}
+
+enum page_status page_next_rare(struct page *page, uint32_t head, struct page_record *ret,
+				bool *ret_skipped)
+{
+	size_t left = (size_t)(page->end - page->cur) - sizeof(head);
+	uint32_t type = head & 31, delta = head >> 5, value = 0;
+	const uint32_t *word = left >= sizeof(value) ? &value : NULL;
+	size_t skip = sizeof(head) + sizeof(value);
+
+	assert(type == TYPE_LONG || type > PAGE_TYPE_MAX);
+	if (word)
+		memcpy(&value, page->cur + sizeof(head), sizeof(value));
+
+	*ret_skipped = type != TYPE_LONG;
+	switch (type) {
+	case TYPE_LONG:
+		return long_record(page, delta, word, left, ret);
+	case TYPE_PADDING:
+		if (!delta)
+			return PAGE_NULL_PADDING;
+		if (!word)
+			return PAGE_SHORT_PADDING_LENGTH;
+		if (value < sizeof(value) || value > left)
+			return PAGE_BAD_PADDING_LENGTH;
+		page->time += delta;
+		skip = sizeof(head) + value;
+		break;
+	case TYPE_TIME_EXTEND:
+		if (!word)
+			return PAGE_SHORT_TIME_EXTEND;
+		page->time += delta + ((uint64_t)value << TIME_EXTEND_SHIFT);
+		break;
+	case TYPE_TIME_STAMP:
+		if (!word)
+			return PAGE_SHORT_TIME_STAMP;
+		page->time = whole_time_stamp(delta + ((uint64_t)value << TIME_EXTEND_SHIFT),
+					      page->time);
+		break;
+	}
+	page->cur += skip;
+	return PAGE_OK;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A filter is written by itself first, so that the kernel's words are about what somebody wrote and
+ * not about what it became:
+ *
+ *	filters of an event       a            b                        c
+ *	written                   a            b, (a) && (b)            c, ((a) && (b)) && (c)
+ */
+#include "ftrace/options/event_filters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/side_work.h"
+#include "ftrace/tracefs/filter_file.h"
+
+/* Takes the event out, and says why. */
+static void refuse(struct event_selection *events, struct event_name *e, const char *why,
+		   const struct setup *s)
+{
+	report_failed(s->reports, "%s/%s (filter refused: %s)", event_name_group(e),
+		      event_name_name(e), why);
+	filter_file_clear(s->instance, e->group, e->name);
+	event_selection_drop(events, e);
+}
+
+/* "0" is the kernel's word for no filter. */
+static int write_filter(struct event_name *e, const char *filter, const struct setup *s,
+			struct err_text *why)
+{
+	char *both;
+	int r;
+
+	if (!*filter)
+		return err_set(why, -EINVAL, "it is empty");
+	if (!strcmp(filter, "0"))
+		return 0;
+	r = filter_file_write(s->instance, e->group, e->name, filter, why);
+	if (r)
+		return r;
+	both = filter_both(e->filter, filter);
+	if (!both)
+		return -ENOMEM;
+	if (e->filter)
+		r = filter_file_write(s->instance, e->group, e->name, both, why);
+	free(e->filter);
+	e->filter = both;
+	return r;
+}
+
+int event_filter_add(struct event_selection *events, struct event_name *e, const char *filter,
+		     const struct setup *s)
+{
+	_cleanup_(freep) char *clean = filter_clean(filter);
+	struct err_text why;
+	int r;
+
+	if (!clean)
+		return -ENOMEM;
+	r = write_filter(e, clean, s, &why);
+	if (r && r != -ENOMEM)
+		refuse(events, e, why.text, s);
+	return r;
+}
+
+/* Backwards, because events may go on the way. Gives how many there were, or -errno. */
+static int apply(const char *request, const char *filter, struct event_selection *events,
+		 const struct setup *s)
+{
+	int n = 0, r;
+
+	for (size_t i = events->n; i-- > 0;) {
+		struct event_name *e = &events->events[i];
+
+		if (!event_is_meant(request, e))
+			continue;
+		n++;
+		if (event_filter_add(events, e, filter, s) == -ENOMEM)
+			return -ENOMEM;
+		r = side_pause();
+		if (r)
+			return r;
+	}
+	return n;
+}
+
+/* A filter for nothing: a name that the kernel does not have, or events that nobody asked for. */
+static int report_idle(const char *request, const struct setup *s)
+{
+	struct event_selection there = {0};
+	int r = event_select(s->root, (char *[]){(char *)request}, 1, &there, s->reports);
+
+	if (!r && there.n)
+		report_failed(s->reports,
+			      "option:event_filters (%s: not among the events that are recorded)",
+			      request);
+	event_selection_deinit(&there);
+	return r;
+}
+
+int event_filters_apply(struct event_selection *events, const struct setup *s)
+{
+	const Pb__FtraceConfig *c = s->config;
+	int r;
+
+	if (c->n_event_filters > EVENT_FILTERS_MAX) {
+		report_problem(s->reports,
+			       "nothing is recorded: of %zu event_filters %u can be had",
+			       c->n_event_filters, EVENT_FILTERS_MAX);
+		return -E2BIG;
+	}
+	for (size_t i = 0; i < c->n_event_filters; i++) {
+		const Pb__FtraceConfig__EventFilter *f = c->event_filters[i];
+
+		if (!f->event || !*f->event) {
+			report_failed(s->reports, "option:event_filters (no event is named for %s)",
+				      f->filter ? f->filter : "the empty filter");
+			continue;
+		}
+		r = apply(f->event, f->filter ? f->filter : "", events, s);
+		if (!r)
+			r = report_idle(f->event, s);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

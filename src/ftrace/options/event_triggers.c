@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	action  :count        if FILTER
+ *	                         |
+ *	stacktrace               (filters of the event) && (that of the trigger): the kernel pulls a
+ *	                         trigger before it looks whether the record passes, and a stack
+ *	                         would stand behind another event; a marker's filter is its threads
+ *	traceon, traceoff        that of the trigger; with tids_to_trace at least one that is always
+ *	                         true, because the kernel looks at the thread only then
+ */
+#include "ftrace/options/event_triggers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/tracefs/filter_file.h"
+#include "ftrace/options/session_events.h"
+#include "ftrace/options/traced_tids.h"
+
+typedef Pb__FtraceConfig__EventTrigger config_trigger;
+
+#define ACTION(name) PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_##name
+#define ALWAYS_TRUE "common_pid >= 0"
+
+static const char *action_name(const config_trigger *c)
+{
+	switch (c->action) {
+	case ACTION(STACKTRACE):
+		return "stacktrace";
+	case ACTION(TRACEON):
+		return "traceon";
+	case ACTION(TRACEOFF):
+		return "traceoff";
+	default:
+		return NULL;
+	}
+}
+
+static bool has_action(const Pb__FtraceConfig *config, int action)
+{
+	for (size_t i = 0; i < config->n_event_triggers; i++)
+		if ((int)config->event_triggers[i]->action == action)
+			return true;
+	return false;
+}
+
+bool event_triggers_pause(const Pb__FtraceConfig *config)
+{
+	return has_action(config, ACTION(TRACEOFF)) || has_action(config, ACTION(TRACEON));
+}
+
+bool event_triggers_resume(const Pb__FtraceConfig *config)
+{
+	return has_action(config, ACTION(TRACEOFF)) && has_action(config, ACTION(TRACEON));
+}
+
+int event_triggers_imply(struct event_selection *events, const struct setup *s)
+{
+	return has_action(s->config, ACTION(STACKTRACE))
+		       ? event_selection_add(events, "ftrace", "kernel_stack")
+		       : 0;
+}
+
+/* ---- preparing ---- */
+
+static void refuse(const struct setup *s, const struct event_name *e, const char *why)
+{
+	report_failed(s->reports, "%s/%s (trigger refused: %s)", event_name_group(e),
+		      event_name_name(e), why);
+}
+
+/* The kernel's word for "every record". */
+static bool is_all(const char *filter)
+{
+	return !*filter || !strcmp(filter, "0");
+}
+
+/* Tries somebody's filter on the event, whose own ones are as before then. */
+static int try_filter(const struct setup *s, const struct event_name *e, const char *filter)
+{
+	struct err_text why, ignored;
+	int r = filter_file_write(s->instance, e->group, e->name, filter, &why);
+
+	if (e->filter)
+		filter_file_write(s->instance, e->group, e->name, e->filter, &ignored);
+	else
+		filter_file_clear(s->instance, e->group, e->name);
+	/* Events that cannot be filtered may still have triggers; then writing it will tell. */
+	if (r && r != -ENOENT)
+		refuse(s, e, why.text);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* Of markers only those of some threads are kept, when they are read: a stack of the others' would
+ * stand behind nothing. NULL in *ret: all are. */
+static int make_writers(const struct setup *s, const struct event_name *e, char **ret)
+{
+	const Pb__FtraceConfig *c = s->config;
+	struct strbuf text = {0};
+
+	*ret = NULL;
+	if (!session_event_is_marker(e) || traced_tids_follow(c) || !c->n_tids_to_trace)
+		return 0;
+	for (size_t i = 0; i < c->n_tids_to_trace; i++)
+		strbuf_printf(&text, "%scommon_pid == %" PRIu32, i ? " || " : "",
+			      c->tids_to_trace[i]);
+	*ret = strbuf_take(&text);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* What stands behind "if"; NULL in *ret: nothing. */
+static int make_condition(const struct setup *s, const config_trigger *c,
+			  const struct event_name *e, char **ret)
+{
+	_cleanup_(freep) char *own = filter_clean(c->filter ? c->filter : "");
+	_cleanup_(freep) char *writers = NULL;
+	const char *events = NULL;
+	int r;
+
+	if (!own || make_writers(s, e, &writers))
+		return -ENOMEM;
+	if (c->action == ACTION(STACKTRACE))
+		events = e->filter ? e->filter : writers;
+	*ret = NULL;
+	if (!is_all(own)) {
+		r = try_filter(s, e, own);
+		if (r)
+			return r;
+		*ret = filter_both(events, own);
+	} else if (events) {
+		*ret = strdup(events);
+	} else if (traced_tids_wanted(s->config)) {
+		*ret = strdup(ALWAYS_TRUE);
+	} else {
+		return 0;
+	}
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int make_command(const config_trigger *c, const char *condition, char **ret)
+{
+	char count[16] = "";
+
+	if (c->count)
+		snprintf(count, sizeof(count), ":%u", c->count);
+	if (asprintf(ret, "%s%s%s%s", action_name(c), count, condition ? " if " : "",
+		     condition ? condition : "") < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Those of markers act where they are written, which is top level, and where they are copied to. */
+static bool can_act(const struct setup *s, const struct event_name *e)
+{
+	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
+	    !instance_copy_markers(s->instance))
+		return true;
+	refuse(s, e, "the kernel has no options/copy_trace_marker");
+	return false;
+}
+
+static int prepare_one(const struct setup *s, const config_trigger *c, const struct event_name *e,
+		       struct event_triggers *t)
+{
+	_cleanup_(freep) char *condition = NULL;
+	struct event_trigger trigger = {0};
+	int r;
+
+	if (!can_act(s, e))
+		return 0;
+	r = make_condition(s, c, e, &condition);
+	if (r)
+		return r == -ENOMEM ? r : 0; /* else it was reported */
+	if (t->n == EVENT_TRIGGERS_MAX) {
+		refuse(s, e, "there are too many");
+		return 0;
+	}
+	if (array_reserve(&t->list, &t->cap, t->n + 1, sizeof(*t->list)))
+		return -ENOMEM;
+	if (asprintf(&trigger.file, "events/%s/%s/trigger", e->group, e->name) < 0)
+		return -ENOMEM;
+	if (make_command(c, condition, &trigger.command)) {
+		free(trigger.file);
+		return -ENOMEM;
+	}
+	t->list[t->n++] = trigger;
+	return 0;
+}
+
+/* Of the records that have no event of their own only markers can be a reason. */
+static bool may_have_stack(const struct event_name *e)
+{
+	return e->id != EVENT_NO_ID && (strcmp(e->group, "ftrace") || !strcmp(e->name, "print"));
+}
+
+/* For those of the events that are meant. Gives their number, or -ENOMEM. */
+static int prepare_for(const struct event_selection *events, const struct setup *s,
+		       const config_trigger *c, struct event_triggers *t)
+{
+	bool stack = c->action == ACTION(STACKTRACE);
+	int n = 0;
+
+	for (size_t i = 0; i < events->n; i++) {
+		const struct event_name *e = &events->events[i];
+
+		if (!event_is_meant(c->event, e))
+			continue;
+		if (stack && !may_have_stack(e))
+			continue;
+		n++;
+		if (prepare_one(s, c, e, t))
+			return -ENOMEM;
+	}
+	return n;
+}
+
+/* Those that are meant of all that the kernel has and the session has made, with the filters of
+ * those that are selected. */
+static int prepare_any(const struct event_selection *events, const struct setup *s,
+		       const config_trigger *c, struct event_triggers *t)
+{
+	struct event_selection there = {0};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < events->n; i++)
+		if (events->events[i].told)
+			r = event_selection_add_told(&there, events->events[i].group,
+						     events->events[i].name,
+						     events->events[i].told);
+	if (!r)
+		r = event_select(s->root, &c->event, 1, &there, s->reports);
+	for (size_t i = 0; !r && i < there.n; i++) {
+		struct event_name *e = &there.events[i];
+		const struct event_name *own = event_selection_find(events, e->group, e->name);
+
+		if (own && own->filter && !(e->filter = strdup(own->filter)))
+			r = -ENOMEM;
+	}
+	if (!r)
+		r = prepare_for(&there, s, c, t);
+	event_selection_deinit(&there);
+	return r < 0 ? r : 0;
+}
+
+static int prepare_stacks(const struct event_selection *events, const struct setup *s,
+			  const config_trigger *c, struct event_triggers *t)
+{
+	struct event_selection there = {0};
+	int r = prepare_for(events, s, c, t);
+
+	if (r)
+		return r < 0 ? r : 0;
+	r = event_select(s->root, &c->event, 1, &there, s->reports);
+	if (!r && there.n)
+		report_failed(s->reports,
+			      "option:event_triggers (stacktrace of %s: not among the events that "
+			      "are recorded)",
+			      c->event);
+	event_selection_deinit(&there);
+	return r;
+}
+
+/* Before 5.17 what happens to an instance's event happens at top level. */
+static bool act_in_instances(void)
+{
+	struct utsname u;
+	unsigned major, minor;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 5 || (major == 5 && minor >= 17);
+}
+
+static int prepare(const struct event_selection *events, const struct setup *s,
+		   const config_trigger *c, struct event_triggers *t)
+{
+	const char *why = !c->event || !*c->event ? "no event is named"
+			  : !action_name(c)	  ? "no action is named"
+			  : !act_in_instances()	  ? "this kernel's go for all tracers"
+						  : NULL;
+
+	if (why) {
+		report_failed(s->reports, "option:event_triggers (%s%s%s)",
+			      c->event && *c->event ? c->event : "",
+			      c->event && *c->event ? ": " : "", why);
+		return 0;
+	}
+	if (s->later)
+		return prepare_for(events, s, c, t) < 0 ? -ENOMEM : 0;
+	return c->action == ACTION(STACKTRACE) ? prepare_stacks(events, s, c, t)
+					       : prepare_any(events, s, c, t);
+}
+
+int event_triggers_prepare(const struct event_selection *events, const struct setup *s,
+			   struct event_triggers *ret)
+{
+	bool on = false, off = false;
+
+	for (size_t i = 0; i < s->config->n_event_triggers; i++) {
+		const config_trigger *c = s->config->event_triggers[i];
+		size_t before = ret->n;
+
+		if (prepare(events, s, c, ret))
+			return -ENOMEM;
+		on = on || (ret->n > before && c->action == ACTION(TRACEON));
+		off = off || (ret->n > before && c->action == ACTION(TRACEOFF));
+	}
+	ret->begin_paused = on && !off;
+	return 0;
+}
+
+/* ---- acting ---- */
+
+static bool is_traceon(const struct event_trigger *t)
+{
+	return str_starts(t->command, "traceon");
+}
+
+static void write_one(struct event_trigger *t, const struct instance *i, struct reports *reports)
+{
+	int r = instance_write(i, t->file, t->command);
+	int name = (int)(strlen(t->file) - strlen("events//trigger"));
+
+	t->written = !r;
+	if (r)
+		report_failed(reports, "%.*s (trigger refused: %s: %s)", name,
+			      t->file + strlen("events/"),
+			      r == -EEXIST   ? "the event has one of this kind, or of traceon and "
+					       "traceoff the other"
+			      : r == -ENOENT ? "the kernel has none for this event"
+					     : strerror(-r),
+			      t->command);
+}
+
+int event_triggers_start(struct event_triggers *t, const struct instance *i, struct reports *r)
+{
+	bool begins = !t->begin_paused;
+	int error = begins ? instance_write(i, "tracing_on", "1") : 0;
+
+	for (size_t k = 0; !error && k < t->n; k++) {
+		write_one(&t->list[k], i, r);
+		begins = begins || (t->list[k].written && is_traceon(&t->list[k]));
+	}
+	if (!begins)
+		error = instance_write(i, "tracing_on", "1");
+	return error;
+}
+
+/* The same one, of an event that was there before. */
+static struct event_trigger *find(const struct event_triggers *t, const struct event_trigger *e)
+{
+	for (size_t k = 0; k < t->n; k++)
+		if (!strcmp(t->list[k].file, e->file) && !strcmp(t->list[k].command, e->command))
+			return &t->list[k];
+	return NULL;
+}
+
+int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
+		       const struct instance *i, struct reports *r)
+{
+	for (; more->n; more->n--) {
+		struct event_trigger *e = &more->list[more->n - 1], *old = find(t, e);
+
+		if (old) {
+			free(e->file);
+			free(e->command);
+			write_one(old, i, r);
+			continue;
+		}
+		if (array_reserve(&t->list, &t->cap, t->n + 1, sizeof(*t->list)))
+			return -ENOMEM;
+		t->list[t->n] = *e;
+		write_one(&t->list[t->n++], i, r);
+	}
+	return 0;
+}
+
+void event_triggers_stop(struct event_triggers *t, const struct instance *i)
+{
+	for (size_t k = 0; k < t->n; k++) {
+		if (!t->list[k].written || !is_traceon(&t->list[k]))
+			continue;
+		instance_write(i, t->list[k].file, "!traceon");
+		t->list[k].written = false;
+	}
+	instance_stop(i);
+}
+
+void event_triggers_deinit(struct event_triggers *t)
+{
+	for (size_t k = 0; k < t->n; k++) {
+		free(t->list[k].file);
+		free(t->list[k].command);
+	}
+	free(t->list);
+	*t = (struct event_triggers){0};
+}

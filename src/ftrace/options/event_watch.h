@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ftrace/events/event_select.h"
+#include "ftrace/tracefs/instance.h"
+
+/*
+ * Tells cheaply whether the kernel's events may be others than before: modules came and went, or
+ * dynamic events did (probes, synthetic and user events). It takes one listing of /sys/module, one
+ * read of dynamic_events, and a stat(2) for each dynamic event that is selected.
+ *
+ * What sessions of ours make for themselves is left out: it means nothing to other sessions.
+ */
+struct event_watch {
+	const char *root; /* borrowed: of tracefs */
+	const char *sys_root; /* borrowed */
+	uint64_t seen;
+	bool again; /* what was seen has not been dealt with */
+};
+
+/* Remembers how it is now: before the events are selected. */
+void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root);
+/* Has something changed since it was asked last? instance: where events are on, in the folders that
+ * they know (event_name.folder). */
+bool event_watch_changed(struct event_watch *w, const struct instance *instance,
+			 const struct event_selection *events);
+
+/* It says yes the next time, whatever happens until then. */
+void event_watch_again(struct event_watch *w);
+
+/*
+ * Which folder an event has now: a number that another event, or the same one made anew, does not
+ * have. 0: none. (Kernels 6.6 and 6.7 may change it without a reason.)
+ */
+uint64_t event_folder_of(const struct instance *instance, const char *group, const char *name);

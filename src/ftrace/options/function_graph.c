@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	set_ftrace_filter     of the instance      function_filters        )
+ *	set_graph_function    of the whole kernel  function_graph_roots    ) before the tracer,
+ *	max_graph_depth       likewise             ..._max_depth           ) which begins at once
+ *	current_tracer        of the instance
+ *
+ * The kernel takes lists word by word, and checks a word when the blank behind it comes.
+ */
+#include "ftrace/options/function_graph.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/loan.h"
+#include "ftrace/options/traced_tids.h"
+
+#define TRACER "function_graph"
+#define MAX_FUNCTIONS 1024u /* in a list of the config */
+#define MAX_NAME 256u /* the kernel's names have fewer */
+
+static const char *const event_names[] = {"funcgraph_entry", "funcgraph_exit",
+					  "fgraph_retaddr_entry"};
+
+/* ---- which events ---- */
+
+bool function_graph_event(const struct event_name *e)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(event_names); i++)
+		if (!strcmp(e->group, "ftrace") && !strcmp(e->name, event_names[i]))
+			return true;
+	return false;
+}
+
+/* The words of a file, for the caller to free; NULL: it cannot be read. */
+static char *read_line(const char *root, const char *file)
+{
+	char path[4096];
+	char *text = fs_join(path, sizeof(path), root, file) ? NULL : knob_read(path);
+
+	if (text)
+		text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static bool has_word(const char *line, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; line && *line; line += strcspn(line, " "), line += *line == ' ')
+		if (!strncmp(line, word, len) && (line[len] == ' ' || !line[len]))
+			return true;
+	return false;
+}
+
+bool function_graph_is_offered(const struct instance *i)
+{
+	_cleanup_(freep) char *text = instance_read(i, "available_tracers");
+
+	if (text)
+		text[strcspn(text, "\n")] = '\0';
+	return has_word(text, TRACER);
+}
+
+static bool is_asked_for(const struct setup *s)
+{
+	const Pb__FtraceConfig *c = s->config;
+	const struct {
+		const char *name;
+		bool is_set;
+	} refinements[] = {
+		{"function_filters", c->n_function_filters},
+		{"function_graph_roots", c->n_function_graph_roots},
+		{"function_graph_max_depth", c->function_graph_max_depth},
+	};
+
+	for (unsigned i = 0; !c->enable_function_graph && i < ARRAY_SIZE(refinements); i++)
+		if (refinements[i].is_set)
+			report_failed(s->reports, "option:%s (enable_function_graph is not set)",
+				      refinements[i].name);
+	return c->enable_function_graph;
+}
+
+int function_graph_select(struct event_selection *events, const struct setup *s)
+{
+	_cleanup_(freep) char *tracers = NULL;
+	char file[64], path[4096];
+	int r = 0;
+
+	if (!is_asked_for(s))
+		return 0;
+	tracers = read_line(s->root, "available_tracers");
+	if (!has_word(tracers, TRACER)) {
+		report_failed(
+			s->reports,
+			"option:enable_function_graph (the kernel has no such tracer; it has: "
+			"%s)",
+			tracers ? tracers : "none");
+		return 0;
+	}
+	for (unsigned i = 0; !r && i < ARRAY_SIZE(event_names); i++) {
+		snprintf(file, sizeof(file), "events/ftrace/%s/format", event_names[i]);
+		if (!fs_join(path, sizeof(path), s->root, file) && fs_exists(path))
+			r = event_selection_add(events, "ftrace", event_names[i]);
+	}
+	return r;
+}
+
+void function_graph_deselect(struct event_selection *events)
+{
+	for (size_t i = events->n; i-- > 0;)
+		if (function_graph_event(&events->events[i]))
+			event_selection_drop(events, &events->events[i]);
+}
+
+/* ---- lists of functions ---- */
+
+/* A colon begins a command ("schedule:traceoff"), an exclamation mark takes something away. */
+static const char *objection(const char *name)
+{
+	if (!*name || strlen(name) > MAX_NAME)
+		return "not the name of a function";
+	if (strchr(name, ':'))
+		return "a colon would make it a command";
+	for (const char *p = name; *p; p++)
+		if (*p <= ' ' || *p > '~' || *p == '!' || *p == '#')
+			return "not the name of a function";
+	return NULL;
+}
+
+static void refuse_name(const struct setup *s, const char *option, const char *name,
+			const char *why)
+{
+	report_failed(s->reports, "option:%s (%.60s: %s)", option, name, why);
+}
+
+struct functions {
+	const char *option; /* of the config */
+	const char *file; /* of tracefs */
+	char *const *names;
+	size_t n;
+};
+
+/* Those that can be names, a line each. */
+static void join(const struct functions *f, const struct setup *s, struct strbuf *b)
+{
+	const char *why;
+
+	if (f->n > MAX_FUNCTIONS)
+		report_failed(s->reports, "option:%s (%u of them can be had, not %zu)", f->option,
+			      MAX_FUNCTIONS, f->n);
+	for (size_t i = 0; i < f->n && i < MAX_FUNCTIONS; i++) {
+		why = objection(f->names[i]);
+		if (why)
+			refuse_name(s, f->option, f->names[i], why);
+		else
+			strbuf_printf(b, "%s\n", f->names[i]);
+	}
+}
+
+static const char *refusal(int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return "no function that can be traced is called so";
+	case -ENOSPC:
+		return "the kernel's list is full";
+	}
+	return strerror(-error);
+}
+
+/* One by one, to tell which of them the kernel does not take. Gives how many it took. */
+static unsigned add_each(const struct functions *f, const struct instance *i, const struct setup *s,
+			 char *lines)
+{
+	char *save = NULL, name[MAX_NAME + 2];
+	unsigned taken = 0;
+	int r;
+
+	for (char *at = strtok_r(lines, "\n", &save); at; at = strtok_r(NULL, "\n", &save)) {
+		snprintf(name, sizeof(name), "%s\n", at);
+		r = instance_append(i, f->file, name);
+		if (r)
+			refuse_name(s, f->option, at, refusal(r));
+		taken += !r;
+	}
+	return taken;
+}
+
+/* Somebody who is none of us has something in a list of a place that is not ours. */
+static bool is_somebodys(const struct instance *i, const char *file, const char *idle)
+{
+	_cleanup_(freep) char *now = instance_read(i, file);
+
+	return !instance_is_own(i) && !instance_others_hold(i, file) && now &&
+	       !knob_reads(file, now, idle);
+}
+
+static int fail(const struct setup *s, const char *option, int error, const char *why)
+{
+	report_failed(s->reports, "option:%s (%s)", option, why);
+	return error;
+}
+
+static int write_list(const struct functions *f, const struct instance *i, const struct setup *s)
+{
+	struct strbuf lines = {0};
+	unsigned taken = 0;
+	int r;
+
+	if (is_somebodys(i, f->file, ""))
+		return fail(s, f->option, -EBUSY, "somebody has functions of his own there");
+	join(f, s, &lines);
+	if (lines.failed) {
+		strbuf_deinit(&lines);
+		return -ENOMEM;
+	}
+	r = lines.s ? instance_write(i, f->file, lines.s) : -EINVAL;
+	if (r == -EBUSY || r == -ENOENT) {
+		strbuf_deinit(&lines);
+		return fail(s, f->option, r,
+			    r == -EBUSY ? "another recording has other functions"
+					: "the kernel has it not");
+	}
+	if (r && lines.s && !instance_write(i, f->file, ""))
+		taken = add_each(f, i, s, lines.s);
+	strbuf_deinit(&lines);
+	return r && !taken ? fail(s, f->option, -EINVAL,
+				  "nothing is left of it, and without it "
+				  "all functions would be traced")
+			   : 0;
+}
+
+/* ---- what goes for the whole kernel ---- */
+
+static int borrow_globals(struct function_graph *g, const struct setup *s)
+{
+	const struct loan_terms terms = {
+		.root = s->root,
+		.place = "",
+		.state = s->state_root,
+		.reads_nothing = true,
+	};
+	struct err_text e;
+	int r = instance_borrow(&g->globals, &terms, &e);
+
+	return r ? fail(s, "enable_function_graph", r, e.text) : 0;
+}
+
+/* Somebody's limits are limits of ours as well. */
+static void tell_limit(const struct setup *s, const char *file)
+{
+	report_failed(s->reports,
+		      "option:enable_function_graph (only within somebody's %s, which goes for the "
+		      "whole kernel)",
+		      file);
+}
+
+static int set_roots(struct function_graph *g, const struct setup *s)
+{
+	const struct functions roots = {
+		.option = "function_graph_roots",
+		.file = "set_graph_function",
+		.names = s->config->function_graph_roots,
+		.n = s->config->n_function_graph_roots,
+	};
+
+	if (roots.n)
+		return write_list(&roots, &g->globals, s);
+	if (is_somebodys(&g->globals, roots.file, "") ||
+	    instance_write(&g->globals, roots.file, "") == -EBUSY)
+		tell_limit(s, roots.file);
+	return 0;
+}
+
+static int set_depth(struct function_graph *g, const struct setup *s)
+{
+	static const char file[] = "max_graph_depth";
+	uint32_t depth = s->config->function_graph_max_depth;
+	bool somebodys = is_somebodys(&g->globals, file, "0");
+	char text[16];
+	int r;
+
+	snprintf(text, sizeof(text), "%u", depth);
+	r = somebodys ? -EBUSY : instance_write(&g->globals, file, text);
+	if (r && depth)
+		return fail(s, "function_graph_max_depth", r,
+			    r == -EBUSY ? "it goes for the whole kernel, and is in use"
+					: strerror(-r));
+	if (r == -EBUSY)
+		tell_limit(s, file);
+	return 0;
+}
+
+/* ---- the tracer ---- */
+
+static int set_filters(const struct setup *s)
+{
+	const struct functions filters = {
+		.option = "function_filters",
+		.file = "set_ftrace_filter",
+		.names = s->config->function_filters,
+		.n = s->config->n_function_filters,
+	};
+
+	if (filters.n)
+		return write_list(&filters, s->instance, s);
+	if (is_somebodys(s->instance, filters.file, ""))
+		return fail(s, "enable_function_graph", -EBUSY,
+			    "somebody has functions of his own there");
+	/* An own one has none; a lent one will have none as long as we need that. */
+	if (instance_write(s->instance, filters.file, "") == -EBUSY)
+		return fail(s, "enable_function_graph", -EBUSY,
+			    "another recording has function_filters there");
+	return 0;
+}
+
+/* traced_tids.h has written those of this session. */
+static int set_threads(const struct setup *s)
+{
+	static const char file[] = "set_ftrace_pid";
+
+	if (traced_tids_wanted(s->config) || instance_is_own(s->instance))
+		return 0;
+	if (is_somebodys(s->instance, file, ""))
+		return fail(s, "enable_function_graph", -EBUSY,
+			    "somebody has threads of his own there");
+	if (instance_write(s->instance, file, "") == -EBUSY)
+		return fail(s, "enable_function_graph", -EBUSY,
+			    "another recording has tids_to_trace there");
+	return 0;
+}
+
+/* Setting a tracer drops what is in the rings. */
+static int set_tracer(const struct setup *s)
+{
+	_cleanup_(freep) char *now = read_line(s->instance->path, "current_tracer");
+	int r;
+
+	if (now && strcmp(now, TRACER) && (strcmp(now, "nop") || s->instance->keeps_ring))
+		return fail(s, "enable_function_graph", -EBUSY,
+			    strcmp(now, "nop") ? "somebody has another tracer there"
+					       : "what is in the rings would be dropped");
+	r = instance_write(s->instance, "current_tracer", TRACER);
+	if (!r)
+		return 0;
+	return fail(s, "enable_function_graph", r,
+		    r == -EBUSY ? "somebody reads the rings, so the tracer cannot be set"
+				: strerror(-r));
+}
+
+int function_graph_set(struct function_graph *g, const struct setup *s)
+{
+	int r = borrow_globals(g, s);
+
+	if (!r)
+		r = set_threads(s);
+	if (!r)
+		r = set_filters(s);
+	if (!r)
+		r = set_roots(g, s);
+	if (!r)
+		r = set_depth(g, s);
+	if (!r)
+		r = set_tracer(s);
+	if (r)
+		function_graph_end(g);
+	return r;
+}
+
+void function_graph_end(struct function_graph *g)
+{
+	instance_remove(&g->globals);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	said     p:mine/my_read   vfs_read count=%dx
+ *	         |  |     |         |
+ *	        type group name    rest
+ *
+ *	command  p:sonda_12_3456_0/my_read vfs_read count=%dx
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "ftrace/options/probe_line.h"
+
+#define NAME_MAX_BYTES 63 /* MAX_EVENT_NAME_LEN of the kernel */
+/* For a return probe that does not say so itself: as many calls may be under way at once. The
+ * kernel's own default is twice the number of CPUs, and it forgets the returns of all others. */
+#define MAX_ACTIVE "1024"
+
+void probe_line_deinit(struct probe_line *l)
+{
+	free(l->type);
+	free(l->group);
+	free(l->name);
+	free(l->rest);
+	free(l->said);
+	*l = (struct probe_line){0};
+}
+
+bool probe_name_is_good(const char *name)
+{
+	if (!*name || isdigit((unsigned char)*name) || strlen(name) > NAME_MAX_BYTES)
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_')
+			return false;
+	return true;
+}
+
+/* The words with one space between them, without the comment; NULL: memory is out. */
+static char *one_spelling(const char *line)
+{
+	size_t len = strcspn(line, "#"), n = 0;
+	char *to = malloc(len + 1);
+
+	for (size_t i = 0; to && i < len; i++) {
+		if (line[i] != ' ' && line[i] != '\t')
+			to[n++] = line[i];
+		else if (n && to[n - 1] != ' ')
+			to[n++] = ' ';
+	}
+	if (!to)
+		return NULL;
+	to[n && to[n - 1] == ' ' ? n - 1 : n] = '\0';
+	return to;
+}
+
+static bool is_printable(const char *line)
+{
+	for (; *line; line++)
+		if (*line != '\t' && (*line < ' ' || *line > '~'))
+			return false;
+	return true;
+}
+
+/* As the kernel names an event that has no name: p_vfs_read_0, p_libc_0x9d2c0. */
+static char *default_name(char type, enum probe_kind kind, const char *rest)
+{
+	_cleanup_(freep) char *place = strndup(rest, strcspn(rest, " %"));
+	char *name = NULL, *from, *sep;
+	int n;
+
+	if (!place)
+		return NULL;
+	if (kind == PROBE_USER) {
+		from = strrchr(place, '/');
+		from = from ? from + 1 : place;
+		sep = strrchr(from, ':');
+		n = asprintf(&name, "%c_%.*s_0x%llx", type, (int)strcspn(from, ":._-"), from,
+			     sep ? strtoull(sep + 1, NULL, 0) : 0);
+	} else if (isdigit((unsigned char)*place)) {
+		n = asprintf(&name, "%c_%s", type, place);
+	} else {
+		sep = strpbrk(place, "+-");
+		n = asprintf(&name, "%c_%.*s_%lld", type, (int)strcspn(place, "+-"), place,
+			     sep ? strtoll(sep, NULL, 0) : 0);
+	}
+	if (n < 0)
+		return NULL;
+	for (char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			*p = '_';
+	if (n > NAME_MAX_BYTES)
+		name[NAME_MAX_BYTES] = '\0';
+	return name;
+}
+
+/* head: the first word. */
+static int take_type(char *head, enum probe_kind kind, struct probe_line *l, struct err_text *e)
+{
+	size_t digits;
+
+	if (*head == '-')
+		return err_set(e, -EINVAL, "a line that removes events");
+	if (*head != 'p' && *head != 'r')
+		return err_set(e, -EINVAL, "it begins neither with p nor with r");
+	digits = strspn(head + 1, "0123456789");
+	if (head[1 + digits] && head[1 + digits] != ':')
+		return err_set(e, -EINVAL, "no colon behind the first letter");
+	l->type = !digits && *head == 'r' && kind == PROBE_KERNEL ? strdup("r" MAX_ACTIVE)
+								  : strndup(head, 1 + digits);
+	return l->type ? 0 : -ENOMEM;
+}
+
+/* names: "", ":", ":name", ":group/name" or ":group/". */
+static int take_names(char *names, enum probe_kind kind, struct probe_line *l, struct err_text *e)
+{
+	char *group = NULL, *name = *names ? names + 1 : names, *sep = strpbrk(name, "/.");
+
+	if (sep) {
+		*sep = '\0';
+		group = name;
+		name = sep + 1;
+	}
+	if (*name && !probe_name_is_good(name))
+		return err_set(e, -EINVAL, "'%.80s' is not a name for an event", name);
+	if (group && !probe_name_is_good(group))
+		return err_set(e, -EINVAL, "'%.80s' is not a name for a group", group);
+	l->group = strdup(group ? group : kind == PROBE_KERNEL ? "kprobes" : "uprobes");
+	l->name = *name ? strdup(name) : default_name(*l->type, kind, l->rest);
+	return l->group && l->name ? 0 : -ENOMEM;
+}
+
+/* The kernel says no more than "Invalid argument" to a line without one. */
+static int check_place(const char *rest, struct err_text *e)
+{
+	int len = (int)strcspn(rest, " ");
+	const char *offset = memrchr(rest, ':', (size_t)len);
+
+	if (offset && isdigit((unsigned char)offset[1]))
+		return 0;
+	return err_set(
+		e, -EINVAL,
+		"'%.*s' is no place in a program, such as /bin/ls:0x4b50, which nm and objdump "
+		"tell",
+		MIN(len, 80), rest);
+}
+
+static int parse(struct probe_line *l, enum probe_kind kind, struct err_text *e)
+{
+	_cleanup_(freep) char *head = strndup(l->said, strcspn(l->said, " "));
+	int r;
+
+	if (!head)
+		return -ENOMEM;
+	r = take_type(head, kind, l, e);
+	if (r)
+		return r;
+	if (!l->said[strlen(head)])
+		return err_set(e, -EINVAL, "it says no place");
+	l->rest = strdup(l->said + strlen(head) + 1);
+	if (!l->rest)
+		return -ENOMEM;
+	r = kind == PROBE_USER ? check_place(l->rest, e) : 0;
+	if (r)
+		return r;
+	return take_names(head + strcspn(head, ":"), kind, l, e);
+}
+
+int probe_line_parse(const char *line, enum probe_kind kind, struct probe_line *ret,
+		     struct err_text *e)
+{
+	struct probe_line l = {0};
+	int r;
+
+	if (strlen(line) > PROBE_LINE_MAX)
+		return err_set(e, -EINVAL, "longer than %d bytes", PROBE_LINE_MAX);
+	if (!is_printable(line))
+		return err_set(e, -EINVAL, "not one line of printable ASCII");
+	l.said = one_spelling(line);
+	if (!l.said)
+		r = -ENOMEM;
+	else
+		r = *l.said ? parse(&l, kind, e) : err_set(e, -EINVAL, "an empty line");
+	if (r)
+		probe_line_deinit(&l);
+	else
+		*ret = l;
+	return r;
+}
+
+/* ---- what everybody may ask for ---- */
+
+/* The kernel's names of functions have dots, too: "foo.isra.0". */
+static bool is_symbol(const char *s, size_t len)
+{
+	if (!len || isdigit((unsigned char)*s))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '_' && s[i] != '.')
+			return false;
+	return true;
+}
+
+/* "[MODULE:]SYMBOL[%return]" */
+static bool is_plain_place(const char *place, size_t len)
+{
+	static const char is_return[] = "%return";
+	const size_t tail = strlen(is_return);
+	const char *colon = memchr(place, ':', len);
+
+	if (len > tail && !strncmp(place + len - tail, is_return, tail))
+		len -= tail;
+	if (!colon)
+		return is_symbol(place, len);
+	for (const char *p = place; p < colon; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
+			return false;
+	return colon > place && is_symbol(colon + 1, len - (size_t)(colon + 1 - place));
+}
+
+/* A value that the function was called with or returns, and nothing that it points at. */
+static bool is_plain_value(const char *s, size_t len)
+{
+	static const char arg[] = "$arg";
+	size_t head = strlen(arg);
+
+	if (len > 1 && *s == '%') {
+		for (size_t i = 1; i < len; i++)
+			if (!isalnum((unsigned char)s[i]))
+				return false;
+		return true;
+	}
+	/* A further one is on the stack, and what is there need not be an argument. */
+	if (len == head + 1 && !strncmp(s, arg, head))
+		return s[head] >= '1' && s[head] <= '6';
+	return (len == strlen("$retval") && !strncmp(s, "$retval", len)) ||
+	       (len == strlen("$comm") && !strncmp(s, "$comm", len));
+}
+
+static bool is_plain_type(const char *s, size_t len)
+{
+	static const char *const sizes[] = {"8", "16", "32", "64"};
+
+	if (len < 2 || !memchr("usx", *s, 3))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (len - 1 == strlen(sizes[i]) && !strncmp(s + 1, sizes[i], len - 1))
+			return true;
+	return false;
+}
+
+static bool is_plain_argument(const char *s, size_t len)
+{
+	const char *sign = memchr(s, '=', len), *colon;
+
+	if (sign) {
+		if (!is_symbol(s, (size_t)(sign - s)))
+			return false;
+		len -= (size_t)(sign + 1 - s);
+		s = sign + 1;
+	}
+	colon = memchr(s, ':', len);
+	if (colon && !is_plain_type(colon + 1, len - (size_t)(colon + 1 - s)))
+		return false;
+	return is_plain_value(s, colon ? (size_t)(colon - s) : len);
+}
+
+int probe_line_check_plain(const struct probe_line *l, enum probe_kind kind, struct err_text *e)
+{
+	const char *word = l->rest;
+	size_t len = strcspn(word, " ");
+
+	if (kind == PROBE_USER)
+		return err_set(e, -EPERM, "only root may name a place in a program");
+	if (!is_plain_place(word, len))
+		return err_set(e, -EPERM,
+			       "only root may name '%.*s': others the name of a function",
+			       MIN((int)len, 80), word);
+	while (word[len]) {
+		word += len + 1;
+		len = strcspn(word, " ");
+		if (!is_plain_argument(word, len))
+			return err_set(e, -EPERM,
+				       "only root may use '%.*s': others $arg1 to $arg6, $retval, "
+				       "$comm and "
+				       "registers, as numbers",
+				       MIN((int)len, 80), word);
+	}
+	return 0;
+}
+
+/* ---- what the kernel gets ---- */
+
+void probe_line_command(const struct probe_line *l, const char *group, struct strbuf *b)
+{
+	strbuf_printf(b, "%s:%s/%s %s", l->type, group, l->name, l->rest);
+}
+
+size_t probe_line_said_at(const struct probe_line *l, const char *group, size_t at)
+{
+	size_t head = strlen(l->type) + 1 + strlen(group) + 1 + strlen(l->name);
+	size_t said_head = strlen(l->said) - strlen(l->rest) - 1;
+
+	if (at <= head)
+		return 0;
+	return MIN(at - head + said_head, strlen(l->said));
+}

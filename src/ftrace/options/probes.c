@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the user calls a group gets a group of our own in tracefs, so that two sessions with the
+ * same probe do not meet:
+ *
+ *	config                          tracefs                              trace
+ *	p:mine/a vfs_read               p:sonda_812_51423_0/a vfs_read       mine/a
+ *	p:mine/b vfs_write              p:sonda_812_51423_0/b vfs_write      mine/b
+ *	probe: "vfs_read" type: BOTH    p:sonda_812_51423_1/vfs_read ...     kprobe_event BEGIN
+ *	                                r1024:sonda_812_51423_2/vfs_read     kprobe_event END
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/side_work.h"
+#include "ftrace/options/function_names.h"
+#include "ftrace/tracefs/kernel_error.h"
+#include "ftrace/tracefs/owner.h"
+#include "ftrace/options/probe_line.h"
+#include "ftrace/options/probes.h"
+
+#define KPROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
+
+#define SYMBOL_SIZE 256
+
+/* One for each kind of event that may have the name of another one. */
+struct group {
+	char *said; /* owned */
+	enum made_in in;
+	enum event_told_as as;
+	char name[OWNER_NAME_SIZE]; /* in tracefs */
+};
+
+struct making {
+	const struct setup *setup;
+	struct made_events *made;
+	struct function_names functions; /* for names that are wrong */
+	struct group groups[PROBES_MAX * 2];
+	unsigned n_groups;
+	unsigned n_probes;
+};
+
+static const char *option_of(enum made_in in)
+{
+	return in == MADE_KPROBE ? "kprobe_events" : "uprobe_events";
+}
+
+static const struct group *group_for(struct making *m, enum made_in in, const char *said,
+				     enum event_told_as as)
+{
+	struct group *g = m->groups;
+
+	for (unsigned i = 0; i < m->n_groups; i++, g++)
+		if (g->in == in && g->as == as && !strcmp(g->said, said))
+			return g;
+	*g = (struct group){.said = strdup(said), .in = in, .as = as};
+	if (!g->said)
+		return NULL;
+	owner_name_new(g->name);
+	m->n_groups++;
+	return g;
+}
+
+/* ---- one line ---- */
+
+/* The function at a place: "[MODULE:]SYMBOL[+OFFSET][%return] ..."; false: it is an address. */
+static bool function_at(const char *place, char function[static SYMBOL_SIZE])
+{
+	size_t len = strcspn(place, " +%"), module = strcspn(place, ":");
+
+	if (module < len) {
+		place += module + 1;
+		len -= module + 1;
+	}
+	if (isdigit((unsigned char)*place) || len >= SYMBOL_SIZE)
+		return false;
+	memcpy(function, place, len);
+	function[len] = '\0';
+	return true;
+}
+
+/* The kernel's words for a refused command, about the line as its user wrote it. */
+static void explain(struct making *m, enum made_in in, const struct probe_line *line,
+		    const char *group, const char *command, int error, struct err_text *e)
+{
+	char function[SYMBOL_SIZE], what[sizeof(((struct kernel_error *)NULL)->what) + SYMBOL_SIZE];
+	const char *nearest = NULL;
+	struct kernel_error k;
+
+	if (!kernel_error_read(m->setup->root, command, &k)) {
+		err_set(e, error, "%s: %.200s", strerror(-error), line->said);
+		return;
+	}
+	if (in == MADE_KPROBE && strstr(k.what, "symbol") && function_at(line->rest, function))
+		nearest = function_names_nearest(&m->functions, m->setup->root, function);
+	if (nearest && !strcmp(nearest, function))
+		nearest = NULL;
+	snprintf(what, sizeof(what), "%s%s%.64s%s", k.what, nearest ? "; did you mean " : "",
+		 nearest ? nearest : "", nearest ? "?" : "");
+	kernel_error_say(e, error, what, line->said, probe_line_said_at(line, group, k.at));
+}
+
+/* 0, -ENOMEM, or another -errno with a sentence. */
+static int make(struct making *m, enum made_in in, const struct probe_line *line,
+		const char *told_name, enum event_told_as as, struct err_text *e)
+{
+	const struct group *group = group_for(m, in, line->group, as);
+	struct strbuf command = {0};
+	int r = -ENOMEM;
+
+	if (group)
+		probe_line_command(line, group->name, &command);
+	if (group && !command.failed) {
+		r = made_events_make(m->made, m->setup->root,
+				     &(struct made_event){
+					     .in = in,
+					     .group = (char *)group->name,
+					     .name = line->name,
+					     .told = {line->group, told_name, as},
+				     },
+				     command.s);
+		if (r && r != -ENOMEM)
+			explain(m, in, line, group->name, command.s, r, e);
+	}
+	strbuf_deinit(&command);
+	return r;
+}
+
+static int make_line(struct making *m, enum made_in in, const char *text, struct err_text *e)
+{
+	struct probe_line line;
+	struct err_text why;
+	int r = probe_line_parse(text, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, &line, &why);
+
+	if (r == -EINVAL)
+		return err_set(e, r, "%s%s%.200s", why.text, *text ? ": " : "", text);
+	if (r)
+		return r;
+	if (!m->setup->for_root)
+		r = probe_line_check_plain(&line, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
+	if (!r)
+		r = make(m, in, &line, line.name, EVENT_TOLD_FIELDS, e);
+	probe_line_deinit(&line);
+	return r;
+}
+
+/* Room for one more, and a kernel that has them? It is said once that there is not. */
+static bool may_make(struct making *m, enum made_in in, size_t asked)
+{
+	if (m->n_probes < PROBES_MAX) {
+		m->n_probes++;
+		return true;
+	}
+	if (m->n_probes++ == PROBES_MAX)
+		report_failed(m->setup->reports, "option:%s (of %zu probes the first %u count)",
+			      option_of(in), asked, PROBES_MAX);
+	return false;
+}
+
+/* Gives -ENOMEM, else 0. */
+static int report(const struct making *m, enum made_in in, int r, const struct err_text *e)
+{
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		report_failed(m->setup->reports, "option:%s (%s)", option_of(in), e->text);
+	return 0;
+}
+
+/* ---- by the name of a function ---- */
+
+static bool is_function(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return len && len <= 128;
+}
+
+/* type: as in a line. */
+static int make_function(struct making *m, const char *type, const char *function,
+			 enum event_told_as as, struct err_text *e)
+{
+	struct probe_line line;
+	char text[256];
+	int r;
+
+	snprintf(text, sizeof(text), "%s:%.63s %s", type, function, function);
+	r = probe_line_parse(text, PROBE_KERNEL, &line, e);
+	if (r)
+		return r;
+	r = make(m, MADE_KPROBE, &line, function, as, e);
+	probe_line_deinit(&line);
+	return r;
+}
+
+/* Both or none: half a pair would be a call that never ends. */
+static int make_pair(struct making *m, const char *function, struct err_text *e)
+{
+	int r = make_function(m, "p", function, EVENT_TOLD_PROBE_BEGIN, e);
+	size_t before = m->made->n;
+
+	if (r)
+		return r;
+	r = make_function(m, "r", function, EVENT_TOLD_PROBE_END, e);
+	if (r && before == m->made->n)
+		made_events_undo(m->made);
+	return r;
+}
+
+static int make_by_type(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
+			struct err_text *e)
+{
+	if (!is_function(k->probe))
+		return err_set(e, -EINVAL, "'%.128s' is not the name of a function", k->probe);
+	switch (k->type) {
+	case KPROBE_TYPE(KPROBE):
+		return make_function(m, "p", k->probe, EVENT_TOLD_PROBE_INSTANT, e);
+	case KPROBE_TYPE(KRETPROBE):
+		return make_function(m, "r", k->probe, EVENT_TOLD_PROBE_INSTANT, e);
+	case KPROBE_TYPE(BOTH):
+		return make_pair(m, k->probe, e);
+	default:
+		return err_set(e, -EINVAL, "%s: its type is not set", k->probe);
+	}
+}
+
+static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k, struct err_text *e)
+{
+	bool probe = k->probe && *k->probe, definition = k->definition && *k->definition;
+
+	if (probe == definition)
+		return err_set(e, -EINVAL,
+			       probe ? "%.128s: both probe and definition are set"
+				     : "neither probe nor definition is set",
+			       k->probe);
+	if (definition)
+		return make_line(m, MADE_KPROBE, k->definition, e);
+	return make_by_type(m, k, e);
+}
+
+/* ---- all of them ---- */
+
+static bool is_there(const struct making *m, enum made_in in, size_t asked)
+{
+	if (!asked || made_in_is_there(m->setup->root, in))
+		return asked;
+	report_failed(m->setup->reports, "option:%s (the kernel has no %s)", option_of(in),
+		      made_in_file(in));
+	return false;
+}
+
+static int make_all(struct making *m)
+{
+	const Pb__FtraceConfig *c = m->setup->config;
+	size_t asked = c->n_kprobe_events + c->n_uprobe_events;
+	struct err_text e = {""};
+	int r = 0;
+
+	if (is_there(m, MADE_KPROBE, c->n_kprobe_events))
+		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
+			if (!(r = side_pause()) && may_make(m, MADE_KPROBE, asked))
+				r = report(m, MADE_KPROBE, make_kprobe(m, c->kprobe_events[i], &e),
+					   &e);
+	if (is_there(m, MADE_UPROBE, c->n_uprobe_events))
+		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
+			if (!(r = side_pause()) && may_make(m, MADE_UPROBE, asked))
+				r = report(m, MADE_UPROBE,
+					   make_line(m, MADE_UPROBE, c->uprobe_events[i], &e), &e);
+	return r;
+}
+
+int probes_make(const struct setup *s, struct made_events *made)
+{
+	struct making *m;
+	int r;
+
+	if (!s->config->n_kprobe_events && !s->config->n_uprobe_events)
+		return 0;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->setup = s;
+	m->made = made;
+	r = make_all(m);
+	for (unsigned i = 0; i < m->n_groups; i++)
+		free(m->groups[i].said);
+	function_names_deinit(&m->functions);
+	free(m);
+	return r;
+}

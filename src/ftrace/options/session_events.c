@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Events of group ftrace have no switch: the records of tracers and of markers. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracefs.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/side_work.h"
+#include "base/text/str.h"
+#include "ftrace/options/event_triggers.h"
+#include "ftrace/options/event_watch.h"
+#include "ftrace/options/function_graph.h"
+#include "ftrace/options/session_events.h"
+#include "ftrace/options/synthetic_events.h"
+#include "ftrace/options/traced_tids.h"
+
+int session_events_select(struct event_selection *events, const struct setup *s)
+{
+	const Pb__FtraceConfig *c = s->config;
+	_cleanup_(freep) char **requests = calloc(c->n_ftrace_events + 1, sizeof(*requests));
+	size_t n = 0;
+
+	if (!requests)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n_ftrace_events; i++)
+		if (!synthetic_event_requested(c->ftrace_events[i]))
+			requests[n++] = c->ftrace_events[i];
+	return event_select(s->root, requests, n, events, s->reports);
+}
+
+static char *read_format(const struct setup *s, const char *group, const char *name)
+{
+	return tracefs_event_file_read(s->instance->tracefs, group, name, "format", NULL);
+}
+
+/* Of somebody else's instance: its owner may record only some. */
+static bool owner_leaves_some_out(const struct instance *i)
+{
+	static const char *const lists[] = {"set_event_pid", "set_event_notrace_pid"};
+	_cleanup_(freep) char *filter = instance_read(i, "events/sched/sched_switch/filter");
+
+	for (unsigned k = 0; k < ARRAY_SIZE(lists); k++) {
+		_cleanup_(freep) char *pids = instance_read(i, lists[k]);
+
+		if (pids && *pids)
+			return true;
+	}
+	return filter && !str_starts(filter, "none");
+}
+
+/*
+ * Columns tell only who comes next: who leaves is who came last, as long as no switch is left out.
+ * In them a thread that is not recorded would seem to run until the next one that is, and one that
+ * ran when the recording paused until it went on.
+ */
+static bool some_switches_are_left_out(const struct event_selection *events, const struct setup *s)
+{
+	return traced_tids_wanted(s->config) || event_triggers_resume(s->config) ||
+	       event_selection_find(events, "sched", "sched_switch")->filter ||
+	       (!instance_is_own(s->instance) && owner_leaves_some_out(s->instance));
+}
+
+/* Columns take the place of both events or of none. */
+static void check_compact(const struct event_selection *events, const struct setup *s,
+			  struct event_table_options *options)
+{
+	static const char *const names[] = {"sched_switch", "sched_waking"};
+
+	if (!options->compact)
+		return;
+	if (!event_selection_has(events, "sched", "sched_switch") ||
+	    some_switches_are_left_out(events, s)) {
+		options->compact = false;
+		return;
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		_cleanup_(freep) char *format = read_format(s, "sched", names[i]);
+
+		if (!event_selection_has(events, "sched", names[i]) ||
+		    (format && event_table_can_compact("sched", names[i], format)))
+			continue;
+		options->compact = false;
+		report_failed(s->reports, "perfetto/compact_sched (unexpected format of %s)",
+			      names[i]);
+		return;
+	}
+}
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case EVENT_TABLE_GENERIC_REFUSED:
+		return "the config disables generic events";
+	case EVENT_TABLE_BAD_FORMAT:
+		return "unexpected format";
+	case EVENT_TABLE_FULL:
+		return "no number is left for an event without a message";
+	case -EOPNOTSUPP:
+		return "the kernel has no options/copy_trace_marker";
+	case -ENOSYS:
+		return "the records of a tracer that is not set";
+	}
+	return strerror(-error);
+}
+
+static void report(const struct setup *s, const struct event_name *e, int error)
+{
+	bool place =
+		error == -EINVAL && e->told; /* a program is looked at when its probe goes on */
+
+	report_failed(
+		s->reports, "%s/%s (%s)", event_name_group(e), event_name_name(e),
+		place ? "there is no place for a probe in the program: not in its file, or no "
+			"beginning of an instruction"
+		      : reason_of(error));
+}
+
+int session_events_compile(struct event_selection *events, const struct setup *s,
+			   struct event_table_options *options, struct event_table *table)
+{
+	check_compact(events, s, options);
+	for (size_t i = 0; i < events->n; i++) {
+		struct event_name *e = &events->events[i];
+		_cleanup_(freep) char *format = NULL;
+		uint16_t id = 0;
+		int r = -ENOENT;
+
+		/* First, so that a format of one made anew meanwhile is read again. */
+		e->folder = event_folder_of(s->instance, e->group, e->name);
+		format = read_format(s, e->group, e->name);
+		if (format)
+			r = event_table_add_told(table, e->group, e->name, e->told, format, options,
+						 &id);
+		if (r == -ENOMEM)
+			return r;
+		e->id = r ? EVENT_NO_ID : id;
+		if (r)
+			report(s, e, r);
+		r = side_pause();
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static bool is_one_of(const struct event_name *e, const char *one, const char *other)
+{
+	return !strcmp(e->group, "ftrace") && (!strcmp(e->name, one) || !strcmp(e->name, other));
+}
+
+bool session_event_is_marker(const struct event_name *e)
+{
+	return is_one_of(e, "print", "raw_data");
+}
+
+bool session_event_is_printk(const struct event_name *e)
+{
+	return is_one_of(e, "bprint", "bputs");
+}
+
+static int enable(const struct setup *s, const struct event_name *e)
+{
+	if (strcmp(e->group, "ftrace"))
+		return instance_enable_event(s->instance, e->group, e->name);
+	if (session_event_is_marker(e))
+		return instance_copy_markers(s->instance);
+	if (session_event_is_printk(e))
+		return instance_has_printk(s->instance) ? 0 : -ENOSYS;
+	/* These come with others: by a trigger, or by an option of the instance. */
+	if (is_one_of(e, "kernel_stack", "user_stack"))
+		return 0;
+	/* Somebody else may have set a tracer in his instance. */
+	if (!instance_is_own(s->instance))
+		return 0;
+	return s->functions && function_graph_event(e) ? 0 : -ENOSYS;
+}
+
+int session_events_enable(struct event_selection *events, const struct setup *s,
+			  struct event_table *table)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < events->n; i++) {
+		struct event_name *e = &events->events[i];
+		int refused = e->id == EVENT_NO_ID ? 0 : enable(s, e);
+
+		if (refused) {
+			event_table_remove(table, (uint16_t)e->id);
+			e->id = EVENT_NO_ID;
+			report(s, e, refused);
+		}
+		r = side_pause();
+	}
+	return r;
+}
+
+void session_events_quiet(const struct event_selection *events, const struct instance *i)
+{
+	char file[600];
+
+	for (size_t n = 0; n < events->n; n++) {
+		const struct event_name *e = &events->events[n];
+
+		if (e->id == EVENT_NO_ID || !strcmp(e->group, "ftrace"))
+			continue;
+		snprintf(file, sizeof(file), "events/%s/%s/enable", e->group, e->name);
+		instance_write(i, file, "0");
+		side_pause();
+	}
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ftrace/options/setup.h"
+
+/*
+ * All that restricts what a session records, in the order in which it has to happen. 0, or -errno
+ * with a problem (-ENOMEM may be without): the records would be others than those asked for.
+ */
+
+/* Of the whole instance: its switches, its CPUs, its threads. */
+int session_limits_set(const struct setup *s, const char *proc_root);
+/* Of the selected events: adds those that an option implies, writes the filters of each, and drops
+ * those that cannot be filtered as they should be. */
+int session_limits_set_events(struct event_selection *events, const struct setup *s);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	synthetic_events                    sonda_812_51423_0 unsigned int mm_id; ... long size
+ *	                                    |
+ *	INSTANCE/events/kmem/rss_stat/trigger
+ *	    hist:keys=mm_id,member:bucket=size/0x80000
+ *	        :onchange($bucket).sonda_812_51423_0(mm_id,curr,member,size)
+ *
+ * The types of the fields are those of the event that it is made of, as the kernel compares them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/tracefs/kernel_error.h"
+#include "ftrace/tracefs/owner.h"
+#include "ftrace/options/synthetic_events.h"
+
+#define MAX_FIELDS 4
+#define MAX_TRIGGERS (1 << 20) /* bytes of a file */
+
+struct recipe {
+	const char *name; /* in the trace, of group synthetic */
+	const char *group, *event; /* what it is made of */
+	const char *fields[MAX_FIELDS + 1]; /* that it takes over, NULL behind them */
+	const char *before, *behind; /* of the trigger, around the event's name */
+};
+
+static const struct recipe rss_stat = {
+	"rss_stat_throttled",
+	"kmem",
+	"rss_stat",
+	{"mm_id", "curr", "member", "size"},
+	"hist:keys=mm_id,member:bucket=size/0x80000:onchange($bucket).",
+	"(mm_id,curr,member,size)",
+};
+
+static const struct recipe suspend_resume = {
+	"suspend_resume_minimal",
+	"power",
+	"suspend_resume",
+	{"start"},
+	"hist:keys=start:size=128:onmatch(power.suspend_resume).",
+	"(start) if (action == \"syscore_resume\") || (action == \"timekeeping_freeze\")",
+};
+
+/* "synthetic/NAME" or "synthetic:NAME". */
+static bool requests(const char *request, const struct recipe *r)
+{
+	static const char group[] = "synthetic";
+	size_t len = strlen(group);
+
+	return str_starts(request, group) && (request[len] == '/' || request[len] == ':') &&
+	       !strcmp(request + len + 1, r->name);
+}
+
+bool synthetic_event_requested(const char *request)
+{
+	return requests(request, &rss_stat) || requests(request, &suspend_resume);
+}
+
+static bool is_requested(const struct setup *s, const struct recipe *r)
+{
+	for (size_t i = 0; i < s->config->n_ftrace_events; i++)
+		if (requests(s->config->ftrace_events[i], r))
+			return true;
+	return false;
+}
+
+/* ---- the commands ---- */
+
+/* "TYPE NAME" as it stands in the format; false: there is no such field. */
+static bool put_field(const char *format, const char *name, struct strbuf *b)
+{
+	static const char head[] = "\tfield:";
+	size_t name_len = strlen(name);
+
+	for (const char *at = format; (at = strstr(at, head));) {
+		const char *end = strchr(at += strlen(head), ';');
+
+		if (!end)
+			return false;
+		if ((size_t)(end - at) <= name_len || end[-(long)name_len - 1] != ' ' ||
+		    strncmp(end - name_len, name, name_len))
+			continue;
+		strbuf_add(b, at, (size_t)(end - at));
+		return true;
+	}
+	return false;
+}
+
+/* What makes the event. 0, -ENOMEM, or -ENOENT with a sentence. */
+static int put_definition(const struct setup *s, const struct recipe *r, const char *name,
+			  struct strbuf *b, struct err_text *e)
+{
+	_cleanup_(freep) char *format = NULL;
+	char file[128];
+
+	snprintf(file, sizeof(file), "events/%s/%s/format", r->group, r->event);
+	format = instance_read(s->instance, file);
+	if (!format)
+		return err_set(e, -ENOENT, "the kernel has no %s/%s", r->group, r->event);
+	strbuf_puts(b, name);
+	for (const char *const *field = r->fields; *field; field++) {
+		strbuf_puts(b, field == r->fields ? " " : "; ");
+		if (!put_field(format, *field, b))
+			return err_set(e, -ENOENT, "%s/%s of this kernel has no %s", r->group,
+				       r->event, *field);
+	}
+	return b->failed ? -ENOMEM : 0;
+}
+
+/* The kernel's words for a trigger that it refused. */
+static int explain(const struct setup *s, const char *trigger, int error, struct err_text *e)
+{
+	_cleanup_(freep) char *log = instance_read(s->instance, "error_log");
+	const char *command = trigger + strlen("hist:");
+	struct kernel_error k;
+
+	/* It names the command without its first word. */
+	if (log && (kernel_error_find(log, command, &k) || kernel_error_find(log, trigger, &k)))
+		return err_set(e, error, "the kernel refuses its histogram: %s", k.what);
+	return err_set(e, error, "the kernel refuses its histogram: %s", strerror(-error));
+}
+
+static int set_trigger(const struct setup *s, const struct recipe *r, const char *name,
+		       struct err_text *e)
+{
+	char file[128], *trigger;
+	int error;
+
+	if (asprintf(&trigger, "%s%s%s", r->before, name, r->behind) < 0)
+		return -ENOMEM;
+	snprintf(file, sizeof(file), "events/%s/%s/trigger", r->group, r->event);
+	error = instance_write(s->instance, file, trigger);
+	if (error && error != -ENOMEM)
+		explain(s, trigger, error, e);
+	free(trigger);
+	return error;
+}
+
+/* ---- one of them ---- */
+
+/* 0; -ENOMEM; or another -errno with a sentence, and nothing made. */
+static int make(const struct setup *s, const struct recipe *r, struct made_events *made,
+		struct err_text *e)
+{
+	struct made_event event = {
+		.in = MADE_SYNTHETIC,
+		.group = "synthetic",
+		.told = {"synthetic", r->name, EVENT_TOLD_MESSAGE},
+	};
+	char name[OWNER_NAME_SIZE];
+	struct strbuf command = {0};
+	int error;
+
+	if (!made_in_is_there(s->root, MADE_SYNTHETIC))
+		return err_set(e, -EOPNOTSUPP, "the kernel has no synthetic events");
+	owner_name_new(name);
+	event.name = name;
+	error = put_definition(s, r, name, &command, e);
+	if (!error) {
+		error = made_events_make(made, s->root, &event, command.s);
+		if (error && error != -ENOMEM)
+			err_set(e, error, "%s: %s", strerror(-error), command.s);
+	}
+	strbuf_deinit(&command);
+	if (error)
+		return error;
+	error = set_trigger(s, r, name, e);
+	if (error)
+		made_events_undo(made);
+	return error;
+}
+
+/* Whether it is made now; -ENOMEM. consequence: what happens where it is not. */
+static int try_to_make(const struct setup *s, const struct recipe *r, struct made_events *made,
+		       const char *option, const char *consequence)
+{
+	struct err_text e;
+	int error = make(s, r, made, &e);
+
+	if (error == -ENOMEM)
+		return error;
+	if (error)
+		report_failed(s->reports, "%s (%s%s)", option, e.text, consequence);
+	return !error;
+}
+
+int synthetic_events_make(struct event_selection *events, const struct setup *s,
+			  struct made_events *made)
+{
+	bool throttle =
+		s->config->throttle_rss_stat && event_selection_has(events, "kmem", "rss_stat");
+	size_t before = made->n;
+	int r = 0;
+
+	if (throttle)
+		r = try_to_make(s, &rss_stat, made, "option:throttle_rss_stat",
+				"; kmem/rss_stat is recorded as it is");
+	else if (is_requested(s, &rss_stat))
+		r = try_to_make(s, &rss_stat, made, "synthetic/rss_stat_throttled", "");
+	if (r > 0 && throttle)
+		event_selection_drop(events, event_selection_find(events, "kmem", "rss_stat"));
+	if (r >= 0 && is_requested(s, &suspend_resume))
+		r = try_to_make(s, &suspend_resume, made, "synthetic/suspend_resume_minimal", "");
+	for (size_t i = before; r >= 0 && i < made->n; i++)
+		r = event_selection_add_told(events, made->events[i]->group, made->events[i]->name,
+					     &made->events[i]->told);
+	return r < 0 ? r : 0;
+}
+
+/* The kernel knows a trigger by the line that it shows for it. */
+static void remove_histograms(const char *path)
+{
+	static const char state[] = " [active]";
+	struct strbuf text = {0}, command = {0};
+	char *line, *next;
+
+	if (!fs_read_file(path, MAX_TRIGGERS, &text) && text.s)
+		for (line = text.s; *line; line = next) {
+			next = strchrnul(line, '\n');
+			if (*next)
+				*next++ = '\0';
+			if (!str_starts(line, "hist:") || !strstr(line, "sonda_"))
+				continue;
+			if (str_ends(line, state))
+				line[strlen(line) - strlen(state)] = '\0';
+			strbuf_clear(&command);
+			strbuf_printf(&command, "!%s", line);
+			if (!command.failed)
+				fs_append_file(path, command.s);
+		}
+	strbuf_deinit(&text);
+	strbuf_deinit(&command);
+}
+
+void synthetic_events_release(const char *instance_path)
+{
+	static const struct recipe *const recipes[] = {&rss_stat, &suspend_resume};
+	char path[4096];
+	int n;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(recipes); i++) {
+		n = snprintf(path, sizeof(path), "%s/events/%s/%s/trigger", instance_path,
+			     recipes[i]->group, recipes[i]->event);
+		if (n > 0 && (size_t)n < sizeof(path))
+			remove_histograms(path);
+	}
+}
+
+bool synthetic_event_replaces(const struct made_events *made, const struct setup *s,
+			      const struct event_name *e)
+{
+	if (!s->config->throttle_rss_stat || strcmp(e->group, rss_stat.group) ||
+	    strcmp(e->name, rss_stat.event))
+		return false;
+	for (size_t i = 0; i < made->n; i++)
+		if (!strcmp(made->events[i]->told.name, rss_stat.name))
+			return true;
+	return false;
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * set_event_pid takes numbers with blanks between them; each write(2) adds to what the file holds
+ * since it was opened for truncation, and costs the kernel a grace period, so it gets large ones.
+ *
+ * Threads of a process are made while its list is read and written. Those that a listed one makes
+ * the kernel adds, once event-fork is on, and takes out those that end. So the list is complete when
+ * a look at /proc shows no thread that is not in it shortly before or shortly after: until then who
+ * is missing is written, and looked for again.
+ */
+#include "ftrace/options/traced_tids.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/options/function_graph.h"
+
+#define PID_MAX_LIMIT (1u << 22) /* no kernel has more */
+#define WRITE_BYTES 32768
+#define TOLD_MAX 20 /* that are not there; the others are told as a number */
+#define ROUNDS_MAX 100 /* of looking for threads; 2 or 3 as a rule */
+
+bool traced_tids_wanted(const Pb__FtraceConfig *config)
+{
+	return config->n_tids_to_trace || config->n_pids_to_trace;
+}
+
+bool traced_tids_follow(const Pb__FtraceConfig *config)
+{
+	return config->n_pids_to_trace || (config->n_tids_to_trace && config->follow_children);
+}
+
+/* Above the largest number that a thread can have on this machine. */
+static uint32_t read_tid_end(const char *proc_root)
+{
+	struct strbuf text = {0};
+	uint32_t end = 0;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/pid_max", proc_root);
+	if (!fs_read_file(path, 64, &text) && text.s) {
+		text.s[strcspn(text.s, "\n")] = '\0';
+		if (str_to_u32(text.s, &end))
+			end = 0;
+	}
+	strbuf_deinit(&text);
+	return end ? MIN(end, PID_MAX_LIMIT) : PID_MAX_LIMIT;
+}
+
+static bool is_there(const char *proc_root, uint32_t tid)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%" PRIu32, proc_root, tid);
+	return fs_exists(path);
+}
+
+/* ---- what the config names ---- */
+
+struct named {
+	const char *field;
+	const char *noun;
+	const uint32_t *numbers;
+	size_t n;
+	bool may_be_gone; /* is not told */
+};
+
+/* The numbers that can be threads, as the kernel reads them. */
+static void check(const struct named *l, const char *proc_root, struct reports *reports,
+		  struct strbuf *ret_list)
+{
+	uint32_t end = read_tid_end(proc_root), gone = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		uint32_t tid = l->numbers[i];
+
+		if (tid == 0 || tid >= end) {
+			report_failed(reports,
+				      "option:%s (%" PRIu32 " is no %s: they are 1 to %" PRIu32
+				      " here)",
+				      l->field, tid, l->noun, end - 1);
+			continue;
+		}
+		strbuf_printf(ret_list, "%" PRIu32 " ", tid);
+		if (!l->may_be_gone && !is_there(proc_root, tid) && ++gone <= TOLD_MAX)
+			report_failed(reports,
+				      "option:%s (%" PRIu32
+				      ": no such %s when the recording was set up)",
+				      l->field, tid, l->noun);
+	}
+	if (gone > TOLD_MAX)
+		report_failed(reports,
+			      "option:%s (%" PRIu32
+			      " more: no such %s when the recording was set up)",
+			      l->field, gone - TOLD_MAX, l->noun);
+}
+
+/* A process is its first thread; the others are added later. So what is named is never an empty
+ * list, which would mean everybody. */
+static void list_named(const Pb__FtraceConfig *c, const char *proc_root, struct reports *reports,
+		       struct strbuf *ret_list)
+{
+	const struct named tids = {"tids_to_trace", "thread", c->tids_to_trace, c->n_tids_to_trace,
+				   c->n_pids_to_trace};
+	const struct named pids = {"pids_to_trace", "process", c->pids_to_trace, c->n_pids_to_trace,
+				   false};
+
+	check(&tids, proc_root, reports, ret_list);
+	check(&pids, proc_root, reports, ret_list);
+}
+
+/* No number is cut in two. how: O_TRUNC, or O_APPEND to add to it. */
+static int write_list(const struct instance *i, const char *file, const struct strbuf *list,
+		      int how)
+{
+	const char *p = list->s, *end = list->s + list->len;
+	_cleanup_(closep) int fd = instance_open(i, file, O_WRONLY | how);
+	int r = fd < 0 ? fd : 0;
+
+	while (!r && p < end) {
+		size_t n = MIN((size_t)(end - p), (size_t)WRITE_BYTES);
+
+		while (p[n - 1] != ' ')
+			n--;
+		r = fs_write_all(fd, p, n);
+		p += n;
+	}
+	return r;
+}
+
+/* ---- the threads of processes ---- */
+
+#define WORDS (PID_MAX_LIMIT / 64)
+
+/* A bit a thread. */
+struct tid_bits {
+	uint64_t words[WORDS];
+};
+
+static void add_bit(struct tid_bits *b, unsigned long tid)
+{
+	if (tid < PID_MAX_LIMIT)
+		b->words[tid / 64] |= 1ull << tid % 64;
+}
+
+static int add_thread(void *ctx, const char *name, unsigned char d_type)
+{
+	uint32_t tid;
+
+	(void)d_type;
+	if (!str_to_u32(name, &tid))
+		add_bit(ctx, tid);
+	return 0;
+}
+
+static void add_process(const char *proc_root, uint32_t pid, struct tid_bits *to)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%" PRIu32 "/task", proc_root, pid);
+	fs_each(path, add_thread, to);
+}
+
+/* What the kernel has in its list. An empty file is no text. */
+static void add_listed(const struct instance *i, const char *file, struct tid_bits *to)
+{
+	_cleanup_(freep) char *text = instance_read(i, file);
+	unsigned long tid;
+	char *end;
+
+	for (char *at = text; at; at = end) {
+		tid = strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		add_bit(to, tid);
+	}
+}
+
+/* Those that are in one and not in the other; who has ended since is not written. False: none. */
+static bool list_missing(const struct tid_bits *all, const struct tid_bits *listed,
+			 const char *proc_root, struct strbuf *ret)
+{
+	bool found = false;
+
+	for (uint32_t w = 0; w < WORDS; w++)
+		for (uint64_t left = all->words[w] & ~listed->words[w]; left; left &= left - 1) {
+			uint32_t tid = w * 64 + (uint32_t)__builtin_ctzll(left);
+
+			if (is_there(proc_root, tid))
+				strbuf_printf(ret, "%" PRIu32 " ", tid);
+			found = true;
+		}
+	return found;
+}
+
+struct look {
+	struct tid_bits threads, listed;
+};
+
+/* Adds all that are missing now. 0 or -errno; *ret_done: none was. */
+static int add_missing(const struct setup *s, const char *proc_root, const char *file,
+		       struct look *l, bool *ret_done)
+{
+	const Pb__FtraceConfig *c = s->config;
+	struct strbuf list = {0};
+	int r = 0;
+
+	memset(l, 0, sizeof(*l));
+	add_listed(s->instance, file, &l->listed);
+	for (size_t i = 0; i < c->n_pids_to_trace; i++)
+		add_process(proc_root, c->pids_to_trace[i], &l->threads);
+	add_listed(s->instance, file, &l->listed);
+	*ret_done = !list_missing(&l->threads, &l->listed, proc_root, &list);
+	if (list.failed)
+		r = -ENOMEM;
+	else if (list.len)
+		r = write_list(s->instance, file, &list, O_APPEND);
+	strbuf_deinit(&list);
+	return r;
+}
+
+static int add_processes(const struct setup *s, const char *proc_root, const char *file)
+{
+	_cleanup_(freep) struct look *look = malloc(sizeof(*look));
+	bool done = !s->config->n_pids_to_trace;
+	int r = look ? 0 : -ENOMEM;
+
+	for (unsigned n = 0; !r && !done; n++) {
+		if (n == ROUNDS_MAX) {
+			report_failed(s->reports,
+				      "option:pids_to_trace (%s: threads are made faster than they "
+				      "can be listed; some are missing)",
+				      file);
+			return 0;
+		}
+		r = add_missing(s, proc_root, file, look, &done);
+	}
+	return r;
+}
+
+/* ---- all of them ---- */
+
+static const struct list {
+	const char *file;
+	const char
+		*fork; /* the option that adds children as they are born, and takes out who ends */
+} of_events = {"set_event_pid", "options/event-fork"},
+  of_functions = {"set_ftrace_pid", "options/function-fork"};
+
+/* Children first: from the moment that it is in the list, a thread's are. */
+static int set_list(const struct setup *s, const char *proc_root, const struct strbuf *tids,
+		    const struct list *l)
+{
+	int r = 0, error;
+
+	if (traced_tids_follow(s->config))
+		r = instance_write(s->instance, l->fork, "1");
+	if (r)
+		report_failed(s->reports, "option:follow_children (%s)",
+			      r == -ENOENT ? "the kernel does not have it" : strerror(-r));
+	error = write_list(s->instance, l->file, tids, O_TRUNC);
+	return error ? error : add_processes(s, proc_root, l->file);
+}
+
+static int fail(const struct setup *s, int error, const char *file)
+{
+	report_problem(s->reports,
+		       "nothing is recorded: the kernel does not take tids_to_trace (%s: %s)", file,
+		       strerror(-error));
+	return error;
+}
+
+static int set_lists(const struct setup *s, const char *proc_root, const struct strbuf *tids)
+{
+	/* A kernel without that tracer has the file, and takes nothing. */
+	bool functions = s->config->enable_function_graph && function_graph_is_offered(s->instance);
+	int r;
+
+	if (!tids->len) {
+		report_problem(s->reports, "nothing is recorded: none of %s can be a %s",
+			       s->config->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
+			       s->config->n_pids_to_trace ? "process" : "thread");
+		return -EINVAL;
+	}
+	r = set_list(s, proc_root, tids, &of_events);
+	if (r)
+		return fail(s, r, of_events.file);
+	r = functions ? set_list(s, proc_root, tids, &of_functions) : 0;
+	return r ? fail(s, r, of_functions.file) : 0;
+}
+
+int traced_tids_set(const struct setup *s, const char *proc_root)
+{
+	struct strbuf list = {0};
+	int r;
+
+	if (!traced_tids_wanted(s->config)) {
+		if (s->config->follow_children)
+			report_failed(s->reports,
+				      "option:follow_children (there are no tids_to_trace)");
+		return 0;
+	}
+	list_named(s->config, proc_root, s->reports, &list);
+	r = list.failed ? -ENOMEM : set_lists(s, proc_root, &list);
+	strbuf_deinit(&list);
+	return r;
+}
+
+int traced_tids_set_functions(const struct setup *s)
+{
+	struct reports told = {0};
+	struct setup quiet = *s;
+	struct strbuf list = {0};
+	int r;
+
+	if (!traced_tids_wanted(s->config))
+		return 0;
+	quiet.reports = &told;
+	list_named(s->config, s->proc_root, &told, &list);
+	r = list.failed ? -ENOMEM : 0;
+	if (!r && list.len)
+		r = set_list(&quiet, s->proc_root, &list, &of_functions);
+	reports_deinit(&told);
+	strbuf_deinit(&list);
+	return r;
+}

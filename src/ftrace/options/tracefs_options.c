@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ftrace/options/tracefs_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+/* ---- what a new instance takes over ---- */
+
+/* By the kernel's TRACE_DEFAULT_FLAGS; the other options are zeroed by the kernel, or are about
+ * how `trace` reads. */
+static const struct {
+	const char *name;
+	bool on;
+} defaults[] = {
+	{"overwrite", true},	   {"markers", true},	       {"stacktrace", false},
+	{"userstacktrace", false}, {"func-no-repeats", false}, {"disable_on_free", false},
+	{"function-trace", true},
+};
+
+/* 0 or 1, or -errno; -EIO: it is no switch. */
+static int state_of(const struct instance *i, const char *file)
+{
+	_cleanup_(freep) char *text = NULL;
+
+	errno = 0;
+	text = instance_read(i, file);
+	if (!text)
+		return errno ? -errno : -EIO;
+	text[strcspn(text, "\n")] = '\0';
+	if (!strcmp(text, "0") || !strcmp(text, "1"))
+		return *text - '0';
+	return -EIO;
+}
+
+void tracefs_options_reset(const struct instance *i)
+{
+	char file[64];
+	int is;
+
+	for (unsigned k = 0; k < ARRAY_SIZE(defaults); k++) {
+		snprintf(file, sizeof(file), "options/%s", defaults[k].name);
+		is = state_of(i, file);
+		if (is >= 0 && is != defaults[k].on)
+			instance_write(i, file, defaults[k].on ? "1" : "0");
+	}
+}
+
+/* ---- what the config says ---- */
+
+/* Files of an instance that reach beyond it. */
+static const struct {
+	const char *name;
+	const char *why;
+} shared[] = {
+	{"trace_printk_dest", "it would take the kernel's trace_printk away from top level"},
+	{"record-tgid", "it goes for everybody's events, and no trace needs it"},
+	{"test_nop_accept", "it is one switch for all instances"},
+	{"test_nop_refuse", "it is one switch for all instances"},
+};
+
+static bool is_option_name(const char *name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789_-";
+
+	return *name && strlen(name) < 64 && name[strspn(name, letters)] == '\0';
+}
+
+static void refuse(const struct setup *s, const char *name, const char *why)
+{
+	report_failed(s->reports, "option:tracefs_options (%s: %s)", name, why);
+}
+
+static void refuse_unknown(const struct setup *s, const char *name)
+{
+	_cleanup_(freep) char *folder = instance_path_of(s->instance, "options");
+	char path[4096], best[STR_NEAREST_SIZE];
+	const char *meant;
+
+	snprintf(path, sizeof(path), "%s/options/%s", s->root, name);
+	if (fs_exists(path)) {
+		refuse(s, name, "the kernel has it at top level only, which is everybody's");
+		return;
+	}
+	meant = folder ? fs_nearest(folder, name, best) : NULL;
+	if (meant)
+		report_failed(s->reports,
+			      "option:tracefs_options (%s: no such option; did you mean %s?)", name,
+			      meant);
+	else
+		refuse(s, name, "no such option");
+}
+
+static void set_one(const struct setup *s, const char *name, bool on)
+{
+	char file[80];
+	int r;
+
+	for (unsigned k = 0; k < ARRAY_SIZE(shared); k++)
+		if (!strcmp(name, shared[k].name)) {
+			refuse(s, name, shared[k].why);
+			return;
+		}
+	snprintf(file, sizeof(file), "options/%s", name);
+	r = state_of(s->instance, file);
+	if (r == -ENOENT) {
+		refuse_unknown(s, name);
+		return;
+	}
+	if (r >= 0)
+		r = r == on ? 0 : instance_write(s->instance, file, on ? "1" : "0");
+	if (r)
+		refuse(s, name, strerror(-r));
+}
+
+void tracefs_options_set(const struct setup *s)
+{
+	const Pb__FtraceConfig *c = s->config;
+
+	for (size_t i = 0; i < c->n_tracefs_options; i++) {
+		const Pb__FtraceConfig__TracefsOption *o = c->tracefs_options[i];
+		const char *name = o->name ? o->name : "";
+
+		if (!is_option_name(name))
+			refuse(s, name, "not the name of an option");
+		else if (o->state == PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_UNKNOWN)
+			refuse(s, name, "neither STATE_ENABLED nor STATE_DISABLED is said");
+		else
+			set_one(s, name,
+				o->state ==
+					PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_ENABLED);
+	}
+}
+
+int tracefs_options_imply(struct event_selection *events, const struct setup *s)
+{
+	static const struct {
+		const char *option;
+		const char *event;
+	} stacks[] = {{"stacktrace", "kernel_stack"}, {"userstacktrace", "user_stack"}};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < s->config->n_tracefs_options; i++) {
+		const Pb__FtraceConfig__TracefsOption *o = s->config->tracefs_options[i];
+
+		for (unsigned k = 0; !r && k < ARRAY_SIZE(stacks); k++)
+			if (o->state == PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_ENABLED &&
+			    o->name && !strcmp(o->name, stacks[k].option))
+				r = event_selection_add(events, "ftrace", stacks[k].event);
+	}
+	return r;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * read(2) of exactly one sub-buffer gives the oldest unread one whole, or as much of it as is
+ * written so far; the rest comes with later reads. So the first page of a pass is often a
+ * remainder, and the last one a beginning:
+ *
+ *	   pass     |......|       |......|       |......|
+ *	   pages    [##  ##][######][##    ]                 # read   blank: not yet written
+ *
+ * A whole one the kernel takes out of the ring and puts an empty one in its place; what is a part
+ * it copies, record by record. What is left of a sub-buffer is zeros, behind the number of records
+ * that were lost before it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "ftrace/ring/cpu_reader.h"
+#include "ftrace/ring/ring_stats.h"
+
+#define MAX_CPUS 8192u /* NR_CPUS of the largest configurations */
+
+/* ---- opening ---- */
+
+struct cpu_list {
+	uint32_t *cpus; /* owned */
+	size_t n;
+	size_t cap;
+};
+
+static int add_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	struct cpu_list *l = ctx;
+	int after = 0;
+	uint32_t cpu;
+
+	(void)d_type;
+	if (sscanf(name, "cpu%u%n", &cpu, &after) != 1 || name[after] || cpu >= MAX_CPUS)
+		return 0;
+	if (array_reserve(&l->cpus, &l->cap, l->n + 1, sizeof(*l->cpus)))
+		return -ENOMEM;
+	l->cpus[l->n++] = cpu;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct cpu_reader *x = a, *y = b;
+
+	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
+{
+	if (!l->n)
+		return -ENODEV;
+	r->cpus = calloc(l->n, sizeof(*r->cpus));
+	if (!r->cpus)
+		return -ENOMEM;
+	for (; r->n < l->n; r->n++)
+		r->cpus[r->n] = (struct cpu_reader){
+			.cpu = l->cpus[r->n], .fd = -1, .done = true, .stats_fd = -1};
+	qsort(r->cpus, r->n, sizeof(*r->cpus), by_number);
+	return 0;
+}
+
+/* 0 also when there is no such CPU. */
+static int open_ring(const struct cpu_readers *r, struct cpu_reader *cpu)
+{
+	char path[4096];
+
+	if (cpu->fd >= 0 || !cpu_presence_has(&r->presence, cpu->cpu))
+		return 0;
+	snprintf(path, sizeof(path), "%s/cpu%u/trace_pipe_raw", r->dir, cpu->cpu);
+	cpu->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return cpu->fd < 0 && errno != ENODEV ? -errno : 0;
+}
+
+static int open_rings(struct cpu_readers *r)
+{
+	int error = 0, first = 0;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		error = open_ring(r, &r->cpus[i]);
+		first = first ? first : error;
+	}
+	return first;
+}
+
+/* How many records the kernel has overwritten in a ring; UINT64_MAX: it cannot be read. */
+static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu)
+{
+	struct ring_stats stats;
+	char text[1024];
+	ssize_t n = -1;
+
+	if (cpu->stats_fd < 0) {
+		snprintf(text, sizeof(text), "%s/cpu%u/stats", r->dir, cpu->cpu);
+		cpu->stats_fd = open(text, O_RDONLY | O_CLOEXEC);
+	}
+	if (cpu->stats_fd >= 0)
+		n = pread(cpu->stats_fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return UINT64_MAX;
+	text[n] = '\0';
+	return ring_stats_parse(text, &stats) ? UINT64_MAX : stats.overrun;
+}
+
+/* What was overwritten before is not counted, nor what others have read of it. */
+static void begin_ranges(struct cpu_readers *r)
+{
+	uint64_t overrun;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		overrun = r->cpus[i].fd < 0 ? 0 : read_overrun(r, &r->cpus[i]);
+		if (overrun && overrun != UINT64_MAX)
+			r->cpus[i].lost = (struct lost_ranges){.told = overrun, .loose = true};
+	}
+}
+
+int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
+		     const struct page_layout *layout, uint32_t buffer_kb, struct err_text *e)
+{
+	struct cpu_list list = {0};
+	int error;
+
+	r->sys_root = sys_root;
+	cpu_presence_read(&r->presence, sys_root);
+	r->pass_max = (uint32_t)MIN((uint64_t)buffer_kb * 1024 + 3ull * layout->size, UINT32_MAX);
+	r->page_size = layout->size;
+	r->page = malloc(layout->size);
+	r->dir = instance_path_of(i, "per_cpu");
+	error = r->page && r->dir ? fs_each(r->dir, add_cpu, &list) : -ENOMEM;
+	if (!error)
+		error = make_readers(r, &list);
+	free(list.cpus);
+	if (error) {
+		cpu_readers_close(r);
+		return err_set(e, error, "cannot read the list of CPUs in tracefs: %s",
+			       strerror(-error));
+	}
+	error = open_rings(r);
+	if (error) {
+		cpu_readers_close(r);
+		return err_set(e, error, "cannot open the kernel's ring (trace_pipe_raw): %s",
+			       strerror(-error));
+	}
+	if (!instance_is_own(i))
+		begin_ranges(r);
+	return 0;
+}
+
+void cpu_readers_close(struct cpu_readers *r)
+{
+	for (unsigned i = 0; i < r->n; i++) {
+		closep(&r->cpus[i].fd);
+		closep(&r->cpus[i].stats_fd);
+	}
+	free(r->dir);
+	free(r->cpus);
+	free(r->page);
+	*r = (struct cpu_readers){0};
+}
+
+void cpu_readers_look(struct cpu_readers *r)
+{
+	if (cpu_presence_read(&r->presence, r->sys_root) || r->unopened)
+		r->unopened = open_rings(r) != 0;
+}
+
+/* ---- reading ---- */
+
+void cpu_reader_begin(struct cpu_reader *cpu)
+{
+	cpu->done = cpu->fd < 0;
+	cpu->pass_bytes = 0;
+	cpu->hardly = false;
+}
+
+void cpu_readers_begin(struct cpu_readers *r)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		cpu_reader_begin(&r->cpus[i]);
+}
+
+/* Nothing to read: empty, or a CPU that has never been on. What the kernel lacks memory for at the
+ * moment can be had at the next tick, but not where there is none. */
+static bool is_nothing(int error, bool to_the_end)
+{
+	return error == EAGAIN || error == ENODEV ||
+	       (!to_the_end && (error == ENOMEM || error == EBUSY));
+}
+
+/* A part of a sub-buffer is of no use, and does not come again. */
+static void count(struct translate_to *to, unsigned n, enum page_status status)
+{
+	for (unsigned i = 0; i < n; i++) {
+		to[i].t->status_counts[status]++;
+		if (status == PAGE_PARTIAL_READ)
+			to[i].cpu->gap = true;
+	}
+}
+
+/* PAGE_OK when a page was read, PAGE_END when there is none, or what went wrong. */
+static enum page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu, bool to_the_end)
+{
+	ssize_t n;
+
+	do
+		n = read(cpu->fd, r->page, r->page_size);
+	while (n < 0 && errno == EINTR);
+	cpu->absent = n < 0 && errno == ENODEV;
+	if (n == (ssize_t)r->page_size)
+		return PAGE_OK;
+	if (n < 0 && !is_nothing(errno, to_the_end))
+		return PAGE_READ_ERROR;
+	return n > 0 ? PAGE_PARTIAL_READ : PAGE_END;
+}
+
+static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
+		      unsigned n, const struct page_facts *page)
+{
+	struct lost_range range;
+	uint64_t overrun = 0;
+
+	if (lost_ranges_want_overrun(&cpu->lost, page))
+		overrun = read_overrun(r, cpu);
+	if (lost_ranges_add(&cpu->lost, page, overrun, &range))
+		translate_lost_range(to, n, &range);
+}
+
+/* A flush tells all that is known by then. */
+static void note_end(struct cpu_reader *cpu, struct translate_to *to, unsigned n, bool is_empty,
+		     bool to_the_end)
+{
+	struct lost_range range;
+
+	if ((is_empty || to_the_end) && lost_ranges_end(&cpu->lost, is_empty, &range))
+		translate_lost_range(to, n, &range);
+}
+
+uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
+			unsigned n, uint32_t max, bool to_the_end)
+{
+	uint32_t read_before = cpu->pass_bytes;
+	bool hardly, is_empty = false;
+	enum page_status status;
+	struct page_facts page;
+
+	while (!cpu->done && cpu->pass_bytes - read_before < max) {
+		status = read_page(r, cpu, to_the_end);
+		if (status != PAGE_OK) {
+			cpu->done = true;
+			is_empty = status == PAGE_END;
+			if (!is_empty)
+				count(to, n, status);
+			break;
+		}
+		page = translate_page_to(to, n, r->page, r->page_size);
+		note_page(r, cpu, to, n, &page);
+		cpu->pass_bytes += r->page_size;
+		if (cpu->pass_bytes >= r->pass_max)
+			cpu->done = true;
+		/* The first may be the rest of a page that was read before. */
+		hardly = page.used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
+		if (hardly && (!to_the_end || cpu->hardly))
+			cpu->done = true;
+		cpu->hardly = hardly;
+	}
+	if (cpu->done)
+		note_end(cpu, to, n, is_empty, to_the_end);
+	for (unsigned i = 0; i < n; i++)
+		translate_end(to[i].t, to[i].cpu);
+	return cpu->pass_bytes - read_before;
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One timer does it all:
+ *
+ *	          tick, wake-up                a ring is not done yet: at once again
+ *	 waiting ---------> pass: turn, turn, turn ---+
+ *	    ^                                         | all done
+ *	    +-----------------------------------------+
+ *
+ * A wake-up's pass is over the rings that woke us; all others are over all rings. A tick comes early
+ * where a ring that fills fast has not woken us. A tick that comes
+ * meanwhile makes it one over all, as wake-ups may have no end. drain_all makes any pass that is on
+ * one to the end, or begins one; if such a pass is on, another follows it. So nobody who asks makes
+ * those wait longer who asked before. Every turn goes on with the CPU after the one that the turn
+ * before ended with, so that no ring waits for a busier one.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "ftrace/ring/drain.h"
+#include "ftrace/ring/watches.h"
+
+/* How often it is asked whether CPUs have been plugged in. */
+#define LOOK_NS NS_PER_S
+
+#define EARLY_LEAST_NS (2 * NS_PER_MS)
+
+enum pass { NO_PASS, WAKE_PASS, TICK_PASS, END_PASS };
+
+struct drain {
+	struct drain_options options;
+	struct event *timer; /* owned */
+	struct watches *watches; /* owned; NULL: never asked for */
+	bool watching;
+	uint32_t period_ms; /* 0: at rest */
+	uint64_t tick_ns; /* of CLOCK_MONOTONIC: when the next one is due */
+	uint64_t looked_ns;
+	unsigned next_cpu;
+	enum pass pass; /* the one that is on, */
+	bool begun; /* and has read something */
+	uint64_t began_ns; /* when it began */
+	bool again; /* one to the end follows */
+	bool running; /* on_timer is on the stack, */
+	bool freed; /* and frees this when it returns */
+	uint64_t passes; /* to the end, done */
+};
+
+static void run_at_once(struct drain *d)
+{
+	event_add(d->timer, &(struct timeval){0});
+}
+
+static void wait_for_tick(struct drain *d)
+{
+	uint64_t now = clock_mono_ns(), us = d->tick_ns > now ? (d->tick_ns - now) / 1000 + 1 : 0;
+
+	event_add(d->timer, &(struct timeval){.tv_sec = (time_t)(us / 1000000),
+					      .tv_usec = (suseconds_t)(us % 1000000)});
+}
+
+static void set_tick(struct drain *d)
+{
+	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
+}
+
+/*
+ * The kernel's wake-up may be late, or get lost: where a watermark is watched and ticks are rare, a
+ * ring that fills as fast as it did until now is read before it is more than half full.
+ */
+static void set_early_tick(struct drain *d)
+{
+	uint64_t now = clock_mono_ns(), half = d->options.readers->pass_max / 2;
+
+	for (unsigned i = 0; i < d->options.readers->n; i++) {
+		struct cpu_reader *cpu = &d->options.readers->cpus[i];
+		double since = (double)(now - cpu->read_ns);
+
+		if (!cpu->pass_bytes)
+			continue;
+		since = since * (double)half / cpu->pass_bytes;
+		if (cpu->read_ns && since < (double)(d->period_ms * NS_PER_MS))
+			d->tick_ns = MIN(d->tick_ns, now + MAX((uint64_t)since, EARLY_LEAST_NS));
+		cpu->read_ns = now;
+		cpu->pass_bytes = 0;
+	}
+}
+
+/* What a new one has recorded since is a part of all that is there. */
+static void look_for_cpus(struct drain *d, enum pass pass)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (pass != END_PASS && now - d->looked_ns < LOOK_NS)
+		return;
+	d->looked_ns = now;
+	cpu_readers_look(d->options.readers);
+}
+
+/* Over all rings. */
+static void begin_pass(struct drain *d, enum pass pass)
+{
+	look_for_cpus(d, pass);
+	d->began_ns = clock_boot_ns();
+	cpu_readers_begin(d->options.readers);
+	d->pass = pass;
+	d->begun = false;
+}
+
+static void on_wake(void *ctx, struct cpu_reader *cpu)
+{
+	struct drain *d = ctx;
+
+	/* A pass over all rings comes by this one. */
+	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
+		return;
+	cpu_reader_begin(cpu);
+	d->pass = WAKE_PASS;
+	run_at_once(d);
+}
+
+/* Reads up to a turn's bytes. */
+static void run_turn(struct drain *d)
+{
+	struct cpu_readers *r = d->options.readers;
+	uint32_t read, left = DRAIN_TURN_BYTES;
+
+	d->begun = true;
+	for (unsigned i = 0; i < r->n && left; i++) {
+		unsigned cpu = (d->next_cpu + i) % r->n;
+		struct translate_to *to;
+		unsigned n;
+
+		if (r->cpus[cpu].done)
+			continue;
+		n = d->options.ops->takers(d->options.ctx, cpu, &to);
+		read = cpu_reader_run(r, &r->cpus[cpu], to, n, MIN(left, DRAIN_CPU_BYTES),
+				      d->pass == END_PASS);
+		left -= MIN(left, read);
+		if (!left)
+			d->next_cpu = (cpu + 1) % r->n;
+	}
+}
+
+static bool all_done(const struct cpu_readers *r)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		if (!r->cpus[i].done)
+			return false;
+	return true;
+}
+
+static void end_pass(struct drain *d)
+{
+	enum pass pass = d->pass;
+
+	d->pass = NO_PASS;
+	if (pass != WAKE_PASS)
+		set_tick(d);
+	if (d->watching) {
+		watches_arm(d->watches, pass != WAKE_PASS);
+		set_early_tick(d);
+	}
+	if (d->again) {
+		d->again = false;
+		begin_pass(d, END_PASS);
+	}
+	if (pass == END_PASS) {
+		d->passes++;
+		d->options.ops->pass_over(d->options.ctx);
+	}
+}
+
+static void run(struct drain *d)
+{
+	const struct drain_ops *ops = d->options.ops;
+
+	if (d->pass == NO_PASS || (d->pass == WAKE_PASS && clock_mono_ns() >= d->tick_ns))
+		begin_pass(d, TICK_PASS);
+	ops->before_turn(d->options.ctx);
+	if (d->pass == NO_PASS)
+		return;
+	run_turn(d);
+	ops->after_turn(d->options.ctx);
+	/* A callback may have stopped us, and closed the rings; or want them from the beginning. */
+	if (d->pass != NO_PASS && all_done(d->options.readers))
+		end_pass(d);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct drain *d = arg;
+
+	(void)fd;
+	(void)what;
+	d->running = true;
+	run(d);
+	d->running = false;
+	if (d->freed)
+		free(d);
+	else if (d->pass != NO_PASS)
+		run_at_once(d);
+	else if (d->period_ms)
+		wait_for_tick(d);
+}
+
+int drain_new(const struct drain_options *options, struct drain **ret)
+{
+	struct drain *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	d->options = *options;
+	d->timer = event_new(options->loop, -1, 0, on_timer, d);
+	if (!d->timer) {
+		free(d);
+		return -ENOMEM;
+	}
+	*ret = d;
+	return 0;
+}
+
+struct drain *drain_free(struct drain *d)
+{
+	if (!d)
+		return NULL;
+	drain_set_period(d, 0);
+	event_free(d->timer);
+	d->watches = watches_free(d->watches);
+	if (d->running)
+		d->freed = true;
+	else
+		free(d);
+	return NULL;
+}
+
+void drain_set_period(struct drain *d, uint32_t ms)
+{
+	if (d->period_ms == ms)
+		return;
+	d->period_ms = ms;
+	if (!ms) {
+		d->pass = NO_PASS;
+		d->again = false;
+		event_del(d->timer);
+		drain_set_watching(d, false);
+		return;
+	}
+	set_tick(d);
+	if (d->pass == NO_PASS && !d->running)
+		wait_for_tick(d);
+}
+
+int drain_can_watch(struct drain *d)
+{
+	if (!watches_can(d->options.readers))
+		return -EOPNOTSUPP;
+	return d->watches
+		       ? 0
+		       : watches_new(d->options.loop, d->options.readers, on_wake, d, &d->watches);
+}
+
+void drain_set_watching(struct drain *d, bool yes)
+{
+	if (d->watching == yes)
+		return;
+	d->watching = yes;
+	if (yes)
+		watches_arm(d->watches, true);
+	else
+		watches_disarm(d->watches);
+}
+
+uint64_t drain_all(struct drain *d)
+{
+	assert(d->period_ms);
+	if (d->pass == END_PASS && !d->begun)
+		return d->passes + 1;
+	if (d->pass == END_PASS) {
+		d->again = true;
+		return d->passes + 2;
+	}
+	/* What came in since a tick's pass went by a ring is wanted as well: all of them again. */
+	begin_pass(d, END_PASS);
+	if (!d->running)
+		run_at_once(d);
+	return d->passes + 1;
+}
+
+uint64_t drain_passes(const struct drain *d)
+{
+	return d->passes;
+}
+
+uint64_t drain_began(const struct drain *d)
+{
+	return d->pass == NO_PASS || d->pass == WAKE_PASS ? UINT64_MAX : d->began_ns;
+}
+
+bool drain_read_until(const struct drain *d, uint64_t *ret_boot_ns)
+{
+	if (drain_began(d) == UINT64_MAX || !all_done(d->options.readers))
+		return false;
+	*ret_boot_ns = d->began_ns;
+	return true;
+}

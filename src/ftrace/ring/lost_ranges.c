@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The counter C counts all that was overwritten, also behind the page that was just read. A page
+ * was taken out of the ring at some C1; the counter was read later, so it is C1 or more. If the next
+ * page has no gap before it, nothing was overwritten in between, and the counter was C1.
+ */
+#include "ftrace/ring/lost_ranges.h"
+
+#include "base/core/mem.h"
+
+static bool is_open(const struct lost_ranges *l)
+{
+	return l->open.end_ns != 0;
+}
+
+/* The records between `told` and the counter are those of the open range. */
+static void settle_range(struct lost_ranges *l, struct lost_range *ret)
+{
+	*ret = l->open;
+	l->open = (struct lost_range){0};
+	if (l->overrun == UINT64_MAX)
+		return;
+	if (l->overrun < l->told)
+		l->told = 0; /* the kernel has emptied its rings, and counts anew */
+	ret->count = l->overrun - l->told;
+	l->told = l->overrun;
+}
+
+bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct page_facts *page)
+{
+	return page->lost && (!page->lost_count || is_open(l) || l->loose);
+}
+
+bool lost_ranges_add(struct lost_ranges *l, const struct page_facts *page, uint64_t overrun,
+		     struct lost_range *ret)
+{
+	uint64_t before = l->read_ns;
+	bool complete = false;
+
+	l->read_ns = MAX(page->last_ns, before);
+	if (lost_ranges_want_overrun(l, page)) {
+		if (!is_open(l))
+			l->open.begin_ns = before;
+		l->open.end_ns = MAX(page->first_ns, 1u);
+		l->overrun = overrun;
+		return false;
+	}
+	if (page->lost) {
+		*ret = (struct lost_range){before, page->first_ns, page->lost_count};
+		l->told += page->lost_count;
+		return true;
+	}
+	if (is_open(l)) {
+		settle_range(l, ret);
+		complete = true;
+	}
+	l->loose = false;
+	return complete;
+}
+
+bool lost_ranges_end(struct lost_ranges *l, bool is_empty, struct lost_range *ret)
+{
+	if (is_empty)
+		l->loose = false;
+	if (!is_open(l))
+		return false;
+	l->loose = !is_empty;
+	settle_range(l, ret);
+	return true;
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	rings ---> ring "/sys/kernel/tracing/instances/sonda-1-1/per_cpu"
+ *	             |  cpu_readers, drain                    the kernel's files; when they are read
+ *	             +- listener of session 1                 translator, streams by CPU
+ *	             +- listener of session 2
+ *
+ * Callbacks may do anything to the listeners of the ring that calls them. So each_listener keeps
+ * its place in the ring, where ring_detach moves it on, and whoever closes the last listener
+ * meanwhile leaves freeing the bare struct to it.
+ */
+#include "ftrace/ring/ring.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "ftrace/ring/cpu_reader.h"
+#include "ftrace/ring/drain.h"
+#include "ftrace/ring/ring_size.h"
+
+struct ring {
+	LIST_ENTRY(ring) link;
+	char *path; /* owned: the folder per_cpu */
+	struct page_layout layout;
+	struct cpu_readers readers;
+	struct drain *drain; /* owned */
+	enum ftrace_clock clock;
+	int clock_fd; /* owned: stats of a CPU, for a clock other than boot; else -1 */
+	TAILQ_HEAD(, ring_listener) attached;
+	struct ring_listener *next; /* the one that each_listener goes on with */
+	bool in_callback;
+	unsigned n_open; /* listeners, attached or not */
+	struct translate_to *to; /* owned: room for all of them */
+	size_t to_cap;
+};
+
+/* Of this process. */
+static LIST_HEAD(, ring) rings = LIST_HEAD_INITIALIZER(rings);
+
+/* ---- clock ---- */
+
+/* "now ts:  1424.957748" in ns; 0 where the clock counts something else. */
+static uint64_t parse_now(const char *stats)
+{
+	const char *at = strstr(stats, "now ts:");
+	unsigned long long s, us;
+
+	if (!at || sscanf(at, "now ts: %llu.%llu", &s, &us) != 2)
+		return 0;
+	return s * NS_PER_S + us * 1000;
+}
+
+/* The moment on both clocks. Nothing to do with the boot clock. */
+static struct clock_sync sync_now(const struct ring *r)
+{
+	struct clock_sync sync = {.clock = r->clock};
+	char text[512];
+	ssize_t n;
+
+	if (r->clock == FTRACE_CLOCK_BOOT)
+		return sync;
+	sync.boot_ns = clock_boot_ns();
+	n = r->clock_fd < 0 ? -1 : pread(r->clock_fd, text, sizeof(text) - 1, 0);
+	if (n > 0) {
+		text[n] = '\0';
+		sync.ftrace_ns = parse_now(text);
+	}
+	return sync;
+}
+
+/* ---- what the drain calls ---- */
+
+/* Calls fn for those who are attached; for one that attaches meanwhile perhaps. */
+static void each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
+{
+	struct ring_listener *l;
+
+	assert(!r->in_callback);
+	r->in_callback = true;
+	for (l = TAILQ_FIRST(&r->attached); l; l = r->next) {
+		r->next = TAILQ_NEXT(l, link);
+		fn(l);
+	}
+	r->in_callback = false;
+	if (!r->n_open)
+		free(r);
+}
+
+static void tell_before(struct ring_listener *l)
+{
+	l->ops->before_turn(l);
+}
+
+static void tell_after(struct ring_listener *l)
+{
+	l->ops->after_turn(l);
+}
+
+static void before_turn(void *ctx)
+{
+	struct ring *r = ctx;
+	struct clock_sync sync = sync_now(r);
+	struct ring_listener *l;
+
+	TAILQ_FOREACH (l, &r->attached, link) {
+		l->translator->sync = sync;
+		l->pass_began = drain_began(r->drain);
+	}
+	each_listener(r, tell_before);
+}
+
+static void after_turn(void *ctx)
+{
+	struct ring *r = ctx;
+	struct ring_listener *l;
+	uint64_t until;
+
+	if (drain_read_until(r->drain, &until))
+		TAILQ_FOREACH (l, &r->attached, link)
+			l->read_until = until;
+	each_listener(r, tell_after);
+}
+
+static unsigned takers(void *ctx, unsigned cpu, struct translate_to **ret)
+{
+	struct ring *r = ctx;
+	struct ring_listener *l;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (l, &r->attached, link)
+		r->to[n++] = (struct translate_to){.t = l->translator, .cpu = &l->streams[cpu]};
+	*ret = r->to;
+	return n;
+}
+
+static void tell_read(struct ring_listener *l)
+{
+	if (!l->draining || l->drained_by > drain_passes(l->ring->drain))
+		return;
+	l->draining = false;
+	l->ops->all_read(l);
+}
+
+static void pass_over(void *ctx)
+{
+	each_listener(ctx, tell_read);
+}
+
+static const struct drain_ops drain_ops = {
+	.before_turn = before_turn,
+	.takers = takers,
+	.after_turn = after_turn,
+	.pass_over = pass_over,
+};
+
+/* ---- opening ---- */
+
+/* All that it holds of the kernel goes at once, as the instance may be removed next. */
+static void release(struct ring *r)
+{
+	LIST_REMOVE(r, link);
+	r->drain = drain_free(r->drain);
+	cpu_readers_close(&r->readers);
+	if (r->clock_fd >= 0)
+		close(r->clock_fd);
+	free(r->to);
+	free(r->path);
+	if (!r->in_callback)
+		free(r);
+}
+
+static int read_layout(struct ring *r, const struct instance *i, struct err_text *e)
+{
+	_cleanup_(freep) char *text = instance_read(i, "events/header_page");
+
+	if (!text || page_layout_parse(text, &r->layout))
+		return err_set(e, -EPROTO, "cannot read events/header_page of tracefs");
+	return 0;
+}
+
+static void open_clock(struct ring *r, const struct instance *i)
+{
+	r->clock = instance_clock(i);
+	if (r->clock != FTRACE_CLOCK_BOOT)
+		r->clock_fd = instance_open(i, "per_cpu/cpu0/stats", O_RDONLY);
+}
+
+/* Takes over path. */
+static int new_ring(char *path, struct event_base *loop, const char *sys_root,
+		    const struct instance *i, struct ring **ret, struct err_text *e)
+{
+	struct ring *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r) {
+		free(path);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	r->path = path;
+	r->clock_fd = -1;
+	TAILQ_INIT(&r->attached);
+	LIST_INSERT_HEAD(&rings, r, link);
+	error = read_layout(r, i, e);
+	if (!error)
+		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, ring_size_kb(i), e);
+	if (!error && drain_new(
+			      &(struct drain_options){
+				      .loop = loop,
+				      .readers = &r->readers,
+				      .ops = &drain_ops,
+				      .ctx = r,
+			      },
+			      &r->drain))
+		error = err_set(e, -ENOMEM, "out of memory");
+	if (error) {
+		release(r);
+		return error;
+	}
+	open_clock(r, i);
+	*ret = r;
+	return 0;
+}
+
+static struct ring *find(const char *path)
+{
+	struct ring *r;
+
+	LIST_FOREACH (r, &rings, link)
+		if (!strcmp(r->path, path))
+			return r;
+	return NULL;
+}
+
+static int join(struct ring *r, struct ring_listener *l)
+{
+	struct cpu_stream *streams = calloc(r->readers.n, sizeof(*streams));
+
+	if (!streams || array_reserve(&r->to, &r->to_cap, r->n_open + 1, sizeof(*r->to))) {
+		free(streams);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < r->readers.n; i++)
+		streams[i].cpu = r->readers.cpus[i].cpu;
+	l->ring = r;
+	l->streams = streams;
+	l->n_streams = r->readers.n;
+	l->attached = l->draining = false;
+	r->n_open++;
+	return 0;
+}
+
+int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_root,
+	      const struct instance *i, struct err_text *e)
+{
+	char *path = instance_path_of(i, "per_cpu");
+	struct ring *r;
+	int error;
+
+	if (!path)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = find(path);
+	if (r) {
+		free(path);
+	} else {
+		error = new_ring(path, loop, sys_root, i, &r, e);
+		if (error)
+			return error;
+	}
+	error = join(r, l);
+	if (error) {
+		if (!r->n_open)
+			release(r);
+		return err_set(e, error, "out of memory");
+	}
+	return 0;
+}
+
+void ring_close(struct ring_listener *l)
+{
+	struct ring *r = l->ring;
+
+	if (!r)
+		return;
+	ring_detach(l);
+	l->ring = NULL;
+	free(l->streams);
+	l->streams = NULL;
+	l->n_streams = 0;
+	if (!--r->n_open)
+		release(r);
+}
+
+/* ---- listening ---- */
+
+/* What those who are attached want of the drain. */
+static void settle(struct ring *r)
+{
+	struct ring_listener *l;
+	bool watch = false;
+	uint32_t ms = 0;
+
+	TAILQ_FOREACH (l, &r->attached, link) {
+		if (l->held)
+			continue;
+		ms = ms ? MIN(ms, l->period_ms) : l->period_ms;
+		watch = watch || l->watch;
+	}
+	drain_set_period(r->drain, ms);
+	drain_set_watching(r->drain, watch);
+}
+
+void ring_attach(struct ring_listener *l)
+{
+	struct ring *r = l->ring;
+
+	if (l->attached)
+		return;
+	assert(l->translator && l->translator->layout.size == r->layout.size);
+	l->attached = true;
+	l->translator->sync = sync_now(r);
+	TAILQ_INSERT_TAIL(&r->attached, l, link);
+	settle(r);
+}
+
+void ring_hold(struct ring_listener *l, bool hold)
+{
+	l->held = hold;
+	if (l->attached)
+		settle(l->ring);
+}
+
+void ring_detach(struct ring_listener *l)
+{
+	struct ring *r = l->ring;
+
+	if (!l->attached)
+		return;
+	if (r->next == l)
+		r->next = TAILQ_NEXT(l, link);
+	TAILQ_REMOVE(&r->attached, l, link);
+	l->attached = l->draining = false;
+	settle(r);
+}
+
+void ring_drain_all(struct ring_listener *l)
+{
+	assert(l->attached && !l->held && !l->draining);
+	l->draining = true;
+	l->drained_by = drain_all(l->ring->drain);
+}
+
+int ring_can_watch(struct ring_listener *l)
+{
+	return drain_can_watch(l->ring->drain);
+}
+
+const struct page_layout *ring_layout(const struct ring *r)
+{
+	return &r->layout;
+}
+
+unsigned ring_cpus(const struct ring_listener *l, uint32_t *ret)
+{
+	const struct cpu_readers *r = &l->ring->readers;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->cpus[i].fd >= 0)
+			ret[n++] = r->cpus[i].cpu;
+	return n;
+}
+
+uint64_t ring_events(const struct ring_listener *l)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < l->n_streams; i++)
+		n += l->streams[i].events;
+	return n;
+}

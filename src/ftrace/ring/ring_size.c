@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A ring is made anew whenever its sub-buffers change their size, as large as it was, so they go
+ * first:
+ *
+ *	buffer_subbuf_size_kb  32       |    32K    |    32K    |    32K    | ...
+ *	buffer_size_kb         2048     |<----------- 64 of them -----------------> + one to read
+ *
+ * Pieces of more than a page are memory in a row, which may be short where memory is not: with
+ * smaller ones the same ring may be had.
+ */
+#include "ftrace/ring/ring_size.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/event_loop/side_work.h"
+
+static uint32_t page_kb(void)
+{
+	return (uint32_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
+{
+	/* The kernel counts the piece that is written to as full: with fewer than two to a
+	 * watermark it would be reached as soon as anything is in the ring. */
+	uint32_t pieces = watermark ? MAX(RING_MIN_SUBBUFS, 200 / watermark + 1) : RING_MIN_SUBBUFS;
+	uint32_t kb = RING_SUBBUF_KB;
+
+	while (kb > page && (uint64_t)kb * pieces > buffer_kb)
+		kb /= 2;
+	return MAX(kb, page);
+}
+
+static int write_kb(const struct instance *i, const char *file, uint32_t kb)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", kb);
+	return instance_write(i, file, text);
+}
+
+static uint32_t read_kb(const struct instance *i, const char *file)
+{
+	_cleanup_(freep) char *text = instance_read(i, file);
+	unsigned kb;
+
+	/* "7 (expanded: 1408)" at a top level that nobody has used yet. */
+	return text && sscanf(text, "%u", &kb) == 1 ? kb : 0;
+}
+
+struct largest {
+	const struct instance *i;
+	uint32_t kb;
+};
+
+static int look_at_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	struct largest *l = ctx;
+	char file[300];
+	uint32_t kb;
+
+	(void)d_type;
+	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
+	kb = read_kb(l->i, file);
+	l->kb = MAX(l->kb, kb);
+	return 0;
+}
+
+/* "X" where somebody has given each CPU another size. */
+uint32_t ring_size_kb(const struct instance *i)
+{
+	_cleanup_(freep) char *cpus = NULL;
+	struct largest l = {.i = i, .kb = read_kb(i, "buffer_size_kb")};
+
+	if (!l.kb && (cpus = instance_path_of(i, "per_cpu")))
+		fs_each(cpus, look_at_cpu, &l);
+	return l.kb;
+}
+
+uint32_t ring_size_subbuf_kb(const struct instance *i)
+{
+	uint32_t kb = read_kb(i, "buffer_subbuf_size_kb");
+
+	return kb ? kb : page_kb();
+}
+
+/* Sub-buffers of so much or, where memory does not suffice, less. 0 or -errno. */
+static int set_subbufs(const struct instance *i, uint32_t kb)
+{
+	int r;
+
+	do {
+		r = write_kb(i, "buffer_subbuf_size_kb", kb);
+		kb /= 2;
+	} while (r == -ENOMEM && kb >= page_kb());
+	return r;
+}
+
+/* The size that was asked for, or the one that is chosen. Gives what the kernel said to the first. */
+static int set_asked_subbufs(const struct instance *i, const struct ftrace_settings *s)
+{
+	int r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
+
+	if (r == -EINVAL)
+		set_subbufs(i, ring_size_choose(s->buffer_size_kb, s->watermark, page_kb()));
+	return r;
+}
+
+static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct reports *reports)
+{
+	if (!asked || asked == kb)
+		return;
+	if (r == -ENOENT)
+		report_failed(reports, "option:subbuf_size_kb (the kernel has one size, %u)", kb);
+	else if (r)
+		report_failed(reports, "option:subbuf_size_kb (%u: %s; %u is taken)", asked,
+			      strerror(-r), kb);
+	else
+		report_failed(reports, "option:subbuf_size_kb (%u: the kernel makes it %u)", asked,
+			      kb);
+}
+
+/* The kernel lets nobody open a file of any instance while it finds the memory for one, or clears it
+ * away. */
+static uint32_t step_kb(void)
+{
+	return MAX(RING_STEP_KB / (uint32_t)sysconf(_SC_NPROCESSORS_CONF), RING_SMALL_KB);
+}
+
+static int grow_to(const struct instance *i, uint32_t kb)
+{
+	uint32_t step = step_kb();
+	int r = 0;
+
+	for (uint32_t at = ring_size_kb(i); !r && at && at < kb && kb - at > step; at += step) {
+		r = write_kb(i, "buffer_size_kb", at + step);
+		r = r ? r : side_pause();
+	}
+	return r ? r : write_kb(i, "buffer_size_kb", kb);
+}
+
+void ring_size_release(const struct instance *i)
+{
+	uint32_t step = step_kb(), kb;
+
+	if (!instance_has_changed(i, "buffer_size_kb"))
+		return;
+	for (kb = ring_size_kb(i); kb > step; kb -= step) {
+		if (write_kb(i, "buffer_size_kb", kb - step))
+			return;
+		side_pause();
+	}
+	if (!instance_is_own(i) && kb > RING_SMALL_KB)
+		write_kb(i, "buffer_size_kb", RING_SMALL_KB);
+}
+
+uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
+		       struct reports *reports)
+{
+	int r, subbuf_r = set_asked_subbufs(i, s);
+	uint32_t kb = s->buffer_size_kb, subbuf_kb = ring_size_subbuf_kb(i);
+
+	while ((r = grow_to(i, kb)) == -ENOMEM) {
+		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
+			subbuf_kb /= 2;
+		else if (kb / 2 >= page_kb())
+			kb /= 2;
+		else
+			break;
+	}
+	report_subbufs(s->subbuf_size_kb, ring_size_subbuf_kb(i), subbuf_r, reports);
+	if (r)
+		report_failed(reports, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
+			      strerror(-r));
+	else if (kb < s->buffer_size_kb)
+		report_failed(reports, "option:buffer_size_kb (%u: no memory; %u is taken)",
+			      s->buffer_size_kb, kb);
+	return r ? ring_size_kb(i) : kb;
+}

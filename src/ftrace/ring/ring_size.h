@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "ftrace/tracefs/instance.h"
+#include "ftrace/events/reports.h"
+#include "ftrace/events/settings.h"
+
+/*
+ * How large the rings of an instance are, and their sub-buffers: the pieces that a ring consists
+ * of, is overwritten by, and is read by. Large ones cost fewer system calls for the same events;
+ * but a ring has to have some, as the one that is written to is not read whole, and the kernel has
+ * to find memory in a row for each: up to 32 KiB is what it does readily.
+ */
+#define RING_SUBBUF_KB 32u /* the largest, unless the config asks for one */
+#define RING_MIN_SUBBUFS 16u /* the fewest in a ring, with the same exception */
+
+#define RING_STEP_KB (128u << 10) /* of all CPUs: rings grow and shrink by so much at a time */
+#define RING_SMALL_KB 1024u
+
+/* The size to choose for rings of so much: a power of two, a page of the machine or more.
+ * watermark: drain_buffer_percent, 0 is none. */
+uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page_kb);
+
+/*
+ * Gives an instance, in which nothing is recorded yet, the sizes of the settings. Where memory does
+ * not suffice, sub-buffers become smaller, then rings. What differs from the config is reported.
+ * Gives KiB of a ring as the kernel was asked for it; 0: it has not been read, nor set.
+ */
+uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
+		       struct reports *reports);
+
+/*
+ * Before an instance is removed or given back, and when all is read: makes small what was set, in
+ * steps. A ring in which sub-buffers get their old size is made anew by the kernel, as large as it
+ * is: seconds for gigabytes.
+ */
+void ring_size_release(const struct instance *i);
+
+/* KiB of a ring as the kernel made it, of the largest: at least what was asked for, and some for the
+ * reader. 0 when that cannot be read. */
+uint32_t ring_size_kb(const struct instance *i);
+/* KiB of a sub-buffer; a page's where the kernel has no other (before 6.8). */
+uint32_t ring_size_subbuf_kb(const struct instance *i);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An event that the session asked for itself is left as it is there, with whatever restricts it.
+ * Of system calls it is the end that tells, only of those that give a descriptor: the kernel is
+ * given a filter, so that the others cost no room in the ring.
+ */
+#include "ftrace/session/feed_teller.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <tracefs.h>
+
+#include "base/core/mem.h"
+#include "ftrace/options/event_triggers.h"
+#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/tracefs/filter_file.h"
+#include "ftrace/options/traced_tids.h"
+
+static const struct feed_event {
+	const char *group;
+	const char *name;
+	enum feed_wants wants;
+	const char *(*filter)(void); /* NULL: none */
+} events[] = {
+	{"task", "task_newtask", FEED_TASKS, NULL},
+	{"task", "task_rename", FEED_TASKS, NULL},
+	{"sched", "sched_process_exec", FEED_TASKS, NULL},
+	{"sched", "sched_process_exit", FEED_TASKS, NULL},
+	{"raw_syscalls", "sys_exit", FEED_FDS, fd_syscalls_filter},
+};
+
+/* ---- life ---- */
+
+void feed_teller_join(struct feed_teller *t, struct session_feed *feed, uint64_t session_id)
+{
+	*t = (struct feed_teller){.session_id = session_id};
+	if (feed && !session_feed_join(feed, session_id, t))
+		t->feed = feed;
+}
+
+void feed_teller_leave(struct feed_teller *t, const struct clock_sync *sync)
+{
+	if (!t->feed)
+		return;
+	feed_teller_tell(t, sync, UINT64_MAX);
+	session_feed_leave(t->feed, t->session_id, t);
+	task_news_deinit(&t->news);
+	*t = (struct feed_teller){0};
+}
+
+/* ---- the events ---- */
+
+static bool is_on(const struct event_table *table, const struct feed_event *e)
+{
+	for (size_t i = 0; i < table->n_rows; i++) {
+		const struct event_row *row = table->rows[i];
+
+		if (!strcmp(row->group, e->group) && !strcmp(row->name, e->name))
+			return event_table_row(table, row->id) == row;
+	}
+	return false;
+}
+
+static int turn_on(const struct feed_event *e, const struct instance *i, struct event_table *table)
+{
+	static const struct event_table_options options = {.feed_only = true};
+	_cleanup_(freep) char *format =
+		tracefs_event_file_read(i->tracefs, e->group, e->name, "format", NULL);
+	struct err_text why;
+	uint16_t id;
+	int r = -ENOENT;
+
+	if (format)
+		r = event_table_add(table, e->group, e->name, format, &options, &id);
+	if (r)
+		return r;
+	if (e->filter)
+		r = filter_file_write(i, e->group, e->name, e->filter(), &why);
+	if (!r)
+		r = instance_enable_event(i, e->group, e->name);
+	if (r)
+		event_table_remove(table, id);
+	return r;
+}
+
+static const char *reason_of(int error)
+{
+	return error > 0 ? "unexpected format" : strerror(-error);
+}
+
+static void turn_on_all(unsigned wanted, const struct instance *i, struct event_table *table,
+			struct reports *reports)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
+		const struct feed_event *e = &events[n];
+		int r;
+
+		if (!(wanted & e->wants) || is_on(table, e))
+			continue;
+		r = turn_on(e, i, table);
+		if (r)
+			report_failed(reports, "%s/%s (%s; without it process_stats knows less)",
+				      e->group, e->name, reason_of(r));
+	}
+}
+
+/* Names of tasks are had from /proc as well; those of files from nowhere else, and somebody asked. */
+static void tell_files_left_out(unsigned wanted, const struct event_table *table,
+				struct reports *reports)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
+		const struct feed_event *e = &events[n];
+
+		if (e->wants == FEED_FDS && (wanted & FEED_FDS) && !is_on(table, e))
+			report_failed(reports,
+				      "option:resolve_process_fds (names no files: nothing is "
+				      "turned on in an instance that is not the session's own, and "
+				      "%s/%s is not among the events that are recorded)",
+				      e->group, e->name);
+	}
+}
+
+/* Those of some threads or CPUs, or of a part of the time; what an owner leaves out is not known. */
+static bool some_tasks_are_left_out(const struct setup *s)
+{
+	const Pb__FtraceConfig *c = s->config;
+
+	return traced_tids_wanted(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
+	       event_triggers_pause(c) || !instance_is_own(s->instance);
+}
+
+/* Does each of these events come whenever it happens? */
+static bool is_whole(const struct setup *s, const struct event_table *table,
+		     const struct feed_event *e)
+{
+	const struct event_name *asked = event_selection_find(s->events, e->group, e->name);
+
+	return is_on(table, e) && !(asked && asked->filter);
+}
+
+static void promise_tasks(struct feed_teller *t, unsigned wanted, const struct setup *s,
+			  const struct event_table *table)
+{
+	if (some_tasks_are_left_out(s))
+		return;
+	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
+		if (events[n].wants == FEED_TASKS && !is_whole(s, table, &events[n]))
+			return;
+	session_feed_promise(t->feed, t->session_id, t, wanted & FEED_TASKS);
+}
+
+void feed_teller_begin(struct feed_teller *t, const struct setup *s, struct event_table *table)
+{
+	unsigned wanted = t->feed ? session_feed_wanted(t->feed, t->session_id) : 0;
+
+	if (!wanted || t->wanted || !instance_is_made(s->instance))
+		return;
+	if (task_news_init(&t->news, wanted)) {
+		report_failed(s->reports, "option:process_stats (no memory for what events tell)");
+		return;
+	}
+	if (instance_is_own(s->instance))
+		turn_on_all(wanted, s->instance, table, s->reports);
+	else
+		tell_files_left_out(wanted, table, s->reports);
+	promise_tasks(t, wanted, s, table);
+	t->wanted = wanted;
+}
+
+/* ---- the news ---- */
+
+void feed_teller_gather(struct feed_teller *t, struct translator *translator, uint64_t began)
+{
+	bool wanted = t->wanted && session_feed_wanted(t->feed, t->session_id);
+
+	translator->ctx.tids = wanted ? &t->news.tids : NULL;
+	translator->ctx.news = wanted ? &t->news : NULL;
+	if (wanted)
+		task_news_ripe_before(&t->news, &translator->sync, began);
+}
+
+void feed_teller_lost(struct feed_teller *t)
+{
+	if (t->wanted)
+		session_feed_promise(t->feed, t->session_id, t, 0);
+}
+
+void feed_teller_tell(struct feed_teller *t, const struct clock_sync *sync, uint64_t until)
+{
+	struct feed_news news;
+
+	if (!t->wanted)
+		return;
+	if (task_news_is_pressing(&t->news))
+		until = UINT64_MAX;
+	if (!task_news_told(&t->news, sync, until, &news))
+		return;
+	session_feed_tell(t->feed, t->session_id, &news);
+	task_news_forget(&t->news);
+}
+
+void feed_teller_owe(struct feed_teller *t, bool owes)
+{
+	if (t->feed)
+		session_feed_owe(t->feed, t->session_id, t, owes);
+}

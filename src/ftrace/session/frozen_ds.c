@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	create   the instance on loan, a row for every event of this kernel; on the side
+ *	start    when that is done:
+ *	         FtraceStats (START: what was there before belongs to the trace)
+ *	         all that is in its rings, in turns of bounded length
+ *	         FtraceStats (END); the rings are closed                   done
+ *	flush    answered when that is over
+ *	stop     likewise
+ *	destroy  what was begun to be read leaves the instance
+ *
+ * Nothing is switched on or off: somebody may record there again.
+ */
+#include "ftrace/session/frozen_ds.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/side_work.h"
+#include "ftrace/events/event_select.h"
+#include "ftrace/tracefs/knob.h"
+#include "ftrace/session/last_boot.h"
+#include "ftrace/session/named_instance.h"
+#include "ftrace/events/reports.h"
+#include "ftrace/ring/ring.h"
+#include "ftrace/ring/ring_stats.h"
+#include "ftrace/options/session_events.h"
+
+#define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
+#define PERIOD_MS 1000 /* ticks that find nothing: all is read at once */
+
+struct frozen_ds {
+	struct ds_handle *handle;
+	struct ds_env env;
+	char *name; /* owned: of the instance */
+	struct side_work *setting_up; /* owned by itself; NULL: done */
+	bool start_waits; /* for it */
+	struct writer *writer; /* owned */
+	struct reports reports;
+	struct instance instance; /* not made when reports.problem says why */
+	struct event_table table;
+	struct translator *translator; /* owned */
+	struct ring_listener ring; /* with that translator; open until it is read */
+	bool started;
+	bool done;
+	bool stopping;
+	uint64_t flushes[MAX_FLUSHES];
+	unsigned n_flushes;
+};
+
+/* ---- what is to be read ---- */
+
+/* NULL: it is not there. */
+static char *read_file(const char *folder, const char *name)
+{
+	char path[4096];
+
+	return fs_join(path, sizeof(path), folder, name) ? NULL : knob_read(path);
+}
+
+/* Is it what the config wants, as far as the kernel tells? */
+static void check_boot(struct frozen_ds *ds, const char *proc_root)
+{
+	_cleanup_(freep) char *info = read_file(ds->instance.path, "last_boot_info");
+	_cleanup_(freep) char *modules = read_file(proc_root, "modules");
+	struct strbuf gone = {0};
+
+	switch (last_boot_of(info)) {
+	case LAST_BOOT_CURRENT:
+		report_failed(&ds->reports,
+			      "option:instance_name (its records are of this boot already)");
+		return;
+	case LAST_BOOT_NONE:
+		report_failed(&ds->reports,
+			      "option:instance_name (nothing is left in it of an earlier boot)");
+		return;
+	case LAST_BOOT_UNTOLD:
+		report_failed(&ds->reports,
+			      "option:instance_name (the kernel does not keep it over a boot: it "
+			      "takes reserve_mem= and trace_instance= on its command line)");
+		return;
+	case LAST_BOOT_THERE:
+		last_boot_gone_modules(info, modules ? modules : "", &gone);
+		if (gone.len)
+			report_failed(&ds->reports,
+				      "option:instance_name (modules that were loaded then are not "
+				      "now, so records may be told as those of other events: %s)",
+				      gone.s);
+		strbuf_deinit(&gone);
+	}
+}
+
+/* Everything that this kernel knows: nobody has written down what was on. */
+static int know_all_events(struct frozen_ds *ds, const char *root)
+{
+	struct event_table_options options = {0};
+	struct event_selection all = {0};
+	struct reports untold = {0};
+	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
+	const struct setup setup = {
+		.root = root,
+		.config = &none,
+		.instance = &ds->instance,
+		.reports = &untold,
+	};
+	int r = event_select(setup.root, (char *[]){(char *)"*/*"}, 1, &all, &untold);
+
+	if (!r)
+		r = session_events_compile(&all, &setup, &options, &ds->table);
+	event_selection_deinit(&all);
+	reports_deinit(&untold);
+	return r;
+}
+
+static int open_instance(struct frozen_ds *ds)
+{
+	const struct ds_env *env = &ds->env;
+	struct err_text e = {.text = "out of memory"};
+	int r;
+
+	if (!env->tracefs_root) {
+		report_problem(&ds->reports, "there is no tracefs that this process may use");
+		return -ENOENT;
+	}
+	r = named_instance_borrow(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
+	if (!r)
+		r = instance_hold_ring(&ds->instance);
+	if (!r)
+		check_boot(ds, env->proc_root);
+	if (!r)
+		r = know_all_events(ds, env->tracefs_root);
+	if (!r)
+		r = ring_open(&ds->ring, env->loop, env->sys_root, &ds->instance, &e);
+	if (r && r != -ENOMEM)
+		report_problem(&ds->reports, "nothing is recorded: %s", e.text);
+	return r;
+}
+
+static void leave_instance(struct frozen_ds *ds)
+{
+	ring_close(&ds->ring);
+	instance_remove(&ds->instance);
+}
+
+/* What cannot be had says why, and is empty. */
+static void open_frozen(struct frozen_ds *ds)
+{
+	int r = open_instance(ds);
+
+	if (!r) {
+		ds->ring.period_ms = PERIOD_MS;
+		r = translator_new(&ds->table, ring_layout(ds->ring.ring), ds->writer,
+				   &ds->translator);
+		ds->ring.translator = ds->translator;
+	}
+	if (!r)
+		return;
+	report_problem(&ds->reports, "nothing is recorded: %s", strerror(-r));
+	leave_instance(ds);
+}
+
+/* ---- FtraceStats ---- */
+
+static void write_packet(struct frozen_ds *ds, const struct ring_stats_packet *p)
+{
+	ring_stats_write(p, writer_begin(ds->writer));
+	writer_end(ds->writer);
+}
+
+static void write_start(struct frozen_ds *ds)
+{
+	const struct ring_stats_more more = {.preserved = true};
+
+	write_packet(ds, &(struct ring_stats_packet){.phase = RING_STATS_START,
+						     .reports = &ds->reports,
+						     .more = &more});
+}
+
+static void write_end(struct frozen_ds *ds)
+{
+	struct ring_stats_packet p = {.phase = RING_STATS_END};
+	struct ring_stats_all all = {0};
+	_cleanup_(freep) uint32_t *cpus = calloc(ds->ring.n_streams + 1, sizeof(*cpus));
+	struct reports late = {0};
+
+	if (cpus && ds->ring.ring) {
+		ring_stats_read(&ds->instance, cpus, ring_cpus(&ds->ring, cpus), &all);
+		p.all = &all;
+		p.status_counts = ds->translator->status_counts;
+	}
+	if (ds->translator && ds->translator->unknown) {
+		report_failed(&late,
+			      "option:instance_name (%llu records of events that this kernel does "
+			      "not have: they may be another kernel's, and all of it told wrong)",
+			      (unsigned long long)ds->translator->unknown);
+		p.reports = &late;
+	}
+	write_packet(ds, &p);
+	ring_stats_deinit(&all);
+	reports_deinit(&late);
+}
+
+/* ---- reading ---- */
+
+static void answer_flushes(struct frozen_ds *ds)
+{
+	unsigned n = ds->n_flushes;
+
+	ds->n_flushes = 0;
+	for (unsigned i = 0; i < n; i++)
+		ds_flushed(ds->handle, ds->flushes[i]);
+}
+
+static void finish(struct frozen_ds *ds)
+{
+	write_end(ds);
+	writer_flush(ds->writer);
+	ring_close(&ds->ring);
+	ds->done = true;
+	answer_flushes(ds);
+	if (ds->stopping)
+		ds_stopped(ds->handle);
+}
+
+/* The clock of that boot is told as the boot clock, of which nothing is known now. */
+static void before_turn(struct ring_listener *l)
+{
+	l->translator->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};
+}
+
+static void after_turn(struct ring_listener *l)
+{
+	(void)l;
+}
+
+static void all_read(struct ring_listener *l)
+{
+	finish(l->ctx);
+}
+
+static const struct ring_listener_ops ring_ops = {
+	.before_turn = before_turn,
+	.after_turn = after_turn,
+	.all_read = all_read,
+};
+
+/* ---- what the producer calls ---- */
+
+static void frozen_destroy(void *instance)
+{
+	struct frozen_ds *ds = instance;
+
+	side_work_end(ds->setting_up);
+	ring_close(&ds->ring);
+	if (ds->started && instance_is_made(&ds->instance))
+		instance_clear(&ds->instance);
+	leave_instance(ds);
+	translator_free(ds->translator);
+	event_table_deinit(&ds->table);
+	reports_deinit(&ds->reports);
+	writer_free(ds->writer);
+	free(ds->name);
+	free(ds);
+}
+
+static void begin(struct frozen_ds *ds)
+{
+	ds->started = true;
+	write_start(ds);
+	ds_started(ds->handle);
+	if (!ds->ring.ring) {
+		finish(ds);
+		return;
+	}
+	ring_attach(&ds->ring);
+	ring_drain_all(&ds->ring);
+}
+
+static void set_up(void *ctx)
+{
+	open_frozen(ctx);
+}
+
+static void was_set_up(void *ctx)
+{
+	struct frozen_ds *ds = ctx;
+
+	if (ds->reports.problem)
+		log_warn("linux.frozen_ftrace: %s", ds->reports.problem);
+	if (ds->start_waits)
+		begin(ds);
+}
+
+static const struct side_work_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+
+static int frozen_create(struct ds_handle *h, const struct ds_env *env,
+			 const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	const Pb__FrozenFtraceConfig *c = config->frozen_ftrace_config;
+	struct frozen_ds *ds = calloc(1, sizeof(*ds));
+
+	if (!ds)
+		return -ENOMEM;
+	ds->handle = h;
+	ds->env = *env;
+	ds->ring.ops = &ring_ops;
+	ds->ring.ctx = ds;
+	ds->writer = ds_writer_new(h);
+	ds->name = strdup(c && c->instance_name ? c->instance_name : "");
+	if (!ds->writer || !ds->name) {
+		frozen_destroy(ds);
+		return -ENOMEM;
+	}
+	side_work_begin(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	*ret_instance = ds;
+	return 0;
+}
+
+static void frozen_start(void *instance)
+{
+	struct frozen_ds *ds = instance;
+
+	if (ds->setting_up)
+		ds->start_waits = true;
+	else
+		begin(ds);
+}
+
+static void frozen_flush(void *instance, uint64_t flush_id)
+{
+	struct frozen_ds *ds = instance;
+
+	if (ds->n_flushes == MAX_FLUSHES)
+		memmove(ds->flushes, ds->flushes + 1, --ds->n_flushes * sizeof(*ds->flushes));
+	ds->flushes[ds->n_flushes++] = flush_id;
+	if (ds->done)
+		answer_flushes(ds);
+}
+
+static void frozen_stop(void *instance)
+{
+	struct frozen_ds *ds = instance;
+
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
+	if (ds->done)
+		ds_stopped(ds->handle);
+}
+
+const struct data_source frozen_ftrace_data_source = {
+	.name = "linux.frozen_ftrace",
+	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_SYS_NICE,
+	.create = frozen_create,
+	.start = frozen_start,
+	.flush = frozen_flush,
+	.stop = frozen_stop,
+	.destroy = frozen_destroy,
+};

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The life of one linux.ftrace instance, between the producer's commands and its rings:
+ *
+ *	create   everything in tracefs, nothing recorded; on
+ *	         the side                                       ftrace_session_set_up
+ *	start    when that is done: counters of the rings,
+ *	         tracing_on; when the kernel's symbols are
+ *	         there: ticks                                   ds_started
+ *	flush    rings to the end -> FtraceStats -> hand over   ds_flushed
+ *	stop     tracing off; when the kernel's symbols are
+ *	         there: rings to the end, as flush; then
+ *	         tracefs as it was, on the side                 ds_stopped
+ *	destroy  the same at once, without the rest of the rings
+ *
+ * While it is being set up there is nothing to flush. A stop is for what comes behind it, unless that
+ * takes too long: then it gives up. Likewise it waits for names; a flush does not, but one that a stop
+ * follows leaves everything to that.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <tracefs.h>
+
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/side_work.h"
+#include "config/limits.h"
+#include "ftrace/session/feed_teller.h"
+#include "ftrace/session/ftrace_ds.h"
+#include "ftrace/session/ftrace_session.h"
+#include "ftrace/tracefs/loan_record.h"
+#include "ftrace/session/session_refresh.h"
+#include "ftrace/session/session_stats.h"
+#include "gen/fields.h"
+
+/* Of the time that the service waits for a stop: for what has to come before the rest is read. */
+#define STOP_PATIENCE(ms) ((ms) / 5 * 3)
+#define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
+
+struct ftrace_ds {
+	struct ds_handle *handle;
+	struct ds_env env;
+	struct side_work *setting_up; /* owned by itself; NULL: done */
+	struct side_work *winding_down; /* likewise, or not begun */
+	bool start_waits; /* for the first of them */
+	uint32_t stop_patience_ms;
+	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: when that is over */
+	struct feed_teller teller;
+	struct writer *writer; /* owned */
+	struct ftrace_session session;
+	struct session_stats stats;
+	/* owned: when the kernel's events are looked at again; or setting up has been stopped for
+	 * long enough */
+	struct event *looking;
+	bool started; /* it has said so */
+	bool reading; /* its rings */
+	bool stopping;
+	bool rest_waits; /* for the symbols: what the rings held when it was stopped */
+	bool stopped;
+	uint64_t flushes[MAX_FLUSHES];
+	unsigned n_flushes;
+	/* A round reads all rings to the end. What is asked for meanwhile is the next one's. */
+	bool in_round;
+	bool once_more;
+	bool last_round; /* nothing is recorded any more */
+	unsigned n_in_round; /* flushes, the first ones */
+};
+
+/* ---- what the rings call ---- */
+
+static void before_turn(struct ring_listener *l)
+{
+	struct ftrace_ds *ds = l->ctx;
+	bool is_own = l == &ds->session.ring;
+
+	/* Of other rings it is told when the own ones have been read the next time. */
+	feed_teller_gather(&ds->teller, l->translator, is_own ? l->pass_began : 0);
+}
+
+/* Tasks begin and change their names in the session's own instance; in others they are only seen. */
+static void after_turn(struct ring_listener *l)
+{
+	struct ftrace_ds *ds = l->ctx;
+
+	if (ring_events(l))
+		session_symbols_miss(&ds->session.symbols, &ds->session.reports);
+	if (ds->session.translator->lost)
+		feed_teller_lost(&ds->teller);
+	feed_teller_tell(&ds->teller, &ds->session.translator->sync, ds->session.ring.read_until);
+}
+
+static void answer_flushes(struct ftrace_ds *ds, unsigned n)
+{
+	uint64_t ids[MAX_FLUSHES];
+
+	/* An answer may bring another flush. */
+	memcpy(ids, ds->flushes, n * sizeof(*ids));
+	ds->n_flushes -= n;
+	memmove(ds->flushes, ds->flushes + n, ds->n_flushes * sizeof(*ds->flushes));
+	ds->n_in_round = 0;
+	for (unsigned i = 0; i < n; i++)
+		ds_flushed(ds->handle, ids[i]);
+}
+
+static void leave_feed(struct ftrace_ds *ds)
+{
+	static const struct clock_sync boot;
+	const struct translator *t = ds->session.translator;
+
+	feed_teller_leave(&ds->teller, t ? &t->sync : &boot);
+}
+
+static void look_in(struct ftrace_ds *ds, uint32_t ms)
+{
+	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	event_add(ds->looking, &tv);
+}
+
+static void look_again(struct ftrace_ds *ds)
+{
+	look_in(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct ftrace_ds *ds = arg;
+
+	(void)fd;
+	(void)what;
+	if (ds->setting_up) {
+		side_work_cancel(ds->setting_up);
+		return;
+	}
+	session_refresh(&ds->session);
+	look_again(ds);
+}
+
+static void wind_down(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+
+	ftrace_session_close(&ds->session);
+}
+
+static void wound_down(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+
+	ds_stopped(ds->handle);
+}
+
+static const struct side_work_ops winding_ops = {.run = wind_down, .done = wound_down};
+
+static void finish(struct ftrace_ds *ds)
+{
+	leave_feed(ds);
+	ds->stopped = true;
+	answer_flushes(ds, ds->n_flushes);
+	for (unsigned i = 0; i < ds->session.n_listeners; i++)
+		ring_detach(ds->session.listeners[i]);
+	side_work_begin(&ds->winding_down, ds->env.loop, &winding_ops, ds);
+}
+
+static void begin_round(struct ftrace_ds *ds);
+
+static void end_round(struct ftrace_ds *ds)
+{
+	bool last = ds->last_round;
+
+	session_stats_write(&ds->stats, &ds->session, ds->writer, ds->n_in_round);
+	writer_flush(ds->writer);
+	if (!ds->once_more)
+		feed_teller_owe(&ds->teller, false);
+	ds->in_round = false;
+	/* An answer may bring a flush or a stop, which begins a round. */
+	answer_flushes(ds, ds->n_in_round);
+	if (last)
+		finish(ds);
+	else if (ds->once_more && !ds->in_round)
+		begin_round(ds);
+}
+
+static void all_read(struct ring_listener *l)
+{
+	struct ftrace_ds *ds = l->ctx;
+	const struct ftrace_session *s = &ds->session;
+
+	for (unsigned i = 0; i < s->n_listeners; i++)
+		if (s->listeners[i]->draining)
+			return;
+	end_round(ds);
+}
+
+static const struct ring_listener_ops ring_ops = {
+	.before_turn = before_turn,
+	.after_turn = after_turn,
+	.all_read = all_read,
+};
+
+/* With no ring it is over at once. */
+static void begin_round(struct ftrace_ds *ds)
+{
+	const struct ftrace_session *s = &ds->session;
+
+	ds->in_round = true;
+	ds->once_more = false;
+	ds->last_round = ds->stopping;
+	ds->n_in_round = ds->n_flushes;
+	feed_teller_owe(&ds->teller, true);
+	for (unsigned i = 0; i < s->n_listeners; i++)
+		ring_drain_all(s->listeners[i]);
+	if (!s->n_listeners)
+		end_round(ds);
+}
+
+static void read_everything(struct ftrace_ds *ds)
+{
+	if (ds->in_round)
+		ds->once_more = true;
+	else
+		begin_round(ds);
+}
+
+/* ---- what the producer calls ---- */
+
+/* Records wait in the rings, where nobody else has these read. */
+static void hold(struct ftrace_ds *ds, bool hold)
+{
+	for (unsigned i = 0; i < ds->session.n_listeners; i++)
+		ring_hold(ds->session.listeners[i], hold);
+}
+
+static void attach(struct ftrace_ds *ds)
+{
+	for (unsigned i = 0; i < ds->session.n_listeners; i++) {
+		struct ring_listener *l = ds->session.listeners[i];
+
+		l->ops = &ring_ops;
+		l->ctx = ds;
+		ring_hold(l, true);
+		ring_attach(l);
+	}
+}
+
+static void say_started(struct ftrace_ds *ds)
+{
+	if (ds->started)
+		return;
+	ds->started = true;
+	ds_started(ds->handle);
+}
+
+/* Once more when the symbols come late. */
+static void begin_reading(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+	struct ftrace_session *s = &ds->session;
+
+	session_symbols_give(&s->symbols, s->listeners, s->n_listeners, &s->more, &s->reports);
+	hold(ds, false);
+	ds->reading = true;
+	say_started(ds);
+}
+
+static void ftrace_destroy(void *instance)
+{
+	struct ftrace_ds *ds = instance;
+
+	side_work_end(ds->setting_up);
+	side_work_end(ds->winding_down);
+	leave_feed(ds);
+	ftrace_session_close(&ds->session);
+	if (ds->looking)
+		event_free(ds->looking);
+	writer_free(ds->writer);
+	session_stats_deinit(&ds->stats);
+	free(ds);
+}
+
+static void begin_recording(struct ftrace_ds *ds)
+{
+	struct ftrace_session *s = &ds->session;
+	int r;
+
+	session_stats_begin(&ds->stats, s, ds->writer);
+	feed_teller_begin(&ds->teller, &s->setup, &s->table);
+	if (instance_is_made(&s->instance)) {
+		r = event_triggers_start(&s->triggers, &s->instance, &s->reports);
+		if (r)
+			report_problem(&s->reports, "cannot write tracing_on: %s", strerror(-r));
+	}
+	top_ring_start(&s->top);
+	if (instance_is_made(&s->instance))
+		look_again(ds);
+	attach(ds);
+	if (!session_symbols_wait(&s->symbols, SESSION_SYMBOLS_WAIT_MS, begin_reading, ds))
+		begin_reading(ds);
+}
+
+/* Nobody wants to wait for names any more. */
+static void end_waiting(struct ftrace_ds *ds)
+{
+	session_symbols_stop_waiting(&ds->session.symbols);
+	if (!ds->reading)
+		begin_reading(ds);
+}
+
+static void read_rest(struct ftrace_ds *ds)
+{
+	end_waiting(ds);
+	read_everything(ds);
+}
+
+/* The symbols are there, or have taken too long; if they come now, the rest of the rest has names. */
+static void on_symbols(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+	bool first = ds->rest_waits;
+
+	ds->rest_waits = false;
+	begin_reading(ds);
+	if (first)
+		read_rest(ds);
+}
+
+/* Nothing is read without names meanwhile. A round that has begun does that already. */
+static bool wait_for_symbols(struct ftrace_ds *ds)
+{
+	uint64_t now = clock_mono_ns();
+	uint32_t ms = ds->stop_by_ns > now ? (uint32_t)((ds->stop_by_ns - now) / NS_PER_MS) : 0;
+
+	if (ds->in_round || !ms || !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
+		return false;
+	hold(ds, true);
+	ds->rest_waits = true;
+	return true;
+}
+
+static void end_recording(struct ftrace_ds *ds)
+{
+	event_del(ds->looking);
+	if (instance_is_made(&ds->session.instance))
+		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
+	top_ring_stop(&ds->session.top);
+	if (!wait_for_symbols(ds))
+		read_rest(ds);
+}
+
+/* ---- setting up ---- */
+
+static void set_up(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+
+	ftrace_session_set_up(&ds->session, &ds->env, ds->writer);
+}
+
+/* Stopped meanwhile, it still has to say what became of it. */
+static void was_set_up(void *ctx)
+{
+	struct ftrace_ds *ds = ctx;
+	bool stop_waits = ds->stopping;
+
+	event_del(ds->looking);
+	if (ds->session.reports.problem)
+		log_warn("linux.ftrace: %s", ds->session.reports.problem);
+	if (ds->start_waits)
+		begin_recording(ds);
+	if (stop_waits)
+		end_recording(ds);
+}
+
+static const struct side_work_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+
+static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
+			 const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	struct ftrace_ds *ds = calloc(1, sizeof(*ds));
+	int r;
+
+	if (!ds)
+		return -ENOMEM;
+	ds->handle = h;
+	ds->env = *env;
+	ds->stop_patience_ms = STOP_PATIENCE(config->stop_timeout_ms ? config->stop_timeout_ms
+								     : DEFAULT_STOP_TIMEOUT_MS);
+	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
+	ds->writer = ds_writer_new(h);
+	ds->looking = evtimer_new(env->loop, on_look, ds);
+	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_is_root(h),
+				config->ftrace_config);
+	if (r || !ds->writer || !ds->looking) {
+		ftrace_destroy(ds);
+		return -ENOMEM;
+	}
+	side_work_begin(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	*ret_instance = ds;
+	return 0;
+}
+
+static void ftrace_start(void *instance)
+{
+	struct ftrace_ds *ds = instance;
+
+	if (ds->setting_up)
+		ds->start_waits = true;
+	else
+		begin_recording(ds);
+}
+
+/* What would have no names now. */
+static bool leaves_to_stop(const struct ftrace_ds *ds)
+{
+	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_round &&
+				  session_symbols_pending(&ds->session.symbols));
+}
+
+static void ftrace_flush(void *instance, uint64_t flush_id)
+{
+	struct ftrace_ds *ds = instance;
+
+	if (ds->stopped || ds->setting_up || leaves_to_stop(ds)) {
+		if (!ds->setting_up)
+			say_started(ds); /* it records, though nothing is read yet */
+		ds_flushed(ds->handle, flush_id);
+		return;
+	}
+	if (ds->n_flushes == MAX_FLUSHES) {
+		memmove(ds->flushes, ds->flushes + 1, --ds->n_flushes * sizeof(*ds->flushes));
+		ds->n_in_round -= ds->n_in_round > 0;
+	}
+	ds->flushes[ds->n_flushes++] = flush_id;
+	session_refresh(&ds->session);
+	end_waiting(ds);
+	read_everything(ds);
+}
+
+static void ftrace_stop(void *instance)
+{
+	struct ftrace_ds *ds = instance;
+
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
+	ds->stop_by_ns = clock_mono_ns() + ds->stop_patience_ms * NS_PER_MS;
+	if (ds->setting_up)
+		look_in(ds, ds->stop_patience_ms);
+	else
+		end_recording(ds);
+}
+
+/* The categories of ftrace_descriptor are Android's; that it is there says what we are. */
+static void ftrace_describe(struct pb_enc *e)
+{
+	pb_enc_open(e, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);
+	pb_enc_bool(e, PB_FTRACE_DESCRIPTOR_KNOWS_OWN_FIELDS, true);
+	pb_enc_close(e);
+}
+
+const struct data_source ftrace_data_source = {
+	.name = "linux.ftrace",
+	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN |
+			1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE | 1ull << CAP_SYSLOG,
+	.is_timely = true,
+	.create = ftrace_create,
+	.start = ftrace_start,
+	.flush = ftrace_flush,
+	.stop = ftrace_stop,
+	.destroy = ftrace_destroy,
+	.describe = ftrace_describe,
+};
+
+int ftrace_remove_stale_instances(const char *tracefs_root)
+{
+	int r = instance_remove_stale(tracefs_root);
+
+	/* What was on in them can be removed only now. */
+	made_events_remove_stale(tracefs_root);
+	return r;
+}
+
+int ftrace_undo_stale_loans(const char *tracefs_root, const char *state_root)
+{
+	return loan_records_undo(state_root, tracefs_root);
+}

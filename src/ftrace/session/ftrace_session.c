@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * In this order, because each step needs the one before, and a session that stops half-way must not
+ * have begun to record:
+ *
+ *	instance, off  ->  clock, ring size  ->  options, CPUs, threads
+ *	  ->  probes  ->  which events  ->  their filters  ->  tracer  ->  their rows  ->  events on
+ *	  ->  triggers prepared  ->  rings opened  ->  translator  ->  the same at top level
+ *
+ * Events go on after all that restricts them. Setting up and taking down may go on for long, in turns
+ * where they are done on the side (base/event_loop/side_work.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "ftrace/ring/drain.h"
+#include "ftrace/session/ftrace_session.h"
+#include "ftrace/options/probes.h"
+#include "ftrace/ring/ring_size.h"
+#include "ftrace/options/session_events.h"
+#include "ftrace/options/session_limits.h"
+#include "ftrace/session/session_place.h"
+#include "ftrace/options/setup.h"
+#include "ftrace/options/synthetic_events.h"
+#include "ftrace/options/traced_tids.h"
+#include "ftrace/ring/watermark.h"
+
+/* ---- the events ---- */
+
+static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
+{
+	int r = print_filter_new(c, &s->table.prints);
+
+	if (r == -E2BIG)
+		report_problem(&s->reports, "nothing is recorded: a print_filter may have %u rules",
+			       PRINT_FILTER_MAX_RULES);
+	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
+		report_failed(&s->reports, "option:print_filter (ftrace/print is not among the "
+					   "events that are recorded)");
+	return r;
+}
+
+/* Who the children are only the kernel knows. */
+static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
+{
+	for (size_t i = 0; traced_tids_follow(c) && i < s->events.n; i++) {
+		const struct event_name *e = &s->events.events[i];
+
+		if (session_event_is_marker(e) || session_event_is_printk(e))
+			report_failed(&s->reports,
+				      "option:%s (not for %s/%s: with %s those of all threads are "
+				      "recorded)",
+				      c->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
+				      event_name_group(e), event_name_name(e),
+				      c->n_pids_to_trace ? "it" : "follow_children");
+	}
+}
+
+/* All that the config asks for, by name or by what it implies. */
+static int select_events(struct ftrace_session *s, const struct setup *setup)
+{
+	int r = probes_make(setup, &s->made);
+
+	if (!r)
+		r = made_events_select(&s->made, &s->events);
+	if (!r)
+		r = session_events_select(&s->events, setup);
+	if (!r)
+		r = synthetic_events_make(&s->events, setup, &s->made);
+	return r ? r : function_graph_select(&s->events, setup);
+}
+
+/* Some of them the kernel may not have where the session records. */
+static int place_events(struct ftrace_session *s, struct setup *setup)
+{
+	int r = top_ring_split(&s->top, &s->events, setup);
+
+	if (r || !setup->config->enable_function_graph)
+		return r;
+	if (event_selection_has(&s->events, "ftrace", "funcgraph_entry"))
+		setup->functions = !function_graph_set(&s->graph, setup);
+	if (!setup->functions)
+		function_graph_deselect(&s->events);
+	return 0;
+}
+
+/* What restricts them, what each of them is; then they go on. */
+static int use_events(struct ftrace_session *s, struct setup *setup)
+{
+	int r = session_limits_set_events(&s->events, setup);
+
+	if (!r)
+		r = set_print_filter(s, setup->config);
+	report_markers_of_all(s, setup->config);
+	if (!r)
+		r = place_events(s, setup);
+	if (!r)
+		r = session_events_compile(&s->events, setup, &s->settings.events, &s->table);
+	if (!r)
+		r = session_events_enable(&s->events, setup, &s->table);
+	if (!r && instance_is_own(setup->instance))
+		r = compat_calls_new(setup->proc_root, &s->settings.events, &s->table, &s->compat);
+	if (r)
+		return r;
+	return event_triggers_prepare(&s->events, setup, &s->triggers);
+}
+
+static int set_up_events(struct ftrace_session *s, const struct ds_env *env, struct setup *setup)
+{
+	int r;
+
+	event_watch_begin(&s->watch, setup->root, env->sys_root);
+	r = select_events(s, setup);
+	setup->events = &s->events;
+	if (!r)
+		r = string_map_read(&s->table.strings, setup->root);
+	return r ? r : use_events(s, setup);
+}
+
+/* ---- all of it ---- */
+
+static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, struct writer *writer)
+{
+	struct err_text e;
+	int r;
+
+	r = ring_open(&s->ring, env->loop, env->sys_root, &s->instance, &e);
+	if (r) {
+		report_problem(&s->reports, "%s", e.text);
+		return r;
+	}
+	s->ring.period_ms = s->settings.drain_period_ms;
+	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->reports);
+	s->listeners[s->n_listeners++] = &s->ring;
+	r = translator_new(&s->table, ring_layout(s->ring.ring), writer, &s->translator);
+	if (!r)
+		s->translator->calls = s->compat;
+	s->ring.translator = s->translator;
+	if (!r && s->settings.keep_broken_pages)
+		s->translator->broken_left = BROKEN_PAGES_KEPT;
+	return r;
+}
+
+static int listen_to_top(struct ftrace_session *s, const struct ds_env *env,
+			 const struct setup *setup, struct writer *writer)
+{
+	const struct top_ring_options options = {
+		.setup = setup,
+		.settings = &s->settings,
+		.env = env,
+		.writer = writer,
+		.graph = &s->graph,
+	};
+	int r = top_ring_open(&s->top, &options);
+
+	if (!r && top_ring_is_open(&s->top))
+		s->listeners[s->n_listeners++] = &s->top.ring;
+	return r;
+}
+
+static int set_up(struct ftrace_session *s, const struct ds_env *env, struct setup *setup,
+		  struct writer *writer)
+{
+	int r;
+
+	/* It takes a while, from here on. */
+	r = session_symbols_join(&s->symbols, env->loop, env->proc_root, setup->config);
+	if (!r)
+		r = session_place_open(setup, &s->settings, &s->instance, &s->buffer_kb);
+	if (r)
+		return r;
+	r = session_limits_set(setup, env->proc_root);
+	if (r)
+		return r;
+	r = set_up_events(s, env, setup);
+	session_place_report(setup);
+	if (!r)
+		r = listen_to_ring(s, env, writer);
+	return r ? r : listen_to_top(s, env, setup, writer);
+}
+
+/* What is open keeps the kernel from removing the instance, and what is on in it from removing the
+ * session's own events. */
+static void leave_tracefs(struct ftrace_session *s)
+{
+	bool lent = !instance_is_own(&s->instance);
+	size_t stay;
+	int r;
+
+	s->n_listeners = 0;
+	ring_close(&s->ring);
+	r = top_ring_close(&s->top);
+	if (instance_is_made(&s->instance) && !lent) {
+		synthetic_events_release(s->instance.path);
+		session_events_quiet(&s->events, &s->instance);
+	}
+	ring_size_release(&s->instance);
+	if (instance_remove(&s->instance) && lent)
+		r = -EBUSY;
+	function_graph_end(&s->graph);
+	if (r)
+		log_warn("linux.ftrace: not all that was changed in tracefs can be put back, "
+			 "because somebody reads the rings there; the next start does it");
+	event_selection_deinit(&s->events); /* borrows from what is removed */
+	stay = made_events_remove(&s->made);
+	if (stay)
+		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
+			 "switched them on; the next start removes them",
+			 stay);
+}
+
+static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **ret)
+{
+	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
+	const Pb__FtraceConfig *c = from ? from : &none;
+	size_t len = pb__ftrace_config__get_packed_size(c);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!bytes)
+		return -ENOMEM;
+	pb__ftrace_config__pack(c, bytes);
+	*ret = pb__ftrace_config__unpack(NULL, len, bytes);
+	return *ret ? 0 : -ENOMEM;
+}
+
+int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
+			bool for_root, const Pb__FtraceConfig *config)
+{
+	const struct ftrace_machine machine = {
+		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+		.cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+	};
+	int r;
+
+	*s = (struct ftrace_session){
+		.setup =
+			{
+				.root = env->tracefs_root,
+				.proc_root = env->proc_root,
+				.state_root = env->state_root,
+				.session_id = session_id,
+				.for_root = for_root,
+				.instance = &s->instance,
+				.reports = &s->reports,
+			},
+	};
+	r = copy_config(config, &s->setup.config);
+	if (!r)
+		ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->reports);
+	return r;
+}
+
+void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
+			   struct writer *writer)
+{
+	int r = set_up(s, env, &s->setup, writer);
+
+	if (!r)
+		return;
+	/* It says why, and records nothing. */
+	if (r == -ECANCELED)
+		report_problem(&s->reports, "nothing is recorded: the session ended while it was "
+					    "being set up");
+	report_problem(&s->reports, "cannot set up tracing: %s", strerror(-r));
+	leave_tracefs(s);
+}
+
+void ftrace_session_close(struct ftrace_session *s)
+{
+	leave_tracefs(s);
+	s->translator = translator_free(s->translator);
+	s->compat = compat_calls_free(s->compat);
+	session_symbols_leave(&s->symbols);
+	event_table_deinit(&s->table);
+	event_selection_deinit(&s->events);
+	event_triggers_deinit(&s->triggers);
+	pb__ftrace_config__free_unpacked((Pb__FtraceConfig *)s->setup.config, NULL);
+	s->setup.config = NULL;
+	reports_deinit(&s->reports);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ftrace/session/session_place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/loan.h"
+#include "ftrace/session/named_instance.h"
+#include "ftrace/tracefs/ring_reader.h"
+#include "ftrace/ring/ring_size.h"
+
+/* ---- the ring ---- */
+
+static void set_clock(const struct setup *s, const struct ftrace_settings *settings,
+		      const struct instance *i)
+{
+	enum ftrace_clock clock = instance_set_clock(i, settings->mono_raw_clock);
+
+	if (settings->mono_raw_clock && clock != FTRACE_CLOCK_MONO_RAW)
+		report_failed(s->reports,
+			      "option:use_monotonic_raw_clock (the kernel does not have it)");
+}
+
+/* ---- an instance of our own ---- */
+
+static char *read_top_size(const char *root)
+{
+	char path[4096];
+
+	return fs_join(path, sizeof(path), root, "buffer_size_kb") ? NULL : knob_read(path);
+}
+
+/*
+ * The top level's rings are small until somebody uses them. Kernels before 6.7 take them to be in
+ * use once the size of any instance was set, and leave them small for good: the next one who traces
+ * there would lose nearly everything. They get the size that they would have got from him.
+ */
+static void mind_top_size(const char *root, const char *before)
+{
+	_cleanup_(freep) char *after = read_top_size(root), *whole = NULL;
+	char path[4096];
+
+	if (!before || !after || !strcmp(before, after) ||
+	    strtoul(before, NULL, 10) != strtoul(after, NULL, 10))
+		return;
+	whole = knob_text("buffer_size_kb", before);
+	if (whole && !fs_join(path, sizeof(path), root, "buffer_size_kb"))
+		knob_write(path, whole);
+}
+
+static int make_own(const struct setup *s, const struct ftrace_settings *settings,
+		    struct instance *i, uint32_t *ret_kb)
+{
+	_cleanup_(freep) char *top_size = read_top_size(s->root);
+	struct err_text e;
+	int r = instance_make(i, s->root, s->session_id, &e);
+
+	if (r) {
+		report_problem(s->reports, "%s", e.text);
+		return r;
+	}
+	set_clock(s, settings, i);
+	*ret_kb = ring_size_set(i, settings, s->reports);
+	mind_top_size(s->root, top_size);
+	return 0;
+}
+
+/* ---- one of somebody else's ---- */
+
+static int borrow(const struct setup *s, struct instance *i)
+{
+	const struct loan_terms top = {.root = s->root, .place = "", .state = s->state_root};
+	const char *name = s->config->instance_name;
+	struct err_text e;
+	int r;
+
+	if (name && *name)
+		r = named_instance_borrow(i, s->root, s->state_root, name, &e);
+	else
+		r = instance_borrow(i, &top, &e);
+	if (!r && instance_others_hold(i, "current_tracer") && !s->config->enable_function_graph) {
+		/* Its tracer could not be taken out before our rings are closed. */
+		instance_remove(i);
+		r = err_set(&e, -EBUSY, "another recording traces functions there");
+	}
+	if (r)
+		report_problem(s->reports, "nothing is recorded: %s", e.text);
+	return r;
+}
+
+/* A tracer that somebody has set there is his work, which clearing would destroy. */
+static int check_tracer(const struct setup *s, const struct instance *i)
+{
+	_cleanup_(freep) char *tracer = instance_read(i, "current_tracer");
+
+	if (!tracer || str_starts(tracer, "nop\n") || !*tracer)
+		return 0;
+	report_problem(s->reports,
+		       "nothing is recorded: somebody uses instance_name \"%s\": its "
+		       "current_tracer is %.*s (preserve_ftrace_buffer reads along)",
+		       s->config->instance_name, (int)strcspn(tracer, "\n"), tracer);
+	return -EBUSY;
+}
+
+static void report_other_reader(const struct setup *s, const struct instance *i)
+{
+	struct ring_reader other;
+
+	if (ring_reader_find(i->path, s->proc_root, &other))
+		report_failed(s->reports,
+			      "option:%s (%s, process %d, reads the same rings: each gets a part)",
+			      s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
+								: "instance_name",
+			      other.name, other.pid);
+}
+
+/* Another session has begun there, or its records are to be kept. */
+static void keep_ring(const struct setup *s, const struct ftrace_settings *settings,
+		      struct instance *i, uint32_t *ret_kb)
+{
+	i->keeps_ring = true;
+	*ret_kb = ring_size_kb(i);
+	instance_hold_ring(i);
+	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
+		report_failed(s->reports, "option:buffer_size_kb (%u: what is there is kept: %u)",
+			      settings->buffer_size_kb, *ret_kb);
+	if (settings->mono_raw_clock && instance_clock(i) != FTRACE_CLOCK_MONO_RAW)
+		report_failed(s->reports,
+			      "option:use_monotonic_raw_clock (the clock that is set is kept)");
+}
+
+static int begin_ring(const struct setup *s, const struct ftrace_settings *settings,
+		      struct instance *i, uint32_t *ret_kb)
+{
+	int r = check_tracer(s, i);
+
+	if (!r)
+		r = instance_write(i, "tracing_on", "0");
+	if (!r)
+		r = instance_clear(i);
+	if (r) {
+		report_problem(s->reports, "nothing is recorded: cannot prepare %s: %s", i->path,
+			       strerror(-r));
+		return r;
+	}
+	set_clock(s, settings, i);
+	*ret_kb = ring_size_kb(i);
+	/* What its owner has chosen is fine, where the config does not choose. */
+	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||
+	    *ret_kb < settings->buffer_size_kb) {
+		instance_hold_sizes(i);
+		*ret_kb = ring_size_set(i, settings, s->reports);
+	}
+	return 0;
+}
+
+static int use_others(const struct setup *s, const struct ftrace_settings *settings,
+		      struct instance *i, uint32_t *ret_kb)
+{
+	int r = borrow(s, i);
+
+	if (r)
+		return r;
+	report_other_reader(s, i);
+	if (settings->preserve || instance_is_shared(i))
+		keep_ring(s, settings, i, ret_kb);
+	else
+		r = begin_ring(s, settings, i, ret_kb);
+	if (r)
+		instance_remove(i);
+	return r;
+}
+
+/* ---- all ---- */
+
+int session_place_open(const struct setup *s, const struct ftrace_settings *settings,
+		       struct instance *ret, uint32_t *ret_buffer_kb)
+{
+	const Pb__FtraceConfig *c = s->config;
+
+	if (!s->root) {
+		report_problem(s->reports,
+			       "there is no tracefs that this process may use: mount it at "
+			       "/sys/kernel/tracing, and run as root");
+		return -ENOENT;
+	}
+	if ((c->instance_name && *c->instance_name) || c->preserve_ftrace_buffer)
+		return use_others(s, settings, ret, ret_buffer_kb);
+	return make_own(s, settings, ret, ret_buffer_kb);
+}
+
+void session_place_report(const struct setup *s)
+{
+	const char *file = instance_refused(s->instance);
+
+	if (file)
+		report_failed(s->reports,
+			      "option:instance_name (another recording uses %s: its %s "
+			      "stays as it is)",
+			      s->instance->path, file);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "ftrace/events/settings.h"
+#include "ftrace/options/setup.h"
+
+/*
+ * Where a session records: in an instance of its own, or where its config says.
+ *
+ *	nothing				sonda-PID-SESSION, made now
+ *	instance_name			an instance that somebody has made; "hyp" and "hypervisor" are
+ *					folders beside `instances`
+ *	preserve_ftrace_buffer alone	the top level
+ *
+ * The first session of a lent place switches it off, drops what is in its rings, and sets clock and
+ * size; with preserve_ftrace_buffer all of that stays as it is, and so it does for further sessions.
+ * 0 with the instance, off but where others have it on; or -errno with a problem reported.
+ */
+int session_place_open(const struct setup *s, const struct ftrace_settings *settings,
+		       struct instance *ret, uint32_t *ret_buffer_kb);
+
+/* After all steps: what another session of the same place wanted otherwise is told. */
+void session_place_report(const struct setup *s);

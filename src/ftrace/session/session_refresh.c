@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	               in the kernel               in the session
+ *
+ *	 t0   probe g/a, id 2300                   row 2300 -> g/a
+ *	 t1   g/a removed, the rings emptied
+ *	 t2   g/b made, id 2300, off               (row 2300 -> g/a; no record has the id)
+ *	 t3                                        folder of g/a is gone: row 2300 goes
+ *	                                           g/b was asked for: row 2300 -> g/b, then on
+ *
+ * So ids are never mixed up: an event that is removed takes its unread records along, and one that
+ * is new is off in our instance until its row is there.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/options/atrace_categories.h"
+#include "ftrace/options/event_filters.h"
+#include "ftrace/ring/ring_stats.h"
+#include "ftrace/options/session_events.h"
+#include "ftrace/session/session_refresh.h"
+#include "ftrace/options/synthetic_events.h"
+
+/* ---- what went ---- */
+
+static bool is_on(const struct ftrace_session *s, const struct event_name *e)
+{
+	_cleanup_(freep) char *text = NULL;
+	char file[600];
+
+	snprintf(file, sizeof(file), "events/%s/%s/enable", e->group, e->name);
+	text = instance_read(&s->instance, file);
+	return text && *text == '1';
+}
+
+static bool is_as_before(const struct ftrace_session *s, const struct event_name *e,
+			 uint64_t folder)
+{
+	_cleanup_(freep) char *format = NULL;
+	char file[600];
+
+	if (folder == e->folder)
+		return true;
+	if (!folder || e->id == EVENT_NO_ID)
+		return false;
+	snprintf(file, sizeof(file), "events/%s/%s/format", e->group, e->name);
+	format = instance_read(&s->instance, file);
+	return format && event_table_find(&s->table, e->group, e->name, e->told, format) &&
+	       is_on(s, e);
+}
+
+/* Moves those that are gone, or others now, to `gone`. */
+static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
+{
+	for (size_t i = s->events.n; i-- > 0;) {
+		struct event_name *e = &s->events.events[i];
+		uint64_t folder = event_folder_of(&s->instance, e->group, e->name);
+
+		if (is_as_before(s, e, folder)) {
+			e->folder = folder;
+			continue;
+		}
+		if (e->id != EVENT_NO_ID) {
+			event_table_remove(&s->table, (uint16_t)e->id);
+			event_selection_add_told(gone, e->group, e->name, e->told);
+		}
+		event_selection_drop(&s->events, e);
+	}
+}
+
+/* ---- what came ---- */
+
+/* Tracers' records have no folders that come and go. */
+static bool is_known(const struct ftrace_session *s, const struct setup *setup,
+		     const struct event_name *e)
+{
+	return !strcmp(e->group, "ftrace") || synthetic_event_replaces(&s->made, setup, e) ||
+	       event_selection_has(&s->events, e->group, e->name);
+}
+
+static int select_new(const struct ftrace_session *s, const struct setup *setup,
+		      struct event_selection *new)
+{
+	int r = made_events_select(&s->made, new);
+
+	if (!r)
+		r = session_events_select(new, setup);
+	if (!r)
+		r = atrace_categories_apply(new, setup);
+	/* Backwards, because events go on the way. */
+	for (size_t n = r ? 0 : new->n; n > 0; n--)
+		if (is_known(s, setup, &new->events[n - 1]))
+			event_selection_drop(new, &new->events[n - 1]);
+	return r;
+}
+
+/* Strings of new modules. Those that rows were not made for are cut. */
+static void read_strings(struct ftrace_session *s)
+{
+	struct string_map *old = &s->table.strings, map = {0};
+	struct strbuf text = {0};
+	char path[4096];
+
+	if (fs_join(path, sizeof(path), s->setup.root, "printk_formats") ||
+	    fs_read_file(path, 1 << 24, &text) || !text.s || string_map_parse(&map, text.s)) {
+		strbuf_deinit(&text);
+		return;
+	}
+	strbuf_deinit(&text);
+	map.max_len = old->max_len;
+	for (size_t i = 0; i < map.n; i++)
+		map.entries[i].len = (uint32_t)MIN(map.entries[i].len, map.max_len);
+	string_map_deinit(old);
+	*old = map;
+}
+
+static int add_triggers(struct ftrace_session *s, const struct event_selection *new,
+			const struct setup *setup)
+{
+	struct event_triggers more = {0};
+	int r = event_triggers_prepare(new, setup, &more);
+
+	if (!r)
+		r = event_triggers_add(&s->triggers, &more, &s->instance, setup->reports);
+	event_triggers_deinit(&more);
+	return r;
+}
+
+/* The same steps as at the beginning, for events that are all new. */
+static int set_up(struct ftrace_session *s, struct setup *setup, struct event_selection *new)
+{
+	struct event_table_options options = s->settings.events;
+	int r;
+
+	setup->events = new;
+	options.compact = false; /* is decided, and not for modules */
+	r = event_filters_apply(new, setup);
+	if (!r)
+		r = session_events_compile(new, setup, &options, &s->table);
+	if (!r)
+		r = translator_refit(s->translator);
+	for (size_t i = 0; r && i < new->n; i++)
+		if (new->events[i].id != EVENT_NO_ID)
+			event_table_remove(&s->table, (uint16_t) new->events[i].id);
+	if (r)
+		return r;
+	r = session_events_enable(new, setup, &s->table);
+	return r ? r : add_triggers(s, new, setup);
+}
+
+/* ---- what is told ---- */
+
+/* The kernel counts what is read anew where it has emptied a ring. */
+static bool rings_were_emptied(const struct ftrace_session *s)
+{
+	bool emptied = false;
+
+	for (unsigned i = 0; !emptied && i < s->ring.n_streams; i++) {
+		const struct cpu_stream *cpu = &s->ring.streams[i];
+		struct ring_stats_all now;
+
+		if (ring_stats_read(&s->instance, &cpu->cpu, 1, &now))
+			return false;
+		emptied = now.n && now.rings[0].read_events < cpu->events + cpu->left_out;
+		ring_stats_deinit(&now);
+	}
+	return emptied;
+}
+
+/* Is it there again, with other fields? */
+static bool is_back(const struct ftrace_session *s, const struct event_name *e)
+{
+	const struct event_name *now = event_selection_find(&s->events, e->group, e->name);
+
+	return now && now->id != EVENT_NO_ID;
+}
+
+/* Of those that are gone, how many from the first on have its group and its fate: a module's. */
+static size_t alike(const struct ftrace_session *s, const struct event_name *e, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && !strcmp(e[i].group, e->group) && is_back(s, &e[i]) == is_back(s, e))
+		i++;
+	return i;
+}
+
+static void tell_gone(struct ftrace_session *s, const struct event_selection *gone)
+{
+	bool emptied = gone->n && rings_were_emptied(s);
+	const char *lost = emptied ? "; what the rings held then is lost" : "";
+	size_t n;
+
+	for (size_t i = 0; i < gone->n; i += n) {
+		const struct event_name *e = &gone->events[i];
+		const char *fate = is_back(s, e) ? "made anew" : "removed";
+
+		n = alike(s, e, gone->n - i);
+		if (n > 1)
+			report_failed_once(&s->reports, "%s/* (%zu events %s while recording%s)",
+					   event_name_group(e), n, fate, lost);
+		else
+			report_failed_once(&s->reports, "%s/%s (%s while recording%s)",
+					   event_name_group(e), event_name_name(e), fate, lost);
+	}
+	for (unsigned i = 0; emptied && i < s->ring.n_streams; i++)
+		s->ring.streams[i].gap = true;
+}
+
+/* Of the options all was said at the beginning. */
+static void tell_failed(struct ftrace_session *s, const struct reports *again)
+{
+	for (char **line = again->failed; line && *line; line++)
+		if (!str_starts(*line, "option:"))
+			report_failed_once(&s->reports, "%s", *line);
+	report_failed_more(&s->reports, again->failed_more);
+}
+
+void session_refresh(struct ftrace_session *s)
+{
+	struct event_selection gone = {0}, new = {0};
+	struct reports again = {0};
+	struct setup setup = s->setup;
+	int r;
+
+	if (!s->translator || s->translator->bundle.enc ||
+	    !event_watch_changed(&s->watch, &s->instance, &s->events))
+		return;
+	setup.reports = &again;
+	setup.later = true;
+	drop_changed(s, &gone);
+	r = select_new(s, &setup, &new);
+	if (!r && new.n) {
+		read_strings(s);
+		r = set_up(s, &setup, &new);
+	}
+	if (!r)
+		r = event_selection_take(&s->events, &new);
+	if (r) {
+		report_failed_once(&again, "events that came while recording (%s; tried again)",
+				   strerror(-r));
+		event_watch_again(&s->watch);
+	}
+	event_table_sweep(&s->table);
+	tell_gone(s, &gone);
+	tell_failed(s, &again);
+	event_selection_deinit(&gone);
+	event_selection_deinit(&new);
+	reports_deinit(&again);
+}

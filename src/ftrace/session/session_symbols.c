@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The share's word may come before the timer, or after it; who waits is told of both. */
+#include <errno.h>
+
+#include <event2/event.h>
+
+#include "ftrace/session/session_symbols.h"
+
+static void on_ready(void *ctx)
+{
+	struct session_symbols *s = ctx;
+
+	session_symbols_stop_waiting(s);
+	if (s->done)
+		s->done(s->ctx);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct session_symbols *s = arg;
+
+	(void)fd;
+	(void)what;
+	s->done(s->ctx);
+}
+
+int session_symbols_join(struct session_symbols *s, struct event_base *loop, const char *proc_root,
+			 const Pb__FtraceConfig *config)
+{
+	if (!config->symbolize_ksyms)
+		return 0;
+	s->user = (struct ksyms_user){.ready = on_ready, .ctx = s};
+	s->timer = evtimer_new(loop, on_timer, s);
+	if (!s->timer)
+		return -ENOMEM;
+	return ksyms_join(&s->user, loop, proc_root, (enum ksyms_policy)config->ksyms_mem_policy);
+}
+
+bool session_symbols_pending(const struct session_symbols *s)
+{
+	return s->user.joined && !s->user.is_ready;
+}
+
+bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
+			  void *ctx)
+{
+	const struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	if (!session_symbols_pending(s) || event_add(s->timer, &tv))
+		return false;
+	s->done = done;
+	s->ctx = ctx;
+	return true;
+}
+
+void session_symbols_stop_waiting(struct session_symbols *s)
+{
+	if (s->timer)
+		event_del(s->timer);
+}
+
+void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
+			  unsigned n, struct ring_stats_more *more, struct reports *reports)
+{
+	const struct ksyms *table = ksyms_of(&s->user);
+
+	if (!s->user.joined)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		translator_set_symbols(listeners[i]->translator, table);
+	more->ksyms_parsed = table ? table->n_functions : 0;
+	more->ksyms_kb = table ? (uint32_t)((ksyms_size(table) + 1023) / 1024) : 0;
+	if (s->user.is_ready && !table)
+		report_failed_once(reports, "option:symbolize_ksyms (%s)", s->user.problem);
+}
+
+void session_symbols_miss(const struct session_symbols *s, struct reports *reports)
+{
+	if (session_symbols_pending(s))
+		report_failed_once(reports,
+				   "option:symbolize_ksyms (records were read before the kernel's "
+				   "symbols were; their addresses have no names)");
+}
+
+void session_symbols_leave(struct session_symbols *s)
+{
+	ksyms_leave(&s->user);
+	if (s->timer)
+		event_free(s->timer);
+	*s = (struct session_symbols){0};
+}

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	read     line -> words, numbered as they come -> symbol {address, name}
+ *	sort     symbols by address: runs of 32 by insertion, then merged, pair by pair
+ *	count    how often each word occurs in names that stay
+ *	rank     words by that, so that the common ones get the short numbers
+ *	pack     symbols -> blocks (ksyms.h)
+ *
+ * Names are kept in one array, as numbers of words of which the last one is marked, until they are
+ * packed. Every step does up to STEP_SYMBOLS of its kind of work.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "ftrace/symbols/ksyms_build.h"
+#include "wire/pb_varint.h"
+
+#define STEP_SYMBOLS 16384u
+#define RUN 32u
+#define NO_NAME UINT32_MAX /* no function, but the end of one */
+#define LINE_MAX_BYTES 1024u /* longer lines are none of kallsyms */
+#define MAX_NAME_WORDS (KSYMS_NAME_MAX + 1)
+
+struct symbol {
+	uint64_t address;
+	uint32_t name; /* in names */
+};
+
+/* The words so far, and a table to find them in: open addressing, at most half full. */
+struct words {
+	char *text; /* owned */
+	size_t text_len;
+	size_t text_cap;
+	uint32_t *at; /* owned: n + 1 places in text */
+	size_t at_cap;
+	uint32_t n;
+	uint32_t *slots; /* owned: number + 1, 0 is free */
+	uint32_t n_slots;
+};
+
+enum stage { READ, SORT_RUNS, MERGE, COUNT, RANK, PACK, DONE };
+
+struct ksyms_build {
+	enum stage stage;
+	char line[LINE_MAX_BYTES]; /* the beginning of one whose end has not come */
+	size_t line_len;
+	bool skip_line; /* to its end: it is too long */
+	struct words words;
+	uint32_t *names; /* owned: words by number, each name's last with LAST_WORD */
+	size_t n_names;
+	size_t names_cap;
+	struct symbol *symbols; /* owned */
+	size_t n_symbols;
+	size_t symbols_cap;
+	bool sorted; /* so far */
+	size_t next; /* of the stage: the symbol to go on with */
+	struct symbol *merged; /* owned; of MERGE */
+	size_t width; /* of the runs that are merged */
+	uint32_t *counts; /* owned: by word; then its rank */
+	struct ksyms out;
+	size_t blocks_cap;
+	size_t bytes_cap;
+	uint64_t last_address; /* of PACK */
+	uint32_t in_block;
+};
+
+#define LAST_WORD (1u << 31)
+_Static_assert(KSYMS_MAX_WORDS < LAST_WORD, "the mark fits");
+
+int ksyms_build_new(struct ksyms_build **ret)
+{
+	struct ksyms_build *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->sorted = true;
+	*ret = b;
+	return 0;
+}
+
+struct ksyms_build *ksyms_build_free(struct ksyms_build *b)
+{
+	if (!b)
+		return NULL;
+	free(b->words.text);
+	free(b->words.at);
+	free(b->words.slots);
+	free(b->names);
+	free(b->symbols);
+	free(b->merged);
+	free(b->counts);
+	ksyms_deinit(&b->out);
+	free(b);
+	return NULL;
+}
+
+/* ---- words ---- */
+
+static uint32_t hash(const char *s, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint8_t)s[i]) * 16777619u;
+	return h ^ h >> 15;
+}
+
+static uint32_t *find_slot(const struct words *w, const char *s, size_t len)
+{
+	uint32_t at = hash(s, len) & (w->n_slots - 1), word;
+
+	for (;; at = (at + 1) & (w->n_slots - 1)) {
+		if (!w->slots[at])
+			return &w->slots[at];
+		word = w->slots[at] - 1;
+		if (w->at[word + 1] - w->at[word] == len && !memcmp(w->text + w->at[word], s, len))
+			return &w->slots[at];
+	}
+}
+
+static int grow_slots(struct words *w)
+{
+	uint32_t n = w->n_slots ? w->n_slots * 2 : 4096;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	free(w->slots);
+	w->slots = slots;
+	w->n_slots = n;
+	for (uint32_t i = 0; i < w->n; i++)
+		*find_slot(w, w->text + w->at[i], w->at[i + 1] - w->at[i]) = i + 1;
+	return 0;
+}
+
+static int add_word(struct words *w, const char *s, size_t len, uint32_t *slot)
+{
+	if (w->n + 1 == KSYMS_MAX_WORDS || w->text_len + len > UINT32_MAX ||
+	    array_reserve(&w->text, &w->text_cap, w->text_len + len, 1) ||
+	    array_reserve(&w->at, &w->at_cap, w->n + 2, sizeof(*w->at)))
+		return -ENOMEM;
+	memcpy(w->text + w->text_len, s, len);
+	w->at[w->n++] = (uint32_t)w->text_len;
+	w->text_len += len;
+	w->at[w->n] = (uint32_t)w->text_len;
+	*slot = w->n;
+	return 0;
+}
+
+static int word_number(struct words *w, const char *s, size_t len, uint32_t *ret)
+{
+	uint32_t *slot;
+	int r = 0;
+
+	if (w->n >= w->n_slots / 2)
+		r = grow_slots(w);
+	if (r)
+		return r;
+	slot = find_slot(w, s, len);
+	if (!*slot)
+		r = add_word(w, s, len, slot);
+	if (!r)
+		*ret = *slot - 1;
+	return r;
+}
+
+/* ---- lines ---- */
+
+static size_t word_len(const char *s, size_t len)
+{
+	size_t n = 1;
+
+	while (n < len && s[n] != '_' && s[n] != '.')
+		n++;
+	return n;
+}
+
+static int add_name(struct ksyms_build *b, const char *name, size_t len, uint32_t *ret)
+{
+	uint32_t word = 0;
+	size_t n;
+	int r;
+
+	if (array_reserve(&b->names, &b->names_cap, b->n_names + MAX_NAME_WORDS, sizeof(*b->names)))
+		return -ENOMEM;
+	*ret = (uint32_t)b->n_names;
+	for (; len; name += n, len -= n) {
+		n = word_len(name, len);
+		r = word_number(&b->words, name, n, &word);
+		if (r)
+			return r;
+		b->names[b->n_names++] = word;
+	}
+	b->names[b->n_names - 1] |= LAST_WORD;
+	return 0;
+}
+
+static int add_symbol(struct ksyms_build *b, uint64_t address, uint32_t name)
+{
+	if (array_reserve(&b->symbols, &b->symbols_cap, b->n_symbols + 1, sizeof(*b->symbols)))
+		return -ENOMEM;
+	if (b->n_symbols && b->symbols[b->n_symbols - 1].address > address)
+		b->sorted = false;
+	b->symbols[b->n_symbols++] = (struct symbol){address, name};
+	return 0;
+}
+
+static bool ends_with(const char *s, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len > n && !memcmp(s + len - n, end, n);
+}
+
+static bool is_name(const char *s, size_t len, const char *name)
+{
+	return len == strlen(name) && !memcmp(s, name, len);
+}
+
+/* "ADDRESS TYPE NAME", NUL-terminated. */
+static int take_line(struct ksyms_build *b, const char *line)
+{
+	uint32_t number = NO_NAME;
+	uint64_t address;
+	const char *name;
+	char *after, type;
+	size_t len;
+	int r = 0;
+
+	address = strtoull(line, &after, 16);
+	if (!address || after == line || after[0] != ' ' || !after[1] || after[2] != ' ')
+		return 0;
+	type = after[1];
+	name = after + 3;
+	len = strcspn(name, "\t ");
+	if (!len || len > KSYMS_NAME_MAX || *name == '$' || str_starts(name, "__pfx_"))
+		return 0;
+	if (ends_with(name, len, ".cfi_jt"))
+		len -= strlen(".cfi_jt");
+	else if (ends_with(name, len, ".cfi"))
+		len -= strlen(".cfi");
+	if (b->n_symbols == KSYMS_MAX_SYMBOLS)
+		return 0;
+	if (strchr("tTwW", type) && !is_name(name, len, "_etext") &&
+	    !is_name(name, len, "_einittext"))
+		r = add_name(b, name, len, &number);
+	return r ? r : add_symbol(b, address, number);
+}
+
+/* Appends to the line that has begun; one that outgrows all lines is skipped. */
+static void begin_line(struct ksyms_build *b, const char *text, size_t len)
+{
+	if (len >= sizeof(b->line) - b->line_len) {
+		b->skip_line = true;
+		return;
+	}
+	memcpy(b->line + b->line_len, text, len);
+	b->line_len += len;
+}
+
+static int end_line(struct ksyms_build *b)
+{
+	int r = 0;
+
+	b->line[b->line_len] = '\0';
+	if (!b->skip_line)
+		r = take_line(b, b->line);
+	b->line_len = 0;
+	b->skip_line = false;
+	return r;
+}
+
+int ksyms_build_feed(struct ksyms_build *b, const char *text, size_t len)
+{
+	const char *end = text + len, *eol;
+	int r = 0;
+
+	for (; !r && text < end; text = eol + 1) {
+		eol = memchr(text, '\n', (size_t)(end - text));
+		begin_line(b, text, (size_t)((eol ? eol : end) - text));
+		if (!eol)
+			break;
+		r = end_line(b);
+	}
+	return r;
+}
+
+/* ---- sort ---- */
+
+/* Equal addresses keep their order. */
+static void sort_run(struct symbol *s, size_t n)
+{
+	struct symbol moved;
+	size_t to;
+
+	for (size_t i = 1; i < n; i++) {
+		moved = s[i];
+		for (to = i; to && s[to - 1].address > moved.address; to--)
+			s[to] = s[to - 1];
+		s[to] = moved;
+	}
+}
+
+static void sort_runs(struct ksyms_build *b)
+{
+	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
+
+	for (; b->next < stop; b->next += RUN)
+		sort_run(b->symbols + b->next, MIN(RUN, b->n_symbols - b->next));
+	if (b->next < b->n_symbols)
+		return;
+	b->next = 0;
+	b->width = RUN;
+	b->stage = MERGE;
+}
+
+static void merge_pair(struct ksyms_build *b, size_t from)
+{
+	size_t middle = MIN(from + b->width, b->n_symbols);
+	size_t end = MIN(middle + b->width, b->n_symbols), left = from, right = middle;
+	const struct symbol *s = b->symbols;
+
+	for (size_t to = from; to < end; to++)
+		b->merged[to] =
+			left < middle && (right == end || s[left].address <= s[right].address)
+				? s[left++]
+				: s[right++];
+}
+
+static int merge(struct ksyms_build *b)
+{
+	struct symbol *swap = b->symbols;
+	size_t stop = b->next + STEP_SYMBOLS;
+
+	if (!b->merged)
+		b->merged = calloc(b->n_symbols, sizeof(*b->merged));
+	if (!b->merged)
+		return -ENOMEM;
+	for (; b->next < stop && b->next < b->n_symbols; b->next += 2 * b->width)
+		merge_pair(b, b->next);
+	if (b->next < b->n_symbols)
+		return 0;
+	b->symbols = b->merged;
+	b->merged = swap;
+	b->symbols_cap = b->n_symbols;
+	b->next = 0;
+	b->width *= 2;
+	return 0;
+}
+
+/* ---- count and rank ---- */
+
+/* The symbol is said by the one before it, which has the same address. */
+static bool is_alias(const struct ksyms_build *b, size_t i)
+{
+	return i && b->symbols[i].address == b->symbols[i - 1].address;
+}
+
+static int count(struct ksyms_build *b)
+{
+	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
+
+	if (!b->counts)
+		b->counts = calloc((size_t)b->words.n + 1, sizeof(*b->counts));
+	if (!b->counts)
+		return -ENOMEM;
+	for (; b->next < stop; b->next++) {
+		uint32_t at = b->symbols[b->next].name;
+
+		if (at == NO_NAME || is_alias(b, b->next))
+			continue;
+		do
+			b->counts[b->names[at] & ~LAST_WORD]++;
+		while (!(b->names[at++] & LAST_WORD));
+	}
+	if (b->next == b->n_symbols)
+		b->stage = RANK;
+	return 0;
+}
+
+struct ranked {
+	uint32_t count;
+	uint32_t word;
+};
+
+static int by_count(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return (x->count < y->count) - (x->count > y->count);
+}
+
+/* The words in their new order into out; counts[word] becomes the word's new number. */
+static int rank(struct ksyms_build *b)
+{
+	struct words *w = &b->words;
+	_cleanup_(freep) struct ranked *ranked = calloc((size_t)w->n + 1, sizeof(*ranked));
+	uint32_t used = 0;
+
+	b->out.words = malloc(w->text_len + 1);
+	b->out.word_at = calloc((size_t)w->n + 1, sizeof(*b->out.word_at));
+	if (!ranked || !b->out.words || !b->out.word_at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < w->n; i++)
+		ranked[i] = (struct ranked){b->counts[i], i};
+	qsort(ranked, w->n, sizeof(*ranked), by_count);
+	for (uint32_t i = 0; i < w->n; i++) {
+		uint32_t word = ranked[i].word, len = w->at[word + 1] - w->at[word];
+
+		memcpy(b->out.words + used, w->text + w->at[word], len);
+		b->out.word_at[i] = used;
+		used += len;
+		b->counts[word] = i;
+	}
+	b->out.word_at[w->n] = used;
+	b->out.n_words = w->n;
+	b->next = 0;
+	b->stage = PACK;
+	return 0;
+}
+
+/* ---- pack ---- */
+
+static int begin_block(struct ksyms_build *b, uint64_t address)
+{
+	struct ksyms *out = &b->out;
+
+	if (array_reserve(&out->blocks, &b->blocks_cap, out->n_blocks + 1u, sizeof(*out->blocks)))
+		return -ENOMEM;
+	out->blocks[out->n_blocks++] = (struct ksyms_block){address, (uint32_t)out->n_bytes};
+	b->last_address = address;
+	b->in_block = 0;
+	return 0;
+}
+
+static size_t pack_name(const struct ksyms_build *b, uint32_t at, uint8_t *to)
+{
+	uint8_t *p = to;
+
+	if (at == NO_NAME)
+		return 0;
+	do
+		p = ksyms_put_word(p, b->counts[b->names[at] & ~LAST_WORD]);
+	while (!(b->names[at++] & LAST_WORD));
+	return (size_t)(p - to);
+}
+
+static int pack_symbol(struct ksyms_build *b, const struct symbol *s)
+{
+	uint8_t name[4 * MAX_NAME_WORDS], *p;
+	struct ksyms *out = &b->out;
+	size_t len = pack_name(b, s->name, name);
+
+	if ((!out->n_blocks || b->in_block == KSYMS_BLOCK) && begin_block(b, s->address))
+		return -ENOMEM;
+	if (out->n_bytes + len + 20 > UINT32_MAX ||
+	    array_reserve(&out->bytes, &b->bytes_cap, out->n_bytes + len + 20, 1))
+		return -ENOMEM;
+	p = pb_put_varint(out->bytes + out->n_bytes, s->address - b->last_address);
+	p = pb_put_varint(p, len);
+	memcpy(p, name, len);
+	out->n_bytes = (size_t)(p + len - out->bytes);
+	out->n_functions += s->name != NO_NAME;
+	b->last_address = s->address;
+	b->in_block++;
+	return 0;
+}
+
+/* Gives back what growing took too much. */
+static void *trim(void *p, size_t size)
+{
+	void *smaller = size ? realloc(p, size) : NULL;
+
+	return smaller ? smaller : p;
+}
+
+static int pack(struct ksyms_build *b)
+{
+	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
+
+	for (; b->next < stop; b->next++)
+		if (!is_alias(b, b->next) && pack_symbol(b, &b->symbols[b->next]))
+			return -ENOMEM;
+	if (b->next < b->n_symbols)
+		return 0;
+	b->out.blocks = trim(b->out.blocks, b->out.n_blocks * sizeof(*b->out.blocks));
+	b->out.bytes = trim(b->out.bytes, b->out.n_bytes);
+	b->stage = DONE;
+	return 0;
+}
+
+int ksyms_build_step(struct ksyms_build *b)
+{
+	int r = 0;
+
+	switch (b->stage) {
+	case READ:
+		if (b->line_len)
+			r = end_line(b);
+		b->stage = b->sorted ? COUNT : SORT_RUNS;
+		b->next = 0;
+		break;
+	case SORT_RUNS:
+		sort_runs(b);
+		break;
+	case MERGE:
+		if (b->width < b->n_symbols) {
+			r = merge(b);
+			break;
+		}
+		b->stage = COUNT;
+		break;
+	case COUNT:
+		r = count(b);
+		break;
+	case RANK:
+		r = rank(b);
+		break;
+	case PACK:
+		r = pack(b);
+		break;
+	case DONE:
+		return 0;
+	}
+	if (r)
+		return r;
+	return b->stage != DONE;
+}
+
+struct ksyms ksyms_build_take(struct ksyms_build *b)
+{
+	struct ksyms out = b->out;
+
+	b->out = (struct ksyms){0};
+	if (!out.n_functions)
+		ksyms_deinit(&out);
+	ksyms_build_free(b);
+	return out;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	           first join                end of file, packed
+ *	 (none) ---------------> loading -------------------------> there
+ *	    ^                       |                                 |
+ *	    +-----------------------+---------------------------------+
+ *	           the last one leaves, and nobody wants it kept
+ *
+ * Loading is a timer that is due at once, again and again: everybody else on the loop gets a turn
+ * in between.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "ftrace/symbols/kallsyms.h"
+#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/symbols/ksyms_share.h"
+
+#define MODULES_MAX (1u << 20) /* bytes of /proc/modules */
+
+struct share {
+	TAILQ_HEAD(, ksyms_user) users;
+	struct ksyms table;
+	bool is_there; /* loading is over; the table may be empty */
+	bool retain;
+	uint64_t modules; /* a hash of /proc/modules when loading began */
+	struct err_text problem;
+	/* While loading. */
+	struct event *turn; /* owned */
+	struct ksyms_build *build; /* owned; NULL: not loading */
+	int fd; /* owned; -1: read to the end */
+	uint64_t text_len;
+	char text[1 << 16];
+};
+
+static struct share *share;
+
+/* ---- loading ---- */
+
+static void stop_loading(struct share *s)
+{
+	if (s->turn)
+		event_free(s->turn);
+	s->turn = NULL;
+	s->build = ksyms_build_free(s->build);
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+static void drop(struct share *s)
+{
+	stop_loading(s);
+	ksyms_deinit(&s->table);
+	free(s);
+	share = NULL;
+}
+
+static const char *problem_of(const struct share *s)
+{
+	return s->table.n_functions ? NULL : s->problem.text;
+}
+
+/* Tells everybody; what they do may leave us with nobody. */
+static void tell(struct share *s)
+{
+	struct ksyms_user *u;
+
+	s->is_there = true;
+	do {
+		TAILQ_FOREACH (u, &s->users, link)
+			if (!u->is_ready)
+				break;
+		if (!u)
+			return;
+		u->is_ready = true;
+		u->problem = problem_of(s);
+		u->ready(u->ctx);
+	} while (share == s && s->is_there);
+}
+
+static void finish(struct share *s, int error)
+{
+	if (error)
+		err_set(&s->problem, error, "/proc/kallsyms: %s", strerror(-error));
+	else
+		s->table = ksyms_build_take(TAKE_PTR(s->build));
+	if (!s->table.n_functions && !*s->problem.text)
+		err_set(&s->problem, -ENOENT, "/proc/kallsyms has no functions");
+	stop_loading(s);
+	tell(s);
+}
+
+/* A read, or a step: less than a millisecond. 1: there is more to do. 0; -errno. */
+static int load_some(struct share *s)
+{
+	ssize_t n;
+
+	if (s->fd < 0)
+		return ksyms_build_step(s->build);
+	n = read(s->fd, s->text, sizeof(s->text));
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? 1 : -errno;
+	s->text_len += (uint64_t)n;
+	if (n == 0 || s->text_len > KSYMS_TEXT_MAX) {
+		close(s->fd);
+		s->fd = -1;
+		return 1;
+	}
+	n = ksyms_build_feed(s->build, s->text, (size_t)n);
+	return n ? (int)n : 1;
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t end = clock_mono_ns() + KSYMS_TURN_NS;
+	struct timeval at_once = {0};
+	struct share *s = arg;
+	int r;
+
+	(void)fd;
+	(void)what;
+	do
+		r = load_some(s);
+	while (r == 1 && clock_mono_ns() < end);
+	if (r == 1 && !event_add(s->turn, &at_once))
+		return;
+	finish(s, r == 1 ? -ENOMEM : r);
+}
+
+static uint64_t hash_modules(const char *proc_root)
+{
+	uint64_t h = 0xcbf29ce484222325;
+	struct strbuf b = {0};
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/modules", proc_root);
+	fs_read_file(path, MODULES_MAX, &b);
+	for (size_t i = 0; i < b.len; i++)
+		h = (h ^ (uint8_t)b.s[i]) * 0x100000001b3;
+	strbuf_deinit(&b);
+	return h;
+}
+
+static int start_loading(struct share *s, struct event_base *loop, const char *proc_root)
+{
+	struct timeval at_once = {0};
+
+	s->modules = hash_modules(proc_root);
+	s->fd = kallsyms_open(proc_root, &s->problem);
+	if (s->fd < 0) {
+		s->fd = -1;
+		s->is_there = true;
+		return 0;
+	}
+	s->turn = evtimer_new(loop, on_turn, s);
+	if (!s->turn || ksyms_build_new(&s->build) || event_add(s->turn, &at_once))
+		return -ENOMEM;
+	return 0;
+}
+
+static int make(struct event_base *loop, const char *proc_root)
+{
+	struct share *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	TAILQ_INIT(&s->users);
+	s->fd = -1;
+	share = s;
+	if (start_loading(s, loop, proc_root)) {
+		drop(s);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- users ---- */
+
+int ksyms_join(struct ksyms_user *u, struct event_base *loop, const char *proc_root,
+	       enum ksyms_policy policy)
+{
+	if (share && TAILQ_EMPTY(&share->users) && share->modules != hash_modules(proc_root))
+		drop(share);
+	if (!share && make(loop, proc_root))
+		return -ENOMEM;
+	if (policy == KSYMS_POLICY_RETAIN || policy == KSYMS_POLICY_CLEANUP)
+		share->retain = policy == KSYMS_POLICY_RETAIN;
+	u->joined = true;
+	u->is_ready = false;
+	u->problem = NULL;
+	TAILQ_INSERT_TAIL(&share->users, u, link);
+	if (share->is_there)
+		tell(share);
+	return 0;
+}
+
+void ksyms_leave(struct ksyms_user *u)
+{
+	if (!u->joined)
+		return;
+	u->joined = false;
+	TAILQ_REMOVE(&share->users, u, link);
+	if (TAILQ_EMPTY(&share->users) && !(share->retain && share->table.n_functions))
+		drop(share);
+}
+
+const struct ksyms *ksyms_of(const struct ksyms_user *u)
+{
+	return u->joined && u->is_ready && share->table.n_functions ? &share->table : NULL;
+}

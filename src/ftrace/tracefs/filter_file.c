@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * After a write that failed, every kernel has the reason in the file itself:
+ *
+ *	prev_pid == 1 && nopid == 5
+ *	                       ^
+ *	parse_error: Field not found
+ */
+#include "ftrace/tracefs/filter_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "ftrace/tracefs/kernel_error.h"
+
+#define SHOWN 200 /* characters of an expression that is refused without a place */
+
+static int file_of(char *path, size_t size, const char *group, const char *name)
+{
+	int n = snprintf(path, size, "events/%s/%s/filter", group, name);
+
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/* The words behind the line of the caret; its column in *ret_at. NULL: there are none. */
+static const char *find_reason(char *text, size_t *ret_at)
+{
+	static const char mark[] = "parse_error: ";
+	char *reason = NULL, *caret, *line;
+
+	/* The last one: the expression may have these words too. */
+	for (char *at = text; (at = strstr(at, mark)); at++)
+		reason = at;
+	if (!reason)
+		return NULL;
+	caret = reason;
+	while (caret > text && *caret != '^')
+		caret--;
+	for (line = caret; line > text && line[-1] == ' '; line--)
+		;
+	*ret_at = line == text || line[-1] == '\n' ? (size_t)(caret - line) : 0;
+	reason += strlen(mark);
+	reason[strcspn(reason, "\n")] = '\0';
+	return reason;
+}
+
+int filter_file_explain(char *left, const char *filter, int error, struct err_text *e)
+{
+	size_t at;
+	const char *reason = left ? find_reason(left, &at) : NULL;
+
+	if (reason)
+		return kernel_error_say(e, error, reason, filter, at);
+	/* Its errno is a number of the parser's own then, "Operation not permitted" for instance. */
+	if (left && strstr(left, "\nError: ("))
+		return err_set(e, error, "the kernel cannot read it, and gives no reason: %.*s",
+			       SHOWN, filter);
+	return err_set(e, error, "%s: %.*s", strerror(-error), SHOWN, filter);
+}
+
+int filter_file_write(const struct instance *i, const char *group, const char *name,
+		      const char *filter, struct err_text *e)
+{
+	size_t most = (size_t)sysconf(_SC_PAGESIZE) - 1;
+	_cleanup_(freep) char *left = NULL;
+	char path[600];
+	int r = file_of(path, sizeof(path), group, name);
+
+	if (!r && strlen(filter) > most)
+		return err_set(e, -E2BIG, "longer than the kernel takes: %zu bytes of at most %zu",
+			       strlen(filter), most);
+	if (!r)
+		r = instance_write(i, path, filter);
+	if (!r)
+		return 0;
+	/* Its errno may be any: one for a missing parenthesis is the kernel's own count. */
+	left = instance_read(i, path);
+	if (r == -ENOENT && !left)
+		return err_set(e, r, "the kernel cannot filter this event");
+	return filter_file_explain(left, filter, r == -ENOENT ? -EINVAL : r, e);
+}
+
+void filter_file_clear(const struct instance *i, const char *group, const char *name)
+{
+	char path[600];
+
+	if (!file_of(path, sizeof(path), group, name))
+		instance_write(i, path, "0");
+}
+
+char *filter_clean(const char *filter)
+{
+	const char *end = filter + strlen(filter);
+	char *copy;
+
+	while (*filter && strchr(" \t\r\n", *filter))
+		filter++;
+	while (end > filter && strchr(" \t\r\n", end[-1]))
+		end--;
+	copy = strndup(filter, (size_t)(end - filter));
+	for (char *p = copy; p && *p; p++)
+		if (strchr("\t\r\n", *p))
+			*p = ' ';
+	return copy;
+}
+
+char *filter_both(const char *a, const char *b)
+{
+	char *text = NULL;
+
+	if (!a)
+		return strdup(b);
+	return asprintf(&text, "(%s) && (%s)", a, b) < 0 ? NULL : text;
+}

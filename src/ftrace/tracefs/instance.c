@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The files of one instance, through libtracefs. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tracefs.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "base/event_loop/side_work.h"
+#include "ftrace/tracefs/instance.h"
+#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/loan.h"
+
+#define MAX_SAME_SESSION 64 /* ftrace sources of one session */
+
+/* The folder of attempt n, or -ENAMETOOLONG. */
+static int instance_path(char *path, size_t size, const char *root, uint64_t session_id, unsigned n)
+{
+	char suffix[16] = "";
+	int len;
+
+	if (n > 1)
+		snprintf(suffix, sizeof(suffix), "-%u", n);
+	len = snprintf(path, size, "%s/instances/sonda-%d-%llu%s", root, (int)getpid(),
+		       (unsigned long long)session_id, suffix);
+	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+/* The kernel waits in these for its CPUs, or clears away thousands of events. */
+static int make_folder(const char *path)
+{
+	int r;
+
+	side_leave();
+	r = mkdir(path, 0700) ? -errno : 0;
+	side_return();
+	return r;
+}
+
+static int remove_folder(const char *path)
+{
+	int r;
+
+	side_leave();
+	r = rmdir(path) ? -errno : 0;
+	side_return();
+	return r;
+}
+
+static void release(struct instance *i)
+{
+	if (i->tracefs)
+		tracefs_instance_free(i->tracefs);
+	free(i->path);
+	loan_free(i->loan);
+	*i = (struct instance){0};
+}
+
+int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
+{
+	char path[4096];
+	int r;
+
+	*i = (struct instance){0};
+	for (unsigned n = 1; n <= MAX_SAME_SESSION; n++) {
+		r = instance_path(path, sizeof(path), root, session_id, n);
+		if (r)
+			return err_set(e, r, "the path of %s is too long", root);
+		r = make_folder(path);
+		if (r != -EEXIST)
+			break;
+	}
+	if (r)
+		return err_set(e, r, "cannot make %s: %s%s", path, strerror(-r),
+			       r == -EACCES || r == -EPERM ? " (it takes root)" : "");
+	i->path = strdup(path);
+	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
+	if (!i->path || !i->tracefs) {
+		rmdir(path);
+		release(i);
+		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
+	}
+	/* A new instance records by itself. */
+	r = instance_write(i, "tracing_on", "0");
+	if (r) {
+		err_set(e, r, "cannot write %s/tracing_on: %s", path, strerror(-r));
+		instance_remove(i);
+	}
+	return r;
+}
+
+/* A folder of tracefs with a name of its own there, or the top level or what is beside it. */
+static struct tracefs_instance *open_place(const struct loan_terms *terms, const char *path)
+{
+	static const char prefix[] = "instances/";
+
+	if (str_starts(terms->place, prefix))
+		return tracefs_instance_alloc(terms->root, terms->place + strlen(prefix));
+	return tracefs_instance_alloc(path, NULL);
+}
+
+int instance_borrow(struct instance *i, const struct loan_terms *terms, struct err_text *e)
+{
+	char path[4096], file[4096];
+	int r, n;
+
+	*i = (struct instance){0};
+	n = snprintf(path, sizeof(path), "%s%s%s", terms->root, *terms->place ? "/" : "",
+		     terms->place);
+	if (n < 0 || (size_t)n >= sizeof(path) || fs_join(file, sizeof(file), path, "tracing_on"))
+		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", terms->place);
+	if (!fs_exists(file))
+		return err_set(e, -ENOENT, "%s is not there", path);
+	r = loan_new(terms, &i->loan, e);
+	if (r)
+		return r;
+	i->path = strdup(path);
+	i->tracefs = open_place(terms, path);
+	if (i->path && i->tracefs)
+		return 0;
+	release(i);
+	return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
+}
+
+int instance_remove(struct instance *i)
+{
+	int r = 0;
+
+	if (!i->tracefs)
+		return 0;
+	if (i->loan) {
+		r = loan_give_back(i->loan);
+	} else if ((r = remove_folder(i->path))) {
+		/* It costs nothing from here on but its folder. */
+		instance_write(i, "current_tracer", "nop");
+		instance_write(i, "events/enable", "0");
+		instance_write(i, "buffer_size_kb", "1");
+	}
+	release(i);
+	return r;
+}
+
+bool instance_others_hold(const struct instance *i, const char *file)
+{
+	return i->loan && loan_others_hold(i->loan, file);
+}
+
+bool instance_has_changed(const struct instance *i, const char *file)
+{
+	return i->loan ? loan_has_changed(i->loan, file) : i->tracefs != NULL;
+}
+
+bool instance_is_shared(const struct instance *i)
+{
+	return instance_others_hold(i, "tracing_on");
+}
+
+const char *instance_refused(const struct instance *i)
+{
+	return i->loan ? loan_refused(i->loan) : NULL;
+}
+
+/* Sizes, clocks and filters take the kernel tens of milliseconds, as do some switches. */
+static int write_own(const struct instance *i, const char *file, const char *text,
+		     int (*put)(const char *path, const char *text))
+{
+	_cleanup_(freep) char *path = instance_path_of(i, file);
+	int r = -ENOMEM;
+
+	if (!path)
+		return r;
+	side_leave();
+	r = put(path, text);
+	side_return();
+	return r;
+}
+
+int instance_write(const struct instance *i, const char *file, const char *text)
+{
+	return i->loan ? loan_write(i->loan, file, text) : write_own(i, file, text, knob_write);
+}
+
+int instance_append(const struct instance *i, const char *file, const char *text)
+{
+	return i->loan ? loan_append(i->loan, file, text) : write_own(i, file, text, knob_append);
+}
+
+int instance_hold_ring(const struct instance *i)
+{
+	_cleanup_(freep) char *on = instance_read(i, "tracing_on");
+	int r = loan_join(i->loan);
+
+	return r ? r : instance_write(i, "tracing_on", on && *on == '0' ? "0" : "1");
+}
+
+int instance_stop(const struct instance *i)
+{
+	if (!i->loan)
+		return instance_write(i, "tracing_on", "0");
+	loan_release(i->loan, "tracing_on");
+	return 0;
+}
+
+/* Nothing that could be put back, so no change for the loan. */
+int instance_clear(const struct instance *i)
+{
+	int fd;
+
+	errno = 0;
+	fd = tracefs_instance_file_open(i->tracefs, "trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		return errno ? -errno : -EIO;
+	close(fd);
+	return 0;
+}
+
+char *instance_path_of(const struct instance *i, const char *file)
+{
+	return tracefs_instance_get_file(i->tracefs, file);
+}
+
+char *instance_read(const struct instance *i, const char *file)
+{
+	return tracefs_instance_file_read(i->tracefs, file, NULL);
+}
+
+int instance_open(const struct instance *i, const char *file, int flags)
+{
+	int fd, r;
+
+	if (i->loan && (flags & O_ACCMODE) != O_RDONLY) {
+		r = loan_claim(i->loan, file, NULL);
+		if (r)
+			return r;
+	}
+	errno = 0;
+	fd = tracefs_instance_file_open(i->tracefs, file, flags | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	return errno ? -errno : -EIO;
+}
+
+/* ---- rings ---- */
+
+struct cpu_sizes {
+	const struct instance *i;
+	unsigned last; /* the highest number so far, */
+	char *of_last; /* owned: and the size of its ring, as it reads */
+};
+
+static int look_at_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	struct cpu_sizes *s = ctx;
+	char file[300];
+	unsigned cpu;
+
+	(void)d_type;
+	if (sscanf(name, "cpu%u", &cpu) != 1 || cpu < s->last)
+		return 0;
+	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
+	free(s->of_last);
+	s->of_last = instance_read(s->i, file);
+	s->last = cpu;
+	return 0;
+}
+
+static int hold_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	const struct cpu_sizes *s = ctx;
+	_cleanup_(freep) char *size = NULL;
+	char file[300];
+
+	(void)d_type;
+	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
+	size = instance_read(s->i, file);
+	if (size && strcmp(size, s->of_last) != 0)
+		loan_claim(s->i->loan, file, size);
+	return 0;
+}
+
+/*
+ * The size of sub-buffers goes back first, because the kernel makes the rings anew for it; then the
+ * common size of the rings; then those of single CPUs that have another. Then ("X") the common one
+ * is taken to be that of the last CPU: CPUs that are not there have no other, and come last.
+ */
+void instance_hold_sizes(const struct instance *i)
+{
+	_cleanup_(freep) char *size = instance_read(i, "buffer_size_kb");
+	_cleanup_(freep) char *cpus = instance_path_of(i, "per_cpu");
+	struct cpu_sizes s = {.i = i};
+
+	if (!i->loan || !size || !cpus)
+		return;
+	if (*size == 'X')
+		fs_each(cpus, look_at_cpu, &s);
+	if (s.of_last)
+		fs_each(cpus, hold_size_of_cpu, &s);
+	loan_claim(i->loan, "buffer_size_kb", s.of_last);
+	loan_claim(i->loan, "buffer_subbuf_size_kb", NULL);
+	free(s.of_last);
+}
+
+/* ---- clock ---- */
+
+static enum ftrace_clock clock_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum ftrace_clock clock;
+	} clocks[] = {
+		{"boot", FTRACE_CLOCK_BOOT},
+		{"global", FTRACE_CLOCK_GLOBAL},
+		{"local", FTRACE_CLOCK_LOCAL},
+		{"mono_raw", FTRACE_CLOCK_MONO_RAW},
+	};
+
+	for (unsigned i = 0; name && i < ARRAY_SIZE(clocks); i++)
+		if (!strcmp(name, clocks[i].name))
+			return clocks[i].clock;
+	return FTRACE_CLOCK_UNKNOWN;
+}
+
+enum ftrace_clock instance_clock(const struct instance *i)
+{
+	_cleanup_(freep) char *on = tracefs_get_clock(i->tracefs);
+
+	return clock_of(on);
+}
+
+enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
+{
+	static const char *const order[] = {"mono_raw", "boot", "global", "local"};
+
+	/* The kernel refuses a clock that it does not have. */
+	for (unsigned n = mono_raw ? 0 : 1; n < ARRAY_SIZE(order); n++) {
+		int r = instance_write(i, "trace_clock", order[n]);
+
+		if (!r || r == -EBUSY)
+			break;
+	}
+	return instance_clock(i);
+}
+
+/* ---- events ---- */
+
+/* Some kernels refuse one way and take the other. */
+int instance_enable_event(const struct instance *i, const char *group, const char *name)
+{
+	char text[512];
+	int r;
+
+	snprintf(text, sizeof(text), "events/%s/%s/enable", group, name);
+	r = instance_write(i, text, "1");
+	if (!r || i->loan)
+		return r;
+	snprintf(text, sizeof(text), "%s:%s", group, name);
+	return tracefs_instance_file_append(i->tracefs, "set_event", text) >= 0 ? 0 : r;
+}
+
+#define COPY_MARKERS "options/copy_trace_marker"
+
+bool instance_can_copy_markers(const struct instance *i)
+{
+	_cleanup_(freep) char *path = instance_path_of(i, COPY_MARKERS);
+
+	return i->loan || (path && fs_exists(path));
+}
+
+int instance_copy_markers(const struct instance *i)
+{
+	int r = i->loan ? 0 : instance_write(i, COPY_MARKERS, "1");
+
+	return r == -ENOENT ? -EOPNOTSUPP : r;
+}
+
+bool instance_has_printk(const struct instance *i)
+{
+	_cleanup_(freep) char *is_set = instance_read(i, "options/trace_printk_dest");
+
+	return i->loan || (is_set && *is_set == '1');
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The log holds the last eight errors; the newest stands at its end. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "ftrace/tracefs/kernel_error.h"
+
+#define MAX_LOG (1 << 20)
+#define SHOWN 200 /* bytes of a text, around the one in question */
+
+/* The words behind "error: " in the line that ends at end. */
+static bool take_what(const char *log, const char *end, struct kernel_error *e)
+{
+	static const char mark[] = "error: ";
+	const char *line = end, *what;
+
+	while (line > log && line[-1] != '\n')
+		line--;
+	what = memmem(line, (size_t)(end - line), mark, strlen(mark));
+	if (!what)
+		return false;
+	what += strlen(mark);
+	snprintf(e->what, sizeof(e->what), "%.*s", (int)(end - what), what);
+	return true;
+}
+
+bool kernel_error_find(const char *log, const char *command, struct kernel_error *ret)
+{
+	static const char head[] = "\n  Command: ";
+	size_t len = strlen(command);
+	bool found = false;
+
+	for (const char *at = log; (at = strstr(at, head)); at++) {
+		const char *text = at + strlen(head), *caret = text + len + 1;
+		struct kernel_error e = {.at = 0};
+
+		if (strncmp(text, command, len) || text[len] != '\n' || !take_what(log, at, &e))
+			continue;
+		/* The caret's line begins where "  Command: " does. */
+		caret += strspn(caret, " ");
+		if (*caret == '^' && (size_t)(caret - text) >= len + strlen(head))
+			e.at = MIN((size_t)(caret - text) - len - strlen(head), len);
+		*ret = e;
+		found = true;
+	}
+	return found;
+}
+
+bool kernel_error_read(const char *root, const char *command, struct kernel_error *ret)
+{
+	struct strbuf log = {0};
+	bool found = false;
+	char path[4096];
+
+	if (!fs_join(path, sizeof(path), root, "error_log") && !fs_read_file(path, MAX_LOG, &log) &&
+	    log.s)
+		found = kernel_error_find(log.s, command, ret);
+	strbuf_deinit(&log);
+	return found;
+}
+
+int kernel_error_say(struct err_text *e, int code, const char *what, const char *text, size_t at)
+{
+	size_t len = strlen(text), from;
+
+	at = MIN(at, len);
+	from = at > SHOWN / 2 ? at - SHOWN / 2 : 0;
+	return err_set(e, code, "%s at character %zu: %s%.*s^%.*s%s", what, at + 1,
+		       from ? "..." : "", (int)(at - from), text + from, SHOWN / 2, text + at,
+		       len > at + SHOWN / 2 ? "..." : "");
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ftrace/tracefs/knob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+#define EXPANDED "(expanded: "
+#define KNOB_MAX (1 << 20) /* bytes; a filter of functions can be long */
+
+static const char *base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+enum knob_kind knob_kind_of(const char *file)
+{
+	static const char *const lists[] = {
+		"set_event_pid",      "set_event_notrace_pid", "set_ftrace_pid",
+		"set_ftrace_filter",  "set_ftrace_notrace",    "set_ftrace_notrace_pid",
+		"set_graph_function", "set_graph_notrace",     NULL,
+	};
+	const char *name = base_name(file);
+
+	if (!strcmp(name, "trigger"))
+		return KNOB_COMMAND;
+	return is_one_of(name, lists) ? KNOB_LIST : KNOB_VALUE;
+}
+
+bool knob_narrows(const char *file)
+{
+	static const char *const names[] = {
+		"filter",	   "trigger", "set_event_pid", "set_event_notrace_pid",
+		"tracing_cpumask", NULL,
+	};
+
+	return str_starts(file, "options/") || is_one_of(base_name(file), names);
+}
+
+/* ---- how it reads, how it is written ---- */
+
+static char *in_brackets(const char *read)
+{
+	const char *from = strchr(read, '['), *to = from ? strchr(from, ']') : NULL;
+
+	return to ? strndup(from + 1, (size_t)(to - from - 1)) : NULL;
+}
+
+/* "1411", or the size that a ring gets which the kernel has not made whole yet. */
+static char *size_in(const char *read)
+{
+	const char *whole = strstr(read, EXPANDED);
+	const char *at = whole ? whole + strlen(EXPANDED) : read;
+	size_t n = strspn(at, "0123456789");
+
+	return n ? strndup(at, n) : NULL;
+}
+
+/* "1", "0*"; not "X", which is some of a group. */
+static char *switch_in(const char *read)
+{
+	return *read == '0' || *read == '1' ? strndup(read, 1) : NULL;
+}
+
+/* "#### all functions enabled ####", "no pid", or words. */
+static char *list_in(const char *read)
+{
+	return strdup(*read == '#' || str_starts(read, "no pid") ? "" : read);
+}
+
+char *knob_text(const char *file, const char *read)
+{
+	const char *name = base_name(file);
+
+	if (knob_kind_of(file) == KNOB_LIST)
+		return list_in(read);
+	if (!strcmp(name, "trace_clock"))
+		return in_brackets(read);
+	if (!strcmp(name, "buffer_size_kb") || !strcmp(name, "buffer_subbuf_size_kb"))
+		return size_in(read);
+	if (!strcmp(name, "enable"))
+		return switch_in(read);
+	if (!strcmp(name, "filter") && str_starts(read, "none"))
+		return strdup("0");
+	return strndup(read, strcspn(read, "\n"));
+}
+
+/* A ring that is not whole yet has the size that it reads, but does not stay so. */
+bool knob_reads(const char *file, const char *read, const char *text)
+{
+	_cleanup_(freep) char *is = knob_text(file, read);
+
+	return is && !strcmp(is, text) && !strstr(read, EXPANDED);
+}
+
+bool knob_equal(const char *file, const char *a, const char *b)
+{
+	_cleanup_(freep) char *x = knob_text(file, a), *y = knob_text(file, b);
+
+	return !strcmp(a, b) || (x && y && !strcmp(x, y));
+}
+
+/* ---- the file ---- */
+
+char *knob_read(const char *path)
+{
+	struct strbuf b = {0};
+
+	if (fs_read_file(path, KNOB_MAX, &b)) {
+		strbuf_deinit(&b);
+		return NULL;
+	}
+	return b.s ? strbuf_take(&b) : strdup("");
+}
+
+/* The kernel takes a list word by word. */
+static int write_list(const char *path, const char *text, int flags)
+{
+	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+
+	return fd < 0 ? -errno : fs_write_all(fd, text, strlen(text));
+}
+
+int knob_write(const char *path, const char *text)
+{
+	switch (knob_kind_of(path)) {
+	case KNOB_LIST:
+		return write_list(path, text, O_TRUNC);
+	case KNOB_COMMAND:
+		return fs_append_file(path, text);
+	default:
+		return fs_write_file(path, text, true);
+	}
+}
+
+int knob_append(const char *path, const char *text)
+{
+	return write_list(path, text, O_APPEND);
+}

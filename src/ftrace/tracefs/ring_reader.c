@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel counts readers, and does not say. But a descriptor is seen in /proc/PID/fd: by its
+ * link's name first, since most of them are something else, then by what it opens, since tracefs
+ * may be mounted in several places.
+ */
+#include "ftrace/tracefs/ring_reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/system/outside_reads.h"
+#include "base/text/str.h"
+
+struct file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct search {
+	const char *folder;
+	const char *proc_root;
+	struct file_id *pipes; /* owned: of the instance */
+	size_t n_pipes;
+	size_t cap;
+	int pid; /* the process that is looked at, */
+	char fds[64]; /* and its folder of descriptors */
+};
+
+/* ---- the pipes ---- */
+
+static int add_pipe(struct search *s, const char *file)
+{
+	char path[4096];
+	struct stat st;
+
+	if (fs_join(path, sizeof(path), s->folder, file) || stat(path, &st))
+		return 0;
+	if (array_reserve(&s->pipes, &s->cap, s->n_pipes + 1, sizeof(*s->pipes)))
+		return -1;
+	s->pipes[s->n_pipes++] = (struct file_id){st.st_dev, st.st_ino};
+	return 0;
+}
+
+static int add_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	char file[300];
+	int r;
+
+	(void)d_type;
+	snprintf(file, sizeof(file), "per_cpu/%s/trace_pipe", name);
+	r = add_pipe(ctx, file);
+	snprintf(file, sizeof(file), "per_cpu/%s/trace_pipe_raw", name);
+	return r ? r : add_pipe(ctx, file);
+}
+
+static void list_pipes(struct search *s)
+{
+	char path[4096];
+
+	add_pipe(s, "trace_pipe");
+	if (!fs_join(path, sizeof(path), s->folder, "per_cpu"))
+		fs_each(path, add_cpu, s);
+}
+
+/* ---- who has them ---- */
+
+static bool is_pipe(const struct search *s, const struct stat *st)
+{
+	for (size_t i = 0; i < s->n_pipes; i++)
+		if (s->pipes[i].dev == st->st_dev && s->pipes[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
+{
+	struct search *s = ctx;
+	char path[400], link[512];
+	struct stat st;
+	ssize_t n;
+
+	(void)d_type;
+	snprintf(path, sizeof(path), "%s/%s", s->fds, name);
+	n = outside_readlink(path, link, sizeof(link) - 1);
+	if (n <= 0)
+		return 0;
+	link[n] = '\0';
+	return strstr(link, "trace_pipe") && !outside_stat(path, &st) && is_pipe(s, &st);
+}
+
+static int look_at_process(void *ctx, const char *name, unsigned char d_type)
+{
+	struct search *s = ctx;
+	uint32_t pid;
+
+	(void)d_type;
+	if (str_to_u32(name, &pid) || (int)pid == getpid())
+		return 0;
+	if ((size_t)snprintf(s->fds, sizeof(s->fds), "%s/%u/fd", s->proc_root, pid) >=
+	    sizeof(s->fds))
+		return 0;
+	s->pid = (int)pid;
+	return fs_each(s->fds, look_at_fd, s) == 1;
+}
+
+static void read_name(const struct search *s, struct ring_reader *r)
+{
+	struct strbuf b = {0};
+	char path[128];
+
+	snprintf(path, sizeof(path), "%.64s/%d/comm", s->proc_root, s->pid);
+	if (fs_read_file(path, 256, &b) || !b.s)
+		strbuf_clear(&b);
+	snprintf(r->name, sizeof(r->name), "%.*s", b.s ? (int)strcspn(b.s, "\n") : 0,
+		 b.s ? b.s : "");
+	strbuf_deinit(&b);
+}
+
+bool ring_reader_find(const char *folder, const char *proc_root, struct ring_reader *ret)
+{
+	struct search s = {.folder = folder, .proc_root = proc_root};
+	bool found;
+
+	list_pipes(&s);
+	found = s.n_pipes && fs_each(proc_root, look_at_process, &s) == 1;
+	if (found) {
+		ret->pid = s.pid;
+		read_name(&s, ret);
+	}
+	free(s.pipes);
+	return found;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pass goes through the tree, parents before children:
+ *
+ *	cgroup --> list what is in it --> file, file, file ... --> the next cgroup
+ *
+ * each of them a step. All values of one group have the time before its first file was read, unless
+ * a turn ended in between.
+ */
+#include "procfs/counters/cgroup_ds.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "procfs/counters/cgroup_text.h"
+#include "procfs/counters/cgroup_tree.h"
+
+/* One of the files that each group may have. */
+struct file_kind {
+	const char *name; /* borrowed from the choice */
+	struct counter_keys keys;
+	bool said; /* that it failed */
+	bool seen;
+};
+
+struct cgroup_stats {
+	struct counter_poll poll;
+	struct cgroup_choice choice;
+	struct cgroup_tree tree;
+	struct file_kind *kinds; /* owned; one for each file of the choice */
+	struct cgroup *at; /* of the pass */
+	size_t file; /* the next step with it: 0 is to list it, then its files */
+	bool recorded_any;
+	bool told_missing;
+};
+
+/* ---- a pass ---- */
+
+struct reading {
+	struct cgroup_stats *s;
+	struct cgroup *g;
+	size_t i;
+};
+
+static void on_number(void *ctx, struct span name, const struct counter_number *v)
+{
+	const struct reading *r = ctx;
+	struct tracks *t = r->s->poll.tracks;
+
+	counter_number_set(t,
+			   counter_keys_track(&r->s->kinds[r->i].keys, &r->g->files[r->i].tracks, t,
+					      r->g->track, name),
+			   v);
+}
+
+static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
+{
+	struct reading reading = {.s = s, .g = g, .i = i};
+	struct file_kind *k = &s->kinds[i];
+	char path[4096];
+	struct span text;
+	int n, r;
+
+	n = snprintf(path, sizeof(path), "%s%s%s", g->path, g->path[0] ? "/" : "", k->name);
+	if ((size_t)n >= sizeof(path)) {
+		counter_poll_failed(&s->poll, &k->said, g->path, ENAMETOOLONG);
+		return;
+	}
+	r = counter_file_read(&g->files[i].file, &s->poll, s->tree.fd, path, true, &text);
+	if (r == -ENOENT)
+		return;
+	k->seen = true;
+	/* A group without block devices has an empty io.stat. */
+	if (r == -ENODATA)
+		return;
+	if (text.len > 0 && cgroup_text_parse(text, on_number, &reading) < 0)
+		r = -EBADMSG;
+	if (r < 0)
+		counter_poll_failed(&s->poll, &k->said, path, -r);
+}
+
+static void cgroup_begin(struct counter_poll *p)
+{
+	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
+
+	s->at = s->tree.root;
+	s->file = 0;
+}
+
+/* After the first pass: what the config asks for in vain. */
+static void tell_missing(struct cgroup_stats *s)
+{
+	_cleanup_(strbuf_deinit) struct strbuf names = {0};
+
+	if (s->told_missing)
+		return;
+	s->told_missing = true;
+	if (!s->recorded_any) {
+		log_info("linux.cgroup_stats: so far there is no group that it is to record");
+		return;
+	}
+	counter_patterns_tell_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
+	/* Which of all its files an own list of counters needs is not known. */
+	for (size_t i = 0; i < s->choice.files.n; i++)
+		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))
+			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
+	if (names.len)
+		log_info("linux.cgroup_stats: no group has %s", names.s);
+}
+
+static bool cgroup_step(struct counter_poll *p)
+{
+	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
+
+	if (cgroup_tree_drop(&s->tree))
+		return true;
+	if (!s->at) {
+		tell_missing(s);
+		return false;
+	}
+	if (s->file == 0) {
+		tracks_begin(p->tracks, clock_boot_ns());
+		cgroup_tree_list(&s->tree, s->at);
+	} else {
+		read_file(s, s->at, s->file - 1);
+		s->recorded_any = true;
+	}
+	s->file++;
+	if (!s->at->recorded || s->file > s->choice.files.n) {
+		s->at = cgroup_tree_next(s->at);
+		s->file = 0;
+	}
+	return true;
+}
+
+static void cgroup_deinit(struct counter_poll *p)
+{
+	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
+
+	cgroup_tree_deinit(&s->tree);
+	for (size_t i = 0; s->kinds && i < s->choice.files.n; i++)
+		counter_keys_deinit(&s->kinds[i].keys);
+	free(s->kinds);
+	cgroup_choice_deinit(&s->choice);
+	counter_poll_deinit(&s->poll);
+	free(s);
+}
+
+static const struct counter_poll_ops cgroup_ops = {
+	.name = "linux.cgroup_stats",
+	.group = "cgroups",
+	.begin = cgroup_begin,
+	.step = cgroup_step,
+	.deinit = cgroup_deinit,
+};
+
+/* ---- the data source ---- */
+
+static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
+{
+	return cgroup_choice_counter(ctx, shown, ret_spec);
+}
+
+static int make_kinds(struct cgroup_stats *s)
+{
+	s->kinds = calloc(s->choice.files.n + 1, sizeof(*s->kinds));
+	if (!s->kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->choice.files.n; i++) {
+		s->kinds[i].name = s->choice.files.all[i];
+		s->kinds[i].keys = (struct counter_keys){
+			.decide = decide, .ctx = &s->choice, .prefix = s->kinds[i].name};
+	}
+	return 0;
+}
+
+/* Where version 1 has the first place, version 2 stands beside its hierarchies. */
+static int open_tree(struct cgroup_stats *s, const char *sys_root)
+{
+	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};
+	char path[512], file[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (fs_join(path, sizeof(path), sys_root, places[i]) < 0 ||
+		    fs_join(file, sizeof(file), path, "cgroup.controllers") < 0)
+			return -ENAMETOOLONG;
+		if (fs_exists(file))
+			return cgroup_tree_init(&s->tree, &s->choice, &s->poll, path);
+	}
+	return -ENOENT;
+}
+
+static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
+			 const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	const Pb__CgroupStatsConfig *c = config->cgroup_stats_config;
+	struct cgroup_stats *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->tree.fd = -1;
+	r = counter_poll_init(&s->poll, &cgroup_ops, h, env, c ? c->period_ms : 0);
+	if (r == 0)
+		r = cgroup_choice_init(&s->choice, c);
+	if (r == 0)
+		r = make_kinds(s);
+	if (r < 0) {
+		cgroup_deinit(&s->poll);
+		return r;
+	}
+	r = open_tree(s, env->sys_root);
+	s->told_missing = r < 0;
+	if (r < 0)
+		log_warn("linux.cgroup_stats records nothing: %s/fs/cgroup: %s", env->sys_root,
+			 r == -ENOENT ? "no control groups of version 2" : strerror(-r));
+	*ret_instance = &s->poll;
+	return 0;
+}
+
+const struct data_source cgroup_stats_data_source = {
+	.name = "linux.cgroup_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+	.handles_incremental_state_clear = true,
+	.create = cgroup_create,
+	.start = counter_poll_start,
+	.flush = counter_poll_flush,
+	.clear = counter_poll_clear,
+	.stop = counter_poll_stop,
+	.destroy = counter_poll_destroy,
+};

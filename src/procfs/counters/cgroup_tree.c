@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/counters/cgroup_tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+/* ---- one group ---- */
+
+static char *child_path(const struct cgroup *parent, const char *name)
+{
+	char *path;
+
+	if (!parent || !parent->path[0])
+		return strdup(name);
+	return asprintf(&path, "%s/%s", parent->path, name) < 0 ? NULL : path;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void decide(const struct cgroup_tree *t, struct cgroup *g)
+{
+	const struct cgroup *parent = g->parent;
+
+	if (cgroup_choice_is_root(t->choice, g->path)) {
+		g->recorded = true;
+	} else if (parent && parent->recorded && parent->below < t->choice->max_depth) {
+		g->recorded = true;
+		g->below = parent->below + 1;
+	}
+}
+
+static struct cgroup *cgroup_new(struct cgroup_tree *t, struct cgroup *parent, const char *name,
+				 uint64_t inode)
+{
+	size_t n = t->choice->files.n;
+	struct cgroup *g = calloc(1, sizeof(*g) + n * sizeof(g->files[0]));
+
+	if (!g)
+		return NULL;
+	g->path = child_path(parent, name);
+	if (!g->path) {
+		free(g);
+		return NULL;
+	}
+	g->name = last_part(g->path);
+	g->parent = parent;
+	g->inode = inode;
+	g->depth = parent ? parent->depth + 1 : 0;
+	TAILQ_INIT(&g->children);
+	for (size_t i = 0; i < n; i++)
+		g->files[i].file.fd = -1;
+	decide(t, g);
+	g->track =
+		parent ? tracks_add(t->poll->tracks, &(struct track_spec){.kind = TRACK_GROUP,
+									  .parent = parent->track,
+									  .name = g->name})
+		       : t->poll->group;
+	t->n++;
+	return g;
+}
+
+static void cgroup_free(struct cgroup_tree *t, struct cgroup *g)
+{
+	struct cgroup *child;
+
+	while ((child = TAILQ_FIRST(&g->children))) {
+		TAILQ_REMOVE(&g->children, child, sibling);
+		cgroup_free(t, child); /* not deeper than CGROUP_DEPTH_MAX */
+	}
+	for (size_t i = 0; i < t->choice->files.n; i++) {
+		counter_file_close(&g->files[i].file, t->poll);
+		counter_tracks_deinit(&g->files[i].tracks);
+	}
+	free(g->path);
+	free(g);
+	t->n--;
+}
+
+/* ---- the tree ---- */
+
+int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
+		     struct counter_poll *poll, const char *path)
+{
+	*t = (struct cgroup_tree){.choice = choice, .poll = poll};
+	TAILQ_INIT(&t->lost);
+	t->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->fd < 0)
+		return -errno;
+	t->root = cgroup_new(t, NULL, "", 0);
+	return t->root ? 0 : -ENOMEM;
+}
+
+void cgroup_tree_deinit(struct cgroup_tree *t)
+{
+	struct cgroup *g;
+
+	while ((g = TAILQ_FIRST(&t->lost))) {
+		TAILQ_REMOVE(&t->lost, g, sibling);
+		cgroup_free(t, g);
+	}
+	if (t->root)
+		cgroup_free(t, t->root);
+	t->root = NULL;
+	closep(&t->fd);
+	t->fd = -1;
+}
+
+struct cgroup *cgroup_tree_next(struct cgroup *g)
+{
+	if (!TAILQ_EMPTY(&g->children))
+		return TAILQ_FIRST(&g->children);
+	for (; g; g = g->parent)
+		if (TAILQ_NEXT(g, sibling) && g->parent)
+			return TAILQ_NEXT(g, sibling);
+	return NULL;
+}
+
+static void remove_child(struct cgroup_tree *t, struct cgroup *child)
+{
+	TAILQ_REMOVE(&child->parent->children, child, sibling);
+	tracks_remove(t->poll->tracks, child->track);
+	cgroup_free(t, child);
+}
+
+/* The kernel lists them in the same order each time: it is nearly always the one behind the last. */
+static struct cgroup *find_child(const struct cgroup *g, struct cgroup *last, const char *name)
+{
+	struct cgroup *next = last ? TAILQ_NEXT(last, sibling) : TAILQ_FIRST(&g->children), *child;
+
+	if (next && strcmp(next->name, name) == 0)
+		return next;
+	TAILQ_FOREACH (child, &g->children, sibling)
+		if (strcmp(child->name, name) == 0)
+			return child;
+	return NULL;
+}
+
+static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct cgroup *last,
+				const struct dirent *e)
+{
+	struct cgroup *child;
+
+	if (t->n >= CGROUPS_MAX || g->depth >= CGROUP_DEPTH_MAX) {
+		counter_poll_failed(t->poll, &t->said_crowded, e->d_name, E2BIG);
+		return NULL;
+	}
+	child = cgroup_new(t, g, e->d_name, e->d_ino);
+	if (!child)
+		return NULL;
+	if (last)
+		TAILQ_INSERT_AFTER(&g->children, last, child, sibling);
+	else
+		TAILQ_INSERT_HEAD(&g->children, child, sibling);
+	return child;
+}
+
+/* Gives the one that the entry is, or last where it is none. */
+static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgroup *last,
+			    const struct dirent *e)
+{
+	struct cgroup *child;
+
+	if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		return last;
+	child = find_child(g, last, e->d_name);
+	if (child && child->inode != e->d_ino) {
+		if (child == last)
+			last = NULL;
+		remove_child(t, child);
+		child = NULL;
+	}
+	if (!child)
+		child = add_child(t, g, last, e);
+	if (!child)
+		return last;
+	child->found_in = t->poll->pass;
+	return child;
+}
+
+/* Could anything in it be recorded? */
+static bool leads_on(const struct cgroup_tree *t, const struct cgroup *g)
+{
+	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);
+}
+
+static void set_aside(struct cgroup_tree *t, struct cgroup *g)
+{
+	struct cgroup *child = TAILQ_FIRST(&g->children), *next;
+
+	for (; child; child = next) {
+		next = TAILQ_NEXT(child, sibling);
+		if (child->found_in == t->poll->pass)
+			continue;
+		TAILQ_REMOVE(&g->children, child, sibling);
+		TAILQ_INSERT_TAIL(&t->lost, child, sibling);
+		child->parent = NULL;
+	}
+}
+
+bool cgroup_tree_drop(struct cgroup_tree *t)
+{
+	struct cgroup *g;
+
+	for (unsigned i = 0; i < CGROUP_DROP_PIECE && (g = TAILQ_FIRST(&t->lost)); i++) {
+		while (!TAILQ_EMPTY(&g->children))
+			g = TAILQ_FIRST(&g->children);
+		TAILQ_REMOVE(g->parent ? &g->parent->children : &t->lost, g, sibling);
+		tracks_remove(t->poll->tracks, g->track);
+		cgroup_free(t, g);
+	}
+	return !TAILQ_EMPTY(&t->lost);
+}
+
+void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
+{
+	struct cgroup *last = NULL;
+	struct dirent *e;
+	DIR *dir;
+	int fd;
+
+	if (!leads_on(t, g))
+		return;
+	fd = openat(t->fd, g->path[0] ? g->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir) {
+		/* One that has gone meanwhile is for the parent's next listing. */
+		if (errno != ENOENT && errno != ENODEV)
+			counter_poll_failed(t->poll, &t->said_unlisted, g->path, errno);
+		closep(&fd);
+		return;
+	}
+	while ((e = readdir(dir)))
+		last = found(t, g, last, e);
+	closedir(dir);
+	set_aside(t, g);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/machine/inode_ds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "client/producer/session_feed.h"
+#include "gen/fields.h"
+#include "procfs/machine/inode_mounts.h"
+#include "procfs/machine/inode_roots.h"
+#include "procfs/machine/inode_walk.h"
+#include "procfs/machine/inode_wanted.h"
+#include "base/event_loop/turn.h"
+
+/*
+ * Events tell of inodes by number. Where linux.ftrace is in the session it tells which, and what is
+ * walked is where those devices are mounted, as far as the config does not say otherwise; only their
+ * paths are told, one each:
+ *
+ *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... the round is over:
+ *	                       |                                                  what is left has no path
+ *	                       +-- turn, turn, turn ...: a packet in each
+ *
+ * What is named meanwhile is for the next round. Without linux.ftrace there is one round, over the
+ * folders that the config names, and every path is told; nothing is kept of that, so memory does not
+ * grow with the number of files.
+ */
+
+#define DELAY_MS 10000
+#define INTERVAL_MS 10000
+#define BATCH 15000
+#define MOUNTINFO_MAX (4u << 20)
+
+struct inode_ds {
+	struct ds_handle *h; /* borrowed, as is the root of /proc */
+	const char *proc_root;
+	struct session_feed *feed; /* NULL: not listened to */
+	struct writer *writer; /* owned */
+	struct event *turn; /* owned */
+	uint32_t delay_ms, interval_ms, batch;
+	struct inode_roots named; /* of the config */
+	struct inode_roots roots; /* of a round for what events named */
+	struct inode_wanted wanted;
+	unsigned next_root;
+	uint32_t left_in_batch;
+	struct inode_walk walk;
+	dev_t device; /* of the walk, as events have it */
+	struct strbuf mountinfo; /* as it is when a walk begins */
+	struct pb_enc *packet; /* the open one, or NULL */
+	uint64_t told; /* inodes */
+	bool do_not_scan;
+	bool is_told; /* which inodes are of interest */
+	bool active; /* a round is on, or due */
+	bool walking; /* below next_root - 1 */
+};
+
+/* Those of the round. */
+static const struct inode_roots *roots_of(const struct inode_ds *ds)
+{
+	return ds->is_told ? &ds->roots : &ds->named;
+}
+
+/* ---- packets ---- */
+
+static void open_packet(struct inode_ds *ds)
+{
+	struct pb_enc *e = writer_begin(ds->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_INODE_FILE_MAP);
+	pb_enc_u64(e, PB_INODE_FILE_MAP_BLOCK_DEVICE_ID, ds->device);
+	inode_mounts_encode(e, PB_INODE_FILE_MAP_MOUNT_POINTS, ds->mountinfo.s, ds->mountinfo.len,
+			    ds->device);
+	ds->packet = e;
+}
+
+static void close_packet(struct inode_ds *ds)
+{
+	if (!ds->packet)
+		return;
+	pb_enc_close(ds->packet);
+	writer_end(ds->writer);
+	ds->packet = NULL;
+}
+
+static void tell(struct inode_ds *ds, const struct inode_found *f)
+{
+	struct pb_enc *e;
+
+	if (!ds->packet)
+		open_packet(ds);
+	e = ds->packet;
+	pb_enc_open(e, PB_INODE_FILE_MAP_ENTRIES);
+	pb_enc_u64(e, PB_INODE_FILE_MAP_ENTRY_INODE_NUMBER, f->inode);
+	pb_enc_bytes(e, PB_INODE_FILE_MAP_ENTRY_PATHS, f->path, f->path_len);
+	/* enum inode_type has the numbers of the message. */
+	pb_enc_u64(e, PB_INODE_FILE_MAP_ENTRY_TYPE, f->type);
+	pb_enc_close(e);
+	ds->told++;
+}
+
+/* ---- the walk ---- */
+
+static void read_mountinfo(struct inode_ds *ds)
+{
+	char path[512];
+
+	strbuf_clear(&ds->mountinfo);
+	/* Without it the packets say nothing of mount points. */
+	if (fs_join(path, sizeof(path), ds->proc_root, "self/mountinfo") == 0)
+		(void)fs_read_file(path, MOUNTINFO_MAX, &ds->mountinfo);
+}
+
+/* Of the file system that the path leads into, as events have it. 0 or -errno. */
+static int device_of(const struct inode_ds *ds, const char *path, dev_t *ret)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_MNT_ID, &st) < 0)
+		return -errno;
+	/* Kernels before 5.8 do not tell the mount, and one may be out of sight of our /proc. */
+	if (!(st.stx_mask & STATX_MNT_ID) ||
+	    !inode_mounts_device(ds->mountinfo.s, ds->mountinfo.len, st.stx_mnt_id, ret))
+		*ret = makedev(st.stx_dev_major, st.stx_dev_minor);
+	return 0;
+}
+
+static int begin_walk(struct inode_ds *ds, const struct inode_root *root)
+{
+	dev_t device;
+	int r;
+
+	read_mountinfo(ds);
+	r = device_of(ds, root->mount_point, &device);
+	if (r == 0)
+		r = device_of(ds, root->path, &ds->device);
+	if (r == 0 && device != ds->device)
+		r = -EXDEV;
+	return r < 0 ? r : inode_walk_begin(&ds->walk, root->path);
+}
+
+static void begin_round(struct inode_ds *ds)
+{
+	uint64_t devices[INODE_DEVICES_MAX];
+	unsigned n = inode_wanted_begin(&ds->wanted, devices);
+
+	ds->next_root = 0;
+	ds->left_in_batch = ds->batch;
+	inode_roots_deinit(&ds->roots);
+	read_mountinfo(ds);
+	for (unsigned i = 0; i < n; i++)
+		if (inode_roots_add_device(&ds->roots, &ds->named, ds->mountinfo.s,
+					   ds->mountinfo.len, devices[i]) < 0)
+			log_warn("linux.inode_file_map: out of memory; paths are missing");
+}
+
+/* All that is sought has a path, or no folder is left. */
+static void end_round(struct inode_ds *ds)
+{
+	close_packet(ds);
+	inode_walk_end(&ds->walk);
+	ds->walking = false;
+	ds->active = false;
+	inode_wanted_end(&ds->wanted);
+}
+
+static void next_root(struct inode_ds *ds)
+{
+	const struct inode_root *root = &roots_of(ds)->rows[ds->next_root];
+	int r;
+
+	close_packet(ds);
+	if (ds->next_root == roots_of(ds)->n) {
+		end_round(ds);
+		return;
+	}
+	ds->next_root++;
+	r = begin_walk(ds, root);
+	ds->walking = r == 0;
+	if (r == -EXDEV)
+		log_warn("linux.inode_file_map: %s is not on the device of %s", root->path,
+			 root->mount_point);
+	else if (r < 0)
+		log_warn("linux.inode_file_map: %s: %s", root->path, strerror(-r));
+}
+
+static void step(struct inode_ds *ds)
+{
+	struct inode_found f;
+
+	if (!ds->walking) {
+		next_root(ds);
+		return;
+	}
+	ds->walking = inode_walk_step(&ds->walk, &f);
+	if (f.inode == 0)
+		return;
+	ds->left_in_batch--;
+	if (!ds->is_told || inode_wanted_take(&ds->wanted, ds->device, f.inode))
+		tell(ds, &f);
+	if (ds->is_told && ds->wanted.sought == 0)
+		end_round(ds);
+}
+
+static void run_in(struct inode_ds *ds, uint32_t ms)
+{
+	const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
+
+	evtimer_add(ds->turn, &t);
+}
+
+static void begin_if_wanted(struct inode_ds *ds)
+{
+	if (ds->active || ds->wanted.waiting == 0)
+		return;
+	ds->active = true;
+	run_in(ds, ds->delay_ms);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	struct inode_ds *ds = ctx;
+	struct turn turn = turn_begin(clock_mono_ns);
+
+	(void)fd;
+	(void)what;
+	if (ds->is_told && ds->wanted.sought == 0)
+		begin_round(ds);
+	while (ds->active && ds->left_in_batch > 0 && !turn_over(&turn))
+		step(ds);
+	close_packet(ds);
+	if (!ds->active) {
+		begin_if_wanted(ds);
+		return;
+	}
+	if (ds->left_in_batch > 0) {
+		run_in(ds, 0);
+		return;
+	}
+	ds->left_in_batch = ds->batch;
+	run_in(ds, ds->interval_ms);
+}
+
+static void on_news(void *ctx, const struct feed_news *news)
+{
+	struct inode_ds *ds = ctx;
+
+	if (!ds->is_told)
+		return;
+	for (size_t i = 0; i < news->n_inodes; i++)
+		inode_wanted_add(&ds->wanted, news->inodes[i].device, news->inodes[i].inode);
+	ds->wanted.dropped += news->lost_inodes;
+	begin_if_wanted(ds);
+}
+
+/* ---- the config ---- */
+
+static int configure(struct inode_ds *ds, const Pb__InodeFileConfig *c)
+{
+	int r = c ? inode_roots_configure(&ds->named, c) : 0;
+
+	ds->do_not_scan = c && c->do_not_scan;
+	ds->delay_ms = c && c->scan_delay_ms ? c->scan_delay_ms : DELAY_MS;
+	ds->interval_ms = c && c->scan_interval_ms ? c->scan_interval_ms : INTERVAL_MS;
+	ds->batch = c && c->scan_batch_size ? c->scan_batch_size : BATCH;
+	ds->left_in_batch = ds->batch;
+	return r;
+}
+
+/* ---- the data source ---- */
+
+static void inode_destroy(void *instance)
+{
+	struct inode_ds *ds = instance;
+
+	if (!ds)
+		return;
+	if (ds->feed)
+		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
+	if (ds->turn)
+		event_free(ds->turn);
+	inode_walk_end(&ds->walk);
+	strbuf_deinit(&ds->mountinfo);
+	inode_roots_deinit(&ds->named);
+	inode_roots_deinit(&ds->roots);
+	inode_wanted_deinit(&ds->wanted);
+	writer_free(ds->writer);
+	free(ds);
+}
+
+static void destroyp(struct inode_ds **ds)
+{
+	inode_destroy(*ds);
+}
+
+static int inode_create(struct ds_handle *h, const struct ds_env *env,
+			const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	_cleanup_(destroyp) struct inode_ds *ds = calloc(1, sizeof(*ds));
+	int r;
+
+	if (!ds)
+		return -ENOMEM;
+	ds->h = h;
+	ds->proc_root = env->proc_root;
+	r = configure(ds, config->inode_file_config);
+	if (r < 0)
+		return r;
+	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->writer = ds_writer_new(h);
+	if (!ds->turn || !ds->writer)
+		return -ENOMEM;
+	/* Before anybody starts: they look then whether there is somebody who listens. */
+	if (env->feed && !ds->do_not_scan &&
+	    session_feed_listen(env->feed, ds_session_id(h), FEED_INODES, on_news, ds) == 0)
+		ds->feed = env->feed;
+	*ret_instance = TAKE_PTR(ds);
+	return 0;
+}
+
+static void inode_start(void *instance)
+{
+	struct inode_ds *ds = instance;
+
+	ds->is_told = ds->feed && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
+	ds->active = !ds->is_told && !ds->do_not_scan && ds->named.n > 0;
+	if (ds->active)
+		run_in(ds, ds->delay_ms);
+	else if (ds->do_not_scan)
+		log_warn("linux.inode_file_map records nothing with do_not_scan");
+	else if (!ds->is_told)
+		log_warn("linux.inode_file_map records nothing without linux.ftrace in the same "
+			 "session, or scan_mount_points or mount_point_mapping");
+	ds_started(ds->h);
+}
+
+static void inode_flush(void *instance, uint64_t flush_id)
+{
+	struct inode_ds *ds = instance;
+
+	writer_flush(ds->writer);
+	ds_flushed(ds->h, flush_id);
+}
+
+static void inode_stop(void *instance)
+{
+	struct inode_ds *ds = instance;
+
+	const struct inode_wanted *w = &ds->wanted;
+
+	event_del(ds->turn);
+	ds->is_told = false;
+	if (ds->active)
+		log_warn("linux.inode_file_map: the session ended before the scan; %llu files were "
+			 "found",
+			 (unsigned long long)ds->told);
+	if (w->not_there || w->dropped)
+		log_warn("linux.inode_file_map: of the files in events %llu were not found, and "
+			 "%llu were too many",
+			 (unsigned long long)w->not_there, (unsigned long long)w->dropped);
+	if (ds->walk.unreadable || ds->walk.too_deep)
+		log_warn("linux.inode_file_map: %llu folders could not be read, and %llu were more "
+			 "than %d levels deep",
+			 (unsigned long long)ds->walk.unreadable,
+			 (unsigned long long)ds->walk.too_deep, INODE_DEPTH_MAX);
+	inode_walk_end(&ds->walk);
+	writer_flush(ds->writer);
+	ds_stopped(ds->h);
+}
+
+const struct data_source inode_file_map_data_source = {
+	.name = "linux.inode_file_map",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+	.create = inode_create,
+	.start = inode_start,
+	.flush = inode_flush,
+	.stop = inode_stop,
+	.destroy = inode_destroy,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/machine/inode_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+
+/*
+ * Depth first, with the folders from the root to here open. The kernel gives inode and type with the
+ * name, so a file costs no call of its own; a folder is looked at before it is opened, since opening
+ * one may mount something there.
+ */
+
+static bool is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static enum inode_type type_of_mode(mode_t mode)
+{
+	return S_ISREG(mode) ? INODE_FILE : S_ISDIR(mode) ? INODE_DIRECTORY : INODE_OTHER;
+}
+
+static int push(struct inode_walk *w, int fd)
+{
+	DIR *dir = fdopendir(fd);
+
+	if (!dir) {
+		close(fd);
+		return -errno;
+	}
+	w->levels[w->depth++] = (struct inode_level){.dir = dir, .path_len = w->path.len};
+	return 0;
+}
+
+static void pop(struct inode_walk *w)
+{
+	closedir(w->levels[--w->depth].dir);
+}
+
+int inode_walk_begin(struct inode_walk *w, const char *root)
+{
+	_cleanup_(closep) int fd = -1;
+	size_t len = strlen(root);
+	struct stat st;
+
+	inode_walk_end(w);
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	while (len > 0 && root[len - 1] == '/')
+		len--;
+	strbuf_clear(&w->path);
+	strbuf_add(&w->path, root, len);
+	if (w->path.failed)
+		return -ENOMEM;
+	w->device = st.st_dev;
+	w->root_inode = st.st_ino;
+	w->root_due = true;
+	return push(w, TAKE_FD(fd));
+}
+
+/* The folder of that name in the current one becomes the current one; it is on the device. */
+static void enter(struct inode_walk *w, const char *name)
+{
+	int at = dirfd(w->levels[w->depth - 1].dir), fd;
+	struct stat st;
+
+	if (w->depth == INODE_DEPTH_MAX) {
+		w->too_deep++;
+		return;
+	}
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		/* It went, or is something else by now. */
+		if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
+			w->unreadable++;
+		return;
+	}
+	if (fstat(fd, &st) < 0 || st.st_dev != w->device)
+		close(fd);
+	else if (push(w, fd) < 0)
+		w->unreadable++;
+}
+
+static void found(struct inode_walk *w, const struct dirent *d, struct inode_found *ret)
+{
+	int at = dirfd(w->levels[w->depth - 1].dir);
+	enum inode_type type = d->d_type == DT_REG ? INODE_FILE : INODE_OTHER;
+	uint64_t inode = d->d_ino;
+	struct stat st;
+
+	if (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN) {
+		if (fstatat(at, d->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
+		    st.st_dev != w->device)
+			return;
+		type = type_of_mode(st.st_mode);
+		inode = st.st_ino;
+	}
+	strbuf_putc(&w->path, '/');
+	strbuf_puts(&w->path, d->d_name);
+	if (w->path.failed)
+		return;
+	*ret = (struct inode_found){
+		.inode = inode, .type = type, .path = w->path.s, .path_len = w->path.len};
+	if (type == INODE_DIRECTORY)
+		enter(w, d->d_name);
+}
+
+/* The path that was given last goes no further than the current folder's. */
+static void cut_path(struct inode_walk *w)
+{
+	w->path.len = w->levels[w->depth - 1].path_len;
+	w->path.s[w->path.len] = '\0';
+}
+
+static void give_root(struct inode_walk *w, struct inode_found *ret)
+{
+	bool is_top = w->path.len == 0;
+
+	w->root_due = false;
+	*ret = (struct inode_found){.inode = w->root_inode,
+				    .type = INODE_DIRECTORY,
+				    .path = is_top ? "/" : w->path.s,
+				    .path_len = is_top ? 1 : w->path.len};
+}
+
+bool inode_walk_step(struct inode_walk *w, struct inode_found *ret_found)
+{
+	struct dirent *d;
+
+	*ret_found = (struct inode_found){0};
+	if (w->depth == 0)
+		return false;
+	if (w->path.failed) {
+		inode_walk_end(w);
+		return false;
+	}
+	if (w->root_due) {
+		give_root(w, ret_found);
+		return true;
+	}
+	cut_path(w);
+	d = readdir(w->levels[w->depth - 1].dir);
+	if (!d) {
+		pop(w);
+		return w->depth > 0;
+	}
+	if (!is_dot(d->d_name))
+		found(w, d, ret_found);
+	return true;
+}
+
+void inode_walk_end(struct inode_walk *w)
+{
+	while (w->depth > 0)
+		pop(w);
+	strbuf_deinit(&w->path);
+}

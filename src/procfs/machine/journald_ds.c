@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/machine/journald_ds.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "common/builtin_clock.pb-c.h"
+#include "gen/fields.h"
+#include "client/producer/flushes.h"
+#include "procfs/machine/journald_library.h"
+#include "procfs/machine/journald_reader.h"
+#include "base/event_loop/turn.h"
+
+/*
+ * The journal's descriptor says that something came; the lines are read in turns until there is
+ * none. A flush, or a stop, is answered when all lines from before it are written.
+ *
+ * Of a flood only so many lines a second are recorded. The others are stepped over, which costs
+ * little, and counted.
+ */
+
+/* Lines recorded in a second at most. */
+#define LINES_PER_S 10000
+/* The journal is looked at when its descriptor says so; and, in case that it does not, or that
+ * there is no journal yet, this often. */
+#define LOOK_MS 1000
+
+struct journald_ds {
+	struct ds_handle *h; /* borrowed, as is the loop */
+	struct event_base *loop;
+	struct writer *writer; /* owned */
+	struct event *watch; /* owned; of the journal's descriptor */
+	struct event *look; /* owned */
+	struct event *turn; /* owned */
+	struct journald_library lib;
+	struct journald_reader reader;
+	Pb__SystemdJournaldConfig *config; /* owned; NULL: none */
+	uint64_t second_ends_ns;
+	uint32_t this_second; /* lines recorded in it */
+	uint64_t total; /* lines, of these: */
+	uint64_t failed;
+	uint64_t dropped;
+	uint64_t told_total; /* at the last flush */
+	struct log_limit trouble;
+	bool drop_told;
+	bool stats_written;
+	bool stopping;
+	uint64_t last_us; /* when the last line came */
+	uint64_t end_us; /* of the last flush or stop: lines after it need not be waited for */
+	struct flushes flushes;
+};
+
+static void schedule(struct journald_ds *ds)
+{
+	static const struct timeval at_once;
+
+	if (!evtimer_pending(ds->turn, NULL))
+		evtimer_add(ds->turn, &at_once);
+}
+
+/* ---- lines ---- */
+
+static bool within_limit(struct journald_ds *ds)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (now >= ds->second_ends_ns) {
+		ds->second_ends_ns = now + NS_PER_S;
+		ds->this_second = 0;
+	}
+	return ds->this_second++ < LINES_PER_S;
+}
+
+static void write_line(struct journald_ds *ds, uint64_t time_us)
+{
+	struct pb_enc *e = writer_begin(ds->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, time_us * 1000);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
+		   PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC);
+	pb_enc_open(e, PB_TRACE_PACKET_JOURNALD_EVENT);
+	if (journald_reader_encode(&ds->reader, e) < 0)
+		ds->failed++;
+	pb_enc_close(e);
+	writer_end(ds->writer);
+}
+
+static void take_line(struct journald_ds *ds, uint64_t time_us)
+{
+	if (within_limit(ds)) {
+		write_line(ds, time_us);
+		return;
+	}
+	ds->dropped++;
+	if (!ds->drop_told)
+		log_warn("linux.systemd_journald: more than %d lines in a second; what is beyond "
+			 "them is not recorded",
+			 LINES_PER_S);
+	ds->drop_told = true;
+}
+
+/* One line; false: there is none now. */
+static bool next_line(struct journald_ds *ds)
+{
+	uint64_t us = 0;
+	int r = journald_reader_next(&ds->reader, &us);
+
+	if (r < 0)
+		log_write_limited(&ds->trouble, LOG_LEVEL_WARN, "linux.systemd_journald: %s",
+				  strerror(-r));
+	if (r <= JOURNALD_END)
+		return false;
+	if (r == JOURNALD_OLD)
+		return true;
+	ds->total++;
+	if (r == JOURNALD_BAD) {
+		ds->failed++;
+		return true;
+	}
+	take_line(ds, us);
+	ds->last_us = us;
+	return true;
+}
+
+/* ---- flush and stop ---- */
+
+static void write_stats(struct journald_ds *ds)
+{
+	struct pb_enc *e;
+
+	if (ds->stats_written && ds->total == ds->told_total)
+		return;
+	ds->stats_written = true;
+	ds->told_total = ds->total;
+	e = writer_begin(ds->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_JOURNALD_EVENT);
+	pb_enc_u64(e, PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL, ds->total);
+	pb_enc_u64(e, PB_SYSTEMD_JOURNALD_EVENT_NUM_FAILED, ds->failed);
+	if (ds->dropped)
+		pb_enc_u64(e, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, ds->dropped);
+	pb_enc_close(e);
+	writer_end(ds->writer);
+}
+
+static void answer_flushes(struct journald_ds *ds)
+{
+	if (ds->reader.journal)
+		write_stats(ds);
+	writer_flush(ds->writer);
+	flushes_answer(&ds->flushes, ds->h);
+}
+
+static void stop_events(struct journald_ds *ds)
+{
+	if (ds->watch)
+		event_free(ds->watch);
+	ds->watch = NULL;
+	event_del(ds->look);
+	event_del(ds->turn);
+}
+
+static void answer_stop(struct journald_ds *ds)
+{
+	if (ds->failed || ds->dropped)
+		log_warn("linux.systemd_journald: of %llu lines %llu could not be read, and %llu "
+			 "were more than are recorded in a second",
+			 (unsigned long long)ds->total, (unsigned long long)ds->failed,
+			 (unsigned long long)ds->dropped);
+	stop_events(ds);
+	ds->stopping = false;
+	ds_stopped(ds->h);
+}
+
+/* ---- turns ---- */
+
+static void run_turn(struct journald_ds *ds)
+{
+	struct turn turn = turn_begin(clock_mono_ns);
+	bool more;
+
+	do
+		more = next_line(ds);
+	while (more && !turn_over(&turn));
+	if (more)
+		schedule(ds);
+	if (more && ds->last_us <= ds->end_us)
+		return;
+	if (ds->flushes.n || ds->stopping)
+		answer_flushes(ds);
+	if (ds->stopping)
+		answer_stop(ds);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	run_turn(ctx);
+}
+
+static void on_journal(evutil_socket_t fd, short what, void *ctx);
+
+static void watch_journal(struct journald_ds *ds)
+{
+	int fd = journald_reader_fd(&ds->reader);
+
+	if (ds->watch)
+		event_free(ds->watch);
+	ds->watch = NULL;
+	if (fd < 0)
+		return;
+	/* Without it the journal is looked at all the same, only later. */
+	ds->watch = event_new(ds->loop, fd, EV_READ | EV_PERSIST, on_journal, ds);
+	if (ds->watch)
+		event_add(ds->watch, NULL);
+}
+
+/* What the journal has by now can be read. */
+static void look(struct journald_ds *ds)
+{
+	int r = journald_reader_refresh(&ds->reader);
+
+	if (r < 0)
+		log_write_limited(&ds->trouble, LOG_LEVEL_WARN, "linux.systemd_journald: %s",
+				  strerror(-r));
+	if (r == 1 || !ds->reader.journal)
+		watch_journal(ds);
+}
+
+static void refresh(struct journald_ds *ds)
+{
+	look(ds);
+	if (!evtimer_pending(ds->turn, NULL))
+		run_turn(ds);
+}
+
+static void on_journal(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	refresh(ctx);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *ctx)
+{
+	static const struct timeval next = {.tv_sec = LOOK_MS / 1000};
+	struct journald_ds *ds = ctx;
+
+	(void)fd;
+	(void)what;
+	evtimer_add(ds->look, &next);
+	refresh(ds);
+}
+
+/* ---- the data source ---- */
+
+static void journald_destroy(void *instance)
+{
+	struct journald_ds *ds = instance;
+
+	if (!ds)
+		return;
+	if (ds->look && ds->turn)
+		stop_events(ds);
+	if (ds->look)
+		event_free(ds->look);
+	if (ds->turn)
+		event_free(ds->turn);
+	journald_reader_close(&ds->reader);
+	journald_library_close(&ds->lib);
+	if (ds->config)
+		pb__systemd_journald_config__free_unpacked(ds->config, NULL);
+	writer_free(ds->writer);
+	free(ds);
+}
+
+static void destroyp(struct journald_ds **ds)
+{
+	journald_destroy(*ds);
+}
+
+/* A copy that lives as long as the instance. 0 or -ENOMEM. */
+static int keep_config(struct journald_ds *ds, const Pb__SystemdJournaldConfig *c)
+{
+	size_t len = c ? pb__systemd_journald_config__get_packed_size(c) : 0;
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!c)
+		return 0;
+	if (!bytes)
+		return -ENOMEM;
+	pb__systemd_journald_config__pack(c, bytes);
+	ds->config = pb__systemd_journald_config__unpack(NULL, len, bytes);
+	return ds->config ? 0 : -ENOMEM;
+}
+
+static int journald_create(struct ds_handle *h, const struct ds_env *env,
+			   const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	_cleanup_(destroyp) struct journald_ds *ds = calloc(1, sizeof(*ds));
+	int r;
+
+	if (!ds)
+		return -ENOMEM;
+	ds->h = h;
+	ds->loop = env->loop;
+	r = keep_config(ds, config->journald_config);
+	if (r < 0)
+		return r;
+	ds->look = evtimer_new(env->loop, on_look, ds);
+	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->writer = ds_writer_new(h);
+	if (!ds->look || !ds->turn || !ds->writer)
+		return -ENOMEM;
+	*ret_instance = TAKE_PTR(ds);
+	return 0;
+}
+
+static struct journald_filter filter_of(const Pb__SystemdJournaldConfig *c)
+{
+	if (!c)
+		return (struct journald_filter){.max_priority = -1};
+	return (struct journald_filter){
+		.max_priority = c->has_min_prio && c->min_prio < 8 ? (int)c->min_prio : -1,
+		.identifiers = c->filter_identifiers,
+		.n_identifiers = c->n_filter_identifiers,
+		.units = c->filter_units,
+		.n_units = c->n_filter_units,
+	};
+}
+
+static void begin(struct journald_ds *ds)
+{
+	_cleanup_(strbuf_deinit) struct strbuf why = {0};
+	struct journald_filter filter = filter_of(ds->config);
+	int r = journald_library_open(&ds->lib, JOURNALD_LIBRARY, &why);
+
+	if (r < 0) {
+		log_warn("linux.systemd_journald records nothing: %s%s",
+			 r == -ENOSYS ? "libsystemd is too old, it has no " : "", why.s);
+		return;
+	}
+	r = journald_reader_open(&ds->reader, &ds->lib, &filter, clock_mono_ns() / 1000);
+	if (r < 0) {
+		log_warn("linux.systemd_journald records nothing: %s", strerror(-r));
+		return;
+	}
+	if (!ds->reader.has_files)
+		log_warn("linux.systemd_journald: there is no journal that can be read; one that "
+			 "comes later will be");
+	watch_journal(ds);
+	on_look(-1, 0, ds);
+}
+
+static void journald_start(void *instance)
+{
+	struct journald_ds *ds = instance;
+
+	begin(ds);
+	ds_started(ds->h);
+}
+
+/* The turn that comes answers, when it has written all that is there now. */
+static void end_now(struct journald_ds *ds)
+{
+	ds->end_us = clock_mono_ns() / 1000;
+	if (ds->reader.journal)
+		look(ds);
+	schedule(ds);
+}
+
+static void journald_flush(void *instance, uint64_t flush_id)
+{
+	struct journald_ds *ds = instance;
+
+	if (!flushes_add(&ds->flushes, flush_id)) {
+		answer_flushes(ds);
+		(void)flushes_add(&ds->flushes, flush_id);
+	}
+	end_now(ds);
+}
+
+static void journald_stop(void *instance)
+{
+	struct journald_ds *ds = instance;
+
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
+	end_now(ds);
+}
+
+const struct data_source systemd_journald_data_source = {
+	.name = "linux.systemd_journald",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+	.create = journald_create,
+	.start = journald_start,
+	.flush = journald_flush,
+	.stop = journald_stop,
+	.destroy = journald_destroy,
+};

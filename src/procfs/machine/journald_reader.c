@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/machine/journald_reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "procfs/machine/journald_entry.h"
+
+/*
+ * Where "now" is: on the last line that the filter lets through, whatever comes next is new. Where
+ * there is none, all that will be is new, and the place is before the first: behind the end of an
+ * empty journal libsystemd stays for good.
+ *
+ * libsystemd watches the folders that exist when it opens. A journal that comes into being later is
+ * found by opening again, until there is one.
+ */
+
+/* More fields than any line has; a line is at most so many reads. */
+#define FIELDS_MAX 1024
+#define LOWEST_PRIORITY 7
+
+static int add_match(struct journald_reader *r, const char *field, const char *value)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	strbuf_printf(&text, "%s=%s", field, value);
+	if (text.failed)
+		return -ENOMEM;
+	return r->lib->add_match(r->journal, text.s, text.len);
+}
+
+/* Of matches of the same field one must hold, and of every field one. */
+static int add_matches(struct journald_reader *r)
+{
+	const struct journald_filter *f = &r->filter;
+	bool all = f->max_priority < 0 || f->max_priority >= LOWEST_PRIORITY;
+	int res = 0;
+
+	for (int p = 0; !all && p <= f->max_priority && res >= 0; p++)
+		res = add_match(r, "PRIORITY", (char[2]){(char)('0' + p)});
+	for (size_t i = 0; i < f->n_identifiers && res >= 0; i++)
+		res = add_match(r, "SYSLOG_IDENTIFIER", f->identifiers[i]);
+	for (size_t i = 0; i < f->n_units && res >= 0; i++)
+		res = add_match(r, "_SYSTEMD_UNIT", f->units[i]);
+	return res;
+}
+
+static int go_to_now(struct journald_reader *r)
+{
+	int res = r->lib->seek_tail(r->journal);
+
+	if (res >= 0)
+		res = r->lib->previous(r->journal);
+	if (res == 0)
+		res = r->lib->seek_head(r->journal);
+	return res;
+}
+
+static bool has_files(const struct journald_reader *r)
+{
+	return r->lib->has_runtime_files(r->journal) > 0 ||
+	       r->lib->has_persistent_files(r->journal) > 0;
+}
+
+static int open_journal(struct journald_reader *r)
+{
+	int res = r->lib->open(&r->journal, JOURNALD_LOCAL_ONLY);
+
+	if (res < 0) {
+		r->journal = NULL;
+		return res;
+	}
+	res = add_matches(r);
+	/* First the watch, then the place: nothing comes in between. */
+	if (res >= 0)
+		res = r->lib->get_fd(r->journal);
+	if (res >= 0) {
+		r->has_files = has_files(r);
+		res = go_to_now(r);
+	}
+	if (res < 0)
+		journald_reader_close(r);
+	return res < 0 ? res : 0;
+}
+
+int journald_reader_open(struct journald_reader *r, struct journald_library *lib,
+			 const struct journald_filter *filter, uint64_t begin_us)
+{
+	*r = (struct journald_reader){.lib = lib, .filter = *filter, .begin_us = begin_us};
+	return open_journal(r);
+}
+
+void journald_reader_close(struct journald_reader *r)
+{
+	if (r->journal)
+		r->lib->close(r->journal);
+	r->journal = NULL;
+}
+
+int journald_reader_fd(const struct journald_reader *r)
+{
+	return r->journal ? r->lib->get_fd(r->journal) : -EBADF;
+}
+
+/* What the new journal has, all of it if need be: what is older than we are is left out later. */
+static int open_again(struct journald_reader *r)
+{
+	int res;
+
+	journald_reader_close(r);
+	res = open_journal(r);
+	if (res == 0 && r->has_files)
+		res = r->lib->seek_head(r->journal);
+	return res < 0 ? res : 1;
+}
+
+int journald_reader_refresh(struct journald_reader *r)
+{
+	int res;
+
+	if (!r->journal)
+		return open_again(r);
+	res = r->lib->process(r->journal);
+	if (res >= 0 && !r->has_files) {
+		r->has_files = has_files(r);
+		if (!r->has_files)
+			return open_again(r);
+	}
+	return MIN(res, 0);
+}
+
+int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us)
+{
+	uint64_t us;
+	int res;
+
+	if (!r->journal)
+		return JOURNALD_END;
+	res = r->lib->next(r->journal);
+	if (res <= 0)
+		return res < 0 ? res : JOURNALD_END;
+	res = r->lib->get_monotonic_usec(r->journal, &us, NULL);
+	/* -ESTALE: of another boot, whose clock says nothing here. */
+	if (res < 0)
+		return JOURNALD_BAD;
+	if (us < r->begin_us)
+		return JOURNALD_OLD;
+	*ret_time_us = us;
+	return JOURNALD_LINE;
+}
+
+int journald_reader_encode(struct journald_reader *r, struct pb_enc *e)
+{
+	struct journald_entry entry = {0};
+	const void *data;
+	size_t len;
+	int res;
+
+	r->lib->restart_data(r->journal);
+	for (unsigned i = 0; i < FIELDS_MAX; i++) {
+		res = r->lib->enumerate_data(r->journal, &data, &len);
+		if (res <= 0)
+			return res;
+		journald_entry_add(&entry, e, data, len);
+	}
+	return 0;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/process/proc_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/system/outside_reads.h"
+
+/*
+ * Every file is opened relative to a descriptor, and read in one piece: the kernel makes the text at
+ * the read. Of the time that status takes, a third is its opening and closing, of a small file three
+ * quarters; so those that are read again and again may stay open, within limits, because each
+ * costs the kernel memory.
+ */
+
+/* "4194304/smaps_rollup", "4194304/task/4194304/status" */
+#define PATH_SIZE 48
+/* A status has about 1.5 kB. */
+#define READ_SIZE 4096
+/* What the buffer may keep between two files. */
+#define TEXT_KEEP (64u << 10)
+
+static const char *const names[PROC_FILES] = {
+	[PROC_FILE_STATUS] = "status",
+	[PROC_FILE_STAT] = "stat",
+	[PROC_FILE_STATM] = "statm",
+	[PROC_FILE_CMDLINE] = "cmdline",
+	[PROC_FILE_COMM] = "comm",
+	[PROC_FILE_OOM_SCORE_ADJ] = "oom_score_adj",
+	[PROC_FILE_SMAPS_ROLLUP] = "smaps_rollup",
+	[PROC_FILE_DMABUF_RSS] = "dmabuf_rss",
+	[PROC_FILE_IO] = "io",
+	[PROC_FILE_SCHEDSTAT] = "schedstat",
+	[PROC_FILE_CGROUP] = "cgroup",
+};
+
+/* Of the whole program, as the limit is. */
+static unsigned n_kept;
+
+const char *proc_file_name(enum proc_file file)
+{
+	return names[file];
+}
+
+static bool has_own_numbers(struct proc_files *f);
+
+int proc_files_init(struct proc_files *f, const char *root)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*f = (struct proc_files){
+		.root = fd,
+		.path = strdup(root),
+		.ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100),
+	};
+	if (!f->path) {
+		close(fd);
+		return -ENOMEM;
+	}
+	f->own_numbers = has_own_numbers(f);
+	return 0;
+}
+
+void proc_files_deinit(struct proc_files *f)
+{
+	closep(&f->root);
+	free(f->path);
+	strbuf_deinit(&f->text);
+}
+
+/* ---- trouble ---- */
+
+/* Is it the task that is gone, or has this kernel no such file? Our own folder knows. */
+static void look_for(struct proc_files *f, enum proc_file file)
+{
+	struct proc_trouble *t = &f->troubles[file];
+	char path[PATH_SIZE];
+
+	if (t->looked)
+		return;
+	t->looked = true;
+	snprintf(path, sizeof(path), "self/%s", names[file]);
+	if (faccessat(f->root, "self/status", F_OK, 0) != 0 ||
+	    faccessat(f->root, path, F_OK, 0) == 0)
+		return;
+	t->absent = true;
+	t->error = -ENOENT;
+}
+
+/* Passes r on. */
+static int noted(struct proc_files *f, enum proc_file file, int r)
+{
+	if (r == -ENOENT)
+		look_for(f, file);
+	if (r >= 0 || r == -ENOENT || r == -ESRCH)
+		return r;
+	f->troubles[file].count++;
+	f->troubles[file].error = r;
+	return r;
+}
+
+/* ---- reading ---- */
+
+/* Reads up to max bytes; *ret_more tells that there are others. A read that fills less than its
+ * buffer is a file's last: /proc makes the whole text before it gives the first byte. */
+static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
+{
+	if (b->cap > TEXT_KEEP)
+		strbuf_deinit(b);
+	strbuf_clear(b);
+	for (;;) {
+		size_t room = MIN(max - b->len, (size_t)READ_SIZE);
+		char *to = strbuf_reserve(b, READ_SIZE);
+		ssize_t n;
+
+		if (!to)
+			return -ENOMEM;
+		n = pread(fd, to, room, (off_t)b->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		b->len += (size_t)n;
+		if ((size_t)n < room || room == 0) {
+			*ret_more = room == 0;
+			return 0;
+		}
+	}
+}
+
+static int open_at(struct proc_files *f, int folder, const char *path, enum proc_file file)
+{
+	int fd;
+
+	if (f->troubles[file].absent)
+		return -ENOENT;
+	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static size_t max_of(enum proc_file file)
+{
+	return file == PROC_FILE_STATUS	   ? PROC_STATUS_FILE_MAX
+	       : file == PROC_FILE_CMDLINE ? PROC_CMDLINE_FILE_MAX
+					   : READ_SIZE;
+}
+
+/* The text is cut off at the file's maximum, but for a status: that must be whole. */
+static int read_text(struct proc_files *f, int fd, enum proc_file file)
+{
+	bool more = false;
+	int r = read_fd(&f->text, fd, max_of(file), &more);
+
+	return r == 0 && more && file == PROC_FILE_STATUS ? -EFBIG : r;
+}
+
+/* NSpid has our number in the namespace of /proc first, and in our own last. */
+static bool has_own_numbers(struct proc_files *f)
+{
+	_cleanup_(closep) int fd = openat(f->root, "self/status", O_RDONLY | O_CLOEXEC);
+	struct proc_status s;
+
+	return fd >= 0 && read_text(f, fd, PROC_FILE_STATUS) == 0 &&
+	       proc_status_parse(f->text.s, f->text.len, &s) == 0 && s.pid == getpid() &&
+	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
+}
+
+static bool needs_ptrace(enum proc_file file)
+{
+	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP;
+}
+
+static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
+{
+	char path[PATH_MAX], *to;
+	ssize_t n;
+
+	strbuf_clear(&f->text);
+	to = strbuf_reserve(&f->text, OUTSIDE_READ_MAX);
+	if (!to)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "%.200s/%d/%s", f->path, pid, names[file]);
+	n = outside_read(path, to, OUTSIDE_READ_MAX);
+	if (n < 0)
+		return (int)n;
+	f->text.len = (size_t)n;
+	return 0;
+}
+
+/* The file of a task in a folder (/proc, or /proc/PID/task). */
+static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[PATH_SIZE];
+
+	if (needs_ptrace(file) && outside_reads_pid())
+		return noted(f, file, read_outside(f, tid, file));
+	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
+	fd = open_at(f, folder, path, file);
+	return noted(f, file, fd < 0 ? fd : read_text(f, fd, file));
+}
+
+static int parse_status(struct proc_files *f, int r, struct proc_status *ret)
+{
+	if (r == 0)
+		r = noted(f, PROC_FILE_STATUS, proc_status_parse(f->text.s, f->text.len, ret));
+	return r;
+}
+
+static int parse_number(struct proc_files *f, int r, enum proc_file file, int64_t *ret_v)
+{
+	if (r == 0)
+		r = noted(f, file, proc_number_parse(f->text.s, f->text.len, ret_v));
+	return r;
+}
+
+int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret)
+{
+	return parse_status(f, read_file(f, f->root, pid, PROC_FILE_STATUS), ret);
+}
+
+int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+			     struct proc_status *ret)
+{
+	return parse_status(f, read_file(f, threads->fd, tid, PROC_FILE_STATUS), ret);
+}
+
+int proc_files_thread_comm(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+			   struct proc_name *ret)
+{
+	int r = read_file(f, threads->fd, tid, PROC_FILE_COMM);
+
+	if (r == 0)
+		proc_comm_parse(f->text.s, f->text.len, ret);
+	return r;
+}
+
+int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_STAT);
+
+	if (r == 0)
+		r = noted(f, PROC_FILE_STAT, proc_stat_parse(f->text.s, f->text.len, ret));
+	return r;
+}
+
+int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_SMAPS_ROLLUP);
+
+	if (r < 0)
+		return r;
+	proc_smaps_parse(f->text.s, f->text.len, ret);
+	return noted(f, PROC_FILE_SMAPS_ROLLUP, ret->has ? 0 : -EBADMSG);
+}
+
+int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v)
+{
+	return parse_number(f, read_file(f, f->root, pid, file), file, ret_v);
+}
+
+int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_CMDLINE);
+
+	if (r < 0)
+		return r;
+	*ret_text = f->text.s;
+	*ret_len = f->text.len;
+	return 0;
+}
+
+int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_IO);
+
+	return r < 0 ? r : noted(f, PROC_FILE_IO, proc_io_parse(f->text.s, f->text.len, ret));
+}
+
+int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
+{
+	int r = read_file(f, f->root, pid, PROC_FILE_CGROUP);
+
+	return r < 0 ? r
+		     : noted(f, PROC_FILE_CGROUP,
+			     proc_cgroup_parse(f->text.s, f->text.len, ret_path));
+}
+
+int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+				struct proc_schedstat *ret)
+{
+	int r = read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
+
+	return r < 0 ? r
+		     : noted(f, PROC_FILE_SCHEDSTAT,
+			     proc_schedstat_parse(f->text.s, f->text.len, ret));
+}
+
+/* A kernel that has no such numbers (of CONFIG_SCHED_INFO) has no file, or three zeros in it. */
+bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s)
+{
+	struct proc_schedstat sched;
+	struct proc_status status;
+	char name[PATH_SIZE], text[128];
+	ssize_t n;
+	int fd;
+
+	if (s && s->has_switched)
+		return true;
+	snprintf(name, sizeof(name), "%d/%s", pid, proc_file_name(PROC_FILE_SCHEDSTAT));
+	fd = openat(f->root, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	n = read(fd, text, sizeof(text));
+	close(fd);
+	if (n <= 0 || proc_schedstat_parse(text, (size_t)n, &sched) < 0)
+		return true;
+	if (sched.run_ns || sched.wait_ns || sched.slices)
+		return true;
+	return !s && proc_files_status(f, pid, &status) == 0 && status.has_switched;
+}
+
+ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%.200s/%d/fd/%d", f->path, tid, fd);
+	return outside_readlink(name, path, size);
+}
+
+/* ---- files that stay open ---- */
+
+void proc_kept_close(struct proc_kept *k)
+{
+	if (k->fd < 0)
+		return;
+	close(k->fd);
+	k->fd = -1;
+	n_kept--;
+}
+
+static bool may_keep(void)
+{
+	struct rlimit l;
+
+	return n_kept < PROC_KEPT_MAX && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
+	       n_kept < l.rlim_cur / 4;
+}
+
+/* -EMFILE: it may not be kept. */
+static int read_kept(struct proc_files *f, struct proc_kept *k, int32_t pid, enum proc_file file)
+{
+	char path[PATH_SIZE];
+	int r;
+
+	if (k->fd < 0) {
+		if (!may_keep())
+			return -EMFILE;
+		snprintf(path, sizeof(path), "%d/%s", pid, names[file]);
+		r = open_at(f, f->root, path, file);
+		if (r < 0)
+			return noted(f, file, r);
+		k->fd = r;
+		n_kept++;
+	}
+	r = noted(f, file, read_text(f, k->fd, file));
+	if (r < 0)
+		proc_kept_close(k);
+	return r;
+}
+
+/* Where it may not be kept as one that is not. */
+static int read_kept_or_not(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			    enum proc_file file)
+{
+	int r = read_kept(f, k, pid, file);
+
+	return r == -EMFILE ? read_file(f, f->root, pid, file) : r;
+}
+
+int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			   struct proc_status *ret)
+{
+	return parse_status(f, read_kept_or_not(f, k, pid, PROC_FILE_STATUS), ret);
+}
+
+int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			   enum proc_file file, int64_t *ret_v)
+{
+	return parse_number(f, read_kept_or_not(f, k, pid, file), file, ret_v);
+}
+
+int proc_files_kept_text(struct proc_files *f, struct proc_kept *k, int32_t pid,
+			 enum proc_file file, const char **ret_text, size_t *ret_len)
+{
+	int r = read_kept(f, k, pid, file);
+
+	if (r < 0)
+		return r;
+	*ret_text = f->text.s;
+	*ret_len = f->text.len;
+	return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/process/proc_status.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+/*
+ * /proc/PID/status is one "Key:\tvalue\n" a line, and the first line is the name that the task gave
+ * itself:
+ *
+ *	Name:\tTgid:\t1\n	the name is "Tgid:\t1"
+ *	Umask:\t0022\n
+ *	Tgid:\t4711\n		this is the group
+ *
+ * A name can hold any byte but NUL; the kernel writes its newlines as "\n" and its backslashes as
+ * "\\" (proc_task_name). So a line is a line, and a key is one only at the beginning of a line.
+ *
+ * /proc/PID/stat has the name in parentheses and as it is, newlines too, and "a) R 1 (" is a name.
+ * Behind it are only numbers and one letter: the last parenthesis is the right one.
+ */
+
+enum value_kind { VALUE_NAME, VALUE_I32, VALUE_U32, VALUE_BOOL, VALUE_NSPID, VALUE_KB };
+
+struct status_line {
+	const char *key;
+	uint8_t len;
+	uint8_t kind;
+	uint16_t at; /* offset in struct proc_status */
+};
+
+#define LINE(text, kind, member)                                                                   \
+	{                                                                                          \
+		text, sizeof(text) - 1, kind, offsetof(struct proc_status, member)                 \
+	}
+#define KB_LINE(id, text)                                                                          \
+	[PROC_STATUS_##id] = LINE(text, VALUE_KB, kb[PROC_STATUS_##id - PROC_STATUS_VM_SIZE])
+
+static const struct status_line status_lines[PROC_STATUS_KEYS] = {
+	[PROC_STATUS_NAME] = LINE("Name", VALUE_NAME, name),
+	[PROC_STATUS_TGID] = LINE("Tgid", VALUE_I32, tgid),
+	[PROC_STATUS_PID] = LINE("Pid", VALUE_I32, pid),
+	[PROC_STATUS_PPID] = LINE("PPid", VALUE_I32, ppid),
+	[PROC_STATUS_UID] = LINE("Uid", VALUE_U32, uid),
+	[PROC_STATUS_NSPID] = LINE("NSpid", VALUE_NSPID, nspid),
+	[PROC_STATUS_KTHREAD] = LINE("Kthread", VALUE_BOOL, kthread),
+	[PROC_STATUS_THREADS] = LINE("Threads", VALUE_U32, threads),
+	KB_LINE(VM_SIZE, "VmSize"),
+	KB_LINE(VM_LCK, "VmLck"),
+	KB_LINE(VM_HWM, "VmHWM"),
+	KB_LINE(VM_RSS, "VmRSS"),
+	KB_LINE(RSS_ANON, "RssAnon"),
+	KB_LINE(RSS_FILE, "RssFile"),
+	KB_LINE(RSS_SHMEM, "RssShmem"),
+	KB_LINE(VM_SWAP, "VmSwap"),
+};
+_Static_assert(PROC_STATUS_KEYS <= 32, "struct proc_status.has is 32 bits");
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	return p;
+}
+
+bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
+{
+	const char *q = skip_blanks(*p, end);
+	uint64_t v = 0;
+
+	if (q == end || !is_digit(*q))
+		return false;
+	for (; q < end && is_digit(*q); q++) {
+		uint64_t digit = (uint64_t)(*q - '0');
+
+		if (v > (max - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	*p = q;
+	*ret_v = v;
+	return true;
+}
+
+static void name_put(struct proc_name *n, char c)
+{
+	if (n->len < sizeof(n->s))
+		n->s[n->len++] = c;
+}
+
+/* Undoes the two escapes that the kernel makes; any other backslash stands for itself. */
+static void take_name(const char *p, const char *end, struct proc_name *ret)
+{
+	ret->len = 0;
+	for (; p < end; p++) {
+		char next = p + 1 < end ? p[1] : 0;
+
+		if (*p != '\\' || (next != 'n' && next != '\\')) {
+			name_put(ret, *p);
+			continue;
+		}
+		name_put(ret, next == 'n' ? '\n' : '\\');
+		p++;
+	}
+}
+
+static bool take_nspid(const char *p, const char *end, struct proc_status *s)
+{
+	uint64_t v;
+
+	if (!proc_take_number(&p, end, INT32_MAX, &v))
+		return false;
+	while (s->n_nspid < PROC_NSPID_MAX && proc_take_number(&p, end, INT32_MAX, &v))
+		s->nspid[s->n_nspid++] = (int32_t)v;
+	return true;
+}
+
+static bool take_value(const struct status_line *l, const char *p, const char *end,
+		       struct proc_status *s)
+{
+	void *at = (char *)s + l->at;
+	uint64_t v;
+
+	switch (l->kind) {
+	case VALUE_NAME:
+		/* One tab belongs to the format, any other to the name. */
+		take_name(p < end && *p == '\t' ? p + 1 : p, end, at);
+		return true;
+	case VALUE_NSPID:
+		return take_nspid(p, end, s);
+	case VALUE_I32:
+		if (proc_take_number(&p, end, INT32_MAX, &v))
+			break;
+		return false;
+	case VALUE_U32:
+		if (proc_take_number(&p, end, UINT32_MAX, &v))
+			break;
+		return false;
+	default:
+		if (proc_take_number(&p, end, UINT64_MAX, &v))
+			break;
+		return false;
+	}
+	if (l->kind == VALUE_BOOL)
+		*(bool *)at = v != 0;
+	else if (l->kind == VALUE_KB)
+		*(uint64_t *)at = v;
+	else
+		*(uint32_t *)at = (uint32_t)v;
+	return true;
+}
+
+/* The key of the line, or PROC_STATUS_KEYS. */
+static unsigned key_of(const char *p, const char *end)
+{
+	for (unsigned k = 0; k < ARRAY_SIZE(status_lines); k++) {
+		const struct status_line *l = &status_lines[k];
+
+		if (l->key[0] == *p && l->len < end - p && p[l->len] == ':' &&
+		    memcmp(l->key, p, l->len) == 0)
+			return k;
+	}
+	return PROC_STATUS_KEYS;
+}
+
+/* False: nothing behind it is wanted. */
+static bool take_line(const char *p, const char *end, struct proc_status *s)
+{
+	unsigned k = key_of(p, end);
+
+	if (k == PROC_STATUS_KEYS || proc_status_has(s, k))
+		return true;
+	if (take_value(&status_lines[k], p + status_lines[k].len + 1, end, s))
+		s->has |= 1u << k;
+	/* What the kernel writes from here on is signals, capabilities and CPUs: half of the text. */
+	return k != PROC_STATUS_THREADS;
+}
+
+/* The numbers of "voluntary_ctxt_switches:" and "nonvoluntary_ctxt_switches:", near the end. */
+static bool has_switched(const char *text, const char *end)
+{
+	static const char key[] = "voluntary_ctxt_switches:";
+	const char *p = text;
+	uint64_t n;
+
+	while ((p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1))) {
+		p += sizeof(key) - 1;
+		if (proc_take_number(&p, end, UINT64_MAX, &n) && n)
+			return true;
+	}
+	return false;
+}
+
+int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
+{
+	const uint32_t need =
+		1u << PROC_STATUS_NAME | 1u << PROC_STATUS_TGID | 1u << PROC_STATUS_PID;
+	const char *end = text + len;
+	struct proc_status s = {0};
+
+	for (const char *p = text; p < end;) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		const char *line_end = nl ? nl : end;
+
+		if (p < line_end && !take_line(p, line_end, &s))
+			break;
+		p = nl ? nl + 1 : end;
+	}
+	if ((s.has & need) != need)
+		return -EBADMSG;
+	s.has_switched = has_switched(text, end);
+	*ret = s;
+	return 0;
+}
+
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
+{
+	const char *p = memrchr(text, ')', len), *end = text + len;
+	struct proc_stat s = {0};
+
+	if (!p)
+		return -EBADMSG;
+	/* Fields count from 1: pid, (name), state; the words from here on are 3, 4, ... */
+	p++;
+	for (unsigned field = 3; field <= 22; field++) {
+		uint64_t *want = field == 14   ? &s.utime
+				 : field == 15 ? &s.stime
+				 : field == 22 ? &s.starttime
+					       : NULL;
+
+		p = skip_blanks(p, end);
+		if (want && !proc_take_number(&p, end, UINT64_MAX, want))
+			return -EBADMSG;
+		while (p < end && *p != ' ')
+			p++;
+	}
+	*ret = s;
+	return 0;
+}
+
+static const char *const smaps_keys[PROC_SMAPS_KEYS] = {
+	[PROC_SMAPS_RSS] = "Rss:",
+	[PROC_SMAPS_PSS] = "Pss:",
+	[PROC_SMAPS_PSS_ANON] = "Pss_Anon:",
+	[PROC_SMAPS_PSS_FILE] = "Pss_File:",
+	[PROC_SMAPS_PSS_SHMEM] = "Pss_Shmem:",
+	[PROC_SMAPS_SWAP_PSS] = "SwapPss:",
+};
+
+static void take_smaps_line(const char *p, const char *end, struct proc_smaps *s)
+{
+	for (unsigned k = 0; k < ARRAY_SIZE(smaps_keys); k++) {
+		size_t n = strlen(smaps_keys[k]);
+
+		if ((size_t)(end - p) < n || memcmp(p, smaps_keys[k], n) != 0)
+			continue;
+		p += n;
+		if (proc_take_number(&p, end, UINT64_MAX, &s->kb[k]))
+			s->has |= 1u << k;
+		return;
+	}
+}
+
+void proc_smaps_parse(const char *text, size_t len, struct proc_smaps *ret)
+{
+	const char *end = text + len;
+
+	*ret = (struct proc_smaps){0};
+	for (const char *p = text; p < end;) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		const char *line_end = nl ? nl : end;
+
+		take_smaps_line(p, line_end, ret);
+		p = nl ? nl + 1 : end;
+	}
+}
+
+int proc_number_parse(const char *text, size_t len, int64_t *ret_v)
+{
+	const char *p = skip_blanks(text, text + len), *end = text + len;
+	bool negative = p < end && *p == '-';
+	uint64_t v;
+
+	if (negative)
+		p++;
+	if (p == end || !is_digit(*p) || !proc_take_number(&p, end, INT64_MAX, &v))
+		return -EBADMSG;
+	if (p < end && *p != '\n')
+		return -EBADMSG;
+	*ret_v = negative ? -(int64_t)v : (int64_t)v;
+	return 0;
+}
+
+void proc_comm_parse(const char *text, size_t len, struct proc_name *ret)
+{
+	if (len > 0 && text[len - 1] == '\n')
+		len--;
+	ret->len = (uint8_t)MIN(len, sizeof(ret->s));
+	memcpy(ret->s, text, ret->len);
+}
+
+const char *proc_cmdline_next(const char *p, const char *end, const char **ret_arg, size_t *ret_len)
+{
+	const char *nul;
+
+	while (p < end && *p == '\0')
+		p++;
+	if (p == end)
+		return NULL;
+	nul = memchr(p, '\0', (size_t)(end - p));
+	*ret_arg = p;
+	*ret_len = (size_t)((nul ? nul : end) - p);
+	return nul ? nul + 1 : end;
+}

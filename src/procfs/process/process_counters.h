@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "procfs/process/proc_files.h"
+#include "procfs/process/process_quiet.h"
+
+struct process_packet;
+
+/*
+ * What a process holds and has used: reads its counters, and writes them as a row of ProcessStats.
+ *
+ * Format and sources: protos/trace/ps/process_stats.proto; /proc/PID/{status,oom_score_adj,
+ * smaps_rollup,stat,dmabuf_rss}.
+ */
+
+enum process_counter {
+	COUNTER_VM_SIZE,
+	COUNTER_VM_RSS,
+	COUNTER_RSS_ANON,
+	COUNTER_RSS_FILE,
+	COUNTER_RSS_SHMEM,
+	COUNTER_VM_SWAP,
+	COUNTER_VM_LOCKED,
+	COUNTER_VM_HWM,
+	COUNTER_OOM_SCORE_ADJ,
+	COUNTER_SMR_RSS,
+	COUNTER_SMR_PSS,
+	COUNTER_SMR_PSS_ANON,
+	COUNTER_SMR_PSS_FILE,
+	COUNTER_SMR_PSS_SHMEM,
+	COUNTER_RUNTIME_USER,
+	COUNTER_RUNTIME_KERNEL,
+	COUNTER_SMR_SWAP_PSS,
+	COUNTER_DMABUF_RSS,
+	PROCESS_COUNTERS,
+};
+
+struct process_counters_options {
+	bool runtime;
+	bool smaps_rollup; /* dear: the kernel walks the whole memory of the process */
+	bool dmabuf_rss;
+};
+
+struct process_counters {
+	uint32_t has; /* bits by enum process_counter */
+	uint32_t same; /* of those: as they were when last read, and not in v */
+	uint64_t v[PROCESS_COUNTERS]; /* kB, ns, or a score (signed) */
+};
+
+/* A thread of the kernel may run a program, and is a process with memory then (those that begin the
+ * kernel's helper programs do, before Linux 5.18). */
+#define PROCESS_KTHREAD_READS 16
+
+/*
+ * Where the counters of one process come from, and what tells that its number has been given to
+ * another one: a file that stays open, or else the time at which it began.
+ */
+struct process_source {
+	int32_t pid;
+	uint8_t kthread; /* reads for which it is still taken for a thread of the kernel, which has
+			  * no memory; then its status is looked at again */
+	struct proc_kept status; /* owned */
+	struct proc_kept oom; /* owned */
+	struct process_quiet quiet; /* owned */
+	uint32_t memory; /* the counters of status that it had when that was last read */
+	uint64_t start; /* of stat, in ticks; 0: not looked at */
+};
+#define PROCESS_SOURCE(number)                                                                     \
+	((struct process_source){.pid = (number),                                                  \
+				 .status = PROC_KEPT_NONE,                                         \
+				 .oom = PROC_KEPT_NONE,                                            \
+				 .quiet = PROCESS_QUIET_NONE})
+
+void process_source_deinit(struct process_source *s);
+
+/* What is known of the process; it may be nothing. 0; or -ESRCH: it has ended, and the number may be
+ * another one's. */
+int process_counters_read(struct proc_files *f, struct process_source *s,
+			  const struct process_counters_options *o, struct process_counters *ret);
+
+/* A row with the counters in which (bits); none without any. */
+void process_counters_write(struct process_packet *p, int32_t pid,
+			    const uint64_t v[static PROCESS_COUNTERS], uint32_t which);

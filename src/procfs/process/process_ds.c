@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/process/process_ds.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "client/producer/session_feed.h"
+#include "client/transport/writer.h"
+#include "client/producer/flushes.h"
+#include "procfs/process/process_fds.h"
+#include "procfs/process/process_names.h"
+#include "procfs/process/process_news.h"
+#include "procfs/process/process_packet.h"
+#include "procfs/process/process_poll.h"
+#include "procfs/process/process_queue.h"
+#include "procfs/process/process_scan.h"
+#include "procfs/process/process_trouble.h"
+#include "base/event_loop/turn.h"
+
+/*
+ * All work happens in turns of the loop (turn.h), the most urgent first:
+ *
+ *	feed -+--> news:  tasks that began, got a name or ran a program, and may be gone by now
+ *	      +--> queue: tasks that ran, and may be gone soon
+ *	      +--> fds:   files that were opened, where the config asks for their names
+ *	start ---> scan:  every task of the machine; when it is through, the start is answered
+ *	tick ----> poll:  the counters of every process, where the config asks for them
+ *
+ * A turn opens at most one packet at a time and leaves none open. While there is work the next turn
+ * is due at once, but behind whatever else is due on the loop.
+ *
+ * Three writers: readers take what is interned in a sequence for void when ProcessTree says that its
+ * state is new, so the counter tracks (process_usage.h) are sequences of their own; and see
+ * tracks_set_thread_writer.
+ *
+ * A flush is answered when all that the feed told, and what it owes by then, has been written; a
+ * stop when nobody is left in the session who could tell more.
+ */
+
+/* A faster poll would be nothing but polling. */
+#define POLL_MIN_MS 100u
+
+struct process_ds {
+	struct ds_handle *h; /* borrowed, as is env's */
+	struct session_feed *feed;
+	struct writer *writer; /* owned */
+	struct writer *usage_writer; /* owned; of the counter tracks. NULL: none are asked for */
+	struct writer *thread_writer; /* owned; of those of threads. NULL likewise */
+	struct event *turn; /* owned */
+	struct event *tick; /* owned; of the poll */
+	struct proc_files files;
+	struct process_packet packet;
+	struct process_names names;
+	struct process_news news;
+	struct process_queue queue;
+	struct process_fds fds;
+	struct process_scan scan;
+	struct process_poll poll;
+	struct process_trouble trouble;
+	uint32_t poll_ms; /* 0: no poll */
+	struct log_limit poll_trouble;
+	struct log_limit loss_trouble;
+	uint64_t dropped; /* packets of both writers, as far as all was told again */
+	bool scan_on_start;
+	bool on_demand;
+	bool wants_fds;
+	bool listening;
+	bool started;
+	bool stopping;
+	bool start_answered;
+	struct flushes flushes;
+};
+
+static void schedule(struct process_ds *ds)
+{
+	static const struct timeval at_once;
+
+	/* Not event_active(): that would go before the timers and sockets that are due. */
+	if (!evtimer_pending(ds->turn, NULL))
+		evtimer_add(ds->turn, &at_once);
+}
+
+/* All that is known goes into the trace; false: the turn is over before that. */
+static bool write_out(struct process_ds *ds, const struct turn *turn)
+{
+	while (process_usage_flush(&ds->poll.usage)) {
+		if (turn_over(turn)) {
+			schedule(ds);
+			return false;
+		}
+	}
+	process_trouble_write(&ds->trouble, &ds->files, &ds->packet);
+	writer_flush(ds->writer);
+	return true;
+}
+
+static void answer_start(struct process_ds *ds)
+{
+	if (ds->start_answered)
+		return;
+	ds->start_answered = true;
+	ds_started(ds->h);
+}
+
+static void unlisten(struct process_ds *ds)
+{
+	if (ds->listening)
+		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
+	ds->listening = false;
+}
+
+/* There is somebody who tells of tasks as they come and go. */
+static bool is_told(const struct process_ds *ds)
+{
+	return ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
+}
+
+/* And tells of all that begin. */
+static bool hears_all(const struct process_ds *ds)
+{
+	return ds->listening && session_feed_promised(ds->feed, ds_session_id(ds->h)) & FEED_TASKS;
+}
+
+static void answer_stop(struct process_ds *ds)
+{
+	ds->stopping = false;
+	event_del(ds->turn);
+	ds_stopped(ds->h);
+}
+
+/* What the feed told; true while there is more of it than a turn takes. */
+static bool run_feed(struct process_ds *ds, const struct turn *turn)
+{
+	return process_news_run(&ds->news, &ds->names, turn) ||
+	       process_queue_run(&ds->queue, &ds->names, turn) ||
+	       process_fds_run(&ds->fds, &ds->names, turn);
+}
+
+static void forget_told(struct process_ds *ds)
+{
+	process_names_clear(&ds->names);
+	process_fds_clear(&ds->fds);
+	process_poll_clear(&ds->poll);
+	/* Without news of those that begin, what was known may be of another task by now. */
+	if (!hears_all(ds))
+		process_map_clear(&ds->names.kin.map);
+}
+
+/* Nobody knows what was in a packet that there was no room for. */
+static void forget_dropped(struct process_ds *ds)
+{
+	uint64_t dropped = writer_dropped(ds->writer);
+
+	if (ds->usage_writer)
+		dropped += writer_dropped(ds->usage_writer);
+	if (ds->thread_writer)
+		dropped += writer_dropped(ds->thread_writer);
+	if (dropped == ds->dropped)
+		return;
+	ds->dropped = dropped;
+	forget_told(ds);
+}
+
+/* What is left are thousands of open files. */
+static bool let_go(struct process_ds *ds, const struct turn *turn)
+{
+	while (process_table_empty(&ds->poll.table)) {
+		if (turn_over(turn)) {
+			schedule(ds);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Flushes and the stop, if all that they are owed has come. */
+static void answer(struct process_ds *ds, const struct turn *turn)
+{
+	bool owed = ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h));
+	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
+
+	/* Nobody is left who could tell more. */
+	if (stopped)
+		unlisten(ds);
+	if ((!flushed && !stopped) || (stopped && !let_go(ds, turn)) || !write_out(ds, turn))
+		return;
+	if (flushed)
+		flushes_answer(&ds->flushes, ds->h);
+	if (stopped)
+		answer_stop(ds);
+}
+
+/* What comes with the feed goes first, and a flush waits for no more than that. */
+static void run_turn(struct process_ds *ds)
+{
+	struct turn turn = turn_begin(clock_mono_ns);
+	bool fed = run_feed(ds, &turn);
+	bool scanning = process_scan_is_active(&ds->scan), polling = false;
+
+	if (!fed && scanning)
+		scanning = process_scan_run(&ds->scan, &ds->names, &turn);
+	if (!fed && !scanning && process_poll_is_active(&ds->poll))
+		polling = process_poll_run(&ds->poll, &ds->names, &ds->queue, &turn);
+	process_packet_end(&ds->packet);
+	ds->trouble.refused_tracks = process_usage_refused(&ds->poll.usage);
+	process_trouble_tell(&ds->trouble, &ds->files);
+	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
+		schedule(ds);
+	else
+		forget_dropped(ds);
+	if (!scanning)
+		answer_start(ds);
+	if (!fed)
+		answer(ds, &turn);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	run_turn(ctx);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct process_ds *ds = ctx;
+	uint32_t ms = clock_ms_to_tick(ds->poll_ms);
+	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
+	int r = 0;
+
+	(void)fd;
+	(void)what;
+	evtimer_add(ds->tick, &next);
+	ds->poll.heard = hears_all(ds);
+	/* A pass that takes longer than the period leaves ticks out. */
+	if (!process_poll_is_active(&ds->poll))
+		r = process_poll_begin(&ds->poll, &ds->names);
+	if (r < 0)
+		log_write_limited(&ds->poll_trouble, LOG_LEVEL_WARN,
+				  "linux.process_stats does not poll: %s", strerror(-r));
+	schedule(ds);
+}
+
+static bool has_news(const struct process_ds *ds)
+{
+	return !process_news_is_empty(&ds->news) || !process_queue_is_empty(&ds->queue) ||
+	       !process_fds_is_empty(&ds->fds);
+}
+
+static void on_news(void *ctx, const struct feed_news *news)
+{
+	struct process_ds *ds = ctx;
+
+	if (!ds->started)
+		return;
+	for (size_t i = 0; i < news->n_tasks; i++) {
+		const struct feed_task *t = &news->tasks[i];
+
+		process_news_add(&ds->news, &ds->names, t);
+		if (ds->wants_fds &&
+		    (t->kind == FEED_TASK_EXEC || (t->kind == FEED_TASK_NEW && !t->is_thread)))
+			process_fds_renew(&ds->fds, t->tid);
+	}
+	for (size_t i = 0; i < news->n_tids; i++)
+		if (!process_seen_has(&ds->names.seen, news->tids[i]))
+			process_queue_add(&ds->queue, news->tids[i]);
+	for (size_t i = 0; i < news->n_fds && ds->wants_fds; i++)
+		process_fds_add(&ds->fds, &news->fds[i]);
+	if (news->lost || ds->fds.dropped)
+		log_write_limited(&ds->loss_trouble, LOG_LEVEL_WARN,
+				  "linux.process_stats: more happened to tasks than could be held; "
+				  "some may have an old name or none");
+	ds->fds.dropped = 0;
+	/* Now: the next turn of the loop may be too late for a task that is about to end. */
+	if (has_news(ds) && !evtimer_pending(ds->turn, NULL))
+		run_turn(ds);
+	else if (ds->flushes.n || ds->stopping)
+		schedule(ds);
+}
+
+static void listen_to_feed(struct process_ds *ds)
+{
+	unsigned wants = FEED_TASKS | (ds->wants_fds ? FEED_FDS : 0);
+	int r = session_feed_listen(ds->feed, ds_session_id(ds->h), wants, on_news, ds);
+
+	ds->listening = r == 0;
+	if (r < 0)
+		log_warn("linux.process_stats names no tasks that come later: %s", strerror(-r));
+}
+
+/* ---- the data source ---- */
+
+static void process_destroy(void *instance)
+{
+	struct process_ds *ds = instance;
+
+	if (!ds)
+		return;
+	unlisten(ds);
+	if (ds->turn)
+		event_free(ds->turn);
+	if (ds->tick)
+		event_free(ds->tick);
+	process_scan_end(&ds->scan);
+	process_poll_deinit(&ds->poll);
+	process_news_deinit(&ds->news);
+	process_queue_deinit(&ds->queue);
+	process_fds_deinit(&ds->fds);
+	process_names_deinit(&ds->names);
+	proc_files_deinit(&ds->files);
+	writer_free(ds->writer);
+	writer_free(ds->usage_writer);
+	writer_free(ds->thread_writer);
+	free(ds);
+}
+
+static void destroyp(struct process_ds **ds)
+{
+	process_destroy(*ds);
+}
+
+static void configure_poll(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
+{
+	ds->poll_ms = c->proc_stats_poll_ms ? MAX(c->proc_stats_poll_ms, POLL_MIN_MS) : 0;
+	ds->poll.options = (struct process_poll_options){
+		.counters =
+			{
+				.runtime = c->record_process_runtime,
+				.smaps_rollup = c->scan_smaps_rollup,
+				.dmabuf_rss = c->record_process_dmabuf_rss,
+			},
+		.full_every = 1,
+	};
+	ds->poll.usage.options = (struct process_usage_options){
+		.io = c->record_process_io,
+		.sched = c->record_thread_sched,
+		.cgroup = c->record_process_cgroup,
+	};
+	if (ds->poll_ms)
+		ds->poll.options.full_every = MAX(c->proc_stats_cache_ttl_ms / ds->poll_ms, 1);
+}
+
+static void configure(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
+{
+	ds->on_demand = true;
+	if (!c)
+		return;
+	ds->wants_fds = c->resolve_process_fds;
+	ds->scan_on_start = c->scan_all_processes_on_start;
+	ds->names.options = (struct process_names_options){
+		.thread_names = c->record_thread_names,
+		.age = c->record_process_age,
+		.skip_main_thread = c->skip_main_thread_message,
+	};
+	configure_poll(ds, c);
+	for (size_t i = 0; i < c->n_quirks; i++)
+		if (c->quirks[i] == PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND)
+			ds->on_demand = false;
+}
+
+/* What the config asks for in vain. */
+static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
+{
+	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
+			       : c->record_process_io	      ? "record_process_io"
+			       : c->record_thread_sched	      ? "record_thread_sched"
+			       : c->record_process_cgroup     ? "record_process_cgroup"
+			       : c->record_process_runtime    ? "record_process_runtime"
+			       : c->record_process_dmabuf_rss ? "record_process_dmabuf_rss"
+							      : NULL;
+
+	if (c->proc_stats_poll_ms && c->proc_stats_poll_ms < POLL_MIN_MS)
+		log_warn("linux.process_stats: a poll every %u ms is taken for every %u ms",
+			 c->proc_stats_poll_ms, POLL_MIN_MS);
+	if (unpolled && !c->proc_stats_poll_ms)
+		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",
+			 unpolled);
+}
+
+/* Counter tracks have a state of their own for readers, and so a writer. */
+static int create_usage(struct process_ds *ds)
+{
+	const struct process_usage_options *o = &ds->poll.usage.options;
+
+	if (!ds->poll_ms || !(o->io || o->sched || o->cgroup))
+		return 0;
+	ds->usage_writer = ds_writer_new(ds->h);
+	if (o->sched)
+		ds->thread_writer = ds_writer_new(ds->h);
+	if (!ds->usage_writer || (o->sched && !ds->thread_writer))
+		return -ENOMEM;
+	return process_usage_init(&ds->poll.usage, ds->usage_writer, ds->thread_writer);
+}
+
+static int process_create(struct ds_handle *h, const struct ds_env *env,
+			  const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	_cleanup_(destroyp) struct process_ds *ds = calloc(1, sizeof(*ds));
+	int r;
+
+	if (!ds)
+		return -ENOMEM;
+	ds->h = h;
+	ds->feed = env->feed;
+	ds->files.root = -1;
+	ds->names.files = &ds->files;
+	ds->names.packet = &ds->packet;
+	configure(ds, config->process_stats_config);
+	r = proc_files_init(&ds->files, env->proc_root);
+	if (r < 0)
+		return r;
+	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->tick = evtimer_new(env->loop, on_tick, ds);
+	ds->writer = ds_writer_new(h);
+	if (!ds->turn || !ds->tick || !ds->writer)
+		return -ENOMEM;
+	r = create_usage(ds);
+	if (r < 0)
+		return r;
+	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
+	if (config->process_stats_config)
+		tell_what_is_left_out(config->process_stats_config);
+	/* Before anybody starts: they look then whether there is somebody who listens. */
+	if (ds->on_demand)
+		listen_to_feed(ds);
+	*ret_instance = TAKE_PTR(ds);
+	return 0;
+}
+
+static void tell_what_is_missing(const struct process_ds *ds)
+{
+	if (!ds->poll_ms && !ds->scan_on_start && !is_told(ds))
+		log_warn("linux.process_stats records nothing: there is neither "
+			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
+			 "the same session");
+	if (ds->wants_fds && !is_told(ds))
+		log_warn("linux.process_stats: resolve_process_fds records nothing without "
+			 "linux.ftrace in the same session");
+}
+
+static void process_start(void *instance)
+{
+	struct process_ds *ds = instance;
+	int r;
+
+	ds->started = true;
+	tell_what_is_missing(ds);
+	if (ds->scan_on_start) {
+		r = process_scan_begin(&ds->scan, &ds->names);
+		if (r < 0)
+			log_warn("linux.process_stats does not scan: %s", strerror(-r));
+	}
+	if (ds->poll_ms)
+		on_tick(-1, 0, ds);
+	run_turn(ds);
+}
+
+static void process_flush(void *instance, uint64_t flush_id)
+{
+	struct process_ds *ds = instance;
+
+	if (!flushes_add(&ds->flushes, flush_id)) {
+		writer_flush(ds->writer);
+		if (ds->usage_writer)
+			writer_flush(ds->usage_writer);
+		if (ds->thread_writer)
+			writer_flush(ds->thread_writer);
+		flushes_answer(&ds->flushes, ds->h);
+		(void)flushes_add(&ds->flushes, flush_id);
+	}
+	/* Not now: other sources of the session, flushed in the same breath, may tell of tasks. */
+	schedule(ds);
+}
+
+static void process_clear(void *instance)
+{
+	forget_told(instance);
+}
+
+static void process_stop(void *instance)
+{
+	struct process_ds *ds = instance;
+
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
+	process_scan_end(&ds->scan);
+	process_poll_end(&ds->poll);
+	event_del(ds->tick);
+	run_turn(ds);
+}
+
+const struct data_source process_stats_data_source = {
+	.name = "linux.process_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_NICE |
+			1ull << CAP_SYS_PTRACE,
+	.handles_incremental_state_clear = true,
+	.create = process_create,
+	.start = process_start,
+	.flush = process_flush,
+	.clear = process_clear,
+	.stop = process_stop,
+	.destroy = process_destroy,
+};

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/process/process_names.h"
+
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "procfs/process/process_tree.h"
+
+/*
+ * Three ways lead here. The scan comes from the folders: /proc/PID, then /proc/PID/task/TID, so the
+ * owner of a thread is known, and its name is to be had from the small file "comm". The kernel's
+ * events bring bare numbers of those that ran: of those the whole status must be read, to know
+ * whose they are. And they tell of tasks that begin, change their names or run another program:
+ *
+ *	heard --> is it there? --yes--> its files, the name that was heard
+ *	                \--no--> what was heard, and whose it was: a packet of its own, with the
+ *	                         time at which that was true
+ *
+ * A number is taken as seen only after its row is written. One that is given out anew is forgotten
+ * where the events tell of it; without them the old description stays until the state is cleared.
+ */
+
+#define KTHREADD 2 /* the parent of all threads of the kernel */
+
+/* name: NULL where it is not known. */
+static void describe_thread(struct process_names *n, int32_t tgid, int32_t tid,
+			    const struct proc_name *name, const struct proc_status *nested)
+{
+	process_tree_thread(n->packet, &(struct thread_row){
+					       .tid = tid,
+					       .tgid = tgid,
+					       .name = n->options.thread_names ? name : NULL,
+					       .nstid = nested ? nested->nspid : NULL,
+					       .n_nstid = nested ? nested->n_nspid : 0,
+				       });
+	if (tid != tgid)
+		process_kin_put_thread(&n->kin, tid, tgid);
+	/* Without memory to remember it, it is told twice. */
+	(void)process_seen_add(&n->seen, tid);
+}
+
+/* Of a process its leader. */
+static void describe_task(struct process_names *n, const struct proc_status *s)
+{
+	const struct proc_name *name = proc_status_has(s, PROC_STATUS_NAME) ? &s->name : NULL;
+
+	if (s->pid == s->tgid && n->options.skip_main_thread)
+		(void)process_seen_add(&n->seen, s->pid);
+	else
+		describe_thread(n, s->tgid, s->pid, name, s);
+}
+
+/* The one that was told first stays; see process_kin.h. */
+static void settle_parent(struct process_names *n, struct proc_status *s)
+{
+	int32_t known = process_kin_parent(&n->kin, s->pid);
+
+	if (known != PROCESS_KIN_NO_PARENT) {
+		s->ppid = known;
+		s->has |= 1u << PROC_STATUS_PPID;
+	} else if (proc_status_has(s, PROC_STATUS_PPID)) {
+		process_kin_put_process(&n->kin, s->pid, s->ppid);
+	} else {
+		process_kin_put_process(&n->kin, s->pid, PROCESS_KIN_NO_PARENT);
+	}
+}
+
+static void write_process(struct process_names *n, const struct process_row *row)
+{
+	process_tree_process(n->packet, row);
+	if (row->cmdline_len > 0)
+		process_seen_remove(&n->by_name, row->status->pid);
+	else
+		(void)process_seen_add(&n->by_name, row->status->pid);
+}
+
+#define RECENT_NS 2000000000ull /* readers of streams sort packets that are no older */
+
+/*
+ * A row names a parent, which readers look up at the time of the row: a parent that has ended by then would
+ * become another process, without a name, and so would the child. Gives the time of the parent's end, if that
+ * was before the row, but not long ago, and the child (began_ns, or 0) is no younger; else 0: the row has the
+ * time of its packet.
+ */
+static uint64_t time_of_parents_end(const struct process_names *n, const struct proc_status *s,
+				    uint64_t began_ns)
+{
+	uint64_t end =
+		proc_status_has(s, PROC_STATUS_PPID) ? process_ends_get(&n->ends, s->ppid) : 0;
+
+	if (!end || end >= n->packet->task_ns || end < began_ns ||
+	    clock_boot_ns() - end > RECENT_NS)
+		return 0;
+	return end;
+}
+
+/* parent_now: as /proc has it. */
+static void write_in_time(struct process_names *n, const struct process_row *row,
+			  struct proc_status *s, int32_t parent_now, uint64_t began_ns)
+{
+	struct process_packet *p = n->packet;
+	uint64_t task_ns = p->task_ns, end = time_of_parents_end(n, s, began_ns);
+	bool heard = p->heard;
+
+	if (end) {
+		process_packet_next_at(p, end);
+		write_process(n, row);
+		process_packet_end(p);
+		p->task_ns = task_ns;
+		p->heard = heard;
+		return;
+	}
+	if (parent_now != PROCESS_KIN_NO_PARENT && !process_seen_has(&n->seen, s->pid) &&
+	    process_ends_get(&n->ends, s->ppid)) {
+		process_kin_put_process(&n->kin, s->pid, parent_now);
+		s->ppid = parent_now;
+	}
+	write_process(n, row);
+}
+
+/* began_ns: as in time_of_parents_end. False: it has no command line, and by_name says that its name shall not stand
+ * in. */
+static bool describe_process(struct process_names *n, struct proc_status *s, bool by_name,
+			     uint64_t began_ns)
+{
+	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PROCESS_KIN_NO_PARENT;
+	struct process_row row = {.status = s, .cmdline = ""};
+	struct proc_stat stat;
+
+	if (n->options.age && proc_files_stat(n->files, s->pid, &stat) == 0) {
+		row.has_start = true;
+		row.start_from_boot_ns = stat.starttime * n->files->ns_per_tick;
+	}
+	/* A kernel thread has none, and one that cannot be read is as good as none. */
+	if (!proc_status_is_kthread(s)) {
+		(void)proc_files_cmdline(n->files, s->pid, &row.cmdline, &row.cmdline_len);
+		if (row.cmdline_len == 0 && !by_name)
+			return false;
+	}
+	settle_parent(n, s);
+	process_packet_end(n->packet);
+	write_in_time(n, &row, s, parent_now, began_ns);
+	describe_task(n, s);
+	return true;
+}
+
+bool process_names_process(struct process_names *n, int32_t pid, struct proc_status *ret_status)
+{
+	process_packet_next(n->packet);
+	/* A number that now belongs to another process's thread is none of a leader. */
+	if (proc_files_status(n->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
+	    ret_status->pid != pid)
+		return false;
+	if (process_seen_has(&n->seen, pid))
+		return true;
+	if (!proc_files_has_run(n->files, pid, ret_status))
+		return false;
+	(void)describe_process(n, ret_status, true, 0);
+	return true;
+}
+
+void process_names_thread(struct process_names *n, const struct proc_list *threads, int32_t tid,
+			  bool namespaced)
+{
+	int32_t pid = threads->pid;
+	struct proc_status status;
+	struct proc_name name;
+
+	if (process_seen_has(&n->seen, tid))
+		return;
+	process_packet_next(n->packet);
+	if (namespaced) {
+		if (proc_files_thread_status(n->files, threads, tid, &status) == 0)
+			describe_thread(n, pid, tid, &status.name, &status);
+	} else if (!n->options.thread_names) {
+		describe_thread(n, pid, tid, NULL, NULL);
+	} else if (proc_files_thread_comm(n->files, threads, tid, &name) == 0) {
+		describe_thread(n, pid, tid, &name, NULL);
+	}
+}
+
+void process_names_called(struct process_names *n, int32_t pid, int32_t tid,
+			  const struct proc_name *name)
+{
+	if (!process_seen_has(&n->seen, tid))
+		describe_thread(n, pid, tid, name, NULL);
+}
+
+/* A thread whose status was read; first its process, if that is not known yet. */
+static void describe_thread_there(struct process_names *n, const struct proc_status *s)
+{
+	struct proc_status leader;
+
+	if (!process_seen_has(&n->seen, s->tgid))
+		(void)process_names_process(n, s->tgid, &leader);
+	describe_task(n, s);
+}
+
+static bool read_task(struct process_names *n, int32_t tid, struct proc_status *ret)
+{
+	process_packet_next(n->packet);
+	return proc_files_status(n->files, tid, ret) == 0 && ret->pid == tid;
+}
+
+void process_names_task(struct process_names *n, int32_t tid)
+{
+	struct proc_status status;
+
+	if (tid <= 0 || process_seen_has(&n->seen, tid) || !read_task(n, tid, &status))
+		return;
+	if (status.tgid == tid && proc_files_has_run(n->files, tid, &status))
+		(void)describe_process(n, &status, true, 0);
+	else if (status.tgid != tid)
+		describe_thread_there(n, &status);
+}
+
+/* ---- what was heard ---- */
+
+static void take_name(struct proc_status *s, const struct task_heard *t)
+{
+	if (!t->has_name)
+		return;
+	s->has |= 1u << PROC_STATUS_NAME;
+	s->name.len = (uint8_t)strnlen(t->name, sizeof(t->name));
+	memcpy(s->name.s, t->name, s->name.len);
+}
+
+/* The process of a task that may not have been described; 0: nobody knows. */
+static int32_t find_process(struct process_names *n, int32_t tid)
+{
+	int32_t tgid = process_kin_tgid(&n->kin, tid);
+	struct proc_status s;
+
+	if (tgid || !read_task(n, tid, &s))
+		return tgid;
+	if (s.tgid == tid)
+		settle_parent(n, &s);
+	else
+		process_kin_put_thread(&n->kin, tid, s.tgid);
+	return s.tgid;
+}
+
+/* Whose it is, by what was heard. */
+static void take_in(struct process_names *n, const struct task_heard *t)
+{
+	int32_t process, parent;
+
+	if (t->was) {
+		process_seen_remove(&n->seen, t->was);
+		process_kin_forget(&n->kin, t->was);
+	}
+	if (!t->is_new) {
+		/* A thread that runs a program has become the leader. */
+		if (t->file && process_kin_parent(&n->kin, t->tid) == PROCESS_KIN_NO_PARENT)
+			process_kin_put_process(&n->kin, t->tid, PROCESS_KIN_NO_PARENT);
+		return;
+	}
+	process_seen_remove(&n->seen, t->tid);
+	process_kin_forget(&n->kin, t->tid);
+	process = find_process(n, t->creator);
+	if (t->is_thread) {
+		if (process)
+			process_kin_put_thread(&n->kin, t->tid, process);
+		return;
+	}
+	parent = process ? process : PROCESS_KIN_NO_PARENT;
+	if (t->is_sibling)
+		parent = process_kin_parent(&n->kin, process);
+	process_kin_put_process(&n->kin, t->tid, parent);
+}
+
+/* One that ends has no command line any more, and what was heard is all that there is. s: what is
+ * known otherwise. */
+static void describe_past_process(struct process_names *n, const struct task_heard *t,
+				  struct proc_status *s)
+{
+	struct process_row row = {
+		.status = s,
+		.cmdline = t->file ? t->file : "",
+		.cmdline_len = t->file_len,
+		.has_start = n->options.age && t->began_ns,
+		.start_from_boot_ns = t->began_ns,
+	};
+
+	settle_parent(n, s);
+	if (s->ppid == KTHREADD) {
+		s->kthread = true;
+		s->has |= 1u << PROC_STATUS_KTHREAD;
+	}
+	/* Of one that changed its name only, the rest has been told. */
+	if (t->is_new || t->file || process_seen_has(&n->by_name, s->pid))
+		write_in_time(n, &row, s, PROCESS_KIN_NO_PARENT, t->is_new ? t->began_ns : 0);
+	describe_task(n, s);
+}
+
+static void describe_past(struct process_names *n, const struct task_heard *t,
+			  struct proc_status *s)
+{
+	struct proc_status leader;
+
+	take_name(s, t);
+	if (s->tgid != t->tid && !process_seen_has(&n->seen, s->tgid))
+		(void)process_names_process(n, s->tgid, &leader);
+	process_packet_next_at(n->packet, t->last_ns);
+	if (s->tgid == t->tid)
+		describe_past_process(n, t, s);
+	else
+		describe_task(n, s);
+}
+
+/*
+ * Which name is newer, that of the events or that of the file? Both happen: the task has got another
+ * one since, of which the events will tell, or the kernel has told of a name that it was just about
+ * to give. So where they differ the events' name goes to its own time, and the file's is left out.
+ * (A kernel thread's name is cut off in the events.)
+ */
+static bool is_other_name(const struct task_heard *t, const struct proc_status *s)
+{
+	size_t len = strnlen(t->name, sizeof(t->name));
+
+	return t->has_name && !proc_status_is_kthread(s) &&
+	       (len != s->name.len || memcmp(t->name, s->name.s, len) != 0);
+}
+
+/* False: it is gone, or another task has its number, or it ends. *s is what is known then. */
+static bool describe_there(struct process_names *n, const struct task_heard *t,
+			   struct proc_status *s)
+{
+	/* What is known of one that has ended suffices: its files are gone, or nearly so. */
+	bool is_past = t->closed || (t->has_ended && process_kin_tgid(&n->kin, t->tid));
+	bool other_name;
+
+	if (is_past || !read_task(n, t->tid, s) ||
+	    (t->is_new && t->is_thread == (s->tgid == s->pid))) {
+		*s = (struct proc_status){.pid = t->tid, .tgid = process_kin_tgid(&n->kin, t->tid)};
+		return false;
+	}
+	other_name = is_other_name(t, s);
+	if (other_name)
+		s->has &= ~(1u << PROC_STATUS_NAME);
+	if (s->tgid != s->pid)
+		describe_thread_there(n, s);
+	else if (!describe_process(n, s, false, t->is_new ? t->began_ns : 0))
+		return false;
+	if (other_name && n->options.thread_names) {
+		take_name(s, t);
+		process_packet_next_at(n->packet, t->last_ns);
+		describe_task(n, s);
+	}
+	return true;
+}
+
+/* A thread that is known and changed its name only: there is nothing else to find out. */
+static bool is_known_thread(const struct process_names *n, const struct task_heard *t)
+{
+	int32_t tgid = process_kin_tgid(&n->kin, t->tid);
+
+	return !t->is_new && !t->file && tgid && tgid != t->tid &&
+	       process_seen_has(&n->seen, t->tid);
+}
+
+void process_names_began(struct process_names *n, int32_t tid)
+{
+	process_ends_put(&n->ends, tid, 0);
+}
+
+void process_names_ended(struct process_names *n, int32_t tid, uint64_t ns)
+{
+	process_ends_put(&n->ends, tid, ns);
+}
+
+void process_names_heard(struct process_names *n, const struct task_heard *t)
+{
+	struct proc_status s = {.pid = t->tid};
+
+	take_in(n, t);
+	s.tgid = process_kin_tgid(&n->kin, t->tid);
+	if ((is_known_thread(n, t) || !describe_there(n, t, &s)) && s.tgid)
+		describe_past(n, t, &s);
+}
+
+void process_names_deinit(struct process_names *n)
+{
+	process_seen_clear(&n->seen);
+	process_seen_clear(&n->by_name);
+	process_ends_clear(&n->ends);
+	process_map_clear(&n->kin.map);
+}
+
+void process_names_clear(struct process_names *n)
+{
+	process_seen_clear(&n->seen);
+	n->packet->new_state = true;
+}

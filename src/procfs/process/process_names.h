@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "procfs/process/proc_files.h"
+#include "procfs/process/process_ends.h"
+#include "procfs/process/process_kin.h"
+#include "procfs/process/process_packet.h"
+#include "procfs/process/process_seen.h"
+
+/*
+ * Describes tasks in the process tree, each once: reads its files, writes its rows, remembers it.
+ * The rows of a process are one Process and, but for skip_main_thread, the Thread of its leader.
+ */
+
+struct process_names_options {
+	bool thread_names;
+	bool age; /* process_start_from_boot */
+	bool skip_main_thread;
+};
+
+/* seen, by_name, ends and kin start at zero. */
+struct process_names {
+	struct process_names_options options;
+	struct proc_files *files; /* borrowed */
+	struct process_packet *packet; /* borrowed */
+	struct process_seen seen;
+	struct process_seen by_name; /* processes whose name stood in for the command line */
+	struct process_ends ends;
+	struct process_kin kin;
+};
+
+void process_names_deinit(struct process_names *n);
+
+/* A process that is in seen is not described again; neither is a thread. What has gone before its
+ * files were read is left out and not remembered. */
+
+/* The task that has this number, whatever it is; of a thread first the process. */
+void process_names_task(struct process_names *n, int32_t tid);
+
+/* A process by the number of its leader. ret_status: what was read, for a look at its threads.
+ * False: it is gone, is no leader, or has not run yet. */
+bool process_names_process(struct process_names *n, int32_t pid, struct proc_status *ret_status);
+/* A thread of a process that was described, from the open list of its threads; namespaced: its
+ * numbers inside are to be read. */
+void process_names_thread(struct process_names *n, const struct proc_list *threads, int32_t tid,
+			  bool namespaced);
+/* A thread whose process and name are known. */
+void process_names_called(struct process_names *n, int32_t pid, int32_t tid,
+			  const struct proc_name *name);
+
+/* What was heard of a task, from one moment to another: first that it began, if it did. */
+struct task_heard {
+	uint64_t began_ns; /* CLOCK_BOOTTIME; 0: not heard, or not known when */
+	uint64_t last_ns; /* of the latest; 0: not known */
+	int32_t tid;
+	int32_t creator; /* where it began */
+	int32_t was; /* its number before it took this one, by an exec; 0: the same */
+	bool is_new;
+	bool is_thread; /* where it began */
+	bool is_sibling; /* of its creator, where it began */
+	bool has_name;
+	bool has_ended;
+	bool closed; /* not to be looked for in /proc: another task has the number, or no time is left */
+	uint32_t file_len;
+	char *file; /* of the program that it runs now; NULL: no exec */
+	char name[16]; /* up to the first NUL */
+};
+
+/* The task has begun, or ended (ns: CLOCK_BOOTTIME; 0: not known), whatever waits of it to be described. */
+void process_names_began(struct process_names *n, int32_t tid);
+void process_names_ended(struct process_names *n, int32_t tid, uint64_t ns);
+
+/* Described anew: by its files while it is there, but for the name, of which the events know best;
+ * else by what was heard. */
+void process_names_heard(struct process_names *n, const struct task_heard *t);
+
+/* All of them are out of date, and the reader shall forget as well. */
+void process_names_clear(struct process_names *n);

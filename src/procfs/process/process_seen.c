@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/process/process_seen.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+
+/*
+ * A bitmap in two levels, because the numbers in use lie close together:
+ *
+ *	tid  =  | leaf: 7 bits | word: 9 bits | bit: 6 bits |
+ */
+
+#define WORD_BITS 64
+
+static uint64_t *word_of(const struct process_seen *s, int32_t tid)
+{
+	uint64_t *leaf;
+
+	if (tid <= 0 || tid >= PROCESS_SEEN_MAX)
+		return NULL;
+	leaf = s->leaf[tid / PROCESS_SEEN_LEAF];
+	return leaf ? &leaf[tid % PROCESS_SEEN_LEAF / WORD_BITS] : NULL;
+}
+
+static uint64_t bit_of(int32_t tid)
+{
+	return 1ull << tid % WORD_BITS;
+}
+
+bool process_seen_has(const struct process_seen *s, int32_t tid)
+{
+	const uint64_t *w = word_of(s, tid);
+
+	return w && *w & bit_of(tid);
+}
+
+int process_seen_add(struct process_seen *s, int32_t tid)
+{
+	uint64_t **leaf;
+
+	if (tid <= 0 || tid >= PROCESS_SEEN_MAX)
+		return -ERANGE;
+	leaf = &s->leaf[tid / PROCESS_SEEN_LEAF];
+	if (!*leaf)
+		*leaf = calloc(PROCESS_SEEN_LEAF / WORD_BITS, sizeof(**leaf));
+	if (!*leaf)
+		return -ENOMEM;
+	*word_of(s, tid) |= bit_of(tid);
+	return 0;
+}
+
+void process_seen_remove(struct process_seen *s, int32_t tid)
+{
+	uint64_t *w = word_of(s, tid);
+
+	if (w)
+		*w &= ~bit_of(tid);
+}
+
+void process_seen_clear(struct process_seen *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(s->leaf); i++) {
+		free(s->leaf[i]);
+		s->leaf[i] = NULL;
+	}
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/process/process_usage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <uthash.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "client/transport/writer.h"
+#include "gen/fields.h"
+
+/*
+ * A number that was used before needs a track of its own for who has it now: the time at which it
+ * was first met is the incarnation. As long as it is the only one it has none, so that it is the
+ * same track as in other sources.
+ *
+ * A thread has ended when a pass does not meet it; and when its number is met in another process,
+ * or with less time on the CPU than before, it is another thread.
+ */
+
+#define EVENT_INSTANT 3 /* TrackEvent.Type */
+#define STATE_NEEDED 2 /* TracePacket.SequenceFlags */
+
+struct thread_usage {
+	int32_t tid;
+	int32_t pid;
+	uint32_t pass; /* the last that met it */
+	uint32_t group; /* handles of tracks */
+	uint32_t run;
+	uint32_t wait;
+	uint64_t run_ns;
+	UT_hash_handle hh;
+};
+
+static const struct {
+	const char *name;
+	const char *description;
+	enum track_unit unit;
+} io_tracks[PROC_IO_KEYS] = {
+	[PROC_IO_RCHAR] = {"io.rchar", "Bytes read by system calls, also from caches and pipes",
+			   TRACK_UNIT_BYTES},
+	[PROC_IO_WCHAR] = {"io.wchar", "Bytes written by system calls, also to caches and pipes",
+			   TRACK_UNIT_BYTES},
+	[PROC_IO_SYSCR] = {"io.syscr", "System calls that read", TRACK_UNIT_COUNT},
+	[PROC_IO_SYSCW] = {"io.syscw", "System calls that write", TRACK_UNIT_COUNT},
+	[PROC_IO_READ_BYTES] = {"io.read_bytes", "Bytes fetched from storage", TRACK_UNIT_BYTES},
+	[PROC_IO_WRITE_BYTES] = {"io.write_bytes", "Bytes sent to storage", TRACK_UNIT_BYTES},
+	[PROC_IO_CANCELLED_WRITE_BYTES] = {"io.cancelled_write_bytes",
+					   "Bytes that a truncation kept from storage",
+					   TRACK_UNIT_BYTES},
+};
+
+int process_usage_init(struct process_usage *u, struct writer *w, struct writer *thread_writer)
+{
+	int r = tracks_new("linux.process_stats", w, &u->tracks);
+
+	u->writer = w;
+	u->thread_writer = thread_writer;
+	if (r == 0 && thread_writer)
+		tracks_set_thread_writer(u->tracks, thread_writer);
+	return r;
+}
+
+static void free_thread(struct process_usage *u, struct thread_usage *t)
+{
+	HASH_DEL(u->by_tid, t);
+	free(t);
+}
+
+void process_usage_deinit(struct process_usage *u)
+{
+	struct thread_usage *t, *tmp;
+
+	proc_list_close(&u->threads);
+	HASH_ITER (hh, u->by_tid, t, tmp)
+		free_thread(u, t);
+	process_seen_clear(&u->used);
+	tracks_free(u->tracks);
+	u->tracks = NULL;
+}
+
+static uint64_t incarnation(const struct process_usage *u, int32_t tid)
+{
+	return process_seen_has(&u->used, tid) ? u->now : 0;
+}
+
+/* ---- processes ---- */
+
+static void read_io(struct process_usage *u, struct proc_files *f, int32_t pid,
+		    struct process_usage_row *row)
+{
+	struct proc_io io;
+
+	if (proc_files_io(f, pid, &io) < 0)
+		return;
+	for (unsigned k = 0; k < PROC_IO_KEYS; k++) {
+		if (!(io.has >> k & 1))
+			continue;
+		if (!row->io[k])
+			row->io[k] = tracks_add(u->tracks,
+						&(struct track_spec){
+							.kind = TRACK_COUNTER,
+							.parent = row->group,
+							.name = io_tracks[k].name,
+							.description = io_tracks[k].description,
+							.unit = io_tracks[k].unit,
+							.total = true,
+						});
+		tracks_set(u->tracks, row->io[k], (int64_t)io.v[k]);
+	}
+}
+
+static uint64_t hash_of(struct span s)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < s.len; i++)
+		h = (h ^ (uint8_t)s.p[i]) * 0x100000001b3ull;
+	return h | 1;
+}
+
+static void write_instant(struct process_usage *u, uint64_t uuid, struct span name)
+{
+	struct pb_enc *e;
+
+	/* Nothing of the tracks may be open. */
+	tracks_end(u->tracks);
+	e = writer_begin(u->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, u->now);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
+	pb_enc_u64(e, PB_TRACK_EVENT_TYPE, EVENT_INSTANT);
+	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, uuid);
+	pb_enc_bytes(e, PB_TRACK_EVENT_NAME, name.p, name.len);
+	pb_enc_close(e);
+	writer_end(u->writer);
+}
+
+static void read_cgroup(struct process_usage *u, struct proc_files *f, int32_t pid,
+			struct process_usage_row *row)
+{
+	struct span path;
+	uint64_t hash, uuid;
+
+	if (proc_files_cgroup(f, pid, &path) < 0)
+		return;
+	hash = hash_of(path);
+	if (hash == row->cgroup_hash && row->cgroup_clears == u->clears)
+		return;
+	if (!row->cgroup)
+		row->cgroup = tracks_add(u->tracks, &(struct track_spec){
+							    .kind = TRACK_GROUP,
+							    .parent = row->group,
+							    .name = "cgroup",
+						    });
+	uuid = tracks_refer(u->tracks, row->cgroup);
+	if (!uuid)
+		return;
+	write_instant(u, uuid, path);
+	row->cgroup_hash = hash;
+	row->cgroup_clears = u->clears;
+}
+
+void process_usage_begin(struct process_usage *u)
+{
+	u->now = clock_boot_ns();
+	tracks_begin(u->tracks, u->now);
+}
+
+void process_usage_read(struct process_usage *u, struct proc_files *f, int32_t pid,
+			struct process_usage_row *row)
+{
+	process_usage_begin(u);
+	if (!row->group && (u->options.io || u->options.cgroup))
+		row->group = tracks_add(u->tracks, &(struct track_spec){
+							   .kind = TRACK_PROCESS,
+							   .pid = pid,
+							   .incarnation = incarnation(u, pid),
+						   });
+	if (u->options.io)
+		read_io(u, f, pid, row);
+	if (u->options.cgroup)
+		read_cgroup(u, f, pid, row);
+	/* It may have ended by now. */
+	if (u->options.sched)
+		(void)proc_list_open(&u->threads, f->root, pid);
+}
+
+void process_usage_gone(struct process_usage *u, int32_t pid, struct process_usage_row *row)
+{
+	if (row->group)
+		tracks_remove(u->tracks, row->group);
+	(void)process_seen_add(&u->used, pid);
+	*row = (struct process_usage_row){0};
+}
+
+/* ---- threads ---- */
+
+static uint32_t add_counter(struct process_usage *u, uint32_t parent, const char *name,
+			    const char *description)
+{
+	return tracks_add(u->tracks, &(struct track_spec){
+					     .kind = TRACK_COUNTER,
+					     .parent = parent,
+					     .name = name,
+					     .description = description,
+					     .unit = TRACK_UNIT_NS,
+					     .total = true,
+				     });
+}
+
+static void add_tracks(struct process_usage *u, struct thread_usage *t)
+{
+	t->group = tracks_add(u->tracks, &(struct track_spec){
+						 .kind = TRACK_THREAD,
+						 .pid = t->pid,
+						 .tid = t->tid,
+						 .incarnation = incarnation(u, t->tid),
+					 });
+	t->run = add_counter(u, t->group, "sched.run_ns", "Time on a CPU");
+	t->wait = add_counter(u, t->group, "sched.wait_ns", "Time ready to run, without a CPU");
+}
+
+static void end_thread(struct process_usage *u, struct thread_usage *t)
+{
+	tracks_remove(u->tracks, t->group);
+	(void)process_seen_add(&u->used, t->tid);
+}
+
+/* NULL: out of memory. */
+static struct thread_usage *thread_of(struct process_usage *u, int32_t tid, uint64_t run_ns)
+{
+	struct thread_usage *t;
+
+	HASH_FIND_INT(u->by_tid, &tid, t);
+	if (t && t->pid == u->threads.pid && t->run_ns <= run_ns)
+		return t;
+	if (t) {
+		end_thread(u, t);
+	} else {
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return NULL;
+		t->tid = tid;
+		HASH_ADD_INT(u->by_tid, tid, t);
+	}
+	t->pid = u->threads.pid;
+	add_tracks(u, t);
+	return t;
+}
+
+static void read_thread(struct process_usage *u, struct proc_files *f, int32_t tid)
+{
+	struct proc_schedstat s;
+	struct thread_usage *t;
+
+	if (proc_files_thread_schedstat(f, &u->threads, tid, &s) < 0)
+		return;
+	t = thread_of(u, tid, s.run_ns);
+	if (!t)
+		return;
+	t->pass = u->pass;
+	t->run_ns = s.run_ns;
+	tracks_set(u->tracks, t->run, (int64_t)s.run_ns);
+	tracks_set(u->tracks, t->wait, (int64_t)s.wait_ns);
+}
+
+bool process_usage_thread(struct process_usage *u, struct proc_files *f, int32_t *ret_tid)
+{
+	if (!proc_list_is_open(&u->threads))
+		return false;
+	if (!proc_list_next(&u->threads, ret_tid)) {
+		proc_list_close(&u->threads);
+		return false;
+	}
+	read_thread(u, f, *ret_tid);
+	return true;
+}
+
+bool process_usage_turn(struct process_usage *u)
+{
+	struct thread_usage *t = u->turned ? u->next : u->by_tid;
+
+	for (unsigned i = 0; t && i < PROCESS_USAGE_PIECE; i++) {
+		u->next = t->hh.next;
+		if (t->pass != u->pass) {
+			end_thread(u, t);
+			free_thread(u, t);
+		}
+		t = u->next;
+	}
+	u->turned = t != NULL;
+	if (!t)
+		u->pass++;
+	return t != NULL;
+}
+
+/* ---- all ---- */
+
+void process_usage_end(struct process_usage *u)
+{
+	tracks_end(u->tracks);
+}
+
+uint64_t process_usage_refused(const struct process_usage *u)
+{
+	return u->tracks ? tracks_counts(u->tracks).refused : 0;
+}
+
+bool process_usage_flush(struct process_usage *u)
+{
+	if (!u->tracks)
+		return false;
+	if (tracks_flush_piece(u->tracks))
+		return true;
+	writer_flush(u->writer);
+	if (u->thread_writer)
+		writer_flush(u->thread_writer);
+	return false;
+}
+
+void process_usage_clear(struct process_usage *u)
+{
+	u->clears++;
+	if (u->tracks)
+		tracks_clear(u->tracks);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_names.h"
+#include "procfs/sys/sys_source.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_value.h"
+
+/*
+ * /sys/class/thermal and /sys/class/devfreq: a folder a device, with one value each that is read at
+ * each poll. Devices come and go with modules and hotplug: the folder is listed again every ten
+ * seconds, and what is known is made anew only when other names stand in it.
+ */
+
+struct device {
+	struct sys_file file;
+	char *type; /* owned; of a thermal zone */
+	uint32_t extra; /* its temperature with a sign */
+};
+
+struct sys_devices {
+	const struct kind *kind;
+	char *folder; /* owned */
+	struct sys_names names;
+	struct device *devices; /* owned; one for each name */
+	struct sys_trouble trouble;
+	uint64_t list_again; /* CLOCK_MONOTONIC */
+	uint32_t group; /* of the extras */
+	size_t next; /* device, of this pass */
+};
+
+/* What is different from one class to the other. */
+struct kind {
+	const char *name;
+	const char *class; /* below /sys/class */
+	const char *prefix;
+	const char *value; /* the file in the device's folder */
+	const char *type; /* a file that is read once, or NULL */
+	int (*parse)(void *state, struct sys_poll *p, struct span text);
+};
+
+/* ---- the values ---- */
+
+static int devfreq_parse(void *state, struct sys_poll *p, struct span text)
+{
+	const struct sys_devices *s = state;
+	struct pb_enc *e;
+	uint64_t v;
+
+	if (!sys_text_u64(&text, &v))
+		return -EBADMSG;
+	e = sys_poll_packet(p);
+	pb_enc_open(e, PB_SYS_STATS_DEVFREQ);
+	pb_enc_str(e, PB_SYS_STATS_DEVFREQ_VALUE_KEY, s->names.names[s->next]);
+	pb_enc_u64(e, PB_SYS_STATS_DEVFREQ_VALUE_VALUE, v);
+	pb_enc_close(e);
+	return 0;
+}
+
+/* The field of SysStats has whole degrees and no sign: what is below zero is in the counter track
+ * only, which has every zone in thousandths. */
+static int thermal_parse(void *state, struct sys_poll *p, struct span text)
+{
+	const struct sys_devices *s = state;
+	const struct device *d = &s->devices[s->next];
+	struct pb_enc *e;
+	int64_t v;
+
+	if (!sys_text_i64(&text, &v))
+		return -EBADMSG;
+	sys_extras_set(&p->extras, d->extra, v);
+	if (v < 0)
+		return 0;
+	e = sys_poll_packet(p);
+	pb_enc_open(e, PB_SYS_STATS_THERMAL_ZONE);
+	pb_enc_str(e, PB_SYS_STATS_THERMAL_ZONE_NAME, s->names.names[s->next]);
+	pb_enc_u64(e, PB_SYS_STATS_THERMAL_ZONE_TEMP, (uint64_t)v / 1000);
+	pb_enc_str(e, PB_SYS_STATS_THERMAL_ZONE_TYPE, d->type);
+	pb_enc_close(e);
+	return 0;
+}
+
+/* ---- which devices there are ---- */
+
+static void forget(struct sys_devices *s, struct sys_poll *p)
+{
+	for (size_t i = 0; s->devices && i < s->names.n; i++) {
+		sys_file_deinit(&s->devices[i].file, p);
+		free(s->devices[i].type);
+	}
+	free(s->devices);
+	s->devices = NULL;
+	sys_names_deinit(&s->names);
+}
+
+/* Several zones may be of one type: their counters have the zone's name too. */
+static void add_extra(struct sys_devices *s, struct sys_poll *p, struct device *d, const char *name)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "%s (%s)", d->type, name);
+
+	d->extra = sys_extras_counter(&p->extras, s->group,
+				      (struct span){text, (size_t)MIN(n, (int)sizeof(text) - 1)},
+				      &(struct track_spec){.unit_name = "m°C"});
+}
+
+static int open_device(struct sys_devices *s, struct sys_poll *p, size_t i)
+{
+	const char *name = s->names.names[i];
+	struct device *d = &s->devices[i];
+	struct strbuf type = {0};
+	int r = sys_file_init(&d->file, true, s->folder, "%s/%s", name, s->kind->value);
+
+	if (r < 0 || !s->kind->type)
+		return r;
+	if (sys_file_once(&type, s->folder, "%s/%s", name, s->kind->type) < 0)
+		strbuf_puts(&type, name);
+	d->type = strbuf_take(&type);
+	strbuf_deinit(&type);
+	if (!d->type)
+		return -ENOMEM;
+	add_extra(s, p, d, name);
+	return 0;
+}
+
+static int open_devices(struct sys_devices *s, struct sys_poll *p)
+{
+	s->devices = calloc(s->names.n + 1, sizeof(*s->devices));
+	if (!s->devices)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->names.n; i++) {
+		int r = open_device(s, p, i);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void list_devices(struct sys_devices *s, struct sys_poll *p)
+{
+	struct sys_names now;
+	int r = sys_names_read(&now, s->folder, s->kind->prefix, false);
+
+	s->list_again = p->now + SYS_FILE_RETRY_NS;
+	if (r == 0 && now.n > 0 && sys_names_equal(&now, &s->names)) {
+		sys_names_deinit(&now);
+		return;
+	}
+	forget(s, p);
+	if (r == 0) {
+		s->names = now;
+		r = now.n > 0 ? open_devices(s, p) : -ENOENT;
+	}
+	if (r == 0)
+		return;
+	sys_poll_failed(p, &s->trouble, s->folder, -r);
+	forget(s, p);
+}
+
+/* ---- the source ---- */
+
+static void devices_close(void *state, struct sys_poll *p)
+{
+	struct sys_devices *s = state;
+
+	forget(s, p);
+	free(s->folder);
+	free(s);
+}
+
+static int open_kind(struct sys_poll *p, const struct kind *kind, void **ret_state)
+{
+	struct sys_devices *s = calloc(1, sizeof(*s));
+
+	if (!s || asprintf(&s->folder, "%s/class/%s", p->sys_root, kind->class) < 0) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->kind = kind;
+	s->trouble.what = kind->name;
+	s->group = kind->type ? sys_extras_group(&p->extras, kind->name) : TRACK_VOID;
+	*ret_state = s;
+	return 0;
+}
+
+/* One device a step: a sensor may take its time. */
+static bool devices_step(void *state, struct sys_poll *p)
+{
+	struct sys_devices *s = state;
+
+	if (s->next == 0 && p->now >= s->list_again)
+		list_devices(s, p);
+	if (s->next < s->names.n)
+		sys_file_poll(&s->devices[s->next].file, p, &s->trouble, s->kind->parse, s);
+	s->next = s->next + 1 < s->names.n ? s->next + 1 : 0;
+	return s->next > 0;
+}
+
+static const struct kind thermal = {
+	.name = "thermal",
+	.class = "thermal",
+	.prefix = "thermal_zone",
+	.value = "temp",
+	.type = "type",
+	.parse = thermal_parse,
+};
+
+static const struct kind devfreq = {
+	.name = "devfreq",
+	.class = "devfreq",
+	.prefix = "",
+	.value = "cur_freq",
+	.parse = devfreq_parse,
+};
+
+static int thermal_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	(void)c;
+	return open_kind(p, &thermal, ret_state);
+}
+
+static int devfreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	(void)c;
+	return open_kind(p, &devfreq, ret_state);
+}
+
+const struct sys_source sys_thermal = {
+	.name = "thermal",
+	.period = offsetof(Pb__SysStatsConfig, thermal_period_ms),
+	.open = thermal_open,
+	.step = devices_step,
+	.close = devices_close,
+};
+
+const struct sys_source sys_devfreq = {
+	.name = "devfreq",
+	.period = offsetof(Pb__SysStatsConfig, devfreq_period_ms),
+	.open = devfreq_open,
+	.step = devices_step,
+	.close = devices_close,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/sys/sys_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+
+/* Values of /sys are at most a page. */
+#define ONCE_MAX 65536
+
+static char *path_of(const char *root, const char *fmt, va_list ap)
+{
+	_cleanup_(freep) char *name = NULL;
+	char *path;
+
+	if (vasprintf(&name, fmt, ap) < 0) {
+		name = NULL;
+		return NULL;
+	}
+	return asprintf(&path, "%s/%s", root, name) < 0 ? NULL : path;
+}
+
+int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	*f = (struct sys_file){.path = path_of(root, fmt, ap), .fd = -1, .whole = whole};
+	va_end(ap);
+	return f->path ? 0 : -ENOMEM;
+}
+
+static void close_file(struct sys_file *f, struct sys_poll *p)
+{
+	if (f->fd < 0)
+		return;
+	close(f->fd);
+	f->fd = -1;
+	p->fds--;
+}
+
+void sys_file_deinit(struct sys_file *f, struct sys_poll *p)
+{
+	if (!f->path)
+		return;
+	close_file(f, p);
+	free(f->path);
+	f->path = NULL;
+}
+
+/* Where a user names the file, reading it must show nothing that is kept from others. */
+static bool may_be_shown(const struct stat *st, dev_t public_on)
+{
+	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
+}
+
+/* Before it is opened, too, as that alone may do something. */
+static int check_file(const struct sys_file *f)
+{
+	struct stat st;
+
+	if (!f->public_on)
+		return 0;
+	if ((f->fd < 0 ? stat(f->path, &st) : fstat(f->fd, &st)) < 0)
+		return -errno;
+	return may_be_shown(&st, f->public_on) ? 0 : -EPERM;
+}
+
+static int open_file(struct sys_file *f, struct sys_poll *p)
+{
+	int r;
+
+	if (p->now < f->retry)
+		return -EAGAIN;
+	r = check_file(f);
+	if (r == 0) {
+		/* O_NONBLOCK: should it be a pipe or a device after all. */
+		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		r = f->fd < 0 ? -errno : 0;
+	}
+	if (f->fd >= 0) {
+		p->fds++;
+		r = check_file(f);
+	}
+	if (r < 0) {
+		close_file(f, p);
+		f->retry = p->now + SYS_FILE_RETRY_NS;
+	}
+	return r;
+}
+
+/* The device has gone, or what the file tells of is off. */
+static bool is_gone(int r)
+{
+	return r == -ENODEV || r == -ENOENT || r == -ENXIO || r == -EOPNOTSUPP || r == -ESTALE;
+}
+
+int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text)
+{
+	int r = f->fd < 0 ? open_file(f, p) : 0;
+
+	if (r < 0)
+		return r;
+	r = fs_reread(f->fd, f->whole, f->max ? f->max : SYS_FILE_SIZE_MAX, &p->text);
+	if (r == 0 && p->text.len == 0)
+		r = -ENODATA;
+	if (is_gone(r))
+		f->retry = p->now + SYS_FILE_RETRY_NS;
+	if (is_gone(r) || p->fds > SYS_POLL_FDS_MAX)
+		close_file(f, p);
+	if (r < 0)
+		return r == -EAGAIN ? -EIO : r;
+	*ret_text = (struct span){p->text.s, p->text.len};
+	return 0;
+}
+
+bool sys_file_get(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
+		  struct span *ret_text)
+{
+	int r = sys_file_read(f, p, ret_text);
+
+	if (r < 0 && r != -EAGAIN)
+		sys_poll_failed(p, t, f->path, -r);
+	return r == 0;
+}
+
+void sys_file_poll(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
+		   int (*parse)(void *state, struct sys_poll *p, struct span text), void *state)
+{
+	struct span text;
+	int r;
+
+	if (!sys_file_get(f, p, t, &text))
+		return;
+	r = parse(state, p, text);
+	if (r < 0)
+		sys_poll_failed(p, t, f->path, -r);
+}
+
+int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)
+{
+	_cleanup_(freep) char *path = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	path = path_of(root, fmt, ap);
+	va_end(ap);
+	if (!path)
+		return -ENOMEM;
+	strbuf_clear(b);
+	r = fs_read_file(path, ONCE_MAX, b);
+	if (r < 0)
+		return r;
+	if (b->len > 0 && b->s[b->len - 1] == '\n')
+		b->s[--b->len] = '\0';
+	return b->len > 0 ? 0 : -ENODATA;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/text/span.h"
+#include "procfs/sys/sys_poll.h"
+
+/*
+ * A file of /proc or /sys that is read again and again: opened once, then read from its beginning
+ * with pread, which makes the kernel write it anew. Both file systems allow that for every file
+ * here. Where it has gone with its device (-ENODEV), or never was, it is looked for again every ten
+ * seconds.
+ */
+
+/* 8192 CPUs with 150 bytes in /proc/stat, and as many interrupts with 20, are 1.4 MB. */
+#define SYS_FILE_SIZE_MAX (32u << 20)
+#define SYS_FILE_RETRY_NS (10 * 1000000000ull)
+
+struct sys_file {
+	char *path; /* owned */
+	int fd; /* owned; -1: not open */
+	/* A single read gives all of it: files of /sys, and those of /proc that the kernel makes in
+	 * one piece. Others come in pieces of about a page, and end with an empty one. */
+	bool whole;
+	uint64_t retry; /* CLOCK_MONOTONIC, before which it is not opened again */
+	/* Set by the owner, or 0: a file of more bytes is -EFBIG; */
+	size_t max;
+	/* another one than a regular file of this file system that everybody may read is -EPERM. */
+	dev_t public_on;
+};
+
+/* path: root and what the format makes. Opens nothing. 0 or -ENOMEM. */
+int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void sys_file_deinit(struct sys_file *f, struct sys_poll *p);
+
+/* The whole file, in p->text until the next read. 0, -errno (-ENODATA: it is empty), or -EAGAIN: it
+ * failed less than ten seconds ago. */
+int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text);
+/* The same for a source: what fails, but for -EAGAIN, is told and counted. */
+bool sys_file_get(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
+		  struct span *ret_text);
+
+/* Reads it and gives it to the parser; tells and counts what fails of either. */
+void sys_file_poll(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
+		   int (*parse)(void *state, struct sys_poll *p, struct span text), void *state);
+
+/* A small file that is read once, without its last newline. 0 or -errno. */
+int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));

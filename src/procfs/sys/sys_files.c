@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "client/counters/counter_patterns.h"
+#include "procfs/sys/file_numbers.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_source.h"
+
+/*
+ * Files that the config names: every number of theirs is a counter track. We may read more than who
+ * wrote the config, so what is kept from anybody is not read: see is_named_well() and may_be_shown()
+ * of sys_file.c. A pass is a file a step.
+ */
+
+#define FILES_MAX 64
+#define NUMBERS_MAX 512 /* of one file; further ones are left out, and told */
+#define BYTES_MAX 65536
+
+/* A name that the file has had; most files have them in one order at each poll. */
+struct known {
+	char *name; /* owned */
+	uint32_t extra; /* SYS_EXTRA_NONE: it is not wanted */
+	uint32_t pass; /* that has set it */
+};
+
+struct user_file {
+	char *path; /* owned; as in the config */
+	struct sys_file file;
+	struct counter_patterns counters;
+	struct sys_trouble trouble;
+	uint32_t group;
+	struct known *known; /* owned */
+	size_t n, cap;
+	size_t at; /* the one that is expected next */
+	bool refused;
+	bool full_told;
+};
+
+struct sys_files {
+	struct user_file *files; /* owned */
+	size_t n;
+	size_t next; /* file, of this pass */
+	uint32_t pass;
+	struct sys_poll *p; /* borrowed during a step */
+};
+
+/* ---- numbers ---- */
+
+static struct known *learn(struct sys_files *s, struct user_file *f, struct span name)
+{
+	struct known *k;
+	char *text;
+
+	if (f->n == NUMBERS_MAX && !f->full_told)
+		log_warn("linux.sys_stats: %s has more than %d numbers; the others are left out",
+			 f->path, NUMBERS_MAX);
+	f->full_told = f->full_told || f->n == NUMBERS_MAX;
+	if (f->n == NUMBERS_MAX ||
+	    array_reserve(&f->known, &f->cap, f->n + 1, sizeof(*f->known)) < 0 ||
+	    !(text = strndup(name.p, name.len)))
+		return NULL;
+	k = &f->known[f->n++];
+	*k = (struct known){.name = text, .extra = SYS_EXTRA_NONE};
+	if (!counter_patterns_given(&f->counters) || counter_patterns_match(&f->counters, text))
+		k->extra = sys_extras_counter(&s->p->extras, f->group, name,
+					      &(struct track_spec){.unit = TRACK_UNIT_NONE});
+	return k;
+}
+
+static struct known *find(struct sys_files *s, struct user_file *f, struct span name)
+{
+	if (f->at < f->n && span_is(name, f->known[f->at].name))
+		return &f->known[f->at++];
+	for (size_t i = 0; i < f->n; i++) {
+		if (!span_is(name, f->known[i].name))
+			continue;
+		f->at = i + 1;
+		return &f->known[i];
+	}
+	return learn(s, f, name);
+}
+
+/* Of several by one name it is the first. */
+static void on_number(void *ctx, struct span name, const struct counter_number *v)
+{
+	struct sys_files *s = ctx;
+	struct known *k = find(s, &s->files[s->next], name);
+
+	if (!k || k->pass == s->pass)
+		return;
+	k->pass = s->pass;
+	if (v->is_double)
+		sys_extras_set_double(&s->p->extras, k->extra, v->d);
+	else
+		sys_extras_set(&s->p->extras, k->extra, v->i);
+}
+
+static int files_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct sys_files *s = state;
+	const struct user_file *f = &s->files[s->next];
+
+	(void)p;
+	return file_numbers_parse(text, strrchr(f->path, '/') + 1, on_number, s);
+}
+
+static void poll_file(struct sys_files *s, struct user_file *f)
+{
+	uint64_t failed = f->trouble.count;
+
+	sys_file_poll(&f->file, s->p, &f->trouble, files_parse, s);
+	if (s->pass == 1 && f->trouble.count == failed)
+		counter_patterns_tell_unmatched(&f->counters, f->path);
+}
+
+static bool files_step(void *state, struct sys_poll *p)
+{
+	struct sys_files *s = state;
+	struct user_file *f;
+
+	if (s->n == 0)
+		return false;
+	f = &s->files[s->next];
+	s->p = p;
+	s->pass += s->next == 0;
+	f->at = 0;
+	if (!f->refused)
+		poll_file(s, f);
+	else if (f->trouble.count == 0)
+		sys_poll_failed(p, &f->trouble, f->path, EPERM);
+	s->next = (s->next + 1) % s->n;
+	return s->next > 0;
+}
+
+/* ---- the config ---- */
+
+/* Below the root, and not of a process: that may be another user's, or ourselves. */
+static const char *below(const char *path, const char *root)
+{
+	size_t n = strlen(root);
+
+	return strncmp(path, root, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+static bool is_named_well(const char *rest, bool of_proc)
+{
+	if (!*rest || strstr(rest, "..") || rest[strlen(rest) - 1] == '/')
+		return false;
+	return !of_proc ||
+	       !(isdigit((unsigned char)*rest) || *rest == '/' || *rest == '.' ||
+		 strncmp(rest, "self", 4) == 0 || strncmp(rest, "thread-self", 11) == 0);
+}
+
+static int open_file(struct user_file *f, struct sys_poll *p)
+{
+	const char *in_proc = below(f->path, "/proc"), *in_sys = below(f->path, "/sys");
+	const char *rest = in_proc ? in_proc : in_sys, *root = in_proc ? p->proc_root : p->sys_root;
+	struct stat st;
+	int r;
+
+	f->refused = !rest || !is_named_well(rest, in_proc) || stat(root, &st) < 0;
+	if (f->refused) {
+		log_warn(
+			"linux.sys_stats: files: '%.200s': it must be a file of /proc or /sys, and "
+			"not of a process",
+			f->path);
+		return 0;
+	}
+	r = sys_file_init(&f->file, false, root, "%s", rest);
+	f->file.max = BYTES_MAX;
+	f->file.public_on = st.st_dev;
+	f->group = sys_extras_group(&p->extras, f->path);
+	return r;
+}
+
+static void files_close(void *state, struct sys_poll *p)
+{
+	struct sys_files *s = state;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct user_file *f = &s->files[i];
+
+		for (size_t k = 0; k < f->n; k++)
+			free(f->known[k].name);
+		free(f->known);
+		counter_patterns_deinit(&f->counters);
+		sys_file_deinit(&f->file, p);
+		free(f->path);
+	}
+	free(s->files);
+	free(s);
+}
+
+static int add_file(struct sys_files *s, struct sys_poll *p, const Pb__SysStatsConfig__File *c)
+{
+	struct user_file *f = &s->files[s->n++];
+	int r;
+
+	f->trouble.what = "files";
+	f->path = strdup(c->path ? c->path : "");
+	if (!f->path)
+		return -ENOMEM;
+	r = counter_patterns_init(&f->counters, f->path, c->counters, c->n_counters, NULL);
+	return r < 0 ? r : open_file(f, p);
+}
+
+static int files_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_files *s = calloc(1, sizeof(*s));
+	size_t n = MIN(c->n_files, (size_t)FILES_MAX);
+	int r = 0;
+
+	if (!s || !(s->files = calloc(n + 1, sizeof(*s->files)))) {
+		free(s);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_file(s, p, c->files[i]);
+	if (r < 0) {
+		files_close(s, p);
+		return r;
+	}
+	if (n < c->n_files)
+		log_warn("linux.sys_stats: files: %zu of %zu are left out: they are more than %d",
+			 c->n_files - n, c->n_files, FILES_MAX);
+	*ret_state = s;
+	return 0;
+}
+
+const struct sys_source sys_files = {
+	.name = "files",
+	.period = offsetof(Pb__SysStatsConfig, files_period_ms),
+	.open = files_open,
+	.step = files_step,
+	.close = files_close,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_source.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_value.h"
+
+/*
+ * /proc/pressure: a file a resource with the lines "some" and "full", of which the last word is the
+ * time since boot, "total=MICROSECONDS". The pressure of interrupts (Linux 6.1; "full" only) has no
+ * number and is a counter track.
+ */
+
+static const struct {
+	const char *name;
+	uint8_t some, full; /* enum PsiResource; 0: a counter track */
+} resources[] = {{"cpu", 1, 2}, {"io", 3, 4}, {"memory", 5, 6}, {"irq", 0, 0}};
+
+#define RESOURCES ARRAY_SIZE(resources)
+
+struct sys_psi {
+	struct sys_file files[RESOURCES];
+	struct sys_trouble troubles[RESOURCES];
+	uint32_t irq_full; /* the counter */
+	unsigned n; /* resources of this kernel: without that of interrupts, which many lack */
+	unsigned next; /* resource, of this pass */
+};
+
+/* In ns; the largest there is where the microseconds do not fit. */
+static int total_of(struct span line, uint64_t *ret_ns)
+{
+	struct span word;
+	uint64_t us;
+
+	while (span_next_word(&line, &word)) {
+		if (!sys_text_take(&word, "total="))
+			continue;
+		if (!sys_text_u64(&word, &us))
+			return -EBADMSG;
+		*ret_ns = us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span line, bool *known)
+{
+	bool some = sys_text_take(&line, "some ");
+	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
+	uint64_t ns;
+	int r;
+
+	/* A newer kernel's line. */
+	if (!some && !sys_text_take(&line, "full "))
+		return 0;
+	*known = true;
+	r = total_of(line, &ns);
+	if (r < 0)
+		return r;
+	if (resource)
+		sys_value_pair(sys_poll_packet(p), PB_SYS_STATS_PSI, resource, ns);
+	else if (!some)
+		sys_extras_set(&p->extras, s->irq_full, sys_value_signed(ns));
+	return 0;
+}
+
+static int psi_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct span line;
+	bool known = false;
+	int r = 0;
+
+	while (sys_text_line(&text, &line)) {
+		int bad = parse_line(state, p, line, &known);
+
+		r = bad ? bad : r;
+	}
+	return !known || text.len > 0 ? -EBADMSG : r;
+}
+
+static void psi_close(void *state, struct sys_poll *p)
+{
+	struct sys_psi *s = state;
+
+	for (size_t i = 0; i < RESOURCES; i++)
+		sys_file_deinit(&s->files[i], p);
+	free(s);
+}
+
+static int psi_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_psi *s = calloc(1, sizeof(*s));
+
+	(void)c;
+	if (!s)
+		return -ENOMEM;
+	for (size_t i = 0; i < RESOURCES; i++) {
+		s->troubles[i].what = "psi";
+		if (sys_file_init(&s->files[i], true, p->proc_root, "pressure/%s",
+				  resources[i].name) == 0)
+			continue;
+		psi_close(s, p);
+		return -ENOMEM;
+	}
+	s->irq_full = sys_extras_counter(
+		&p->extras, sys_extras_group(&p->extras, "psi"), (struct span){"psi.irq.full", 12},
+		&(struct track_spec){.unit = TRACK_UNIT_NS, .total = true});
+	s->n = access(s->files[RESOURCES - 1].path, F_OK) == 0 ? RESOURCES : RESOURCES - 1;
+	*ret_state = s;
+	return 0;
+}
+
+static bool psi_step(void *state, struct sys_poll *p)
+{
+	struct sys_psi *s = state;
+
+	sys_file_poll(&s->files[s->next], p, &s->troubles[s->next], psi_parse, s);
+	s->next = (s->next + 1) % s->n;
+	return s->next > 0;
+}
+
+const struct sys_source sys_psi = {
+	.name = "psi",
+	.period = offsetof(Pb__SysStatsConfig, psi_period_ms),
+	.open = psi_open,
+	.step = psi_step,
+	.parse = psi_parse,
+	.close = psi_close,
+};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_source.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_value.h"
+
+/*
+ * The kernel's slab caches. /proc/slabinfo tells all, but for it the kernel walks the list of
+ * partly used slabs of every cache, which takes a millisecond and more. The number that is recorded
+ * is also in a file of its own, /sys/kernel/slab/CACHE/slabs, at half the price for all caches
+ * together: so slabinfo is read at the first poll and every ten seconds, to know which caches there
+ * are, and those files at the polls between. A cache without a slab, which is what every other one
+ * is on a quiet machine, is looked at once a second only.
+ *
+ * Before Linux 5.9 a cache was many, one for each memory cgroup, and only slabinfo had the sum; and
+ * not every kernel has the files (CONFIG_SLUB_DEBUG). There slabinfo is read at each poll.
+ */
+
+#define LIST_NS SYS_FILE_RETRY_NS
+#define EMPTY_NS NS_PER_S
+/* With more caches than this, slabinfo alone. */
+#define CACHES_MAX 1024
+/* Files read in a step. */
+#define STEP 32
+
+struct cache {
+	char *name; /* owned */
+	uint32_t pages; /* of a slab */
+	bool empty; /* when it was read last */
+	struct sys_file slabs;
+};
+
+struct sys_slab {
+	struct sys_file file;
+	struct sys_trouble trouble;
+	bool by_file; /* the files of /sys may be used */
+	struct cache *caches; /* owned */
+	size_t n, cap;
+	size_t next; /* cache, of this pass */
+	bool with_empty; /* this pass reads also those that were empty */
+	uint64_t list_again; /* CLOCK_MONOTONIC */
+	uint64_t empty_again; /* the same */
+};
+
+static void write_cache(struct sys_poll *p, struct span name, uint64_t pages, uint64_t slabs)
+{
+	struct pb_enc *e = sys_poll_packet(p);
+
+	pb_enc_open(e, PB_SYS_STATS_SLAB_INFO);
+	pb_enc_bytes(e, PB_SYS_STATS_SLAB_INFO_NAME, name.p, name.len);
+	pb_enc_u64(e, PB_SYS_STATS_SLAB_INFO_PAGES_PER_SLAB, sys_value_u32(pages));
+	pb_enc_u64(e, PB_SYS_STATS_SLAB_INFO_NUM_SLABS, sys_value_u32(slabs));
+	pb_enc_close(e);
+}
+
+/* ---- the caches that are known ---- */
+
+static void forget_from(struct sys_slab *s, struct sys_poll *p, size_t from)
+{
+	for (size_t i = from; i < s->n; i++) {
+		free(s->caches[i].name);
+		sys_file_deinit(&s->caches[i].slabs, p);
+	}
+	s->n = MIN(s->n, from);
+}
+
+/* The i-th cache of slabinfo has that name. */
+static int know(struct sys_slab *s, struct sys_poll *p, size_t i, struct span name, uint64_t pages)
+{
+	struct cache *c;
+
+	if (i < s->n && span_is(name, s->caches[i].name))
+		return 0;
+	forget_from(s, p, i);
+	if (i >= CACHES_MAX)
+		return -E2BIG;
+	if (array_reserve(&s->caches, &s->cap, i + 1, sizeof(*s->caches)) < 0)
+		return -ENOMEM;
+	c = &s->caches[i];
+	*c = (struct cache){.name = strndup(name.p, name.len), .pages = sys_value_u32(pages)};
+	if (!c->name ||
+	    sys_file_init(&c->slabs, true, p->sys_root, "kernel/slab/%s/slabs", c->name) < 0) {
+		free(c->name);
+		return -ENOMEM;
+	}
+	s->n++;
+	return 0;
+}
+
+/* ---- slabinfo ---- */
+
+/* "NAME active objects size perslab PAGES : tunables 0 0 0 : slabdata active SLABS shared" */
+static int parse_line(struct sys_slab *s, struct sys_poll *p, size_t i, struct span line)
+{
+	uint64_t pages, slabs;
+	struct span name;
+
+	if (!span_next_word(&line, &name) || !sys_text_skip(&line, 4) ||
+	    !sys_text_u64(&line, &pages) || !sys_text_skip(&line, 8) ||
+	    !sys_text_u64(&line, &slabs))
+		return -EBADMSG;
+	write_cache(p, name, pages, slabs);
+	if (!s->by_file)
+		return 0;
+	if (know(s, p, i, name, pages) == 0)
+		s->caches[i].empty = slabs == 0;
+	else
+		s->by_file = false;
+	return 0;
+}
+
+static int slab_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct sys_slab *s = state;
+	struct span line;
+	size_t i = 0;
+	int r = 0;
+
+	if (!sys_text_line(&text, &line) || !sys_text_take(&line, "slabinfo - version: 2.") ||
+	    !sys_text_line(&text, &line))
+		return -EBADMSG;
+	while (sys_text_line(&text, &line)) {
+		int bad = parse_line(s, p, i, line);
+
+		i += bad == 0;
+		r = bad ? bad : r;
+	}
+	forget_from(s, p, i);
+	return text.len > 0 ? -EBADMSG : r;
+}
+
+static void poll_slabinfo(struct sys_slab *s, struct sys_poll *p)
+{
+	s->list_again = p->now + LIST_NS;
+	sys_file_poll(&s->file, p, &s->trouble, slab_parse, s);
+}
+
+/* ---- the files ---- */
+
+/* A cache that has gone is noticed here; those that came, with the next list. */
+static void poll_cache(struct sys_slab *s, struct sys_poll *p, struct cache *c)
+{
+	struct span text;
+	uint64_t slabs;
+	int r = sys_file_read(&c->slabs, p, &text);
+
+	if (r == 0 && sys_text_u64(&text, &slabs)) {
+		write_cache(p, (struct span){c->name, strlen(c->name)}, c->pages, slabs);
+		c->empty = slabs == 0;
+	} else if (r == -ENODEV || r == -EAGAIN) {
+		s->list_again = 0;
+	} else {
+		s->by_file = false;
+	}
+}
+
+static bool poll_files(struct sys_slab *s, struct sys_poll *p)
+{
+	unsigned n = 0;
+
+	if (s->next == 0) {
+		s->with_empty = p->now >= s->empty_again;
+		if (s->with_empty)
+			s->empty_again = p->now + EMPTY_NS;
+	}
+	for (; n < STEP && s->next < s->n && s->by_file; s->next++) {
+		struct cache *c = &s->caches[s->next];
+
+		if (c->empty && !s->with_empty)
+			continue;
+		poll_cache(s, p, c);
+		n++;
+	}
+	if (s->next < s->n && s->by_file)
+		return true;
+	s->next = 0;
+	return false;
+}
+
+static bool slab_step(void *state, struct sys_poll *p)
+{
+	struct sys_slab *s = state;
+
+	if (s->next == 0 && (!s->by_file || s->n == 0 || p->now >= s->list_again)) {
+		poll_slabinfo(s, p);
+		return false;
+	}
+	return poll_files(s, p);
+}
+
+/* ---- the source ---- */
+
+/* Whether a cache is one, and not many with one name. */
+static bool has_whole_caches(const char *proc_root)
+{
+	_cleanup_(strbuf_deinit) struct strbuf release = {0};
+	unsigned major, minor;
+
+	if (sys_file_once(&release, proc_root, "sys/kernel/osrelease") < 0 ||
+	    sscanf(release.s, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 5 || (major == 5 && minor >= 9);
+}
+
+static int slab_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_slab *s = calloc(1, sizeof(*s));
+
+	(void)c;
+	if (!s || sys_file_init(&s->file, false, p->proc_root, "slabinfo") < 0) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->trouble.what = "slab";
+	s->by_file = has_whole_caches(p->proc_root);
+	*ret_state = s;
+	return 0;
+}
+
+static void slab_close(void *state, struct sys_poll *p)
+{
+	struct sys_slab *s = state;
+
+	forget_from(s, p, 0);
+	free(s->caches);
+	sys_file_deinit(&s->file, p);
+	free(s);
+}
+
+const struct sys_source sys_slab = {
+	.name = "slab",
+	.period = offsetof(Pb__SysStatsConfig, slab_period_ms),
+	.open = slab_open,
+	.step = slab_step,
+	.parse = slab_parse,
+	.close = slab_close,
+};

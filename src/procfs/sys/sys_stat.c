@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "procfs/sys/sys_cpus.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_source.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_unknown.h"
+#include "procfs/sys/sys_value.h"
+
+/*
+ * /proc/stat: a line a CPU with its times, and one line each with the counts of all interrupts and
+ * softirqs, which on large machines have tens of kilobytes of zeros. Lines are known by their first
+ * word; those that are not, are not ours.
+ */
+
+/* An interrupt's number is its place in the line; further ones are left out. */
+#define IRQS_MAX (1u << 20)
+
+struct sys_stat {
+	struct sys_file file;
+	struct sys_trouble trouble;
+	bool cpu_times, irqs, softirqs, forks;
+	uint64_t ns_per_tick;
+	/* Counters without a number; SYS_EXTRA_NONE if not wanted. */
+	uint32_t ctxt, running, blocked;
+	bool guests; /* theirs are wanted */
+	uint32_t group; /* of all counters without a number */
+	struct guest_times *of_cpu; /* owned; by CPU */
+	size_t n_cpus, cap_cpus;
+};
+
+/* Time that a CPU ran guests, which is in user and nice as well. */
+#define GUEST_TIMES 2
+
+struct guest_times {
+	uint32_t counters[GUEST_TIMES]; /* slots of sys_extras_put */
+};
+
+static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
+{
+	if (cpu >= SYS_CPUS_MAX ||
+	    array_reserve(&s->of_cpu, &s->cap_cpus, cpu + 1, sizeof(*s->of_cpu)) < 0)
+		return NULL;
+	while (s->n_cpus <= cpu)
+		s->of_cpu[s->n_cpus++] = (struct guest_times){0};
+	return &s->of_cpu[cpu];
+}
+
+/* The columns behind those that have a field; kernels before 2.6.33 have none or one. */
+static int parse_guests(struct sys_stat *s, struct sys_poll *p, uint64_t cpu, struct span line)
+{
+	static const struct span names[GUEST_TIMES] = {{"guest", 5}, {"guest_nice", 10}};
+	static const struct track_spec ns = {.unit = TRACK_UNIT_NS, .total = true};
+	struct guest_times *g = guests_of(s, cpu);
+	uint32_t group = TRACK_VOID;
+	uint64_t v;
+
+	if (!g)
+		return -E2BIG;
+	if (!g->counters[0])
+		group = sys_extras_cpu(&p->extras, s->group, (uint32_t)cpu);
+	for (unsigned i = 0; i < GUEST_TIMES && sys_text_u64(&line, &v); i++)
+		if (!sys_extras_put(&p->extras, &g->counters[i], group, names[i], &ns,
+				    sys_value_signed(v * s->ns_per_tick)))
+			return -E2BIG;
+	return 0;
+}
+
+/* The columns that have a field, in their order. */
+static int parse_cpu(struct sys_stat *s, struct sys_poll *p, struct span line)
+{
+	struct pb_enc *e;
+	uint64_t cpu, v;
+
+	if (!sys_text_u64(&line, &cpu))
+		return -EBADMSG;
+	e = sys_poll_packet(p);
+	pb_enc_open(e, PB_SYS_STATS_CPU_STAT);
+	pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_CPU_ID, sys_value_u32(cpu));
+	for (uint32_t field = PB_SYS_STATS_CPU_TIMES_USER_NS;
+	     field <= PB_SYS_STATS_CPU_TIMES_STEAL_NS && sys_text_u64(&line, &v); field++)
+		pb_enc_u64(e, field, v * s->ns_per_tick);
+	pb_enc_close(e);
+	return s->guests ? parse_guests(s, p, cpu, line) : 0;
+}
+
+/* "TOTAL COUNT COUNT ...". */
+static int parse_counts(struct sys_poll *p, struct span line, uint32_t total_field, uint32_t field,
+			bool zeros)
+{
+	struct pb_enc *e;
+	uint64_t v;
+
+	if (!sys_text_u64(&line, &v))
+		return -EBADMSG;
+	e = sys_poll_packet(p);
+	pb_enc_u64(e, total_field, v);
+	for (uint32_t i = 0; i < IRQS_MAX; i++) {
+		/* Nearly all of them. */
+		while (!zeros && line.len >= 3 && memcmp(line.p, " 0 ", 3) == 0) {
+			line = (struct span){line.p + 2, line.len - 2};
+			i++;
+		}
+		if (!sys_text_u64(&line, &v))
+			break;
+		if (v || zeros)
+			sys_value_pair(e, field, i, v);
+	}
+	return span_trim(line).len == 0 ? 0 : -EBADMSG;
+}
+
+static int parse_forks(struct sys_poll *p, struct span line)
+{
+	uint64_t v;
+
+	if (!sys_text_u64(&line, &v))
+		return -EBADMSG;
+	pb_enc_u64(sys_poll_packet(p), PB_SYS_STATS_NUM_FORKS, v);
+	return 0;
+}
+
+static int parse_extra(struct sys_poll *p, struct span line, uint32_t counter)
+{
+	uint64_t v;
+
+	if (!sys_text_u64(&line, &v))
+		return -EBADMSG;
+	sys_extras_set(&p->extras, counter, sys_value_signed(v));
+	return 0;
+}
+
+static int parse_line(struct sys_stat *s, struct sys_poll *p, struct span line)
+{
+	if (sys_text_take(&line, "cpu"))
+		return s->cpu_times && line.len > 0 && line.p[0] != ' ' ? parse_cpu(s, p, line) : 0;
+	if (s->irqs && sys_text_take(&line, "intr "))
+		return parse_counts(p, line, PB_SYS_STATS_NUM_IRQ_TOTAL, PB_SYS_STATS_NUM_IRQ,
+				    false);
+	if (s->softirqs && sys_text_take(&line, "softirq "))
+		return parse_counts(p, line, PB_SYS_STATS_NUM_SOFTIRQ_TOTAL,
+				    PB_SYS_STATS_NUM_SOFTIRQ, true);
+	if (s->forks && sys_text_take(&line, "processes "))
+		return parse_forks(p, line);
+	if (sys_text_take(&line, "ctxt "))
+		return parse_extra(p, line, s->ctxt);
+	if (sys_text_take(&line, "procs_running "))
+		return parse_extra(p, line, s->running);
+	if (sys_text_take(&line, "procs_blocked "))
+		return parse_extra(p, line, s->blocked);
+	return 0;
+}
+
+/* Is there one at all? */
+static bool is_known(struct span line)
+{
+	static const char *const words[] = {"cpu",	     "intr ", "softirq ",
+					    "processes ",    "ctxt ", "procs_running ",
+					    "procs_blocked "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (sys_text_take(&line, words[i]))
+			return true;
+	return false;
+}
+
+static int stat_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct span line;
+	int r = 0;
+	bool any = false;
+
+	while (sys_text_line(&text, &line)) {
+		int bad = parse_line(state, p, line);
+
+		r = bad ? bad : r;
+		any = any || is_known(line);
+	}
+	return !any || text.len > 0 ? -EBADMSG : r;
+}
+
+static void choose_all(struct sys_stat *s, struct sys_poll *p)
+{
+	static const struct track_spec total = {.unit = TRACK_UNIT_COUNT, .total = true};
+	static const struct track_spec now = {.unit = TRACK_UNIT_COUNT};
+
+	s->group = sys_extras_group(&p->extras, "stat");
+	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
+	s->ctxt = sys_extras_counter(&p->extras, s->group, (struct span){"ctxt", 4}, &total);
+	s->running =
+		sys_extras_counter(&p->extras, s->group, (struct span){"procs_running", 13}, &now);
+	s->blocked =
+		sys_extras_counter(&p->extras, s->group, (struct span){"procs_blocked", 13}, &now);
+}
+
+static void choose(struct sys_stat *s, int counter, struct sys_unknown *unknown)
+{
+	switch (counter) {
+	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES:
+		s->cpu_times = true;
+		break;
+	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_IRQ_COUNTS:
+		s->irqs = true;
+		break;
+	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_SOFTIRQ_COUNTS:
+		s->softirqs = true;
+		break;
+	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_FORK_COUNT:
+		s->forks = true;
+		break;
+	default:
+		sys_unknown_tell(unknown, "stat", counter);
+	}
+}
+
+static int stat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_stat *s = calloc(1, sizeof(*s));
+	struct sys_unknown unknown = {0};
+	long hz = sysconf(_SC_CLK_TCK);
+
+	if (!s || sys_file_init(&s->file, true, p->proc_root, "stat") < 0) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->trouble.what = "stat";
+	s->ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100);
+	s->ctxt = s->running = s->blocked = SYS_EXTRA_NONE;
+	if (c->n_stat_counters == 0)
+		choose_all(s, p);
+	for (size_t i = 0; i < c->n_stat_counters; i++)
+		choose(s, (int)c->stat_counters[i], &unknown);
+	*ret_state = s;
+	return 0;
+}
+
+static bool stat_step(void *state, struct sys_poll *p)
+{
+	struct sys_stat *s = state;
+
+	sys_file_poll(&s->file, p, &s->trouble, stat_parse, s);
+	return false;
+}
+
+static void stat_close(void *state, struct sys_poll *p)
+{
+	struct sys_stat *s = state;
+
+	sys_file_deinit(&s->file, p);
+	free(s->of_cpu);
+	free(s);
+}
+
+const struct sys_source sys_stat = {
+	.name = "stat",
+	.period = offsetof(Pb__SysStatsConfig, stat_period_ms),
+	.open = stat_open,
+	.step = stat_step,
+	.parse = stat_parse,
+	.close = stat_close,
+};

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/sys/sys_stats_ds.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "client/producer/flushes.h"
+#include "procfs/sys/sys_source.h"
+#include "base/event_loop/turn.h"
+
+/*
+ *	start, tick --> a pass: every source that is due is active, until its last step is done
+ *	pass ---------> turns of a few ms (turn.h), a packet each; nearly always one
+ *	its end ------> the timer, for the source that is due first; flushes and the stop are
+ *	                answered, after a poll of what was not polled just now
+ *
+ * A source is due at the multiples of its period, so that those of several sources fall together
+ * and make one packet. One timer is set, at the end of a pass only: a source that is due during a
+ * long pass waits for its end, and one that took part in it for its next multiple behind that. So
+ * a period that is too short for the machine leaves polls out, and never fills the loop.
+ */
+
+#define PERIOD_MIN_MS 10u
+#define SOURCES_MAX 16
+/* A flush, and the stop, poll what was polled longer ago than this. */
+#define NEW_MS 100u
+/* The loop's clock goes in steps of a kernel tick, up to 4 ms: a timer may fire that much early,
+ * and what is due then is polled rather than waited for again. */
+#define EARLY_MS 4
+
+struct slot {
+	const struct sys_source *source;
+	void *state;
+	uint32_t period_ms;
+	uint64_t due; /* CLOCK_MONOTONIC, ms */
+	uint64_t polled_ms; /* when it last became active; likewise */
+	bool active; /* has steps left in this pass */
+	bool polled; /* in this pass */
+};
+
+struct sys_stats {
+	struct ds_handle *h; /* borrowed */
+	struct writer *writer; /* owned */
+	struct event *turn; /* owned */
+	struct event *tick; /* owned */
+	struct sys_poll poll;
+	struct slot slots[SOURCES_MAX];
+	unsigned n_slots;
+	struct flushes flushes;
+	bool start_answered;
+	bool stopping;
+};
+
+static uint64_t now_ms(void)
+{
+	return clock_mono_ns() / NS_PER_MS;
+}
+
+/* ---- when ---- */
+
+static void set_tick(struct sys_stats *ds)
+{
+	uint64_t now = now_ms(), due = UINT64_MAX, wait;
+	struct timeval after;
+
+	for (unsigned i = 0; i < ds->n_slots; i++) {
+		struct slot *s = &ds->slots[i];
+
+		if (s->polled)
+			s->due = (MAX(now, s->due) / s->period_ms + 1) * s->period_ms;
+		s->polled = false;
+		due = MIN(due, s->due);
+	}
+	if (ds->n_slots == 0)
+		return;
+	wait = due > now ? due - now : 1;
+	after = (struct timeval){.tv_sec = (time_t)(wait / 1000),
+				 .tv_usec = (suseconds_t)(wait % 1000 * 1000)};
+	evtimer_add(ds->tick, &after);
+}
+
+/* One step of one source; false: there is nothing left to do in this pass. */
+static bool step(struct sys_stats *ds)
+{
+	for (unsigned i = 0; i < ds->n_slots; i++) {
+		struct slot *s = &ds->slots[i];
+
+		if (!s->active)
+			continue;
+		s->active = s->source->step(s->state, &ds->poll);
+		return true;
+	}
+	return false;
+}
+
+static void answer_start(struct sys_stats *ds)
+{
+	if (ds->start_answered)
+		return;
+	ds->start_answered = true;
+	ds_started(ds->h);
+}
+
+/* The flushes and the stop; false: what they are to bring into the trace takes more than a turn. */
+static bool answer(struct sys_stats *ds, const struct turn *turn)
+{
+	if (!ds->flushes.n && !ds->stopping)
+		return true;
+	while (sys_poll_flush(&ds->poll))
+		if (turn_over(turn))
+			return false;
+	writer_flush(ds->writer);
+	flushes_answer(&ds->flushes, ds->h);
+	if (!ds->stopping)
+		return true;
+	sys_poll_sum_up(&ds->poll);
+	ds->stopping = false;
+	ds_stopped(ds->h);
+	return true;
+}
+
+static void run_turn(struct sys_stats *ds)
+{
+	static const struct timeval at_once;
+	struct turn turn = turn_begin(clock_mono_ns);
+	bool more;
+
+	sys_poll_begin(&ds->poll);
+	do
+		more = step(ds);
+	while (more && !turn_over(&turn));
+	sys_poll_end(&ds->poll);
+	if (!more) {
+		answer_start(ds);
+		if (!ds->stopping)
+			set_tick(ds);
+	}
+	if (more || !answer(ds, &turn))
+		evtimer_add(ds->turn, &at_once);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	run_turn(ctx);
+}
+
+static void activate(struct slot *s, uint64_t now)
+{
+	s->active = s->polled = true;
+	s->polled_ms = now;
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct sys_stats *ds = ctx;
+	uint64_t now = now_ms();
+
+	(void)fd;
+	(void)what;
+	for (unsigned i = 0; i < ds->n_slots; i++)
+		if (ds->slots[i].due <= now + EARLY_MS)
+			activate(&ds->slots[i], now);
+	run_turn(ds);
+}
+
+/* In the pass that is on, or one of its own. */
+static void poll_what_is_old(struct sys_stats *ds)
+{
+	uint64_t now = now_ms();
+
+	/* It would make a pass of what is due then, in the middle of this one. */
+	event_del(ds->tick);
+	for (unsigned i = 0; i < ds->n_slots; i++)
+		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
+			activate(&ds->slots[i], now);
+	if (!evtimer_pending(ds->turn, NULL))
+		run_turn(ds);
+}
+
+/* ---- the data source ---- */
+
+static void sys_stats_destroy(void *instance)
+{
+	struct sys_stats *ds = instance;
+
+	if (!ds)
+		return;
+	if (ds->turn)
+		event_free(ds->turn);
+	if (ds->tick)
+		event_free(ds->tick);
+	for (unsigned i = 0; i < ds->n_slots; i++)
+		ds->slots[i].source->close(ds->slots[i].state, &ds->poll);
+	sys_poll_deinit(&ds->poll);
+	writer_free(ds->writer);
+	free(ds);
+}
+
+static void destroyp(struct sys_stats **ds)
+{
+	sys_stats_destroy(*ds);
+}
+
+static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
+{
+	for (const struct sys_source *const *at = sys_sources; *at; at++) {
+		struct slot s = {.source = *at};
+		int r;
+
+		memcpy(&s.period_ms, (const char *)c + s.source->period, sizeof(s.period_ms));
+		if (s.period_ms == 0)
+			continue;
+		if (s.period_ms < PERIOD_MIN_MS) {
+			log_warn("linux.sys_stats: %s every %u ms is taken for every %u ms",
+				 s.source->name, s.period_ms, PERIOD_MIN_MS);
+			s.period_ms = PERIOD_MIN_MS;
+		}
+		r = s.source->open(&ds->poll, c, &s.state);
+		if (r < 0)
+			return r;
+		ds->slots[ds->n_slots++] = s;
+	}
+	return 0;
+}
+
+/* What the config asks for in vain. */
+static void tell_what_is_left_out(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
+{
+	const char *without = c->n_meminfo_counters && !c->meminfo_period_ms ? "meminfo"
+			      : c->n_vmstat_counters && !c->vmstat_period_ms ? "vmstat"
+			      : c->n_stat_counters && !c->stat_period_ms     ? "stat"
+									     : NULL;
+
+	if (c->n_files && !c->files_period_ms)
+		log_warn("linux.sys_stats: files record nothing without files_period_ms");
+	if (without)
+		log_warn("linux.sys_stats: %s_counters record nothing without %s_period_ms",
+			 without, without);
+	if (ds->n_slots == 0)
+		log_warn("linux.sys_stats records nothing: no period is set");
+}
+
+static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
+			    const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	_cleanup_(destroyp) struct sys_stats *ds = calloc(1, sizeof(*ds));
+	Pb__SysStatsConfig none = PB__SYS_STATS_CONFIG__INIT;
+	const Pb__SysStatsConfig *c = config->sys_stats_config ? config->sys_stats_config : &none;
+	int r;
+
+	if (!ds)
+		return -ENOMEM;
+	ds->h = h;
+	ds->writer = ds_writer_new(h);
+	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->tick = evtimer_new(env->loop, on_tick, ds);
+	if (!ds->writer || !ds->turn || !ds->tick)
+		return -ENOMEM;
+	ds->poll = (struct sys_poll){
+		.proc_root = env->proc_root,
+		.sys_root = env->sys_root,
+		.w = ds->writer,
+	};
+	r = sys_extras_init(&ds->poll.extras, sys_stats_data_source.name, ds->writer);
+	if (r == 0)
+		r = open_sources(ds, c);
+	if (r < 0)
+		return r;
+	tell_what_is_left_out(ds, c);
+	*ret_instance = TAKE_PTR(ds);
+	return 0;
+}
+
+/* All are due at once. */
+static void sys_stats_start(void *instance)
+{
+	on_tick(-1, 0, instance);
+}
+
+static void sys_stats_flush(void *instance, uint64_t flush_id)
+{
+	struct sys_stats *ds = instance;
+
+	if (!flushes_add(&ds->flushes, flush_id)) {
+		writer_flush(ds->writer);
+		flushes_answer(&ds->flushes, ds->h);
+		(void)flushes_add(&ds->flushes, flush_id);
+	}
+	poll_what_is_old(ds);
+}
+
+static void sys_stats_clear(void *instance)
+{
+	struct sys_stats *ds = instance;
+
+	tracks_clear(ds->poll.extras.tracks);
+}
+
+static void sys_stats_stop(void *instance)
+{
+	struct sys_stats *ds = instance;
+
+	if (ds->stopping)
+		return;
+	ds->stopping = true;
+	poll_what_is_old(ds);
+}
+
+const struct data_source sys_stats_data_source = {
+	.name = "linux.sys_stats",
+	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+	.handles_incremental_state_clear = true,
+	.create = sys_stats_create,
+	.start = sys_stats_start,
+	.flush = sys_stats_flush,
+	.clear = sys_stats_clear,
+	.stop = sys_stats_stop,
+	.destroy = sys_stats_destroy,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/sys/sys_unknown.h"
+
+#include "base/system/log.h"
+
+void sys_unknown_tell(struct sys_unknown *u, const char *file, int number)
+{
+	for (unsigned i = 0; i < u->n; i++)
+		if (u->numbers[i] == number)
+			return;
+	if (u->n < SYS_UNKNOWN_MAX) {
+		u->numbers[u->n++] = number;
+		log_warn("linux.sys_stats: %s has no counter with the number %d", file, number);
+	} else if (!u->more) {
+		u->more = true;
+		log_warn("linux.sys_stats: %s has none with other numbers of the list either",
+			 file);
+	}
+}

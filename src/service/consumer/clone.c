@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two flushes are there so that a buffer that is moved is moved as soon as its own data sources
+ * have flushed: what they write from then on goes to the next clone. A flush that fails, or that
+ * the source cannot do because it has ended, does not stop the clone: what is there is cloned.
+ */
+#include "service/consumer/clone.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "service/consumer/consumer_port.h"
+#include "service/ipc/decode.h"
+#include "service/output/file_sink.h"
+#include "service/session/flush.h"
+#include "service/ipc/limits.h"
+#include "service/producer/producer_port.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_clone.h"
+#include "service/session/session_life.h"
+#include "service/buffer/trace_buffer.h"
+#include "wire/pb_mem.h"
+
+#define BUGREPORT_SESSION UINT64_MAX /* the one with the highest bugreport_score */
+
+/* ---- the request ---- */
+
+struct clone_request {
+	uint64_t session_id;
+	char *unique_name; /* owned; NULL: by number */
+	bool for_bugreport;
+	bool skip_trace_filter;
+	bool has_trigger;
+	struct received_trigger trigger; /* owned */
+};
+
+static bool wants_bugreport(const struct clone_request *r)
+{
+	return !r->unique_name && r->session_id == BUGREPORT_SESSION;
+}
+
+static void request_deinit(struct clone_request *r)
+{
+	free(r->unique_name);
+	received_trigger_deinit(&r->trigger);
+}
+
+static int decode_field(struct clone_request *r, const struct pb_field *f)
+{
+	switch (FIELD_KEY(*f)) {
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_SESSION_ID):
+		r->session_id = f->u64;
+		free(TAKE_PTR(r->unique_name)); /* of a oneof the last one counts */
+		return 0;
+	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME):
+		return decode_string(f, MAX_NAME_BYTES, &r->unique_name);
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_SKIP_TRACE_FILTER):
+		r->skip_trace_filter = f->u64 != 0;
+		return 0;
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_FOR_BUGREPORT):
+		r->for_bugreport = f->u64 != 0;
+		return 0;
+	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_NAME):
+		r->has_trigger = true;
+		return decode_string(f, MAX_NAME_BYTES, &r->trigger.name);
+	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_PRODUCER_NAME):
+		return decode_string(f, MAX_NAME_BYTES, &r->trigger.producer);
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_TRUSTED_PRODUCER_UID):
+		r->trigger.uid = (uid_t)f->u64;
+		return 0;
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_BOOT_TIME_NS):
+		r->trigger.boot_ns = f->u64;
+		return 0;
+	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_DELAY_MS):
+		r->trigger.delay_ms = f->u64;
+		return 0;
+	}
+	return 0;
+}
+
+static int decode_request(struct clone_request *r, const uint8_t *args, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	int error = 0;
+
+	pb_dec_init(&d, args, len);
+	while (error == 0 && pb_dec_next(&d, &f))
+		error = decode_field(r, &f);
+	if (error < 0)
+		return error;
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	if (r->has_trigger && !r->trigger.producer)
+		r->trigger.producer = strdup("");
+	return r->has_trigger && !r->trigger.producer ? -ENOMEM : 0;
+}
+
+/* ---- replies ---- */
+
+static int reply(const struct consumer_port *c, const struct ipc_call *call,
+		 const struct session *clone, const char *error)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_SUCCESS, clone != NULL);
+	if (clone) {
+		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_MSB, clone->uuid_msb);
+		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_LSB, clone->uuid_lsb);
+		pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_WAS_WRITE_INTO_FILE,
+			    clone->file != NULL);
+	} else {
+		pb_enc_str(&m.enc, PB_CLONE_SESSION_RESPONSE_ERROR, error);
+	}
+	if (m.failed)
+		return -ENOMEM;
+	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	return 0;
+}
+
+/* ---- one on its way ---- */
+
+enum group { GROUP_MOVED, GROUP_COPIED, N_GROUPS };
+
+struct pending_clone {
+	TAILQ_ENTRY(pending_clone) link; /* in the source */
+	struct session *source; /* borrowed: it ends us */
+	struct consumer_port *consumer; /* borrowed: it ends us */
+	struct ipc_call call;
+	int fd; /* owned: where to, of a source that writes into a file; else -1 */
+	struct session_clone result; /* owned, as far as it is there */
+	struct clone_flush {
+		struct pending_clone *clone;
+		enum group group;
+		bool wanted; /* the config has such buffers */
+		bool running;
+	} flushes[N_GROUPS];
+	bool no_memory;
+};
+
+static void give_back_buffers(struct pending_clone *p);
+
+static void pending_free(struct pending_clone *p)
+{
+	for (size_t g = 0; g < N_GROUPS; g++)
+		if (p->flushes[g].running)
+			flush_disown_group(p->source, &p->flushes[g]);
+	give_back_buffers(p);
+	TAILQ_REMOVE(&p->source->clones, p, link);
+	p->consumer->clone = NULL;
+	session_clone_deinit(&p->result);
+	closep(&p->fd);
+	free(p);
+}
+
+static enum group group_of(const struct session *s, size_t buffer)
+{
+	return s->config->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
+}
+
+/* ---- its buffers ---- */
+
+static void replace_buffer(struct session *s, size_t i, struct trace_buffer *with)
+{
+	struct producer_port *producer;
+
+	s->buffers[i].buffer = with;
+	TAILQ_FOREACH (producer, &s->service->producers, link)
+		producer_port_regrant(producer, s->buffers[i].id, with);
+}
+
+static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
+{
+	struct trace_buffer *old = s->buffers[i].buffer, *fresh;
+	int r = trace_buffer_new_like(old, &fresh);
+
+	if (r < 0)
+		return r;
+	replace_buffer(s, i, fresh);
+	*ret = old;
+	return 0;
+}
+
+static void take_buffers(struct pending_clone *p, enum group group)
+{
+	struct session *s = p->source;
+
+	for (size_t i = 0; i < s->n_buffers && !p->no_memory; i++) {
+		struct trace_buffer **to = &p->result.buffers[i];
+		int r;
+
+		if (group_of(s, i) != group)
+			continue;
+		r = group == GROUP_MOVED ? move_buffer(s, i, to)
+					 : trace_buffer_clone(s->buffers[i].buffer, to);
+		p->no_memory = r < 0;
+		p->result.taken_boot_ns[i] = clock_boot_ns();
+	}
+}
+
+/* Nobody takes what was moved: it is the source's again, with what came since. */
+static void give_back_buffers(struct pending_clone *p)
+{
+	struct session *s = p->source;
+
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		struct trace_buffer *fresh = s->buffers[i].buffer;
+
+		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
+			continue;
+		trace_buffer_append(p->result.buffers[i], fresh);
+		replace_buffer(s, i, TAKE_PTR(p->result.buffers[i]));
+		trace_buffer_free(fresh);
+	}
+}
+
+/* clear_before_clone: what was before the snapshot is in nobody's interest. */
+static int clear_buffers(struct session *s)
+{
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		struct trace_buffer *old;
+
+		if (!s->config->buffers[i]->clear_before_clone ||
+		    trace_buffer_stats(s->buffers[i].buffer)->bytes_written == 0)
+			continue;
+		if (move_buffer(s, i, &old) < 0)
+			return -ENOMEM;
+		trace_buffer_free(old);
+	}
+	return 0;
+}
+
+/* ---- all is there ---- */
+
+static void answer(struct consumer_port *c, const struct ipc_call *call,
+		   const struct session *clone, const char *error)
+{
+	if (reply(c, call, clone, error) < 0)
+		ipc_reject(c->conn, call);
+}
+
+static int make_session(struct pending_clone *p, struct session **ret, struct err_text *e)
+{
+	int r;
+
+	if (p->no_memory)
+		return err_set(e, -ENOMEM, "Buffer allocation failed");
+	if (p->consumer->session)
+		return err_set(e, -EBUSY,
+			       "The consumer is already attached to another tracing session");
+	r = session_clone_finish(&p->result, p->source, p->consumer, ret);
+	if (r < 0)
+		return err_set(e, r, "The service has no memory or no numbers left for the clone");
+	return 0;
+}
+
+/* File and buffers are of one moment: nothing may go from the ones into the other meanwhile. When
+ * it fails, the source has all that it had. */
+static int make_session_with_file(struct pending_clone *p, struct session **ret, struct err_text *e)
+{
+	struct file_sink *from = p->source->file, *file;
+	int r;
+
+	if (!from || file_sink_is_closed(from))
+		return err_set(e, -ENOENT, "Original session ended");
+	r = file_sink_new_clone(from, TAKE_FD(p->fd), p->consumer->uid, e, &file);
+	if (r < 0)
+		return r;
+	for (size_t g = 0; g < N_GROUPS; g++)
+		take_buffers(p, (enum group)g);
+	r = make_session(p, ret, e);
+	if (r < 0) {
+		give_back_buffers(p);
+		file_sink_free(file);
+		return r;
+	}
+	file_sink_give_clone(file, *ret);
+	return 0;
+}
+
+static void finish(struct pending_clone *p)
+{
+	struct consumer_port *c = p->consumer;
+	struct ipc_call call = p->call;
+	struct session *clone = NULL;
+	struct err_text e = {""};
+	int r = p->fd >= 0 ? make_session_with_file(p, &clone, &e) : make_session(p, &clone, &e);
+
+	pending_free(p);
+	if (r < 0) {
+		answer(c, &call, NULL, e.text);
+		return;
+	}
+	c->session = clone;
+	if (!clone->file) {
+		answer(c, &call, clone, NULL);
+		return;
+	}
+	c->clone_call = call;
+	c->has_clone_call = true;
+	file_sink_finish(clone->file);
+}
+
+void clone_is_written(struct consumer_port *c)
+{
+	struct session *failed = NULL;
+
+	if (!c->has_clone_call)
+		return;
+	c->has_clone_call = false;
+	if (c->session->error)
+		failed = TAKE_PTR(c->session);
+	answer(c, &c->clone_call, failed ? NULL : c->session, failed ? failed->error : NULL);
+	session_free(failed);
+}
+
+void clone_give_up_file(struct consumer_port *c)
+{
+	if (c->has_clone_call)
+		ipc_reject(c->conn, &c->clone_call);
+	c->has_clone_call = false;
+}
+
+/* ---- its flushes ---- */
+
+static bool is_in_group(void *ctx, uint16_t buffer_id)
+{
+	const struct clone_flush *f = ctx;
+	const struct session *s = f->clone->source;
+	int i = session_buffer_index(s, buffer_id);
+
+	return i >= 0 && group_of(s, (size_t)i) == f->group;
+}
+
+/* With a file all buffers are taken in the end. */
+static void group_is_flushed(struct pending_clone *p, enum group group)
+{
+	if (p->fd < 0)
+		take_buffers(p, group);
+}
+
+static void on_flushed(void *ctx, bool success)
+{
+	struct clone_flush *f = ctx;
+	struct pending_clone *p = f->clone;
+
+	f->running = false;
+	if (!success)
+		p->result.final_flush = FINAL_FLUSH_FAILED;
+	else if (p->result.final_flush == FINAL_FLUSH_NONE)
+		p->result.final_flush = FINAL_FLUSH_SUCCEEDED;
+	group_is_flushed(p, f->group);
+	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
+		finish(p);
+}
+
+/* Of a source that is not running what there is was flushed when it ended. */
+static void begin_flushes(struct pending_clone *p, uint64_t flags)
+{
+	for (size_t g = 0; g < N_GROUPS; g++) {
+		struct flush_group group = {is_in_group, on_flushed, &p->flushes[g]};
+
+		if (p->flushes[g].wanted)
+			p->flushes[g].running = flush_begin_group(p->source, flags, &group) == 0;
+		if (p->flushes[g].running)
+			continue;
+		if (p->flushes[g].wanted && p->source->state == SESSION_STARTED)
+			p->result.final_flush = FINAL_FLUSH_FAILED;
+		group_is_flushed(p, (enum group)g);
+	}
+	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
+		finish(p);
+}
+
+/* ---- which session, and may it be cloned? ---- */
+
+static int32_t score_of(const struct session *s)
+{
+	return s->state == SESSION_STARTED ? s->config->bugreport_score : 0;
+}
+
+static bool may_clone(const struct consumer_port *c, const struct session *s)
+{
+	return c->uid == 0 || c->uid == s->uid;
+}
+
+static struct session *find_for_bugreport(const struct consumer_port *c)
+{
+	struct session *s, *best = NULL;
+
+	TAILQ_FOREACH (s, &c->service->sessions, link)
+		if (may_clone(c, s) && score_of(s) > (best ? score_of(best) : 0))
+			best = s;
+	return best;
+}
+
+static bool is_selected(const struct session *s, const struct clone_request *r)
+{
+	const char *name = s->config->unique_session_name;
+
+	if (!r->unique_name)
+		return s->id == r->session_id;
+	return s->state != SESSION_CLONED && name && name[0] && !strcmp(name, r->unique_name);
+}
+
+static struct session *find_source(const struct consumer_port *c, const struct clone_request *r,
+				   const char **ret_error)
+{
+	struct session *s;
+
+	if (wants_bugreport(r)) {
+		*ret_error = "No tracing sessions eligible for bugreport found";
+		return find_for_bugreport(c);
+	}
+	*ret_error = "Tracing session not found";
+	TAILQ_FOREACH (s, &c->service->sessions, link)
+		if (is_selected(s, r))
+			return s;
+	return NULL;
+}
+
+static const char *why_not(const struct consumer_port *c, const struct session *source, int fd)
+{
+	if (!may_clone(c, source))
+		return "Not allowed to clone a session from another UID";
+	if (c->session)
+		return "The consumer is already attached to another tracing session";
+	if (source->file && file_sink_is_closed(source->file))
+		return "The session has ended, and its trace is in its file";
+	if (source->file && fd < 0)
+		return "The session writes into a file: to clone it takes a file, too";
+	return NULL;
+}
+
+/* ---- the method ---- */
+
+/* NULL with the reason. */
+static struct pending_clone *pending_new(struct consumer_port *c, struct session *source,
+					 const struct ipc_call *call, struct clone_request *r,
+					 struct err_text *e)
+{
+	struct pending_clone *p = calloc(1, sizeof(*p));
+
+	err_set(e, 0, "out of memory");
+	if (!p || session_clone_init(&p->result, source, c->uid, e) < 0) {
+		free(p);
+		return NULL;
+	}
+	p->source = source;
+	p->consumer = c;
+	p->call = *call;
+	p->fd = -1;
+	for (size_t g = 0; g < N_GROUPS; g++)
+		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
+	for (size_t i = 0; i < source->n_buffers; i++)
+		p->flushes[group_of(source, i)].wanted = true;
+	p->result.unfiltered = r->skip_trace_filter || wants_bugreport(r);
+	if (r->has_trigger)
+		p->result.trigger = r->trigger;
+	if (r->has_trigger)
+		r->trigger = (struct received_trigger){0};
+	TAILQ_INSERT_TAIL(&source->clones, p, link);
+	c->clone = p;
+	return p;
+}
+
+static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
+		       struct clone_request *r, int passed)
+{
+	_cleanup_(closep) int fd = passed;
+	const char *error, *refused;
+	struct session *source = find_source(c, r, &error);
+	struct pending_clone *p;
+	struct err_text e;
+	uint64_t flags = FLUSH_REASON_CLONE | FLUSH_BY_SERVICE;
+
+	if (!source)
+		return reply(c, call, NULL, error);
+	refused = why_not(c, source, fd);
+	if (refused)
+		return reply(c, call, NULL, refused);
+	/* Before anything of the source is cleared or moved. */
+	if (source->file && file_sink_check_clone(source->file, fd, c->uid, &e) < 0)
+		return reply(c, call, NULL, e.text);
+	p = pending_new(c, source, call, r, &e);
+	if (!p)
+		return reply(c, call, NULL, e.text);
+	if (source->file)
+		p->fd = TAKE_FD(fd);
+	p->no_memory = clear_buffers(source) < 0;
+	if (r->for_bugreport || wants_bugreport(r))
+		flags |= FLUSH_FOR_BUGREPORT;
+	begin_flushes(p, flags);
+	return 0;
+}
+
+int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct consumer_port *c = endpoint;
+	struct err_text e;
+	_cleanup_(closep) int fd = consumer_port_take_file(c, &e);
+	_cleanup_(request_deinit) struct clone_request request = {0};
+	int r = decode_request(&request, args, len);
+
+	if (r < 0)
+		return r;
+	clone_cancel(c);
+	if (e.text[0])
+		return reply(c, call, NULL, e.text);
+	return begin_clone(c, call, &request, TAKE_FD(fd));
+}
+
+void clone_cancel(struct consumer_port *c)
+{
+	struct pending_clone *p = c->clone;
+	struct ipc_call call;
+
+	if (!p)
+		return;
+	call = p->call;
+	pending_free(p);
+	ipc_reject(c->conn, &call);
+}
+
+void clone_source_ends(struct session *source)
+{
+	struct pending_clone *p;
+
+	while ((p = TAILQ_FIRST(&source->clones))) {
+		struct consumer_port *c = p->consumer;
+		struct ipc_call call = p->call;
+
+		pending_free(p);
+		if (reply(c, &call, NULL, "Original session ended") < 0)
+			ipc_reject(c->conn, &call);
+	}
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Most methods answer first and act then: what the act sends by itself (the end of EnableTracing,
+ * say) comes after the answer.
+ */
+#include "service/consumer/consumer_port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/msgsock.h"
+#include "config/unpack.h"
+#include "gen/fields.h"
+#include "ipc/consumer_port.pb-c.h"
+#include "service/ipc/decode.h"
+#include "service/output/file_sink.h"
+#include "service/session/flush.h"
+#include "service/ipc/limits.h"
+#include "service/output/passed_file.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_life.h"
+#include "service/session/session_run.h"
+#include "service/trace/stats.h"
+#include "wire/frame.h"
+#include "wire/pb_mem.h"
+
+/* ---- EnableTracing and its end ---- */
+
+static void reply_disabled(struct consumer_port *c, const struct ipc_call *call, const char *error)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (pb_mem_init(&m) < 0) {
+		ipc_reject(c->conn, call);
+		return;
+	}
+	pb_enc_bool(&m.enc, PB_ENABLE_TRACING_RESPONSE_DISABLED, true);
+	if (error)
+		pb_enc_str(&m.enc, PB_ENABLE_TRACING_RESPONSE_ERROR, error);
+	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
+}
+
+/* This call is answered when tracing ends; one that waited before is rejected. */
+static void park_enable(struct consumer_port *c, const struct ipc_call *call)
+{
+	if (c->has_enable)
+		ipc_reject(c->conn, &c->enable);
+	c->enable = *call;
+	c->has_enable = true;
+}
+
+void consumer_port_tracing_ended(struct consumer_port *c, const char *error)
+{
+	if (!c->has_enable)
+		return;
+	c->has_enable = false;
+	observe_send(&c->observer); /* what led to it is heard first */
+	reply_disabled(c, &c->enable, error);
+}
+
+int consumer_port_take_file(struct consumer_port *c, struct err_text *e)
+{
+	int fd = ipc_conn_take_fd(c->conn);
+
+	err_set(e, 0, "%s", "");
+	if (fd < 0 || passed_file_check(fd, c->uid, e) == 0)
+		return fd;
+	ipc_conn_close_fd(c->conn, fd);
+	return -1;
+}
+
+/* Takes the config. */
+static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
+			int passed_fd, struct err_text *e)
+{
+	_cleanup_(closep) int fd = passed_fd;
+	struct quota_account room;
+	int r;
+
+	quota_open(&room, &c->service->quota, c->uid);
+	r = quota_check(&room, QUOTA_CONFIG_BYTES, bytes, e);
+	if (r == 0)
+		r = session_new(c->service, c, c->uid, request->trace_config, TAKE_FD(fd), e,
+				&c->session);
+	if (r < 0)
+		return r;
+	request->trace_config = NULL; /* the session's now */
+	quota_hold(&c->session->account, QUOTA_CONFIG_BYTES, bytes);
+	return 0;
+}
+
+static void begin_session(struct consumer_port *c, const struct ipc_call *call,
+			  Pb__EnableTracingRequest *request, size_t bytes)
+{
+	struct err_text e;
+	_cleanup_(closep) int fd = consumer_port_take_file(c, &e);
+	int r = -EBUSY;
+
+	if (e.text[0] && request->trace_config && request->trace_config->write_into_file)
+		r = -EINVAL;
+	else if (c->service->is_stopping)
+		err_set(&e, r, "%s", SERVICE_STOPPED);
+	else if (c->session)
+		err_set(&e, r, "this connection has a tracing session already");
+	else if (!request->trace_config)
+		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
+	else
+		r = make_session(c, request, bytes, TAKE_FD(fd), &e);
+	if (r < 0) {
+		quota_log(&c->service->quota, c->uid, LOG_LEVEL_INFO,
+			  "a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);
+		reply_disabled(c, call, e.text);
+		return;
+	}
+	service_set_lockdown(c->service, c->session->config->lockdown_mode);
+	park_enable(c, call);
+	session_begin(c->session);
+}
+
+static int enable_tracing(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			  size_t len)
+{
+	struct consumer_port *c = endpoint;
+	Pb__EnableTracingRequest *request;
+	ProtobufCMessage *m;
+	size_t bytes;
+	int r = unpack_limited(&pb__enable_tracing_request__descriptor, args, len, MAX_CONFIG_BYTES,
+			       &m, &bytes);
+
+	if (r == -E2BIG) {
+		c->service->quota.refused[QUOTA_CONFIG_BYTES]++;
+		reply_disabled(c, call, "the config would take more than 8 MiB");
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	request = (Pb__EnableTracingRequest *)m;
+	if (!request->attach_notification_only)
+		begin_session(c, call, request, bytes);
+	else if (c->session && session_has_ended(c->session))
+		reply_disabled(c, call, c->session->error);
+	else if (c->session)
+		park_enable(c, call);
+	else
+		reply_disabled(c, call,
+			       "attach_notification_only: this connection has no tracing session");
+	pb__enable_tracing_request__free_unpacked(request, NULL);
+	return 0;
+}
+
+/* ---- the session's life ---- */
+
+static int start_tracing(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			 size_t len)
+{
+	struct consumer_port *c = endpoint;
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	ipc_reply_empty(c->conn, call);
+	if (c->session)
+		session_start(c->session);
+	return 0;
+}
+
+static int disable_tracing(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			   size_t len)
+{
+	struct consumer_port *c = endpoint;
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	ipc_reply_empty(c->conn, call);
+	if (!c->session)
+		return 0;
+	session_set_end(c->session, "its consumer stopped it");
+	session_disable(c->session, false);
+	return 0;
+}
+
+/* What a file still lacks is written without anybody waiting; then the session, which has no consumer
+ * any more, is freed. */
+static void leave_file(struct consumer_port *c)
+{
+	struct session *s = c->session;
+
+	consumer_port_tracing_ended(c, s->error);
+	consumer_port_let_go(c);
+	session_disable(s, true);
+}
+
+static void end_session(struct consumer_port *c)
+{
+	if (c->session && session_writes_file(c->session)) {
+		leave_file(c);
+		return;
+	}
+	reader_cancel(&c->reader);
+	clone_give_up_file(c);
+	session_free(TAKE_PTR(c->session));
+}
+
+static int free_buffers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			size_t len)
+{
+	struct consumer_port *c = endpoint;
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	ipc_reply_empty(c->conn, call);
+	end_session(c);
+	return 0;
+}
+
+static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
+{
+	if (success)
+		ipc_reply_empty(s->consumer->conn, call);
+	else
+		ipc_reject(s->consumer->conn, call);
+}
+
+static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct consumer_port *c = endpoint;
+	uint32_t timeout_ms = 0;
+	uint64_t flags = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_VARINT(PB_FLUSH_REQUEST_TIMEOUT_MS):
+			timeout_ms = (uint32_t)f.u64;
+			break;
+		case KEY_VARINT(PB_FLUSH_REQUEST_FLAGS):
+			flags = f.u64;
+			break;
+		}
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	if (!c->session)
+		return -ENOENT;
+	return flush_begin(c->session, timeout_ms, flags, on_flushed, call);
+}
+
+void consumer_port_abort(struct consumer_port *c, const char *reason)
+{
+	if (c->has_enable)
+		reply_disabled(c, &c->enable, reason);
+	c->has_enable = false;
+	if (c->session)
+		session_set_error(c->session, reason);
+	end_session(c);
+}
+
+void consumer_port_let_go(struct consumer_port *c)
+{
+	reader_cancel(&c->reader);
+	clone_give_up_file(c);
+	flush_disown(c->session, on_flushed);
+	c->session->consumer = NULL;
+	c->session = NULL;
+}
+
+/* ---- the session's data ---- */
+
+/* What goes into a file is not read from here. Of a clone whose file is done the service's own events of this
+ * reading are left. */
+static bool is_readable(const struct session *s)
+{
+	if (!s || triggers_hold_back(s))
+		return false;
+	return !s->file || (s->state == SESSION_CLONED && file_sink_is_closed(s->file));
+}
+
+static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			size_t len)
+{
+	struct consumer_port *c = endpoint;
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	return reader_begin(&c->reader, call, is_readable(c->session) ? c->session : NULL);
+}
+
+static int get_trace_stats(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			   size_t len)
+{
+	/* The writer that comes last may exceed it by its own size. */
+	const size_t max = MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD - 1024;
+	struct consumer_port *c = endpoint;
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	if (!c->session)
+		return -ENOENT;
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	pb_enc_open(&m.enc, PB_GET_TRACE_STATS_RESPONSE_TRACE_STATS);
+	stats_put(c->session, &m.enc, max);
+	pb_enc_close(&m.enc);
+	if (m.failed)
+		return -ENOMEM;
+	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	return 0;
+}
+
+static int observe_events(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			  size_t len)
+{
+	struct consumer_port *c = endpoint;
+	struct pb_packed values;
+	uint64_t value;
+	uint32_t events = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE)
+			continue;
+		for (values = pb_packed_of(&f); pb_packed_next(&values, &value);)
+			events |= (uint32_t)value;
+	}
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	observe_begin(&c->observer, call, events, c->session);
+	return 0;
+}
+
+/* ---- methods that are not built, but have a way to say so ---- */
+
+static int refuse_with(struct consumer_port *c, const struct ipc_call *call, uint32_t success_field,
+		       uint32_t text_field, const char *text)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	pb_enc_bool(&m.enc, success_field, false);
+	pb_enc_str(&m.enc, text_field, text);
+	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	return 0;
+}
+
+static int save_trace_for_bugreport(void *endpoint, const struct ipc_call *call,
+				    const uint8_t *args, size_t len)
+{
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	return refuse_with(endpoint, call, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS,
+			   PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG,
+			   "SaveTraceForBugreport is deprecated: CloneSession does it");
+}
+
+/* ---- the port ---- */
+
+static void consumer_port_close(void *endpoint)
+{
+	struct consumer_port *c = endpoint;
+
+	clone_cancel(c);
+	end_session(c);
+	reader_deinit(&c->reader);
+	observer_deinit(&c->observer);
+	free(c);
+}
+
+static int consumer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpoint)
+{
+	struct consumer_port *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->service = ctx;
+	c->conn = conn;
+	c->uid = ipc_conn_peer(conn)->uid;
+	r = observer_init(&c->observer, c->service->loop, conn);
+	if (r == 0)
+		r = reader_init(&c->reader, c->service->loop, conn);
+	if (r < 0) {
+		consumer_port_close(c);
+		return r;
+	}
+	*ret_endpoint = c;
+	return 0;
+}
+
+static void on_drained(void *endpoint)
+{
+	struct consumer_port *c = endpoint;
+
+	reader_on_drained(&c->reader);
+}
+
+static const struct ipc_method methods[] = {
+	{"EnableTracing", enable_tracing},
+	{"DisableTracing", disable_tracing},
+	{"ReadBuffers", read_buffers},
+	{"FreeBuffers", free_buffers},
+	{"Flush", flush},
+	{"StartTracing", start_tracing},
+	{"ChangeTraceConfig", change_config_call},
+	{"Detach", detach_call},
+	{"Attach", attach_call},
+	{"GetTraceStats", get_trace_stats},
+	{"ObserveEvents", observe_events},
+	{"QueryServiceState", query_service_state},
+	{"QueryCapabilities", query_capabilities},
+	{"SaveTraceForBugreport", save_trace_for_bugreport},
+	{"CloneSession", clone_call},
+};
+
+const struct ipc_service consumer_port_service = {
+	.name = "ConsumerPort",
+	.methods = methods,
+	.n_methods = ARRAY_SIZE(methods),
+	.open = consumer_port_open,
+	.close = consumer_port_close,
+	.on_drained = on_drained,
+	.send_limit = CONSUMER_SEND_LIMIT,
+	.hold_limit = CONSUMER_HOLD_LIMIT,
+	.is_urgent = true,
+	.connections = QUOTA_CONSUMERS,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Detach and Attach: a session that outlives its consumer, until somebody of the same user who knows
+ * its key takes it over.
+ *
+ *	consumer A --owns--> session --Detach(key)--> nobody's --Attach(key)--> consumer B's
+ *
+ * Only a detached session can be attached to, and a key has at least one byte: otherwise a second
+ * connection of the same user could take a session away from its owner.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "service/consumer/consumer_port.h"
+#include "service/ipc/decode.h"
+#include "service/ipc/limits.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "wire/pb_mem.h"
+
+static int decode_key(const uint8_t *args, size_t len, uint32_t field, char **ret)
+{
+	_cleanup_(freep) char *key = NULL;
+	struct pb_field f;
+	struct pb_dec d;
+	int r = 0;
+
+	pb_dec_init(&d, args, len);
+	while (r == 0 && pb_dec_next(&d, &f))
+		if (FIELD_KEY(f) == KEY_BYTES(field))
+			r = decode_string(&f, MAX_NAME_BYTES, &key);
+	if (r < 0)
+		return r;
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	if (!key || !key[0])
+		return -EINVAL;
+	*ret = TAKE_PTR(key);
+	return 0;
+}
+
+static struct session *find_detached(const struct service *v, uid_t uid, const char *key)
+{
+	struct session *s;
+
+	TAILQ_FOREACH (s, &v->sessions, link)
+		if (!s->consumer && s->uid == uid && s->detach_key && !strcmp(s->detach_key, key))
+			return s;
+	return NULL;
+}
+
+int detach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct consumer_port *c = endpoint;
+	struct session *s = c->session;
+	_cleanup_(freep) char *key = NULL;
+	int r = decode_key(args, len, PB_DETACH_REQUEST_KEY, &key);
+
+	if (r < 0)
+		return r;
+	if (!s)
+		return -ENOENT;
+	if (find_detached(c->service, c->uid, key))
+		return -EEXIST;
+	consumer_port_let_go(c);
+	s->detach_key = TAKE_PTR(key);
+	ipc_reply_empty(c->conn, call);
+	return 0;
+}
+
+static int reply_config(const struct consumer_port *c, const struct ipc_call *call,
+			const Pb__TraceConfig *config)
+{
+	size_t size = pb__trace_config__get_packed_size(config);
+	_cleanup_(freep) uint8_t *packed = malloc(size ? size : 1);
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (!packed || pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	pb__trace_config__pack(config, packed);
+	pb_enc_bytes(&m.enc, PB_ATTACH_RESPONSE_TRACE_CONFIG, packed, size);
+	if (m.failed)
+		return -ENOMEM;
+	return ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
+}
+
+int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct consumer_port *c = endpoint;
+	_cleanup_(freep) char *key = NULL;
+	struct session *s;
+	int r = decode_key(args, len, PB_ATTACH_REQUEST_KEY, &key);
+
+	if (r < 0)
+		return r;
+	if (c->session)
+		return -EBUSY;
+	s = find_detached(c->service, c->uid, key);
+	if (!s)
+		return -ENOENT;
+	r = reply_config(c, call, s->config);
+	if (r < 0)
+		return r;
+	free(TAKE_PTR(s->detach_key));
+	s->consumer = c;
+	c->session = s;
+	return 0;
+}

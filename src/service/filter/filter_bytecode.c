@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the varints to the table in three steps, each checked before the next:
+ *
+ *	words		| 1<<3|3, 1 | 0 | 8<<3|1 | 130<<3|2, 5 | 0 |	and the sum is right
+ *	rules		message 0: 1 -> nested 1;  message 1: 8 -> keep, 130..134 -> keep
+ *	table		message 1: | 0 1 2 ... 8 |	small numbers, by index
+ *				   [130, 135)		the others, found by halving
+ *
+ * As long as a message is dense in numbers its table is by index; it takes at most eight entries for
+ * each rule and sixteen more, so that its size follows the size of the bytecode.
+ */
+#include "service/filter/filter_bytecode.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "service/ipc/limits.h"
+#include "wire/pb_dec.h"
+
+#define LOW_FIELDS 128u /* rules for those may come in any order */
+#define FIELDS (1u << 29)
+
+enum opcode {
+	OP_END,
+	OP_FIELD,
+	OP_RANGE,
+	OP_NESTED,
+	OP_STRING,
+	OP_STRING_TYPE,
+};
+
+/* An action and its argument; 0 is FILTER_DROP. */
+typedef uint32_t packed_action;
+
+struct words {
+	uint32_t *list; /* owned */
+	size_t n, cap, next;
+};
+
+static packed_action pack(enum filter_action action, uint32_t argument)
+{
+	return argument << FILTER_ACTION_BITS | action;
+}
+
+static int invalid(struct err_text *e, const char *what)
+{
+	return err_set(e, -EINVAL, "%s", what);
+}
+
+static int no_memory(struct err_text *e)
+{
+	return err_set(e, -ENOMEM, "out of memory");
+}
+
+/* ---- words ---- */
+
+static uint32_t checksum(const struct words *w)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < w->n; i++)
+		for (unsigned shift = 0; shift < 32; shift += 8)
+			h = (h ^ (w->list[i] >> shift & 0xff)) * 0x100000001b3;
+	return (uint32_t)h;
+}
+
+/* No bytes are no words; else the sum is checked and taken off. */
+static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_text *e)
+{
+	const uint8_t *end = len ? p + len : p;
+	uint64_t v;
+
+	while (p != end) {
+		p = pb_get_varint(p, end, &v);
+		if (!p || v > UINT32_MAX)
+			return invalid(e, "it is not a list of varints of 32 bits");
+		if (w->n == MAX_FILTER_WORDS)
+			return invalid(e, "it is too long");
+		if (array_reserve(&w->list, &w->cap, w->n + 1, sizeof(*w->list)) < 0)
+			return no_memory(e);
+		w->list[w->n++] = (uint32_t)v;
+	}
+	if (len && w->list[--w->n] != checksum(w))
+		return invalid(e, "its checksum is wrong");
+	return 0;
+}
+
+static bool next_word(struct words *w, uint32_t *ret)
+{
+	if (w->next == w->n)
+		return false;
+	*ret = w->list[w->next++];
+	return true;
+}
+
+/* ---- the rules of one message ---- */
+
+struct rules {
+	packed_action low[LOW_FIELDS];
+	uint32_t n_low; /* above the highest that says something */
+	struct filter_range *high; /* owned */
+	size_t n_high, cap_high;
+	size_t n; /* words that it took to say all that */
+};
+
+static int add_high(struct rules *r, uint32_t first, uint32_t end, packed_action action)
+{
+	if (first == end)
+		return 0;
+	if (array_reserve(&r->high, &r->cap_high, r->n_high + 1, sizeof(*r->high)) < 0)
+		return -ENOMEM;
+	r->high[r->n_high++] = (struct filter_range){first, end, action};
+	return 0;
+}
+
+static int add_rule(struct rules *r, uint32_t first, uint32_t end, packed_action action,
+		    struct err_text *e)
+{
+	uint32_t from = MAX(first, LOW_FIELDS);
+
+	for (uint32_t i = first; i < MIN(end, LOW_FIELDS); i++)
+		r->low[i] = action;
+	r->n_low = MAX(r->n_low, MIN(end, LOW_FIELDS));
+	r->n++;
+	if (end <= from)
+		return 0;
+	if (r->n_high > 0 && r->high[r->n_high - 1].end > from)
+		return invalid(e, "fields above 127 are not in order");
+	return add_high(r, from, end, action) < 0 ? no_memory(e) : 0;
+}
+
+/* One word and its argument; *ret_end: it ends the message. */
+static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err_text *e)
+{
+	uint32_t word, argument = 0, field, opcode;
+
+	if (!next_word(w, &word))
+		return invalid(e, "it ends inside a message");
+	field = word >> 3;
+	opcode = word & 7;
+	*ret_end = opcode == OP_END;
+	if (*ret_end)
+		return 0;
+	if (field == 0)
+		return invalid(e, "a field has the number 0");
+	if ((opcode == OP_RANGE || opcode == OP_NESTED || opcode == OP_STRING_TYPE) &&
+	    !next_word(w, &argument))
+		return invalid(e, "it ends inside a message");
+	switch ((enum opcode)opcode) {
+	case OP_FIELD:
+		return add_rule(r, field, field + 1, pack(FILTER_KEEP, 0), e);
+	case OP_RANGE:
+		if (argument > UINT32_MAX - field)
+			return invalid(e, "a range ends above all numbers");
+		return add_rule(r, field, MIN(field + argument, FIELDS), pack(FILTER_KEEP, 0), e);
+	case OP_NESTED:
+		if (argument >= MAX_FILTER_WORDS)
+			return invalid(e, "a field has a message that is not there");
+		return add_rule(r, field, field + 1, pack(FILTER_NESTED, argument), e);
+	case OP_STRING:
+	case OP_STRING_TYPE:
+		return add_rule(r, field, field + 1,
+				pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE)), e);
+	default:
+		return invalid(e, "it has an instruction that nobody knows");
+	}
+}
+
+/* ---- the overlay ---- */
+
+struct overlay {
+	struct words words;
+	uint32_t message; /* of the next triple; UINT32_MAX: there is none */
+	uint32_t field;
+	packed_action action;
+};
+
+/* Reads the next triple; it must be behind the one at hand. */
+static int next_triple(struct overlay *o, struct err_text *e)
+{
+	uint32_t message, word, argument, opcode;
+
+	if (!next_word(&o->words, &message)) {
+		o->message = UINT32_MAX;
+		return 0;
+	}
+	if (!next_word(&o->words, &word) || !next_word(&o->words, &argument))
+		return invalid(e, "the overlay ends inside a triple");
+	opcode = word & 7;
+	if (opcode != OP_FIELD && opcode != OP_STRING && opcode != OP_STRING_TYPE)
+		return invalid(e, "the overlay has an instruction that is not for overlays");
+	if (word >> 3 == 0)
+		return invalid(e, "a field of the overlay has the number 0");
+	if (message < o->message || (message == o->message && word >> 3 <= o->field))
+		return invalid(e, "the overlay is not in order");
+	o->message = message;
+	o->field = word >> 3;
+	if (opcode != OP_STRING_TYPE)
+		argument = 0;
+	o->action = opcode == OP_FIELD ? pack(FILTER_KEEP, 0)
+				       : pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE));
+	return 0;
+}
+
+/* Fields above 127, which may cut ranges in two. */
+static int merge_high(struct overlay *o, uint32_t message, struct rules *r, struct err_text *e)
+{
+	struct rules merged = {.n_low = 0};
+	struct filter_range *old = r->high;
+	size_t i = 0;
+	int error = 0;
+
+	while (o->message == message && error == 0) {
+		uint32_t field = o->field;
+
+		for (; i < r->n_high && old[i].end <= field && error == 0; i++)
+			error = add_high(&merged, old[i].first, old[i].end, old[i].action);
+		if (i < r->n_high && old[i].first <= field && error == 0) {
+			error = add_high(&merged, old[i].first, field, old[i].action);
+			old[i].first = field + 1;
+		}
+		if (error == 0)
+			error = add_high(&merged, field, field + 1, o->action);
+		if (error == 0)
+			error = next_triple(o, e);
+		merged.n++;
+	}
+	for (; i < r->n_high && error == 0; i++)
+		error = add_high(&merged, old[i].first, old[i].end, old[i].action);
+	free(old);
+	r->high = merged.high;
+	r->n_high = merged.n_high;
+	r->n += merged.n;
+	return error == -ENOMEM ? no_memory(e) : error;
+}
+
+static int apply_overlay(struct overlay *o, uint32_t message, struct rules *r, struct err_text *e)
+{
+	int error = 0;
+
+	while (o->message == message && o->field < LOW_FIELDS && error == 0) {
+		r->low[o->field] = o->action;
+		r->n_low = MAX(r->n_low, o->field + 1);
+		r->n++;
+		error = next_triple(o, e);
+	}
+	if (error < 0 || o->message != message)
+		return error;
+	return merge_high(o, message, r, e);
+}
+
+/* ---- the table ---- */
+
+static int put_range(struct filter_bytecode *b, uint32_t first, uint32_t end, packed_action action)
+{
+	struct filter_table *t = &b->messages[b->n_messages - 1];
+	struct filter_range *last = t->n_ranges ? &b->ranges[b->n_ranges - 1] : NULL;
+
+	if (!action)
+		return 0;
+	if (last && last->end == first && last->action == action) {
+		last->end = end;
+		return 0;
+	}
+	if (array_reserve(&b->ranges, &b->cap_ranges, b->n_ranges + 1, sizeof(*b->ranges)) < 0)
+		return -ENOMEM;
+	b->ranges[b->n_ranges++] = (struct filter_range){first, end, action};
+	t->n_ranges++;
+	return 0;
+}
+
+/* How many of the lowest numbers are looked up by index. */
+static uint32_t choose_direct(const struct rules *r)
+{
+	uint32_t most = (uint32_t)MIN(8 * r->n + 16, 1u << 12), n = MIN(r->n_low, most);
+
+	for (size_t i = 0; i < r->n_high && r->high[i].first < most; i++)
+		n = MIN(r->high[i].end, most);
+	return n;
+}
+
+static int fill_table(struct filter_bytecode *b, const struct rules *r)
+{
+	struct filter_table *t = &b->messages[b->n_messages - 1];
+	const size_t base = b->n_actions;
+	int error = 0;
+
+	*t = (struct filter_table){.direct = (uint32_t)base,
+				   .n_direct = choose_direct(r),
+				   .ranges = (uint32_t)b->n_ranges};
+	if (array_reserve(&b->actions, &b->cap_actions, b->n_actions + t->n_direct,
+			  sizeof(*b->actions)) < 0)
+		return -ENOMEM;
+	b->n_actions += t->n_direct;
+	for (uint32_t i = 0; i < t->n_direct; i++)
+		b->actions[base + i] = i < LOW_FIELDS ? r->low[i] : FILTER_DROP;
+	for (uint32_t i = t->n_direct; i < r->n_low && error == 0; i++)
+		error = put_range(b, i, i + 1, r->low[i]);
+	for (size_t i = 0; i < r->n_high && error == 0; i++) {
+		uint32_t from = r->high[i].first, end = r->high[i].end;
+
+		for (; from < MIN(end, t->n_direct); from++)
+			b->actions[base + from] = r->high[i].action;
+		if (from < end)
+			error = put_range(b, from, end, r->high[i].action);
+	}
+	return error;
+}
+
+static int read_message(struct filter_bytecode *b, struct words *w, struct overlay *o,
+			struct err_text *e)
+{
+	struct rules r = {.n_low = 0};
+	bool end = false;
+	int error = 0;
+
+	while (!end && error == 0)
+		error = read_rule(w, &r, &end, e);
+	if (error == 0)
+		error = apply_overlay(o, (uint32_t)b->n_messages, &r, e);
+	if (error == 0) {
+		if (array_reserve(&b->messages, &b->cap_messages, b->n_messages + 1,
+				  sizeof(*b->messages)) < 0) {
+			error = no_memory(e);
+		} else {
+			b->n_messages++;
+			error = fill_table(b, &r) < 0 ? no_memory(e) : 0;
+		}
+	}
+	free(r.high);
+	return error;
+}
+
+/* ---- all of it ---- */
+
+static bool is_there(const struct filter_bytecode *b, packed_action action)
+{
+	return (action & 3) != FILTER_NESTED || action >> FILTER_ACTION_BITS < b->n_messages;
+}
+
+/* Everything that the reading of packets relies upon. */
+static int check_messages(struct filter_bytecode *b, struct err_text *e)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < b->n_actions; i++)
+		good &= is_there(b, b->actions[i]);
+	for (size_t i = 0; i < b->n_ranges; i++)
+		good &= is_there(b, b->ranges[i].action);
+	if (!good)
+		return invalid(e, "a field has a message that is not there");
+	if (b->n_messages == 0 || filter_bytecode_action(b, 0, 1, &b->root) != FILTER_NESTED)
+		return invalid(e, "its first message is not Trace: field 1 has no message");
+	return 0;
+}
+
+static int compile(struct filter_bytecode *b, struct words *w, struct overlay *o,
+		   struct err_text *e)
+{
+	int r = next_triple(o, e);
+
+	while (r == 0 && w->next < w->n)
+		r = read_message(b, w, o, e);
+	if (r < 0)
+		return r;
+	if (o->message != UINT32_MAX)
+		return invalid(e, "the overlay is for a message that is not there");
+	return check_messages(b, e);
+}
+
+int filter_bytecode_new(const void *code, size_t len, const void *overlay, size_t overlay_len,
+			struct err_text *e, struct filter_bytecode **ret)
+{
+	struct filter_bytecode *b = calloc(1, sizeof(*b));
+	struct overlay o = {.message = 0};
+	struct words w = {0};
+	int r = b ? 0 : no_memory(e);
+
+	if (r == 0)
+		r = read_words(code, len, &w, e);
+	if (r == 0)
+		r = read_words(overlay, overlay_len, &o.words, e);
+	if (r == 0)
+		r = compile(b, &w, &o, e);
+	free(w.list);
+	free(o.words.list);
+	if (r < 0) {
+		filter_bytecode_free(b);
+		return r;
+	}
+	*ret = b;
+	return 0;
+}
+
+void filter_bytecode_free(struct filter_bytecode *b)
+{
+	if (!b)
+		return;
+	free(b->messages);
+	free(b->actions);
+	free(b->ranges);
+	free(b);
+}
+
+uint32_t filter_bytecode_root(const struct filter_bytecode *b)
+{
+	return b->root;
+}
+
+uint32_t filter_bytecode_find(const struct filter_bytecode *b, const struct filter_table *t,
+			      uint64_t field)
+{
+	size_t low = t->ranges, high = low + t->n_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (field < b->ranges[middle].first)
+			high = middle;
+		else if (field >= b->ranges[middle].end)
+			low = middle + 1;
+		else
+			return b->ranges[middle].action;
+	}
+	return FILTER_DROP;
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection is made by accept and ended by on_close alone, from the loop: so a method can send
+ * to any connection, its own too, without one vanishing under it.
+ *
+ * The host's service has number 1; what an entrance adds to it, number 2.
+ */
+#include "service/ipc/ipc_host.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/system/close_aside.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/msgsock.h"
+#include "base/event_loop/sock.h"
+#include "service/ipc/limits.h"
+#include "wire/frame.h"
+#include "wire/pb_mem.h"
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* since Linux 6.16 */
+#endif
+
+#define TURN_NS (2 * NS_PER_MS) /* then the others of the loop have their turn */
+#define N_SERVICES 2 /* of a connection; numbered from 1 */
+#define ACCEPTS_PER_TURN 16 /* then the others of the loop have their turn */
+#define ACCEPT_PAUSE_MS 200 /* when the process is out of descriptors */
+
+struct ipc_conn {
+	LIST_ENTRY(ipc_conn) link;
+	struct ipc_host *host; /* borrowed: it owns us */
+	struct msgsock *sock; /* owned */
+	struct {
+		const struct ipc_service *service; /* borrowed; NULL: there is none of the number */
+		void *endpoint; /* owned through its open and close; NULL before the first call */
+	} services[N_SERVICES];
+	struct ipc_peer peer; /* owned */
+	struct quota_account account; /* of the peer */
+};
+
+struct listener {
+	LIST_ENTRY(listener) link;
+	struct ipc_host *host; /* borrowed: it owns us */
+	struct event *readable; /* owned */
+	int fd; /* owned */
+	const struct ipc_entrance *entrance; /* borrowed */
+};
+
+struct ipc_host {
+	struct event_base *loop; /* borrowed */
+	const struct ipc_service *service;
+	void *ctx;
+	struct quota *quota; /* borrowed */
+	LIST_HEAD(, ipc_conn) conns;
+	LIST_HEAD(, listener) listeners;
+	struct event *resume; /* owned: ends a pause of the listeners */
+	bool refuses_descriptors; /* connections take none before they are bound */
+};
+
+/* ---- replies ---- */
+
+static int send_reply(struct ipc_conn *c, const struct ipc_call *call, bool success, bool has_more,
+		      struct iovec payload, int fd)
+{
+	uint8_t head[FRAME_MAX_HEAD];
+	struct iovec pieces[2];
+
+	pieces[0].iov_base = head;
+	pieces[0].iov_len =
+		frame_put_reply(head, call->request_id, success, has_more, payload.iov_len);
+	pieces[1] = payload;
+	return msgsock_send(c->sock, pieces, payload.iov_len ? 2 : 1, fd);
+}
+
+int ipc_reply(struct ipc_conn *c, const struct ipc_call *call, bool has_more, const void *payload,
+	      size_t len, int fd)
+{
+	struct iovec bytes = {.iov_base = (void *)payload, .iov_len = len};
+
+	return call->wants_reply ? send_reply(c, call, true, has_more, bytes, fd) : 0;
+}
+
+void ipc_reply_empty(struct ipc_conn *c, const struct ipc_call *call)
+{
+	ipc_reply(c, call, false, NULL, 0, -1);
+}
+
+void ipc_reject(struct ipc_conn *c, const struct ipc_call *call)
+{
+	if (call->wants_reply)
+		send_reply(c, call, false, false, (struct iovec){0}, -1);
+}
+
+/* ---- frames ---- */
+
+static void send_frame(struct ipc_conn *c, const struct pb_mem *m)
+{
+	struct iovec piece = {.iov_base = m->buf, .iov_len = pb_mem_len(m)};
+
+	if (!m->failed)
+		msgsock_send(c->sock, &piece, 1, -1);
+}
+
+/* The number of the service of this name; 0: there is none here. */
+static uint32_t find_service(const struct ipc_conn *c, const char *name, size_t len)
+{
+	for (uint32_t id = 1; id <= N_SERVICES; id++) {
+		const struct ipc_service *s = c->services[id - 1].service;
+
+		if (s && strlen(s->name) == len && !memcmp(s->name, name, len))
+			return id;
+	}
+	return 0;
+}
+
+static void answer_bind(struct ipc_conn *c, const struct frame *f)
+{
+	uint32_t id = find_service(c, f->text, f->text_len);
+	struct frame_method methods[IPC_MAX_METHODS];
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	size_t n = id ? c->services[id - 1].service->n_methods : 0;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	if (id && c->services[id - 1].service->descriptors_when_bound)
+		ipc_conn_take_descriptors(c, true);
+	for (size_t i = 0; i < n; i++)
+		methods[i] =
+			(struct frame_method){.id = (uint32_t)i + 1,
+					      .name = c->services[id - 1].service->methods[i].name};
+	frame_put_bind_reply(&m.enc, f->request_id, id != 0, id, methods, n);
+	send_frame(c, &m);
+}
+
+static int call_method(struct ipc_conn *c, const struct ipc_call *call, const struct frame *f)
+{
+	const struct ipc_service *s;
+	void **endpoint;
+	int r;
+
+	if (f->service_id == 0 || f->service_id > N_SERVICES)
+		return -EBADMSG;
+	s = c->services[f->service_id - 1].service;
+	endpoint = &c->services[f->service_id - 1].endpoint;
+	if (!s || f->method_id == 0 || f->method_id > s->n_methods)
+		return -EBADMSG;
+	if (!s->methods[f->method_id - 1].call) {
+		quota_log(c->host->quota, c->account.user, LOG_LEVEL_WARN,
+			  "%s: %s is not supported", s->name, s->methods[f->method_id - 1].name);
+		return -ENOSYS;
+	}
+	if (!*endpoint) {
+		r = s->open(c->host->ctx, c, endpoint);
+		if (r < 0)
+			return r;
+	}
+	return s->methods[f->method_id - 1].call(*endpoint, call, f->payload, f->payload_len);
+}
+
+static void answer_invoke(struct ipc_conn *c, const struct frame *f)
+{
+	struct ipc_call call = {.request_id = f->request_id, .wants_reply = !f->drop_reply};
+	int r = call_method(c, &call, f);
+
+	if (r == -EBADMSG)
+		call.wants_reply = true;
+	if (r < 0)
+		ipc_reject(c, &call);
+}
+
+static void answer_unknown(struct ipc_conn *c, const struct frame *f)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	frame_put_error(&m.enc, f->request_id, "unknown request");
+	send_frame(c, &m);
+}
+
+/* What was opened was told who it works for. */
+static void hear_identity(struct ipc_conn *c, const struct frame *f)
+{
+	if (!c->services[0].endpoint && !c->services[1].endpoint)
+		ipc_peer_introduce(&c->peer, f->payload, f->payload_len);
+}
+
+static void on_message(void *ctx, const uint8_t *data, size_t len)
+{
+	struct ipc_conn *c = ctx;
+	struct frame f;
+
+	if (frame_decode(data, len, &f) < 0)
+		return;
+	switch (f.kind) {
+	case FRAME_BIND_SERVICE:
+		answer_bind(c, &f);
+		break;
+	case FRAME_INVOKE_METHOD:
+		answer_invoke(c, &f);
+		break;
+	case FRAME_SET_PEER_IDENTITY:
+		hear_identity(c, &f);
+		break;
+	default:
+		answer_unknown(c, &f);
+	}
+}
+
+/* ---- connections ---- */
+
+static void conn_free(struct ipc_conn *c)
+{
+	LIST_REMOVE(c, link);
+	for (size_t i = N_SERVICES; i-- > 0;)
+		if (c->services[i].endpoint)
+			c->services[i].service->close(c->services[i].endpoint);
+	msgsock_free(c->sock);
+	quota_close(&c->account);
+	ipc_peer_deinit(&c->peer);
+	free(c);
+}
+
+static void on_close(void *ctx, int error)
+{
+	struct ipc_conn *c = ctx;
+	const char *why = error == -ENOBUFS    ? "does not read its socket"
+			  : error == -EDQUOT   ? "makes the service hold too many bytes"
+			  : error == -EMSGSIZE ? "sent a frame that is too long"
+			  : error == -ETOOMANYREFS
+				  ? "sent more file descriptors at once than can be received"
+				  : NULL;
+	char who[IPC_PEER_TEXT];
+
+	c->host->quota->refused[QUOTA_CONN_BYTES] += error == -ENOBUFS;
+	if (why) {
+		ipc_peer_text(&c->peer, who);
+		quota_log(c->host->quota, c->account.user, LOG_LEVEL_WARN,
+			  "%s: %s %s; disconnected", c->host->service->name, who, why);
+	}
+	conn_free(c);
+}
+
+static void on_drained(void *ctx)
+{
+	struct ipc_conn *c = ctx;
+
+	if (c->services[0].endpoint && c->host->service->on_drained)
+		c->host->service->on_drained(c->services[0].endpoint);
+}
+
+static int on_memory(void *ctx, size_t before, size_t now)
+{
+	struct ipc_conn *c = ctx;
+
+	if (now > before)
+		return quota_take(&c->account, QUOTA_CONN_BYTES, now - before, NULL);
+	quota_give(&c->account, QUOTA_CONN_BYTES, before - now);
+	return 0;
+}
+
+/* A peer whose descriptors close slowly, and that sends more, is hung up on. */
+static void close_fd(void *ctx, int fd)
+{
+	struct ipc_conn *c = ctx;
+
+	close_aside(fd, c->account.user);
+	if (c->sock && msgsock_fd(c->sock) >= 0 &&
+	    close_aside_waiting(c->account.user) > MAX_CLOSING)
+		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
+}
+
+static const struct msgsock_ops sock_ops = {
+	.on_message = on_message,
+	.on_close = on_close,
+	.on_drained = on_drained,
+	.on_memory = on_memory,
+	.close_fd = close_fd,
+};
+
+/* From Linux 6.16 on a socket can say that nobody may send descriptors to it; a connection has that
+ * from the socket that listens. 0 or -errno. */
+static int set_takes_descriptors(int fd, int on)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) < 0 ? -errno : 0;
+}
+
+void ipc_conn_take_descriptors(struct ipc_conn *c, bool on)
+{
+	if (!c->peer.is_remote)
+		(void)set_takes_descriptors(msgsock_fd(c->sock), on);
+}
+
+/* Of the remote ones, for which the uid says nothing. */
+static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
+{
+	unsigned n = 0, n_same = 0;
+	const struct ipc_conn *c;
+
+	LIST_FOREACH (c, &h->conns, link) {
+		n += c->peer.is_remote;
+		n_same +=
+			c->peer.is_remote && remote_address_same(&c->peer.address, &peer->address);
+	}
+	if (n_same >= h->service->max_conns_per_address) {
+		h->quota->refused[REFUSED_PRODUCERS_OF_ADDRESS]++;
+		return false;
+	}
+	if (n >= h->service->max_remote_conns) {
+		h->quota->refused[REFUSED_REMOTE_PRODUCERS]++;
+		return false;
+	}
+	return true;
+}
+
+/* Room for one more? 0 or -EDQUOT. */
+static int take_connection(struct ipc_host *h, const struct ipc_peer *peer,
+			   struct quota_account *account)
+{
+	if (peer->is_remote && !has_room_for_remote(h, peer))
+		return -EDQUOT;
+	if (close_aside_waiting(account->user) > MAX_CLOSING)
+		return -EDQUOT;
+	return quota_take(account, h->service->connections, 1, NULL);
+}
+
+static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
+{
+	char who[IPC_PEER_TEXT];
+
+	ipc_peer_text(peer, who);
+	quota_log(h->quota, ipc_peer_user(peer), LOG_LEVEL_WARN, "%s: %s; %s is refused",
+		  h->service->name, why, who);
+}
+
+int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance,
+			struct ipc_peer *peer)
+{
+	_cleanup_(closep) int fd = taken_fd;
+	_cleanup_(ipc_peer_deinit) struct ipc_peer taken = *peer;
+	_cleanup_(freep) struct ipc_conn *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	quota_open(&c->account, h->quota, ipc_peer_user(&taken));
+	r = take_connection(h, &taken, &c->account);
+	if (r < 0) {
+		refuse(h, &taken, "too many connections");
+		if (!h->refuses_descriptors) /* there may be some in its queue */
+			close_aside(TAKE_FD(fd), ipc_peer_user(&taken));
+		return r;
+	}
+	c->host = h;
+	c->services[0].service = h->service;
+	c->services[1].service = entrance ? entrance->extra : NULL;
+	r = msgsock_new(h->loop, fd, h->service->send_limit, &sock_ops, c, &c->sock);
+	if (r < 0) {
+		quota_close(&c->account);
+		return r;
+	}
+	fd = -1; /* the msgsock has it */
+	msgsock_set_turn(c->sock, TURN_NS, h->service->is_urgent);
+	if (h->service->hold_limit > 0)
+		msgsock_hold_reads(c->sock, h->service->hold_limit);
+	c->peer = taken;
+	taken.machine_name = NULL;
+	LIST_INSERT_HEAD(&h->conns, c, link);
+	c = NULL;
+	return 0;
+}
+
+int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance)
+{
+	_cleanup_(closep) int fd = taken_fd;
+	struct ipc_peer peer;
+	int r = ipc_peer_of(fd, entrance ? entrance->allow : NULL, &peer);
+
+	if (r == -EACCES)
+		refuse(h, &peer, "not among the addresses that are let in");
+	if (r == 0 && entrance && entrance->own_user_only && peer.uid != 0 &&
+	    peer.uid != h->quota->own_user) {
+		refuse(h, &peer, "an abstract socket is for root and the service's own user only");
+		r = -EACCES;
+	}
+	return r < 0 ? r : ipc_host_adopt_peer(h, TAKE_FD(fd), entrance, &peer);
+}
+
+const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c)
+{
+	return &c->peer;
+}
+
+int ipc_conn_take_fd(struct ipc_conn *c)
+{
+	return msgsock_take_fd(c->sock);
+}
+
+void ipc_conn_close_fd(struct ipc_conn *c, int fd)
+{
+	close_aside(fd, c->account.user);
+}
+
+size_t ipc_conn_queued(const struct ipc_conn *c)
+{
+	return msgsock_queued(c->sock);
+}
+
+/* ---- listeners ---- */
+
+/* Out of descriptors, say: the kernel goes on telling that a peer waits, so look away for a
+ * while. */
+static void pause_listeners(struct ipc_host *h)
+{
+	struct timeval pause = {.tv_usec = ACCEPT_PAUSE_MS * 1000};
+	struct listener *l;
+
+	LIST_FOREACH (l, &h->listeners, link)
+		event_del(l->readable);
+	evtimer_add(h->resume, &pause);
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *ctx)
+{
+	struct ipc_host *h = ctx;
+	struct listener *l;
+
+	(void)fd, (void)what;
+	LIST_FOREACH (l, &h->listeners, link)
+		event_add(l->readable, NULL);
+}
+
+static void on_acceptable(evutil_socket_t listen_fd, short what, void *ctx)
+{
+	struct listener *l = ctx;
+	int fd, r;
+
+	(void)what;
+	for (unsigned i = 0; i < ACCEPTS_PER_TURN; i++) {
+		r = sock_accept(listen_fd, &fd);
+		if (r == -EAGAIN)
+			return;
+		if (r < 0) {
+			quota_log(l->host->quota, QUOTA_NO_USER, LOG_LEVEL_WARN,
+				  "%s: cannot accept a connection: %s", l->host->service->name,
+				  strerror(-r));
+			pause_listeners(l->host);
+			return;
+		}
+		ipc_host_adopt(l->host, fd, l->entrance);
+	}
+}
+
+static void listener_free(struct listener *l)
+{
+	if (l->readable)
+		event_free(l->readable);
+	closep(&l->fd);
+	free(l);
+}
+
+int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance)
+{
+	_cleanup_(closep) int fd = taken_fd;
+	struct listener *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	h->refuses_descriptors =
+		h->service->descriptors_when_bound && set_takes_descriptors(fd, 0) == 0;
+	l->host = h;
+	l->fd = TAKE_FD(fd);
+	l->entrance = entrance;
+	l->readable = event_new(h->loop, l->fd, EV_READ | EV_PERSIST, on_acceptable, l);
+	if (l->readable && h->service->is_urgent)
+		(void)event_priority_set(l->readable, 0);
+	if (!l->readable || event_add(l->readable, NULL) < 0) {
+		listener_free(l);
+		return -ENOMEM;
+	}
+	LIST_INSERT_HEAD(&h->listeners, l, link);
+	return 0;
+}
+
+/* ---- the host ---- */
+
+int ipc_host_new(struct event_base *loop, const struct ipc_service *service, void *ctx,
+		 struct quota *quota, struct ipc_host **ret)
+{
+	struct ipc_host *h = calloc(1, sizeof(*h));
+
+	assert(service->n_methods <= IPC_MAX_METHODS);
+	if (!h)
+		return -ENOMEM;
+	h->loop = loop;
+	h->service = service;
+	h->ctx = ctx;
+	h->quota = quota;
+	LIST_INIT(&h->conns);
+	LIST_INIT(&h->listeners);
+	h->resume = evtimer_new(loop, on_resume, h);
+	if (!h->resume) {
+		free(h);
+		return -ENOMEM;
+	}
+	*ret = h;
+	return 0;
+}
+
+void ipc_host_free(struct ipc_host *h)
+{
+	struct listener *l;
+	struct ipc_conn *c;
+
+	if (!h)
+		return;
+	while ((l = LIST_FIRST(&h->listeners))) {
+		LIST_REMOVE(l, link);
+		listener_free(l);
+	}
+	while ((c = LIST_FIRST(&h->conns)))
+		conn_free(c);
+	event_free(h->resume);
+	free(h);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/ipc/quota.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "base/system/memory_limit.h"
+#include "config/limits.h"
+#include "service/ipc/limits.h"
+
+struct quota_user {
+	UT_hash_handle hh;
+	uint64_t user;
+	uint64_t held[N_QUOTAS];
+};
+
+static const char *const names[N_QUOTAS] = {
+	[QUOTA_PRODUCERS] = "connections of producers",
+	[QUOTA_CONSUMERS] = "connections of consumers",
+	[QUOTA_SESSIONS] = "tracing sessions",
+	[QUOTA_CLONES] = "cloned sessions",
+	[QUOTA_BUFFERS] = "buffers",
+	[QUOTA_BUFFER_BYTES] = "bytes of buffers",
+	[QUOTA_SMB_BYTES] = "bytes of shared memory",
+	[QUOTA_DESCRIPTOR_BYTES] = "bytes of descriptors",
+	[QUOTA_WRITERS] = "writers",
+	[QUOTA_CONN_BYTES] = "bytes that wait in connections",
+	[QUOTA_CONFIG_BYTES] = "bytes of configs",
+	[QUOTA_MACHINES] = "machines that relays told of",
+};
+
+/* A quarter of what all may have, for one user; less where the table of limits.h says so. */
+static struct quota_limit share(uint64_t all, uint64_t per_user)
+{
+	per_user = MIN(per_user, MAX(all / 4, 1u));
+	return (struct quota_limit){.all = all, .per_user = per_user, .of_root = per_user};
+}
+
+/* Of the memory that this process may use. */
+static void set_memory_limits(struct quota *q, uint64_t memory)
+{
+	struct quota_limit *l = q->limits;
+
+	l[QUOTA_BUFFER_BYTES] = share(memory / 4 * 3, UINT64_MAX);
+	l[QUOTA_BUFFER_BYTES].of_root = l[QUOTA_BUFFER_BYTES].all;
+	l[QUOTA_SMB_BYTES] = share(MIN(MAX_SMB_BYTES, memory / 8), UINT64_MAX);
+	l[QUOTA_CONN_BYTES] = share(MIN(MAX_CONN_BYTES, memory / 16), UINT64_MAX);
+	l[QUOTA_CONFIG_BYTES] = share(MIN(MAX_CONFIG_BYTES_ALL, memory / 32), UINT64_MAX);
+	l[QUOTA_DESCRIPTOR_BYTES] = share(MIN(MAX_DESCRIPTOR_BYTES_ALL, memory / 64), UINT64_MAX);
+	l[QUOTA_WRITERS] = share(MIN(MAX_WRITERS, memory / 256), UINT64_MAX);
+}
+
+/* A connection takes a descriptor; the rest of them is for files and memory of sessions. */
+static void set_connection_limits(struct quota *q, uint64_t descriptors)
+{
+	uint64_t usable = descriptors - MIN(OTHER_DESCRIPTORS, descriptors / 2);
+
+	q->limits[QUOTA_PRODUCERS] =
+		share(MIN(MAX_PRODUCER_CONNECTIONS, usable / 16 * 15), UINT64_MAX);
+	q->limits[QUOTA_CONSUMERS] = share(MIN(MAX_CONSUMER_CONNECTIONS, usable / 16), UINT64_MAX);
+}
+
+static uint64_t max_descriptors(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_NOFILE, &l) == 0 ? l.rlim_cur : 1024;
+}
+
+void quota_init(struct quota *q)
+{
+	*q = (struct quota){.own_user = geteuid()};
+	set_connection_limits(q, max_descriptors());
+	set_memory_limits(q, memory_limit());
+	q->limits[QUOTA_SESSIONS] = share(MAX_SESSIONS, LIMIT_SESSIONS_PER_UID);
+	q->limits[QUOTA_CLONES] = share(MAX_CLONES, UINT64_MAX);
+	q->limits[QUOTA_BUFFERS] = share(MAX_BUFFERS, UINT64_MAX);
+	q->limits[QUOTA_MACHINES] = share(MAX_MACHINES, UINT64_MAX);
+}
+
+void quota_deinit(struct quota *q)
+{
+	assert(!q->users);
+}
+
+/* ---- users ---- */
+
+static struct quota_user *find(const struct quota *q, uint64_t user)
+{
+	struct quota_user *u;
+
+	HASH_FIND(hh, q->users, &user, sizeof(user), u);
+	return u;
+}
+
+static struct quota_user *find_or_add(struct quota *q, uint64_t user)
+{
+	struct quota_user *u = find(q, user);
+
+	if (u)
+		return u;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->user = user;
+	HASH_ADD(hh, q->users, user, sizeof(u->user), u);
+	if (!u->hh.tbl)
+		free(TAKE_PTR(u));
+	return u;
+}
+
+static void forget_if_empty(struct quota *q, struct quota_user *u)
+{
+	for (size_t i = 0; i < N_QUOTAS; i++)
+		if (u->held[i])
+			return;
+	HASH_DEL(q->users, u);
+	free(u);
+}
+
+uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind)
+{
+	const struct quota_user *u = find(q, user);
+
+	return u ? u->held[kind] : 0;
+}
+
+/* ---- accounts ---- */
+
+void quota_open(struct quota_account *a, struct quota *q, uint64_t user)
+{
+	*a = (struct quota_account){.quota = q, .user = user};
+}
+
+static bool is_root(const struct quota *q, uint64_t user)
+{
+	return user == 0 || user == q->own_user;
+}
+
+uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind kind)
+{
+	return is_root(q, user) ? q->limits[kind].of_root : q->limits[kind].per_user;
+}
+
+/*
+ * What a user may hold, with what others hold now:
+ *
+ *	|  for root  |  others of root  |  user  | half of the rest | the other half |
+ *	0           1/4 of all                                                      all
+ *
+ * As in dbus-broker each user has a part of what the others leave, so the first one that takes all
+ * it gets cannot take what the second one needs. Root has what is left, at least a quarter.
+ */
+static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
+{
+	const struct quota_limit *limit = &q->limits[kind];
+	uint64_t others = q->held[kind] - quota_of_user(q, user, kind);
+	uint64_t of_users = q->held_by_users[kind], left;
+
+	if (is_root(q, user))
+		return MIN(limit->of_root, limit->all - MIN(limit->all, others));
+	of_users -= quota_of_user(q, user, kind);
+	left = limit->all - limit->all / 4;
+	left -= MIN(left, of_users);
+	return MIN(MIN(limit->per_user, (left + 1) / 2), limit->all - MIN(limit->all, others));
+}
+
+int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e)
+{
+	struct quota *q = a->quota;
+	const struct quota_limit *limit = &q->limits[kind];
+	uint64_t of_user = quota_of_user(q, a->user, kind);
+	uint64_t share = fair_share(q, a->user, kind);
+	uint64_t own = quota_max_of_user(q, a->user, kind);
+
+	if (n <= share && of_user <= share - n)
+		return 0;
+	q->refused[kind]++;
+	if (n > own || of_user > own - n)
+		return err_set(e, -EDQUOT,
+			       "the user has %" PRIu64 " %s already; %" PRIu64
+			       " is the limit of a user",
+			       of_user, names[kind], own);
+	return err_set(e, -EDQUOT,
+		       "there are %" PRIu64 " %s already, %" PRIu64 " of them of the user; %" PRIu64
+		       " is its share now (of %" PRIu64 " for all)",
+		       q->held[kind], names[kind], of_user, share, limit->all);
+}
+
+static int add(struct quota_account *a, enum quota_kind kind, uint64_t n)
+{
+	struct quota_user *u;
+
+	if (n == 0)
+		return 0;
+	u = find_or_add(a->quota, a->user);
+	if (!u)
+		return -ENOMEM;
+	u->held[kind] += n;
+	a->held[kind] += n;
+	a->quota->held[kind] += n;
+	if (!is_root(a->quota, a->user))
+		a->quota->held_by_users[kind] += n;
+	return 0;
+}
+
+int quota_take(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e)
+{
+	int r = quota_check(a, kind, n, e);
+
+	if (r == 0 && add(a, kind, n) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	return r;
+}
+
+void quota_hold(struct quota_account *a, enum quota_kind kind, uint64_t n)
+{
+	(void)add(a, kind, n);
+}
+
+void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n)
+{
+	struct quota_user *u = a->quota ? find(a->quota, a->user) : NULL;
+
+	n = MIN(n, a->held[kind]);
+	if (!u || n == 0)
+		return;
+	u->held[kind] -= n;
+	a->held[kind] -= n;
+	a->quota->held[kind] -= n;
+	if (!is_root(a->quota, a->user))
+		a->quota->held_by_users[kind] -= n;
+	forget_if_empty(a->quota, u);
+}
+
+void quota_close(struct quota_account *a)
+{
+	for (size_t i = 0; i < N_QUOTAS; i++)
+		quota_give(a, (enum quota_kind)i, a->held[i]);
+}
+
+void quota_move(struct quota_account *from, struct quota_account *to)
+{
+	for (size_t i = 0; i < N_QUOTAS; i++) {
+		uint64_t n = from->held[i];
+
+		quota_give(from, (enum quota_kind)i, n);
+		quota_hold(to, (enum quota_kind)i, n);
+	}
+}

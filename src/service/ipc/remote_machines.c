@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/ipc/remote_machines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "service/ipc/ipc_peer.h"
+
+static void machine_free(struct remote_machine *m)
+{
+	quota_close(&m->account);
+	free(m->name);
+	free(m->system_info);
+	free(m);
+}
+
+static void forget(struct remote_machines *ms, struct remote_machine *m)
+{
+	TAILQ_REMOVE(&ms->list, m, link);
+	ms->n--;
+	machine_free(m);
+}
+
+/* ---- room for one more ---- */
+
+/* The machine that the user told of longest ago; there is one. */
+static struct remote_machine *oldest_of(const struct remote_machines *ms, uint64_t user)
+{
+	struct remote_machine *m;
+
+	TAILQ_FOREACH (m, &ms->list, link)
+		if (m->account.user == user)
+			break;
+	return m;
+}
+
+static uint64_t count_of(const struct remote_machines *ms, uint64_t user)
+{
+	return quota_of_user(ms->quota, user, QUOTA_MACHINES);
+}
+
+/* Who has the most; of several the one that told of something longest ago. */
+static uint64_t greediest(const struct remote_machines *ms)
+{
+	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);
+
+	TAILQ_FOREACH (m, &ms->list, link)
+		if (count_of(ms, m->account.user) > count_of(ms, most->account.user))
+			most = m;
+	return most->account.user;
+}
+
+/* 0 or -ENOMEM. */
+static int take_room(struct remote_machines *ms, struct quota_account *account)
+{
+	int r;
+
+	while ((r = quota_take(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
+		bool has_its_share = count_of(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
+
+		forget(ms, oldest_of(ms, has_its_share ? account->user : greediest(ms)));
+	}
+	return r;
+}
+
+/* ---- things told ---- */
+
+/* The relay's machine, a new one where there is none, as the one told of last. */
+static struct remote_machine *touch(struct remote_machines *ms, const struct ipc_peer *relay)
+{
+	struct remote_machine *m;
+
+	TAILQ_FOREACH (m, &ms->list, link)
+		if (m->id == relay->machine_id)
+			break;
+	if (m) {
+		TAILQ_REMOVE(&ms->list, m, link);
+	} else {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return NULL;
+		m->id = relay->machine_id;
+		quota_open(&m->account, ms->quota, ipc_peer_user(relay));
+		if (take_room(ms, &m->account) < 0) {
+			free(m);
+			return NULL;
+		}
+		ms->n++;
+	}
+	TAILQ_INSERT_TAIL(&ms->list, m, link);
+	return m;
+}
+
+int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
+			  const void *system_info, size_t len)
+{
+	const char *name = relay->machine_name;
+	_cleanup_(freep) uint8_t *info = malloc(len ? len : 1);
+	_cleanup_(freep) char *own_name = name ? strdup(name) : NULL;
+	struct remote_machine *m;
+
+	if (!info || (name && !own_name))
+		return -ENOMEM;
+	m = touch(ms, relay);
+	if (!m)
+		return -ENOMEM;
+	if (len)
+		memcpy(info, system_info, len);
+	free(m->name);
+	free(m->system_info);
+	m->name = TAKE_PTR(own_name);
+	m->system_info = TAKE_PTR(info);
+	m->system_info_len = len;
+	m->info_at = ++ms->last;
+	m->n_syncs = 0;
+	m->synced_at = 0;
+	return 0;
+}
+
+int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
+			     const struct clock_sync *sync)
+{
+	struct remote_machine *m = touch(ms, relay);
+
+	if (!m)
+		return -ENOMEM;
+	if (m->n_syncs == MAX_CLOCK_SYNCS)
+		memmove(&m->syncs[0], &m->syncs[1], --m->n_syncs * sizeof(m->syncs[0]));
+	m->syncs[m->n_syncs++] = *sync;
+	if (m->n_syncs == CLOCK_SYNC_MIN && !m->synced_at)
+		m->synced_at = ++ms->last;
+	return 0;
+}
+
+void remote_machines_init(struct remote_machines *ms, struct quota *quota)
+{
+	TAILQ_INIT(&ms->list);
+	ms->quota = quota;
+	ms->n = 0;
+	ms->last = 0;
+}
+
+void remote_machines_deinit(struct remote_machines *ms)
+{
+	struct remote_machine *m;
+
+	while ((m = TAILQ_FIRST(&ms->list)))
+		forget(ms, m);
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which file a packet goes into, of sequences A (its packets need what came before) and B (they do
+ * not), when file 2 begins:
+ *
+ *	A1 B1 A2 | begins | A3 B2 | A4, cleared | A5 B3
+ *	 1  1  1             1  2    2             2  2
+ *
+ * File 1 is ended when no sequence goes on in it, or when all that was committed before the
+ * producers' answers has been read.
+ */
+#include "service/output/file_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "service/output/file_sink.h"
+#include "service/session/flush.h"
+#include "service/session/instances.h"
+#include "service/output/output_path.h"
+#include "service/filter/packet_gate.h"
+#include "service/service.h"
+#include "service/trace/service_packets.h"
+#include "service/session/session.h"
+#include "service/trace/session_trace.h"
+
+struct file_part *file_parts_newest(struct file_parts *f)
+{
+	return &f->list[f->n - 1];
+}
+
+const char *file_parts_name(const struct file_parts *f)
+{
+	if (f->rotation.path)
+		return f->rotation.path;
+	return f->path ? f->path : "the file that was passed";
+}
+
+/* ---- rotation ---- */
+
+static struct file_part *part_of(struct file_parts *f, uint32_t number)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->list[i].number == number)
+			return &f->list[i];
+	return NULL;
+}
+
+static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
+{
+	(void)success; /* who does not answer has no say */
+	if (s->file)
+		file_sink_answered(s->file, (uint32_t)call->request_id);
+}
+
+/* Producers shall say everything again. What they committed before their answer to the flush may
+ * still need the older files, what comes after does not. */
+static void ask_producers(struct file_parts *f)
+{
+	struct ipc_call number = {.request_id = file_parts_newest(f)->number};
+
+	if (f->session->state != SESSION_STARTED)
+		return;
+	instances_clear_incremental_state(f->session);
+	flush_begin(f->session, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, on_flushed, &number);
+}
+
+/* What a regular file takes a writer writes; the first one starts it. Takes the descriptor, also on
+ * failure. */
+static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
+{
+	struct file_part *p = &f->list[f->n];
+	struct stat st;
+	int r = file_part_init(p, c, fd, f->rotation.last);
+
+	if (r == 0 && !f->writer && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		r = file_writer_new(&f->writer);
+	if (r < 0) {
+		file_part_deinit(p);
+		return err_set(e, r, "%s",
+			       r == -EUSERS ? "too many files that the service writes are open"
+					    : strerror(-r));
+	}
+	if (f->writer)
+		out_file_set_writer(&p->out, f->writer, ++f->last_id);
+	f->n++;
+	return 0;
+}
+
+/* Goes on in the next file, unless too many are open or it cannot be made. */
+void file_parts_rotate(struct file_parts *f)
+{
+	uint32_t sequence = f->sequence;
+	int fd, r;
+
+	if (f->error || !file_parts_newest(f)->has_data)
+		return;
+	if (f->n == MAX_FILE_PARTS) {
+		f->session->service->quota.refused[REFUSED_FILE_PARTS]++;
+		return;
+	}
+	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
+	if (r == 0)
+		r = add_part(f, f->session->config, fd, &f->error_text);
+	if (r < 0) {
+		f->error = r;
+		return;
+	}
+	f->forced = file_parts_newest(f);
+	/* Called in front of a producer's packet, too. */
+	f->sequence = 0;
+	session_begin_trace(f->session);
+	service_packets_put_head(f->session, &f->sink);
+	f->sequence = sequence;
+	f->forced = NULL;
+	ask_producers(f);
+}
+
+/* The last words of an older file are the figures up to now. 0 or -errno. */
+static int end_part(struct file_parts *f, struct file_part *p)
+{
+	int r;
+
+	f->forced = p;
+	f->session->stats_due = true;
+	service_packets_put_tail(f->session, &f->sink);
+	f->forced = NULL;
+	file_part_end_group(p);
+	r = out_file_write_rest(&p->out);
+	file_part_deinit(p);
+	return r;
+}
+
+int file_parts_end_older(struct file_parts *f, uint32_t below)
+{
+	int r = 0;
+
+	for (size_t i = 0; i + 1 < f->n && r == 0;) {
+		if (f->list[i].n_homes > 0 && f->list[i].number >= below) {
+			i++;
+			continue;
+		}
+		r = end_part(f, &f->list[i]);
+		f->n--;
+		memmove(&f->list[i], &f->list[i + 1], (f->n - i) * sizeof(f->list[0]));
+	}
+	return r;
+}
+
+static void move_home(struct file_parts *f, struct file_part *from, struct file_part *to)
+{
+	if (from == to)
+		return;
+	if (from)
+		from->n_homes--;
+	to->n_homes++;
+	file_rotation_set_home(&f->rotation, f->sequence, to->number);
+}
+
+/* A producer's packet goes into the newest file, or where its sequence is at home. */
+static struct file_part *choose_by_state(struct file_parts *f)
+{
+	uint32_t number = file_rotation_home(&f->rotation, f->sequence);
+	struct file_part *home = number ? part_of(f, number) : NULL;
+
+	if (home && !(f->state & PACKET_STATE_CLEARED))
+		return home;
+	if (f->state)
+		move_home(f, home, file_parts_newest(f));
+	return file_parts_newest(f);
+}
+
+/* ---- packets in ---- */
+
+static struct file_part *choose(struct file_parts *f, size_t size)
+{
+	bool has_room;
+
+	if (f->forced)
+		return f->forced;
+	has_room = !f->full &&
+		   file_part_has_room(file_parts_newest(f), size + f->tail_bytes, f->max_bytes);
+	if (!f->rotation.path) {
+		f->full = !has_room;
+		return has_room ? file_parts_newest(f) : NULL;
+	}
+	if (!has_room)
+		file_parts_rotate(f);
+	return f->sequence ? choose_by_state(f) : file_parts_newest(f);
+}
+
+static void sink_of_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	f->sequence = id;
+	f->state = state;
+}
+
+static void sink_begin(struct packet_sink *sink, size_t size)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	f->target = choose(f, size);
+	if (!f->target)
+		return;
+	f->target->has_data |= f->sequence != 0;
+	f->sequence = 0;
+	file_part_sink(f->target)->begin(file_part_sink(f->target), size);
+}
+
+static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	if (f->target)
+		file_part_sink(f->target)->bytes(file_part_sink(f->target), data, len);
+}
+
+/* ---- bytes out ---- */
+
+static void take_result(struct file_parts *f, struct file_result *r)
+{
+	f->results++;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->list[i].out.id == r->id) {
+			if (r->buf && i + 1 == f->n)
+				f->removed = r->removed;
+			out_file_take_result(&f->list[i].out, r);
+			return;
+		}
+	free(TAKE_PTR(r->buf));
+	if (r->error && !f->error)
+		f->error = err_set(&f->error_text, r->error, "%s", strerror(-r->error));
+}
+
+static void take_results(struct file_parts *f)
+{
+	struct file_result r;
+
+	while (f->writer && file_writer_next(f->writer, &r))
+		take_result(f, &r);
+}
+
+int file_parts_write(struct file_parts *f)
+{
+	int r = OUT_FILE_DONE, one;
+
+	take_results(f);
+	for (size_t i = 0; i < f->n; i++) {
+		file_part_end_group(&f->list[i]);
+		one = out_file_write(&f->list[i].out);
+		if (one < 0)
+			return one;
+		r = MAX(r, one);
+	}
+	return r == OUT_FILE_DONE && f->error ? f->error : r;
+}
+
+bool file_parts_are_busy(const struct file_parts *f)
+{
+	return f->writer && file_writer_pending(f->writer) > 0;
+}
+
+int file_parts_write_now(struct file_parts *f, int timeout_ms)
+{
+	int r;
+
+	for (;;) {
+		r = file_parts_write(f);
+		if (r < 0 || (!f->writer && r != OUT_FILE_MORE))
+			return MIN(r, 0);
+		if (r == OUT_FILE_DONE && !file_parts_are_busy(f))
+			return 0;
+		if (r != OUT_FILE_MORE && file_writer_wait(f->writer, timeout_ms) < 0)
+			return -ETIMEDOUT;
+	}
+}
+
+uint64_t file_parts_progress(const struct file_parts *f)
+{
+	uint64_t sum = f->results;
+
+	for (size_t i = 0; i < f->n; i++)
+		sum += f->list[i].out.written;
+	return sum;
+}
+
+/* ---- life ---- */
+
+int file_parts_check_passed(int fd, struct err_text *e)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return err_set(e, -EINVAL, "write_into_file: the descriptor is not for writing");
+	return 0;
+}
+
+static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed, struct err_text *e)
+{
+	bool has_path = c->output_path && c->output_path[0];
+	_cleanup_(closep) int fd = passed;
+	int r;
+
+	if (has_path && fd >= 0)
+		return err_set(e, -EINVAL,
+			       "write_into_file with both output_path and a file that was passed");
+	if (!has_path && fd < 0)
+		return err_set(e, -EINVAL,
+			       "write_into_file needs output_path or a file that is passed");
+	if (c->rotate)
+		r = file_rotation_open(&f->rotation, e, &fd);
+	else
+		r = has_path ? output_path_create(c->output_path, f->session->uid, e, &fd)
+			     : file_parts_check_passed(fd, e);
+	if (r < 0)
+		return r;
+	if (has_path && !c->rotate) {
+		f->path = strdup(c->output_path);
+		f->made = output_file_of(fd);
+	}
+	return add_part(f, c, TAKE_FD(fd), e);
+}
+
+static void init(struct file_parts *f, struct session *s)
+{
+	*f = (struct file_parts){.session = s, .max_bytes = UINT64_MAX};
+	f->sink.begin = sink_begin;
+	f->sink.bytes = sink_bytes;
+}
+
+int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
+			   int fd, struct err_text *e)
+{
+	int r = file_parts_check_passed(fd, e);
+
+	init(f, s);
+	if (r < 0) {
+		closep(&fd);
+		return r;
+	}
+	return add_part(f, config, fd, e);
+}
+
+int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
+		    int passed_fd, struct err_text *e)
+{
+	_cleanup_(closep) int fd = passed_fd;
+
+	init(f, s);
+	if (config->rotate)
+		f->sink.of_sequence = sink_of_sequence;
+	if (file_rotation_init(&f->rotation, config, s->uid) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
+	f->max_bytes =
+		config->max_file_size_bytes ? config->max_file_size_bytes : f->rotation.max_bytes;
+	return open_file(f, config, TAKE_FD(fd), e);
+}
+
+void file_parts_close(struct file_parts *f)
+{
+	while (f->n > 0)
+		file_part_deinit(&f->list[--f->n]);
+	file_writer_free(TAKE_PTR(f->writer));
+}
+
+void file_parts_deinit(struct file_parts *f)
+{
+	file_parts_close(f);
+	file_rotation_deinit(&f->rotation);
+	free(TAKE_PTR(f->path));
+}
+
+void file_parts_discard(struct file_parts *f)
+{
+	if (f->path)
+		output_path_remove(f->path, f->session->uid, &f->made);
+	if (f->rotation.path && f->n > 0)
+		file_rotation_remove_newest(&f->rotation);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/output/file_rotation.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+
+#define MAX_TRIES 10000 /* numbers that others took */
+
+int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t asker)
+{
+	const Pb__TraceConfig__Rotate *c = config->rotate;
+
+	*r = (struct file_rotation){.max_bytes = UINT64_MAX, .asker = asker};
+	if (!c)
+		return 0;
+	if (c->max_file_size_bytes)
+		r->max_bytes = c->max_file_size_bytes;
+	r->period_ms = c->period_ms;
+	r->keep = c->keep;
+	r->path = strdup(config->output_path);
+	r->kept = calloc(r->keep + 1, sizeof(*r->kept));
+	return r->path && r->kept ? 0 : -ENOMEM;
+}
+
+void file_rotation_deinit(struct file_rotation *r)
+{
+	free(TAKE_PTR(r->path));
+	free(TAKE_PTR(r->kept));
+	free(TAKE_PTR(r->homes));
+}
+
+static int path_of(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
+{
+	return fs_numbered(buf, size, r->path, number, 6);
+}
+
+static void remove_file(const struct file_rotation *r, uint32_t number,
+			const struct output_file *file)
+{
+	char path[PATH_MAX];
+
+	if (path_of(r, number, path, sizeof(path)) == 0)
+		output_path_remove(path, r->asker, file);
+}
+
+static void keep_newest(struct file_rotation *r)
+{
+	if (r->keep == 0)
+		return;
+	r->kept[r->n_kept++] = (struct kept_file){r->last, r->newest};
+	if (r->n_kept <= r->keep)
+		return;
+	remove_file(r, r->kept[0].number, &r->kept[0].file);
+	memmove(&r->kept[0], &r->kept[1], --r->n_kept * sizeof(r->kept[0]));
+}
+
+int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
+{
+	int error = -EEXIST;
+	char path[PATH_MAX];
+
+	for (unsigned tries = 0; error == -EEXIST && tries < MAX_TRIES; tries++) {
+		r->last++;
+		error = path_of(r, r->last, path, sizeof(path));
+		if (error < 0)
+			return err_set(e, error, "output_path %.300s is too long", r->path);
+		error = output_path_create(path, r->asker, e, ret_fd);
+	}
+	if (error < 0)
+		return error;
+	r->newest = output_file_of(*ret_fd);
+	keep_newest(r);
+	return 0;
+}
+
+void file_rotation_remove_newest(struct file_rotation *r)
+{
+	remove_file(r, r->last, &r->newest);
+}
+
+/* ---- homes ---- */
+
+uint32_t file_rotation_home(const struct file_rotation *r, uint32_t sequence)
+{
+	return sequence < r->n_homes ? r->homes[sequence] : 0;
+}
+
+void file_rotation_set_home(struct file_rotation *r, uint32_t sequence, uint32_t number)
+{
+	size_t before = r->n_homes;
+
+	if (sequence >= before) {
+		if (array_reserve(&r->homes, &r->n_homes, (size_t)sequence + 1, sizeof(*r->homes)) <
+		    0)
+			return;
+		memset(r->homes + before, 0, (r->n_homes - before) * sizeof(*r->homes));
+	}
+	r->homes[sequence] = number;
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A turn writes out what the pass before it left and only then reads on, so that never more than one
+ * pass waits in memory:
+ *
+ *	idle --tick, flushed--> reading --pass, write--> ... --nothing left--> idle
+ *	                           |  ^                            (finishing: closed)
+ *	                   pipe full  it takes bytes again
+ *	                           v  |
+ *	                          waiting
+ */
+#include "service/output/file_sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "config/limits.h"
+#include "service/output/compressor.h"
+#include "service/output/file_config.h"
+#include "service/output/file_copy.h"
+#include "service/output/file_parts.h"
+#include "service/session/flush.h"
+#include "service/ipc/limits.h"
+#include "base/event_loop/loop_timer.h"
+#include "service/trace/read_pass.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_run.h"
+#include "service/buffer/trace_buffer.h"
+
+struct file_sink {
+	struct session *session; /* borrowed: it owns us */
+	struct file_parts parts;
+	struct file_copy copy; /* of a clone: goes in front of everything */
+	bool is_clone;
+	struct loop_timer tick, turn, stall, period;
+	struct event
+		*writable; /* owned; or its writer has done something; NULL: never waited for */
+	bool started; /* the session did: there is something to write */
+	bool reading; /* the buffers have more */
+	bool again; /* producers flushed or answered while they were read: they have more */
+	bool sync_due; /* a period is over: fdatasync, where the config wants it */
+	bool finishing; /* the session is over */
+	bool stalled; /* the stall timer runs */
+	bool synced; /* fdatasync of the end was begun */
+	/* Of a rotation: files older than this are not needed by what producers commit from now on;
+	 * and by what is still to be read when this reading is done. */
+	uint32_t answered, leaving;
+};
+
+static bool is_closed(const struct file_sink *f)
+{
+	return f->parts.n == 0;
+}
+
+static struct out_file *newest(struct file_sink *f)
+{
+	return &file_parts_newest(&f->parts)->out;
+}
+
+static void begin_reading(struct file_sink *f);
+
+/* ---- the end ---- */
+
+static void close_file(struct file_sink *f)
+{
+	loop_timer_stop(&f->tick);
+	loop_timer_stop(&f->turn);
+	loop_timer_stop(&f->stall);
+	loop_timer_stop(&f->period);
+	if (f->writable)
+		event_free(TAKE_PTR(f->writable));
+	file_parts_close(&f->parts);
+	f->reading = false;
+	if (f->finishing) {
+		session_ended(f->session);
+		return;
+	}
+	/* An error has been told before. */
+	session_set_end(f->session, "max_file_size_bytes is reached");
+	session_disable(f->session, false);
+}
+
+/* Half a clone is of no use to anybody. */
+static void take_back(struct file_sink *f)
+{
+	if (newest(f)->written > 0)
+		(void)out_file_cut(newest(f), newest(f)->written);
+}
+
+static void give_up(struct file_sink *f, const char *what)
+{
+	struct err_text e;
+
+	if (f->is_clone)
+		take_back(f);
+	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
+	quota_log(&f->session->service->quota, f->session->account.user, LOG_LEVEL_ERROR,
+		  "session %llu ends: %s", (unsigned long long)f->session->id, e.text);
+	session_set_error(f->session, e.text);
+	close_file(f);
+}
+
+static void on_stall(void *ctx)
+{
+	struct file_sink *f = ctx;
+
+	give_up(f, f->parts.writer ? "its file system took nothing for ten seconds"
+				   : "its reader did not take a byte for ten seconds");
+}
+
+static void wait_for_file(struct file_sink *f);
+
+/* All is in the file, or with its writer, which is waited for. */
+static void end_file(struct file_sink *f)
+{
+	int r = file_parts_end_older(&f->parts, UINT32_MAX);
+
+	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->session->config)) {
+		r = out_file_sync(newest(f));
+		f->synced = true;
+	}
+	if (r < 0)
+		give_up(f, strerror(-r));
+	else if (file_parts_are_busy(&f->parts))
+		wait_for_file(f);
+	else
+		close_file(f);
+}
+
+/* It is gone from its folder, or the folder with it: nobody would find the trace. */
+static bool is_removed(const struct file_sink *f)
+{
+	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;
+}
+
+/* What was there to write is written. */
+static void came_to_rest(struct file_sink *f)
+{
+	int r = 0;
+
+	if (is_removed(f)) {
+		give_up(f, "it was removed");
+		return;
+	}
+	if (f->finishing || f->parts.full) {
+		end_file(f);
+		return;
+	}
+	r = file_parts_end_older(&f->parts, f->leaving);
+	if (r == 0 && f->again) {
+		begin_reading(f);
+		return;
+	}
+	if (r == 0 && f->sync_due && file_config_syncs(f->session->config))
+		r = out_file_sync(newest(f));
+	f->sync_due = false;
+	if (r < 0)
+		give_up(f, strerror(-r));
+}
+
+/* ---- turns ---- */
+
+static void wait_for_file(struct file_sink *f)
+{
+	if (!f->writable || event_add(f->writable, NULL) < 0)
+		loop_timer_once(&f->turn, FILE_RETRY_MS, false);
+	/* While the session runs there is time; its end cannot wait for ever. */
+	if ((f->finishing || f->parts.full) && !f->stalled) {
+		loop_timer_once(&f->stall, f->synced ? FILE_SYNC_MS : FILE_STALL_MS, false);
+		f->stalled = true;
+	}
+}
+
+/* One piece of the file that is cloned, or one pass; and one write. enum out_file_state or -errno. */
+static int do_turn(struct file_sink *f)
+{
+	int r = file_parts_write(&f->parts);
+
+	if (r != OUT_FILE_DONE)
+		return r;
+	r = file_copy_next(&f->copy, newest(f));
+	if (r != 0) {
+		r = r < 0 ? r : file_parts_write(&f->parts);
+		return r == OUT_FILE_DONE ? OUT_FILE_MORE : r;
+	}
+	if (!f->reading)
+		return OUT_FILE_DONE;
+	f->reading = read_pass(f->session, &f->parts.sink,
+			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
+									: FILE_BATCH_BYTES) &&
+		     !f->parts.full;
+	r = file_parts_write(&f->parts);
+	if (r == OUT_FILE_DONE)
+		r = file_parts_end_older(&f->parts, 0);
+	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
+}
+
+static void on_turn(void *ctx)
+{
+	struct file_sink *f = ctx;
+	uint64_t before = file_parts_progress(&f->parts);
+	int r = do_turn(f);
+
+	if (file_parts_progress(&f->parts) != before) {
+		loop_timer_stop(&f->stall);
+		f->stalled = false;
+	}
+	if (r < 0)
+		give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
+	else if (r == OUT_FILE_WAIT)
+		wait_for_file(f);
+	else if (r == OUT_FILE_MORE)
+		loop_timer_once(&f->turn, 0, false);
+	else
+		came_to_rest(f);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	on_turn(ctx);
+}
+
+static void begin_reading(struct file_sink *f)
+{
+	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
+		return;
+	read_begin(f->session);
+	f->reading = true;
+	f->again = false;
+	f->leaving = f->answered;
+	loop_timer_once(&f->turn, 0, false);
+}
+
+static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
+{
+	(void)call, (void)success; /* what came is written in any case */
+	s->file->again |= s->file->reading; /* it may have come into a buffer that was passed */
+	s->file->sync_due = true;
+	begin_reading(s->file);
+}
+
+void file_sink_answered(struct file_sink *f, uint32_t number)
+{
+	f->answered = MAX(f->answered, number);
+	f->again = true;
+	begin_reading(f);
+}
+
+static void on_period(void *ctx)
+{
+	struct file_sink *f = ctx;
+
+	file_parts_rotate(&f->parts);
+	loop_timer_once(&f->turn, 0, false);
+}
+
+/* Has more come into a buffer than stays in the caches, or than is safe from the wrap of a small
+ * ring? */
+static bool is_filled(const struct session_buffer *b)
+{
+	uint64_t new = trace_buffer_stats(b->buffer)->bytes_written - b->written_before;
+
+	return new >= MIN(FILE_FILL_BYTES, trace_buffer_size(b->buffer) / 2);
+}
+
+void file_sink_committed(struct file_sink *f)
+{
+	struct session *s = f->session;
+
+	for (size_t i = 0; f->started && !f->reading && i < s->n_buffers; i++)
+		if (is_filled(&s->buffers[i]))
+			begin_reading(f);
+}
+
+static void on_tick(void *ctx)
+{
+	struct file_sink *f = ctx;
+	uint64_t flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE;
+
+	if (!file_config_flushes_first(f->session->config) ||
+	    flush_begin(f->session, 0, flags, on_flushed, NULL) < 0) {
+		f->sync_due = true;
+		begin_reading(f);
+	}
+}
+
+/* ---- the session's life ---- */
+
+void file_sink_start(struct file_sink *f)
+{
+	f->started = true;
+	loop_timer_every(&f->tick, file_config_write_period_ms(f->session->config), false);
+	if (f->parts.rotation.period_ms)
+		loop_timer_every(&f->period, f->parts.rotation.period_ms, false);
+}
+
+void file_sink_finish(struct file_sink *f)
+{
+	loop_timer_stop(&f->tick);
+	loop_timer_stop(&f->period);
+	f->finishing = true;
+	if (is_closed(f)) {
+		session_ended(f->session);
+		return;
+	}
+	f->session->stats_due = true;
+	f->reading = f->started && !f->parts.full;
+	if (f->reading)
+		read_begin(f->session);
+	on_turn(f);
+}
+
+void file_sink_finish_now(struct file_sink *f)
+{
+	int r;
+
+	if (is_closed(f))
+		return;
+	do {
+		r = do_turn(f);
+		if (r == OUT_FILE_WAIT && file_sink_await_writer(f))
+			r = OUT_FILE_MORE;
+	} while (r == OUT_FILE_MORE);
+	if (r == OUT_FILE_DONE)
+		r = file_parts_write_now(&f->parts, FILE_STALL_MS);
+	if (r == OUT_FILE_DONE && is_removed(f))
+		give_up(f, "it was removed");
+	else if (r == OUT_FILE_DONE)
+		close_file(f);
+	else
+		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all in time");
+}
+
+bool file_sink_await_writer(struct file_sink *f)
+{
+	return file_parts_are_busy(&f->parts) &&
+	       file_writer_wait(f->parts.writer, FILE_STALL_MS) == 0;
+}
+
+bool file_sink_is_closed(const struct file_sink *f)
+{
+	return is_closed(f);
+}
+
+static int init_events(struct file_sink *f, struct event_base *loop)
+{
+	int r = loop_timer_init(&f->tick, loop, on_tick, f);
+
+	if (r == 0)
+		r = loop_timer_init(&f->turn, loop, on_turn, f);
+	if (r == 0)
+		r = loop_timer_init(&f->stall, loop, on_stall, f);
+	if (r == 0)
+		r = loop_timer_init(&f->period, loop, on_period, f);
+	if (r == 0 && newest(f)->is_pollable)
+		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
+	else if (r == 0 && f->parts.writer)
+		f->writable = event_new(loop, file_writer_fd(f->parts.writer), EV_READ | EV_PERSIST,
+					on_writable, f);
+	else
+		return r;
+	if (r == 0 && (!f->writable || (f->parts.writer && event_add(f->writable, NULL) < 0)))
+		r = -ENOMEM;
+	return r;
+}
+
+int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e,
+		  struct file_sink **ret)
+{
+	struct file_sink *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f) {
+		closep(&fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	f->session = s;
+	r = file_parts_open(&f->parts, s, config, fd, e);
+	if (r == 0 && init_events(f, s->service->loop) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r < 0) {
+		file_sink_discard(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+int file_sink_check_clone(const struct file_sink *source, int fd, uid_t reader, struct err_text *e)
+{
+	int r = file_parts_check_passed(fd, e);
+
+	return r == 0 ? file_copy_check(&source->parts, fd, reader, e) : r;
+}
+
+int file_sink_new_clone(struct file_sink *source, int fd, uid_t reader, struct err_text *e,
+			struct file_sink **ret)
+{
+	struct file_sink *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f) {
+		closep(&fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	f->session = source->session;
+	f->is_clone = f->started = true;
+	r = file_copy_take(&f->copy, &source->parts, fd, reader, e);
+	if (r < 0)
+		closep(&fd);
+	else
+		r = file_parts_open_passed(&f->parts, f->session, f->session->config, fd, e);
+	if (r == 0 && init_events(f, f->session->service->loop) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r < 0) {
+		file_sink_free(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+void file_sink_give_clone(struct file_sink *f, struct session *clone)
+{
+	f->session = f->parts.session = clone;
+	clone->file = f;
+}
+
+void file_sink_discard(struct file_sink *f)
+{
+	if (f)
+		file_parts_discard(&f->parts);
+	file_sink_free(f);
+}
+
+void file_sink_free(struct file_sink *f)
+{
+	if (!f)
+		return;
+	if (f->is_clone && !is_closed(f))
+		take_back(f);
+	loop_timer_deinit(&f->tick);
+	loop_timer_deinit(&f->turn);
+	loop_timer_deinit(&f->stall);
+	loop_timer_deinit(&f->period);
+	if (f->writable)
+		event_free(f->writable);
+	file_copy_deinit(&f->copy);
+	file_parts_deinit(&f->parts);
+	free(f);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/output/out_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+#define BUF_BYTES (512u << 10) /* grows for packets that are larger */
+#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+
+/* ---- packets in ---- */
+
+size_t out_file_record_size(size_t packet_size)
+{
+	return 1 + pb_varint_len(packet_size) + packet_size;
+}
+
+uint64_t out_file_size(const struct out_file *o)
+{
+	return o->written + (o->used - o->sent);
+}
+
+static int reserve(struct out_file *o, size_t len)
+{
+	if (!o->buf)
+		o->cap = 0;
+	return array_reserve(&o->buf, &o->cap, MAX(o->used + len, BUF_BYTES), 1);
+}
+
+static void sink_begin(struct packet_sink *sink, size_t size)
+{
+	struct out_file *o = container_of(sink, struct out_file, sink);
+	uint8_t *p;
+
+	if (o->error)
+		return;
+	if (o->fd < 0 || reserve(o, MAX_RECORD_HEAD + size) < 0) {
+		o->error = o->fd < 0 ? -EBADF : -ENOMEM;
+		return;
+	}
+	p = o->buf + o->used;
+	p = pb_put_varint(p, pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES));
+	p = pb_put_varint(p, size);
+	o->used = (size_t)(p - o->buf);
+}
+
+static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct out_file *o = container_of(sink, struct out_file, sink);
+
+	if (o->error || len == 0)
+		return;
+	memcpy(o->buf + o->used, data, len);
+	o->used += len;
+}
+
+ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
+{
+	ssize_t n;
+
+	if (reserve(o, len) < 0)
+		return -ENOMEM;
+	n = pread(fd, o->buf + o->used, len, pos);
+	if (n < 0)
+		return -errno;
+	o->used += (size_t)n;
+	return n;
+}
+
+/* ---- bytes out ---- */
+
+static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t len)
+{
+	struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
+
+	if (o->is_socket)
+		return send(o->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (!o->blocks)
+		return write(o->fd, data, len);
+	/* A pipe that poll(2) calls writable takes PIPE_BUF bytes at once. */
+	if (poll(&ready, 1, 0) == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(o->fd, data, MIN(len, PIPE_BUF));
+}
+
+off_t out_file_end(const struct out_file *o)
+{
+	return o->begin + (off_t)o->written;
+}
+
+int out_file_cut(struct out_file *o, uint64_t bytes)
+{
+	off_t end = out_file_end(o) - (off_t)bytes;
+
+	if (o->writer)
+		file_writer_cut(o->writer, o->fd, end);
+	else if (ftruncate(o->fd, end) < 0)
+		return -errno;
+	else
+		lseek(o->fd, end, SEEK_SET); /* for its owner, who may go on there */
+	o->written -= bytes;
+	return 0;
+}
+
+static int fail(struct out_file *o, int error)
+{
+	o->error = error;
+	o->used = o->sent = 0;
+	free(TAKE_PTR(o->buf));
+	return error;
+}
+
+/* ---- through a writer ---- */
+
+static int hand_over(struct out_file *o)
+{
+	if (o->used == 0)
+		return OUT_FILE_DONE;
+	if (o->writing || file_writer_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used) < 0)
+		return OUT_FILE_WAIT;
+	o->written += o->used;
+	o->writing = true;
+	o->used = 0;
+	o->buf = TAKE_PTR(o->spare);
+	o->cap = o->spare_cap;
+	return OUT_FILE_DONE;
+}
+
+void out_file_take_result(struct out_file *o, struct file_result *r)
+{
+	if (r->error && !o->error)
+		o->error = r->error;
+	if (!r->buf)
+		return;
+	o->writing = false;
+	o->written -= r->len - r->kept;
+	/* What a large packet took is not kept. */
+	if (!o->spare && r->cap <= BUF_BYTES) {
+		o->spare = TAKE_PTR(r->buf);
+		o->spare_cap = r->cap;
+	}
+	free(TAKE_PTR(r->buf));
+}
+
+int out_file_write_rest(struct out_file *o)
+{
+	int r;
+
+	if (o->writer && o->used > 0 && !o->error) {
+		r = file_writer_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
+		if (r < 0)
+			return r;
+		o->buf = NULL;
+		o->used = 0;
+	}
+	while ((r = out_file_write(o)) == OUT_FILE_MORE)
+		;
+	return r == OUT_FILE_DONE ? out_file_sync(o) : r;
+}
+
+/* ---- directly ---- */
+
+int out_file_write(struct out_file *o)
+{
+	ssize_t n;
+
+	if (o->error)
+		return fail(o, o->error);
+	if (o->writer)
+		return hand_over(o);
+	if (o->sent < o->used) {
+		n = write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
+		if (n <= 0)
+			return fail(o, n < 0 ? -errno : -EIO);
+		o->sent += (size_t)n;
+		o->written += (size_t)n;
+	}
+	if (o->sent < o->used)
+		return OUT_FILE_MORE;
+	o->used = o->sent = 0;
+	/* What a large packet took is not kept. */
+	if (o->cap > BUF_BYTES)
+		free(TAKE_PTR(o->buf));
+	return OUT_FILE_DONE;
+}
+
+int out_file_sync(const struct out_file *o)
+{
+	if (o->writer)
+		return file_writer_sync(o->writer, o->id, o->fd);
+	if (fdatasync(o->fd) == 0 || errno == EINVAL || errno == EROFS)
+		return 0;
+	return -errno;
+}
+
+/* ---- life ---- */
+
+static void open_anew(struct out_file *o)
+{
+	char self[32];
+	int fd;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", o->fd);
+	fd = open(self, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		o->blocks = true;
+		return;
+	}
+	close(o->fd);
+	o->fd = fd;
+}
+
+static off_t begin_of(int fd, const struct stat *st)
+{
+	int flags = fcntl(fd, F_GETFL);
+	off_t here = flags >= 0 && flags & O_APPEND ? st->st_size : lseek(fd, 0, SEEK_CUR);
+
+	return MAX(here, 0);
+}
+
+void out_file_init(struct out_file *o, int fd)
+{
+	struct stat st = {0};
+
+	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
+	if (fstat(fd, &st) < 0)
+		return;
+	if (S_ISREG(st.st_mode))
+		o->begin = begin_of(fd, &st);
+	o->is_socket = S_ISSOCK(st.st_mode);
+	o->is_pollable = S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode);
+	if (S_ISFIFO(st.st_mode))
+		open_anew(o);
+}
+
+void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_t id)
+{
+	o->writer = writer;
+	o->id = id;
+}
+
+void out_file_deinit(struct out_file *o)
+{
+	if (o->writer && o->fd >= 0)
+		file_writer_close(o->writer, o->fd);
+	else
+		closep(&o->fd);
+	o->fd = -1;
+	o->writer = NULL;
+	free(TAKE_PTR(o->buf));
+	free(TAKE_PTR(o->spare));
+	o->used = o->sent = 0;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CommitData: the way of every chunk out of the shared memory.
+ *
+ *	check	the whole request parses, or nothing of it happens
+ *	moves	chunk by chunk: Complete -> BeingRead, copied into its buffer, -> Free
+ *	patches	of chunks that were moved before
+ *	files	a buffer that has filled is written, from the next turn on
+ *	reply	from here on the chunks are free for who asked
+ *	flush	an acknowledgement, which may end a flush
+ *
+ * The request is walked in place, once for each step; nothing is allocated.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "config/limits.h"
+#include "gen/fields.h"
+#include "service/ipc/decode.h"
+#include "service/output/file_sink.h"
+#include "service/session/flush.h"
+#include "service/producer/producer_port.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/buffer/trace_buffer.h"
+#include "wire/smb.h"
+
+struct move {
+	uint32_t page;
+	uint32_t index;
+	uint32_t target_buffer;
+	bool incomplete;
+	const uint8_t *data; /* the chunk itself, where no memory is shared; else NULL */
+	size_t len;
+};
+
+/* ---- check ---- */
+
+static bool parses(const struct pb_field *message)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f))
+		;
+	return pb_dec_ok(&d);
+}
+
+static bool patch_parses(const struct pb_field *message)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f))
+		if (FIELD_KEY(f) == KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCHES) &&
+		    !parses(&f))
+			return false;
+	return pb_dec_ok(&d);
+}
+
+static bool request_parses(const uint8_t *args, size_t len, uint64_t *ret_flush_id)
+{
+	uint64_t flush_id = 0;
+	struct pb_field f;
+	struct pb_dec d;
+	bool good = true;
+
+	pb_dec_init(&d, args, len);
+	while (good && pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE):
+			good = parses(&f);
+			break;
+		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH):
+			good = patch_parses(&f);
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_FLUSH_REQUEST_ID):
+			flush_id = f.u64;
+			break;
+		}
+	if (!good || !pb_dec_ok(&d))
+		return false;
+	*ret_flush_id = flush_id;
+	return true;
+}
+
+/* ---- moves ---- */
+
+static struct move decode_move(const struct pb_field *message)
+{
+	struct move m = {0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_PAGE):
+			m.page = (uint32_t)f.u64;
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_CHUNK):
+			m.index = (uint32_t)f.u64;
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_TARGET_BUFFER):
+			m.target_buffer = (uint32_t)f.u64;
+			break;
+		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_DATA):
+			m.data = f.data;
+			m.len = f.len;
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_CHUNK_INCOMPLETE):
+			m.incomplete = f.u64 != 0;
+			break;
+		}
+	return m;
+}
+
+static void commit_chunk(struct producer_port *p, uint32_t target,
+			 const struct smb_chunk_header *header, const uint8_t *payload, size_t len,
+			 bool complete)
+{
+	struct trace_buffer_writer writer = producer_port_writer(p, header->writer_id);
+	struct trace_buffer *buffer = producer_port_buffer(p, target);
+	uint16_t registered = producer_port_writer_buffer(p, header->writer_id);
+
+	if (!buffer || (registered && registered != target) || header->writer_id == 0 ||
+	    header->writer_id > SMB_MAX_WRITER_ID) {
+		p->service->chunks_discarded++;
+		return;
+	}
+	trace_buffer_commit(buffer, &writer, header, payload, len, complete);
+}
+
+/* The chunk lies in the request: its 8-byte header, then the payload. */
+static void move_inline(struct producer_port *p, const struct move *m)
+{
+	struct smb_chunk_header header;
+	uint16_t writer_id, packets;
+	uint32_t chunk_id;
+
+	if (m->len < SMB_CHUNK_HEADER || m->len > UINT16_MAX) {
+		p->service->chunks_discarded++;
+		return;
+	}
+	memcpy(&chunk_id, m->data, sizeof(chunk_id));
+	memcpy(&writer_id, m->data + 4, sizeof(writer_id));
+	memcpy(&packets, m->data + 6, sizeof(packets));
+	packets = le16toh(packets);
+	header = (struct smb_chunk_header){
+		.chunk_id = le32toh(chunk_id),
+		.writer_id = le16toh(writer_id),
+		.count = packets & SMB_MAX_PACKETS,
+		.flags = packets >> 10 & SMB_CHUNK_FLAGS,
+	};
+	commit_chunk(p, m->target_buffer, &header, m->data + SMB_CHUNK_HEADER,
+		     m->len - SMB_CHUNK_HEADER, !m->incomplete);
+}
+
+static void move_shared(struct producer_port *p, const struct move *m)
+{
+	struct smb_chunk_header header;
+	struct smb_chunk chunk;
+
+	if (!smb_acquire_complete(&p->smb, m->page, m->index, &chunk))
+		return;
+	header = smb_header_load(chunk.header);
+	commit_chunk(p, m->target_buffer, &header, chunk.payload, chunk.payload_size, true);
+	/* Fails only for a producer that rewrites the page meanwhile; the chunk is its loss. */
+	smb_release_free(&p->smb, &chunk);
+}
+
+static void do_moves(struct producer_port *p, const uint8_t *args, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	struct move m;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f)) {
+		if (FIELD_KEY(f) != KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE))
+			continue;
+		m = decode_move(&f);
+		if (m.data)
+			move_inline(p, &m);
+		else if (p->smb.base)
+			move_shared(p, &m);
+		else
+			p->service->chunks_discarded++;
+	}
+}
+
+/* ---- patches ---- */
+
+struct patches {
+	uint32_t target_buffer;
+	uint32_t writer_id;
+	uint32_t chunk_id;
+	bool more;
+	size_t n; /* good ones */
+	size_t n_bad; /* of another size than a patch has */
+	struct trace_buffer_patch list[LIMIT_PATCHES_PER_CHUNK];
+};
+
+static void decode_patch(struct patches *p, const struct pb_field *message)
+{
+	struct trace_buffer_patch patch = {0};
+	struct pb_field f;
+	struct pb_dec d;
+	bool good = false;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCH_OFFSET):
+			patch.offset = (uint32_t)f.u64;
+			break;
+		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCH_DATA):
+			good = f.len == sizeof(patch.data);
+			if (good)
+				memcpy(patch.data, f.data, sizeof(patch.data));
+			break;
+		}
+	if (!good) {
+		p->n_bad++;
+		return;
+	}
+	/* Counted past the limit too: then all of them are refused. */
+	if (p->n < LIMIT_PATCHES_PER_CHUNK)
+		p->list[p->n] = patch;
+	p->n++;
+}
+
+static void decode_patches(const struct pb_field *message, struct patches *p)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_TARGET_BUFFER):
+			p->target_buffer = (uint32_t)f.u64;
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_WRITER_ID):
+			p->writer_id = (uint32_t)f.u64;
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_CHUNK_ID):
+			p->chunk_id = (uint32_t)f.u64;
+			break;
+		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCHES):
+			decode_patch(p, &f);
+			break;
+		case KEY_VARINT(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_HAS_MORE_PATCHES):
+			p->more = f.u64 != 0;
+			break;
+		}
+}
+
+static void apply_patches(struct producer_port *port, const struct patches *p)
+{
+	struct trace_buffer *buffer = producer_port_buffer(port, p->target_buffer);
+
+	if (!buffer || p->writer_id == 0 || p->writer_id > SMB_MAX_WRITER_ID ||
+	    p->n + p->n_bad > LIMIT_PATCHES_PER_CHUNK) {
+		port->service->patches_discarded += p->n + p->n_bad;
+		return;
+	}
+	port->service->patches_discarded += p->n_bad;
+	/* Found by our id for the producer: it reaches no other's chunks. */
+	trace_buffer_apply_patches(buffer, port->id, (uint16_t)p->writer_id, p->chunk_id, p->list,
+				   p->n, p->more);
+}
+
+static void do_patches(struct producer_port *port, const uint8_t *args, size_t len)
+{
+	struct patches p;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f)) {
+		if (FIELD_KEY(f) != KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH))
+			continue;
+		/* All but the list, which is long and of which the first n count. */
+		memset(&p, 0, offsetof(struct patches, list));
+		decode_patches(&f, &p);
+		apply_patches(port, &p);
+	}
+}
+
+/* Buffers that are written into files may be full now. */
+static void wake_files(const struct service *v)
+{
+	const struct session *s;
+
+	TAILQ_FOREACH (s, &v->sessions, link)
+		if (s->file)
+			file_sink_committed(s->file);
+}
+
+int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			      size_t len)
+{
+	struct producer_port *p = endpoint;
+	uint64_t flush_id;
+
+	if (!p->initialized || !producer_memory_is_ready(p))
+		return -EPERM;
+	if (!request_parses(args, len, &flush_id))
+		return -EBADMSG;
+	do_moves(p, args, len);
+	do_patches(p, args, len);
+	wake_files(p->service);
+	ipc_reply_empty(p->conn, call);
+	if (flush_id)
+		flush_acked(p->service, p, flush_id);
+	return 0;
+}

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each method is decoded by hand and checked, answered, and then acted on: commands that follow
+ * from it come after its answer. Before InitializeConnection all others are rejected.
+ */
+#include "service/producer/producer_port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "service/ipc/decode.h"
+#include "service/session/flush.h"
+#include "service/session/instances.h"
+#include "service/ipc/limits.h"
+#include "service/producer/registry.h"
+#include "service/producer/scrape.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/session/triggers.h"
+#include "wire/pb_mem.h"
+
+/* ---- grants and writers ---- */
+
+int producer_port_grant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer)
+{
+	if (producer_port_buffer(p, buffer_id))
+		return 0;
+	if (array_reserve(&p->grants, &p->grants_cap, p->n_grants + 1, sizeof(*p->grants)) < 0)
+		return -ENOMEM;
+	p->grants[p->n_grants++] = (struct buffer_grant){.buffer_id = buffer_id, .buffer = buffer};
+	return 0;
+}
+
+void producer_port_regrant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer)
+{
+	for (size_t i = 0; i < p->n_grants; i++)
+		if (p->grants[i].buffer_id == buffer_id)
+			p->grants[i].buffer = buffer;
+}
+
+void producer_port_revoke(struct producer_port *p, uint16_t buffer_id)
+{
+	for (size_t i = 0; i < p->n_grants; i++)
+		if (p->grants[i].buffer_id == buffer_id) {
+			p->grants[i] = p->grants[--p->n_grants];
+			return;
+		}
+}
+
+struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_t buffer_id)
+{
+	for (size_t i = 0; i < p->n_grants; i++)
+		if (p->grants[i].buffer_id == buffer_id)
+			return p->grants[i].buffer;
+	return NULL;
+}
+
+struct trace_buffer_writer producer_port_writer(const struct producer_port *p, uint16_t writer_id)
+{
+	return (struct trace_buffer_writer){.producer_id = p->id,
+					    .writer_id = writer_id,
+					    .uid = p->peer->uid,
+					    .pid = p->peer->pid,
+					    .machine_id = p->peer->machine_id};
+}
+
+uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t writer_id)
+{
+	return writer_id < p->n_writers ? p->writer_buffers[writer_id] : 0;
+}
+
+/* Makes room up to and with writer_id. */
+static int reserve_writer(struct producer_port *p, uint32_t writer_id)
+{
+	size_t n = p->n_writers ? p->n_writers : 16;
+	uint16_t *grown;
+	int r;
+
+	if (writer_id < p->n_writers)
+		return 0;
+	while (n <= writer_id)
+		n *= 2;
+	r = quota_take(&p->account, QUOTA_WRITERS, n - p->n_writers, NULL);
+	if (r < 0)
+		return r;
+	grown = realloc(p->writer_buffers, n * sizeof(*grown));
+	if (!grown) {
+		quota_give(&p->account, QUOTA_WRITERS, n - p->n_writers);
+		return -ENOMEM;
+	}
+	memset(grown + p->n_writers, 0, (n - p->n_writers) * sizeof(*grown));
+	p->writer_buffers = grown;
+	p->n_writers = n;
+	return 0;
+}
+
+/* ---- InitializeConnection ---- */
+
+/* InitializeConnectionRequest.ProducerSMBScrapingMode; the default is no scraping. */
+#define SMB_SCRAPING_ENABLED 1
+
+static int decode_initialize(struct producer_port *p, const uint8_t *args, size_t len,
+			     bool *brings_memory)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	int r = 0;
+
+	p->page_size_hint = p->size_hint = 0;
+	p->wants_scraping = false;
+	pb_dec_init(&d, args, len);
+	while (r == 0 && pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_VARINT(
+			PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_PAGE_SIZE_HINT_BYTES):
+			p->page_size_hint = (uint32_t)f.u64;
+			break;
+		case KEY_VARINT(PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_SIZE_HINT_BYTES):
+			p->size_hint = (uint32_t)f.u64;
+			break;
+		case KEY_BYTES(PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_NAME):
+			r = decode_string(&f, MAX_NAME_BYTES, &p->name);
+			break;
+		case KEY_BYTES(PB_INITIALIZE_CONNECTION_REQUEST_SDK_VERSION):
+			r = decode_string(&f, MAX_NAME_BYTES, &p->sdk_version);
+			break;
+		case KEY_VARINT(PB_INITIALIZE_CONNECTION_REQUEST_SMB_SCRAPING_MODE):
+			p->wants_scraping = f.u64 == SMB_SCRAPING_ENABLED;
+			break;
+		case KEY_VARINT(PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_PROVIDED_SHMEM):
+			*brings_memory = f.u64 != 0;
+			break;
+		}
+	if (r < 0)
+		return r;
+	return pb_dec_ok(&d) ? 0 : -EBADMSG;
+}
+
+static int introduce(struct producer_port *p)
+{
+	if (!p->name)
+		p->name = strdup("");
+	p->id = p->name ? service_new_producer_id(p->service) : 0;
+	if (!p->id)
+		return p->name ? -ENOSPC : -ENOMEM;
+	p->initialized = true;
+	TAILQ_INSERT_TAIL(&p->service->producers, p, link);
+	p->service->n_producers++;
+	return 0;
+}
+
+static int initialize_with(struct producer_port *p, const struct ipc_call *call,
+			   const uint8_t *args, size_t len, int fd)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	bool brings_memory = false, uses_it;
+	int r;
+
+	if (p->initialized)
+		return -EALREADY;
+	if (!service_admits_producer(p->service, p->peer))
+		return -EPERM;
+	r = pb_mem_init(&m);
+	if (r == 0)
+		r = decode_initialize(p, args, len, &brings_memory);
+	if (r == 0)
+		r = introduce(p);
+	if (r < 0)
+		return r;
+	uses_it = brings_memory && fd >= 0 && !p->peer->is_remote && producer_memory_adopt(p, fd);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER,
+		    uses_it);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED, true);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
+		    p->peer->is_remote);
+	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	ipc_conn_take_descriptors(p->conn, false);
+	return 0;
+}
+
+static int initialize_connection(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+				 size_t len)
+{
+	struct producer_port *p = endpoint;
+	int fd = ipc_conn_take_fd(p->conn);
+	int r = initialize_with(p, call, args, len, fd);
+
+	ipc_conn_close_fd(p->conn, fd);
+	return r;
+}
+
+/* ---- data sources ---- */
+
+/* The last field of this number that is bytes. False: the message does not parse. */
+static bool find_bytes(const uint8_t *args, size_t len, uint32_t id, struct pb_field *ret)
+{
+	struct pb_field f, found = {.data = (const uint8_t *)""};
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		if (FIELD_KEY(f) == KEY_BYTES(id))
+			found = f;
+	if (!pb_dec_ok(&d))
+		return false;
+	*ret = found;
+	return true;
+}
+
+static bool find_number(const uint8_t *args, size_t len, uint32_t id, uint64_t *ret)
+{
+	uint64_t found = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		if (FIELD_KEY(f) == KEY_VARINT(id))
+			found = f.u64;
+	if (!pb_dec_ok(&d))
+		return false;
+	*ret = found;
+	return true;
+}
+
+static void reply_registered(struct producer_port *p, const struct ipc_call *call,
+			     const char *error)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (!error[0] || pb_mem_init(&m) < 0) {
+		ipc_reply_empty(p->conn, call);
+		return;
+	}
+	pb_enc_str(&m.enc, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, error);
+	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
+}
+
+static int register_data_source(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+				size_t len)
+{
+	struct producer_port *p = endpoint;
+	struct registered_source *source;
+	struct err_text e = {""};
+	struct pb_field descriptor;
+	struct session *s;
+	int r;
+
+	if (!p->initialized)
+		return -EPERM;
+	if (!find_bytes(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
+			&descriptor))
+		return -EBADMSG;
+	r = registry_add(p->service, p, descriptor.data, descriptor.len, &e, &source);
+	if (r < 0)
+		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
+			  "producer %s: data source refused: %s", p->name,
+			  e.text[0] ? e.text : strerror(-r));
+	if (r == -EBADMSG)
+		return r;
+	if (r < 0) {
+		reply_registered(p, call, e.text[0] ? e.text : strerror(-r));
+		return 0;
+	}
+	reply_registered(p, call, "");
+	TAILQ_FOREACH (s, &p->service->sessions, link)
+		if (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)
+			instances_offer(s, source);
+	return 0;
+}
+
+static int update_data_source(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			      size_t len)
+{
+	struct producer_port *p = endpoint;
+	struct err_text e = {""};
+	struct pb_field descriptor;
+	int r;
+
+	if (!p->initialized)
+		return -EPERM;
+	if (!find_bytes(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
+			&descriptor))
+		return -EBADMSG;
+	r = registry_update(p->service, p, descriptor.data, descriptor.len, &e);
+	if (r < 0) {
+		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
+			  "producer %s: update of a data source refused: %s", p->name,
+			  e.text[0] ? e.text : strerror(-r));
+		return r;
+	}
+	ipc_reply_empty(p->conn, call);
+	return 0;
+}
+
+static int unregister_data_source(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+				  size_t len)
+{
+	struct producer_port *p = endpoint;
+	_cleanup_(freep) char *name = NULL;
+	struct pb_field f;
+
+	if (!p->initialized)
+		return -EPERM;
+	if (!find_bytes(args, len, PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, &f))
+		return -EBADMSG;
+	if (decode_string(&f, MAX_NAME_BYTES, &name) < 0)
+		return -EINVAL;
+	ipc_reply_empty(p->conn, call);
+	if (registry_remove(p->service, p, name))
+		instances_withdraw(p->service, p, name, true);
+	return 0;
+}
+
+static int notify(struct producer_port *p, const struct ipc_call *call, const uint8_t *args,
+		  size_t len, uint32_t field,
+		  void (*act)(struct service *, const struct producer_port *, uint64_t))
+{
+	uint64_t id;
+
+	if (!p->initialized)
+		return -EPERM;
+	if (!find_number(args, len, field, &id))
+		return -EBADMSG;
+	ipc_reply_empty(p->conn, call);
+	act(p->service, p, id);
+	return 0;
+}
+
+static int notify_data_source_started(void *endpoint, const struct ipc_call *call,
+				      const uint8_t *args, size_t len)
+{
+	return notify(endpoint, call, args, len,
+		      PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID,
+		      instances_notify_started);
+}
+
+static int notify_data_source_stopped(void *endpoint, const struct ipc_call *call,
+				      const uint8_t *args, size_t len)
+{
+	return notify(endpoint, call, args, len,
+		      PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID,
+		      instances_notify_stopped);
+}
+
+/* ---- writers ---- */
+
+static int register_trace_writer(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+				 size_t len)
+{
+	struct producer_port *p = endpoint;
+	uint64_t writer, buffer;
+	int r;
+
+	if (!p->initialized)
+		return -EPERM;
+	if (!find_number(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, &writer) ||
+	    !find_number(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, &buffer))
+		return -EBADMSG;
+	if (writer == 0 || writer > SMB_MAX_WRITER_ID || buffer > UINT16_MAX)
+		return -EINVAL;
+	r = reserve_writer(p, (uint32_t)writer);
+	if (r < 0)
+		return r;
+	p->writer_buffers[writer] = (uint16_t)buffer;
+	ipc_reply_empty(p->conn, call);
+	return 0;
+}
+
+static int unregister_trace_writer(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+				   size_t len)
+{
+	struct producer_port *p = endpoint;
+	uint64_t writer;
+
+	if (!p->initialized)
+		return -EPERM;
+	if (!find_number(args, len, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, &writer))
+		return -EBADMSG;
+	if (writer < p->n_writers)
+		p->writer_buffers[writer] = 0;
+	ipc_reply_empty(p->conn, call);
+	return 0;
+}
+
+/* ---- the rest ---- */
+
+static int get_async_command(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			     size_t len)
+{
+	struct producer_port *p = endpoint;
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	if (!p->initialized)
+		return -EPERM;
+	if (p->has_commands)
+		ipc_reject(p->conn, &p->commands);
+	p->commands = *call;
+	p->has_commands = true;
+	if (p->setup_tracing_due)
+		producer_port_send_setup_tracing(p);
+	return 0;
+}
+
+static int sync_requests(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			 size_t len)
+{
+	struct producer_port *p = endpoint;
+
+	if (decode_nothing(args, len) < 0)
+		return -EBADMSG;
+	if (!p->initialized)
+		return -EPERM;
+	ipc_reply_empty(p->conn, call);
+	return 0;
+}
+
+static int check_trigger_names(struct producer_port *p, const uint8_t *args, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	unsigned n = 0;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		n += FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES);
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	if (n <= MAX_TRIGGER_NAMES)
+		return 0;
+	p->service->quota.refused[REFUSED_TRIGGER_NAMES]++;
+	return -ENOBUFS;
+}
+
+/* Is the name that of an earlier field of the request? */
+static bool is_repeated(const uint8_t *args, size_t len, const struct pb_field *name)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f) && f.data != name->data)
+		if (FIELD_KEY(f) == FIELD_KEY(*name) && f.len == name->len &&
+		    !memcmp(f.data, name->data, f.len))
+			return true;
+	return false;
+}
+
+static int activate_triggers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			     size_t len)
+{
+	struct producer_port *p = endpoint;
+	_cleanup_(freep) char *name = NULL;
+	uint64_t budget = MAX_TRIGGER_STEPS;
+	struct pb_field f;
+	struct pb_dec d;
+	int r;
+
+	if (!p->initialized)
+		return -EPERM;
+	r = check_trigger_names(p, args, len);
+	if (r < 0)
+		return r;
+	ipc_reply_empty(p->conn, call);
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		if (FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES) &&
+		    !is_repeated(args, len, &f) && decode_string(&f, MAX_NAME_BYTES, &name) == 0)
+			triggers_activate(p->service, p->name, p->peer->uid, name, &budget);
+	if (budget == 0)
+		p->service->quota.refused[REFUSED_TRIGGER_NAMES]++;
+	return 0;
+}
+
+/* ---- the port ---- */
+
+static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpoint)
+{
+	struct producer_port *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->service = ctx;
+	p->conn = conn;
+	p->peer = ipc_conn_peer(conn);
+	p->smb_fd = -1;
+	TAILQ_INIT(&p->sources);
+	TAILQ_INIT(&p->instances);
+	quota_open(&p->account, &p->service->quota, ipc_peer_user(p->peer));
+	*ret_endpoint = p;
+	return 0;
+}
+
+/* Nothing more comes from its writers, so what they left unfinished is not waited for. */
+static void end_writers(const struct producer_port *p)
+{
+	for (size_t i = 0; i < p->n_writers; i++) {
+		struct trace_buffer *b = producer_port_buffer(p, p->writer_buffers[i]);
+
+		if (b)
+			trace_buffer_end_writer(b, p->id, (uint16_t)i);
+	}
+}
+
+/* What it wrote and did not commit is still in its memory; then it is as if it had never been. */
+static void leave_service(struct producer_port *p)
+{
+	struct service *v = p->service;
+	struct session *s;
+
+	TAILQ_FOREACH (s, &v->sessions, link)
+		scrape_producer(s, p);
+	end_writers(p);
+	TAILQ_REMOVE(&v->producers, p, link);
+	v->n_producers--;
+	service_free_producer_id(v, p->id);
+	registry_remove_all(v, p);
+	flush_forget_producer(v, p);
+	instances_withdraw(v, p, NULL, false);
+}
+
+static void producer_port_close(void *endpoint)
+{
+	struct producer_port *p = endpoint;
+
+	if (p->initialized)
+		leave_service(p);
+	producer_memory_deinit(p);
+	quota_close(&p->account);
+	free(p->grants);
+	free(p->writer_buffers);
+	free(p->name);
+	free(p->sdk_version);
+	free(p);
+}
+
+static const struct ipc_method methods[] = {
+	{"InitializeConnection", initialize_connection},
+	{"RegisterDataSource", register_data_source},
+	{"UnregisterDataSource", unregister_data_source},
+	{"CommitData", producer_port_commit_data},
+	{"GetAsyncCommand", get_async_command},
+	{"RegisterTraceWriter", register_trace_writer},
+	{"UnregisterTraceWriter", unregister_trace_writer},
+	{"NotifyDataSourceStarted", notify_data_source_started},
+	{"NotifyDataSourceStopped", notify_data_source_stopped},
+	{"ActivateTriggers", activate_triggers},
+	{"Sync", sync_requests},
+	{"UpdateDataSource", update_data_source},
+};
+
+const struct ipc_service producer_port_service = {
+	.name = "ProducerPort",
+	.methods = methods,
+	.n_methods = ARRAY_SIZE(methods),
+	.open = producer_port_open,
+	.close = producer_port_close,
+	.send_limit = PRODUCER_SEND_LIMIT,
+	.descriptors_when_bound = true,
+	.connections = QUOTA_PRODUCERS,
+	.max_remote_conns = MAX_REMOTE_PRODUCER_CONNECTIONS,
+	.max_conns_per_address = MAX_PRODUCER_CONNECTIONS_PER_ADDRESS,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which chunks belong to whom: the writer id in the chunk's header, and the buffer that the writer
+ * was registered for. The header may change while we look, so it is read once, and what was
+ * read must fit the session.
+ */
+#include "service/producer/scrape.h"
+
+#include "service/producer/producer_port.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/buffer/trace_buffer.h"
+#include "wire/smb.h"
+
+/* A chunk that is still being written has one fragment that cannot be counted on. */
+#define MIN_FRAGMENTS_INCOMPLETE 2
+
+static void scrape_chunk(const struct session *s, const struct producer_port *p,
+			 const struct smb_chunk *chunk, bool complete)
+{
+	struct smb_chunk_header header = smb_header_load(chunk->header);
+	struct trace_buffer_writer writer = producer_port_writer(p, header.writer_id);
+	uint16_t buffer_id = producer_port_writer_buffer(p, header.writer_id);
+	struct trace_buffer *buffer = producer_port_buffer(p, buffer_id);
+
+	if (!complete && header.count < MIN_FRAGMENTS_INCOMPLETE)
+		return;
+	if (!buffer || session_buffer_index(s, buffer_id) < 0)
+		return;
+	trace_buffer_commit(buffer, &writer, &header, chunk->payload, chunk->payload_size,
+			    complete);
+}
+
+static void scrape_page(const struct session *s, const struct producer_port *p, uint32_t page)
+{
+	uint32_t word = smb_load_word(&p->smb, page), layout = smb_word_layout(word);
+
+	for (uint32_t i = 0; i < smb_layout_chunks(layout); i++) {
+		enum smb_state state = smb_word_state(word, i);
+		struct smb_chunk chunk;
+
+		if (state == SMB_FREE)
+			continue;
+		chunk = smb_chunk_at(&p->smb, page, layout, i);
+		scrape_chunk(s, p, &chunk, state == SMB_COMPLETE);
+	}
+}
+
+static bool may_write_to(const struct producer_port *p, const struct session *s)
+{
+	for (size_t i = 0; i < p->n_grants; i++)
+		if (session_buffer_index(s, p->grants[i].buffer_id) >= 0)
+			return true;
+	return false;
+}
+
+void scrape_producer(struct session *s, const struct producer_port *p)
+{
+	if (!p->wants_scraping || !p->smb.base || p->n_writers == 0 || !may_write_to(p, s))
+		return;
+	for (uint32_t page = 0; page < p->smb.n_pages; page++)
+		scrape_page(s, p, page);
+}
+
+void scrape_session(struct session *s)
+{
+	const struct producer_port *p;
+
+	TAILQ_FOREACH (p, &s->service->producers, link)
+		scrape_producer(s, p);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session/admission.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "config/limits.h"
+#include "service/consumer/consumer_port.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_life.h"
+#include "service/session/session_run.h"
+
+#define MAX_RECENT 64 /* then the oldest is forgotten */
+
+struct recent_sessions {
+	size_t n;
+	struct {
+		char *name; /* owned; "" for sessions without one */
+		uint64_t boot_ns; /* when it began */
+	} list[MAX_RECENT]; /* the oldest first */
+};
+
+static const char *name_of(const Pb__TraceConfig *config)
+{
+	return config->unique_session_name ? config->unique_session_name : "";
+}
+
+/* ---- recent sessions ---- */
+
+struct recent_sessions *recent_sessions_free(struct recent_sessions *r)
+{
+	for (size_t i = 0; r && i < r->n; i++)
+		free(r->list[i].name);
+	free(r);
+	return NULL;
+}
+
+static void forget_oldest(struct recent_sessions *r)
+{
+	free(r->list[0].name);
+	memmove(&r->list[0], &r->list[1], --r->n * sizeof(r->list[0]));
+}
+
+static bool began_recently(const struct recent_sessions *r, const char *name)
+{
+	uint64_t now = clock_boot_ns();
+
+	for (size_t i = 0; r && i < r->n; i++)
+		if (now - r->list[i].boot_ns < GUARDRAIL_RESTART_S * NS_PER_S &&
+		    !strcmp(r->list[i].name, name))
+			return true;
+	return false;
+}
+
+void admission_remember(struct service *s, const Pb__TraceConfig *config)
+{
+	char *name;
+
+	if (!config->enable_extra_guardrails)
+		return;
+	if (!s->recent)
+		s->recent = calloc(1, sizeof(*s->recent));
+	name = strdup(name_of(config));
+	if (!s->recent || !name) {
+		free(name);
+		return;
+	}
+	if (s->recent->n == MAX_RECENT)
+		forget_oldest(s->recent);
+	s->recent->list[s->recent->n].name = name;
+	s->recent->list[s->recent->n++].boot_ns = clock_boot_ns();
+}
+
+/* ---- the check ---- */
+
+static int check_unique_name(const struct service *s, const char *name, struct err_text *e)
+{
+	const struct session *other;
+
+	if (!name[0])
+		return 0;
+	TAILQ_FOREACH (other, &s->sessions, link)
+		if (other->state != SESSION_CLONED && !strcmp(name_of(other->config), name))
+			return err_set(e, -EBUSY,
+				       "a session with unique_session_name \"%s\" exists already",
+				       name);
+	return 0;
+}
+
+static int check_counts(struct service *s, uid_t uid, struct err_text *e)
+{
+	struct quota_account account;
+
+	quota_open(&account, &s->quota, uid);
+	return quota_check(&account, QUOTA_SESSIONS, 1, e);
+}
+
+/* ---- exclusive_prio ---- */
+
+static int check_exclusive(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
+			   struct err_text *e)
+{
+	const struct session *other;
+	uint32_t highest = 0;
+
+	if (config->exclusive_prio && uid != 0)
+		return err_set(e, -EPERM,
+			       "exclusive_prio ends the sessions of others; it needs root");
+	TAILQ_FOREACH (other, &s->sessions, link)
+		if (other->state != SESSION_CLONED)
+			highest = MAX(highest, other->config->exclusive_prio);
+	if (highest > 0 && highest >= config->exclusive_prio)
+		return err_set(e, -EBUSY, "a session with exclusive_prio %u runs; this one has %u",
+			       highest, config->exclusive_prio);
+	return 0;
+}
+
+void admission_make_way(struct service *s, const Pb__TraceConfig *config)
+{
+	struct session *other, *next;
+	struct err_text why;
+
+	if (!config->exclusive_prio)
+		return;
+	err_set(&why, 0, "Aborted due to user requested higher-priority (%u) exclusive session.",
+		config->exclusive_prio);
+	for (other = TAILQ_FIRST(&s->sessions); other; other = next) {
+		next = TAILQ_NEXT(other, link);
+		if (other->state == SESSION_CLONED)
+			continue;
+		if (other->consumer) {
+			consumer_port_abort(other->consumer, why.text);
+			continue;
+		}
+		session_set_error(other, why.text);
+		session_free(other);
+	}
+}
+
+/* ---- session_semaphores ---- */
+
+typedef Pb__TraceConfig__SessionSemaphore semaphore;
+
+static const char *semaphore_name(const semaphore *m)
+{
+	return m->name ? m->name : "";
+}
+
+static const semaphore *find_semaphore(const struct session *s, const char *name)
+{
+	for (size_t i = 0; i < s->config->n_session_semaphores; i++)
+		if (!strcmp(semaphore_name(s->config->session_semaphores[i]), name))
+			return s->config->session_semaphores[i];
+	return NULL;
+}
+
+/* The strictest of those who have it, this one included, says how many others there may be. */
+static int check_semaphore(const struct service *s, const semaphore *m, struct err_text *e)
+{
+	uint64_t others = 0, max = m->max_other_session_count;
+	const struct session *other;
+
+	TAILQ_FOREACH (other, &s->sessions, link) {
+		const semaphore *theirs = find_semaphore(other, semaphore_name(m));
+
+		if (!theirs || other->state == SESSION_CLONED || other->state == SESSION_DISABLED)
+			continue;
+		others++;
+		max = MIN(max, theirs->max_other_session_count);
+	}
+	if (others > max)
+		return err_set(e, -EBUSY,
+			       "semaphore \"%s\": %llu other sessions have it; the limit is %llu",
+			       semaphore_name(m), (unsigned long long)others,
+			       (unsigned long long)max);
+	return 0;
+}
+
+static int check_semaphores(const struct service *s, const Pb__TraceConfig *config,
+			    struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_session_semaphores && r == 0; i++)
+		r = check_semaphore(s, config->session_semaphores[i], e);
+	return r;
+}
+
+/* ---- all of them ---- */
+
+int admission_check(struct service *s, const Pb__TraceConfig *config, uid_t uid, struct err_text *e)
+{
+	bool alone = config->exclusive_prio > 0; /* the others will be gone */
+	int r = check_exclusive(s, config, uid, e);
+
+	if (r == 0 && !alone)
+		r = check_unique_name(s, name_of(config), e);
+	if (r == 0 && !alone)
+		r = check_semaphores(s, config, e);
+	if (r < 0)
+		return r;
+	if (config->enable_extra_guardrails && began_recently(s->recent, name_of(config)))
+		return err_set(e, -EBUSY,
+			       "guardrail: a session with unique_session_name \"%s\" began less "
+			       "than %d s ago",
+			       name_of(config), GUARDRAIL_RESTART_S);
+	return alone ? 0 : check_counts(s, uid, e);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	flush_begin --> waiting for { producer, ... } --acked by all--> timer at 0 --> done
+ *	                               |
+ *	                               +--timeout----------------------------------> done
+ *
+ * A flush always ends from its own timer, so nothing that a producer sends makes a session change
+ * below the feet of who is at work on it.
+ */
+#include "service/session/flush.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "config/limits.h"
+#include "gen/fields.h"
+#include "base/event_loop/loop_timer.h"
+#include "service/producer/producer_port.h"
+#include "service/producer/scrape.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/trace/session_trace.h"
+#include "wire/pb_mem.h"
+
+struct pending_flush {
+	TAILQ_ENTRY(pending_flush) link;
+	struct session *session; /* borrowed: it owns us */
+	uint64_t id; /* service-wide, ascending */
+	uint64_t flags;
+	struct loop_timer timer;
+	struct producer_port **waiting; /* owned array of borrowed producers */
+	size_t n_waiting;
+	flush_done done;
+	struct ipc_call call;
+	struct flush_group group; /* includes NULL: all buffers */
+};
+
+/* Is this instance to flush? */
+static bool includes(const struct pending_flush *f, const struct source_instance *i)
+{
+	return !i->no_flush &&
+	       (!f->group.includes || f->group.includes(f->group.ctx, i->buffer_id));
+}
+
+static void tell(struct session *s, flush_done done, const struct ipc_call *call,
+		 const struct flush_group *group, bool success)
+{
+	if (done)
+		done(s, call, success);
+	else if (group->done)
+		group->done(group->ctx, success);
+}
+
+static void flush_free(struct pending_flush *f)
+{
+	loop_timer_deinit(&f->timer);
+	free(f->waiting);
+	free(f);
+}
+
+static void detach(struct pending_flush *f)
+{
+	TAILQ_REMOVE(&f->session->flushes, f, link);
+	f->session->n_flushes--;
+}
+
+/* ---- who was slow ---- */
+
+static bool waits_for(const struct pending_flush *f, const struct producer_port *p)
+{
+	for (size_t i = 0; i < f->n_waiting; i++)
+		if (f->waiting[i] == p)
+			return true;
+	return false;
+}
+
+/* The last flush of a session loses what comes later, so its trace says who was late. */
+static void record_slow(const struct pending_flush *f)
+{
+	struct session *s = f->session;
+	const struct source_instance *i;
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	unsigned n = 0;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (includes(f, i) && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
+			instances_put_source(i, &m.enc);
+	if (n > 0 && !m.failed)
+		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_FLUSH, clock_boot_ns(), m.buf,
+				      pb_mem_len(&m));
+}
+
+static bool ends_trace(const struct pending_flush *f)
+{
+	uint64_t reason = f->flags & FLUSH_REASON_MASK;
+
+	return reason == FLUSH_REASON_STOP || reason == FLUSH_REASON_CLONE;
+}
+
+/* ---- the end ---- */
+
+static void on_timer(void *ctx)
+{
+	struct pending_flush *f = ctx;
+	struct session *s = f->session;
+	bool success = f->n_waiting == 0;
+	flush_done done = f->done;
+	struct ipc_call call = f->call;
+	struct flush_group group = f->group;
+
+	if (!success && ends_trace(f))
+		record_slow(f);
+	detach(f);
+	flush_free(f);
+	/* A writer that nobody flushed may have data in an open chunk: take that too. */
+	scrape_session(s);
+	session_record(s, LIFECYCLE_ALL_FLUSHED);
+	session_snapshot_clocks(s);
+	if (success)
+		s->flushes_succeeded++;
+	else
+		s->flushes_failed++;
+	tell(s, done, &call, &group, success);
+}
+
+static void stop_waiting(struct pending_flush *f, const struct producer_port *p)
+{
+	for (size_t i = 0; i < f->n_waiting; i++) {
+		if (f->waiting[i] != p)
+			continue;
+		f->waiting[i] = f->waiting[--f->n_waiting];
+		if (f->n_waiting == 0)
+			loop_timer_once(&f->timer, 0, false);
+		return;
+	}
+}
+
+void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id)
+{
+	struct session *s;
+	struct pending_flush *f;
+
+	TAILQ_FOREACH (s, &service->sessions, link)
+		TAILQ_FOREACH (f, &s->flushes, link)
+			if (f->id <= flush_id)
+				stop_waiting(f, p);
+}
+
+void flush_forget_producer(struct service *service, const struct producer_port *p)
+{
+	flush_acked(service, p, UINT64_MAX);
+}
+
+void flush_disown(struct session *s, flush_done done)
+{
+	struct pending_flush *f;
+
+	TAILQ_FOREACH (f, &s->flushes, link)
+		if (f->done == done) {
+			f->done = NULL;
+			done(s, &f->call, false);
+		}
+}
+
+void flush_disown_group(struct session *s, const void *ctx)
+{
+	struct pending_flush *f;
+
+	TAILQ_FOREACH (f, &s->flushes, link)
+		if (f->group.done && f->group.ctx == ctx)
+			f->group = (struct flush_group){0};
+}
+
+void flush_cancel_all(struct session *s)
+{
+	struct pending_flush *f;
+
+	while ((f = TAILQ_FIRST(&s->flushes))) {
+		flush_done done = f->done;
+		struct ipc_call call = f->call;
+		struct flush_group group = f->group;
+
+		detach(f);
+		flush_free(f);
+		tell(s, done, &call, &group, false);
+	}
+}
+
+/* ---- the beginning ---- */
+
+/* Asks one producer, if it has an instance here that flushes. ids is scratch for all instances. */
+static void ask_producer(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
+{
+	const struct source_instance *i;
+	bool takes_part = false;
+	size_t n = 0;
+
+	TAILQ_FOREACH (i, &p->instances, of_producer) {
+		takes_part |= i->session == f->session;
+		if (i->session == f->session && includes(f, i))
+			ids[n++] = i->id;
+	}
+	/* What a remote producer has not committed only it can scrape, and does so when asked. */
+	if (n == 0 && !(takes_part && p->peer->is_remote && p->wants_scraping))
+		return;
+	f->waiting[f->n_waiting++] = p;
+	producer_port_send_flush(p, ids, n, f->id, f->flags);
+}
+
+static int ask_producers(struct pending_flush *f)
+{
+	struct service *service = f->session->service;
+	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
+	struct producer_port *p;
+
+	f->waiting = calloc(service->n_producers + 1, sizeof(struct producer_port *));
+	if (!ids || !f->waiting)
+		return -ENOMEM;
+	TAILQ_FOREACH (p, &service->producers, link)
+		ask_producer(f, p, ids);
+	return 0;
+}
+
+static struct pending_flush *flush_new(struct session *s, uint64_t flags)
+{
+	struct pending_flush *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	*f = (struct pending_flush){
+		.session = s, .id = ++s->service->last_flush_id, .flags = flags};
+	if (loop_timer_init(&f->timer, s->service->loop, on_timer, f) == 0)
+		return f;
+	flush_free(f);
+	return NULL;
+}
+
+/* Whom it tells is set already. On failure the flush is freed. */
+static int flush_start(struct pending_flush *f, uint32_t timeout_ms)
+{
+	struct session *s = f->session;
+	int r = ask_producers(f);
+
+	if (r < 0) {
+		flush_free(f);
+		return r;
+	}
+	s->flushes_requested++;
+	lifecycle_remove(&s->lifecycle, LIFECYCLE_SLOW_FLUSH);
+	TAILQ_INSERT_TAIL(&s->flushes, f, link);
+	s->n_flushes++;
+	loop_timer_once(&f->timer,
+			f->n_waiting == 0 ? 0
+			: timeout_ms	  ? timeout_ms
+					  : session_flush_timeout_ms(s),
+			false);
+	return 0;
+}
+
+static int check_room(struct session *s)
+{
+	session_record(s, LIFECYCLE_FLUSH_STARTED);
+	if (s->state != SESSION_STARTED)
+		return -EINVAL;
+	if (s->n_flushes < LIMIT_PENDING_FLUSHES)
+		return 0;
+	s->service->quota.refused[REFUSED_FLUSHES]++;
+	return -EBUSY;
+}
+
+int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
+		const struct ipc_call *call)
+{
+	int r = check_room(s);
+	struct pending_flush *f = r == 0 ? flush_new(s, flags) : NULL;
+
+	if (!f)
+		return r < 0 ? r : -ENOMEM;
+	f->done = done;
+	if (call)
+		f->call = *call;
+	return flush_start(f, timeout_ms);
+}
+
+int flush_begin_group(struct session *s, uint64_t flags, const struct flush_group *group)
+{
+	int r = check_room(s);
+	struct pending_flush *f = r == 0 ? flush_new(s, flags) : NULL;
+
+	if (!f)
+		return r < 0 ? r : -ENOMEM;
+	f->group = *group;
+	return flush_start(f, 0);
+}

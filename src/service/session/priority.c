@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/session/priority.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/system/boost.h"
+#include "base/system/log.h"
+#include "config/priority_boost.h"
+#include "service/service.h"
+#include "service/session/session.h"
+
+int priority_check(const Pb__TraceConfig *config, struct err_text *e)
+{
+	const Pb__PriorityBoostConfig *b = config->priority_boost;
+	struct boost boost;
+
+	if (priority_boost_read(b, &boost) == 0)
+		return 0;
+	return err_set(e, -EINVAL,
+		       "priority_boost: policy %d with priority %u; it must be POLICY_SCHED_OTHER "
+		       "with 0 to %u or POLICY_SCHED_FIFO with %u to %u",
+		       (int)b->policy, b->priority, BOOST_OTHER_MAX, BOOST_FIFO_MIN,
+		       BOOST_FIFO_MAX);
+}
+
+static struct boost stronger(struct boost a, const Pb__TraceConfig *config, bool is_timely)
+{
+	struct boost b = {is_timely ? BOOST_BUDGETED : BOOST_NONE, 0};
+
+	if (config->priority_boost)
+		(void)priority_boost_read(config->priority_boost, &b); /* was checked */
+	return boost_is_stronger(b, a) ? b : a;
+}
+
+static struct boost strongest(const struct service *s, const Pb__TraceConfig *also)
+{
+	struct boost b = {BOOST_NONE, 0};
+	const struct session *session;
+
+	if (also)
+		b = stronger(b, also, s->is_timely);
+	TAILQ_FOREACH (session, &s->sessions, link)
+		if (session->state != SESSION_CLONED)
+			b = stronger(b, session->config, s->is_timely);
+	return b;
+}
+
+int priority_apply(struct service *s, const Pb__TraceConfig *also)
+{
+	struct boost b = strongest(s, also);
+	int r = boost_apply(&s->boost, b);
+
+	if (r == 0 || b.policy != BOOST_BUDGETED)
+		return r;
+	/* Nobody has asked for it: a machine that is busy loses more, that is all. */
+	log_info("no priority while sessions record: %s (docs/security.md)", strerror(-r));
+	s->is_timely = false;
+	return priority_apply(s, also);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session/session_config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "config/limits.h"
+#include "service/ipc/config_limits.h"
+#include "service/output/file_config.h"
+#include "service/ipc/limits.h"
+#include "service/session/priority.h"
+#include "service/session/source_filter.h"
+#include "service/session/trigger_config.h"
+
+/* ---- what is not built ---- */
+
+static int check_built(const Pb__TraceConfig *c, struct err_text *e)
+{
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		if (c->data_sources[i]->config && c->data_sources[i]->config->protovm_config)
+			return err_set(e, -ENOTSUP,
+				       "the config field protovm_config is not supported by this "
+				       "service");
+	return 0;
+}
+
+/* ---- single fields ---- */
+
+static int check_duration(const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint32_t max = c->enable_extra_guardrails ? GUARDRAIL_DURATION_MS : LIMIT_DURATION_MS;
+
+	if (c->duration_ms > max)
+		return err_set(e, -EINVAL, "duration_ms %u exceeds the limit of %u ms%s",
+			       c->duration_ms, max,
+			       c->enable_extra_guardrails ? " with enable_extra_guardrails" : "");
+	return 0;
+}
+
+/* QueryServiceState tells it to everybody. */
+static int check_unique_name(const Pb__TraceConfig *c, struct err_text *e)
+{
+	if (c->unique_session_name && strlen(c->unique_session_name) > MAX_NAME_BYTES)
+		return err_set(e, -EINVAL, "unique_session_name is longer than %d bytes",
+			       MAX_NAME_BYTES);
+	return 0;
+}
+
+static int check_bugreport_filename(const Pb__TraceConfig *c, struct err_text *e)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_.";
+	const char *name = c->bugreport_filename;
+
+	if (name && strlen(name) > MAX_NAME_BYTES)
+		return err_set(e, -EINVAL, "bugreport_filename is longer than %d bytes",
+			       MAX_NAME_BYTES);
+	if (name && name[strspn(name, allowed)] != '\0')
+		return err_set(
+			e, -EINVAL,
+			"bugreport_filename may hold letters, digits, '-', '_' and '.' only");
+	return 0;
+}
+
+static int check_semaphore_count(const Pb__TraceConfig *c, struct err_text *e)
+{
+	return config_limit_check(c, CONFIG_SEMAPHORES, e);
+}
+
+/* ---- buffers ---- */
+
+static int check_guardrails(const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint64_t sum = 0, max = GUARDRAIL_BUFFERS_KB;
+
+	if (!c->enable_extra_guardrails)
+		return 0;
+	if (c->deferred_start)
+		return err_set(e, -EINVAL, "guardrail: deferred_start is not allowed");
+	if (c->guardrail_overrides)
+		max = MAX(max, c->guardrail_overrides->max_tracing_buffer_size_kb);
+	for (size_t i = 0; i < c->n_buffers; i++) {
+		if (c->buffers[i]->size_kb % GUARDRAIL_BUFFER_STEP_KB)
+			return err_set(e, -EINVAL, "guardrail: size_kb %u is no multiple of %u",
+				       c->buffers[i]->size_kb, GUARDRAIL_BUFFER_STEP_KB);
+		sum += c->buffers[i]->size_kb;
+	}
+	if (sum > max)
+		return err_set(e, -EINVAL, "guardrail: buffers of %llu KiB; the limit is %llu KiB",
+			       (unsigned long long)sum, (unsigned long long)max);
+	return 0;
+}
+
+static int check_buffer_names(const Pb__TraceConfig *c, struct err_text *e)
+{
+	for (size_t i = 0; i < c->n_buffers; i++)
+		for (size_t j = 0; j < i; j++) {
+			const char *a = c->buffers[i]->name, *b = c->buffers[j]->name;
+
+			if (a && b && a[0] && !strcmp(a, b))
+				return err_set(e, -EINVAL, "two buffers have the name \"%s\"", a);
+		}
+	return 0;
+}
+
+static int check_buffer_sizes(const Pb__TraceConfig *c, struct err_text *e)
+{
+	for (size_t i = 0; i < c->n_buffers; i++)
+		if (c->buffers[i]->size_kb == 0 || c->buffers[i]->size_kb > LIMIT_BUFFER_SIZE_KB)
+			return err_set(e, -EINVAL, "buffer %zu: size_kb is %u; it must be 1 to %u",
+				       i, c->buffers[i]->size_kb, LIMIT_BUFFER_SIZE_KB);
+	return 0;
+}
+
+/* ---- data sources ---- */
+
+static int find_buffer_name(const Pb__TraceConfig *c, const char *name, uint32_t *ret)
+{
+	for (size_t i = 0; i < c->n_buffers; i++)
+		if (c->buffers[i]->name && !strcmp(c->buffers[i]->name, name)) {
+			*ret = (uint32_t)i;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSourceConfig *source,
+				 uint32_t *ret_index, struct err_text *e)
+{
+	const char *buffer = source->target_buffer_name, *name = source->name ? source->name : "";
+	uint32_t index = source->target_buffer;
+
+	if (buffer && buffer[0]) {
+		if (find_buffer_name(config, buffer, &index) < 0)
+			return err_set(e, -EINVAL,
+				       "data source \"%s\": no buffer has the name \"%s\"", name,
+				       buffer);
+		if (source->target_buffer > 0 && source->target_buffer != index)
+			return err_set(e, -EINVAL,
+				       "data source \"%s\": target_buffer %u is not the buffer of "
+				       "the name \"%s\"",
+				       name, source->target_buffer, buffer);
+	}
+	if (index >= config->n_buffers)
+		return err_set(e, -EINVAL, "data source \"%s\": there is no buffer %u (of %zu)",
+			       name, index, config->n_buffers);
+	*ret_index = index;
+	return 0;
+}
+
+static int check_source(const Pb__TraceConfig *c, const Pb__TraceConfig__DataSource *source,
+			struct err_text *e)
+{
+	uint32_t index;
+	size_t size;
+	int r;
+
+	if (!source->config)
+		return 0;
+	r = session_config_target_buffer(c, source->config, &index, e);
+	if (r < 0)
+		return r;
+	size = pb__data_source_config__get_packed_size(source->config);
+	if (size > MAX_SOURCE_CONFIG_BYTES)
+		return err_set(e, -EINVAL,
+			       "data source \"%s\": %zu bytes of config; the limit is %u",
+			       source->config->name ? source->config->name : "", size,
+			       MAX_SOURCE_CONFIG_BYTES);
+	return source_filter_check(source, e);
+}
+
+static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
+{
+	int r = config_limit_check(c, CONFIG_SOURCES, e);
+
+	if (r == 0)
+		r = config_limit_check(c, CONFIG_REGEXES, e);
+	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
+		r = check_source(c, c->data_sources[i], e);
+	return r;
+}
+
+static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
+{
+	return config_limit_check(c, CONFIG_BUFFERS, e);
+}
+
+/* The order is that of the protocol's reference service, so that a config which breaks several
+ * rules is refused for the same reason everywhere. */
+static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
+	check_built,
+	check_duration,
+	trigger_config_check_times,
+	check_bugreport_filename,
+	trigger_config_check_triggers,
+	file_config_check,
+	check_guardrails,
+	check_buffer_count,
+	check_buffer_names,
+	check_sources,
+	check_unique_name,
+	check_semaphore_count,
+	priority_check,
+	check_buffer_sizes,
+};
+
+int session_config_check(const Pb__TraceConfig *config, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks) && r == 0; i++)
+		r = checks[i](config, e);
+	return r;
+}

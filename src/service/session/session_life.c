@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session/session_life.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "service/session/admission.h"
+#include "service/ipc/config_limits.h"
+#include "service/consumer/consumer_port.h"
+#include "service/output/file_sink.h"
+#include "service/session/priority.h"
+#include "service/producer/producer_port.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_config.h"
+#include "service/session/session_run.h"
+#include "service/trace/session_trace.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/filter/trace_filter.h"
+#include "service/session/trigger_config.h"
+
+static void free_buffers(struct session *s)
+{
+	struct producer_port *p;
+
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		TAILQ_FOREACH (p, &s->service->producers, link)
+			producer_port_revoke(p, s->buffers[i].id);
+		trace_buffer_free(s->buffers[i].buffer);
+	}
+	free(s->buffers);
+	s->n_buffers = 0;
+}
+
+/* Everything but what session_free does to a session that others know. */
+static void session_destroy(struct session *s)
+{
+	file_sink_free(s->file);
+	free_buffers(s);
+	quota_close(&s->account);
+	session_deinit_timers(s);
+	triggers_deinit(&s->triggers);
+	received_trigger_deinit(&s->clone_trigger);
+	lifecycle_deinit(&s->lifecycle);
+	concurrent_deinit(&s->concurrent);
+	sequence_ids_deinit(&s->sequences);
+	trace_filter_free(s->filter);
+	free(s->detach_key);
+	free(s->error);
+	free(s->end_reason);
+	departures_deinit(&s->departures);
+	if (s->config)
+		pb__trace_config__free_unpacked(s->config, NULL);
+	free(s);
+}
+
+void session_destroyp(struct session **s)
+{
+	if (*s)
+		session_destroy(*s);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	clone_source_ends(s);
+	session_set_end(s, "its consumer went away");
+	session_disable(s, true);
+	flush_cancel_all(s);
+	if (s->file && s->state != SESSION_CLONED)
+		file_sink_finish_now(s->file);
+	instances_deinit(s);
+	TAILQ_REMOVE(&s->service->sessions, s, link);
+	(void)priority_apply(s->service, NULL);
+	session_destroy(s);
+}
+
+void session_freep(struct session **s)
+{
+	session_free(*s);
+}
+
+/* With exclusive_prio what the others hold will be gone. */
+static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint64_t bytes = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_buffers; i++)
+		bytes += (uint64_t)c->buffers[i]->size_kb * 1024;
+	if (!c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFERS, c->n_buffers, e);
+	if (r == 0 && !c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFER_BYTES, bytes, e);
+	if (r < 0)
+		return r;
+	quota_hold(&s->account, QUOTA_BUFFERS, c->n_buffers);
+	quota_hold(&s->account, QUOTA_BUFFER_BYTES, bytes);
+	return 0;
+}
+
+static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	int error = take_room(s, c, e);
+
+	if (error < 0)
+		return error;
+	s->buffers = calloc(c->n_buffers + 1, sizeof(*s->buffers));
+	if (!s->buffers)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < c->n_buffers; i++) {
+		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
+		bool discard =
+			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
+		struct session_buffer new = {.id = service_new_buffer_id(s->service)};
+		int r = -ENOSPC;
+
+		if (new.id)
+			r = trace_buffer_new((size_t)b->size_kb * 1024,
+					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
+					     &new.buffer);
+		if (r < 0)
+			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
+				       b->size_kb, strerror(-r));
+		s->buffers[s->n_buffers++] = new;
+	}
+	return 0;
+}
+
+int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
+		  struct session **ret)
+{
+	_cleanup_(session_destroyp) struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->service = service;
+	s->consumer = consumer;
+	s->uid = uid;
+	quota_open(&s->account, &service->quota, uid);
+	TAILQ_INIT(&s->instances);
+	TAILQ_INIT(&s->flushes);
+	TAILQ_INIT(&s->clones);
+	if (session_init_timers(s) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
+		Pb__TraceConfig *config, int passed_fd, struct err_text *e, struct session **ret)
+{
+	_cleanup_(closep) int fd = passed_fd;
+	_cleanup_(session_destroyp) struct session *s = NULL;
+	int r;
+
+	r = session_config_check(config, e);
+	if (r < 0)
+		service->quota.refused[config_limit_counter(config)]++;
+	else
+		r = admission_check(service, config, uid, e);
+	if (r < 0)
+		return r;
+	if (session_alloc(service, consumer, uid, &s) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = trace_filter_new(config, e, &s->filter);
+	if (r < 0) {
+		service->quota.refused[config_limit_counter(config)]++;
+		return r;
+	}
+	if (config->write_into_file)
+		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
+	if (r == 0)
+		r = allocate_buffers(s, config, e);
+	if (r < 0) {
+		file_sink_discard(TAKE_PTR(s->file));
+		return r;
+	}
+	s->id = ++service->last_session_id;
+	s->config = config;
+	session_make_uuid(s);
+	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
+		config->has_duration_ms = true;
+		config->duration_ms = config->trigger_config->trigger_timeout_ms;
+	}
+	r = priority_apply(service, config);
+	if (r < 0) {
+		s->config = NULL; /* the caller's still */
+		file_sink_discard(TAKE_PTR(s->file));
+		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
+			       r == -EPERM || r == -EACCES
+				       ? " (what the service may do is in its limits, RLIMIT_NICE "
+					 "and RLIMIT_RTPRIO; see docs/security.md)"
+				       : "");
+	}
+	admission_make_way(service, config);
+	admission_remember(service, config);
+	TAILQ_INSERT_TAIL(&service->sessions, s, link);
+	/* Those that made way may have taken the priority with them; it was allowed just now. */
+	(void)priority_apply(service, NULL);
+	quota_hold(&s->account, QUOTA_SESSIONS, 1);
+	session_set_state(s, SESSION_CONFIGURED);
+	concurrent_begin(s);
+	*ret = TAKE_PTR(s);
+	return 0;
+}

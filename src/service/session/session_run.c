@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timers, and from when to when each of them runs:
+ *
+ *	duration	start .. disable	config.duration_ms; then a last flush
+ *	flush_tick	start .. disable	file_config_flush_period_ms
+ *	clear_tick	start .. disable	config.incremental_state_config
+ *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms
+ *	slow_start	start .. all started	20 s
+ *	stop_timeout	disable .. DISABLED	config.data_source_stop_timeout_ms
+ *	abandoned	DISABLED .. freed	at once: detached, with its trace in a file
+ */
+#include "service/session/session_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "config/limits.h"
+#include "service/consumer/consumer_port.h"
+#include "service/output/file_config.h"
+#include "service/output/file_sink.h"
+#include "service/consumer/observe.h"
+#include "service/producer/scrape.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_life.h"
+#include "service/trace/session_trace.h"
+#include "service/session/trigger_config.h"
+#include "wire/pb_mem.h"
+
+/* ---- timers ---- */
+
+static void on_snapshot_tick(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->sync_marker_due = true;
+	s->stats_due = true;
+	session_snapshot_clocks(s);
+}
+
+static void on_flush_tick(void *ctx)
+{
+	flush_begin(ctx, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, NULL, NULL);
+}
+
+static void on_clear_tick(void *ctx)
+{
+	instances_clear_incremental_state(ctx);
+}
+
+static void final_flush_done(struct session *s, const struct ipc_call *call, bool success)
+{
+	(void)call;
+	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
+	/* The flush of a session that is being freed comes here too: it is DISABLED then. One with a
+	 * file is freed when all is in it. */
+	if (s->consumer || s->file || s->state == SESSION_DISABLED)
+		session_disable(s, false);
+	else
+		session_free(s);
+}
+
+void session_flush_and_end(struct session *s)
+{
+	if (flush_begin(s, 0, FLUSH_REASON_STOP | FLUSH_BY_SERVICE, final_flush_done, NULL) < 0)
+		final_flush_done(s, NULL, false);
+}
+
+static void on_duration(void *ctx)
+{
+	struct session *s = ctx;
+	enum trigger_mode mode = trigger_mode(s->config);
+
+	session_set_end(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
+				   ? "trigger_timeout_ms is over"
+				   : "its time is over");
+	session_flush_and_end(s);
+}
+
+/* Names those that have not started, for whoever wonders why their data is missing. */
+static void on_slow_start(void *ctx)
+{
+	struct session *s = ctx;
+	const struct source_instance *i;
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	unsigned n = 0;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (i->state != INSTANCE_STARTED && n++ < MAX_SLOW_SOURCES)
+			instances_put_source(i, &m.enc);
+	if (n > 0 && !m.failed)
+		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_STARTING, clock_boot_ns(),
+				      m.buf, pb_mem_len(&m));
+}
+
+static void complete_disable(struct session *s);
+
+static void on_stop_timeout(void *ctx)
+{
+	complete_disable(ctx);
+}
+
+/* Its trace is in its file, and nobody is there to free it. */
+static void on_abandoned(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (!s->consumer)
+		session_free(s);
+}
+
+int session_init_timers(struct session *s)
+{
+	const struct {
+		struct loop_timer *timer;
+		void (*fire)(void *ctx);
+	} timers[] = {
+		{&s->duration, on_duration},	 {&s->flush_tick, on_flush_tick},
+		{&s->clear_tick, on_clear_tick}, {&s->snapshot_tick, on_snapshot_tick},
+		{&s->slow_start, on_slow_start}, {&s->stop_timeout, on_stop_timeout},
+		{&s->abandoned, on_abandoned},
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++)
+		r = loop_timer_init(timers[i].timer, s->service->loop, timers[i].fire, s);
+	return r < 0 ? r : triggers_init(s);
+}
+
+static void stop_timers(struct session *s)
+{
+	loop_timer_stop(&s->duration);
+	loop_timer_stop(&s->flush_tick);
+	loop_timer_stop(&s->clear_tick);
+	loop_timer_stop(&s->snapshot_tick);
+	loop_timer_stop(&s->slow_start);
+	triggers_end(s);
+}
+
+void session_deinit_timers(struct session *s)
+{
+	loop_timer_deinit(&s->duration);
+	loop_timer_deinit(&s->flush_tick);
+	loop_timer_deinit(&s->clear_tick);
+	loop_timer_deinit(&s->snapshot_tick);
+	loop_timer_deinit(&s->slow_start);
+	loop_timer_deinit(&s->stop_timeout);
+	loop_timer_deinit(&s->abandoned);
+}
+
+static void start_timers(struct session *s)
+{
+	const Pb__TraceConfig *c = s->config;
+	const Pb__TraceConfig__BuiltinDataSource *b = c->builtin_data_sources;
+	uint32_t interval = b && b->snapshot_interval_ms ? b->snapshot_interval_ms
+							 : DEFAULT_SNAPSHOT_INTERVAL_MS;
+
+	if (c->duration_ms)
+		loop_timer_once(&s->duration, c->duration_ms, c->prefer_suspend_clock_for_duration);
+	if (file_config_flush_period_ms(c))
+		loop_timer_every(&s->flush_tick, file_config_flush_period_ms(c), false);
+	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms)
+		loop_timer_every(&s->clear_tick, c->incremental_state_config->clear_period_ms,
+				 false);
+	loop_timer_every(&s->snapshot_tick, interval, b && b->prefer_suspend_clock_for_snapshot);
+	on_snapshot_tick(s);
+	loop_timer_once(&s->slow_start, ALL_STARTED_TIMEOUT_MS, false);
+}
+
+/* ---- start ---- */
+
+void session_check_all_started(struct session *s)
+{
+	if (s->state != SESSION_STARTED || s->all_started_told ||
+	    !instances_all_in(s, INSTANCE_STARTED))
+		return;
+	s->all_started_told = true;
+	loop_timer_stop(&s->slow_start);
+	session_record(s, LIFECYCLE_ALL_STARTED);
+	session_snapshot_clocks(s);
+	if (s->consumer)
+		observe_all_started(s->consumer);
+}
+
+void session_start(struct session *s)
+{
+	if (s->state != SESSION_CONFIGURED)
+		return;
+	session_set_state(s, SESSION_STARTED);
+	session_snapshot_start(s);
+	session_record(s, LIFECYCLE_TRACING_STARTED);
+	start_timers(s);
+	if (s->file)
+		file_sink_start(s->file);
+	instances_start_all(s);
+	session_check_all_started(s);
+}
+
+void session_begin(struct session *s)
+{
+	instances_setup_all(s);
+	if (triggers_begin(s) && !s->config->deferred_start)
+		session_start(s);
+}
+
+/* ---- stop ---- */
+
+void session_set_error(struct session *s, const char *text)
+{
+	if (!s->error)
+		s->error = strdup(text);
+	session_set_end(s, text);
+}
+
+void session_set_end(struct session *s, const char *reason)
+{
+	if (!s->end_reason)
+		s->end_reason = strdup(reason);
+}
+
+const char *session_end_reason(const struct session *s)
+{
+	/* The trigger that will end it is known before it does. */
+	bool runs = s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED;
+
+	return runs ? NULL : s->end_reason;
+}
+
+void session_ended(struct session *s)
+{
+	struct consumer_port *c = s->consumer;
+
+	if (!c && s->file)
+		loop_timer_once(&s->abandoned, 0, false);
+	if (!c)
+		return;
+	consumer_port_tracing_ended(c, s->error);
+	if (s->state == SESSION_CLONED)
+		clone_is_written(c);
+}
+
+bool session_has_ended(const struct session *s)
+{
+	return (s->state == SESSION_DISABLED || s->state == SESSION_CLONED) &&
+	       (!s->file || file_sink_is_closed(s->file));
+}
+
+bool session_writes_file(const struct session *s)
+{
+	return s->file && s->state != SESSION_CLONED && s->state != SESSION_CONFIGURED &&
+	       !file_sink_is_closed(s->file);
+}
+
+/* The last step to DISABLED: what the data sources wrote after their last commit is collected. */
+static void complete_disable(struct session *s)
+{
+	loop_timer_stop(&s->stop_timeout);
+	s->stats_due = true;
+	instances_stop_all(s, true);
+	session_set_state(s, SESSION_DISABLED);
+	scrape_session(s);
+	session_record(s, LIFECYCLE_TRACING_DISABLED);
+	session_snapshot_clocks(s);
+	if (s->file)
+		file_sink_finish(s->file);
+	else
+		session_ended(s);
+}
+
+void session_check_all_stopped(struct session *s)
+{
+	if (s->state == SESSION_STOPPING && instances_all_in(s, INSTANCE_STOPPED))
+		complete_disable(s);
+}
+
+void session_disable(struct session *s, bool at_once)
+{
+	switch (s->state) {
+	case SESSION_DISABLED:
+	case SESSION_CLONED:
+		return;
+	case SESSION_STOPPING:
+		if (at_once)
+			complete_disable(s);
+		return;
+	case SESSION_CONFIGURED:
+		at_once = true; /* nothing was started, so nobody has to finish */
+		break;
+	case SESSION_STARTED:
+		break;
+	}
+	stop_timers(s);
+	/* Other sessions hear of it only if there is something to wait for. */
+	s->state = SESSION_STOPPING;
+	instances_stop_all(s, at_once);
+	if (instances_all_in(s, INSTANCE_STOPPED)) {
+		complete_disable(s);
+		return;
+	}
+	session_set_state(s, SESSION_STOPPING);
+	loop_timer_once(&s->stop_timeout, session_stop_timeout_ms(s), false);
+}

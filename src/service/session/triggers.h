@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/event_loop/loop_timer.h"
+
+struct service;
+struct session;
+
+/*
+ * Triggers: a producer says a name, and every session that waits for it acts.
+ *
+ *	START_TRACING	the session waits in CONFIGURED; it starts, and ends after stop_delay_ms
+ *	STOP_TRACING	it runs; it ends stop_delay_ms after the first trigger
+ *	CLONE_SNAPSHOT	it runs; stop_delay_ms after each trigger its consumer is told to clone it
+ *
+ * Without a trigger within trigger_timeout_ms the session ends, and there is nothing to read.
+ */
+
+/* One that counted. */
+struct received_trigger {
+	uint64_t boot_ns;
+	char *name, *producer; /* owned */
+	uid_t uid; /* of the producer */
+	uint64_t delay_ms;
+};
+
+struct session_triggers {
+	bool hit; /* some trigger counted, ever */
+	struct received_trigger *received; /* owned; not yet written into a trace */
+	size_t n_received, cap_received;
+	struct due_trigger *due; /* owned; CLONE_SNAPSHOT: delayed */
+	size_t n_due, cap_due;
+	struct loop_timer timeout; /* START_TRACING: gives up */
+	struct loop_timer delay; /* STOP_TRACING: the end; CLONE_SNAPSHOT: the next that is due */
+};
+
+/* 0 or -ENOMEM; deinit is fine on zeroed memory. */
+int triggers_init(struct session *s);
+void triggers_deinit(struct session_triggers *t);
+
+/* The session is CONFIGURED. False: it must not start yet, it waits for a trigger. */
+bool triggers_begin(struct session *s);
+/* The session records no longer: nothing is waited for. */
+void triggers_end(struct session *s);
+
+/* A producer activates a trigger. *budget: steps of regular expressions that its request has left
+ * (name_regex.h); without any left a trigger with an expression does not count. */
+void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name,
+		       uint64_t *budget);
+
+/* Has nothing to give out: it waits for a trigger, or is there to be cloned only. */
+bool triggers_hold_back(const struct session *s);
+
+/* The received ones were written: they are forgotten. */
+void triggers_forget_received(struct session_triggers *t);
+void received_trigger_deinit(struct received_trigger *t);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace/extensions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+#define SET_FILE 1 /* FileDescriptorSet.file */
+#define GZIP_WINDOW (MAX_WBITS + 16) /* zlib's way to say gzip's format */
+
+static bool is_gzip(const uint8_t *data, size_t len)
+{
+	return len >= 2 && data[0] == 0x1f && data[1] == 0x8b;
+}
+
+/* As far as it matters to us: a message of files, at least one. */
+static bool is_set(const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	size_t n = 0;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != SET_FILE || f.wire_type != PB_WIRE_BYTES)
+			return false;
+		n++;
+	}
+	return pb_dec_ok(&d) && n > 0;
+}
+
+/* All of it, in memory of the caller's; NULL: it is broken, too large, or memory is out. */
+static uint8_t *unzip(uint8_t *data, size_t len, size_t *ret_len)
+{
+	_cleanup_(freep) uint8_t *out = malloc(MAX_EXTENSION_SET_BYTES);
+	z_stream z = {.next_in = data,
+		      .avail_in = (uInt)len,
+		      .next_out = out,
+		      .avail_out = MAX_EXTENSION_SET_BYTES};
+	int r;
+
+	if (!out || inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+		return NULL;
+	r = inflate(&z, Z_FINISH);
+	inflateEnd(&z);
+	if (r != Z_STREAM_END || z.avail_in > 0)
+		return NULL;
+	*ret_len = z.total_out;
+	return TAKE_PTR(out);
+}
+
+static bool is_descriptor(struct extension_descriptor *d)
+{
+	_cleanup_(freep) uint8_t *set = NULL;
+	size_t len;
+
+	d->gzip = is_gzip(d->data, d->len);
+	if (!d->gzip)
+		return is_set(d->data, d->len);
+	set = unzip(d->data, d->len, &len);
+	return set && is_set(set, len);
+}
+
+int extensions_load(struct extensions *x, const char *path, struct err_text *e)
+{
+	struct extension_descriptor *d = &x->list[x->n];
+	struct strbuf b = {0};
+	int r;
+
+	if (x->n == MAX_EXTENSIONS)
+		return err_set(e, -ENOBUFS, "%s: there are %d already, the most", path,
+			       MAX_EXTENSIONS);
+	r = fs_read_file(path, MAX_EXTENSION_BYTES, &b);
+	if (r < 0) {
+		strbuf_deinit(&b);
+		return err_set(e, r, "%s: %s", path, strerror(-r));
+	}
+	d->len = b.len;
+	d->data = (uint8_t *)strbuf_take(&b);
+	if (d->data && is_descriptor(d)) {
+		x->n++;
+		return 0;
+	}
+	freep(&d->data);
+	d->data = NULL;
+	return err_set(
+		e, -EINVAL,
+		"%s: neither a descriptor set, as protoc --descriptor_set_out writes it, nor "
+		"one that gzip has compressed",
+		path);
+}
+
+void extensions_deinit(struct extensions *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		free(x->list[i].data);
+	x->n = 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "service/filter/packet_sink.h"
+
+struct session;
+
+/*
+ * Reading a session's trace, a bounded pass at a time:
+ *
+ *	read_begin(s);
+ *	while (read_pass(s, sink, batch))
+ *		;
+ *
+ * Each pass writes what the service has to say by now and then packets of producers, from buffer to
+ * buffer, until about `batch` bytes are out, or so much was looked at that the turn must end (then
+ * also with nothing that was written): each packet checked, and with the trusted fields
+ * appended. What was read is gone from the buffers.
+ */
+void read_begin(struct session *s);
+/* True: there is more. */
+bool read_pass(struct session *s, struct packet_sink *sink, size_t batch);

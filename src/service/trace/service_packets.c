@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace/service_packets.h"
+
+#include <stdlib.h>
+
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "common/builtin_clock.pb-c.h"
+#include "gen/fields.h"
+#include "service/trace/extensions.h"
+#include "service/trace/remote_packets.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/trace/session_trace.h"
+#include "service/trace/stats.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/filter/trace_filter.h"
+#include "wire/pb_mem.h"
+#include "wire/system_info.h"
+
+/* Readers that fell out of step look for these bytes. */
+static const uint8_t sync_marker[16] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+					0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
+
+/* One packet after another is made in the same memory and handed to the sink. */
+struct writer_state {
+	struct session *session;
+	struct packet_sink *sink;
+	struct pb_mem mem;
+};
+
+static const Pb__TraceConfig__BuiltinDataSource *builtin(const struct session *s)
+{
+	static const Pb__TraceConfig__BuiltinDataSource none =
+		PB__TRACE_CONFIG__BUILTIN_DATA_SOURCE__INIT;
+
+	return s->config->builtin_data_sources ? s->config->builtin_data_sources : &none;
+}
+
+static struct pb_enc *begin_trusted(struct writer_state *w)
+{
+	struct pb_enc *e = &w->mem.enc;
+
+	pb_mem_reset(&w->mem);
+	pb_enc_i64(e, PB_TRACE_PACKET_TRUSTED_UID, (int32_t)w->session->service->uid);
+	pb_enc_u64(e, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE_ID_SERVICE);
+	return e;
+}
+
+static struct pb_enc *begin_packet(struct writer_state *w)
+{
+	struct pb_enc *e = begin_trusted(w);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
+		   PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME);
+	return e;
+}
+
+static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, boot_ns);
+	return e;
+}
+
+static void end_packet_through(struct writer_state *w, struct trace_filter *filter)
+{
+	if (w->mem.failed) {
+		quota_log(&w->session->service->quota, w->session->account.user, LOG_LEVEL_ERROR,
+			  "out of memory: a packet of the service is missing in a trace");
+		return;
+	}
+	trace_filter_put(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));
+}
+
+static void end_packet(struct writer_state *w)
+{
+	end_packet_through(w, w->session->filter);
+}
+
+/* ---- clocks ---- */
+
+static void put_clock_snapshot(struct writer_state *w, const struct clock_snapshot *c)
+{
+	uint32_t primary = builtin(w->session)->primary_trace_clock;
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_CLOCK_SNAPSHOT);
+	for (size_t i = 0; i < clock_snapshot_clocks(); i++) {
+		pb_enc_open(e, PB_CLOCK_SNAPSHOT_CLOCKS);
+		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID, clock_snapshot_id(i));
+		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, c->value[i]);
+		pb_enc_close(e);
+	}
+	pb_enc_u64(e, PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK,
+		   primary ? primary : PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_clock_snapshots(struct writer_state *w)
+{
+	struct clock_snapshots *c = &w->session->clocks;
+
+	if (c->has_initial)
+		put_clock_snapshot(w, &c->initial);
+	for (size_t i = 0; i < c->n; i++)
+		put_clock_snapshot(w, &c->ring[i]);
+	clock_snapshots_clear(c);
+}
+
+/* Nothing follows the marker, so that the packet always ends in the same bytes. */
+static void put_sync_marker(struct writer_state *w)
+{
+	struct pb_enc *e = begin_trusted(w);
+
+	pb_enc_bytes(e, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER, sync_marker, sizeof(sync_marker));
+	end_packet(w);
+}
+
+/* ---- once a session ---- */
+
+static void put_trace_config(struct writer_state *w)
+{
+	const Pb__TraceConfig *c = w->session->config;
+	size_t len = pb__trace_config__get_packed_size(c);
+	_cleanup_(freep) uint8_t *packed = malloc(len ? len : 1);
+	struct pb_enc *e = begin_packet(w);
+
+	if (!packed) {
+		w->mem.failed = true;
+		end_packet(w);
+		return;
+	}
+	pb__trace_config__pack(c, packed);
+	pb_enc_bytes(e, PB_TRACE_PACKET_TRACE_CONFIG, packed, len);
+	end_packet(w);
+}
+
+static void put_extensions(struct writer_state *w)
+{
+	const struct extensions *x = w->session->service->extensions;
+
+	for (size_t i = 0; x && i < x->n; i++) {
+		const struct extension_descriptor *d = &x->list[i];
+		struct pb_enc *e = begin_packet(w);
+
+		pb_enc_open(e, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+		pb_enc_bytes(e,
+			     d->gzip ? PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP
+				     : PB_EXTENSION_DESCRIPTOR_EXTENSION_SET,
+			     d->data, d->len);
+		pb_enc_close(e);
+		end_packet(w);
+	}
+}
+
+static void put_uuid(struct writer_state *w)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_UUID);
+	pb_enc_i64(e, PB_TRACE_UUID_MSB, w->session->uuid_msb);
+	pb_enc_i64(e, PB_TRACE_UUID_LSB, w->session->uuid_lsb);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer *writer,
+				    const struct trace_buffer_histogram *histogram)
+{
+	struct writer_state *w = ctx;
+	struct pb_enc *e = &w->mem.enc;
+	uint32_t id =
+		sequence_ids_get(&w->session->sequences, writer->producer_id, writer->writer_id);
+
+	(void)histogram;
+	if (!id)
+		return;
+	pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES);
+	pb_enc_u64(e, PB_TRACE_PROVENANCE_SEQUENCE_ID, id);
+	pb_enc_i64(e, PB_TRACE_PROVENANCE_SEQUENCE_PRODUCER_ID, writer->producer_id);
+	pb_enc_close(e);
+}
+
+static void put_provenance(struct writer_state *w)
+{
+	const struct session *s = w->session;
+	struct pb_enc *e = begin_packet_at(w, clock_boot_ns());
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PROVENANCE);
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFERS);
+		trace_buffer_each_writer(s->buffers[i].buffer, put_provenance_sequence, w);
+		pb_enc_close(e);
+	}
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_system_info(struct writer_state *w)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_SYSTEM_INFO);
+	system_info_put(e);
+	pb_enc_str(e, PB_SYSTEM_INFO_TRACING_SERVICE_VERSION, SERVICE_VERSION);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+/* ---- triggers ---- */
+
+static void put_trigger(struct writer_state *w, uint32_t field, const struct received_trigger *t)
+{
+	struct pb_enc *e = begin_packet_at(w, t->boot_ns);
+
+	pb_enc_open(e, field);
+	pb_enc_str(e, PB_TRIGGER_TRIGGER_NAME, t->name);
+	pb_enc_str(e, PB_TRIGGER_PRODUCER_NAME, t->producer);
+	pb_enc_i64(e, PB_TRIGGER_TRUSTED_PRODUCER_UID, (int32_t)t->uid);
+	pb_enc_u64(e, PB_TRIGGER_STOP_DELAY_MS, t->delay_ms);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_triggers(struct writer_state *w)
+{
+	struct session_triggers *t = &w->session->triggers;
+
+	for (size_t i = 0; i < t->n_received; i++)
+		put_trigger(w, PB_TRACE_PACKET_TRIGGER, &t->received[i]);
+	triggers_forget_received(t);
+}
+
+/* ---- events and statistics ---- */
+
+static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_event *event)
+{
+	const struct slow_sources *slow = lifecycle_sources(&w->session->lifecycle, event->kind);
+	struct pb_enc *e = begin_packet_at(w, event->boot_ns);
+
+	pb_enc_open(e, PB_TRACE_PACKET_SERVICE_EVENT);
+	if (slow)
+		pb_enc_bytes(e, event->kind, slow->bytes, slow->len);
+	else
+		pb_enc_u64(e, event->kind, event->value);
+	pb_enc_close(e);
+	end_packet(w);
+}
+
+static void put_lifecycle(struct writer_state *w)
+{
+	struct lifecycle *l = &w->session->lifecycle;
+
+	for (size_t i = 0; i < l->n; i++)
+		put_lifecycle_event(w, &l->events[i]);
+	lifecycle_clear(l);
+}
+
+static void put_concurrent(struct writer_state *w)
+{
+	struct concurrent_events *c = &w->session->concurrent;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct concurrent_event *event = &c->list[i];
+		struct pb_enc *e = begin_packet_at(w, event->boot_ns);
+
+		pb_enc_open(e, PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT);
+		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_STATE, event->state);
+		if (event->name)
+			pb_enc_str(e, PB_CONCURRENT_SESSION_EVENT_SESSION_NAME, event->name);
+		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_SESSION_ID, event->session_id);
+		pb_enc_i64(e, PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID, (int32_t)event->uid);
+		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES, event->n_sources);
+		pb_enc_close(e);
+		end_packet(w);
+	}
+	concurrent_clear(c);
+}
+
+static size_t make_stats(struct writer_state *w)
+{
+	struct pb_enc *e = begin_packet(w);
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_STATS);
+	stats_put(w->session, e, SIZE_MAX);
+	pb_enc_close(e);
+	return w->mem.failed ? 0 : pb_mem_len(&w->mem);
+}
+
+#define MAX_COUNTS_OF_ITSELF 4 /* a number may get a byte longer, once or twice */
+
+static void put_stats(struct writer_state *w)
+{
+	struct trace_filter *f = w->session->filter;
+	size_t counted = 0, len = make_stats(w);
+
+	/* The bytes of the filter's output include this packet. */
+	for (int i = 0; f && len != counted && i < MAX_COUNTS_OF_ITSELF; i++) {
+		trace_filter_count_unfiltered(f, (int64_t)len - (int64_t)counted);
+		counted = len;
+		len = make_stats(w);
+	}
+	/* What was lost is known whatever the filter leaves. */
+	end_packet_through(w, NULL);
+}
+
+/* ---- in order ---- */
+
+static void put_once(struct writer_state *w)
+{
+	struct session *s = w->session;
+
+	put_uuid(w);
+	if (!builtin(s)->disable_extension_descriptors)
+		put_extensions(w);
+	put_provenance(w);
+	if (!builtin(s)->disable_system_info)
+		put_system_info(w);
+}
+
+void service_packets_put_head(struct session *s, struct packet_sink *sink)
+{
+	struct writer_state w = {.session = s, .sink = sink};
+
+	if (pb_mem_init(&w.mem) < 0)
+		return;
+	put_clock_snapshots(&w);
+	if (s->sync_marker_due)
+		put_sync_marker(&w);
+	s->sync_marker_due = false;
+	if (!s->head_written && !builtin(s)->disable_trace_config)
+		put_trace_config(&w);
+	if (!s->head_written && s->clone_trigger.name && !builtin(s)->disable_trace_config)
+		put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &s->clone_trigger);
+	if (!builtin(s)->disable_trace_config)
+		put_triggers(&w);
+	if (!s->head_written) {
+		put_once(&w);
+		s->remote_written = 0;
+	}
+	s->head_written = true;
+	if (!builtin(s)->disable_service_events)
+		put_lifecycle(&w);
+	put_concurrent(&w);
+	remote_packets_put(s, sink);
+	pb_mem_deinit(&w.mem);
+}
+
+void service_packets_put_tail(struct session *s, struct packet_sink *sink)
+{
+	struct writer_state w = {.session = s, .sink = sink};
+
+	if (pb_mem_init(&w.mem) < 0)
+		return;
+	if (!builtin(s)->disable_service_events) {
+		session_record(s, LIFECYCLE_READ_COMPLETED);
+		put_lifecycle(&w);
+	}
+	if (s->stats_due)
+		put_stats(&w);
+	s->stats_due = false;
+	pb_mem_deinit(&w.mem);
+}

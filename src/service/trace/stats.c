@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace/stats.h"
+
+#include "common/trace_stats.pb-c.h"
+#include "gen/fields.h"
+#include "service/service.h"
+#include "service/session/session.h"
+#include "service/session/session_run.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/filter/trace_filter.h"
+#include "wire/pb_enc.h"
+
+/* ---- buffers ---- */
+
+static void put_buffer(struct pb_enc *e, const struct trace_buffer *b)
+{
+	const struct trace_buffer_stats *s = trace_buffer_stats(b);
+	const struct {
+		uint32_t field;
+		uint64_t value;
+	} fields[] = {
+		{PB_TRACE_STATS_BUFFER_STATS_BYTES_WRITTEN, s->bytes_written},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_WRITTEN, s->chunks_written},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN, s->chunks_overwritten},
+		{PB_TRACE_STATS_BUFFER_STATS_WRITE_WRAP_COUNT, s->write_wrap_count},
+		{PB_TRACE_STATS_BUFFER_STATS_PATCHES_SUCCEEDED, s->patches_succeeded},
+		{PB_TRACE_STATS_BUFFER_STATS_PATCHES_FAILED, s->patches_failed},
+		{PB_TRACE_STATS_BUFFER_STATS_READAHEADS_SUCCEEDED, s->readaheads_succeeded},
+		{PB_TRACE_STATS_BUFFER_STATS_READAHEADS_FAILED, s->readaheads_failed},
+		{PB_TRACE_STATS_BUFFER_STATS_ABI_VIOLATIONS, s->abi_violations},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_REWRITTEN, s->chunks_rewritten},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_COMMITTED_OUT_OF_ORDER,
+		 s->chunks_committed_out_of_order},
+		{PB_TRACE_STATS_BUFFER_STATS_BUFFER_SIZE, trace_buffer_size(b)},
+		{PB_TRACE_STATS_BUFFER_STATS_BYTES_OVERWRITTEN, s->bytes_overwritten},
+		{PB_TRACE_STATS_BUFFER_STATS_BYTES_READ, s->bytes_read},
+		{PB_TRACE_STATS_BUFFER_STATS_PADDING_BYTES_WRITTEN, s->padding_bytes_written},
+		{PB_TRACE_STATS_BUFFER_STATS_PADDING_BYTES_CLEARED, s->padding_bytes_cleared},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_READ, s->chunks_read},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED, s->chunks_discarded},
+		{PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS, s->trace_writer_packet_loss},
+		{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_RELOCATED, s->chunks_relocated},
+	};
+
+	pb_enc_open(e, PB_TRACE_STATS_BUFFER_STATS);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		pb_enc_u64(e, fields[i].field, fields[i].value);
+	pb_enc_close(e);
+}
+
+/* ---- writers ---- */
+
+struct writer_sink {
+	struct session *session;
+	struct pb_enc *enc;
+	uint64_t end; /* the encoder's position past which nothing is begun */
+	uint32_t buffer; /* index */
+};
+
+static void put_packed(struct pb_enc *e, uint32_t field, const uint64_t *values, size_t n)
+{
+	uint8_t bytes[TRACE_BUFFER_HISTOGRAM_BUCKETS * 10], *p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		p = pb_put_varint(p, values[i]);
+	pb_enc_bytes(e, field, bytes, (size_t)(p - bytes));
+}
+
+static void put_writer(void *ctx, const struct trace_buffer_writer *writer,
+		       const struct trace_buffer_histogram *h)
+{
+	struct writer_sink *w = ctx;
+	struct pb_enc *e = w->enc;
+	uint32_t id;
+
+	_Static_assert(sizeof(h->sums[0]) == sizeof(uint64_t), "int64 is encoded as uint64 is");
+	if (pb_enc_pos(e) >= w->end)
+		return;
+	id = sequence_ids_get(&w->session->sequences, writer->producer_id, writer->writer_id);
+	if (!id)
+		return;
+	pb_enc_open(e, PB_TRACE_STATS_WRITER_STATS);
+	pb_enc_u64(e, PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID, id);
+	put_packed(e, PB_TRACE_STATS_WRITER_STATS_CHUNK_PAYLOAD_HISTOGRAM_COUNTS, h->counts,
+		   TRACE_BUFFER_HISTOGRAM_BUCKETS);
+	put_packed(e, PB_TRACE_STATS_WRITER_STATS_CHUNK_PAYLOAD_HISTOGRAM_SUM,
+		   (const uint64_t *)h->sums, TRACE_BUFFER_HISTOGRAM_BUCKETS);
+	pb_enc_u64(e, PB_TRACE_STATS_WRITER_STATS_BUFFER, w->buffer);
+	pb_enc_close(e);
+}
+
+static void put_writers(struct session *s, struct pb_enc *e, uint64_t end)
+{
+	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
+	struct writer_sink w = {.session = s, .enc = e, .end = end};
+
+	if (b && b->disable_chunk_usage_histograms)
+		return;
+	for (size_t i = 0; i < TRACE_BUFFER_HISTOGRAM_THRESHOLDS; i++)
+		pb_enc_i64(e, PB_TRACE_STATS_CHUNK_PAYLOAD_HISTOGRAM_DEF,
+			   trace_buffer_histogram_thresholds[i]);
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		w.buffer = (uint32_t)i;
+		trace_buffer_each_writer(s->buffers[i].buffer, put_writer, &w);
+	}
+}
+
+/* ---- limits ---- */
+
+static void put_limits(const struct session *s, struct pb_enc *e)
+{
+	const struct quota *q = &s->service->quota;
+
+	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
+		if (!q->held[i] && !q->refused[i])
+			continue;
+		pb_enc_open(e, PB_TRACE_STATS_LIMITS);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD, q->held[i]);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD_BY_USER,
+			   quota_of_user(q, s->uid, (enum quota_kind)i));
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX, q->limits[i].all);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER,
+			   quota_max_of_user(q, s->account.user, (enum quota_kind)i));
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
+		pb_enc_close(e);
+	}
+	for (unsigned i = N_QUOTAS; i < N_REFUSED; i++) {
+		if (!q->refused[i])
+			continue;
+		pb_enc_open(e, PB_TRACE_STATS_LIMITS);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
+		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
+		pb_enc_close(e);
+	}
+}
+
+/* ---- the message ---- */
+
+void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
+{
+	const struct service *v = s->service;
+	uint64_t begin = pb_enc_pos(e);
+
+	for (size_t i = 0; i < s->n_buffers; i++)
+		put_buffer(e, s->buffers[i].buffer);
+	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_CONNECTED, v->n_producers);
+	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_SEEN, v->last_producer_id);
+	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_REGISTERED, v->n_sources);
+	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_SEEN, v->last_instance_id);
+	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSIONS, service_count_sessions(v));
+	pb_enc_u64(e, PB_TRACE_STATS_TOTAL_BUFFERS, service_count_buffers(v));
+	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, v->chunks_discarded);
+	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, v->patches_discarded);
+	pb_enc_u64(e, PB_TRACE_STATS_INVALID_PACKETS, s->invalid_packets);
+	if (s->filter) {
+		pb_enc_open(e, PB_TRACE_STATS_FILTER_STATS);
+		trace_filter_put_stats(s->filter, e);
+		pb_enc_close(e);
+	}
+	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_REQUESTED, s->flushes_requested);
+	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_SUCCEEDED, s->flushes_succeeded);
+	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_FAILED, s->flushes_failed);
+	if (s->final_flush != FINAL_FLUSH_NONE)
+		pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, s->final_flush);
+	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
+	put_limits(s, e);
+	departures_put(s, PB_TRACE_STATS_DEPARTURES, e);
+	if (session_end_reason(s))
+		pb_enc_str(e, PB_TRACE_STATS_END_REASON, session_end_reason(s));
+	put_writers(s, e, max_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + max_bytes);
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/base/msgsock_fixture.h"
+
+static void pieces_make_one_message(void **state)
+{
+	struct conn *c = *state;
+	_cleanup_(strbuf_deinit) struct strbuf got = {0};
+	const struct iovec pieces[] = {{"ab", 2}, {"", 0}, {NULL, 0}, {"cde", 3}};
+
+	assert_int_equal(msgsock_send(c->m, pieces, 4, -1), 0);
+	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), 0);
+	assert_int_equal(msgsock_send(c->m, pieces, 1, -1), 0);
+	assert_int_equal(msgsock_queued(c->m), 0);
+	raw_read_all(c, &got);
+	assert_int_equal(got.len, 9 + 4 + 6);
+	assert_memory_equal(got.s, "\5\0\0\0abcde\0\0\0\0\2\0\0\0ab", got.len);
+	settle(c);
+	assert_int_equal(c->drains, 0);
+}
+
+static void any_number_of_pieces(void **state)
+{
+	struct conn *c = *state;
+	struct iovec pieces[3000];
+	uint8_t bytes[3000];
+	static const int counts[] = {1, 63, 64, 65, 1023, 1024, 1025, 3000};
+
+	for (int i = 0; i < 3000; i++) {
+		bytes[i] = (uint8_t)(i * 31);
+		pieces[i] = (struct iovec){&bytes[i], 1};
+	}
+	for (size_t k = 0; k < ARRAY_SIZE(counts); k++) {
+		_cleanup_(strbuf_deinit) struct strbuf got = {0};
+		uint32_t n = (uint32_t)counts[k];
+
+		assert_int_equal(msgsock_send(c->m, pieces, counts[k], -1), 0);
+		settle(c);
+		assert_int_equal(msgsock_queued(c->m), 0);
+		raw_read_all(c, &got);
+		assert_int_equal(got.len, 4 + n);
+		assert_memory_equal(got.s, &n, 4);
+		assert_memory_equal(got.s + 4, bytes, n);
+	}
+}
+
+static void too_large_a_message_is_not_sent(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t big[MSGSOCK_MAX_MESSAGE + 1];
+	const struct iovec two[] = {{big, MSGSOCK_MAX_MESSAGE}, {big, 1}};
+	const struct iovec wraps[] = {{big, 100}, {big, SIZE_MAX - 50}};
+
+	assert_int_equal(msgsock_send(c->m, two, 2, -1), -EMSGSIZE);
+	assert_int_equal(msgsock_send(c->m, wraps, 2, -1), -EMSGSIZE);
+	assert_int_equal(msgsock_queued(c->m), 0);
+	assert_int_equal(raw_read_all(c, NULL), 0);
+	assert_int_equal(msgsock_send(c->m, two, 1, -1), 0);
+	settle(c);
+	assert_int_equal(c->closes, 0);
+}
+
+static void what_the_socket_does_not_take_is_queued(void **state)
+{
+	struct conn *c = *state;
+	_cleanup_(strbuf_deinit) struct strbuf want = {0}, got = {0};
+	static uint8_t message[MSGSOCK_MAX_MESSAGE + 4];
+	uint64_t rng = 3;
+
+	while (want.len < 3u << 20) {
+		size_t len = rng_below(&rng, rng_below(&rng, 8) ? 300 : MSGSOCK_MAX_MESSAGE + 1);
+		size_t half = len / 2;
+		struct iovec pieces[2] = {{message + 4, half}, {message + 4 + half, len - half}};
+
+		put_message(message, len, 0);
+		rng_bytes(&rng, message + 4, len);
+		strbuf_add(&want, message, 4 + len);
+		assert_int_equal(msgsock_send(c->m, pieces, 2, -1), 0);
+		/* now and then some of it leaves, so that the queue has a head and a tail */
+		if (rng_below(&rng, 40) == 0) {
+			raw_read_all(c, &got);
+			settle(c);
+		}
+	}
+	assert_true(msgsock_queued(c->m) > 1u << 20);
+	while (msgsock_queued(c->m) > 0) {
+		raw_read_all(c, &got);
+		settle(c);
+	}
+	raw_read_all(c, &got);
+	assert_int_equal(got.len, want.len);
+	assert_memory_equal(got.s, want.s, want.len);
+	assert_true(c->drains >= 1);
+	assert_int_equal(c->closes, 0);
+}
+
+/* Fills the socket to the brim and queues the rest; gives the number of messages that it took. */
+static unsigned fill(struct conn *c)
+{
+	static uint8_t big[60000];
+	unsigned n = 0;
+
+	for (; msgsock_queued(c->m) == 0; n++)
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1), 0);
+	return n;
+}
+
+/* Reads messages byte by byte; gives the index of the message whose first byte brought an fd, and
+ * fails when one comes on another byte. -1: none. */
+static int read_messages(struct conn *c, unsigned n, int *ret_fd)
+{
+	int with_fd = -1;
+
+	*ret_fd = -1;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t len = 0;
+
+		for (uint32_t at = 0; at < 4 + len; at++) {
+			uint8_t byte;
+			int fd;
+
+			while (!raw_read_byte(c, &byte, &fd))
+				event_base_loop(c->loop, EVLOOP_NONBLOCK);
+			if (at < 4)
+				len |= (uint32_t)byte << 8 * at;
+			if (fd < 0)
+				continue;
+			assert_int_equal(at, 0);
+			assert_int_equal(with_fd, -1);
+			with_fd = (int)i;
+			*ret_fd = fd;
+		}
+	}
+	return with_fd;
+}
+
+static void descriptor_rides_on_the_first_byte_of_a_direct_message(void **state)
+{
+	struct conn *c = *state;
+	struct watched w;
+	int fd = watched_new(&w), got;
+
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"aa", 2}, 1, -1), 0);
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"bb", 2}, 1, fd), 0);
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"cc", 2}, 1, -1), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC); /* borrowed: still ours */
+	close(fd);
+	assert_int_equal(read_messages(c, 3, &got), 1);
+	assert_true(watched_is(&w, got));
+	close(got);
+	assert_true(watched_closed(&w));
+	close(w.reader);
+}
+
+/* The socket takes a part of the message; the fd has gone with that part and is not sent again. */
+static void descriptor_of_a_partly_sent_message_is_sent_once(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t big[MSGSOCK_MAX_MESSAGE];
+	struct watched w;
+	int fd = watched_new(&w), got, size = 4096;
+
+	setsockopt(msgsock_fd(c->m), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, fd), 0);
+	assert_in_range(msgsock_queued(c->m), 1, sizeof(big));
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"b", 1}, 1, -1), 0);
+	close(fd);
+	assert_int_equal(read_messages(c, 2, &got), 0);
+	assert_true(watched_is(&w, got));
+	close(got);
+	assert_true(watched_closed(&w));
+	close(w.reader);
+}
+
+static void descriptors_of_queued_messages_wait_with_them(void **state)
+{
+	struct conn *c = *state;
+	struct watched w[3];
+	unsigned before = fill(c);
+	int got;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = watched_new(&w[i]);
+
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){"x", 1}, 1, fd), 0);
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){"yy", 2}, 1, -1), 0);
+		close(fd);
+		assert_false(watched_closed(&w[i])); /* a copy waits in the queue */
+	}
+	assert_int_equal(read_messages(c, before, &got), -1);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(read_messages(c, 2, &got), 0);
+		assert_true(watched_is(&w[i], got));
+		close(got);
+		assert_true(watched_closed(&w[i]));
+		close(w[i].reader);
+	}
+	assert_int_equal(msgsock_queued(c->m), 0);
+}
+
+static void skip_bytes(struct conn *c, size_t n)
+{
+	while (n > 0) {
+		uint8_t byte;
+		int fd;
+
+		if (raw_read_byte(c, &byte, &fd))
+			n--;
+		else
+			event_base_loop(c->loop, EVLOOP_NONBLOCK);
+		assert_int_equal(fd, -1);
+	}
+}
+
+/* The queue moves to the front of its memory; the descriptors keep to their bytes. */
+static void descriptors_move_with_the_queue(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t big[100000];
+	struct watched w[2];
+	int size = 4096, fd, got;
+
+	setsockopt(msgsock_fd(c->m), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1), 0);
+	for (int i = 0; i < 2; i++) {
+		if (i == 1)
+			skip_bytes(c, 80000); /* more has gone than is left */
+		fd = watched_new(&w[i]);
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){"x", 1}, 1, fd), 0);
+		close(fd);
+	}
+	assert_in_range(msgsock_queued(c->m), 5000, 40000);
+	skip_bytes(c, 4 + sizeof(big) - 80000);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(read_messages(c, 1, &got), 0);
+		assert_true(watched_is(&w[i], got));
+		close(got);
+		close(w[i].reader);
+	}
+}
+
+static void freeing_closes_queued_descriptors(void **state)
+{
+	struct conn *c = *state;
+	struct watched w;
+	int fd = watched_new(&w);
+
+	fill(c);
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"x", 1}, 1, fd), 0);
+	close(fd);
+	assert_false(watched_closed(&w));
+	free_msgsock(c);
+	assert_true(watched_closed(&w));
+	close(w.reader);
+}
+
+/* ---- the limit, and the end ---- */
+
+static void full_queue_ends_the_connection(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t big[10000];
+	uint8_t stream[64];
+	unsigned sent = 0;
+
+	reopen(c, 100000);
+	/* it had something to say before */
+	raw_send(c, stream, put_message(stream, 3, 'a'));
+	while (msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1) == 0) {
+		assert_in_range(msgsock_queued(c->m), 0, 100000);
+		assert_true(++sent < 1000);
+	}
+	assert_int_equal(c->closes, 0); /* from the loop, not from msgsock_send */
+	assert_int_equal(msgsock_queued(c->m), 0);
+	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), -EPIPE);
+	assert_int_equal(msgsock_drain(c->m, 0), -EPIPE);
+	settle(c);
+	assert_string_equal(c->got.s, "3:61;");
+	assert_int_equal(c->closes, 1);
+	assert_int_equal(c->error, -ENOBUFS);
+	assert_int_equal(c->messages_at_close, 1);
+	assert_int_equal(c->drains, 0);
+	/* and the peer sees the end, after what had gone out */
+	raw_read_all(c, NULL);
+	assert_int_equal(recv(c->raw, big, 1, MSG_DONTWAIT), 0);
+}
+
+static void limit_counts_the_length_words(void **state)
+{
+	struct conn *c = *state;
+	static uint8_t big[60000];
+
+	reopen(c, 60004);
+	fill(c);
+	while (msgsock_queued(c->m) > 0) {
+		raw_read_all(c, NULL);
+		settle(c);
+	}
+	/* the whole of it may wait: more pieces than go out at once are queued first */
+	assert_int_equal(msgsock_send(c->m, (struct iovec[100]){[99] = {big, 60000}}, 100, -1), 0);
+	assert_int_equal(msgsock_queued(c->m), 60004);
+	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), -EPIPE);
+	settle(c);
+	assert_int_equal(c->error, -ENOBUFS);
+}
+
+static void sending_to_a_peer_that_left(void **state)
+{
+	struct conn *c = *state;
+	uint8_t stream[64];
+	size_t n = put_message(stream, 3, 'a');
+
+	n += put_message(stream + n, 4, 'b');
+	raw_send(c, stream, n);
+	close_raw(c);
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"x", 1}, 1, -1), -EPIPE);
+	assert_int_equal(c->closes, 0);
+	settle(c);
+	assert_string_equal(c->got.s, "3:61;4:62;");
+	assert_int_equal(c->closes, 1);
+	assert_int_equal(c->error, -EPIPE);
+	assert_int_equal(c->messages_at_close, 2);
+}
+
+/* The first answer fails; the messages behind it in the same buffer still come. */
+static void sending_from_on_message_to_a_peer_that_left(void **state)
+{
+	struct conn *c = *state;
+	uint8_t stream[64];
+	size_t n = 0;
+
+	for (int i = 0; i < 5; i++)
+		n += put_message(stream + n, 3, (uint8_t)('a' + i));
+	raw_send(c, stream, n);
+	close_raw(c);
+	c->what = SEND_ON_MESSAGE;
+	settle(c);
+	assert_int_equal(c->messages, 5);
+	assert_int_equal(c->closes, 1);
+	assert_int_equal(c->messages_at_close, 5);
+}
+
+static void queue_to_a_peer_that_left_is_dropped(void **state)
+{
+	struct conn *c = *state;
+	struct watched w;
+	int fd = watched_new(&w);
+
+	fill(c);
+	assert_int_equal(msgsock_send(c->m, &(struct iovec){"x", 1}, 1, fd), 0);
+	close(fd);
+	close_raw(c);
+	settle(c);
+	assert_int_equal(c->closes, 1);
+	assert_true(c->error < 0);
+	assert_int_equal(c->drains, 0);
+	assert_int_equal(msgsock_queued(c->m), 0);
+	assert_true(watched_closed(&w));
+	close(w.reader);
+}
+
+/* ---- draining ---- */
+
+struct slow_reader {
+	int fd;
+	size_t want, got;
+};
+
+static void *read_slowly(void *arg)
+{
+	struct slow_reader *r = arg;
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+	static uint8_t buf[16384];
+
+	while (r->got < r->want && poll(&p, 1, 20000) == 1) {
+		ssize_t n = recv(p.fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+		r->got += n > 0 ? (size_t)n : 0;
+	}
+	return NULL;
+}
+
+static void drain_waits_for_the_peer(void **state)
+{
+	struct conn *c = *state;
+	struct slow_reader r = {.fd = c->raw, .want = fill(c) * 60004};
+	static uint8_t big[60000];
+	pthread_t thread;
+
+	for (int i = 0; i < 10; i++, r.want += 60004)
+		msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1);
+	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &r), 0);
+	assert_int_equal(msgsock_drain(c->m, 20000), 0);
+	assert_int_equal(msgsock_queued(c->m), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(r.got, r.want);
+	/* who waits for on_drained is told by the loop */
+	assert_int_equal(c->drains, 0);
+	settle(c);
+	assert_int_equal(c->drains, 1);
+}
+
+static void drain_gives_up_in_time(void **state)
+{
+	struct conn *c = *state;
+	uint64_t start;
+
+	fill(c);
+	assert_int_equal(msgsock_drain(c->m, 0), -EAGAIN);
+	start = clock_mono_ns();
+	assert_int_equal(msgsock_drain(c->m, 30), -EAGAIN);
+	assert_true(clock_mono_ns() - start >= 30 * NS_PER_MS);
+	assert_true(msgsock_queued(c->m) > 0);
+	assert_int_equal(c->closes, 0);
+}
+
+/* A writer that waits for the service has nothing to send, and must not wait for a dead one. */
+static void drain_of_nothing_finds_that_the_peer_has_gone(void **state)
+{
+	struct conn *c = *state;
+
+	assert_int_equal(msgsock_drain(c->m, 0), 0);
+	close(c->raw);
+	c->raw = -1;
+	assert_int_equal(msgsock_drain(c->m, 0), -EPIPE);
+	assert_int_equal(c->closes, 0); /* the loop says so */
+	settle(c);
+	assert_int_equal(c->closes, 1);
+}
+
+static void drain_of_nothing(void **state)
+{
+	struct conn *c = *state;
+
+	assert_int_equal(msgsock_drain(c->m, 0), 0);
+	settle(c);
+	assert_int_equal(c->drains, 0);
+}
+
+static void drain_to_a_peer_that_left(void **state)
+{
+	struct conn *c = *state;
+
+	fill(c);
+	close_raw(c);
+	assert_int_equal(msgsock_drain(c->m, 1000), -EPIPE);
+	assert_int_equal(c->closes, 0);
+	settle(c);
+	assert_int_equal(c->closes, 1);
+}
+
+static void free_in_on_drained(void **state)
+{
+	struct conn *c = *state;
+
+	c->what = FREE_ON_DRAINED;
+	fill(c);
+	for (int i = 0; i < 100 && c->m; i++) {
+		raw_read_all(c, NULL);
+		settle(c);
+	}
+	assert_null(c->m);
+	assert_int_equal(c->drains, 1);
+	assert_int_equal(c->closes, 0);
+}
+
+/* ---- two msgsocks ---- */
+
+struct end {
+	struct msgsock *m;
+	uint64_t expect; /* seed of the messages that come */
+	unsigned left, fds, wrong;
+};
+
+/* The seed makes length, content, and whether there is a descriptor. */
+static size_t make_message(uint64_t *rng, uint8_t *to, bool *ret_fd)
+{
+	size_t len = 1 + rng_below(rng, rng_below(rng, 10) ? 200 : MSGSOCK_MAX_MESSAGE - 1);
+	uint8_t b = (uint8_t)rng_next(rng);
+
+	*ret_fd = rng_below(rng, 16) == 0;
+	for (size_t i = 0; i < len; i++)
+		to[i] = (uint8_t)(b + i);
+	return len;
+}
+
+static uint8_t expected[MSGSOCK_MAX_MESSAGE];
+
+static void end_message(void *ctx, const uint8_t *data, size_t len)
+{
+	struct end *e = ctx;
+	bool with_fd;
+	size_t want = make_message(&e->expect, expected, &with_fd);
+	int fd = msgsock_take_fd(e->m);
+
+	e->wrong += len != want || memcmp(data, expected, want) != 0;
+	e->left--;
+	if (fd >= 0) {
+		e->fds++;
+		close(fd);
+	}
+}
+
+static void end_close(void *ctx, int error)
+{
+	(void)error;
+	((struct end *)ctx)->wrong++;
+}
+
+static void two_ends_talk_at_random(void **state)
+{
+	static const struct msgsock_ops end_ops = {.on_message = end_message,
+						   .on_close = end_close};
+	static uint8_t message[MSGSOCK_MAX_MESSAGE];
+	struct conn *c = *state;
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct end e[2] = {{.expect = seed * 100}, {.expect = seed * 100 + 1}};
+		uint64_t send_rng[2] = {e[1].expect, e[0].expect}, rng = seed;
+		unsigned fds[2] = {0};
+		int s[2];
+
+		assert_int_equal(
+			socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, s), 0);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(
+				msgsock_new(c->loop, s[i], LIMIT, &end_ops, &e[i], &e[i].m), 0);
+		for (int i = 0; i < 600; i++) {
+			unsigned from = rng_below(&rng, 2);
+			bool with_fd;
+			size_t len = make_message(&send_rng[from], message, &with_fd);
+			size_t cut = rng_below(&rng, (uint32_t)len + 1);
+			struct iovec pieces[2] = {{message, cut}, {message + cut, len - cut}};
+
+			assert_int_equal(
+				msgsock_send(e[from].m, pieces, 2, with_fd ? STDIN_FILENO : -1), 0);
+			e[!from].left++;
+			fds[!from] += with_fd;
+			if (rng_below(&rng, 20) == 0)
+				event_base_loop(c->loop, EVLOOP_NONBLOCK);
+		}
+		for (int i = 0; i < 100000 && e[0].left + e[1].left > 0; i++)
+			event_base_loop(c->loop, EVLOOP_NONBLOCK);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(e[i].left, 0);
+			assert_int_equal(e[i].wrong, 0);
+			/* one may replace another that was not taken yet, but none is made up */
+			assert_in_range(e[i].fds, 1, fds[i]);
+			msgsock_free(e[i].m);
+		}
+	}
+}
+
+#define CONN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CONN(pieces_make_one_message),
+		CONN(any_number_of_pieces),
+		CONN(too_large_a_message_is_not_sent),
+		CONN(what_the_socket_does_not_take_is_queued),
+		CONN(descriptor_rides_on_the_first_byte_of_a_direct_message),
+		CONN(descriptor_of_a_partly_sent_message_is_sent_once),
+		CONN(descriptors_of_queued_messages_wait_with_them),
+		CONN(descriptors_move_with_the_queue),
+		CONN(freeing_closes_queued_descriptors),
+		CONN(full_queue_ends_the_connection),
+		CONN(limit_counts_the_length_words),
+		CONN(sending_to_a_peer_that_left),
+		CONN(sending_from_on_message_to_a_peer_that_left),
+		CONN(queue_to_a_peer_that_left_is_dropped),
+		CONN(drain_waits_for_the_peer),
+		CONN(drain_gives_up_in_time),
+		CONN(drain_of_nothing_finds_that_the_peer_has_gone),
+		CONN(drain_of_nothing),
+		CONN(drain_to_a_peer_that_left),
+		CONN(free_in_on_drained),
+		CONN(two_ends_talk_at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the work and the loop do is noted, a letter a step; a kernel call that lasts is the reading of
+ * an empty pipe. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/event_loop/side_work.h"
+#include "base/event_loop/turn.h"
+
+static struct event_base *loop;
+static struct side_work *work;
+static char notes[64];
+static int pipe_fds[2];
+static unsigned turns; /* of the loop's timer */
+static int last_pause;
+
+static void note(char c)
+{
+	notes[strlen(notes)] = c;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	loop = event_base_new();
+	memset(notes, 0, sizeof(notes));
+	turns = 0;
+	last_pause = 0;
+	return pipe(pipe_fds);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_null(work);
+	event_base_free(loop);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	return 0;
+}
+
+static void on_done(void *ctx)
+{
+	assert_ptr_equal(ctx, notes);
+	assert_null(work);
+	note('d');
+}
+
+static void begin(void (*run)(void *ctx))
+{
+	static struct side_work_ops ops;
+
+	ops = (struct side_work_ops){.run = run, .done = on_done};
+	side_work_begin(&work, loop, &ops, notes);
+}
+
+static void run_short(void *ctx)
+{
+	(void)ctx;
+	note('a');
+	assert_int_equal(side_pause(), 0);
+	note('b');
+}
+
+static void test_short_work_ends_at_once(void **state)
+{
+	bool at_once = false;
+
+	(void)state;
+	/* Unless somebody else has the CPU for longer than a turn, which is not always so. */
+	for (unsigned i = 0; i < 100 && !at_once; i++) {
+		memset(notes, 0, sizeof(notes));
+		begin(run_short);
+		at_once = !work;
+		event_base_dispatch(loop);
+		assert_string_equal(notes, "abd");
+	}
+	assert_true(at_once);
+}
+
+/* ---- turns ---- */
+
+static void use_up_turn(void)
+{
+	uint64_t until = clock_mono_ns() + TURN_NS;
+
+	while (clock_mono_ns() < until)
+		;
+}
+
+static void run_long(void *ctx)
+{
+	(void)ctx;
+	for (unsigned i = 0; i < 5; i++) {
+		note('a');
+		use_up_turn();
+		last_pause = side_pause();
+		if (last_pause)
+			break;
+	}
+	note('z');
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	(void)ctx;
+	turns++;
+	note('.');
+}
+
+/* Whatever else waits on the loop has its turn in each round that the work has one in. */
+static void test_the_loop_goes_on_between_turns(void **state)
+{
+	struct event *timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
+	const struct timeval soon = {.tv_usec = 1};
+
+	(void)state;
+	event_add(timer, &soon);
+	begin(run_long);
+	assert_string_equal(notes, "a");
+	while (work)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_true(turns >= 2);
+	assert_null(strstr(notes, "aaa"));
+	assert_non_null(strstr(notes, "zd"));
+	event_free(timer);
+}
+
+static void test_work_that_nobody_wants_any_more(void **state)
+{
+	(void)state;
+	begin(run_long);
+	side_work_cancel(work);
+	while (work)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_string_equal(notes, "azd");
+	assert_int_equal(last_pause, -ECANCELED);
+}
+
+static void test_an_end_in_the_middle(void **state)
+{
+	(void)state;
+	begin(run_long);
+	side_work_end(work);
+	assert_null(work);
+	assert_string_equal(notes, "az");
+}
+
+/* ---- the kernel ---- */
+
+static void run_away(void *ctx)
+{
+	char c = 0;
+	ssize_t n;
+
+	(void)ctx;
+	note('a');
+	side_leave();
+	n = read(pipe_fds[0], &c, 1);
+	errno = EBUSY;
+	side_return();
+	assert_int_equal(errno, EBUSY);
+	assert_int_equal(n, 1);
+	note(c);
+	last_pause = side_pause();
+}
+
+static void test_the_loop_goes_on_while_the_kernel_works(void **state)
+{
+	(void)state;
+	begin(run_away);
+	note('.');
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
+	note('.');
+	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
+	while (work)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_string_equal(notes, "a..kd");
+	assert_int_equal(last_pause, 0);
+}
+
+/* What is in the kernel is waited for. */
+static void test_an_end_while_the_kernel_works(void **state)
+{
+	(void)state;
+	begin(run_away);
+	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
+	side_work_end(work);
+	assert_string_equal(notes, "ak");
+	assert_int_equal(last_pause, -ECANCELED);
+}
+
+static void run_other(void *ctx)
+{
+	(void)ctx;
+	note('o');
+}
+
+static void done_other(void *ctx)
+{
+	(void)ctx;
+	note('p');
+}
+
+/* Two at once, of which one has begun while the other was in the kernel. */
+static void test_two_of_them(void **state)
+{
+	static const struct side_work_ops ops = {run_other, done_other};
+	struct side_work *other;
+
+	(void)state;
+	begin(run_away);
+	side_work_begin(&other, loop, &ops, NULL);
+	assert_null(other);
+	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
+	while (work)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_string_equal(notes, "aopkd");
+}
+
+static void test_elsewhere_nothing_happens(void **state)
+{
+	(void)state;
+	assert_int_equal(side_pause(), 0);
+	side_leave();
+	side_return();
+	side_work_cancel(NULL);
+	side_work_end(NULL);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_short_work_ends_at_once),
+		TEST(test_the_loop_goes_on_between_turns),
+		TEST(test_work_that_nobody_wants_any_more),
+		TEST(test_an_end_in_the_middle),
+		TEST(test_the_loop_goes_on_while_the_kernel_works),
+		TEST(test_an_end_while_the_kernel_works),
+		TEST(test_two_of_them),
+		TEST(test_elsewhere_nothing_happens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

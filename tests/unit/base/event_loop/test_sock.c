@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/text/str.h"
+#include "unit/temp_dir.h"
+
+static void families(void **state)
+{
+	(void)state;
+	assert_int_equal(sock_family_of("@x"), SOCK_FAMILY_UNIX_ABSTRACT);
+	assert_int_equal(sock_family_of("@x:1"), SOCK_FAMILY_UNIX_ABSTRACT);
+	assert_int_equal(sock_family_of("vsock://2:1234"), SOCK_FAMILY_VSOCK);
+	assert_int_equal(sock_family_of("127.0.0.1:32278"), SOCK_FAMILY_TCP);
+	assert_int_equal(sock_family_of("localhost:1"), SOCK_FAMILY_TCP);
+	assert_int_equal(sock_family_of("[::1]:80"), SOCK_FAMILY_TCP);
+	assert_int_equal(sock_family_of(":80"), SOCK_FAMILY_TCP);
+	assert_int_equal(sock_family_of("/run/perfetto/traced-producer.sock"),
+			 SOCK_FAMILY_UNIX_PATH);
+	assert_int_equal(sock_family_of("relative"), SOCK_FAMILY_UNIX_PATH);
+	assert_int_equal(sock_family_of("host:"), SOCK_FAMILY_UNIX_PATH);
+	assert_int_equal(sock_family_of("host:http"), SOCK_FAMILY_UNIX_PATH);
+	assert_int_equal(sock_family_of("host:-1"), SOCK_FAMILY_UNIX_PATH);
+	assert_int_equal(sock_family_of("/tmp/file:1"), SOCK_FAMILY_UNIX_PATH);
+	assert_int_equal(sock_family_of(""), SOCK_FAMILY_UNIX_PATH);
+}
+
+static void expect_flags(int fd)
+{
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+static void wait_for(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	assert_int_equal(poll(&p, 1, 10000), 1);
+}
+
+static void expect_bytes(int from, int to)
+{
+	char buf[8] = "";
+
+	wait_for(from, POLLOUT);
+	assert_int_equal(write(from, "hello", 5), 5);
+	wait_for(to, POLLIN);
+	assert_int_equal(read(to, buf, sizeof(buf)), 5);
+	assert_string_equal(buf, "hello");
+}
+
+/* Connects to a listening socket, and lets each side say something. */
+static void expect_service(int listening, const char *address)
+{
+	_cleanup_(closep) int client = -1, server = -1;
+
+	assert_int_equal(sock_accept(listening, &server), -EAGAIN);
+	assert_int_equal(sock_connect(address, &client), 0);
+	wait_for(listening, POLLIN);
+	assert_int_equal(sock_accept(listening, &server), 0);
+	expect_flags(listening);
+	expect_flags(client);
+	expect_flags(server);
+	expect_bytes(client, server);
+	expect_bytes(server, client);
+}
+
+static void expect_peer(int listening, const char *address)
+{
+	_cleanup_(closep) int client = -1, server = -1;
+	uid_t uid = (uid_t)-1;
+	pid_t pid = -1;
+
+	assert_int_equal(sock_connect(address, &client), 0);
+	assert_int_equal(sock_accept(listening, &server), 0);
+	assert_int_equal(sock_peer(server, &uid, &pid), 0);
+	assert_int_equal(uid, geteuid());
+	assert_int_equal(pid, getpid());
+	/* and the client may ask too */
+	assert_int_equal(sock_peer(client, &uid, &pid), 0);
+	assert_int_equal(pid, getpid());
+	/* It is known still when the peer has gone. */
+	closep(&client);
+	client = pid = -1;
+	assert_int_equal(sock_peer(server, &uid, &pid), 0);
+	assert_int_equal(pid, getpid());
+}
+
+static void path_sockets(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	_cleanup_(closep) int fd = -1;
+
+	assert_int_equal(sock_listen(path, &fd, NULL), 0);
+	expect_service(fd, path);
+	expect_peer(fd, path);
+}
+
+static void abstract_sockets(void **state)
+{
+	_cleanup_(closep) int fd = -1, none = -1;
+	char name[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "@sonda-test-%d", getpid());
+	assert_int_equal(sock_connect(name, &none), -ECONNREFUSED);
+	assert_int_equal(sock_listen(name, &fd, NULL), 0);
+	expect_service(fd, name);
+	expect_peer(fd, name);
+	assert_int_equal(sock_listen(name, &none, NULL), -EADDRINUSE);
+	assert_int_equal(none, -1);
+	/* the name ends where it ends: no NUL is part of it */
+	name[strlen(name) - 1] = '\0';
+	assert_int_equal(sock_connect(name, &none), -ECONNREFUSED);
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&ss, &len), 0);
+	return ntohs(ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&ss)->sin6_port
+					      : ((struct sockaddr_in *)&ss)->sin_port);
+}
+
+static void tcp_sockets(void **state)
+{
+	static const char *const hosts[] = {"127.0.0.1", "localhost", "[::1]"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		_cleanup_(closep) int fd = -1, client = -1;
+		char address[64];
+		uid_t uid = 77;
+		pid_t pid = 78;
+		int r;
+
+		snprintf(address, sizeof(address), "%s:0", hosts[i]);
+		r = sock_listen(address, &fd, NULL);
+		if (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL)
+			continue; /* a machine without IPv6 */
+		assert_int_equal(r, 0);
+		snprintf(address, sizeof(address), "%s:%u", hosts[i], port_of(fd));
+		expect_service(fd, address);
+		assert_int_equal(sock_connect(address, &client), 0);
+		assert_int_equal(sock_peer(client, &uid, &pid), -EOPNOTSUPP);
+		assert_int_equal(uid, 77);
+		assert_int_equal(pid, 78);
+	}
+}
+
+static int option(int fd, int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+	return value;
+}
+
+static void tcp_connections_ask_after_their_peer(void **state)
+{
+	_cleanup_(closep) int listening = -1, client = -1, server = -1;
+	char address[64];
+	const int *ends[] = {&client, &server};
+
+	(void)state;
+	assert_int_equal(sock_listen("127.0.0.1:0", &listening, NULL), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port_of(listening));
+	assert_int_equal(sock_connect(address, &client), 0);
+	wait_for(listening, POLLIN);
+	assert_int_equal(sock_accept(listening, &server), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(option(*ends[i], IPPROTO_TCP, TCP_NODELAY), 1);
+		assert_int_equal(option(*ends[i], SOL_SOCKET, SO_KEEPALIVE), 1);
+		assert_int_equal(option(*ends[i], IPPROTO_TCP, TCP_KEEPIDLE), 30);
+		assert_int_equal(option(*ends[i], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000);
+	}
+}
+
+/* Nobody listens: told at once, or by the first read. */
+static void tcp_refusal(void **state)
+{
+	_cleanup_(closep) int listening = -1, fd = -1;
+	char address[64], byte;
+	int r;
+
+	(void)state;
+	assert_int_equal(sock_listen("127.0.0.1:0", &listening, NULL), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port_of(listening));
+	close(TAKE_FD(listening));
+	r = sock_connect(address, &fd);
+	if (r == 0) {
+		wait_for(fd, POLLIN);
+		r = read(fd, &byte, 1) < 0 ? -errno : 0;
+	}
+	assert_int_equal(r, -ECONNREFUSED);
+}
+
+static void addresses_that_are_none(void **state)
+{
+	static const struct {
+		const char *address;
+		int error;
+	} bad[] = {
+		{"", -EINVAL},
+		{"@", -EINVAL},
+		{"vsock://", -EINVAL},
+		{"vsock://2", -EINVAL},
+		{"vsock://2:", -EINVAL},
+		{"vsock://:5", -EINVAL},
+		{"vsock://x:5", -EINVAL},
+		{"vsock://2:x", -EINVAL},
+		{"vsock://-2:5", -EINVAL},
+		{"vsock://4294967296:5", -EINVAL},
+		{"vsock://2:4294967296", -EINVAL},
+		{"vsock://11111111111111111111:5", -EINVAL},
+		{"127.0.0.1:65536", -EINVAL},
+		{"[::1:80", -EADDRNOTAVAIL},
+		{"1.2.3.4.5:80", -EADDRNOTAVAIL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct err_text e = {""};
+		int fd = 77, r;
+
+		r = sock_listen(bad[i].address, &fd, &e);
+		/* looking up a name without a resolver gives another error */
+		if (r != bad[i].error && !(str_ends(bad[i].address, ":80") && r < 0))
+			fail_msg("\"%s\": %d", bad[i].address, r);
+		assert_true(sock_connect(bad[i].address, &fd) < 0);
+		assert_int_equal(fd, 77);
+		assert_non_null(strstr(e.text, bad[i].address));
+	}
+}
+
+static void long_names(void **state)
+{
+	char name[300] = "";
+	size_t max = sizeof(((struct sockaddr_un *)0)->sun_path);
+
+	for (int abstract = 0; abstract < 2; abstract++) {
+		_cleanup_(closep) int fd = -1, none = -1;
+		struct err_text e = {""};
+
+		if (abstract)
+			snprintf(name, sizeof(name), "@sonda-test-%d-", getpid());
+		else
+			snprintf(name, sizeof(name), "%s/", (const char *)*state);
+		memset(name + strlen(name), 'x', max + 10 - strlen(name));
+		/* a path needs a byte for its NUL, an abstract name has one in place of its '@' */
+		name[abstract ? max + 1 : max] = '\0';
+		assert_int_equal(sock_listen(name, &none, &e), -ENAMETOOLONG);
+		assert_non_null(strstr(e.text, "at most 107 bytes"));
+		assert_int_equal(sock_connect(name, &none), -ENAMETOOLONG);
+		name[strlen(name) - 1] = '\0';
+		assert_int_equal(sock_listen(name, &fd, &e), 0);
+		expect_service(fd, name);
+	}
+	memset(name, 'h', 280);
+	memcpy(name + 280, ":80", 4);
+	assert_int_equal(sock_connect(name, &(int){-1}), -ENAMETOOLONG);
+}
+
+static void nobody_there(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	int fd = 77;
+
+	assert_int_equal(sock_connect(path, &fd), -ENOENT);
+	assert_int_equal(sock_listen(path, &fd, NULL), 0);
+	close(fd);
+	fd = 77;
+	assert_true(access(path, F_OK) == 0);
+	assert_int_equal(sock_connect(path, &fd), -ECONNREFUSED);
+	assert_int_equal(fd, 77);
+}
+
+static void stale_path_is_taken_over(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	_cleanup_(closep) int fd = -1;
+	int gone = -1;
+
+	assert_int_equal(sock_listen(path, &gone, NULL), 0);
+	close(gone);
+	assert_int_equal(sock_listen(path, &fd, NULL), 0);
+	expect_service(fd, path);
+}
+
+static void live_server_keeps_its_path(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	_cleanup_(closep) int fd = -1, second = -1, probe = -1;
+	struct err_text e = {""};
+
+	assert_int_equal(sock_listen(path, &fd, NULL), 0);
+	assert_int_equal(sock_listen(path, &second, &e), -EADDRINUSE);
+	assert_int_equal(second, -1);
+	assert_non_null(strstr(e.text, path));
+	assert_non_null(strstr(e.text, "another server"));
+	/* what asked is gone again; the server sees an empty connection */
+	assert_int_equal(sock_accept(fd, &probe), 0);
+	expect_service(fd, path);
+}
+
+/* A server that does not accept is alive all the same. */
+static void server_with_a_full_backlog_keeps_its_path(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	_cleanup_(closep) int busy = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	_cleanup_(closep) int a = -1, b = -1, fd = -1;
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+
+	strcpy(un.sun_path, path);
+	assert_int_equal(bind(busy, (struct sockaddr *)&un, sizeof(un)), 0);
+	assert_int_equal(listen(busy, 0), 0);
+	assert_int_equal(sock_connect(path, &a), 0);
+	assert_int_equal(sock_connect(path, &b), -EAGAIN);
+	assert_int_equal(sock_listen(path, &fd, NULL), -EADDRINUSE);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void other_files_are_never_removed(void **state)
+{
+	const char *file = temp_dir_path(state, 0, "file"), *dir = temp_dir_path(state, 1, "dir");
+	const char *link = temp_dir_path(state, 2, "link");
+	struct err_text e = {""};
+	int fd = -1;
+
+	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(symlink("sock", link), 0);
+	assert_int_equal(sock_listen(file, &fd, &e), -EADDRINUSE);
+	assert_non_null(strstr(e.text, "no socket"));
+	assert_int_equal(sock_listen(dir, &fd, &e), -EADDRINUSE);
+	assert_int_equal(sock_listen(link, &fd, &e), -EADDRINUSE);
+	assert_int_equal(access(file, F_OK), 0);
+	assert_int_equal(access(dir, F_OK), 0);
+}
+
+static void folder_that_is_missing(void **state)
+{
+	struct err_text e = {""};
+	int fd = 77;
+
+	assert_int_equal(sock_listen(temp_dir_path(state, 0, "no/sock"), &fd, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "folder does not exist"));
+	assert_int_equal(fd, 77);
+}
+
+/* Listens until the pipe is closed; ends with 0 when it got the path. */
+static void be_a_server(const char *path, int told, int until)
+{
+	char c;
+	int fd, r = sock_listen(path, &fd, NULL);
+
+	_exit(write(told, r == 0 ? "1" : "0", 1) != 1 || read(until, &c, 1) < 0);
+}
+
+/* All at once, with the socket of one that was killed in the way. */
+static void one_of_many_gets_the_path(void **state)
+{
+	enum { N = 8, ROUNDS = 5 };
+	const char *path = temp_dir_path(state, 0, "sock");
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int told[2], until[2], winners = 0;
+		char c;
+
+		assert_int_equal(pipe(told), 0);
+		assert_int_equal(pipe(until), 0);
+		for (int i = 0; i < N; i++)
+			if (fork() == 0) {
+				close(until[1]);
+				be_a_server(path, told[1], until[0]);
+			}
+		for (int i = 0; i < N; i++) {
+			assert_int_equal(read(told[0], &c, 1), 1);
+			winners += c == '1';
+		}
+		assert_int_equal(winners, 1);
+		close(until[1]);
+		for (int i = 0; i < N; i++)
+			assert_true(wait(NULL) > 0);
+		close(until[0]);
+		close(told[0]);
+		close(told[1]);
+	}
+}
+
+static void sockets_that_are_none(void **state)
+{
+	_cleanup_(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	uid_t uid;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	assert_int_equal(sock_accept(null, &fd), -ENOTSOCK);
+	assert_int_equal(sock_peer(null, &uid, &pid), -ENOTSOCK);
+	assert_int_equal(sock_peer(-1, &uid, &pid), -EBADF);
+}
+
+static void environment_names_the_sockets(void **state)
+{
+	(void)state;
+	setenv("PERFETTO_PRODUCER_SOCK_NAME", "@p,/tmp/p", 1);
+	setenv("PERFETTO_CONSUMER_SOCK_NAME", "127.0.0.1:5", 1);
+	assert_string_equal(sock_default_producer(), "@p,/tmp/p");
+	assert_string_equal(sock_default_consumer(), "127.0.0.1:5");
+}
+
+/* In /tmp anybody may listen first: root does not look there, whether /run/perfetto exists or not. */
+static void without_environment_root_uses_run_and_others_tmp_too(void **state)
+{
+	bool run = geteuid() == 0 || access("/run/perfetto/", X_OK) == 0;
+
+	(void)state;
+	for (int empty = 0; empty < 2; empty++) {
+		unsetenv("PERFETTO_PRODUCER_SOCK_NAME");
+		unsetenv("PERFETTO_CONSUMER_SOCK_NAME");
+		if (empty) {
+			setenv("PERFETTO_PRODUCER_SOCK_NAME", "", 1);
+			setenv("PERFETTO_CONSUMER_SOCK_NAME", "", 1);
+		}
+		assert_string_equal(sock_default_producer(),
+				    run ? "/run/perfetto/traced-producer.sock"
+					: "/tmp/perfetto-producer");
+		assert_string_equal(sock_default_consumer(),
+				    run ? "/run/perfetto/traced-consumer.sock"
+					: "/tmp/perfetto-consumer");
+	}
+}
+
+#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(families),
+		IN_DIR(path_sockets),
+		cmocka_unit_test(abstract_sockets),
+		cmocka_unit_test(tcp_sockets),
+		cmocka_unit_test(tcp_connections_ask_after_their_peer),
+		cmocka_unit_test(tcp_refusal),
+		cmocka_unit_test(addresses_that_are_none),
+		IN_DIR(long_names),
+		IN_DIR(nobody_there),
+		IN_DIR(stale_path_is_taken_over),
+		IN_DIR(live_server_keeps_its_path),
+		IN_DIR(server_with_a_full_backlog_keeps_its_path),
+		IN_DIR(other_files_are_never_removed),
+		IN_DIR(folder_that_is_missing),
+		IN_DIR(one_of_many_gets_the_path),
+		cmocka_unit_test(sockets_that_are_none),
+		cmocka_unit_test(environment_names_the_sockets),
+		cmocka_unit_test(without_environment_root_uses_run_and_others_tmp_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/event_loop/turn.h"
+
+static uint64_t ns;
+
+static uint64_t now(void)
+{
+	return ns;
+}
+
+/* How long a turn that begins now is; time goes on to its end. */
+static uint64_t take_turn(void)
+{
+	struct turn t = turn_begin(now);
+	uint64_t began = ns;
+
+	while (!turn_over(&t))
+		ns += 1000;
+	return ns - began;
+}
+
+/* First, as rounds are known for good. */
+static void a_loop_without_rounds(void **state)
+{
+	(void)state;
+	ns = 5;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(take_turn(), TURN_NS);
+}
+
+static void turns_share_a_round(void **state)
+{
+	(void)state;
+	turn_round_begins();
+	assert_int_equal(take_turn(), TURN_NS);
+	/* These were not foreseen. */
+	assert_int_equal(take_turn(), 0);
+	assert_int_equal(take_turn(), 0);
+	assert_int_equal(take_turn(), 0);
+	turn_round_begins();
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(take_turn(), TURN_NS / 4);
+	assert_int_equal(take_turn(), 0);
+	/* Those of a round without much to do leave their time to nobody. */
+	turn_round_begins();
+	assert_int_equal(take_turn(), TURN_NS / 5);
+	turn_round_begins();
+	assert_int_equal(take_turn(), TURN_NS);
+}
+
+/* What is not used of a turn is not the round's. */
+static void a_round_begins_with_its_first_turn(void **state)
+{
+	(void)state;
+	turn_round_begins();
+	turn_round_begins();
+	ns += 100 * TURN_NS;
+	(void)turn_begin(now);
+	ns += 1000000;
+	(void)turn_begin(now);
+	turn_round_begins();
+	(void)turn_begin(now);
+	ns += 1000000;
+	assert_int_equal(take_turn(), TURN_NS / 2);
+}
+
+static void a_step_that_takes_long_ends_the_round(void **state)
+{
+	(void)state;
+	turn_round_begins();
+	turn_round_begins();
+	(void)turn_begin(now);
+	ns += 2 * TURN_NS;
+	assert_int_equal(take_turn(), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loop_without_rounds),
+		cmocka_unit_test(turns_share_a_round),
+		cmocka_unit_test(a_round_begins_with_its_first_turn),
+		cmocka_unit_test(a_step_that_takes_long_ends_the_round),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each test in a child of its own: who may not boost cannot go back either. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/system/boost.h"
+
+static const struct boost none = {BOOST_NONE, 0}, other5 = {BOOST_OTHER, 5},
+			  other0 = {BOOST_OTHER, 0}, fifo7 = {BOOST_FIFO, 7},
+			  budgeted = {BOOST_BUDGETED, 0};
+
+static bool runs_as(int policy, int priority, int nice)
+{
+	struct sched_param param;
+
+	return sched_getscheduler(0) == policy && sched_getparam(0, &param) == 0 &&
+	       param.sched_priority == priority && getpriority(PRIO_PROCESS, 0) == nice;
+}
+
+/* The number of the first step that is not as it should be; 0: all are. */
+#define STEP(n, condition)                                                                         \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			_exit(n);                                                                  \
+	} while (0)
+
+static void up_and_down(int nice)
+{
+	struct boost_state p = {0};
+
+	STEP(1, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(2, boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(3, boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
+	STEP(4, boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, 0));
+	STEP(5, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(6, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(7, boost_apply(&p, fifo7) == 0 && boost_apply(&p, none) == 0);
+	STEP(8, runs_as(SCHED_OTHER, 0, nice));
+}
+
+static void from_batch(int nice)
+{
+	struct boost_state p = {0};
+
+	STEP(1, sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}) == 0);
+	STEP(2, boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(3, boost_apply(&p, none) == 0 && runs_as(SCHED_BATCH, 0, nice));
+}
+
+/* Uses the CPU until it runs with another policy than this. */
+static void work_while(struct boost_state *p, int policy)
+{
+	while (sched_getscheduler(0) == policy)
+		boost_round(p);
+}
+
+static void on_a_budget(int nice)
+{
+	struct boost_state p = {0};
+
+	STEP(1, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
+	work_while(&p, SCHED_FIFO);
+	STEP(2, runs_as(SCHED_OTHER, 0, -20));
+	work_while(&p, SCHED_OTHER);
+	STEP(3, runs_as(SCHED_FIFO, 1, nice));
+	work_while(&p, SCHED_FIFO);
+	STEP(4, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(5, boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
+	boost_round(&p);
+	STEP(6, runs_as(SCHED_FIFO, 7, nice));
+}
+
+/* A callback that does not come back to the loop. */
+static void cut_off(int nice)
+{
+	struct boost_state p = {0};
+
+	boost_init();
+	STEP(1, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
+	while (sched_getscheduler(0) == SCHED_FIFO)
+		;
+	STEP(2, runs_as(SCHED_OTHER, 0, nice));
+	work_while(&p, SCHED_OTHER);
+	STEP(3, runs_as(SCHED_FIFO, 1, nice));
+	STEP(4, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+}
+
+static void found_in_real_time(int nice)
+{
+	struct boost_state p = {0};
+
+	STEP(1, sched_setscheduler(0, SCHED_RR, &(struct sched_param){42}) == 0);
+	STEP(2, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_RR, 42, nice));
+	STEP(3, !p.has_budget);
+	STEP(4, boost_apply(&p, none) == 0 && runs_as(SCHED_RR, 42, nice));
+}
+
+/* As in a control group without real time. */
+static void nice_alone(int nice)
+{
+	const struct rlimit least = {40, 40}, no = {0, 0};
+	struct boost_state p = {0};
+
+	if (setrlimit(RLIMIT_NICE, &least) < 0)
+		return; /* it takes CAP_SYS_RESOURCE */
+	STEP(1, setrlimit(RLIMIT_RTPRIO, &no) == 0);
+	STEP(2, setuid(65534) == 0);
+	STEP(3, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_OTHER, 0, -20));
+	boost_round(&p);
+	STEP(4, runs_as(SCHED_OTHER, 0, -20) && strcmp(boost_now().text, "nice -20") == 0);
+	STEP(5, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+}
+
+static void without_the_right(int nice)
+{
+	const struct rlimit no = {0, 0};
+	struct boost_state p = {0};
+
+	STEP(1, setrlimit(RLIMIT_NICE, &no) == 0 && setrlimit(RLIMIT_RTPRIO, &no) == 0);
+	STEP(2, geteuid() != 0 || setuid(65534) == 0);
+	STEP(3, boost_apply(&p, other5) < 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(4, boost_apply(&p, fifo7) == -EPERM && runs_as(SCHED_OTHER, 0, nice));
+	STEP(5, boost_apply(&p, budgeted) < 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(6, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+}
+
+static void in_a_child(void (*steps)(int nice), int nice)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		STEP(99, setpriority(PRIO_PROCESS, 0, nice) == 0);
+		steps(nice);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* May this process do what a boost takes? Containers and users may not. */
+static bool may_boost(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(setpriority(PRIO_PROCESS, 0, -20) < 0 ||
+		      sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){99}) < 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void it_comes_and_goes(void **state)
+{
+	(void)state;
+	if (!may_boost())
+		skip();
+	in_a_child(up_and_down, 0);
+	in_a_child(up_and_down, 3);
+}
+
+static void what_was_before_comes_back(void **state)
+{
+	(void)state;
+	if (!may_boost())
+		skip();
+	in_a_child(from_batch, 2);
+}
+
+static void real_time_ends_with_its_budget(void **state)
+{
+	(void)state;
+	if (!may_boost())
+		skip();
+	in_a_child(on_a_budget, 0);
+	in_a_child(on_a_budget, 3);
+}
+
+static void what_does_not_end_is_cut_off(void **state)
+{
+	(void)state;
+	if (!may_boost())
+		skip();
+	in_a_child(cut_off, 2);
+}
+
+static void real_time_of_others_stays(void **state)
+{
+	(void)state;
+	if (!may_boost())
+		skip();
+	in_a_child(found_in_real_time, 0);
+}
+
+static void where_real_time_is_not_allowed(void **state)
+{
+	(void)state;
+	if (geteuid() != 0 || !may_boost())
+		skip();
+	in_a_child(nice_alone, 0);
+}
+
+static void without_the_right_nothing_changes(void **state)
+{
+	(void)state;
+	in_a_child(without_the_right, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_comes_and_goes),
+		cmocka_unit_test(what_was_before_comes_back),
+		cmocka_unit_test(real_time_ends_with_its_budget),
+		cmocka_unit_test(what_does_not_end_is_cut_off),
+		cmocka_unit_test(real_time_of_others_stays),
+		cmocka_unit_test(where_real_time_is_not_allowed),
+		cmocka_unit_test(without_the_right_nothing_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/system/close_aside.h"
+
+/* Makes a pipe, of which the writing end is to be closed. */
+static int writing_end(int *ret_reader)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	*ret_reader = fds[0];
+	return fds[1];
+}
+
+/* The end of the pipe comes. */
+static void assert_closed(int reader)
+{
+	struct pollfd p = {.fd = reader, .events = POLLIN};
+
+	assert_int_equal(poll(&p, 1, 60000), 1);
+	assert_true(p.revents & POLLHUP);
+	close(reader);
+}
+
+static void without_threads_it_is_closed_at_once(void **state)
+{
+	int reader, fd = writing_end(&reader);
+
+	(void)state;
+	close_aside(fd, 1);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(close_aside_waiting(1), 0);
+	close_aside(-1, 1);
+	close(reader);
+}
+
+static void threads_close_all(void **state)
+{
+	int readers[200];
+
+	(void)state;
+	assert_int_equal(close_aside_start(), 0);
+	for (size_t i = 0; i < 200; i++)
+		close_aside(writing_end(&readers[i]), i % 3);
+	for (size_t i = 0; i < 200; i++)
+		assert_closed(readers[i]);
+	close_aside(-1, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_threads_it_is_closed_at_once),
+		cmocka_unit_test(threads_close_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/text/span.h"
+
+static struct span of(const char *s)
+{
+	return (struct span){s, strlen(s)};
+}
+
+static void blanks_at_the_ends(void **state)
+{
+	(void)state;
+	assert_true(span_is(span_trim(of(" \t a b\r ")), "a b"));
+	assert_true(span_is(span_trim(of(" \t ")), ""));
+	assert_true(span_is(span_trim(of("")), ""));
+	assert_false(span_is(of("ab"), "a"));
+	assert_false(span_is(of("a"), "ab"));
+	assert_true(span_ends(of("5-edge"), "-edge"));
+	assert_false(span_ends(of("edge"), "-edge"));
+}
+
+static void lines(void **state)
+{
+	struct span text = of("a\n\nb\nc"), line;
+	static const char *const want[] = {"a", "", "b", "c"};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(span_next_line(&text, &line));
+		assert_true(span_is(line, want[i]));
+	}
+	assert_false(span_next_line(&text, &line));
+	text = of("\n");
+	assert_true(span_next_line(&text, &line));
+	assert_int_equal(line.len, 0);
+	assert_false(span_next_line(&text, &line));
+}
+
+static void words(void **state)
+{
+	struct span text = of("  one\ttwo   three "), word;
+
+	(void)state;
+	assert_true(span_next_word(&text, &word) && span_is(word, "one"));
+	assert_true(span_next_word(&text, &word) && span_is(word, "two"));
+	assert_true(span_next_word(&text, &word) && span_is(word, "three"));
+	assert_false(span_next_word(&text, &word));
+	assert_true(span_is(word, "three"));
+}
+
+static void keys_and_values(void **state)
+{
+	struct span key, value;
+
+	(void)state;
+	assert_true(span_split(of("model name\t: a : b "), &key, &value));
+	assert_true(span_is(key, "model name"));
+	assert_true(span_is(value, "a : b"));
+	assert_true(span_split(of(":"), &key, &value));
+	assert_int_equal(key.len + value.len, 0);
+	assert_false(span_split(of("none"), &key, &value));
+	assert_false(span_split(of(""), &key, &value));
+}
+
+static void numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		uint32_t v;
+	} cases[] = {
+		{"0", true, 0},
+		{"4294967295", true, UINT32_MAX},
+		{"0xffffffff", true, UINT32_MAX},
+		{"0XdB", true, 0xdb},
+		{"007", true, 7},
+		{"4294967296", false, 0},
+		{"0x100000000", false, 0},
+		{"99999999999999999999999999", false, 0},
+		{"", false, 0},
+		{"0x", false, 0},
+		{"-1", false, 0},
+		{"+1", false, 0},
+		{" 1", false, 0},
+		{"1a", false, 0},
+		{"0xg", false, 0},
+		{"AArch64", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t v = 42;
+
+		assert_int_equal(span_number(of(cases[i].text), &v), cases[i].good);
+		assert_int_equal(v, cases[i].good ? cases[i].v : 42);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blanks_at_the_ends),
+		cmocka_unit_test(lines),
+		cmocka_unit_test(words),
+		cmocka_unit_test(keys_and_values),
+		cmocka_unit_test(numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text/str.h"
+
+static void check(const char *text, size_t len, const char *keep, const char *expected)
+{
+	char s[64];
+
+	memcpy(s, text, len);
+	s[len] = '\0';
+	str_make_plain(s, len, keep);
+	assert_string_equal(s, expected);
+	assert_int_equal(strlen(expected), len);
+}
+#define CHECK(text, expected) check(text, sizeof(text) - 1, "", expected)
+
+static void test_what_people_read_stays(void **state)
+{
+	(void)state;
+	CHECK("", "");
+	CHECK("sched/sched_switch ~ !", "sched/sched_switch ~ !");
+	CHECK("Gr\xc3\xbc\xc3\x9f", "Gr\xc3\xbc\xc3\x9f");
+	CHECK("\xc2\xa0\xdf\xbf", "\xc2\xa0\xdf\xbf"); /* the ends of two bytes */
+	CHECK("\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
+	      "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf");
+	CHECK("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
+}
+
+static void test_control_characters_do_not(void **state)
+{
+	(void)state;
+	CHECK("a\033[2Jb\r\n\t\x7f", "a?[2Jb????");
+	check("a\0b", 3, "", "a?b");
+	check("a\0b", 3, "\n", "a?b");
+	check("a\nb\tc", 5, "\n", "a\nb?c");
+	/* The second set, as terminals of UTF-8 and of eight bits know it. */
+	CHECK("\xc2\x9b"
+	      "2J\xc2\x80\xc2\x9f",
+	      "??2J????");
+	CHECK("\x9b"
+	      "2J",
+	      "?2J");
+}
+
+static void test_what_is_no_utf8_does_not(void **state)
+{
+	(void)state;
+	CHECK("\xff\xfe\x80\xbf\xc0\xc1\xf5", "???????");
+	CHECK("\xc0\x8a", "??"); /* a newline, written longer than it is */
+	CHECK("\xe0\x9f\xbf\xf0\x8f\xbf\xbf", "???????");
+	CHECK("\xed\xa0\x80", "???"); /* half of a pair of UTF-16 */
+	CHECK("\xf4\x90\x80\x80", "????");
+	CHECK("\xc3+\xe2\x82+\xf0\x9f\x98", "?+??+???");
+}
+
+/* A name that was cut in the middle of a character. */
+static void test_a_character_that_is_cut(void **state)
+{
+	(void)state;
+	check("x\xe2\x82\xac", 3, "", "x??");
+	check("x\xc3\xbc", 2, "", "x?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_people_read_stays),
+		cmocka_unit_test(test_control_characters_do_not),
+		cmocka_unit_test(test_what_is_no_utf8_does_not),
+		cmocka_unit_test(test_a_character_that_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

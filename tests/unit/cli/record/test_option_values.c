@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "cli/record/option_values.h"
+
+static struct err_text why;
+
+static void test_times(void **state)
+{
+	uint32_t ms = 7;
+
+	(void)state;
+	assert_int_equal(option_time("-t", "2m", &ms, &why), 0);
+	assert_int_equal(ms, 120000);
+	assert_int_equal(option_time("-t", "168h", &ms, &why), 0);
+	assert_int_equal(option_time("--time", "169h", &ms, &why), -EINVAL);
+	assert_string_equal(why.text, "--time 169h: a recording may last 7 days at most");
+	assert_int_equal(option_time("-t", "0s", &ms, &why), -EINVAL);
+	assert_string_equal(why.text, "-t 0s: a recording needs a time; without -t it lasts until "
+				      "Ctrl-C");
+	assert_int_equal(option_time("-t", "5x", &ms, &why), -EINVAL);
+	assert_string_equal(why.text, "-t 5x is no time; examples: 10, 10s, 500ms, 2m");
+	assert_int_equal(ms, 604800000);
+}
+
+static void test_sizes(void **state)
+{
+	uint32_t kb = 7;
+
+	(void)state;
+	assert_int_equal(option_size("-b", "1.5mb", &kb, &why), 0);
+	assert_int_equal(kb, 1536);
+	assert_int_equal(option_size("-b", "4194304", &kb, &why), -EINVAL);
+	assert_string_equal(why.text, "-b 4194304: a buffer must stay below 4 GiB");
+	assert_int_equal(option_size("--subbuf", "0", &kb, &why), -EINVAL);
+	assert_string_equal(why.text, "--subbuf 0: a buffer needs a size");
+	assert_int_equal(option_size("-b", "ten", &kb, &why), -EINVAL);
+	assert_int_equal(kb, 1536);
+}
+
+static void test_numbers(void **state)
+{
+	uint32_t n = 7;
+
+	(void)state;
+	assert_int_equal(option_number("-n", "4294967295", &n, &why), 0);
+	assert_int_equal(n, UINT32_MAX);
+	assert_int_equal(option_number("-n", "0", &n, &why), -EINVAL);
+	assert_int_equal(option_number("-n", "-1", &n, &why), -EINVAL);
+	assert_int_equal(option_number("-n", "4294967296", &n, &why), -EINVAL);
+	assert_int_equal(option_number("-n", "", &n, &why), -EINVAL);
+	assert_string_equal(why.text, "-n  is no number from 1 on");
+}
+
+static void test_processes(void **state)
+{
+	struct pid_list l = {0};
+
+	(void)state;
+	assert_int_equal(option_pids("-p", "12,34,12", &l, &why), 0);
+	assert_int_equal(option_pids("-p", "2147483647,34", &l, &why), 0);
+	assert_int_equal(l.n, 3);
+	assert_int_equal(l.pids[0], 12);
+	assert_int_equal(l.pids[1], 34);
+	assert_int_equal(l.pids[2], INT32_MAX);
+	free(l.pids);
+}
+
+static void test_what_is_no_process(void **state)
+{
+	static const char *const bad[] = {
+		"",    ",",   "1,",   ",1",  "0",	   "-1",
+		"1 2", "1,x", "1,,2", "0x1", "2147483648", "99999999999999999999999999999999"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct pid_list l = {0};
+
+		if (option_pids("-p", bad[i], &l, &why) != -EINVAL)
+			fail_msg("'%s' was accepted", bad[i]);
+		assert_non_null(strstr(why.text, "is no process"));
+		free(l.pids);
+	}
+}
+
+static void test_processes_have_a_limit(void **state)
+{
+	struct pid_list l = {0};
+	char number[16];
+
+	(void)state;
+	for (int i = 1; i <= PID_LIST_MAX; i++) {
+		snprintf(number, sizeof(number), "%d", i);
+		assert_int_equal(option_pids("-p", number, &l, &why), 0);
+	}
+	assert_int_equal(option_pids("-p", "4096", &l, &why), 0); /* is there */
+	assert_int_equal(option_pids("-p", "4097", &l, &why), -EINVAL);
+	assert_string_equal(why.text, "-p: more than 4096 processes");
+	free(l.pids);
+}
+
+#define ACTION(name) PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_##name
+
+static void test_triggers(void **state)
+{
+	static const struct {
+		const char *text;
+		struct trigger trigger;
+	} cases[] = {
+		{"stacktrace", {ACTION(STACKTRACE), 0, NULL}},
+		{"traceon", {ACTION(TRACEON), 0, NULL}},
+		{"traceoff:1", {ACTION(TRACEOFF), 1, NULL}},
+		{"stacktrace if x == 1", {ACTION(STACKTRACE), 0, "x == 1"}},
+		{"traceoff:12  if  x ~ \"a b\"", {ACTION(TRACEOFF), 12, "x ~ \"a b\""}},
+		{"traceoff ", {ACTION(TRACEOFF), 0, NULL}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct trigger t;
+
+		if (option_trigger("--trigger", cases[i].text, &t, &why))
+			fail_msg("'%s' was refused: %s", cases[i].text, why.text);
+		assert_int_equal(t.action, cases[i].trigger.action);
+		assert_int_equal(t.count, cases[i].trigger.count);
+		if (cases[i].trigger.filter)
+			assert_string_equal(t.filter, cases[i].trigger.filter);
+		else
+			assert_null(t.filter);
+	}
+}
+
+static void test_what_is_no_trigger(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} cases[] = {
+		{"", "no action ''; there are stacktrace, traceon, traceoff"},
+		{"hist:keys=pid", "no action 'hist'"},
+		{"traceof", "did you mean traceoff?"},
+		{"Stacktrace:1", "did you mean stacktrace?"},
+		{"traceoff:", "'' is no count"},
+		{"traceoff:0", "'0' is no count"},
+		{"traceoff:x if a", "'x' is no count"},
+		{"traceoff:1:2", "'1:2' is no count"},
+		{"traceoff when a", "'when a' is no condition"},
+		{"traceoff if", "'if' is no condition"},
+		{"traceoff if  ", "'if  ' is no condition"},
+		{"traceoff:1if a", "'1if' is no count"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct trigger t;
+
+		if (option_trigger("--trigger", cases[i].text, &t, &why) != -EINVAL)
+			fail_msg("'%s' was accepted", cases[i].text);
+		if (!strstr(why.text, cases[i].word))
+			fail_msg("'%s': %s", cases[i].text, why.text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_what_is_no_process),
+		cmocka_unit_test(test_processes_have_a_limit),
+		cmocka_unit_test(test_triggers),
+		cmocka_unit_test(test_what_is_no_trigger),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/record/path_program.h"
+#include "unit/temp_dir.h"
+
+static void make_file(void **state, const char *name, mode_t mode)
+{
+	FILE *f = fopen(temp_dir_path(state, 0, name), "w");
+
+	assert_non_null(f);
+	fclose(f);
+	chmod(temp_dir_path(state, 0, name), mode);
+}
+
+static void use_path(void **state, const char *fmt)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s:%s/a::%s/b", fmt, (const char *)*state,
+		 (const char *)*state);
+	setenv("PATH", path, 1);
+}
+
+static void test_in_the_folders_of_path(void **state)
+{
+	char *old = strdup(getenv("PATH")), buf[256];
+
+	mkdir(temp_dir_path(state, 0, "a"), 0700);
+	mkdir(temp_dir_path(state, 0, "a/folder"), 0700);
+	mkdir(temp_dir_path(state, 0, "b"), 0700);
+	make_file(state, "a/data", 0600);
+	make_file(state, "b/data", 0700);
+	make_file(state, "a/both", 0700);
+	make_file(state, "b/both", 0700);
+	use_path(state, "/nonexistent");
+	assert_int_equal(path_program("both", buf, sizeof(buf)), 0);
+	assert_string_equal(buf, temp_dir_path(state, 0, "a/both"));
+	assert_int_equal(path_program("data", buf, sizeof(buf)), 0);
+	assert_string_equal(buf, temp_dir_path(state, 0, "b/data"));
+	assert_int_equal(path_program("folder", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(path_program("nosuch", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(path_program("", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(path_program("both", buf, 5), -ENOENT);
+	unsetenv("PATH");
+	assert_int_equal(path_program("both", buf, sizeof(buf)), -ENOENT);
+	setenv("PATH", old, 1);
+	free(old);
+}
+
+static void test_by_its_own_path(void **state)
+{
+	char buf[256];
+
+	make_file(state, "program", 0700);
+	make_file(state, "data", 0600);
+	assert_int_equal(path_program(temp_dir_path(state, 1, "program"), buf, sizeof(buf)), 0);
+	assert_string_equal(buf, temp_dir_path(state, 1, "program"));
+	assert_int_equal(path_program(temp_dir_path(state, 1, "data"), buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(path_program(temp_dir_path(state, 1, "no"), buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(path_program(*state, buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(path_program(temp_dir_path(state, 1, "program"), buf, 8), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_in_the_folders_of_path, temp_dir_setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_by_its_own_path, temp_dir_setup,
+						temp_dir_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Shell scripts named sondad and sonda-probes stand in PATH for the real ones. */
+#include <errno.h>
+#include <event2/event.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "cli/record/private_daemons.h"
+
+static char dir[64], tmp[80], *old_path;
+static struct event_base *loop;
+static struct private_daemons *daemons;
+static char heard[2048];
+
+#define SERVICE                                                                                    \
+	"touch $PERFETTO_PRODUCER_SOCK_NAME $PERFETTO_CONSUMER_SOCK_NAME\n"                        \
+	"echo \"service $$\" >>$LOG; trap 'echo service-end >>$LOG; exit 0' TERM\n"                \
+	"echo -n 1 >&$TRACED_NOTIFY_FD\n"
+#define PROBES                                                                                     \
+	"[ -e $PERFETTO_PRODUCER_SOCK_NAME ] && echo \"probes $$\" >>$LOG\n"                       \
+	"trap 'echo probes-end >>$LOG; exit 0' TERM; echo -n 1 >&$TRACED_PROBES_NOTIFY_FD\n"
+#define FOREVER "while :; do sleep 0.05; done\n"
+
+static void write_program(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "#!/bin/bash\nLOG=%s/log\n%s", dir, text);
+	fclose(f);
+	assert_int_equal(chmod(path, 0700), 0);
+}
+
+static int setup(void **state)
+{
+	char path[1024];
+
+	(void)state;
+	strcpy(dir, "/tmp/test-private-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(tmp, sizeof(tmp), "%s/tmp", dir);
+	mkdir(tmp, 0700);
+	setenv("TMPDIR", tmp, 1);
+	old_path = strdup(getenv("PATH"));
+	snprintf(path, sizeof(path), "%s:%s", dir, old_path);
+	setenv("PATH", path, 1);
+	loop = event_base_new();
+	heard[0] = '\0';
+	daemons = NULL;
+	return 0;
+}
+
+static int count(void *ctx, const char *name, unsigned char d_type)
+{
+	(void)name;
+	(void)d_type;
+	++*(int *)ctx;
+	return 0;
+}
+
+/* Folders that were left behind. */
+static int leftovers(void)
+{
+	int n = 0;
+
+	assert_int_equal(fs_each(tmp, count, &n), 0);
+	return n;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	private_daemons_free(daemons);
+	event_base_free(loop);
+	setenv("PATH", old_path, 1);
+	free(old_path);
+	unsetenv("TMPDIR");
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static void hear(const char *what)
+{
+	strncat(heard, what, sizeof(heard) - strlen(heard) - 1);
+}
+
+static void on_ready(void *ctx)
+{
+	(void)ctx;
+	hear("ready ");
+	event_base_loopbreak(loop);
+}
+
+static void on_failed(void *ctx, const char *why)
+{
+	(void)ctx;
+	hear("failed(");
+	hear(why);
+	hear(") ");
+	event_base_loopbreak(loop);
+}
+
+static void on_producer_ended(void *ctx, const char *why)
+{
+	(void)ctx;
+	hear("cut short(");
+	hear(why);
+	hear(") ");
+	event_base_loopbreak(loop);
+}
+
+static void on_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	hear("[");
+	hear(line);
+	hear("] ");
+}
+
+static const struct private_daemons_ops ops = {on_ready, on_failed, on_producer_ended, on_line};
+
+static int start(void)
+{
+	struct timeval limit = {20, 0};
+	struct err_text e = {""};
+	int r = private_daemons_start(loop, &ops, NULL, &e, &daemons);
+
+	if (r) {
+		hear(e.text);
+		return r;
+	}
+	event_base_loopexit(loop, &limit);
+	event_base_dispatch(loop);
+	return 0;
+}
+
+static void read_log(struct strbuf *b)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/log", dir);
+	assert_int_equal(fs_read_file(path, 10000, b), 0);
+}
+
+static void test_the_producer_starts_when_the_service_is_ready(void **state)
+{
+	struct strbuf log = {0};
+	int service, probes;
+	struct stat st;
+	char parent[128];
+
+	(void)state;
+	write_program("sondad", SERVICE FOREVER);
+	write_program("sonda-probes", PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	assert_string_equal(heard, "ready ");
+	/* The socket lies where nobody else may look. */
+	assert_int_equal(stat(private_daemons_address(daemons), &st), 0);
+	snprintf(parent, sizeof(parent), "%s", private_daemons_address(daemons));
+	*strrchr(parent, '/') = '\0';
+	assert_int_equal(stat(parent, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_true(str_starts(parent, tmp));
+	assert_false(private_daemons_have_failed(daemons, NULL));
+
+	private_daemons_free(daemons);
+	daemons = NULL;
+	read_log(&log);
+	assert_int_equal(sscanf(log.s, "service %d\nprobes %d\n", &service, &probes), 2);
+	assert_non_null(strstr(log.s, "probes-end\nservice-end\n"));
+	assert_int_equal(kill(service, 0), -1);
+	assert_int_equal(kill(probes, 0), -1);
+	assert_int_equal(leftovers(), 0);
+	strbuf_deinit(&log);
+}
+
+static void test_a_service_that_does_not_start(void **state)
+{
+	(void)state;
+	write_program("sondad", "echo '<3>sondad: no memory' >&2; exit 1\n");
+	write_program("sonda-probes", PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	assert_non_null(strstr(heard, "failed(sondad ended with exit code 1: sondad: no memory) "));
+	private_daemons_free(daemons);
+	daemons = NULL;
+	assert_int_equal(leftovers(), 0);
+}
+
+static void test_a_producer_that_does_not_start(void **state)
+{
+	(void)state;
+	write_program("sondad", SERVICE FOREVER);
+	write_program("sonda-probes", "exit 3\n");
+	assert_int_equal(start(), 0);
+	assert_string_equal(heard, "failed(sonda-probes ended with exit code 3) ");
+	private_daemons_free(daemons);
+	daemons = NULL;
+	assert_int_equal(leftovers(), 0);
+}
+
+static void test_a_producer_that_ends_later(void **state)
+{
+	struct timeval limit = {20, 0};
+
+	(void)state;
+	write_program("sondad", SERVICE FOREVER);
+	write_program("sonda-probes", PROBES "sleep 0.3; kill -SEGV $$\n");
+	assert_int_equal(start(), 0);
+	assert_string_equal(heard, "ready ");
+	event_base_loopexit(loop, &limit);
+	event_base_dispatch(loop);
+	assert_string_equal(heard, "ready cut short(sonda-probes was killed by signal 11) ");
+	/* The service has what was handed over. */
+	assert_false(private_daemons_have_failed(daemons, NULL));
+}
+
+static void test_a_service_that_ends_later(void **state)
+{
+	struct timeval limit = {20, 0};
+
+	(void)state;
+	write_program("sondad", SERVICE "sleep 0.5; kill -SEGV $$\n");
+	write_program("sonda-probes", PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	event_base_loopexit(loop, &limit);
+	event_base_dispatch(loop);
+	assert_string_equal(heard, "ready failed(sondad was killed by signal 11) ");
+}
+
+static void test_warnings_come_through(void **state)
+{
+	(void)state;
+	write_program("sondad", "echo '<4>sondad: careful' >&2\n" SERVICE FOREVER);
+	write_program("sonda-probes", "echo '<6>sonda-probes: chatter' >&2\n" PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	assert_string_equal(heard, "[sondad: careful] ready ");
+}
+
+static void test_programs_that_are_not_there(void **state)
+{
+	(void)state;
+	setenv("PATH", "/nonexistent", 1);
+	assert_int_equal(start(), -ENOENT);
+	assert_string_equal(heard, "sondad is neither beside sonda nor in PATH");
+	assert_int_equal(leftovers(), 0);
+}
+
+static void test_a_producer_that_is_not_there(void **state)
+{
+	char path[256];
+
+	(void)state;
+	write_program("sondad", SERVICE FOREVER);
+	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", dir);
+	setenv("PATH", path, 1);
+	assert_int_equal(start(), 0);
+	assert_string_equal(heard, "failed(sonda-probes is neither beside sonda nor in PATH) ");
+}
+
+/* A socket's path has 108 bytes; a long TMPDIR gives way to /tmp. */
+static void test_a_long_tmpdir_gives_way(void **state)
+{
+	char path[200];
+
+	(void)state;
+	write_program("sondad", SERVICE FOREVER);
+	write_program("sonda-probes", PROBES FOREVER);
+	memset(path, 'x', sizeof(path));
+	memcpy(path, "/tmp/", 5);
+	path[sizeof(path) - 1] = '\0';
+	setenv("TMPDIR", path, 1);
+	assert_int_equal(start(), 0);
+	assert_string_equal(heard, "ready ");
+	assert_true(str_starts(private_daemons_address(daemons), "/tmp/sonda-"));
+}
+
+/* Folders of processes that are gone, empty or not, of one that lives, and of other names. */
+static void test_empty_folders_of_killed_predecessors_go(void **state)
+{
+	static const char *const names[] = {"sonda-%d-abcdef", "sonda-%d-ghijkl", "sonda-abcdef",
+					    "sonda-%dabcdef", "sonda-1-abcdef"};
+	char path[5][256], in_use[300];
+	pid_t gone = fork();
+
+	(void)state;
+	if (gone == 0)
+		_exit(0);
+	waitpid(gone, NULL, 0);
+	for (int i = 0; i < 5; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), names[i], gone);
+		snprintf(path[i], sizeof(path[i]), "%s/%s", tmp, name);
+		mkdir(path[i], 0700);
+	}
+	snprintf(in_use, sizeof(in_use), "%s/consumer", path[1]);
+	fclose(fopen(in_use, "w"));
+	write_program("sondad", "exit 1\n");
+	assert_int_equal(start(), 0);
+	assert_int_not_equal(access(path[0], F_OK), 0);
+	for (int i = 1; i < 5; i++)
+		assert_int_equal(access(path[i], F_OK), 0);
+}
+
+static void test_free_in_the_middle_of_starting(void **state)
+{
+	struct err_text e;
+
+	(void)state;
+	write_program("sondad", "exec sleep 100\n");
+	assert_int_equal(private_daemons_start(loop, &ops, NULL, &e, &daemons), 0);
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	private_daemons_free(daemons);
+	daemons = NULL;
+	assert_string_equal(heard, "");
+	assert_int_equal(leftovers(), 0);
+	private_daemons_free(NULL);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_producer_starts_when_the_service_is_ready),
+		TEST(test_a_service_that_does_not_start),
+		TEST(test_a_producer_that_does_not_start),
+		TEST(test_a_producer_that_ends_later),
+		TEST(test_a_service_that_ends_later),
+		TEST(test_warnings_come_through),
+		TEST(test_programs_that_are_not_there),
+		TEST(test_a_producer_that_is_not_there),
+		TEST(test_a_long_tmpdir_gives_way),
+		TEST(test_empty_folders_of_killed_predecessors_go),
+		TEST(test_free_in_the_middle_of_starting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From a command line to the config, which is compared as text, the way a person would write it;
+ * whole once, and then only what ftrace_config says.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "cli/record/record_config.h"
+#include "config/text.h"
+#include "unit/cli/kernel_events.h"
+
+static struct fake_tracefs tracefs;
+static struct tracefs_events events;
+static struct err_text why;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_tracefs_make(&tracefs);
+	return tracefs_events_load(tracefs.root, &events);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+	return 0;
+}
+
+static char *text_of(const ProtobufCMessage *message)
+{
+	struct strbuf b = {0};
+
+	text_print(message, &b);
+	return strbuf_take(&b);
+}
+
+/* argv ends with NULL and begins with the first argument. */
+static int config_of(const char *const *argv, struct event_requests *idle, Pb__TraceConfig **ret)
+{
+	char *copy[32] = {(char *)"record"};
+	struct record_options o;
+	int argc = 1, r;
+
+	for (; *argv; argv++)
+		copy[argc++] = (char *)*argv;
+	copy[argc] = NULL;
+	if (record_options_parse(argc, copy, &o, &why))
+		fail_msg("refused: %s", why.text);
+	r = record_config_from_words(&o, &events, &why, idle, ret);
+	record_options_deinit(&o);
+	return r;
+}
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void check_ftrace(const char *const *argv, const char *expected)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	if (config_of(argv, &idle, &config))
+		fail_msg("refused: %s", why.text);
+	assert_int_equal(idle.n, 0);
+	text = text_of(&config->data_sources[0]->config->ftrace_config->base);
+	assert_string_equal(text, expected);
+	free(text);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_the_config_of_a_word(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("-b", "32mb", "sched"), &idle, &config), 0);
+	text = text_of(&config->base);
+	assert_string_equal(text, "buffers {\n"
+				  "  size_kb: 32768\n"
+				  "  fill_policy: RING_BUFFER\n"
+				  "}\n"
+				  "buffers {\n"
+				  "  size_kb: 4096\n"
+				  "  fill_policy: RING_BUFFER\n"
+				  "  name: \"names\"\n"
+				  "}\n"
+				  "data_sources {\n"
+				  "  config {\n"
+				  "    name: \"linux.ftrace\"\n"
+				  "    ftrace_config {\n"
+				  "      ftrace_events: \"sched/sched_switch\"\n"
+				  "      ftrace_events: \"sched/sched_waking\"\n"
+				  "      ftrace_events: \"sched/sched_wakeup_new\"\n"
+				  "      ftrace_events: \"sched/sched_process_exec\"\n"
+				  "      ftrace_events: \"sched/sched_process_exit\"\n"
+				  "      ftrace_events: \"sched/sched_process_fork\"\n"
+				  "      ftrace_events: \"sched/sched_process_free\"\n"
+				  "      ftrace_events: \"task/task_newtask\"\n"
+				  "      ftrace_events: \"task/task_rename\"\n"
+				  "    }\n"
+				  "  }\n"
+				  "}\n"
+				  "data_sources {\n"
+				  "  config {\n"
+				  "    name: \"linux.process_stats\"\n"
+				  "    target_buffer: 1\n"
+				  "    process_stats_config {\n"
+				  "      scan_all_processes_on_start: true\n"
+				  "      record_thread_names: true\n"
+				  "    }\n"
+				  "  }\n"
+				  "}\n"
+				  "data_sources {\n"
+				  "  config {\n"
+				  "    name: \"linux.system_info\"\n"
+				  "    target_buffer: 1\n"
+				  "  }\n"
+				  "}\n"
+				  "flush_period_ms: 30000\n"
+				  "incremental_state_config {\n"
+				  "  clear_period_ms: 30000\n"
+				  "}\n");
+	free(text);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+/* It is overwritten nowhere, so nothing is kept elsewhere or said again. */
+static void test_what_streams_into_a_file_has_one_buffer(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("sched"), &idle, &config), 0);
+	assert_int_equal(config->n_buffers, 1);
+	assert_int_equal(config->buffers[0]->size_kb, 32768);
+	for (size_t i = 0; i < config->n_data_sources; i++)
+		assert_int_equal(config->data_sources[i]->config->target_buffer, 0);
+	assert_null(config->incremental_state_config);
+	record_config_stream(config, 1000);
+	assert_true(config->write_into_file);
+	assert_int_equal(config->file_write_period_ms, 250);
+	assert_int_equal(config->max_file_size_bytes, 1000);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_how_long_and_how_much(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("-t", "1500ms", "-b", "64", "irq/*"), &idle, &config), 0);
+	assert_int_equal(config->buffers[0]->size_kb, 64);
+	assert_true(config->has_duration_ms);
+	assert_int_equal(config->duration_ms, 1500);
+	pb__trace_config__free_unpacked(config, NULL);
+	check_ftrace(ARGS("irq/*", "-B", "8mb", "--subbuf", "64k", "--clock", "mono_raw", "-C",
+			  "0,2-5,33"),
+		     "ftrace_events: \"irq/*\"\n"
+		     "buffer_size_kb: 8192\n"
+		     "use_monotonic_raw_clock: true\n"
+		     "tracing_cpumask: \"2,0000003d\"\n"
+		     "subbuf_size_kb: 64\n");
+	check_ftrace(ARGS("irq/*", "--clock", "boot"), "ftrace_events: \"irq/*\"\n");
+}
+
+static void test_filters_are_about_the_word_before_them(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("block_rq_issue", "-e", "sched:*", "--filter",
+			  "prev_prio < 100 || x == 1", "--filter", "next_pid != 0", "-e",
+			  "!*waking", "irq/*"),
+		     "ftrace_events: \"block/block_rq_issue\"\n"
+		     "ftrace_events: \"sched/sched_switch\"\n"
+		     "ftrace_events: \"sched/sched_wakeup\"\n"
+		     "ftrace_events: \"irq/*\"\n"
+		     "event_filters {\n"
+		     "  event: \"sched/*\"\n"
+		     "  filter: \"prev_prio < 100 || x == 1\"\n"
+		     "}\n"
+		     "event_filters {\n"
+		     "  event: \"sched/*\"\n"
+		     "  filter: \"next_pid != 0\"\n"
+		     "}\n");
+	check_ftrace(ARGS("sched_waking,softirq*,msr:write_msr", "--filter", "x", "!msr:*"),
+		     "ftrace_events: \"sched/sched_waking\"\n"
+		     "ftrace_events: \"irq/softirq_entry\"\n"
+		     "ftrace_events: \"irq/softirq_exit\"\n"
+		     "event_filters {\n"
+		     "  event: \"sched_waking\"\n"
+		     "  filter: \"x\"\n"
+		     "}\n"
+		     "event_filters {\n"
+		     "  event: \"softirq*\"\n"
+		     "  filter: \"x\"\n"
+		     "}\n");
+	check_ftrace(ARGS("--event", "softirq_entry", "--filter=vec == 1", "*irq*", "--filter",
+			  "vec == 2"),
+		     "ftrace_events: \"irq/*\"\n"
+		     "event_filters {\n"
+		     "  event: \"softirq_entry\"\n"
+		     "  filter: \"vec == 1\"\n"
+		     "}\n"
+		     "event_filters {\n"
+		     "  event: \"*irq*\"\n"
+		     "  filter: \"vec == 2\"\n"
+		     "}\n");
+}
+
+static void test_triggers_too(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("sched:sched_switch", "--trigger", "stacktrace", "block/block_rq_issue",
+			  "--trigger", "traceoff:3 if nr_sector > 8", "--trigger", "traceon"),
+		     "ftrace_events: \"sched/sched_switch\"\n"
+		     "ftrace_events: \"block/block_rq_issue\"\n"
+		     "symbolize_ksyms: true\n"
+		     "event_triggers {\n"
+		     "  event: \"sched/sched_switch\"\n"
+		     "  action: ACTION_STACKTRACE\n"
+		     "}\n"
+		     "event_triggers {\n"
+		     "  event: \"block/block_rq_issue\"\n"
+		     "  action: ACTION_TRACEOFF\n"
+		     "  filter: \"nr_sector > 8\"\n"
+		     "  count: 3\n"
+		     "}\n"
+		     "event_triggers {\n"
+		     "  event: \"block/block_rq_issue\"\n"
+		     "  action: ACTION_TRACEON\n"
+		     "}\n");
+	/* A word that stands for several events: those of them that are left. */
+	check_ftrace(ARGS("sched", "--trigger", "traceoff", "!sched:*"),
+		     "ftrace_events: \"task/task_newtask\"\n"
+		     "ftrace_events: \"task/task_rename\"\n"
+		     "event_triggers {\n"
+		     "  event: \"task/task_newtask\"\n"
+		     "  action: ACTION_TRACEOFF\n"
+		     "}\n"
+		     "event_triggers {\n"
+		     "  event: \"task/task_rename\"\n"
+		     "  action: ACTION_TRACEOFF\n"
+		     "}\n");
+}
+
+static void test_what_makes_events_of_its_own(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("--syscalls", "read,sys_write", "--syscalls", "openat"),
+		     "syscall_events: \"sys_read\"\n"
+		     "syscall_events: \"sys_write\"\n"
+		     "syscall_events: \"sys_openat\"\n");
+	check_ftrace(ARGS("--syscalls", "compat_sys_openat"),
+		     "syscall_events: \"compat_sys_openat\"\n");
+	check_ftrace(ARGS("--kprobe", "vfs_read", "--kretprobe", "vfs_write", "--kretprobe",
+			  "vfs_read", "--kprobe", "p:mine do_sys_open flags=%dx", "--kprobe",
+			  "r8:back vfs_open $retval", "--kprobe", "p vfs_open"),
+		     "kprobe_events {\n"
+		     "  probe: \"vfs_read\"\n"
+		     "  type: KPROBE_TYPE_BOTH\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  probe: \"vfs_write\"\n"
+		     "  type: KPROBE_TYPE_KRETPROBE\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  definition: \"p:mine do_sys_open flags=%dx\"\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  definition: \"r8:back vfs_open $retval\"\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  definition: \"p vfs_open\"\n"
+		     "}\n");
+	/* Functions that begin like a line. */
+	check_ftrace(ARGS("--kprobe", "printk", "--kprobe", "r", "--kprobe", "p10"),
+		     "kprobe_events {\n"
+		     "  probe: \"printk\"\n"
+		     "  type: KPROBE_TYPE_KPROBE\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  probe: \"r\"\n"
+		     "  type: KPROBE_TYPE_KPROBE\n"
+		     "}\n"
+		     "kprobe_events {\n"
+		     "  probe: \"p10\"\n"
+		     "  type: KPROBE_TYPE_KPROBE\n"
+		     "}\n");
+	check_ftrace(ARGS("--uprobe", "p:mine /bin/bash:0x4a2f0 %ip", "--uprobe", "r /bin/sh:0x10"),
+		     "uprobe_events: \"p:mine /bin/bash:0x4a2f0 %ip\"\n"
+		     "uprobe_events: \"r /bin/sh:0x10\"\n");
+	check_ftrace(ARGS("--ksyms", "msr:*"), "ftrace_events: \"msr/write_msr\"\n"
+					       "symbolize_ksyms: true\n");
+}
+
+static void test_graphs_of_functions(void **state)
+{
+	(void)state;
+	check_ftrace(ARGS("--function-graph"), "symbolize_ksyms: true\n"
+					       "enable_function_graph: true\n");
+	check_ftrace(ARGS("--function-graph=vfs_read", "--function-graph=vfs_write",
+			  "--function-filter", "vfs_*", "--function-depth", "3"),
+		     "symbolize_ksyms: true\n"
+		     "enable_function_graph: true\n"
+		     "function_filters: \"vfs_*\"\n"
+		     "function_graph_roots: \"vfs_read\"\n"
+		     "function_graph_roots: \"vfs_write\"\n"
+		     "function_graph_max_depth: 3\n");
+}
+
+static void test_threads_may_be_set_again(void **state)
+{
+	static const uint32_t first[] = {7, 8, 9}, second[] = {7};
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("irq/*"), &idle, &config), 0);
+	assert_int_equal(record_config_set_tids(config, first, 3), 0);
+	assert_int_equal(record_config_set_tids(config, second, 1), 0);
+	text = text_of(&config->data_sources[0]->config->ftrace_config->base);
+	assert_string_equal(text, "ftrace_events: \"irq/*\"\n"
+				  "tids_to_trace: 7\n"
+				  "follow_children: true\n");
+	free(text);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_threads_of_a_process(void **state)
+{
+	uint32_t me = (uint32_t)getpid(), nobody = 1u << 30;
+	struct pid_list pids = {.pids = &me, .n = 1};
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	Pb__FtraceConfig *f;
+	bool found = false;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("irq/*"), &idle, &config), 0);
+	f = config->data_sources[0]->config->ftrace_config;
+	assert_int_equal(record_config_set_pids(config, &pids, &why), 0);
+	for (size_t i = 0; i < f->n_tids_to_trace; i++)
+		found |= f->tids_to_trace[i] == me;
+	assert_true(found);
+	assert_true(f->follow_children);
+	assert_int_equal(f->n_pids_to_trace, 1);
+	assert_int_equal(f->pids_to_trace[0], me);
+	pids.pids = &nobody;
+	assert_int_equal(record_config_set_pids(config, &pids, &why), -ESRCH);
+	assert_string_equal(why.text, "-p: there is no process 1073741824");
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_idle_words_are_given_back(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("irq/*", "!nosuch"), &idle, &config), 0);
+	assert_int_equal(idle.n, 1);
+	assert_string_equal(idle.names[0], "!nosuch");
+	event_requests_deinit(&idle);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *args[4];
+		const char *sentence;
+	} cases[] = {
+		{{"a/b/c"}, "'a/b/c' cannot be the name of an event"},
+		{{"irq/*", "!*"}, "no event is left: '!*' and its like took all away"},
+		{{"--syscalls", "read,,write"}, "--syscalls: a name is empty"},
+		{{"--syscalls", ""}, "--syscalls: a name is empty"},
+		{{"--kretprobe", "r:x vfs_read"},
+		 "--kretprobe takes a function; 'r:x vfs_read' is a line for --kprobe"},
+	};
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(config_of(cases[i].args, &idle, &config), -EINVAL);
+		assert_string_equal(why.text, cases[i].sentence);
+	}
+}
+
+static void test_packed_and_unpacked_it_is_the_same(void **state)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config, *copy;
+	char *text, *again;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(config_of(ARGS("*", "--filter", "x == 1", "-C", "0"), &idle, &config), 0);
+	assert_int_equal(record_config_pack(config, &bytes, &len), 0);
+	copy = pb__trace_config__unpack(NULL, len, bytes);
+	text = text_of(&config->base);
+	again = text_of(&copy->base);
+	assert_string_equal(text, again);
+	free(text);
+	free(again);
+	free(bytes);
+	pb__trace_config__free_unpacked(config, NULL);
+	pb__trace_config__free_unpacked(copy, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_config_of_a_word),
+		cmocka_unit_test(test_what_streams_into_a_file_has_one_buffer),
+		cmocka_unit_test(test_how_long_and_how_much),
+		cmocka_unit_test(test_filters_are_about_the_word_before_them),
+		cmocka_unit_test(test_triggers_too),
+		cmocka_unit_test(test_what_makes_events_of_its_own),
+		cmocka_unit_test(test_graphs_of_functions),
+		cmocka_unit_test(test_threads_may_be_set_again),
+		cmocka_unit_test(test_threads_of_a_process),
+		cmocka_unit_test(test_idle_words_are_given_back),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_packed_and_unpacked_it_is_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

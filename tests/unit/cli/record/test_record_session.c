@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A session up to the end of tracing. */
+#include "unit/cli/record_session_fixture.h"
+
+static void test_a_recording_whose_time_is_over(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) " END);
+	assert_string_equal(x->service.port.calls, "QueryServiceState EnableTracing GetTraceStats "
+						   "ReadBuffers GetTraceStats QueryServiceState "
+						   "FreeBuffers ");
+	assert_false(record_session_is_recording(x->session));
+}
+
+static void test_a_recording_that_is_stopped(void **state)
+{
+	struct fixture *x = *state;
+
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
+	assert_true(record_session_is_recording(x->session));
+	record_session_stop(x->session);
+	record_session_stop(x->session); /* changes nothing */
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) " END);
+	assert_string_equal(x->service.port.calls,
+			    "QueryServiceState EnableTracing GetTraceStats Flush DisableTracing "
+			    "ReadBuffers GetTraceStats QueryServiceState FreeBuffers ");
+}
+
+static void test_a_flush_that_is_refused_costs_only_the_newest(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.refuse = "Flush";
+	start(x);
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(-71) " END);
+}
+
+/* The time is over while the flush of the stop is on its way. */
+static void test_an_end_that_crosses_a_stop(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.silent = "Flush";
+	start(x);
+	record_session_stop(x->session);
+	fake_end_tracing(&x->service);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) " END);
+}
+
+static void test_stats_are_asked_for_once_at_a_time(void **state)
+{
+	struct fixture *x = *state;
+
+	start(x);
+	record_session_ask_stats(x->session);
+	record_session_ask_stats(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) stats(0,5) ");
+	x->service.silent = "GetTraceStats";
+	record_session_ask_stats(x->session);
+	run(x);
+	record_session_ask_stats(x->session);
+	run(x);
+	assert_string_equal(x->service.port.calls, "QueryServiceState EnableTracing GetTraceStats "
+						   "GetTraceStats GetTraceStats ");
+}
+
+static void test_a_deferred_session_is_started(void **state)
+{
+	struct fixture *x = *state;
+
+	x->config.has_deferred_start = x->config.deferred_start = true;
+	start(x);
+	assert_string_equal(x->service.port.calls,
+			    "QueryServiceState EnableTracing StartTracing GetTraceStats ");
+}
+
+/* An old service: fewer methods, less to tell, the same recording. */
+static void test_a_service_without_questions_will_do(void **state)
+{
+	static const struct frame_method old[] = {
+		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
+		{4, "FreeBuffers"},   {5, "Flush"},
+	};
+	struct fixture *x = *state;
+
+	x->service.port.methods = old;
+	x->service.port.n_methods = ARRAY_SIZE(old);
+	start(x);
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, "recording stopped(0) one two end(0,) ");
+}
+
+static void test_refused_questions_will_do_as_well(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.refuse = "QueryServiceState";
+	x->service.end_at_once = true;
+	start(x);
+	assert_string_equal(x->heard, "recording stopped(0) one two stats(1,5) end(0,) ");
+	record_session_free(TAKE_PTR(x->session));
+	x->heard[0] = '\0';
+	x->ended = false;
+	x->service.refuse = "GetTraceStats";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) one two state(1,3) end(0,) ");
+}
+
+/* ---- the start, for those who wait for it ---- */
+
+static void test_the_start_of_all_sources_is_told_once(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
+	fake_tell_started(&x->service, x->service.observe_id);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
+	record_session_stop(x->session);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started stopped(0) " END);
+}
+
+static void test_a_start_that_does_not_come_is_not_told(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.never_started = true;
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
+	/* Nor is one that comes when it is too late. */
+	x->service.silent = "Flush";
+	record_session_stop(x->session);
+	run(x);
+	x->service.never_started = false;
+	fake_tell_started(&x->service, x->service.observe_id);
+	run(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
+}
+
+static void test_a_refused_session_has_no_start(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.end_at_once = true;
+	x->service.enable_error = "no";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "end(-71,the tracing service says: no) ");
+}
+
+/* It does not tell, so the session itself has to do. */
+static void test_the_start_with_an_old_service(void **state)
+{
+	static const struct frame_method no_observe[] = {
+		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
+		{4, "FreeBuffers"},   {5, "Flush"},	     {6, "GetTraceStats"},
+	};
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.port.methods = no_observe;
+	x->service.port.n_methods = ARRAY_SIZE(no_observe);
+	start(x);
+	assert_string_equal(x->heard, "recording stats(0,5) started ");
+	record_session_free(TAKE_PTR(x->session));
+
+	x->heard[0] = '\0';
+	x->service.enable_error = "no";
+	x->service.end_at_once = true;
+	start(x);
+	assert_string_equal(x->heard, "recording end(-71,the tracing service says: no) ");
+	record_session_free(TAKE_PTR(x->session));
+
+	x->heard[0] = '\0';
+	x->ended = false;
+	x->service.end_at_once = false;
+	x->service.port.n_methods = 5;
+	start(x);
+	assert_string_equal(x->heard, "recording started ");
+}
+
+static void test_a_refused_question_for_the_start(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_that_await_the_start;
+	x->service.refuse = "ObserveEvents";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
+}
+
+/* ---- what goes wrong ---- */
+
+static void test_a_service_that_does_not_tell_of_triggers(void **state)
+{
+	struct fixture *x = *state;
+
+	x->ops = &ops_with_snapshots;
+	x->service.refuse = "ObserveEvents";
+	start(x);
+	assert_non_null(strstr(x->heard, "end(-71,the tracing service does not tell when a "
+					 "snapshot is due: it is too old for CLONE_SNAPSHOT)"));
+}
+
+static void test_the_owner_may_refuse_what_it_learned(void **state)
+{
+	struct fixture *x = *state;
+
+	x->refusal = -EOPNOTSUPP;
+	start(x);
+	assert_string_equal(x->heard, "state(0,3) end(-95,not so) ");
+	assert_string_equal(x->service.port.calls, "QueryServiceState ");
+}
+
+static void test_a_config_that_the_service_refuses(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	x->service.enable_error = "Invalid buffer sizes";
+	start(x);
+	assert_string_equal(x->heard,
+			    BEGIN "end(-71,the tracing service says: Invalid buffer sizes) ");
+}
+
+/* Another one has priority, the disk is full: what there is until then is read. */
+static void test_a_method_that_is_refused_or_missing(void **state)
+{
+	static const struct frame_method few[] = {{1, "EnableTracing"}};
+	struct fixture *x = *state;
+
+	x->service.end_at_once = true;
+	x->service.refuse = "ReadBuffers";
+	start(x);
+	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
+					    "reading the trace) ");
+	record_session_free(TAKE_PTR(x->session));
+	x->heard[0] = '\0';
+	x->ended = false;
+	x->service.port.methods = few;
+	x->service.port.n_methods = 1;
+	start(x);
+	assert_string_equal(x->heard, "recording stopped(0) end(-38,the tracing service cannot do "
+				      "reading the trace: it is too old) ");
+}
+
+static void test_a_service_that_dies(void **state)
+{
+	static const struct {
+		const char *at;
+		const char *heard;
+	} cases[] = {
+		{"QueryServiceState", "asking for its data sources"},
+		{"EnableTracing", "recording"},
+		{"Flush", "the final flush"},
+		{"DisableTracing", "stopping"},
+		{"ReadBuffers", "reading the trace"},
+	};
+	struct fixture *x = *state;
+	char expected[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		x->service.leave = cases[i].at;
+		start(x);
+		if (!x->ended) {
+			record_session_stop(x->session);
+			run(x);
+		}
+		snprintf(expected, sizeof(expected),
+			 "end(-32,the tracing service went away during %s) ", cases[i].heard);
+		assert_true(x->ended);
+		assert_non_null(strstr(x->heard, expected));
+		record_session_free(TAKE_PTR(x->session));
+		x->heard[0] = '\0';
+		x->ended = false;
+	}
+}
+
+/* All packets are here: a service that dies now changes nothing. */
+static void test_nobody_listens(void **state)
+{
+	struct fixture *x = *state;
+	struct err_text e;
+
+	assert_int_equal(record_session_start(x->loop, "/nonexistent/socket", &x->config, &ops, x,
+					      &e, &x->session),
+			 -ENOENT);
+	assert_string_equal(e.text,
+			    "no tracing service listens on /nonexistent/socket: start sondad, or "
+			    "say with --socket where one does");
+	assert_null(x->session);
+}
+
+static void test_something_else_listens(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.port.refuse_bind = true;
+	start(x);
+	assert_true(str_starts(x->heard, "end(-71,what listens on /tmp/fake-port-"));
+}
+
+static void test_stop_before_it_began(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.silent = "QueryServiceState";
+	start(x);
+	record_session_stop(x->session);
+	assert_string_equal(x->heard, "end(-125,interrupted before the recording began) ");
+}
+
+static void test_a_config_larger_than_a_frame(void **state)
+{
+	struct fixture *x = *state;
+	char *name = malloc(200000);
+
+	memset(name, 'x', 199999);
+	name[199999] = '\0';
+	x->config.unique_session_name = name;
+	start(x);
+	assert_string_equal(x->heard, "state(0,3) end(-90,the config is too large: a service takes "
+				      "128 KiB, serialized) ");
+	free(name);
+}
+
+static void test_free_in_any_state_tells_nobody(void **state)
+{
+	static const char *const silent[] = {"QueryServiceState", "EnableTracing", "Flush",
+					     "DisableTracing",	  "ReadBuffers",   "FreeBuffers"};
+	struct fixture *x = *state;
+	char before[1024];
+
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		x->service.silent = silent[i];
+		start(x);
+		if (i > 1) {
+			record_session_stop(x->session);
+			run(x);
+		}
+		memcpy(before, x->heard, sizeof(before));
+		record_session_free(TAKE_PTR(x->session));
+		run(x);
+		assert_string_equal(x->heard, before);
+		assert_true(x->service.port.hung_up);
+		assert_false(x->ended);
+	}
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_recording_whose_time_is_over),
+		TEST(test_a_recording_that_is_stopped),
+		TEST(test_a_flush_that_is_refused_costs_only_the_newest),
+		TEST(test_an_end_that_crosses_a_stop),
+		TEST(test_stats_are_asked_for_once_at_a_time),
+		TEST(test_a_deferred_session_is_started),
+		TEST(test_a_service_without_questions_will_do),
+		TEST(test_refused_questions_will_do_as_well),
+		TEST(test_the_start_of_all_sources_is_told_once),
+		TEST(test_a_start_that_does_not_come_is_not_told),
+		TEST(test_a_refused_session_has_no_start),
+		TEST(test_the_start_with_an_old_service),
+		TEST(test_a_refused_question_for_the_start),
+		TEST(test_a_service_that_does_not_tell_of_triggers),
+		TEST(test_the_owner_may_refuse_what_it_learned),
+		TEST(test_a_config_that_the_service_refuses),
+		TEST(test_a_method_that_is_refused_or_missing),
+		TEST(test_a_service_that_dies),
+		TEST(test_nobody_listens),
+		TEST(test_something_else_listens),
+		TEST(test_stop_before_it_began),
+		TEST(test_a_config_larger_than_a_frame),
+		TEST(test_free_in_any_state_tells_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

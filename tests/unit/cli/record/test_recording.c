@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/cli/recording_child.h"
+
+/* ---- progress ---- */
+
+static void make_instance(const char *name)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "mkdir -p %s/instances/%s/per_cpu/cpu0 && printf 'entries: 331\\noverrun: 4000\\n"
+		 "commit overrun: 0\\ndropped events: 0\\nread events: 1200000\\n' "
+		 ">%s/instances/%s/per_cpu/cpu0/stats",
+		 dir, name, dir, name);
+	assert_int_equal(system(command), 0);
+}
+
+static void test_progress_shows_what_the_rings_count(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	make_instance("sonda-4711-12");
+	service.probes_pid = 4711;
+	service.session_id = 12;
+	output = start(true);
+	assert_true(hear_until("recording; Ctrl-C stops and saves"));
+	assert_true(hear_until("s   1,204,331 events   20.4 MiB   4,000 lost"));
+	kill(child, SIGINT);
+	assert_int_equal(finish(output), 0);
+	/* The line is gone before the last word. */
+	assert_non_null(strstr(heard, "\r\033[Ksonda: 2 packets"));
+}
+
+static void test_progress_without_an_instance(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	config.has_duration_ms = true;
+	config.duration_ms = 90000;
+	output = start(true);
+	assert_true(hear_until(" s of 90 s   20.4 MiB"));
+	assert_null(strstr(heard, "events"));
+	assert_null(strstr(heard, "Ctrl-C"));
+	kill(child, SIGTERM);
+	assert_int_equal(finish(output), 0);
+}
+
+static void test_no_progress_in_a_pipe(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	service.end_when_started = true;
+	output = start(false);
+	assert_int_equal(finish(output), 0);
+	assert_string_equal(heard, "sonda: 2 packets\n");
+}
+
+/* ---- signals ---- */
+
+static void test_a_hangup_of_the_terminal_stops_and_saves(void **state)
+{
+	struct event *output = start(true);
+
+	(void)state;
+	assert_true(hear_until("20.4 MiB"));
+	kill(child, SIGHUP);
+	assert_int_equal(finish(output), 0);
+	assert_non_null(strstr(heard, "2 packets"));
+}
+
+static void test_nohup_is_respected(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	signal(SIGHUP, SIG_IGN);
+	output = start(true);
+	signal(SIGHUP, SIG_DFL);
+	assert_true(hear_until("20.4 MiB"));
+	kill(child, SIGHUP);
+	for (int i = 0; i < 5; i++)
+		listen_a_moment();
+	assert_null(strstr(heard, "saving"));
+	assert_false(ended);
+	kill(child, SIGINT);
+	assert_int_equal(finish(output), 0);
+}
+
+static void test_a_signal_while_saving_warns_first(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	service.end_when_started = true;
+	service.silent = "ReadBuffers";
+	output = start(true);
+	assert_true(hear_until("saving"));
+	kill(child, SIGINT);
+	assert_true(hear_until("once more throws the recording away"));
+	kill(child, SIGINT);
+	assert_int_equal(finish(output), 1);
+	assert_non_null(strstr(heard, "aborted"));
+}
+
+/* ---- early warnings ---- */
+
+static void test_a_recording_warns_at_its_beginning(void **state)
+{
+	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
+	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__FtraceConfig f = PB__FTRACE_CONFIG__INIT;
+	Pb__TraceConfig__DataSource *sources[] = {&source};
+	char *words[] = {(char *)"sched/sched_swich"};
+	const char *names[] = {"sched/sched_switch"};
+	struct event *output;
+
+	(void)state;
+	f.n_ftrace_events = 1;
+	f.ftrace_events = words;
+	c.name = (char *)"linux.ftrace";
+	c.ftrace_config = &f;
+	source.config = &c;
+	config.n_data_sources = 1;
+	config.data_sources = sources;
+	events.names = names;
+	events.n = 1;
+	service.end_when_started = true;
+	output = start(false);
+	assert_int_equal(finish(output), 0);
+	assert_non_null(strstr(heard, "nobody provides the data source 'linux.ftrace' yet\n"));
+	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
+	/* A short one does, too: who sees it then may still stop it. */
+	heard[0] = '\0';
+	ended = false;
+	config.has_duration_ms = true;
+	config.duration_ms = 1000;
+	output = start(false);
+	assert_int_equal(finish(output), 0);
+	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
+}
+
+/* ---- nobody listens ---- */
+
+static void write_program(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	fprintf(f, "#!/bin/bash\n%s", text);
+	fclose(f);
+	chmod(path, 0700);
+}
+
+static struct event *start_alone(void)
+{
+	char *old = strdup(getenv("PATH")), path[1024];
+	struct event *output;
+
+	snprintf(path, sizeof(path), "%s:%s", dir, old);
+	setenv("PATH", path, 1);
+	setenv("TMPDIR", dir, 1);
+	strcpy(service.port.address, "/nonexistent/consumer");
+	output = start(false);
+	unsetenv("TMPDIR");
+	setenv("PATH", old, 1);
+	free(old);
+	return output;
+}
+
+static void test_daemons_of_its_own_that_fail(void **state)
+{
+	char address[96];
+	struct event *output;
+
+	(void)state;
+	strcpy(address, service.port.address);
+	write_program("sondad", "echo '<4>sondad: careful' >&2; echo '<3>sondad: no luck' >&2; "
+				"exit 1\n");
+	output = start_alone();
+	assert_int_equal(finish(output), 1);
+	assert_string_equal(heard,
+			    "sonda: no tracing service runs on /nonexistent/consumer; starting one "
+			    "for this recording\n"
+			    "sondad: careful\nsondad: no luck\n"
+			    "sonda: sondad ended with exit code 1: sondad: no luck\n");
+	strcpy(service.port.address, address);
+}
+
+static void test_a_signal_while_daemons_start(void **state)
+{
+	char address[96];
+	struct event *output;
+
+	(void)state;
+	strcpy(address, service.port.address);
+	write_program("sondad", "echo 'here I am' >&2; exec sleep 100\n");
+	output = start_alone();
+	assert_true(hear_until("here I am"));
+	kill(child, SIGINT);
+	assert_int_equal(finish(output), 1);
+	assert_non_null(strstr(heard, "aborted"));
+	strcpy(service.port.address, address);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_progress_shows_what_the_rings_count),
+		TEST(test_progress_without_an_instance),
+		TEST(test_no_progress_in_a_pipe),
+		TEST(test_a_hangup_of_the_terminal_stops_and_saves),
+		TEST(test_nohup_is_respected),
+		TEST(test_a_signal_while_saving_warns_first),
+		TEST(test_a_recording_warns_at_its_beginning),
+		TEST(test_daemons_of_its_own_that_fail),
+		TEST(test_a_signal_while_daemons_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A recording with a command of its own: when it runs, when it ends, who gets the signals. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/system/fs.h"
+#include "unit/cli/recording_child.h"
+
+/* For sh, in the folder of the test. */
+static void use_command(const char *script)
+{
+	static char text[512], *argv[] = {(char *)"sh", (char *)"-c", text, NULL};
+
+	snprintf(text, sizeof(text), "cd %s; %s", dir, script);
+	its_command = argv;
+}
+
+static bool is_there(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return fs_exists(path);
+}
+
+static bool wait_for(const char *name)
+{
+	for (int i = 0; i < 1000 && !is_there(name); i++)
+		listen_a_moment();
+	return is_there(name);
+}
+
+/* The process whose number is in a file of the folder. */
+static pid_t read_pid(const char *name)
+{
+	struct strbuf b = {0};
+	char path[128];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(fs_read_file(path, 32, &b), 0);
+	pid = atoi(b.s);
+	strbuf_deinit(&b);
+	assert_true(pid > 1);
+	return pid;
+}
+
+static void test_the_recording_lasts_as_long_as_the_command(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command("echo $$ >pid; exit 3");
+	output = start(true);
+	assert_int_equal(finish(output), 0);
+	assert_true(read_pid("pid") > 1);
+	/* Nothing but the command's own is on its terminal meanwhile. */
+	assert_string_equal(heard, "sonda: 2 packets\r\nsonda: 'sh' ended with exit code 3\r\n");
+	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers"));
+}
+
+static void test_it_runs_once_all_have_started(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	service.never_started = true;
+	use_command(": >ran");
+	output = start(false);
+	for (int i = 0; i < 1000 && !service.observe_id; i++)
+		listen_a_moment();
+	for (int i = 0; i < 5; i++)
+		listen_a_moment();
+	assert_false(is_there("ran"));
+	service.never_started = false;
+	fake_tell_started(&service, service.observe_id);
+	assert_int_equal(finish(output), 0);
+	assert_true(is_there("ran"));
+}
+
+static void test_a_recording_that_does_not_begin_runs_nothing(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command(": >ran");
+	service.end_at_once = true;
+	service.enable_error = "too much";
+	output = start(false);
+	assert_int_equal(finish(output), 1);
+	assert_string_equal(heard, "sonda: the tracing service says: too much\n"
+				   "sonda: 'sh' did not run\n");
+	assert_false(is_there("ran"));
+}
+
+static void test_without_ftrace_it_does_not_run(void **state)
+{
+	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
+	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__TraceConfig__DataSource *sources[] = {&source};
+	struct event *output;
+
+	(void)state;
+	c.name = (char *)"linux.ftrace";
+	source.config = &c;
+	config.n_data_sources = 1;
+	config.data_sources = sources;
+	use_command(": >ran");
+	needs_ftrace = true;
+	output = start(false);
+	assert_int_equal(finish(output), 1);
+	assert_non_null(strstr(heard, "nobody provides the data source linux.ftrace"));
+	assert_false(is_there("ran"));
+	assert_string_equal(service.port.calls, "QueryServiceState ");
+	/* A config may have other sources than that. */
+	heard[0] = '\0';
+	ended = false;
+	needs_ftrace = false;
+	output = start(false);
+	assert_int_equal(finish(output), 0);
+	assert_true(is_there("ran"));
+}
+
+static void test_a_producer_that_would_record_too_much(void **state)
+{
+	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
+	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__FtraceConfig f = PB__FTRACE_CONFIG__INIT;
+	Pb__FtraceConfig__EventFilter filter = PB__FTRACE_CONFIG__EVENT_FILTER__INIT;
+	Pb__FtraceConfig__EventFilter *filters[] = {&filter};
+	Pb__TraceConfig__DataSource *sources[] = {&source};
+	struct event *output;
+
+	(void)state;
+	f.n_event_filters = 1;
+	f.event_filters = filters;
+	c.name = (char *)"linux.ftrace";
+	c.ftrace_config = &f;
+	source.config = &c;
+	config.n_data_sources = 1;
+	config.data_sources = sources;
+	service.has_ftrace = true;
+	service.probes_pid = 12;
+	use_command(": >ran");
+	output = start(false);
+	assert_int_equal(finish(output), 1);
+	assert_non_null(strstr(heard, "event_filters (--filter) needs sonda-probes"));
+	assert_false(is_there("ran"));
+	assert_string_equal(service.port.calls, "QueryServiceState ");
+	heard[0] = '\0';
+	ended = false;
+	service.knows_own_fields = true;
+	output = start(false);
+	assert_int_equal(finish(output), 0);
+	assert_true(is_there("ran"));
+}
+
+static void test_a_command_that_does_not_exist(void **state)
+{
+	static char *nowhere[] = {(char *)"/nonexistent/program", NULL};
+	struct event *output;
+
+	(void)state;
+	its_command = nowhere;
+	output = start(false);
+	assert_int_equal(finish(output), 1);
+	assert_string_equal(heard, "sonda: cannot run '/nonexistent/program': No such file or "
+				   "directory\n"
+				   "sonda: '/nonexistent/program' did not run\n");
+}
+
+static void test_a_process_that_is_gone(void **state)
+{
+	static uint32_t nobody = 1u << 30;
+	struct event *output;
+
+	(void)state;
+	pids = (struct pid_list){.pids = &nobody, .n = 1};
+	output = start(false);
+	assert_int_equal(finish(output), 1);
+	assert_string_equal(heard, "sonda: -p: there is no process 1073741824\n");
+	assert_string_equal(service.port.calls, "QueryServiceState ");
+}
+
+/* What the command leaves behind in the background does not keep the recording. */
+static void test_a_command_that_becomes_a_daemon(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command("sleep 100 >/dev/null 2>&1 & echo $! >pid");
+	output = start(false);
+	assert_int_equal(finish(output), 0);
+	assert_non_null(strstr(heard, "'sh' ended with exit code 0"));
+	assert_int_equal(kill(read_pid("pid"), SIGKILL), 0);
+}
+
+static void test_a_command_that_is_killed(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command("echo $$ >p; mv p pid; exec sleep 100");
+	output = start(false);
+	assert_true(wait_for("pid"));
+	kill(read_pid("pid"), SIGKILL);
+	assert_int_equal(finish(output), 0);
+	assert_non_null(strstr(heard, "2 packets"));
+	assert_non_null(strstr(heard, "'sh' was killed by signal 9 (Killed)"));
+}
+
+/* ---- signals ---- */
+
+static void test_the_first_signal_is_the_commands(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command("trap ': >asked; exit 5' TERM; : >ready; while :; do sleep 0.02; done");
+	output = start(false);
+	assert_true(wait_for("ready"));
+	kill(child, SIGTERM);
+	assert_int_equal(finish(output), 0);
+	assert_true(is_there("asked"));
+	assert_non_null(strstr(heard, "2 packets\nsonda: 'sh' ended with exit code 5"));
+}
+
+static void test_the_second_one_stops_and_saves(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command("trap ': >asked' INT; echo $$ >p; mv p pid; "
+		    "while [ ! -e end ]; do sleep 0.02; done >/dev/null 2>&1");
+	output = start(false);
+	assert_true(wait_for("pid"));
+	kill(child, SIGINT);
+	assert_true(wait_for("asked"));
+	assert_true(hear_until("waiting for the command to end; once more stops and saves"));
+	kill(child, SIGINT);
+	assert_true(hear_until("is still running (pid "));
+	assert_non_null(strstr(heard, "2 packets"));
+	assert_int_equal(kill(read_pid("pid"), 0), 0);
+	kill(read_pid("pid"), SIGKILL);
+	assert_int_equal(finish(output), 0);
+}
+
+static void test_the_third_one_throws_away(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	service.silent = "Flush";
+	use_command("trap ': >asked' INT TERM; echo $$ >p; mv p pid; "
+		    "while [ ! -e end ]; do sleep 0.02; done >/dev/null 2>&1");
+	output = start(false);
+	assert_true(wait_for("pid"));
+	kill(child, SIGINT);
+	assert_true(wait_for("asked"));
+	kill(child, SIGINT);
+	for (int i = 0; i < 1000 && !strstr(service.port.calls, "Flush"); i++)
+		listen_a_moment();
+	kill(child, SIGTERM);
+	assert_true(hear_until("aborted: nothing was saved"));
+	kill(read_pid("pid"), SIGKILL);
+	assert_int_equal(finish(output), 1);
+}
+
+static void test_a_signal_before_it_runs_ends_both(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	service.never_started = true;
+	use_command(": >ran");
+	output = start(false);
+	for (int i = 0; i < 1000 && !service.observe_id; i++)
+		listen_a_moment();
+	kill(child, SIGINT);
+	assert_int_equal(finish(output), 1);
+	assert_non_null(strstr(heard, "aborted: nothing was saved"));
+	assert_false(is_there("ran"));
+}
+
+static void test_the_time_may_be_over_first(void **state)
+{
+	struct event *output;
+
+	(void)state;
+	use_command("echo $$ >p; mv p pid; exec sleep 100 >/dev/null 2>&1");
+	output = start(false);
+	assert_true(wait_for("pid"));
+	fake_end_tracing(&service);
+	assert_true(hear_until("'sh' is still running (pid "));
+	kill(read_pid("pid"), SIGKILL);
+	assert_int_equal(finish(output), 0);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_recording_lasts_as_long_as_the_command),
+		TEST(test_it_runs_once_all_have_started),
+		TEST(test_a_recording_that_does_not_begin_runs_nothing),
+		TEST(test_without_ftrace_it_does_not_run),
+		TEST(test_a_producer_that_would_record_too_much),
+		TEST(test_a_command_that_does_not_exist),
+		TEST(test_a_process_that_is_gone),
+		TEST(test_a_command_that_becomes_a_daemon),
+		TEST(test_a_command_that_is_killed),
+		TEST(test_the_first_signal_is_the_commands),
+		TEST(test_the_second_one_stops_and_saves),
+		TEST(test_the_third_one_throws_away),
+		TEST(test_a_signal_before_it_runs_ends_both),
+		TEST(test_the_time_may_be_over_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

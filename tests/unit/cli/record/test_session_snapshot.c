@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A snapshot from a service that follows a script. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "cli/record/session_snapshot.h"
+#include "cli/trace/trace_file.h"
+#include "unit/cli/fake_session.h"
+#include "unit/temp_dir.h"
+
+struct fixture {
+	struct event_base *loop;
+	struct fake_session service;
+	void *dir;
+	Pb__ObservableEvents__CloneTriggerHit hit;
+	struct session_snapshot *snapshot;
+	char heard[256];
+	uint64_t bytes, packets;
+};
+
+static void on_end(void *ctx, struct session_snapshot *s, int error, const char *why)
+{
+	struct fixture *x = ctx;
+
+	assert_ptr_equal(s, x->snapshot);
+	assert_int_equal(x->heard[0], '\0'); /* it comes once */
+	snprintf(x->heard, sizeof(x->heard), "end(%d,%s)", error, why);
+	x->bytes = trace_file_bytes(session_snapshot_file(s));
+	x->packets = session_snapshot_scan(s)->packets;
+	session_snapshot_free(s); /* as its owner does */
+	x->snapshot = NULL;
+}
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	if (!x || temp_dir_setup(&x->dir))
+		return -1;
+	x->loop = event_base_new();
+	fake_session_open(&x->service, x->loop);
+	x->service.is_cloned = true;
+	pb__observable_events__clone_trigger_hit__init(&x->hit);
+	x->hit.has_tracing_session_id = true;
+	x->hit.tracing_session_id = 7;
+	x->hit.trigger_name = (char *)"late";
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	session_snapshot_free(x->snapshot);
+	fake_port_close(&x->service.port);
+	event_base_free(x->loop);
+	temp_dir_teardown(&x->dir);
+	free(x);
+	return 0;
+}
+
+/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
+static void run(struct fixture *x)
+{
+	struct err_text e;
+
+	if (session_snapshot_start(x->loop, x->service.port.address, &x->hit,
+				   temp_dir_path(&x->dir, 0, "x"), on_end, x, &e, &x->snapshot))
+		fail_msg("%s", e.text);
+	for (int turn = 0; turn < 200; turn++)
+		event_base_loop(x->loop, EVLOOP_NONBLOCK);
+}
+
+static void session_is_cloned_and_read(void **state)
+{
+	struct fixture *x = *state;
+
+	run(x);
+	assert_string_equal(x->heard, "end(0,)");
+	assert_string_equal(x->service.cloned, "7 late");
+	assert_string_equal(x->service.port.calls, "CloneSession ReadBuffers ");
+	assert_int_equal(x->packets, 2);
+	assert_int_equal(x->bytes, 2 + 3 + 2 + 3); /* "one" and "two" */
+}
+
+/* Of a session that writes into a file: there is nothing to read. */
+static void service_may_write_it(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.clone_is_written = true;
+	run(x);
+	assert_string_equal(x->heard, "end(0,)");
+	assert_string_equal(x->service.port.calls, "CloneSession ");
+}
+
+static void service_says_why_not(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.is_cloned = false;
+	x->service.clone_error = "Original session ended";
+	run(x);
+	assert_string_equal(x->heard, "end(-71,the tracing service says: Original session ended)");
+}
+
+static void refusals_and_ends_are_told(void **state)
+{
+	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
+	static const struct {
+		const char *refuse, *leave, *said;
+		bool is_half, is_empty;
+	} rows[] = {
+		{"CloneSession", NULL,
+		 "end(-71,the tracing service refused while making the snapshot)", 0, 0},
+		{NULL, "CloneSession",
+		 "end(-32,the tracing service went away while making the snapshot)", 0, 0},
+		{NULL, "ReadBuffers", "end(-32,the tracing service went away while reading it)", 0,
+		 0},
+		{NULL, NULL, "end(-71,the tracing service refused while reading it)", true, 0},
+		{NULL, NULL, "end(-61,it is empty)", 0, true},
+	};
+	struct fixture *x = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		x->service.refuse = rows[i].refuse;
+		x->service.leave = rows[i].leave;
+		x->service.slices = rows[i].is_half || rows[i].is_empty ? half : NULL;
+		x->service.slices_len = rows[i].is_half ? sizeof(half) : 0;
+		x->heard[0] = '\0';
+		run(x);
+		assert_string_equal(x->heard, rows[i].said);
+		assert_null(x->snapshot);
+	}
+}
+
+static void without_a_service_or_a_folder_nothing_begins(void **state)
+{
+	struct fixture *x = *state;
+	struct err_text e;
+
+	assert_int_equal(session_snapshot_start(x->loop, "/nonexistent/socket", &x->hit,
+						temp_dir_path(&x->dir, 0, "x"), on_end, x, &e,
+						&x->snapshot),
+			 -ENOENT);
+	assert_non_null(strstr(e.text, "no tracing service listens on /nonexistent/socket"));
+	assert_int_equal(session_snapshot_start(x->loop, x->service.port.address, &x->hit,
+						"/nonexistent/x", on_end, x, &e, &x->snapshot),
+			 -ENOENT);
+	assert_non_null(strstr(e.text, "cannot write /nonexistent/x"));
+	assert_null(x->snapshot);
+}
+
+static void one_that_is_dropped_tells_nobody(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.silent = "CloneSession";
+	run(x);
+	session_snapshot_free(x->snapshot);
+	x->snapshot = NULL;
+	for (int turn = 0; turn < 50; turn++)
+		event_base_loop(x->loop, EVLOOP_NONBLOCK);
+	assert_string_equal(x->heard, "");
+	assert_true(x->service.port.hung_up);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(session_is_cloned_and_read),
+		TEST(service_may_write_it),
+		TEST(service_says_why_not),
+		TEST(refusals_and_ends_are_told),
+		TEST(without_a_service_or_a_folder_nothing_begins),
+		TEST(one_that_is_dropped_tells_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which of them are made, wait or are left out, and what they are called. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "cli/terminal/console.h"
+#include "cli/record/session_snapshots.h"
+#include "unit/cli/fake_session.h"
+#include "unit/temp_dir.h"
+
+struct fixture {
+	struct event_base *loop;
+	struct fake_session service;
+	void *dir;
+	Pb__TraceConfig config;
+	Pb__ObservableEvents__CloneTriggerHit hit;
+	struct console console;
+	struct snapshot_log log;
+	struct session_snapshots *snapshots;
+	unsigned idle;
+};
+
+static void on_idle(void *ctx)
+{
+	((struct fixture *)ctx)->idle++;
+}
+
+static void begin(struct fixture *x, const char *path)
+{
+	const struct session_snapshots_setup s = {
+		.loop = x->loop,
+		.address = x->service.port.address,
+		.path = path,
+		.config = &x->config,
+		.console = &x->console,
+		.log = &x->log,
+		.on_idle = on_idle,
+		.ctx = x,
+	};
+
+	x->snapshots = session_snapshots_new(&s);
+	assert_non_null(x->snapshots);
+}
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	if (!x || temp_dir_setup(&x->dir))
+		return -1;
+	x->loop = event_base_new();
+	fake_session_open(&x->service, x->loop);
+	x->service.is_cloned = true;
+	pb__trace_config__init(&x->config);
+	pb__observable_events__clone_trigger_hit__init(&x->hit);
+	x->hit.trigger_name = (char *)"late";
+	x->console.quiet = true;
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	session_snapshots_free(x->snapshots);
+	snapshot_log_deinit(&x->log);
+	fake_port_close(&x->service.port);
+	event_base_free(x->loop);
+	temp_dir_teardown(&x->dir);
+	free(x);
+	return 0;
+}
+
+/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
+static void run(struct fixture *x)
+{
+	for (int turn = 0; turn < 200; turn++)
+		event_base_loop(x->loop, EVLOOP_NONBLOCK);
+}
+
+static off_t size_of(struct fixture *x, const char *name)
+{
+	struct stat st;
+
+	return stat(temp_dir_path(&x->dir, 1, name), &st) ? -1 : st.st_size;
+}
+
+static void each_has_a_number_that_nobody_has(void **state)
+{
+	struct fixture *x = *state;
+
+	close(open(temp_dir_path(&x->dir, 1, "x.1.pf"), O_CREAT | O_WRONLY, 0600));
+	begin(x, temp_dir_path(&x->dir, 0, "x.pf"));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(session_snapshots_take(x->snapshots, &x->hit));
+		assert_int_equal(x->idle, i);
+		run(x);
+		assert_int_equal(x->idle, i + 1);
+	}
+	assert_int_equal(x->log.saved, 3);
+	assert_int_equal(size_of(x, "x.0.pf"), 10);
+	assert_int_equal(size_of(x, "x.1.pf"), 0); /* somebody's */
+	assert_int_equal(size_of(x, "x.2.pf"), 10);
+	assert_int_equal(size_of(x, "x.3.pf"), 10);
+	assert_int_equal(size_of(x, "x.pf"), -1);
+}
+
+static void one_that_fails_does_not_end_the_others(void **state)
+{
+	struct fixture *x = *state;
+
+	begin(x, temp_dir_path(&x->dir, 0, "x"));
+	x->service.is_cloned = false;
+	assert_true(session_snapshots_take(x->snapshots, &x->hit));
+	run(x);
+	assert_int_equal(x->log.failed, 1);
+	assert_int_equal(x->idle, 1);
+	x->service.is_cloned = true;
+	assert_true(session_snapshots_take(x->snapshots, &x->hit));
+	run(x);
+	assert_int_equal(x->log.saved, 1);
+	assert_int_equal(size_of(x, "x.0"), 10); /* its number was not used */
+}
+
+static void some_wait_and_those_past_that_are_not_made(void **state)
+{
+	struct fixture *x = *state;
+
+	begin(x, temp_dir_path(&x->dir, 0, "x"));
+	x->service.silent = "CloneSession";
+	for (unsigned i = 0; i < SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING; i++)
+		assert_true(session_snapshots_take(x->snapshots, &x->hit));
+	assert_int_equal(x->log.failed, 0);
+	assert_false(session_snapshots_take(x->snapshots, &x->hit));
+	assert_int_equal(x->log.failed, 1);
+	run(x); /* the service knows one client at a time, and hangs up on all others */
+	assert_in_range(x->log.failed, SNAPSHOTS_WAITING, SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING);
+	assert_int_equal(x->idle, 0);
+	/* Those that are left are told, too. */
+	session_snapshots_free(x->snapshots);
+	x->snapshots = NULL;
+	assert_int_equal(x->log.failed, SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING + 1);
+	assert_int_equal(x->log.saved, 0);
+}
+
+static void those_that_waited_are_made(void **state)
+{
+	struct fixture *x = *state;
+
+	begin(x, temp_dir_path(&x->dir, 0, "x"));
+	for (unsigned i = 0; i < SNAPSHOTS_AT_ONCE + 5; i++)
+		assert_true(session_snapshots_take(x->snapshots, &x->hit));
+	for (int i = 0; i < 20 && !x->idle; i++)
+		run(x);
+	assert_int_equal(x->idle, 1);
+	assert_int_equal(x->log.saved + x->log.failed, SNAPSHOTS_AT_ONCE + 5);
+}
+
+static void nobody_listens(void **state)
+{
+	struct fixture *x = *state;
+
+	begin(x, temp_dir_path(&x->dir, 0, "x"));
+	unlink(x->service.port.address);
+	assert_false(session_snapshots_take(x->snapshots, &x->hit));
+	assert_int_equal(x->log.failed, 1);
+	assert_int_equal(x->idle, 0);
+}
+
+static void a_path_that_is_too_long(void **state)
+{
+	struct fixture *x = *state;
+	static char path[5000];
+
+	memset(path, 'x', sizeof(path) - 1);
+	begin(x, path);
+	assert_false(session_snapshots_take(x->snapshots, &x->hit));
+	assert_non_null(strstr(x->log.lines[0], "the name of its file is too long"));
+}
+
+static void only_a_file_has_files_beside_it(void **state)
+{
+	struct fixture *x = *state;
+	const char *path = temp_dir_path(&x->dir, 0, "x");
+	struct err_text e;
+
+	assert_int_equal(session_snapshots_check_path(path, &e), 0);
+	assert_int_equal(size_of(x, "x"), -1);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(session_snapshots_check_path(path, &e), 0);
+	assert_int_equal(session_snapshots_check_path("-", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "standard output"));
+	assert_int_equal(session_snapshots_check_path("/dev/null", &e), -EINVAL);
+	assert_int_equal(session_snapshots_check_path(x->dir, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "is no file"));
+	assert_int_equal(session_snapshots_check_path("/nonexistent/x", &e), -ENOENT);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_has_a_number_that_nobody_has),
+		TEST(one_that_fails_does_not_end_the_others),
+		TEST(some_wait_and_those_past_that_are_not_made),
+		TEST(those_that_waited_are_made),
+		TEST(nobody_listens),
+		TEST(a_path_that_is_too_long),
+		TEST(only_a_file_has_files_beside_it),
+	};
+
+	log_init("test");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

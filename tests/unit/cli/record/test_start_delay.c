@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "cli/record/start_delay.h"
+
+static int choose(int64_t min, int64_t max, uint32_t *ret)
+{
+	Pb__TraceConfig c = PB__TRACE_CONFIG__INIT;
+	Pb__TraceConfig__CmdTraceStartDelay d = PB__TRACE_CONFIG__CMD_TRACE_START_DELAY__INIT;
+	struct err_text e;
+
+	d.has_min_delay_ms = min >= 0;
+	d.min_delay_ms = (uint32_t)min;
+	d.has_max_delay_ms = max >= 0;
+	d.max_delay_ms = (uint32_t)max;
+	c.cmd_trace_start_delay = &d;
+	return start_delay_choose(&c, ret, &e);
+}
+
+static void it_lies_between_the_two(void **state)
+{
+	uint32_t ms, lowest = UINT32_MAX, highest = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(choose(10, 12, &ms), 0);
+		assert_in_range(ms, 10, 12);
+		lowest = ms < lowest ? ms : lowest;
+		highest = ms > highest ? ms : highest;
+	}
+	assert_int_equal(lowest, 10);
+	assert_int_equal(highest, 12);
+	assert_int_equal(choose(7, 7, &ms), 0);
+	assert_int_equal(ms, 7);
+}
+
+static void without_it_there_is_no_wait(void **state)
+{
+	Pb__TraceConfig c = PB__TRACE_CONFIG__INIT;
+	struct err_text e;
+	uint32_t ms = 1;
+
+	(void)state;
+	assert_int_equal(start_delay_choose(&c, &ms, &e), 0);
+	assert_int_equal(ms, 0);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	uint32_t ms;
+
+	(void)state;
+	assert_int_equal(choose(-1, 5, &ms), -EINVAL);
+	assert_int_equal(choose(5, -1, &ms), -EINVAL);
+	assert_int_equal(choose(6, 5, &ms), -EINVAL);
+	assert_int_equal(choose(0, UINT32_MAX, &ms), -EINVAL);
+}
+
+static void it_is_waited_for(void **state)
+{
+	uint64_t begin = clock_mono_ns();
+
+	(void)state;
+	start_delay_wait(20);
+	assert_true(clock_mono_ns() - begin >= 20 * NS_PER_MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_lies_between_the_two),
+		cmocka_unit_test(without_it_there_is_no_wait),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(it_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/record/stream_watch.h"
+
+#define BUFFER (32u << 20)
+
+static struct stream_watch watch;
+static char text[STREAM_WATCH_TEXT];
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&watch, 0, sizeof(watch));
+	return 0;
+}
+
+/* A second later so many bytes have come, and so many have left. */
+static bool note(uint64_t written, uint64_t read, uint64_t lost)
+{
+	Pb__TraceStats__BufferStats buffer = PB__TRACE_STATS__BUFFER_STATS__INIT;
+	Pb__TraceStats__BufferStats *buffers[] = {&buffer};
+	Pb__TraceStats stats = PB__TRACE_STATS__INIT;
+
+	buffer.bytes_written = written;
+	buffer.bytes_read = read;
+	buffer.chunks_overwritten = lost;
+	stats.n_buffer_stats = 1;
+	stats.buffer_stats = buffers;
+	text[0] = '\0';
+	return stream_watch_note(&watch, &stats, BUFFER, text);
+}
+
+static void test_a_file_that_keeps_up_is_no_message(void **state)
+{
+	(void)state;
+	assert_false(note(0, 0, 0));
+	assert_false(note(1000, 0, 0));
+	assert_false(note(50 << 20, (50 << 20) - 1000, 0));
+	assert_false(note(50 << 20, 50 << 20, 0));
+	assert_false(note(50 << 20, 50 << 20, 0));
+}
+
+static void test_one_that_falls_behind_is_told_once_and_that_it_came_back(void **state)
+{
+	(void)state;
+	assert_false(note(1 << 20, 1 << 20, 0));
+	assert_true(note(21 << 20, 2 << 20, 0));
+	assert_string_equal(text, "the output takes data too slowly: 19 MiB wait in the service's "
+				  "buffer");
+	assert_false(note(30 << 20, 3 << 20, 0));
+	assert_false(note(30 << 20, 20 << 20, 0));
+	assert_true(note(30 << 20, 29 << 20, 0));
+	assert_string_equal(text, "the output takes data again");
+	assert_false(note(30 << 20, 30 << 20, 0));
+}
+
+static void test_one_that_takes_nothing_is_told_however_little_waits(void **state)
+{
+	(void)state;
+	assert_false(note(1000, 1000, 0));
+	assert_false(note(2000, 1000, 0));
+	assert_false(note(3000, 1000, 0));
+	assert_true(note(4000, 1000, 0));
+	assert_string_equal(text,
+			    "the output takes no data: 2.93 KiB wait in the service's buffer");
+	assert_false(note(5000, 1000, 0));
+	assert_true(note(5000, 5000, 0));
+}
+
+static void test_each_loss_is_told(void **state)
+{
+	(void)state;
+	assert_true(note(64 << 20, 10 << 20, 5));
+	assert_non_null(strstr(text, "which is full, and data is lost"));
+	assert_false(note(65 << 20, 11 << 20, 5));
+	assert_true(note(66 << 20, 12 << 20, 6));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_a_file_that_keeps_up_is_no_message, setup),
+		cmocka_unit_test_setup(
+			test_one_that_falls_behind_is_told_once_and_that_it_came_back, setup),
+		cmocka_unit_test_setup(test_one_that_takes_nothing_is_told_however_little_waits,
+				       setup),
+		cmocka_unit_test_setup(test_each_loss_is_told, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

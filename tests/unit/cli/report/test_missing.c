@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/report/missing.h"
+#include "config/text.h"
+#include "unit/cli/kernel_events.h"
+
+static struct fake_tracefs tracefs;
+static struct tracefs_events events;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_tracefs_make(&tracefs);
+	return tracefs_events_load(tracefs.root, &events);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+	return 0;
+}
+
+static Pb__TraceConfig *config_of(const char *text)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *m;
+
+	if (text_parse(&pb__trace_config__descriptor, "test", text, strlen(text), &errors, &m))
+		fail_msg("%s", errors.s);
+	return (Pb__TraceConfig *)m;
+}
+
+static void check_events(const char *text, const struct ftrace_scan *ftrace,
+			 const struct tracefs_events *of_kernel, size_t n, const char *expected)
+{
+	Pb__TraceConfig *config = config_of(text);
+	struct strbuf lines = {0};
+
+	assert_int_equal(missing_events(config, ftrace, of_kernel, &lines), n);
+	assert_string_equal(lines.s ? lines.s : "", expected);
+	strbuf_deinit(&lines);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+#define FTRACE(list)                                                                               \
+	"data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: [" list       \
+	"] } } }"
+
+static void test_nothing_is_missing(void **state)
+{
+	struct ftrace_scan none = {0};
+
+	(void)state;
+	check_events(FTRACE("'sched/sched_switch', 'irq/*', 'task_rename', 'ftrace/print'"), &none,
+		     &events, 0, "");
+	check_events("", &none, &events, 0, "");
+	/* Without the kernel's list only the producer's word counts. */
+	check_events(FTRACE("'sched/nosuch'"), &none, NULL, 0, "");
+	/* Another source's ftrace_config, or none, is nothing. */
+	check_events("data_sources { config { name: 'x' ftrace_config { ftrace_events: 'a/b' } } }"
+		     "data_sources { config { name: 'linux.ftrace' } } data_sources { }",
+		     &none, &events, 0, "");
+}
+
+#define FILES(source)                                                                              \
+	"data_sources { config { name: '" source                                                   \
+	"' process_stats_config { resolve_process_fds: true } } }"
+
+static void test_files_that_nobody_sees_opened(void **state)
+{
+	static const char says[] = "resolve_process_fds of linux.process_stats names no files: it "
+				   "takes a data source linux.ftrace\n";
+
+	(void)state;
+	check_events(FILES("linux.process_stats"), NULL, NULL, 1, says);
+	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 0,
+		     "");
+	check_events("data_sources { config { name: 'linux.ftrace' } } "
+		     "data_sources { } " FILES("linux.process_stats"),
+		     NULL, NULL, 0, "");
+	check_events(FILES("other.source"), NULL, NULL, 0, "");
+	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
+		     "resolve_process_fds: false } } } "
+		     "data_sources { config { name: 'linux.process_stats' } }",
+		     NULL, NULL, 0, "");
+}
+
+static void test_files_that_the_source_is_told_not_to_hear_of(void **state)
+{
+	(void)state;
+	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
+		     "resolve_process_fds: true quirks: DISABLE_ON_DEMAND } } }" FTRACE("'a/b'"),
+		     NULL, NULL, 1,
+		     "resolve_process_fds of linux.process_stats names no files: quirks "
+		     "DISABLE_ON_DEMAND has it hear of none\n");
+}
+
+static void test_the_kernels_list_knows(void **state)
+{
+	(void)state;
+	check_events(FTRACE("'sched/sched_swich', 'sched/sched_switch', 'softirq_entr', 'zzz/*', "
+			    "'quite/different'"),
+		     NULL, &events, 4,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'softirq_entr' does not exist; did you mean irq/softirq_entry?\n"
+		     "no event matches 'zzz/*'\n"
+		     "event 'quite/different' does not exist\n");
+}
+
+static void test_the_producers_word_counts_once(void **state)
+{
+	struct ftrace_scan scan = {0};
+
+	(void)state;
+	name_list_add(&scan.unknown, (const uint8_t *)"sched/sched_swich", 17);
+	name_list_add(&scan.unknown, (const uint8_t *)"a/b", 3);
+	name_list_add(&scan.failed, (const uint8_t *)"c/d (busy)", 10);
+	name_list_add(&scan.failed, (const uint8_t *)"option:x (not built)", 20);
+	name_list_add(&scan.problems, (const uint8_t *)"in use by another", 17);
+	check_events(FTRACE("'sched/sched_swich'"), &scan, &events, 5,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'a/b' does not exist\n"
+		     "event c/d could not be recorded: busy\n"
+		     "ftrace option x: not built\n"
+		     "ftrace: in use by another\n");
+	scan.unknown_more = 7;
+	scan.failed_more = 1234;
+	scan.problems.n = 0;
+	check_events("", &scan, NULL, 6,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'a/b' does not exist\n"
+		     "and 7 more events that do not exist\n"
+		     "event c/d could not be recorded: busy\n"
+		     "ftrace option x: not built\n"
+		     "and 1234 more that could not be recorded\n");
+	scan.unknown_more = scan.failed_more = 0;
+	scan.problems.n = 1;
+	/* Without the kernel's list: out of the events that have a message. */
+	name_list_deinit(&scan.failed);
+	name_list_deinit(&scan.problems);
+	check_events("", &scan, NULL, 2,
+		     "event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?\n"
+		     "event 'a/b' does not exist\n");
+	ftrace_scan_deinit(&scan);
+}
+
+static void check_all(const char *text, const char *expected)
+{
+	Pb__TraceConfig *config = config_of(text);
+	struct strbuf lines = {0};
+
+	assert_int_equal(missing_all_events(config, &events, &lines), *expected != '\0');
+	assert_string_equal(lines.s ? lines.s : "", expected);
+	strbuf_deinit(&lines);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+#define NAMES "data_sources { config { name: 'linux.process_stats' } } "
+
+/* Nothing would be recorded. */
+static void test_every_event_is_missing(void **state)
+{
+	static const char says[] = "event 'shced' does not exist; did you mean sched/*?\n";
+
+	(void)state;
+	check_all(FTRACE("'shced', 'help'") NAMES,
+		  "event 'shced' does not exist; did you mean sched/*?\n"
+		  "event 'help' does not exist; 'sonda help record' lists what can be said\n");
+	check_all(FTRACE("'shced'") FTRACE("'shced'"), says);
+	/* There is something to record. */
+	check_all(FTRACE("'shced', 'sched_switch'"), "");
+	check_all(FTRACE("'shced'") FTRACE("'irq/*'"), "");
+	check_all(FTRACE("'shced'") " data_sources { config { name: 'linux.sys_stats' } }", "");
+	check_all(FTRACE("'shced'") " data_sources { config { name: 'linux.process_stats' "
+				    "process_stats_config { proc_stats_poll_ms: 100 } } }",
+		  "");
+	check_all(FTRACE(""), "");
+	check_all(NAMES, "");
+	/* Another machine's kernel may have it. */
+	check_all(FTRACE("'shced'") " trace_all_machines: true", "");
+	/* Events of its own. */
+	check_all("data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: "
+		  "'shced' enable_function_graph: true } } }",
+		  "");
+}
+
+/* ---- data sources ---- */
+
+static void test_sources_that_nobody_registered(void **state)
+{
+	Pb__TracingServiceState__DataSource a = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, b = a,
+					    c = a;
+	Pb__TracingServiceState__DataSource *sources[] = {&a, &b, &c};
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT, nameless = d;
+	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
+	struct name_list missing = {0}, left_out = {0};
+	Pb__TraceConfig *config;
+
+	(void)state;
+	d.name = (char *)"linux.ftrace";
+	b.ds_descriptor = &nameless;
+	c.ds_descriptor = &d;
+	service.n_data_sources = 3;
+	service.data_sources = sources;
+	config = config_of("data_sources { config { name: 'linux.ftrace' } }"
+			   "data_sources { config { name: 'linux.perf' } }"
+			   "data_sources { config { name: 'linux.perf' } }"
+			   "data_sources { config { } } data_sources { }");
+	missing_sources(config, &service, &missing, &left_out);
+	assert_int_equal(left_out.n, 0);
+	assert_int_equal(missing.n, 1);
+	assert_string_equal(missing.names[0], "linux.perf");
+	assert_true(asks_for_ftrace(config) == false); /* no ftrace_config: nothing of it */
+	name_list_deinit(&missing);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+/* Two producers of "src": prod.a on this machine, prod.b on the machine "far". */
+static void check_left_out(const char *source, const char *expected)
+{
+	Pb__TracingServiceState__Producer a = PB__TRACING_SERVICE_STATE__PRODUCER__INIT, b = a;
+	Pb__TracingServiceState__Producer *producers[] = {&a, &b};
+	Pb__TracingServiceState__DataSource x = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, y = x;
+	Pb__TracingServiceState__DataSource *sources[] = {&x, &y};
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
+	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
+	struct name_list missing = {0}, left_out = {0};
+	Pb__TraceConfig *config = config_of(source);
+
+	a.id = x.producer_id = 1;
+	a.name = (char *)"prod.a";
+	b.id = y.producer_id = 2;
+	b.name = (char *)"prod.b";
+	b.has_machine_id = true;
+	b.machine_id = 77;
+	b.machine_name = (char *)"far";
+	d.name = (char *)"src";
+	x.ds_descriptor = y.ds_descriptor = &d;
+	service.n_producers = service.n_data_sources = 2;
+	service.producers = producers;
+	service.data_sources = sources;
+	missing_sources(config, &service, &missing, &left_out);
+	assert_int_equal(missing.n, 0);
+	assert_int_equal(left_out.n, *expected ? 1 : 0);
+	if (*expected)
+		assert_string_equal(left_out.names[0], expected);
+	name_list_deinit(&left_out);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+#define SOURCE(filters) "data_sources { config { name: 'src' } " filters " }"
+#define LEFT_OUT "data source 'src' is left out: no producer of it passes "
+
+static void test_sources_that_filters_leave_out(void **state)
+{
+	(void)state;
+	check_left_out(SOURCE(""), "");
+	check_left_out(SOURCE("producer_name_filter: 'prod.a'"), "");
+	check_left_out(SOURCE("producer_name_filter: 'nobody'"),
+		       LEFT_OUT "producer_name_filter \"nobody\"");
+	check_left_out(SOURCE("producer_name_filter: ['nobody', 'either']"
+			      "producer_name_regex_filter: 'b.*'"),
+		       LEFT_OUT "producer_name_filter \"nobody\", ... "
+				"producer_name_regex_filter \"b.*\"");
+	check_left_out(SOURCE("producer_name_filter: 'nobody'"
+			      "producer_name_regex_filter: 'prod\\\\.a'"),
+		       "");
+	/* The other producer is elsewhere, and has to be asked for. */
+	check_left_out(SOURCE("producer_name_filter: 'prod.b'"),
+		       LEFT_OUT "producer_name_filter \"prod.b\"");
+	check_left_out(SOURCE("producer_name_filter: 'prod.b'") " trace_all_machines: true", "");
+	check_left_out(SOURCE("machine_name_filter: 'far'"), "");
+	check_left_out(SOURCE("machine_name_filter: 'moon'"),
+		       LEFT_OUT "machine_name_filter \"moon\"");
+	/* One of two sources of the same name. */
+	check_left_out(SOURCE("") SOURCE("producer_name_filter: 'nobody'"),
+		       LEFT_OUT "producer_name_filter \"nobody\"");
+}
+
+static void test_who_asks_for_ftrace(void **state)
+{
+	Pb__TraceConfig *config = config_of(FTRACE("'a/b'"));
+
+	(void)state;
+	assert_true(asks_for_ftrace(config));
+	assert_true(asks_for_ftrace_only(config));
+	pb__trace_config__free_unpacked(config, NULL);
+	config = config_of(FTRACE("'a/b'") " data_sources { config { name: 'x' } }");
+	assert_true(asks_for_ftrace(config));
+	assert_false(asks_for_ftrace_only(config));
+	pb__trace_config__free_unpacked(config, NULL);
+	config = config_of("");
+	assert_false(asks_for_ftrace(config));
+	assert_false(asks_for_ftrace_only(config));
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_missing),
+		cmocka_unit_test(test_files_that_nobody_sees_opened),
+		cmocka_unit_test(test_files_that_the_source_is_told_not_to_hear_of),
+		cmocka_unit_test(test_the_kernels_list_knows),
+		cmocka_unit_test(test_the_producers_word_counts_once),
+		cmocka_unit_test(test_every_event_is_missing),
+		cmocka_unit_test(test_sources_that_nobody_registered),
+		cmocka_unit_test(test_sources_that_filters_leave_out),
+		cmocka_unit_test(test_who_asks_for_ftrace),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "unit/cli/facts.h"
+#include "unit/cli/kernel_events.h"
+
+static struct facts x;
+
+static int setup(void **state)
+{
+	(void)state;
+	facts_init(&x, FACTS_FTRACE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	return 0;
+}
+
+static void check(const char *expected, bool lost, bool missing)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	record_summary_write(&x.f, &out, &verdict);
+	assert_string_equal(out.s, expected);
+	assert_int_equal(verdict.lost, lost);
+	assert_int_equal(verdict.missing, missing);
+	strbuf_deinit(&out);
+}
+
+static void test_a_good_recording(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
+	event_counts_add(&x.scan.ftrace.counts, 235, 311);
+	x.scan.processes = 1143;
+	x.scan.started_ns = 7000000000;
+	x.scan.disabled_ns = 12000000000;
+	check("Recorded 5.00 s on 2 CPUs: 48,211 events, 1,143 processes, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 47,900, task 311\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_files_that_could_not_be_read(void **state)
+{
+	static const char file[] = "/proc/PID/io: Permission denied";
+	static const char family[] = "runq: the kernel has no BTF";
+
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
+	name_list_add(&x.scan.sources.unread, (const uint8_t *)file, strlen(file));
+	name_list_add(&x.scan.sources.uncounted, (const uint8_t *)family, strlen(family));
+	name_list_add(&x.scan.sources.ebpf_costs, (const uint8_t *)"tcp 0.010 %", 11);
+	name_list_add(&x.scan.sources.ebpf_costs, (const uint8_t *)"block 0.200 %", 13);
+	x.scan.sources.ebpf_ppm = 2100;
+	check("Recorded 5.00 s on 2 CPUs: 47,900 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 47,900\n"
+	      "  lost     nothing\n"
+	      "  missing  counters of /proc/PID/io: Permission denied\n"
+	      "           eBPF counters: runq: the kernel has no BTF\n"
+	      "  cost     0.210 % of the machine for eBPF counters: tcp 0.010 %, block 0.200 %\n",
+	      false, true);
+}
+
+static void test_what_is_not_known_is_left_out(void **state)
+{
+	(void)state;
+	x.f.cpus = 0;
+	check("Recorded 5.00 s: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: nobody recorded any\n"
+	      "  lost     not known: the kernel's counters are not in the trace\n",
+	      true, true);
+	x.f.cpus = 1;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 1);
+	check("Recorded 5.00 s on 1 CPU: 1 event, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 1\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+/* Counters are no events. */
+static void test_a_recording_of_counters_tells_samples(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	facts_init(&x, "data_sources { config { name: 'linux.sys_stats' } } "
+		       "data_sources { config { name: 'linux.sysfs_power' } }");
+	x.scan.samples.of[SAMPLES_SYS_STATS] = 1204;
+	x.scan.samples.of[SAMPLES_COUNTERS] = 1;
+	x.f.end = "its time is over";
+	check("Recorded 5.00 s on 2 CPUs: 1,205 samples, 1.18 MiB to x.pftrace\n"
+	      "  samples  sys_stats 1,204, counters 1\n"
+	      "  end      its time is over\n"
+	      "  lost     nothing\n"
+	      "  missing  data source 'linux.sysfs_power' recorded nothing: no battery or power "
+	      "supply with numbers is there\n",
+	      false, true);
+}
+
+static void add_hole(uint32_t cpu, uint64_t from_ms, uint64_t to_ms, uint64_t events)
+{
+	struct holes *h = &x.scan.ftrace.holes;
+
+	h->list[h->n++] = (struct hole){.cpu = cpu,
+					.from_ns = from_ms * 1000000,
+					.to_ns = to_ms * 1000000,
+					.events = events};
+	h->total++;
+}
+
+static void test_holes_stand_by_cpu(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 12);
+	event_counts_add(&x.scan.ftrace.counts, 4, 1);
+	x.scan.started_ns = 1000000000;
+	x.scan.disabled_ns = 6000000000;
+	add_hole(0, 0, 1500, 0);
+	add_hole(2, 2000, 2100, 5);
+	for (unsigned i = 0; i < 5; i++)
+		add_hole(2, 3000 + i, 3000 + i, 0);
+	x.scan.ftrace.holes.list[2].on_the_way = true;
+	x.scan.ftrace.holes.total = 9;
+	check("Recorded 5.00 s on 2 CPUs: 1 event, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 1\n"
+	      "  lost     kernel rings: 12 events (cpu0 12); try -B 1mb or fewer events\n"
+	      "  holes    cpu0 0.000-0.500 s\n"
+	      "           cpu2 1.000-1.100 s (5 events), 2.000-2.000 s (lost behind the ring), "
+	      "2.001-2.001 s, 3 more\n"
+	      "           2 shorter ones\n",
+	      true, false);
+}
+
+static void test_the_same_as_json(void **state)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	(void)state;
+	facts_ring(&x, 1, 7);
+	event_counts_add(&x.scan.ftrace.counts, 4, 3);
+	x.scan.started_ns = 1000000000;
+	x.scan.disabled_ns = 6000000000;
+	add_hole(1, 1500, 2000, 7);
+	x.stats.departures[0] = (struct departure_stats){.source = "linux.ftrace",
+							 .producer = "a\"b",
+							 .pid = 12,
+							 .gone_ns = 3000000000,
+							 .times = 1};
+	x.stats.n_departures = 1;
+	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
+	x.f.end = "its time is over";
+	record_summary_json(&x.f, &out, &verdict);
+	assert_string_equal(
+		out.s,
+		"{\"duration_s\":5.000000,\"cpus\":2,\"output\":\"x.pftrace\",\"read\":true,"
+		"\"file_bytes\":1240000,\"events\":3,\"event_groups\":{\"sched\":3},\"samples\":{},"
+		"\"processes\":0,\"hole_count\":1,\"holes\":[{\"cpu\":1,\"from_s\":0.500000,"
+		"\"to_s\":1.000000,\"place\":\"kernel ring\",\"events\":7}],"
+		"\"losses\":[{\"place\":\"kernel rings\",\"count\":7,\"unit\":\"events\","
+		"\"text\":\"7 events (cpu1 7)\",\"advice\":\"try -B 1mb or fewer events\"},"
+		"{\"count\":1,\"unit\":\"producers\",\"text\":\"a\\\"b (pid 12) went away 2.0 s "
+		"after the start: what it had not handed over is missing, and all after, of "
+		"linux.ftrace\"}],\"losses_known\":true,\"departures\":[{\"data_source\":"
+		"\"linux.ftrace\",\"producer\":\"a\\\"b\",\"pid\":12,\"gone_s\":2.000000,"
+		"\"times\":1}],\"missing\":[\"nobody provides the data source 'linux.frace': is "
+		"sonda-probes running?\"],\"end\":\"its time is over\",\"goes_on\":false,"
+		"\"lossy\":true}\n");
+	assert_true(verdict.lost && verdict.missing);
+	strbuf_deinit(&out);
+}
+
+/* A session of another process: whether it was begun by words or by a config is not known. */
+static void test_a_snapshot_names_options_and_fields(void **state)
+{
+	(void)state;
+	facts_ring(&x, 1, 7);
+	event_counts_add(&x.scan.ftrace.counts, 4, 3);
+	x.f.from_words = false;
+	x.f.origin_unknown = true;
+	x.f.goes_on = true;
+	x.stats.buffers[0].bytes_overwritten = 5;
+	check("Snapshot after 5.00 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 3\n"
+	      "  lost     kernel rings: 7 events (cpu1 7); try -B 1mb (buffer_size_kb: 1024) or "
+	      "fewer events\n"
+	      "           central buffer (977 KiB): the oldest 5 B were overwritten; try -b 1mb "
+	      "(size_kb: 1024)\n",
+	      true, false);
+}
+
+static void test_a_mistyped_source_is_told_with_its_nearest(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	name_list_add(&x.offered, (const uint8_t *)"linux.ftrace", 12);
+	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
+	name_list_add(&x.sources, (const uint8_t *)"linux.sys_stats", 15);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  lost     nothing\n"
+	      "  missing  nobody provides the data source 'linux.frace'; did you mean "
+	      "linux.ftrace?\n"
+	      "           nobody provides the data source 'linux.sys_stats'\n",
+	      false, true);
+}
+
+static void test_a_recording_without_ftrace_has_nothing_to_lose_there(void **state)
+{
+	(void)state;
+	facts_deinit(&x);
+	facts_init(&x, "buffers { size_kb: 1 }");
+	check("Recorded 5.00 s on 2 CPUs: 0 packets, 1.18 MiB to x.pftrace\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_losses_at_several_places_stand_below_each_other(void **state)
+{
+	(void)state;
+	facts_ring(&x, 1, 7);
+	x.stats.invalid_packets = 1;
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: what there was is lost\n"
+	      "  lost     kernel rings: 7 events (cpu1 7); try -B 1mb or fewer events\n"
+	      "           service: packets that were not valid: 1\n",
+	      true, true);
+}
+
+static void test_what_is_missing(void **state)
+{
+	struct tracefs_events events;
+	struct fake_tracefs tracefs;
+
+	(void)state;
+	facts_deinit(&x);
+	facts_init(&x, "data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		       " ftrace_events: 'sched/sched_swich' } } }");
+	facts_ring(&x, 0, 0);
+	fake_tracefs_make(&tracefs);
+	assert_int_equal(tracefs_events_load(tracefs.root, &events), 0);
+	x.f.events = &events;
+	name_list_add(&x.sources, (const uint8_t *)"linux.perf", 10);
+	name_list_add(&x.sources, (const uint8_t *)"my.own", 6);
+	name_list_add(&x.left_out, (const uint8_t *)"data source 'x' is left out", 27);
+	x.f.skipped = &x.offered;
+	name_list_add(&x.offered, (const uint8_t *)"x is skipped", 12);
+	x.f.idle = &(struct event_requests){.names = (char *[]){(char *)"!sched_swtch"}, .n = 1};
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: no such event happened\n"
+	      "  lost     nothing\n"
+	      "  missing  nobody provides the data source 'linux.perf': is sonda-probes running?\n"
+	      "           nobody provides the data source 'my.own'\n"
+	      "           data source 'x' is left out\n"
+	      "           x is skipped\n"
+	      "           '!sched_swtch' takes nothing away; did you mean sched/sched_switch?\n"
+	      "           event 'sched/sched_swich' does not exist; did you mean "
+	      "sched/sched_switch?\n",
+	      false, true);
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+}
+
+static void add_text(struct name_list *l, const char *text)
+{
+	name_list_add_text(l, (const uint8_t *)text, strlen(text));
+}
+
+static void use_config(const char *text)
+{
+	facts_deinit(&x);
+	facts_init(&x, text);
+	facts_ring(&x, 0, 0);
+}
+
+/* What is missing has the reasons; here it is told that there was nothing else. */
+static void test_no_events_are_explained(void **state)
+{
+	(void)state;
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'a/b' ftrace_events: 'c/d' } } }");
+	add_text(&x.scan.ftrace.unknown, "a/b");
+	add_text(&x.scan.ftrace.failed, "c/d (busy)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  event 'a/b' does not exist\n"
+	      "           event c/d could not be recorded: busy\n",
+	      false, true);
+
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'a/b' ftrace_events: 'c/d' tids_to_trace: 1"
+		   " tracing_cpumask: '3' event_filters { event: 'c/d' filter: 'x' } } } }");
+	add_text(&x.scan.ftrace.failed, "a/b");
+	add_text(&x.scan.ftrace.failed, "c/dd (busy)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: no such event happened in these threads on these CPUs that passes "
+	      "the filters, of those that could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  event a/b could not be recorded\n"
+	      "           event c/dd could not be recorded: busy\n",
+	      false, true);
+
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " kprobe_events { probe: 'f' } } } }");
+	add_text(&x.scan.ftrace.failed, "option:kprobe_events (there are none)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  ftrace option kprobe_events: there are none\n",
+	      false, true);
+
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'softirq_entry' } } }");
+	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  event irq/softirq_entry could not be recorded: no\n",
+	      false, true);
+
+	/* Of a pattern nobody knows here whether all of it was refused; an option says nothing of it. */
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+		   " ftrace_events: 'irq/*' } } }");
+	add_text(&x.scan.ftrace.failed, "option:subbuf_size_kb (no)");
+	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: no such event happened, of those that could be recorded\n"
+	      "  lost     nothing\n"
+	      "  missing  ftrace option subbuf_size_kb: no\n"
+	      "           event irq/softirq_entry could not be recorded: no\n",
+	      false, true);
+
+	use_config(FACTS_FTRACE);
+	add_text(&x.scan.ftrace.problems, "a remark");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: no such event happened\n"
+	      "  lost     nothing\n"
+	      "  missing  ftrace: a remark\n",
+	      false, true);
+
+	facts_deinit(&x);
+	facts_init(&x, FACTS_FTRACE);
+	add_text(&x.scan.ftrace.problems, "no tracefs");
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  events   none: ftrace could not be used\n"
+	      "  lost     not known: the kernel's counters are not in the trace\n"
+	      "  missing  ftrace: no tracefs\n",
+	      true, true);
+}
+
+static void test_sources_that_were_too_slow(void **state)
+{
+	(void)state;
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	facts_ring(&x, 0, 0);
+	x.f.not_started = true;
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  lost     nothing\n"
+	      "  missing  not all data sources had started when it ended\n",
+	      false, true);
+}
+
+static void test_how_the_command_ended(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	x.f.command_end = "'app' ended with exit code 3";
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  command  'app' ended with exit code 3\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_a_refused_filter_points_at_its_place(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	add_text(&x.scan.ftrace.failed, "sched/sched_switch (filter refused: Field not found at "
+					"character 19: prev_pid == 1 && ^x == 5)");
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  lost     nothing\n"
+	      "  missing  event sched/sched_switch could not be recorded: filter refused: Field "
+	      "not found\n"
+	      "             prev_pid == 1 && x == 5\n"
+	      "                              ^\n",
+	      false, true);
+}
+
+static void test_long_lists_are_cut_but_counted(void **state)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "my.source%02d", i);
+		name_list_add(&x.sources, (const uint8_t *)name, strlen(name));
+	}
+	record_summary_write(&x.f, &out, &verdict);
+	assert_true(verdict.missing);
+	assert_non_null(strstr(out.s, "'my.source19'\n           30 more\n"));
+	assert_null(strstr(out.s, "my.source20"));
+	strbuf_deinit(&out);
+}
+
+static void test_many_groups_are_summed_up(void **state)
+{
+	static const uint32_t fields[] = {4, 235, 24, 45, 56, 60, 27, 11, 3, 46};
+
+	(void)state;
+	facts_ring(&x, 0, 0);
+	for (uint32_t i = 0; i < 10; i++)
+		event_counts_add(&x.scan.ftrace.counts, fields[i], 1000 - i);
+	event_counts_add_named(&x.scan.ftrace.counts, (const uint8_t *)"old", 3);
+	check("Recorded 5.00 s on 2 CPUs: 9,956 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 1,000, task 999, irq 998, block 997, workqueue 996, regulator 995, "
+	      "i2c 994, power 993, 3 other groups 1,984\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
+static void test_what_the_summary_could_not_read_is_noted(void **state)
+{
+	(void)state;
+	facts_ring(&x, 0, 0);
+	x.scan.compressed_packets = 3;
+	x.scan.bad_packets = 2;
+	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+	      "  lost     nothing\n"
+	      "  note     compressed packets, which this summary does not look into: 3\n"
+	      "           packets that this summary could not read: 2\n",
+	      false, false);
+}
+
+/* Recorded with Perfetto 56: an event that does not exist, and one source that nobody has. */
+static void test_a_real_trace(void **state)
+{
+	struct strbuf b = {0};
+
+	(void)state;
+	assert_int_equal(fs_read_file("tests/data/traces/ring_losses.pftrace", 1 << 20, &b), 0);
+	assert_int_equal(trace_scan_file(&x.scan, (const uint8_t *)b.s, b.len), 0);
+	strbuf_deinit(&b);
+	x.f.stats = NULL;
+	check("Recorded 0.73 s on 2 CPUs: 323 events, 89 processes, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 226, msr 94, irq 3\n"
+	      "  lost     kernel rings: 24,275 events (cpu1 12,165, cpu0 12,110; ring 8 KiB a "
+	      "CPU); try -B 1mb or fewer events\n"
+	      "  holes    cpu0 0.000-0.247 s\n"
+	      "           cpu1 0.000-0.247 s\n"
+	      "  missing  event 'sched/sched_nosuch' does not exist; did you mean "
+	      "sched/sched_switch?\n",
+	      true, true);
+}
+
+#define RECORDER FACTS_FTRACE " trigger_config { trigger_mode: %s triggers { name: 'late' } }"
+
+static void set_mode(const char *mode)
+{
+	char config[512];
+
+	facts_deinit(&x);
+	snprintf(config, sizeof(config), RECORDER, mode);
+	facts_init(&x, config);
+}
+
+static void test_snapshots_stand_in_place_of_one_trace(void **state)
+{
+	struct snapshot_log log = {.saved = 2, .n_lines = 2};
+
+	(void)state;
+	set_mode("CLONE_SNAPSHOT");
+	log.lines[0] = strdup("x.0.pftrace: all of it");
+	log.lines[1] = strdup("x.1.pftrace: the rest");
+	x.f.snapshots = &log;
+	/* Those of the newest: it ends before the recording does. */
+	x.scan.started_ns = 7000000000;
+	x.scan.disabled_ns = 8000000000;
+	x.f.command_end = "'make' ended well";
+	check("Recorded 5.00 s on 2 CPUs: 2 snapshots\n"
+	      "  snapshot x.0.pftrace: all of it\n"
+	      "           x.1.pftrace: the rest\n"
+	      "  command  'make' ended well\n",
+	      false, false);
+	log.lossy = true;
+	log.saved = 1;
+	log.failed = 1;
+	x.f.command_end = NULL;
+	name_list_add(&x.sources, (const uint8_t *)"linux.nosuch", 12);
+	check("Recorded 5.00 s on 2 CPUs: 1 snapshot, 1 not saved\n"
+	      "  snapshot x.0.pftrace: all of it\n"
+	      "           x.1.pftrace: the rest\n"
+	      "  missing  nobody provides the data source 'linux.nosuch': is sonda-probes "
+	      "running?\n",
+	      true, true);
+	snapshot_log_deinit(&log);
+}
+
+static void test_of_many_snapshots_the_newest_are_named(void **state)
+{
+	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
+	struct record_verdict verdict;
+	struct snapshot_log log = {0};
+	struct strbuf out = {0};
+	char why[16];
+
+	(void)state;
+	set_mode("CLONE_SNAPSHOT");
+	x.f.snapshots = &log;
+	for (int i = 0; i < 25; i++) {
+		snprintf(why, sizeof(why), "no %d", i);
+		snapshot_log_failed(&log, &hit, why);
+	}
+	record_summary_write(&x.f, &out, &verdict);
+	assert_non_null(strstr(out.s, "  snapshot 5 that were told before, then\n"));
+	assert_non_null(strstr(out.s, ": no 24\n"));
+	assert_null(strstr(out.s, " more\n"));
+	strbuf_deinit(&out);
+	snapshot_log_deinit(&log);
+}
+
+/* Of a ring that is there to go round until a trigger comes. */
+static void test_a_ring_that_went_round_is_no_loss(void **state)
+{
+	(void)state;
+	set_mode("STOP_TRACING");
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 100);
+	x.scan.started_ns = 7000000000;
+	x.scan.disabled_ns = 67000000000;
+	x.scan.ftrace.first_ns = 58700000000;
+	x.scan.has_stats = true;
+	x.scan.stats.n_buffers = 1;
+	x.scan.stats.buffers[0].bytes_overwritten = 4000000;
+	x.stats.buffers[0].bytes_overwritten = 4000000;
+	check("Recorded 60.00 s on 2 CPUs: 100 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 100\n"
+	      "  lost     nothing\n"
+	      "  note     the buffer went round: it holds the last 8.3 s\n",
+	      false, false);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_good_recording),
+		TEST(test_files_that_could_not_be_read),
+		TEST(test_what_is_not_known_is_left_out),
+		TEST(test_a_mistyped_source_is_told_with_its_nearest),
+		TEST(test_a_recording_of_counters_tells_samples),
+		TEST(test_holes_stand_by_cpu),
+		TEST(test_the_same_as_json),
+		TEST(test_a_snapshot_names_options_and_fields),
+		TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there),
+		TEST(test_losses_at_several_places_stand_below_each_other),
+		TEST(test_what_is_missing),
+		TEST(test_no_events_are_explained),
+		TEST(test_sources_that_were_too_slow),
+		TEST(test_how_the_command_ended),
+		TEST(test_a_refused_filter_points_at_its_place),
+		TEST(test_long_lists_are_cut_but_counted),
+		TEST(test_many_groups_are_summed_up),
+		TEST(test_what_the_summary_could_not_read_is_noted),
+		TEST(test_snapshots_stand_in_place_of_one_trace),
+		TEST(test_of_many_snapshots_the_newest_are_named),
+		TEST(test_a_ring_that_went_round_is_no_loss),
+		TEST(test_a_real_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

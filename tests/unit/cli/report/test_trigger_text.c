@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "cli/report/trigger_text.h"
+#include "unit/cli/facts.h"
+
+static void what_is_waited_for(void **state)
+{
+	static const struct {
+		const char *config, *text;
+		bool takes_snapshots, ends_a_ring;
+	} rows[] = {
+		{"duration_ms: 1", NULL, false, false},
+		{"trigger_config { triggers { name: 'a' } }", NULL, false, false},
+		{"trigger_config { trigger_mode: CLONE_SNAPSHOT }", NULL, true, true},
+		{"trigger_config { trigger_mode: START_TRACING triggers { name: 'a' } }",
+		 "waiting to record for trigger 'a'; without it nothing is saved", false, false},
+		{"trigger_config { trigger_mode: STOP_TRACING triggers { name: 'a' } "
+		 "triggers { name: 'b' } }",
+		 "recording until trigger 'a' or 'b'; without it nothing is saved", false, true},
+		{"trigger_config { trigger_mode: CLONE_SNAPSHOT triggers { name: 'a' } "
+		 "triggers { name: 'b' } triggers { name: 'c' } triggers { name: 'd' } "
+		 "triggers { name: 'e' } }",
+		 "recording; a snapshot is saved at trigger 'a', 'b', 'c', 'd' or 'e'; Ctrl-C ends "
+		 "it",
+		 true, true},
+		{"trigger_config { trigger_mode: STOP_TRACING use_clone_snapshot_if_available: "
+		 "true triggers { name: 'a' } triggers { name: 'b' } triggers { name: 'c' } "
+		 "triggers { name: 'd' } triggers { } triggers { name: 'f' } }",
+		 "recording; a snapshot is saved at trigger 'a', 'b', 'c', 'd' or one of 2 more; "
+		 "Ctrl-C ends it",
+		 true, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct strbuf text = {0};
+		struct facts x;
+
+		facts_init(&x, rows[i].config);
+		trigger_text(x.f.config, &text);
+		if (rows[i].text)
+			assert_string_equal(text.s, rows[i].text);
+		else
+			assert_null(text.s);
+		assert_int_equal(triggers_take_snapshots(x.f.config), rows[i].takes_snapshots);
+		assert_int_equal(triggers_end_a_ring(x.f.config), rows[i].ends_a_ring);
+		strbuf_deinit(&text);
+		facts_deinit(&x);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_waited_for)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

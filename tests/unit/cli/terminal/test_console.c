@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * stderr is a pipe or a pseudo terminal while a test speaks; what came out is compared. A pseudo
+ * terminal passes bytes on in a worker of the kernel, some time after write() came back, so all is
+ * heard when a last byte is.
+ */
+#include <pty.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/terminal/console.h"
+
+#define LAST_BYTE '\001'
+
+static char heard[4096];
+
+static void speak(struct console *c)
+{
+	console_say(c, "one %d", 1);
+	console_progress(c, "half");
+	console_progress(c, "whole");
+	console_error(c, "bad");
+	console_progress(c, "again");
+	console_block(c, "a\nb\n");
+	console_error_block(c, "c\n");
+	console_clear(c);
+}
+
+static void hear_all(int fd)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, heard + len, sizeof(heard) - len);
+		assert_true(n > 0);
+		len += (size_t)n;
+	} while (heard[len - 1] != LAST_BYTE);
+	heard[len - 1] = '\0';
+}
+
+static void listen_to(int read_end, int write_end, bool quiet, void (*fn)(struct console *c))
+{
+	int saved = dup(STDERR_FILENO);
+	const char last = LAST_BYTE;
+	struct console c;
+
+	dup2(write_end, STDERR_FILENO);
+	console_init(&c, quiet);
+	fn(&c);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	assert_int_equal(write(write_end, &last, 1), 1);
+	close(write_end);
+	hear_all(read_end);
+	close(read_end);
+}
+
+static void through_pipe(bool quiet, void (*fn)(struct console *c))
+{
+	int p[2];
+
+	assert_int_equal(pipe(p), 0);
+	listen_to(p[0], p[1], quiet, fn);
+}
+
+static void through_terminal(unsigned short columns, bool quiet, void (*fn)(struct console *c))
+{
+	struct winsize w = {.ws_row = 24, .ws_col = columns};
+	int master, slave, keep;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, &w), 0);
+	keep = dup(slave); /* the master reads nothing once all slaves are closed */
+	listen_to(master, slave, quiet, fn);
+	close(keep);
+}
+
+static void test_no_progress_in_a_pipe(void **state)
+{
+	(void)state;
+	through_pipe(false, speak);
+	assert_string_equal(heard, "sonda: one 1\nsonda: bad\na\nb\nc\n");
+}
+
+static void test_quiet_says_errors_only(void **state)
+{
+	(void)state;
+	through_pipe(true, speak);
+	assert_string_equal(heard, "sonda: bad\nc\n");
+	through_terminal(80, true, speak);
+	assert_string_equal(heard, "sonda: bad\r\nc\r\n");
+}
+
+/* Each line takes the progress away first, and nothing of it remains at the end. */
+static void test_lines_and_progress_share_a_terminal(void **state)
+{
+	(void)state;
+	through_terminal(80, false, speak);
+	assert_string_equal(heard, "sonda: one 1\r\n"
+				   "\r\033[Khalf\r\033[Kwhole"
+				   "\r\033[Ksonda: bad\r\n"
+				   "\r\033[Kagain"
+				   "\r\033[Ka\r\nb\r\nc\r\n");
+}
+
+static void speak_long(struct console *c)
+{
+	console_progress(c, "0123456789abcdef");
+	console_clear(c);
+	console_clear(c);
+}
+
+static void test_progress_is_cut_to_the_terminals_width(void **state)
+{
+	(void)state;
+	through_terminal(10, false, speak_long);
+	assert_string_equal(heard, "\r\033[K012345678\r\033[K");
+}
+
+static void speak_with_names_of_strangers(struct console *c)
+{
+	console_error(c, "no '%s'", "a\033[2Jb\nc");
+	console_error_block(c, "x\033]0;title\007\n\ty\302\233J\n");
+}
+
+static void test_control_characters_do_not_reach_the_terminal(void **state)
+{
+	(void)state;
+	through_pipe(false, speak_with_names_of_strangers);
+	assert_string_equal(heard, "sonda: no 'a?[2Jb?c'\nx?]0;title?\n\ty??J\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_progress_in_a_pipe),
+		cmocka_unit_test(test_quiet_says_errors_only),
+		cmocka_unit_test(test_lines_and_progress_share_a_terminal),
+		cmocka_unit_test(test_control_characters_do_not_reach_the_terminal),
+		cmocka_unit_test(test_progress_is_cut_to_the_terminals_width),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

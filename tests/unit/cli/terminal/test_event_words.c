@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Words in, requests out, both as one line. The kernel's list is that of kernel_events.h. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/terminal/event_words.h"
+#include "unit/cli/kernel_events.h"
+
+static struct fake_tracefs tracefs;
+static struct tracefs_events events;
+static struct strbuf requests, idle; /* of the last call of read_words */
+static struct err_text why;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_tracefs_make(&tracefs);
+	return tracefs_events_load(tracefs.root, &events);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+	strbuf_deinit(&requests);
+	strbuf_deinit(&idle);
+	return 0;
+}
+
+static void join(const struct event_requests *r, struct strbuf *ret)
+{
+	strbuf_clear(ret);
+	strbuf_puts(ret, "");
+	for (size_t i = 0; i < r->n; i++)
+		strbuf_printf(ret, "%s%s", i ? " " : "", r->names[i]);
+}
+
+/* line: words with single blanks between. */
+static int read_words(const char *line, const struct tracefs_events *of_kernel)
+{
+	struct event_requests r = {0}, i = {0};
+	char copy[256];
+	const char *words[32];
+	size_t n = 0;
+	int error;
+
+	snprintf(copy, sizeof(copy), "%s", line);
+	for (char *p = copy, *next; p; p = next) {
+		next = strchr(p, ' ');
+		if (next)
+			*next++ = '\0';
+		words[n++] = p;
+	}
+	error = event_words_read(words, n, of_kernel, &r, &i, &why);
+	join(&r, &requests);
+	join(&i, &idle);
+	event_requests_deinit(&r);
+	event_requests_deinit(&i);
+	return error;
+}
+
+struct sample {
+	const char *words, *requests, *idle;
+};
+
+static void check(const struct sample *samples, size_t n, const struct tracefs_events *of_kernel)
+{
+	for (size_t i = 0; i < n; i++) {
+		why.text[0] = '\0';
+		if (read_words(samples[i].words, of_kernel))
+			fail_msg("'%s' was refused: %s", samples[i].words, why.text);
+		assert_string_equal(requests.s, samples[i].requests);
+		assert_string_equal(idle.s, samples[i].idle ? samples[i].idle : "");
+	}
+}
+
+#define SCHED                                                                                      \
+	"sched/sched_switch sched/sched_waking sched/sched_wakeup_new sched/sched_process_exec "   \
+	"sched/sched_process_exit sched/sched_process_fork sched/sched_process_free "              \
+	"task/task_newtask task/task_rename"
+
+static void test_words_become_requests(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched/sched_switch", "sched/sched_switch", NULL},
+		{"sched:sched_switch", "sched/sched_switch", NULL},
+		{"sched_switch", "sched/sched_switch", NULL},
+		{"block_rq_issue sched:sched_switch block:block_rq_issue sched_switch",
+		 "block/block_rq_issue sched/sched_switch", NULL},
+		/* What the kernel does not list is kept as it is. */
+		{"b/2 a/1 b:2", "b/2 a/1", NULL},
+		{"nosuch nosuch", "nosuch", NULL},
+		{"nosuch/* sched/nosuch_*", "nosuch/* sched/nosuch_*", NULL},
+		{"sched", SCHED, NULL},
+		{"task/task_rename sched/sched_waking sched",
+		 "task/task_rename sched/sched_waking sched/sched_switch sched/sched_wakeup_new "
+		 "sched/sched_process_exec sched/sched_process_exit sched/sched_process_fork "
+		 "sched/sched_process_free task/task_newtask",
+		 NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+static void test_patterns_are_looked_up(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched/sched_wak*", "sched/sched_waking sched/sched_wakeup", NULL},
+		{"block:*_issue", "block/block_rq_issue", NULL},
+		{"*irq_entry", "irq/softirq_entry", NULL},
+		{"*irq*", "irq/*", NULL},
+		{"soft* irq/softirq_exit", "irq/softirq_entry irq/softirq_exit", NULL},
+		{"irq/softirq_e[nx]*", "irq/softirq_entry irq/softirq_exit", NULL},
+		{"*/task_renam?", "task/task_rename", NULL},
+		{"[bt]*:*r*", "block/* task/task_rename", NULL},
+		{"nosuch* *", "nosuch* sched/* irq/* block/* task/task_rename msr/write_msr", NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+/* As other tools take it, and as Perfetto's command line does. */
+static void test_words_that_stand_for_several(void **state)
+{
+	static const struct sample samples[] = {
+		{"irq", "irq/*", NULL},
+		{"task msr", "task/task_rename msr/write_msr", NULL},
+		{"block !block_rq_issue", "block/block_rq_complete", NULL},
+		{"sched:* irq !irq", "sched/*", NULL},
+		{"block,irq", "block/* irq/*", NULL},
+		{"idle", "power/cpu_idle", NULL},
+		/* A group that the kernel does not have is a name like any other. */
+		{"nogroup", "nogroup", NULL},
+		{"sonda_12_3456_0", "sonda_12_3456_0", NULL},
+	};
+	static const struct sample without[] = {
+		{"irq", "irq/*", NULL},
+		{"task", "task", NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+	check(without, ARRAY_SIZE(without), NULL);
+}
+
+static void test_which_words_are_known(void **state)
+{
+	static char longest[5000];
+
+	(void)state;
+	assert_true(event_word_is_known("sched", &events));
+	assert_true(event_word_is_known("freq", &events));
+	assert_true(event_word_is_known("block", &events));
+	assert_true(event_word_is_known("sched_switch", &events));
+	assert_true(event_word_is_known("print", &events));
+	assert_false(event_word_is_known("sleep", &events));
+	assert_false(event_word_is_known("", &events));
+	memset(longest, 'x', sizeof(longest) - 1);
+	assert_false(event_word_is_known(longest, &events));
+}
+
+/* A group is asked for as one only where patterns want all of it: its name was not typed else. */
+static void test_a_whole_group_is_one_request(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched:*", "sched/*", NULL},
+		{"block:*", "block/*", NULL},
+		{"sched_waking sched:*", "sched/*", NULL},
+		{"sched:* sched_waking", "sched/*", NULL},
+		{"block_rq_issue block_rq_complete", "block/block_rq_issue block/block_rq_complete",
+		 NULL},
+		{"sched:*wak* sched:*switch", "sched/*", NULL},
+		{"irq_handler_entry sched:* softirq_entry",
+		 "irq/irq_handler_entry sched/* irq/softirq_entry", NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+static void test_a_word_with_an_exclamation_mark_takes_away(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched:* !sched_waking", "sched/sched_switch sched/sched_wakeup", NULL},
+		{"sched:* !sched:sched_wak*", "sched/sched_switch", NULL},
+		{"* !sched:* !irq/*", "block/* task/task_rename msr/write_msr", NULL},
+		{"* !*irq* !*wak* !*msr", "sched/sched_switch block/* task/task_rename", NULL},
+		{"sched !sched:sched_process_* !task_*",
+		 "sched/sched_switch sched/sched_waking sched/sched_wakeup_new", NULL},
+		{"sched block:* !sched", "block/*", NULL},
+		/* Only what came before. */
+		{"sched:* !sched:* sched_waking", "sched/sched_waking", NULL},
+		{"sched:* !sched_waking sched_waking",
+		 "sched/sched_switch sched/sched_wakeup sched/sched_waking", NULL},
+		{"sched:* !sched_waking sched:*", "sched/*", NULL},
+		/* Of what the kernel does not list, too. */
+		{"sched_switch nosuch !nosuch", "sched/sched_switch", NULL},
+		{"sched_switch no/such !no:*", "sched/sched_switch", NULL},
+		{"sched_switch print !print", "sched/sched_switch", NULL},
+		{"sched_switch ftrace/print !print", "sched/sched_switch", NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+static void test_one_that_takes_nothing_away_is_told(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched:* !block:*", "sched/*", "!block:*"},
+		{"!sched_stat_* sched:*", "sched/*", "!sched_stat_*"},
+		{"sched:* !sched_wakin !wakeup !sched_waking",
+		 "sched/sched_switch sched/sched_wakeup", "!sched_wakin !wakeup"},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+static void test_nothing_may_be_left(void **state)
+{
+	(void)state;
+	assert_int_equal(read_words("sched:* !*", &events), -EINVAL);
+	assert_string_equal(why.text, "no event is left: '!*' and its like took all away");
+	assert_int_equal(read_words("!nosuch", &events), -EINVAL);
+	assert_int_equal(read_words("nosuch !nosuch", NULL), -EINVAL);
+	assert_string_equal(requests.s, "");
+}
+
+static void test_several_with_commas(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched_switch,irq:softirq_entry,no/such block:*",
+		 "sched/sched_switch irq/softirq_entry no/such block/*", NULL},
+		{"sched,msr:* !sched:sched_process_*,task:task_newtask",
+		 "sched/sched_switch sched/sched_waking sched/sched_wakeup_new task/task_rename "
+		 "msr/write_msr",
+		 NULL},
+		{"sched:* !nosuch,sched_switch", "sched/sched_waking sched/sched_wakeup", NULL},
+		{"sched:* !nosuch,no:*", "sched/*", "!nosuch,no:*"},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+static void test_events_that_are_always_on(void **state)
+{
+	static const struct sample samples[] = {
+		{"print", "ftrace/print", NULL},
+		{"ftrace:print print", "ftrace/print", NULL},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), &events);
+}
+
+static void test_without_the_kernels_list(void **state)
+{
+	static const struct sample samples[] = {
+		{"sched:* *irq* sched_switch a/b*", "sched/* *irq* sched_switch a/b*", NULL},
+		{"sched !sched_process_* !task/*",
+		 "sched/sched_switch sched/sched_waking sched/sched_wakeup_new", NULL},
+		{"a/b a/c !c !d", "a/b", "!d"},
+	};
+
+	(void)state;
+	check(samples, ARRAY_SIZE(samples), NULL);
+	/* What a pattern leaves of a pattern is not known. */
+	assert_int_equal(read_words("sched:* !sched_stat_*", NULL), -EINVAL);
+	assert_non_null(strstr(why.text, "'!sched_stat_*'"));
+	assert_non_null(strstr(why.text, "'sched/*'"));
+	assert_non_null(strstr(why.text, "available_events"));
+	assert_int_equal(read_words("sched:* a/b !sched:*", NULL), 0);
+	assert_string_equal(requests.s, "a/b");
+}
+
+static void test_words_that_cannot_be_events(void **state)
+{
+	static const char *const words[] = {"",	  "/",	 "a/",	  "/b",	      "a/b/c",
+					    ":b", "a:",	 "a\tb",  "\xc3\xa4", "a/b\n",
+					    "!",  "!a/", "!a/b/c"};
+	struct event_requests r = {0}, i = {0};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
+		if (event_words_read(&words[k], 1, &events, &r, &i, &why) != -EINVAL)
+			fail_msg("'%s' was accepted", words[k]);
+		assert_non_null(strstr(why.text, "cannot be the name of an event"));
+		assert_int_equal(r.n + i.n, 0);
+	}
+}
+
+static void test_a_list_that_gives_and_takes(void **state)
+{
+	static const char *const words[] = {"sched:*,!sched_stat_*", "!!a"};
+	struct event_requests r = {0}, i = {0};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
+		assert_int_equal(event_words_read(&words[k], 1, &events, &r, &i, &why), -EINVAL);
+		assert_non_null(strstr(why.text, "takes away, and must be a word of its own"));
+	}
+}
+
+static void test_a_word_of_any_length_is_refused_or_fits(void **state)
+{
+	static char word[1 << 20];
+
+	(void)state;
+	memset(word, 'x', sizeof(word) - 1);
+	for (size_t len = sizeof(word) - 1; len >= TRACEFS_EVENTS_MAX_NAME; len /= 2) {
+		struct event_requests r = {0};
+
+		word[len] = '\0';
+		assert_int_equal(event_word_read(word, NULL, &r, &why), -EINVAL);
+		assert_int_equal(r.n, 0);
+	}
+	word[TRACEFS_EVENTS_MAX_NAME] = '\0';
+	for (int i = 0; i < 2; i++) {
+		struct event_requests r = {0};
+
+		assert_int_equal(event_word_read(word, NULL, &r, &why), i ? 0 : -EINVAL);
+		event_requests_deinit(&r);
+		word[TRACEFS_EVENTS_MAX_NAME - 1] = '\0';
+	}
+}
+
+/* Ten thousand are read in no time, too many are refused. */
+static void test_many_words(void **state)
+{
+	static char names[EVENT_WORDS_MAX + 1][24];
+	static const char *words[EVENT_WORDS_MAX + 1];
+	struct event_requests r = {0}, i = {0};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
+		snprintf(names[k], sizeof(names[k]), "no/such%zu", k);
+		words[k] = names[k];
+	}
+	assert_int_equal(event_words_read(words, 10000, &events, &r, &i, &why), 0);
+	assert_int_equal(r.n, 10000);
+	event_requests_deinit(&r);
+	assert_int_equal(event_words_read(words, ARRAY_SIZE(words), &events, &r, &i, &why),
+			 -EINVAL);
+	assert_string_equal(why.text, "more than 16384 events");
+	assert_int_equal(r.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_become_requests),
+		cmocka_unit_test(test_patterns_are_looked_up),
+		cmocka_unit_test(test_words_that_stand_for_several),
+		cmocka_unit_test(test_which_words_are_known),
+		cmocka_unit_test(test_a_whole_group_is_one_request),
+		cmocka_unit_test(test_a_word_with_an_exclamation_mark_takes_away),
+		cmocka_unit_test(test_one_that_takes_nothing_away_is_told),
+		cmocka_unit_test(test_nothing_may_be_left),
+		cmocka_unit_test(test_several_with_commas),
+		cmocka_unit_test(test_events_that_are_always_on),
+		cmocka_unit_test(test_without_the_kernels_list),
+		cmocka_unit_test(test_words_that_cannot_be_events),
+		cmocka_unit_test(test_a_list_that_gives_and_takes),
+		cmocka_unit_test(test_a_word_of_any_length_is_refused_or_fits),
+		cmocka_unit_test(test_many_words),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "unit/cli/kernel_events.h"
+
+static struct fake_tracefs tracefs;
+static struct tracefs_events events;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_tracefs_make(&tracefs);
+	return tracefs_events_load(tracefs.root, &events);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tracefs_events_deinit(&events);
+	fake_tracefs_remove(&tracefs);
+	return 0;
+}
+
+static void test_lines_become_names(void **state)
+{
+	(void)state;
+	assert_int_equal(events.n, 10);
+	assert_string_equal(events.names[0], "sched/sched_switch");
+	assert_string_equal(events.names[9], "msr/write_msr"); /* no line end behind it */
+	assert_string_equal(events.root, tracefs.root);
+}
+
+/* Nobody else is to switch it on: its session could not take it away any more. */
+static void test_what_a_session_has_made_is_not_there(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < events.n; i++)
+		assert_null(strstr(events.names[i], "probe_of_a_session"));
+	assert_false(tracefs_events_has(&events, "probe_of_a_session"));
+	assert_false(tracefs_events_has(&events, "sonda_*/*"));
+}
+
+static void test_the_first_place_that_can_be_read(void **state)
+{
+	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
+	const char *const nowhere[] = {"/nonexistent", NULL};
+
+	(void)state;
+	assert_ptr_equal(tracefs_events_root(roots), roots[1]);
+	assert_null(tracefs_events_root(nowhere));
+}
+
+static void test_where_instances_can_be_made(void **state)
+{
+	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
+	struct err_text e;
+	char path[128];
+	pid_t pid;
+	int status;
+
+	(void)state;
+	/* The sentence is about the first place. */
+	assert_int_equal(tracefs_events_may_record(roots, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "no tracefs on /nonexistent"));
+	assert_non_null(strstr(e.text, "sudo mount -t tracefs"));
+	snprintf(path, sizeof(path), "%s/instances", tracefs.root);
+	mkdir(path, 0700);
+	assert_int_equal(tracefs_events_may_record(roots, &e), 0);
+	if (geteuid() == 0) {
+		chmod(tracefs.root, 0755);
+		pid = fork();
+		if (pid == 0) {
+			int r = setuid(65534) ? 0 : tracefs_events_may_record(roots + 1, &e);
+
+			_exit(r == -EACCES && strstr(e.text, "/instances: Permission denied") &&
+					      strstr(e.text, "run as root")
+				      ? 0
+				      : 1);
+		}
+		waitpid(pid, &status, 0);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	rmdir(path);
+}
+
+static void test_a_folder_without_the_list(void **state)
+{
+	struct tracefs_events t = {.n = 7};
+
+	(void)state;
+	assert_int_equal(tracefs_events_load("/nonexistent", &t), -ENOENT);
+	assert_int_equal(t.n, 7); /* untouched */
+}
+
+static void test_has(void **state)
+{
+	static const char *const there[] = {"sched/sched_switch",
+					    "sched_switch",
+					    "sched/*",
+					    "irq/*",
+					    "ftrace/print",
+					    "print",
+					    "sched:sched_switch",
+					    "sched/sched_*",
+					    "*switch",
+					    "sched:*",
+					    "*/sched_s?itch",
+					    "ftrace/*",
+					    "ftrace/pr?nt"};
+	static const char *const not_there[] = {"sched/sched_swich",
+						"irq/sched_switch",
+						"nosuch/*",
+						"sched",
+						"sched/",
+						"sched/nope_*",
+						"../available_events",
+						"ftrace/../../x",
+						"",
+						"nope:sched_switch",
+						"sched:nope*",
+						"nope*",
+						"ftrace/sched*",
+						":"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
+		if (!tracefs_events_has(&events, there[i]))
+			fail_msg("%s should be there", there[i]);
+	for (size_t i = 0; i < sizeof(not_there) / sizeof(not_there[0]); i++)
+		if (tracefs_events_has(&events, not_there[i]))
+			fail_msg("%s should not be there", not_there[i]);
+}
+
+static void check_nearest(const struct tracefs_events *t, const char *word, const char *expected)
+{
+	char buf[TRACEFS_EVENTS_MAX_NAME];
+	const char *nearest = tracefs_events_nearest(t, word, buf);
+
+	if (!expected)
+		assert_null(nearest);
+	else
+		assert_string_equal(nearest ? nearest : "(none)", expected);
+}
+
+static void test_the_nearest_of_this_kernel(void **state)
+{
+	(void)state;
+	check_nearest(&events, "sched/sched_swich", "sched/sched_switch");
+	check_nearest(&events, "sched_wakign", "sched/sched_waking");
+	check_nearest(&events, "shced/sched_switch", "sched/sched_switch");
+	/* The right name in the wrong group, though other names of that group are near. */
+	check_nearest(&events, "irq/sched_switch", "sched/sched_switch");
+	check_nearest(&events, "blk/block_rq_issue", "block/block_rq_issue");
+	check_nearest(&events, "completely/different", NULL);
+	check_nearest(&events, "", NULL);
+}
+
+static void test_the_nearest_known_without_a_kernel(void **state)
+{
+	(void)state;
+	check_nearest(NULL, "sched/sched_swich", "sched/sched_switch");
+	check_nearest(NULL, "softirq_entri", "irq/softirq_entry");
+	check_nearest(NULL, "completely/different", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines_become_names),
+		cmocka_unit_test(test_what_a_session_has_made_is_not_there),
+		cmocka_unit_test(test_the_first_place_that_can_be_read),
+		cmocka_unit_test(test_where_instances_can_be_made),
+		cmocka_unit_test(test_a_folder_without_the_list),
+		cmocka_unit_test(test_has),
+		cmocka_unit_test(test_the_nearest_of_this_kernel),
+		cmocka_unit_test(test_the_nearest_known_without_a_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text/str.h"
+#include "cli/trace/output.h"
+#include "cli/trace/trace_file.h"
+#include "unit/temp_dir.h"
+
+static void named_by_the_person(void **state)
+{
+	struct output_name name;
+	struct trace_file *f;
+	struct err_text e;
+
+	assert_int_equal(output_open(temp_dir_path(state, 0, "x"), "trace", &name, &f, &e), 0);
+	assert_string_equal(name.text, temp_dir_path(state, 0, "x"));
+	trace_file_free(f);
+	assert_int_equal(output_open("-", "trace", &name, &f, &e), 0);
+	assert_string_equal(name.text, "standard output");
+	trace_file_free(f);
+}
+
+static void named_by_us(void **state)
+{
+	struct output_name name;
+	struct trace_file *f;
+	struct err_text e;
+
+	assert_int_equal(chdir(*state), 0);
+	assert_int_equal(output_open(NULL, "snapshot", &name, &f, &e), 0);
+	assert_true(str_glob("snapshot-*-20??????T*-*.pftrace", name.text));
+	trace_file_free(f);
+	assert_int_equal(chdir("/"), 0);
+}
+
+static void terminal_gets_no_trace(void **state)
+{
+	int saved = dup(STDOUT_FILENO), pty, tty;
+	struct output_name name;
+	struct trace_file *f;
+	struct err_text e;
+	int r;
+
+	(void)state;
+	assert_int_equal(openpty(&pty, &tty, NULL, NULL, NULL), 0);
+	dup2(tty, STDOUT_FILENO);
+	r = output_open("-", "trace", &name, &f, &e);
+	dup2(saved, STDOUT_FILENO);
+	assert_int_equal(r, -ENOTTY);
+	close(saved);
+	close(pty);
+	close(tty);
+}
+
+static void somebody_else_may_write_it(void **state)
+{
+	const char *path = temp_dir_path(state, 0, "x");
+	struct output_name name;
+	struct trace_file *f;
+	struct err_text e;
+	struct stat st;
+
+	assert_int_equal(output_open(path, "trace", &name, &f, &e), 0);
+	assert_int_equal(write(trace_file_fd(f), "12345", 5), 5);
+	assert_int_equal(trace_file_note_written(f), 0);
+	assert_int_equal(trace_file_bytes(f), 5);
+	assert_int_equal(trace_file_save(f, &e), 0);
+	trace_file_free(f);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 5);
+}
+
+#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DIR_TEST(named_by_the_person),
+		DIR_TEST(named_by_us),
+		cmocka_unit_test(terminal_gets_no_trace),
+		DIR_TEST(somebody_else_may_write_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "cli/trace/packet_read.h"
+#include "client/transport/consumer.h"
+#include "unit/cli/fake_session.h"
+
+struct fixture {
+	struct event_base *loop;
+	struct fake_session service;
+	struct consumer *consumer;
+	struct packet_read reading;
+	char heard[256];
+	int packet_error;
+	bool frees; /* at the end, as owners do */
+};
+
+static void hear(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void hear(struct fixture *x, const char *fmt, ...)
+{
+	size_t n = strlen(x->heard);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(x->heard + n, sizeof(x->heard) - n, fmt, ap);
+	va_end(ap);
+}
+
+static void on_sign(void *ctx)
+{
+	hear(ctx, ".");
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct fixture *x = ctx;
+
+	hear(x, "%.*s ", (int)len, (const char *)data);
+	return x->packet_error;
+}
+
+static void on_end(void *ctx, int error)
+{
+	struct fixture *x = ctx;
+
+	hear(x, "end(%d) ", error);
+	if (x->frees) {
+		consumer_free(x->consumer);
+		x->consumer = NULL;
+		packet_read_deinit(&x->reading);
+		memset(&x->reading, 0xaa, sizeof(x->reading));
+	}
+}
+
+static const struct packet_read_ops ops = {on_sign, on_packet, on_end};
+
+static void on_connected(void *ctx, int error)
+{
+	struct fixture *x = ctx;
+
+	assert_int_equal(error, 0);
+	assert_int_equal(packet_read_start(&x->reading, x->consumer, &ops, x), 0);
+}
+
+static void on_disconnected(void *ctx)
+{
+	hear(ctx, "disconnected ");
+}
+
+static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	x->loop = event_base_new();
+	fake_session_open(&x->service, x->loop);
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	consumer_free(x->consumer);
+	if (!x->frees)
+		packet_read_deinit(&x->reading);
+	fake_port_close(&x->service.port);
+	event_base_free(x->loop);
+	free(x);
+	return 0;
+}
+
+/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
+static void run(struct fixture *x)
+{
+	assert_int_equal(
+		consumer_connect(x->loop, x->service.port.address, &consumer_ops, x, &x->consumer),
+		0);
+	for (int turn = 0; turn < 200; turn++)
+		event_base_loop(x->loop, EVLOOP_NONBLOCK);
+}
+
+static void slices_become_packets(void **state)
+{
+	struct fixture *x = *state;
+
+	run(x);
+	assert_string_equal(x->heard, "..one .two end(0) ");
+}
+
+static void owner_may_end_it(void **state)
+{
+	struct fixture *x = *state;
+
+	x->packet_error = -ENOSPC;
+	run(x);
+	assert_string_equal(x->heard, "..one end(-28) ");
+}
+
+static void end_may_free_it(void **state)
+{
+	struct fixture *x = *state;
+
+	x->frees = true;
+	x->packet_error = -ENOSPC;
+	run(x);
+	assert_string_equal(x->heard, "..one end(-28) ");
+}
+
+static void packet_without_an_end(void **state)
+{
+	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
+	struct fixture *x = *state;
+
+	x->service.slices = half;
+	x->service.slices_len = sizeof(half);
+	run(x);
+	assert_string_equal(x->heard, ".end(-71) ");
+}
+
+static void service_that_refuses_or_goes_away(void **state)
+{
+	struct fixture *x = *state;
+
+	x->service.refuse = "ReadBuffers";
+	run(x);
+	assert_string_equal(x->heard, "end(-71) ");
+	consumer_free(x->consumer);
+	packet_read_deinit(&x->reading);
+	x->reading = (struct packet_read){0};
+	x->heard[0] = '\0';
+	x->service.refuse = NULL;
+	x->service.leave = "ReadBuffers";
+	run(x);
+	assert_string_equal(x->heard, "end(-32) disconnected ");
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(slices_become_packets),
+		TEST(owner_may_end_it),
+		TEST(end_may_free_it),
+		TEST(packet_without_an_end),
+		TEST(service_that_refuses_or_goes_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "analyze/trace_scan.h"
+#include "base/text/str.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+#include "unit/cli/fake_session.h"
+#include "unit/temp_dir.h"
+
+/* The service runs in a child: each request of the client blocks. */
+struct fixture {
+	struct fake_session service;
+	struct event_base *loop;
+	pid_t child;
+	void *dir;
+	struct session_client *client;
+};
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	if (!x || temp_dir_setup(&x->dir) < 0)
+		return -1;
+	x->loop = event_base_new();
+	fake_session_open(&x->service, x->loop);
+	*state = x;
+	return 0;
+}
+
+/* What the service does is set before. */
+static void begin(struct fixture *x)
+{
+	struct err_text e;
+
+	x->child = fork();
+	assert_true(x->child >= 0);
+	if (x->child == 0) {
+		event_reinit(x->loop);
+		event_base_dispatch(x->loop);
+		_exit(0);
+	}
+	assert_int_equal(session_client_open(x->service.port.address, &x->client, &e), 0);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	session_client_free(x->client);
+	if (x->child > 0) {
+		kill(x->child, SIGKILL);
+		waitpid(x->child, NULL, 0);
+	}
+	fake_port_close(&x->service.port);
+	event_base_free(x->loop);
+	temp_dir_teardown(&x->dir);
+	free(x);
+	return 0;
+}
+
+static void nobody_listens(void **state)
+{
+	struct session_client *c;
+	struct err_text e;
+
+	(void)state;
+	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
+	assert_string_equal(e.text,
+			    "no tracing service listens on /nonexistent/socket: start sondad, or "
+			    "say with --socket where one does");
+	session_client_explain("here", -EACCES, &e);
+	assert_non_null(strstr(e.text, "here: permission denied"));
+}
+
+/* Whom the socket lets in is in its mode. */
+static void group_of_the_socket_is_named(void **state)
+{
+	struct fixture *x = *state;
+	const char *address = x->service.port.address;
+	struct err_text e;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(address, 0, 1), 0);
+	assert_int_equal(chmod(address, 0660), 0);
+	session_client_explain(address, -EACCES, &e);
+	assert_non_null(strstr(e.text, "be in the group daemon"));
+	assert_int_equal(chmod(address, 0600), 0);
+	session_client_explain(address, -EACCES, &e);
+	assert_true(str_ends(e.text, "permission denied; run as root"));
+}
+
+static void answers_come_when_calls_return(void **state)
+{
+	struct fixture *x = *state;
+	Pb__TracingServiceState *s;
+	struct err_text e;
+
+	begin(x);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(session_client_query(x->client, i, &s, &e), 0);
+		assert_int_equal(s->num_sessions, 3);
+		pb__tracing_service_state__free_unpacked(s, NULL);
+	}
+}
+
+static void session_is_taken_over_ended_and_read(void **state)
+{
+	struct fixture *x = *state;
+	const char *path = temp_dir_path(&x->dir, 0, "x");
+	Pb__TraceConfig *config;
+	struct trace_scan scan = {0};
+	struct session_end end;
+	struct trace_file *f;
+	struct err_text e;
+	struct stat st;
+
+	begin(x);
+	assert_int_equal(session_client_attach(x->client, "key", &config, &e), 0);
+	assert_int_equal(session_client_end(x->client, config, true, &end, &e), 0);
+	assert_int_equal(trace_file_open(path, &e, &f), 0);
+	assert_int_equal(session_client_save(x->client, f, &scan, &e), 0);
+	trace_file_free(f);
+	pb__trace_config__free_unpacked(config, NULL);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 2 + 3 + 2 + 3); /* "one" and "two" */
+	assert_int_equal(scan.packets, 2);
+	trace_scan_deinit(&scan);
+}
+
+static void end_is_waited_for(void **state)
+{
+	struct fixture *x = *state;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct session_end end;
+	struct err_text e;
+
+	x->service.end_at_once = true;
+	x->service.enable_error = "it was too much";
+	begin(x);
+	/* What it has recorded until then can be read. */
+	assert_int_equal(session_client_end(x->client, &config, false, &end, &e), 0);
+	assert_string_equal(end.aborted.text, "it was too much");
+	assert_false(end.by_signal);
+}
+
+/* A flush that is refused loses a little, and is no reason to lose the rest. */
+static void refused_flush_ends_it_nevertheless(void **state)
+{
+	struct fixture *x = *state;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct session_end end;
+	struct err_text e;
+
+	x->service.refuse = "Flush";
+	begin(x);
+	assert_int_equal(session_client_end(x->client, &config, true, &end, &e), 0);
+	assert_true(end.flush_failed);
+}
+
+static void full_disk_keeps_what_found_room(void **state)
+{
+	struct fixture *x = *state;
+	struct trace_scan scan = {0};
+	struct trace_file *f;
+	struct err_text e;
+
+	begin(x);
+	assert_int_equal(trace_file_open("/dev/full", &e, &f), 0);
+	assert_int_equal(session_client_save(x->client, f, &scan, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "No space left"));
+	trace_scan_deinit(&scan);
+	trace_file_free(f);
+}
+
+static void empty_trace_is_told(void **state)
+{
+	static const uint8_t nothing[1];
+	struct fixture *x = *state;
+	struct trace_scan scan = {0};
+	struct trace_file *f;
+	struct err_text e;
+
+	x->service.slices = nothing;
+	begin(x);
+	assert_int_equal(trace_file_open(temp_dir_path(&x->dir, 0, "x"), &e, &f), 0);
+	assert_int_equal(session_client_save(x->client, f, &scan, &e), -ENODATA);
+	assert_string_equal(e.text, "the trace is empty");
+	trace_scan_deinit(&scan);
+	trace_file_free(f);
+}
+
+static void session_may_be_left_again(void **state)
+{
+	struct fixture *x = *state;
+	Pb__TraceConfig *config;
+	struct err_text e;
+
+	begin(x);
+	assert_int_equal(session_client_attach(x->client, "key", &config, &e), 0);
+	assert_int_equal(session_client_detach(x->client, "key", &e), 0);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+static void refusals_are_told(void **state)
+{
+	const struct consumer_clone_request request = {.session_id = 1};
+	struct fixture *x = *state;
+	Pb__TraceConfig *config;
+	struct err_text e;
+	bool written;
+
+	x->service.refuse = "Attach";
+	begin(x);
+	assert_int_equal(session_client_attach(x->client, "key", &config, &e), -EPROTO);
+	assert_string_equal(e.text, "no session of this user is detached under the name 'key'");
+	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
+	assert_string_equal(e.text, "the tracing service says: no reason given");
+}
+
+static void service_that_goes_away_is_told(void **state)
+{
+	struct fixture *x = *state;
+	Pb__TracingServiceState *s;
+	struct err_text e;
+
+	x->service.leave = "QueryServiceState";
+	begin(x);
+	assert_int_equal(session_client_query(x->client, true, &s, &e), -EPIPE);
+	assert_non_null(strstr(e.text, "went away"));
+}
+
+/* A service that is stopped gives its reason, and its counters with the producers that went away. */
+static void counters_are_read(void **state)
+{
+	struct fixture *x = *state;
+	struct service_stats stats;
+	struct err_text e;
+
+	begin(x);
+	assert_int_equal(session_client_stats(x->client, &stats, &e), 0);
+	assert_int_equal(stats.buffers[0].bytes_written, 21400000);
+}
+
+/* What accepts a connection and never answers is given up. */
+static void mute_socket_is_given_up(void **state)
+{
+	struct fixture *x = *state;
+	struct session_client *c;
+	struct err_text e;
+
+	/* The kernel takes the connection; nobody answers, since the loop does not run. */
+	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
+	assert_non_null(strstr(e.text, "does not answer: given up in connecting"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_listens),
+		TEST(group_of_the_socket_is_named),
+		TEST(answers_come_when_calls_return),
+		TEST(session_is_taken_over_ended_and_read),
+		TEST(end_is_waited_for),
+		TEST(counters_are_read),
+		TEST(mute_socket_is_given_up),
+		TEST(refused_flush_ends_it_nevertheless),
+		TEST(refusals_are_told),
+		TEST(service_that_goes_away_is_told),
+		TEST(full_disk_keeps_what_found_room),
+		TEST(empty_trace_is_told),
+		TEST(session_may_be_left_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "cli/trace/written_trace.h"
+#include "unit/temp_dir.h"
+
+static int scan_file(void **state, const struct strbuf *b, struct trace_scan *scan,
+		     uint64_t *ret_bytes)
+{
+	_cleanup_(closep) int fd =
+		open(temp_dir_path(state, 0, "x"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	if (b->len)
+		assert_int_equal(fs_write_all(fd, b->s, b->len), 0);
+	/* It is looked at from its beginning wherever the descriptor stands. */
+	return written_trace_scan(fd, scan, ret_bytes);
+}
+
+static void same_as_the_whole_file_at_once(void **state)
+{
+	struct trace_scan all = {0}, scan = {0};
+	struct strbuf b = {0};
+	uint64_t bytes = 0;
+
+	assert_int_equal(fs_read_file("tests/data/traces/ring_losses.pftrace", 1 << 20, &b), 0);
+	assert_int_equal(trace_scan_file(&all, (uint8_t *)b.s, b.len), 0);
+	assert_int_equal(scan_file(state, &b, &scan, &bytes), 0);
+	assert_int_equal(bytes, b.len);
+	assert_true(scan.packets > 10);
+	assert_int_equal(scan.packets, all.packets);
+	assert_int_equal(scan.bytes, all.bytes);
+	assert_int_equal(scan.ftrace.counts.total, all.ftrace.counts.total);
+	trace_scan_deinit(&all);
+	trace_scan_deinit(&scan);
+	strbuf_deinit(&b);
+}
+
+/* Of those that a buffer of 1 MiB cuts, and those that are larger than it. */
+static void packets_of_every_size(void **state)
+{
+	static const size_t sizes[] = {0, 1, 127, 128, 1 << 20, 300000, 3 << 20, (1 << 20) - 7, 5};
+	struct trace_scan scan = {0};
+	struct strbuf b = {0};
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		strbuf_putc(&b, 0x0a);
+		for (n = sizes[i]; n > 127; n >>= 7)
+			strbuf_putc(&b, (char)(n | 0x80));
+		strbuf_putc(&b, (char)n);
+		memset(strbuf_reserve(&b, sizes[i]), 0, sizes[i]);
+		b.len += sizes[i];
+	}
+	assert_int_equal(scan_file(state, &b, &scan, &bytes), 0);
+	assert_int_equal(scan.packets, ARRAY_SIZE(sizes));
+	assert_int_equal(bytes, b.len);
+	trace_scan_deinit(&scan);
+	strbuf_deinit(&b);
+}
+
+static void what_is_cut_or_no_trace(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		int error;
+		uint64_t packets, bytes;
+	} rows[] = {
+		{"", 0, 0, 0, 0},
+		{"\x0a\x00\x0a\x02\x08\x01", 6, 0, 2, 6},
+		{"\x0a\x00\x0a\x02\x08", 5, -EBADMSG, 1, 2},
+		{"\x0a\x00\x0a", 3, -EBADMSG, 1, 2},
+		{"\x0a\x00\x0a\xff\xff", 5, -EBADMSG, 1, 2},
+		{"\x0a\x00hello", 7, -EBADMSG, 1, 2},
+		{"\x0a\xff\xff\xff\xff\x7f", 6, -EFBIG, 0, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct trace_scan scan = {0};
+		struct strbuf b = {0};
+		uint64_t bytes = 99;
+
+		strbuf_add(&b, rows[i].text, rows[i].len);
+		assert_int_equal(scan_file(state, &b, &scan, &bytes), rows[i].error);
+		assert_int_equal(scan.packets, rows[i].packets);
+		assert_int_equal(bytes, rows[i].bytes);
+		trace_scan_deinit(&scan);
+		strbuf_deinit(&b);
+	}
+}
+
+static void only_files_can_be_looked_at(void **state)
+{
+	struct trace_scan scan = {0};
+	uint64_t bytes;
+	int p[2];
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(written_trace_scan(p[0], &scan, &bytes), -ESPIPE);
+	close(p[0]);
+	close(p[1]);
+	assert_int_equal(written_trace_scan(-1, &scan, &bytes), -EBADF);
+}
+
+static void a_row_of_files_has_other_names(void **state)
+{
+	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	char name[64];
+
+	(void)state;
+	config.output_path = (char *)"/a/x.pftrace";
+	written_trace_name(&config, name, sizeof(name));
+	assert_string_equal(name, "/a/x.pftrace");
+	config.rotate = &rotate;
+	written_trace_name(&config, name, sizeof(name));
+	assert_string_equal(name, "files from /a/x.000001.pftrace on");
+}
+
+#define IN_DIR(fn) cmocka_unit_test_setup_teardown(fn, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_DIR(same_as_the_whole_file_at_once),
+		IN_DIR(packets_of_every_size),
+		IN_DIR(what_is_cut_or_no_trace),
+		cmocka_unit_test(only_files_can_be_looked_at),
+		cmocka_unit_test(a_row_of_files_has_other_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

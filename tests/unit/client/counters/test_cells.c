@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/counters/cells.h"
+
+#define MANY 5000u
+
+static unsigned char *all[MANY];
+
+static void check_all(const struct cells *c, size_t from)
+{
+	for (size_t i = from; i < MANY; i++)
+		for (size_t k = 0; k < c->size; k++)
+			assert_int_equal(all[i][k], (unsigned char)i);
+}
+
+static void cells_of_zeros_that_no_other_has(void **state)
+{
+	static const size_t sizes[] = {1, 8, 17, 333, CELLS_SLAB_BYTES / 2};
+
+	(void)state;
+	for (size_t s = 0; s < 5; s++) {
+		struct cells c = {.size = sizes[s]};
+		size_t n = sizes[s] > 1000 ? 20 : MANY;
+
+		for (size_t i = MANY - n; i < MANY; i++) {
+			all[i] = cells_get(&c);
+			assert_non_null(all[i]);
+			assert_int_equal((uintptr_t)all[i] % _Alignof(max_align_t), 0);
+			for (size_t k = 0; k < c.size; k++)
+				assert_int_equal(all[i][k], 0);
+			memset(all[i], (int)i, c.size);
+		}
+		check_all(&c, MANY - n);
+		cells_deinit(&c);
+	}
+}
+
+static void what_is_given_back_is_used_again(void **state)
+{
+	struct cells c = {.size = 40};
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++)
+		all[i] = cells_get(&c);
+	for (unsigned round = 0; round < 3; round++) {
+		const struct cells_slab *newest = c.slabs;
+
+		for (size_t i = 0; i < MANY; i++)
+			cells_put(&c, all[i]);
+		for (size_t i = 0; i < MANY; i++) {
+			all[i] = cells_get(&c);
+			for (size_t k = 0; k < c.size; k++)
+				assert_int_equal(all[i][k], 0);
+			memset(all[i], (int)i, c.size);
+		}
+		check_all(&c, 0);
+		assert_ptr_equal(c.slabs, newest); /* it took no more memory */
+	}
+	cells_deinit(&c);
+}
+
+static void after_the_end_it_begins_anew(void **state)
+{
+	struct cells c = {.size = 24};
+
+	(void)state;
+	cells_deinit(&c);
+	cells_put(&c, cells_get(&c));
+	cells_deinit(&c);
+	assert_null(c.slabs);
+	assert_non_null(cells_get(&c));
+	cells_deinit(&c);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cells_of_zeros_that_no_other_has),
+		cmocka_unit_test(what_is_given_back_is_used_again),
+		cmocka_unit_test(after_the_end_it_begins_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

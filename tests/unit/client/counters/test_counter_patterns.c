@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/counters/counter_patterns.h"
+#include "unit/procfs/told.h"
+
+#define WHAT "linux.x_stats: things"
+
+static void copies_or_the_fallback(void **state)
+{
+	static const char *const fallback[] = {"a", "b*", NULL};
+	char one[] = "c", *strings[] = {one};
+	struct counter_patterns p;
+
+	(void)state;
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
+	assert_int_equal(p.n, 2);
+	assert_true(counter_patterns_match(&p, "bc"));
+	counter_patterns_deinit(&p);
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 1, fallback), 0);
+	one[0] = 'x'; /* it is a copy */
+	assert_true(counter_patterns_match(&p, "c"));
+	assert_false(counter_patterns_match(&p, "a"));
+	counter_patterns_deinit(&p);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, NULL), 0);
+	assert_int_equal(p.n, 0);
+	assert_false(counter_patterns_match(&p, ""));
+	counter_patterns_deinit(&p);
+}
+
+static void any_text_and_backslashes(void **state)
+{
+	char a[] = "a*z", b[] = "x\\2d[rw]", *strings[] = {a, b};
+	struct counter_patterns p;
+
+	(void)state;
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 2, NULL), 0);
+	assert_true(counter_patterns_match(&p, "a/b.c z"));
+	assert_true(counter_patterns_match(&p, "x\\2dr"));
+	assert_false(counter_patterns_match(&p, "x2dr"));
+	counter_patterns_deinit(&p);
+}
+
+static void too_many_and_too_long_are_left_out_and_told(void **state)
+{
+	static char *strings[COUNTER_PATTERNS_MAX + 2];
+	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
+	struct counter_patterns p;
+
+	(void)state;
+	memset(longer, 'x', COUNTER_PATTERN_SIZE);
+	longer[COUNTER_PATTERN_SIZE] = '\0';
+	for (size_t i = 0; i < COUNTER_PATTERNS_MAX + 2; i++)
+		strings[i] = i == 3 ? longer : longer + COUNTER_PATTERN_SIZE - 1;
+	told_begin();
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, COUNTER_PATTERNS_MAX + 2, NULL),
+			 0);
+	assert_int_equal(told_end(WHAT ": 2 of 514 are left out"), 1);
+	assert_int_equal(p.n, COUNTER_PATTERNS_MAX);
+	assert_int_equal(p.left_out, 2);
+	counter_patterns_deinit(&p);
+	free(longer);
+}
+
+static void what_is_left_out_was_given(void **state)
+{
+	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
+	struct counter_patterns p;
+
+	(void)state;
+	memset(longer, 'x', COUNTER_PATTERN_SIZE);
+	longer[COUNTER_PATTERN_SIZE] = '\0';
+	assert_int_equal(counter_patterns_init(&p, WHAT, &longer, 1, NULL), 0);
+	assert_int_equal(p.n, 0);
+	assert_true(counter_patterns_given(&p));
+	counter_patterns_deinit(&p);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, NULL), 0);
+	assert_false(counter_patterns_given(&p));
+	counter_patterns_deinit(&p);
+	free(longer);
+}
+
+/* Only of a config: what is recorded by default need not be there. */
+static void what_matches_nothing_is_told(void **state)
+{
+	char *strings[] = {(char[]){"Tcp *"}, (char[]){"Tcp InErrs"}, (char[]){"Nope"},
+			   (char[]){"*"}};
+	const char *const fallback[] = {"a", NULL};
+	struct counter_patterns p;
+
+	(void)state;
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 4, NULL), 0);
+	assert_true(counter_patterns_match(&p, "Tcp InErrs"));
+	told_begin();
+	counter_patterns_tell_unmatched(&p, WHAT);
+	/* Two that fit the same both fit; all there is may be nothing. */
+	assert_int_equal(told_end(WHAT ": so far there is nothing by the name of 'Nope'\n"), 1);
+	counter_patterns_deinit(&p);
+	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
+	told_begin();
+	counter_patterns_tell_unmatched(&p, WHAT);
+	assert_int_equal(told_end("nothing"), 0);
+	counter_patterns_deinit(&p);
+}
+
+static void many_that_match_nothing_are_counted(void **state)
+{
+	char *strings[100], x[] = "x";
+	struct counter_patterns p;
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		strings[i] = x;
+	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 100, NULL), 0);
+	told_begin();
+	counter_patterns_tell_unmatched(&p, WHAT);
+	assert_int_equal(told_end("'x', 'x' and 92 more\n"), 1);
+	counter_patterns_deinit(&p);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copies_or_the_fallback),
+		cmocka_unit_test(any_text_and_backslashes),
+		cmocka_unit_test(too_many_and_too_long_are_left_out_and_told),
+		cmocka_unit_test(what_is_left_out_was_given),
+		cmocka_unit_test(what_matches_nothing_is_told),
+		cmocka_unit_test(many_that_match_nothing_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

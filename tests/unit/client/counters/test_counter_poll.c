@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/clock.h"
+#include "unit/procfs/counter_rig.h"
+#include "unit/procfs/told.h"
+#include "base/event_loop/turn.h"
+
+/* A source of which every step takes as long as the test says. */
+
+struct slow {
+	struct counter_poll poll;
+	unsigned steps; /* of a pass */
+	unsigned done; /* in this one */
+	uint64_t step_ns;
+	uint32_t track;
+};
+
+static struct slow slow;
+static uint32_t period;
+
+static void begin(struct counter_poll *p)
+{
+	((struct slow *)p)->done = 0;
+}
+
+static bool step(struct counter_poll *p)
+{
+	struct slow *s = (struct slow *)p;
+	uint64_t end = clock_mono_ns() + s->step_ns;
+
+	if (s->done == s->steps)
+		return false;
+	while (clock_mono_ns() < end)
+		;
+	tracks_set(p->tracks, s->track, ++s->done);
+	return true;
+}
+
+static void deinit(struct counter_poll *p)
+{
+	counter_poll_deinit(p);
+}
+
+static const struct counter_poll_ops ops = {
+	.name = "test", .group = "slow", .begin = begin, .step = step, .deinit = deinit};
+
+static int slow_create(struct ds_handle *h, const struct ds_env *e,
+		       const Pb__DataSourceConfig *unused, void **ret_instance)
+{
+	(void)unused;
+	assert_int_equal(counter_poll_init(&slow.poll, &ops, h, e, period), 0);
+	slow.track = tracks_add(slow.poll.tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+								       .parent = slow.poll.group,
+								       .name = "steps"});
+	*ret_instance = &slow.poll;
+	return 0;
+}
+
+static const struct data_source slow_source = {
+	.name = "test",
+	.create = slow_create,
+	.start = counter_poll_start,
+	.flush = counter_poll_flush,
+	.clear = counter_poll_clear,
+	.stop = counter_poll_stop,
+	.destroy = counter_poll_destroy,
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_setup(&slow_source);
+	slow = (struct slow){.steps = 3};
+	period = 1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_teardown();
+	return 0;
+}
+
+static void the_start_is_answered_after_the_first_pass(void **state)
+{
+	(void)state;
+	slow.step_ns = TURN_NS + 1;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	assert_int_equal(slow.done, 1); /* a step is a turn */
+	assert_int_equal(fake.started, 0);
+	finish_pass();
+	assert_int_equal(fake.started, 1);
+	run_pass();
+	assert_int_equal(fake.started, 1);
+}
+
+static void a_flush_does_not_wait_for_the_pass(void **state)
+{
+	(void)state;
+	slow.step_ns = TURN_NS + 1;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	source->flush(instance, 6);
+	assert_int_equal(fake.last_flush_id, 6);
+	read_tracks();
+	assert_int_equal(read_last("slow/steps"), 1);
+	source->stop(instance); /* nor does a stop */
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(event_base_loop(env.loop, EVLOOP_NONBLOCK), 1); /* nothing is due */
+	assert_int_equal(slow.done, 1);
+}
+
+/* Past COUNTER_NEW_MS behind the last pass. */
+static void let_it_grow_old(void)
+{
+	rig_poll()->pass_began -= COUNTER_NEW_MS * NS_PER_MS;
+}
+
+static void a_flush_and_the_stop_have_values_of_now(void **state)
+{
+	(void)state;
+	period = UINT32_MAX;
+	create_and_start();
+	source->flush(instance, 1); /* it is new */
+	assert_int_equal(rig_poll()->pass, 1);
+	assert_int_equal(fake.last_flush_id, 1);
+	let_it_grow_old();
+	slow.steps = 4;
+	source->flush(instance, 2);
+	assert_int_equal(fake.last_flush_id, 2);
+	read_tracks();
+	assert_int_equal(read_last("slow/steps"), 4);
+	let_it_grow_old();
+	slow.steps = 5;
+	/* In as many turns as it takes; flushes that come meanwhile wait for the same pass. */
+	slow.step_ns = TURN_NS + 1;
+	source->flush(instance, 3);
+	source->flush(instance, 4);
+	assert_int_equal(fake.last_flush_id, 2);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 0);
+	while (!fake.stopped)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.last_flush_id, 4);
+	assert_int_equal(rig_poll()->pass, 3);
+	read_tracks();
+	assert_int_equal(read_last("slow/steps"), 5);
+	assert_int_equal(event_base_loop(env.loop, EVLOOP_NONBLOCK), 1); /* nothing is due */
+}
+
+static void a_long_pass_is_not_begun_for_them(void **state)
+{
+	(void)state;
+	period = UINT32_MAX;
+	slow.step_ns = COUNTER_SHORT_MS * NS_PER_MS / 3 + NS_PER_MS;
+	create_and_start();
+	let_it_grow_old();
+	source->flush(instance, 1);
+	assert_int_equal(fake.last_flush_id, 1);
+	stop_source();
+	assert_int_equal(rig_poll()->pass, 1);
+}
+
+static void a_flush_of_many_tracks_takes_turns(void **state)
+{
+	const unsigned n = 10000;
+	unsigned turns = 1;
+	uint64_t before;
+	char name[16];
+
+	(void)state;
+	period = UINT32_MAX;
+	create_and_start();
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		tracks_set(rig_poll()->tracks,
+			   tracks_add(rig_poll()->tracks,
+				      &(struct track_spec){.kind = TRACK_COUNTER,
+							   .parent = rig_poll()->group,
+							   .name = name}),
+			   1);
+	}
+	tracks_clear(rig_poll()->tracks);
+	before = tracks_counts(rig_poll()->tracks).values;
+	fake_reset_packets();
+	fake.packet_ns = 4 * TURN_NS / n;
+	source->flush(instance, 1);
+	for (; !fake.last_flush_id; turns++)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(turns >= 4);
+	assert_true(tracks_counts(rig_poll()->tracks).values >= before + n + 1);
+}
+
+static void a_pass_that_is_longer_than_the_period_leaves_room(void **state)
+{
+	uint64_t ended;
+
+	(void)state;
+	slow.step_ns = 10 * NS_PER_MS;
+	create_and_start();
+	ended = clock_mono_ns();
+	while (rig_poll()->pass == 1)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(clock_mono_ns() - ended >= 28 * NS_PER_MS); /* as long as the pass took */
+}
+
+static void periods(void **state)
+{
+	static const uint32_t asked[] = {0, 1, 10, 250, UINT32_MAX};
+	static const uint32_t got[] = {COUNTER_PERIOD_MS, COUNTER_PERIOD_MIN_MS, 10, 250,
+				       UINT32_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		period = asked[i];
+		told_begin();
+		create_and_start();
+		/* Who asked for less is told so, and nobody else. */
+		assert_int_equal(told_end("every 1 ms is taken for every 10 ms"), asked[i] == 1);
+		assert_int_equal(rig_poll()->period_ms, got[i]);
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset();
+	}
+}
+
+/* What the packet for the summary says, the last one; packets_n: of how many. */
+static uint64_t told_in_trace(uint32_t field, unsigned packets_n)
+{
+	uint64_t v = 0;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field m;
+
+		if (!read_sub(fake_packet_field(i), PB_TRACE_PACKET_POLLED_COUNTERS_STATS, &m))
+			continue;
+		assert_true(fake_str_is(m, PB_POLLED_COUNTERS_STATS_SOURCE, 0, "test"));
+		v = fake_u64(m, field);
+		n++;
+	}
+	assert_int_equal(n, packets_n);
+	return v;
+}
+
+static void failures_are_counted_in_the_trace(void **state)
+{
+	bool said = false;
+
+	(void)state;
+	create_and_start();
+	assert_null(read_find("slow/failed reads"));
+	counter_poll_failed(rig_poll(), &said, "a", 5);
+	assert_true(said);
+	counter_poll_failed(rig_poll(), &said, "a", 5);
+	run_pass();
+	assert_int_equal(read_last("slow/failed reads"), 2);
+	run_pass();
+	assert_int_equal(read_count("slow/failed reads"), 1);
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1), 2);
+	counter_poll_failed(rig_poll(), &said, "a", 5);
+	source->flush(instance, 1);
+	finish_pass();
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 2), 3);
+	source->clear(instance);
+	run_pass();
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 3), 3);
+}
+
+static void refused_tracks_too(void **state)
+{
+	(void)state;
+	create_and_start();
+	assert_int_equal(
+		tracks_add(rig_poll()->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+								    .parent = rig_poll()->group,
+								    .name = "steps"}),
+		TRACK_VOID);
+	run_pass();
+	assert_int_equal(read_last("slow/refused tracks"), 1);
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, 1), 1);
+}
+
+/* There is room for the number where there is none for what it counts. */
+static void refused_tracks_beyond_the_limit(void **state)
+{
+	char name[16];
+
+	(void)state;
+	create_and_start();
+	for (unsigned i = 0; i < TRACKS_MAX; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		(void)tracks_add(rig_poll()->tracks,
+				 &(struct track_spec){.kind = TRACK_GROUP, .name = name});
+	}
+	told_begin();
+	run_pass();
+	run_pass();
+	assert_int_equal(told_end("counted as \"refused tracks\" from here on"), 1);
+	assert_int_equal(read_last("slow/refused tracks"), 4);
+	assert_null(read_find("slow/failed reads"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(the_start_is_answered_after_the_first_pass),
+		TEST(a_flush_does_not_wait_for_the_pass),
+		TEST(a_pass_that_is_longer_than_the_period_leaves_room),
+		TEST(periods),
+		TEST(failures_are_counted_in_the_trace),
+		TEST(refused_tracks_too),
+		TEST(refused_tracks_beyond_the_limit),
+		TEST(a_flush_and_the_stop_have_values_of_now),
+		TEST(a_long_pass_is_not_begun_for_them),
+		TEST(a_flush_of_many_tracks_takes_turns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

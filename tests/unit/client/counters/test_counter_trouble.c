@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "client/counters/counter_trouble.h"
+#include "unit/client/read_tracks.h"
+
+static struct counter_trouble trouble;
+static struct writer *w;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	trouble = (struct counter_trouble){0};
+	w = writer_new(NULL, 1, WRITER_STALL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
+
+/* The last packet. */
+static struct pb_field written(void)
+{
+	struct pb_field m;
+
+	assert_true(
+		read_sub(fake_packet_field(fake.n - 1), PB_TRACE_PACKET_POLLED_COUNTERS_STATS, &m));
+	assert_true(fake_str_is(m, PB_POLLED_COUNTERS_STATS_SOURCE, 0, "linux.x"));
+	return m;
+}
+
+static unsigned paths(struct pb_field m)
+{
+	struct pb_field f;
+	unsigned n = 0;
+
+	while (fake_field(m.data, m.len, PB_POLLED_COUNTERS_STATS_READ_FAILURES, n, &f))
+		n++;
+	return n;
+}
+
+static void what_is_new_is_told_at_once(void **state)
+{
+	struct pb_field m, f;
+
+	(void)state;
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_trouble_write(&trouble, w, "linux.x", true);
+	assert_int_equal(fake.n, 0);
+	counter_trouble_read(&trouble, true, "a/b", EACCES);
+	counter_trouble_read(&trouble, false, "a/c", EACCES);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	assert_int_equal(fake.n, 1);
+	m = written();
+	assert_int_equal(paths(m), 1);
+	assert_int_equal(fake_u64(m, PB_POLLED_COUNTERS_STATS_FAILED_READS), 2);
+	assert_true(read_sub(m, PB_POLLED_COUNTERS_STATS_READ_FAILURES, &f));
+	assert_true(fake_str_is(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, 0, "a/b"));
+	assert_int_equal(fake_u64(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR), EACCES);
+}
+
+static void a_flush_tells_how_often_it_was_so(void **state)
+{
+	(void)state;
+	counter_trouble_read(&trouble, true, "a", EIO);
+	counter_trouble_refused(&trouble, 4);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS), 4);
+	counter_trouble_read(&trouble, false, "a", EIO);
+	counter_trouble_refused(&trouble, 9);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	assert_int_equal(fake.n, 1);
+	counter_trouble_write(&trouble, w, "linux.x", true);
+	counter_trouble_write(&trouble, w, "linux.x", true);
+	assert_int_equal(fake.n, 2);
+	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_FAILED_READS), 2);
+	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS), 9);
+	assert_int_equal(paths(written()), 1);
+}
+
+static void a_clear_tells_all_again(void **state)
+{
+	(void)state;
+	counter_trouble_clear(&trouble);
+	counter_trouble_write(&trouble, w, "linux.x", true);
+	assert_int_equal(fake.n, 0);
+	counter_trouble_read(&trouble, true, "a", EIO);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_trouble_clear(&trouble);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	assert_int_equal(fake.n, 2);
+	assert_int_equal(paths(written()), 1);
+}
+
+static void many_kinds_and_long_paths(void **state)
+{
+	char path[3 * COUNTER_TROUBLE_PATH];
+	struct pb_field f;
+
+	(void)state;
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = 0;
+	for (unsigned i = 0; i < 3 * COUNTER_TROUBLE_KINDS; i++)
+		counter_trouble_read(&trouble, true, path, EIO);
+	counter_trouble_write(&trouble, w, "linux.x", false);
+	assert_int_equal(paths(written()), COUNTER_TROUBLE_KINDS);
+	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_FAILED_READS),
+			 3 * COUNTER_TROUBLE_KINDS);
+	assert_true(read_sub(written(), PB_POLLED_COUNTERS_STATS_READ_FAILURES, &f));
+	path[COUNTER_TROUBLE_PATH - 1] = 0;
+	assert_true(fake_str_is(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, 0, path));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(what_is_new_is_told_at_once),
+		TEST(a_flush_tells_how_often_it_was_so),
+		TEST(a_clear_tells_all_again),
+		TEST(many_kinds_and_long_paths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens is written into one line of text, in its order: what instances ask of a source
+ * ("start:7"), and what they answer to the service ("[started:7]").
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/text/str.h"
+#include "client/transport/arbiter.h"
+#include "unit/client/fake_service.h"
+#include "client/producer/ds_instances.h"
+#include "config/limits.h"
+
+static struct strbuf story;
+static bool answer_later; /* start, flush and stop */
+static int create_result;
+
+static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void note(const char *fmt, ...)
+{
+	char text[128];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (story.len)
+		strbuf_putc(&story, ' ');
+	strbuf_puts(&story, text);
+}
+
+static void assert_story(const char *expected)
+{
+	assert_string_equal(story.s ? story.s : "", expected);
+	strbuf_clear(&story);
+}
+
+/* ---- a source ---- */
+
+struct fake {
+	struct ds_handle *h;
+	unsigned number; /* the session's id, to be told apart */
+};
+
+static struct fake *fakes[100]; /* by number */
+
+static int fake_create(struct ds_handle *h, const struct ds_env *env,
+		       const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	struct fake *f;
+
+	(void)env;
+	if (create_result < 0)
+		return create_result;
+	f = calloc(1, sizeof(*f));
+	f->h = h;
+	f->number = (unsigned)config->tracing_session_id;
+	assert_int_equal(ds_session_id(h), config->tracing_session_id);
+	assert_int_equal(ds_target_buffer(h), config->target_buffer);
+	fakes[f->number] = f;
+	note("create:%u", f->number);
+	*ret_instance = f;
+	return 0;
+}
+
+static void fake_start(void *instance)
+{
+	struct fake *f = instance;
+
+	note("start:%u", f->number);
+	if (!answer_later)
+		ds_started(f->h);
+}
+
+static void fake_flush(void *instance, uint64_t flush_id)
+{
+	struct fake *f = instance;
+
+	note("flush:%u/%u%s", f->number, (unsigned)flush_id, ds_stop_follows(f->h) ? " last" : "");
+	if (!answer_later)
+		ds_flushed(f->h, flush_id);
+}
+
+static void fake_clear(void *instance)
+{
+	struct fake *f = instance;
+
+	note("clear:%u", f->number);
+}
+
+static void fake_stop(void *instance)
+{
+	struct fake *f = instance;
+
+	note("stop:%u", f->number);
+	if (!answer_later)
+		ds_stopped(f->h);
+}
+
+static void fake_destroy(void *instance)
+{
+	struct fake *f = instance;
+
+	note("destroy:%u", f->number);
+	fakes[f->number] = NULL;
+	free(f);
+}
+
+static const struct data_source plain = {
+	.name = "plain",
+	.create = fake_create,
+	.start = fake_start,
+	.flush = fake_flush,
+	.stop = fake_stop,
+	.destroy = fake_destroy,
+};
+static const struct data_source clearing = {
+	.name = "clearing",
+	.handles_incremental_state_clear = true,
+	.create = fake_create,
+	.start = fake_start,
+	.flush = fake_flush,
+	.clear = fake_clear,
+	.stop = fake_stop,
+	.destroy = fake_destroy,
+};
+static const struct data_source timely = {
+	.name = "timely",
+	.is_timely = true,
+	.create = fake_create,
+	.start = fake_start,
+	.flush = fake_flush,
+	.stop = fake_stop,
+	.destroy = fake_destroy,
+};
+static const struct data_source *const sources[] = {&plain, &clearing, &timely, NULL};
+
+/* ---- the service's ear ---- */
+
+static void on_started(void *ctx, uint64_t id)
+{
+	(void)ctx;
+	note("[started:%u]", (unsigned)id);
+}
+
+static void on_stopped(void *ctx, uint64_t id)
+{
+	(void)ctx;
+	note("[stopped:%u]", (unsigned)id);
+}
+
+static void on_flushed(void *ctx, uint64_t flush_id)
+{
+	(void)ctx;
+	note("[flushed/%u]", (unsigned)flush_id);
+}
+
+static void on_failed(void *ctx, const char *name, int error)
+{
+	(void)ctx;
+	note("[failed:%s:%d]", name, error);
+}
+
+static void on_boosted(void *ctx, struct boost strongest)
+{
+	(void)ctx;
+	note("[boost:%u/%u]", (unsigned)strongest.policy, strongest.priority);
+}
+
+static void on_bad_boost(void *ctx, const char *name)
+{
+	(void)ctx;
+	note("[bad boost:%s]", name);
+}
+
+static void on_triggered(void *ctx, const char *const *names, size_t n)
+{
+	(void)ctx;
+	note("[triggers:%s,%s/%zu]", names[0], names[n - 1], n);
+}
+
+static const struct ds_instances_ops ops = {
+	.triggered = on_triggered,
+	.started = on_started,
+	.stopped = on_stopped,
+	.flushed = on_flushed,
+	.failed = on_failed,
+	.boosted = on_boosted,
+	.bad_boost = on_bad_boost,
+};
+
+static struct ds_env env;
+static struct ds_instances *all;
+
+static int setup(void **state)
+{
+	(void)state;
+	answer_later = false;
+	create_result = 0;
+	env.loop = event_base_new();
+	all = ds_instances_new(sources, &env, &ops, NULL);
+	return all ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	ds_instances_free(all);
+	event_base_free(env.loop);
+	strbuf_deinit(&story);
+	return 0;
+}
+
+static Pb__DataSourceConfig config_of(const char *name, unsigned session)
+{
+	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
+
+	c.name = (char *)name;
+	c.has_tracing_session_id = c.has_target_buffer = true;
+	c.tracing_session_id = session;
+	c.target_buffer = 3;
+	return c;
+}
+
+/* Whose recording the source makes: by the service's word, where that can be believed. */
+static bool is_for_root(bool has_uid, uint32_t uid)
+{
+	static unsigned id = 1000;
+	Pb__DataSourceConfig c = config_of("plain", 1);
+
+	c.has_consumer_uid = has_uid;
+	c.consumer_uid = uid;
+	ds_instances_setup(all, ++id, &c);
+	return ds_consumer_is_root(fakes[1]->h);
+}
+
+static void a_consumer_is_root_only_by_a_word_that_can_be_believed(void **state)
+{
+	(void)state;
+	assert_false(is_for_root(true, 0)); /* a service that passes on what a consumer wrote */
+	env.knows_consumers = true;
+	assert_true(is_for_root(true, 0));
+	assert_false(is_for_root(true, 4242));
+	assert_false(is_for_root(false, 0));
+	env.knows_consumers = false;
+	env.trusts_consumers = true;
+	assert_true(is_for_root(true, 4242));
+	assert_true(is_for_root(false, 0));
+	env.trusts_consumers = false;
+}
+
+static void run(const char *name, unsigned id)
+{
+	Pb__DataSourceConfig c = config_of(name, id);
+
+	ds_instances_setup(all, id, &c);
+	ds_instances_start(all, id, &c);
+	strbuf_clear(&story);
+}
+
+static void turn(void)
+{
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+}
+
+/* ---- life ---- */
+
+static void a_whole_life(void **state)
+{
+	Pb__DataSourceConfig c = config_of("clearing", 7);
+	const uint64_t ids[] = {70};
+
+	(void)state;
+	ds_instances_setup(all, 70, &c);
+	assert_story("create:7");
+	ds_instances_setup(all, 70, &c); /* again: nothing */
+	ds_instances_start(all, 70, &c);
+	assert_story("start:7 [started:70]");
+	ds_instances_start(all, 70, &c);
+	assert_story("");
+	ds_instances_flush(all, ids, 1, 5, 0);
+	assert_story("flush:7/5 [flushed/5]");
+	ds_instances_clear(all, ids, 1);
+	assert_story("clear:7");
+	ds_instances_stop(all, 70);
+	assert_story("stop:7 destroy:7 [stopped:70]");
+	turn();
+	assert_story("");
+	ds_instances_stop(all, 70); /* unknown now */
+	assert_story("[stopped:70]");
+}
+
+static void an_instance_asks_for_triggers(void **state)
+{
+	const char *const names[] = {"late", "full"};
+	Pb__DataSourceConfig c = config_of("plain", 7);
+
+	(void)state;
+	ds_instances_start(all, 70, &c);
+	assert_story("create:7 start:7 [started:70]");
+	ds_activate_triggers(fakes[7]->h, names, 0);
+	assert_story("");
+	ds_activate_triggers(fakes[7]->h, names, 2);
+	assert_story("[triggers:late,full/2]");
+}
+
+static void answers_may_come_later(void **state)
+{
+	Pb__DataSourceConfig c = config_of("plain", 7);
+	const uint64_t ids[] = {70};
+
+	(void)state;
+	answer_later = true;
+	ds_instances_setup(all, 70, &c);
+	ds_instances_start(all, 70, &c);
+	assert_story("create:7 start:7");
+	ds_started(fakes[7]->h);
+	ds_started(fakes[7]->h);
+	assert_story("[started:70]");
+	ds_instances_flush(all, ids, 1, 5, 0);
+	assert_story("flush:7/5");
+	ds_flushed(fakes[7]->h, 4); /* no such flush */
+	assert_story("");
+	ds_flushed(fakes[7]->h, 5);
+	ds_flushed(fakes[7]->h, 5);
+	assert_story("[flushed/5]");
+	ds_stopped(fakes[7]->h); /* nobody asked */
+	turn();
+	assert_story("");
+	ds_instances_stop(all, 70);
+	ds_instances_stop(all, 70);
+	assert_story("stop:7");
+	turn();
+	assert_story("");
+	ds_stopped(fakes[7]->h);
+	assert_story(""); /* not under its feet */
+	turn();
+	assert_story("destroy:7 [stopped:70]");
+}
+
+static void a_start_without_setup_sets_up(void **state)
+{
+	Pb__DataSourceConfig c = config_of("plain", 7);
+
+	(void)state;
+	ds_instances_start(all, 70, &c);
+	assert_story("create:7 start:7 [started:70]");
+	ds_instances_start(all, 71, NULL);
+	assert_story("[failed::-2] [started:71]");
+	ds_instances_stop(all, 71);
+	assert_story("[stopped:71]");
+}
+
+static void a_stop_before_the_start_destroys(void **state)
+{
+	Pb__DataSourceConfig c = config_of("plain", 7);
+
+	(void)state;
+	ds_instances_setup(all, 70, &c);
+	ds_instances_stop(all, 70);
+	assert_story("create:7 destroy:7 [stopped:70]");
+}
+
+static void what_fails_is_answered_all_the_same(void **state)
+{
+	Pb__DataSourceConfig c = config_of("plain", 7), unknown = config_of("nobody's", 8);
+	const uint64_t ids[] = {70, 71, 72};
+
+	(void)state;
+	create_result = -EACCES;
+	ds_instances_setup(all, 70, &c);
+	assert_story("[failed:plain:-13]");
+	ds_instances_start(all, 70, &c); /* not tried again */
+	assert_story("[started:70]");
+	ds_instances_setup(all, 71, &unknown);
+	assert_story("[failed:nobody's:-2]");
+	ds_instances_start(all, 71, &unknown);
+	assert_story("[started:71]");
+	ds_instances_flush(all, ids, 3, 9, 0);
+	assert_story("[flushed/9]");
+	ds_instances_clear(all, ids, 3);
+	ds_instances_stop(all, 70);
+	ds_instances_stop(all, 71);
+	ds_instances_stop(all, 72);
+	assert_story("[stopped:70] [stopped:71] [stopped:72]");
+}
+
+static void the_end_stops_all_then_destroys_all(void **state)
+{
+	Pb__DataSourceConfig c = config_of("plain", 3);
+
+	(void)state;
+	run("plain", 1);
+	run("plain", 2);
+	ds_instances_setup(all, 3, &c);
+	answer_later = true;
+	run("plain", 4);
+	ds_instances_stop(all, 4); /* it is still about to */
+	strbuf_clear(&story);
+	answer_later = false;
+	ds_instances_free(all);
+	assert_story("stop:2 stop:1 destroy:4 destroy:3 destroy:2 destroy:1");
+	all = ds_instances_new(sources, &env, &ops, NULL);
+}
+
+static void set_up_boosted(unsigned id, int policy, unsigned priority)
+{
+	Pb__PriorityBoostConfig b = PB__PRIORITY_BOOST_CONFIG__INIT;
+	Pb__DataSourceConfig c = config_of("plain", id);
+
+	b.has_policy = b.has_priority = true;
+	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
+	b.priority = priority;
+	c.priority_boost = &b;
+	ds_instances_setup(all, id, &c);
+}
+
+static void the_strongest_boost_counts(void **state)
+{
+	(void)state;
+	run("plain", 1);
+	strbuf_clear(&story);
+	set_up_boosted(2, 1, 10);
+	assert_story("create:2 [boost:1/10]");
+	set_up_boosted(3, 1, 5);
+	set_up_boosted(4, 1, 10);
+	assert_story("create:3 create:4");
+	set_up_boosted(5, 2, 1);
+	assert_story("create:5 [boost:3/1]");
+	set_up_boosted(6, 1, 20);
+	ds_instances_stop(all, 5);
+	assert_story("create:6 destroy:5 [boost:1/20] [stopped:5]");
+	ds_instances_stop(all, 6);
+	assert_story("destroy:6 [boost:1/10] [stopped:6]");
+	ds_instances_stop(all, 2);
+	assert_story("destroy:2 [stopped:2]");
+	ds_instances_stop(all, 4);
+	assert_story("destroy:4 [boost:1/5] [stopped:4]");
+	ds_instances_stop(all, 3);
+	assert_story("destroy:3 [boost:0/0] [stopped:3]");
+}
+
+/* What a source does late is lost: it has priority where its config does not say which. */
+static void a_source_that_has_to_be_in_time_is_boosted(void **state)
+{
+	Pb__DataSourceConfig c = config_of("timely", 1);
+
+	(void)state;
+	ds_instances_setup(all, 1, &c);
+	assert_story("create:1 [boost:2/0]");
+	set_up_boosted(2, 1, 3);
+	assert_story("create:2");
+	ds_instances_stop(all, 1);
+	ds_instances_free(all);
+	all = ds_instances_new(sources, &env, &ops, NULL);
+	assert_true(strstr(story.s, "[boost:1/3]") != NULL);
+	strbuf_clear(&story);
+}
+
+static void a_boost_without_an_instance_is_none(void **state)
+{
+	(void)state;
+	set_up_boosted(1, 1, 21);
+	assert_story("create:1 [bad boost:plain]");
+	create_result = -EIO;
+	set_up_boosted(2, 2, 50);
+	assert_story("[failed:plain:-5]");
+	create_result = 0;
+}
+
+static void a_boost_ends_with_the_connection(void **state)
+{
+	(void)state;
+	set_up_boosted(1, 2, 50);
+	set_up_boosted(2, 1, 20);
+	strbuf_clear(&story);
+	ds_instances_free(all);
+	assert_story("destroy:2 destroy:1 [boost:0/0]");
+	all = ds_instances_new(sources, &env, &ops, NULL);
+}
+
+static void there_is_a_limit(void **state)
+{
+	Pb__DataSourceConfig c = config_of("nobody's", 8);
+
+	(void)state;
+	for (unsigned i = 1; i <= DS_INSTANCES_MAX; i++)
+		ds_instances_setup(all, i, &c);
+	strbuf_clear(&story);
+	ds_instances_setup(all, 5000, &c);
+	assert_story("[failed:nobody's:-7]");
+	ds_instances_start(all, 5000, &c);
+	assert_story("[failed:nobody's:-7] [started:5000]");
+	ds_instances_stop(all, 5000);
+	assert_story("[stopped:5000]");
+	ds_instances_stop(all, 1);
+	ds_instances_setup(all, 5001, &c);
+	assert_story("[stopped:1] [failed:nobody's:-2]");
+}
+
+/* ---- flushes ---- */
+
+static void a_flush_waits_for_all_it_names(void **state)
+{
+	const uint64_t ids[] = {3, 1, 99};
+
+	(void)state;
+	run("plain", 1);
+	run("plain", 2);
+	run("clearing", 3);
+	answer_later = true;
+	ds_instances_flush(all, ids, 3, 5, 0);
+	assert_story("flush:3/5 flush:1/5");
+	ds_flushed(fakes[1]->h, 5);
+	ds_flushed(fakes[1]->h, 5);
+	ds_flushed(fakes[2]->h, 5); /* was not asked */
+	assert_story("");
+	ds_flushed(fakes[3]->h, 5);
+	assert_story("[flushed/5]");
+	ds_instances_flush(all, NULL, 0, 6, 0);
+	assert_story("[flushed/6]");
+}
+
+/* The service takes an answer for all flushes before it, too. */
+static void flushes_are_answered_in_order(void **state)
+{
+	const uint64_t one[] = {1}, two[] = {2};
+
+	(void)state;
+	run("plain", 1);
+	run("plain", 2);
+	answer_later = true;
+	ds_instances_flush(all, one, 1, 5, 0);
+	ds_instances_flush(all, two, 1, 6, 0);
+	ds_instances_flush(all, NULL, 0, 7, 0);
+	assert_story("flush:1/5 flush:2/6");
+	ds_flushed(fakes[2]->h, 6);
+	assert_story("");
+	ds_flushed(fakes[1]->h, 5);
+	assert_story("[flushed/7]");
+}
+
+static void a_flush_does_not_wait_for_what_has_stopped(void **state)
+{
+	const uint64_t ids[] = {1, 2};
+
+	(void)state;
+	run("plain", 1);
+	run("plain", 2);
+	answer_later = true;
+	ds_instances_flush(all, ids, 2, 5, 0);
+	ds_flushed(fakes[2]->h, 5);
+	answer_later = false;
+	strbuf_clear(&story);
+	ds_instances_stop(all, 1);
+	assert_story("stop:1 destroy:1 [stopped:1] [flushed/5]");
+	answer_later = true;
+	ds_instances_stop(all, 2);
+	strbuf_clear(&story);
+	ds_instances_flush(all, ids, 2, 6, 0); /* stopping: not asked any more */
+	assert_story("[flushed/6]");
+}
+
+static void a_flush_without_an_answer_times_out(void **state)
+{
+	const uint64_t ids[] = {1};
+	uint64_t start = clock_mono_ns();
+
+	(void)state;
+	run("plain", 1);
+	answer_later = true;
+	ds_instances_flush(all, ids, 1, 5, 0);
+	ds_instances_flush(all, ids, 1, 6, 0);
+	strbuf_clear(&story);
+	while (!story.len || !strstr(story.s, "/6]")) {
+		event_base_loop(env.loop, EVLOOP_ONCE);
+		assert_true(clock_mono_ns() - start < 20 * NS_PER_S);
+	}
+	/* in one go, or in two */
+	assert_true(strcmp(story.s, "[flushed/6]") == 0 ||
+		    strcmp(story.s, "[flushed/5] [flushed/6]") == 0);
+	assert_true(clock_mono_ns() - start >= 900 * NS_PER_MS);
+	strbuf_clear(&story);
+	ds_flushed(fakes[1]->h, 5); /* too late */
+	assert_story("");
+}
+
+static void a_flush_before_a_stop_says_so(void **state)
+{
+	const uint64_t ids[] = {1};
+
+	(void)state;
+	run("plain", 1);
+	ds_instances_flush(all, ids, 1, 5, FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
+	assert_story("flush:1/5 last [flushed/5]");
+	ds_instances_flush(all, ids, 1, 6, FLUSH_REASON_CLONE | FLUSH_BY_SERVICE);
+	assert_story("flush:1/6 [flushed/6]");
+}
+
+static void many_open_flushes_end_the_oldest(void **state)
+{
+	const uint64_t ids[] = {1};
+
+	(void)state;
+	run("plain", 1);
+	answer_later = true;
+	for (unsigned i = 1; i <= DS_INSTANCES_MAX_FLUSHES; i++)
+		ds_instances_flush(all, ids, 1, i, 0);
+	strbuf_clear(&story);
+	ds_instances_flush(all, ids, 1, 1000, 0);
+	assert_story("[flushed/1] flush:1/1000");
+}
+
+/* ---- writers ---- */
+
+static void a_writer_has_the_buffer_and_policy_of_its_config(void **state)
+{
+	Pb__DataSourceConfig c = config_of("plain", 7);
+	struct arbiter_options o = {.loop = env.loop, .ops = &fake_ops, .stall_ms = 1};
+	static struct fake_service s;
+	struct writer *drop, *stall;
+
+	(void)state;
+	fake_init(&s, 4096, 1);
+	s.hold = true;
+	o.ctx = &s;
+	assert_int_equal(arbiter_new(&o, &env.arbiter), 0);
+	assert_int_equal(arbiter_attach(env.arbiter, s.fd, 4096), 0);
+	ds_instances_setup(all, 7, &c);
+	stall = ds_writer_new(fakes[7]->h);
+	c.has_buffer_exhausted_policy = true;
+	c.buffer_exhausted_policy =
+		PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP;
+	c.tracing_session_id = 8;
+	ds_instances_setup(all, 8, &c);
+	drop = ds_writer_new(fakes[8]->h);
+	assert_int_equal(s.target_of[1], 3);
+	assert_int_equal(s.target_of[2], 3);
+	writer_begin(stall);
+	writer_end(stall);
+	writer_flush(stall); /* the memory is full now, and the service asleep */
+	writer_begin(drop);
+	writer_end(drop);
+	assert_int_equal(s.n_drains, 0);
+	writer_begin(stall);
+	writer_end(stall);
+	assert_int_not_equal(s.n_drains, 0);
+	writer_free(drop);
+	writer_free(stall);
+	strbuf_clear(&story);
+	arbiter_free(env.arbiter);
+	fake_deinit(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_whole_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_instance_asks_for_triggers, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_consumer_is_root_only_by_a_word_that_can_be_believed, setup, teardown),
+		cmocka_unit_test_setup_teardown(answers_may_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_start_without_setup_sets_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stop_before_the_start_destroys, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_fails_is_answered_all_the_same, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_end_stops_all_then_destroys_all, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_strongest_boost_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_source_that_has_to_be_in_time_is_boosted, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_boost_without_an_instance_is_none, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_boost_ends_with_the_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_flush_waits_for_all_it_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(flushes_are_answered_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_flush_does_not_wait_for_what_has_stopped, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_flush_without_an_answer_times_out, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_flush_before_a_stop_says_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_open_flushes_end_the_oldest, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_writer_has_the_buffer_and_policy_of_its_config,
+						setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

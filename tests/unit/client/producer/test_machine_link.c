@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/core/clock.h"
+#include "client/producer/machine_link.h"
+#include "unit/fake_port.h"
+#include "ipc/relay_port.pb-c.h"
+
+static const struct frame_method methods[] = {{1, "InitRelay"}, {2, "SyncClock"}};
+
+struct fixture {
+	struct event_base *loop;
+	struct fake_port port;
+	struct machine_link *link;
+	bool refuses_clocks;
+	Pb__InitRelayRequest *init;
+	Pb__SyncClockRequest *syncs[4];
+	size_t n_syncs;
+};
+
+static void on_call(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
+		    size_t len)
+{
+	struct fixture *x = p->ctx;
+
+	if (strcmp(method, "InitRelay") == 0) {
+		x->init = pb__init_relay_request__unpack(NULL, len, args);
+	} else if (x->refuses_clocks) {
+		fake_refuse(p, id);
+		return;
+	} else {
+		assert_true(x->n_syncs < 4);
+		x->syncs[x->n_syncs++] = pb__sync_clock_request__unpack(NULL, len, args);
+	}
+	fake_reply(p, id, false, NULL, 0);
+}
+
+/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
+static void run(struct fixture *x)
+{
+	for (int turn = 0; turn < 200; turn++)
+		event_base_loop(x->loop, EVLOOP_NONBLOCK);
+}
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	assert_non_null(x);
+	x->loop = event_base_new();
+	x->port.methods = methods;
+	x->port.n_methods = 2;
+	x->port.on_call = on_call;
+	x->port.ctx = x;
+	fake_port_open(&x->port, x->loop);
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	machine_link_free(x->link);
+	fake_port_close(&x->port);
+	event_base_free(x->loop);
+	if (x->init)
+		pb__init_relay_request__free_unpacked(x->init, NULL);
+	for (size_t i = 0; i < x->n_syncs; i++)
+		pb__sync_clock_request__free_unpacked(x->syncs[i], NULL);
+	free(x);
+	return 0;
+}
+
+static void it_tells_the_machine_and_a_round_of_clocks(void **state)
+{
+	struct fixture *x = *state;
+	uint64_t before = clock_boot_ns();
+
+	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	run(x);
+	assert_string_equal(x->port.calls, "InitRelay SyncClock SyncClock ");
+	assert_non_null(x->init->system_info->utsname);
+	assert_int_equal(x->syncs[0]->phase, PB__SYNC_CLOCK_REQUEST__PHASE__PING);
+	assert_int_equal(x->syncs[1]->phase, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE);
+	assert_int_equal(x->syncs[0]->n_clocks, 4);
+	assert_int_equal(x->syncs[0]->clocks[0]->clock_id, 6);
+	assert_true(x->syncs[0]->clocks[0]->timestamp >= before);
+	assert_true(x->syncs[1]->clocks[0]->timestamp >= x->syncs[0]->clocks[0]->timestamp);
+	assert_true(x->syncs[1]->clocks[0]->timestamp <= clock_boot_ns());
+}
+
+static void service_without_the_port_is_told_nothing(void **state)
+{
+	struct fixture *x = *state;
+
+	x->port.refuse_bind = true;
+	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	run(x);
+	assert_string_equal(x->port.calls, "");
+	assert_true(x->port.hung_up);
+}
+
+static void refused_clocks_are_not_told_again(void **state)
+{
+	struct fixture *x = *state;
+
+	x->refuses_clocks = true;
+	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	run(x);
+	assert_string_equal(x->port.calls, "InitRelay SyncClock ");
+}
+
+static void service_that_goes_is_borne(void **state)
+{
+	struct fixture *x = *state;
+
+	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	run(x);
+	fake_hang_up(&x->port);
+	run(x);
+	/* Nothing waits but the listener of the test. */
+	assert_int_equal(event_base_get_num_events(x->loop, EVENT_BASE_COUNT_ADDED), 1);
+	machine_link_free(x->link);
+	x->link = NULL;
+	machine_link_free(NULL);
+	assert_int_equal(machine_link_new(x->loop, "/tmp/no/such/folder/s", &x->link), -ENOENT);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(it_tells_the_machine_and_a_round_of_clocks),
+		TEST(service_without_the_port_is_told_nothing),
+		TEST(refused_clocks_are_not_told_again),
+		TEST(service_that_goes_is_borne),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,899 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A producer against a scripted service on a socket of its own, with real shared memory. */
+#include "unit/client/fake_host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/system/shm.h"
+#include "base/event_loop/sock.h"
+#include "base/text/str.h"
+#include "unit/client/fake_service.h"
+#include "client/producer/producer.h"
+#include "client/producer/producer_internal.h"
+#include "common/commit_data_request.pb-c.h"
+#include "ipc/producer_port.pb-c.h"
+
+enum {
+	INITIALIZE = 1,
+	REGISTER_SOURCE,
+	UNREGISTER_SOURCE,
+	COMMIT,
+	GET_COMMAND,
+	REGISTER_WRITER,
+	UNREGISTER_WRITER,
+	STARTED,
+	STOPPED,
+	TRIGGERS,
+	SYNC,
+};
+
+static const struct frame_method methods[] = {
+	{INITIALIZE, "InitializeConnection"},
+	{REGISTER_SOURCE, "RegisterDataSource"},
+	{UNREGISTER_SOURCE, "UnregisterDataSource"},
+	{COMMIT, "CommitData"},
+	{GET_COMMAND, "GetAsyncCommand"},
+	{REGISTER_WRITER, "RegisterTraceWriter"},
+	{UNREGISTER_WRITER, "UnregisterTraceWriter"},
+	{STARTED, "NotifyDataSourceStarted"},
+	{STOPPED, "NotifyDataSourceStopped"},
+	{TRIGGERS, "ActivateTriggers"},
+	{SYNC, "Sync"},
+};
+
+struct rig {
+	struct event_base *loop;
+	struct event *acceptable;
+	int listen_fd;
+	char dir[32], path[64];
+	struct host host;
+	struct fake_service smb;
+	struct producer *p;
+	uint64_t commands; /* request id of GetAsyncCommand */
+	int connected, disconnected;
+	char sentence[512];
+	struct strbuf story; /* of the source */
+};
+
+static struct rig *rig;
+
+/* ---- a source that writes one packet at start and one at stop ---- */
+
+struct one {
+	struct ds_handle *h;
+	struct writer *w;
+};
+
+static int one_create(struct ds_handle *h, const struct ds_env *env,
+		      const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	struct one *o;
+
+	(void)env;
+	strbuf_puts(&rig->story, "create ");
+	if (config->legacy_config) {
+		assert_string_equal(config->legacy_config, "fail");
+		return -EACCES;
+	}
+	o = calloc(1, sizeof(*o));
+	o->h = h;
+	*ret_instance = o;
+	return 0;
+}
+
+static void one_packet(struct one *o, uint64_t number)
+{
+	pb_enc_u64(writer_begin(o->w), 1, number);
+	writer_end(o->w);
+}
+
+static void one_start(void *instance)
+{
+	struct one *o = instance;
+
+	strbuf_puts(&rig->story, "start ");
+	o->w = ds_writer_new(o->h);
+	one_packet(o, 1);
+	ds_started(o->h);
+}
+
+static void one_flush(void *instance, uint64_t flush_id)
+{
+	struct one *o = instance;
+
+	strbuf_puts(&rig->story, "flush ");
+	writer_flush(o->w);
+	ds_flushed(o->h, flush_id);
+}
+
+static void one_clear(void *instance)
+{
+	(void)instance;
+	strbuf_puts(&rig->story, "clear ");
+}
+
+static void one_stop(void *instance)
+{
+	struct one *o = instance;
+
+	strbuf_puts(&rig->story, "stop ");
+	one_packet(o, 2);
+	ds_stopped(o->h);
+}
+
+static void one_destroy(void *instance)
+{
+	struct one *o = instance;
+
+	strbuf_puts(&rig->story, "destroy ");
+	writer_free(o->w);
+	free(o);
+}
+
+static void one_describe(struct pb_enc *e)
+{
+	pb_enc_open(e, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);
+	pb_enc_close(e);
+}
+
+static const struct data_source plain = {
+	.name = "test.plain",
+	.create = one_create,
+	.start = one_start,
+	.flush = one_flush,
+	.stop = one_stop,
+	.destroy = one_destroy,
+};
+static const struct data_source rich = {
+	.name = "test.rich",
+	.handles_incremental_state_clear = true,
+	.create = one_create,
+	.start = one_start,
+	.flush = one_flush,
+	.clear = one_clear,
+	.stop = one_stop,
+	.destroy = one_destroy,
+	.describe = one_describe,
+};
+static const struct data_source *const sources[] = {&plain, &rich, NULL};
+
+/* ---- rig ---- */
+
+static void on_acceptable(evutil_socket_t fd, short what, void *ctx)
+{
+	struct rig *r = ctx;
+	int peer;
+
+	(void)what;
+	if (sock_accept(fd, &peer) == 0)
+		host_take(&r->host, peer);
+}
+
+static void rig_listen(struct rig *r)
+{
+	assert_int_equal(sock_listen(r->path, &r->listen_fd, NULL), 0);
+	r->acceptable = event_new(r->loop, r->listen_fd, EV_READ | EV_PERSIST, on_acceptable, r);
+	event_add(r->acceptable, NULL);
+}
+
+static void on_connected(void *ctx)
+{
+	((struct rig *)ctx)->connected++;
+}
+
+static void on_disconnected(void *ctx)
+{
+	((struct rig *)ctx)->disconnected++;
+}
+
+static void on_trouble(void *ctx, const char *sentence)
+{
+	snprintf(((struct rig *)ctx)->sentence, sizeof(rig->sentence), "%s", sentence);
+}
+
+static void rig_init(struct rig *r)
+{
+	memset(r, 0, sizeof(*r));
+	rig = r;
+	r->loop = r->host.loop = event_base_new();
+	strcpy(r->dir, "/tmp/test_producer.XXXXXX");
+	assert_non_null(mkdtemp(r->dir));
+	snprintf(r->path, sizeof(r->path), "%s/sock", r->dir);
+	fake_init(&r->smb, 4096, 16);
+}
+
+static void rig_start(struct rig *r, const struct producer_options *extra)
+{
+	struct producer_options o = extra ? *extra : (struct producer_options){0};
+
+	o.name = "test.producer";
+	o.socket = o.socket ? o.socket : r->path;
+	o.sources = sources;
+	o.env.loop = r->loop;
+	o.on_connected = on_connected;
+	o.on_disconnected = on_disconnected;
+	o.on_trouble = on_trouble;
+	o.ctx = r;
+	assert_int_equal(producer_new(&o, &r->p), 0);
+}
+
+static void rig_deinit(struct rig *r)
+{
+	producer_free(r->p);
+	host_reset(&r->host);
+	if (r->acceptable)
+		event_free(r->acceptable);
+	close(r->listen_fd);
+	unlink(r->path);
+	rmdir(r->dir);
+	assert_int_equal(r->smb.violations, 0);
+	fake_deinit(&r->smb);
+	strbuf_deinit(&r->story);
+	event_base_free(r->loop);
+}
+
+/* ---- the service's lines ---- */
+
+static const struct frame *expect_call(struct rig *r, uint32_t method)
+{
+	const struct frame *f = host_expect(&r->host, FRAME_INVOKE_METHOD);
+
+	assert_int_equal(f->method_id, method);
+	return f;
+}
+
+static void send_message(struct rig *r, uint64_t request_id, bool has_more,
+			 const ProtobufCMessage *m, int fd)
+{
+	size_t len = protobuf_c_message_get_packed_size(m);
+	uint8_t *bytes = malloc(len + 1);
+
+	protobuf_c_message_pack(m, bytes);
+	host_reply_fd(&r->host, request_id, true, has_more, bytes, len, fd);
+	free(bytes);
+}
+
+/* Binds and takes the first two calls; gives the id of the one that waits for a welcome. */
+static uint64_t greet(struct rig *r)
+{
+	const struct frame *f = host_expect(&r->host, FRAME_BIND_SERVICE);
+	uint64_t id;
+
+	assert_int_equal(f->text_len, strlen("ProducerPort"));
+	assert_memory_equal(f->text, "ProducerPort", f->text_len);
+	host_send_bind_reply(&r->host, f->request_id, true, methods, ARRAY_SIZE(methods));
+	id = expect_call(r, INITIALIZE)->request_id;
+	r->commands = expect_call(r, GET_COMMAND)->request_id;
+	return id;
+}
+
+static void welcome(struct rig *r, uint64_t id, bool in_place, bool emulation)
+{
+	Pb__InitializeConnectionResponse m = PB__INITIALIZE_CONNECTION_RESPONSE__INIT;
+
+	m.has_direct_smb_patching_supported = m.has_use_shmem_emulation = true;
+	m.direct_smb_patching_supported = in_place;
+	m.use_shmem_emulation = emulation;
+	m.has_sets_consumer_uid = m.sets_consumer_uid = true;
+	send_message(r, id, false, &m.base, -1);
+}
+
+static void connect_fully(struct rig *r)
+{
+	int before = r->connected;
+
+	welcome(r, greet(r), true, false);
+	expect_call(r, REGISTER_SOURCE);
+	expect_call(r, REGISTER_SOURCE);
+	host_reply(&r->host, expect_call(r, SYNC)->request_id, true, false, "", 0);
+	spin_until(r->loop, r->connected == before + 1);
+}
+
+static void send_command(struct rig *r, Pb__GetAsyncCommandResponse *m, int fd)
+{
+	send_message(r, r->commands, true, &m->base, fd);
+}
+
+static void send_memory(struct rig *r, uint32_t page_kb, int fd)
+{
+	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	Pb__GetAsyncCommandResponse__SetupTracing s =
+		PB__GET_ASYNC_COMMAND_RESPONSE__SETUP_TRACING__INIT;
+
+	s.has_shared_buffer_page_size_kb = true;
+	s.shared_buffer_page_size_kb = page_kb;
+	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING;
+	m.setup_tracing = &s;
+	send_command(r, &m, fd);
+}
+
+static void send_setup(struct rig *r, const char *name, uint64_t id, const char *legacy)
+{
+	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	Pb__GetAsyncCommandResponse__SetupDataSource s =
+		PB__GET_ASYNC_COMMAND_RESPONSE__SETUP_DATA_SOURCE__INIT;
+	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
+
+	c.name = (char *)name;
+	c.legacy_config = (char *)legacy;
+	c.has_target_buffer = true;
+	c.target_buffer = 4;
+	s.has_new_instance_id = true;
+	s.new_instance_id = id;
+	s.config = &c;
+	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE;
+	m.setup_data_source = &s;
+	send_command(r, &m, -1);
+}
+
+static void send_start(struct rig *r, uint64_t id)
+{
+	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	Pb__GetAsyncCommandResponse__StartDataSource s =
+		PB__GET_ASYNC_COMMAND_RESPONSE__START_DATA_SOURCE__INIT;
+
+	s.has_new_instance_id = true;
+	s.new_instance_id = id;
+	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE;
+	m.start_data_source = &s;
+	send_command(r, &m, -1);
+}
+
+static void send_stop(struct rig *r, uint64_t id)
+{
+	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	Pb__GetAsyncCommandResponse__StopDataSource s =
+		PB__GET_ASYNC_COMMAND_RESPONSE__STOP_DATA_SOURCE__INIT;
+
+	s.has_instance_id = true;
+	s.instance_id = id;
+	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE;
+	m.stop_data_source = &s;
+	send_command(r, &m, -1);
+}
+
+static void send_flush(struct rig *r, uint64_t id, uint64_t flush_id)
+{
+	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	Pb__GetAsyncCommandResponse__Flush s = PB__GET_ASYNC_COMMAND_RESPONSE__FLUSH__INIT;
+
+	s.n_data_source_ids = 1;
+	s.data_source_ids = &id;
+	s.has_request_id = true;
+	s.request_id = flush_id;
+	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH;
+	m.flush = &s;
+	send_command(r, &m, -1);
+}
+
+static void send_clear(struct rig *r, uint64_t id)
+{
+	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	Pb__GetAsyncCommandResponse__ClearIncrementalState s =
+		PB__GET_ASYNC_COMMAND_RESPONSE__CLEAR_INCREMENTAL_STATE__INIT;
+
+	s.n_data_source_ids = 1;
+	s.data_source_ids = &id;
+	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE;
+	m.clear_incremental_state = &s;
+	send_command(r, &m, -1);
+}
+
+static void expect_commit(struct rig *r)
+{
+	const struct frame *f = expect_call(r, COMMIT);
+
+	assert_true(f->drop_reply);
+	fake_process(&r->smb, f->payload, f->payload_len);
+}
+
+/* A one-field message with a number, as Notify* and Register* are. */
+static void assert_number(const struct frame *f, uint32_t field, uint64_t number)
+{
+	uint64_t got = 0;
+	struct pb_field x;
+	struct pb_dec d;
+
+	pb_dec_init(&d, f->payload, f->payload_len);
+	while (pb_dec_next(&d, &x))
+		if (x.id == field)
+			got = x.u64;
+	assert_int_equal(got, number);
+}
+
+static void assert_story(struct rig *r, const char *expected)
+{
+	assert_string_equal(r->story.s ? r->story.s : "", expected);
+	strbuf_clear(&r->story);
+}
+
+/* ---- introduction ---- */
+
+static void it_introduces_itself_as_the_protocol_wants(void **state)
+{
+	static struct rig r;
+	const struct frame *f;
+	Pb__InitializeConnectionRequest *init;
+	Pb__RegisterDataSourceRequest *reg;
+	uint64_t id, sync;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	f = host_expect(&r.host, FRAME_BIND_SERVICE);
+	assert_int_equal(f->request_id, 1);
+	host_send_bind_reply(&r.host, 1, true, methods, ARRAY_SIZE(methods));
+	f = expect_call(&r, INITIALIZE);
+	id = f->request_id;
+	assert_false(f->drop_reply);
+	init = pb__initialize_connection_request__unpack(NULL, f->payload_len, f->payload);
+	assert_string_equal(init->producer_name, "test.producer");
+	assert_int_equal(init->shared_memory_page_size_hint_bytes, 32768);
+	assert_int_equal(init->shared_memory_size_hint_bytes, 2 << 20);
+	assert_int_equal(init->smb_scraping_mode, 2); /* disabled */
+	assert_false(init->producer_provided_shmem);
+	pb__initialize_connection_request__free_unpacked(init, NULL);
+	assert_false(expect_call(&r, GET_COMMAND)->drop_reply);
+	spin_idle(r.loop);
+	assert_int_equal(r.host.n, r.host.next); /* and waits for the welcome */
+
+	welcome(&r, id, true, false);
+	f = expect_call(&r, REGISTER_SOURCE);
+	reg = pb__register_data_source_request__unpack(NULL, f->payload_len, f->payload);
+	assert_string_equal(reg->data_source_descriptor->name, "test.plain");
+	assert_true(reg->data_source_descriptor->will_notify_on_start);
+	assert_true(reg->data_source_descriptor->will_notify_on_stop);
+	assert_false(reg->data_source_descriptor->has_handles_incremental_state_clear);
+	assert_null(reg->data_source_descriptor->ftrace_descriptor);
+	pb__register_data_source_request__free_unpacked(reg, NULL);
+	f = expect_call(&r, REGISTER_SOURCE);
+	reg = pb__register_data_source_request__unpack(NULL, f->payload_len, f->payload);
+	assert_string_equal(reg->data_source_descriptor->name, "test.rich");
+	assert_true(reg->data_source_descriptor->handles_incremental_state_clear);
+	assert_non_null(reg->data_source_descriptor->ftrace_descriptor);
+	pb__register_data_source_request__free_unpacked(reg, NULL);
+	sync = expect_call(&r, SYNC)->request_id;
+	spin_idle(r.loop);
+	assert_int_equal(r.connected, 0);
+	host_reply(&r.host, sync, true, false, "", 0);
+	spin_until(r.loop, r.connected == 1);
+	assert_int_equal(r.disconnected, 0);
+	assert_string_equal(r.sentence, "");
+	rig_deinit(&r);
+	assert_int_equal(r.disconnected, 0);
+}
+
+static void options_are_passed_on(void **state)
+{
+	const struct producer_options o = {
+		.shm_size = 1 << 20, .page_size = 8192, .scraping = true};
+	static struct rig r;
+	const struct frame *f;
+	Pb__InitializeConnectionRequest *init;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, &o);
+	host_expect(&r.host, FRAME_BIND_SERVICE);
+	host_send_bind_reply(&r.host, 1, true, methods, ARRAY_SIZE(methods));
+	f = expect_call(&r, INITIALIZE);
+	init = pb__initialize_connection_request__unpack(NULL, f->payload_len, f->payload);
+	assert_int_equal(init->shared_memory_page_size_hint_bytes, 8192);
+	assert_int_equal(init->shared_memory_size_hint_bytes, 1 << 20);
+	assert_int_equal(init->smb_scraping_mode, 1);
+	pb__initialize_connection_request__free_unpacked(init, NULL);
+	rig_deinit(&r);
+}
+
+static void a_service_without_a_working_sync_will_do(void **state)
+{
+	static struct rig r;
+
+	(void)state;
+	for (int lacks = 0; lacks < 2; lacks++) {
+		rig_init(&r);
+		rig_listen(&r);
+		rig_start(&r, NULL);
+		host_expect(&r.host, FRAME_BIND_SERVICE);
+		host_send_bind_reply(&r.host, 1, true, methods, ARRAY_SIZE(methods) - lacks);
+		welcome(&r, expect_call(&r, INITIALIZE)->request_id, true, false);
+		expect_call(&r, GET_COMMAND);
+		expect_call(&r, REGISTER_SOURCE);
+		expect_call(&r, REGISTER_SOURCE);
+		if (!lacks)
+			host_reply(&r.host, expect_call(&r, SYNC)->request_id, false, false, "", 0);
+		spin_until(r.loop, r.connected == 1);
+		rig_deinit(&r);
+	}
+}
+
+static void of_a_list_of_sockets_it_takes_the_first(void **state)
+{
+	char list[200];
+	const struct producer_options o = {.socket = list};
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	snprintf(list, sizeof(list), "%s,/nonexistent/other", r.path);
+	rig_start(&r, &o);
+	connect_fully(&r);
+	rig_deinit(&r);
+}
+
+/* ---- a session ---- */
+
+static void a_session_from_setup_to_stop(void **state)
+{
+	static struct rig r;
+	const struct frame *f;
+	size_t before;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	connect_fully(&r);
+	send_memory(&r, 4, r.smb.fd);
+	send_setup(&r, "test.rich", 50, NULL);
+	spin_until(r.loop, r.story.len);
+	assert_story(&r, "create ");
+	send_start(&r, 50);
+	f = expect_call(&r, REGISTER_WRITER);
+	assert_number(f, 1, 1);
+	assert_number(f, 2, 4);
+	fake_on_added(&r.smb, 1, 4);
+	assert_number(expect_call(&r, STARTED), 1, 50);
+	assert_story(&r, "start ");
+
+	send_flush(&r, 50, 9);
+	expect_commit(&r); /* data and answer in one */
+	assert_int_equal(r.smb.flush_id, 9);
+	assert_int_equal(r.smb.n_chunks, 1);
+	send_flush(&r, 50, 10);
+	expect_commit(&r);
+	assert_int_equal(r.smb.flush_id, 10);
+	assert_int_equal(r.smb.n_chunks, 1);
+	send_clear(&r, 50);
+	spin_until(r.loop, r.story.len >= strlen("flush flush clear "));
+	assert_story(&r, "flush flush clear ");
+
+	send_stop(&r, 50);
+	expect_commit(&r);
+	assert_number(expect_call(&r, UNREGISTER_WRITER), 1, 1);
+	assert_number(expect_call(&r, STOPPED), 1, 50);
+	assert_story(&r, "stop destroy ");
+	assert_int_equal(r.smb.n_chunks, 2);
+	assert_memory_equal(r.smb.chunks[0].payload, "\x05\xb8\x05\x01\x08\x01\x00", 7);
+	assert_memory_equal(r.smb.chunks[1].payload, "\x02\x08\x02\x00", 4);
+
+	before = r.host.n;
+	spin_idle(r.loop);
+	assert_int_equal(r.host.n, before);
+	rig_deinit(&r);
+}
+
+/* Nobody shall wait for what does not come. */
+static void everything_is_answered(void **state)
+{
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	connect_fully(&r);
+	send_memory(&r, 4, r.smb.fd);
+	send_setup(&r, "test.plain", 50, "fail");
+	send_start(&r, 50);
+	assert_number(expect_call(&r, STARTED), 1, 50);
+	assert_non_null(strstr(r.sentence, "test.plain"));
+	assert_non_null(strstr(r.sentence, strerror(EACCES)));
+	send_setup(&r, "somebody.elses", 51, NULL);
+	send_start(&r, 51);
+	assert_number(expect_call(&r, STARTED), 1, 51);
+	assert_non_null(strstr(r.sentence, "somebody.elses"));
+	send_start(&r, 52); /* never heard of */
+	assert_number(expect_call(&r, STARTED), 1, 52);
+	send_flush(&r, 50, 3);
+	expect_commit(&r);
+	assert_int_equal(r.smb.flush_id, 3);
+	send_flush(&r, 999, 4);
+	expect_commit(&r);
+	assert_int_equal(r.smb.flush_id, 4);
+	for (uint64_t id = 50; id < 54; id++) {
+		send_stop(&r, id);
+		assert_number(expect_call(&r, STOPPED), 1, id);
+	}
+	assert_int_equal(r.connected, 1);
+	assert_int_equal(r.disconnected, 0);
+	rig_deinit(&r);
+}
+
+static void senseless_commands_change_nothing(void **state)
+{
+	Pb__GetAsyncCommandResponse empty = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
+	static uint8_t deep[60000];
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	connect_fully(&r);
+	send_command(&r, &empty, -1);
+	host_reply(&r.host, r.commands, true, true, "\xff\xff\xff", 3);
+	host_reply(&r.host, r.commands, true, true, "\x92\x03\x01x", 4); /* a later version's */
+	memset(deep, 0x12, sizeof(deep));
+	host_reply(&r.host, r.commands, true, true, deep, sizeof(deep));
+	send_memory(&r, 4, r.smb.fd);
+	send_memory(&r, 4, r.smb.fd); /* a second one is not taken */
+	send_setup(&r, "test.plain", 50, NULL);
+	send_start(&r, 50);
+	fake_on_added(&r.smb, 1, 4);
+	expect_call(&r, REGISTER_WRITER);
+	assert_number(expect_call(&r, STARTED), 1, 50);
+	assert_int_equal(r.disconnected, 0);
+	rig_deinit(&r);
+}
+
+static void triggers_and_commits_of_the_program(void **state)
+{
+	const char *const names[] = {"one", "two"};
+	static struct rig r;
+	const struct frame *f;
+	Pb__ActivateTriggersRequest *m;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	assert_int_equal(producer_activate_triggers(r.p, names, 2), -ENOTCONN);
+	producer_commit(r.p);
+	connect_fully(&r);
+	producer_commit(r.p);
+	assert_int_equal(producer_activate_triggers(r.p, names, 2), 0);
+	f = expect_call(&r, TRIGGERS);
+	m = pb__activate_triggers_request__unpack(NULL, f->payload_len, f->payload);
+	assert_int_equal(m->n_trigger_names, 2);
+	assert_string_equal(m->trigger_names[1], "two");
+	pb__activate_triggers_request__free_unpacked(m, NULL);
+	rig_deinit(&r);
+}
+
+static void the_end_sends_what_was_written(void **state)
+{
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	connect_fully(&r);
+	send_memory(&r, 4, r.smb.fd);
+	send_setup(&r, "test.plain", 50, NULL);
+	send_start(&r, 50);
+	fake_on_added(&r.smb, 1, 4);
+	expect_call(&r, REGISTER_WRITER);
+	expect_call(&r, STARTED);
+	producer_free(TAKE_PTR(r.p));
+	assert_story(&r, "create start stop destroy ");
+	spin_until(r.loop, r.host.closed == 1);
+	expect_commit(&r);
+	assert_int_equal(r.smb.n_chunks, 1);
+	assert_int_equal(r.disconnected, 0);
+	rig_deinit(&r);
+}
+
+/* ---- losses ---- */
+
+static void a_lost_service_ends_all_and_the_next_one_starts_anew(void **state)
+{
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	for (int round = 1; round <= 3; round++) {
+		connect_fully(&r);
+		send_memory(&r, 4, r.smb.fd);
+		send_setup(&r, "test.plain", 50, NULL);
+		send_start(&r, 50);
+		assert_number(expect_call(&r, REGISTER_WRITER), 1, 1);
+		expect_call(&r, STARTED);
+		host_reset(&r.host);
+		spin_until(r.loop, r.disconnected == round);
+		assert_story(&r, "create start stop destroy ");
+		/* the memory of the lost service stays as it was: make it a new one's */
+		memset(r.smb.smb.base, 0, r.smb.size);
+	}
+	connect_fully(&r);
+	rig_deinit(&r);
+}
+
+static void a_memory_that_cannot_be_used_is_told_and_left(void **state)
+{
+	static const uint32_t page_kb[] = {3, 0, 64, UINT32_MAX, 128};
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	for (size_t i = 0; i <= ARRAY_SIZE(page_kb); i++) {
+		connect_fully(&r);
+		if (i < ARRAY_SIZE(page_kb))
+			send_memory(&r, page_kb[i], r.smb.fd);
+		else
+			send_memory(&r, 4, -1); /* without the memory */
+		spin_until(r.loop, r.host.closed == (int)i + 1);
+		assert_non_null(strstr(r.sentence, "shared memory"));
+		host_reset(&r.host);
+	}
+	assert_int_equal(r.disconnected, ARRAY_SIZE(page_kb) + 1);
+	rig_deinit(&r);
+}
+
+static void services_that_do_not_want_us_are_told_and_tried_again(void **state)
+{
+	static struct rig r;
+	uint64_t id;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+
+	id = greet(&r); /* refuses */
+	host_reply(&r.host, id, false, false, "", 0);
+	spin_until(r.loop, r.host.closed == 1);
+	assert_non_null(strstr(r.sentence, "refuses"));
+	host_reset(&r.host);
+
+	id = greet(&r); /* answers with no message */
+	host_reply(&r.host, id, true, false, "\xff", 1);
+	spin_until(r.loop, r.host.closed == 2);
+	host_reset(&r.host);
+
+	welcome(&r, greet(&r), true, false); /* shares memory that is none */
+	send_memory(&r, 4, -1);
+	spin_until(r.loop, r.host.closed == 3);
+	assert_non_null(strstr(r.sentence, "shared memory cannot be used"));
+	host_reset(&r.host);
+
+	welcome(&r, greet(&r), true, false); /* ends the commands */
+	host_reply(&r.host, r.commands, true, false, "", 0);
+	spin_until(r.loop, r.host.closed == 4);
+	host_reset(&r.host);
+
+	host_expect(&r.host, FRAME_BIND_SERVICE); /* is something else */
+	host_send_bind_reply(&r.host, 1, false, NULL, 0);
+	spin_until(r.loop, r.host.closed == 5);
+	host_reset(&r.host);
+
+	host_expect(&r.host, FRAME_BIND_SERVICE); /* has no methods */
+	host_send_bind_reply(&r.host, 1, true, NULL, 0);
+	spin_until(r.loop, r.host.closed == 6);
+	host_reset(&r.host);
+
+	assert_int_equal(r.connected, 0);
+	assert_int_equal(r.disconnected, 0);
+	connect_fully(&r);
+	rig_deinit(&r);
+}
+
+static void a_service_that_shares_no_memory_gets_the_chunks(void **state)
+{
+	const struct smb_chunk_header h = {.writer_id = 1};
+	Pb__CommitDataRequest *m;
+	static struct rig r;
+	struct smb_chunk c;
+	const struct frame *f;
+
+	(void)state;
+	rig_init(&r);
+	rig_listen(&r);
+	rig_start(&r, NULL);
+	welcome(&r, greet(&r), true, true);
+	expect_call(&r, REGISTER_SOURCE);
+	expect_call(&r, REGISTER_SOURCE);
+	host_reply(&r.host, expect_call(&r, SYNC)->request_id, true, false, "", 0);
+	spin_until(r.loop, r.connected == 1);
+	send_memory(&r, 4, -1);
+	spin_until(r.loop, arbiter_take(r.p->arbiter, &h, WRITER_DROP, &c));
+	memset(c.payload, 'x', c.payload_size);
+	arbiter_give(r.p->arbiter, &c, &h, 4);
+	f = expect_call(&r, COMMIT);
+	m = pb__commit_data_request__unpack(NULL, f->payload_len, f->payload);
+	assert_non_null(m);
+	assert_int_equal(m->chunks_to_move[0]->data.len, 4088);
+	assert_int_equal(m->chunks_to_move[0]->data.data[4087], 'x');
+	pb__commit_data_request__free_unpacked(m, NULL);
+	assert_string_equal(r.sentence, "");
+	rig_deinit(&r);
+}
+
+static void a_service_that_comes_later_is_found_by_its_socket(void **state)
+{
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_start(&r, NULL);
+	r.p->retry_ms = 3600 * 1000; /* the wait after the next try: for ever */
+	spin_until(r.loop, r.p->retry_ms == 30000);
+	assert_string_equal(r.sentence, ""); /* to wait is no trouble */
+	rig_listen(&r);
+	connect_fully(&r);
+	assert_int_equal(r.p->retry_ms, 100);
+	assert_null(r.p->watch);
+	rig_deinit(&r);
+}
+
+static void waits_double(void **state)
+{
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	rig_start(&r, NULL);
+	assert_int_equal(r.p->retry_ms, 200);
+	spin_until(r.loop, r.p->retry_ms == 400);
+	spin_until(r.loop, r.p->retry_ms == 800);
+	rig_listen(&r); /* anew, with the socket */
+	connect_fully(&r);
+	assert_int_equal(r.p->retry_ms, 100);
+	rig_deinit(&r);
+}
+
+static void a_folder_that_is_missing_is_waited_for_too(void **state)
+{
+	char address[100];
+	const struct producer_options o = {.socket = address};
+	static struct rig r;
+
+	(void)state;
+	rig_init(&r);
+	snprintf(address, sizeof(address), "%s/later/sock", r.dir);
+	rig_start(&r, &o);
+	assert_null(r.p->watch);
+	snprintf(r.path, sizeof(r.path), "%s/later", r.dir);
+	mkdir(r.path, 0700);
+	strcat(r.path, "/sock");
+	rig_listen(&r);
+	connect_fully(&r);
+	unlink(r.path);
+	*strrchr(r.path, '/') = '\0';
+	rmdir(r.path);
+	rig_deinit(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_introduces_itself_as_the_protocol_wants),
+		cmocka_unit_test(options_are_passed_on),
+		cmocka_unit_test(a_service_without_a_working_sync_will_do),
+		cmocka_unit_test(of_a_list_of_sockets_it_takes_the_first),
+		cmocka_unit_test(a_session_from_setup_to_stop),
+		cmocka_unit_test(everything_is_answered),
+		cmocka_unit_test(senseless_commands_change_nothing),
+		cmocka_unit_test(triggers_and_commits_of_the_program),
+		cmocka_unit_test(the_end_sends_what_was_written),
+		cmocka_unit_test(a_lost_service_ends_all_and_the_next_one_starts_anew),
+		cmocka_unit_test(a_memory_that_cannot_be_used_is_told_and_left),
+		cmocka_unit_test(services_that_do_not_want_us_are_told_and_tried_again),
+		cmocka_unit_test(a_service_that_shares_no_memory_gets_the_chunks),
+		cmocka_unit_test(a_service_that_comes_later_is_found_by_its_socket),
+		cmocka_unit_test(waits_double),
+		cmocka_unit_test(a_folder_that_is_missing_is_waited_for_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

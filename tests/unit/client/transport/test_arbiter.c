@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the arbiter does by itself; together with writers it is tested in test_writer.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <event2/event.h>
+
+#include "client/transport/arbiter.h"
+#include "unit/client/fake_service.h"
+
+static struct fake_service s;
+static struct event_base *loop;
+static struct arbiter *a;
+
+static void rig_init(uint32_t page_size, uint32_t n_pages, enum smb_layout layout)
+{
+	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s, .stall_ms = 20, .layout = layout};
+
+	fake_init(&s, page_size, n_pages);
+	o.loop = loop = event_base_new();
+	assert_int_equal(arbiter_new(&o, &a), 0);
+	assert_int_equal(arbiter_attach(a, s.fd, page_size), 0);
+}
+
+static void rig_deinit(void)
+{
+	assert_int_equal(s.violations, 0);
+	arbiter_free(a);
+	event_base_free(loop);
+	fake_deinit(&s);
+}
+
+static void turn(void)
+{
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+}
+
+static uint32_t next_chunk_id;
+
+static bool take(struct smb_chunk *c)
+{
+	const struct smb_chunk_header h = {.writer_id = 1, .chunk_id = next_chunk_id};
+
+	if (!arbiter_take(a, &h, WRITER_DROP, c))
+		return false;
+	next_chunk_id++;
+	return true;
+}
+
+static void give(const struct smb_chunk *c, uint8_t flags)
+{
+	struct smb_chunk_header h = smb_header_load(c->header);
+
+	h.count = 1;
+	h.flags = flags;
+	smb_header_store_packets(c->header, 1, flags);
+	arbiter_give(a, c, &h, 5);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	next_chunk_id = 0;
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static void memory_that_breaks_the_abi_is_refused(void **state)
+{
+	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s};
+	struct smb_chunk c;
+	void *p;
+	int fd;
+
+	(void)state;
+	fake_init(&s, 4096, 3);
+	o.loop = loop = event_base_new();
+	assert_int_equal(arbiter_new(&o, &a), 0);
+	assert_false(take(&c));
+	assert_int_equal(arbiter_attach(a, s.fd, 0), -EINVAL);
+	assert_int_equal(arbiter_attach(a, s.fd, 8192), -EINVAL); /* 3 pages of 4 KiB */
+	assert_int_equal(arbiter_attach(a, s.fd, 5000), -EINVAL);
+	assert_int_equal(arbiter_attach(a, s.fd, 65536), -EINVAL);
+	assert_int_equal(arbiter_attach(a, -1, 4096), -EPERM);
+	assert_int_equal(shm_create(SMB_MAX_SIZE + 4096, &fd, &p), 0);
+	assert_int_equal(arbiter_attach(a, fd, 4096), -EFBIG);
+	shm_unmap(p, SMB_MAX_SIZE + 4096);
+	close(fd);
+	fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING); /* it could shrink */
+	assert_int_equal(ftruncate(fd, 3 * 4096), 0);
+	assert_int_equal(arbiter_attach(a, fd, 4096), -EPERM);
+	close(fd);
+	assert_false(take(&c));
+	assert_int_equal(arbiter_attach(a, s.fd, 4096), 0);
+	assert_int_equal(arbiter_attach(a, s.fd, 4096), -EALREADY);
+	assert_true(take(&c));
+	arbiter_detach(a);
+	assert_false(take(&c));
+	assert_int_equal(arbiter_attach(a, s.fd, 4096), -EALREADY);
+	rig_deinit();
+	arbiter_free(NULL);
+}
+
+static void chunks_are_taken_page_by_page_and_round(void **state)
+{
+	struct smb_chunk c[4];
+
+	(void)state;
+	rig_init(4096, 3, SMB_DIV1);
+	s.target_of[1] = 5;
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(take(&c[i]));
+		assert_int_equal(c[i].page, i);
+		assert_int_equal(c[i].index, 0);
+		assert_int_equal(c[i].payload_size, 4080);
+		assert_int_equal(smb_load_word(&s.smb, i), SMB_DIV1 << 28 | SMB_BEING_WRITTEN);
+		assert_int_equal(smb_header_load(c[i].header).chunk_id, i);
+	}
+	assert_false(take(&c[3]));
+	give(&c[0], 0);
+	give(&c[1], 0); /* half of the memory: at once */
+	assert_int_equal(s.n_chunks, 2);
+	assert_int_equal(smb_load_word(&s.smb, 0), 0);
+	assert_true(take(&c[3]));
+	assert_int_equal(c[3].page, 0); /* on from the last page, not the first free one */
+	rig_deinit();
+}
+
+static void pages_that_are_divided_otherwise_are_used(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	for (int layout = SMB_DIV1; layout <= SMB_DIV14; layout++) {
+		rig_init(4096, 2, SMB_DIV1);
+		assert_true(smb_partition(&s.smb, 0, (enum smb_layout)layout));
+		for (uint32_t i = 0; i < smb_layout_chunks((uint32_t)layout); i++) {
+			assert_true(take(&c));
+			assert_int_equal(c.page, 0);
+			assert_int_equal(c.index, i);
+			assert_int_equal(c.payload_size + 8,
+					 smb_chunk_size(4096, (uint32_t)layout));
+		}
+		assert_true(take(&c));
+		assert_int_equal(c.page, 1);
+		assert_false(take(&c));
+		rig_deinit();
+	}
+}
+
+/* Whoever shares the memory may write anything into a page's word. */
+static void words_that_break_the_rules_are_passed_by(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	rig_init(4096, 3, SMB_DIV1);
+	atomic_store(&smb_page(&s.smb, 0)->word, 6u << 28);
+	atomic_store(&smb_page(&s.smb, 1)->word, UINT32_MAX);
+	assert_true(take(&c));
+	assert_int_equal(c.page, 2);
+	assert_false(take(&c));
+	/* and what is not there any more is not committed */
+	atomic_store(&smb_page(&s.smb, 2)->word, 0);
+	give(&c, 0);
+	arbiter_commit(a);
+	assert_int_equal(s.n_commits, 0);
+	rig_deinit();
+}
+
+/* ---- commits ---- */
+
+static void what_one_turn_gives_goes_as_one_commit(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	rig_init(4096, 20, SMB_DIV1);
+	s.target_of[1] = 5;
+	for (int i = 0; i < 8; i++) {
+		assert_true(take(&c));
+		give(&c, 0);
+	}
+	assert_int_equal(s.n_commits, 0);
+	turn();
+	assert_int_equal(s.n_commits, 1);
+	assert_int_equal(s.n_chunks, 8);
+	turn();
+	assert_int_equal(s.n_commits, 1);
+	arbiter_commit(a);
+	assert_int_equal(s.n_commits, 1);
+	rig_deinit();
+}
+
+static void whoever_finds_nothing_sends_what_is_pending(void **state)
+{
+	struct smb_chunk c[4];
+
+	(void)state;
+	rig_init(4096, 4, SMB_DIV1);
+	s.target_of[1] = 5;
+	for (int i = 0; i < 4; i++)
+		assert_true(take(&c[i]));
+	give(&c[0], 0);
+	assert_int_equal(s.n_commits, 0);
+	assert_true(take(&c[0])); /* the service freed it meanwhile */
+	assert_int_equal(s.n_commits, 1);
+	rig_deinit();
+}
+
+static void flush_answers_ride_on_what_is_pending(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	rig_init(4096, 20, SMB_DIV1);
+	s.target_of[1] = 5;
+	assert_true(take(&c));
+	give(&c, 0);
+	arbiter_ack_flush(a, 12);
+	assert_int_equal(s.n_commits, 1);
+	assert_int_equal(s.n_chunks, 1);
+	assert_int_equal(s.flush_id, 12);
+	arbiter_ack_flush(a, 13);
+	assert_int_equal(s.n_commits, 2);
+	assert_int_equal(s.flush_id, 13);
+	rig_deinit();
+}
+
+static void patches_of_sent_chunks_leave_on_the_next_turn(void **state)
+{
+	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8};
+	struct smb_chunk c;
+
+	(void)state;
+	rig_init(4096, 20, SMB_DIV1);
+	s.target_of[1] = 5;
+	assert_true(take(&c));
+	give(&c, SMB_NEEDS_PATCHING);
+	turn();
+	assert_int_equal(s.n_chunks, 1);
+	memcpy(p.data, "\x81\x80\x80\x00", 4);
+	arbiter_add_patch(a, &p);
+	assert_int_equal(s.n_commits, 1);
+	turn();
+	assert_int_equal(s.n_commits, 2);
+	assert_int_equal(s.n_patches, 1);
+	assert_memory_equal(s.chunks[0].payload + 8, p.data, 4);
+	rig_deinit();
+}
+
+static void patches_in_place_complete_the_chunk(void **state)
+{
+	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8, .more = true};
+	struct smb_chunk c;
+
+	(void)state;
+	rig_init(4096, 20, SMB_DIV1);
+	s.target_of[1] = 5;
+	arbiter_patch_in_place(a, true);
+	assert_true(take(&c));
+	give(&c, SMB_NEEDS_PATCHING | SMB_CONTINUES_ON_NEXT);
+	assert_int_equal(smb_word_state(smb_load_word(&s.smb, 0), 0), SMB_BEING_WRITTEN);
+	memcpy(p.data, "\x81\x80\x80\x00", 4);
+	arbiter_add_patch(a, &p);
+	assert_memory_equal(c.payload + 8, p.data, 4);
+	assert_int_equal(smb_word_state(smb_load_word(&s.smb, 0), 0), SMB_BEING_WRITTEN);
+	p.offset = 20;
+	p.more = false;
+	arbiter_add_patch(a, &p);
+	assert_int_equal(smb_word_state(smb_load_word(&s.smb, 0), 0), SMB_COMPLETE);
+	assert_int_equal(smb_header_load(c.header).flags, SMB_CONTINUES_ON_NEXT);
+	turn();
+	assert_int_equal(s.n_commits, 1);
+	assert_int_equal(s.n_patches, 0);
+	rig_deinit();
+}
+
+static void more_patches_than_a_batch_holds_go_out_at_once(void **state)
+{
+	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .more = true};
+	struct smb_chunk c;
+
+	(void)state;
+	rig_init(4096, 20, SMB_DIV1);
+	s.target_of[1] = 5;
+	assert_true(take(&c));
+	give(&c, SMB_NEEDS_PATCHING);
+	turn();
+	memcpy(p.data, "\x81\x80\x80\x00", 4);
+	for (uint16_t i = 0; i < 1000; i++) {
+		p.offset = i;
+		p.more = i < 999;
+		arbiter_add_patch(a, &p);
+	}
+	assert_int_equal(s.n_patches, 512);
+	turn();
+	assert_int_equal(s.n_patches, 1000);
+	assert_int_equal(s.chunks[0].h.flags, 0);
+	rig_deinit();
+}
+
+/* ---- writer ids ---- */
+
+static void ids_go_round_and_run_out(void **state)
+{
+	(void)state;
+	rig_init(4096, 2, SMB_DIV1);
+	assert_int_equal(arbiter_add_writer(a, 5), 1);
+	assert_int_equal(arbiter_add_writer(a, 5), 2);
+	arbiter_remove_writer(a, 1);
+	assert_int_equal(arbiter_add_writer(a, 5), 3); /* not 1 again so soon */
+	for (uint16_t id = 4; id <= SMB_MAX_WRITER_ID; id++)
+		assert_int_equal(arbiter_add_writer(a, 5), id);
+	assert_int_equal(arbiter_add_writer(a, 5), 1);
+	assert_int_equal(arbiter_add_writer(a, 5), 0);
+	assert_null(writer_new(a, 5, WRITER_DROP));
+	arbiter_remove_writer(a, 20000);
+	assert_int_equal(arbiter_add_writer(a, 6), 20000);
+	assert_int_equal(s.target_of[20000], 6);
+	rig_deinit();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(memory_that_breaks_the_abi_is_refused, setup),
+		cmocka_unit_test_setup(chunks_are_taken_page_by_page_and_round, setup),
+		cmocka_unit_test_setup(pages_that_are_divided_otherwise_are_used, setup),
+		cmocka_unit_test_setup(words_that_break_the_rules_are_passed_by, setup),
+		cmocka_unit_test_setup(what_one_turn_gives_goes_as_one_commit, setup),
+		cmocka_unit_test_setup(whoever_finds_nothing_sends_what_is_pending, setup),
+		cmocka_unit_test_setup(flush_answers_ride_on_what_is_pending, setup),
+		cmocka_unit_test_setup(patches_of_sent_chunks_leave_on_the_next_turn, setup),
+		cmocka_unit_test_setup(patches_in_place_complete_the_chunk, setup),
+		cmocka_unit_test_setup(more_patches_than_a_batch_holds_go_out_at_once, setup),
+		cmocka_unit_test_setup(ids_go_round_and_run_out, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arbiter without shared memory: chunks go with the requests. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/event_loop/msgsock.h"
+#include "client/transport/arbiter.h"
+#include "common/commit_data_request.pb-c.h"
+#include "wire/frame.h"
+#include "wire/smb.h"
+
+#define MAX_SENT 64
+
+static struct {
+	struct event_base *loop;
+	struct arbiter *a;
+	Pb__CommitDataRequest *sent[MAX_SENT];
+	size_t n, largest;
+	bool choked, opens_on_drain;
+	uint32_t next_chunk;
+} t;
+
+static int on_commit(void *ctx, const void *request, size_t len)
+{
+	(void)ctx;
+	assert_true(t.n < MAX_SENT);
+	t.largest = len > t.largest ? len : t.largest;
+	t.sent[t.n] = pb__commit_data_request__unpack(NULL, len, request);
+	assert_non_null(t.sent[t.n++]);
+	return 0;
+}
+
+static bool is_choked(void *ctx)
+{
+	(void)ctx;
+	return t.choked;
+}
+
+static int on_drain(void *ctx, int timeout_ms)
+{
+	(void)ctx, (void)timeout_ms;
+	if (t.opens_on_drain)
+		t.choked = false;
+	return t.choked ? -EAGAIN : 0;
+}
+
+static void on_writer(void *ctx, uint16_t writer_id, uint16_t target_buffer)
+{
+	(void)ctx, (void)writer_id, (void)target_buffer;
+}
+
+static void on_no_writer(void *ctx, uint16_t writer_id)
+{
+	(void)ctx, (void)writer_id;
+}
+
+static const struct arbiter_ops ops = {
+	.commit = on_commit,
+	.is_choked = is_choked,
+	.drain = on_drain,
+	.writer_added = on_writer,
+	.writer_removed = on_no_writer,
+};
+
+static int setup(void **state)
+{
+	struct arbiter_options o = {.ops = &ops, .stall_ms = 20};
+
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	o.loop = t.loop = event_base_new();
+	return arbiter_new(&o, &t.a);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < t.n; i++)
+		pb__commit_data_request__free_unpacked(t.sent[i], NULL);
+	arbiter_free(t.a);
+	event_base_free(t.loop);
+	return 0;
+}
+
+static bool take(struct smb_chunk *c, enum writer_policy policy)
+{
+	const struct smb_chunk_header h = {.writer_id = 3, .chunk_id = t.next_chunk};
+
+	if (!arbiter_take(t.a, &h, policy, c))
+		return false;
+	t.next_chunk++;
+	memset(c->payload, 'x', c->payload_size);
+	return true;
+}
+
+static void give(const struct smb_chunk *c, uint8_t flags)
+{
+	struct smb_chunk_header h = smb_header_load(c->header);
+
+	h.count = 1;
+	h.flags = flags;
+	smb_header_store_packets(c->header, 1, flags);
+	arbiter_give(t.a, c, &h, 5);
+}
+
+static void turn(void)
+{
+	event_base_loop(t.loop, EVLOOP_NONBLOCK);
+}
+
+static void memory_is_attached_once_and_by_the_rules(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	assert_int_equal(arbiter_attach_private(t.a, 0), -EINVAL);
+	assert_int_equal(arbiter_attach_private(t.a, 5000), -EINVAL);
+	assert_int_equal(arbiter_attach_private(t.a, 65536), -EINVAL);
+	assert_false(take(&c, WRITER_DROP));
+	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
+	assert_int_equal(arbiter_attach_private(t.a, 4096), -EALREADY);
+	assert_true(take(&c, WRITER_DROP));
+}
+
+static void chunk_goes_with_its_header_and_is_free_again(void **state)
+{
+	Pb__CommitDataRequest__ChunksToMove *m;
+	struct smb_chunk c;
+
+	(void)state;
+	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(take(&c, WRITER_DROP));
+		give(&c, 0);
+		turn();
+	}
+	assert_int_equal(t.n, 3);
+	m = t.sent[2]->chunks_to_move[0];
+	assert_false(m->has_page);
+	assert_false(m->has_chunk);
+	assert_int_equal(m->target_buffer, 5);
+	assert_int_equal(m->data.len, 4088);
+	/* chunk_id 2, writer_id 3, one packet */
+	assert_memory_equal(m->data.data, "\x02\x00\x00\x00\x03\x00\x01\x00xxxx", 12);
+	/* All of the memory is there: 256 pages of one chunk. */
+	for (int i = 0; i < 256; i++)
+		assert_true(take(&c, WRITER_DROP));
+	assert_false(take(&c, WRITER_DROP));
+}
+
+static void requests_fit_a_frame(void **state)
+{
+	struct smb_chunk c[32];
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
+	t.choked = true; /* so that they gather */
+	for (int i = 0; i < 32; i++) {
+		assert_true(take(&c[i], WRITER_DROP));
+		give(&c[i], 0);
+	}
+	arbiter_commit(t.a);
+	for (size_t i = 0; i < t.n; i++)
+		n += t.sent[i]->n_chunks_to_move;
+	assert_int_equal(n, 32);
+	assert_true(t.largest <= ARBITER_MAX_COMMIT);
+	assert_true(ARBITER_MAX_COMMIT <= MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD);
+	assert_int_equal(t.n, 11); /* 3 each */
+}
+
+static void choked_chunks_wait_and_writers_drop(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
+	t.choked = true;
+	for (int i = 0; i < 32; i++) {
+		assert_true(take(&c, WRITER_DROP));
+		give(&c, 0);
+	}
+	turn();
+	assert_false(take(&c, WRITER_DROP));
+	arbiter_ack_flush(t.a, 7);
+	assert_int_equal(t.n, 0);
+	/* The loop comes back to them by itself. */
+	t.choked = false;
+	while (t.n == 0)
+		event_base_loop(t.loop, EVLOOP_ONCE);
+	assert_int_equal(t.sent[t.n - 1]->flush_request_id, 7);
+	assert_true(take(&c, WRITER_DROP));
+}
+
+static void stalling_writer_goes_on_when_the_socket_does(void **state)
+{
+	struct smb_chunk c;
+
+	(void)state;
+	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
+	t.choked = true;
+	for (int i = 0; i < 32; i++) {
+		assert_true(take(&c, WRITER_DROP));
+		give(&c, 0);
+	}
+	t.opens_on_drain = true;
+	assert_true(take(&c, WRITER_STALL));
+	assert_true(t.n > 0);
+}
+
+static void patched_in_place_before_it_is_sent(void **state)
+{
+	struct chunk_patch p = {.writer_id = 3, .target_buffer = 5, .offset = 4, .data = "abcd"};
+	struct smb_chunk c;
+
+	(void)state;
+	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
+	arbiter_patch_in_place(t.a, true);
+	assert_true(take(&c, WRITER_DROP));
+	give(&c, SMB_NEEDS_PATCHING);
+	arbiter_add_patch(t.a, &p);
+	turn();
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.sent[0]->n_chunks_to_patch, 0);
+	/* No flag is left in the header. */
+	assert_memory_equal(t.sent[0]->chunks_to_move[0]->data.data,
+			    "\x00\x00\x00\x00\x03\x00\x01\x00xxxxabcdx", 17);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(memory_is_attached_once_and_by_the_rules),
+		TEST(chunk_goes_with_its_header_and_is_free_again),
+		TEST(requests_fit_a_frame),
+		TEST(choked_chunks_wait_and_writers_drop),
+		TEST(stalling_writer_goes_on_when_the_socket_does),
+		TEST(patched_in_place_before_it_is_sent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

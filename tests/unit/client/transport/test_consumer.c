@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "client/transport/consumer.h"
+#include "unit/fake_port.h"
+#include "gen/fields.h"
+#include "ipc/consumer_port.pb-c.h"
+
+/* What the client heard, as text; and what the service is to say. */
+struct fixture {
+	struct event_base *loop;
+	struct fake_port port;
+	struct consumer *consumer;
+	char heard[2048];
+	int free_after; /* answers after which the client frees itself; 0 never */
+	void (*answer)(struct fixture *x, const char *method, uint64_t id, const uint8_t *args,
+		       size_t len);
+};
+
+static void hear(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void hear(struct fixture *x, const char *fmt, ...)
+{
+	size_t n = strlen(x->heard);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(x->heard + n, sizeof(x->heard) - n, fmt, ap);
+	va_end(ap);
+	if (x->free_after && --x->free_after == 0) {
+		consumer_free(x->consumer);
+		x->consumer = NULL;
+	}
+}
+
+static void on_call(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
+		    size_t len)
+{
+	struct fixture *x = p->ctx;
+
+	if (x->answer)
+		x->answer(x, method, id, args, len);
+}
+
+static void on_connected(void *ctx, int error)
+{
+	hear(ctx, "connected(%d) ", error);
+}
+
+static void on_disconnected(void *ctx)
+{
+	hear(ctx, "disconnected ");
+}
+
+static const struct consumer_ops ops = {on_connected, on_disconnected};
+
+/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
+static void run(struct fixture *x)
+{
+	for (int turn = 0; turn < 200; turn++)
+		event_base_loop(x->loop, EVLOOP_NONBLOCK);
+}
+
+static int setup_unconnected(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	*state = x;
+	x->loop = event_base_new();
+	x->port.methods = fake_consumer_methods;
+	x->port.n_methods = ARRAY_SIZE(fake_consumer_methods);
+	x->port.on_call = on_call;
+	x->port.ctx = x;
+	fake_port_open(&x->port, x->loop);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	struct fixture *x;
+
+	setup_unconnected(state);
+	x = *state;
+	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	run(x);
+	assert_string_equal(x->heard, "connected(0) ");
+	x->heard[0] = '\0';
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	consumer_free(x->consumer);
+	fake_port_close(&x->port);
+	event_base_free(x->loop);
+	free(x);
+	return 0;
+}
+
+static void on_done(void *ctx, int error)
+{
+	hear(ctx, "done(%d) ", error);
+}
+
+static void on_enabled(void *ctx, int error, const char *text)
+{
+	hear(ctx, "ended(%d,%s) ", error, text);
+}
+
+static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+{
+	hear(ctx, "[%.*s%s%s%d] ", (int)len, data ? (const char *)data : "", ends ? "|" : "",
+	     last ? "$" : "", error);
+}
+
+/* ---- connecting ---- */
+
+static void test_nobody_listens(void **state)
+{
+	struct fixture *x = *state;
+
+	assert_int_equal(consumer_connect(x->loop, "/nonexistent/socket", &ops, x, &x->consumer),
+			 -ENOENT);
+	assert_null(x->consumer);
+}
+
+static void test_a_service_that_is_none(void **state)
+{
+	struct fixture *x = *state;
+
+	x->port.refuse_bind = true;
+	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	run(x);
+	assert_string_equal(x->heard, "connected(-71) ");
+}
+
+static void test_calls_before_the_connection_are_refused(void **state)
+{
+	struct fixture *x = *state;
+
+	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	assert_int_equal(consumer_disable(x->consumer, on_done, x), -ENOSYS);
+	run(x);
+	assert_string_equal(x->heard, "connected(0) ");
+}
+
+static void test_a_method_that_the_service_lacks(void **state)
+{
+	struct fixture *x = *state;
+
+	x->port.n_methods = 1;
+	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	run(x);
+	assert_int_equal(consumer_disable(x->consumer, on_done, x), -ENOSYS);
+	run(x);
+	assert_string_equal(x->heard, "connected(0) ");
+}
+
+/* ---- bare requests ---- */
+
+static void answer_yes_but_refuse_flush(struct fixture *x, const char *method, uint64_t id,
+					const uint8_t *args, size_t len)
+{
+	(void)args;
+	(void)len;
+	if (!strcmp(method, "Flush"))
+		fake_refuse(&x->port, id);
+	else
+		fake_reply(&x->port, id, false, NULL, 0);
+}
+
+static void test_bare_requests_answer_once_each(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_yes_but_refuse_flush;
+	assert_int_equal(consumer_start(x->consumer, on_done, x), 0);
+	assert_int_equal(consumer_flush(x->consumer, 0, 0, on_done, x), 0);
+	assert_int_equal(consumer_disable(x->consumer, on_done, x), 0);
+	assert_int_equal(consumer_free_buffers(x->consumer, on_done, x), 0);
+	run(x);
+	assert_string_equal(x->port.calls, "StartTracing Flush DisableTracing FreeBuffers ");
+	assert_string_equal(x->heard, "done(0) done(-71) done(0) done(0) ");
+}
+
+static void answer_with_flush_arguments(struct fixture *x, const char *method, uint64_t id,
+					const uint8_t *args, size_t len)
+{
+	Pb__FlushRequest *r = pb__flush_request__unpack(NULL, len, args);
+
+	(void)method;
+	assert_non_null(r);
+	hear(x, "flush(%d:%u,%d:%#llx) ", r->has_timeout_ms, r->timeout_ms, r->has_flags,
+	     (unsigned long long)r->flags);
+	pb__flush_request__free_unpacked(r, NULL);
+	fake_reply(&x->port, id, false, NULL, 0);
+}
+
+static void test_flush_says_what_was_given_only(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_with_flush_arguments;
+	consumer_flush(x->consumer, 0, 0x22, on_done, x);
+	consumer_flush(x->consumer, 700, 0, on_done, x);
+	run(x);
+	assert_string_equal(x->heard, "flush(0:0,1:0x22) flush(1:700,0:0) done(0) done(0) ");
+}
+
+/* ---- enable ---- */
+
+static void answer_with_config(struct fixture *x, const char *method, uint64_t id,
+			       const uint8_t *args, size_t len)
+{
+	Pb__EnableTracingResponse m = PB__ENABLE_TRACING_RESPONSE__INIT;
+
+	(void)method;
+	hear(x, "config(%.*s) ", (int)len - 2, (const char *)args + 2);
+	m.state_case = PB__ENABLE_TRACING_RESPONSE__STATE_DISABLED;
+	m.disabled = 1;
+	if (args[2] == '!')
+		m.error = (char *)"no such luck";
+	fake_reply_msg(&x->port, id, false, &m.base);
+}
+
+/* The config goes through as bytes, whatever is in them. */
+static void test_enable_ends_with_or_without_a_reason(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_with_config;
+	assert_int_equal(consumer_enable(x->consumer, "anything", 8, -1, on_enabled, x), 0);
+	assert_int_equal(consumer_enable(x->consumer, "!refuse", 7, -1, on_enabled, x), 0);
+	run(x);
+	assert_string_equal(x->heard, "config(anything) config(!refuse) ended(0,) "
+				      "ended(0,no such luck) ");
+}
+
+static void test_a_config_larger_than_a_frame(void **state)
+{
+	struct fixture *x = *state;
+	char *big = calloc(1, 200000);
+
+	assert_int_equal(consumer_enable(x->consumer, big, 200000, -1, on_enabled, x), -EMSGSIZE);
+	run(x);
+	assert_string_equal(x->heard, "");
+	free(big);
+}
+
+/* ---- reading ---- */
+
+static void put_slice(struct pb_mem *m, const char *data, bool ends)
+{
+	pb_enc_open(&m->enc, PB_READ_BUFFERS_RESPONSE_SLICES);
+	pb_enc_str(&m->enc, PB_READ_BUFFERS_RESPONSE_SLICE_DATA, data);
+	if (ends)
+		pb_enc_bool(&m->enc, PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, true);
+	pb_enc_close(&m->enc);
+}
+
+static void answer_with_slices(struct fixture *x, const char *method, uint64_t id,
+			       const uint8_t *args, size_t len)
+{
+	struct pb_mem m;
+
+	(void)method;
+	(void)args;
+	(void)len;
+	assert_int_equal(pb_mem_init(&m), 0);
+	put_slice(&m, "one", true);
+	put_slice(&m, "tw", false);
+	fake_reply(&x->port, id, true, m.buf, pb_mem_len(&m));
+	pb_mem_reset(&m);
+	fake_reply(&x->port, id, true, NULL, 0);
+	put_slice(&m, "o", true);
+	pb_enc_open(&m.enc, PB_READ_BUFFERS_RESPONSE_SLICES); /* only an end */
+	pb_enc_bool(&m.enc, PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, true);
+	pb_enc_close(&m.enc);
+	fake_reply(&x->port, id, false, m.buf, pb_mem_len(&m));
+	pb_mem_deinit(&m);
+}
+
+static void test_slices_come_in_order_and_end_once(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_with_slices;
+	assert_int_equal(consumer_read(x->consumer, on_slice, x), 0);
+	run(x);
+	assert_string_equal(x->heard, "[one|0] [tw0] [o|0] [|0] [$0] ");
+}
+
+static void test_the_callback_may_free_the_consumer_at_any_slice(void **state)
+{
+	struct fixture *x = *state;
+	int after;
+
+	x->answer = answer_with_slices;
+	for (after = 1; after <= 5; after++) {
+		x->free_after = 0;
+		if (!x->consumer) {
+			assert_int_equal(
+				consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer),
+				0);
+			run(x);
+		}
+		x->free_after = after;
+		assert_int_equal(consumer_read(x->consumer, on_slice, x), 0);
+		run(x);
+		assert_null(x->consumer);
+	}
+}
+
+static void answer_with_broken_slices(struct fixture *x, const char *method, uint64_t id,
+				      const uint8_t *args, size_t len)
+{
+	static const uint8_t cut_short[] = {0x12, 0x09, 0x0a};
+	static const uint8_t no_slice[] = {0x10, 0x01}; /* slices as a number */
+	static const uint8_t bad_slice[] = {0x12, 0x02, 0x0a, 0x05};
+
+	(void)method;
+	(void)args;
+	(void)len;
+	fake_reply(&x->port, id, true, cut_short, sizeof(cut_short));
+	fake_reply(&x->port, id, true, no_slice, sizeof(no_slice));
+	fake_reply(&x->port, id, false, bad_slice, sizeof(bad_slice));
+}
+
+static void test_a_broken_answer_ends_the_stream_once(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_with_broken_slices;
+	consumer_read(x->consumer, on_slice, x);
+	run(x);
+	assert_string_equal(x->heard, "[$-71] ");
+	/* The connection is as good as before. */
+	x->answer = answer_with_slices;
+	x->heard[0] = '\0';
+	consumer_read(x->consumer, on_slice, x);
+	run(x);
+	assert_string_equal(x->heard, "[one|0] [tw0] [o|0] [|0] [$0] ");
+}
+
+/* ---- stats and state ---- */
+
+static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	hear(ctx, "stats(%d,%zu) ", error, stats ? stats->n_buffer_stats : 99);
+}
+
+static void on_state(void *ctx, int error, const Pb__TracingServiceState *s)
+{
+	hear(ctx, "state(%d", error);
+	for (size_t i = 0; s && i < s->n_producers; i++)
+		hear(ctx, " %s", s->producers[i]->name);
+	for (size_t i = 0; s && i < s->n_data_sources; i++)
+		hear(ctx, " %s", s->data_sources[i]->ds_descriptor->name);
+	hear(ctx, ") ");
+}
+
+static void on_caps(void *ctx, int error, const Pb__TracingServiceCapabilities *caps)
+{
+	hear(ctx, "caps(%d,%zu) ", error, caps ? caps->n_observable_events : 99);
+}
+
+static void answer_state_in_parts(struct fixture *x, uint64_t id)
+{
+	Pb__TracingServiceState__Producer producer = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
+	Pb__TracingServiceState__DataSource source = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT;
+	Pb__QueryServiceStateResponse response = PB__QUERY_SERVICE_STATE_RESPONSE__INIT;
+	Pb__TracingServiceState first = PB__TRACING_SERVICE_STATE__INIT, second = first;
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
+	Pb__TracingServiceState__Producer *producers[] = {&producer};
+	Pb__TracingServiceState__DataSource *sources[] = {&source};
+
+	producer.name = (char *)"probes";
+	first.n_producers = 1;
+	first.producers = producers;
+	response.service_state = &first;
+	fake_reply_msg(&x->port, id, true, &response.base);
+	d.name = (char *)"linux.ftrace";
+	source.ds_descriptor = &d;
+	second.n_data_sources = 1;
+	second.data_sources = sources;
+	response.service_state = &second;
+	fake_reply_msg(&x->port, id, true, &response.base);
+	fake_reply_msg(&x->port, id, false, &response.base);
+}
+
+static void answer_questions(struct fixture *x, const char *method, uint64_t id,
+			     const uint8_t *args, size_t len)
+{
+	Pb__TraceStats__BufferStats buffer = PB__TRACE_STATS__BUFFER_STATS__INIT;
+	Pb__TraceStats__BufferStats *buffers[] = {&buffer};
+	Pb__GetTraceStatsResponse stats = PB__GET_TRACE_STATS_RESPONSE__INIT;
+	Pb__TraceStats body = PB__TRACE_STATS__INIT;
+
+	(void)args;
+	if (!strcmp(method, "GetTraceStats")) {
+		body.n_buffer_stats = 1;
+		body.buffer_stats = buffers;
+		stats.trace_stats = &body;
+		fake_reply_msg(&x->port, id, false, &stats.base);
+	} else if (!strcmp(method, "QueryServiceState")) {
+		hear(x, "asked(%zu) ", len);
+		answer_state_in_parts(x, id);
+	} else {
+		fake_reply(&x->port, id, false, NULL, 0);
+	}
+}
+
+static void test_questions_are_answered(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_questions;
+	consumer_stats(x->consumer, on_stats, x);
+	consumer_query_capabilities(x->consumer, on_caps, x);
+	consumer_query_state(x->consumer, false, on_state, x);
+	consumer_query_state(x->consumer, true, on_state, x);
+	run(x);
+	assert_string_equal(x->heard, "asked(0) asked(2) stats(0,1) caps(0,0) "
+				      "state(0 probes linux.ftrace linux.ftrace) "
+				      "state(0 probes linux.ftrace linux.ftrace) ");
+}
+
+static void answer_garbage(struct fixture *x, const char *method, uint64_t id, const uint8_t *args,
+			   size_t len)
+{
+	(void)method;
+	(void)args;
+	(void)len;
+	fake_reply(&x->port, id, false, "\x0a\xff\xff", 3);
+}
+
+static void test_answers_that_are_none(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_garbage;
+	consumer_stats(x->consumer, on_stats, x);
+	consumer_query_state(x->consumer, false, on_state, x);
+	consumer_query_capabilities(x->consumer, on_caps, x);
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
+	run(x);
+	assert_string_equal(x->heard, "stats(-71,99) state(-71) caps(-71,99) ended(-71,) ");
+}
+
+/* ---- observing ---- */
+
+static void on_event(void *ctx, int error, const Pb__ObservableEvents *e, bool last)
+{
+	hear(ctx, "event(%d,%d%s) ", error, e ? e->all_data_sources_started : -1, last ? ",$" : "");
+}
+
+static void answer_events(struct fixture *x, const char *method, uint64_t id, const uint8_t *args,
+			  size_t len)
+{
+	Pb__ObserveEventsRequest *r = pb__observe_events_request__unpack(NULL, len, args);
+	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
+	Pb__ObservableEvents e = PB__OBSERVABLE_EVENTS__INIT;
+
+	(void)method;
+	assert_int_equal(r->n_events_to_observe, 2);
+	assert_int_equal(r->events_to_observe[0], 2);
+	assert_int_equal(r->events_to_observe[1], 4);
+	pb__observe_events_request__free_unpacked(r, NULL);
+	e.has_all_data_sources_started = e.all_data_sources_started = true;
+	m.events = &e;
+	fake_reply_msg(&x->port, id, true, &m.base);
+	fake_reply(&x->port, id, true, NULL, 0); /* without events */
+	fake_reply_msg(&x->port, id, false, &m.base);
+}
+
+static void test_events_come_until_the_last(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_events;
+	consumer_observe(x->consumer, 2 | 4, on_event, x);
+	run(x);
+	assert_string_equal(x->heard, "event(0,1) event(0,1) event(0,-1,$) ");
+}
+
+static void test_the_observer_may_free_the_consumer(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_events;
+	x->free_after = 1;
+	consumer_observe(x->consumer, 2 | 4, on_event, x);
+	run(x);
+	assert_string_equal(x->heard, "event(0,1) ");
+	assert_null(x->consumer);
+}
+
+/* ---- the connection ends ---- */
+
+static void answer_by_leaving(struct fixture *x, const char *method, uint64_t id,
+			      const uint8_t *args, size_t len)
+{
+	(void)id;
+	(void)args;
+	(void)len;
+	if (!strcmp(method, "ObserveEvents"))
+		fake_hang_up(&x->port);
+}
+
+static void test_every_open_request_is_told_when_the_service_dies(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_by_leaving;
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
+	consumer_read(x->consumer, on_slice, x);
+	consumer_stats(x->consumer, on_stats, x);
+	consumer_query_state(x->consumer, false, on_state, x);
+	consumer_flush(x->consumer, 0, 0, on_done, x);
+	consumer_observe(x->consumer, 2 | 4, on_event, x);
+	run(x);
+	assert_string_equal(x->heard, "ended(-32,) [$-32] stats(-32,99) state(-32) done(-32) "
+				      "event(-32,-1,$) disconnected ");
+	assert_int_equal(consumer_stats(x->consumer, on_stats, x), -EPIPE);
+}
+
+static void test_a_callback_may_free_while_the_rest_is_told(void **state)
+{
+	struct fixture *x = *state;
+
+	x->answer = answer_by_leaving;
+	x->free_after = 2;
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
+	consumer_stats(x->consumer, on_stats, x);
+	consumer_flush(x->consumer, 0, 0, on_done, x);
+	consumer_observe(x->consumer, 2 | 4, on_event, x);
+	run(x);
+	assert_string_equal(x->heard, "ended(-32,) stats(-32,99) ");
+	assert_null(x->consumer);
+}
+
+static void test_free_tells_nobody_and_the_service_sees_it(void **state)
+{
+	struct fixture *x = *state;
+
+	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
+	run(x);
+	consumer_free(TAKE_PTR(x->consumer));
+	run(x);
+	assert_string_equal(x->heard, "");
+	assert_true(x->port.hung_up);
+	consumer_free(NULL);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define TEST_UNCONNECTED(fn) cmocka_unit_test_setup_teardown(fn, setup_unconnected, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_UNCONNECTED(test_nobody_listens),
+		TEST_UNCONNECTED(test_a_service_that_is_none),
+		TEST_UNCONNECTED(test_calls_before_the_connection_are_refused),
+		TEST_UNCONNECTED(test_a_method_that_the_service_lacks),
+		TEST(test_bare_requests_answer_once_each),
+		TEST(test_flush_says_what_was_given_only),
+		TEST(test_enable_ends_with_or_without_a_reason),
+		TEST(test_a_config_larger_than_a_frame),
+		TEST(test_slices_come_in_order_and_end_once),
+		TEST(test_the_callback_may_free_the_consumer_at_any_slice),
+		TEST(test_a_broken_answer_ends_the_stream_once),
+		TEST(test_questions_are_answered),
+		TEST(test_answers_that_are_none),
+		TEST(test_events_come_until_the_last),
+		TEST(test_the_observer_may_free_the_consumer),
+		TEST(test_every_open_request_is_told_when_the_service_dies),
+		TEST(test_a_callback_may_free_while_the_rest_is_told),
+		TEST(test_free_tells_nobody_and_the_service_sees_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,802 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writer and arbiter together against a strict service in this process: what was written is what is
+ * read, or is accounted for as dropped.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <event2/event.h>
+#include <pthread.h>
+
+#include "base/core/clock.h"
+#include "client/transport/arbiter.h"
+#include "unit/client/fake_service.h"
+#include "unit/client/packets.h"
+#include "client/transport/writer.h"
+
+#define TARGET 7
+
+/* In each shape of memory. The thread sanitizer is slow, and these have one thread only. */
+#ifdef __SANITIZE_THREAD__
+#define RANDOM_PACKETS 30
+#else
+#define RANDOM_PACKETS 120
+#endif
+
+/* What was written through one writer. */
+struct written {
+	uint64_t seed;
+	size_t size;
+};
+
+struct log {
+	struct writer *w;
+	uint16_t id;
+	struct written *packets; /* owned */
+	size_t n, cap;
+	uint64_t dropped; /* of the writer, when it was freed */
+	/* reading */
+	size_t next; /* number of the packet that should come */
+	size_t lost;
+	size_t broken;
+	bool first_seen;
+	bool loss_told; /* by a packet since the last numbered one */
+};
+
+struct rig {
+	struct fake_service s;
+	struct event_base *loop;
+	struct arbiter *a;
+};
+
+static void rig_init(struct rig *r, uint32_t page_size, uint32_t n_pages, enum smb_layout layout,
+		     bool in_place)
+{
+	struct arbiter_options o = {
+		.ops = &fake_ops, .ctx = &r->s, .stall_ms = 50, .layout = layout};
+
+	fake_init(&r->s, page_size, n_pages);
+	o.loop = r->loop = event_base_new();
+	assert_int_equal(arbiter_new(&o, &r->a), 0);
+	assert_int_equal(arbiter_attach(r->a, r->s.fd, page_size), 0);
+	arbiter_patch_in_place(r->a, in_place);
+}
+
+static void rig_turn(struct rig *r)
+{
+	event_base_loop(r->loop, EVLOOP_NONBLOCK);
+}
+
+static void rig_deinit(struct rig *r)
+{
+	if (r->s.violations)
+		print_error("violation: %s\n", r->s.violation);
+	assert_int_equal(r->s.violations, 0);
+	arbiter_free(r->a);
+	event_base_free(r->loop);
+	fake_deinit(&r->s);
+}
+
+static void log_open(struct log *l, struct rig *r, enum writer_policy policy)
+{
+	memset(l, 0, sizeof(*l));
+	l->w = writer_new(r->a, TARGET, policy);
+	assert_non_null(l->w);
+	for (uint16_t id = 1; id <= SMB_MAX_WRITER_ID; id++)
+		if (r->s.target_of[id])
+			l->id = id; /* the newest: ids go up */
+}
+
+static void log_write(struct log *l, uint64_t seed, size_t size, unsigned depth)
+{
+	array_reserve(&l->packets, &l->cap, l->n + 1, sizeof(*l->packets));
+	l->packets[l->n] = (struct written){.seed = seed, .size = size};
+	put_packet(writer_begin(l->w), l->n, seed, size, depth);
+	writer_end(l->w);
+	l->n++;
+}
+
+static unsigned test_depth = 10;
+
+/* The packet as it is when nothing is in its way. */
+static void assert_packet(const struct log *l, size_t number, const uint8_t *data, size_t len)
+{
+	struct strbuf got = {0}, want = {0};
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	put_packet(&m.enc, number, l->packets[number].seed, l->packets[number].size, test_depth);
+	assert_true(normal_form(m.buf, pb_mem_len(&m), &want));
+	assert_true(normal_form(data, len, &got));
+	assert_int_equal(got.len, want.len);
+	assert_memory_equal(got.s, want.s, want.len);
+	pb_mem_deinit(&m);
+	strbuf_deinit(&got);
+	strbuf_deinit(&want);
+}
+
+static void on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct log *l = ctx;
+	size_t number = SIZE_MAX;
+	struct pb_field f;
+	struct pb_dec d;
+
+	if (!data) {
+		l->broken++;
+		return;
+	}
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PACKET_NUMBER) {
+			number = (size_t)f.u64;
+		} else if (f.id == PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED) {
+			assert_int_equal(f.u64, 257);
+			l->loss_told = true;
+		} else if (f.id == PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE) {
+			assert_false(l->first_seen);
+			assert_int_equal(f.u64, 1);
+			l->first_seen = true;
+		}
+	}
+	assert_true(pb_dec_ok(&d));
+	assert_true(l->first_seen);
+	if (number == SIZE_MAX)
+		return; /* nothing but news */
+	assert_true(number >= l->next && number < l->n);
+	assert_int_equal(l->loss_told, number > l->next);
+	l->loss_told = false;
+	l->lost += number - l->next;
+	l->next = number + 1;
+	assert_packet(l, number, data, len);
+}
+
+static void log_close(struct log *l, struct rig *r)
+{
+	l->dropped = writer_dropped(l->w);
+	r->s.hold = false;
+	writer_free(l->w);
+	fake_packets(&r->s, l->id, on_packet, l);
+	l->lost += l->n - l->next;
+	assert_int_equal(l->lost, l->dropped);
+	assert_true(l->broken <= l->dropped);
+	free(l->packets);
+}
+
+/* ---- random packets of all sizes, nested 10 deep ---- */
+
+struct shape {
+	uint32_t page_size;
+	uint32_t n_pages;
+	enum smb_layout layout;
+	enum writer_policy policy;
+	bool in_place;
+	unsigned
+		lazy; /* the service works off its requests on one of so many occasions; 0: at once */
+};
+
+static size_t random_size(uint64_t *rng)
+{
+	switch (rng_below(rng, 12)) {
+	case 0:
+		return rng_below(rng, 300 << 10);
+	case 1:
+	case 2:
+		return rng_below(rng, 40 << 10);
+	case 3:
+	case 4:
+	case 5:
+		return rng_below(rng, 1000);
+	default:
+		return rng_below(rng, 140);
+	}
+}
+
+static void run_shape(const struct shape *s, uint64_t seed)
+{
+	uint64_t rng = seed * 0x9e3779b97f4a7c15ull | 1;
+	struct log logs[3];
+	struct rig r;
+
+	rig_init(&r, s->page_size, s->n_pages, s->layout, s->in_place);
+	r.s.hold = s->lazy > 0;
+	r.s.work_on_drain = s->policy == WRITER_STALL;
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++)
+		log_open(&logs[i], &r, s->policy);
+	for (unsigned i = 0; i < RANDOM_PACKETS; i++) {
+		struct log *l = &logs[rng_below(&rng, ARRAY_SIZE(logs))];
+
+		log_write(l, rng_next(&rng), random_size(&rng), test_depth);
+		if (rng_below(&rng, 8) == 0)
+			writer_flush(l->w);
+		if (rng_below(&rng, 3) == 0)
+			rig_turn(&r);
+		if (s->lazy && rng_below(&rng, s->lazy) == 0)
+			fake_work(&r.s);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++)
+		if (s->policy == WRITER_STALL)
+			assert_int_equal(writer_dropped(logs[i].w), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++)
+		log_close(&logs[i], &r);
+	rig_deinit(&r);
+}
+
+static void every_shape(enum writer_policy policy, unsigned lazy)
+{
+	/* With stalls each of the writers must be able to hold one chunk and take another. */
+	for (uint32_t page = 4096; page <= 32768; page *= 2)
+		for (int layout = SMB_DIV1; layout <= SMB_DIV14; layout++)
+			for (int in_place = 0; in_place < 2; in_place++)
+				for (uint32_t pages = 8; pages <= 64; pages *= 8) {
+					struct shape s = {page,	  pages,    (enum smb_layout)layout,
+							  policy, in_place, lazy};
+
+					run_shape(&s, page + (uint32_t)layout * 7u + pages);
+				}
+}
+
+static void random_packets_arrive_whole_when_the_service_works(void **state)
+{
+	(void)state;
+	every_shape(WRITER_STALL, 0);
+}
+
+static void random_packets_arrive_whole_when_writers_must_wait(void **state)
+{
+	(void)state;
+	every_shape(WRITER_STALL, 5);
+}
+
+static void random_packets_arrive_whole_or_are_counted(void **state)
+{
+	(void)state;
+	every_shape(WRITER_DROP, 5);
+	every_shape(WRITER_DROP, 50);
+}
+
+/* ---- a service that works at the same time ---- */
+
+struct worker {
+	struct fake_service *s;
+	pthread_mutex_t lock; /* of requests */
+	bool end;
+};
+
+static int worker_commit(void *ctx, const void *request, size_t len)
+{
+	struct worker *k = ctx;
+
+	pthread_mutex_lock(&k->lock);
+	fake_on_commit(k->s, request, len); /* which holds it */
+	pthread_mutex_unlock(&k->lock);
+	return 0;
+}
+
+static int worker_drain(void *ctx, int timeout_ms)
+{
+	(void)ctx, (void)timeout_ms;
+	return 0;
+}
+
+static void worker_added(void *ctx, uint16_t id, uint16_t target)
+{
+	fake_on_added(((struct worker *)ctx)->s, id, target);
+}
+
+static void worker_removed(void *ctx, uint16_t id)
+{
+	(void)ctx, (void)id;
+}
+
+static void *work(void *arg)
+{
+	struct worker *k = arg;
+	bool end = false;
+
+	while (!end) {
+		struct fake_request *r = NULL;
+		size_t n;
+
+		pthread_mutex_lock(&k->lock);
+		end = k->end;
+		n = k->s->n_requests;
+		if (n > 0) {
+			r = k->s->requests;
+			k->s->requests = NULL;
+			k->s->n_requests = k->s->cap_requests = 0;
+		}
+		pthread_mutex_unlock(&k->lock);
+		for (size_t i = 0; i < n; i++) {
+			fake_process(k->s, r[i].data, r[i].len);
+			free(r[i].data);
+		}
+		free(r);
+		if (n == 0)
+			usleep(50);
+	}
+	return NULL;
+}
+
+static void random_packets_arrive_whole_at_a_service_that_works_meanwhile(void **state)
+{
+	static const struct arbiter_ops worker_ops = {
+		.commit = worker_commit,
+		.drain = worker_drain,
+		.writer_added = worker_added,
+		.writer_removed = worker_removed,
+	};
+	struct worker k = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct arbiter_options o = {.ops = &worker_ops, .ctx = &k, .layout = SMB_DIV4};
+	uint64_t rng = 99;
+	struct rig r;
+	struct log l;
+	pthread_t thread;
+
+	(void)state;
+	fake_init(&r.s, 4096, 4);
+	r.s.hold = true;
+	k.s = &r.s;
+	o.loop = r.loop = event_base_new();
+	assert_int_equal(arbiter_new(&o, &r.a), 0);
+	assert_int_equal(arbiter_attach(r.a, r.s.fd, 4096), 0);
+	arbiter_patch_in_place(r.a, true);
+	log_open(&l, &r, WRITER_STALL);
+	assert_int_equal(pthread_create(&thread, NULL, work, &k), 0);
+	for (int i = 0; i < 300; i++) {
+		log_write(&l, rng_next(&rng), random_size(&rng), test_depth);
+		if (i % 7 == 0)
+			rig_turn(&r);
+	}
+	writer_flush(l.w);
+	arbiter_commit(r.a);
+	pthread_mutex_lock(&k.lock);
+	k.end = true;
+	pthread_mutex_unlock(&k.lock);
+	pthread_join(thread, NULL);
+	assert_int_equal(writer_dropped(l.w), 0);
+	log_close(&l, &r);
+	rig_deinit(&r);
+}
+
+/* ---- exhaustion at every point ---- */
+
+static size_t free_chunks(struct rig *r, enum smb_layout layout)
+{
+	size_t n = 0;
+
+	for (uint32_t p = 0; p < r->s.smb.n_pages; p++) {
+		uint32_t word = smb_load_word(&r->s.smb, p);
+
+		if (word == 0)
+			n += smb_layout_chunks(layout);
+		for (uint32_t i = 0; i < smb_layout_chunks(smb_word_layout(word)); i++)
+			n += smb_word_state(word, i) == SMB_FREE;
+	}
+	return n;
+}
+
+/*
+ * All but `left` chunks are taken; a packet of `size` bytes is written, then, with the memory free
+ * again, one more. The packet arrives whole or not at all, and the next one tells.
+ */
+static void exhaust(unsigned left, size_t size, bool in_place, bool prefix)
+{
+	struct rig r;
+	struct log filler, l;
+
+	rig_init(&r, 4096, 1, SMB_DIV14, in_place);
+	r.s.hold = true;
+	log_open(&filler, &r, WRITER_DROP);
+	log_open(&l, &r, WRITER_DROP);
+	if (prefix)
+		log_write(&l, 3, 60, test_depth);
+	while (free_chunks(&r, SMB_DIV14) > left) {
+		log_write(&filler, 5, 20, test_depth);
+		writer_flush(filler.w);
+	}
+	log_write(&l, size + left, size, test_depth);
+	rig_turn(&r);
+	fake_work(&r.s);
+	log_write(&l, 11, 30, test_depth);
+	rig_turn(&r);
+	fake_work(&r.s);
+	if (writer_dropped(l.w) == 0)
+		assert_true(size <= (left + 1) * 284u);
+	log_close(&l, &r);
+	log_close(&filler, &r);
+	rig_deinit(&r);
+}
+
+static void exhaustion_at_every_byte_loses_one_packet(void **state)
+{
+	(void)state;
+	for (unsigned left = 0; left < 5; left++)
+		for (size_t size = 1; size < 1500; size += size < 700 ? 1 : 13) {
+			exhaust(left, size, false, size & 1);
+			exhaust(left, size, true, size & 1);
+		}
+}
+
+static void every_nesting_depth_survives_exhaustion(void **state)
+{
+	(void)state;
+	for (test_depth = 0; test_depth <= PB_MAX_DEPTH; test_depth++)
+		for (unsigned left = 0; left < 4; left++)
+			for (size_t size = 1; size < 1500; size += 37)
+				exhaust(left, size, size & 1, true);
+	test_depth = 10;
+}
+
+/* ---- policies ---- */
+
+static void a_stall_is_bounded_and_then_everybody_drops_at_once(void **state)
+{
+	uint64_t start;
+	struct rig r;
+	struct log l, other;
+	size_t drains;
+
+	(void)state;
+	rig_init(&r, 4096, 2, SMB_DIV1, false);
+	r.s.hold = true;
+	log_open(&l, &r, WRITER_STALL);
+	log_open(&other, &r, WRITER_STALL);
+	start = clock_mono_ns();
+	log_write(&l, 1, 20000, test_depth);
+	assert_true(clock_mono_ns() - start >= 50 * NS_PER_MS);
+	assert_int_equal(writer_dropped(l.w), 1);
+	drains = r.s.n_drains;
+	assert_true(drains > 1);
+	for (int i = 0; i < 100; i++) {
+		log_write(&l, 2, 100, test_depth);
+		log_write(&other, 2, 100, test_depth);
+	}
+	assert_int_equal(r.s.n_drains, drains);
+	assert_int_equal(writer_dropped(l.w), 101);
+	assert_int_equal(writer_dropped(other.w), 100);
+
+	fake_work(&r.s);
+	log_write(&other, 3, 100, test_depth);
+	assert_int_equal(writer_dropped(other.w), 100);
+	/* patience is back, too */
+	log_write(&l, 3, 20000, test_depth);
+	assert_true(r.s.n_drains > drains);
+	fake_work(&r.s);
+	log_close(&l, &r);
+	log_close(&other, &r);
+	rig_deinit(&r);
+}
+
+static void a_stall_ends_when_the_service_is_lost(void **state)
+{
+	struct rig r;
+	struct log l;
+
+	(void)state;
+	rig_init(&r, 4096, 2, SMB_DIV1, false);
+	r.s.gone = true;
+	log_open(&l, &r, WRITER_STALL);
+	log_write(&l, 1, 20000, test_depth);
+	log_write(&l, 1, 20000, test_depth);
+	assert_int_equal(writer_dropped(l.w), 2);
+	writer_free(l.w);
+	free(l.packets);
+	rig_deinit(&r);
+}
+
+static void packets_larger_than_the_memory_arrive(void **state)
+{
+	struct rig r;
+	struct log l;
+
+	(void)state;
+	rig_init(&r, 4096, 2, SMB_DIV1, true);
+	log_open(&l, &r, WRITER_STALL);
+	log_write(&l, 77, 3 << 20, test_depth);
+	log_write(&l, 78, 10, test_depth);
+	assert_int_equal(writer_dropped(l.w), 0);
+	log_close(&l, &r);
+	rig_deinit(&r);
+}
+
+/*
+ * One chunk is the whole memory: what fits into the rest of it goes through, what does not is
+ * dropped, without a wait for a service that has nothing to give.
+ */
+static void a_memory_of_one_chunk_is_enough_for_small_packets(void **state)
+{
+	struct rig r;
+	struct log l;
+
+	(void)state;
+	rig_init(&r, 4096, 1, SMB_DIV1, false);
+	log_open(&l, &r, WRITER_STALL);
+	for (int i = 0; i < 1000; i++)
+		log_write(&l, (uint64_t)i, i % 100 ? 10 : 10000, test_depth);
+	assert_in_range(writer_dropped(l.w), 10, 30);
+	assert_in_range(r.s.n_drains, 10, 30); /* one look each */
+	log_close(&l, &r);
+	rig_deinit(&r);
+}
+
+/* ---- the chunk's bytes ---- */
+
+static void small_packets_have_sizes_of_one_byte(void **state)
+{
+	static const size_t sizes[] = {1, 100, 127, 128, 129, 1000};
+	uint8_t data[1000] = {0};
+	const uint8_t *p;
+	struct rig r;
+	struct writer *w;
+
+	(void)state;
+	rig_init(&r, 4096, 1, SMB_DIV1, false);
+	w = writer_new(r.a, TARGET, WRITER_DROP);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		pb_enc_raw(writer_begin(w), data, sizes[i]);
+		writer_end(w);
+	}
+	writer_flush(w);
+	rig_turn(&r);
+	assert_int_equal(r.s.n_chunks, 1);
+	p = r.s.chunks[0].payload;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint64_t size;
+		const uint8_t *q = pb_get_varint(p, p + 10, &size);
+		size_t news = i ? 0 : 3; /* first_packet_on_sequence: two bytes of tag, one */
+
+		assert_int_equal(size, sizes[i] + news);
+		assert_int_equal(q - p, size < 128 ? 1 : 4);
+		p = q + size;
+	}
+	/* the stand-in for a packet that did not come */
+	assert_int_equal(*p, 0);
+	assert_int_equal(r.s.chunks[0].h.count, ARRAY_SIZE(sizes) + 1);
+	assert_int_equal(r.s.chunks[0].h.flags, 0);
+	assert_int_equal(r.s.chunks[0].h.chunk_id, 0);
+	writer_free(w);
+	rig_deinit(&r);
+}
+
+static void a_chunk_takes_1022_packets(void **state)
+{
+	struct rig r;
+	struct log l;
+
+	(void)state;
+	rig_init(&r, 32768, 4, SMB_DIV1, false);
+	log_open(&l, &r, WRITER_DROP);
+	for (int i = 0; i < 3000; i++)
+		log_write(&l, 1, 1, test_depth);
+	writer_flush(l.w);
+	rig_turn(&r);
+	assert_int_equal(r.s.n_chunks, 3);
+	assert_int_equal(r.s.chunks[0].h.count, 1023); /* with the empty one */
+	assert_int_equal(r.s.chunks[1].h.count, 1023);
+	assert_int_equal(writer_dropped(l.w), 0);
+	log_close(&l, &r);
+	rig_deinit(&r);
+}
+
+static void empty_packets_are_legal(void **state)
+{
+	struct rig r;
+	struct log l;
+
+	(void)state;
+	rig_init(&r, 4096, 4, SMB_DIV1, false);
+	log_open(&l, &r, WRITER_DROP);
+	for (int i = 0; i < 5000; i++) {
+		writer_begin(l.w);
+		writer_end(l.w);
+		if (i % 100 == 0)
+			log_write(&l, 1, 40, test_depth);
+	}
+	assert_int_equal(writer_dropped(l.w), 0);
+	log_close(&l, &r);
+	rig_deinit(&r);
+}
+
+/* A packet that ends with the last byte of a chunk leaves no room for the empty one. */
+static void chunks_can_be_filled_to_the_last_byte(void **state)
+{
+	uint8_t data[4096] = {0};
+	struct rig r;
+	struct writer *w;
+
+	(void)state;
+	rig_init(&r, 4096, 8, SMB_DIV1, false);
+	w = writer_new(r.a, TARGET, WRITER_DROP);
+	for (size_t size = 4060; size <= 4080; size++) {
+		pb_enc_raw(writer_begin(w), data, size);
+		writer_end(w);
+		writer_flush(w);
+		rig_turn(&r);
+	}
+	/* 4080 payload bytes: 4 of size, 3 of the first packet's news */
+	assert_int_equal(r.s.chunks[4076 - 4060].h.count, 1);
+	assert_int_equal(r.s.chunks[4076 - 4060].h.flags, 0);
+	assert_int_equal(r.s.chunks[4075 - 4060].h.count, 2);
+	assert_int_equal(r.s.chunks[4077 - 4060].h.flags, SMB_CONTINUES_ON_NEXT);
+	assert_int_equal(writer_dropped(w), 0);
+	writer_free(w);
+	rig_deinit(&r);
+}
+
+/* What a service may read of a chunk that was not committed: all packets but the last counted. */
+static void ended_packets_can_be_scraped(void **state)
+{
+	struct smb_chunk_header h;
+	struct smb_chunk c;
+	const uint8_t *p;
+	struct rig r;
+	struct log l;
+
+	(void)state;
+	rig_init(&r, 4096, 2, SMB_DIV1, false);
+	log_open(&l, &r, WRITER_DROP);
+	for (unsigned i = 0; i < 5; i++) {
+		log_write(&l, i, 90, test_depth);
+		c = smb_chunk_at(&r.s.smb, 0, SMB_DIV1, 0);
+		h = smb_header_load(c.header);
+		assert_int_equal(h.count, i + 2);
+		assert_int_equal(h.writer_id, l.id);
+		p = c.payload;
+		for (unsigned k = 0; k <= i; k++) {
+			uint64_t size;
+
+			p = pb_get_varint(p, p + 10, &size);
+			assert_packet(&l, k, p, (size_t)size);
+			p += size;
+		}
+	}
+	/* an open packet is the last one counted */
+	writer_begin(l.w);
+	assert_int_equal(smb_header_load(c.header).count, 6);
+	writer_end(l.w);
+	assert_int_equal(smb_header_load(c.header).count, 7);
+	log_close(&l, &r);
+	rig_deinit(&r);
+}
+
+/* ---- patches ---- */
+
+static void patches_in_place_need_no_request(void **state)
+{
+	for (int in_place = 0; in_place < 2; in_place++) {
+		struct rig r;
+		struct log l;
+
+		(void)state;
+		rig_init(&r, 4096, 64, SMB_DIV1, in_place);
+		log_open(&l, &r, WRITER_DROP);
+		log_write(&l, 12345, 30000, test_depth);
+		writer_flush(l.w);
+		rig_turn(&r);
+		if (in_place)
+			assert_int_equal(r.s.n_patches, 0);
+		else
+			assert_int_not_equal(r.s.n_patches, 0);
+		assert_int_equal(r.s.n_commits, 1);
+		log_close(&l, &r);
+		rig_deinit(&r);
+	}
+}
+
+static void a_chunk_held_for_patches_goes_out_with_its_batch(void **state)
+{
+	struct pb_enc *e;
+	uint8_t data[5000] = {0};
+	struct rig r;
+	struct writer *w;
+
+	(void)state;
+	rig_init(&r, 4096, 64, SMB_DIV1, true);
+	w = writer_new(r.a, TARGET, WRITER_DROP);
+	e = writer_begin(w);
+	pb_enc_open(e, NESTED);
+	pb_enc_open(e, NESTED);
+	pb_enc_bytes(e, 6, data, sizeof(data));
+	pb_enc_close(e);
+	arbiter_commit(r.a); /* between the two patches of chunk 0 */
+	assert_int_equal(r.s.n_chunks, 1);
+	assert_true(r.s.chunks[0].h.flags & SMB_NEEDS_PATCHING);
+	pb_enc_close(e);
+	writer_end(w);
+	rig_turn(&r);
+	assert_int_equal(r.s.n_patches, 2);
+	assert_false(r.s.chunks[0].h.flags & SMB_NEEDS_PATCHING);
+	writer_free(w);
+	rig_deinit(&r);
+}
+
+/* ---- the rest of the contract ---- */
+
+static void without_memory_packets_are_counted_and_told(void **state)
+{
+	struct fake_service s;
+	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s};
+	struct rig r = {0};
+	struct log l;
+
+	(void)state;
+	fake_init(&s, 4096, 4);
+	o.loop = event_base_new();
+	assert_int_equal(arbiter_new(&o, &r.a), 0);
+	r.s = s;
+	memset(&l, 0, sizeof(l));
+	l.w = writer_new(r.a, TARGET, WRITER_STALL);
+	l.id = 1;
+	for (int i = 0; i < 10; i++)
+		log_write(&l, 1, 100000, test_depth);
+	writer_flush(l.w);
+	assert_int_equal(writer_dropped(l.w), 10);
+	assert_int_equal(writer_bytes(l.w), 0);
+	assert_int_equal(arbiter_attach(r.a, s.fd, 4096), 0);
+	log_write(&l, 1, 100, test_depth);
+	assert_int_equal(writer_dropped(l.w), 10);
+	assert_true(writer_bytes(l.w) >= 100);
+	/* the chunk of a lost service can still be written into, and goes nowhere */
+	arbiter_detach(r.a);
+	log_write(&l, 1, 100, test_depth);
+	writer_flush(l.w);
+	log_write(&l, 1, 100, test_depth);
+	assert_int_equal(writer_dropped(l.w), 11);
+	writer_free(l.w);
+	assert_int_equal(s.n_commits, 0);
+	assert_int_equal(s.violations, 0);
+	free(l.packets);
+	arbiter_free(r.a);
+	event_base_free(o.loop);
+	fake_deinit(&s);
+}
+
+static void nothing_written_is_nothing_sent(void **state)
+{
+	struct rig r;
+	struct writer *w;
+
+	(void)state;
+	rig_init(&r, 4096, 2, SMB_DIV1, false);
+	w = writer_new(r.a, TARGET, WRITER_DROP);
+	writer_flush(w);
+	writer_flush(w);
+	rig_turn(&r);
+	writer_free(w);
+	writer_free(NULL);
+	assert_int_equal(r.s.n_commits, 0);
+	rig_deinit(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_packets_arrive_whole_when_the_service_works),
+		cmocka_unit_test(random_packets_arrive_whole_when_writers_must_wait),
+		cmocka_unit_test(random_packets_arrive_whole_or_are_counted),
+		cmocka_unit_test(random_packets_arrive_whole_at_a_service_that_works_meanwhile),
+		cmocka_unit_test(exhaustion_at_every_byte_loses_one_packet),
+		cmocka_unit_test(every_nesting_depth_survives_exhaustion),
+		cmocka_unit_test(a_stall_is_bounded_and_then_everybody_drops_at_once),
+		cmocka_unit_test(a_stall_ends_when_the_service_is_lost),
+		cmocka_unit_test(packets_larger_than_the_memory_arrive),
+		cmocka_unit_test(a_memory_of_one_chunk_is_enough_for_small_packets),
+		cmocka_unit_test(small_packets_have_sizes_of_one_byte),
+		cmocka_unit_test(a_chunk_takes_1022_packets),
+		cmocka_unit_test(empty_packets_are_legal),
+		cmocka_unit_test(chunks_can_be_filled_to_the_last_byte),
+		cmocka_unit_test(ended_packets_can_be_scraped),
+		cmocka_unit_test(patches_in_place_need_no_request),
+		cmocka_unit_test(a_chunk_held_for_patches_goes_out_with_its_batch),
+		cmocka_unit_test(without_memory_packets_are_counted_and_told),
+		cmocka_unit_test(nothing_written_is_nothing_sent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

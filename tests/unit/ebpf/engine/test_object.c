@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libbpf's object by itself, of what a family's run never asks for. */
+#include "unit/ebpf/family_rig.h"
+
+#include "ebpf/engine/images.h"
+
+EBPF_DECLARE(tcp);
+
+static const struct ebpf_image image = EBPF_IMAGE(tcp);
+static const struct ebpf_scope scope = {.own_pid = 1};
+static struct ebpf_object *object;
+
+static int teardown(void **state)
+{
+	ebpf_object_free(object);
+	object = NULL;
+	return rig_end(state);
+}
+
+static void what_is_no_object(void **state)
+{
+	static const unsigned char text[] = "no object";
+	const struct ebpf_image none = {.name = "none", .begin = text, .end = text + sizeof(text)};
+
+	(void)state;
+	assert_true(ebpf_object_open(&none, &object, &rig.why) < 0);
+	assert_null(object);
+	assert_non_null(strstr(rig.why.text, "none.bpf.o could not be read"));
+}
+
+static void maps_by_name(void **state)
+{
+	(void)state;
+	rig_need_btf();
+	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
+	ebpf_object_resize(object, "no such map", 7);
+	ebpf_object_leave_out(object, "no such map");
+	ebpf_object_leave_out_program(object, "no such program");
+	ebpf_object_leave_out_program(object, "on_drop");
+	assert_int_equal(ebpf_object_load(object, &scope, 0, &rig.why), 0);
+	assert_true(ebpf_object_map(object, "cpus") >= 0);
+	assert_int_equal(ebpf_object_map(object, "no such map"), -ENOENT);
+	/* Left out, as none is asked for. */
+	assert_int_equal(ebpf_object_map(object, "sonda_pids"), -ENOENT);
+	assert_int_equal(fake_count_programs("on_drop"), 0);
+	assert_int_equal(ebpf_object_attach(object, &rig.why), 0);
+	assert_int_equal(fake_bpf.attached, 3);
+}
+
+static void periods_have_numbers(void **state)
+{
+	uint64_t next;
+
+	(void)state;
+	rig_need_btf();
+	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
+	assert_int_equal(ebpf_object_load(object, &scope, 0, &rig.why), 0);
+	assert_int_equal(ebpf_object_next_period(object), 1);
+	assert_int_equal(ebpf_object_next_period(object), 2);
+	fake_bpf_fail(BPF_MAP_UPDATE_ELEM, NULL, EPERM);
+	assert_int_equal(ebpf_object_next_period(object), 0);
+	/* The period goes on: the next one that ends is the same. */
+	fake_bpf_fail_no_more();
+	assert_int_equal(ebpf_object_next_period(object), 3);
+	memcpy(&next, fake_value(".data.sonda", 0), sizeof(next));
+	assert_int_equal(next, 4);
+}
+
+static void what_programs_took_is_added_up(void **state)
+{
+	uint64_t ns, count, missed;
+
+	(void)state;
+	rig_need_btf();
+	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
+	ebpf_object_leave_out_program(object, "on_drop");
+	assert_int_equal(ebpf_object_load(object, &scope, 0, &rig.why), 0);
+	for (size_t i = 0; i < fake_bpf.n_programs; i++)
+		if (!strncmp(fake_bpf.programs[i].name, "on_re", 5)) {
+			fake_bpf.programs[i].ns = 100;
+			fake_bpf.programs[i].runs = 2;
+			fake_bpf.programs[i].missed = 1;
+		}
+	ebpf_object_cost(object, &ns, &count, &missed);
+	assert_int_equal(ns, 300); /* a retransmit, a reset sent, one received */
+	assert_int_equal(count, 6);
+	assert_int_equal(missed, 3);
+	fake_bpf_fail(BPF_OBJ_GET_INFO_BY_FD, NULL, EPERM);
+	ebpf_object_cost(object, &ns, &count, &missed);
+	assert_int_equal(ns, 0);
+}
+
+static void statistics_may_be_refused(void **state)
+{
+	int fd;
+
+	(void)state;
+	fd = ebpf_stats_on();
+	assert_true(fd >= 0);
+	close(fd);
+	fake_bpf_fail(BPF_ENABLE_STATS, NULL, EPERM);
+	assert_int_equal(ebpf_stats_on(), -EPERM);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_no_object),	 TEST(maps_by_name),
+		TEST(periods_have_numbers),	 TEST(what_programs_took_is_added_up),
+		TEST(statistics_may_be_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/client/read_tracks.h"
+#include "ebpf/engine/trouble.h"
+#include "unit/procfs/told.h"
+
+static struct writer *w;
+static struct ebpf_trouble trouble;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	writer_free(w);
+	ebpf_trouble_deinit(&trouble);
+	fake_reset();
+	return 0;
+}
+
+static void add(unsigned n)
+{
+	told_begin();
+	for (unsigned i = 0; i < n; i++)
+		ebpf_trouble_add(&trouble, "runq", "reason %u", i);
+	assert_int_equal(told_end("linux.ebpf_counters: runq: reason"), n);
+}
+
+/* How many failures a packet tells of. */
+static unsigned failures(size_t packet)
+{
+	struct pb_field m;
+
+	assert_true(read_sub(fake_packet_field(packet), PB_TRACE_PACKET_EBPF_COUNTERS_STATS, &m));
+	return fake_count(m.data, m.len, PB_EBPF_COUNTERS_STATS_FAILURES);
+}
+
+static void each_is_written_once_until_the_state_is_cleared(void **state)
+{
+	(void)state;
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(fake.n, 0);
+	add(2);
+	ebpf_trouble_write(&trouble, false, w);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(fake.n, 1);
+	assert_int_equal(failures(0), 2);
+	add(1);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(failures(1), 1);
+	ebpf_trouble_clear(&trouble);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(failures(2), 3);
+}
+
+static uint64_t count_in(size_t packet)
+{
+	struct pb_field m, failure;
+
+	assert_true(read_sub(fake_packet_field(packet), PB_TRACE_PACKET_EBPF_COUNTERS_STATS, &m));
+	assert_true(read_sub(m, PB_EBPF_COUNTERS_STATS_FAILURES, &failure));
+	return read_sub(failure, PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, &m) ? m.u64 : 0;
+}
+
+/* The operator is not told; the trace has the first number, those that double, and the last. */
+static void numbers_are_written_as_they_grow(void **state)
+{
+	(void)state;
+	told_begin();
+	ebpf_trouble_count(&trouble, "runq", "waits: no room", 3);
+	ebpf_trouble_write(&trouble, false, w);
+	ebpf_trouble_count(&trouble, "runq", "waits: no room", 5);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(fake.n, 1);
+	assert_int_equal(count_in(0), 3);
+	ebpf_trouble_count(&trouble, "runq", "waits: no room", 6);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(count_in(1), 6);
+	ebpf_trouble_count(&trouble, "runq", "waits: no room", 7);
+	ebpf_trouble_write(&trouble, true, w);
+	ebpf_trouble_write(&trouble, true, w);
+	assert_int_equal(fake.n, 3);
+	assert_int_equal(count_in(2), 7);
+	ebpf_trouble_clear(&trouble);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(count_in(3), 7);
+	assert_int_equal(told_end("runq"), 0);
+}
+
+static void there_is_a_limit(void **state)
+{
+	(void)state;
+	add(EBPF_TROUBLES_MAX + 3);
+	ebpf_trouble_write(&trouble, false, w);
+	assert_int_equal(failures(0), EBPF_TROUBLES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_is_written_once_until_the_state_is_cleared,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(numbers_are_written_as_they_grow, setup, teardown),
+		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

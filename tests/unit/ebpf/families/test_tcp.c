@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/ebpf/family_rig.h"
+
+#include "bpf/tcp.h"
+#include "ebpf/families/tcp.h"
+
+static struct tcp_cpu *cpu(uint32_t i)
+{
+	return fake_value("cpus", i);
+}
+
+static void each_enumerator(void *ctx, const char *type,
+			    void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	(void)ctx;
+	assert_string_equal(type, "skb_drop_reason");
+	fn(arg, "SKB_DROP_REASON_NO_SOCKET", 3);
+	fn(arg, "SKB_DROP_REASON_MAX", TCP_REASONS + 7);
+	fn(arg, "SKB_DROP_REASON_NONE", -1);
+}
+
+static void each_symbol(void *ctx, const char *event, const char *field,
+			void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+{
+	(void)ctx;
+	assert_string_equal(event, "skb/kfree_skb");
+	assert_string_equal(field, "reason");
+	fn(arg, "NO_SOCKETS", 3); /* types know better */
+	fn(arg, "PKT_TOO_SMALL", 5);
+}
+
+#define GROUP "eBPF/Network/"
+
+static void reasons_have_their_names(void **state)
+{
+	(void)state;
+	rig.facts.each_enumerator = each_enumerator;
+	rig.facts.each_symbol = each_symbol;
+	rig_start(&tcp_family);
+	cpu(0)->dropped = 5;
+	cpu(1)->dropped = 4;
+	cpu(0)->reasons[3] = 5;
+	cpu(1)->reasons[4] = 2;
+	cpu(1)->reasons[5] = 1;
+	cpu(1)->reasons[TCP_REASONS - 1] = 1;
+	cpu(2)->retransmits = 9;
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(read_last(GROUP "dropped packets"), 9);
+	assert_int_equal(read_last(GROUP "dropped packets by reason/NO_SOCKET"), 5);
+	assert_int_equal(read_last(GROUP "dropped packets by reason/reason 4"), 2);
+	assert_int_equal(read_last(GROUP "dropped packets by reason/PKT_TOO_SMALL"), 1);
+	assert_int_equal(read_last(GROUP "dropped packets by reason/of a subsystem"), 1);
+	assert_int_equal(read_last(GROUP "TCP retransmits"), 9);
+	assert_null(read_find(GROUP "TCP retransmits failed"));
+	cpu(2)->retransmits_failed = 1;
+	rig_read();
+	assert_int_equal(read_last(GROUP "TCP retransmits failed"), 1);
+	ebpf_run_hide(&rig.run);
+	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
+}
+
+static void without_drops_there_is_no_group_of_reasons(void **state)
+{
+	(void)state;
+	rig_start(&tcp_family);
+	rig_read();
+	assert_int_equal(read_last(GROUP "dropped packets"), 0);
+	assert_null(read_find(GROUP "dropped packets by reason"));
+}
+
+/* Before 5.17 kfree_skb had two arguments, and no reason. */
+static void older_arguments(void **state)
+{
+	(void)state;
+	rig.tracepoint = "kfree_skb";
+	rig.args = 2;
+	rig_start(&tcp_family);
+	assert_string_equal(rig.run.rung->name, "tp_btf");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(reasons_have_their_names),
+		TEST(without_drops_there_is_no_group_of_reasons),
+		TEST(older_arguments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/client/read_tracks.h"
+#include "ebpf/tracks/counter.h"
+#include "ebpf/engine/trouble.h"
+
+static struct writer *w;
+static struct tracks *tracks;
+static struct ebpf_run run;
+static struct ebpf_trouble trouble;
+static const struct ebpf_family family = {.name = "waits"};
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	assert_int_equal(tracks_new("test", w, &tracks), 0);
+	run = (struct ebpf_run){.tracks = tracks, .family = &family, .trouble = &trouble};
+	tracks_begin(tracks, 1);
+	run.group = ebpf_add_group(&run, TRACK_ROOT, "all");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	ebpf_trouble_deinit(&trouble);
+	tracks_free(tracks);
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
+
+static void time_and_count_are_two_tracks(void **state)
+{
+	struct ebpf_timed t =
+		ebpf_add_timed(&run, run.group, "wait time", "waits", "what was waited for");
+
+	(void)state;
+	ebpf_set_timed(&run, &t, 4711, 3);
+	tracks_end(tracks);
+	read_tracks();
+	assert_int_equal(read_last("all/wait time"), 4711);
+	assert_int_equal(read_last("all/waits"), 3);
+	ebpf_remove_timed(&run, &t);
+	assert_int_equal(tracks_counts(tracks).tracks, 1);
+}
+
+static void what_is_lost_is_told_once(void **state)
+{
+	uint32_t track = TRACK_ROOT;
+
+	(void)state;
+	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 0);
+	assert_int_equal(track, TRACK_ROOT);
+	assert_int_equal(trouble.n, 0);
+	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 2);
+	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 5);
+	assert_int_equal(trouble.n, 1);
+	assert_string_equal(trouble.all[0].what, "waits");
+	assert_string_equal(trouble.all[0].reason, "waits without memory");
+	assert_int_equal(trouble.all[0].count, 5);
+	tracks_end(tracks);
+	read_tracks();
+	assert_int_equal(read_last("all/waits lost"), 5);
+	assert_int_equal(tracks_counts(tracks).tracks, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(time_and_count_are_two_tracks, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_lost_is_told_once, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

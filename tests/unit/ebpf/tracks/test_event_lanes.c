@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/clock.h"
+#include "bpf/sonda_program.h"
+#include "unit/client/read_tracks.h"
+#include "ebpf/tracks/event_lanes.h"
+
+#define NOW (100 * NS_PER_S)
+enum { BEGIN = 1, END = 2, INSTANT = 3 };
+
+static struct writer *w;
+static struct tracks *tracks;
+static struct event_lanes *lanes;
+
+static int setup(void **state)
+{
+	uint32_t group;
+
+	(void)state;
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_DROP);
+	assert_int_equal(tracks_new("test", w, &tracks), 0);
+	group = tracks_add(tracks, &(struct track_spec){.kind = TRACK_GROUP, .name = "prog"});
+	assert_int_equal(event_lanes_new(tracks, group, "prog", &lanes), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	event_lanes_free(lanes);
+	tracks_free(tracks);
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
+
+static struct sonda_event slice(uint32_t tid, uint64_t from, uint64_t to)
+{
+	return (struct sonda_event){.type = SONDA_SLICE,
+				    .tid = tid,
+				    .tgid = tid,
+				    .time = from,
+				    .duration = to - from,
+				    .name = "slice"};
+}
+
+static void add(struct sonda_event e)
+{
+	event_lanes_add(lanes, &e, sizeof(e), NOW);
+}
+
+/* The n-th event in the packets: its type, 0: there are no more. */
+static unsigned event(size_t n, uint64_t *ret_ns, uint64_t *ret_track, struct pb_field *ret)
+{
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field p = fake_packet_field(i), f;
+
+		if (!read_sub(p, PB_TRACE_PACKET_TRACK_EVENT, ret) || n--)
+			continue;
+		assert_true(read_sub(p, PB_TRACE_PACKET_TIMESTAMP, &f));
+		*ret_ns = f.u64;
+		assert_true(read_sub(*ret, PB_TRACK_EVENT_TRACK_UUID, &f));
+		*ret_track = f.u64;
+		assert_true(read_sub(*ret, PB_TRACK_EVENT_TYPE, &f));
+		return (unsigned)f.u64;
+	}
+	return 0;
+}
+
+static void expect(size_t n, unsigned type, uint64_t ns, const char *path)
+{
+	struct pb_field f;
+	uint64_t at, track;
+
+	assert_int_equal(event(n, &at, &track, &f), type);
+	assert_int_equal(at, ns);
+	assert_true(read_path_is(read_by_uuid(track), path));
+}
+
+static void a_slice_with_values_on_a_thread(void **state)
+{
+	struct sonda_event e = slice(71, 50, 80);
+	struct pb_field f, a, v;
+	uint64_t ns, track;
+
+	(void)state;
+	e.n_values = 1;
+	memcpy(e.name, "0123456789abcdef0123456789abcdef", sizeof(e.name)); /* no NUL */
+	e.values[0].value = -4;
+	memcpy(e.values[0].name, "code\x1b", 5);
+	add(e);
+	read_tracks();
+	expect(0, BEGIN, 50, "thread 71/71/prog");
+	expect(1, END, 80, "thread 71/71/prog");
+	assert_int_equal(event(0, &ns, &track, &f), BEGIN);
+	assert_true(read_sub(f, PB_TRACK_EVENT_NAME, &a));
+	assert_int_equal(a.len, SONDA_EVENT_NAME - 1);
+	assert_true(read_sub(f, PB_TRACK_EVENT_DEBUG_ANNOTATIONS, &a));
+	assert_true(read_sub(a, PB_DEBUG_ANNOTATION_INT_VALUE, &v));
+	assert_int_equal((int64_t)v.u64, -4);
+	assert_true(read_sub(a, PB_DEBUG_ANNOTATION_NAME, &v));
+	assert_memory_equal(v.data, "code?", 5);
+	assert_int_equal(event_lanes_counts(lanes).written, 1);
+}
+
+static void slices_of_a_thread_on_its_own_track(void **state)
+{
+	struct sonda_event_text e = {
+		.event = slice(71, 50, 80), .name = "ran before", .text = "make"};
+	struct pb_field f, a, v;
+	uint64_t ns, track;
+
+	(void)state;
+	event_lanes_free(lanes);
+	assert_int_equal(event_lanes_new(tracks, TRACK_ROOT, NULL, &lanes), 0);
+	event_lanes_add(lanes, &e, sizeof(e), NOW);
+	e.event = slice(71, 40, 90); /* around it: told later */
+	*e.name = '\0';
+	event_lanes_add(lanes, &e, sizeof(e), NOW);
+	event_lanes_add(lanes, &e, sizeof(e) - 1, NOW);
+	read_tracks();
+	expect(0, BEGIN, 50, "thread 71/71");
+	expect(1, END, 80, "thread 71/71");
+	expect(2, BEGIN, 40, "thread 71/71");
+	expect(3, END, 90, "thread 71/71");
+	assert_int_equal(event(0, &ns, &track, &f), BEGIN);
+	assert_true(read_sub(f, PB_TRACK_EVENT_DEBUG_ANNOTATIONS, &a));
+	assert_true(read_sub(a, PB_DEBUG_ANNOTATION_STRING_VALUE, &v));
+	assert_memory_equal(v.data, "make", 4);
+	assert_int_equal(event(2, &ns, &track, &f), BEGIN);
+	assert_false(read_sub(f, PB_TRACK_EVENT_DEBUG_ANNOTATIONS, &a));
+	assert_int_equal(event_lanes_counts(lanes).bad, 1);
+}
+
+static void slices_across_each_other_have_lanes(void **state)
+{
+	(void)state;
+	add(slice(0, 10, 20));
+	add(slice(0, 20, 30)); /* after the first */
+	add(slice(0, 25, 35)); /* across it */
+	add(slice(0, 5, 40)); /* around both */
+	add(slice(72, 5, 40)); /* another thread */
+	read_tracks();
+	expect(0, BEGIN, 10, "prog/events");
+	expect(2, BEGIN, 20, "prog/events");
+	expect(4, BEGIN, 25, "prog/events 2");
+	expect(6, BEGIN, 5, "prog/events 3");
+	expect(8, BEGIN, 5, "thread 72/72/prog");
+	add(slice(0, 1, 50));
+	assert_int_equal(event_lanes_counts(lanes).left_out, 0);
+	add(slice(0, 1, 50)); /* there is no lane any more */
+	assert_int_equal(event_lanes_counts(lanes).left_out, 1);
+}
+
+static void what_is_too_much_in_a_second_is_counted(void **state)
+{
+	struct sonda_event e = {.type = SONDA_INSTANT, .time = 1};
+
+	(void)state;
+	for (unsigned i = 0; i < LANES_EVENTS_PER_SECOND + 7; i++)
+		add(e);
+	assert_int_equal(event_lanes_counts(lanes).written, LANES_EVENTS_PER_SECOND);
+	assert_int_equal(event_lanes_counts(lanes).left_out, 7);
+	event_lanes_add(lanes, &e, sizeof(e), NOW + NS_PER_S);
+	assert_int_equal(event_lanes_counts(lanes).written, LANES_EVENTS_PER_SECOND + 1);
+}
+
+static void a_thread_that_is_long_gone_makes_room(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= LANES_THREADS_MAX + 3; i++) {
+		struct sonda_event e = slice(i, 1, 2);
+
+		event_lanes_add(lanes, &e, sizeof(e), i * NS_PER_S);
+	}
+	assert_int_equal(event_lanes_counts(lanes).written, LANES_THREADS_MAX + 3);
+	/* A thread and its lane each, and the program's group. */
+	assert_int_equal(tracks_counts(tracks).tracks, 2 * LANES_THREADS_MAX + 1);
+}
+
+static void what_is_no_event_is_counted(void **state)
+{
+	struct sonda_event good = slice(0, 10, 20), e = good;
+	const uint64_t n = 9;
+
+	(void)state;
+	event_lanes_add(lanes, &e, sizeof(e) - 1, NOW);
+	event_lanes_add(lanes, &e, 0, NOW);
+	e.type = 3;
+	add(e);
+	e = good, e.n_values = SONDA_EVENT_VALUES + 1;
+	add(e);
+	e = good, e.time = 0;
+	add(e);
+	e = good, e.duration = UINT64_MAX;
+	add(e);
+	e = good, e.time = NOW + NS_PER_S; /* some other clock */
+	add(e);
+	e = good, e.tid = UINT32_MAX, e.tgid = 1;
+	add(e);
+	e = good, e.tid = 5;
+	add(e);
+	assert_int_equal(event_lanes_counts(lanes).bad, n);
+	assert_int_equal(fake.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_slice_with_values_on_a_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(slices_of_a_thread_on_its_own_track, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(slices_across_each_other_have_lanes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_is_too_much_in_a_second_is_counted, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_thread_that_is_long_gone_makes_room, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_event_is_counted, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/client/read_tracks.h"
+
+#include <bpf/bpf.h>
+
+#include "bpf/sonda_program.h"
+#include "ebpf/tracks/event_ring.h"
+#include "unit/ebpf/fake_bpf.h"
+
+#define RING_BYTES (4u << 20)
+
+static struct writer *w;
+static struct tracks *tracks;
+static struct event_ring *ring;
+static int fd;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	fake_bpf_reset(1);
+	w = writer_new(NULL, 1, WRITER_DROP);
+	fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, EVENT_RING_MAP, 0, 0, RING_BYTES, NULL);
+	return tracks_new("test", w, &tracks);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	event_ring_free(ring);
+	ring = NULL;
+	tracks_free(tracks);
+	writer_free(w);
+	close(fd);
+	fake_bpf_reset(0);
+	fake_reset();
+	return 0;
+}
+
+static int begin(void)
+{
+	return event_ring_new(fd, tracks, TRACK_ROOT, "mine", &ring);
+}
+
+static void put_event(const char *name)
+{
+	struct sonda_event e = {.type = SONDA_INSTANT, .tid = 72, .tgid = 71, .time = 1};
+
+	e.time = clock_boot_ns() - 1000;
+	memcpy(e.name, name, strlen(name));
+	fake_ring_put(EVENT_RING_MAP, &e, sizeof(e));
+}
+
+static void what_is_in_it_is_written_once(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(), 0);
+	assert_int_equal(event_ring_read(ring), 0);
+	assert_int_equal(event_ring_counts(ring).written, 0);
+	put_event("one");
+	put_event("two");
+	assert_int_equal(event_ring_read(ring), 0);
+	assert_int_equal(event_ring_counts(ring).written, 2);
+	assert_int_equal(event_ring_read(ring), 0);
+	assert_int_equal(event_ring_counts(ring).written, 2);
+	read_tracks();
+	assert_non_null(read_find("thread 71/72/mine"));
+}
+
+/* A program that fills it faster than it is read: a read ends all the same, and loses nothing. */
+static void a_read_has_an_end(void **state)
+{
+	const uint32_t n = 65536 + 10;
+	const uint64_t bad = 0;
+
+	(void)state;
+	assert_int_equal(begin(), 0);
+	for (uint32_t i = 0; i < n; i++)
+		fake_ring_put(EVENT_RING_MAP, &bad, sizeof(bad));
+	assert_int_equal(event_ring_read(ring), 0);
+	assert_int_equal(event_ring_counts(ring).bad, 65536);
+	assert_int_equal(event_ring_read(ring), 0);
+	assert_int_equal(event_ring_counts(ring).bad, n);
+}
+
+static void what_is_no_ring(void **state)
+{
+	(void)state;
+	close(fd);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, EVENT_RING_MAP, 4, 8, 1, NULL);
+	assert_int_equal(begin(), -EINVAL);
+	assert_null(ring);
+	close(fd);
+	fd = -1;
+	assert_true(begin() < 0);
+	assert_null(ring);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_in_it_is_written_once),
+		TEST(a_read_has_an_end),
+		TEST(what_is_no_ring),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/ebpf/family_rig.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "bpf/process.h"
+#include "ebpf/families/cpu_time.h"
+#include "ebpf/families/faults.h"
+#include "ebpf/families/futex.h"
+#include "ebpf/tracks/processes.h"
+#include "ebpf/families/syscalls.h"
+
+/* A free element of a CPU's becomes that of a key, as in the kernel: its values. */
+static uint64_t *add_element(uint32_t cpu, uint32_t pid, uint32_t what)
+{
+	const struct processes *p = rig.run.processes;
+	uint64_t *keys = (uint64_t *)fake_map("process_keys")->at;
+	size_t at = (size_t)cpu * p->n_each + pid % 100;
+
+	while (keys[at])
+		at++;
+	keys[at] = SONDA_PROCESS_KEY(pid, what);
+	return (uint64_t *)(fake_map("processes")->at) + at * p->spec->n_values;
+}
+
+static unsigned count_elements(void)
+{
+	const struct processes *p = rig.run.processes;
+	const uint64_t *keys = (const uint64_t *)fake_map("process_keys")->at;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < (size_t)p->n_each * p->n_cpus; i++)
+		n += keys[i] != 0;
+	return n;
+}
+
+static const char *path_of(uint32_t pid, const char *counter)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "process %u/%s", pid, counter);
+	return path;
+}
+
+static void elements_of_all_cpus_add_up(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t *a, *b;
+
+	(void)state;
+	rig_start(&faults_family);
+	a = add_element(0, pid, 0);
+	b = add_element(3, pid, 0);
+	a[0] = 10;
+	b[0] = 5;
+	b[1] = 1;
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(read_last(path_of(pid, "page faults")), 15);
+	assert_int_equal(read_last(path_of(pid, "major page faults")), 1);
+	assert_int_equal(read_last("eBPF/page faults"), 15);
+	a[0] = 11;
+	rig_read();
+	assert_int_equal(read_last(path_of(pid, "page faults")), 16);
+	assert_null(read_find("eBPF/page faults lost"));
+}
+
+static void who_is_gone_makes_room(void **state)
+{
+	pid_t child = fork();
+	uint64_t *v;
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	rig_start(&faults_family);
+	v = add_element(1, (uint32_t)child, 0);
+	v[0] = 7;
+	rig_read();
+	/* Only what has not grown is looked for, some at a time; then its element is emptied, then free. */
+	for (int i = 0; i < 14 && count_elements(); i++)
+		rig_read();
+	assert_int_equal(count_elements(), 0);
+	assert_int_equal(v[0], 0);
+	assert_int_equal(read_last(path_of((uint32_t)child, "page faults")), 7);
+	assert_int_equal(read_last("eBPF/page faults"), 7);
+	/* Another one takes its place, with counts of its own. */
+	v = add_element(1, (uint32_t)getpid(), 0);
+	v[0] = 3;
+	rig_read();
+	assert_int_equal(read_last(path_of((uint32_t)getpid(), "page faults")), 3);
+	assert_int_equal(read_last("eBPF/page faults"), 10);
+}
+
+/* After some were freed a key may be found no more, and has a second place. */
+static void a_key_in_two_places(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+
+	(void)state;
+	rig_start(&faults_family);
+	add_element(0, pid, 0)[0] = 4;
+	rig_read();
+	add_element(0, pid, 0)[0] = 2;
+	rig_read();
+	assert_int_equal(read_last(path_of(pid, "page faults")), 6);
+}
+
+static void what_found_no_room_is_told(void **state)
+{
+	(void)state;
+	rig_start(&faults_family);
+	*(uint64_t *)fake_value("lost", 0) = 3;
+	*(uint64_t *)fake_value("lost", 2) = 4;
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(read_last("eBPF/page faults lost"), 7);
+}
+
+/* Spans that go on have their time until now. */
+static void threads_that_are_in_a_state_still(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t now = clock_boot_ns(), *v;
+	int64_t ns;
+
+	(void)state;
+	rig_start(&cpu_time_family);
+	v = add_element(0, pid, 0);
+	v[0] = (1ull << SONDA_SPAN_BITS) | ((0 - (now - 5000000)) & SONDA_SPAN_SUM);
+	rig_read();
+	ns = read_last(path_of(pid, "CPU time"));
+	assert_true(ns >= 5000000);
+	rig_read();
+	assert_true(read_last(path_of(pid, "CPU time")) > ns);
+}
+
+static void calls_by_name(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+
+	(void)state;
+	rig_start(&syscalls_family);
+	add_element(0, pid, SYS_getppid)[0] = 10;
+	add_element(2, pid, SYS_getppid)[0] = 1;
+	add_element(2, pid, SYS_close)[0] = 5;
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(read_last(path_of(pid, "syscalls")), 16);
+	assert_int_equal(read_last(path_of(pid, "syscalls by name/getppid")), 11);
+	assert_int_equal(read_last(path_of(pid, "syscalls by name/close")), 5);
+	ebpf_run_hide(&rig.run);
+	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
+}
+
+/* Each CPU has as many, a power of two, and all together no more than there may be. */
+static void room_for_cpus(void **state)
+{
+	(void)state;
+	rig_start(&futex_family);
+	assert_int_equal(rig.run.processes->n_each, 2048);
+	assert_int_equal(fake_map("processes")->max_entries, RIG_CPUS * 2048);
+	assert_int_equal(fake_map("process_keys")->max_entries,
+			 RIG_CPUS * 2048 / SONDA_PROCESS_WAYS);
+	ebpf_run_stop(&rig.run);
+	rig.run.n_cpus = 1;
+	rig_start(&futex_family);
+	assert_int_equal(rig.run.processes->n_each, PROCESSES_MIN);
+	ebpf_run_stop(&rig.run);
+	rig.run.n_cpus = 64;
+	rig_start(&syscalls_family);
+	assert_int_equal(rig.run.processes->n_each * 64, PROCESSES_MAX_ELEMENTS);
+}
+
+/* Where faults have no hooks they are counted when a thread is switched out. */
+static void faults_by_hooks_or_at_switches(void **state)
+{
+	(void)state;
+	if (rig.real.count_args(rig.real.ctx, "page_fault_user") != 3)
+		skip();
+	rig.no_tracefs = true;
+	rig.tracepoint = "page_fault_user";
+	rig.args = 3;
+	rig_start(&faults_family);
+	assert_int_equal(fake_count_programs("on_fault_user"), 1);
+	assert_int_equal(fake_count_programs("on_switch"), 0);
+	rig_stop_and_forget();
+	rig.args = -ENOENT;
+	rig_start(&faults_family);
+	assert_int_equal(fake_count_programs("on_fault_user"), 0);
+	assert_int_equal(fake_count_programs("on_switch"), 1);
+}
+
+/* A kernel without BTF does not tell which faults are major. */
+static void below_types_there_are_fewer_columns(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+
+	(void)state;
+	rig_need_tracefs();
+	if (rig.real.count_args(rig.real.ctx, "page_fault_user") != 3)
+		skip();
+	rig.no_btf = true;
+	rig_start(&faults_family);
+	assert_string_equal(rig.run.rung->name, "raw_tp");
+	add_element(0, pid, 0)[0] = 4;
+	rig_read();
+	assert_int_equal(read_last(path_of(pid, "page faults")), 4);
+	assert_null(read_find(path_of(pid, "major page faults")));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(elements_of_all_cpus_add_up),
+		TEST(who_is_gone_makes_room),
+		TEST(a_key_in_two_places),
+		TEST(what_found_no_room_is_told),
+		TEST(threads_that_are_in_a_state_still),
+		TEST(calls_by_name),
+		TEST(room_for_cpus),
+		TEST(faults_by_hooks_or_at_switches),
+		TEST(below_types_there_are_fewer_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

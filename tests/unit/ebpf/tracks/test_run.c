@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a family where the kernel does not do as it is asked. */
+#include "unit/ebpf/family_rig.h"
+
+#include "base/core/clock.h"
+#include "ebpf/families/block.h"
+#include "ebpf/families/faults.h"
+#include "ebpf/families/memory.h"
+#include "ebpf/families/runq.h"
+#include "ebpf/families/tcp.h"
+#include "bpf/memory.h"
+
+/* It does not run, nothing of it is left, and that is why. */
+static void assert_off(const struct ebpf_family *f, int error, const char *reason)
+{
+	assert_int_equal(rig_try(f), error);
+	assert_null(rig.run.object);
+	assert_null(rig.run.state);
+	assert_null(rig.run.processes);
+	assert_null(rig.run.outliers);
+	if (!strstr(rig.why.text, reason))
+		fail_msg("\"%s\" and not \"%s\"", rig.why.text, reason);
+}
+
+static void without_permission_no_rung_is_tried(void **state)
+{
+	(void)state;
+	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
+	assert_off(&tcp_family, -EPERM, "no permission: it takes CAP_BPF and CAP_PERFMON");
+	assert_string_equal(rig.run.rung->name, "tp_btf");
+	assert_int_equal(fake_bpf.n_maps, 0);
+}
+
+/* CAP_BPF alone lets the first tries of libbpf through, and no program that traces. */
+static void with_half_of_the_permission(void **state)
+{
+	(void)state;
+	fake_bpf_fail(BPF_PROG_LOAD, "on_retransmit", EPERM);
+	assert_off(&tcp_family, -EPERM, "no permission");
+	fake_bpf_fail_no_more();
+	fake_bpf_fail(BPF_MAP_CREATE, "cpus", EPERM);
+	assert_off(&tcp_family, -EPERM, "no permission");
+}
+
+static void what_the_verifier_refuses_is_told(void **state)
+{
+	(void)state;
+	fake_bpf.verifier = "0: R1=ctx()\n1: (79) r7 = *(u64 *)(r1 +24)\n"
+			    "func 'kfree_skb' doesn't have 4-th argument\n"
+			    "invalid bpf_context access off=24 size=8\nprocessed 2 insns\n";
+	fake_bpf_fail(BPF_PROG_LOAD, "on_drop", EACCES);
+	assert_off(&tcp_family, -EACCES, "invalid bpf_context access off=24 size=8");
+	assert_non_null(strstr(rig.why.text, "tcp.bpf.o could not be loaded"));
+	assert_int_equal(fake_bpf.attached, 0);
+}
+
+static void a_rung_that_does_not_load_is_passed_over(void **state)
+{
+	(void)state;
+	rig_need_tracefs();
+	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
+	rig_start(&tcp_family);
+	assert_string_equal(rig.run.rung->name, "raw_tp");
+	assert_int_equal(fake_bpf.attached, 4);
+	assert_int_equal(rig_read(), 0);
+}
+
+/* The reason is that of the first, which should have worked. */
+static void none_loads(void **state)
+{
+	(void)state;
+	rig_need_tracefs();
+	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
+	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_drop", ENOENT);
+	assert_int_not_equal(rig_try(&tcp_family), 0);
+	assert_string_equal(rig.run.rung->name, "tp");
+	assert_null(rig.run.object);
+	assert_non_null(strstr(rig.why.text, "tcp.bpf.o could not be loaded: Invalid argument"));
+}
+
+static void maps_without_memory(void **state)
+{
+	static const struct {
+		const struct ebpf_family *family;
+		const char *map;
+	} all[] = {{&runq_family, "migrations"},
+		   {&faults_family, "processes"},
+		   {&block_family, "disks"},
+		   {&tcp_family, "cpus"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		fake_bpf_fail_no_more();
+		fake_bpf_fail(BPF_MAP_CREATE, all[i].map, ENOMEM);
+		assert_off(all[i].family, -ENOMEM, "Cannot allocate memory");
+		assert_non_null(strstr(rig.why.text, all[i].map));
+	}
+}
+
+static void what_cannot_be_attached(void **state)
+{
+	(void)state;
+	fake_bpf_fail(BPF_LINK_CREATE, "on_switch", EBUSY);
+	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_switch", EBUSY);
+	assert_off(&runq_family, -EBUSY, "runq.bpf.o could not be attached");
+}
+
+static void without_types(void **state)
+{
+	(void)state;
+	rig_need_tracefs();
+	rig.no_btf = true;
+	rig_start(&memory_family);
+	assert_string_equal(rig.run.rung->name, "raw_tp");
+}
+
+static void without_types_and_records(void **state)
+{
+	(void)state;
+	rig.no_btf = rig.no_tracefs = true;
+	assert_off(&runq_family, -ENOENT, "no BTF");
+	assert_off(&block_family, -ENOENT, "no BTF");
+	assert_off(&memory_family, -ENOENT, "no BTF");
+	assert_int_equal(fake_bpf.n_maps, 0);
+}
+
+static void unknown_arguments(void **state)
+{
+	(void)state;
+	rig.no_tracefs = true;
+	rig.tracepoint = "sched_switch";
+	rig.args = 2;
+	assert_off(&runq_family, -ENOENT, "sched_switch has 2 arguments, which is not known");
+	rig.args = -ENOENT;
+	assert_off(&runq_family, -ENOENT, "no tracepoint sched_switch");
+}
+
+/* 5.17 and before: the state is read from the thread. */
+static void old_arguments(void **state)
+{
+	(void)state;
+	rig.tracepoint = "sched_switch";
+	rig.args = 3;
+	rig_start(&runq_family);
+}
+
+static void the_scope_is_told_or_nothing_counts(void **state)
+{
+	static const uint32_t pids[] = {71, 72};
+	const struct ebpf_scope scope = {.own_pid = 1, .pids = pids, .n_pids = 2};
+	uint8_t *yes;
+
+	(void)state;
+	assert_int_equal(rig_start_scope(&runq_family, &scope), 0);
+	yes = fake_find(fake_map("sonda_pids"), &pids[1]);
+	assert_non_null(yes);
+	assert_int_equal(*yes, 1);
+	ebpf_run_stop(&rig.run);
+	fake_bpf_fail(BPF_MAP_UPDATE_ELEM, "sonda_pids", ENOMEM);
+	assert_int_equal(rig_start_scope(&runq_family, &scope), -ENOMEM);
+	assert_non_null(strstr(rig.why.text, "told its scope"));
+	assert_null(rig.run.object);
+}
+
+static void a_period_that_cannot_be_ended(void **state)
+{
+	struct memory_cpu *cpu;
+
+	(void)state;
+	rig_start(&memory_family);
+	cpu = fake_value("cpus", 1);
+	cpu->oom_kills = 3;
+	fake_bpf_fail(BPF_MAP_UPDATE_ELEM, NULL, EIO);
+	assert_int_equal(rig_read(), -EIO);
+	fake_bpf_fail_no_more();
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(read_last("eBPF/Memory/OOM kills"), 3);
+}
+
+static void who_reads_long_rests(void **state)
+{
+	(void)state;
+	rig_start(&memory_family);
+	assert_false(ebpf_run_rests(&rig.run));
+	rig.run.read_ns = 8000000000;
+	rig_read();
+	assert_true(ebpf_run_rests(&rig.run));
+	/* At most half a percent: seven seconds of work in more than twenty minutes. */
+	assert_true(rig.run.rests_until - clock_mono_ns() > 1200000000000);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_permission_no_rung_is_tried),
+		TEST(with_half_of_the_permission),
+		TEST(what_the_verifier_refuses_is_told),
+		TEST(a_rung_that_does_not_load_is_passed_over),
+		TEST(none_loads),
+		TEST(maps_without_memory),
+		TEST(what_cannot_be_attached),
+		TEST(without_types),
+		TEST(without_types_and_records),
+		TEST(unknown_arguments),
+		TEST(old_arguments),
+		TEST(the_scope_is_told_or_nothing_counts),
+		TEST(a_period_that_cannot_be_ended),
+		TEST(who_reads_long_rests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

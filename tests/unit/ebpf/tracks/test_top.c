@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/client/read_tracks.h"
+#include "ebpf/tracks/top.h"
+
+static struct writer *w;
+static struct tracks *tracks;
+static struct top *top;
+static uint64_t now;
+
+static const struct track_spec columns[] = {
+	{.name = "calls", .unit = TRACK_UNIT_COUNT, .total = true},
+	{.name = "time", .unit = TRACK_UNIT_NS, .total = true},
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	now = 0;
+	w = writer_new(NULL, 1, WRITER_DROP);
+	assert_int_equal(tracks_new("test", w, &tracks), 0);
+	return top_new(tracks, columns, 2, 2, "/nowhere", &top);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	top_free(top);
+	tracks_free(tracks);
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
+
+/* Weights of processes 1, 2, 3 ...; 0: it is not there. */
+static void period(const uint64_t *weights, size_t n)
+{
+	tracks_begin(tracks, ++now);
+	top_begin(top);
+	for (size_t i = 0; i < n; i++)
+		if (weights[i])
+			top_add(top,
+				&(struct top_process){
+					.pid = (uint32_t)i + 1,
+					.weight = weights[i],
+					.values = (const uint64_t[]){weights[i], 2 * weights[i]},
+				});
+	top_end(top);
+	tracks_end(tracks);
+	read_tracks();
+}
+#define PERIOD(...) period((const uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
+
+static void the_largest_have_tracks(void **state)
+{
+	(void)state;
+	PERIOD(10, 30, 20);
+	assert_int_equal(read_last("process 2/calls"), 30);
+	assert_int_equal(read_last("process 3/time"), 40);
+	assert_null(read_find("process 1/calls"));
+}
+
+static void growth_counts_not_size(void **state)
+{
+	(void)state;
+	PERIOD(10, 3000, 2000);
+	PERIOD(15, 3000, 2001);
+	assert_int_equal(read_last("process 1/calls"), 15);
+	assert_int_equal(read_last("process 3/calls"), 2001);
+	/* Who gave up its place has the total that it ended with. */
+	assert_int_equal(read_last("process 2/calls"), 3000);
+	assert_int_equal(tracks_counts(tracks).tracks, 6);
+}
+
+static void who_rests_keeps_the_place_until_it_is_wanted(void **state)
+{
+	(void)state;
+	PERIOD(10, 20);
+	PERIOD(10, 20, 0);
+	assert_int_equal(tracks_counts(tracks).tracks, 6);
+	PERIOD(11, 20, 5, 6);
+	assert_int_equal(read_last("process 4/calls"), 6);
+	assert_int_equal(read_last("process 3/calls"), 5);
+	assert_int_equal(tracks_counts(tracks).tracks, 6);
+}
+
+static void who_is_not_told_any_more_goes(void **state)
+{
+	(void)state;
+	PERIOD(10, 20);
+	PERIOD(0, 21);
+	assert_int_equal(tracks_counts(tracks).tracks, 3);
+	/* Its element began anew. */
+	PERIOD(4, 5);
+	assert_int_equal(read_last("process 1/calls"), 4);
+	assert_int_equal(read_last("process 2/calls"), 5);
+	tracks_begin(tracks, ++now);
+	top_hide(top);
+	assert_int_equal(tracks_counts(tracks).tracks, 0);
+	tracks_end(tracks);
+}
+
+static void several_elements_of_a_process_add_up(void **state)
+{
+	(void)state;
+	tracks_begin(tracks, ++now);
+	top_begin(top);
+	top_add(top, &(struct top_process){7, 0, 1, (const uint64_t[]){1, 100}});
+	top_add(top, &(struct top_process){7, 0, 2, (const uint64_t[]){2, 200}});
+	top_end(top);
+	tracks_end(tracks);
+	read_tracks();
+	assert_int_equal(read_last("process 7/calls"), 3);
+	assert_int_equal(read_last("process 7/time"), 300);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_largest_have_tracks, setup, teardown),
+		cmocka_unit_test_setup_teardown(growth_counts_not_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_rests_keeps_the_place_until_it_is_wanted, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_is_not_told_any_more_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(several_elements_of_a_process_add_up, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/bundles.h"
+#include "ftrace/encode/bundle.h"
+#include "ftrace/symbols/ksyms_build.h"
+
+static struct bundle b;
+static struct writer *w;
+static struct clock_sync moment;
+
+static int setup(void **state)
+{
+	(void)state;
+	w = fake_writer_new(100);
+	memset(&b, 0, sizeof(b));
+	moment = (struct clock_sync){0};
+	return bundle_init(&b, w, 3);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	bundle_deinit(&b);
+	writer_free(w);
+	return 0;
+}
+
+/* Field numbers of the bundle in order, 0 at the end. */
+static void assert_order(const struct bundle_view *view, ...)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	va_list ap;
+
+	va_start(ap, view);
+	pb_dec_init(&d, view->whole.data, view->whole.len);
+	while (pb_dec_next(&d, &f))
+		assert_int_equal(f.id, va_arg(ap, unsigned));
+	assert_int_equal(va_arg(ap, unsigned), 0);
+	va_end(ap);
+}
+
+static void test_head(void **state)
+{
+	(void)state;
+	bundle_begin(&b, &(struct bundle_head){.cpu = 3, .previous_end = 55, .sync = &moment});
+	bundle_end(&b);
+	bundle_end(&b); /* nothing is open */
+	bundle_begin(&b, &(struct bundle_head){
+				 .cpu = 4, .lost = true, .lost_count = 9, .sync = &moment});
+	bundle_end(&b);
+	bundles_read(w);
+	assert_int_equal(n_bundles, 2);
+	assert_order(&bundles[0], PB_FTRACE_EVENT_BUNDLE_CPU,
+		     PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, 0);
+	assert_int_equal(bundles[0].cpu, 3);
+	assert_int_equal(bundles[0].previous_end, 55);
+	assert_order(&bundles[1], PB_FTRACE_EVENT_BUNDLE_CPU, PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS,
+		     PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT,
+		     PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, 0);
+	assert_true(bundles[1].lost);
+	assert_int_equal(bundles[1].lost_count, 9);
+}
+
+static void test_other_clocks_are_told(void **state)
+{
+	(void)state;
+	moment = (struct clock_sync){FTRACE_CLOCK_MONO_RAW, 1000, 2000};
+	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+	bundle_end(&b);
+	bundles_read(w);
+	assert_order(&bundles[0], PB_FTRACE_EVENT_BUNDLE_CPU,
+		     PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP,
+		     PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP,
+		     PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, 0);
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+	bundle_error(&b, 1234, PAGE_END_OVERFLOW);
+	bundle_error(&b, 0, PAGE_NULL_PADDING);
+	bundle_end(&b);
+	bundles_read(w);
+	assert_int_equal(bundles[0].errors, 2);
+	assert_int_equal(bundles[0].error_time, 0);
+	assert_int_equal(bundles[0].error_status, PAGE_NULL_PADDING);
+}
+
+static void test_descriptors_once_a_bundle(void **state)
+{
+	static const uint8_t text[] = "abcdefgh";
+	const struct event_row rows[3] = {
+		{.generic_index = 0, .descriptor = text, .descriptor_len = 3},
+		{.generic_index = 1, .descriptor = text + 3, .descriptor_len = 3},
+		{.generic_index = 2, .descriptor = text + 6, .descriptor_len = 2},
+	};
+
+	(void)state;
+	for (unsigned round = 0; round < 2; round++) {
+		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+		for (unsigned i = 0; i < 10; i++) {
+			bundle_describe(&b, &rows[2]);
+			bundle_describe(&b, &rows[0]);
+		}
+		if (round)
+			bundle_describe(&b, &rows[1]);
+		bundle_end(&b);
+	}
+	bundles_read(w);
+	assert_int_equal(bundles[0].descriptors, 2);
+	assert_int_equal(bundles[1].descriptors, 3);
+}
+
+static void test_addresses_fill_a_bundle(void **state)
+{
+	(void)state;
+	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+	for (unsigned i = 0; i < SYM_INDEX_MAX - SYM_INDEX_OF_RECORD; i++) {
+		assert_false(bundle_syms_full(&b));
+		sym_index_get(&b.syms, i + 1);
+	}
+	sym_index_get(&b.syms, 99999);
+	assert_true(bundle_syms_full(&b));
+	bundle_end(&b);
+	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+	assert_false(bundle_syms_full(&b));
+	bundle_end(&b);
+}
+
+/* ---- names of addresses ---- */
+
+static struct ksyms make_symbols(const char *text)
+{
+	struct ksyms_build *build;
+
+	assert_int_equal(ksyms_build_new(&build), 0);
+	assert_int_equal(ksyms_build_feed(build, text, strlen(text)), 0);
+	while (ksyms_build_step(build))
+		;
+	return ksyms_build_take(build);
+}
+
+/* The packet's flags, and its names as "1=a 3=b". */
+static void read_symbols(unsigned packet, uint64_t *ret_flags, char *ret_names)
+{
+	struct pb_field p, f, g, h;
+	struct pb_dec d, d2, d3, d4;
+
+	*ret_flags = 0;
+	*ret_names = '\0';
+	pb_dec_init(&d, w->begin, fake_writer_len(w));
+	for (unsigned i = 0; i <= packet; i++)
+		assert_true(pb_dec_next(&d, &p));
+	pb_dec_init(&d2, p.data, p.len);
+	while (pb_dec_next(&d2, &f)) {
+		if (f.id == PB_TRACE_PACKET_SEQUENCE_FLAGS)
+			*ret_flags = f.u64;
+		if (f.id != PB_TRACE_PACKET_INTERNED_DATA)
+			continue;
+		pb_dec_init(&d3, f.data, f.len);
+		while (pb_dec_next(&d3, &g)) {
+			assert_int_equal(g.id, PB_INTERNED_DATA_KERNEL_SYMBOLS);
+			pb_dec_init(&d4, g.data, g.len);
+			assert_true(pb_dec_next(&d4, &h) && h.id == PB_INTERNED_STRING_IID);
+			ret_names += sprintf(ret_names, "%u=", (unsigned)h.u64);
+			assert_true(pb_dec_next(&d4, &h) && h.id == PB_INTERNED_STRING_STR);
+			ret_names += sprintf(ret_names, "%.*s ", (int)h.len, (const char *)h.data);
+		}
+	}
+}
+
+static void test_names_of_addresses_go_with_their_bundle(void **state)
+{
+	struct ksyms ksyms = make_symbols("1000 T first_function\n2000 t second\n3000 D data\n");
+	char names[200];
+	uint64_t flags;
+
+	(void)state;
+	for (unsigned round = 0; round < 5; round++) {
+		b.ksyms = round ? &ksyms : NULL;
+		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+		if (round < 2) {
+			sym_index_get(&b.syms, 0xffff0000);
+			sym_index_get(&b.syms, 0x2abc);
+			sym_index_get(&b.syms, 0x1000);
+		} else if (round == 2) {
+			sym_index_get(&b.syms, 0x3000);
+		} else if (round == 3) {
+			sym_index_get(&b.syms, 0x1fff);
+		}
+		bundle_end(&b);
+	}
+	read_symbols(0, &flags, names); /* no table, no names */
+	assert_int_equal(flags, 0);
+	assert_string_equal(names, "");
+	read_symbols(1, &flags, names);
+	assert_int_equal(flags, 1);
+	assert_string_equal(names, "2=second 3=first_function ");
+	/* Number 1 is not what it was, though it has no name. */
+	read_symbols(2, &flags, names);
+	assert_int_equal(flags, 1);
+	assert_string_equal(names, "");
+	read_symbols(3, &flags, names);
+	assert_int_equal(flags, 1);
+	assert_string_equal(names, "1=first_function ");
+	read_symbols(4, &flags, names); /* no number, nothing to clear */
+	assert_int_equal(flags, 0);
+	ksyms_deinit(&ksyms);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_head, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_clocks_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descriptors_once_a_bundle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_addresses_fill_a_bundle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_of_addresses_go_with_their_bundle, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "ftrace/encode/comm_table.h"
+#include "unit/rng.h"
+
+static struct comm_table t;
+
+static uint32_t get(const char text[COMM_LEN])
+{
+	struct comm raw;
+
+	memcpy(&raw, text, sizeof(raw));
+	return comm_table_get(&t, raw);
+}
+
+static void test_numbers_in_the_order_of_first_sight(void **state)
+{
+	(void)state;
+	comm_table_clear(&t);
+	assert_int_equal(get("swapper/0\0\0\0\0\0\0"), 0);
+	assert_int_equal(get("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 1);
+	assert_int_equal(get("sixteen bytes ok"), 2);
+	assert_int_equal(get("sixteen bytes ol"), 3);
+	assert_int_equal(get("sixteen bytes ok"), 2);
+	assert_int_equal(get("swapper/0\0\0\0\0\0\0"), 0);
+	comm_table_clear(&t);
+	assert_int_equal(get("sixteen bytes ok"), 0);
+}
+
+static void test_what_is_behind_the_nul_does_not_count(void **state)
+{
+	(void)state;
+	comm_table_clear(&t);
+	assert_int_equal(get("bash\0\0\0\0\0\0\0\0\0\0\0"), 0);
+	assert_int_equal(get("bash\0rubbish here"), 0);
+	assert_int_equal(get("bash8ch\0rubbish!"), 1);
+	assert_int_equal(get("bash8ch\0ooooooo!"), 1);
+	assert_int_equal(get("bash8chr\0ubbish!"), 2);
+	assert_int_equal(get("bash8chr\0xxxxxx!"), 2);
+	assert_int_equal(get("bash8chr\1xxxxxx!"), 3);
+}
+
+/* Every length and every byte, against the obvious way. */
+static void test_names_of_every_length(void **state)
+{
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++) {
+		uint8_t bytes[COMM_LEN], want[COMM_LEN] = {0};
+		struct comm c;
+		size_t len;
+
+		rng_bytes(&seed, bytes, sizeof(bytes));
+		for (unsigned n = rng_below(&seed, 4); n; n--)
+			bytes[rng_below(&seed, COMM_LEN)] = (uint8_t[]){0, 1, 0x80, 0xff}[n];
+		if (i % 2)
+			bytes[rng_below(&seed, COMM_LEN)] = 0;
+		len = strnlen((const char *)bytes, sizeof(bytes));
+		memcpy(want, bytes, len);
+		c = comm_load(bytes);
+		assert_memory_equal(&c, want, sizeof(want));
+		assert_int_equal(comm_len(c), len);
+	}
+}
+
+static void test_as_many_as_fit(void **state)
+{
+	char name[COMM_LEN + 8];
+
+	(void)state;
+	for (unsigned round = 0; round < 3; round++) {
+		comm_table_clear(&t);
+		for (unsigned i = 0; i < COMM_TABLE_MAX; i++) {
+			memset(name, 0, sizeof(name));
+			snprintf(name, sizeof(name), "task %u", i * 7919);
+			assert_int_equal(get(name), i);
+		}
+	}
+}
+
+static void test_generations_that_come_round(void **state)
+{
+	(void)state;
+	comm_table_clear(&t);
+	get("left behind\0\0\0\0");
+	t.generation = UINT32_MAX;
+	for (unsigned i = 0; i < COMM_TABLE_SLOTS; i++)
+		t.slots[i].generation = 1;
+	comm_table_clear(&t);
+	assert_int_equal(get("new\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
+	assert_int_equal(get("left behind\0\0\0\0"), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_in_the_order_of_first_sight),
+		cmocka_unit_test(test_what_is_behind_the_nul_does_not_count),
+		cmocka_unit_test(test_names_of_every_length),
+		cmocka_unit_test(test_as_many_as_fit),
+		cmocka_unit_test(test_generations_that_come_round),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "common/descriptor.pb-c.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/encode/event_compile.h"
+#include "ftrace/encode/event_encode.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+static const char sched_switch[] = FIELD("char prev_comm[16]", 8, 16, 0)
+	FIELD("pid_t prev_pid", 24, 4, 1) FIELD("int prev_prio", 28, 4, 1)
+		FIELD("long prev_state", 32, 8, 1) FIELD("char next_comm[16]", 40, 16, 0)
+			FIELD("pid_t next_pid", 56, 4, 1) FIELD("int next_prio", 60, 4, 1);
+static const char sched_waking[] = FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
+	FIELD("int prio", 28, 4, 1) FIELD("int target_cpu", 32, 4, 1);
+
+static struct event_row *known(const char *group, const char *name, const char *fields)
+{
+	struct event_row *row = NULL;
+	struct tep_handle *tep;
+
+	assert_int_equal(event_compile_known(format_event(group, name, fields, &tep),
+					     &(struct compile_context){.max_text = 100, .index = 7},
+					     &row),
+			 0);
+	tep_free(tep);
+	return row;
+}
+
+static void test_a_row_stands_alone(void **state)
+{
+	struct event_row *row = known("sched", "sched_switch", sched_switch);
+
+	(void)state;
+	assert_string_equal(row->group, "sched");
+	assert_string_equal(row->name, "sched_switch");
+	assert_int_equal(row->id, 100);
+	assert_int_equal(row->kind, ROW_FIELDS);
+	assert_int_equal(row->n_ops, 7);
+	assert_int_equal(row->n_var, 0);
+	assert_int_equal(row->min_len, 64);
+	assert_int_equal(row->pid_offset, 4);
+	assert_int_equal(row->event_tag, PB_FTRACE_EVENT_SCHED_SWITCH << 3 | 2);
+	assert_int_equal(row->event_tag_len, 1);
+	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
+	assert_int_equal(row->ops[3].offset, 32);
+	assert_int_equal(row->ops[3].kind, FIELD_S64);
+	assert_int_equal(row->ops[3].tag, 4 << 3);
+	assert_string_equal(row->field_names[6], "next_prio");
+	free(row);
+}
+
+/* The names and numbers of a GenericEventDescriptor's fields: "a=1 b=2". */
+static void described(const uint8_t *bytes, size_t len, uint32_t *ret_number, char *ret)
+{
+	Pb__DescriptorProto *m = NULL;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, bytes, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
+			*ret_number = (uint32_t)f.u64;
+		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR)
+			m = pb__descriptor_proto__unpack(NULL, f.len, f.data);
+	assert_non_null(m);
+	for (size_t i = 0; i < m->n_field; i++)
+		ret += sprintf(ret, "%s%s=%d", i ? " " : "", m->field[i]->name,
+			       m->field[i]->number);
+	pb__descriptor_proto__free_unpacked(m, NULL);
+}
+
+static void test_fields_without_a_place_get_further_numbers(void **state)
+{
+	/* A new field, one whose type makes no sense for the message, one that is gone. */
+	struct event_row *row = known(
+		"sched", "sched_switch",
+		FIELD("char prev_comm[16]", 8, 16, 0) FIELD("int novelty", 24, 4, 1)
+			FIELD("char prev_pid[16]", 28, 16, 0) FIELD("int prev_prio", 44, 4, 1));
+	uint32_t number = 0;
+	char fields[200];
+
+	(void)state;
+	assert_int_equal(row->n_ops, 4);
+	assert_string_equal(row->field_names[0], "prev_comm");
+	assert_string_equal(row->field_names[1], "novelty");
+	assert_int_equal(row->ops[0].tag, 1 << 3 | 2);
+	assert_int_equal(row->ops[1].tag_len, 2);
+	assert_int_equal(row->min_len, 48);
+	assert_int_equal(row->generic_index, 7);
+	assert_int_equal(row->descriptor_len, 0);
+	described(row->further, row->further_len, &number, fields);
+	assert_int_equal(number, PB_FTRACE_EVENT_SCHED_SWITCH);
+	assert_string_equal(fields, "novelty=1000 prev_pid=1001");
+	free(row);
+}
+
+/* The kernel prints it as a function: the name is a field of its own. */
+static void test_addresses_of_functions_get_names(void **state)
+{
+	const struct compile_context named = {
+		.print_fmt = " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work"};
+	static const char fields[] = FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1)
+		FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0);
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
+	struct event_row *row;
+	uint32_t number = 0;
+	char text[200];
+
+	(void)state;
+	assert_int_equal(event_compile_generic(e, &named, 65536, false, &row), 0);
+	described(row->descriptor, row->descriptor_len, &number, text);
+	assert_string_equal(text, "f=1 f_symbol=2 n=3 ip=4 ip_symbol=5 work=6");
+	assert_string_equal(row->field_names[1], "f_symbol");
+	assert_int_equal(row->ops[1].kind, FIELD_SYMBOL64);
+	assert_int_equal(row->ops[1].offset, 8);
+	free(row);
+	/* What the trace numbers has its name in the trace's own table. */
+	assert_int_equal(event_compile_known(e, &named, &row), 0);
+	described(row->further, row->further_len, &number, text);
+	assert_string_equal(text, "f=1000 n=1001 ip=1002 ip_symbol=1003 work=1004");
+	free(row);
+	tep_free(tep);
+}
+
+/* One behind the other, each by a name of its own; in an event with a message, too. */
+static void test_arrays_of_strings(void **state)
+{
+	static const char fields[] = FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
+		FIELD("__data_loc char[] b", 20, 12, 1);
+	const struct compile_context ctx = {0};
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
+	struct event_row *row;
+	uint32_t number = 0;
+	char text[200];
+
+	(void)state;
+	assert_int_equal(event_compile_generic(e, &ctx, 65536, false, &row), 0);
+	described(row->descriptor, row->descriptor_len, &number, text);
+	assert_string_equal(text, "a_0=1 a_1=2 n=3 b_0=4 b_1=5 b_2=6");
+	assert_string_equal(row->field_names[5], "b_2");
+	assert_int_equal(row->ops[1].offset, 12);
+	assert_int_equal(row->ops[5].offset, 28);
+	assert_int_equal(row->min_len, 32);
+	assert_int_equal(row->n_var, 5);
+	free(row);
+	assert_int_equal(event_compile_known(e, &ctx, &row), 0);
+	described(row->further, row->further_len, &number, text);
+	assert_string_equal(text, "a_0=1000 a_1=1001 n=1002 b_0=1003 b_1=1004 b_2=1005");
+	free(row);
+	tep_free(tep);
+}
+
+static void test_print_keeps_its_address_to_itself(void **state)
+{
+	struct event_row *row =
+		known("ftrace", "print",
+		      FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0));
+
+	(void)state;
+	assert_int_equal(row->n_ops, 1);
+	assert_string_equal(row->field_names[0], "buf");
+	assert_int_equal(row->n_var, 1);
+	assert_int_equal(row->min_len, 16);
+	free(row);
+}
+
+static void test_rows_have_the_news_of_their_event(void **state)
+{
+	static const char fields[] = FIELD("pid_t pid", 8, 4, 1)
+		FIELD("char oldcomm[16]", 12, 16, 0) FIELD("char newcomm[16]", 28, 16, 0);
+	struct event_row *row = known("task", "task_rename", fields);
+
+	(void)state;
+	assert_int_equal(row->news.kind, NEWS_RENAMED);
+	assert_int_equal(row->news.text, 28);
+	assert_int_equal(row->min_len, 44);
+	free(row);
+	row = known("sched", "sched_waking", fields);
+	assert_int_equal(row->news.kind, NEWS_NONE);
+	free(row);
+}
+
+static void test_rows_for_the_feed_alone(void **state)
+{
+	static const char fields[] =
+		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0);
+	struct tep_handle *tep;
+	const struct tep_event *event = format_event("task", "task_rename", fields, &tep);
+	struct event_row *row;
+
+	(void)state;
+	assert_int_equal(event_compile_feed(event, &row), 0);
+	assert_int_equal(row->kind, ROW_FEED);
+	assert_int_equal(row->news.kind, NEWS_RENAMED);
+	assert_int_equal(row->n_ops, 0);
+	assert_int_equal(row->min_len, 44);
+	assert_int_equal(row->pid_offset, 4);
+	free(row);
+	tep_free(tep);
+	event = format_event("sched", "sched_waking", fields, &tep);
+	assert_int_equal(event_compile_feed(event, &row), -EPROTO);
+	tep_free(tep);
+}
+
+static void test_events_that_no_record_could_be_told_by(void **state)
+{
+	static const char *const commons[] = {
+		"",
+		FIELD("int common_pid", 4, 4, 1),
+		FIELD("unsigned short common_type", 0, 2, 0),
+		FIELD("unsigned short common_type", 2, 2, 0) FIELD("int common_pid", 4, 4, 1),
+		FIELD("unsigned int common_type", 0, 4, 0) FIELD("int common_pid", 4, 4, 1),
+		FIELD("unsigned short common_type", 0, 2, 0) FIELD("long common_pid", 8, 8, 1),
+		FIELD("unsigned short common_type", 0, 2, 0) FIELD("int common_pid", 65534, 4, 1)};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(commons); i++) {
+		char *text = format_text("sched_switch", 5, commons[i], sched_switch);
+		struct tep_handle *tep = tep_alloc();
+		struct event_row *row = NULL;
+
+		tep_set_loglevel(TEP_LOG_NONE);
+		if (!tep_parse_event(tep, text, strlen(text), "sched"))
+			assert_int_equal(event_compile_known(tep_get_first_event(tep),
+							     &(struct compile_context){0}, &row),
+					 -EPROTO);
+		assert_null(row);
+		tep_free(tep);
+	}
+}
+
+static void test_fields_beyond_any_record(void **state)
+{
+	struct event_row *row =
+		known("sched", "sched_switch",
+		      FIELD("pid_t prev_pid", 65532, 4, 1) FIELD("int prev_prio", 65531, 4, 1)
+			      FIELD("pid_t next_pid", 99999, 4, 1)
+				      FIELD("char next_comm[16]", 8, 70000, 0));
+
+	(void)state;
+	assert_int_equal(row->n_ops, 1);
+	assert_int_equal(row->min_len, 65535);
+	free(row);
+}
+
+static void test_generic_rows_and_their_numbers(void **state)
+{
+	const struct compile_context ctx = {.index = 300};
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("sched", "sched_new", sched_waking, &tep);
+	struct event_row *row;
+	uint64_t number;
+
+	(void)state;
+	assert_int_equal(event_compile_generic(e, &ctx, 65536 + 300, false, &row), 0);
+	assert_int_equal(row->generic_index, 300);
+	assert_int_equal(row->event_tag_len, 3);
+	number = (row->event_tag & 0x7f) | (row->event_tag >> 8 & 0x7f) << 7 |
+		 (row->event_tag >> 16 & 0x7f) << 14;
+	assert_int_equal(number, (65536 + 300) << 3 | 2);
+	assert_true(row->descriptor_len > 20);
+	for (unsigned i = 0; i < row->n_ops; i++)
+		assert_int_equal(row->ops[i].tag >> 3, i + 1);
+	free(row);
+
+	assert_int_equal(event_compile_generic(e, &ctx, 0, true, &row), 0);
+	assert_int_equal(row->kind, ROW_LEGACY);
+	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
+	assert_int_equal(row->descriptor_len, 0);
+	free(row);
+	tep_free(tep);
+}
+
+static void test_more_fields_than_a_row_has(void **state)
+{
+	static char fields[16000];
+	const struct compile_context ctx = {0};
+	struct event_row *row;
+	struct tep_handle *tep;
+	size_t at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
+				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
+				       8 + i);
+	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
+					       false, &row),
+			 0);
+	assert_int_equal(row->n_ops, 255);
+	assert_int_equal(row->kind, ROW_LEGACY);
+	free(row);
+	tep_free(tep);
+}
+
+/* Each of them may be as long as the record, and its bytes become two characters. */
+static void test_room_for_many_long_fields(void **state)
+{
+	static char fields[32000];
+	const struct compile_context ctx = {0};
+	struct event_row *row;
+	struct tep_handle *tep;
+	size_t at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 255; i++)
+		at += (size_t)snprintf(
+			fields + at, sizeof(fields) - at,
+			"\tfield:__data_loc char[] f%u;\toffset:%u;\tsize:4;\tsigned:1;\n", i,
+			8 + 4 * i);
+	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
+					       false, &row),
+			 0);
+	assert_int_equal(row->n_ops, 255);
+	assert_int_equal(row->kind, ROW_LEGACY);
+	assert_true(event_encode_bound(row, 1000) > 255 * 1000 * 2);
+	free(row);
+	tep_free(tep);
+}
+
+/* Readers take up to 31 fields by descriptor; an event of more is spelled out. */
+static void test_as_many_fields_as_a_descriptor_has(void **state)
+{
+	const struct compile_context ctx = {0};
+	char fields[4000];
+	struct event_row *row;
+	struct tep_handle *tep;
+
+	(void)state;
+	for (unsigned n = 31; n <= 32; n++) {
+		size_t at = 0;
+
+		for (unsigned i = 0; i < n; i++)
+			at += (size_t)sprintf(fields + at,
+					      "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n",
+					      i, 8 + i);
+		assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx,
+						       65536, false, &row),
+				 0);
+		assert_int_equal(row->kind, n == 31 ? ROW_FIELDS : ROW_LEGACY);
+		assert_int_equal(row->generic_index, n == 31 ? 0 : ROW_NOT_GENERIC);
+		assert_int_equal(row->n_ops, n);
+		free(row);
+		tep_free(tep);
+	}
+}
+
+static int compact(const char *fields, enum row_kind kind)
+{
+	struct event_row *row = NULL;
+	struct tep_handle *tep;
+	int r = event_compile_compact(format_event("sched", "x", fields, &tep), kind, &row);
+
+	if (!r) {
+		assert_int_equal(row->kind, kind);
+		assert_int_equal(row->n_ops, kind == ROW_COMPACT_SWITCH ? 4 : 5);
+	}
+	free(row);
+	tep_free(tep);
+	return r;
+}
+
+static void test_compact_rows_want_their_format_exactly(void **state)
+{
+	(void)state;
+	assert_int_equal(compact(sched_switch, ROW_COMPACT_SWITCH), 0);
+	assert_int_equal(compact(sched_waking, ROW_COMPACT_WAKING), 0);
+	assert_int_equal(compact(sched_waking, ROW_COMPACT_SWITCH), -EPROTO);
+	assert_int_equal(compact(sched_switch, ROW_COMPACT_WAKING), -EPROTO);
+	/* prev_state of 32 bits is fine, a longer name or an unsigned thread is not. */
+	assert_int_equal(
+		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
+				FIELD("pid_t next_pid", 28, 4, 1) FIELD("int next_prio", 32, 4, 1),
+			ROW_COMPACT_SWITCH),
+		0);
+	assert_int_equal(
+		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[32]", 12, 32, 0)
+				FIELD("pid_t next_pid", 44, 4, 1) FIELD("int next_prio", 48, 4, 1),
+			ROW_COMPACT_SWITCH),
+		-EPROTO);
+	assert_int_equal(
+		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
+				FIELD("u32 next_pid", 28, 4, 0) FIELD("int next_prio", 32, 4, 1),
+			ROW_COMPACT_SWITCH),
+		-EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_row_stands_alone),
+		cmocka_unit_test(test_fields_without_a_place_get_further_numbers),
+		cmocka_unit_test(test_addresses_of_functions_get_names),
+		cmocka_unit_test(test_arrays_of_strings),
+		cmocka_unit_test(test_print_keeps_its_address_to_itself),
+		cmocka_unit_test(test_rows_have_the_news_of_their_event),
+		cmocka_unit_test(test_rows_for_the_feed_alone),
+		cmocka_unit_test(test_events_that_no_record_could_be_told_by),
+		cmocka_unit_test(test_fields_beyond_any_record),
+		cmocka_unit_test(test_generic_rows_and_their_numbers),
+		cmocka_unit_test(test_more_fields_than_a_row_has),
+		cmocka_unit_test(test_room_for_many_long_fields),
+		cmocka_unit_test(test_as_many_fields_as_a_descriptor_has),
+		cmocka_unit_test(test_compact_rows_want_their_format_exactly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

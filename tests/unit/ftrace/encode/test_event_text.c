@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks, names and formatted text, as whole events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/formats.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/events/event_table.h"
+#include "ftrace/encode/event_text.h"
+#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/format/load.h"
+#include "wire/pb_dec.h"
+
+static struct event_table table;
+static struct sym_index syms;
+static struct ksyms ksyms;
+static struct encode_ctx ctx;
+
+static const char stack_fields[] =
+	FIELD("int size", 8, 4, 1) FIELD("unsigned long caller[8]", 16, 64, 0);
+static const char user_fields[] =
+	FIELD("unsigned int tgid", 8, 4, 0) FIELD("unsigned long caller[8]", 16, 64, 0);
+static const char bprint_fields[] = FIELD("unsigned long ip", 8, 8, 0)
+	FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0);
+
+static const struct event_row *add(const char *name, const char *fields, const char *print_fmt,
+				   bool legacy)
+{
+	const struct event_table_options o = {.symbols = true, .legacy_generic = legacy};
+	char *text = format_text(name, 9, FORMAT_COMMON, fields);
+	uint16_t id;
+
+	strcpy(strstr(text, "print fmt:"), "print fmt: ");
+	strcat(text, print_fmt);
+	assert_int_equal(event_table_add(&table, "ftrace", name, text, &o, &id), 0);
+	return event_table_row(&table, id);
+}
+
+static int setup(void **state)
+{
+	static const char text[] = "ffffffff81000000 T schedule\nffffffff81000100 t do_idle\n"
+				   "ffffffff81000200 D data\n";
+	struct ksyms_build *b;
+
+	(void)state;
+	assert_int_equal(ksyms_build_new(&b), 0);
+	assert_int_equal(ksyms_build_feed(b, text, strlen(text)), 0);
+	while (ksyms_build_step(b))
+		;
+	ksyms = ksyms_build_take(b);
+	assert_int_equal(string_map_parse(&table.strings, "0x1000 : \"n %d s %s p %ps\\n\"\n"), 0);
+	ctx = (struct encode_ctx){.syms = &syms, .strings = &table.strings, .ksyms = &ksyms};
+	sym_index_clear(&syms);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	event_table_deinit(&table);
+	ksyms_deinit(&ksyms);
+	return 0;
+}
+
+/* The text of field so and so of the event; "(none)" where it is not there. */
+static const char *text_of(const struct event_row *row, const void *payload, size_t len,
+			   uint32_t field)
+{
+	static uint8_t out[1 << 16];
+	static char text[EVENT_TEXT_MAX + 1];
+	struct page_record r = {.time = 1, .payload = payload, .len = (uint32_t)len};
+	struct pb_field event, message, f;
+	struct pb_dec d;
+	uint8_t *end;
+
+	assert_true(len >= row->min_len);
+	assert_true(event_encode_bound(row, r.len) <= sizeof(out));
+	end = event_encode(row, &r, &ctx, out);
+	assert_true((size_t)(end - out) <= event_encode_bound(row, r.len));
+	assert_false(ctx.bad_field);
+	pb_dec_init(&d, out, (size_t)(end - out));
+	assert_true(pb_dec_next(&d, &event) && d.cur == end);
+	pb_dec_init(&d, event.data, event.len);
+	while (pb_dec_next(&d, &message))
+		;
+	assert_true(pb_dec_ok(&d));
+	strcpy(text, "(none)");
+	pb_dec_init(&d, message.data, message.len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == field)
+			snprintf(text, sizeof(text), "%.*s", (int)f.len, (const char *)f.data);
+	assert_true(pb_dec_ok(&d));
+	return text;
+}
+
+static void put64(uint8_t *at, uint64_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+static void test_a_stack_is_a_line_a_frame(void **state)
+{
+	const struct event_row *row =
+		add("kernel_stack", stack_fields, "\"%ps\", REC->caller", false);
+	uint8_t payload[16 + 8 * 8] = {9};
+
+	(void)state;
+	put64(payload + 16, 0xffffffff81000010);
+	put64(payload + 24, 0xffffffff81000100);
+	put64(payload + 32, 0xffffffff81000210);
+	put64(payload + 40, 0x7fffffff);
+	put64(payload + 48, 0xffff888000000000);
+	put64(payload + 56, 0xffffffff81000210);
+	/* As many as the record is long. */
+	assert_string_equal(text_of(row, payload, 16, 2), "");
+	assert_string_equal(text_of(row, payload, 24, 2), "schedule");
+	assert_string_equal(text_of(row, payload, 31, 2), "schedule");
+	assert_string_equal(text_of(row, payload, 64, 2),
+			    "schedule\ndo_idle\n#1\n[FTRACE TRAMPOLINE]\n#2\n#1");
+	/* A zero ends it, and so does the -1 of older kernels. */
+	put64(payload + 32, 0);
+	assert_string_equal(text_of(row, payload, 80, 2), "schedule\ndo_idle");
+	put64(payload + 32, UINT64_MAX);
+	assert_string_equal(text_of(row, payload, 80, 2), "schedule\ndo_idle");
+	/* Without a table, which frames are the same is all that is said. */
+	ctx.ksyms = NULL;
+	sym_index_clear(&syms);
+	put64(payload + 32, 0xffffffff81000010);
+	assert_string_equal(text_of(row, payload, 40, 2), "#1\n#2\n#1");
+}
+
+static void test_deep_stacks_are_cut(void **state)
+{
+	const struct event_row *row = add("kernel_stack", stack_fields, "\"\"", false);
+	static uint8_t payload[16 + 8 * 2000] = {9};
+	const char *text;
+
+	(void)state;
+	for (unsigned i = 0; i < 2000; i++)
+		put64(payload + 16 + 8 * i, 0xffffffff81000000);
+	text = text_of(row, payload, sizeof(payload), 2);
+	assert_int_equal(strlen(text), 256 * strlen("schedule\n") - 1);
+	for (unsigned i = 0; i < 2000; i++)
+		put64(payload + 16 + 8 * i, 0xfffff00000000000 + i);
+	text = text_of(row, payload, sizeof(payload), 2);
+	assert_string_equal(text + strlen(text) - 4, "#256");
+}
+
+static void test_a_process_stack_is_its_addresses(void **state)
+{
+	const struct event_row *row = add("user_stack", user_fields, "\"\"", false);
+	uint8_t payload[16 + 8 * 8] = {9};
+
+	(void)state;
+	put64(payload + 16, 0x7f0000001234);
+	put64(payload + 24, 0xffffffff81000000); /* not named: it is none of the kernel's */
+	assert_string_equal(text_of(row, payload, 80, 2), "0x7f0000001234\n0xffffffff81000000");
+}
+
+static void test_names_beside_addresses(void **state)
+{
+	const struct event_row *row =
+		add("func_repeats",
+		    FIELD("unsigned long ip", 8, 8, 0) FIELD("unsigned long parent_ip", 16, 8, 0),
+		    "\"%ps <-%ps\", REC->ip, REC->parent_ip", false);
+	uint8_t payload[24] = {9};
+
+	(void)state;
+	put64(payload + 8, 0xffffffff81000110);
+	put64(payload + 16, 0xffff888000000000);
+	assert_string_equal(text_of(row, payload, 24, 2), "do_idle");
+	assert_string_equal(text_of(row, payload, 24, 4), "(none)");
+	ctx.ksyms = NULL;
+	assert_string_equal(text_of(row, payload, 24, 2), "(none)");
+}
+
+static void test_formats_with_their_arguments(void **state)
+{
+	const struct event_row *row = add("bprint", bprint_fields, "\"%ps\", REC->ip", false);
+	uint8_t payload[48] = {9};
+
+	(void)state;
+	put64(payload + 8, 0xffffffff81000000);
+	put64(payload + 16, 0x1000);
+	memcpy(payload + 24,
+	       "\xfe\xff\xff\xff"
+	       "abc",
+	       8);
+	put64(payload + 32, 0xffffffff81000100);
+	assert_string_equal(text_of(row, payload, 40, 2), "schedule"); /* ip_symbol */
+	assert_string_equal(text_of(row, payload, 40, 3), "n %d s %s p %ps\n");
+	assert_string_equal(text_of(row, payload, 40, 4), "n -2 s abc p do_idle\n");
+	/* A format that nobody knows: only its arguments are lost. */
+	put64(payload + 16, 0x2000);
+	assert_string_equal(text_of(row, payload, 40, 3), "");
+	assert_string_equal(text_of(row, payload, 40, 4), "(none)");
+	assert_string_equal(text_of(row, payload, 24, 4), "(none)");
+}
+
+static void test_what_a_record_may_lack(void **state)
+{
+	const struct event_row *row =
+		add("function",
+		    FIELD("unsigned long ip", 8, 8, 0) FIELD("unsigned long args[]", 24, 0, 0),
+		    "\"\"", false);
+	uint8_t payload[40] = {9};
+
+	(void)state;
+	memcpy(payload + 24, "arguments", 9);
+	assert_string_equal(text_of(row, payload, 16, 2), "(none)");
+	assert_string_equal(text_of(row, payload, 24, 2), "(none)");
+	assert_string_equal(text_of(row, payload, 33, 2), "arguments");
+}
+
+/* The same in the older form, by name. */
+static void test_spelled_out(void **state)
+{
+	const struct event_row *row = add("kernel_stack", stack_fields, "\"\"", true);
+	struct page_record r = {.time = 1, .len = 32};
+	uint8_t payload[32] = {9}, out[20000], *end;
+
+	(void)state;
+	r.payload = payload;
+	put64(payload + 16, 0xffffffff81000010);
+	put64(payload + 24, 0xffffffff81000100);
+	end = event_encode(row, &r, &ctx, out);
+	assert_true((size_t)(end - out) <= event_encode_bound(row, r.len));
+	assert_non_null(memmem(out, (size_t)(end - out), "schedule\ndo_idle", 16));
+	assert_non_null(memmem(out, (size_t)(end - out), "caller", 6));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_stack_is_a_line_a_frame),
+		TEST(test_deep_stacks_are_cut),
+		TEST(test_a_process_stack_is_its_addresses),
+		TEST(test_names_beside_addresses),
+		TEST(test_formats_with_their_arguments),
+		TEST(test_what_a_record_may_lack),
+		TEST(test_spelled_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "ftrace/encode/bundle.h"
+#include "ftrace/encode/task_news.h"
+#include "unit/rng.h"
+
+static const struct clock_sync boot;
+static struct task_news news;
+static struct feed_news told;
+
+static int setup(void **state)
+{
+	(void)state;
+	return task_news_init(&news, FEED_TASKS | FEED_FDS | FEED_INODES);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	task_news_deinit(&news);
+	return 0;
+}
+
+/* ---- records, in a form of the test's own ---- */
+
+static const struct news_plan new_plan = {NEWS_NEW, 1, 8, 16, 32};
+static const struct news_plan rename_plan = {NEWS_RENAMED, 0, 8, 16, 0};
+static const struct news_plan exec_plan = {NEWS_EXEC, 0, 8, 16, 12};
+static const struct news_plan exit_plan = {NEWS_SYS_EXIT, 1, 8, 0, 16};
+
+static uint8_t bytes[8192];
+
+static void put(size_t at, const void *data, size_t len)
+{
+	memcpy(bytes + at, data, len);
+}
+
+static void put32(size_t at, uint32_t v)
+{
+	put(at, &v, sizeof(v));
+}
+
+static void put64(size_t at, uint64_t v)
+{
+	put(at, &v, sizeof(v));
+}
+
+static void add(const struct news_plan *plan, uint64_t time, uint32_t len, int32_t common_pid)
+{
+	/* Of its own size, so that a sanitizer sees who reads behind it. */
+	uint8_t *copy = malloc(len);
+
+	memcpy(copy, bytes, len);
+	task_news_add(&news, plan, &(struct page_record){.time = time, .payload = copy, .len = len},
+		      common_pid);
+	free(copy);
+}
+
+static void add_new(uint64_t time, int32_t tid, int32_t creator, uint64_t flags, const char *name)
+{
+	char comm[16] = "";
+
+	memcpy(comm, name, strlen(name));
+	put32(8, (uint32_t)tid);
+	put(16, comm, 16);
+	put64(32, flags);
+	add(&new_plan, time, 40, creator);
+}
+
+static void add_rename(uint64_t time, int32_t tid, const char *name)
+{
+	char comm[16] = "";
+
+	memcpy(comm, name, strlen(name));
+	put32(8, (uint32_t)tid);
+	put(16, comm, 16);
+	add(&rename_plan, time, 32, tid);
+}
+
+static void add_exec(uint64_t time, int32_t tid, int32_t old, const char *file)
+{
+	uint32_t len = (uint32_t)strlen(file) + 1;
+
+	put32(8, (uint32_t)tid);
+	put32(12, (uint32_t)old);
+	put32(16, len << 16 | 20);
+	put(20, file, len);
+	add(&exec_plan, time, 20 + len, tid);
+}
+
+static void add_exit(int32_t tid, uint64_t nr, uint64_t ret)
+{
+	put64(8, nr);
+	put64(16, ret);
+	add(&exit_plan, 1, 24, tid);
+}
+
+static bool tell(uint64_t until)
+{
+	return task_news_told(&news, &boot, until, &told);
+}
+
+/* ---- what a record says ---- */
+
+static void test_a_new_process_and_a_new_thread(void **state)
+{
+	(void)state;
+	add_new(5, 70, 7, 17, "sixteen-bytes-xx");
+	add_new(6, 71, 70, 0x3d0f00, "worker");
+	add_new(7, 72, 70, 0x8000, "");
+	assert_true(tell(100));
+	assert_int_equal(told.n_tasks, 3);
+	assert_int_equal(told.tasks[0].kind, FEED_TASK_NEW);
+	assert_int_equal(told.tasks[0].time_ns, 5);
+	assert_int_equal(told.tasks[0].tid, 70);
+	assert_int_equal(told.tasks[0].other, 7);
+	assert_false(told.tasks[0].is_thread);
+	assert_memory_equal(told.tasks[0].name, "sixteen-bytes-xx", 16);
+	assert_true(told.tasks[1].is_thread);
+	assert_false(told.tasks[1].is_sibling);
+	assert_true(told.tasks[2].is_sibling);
+	assert_false(told.tasks[2].is_thread);
+}
+
+static void test_flags_of_a_32_bit_kernel(void **state)
+{
+	struct news_plan plan = new_plan;
+
+	(void)state;
+	plan.wide = 0;
+	put32(8, 70);
+	put32(32, 0x10000);
+	put32(36, 0xffffffff); /* not of the flags */
+	add(&plan, 1, 40, 7);
+	assert_true(tell(100));
+	assert_true(told.tasks[0].is_thread);
+	assert_false(told.tasks[0].is_sibling);
+}
+
+static void test_a_name(void **state)
+{
+	struct news_plan plan = rename_plan;
+
+	(void)state;
+	add_rename(5, 70, "new name");
+	plan.subject = 0; /* whoever runs */
+	add(&plan, 6, 32, 99);
+	assert_true(tell(100));
+	assert_int_equal(told.tasks[0].kind, FEED_TASK_RENAMED);
+	assert_int_equal(told.tasks[0].tid, 70);
+	assert_string_equal(told.tasks[0].name, "new name");
+	assert_int_equal(told.tasks[1].tid, 99);
+}
+
+static void test_a_program(void **state)
+{
+	(void)state;
+	add_exec(5, 70, 70, "/bin/true");
+	add_exec(6, 80, 83, "");
+	assert_true(tell(100));
+	assert_int_equal(told.tasks[0].kind, FEED_TASK_EXEC);
+	assert_int_equal(told.tasks[0].other, 0);
+	assert_int_equal(told.tasks[0].file_len, 9);
+	assert_memory_equal(told.tasks[0].file, "/bin/true", 9);
+	assert_int_equal(told.tasks[1].other, 83);
+	assert_int_equal(told.tasks[1].file_len, 0);
+}
+
+static void test_an_end(void **state)
+{
+	static const struct news_plan plan = {NEWS_ENDED, 0, 24, 0, 0};
+
+	(void)state;
+	put32(24, 70);
+	add(&plan, 5, 28, 99);
+	assert_true(tell(100));
+	assert_int_equal(told.tasks[0].kind, FEED_TASK_ENDED);
+	assert_int_equal(told.tasks[0].tid, 70);
+}
+
+/* The place and length of the file's name are the record's own words. */
+static void test_a_program_whose_name_lies_elsewhere(void **state)
+{
+	static const uint32_t bad[] = {0xffffffff, 10u << 16 | 25, 1u << 16 | 0xffff,
+				       12u << 16 | 20};
+
+	(void)state;
+	put32(8, 70);
+	put32(12, 70);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		put32(16, bad[i]);
+		add(&exec_plan, i, 30, 70);
+	}
+	put32(16, 10u << 16 | 20); /* just so; no NUL in it */
+	put(20, "0123456789", 10);
+	add(&exec_plan, 9, 30, 70);
+	assert_true(tell(100));
+	assert_int_equal(told.n_tasks, 5);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(told.tasks[i].file_len, 0);
+	assert_int_equal(told.tasks[4].file_len, 10);
+}
+
+static void test_descriptors(void **state)
+{
+	(void)state;
+	add_exit(70, SYS_openat, 3);
+	add_exit(70, SYS_openat, 3); /* the same again */
+	add_exit(70, SYS_read, 100);
+	add_exit(70, SYS_openat, (uint64_t)-2);
+	add_exit(70, SYS_openat, 1ull << 32);
+	add_exit(70, 1u << 30, 3);
+	add_exit(71, SYS_dup, 3);
+	add_exit(70, SYS_dup, 0);
+	assert_true(tell(100));
+	assert_int_equal(told.n_fds, 3);
+	assert_int_equal(told.fds[0].tid, 70);
+	assert_int_equal(told.fds[0].fd, 3);
+	assert_int_equal(told.fds[1].tid, 71);
+	assert_int_equal(told.fds[2].fd, 0);
+	task_news_forget(&news);
+	add_exit(70, SYS_openat, 3);
+	assert_true(tell(200));
+	assert_int_equal(told.n_fds, 1);
+}
+
+static void test_numbers_of_32_bits(void **state)
+{
+	struct news_plan plan = {NEWS_SYS_EXIT, 0, 8, 0, 12};
+
+	(void)state;
+	put32(8, SYS_openat);
+	put32(12, 7);
+	add(&plan, 1, 16, 70);
+	put32(12, (uint32_t)-13);
+	add(&plan, 1, 16, 70);
+	assert_true(tell(100));
+	assert_int_equal(told.n_fds, 1);
+	assert_int_equal(told.fds[0].fd, 7);
+}
+
+static void test_descriptors_that_nobody_wants(void **state)
+{
+	(void)state;
+	task_news_deinit(&news);
+	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	add_exit(70, SYS_openat, 3);
+	assert_false(tell(100));
+}
+
+/* ---- files ---- */
+
+static void add_inode(const struct news_plan *plan, uint64_t inode, int32_t common_pid)
+{
+	put32(8, 8u << 20 | 300); /* 8:300 */
+	put64(16, inode);
+	put64(24, 2);
+	add(plan, 1, 32, common_pid);
+}
+
+static void test_files_that_events_name(void **state)
+{
+	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16},
+				      both = {NEWS_INODE, 1, 8, 24, 16},
+				      narrow = {NEWS_INODE, 0, 8, 0, 16};
+
+	(void)state;
+	add_inode(&file, 1ull << 40 | 7, 70);
+	add_inode(&file, 1ull << 40 | 7, 71);
+	add_inode(&both, 9, 70);
+	add_inode(&narrow, 1ull << 40 | 11, 70);
+	add_inode(&file, 0, 70); /* none */
+	add_inode(&file, 99, getpid()); /* by us */
+	assert_true(tell(100));
+	assert_int_equal(told.n_inodes, 4);
+	assert_true(told.inodes[0].inode == (1ull << 40 | 7));
+	assert_true(told.inodes[0].device == makedev(8, 300));
+	assert_int_equal(told.inodes[1].inode, 9);
+	assert_int_equal(told.inodes[2].inode, 2);
+	assert_int_equal(told.inodes[3].inode, 11);
+	assert_int_equal(told.n_fds + told.n_tasks, 0);
+	task_news_forget(&news);
+	/* Once, also when it comes again later. */
+	add_inode(&file, 1ull << 40 | 7, 70);
+	assert_false(tell(200));
+	for (uint64_t i = 0; i < TASK_NEWS_INODES + 10; i++)
+		add_inode(&file, 1000 + i, 70);
+	assert_true(tell(300));
+	assert_int_equal(told.n_inodes, TASK_NEWS_INODES);
+	assert_int_equal(told.lost_inodes, 10);
+	assert_int_equal(told.lost, 0);
+}
+
+static void test_files_that_nobody_wants(void **state)
+{
+	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16};
+
+	(void)state;
+	task_news_deinit(&news);
+	assert_int_equal(task_news_init(&news, FEED_TASKS | FEED_FDS), 0);
+	add_inode(&file, 7, 70);
+	assert_false(tell(100));
+}
+
+/* ---- when it is told ---- */
+
+static void test_cpu_by_cpu_in_by_time_out(void **state)
+{
+	(void)state;
+	add_rename(2, 70, "b");
+	add_rename(4, 70, "d");
+	add_rename(9, 70, "late");
+	add_rename(1, 70, "a");
+	add_rename(3, 70, "c");
+	add_rename(8, 70, "late");
+	assert_true(tell(5));
+	assert_int_equal(told.n_tasks, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(told.tasks[i].name[0], "abcd"[i]);
+	task_news_forget(&news);
+	add_rename(6, 70, "f");
+	assert_true(tell(8)); /* not yet those of then */
+	assert_int_equal(told.n_tasks, 1);
+	assert_int_equal(told.tasks[0].time_ns, 6);
+	task_news_forget(&news);
+	assert_true(tell(UINT64_MAX));
+	assert_int_equal(told.n_tasks, 2);
+	assert_int_equal(told.tasks[0].time_ns, 8);
+	assert_int_equal(told.tasks[1].time_ns, 9);
+}
+
+static void test_at_one_moment_in_the_order_of_the_records(void **state)
+{
+	(void)state;
+	add_new(5, 70, 7, 0, "a");
+	add_rename(5, 70, "b");
+	add_exec(5, 70, 70, "c");
+	add_rename(4, 60, "d");
+	assert_true(tell(100));
+	assert_int_equal(told.tasks[0].tid, 60);
+	assert_int_equal(told.tasks[1].kind, FEED_TASK_NEW);
+	assert_int_equal(told.tasks[2].kind, FEED_TASK_RENAMED);
+	assert_int_equal(told.tasks[3].kind, FEED_TASK_EXEC);
+}
+
+static void test_many_runs_of_many_lengths(void **state)
+{
+	uint64_t seed = 1, last = 0;
+
+	(void)state;
+	for (uint64_t n = 0, time = 0; n < 5000; n++) {
+		time = rng_below(&seed, 50) ? time + rng_below(&seed, 100)
+					    : rng_below(&seed, 10000);
+		add_new(time, (int32_t)n + 1, 7, 0, "x");
+	}
+	assert_true(tell(UINT64_MAX));
+	assert_int_equal(told.n_tasks, 5000);
+	for (size_t i = 0; i < told.n_tasks; i++) {
+		assert_true(told.tasks[i].time_ns >= last);
+		/* Those of one moment as they came. */
+		if (i && told.tasks[i].time_ns == last)
+			assert_true(told.tasks[i].tid > told.tasks[i - 1].tid);
+		last = told.tasks[i].time_ns;
+	}
+}
+
+static void test_names_of_files_are_kept(void **state)
+{
+	char file[32];
+
+	(void)state;
+	for (unsigned round = 0; round < 1000; round++) {
+		snprintf(file, sizeof(file), "/bin/kept-%u", round);
+		add_exec(10 * round + 15, 70, 70, file);
+		add_exec(10 * round + 5, 71, 71, "/bin/told");
+		assert_true(tell(10 * round + 10));
+		assert_int_equal(told.n_tasks, round ? 2 : 1);
+		assert_memory_equal(told.tasks[told.n_tasks - 1].file, "/bin/told", 9);
+		if (round) {
+			snprintf(file, sizeof(file), "/bin/kept-%u", round - 1);
+			assert_int_equal(told.tasks[0].file_len, strlen(file));
+			assert_memory_equal(told.tasks[0].file, file, strlen(file));
+		}
+		task_news_forget(&news);
+		assert_true(news.text_len < 32);
+	}
+}
+
+static void test_threads_of_whom_there_is_more_to_tell(void **state)
+{
+	(void)state;
+	tid_set_add(&news.tids, 70);
+	tid_set_add(&news.tids, 71);
+	tid_set_add(&news.tids, 72);
+	add_new(5, 71, 70, 0, "early");
+	add_new(15, 72, 70, 0, "late");
+	assert_true(tell(10));
+	assert_int_equal(told.n_tasks, 1);
+	assert_int_equal(told.n_tids, 2);
+	assert_int_equal(told.tids[0], 70);
+	assert_int_equal(told.tids[1], 71);
+	task_news_forget(&news);
+	tid_set_add(&news.tids, 72);
+	assert_true(tell(20));
+	assert_int_equal(told.n_tasks, 1);
+	assert_int_equal(told.n_tids, 1);
+}
+
+static void see(uint64_t time, int32_t tid)
+{
+	tid_set_add(task_news_tids(&news, time), tid);
+}
+
+/* On one CPU it is seen to run, on another one its beginning has not been read yet. */
+static void test_threads_of_after_the_pass_began(void **state)
+{
+	(void)state;
+	task_news_ripe_before(&news, &boot, 10);
+	see(9, 70);
+	see(10, 71);
+	see(11, 70);
+	assert_true(tell(10));
+	assert_int_equal(told.n_tids, 1);
+	assert_int_equal(told.tids[0], 70);
+	task_news_forget(&news);
+	task_news_ripe_before(&news, &boot, 20);
+	add_new(9, 71, 70, 0, "new");
+	assert_true(tell(20));
+	assert_int_equal(told.n_tasks, 1);
+	assert_int_equal(told.n_tids, 2);
+	assert_int_equal(told.tids[0], 71);
+	task_news_forget(&news);
+	assert_false(tell(30));
+	/* At the end nothing waits. */
+	task_news_ripe_before(&news, &boot, 30);
+	see(29, 72);
+	see(31, 72);
+	see(31, 73);
+	assert_true(tell(UINT64_MAX));
+	assert_int_equal(told.n_tids, 2);
+	task_news_forget(&news);
+	assert_false(tell(UINT64_MAX));
+}
+
+static void test_the_pass_on_another_clock(void **state)
+{
+	struct clock_sync sync = {
+		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
+
+	(void)state;
+	assert_ptr_equal(task_news_tids(&news, UINT64_MAX - 1), &news.tids);
+	task_news_ripe_before(&news, &sync, 4900);
+	assert_ptr_equal(task_news_tids(&news, 899), &news.tids);
+	assert_ptr_equal(task_news_tids(&news, 900), &news.later);
+	task_news_ripe_before(&news, &sync, UINT64_MAX);
+	assert_ptr_equal(task_news_tids(&news, 900), &news.tids);
+	sync.ftrace_ns = 0;
+	task_news_ripe_before(&news, &sync, 4900);
+	assert_ptr_equal(task_news_tids(&news, 900), &news.tids);
+}
+
+static void test_nothing_new_before_the_next_pass(void **state)
+{
+	(void)state;
+	assert_false(tell(10));
+	add_rename(5, 70, "a");
+	tid_set_add(&news.tids, 70);
+	assert_false(tell(10));
+	assert_false(tell(9));
+	assert_true(tell(11));
+	assert_int_equal(told.n_tasks, 1);
+	task_news_forget(&news);
+	assert_false(tell(12));
+}
+
+static void test_times_of_another_clock(void **state)
+{
+	struct clock_sync sync = {
+		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
+
+	(void)state;
+	add_rename(900, 70, "a");
+	add_rename(1100, 70, "b");
+	assert_true(task_news_told(&news, &sync, 5050, &told));
+	assert_int_equal(told.n_tasks, 1);
+	assert_int_equal(told.tasks[0].time_ns, 4900);
+	task_news_forget(&news);
+	/* Kept, and told by what is known of the clocks then. */
+	sync = (struct clock_sync){
+		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 2000, .boot_ns = 6001};
+	assert_true(task_news_told(&news, &sync, 6000, &told));
+	assert_int_equal(told.tasks[0].time_ns, 5101);
+	task_news_forget(&news);
+	/* Nobody can tell what the clock counts: what has been read is told. */
+	add_rename(77, 70, "a");
+	sync.ftrace_ns = 0;
+	assert_true(task_news_told(&news, &sync, 7000, &told));
+	assert_int_equal(told.tasks[0].time_ns, 0);
+}
+
+/* ---- limits ---- */
+
+static void test_more_than_can_be_held(void **state)
+{
+	char file[4000];
+
+	(void)state;
+	for (uint32_t i = 0; i <= TASK_NEWS_TASKS / 2; i++) {
+		assert_false(task_news_is_pressing(&news));
+		add_rename(i, 70, "a");
+	}
+	assert_true(task_news_is_pressing(&news));
+	for (uint32_t i = 0; i < TASK_NEWS_TASKS; i++)
+		add_rename(i, 70, "a");
+	assert_true(tell(UINT64_MAX));
+	assert_int_equal(told.n_tasks, TASK_NEWS_TASKS);
+	assert_int_equal(told.lost, TASK_NEWS_TASKS / 2 + 1);
+	task_news_forget(&news);
+	assert_false(tell(UINT64_MAX));
+
+	memset(file, 'x', sizeof(file));
+	file[sizeof(file) - 1] = '\0';
+	for (size_t i = 0; i < 2 * TASK_NEWS_TEXT / sizeof(file); i++)
+		add_exec(i, 70, 70, file);
+	assert_true(task_news_is_pressing(&news));
+	assert_true(tell(UINT64_MAX));
+	assert_int_equal(told.tasks[0].file_len, sizeof(file) - 1);
+	assert_int_equal(told.tasks[told.n_tasks - 1].file_len, 0);
+	task_news_forget(&news);
+
+	for (int i = 0; i < 100000; i++)
+		add_exit(1 + i, SYS_dup, (uint64_t)i);
+	assert_true(tell(UINT64_MAX));
+	assert_int_equal(told.n_fds, TASK_NEWS_FDS);
+	assert_int_equal(told.lost, 100000 - TASK_NEWS_FDS);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_new_process_and_a_new_thread),
+		TEST(test_flags_of_a_32_bit_kernel),
+		TEST(test_a_name),
+		TEST(test_a_program),
+		TEST(test_an_end),
+		TEST(test_a_program_whose_name_lies_elsewhere),
+		TEST(test_descriptors),
+		TEST(test_numbers_of_32_bits),
+		TEST(test_descriptors_that_nobody_wants),
+		TEST(test_files_that_events_name),
+		TEST(test_files_that_nobody_wants),
+		TEST(test_cpu_by_cpu_in_by_time_out),
+		TEST(test_at_one_moment_in_the_order_of_the_records),
+		TEST(test_many_runs_of_many_lengths),
+		TEST(test_names_of_files_are_kept),
+		TEST(test_threads_of_whom_there_is_more_to_tell),
+		TEST(test_threads_of_after_the_pass_began),
+		TEST(test_the_pass_on_another_clock),
+		TEST(test_nothing_new_before_the_next_pass),
+		TEST(test_times_of_another_clock),
+		TEST(test_more_than_can_be_held),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

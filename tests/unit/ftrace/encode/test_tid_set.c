@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/encode/tid_set.h"
+
+static void test_each_thread_once_until_the_clear(void **state)
+{
+	static const int32_t seen[] = {5, 6, 5, 64, 63, 65, 5, (int32_t)TID_LIMIT - 1, 1};
+	static const int32_t want[] = {5, 6, 64, 63, 65, (int32_t)TID_LIMIT - 1, 1};
+	struct tid_set s;
+
+	(void)state;
+	assert_int_equal(tid_set_init(&s, 100), 0);
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+			tid_set_add(&s, seen[i]);
+		assert_int_equal(s.n, sizeof(want) / sizeof(*want));
+		assert_memory_equal(s.tids, want, sizeof(want));
+		tid_set_clear(&s);
+		assert_int_equal(s.n, 0);
+	}
+	tid_set_deinit(&s);
+}
+
+static void test_what_is_no_thread(void **state)
+{
+	static const int32_t none[] = {0, -1, INT32_MIN, INT32_MAX, (int32_t)TID_LIMIT};
+	struct tid_set s;
+
+	(void)state;
+	assert_int_equal(tid_set_init(&s, 100), 0);
+	for (unsigned i = 0; i < sizeof(none) / sizeof(*none); i++)
+		tid_set_add(&s, none[i]);
+	assert_int_equal(s.n, 0);
+	tid_set_deinit(&s);
+}
+
+static void test_a_full_set_remembers_no_more(void **state)
+{
+	struct tid_set s;
+
+	(void)state;
+	assert_int_equal(tid_set_init(&s, 3), 0);
+	for (int32_t i = 1; i < 10; i++)
+		tid_set_add(&s, i);
+	assert_int_equal(s.n, 3);
+	tid_set_clear(&s);
+	/* Those that found no room are new now. */
+	tid_set_add(&s, 9);
+	assert_int_equal(s.n, 1);
+	tid_set_deinit(&s);
+}
+
+static void test_some_are_taken_out(void **state)
+{
+	struct tid_set s;
+
+	(void)state;
+	assert_int_equal(tid_set_init(&s, 10), 0);
+	for (int32_t i = 1; i <= 6; i++)
+		tid_set_add(&s, i);
+	tid_set_mark_out(&s, 1);
+	tid_set_mark_out(&s, 4);
+	tid_set_mark_out(&s, 4);
+	tid_set_mark_out(&s, 100); /* not there */
+	tid_set_mark_out(&s, -1);
+	tid_set_mark_out(&s, (int32_t)TID_LIMIT);
+	tid_set_close_up(&s);
+	assert_int_equal(s.n, 4);
+	assert_memory_equal(s.tids, ((int32_t[]){2, 3, 5, 6}), 4 * sizeof(int32_t));
+	tid_set_add(&s, 4);
+	tid_set_add(&s, 5);
+	assert_int_equal(s.n, 5);
+	tid_set_clear(&s);
+	for (int32_t i = 1; i <= 6; i++)
+		tid_set_add(&s, i);
+	assert_int_equal(s.n, 6);
+	tid_set_deinit(&s);
+}
+
+static void test_all_of_one_into_another(void **state)
+{
+	struct tid_set from, to;
+
+	(void)state;
+	assert_int_equal(tid_set_init(&from, 10), 0);
+	assert_int_equal(tid_set_init(&to, 4), 0);
+	tid_set_add(&to, 1);
+	for (int32_t i = 1; i <= 6; i++)
+		tid_set_add(&from, i);
+	tid_set_move(&from, &to);
+	assert_int_equal(from.n, 0);
+	assert_int_equal(to.n, 4);
+	assert_memory_equal(to.tids, ((int32_t[]){1, 2, 3, 4}), 4 * sizeof(int32_t));
+	tid_set_add(&from, 1);
+	assert_int_equal(from.n, 1);
+	tid_set_deinit(&from);
+	tid_set_deinit(&to);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_thread_once_until_the_clear),
+		cmocka_unit_test(test_what_is_no_thread),
+		cmocka_unit_test(test_a_full_set_remembers_no_more),
+		cmocka_unit_test(test_some_are_taken_out),
+		cmocka_unit_test(test_all_of_one_into_another),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/events/event_select.h"
+
+static int setup(void **state)
+{
+	static const char *const events[] = {
+		"sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup",
+		"irq/irq_handler",    "irq/softirq",	    "ftrace/print",
+		"one/same",	      "two/same",	    "sched/sched_process_exec",
+	};
+	char name[128];
+
+	if (temp_dir_setup(state))
+		return -1;
+	for (unsigned i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		snprintf(name, sizeof(name), "events/%s/format", events[i]);
+		fake_text(*state, name, "x");
+	}
+	/* What else is there: files, and a folder that is no event. */
+	fake_text(*state, "events/header_page", "x");
+	fake_text(*state, "events/sched/enable", "0");
+	fake_text(*state, "events/sched/not_an_event/enable", "0");
+	return 0;
+}
+
+static struct reports reports;
+
+/* Requests up to NULL; gives "group/name group/name ..." in memory of its own. */
+static const char *select_all(void **state, ...)
+{
+	static char text[4096];
+	struct event_selection s = {0};
+	char *requests[64];
+	size_t n = 0, at = 0;
+	va_list ap;
+
+	va_start(ap, state);
+	while ((requests[n] = va_arg(ap, char *)))
+		n++;
+	va_end(ap);
+	reports_deinit(&reports);
+	assert_int_equal(event_select(*state, requests, n, &s, &reports), 0);
+	text[0] = '\0';
+	for (size_t i = 0; i < s.n; i++) {
+		assert_true(event_selection_has(&s, s.events[i].group, s.events[i].name));
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s/%s", i ? " " : "",
+				       s.events[i].group, s.events[i].name);
+	}
+	assert_false(event_selection_has(&s, "sched", "nope"));
+	event_selection_deinit(&s);
+	return text;
+}
+
+static void test_one_by_one(void **state)
+{
+	assert_string_equal(select_all(state, "sched/sched_switch", "ftrace:print", NULL),
+			    "ftrace/print sched/sched_switch");
+	assert_null(reports.unknown);
+	assert_string_equal(select_all(state, NULL), "");
+}
+
+static void test_each_once_and_in_order(void **state)
+{
+	assert_string_equal(select_all(state, "sched/sched_waking", "sched_switch", "sched/*",
+				       "sched:sched_switch", NULL),
+			    "sched/sched_process_exec sched/sched_switch sched/sched_wakeup "
+			    "sched/sched_waking");
+	assert_null(reports.unknown);
+}
+
+static void test_patterns(void **state)
+{
+	assert_string_equal(select_all(state, "irq/*", NULL), "irq/irq_handler irq/softirq");
+	assert_string_equal(select_all(state, "sched/sched_wak*", NULL),
+			    "sched/sched_wakeup sched/sched_waking");
+	assert_string_equal(select_all(state, "*/s*a*e", NULL), "one/same two/same");
+	assert_string_equal(select_all(state, "*irq*", NULL), "irq/irq_handler irq/softirq");
+	assert_null(reports.unknown);
+}
+
+static void test_bare_names_in_every_group(void **state)
+{
+	assert_string_equal(select_all(state, "same", "print", NULL),
+			    "ftrace/print one/same two/same");
+}
+
+static void test_unknown_ones_are_told(void **state)
+{
+	static char *const bad[] = {
+		"sched/nope",
+		"nope/sched_switch",
+		"nope",
+		"nope*",
+		"nope/*",
+		"sched/not_an_event",
+		"",
+		"/",
+		"sched/",
+		"/sched_switch",
+		"sched/sched/x",
+		"../events/sched",
+		"sched/..",
+		"sched/../irq",
+		"..",
+		"a b",
+		"sched/x\n",
+		"\x80",
+		"sched//sched_switch",
+	};
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_string_equal(select_all(state, "irq/softirq", bad[i], NULL), "irq/softirq");
+		assert_int_equal(tracefs_list_size(reports.unknown), 1);
+		assert_string_equal(reports.unknown[0], bad[i]);
+	}
+	reports_deinit(&reports);
+}
+
+static void test_what_a_request_means(void **state)
+{
+	static const struct {
+		const char *request;
+		bool means;
+	} cases[] = {
+		{"sched/sched_switch", true},
+		{"sched:sched_switch", true},
+		{"sched_switch", true},
+		{"sched_*", true},
+		{"sched/*", true},
+		{"*/*_switch", true},
+		{"*", true},
+		{"irq/*", false},
+		{"sched_waking", false},
+		{"sched/", false},
+		{"", false},
+		{"/sched_switch", false},
+		{"sched/sched/*", false},
+		{"../*", false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(event_request_means(cases[i].request, "sched", "sched_switch"),
+				 cases[i].means);
+}
+
+static void test_a_selection_grows_and_shrinks(void **state)
+{
+	char *requests[] = {"irq/*", "sched/sched_switch"};
+	struct event_selection s = {0};
+
+	assert_int_equal(event_select(*state, requests, 2, &s, &reports), 0);
+	event_selection_find(&s, "irq", "softirq")->filter = strdup("vec == 1");
+	for (unsigned i = 0; i < 2; i++) /* each once */
+		assert_int_equal(event_selection_add(&s, "ftrace", "kernel_stack"), 0);
+	assert_int_equal(s.n, 4);
+	assert_string_equal(s.events[0].name, "kernel_stack");
+	assert_int_equal(s.events[0].id, EVENT_NO_ID);
+	assert_string_equal(event_selection_find(&s, "irq", "softirq")->filter, "vec == 1");
+
+	event_selection_drop(&s, event_selection_find(&s, "irq", "softirq"));
+	assert_null(event_selection_find(&s, "irq", "softirq"));
+	assert_int_equal(s.n, 3);
+	while (s.n)
+		event_selection_drop(&s, &s.events[s.n - 1]);
+	assert_null(event_selection_find(&s, "ftrace", "kernel_stack"));
+	event_selection_deinit(&s);
+}
+
+static void test_events_that_sessions_have_made(void **state)
+{
+	static const struct event_told told = {"mine", "read", EVENT_TOLD_FIELDS};
+	char *requests[] = {"mine/read", "m*/*", "irq/softirq", "mine/other"};
+	struct event_selection s = {0};
+	const struct event_name *e;
+
+	fake_text(*state, "events/sonda_1_2_3/read/format", "x");
+	fake_text(*state, "events/synthetic/sonda_1_2_4_rss/format", "x");
+	fake_text(*state, "events/perfetto_kprobes/read/format", "x");
+	fake_text(*state, "events/perfetto_kretprobes/read/format", "x");
+	/* Of another session, or of another tracer's for itself. */
+	assert_string_equal(select_all(state, "*/*read", NULL), "");
+	assert_string_equal(select_all(state, "read", NULL), "");
+	assert_string_equal(select_all(state, "sonda_1_2_3/read", NULL), "");
+	assert_string_equal(select_all(state, "synthetic/*", NULL), "");
+	assert_string_equal(select_all(state, "perfetto_kprobes/read", NULL),
+			    "perfetto_kprobes/read");
+	reports_deinit(&reports);
+
+	/* Our own is there without a request, and known to one by the name that it is told by. */
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(event_selection_add_told(&s, "sonda_1_2_3", "read", &told), 0);
+	assert_int_equal(event_select(*state, requests, 4, &s, &reports), 0);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(tracefs_list_size(reports.unknown), 1);
+	assert_string_equal(reports.unknown[0], "mine/other");
+	e = event_selection_find(&s, "sonda_1_2_3", "read");
+	assert_ptr_equal(e->told, &told);
+	assert_string_equal(event_name_group(e), "mine");
+	assert_string_equal(event_name_name(e), "read");
+	assert_true(event_is_meant("mine/*", e));
+	assert_false(event_is_meant("sonda_1_2_3/read", e));
+	e = event_selection_find(&s, "irq", "softirq");
+	assert_string_equal(event_name_group(e), "irq");
+	assert_true(event_is_meant("softirq", e));
+	reports_deinit(&reports);
+	event_selection_deinit(&s);
+}
+
+static void test_more_requests_than_count(void **state)
+{
+	static char *requests[EVENT_SELECT_MAX_REQUESTS + 1];
+	struct event_selection s = {0};
+
+	for (unsigned i = 0; i < EVENT_SELECT_MAX_REQUESTS; i++)
+		requests[i] = "sched:sched_switch";
+	requests[EVENT_SELECT_MAX_REQUESTS] = "nope";
+	assert_int_equal(
+		event_select(*state, requests, EVENT_SELECT_MAX_REQUESTS + 1, &s, &reports), 0);
+	assert_int_equal(s.n, 1);
+	assert_null(reports.unknown);
+	assert_int_equal(tracefs_list_size(reports.failed), 1);
+	assert_non_null(strstr(reports.failed[0], "option:ftrace_events (of 8193 entries the"));
+	reports_deinit(&reports);
+	event_selection_deinit(&s);
+}
+
+/* Those cost the most; what is asked for by its group counts all the same. */
+static void test_more_requests_for_all_groups_than_count(void **state)
+{
+	static char *requests[EVENT_SELECT_MAX_SEARCHES + 3];
+	static const char *const searches[] = {"*/*", "sched_switch", "s*:*", "*switch"};
+	struct event_selection s = {0};
+
+	for (unsigned i = 0; i < EVENT_SELECT_MAX_SEARCHES; i++)
+		requests[i] = (char *)searches[i % 4];
+	requests[EVENT_SELECT_MAX_SEARCHES] = "nope";
+	requests[EVENT_SELECT_MAX_SEARCHES + 1] = "*/nope";
+	requests[EVENT_SELECT_MAX_SEARCHES + 2] = "sched/nope*";
+	assert_int_equal(
+		event_select(*state, requests, EVENT_SELECT_MAX_SEARCHES + 3, &s, &reports), 0);
+	assert_int_equal(s.n, 9);
+	assert_int_equal(tracefs_list_size(reports.unknown), 1);
+	assert_string_equal(reports.unknown[0], "sched/nope*");
+	assert_int_equal(tracefs_list_size(reports.failed), 1);
+	assert_non_null(strstr(reports.failed[0], "(of 1026 entries for all groups the first"));
+	reports_deinit(&reports);
+	event_selection_deinit(&s);
+}
+
+static void test_no_tracefs(void **state)
+{
+	struct event_selection s = {0};
+	char *requests[] = {"sched/*", "sched_switch"};
+
+	(void)state;
+	assert_int_equal(event_select("/nowhere", requests, 2, &s, &reports), 0);
+	assert_int_equal(s.n, 0);
+	assert_int_equal(tracefs_list_size(reports.unknown), 2);
+	reports_deinit(&reports);
+	event_selection_deinit(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_one_by_one, setup, temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_each_once_and_in_order, setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_patterns, setup, temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_events_that_sessions_have_made, setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_bare_names_in_every_group, setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_ones_are_told, setup,
+						temp_dir_teardown),
+		cmocka_unit_test(test_what_a_request_means),
+		cmocka_unit_test_setup_teardown(test_a_selection_grows_and_shrinks, setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_more_requests_than_count, setup,
+						temp_dir_teardown),
+		cmocka_unit_test_setup_teardown(test_more_requests_for_all_groups_than_count, setup,
+						temp_dir_teardown),
+		cmocka_unit_test(test_no_tracefs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

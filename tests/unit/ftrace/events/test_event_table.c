@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/events/event_table.h"
+#include "wire/pb_dec.h"
+
+static const char one_int[] = FIELD("int a", 8, 4, 1);
+static struct event_table t;
+
+static int add(const char *group, const char *name, unsigned id,
+	       const struct event_table_options *options)
+{
+	uint16_t got = 0;
+	int r = event_table_add(&t, group, name, format_text(name, id, FORMAT_COMMON, one_int),
+				options, &got);
+
+	if (!r)
+		assert_int_equal(got, id);
+	return r;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	event_table_deinit(&t);
+	return 0;
+}
+
+static void test_rows_by_id(void **state)
+{
+	const struct event_table_options o = {0};
+
+	(void)state;
+	assert_null(event_table_row(&t, 0));
+	assert_int_equal(add("irq", "irq_handler_exit", 65535, &o), 0);
+	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
+	assert_string_equal(event_table_row(&t, 3)->name, "sched_process_wait");
+	assert_string_equal(event_table_row(&t, 65535)->name, "irq_handler_exit");
+	assert_ptr_equal(event_table_named(&t, "sched", "sched_process_wait"),
+			 event_table_row(&t, 3));
+	assert_null(event_table_named(&t, "irq", "sched_process_wait"));
+	assert_int_equal(add("user_events_multi", "mine.0", 7, &o), 0);
+	assert_string_equal(event_table_row(&t, 7)->name, "mine.0");
+	event_table_remove(&t, 7);
+	event_table_sweep(&t);
+	assert_null(event_table_row(&t, 4));
+	assert_null(event_table_row(&t, 65534));
+	/* Once more is the same. */
+	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
+	assert_int_equal(t.n_rows, 2);
+	event_table_remove(&t, 3);
+	assert_null(event_table_row(&t, 3));
+	assert_null(event_table_named(&t, "sched", "sched_process_wait"));
+	event_table_remove(&t, 4);
+	event_table_remove(&t, 5000);
+	event_table_sweep(&t);
+	assert_int_equal(t.n_rows, 1);
+	assert_string_equal(event_table_row(&t, 65535)->name, "irq_handler_exit");
+}
+
+static uint32_t number_of(uint16_t id)
+{
+	const struct event_row *row = event_table_row(&t, id);
+	struct pb_field f;
+	struct pb_dec d;
+
+	assert_non_null(row);
+	pb_dec_init(&d, row->descriptor, row->descriptor_len);
+	assert_true(pb_dec_next(&d, &f));
+	return (uint32_t)f.u64;
+}
+
+static void test_an_id_that_means_another_event_now(void **state)
+{
+	const struct event_table_options o = {0};
+	const struct event_row *old;
+	uint32_t first, second;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(add("g", "a", 10, &o), 0);
+	assert_int_equal(add("g", "b", 11, &o), 0);
+	old = event_table_row(&t, 10);
+	first = number_of(10);
+	second = number_of(11);
+	/* Another event with the id. */
+	assert_int_equal(add("g", "c", 10, &o), 0);
+	assert_string_equal(event_table_row(&t, 10)->name, "c");
+	assert_string_equal(old->name, "a"); /* an open bundle may still have it */
+	assert_int_not_equal(number_of(10), first);
+	assert_int_not_equal(event_table_row(&t, 10)->generic_index, old->generic_index);
+	assert_int_equal(t.n_generic, 3);
+	event_table_sweep(&t);
+	assert_int_equal(t.n_rows, 2);
+
+	/* The same event with other fields: other numbers, and indices that nobody has. */
+	first = number_of(10);
+	assert_int_equal(
+		event_table_add(&t, "g", "c",
+				format_text("c", 10, FORMAT_COMMON,
+					    FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1)),
+				&o, &id),
+		0);
+	assert_int_equal(event_table_row(&t, 10)->n_ops, 2);
+	assert_int_not_equal(number_of(10), first);
+	assert_int_equal(number_of(11), second);
+	for (unsigned i = 0; i < 1000; i++) {
+		event_table_sweep(&t);
+		assert_int_equal(add("g", i % 2 ? "d" : "e", 10, &o), 0);
+		assert_int_not_equal(event_table_row(&t, 10)->generic_index,
+				     event_table_row(&t, 11)->generic_index);
+	}
+	assert_int_equal(t.n_generic, 3);
+	assert_int_equal(t.n_rows, 3);
+	assert_int_equal(t.n_numbers, 6); /* a, b, two of c, d and e */
+}
+
+static void test_numbers_are_for_the_whole_process(void **state)
+{
+	const struct event_table_options o = {0};
+	struct event_table other = {0};
+	uint32_t a, b;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(add("g", "a", 10, &o), 0);
+	assert_int_equal(add("g", "b", 11, &o), 0);
+	a = number_of(10);
+	b = number_of(11);
+	/* Another session, the other way round. */
+	assert_int_equal(event_table_add(&other, "g", "b",
+					 format_text("b", 11, FORMAT_COMMON, one_int), &o, &id),
+			 0);
+	assert_int_equal(event_table_add(&other, "h", "a",
+					 format_text("a", 10, FORMAT_COMMON, one_int), &o, &id),
+			 0);
+	event_table_deinit(&t);
+	t = other;
+	assert_int_equal(number_of(11), b);
+	assert_int_not_equal(number_of(10), a);
+	assert_int_not_equal(number_of(10), b);
+}
+
+static int add_told(const struct event_told *told, unsigned id)
+{
+	const struct event_table_options o = {.compact = true};
+	uint16_t got;
+
+	return event_table_add_told(&t, "sonda_1_2_3", "x", told,
+				    format_text("x", id, FORMAT_COMMON, one_int), &o, &got);
+}
+
+static void test_events_that_are_told_by_another_name(void **state)
+{
+	const struct event_row *row;
+	struct pb_field f;
+	struct pb_dec d;
+
+	(void)state;
+	assert_int_equal(add_told(&(struct event_told){"mine", "read", EVENT_TOLD_FIELDS}, 10), 0);
+	row = event_table_row(&t, 10);
+	assert_string_equal(row->group, "mine");
+	assert_string_equal(row->name, "read");
+	assert_int_equal(row->n_ops, 1);
+	/* A user's word for a probe does not make it the kernel's event. */
+	assert_int_equal(
+		add_told(&(struct event_told){"sched", "sched_switch", EVENT_TOLD_FIELDS}, 11), 0);
+	assert_int_not_equal(event_table_row(&t, 11)->generic_index, ROW_NOT_GENERIC);
+	assert_int_equal(add_told(&(struct event_told){"synthetic", "suspend_resume_minimal",
+						       EVENT_TOLD_MESSAGE},
+				  12),
+			 0);
+	assert_int_equal(event_table_row(&t, 12)->descriptor_len, 0);
+
+	assert_int_equal(add_told(&(struct event_told){"k", "vfs_read", EVENT_TOLD_PROBE_END}, 13),
+			 0);
+	row = event_table_row(&t, 13);
+	assert_int_equal(row->kind, ROW_CONSTANT);
+	pb_dec_init(&d, row->descriptor, row->descriptor_len);
+	assert_true(pb_dec_next(&d, &f) && f.id == 1 && f.len == 8);
+	assert_memory_equal(f.data, "vfs_read", 8);
+	assert_true(pb_dec_next(&d, &f) && f.id == 2 && f.u64 == 2);
+	assert_false(pb_dec_next(&d, &f));
+
+	/* Only the same names, told the same way, are the same row. */
+	assert_non_null(event_table_find(&t, "sonda_9_9_9", "x",
+					 &(struct event_told){"mine", "read", EVENT_TOLD_FIELDS},
+					 format_text("x", 10, FORMAT_COMMON, one_int)));
+	assert_null(event_table_find(&t, "sonda_1_2_3", "x", NULL,
+				     format_text("x", 10, FORMAT_COMMON, one_int)));
+	assert_null(event_table_find(&t, "sonda_1_2_3", "x",
+				     &(struct event_told){"mine", "read", EVENT_TOLD_MESSAGE},
+				     format_text("x", 10, FORMAT_COMMON, one_int)));
+	assert_null(event_table_find(&t, "g", "x", NULL, ""));
+	assert_null(event_table_find(&t, "g", "x", NULL, "\nID: 99999999999999999999\n"));
+}
+
+static void test_generic_events_are_numbered_in_order(void **state)
+{
+	struct event_table_options o = {0};
+
+	(void)state;
+	assert_int_equal(add("g", "first", 10, &o), 0);
+	assert_int_equal(add("sched", "sched_switch", 11, &o), 0);
+	assert_int_equal(add("g", "second", 12, &o), 0);
+	assert_int_equal(event_table_row(&t, 10)->generic_index, 0);
+	/* It has a message, but not for this field. */
+	assert_int_equal(event_table_row(&t, 11)->generic_index, 1);
+	assert_int_equal(event_table_row(&t, 11)->descriptor_len, 0);
+	assert_true(event_table_row(&t, 11)->further_len > 0);
+	assert_int_equal(event_table_row(&t, 12)->generic_index, 2);
+	assert_int_equal(t.n_generic, 3);
+	assert_int_equal(number_of(12), number_of(10) + 1);
+
+	o.no_generic = true;
+	assert_int_equal(add("g", "third", 13, &o), EVENT_TABLE_GENERIC_REFUSED);
+	assert_null(event_table_row(&t, 13));
+	assert_int_equal(add("irq", "irq_handler_exit", 14, &o), 0);
+	o = (struct event_table_options){.legacy_generic = true};
+	assert_int_equal(add("g", "fourth", 15, &o), 0);
+	assert_int_equal(event_table_row(&t, 15)->kind, ROW_LEGACY);
+	assert_int_equal(t.n_generic, 4);
+}
+
+static void test_texts_that_are_no_format(void **state)
+{
+	const struct event_table_options o = {0};
+	char nothing[] = "", noise[] = "name: x\nID: banana\n\x01\x02", cut[] = "name: x\nID: 5\n";
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(event_table_add(&t, "g", "x", nothing, &o, &id), EVENT_TABLE_BAD_FORMAT);
+	assert_int_equal(event_table_add(&t, "g", "x", noise, &o, &id), EVENT_TABLE_BAD_FORMAT);
+	assert_int_equal(event_table_add(&t, "g", "x", cut, &o, &id), EVENT_TABLE_BAD_FORMAT);
+	/* Of another event than was asked for. */
+	assert_int_equal(
+		event_table_add(&t, "g", "x", format_text("y", 5, FORMAT_COMMON, one_int), &o, &id),
+		EVENT_TABLE_BAD_FORMAT);
+	/* An id that no record can hold. */
+	assert_int_equal(event_table_add(&t, "g", "x",
+					 format_text("x", 65536, FORMAT_COMMON, one_int), &o, &id),
+			 EVENT_TABLE_BAD_FORMAT);
+	assert_int_equal(t.n_rows, 0);
+}
+
+static void test_compact_is_for_two_events(void **state)
+{
+	static const char fields[] =
+		FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
+			FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1);
+	const struct event_table_options o = {.compact = true};
+	uint16_t id;
+
+	(void)state;
+	assert_true(event_table_can_compact("sched", "sched_switch",
+					    format_text("sched_switch", 5, FORMAT_COMMON, fields)));
+	assert_false(event_table_can_compact(
+		"sched", "sched_switch", format_text("sched_switch", 5, FORMAT_COMMON, one_int)));
+	assert_false(event_table_can_compact(
+		"sched", "sched_waking", format_text("sched_waking", 5, FORMAT_COMMON, fields)));
+	assert_false(event_table_can_compact(
+		"irq", "sched_switch", format_text("sched_switch", 5, FORMAT_COMMON, fields)));
+	assert_int_equal(event_table_add(&t, "sched", "sched_switch",
+					 format_text("sched_switch", 5, FORMAT_COMMON, fields), &o,
+					 &id),
+			 0);
+	assert_int_equal(event_table_row(&t, 5)->kind, ROW_COMPACT_SWITCH);
+	assert_int_equal(add("sched", "sched_wakeup", 6, &o), 0);
+	assert_int_equal(event_table_row(&t, 6)->kind, ROW_FIELDS);
+}
+
+static void test_the_bound_is_that_of_the_largest(void **state)
+{
+	const struct event_table_options o = {0};
+	uint16_t id;
+
+	(void)state;
+	assert_true(event_table_bound(&t, 4096) > 0);
+	assert_int_equal(add("g", "small", 10, &o), 0);
+	assert_int_equal(
+		event_table_add(&t, "g", "large",
+				format_text("large", 11, FORMAT_COMMON, FIELD("char a[]", 8, 0, 0)),
+				&o, &id),
+		0);
+	assert_int_equal(event_table_bound(&t, 4096),
+			 event_encode_bound(event_table_row(&t, 11), 4096));
+	assert_true(event_table_bound(&t, 4096) > 4096);
+}
+
+static void test_prints_have_a_text_to_ask_about(void **state)
+{
+	static const char fields[] =
+		FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0);
+	Pb__FtraceConfig__PrintFilter__Rule rule = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__INIT;
+	Pb__FtraceConfig__PrintFilter filter = PB__FTRACE_CONFIG__PRINT_FILTER__INIT;
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+	const struct event_table_options o = {0};
+	uint16_t id;
+
+	(void)state;
+	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
+	filter.n_rules = 1;
+	config.print_filter = &filter;
+	assert_int_equal(print_filter_new(&config, &t.prints), 0);
+	assert_int_equal(event_table_add(&t, "ftrace", "print",
+					 format_text("print", 5, FORMAT_COMMON, fields), &o, &id),
+			 0);
+	assert_int_equal(event_table_row(&t, 5)->kind, ROW_PRINT);
+	assert_int_equal(add("ftrace", "print", 6, &o), EVENT_TABLE_BAD_FORMAT);
+	assert_int_equal(add("sched", "sched_process_wait", 7, &o), 0);
+	assert_int_equal(event_table_row(&t, 7)->kind, ROW_FIELDS);
+}
+
+/* With threads to choose, others are asked about, too. */
+static void test_who_wrote_them_is_asked_of_all_that_anybody_writes(void **state)
+{
+	static const char *const names[] = {"raw_data", "bprint", "bputs"};
+	uint32_t tid = 7;
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+	const struct event_table_options o = {0}, legacy = {.legacy_generic = true};
+
+	(void)state;
+	config.tids_to_trace = &tid;
+	config.n_tids_to_trace = 1;
+	assert_int_equal(print_filter_new(&config, &t.prints), 0);
+	for (uint16_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(add("ftrace", names[i], i, &o), 0);
+		assert_int_equal(event_table_row(&t, i)->kind, ROW_OF_THREADS);
+		assert_int_equal(add("ftrace", names[i], 10 + i, &legacy), 0);
+		assert_int_equal(event_table_row(&t, 10 + i)->kind, ROW_LEGACY_OF_THREADS);
+	}
+	assert_int_equal(add("ftrace", "kernel_stack", 20, &o), 0);
+	assert_int_equal(event_table_row(&t, 20)->kind, ROW_FIELDS);
+	assert_int_equal(add("other", "bputs", 21, &o), 0);
+	assert_int_equal(event_table_row(&t, 21)->kind, ROW_FIELDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_rows_by_id, teardown),
+		cmocka_unit_test_teardown(test_an_id_that_means_another_event_now, teardown),
+		cmocka_unit_test_teardown(test_numbers_are_for_the_whole_process, teardown),
+		cmocka_unit_test_teardown(test_events_that_are_told_by_another_name, teardown),
+		cmocka_unit_test_teardown(test_generic_events_are_numbered_in_order, teardown),
+		cmocka_unit_test_teardown(test_texts_that_are_no_format, teardown),
+		cmocka_unit_test_teardown(test_compact_is_for_two_events, teardown),
+		cmocka_unit_test_teardown(test_the_bound_is_that_of_the_largest, teardown),
+		cmocka_unit_test_teardown(test_prints_have_a_text_to_ask_about, teardown),
+		cmocka_unit_test_teardown(test_who_wrote_them_is_asked_of_all_that_anybody_writes,
+					  teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

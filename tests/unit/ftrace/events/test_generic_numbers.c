@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/events/generic_numbers.h"
+
+static uint32_t take(uint64_t shape)
+{
+	uint32_t number = 0;
+
+	assert_int_equal(generic_number_take(shape, &number), 0);
+	assert_true(number >= GENERIC_NUMBER_FIRST);
+	assert_true(number - GENERIC_NUMBER_FIRST < GENERIC_NUMBERS);
+	return number;
+}
+
+static void test_one_number_a_shape(void **state)
+{
+	uint32_t a = take(1), b = take(2);
+
+	(void)state;
+	assert_int_not_equal(a, b);
+	assert_int_equal(take(1), a);
+	generic_number_give(a);
+	assert_int_equal(take(1), a); /* one taker was left */
+	generic_number_give(a);
+	generic_number_give(a);
+	assert_int_equal(take(2), b);
+	generic_number_give(b);
+	generic_number_give(b);
+}
+
+static void test_a_number_that_is_free_waits_for_its_turn(void **state)
+{
+	uint32_t a = take(1), b, c;
+
+	(void)state;
+	generic_number_give(a);
+	b = take(2);
+	c = take(1);
+	assert_int_not_equal(a, b);
+	assert_int_not_equal(a, c);
+	generic_number_give(b);
+	generic_number_give(c);
+}
+
+static void test_all_numbers(void **state)
+{
+	static uint32_t numbers[GENERIC_NUMBERS];
+	static uint8_t seen[GENERIC_NUMBERS];
+	uint32_t number = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < GENERIC_NUMBERS; i++) {
+		numbers[i] = take(1000 + i);
+		assert_int_equal(seen[numbers[i] - GENERIC_NUMBER_FIRST]++, 0);
+	}
+	assert_int_equal(generic_number_take(1, &number), -ENOSPC);
+	assert_int_equal(number, 7);
+	assert_int_equal(take(1000), numbers[0]);
+	generic_number_give(numbers[0]);
+	/* The only one that is free, wherever the turn is. */
+	generic_number_give(numbers[77]);
+	assert_int_equal(take(1), numbers[77]);
+	generic_number_give(numbers[77]);
+	for (unsigned i = 0; i < GENERIC_NUMBERS; i++)
+		if (i != 77)
+			generic_number_give(numbers[i]);
+	/* Nobody's. */
+	generic_number_give(numbers[0]);
+	generic_number_give(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_number_a_shape),
+		cmocka_unit_test(test_a_number_that_is_free_waits_for_its_turn),
+		cmocka_unit_test(test_all_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/text.h"
+#include "ftrace/events/print_filter.h"
+
+static struct print_filter *filter;
+static uint32_t tids[] = {7, 4000000, 5};
+static size_t n_tids;
+static bool follow;
+
+static int teardown(void **state)
+{
+	(void)state;
+	filter = print_filter_free(filter);
+	n_tids = 0;
+	follow = false;
+	return 0;
+}
+
+/* Gives print_filter_new's answer. */
+static int make(const char *config)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	ProtobufCMessage *rules = NULL;
+	struct strbuf errors = {0};
+	int r;
+
+	filter = print_filter_free(filter);
+	assert_int_equal(text_parse(&pb__ftrace_config__print_filter__descriptor, "", config,
+				    strlen(config), &errors, &rules),
+			 0);
+	c.print_filter = (Pb__FtraceConfig__PrintFilter *)rules;
+	c.tids_to_trace = tids;
+	c.n_tids_to_trace = n_tids;
+	c.follow_children = follow;
+	r = print_filter_new(&c, &filter);
+	protobuf_c_message_free_unpacked(rules, NULL);
+	return r;
+}
+
+/* In memory of just that size, so that a sanitizer sees a read behind it. */
+static bool allows_bytes(const void *text, size_t len)
+{
+	uint8_t *copy = malloc(len ? len : 1);
+	bool r;
+
+	memcpy(copy, text, len);
+	r = print_filter_allows(filter, 5, copy, len);
+	free(copy);
+	return r;
+}
+
+static bool allows(const char *text)
+{
+	bool r = allows_bytes(text, strlen(text));
+
+	/* A NUL at the end makes no difference. */
+	assert_int_equal(allows_bytes(text, strlen(text) + 1), r);
+	return r;
+}
+
+static void test_no_rules(void **state)
+{
+	(void)state;
+	assert_int_equal(make(""), 0);
+	assert_null(filter);
+}
+
+static void test_prefix(void **state)
+{
+	(void)state;
+	make("rules { prefix: 'ab' allow: false }");
+	assert_false(allows("ab"));
+	assert_false(allows("abc\n"));
+	assert_true(allows("a"));
+	assert_true(allows(""));
+	assert_true(allows("xab"));
+	/* Text ends at its NUL. */
+	assert_true(allows_bytes("a\0b", 3));
+	assert_true(allows_bytes("\0ab", 3));
+}
+
+static void test_the_first_rule_that_matches_decides(void **state)
+{
+	(void)state;
+	make("rules { prefix: 'abc' allow: true } rules { prefix: 'ab' allow: false } "
+	     "rules { prefix: 'abd' allow: true }");
+	assert_true(allows("abcd"));
+	assert_false(allows("abd"));
+	assert_true(allows("x"));
+}
+
+static void test_only_what_is_allowed(void **state)
+{
+	(void)state;
+	make("rules { prefix: 'ab' allow: true } rules { prefix: '' allow: false }");
+	assert_true(allows("abc"));
+	assert_false(allows("x"));
+	assert_false(allows(""));
+	/* A rule that says nothing of the text is about every one. */
+	make("rules { prefix: 'ab' allow: true } rules { allow: false }");
+	assert_true(allows("abc"));
+	assert_false(allows("x"));
+}
+
+static void test_atrace_messages(void **state)
+{
+	static const char *const matching[] = {"C|123|cpu", "C|0|cpu", "C|99999999999999|cpu_x\n"};
+	static const char *const others[] = {"C|123|cp",  "C||cpu",   "C|12x|cpu",  "C|123cpu",
+					     "B|123|cpu", "CC|1|cpu", "C| 123|cpu", "C|-1|cpu",
+					     "C|123",	  "C|",	      "C",	    "",
+					     "C|123|",	  "|123|cpu", " C|123|cpu"};
+
+	(void)state;
+	make("rules { atrace_msg { type: 'C' prefix: 'cpu' } allow: false }");
+	for (unsigned i = 0; i < sizeof(matching) / sizeof(*matching); i++)
+		assert_false(allows(matching[i]));
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_true(allows(others[i]));
+
+	make("rules { atrace_msg { type: 'B' } allow: false }");
+	assert_false(allows("B|1|"));
+	assert_true(allows("B|1"));
+	make("rules { atrace_msg { } allow: false }");
+	assert_false(allows("|1|x"));
+	assert_true(allows("B|1|x"));
+}
+
+static void test_threads(void **state)
+{
+	const uint8_t *text = (const uint8_t *)"ab";
+
+	(void)state;
+	n_tids = 3;
+	assert_int_equal(make(""), 0);
+	assert_true(print_filter_allows(filter, 5, text, 2));
+	assert_true(print_filter_allows(filter, 4000000, text, 2));
+	assert_false(print_filter_allows(filter, 6, text, 2));
+	assert_false(print_filter_allows(filter, 0, text, 2));
+	/* Both have to let it through. */
+	make("rules { prefix: 'a' allow: false }");
+	assert_false(print_filter_allows(filter, 5, text, 2));
+	assert_true(print_filter_allows(filter, 5, text + 1, 1));
+	assert_false(print_filter_allows(filter, 6, text + 1, 1));
+	/* Whose children there will be is not known. */
+	follow = true;
+	make("");
+	assert_null(filter);
+}
+
+static void test_limit(void **state)
+{
+	static char text[40 * (PRINT_FILTER_MAX_RULES + 1)];
+	size_t at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < PRINT_FILTER_MAX_RULES; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "rules { prefix: '%u' allow: false }", i + 1000);
+	assert_int_equal(make(text), 0);
+	assert_false(allows("2023"));
+	assert_true(allows("2024"));
+	snprintf(text + at, sizeof(text) - at, "rules { prefix: 'x' allow: true }");
+	assert_int_equal(make(text), -E2BIG);
+	assert_null(filter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_no_rules, teardown),
+		cmocka_unit_test_teardown(test_prefix, teardown),
+		cmocka_unit_test_teardown(test_the_first_rule_that_matches_decides, teardown),
+		cmocka_unit_test_teardown(test_only_what_is_allowed, teardown),
+		cmocka_unit_test_teardown(test_atrace_messages, teardown),
+		cmocka_unit_test_teardown(test_threads, teardown),
+		cmocka_unit_test_teardown(test_limit, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

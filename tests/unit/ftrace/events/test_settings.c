@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <tracefs.h>
+
+#include "config/text.h"
+#include "ftrace/events/settings.h"
+
+#define GIB (1ull << 30)
+
+static struct ftrace_settings s;
+static struct reports reports;
+
+static int teardown(void **state)
+{
+	(void)state;
+	reports_deinit(&reports);
+	return 0;
+}
+
+/* text NULL: no config at all. */
+static void read_config(const char *text, uint64_t ram)
+{
+	Pb__FtraceConfig *c = NULL;
+	struct strbuf errors = {0};
+
+	reports_deinit(&reports);
+	if (text)
+		assert_int_equal(text_parse(&pb__ftrace_config__descriptor, "", text, strlen(text),
+					    &errors, (ProtobufCMessage **)&c),
+				 0);
+	ftrace_settings_read(c, &(struct ftrace_machine){ram, 4}, &s, &reports);
+	if (c)
+		pb__ftrace_config__free_unpacked(c, NULL);
+}
+
+static void test_defaults(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		read_config(i ? "" : NULL, 8 * GIB);
+		assert_int_equal(s.drain_period_ms, 100);
+		assert_int_equal(s.buffer_size_kb, 8192);
+		assert_true(s.events.compact);
+		assert_false(s.events.no_generic);
+		assert_false(s.events.legacy_generic);
+		assert_false(s.mono_raw_clock);
+		assert_null(reports.failed);
+	}
+}
+
+static void test_ring_size(void **state)
+{
+	(void)state;
+	read_config("", 7 * GIB);
+	assert_int_equal(s.buffer_size_kb, 8192);
+	read_config("", 7 * GIB - 1);
+	assert_int_equal(s.buffer_size_kb, 2048);
+	read_config("buffer_size_kb: 64", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 64);
+	read_config("buffer_size_kb: 64 buffer_size_lower_bound: true", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 8192);
+	read_config("buffer_size_kb: 9000 buffer_size_lower_bound: true", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 9000);
+	assert_int_equal(s.subbuf_size_kb, 0);
+	read_config("subbuf_size_kb: 16", 8 * GIB);
+	assert_int_equal(s.subbuf_size_kb, 16);
+	assert_int_equal(s.watermark, 0);
+	read_config("drain_buffer_percent: 50", 8 * GIB);
+	assert_int_equal(s.watermark, 50);
+	assert_null(reports.failed);
+}
+
+static void test_drain_period(void **state)
+{
+	(void)state;
+	read_config("drain_period_ms: 1", GIB);
+	assert_int_equal(s.drain_period_ms, 1);
+	assert_true(s.period_is_set);
+	read_config("drain_period_ms: 60000", GIB);
+	assert_int_equal(s.drain_period_ms, 60000);
+	read_config("drain_period_ms: 60001", GIB);
+	assert_int_equal(s.drain_period_ms, 100);
+	assert_false(s.period_is_set);
+	assert_string_equal(reports.failed[0],
+			    "option:drain_period_ms (60001: it may be 1 to 60000; the rings are "
+			    "read as without it)");
+	read_config("drain_period_ms: 0", GIB);
+	assert_int_equal(s.drain_period_ms, 100);
+}
+
+static void test_switches(void **state)
+{
+	(void)state;
+	read_config("compact_sched { enabled: true }", GIB);
+	assert_true(s.events.compact);
+	read_config("compact_sched { enabled: false }", GIB);
+	assert_false(s.events.compact);
+	read_config("disable_generic_events: true denser_generic_event_encoding: false", GIB);
+	assert_true(s.events.no_generic);
+	assert_true(s.events.legacy_generic);
+	read_config("denser_generic_event_encoding: true use_monotonic_raw_clock: true", GIB);
+	assert_false(s.events.legacy_generic);
+	assert_true(s.mono_raw_clock);
+	assert_false(s.keep_broken_pages);
+	read_config("debug_ftrace_abi: true", GIB);
+	assert_true(s.keep_broken_pages);
+	assert_false(s.events.symbols);
+	read_config("symbolize_ksyms: true", GIB);
+	assert_true(s.events.symbols);
+	assert_null(reports.failed);
+}
+
+static void test_options_that_ask_for_nothing(void **state)
+{
+	(void)state;
+	read_config(
+		"symbolize_ksyms: false print_filter {} instance_name: '' "
+		"ksyms_mem_policy: KSYMS_RETAIN initialize_ksyms_synchronously_for_testing: true",
+		GIB);
+	assert_null(reports.failed);
+}
+
+static void test_rings_leave_memory_to_the_machine(void **state)
+{
+	(void)state;
+	read_config("buffer_size_kb: 524288", 8 * GIB); /* of 4 CPUs: a quarter */
+	assert_int_equal(s.buffer_size_kb, 524288);
+	assert_null(reports.failed);
+	read_config("buffer_size_kb: 4294967295", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 524288);
+	assert_int_equal(tracefs_list_size(reports.failed), 1);
+	assert_string_equal(reports.failed[0],
+			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
+			    "of the machine's memory; 524288 is taken)");
+	/* The default is never too large. */
+	read_config("", 1 << 20);
+	assert_int_equal(s.buffer_size_kb, 2048);
+	assert_null(reports.failed);
+	/* A ring that stays as it is. */
+	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
+	assert_null(reports.failed);
+}
+
+static void test_fields_of_the_future_are_named(void **state)
+{
+	static const uint8_t bytes[] = {0xc0, 0x3e, 5}; /* field 1000 */
+	Pb__FtraceConfig *c = pb__ftrace_config__unpack(NULL, sizeof(bytes), bytes);
+
+	(void)state;
+	assert_non_null(c);
+	ftrace_settings_read(c, &(struct ftrace_machine){GIB, 4}, &s, &reports);
+	assert_int_equal(tracefs_list_size(reports.failed), 1);
+	assert_string_equal(reports.failed[0], "option:field 1000 (not known to this version)");
+	pb__ftrace_config__free_unpacked(c, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_defaults, teardown),
+		cmocka_unit_test_teardown(test_ring_size, teardown),
+		cmocka_unit_test_teardown(test_drain_period, teardown),
+		cmocka_unit_test_teardown(test_switches, teardown),
+		cmocka_unit_test_teardown(test_options_that_ask_for_nothing, teardown),
+		cmocka_unit_test_teardown(test_rings_leave_memory_to_the_machine, teardown),
+		cmocka_unit_test_teardown(test_fields_of_the_future_are_named, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,886 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Pages to bundles: recorded ones both ways, made ones for what seldom happens. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "unit/ftrace/bundles.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/ring/ring_stats.h"
+#include "ftrace/events/translate.h"
+#include "unit/ftrace/page_maker.h"
+#include "unit/ftrace/page_set.h"
+#include "unit/rng.h"
+
+static struct writer *w;
+static struct translator *t;
+static struct event_table table;
+static struct cpu_stream cpu;
+
+/* ---- recorded pages ---- */
+
+/* Translates a set of tests/data/ftrace; gives the number of events. */
+static uint64_t translate_set(const char *name, bool compact, size_t range)
+{
+	const struct event_table_options options = {.compact = compact};
+	uint64_t events = 0;
+	struct page_set set;
+	char dir[64];
+
+	snprintf(dir, sizeof(dir), "tests/data/ftrace/%s", name);
+	page_set_load(&set, dir, &options);
+	w = fake_writer_new(range);
+	assert_int_equal(translator_new(&set.table, &set.layout, w, &t), 0);
+	for (unsigned c = 0; c < set.n_cpus; c++) {
+		struct cpu_stream stream = {.cpu = c};
+
+		for (size_t at = 0; at < set.cpus[c].len; at += set.layout.size)
+			translate_page(t, &stream, set.cpus[c].pages + at, set.layout.size);
+		translate_end(t, &stream);
+		events += stream.events;
+	}
+	for (unsigned i = 0; i < PAGE_STATUS_COUNT; i++)
+		assert_int_equal(t->status_counts[i], 0);
+	assert_int_equal(t->unknown, 0);
+	t = translator_free(t);
+	page_set_free(&set);
+	bundles_read(w);
+	return events;
+}
+
+/* What the kernel says that it handed out while the set was recorded. */
+static uint64_t read_events_of(const char *name)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < 2; c++) {
+		struct ring_stats s = {0};
+		char *text = page_set_read(NULL, "tests/data/ftrace/%s/cpu%u.stats", name, c);
+
+		assert_non_null(text);
+		assert_int_equal(ring_stats_parse(text, &s), 0);
+		n += s.read_events;
+		free(text);
+	}
+	return n;
+}
+
+struct sched_event {
+	uint64_t time;
+	uint64_t values[4];
+	char comm[16];
+};
+
+static struct sched_event verbose[2][8192], columns[2][8192]; /* switch, waking */
+static unsigned n_verbose[2], n_columns[2];
+
+static void take_verbose(const struct pb_field *event)
+{
+	static const uint8_t switch_at[] = {0, 0, 0, 0,
+					    1, 9, 2, 3}; /* proto field -> value, 9 comm */
+	static const uint8_t waking_at[] = {0, 9, 1, 3, 0, 2};
+	struct sched_event e = {0};
+	struct pb_field f, v;
+	struct pb_dec d, inner;
+	int which = -1;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
+			e.time = f.u64;
+		which = f.id == PB_FTRACE_EVENT_SCHED_SWITCH   ? 0
+			: f.id == PB_FTRACE_EVENT_SCHED_WAKING ? 1
+							       : which;
+		if (which < 0)
+			continue;
+		pb_dec_init(&inner, f.data, f.len);
+		while (pb_dec_next(&inner, &v)) {
+			uint8_t at = (which ? waking_at : switch_at)[v.id];
+
+			if (at == 9)
+				memcpy(e.comm, v.data, v.len);
+			else if (at)
+				e.values[at] = v.u64;
+		}
+	}
+	if (which >= 0)
+		verbose[which][n_verbose[which]++] = e;
+}
+
+static void take_columns(const struct bundle_view *b)
+{
+	/* time, value 1..3, comm */
+	static const uint8_t ids[2][5] = {{1, 2, 3, 4, 6}, {7, 8, 9, 10, 11}};
+	static uint64_t values[5][COMPACT_MAX_EVENTS];
+	unsigned n = 0;
+
+	for (unsigned which = 0; which < 2; which++) {
+		uint64_t time = 0;
+
+		for (unsigned i = 0; i < 5; i++)
+			n = bundle_column(b, ids[which][i], values[i]);
+		for (unsigned i = 0; i < n; i++) {
+			struct sched_event *e = &columns[which][n_columns[which]++];
+			struct pb_field name = bundle_name(b, (unsigned)values[4][i]);
+
+			*e = (struct sched_event){.time = time += values[0][i]};
+			for (unsigned v = 1; v < 4; v++)
+				e->values[v] = values[v][i];
+			memcpy(e->comm, name.data, name.len);
+		}
+	}
+}
+
+static void test_columns_tell_what_events_tell(void **state)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	(void)state;
+	translate_set("sched", false, 1000);
+	for (unsigned i = 0; i < n_bundles; i++) {
+		pb_dec_init(&d, bundles[i].whole.data, bundles[i].whole.len);
+		while (pb_dec_next(&d, &f))
+			if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT)
+				take_verbose(&f);
+	}
+	writer_free(w);
+	translate_set("sched", true, 1000);
+	for (unsigned i = 0; i < n_bundles; i++)
+		take_columns(&bundles[i]);
+	writer_free(w);
+	for (unsigned which = 0; which < 2; which++) {
+		assert_true(n_verbose[which] > 500);
+		assert_int_equal(n_verbose[which], n_columns[which]);
+		assert_memory_equal(verbose[which], columns[which],
+				    n_verbose[which] * sizeof(**verbose));
+	}
+}
+
+static void test_every_event_is_there_however_chunks_are_cut(void **state)
+{
+	static const char *const sets[] = {"mix", "syscalls", "lossy"};
+	static const size_t ranges[] = {32, 100, 4096, 32760};
+
+	(void)state;
+	for (unsigned s = 0; s < ARRAY_SIZE(sets); s++) {
+		uint8_t *first = NULL;
+		size_t first_len = 0;
+
+		for (unsigned i = 0; i < ARRAY_SIZE(ranges); i++) {
+			uint64_t n = translate_set(sets[s], false, ranges[i]), events = 0;
+
+			for (unsigned b = 0; b < n_bundles; b++)
+				events += bundles[b].events;
+			assert_int_equal(events, n);
+			assert_int_equal(n, read_events_of(sets[s]));
+			/* The same bytes, but for the lengths of messages that were cut. */
+			if (!first) {
+				first_len = fake_writer_len(w);
+				first = malloc(first_len);
+				memcpy(first, w->begin, first_len);
+			}
+			assert_in_range(fake_writer_len(w), first_len * 9 / 10, first_len);
+			writer_free(w);
+		}
+		free(first);
+	}
+}
+
+static void test_lost_events_of_a_recording(void **state)
+{
+	unsigned lost = 0;
+
+	(void)state;
+	translate_set("lossy", true, 4096);
+	for (unsigned i = 0; i < n_bundles; i++) {
+		lost += bundles[i].lost;
+		if (bundles[i].lost)
+			assert_true(bundles[i].lost_count > 1000);
+	}
+	assert_int_equal(lost, 1);
+	writer_free(w);
+}
+
+/* ---- made pages ---- */
+
+enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING, ID_LARGE, ID_RENAME, ID_CALL = 100 };
+
+static void add(const char *group, const char *name, unsigned id, const char *fields, bool compact)
+{
+	const struct event_table_options o = {.compact = compact};
+	uint16_t got;
+
+	assert_int_equal(event_table_add(&table, group, name,
+					 format_text(name, id, FORMAT_COMMON, fields), &o, &got),
+			 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	add("sched", "sched_switch", ID_SWITCH,
+	    FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
+		    FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1),
+	    true);
+	add("sched", "sched_process_wait", ID_WAIT,
+	    FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1), true);
+	add("g", "generic", ID_GENERIC, FIELD("void * a", 8, 8, 0), true);
+	add("g", "string", ID_STRING, FIELD("__data_loc char[] a", 8, 4, 0), true);
+	w = fake_writer_new(4096);
+	cpu = (struct cpu_stream){.cpu = 1};
+	return translator_new(&table, &page_maker_layout, w, &t);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	t = translator_free(t);
+	event_table_deinit(&table);
+	writer_free(w);
+	return 0;
+}
+
+static void put_switch(struct page_maker *m, uint32_t delta, const char *comm)
+{
+	uint8_t payload[40] = {ID_SWITCH};
+
+	strcpy((char *)payload + 16, comm);
+	page_record(m, delta, payload, sizeof(payload));
+}
+
+static void put_wait(struct page_maker *m, uint32_t delta)
+{
+	static const uint8_t payload[28] = {ID_WAIT};
+
+	page_record(m, delta, payload, sizeof(payload));
+}
+
+static void put_generic(struct page_maker *m, uint64_t address)
+{
+	uint8_t payload[16] = {ID_GENERIC};
+
+	memcpy(payload + 8, &address, 8);
+	page_record(m, 1, payload, sizeof(payload));
+}
+
+static void translate(const struct page_maker *m)
+{
+	translate_page(t, &cpu, m->bytes, sizeof(m->bytes));
+}
+
+static void finish(void)
+{
+	translate_end(t, &cpu);
+	bundles_read(w);
+}
+
+static void test_bundles_are_chained_by_time(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	for (unsigned i = 1; i <= 3; i++) {
+		page_begin(&m, 1000 * i);
+		put_wait(&m, 10);
+		put_switch(&m, 10, "x");
+		page_end(&m, 0, 0);
+		translate(&m);
+		translate_end(t, &cpu);
+	}
+	finish();
+	assert_int_equal(n_bundles, 3);
+	assert_int_equal(bundles[0].cpu, 1);
+	assert_int_equal(bundles[0].previous_end, 0);
+	assert_int_equal(bundles[1].previous_end, 1020);
+	assert_int_equal(bundles[2].previous_end, 2020);
+	assert_int_equal(cpu.end_time, 3020);
+	assert_int_equal(cpu.events, 6);
+}
+
+static void test_nothing_to_say_is_no_packet(void **state)
+{
+	static const uint8_t unknown[8] = {99, 9}, beyond[8] = {0xff, 0xff};
+	struct page_maker m;
+
+	(void)state;
+	page_begin(&m, 1);
+	page_record(&m, 1, unknown, 8);
+	page_record(&m, 1, beyond, 8);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(w->packets, 0);
+	assert_int_equal(t->unknown, 2);
+	assert_int_equal(cpu.left_out, 2);
+}
+
+static void test_a_loss_begins_a_bundle(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	page_begin(&m, 1000);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	translate(&m);
+	assert_false(t->lost);
+	page_begin(&m, 2000);
+	put_wait(&m, 1);
+	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
+	translate(&m);
+	assert_true(t->lost);
+	page_begin(&m, 3000);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(n_bundles, 2);
+	assert_false(bundles[0].lost);
+	assert_int_equal(bundles[0].events, 1);
+	assert_true(bundles[1].lost);
+	assert_int_equal(bundles[1].lost_count, 77);
+	assert_int_equal(bundles[1].previous_end, 1001);
+	assert_int_equal(bundles[1].events, 2);
+	assert_int_equal(cpu.lost, 77);
+}
+
+static void test_a_broken_page_costs_its_rest(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	page_begin(&m, 1000);
+	put_wait(&m, 1);
+	page_head(&m, 28, 1); /* and nothing behind it */
+	page_end(&m, 0, 0);
+	translate(&m);
+	page_begin(&m, 2000);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	translate(&m);
+	page_begin(&m, 3000);
+	page_end(&m, 0, 0); /* no records at all */
+	translate(&m);
+	finish();
+	assert_int_equal(n_bundles, 1);
+	assert_int_equal(bundles[0].events, 2);
+	assert_int_equal(bundles[0].errors, 2);
+	assert_int_equal(bundles[0].error_time, 3000);
+	assert_int_equal(t->status_counts[PAGE_END_OVERFLOW], 1);
+	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 1);
+	assert_true(t->lost);
+}
+
+static void test_a_loss_before_a_broken_page_is_told(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	page_begin(&m, 3000);
+	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
+	translate(&m);
+	finish();
+	assert_int_equal(n_bundles, 1);
+	assert_true(bundles[0].lost);
+	assert_int_equal(bundles[0].lost_count, 77);
+	assert_int_equal(bundles[0].errors, 1);
+	assert_int_equal(cpu.lost, 77);
+}
+
+static void test_broken_pages_are_kept_for_whoever_asks(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	t->broken_left = 2;
+	for (unsigned i = 0; i < 4; i++) {
+		page_begin(&m, 1000 * (i + 1));
+		put_wait(&m, 1);
+		if (i != 1)
+			page_head(&m, 28, 1);
+		page_end(&m, 0, 0);
+		translate(&m);
+	}
+	finish();
+	assert_int_equal(n_bundles, 3);
+	assert_int_equal(bundles[0].broken_page.len, PAGE_MAKER_SIZE);
+	assert_int_equal(bundles[1].broken_page.len, PAGE_MAKER_SIZE);
+	assert_int_equal(bundles[1].events, 2); /* the good page before it, too */
+	assert_null(bundles[2].broken_page.data);
+	assert_int_equal(bundles[2].errors, 1);
+	assert_int_equal(t->broken_left, 0);
+
+	/* A record that is broken is enough. */
+	t->broken_left = 1;
+	fake_writer_clear(w);
+	page_begin(&m, 1);
+	page_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_memory_equal(bundles[0].broken_page.data, m.bytes, PAGE_MAKER_SIZE);
+}
+
+static void test_a_broken_record_costs_itself(void **state)
+{
+	uint8_t payload[16] = {ID_STRING};
+	uint32_t outside = 100 << 16 | 12;
+	struct page_maker m;
+
+	(void)state;
+	memcpy(payload + 8, &outside, 4);
+	page_begin(&m, 1000);
+	put_wait(&m, 1);
+	page_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24); /* 4 bytes too short */
+	put_wait(&m, 1);
+	page_record(&m, 1, payload, 16); /* without its string */
+	page_record(&m, 1, payload, 16);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].events, 5);
+	assert_int_equal(bundles[0].errors, 1); /* a page complains once */
+	assert_int_equal(bundles[0].error_status, PAGE_INVALID_EVENT);
+	assert_int_equal(cpu.events, 5);
+
+	page_begin(&m, 2000);
+	page_record(&m, 1, (const uint8_t[36]){ID_SWITCH}, 36);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 1);
+	assert_int_equal(t->status_counts[PAGE_SHORT_COMPACT_EVENT], 1);
+}
+
+static void test_bundles_end_after_so_many_bytes(void **state)
+{
+	struct page_maker m;
+
+	(void)state;
+	page_begin(&m, 1000);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	for (unsigned i = 0; i < 2 * (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE) + 1; i++)
+		translate(&m);
+	finish();
+	assert_int_equal(n_bundles, 3);
+	assert_int_equal(bundles[0].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
+	assert_int_equal(bundles[1].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
+}
+
+static void test_bundles_end_when_a_table_is_full(void **state)
+{
+	struct page_maker m;
+	unsigned names = 0, i = 0, n = 0;
+
+	(void)state;
+	while (n < 3 * COMM_TABLE_MAX) {
+		page_begin(&m, 1000);
+		for (; m.at < PAGE_MAKER_SIZE - 100 && n < 3 * COMM_TABLE_MAX; n++) {
+			char comm[16];
+
+			snprintf(comm, sizeof(comm), "%u", n);
+			put_switch(&m, 1, comm);
+		}
+		page_end(&m, 0, 0);
+		translate(&m);
+	}
+	finish();
+	for (i = 0; i < n_bundles; i++) {
+		assert_true(bundles[i].names <= COMPACT_MAX_EVENTS);
+		names += bundles[i].names;
+	}
+	assert_int_equal(names, 3 * COMM_TABLE_MAX);
+
+	fake_writer_clear(w);
+	for (n = 0; n < 3000;) {
+		page_begin(&m, 1000);
+		for (; m.at < PAGE_MAKER_SIZE - 100 && n < 3000; n++)
+			put_generic(&m, 0xffff000000000000 + 64 * n);
+		page_end(&m, 0, 0);
+		translate(&m);
+	}
+	finish();
+	assert_int_equal(n_bundles, 3000 / (SYM_INDEX_MAX - SYM_INDEX_OF_RECORD + 1) + 1);
+	for (i = 0; i < n_bundles; i++)
+		assert_int_equal(bundles[i].descriptors, 1);
+}
+
+static void test_threads_of_a_page_are_told(void **state)
+{
+	struct task_news news = {0};
+	struct page_maker m;
+	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
+
+	(void)state;
+	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	payload[32] = 8;
+	page_begin(&m, 1);
+	page_record(&m, 1, payload, 40);
+	page_end(&m, 0, 0);
+	translate(&m);
+	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
+	t->ctx.tids = &news.tids;
+	t->ctx.news = &news;
+	translate(&m);
+	assert_int_equal(news.tids.n, 1); /* who comes; who leaves came before */
+	assert_int_equal(news.tids.tids[0], 8);
+	finish();
+	task_news_deinit(&news);
+}
+
+/* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
+static void test_events_for_the_feed_alone(void **state)
+{
+	static const struct event_table_options o = {.feed_only = true};
+	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
+	struct task_news news = {0};
+	struct page_maker m;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(event_table_add(&table, "task", "task_rename",
+					 format_text("task_rename", ID_RENAME, FORMAT_COMMON,
+						     FIELD("pid_t pid", 8, 4, 1)
+							     FIELD("char newcomm[16]", 28, 16, 0)),
+					 &o, &id),
+			 0);
+	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	strcpy((char *)payload + 28, "name");
+	page_begin(&m, 1000);
+	page_record(&m, 5, payload, sizeof(payload));
+	page_record(&m, 1, payload, 12); /* too short to be one */
+	page_end(&m, 0, 0);
+	translate(&m); /* nobody listens */
+	t->ctx.tids = &news.tids;
+	t->ctx.news = &news;
+	translate(&m);
+	assert_int_equal(news.n_tasks, 1);
+	assert_int_equal(news.tasks[0].time_ns, 1005);
+	assert_int_equal(news.tasks[0].tid, 8);
+	assert_string_equal(news.tasks[0].name, "name");
+	assert_int_equal(news.tids.n, 1);
+	assert_int_equal(news.tids.tids[0], 7);
+	finish();
+	for (unsigned i = 0; i < n_bundles; i++)
+		assert_int_equal(bundles[i].events, 0);
+	assert_int_equal(cpu.events, 0);
+	assert_int_equal(t->unknown, 0);
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 2);
+	task_news_deinit(&news);
+}
+
+/* By the /proc of tests/data/calls: 32 runs a 32-bit program, 64 does not. */
+static void test_calls_of_32_bit_programs_in_their_place(void **state)
+{
+	static const struct event_table_options o = {0};
+	uint64_t call[8] = {0, 20, 0, 1, 2, 3, 4, 5};
+	struct page_maker m, before;
+
+	(void)state;
+	add("raw_syscalls", "sys_enter", ID_CALL,
+	    FIELD("long id", 8, 8, 1) FIELD("unsigned long args[6]", 16, 48, 0), false);
+	assert_int_equal(compat_calls_new("tests/data/calls", &o, &table, &t->calls), 0);
+	if (!t->calls)
+		skip(); /* a machine whose kernel has no other table */
+	assert_int_equal(translator_refit(t), 0);
+	page_begin(&m, 1000);
+	for (uint64_t tid = 32; tid <= 64; tid += 32) {
+		call[0] = tid << 32 | ID_CALL;
+		page_record(&m, 5, call, sizeof(call));
+		put_switch(&m, 1, "a");
+	}
+	page_end(&m, 0, 0);
+	before = m;
+	translate(&m);
+	finish();
+	assert_memory_equal(&m, &before, sizeof(m));
+	assert_int_equal(cpu.events, 4);
+	assert_int_equal(bundles[0].events, 2);
+	assert_int_equal(bundles[0].descriptors, 1);
+	t->calls = compat_calls_free(t->calls);
+}
+
+/* Noise behind a good header: whatever is said of it, the packets are whole. */
+static void test_noise_makes_whole_packets(void **state)
+{
+	struct page_maker m;
+	uint64_t seed = 4;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		page_begin(&m, rng_next(&seed));
+		put_wait(&m, 1);
+		while (m.at < PAGE_MAKER_SIZE - 600) {
+			uint8_t payload[512];
+			uint32_t len = 2 + rng_below(&seed, 500);
+
+			rng_bytes(&seed, payload, len);
+			payload[0] = (uint8_t)(1 + rng_below(&seed, 5));
+			payload[1] = 0;
+			page_record(&m, rng_below(&seed, 1 << 27), payload, len);
+		}
+		rng_bytes(&seed, m.bytes + m.at, PAGE_MAKER_SIZE - m.at);
+		m.at += rng_below(&seed, PAGE_MAKER_SIZE - m.at) + 1;
+		page_end(&m, 0, 0);
+		translate(&m);
+		if (i % 100 == 0) {
+			finish();
+			assert_true(n_bundles > 0);
+			fake_writer_clear(w);
+		}
+	}
+	finish();
+	assert_true(t->status_counts[PAGE_INVALID_EVENT] > 100);
+}
+
+static void put_large(struct page_maker *m)
+{
+	static uint8_t payload[600] = {ID_LARGE};
+
+	memset(payload + 8, 'x', sizeof(payload) - 8);
+	page_record(m, 1, payload, sizeof(payload));
+}
+
+/* More descriptors and larger events than there was room for. */
+static void test_events_that_come_later(void **state)
+{
+	struct page_maker m;
+	char name[32];
+
+	(void)state;
+	w->range = 300; /* a large event does not fit what is left of a chunk */
+	page_begin(&m, 1);
+	put_generic(&m, 1);
+	put_large(&m);
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].events, 1);
+	assert_int_equal(bundles[0].descriptors, 1);
+	assert_int_equal(t->unknown, 1);
+
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "later%u", i);
+		add("g", name, ID_LARGE + i, FIELD("char a[]", 8, 0, 0), true);
+	}
+	event_table_remove(&table, ID_GENERIC);
+	event_table_sweep(&table);
+	assert_int_equal(translator_refit(t), 0);
+	fake_writer_clear(w);
+	page_begin(&m, 2);
+	put_generic(&m, 1);
+	for (unsigned i = 0; i < 3; i++)
+		put_large(&m);
+	for (unsigned i = 1; i < 100; i++) {
+		uint8_t payload[12] = {(uint8_t)(ID_LARGE + i)};
+
+		page_record(&m, 1, payload, sizeof(payload));
+	}
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].events, 102);
+	assert_int_equal(bundles[0].descriptors, 100);
+	assert_int_equal(t->unknown, 2);
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
+}
+
+static void test_a_probe_says_its_name(void **state)
+{
+	static const struct event_told told = {"", "vfs_read", EVENT_TOLD_PROBE_BEGIN};
+	const struct event_table_options o = {0};
+	uint8_t payload[16] = {ID_LARGE};
+	struct pb_field event, f;
+	struct page_maker m;
+	struct pb_dec d;
+	uint16_t id;
+
+	(void)state;
+	assert_int_equal(event_table_add_told(&table, "g", "p", &told,
+					      format_text("p", ID_LARGE, FORMAT_COMMON,
+							  FIELD("unsigned long ip", 8, 8, 0)),
+					      &o, &id),
+			 0);
+	page_begin(&m, 1);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(bundles[0].descriptors, 0);
+	assert_int_equal(bundles[0].events, 1);
+	pb_dec_init(&d, bundles[0].whole.data, bundles[0].whole.len);
+	while (pb_dec_next(&d, &event) && event.id != PB_FTRACE_EVENT_BUNDLE_EVENT)
+		;
+	pb_dec_init(&d, event.data, event.len);
+	while (pb_dec_next(&d, &f) && f.id != PB_FTRACE_EVENT_KPROBE_EVENT)
+		;
+	assert_int_equal(f.id, PB_FTRACE_EVENT_KPROBE_EVENT);
+	assert_int_equal(f.len, 12);
+	assert_memory_equal(f.data, "\x0a\x08vfs_read\x10\x01", 12);
+}
+
+static void put_print(struct page_maker *m, const char *text)
+{
+	uint8_t payload[64] = {ID_LARGE};
+
+	memcpy(payload + 16, text, strlen(text) + 1);
+	page_record(m, 1, payload, 16 + (uint32_t)strlen(text) + 1);
+}
+
+/* "ab" and what begins so is left out. */
+static void add_print(void)
+{
+	Pb__FtraceConfig__PrintFilter__Rule rule = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__INIT;
+	Pb__FtraceConfig__PrintFilter filter = PB__FTRACE_CONFIG__PRINT_FILTER__INIT;
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+
+	rule.match_case = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__MATCH_PREFIX;
+	rule.prefix = "ab";
+	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
+	filter.n_rules = 1;
+	config.print_filter = &filter;
+	assert_int_equal(print_filter_new(&config, &table.prints), 0);
+	add("ftrace", "print", ID_LARGE,
+	    FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0), false);
+}
+
+static void test_prints_are_asked_for_by_their_text(void **state)
+{
+	static const char *const texts[] = {"ab", "x", "abc\n", "", "a"};
+	struct page_maker m;
+
+	(void)state;
+	add_print();
+	page_begin(&m, 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+		put_print(&m, texts[i]);
+	put_wait(&m, 1);
+	page_end(&m, 0, 0);
+	translate(&m);
+	assert_int_equal(cpu.events, 4);
+	assert_int_equal(cpu.left_out, 2);
+	finish();
+	assert_int_equal(bundles[0].events, 4);
+	assert_null(memmem(bundles[0].whole.data, bundles[0].whole.len, "ab", 2));
+	assert_int_equal(t->unknown, 0);
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
+}
+
+static void put_raw(struct page_maker *m, uint32_t tid)
+{
+	uint8_t payload[16] = {ID_LARGE};
+
+	memcpy(payload + 4, &tid, sizeof(tid));
+	page_record(m, 1, payload, sizeof(payload));
+}
+
+/* legacy: told as of old. */
+static void check_threads(bool legacy)
+{
+	const struct event_table_options o = {.legacy_generic = legacy};
+	uint32_t tids[] = {7, 5};
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+	struct page_maker m;
+	uint16_t id;
+
+	config.tids_to_trace = tids;
+	config.n_tids_to_trace = 2;
+	assert_int_equal(print_filter_new(&config, &table.prints), 0);
+	assert_int_equal(event_table_add(&table, "ftrace", "raw_data",
+					 format_text("raw_data", ID_LARGE, FORMAT_COMMON,
+						     FIELD("unsigned int id", 8, 4, 0)),
+					 &o, &id),
+			 0);
+	assert_int_equal(translator_refit(t), 0);
+	page_begin(&m, 1);
+	put_raw(&m, 6);
+	put_raw(&m, 7);
+	put_raw(&m, 0);
+	put_raw(&m, 5);
+	page_end(&m, 0, 0);
+	translate(&m);
+	assert_int_equal(cpu.events, 2);
+	finish();
+	assert_int_equal(bundles[0].events, 2);
+}
+
+static void test_raw_markers_are_asked_for_by_their_thread(void **state)
+{
+	(void)state;
+	check_threads(false);
+}
+
+static void test_raw_markers_of_a_thread_as_of_old(void **state)
+{
+	(void)state;
+	check_threads(true);
+}
+
+static void test_only_prints_that_are_left_out_are_no_packet(void **state)
+{
+	static const uint8_t too_short[12] = {ID_LARGE};
+	struct page_maker m;
+
+	(void)state;
+	add_print();
+	page_begin(&m, 1);
+	put_print(&m, "abc");
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(w->packets, 0);
+	assert_int_equal(cpu.end_time, 0);
+
+	page_begin(&m, 1);
+	page_record(&m, 1, too_short, sizeof(too_short));
+	page_end(&m, 0, 0);
+	translate(&m);
+	finish();
+	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_columns_tell_what_events_tell),
+		cmocka_unit_test(test_every_event_is_there_however_chunks_are_cut),
+		cmocka_unit_test(test_lost_events_of_a_recording),
+		cmocka_unit_test_setup_teardown(test_bundles_are_chained_by_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_to_say_is_no_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_loss_begins_a_bundle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_broken_page_costs_its_rest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_loss_before_a_broken_page_is_told, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_broken_pages_are_kept_for_whoever_asks, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_broken_record_costs_itself, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bundles_end_after_so_many_bytes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_bundles_end_when_a_table_is_full, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_threads_of_a_page_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_for_the_feed_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_calls_of_32_bit_programs_in_their_place, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_noise_makes_whole_packets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_that_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_probe_says_its_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_prints_are_asked_for_by_their_text, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_raw_markers_are_asked_for_by_their_thread,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_raw_markers_of_a_thread_as_of_old, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_only_prints_that_are_left_out_are_no_packet,
+						setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

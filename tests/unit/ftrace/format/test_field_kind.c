@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Each declaration that kernels use, against each type that messages use. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/format/field_kind.h"
+
+#define NONE (-1)
+
+static int typed(const char *line, enum proto_type type)
+{
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("g", "e", line, &tep);
+	struct field_plan plan;
+	bool ok = field_plan_typed(e->format.fields, type, &plan);
+
+	tep_free(tep);
+	return ok ? (int)plan.kind : NONE;
+}
+
+static int generic(const char *line, bool addresses_only)
+{
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event("g", "e", line, &tep);
+	struct field_plan plan;
+	bool ok = field_plan_generic(e->format.fields, addresses_only, &plan);
+
+	tep_free(tep);
+	return ok ? (int)plan.kind : NONE;
+}
+
+static void test_numbers_into_any_integer(void **state)
+{
+	static const enum proto_type types[] = {PROTO_INT32, PROTO_INT64, PROTO_UINT32,
+						PROTO_UINT64};
+	static const struct {
+		const char *line;
+		enum field_kind kind;
+	} rows[] = {
+		{FIELD("u8 a", 8, 1, 0), FIELD_U8},
+		{FIELD("bool a", 8, 1, 0), FIELD_U8},
+		{FIELD("char a", 8, 1, 1), FIELD_S8},
+		{FIELD("unsigned short a", 8, 2, 0), FIELD_U16},
+		{FIELD("short a", 8, 2, 1), FIELD_S16},
+		{FIELD("unsigned int a", 8, 4, 0), FIELD_U32},
+		{FIELD("enum skb_drop_reason a", 8, 4, 0), FIELD_U32},
+		{FIELD("unsigned long a", 8, 8, 0), FIELD_U64},
+		{FIELD("ino_t a", 8, 8, 0), FIELD_U64},
+		{FIELD("long a", 8, 8, 1), FIELD_S64},
+		{FIELD("pid_t a", 8, 4, 1), FIELD_PID},
+		{FIELD("dev_t a", 8, 4, 0), FIELD_DEV32},
+		{FIELD("dev_t a", 8, 8, 0), FIELD_DEV64},
+		{FIELD("void * a", 8, 8, 0), FIELD_SYM64},
+		{FIELD("void * a", 8, 4, 0), FIELD_SYM32},
+		{FIELD("const struct page * a", 8, 8, 0), FIELD_U64},
+		{FIELD("__u8 a[4]", 8, 4, 0), FIELD_U32}, /* an IPv4 address */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
+		for (unsigned t = 0; t < ARRAY_SIZE(types); t++)
+			assert_int_equal(typed(rows[i].line, types[t]), rows[i].kind);
+	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_INT32), FIELD_S32);
+	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_UINT64), FIELD_S32);
+	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_UINT32), FIELD_U32);
+}
+
+static void test_strings(void **state)
+{
+	static const struct {
+		const char *line;
+		enum field_kind kind;
+	} rows[] = {
+		{FIELD("char a[16]", 8, 16, 0), FIELD_COMM},
+		{FIELD("char a[TASK_COMM_LEN]", 8, 16, 0), FIELD_COMM},
+		{FIELD("unsigned char a[6]", 8, 6, 0), FIELD_FIXED_STR},
+		{FIELD("char a[10]", 8, 10, 1), FIELD_FIXED_STR},
+		{FIELD("char a[]", 8, 0, 0), FIELD_TAIL_STR},
+		{FIELD("char a", 8, 0, 0), FIELD_TAIL_STR},
+		{FIELD("__data_loc char[] a", 8, 4, 0), FIELD_LOC_STR},
+		{FIELD("__rel_loc char[] a", 8, 4, 0), FIELD_REL_STR},
+		{FIELD("const char * a", 8, 8, 0), FIELD_PTR64_STR},
+		{FIELD("char * a", 8, 4, 0), FIELD_PTR32_STR},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(typed(rows[i].line, PROTO_STRING), rows[i].kind);
+		assert_true(field_is_str(rows[i].kind));
+	}
+}
+
+static void test_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(typed(FIELD("__data_loc u8[] a", 8, 4, 0), PROTO_BYTES), FIELD_LOC_BYTES);
+	assert_int_equal(typed(FIELD("__data_loc u64[] a", 8, 4, 0), PROTO_BYTES), FIELD_LOC_BYTES);
+	assert_int_equal(typed(FIELD("__rel_loc u8[] a", 8, 4, 0), PROTO_BYTES), FIELD_REL_BYTES);
+	assert_int_equal(typed(FIELD("u8 a[16]", 8, 16, 0), PROTO_BYTES), FIELD_FIXED_BYTES);
+	assert_int_equal(typed(FIELD("u8 a[]", 8, 0, 0), PROTO_BYTES), FIELD_TAIL_BYTES);
+}
+
+static void test_arrays_of_long(void **state)
+{
+	(void)state;
+	assert_int_equal(typed(FIELD("unsigned long a[6]", 8, 48, 0), PROTO_REPEATED_UINT64),
+			 FIELD_ULONG64_ARRAY);
+	assert_int_equal(typed(FIELD("unsigned long a[6]", 8, 24, 0), PROTO_REPEATED_UINT64),
+			 FIELD_ULONG32_ARRAY);
+	assert_int_equal(typed(FIELD("unsigned long a[6]", 8, 25, 0), PROTO_REPEATED_UINT64), NONE);
+	assert_int_equal(typed(FIELD("unsigned long a", 8, 8, 0), PROTO_REPEATED_UINT64), NONE);
+}
+
+/* libtraceevent is given them without their number, which the size tells. */
+static void test_arrays_of_strings(void **state)
+{
+	static const struct {
+		const char *line;
+		unsigned count; /* 0: it is none */
+	} rows[] = {
+		{FIELD("__data_loc char[] a", 8, 12, 1), 3},
+		{FIELD("__data_loc char[] a", 8, 256, 1), 64},
+		{FIELD("__data_loc char[] a", 8, 260, 1), 0},
+		{FIELD("__data_loc char[] a", 8, 6, 1), 0},
+		{FIELD("__data_loc u8[] a", 8, 12, 0), 0},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tep_handle *tep;
+		const struct tep_event *e = format_event("g", "e", rows[i].line, &tep);
+		struct field_plan plan;
+
+		assert_int_equal(field_plan_generic(e->format.fields, false, &plan),
+				 rows[i].count > 0);
+		if (rows[i].count) {
+			assert_int_equal(plan.kind, FIELD_LOC_STR);
+			assert_int_equal(plan.count, rows[i].count);
+			assert_int_equal(plan.size, 4);
+		}
+		tep_free(tep);
+		assert_int_equal(typed(rows[i].line, PROTO_STRING), NONE);
+		assert_int_equal(typed(rows[i].line, PROTO_BYTES), NONE);
+	}
+	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 1), false), FIELD_LOC_STR);
+}
+
+static void test_what_has_nothing_in_common(void **state)
+{
+	(void)state;
+	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_STRING), NONE);
+	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_BYTES), NONE);
+	assert_int_equal(typed(FIELD("char a[16]", 8, 16, 0), PROTO_UINT64), NONE);
+	assert_int_equal(typed(FIELD("char a[]", 8, 0, 0), PROTO_INT32), NONE);
+	assert_int_equal(typed(FIELD("const char * a", 8, 8, 0), PROTO_UINT64), NONE);
+	assert_int_equal(typed(FIELD("__data_loc u64[] a", 8, 4, 0), PROTO_STRING), NONE);
+	assert_int_equal(typed(FIELD("__data_loc char[] a", 8, 4, 0), PROTO_UINT32), NONE);
+	assert_int_equal(typed(FIELD("__data_loc char[] a", 8, 8, 0), PROTO_STRING), NONE);
+	assert_int_equal(typed(FIELD("u8 a[16]", 8, 16, 0), PROTO_UINT64), NONE);
+}
+
+static void test_without_a_message(void **state)
+{
+	(void)state;
+	assert_int_equal(generic(FIELD("int a", 8, 4, 1), false), FIELD_S32);
+	assert_int_equal(generic(FIELD("pid_t a", 8, 4, 1), false), FIELD_PID);
+	assert_int_equal(generic(FIELD("char a[16]", 8, 16, 0), false), FIELD_COMM);
+	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 0), false), FIELD_LOC_STR);
+	/* No text, whatever the letters of the type. */
+	assert_int_equal(generic(FIELD("unsigned char a[6]", 8, 6, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("__u8 a[4]", 8, 4, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("u8 a[16]", 8, 16, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("struct in6_addr a", 8, 16, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("struct pair a", 8, 4, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("union pair a", 8, 8, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("struct pair * a", 8, 8, 0), false), FIELD_U64);
+	assert_int_equal(generic(FIELD("unsigned long a[8]", 8, 64, 0), false), FIELD_FIXED_BYTES);
+	assert_int_equal(generic(FIELD("unsigned long a[]", 8, 0, 0), false), FIELD_TAIL_BYTES);
+	assert_int_equal(generic(FIELD("__data_loc cpumask_t a", 8, 4, 0), false), FIELD_LOC_BYTES);
+	assert_int_equal(generic(FIELD("__rel_loc u8[] a", 8, 4, 0), false), FIELD_REL_BYTES);
+	/* A string of the kernel, or an address of a process. */
+	assert_int_equal(generic(FIELD("const char * a", 8, 8, 0), false), FIELD_PTR64_STR);
+	assert_int_equal(generic(FIELD("const char * a", 8, 8, 0), true), FIELD_U64);
+	assert_int_equal(generic(FIELD("void * a", 8, 8, 0), false), FIELD_SYM64);
+	assert_int_equal(generic(FIELD("void * a", 8, 8, 0), true), FIELD_U64);
+	assert_int_equal(generic(FIELD("const char *const * a", 8, 8, 0), true), FIELD_U64);
+	assert_int_equal(generic(FIELD("struct iovec * a", 8, 4, 0), true), FIELD_U32);
+	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 0), true), FIELD_LOC_STR);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_into_any_integer),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_arrays_of_long),
+		cmocka_unit_test(test_arrays_of_strings),
+		cmocka_unit_test(test_what_has_nothing_in_common),
+		cmocka_unit_test(test_without_a_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/formats.h"
+#include "ftrace/format/format_text.h"
+#include "unit/ftrace/page_set.h"
+
+static bool prepare(const char *text)
+{
+	static char copy[16384];
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	return format_text_prepare(copy);
+}
+
+static bool prepare_field(const char *line)
+{
+	return prepare(format_text("x", 1, FORMAT_COMMON, line));
+}
+
+static void test_formats_of_recorded_kernels(void **state)
+{
+	glob_t files;
+
+	(void)state;
+	assert_int_equal(glob("tests/data/ftrace/*/events/*/*/format", 0, NULL, &files), 0);
+	assert_true(files.gl_pathc > 30);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char *text = page_set_read(NULL, "%s", files.gl_pathv[i]);
+
+		assert_true(format_text_prepare(text));
+		assert_string_equal(strstr(text, "print fmt"), "print fmt: \"\"");
+		free(text);
+	}
+	globfree(&files);
+}
+
+static void test_declarations(void **state)
+{
+	static const char *const good[] = {
+		"int a",
+		"unsigned int a",
+		"char a[16]",
+		"char a[]",
+		"const char * a",
+		"__data_loc char[] a",
+		"struct foo * * a",
+		"__rel_loc u8 a[]",
+		"__rel_loc unsigned long a[]",
+		"__rel_loc cpumask_t a",
+		"__rel_loc u8 a[12027744]",
+		"__rel_loc u8 a[-5]",
+		"unsigned char a[-12027744]",
+		"u8 a[NR_A]",
+		"u8 a[(8 + 2)]",
+		"u8 a[2][3]",
+		"const char *const * a",
+		"void __percpu *a_b1",
+		"__data_loc char[][3] a",
+	};
+	static const char *const bad[] = {
+		"",
+		"a",
+		"int",
+		"int *",
+		"* a b *",
+		"int a[",
+		"int a]",
+		"[3] a b",
+		"int a[x;y]",
+		"int (a)",
+		"int a, b",
+		"int a:3",
+		"__data_loc char[][] a",
+		"__data_loc char[][3]a",
+		"__data_loc char[][n] a",
+		"__data_loc char[][3][3] a",
+		"__data_loc char[]a",
+		"__rel_loc a[]",
+		"__rel_loc char * []",
+		"__rel_loc char a[][]",
+		"__rel_loc char a[3] b",
+		"__data_loc char[3] a",
+		"__data_loc char[][3",
+		"int a\tb",
+		"int a[[3]",
+		"int a\"",
+		"int \x80 a",
+		"int a=1",
+	};
+	char line[128];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		snprintf(line, sizeof(line), "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n",
+			 good[i]);
+		assert_true(prepare_field(line));
+	}
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(line, sizeof(line), "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n",
+			 bad[i]);
+		assert_false(prepare_field(line));
+	}
+}
+
+static void test_the_count_of_an_array_of_strings_is_blanked(void **state)
+{
+	char *text =
+		format_text("x", 1, FORMAT_COMMON,
+			    FIELD("__data_loc char[][12] a", 8, 48, 1) FIELD("int b", 56, 4, 1));
+
+	(void)state;
+	assert_true(format_text_prepare(text));
+	assert_non_null(strstr(text, "\tfield:__data_loc char[]     a;\toffset:8;\tsize:48;"));
+}
+
+static void test_the_bounds_of_a_relative_array_are_moved(void **state)
+{
+	char *text = format_text("x", 1, FORMAT_COMMON,
+				 FIELD("__rel_loc unsigned long name_1[]", 8, 4, 0)
+					 FIELD("__rel_loc u8 c[-123]", 16, 4, 0)
+						 FIELD("int b", 12, 4, 1));
+
+	(void)state;
+	assert_true(format_text_prepare(text));
+	assert_non_null(strstr(text, "\tfield:__rel_loc unsigned long[] name_1;\toffset:8;"));
+	assert_non_null(strstr(text, "\tfield:__rel_loc u8[] c    ;\toffset:16;"));
+}
+
+static void test_dots_in_a_name(void **state)
+{
+	char *text = format_text("mine.0.1", 1, FORMAT_COMMON, FIELD("int b", 8, 4, 1));
+
+	(void)state;
+	assert_true(format_text_prepare(text));
+	assert_non_null(strstr(text, "name: mine_0_1\n"));
+	assert_false(format_text_prepare(format_text(".mine", 1, FORMAT_COMMON, "")));
+	assert_false(format_text_prepare(format_text("mine..0", 1, FORMAT_COMMON, "")));
+	assert_false(format_text_prepare(format_text("mine.", 1, FORMAT_COMMON, "")));
+}
+
+static void test_lines(void **state)
+{
+	static const char *const bad[] = {
+		"\tfield:int a;\toffset:8;\tsize:4;\n",
+		"\tfield:int a;\toffset:8;\tsize:4;\tsigned:2;\n",
+		"\tfield:int a;\toffset:-8;\tsize:4;\tsigned:0;\n",
+		"\tfield:int a;\toffset:;\tsize:4;\tsigned:0;\n",
+		"\tfield:int a;\toffset:8;\tsize:1234567890;\tsigned:0;\n",
+		"\tfield:int a;\tsize:4;\toffset:8;\tsigned:0;\n",
+		"field:int a;\toffset:8;\tsize:4;\tsigned:0;\n",
+		"\tdlief:int a;\toffset:8;\tsize:4;\tsigned:0;\n",
+		"\n\n",
+	};
+
+	(void)state;
+	assert_true(prepare_field(FIELD("int a", 8, 4, 1)));
+	assert_true(prepare_field(""));
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(prepare_field(bad[i]));
+}
+
+static void test_the_frame(void **state)
+{
+	char *text = format_text("x", 1, FORMAT_COMMON, FIELD("int a", 8, 4, 1));
+	size_t least = (size_t)(strstr(text, "print fmt: ") - text) + strlen("print fmt: \"\"");
+
+	(void)state;
+	for (size_t len = strlen(text); len-- > 0;) {
+		text[len] = '\0';
+		assert_int_equal(prepare(text), len >= least);
+	}
+	assert_false(prepare("name: x y\nID: 1\nformat:\n\nprint fmt: \"\""));
+	assert_true(prepare("name: x\nID: 1\nformat:\n\nprint fmt: \"\""));
+	assert_true(prepare("name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n"));
+	assert_false(prepare("name: x\nID: 1\nformat:\n\nprint fmt:"));
+	assert_false(prepare("name: x\nID: 1\nformat:\nprint fmt: \"\"\n"));
+	assert_false(prepare("name: x\nID: -1\nformat:\n\nprint fmt: \"\"\n"));
+	assert_false(prepare("name: \nID: 1\nformat:\n\nprint fmt: \"\"\n"));
+	assert_false(prepare(" name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formats_of_recorded_kernels),
+		cmocka_unit_test(test_declarations),
+		cmocka_unit_test(test_the_count_of_an_array_of_strings_is_blanked),
+		cmocka_unit_test(test_the_bounds_of_a_relative_array_are_moved),
+		cmocka_unit_test(test_dots_in_a_name),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_the_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

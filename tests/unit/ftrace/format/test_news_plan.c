@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/formats.h"
+#include "ftrace/format/news_plan.h"
+
+#define NEWTASK(flags_type, flags_size)                                                            \
+	FIELD("pid_t pid", 8, 4, 1)                                                                \
+	FIELD("char comm[16]", 12, 16, 0)                                                          \
+	FIELD(flags_type " clone_flags", 32, flags_size, 0) FIELD("short oom_score_adj", 40, 2, 1)
+
+static uint16_t min_len;
+
+static struct news_plan plan(const char *group, const char *name, const char *fields)
+{
+	struct tep_handle *tep;
+	struct news_plan p;
+
+	min_len = 7;
+	p = news_plan_make(format_event(group, name, fields, &tep), &min_len);
+	tep_free(tep);
+	return p;
+}
+
+static void test_a_task_that_begins(void **state)
+{
+	struct news_plan p = plan("task", "task_newtask", NEWTASK("u64", 8));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_NEW);
+	assert_int_equal(p.subject, 8);
+	assert_int_equal(p.text, 12);
+	assert_int_equal(p.more, 32);
+	assert_int_equal(p.wide, 1);
+	assert_int_equal(min_len, 40);
+	/* A 32-bit kernel's. */
+	p = plan("task", "task_newtask", NEWTASK("unsigned long", 4));
+	assert_int_equal(p.kind, NEWS_NEW);
+	assert_int_equal(p.wide, 0);
+	assert_int_equal(min_len, 36);
+}
+
+static void test_a_name(void **state)
+{
+	struct news_plan p = plan("task", "task_rename",
+				  FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
+					  FIELD("char newcomm[16]", 28, 16, 0));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_RENAMED);
+	assert_int_equal(p.text, 28);
+	assert_int_equal(min_len, 44);
+	/* Of the one that runs. */
+	p = plan("task", "task_rename",
+		 FIELD("char oldcomm[16]", 8, 16, 0) FIELD("char newcomm[16]", 24, 16, 0));
+	assert_int_equal(p.kind, NEWS_RENAMED);
+	assert_int_equal(p.subject, 0);
+	assert_int_equal(p.text, 24);
+	assert_int_equal(min_len, 40);
+}
+
+static void test_a_program(void **state)
+{
+	struct news_plan p =
+		plan("sched", "sched_process_exec",
+		     FIELD("__data_loc char[] filename", 8, 4, 0) FIELD("pid_t pid", 12, 4, 1)
+			     FIELD("pid_t old_pid", 16, 4, 1));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_EXEC);
+	assert_int_equal(p.subject, 12);
+	assert_int_equal(p.text, 8);
+	assert_int_equal(p.more, 16);
+	assert_int_equal(min_len, 20);
+}
+
+static void test_a_task_that_ends(void **state)
+{
+	struct news_plan p = plan("sched", "sched_process_exit",
+				  FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
+					  FIELD("int prio", 28, 4, 1));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_ENDED);
+	assert_int_equal(p.subject, 24);
+	assert_int_equal(min_len, 28);
+}
+
+static void test_the_end_of_a_call(void **state)
+{
+	struct news_plan p = plan("raw_syscalls", "sys_exit",
+				  FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_SYS_EXIT);
+	assert_int_equal(p.subject, 8);
+	assert_int_equal(p.more, 16);
+	assert_int_equal(p.wide, 1);
+	assert_int_equal(min_len, 24);
+	p = plan("raw_syscalls", "sys_exit", FIELD("long id", 8, 4, 1) FIELD("long ret", 12, 4, 1));
+	assert_int_equal(p.wide, 0);
+	assert_int_equal(min_len, 16);
+}
+
+static void test_a_file(void **state)
+{
+	struct news_plan p =
+		plan("ext4", "ext4_mkdir",
+		     FIELD("dev_t dev", 8, 4, 0) FIELD("ino_t dir", 16, 8, 0)
+			     FIELD("ino_t ino", 24, 8, 0) FIELD("__u16 mode", 32, 2, 0));
+
+	(void)state;
+	assert_int_equal(p.kind, NEWS_INODE);
+	assert_int_equal(p.subject, 8);
+	assert_int_equal(p.more, 16);
+	assert_int_equal(p.text, 24);
+	assert_int_equal(p.wide, 1);
+	assert_int_equal(min_len, 32);
+	/* By its name, before its device, and of 32 bits. */
+	p = plan("filemap", "mm_filemap_add_to_page_cache",
+		 FIELD("unsigned long i_ino", 8, 4, 0) FIELD("dev_t s_dev", 12, 4, 0));
+	assert_int_equal(p.kind, NEWS_INODE);
+	assert_int_equal(p.subject, 12);
+	assert_int_equal(p.more, 8);
+	assert_int_equal(p.text, 0);
+	assert_int_equal(p.wide, 0);
+	assert_int_equal(min_len, 16);
+	/* A device without a file, a file without a device. */
+	assert_int_equal(plan("block", "block_rq_issue", FIELD("dev_t dev", 8, 4, 0)).kind,
+			 NEWS_NONE);
+	assert_int_equal(plan("x", "y", FIELD("ino_t ino", 8, 8, 0)).kind, NEWS_NONE);
+	assert_int_equal(min_len, 7);
+}
+
+static void test_what_has_no_news(void **state)
+{
+	(void)state;
+	assert_int_equal(plan("sched", "task_newtask", NEWTASK("u64", 8)).kind, NEWS_NONE);
+	assert_int_equal(plan("task", "task_other", NEWTASK("u64", 8)).kind, NEWS_NONE);
+	/* Not in the form that is known. */
+	assert_int_equal(plan("task", "task_newtask", NEWTASK("u16", 2)).kind, NEWS_NONE);
+	assert_int_equal(plan("task", "task_rename",
+			      FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[32]", 12, 32, 0))
+				 .kind,
+			 NEWS_NONE);
+	assert_int_equal(plan("task", "task_newtask", FIELD("char comm[16]", 8, 16, 0)).kind,
+			 NEWS_NONE);
+	assert_int_equal(plan("raw_syscalls", "sys_exit",
+			      FIELD("long id", 65530, 8, 1) FIELD("long ret", 8, 8, 1))
+				 .kind,
+			 NEWS_NONE);
+	assert_int_equal(min_len, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_task_that_begins),
+		cmocka_unit_test(test_a_name),
+		cmocka_unit_test(test_a_program),
+		cmocka_unit_test(test_the_end_of_a_call),
+		cmocka_unit_test(test_a_task_that_ends),
+		cmocka_unit_test(test_what_has_no_news),
+		cmocka_unit_test(test_a_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

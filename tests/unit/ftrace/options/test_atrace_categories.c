@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/options/atrace_categories.h"
+#include "unit/ftrace/setups.h"
+
+static struct event_selection events;
+
+static int setup_folder(void **state)
+{
+	static const char *const there[] = {
+		"sched/sched_switch",  "sched/sched_waking",   "sched/sched_wakeup",
+		"cgroup/cgroup_mkdir", "cgroup/no_message_of", "task/task_newtask",
+		"ftrace/print",	       "irq/softirq_entry",
+	};
+
+	if (temp_dir_setup(state))
+		return -1;
+	for (unsigned i = 0; i < sizeof(there) / sizeof(*there); i++)
+		fake_event(*state, there[i]);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	event_selection_deinit(&events);
+	return setup_teardown(state);
+}
+
+/* Gives "name name ..." of what is selected, in memory that the next call overwrites. */
+static const char *apply(void **state, const char *config)
+{
+	static char text[1024];
+	size_t at = 0;
+
+	event_selection_deinit(&events);
+	setup_begin(*state, config);
+	assert_int_equal(event_select(*state, setup_config->ftrace_events,
+				      setup_config->n_ftrace_events, &events, &reports),
+			 0);
+	assert_int_equal(atrace_categories_apply(&events, &setup), 0);
+	text[0] = '\0';
+	for (size_t i = 0; i < events.n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? " " : "",
+				       events.events[i].name);
+	return text;
+}
+
+static void test_the_kernels_part(void **state)
+{
+	assert_string_equal(apply(state, "atrace_categories: 'sched'"),
+			    "cgroup_mkdir print sched_switch sched_waking task_newtask");
+	assert_string_equal(apply(state, "atrace_categories: 'irq' atrace_categories: 'freq' "
+					 "ftrace_events: 'sched_wakeup'"),
+			    "print softirq_entry sched_wakeup");
+	/* What the kernel lacks of a category is not missed, but for the rest of it. */
+	assert_null(reports.unknown);
+	assert_int_equal(n_failed(), 0);
+	assert_non_null(strstr(reports.notice, "Android only"));
+}
+
+static void test_without_the_kernels_part(void **state)
+{
+	assert_string_equal(apply(state, "atrace_categories: 'sched' atrace_userspace_only: true"),
+			    "print");
+	assert_string_equal(apply(state, "atrace_apps: '*'"), "print");
+	assert_non_null(reports.notice);
+	assert_string_equal(apply(state, "atrace_categories_prefer_sdk: 'x'"), "print");
+	assert_non_null(reports.notice);
+}
+
+static void test_nothing_of_atrace(void **state)
+{
+	assert_string_equal(apply(state, "atrace_userspace_only: true"), "");
+	assert_null(reports.notice);
+}
+
+static void test_names(void **state)
+{
+	assert_string_equal(apply(state, "atrace_categories: 'shced' atrace_categories: 'view' "
+					 "atrace_categories: '' atrace_categories: '%s%n'"),
+			    "print");
+	assert_int_equal(n_failed(), 3);
+	assert_string_equal(
+		reports.failed[0],
+		"option:atrace_categories (shced: no such category; did you mean sched?)");
+	assert_string_equal(reports.failed[1], "option:atrace_categories (: no such category)");
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_the_kernels_part),
+		WITH_FOLDER(test_without_the_kernels_part),
+		WITH_FOLDER(test_nothing_of_atrace),
+		WITH_FOLDER(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

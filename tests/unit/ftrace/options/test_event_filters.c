@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/options/event_filters.h"
+#include "unit/ftrace/setups.h"
+
+static struct event_selection events;
+
+static int setup_folder(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_event(*state, "sched/sched_switch");
+	fake_event(*state, "sched/sched_waking");
+	fake_event(*state, "irq/softirq");
+	fake_event(*state, "ftrace/print");
+	unlink(temp_dir_path(state, 0, "instances/x/events/ftrace/print/filter"));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	event_selection_deinit(&events);
+	return setup_teardown(state);
+}
+
+/* All the events but softirq are selected. */
+static int apply(void **state, const char *config)
+{
+	char *requests[] = {"sched/*", "print"};
+
+	event_selection_deinit(&events);
+	setup_begin(*state, config);
+	assert_int_equal(event_select(*state, requests, 2, &events, &reports), 0);
+	return event_filters_apply(&events, &setup);
+}
+
+static const char *filter_of(void **state, const char *name)
+{
+	const struct event_name *e = event_selection_find(&events, "sched", name);
+	char file[128];
+
+	if (!e)
+		return "dropped";
+	snprintf(file, sizeof(file), "events/sched/%s/filter", name);
+	if (e->filter)
+		assert_string_equal(fake_written(*state, file), e->filter);
+	return e->filter ? e->filter : "none";
+}
+
+static void test_one_event(void **state)
+{
+	assert_int_equal(apply(state, "event_filters { event: 'sched/sched_switch' "
+				      "filter: ' prev_pid == 1\n' }"),
+			 0);
+	assert_string_equal(filter_of(state, "sched_switch"), "prev_pid == 1");
+	assert_string_equal(filter_of(state, "sched_waking"), "none");
+	assert_int_equal(n_failed(), 0);
+	assert_null(reports.unknown);
+}
+
+static void test_all_that_a_request_means(void **state)
+{
+	assert_int_equal(apply(state, "event_filters { event: 'sched:*' filter: 'a' }"), 0);
+	assert_string_equal(filter_of(state, "sched_switch"), "a");
+	assert_string_equal(filter_of(state, "sched_waking"), "a");
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_several_must_all_pass(void **state)
+{
+	assert_int_equal(apply(state, "event_filters { event: 'sched/*' filter: 'a || b' }"
+				      "event_filters { event: 'sched_waking' filter: 'c' }"
+				      "event_filters { event: '*waking' filter: 'd' }"),
+			 0);
+	assert_string_equal(filter_of(state, "sched_switch"), "a || b");
+	assert_string_equal(filter_of(state, "sched_waking"), "((a || b) && (c)) && (d)");
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_a_refused_one_costs_its_event_alone(void **state)
+{
+	fake_refusal(*state, "events/sched/sched_switch/filter");
+	assert_int_equal(apply(state, "event_filters { event: 'sched/*' filter: 'a' }"), 0);
+	assert_string_equal(filter_of(state, "sched_switch"), "dropped");
+	assert_string_equal(filter_of(state, "sched_waking"), "a");
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(reports.failed[0],
+			    "sched/sched_switch (filter refused: Is a directory: a)");
+	assert_int_equal(events.n, 2);
+}
+
+static void test_an_event_without_the_file(void **state)
+{
+	assert_int_equal(apply(state, "event_filters { event: 'print' filter: 'a' }"), 0);
+	assert_null(event_selection_find(&events, "ftrace", "print"));
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(reports.failed[0], "ftrace/print (filter refused: the kernel cannot "
+					       "filter this event)");
+}
+
+static void test_an_empty_filter_is_none_at_all(void **state)
+{
+	static const char *const configs[] = {
+		"event_filters { event: 'sched_switch' filter: '' }",
+		"event_filters { event: 'sched_switch' filter: ' ' }",
+		"event_filters { event: 'sched_switch' }",
+	};
+
+	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		assert_int_equal(apply(state, configs[i]), 0);
+		assert_string_equal(filter_of(state, "sched_switch"), "dropped");
+		assert_string_equal(reports.failed[0],
+				    "sched/sched_switch (filter refused: it is empty)");
+	}
+	/* The kernel's own word for all. */
+	assert_int_equal(apply(state, "event_filters { event: 'sched_switch' filter: '0' }"), 0);
+	assert_string_equal(filter_of(state, "sched_switch"), "none");
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_filters_for_nothing_are_told(void **state)
+{
+	assert_int_equal(apply(state, "event_filters { event: 'irq/softirq' filter: 'a' }"
+				      "event_filters { event: 'sched/nope' filter: 'b' }"
+				      "event_filters { event: '' filter: 'c' }"
+				      "event_filters { filter: 'd' }"
+				      "event_filters { }"),
+			 0);
+	assert_int_equal(tracefs_list_size(reports.unknown), 1);
+	assert_string_equal(reports.unknown[0], "sched/nope");
+	assert_int_equal(n_failed(), 4);
+	assert_string_equal(reports.failed[0], "option:event_filters (irq/softirq: not among the "
+					       "events that are recorded)");
+	assert_string_equal(reports.failed[1], "option:event_filters (no event is named for c)");
+	assert_int_equal(events.n, 3);
+}
+
+static void test_more_than_can_be_had(void **state)
+{
+	static char config[64 * (EVENT_FILTERS_MAX + 1)];
+	size_t at = 0;
+
+	for (unsigned i = 0; i < EVENT_FILTERS_MAX; i++)
+		at += (size_t)snprintf(config + at, sizeof(config) - at,
+				       "event_filters { event: 'sched_switch' filter: '0' }");
+	assert_int_equal(apply(state, config), 0);
+	snprintf(config + at, sizeof(config) - at,
+		 "event_filters { event: 'sched_switch' filter: '0' }");
+	assert_int_equal(apply(state, config), -E2BIG);
+	assert_non_null(strstr(reports.problem, "1025 event_filters 1024"));
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_one_event),
+		WITH_FOLDER(test_all_that_a_request_means),
+		WITH_FOLDER(test_several_must_all_pass),
+		WITH_FOLDER(test_a_refused_one_costs_its_event_alone),
+		WITH_FOLDER(test_an_event_without_the_file),
+		WITH_FOLDER(test_an_empty_filter_is_none_at_all),
+		WITH_FOLDER(test_filters_for_nothing_are_told),
+		WITH_FOLDER(test_more_than_can_be_had),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the kernel itself does with them is in tests/root/test_filters.sh. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/options/event_triggers.h"
+#include "unit/ftrace/setups.h"
+
+static struct event_selection events;
+static struct event_triggers triggers;
+
+static int setup_folder(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_event(*state, "sched/sched_switch");
+	fake_event(*state, "sched/sched_waking");
+	fake_event(*state, "irq/softirq");
+	fake_event(*state, "ftrace/print");
+	fake_event(*state, "ftrace/kernel_stack");
+	fake_text(*state, "instances/x/options/copy_trace_marker", "0");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	event_triggers_deinit(&triggers);
+	event_selection_deinit(&events);
+	return setup_teardown(state);
+}
+
+/* The two of sched and print are selected and have rows. */
+static void select_events(void **state, const char *config)
+{
+	char *requests[] = {"sched/*", "print"};
+
+	event_triggers_deinit(&triggers);
+	event_selection_deinit(&events);
+	setup_begin(*state, config);
+	assert_int_equal(event_select(*state, requests, 2, &events, &reports), 0);
+	assert_int_equal(event_triggers_imply(&events, &setup), 0);
+	for (size_t i = 0; i < events.n; i++)
+		events.events[i].id = (int)i + 1;
+}
+
+static void prepare(void **state, const char *config)
+{
+	select_events(state, config);
+	assert_int_equal(event_triggers_prepare(&events, &setup, &triggers), 0);
+}
+
+static void assert_prepared(unsigned i, const char *event, const char *command)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "events/%s/trigger", event);
+	assert_true(i < triggers.n);
+	assert_string_equal(triggers.list[i].file, file);
+	assert_string_equal(triggers.list[i].command, command);
+}
+
+static void test_commands(void **state)
+{
+	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_STACKTRACE }"
+		       "event_triggers { event: 'sched_waking' action: ACTION_TRACEOFF count: 7 "
+		       "filter: ' pid == 5 ' }"
+		       "event_triggers { event: 'irq/softirq' action: ACTION_TRACEON filter: '0' "
+		       "count: 4294967295 }");
+	assert_int_equal(triggers.n, 3);
+	assert_prepared(0, "sched/sched_switch", "stacktrace");
+	assert_prepared(1, "sched/sched_waking", "traceoff:7 if pid == 5");
+	assert_prepared(2, "irq/softirq", "traceon:4294967295");
+	assert_int_equal(n_failed(), 0);
+	/* Nothing acts yet; the filter was tried, and is gone. */
+	assert_string_equal(fake_written(*state, "events/sched/sched_waking/trigger"), "");
+	assert_string_equal(fake_written(*state, "events/sched/sched_waking/filter"), "0");
+}
+
+static void test_a_stack_is_an_event(void **state)
+{
+	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_STACKTRACE }");
+	assert_non_null(event_selection_find(&events, "ftrace", "kernel_stack"));
+	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_TRACEOFF }");
+	assert_null(event_selection_find(&events, "ftrace", "kernel_stack"));
+}
+
+static void test_stacks_of_recorded_events_only(void **state)
+{
+	/* Not of its own stacks either. */
+	prepare(state, "event_triggers { event: '*' action: ACTION_STACKTRACE }");
+	assert_int_equal(triggers.n, 3);
+	assert_prepared(0, "ftrace/print", "stacktrace");
+	assert_prepared(1, "sched/sched_switch", "stacktrace");
+	assert_prepared(2, "sched/sched_waking", "stacktrace");
+	assert_int_equal(n_failed(), 0);
+
+	prepare(state, "event_triggers { event: 'softirq' action: ACTION_STACKTRACE }"
+		       "event_triggers { event: 'nope' action: ACTION_STACKTRACE }");
+	assert_int_equal(triggers.n, 0);
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(reports.failed[0], "option:event_triggers (stacktrace of softirq: not "
+					       "among the events that are recorded)");
+	assert_string_equal(reports.unknown[0], "nope");
+
+	/* One that lost its row. */
+	select_events(state, "event_triggers { event: 'sched/*' action: ACTION_STACKTRACE }");
+	event_selection_find(&events, "sched", "sched_switch")->id = EVENT_NO_ID;
+	assert_int_equal(event_triggers_prepare(&events, &setup, &triggers), 0);
+	assert_int_equal(triggers.n, 1);
+	assert_prepared(0, "sched/sched_waking", "stacktrace");
+}
+
+static void test_stacks_of_what_passes_the_events_filter(void **state)
+{
+	select_events(state,
+		      "event_triggers { event: 'sched_switch' action: ACTION_STACKTRACE "
+		      "filter: 'b' } "
+		      "event_triggers { event: 'sched_switch' action: ACTION_TRACEOFF filter: 'c' }"
+		      "event_triggers { event: 'sched_waking' action: ACTION_STACKTRACE }");
+	event_selection_find(&events, "sched", "sched_switch")->filter = strdup("a");
+	event_selection_find(&events, "sched", "sched_waking")->filter = strdup("d");
+	fake_text(*state, "instances/x/events/sched/sched_waking/filter", "d");
+	assert_int_equal(event_triggers_prepare(&events, &setup, &triggers), 0);
+	assert_int_equal(triggers.n, 3);
+	assert_prepared(0, "sched/sched_switch", "stacktrace if (a) && (b)");
+	assert_prepared(1, "sched/sched_switch", "traceoff if c");
+	assert_prepared(2, "sched/sched_waking", "stacktrace if d");
+	/* And that is still there. */
+	assert_string_equal(fake_written(*state, "events/sched/sched_switch/filter"), "a");
+	assert_string_equal(fake_written(*state, "events/sched/sched_waking/filter"), "d");
+}
+
+static void test_of_these_threads_only(void **state)
+{
+	prepare(state,
+		"tids_to_trace: 5 "
+		"event_triggers { event: 'sched_switch' action: ACTION_TRACEOFF }"
+		"event_triggers { event: 'sched_waking' action: ACTION_TRACEOFF filter: 'a' }");
+	assert_prepared(0, "sched/sched_switch", "traceoff if common_pid >= 0");
+	assert_prepared(1, "sched/sched_waking", "traceoff if a");
+}
+
+/* The kernel gives all markers, and sonda keeps these: so it is with their stacks. */
+static void test_stacks_of_markers_of_these_threads(void **state)
+{
+	static const char with_filter[] =
+		"event_triggers { event: 'print' action: ACTION_STACKTRACE filter: 'a' }";
+	static const char without[] = "event_triggers { event: 'print' action: ACTION_STACKTRACE }";
+	char config[256];
+
+	snprintf(config, sizeof(config), "tids_to_trace: [5, 7] %s", without);
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print", "stacktrace if common_pid == 5 || common_pid == 7");
+	snprintf(config, sizeof(config), "tids_to_trace: [5, 7] %s", with_filter);
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print",
+			"stacktrace if (common_pid == 5 || common_pid == 7) && (a)");
+	/* With children to follow all are kept. */
+	snprintf(config, sizeof(config), "tids_to_trace: 5 follow_children: true %s", with_filter);
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print", "stacktrace if a");
+}
+
+static void test_of_markers_where_they_are_copied(void **state)
+{
+	static const char config[] =
+		"event_triggers { event: 'print' action: ACTION_TRACEOFF filter: 'a' }";
+
+	prepare(state, config);
+	assert_prepared(0, "ftrace/print", "traceoff if a");
+	assert_string_equal(fake_written(*state, "options/copy_trace_marker"), "1");
+	unlink(temp_dir_path(state, 0, "instances/x/options/copy_trace_marker"));
+	prepare(state, config);
+	assert_int_equal(triggers.n, 0);
+	assert_string_equal(reports.failed[0], "ftrace/print (trigger refused: the kernel has no "
+					       "options/copy_trace_marker)");
+}
+
+static void test_refused_filters_are_told(void **state)
+{
+	fake_refusal(*state, "events/sched/sched_switch/filter");
+	prepare(state, "event_triggers { event: 'sched/*' action: ACTION_TRACEOFF filter: 'a' }");
+	assert_int_equal(triggers.n, 1);
+	assert_prepared(0, "sched/sched_waking", "traceoff if a");
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(reports.failed[0],
+			    "sched/sched_switch (trigger refused: Is a directory: a)");
+}
+
+static void test_what_says_nothing(void **state)
+{
+	prepare(state, "event_triggers { event: 'sched_switch' }"
+		       "event_triggers { action: ACTION_TRACEOFF }"
+		       "event_triggers { event: 'sched_switch' action: ACTION_UNSPECIFIED }");
+	assert_int_equal(triggers.n, 0);
+	assert_int_equal(n_failed(), 3);
+	assert_string_equal(reports.failed[0],
+			    "option:event_triggers (sched_switch: no action is named)");
+	assert_string_equal(reports.failed[1], "option:event_triggers (no event is named)");
+}
+
+static int start(void)
+{
+	return event_triggers_start(&triggers, &instance, &reports);
+}
+
+static void test_they_act_from_the_start_to_the_stop(void **state)
+{
+	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_TRACEOFF count: 2 }"
+		       "event_triggers { event: 'sched_waking' action: ACTION_TRACEON count: 3 }");
+	assert_false(triggers.begin_paused);
+	assert_int_equal(start(), 0);
+	assert_string_equal(fake_written(*state, "tracing_on"), "1");
+	assert_string_equal(fake_written(*state, "events/sched/sched_switch/trigger"),
+			    "traceoff:2");
+	assert_string_equal(fake_written(*state, "events/sched/sched_waking/trigger"), "traceon:3");
+
+	/* Only what could begin it again has to go. */
+	event_triggers_stop(&triggers, &instance);
+	assert_string_equal(fake_written(*state, "tracing_on"), "0");
+	assert_string_equal(fake_written(*state, "events/sched/sched_switch/trigger"),
+			    "traceoff:2");
+	assert_string_equal(fake_written(*state, "events/sched/sched_waking/trigger"),
+			    "traceon:3!traceon");
+}
+
+static void test_a_recording_that_waits_for_its_begin(void **state)
+{
+	prepare(state, "event_triggers { event: 'sched_waking' action: ACTION_TRACEON }");
+	assert_true(triggers.begin_paused);
+	assert_int_equal(start(), 0);
+	assert_string_equal(fake_written(*state, "tracing_on"), "0");
+	event_triggers_stop(&triggers, &instance);
+
+	/* Nothing would ever begin it. */
+	fake_refusal(*state, "events/sched/sched_waking/trigger");
+	prepare(state, "event_triggers { event: 'sched_waking' action: ACTION_TRACEON }");
+	assert_int_equal(start(), 0);
+	assert_string_equal(fake_written(*state, "tracing_on"), "1");
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(reports.failed[0], "sched/sched_waking (trigger refused: Is a "
+					       "directory: traceon)");
+}
+
+static void test_without_any(void **state)
+{
+	prepare(state, "");
+	assert_int_equal(start(), 0);
+	assert_string_equal(fake_written(*state, "tracing_on"), "1");
+	event_triggers_stop(&triggers, &instance);
+	assert_string_equal(fake_written(*state, "tracing_on"), "0");
+
+	fake_refusal(*state, "tracing_on");
+	assert_int_equal(start(), -EISDIR);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_commands),
+		WITH_FOLDER(test_a_stack_is_an_event),
+		WITH_FOLDER(test_stacks_of_recorded_events_only),
+		WITH_FOLDER(test_stacks_of_what_passes_the_events_filter),
+		WITH_FOLDER(test_of_these_threads_only),
+		WITH_FOLDER(test_stacks_of_markers_of_these_threads),
+		WITH_FOLDER(test_of_markers_where_they_are_copied),
+		WITH_FOLDER(test_refused_filters_are_told),
+		WITH_FOLDER(test_what_says_nothing),
+		WITH_FOLDER(test_they_act_from_the_start_to_the_stop),
+		WITH_FOLDER(test_a_recording_that_waits_for_its_begin),
+		WITH_FOLDER(test_without_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

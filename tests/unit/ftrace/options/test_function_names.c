@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/options/function_names.h"
+
+static struct function_names f;
+
+static void test_the_nearest(void **state)
+{
+	fake_text(*state, "available_filter_functions",
+		  "vfs_read\nvfs_write\nxfs_iget [xfs]\nvfs_readlink\n__x64_sys_read");
+	assert_string_equal(function_names_nearest(&f, *state, "vfs_raed"), "vfs_read");
+	assert_string_equal(function_names_nearest(&f, *state, "xfs_igets"), "xfs_iget");
+	assert_string_equal(function_names_nearest(&f, *state, "_x64_sys_read"), "__x64_sys_read");
+	assert_null(function_names_nearest(&f, *state, "nothing_like_it"));
+	assert_null(function_names_nearest(&f, *state, "[xfs]"));
+	/* Read once. */
+	fake_text(*state, "available_filter_functions", "");
+	assert_string_equal(function_names_nearest(&f, *state, "vfs_raed"), "vfs_read");
+	function_names_deinit(&f);
+	assert_null(function_names_nearest(&f, *state, "vfs_raed"));
+	function_names_deinit(&f);
+}
+
+static void test_no_list(void **state)
+{
+	assert_null(function_names_nearest(&f, *state, "vfs_raed"));
+	function_names_deinit(&f);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_the_nearest),
+		WITH_FOLDER(test_no_list),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "ftrace/options/probe_line.h"
+
+static void check(const char *line, enum probe_kind kind, const char *group, const char *name,
+		  const char *command)
+{
+	struct probe_line l;
+	struct strbuf b = {0};
+
+	assert_int_equal(probe_line_parse(line, kind, &l, NULL), 0);
+	assert_string_equal(l.group, group);
+	assert_string_equal(l.name, name);
+	probe_line_command(&l, "G", &b);
+	assert_string_equal(b.s, command);
+	strbuf_deinit(&b);
+	probe_line_deinit(&l);
+}
+
+static void test_lines_with_names(void **state)
+{
+	(void)state;
+	check("p:mine/my_read vfs_read count=%dx", PROBE_KERNEL, "mine", "my_read",
+	      "p:G/my_read vfs_read count=%dx");
+	check("p:my_read vfs_read", PROBE_KERNEL, "kprobes", "my_read", "p:G/my_read vfs_read");
+	check("  p:my_read \t vfs_read+0x10\ta=@jiffies_64   b=$stack0 # why", PROBE_KERNEL,
+	      "kprobes", "my_read", "p:G/my_read vfs_read+0x10 a=@jiffies_64 b=$stack0");
+	check("p:mine.my_read vfs_read", PROBE_KERNEL, "mine", "my_read", "p:G/my_read vfs_read");
+	check("r:ret vfs_read ret=$retval", PROBE_KERNEL, "kprobes", "ret",
+	      "r1024:G/ret vfs_read ret=$retval");
+	check("r8:ret vfs_read", PROBE_KERNEL, "kprobes", "ret", "r8:G/ret vfs_read");
+	check("r:ret /bin/true:0x40", PROBE_USER, "uprobes", "ret", "r:G/ret /bin/true:0x40");
+	check("p:libc/malloc /lib/libc.so.6:0x9d2c0 size=%di", PROBE_USER, "libc", "malloc",
+	      "p:G/malloc /lib/libc.so.6:0x9d2c0 size=%di");
+}
+
+static void test_names_that_the_kernel_would_choose(void **state)
+{
+	char long_line[200] = "p ";
+
+	(void)state;
+	check("p vfs_read", PROBE_KERNEL, "kprobes", "p_vfs_read_0", "p:G/p_vfs_read_0 vfs_read");
+	check("p: vfs_read", PROBE_KERNEL, "kprobes", "p_vfs_read_0", "p:G/p_vfs_read_0 vfs_read");
+	check("p:mine/ vfs_read+0x10 a=1", PROBE_KERNEL, "mine", "p_vfs_read_16",
+	      "p:G/p_vfs_read_16 vfs_read+0x10 a=1");
+	check("r vfs_read", PROBE_KERNEL, "kprobes", "r_vfs_read_0",
+	      "r1024:G/r_vfs_read_0 vfs_read");
+	check("p vfs_read%return", PROBE_KERNEL, "kprobes", "p_vfs_read_0",
+	      "p:G/p_vfs_read_0 vfs_read%return");
+	check("p xfs:xfs_iget", PROBE_KERNEL, "kprobes", "p_xfs_xfs_iget_0",
+	      "p:G/p_xfs_xfs_iget_0 xfs:xfs_iget");
+	check("p 0xffffffff81000000", PROBE_KERNEL, "kprobes", "p_0xffffffff81000000",
+	      "p:G/p_0xffffffff81000000 0xffffffff81000000");
+	check("p /lib/libc.so.6:0x9d2c0", PROBE_USER, "uprobes", "p_libc_0x9d2c0",
+	      "p:G/p_libc_0x9d2c0 /lib/libc.so.6:0x9d2c0");
+	check("p /opt/a%b:64", PROBE_USER, "uprobes", "p_a_0x0", "p:G/p_a_0x0 /opt/a%b:64");
+	check("r /opt/a-b:64%return", PROBE_USER, "uprobes", "r_a_0x40",
+	      "r:G/r_a_0x40 /opt/a-b:64%return");
+
+	memset(long_line + 2, 'f', 100);
+	{
+		struct probe_line l;
+
+		assert_int_equal(probe_line_parse(long_line, PROBE_KERNEL, &l, NULL), 0);
+		assert_int_equal(strlen(l.name), 63);
+		assert_true(probe_name_is_good(l.name));
+		probe_line_deinit(&l);
+	}
+}
+
+static void test_lines_that_are_refused(void **state)
+{
+	static const struct {
+		const char *line, *why;
+	} lines[] = {
+		{"", "empty"},
+		{"  \t ", "empty"},
+		{"# a comment", "empty"},
+		{"-:kprobes/x", "removes"},
+		{"-:", "removes"},
+		{"e:x sched.sched_switch", "neither"},
+		{"f:x vfs_read", "neither"},
+		{"!p:x vfs_read", "neither"},
+		{"probe vfs_read", "colon"},
+		{"p8x:x vfs_read", "colon"},
+		{"p", "place"},
+		{"p:x", "place"},
+		{"p:mine/x", "place"},
+		{"p:x\n-:kprobes/x vfs_read", "one line"},
+		{"p:x vfs_read\n", "one line"},
+		{"p:x vfs_read\x01", "one line"},
+		{"p:x vfs_read \xc3\xa9", "one line"},
+		{"p:x-y vfs_read", "'x-y'"},
+		{"p:1x vfs_read", "'1x'"},
+		{"p:a/b/c vfs_read", "'b/c'"},
+		{"p:../x vfs_read", "event"},
+		{"p:/x vfs_read", "group"},
+		{"p:a b/x vfs_read", NULL}, /* a place of its own */
+	};
+	static const char *const no_places[] = {"p:x main", "p /bin/ls", "p /bin/ls:main a=%di:u8",
+						"p /bin/ls: 5"};
+	struct probe_line l = {0};
+	static char long_line[PROBE_LINE_MAX + 2];
+	struct err_text e;
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (!lines[i].why) {
+			assert_int_equal(probe_line_parse(lines[i].line, PROBE_KERNEL, &l, &e), 0);
+			assert_string_equal(l.rest, "b/x vfs_read");
+			probe_line_deinit(&l);
+			continue;
+		}
+		assert_int_equal(probe_line_parse(lines[i].line, PROBE_KERNEL, &l, &e), -EINVAL);
+		assert_non_null(strstr(e.text, lines[i].why));
+		assert_null(l.said);
+	}
+	memset(long_line, 'p', sizeof(long_line) - 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(no_places); i++) {
+		assert_int_equal(probe_line_parse(no_places[i], PROBE_USER, &l, &e), -EINVAL);
+		assert_non_null(strstr(e.text, "is no place in a program"));
+	}
+	assert_int_equal(probe_line_parse(long_line, PROBE_USER, &l, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "longer"));
+}
+
+static void test_places_in_what_was_said(void **state)
+{
+	static const char group[] = "sonda_1_2_3";
+	struct strbuf b = {0};
+	struct probe_line l;
+
+	(void)state;
+	assert_int_equal(probe_line_parse("r  vfs_read   a=%nope", PROBE_KERNEL, &l, NULL), 0);
+	assert_string_equal(l.said, "r vfs_read a=%nope");
+	probe_line_command(&l, group, &b);
+	assert_string_equal(
+		l.said + probe_line_said_at(&l, group, (size_t)(strstr(b.s, "%nope") - b.s)),
+		"%nope");
+	assert_string_equal(
+		l.said + probe_line_said_at(&l, group, (size_t)(strstr(b.s, " vfs") + 1 - b.s)),
+		"vfs_read a=%nope");
+	assert_int_equal(probe_line_said_at(&l, group, 3), 0);
+	assert_int_equal(probe_line_said_at(&l, group, 10000), strlen(l.said));
+	strbuf_deinit(&b);
+	probe_line_deinit(&l);
+}
+
+static int check_plain(const char *line, enum probe_kind kind, struct err_text *e)
+{
+	struct probe_line l;
+	int r;
+
+	assert_int_equal(probe_line_parse(line, kind, &l, NULL), 0);
+	r = probe_line_check_plain(&l, kind, e);
+	probe_line_deinit(&l);
+	return r;
+}
+
+static void test_others_than_root_probe_functions_and_their_arguments(void **state)
+{
+	static const char *const good[] = {
+		"p vfs_read",
+		"p:mine/my_read vfs_read",
+		"r8:ret vfs_read ret=$retval",
+		"p vfs_read%return $retval:x64",
+		"p ext4:ext4_sync_file.isra.0 a=$arg1 b=$arg6:u8 who=$comm r=%dx:s32 %ax",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_int_equal(check_plain(good[i], PROBE_KERNEL, NULL), 0);
+}
+
+static void test_others_than_root_read_no_memory(void **state)
+{
+	static const char *const bad[] = {
+		"p vfs_read+4",
+		"p vfs_read-4",
+		"p 0xffffffff81000000",
+		"p ext4:0xffffffff81000000",
+		"p :vfs_read",
+		"p a/b:vfs_read",
+		"p vfs_read a=@jiffies_64",
+		"p vfs_read a=@0xffffffff81000000",
+		"p vfs_read a=+0($arg1)",
+		"p vfs_read +0(%di):string",
+		"p vfs_read a=+u0(%si):ustring",
+		"p vfs_read a=-8($arg1)",
+		"p vfs_read $stack",
+		"p vfs_read a=$stack1",
+		"p vfs_read a=$arg7",
+		"p vfs_read a=$arg12",
+		"p vfs_read a=$arg*",
+		"p vfs_read $arg*",
+		"p vfs_read a=$arg1:string",
+		"p vfs_read a=$arg1:ustring",
+		"p vfs_read a=$retval:string",
+		"p vfs_read a=$arg1:symstr",
+		"p vfs_read a=$arg1:u8[4]",
+		"p vfs_read a=$arg1:b4@0/32",
+		"p vfs_read a=file->f_inode",
+		"p vfs_read file",
+		"p vfs_read a=\\1",
+		"p vfs_read a=$arg1:",
+		"p vfs_read a=",
+		"p vfs_read =$arg1",
+		"p vfs_read a=b=$arg1",
+		"p vfs_read a=%",
+		"p vfs_read a=%di(8)",
+		"p vfs_read $current",
+		"p vfs_read a=$comm:string",
+	};
+	struct err_text e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		if (check_plain(bad[i], PROBE_KERNEL, &e) != -EPERM)
+			fail_msg("allowed: %s", bad[i]);
+		assert_non_null(strstr(e.text, "only root may"));
+	}
+}
+
+/* "(REF)": the kernel counts in the program's memory how many look at the place. */
+static void test_others_than_root_name_no_place_in_a_program(void **state)
+{
+	(void)state;
+	assert_int_equal(check_plain("p /bin/ls:0x4b50", PROBE_USER, NULL), -EPERM);
+	assert_int_equal(check_plain("p /bin/ls:0x4b50(0x8010)", PROBE_USER, NULL), -EPERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines_with_names),
+		cmocka_unit_test(test_names_that_the_kernel_would_choose),
+		cmocka_unit_test(test_lines_that_are_refused),
+		cmocka_unit_test(test_places_in_what_was_said),
+		cmocka_unit_test(test_others_than_root_probe_functions_and_their_arguments),
+		cmocka_unit_test(test_others_than_root_read_no_memory),
+		cmocka_unit_test(test_others_than_root_name_no_place_in_a_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From requests to rows and switches. On a kernel: tests/root/test_filters.sh, test_lent.sh. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/options/session_events.h"
+#include "unit/ftrace/setups.h"
+
+static const char switch_fields[] =
+	FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
+		FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1);
+static const char one_int[] = FIELD("int a", 8, 4, 1);
+
+static struct event_selection events;
+static struct event_table table;
+
+static void forget(void)
+{
+	event_selection_deinit(&events);
+	event_table_deinit(&table);
+}
+
+static int teardown(void **state)
+{
+	forget();
+	return setup_teardown(state);
+}
+
+static void begin(void **state, const char *config)
+{
+	forget();
+	setup_begin(*state, config);
+	assert_int_equal(session_events_select(&events, &setup), 0);
+}
+
+static void compile(struct event_table_options options)
+{
+	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+}
+
+static int id_of(const char *group, const char *name)
+{
+	const struct event_name *e = event_selection_find(&events, group, name);
+
+	assert_non_null(e);
+	return e->id;
+}
+
+static bool is_on(void **state, const char *event)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "events/%s/enable", event);
+	return !strcmp(fake_written(*state, file), "1");
+}
+
+/* ---- which ---- */
+
+static void test_events_that_a_session_makes_are_not_looked_for(void **state)
+{
+	fake_formatted_event(*state, "irq/softirq_entry", 3, one_int);
+	begin(state, "ftrace_events: 'irq/*' ftrace_events: 'synthetic/rss_stat_throttled' "
+		     "ftrace_events: 'irq/nosuch'");
+	assert_int_equal(events.n, 1);
+	assert_string_equal(events.events[0].name, "softirq_entry");
+	assert_int_equal(tracefs_list_size(reports.unknown), 1);
+	assert_string_equal(reports.unknown[0], "irq/nosuch");
+}
+
+/* ---- rows ---- */
+
+static void test_rows(void **state)
+{
+	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "mine/event", 4, one_int);
+	begin(state, "ftrace_events: 'irq/*' ftrace_events: 'mine/event'");
+	compile((struct event_table_options){0});
+	assert_int_equal(id_of("irq", "softirq_entry"), 3);
+	assert_int_equal(id_of("mine", "event"), 4);
+	assert_string_equal(event_table_row(&table, 3)->name, "softirq_entry");
+	assert_int_equal(event_table_row(&table, 4)->generic_index, 0);
+	assert_true(events.events[0].folder != 0);
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_events_that_have_no_row_are_reported(void **state)
+{
+	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "mine/event", 4, one_int);
+	fake_event(*state, "mine/gone");
+	fake_event(*state, "mine/noise");
+	fake_text(*state, "instances/x/events/mine/noise/format", "noise");
+	begin(state, "ftrace_events: 'irq/*' ftrace_events: 'mine/*'");
+	compile((struct event_table_options){.no_generic = true});
+	assert_int_equal(id_of("irq", "softirq_entry"), 3);
+	assert_int_equal(id_of("mine", "event"), EVENT_NO_ID);
+	assert_int_equal(n_failed(), 3);
+	assert_string_equal(reports.failed[0], "mine/event (the config disables generic events)");
+	assert_string_equal(reports.failed[1], "mine/gone (No such file or directory)");
+	assert_string_equal(reports.failed[2], "mine/noise (unexpected format)");
+	/* Nor are they switched on. */
+	session_events_enable(&events, &setup, &table);
+	assert_true(is_on(state, "irq/softirq_entry"));
+	assert_false(is_on(state, "mine/event"));
+	assert_int_equal(n_failed(), 3);
+}
+
+/* ---- columns ---- */
+
+/* What becomes of switches with that config. */
+static enum row_kind kind_of_switches(void **state, const char *config)
+{
+	struct event_table_options options = {.compact = true};
+
+	begin(state, config);
+	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_int_equal(options.compact, event_table_row(&table, 5)->kind == ROW_COMPACT_SWITCH);
+	return event_table_row(&table, 5)->kind;
+}
+
+#define SWITCHES "ftrace_events: 'sched/sched_switch' "
+#define TRIGGER(action) "event_triggers { event: 'sched_switch' action: ACTION_" action " } "
+
+/* Who leaves the CPU is not in them, so there are none where a switch may be missing. */
+static void test_switches_are_columns_where_none_is_left_out(void **state)
+{
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
+	assert_int_equal(kind_of_switches(state, SWITCHES), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("STACKTRACE")),
+			 ROW_COMPACT_SWITCH);
+	/* Once, for good; and late. */
+	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEOFF")), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEON")), ROW_COMPACT_SWITCH);
+
+	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEOFF") TRIGGER("TRACEON")),
+			 ROW_FIELDS);
+	assert_int_equal(kind_of_switches(state, SWITCHES "tids_to_trace: 5"), ROW_FIELDS);
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_switches_with_a_filter_are_no_columns(void **state)
+{
+	struct event_table_options options = {.compact = true};
+
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
+	begin(state, SWITCHES);
+	events.events[0].filter = strdup("next_prio < 100");
+	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_int_equal(event_table_row(&table, 5)->kind, ROW_FIELDS);
+}
+
+static enum row_kind kind_in_lent(void **state, const char *file, const char *text)
+{
+	struct event_table_options options = {.compact = true};
+	char path[128];
+	int r;
+
+	snprintf(path, sizeof(path), "instances/x/%s", file);
+	fake_text(*state, path, text);
+	begin(state, SWITCHES);
+	instance.loan = (struct loan *)state;
+	r = session_events_compile(&events, &setup, &options, &table);
+	instance.loan = NULL;
+	assert_int_equal(r, 0);
+	return event_table_row(&table, 5)->kind;
+}
+
+static void test_an_owner_may_leave_switches_out(void **state)
+{
+	static const char filter[] = "events/sched/sched_switch/filter";
+
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
+	assert_int_equal(kind_in_lent(state, filter, "none\n"), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, filter, "next_prio < 100\n"), ROW_FIELDS);
+	assert_int_equal(kind_in_lent(state, filter, "none\n"), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, "set_event_pid", ""), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, "set_event_pid", "5\n"), ROW_FIELDS);
+	assert_int_equal(kind_in_lent(state, "set_event_pid", ""), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, "set_event_notrace_pid", "5\n"), ROW_FIELDS);
+}
+
+/* Both or none. */
+static void test_columns_take_a_format_that_is_known(void **state)
+{
+	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
+	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
+	assert_int_equal(kind_of_switches(state, SWITCHES "ftrace_events: 'sched/sched_waking'"),
+			 ROW_FIELDS);
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(reports.failed[0],
+			    "perfetto/compact_sched (unexpected format of sched_waking)");
+	assert_int_equal(event_table_row(&table, 6)->kind, ROW_FIELDS);
+	/* Of one that nobody asks for it does not matter. */
+	assert_int_equal(kind_of_switches(state, SWITCHES), ROW_COMPACT_SWITCH);
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_no_columns_without_switches(void **state)
+{
+	struct event_table_options options = {.compact = true};
+
+	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
+	begin(state, "ftrace_events: 'sched/sched_waking'");
+	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_false(options.compact);
+	assert_int_equal(n_failed(), 0);
+}
+
+/* ---- switches ---- */
+
+static void test_an_event_that_cannot_be_switched_on_loses_its_row(void **state)
+{
+	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
+	fake_formatted_event(*state, "irq/softirq_exit", 4, FIELD("unsigned int vec", 8, 4, 0));
+	fake_refusal(*state, "events/irq/softirq_exit/enable");
+	begin(state, "ftrace_events: 'irq/*'");
+	compile((struct event_table_options){0});
+	session_events_enable(&events, &setup, &table);
+	assert_true(is_on(state, "irq/softirq_entry"));
+	assert_int_equal(id_of("irq", "softirq_entry"), 3);
+	assert_non_null(event_table_row(&table, 3));
+	assert_int_equal(id_of("irq", "softirq_exit"), EVENT_NO_ID);
+	assert_null(event_table_row(&table, 4));
+	assert_int_equal(n_failed(), 1);
+	assert_non_null(strstr(reports.failed[0], "irq/softirq_exit ("));
+}
+
+/* ftrace/NAME with a row, switched on; gives why it was refused, or "". */
+static const char *try_of_ftrace(void **state, const char *name)
+{
+	char event[64], request[96];
+
+	snprintf(event, sizeof(event), "ftrace/%s", name);
+	snprintf(request, sizeof(request), "ftrace_events: '%s'", event);
+	fake_formatted_event(*state, event, 9, one_int);
+	begin(state, request);
+	compile((struct event_table_options){0});
+	session_events_enable(&events, &setup, &table);
+	assert_false(is_on(state, event)); /* they have no such switch */
+	assert_int_equal(event_table_row(&table, 9) != NULL, n_failed() == 0);
+	return n_failed() ? reports.failed[0] : "";
+}
+
+static void test_markers_are_copied_where_the_kernel_can(void **state)
+{
+	static const char option[] = "instances/x/options/copy_trace_marker";
+
+	assert_string_equal(try_of_ftrace(state, "print"),
+			    "ftrace/print (the kernel has no options/copy_trace_marker)");
+	fake_text(*state, option, "0\n");
+	assert_string_equal(try_of_ftrace(state, "print"), "");
+	assert_string_equal(fake_read(*state, option), "1");
+	fake_text(*state, option, "0\n");
+	assert_string_equal(try_of_ftrace(state, "raw_data"), "");
+	assert_string_equal(fake_read(*state, option), "1");
+}
+
+#define NO_TRACER " (the records of a tracer that is not set)"
+
+static void test_records_without_a_switch(void **state)
+{
+	assert_string_equal(try_of_ftrace(state, "kernel_stack"), "");
+	assert_string_equal(try_of_ftrace(state, "user_stack"), "");
+	assert_string_equal(try_of_ftrace(state, "function"), "ftrace/function" NO_TRACER);
+	assert_string_equal(try_of_ftrace(state, "funcgraph_entry"),
+			    "ftrace/funcgraph_entry" NO_TRACER);
+	assert_string_equal(try_of_ftrace(state, "bprint"), "ftrace/bprint" NO_TRACER);
+	fake_text(*state, "instances/x/options/trace_printk_dest", "1\n");
+	assert_string_equal(try_of_ftrace(state, "bprint"), "");
+	assert_string_equal(try_of_ftrace(state, "bputs"), "");
+}
+
+static void test_the_tracer_of_functions(void **state)
+{
+	fake_formatted_event(*state, "ftrace/funcgraph_entry", 9, one_int);
+	begin(state, "ftrace_events: 'ftrace/funcgraph_entry'");
+	setup.functions = true;
+	compile((struct event_table_options){0});
+	session_events_enable(&events, &setup, &table);
+	assert_int_equal(n_failed(), 0);
+	assert_int_equal(id_of("ftrace", "funcgraph_entry"), 9);
+}
+
+static void test_which_come_from_where(void **state)
+{
+	(void)state;
+	assert_true(session_event_is_marker(
+		&(struct event_name){.group = "ftrace", .name = "raw_data"}));
+	assert_false(
+		session_event_is_marker(&(struct event_name){.group = "mine", .name = "print"}));
+	assert_false(
+		session_event_is_marker(&(struct event_name){.group = "ftrace", .name = "bprint"}));
+	assert_true(
+		session_event_is_printk(&(struct event_name){.group = "ftrace", .name = "bputs"}));
+	assert_false(
+		session_event_is_printk(&(struct event_name){.group = "ftrace", .name = "print"}));
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_events_that_a_session_makes_are_not_looked_for),
+		WITH_FOLDER(test_rows),
+		WITH_FOLDER(test_events_that_have_no_row_are_reported),
+		WITH_FOLDER(test_switches_are_columns_where_none_is_left_out),
+		WITH_FOLDER(test_switches_with_a_filter_are_no_columns),
+		WITH_FOLDER(test_an_owner_may_leave_switches_out),
+		WITH_FOLDER(test_columns_take_a_format_that_is_known),
+		WITH_FOLDER(test_no_columns_without_switches),
+		WITH_FOLDER(test_an_event_that_cannot_be_switched_on_loses_its_row),
+		WITH_FOLDER(test_markers_are_copied_where_the_kernel_can),
+		WITH_FOLDER(test_records_without_a_switch),
+		WITH_FOLDER(test_the_tracer_of_functions),
+		cmocka_unit_test(test_which_come_from_where),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

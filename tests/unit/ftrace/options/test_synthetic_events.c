@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a kernel with histograms makes of it is in tests/kernels. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/options/synthetic_events.h"
+
+#define RSS_TRIGGER "instances/x/events/kmem/rss_stat/trigger"
+#define SUSPEND_TRIGGER "instances/x/events/power/suspend_resume/trigger"
+
+static Pb__FtraceConfig config;
+static struct event_selection events;
+static struct made_events made;
+static struct reports reports;
+static struct instance i;
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	pb__ftrace_config__init(&config);
+	fake_text(*state, "instances/x/events/kmem/rss_stat/format",
+		  format_text(
+			  "rss_stat", 7, FORMAT_COMMON,
+			  FIELD("unsigned int mm_id", 8, 4, 0) FIELD("unsigned int curr", 12, 4, 0)
+				  FIELD("int member", 16, 4, 1) FIELD("long size", 24, 8, 1)));
+	fake_text(*state, "instances/x/events/power/suspend_resume/format",
+		  format_text("suspend_resume", 8, FORMAT_COMMON,
+			      FIELD("const char * action", 8, 8, 0) FIELD("int val", 16, 4, 1)
+				      FIELD("bool start", 20, 1, 0)));
+	fake_text(*state, RSS_TRIGGER, "");
+	fake_text(*state, SUSPEND_TRIGGER, "");
+	fake_text(*state, "synthetic_events", "");
+	fake_text(*state, "dynamic_events", "");
+	i = fake_instance(*state);
+	return event_selection_add(&events, "kmem", "rss_stat");
+}
+
+static int teardown(void **state)
+{
+	event_selection_deinit(&events);
+	made_events_remove(&made);
+	reports_deinit(&reports);
+	fake_instance_free(&i);
+	return temp_dir_teardown(state);
+}
+
+static void make(void **state)
+{
+	const struct setup s = {
+		.root = *state, .config = &config, .instance = &i, .reports = &reports};
+
+	assert_int_equal(synthetic_events_make(&events, &s, &made), 0);
+}
+
+static void test_throttled(void **state)
+{
+	const struct setup s = {.config = &config};
+	struct event_name rss = {.group = "kmem", .name = "rss_stat"};
+	char want[256];
+
+	make(state);
+	assert_int_equal(made.n, 0); /* nobody asked */
+	config.throttle_rss_stat = 1;
+	make(state);
+	assert_int_equal(made.n, 1);
+	assert_string_equal(made.events[0]->told.name, "rss_stat_throttled");
+	snprintf(want, sizeof(want),
+		 "%s unsigned int mm_id; unsigned int curr; int member; long size",
+		 made.events[0]->name);
+	assert_string_equal(fake_read(*state, "synthetic_events"), want);
+	snprintf(want, sizeof(want),
+		 "hist:keys=mm_id,member:bucket=size/0x80000:onchange($bucket).%s"
+		 "(mm_id,curr,member,size)",
+		 made.events[0]->name);
+	assert_string_equal(fake_read(*state, RSS_TRIGGER), want);
+	assert_int_equal(events.n, 1);
+	assert_string_equal(event_name_name(&events.events[0]), "rss_stat_throttled");
+	assert_true(synthetic_event_replaces(&made, &s, &rss));
+	rss.name = "kmalloc";
+	assert_false(synthetic_event_replaces(&made, &s, &rss));
+	assert_null(reports.failed);
+}
+
+static void test_nothing_to_throttle(void **state)
+{
+	config.throttle_rss_stat = 1;
+	event_selection_drop(&events, &events.events[0]);
+	make(state);
+	assert_int_equal(made.n, 0);
+	assert_null(reports.failed);
+}
+
+static void test_asked_for_by_name(void **state)
+{
+	char *requests[] = {"synthetic/rss_stat_throttled", "synthetic:suspend_resume_minimal"};
+
+	assert_true(synthetic_event_requested(requests[0]));
+	assert_true(synthetic_event_requested(requests[1]));
+	assert_false(synthetic_event_requested("synthetic/other"));
+	assert_false(synthetic_event_requested("synthetic/*"));
+	assert_false(synthetic_event_requested("rss_stat_throttled"));
+	config.ftrace_events = requests;
+	config.n_ftrace_events = 2;
+	make(state);
+	assert_int_equal(made.n, 2);
+	assert_int_equal(events.n, 3); /* kmem/rss_stat was asked for, too */
+	assert_non_null(
+		strstr(fake_read(*state, SUSPEND_TRIGGER), "onmatch(power.suspend_resume)"));
+	assert_non_null(strstr(fake_read(*state, "synthetic_events"), " bool start"));
+}
+
+static void test_a_kernel_without(void **state)
+{
+	config.throttle_rss_stat = 1;
+	unlink(temp_dir_path(state, 0, "synthetic_events"));
+	make(state);
+	assert_int_equal(made.n, 0);
+	assert_string_equal(event_name_name(&events.events[0]), "rss_stat");
+	assert_string_equal(reports.failed[0],
+			    "option:throttle_rss_stat (the kernel has no "
+			    "synthetic events; kmem/rss_stat is recorded as it is)");
+}
+
+static void test_a_kernel_with_other_fields(void **state)
+{
+	config.throttle_rss_stat = 1;
+	fake_text(*state, "instances/x/events/kmem/rss_stat/format",
+		  format_text("rss_stat", 7, FORMAT_COMMON,
+			      FIELD("int member", 16, 4, 1) FIELD("long oversize", 24, 8, 1)));
+	make(state);
+	assert_int_equal(made.n, 0);
+	assert_non_null(strstr(reports.failed[0], "has no mm_id"));
+}
+
+static void test_a_histogram_that_is_refused(void **state)
+{
+	config.throttle_rss_stat = 1;
+	unlink(temp_dir_path(state, 0, RSS_TRIGGER));
+	make(state);
+	assert_int_equal(made.n, 0);
+	assert_memory_equal(fake_read(*state, "dynamic_events"), "-:synthetic/sonda_", 18);
+	assert_non_null(strstr(reports.failed[0], "histogram"));
+	assert_true(event_selection_has(&events, "kmem", "rss_stat"));
+}
+
+static void test_histograms_are_taken_out(void **state)
+{
+	static const char trigger[] =
+		"hist:keys=member:vals=hitcount:size=2048 [active]\n"
+		"hist:keys=mm_id:size=2048:onchange($bucket).sonda_1_2_3(mm_id) [active]\n"
+		"traceon:unlimited\n";
+	char path[300];
+
+	fake_text(*state, RSS_TRIGGER, trigger);
+	fake_text(*state, SUSPEND_TRIGGER, "# Available triggers:\n# hist\n");
+	synthetic_events_release(temp_dir_path(state, 0, "instances/x"));
+	snprintf(path, sizeof(path),
+		 "%s!hist:keys=mm_id:size=2048:onchange($bucket).sonda_1_2_3(mm_id)", trigger);
+	assert_string_equal(fake_read(*state, RSS_TRIGGER), path);
+	assert_string_equal(fake_read(*state, SUSPEND_TRIGGER), "# Available triggers:\n# hist\n");
+	synthetic_events_release("/nowhere");
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_throttled),
+		WITH_FOLDER(test_nothing_to_throttle),
+		WITH_FOLDER(test_asked_for_by_name),
+		WITH_FOLDER(test_a_kernel_without),
+		WITH_FOLDER(test_a_kernel_with_other_fields),
+		WITH_FOLDER(test_a_histogram_that_is_refused),
+		WITH_FOLDER(test_histograms_are_taken_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "ftrace/options/syscall_events.h"
+#include "unit/ftrace/setups.h"
+
+#define ENTER "events/raw_syscalls/sys_enter/filter"
+#define EXIT "events/raw_syscalls/sys_exit/filter"
+
+static struct event_selection events;
+
+static int setup_folder(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_event(*state, "raw_syscalls/sys_enter");
+	fake_event(*state, "raw_syscalls/sys_exit");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	event_selection_deinit(&events);
+	return setup_teardown(state);
+}
+
+static void apply(void **state, const char *config)
+{
+	event_selection_deinit(&events);
+	setup_begin(*state, config);
+	assert_int_equal(event_select(*state, setup_config->ftrace_events,
+				      setup_config->n_ftrace_events, &events, &reports),
+			 0);
+	assert_int_equal(syscall_events_apply(&events, &setup), 0);
+}
+
+static void assert_filter(const uint32_t *numbers, size_t n, const char *want)
+{
+	char *filter = syscall_filter(numbers, n);
+
+	assert_string_equal(filter, want);
+	free(filter);
+}
+
+static void test_runs(void **state)
+{
+	static const uint32_t numbers[] = {0, 2, 3, 5, 6, 7, 9, 100, 101, 102, 103};
+
+	(void)state;
+	assert_filter(numbers, 1, "id == 0");
+	assert_filter(numbers, 2, "id == 0 || id == 2");
+	assert_filter(numbers, 3, "id == 0 || id == 2 || id == 3");
+	assert_filter(numbers, 11,
+		      "id == 0 || id == 2 || id == 3 || (id >= 5 && id <= 7) || id == 9 || "
+		      "(id >= 100 && id <= 103)");
+}
+
+/* Whichever calls of an architecture they are. */
+static void test_every_list_passes_the_kernels_limit(void **state)
+{
+	static uint32_t numbers[512];
+
+	(void)state;
+	for (unsigned stride = 1; stride <= 4; stride++)
+		for (unsigned run = 1; run <= 4; run++) {
+			char *filter;
+			size_t n = 0;
+
+			for (uint32_t nr = 0; nr < 470; nr++)
+				if (nr % (stride + run) < run)
+					numbers[n++] = nr;
+			filter = syscall_filter(numbers, n);
+			assert_in_range(strlen(filter), 1, 4095);
+			free(filter);
+		}
+}
+
+static void test_both_events_are_implied(void **state)
+{
+	char want[64];
+
+	apply(state, "syscall_events: 'sys_read' syscall_events: 'read'");
+	snprintf(want, sizeof(want), "id == %u", SYS_read);
+	assert_string_equal(fake_written(*state, ENTER), want);
+	assert_string_equal(fake_written(*state, EXIT), want);
+	assert_int_equal(events.n, 2);
+	assert_string_equal(events.events[0].filter, want);
+	assert_int_equal(n_failed(), 0);
+	apply(state, "syscall_events: 'read' ftrace_events: 'raw_syscalls/*'");
+	assert_int_equal(events.n, 2);
+}
+
+static void test_without_names_nothing_is_filtered(void **state)
+{
+	apply(state, "ftrace_events: 'raw_syscalls/*'");
+	assert_string_equal(fake_written(*state, ENTER), "");
+	assert_int_equal(events.n, 2);
+	apply(state, "");
+	assert_int_equal(events.n, 0);
+}
+
+static void test_unknown_names(void **state)
+{
+	char want[64];
+
+	apply(state, "syscall_events: 'sys_wriet' syscall_events: 'write' "
+		     "syscall_events: 'nonsense'");
+	snprintf(want, sizeof(want), "id == %u", SYS_write);
+	assert_string_equal(fake_written(*state, ENTER), want);
+	assert_int_equal(n_failed(), 2);
+	assert_string_equal(reports.failed[0], "option:syscall_events (sys_wriet: no such system "
+					       "call; did you mean sys_write?)");
+	assert_string_equal(reports.failed[1],
+			    "option:syscall_events (nonsense: no such system call)");
+}
+
+/* Recording all calls is no answer to "record this one". */
+static void test_only_unknown_names(void **state)
+{
+	apply(state, "syscall_events: 'nonsense'");
+	assert_int_equal(events.n, 0);
+	assert_int_equal(n_failed(), 1);
+	apply(state, "syscall_events: 'nonsense' ftrace_events: 'raw_syscalls/sys_enter'");
+	assert_int_equal(events.n, 0);
+	assert_int_equal(n_failed(), 2);
+	assert_string_equal(reports.failed[1],
+			    "raw_syscalls/sys_enter (none of syscall_events is a system call)");
+}
+
+static void test_a_kernel_that_does_not_filter_them(void **state)
+{
+	fake_refusal(*state, ENTER);
+	apply(state, "syscall_events: 'read'");
+	assert_int_equal(events.n, 1);
+	assert_string_equal(events.events[0].name, "sys_exit");
+	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_enter (filter refused"));
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_every_list_passes_the_kernels_limit),
+		WITH_FOLDER(test_both_events_are_implied),
+		WITH_FOLDER(test_without_names_nothing_is_filtered),
+		WITH_FOLDER(test_unknown_names),
+		WITH_FOLDER(test_only_unknown_names),
+		WITH_FOLDER(test_a_kernel_that_does_not_filter_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/options/traced_cpus.h"
+#include "unit/ftrace/setups.h"
+
+static int set(void **state, const char *mask)
+{
+	char config[256];
+
+	snprintf(config, sizeof(config), "tracing_cpumask: '%s'", mask);
+	setup_begin(*state, config);
+	fake_text(*state, "instances/x/tracing_cpumask", "all");
+	return traced_cpus_set(&setup);
+}
+
+static void test_masks(void **state)
+{
+	static const char *const masks[] = {"1", "f", "00000001,ffffFFFF", "0,2", "80000000,0,0"};
+
+	for (unsigned i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+		assert_int_equal(set(state, masks[i]), 0);
+		assert_string_equal(fake_written(*state, "tracing_cpumask"), masks[i]);
+		assert_null(reports.problem);
+	}
+	assert_int_equal(set(state, ""), 0);
+	setup_begin(*state, "");
+	assert_int_equal(traced_cpus_set(&setup), 0);
+	assert_string_equal(fake_written(*state, "tracing_cpumask"), "all");
+}
+
+static void test_others_would_be_recorded(void **state)
+{
+	static const char *const masks[] = {"g",	 "0x3",	     "1,",  ",1",	 "1,,1",
+					    "123456789", "1 2",	     "0-3", "-1",	 "0",
+					    "0,0",	 "00000000", ",",   "1,%s%n%s%n"};
+
+	for (unsigned i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+		assert_int_equal(set(state, masks[i]), -EINVAL);
+		assert_string_equal(fake_written(*state, "tracing_cpumask"), "all");
+		assert_non_null(strstr(reports.problem, "nothing is recorded"));
+		assert_non_null(strstr(reports.problem, masks[i]));
+	}
+}
+
+static void test_a_kernel_that_does_not_take_it(void **state)
+{
+	setup_begin(*state, "tracing_cpumask: '3'");
+	fake_refusal(*state, "tracing_cpumask");
+	assert_int_equal(traced_cpus_set(&setup), -EINVAL);
+	assert_non_null(strstr(reports.problem, "Is a directory"));
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, setup_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_masks),
+		WITH_FOLDER(test_others_would_be_recorded),
+		WITH_FOLDER(test_a_kernel_that_does_not_take_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

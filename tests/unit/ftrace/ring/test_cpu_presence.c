@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/ring/cpu_presence.h"
+
+static struct cpu_presence p;
+
+static void put(void **state, const char *list)
+{
+	fake_text(*state, "devices/system/cpu/present", list);
+}
+
+static void test_lists(void **state)
+{
+	static const struct {
+		const char *list;
+		uint32_t in[4], out[4];
+	} lists[] = {
+		{"0-1\n", {0, 1, 1, 1}, {2, 3, 10, UINT32_MAX}},
+		{"0\n", {0, 0, 0, 0}, {1, 2, 3, 10}},
+		{"0-3,8,10-8191\n", {3, 8, 10, 8191}, {4, 7, 9, 8192}},
+		{"1,3", {1, 3, 3, 3}, {0, 2, 4, 13}},
+		{"5-2,7\n", {7, 7, 7, 7}, {2, 3, 5, 0}}, /* never seen */
+		{"nonsense\n", {0, 0, 0, 0}, {0, 1, 2, 3}},
+		{",", {0, 0, 0, 0}, {0, 1, 2, 3}},
+	};
+
+	for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		put(state, lists[i].list);
+		assert_true(cpu_presence_read(&p, *state));
+		for (unsigned n = 0; n < 4; n++) {
+			if (i < 5)
+				assert_true(cpu_presence_has(&p, lists[i].in[n]));
+			assert_false(cpu_presence_has(&p, lists[i].out[n]));
+		}
+	}
+}
+
+static void test_changes(void **state)
+{
+	p = (struct cpu_presence){0};
+	put(state, "0-1\n");
+	assert_true(cpu_presence_read(&p, *state));
+	assert_false(cpu_presence_read(&p, *state));
+	put(state, "0-2\n");
+	assert_true(cpu_presence_read(&p, *state));
+	assert_true(cpu_presence_has(&p, 2));
+	assert_false(cpu_presence_read(&p, *state));
+}
+
+static void test_a_system_that_does_not_tell(void **state)
+{
+	(void)state;
+	p = (struct cpu_presence){0};
+	assert_false(cpu_presence_read(&p, "/nowhere"));
+	assert_true(cpu_presence_has(&p, 0));
+	assert_true(cpu_presence_has(&p, 8000));
+}
+
+static void test_a_list_longer_than_a_page(void **state)
+{
+	char text[8192];
+	size_t n = 0;
+
+	for (unsigned i = 0; n < sizeof(text) - 10; i += 2)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%u,", i);
+	put(state, text);
+	assert_true(cpu_presence_read(&p, *state));
+	assert_true(cpu_presence_has(&p, 100));
+	assert_false(cpu_presence_has(&p, 101));
+	assert_false(cpu_presence_has(&p, 100000));
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_lists),
+		WITH_FOLDER(test_changes),
+		WITH_FOLDER(test_a_system_that_does_not_tell),
+		WITH_FOLDER(test_a_list_longer_than_a_page),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files of pages stand in for rings: reading is the same, but for the end. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/bundles.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/ring/cpu_reader.h"
+#include "unit/ftrace/page_maker.h"
+
+#define MANY 200
+
+static struct event_table table;
+static struct translator *t;
+static struct writer *w;
+static struct cpu_readers r;
+static struct cpu_stream streams[16];
+static struct instance instance;
+
+static int setup(void **state)
+{
+	const struct event_table_options o = {0};
+	uint16_t id;
+
+	if (temp_dir_setup(state))
+		return -1;
+	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
+					 format_text("sched_process_wait", 1, FORMAT_COMMON,
+						     FIELD("pid_t pid", 8, 4, 1)),
+					 &o, &id),
+			 0);
+	w = fake_writer_new(4096);
+	r = (struct cpu_readers){0};
+	memset(streams, 0, sizeof(streams));
+	instance = (struct instance){0};
+	return translator_new(&table, &page_maker_layout, w, &t);
+}
+
+static int teardown(void **state)
+{
+	cpu_readers_close(&r);
+	if (instance.tracefs)
+		fake_instance_free(&instance);
+	t = translator_free(t);
+	event_table_deinit(&table);
+	writer_free(w);
+	return temp_dir_teardown(state);
+}
+
+/* A ring of pages, each with so many records. */
+static void make_ring_of(void **state, unsigned cpu, unsigned pages, const unsigned *records)
+{
+	static uint8_t bytes[MANY * PAGE_MAKER_SIZE];
+	static const uint8_t payload[12] = {1};
+	struct page_maker m;
+	char name[128];
+
+	for (unsigned i = 0; i < pages; i++) {
+		page_begin(&m, 1000 * (i + 1));
+		for (unsigned n = 0; n < records[i]; n++)
+			page_record(&m, 1, payload, sizeof(payload));
+		page_end(&m, 0, 0);
+		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
+	}
+	snprintf(name, sizeof(name), "instances/x/per_cpu/cpu%u/trace_pipe_raw", cpu);
+	fake_file(*state, name, bytes, pages * PAGE_MAKER_SIZE);
+}
+
+/* As many in each. */
+static void make_ring(void **state, unsigned cpu, unsigned pages, unsigned records)
+{
+	unsigned each[MANY];
+
+	for (unsigned i = 0; i < pages; i++)
+		each[i] = records;
+	make_ring_of(state, cpu, pages, each);
+}
+
+static void open_rings(void **state, uint32_t buffer_kb)
+{
+	struct err_text e;
+
+	instance = fake_instance(*state);
+	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, buffer_kb, &e),
+			 0);
+	cpu_readers_begin(&r);
+}
+
+static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
+{
+	struct translate_to to = {.t = t, .cpu = &streams[i]};
+
+	return cpu_reader_run(&r, &r.cpus[i], &to, 1, max * PAGE_MAKER_SIZE, to_the_end) /
+	       PAGE_MAKER_SIZE;
+}
+
+static void test_rings_in_the_order_of_cpus(void **state)
+{
+	make_ring(state, 10, 1, 1);
+	make_ring(state, 2, 1, 1);
+	make_ring(state, 0, 1, 1);
+	fake_text(*state, "instances/x/per_cpu/cpux/trace_pipe_raw", "");
+	fake_text(*state, "instances/x/per_cpu/stats", "");
+	open_rings(state, 4);
+	assert_int_equal(r.n, 3);
+	assert_int_equal(r.cpus[0].cpu, 0);
+	assert_int_equal(r.cpus[1].cpu, 2);
+	assert_int_equal(r.cpus[2].cpu, 10);
+}
+
+static void test_cpus_that_are_not_there_are_left_out(void **state)
+{
+	make_ring(state, 0, 1, 1);
+	make_ring(state, 1, 1, 1);
+	make_ring(state, 2, 1, 1);
+	fake_text(*state, "devices/system/cpu/present", "0,2\n");
+	open_rings(state, 4);
+	assert_int_equal(r.n, 3);
+	assert_int_equal(run(0, 10, true), 1);
+	assert_true(r.cpus[1].done);
+	assert_int_equal(run(1, 10, true), 0);
+	assert_int_equal(run(2, 10, true), 1);
+	cpu_readers_look(&r);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(1, 10, true), 0);
+	fake_text(*state, "devices/system/cpu/present", "0-2\n"); /* plugged in */
+	cpu_readers_look(&r);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(1, 10, true), 1);
+	assert_int_equal(streams[1].events, 1);
+	assert_int_equal(run(0, 10, true), 0); /* the others are where they were */
+	fake_text(*state, "devices/system/cpu/present", "0\n"); /* and out: what is left is read */
+	cpu_readers_look(&r);
+	assert_true(r.cpus[1].fd >= 0);
+}
+
+/* No descriptor was left for it; the ones behind it are opened all the same. */
+static void test_a_ring_that_cannot_be_opened_is_tried_again(void **state)
+{
+	char *name = strdup(temp_dir_path(state, 0, "instances/x/per_cpu/cpu1/trace_pipe_raw"));
+	char away[300];
+
+	make_ring(state, 0, 1, 1);
+	make_ring(state, 1, 1, 1);
+	make_ring(state, 2, 1, 1);
+	fake_text(*state, "devices/system/cpu/present", "0\n");
+	open_rings(state, 4);
+	snprintf(away, sizeof(away), "%s.away", name);
+	assert_int_equal(rename(name, away), 0);
+	fake_text(*state, "devices/system/cpu/present", "0-2\n");
+	cpu_readers_look(&r);
+	assert_true(r.cpus[1].fd < 0);
+	assert_true(r.cpus[2].fd >= 0);
+	assert_int_equal(rename(away, name), 0);
+	cpu_readers_look(&r);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(1, 10, true), 1);
+	assert_false(r.unopened);
+	free(name);
+}
+
+static void test_no_rings(void **state)
+{
+	struct err_text e;
+
+	fake_text(*state, "instances/x/tracing_on", "");
+	instance = fake_instance(*state);
+	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
+			 -ENOENT);
+	fake_text(*state, "instances/x/per_cpu/other", "");
+	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
+			 -ENODEV);
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "");
+	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
+			 -ENOENT);
+	assert_non_null(strstr(e.text, "trace_pipe_raw"));
+	assert_int_equal(r.n, 0);
+}
+
+static void test_turns_of_bounded_length(void **state)
+{
+	make_ring(state, 0, 10, 200);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 4, true), 4);
+	assert_false(r.cpus[0].done);
+	assert_int_equal(streams[0].events, 800);
+	assert_int_equal(run(0, 4, true), 4);
+	assert_int_equal(run(0, 4, true), 2);
+	assert_true(r.cpus[0].done);
+	assert_int_equal(run(0, 4, true), 0);
+	assert_int_equal(streams[0].events, 2000);
+	bundles_read(w);
+	assert_int_equal(n_bundles, 3); /* one a turn */
+}
+
+static void test_a_tick_ends_at_a_page_that_was_hardly_begun(void **state)
+{
+	make_ring(state, 0, 10, 20);
+	open_rings(state, 4000);
+	/* The first page may be a remainder, so it does not count. */
+	assert_int_equal(run(0, 100, false), 2);
+	assert_true(r.cpus[0].done);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 1, false), 1);
+	assert_false(r.cpus[0].done);
+	assert_int_equal(run(0, 1, false), 1);
+	assert_true(r.cpus[0].done);
+}
+
+static void test_a_flush_goes_to_the_end(void **state)
+{
+	/* A remainder, a page left for a long record, that record's; full ones; the one in use. */
+	static const unsigned records[] = {20, 20, 200, 200, 20, 200, 20};
+
+	make_ring_of(state, 0, 7, records);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 7);
+	assert_int_equal(streams[0].events, 680);
+	assert_true(r.cpus[0].done);
+}
+
+/* Nobody knows how far the writer has come in it, so it says nothing of the ones behind it. */
+static void test_a_flush_goes_on_behind_broken_pages(void **state)
+{
+	static const unsigned records[] = {20, 0, 0, 200, 0, 20};
+
+	make_ring_of(state, 0, 6, records);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 6);
+	assert_int_equal(streams[0].events, 240);
+	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 3);
+}
+
+/* Where the writer is, however far it goes on meanwhile; in turns, too. */
+static void test_a_flush_does_not_run_after_the_writer(void **state)
+{
+	static const unsigned records[] = {20, 200, 20, 20, 20, 20, 20, 20};
+
+	make_ring_of(state, 0, 8, records);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 4);
+	assert_true(r.cpus[0].done);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 2, true), 2);
+	assert_false(r.cpus[0].done);
+	assert_int_equal(run(0, 2, true), 1);
+	assert_true(r.cpus[0].done);
+}
+
+/* A ring that fills as fast as it is read: a pass is over when a whole ring was read. */
+static void test_no_pass_is_longer_than_a_ring(void **state)
+{
+	make_ring(state, 0, MANY, 200);
+	open_rings(state, 40);
+	assert_int_equal(run(0, 10000, true), 13);
+	assert_true(r.cpus[0].done);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 10000, false), 13);
+}
+
+/* Three pages, the second behind a gap: so many records as flags and number say, and what the counter
+ * says; the third has no gap before it. */
+static void run_gap(void **state, uint32_t flags, uint64_t number, const char *overrun)
+{
+	static const uint8_t payload[12] = {1};
+	static uint8_t bytes[3 * PAGE_MAKER_SIZE];
+	struct page_maker m;
+
+	for (unsigned i = 0; i < 3; i++) {
+		page_begin(&m, 1000 * (i + 1));
+		for (unsigned n = 0; n < 200; n++)
+			page_record(&m, 1, payload, sizeof(payload));
+		page_end(&m, i == 1 ? flags : 0, i == 1 ? number : 0);
+		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
+	}
+	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes));
+	if (overrun)
+		fake_text(*state, "instances/x/per_cpu/cpu0/stats", overrun);
+	open_rings(state, 4000);
+	assert_int_equal(run(0, 100, true), 3);
+	bundles_read(w);
+	assert_int_equal(n_bundles, 2);
+	assert_int_equal(bundles[0].ranges, 0);
+	assert_true(bundles[1].lost);
+	assert_int_equal(bundles[1].ranges, 1);
+	assert_int_equal(bundles[1].range[0], 1200);
+	assert_int_equal(bundles[1].range[1], 2000);
+}
+
+static void test_a_gap_with_its_number(void **state)
+{
+	run_gap(state, PAGE_LOST | PAGE_LOST_STORED, 77, NULL);
+	assert_int_equal(bundles[1].range[2], 77);
+	assert_int_equal(r.cpus[0].stats_fd, -1);
+}
+
+static void test_a_gap_whose_number_found_no_room(void **state)
+{
+	run_gap(state, PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n");
+	assert_int_equal(bundles[1].range[2], 500);
+}
+
+static void test_a_gap_that_nothing_counts(void **state)
+{
+	run_gap(state, PAGE_LOST, 0, NULL);
+	assert_int_equal(bundles[1].range[2], 0);
+}
+
+/* What was overwritten before we came is not ours. */
+static void test_gaps_of_a_ring_that_others_have_used(void **state)
+{
+	static struct loan *const lent = (struct loan *)1;
+	static const uint8_t payload[12] = {1};
+	struct page_maker m;
+	struct err_text e;
+
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 400\n");
+	page_begin(&m, 1000);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 450);
+	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
+	instance = fake_instance(*state);
+	instance.loan = lent;
+	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, 4, &e), 0);
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 100, true), 1);
+	bundles_read(w);
+	assert_int_equal(bundles[0].ranges, 1);
+	assert_int_equal(bundles[0].range[0], 0);
+	assert_int_equal(bundles[0].range[2], 60);
+}
+
+static void test_reads_that_fail(void **state)
+{
+	static const uint8_t part[100] = {1};
+	int fds[2];
+
+	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", part, sizeof(part));
+	make_ring(state, 1, 1, 1);
+	open_rings(state, 4);
+	assert_int_equal(run(0, 10, true), 0);
+	assert_true(r.cpus[0].done);
+	assert_int_equal(t->status_counts[PAGE_PARTIAL_READ], 1);
+	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 0);
+	assert_true(streams[0].gap); /* told before the next record */
+
+	/* A descriptor that cannot be read at all, and one that has nothing now. */
+	close(r.cpus[0].fd);
+	r.cpus[0].fd = open(*state, O_RDONLY);
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 10, true), 0);
+	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	close(r.cpus[0].fd);
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	r.cpus[0].fd = fds[0];
+	cpu_readers_begin(&r);
+	assert_int_equal(run(0, 10, true), 0);
+	assert_true(r.cpus[0].done);
+	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	assert_false(streams[1].gap);
+	close(fds[1]);
+	assert_int_equal(w->packets, 0);
+}
+
+#define WITH_RINGS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_RINGS(test_rings_in_the_order_of_cpus),
+		WITH_RINGS(test_cpus_that_are_not_there_are_left_out),
+		WITH_RINGS(test_a_ring_that_cannot_be_opened_is_tried_again),
+		WITH_RINGS(test_no_rings),
+		WITH_RINGS(test_turns_of_bounded_length),
+		WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun),
+		WITH_RINGS(test_a_flush_goes_to_the_end),
+		WITH_RINGS(test_a_flush_goes_on_behind_broken_pages),
+		WITH_RINGS(test_a_flush_does_not_run_after_the_writer),
+		WITH_RINGS(test_no_pass_is_longer_than_a_ring),
+		WITH_RINGS(test_a_gap_with_its_number),
+		WITH_RINGS(test_a_gap_whose_number_found_no_room),
+		WITH_RINGS(test_a_gap_that_nothing_counts),
+		WITH_RINGS(test_gaps_of_a_ring_that_others_have_used),
+		WITH_RINGS(test_reads_that_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Passes and turns over rings that are files, on a real loop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/fake_writer.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/ring/drain.h"
+#include "unit/ftrace/page_maker.h"
+#include "unit/temp_dir.h"
+
+#define CPU_PAGES (DRAIN_CPU_BYTES / PAGE_MAKER_SIZE)
+#define TURN_PAGES (DRAIN_TURN_BYTES / PAGE_MAKER_SIZE)
+
+static struct event_table table;
+static struct translator *t;
+static struct writer *w;
+static struct cpu_readers r;
+static struct cpu_stream streams[8];
+static struct event_base *loop;
+static struct drain *d;
+
+static unsigned turns, passes, most_pages;
+static unsigned through; /* turns after which every ring was through */
+static uint64_t read_until;
+static uint32_t pages_before;
+static void (*in_pass_over)(void);
+static void (*in_after_turn)(void);
+
+static uint32_t pages_read(void)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < r.n; i++)
+		n += (uint32_t)streams[i].events; /* one record a page */
+	return n;
+}
+
+static void before_turn(void *ctx)
+{
+	(void)ctx;
+	pages_before = pages_read();
+}
+
+static void after_turn(void *ctx)
+{
+	(void)ctx;
+	turns++;
+	through += drain_read_until(d, &read_until);
+	most_pages = MAX(most_pages, pages_read() - pages_before);
+	if (in_after_turn)
+		in_after_turn();
+}
+
+static unsigned takers(void *ctx, unsigned cpu, struct translate_to **ret)
+{
+	static struct translate_to to;
+
+	(void)ctx;
+	to = (struct translate_to){.t = t, .cpu = &streams[cpu]};
+	*ret = &to;
+	return 1;
+}
+
+static void pass_over(void *ctx)
+{
+	(void)ctx;
+	passes++;
+	assert_int_equal(passes, drain_passes(d));
+	if (in_pass_over)
+		in_pass_over();
+}
+
+static const struct drain_ops ops = {before_turn, takers, after_turn, pass_over};
+
+static int setup(void **state)
+{
+	const struct event_table_options o = {0};
+	uint16_t id;
+
+	if (temp_dir_setup(state))
+		return -1;
+	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
+					 format_text("sched_process_wait", 1, FORMAT_COMMON,
+						     FIELD("pid_t pid", 8, 4, 1)),
+					 &o, &id),
+			 0);
+	w = fake_writer_new(4096);
+	assert_int_equal(translator_new(&table, &page_maker_layout, w, &t), 0);
+	loop = event_base_new();
+	turns = passes = most_pages = through = 0;
+	in_pass_over = in_after_turn = NULL;
+	memset(streams, 0, sizeof(streams));
+	r = (struct cpu_readers){0};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	d = drain_free(d);
+	event_base_free(loop);
+	cpu_readers_close(&r);
+	t = translator_free(t);
+	event_table_deinit(&table);
+	writer_free(w);
+	return temp_dir_teardown(state);
+}
+
+/* Rings of so many pages that are nearly full, each with one event in it. */
+static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t period_ms)
+{
+	static uint8_t payload[4000] = {1};
+	struct page_maker m;
+
+	page_begin(&m, 1);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	r.cpus = calloc(cpus, sizeof(*r.cpus));
+	r.page = malloc(PAGE_MAKER_SIZE);
+	r.page_size = PAGE_MAKER_SIZE;
+	r.sys_root = "/nowhere";
+	r.pass_max = UINT32_MAX;
+	for (unsigned i = 0; i < cpus; i++) {
+		char name[16];
+		FILE *f;
+
+		snprintf(name, sizeof(name), "ring%u", i);
+		f = fopen(temp_dir_path(state, 0, name), "w");
+		for (unsigned n = 0; n < pages[i]; n++)
+			assert_int_equal(fwrite(m.bytes, sizeof(m.bytes), 1, f), 1);
+		fclose(f);
+		r.cpus[r.n++] = (struct cpu_reader){
+			.cpu = i,
+			.fd = open(temp_dir_path(state, 0, name), O_RDONLY),
+			.done = true,
+			.stats_fd = -1,
+		};
+	}
+	assert_int_equal(drain_new(
+				 &(struct drain_options){
+					 .loop = loop,
+					 .readers = &r,
+					 .ops = &ops,
+				 },
+				 &d),
+			 0);
+	drain_set_period(d, period_ms);
+}
+
+static void run_until(unsigned *counter, unsigned want)
+{
+	while (*counter < want)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+}
+
+static void test_all_of_it_in_bounded_turns(void **state)
+{
+	start(state, 2, (const unsigned[]){700, 10}, 60000);
+	drain_all(d);
+	assert_int_equal(turns, 0); /* not from inside */
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 710);
+	assert_int_equal(most_pages, CPU_PAGES + 10);
+	assert_true(turns >= 700 / CPU_PAGES);
+	assert_int_equal(passes, 1);
+}
+
+/* Only then is it known that nothing older is to come from any ring. */
+static void test_how_far_all_rings_have_been_read(void **state)
+{
+	uint64_t before = clock_boot_ns(), after, until = 0;
+
+	assert_int_equal(through, 0);
+	start(state, 2, (const unsigned[]){700, 10}, 60000);
+	drain_all(d);
+	after = clock_boot_ns();
+	run_until(&passes, 1);
+	assert_int_equal(through, 1);
+	assert_true(turns > 1);
+	assert_in_range(read_until, before, after);
+	assert_false(drain_read_until(d, &until)); /* no pass is on */
+	assert_true(until == 0);
+	before = clock_boot_ns();
+	drain_all(d);
+	run_until(&passes, 2);
+	assert_int_equal(through, 2);
+	assert_true(read_until >= before);
+}
+
+static void test_a_turn_of_many_cpus_is_bounded_too(void **state)
+{
+	static const unsigned pages[] = {100, 100, 100, 100, 100, 100, 100, 100};
+
+	start(state, 8, pages, 60000);
+	drain_all(d);
+	run_until(&turns, 1);
+	assert_int_equal(most_pages, TURN_PAGES);
+	assert_int_equal(streams[3].events, CPU_PAGES);
+	assert_int_equal(streams[4].events, 0);
+	run_until(&turns, 2); /* goes on with those that had no turn */
+	assert_int_equal(streams[0].events, CPU_PAGES);
+	assert_int_equal(streams[7].events, CPU_PAGES);
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 800);
+}
+
+static unsigned served_at;
+
+static void on_command(evutil_socket_t fd, short what, void *arg)
+{
+	char byte;
+
+	(void)what;
+	(void)arg;
+	assert_int_equal(read(fd, &byte, 1), 1);
+	served_at = turns;
+}
+
+/* Somebody has something to say in the middle of a long pass. */
+static void test_others_are_served_between_turns(void **state)
+{
+	struct event *command;
+	int fds[2];
+
+	start(state, 1, (const unsigned[]){2000}, 60000);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	command = event_new(loop, fds[0], EV_READ | EV_PERSIST, on_command, NULL);
+	event_add(command, NULL);
+	drain_all(d);
+	for (unsigned at = 5; at < 25; at += 5) {
+		run_until(&turns, at);
+		assert_int_equal(write(fds[1], "x", 1), 1);
+		run_until(&turns, at + 2);
+		assert_in_range(served_at, at, at + 2);
+	}
+	event_free(command);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_ticks(void **state)
+{
+	start(state, 1, (const unsigned[]){5}, 1);
+	run_until(&turns, 5);
+	assert_int_equal(pages_read(), 5);
+	assert_int_equal(passes, 0);
+	drain_set_period(d, 0);
+	turns = 0;
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* no event is left */
+	assert_int_equal(turns, 0);
+	drain_set_period(d, 2);
+	run_until(&turns, 1);
+}
+
+static uint64_t asked_from_inside;
+
+static void ask_once_more(void)
+{
+	in_pass_over = NULL;
+	asked_from_inside = drain_all(d);
+}
+
+static void test_asked_again_meanwhile(void **state)
+{
+	start(state, 1, (const unsigned[]){300}, 60000);
+	assert_int_equal(drain_all(d), 1);
+	assert_int_equal(drain_all(d), 1); /* nothing has been read yet */
+	run_until(&turns, 2);
+	/* The pass that is on may have gone by what is asked for now; the first one need not wait. */
+	assert_int_equal(drain_all(d), 2);
+	assert_int_equal(drain_all(d), 2);
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 300);
+	run_until(&passes, 2);
+	in_pass_over = ask_once_more;
+	assert_int_equal(drain_all(d), 3);
+	run_until(&passes, 3);
+	assert_int_equal(asked_from_inside, 4);
+	run_until(&passes, 4);
+}
+
+/* That a CPU has been plugged in is seen by a pass to the end, however soon it comes. */
+static void test_all_of_it_is_of_every_cpu(void **state)
+{
+	char to[300];
+
+	fake_text(*state, "devices/system/cpu/present", "0\n");
+	start(state, 2, (const unsigned[]){1, 3}, 60000);
+	close(r.cpus[1].fd);
+	r.cpus[1].fd = -1;
+	r.sys_root = *state;
+	r.dir = strdup(*state);
+	fake_text(*state, "cpu1/stats", "");
+	snprintf(to, sizeof(to), "%s/cpu1/trace_pipe_raw", (const char *)*state);
+	assert_int_equal(rename(temp_dir_path(state, 0, "ring1"), to), 0);
+	drain_all(d);
+	run_until(&passes, 1);
+	assert_int_equal(streams[1].events, 0);
+	fake_text(*state, "devices/system/cpu/present", "0-1\n");
+	drain_all(d);
+	run_until(&passes, 2);
+	assert_int_equal(streams[1].events, 3);
+}
+
+static void test_a_tick_becomes_a_pass_to_the_end(void **state)
+{
+	start(state, 1, (const unsigned[]){300}, 1);
+	run_until(&turns, 1);
+	assert_int_equal(pages_read(), CPU_PAGES);
+	assert_int_equal(drain_all(d), 1);
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 300);
+}
+
+/* ---- the watermark ---- */
+
+/* Rings that are pipes with so many pages in them; their other ends. */
+static int pipes[8];
+
+static void put_pages(unsigned cpu, unsigned pages)
+{
+	static uint8_t payload[4000] = {1};
+	struct page_maker m;
+
+	page_begin(&m, 1);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	while (pages--)
+		assert_int_equal(write(pipes[cpu], m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
+}
+
+static void watch(void **state, unsigned cpus, uint32_t period_ms)
+{
+	start(state, cpus, (const unsigned[8]){0}, period_ms);
+	for (unsigned i = 0; i < cpus; i++) {
+		int fds[2];
+
+		assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+		close(r.cpus[i].fd);
+		r.cpus[i].fd = fds[0];
+		pipes[i] = fds[1];
+	}
+	assert_int_equal(drain_can_watch(d), 0);
+	drain_set_watching(d, true);
+}
+
+/* The second of two is not watched, until a tick has come. */
+static void watch_first(void **state, uint32_t period_ms)
+{
+	watch(state, 2, period_ms);
+	drain_set_watching(d, false);
+	r.cpus[1].absent = true;
+	drain_set_watching(d, true);
+}
+
+static void stop_watching(unsigned cpus)
+{
+	d = drain_free(d);
+	for (unsigned i = 0; i < cpus; i++)
+		close(pipes[i]);
+}
+
+static void test_a_full_ring_is_read_before_the_tick(void **state)
+{
+	watch(state, 2, 60000);
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	assert_int_equal(turns, 0);
+	put_pages(1, 3);
+	run_until(&turns, 1);
+	assert_int_equal(streams[1].events, 3);
+	put_pages(0, 2);
+	put_pages(1, 5);
+	run_until(&turns, 2); /* both in one pass */
+	assert_int_equal(pages_read(), 10);
+	put_pages(1, 2);
+	run_until(&turns, 3);
+	assert_int_equal(pages_read(), 12);
+	assert_int_equal(passes, 0);
+	stop_watching(2);
+}
+
+static void test_only_the_full_ring_is_read(void **state)
+{
+	uint64_t until;
+
+	watch_first(state, 60000);
+	put_pages(0, 4);
+	put_pages(1, 1);
+	run_until(&turns, 1);
+	assert_int_equal(streams[0].events, 4);
+	assert_int_equal(streams[1].events, 0);
+	assert_false(drain_read_until(d, &until)); /* of the other nobody knows */
+	stop_watching(2);
+}
+
+/* Poll says yes for ever (the other end is closed), and nothing is there. */
+static void test_a_ring_that_is_always_readable_costs_a_turn_a_tick(void **state)
+{
+	watch(state, 1, 20);
+	close(pipes[0]);
+	pipes[0] = -1;
+	event_base_loopexit(loop, &(struct timeval){.tv_usec = 200000});
+	assert_int_equal(event_base_loop(loop, 0), 0);
+	/* 10 ticks, and a wake-up after each; the machine may be slow, so fewer is fine. */
+	assert_in_range(turns, 2, 24);
+	stop_watching(0);
+}
+
+static void test_a_wake_up_becomes_a_pass_to_the_end(void **state)
+{
+	watch(state, 2, 60000);
+	put_pages(0, 3);
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	put_pages(1, 1);
+	assert_int_equal(drain_all(d), 1);
+	run_until(&passes, 1);
+	assert_int_equal(pages_read(), 4);
+	put_pages(0, 3); /* and the watch is armed again */
+	run_until(&turns, turns + 1);
+	assert_int_equal(pages_read(), 7);
+	stop_watching(2);
+}
+
+/* A ring that keeps waking us does not put off the tick of the others. */
+static void test_ticks_come_in_spite_of_wake_ups(void **state)
+{
+	watch_first(state, 1);
+	put_pages(1, 1);
+	while (!streams[1].events) {
+		put_pages(0, 2);
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	}
+	stop_watching(2);
+}
+
+static void fill_first_ring(void)
+{
+	put_pages(0, 2);
+}
+
+/* Nor one that is full enough again after every turn. */
+static void test_ticks_come_though_wake_ups_never_end(void **state)
+{
+	uint64_t until = 0;
+
+	watch_first(state, 1);
+	put_pages(1, 1);
+	in_after_turn = fill_first_ring;
+	fill_first_ring();
+	while (!streams[1].events) {
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+		assert_true(turns < 100000);
+	}
+	assert_true(through > 0); /* as a tick's pass, which tells how far all has been read */
+	assert_false(drain_read_until(d, &until));
+	stop_watching(2);
+}
+
+static void test_no_watching_of_what_cannot_be_polled(void **state)
+{
+	start(state, 1, (const unsigned[]){1}, 60000);
+	assert_int_equal(drain_can_watch(d), -EOPNOTSUPP);
+}
+
+static void stop_drain(void)
+{
+	drain_set_period(d, 0);
+}
+
+static void test_stopped_from_inside(void **state)
+{
+	start(state, 1, (const unsigned[]){3}, 1);
+	in_pass_over = stop_drain;
+	drain_all(d);
+	run_until(&passes, 1);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+}
+
+static void free_it(void)
+{
+	cpu_readers_close(&r);
+	d = drain_free(d);
+}
+
+static void test_freed_from_inside(void **state)
+{
+	start(state, 1, (const unsigned[]){3}, 1);
+	in_pass_over = free_it;
+	drain_all(d);
+	run_until(&passes, 1);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+}
+
+#define WITH_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_LOOP(test_all_of_it_in_bounded_turns),
+		WITH_LOOP(test_how_far_all_rings_have_been_read),
+		WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too),
+		WITH_LOOP(test_others_are_served_between_turns),
+		WITH_LOOP(test_ticks),
+		WITH_LOOP(test_asked_again_meanwhile),
+		WITH_LOOP(test_all_of_it_is_of_every_cpu),
+		WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end),
+		WITH_LOOP(test_a_full_ring_is_read_before_the_tick),
+		WITH_LOOP(test_only_the_full_ring_is_read),
+		WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick),
+		WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end),
+		WITH_LOOP(test_ticks_come_in_spite_of_wake_ups),
+		WITH_LOOP(test_ticks_come_though_wake_ups_never_end),
+		WITH_LOOP(test_no_watching_of_what_cannot_be_polled),
+		WITH_LOOP(test_stopped_from_inside),
+		WITH_LOOP(test_freed_from_inside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

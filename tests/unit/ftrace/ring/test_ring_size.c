@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Against a kernel of this test's own, which is short of what a test wants it to be short of. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "ftrace/ring/ring_size.h"
+
+static struct kernel {
+	bool old; /* one size of sub-buffers */
+	bool deaf; /* buffer_size_kb cannot be written */
+	uint32_t row_kb; /* memory in a row */
+	uint32_t room_kb; /* memory at all */
+	uint32_t subbuf_kb, buffer_kb; /* as they are now */
+	uint32_t most_at_once; /* by which the ring grew or shrank */
+	bool others; /* use it, too */
+	unsigned writes;
+} kernel;
+
+static struct reports reports;
+
+int instance_write(const struct instance *i, const char *file, const char *text)
+{
+	uint32_t kb = (uint32_t)strtoul(text, NULL, 10), size;
+
+	(void)i;
+	kernel.writes++;
+	if (!strcmp(file, "buffer_size_kb")) {
+		if (kernel.deaf)
+			return -EBUSY;
+		if (kb > kernel.room_kb || kernel.subbuf_kb > kernel.row_kb)
+			return -ENOMEM;
+		size = kb > kernel.buffer_kb ? kb - kernel.buffer_kb : kernel.buffer_kb - kb;
+		kernel.most_at_once = MAX(kernel.most_at_once, size);
+		kernel.buffer_kb = kb;
+		return 0;
+	}
+	assert_string_equal(file, "buffer_subbuf_size_kb");
+	if (kernel.old)
+		return -ENOENT;
+	if (!kb || kb > 512)
+		return -EINVAL;
+	for (size = 4; size < kb; size *= 2)
+		;
+	if (size > kernel.row_kb)
+		return -ENOMEM;
+	kernel.subbuf_kb = size;
+	return 0;
+}
+
+char *instance_read(const struct instance *i, const char *file)
+{
+	bool subbuf = !strcmp(file, "buffer_subbuf_size_kb");
+	char text[64];
+
+	(void)i;
+	if (subbuf && kernel.old)
+		return NULL;
+	snprintf(text, sizeof(text), "%u%s\n", subbuf ? kernel.subbuf_kb : kernel.buffer_kb,
+		 subbuf ? "" : " (expanded: 1408)");
+	return strdup(text);
+}
+
+bool instance_has_changed(const struct instance *i, const char *file)
+{
+	(void)i;
+	assert_string_equal(file, "buffer_size_kb");
+	return !kernel.others;
+}
+
+char *instance_path_of(const struct instance *i, const char *file)
+{
+	(void)i;
+	(void)file;
+	return NULL;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	kernel = (struct kernel){
+		.row_kb = 512, .room_kb = 1 << 20, .subbuf_kb = 4, .buffer_kb = 1410};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	reports_deinit(&reports);
+	return 0;
+}
+
+/* What the kernel was asked for last is what it gives. */
+static uint32_t set(uint32_t buffer_kb, uint32_t subbuf_kb)
+{
+	const struct ftrace_settings s = {.buffer_size_kb = buffer_kb, .subbuf_size_kb = subbuf_kb};
+
+	reports_deinit(&reports);
+	return ring_size_set(&(struct instance){0}, &s, &reports);
+}
+
+static void assert_report(const char *text)
+{
+	assert_non_null(reports.failed);
+	assert_string_equal(reports.failed[0], text);
+	assert_null(reports.failed[1]);
+}
+
+static void test_choice(void **state)
+{
+	(void)state;
+	assert_int_equal(ring_size_choose(16384, 0, 4), 32);
+	assert_int_equal(ring_size_choose(512, 0, 4), 32);
+	assert_int_equal(ring_size_choose(511, 0, 4), 16);
+	assert_int_equal(ring_size_choose(64, 0, 4), 4);
+	assert_int_equal(ring_size_choose(1, 0, 4), 4);
+	assert_int_equal(ring_size_choose(UINT32_MAX, 0, 4), 32);
+	/* With a watermark of so many percent, two and more below it. */
+	assert_int_equal(ring_size_choose(2048, 50, 4), 32);
+	assert_int_equal(ring_size_choose(2048, 10, 4), 32);
+	assert_int_equal(ring_size_choose(2048, 2, 4), 16);
+	assert_int_equal(ring_size_choose(2048, 1, 4), 8);
+	assert_int_equal(ring_size_choose(2048, UINT32_MAX, 4), 32);
+	/* Machines with large pages. */
+	assert_int_equal(ring_size_choose(16384, 0, 16), 32);
+	assert_int_equal(ring_size_choose(16384, 0, 64), 64);
+	assert_int_equal(ring_size_choose(64, 0, 64), 64);
+}
+
+static void test_as_asked(void **state)
+{
+	(void)state;
+	assert_int_equal(set(2048, 0), 2048);
+	assert_int_equal(kernel.subbuf_kb, 32);
+	assert_int_equal(kernel.buffer_kb, 2048);
+	assert_int_equal(set(2048, 128), 2048);
+	assert_int_equal(kernel.subbuf_kb, 128);
+	assert_int_equal(set(2048, 4), 2048);
+	assert_int_equal(kernel.subbuf_kb, 4);
+	assert_null(reports.failed);
+}
+
+static void test_sizes_that_there_are_not(void **state)
+{
+	(void)state;
+	assert_int_equal(set(2048, 100), 2048);
+	assert_int_equal(kernel.subbuf_kb, 128);
+	assert_report("option:subbuf_size_kb (100: the kernel makes it 128)");
+	assert_int_equal(set(2048, 1 << 20), 2048);
+	assert_int_equal(kernel.subbuf_kb, 32);
+	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is taken)");
+}
+
+static void test_a_kernel_with_one_size(void **state)
+{
+	(void)state;
+	kernel.old = true;
+	assert_int_equal(set(2048, 0), 2048);
+	assert_null(reports.failed);
+	assert_int_equal(set(2048, 4), 2048);
+	assert_null(reports.failed);
+	assert_int_equal(set(2048, 64), 2048);
+	assert_report("option:subbuf_size_kb (the kernel has one size, 4)");
+	assert_int_equal(ring_size_subbuf_kb(&(struct instance){0}), 4);
+}
+
+static void test_no_memory_in_a_row(void **state)
+{
+	(void)state;
+	kernel.row_kb = 8;
+	assert_int_equal(set(2048, 0), 2048);
+	assert_int_equal(kernel.subbuf_kb, 8);
+	assert_null(reports.failed); /* nobody asked for them */
+	assert_int_equal(set(2048, 64), 2048);
+	assert_int_equal(kernel.subbuf_kb, 8);
+	assert_report("option:subbuf_size_kb (64: the kernel makes it 8)");
+}
+
+static void test_no_memory(void **state)
+{
+	(void)state;
+	kernel.room_kb = 1000;
+	assert_int_equal(set(2048, 0), 512);
+	assert_int_equal(kernel.buffer_kb, 512);
+	assert_report("option:buffer_size_kb (2048: no memory; 512 is taken)");
+
+	kernel.room_kb = 0; /* it ends */
+	assert_int_equal(set(2048, 0), 512);
+	assert_report("option:buffer_size_kb (2048: Cannot allocate memory)");
+	assert_true(kernel.writes < 100);
+}
+
+static void test_a_ring_that_cannot_be_changed(void **state)
+{
+	(void)state;
+	kernel.deaf = true;
+	assert_int_equal(set(2048, 0), 1410);
+	assert_report("option:buffer_size_kb (2048: Device or resource busy)");
+}
+
+/* Of all CPUs together 128 MiB at a time. */
+static void test_large_rings_grow_and_shrink_in_steps(void **state)
+{
+	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+
+	(void)state;
+	kernel.room_kb = UINT32_MAX;
+	assert_int_equal(set(5 * step + 1, 0), 5 * step + 1);
+	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
+	assert_in_range(kernel.most_at_once, step / 2, step);
+	kernel.others = true;
+	ring_size_release(&(struct instance){0});
+	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
+	kernel.others = false;
+	ring_size_release(&(struct instance){0});
+	assert_in_range(kernel.buffer_kb, 1, step);
+	assert_in_range(kernel.most_at_once, step / 2, step);
+	assert_null(reports.failed);
+}
+
+static void test_a_large_ring_that_memory_ends_for(void **state)
+{
+	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+
+	(void)state;
+	kernel.room_kb = 3 * step;
+	assert_int_equal(set(4 * step, 0), 2 * step);
+	assert_int_equal(kernel.buffer_kb, 2 * step);
+	assert_non_null(reports.failed);
+}
+
+/* Its sub-buffers get their old size in a small ring. */
+static void test_a_lent_ring_is_given_back_small(void **state)
+{
+	const struct instance lent = {.loan = (struct loan *)state};
+
+	kernel.buffer_kb = 2048;
+	ring_size_release(&lent);
+	assert_int_equal(kernel.buffer_kb, 1024);
+	kernel.buffer_kb = 512;
+	ring_size_release(&lent);
+	assert_int_equal(kernel.buffer_kb, 512);
+}
+
+#define WITH_KERNEL(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_choice),
+		WITH_KERNEL(test_as_asked),
+		WITH_KERNEL(test_sizes_that_there_are_not),
+		WITH_KERNEL(test_a_kernel_with_one_size),
+		WITH_KERNEL(test_no_memory_in_a_row),
+		WITH_KERNEL(test_no_memory),
+		WITH_KERNEL(test_a_ring_that_cannot_be_changed),
+		WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps),
+		WITH_KERNEL(test_a_large_ring_that_memory_ends_for),
+		WITH_KERNEL(test_a_lent_ring_is_given_back_small),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

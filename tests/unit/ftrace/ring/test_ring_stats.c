@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/ring/ring_stats.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+
+static const char text[] = "entries: 73968\n"
+			   "overrun: 18446744073709551615\n"
+			   "commit overrun: 3\n"
+			   "bytes: 4294967297\n"
+			   "oldest event ts:  3114.613493\n"
+			   "now ts: 12345678901.721846\n"
+			   "dropped events: 5\n"
+			   "read events: 4918\n"
+			   "something new: 7\n";
+
+static void test_counters_of_64_bits(void **state)
+{
+	struct ring_stats s = {.cpu = 7};
+
+	(void)state;
+	assert_int_equal(ring_stats_parse(text, &s), 0);
+	assert_int_equal(s.cpu, 7);
+	assert_int_equal(s.entries, 73968);
+	assert_true(s.overrun == UINT64_MAX);
+	assert_int_equal(s.commit_overrun, 3);
+	assert_true(s.bytes == 4294967297);
+	assert_int_equal(s.dropped_events, 5);
+	assert_int_equal(s.read_events, 4918);
+	assert_true(s.oldest_event_ts > 3114.6134 && s.oldest_event_ts < 3114.6136);
+	assert_true(s.now_ts > 12345678901.7 && s.now_ts < 12345678901.8);
+}
+
+static void test_texts_without_counters(void **state)
+{
+	struct ring_stats s = {.cpu = 7, .entries = 1};
+
+	(void)state;
+	assert_int_equal(ring_stats_parse("", &s), -EINVAL);
+	assert_int_equal(ring_stats_parse("hello: 1\nworld", &s), -EINVAL);
+	assert_int_equal(s.entries, 1);
+	assert_int_equal(ring_stats_parse("read events: 9", &s), 0); /* no line end */
+	assert_int_equal(s.read_events, 9);
+	assert_int_equal(s.entries, 0);
+}
+
+static void test_a_ring_that_cannot_be_read_is_left_out(void **state)
+{
+	static const uint32_t cpus[] = {0, 1, 2};
+	struct ring_stats_all all;
+	struct instance i;
+
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", text);
+	fake_text(*state, "instances/x/per_cpu/cpu1/stats", "");
+	fake_text(*state, "instances/x/per_cpu/cpu2/stats", text);
+	i = fake_instance(*state);
+	assert_int_equal(ring_stats_read(&i, cpus, 3, &all), 0);
+	assert_int_equal(all.n, 2);
+	assert_int_equal(all.rings[0].cpu, 0);
+	assert_int_equal(all.rings[1].cpu, 2);
+	assert_int_equal(all.rings[1].entries, 73968);
+	ring_stats_deinit(&all);
+	fake_instance_free(&i);
+}
+
+static void test_the_packet(void **state)
+{
+	struct ring_stats ring = {.cpu = 3, .entries = 9, .now_ts = 1.5};
+	struct ring_stats_all all = {.rings = &ring, .n = 1};
+	uint64_t counts[PAGE_STATUS_COUNT] = {[PAGE_END_OVERFLOW] = 5, [PAGE_INVALID_EVENT] = 1};
+	struct reports reports = {0};
+	struct made_event probe = {.in = MADE_UPROBE, .told = {"mine", "read", 0}, .hits = 6};
+	struct made_event synthetic = {.in = MADE_SYNTHETIC, .told = {"synthetic", "x", 0}};
+	struct made_events probes = {.events = (struct made_event *[]){&synthetic, &probe}, .n = 2};
+	struct ring_stats_packet p = {
+		.phase = RING_STATS_END,
+		.all = &all,
+		.reports = &reports,
+		.status_counts = counts,
+		.more =
+			&(struct ring_stats_more){
+				.preserved = true,
+				.kprobe_hits = 5,
+				.ksyms_parsed = 7,
+				.ksyms_kb = 9,
+				.probes = &probes,
+			},
+		.buffer_pages = 2049,
+		.asked_pages = 2048,
+	};
+	static const uint32_t order[] = {
+		PB_FTRACE_STATS_PHASE,
+		PB_FTRACE_STATS_CPU_STATS,
+		PB_FTRACE_STATS_ATRACE_ERRORS,
+		PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS,
+		PB_FTRACE_STATS_FAILED_FTRACE_EVENTS,
+		PB_FTRACE_STATS_FAILED_FTRACE_EVENTS,
+		PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED,
+		PB_FTRACE_STATS_KERNEL_SYMBOLS_MEM_KB,
+		PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER,
+		PB_FTRACE_STATS_KPROBE_STATS,
+		PB_FTRACE_STATS_PROBE_STATS,
+		PB_FTRACE_STATS_FTRACE_PARSE_ERRORS,
+		PB_FTRACE_STATS_FTRACE_PARSE_ERRORS,
+		PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES,
+		PB_FTRACE_STATS_CACHED_CPU_BUFFER_SIZE_PAGES,
+	};
+	struct pb_field f, stats;
+	struct pb_dec d, inner;
+	struct pb_mem m;
+
+	(void)state;
+	report_unknown(&reports, "a/b");
+	report_failed(&reports, "c/d (why)");
+	report_failed_more(&reports, 57);
+	report_problem(&reports, "none");
+	assert_int_equal(pb_mem_init(&m), 0);
+	ring_stats_write(&p, &m.enc);
+	pb_dec_init(&d, m.buf, pb_mem_len(&m));
+	assert_true(pb_dec_next(&d, &stats) && stats.id == PB_TRACE_PACKET_FTRACE_STATS);
+	pb_dec_init(&d, stats.data, stats.len);
+	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		assert_true(pb_dec_next(&d, &f));
+		assert_int_equal(f.id, order[i]);
+		if (i && f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
+			assert_true(pb_field_is(&f, order[i - 1] == f.id ? "and 57 more"
+									 : "c/d (why)"));
+		if (f.id == PB_FTRACE_STATS_CPU_STATS) {
+			struct pb_field cpu;
+
+			pb_dec_init(&inner, f.data, f.len);
+			assert_true(pb_dec_next(&inner, &cpu) && cpu.u64 == 3);
+			assert_true(pb_dec_next(&inner, &cpu) && cpu.u64 == 9);
+		}
+		if (f.id == PB_FTRACE_STATS_KPROBE_STATS) {
+			struct pb_field n;
+
+			pb_dec_init(&inner, f.data, f.len);
+			assert_true(pb_dec_next(&inner, &n) && n.u64 == 5);
+			assert_true(pb_dec_next(&inner, &n) && n.u64 == 0);
+		}
+		if (f.id == PB_FTRACE_STATS_PROBE_STATS) {
+			struct pb_field n;
+
+			pb_dec_init(&inner, f.data, f.len);
+			assert_true(pb_dec_next(&inner, &n) && pb_field_is(&n, "mine"));
+			assert_true(pb_dec_next(&inner, &n) && pb_field_is(&n, "read"));
+			assert_true(pb_dec_next(&inner, &n) && n.u64 == 6);
+		}
+	}
+	assert_false(pb_dec_next(&d, &f));
+	reports_deinit(&reports);
+	pb_mem_deinit(&m);
+}
+
+static void test_nothing_more_to_say(void **state)
+{
+	struct ring_stats_more nothing = {0};
+	struct ring_stats_all none = {0};
+	struct ring_stats_packet p = {.phase = RING_STATS_START, .all = &none, .more = &nothing};
+	struct pb_mem m;
+
+	(void)state;
+	assert_int_equal(pb_mem_init(&m), 0);
+	ring_stats_write(&p, &m.enc);
+	assert_true(pb_mem_len(&m) <= 8); /* phase alone */
+	pb_mem_deinit(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counters_of_64_bits),
+		cmocka_unit_test(test_texts_without_counters),
+		cmocka_unit_test_setup_teardown(test_a_ring_that_cannot_be_read_is_left_out,
+						temp_dir_setup, temp_dir_teardown),
+		cmocka_unit_test(test_the_packet),
+		cmocka_unit_test(test_nothing_more_to_say),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

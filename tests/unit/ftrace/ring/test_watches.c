@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Pipes stand in for rings: one is over its watermark when anything is in it. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "ftrace/ring/watches.h"
+
+#define CPUS 3
+
+static struct event_base *loop;
+static struct cpu_reader cpus[CPUS];
+static struct cpu_readers r;
+static struct watches *w;
+static int ends[CPUS];
+static unsigned wakes[CPUS];
+
+static void wake(void *ctx, struct cpu_reader *cpu)
+{
+	assert_ptr_equal(ctx, &loop);
+	wakes[cpu - cpus]++;
+}
+
+static int setup(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	for (unsigned i = 0; i < CPUS; i++) {
+		assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+		cpus[i] = (struct cpu_reader){.cpu = i, .fd = fds[0], .stats_fd = -1};
+		ends[i] = fds[1];
+		wakes[i] = 0;
+	}
+	r = (struct cpu_readers){.cpus = cpus, .n = CPUS, .page_size = 4096};
+	loop = event_base_new();
+	return watches_new(loop, &r, wake, &loop, &w);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	w = watches_free(w);
+	event_base_free(loop);
+	for (unsigned i = 0; i < CPUS; i++) {
+		if (cpus[i].fd >= 0)
+			close(cpus[i].fd);
+		if (ends[i] >= 0)
+			close(ends[i]);
+	}
+	return 0;
+}
+
+static void fill(unsigned cpu)
+{
+	assert_int_equal(write(ends[cpu], "x", 1), 1);
+}
+
+static void look(void)
+{
+	for (unsigned i = 0; i < 5; i++)
+		event_base_loop(loop, EVLOOP_NONBLOCK);
+}
+
+static void test_one_wake_each_time_it_is_armed(void **state)
+{
+	(void)state;
+	fill(1);
+	look();
+	assert_int_equal(wakes[1], 0);
+	watches_arm(w, true);
+	look();
+	assert_int_equal(wakes[0], 0);
+	assert_int_equal(wakes[1], 1);
+	fill(0);
+	look();
+	assert_int_equal(wakes[0], 1);
+	assert_int_equal(wakes[1], 1);
+	watches_arm(w, true);
+	look();
+	assert_int_equal(wakes[0], 2);
+	assert_int_equal(wakes[1], 2);
+	watches_arm(w, true);
+	watches_disarm(w);
+	look();
+	assert_int_equal(wakes[0], 2);
+}
+
+static void test_one_that_woke_us_for_little_waits(void **state)
+{
+	(void)state;
+	fill(0);
+	fill(1);
+	watches_arm(w, true);
+	look();
+	cpus[0].pass_bytes = 4096; /* what was read of it then */
+	cpus[1].pass_bytes = 8192;
+	watches_arm(w, false);
+	look();
+	assert_int_equal(wakes[0], 1);
+	assert_int_equal(wakes[1], 2);
+	cpus[1].pass_bytes = 0;
+	watches_arm(w, false);
+	look();
+	assert_int_equal(wakes[1], 2);
+	/* The one that has not woken us is armed all the while. */
+	fill(2);
+	look();
+	assert_int_equal(wakes[2], 1);
+	watches_arm(w, true);
+	look();
+	assert_int_equal(wakes[0], 2);
+	assert_int_equal(wakes[1], 3);
+}
+
+static void test_rings_that_are_not_there(void **state)
+{
+	int fd = cpus[0].fd;
+
+	(void)state;
+	cpus[0].fd = -1;
+	cpus[1].absent = true;
+	fill(0);
+	fill(1);
+	watches_arm(w, true);
+	look();
+	assert_int_equal(wakes[0] + wakes[1], 0);
+	cpus[0].fd = fd; /* plugged in */
+	cpus[1].absent = false;
+	watches_arm(w, true);
+	look();
+	assert_int_equal(wakes[0], 1);
+	assert_int_equal(wakes[1], 1);
+}
+
+static void test_a_file_that_cannot_be_polled(void **state)
+{
+	(void)state;
+	close(cpus[0].fd);
+	cpus[0].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	watches_arm(w, true);
+	look();
+	assert_int_equal(wakes[0], 0);
+}
+
+static void test_can(void **state)
+{
+	(void)state;
+	assert_true(watches_can(&r));
+	fill(0); /* says that there is something, while there is nothing */
+	assert_false(watches_can(&r));
+	close(cpus[0].fd);
+	cpus[0].fd = -1;
+	assert_true(watches_can(&r));
+	close(cpus[1].fd);
+	cpus[1].fd = open("/dev/zero", O_RDONLY | O_CLOEXEC); /* does not know what waiting is */
+	assert_false(watches_can(&r));
+	close(cpus[1].fd);
+	close(cpus[2].fd);
+	cpus[1].fd = cpus[2].fd = -1;
+	assert_false(watches_can(&r)); /* there is none */
+}
+
+#define WITH_PIPES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_PIPES(test_one_wake_each_time_it_is_armed),
+		WITH_PIPES(test_one_that_woke_us_for_little_waits),
+		WITH_PIPES(test_rings_that_are_not_there),
+		WITH_PIPES(test_a_file_that_cannot_be_polled),
+		WITH_PIPES(test_can),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A FIFO stands in for a ring: poll of one in which nothing is waits. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/utsname.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/ring/watermark.h"
+
+static struct event_base *loop;
+static struct instance instance;
+static struct reports reports;
+static struct ring_listener l;
+static int ring;
+
+static int setup(void **state)
+{
+	char path[300];
+
+	if (temp_dir_setup(state))
+		return -1;
+	fake_text(*state, "instances/x/events/header_page",
+		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fake_text(*state, "instances/x/buffer_size_kb", "64\n");
+	fake_text(*state, "instances/x/buffer_subbuf_size_kb", "4\n");
+	fake_text(*state, "instances/x/buffer_percent", "77\n");
+	fake_text(*state, "instances/x/trace_clock", "[boot]\n");
+	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "");
+	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	ring = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	instance = fake_instance(*state);
+	loop = event_base_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close(ring);
+	event_base_free(loop);
+	fake_instance_free(&instance);
+	return temp_dir_teardown(state);
+}
+
+/* Leaves the listener as it came out, and buffer_percent in the file. */
+static void set_up(uint32_t percent, bool period_is_set)
+{
+	struct ftrace_settings s = {.watermark = percent, .period_is_set = period_is_set};
+	struct err_text e;
+
+	reports_deinit(&reports);
+	l = (struct ring_listener){.period_ms = 100};
+	assert_int_equal(ring_open(&l, loop, "/nowhere", &instance, &e), 0);
+	watermark_set_up(&instance, &s, &l, &reports);
+	ring_close(&l);
+}
+
+static bool kernel_can(void)
+{
+	struct utsname u;
+
+	return !uname(&u) && watermark_kernel_can(u.release);
+}
+
+static void assert_report(const char *part)
+{
+	assert_non_null(reports.failed);
+	assert_non_null(strstr(reports.failed[0], part));
+	reports_deinit(&reports);
+}
+
+static void test_kernels(void **state)
+{
+	(void)state;
+	assert_true(watermark_kernel_can("6.9.0"));
+	assert_true(watermark_kernel_can("6.18.44-fc-v657"));
+	assert_true(watermark_kernel_can("7.0-rc1"));
+	assert_false(watermark_kernel_can("6.8.12-amd64"));
+	assert_false(watermark_kernel_can("6.1.0-30-amd64"));
+	assert_false(watermark_kernel_can("5.15.0"));
+	assert_false(watermark_kernel_can("Linux"));
+}
+
+static void test_the_least_percent(void **state)
+{
+	(void)state;
+	assert_int_equal(watermark_least(50, 64), 50);
+	assert_int_equal(watermark_least(1, 16), 13);
+	assert_int_equal(watermark_least(1, 200), 2);
+	assert_int_equal(watermark_least(1, 201), 1);
+	assert_true(watermark_least(50, 1) > 100);
+	assert_true(watermark_least(50, 0) > 100);
+	/* More than one of those that are told from the one that is written to. */
+	for (uint32_t n = 3; n < 1000; n++)
+		assert_true(watermark_least(1, n) * n > 200);
+}
+
+static void test_as_asked(void **state)
+{
+	if (!kernel_can())
+		skip();
+	set_up(40, false);
+	assert_true(l.watch);
+	assert_int_equal(l.period_ms, 1000);
+	assert_null(reports.failed);
+	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "40");
+	set_up(100, true);
+	assert_true(l.watch);
+	assert_int_equal(l.period_ms, 100); /* the config says when */
+	set_up(3, false);
+	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "13");
+	assert_report("option:drain_buffer_percent (3: 13 it is");
+}
+
+static void test_not_asked(void **state)
+{
+	if (!kernel_can())
+		skip();
+	set_up(0, true);
+	assert_false(l.watch);
+	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "77\n");
+	set_up(0, false);
+	assert_true(l.watch);
+	assert_int_equal(l.period_ms, 1000);
+	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "25");
+}
+
+static void test_what_cannot_be_had(void **state)
+{
+	set_up(101, false);
+	assert_report("option:drain_buffer_percent (101: more than 100");
+	fake_text(*state, "instances/x/buffer_size_kb", "7\n");
+	set_up(50, false);
+	assert_report("too few");
+	instance.keeps_ring = true;
+	set_up(50, false);
+	assert_report("to stay as they are");
+	instance.keeps_ring = false;
+	set_up(0, false);
+	assert_null(reports.failed); /* nobody asked */
+	assert_false(l.watch);
+	assert_int_equal(l.period_ms, 100);
+	fake_text(*state, "instances/x/buffer_size_kb", "64\n");
+	if (!kernel_can()) {
+		set_up(50, false);
+		assert_report("Linux 6.9");
+		return;
+	}
+	assert_int_equal(write(ring, "x", 1), 1); /* never waits */
+	set_up(50, false);
+	assert_report("do not wait");
+	assert_false(l.watch);
+	assert_int_equal(l.period_ms, 100);
+	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/buffer_percent")), 0);
+	set_up(50, false);
+	assert_report("No such file");
+}
+
+#define WITH_RING(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kernels),	    cmocka_unit_test(test_the_least_percent),
+		WITH_RING(test_as_asked),	    WITH_RING(test_not_asked),
+		WITH_RING(test_what_cannot_be_had),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which events are turned on for whom, and what is told when. With a kernel:
+ * tests/root/test_short_lived.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/session/feed_teller.h"
+#include "unit/ftrace/setups.h"
+
+#define SESSION 7
+
+static const struct clock_sync boot;
+static struct session_feed *feed;
+static struct feed_teller teller;
+static struct event_table table;
+static struct event_selection selected;
+static struct translator translator;
+static struct {
+	unsigned calls, empty;
+	size_t n_tasks, n_tids, n_fds;
+} heard;
+
+static void on_news(void *ctx, const struct feed_news *n)
+{
+	(void)ctx;
+	heard.calls++;
+	heard.empty += !n->n_tasks && !n->n_tids && !n->n_fds;
+	heard.n_tasks += n->n_tasks;
+	heard.n_tids += n->n_tids;
+	heard.n_fds += n->n_fds;
+}
+
+static void begin_setup(void **state, const char *config)
+{
+	setup_begin(*state, config);
+	setup.events = &selected;
+}
+
+static int setup_folder(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_formatted_event(*state, "task/task_newtask", 1,
+			     FIELD("pid_t pid", 8, 4, 1) FIELD("char comm[16]", 12, 16, 0)
+				     FIELD("u64 clone_flags", 32, 8, 0));
+	fake_formatted_event(*state, "task/task_rename", 2,
+			     FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
+				     FIELD("char newcomm[16]", 28, 16, 0));
+	fake_formatted_event(*state, "sched/sched_process_exec", 3,
+			     FIELD("__data_loc char[] filename", 8, 4, 0)
+				     FIELD("pid_t pid", 12, 4, 1) FIELD("pid_t old_pid", 16, 4, 1));
+	fake_formatted_event(*state, "sched/sched_process_exit", 4,
+			     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
+	fake_formatted_event(*state, "raw_syscalls/sys_exit", 5,
+			     FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
+	begin_setup(state, "");
+	feed = session_feed_new();
+	memset(&heard, 0, sizeof(heard));
+	memset(&translator, 0, sizeof(translator));
+	feed_teller_join(&teller, feed, SESSION);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	feed_teller_leave(&teller, &boot);
+	session_feed_unlisten(feed, SESSION, &heard);
+	session_feed_free(feed);
+	event_table_deinit(&table);
+	event_selection_deinit(&selected);
+	return setup_teardown(state);
+}
+
+static void listen_for(unsigned wants)
+{
+	assert_int_equal(session_feed_listen(feed, SESSION, wants, on_news, &heard), 0);
+}
+
+static void begin(void)
+{
+	feed_teller_begin(&teller, &setup, &table);
+	feed_teller_gather(&teller, &translator, UINT64_MAX);
+}
+
+static bool is_on(void **state, const char *event)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "events/%s/enable", event);
+	return !strcmp(fake_written(*state, file), "1");
+}
+
+static enum row_kind kind_of(uint16_t id)
+{
+	assert_non_null(event_table_row(&table, id));
+	return event_table_row(&table, id)->kind;
+}
+
+static void test_nobody_listens(void **state)
+{
+	assert_true(session_feed_has_teller(feed, SESSION));
+	begin();
+	assert_false(is_on(state, "task/task_newtask"));
+	assert_int_equal(table.n_rows, 0);
+	assert_null(translator.ctx.tids);
+	assert_null(translator.ctx.news);
+	feed_teller_tell(&teller, &boot, UINT64_MAX);
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_no_feed_at_all(void **state)
+{
+	(void)state;
+	feed_teller_leave(&teller, &boot);
+	feed_teller_join(&teller, NULL, SESSION);
+	begin();
+	feed_teller_owe(&teller, true);
+	assert_null(translator.ctx.tids);
+}
+
+static void test_events_for_a_listener(void **state)
+{
+	listen_for(FEED_TASKS);
+	begin();
+	assert_true(is_on(state, "task/task_newtask"));
+	assert_true(is_on(state, "task/task_rename"));
+	assert_true(is_on(state, "sched/sched_process_exec"));
+	assert_true(is_on(state, "sched/sched_process_exit"));
+	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	for (uint16_t id = 1; id <= 4; id++)
+		assert_int_equal(kind_of(id), ROW_FEED);
+	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+	assert_ptr_equal(translator.ctx.news, &teller.news);
+	assert_false(teller.news.wants & FEED_FDS);
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+	assert_int_equal(n_failed(), 0);
+	/* Once. */
+	begin();
+	assert_int_equal(table.n_rows, 4);
+}
+
+static void test_descriptors_for_a_listener(void **state)
+{
+	listen_for(FEED_TASKS | FEED_FDS);
+	begin();
+	assert_true(is_on(state, "raw_syscalls/sys_exit"));
+	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
+			    fd_syscalls_filter());
+	assert_int_equal(kind_of(5), ROW_FEED);
+	assert_true(teller.news.wants & FEED_FDS);
+}
+
+static void test_events_that_are_asked_for_are_left_as_they_are(void **state)
+{
+	static const struct event_table_options options;
+	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
+	uint16_t id;
+
+	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
+			 0);
+	free(format);
+	listen_for(FEED_FDS);
+	begin();
+	assert_int_equal(table.n_rows, 1);
+	assert_int_equal(kind_of(5), ROW_FIELDS);
+	assert_int_equal(table.rows[0]->news.kind, NEWS_SYS_EXIT);
+	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"), "");
+	assert_false(is_on(state, "task/task_newtask")); /* not wanted */
+}
+
+static void test_what_cannot_be_had_is_reported(void **state)
+{
+	fake_refusal(*state, "events/task/task_rename/enable");
+	fake_refusal(*state, "events/raw_syscalls/sys_exit/filter");
+	fake_text(*state, "instances/x/events/task/task_newtask/format", "noise");
+	unlink(temp_dir_path(state, 0, "instances/x/events/sched/sched_process_exec/format"));
+	listen_for(FEED_TASKS | FEED_FDS);
+	begin();
+	assert_int_equal(n_failed(), 4);
+	assert_non_null(strstr(reports.failed[0], "task/task_newtask (unexpected format; "));
+	assert_non_null(strstr(reports.failed[1], "task/task_rename ("));
+	assert_non_null(
+		strstr(reports.failed[2], "sched/sched_process_exec (No such file or directory; "));
+	/* Not without its filter. */
+	assert_non_null(strstr(reports.failed[3], "raw_syscalls/sys_exit ("));
+	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	for (uint16_t id = 1; id <= 5; id++)
+		assert_int_equal(event_table_row(&table, id) != NULL, id == 4);
+	/* What there is, is told. */
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+}
+
+static void test_without_an_instance(void **state)
+{
+	struct instance none = {0};
+
+	(void)state;
+	listen_for(FEED_TASKS);
+	setup.instance = &none;
+	feed_teller_begin(&teller, &setup, &table);
+	feed_teller_gather(&teller, &translator, UINT64_MAX);
+	assert_null(translator.ctx.tids);
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_somebody_elses_instance(void **state)
+{
+	listen_for(FEED_TASKS);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_false(is_on(state, "task/task_newtask"));
+	assert_int_equal(table.n_rows, 0);
+	assert_int_equal(n_failed(), 0);
+	/* Of what is on there, all is told. */
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+}
+
+/* Even where all of their events are on: its owner may have left some out. */
+static void test_tasks_of_somebody_elses_instance_are_not_promised(void **state)
+{
+	listen_for(FEED_TASKS);
+	begin();
+	feed_teller_leave(&teller, &boot);
+	feed_teller_join(&teller, feed, SESSION);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+}
+
+/* All of their events are on, but do not come always. */
+static void test_tasks_are_promised_where_none_is_left_out(void **state)
+{
+	static const char *const restricted[] = {
+		"tids_to_trace: 5",
+		"tracing_cpumask: '1'",
+		"event_triggers { event: 'a' action: ACTION_TRACEOFF }",
+		"event_triggers { event: 'a' action: ACTION_TRACEON }",
+	};
+
+	listen_for(FEED_TASKS);
+	for (unsigned i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
+		begin_setup(state, restricted[i]);
+		begin();
+		assert_int_equal(table.n_rows, 4);
+		assert_int_equal(session_feed_promised(feed, SESSION), 0);
+		feed_teller_leave(&teller, &boot);
+		feed_teller_join(&teller, feed, SESSION);
+	}
+	begin_setup(state, "event_triggers { event: 'a' action: ACTION_STACKTRACE }");
+	begin();
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+}
+
+static void test_tasks_with_a_filter_are_not_promised(void **state)
+{
+	static const struct event_table_options options;
+	char *format = strdup(fake_read(*state, "instances/x/events/task/task_rename/format"));
+	uint16_t id;
+
+	assert_int_equal(event_table_add(&table, "task", "task_rename", format, &options, &id), 0);
+	free(format);
+	assert_int_equal(event_selection_add(&selected, "task", "task_rename"), 0);
+	listen_for(FEED_TASKS);
+	selected.events[0].filter = strdup("pid == 1");
+	begin();
+	assert_int_equal(table.n_rows, 4);
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	/* That event without one is fine. */
+	feed_teller_leave(&teller, &boot);
+	feed_teller_join(&teller, feed, SESSION);
+	free(selected.events[0].filter);
+	selected.events[0].filter = NULL;
+	begin();
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+}
+
+static void test_a_loss_ends_the_promise(void **state)
+{
+	(void)state;
+	feed_teller_lost(&teller); /* before it began */
+	listen_for(FEED_TASKS);
+	begin();
+	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+	feed_teller_lost(&teller);
+	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+}
+
+static void test_files_in_somebody_elses_instance_are_told_to_have_no_names(void **state)
+{
+	listen_for(FEED_TASKS | FEED_FDS);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	assert_int_equal(n_failed(), 1);
+	assert_non_null(strstr(reports.failed[0], "option:resolve_process_fds (names no files: "));
+	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_exit is not among"));
+}
+
+static void test_files_in_somebody_elses_instance_that_has_their_event(void **state)
+{
+	static const struct event_table_options options;
+	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
+	uint16_t id;
+
+	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
+			 0);
+	free(format);
+	listen_for(FEED_FDS);
+	instance.loan = (struct loan *)state;
+	begin();
+	instance.loan = NULL;
+	assert_int_equal(n_failed(), 0);
+}
+
+static void test_what_is_told_when(void **state)
+{
+	(void)state;
+	listen_for(FEED_TASKS);
+	begin();
+	feed_teller_tell(&teller, &boot, 10);
+	assert_int_equal(heard.calls, 0);
+	tid_set_add(&teller.news.tids, 70);
+	feed_teller_tell(&teller, &boot, 20);
+	assert_int_equal(heard.n_tids, 1);
+	feed_teller_tell(&teller, &boot, 30);
+	assert_int_equal(heard.calls, 1);
+	/* The rest when it leaves, and then that it has left. */
+	tid_set_add(&teller.news.tids, 70);
+	feed_teller_leave(&teller, &boot);
+	assert_int_equal(heard.n_tids, 2);
+	assert_int_equal(heard.calls, 3);
+	assert_int_equal(heard.empty, 1);
+	assert_false(session_feed_has_teller(feed, SESSION));
+	feed_teller_leave(&teller, &boot);
+	assert_int_equal(heard.calls, 3);
+}
+
+static void test_too_much_to_wait(void **state)
+{
+	static const struct news_plan plan = {NEWS_RENAMED, 0, 4, 8, 0};
+	static const uint8_t bytes[24] = {0};
+
+	(void)state;
+	listen_for(FEED_TASKS);
+	begin();
+	for (unsigned i = 0; i <= TASK_NEWS_TASKS / 2; i++)
+		task_news_add(&teller.news, &plan,
+			      &(struct page_record){.time = 100, .payload = bytes, .len = 24}, 1);
+	feed_teller_tell(&teller, &boot, 10);
+	assert_int_equal(heard.n_tasks, TASK_NEWS_TASKS / 2 + 1);
+}
+
+static void test_a_listener_that_leaves(void **state)
+{
+	(void)state;
+	listen_for(FEED_TASKS);
+	begin();
+	session_feed_unlisten(feed, SESSION, &heard);
+	feed_teller_gather(&teller, &translator, UINT64_MAX);
+	assert_null(translator.ctx.tids);
+	assert_null(translator.ctx.news);
+}
+
+static void test_debts(void **state)
+{
+	(void)state;
+	feed_teller_owe(&teller, true);
+	assert_true(session_feed_is_owed(feed, SESSION));
+	feed_teller_owe(&teller, false);
+	assert_false(session_feed_is_owed(feed, SESSION));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nobody_listens),
+		TEST(test_no_feed_at_all),
+		TEST(test_events_for_a_listener),
+		TEST(test_descriptors_for_a_listener),
+		TEST(test_events_that_are_asked_for_are_left_as_they_are),
+		TEST(test_what_cannot_be_had_is_reported),
+		TEST(test_without_an_instance),
+		TEST(test_somebody_elses_instance),
+		TEST(test_tasks_of_somebody_elses_instance_are_not_promised),
+		TEST(test_tasks_are_promised_where_none_is_left_out),
+		TEST(test_tasks_with_a_filter_are_not_promised),
+		TEST(test_a_loss_ends_the_promise),
+		TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names),
+		TEST(test_files_in_somebody_elses_instance_that_has_their_event),
+		TEST(test_what_is_told_when),
+		TEST(test_too_much_to_wait),
+		TEST(test_a_listener_that_leaves),
+		TEST(test_debts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A FIFO with pages stands in for the ring of a boot before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/system/log.h"
+#include "unit/ftrace/bundles.h"
+#include "unit/ftrace/fake_producer.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/session/frozen_ds.h"
+#include "unit/ftrace/page_maker.h"
+
+#define ID 7
+#define UNKNOWN_ID 8
+
+static struct ds_handle h;
+static struct event_base *loop;
+static void *instance;
+static int pipe_fd;
+
+static int setup(void **state)
+{
+	static const char *const files[][2] = {
+		{"tracing_on", "0\n"},
+		{"trace", "records"},
+		{"trace_clock", "[local] boot\n"},
+		{"buffer_size_kb", "400\n"},
+		{"last_boot_info", "ffffffff81000000\t[kernel]\nffffffffc0400000\tgone_mod\n"},
+		{"per_cpu/cpu0/stats", "entries: 0\noverrun: 3\nnow ts:  14.957748\n"},
+		{"events/header_page", "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"},
+	};
+	char path[300];
+
+	if (temp_dir_setup(state))
+		return -1;
+	log_set_level(LOG_LEVEL_ERROR);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "instances/x/%s", files[i][0]);
+		fake_text(*state, path, files[i][1]);
+	}
+	fake_text(
+		*state, "instances/x/events/sched/sched_process_wait/format",
+		format_text("sched_process_wait", ID, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1)));
+	fake_text(*state, "events/sched/sched_process_wait/format", "");
+	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	pipe_fd = open(path, O_RDWR | O_NONBLOCK);
+	h = (struct ds_handle){.session_id = 9};
+	loop = event_base_new();
+	instance = NULL;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	if (instance)
+		frozen_ftrace_data_source.destroy(instance);
+	event_base_free(loop);
+	close(pipe_fd);
+	return temp_dir_teardown(state);
+}
+
+static void create(const char *root, const char *name)
+{
+	const struct ds_env env = {.loop = loop,
+				   .sys_root = "/nowhere",
+				   .proc_root = "/nowhere",
+				   .tracefs_root = root};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__FrozenFtraceConfig frozen = PB__FROZEN_FTRACE_CONFIG__INIT;
+
+	frozen.instance_name = (char *)name;
+	config.frozen_ftrace_config = &frozen;
+	assert_int_equal(frozen_ftrace_data_source.create(&h, &env, &config, &instance), 0);
+}
+
+/* Setting up may take more than one turn. */
+static void start(void)
+{
+	frozen_ftrace_data_source.start(instance);
+	while (!h.started)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+}
+
+static void put_page(uint64_t time, uint8_t id)
+{
+	struct page_maker m;
+
+	page_begin(&m, time);
+	page_record(&m, 1, (const uint8_t[12]){id}, 12);
+	page_end(&m, 0, 0);
+	assert_int_equal(write(pipe_fd, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
+}
+
+struct stats_view {
+	unsigned starts, ends, preserved, cpus, failed, problems;
+};
+
+static struct stats_view read_stats(void)
+{
+	struct stats_view v = {0};
+	struct pb_field packet, stats, f;
+	struct pb_dec d, dp, ds;
+
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		assert_true(pb_dec_next(&dp, &stats));
+		if (stats.id != PB_TRACE_PACKET_FTRACE_STATS)
+			continue;
+		pb_dec_init(&ds, stats.data, stats.len);
+		while (pb_dec_next(&ds, &f)) {
+			v.starts += f.id == PB_FTRACE_STATS_PHASE && f.u64 == 1;
+			v.ends += f.id == PB_FTRACE_STATS_PHASE && f.u64 == 2;
+			v.preserved += f.id == PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER;
+			v.cpus += f.id == PB_FTRACE_STATS_CPU_STATS;
+			v.failed += f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS;
+			v.problems += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
+		}
+		assert_true(pb_dec_ok(&ds));
+	}
+	return v;
+}
+
+static void test_read_once(void **state)
+{
+	struct stats_view v;
+
+	put_page(1000, ID);
+	put_page(2000, ID);
+	create(*state, "x");
+	start();
+	assert_int_equal(h.started, 1);
+	v = read_stats();
+	assert_int_equal(v.starts, 1);
+	assert_int_equal(v.preserved, 1);
+	assert_int_equal(v.failed, 1); /* a module is gone */
+	assert_int_equal(v.ends, 0);
+
+	/* Answered when all is there. */
+	frozen_ftrace_data_source.flush(instance, 5);
+	frozen_ftrace_data_source.stop(instance);
+	frozen_ftrace_data_source.stop(instance);
+	assert_int_equal(h.flushed, 0);
+	while (!h.stopped)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_int_equal(h.flushed, 1);
+	assert_int_equal(h.stopped, 1);
+	assert_true(h.writer->flushes > 0);
+	v = read_stats();
+	assert_int_equal(v.ends, 1);
+	assert_int_equal(v.cpus, 1);
+	assert_int_equal(v.failed, 1);
+
+	/* After the stats packet of the start; times as they are, on the boot clock. */
+	bundles_read(h.writer);
+	assert_int_equal(n_bundles, 1);
+	assert_int_equal(bundles[0].events, 2);
+
+	/* Nothing is left, and nothing else has changed. */
+	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
+	frozen_ftrace_data_source.destroy(instance);
+	instance = NULL;
+	assert_string_equal(fake_read(*state, "instances/x/trace"), "");
+	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "0\n");
+	assert_string_equal(fake_read(*state, "instances/x/trace_clock"), "[local] boot\n");
+	assert_string_equal(fake_read(*state, "instances/x/buffer_size_kb"), "400\n");
+}
+
+static void test_flushed_and_stopped_later(void **state)
+{
+	create(*state, "x");
+	start();
+	while (!read_stats().ends)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	frozen_ftrace_data_source.flush(instance, 3);
+	assert_int_equal(h.last_flush, 3);
+	frozen_ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 1);
+	frozen_ftrace_data_source.flush(instance, 4);
+	assert_int_equal(h.flushed, 2);
+	assert_int_equal(h.stopped, 1);
+}
+
+static void test_records_of_another_kernel(void **state)
+{
+	put_page(1000, UNKNOWN_ID);
+	create(*state, "x");
+	start();
+	frozen_ftrace_data_source.stop(instance);
+	while (!h.stopped)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_int_equal(read_stats().failed, 2);
+}
+
+static void test_what_is_not_of_another_boot(void **state)
+{
+	static const char *const infos[] = {"# Current\n", "0\t[kernel]\n"};
+
+	for (size_t i = 0; i < 2; i++) {
+		fake_text(*state, "instances/x/last_boot_info", infos[i]);
+		h = (struct ds_handle){.session_id = 9};
+		create(*state, "x");
+		start();
+		assert_int_equal(read_stats().failed, 1);
+		frozen_ftrace_data_source.destroy(instance);
+	}
+	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/last_boot_info")), 0);
+	h = (struct ds_handle){.session_id = 9};
+	create(*state, "x");
+	start();
+	assert_int_equal(read_stats().failed, 1);
+}
+
+/* It starts, says why, and is empty. */
+static void test_nothing_to_read(void **state)
+{
+	const struct {
+		const char *root, *name;
+	} places[] = {{NULL, "x"}, {*state, NULL}, {*state, "y"}, {*state, "../x"}};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		h = (struct ds_handle){.session_id = 9};
+		create(places[i].root, places[i].name);
+		start();
+		frozen_ftrace_data_source.flush(instance, 1);
+		frozen_ftrace_data_source.stop(instance);
+		assert_int_equal(h.started, 1);
+		assert_int_equal(h.flushed, 1);
+		assert_int_equal(h.stopped, 1);
+		assert_int_equal(read_stats().problems, 1);
+		assert_int_equal(read_stats().ends, 1);
+		frozen_ftrace_data_source.destroy(instance);
+	}
+	instance = NULL;
+	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
+}
+
+static void test_destroyed_before_the_start(void **state)
+{
+	create(*state, "x");
+	frozen_ftrace_data_source.destroy(instance);
+	instance = NULL;
+	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_read_once),
+		T(test_flushed_and_stopped_later),
+		T(test_records_of_another_kernel),
+		T(test_what_is_not_of_another_boot),
+		T(test_nothing_to_read),
+		T(test_destroyed_before_the_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

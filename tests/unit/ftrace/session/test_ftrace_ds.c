@@ -1,0 +1,737 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The life of the data source, where there is no kernel to record: it answers everything, and its
+ * stats say why it is empty. With a kernel: tests/root/test_ftrace.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/system/log.h"
+#include "unit/ftrace/fake_producer.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/session/ftrace_ds.h"
+#include "gen/fields.h"
+#include "unit/ftrace/page_maker.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+
+static struct ds_handle h;
+static struct event_base *loop;
+static void *instance;
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	log_set_level(LOG_LEVEL_ERROR);
+	h = (struct ds_handle){.session_id = 9};
+	loop = event_base_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	event_base_free(loop);
+	return temp_dir_teardown(state);
+}
+
+static void create_with(const char *proc_root, bool symbols)
+{
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = proc_root};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
+	char *events[] = {"sched/sched_switch"};
+
+	ftrace.ftrace_events = events;
+	ftrace.n_ftrace_events = 1;
+	ftrace.has_symbolize_ksyms = 1;
+	ftrace.symbolize_ksyms = symbols;
+	config.ftrace_config = &ftrace;
+	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
+}
+
+static void create(void)
+{
+	create_with("/nowhere", false);
+}
+
+/* FtraceStats of a phase in the trace; told: how many name a problem. */
+static unsigned count_stats(uint64_t phase, unsigned *told)
+{
+	struct pb_field packet, stats, f;
+	struct pb_dec d, dp, ds;
+	unsigned n = 0;
+
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		assert_true(pb_dec_next(&dp, &stats));
+		assert_int_equal(stats.id, PB_TRACE_PACKET_FTRACE_STATS);
+		pb_dec_init(&ds, stats.data, stats.len);
+		assert_true(pb_dec_next(&ds, &f) && f.id == PB_FTRACE_STATS_PHASE);
+		n += f.u64 == phase;
+		while (pb_dec_next(&ds, &f))
+			*told += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
+		assert_true(pb_dec_ok(&ds));
+	}
+	assert_true(pb_dec_ok(&d));
+	return n;
+}
+
+static void test_start_flush_stop(void **state)
+{
+	unsigned told = 0;
+
+	(void)state;
+	create();
+	ftrace_data_source.start(instance);
+	assert_int_equal(h.started, 1);
+	ftrace_data_source.flush(instance, 5); /* there is nothing to wait for */
+	assert_int_equal(h.flushed, 1);
+	assert_int_equal(h.last_flush, 5);
+	assert_true(h.writer->flushes > 0);
+	assert_int_equal(count_stats(1, &told), 1);
+	assert_int_equal(count_stats(2, &told), 1);
+	assert_int_equal(told, 2); /* once in each count */
+
+	ftrace_data_source.stop(instance);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 1);
+	assert_int_equal(count_stats(1, &told), 1); /* nothing new to say */
+	ftrace_data_source.flush(instance, 7);
+	assert_int_equal(h.last_flush, 7);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	ftrace_data_source.destroy(instance);
+	assert_int_equal(h.stopped, 1);
+}
+
+static void test_a_stop_without_a_flush_has_stats_too(void **state)
+{
+	unsigned told = 0;
+
+	(void)state;
+	create();
+	ftrace_data_source.start(instance);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 1);
+	assert_int_equal(count_stats(2, &told), 1);
+	ftrace_data_source.destroy(instance);
+}
+
+static void stop_from_inside(struct ds_handle *handle)
+{
+	if (handle->flushed && !handle->stopped) {
+		handle->on_answer = NULL;
+		ftrace_data_source.stop(instance);
+	}
+}
+
+static void test_a_stop_from_inside_an_answer(void **state)
+{
+	(void)state;
+	create();
+	h.on_answer = stop_from_inside;
+	ftrace_data_source.start(instance);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(h.flushed, 1);
+	assert_int_equal(h.stopped, 1);
+	ftrace_data_source.destroy(instance);
+}
+
+/* The last FtraceStats' number of symbols, and its reports; of both kinds in one. */
+static uint64_t symbols_told(char *reports, size_t size)
+{
+	struct pb_field packet, stats, f;
+	struct pb_dec d, dp, ds;
+	uint64_t n = 0;
+
+	*reports = '\0';
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		assert_true(pb_dec_next(&dp, &stats));
+		pb_dec_init(&ds, stats.data, stats.len);
+		while (pb_dec_next(&ds, &f))
+			if (f.id == PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED)
+				n = f.u64;
+			else if (f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
+				snprintf(reports, size, "%.*s", (int)f.len, (const char *)f.data);
+	}
+	return n;
+}
+
+static void test_it_starts_when_the_symbols_are_there(void **state)
+{
+	char report[200];
+
+	fake_text(*state, "kallsyms", "1000 T first\n2000 T second\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	assert_int_equal(h.started, 0);
+	for (unsigned i = 0; i < 100 && !h.started; i++)
+		event_base_loop(loop, EVLOOP_ONCE);
+	assert_int_equal(h.started, 1);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	assert_string_equal(report, "");
+	ftrace_data_source.destroy(instance);
+}
+
+static void test_a_stop_waits_for_symbols(void **state)
+{
+	char report[200];
+
+	fake_text(*state, "kallsyms", "1000 T first\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	ftrace_data_source.flush(instance, 1); /* of somebody who does not know that it stops */
+	assert_int_equal(h.flushed, 1);
+	for (unsigned i = 0; i < 100 && !h.stopped; i++)
+		event_base_loop(loop, EVLOOP_ONCE);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(h.stopped, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 1);
+	ftrace_data_source.destroy(instance);
+
+	for (unsigned stopped = 0; stopped < 2; stopped++) {
+		h = (struct ds_handle){.session_id = 9};
+		create_with(*state, true);
+		ftrace_data_source.start(instance);
+		if (stopped)
+			ftrace_data_source.stop(instance);
+		ftrace_data_source.destroy(instance); /* at once */
+		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	}
+}
+
+static void test_symbols_that_cannot_be_had(void **state)
+{
+	char report[200];
+
+	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
+	create_with(*state, true);
+	ftrace_data_source.start(instance);
+	assert_int_equal(h.started, 1);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(
+		strstr(report, "option:symbolize_ksyms (/proc/kallsyms shows no addresses"));
+	ftrace_data_source.destroy(instance);
+}
+
+static void test_destroyed_at_any_time(void **state)
+{
+	(void)state;
+	create();
+	ftrace_data_source.destroy(instance);
+
+	create();
+	ftrace_data_source.start(instance);
+	ftrace_data_source.destroy(instance);
+
+	create();
+	ftrace_data_source.start(instance);
+	ftrace_data_source.flush(instance, 1);
+	ftrace_data_source.stop(instance); /* a lost service */
+	ftrace_data_source.destroy(instance);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	assert_int_equal(h.stopped, 1);
+}
+
+/* ---- with a ring: a FIFO in an instance of somebody else's ---- */
+
+#define PLACE "instances/x/"
+#define EVENT "events/sched/sched_process_wait/"
+
+static int ring = -1;
+
+static void make_place(void **state)
+{
+	const char *format =
+		format_text("sched_process_wait", 1, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1));
+	char path[300];
+
+	fake_text(*state, PLACE "events/header_page",
+		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fake_text(*state, PLACE "buffer_size_kb", "4096\n");
+	fake_text(*state, PLACE "trace_clock", "[boot]\n");
+	fake_text(*state, PLACE "tracing_on", "0\n");
+	fake_text(*state, PLACE "trace", "");
+	fake_text(*state, PLACE EVENT "enable", "0\n");
+	fake_text(*state, PLACE EVENT "format", format);
+	fake_text(*state, EVENT "format", format);
+	fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 3\n");
+	snprintf(path, sizeof(path), "%s/" PLACE "per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	ring = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	assert_true(ring >= 0);
+}
+
+static void run_until(const unsigned *counter, unsigned want)
+{
+	while (*counter < want)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+}
+
+/* uprobe: NULL: none. stop_timeout_ms: 0: no symbols. */
+static void create_in_place(void **state, char *uprobe, uint32_t stop_timeout_ms)
+{
+	const struct ds_env env = {
+		.loop = loop,
+		.sys_root = "/nowhere",
+		.proc_root = stop_timeout_ms ? *state : "/nowhere",
+		.tracefs_root = *state,
+	};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
+	char *events[] = {"sched/sched_process_wait"};
+
+	make_place(state);
+	ftrace.ftrace_events = events;
+	ftrace.n_ftrace_events = 1;
+	ftrace.instance_name = "x";
+	ftrace.has_drain_period_ms = 1;
+	ftrace.drain_period_ms = 60000;
+	ftrace.uprobe_events = &uprobe;
+	ftrace.n_uprobe_events = uprobe != NULL;
+	ftrace.has_symbolize_ksyms = ftrace.symbolize_ksyms = stop_timeout_ms != 0;
+	config.has_stop_timeout_ms = true;
+	config.stop_timeout_ms = stop_timeout_ms;
+	config.ftrace_config = &ftrace;
+	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
+	ftrace_data_source.start(instance);
+}
+
+static void create_with_ring(void **state)
+{
+	unsigned before = h.started;
+
+	create_in_place(state, NULL, 0);
+	run_until(&h.started, before + 1);
+}
+
+static void destroy_with_ring(void)
+{
+	ftrace_data_source.destroy(instance);
+	close(ring);
+}
+
+static void put_page(void)
+{
+	static const uint8_t payload[12] = {1};
+	struct page_maker m;
+
+	page_begin(&m, 1000);
+	page_record(&m, 1, payload, sizeof(payload));
+	page_end(&m, 0, 0);
+	assert_int_equal(write(ring, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
+}
+
+/* Packets with events in the trace. */
+static unsigned count_bundles(void)
+{
+	struct pb_field packet, f;
+	struct pb_dec d, dp;
+	unsigned n = 0;
+
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		n += pb_dec_next(&dp, &f) && f.id == PB_TRACE_PACKET_FTRACE_EVENTS;
+	}
+	return n;
+}
+
+static void test_a_flush_is_answered_when_the_rings_are_read(void **state)
+{
+	create_with_ring(state);
+	put_page();
+	ftrace_data_source.flush(instance, 5);
+	assert_int_equal(h.flushed, 0);
+	ftrace_data_source.flush(instance, 6);
+	run_until(&h.flushed, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_true(h.writer->flushes > 0);
+	run_until(&h.flushed, 2);
+	assert_int_equal(h.last_flush, 6);
+	destroy_with_ring();
+}
+
+static void test_a_stop_reads_what_is_left(void **state)
+{
+	create_with_ring(state);
+	put_page();
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	put_page();
+	run_until(&h.stopped, 1);
+	assert_true(count_bundles() >= 1);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	destroy_with_ring();
+}
+
+/* What was lost behind the last record that was recorded is lost all the same. */
+static void test_a_stop_tells_losses_without_records(void **state)
+{
+	unsigned told = 0;
+
+	for (unsigned more = 0; more < 2; more++) {
+		create_with_ring(state);
+		ftrace_data_source.flush(instance, 5);
+		run_until(&h.flushed, more + 1);
+		assert_int_equal(count_stats(2, &told), 1);
+		if (more)
+			fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 4\n");
+		ftrace_data_source.stop(instance);
+		run_until(&h.stopped, more + 1);
+		assert_int_equal(count_stats(2, &told), 1 + more);
+		destroy_with_ring();
+		unlink(temp_dir_path(state, 0, PLACE "per_cpu/cpu0/trace_pipe_raw"));
+	}
+}
+
+static void test_a_stop_from_inside_an_answer_reads_once_more(void **state)
+{
+	create_with_ring(state);
+	h.on_answer = stop_from_inside;
+	ftrace_data_source.flush(instance, 1);
+	run_until(&h.flushed, 1);
+	assert_int_equal(h.stopped, 0);
+	put_page();
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 1);
+	destroy_with_ring();
+}
+
+static void test_more_flushes_than_it_remembers(void **state)
+{
+	create_with_ring(state);
+	for (uint64_t i = 1; i <= 1000; i++)
+		ftrace_data_source.flush(instance, i);
+	while (h.last_flush != 1000)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_in_range(h.flushed, 10, 100);
+	destroy_with_ring();
+}
+
+static void flush_again(struct ds_handle *handle)
+{
+	if (handle->flushed && handle->flushed < 50)
+		ftrace_data_source.flush(instance, handle->last_flush + 1);
+}
+
+/* Whoever asks all the time has answers all the time. */
+static void test_flushes_without_end(void **state)
+{
+	create_with_ring(state);
+	for (unsigned i = 0; i < 3; i++)
+		ftrace_data_source.flush(instance, i);
+	event_base_loop(loop, EVLOOP_ONCE);
+	for (unsigned i = 3; h.flushed < 10; i++) {
+		ftrace_data_source.flush(instance, i);
+		event_base_loop(loop, EVLOOP_ONCE);
+		assert_true(i - h.last_flush < 5);
+	}
+	h.on_answer = flush_again;
+	run_until(&h.flushed, 50);
+	h.on_answer = NULL;
+	ftrace_data_source.flush(instance, 1000);
+	ftrace_data_source.stop(instance);
+	run_until(&h.stopped, 1);
+	assert_int_equal(h.last_flush, 1000);
+	destroy_with_ring();
+}
+
+/* ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more ---- */
+
+static void write_slow_symbols(void **state)
+{
+	static char lines[1 << 20];
+	char path[300];
+	FILE *f;
+
+	for (size_t i = 0; i < sizeof(lines); i++)
+		lines[i] = i % 2 ? '\n' : '-';
+	fake_text(*state, "kallsyms", "1000 T first\n");
+	snprintf(path, sizeof(path), "%s/kallsyms", (char *)*state);
+	f = fopen(path, "a");
+	assert_non_null(f);
+	for (unsigned i = 0; i < 32; i++)
+		assert_int_equal(fwrite(lines, sizeof(lines), 1, f), 1);
+	fputs("2000 T second\n", f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void begin_with_slow_symbols(void **state, uint32_t stop_timeout_ms)
+{
+	write_slow_symbols(state);
+	create_in_place(state, NULL, stop_timeout_ms);
+	while (strcmp(fake_read(*state, PLACE "tracing_on"), "1") != 0)
+		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
+	assert_int_equal(h.started, 0);
+	put_page();
+}
+
+static void test_a_stop_reads_the_rest_with_names(void **state)
+{
+	char report[200];
+
+	begin_with_slow_symbols(state, 60000);
+	h.stop_follows = true;
+	ftrace_data_source.flush(instance, 5);
+	assert_int_equal(h.flushed, 1);
+	ftrace_data_source.stop(instance);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	event_base_loop(loop, EVLOOP_ONCE);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(h.stopped, 0);
+	assert_int_equal(count_bundles(), 0);
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	assert_string_equal(report, "");
+	destroy_with_ring();
+}
+
+static void test_a_stop_gives_symbols_up(void **state)
+{
+	char report[200];
+
+	begin_with_slow_symbols(state, 10);
+	ftrace_data_source.stop(instance);
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(strstr(report, "option:symbolize_ksyms (records were read before"));
+	destroy_with_ring();
+}
+
+static void test_a_flush_does_not_wait_for_symbols(void **state)
+{
+	char report[200];
+
+	begin_with_slow_symbols(state, 60000);
+	ftrace_data_source.flush(instance, 1);
+	assert_int_equal(h.started, 1);
+	run_until(&h.flushed, 1);
+	assert_int_equal(count_bundles(), 1);
+	assert_int_equal(symbols_told(report, sizeof(report)), 0);
+	assert_non_null(strstr(report, "option:symbolize_ksyms (records were read before"));
+	/* A stop waits for the rest's. */
+	put_page();
+	ftrace_data_source.stop(instance);
+	run_until(&h.stopped, 1);
+	assert_int_equal(count_bundles(), 2);
+	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	destroy_with_ring();
+}
+
+/* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader ---- */
+
+static void begin_to_set_up(void **state)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	create_in_place(state, (char *)"p:mine/read /bin/true:0x10", 0);
+	/* It gets there in a few turns; what a test says holds before that, too. */
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
+		usleep(200);
+	}
+	assert_int_equal(h.started, 0);
+}
+
+static int fifo;
+
+/* From then on it is a plain file. Gives what keeps the FIFO open. */
+static int let_the_kernel_end(void **state)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	fake_text(*state, "plain", "");
+	assert_int_equal(rename(temp_dir_path(state, 0, "plain"), path), 0);
+	return fd;
+}
+
+static void test_others_go_on_while_the_kernel_sets_up(void **state)
+{
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	struct ds_handle other = {.session_id = 10};
+	void *other_instance;
+	int fd;
+
+	begin_to_set_up(state);
+	assert_int_equal(ftrace_data_source.create(&other, &env, &config, &other_instance), 0);
+	ftrace_data_source.start(other_instance);
+	ftrace_data_source.flush(other_instance, 1);
+	ftrace_data_source.stop(other_instance);
+	run_until(&other.stopped, 1);
+	assert_int_equal(other.started, 1);
+	assert_int_equal(other.flushed, 1);
+	ftrace_data_source.destroy(other_instance);
+
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
+	assert_int_equal(h.started, 0);
+	fd = let_the_kernel_end(state);
+	run_until(&h.started, 1);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "1");
+	destroy_with_ring();
+	close(fd);
+}
+
+static void test_a_flush_while_it_is_set_up(void **state)
+{
+	int fd;
+
+	begin_to_set_up(state);
+	ftrace_data_source.flush(instance, 7);
+	assert_int_equal(h.last_flush, 7); /* there is nothing yet */
+	fd = let_the_kernel_end(state);
+	run_until(&h.started, 1);
+	put_page();
+	ftrace_data_source.flush(instance, 8);
+	run_until(&h.flushed, 2);
+	assert_int_equal(count_bundles(), 1);
+	destroy_with_ring();
+	close(fd);
+}
+
+static void test_a_stop_while_it_is_set_up(void **state)
+{
+	unsigned told = 0;
+	int fd;
+
+	begin_to_set_up(state);
+	ftrace_data_source.stop(instance);
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	fd = let_the_kernel_end(state);
+	run_until(&h.stopped, 1);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(count_stats(2, &told), 1);
+	assert_int_equal(told, 0);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	destroy_with_ring();
+	close(fd);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *state)
+{
+	(void)what;
+	(void)fd;
+	fifo = let_the_kernel_end(state);
+}
+
+/* What was made goes again, and the rest is not begun. */
+static void test_a_stop_while_it_is_set_up_for_long(void **state)
+{
+	struct event *late = evtimer_new(loop, on_late, state);
+	const struct timeval patience = {.tv_sec = 3, .tv_usec = 100000};
+	unsigned told = 0;
+
+	begin_to_set_up(state);
+	ftrace_data_source.stop(instance);
+	event_add(late, &patience);
+	run_until(&h.stopped, 1);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(count_stats(2, &told), 1);
+	assert_int_equal(told, 1);
+	assert_non_null(strstr(fake_read(*state, "uprobe_events"), "-:sonda_"));
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
+	assert_string_equal(fake_read(*state, PLACE EVENT "enable"), "0\n");
+	event_free(late);
+	destroy_with_ring();
+	close(fifo);
+}
+
+static void test_destroyed_while_it_is_set_up(void **state)
+{
+	int fd;
+
+	begin_to_set_up(state);
+	ftrace_data_source.stop(instance);
+	fd = let_the_kernel_end(state);
+	destroy_with_ring();
+	assert_int_equal(h.started + h.stopped, 0);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
+	close(fd);
+}
+
+static void test_no_config(void **state)
+{
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+
+	(void)state;
+	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
+	ftrace_data_source.start(instance);
+	ftrace_data_source.destroy(instance);
+}
+
+static void test_descriptor(void **state)
+{
+	struct pb_mem m;
+	struct pb_field f;
+	struct pb_dec d;
+
+	(void)state;
+	assert_string_equal(ftrace_data_source.name, "linux.ftrace");
+	assert_int_equal(pb_mem_init(&m), 0);
+	ftrace_data_source.describe(&m.enc);
+	pb_dec_init(&d, m.buf, pb_mem_len(&m));
+	assert_true(pb_dec_next(&d, &f));
+	assert_int_equal(f.id, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);
+	pb_dec_init(&d, f.data, f.len);
+	assert_true(pb_dec_next(&d, &f));
+	assert_int_equal(f.id, PB_FTRACE_DESCRIPTOR_KNOWS_OWN_FIELDS);
+	assert_int_equal(f.u64, 1);
+	pb_mem_deinit(&m);
+}
+
+#define WITH_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_LOOP(test_start_flush_stop),
+		WITH_LOOP(test_a_stop_without_a_flush_has_stats_too),
+		WITH_LOOP(test_a_stop_from_inside_an_answer),
+		WITH_LOOP(test_it_starts_when_the_symbols_are_there),
+		WITH_LOOP(test_a_stop_waits_for_symbols),
+		WITH_LOOP(test_symbols_that_cannot_be_had),
+		WITH_LOOP(test_destroyed_at_any_time),
+		WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read),
+		WITH_LOOP(test_a_stop_reads_what_is_left),
+		WITH_LOOP(test_a_stop_tells_losses_without_records),
+		WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more),
+		WITH_LOOP(test_more_flushes_than_it_remembers),
+		WITH_LOOP(test_flushes_without_end),
+		WITH_LOOP(test_a_stop_reads_the_rest_with_names),
+		WITH_LOOP(test_a_stop_gives_symbols_up),
+		WITH_LOOP(test_a_flush_does_not_wait_for_symbols),
+		WITH_LOOP(test_others_go_on_while_the_kernel_sets_up),
+		WITH_LOOP(test_a_flush_while_it_is_set_up),
+		WITH_LOOP(test_a_stop_while_it_is_set_up),
+		WITH_LOOP(test_a_stop_while_it_is_set_up_for_long),
+		WITH_LOOP(test_destroyed_while_it_is_set_up),
+		WITH_LOOP(test_no_config),
+		WITH_LOOP(test_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

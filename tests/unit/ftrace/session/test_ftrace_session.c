@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sessions that cannot be had say why. Those that can are in tests/root/test_ftrace.sh. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/fake_writer.h"
+#include "ftrace/session/ftrace_session.h"
+
+static struct ftrace_session s;
+static struct writer *w;
+
+static int setup(void **state)
+{
+	w = fake_writer_new(4096);
+	return temp_dir_setup(state);
+}
+
+static int teardown(void **state)
+{
+	writer_free(w);
+	return temp_dir_teardown(state);
+}
+
+static void open_session(const char *root)
+{
+	const struct ds_env env = {.sys_root = "/nowhere", .tracefs_root = root};
+
+	assert_int_equal(ftrace_session_init(&s, &env, 1, true, NULL), 0);
+	ftrace_session_set_up(&s, &env, w);
+}
+
+static void test_no_tracefs(void **state)
+{
+	(void)state;
+	open_session(NULL);
+	assert_non_null(strstr(s.reports.problem, "mount"));
+	assert_false(instance_is_made(&s.instance));
+	assert_int_equal(s.n_listeners, 0);
+	assert_null(s.ring.ring);
+	ftrace_session_close(&s);
+	assert_null(s.reports.problem);
+}
+
+static void test_a_folder_that_cannot_hold_instances(void **state)
+{
+	open_session(*state);
+	assert_non_null(strstr(s.reports.problem, "No such file"));
+	assert_false(instance_is_made(&s.instance));
+	ftrace_session_close(&s);
+
+	fake_text(*state, "instances/x", "");
+	open_session(*state);
+	assert_non_null(strstr(s.reports.problem, "tracing_on"));
+	ftrace_session_close(&s);
+	/* Nothing is left behind. */
+	fake_text(*state, "instances/x", "");
+	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x")), 0);
+	assert_int_equal(rmdir(temp_dir_path(state, 0, "instances")), 0);
+}
+
+static void test_the_config_counts_even_then(void **state)
+{
+	const struct ds_env env = {.sys_root = "/nowhere"};
+	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
+
+	(void)state;
+	config.has_drain_period_ms = 1;
+	config.drain_period_ms = 7;
+	assert_int_equal(ftrace_session_init(&s, &env, 1, true, &config), 0);
+	ftrace_session_set_up(&s, &env, w);
+	assert_int_equal(s.settings.drain_period_ms, 7);
+	ftrace_session_close(&s);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_no_tracefs),
+		WITH_FOLDER(test_a_folder_that_cannot_hold_instances),
+		WITH_FOLDER(test_the_config_counts_even_then),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Empty folders, which rmdir takes as tracefs takes instances. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+
+static void *make(void **state, const char *fmt, int pid)
+{
+	static char names[8][256];
+	static unsigned at;
+	char *path = names[at++ % 8], name[64];
+
+	snprintf(name, sizeof(name), fmt, pid);
+	snprintf(path, sizeof(names[0]), "%s/instances/%s", (char *)*state, name);
+	fake_mkdirs(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	return path;
+}
+
+static int exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static int dead_pid(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return pid;
+}
+
+static void test_whose_process_is_gone(void **state)
+{
+	int dead = dead_pid();
+	const char *one = make(state, "sonda-%d-1", dead), *two = make(state, "sonda-%d-1-2", dead);
+	const char *ours = make(state, "sonda-%d-3", getpid());
+	const char *alive = make(state, "sonda-%d-1", getppid());
+
+	assert_int_equal(instance_remove_stale(*state), 3);
+	assert_false(exists(one) || exists(two) || exists(ours));
+	assert_true(exists(alive));
+	assert_int_equal(instance_remove_stale(*state), 0);
+}
+
+static void test_whose_process_lives(void **state)
+{
+	pid_t child = fork();
+	const char *path;
+
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	path = make(state, "sonda-%d-1", child);
+	assert_int_equal(instance_remove_stale(*state), 0);
+	assert_true(exists(path));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(instance_remove_stale(*state), 1);
+}
+
+static void test_names_of_others_are_left_alone(void **state)
+{
+	static const char *const names[] = {"sonda",	   "sonda-",	  "sonda-%d",
+					    "sonda-%d-",   "sonda-%d-x",  "sonda-%d-1x",
+					    "sonda-%d-1-", "sonda-%d-1-x"};
+	int dead = dead_pid();
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		make(state, names[i], dead);
+	make(state, "sonda--%d-1", dead);
+	make(state, "x-sonda-%d-1", dead);
+	assert_int_equal(instance_remove_stale(*state), 0);
+}
+
+static void test_one_that_somebody_holds(void **state)
+{
+	int dead = dead_pid();
+	const char *held = make(state, "sonda-%d-1", dead);
+	char name[64];
+
+	/* A folder with something in it is as busy as an instance that is open. */
+	snprintf(name, sizeof(name), "instances/sonda-%d-1/file", dead);
+	fake_text(*state, name, "");
+	assert_int_equal(instance_remove_stale(*state), 0);
+	assert_true(exists(held));
+}
+
+static void test_no_instances_at_all(void **state)
+{
+	assert_int_equal(instance_remove_stale(*state), -ENOENT);
+	assert_int_equal(instance_remove_stale("/nowhere"), -ENOENT);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_whose_process_is_gone),
+		WITH_FOLDER(test_whose_process_lives),
+		WITH_FOLDER(test_names_of_others_are_left_alone),
+		WITH_FOLDER(test_one_that_somebody_holds),
+		WITH_FOLDER(test_no_instances_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

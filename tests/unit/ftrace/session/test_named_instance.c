@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/session/named_instance.h"
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_text(*state, "instances/foo/tracing_on", "1\n");
+	fake_text(*state, "instances/fool/x", "");
+	fake_text(*state, "hyp/tracing_on", "1\n");
+	fake_text(*state, "tracing_on", "1\n");
+	return 0;
+}
+
+static void test_places(void **state)
+{
+	struct instance i;
+	struct err_text e;
+
+	assert_int_equal(named_instance_borrow(&i, *state, NULL, "foo", &e), 0);
+	assert_string_equal(i.path, temp_dir_path(state, 0, "instances/foo"));
+	assert_false(instance_is_own(&i));
+	assert_int_equal(instance_remove(&i), 0);
+	assert_int_equal(named_instance_borrow(&i, *state, NULL, "hyp", &e), 0);
+	assert_string_equal(i.path, temp_dir_path(state, 0, "hyp"));
+	assert_int_equal(instance_remove(&i), 0);
+	assert_int_equal(named_instance_borrow(&i, *state, NULL, "hypervisor", &e), -ENOENT);
+}
+
+static void test_names_that_are_none(void **state)
+{
+	static const struct {
+		const char *name, *why;
+		int error;
+	} names[] = {
+		{"", "not the name", -EINVAL},
+		{"a/b", "not the name", -EINVAL},
+		{"/", "not the name", -EINVAL},
+		{"..", "not the name", -EINVAL},
+		{"../foo", "not the name", -EINVAL},
+		{".", "not the name", -EINVAL},
+		{"..foo", "not the name", -EINVAL},
+		{"sonda-1-1", "another recording", -EINVAL},
+		{"fooo", "did you mean foo?", -ENOENT},
+		{"nothing like it", "no such instance", -ENOENT},
+	};
+	char longest[400], want[64];
+	struct instance i;
+	struct err_text e;
+
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
+		assert_int_equal(named_instance_borrow(&i, *state, NULL, names[k].name, &e),
+				 names[k].error);
+		snprintf(want, sizeof(want), "instance_name \"%s\": ", names[k].name);
+		if (!strstr(e.text, names[k].why) || strncmp(e.text, want, strlen(want)) != 0)
+			fail_msg("%s", e.text);
+		assert_false(instance_is_made(&i));
+	}
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(named_instance_borrow(&i, *state, NULL, longest, &e), -ENAMETOOLONG);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_places),
+		T(test_names_that_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

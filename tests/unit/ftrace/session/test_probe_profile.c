@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/session/probe_profile.h"
+
+static struct made_events m;
+
+static void make(void **state, enum made_in in, const char *name)
+{
+	assert_int_equal(made_events_make(&m, *state,
+					  &(struct made_event){.in = in,
+							       .group = (char *)"ours",
+							       .name = (char *)name,
+							       .told = {"mine", name, 0}},
+					  ""),
+			 0);
+}
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_text(*state, "kprobe_events", "");
+	fake_text(*state, "uprobe_events", "");
+	make(state, MADE_KPROBE, "read");
+	make(state, MADE_KPROBE, "write");
+	make(state, MADE_UPROBE, "main");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	made_events_remove(&m);
+	return temp_dir_teardown(state);
+}
+
+static void check(size_t n, uint64_t hits, uint64_t misses)
+{
+	assert_int_equal(m.events[n]->hits, hits);
+	assert_int_equal(m.events[n]->misses, misses);
+}
+
+static const char kprobe_events[] = "p:kprobes/read vfs_read\n"
+				    "r1024:ours/read vfs_read ret=$retval\n"
+				    "p:ours/write vfs_write\n"
+				    "p:ours/write vfs_writev\n"
+				    "p:other/write vfs_write\n";
+static const char kprobe_profile[] = "  read                        100               1\n"
+				     "  read                         17               2\n"
+				     "  write                         3               0\n"
+				     "  write                  5000000000             4\n"
+				     "  write                       900               8\n";
+
+static void test_only_ours_count(void **state)
+{
+	fake_text(*state, "kprobe_events", kprobe_events);
+	fake_text(*state, "kprobe_profile", kprobe_profile);
+	fake_text(*state, "uprobe_events",
+		  "p:uprobes/main /bin/b:0x1\np:ours/main /bin/a:0x1 a=%di\n");
+	fake_text(*state, "uprobe_profile", "  /bin/b main   5\n  /bin/a main    7\n");
+	for (unsigned i = 0; i < 2; i++) { /* not summed up */
+		probe_profile_read(&m);
+		check(0, 17, 2);
+		check(1, 5000000003, 4);
+		check(2, 7, 0);
+	}
+}
+
+static void test_files_that_do_not_fit_together(void **state)
+{
+	static const char *const profiles[] = {
+		"",
+		"  read 1 1\n",
+		"  read 1 1\n  read 1 1\n  read 1 1\n  write 1 1\n  write 1 1\n",
+		"  read 1 1\n  read 1 1\n  write 1 1\n  write 1 1\n  write 1 1\n  more 1 1\n",
+		"  read 1 1\n  read x 1\n  write 1 1\n  write 1 1\n  write 1 1\n",
+		"nonsense",
+	};
+
+	fake_text(*state, "kprobe_events", kprobe_events);
+	fake_text(*state, "kprobe_profile", kprobe_profile);
+	probe_profile_read(&m);
+	for (unsigned i = 0; i < sizeof(profiles) / sizeof(*profiles); i++) {
+		fake_text(*state, "kprobe_profile", profiles[i]);
+		probe_profile_read(&m);
+		check(0, 17, 2);
+	}
+	unlink(temp_dir_path(state, 0, "kprobe_profile"));
+	probe_profile_read(&m);
+	check(0, 17, 2);
+	fake_text(*state, "kprobe_events", "p:\n:\n/\n");
+	fake_text(*state, "kprobe_profile", "a 1 1\nb 1 1\nc 1 1\n");
+	probe_profile_read(&m);
+	check(0, 17, 2);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_only_ours_count),
+		WITH_FOLDER(test_files_that_do_not_fit_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lent places in plain files; what a kernel does with them is in tests/root/test_lent.sh. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/session/session_place.h"
+
+struct place {
+	struct reports reports;
+	struct ftrace_settings settings;
+	struct instance instance;
+	uint32_t kb;
+};
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_text(*state, "instances/foo/tracing_on", "1\n");
+	fake_text(*state, "instances/foo/trace", "records");
+	fake_text(*state, "instances/foo/trace_clock", "[local] boot\n");
+	fake_text(*state, "instances/foo/buffer_size_kb", "100\n");
+	fake_text(*state, "instances/foo/current_tracer", "nop\n");
+	fake_text(*state, "instances/fool/x", "");
+	fake_text(*state, "hyp/tracing_on", "0\n");
+	fake_text(*state, "hyp/trace", "");
+	fake_text(*state, "hyp/trace_clock", "boot");
+	fake_text(*state, "hyp/buffer_size_kb", "4\n");
+	fake_text(*state, "tracing_on", "1\n");
+	fake_text(*state, "trace", "records");
+	fake_text(*state, "trace_clock", "[local] boot\n");
+	fake_text(*state, "buffer_size_kb", "7 (expanded: 1408)\n");
+	return 0;
+}
+
+static int open_place(void **state, struct place *p, Pb__FtraceConfig *c)
+{
+	const struct setup s = {
+		.root = *state,
+		.proc_root = "/nope",
+		.config = c,
+		.instance = &p->instance,
+		.reports = &p->reports,
+	};
+
+	ftrace_settings_read(c, &(struct ftrace_machine){1 << 30, 1}, &p->settings, &p->reports);
+	return session_place_open(&s, &p->settings, &p->instance, &p->kb);
+}
+
+static void leave(struct place *p)
+{
+	assert_int_equal(instance_remove(&p->instance), 0);
+	reports_deinit(&p->reports);
+}
+
+static void test_lent_and_given_back(void **state)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.kb = 0};
+
+	c.instance_name = "foo";
+	c.buffer_size_kb = 512;
+	assert_int_equal(open_place(state, &p, &c), 0);
+	assert_false(instance_is_own(&p.instance) || p.instance.keeps_ring);
+	assert_int_equal(p.kb, 512);
+	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "0");
+	assert_string_equal(fake_read(*state, "instances/foo/trace"), "");
+	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "boot");
+	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "512");
+	assert_null(p.reports.failed);
+	/* It is not ours to remove. */
+	leave(&p);
+	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "local");
+	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100");
+}
+
+static void test_preserved(void **state)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.kb = 0};
+
+	c.preserve_ftrace_buffer = c.has_preserve_ftrace_buffer = true;
+	c.instance_name = "foo";
+	assert_int_equal(open_place(state, &p, &c), 0);
+	assert_true(p.instance.keeps_ring);
+	assert_int_equal(p.kb, 100);
+	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1\n");
+	assert_string_equal(fake_read(*state, "instances/foo/trace"), "records");
+	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "[local] boot\n");
+	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100\n");
+	leave(&p);
+
+	/* The top level, where no instance is named. */
+	p = (struct place){.kb = 0};
+	c.instance_name = NULL;
+	assert_int_equal(open_place(state, &p, &c), 0);
+	assert_string_equal(p.instance.path, *state);
+	assert_string_equal(fake_read(*state, "trace"), "records");
+	leave(&p);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
+}
+
+static void test_the_second_session_finds_it_in_use(void **state)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place a = {.kb = 0}, b = {.kb = 0};
+
+	c.instance_name = "foo";
+	c.buffer_size_kb = 512;
+	assert_int_equal(open_place(state, &a, &c), 0);
+	fake_text(*state, "instances/foo/trace", "new records");
+	c.buffer_size_kb = 1024;
+	c.use_monotonic_raw_clock = c.has_use_monotonic_raw_clock = true;
+	assert_int_equal(open_place(state, &b, &c), 0);
+	assert_true(b.instance.keeps_ring);
+	assert_string_equal(fake_read(*state, "instances/foo/trace"), "new records");
+	assert_string_equal(b.reports.failed[0],
+			    "option:buffer_size_kb (1024: what is there is kept: 512)");
+	assert_string_equal(b.reports.failed[1],
+			    "option:use_monotonic_raw_clock (the clock that is set is kept)");
+	leave(&a);
+	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "0");
+	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "boot");
+	leave(&b);
+	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100");
+}
+
+static void test_beside_the_instances(void **state)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.kb = 0};
+	char want[300];
+
+	c.instance_name = "hyp";
+	assert_int_equal(open_place(state, &p, &c), 0);
+	snprintf(want, sizeof(want), "%s/hyp", (char *)*state);
+	assert_string_equal(p.instance.path, want);
+	leave(&p);
+	c.instance_name = "hypervisor";
+	assert_int_equal(open_place(state, &p, &c), -ENOENT);
+	reports_deinit(&p.reports);
+}
+
+static void test_somebody_traces_there(void **state)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.kb = 0};
+
+	fake_text(*state, "instances/foo/current_tracer", "function\n");
+	c.instance_name = "foo";
+	assert_int_equal(open_place(state, &p, &c), -EBUSY);
+	assert_non_null(strstr(p.reports.problem, "current_tracer is function"));
+	assert_string_equal(fake_read(*state, "instances/foo/trace"), "records");
+	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1\n");
+	reports_deinit(&p.reports);
+
+	c.preserve_ftrace_buffer = c.has_preserve_ftrace_buffer = true;
+	assert_int_equal(open_place(state, &p, &c), 0);
+	leave(&p);
+}
+
+static void test_names_that_are_none(void **state)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.kb = 0};
+
+	c.instance_name = (char *)"fooo";
+	assert_int_equal(open_place(state, &p, &c), -ENOENT);
+	assert_string_equal(p.reports.problem,
+			    "nothing is recorded: instance_name \"fooo\": the kernel has no such "
+			    "instance; did you mean foo?");
+	assert_false(instance_is_made(&p.instance));
+	reports_deinit(&p.reports);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_lent_and_given_back),
+		T(test_preserved),
+		T(test_the_second_session_finds_it_in_use),
+		T(test_beside_the_instances),
+		T(test_somebody_traces_there),
+		T(test_names_that_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

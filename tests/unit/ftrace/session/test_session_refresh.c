@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The kernel's part, that an event made anew is off and its old records gone, is in tests/root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/fake_writer.h"
+#include "unit/ftrace/formats.h"
+#include "ftrace/options/event_filters.h"
+#include "ftrace/session/session_refresh.h"
+
+static struct ftrace_session s;
+static struct writer *w;
+static Pb__FtraceConfig config;
+static const void *root;
+
+static const char one_int[] = FIELD("int a", 8, 4, 1);
+static const char two_ints[] = FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1);
+
+/* An event in both places, with a folder that is new. */
+static void make_event(const char *name, unsigned id, const char *fields)
+{
+	static unsigned made;
+	char path[128], from[300], to[300];
+
+	snprintf(from, sizeof(from), "%s/instances/x/events/%s", (const char *)root, name);
+	snprintf(to, sizeof(to), "%s/old%u", (const char *)root, made++);
+	rename(from, to); /* so that its number is not given again */
+	snprintf(path, sizeof(path), "events/%s/format", name);
+	fake_text(root, path, "");
+	snprintf(path, sizeof(path), "instances/x/events/%s/format", name);
+	fake_text(root, path, format_text(strchr(name, '/') + 1, id, FORMAT_COMMON, fields));
+	snprintf(path, sizeof(path), "instances/x/events/%s/enable", name);
+	fake_text(root, path, "0\n");
+	snprintf(path, sizeof(path), "sys/module/m%u/x", made);
+	fake_text(root, path, "");
+}
+
+static void remove_event(const char *name)
+{
+	static unsigned removed;
+	char from[300], to[300], path[128];
+
+	snprintf(from, sizeof(from), "%s/instances/x/events/%s", (const char *)root, name);
+	snprintf(to, sizeof(to), "%s/gone%u", (const char *)root, removed++);
+	assert_int_equal(rename(from, to), 0);
+	snprintf(from, sizeof(from), "%s/events/%s", (const char *)root, name);
+	snprintf(to, sizeof(to), "%s/gone%u", (const char *)root, removed++);
+	assert_int_equal(rename(from, to), 0);
+	snprintf(path, sizeof(path), "sys/module/r%u/x", removed);
+	fake_text(root, path, "");
+}
+
+static bool is_on(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "instances/x/events/%s/enable", name);
+	return fake_read(root, path)[0] == '1';
+}
+
+static const struct event_row *row(uint16_t id)
+{
+	return event_table_row(&s.table, id);
+}
+
+static int setup(void **state)
+{
+	static char *requests[] = {"mod/*", "late/event", "static/event"};
+	static char sys[300];
+
+	if (temp_dir_setup(state))
+		return -1;
+	root = *state;
+	pb__ftrace_config__init(&config);
+	config.n_ftrace_events = 3;
+	config.ftrace_events = requests;
+	fake_text(root, "tracing_on", "1");
+	make_event("static/event", 10, one_int);
+	make_event("mod/a", 11, one_int);
+	s = (struct ftrace_session){
+		.instance = fake_instance(root),
+		.setup = {.root = root,
+			  .config = &config,
+			  .instance = &s.instance,
+			  .reports = &s.reports},
+	};
+	w = fake_writer_new(4096);
+	assert_int_equal(
+		translator_new(&s.table, &(struct page_layout){.size = 4096}, w, &s.translator), 0);
+	snprintf(sys, sizeof(sys), "%s/sys", (const char *)root);
+	event_watch_begin(&s.watch, root, sys);
+	fake_text(root, "sys/module/first/x", "");
+	session_refresh(&s);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	translator_free(s.translator);
+	event_table_deinit(&s.table);
+	event_selection_deinit(&s.events);
+	event_triggers_deinit(&s.triggers);
+	reports_deinit(&s.reports);
+	fake_instance_free(&s.instance);
+	writer_free(w);
+	return temp_dir_teardown(state);
+}
+
+static void test_what_came_is_on(void **state)
+{
+	(void)state;
+	assert_string_equal(row(10)->name, "event");
+	assert_string_equal(row(11)->name, "a");
+	assert_true(is_on("static/event") && is_on("mod/a"));
+	make_event("mod/b", 12, one_int);
+	make_event("late/event", 13, two_ints);
+	make_event("other/event", 14, one_int);
+	session_refresh(&s);
+	assert_true(is_on("mod/b") && is_on("late/event"));
+	assert_false(is_on("other/event"));
+	assert_string_equal(row(12)->name, "b");
+	assert_int_equal(row(13)->n_ops, 2);
+	assert_null(row(14));
+	assert_int_equal(s.events.n, 4);
+	assert_null(s.reports.failed);
+	assert_null(s.reports.unknown);
+}
+
+static void test_what_went_is_forgotten(void **state)
+{
+	const struct event_row *kept = row(10);
+
+	(void)state;
+	remove_event("mod/a");
+	session_refresh(&s);
+	assert_null(row(11));
+	assert_ptr_equal(row(10), kept);
+	assert_int_equal(s.events.n, 1);
+	assert_int_equal(s.table.n_rows, 1);
+	assert_string_equal(s.reports.failed[0], "mod/a (removed while recording)");
+	/* It may come back, and bear another id. */
+	make_event("mod/a", 15, two_ints);
+	session_refresh(&s);
+	assert_int_equal(row(15)->n_ops, 2);
+	assert_true(is_on("mod/a"));
+}
+
+static void test_an_id_that_another_event_has_now(void **state)
+{
+	(void)state;
+	remove_event("mod/a");
+	make_event("mod/c", 11, two_ints);
+	session_refresh(&s);
+	assert_string_equal(row(11)->name, "c");
+	assert_true(is_on("mod/c"));
+	assert_int_not_equal(row(11)->generic_index, row(10)->generic_index);
+}
+
+static void test_the_same_event_with_other_fields(void **state)
+{
+	(void)state;
+	make_event("mod/a", 11, two_ints);
+	session_refresh(&s);
+	assert_int_equal(row(11)->n_ops, 2);
+	assert_true(is_on("mod/a"));
+	assert_string_equal(s.reports.failed[0], "mod/a (made anew while recording)");
+	/* Made anew just as it was, it is off. */
+	make_event("mod/a", 11, two_ints);
+	session_refresh(&s);
+	assert_int_equal(row(11)->n_ops, 2);
+	assert_true(is_on("mod/a"));
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+}
+
+static void test_a_module_of_many_events(void **state)
+{
+	(void)state;
+	make_event("mod/b", 12, one_int);
+	make_event("mod/c", 13, one_int);
+	session_refresh(&s);
+	remove_event("mod/a");
+	remove_event("mod/b");
+	make_event("mod/c", 13, two_ints);
+	session_refresh(&s);
+	assert_int_equal(tracefs_list_size(s.reports.failed), 2);
+	assert_string_equal(s.reports.failed[0], "mod/* (2 events removed while recording)");
+	assert_string_equal(s.reports.failed[1], "mod/c (made anew while recording)");
+}
+
+/* Also where hardly a record that was read is in the trace. */
+static void test_that_a_ring_was_emptied_is_told(void **state)
+{
+	struct cpu_stream cpu = {.events = 1, .left_out = 99};
+
+	(void)state;
+	s.ring.streams = &cpu;
+	s.ring.n_streams = 1;
+	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 100\n");
+	make_event("mod/b", 12, one_int);
+	session_refresh(&s);
+	remove_event("mod/a");
+	session_refresh(&s);
+	assert_string_equal(s.reports.failed[0], "mod/a (removed while recording)");
+	assert_false(cpu.gap);
+	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 7\n");
+	remove_event("mod/b");
+	session_refresh(&s);
+	assert_string_equal(s.reports.failed[1],
+			    "mod/b (removed while recording; what the rings held then is lost)");
+	assert_true(cpu.gap);
+}
+
+static void test_what_cannot_be_had_is_told_once(void **state)
+{
+	(void)state;
+	make_event("mod/bad", 16, "\tfield: nonsense\n");
+	session_refresh(&s);
+	assert_null(row(16));
+	assert_false(is_on("mod/bad"));
+	assert_string_equal(s.reports.failed[0], "mod/bad (unexpected format)");
+	make_event("mod/good", 17, one_int);
+	session_refresh(&s);
+	assert_non_null(row(17));
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+}
+
+static void test_filters_count_for_what_came(void **state)
+{
+	Pb__FtraceConfig__EventFilter filter = PB__FTRACE_CONFIG__EVENT_FILTER__INIT;
+	Pb__FtraceConfig__EventFilter *filters[] = {&filter};
+
+	(void)state;
+	filter.event = "mod/*";
+	filter.filter = "a == 1";
+	config.n_event_filters = 1;
+	config.event_filters = filters;
+	make_event("mod/b", 12, one_int);
+	fake_text(root, "instances/x/events/mod/b/filter", "none\n");
+	make_event("mod/nofilter", 18, one_int);
+	session_refresh(&s);
+	assert_string_equal(fake_read(root, "instances/x/events/mod/b/filter"), "a == 1");
+	assert_true(is_on("mod/b"));
+	/* Not unfiltered, rather not at all. */
+	assert_false(is_on("mod/nofilter"));
+	assert_null(row(18));
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_non_null(strstr(s.reports.failed[0], "mod/nofilter (filter refused"));
+}
+
+/* Nothing has changed by then but that it can. */
+static void test_what_failed_is_tried_again(void **state)
+{
+	(void)state;
+	config.n_event_filters =
+		EVENT_FILTERS_MAX + 1; /* that there are none of is not looked at */
+	make_event("mod/b", 12, one_int);
+	session_refresh(&s);
+	assert_false(is_on("mod/b"));
+	assert_null(row(12));
+	session_refresh(&s);
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_string_equal(
+		s.reports.failed[0],
+		"events that came while recording (Argument list too long; tried again)");
+	config.n_event_filters = 0;
+	session_refresh(&s);
+	assert_true(is_on("mod/b"));
+	assert_non_null(row(12));
+	assert_int_equal(s.events.n, 3);
+	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+}
+
+static void test_strings_of_a_new_module(void **state)
+{
+	(void)state;
+	fake_text(root, "printk_formats", "0x10 : \"old\"\n");
+	assert_int_equal(string_map_parse(&s.table.strings, "0x10 : \"old\"\n"), 0);
+	fake_text(root, "printk_formats", "0x10 : \"old\"\n0x20 : \"a longer one\"\n");
+	make_event("mod/b", 12, one_int);
+	session_refresh(&s);
+	assert_int_equal(string_map_find(&s.table.strings, 0x10)->len, 3);
+	/* As long as there is room for it. */
+	assert_int_equal(string_map_find(&s.table.strings, 0x20)->len, 3);
+}
+
+static void test_while_a_bundle_is_open_nothing_happens(void **state)
+{
+	(void)state;
+	make_event("mod/b", 12, one_int);
+	bundle_begin(&s.translator->bundle, &(struct bundle_head){.sync = &s.translator->sync});
+	session_refresh(&s);
+	assert_null(row(12));
+	bundle_end(&s.translator->bundle);
+	session_refresh(&s);
+	assert_non_null(row(12));
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_what_came_is_on),
+		WITH_FOLDER(test_what_went_is_forgotten),
+		WITH_FOLDER(test_an_id_that_another_event_has_now),
+		WITH_FOLDER(test_the_same_event_with_other_fields),
+		WITH_FOLDER(test_a_module_of_many_events),
+		WITH_FOLDER(test_that_a_ring_was_emptied_is_told),
+		WITH_FOLDER(test_what_cannot_be_had_is_told_once),
+		WITH_FOLDER(test_filters_count_for_what_came),
+		WITH_FOLDER(test_what_failed_is_tried_again),
+		WITH_FOLDER(test_strings_of_a_new_module),
+		WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

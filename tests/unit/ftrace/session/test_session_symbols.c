@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/fake_writer.h"
+#include "ftrace/session/session_symbols.h"
+#include "unit/ftrace/page_maker.h"
+
+static struct event_base *loop;
+static struct session_symbols s;
+static Pb__FtraceConfig config;
+static unsigned told;
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	loop = event_base_new();
+	config = (Pb__FtraceConfig)PB__FTRACE_CONFIG__INIT;
+	config.symbolize_ksyms = true;
+	s = (struct session_symbols){0};
+	told = 0;
+	fake_text(*state, "kallsyms", "1000 T a\n2000 T b\n3000 T c\n");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	session_symbols_leave(&s);
+	event_base_free(loop);
+	return temp_dir_teardown(state);
+}
+
+static void done(void *ctx)
+{
+	assert_ptr_equal(ctx, &config);
+	told++;
+}
+
+static void test_who_does_not_want_names(void **state)
+{
+	struct ring_stats_more more = {.ksyms_kb = 7};
+	struct reports reports = {0};
+
+	config.symbolize_ksyms = false;
+	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_false(session_symbols_wait(&s, 60000, done, &config));
+	session_symbols_give(&s, NULL, 0, &more, &reports);
+	assert_int_equal(more.ksyms_kb, 7);
+	assert_null(reports.failed);
+	session_symbols_stop_waiting(&s);
+}
+
+static void test_names_for_every_listener(void **state)
+{
+	struct writer *w = fake_writer_new(4096);
+	struct ring_listener listeners[2] = {0}, *all[2] = {&listeners[0], &listeners[1]};
+	struct ring_stats_more more = {0};
+	struct event_table table = {0};
+	struct reports reports = {0};
+
+	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_true(session_symbols_wait(&s, 60000, done, &config));
+	event_base_loop(loop, EVLOOP_ONCE);
+	while (!told)
+		event_base_loop(loop, EVLOOP_ONCE);
+	assert_int_equal(told, 1);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(
+			translator_new(&table, &page_maker_layout, w, &listeners[i].translator), 0);
+	session_symbols_give(&s, all, 2, &more, &reports);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(listeners[i].translator->ctx.ksyms->n_functions, 3);
+		assert_ptr_equal(listeners[i].translator->bundle.ksyms,
+				 listeners[i].translator->ctx.ksyms);
+		translator_free(listeners[i].translator);
+	}
+	assert_int_equal(more.ksyms_parsed, 3);
+	assert_int_equal(more.ksyms_kb, 1);
+	assert_null(reports.failed);
+	/* No timer is left. */
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
+	writer_free(w);
+}
+
+static void test_it_takes_too_long(void **state)
+{
+	struct ring_stats_more more = {0};
+	struct reports reports = {0};
+
+	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_true(session_symbols_wait(&s, 60000, done, &config));
+	event_active(s.timer, EV_TIMEOUT, 0); /* it is later than one would think */
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	/* Perhaps the table came in the same turn. */
+	assert_int_equal(told, 1 + s.user.is_ready);
+	if (session_symbols_pending(&s)) {
+		session_symbols_give(&s, NULL, 0, &more, &reports);
+		assert_null(reports.failed);
+		session_symbols_miss(&s, &reports);
+		session_symbols_miss(&s, &reports);
+		assert_int_equal(tracefs_list_size(reports.failed), 1);
+		reports_deinit(&reports);
+		session_symbols_stop_waiting(&s);
+	}
+	for (unsigned i = 0; i < 20; i++)
+		event_base_loop(loop, EVLOOP_NONBLOCK);
+	assert_int_equal(told, 2);
+	session_symbols_give(&s, NULL, 0, &more, &reports);
+	assert_int_equal(more.ksyms_parsed, 3);
+	session_symbols_miss(&s, &reports);
+	assert_null(reports.failed);
+}
+
+static void test_the_table_is_there_already(void **state)
+{
+	struct session_symbols other = {0};
+
+	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_RETAIN;
+	assert_int_equal(session_symbols_join(&other, loop, *state, &config), 0);
+	while (!other.user.is_ready)
+		event_base_loop(loop, EVLOOP_ONCE);
+	session_symbols_leave(&other);
+	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_CLEANUP_ON_STOP;
+	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_false(session_symbols_wait(&s, 60000, done, &config));
+	assert_int_equal(told, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_who_does_not_want_names),
+		TEST(test_names_for_every_listener),
+		TEST(test_it_takes_too_long),
+		TEST(test_the_table_is_there_already),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+/* FIFOs stand in for the rings of a top level in plain files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "unit/ftrace/fake_writer.h"
+#include "ftrace/session/top_ring.h"
+
+/* A session's side. */
+struct side {
+	struct reports reports;
+	struct ftrace_settings settings;
+	struct setup setup;
+	struct instance own;
+	struct writer *writer;
+	struct function_graph graph;
+	struct top_ring top;
+	Pb__FtraceConfig config;
+};
+
+static struct side a, b;
+static struct event_base *loop;
+static int pipe_fd;
+
+static const char print_format[] =
+	"name: print\nID: 5\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\nprint fmt: \"\"\n";
+
+static const char entry_format[] =
+	"name: funcgraph_entry\nID: 11\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
+
+static void begin_side(void **state, struct side *side)
+{
+	*side = (struct side){.settings = {.drain_period_ms = 100, .buffer_size_kb = 8192}};
+	pb__ftrace_config__init(&side->config);
+	side->own = fake_instance(*state);
+	side->own.path = strdup(temp_dir_path(state, 0, "instances/x"));
+	side->writer = fake_writer_new(4096);
+	side->setup = (struct setup){
+		.root = *state,
+		.proc_root = "/nope",
+		.config = &side->config,
+		.instance = &side->own,
+		.reports = &side->reports,
+	};
+}
+
+static void end_side(struct side *side)
+{
+	top_ring_close(&side->top);
+	function_graph_end(&side->graph);
+	writer_free(side->writer);
+	fake_instance_free(&side->own);
+	free(side->own.path);
+	reports_deinit(&side->reports);
+}
+
+static int setup(void **state)
+{
+	static const char *const files[][2] = {
+		{"tracing_on", "1\n"},
+		{"trace", "markers of before"},
+		{"trace_clock", "[local] boot\n"},
+		{"buffer_size_kb", "100\n"},
+		{"current_tracer", "nop\n"},
+		{"available_tracers", "function_graph nop\n"},
+		{"set_event", ""},
+		{"set_ftrace_filter", ""},
+		{"set_ftrace_pid", ""},
+		{"set_graph_function", ""},
+		{"max_graph_depth", "0\n"},
+		{"tracing_cpumask", "3\n"},
+		{"instances/x/available_tracers", "function nop\n"},
+		{"events/ftrace/print/format", print_format},
+		{"events/ftrace/funcgraph_entry/format", entry_format},
+		{"per_cpu/cpu0/stats", "entries: 0\nnow ts:  1424.957748\nread events: 0\n"},
+		{"events/header_page", "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"},
+	};
+
+	if (temp_dir_setup(state))
+		return -1;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		fake_text(*state, files[i][0], files[i][1]);
+	if (mkfifo(temp_dir_path(state, 0, "per_cpu/cpu0/trace_pipe_raw"), 0600))
+		return -1;
+	pipe_fd = open(temp_dir_path(state, 0, "per_cpu/cpu0/trace_pipe_raw"), O_RDWR | O_NONBLOCK);
+	loop = event_base_new();
+	begin_side(state, &a);
+	begin_side(state, &b);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	end_side(&a);
+	end_side(&b);
+	event_base_free(loop);
+	close(pipe_fd);
+	return temp_dir_teardown(state);
+}
+
+static void want(struct event_selection *events, const char *group, const char *name)
+{
+	assert_int_equal(event_selection_add(events, group, name), 0);
+}
+
+static bool open_top(struct side *side)
+{
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere"};
+	const struct top_ring_options o = {
+		.setup = &side->setup,
+		.settings = &side->settings,
+		.env = &env,
+		.writer = side->writer,
+		.graph = &side->graph,
+	};
+
+	assert_int_equal(top_ring_open(&side->top, &o), 0);
+	return top_ring_is_open(&side->top);
+}
+
+static bool open_for(struct side *side, const char *event)
+{
+	want(&side->top.events, "ftrace", event);
+	side->config.enable_function_graph = strcmp(event, "print") != 0;
+	return open_top(side);
+}
+
+static void assert_failed(const struct side *side, const char *text)
+{
+	assert_non_null(side->reports.failed);
+	if (!strstr(side->reports.failed[0], text))
+		fail_msg("%s", side->reports.failed[0]);
+}
+
+static void test_which_events(void **state)
+{
+	struct event_selection events = {0};
+
+	want(&events, "sched", "sched_switch");
+	want(&events, "ftrace", "print");
+	want(&events, "ftrace", "funcgraph_entry");
+	want(&events, "other", "print");
+	a.config.enable_function_graph = true;
+	assert_int_equal(top_ring_split(&a.top, &events, &a.setup), 0);
+	assert_int_equal(events.n, 2);
+	assert_true(event_selection_has(&a.top.events, "ftrace", "print"));
+	assert_true(event_selection_has(&a.top.events, "ftrace", "funcgraph_entry"));
+
+	/* A kernel whose instances can have them. */
+	event_selection_deinit(&a.top.events);
+	want(&events, "ftrace", "print");
+	want(&events, "ftrace", "funcgraph_entry");
+	fake_text(*state, "instances/x/options/copy_trace_marker", "0\n");
+	fake_text(*state, "instances/x/available_tracers", "function_graph nop\n");
+	assert_int_equal(top_ring_split(&a.top, &events, &a.setup), 0);
+	assert_int_equal(events.n, 4);
+	event_selection_deinit(&events);
+	assert_false(open_top(&a)); /* nothing to open */
+	assert_null(a.reports.failed);
+}
+
+static void test_markers(void **state)
+{
+	assert_true(open_for(&a, "print"));
+	assert_null(a.reports.failed);
+	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	assert_string_equal(fake_read(*state, "trace"), "");
+	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "1408");
+	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
+	top_ring_start(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	top_ring_stop(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	assert_int_equal(top_ring_close(&a.top), 0);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "trace_clock"), "local");
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "100");
+}
+
+static void test_one_reader_for_all(void **state)
+{
+	assert_true(open_for(&a, "print"));
+	top_ring_start(&a.top);
+	fake_text(*state, "trace", "markers since");
+	assert_true(open_for(&b, "print"));
+	assert_ptr_equal(a.top.ring.ring, b.top.ring.ring);
+	assert_string_equal(fake_read(*state, "trace"), "markers since");
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	top_ring_stop(&a.top);
+	top_ring_close(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	top_ring_start(&b.top);
+	top_ring_stop(&b.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	top_ring_close(&b.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "trace_clock"), "local");
+}
+
+static void test_a_ring_that_is_large_already(void **state)
+{
+	fake_text(*state, "buffer_size_kb", "4096\n");
+	assert_true(open_for(&a, "print"));
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096\n");
+	top_ring_close(&a.top);
+	/* Unless the config wants to have more. */
+	a.config.buffer_size_kb = 8192;
+	assert_true(open_for(&a, "print"));
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
+	top_ring_close(&a.top);
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096");
+}
+
+static void test_somebody_is_there(void **state)
+{
+	fake_text(*state, "set_event", "sched:sched_switch\n");
+	assert_false(open_for(&a, "print"));
+	assert_failed(&a, "ftrace/print (somebody uses tracefs' top level: sched:sched_switch");
+	assert_string_equal(fake_read(*state, "trace"), "markers of before");
+	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
+}
+
+static void test_functions(void **state)
+{
+	char *filters[] = {"vfs_*"};
+
+	a.config.function_filters = filters;
+	a.config.n_function_filters = 1;
+	want(&a.top.events, "ftrace", "print");
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_null(a.reports.failed);
+	assert_string_equal(fake_read(*state, "current_tracer"), "function_graph");
+	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "vfs_*\n");
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
+	assert_int_equal(a.top.table.n_rows, 2);
+	top_ring_close(&a.top);
+	assert_string_equal(fake_read(*state, "current_tracer"), "nop");
+	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "");
+}
+
+/* The markers are there, then, and nothing else. */
+static void test_functions_that_cannot_be_had(void **state)
+{
+	char *filters[] = {"a:b"};
+
+	a.config.function_filters = filters;
+	a.config.n_function_filters = 1;
+	want(&a.top.events, "ftrace", "print");
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_failed(&a, "option:function_filters (a:b");
+	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
+	top_ring_close(&a.top);
+
+	reports_deinit(&a.reports);
+	assert_false(open_for(&a, "funcgraph_entry"));
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+}
+
+static void test_the_tracer_and_others_readers(void **state)
+{
+	(void)state;
+	assert_true(open_for(&a, "print"));
+	assert_false(open_for(&b, "funcgraph_entry"));
+	assert_failed(&b, "another recording reads the rings");
+	top_ring_close(&a.top);
+	reports_deinit(&b.reports);
+	assert_true(open_for(&b, "funcgraph_entry"));
+	assert_false(open_for(&a, "print"));
+	assert_failed(&a, "another recording traces functions");
+	/* With the same functions both may. */
+	reports_deinit(&a.reports);
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_null(a.reports.failed);
+}
+
+static void test_restrictions(void **state)
+{
+	uint32_t tid = 1;
+
+	a.config.tracing_cpumask = (char *)"1";
+	a.config.tids_to_trace = &tid;
+	a.config.n_tids_to_trace = 1;
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_string_equal(fake_read(*state, "tracing_cpumask"), "1");
+	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "1 ");
+	/* What is left out for one is for nobody else. */
+	assert_false(open_for(&b, "funcgraph_entry"));
+	assert_failed(&b, "leaves records out there (tracing_cpumask)");
+	top_ring_close(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_cpumask"), "3");
+	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "");
+}
+
+static void test_triggers_do_not_pause_it(void **state)
+{
+	Pb__FtraceConfig__EventTrigger off = PB__FTRACE_CONFIG__EVENT_TRIGGER__INIT;
+	Pb__FtraceConfig__EventTrigger *triggers[] = {&off};
+
+	(void)state;
+	off.action = PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_TRACEOFF;
+	a.config.event_triggers = triggers;
+	a.config.n_event_triggers = 1;
+	assert_true(open_for(&a, "print"));
+	assert_failed(&a, "option:event_triggers (ftrace/print comes from tracefs' top level");
+	a.config.n_event_triggers = 0;
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_which_events),
+		T(test_markers),
+		T(test_one_reader_for_all),
+		T(test_a_ring_that_is_large_already),
+		T(test_somebody_is_there),
+		T(test_functions),
+		T(test_functions_that_cannot_be_had),
+		T(test_the_tracer_and_others_readers),
+		T(test_restrictions),
+		T(test_triggers_do_not_pause_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

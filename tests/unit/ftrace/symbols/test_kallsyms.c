@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A folder stands in for /proc; what the kernel does with kptr_restrict is tests/root's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/symbols/kallsyms.h"
+
+static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t do_idle\n";
+
+static char *restrict_of(void **state)
+{
+	static char text[64];
+	struct strbuf b = {0};
+
+	assert_int_equal(fs_read_file(temp_dir_path(state, 0, "sys/kernel/kptr_restrict"), 60, &b),
+			 0);
+	snprintf(text, sizeof(text), "%s", b.s);
+	strbuf_deinit(&b);
+	return text;
+}
+
+static void test_addresses_that_can_be_seen(void **state)
+{
+	char text[32] = {0};
+	struct err_text e = {""};
+	int fd;
+
+	fake_text(*state, "kallsyms",
+		  "0000000000000000 A fixed_percpu_data\nffffffff81000000 T _stext\n");
+	fake_text(*state, "sys/kernel/kptr_restrict", "1\n");
+	fd = kallsyms_open(*state, &e);
+	assert_true(fd >= 0);
+	/* From the beginning. */
+	assert_int_equal(read(fd, text, 20), 20);
+	assert_string_equal(text, "0000000000000000 A f");
+	close(fd);
+	assert_string_equal(restrict_of(state), "1\n");
+}
+
+static void test_hidden_ones_leave_the_setting_as_it_was(void **state)
+{
+	static const char *const values[] = {"0\n", "1\n", "2\n", "4\n"};
+	struct err_text e;
+
+	fake_text(*state, "kallsyms", hidden);
+	for (unsigned i = 0; i < 4; i++) {
+		fake_text(*state, "sys/kernel/kptr_restrict", values[i]);
+		e.text[0] = '\0';
+		assert_int_equal(kallsyms_open(*state, &e), -EACCES);
+		assert_non_null(strstr(e.text, "kptr_restrict is "));
+		assert_string_equal(restrict_of(state), values[i]);
+	}
+}
+
+static void test_what_is_not_there(void **state)
+{
+	struct err_text e = {""};
+
+	assert_int_equal(kallsyms_open(*state, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "kallsyms"));
+	fake_text(*state, "kallsyms", hidden);
+	assert_int_equal(kallsyms_open(*state, &e), -EACCES);
+	fake_text(*state, "kallsyms", "");
+	assert_int_equal(kallsyms_open(*state, &e), -EACCES);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_addresses_that_can_be_seen),
+		TEST(test_hidden_ones_leave_the_setting_as_it_was),
+		TEST(test_what_is_not_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A table put together by hand: what stands in it byte by byte, and what is found in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "ftrace/symbols/ksyms.h"
+
+static void test_numbers_of_words(void **state)
+{
+	static const uint32_t words[] = {0,
+					 1,
+					 KSYMS_ONE_BYTE - 1,
+					 KSYMS_ONE_BYTE,
+					 KSYMS_ONE_BYTE + 255,
+					 KSYMS_ONE_BYTE + 256,
+					 KSYMS_TWO_BYTES - 1,
+					 KSYMS_TWO_BYTES,
+					 KSYMS_MAX_WORDS - 1};
+	static const unsigned lengths[] = {1, 1, 1, 2, 2, 2, 2, 4, 4};
+	uint8_t bytes[8];
+	uint32_t word;
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
+		assert_int_equal(ksyms_put_word(bytes, words[i]) - bytes, lengths[i]);
+		assert_ptr_equal(ksyms_get_word(bytes, &word), bytes + lengths[i]);
+		assert_int_equal(word, words[i]);
+	}
+}
+
+/* Two blocks: a function, data, and a function with another behind it in the next block. */
+static struct ksyms_block blocks[] = {{0x1000, 0}, {0x200000, 10}};
+static uint8_t bytes[] = {
+	0,    2,    0, 1, /* 0x1000 do_idle */
+	0x10, 0, /* 0x1010, data */
+	0x20, 2,    2, 1, /* 0x1030 my_idle */
+	0,    1,    0, /* 0x200000 do */
+	0x80, 0x01, 0, /* 0x200080, the end of it */
+};
+static char words[] = "do_idlemy";
+static uint32_t word_at[] = {0, 2, 7, 9};
+static const struct ksyms k = {
+	.blocks = blocks,
+	.n_blocks = 2,
+	.n_functions = 3,
+	.bytes = bytes,
+	.n_bytes = sizeof(bytes),
+	.words = words,
+	.word_at = word_at,
+	.n_words = 3,
+};
+
+static void assert_name(uint64_t address, const char *want)
+{
+	char name[KSYMS_NAME_MAX];
+	size_t len = ksyms_name(&k, address, name);
+
+	assert_int_equal(len, strlen(want));
+	assert_memory_equal(name, want, len);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_name(0, "");
+	assert_name(0xfff, "");
+	assert_name(0x1000, "do_idle");
+	assert_name(0x100f, "do_idle");
+	assert_name(0x1010, "");
+	assert_name(0x102f, "");
+	assert_name(0x1030, "my_idle");
+	/* It reaches as far as functions may, not to the next block. */
+	assert_name(0x1030 + KSYMS_REACH - 1, "my_idle");
+	assert_name(0x1030 + KSYMS_REACH, "");
+	assert_name(0x1fffff, "");
+	assert_name(0x200000, "do");
+	assert_name(0x20007f, "do");
+	assert_name(0x200080, "");
+	assert_name(UINT64_MAX, "");
+}
+
+static void test_an_empty_table(void **state)
+{
+	struct ksyms none = {0};
+	char name[KSYMS_NAME_MAX];
+
+	(void)state;
+	assert_int_equal(ksyms_name(&none, 0x1000, name), 0);
+	assert_int_equal(ksyms_size(&none), 0);
+	ksyms_deinit(&none);
+	assert_true(ksyms_size(&k) >= sizeof(bytes) + sizeof(words) - 1 + sizeof(word_at));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_of_words),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_an_empty_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Made tables, and that of the running kernel against a plain reading of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/mem.h"
+#include "ftrace/symbols/ksyms_build.h"
+#include "unit/ftrace/oracle_ksyms.h"
+#include "unit/rng.h"
+
+/* Fed in pieces of so many bytes; 0 is all at once. */
+static struct ksyms build(const char *text, size_t len, size_t piece)
+{
+	struct ksyms_build *b;
+	int r;
+
+	assert_int_equal(ksyms_build_new(&b), 0);
+	for (size_t at = 0, n; at < len; at += n) {
+		n = piece ? MIN(piece, len - at) : len;
+		assert_int_equal(ksyms_build_feed(b, text + at, n), 0);
+	}
+	while ((r = ksyms_build_step(b)) == 1)
+		;
+	assert_int_equal(r, 0);
+	return ksyms_build_take(b);
+}
+
+static void assert_name(const struct ksyms *k, uint64_t address, const char *want)
+{
+	char name[KSYMS_NAME_MAX];
+	size_t len = ksyms_name(k, address, name);
+
+	if (len != strlen(want) || memcmp(name, want, len))
+		fail_msg("%llx is \"%.*s\", not \"%s\"", (unsigned long long)address, (int)len,
+			 name, want);
+}
+
+static const char some[] = "0000000000000000 A fixed_percpu_data\n"
+			   "ffffffff81000000 T _stext\n"
+			   "ffffffff81000000 T _text\n"
+			   "ffffffff81000100 t __pfx_do_idle\n"
+			   "ffffffff81000110 t do_idle\n"
+			   "ffffffff81000200 W arch_cpu_idle_dead\n"
+			   "ffffffff81000300 t x.constprop.0\n"
+			   "ffffffff81000400 t $x\n"
+			   "ffffffff81000500 t checked.cfi_jt\n"
+			   "ffffffff81000600 t checked_too.cfi\n"
+			   "ffffffff81000700 T _etext\n"
+			   "ffffffff81000800 D data_of_mine\n"
+			   "ffffffff81000900 t __init_a__b_\n"
+			   "no line of it\n"
+			   "ffffffff81000a00\n"
+			   "ffffffffc0100000 t late\t[module_b]\n"
+			   "ffffffffc0000000 t early\t[module_a]\n"
+			   "ffffffffc0000040 T middle\t[module_a]\n"
+			   "ffffffffc0000040 T alias\t[module_a]\n"
+			   "ffffffffc0200000 t bpf_prog_6deef7357e7b4530_sd_devices\t[bpf]";
+
+static void test_which_name_an_address_has(void **state)
+{
+	(void)state;
+	for (size_t piece = 0; piece < 70; piece++) {
+		struct ksyms k = build(some, strlen(some), piece);
+
+		assert_name(&k, 0, "");
+		assert_name(&k, 0xffffffff80ffffff, "");
+		assert_name(&k, 0xffffffff81000000, "_stext"); /* the first of two */
+		assert_name(&k, 0xffffffff81000105, "_stext"); /* the gap is what is before it */
+		assert_name(&k, 0xffffffff81000110, "do_idle");
+		assert_name(&k, 0xffffffff810001ff, "do_idle");
+		assert_name(&k, 0xffffffff81000200, "arch_cpu_idle_dead");
+		assert_name(&k, 0xffffffff81000420, "x.constprop.0");
+		assert_name(&k, 0xffffffff81000500, "checked");
+		assert_name(&k, 0xffffffff810006ff, "checked_too");
+		assert_name(&k, 0xffffffff81000700, ""); /* behind the last function */
+		assert_name(&k, 0xffffffff81000810, ""); /* data */
+		assert_name(&k, 0xffffffff81000900, "__init_a__b_");
+		assert_name(&k, 0xffffffff810fffff, "__init_a__b_");
+		assert_name(&k, 0xffffffff81100900, ""); /* too far */
+		assert_name(&k, 0xffffffffc0000000, "early");
+		assert_name(&k, 0xffffffffc0000040, "middle");
+		assert_name(&k, 0xffffffffc0100000, "late");
+		assert_name(&k, 0xffffffffc0200004, "bpf_prog_6deef7357e7b4530_sd_devices");
+		assert_int_equal(k.n_functions, 11);
+		ksyms_deinit(&k);
+	}
+}
+
+static void test_nothing_to_read_is_an_empty_table(void **state)
+{
+	static const char *const texts[] = {"",
+					    "\n\n",
+					    "0000000000000000 T hidden\n0000000000000000 t all\n",
+					    "ffffffff81000000 D data\n",
+					    "ffffffff81000000 T ",
+					    "garbage \x01\x02 \n"};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct ksyms k = build(texts[i], strlen(texts[i]), 0);
+
+		assert_int_equal(k.n_functions, 0);
+		assert_int_equal(ksyms_size(&k), 0);
+		assert_name(&k, 0xffffffff81000000, "");
+		ksyms_deinit(&k);
+	}
+}
+
+static void test_long_lines_and_names(void **state)
+{
+	char line[3000];
+	size_t n = (size_t)sprintf(line, "1000 t ");
+	struct ksyms k;
+
+	(void)state;
+	memset(line + n, 'a', 511);
+	strcpy(line + n + 511, "\n2000 t b\n");
+	k = build(line, strlen(line), 7);
+	line[n + 511] = '\0';
+	assert_name(&k, 0x1000, line + n);
+	assert_name(&k, 0x2000, "b");
+	ksyms_deinit(&k);
+
+	memset(line + n, '_', 512); /* one too long, and each a word */
+	strcpy(line + n + 512, "\n2000 t b\n");
+	k = build(line, strlen(line), 7);
+	assert_name(&k, 0x1000, "");
+	assert_name(&k, 0x2000, "b");
+	ksyms_deinit(&k);
+
+	memset(line + n, '_', 511);
+	strcpy(line + n + 511, "\n2000 t b\n");
+	k = build(line, strlen(line), 0);
+	line[n + 511] = '\0';
+	assert_name(&k, 0x1000, line + n);
+	ksyms_deinit(&k);
+
+	memset(line + n, 'a', 2500);
+	strcpy(line + n + 2500, "\n2000 t b\n");
+	k = build(line, strlen(line), 100);
+	assert_name(&k, 0x1000, "");
+	assert_name(&k, 0x2000, "b");
+	ksyms_deinit(&k);
+}
+
+/* More words than two bytes can number, in any order, many at one address. */
+static void test_many_symbols_in_any_order(void **state)
+{
+	enum { N = 40000 };
+	static struct {
+		uint64_t address;
+		unsigned name;
+	} first[N];
+	char *text = malloc(N * 64);
+	uint64_t seed = 3;
+	struct ksyms k;
+	size_t len = 0;
+	char want[64];
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		uint64_t at = rng_below(&seed, N / 2);
+
+		len += (size_t)sprintf(text + len, "%llx t w%u_common_x%u\n",
+				       (unsigned long long)(0xffffffff80000000 + at * 64), i,
+				       i % 7);
+		if (!first[at].address) {
+			first[at].address = 0xffffffff80000000 + at * 64;
+			first[at].name = i;
+		}
+	}
+	k = build(text, len, 4096);
+	for (unsigned i = 0; i < N / 2; i++) {
+		if (!first[i].address)
+			continue;
+		snprintf(want, sizeof(want), "w%u_common_x%u", first[i].name, first[i].name % 7);
+		assert_name(&k, first[i].address, want);
+		assert_name(&k, first[i].address + 63, want);
+	}
+	ksyms_deinit(&k);
+	free(text);
+}
+
+static void test_a_table_that_is_given_up(void **state)
+{
+	struct ksyms_build *b;
+
+	(void)state;
+	for (unsigned steps = 0; steps < 8; steps++) {
+		assert_int_equal(ksyms_build_new(&b), 0);
+		assert_int_equal(ksyms_build_feed(b, some, strlen(some)), 0);
+		for (unsigned i = 0; i < steps; i++)
+			assert_in_range(ksyms_build_step(b), 0, 1);
+		ksyms_build_free(b);
+	}
+	ksyms_build_free(NULL);
+}
+
+static void test_the_running_kernel(void **state)
+{
+	static char text[16 << 20];
+	struct oracle_ksyms o;
+	uint64_t seed = 9;
+	size_t len = 0, n;
+	struct ksyms k;
+	FILE *f;
+
+	(void)state;
+	oracle_ksyms_load(&o, "/proc/kallsyms");
+	f = fopen("/proc/kallsyms", "r");
+	while (f && len < sizeof(text) && (n = fread(text + len, 1, sizeof(text) - len, f)))
+		len += n;
+	if (f)
+		fclose(f);
+	if (!o.n || len == sizeof(text)) {
+		oracle_ksyms_free(&o);
+		skip();
+	}
+	k = build(text, len, 4096);
+	for (size_t i = 0; i < o.n; i++)
+		for (int by = -1; by <= 1; by++) {
+			uint64_t address = o.symbols[i].address + (uint64_t)by;
+			const char *want = oracle_ksyms_name(&o, address);
+
+			assert_name(&k, address, want ? want : "");
+		}
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t address =
+			o.symbols[0].address +
+			rng_next(&seed) % (o.symbols[o.n - 1].address - o.symbols[0].address + 2);
+		const char *want = oracle_ksyms_name(&o, address);
+
+		assert_name(&k, address, want ? want : "");
+	}
+	print_message("%u functions, %.1f bytes each\n", k.n_functions,
+		      (double)ksyms_size(&k) / k.n_functions);
+	assert_true(ksyms_size(&k) < k.n_functions * 16);
+	ksyms_deinit(&k);
+	oracle_ksyms_free(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_which_name_an_address_has),
+		cmocka_unit_test(test_nothing_to_read_is_an_empty_table),
+		cmocka_unit_test(test_long_lines_and_names),
+		cmocka_unit_test(test_many_symbols_in_any_order),
+		cmocka_unit_test(test_a_table_that_is_given_up),
+		cmocka_unit_test(test_the_running_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

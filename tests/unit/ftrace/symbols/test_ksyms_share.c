@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/symbols/ksyms_share.h"
+
+static struct event_base *loop;
+
+struct session {
+	struct ksyms_user user;
+	unsigned told;
+	bool leaves; /* when it is told */
+};
+
+static void ready(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->told++;
+	assert_true(s->user.is_ready);
+	if (s->leaves)
+		ksyms_leave(&s->user);
+}
+
+static void join(struct session *s, const char *proc, enum ksyms_policy policy)
+{
+	*s = (struct session){.user = {.ready = ready, .ctx = s}, .leaves = s->leaves};
+	assert_int_equal(ksyms_join(&s->user, loop, proc, policy), 0);
+}
+
+static void run(void)
+{
+	event_base_dispatch(loop); /* until nothing is to be done */
+}
+
+static int setup(void **state)
+{
+	loop = event_base_new();
+	if (temp_dir_setup(state))
+		return -1;
+	fake_text(*state, "kallsyms", "1000 T first\n2000 t second\n");
+	fake_text(*state, "modules", "loop 1 2 - Live 0x0\n");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	event_base_free(loop);
+	return temp_dir_teardown(state);
+}
+
+static void test_one_table_for_all(void **state)
+{
+	struct session a = {0}, b = {0}, c = {0};
+	char name[KSYMS_NAME_MAX];
+
+	join(&a, *state, KSYMS_POLICY_NONE);
+	join(&b, *state, KSYMS_POLICY_NONE);
+	assert_null(ksyms_of(&a.user));
+	assert_int_equal(a.told, 0);
+	run();
+	assert_int_equal(a.told, 1);
+	assert_int_equal(b.told, 1);
+	assert_non_null(ksyms_of(&a.user));
+	assert_ptr_equal(ksyms_of(&a.user), ksyms_of(&b.user));
+	assert_int_equal(ksyms_name(ksyms_of(&a.user), 0x1234, name), 5);
+	/* Who comes later is told at once. */
+	join(&c, *state, KSYMS_POLICY_NONE);
+	assert_int_equal(c.told, 1);
+	assert_ptr_equal(ksyms_of(&c.user), ksyms_of(&a.user));
+	ksyms_leave(&a.user);
+	ksyms_leave(&a.user);
+	assert_null(ksyms_of(&a.user));
+	assert_non_null(ksyms_of(&c.user));
+	ksyms_leave(&b.user);
+	ksyms_leave(&c.user);
+	/* It was freed: another one is read. */
+	join(&a, *state, KSYMS_POLICY_NONE);
+	assert_int_equal(a.told, 0);
+	run();
+	assert_int_equal(a.told, 1);
+	ksyms_leave(&a.user);
+}
+
+static void test_those_who_leave_in_between(void **state)
+{
+	struct session a = {.leaves = true}, b = {.leaves = true}, c = {0};
+
+	join(&a, *state, KSYMS_POLICY_NONE);
+	ksyms_leave(&a.user); /* nothing is read for nobody */
+	run();
+	assert_int_equal(a.told, 0);
+
+	a.leaves = true;
+	join(&a, *state, KSYMS_POLICY_NONE);
+	join(&b, *state, KSYMS_POLICY_NONE);
+	run();
+	assert_int_equal(a.told, 1);
+	assert_int_equal(b.told, 1);
+	assert_null(ksyms_of(&a.user));
+	join(&c, *state, KSYMS_POLICY_NONE); /* both have left, and the table went with them */
+	assert_int_equal(c.told, 0);
+	event_base_loop(loop, EVLOOP_ONCE);
+	ksyms_leave(&c.user);
+	ksyms_leave(&(struct ksyms_user){0});
+}
+
+static void test_a_table_that_is_kept(void **state)
+{
+	struct session a = {0}, b = {0};
+
+	join(&a, *state, KSYMS_POLICY_RETAIN);
+	run();
+	ksyms_leave(&a.user);
+	fake_text(*state, "kallsyms", "1000 T another\n");
+	join(&a, *state, KSYMS_POLICY_NONE); /* the old one, at once; it stays kept */
+	assert_int_equal(a.told, 1);
+	assert_int_equal(ksyms_of(&a.user)->n_functions, 2);
+	ksyms_leave(&a.user);
+	/* With other modules there are other functions. */
+	fake_text(*state, "modules", "");
+	join(&b, *state, KSYMS_POLICY_RETAIN);
+	assert_int_equal(b.told, 0);
+	run();
+	assert_int_equal(ksyms_of(&b.user)->n_functions, 1);
+	join(&a, *state, KSYMS_POLICY_CLEANUP);
+	ksyms_leave(&a.user);
+	ksyms_leave(&b.user);
+	join(&a, *state, KSYMS_POLICY_NONE);
+	assert_int_equal(a.told, 0);
+	ksyms_leave(&a.user);
+}
+
+static void test_no_table_and_why(void **state)
+{
+	struct session a = {0}, b = {0};
+
+	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
+	join(&a, *state, KSYMS_POLICY_RETAIN);
+	assert_int_equal(a.told, 1);
+	assert_null(ksyms_of(&a.user));
+	assert_non_null(strstr(a.user.problem, "no addresses"));
+	ksyms_leave(&a.user);
+	/* An empty one is never kept. */
+	fake_text(*state, "kallsyms", "1000 D data\n");
+	join(&b, *state, KSYMS_POLICY_RETAIN);
+	assert_int_equal(b.told, 0);
+	run();
+	assert_int_equal(b.told, 1);
+	assert_null(ksyms_of(&b.user));
+	assert_non_null(strstr(b.user.problem, "no functions"));
+	ksyms_leave(&b.user);
+	fake_text(*state, "kallsyms", "1000 T a\n");
+	join(&b, *state, KSYMS_POLICY_NONE);
+	run();
+	assert_null(b.user.problem);
+	assert_int_equal(ksyms_of(&b.user)->n_functions, 1);
+	ksyms_leave(&b.user);
+}
+
+/* Somebody else's work on the loop is not kept waiting while the kernel's own table is read. */
+struct ticker {
+	struct event *event;
+	uint64_t last, longest, n;
+};
+
+static void tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct timeval at_once = {0};
+	struct ticker *t = arg;
+	uint64_t now = clock_mono_ns();
+
+	(void)fd;
+	(void)what;
+	t->longest = MAX(t->longest, now - t->last);
+	t->last = now;
+	if (++t->n < 100000)
+		event_add(t->event, &at_once);
+}
+
+static void stop_ticking(void *ctx)
+{
+	struct ticker *t = ctx;
+
+	event_del(t->event);
+	event_base_loopbreak(loop);
+}
+
+static void test_everybody_gets_turns(void **state)
+{
+	struct ticker t = {.last = clock_mono_ns()};
+	struct ksyms_user u = {.ready = stop_ticking, .ctx = &t};
+	uint64_t begin = clock_mono_ns();
+
+	(void)state;
+	t.event = evtimer_new(loop, tick, &t);
+	assert_int_equal(ksyms_join(&u, loop, "/proc", KSYMS_POLICY_NONE), 0);
+	if (!u.problem) {
+		event_add(t.event, &(struct timeval){0});
+		run();
+		assert_true(u.is_ready);
+		print_message("%.1f ms in %llu turns, the longest of %.1f ms\n",
+			      (double)(clock_mono_ns() - begin) / 1e6, (unsigned long long)t.n,
+			      (double)t.longest / 1e6);
+		if (ksyms_of(&u) && ksyms_of(&u)->n_functions > 10000)
+			assert_true(t.n > 5);
+	}
+	ksyms_leave(&u);
+	event_free(t.event);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_one_table_for_all),	 TEST(test_those_who_leave_in_between),
+		TEST(test_a_table_that_is_kept), TEST(test_no_table_and_why),
+		TEST(test_everybody_gets_turns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What can be told with plain files; the kernel's part is in tests/root/test_ftrace.sh. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/tracefs/loan.h"
+#include "ftrace/ring/ring_size.h"
+
+static void test_a_folder_that_is_no_tracefs(void **state)
+{
+	struct instance i;
+	struct err_text e;
+	char want[300];
+
+	assert_int_equal(instance_make(&i, *state, 5, &e), -ENOENT);
+	assert_false(instance_is_made(&i));
+	assert_non_null(strstr(e.text, *state));
+	assert_int_equal(instance_remove(&i), 0);
+
+	/* mkdir works, but no files appear: nothing is left of it. */
+	fake_text(*state, "instances/other/x", "");
+	assert_int_equal(instance_make(&i, *state, 5, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "tracing_on"));
+	snprintf(want, sizeof(want), "%s/instances/sonda-%d-5", (char *)*state, (int)getpid());
+	assert_int_equal(access(want, F_OK), -1);
+}
+
+static void test_paths_too_long(void **state)
+{
+	char root[5000];
+	struct instance i;
+	struct err_text e;
+
+	(void)state;
+	memset(root, 'x', sizeof(root) - 1);
+	root[0] = '/';
+	root[sizeof(root) - 1] = '\0';
+	assert_int_equal(instance_make(&i, root, 5, &e), -ENAMETOOLONG);
+}
+
+static void test_files(void **state)
+{
+	struct instance i;
+	char *text;
+	int fd;
+
+	fake_text(*state, "instances/x/tracing_on", "1\n");
+	i = fake_instance(*state);
+	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
+	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "0");
+	assert_int_equal(instance_write(&i, "nope", "0"), -ENOENT);
+	text = instance_read(&i, "tracing_on");
+	assert_string_equal(text, "0");
+	free(text);
+	assert_null(instance_read(&i, "nope"));
+	fd = instance_open(&i, "tracing_on", O_RDONLY);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(instance_open(&i, "nope", O_RDONLY), -ENOENT);
+	fake_instance_free(&i);
+}
+
+static void test_clock_that_is_on(void **state)
+{
+	static const struct {
+		const char *text;
+		enum ftrace_clock clock;
+	} clocks[] = {
+		{"local global [boot] mono\n", FTRACE_CLOCK_BOOT},
+		{"local [global] boot\n", FTRACE_CLOCK_GLOBAL},
+		{"[local] global\n", FTRACE_CLOCK_LOCAL},
+		{"local [mono_raw]\n", FTRACE_CLOCK_MONO_RAW},
+		{"local [x86-tsc]\n", FTRACE_CLOCK_UNKNOWN},
+		{"", FTRACE_CLOCK_UNKNOWN},
+	};
+	struct instance i;
+
+	for (unsigned n = 0; n < sizeof(clocks) / sizeof(*clocks); n++) {
+		fake_text(*state, "instances/x/trace_clock", clocks[n].text);
+		i = fake_instance(*state);
+		assert_int_equal(instance_clock(&i), clocks[n].clock);
+		fake_instance_free(&i);
+	}
+}
+
+static void test_which_clock_is_wanted(void **state)
+{
+	struct instance i;
+
+	fake_text(*state, "instances/x/trace_clock", "");
+	i = fake_instance(*state);
+	instance_set_clock(&i, false);
+	assert_string_equal(fake_read(*state, "instances/x/trace_clock"), "boot");
+	instance_set_clock(&i, true);
+	assert_string_equal(fake_read(*state, "instances/x/trace_clock"), "mono_raw");
+	fake_instance_free(&i);
+}
+
+static void test_events_are_switched_on(void **state)
+{
+	struct instance i;
+
+	fake_text(*state, "instances/x/events/sched/sched_switch/enable", "0");
+	fake_text(*state, "instances/x/options/other", "0");
+	i = fake_instance(*state);
+	assert_int_equal(instance_enable_event(&i, "sched", "sched_switch"), 0);
+	assert_string_equal(fake_read(*state, "instances/x/events/sched/sched_switch/enable"), "1");
+	/* The other way, for a kernel that refuses the first; then none. */
+	assert_true(instance_enable_event(&i, "sched", "nope") < 0);
+	fake_text(*state, "instances/x/set_event", "");
+	assert_int_equal(instance_enable_event(&i, "sched", "nope"), 0);
+	assert_string_equal(fake_read(*state, "instances/x/set_event"), "sched:nope");
+
+	assert_int_equal(instance_copy_markers(&i), -EOPNOTSUPP);
+	fake_text(*state, "instances/x/options/copy_trace_marker", "0");
+	assert_int_equal(instance_copy_markers(&i), 0);
+	fake_instance_free(&i);
+}
+
+static struct instance lent(void **state, const char *place)
+{
+	struct instance i;
+
+	assert_int_equal(
+		instance_borrow(&i, &(struct loan_terms){.root = *state, .place = place}, NULL), 0);
+	return i;
+}
+
+static void test_lent_ones_are_left_as_they_were(void **state)
+{
+	struct instance i, j;
+	struct err_text e;
+	int fd;
+
+	fake_text(*state, "instances/x/tracing_on", "1\n");
+	fake_text(*state, "instances/x/set_event_pid", "");
+	fake_text(*state, "instances/x/set_ftrace_filter", "");
+	fake_text(*state, "instances/x/trace", "records");
+	fake_text(*state, "instances/x/events/a/b/enable", "0\n");
+	assert_int_equal(
+		instance_borrow(&i, &(struct loan_terms){.root = *state, .place = "instances/y"},
+				&e),
+		-ENOENT);
+	i = lent(state, "instances/x");
+	assert_false(instance_is_own(&i) || instance_is_shared(&i));
+	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
+	j = lent(state, "instances/x");
+	assert_true(instance_is_shared(&j));
+	assert_int_equal(instance_enable_event(&j, "a", "b"), 0);
+	assert_true(instance_enable_event(&j, "a", "c") < 0);
+	assert_int_equal(instance_remove(&j), 0);
+	assert_string_equal(fake_read(*state, "instances/x/events/a/b/enable"), "0");
+
+	/* Somebody knows who writes into its trace_marker; the top level's are no part of it. */
+	assert_true(instance_can_copy_markers(&i));
+	assert_int_equal(instance_copy_markers(&i), 0);
+
+	fd = instance_open(&i, "set_event_pid", O_WRONLY | O_TRUNC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "12", 2), 2);
+	close(fd);
+	assert_int_equal(instance_write(&i, "set_ftrace_filter", ""), 0);
+	assert_int_equal(instance_append(&i, "set_ftrace_filter", "f"), 0);
+	assert_int_equal(instance_clear(&i), 0);
+	assert_string_equal(fake_read(*state, "instances/x/trace"), "");
+	assert_int_equal(instance_stop(&i), 0);
+	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "1");
+	assert_int_equal(instance_remove(&i), 0);
+	assert_string_equal(fake_read(*state, "instances/x/set_event_pid"), "");
+	assert_string_equal(fake_read(*state, "instances/x/set_ftrace_filter"), "");
+}
+
+/* The common size that was, and single CPUs that had another. The last one may not be there: it has
+ * no size of its own that could be written. */
+static void test_rings_of_different_sizes(void **state)
+{
+	struct instance i;
+
+	fake_text(*state, "tracing_on", "1\n");
+	fake_text(*state, "buffer_size_kb", "X\n");
+	fake_text(*state, "buffer_subbuf_size_kb", "4\n");
+	fake_text(*state, "per_cpu/cpu0/buffer_size_kb", "100\n");
+	fake_text(*state, "per_cpu/cpu1/buffer_size_kb", "300\n");
+	fake_text(*state, "per_cpu/cpu2/buffer_size_kb", "100\n");
+	fake_text(*state, "per_cpu/cpu10/buffer_size_kb", "100\n");
+	i = lent(state, "");
+	assert_string_equal(i.path, *state);
+	assert_int_equal(ring_size_kb(&i), 300);
+	instance_hold_sizes(&i);
+	assert_int_equal(instance_write(&i, "buffer_subbuf_size_kb", "32"), 0);
+	assert_int_equal(instance_write(&i, "buffer_size_kb", "512"), 0);
+	fake_text(*state, "per_cpu/cpu1/buffer_size_kb", "512\n");
+	fake_text(*state, "per_cpu/cpu10/buffer_size_kb", "512\n");
+	assert_int_equal(instance_remove(&i), 0);
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "100");
+	assert_string_equal(fake_read(*state, "buffer_subbuf_size_kb"), "4");
+	assert_string_equal(fake_read(*state, "per_cpu/cpu1/buffer_size_kb"), "300");
+	/* The kernel does that. */
+	assert_string_equal(fake_read(*state, "per_cpu/cpu10/buffer_size_kb"), "512\n");
+}
+
+static void test_what_another_session_needs_stays(void **state)
+{
+	struct instance i, j;
+
+	fake_text(*state, "tracing_on", "1\n");
+	fake_text(*state, "trace_clock", "[global] boot\n");
+	i = lent(state, "");
+	j = lent(state, "");
+	assert_int_equal(instance_write(&i, "trace_clock", "boot"), 0);
+	assert_null(instance_refused(&j));
+	/* Nothing else is tried where the clock is another session's. */
+	instance_set_clock(&j, true);
+	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	assert_string_equal(instance_refused(&j), "trace_clock");
+	assert_int_equal(instance_remove(&i), 0);
+	assert_int_equal(instance_remove(&j), 0);
+	assert_string_equal(fake_read(*state, "trace_clock"), "global");
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_FOLDER(test_a_folder_that_is_no_tracefs),
+		cmocka_unit_test(test_paths_too_long),
+		WITH_FOLDER(test_files),
+		WITH_FOLDER(test_clock_that_is_on),
+		WITH_FOLDER(test_which_clock_is_wanted),
+		WITH_FOLDER(test_events_are_switched_on),
+		WITH_FOLDER(test_lent_ones_are_left_as_they_were),
+		WITH_FOLDER(test_rings_of_different_sizes),
+		WITH_FOLDER(test_what_another_session_needs_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

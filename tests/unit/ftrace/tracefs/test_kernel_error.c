@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/tracefs/kernel_error.h"
+
+/* As Linux 6.18 writes it. */
+static const char log_text[] =
+	"[12825.182488] trace_uprobe: error: Invalid register name\n"
+	"  Command: p:g/bad /tmp/t:4409 a=%nosuch:s32\n"
+	"                                  ^\n"
+	"[12825.183575] trace_uprobe: error: Failed to find the given file\n"
+	"  Command: p:g/bad2 /tmp/nosuch:4409 a=%di:s32\n"
+	"                    ^\n"
+	"[12826.000000] hist:sched:sched_switch: error: Couldn't find field\n"
+	"  Command: keys=nope\n"
+	"                ^\n"
+	"[12827.000000] trace_kprobe: error: Invalid probed address or symbol\n"
+	"  Command: p:g/bad2 /tmp/nosuch:4409 a=%di:s32\n"
+	"           ^\n";
+
+static void test_the_last_error_of_a_command(void **state)
+{
+	static const char bad[] = "p:g/bad /tmp/t:4409 a=%nosuch:s32";
+	struct kernel_error e;
+
+	(void)state;
+	assert_true(kernel_error_find(log_text, bad, &e));
+	assert_string_equal(e.what, "Invalid register name");
+	assert_string_equal(bad + e.at, "nosuch:s32");
+	assert_true(kernel_error_find(log_text, "keys=nope", &e));
+	assert_string_equal(e.what, "Couldn't find field");
+	assert_int_equal(e.at, 5);
+	/* Twice in the log. */
+	assert_true(kernel_error_find(log_text, "p:g/bad2 /tmp/nosuch:4409 a=%di:s32", &e));
+	assert_string_equal(e.what, "Invalid probed address or symbol");
+	assert_int_equal(e.at, 0);
+}
+
+static void test_commands_that_are_not_there(void **state)
+{
+	struct kernel_error e;
+
+	(void)state;
+	assert_false(kernel_error_find(log_text, "p:g/bad", &e));
+	assert_false(kernel_error_find(log_text, "p:g/bad /tmp/t:4409 a=%nosuch:s32 ", &e));
+	assert_false(kernel_error_find(log_text, "", &e));
+	assert_false(kernel_error_find("", "x", &e));
+	/* Cut in the middle, or not such a log. */
+	assert_false(kernel_error_find("[1.0] a: error: b\n  Command: x", "x", &e));
+	assert_false(kernel_error_find("\n  Command: x\n  ^\n", "x", &e));
+	assert_true(kernel_error_find("error: b\n  Command: x\n", "x", &e));
+	assert_int_equal(e.at, 0);
+	assert_true(
+		kernel_error_find("error: b\n  Command: x\n                        ^\n", "x", &e));
+	assert_int_equal(e.at, 1);
+	assert_true(kernel_error_find("error: b\n  Command: x\n ^\n", "x", &e));
+	assert_int_equal(e.at, 0);
+}
+
+static void test_the_log_of_a_folder(void **state)
+{
+	struct kernel_error e;
+
+	assert_false(kernel_error_read(*state, "keys=nope", &e));
+	fake_text(*state, "error_log", "");
+	assert_false(kernel_error_read(*state, "keys=nope", &e));
+	fake_text(*state, "error_log", log_text);
+	assert_true(kernel_error_read(*state, "keys=nope", &e));
+}
+
+static void test_a_sentence(void **state)
+{
+	char text[1001];
+	struct err_text e;
+
+	(void)state;
+	assert_int_equal(kernel_error_say(&e, -7, "Invalid register name", "p:x a=%nope", 6), -7);
+	assert_string_equal(e.text, "Invalid register name at character 7: p:x a=^%nope");
+	kernel_error_say(&e, -7, "Missing", "ab", 9);
+	assert_string_equal(e.text, "Missing at character 3: ab^");
+	memset(text, 'x', 1000);
+	text[1000] = '\0';
+	text[500] = 'y';
+	kernel_error_say(&e, -7, "Bad", text, 500);
+	assert_true(strlen(e.text) < 300);
+	assert_non_null(strstr(e.text, "Bad at character 501: ...xxx"));
+	assert_non_null(strstr(e.text, "x^yx"));
+	assert_string_equal(e.text + strlen(e.text) - 4, "x...");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_last_error_of_a_command),
+		cmocka_unit_test(test_commands_that_are_not_there),
+		cmocka_unit_test_setup_teardown(test_the_log_of_a_folder, temp_dir_setup,
+						temp_dir_teardown),
+		cmocka_unit_test(test_a_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

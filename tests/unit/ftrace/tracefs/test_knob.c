@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/tracefs/knob.h"
+
+static void assert_text(const char *file, const char *read, const char *want)
+{
+	char *text = knob_text(file, read);
+
+	if (want)
+		assert_string_equal(text, want);
+	else
+		assert_null(text);
+	free(text);
+}
+
+/* As kernels 6.1 to 6.18 print them. */
+static void test_what_is_written_to_read_so_again(void **state)
+{
+	(void)state;
+	assert_text("tracing_on", "1\n", "1");
+	assert_text("current_tracer", "function_graph\n", "function_graph");
+	assert_text("max_graph_depth", "0\n", "0");
+	assert_text("tracing_cpumask", "ffffffff,00000003\n", "ffffffff,00000003");
+	assert_text("trace_clock", "[local] global counter boot\n", "local");
+	assert_text("trace_clock", "local global x86-tsc [boot]\n", "boot");
+	assert_text("trace_clock", "local [boot", NULL);
+	assert_text("buffer_size_kb", "1411\n", "1411");
+	assert_text("per_cpu/cpu0/buffer_size_kb", "7 (expanded: 1408)\n", "1408");
+	assert_text("buffer_size_kb", "X\n", NULL);
+	assert_text("buffer_subbuf_size_kb", "4\n", "4");
+	assert_text("events/sched/sched_switch/enable", "0\n", "0");
+	assert_text("events/sched/sched_switch/enable", "1*\n", "1");
+	assert_text("events/sched/enable", "X\n", NULL);
+	assert_text("events/enable", "?\n", NULL);
+	assert_text("events/sched/sched_switch/filter", "none\n", "0");
+	assert_text("events/sched/sched_switch/filter", "prev_pid == 1\n", "prev_pid == 1");
+	assert_text("set_ftrace_filter", "#### all functions enabled ####\n", "");
+	assert_text("set_ftrace_filter", "vfs_read\nvfs_write\n", "vfs_read\nvfs_write\n");
+	assert_text("set_graph_function", "#### all functions enabled ####\n", "");
+	assert_text("set_ftrace_pid", "no pid\n", "");
+	assert_text("set_event_pid", "", "");
+	assert_text("set_event_pid", "12\n13\n", "12\n13\n");
+	assert_text("options/overwrite", "0\n", "0");
+}
+
+static void test_when_nothing_has_to_be_written(void **state)
+{
+	(void)state;
+	assert_true(knob_reads("tracing_on", "1\n", "1"));
+	assert_false(knob_reads("tracing_on", "0\n", "1"));
+	assert_true(knob_reads("trace_clock", "local [boot]\n", "boot"));
+	assert_true(knob_reads("buffer_size_kb", "1408\n", "1408"));
+	/* It reads so, but the ring does not have it yet. */
+	assert_false(knob_reads("buffer_size_kb", "7 (expanded: 1408)\n", "1408"));
+	assert_false(knob_reads("buffer_size_kb", "X\n", "1408"));
+
+	assert_true(knob_equal("trace_clock", "local [boot]\n", "local [boot] tai\n"));
+	assert_true(knob_equal("events/a/b/enable", "1\n", "1*\n"));
+	assert_false(knob_equal("buffer_size_kb", "X\n", "1408\n"));
+	assert_true(knob_equal("buffer_size_kb", "X\n", "X\n"));
+}
+
+static void test_kinds(void **state)
+{
+	(void)state;
+	assert_int_equal(knob_kind_of("events/a/b/trigger"), KNOB_COMMAND);
+	assert_int_equal(knob_kind_of("/x/y/set_event_pid"), KNOB_LIST);
+	assert_int_equal(knob_kind_of("set_event"), KNOB_VALUE);
+	assert_true(knob_narrows("events/a/b/filter"));
+	assert_true(knob_narrows("tracing_cpumask"));
+	assert_true(knob_narrows("options/overwrite"));
+	assert_false(knob_narrows("events/a/b/enable"));
+	assert_false(knob_narrows("trace_clock"));
+}
+
+static void test_files(void **state)
+{
+	char *text;
+
+	fake_text(*state, "tracing_on", "some longer text");
+	assert_int_equal(knob_write(temp_dir_path(state, 0, "tracing_on"), "1"), 0);
+	text = knob_read(temp_dir_path(state, 0, "tracing_on"));
+	assert_string_equal(text, "1");
+	free(text);
+
+	/* A list is emptied, and begun anew. */
+	fake_text(*state, "set_event_pid", "1 2 3");
+	assert_int_equal(knob_write(temp_dir_path(state, 0, "set_event_pid"), ""), 0);
+	text = knob_read(temp_dir_path(state, 0, "set_event_pid"));
+	assert_string_equal(text, "");
+	free(text);
+	assert_int_equal(knob_append(temp_dir_path(state, 0, "set_event_pid"), "7\n"), 0);
+	assert_int_equal(knob_append(temp_dir_path(state, 0, "set_event_pid"), "8\n"), 0);
+	assert_string_equal(fake_read(*state, "set_event_pid"), "7\n8\n");
+
+	/* A trigger is added to others. */
+	fake_text(*state, "trigger", "one\n");
+	assert_int_equal(knob_write(temp_dir_path(state, 0, "trigger"), "two"), 0);
+	assert_string_equal(fake_read(*state, "trigger"), "one\ntwo");
+
+	assert_null(knob_read(temp_dir_path(state, 0, "nope")));
+	assert_int_equal(knob_write(temp_dir_path(state, 0, "nope"), "1"), -ENOENT);
+	assert_int_equal(access(temp_dir_path(state, 0, "nope"), F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_written_to_read_so_again),
+		cmocka_unit_test(test_when_nothing_has_to_be_written),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test_setup_teardown(test_files, temp_dir_setup, temp_dir_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes that are killed are children of this one. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/tracefs/loan_record.h"
+
+/* *state is the folder; below it are tracefs as "t", the records as "s". */
+static const char *root(void **state)
+{
+	return temp_dir_path(state, 0, "t");
+}
+
+static const char *records(void **state)
+{
+	return temp_dir_path(state, 1, "s");
+}
+
+static int open_one(void **state, const char *place, struct loan_record **ret, struct err_text *e)
+{
+	return loan_record_open(records(state), root(state), place, ret, e);
+}
+
+static void change(struct loan_record *r, const char *file, const char *was, const char *is)
+{
+	struct change c;
+
+	assert_int_equal(change_init(&c, file, was), 0);
+	assert_int_equal(loan_record_was(r, &c), 0);
+	c.is = is ? strdup(is) : NULL;
+	assert_int_equal(loan_record_is(r, &c), 0);
+	change_deinit(&c);
+}
+
+/* Runs fn in a process that is killed then. */
+static void killed_after(void **state, void (*fn)(void **state))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		fn(state);
+		raise(SIGKILL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void change_two(void **state)
+{
+	struct loan_record *r;
+
+	if (open_one(state, "", &r, NULL))
+		_exit(1);
+	change(r, "tracing_on", "0\n", "1\n");
+	change(r, "trace_clock", "[local] boot\n", "local [boot]\n");
+	change(r, "trace_clock", "[local] boot\n", "local [boot] tai\n");
+}
+
+static void test_the_next_one_undoes(void **state)
+{
+	struct loan_record *r;
+
+	fake_text(*state, "t/tracing_on", "1\n");
+	fake_text(*state, "t/trace_clock", "local [boot] tai\n");
+	killed_after(state, change_two);
+	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), 0);
+	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+	assert_string_equal(fake_read(*state, "t/trace_clock"), "local");
+	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
+	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+
+	/* Whoever wants to have the place does it likewise. */
+	fake_text(*state, "t/tracing_on", "1\n");
+	killed_after(state, change_two);
+	assert_int_equal(open_one(state, "", &r, NULL), 0);
+	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+	loan_record_close(r, false);
+}
+
+static void test_who_lives_keeps_his_place(void **state)
+{
+	struct loan_record *r, *other;
+	struct err_text e;
+	char pid[32];
+
+	fake_text(*state, "t/tracing_on", "1\n");
+	assert_int_equal(open_one(state, "", &r, NULL), 0);
+	change(r, "tracing_on", "0\n", "1\n");
+	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
+	assert_int_equal(open_one(state, "", &other, &e), -EBUSY);
+	snprintf(pid, sizeof(pid), "process %d", (int)getpid());
+	assert_non_null(strstr(e.text, pid));
+
+	/* Another place is free. */
+	assert_int_equal(open_one(state, "instances/x", &other, &e), 0);
+	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), 0);
+	loan_record_close(other, false);
+	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), -1);
+	loan_record_close(r, true);
+	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+}
+
+static void rewrite(void **state)
+{
+	struct change a, b;
+	struct changes list = TAILQ_HEAD_INITIALIZER(list);
+	struct loan_record *r;
+
+	if (open_one(state, "instances/x", &r, NULL))
+		_exit(1);
+	change(r, "tracing_on", "0\n", "1\n");
+	assert_int_equal(change_init(&a, "options/raw", "0\n"), 0);
+	a.is = strdup("1\n");
+	assert_int_equal(change_init(&b, "events/a/b/trigger", ""), 0);
+	b.is = strdup("traceoff:1 if x == 1");
+	TAILQ_INSERT_TAIL(&list, &a, link);
+	TAILQ_INSERT_TAIL(&list, &b, link);
+	assert_int_equal(loan_record_rewrite(r, &list), 0);
+	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+}
+
+static void test_rewritten(void **state)
+{
+	fake_text(*state, "t/instances/x/tracing_on", "1\n");
+	fake_text(*state, "t/instances/x/options/raw", "1\n");
+	fake_text(*state, "t/instances/x/events/a/b/trigger", "");
+	killed_after(state, rewrite);
+	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_string_equal(fake_read(*state, "t/instances/x/tracing_on"), "1\n");
+	assert_string_equal(fake_read(*state, "t/instances/x/options/raw"), "0");
+	assert_string_equal(fake_read(*state, "t/instances/x/events/a/b/trigger"),
+			    "!traceoff:1 if x == 1");
+}
+
+/* A record by hand; HEAD stands for what this boot's begin with. */
+static void put_record(void **state, const char *name, const char *text, size_t len)
+{
+	char boot[64] = "", all[1024], path[64];
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+	int n;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%63s", boot), 1);
+	fclose(f);
+	n = snprintf(all, sizeof(all), "sonda-loan 1 %s 1\n", boot);
+	memcpy(all + n, text, len);
+	mkdir(records(state), 0700);
+	snprintf(path, sizeof(path), "s/%s", name);
+	fake_file(*state, path, all, (size_t)n + len);
+}
+
+static void test_records_that_say_strange_things(void **state)
+{
+	static const char *const texts[] = {
+		"was 2 ../victim\n0\n\n",
+		"was 2 /victim\n0\n\n",
+		"was 2 x/../../victim\n0\n\n",
+		"was 99999999999 victim\n0\n\n",
+		"was -1 tracing_on\n0\n\n",
+		"is 2 tracing_on\n0\n\n",
+		"was 2 tracing_on",
+		"was",
+		"",
+		"\n\n\n",
+		"xyz",
+	};
+
+	fake_text(*state, "victim", "1\n");
+	fake_text(*state, "t/tracing_on", "1\n");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		put_record(state, "top-level", texts[i], strlen(texts[i]));
+		assert_true(loan_records_undo(records(state), root(state)) >= 0);
+		assert_string_equal(fake_read(*state, "victim"), "1\n");
+		assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
+	}
+	/* The end is missing: what stands before it counts. */
+	put_record(state, "top-level", "was 2 tracing_on\n0\n\nwas 10 trace_clo", 36);
+	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+}
+
+static void test_another_boots_record_says_nothing(void **state)
+{
+	fake_text(*state, "t/tracing_on", "1\n");
+	mkdir(records(state), 0700);
+	fake_text(*state, "s/top-level",
+		  "sonda-loan 1 00000000-0000-0000-0000-000000000000 1\nwas 2 tracing_on\n0\n\n");
+	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
+}
+
+static void test_a_folder_of_others_is_not_believed(void **state)
+{
+	struct loan_record *r;
+	struct err_text e;
+
+	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+	mkdir(records(state), 0700);
+	chmod(records(state), 0777);
+	assert_int_equal(loan_records_undo(records(state), root(state)), -EPERM);
+	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
+	rmdir(records(state));
+	assert_int_equal(symlink("/tmp", records(state)), 0);
+	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_the_next_one_undoes),
+		T(test_who_lives_keeps_his_place),
+		T(test_rewritten),
+		T(test_records_that_say_strange_things),
+		T(test_another_boots_record_says_nothing),
+		T(test_a_folder_of_others_is_not_believed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/core/clock.h"
+#include "ftrace/tracefs/owner.h"
+
+static void test_we_live_and_began_before_now(void **state)
+{
+	struct owner o = owner_of(getpid());
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+
+	(void)state;
+	assert_true(o.lives);
+	assert_true(o.start_ticks > 0);
+	assert_true(owner_start_ns(&o) <= now);
+	assert_true(owner_start_ns(&o) + 3600 * NS_PER_S > now);
+	/* The same each time. */
+	assert_true(owner_of(getpid()).start_ticks == o.start_ticks);
+}
+
+static void test_whoever_has_ended_does_not_live(void **state)
+{
+	pid_t child = fork();
+	siginfo_t info;
+
+	(void)state;
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_true(owner_of(child).lives);
+	kill(child, SIGKILL);
+	/* Dead, but its parent has not looked. */
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_false(owner_of(child).lives);
+	waitpid(child, NULL, 0);
+	assert_false(owner_of(child).lives);
+	assert_int_equal(owner_of(child).start_ticks, 0);
+	assert_int_equal(owner_start_ns(&(struct owner){0}), 0);
+}
+
+static void test_names_are_new_each_time(void **state)
+{
+	char one[OWNER_NAME_SIZE], two[OWNER_NAME_SIZE], longer[OWNER_NAME_SIZE + 8];
+
+	(void)state;
+	owner_name_new(one);
+	owner_name_new(two);
+	assert_string_not_equal(one, two);
+	assert_true(owner_name_is(one) && owner_name_is(two));
+	assert_false(owner_name_is_stale(one));
+	snprintf(longer, sizeof(longer), "%s_rss", one);
+	assert_true(owner_name_is(longer));
+	/* As the kernel wants names of groups and events. */
+	assert_int_equal(strspn(one, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(one));
+}
+
+static void test_names_of_others(void **state)
+{
+	static const char *const names[] = {"",
+					    "sonda",
+					    "sonda_",
+					    "sonda_1",
+					    "sonda_1_2",
+					    "sonda_1_2_",
+					    "sonda_x_2_3",
+					    "sonda_1_2_x",
+					    "sonda_1_2_3x",
+					    "sonda_-1_2_3",
+					    "xsonda_1_2_3",
+					    "uprobes"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_false(owner_name_is(names[i]) || owner_name_is_stale(names[i]));
+}
+
+static void test_names_of_whoever_is_gone(void **state)
+{
+	char name[64];
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	snprintf(name, sizeof(name), "sonda_%d_123_0", child);
+	assert_true(owner_name_is_stale(name));
+	/* The number lives, but its process began at another moment. */
+	snprintf(name, sizeof(name), "sonda_%d_123_0", getppid());
+	assert_true(owner_name_is_stale(name));
+	snprintf(name, sizeof(name), "sonda_%d_%llu_0", getppid(),
+		 (unsigned long long)owner_of(getppid()).start_ticks);
+	assert_false(owner_name_is_stale(name));
+	snprintf(name, sizeof(name), "sonda_%d_0_0", getppid()); /* it could not tell its own */
+	assert_false(owner_name_is_stale(name));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_we_live_and_began_before_now),
+		cmocka_unit_test(test_whoever_has_ended_does_not_live),
+		cmocka_unit_test(test_names_are_new_each_time),
+		cmocka_unit_test(test_names_of_others),
+		cmocka_unit_test(test_names_of_whoever_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "procfs/counters/cgroup_choice.h"
+#include "unit/procfs/told.h"
+
+static struct cgroup_choice choice;
+static Pb__CgroupStatsConfig c;
+
+static int setup(void **state)
+{
+	(void)state;
+	pb__cgroup_stats_config__init(&c);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cgroup_choice_deinit(&choice);
+	return 0;
+}
+
+static struct track_spec spec_of(const char *shown)
+{
+	struct track_spec spec;
+
+	assert_true(cgroup_choice_counter(&choice, shown, &spec));
+	return spec;
+}
+
+static void the_default(void **state)
+{
+	struct track_spec spec;
+
+	(void)state;
+	assert_int_equal(cgroup_choice_init(&choice, NULL), 0);
+	assert_true(cgroup_choice_is_root(&choice, ""));
+	assert_false(cgroup_choice_is_root(&choice, "a"));
+	assert_int_equal(choice.levels, 0);
+	assert_true(choice.max_depth == UINT32_MAX);
+	assert_true(cgroup_choice_counter(&choice, "io.stat 8:0 rbytes", &spec));
+	assert_true(cgroup_choice_counter(&choice, "irq.pressure full total", &spec));
+	assert_false(cgroup_choice_counter(&choice, "io.stat 8:0 dbytes", &spec));
+	assert_false(cgroup_choice_counter(&choice, "memory.stat slab", &spec));
+	assert_false(cgroup_choice_counter(&choice, "cpu.pressure some avg10", &spec));
+}
+
+static void roots_are_paths_or_patterns_of_levels(void **state)
+{
+	char *roots[] = {(char[]){"/system.slice/"}, (char[]){"user.slice/*/x-[0-9].scope"},
+			 (char[]){"a\\x2db"}};
+
+	(void)state;
+	c.cgroups = roots;
+	c.n_cgroups = 3;
+	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
+	assert_int_equal(choice.levels, 3);
+	assert_true(cgroup_choice_is_root(&choice, "system.slice"));
+	assert_false(cgroup_choice_is_root(&choice, ""));
+	assert_false(cgroup_choice_is_root(&choice, "system.slice/x"));
+	assert_true(cgroup_choice_is_root(&choice, "user.slice/u/x-3.scope"));
+	assert_false(cgroup_choice_is_root(&choice, "user.slice/u/v/x-3.scope"));
+	assert_true(cgroup_choice_is_root(&choice, "a\\x2db"));
+}
+
+static void what_numbers_are(void **state)
+{
+	char *all[] = {(char[]){"*"}};
+
+	(void)state;
+	c.counters = all;
+	c.n_counters = 1;
+	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
+	assert_int_equal(spec_of("cpu.stat usage_usec").unit, TRACK_UNIT_NS);
+	assert_int_equal(spec_of("cpu.stat usage_usec").unit_multiplier, 1000);
+	assert_true(spec_of("cpu.stat usage_usec").total);
+	assert_int_equal(spec_of("cpu.stat nr_throttled").unit, TRACK_UNIT_COUNT);
+	assert_int_equal(spec_of("memory.current").unit, TRACK_UNIT_BYTES);
+	assert_false(spec_of("memory.current").total);
+	assert_int_equal(spec_of("memory.stat anon").unit, TRACK_UNIT_BYTES);
+	assert_int_equal(spec_of("memory.stat pgfault").unit, TRACK_UNIT_COUNT);
+	assert_int_equal(spec_of("memory.stat pagetables").unit, TRACK_UNIT_BYTES);
+	assert_int_equal(spec_of("memory.numa_stat anon N0").unit, TRACK_UNIT_BYTES);
+	assert_int_equal(spec_of("memory.numa_stat workingset_refault_anon N0").unit,
+			 TRACK_UNIT_COUNT);
+	assert_true(spec_of("memory.events oom").total);
+	assert_false(spec_of("cgroup.events populated").total);
+	assert_int_equal(spec_of("io.stat 8:0 wbytes").unit, TRACK_UNIT_BYTES);
+	assert_int_equal(spec_of("io.stat 8:0 wios").unit, TRACK_UNIT_COUNT);
+	assert_int_equal(spec_of("pids.current").unit, TRACK_UNIT_COUNT);
+	assert_false(spec_of("pids.current").total);
+	assert_string_equal(spec_of("io.pressure some avg10").unit_name, "%");
+	assert_int_equal(spec_of("io.pressure some total").unit_multiplier, 1000);
+}
+
+static void files_do_not_lead_out_of_the_group(void **state)
+{
+	char *files[] = {(char[]){"../../etc/shadow"}, (char[]){"/etc/shadow"}, (char[]){".."},
+			 (char[]){"memory.peak"}};
+
+	(void)state;
+	c.files = files;
+	c.n_files = 4;
+	told_begin();
+	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
+	assert_int_equal(told_end("files: '../../etc/shadow', and others"), 1);
+	assert_int_equal(choice.files.n, 1);
+	assert_string_equal(choice.files.all[0], "memory.peak");
+}
+
+/* None of what was asked for can be kept: that is nothing, and not the default. */
+static void all_left_out_is_nothing(void **state)
+{
+	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *up = (char[]){".."};
+	struct track_spec spec;
+
+	(void)state;
+	memset(longer, 'x', COUNTER_PATTERN_SIZE);
+	longer[COUNTER_PATTERN_SIZE] = '\0';
+	c.cgroups = c.counters = &longer;
+	c.files = &up;
+	c.n_cgroups = c.n_counters = c.n_files = 1;
+	told_begin();
+	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
+	assert_int_equal(told_end("1 of 1 are left out"), 2);
+	assert_non_null(strstr(told_text, "linux.cgroup_stats: cgroups"));
+	assert_non_null(strstr(told_text, "linux.cgroup_stats: counters"));
+	assert_false(cgroup_choice_is_root(&choice, ""));
+	assert_int_equal(choice.files.n, 0);
+	assert_false(cgroup_choice_counter(&choice, "memory.current", &spec));
+	free(longer);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(the_default),
+		TEST(roots_are_paths_or_patterns_of_levels),
+		TEST(what_numbers_are),
+		TEST(files_do_not_lead_out_of_the_group),
+		TEST(all_left_out_is_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

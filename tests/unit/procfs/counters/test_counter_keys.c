@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "unit/client/read_tracks.h"
+#include "procfs/counters/counter_keys.h"
+
+static struct tracks *t;
+static struct writer *w;
+static struct counter_keys keys;
+static struct counter_tracks a, b;
+static unsigned asked;
+
+/* Wants all but names with an x. */
+static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
+{
+	(void)ctx;
+	asked++;
+	*ret_spec = (struct track_spec){.unit = TRACK_UNIT_BYTES};
+	return !strchr(shown, 'x');
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	w = writer_new(NULL, 1, WRITER_STALL);
+	keys = (struct counter_keys){.decide = decide, .prefix = "f"};
+	asked = 0;
+	return tracks_new("test", w, &t);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	counter_keys_deinit(&keys);
+	counter_tracks_deinit(&a);
+	counter_tracks_deinit(&b);
+	tracks_free(t);
+	writer_free(w);
+	fake_reset();
+	return 0;
+}
+
+static uint32_t track_of(struct counter_tracks *x, uint32_t group, const char *name)
+{
+	return counter_keys_track(&keys, x, t, group, (struct span){name, strlen(name)});
+}
+
+static uint32_t group(const char *name)
+{
+	return tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP, .name = name});
+}
+
+static void a_name_is_decided_once_for_all_files(void **state)
+{
+	uint32_t ga = group("a"), gb = group("b");
+
+	(void)state;
+	tracks_begin(t, 1);
+	for (int round = 0; round < 3; round++) {
+		tracks_set(t, track_of(&a, ga, "one"), 1);
+		tracks_set(t, track_of(&a, ga, "xxx"), 2);
+		tracks_set(t, track_of(&a, ga, "two"), 3);
+		tracks_set(t, track_of(&b, gb, "two"), 4);
+		tracks_set(t, track_of(&b, gb, "one"), 5);
+		tracks_set(t, track_of(&b, gb, ""), 6);
+	}
+	tracks_end(t);
+	assert_int_equal(asked, 4);
+	read_tracks();
+	assert_int_equal(read_last("a/f one"), 1);
+	assert_int_equal(read_last("a/f two"), 3);
+	assert_int_equal(read_last("b/f two"), 4);
+	assert_int_equal(read_last("b/f one"), 5);
+	assert_int_equal(read_last("b/f"), 6);
+	assert_int_equal(rd.n_values, 5);
+}
+
+static void names_that_begin_alike_are_two(void **state)
+{
+	(void)state;
+	assert_int_not_equal(track_of(&a, TRACK_ROOT, "anon"), track_of(&a, TRACK_ROOT, "ano"));
+	assert_int_not_equal(track_of(&a, TRACK_ROOT, "anon"), track_of(&a, TRACK_ROOT, "anon_t"));
+}
+
+static void names_that_are_too_long_or_too_many(void **state)
+{
+	char name[COUNTER_KEY_SIZE + 1] = {0};
+
+	(void)state;
+	memset(name, 'n', COUNTER_KEY_SIZE);
+	assert_int_equal(track_of(&a, TRACK_ROOT, name), TRACK_VOID);
+	for (unsigned i = 0; i < COUNTER_KEYS_MAX; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		assert_int_not_equal(track_of(&a, TRACK_ROOT, name), TRACK_VOID);
+	}
+	assert_int_equal(track_of(&a, TRACK_ROOT, "more"), TRACK_VOID);
+	assert_int_not_equal(track_of(&a, TRACK_ROOT, "17"), TRACK_VOID);
+}
+
+static void a_nul_in_a_name(void **state)
+{
+	(void)state;
+	assert_int_equal(counter_keys_track(&keys, &a, t, TRACK_ROOT, (struct span){"a\0b", 3}),
+			 TRACK_VOID);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(a_name_is_decided_once_for_all_files),
+		TEST(names_that_begin_alike_are_two),
+		TEST(names_that_are_too_long_or_too_many),
+		TEST(a_nul_in_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+
+#include "procfs/counters/cgroup_ds.h"
+#include "unit/procfs/counter_rig.h"
+#include "unit/procfs/machine_lines.h"
+#include "procfs/counters/network_ds.h"
+#include "procfs/machine/power_ds.h"
+
+/*
+ * Control groups, network and batteries of whole machines, every number: this one, where groups of
+ * version 2 stand beside version 1; a server of 128 CPUs with bonds, containers and counters of 64
+ * bits; a phone's board; a laptop with Linux 4.19.
+ */
+
+static char root[2][128];
+static char *all;
+static size_t all_len;
+static FILE *out;
+
+/* "a/b/c" of the track and what it stands under. */
+static void put_path(const struct read_track *k)
+{
+	if (k->parent) {
+		put_path(read_by_uuid(k->parent));
+		fputc('/', out);
+	}
+	fputs(k->name, out);
+}
+
+static void put_counters(void)
+{
+	read_tracks();
+	for (size_t i = 0; i < rd.n_values; i++) {
+		const struct read_value *v = &rd.values[i];
+
+		put_path(read_by_uuid(v->uuid));
+		if (v->is_double)
+			fprintf(out, " %g\n", v->d);
+		else
+			fprintf(out, " %" PRId64 "\n", v->i);
+	}
+}
+
+static void put_battery(struct pb_field m)
+{
+	static const struct {
+		uint32_t field;
+		const char *file;
+	} fields[] = {
+		{PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH, "charge_now"},
+		{PB_BATTERY_COUNTERS_CURRENT_UA, "current_now"},
+		{PB_BATTERY_COUNTERS_CURRENT_AVG_UA, "current_avg"},
+		{PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH, "energy_now"},
+		{PB_BATTERY_COUNTERS_VOLTAGE_UV, "voltage_now"},
+		{PB_BATTERY_COUNTERS_POWER_UW, "power_now"},
+	};
+
+	struct pb_field f, name;
+	float percent;
+
+	if (!read_sub(m, PB_BATTERY_COUNTERS_NAME, &name))
+		name = (struct pb_field){.data = (const uint8_t *)"-", .len = 1};
+	for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
+		if (read_sub(m, fields[k].field, &f))
+			fprintf(out, "battery %.*s/%s %" PRId64 "\n", (int)name.len,
+				(const char *)name.data, fields[k].file, (int64_t)f.u64);
+	if (!read_sub(m, PB_BATTERY_COUNTERS_CAPACITY_PERCENT, &f))
+		return;
+	memcpy(&percent, &(uint32_t){(uint32_t)f.u64}, sizeof(percent));
+	fprintf(out, "battery %.*s/capacity %g\n", (int)name.len, (const char *)name.data,
+		(double)percent);
+}
+
+static void put_batteries(void)
+{
+	struct pb_field m;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		assert_true(read_sub(fake_packet_field(i), PB_TRACE_PACKET_BATTERY, &m));
+		put_battery(m);
+	}
+}
+
+/* One pass of the source over the machine, with every number that it finds. */
+static void record(const struct data_source *s, void (*put_values)(void))
+{
+	char *every[] = {(char[]){"*"}};
+	Pb__CgroupStatsConfig cgroups = PB__CGROUP_STATS_CONFIG__INIT;
+	Pb__NetworkStatsConfig network = PB__NETWORK_STATS_CONFIG__INIT;
+
+	rig_setup(s);
+	env.proc_root = root[0];
+	env.sys_root = root[1];
+	cgroups.counters = network.counters = every;
+	cgroups.n_counters = network.n_counters = 1;
+	config.cgroup_stats_config = &cgroups;
+	config.network_stats_config = &network;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	while (put_values == put_counters && rig_poll()->in_pass)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	put_values();
+	rig_teardown();
+}
+
+static void check(const char *machine, size_t at_least)
+{
+	snprintf(root[0], sizeof(root[0]), MACHINES "%s/proc", machine);
+	snprintf(root[1], sizeof(root[1]), MACHINES "%s/sys", machine);
+	out = open_memstream(&all, &all_len);
+	record(&cgroup_stats_data_source, put_counters);
+	record(&network_stats_data_source, put_counters);
+	record(&sysfs_power_data_source, put_batteries);
+	fclose(out);
+	machine_check(all, machine, "expected.counters", "\n", at_least);
+	free(all);
+}
+
+static void this_machine(void **state)
+{
+	(void)state;
+	check("vm", 300);
+}
+
+static void a_server_with_128_cpus(void **state)
+{
+	(void)state;
+	check("server", 1000);
+}
+
+static void a_board(void **state)
+{
+	(void)state;
+	check("board", 200);
+}
+
+static void linux_4_19(void **state)
+{
+	(void)state;
+	check("old", 200);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(this_machine),
+		cmocka_unit_test(a_server_with_128_cpus),
+		cmocka_unit_test(a_board),
+		cmocka_unit_test(linux_4_19),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/client/read_tracks.h"
+#include "procfs/counters/network_protocols.h"
+
+static struct counter_poll p;
+static struct counter_patterns counters;
+static struct network_protocols protocols;
+
+static int setup(void **state)
+{
+	char *wanted[] = {(char[]){"Tcp *"}, (char[]){"TcpExt Listen*"}, (char[]){"IpExt *Octets"},
+			  (char[]){"P* *"}};
+
+	(void)state;
+	fake_reset();
+	p = (struct counter_poll){.writer = writer_new(NULL, 1, WRITER_STALL)};
+	protocols = (struct network_protocols){.poll = &p, .counters = &counters};
+	return counter_patterns_init(&counters, "counters", wanted, 4, NULL) ||
+	       tracks_new("test", p.writer, &p.tracks);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	network_protocols_deinit(&protocols);
+	counter_patterns_deinit(&counters);
+	tracks_free(p.tracks);
+	writer_free(p.writer);
+	fake_reset();
+	return 0;
+}
+
+static int put(uint64_t ns, const char *text)
+{
+	int r;
+
+	tracks_begin(p.tracks, ns);
+	r = network_protocols_read(&protocols, (struct span){text, strlen(text)});
+	tracks_end(p.tracks);
+	read_tracks();
+	return r;
+}
+
+static void each_protocol_is_a_group(void **state)
+{
+	struct pb_field counter;
+
+	(void)state;
+	assert_int_equal(put(1, "Tcp: CurrEstab InErrs MaxConn\nTcp: 3 4 -1\n"
+				"Udp: InErrors\nUdp: 9\n"),
+			 0);
+	assert_int_equal(put(1, "TcpExt: ListenDrops Other\nTcpExt: 5 6\n"
+				"IpExt: InOctets InNoRoutes\nIpExt: 7 8\n"),
+			 0);
+	assert_int_equal(read_last("Tcp/CurrEstab"), 3);
+	assert_int_equal(read_last("Tcp/InErrs"), 4);
+	assert_int_equal(read_last("Tcp/MaxConn"), -1);
+	assert_int_equal(read_last("TcpExt/ListenDrops"), 5);
+	assert_int_equal(read_last("IpExt/InOctets"), 7);
+	assert_null(read_find("TcpExt/Other"));
+	assert_null(read_find("Udp/InErrors"));
+	assert_null(read_find("IpExt/InNoRoutes"));
+	assert_true(read_sub(read_find("IpExt/InOctets")->descriptor, PB_TRACK_DESCRIPTOR_COUNTER,
+			     &counter));
+	assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT), TRACK_UNIT_BYTES);
+}
+
+static void newer_kernels_have_further_names(void **state)
+{
+	(void)state;
+	assert_int_equal(put(1, "Tcp: A B\nTcp: 1 2\n"), 0);
+	assert_int_equal(put(2, "Tcp: A New B\nTcp: 1 9 3\n"), 0);
+	assert_int_equal(read_last("Tcp/New"), 9);
+	assert_int_equal(read_last("Tcp/B"), 3);
+	assert_int_equal(read_count("Tcp/A"), 1);
+}
+
+static void what_is_broken_costs_itself_alone(void **state)
+{
+	(void)state;
+	assert_true(put(1, "Tcp: A B\nTcp: 1 x\nTcpExt: ListenDrops\nTcpExt: 5\n") < 0);
+	assert_int_equal(read_last("Tcp/A"), 1);
+	assert_int_equal(read_last("TcpExt/ListenDrops"), 5);
+	assert_true(put(1, "") < 0);
+	assert_true(put(1, "nothing\n") < 0);
+}
+
+static void too_many_protocols(void **state)
+{
+	char text[64];
+
+	(void)state;
+	for (unsigned i = 0; i <= NETWORK_PROTOCOLS_MAX; i++) {
+		snprintf(text, sizeof(text), "P%u: A\nP%u: 1\n", i, i);
+		assert_int_equal(put(i, text) == 0, i < NETWORK_PROTOCOLS_MAX);
+	}
+	assert_true(put(1, "P-with-a-name-that-is-much-too-long: A\n"
+			   "P-with-a-name-that-is-much-too-long: 1\n") < 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(each_protocol_is_a_group),
+		TEST(newer_kernels_have_further_names),
+		TEST(what_is_broken_costs_itself_alone),
+		TEST(too_many_protocols),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "procfs/machine/inode_wanted.h"
+
+static uint64_t devices[INODE_DEVICES_MAX];
+
+static void each_is_told_once(void **state)
+{
+	struct inode_wanted w = {0};
+
+	(void)state;
+	inode_wanted_add(&w, 1, 10);
+	inode_wanted_add(&w, 1, 10);
+	inode_wanted_add(&w, 2, 10);
+	inode_wanted_add(&w, 2, 11);
+	assert_int_equal(w.waiting, 3);
+	assert_false(inode_wanted_take(&w, 1, 10)); /* not before a round */
+	assert_int_equal(inode_wanted_begin(&w, devices), 2);
+	assert_true(devices[0] + devices[1] == 3);
+	assert_int_equal(w.sought, 3);
+	assert_true(inode_wanted_take(&w, 1, 10));
+	assert_false(inode_wanted_take(&w, 1, 10));
+	assert_false(inode_wanted_take(&w, 1, 11));
+	/* Named in the middle of a round: for the next one. */
+	inode_wanted_add(&w, 3, 5);
+	assert_false(inode_wanted_take(&w, 3, 5));
+	assert_true(inode_wanted_take(&w, 2, 11));
+	inode_wanted_end(&w);
+	assert_int_equal(w.told, 2);
+	assert_int_equal(w.not_there, 1);
+	inode_wanted_add(&w, 2, 10); /* not looked for again */
+	assert_int_equal(inode_wanted_begin(&w, devices), 1);
+	assert_int_equal(devices[0], 3);
+	assert_int_equal(w.sought, 1);
+	inode_wanted_deinit(&w);
+	assert_int_equal(inode_wanted_begin(&w, devices), 0);
+	inode_wanted_deinit(&w);
+}
+
+static void no_more_than_there_is_room_for(void **state)
+{
+	struct inode_wanted w = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < INODE_WANTED_MAX + 3; i++)
+		inode_wanted_add(&w, i % 100, i);
+	assert_int_equal(w.waiting, INODE_WANTED_MAX);
+	assert_int_equal(w.dropped, 3);
+	assert_int_equal(inode_wanted_begin(&w, devices), INODE_DEVICES_MAX);
+	inode_wanted_deinit(&w);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_is_told_once),
+		cmocka_unit_test(no_more_than_there_is_room_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "unit/procfs/fake_journal.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/machine/journald_ds.h"
+
+static const struct data_source *const source = &systemd_journald_data_source;
+static Pb__SystemdJournaldConfig journald;
+static Pb__DataSourceConfig config;
+static struct ds_env env;
+static void *instance;
+
+/* In the place of the one that opens libsystemd. */
+int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why)
+{
+	assert_string_equal(file, "libsystemd.so.0");
+	if (journal.load_error) {
+		strbuf_puts(why, "no such library");
+		return journal.load_error;
+	}
+	*l = journal_library();
+	return 0;
+}
+
+void journald_library_close(struct journald_library *l)
+{
+	(void)l;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	journal_reset();
+	pb__systemd_journald_config__init(&journald);
+	pb__data_source_config__init(&config);
+	config.journald_config = &journald;
+	env = (struct ds_env){.loop = event_base_new(), .proc_root = "/proc", .sys_root = "/sys"};
+	return env.loop ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (instance)
+		source->destroy(instance);
+	instance = NULL;
+	assert_false(fake.live);
+	assert_int_equal(journal.opened, journal.closed);
+	event_base_free(env.loop);
+	fake_reset();
+	return 0;
+}
+
+static void start(void)
+{
+	fake.started = fake.flushed = fake.stopped = 0;
+	fake_reset_packets();
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(fake.n, 0);
+}
+
+/* Turns that are due, until something has come of them. */
+static void run_until(const unsigned *counter, unsigned n)
+{
+	for (unsigned i = 0; i < 100000 && *counter < n; i++)
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	assert_int_equal(*counter, n);
+}
+
+static void stop_source(void)
+{
+	source->stop(instance);
+	run_until(&fake.stopped, 1);
+	/* Nothing is left that could happen. */
+	event_base_dispatch(env.loop);
+}
+
+static uint64_t now_us(void)
+{
+	return clock_mono_ns() / 1000;
+}
+
+static void add(const char *message)
+{
+	journal_add((struct journal_line){.us = now_us(), .fields = {message, "PRIORITY=6"}});
+}
+
+static struct pb_field event_of(size_t i)
+{
+	struct pb_field f = fake_packet_field(i), m;
+
+	assert_true(fake_field(f.data, f.len, PB_TRACE_PACKET_JOURNALD_EVENT, 0, &m));
+	return m;
+}
+
+static void assert_stats(size_t i, uint64_t total, uint64_t failed)
+{
+	assert_int_equal(fake_u64(event_of(i), PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL), total);
+	assert_int_equal(fake_u64(event_of(i), PB_SYSTEMD_JOURNALD_EVENT_NUM_FAILED), failed);
+	/* On the packets' own clock. */
+	assert_false(fake_has(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID));
+}
+
+static void lines_as_they_come(void **state)
+{
+	(void)state;
+	add("MESSAGE=old");
+	start();
+	add("MESSAGE=new");
+	journal_poke();
+	event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.n, 1);
+	assert_true(fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "new"));
+	assert_int_equal(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP),
+			 journal.lines[1].us * 1000);
+	assert_int_equal(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID), 3);
+	/* A flush takes what nobody has told of yet, and adds up. */
+	add("MESSAGE=last");
+	source->flush(instance, 9);
+	run_until(&fake.flushed, 1);
+	assert_int_equal(fake.last_flush_id, 9);
+	assert_int_equal(fake.packets_at_flush, 3);
+	assert_true(fake_str_is(event_of(1), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "last"));
+	assert_stats(2, 2, 0);
+	/* Nothing new, nothing to say. */
+	source->flush(instance, 10);
+	run_until(&fake.flushed, 2);
+	assert_int_equal(fake.n, 3);
+	stop_source();
+}
+
+static void a_stop_takes_what_nobody_has_told_of_yet(void **state)
+{
+	(void)state;
+	start();
+	add("MESSAGE=in another file");
+	journal.hidden = 1;
+	stop_source();
+	assert_int_equal(fake.n, 2);
+	assert_true(
+		fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "in another file"));
+	assert_stats(1, 1, 0);
+}
+
+static void the_config_reaches_the_journal(void **state)
+{
+	char *ids[] = {"sshd"}, *units[] = {"ssh.service"};
+
+	(void)state;
+	journald.has_min_prio = true;
+	journald.min_prio = 1;
+	journald.n_filter_identifiers = journald.n_filter_units = 1;
+	journald.filter_identifiers = ids;
+	journald.filter_units = units;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	/* The config is borrowed during the call only. */
+	ids[0] = units[0] = "gone";
+	source->start(instance);
+	assert_int_equal(journal.n_matches, 4);
+	assert_string_equal(journal.matches[1], "PRIORITY=1");
+	assert_string_equal(journal.matches[2], "SYSLOG_IDENTIFIER=sshd");
+	assert_string_equal(journal.matches[3], "_SYSTEMD_UNIT=ssh.service");
+	stop_source();
+	source->destroy(instance);
+	journald.n_filter_identifiers = journald.n_filter_units = 0;
+	journald.min_prio = UINT32_MAX;
+	start();
+	assert_int_equal(journal.n_matches, 0);
+	stop_source();
+	source->destroy(instance);
+	config.journald_config = NULL;
+	start();
+	assert_int_equal(journal.n_matches, 0);
+	stop_source();
+}
+
+static void a_flood(void **state)
+{
+	uint64_t written = 0, dropped;
+	struct pb_field last;
+
+	(void)state;
+	/* So that a turn is fewer lines than are kept here. */
+	journal.line_ns = 3000;
+	start();
+	for (unsigned i = 0; i < 30000; i++)
+		add("MESSAGE=flood");
+	source->flush(instance, 1);
+	/* In turns: other things of the loop come in between, and what was written is taken. */
+	while (fake.flushed == 0) {
+		event_base_loop(env.loop, EVLOOP_ONCE);
+		assert_true(fake.n < FAKE_PACKETS);
+		if (fake.flushed == 0) {
+			written += fake.n;
+			fake_reset_packets();
+		}
+	}
+	assert_int_equal(fake.flushed, 1);
+	last = event_of(fake.n - 1);
+	written += fake.n - 1;
+	dropped = fake_u64(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED);
+	assert_int_equal(fake_u64(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL), 30000);
+	assert_int_equal(written + dropped, 30000);
+	assert_true(dropped > 0 && written >= 10000);
+	stop_source();
+}
+
+static void a_flush_does_not_wait_for_what_comes_later(void **state)
+{
+	(void)state;
+	start();
+	for (unsigned i = 0; i < 100; i++)
+		journal_add((struct journal_line){.us = now_us() + 3600000000});
+	source->flush(instance, 1);
+	run_until(&fake.flushed, 1);
+	/* What was not written by then is, afterwards. */
+	for (unsigned i = 0; i < 1000 && fake.n < 101; i++)
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	assert_int_equal(fake.n, 101);
+	stop_source();
+}
+
+static void lines_that_cannot_be_read(void **state)
+{
+	(void)state;
+	start();
+	journal_add((struct journal_line){.us = now_us(), .time_error = -ESTALE});
+	journal_add((struct journal_line){
+		.us = now_us(), .data_error = -EBADMSG, .fields = {"MESSAGE=half"}});
+	add("MESSAGE=good");
+	source->flush(instance, 1);
+	run_until(&fake.flushed, 1);
+	assert_int_equal(fake.n, 3);
+	assert_true(fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "half"));
+	assert_stats(2, 3, 2);
+	/* A journal that cannot be read now: no spin, and later it goes on. */
+	journal.next_error = journal.process_error = -EIO;
+	add("MESSAGE=later");
+	source->flush(instance, 2);
+	run_until(&fake.flushed, 2);
+	assert_int_equal(fake.n, 3);
+	journal.next_error = journal.process_error = 0;
+	stop_source();
+	assert_true(fake_str_is(event_of(3), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "later"));
+}
+
+static void no_journal_yet(void **state)
+{
+	(void)state;
+	journal.exists = false;
+	start();
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	assert_int_equal(fake.n, 0);
+	journal.exists = true;
+	add("MESSAGE=first");
+	/* Nobody pokes: it is looked for each second. */
+	for (unsigned i = 0; i < 10 && fake.n == 0; i++)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.n, 1);
+	assert_true(fake_str_is(event_of(0), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "first"));
+	stop_source();
+}
+
+static void no_library(void **state)
+{
+	int errors[] = {-ENOENT, -ENOSYS};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		journal.load_error = errors[i];
+		start();
+		source->flush(instance, 1);
+		run_until(&fake.flushed, 1);
+		stop_source();
+		assert_int_equal(fake.n, 0);
+		source->destroy(instance);
+		instance = NULL;
+	}
+	journal.load_error = 0;
+	journal.open_error = -EACCES;
+	start();
+	stop_source();
+	assert_int_equal(fake.n, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_stop_takes_what_nobody_has_told_of_yet, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(lines_as_they_come, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_config_reaches_the_journal, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_flood, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_flush_does_not_wait_for_what_comes_later, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(lines_that_cannot_be_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_journal_yet, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_library, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_producer.h"
+#include "procfs/machine/journald_entry.h"
+
+static struct pb_mem mem;
+static struct journald_entry entry;
+
+static int setup(void **state)
+{
+	(void)state;
+	entry = (struct journald_entry){0};
+	return pb_mem_init(&mem);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pb_mem_deinit(&mem);
+	return 0;
+}
+
+static void add(const char *field)
+{
+	journald_entry_add(&entry, &mem.enc, field, strlen(field));
+}
+
+static struct pb_field line(void)
+{
+	return (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
+}
+
+static void every_field(void **state)
+{
+	static const struct {
+		uint32_t field;
+		const char *text;
+		uint32_t number;
+	} want[] = {
+		{PB_SYSTEMD_JOURNALD_EVENT_PID, NULL, 4194304},
+		{PB_SYSTEMD_JOURNALD_EVENT_TID, NULL, 77},
+		{PB_SYSTEMD_JOURNALD_EVENT_UID, NULL, 4294967294},
+		{PB_SYSTEMD_JOURNALD_EVENT_GID, NULL, 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_PRIO, NULL, 6},
+		{PB_SYSTEMD_JOURNALD_EVENT_TAG, "sshd", 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, "a=b\nc", 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_COMM, "ss hd", 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_EXE, "/usr/sbin/sshd", 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_SYSTEMD_UNIT, "ssh.service", 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_HOSTNAME, "host", 0},
+		{PB_SYSTEMD_JOURNALD_EVENT_TRANSPORT, "", 0},
+	};
+
+	(void)state;
+	add("_PID=4194304");
+	add("TID=77");
+	add("_UID=4294967294");
+	add("_GID=0");
+	add("PRIORITY=6");
+	add("SYSLOG_IDENTIFIER=sshd");
+	add("MESSAGE=a=b\nc");
+	add("_COMM=ss hd");
+	add("_EXE=/usr/sbin/sshd");
+	add("_SYSTEMD_UNIT=ssh.service");
+	add("_HOSTNAME=host");
+	add("_TRANSPORT=");
+	add("_CMDLINE=not recorded");
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		if (want[i].text)
+			assert_true(fake_str_is(line(), want[i].field, 0, want[i].text));
+		else
+			assert_int_equal(fake_u64(line(), want[i].field), want[i].number);
+	}
+	assert_int_equal(entry.has, (1u << 13) - 2);
+	/* By another name: the same field. */
+	add("_TID=78");
+	assert_int_equal(fake_u64(line(), PB_SYSTEMD_JOURNALD_EVENT_TID), 77);
+}
+
+static void the_first_of_a_name_counts(void **state)
+{
+	(void)state;
+	add("MESSAGE=one");
+	add("MESSAGE=two");
+	assert_int_equal(fake_count(mem.buf, pb_mem_len(&mem), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE),
+			 1);
+	assert_true(fake_str_is(line(), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "one"));
+	/* A number that is none leaves its place to the next. */
+	add("_PID=x");
+	add("_PID=5");
+	assert_int_equal(fake_u64(line(), PB_SYSTEMD_JOURNALD_EVENT_PID), 5);
+}
+
+static void other_shapes(void **state)
+{
+	static const char *const shapes[] = {"",	  "=",	   "MESSAGE",	  "MESSAGEX=1",
+					     "message=1", "_PID=", "PRIORITY=-1", "_PID=4294967296",
+					     "MESS"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		add(shapes[i]);
+	journald_entry_add(&entry, &mem.enc, NULL, 0);
+	assert_int_equal(pb_mem_len(&mem), 0);
+	journald_entry_add(&entry, &mem.enc, "MESSAGE=a\0b", 11);
+	assert_int_equal(pb_mem_len(&mem), 2 + 3);
+}
+
+static void a_long_message_is_cut(void **state)
+{
+	static char text[JOURNALD_VALUE_MAX + 100] = "MESSAGE=";
+	struct pb_field f;
+
+	(void)state;
+	memset(text + 8, 'm', sizeof(text) - 8);
+	journald_entry_add(&entry, &mem.enc, text, sizeof(text));
+	assert_true(
+		fake_field(mem.buf, pb_mem_len(&mem), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, &f));
+	assert_int_equal(f.len, JOURNALD_VALUE_MAX);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_field, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_first_of_a_name_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_shapes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_long_message_is_cut, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

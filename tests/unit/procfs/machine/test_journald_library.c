@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "procfs/machine/journald_library.h"
+
+static struct strbuf why;
+
+static int teardown(void **state)
+{
+	(void)state;
+	strbuf_deinit(&why);
+	return 0;
+}
+
+static void one_that_is_not_there(void **state)
+{
+	struct journald_library l = {0};
+
+	(void)state;
+	assert_int_equal(journald_library_open(&l, "libnone.so.77", &why), -ENOENT);
+	assert_null(l.handle);
+	assert_non_null(strstr(why.s, "libnone.so.77"));
+}
+
+static void one_without_the_functions(void **state)
+{
+	struct journald_library l = {0};
+
+	(void)state;
+	assert_int_equal(journald_library_open(&l, "libc.so.6", &why), -ENOSYS);
+	assert_null(l.handle);
+	assert_string_equal(why.s, "sd_journal_open");
+	journald_library_close(&l);
+}
+
+/* The real one opens a journal, be it empty, and gives a descriptor to watch. */
+static void the_real_one(void **state)
+{
+	struct journald_library l = {0};
+	struct sd_journal *j;
+
+	(void)state;
+	if (journald_library_open(&l, JOURNALD_LIBRARY, &why) == -ENOENT)
+		skip();
+	assert_non_null(l.handle);
+	assert_int_equal(l.open(&j, JOURNALD_LOCAL_ONLY), 0);
+	assert_int_equal(l.add_match(j, "PRIORITY=3", 10), 0);
+	assert_true(l.get_fd(j) >= 0);
+	assert_true(l.seek_tail(j) >= 0);
+	assert_true(l.process(j) >= 0);
+	l.close(j);
+	journald_library_close(&l);
+	assert_null(l.handle);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(one_that_is_not_there, teardown),
+		cmocka_unit_test_teardown(one_without_the_functions, teardown),
+		cmocka_unit_test_teardown(the_real_one, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

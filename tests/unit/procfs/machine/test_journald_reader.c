@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_journal.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/machine/journald_reader.h"
+
+static struct journald_library lib;
+static struct journald_reader reader;
+static struct journald_filter filter;
+
+static int setup(void **state)
+{
+	(void)state;
+	journal_reset();
+	lib = journal_library();
+	filter = (struct journald_filter){.max_priority = -1};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	journald_reader_close(&reader);
+	assert_int_equal(journal.opened, journal.closed);
+	return 0;
+}
+
+static void line(uint64_t us, const char *priority, const char *identifier, const char *unit)
+{
+	journal_add((struct journal_line){.us = us, .fields = {priority, identifier, unit}});
+}
+
+/* The time of the next line, or 0 at the end. */
+static uint64_t next(void)
+{
+	uint64_t us = 0;
+	int r = journald_reader_next(&reader, &us);
+
+	if (r == JOURNALD_END)
+		return 0;
+	assert_int_equal(r, JOURNALD_LINE);
+	return us;
+}
+
+static void from_now_on(void **state)
+{
+	(void)state;
+	line(10, "PRIORITY=3", NULL, NULL);
+	line(20, "PRIORITY=3", NULL, NULL);
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 15), 0);
+	assert_int_equal(journal.n_matches, 0);
+	assert_int_equal(next(), 0);
+	line(30, "PRIORITY=7", NULL, NULL);
+	line(40, NULL, NULL, NULL);
+	assert_int_equal(next(), 30);
+	assert_int_equal(next(), 40);
+	assert_int_equal(next(), 0);
+	assert_int_equal(journald_reader_fd(&reader), journal.fds[0]);
+}
+
+static void the_filter(void **state)
+{
+	char *ids[] = {"sshd", "cron"}, *units[] = {"ssh.service"};
+
+	(void)state;
+	filter = (struct journald_filter){.max_priority = 2,
+					  .identifiers = ids,
+					  .n_identifiers = 2,
+					  .units = units,
+					  .n_units = 1};
+	line(5, "PRIORITY=6", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service");
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
+	assert_int_equal(journal.n_matches, 6);
+	assert_string_equal(journal.matches[0], "PRIORITY=0");
+	assert_string_equal(journal.matches[2], "PRIORITY=2");
+	assert_string_equal(journal.matches[4], "SYSLOG_IDENTIFIER=cron");
+	assert_string_equal(journal.matches[5], "_SYSTEMD_UNIT=ssh.service");
+	/* Nothing has ever agreed with it: the place is not behind the end for good. */
+	assert_int_equal(next(), 0);
+	line(10, "PRIORITY=2", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service");
+	line(20, "PRIORITY=3", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service");
+	line(30, "PRIORITY=0", "SYSLOG_IDENTIFIER=su", "_SYSTEMD_UNIT=ssh.service");
+	line(40, "PRIORITY=0", "SYSLOG_IDENTIFIER=cron", "_SYSTEMD_UNIT=cron.service");
+	line(50, "PRIORITY=0", "SYSLOG_IDENTIFIER=cron", "_SYSTEMD_UNIT=ssh.service");
+	assert_int_equal(next(), 10);
+	assert_int_equal(next(), 50);
+	assert_int_equal(next(), 0);
+}
+
+static void every_priority(void **state)
+{
+	(void)state;
+	filter.max_priority = 7;
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
+	assert_int_equal(journal.n_matches, 0);
+	journald_reader_close(&reader);
+	filter.max_priority = 0;
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
+	assert_int_equal(journal.n_matches, 1);
+}
+
+static void a_journal_that_begins_later(void **state)
+{
+	uint64_t us;
+
+	(void)state;
+	journal.exists = false;
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 100), 0);
+	assert_false(reader.has_files);
+	assert_int_equal(next(), 0);
+	assert_int_equal(journald_reader_refresh(&reader), 1);
+	assert_false(reader.has_files);
+	journal.exists = true;
+	line(99, NULL, NULL, NULL);
+	line(100, NULL, NULL, NULL);
+	assert_true(journald_reader_refresh(&reader) >= 0);
+	assert_true(reader.has_files);
+	assert_int_equal(journald_reader_next(&reader, &us), JOURNALD_OLD);
+	assert_int_equal(next(), 100);
+	assert_int_equal(journald_reader_refresh(&reader), 0);
+	assert_int_equal(next(), 0);
+}
+
+static void errors(void **state)
+{
+	uint64_t us;
+
+	(void)state;
+	journal.open_error = -EMFILE;
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), -EMFILE);
+	assert_int_equal(journald_reader_fd(&reader), -EBADF);
+	assert_int_equal(next(), 0);
+	assert_int_equal(journald_reader_refresh(&reader), -EMFILE);
+	journal.open_error = 0;
+	assert_int_equal(journald_reader_refresh(&reader), 1);
+	journal.process_error = -EIO;
+	assert_int_equal(journald_reader_refresh(&reader), -EIO);
+	journal.next_error = -EBADMSG;
+	assert_int_equal(journald_reader_next(&reader, &us), -EBADMSG);
+	journal.next_error = 0;
+	journal_add((struct journal_line){.us = 5, .time_error = -ESTALE});
+	assert_int_equal(journald_reader_next(&reader, &us), JOURNALD_BAD);
+}
+
+static void fields_of_a_line(void **state)
+{
+	struct pb_field m;
+	struct pb_mem mem;
+
+	(void)state;
+	assert_int_equal(pb_mem_init(&mem), 0);
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
+	journal_add((struct journal_line){.us = 5, .fields = {"MESSAGE=x", "_PID=3"}});
+	journal_add(
+		(struct journal_line){.us = 6, .data_error = -EBADMSG, .fields = {"MESSAGE=y"}});
+	assert_int_equal(next(), 5);
+	assert_int_equal(journald_reader_encode(&reader, &mem.enc), 0);
+	m = (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
+	assert_true(fake_str_is(m, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "x"));
+	assert_int_equal(fake_u64(m, PB_SYSTEMD_JOURNALD_EVENT_PID), 3);
+	assert_int_equal(next(), 6);
+	pb_mem_reset(&mem);
+	assert_int_equal(journald_reader_encode(&reader, &mem.enc), -EBADMSG);
+	m = (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
+	assert_true(fake_str_is(m, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "y"));
+	pb_mem_deinit(&mem);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(from_now_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_filter, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_priority, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_journal_that_begins_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(fields_of_a_line, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

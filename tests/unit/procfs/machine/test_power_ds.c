@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <malloc.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/machine/power_ds.h"
+
+static const struct data_source *const source = &sysfs_power_data_source;
+static struct ds_env env;
+static void *instance;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	env = (struct ds_env){
+		.loop = event_base_new(), .proc_root = proc_root, .sys_root = proc_root};
+	return env.loop ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (instance)
+		source->destroy(instance);
+	instance = NULL;
+	assert_false(fake.live);
+	event_base_free(env.loop);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void put(const char *supply, const char *file, const char *content)
+{
+	proc_put(content, strlen(content), "class/power_supply/%s/%s", supply, file);
+}
+
+static void put_battery(const char *supply, const char *microvolts)
+{
+	put(supply, "type", "Battery\n");
+	put(supply, "present", "1\n");
+	put(supply, "voltage_now", microvolts);
+}
+
+static void start(void)
+{
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	uint32_t left = clock_ms_to_tick(1000);
+
+	/* Well before the next tick, so that none comes by itself. */
+	if (left < 600)
+		usleep(left * 1000 + 1000);
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(fake.n, 0);
+	source->start(instance);
+	assert_int_equal(fake.started, 1);
+	/* Turns that are left are due at once; the next tick is not, but within a second. */
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+}
+
+static void next_tick(void)
+{
+	event_base_loop(env.loop, EVLOOP_ONCE);
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+}
+
+static struct pb_field battery(size_t i)
+{
+	struct pb_field f = fake_packet_field(i), m;
+
+	assert_true(fake_field(f.data, f.len, PB_TRACE_PACKET_BATTERY, 0, &m));
+	return m;
+}
+
+static void assert_battery(size_t i, const char *name, int64_t microvolts)
+{
+	struct pb_field m = battery(i);
+
+	assert_int_equal(fake_u64(m, PB_BATTERY_COUNTERS_VOLTAGE_UV), microvolts);
+	if (name)
+		assert_true(fake_str_is(m, PB_BATTERY_COUNTERS_NAME, 0, name));
+	else
+		assert_false(fake_has(m, PB_BATTERY_COUNTERS_NAME));
+}
+
+/* The packet of that name ("" for the one without), of those from the first on. */
+static struct pb_field battery_named(size_t first, const char *name)
+{
+	for (size_t i = first; i < fake.n; i++) {
+		struct pb_field m = battery(i);
+
+		if (*name ? fake_str_is(m, PB_BATTERY_COUNTERS_NAME, 0, name)
+			  : !fake_has(m, PB_BATTERY_COUNTERS_NAME))
+			return m;
+	}
+	fail_msg("no packet of battery '%s'", name);
+	return (struct pb_field){0};
+}
+
+static void a_laptop(void **state)
+{
+	uint64_t before = clock_boot_ns();
+
+	(void)state;
+	put_battery("BAT0", "11700000\n");
+	put("BAT0", "current_now", "-1500000\n");
+	put("AC", "type", "Mains\n");
+	put("AC", "online", "1\n");
+	put("AC", "voltage_now", "20000000\n");
+	start();
+	assert_int_equal(fake.n, 1);
+	assert_battery(0, NULL, 11700000);
+	assert_true((int64_t)fake_u64(battery(0), PB_BATTERY_COUNTERS_CURRENT_UA) == -1500000);
+	assert_in_range(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP), before,
+			clock_boot_ns());
+	put("BAT0", "voltage_now", "11600000\n");
+	next_tick();
+	assert_int_equal(fake.n, 2);
+	assert_battery(1, NULL, 11600000);
+	source->flush(instance, 3);
+	assert_int_equal(fake.last_flush_id, 3);
+	assert_int_equal(fake.flushes, 1);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	/* Nothing is left that could tick. */
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, 2);
+}
+
+static void two_have_names(void **state)
+{
+	(void)state;
+	put_battery("BAT0", "1\n");
+	put_battery("BAT1", "2\n");
+	put_battery("BAT2", "3\n");
+	put("BAT2", "present", "0\n");
+	start();
+	assert_int_equal(fake.n, 2);
+	assert_int_equal(fake_u64(battery_named(0, "BAT0"), PB_BATTERY_COUNTERS_VOLTAGE_UV), 1);
+	assert_int_equal(fake_u64(battery_named(0, "BAT1"), PB_BATTERY_COUNTERS_VOLTAGE_UV), 2);
+	source->stop(instance);
+}
+
+static void they_come_and_go(void **state)
+{
+	(void)state;
+	put_battery("BAT0", "1\n");
+	start();
+	assert_battery(0, NULL, 1);
+	put_battery("mouse", "2\n");
+	next_tick();
+	assert_int_equal(fake.n, 3);
+	/* The first one's tracks go on as they began. */
+	assert_int_equal(fake_u64(battery_named(1, ""), PB_BATTERY_COUNTERS_VOLTAGE_UV), 1);
+	assert_int_equal(fake_u64(battery_named(1, "mouse"), PB_BATTERY_COUNTERS_VOLTAGE_UV), 2);
+	proc_remove("class/power_supply/BAT0");
+	next_tick();
+	assert_int_equal(fake.n, 4);
+	assert_battery(3, "mouse", 2);
+	put_battery("BAT0", "4\n");
+	proc_remove("class/power_supply/mouse");
+	next_tick();
+	assert_int_equal(fake.n, 5);
+	assert_battery(4, NULL, 4);
+	source->stop(instance);
+}
+
+static void one_value_is_bad(void **state)
+{
+	(void)state;
+	put_battery("BAT0", "1\n");
+	put("BAT0", "current_now", "");
+	put("BAT0", "energy_now", "unknown\n");
+	put("odd", "type", "");
+	proc_put("", 0, "class/power_supply/file");
+	start();
+	assert_int_equal(fake.n, 1);
+	assert_battery(0, NULL, 1);
+	assert_false(fake_has(battery(0), PB_BATTERY_COUNTERS_CURRENT_UA));
+	assert_false(fake_has(battery(0), PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH));
+	put("BAT0", "current_now", "9\n");
+	next_tick();
+	assert_int_equal(fake_u64(battery(1), PB_BATTERY_COUNTERS_CURRENT_UA), 9);
+	source->stop(instance);
+}
+
+static void nothing_to_say(void **state)
+{
+	(void)state;
+	start();
+	/* No such folder; then a battery without a value: no packet. */
+	assert_int_equal(fake.n, 0);
+	put("BAT0", "type", "Battery\n");
+	next_tick();
+	assert_int_equal(fake.n, 0);
+	put_battery("BAT0", "1\n");
+	next_tick();
+	assert_int_equal(fake.n, 1);
+	source->stop(instance);
+}
+
+static void more_than_are_known(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 70; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "BAT%u", i);
+		put_battery(name, "1\n");
+	}
+	start();
+	for (unsigned i = 0; i < 1000 && fake.n < 64; i++)
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	assert_int_equal(fake.n, 64);
+	source->stop(instance);
+}
+
+/* Ten hours, with a battery that is taken out and put in again, and with what is plugged in once. */
+static void memory_does_not_grow_with_the_passes(void **state)
+{
+	size_t used = 0, packets = 0;
+
+	(void)state;
+	put_battery("BAT0", "11700000\n");
+	put("BAT0", "current_now", "gone\n"); /* told once, counted each time */
+	start();
+	for (unsigned i = 0; i < 36000; i++) {
+		char name[32];
+
+		if (i % 100 == 0) {
+			snprintf(name, sizeof(name), "usb%u", i / 100);
+			put(name, "type", "USB\n");
+		} else if (i % 100 == 50) {
+			proc_remove("class/power_supply");
+		} else if (i % 100 == 70) {
+			put_battery("BAT0", "11700000\n");
+		}
+		fake_reset_packets();
+		/* Starting begins a pass at once. */
+		source->start(instance);
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+		packets += fake.n;
+		if (i == 1900)
+			used = mallinfo2().uordblks;
+	}
+	/* The second's own tick may come in between. */
+	assert_in_range(packets, 36000 / 100 * 80, 36000 / 100 * 80 + 100);
+	assert_true(mallinfo2().uordblks <= used + 4096);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_laptop, setup, teardown),
+		cmocka_unit_test_setup_teardown(two_have_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(they_come_and_go, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_value_is_bad, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_to_say, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_than_are_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

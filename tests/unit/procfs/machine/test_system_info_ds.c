@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/text/str.h"
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/machine/system_info_ds.h"
+#include "unit/procfs/told.h"
+
+static const struct data_source *const source = &system_info_data_source;
+static Pb__SystemInfoConfig info;
+static Pb__DataSourceConfig config;
+static struct ds_env env;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	pb__system_info_config__init(&info);
+	pb__data_source_config__init(&config);
+	config.system_info_config = &info;
+	env = (struct ds_env){
+		.loop = event_base_new(), .proc_root = proc_root, .sys_root = proc_root};
+	return env.loop ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_reset();
+	event_base_free(env.loop);
+	proc_remove("");
+	return 0;
+}
+
+static void run(void)
+{
+	void *instance = NULL;
+
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(fake.n, 0);
+	source->start(instance);
+	/* The turns that it takes; the start is answered at the end. */
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.started, 1);
+	source->flush(instance, 5);
+	assert_int_equal(fake.last_flush_id, 5);
+	assert_int_equal(fake.flushes, 1);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	source->destroy(instance);
+	assert_false(fake.live);
+}
+
+static void one_packet_with_the_processors(void **state)
+{
+	uint64_t before = clock_boot_ns();
+	struct pb_field f;
+
+	(void)state;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	proc_put("1: 0 x-edge name\n", 17, "interrupts");
+	run();
+	assert_int_equal(fake.n, 1);
+	assert_in_range(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP), before,
+			clock_boot_ns());
+	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len, PB_TRACE_PACKET_CPU_INFO,
+			       0, &f));
+	assert_int_equal(fake_count(f.data, f.len, PB_CPU_INFO_CPUS), 1);
+}
+
+static void the_interrupts_where_they_are_asked_for(void **state)
+{
+	struct pb_field f;
+
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	proc_put("1: 0 x-edge name\n", 17, "interrupts");
+	run();
+	assert_int_equal(fake.n, 2);
+	assert_true(fake_field(fake.packets[1].data, fake.packets[1].len,
+			       PB_TRACE_PACKET_INTERRUPT_INFO, 0, &f));
+	assert_int_equal(fake_count(f.data, f.len, PB_INTERRUPT_INFO_IRQ_MAPPING), 1);
+	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_TIMESTAMP));
+}
+
+static void without_a_config_or_files(void **state)
+{
+	(void)state;
+	run();
+	assert_int_equal(fake.n, 0);
+	fake_reset();
+	config.system_info_config = NULL;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	run();
+	assert_int_equal(fake.n, 1);
+}
+
+/* More interrupts than a turn takes, of a machine with many processors. */
+static void a_machine_that_takes_several_turns(void **state)
+{
+	struct strbuf text = {0};
+	void *instance = NULL;
+	struct pb_field f;
+
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("processor : 0\n", 14, "cpuinfo");
+	for (unsigned irq = 0; irq < 5000; irq++) {
+		strbuf_printf(&text, "%4u:", irq);
+		for (unsigned cpu = 0; cpu < 512; cpu++)
+			strbuf_puts(&text, "          0");
+		strbuf_printf(&text, "  PCI-MSI %u-edge      queue-%u\n", irq, irq);
+	}
+	proc_put(text.s, text.len, "interrupts");
+	strbuf_deinit(&text);
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	assert_int_equal(fake.started, 0);
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(fake.n, 2);
+	fake_field(fake.packets[1].data, fake.packets[1].len, PB_TRACE_PACKET_INTERRUPT_INFO, 0,
+		   &f);
+	assert_int_equal(fake_count(f.data, f.len, PB_INTERRUPT_INFO_IRQ_MAPPING), 5000);
+	source->stop(instance);
+	source->destroy(instance);
+	/* A stop in the middle. */
+	fake.started = fake.stopped = 0;
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	source->start(instance);
+	source->stop(instance);
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(fake.started, 0);
+	source->destroy(instance);
+}
+
+/* A folder in the place of a file; an empty one. */
+static void files_that_cannot_be_read(void **state)
+{
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("", 0, "cpuinfo/x");
+	proc_put("", 0, "interrupts");
+	run();
+	assert_int_equal(fake.n, 0);
+	fake_reset();
+	/* What /sys says is recorded all the same. */
+	proc_put("0-1\n", 4, "devices/system/cpu/present");
+	run();
+	assert_int_equal(fake.n, 1);
+}
+
+/* What /sys says of the processors is recorded all the same. */
+static void files_with_nothing_that_is_known(void **state)
+{
+	static const struct {
+		const char *text, *reason;
+	} files[] = {
+		{"", "it is empty"},
+		{"processors:\nthe first: x86\n\n", "in a format that is known"},
+	};
+
+	(void)state;
+	info.has_irq_names = info.irq_names = true;
+	proc_put("0-1\n", 4, "devices/system/cpu/present");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		fake_reset();
+		proc_put(files[i].text, strlen(files[i].text), "cpuinfo");
+		proc_put(files[i].text, strlen(files[i].text), "interrupts");
+		told_begin();
+		run();
+		assert_int_equal(told_end(files[i].reason), 2);
+		assert_int_equal(fake.n, 1);
+	}
+	/* A file that is not there is told as such, and not again as one that is empty. */
+	fake_reset();
+	proc_remove("cpuinfo");
+	told_begin();
+	run();
+	assert_int_equal(told_end("cpuinfo: "), 1);
+	assert_non_null(strstr(told_text, strerror(ENOENT)));
+}
+
+static void the_real_machine(void **state)
+{
+	struct pb_field f;
+
+	(void)state;
+	env.proc_root = "/proc";
+	env.sys_root = "/sys";
+	if (access("/proc/cpuinfo", R_OK) != 0)
+		skip();
+	run();
+	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len, PB_TRACE_PACKET_CPU_INFO,
+			       0, &f));
+	assert_true(fake_count(f.data, f.len, PB_CPU_INFO_CPUS) <=
+		    (unsigned)sysconf(_SC_NPROCESSORS_CONF));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_packet_with_the_processors, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_interrupts_where_they_are_asked_for, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(without_a_config_or_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_machine_that_takes_several_turns, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(files_that_cannot_be_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_with_nothing_that_is_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_real_machine, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

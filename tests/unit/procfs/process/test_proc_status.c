@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "procfs/process/proc_status.h"
+
+#define RECORDED "tests/data/procfs/recorded/"
+
+static struct proc_status parse(const char *text)
+{
+	struct proc_status s;
+
+	assert_int_equal(proc_status_parse(text, strlen(text), &s), 0);
+	return s;
+}
+
+static struct proc_status parse_file(const char *path)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+
+	assert_int_equal(fs_read_file(path, 1 << 20, &text), 0);
+	return parse(text.s);
+}
+
+static void assert_name(const struct proc_name *n, const char *want)
+{
+	assert_int_equal(n->len, strlen(want));
+	assert_memory_equal(n->s, want, n->len);
+}
+
+static uint64_t kb(const struct proc_status *s, enum proc_status_key key)
+{
+	assert_true(proc_status_has(s, key));
+	return s->kb[key - PROC_STATUS_VM_SIZE];
+}
+
+static void a_process_of_this_kernel(void **state)
+{
+	struct proc_status s = parse_file(RECORDED "28864/status");
+
+	(void)state;
+	assert_int_equal(s.tgid, 28864);
+	assert_int_equal(s.pid, 28864);
+	assert_int_equal(s.ppid, 28858);
+	assert_int_equal(s.uid, 0);
+	assert_int_equal(s.threads, 3);
+	assert_int_equal(s.n_nspid, 0);
+	assert_true(proc_status_has(&s, PROC_STATUS_KTHREAD));
+	assert_false(s.kthread);
+	assert_int_equal(kb(&s, PROC_STATUS_VM_SIZE), 168181760 / 1024);
+	assert_int_equal(kb(&s, PROC_STATUS_VM_SWAP), 0);
+	assert_int_equal(kb(&s, PROC_STATUS_VM_RSS), kb(&s, PROC_STATUS_RSS_ANON) +
+							     kb(&s, PROC_STATUS_RSS_FILE) +
+							     kb(&s, PROC_STATUS_RSS_SHMEM));
+	assert_int_equal(s.has, (1u << PROC_STATUS_KEYS) - 1);
+}
+
+static void a_kernel_thread_has_no_memory_lines(void **state)
+{
+	struct proc_status s = parse_file(RECORDED "2/status");
+
+	(void)state;
+	assert_name(&s.name, "kthreadd");
+	assert_true(s.kthread);
+	assert_int_equal(s.ppid, 0);
+	assert_false(proc_status_has(&s, PROC_STATUS_VM_SIZE));
+	s = parse_file(RECORDED "10/status");
+	assert_name(&s.name, "kworker/0:0H-events_highpri");
+}
+
+static void pids_of_inner_namespaces(void **state)
+{
+	struct proc_status s = parse_file(RECORDED "28868/status");
+	char text[1024] = "Name:\tx\nTgid:\t1\nPid:\t1\nNSpid:\t1";
+	size_t n;
+
+	(void)state;
+	assert_int_equal(s.n_nspid, 1);
+	assert_int_equal(s.nspid[0], 1);
+
+	for (int i = 0; i < PROC_NSPID_MAX + 5; i++) {
+		n = strlen(text);
+		snprintf(text + n, sizeof(text) - n, "\t%d", 100 + i);
+	}
+	s = parse(text);
+	assert_int_equal(s.n_nspid, PROC_NSPID_MAX);
+	assert_int_equal(s.nspid[PROC_NSPID_MAX - 1], 100 + PROC_NSPID_MAX - 1);
+}
+
+static void the_real_uid_is_the_first(void **state)
+{
+	struct proc_status s = parse("Name:\tx\nTgid:\t1\nPid:\t1\nUid:\t4294967294\t1\t2\t3\n");
+
+	(void)state;
+	assert_int_equal(s.uid, 4294967294u);
+	assert_int_equal(parse_file(RECORDED "28866/status").uid, 65534);
+}
+
+static void a_name_that_looks_like_other_lines(void **state)
+{
+	struct proc_status s = parse_file(RECORDED "28864/status");
+
+	(void)state;
+	/* Set by prctl(): the kernel wrote "Name:\tTgid:\t1\n\\x" with two escapes. */
+	assert_name(&s.name, "Tgid:\t1\n\\x");
+	assert_int_equal(s.tgid, 28864);
+
+	s = parse("Name:\tUid:\t0 Pid:\t9\nTgid:\t3\nPid:\t3\nUid:\t7\t7\t7\t7\n");
+	assert_int_equal(s.pid, 3);
+	assert_int_equal(s.uid, 7);
+	/* A key in the middle of another line. */
+	s = parse("Name:\tx\nFoo:\tTgid:\t9\nTgid:\t3\nPid:\t3\nxUid:\t7\n Uid:\t7\n");
+	assert_int_equal(s.tgid, 3);
+	assert_false(proc_status_has(&s, PROC_STATUS_UID));
+}
+
+static void escapes_of_a_name(void **state)
+{
+	static const struct {
+		const char *line, *name;
+	} cases[] = {
+		{"Name:\t\\n", "\n"},
+		{"Name:\t\\\\", "\\"},
+		{"Name:\t\\\\n", "\\n"}, /* a backslash, then an n */
+		{"Name:\t\\\\\\n", "\\\n"},
+		{"Name:\t\\t", "\\t"}, /* not one of the kernel's */
+		{"Name:\tx\\", "x\\"}, /* the end in the middle of one */
+		{"Name:\t\tx ", "\tx "}, /* one tab is the format's */
+		{"Name:\t", ""},
+		{"Name:", ""},
+		{"Name:\t:", ":"},
+		{"Name:\tsd-pam)", "sd-pam)"},
+		{"Name:\t\xff\x01\r", "\xff\x01\r"},
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct proc_status s;
+
+		snprintf(text, sizeof(text), "%s\nTgid:\t1\nPid:\t1\n", cases[i].line);
+		s = parse(text);
+		assert_name(&s.name, cases[i].name);
+	}
+}
+
+static void a_long_name_is_cut(void **state)
+{
+	char text[256] = "Name:\t";
+	struct proc_status s;
+
+	(void)state;
+	memset(text + 6, 'x', PROC_NAME_MAX + 1);
+	strcat(text, "\nTgid:\t1\nPid:\t1\n");
+	s = parse(text);
+	assert_int_equal(s.name.len, PROC_NAME_MAX);
+}
+
+static void the_first_of_two_lines_counts(void **state)
+{
+	struct proc_status s = parse("Name:\ta\nTgid:\t1\nPid:\t2\nName:\tb\nTgid:\t3\nPid:\t4");
+
+	(void)state;
+	assert_name(&s.name, "a");
+	assert_int_equal(s.tgid, 1);
+	assert_int_equal(s.pid, 2);
+}
+
+static void what_is_needed_and_what_is_not(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"\n",
+		":",
+		"Name:\tx\n",
+		"Name:\tx\nTgid:\t1\n",
+		"Name:\tx\nPid:\t1\n",
+		"Tgid:\t1\nPid:\t1\n",
+		"Name:\tx\nTgid:\t\nPid:\t1\n",
+		"Name:\tx\nTgid:\tx\nPid:\t1\n",
+		"Name:\tx\nTgid:\t-1\nPid:\t1\n",
+		"Name:\tx\nTgid:\t2147483648\nPid:\t1\n",
+		"Name:\tx\nTgid:\t99999999999999999999999\nPid:\t1\n",
+	};
+	struct proc_status s = {.pid = 42};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_status_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
+	assert_int_equal(s.pid, 42);
+
+	s = parse("Name:\tx\nTgid:\t2147483647\nPid:\t0\nUid:\t4294967296\nVmRSS:\tkB\nPPid:\t");
+	assert_int_equal(s.tgid, INT32_MAX);
+	assert_false(proc_status_has(&s, PROC_STATUS_UID));
+	assert_false(proc_status_has(&s, PROC_STATUS_VM_RSS));
+	assert_false(proc_status_has(&s, PROC_STATUS_PPID));
+	s = parse("Name:\tx\nTgid:\t1\nPid:\t1\nVmRSS:\t18446744073709551615 kB\n");
+	assert_true(kb(&s, PROC_STATUS_VM_RSS) == UINT64_MAX);
+}
+
+static void times_of_this_kernel(void **state)
+{
+	_cleanup_(strbuf_deinit) struct strbuf text = {0};
+	struct proc_stat s;
+
+	(void)state;
+	/* The name in it is "Tgid:\t1\n\\x", with a real newline. */
+	assert_int_equal(fs_read_file(RECORDED "28864/stat", 4096, &text), 0);
+	assert_int_equal(proc_stat_parse(text.s, text.len, &s), 0);
+	assert_int_equal(s.utime, 1);
+	assert_int_equal(s.stime, 1);
+	assert_int_equal(s.starttime, 262879);
+}
+
+static void times_behind_names_with_parentheses(void **state)
+{
+	static const char *const names[] = {"a) R 1 (",	     "(sd-pam)",	")", "", "a b",
+					    "1 2 3) S (4 5", "x\n7 (y) R 1 2 3"};
+	char text[256];
+	struct proc_stat s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(text, sizeof(text),
+			 "7 (%s) R 1 2 3 4 -5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
+			 names[i]);
+		assert_int_equal(proc_stat_parse(text, strlen(text), &s), 0);
+		assert_int_equal(s.utime, 11);
+		assert_int_equal(s.stime, 12);
+		assert_int_equal(s.starttime, 19);
+	}
+}
+
+static void broken_times(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"7",
+		"7 (x",
+		")",
+		"7 (x)",
+		"7 (x) R 1 2 3 4 5 6 7 8 9 10",
+		"7 (x) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18",
+		"7 (x) R 1 2 3 4 5 6 7 8 9 10 x 12 13 14 15 16 17 18 19",
+		"7 (x) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 -19",
+		"7 (x) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 18446744073709551616",
+	};
+	struct proc_stat s = {.utime = 42};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
+	assert_int_equal(s.utime, 42);
+}
+
+static void the_rollup_of_this_kernel(void **state)
+{
+	static const char text[] = "556588cf0000-7ffd7349c000 ---p 00000000 00:00 0                "
+				   "          [rollup]\n"
+				   "Rss:                1716 kB\n"
+				   "Pss:                 336 kB\n"
+				   "Pss_Dirty:           112 kB\n"
+				   "Pss_Anon:            113 kB\n"
+				   "Pss_File:            224 kB\n"
+				   "Pss_Shmem:             0 kB\n"
+				   "Shared_Clean:       1544 kB\n"
+				   "Swap:                  9 kB\n"
+				   "SwapPss:               8 kB\n";
+	struct proc_smaps s;
+
+	(void)state;
+	proc_smaps_parse(text, sizeof(text) - 1, &s);
+	assert_int_equal(s.has, (1u << PROC_SMAPS_KEYS) - 1);
+	assert_int_equal(s.kb[PROC_SMAPS_RSS], 1716);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS], 336);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS_ANON], 113);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS_FILE], 224);
+	assert_int_equal(s.kb[PROC_SMAPS_PSS_SHMEM], 0);
+	assert_int_equal(s.kb[PROC_SMAPS_SWAP_PSS], 8);
+
+	/* Older kernels have fewer lines. */
+	proc_smaps_parse("Rss: 1 kB\nPss_Anon: kB\nxPss: 2 kB\n SwapPss: 3", 46, &s);
+	assert_int_equal(s.has, 1u << PROC_SMAPS_RSS);
+	proc_smaps_parse("", 0, &s);
+	assert_int_equal(s.has, 0);
+}
+
+static void files_of_one_number(void **state)
+{
+	static const struct {
+		const char *text;
+		int error;
+		int64_t v;
+	} cases[] = {
+		{"0\n", 0, 0},
+		{"-1000\n", 0, -1000},
+		{"1000", 0, 1000},
+		{"9223372036854775807\n", 0, INT64_MAX},
+		{"-9223372036854775807\n", 0, -INT64_MAX},
+		{"9223372036854775808\n", -EBADMSG, 0},
+		{"", -EBADMSG, 0},
+		{"-", -EBADMSG, 0},
+		{"- 1", -EBADMSG, 0},
+		{"--1", -EBADMSG, 0},
+		{"\n", -EBADMSG, 0},
+		{"1 2\n", -EBADMSG, 0},
+		{"max\n", -EBADMSG, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t v = 42;
+
+		assert_int_equal(proc_number_parse(cases[i].text, strlen(cases[i].text), &v),
+				 cases[i].error);
+		assert_true(v == (cases[i].error ? 42 : cases[i].v));
+	}
+}
+
+static void comm_is_the_name_and_one_newline(void **state)
+{
+	struct proc_name n;
+
+	(void)state;
+	proc_comm_parse("a\n\n", 3, &n);
+	assert_name(&n, "a\n");
+	proc_comm_parse("a\\n", 3, &n);
+	assert_name(&n, "a\\n");
+	proc_comm_parse("\n", 1, &n);
+	assert_name(&n, "");
+	proc_comm_parse("", 0, &n);
+	assert_name(&n, "");
+}
+
+static void arguments(void **state)
+{
+	static const char text[] = "\0a\0\0b c\0last";
+	const char *p = text, *end = text + sizeof(text) - 1, *arg;
+	static const char *const want[] = {"a", "b c", "last"};
+	unsigned i = 0;
+	size_t n;
+
+	(void)state;
+	for (; (p = proc_cmdline_next(p, end, &arg, &n)); i++) {
+		assert_true(i < ARRAY_SIZE(want));
+		assert_int_equal(n, strlen(want[i]));
+		assert_memory_equal(arg, want[i], n);
+	}
+	assert_int_equal(i, ARRAY_SIZE(want));
+	assert_null(proc_cmdline_next(text, text, &arg, &n));
+	assert_null(proc_cmdline_next(text, text + 1, &arg, &n));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_of_this_kernel),
+		cmocka_unit_test(a_kernel_thread_has_no_memory_lines),
+		cmocka_unit_test(pids_of_inner_namespaces),
+		cmocka_unit_test(the_real_uid_is_the_first),
+		cmocka_unit_test(a_name_that_looks_like_other_lines),
+		cmocka_unit_test(escapes_of_a_name),
+		cmocka_unit_test(a_long_name_is_cut),
+		cmocka_unit_test(the_first_of_two_lines_counts),
+		cmocka_unit_test(what_is_needed_and_what_is_not),
+		cmocka_unit_test(times_of_this_kernel),
+		cmocka_unit_test(times_behind_names_with_parentheses),
+		cmocka_unit_test(broken_times),
+		cmocka_unit_test(the_rollup_of_this_kernel),
+		cmocka_unit_test(files_of_one_number),
+		cmocka_unit_test(comm_is_the_name_and_one_newline),
+		cmocka_unit_test(arguments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the source makes of what it hears, and whom it waits for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/system/log.h"
+#include "unit/procfs/process_rig.h"
+
+static void without_a_scan(void **state)
+{
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	assert_int_equal(fake.started, 1);
+	run_loop();
+	assert_int_equal(fake.n, 0);
+	tell_tid(2);
+	assert_int_equal(fake_process(2, NULL), 1);
+	assert_int_equal(fake.n, 1);
+}
+
+static void tasks_that_the_kernel_tells_of(void **state)
+{
+	static const int32_t news[] = {2, 0, -1, 999, 71, 70};
+
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
+	create_and_start();
+	tell(NULL, 0, news, 6);
+	tell(NULL, 0, news, 6);
+	run_loop();
+	assert_int_equal(fake_process(2, NULL), 1);
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(71, NULL), 1);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2);
+	/* Gone the first time, there the second. */
+	proc_put_task((struct proc_task){.pid = 999, .name = "late"});
+	tell(NULL, 0, news, 6);
+	run_loop();
+	assert_int_equal(fake_process(999, NULL), 1);
+}
+
+static void a_name_that_changes(void **state)
+{
+	static const struct feed_task renamed[] = {
+		{.kind = FEED_TASK_RENAMED, .tid = 70, .name = "after"}};
+	static const int32_t tids[] = {70};
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
+	create_and_start();
+	run_loop();
+	proc_put_task((struct proc_task){.pid = 70, .name = "after"});
+	tell_tid(70);
+	assert_int_equal(fake_process(70, NULL), 1);
+	tell(renamed, 1, tids, 1);
+	run_loop();
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
+	/* Also when it has not run since. */
+	tell(renamed, 1, NULL, 0);
+	run_loop();
+	assert_int_equal(fake_process(70, NULL), 3);
+}
+
+static void tasks_that_are_gone_by_now(void **state)
+{
+	static const struct feed_task tasks[] = {
+		{.kind = FEED_TASK_NEW, .time_ns = 10, .tid = 70, .other = 2, .name = "x"},
+		{.kind = FEED_TASK_RENAMED, .time_ns = 11, .tid = 70, .name = "brief"},
+		{.kind = FEED_TASK_NEW,
+		 .time_ns = 12,
+		 .tid = 71,
+		 .other = 70,
+		 .name = "worker",
+		 .is_thread = true},
+	};
+	static const int32_t tids[] = {2, 70, 71};
+	struct pb_field row;
+
+	(void)state;
+	put_processes(3);
+	create_and_start();
+	run_loop();
+	tell(tasks, 3, tids, 3);
+	run_loop();
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "brief"));
+	assert_int_equal(fake_thread(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "worker"));
+	assert_int_equal(fake_process(2, NULL), 1);
+}
+
+/* Ten thousand at once: others on the loop have their turn meanwhile. */
+static void a_storm_of_them(void **state)
+{
+	struct feed_task *tasks = calloc(10000, sizeof(*tasks));
+	unsigned rounds = 0, processes;
+	size_t n = 0;
+
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	create_and_start();
+	for (int32_t i = 0; i < 10000; i++) {
+		tasks[i] = (struct feed_task){.kind = FEED_TASK_NEW, .tid = 100 + i, .time_ns = 1};
+		tasks[i].other = 7;
+	}
+	processes = 0;
+	for (size_t at = 0; at < 10000; at += 2500) {
+		tell(tasks + at, 2500, NULL, 0);
+		while (event_base_get_num_events(env.loop, EVENT_BASE_COUNT_ADDED)) {
+			event_base_loop(env.loop, EVLOOP_ONCE);
+			rounds++;
+		}
+		processes += fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL);
+		n += fake.n;
+		fake_reset_packets();
+	}
+	assert_int_equal(processes, 10000);
+	assert_int_equal(n, 10000);
+	free(tasks);
+}
+
+static void files_that_were_opened(void **state)
+{
+	static const struct feed_fd fd = {.tid = 2, .fd = 3};
+	static const struct feed_task exec = {.kind = FEED_TASK_EXEC, .tid = 2, .file = ""};
+	static const int32_t tid = 2;
+	static const struct feed_news news = {.tids = &tid, .n_tids = 1, .fds = &fd, .n_fds = 1};
+	char to[256];
+	struct pb_field f;
+
+	(void)state;
+	put_processes(3);
+	proc_put("", 0, "2/fd/x");
+	snprintf(to, sizeof(to), "%s/2/fd/3", proc_root);
+	assert_int_equal(symlink("/etc/passwd", to), 0);
+	create_and_start();
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_TASKS);
+	run_loop();
+	fake_reset_packets();
+	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	run_loop();
+	assert_int_equal(fake.n, 0); /* nobody asked for them */
+	source->destroy(instance);
+
+	stats.resolve_process_fds = true;
+	create_and_start();
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_TASKS | FEED_FDS);
+	run_loop();
+	fake_reset_packets();
+	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	run_loop();
+	assert_int_equal(fake.n, 1);
+	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len,
+			       PB_TRACE_PACKET_PROCESS_STATS, 0, &f));
+	source->clear(instance);
+	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	run_loop();
+	assert_int_equal(fake.n, 3); /* and who it is */
+	/* Another program has opened it anew. */
+	tell(&exec, 1, NULL, 0);
+	run_loop();
+	fake_reset_packets();
+	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	run_loop();
+	assert_int_equal(fake.n, 1);
+}
+
+static void more_than_could_be_held(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERROR);
+	stats.scan_all_processes_on_start = false;
+	create_and_start();
+	for (int i = 0; i < 100; i++)
+		session_feed_tell(env.feed, FAKE_SESSION, &(struct feed_news){.lost = 1});
+	run_loop();
+	assert_int_equal(fake.n, 0);
+	log_set_level(LOG_LEVEL_INFO);
+}
+
+static void other_sessions_are_none_of_ours(void **state)
+{
+	static const int32_t tid = 2;
+
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	session_feed_tell(env.feed, FAKE_SESSION + 1,
+			  &(struct feed_news){.tids = &tid, .n_tids = 1});
+	run_loop();
+	assert_int_equal(fake.n, 0);
+}
+
+static void the_quirk_disable_on_demand(void **state)
+{
+	Pb__ProcessStatsConfig__Quirks quirk = PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND;
+
+	(void)state;
+	stats.quirks = &quirk;
+	stats.n_quirks = 1;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	tell_tid(2);
+	run_loop();
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(fake.started, 1);
+}
+
+static void news_during_the_scan_go_first(void **state)
+{
+	(void)state;
+	put_processes(3000);
+	create_and_start();
+	proc_put_task((struct proc_task){.pid = 5000, .name = "urgent"});
+	tell_tid(5000);
+	run_loop();
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(fake_process(5000, NULL), 1);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3001);
+}
+
+static void a_flush_waits_for_the_news_before_it(void **state)
+{
+	int32_t tids[2000];
+
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	put_processes(2000);
+	create_and_start();
+	for (int i = 0; i < 2000; i++)
+		tids[i] = i + 1;
+	/* Sources are flushed one after the other; what another one tells counts still. */
+	source->flush(instance, 11);
+	assert_int_equal(fake.flushed, 0);
+	tell(NULL, 0, tids, 2000);
+	run_loop();
+	assert_int_equal(fake.flushed, 1);
+	assert_int_equal(fake.last_flush_id, 11);
+	assert_int_equal(fake.flushes, 1);
+	assert_int_equal(fake.packets_at_flush, fake.n);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2000);
+}
+
+static void a_flush_waits_for_what_is_owed(void **state)
+{
+	int teller;
+
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	source->flush(instance, 11);
+	session_feed_owe(env.feed, FAKE_SESSION, &teller, true);
+	run_loop();
+	assert_int_equal(fake.flushed, 0);
+	tell_tid(2);
+	run_loop();
+	assert_int_equal(fake.flushed, 0);
+	session_feed_owe(env.feed, FAKE_SESSION, &teller, false);
+	run_loop();
+	assert_int_equal(fake.flushed, 1);
+	assert_int_equal(fake.packets_at_flush, 1);
+	/* One that owes nothing is not waited for. */
+	source->flush(instance, 12);
+	run_loop();
+	assert_int_equal(fake.flushed, 2);
+	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+}
+
+static void what_was_told_before_the_stop_is_written(void **state)
+{
+	(void)state;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	source->flush(instance, 1); /* a turn is due */
+	tell_tid(2);
+	source->stop(instance);
+	assert_int_equal(fake_process(2, NULL), 1);
+}
+
+/* Whoever tells may be stopped after us. */
+static void a_stop_waits_for_the_last_news(void **state)
+{
+	static const struct feed_task last = {
+		.kind = FEED_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
+	int teller;
+
+	(void)state;
+	put_processes(300);
+	create_and_start();
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	source->stop(instance);
+	source->flush(instance, 3);
+	run_loop();
+	assert_int_equal(fake.stopped, 0);
+	assert_int_equal(fake.flushed, 1);
+	tell(&last, 1, NULL, 0);
+	run_loop();
+	assert_int_equal(fake.stopped, 0);
+	assert_int_equal(fake_process(5000, NULL), 1);
+	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+	run_loop();
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+}
+
+static void two_polls(void)
+{
+	unsigned n = n_stats() + 2;
+
+	while (n_stats() < n)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+}
+
+/* The number of one that has ended, where nobody tells who has it next. */
+static void a_teller_that_does_not_tell_of_all(void **state)
+{
+	int teller;
+
+	(void)state;
+	stats.proc_stats_poll_ms = 100;
+	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	for (unsigned promised = 0; promised <= FEED_TASKS; promised++) {
+		session_feed_promise(env.feed, FAKE_SESSION, &teller, promised);
+		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
+		create_and_start();
+		two_polls();
+		proc_remove("70");
+		two_polls();
+		proc_put_task((struct proc_task){.pid = 70, .name = "y"});
+		two_polls();
+		assert_int_equal(fake_process(70, NULL), promised ? 1 : 2);
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset_packets();
+	}
+	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+}
+
+static void destroyed_while_it_waits(void **state)
+{
+	int teller;
+
+	(void)state;
+	put_processes(3);
+	create_and_start();
+	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	source->stop(instance);
+	source->destroy(instance);
+	instance = NULL;
+	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+	run_loop();
+	assert_int_equal(fake.stopped, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(without_a_scan),
+		TEST(tasks_that_the_kernel_tells_of),
+		TEST(a_name_that_changes),
+		TEST(tasks_that_are_gone_by_now),
+		TEST(a_storm_of_them),
+		TEST(files_that_were_opened),
+		TEST(more_than_could_be_held),
+		TEST(other_sessions_are_none_of_ours),
+		TEST(the_quirk_disable_on_demand),
+		TEST(news_during_the_scan_go_first),
+		TEST(a_flush_waits_for_the_news_before_it),
+		TEST(a_flush_waits_for_what_is_owed),
+		TEST(what_was_told_before_the_stop_is_written),
+		TEST(a_stop_waits_for_the_last_news),
+		TEST(a_teller_that_does_not_tell_of_all),
+		TEST(destroyed_while_it_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_fds.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+static struct process_fds fds;
+static uint64_t time_ns, step_ns;
+
+static uint64_t stepping(void)
+{
+	return time_ns += step_ns;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	time_ns = 0;
+	step_ns = 1;
+	fds = (struct process_fds){0};
+	names = (struct process_names){.files = &files, .packet = &packet};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	process_kin_put_process(&names.kin, 70, 1);
+	process_kin_put_thread(&names.kin, 71, 70);
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_fds_deinit(&fds);
+	process_names_deinit(&names);
+	proc_files_deinit(&files);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void lead(int tid, int fd, const char *to)
+{
+	char path[256];
+
+	proc_put("", 0, "%d/fd/make", tid); /* the folder */
+	snprintf(path, sizeof(path), "%s/%d/fd/%d", proc_root, tid, fd);
+	unlink(path);
+	if (to && symlink(to, path) < 0)
+		abort();
+}
+
+static bool one_turn(void)
+{
+	struct turn turn = turn_begin(stepping);
+	bool more = process_fds_run(&fds, &names, &turn);
+
+	process_packet_end(&packet);
+	return more;
+}
+
+static void see(int32_t tid, int32_t fd)
+{
+	process_fds_add(&fds, &(struct feed_fd){tid, fd});
+}
+
+/* How many rows of that process say that the descriptor leads there. */
+static unsigned told(int32_t pid, uint64_t fd, const char *path)
+{
+	struct pb_field stats, row, f;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field p = fake_packet_field(i);
+
+		if (!fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats))
+			continue;
+		for (unsigned r = 0;
+		     fake_field(stats.data, stats.len, PB_PROCESS_STATS_PROCESSES, r, &row); r++) {
+			assert_true(
+				fake_field(row.data, row.len, PB_PROCESS_STATS_PROCESS_FDS, 0, &f));
+			n += (int32_t)fake_u64(row, PB_PROCESS_STATS_PROCESS_PID) == pid &&
+			     fake_u64(f, PB_PROCESS_STATS_FD_INFO_FD) == fd &&
+			     fake_str_is(f, PB_PROCESS_STATS_FD_INFO_PATH, 0, path);
+		}
+	}
+	return n;
+}
+
+static void what_a_descriptor_leads_to(void **state)
+{
+	(void)state;
+	lead(70, 3, "/etc/passwd");
+	lead(71, 4, "socket:[1]");
+	see(70, 3);
+	see(71, 4); /* a thread's: its process */
+	see(70, 3);
+	assert_false(one_turn());
+	assert_int_equal(told(70, 3, "/etc/passwd"), 1);
+	assert_int_equal(told(70, 4, "socket:[1]"), 1);
+	assert_int_equal(fake.n, 1);
+}
+
+static void once_for_as_long_as_it_leads_there(void **state)
+{
+	(void)state;
+	lead(70, 3, "/a");
+	for (int i = 0; i < 3; i++) {
+		see(70, 3);
+		assert_false(one_turn());
+	}
+	assert_int_equal(told(70, 3, "/a"), 1);
+	lead(70, 3, "/b");
+	see(70, 3);
+	see(71, 3);
+	assert_false(one_turn());
+	assert_int_equal(told(70, 3, "/b"), 1);
+	process_fds_clear(&fds);
+	see(70, 3);
+	assert_false(one_turn());
+	assert_int_equal(told(70, 3, "/b"), 2);
+}
+
+static void another_process_or_program(void **state)
+{
+	(void)state;
+	lead(70, 3, "/a");
+	for (unsigned round = 1; round <= 3; round++) {
+		see(70, 3);
+		see(71, 3);
+		assert_false(one_turn());
+		assert_int_equal(told(70, 3, "/a"), round);
+		process_fds_renew(&fds, 71); /* not its number */
+		process_fds_renew(&fds, 70);
+	}
+	assert_int_equal(fds.n_told, 1);
+}
+
+static void what_is_closed_or_gone(void **state)
+{
+	(void)state;
+	lead(70, 3, NULL);
+	see(70, 3);
+	see(99, 3); /* nobody knows whose it is */
+	lead(99, 3, "/a");
+	see(71, 3);
+	assert_false(one_turn());
+	assert_int_equal(fake.n, 0);
+}
+
+static void a_long_path(void **state)
+{
+	char path[4000];
+
+	(void)state;
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	lead(70, 3, path);
+	see(70, 3);
+	assert_false(one_turn());
+	assert_int_equal(told(70, 3, path), 1);
+}
+
+static void many_of_them(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		lead(70, i, "/a");
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 3000; i++)
+			see(70, i);
+		step_ns = TURN_NS / 1000;
+		assert_true(one_turn());
+		while (one_turn())
+			;
+	}
+	for (int i = 0; i < 3000; i += 100)
+		assert_int_equal(told(70, (uint64_t)i, "/a"), 1);
+	assert_int_equal(fds.n_told, 3000);
+	assert_true(fds.told_cap >= 2 * fds.n_told);
+}
+
+static void more_than_may_wait(void **state)
+{
+	(void)state;
+	for (int32_t i = 0; i < (int32_t)PROCESS_FDS_MAX + 10; i++)
+		see(70, i);
+	assert_int_equal(fds.dropped, 10);
+	assert_int_equal(fds.n - fds.next, PROCESS_FDS_MAX);
+	assert_false(one_turn());
+	assert_true(process_fds_is_empty(&fds));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(what_a_descriptor_leads_to),
+		TEST(once_for_as_long_as_it_leads_there),
+		TEST(another_process_or_program),
+		TEST(what_is_closed_or_gone),
+		TEST(a_long_path),
+		TEST(many_of_them),
+		TEST(more_than_may_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

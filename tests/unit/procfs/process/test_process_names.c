@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_names.h"
+
+#define RECORDED "tests/data/procfs/recorded"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+
+static int begin(const char *root)
+{
+	fake_reset();
+	names = (struct process_names){
+		.options = {.thread_names = true}, .files = &files, .packet = &packet};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, root);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	proc_new();
+	return begin(proc_root);
+}
+
+static int setup_recorded(void **state)
+{
+	(void)state;
+	proc_root[0] = '\0';
+	return begin(RECORDED);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	proc_files_deinit(&files);
+	process_names_deinit(&names);
+	writer_free(packet.w);
+	fake_reset();
+	if (proc_root[0])
+		proc_remove("");
+	return 0;
+}
+
+static void a_leader_is_a_process_and_a_thread(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	process_names_task(&names, 28864);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(28864, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 28858);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "database server"));
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "--flag"));
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 2, "two words"));
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT));
+	assert_int_equal(fake_thread(28864, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 28864);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "Tgid:\t1\n\\x"));
+}
+
+static void the_leader_without_its_thread(void **state)
+{
+	(void)state;
+	names.options.skip_main_thread = true;
+	process_names_task(&names, 28864);
+	process_names_task(&names, 28864);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(28864, NULL), 1);
+	assert_int_equal(fake_thread(28864, NULL), 0);
+}
+
+static void a_kernel_thread_goes_by_its_name(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	process_names_task(&names, 2);
+	process_names_task(&names, 10);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(2, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "kthreadd"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 1);
+	assert_int_equal(fake_process(10, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0,
+				"kworker/0:0H-events_highpri"));
+}
+
+static void a_process_in_a_namespace(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	process_names_task(&names, 28868);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(28868, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_NSPID), 1);
+	assert_int_equal(fake_thread(28868, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 1);
+}
+
+static void the_age_where_it_is_asked_for(void **state)
+{
+	const uint64_t ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct pb_field row;
+
+	(void)state;
+	names.options.age = true;
+	process_names_task(&names, 28864);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(28864, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT),
+			 262879 * ns_per_tick);
+}
+
+static void each_task_once(void **state)
+{
+	struct proc_status status;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		process_names_task(&names, 2);
+		process_names_task(&names, 28864);
+		assert_true(process_names_process(&names, 28864, &status));
+	}
+	assert_int_equal(status.threads, 3);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(2, NULL), 1);
+	assert_int_equal(fake_process(28864, NULL), 1);
+	assert_int_equal(fake_thread(28864, NULL), 1);
+}
+
+static void a_thread_brings_its_process(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "main", .threads = 3});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a b", .threads = 3});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 72, .name = "c", .threads = 3});
+	process_names_task(&names, 71);
+	process_names_task(&names, 72);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_process(71, NULL), 0);
+	assert_int_equal(fake_thread(70, NULL), 1);
+	assert_int_equal(fake_thread(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "a b"));
+	assert_int_equal(fake_thread(72, NULL), 1);
+}
+
+/* The leader may have ended before its threads, and its files may be gone. */
+static void a_thread_without_its_process(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
+	process_names_task(&names, 71);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, NULL), 0);
+	assert_int_equal(fake_thread(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+}
+
+/* Of the folder of its process' threads, if there is one. */
+static void name_thread(int32_t pid, int32_t tid, bool namespaced)
+{
+	struct proc_list threads = {0};
+
+	if (proc_list_open(&threads, files.root, pid) < 0)
+		return;
+	process_names_thread(&names, &threads, tid, namespaced);
+	proc_list_close(&threads);
+}
+
+static void what_is_gone_is_asked_for_again(void **state)
+{
+	(void)state;
+	process_names_task(&names, 70);
+	name_thread(70, 71, false);
+	proc_put("", 0, "70/task/none");
+	name_thread(70, 71, false);
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
+	process_names_task(&names, 70);
+	name_thread(70, 71, false);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(71, NULL), 1);
+}
+
+/* Between readdir and open the number of a process went to a thread of another one. */
+static void a_number_that_changed_hands(void **state)
+{
+	struct proc_status status;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
+	assert_false(process_names_process(&names, 71, &status));
+	/* And a file that is of somebody else altogether. */
+	proc_put("Name:\tx\nTgid:\t9\nPid:\t9\n", 23, "80/status");
+	assert_false(process_names_process(&names, 80, &status));
+	process_names_task(&names, 80);
+	process_packet_end(&packet);
+	assert_int_equal(fake.n, 0);
+}
+
+static void numbers_that_are_no_tasks(void **state)
+{
+	(void)state;
+	process_names_task(&names, 0);
+	process_names_task(&names, -1);
+	process_names_task(&names, INT32_MIN);
+	process_names_task(&names, INT32_MAX);
+	process_packet_end(&packet);
+	assert_int_equal(fake.n, 0);
+}
+
+static void forget(int32_t tid)
+{
+	process_seen_remove(&names.seen, tid);
+}
+
+static void a_renamed_task_is_told_again(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
+	process_names_task(&names, 70);
+	process_names_task(&names, 71);
+	proc_put_task((struct proc_task){.pid = 70, .name = "after"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "b"});
+	process_names_task(&names, 70);
+	forget(71);
+	process_names_task(&names, 71);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(71, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "b"));
+
+	forget(70);
+	process_names_task(&names, 70);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
+}
+
+static void without_names_a_thread_is_two_numbers(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	names.options.thread_names = false;
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	name_thread(70, 71, false); /* no file is read */
+	process_names_task(&names, 70);
+	process_packet_end(&packet);
+	assert_int_equal(fake_thread(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
+	assert_int_equal(fake_thread(70, &row), 1);
+	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
+}
+
+static void threads_in_a_namespace_have_inner_numbers(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){
+		.pid = 70, .tid = 71, .name = "a\\n", .more = "NSpid:\t71\t2\t1\n"});
+	name_thread(70, 71, true);
+	process_packet_end(&packet);
+	assert_int_equal(fake_thread(71, &row), 1);
+	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_THREAD_NSTID), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "a\n"));
+}
+
+static void a_clear_begins_anew(void **state)
+{
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	process_names_task(&names, 70);
+	process_packet_end(&packet);
+	process_names_clear(&names);
+	process_names_task(&names, 70);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, NULL), 2);
+	assert_false(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
+	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_leader_is_a_process_and_a_thread, setup_recorded,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_leader_without_its_thread, setup_recorded,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_kernel_thread_goes_by_its_name, setup_recorded,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_process_in_a_namespace, setup_recorded, teardown),
+		cmocka_unit_test_setup_teardown(the_age_where_it_is_asked_for, setup_recorded,
+						teardown),
+		cmocka_unit_test_setup_teardown(each_task_once, setup_recorded, teardown),
+		cmocka_unit_test_setup_teardown(a_thread_brings_its_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_thread_without_its_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_gone_is_asked_for_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_number_that_changed_hands, setup, teardown),
+		cmocka_unit_test_setup_teardown(numbers_that_are_no_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_renamed_task_is_told_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_names_a_thread_is_two_numbers, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads_in_a_namespace_have_inner_numbers, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_clear_begins_anew, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

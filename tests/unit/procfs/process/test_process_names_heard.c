@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks described by what was heard of them, there or gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_names.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	names = (struct process_names){.files = &files, .packet = &packet};
+	names.options.thread_names = true;
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_names_deinit(&names);
+	proc_files_deinit(&files);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void put_name(struct task_heard *t, const char *name)
+{
+	t->has_name = true;
+	memset(t->name, 0, sizeof(t->name));
+	memcpy(t->name, name, strlen(name));
+}
+
+static struct task_heard new_process(int32_t pid, int32_t creator, const char *name)
+{
+	struct task_heard t = {
+		.is_new = true, .tid = pid, .creator = creator, .began_ns = 100, .last_ns = 200};
+
+	put_name(&t, name);
+	return t;
+}
+
+static struct task_heard new_thread(int32_t tid, int32_t creator, const char *name)
+{
+	struct task_heard t = new_process(tid, creator, name);
+
+	t.is_thread = true;
+	return t;
+}
+
+static struct task_heard renamed(int32_t tid, const char *name)
+{
+	struct task_heard t = {.tid = tid, .last_ns = 300};
+
+	put_name(&t, name);
+	return t;
+}
+
+static struct task_heard executed(int32_t pid, const char *file, const char *name)
+{
+	struct task_heard t = renamed(pid, name);
+
+	t.file = (char *)file;
+	t.file_len = (uint32_t)strlen(file);
+	return t;
+}
+
+static void hear(struct task_heard t)
+{
+	process_names_heard(&names, &t);
+	process_packet_end(&packet);
+}
+
+static uint64_t last_time(void)
+{
+	return fake_u64(fake_packet_field(fake.n - 1), PB_TRACE_PACKET_TIMESTAMP);
+}
+
+static void a_process_that_is_gone(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	process_kin_put_thread(&names.kin, 8, 7);
+	hear(new_process(70, 8, "child"));
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "child"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD));
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT));
+	assert_int_equal(fake_thread(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "child"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_int_equal(last_time(), 201);
+	/* It has been described. */
+	assert_true(process_seen_has(&names.seen, 70));
+
+	names.options.age = true;
+	names.options.skip_main_thread = true;
+	hear(new_process(80, 7, "older"));
+	assert_int_equal(fake_process(80, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT), 100);
+	assert_int_equal(fake_thread(80, NULL), 0);
+}
+
+static void a_program_that_is_gone(void **state)
+{
+	struct task_heard t = new_process(70, 7, "prog");
+	struct pb_field row;
+
+	(void)state;
+	t.file = (char *)"/bin/prog";
+	t.file_len = 9;
+	hear(t);
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/prog"));
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM));
+	/* Another one later; the parent stays. */
+	process_kin_put_process(&names.kin, 70, 7);
+	hear(executed(70, "/bin/other", "other"));
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/other"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_int_equal(last_time(), 301);
+	/* And a name of its own: the command line stands. */
+	hear(renamed(70, "own"));
+	assert_int_equal(fake_process(70, NULL), 2);
+	assert_int_equal(fake_thread(70, &row), 3);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "own"));
+}
+
+/* Where the name stands for the command line it goes with the name. */
+static void a_process_by_its_name_is_renamed(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	hear(new_process(70, 7, "first"));
+	hear(renamed(70, "second"));
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "second"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+}
+
+static void a_thread_that_is_gone(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
+	hear(new_thread(72, 70, "worker")); /* whose is the creator? /proc knows */
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(72, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "worker"));
+	assert_int_equal(last_time(), 201);
+	/* A thread of the thread; it is known now. */
+	proc_remove("70");
+	hear(new_thread(73, 72, "other"));
+	assert_int_equal(fake_thread(73, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	hear(renamed(73, "renamed"));
+	assert_int_equal(fake_thread(73, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "renamed"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_process(73, NULL), 0);
+}
+
+static void nobody_knows_whose(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	hear(new_thread(72, 71, "worker"));
+	hear(renamed(90, "stranger"));
+	assert_int_equal(fake.n, 0);
+	/* A process is one whoever its parent was. */
+	hear(new_process(73, 71, "child"));
+	assert_int_equal(fake_process(73, &row), 1);
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
+}
+
+static void one_that_is_there_is_read(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "child"});
+	process_kin_put_process(&names.kin, 7, 1);
+	hear(new_process(70, 7, "child"));
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "child"));
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_UID), 1000);
+	/* Who made it, not who took it over: /proc says 1. */
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_int_equal(fake_thread(70, NULL), 1);
+	assert_int_equal(fake.n, 1);
+	assert_true(last_time() > 1000);
+
+	/* So it stays when it is told again. */
+	process_seen_remove(&names.seen, 70);
+	process_names_task(&names, 70);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+}
+
+/* The events' name at its time; the file's is another one's news. */
+static void names_that_differ(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "file"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "file"});
+	hear(new_process(70, 7, "event"));
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "event"));
+	assert_int_equal(fake.n, 2);
+	assert_int_equal(last_time(), 201);
+	hear(new_thread(71, 70, "event"));
+	assert_int_equal(fake_thread(71, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "event"));
+	assert_int_equal(fake.n, 4);
+	/* Nothing is left of a name that is not wanted. */
+	names.options.thread_names = false;
+	hear(renamed(70, "other"));
+	assert_int_equal(fake.n, 5);
+	assert_int_equal(fake_thread(70, &row), 3);
+	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
+}
+
+static void a_kernel_thread_has_its_whole_name(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){
+		.pid = 70, .name = "kworker/0:0-events", .more = "Kthread:\t1\n"});
+	hear(new_process(70, 2, "kworker/0:0"));
+	assert_int_equal(fake_thread(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "kworker/0:0-events"));
+	assert_int_equal(fake.n, 1);
+	/* One that is gone: its maker says what it was. */
+	process_kin_put_process(&names.kin, 2, 0);
+	hear(new_process(71, 2, "kthread"));
+	assert_int_equal(fake_process(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 2);
+}
+
+/* Its memory is gone, its status is not. */
+static void one_that_ends(void **state)
+{
+	struct task_heard t = new_process(70, 7, "prog");
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
+	proc_put("", 0, "70/cmdline");
+	t.file = (char *)"/bin/prog";
+	t.file_len = 9;
+	hear(t);
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/prog"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_UID), 1000);
+	assert_int_equal(last_time(), 201);
+	/* Its command line was told; it is not called by its name now. */
+	hear(renamed(70, "last"));
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "last"));
+}
+
+static void a_number_that_belongs_to_another_now(void **state)
+{
+	struct task_heard t = new_process(71, 7, "mine");
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
+	hear(t); /* a process was heard of, a thread is there */
+	assert_int_equal(fake_process(71, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
+	proc_put_task((struct proc_task){.pid = 80, .name = "other"});
+	t = new_process(80, 7, "mine");
+	t.closed = true;
+	hear(t);
+	assert_int_equal(fake_process(80, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
+}
+
+static void a_number_that_begins_anew(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	process_kin_put_process(&names.kin, 7, 1);
+	process_kin_put_process(&names.kin, 8, 1);
+	hear(new_process(70, 7, "first"));
+	hear(new_thread(70, 8, "second"));
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(fake_thread(70, &row), 2);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 8);
+	hear(new_process(70, 8, "third"));
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 8);
+}
+
+static void a_sibling_of_its_creator(void **state)
+{
+	struct task_heard t = new_process(71, 70, "twin");
+	struct pb_field row;
+
+	(void)state;
+	process_kin_put_process(&names.kin, 70, 7);
+	t.is_sibling = true;
+	hear(t);
+	assert_int_equal(fake_process(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	t = new_process(72, 99, "twin");
+	t.is_sibling = true;
+	hear(t);
+	assert_int_equal(fake_process(72, &row), 1);
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
+}
+
+/* An exec by a thread: it takes over the number of its process. */
+static void a_thread_becomes_the_leader(void **state)
+{
+	struct task_heard t = executed(70, "/bin/prog", "prog");
+	struct pb_field row;
+
+	(void)state;
+	process_kin_put_process(&names.kin, 70, 7);
+	process_kin_put_thread(&names.kin, 71, 70);
+	assert_int_equal(process_seen_add(&names.seen, 71), 0);
+	t.was = 71;
+	hear(t);
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_false(process_seen_has(&names.seen, 71));
+	assert_int_equal(process_kin_tgid(&names.kin, 71), 0);
+	/* Of one that nobody heard of before. */
+	hear(executed(80, "/bin/prog", "prog"));
+	assert_int_equal(fake_process(80, &row), 1);
+	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
+}
+
+static void names_of_any_bytes(void **state)
+{
+	struct task_heard t = new_process(70, 7, "");
+	struct pb_field row;
+
+	(void)state;
+	hear(t);
+	assert_int_equal(fake_thread(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, ""));
+	memset(t.name, 0xff, sizeof(t.name)); /* no end */
+	hear(t);
+	assert_int_equal(fake_thread(70, &row), 2);
+	assert_true(
+		fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0,
+			    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"));
+	t = new_process(INT32_MAX, INT32_MIN, "x");
+	hear(t);
+	t = new_thread(-1, 0, "x");
+	hear(t);
+}
+
+static void a_time_that_cannot_be_told(void **state)
+{
+	struct task_heard t = new_process(70, 7, "x");
+
+	(void)state;
+	t.last_ns = 0;
+	hear(t);
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_true(last_time() > 1000); /* now */
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(a_process_that_is_gone),
+		TEST(a_program_that_is_gone),
+		TEST(a_process_by_its_name_is_renamed),
+		TEST(a_thread_that_is_gone),
+		TEST(nobody_knows_whose),
+		TEST(one_that_is_there_is_read),
+		TEST(names_that_differ),
+		TEST(a_kernel_thread_has_its_whole_name),
+		TEST(one_that_ends),
+		TEST(a_number_that_belongs_to_another_now),
+		TEST(a_number_that_begins_anew),
+		TEST(a_sibling_of_its_creator),
+		TEST(a_thread_becomes_the_leader),
+		TEST(names_of_any_bytes),
+		TEST(a_time_that_cannot_be_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is heard of a task becomes one entry, or several; what an entry becomes:
+ * test_process_names.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_news.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+static struct process_news news;
+static uint64_t time_ns, step_ns;
+
+static uint64_t stepping(void)
+{
+	return time_ns += step_ns;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	time_ns = 0;
+	step_ns = 1;
+	news = (struct process_news){0};
+	names = (struct process_names){.files = &files, .packet = &packet};
+	names.options.thread_names = true;
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_news_deinit(&news);
+	process_names_deinit(&names);
+	proc_files_deinit(&files);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static bool one_turn(void)
+{
+	struct turn turn = turn_begin(stepping);
+	bool more = process_news_run(&news, &names, &turn);
+
+	process_packet_end(&packet);
+	return more;
+}
+
+static size_t waiting(void)
+{
+	return news.n - news.next;
+}
+
+static void hear(struct feed_task t)
+{
+	process_news_add(&news, &names, &t);
+}
+
+static void hear_new(uint64_t at, int32_t tid, int32_t creator)
+{
+	hear((struct feed_task){
+		.kind = FEED_TASK_NEW, .time_ns = at, .tid = tid, .other = creator, .name = "new"});
+}
+
+static void hear_name(uint64_t at, int32_t tid, const char *name)
+{
+	struct feed_task t = {.kind = FEED_TASK_RENAMED, .time_ns = at, .tid = tid};
+
+	memcpy(t.name, name, strlen(name));
+	hear(t);
+}
+
+static void hear_exec(uint64_t at, int32_t tid, const char *file)
+{
+	hear((struct feed_task){.kind = FEED_TASK_EXEC,
+				.time_ns = at,
+				.tid = tid,
+				.file = file,
+				.file_len = (uint32_t)strlen(file)});
+}
+
+static uint64_t time_of(size_t i)
+{
+	return fake_u64(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP);
+}
+
+static void one_life_is_one_entry(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	hear_new(10, 70, 7);
+	hear_name(11, 70, "first");
+	hear_new(12, 80, 7);
+	hear_exec(13, 70, "/bin/one");
+	hear_name(14, 70, "two");
+	hear_exec(15, 70, "/bin/two");
+	assert_int_equal(waiting(), 2);
+	assert_int_equal(news.text, 8);
+	assert_false(one_turn());
+	assert_true(process_news_is_empty(&news));
+	assert_int_equal(news.text, 0);
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/two"));
+	assert_int_equal(fake_thread(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "two"));
+	assert_int_equal(fake_process(80, NULL), 1);
+	/* Each in its own time, right behind the event. */
+	assert_int_equal(fake.n, 2);
+	assert_int_equal(time_of(0), 16);
+	assert_int_equal(time_of(1), 13);
+}
+
+static void a_number_that_is_used_again(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 8, .name = "parent"});
+	/* What has the number now is not what had it first. */
+	proc_put_task((struct proc_task){.pid = 70, .name = "second"});
+	hear_new(10, 70, 7);
+	hear_name(11, 70, "first");
+	hear_new(20, 70, 8);
+	hear_name(21, 70, "second");
+	assert_int_equal(waiting(), 2);
+	assert_false(one_turn());
+	assert_int_equal(fake_process(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "second"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 8);
+	assert_int_equal(time_of(0), 12);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
+}
+
+static void what_is_heard_after_its_turn_is_another_entry(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	hear_new(10, 70, 7);
+	assert_false(one_turn());
+	hear_name(20, 70, "later");
+	assert_int_equal(waiting(), 1);
+	assert_false(one_turn());
+	assert_int_equal(fake_thread(70, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "later"));
+}
+
+static void hear_end(uint64_t at, int32_t tid)
+{
+	hear((struct feed_task){.kind = FEED_TASK_ENDED, .time_ns = at, .tid = tid});
+}
+
+static void one_that_has_ended(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	hear_end(5, 70); /* not heard of before */
+	assert_true(process_news_is_empty(&news));
+	/* It may be a zombie in /proc, or its number another one's already. */
+	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
+	hear_new(10, 70, 7);
+	hear_name(11, 70, "mine");
+	hear_end(12, 70);
+	assert_false(one_turn());
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
+	assert_int_equal(time_of(0), 12); /* it was so before it ended */
+	hear_end(13, 70);
+	assert_false(one_turn());
+	assert_int_equal(fake.n, 1);
+}
+
+/* A thread runs a program: its leader ends, and it goes on by that number. */
+static void one_that_goes_on_by_the_number(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
+	hear_new(10, 70, 7);
+	hear_end(12, 70);
+	hear_name(13, 70, "prog");
+	hear_exec(14, 70, "/bin/prog");
+	assert_false(one_turn());
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
+}
+
+/* Of one that was there before the events, only /proc knows whose it is. */
+static void one_that_ends_as_a_stranger(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "old"});
+	hear_name(11, 71, "old");
+	hear_end(12, 71);
+	assert_false(one_turn());
+	assert_int_equal(fake_thread(71, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+}
+
+/* More than could be held comes as it was read, CPU by CPU. */
+static void a_beginning_that_comes_late(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	process_kin_put_process(&names.kin, 7, 1);
+	hear_name(11, 70, "mine");
+	hear_exec(12, 70, "/bin/mine");
+	hear_end(13, 70);
+	hear_new(10, 70, 7);
+	assert_int_equal(waiting(), 1);
+	assert_false(one_turn());
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/mine"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_int_equal(fake_thread(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "mine"));
+	assert_int_equal(time_of(0), 13);
+}
+
+static void a_turn_is_bounded(void **state)
+{
+	unsigned turns = 0;
+
+	(void)state;
+	for (int32_t i = 0; i < 1000; i++)
+		hear_new(10, 100 + i, 7);
+	step_ns = TURN_NS / 10;
+	do
+		turns++;
+	while (one_turn());
+	assert_in_range(turns, 100, 200);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 1000);
+	/* At least one however late it is. */
+	hear_new(10, 5000, 7);
+	hear_new(10, 5001, 7);
+	step_ns = 2 * TURN_NS;
+	assert_true(one_turn());
+	assert_false(one_turn());
+}
+
+/* Entries are found while others are served and come. */
+static void served_and_heard_by_turns(void **state)
+{
+	struct pb_field row;
+	char name[16];
+
+	(void)state;
+	step_ns = TURN_NS / 3;
+	for (int32_t i = 0; i < 3000; i++) {
+		hear_new(10, 100 + i, 7);
+		hear_name(11, 100 + i, "mine");
+		hear_name(12, 100 + i / 2, "half");
+		if (i % 3 == 0)
+			(void)one_turn();
+		if (fake.n > FAKE_PACKETS / 2)
+			fake_reset_packets();
+	}
+	while (one_turn())
+		;
+	snprintf(name, sizeof(name), "%s", "mine");
+	assert_int_equal(fake_thread(3099, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, name));
+}
+
+static void a_flood_is_written_in_turns_and_not_where_it_is_heard(void **state)
+{
+	const uint32_t n = PROCESS_NEWS_MANY + 100;
+	unsigned turns = 1;
+	struct pb_field row;
+
+	(void)state;
+	/* Both have another name by now. */
+	proc_put_task((struct proc_task){.pid = 50, .name = "early"});
+	proc_put_task((struct proc_task){.pid = (int32_t)n, .name = "late"});
+	for (uint32_t i = 1; i <= n; i++)
+		hear_new(10, (int32_t)i, 70000);
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(waiting(), n);
+	step_ns = TURN_NS / 1000;
+	for (; one_turn(); turns++) {
+		assert_true(waiting() >= n - turns * 1000);
+		/* The first were too many for a look at what they are now. */
+		assert_int_equal(fake_process(50, &row), turns == 1);
+		if (turns == 1)
+			assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));
+		fake_reset_packets();
+	}
+	assert_true(turns >= n / 1000);
+	assert_int_equal(fake_process((int32_t)n, &row), 1);
+	assert_true(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
+	/* And what they took is not kept. */
+	assert_true(news.cap <= PROCESS_NEWS_MANY);
+}
+
+static void more_than_may_wait(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < PROCESS_NEWS_MAX + 100; i++)
+		hear_new(10, (int32_t)i + 1, 7);
+	/* The oldest were written at once. */
+	assert_int_equal(waiting(), PROCESS_NEWS_MAX);
+	process_packet_end(&packet);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 100);
+	assert_int_equal(fake_process(100, NULL), 1);
+	assert_int_equal(fake_process(101, NULL), 0);
+}
+
+static void long_names_of_files(void **state)
+{
+	char *file = malloc(4096);
+	size_t n = 2 * PROCESS_NEWS_TEXT_MAX / 4095;
+
+	(void)state;
+	memset(file, 'x', 4095);
+	file[4095] = '\0';
+	for (size_t i = 0; i < n; i++)
+		hear_exec(10, (int32_t)i + 1, file);
+	assert_true(news.text < PROCESS_NEWS_TEXT_MAX + 4096);
+	assert_true(waiting() < n);
+	/* Again and again by one task: the last one counts. */
+	for (size_t i = 0; i < n; i++)
+		hear_exec(10, (int32_t)n, file);
+	assert_true(news.text < PROCESS_NEWS_TEXT_MAX + 4096);
+	while (one_turn())
+		;
+	assert_int_equal(news.text, 0);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), n);
+	free(file);
+}
+
+static void a_file_without_a_name(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	hear_new(10, 70, 7);
+	hear((struct feed_task){.kind = FEED_TASK_EXEC, .time_ns = 11, .tid = 70});
+	assert_false(one_turn());
+	assert_int_equal(fake_process(70, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+}
+
+static void forgotten_while_it_waits(void **state)
+{
+	(void)state;
+	hear_new(10, 70, 7);
+	hear_exec(11, 70, "/bin/true"); /* a sanitizer sees whether it is freed */
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(one_life_is_one_entry),
+		TEST(a_number_that_is_used_again),
+		TEST(what_is_heard_after_its_turn_is_another_entry),
+		TEST(one_that_has_ended),
+		TEST(one_that_goes_on_by_the_number),
+		TEST(one_that_ends_as_a_stranger),
+		TEST(a_beginning_that_comes_late),
+		TEST(a_turn_is_bounded),
+		TEST(served_and_heard_by_turns),
+		TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard),
+		TEST(more_than_may_wait),
+		TEST(long_names_of_files),
+		TEST(a_file_without_a_name),
+		TEST(forgotten_while_it_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/core/clock.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_packet.h"
+#include "procfs/process/process_tree.h"
+
+static struct process_packet packet;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL), .new_state = true};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	writer_free(packet.w);
+	fake_reset();
+	return 0;
+}
+
+static struct proc_name name_of(const char *s)
+{
+	struct proc_name n = {.len = (uint8_t)strlen(s)};
+
+	memcpy(n.s, s, n.len);
+	return n;
+}
+
+static struct pb_field tree_of(size_t i)
+{
+	struct pb_field p = fake_packet_field(i), t = {0};
+
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_TREE, 0, &t));
+	return t;
+}
+
+static void a_packet_has_the_time_before_and_after(void **state)
+{
+	uint64_t before = clock_boot_ns(), first, end;
+	struct pb_field p;
+
+	(void)state;
+	process_packet_next(&packet);
+	first = clock_boot_ns();
+	process_packet_next(&packet); /* a task of which nothing was left to write */
+	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	end = clock_boot_ns();
+	process_packet_end(&packet);
+	p = fake_packet_field(0);
+	assert_in_range(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP), before, end);
+	assert_true(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP) >= first);
+	assert_in_range(fake_u64(tree_of(0), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP), end,
+			clock_boot_ns());
+	assert_int_equal(fake.n, 1);
+}
+
+static void only_the_first_packet_of_a_state_says_so(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		if (i == 2)
+			packet.new_state = true;
+		process_packet_next(&packet);
+		process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+		process_packet_end(&packet);
+		assert_int_equal(
+			fake_has(fake_packet_field(i), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED),
+			i % 2 == 0);
+	}
+}
+
+static void no_rows_no_packet(void **state)
+{
+	(void)state;
+	process_packet_next(&packet);
+	process_packet_end(&packet);
+	process_packet_end(&packet);
+	assert_int_equal(fake.n, 0);
+	assert_true(packet.new_state);
+}
+
+static void packets_are_of_bounded_size(void **state)
+{
+	enum { TASKS = 5000, ROW_MAX = 64 };
+
+	(void)state;
+	for (int i = 1; i <= TASKS; i++) {
+		const struct proc_name name = name_of("fifteen letters");
+
+		process_packet_next(&packet);
+		process_tree_thread(&packet,
+				    &(struct thread_row){.tid = i, .tgid = 70, .name = &name});
+	}
+	process_packet_end(&packet);
+	assert_true(fake.n > 5);
+	for (size_t i = 0; i < fake.n; i++) {
+		assert_true(fake.packets[i].len < PROCESS_PACKET_BYTES + ROW_MAX);
+		assert_true(fake_has(tree_of(i), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+		assert_int_equal(
+			fake_has(fake_packet_field(i), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED),
+			i == 0);
+	}
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), TASKS);
+}
+
+static void one_kind_at_a_time(void **state)
+{
+	static const enum process_packet_kind kinds[] = {PROCESS_PACKET_TREE, PROCESS_PACKET_TREE,
+							 PROCESS_PACKET_STATS, PROCESS_PACKET_STATS,
+							 PROCESS_PACKET_TREE};
+	struct pb_field p, f;
+
+	(void)state;
+	process_packet_next(&packet);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		pb_enc_close(process_packet_row(&packet, kinds[i], 1));
+	process_packet_end(&packet);
+	assert_int_equal(fake.n, 3);
+	assert_int_equal(fake_count(tree_of(0).data, tree_of(0).len, 1), 2);
+	p = fake_packet_field(1);
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &f));
+	assert_int_equal(fake_count(f.data, f.len, PB_PROCESS_STATS_PROCESSES), 2);
+	assert_true(fake_has(f, PB_PROCESS_STATS_COLLECTION_END_TIMESTAMP));
+	assert_false(fake_has(p, PB_TRACE_PACKET_PROCESS_TREE));
+	assert_int_equal(fake_count(tree_of(2).data, tree_of(2).len, 1), 1);
+}
+
+static void what_was_heard_is_a_packet_of_its_own(void **state)
+{
+	struct pb_field p;
+
+	(void)state;
+	process_packet_next(&packet);
+	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_next_at(&packet, 5000);
+	process_tree_thread(&packet, &(struct thread_row){.tid = 72, .tgid = 70});
+	process_tree_thread(&packet, &(struct thread_row){.tid = 73, .tgid = 70});
+	process_packet_next_at(&packet, 4000);
+	process_packet_next_at(&packet, 6000); /* of the one before there was nothing to write */
+	process_tree_thread(&packet, &(struct thread_row){.tid = 74, .tgid = 70});
+	process_packet_next(&packet);
+	process_tree_thread(&packet, &(struct thread_row){.tid = 75, .tgid = 70});
+	process_packet_next_at(&packet, 0); /* nobody knows when: now */
+	process_tree_thread(&packet, &(struct thread_row){.tid = 76, .tgid = 70});
+	process_packet_end(&packet);
+	assert_int_equal(fake.n, 4);
+	/* Right behind the event. */
+	p = fake_packet_field(1);
+	assert_int_equal(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP), 5001);
+	p = tree_of(1);
+	assert_int_equal(fake_count(p.data, p.len, PB_PROCESS_TREE_THREADS), 2);
+	assert_false(fake_has(p, PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+	assert_int_equal(fake_u64(fake_packet_field(2), PB_TRACE_PACKET_TIMESTAMP), 6001);
+	p = tree_of(3);
+	assert_int_equal(fake_count(p.data, p.len, PB_PROCESS_TREE_THREADS), 2);
+	assert_true(fake_has(p, PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+	assert_true(fake_has(tree_of(0), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_packet_has_the_time_before_and_after, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(only_the_first_packet_of_a_state_says_so, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(no_rows_no_packet, setup, teardown),
+		cmocka_unit_test_setup_teardown(packets_are_of_bounded_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_kind_at_a_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_heard_is_a_packet_of_its_own, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

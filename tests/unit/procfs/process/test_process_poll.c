@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_poll.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+static struct process_queue queue;
+static struct process_poll poll_;
+static uint64_t time_ns, step_ns;
+
+static uint64_t stepping(void)
+{
+	return time_ns += step_ns;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	time_ns = 0;
+	step_ns = 1;
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	names = (struct process_names){.files = &files, .packet = &packet};
+	queue = (struct process_queue){0};
+	poll_ = (struct process_poll){.options.full_every = 1};
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_poll_deinit(&poll_);
+	process_queue_deinit(&queue);
+	process_names_deinit(&names);
+	proc_files_deinit(&files);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void put_process(int pid, unsigned rss)
+{
+	char more[64];
+
+	snprintf(more, sizeof(more), "VmSize:\t100 kB\nVmRSS:\t%u kB\n", rss);
+	proc_put_task((struct proc_task){.pid = pid, .name = "x", .more = more});
+}
+
+static bool one_turn(void)
+{
+	struct turn turn = turn_begin(stepping);
+	bool more = process_poll_run(&poll_, &names, &queue, &turn);
+
+	process_packet_end(&packet);
+	return more;
+}
+
+static unsigned one_pass(void)
+{
+	unsigned turns = 1;
+
+	assert_int_equal(process_poll_begin(&poll_, &names), 0);
+	while (one_turn())
+		turns++;
+	assert_false(process_poll_is_active(&poll_));
+	return turns;
+}
+
+struct sum {
+	unsigned rows;
+	unsigned sizes;
+	unsigned rsss;
+};
+
+/* What the packets from the first on have of all processes. */
+static struct sum sum_of(size_t first)
+{
+	struct sum s = {0};
+	struct pb_field stats, row;
+
+	for (size_t i = first; i < fake.n; i++) {
+		const struct fake_packet *p = &fake.packets[i];
+
+		if (!fake_field(p->data, p->len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats))
+			continue;
+		for (unsigned n = 0;
+		     fake_field(stats.data, stats.len, PB_PROCESS_STATS_PROCESSES, n, &row); n++) {
+			s.rows++;
+			s.sizes += fake_has(row, PB_PROCESS_STATS_PROCESS_VM_SIZE_KB);
+			s.rsss += fake_has(row, PB_PROCESS_STATS_PROCESS_VM_RSS_KB);
+		}
+	}
+	return s;
+}
+
+static void every_pass_has_every_process(void **state)
+{
+	size_t first;
+
+	(void)state;
+	for (int pid = 1; pid <= 10; pid++)
+		put_process(pid, 5);
+	for (unsigned pass = 0; pass < 3; pass++) {
+		first = fake.n;
+		one_pass();
+		assert_int_equal(sum_of(first).rows, 10);
+		assert_int_equal(sum_of(first).sizes, 10);
+		assert_int_equal(sum_of(first).rsss, 10);
+	}
+}
+
+static void only_changes_between_full_passes(void **state)
+{
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 3;
+	for (int pid = 1; pid <= 10; pid++)
+		put_process(pid, 5);
+	one_pass();
+	for (unsigned round = 0; round < 2; round++) {
+		first = fake.n;
+		one_pass();
+		assert_int_equal(fake.n, first); /* nothing, so no packet */
+		put_process(7, 6 + round);
+		put_process(11, 1); /* a new one */
+		one_pass();
+		assert_int_equal(sum_of(first).rows, round ? 1 : 2);
+		assert_int_equal(sum_of(first).sizes, round ? 0 : 1);
+		assert_int_equal(sum_of(first).rsss, round ? 1 : 2);
+		first = fake.n;
+		one_pass();
+		assert_int_equal(sum_of(first).sizes, 11);
+	}
+}
+
+static void put_stat(int pid, unsigned start)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text),
+			 "%d (x) S 1 1 1 0 -1 4194304 0 0 0 0 7 8 0 0 20 0 1 0 %u 0 0 0\n", pid,
+			 start);
+
+	proc_put(text, (size_t)n, "%d/stat", pid);
+}
+
+static unsigned instants(void)
+{
+	struct pb_field event;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		const struct fake_packet *p = &fake.packets[i];
+
+		if (fake_field(p->data, p->len, PB_TRACE_PACKET_TRACK_EVENT, 0, &event))
+			n += fake_u64(event, PB_TRACK_EVENT_TYPE) == 3;
+	}
+	return n;
+}
+
+/* Unlike the counters, which every pass writes here. */
+static void a_cgroup_is_told_when_it_changes(void **state)
+{
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+
+	(void)state;
+	poll_.usage.options.cgroup = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	put_process(7, 5);
+	proc_put("0::/a\n", 6, "7/cgroup");
+	for (unsigned i = 0; i < 3; i++)
+		one_pass();
+	assert_int_equal(sum_of(0).rows, 3);
+	assert_int_equal(instants(), 1);
+	process_poll_clear(&poll_);
+	one_pass();
+	assert_int_equal(instants(), 2);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
+/* As where no more files may stay open. */
+static void without_kept_files(struct rlimit *ret_old)
+{
+	struct rlimit few;
+
+	getrlimit(RLIMIT_NOFILE, ret_old);
+	few = *ret_old;
+	/* What is open stays open; three are left for the folder, the walk and one file. */
+	few.rlim_cur = (rlim_t)dup(0) + 3;
+	close((int)few.rlim_cur - 3);
+	setrlimit(RLIMIT_NOFILE, &few);
+}
+
+static void kernel_threads_have_no_counters(void **state)
+{
+	(void)state;
+	proc_put_task((struct proc_task){.pid = 2, .name = "kthreadd", .more = "Kthread:\t1\n"});
+	proc_put("0\n", 2, "2/oom_score_adj");
+	put_process(3, 5);
+	for (unsigned i = 0; i < 3; i++)
+		one_pass();
+	assert_int_equal(sum_of(0).rows, 3);
+}
+
+/* The time at which it began tells it where no file is kept. */
+static void a_number_that_is_another_process_now(void **state)
+{
+	struct process_source *source;
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 1000;
+	poll_.options.counters.runtime = true;
+	put_process(7, 5);
+	put_process(8, 5);
+	put_stat(7, 100);
+	one_pass();
+	process_names_task(&names, 7);
+	assert_true(process_seen_has(&names.seen, 7));
+	first = fake.n;
+	one_pass();
+	assert_int_equal(sum_of(first).rows, 0);
+
+	put_stat(7, 200);
+	first = fake.n;
+	one_pass();
+	/* The same values, but not of the same process. */
+	assert_int_equal(sum_of(first).rows, 1);
+	assert_int_equal(sum_of(first).sizes, 1);
+	source = &poll_.table.last.rows[0].source;
+	assert_int_equal(source->pid, 7);
+	assert_int_equal(source->start, 200);
+	/* And it has no name yet. */
+	assert_false(process_seen_has(&names.seen, 7));
+	assert_int_equal(queue.tids[queue.n - 1], 7);
+}
+
+static void a_process_that_has_ended_is_forgotten(void **state)
+{
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 1000;
+	put_process(7, 5);
+	put_process(8, 5);
+	one_pass();
+	process_names_task(&names, 7);
+	process_names_task(&names, 8);
+	proc_remove("7");
+	one_pass();
+	assert_int_equal(poll_.table.last.n, 1);
+	assert_false(process_seen_has(&names.seen, 7));
+	assert_true(process_seen_has(&names.seen, 8));
+	/* Where the kernel's events tell who comes they know better. */
+	poll_.heard = true;
+	proc_remove("8");
+	one_pass();
+	assert_true(process_seen_has(&names.seen, 8));
+	first = fake.n;
+	put_process(7, 5);
+	one_pass();
+	assert_int_equal(sum_of(first).sizes, 1);
+}
+
+static void many_that_end_at_once_take_turns(void **state)
+{
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+	char pid_of[16];
+	unsigned before, turns;
+
+	(void)state;
+	poll_.usage.options.sched = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	for (int pid = 1; pid <= 300; pid++) {
+		put_process(pid, 5);
+		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
+	}
+	one_pass();
+	step_ns = TURN_NS; /* a step is a turn */
+	for (int pid = 2; pid <= 300; pid++) {
+		snprintf(pid_of, sizeof(pid_of), "%d", pid);
+		proc_remove(pid_of);
+	}
+	before = tracks_counts(poll_.usage.tracks).tracks;
+	assert_int_equal(before, 3 * 300);
+	assert_int_equal(process_poll_begin(&poll_, &names), 0);
+	for (turns = 0; one_turn(); turns++) {
+		unsigned now = tracks_counts(poll_.usage.tracks).tracks;
+
+		assert_true(process_poll_is_active(&poll_));
+		assert_true(before - now <= 3 * PROCESS_USAGE_PIECE);
+		before = now;
+	}
+	assert_true(turns > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_USAGE_PIECE);
+	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3);
+	assert_int_equal(poll_.table.last.n, 1);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
+static void a_thread_whose_number_a_process_has_now(void **state)
+{
+	(void)state;
+	put_process(7, 5);
+	process_names_task(&names, 7);
+	process_names_called(&names, 7, 9, NULL);
+	one_pass();
+	assert_true(process_seen_has(&names.seen, 9));
+	put_process(9, 5);
+	one_pass();
+	assert_false(process_seen_has(&names.seen, 9));
+	assert_int_equal(process_kin_tgid(&names.kin, 9), 0);
+	assert_int_equal(queue.n - queue.next, 1);
+	assert_int_equal(queue.tids[queue.next], 9);
+}
+
+static void a_process_that_goes_between_two_files(void **state)
+{
+	struct rlimit old;
+
+	(void)state;
+	put_process(7, 5);
+	put_process(8, 5);
+	proc_remove("7/status");
+	proc_put("5\n", 2, "7/oom_score_adj");
+	without_kept_files(&old);
+	one_pass();
+	one_pass();
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(sum_of(0).rows, 2);
+	assert_int_equal(files.troubles[PROC_FILE_STATUS].count, 0);
+}
+
+/* An hour at the fastest. */
+static void memory_does_not_grow_with_the_passes(void **state)
+{
+	struct mallinfo2 first;
+	size_t used;
+
+	(void)state;
+	poll_.options.full_every = 1000000;
+	for (int pid = 1; pid <= 3; pid++)
+		put_process(pid, 5);
+	for (unsigned i = 0; i < 36000; i++) {
+		char old[16];
+
+		/* A new one each time, with a number of its own. */
+		if (i % 100 == 0) {
+			snprintf(old, sizeof(old), "%u", 1000 + i / 100 - 1);
+			proc_remove(old);
+			put_process(1000 + (int)i / 100, 5);
+		}
+		one_pass();
+		fake_reset_packets();
+		queue.next = queue.n = 0;
+		process_seen_clear(&queue.waiting);
+		if (i == 200)
+			first = mallinfo2();
+	}
+	used = mallinfo2().uordblks;
+	assert_true(used <= first.uordblks + 4096);
+	assert_int_equal(poll_.table.last.n, 4);
+}
+
+static void a_clear_writes_all_again(void **state)
+{
+	size_t first;
+
+	(void)state;
+	poll_.options.full_every = 1000;
+	put_process(1, 5);
+	put_process(2, 5);
+	one_pass();
+	process_poll_clear(&poll_);
+	first = fake.n;
+	one_pass();
+	assert_int_equal(sum_of(first).rows, 2);
+}
+
+static void processes_without_a_name_are_queued(void **state)
+{
+	(void)state;
+	put_process(1, 5);
+	put_process(2, 5);
+	process_names_task(&names, 1);
+	one_pass();
+	assert_int_equal(queue.n - queue.next, 1);
+	assert_int_equal(queue.tids[queue.next], 2);
+}
+
+/* Those that have a track. */
+static void threads_without_a_name_are_queued(void **state)
+{
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+
+	(void)state;
+	poll_.usage.options.sched = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	put_process(7, 5);
+	for (int tid = 7; tid < 10; tid++)
+		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
+	process_names_task(&names, 7);
+	process_names_called(&names, 7, 8, NULL);
+	one_pass();
+	assert_int_equal(queue.n - queue.next, 1);
+	assert_int_equal(queue.tids[queue.next], 9);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
+static void a_turn_takes_no_more_than_its_time(void **state)
+{
+	enum { PROCESSES = 1000, A_TURN = 10 };
+
+	(void)state;
+	for (int pid = 1; pid <= PROCESSES; pid++)
+		put_process(pid, 5);
+	step_ns = TURN_NS / A_TURN;
+	assert_in_range(one_pass(), PROCESSES / A_TURN, PROCESSES / (A_TURN - 2));
+	assert_int_equal(sum_of(0).rows, PROCESSES);
+	assert_true(fake.n >= PROCESSES / A_TURN);
+}
+
+/* A process of thousands of threads does not keep the loop. */
+static void threads_are_read_in_turns(void **state)
+{
+	enum { THREADS = 3000, A_TURN = 10 };
+	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+
+	(void)state;
+	poll_.usage.options.sched = true;
+	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	put_process(7, 5);
+	for (int tid = 7; tid < 7 + THREADS; tid++)
+		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
+	step_ns = TURN_NS / A_TURN;
+	assert_in_range(one_pass(), THREADS / A_TURN, THREADS / (A_TURN - 2));
+	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3 * THREADS);
+	assert_int_equal(tracks_counts(poll_.usage.tracks).values, 2 * THREADS);
+	/* It has ended: so have its threads. */
+	proc_remove("7");
+	one_pass();
+	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 0);
+	process_usage_deinit(&poll_.usage);
+	writer_free(w);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_pass_has_every_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_changes_between_full_passes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_cgroup_is_told_when_it_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(kernel_threads_have_no_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_number_that_is_another_process_now, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_process_that_has_ended_is_forgotten, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_thread_whose_number_a_process_has_now, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads_without_a_name_are_queued, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_process_that_goes_between_two_files, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads_are_read_in_turns, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_clear_writes_all_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(processes_without_a_name_are_queued, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_turn_takes_no_more_than_its_time, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(many_that_end_at_once_take_turns, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_queue.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+static struct process_queue queue;
+static uint64_t time_ns, step_ns;
+
+static uint64_t stepping(void)
+{
+	return time_ns += step_ns;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	time_ns = 0;
+	step_ns = 1;
+	queue = (struct process_queue){0};
+	names = (struct process_names){.files = &files, .packet = &packet};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_queue_deinit(&queue);
+	proc_files_deinit(&files);
+	process_names_deinit(&names);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static bool one_turn(void)
+{
+	struct turn turn = turn_begin(stepping);
+	bool more = process_queue_run(&queue, &names, &turn);
+
+	process_packet_end(&packet);
+	return more;
+}
+
+static size_t waiting(void)
+{
+	return queue.n - queue.next;
+}
+
+static void first_come_first_served_each_once(void **state)
+{
+	(void)state;
+	for (int pid = 1; pid <= 3; pid++)
+		proc_put_task((struct proc_task){.pid = pid, .name = "x"});
+	process_queue_add(&queue, 3);
+	process_queue_add(&queue, 1);
+	process_queue_add(&queue, 3);
+	process_queue_add(&queue, 2);
+	assert_int_equal(waiting(), 3);
+	step_ns = TURN_NS;
+	assert_true(one_turn());
+	assert_int_equal(fake_process(3, NULL), 1);
+	assert_true(one_turn());
+	assert_int_equal(fake_process(1, NULL), 1);
+	/* Served once, it may come again. */
+	process_seen_remove(&names.seen, 3);
+	process_queue_add(&queue, 3);
+	assert_true(one_turn());
+	assert_false(one_turn());
+	assert_int_equal(fake_process(2, NULL), 1);
+	assert_int_equal(fake_process(3, NULL), 2);
+	assert_true(process_queue_is_empty(&queue));
+	assert_false(one_turn());
+}
+
+static void tasks_that_ended_while_they_waited(void **state)
+{
+	(void)state;
+	for (int pid = 1; pid <= 1000; pid++)
+		process_queue_add(&queue, pid);
+	assert_false(one_turn());
+	assert_int_equal(fake.n, 0);
+	assert_false(process_seen_has(&names.seen, 1));
+}
+
+static void what_is_no_task_does_not_wait(void **state)
+{
+	(void)state;
+	process_queue_add(&queue, 0);
+	process_queue_add(&queue, -1);
+	process_queue_add(&queue, INT32_MAX);
+	assert_true(process_queue_is_empty(&queue));
+}
+
+static void more_than_can_wait(void **state)
+{
+	(void)state;
+	for (int pid = 1; pid <= (int)PROCESS_QUEUE_MAX + 100; pid++)
+		process_queue_add(&queue, pid);
+	assert_int_equal(waiting(), PROCESS_QUEUE_MAX);
+	/* The one that was dropped is not taken for one that waits. */
+	assert_false(process_seen_has(&queue.waiting, (int)PROCESS_QUEUE_MAX + 1));
+}
+
+/* Always something to do, but never much: the array does not grow with what was served. */
+static void a_queue_that_is_never_empty(void **state)
+{
+	(void)state;
+	step_ns = TURN_NS;
+	process_queue_add(&queue, 1);
+	for (int pid = 2; pid <= 100000; pid++) {
+		process_queue_add(&queue, pid);
+		assert_true(one_turn());
+	}
+	assert_true(queue.cap < 1024);
+	assert_int_equal(waiting(), 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(first_come_first_served_each_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(tasks_that_ended_while_they_waited, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_task_does_not_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_than_can_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_queue_that_is_never_empty, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

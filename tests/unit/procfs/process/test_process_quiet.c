@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "procfs/process/process_quiet.h"
+#include "unit/procfs/sleeper.h"
+
+/* It takes a few looks until it is asleep; the limit is for where it never is. */
+#define LOOKS_MAX 1000000
+
+static struct sleeper sleeper;
+static struct proc_files files;
+static struct process_quiet quiet;
+
+static int setup(void **state)
+{
+	(void)state;
+	quiet = PROCESS_QUIET_NONE;
+	return sleeper_start(&sleeper) == 0 ? proc_files_init(&files, "/proc") : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_quiet_deinit(&quiet);
+	proc_files_deinit(&files);
+	sleeper_end(&sleeper);
+	return 0;
+}
+
+static void until_quiet(void)
+{
+	for (unsigned i = 0; i < LOOKS_MAX; i++)
+		if (process_is_quiet(&quiet, &files, sleeper.pid))
+			return;
+	fail();
+}
+
+static void one_that_sleeps_is_quiet_and_one_that_ran_is_not(void **state)
+{
+	(void)state;
+	if (!files.own_numbers)
+		skip();
+	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	until_quiet();
+	for (unsigned round = 0; round < 3; round++) {
+		assert_int_equal(sleeper_ask(&sleeper), 0);
+		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+		until_quiet();
+	}
+}
+
+/* For what the two signs do not show. */
+static void now_and_then_it_is_not(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	if (!files.own_numbers)
+		skip();
+	until_quiet();
+	/* On a busy machine it may still be on its way to its sleep. */
+	for (unsigned tries = 0; tries < 100 && n != 4; tries++) {
+		n = 0;
+		for (unsigned i = 0; i < 4 * PROCESS_QUIET_TIMES; i++)
+			n += !process_is_quiet(&quiet, &files, sleeper.pid);
+	}
+	assert_int_equal(n, 4);
+}
+
+static void put_statm(const char *text)
+{
+	proc_put(text, strlen(text), "%d/statm", sleeper.pid);
+}
+
+/* Its pages are counted in a folder of ours, its CPU time is the real one. */
+static void pages_that_others_take(void **state)
+{
+	static const char longer[] =
+		"12345678901 12345678901 12345678901 12345678901 0 12345678901 0\n";
+
+	(void)state;
+	if (!files.own_numbers)
+		skip();
+	proc_files_deinit(&files);
+	proc_new();
+	assert_int_equal(proc_files_init(&files, proc_root), 0);
+	files.own_numbers = true;
+	put_statm("600 300 200 1 0 90 0\n");
+	until_quiet();
+	put_statm("600 299 200 1 0 90 0\n");
+	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	until_quiet();
+	put_statm(longer);
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	put_statm("");
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	proc_remove("");
+}
+
+/* In a folder of other processes, such as those of a container. */
+static void numbers_that_are_not_ours(void **state)
+{
+	(void)state;
+	files.own_numbers = false;
+	for (unsigned i = 0; i < 100; i++)
+		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+}
+
+static void more_threads_than_are_worth_it(void **state)
+{
+	(void)state;
+	if (!files.own_numbers)
+		skip();
+	until_quiet();
+	quiet.threads = 10000;
+	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+}
+
+static void one_that_is_gone(void **state)
+{
+	struct sleeper gone = {0};
+
+	(void)state;
+	if (!files.own_numbers)
+		skip();
+	assert_int_equal(sleeper_start(&gone), 0);
+	(void)process_is_quiet(&quiet, &files, gone.pid);
+	(void)process_is_quiet(&quiet, &files, gone.pid);
+	sleeper_end(&gone);
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(process_is_quiet(&quiet, &files, gone.pid));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_that_sleeps_is_quiet_and_one_that_ran_is_not,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(now_and_then_it_is_not, setup, teardown),
+		cmocka_unit_test_setup_teardown(pages_that_others_take, setup, teardown),
+		cmocka_unit_test_setup_teardown(numbers_that_are_not_ours, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_threads_than_are_worth_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_that_is_gone, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_scan.h"
+
+static struct proc_files files;
+static struct process_packet packet;
+static struct process_names names;
+static struct process_scan scan;
+
+/* Time passes by one step each time somebody looks. */
+static uint64_t time_ns, step_ns;
+
+static uint64_t stepping(void)
+{
+	return time_ns += step_ns;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	time_ns = 0;
+	step_ns = 1;
+	scan = (struct process_scan){0};
+	names = (struct process_names){
+		.options = {.thread_names = true}, .files = &files, .packet = &packet};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return proc_files_init(&files, proc_root);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_packet_end(&packet);
+	process_scan_end(&scan);
+	proc_files_deinit(&files);
+	process_names_deinit(&names);
+	writer_free(packet.w);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+/* One turn: true when there is more. */
+static bool one_turn(void)
+{
+	struct turn turn = turn_begin(stepping);
+	bool more = process_scan_run(&scan, &names, &turn);
+
+	process_packet_end(&packet);
+	return more;
+}
+
+static unsigned all_turns(void)
+{
+	unsigned turns = 1;
+
+	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	while (one_turn())
+		turns++;
+	assert_false(process_scan_is_active(&scan));
+	return turns;
+}
+
+/* Threads have folders in the root of the real /proc that readdir hides. */
+static void hide_threads(int first, int last)
+{
+	char path[32];
+
+	for (int tid = first; tid <= last; tid++) {
+		snprintf(path, sizeof(path), "%d", tid);
+		proc_remove(path);
+	}
+}
+
+static void put_process(int pid, int n_threads)
+{
+	proc_put_task(
+		(struct proc_task){.pid = pid, .name = "main", .threads = (unsigned)n_threads});
+	for (int tid = pid + 1; tid < pid + n_threads; tid++)
+		proc_put_task((struct proc_task){
+			.pid = pid, .tid = tid, .name = "thread", .threads = (unsigned)n_threads});
+	hide_threads(pid + 1, pid + n_threads - 1);
+}
+
+static void every_task_in_one_turn(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	put_process(10, 1);
+	put_process(20, 5);
+	put_process(30, 2);
+	assert_int_equal(all_turns(), 1);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), 8);
+	for (int tid = 21; tid <= 24; tid++) {
+		assert_int_equal(fake_thread(tid, &row), 1);
+		assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 20);
+		assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "thread"));
+	}
+	assert_int_equal(fake_thread(20, &row), 1);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "main"));
+}
+
+static void an_empty_machine(void **state)
+{
+	(void)state;
+	assert_int_equal(all_turns(), 1);
+	assert_int_equal(fake.n, 0);
+}
+
+/* Thousands of tasks, and a clock by which a turn has time for ten. */
+static void a_turn_takes_no_more_than_its_time(void **state)
+{
+	enum { PROCESSES = 1000, THREADS = 3, A_TURN = 10 };
+	unsigned rows = 0, now;
+
+	(void)state;
+	for (int i = 1; i <= PROCESSES; i++)
+		put_process(i * THREADS, THREADS);
+	step_ns = TURN_NS / A_TURN;
+	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	while (one_turn()) {
+		now = fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL);
+		assert_true(now - rows <= A_TURN);
+		rows = now;
+	}
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), PROCESSES);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), PROCESSES * THREADS);
+	assert_true(fake.n >= PROCESSES * THREADS / A_TURN);
+}
+
+static void a_turn_that_is_over_still_gets_on(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 20; i++)
+		put_process(i, 1);
+	step_ns = 10ull * TURN_NS;
+	assert_in_range(all_turns(), 20, 22);
+	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 20);
+}
+
+static void tasks_that_vanish_in_the_middle(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 50; i++)
+		put_process(i * 100, 10);
+	step_ns = TURN_NS / 5;
+	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_true(one_turn());
+	/* The one whose threads are being walked, and some to come. */
+	assert_true(proc_list_is_open(&scan.threads));
+	for (int i = 1; i <= 50; i += 2) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "%d", i * 100);
+		proc_remove(path);
+	}
+	while (one_turn())
+		;
+	for (int i = 2; i <= 50; i += 2) {
+		assert_int_equal(fake_process(i * 100, NULL), 1);
+		assert_int_equal(fake_thread(i * 100 + 9, NULL), 1);
+	}
+}
+
+/* Only one of a process's files can be read: it has just ended, or hides behind other rights. */
+static void files_that_are_missing(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	put_process(10, 1);
+	proc_remove("10/cmdline");
+	put_process(20, 3);
+	proc_remove("20/task");
+	put_process(30, 3);
+	proc_remove("30/task/31/comm");
+	proc_put("no colon in this", 16, "40/status");
+	put_process(50, 1);
+	all_turns();
+	assert_int_equal(fake_process(10, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_int_equal(fake_process(20, NULL), 1);
+	assert_int_equal(fake_thread(31, NULL), 0);
+	assert_int_equal(fake_thread(32, NULL), 1);
+	assert_int_equal(fake_process(40, NULL), 0);
+	assert_int_equal(fake_process(50, NULL), 1);
+}
+
+static void what_was_described_before_is_left_out(void **state)
+{
+	struct proc_list threads = {0};
+
+	(void)state;
+	put_process(10, 3);
+	put_process(20, 1);
+	process_names_task(&names, 10);
+	assert_int_equal(proc_list_open(&threads, files.root, 10), 0);
+	process_names_thread(&names, &threads, 12, false);
+	proc_list_close(&threads);
+	all_turns();
+	all_turns();
+	assert_int_equal(fake_process(10, NULL), 1);
+	for (int tid = 10; tid <= 12; tid++)
+		assert_int_equal(fake_thread(tid, NULL), 1);
+	assert_int_equal(fake_process(20, NULL), 1);
+}
+
+static void threads_in_a_namespace(void **state)
+{
+	struct pb_field row;
+
+	(void)state;
+	proc_put_task((struct proc_task){
+		.pid = 10, .name = "init", .threads = 2, .more = "NSpid:\t10\t1\n"});
+	proc_put_task((struct proc_task){
+		.pid = 10, .tid = 11, .name = "t", .threads = 2, .more = "NSpid:\t11\t2\n"});
+	hide_threads(11, 11);
+	all_turns();
+	assert_int_equal(fake_thread(11, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 2);
+}
+
+static void a_scan_that_is_given_up(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 20; i++)
+		put_process(i * 10, 3);
+	step_ns = TURN_NS;
+	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_true(one_turn());
+	assert_true(process_scan_is_active(&scan));
+	process_scan_end(&scan);
+	assert_false(process_scan_is_active(&scan));
+	process_scan_end(&scan);
+}
+
+enum { NAMED = 70 };
+
+struct named {
+	pthread_t thread;
+	pthread_barrier_t *barrier;
+	char name[16];
+	int32_t tid;
+};
+
+static void *be_named(void *arg)
+{
+	struct named *t = arg;
+
+	prctl(PR_SET_NAME, t->name);
+	t->tid = gettid();
+	pthread_barrier_wait(t->barrier);
+	pthread_barrier_wait(t->barrier);
+	return NULL;
+}
+
+static void expect_named(const struct named *named)
+{
+	struct pb_field row;
+
+	for (unsigned i = 0; i < NAMED; i++) {
+		assert_int_equal(fake_thread(named[i].tid, &row), 1);
+		assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), getpid());
+		assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, named[i].name));
+	}
+}
+
+/* Of the real machine: where the kernel may be asked for names, and where it may not. */
+static void threads_by_the_kernel_and_by_their_files(void **state)
+{
+	static struct named named[NAMED];
+	pthread_barrier_t barrier;
+
+	(void)state;
+	proc_files_deinit(&files);
+	assert_int_equal(proc_files_init(&files, "/proc"), 0);
+	pthread_barrier_init(&barrier, NULL, NAMED + 1);
+	for (unsigned i = 0; i < NAMED; i++) {
+		named[i].barrier = &barrier;
+		snprintf(named[i].name, sizeof(named[i].name), "a\n) Tgid: 1 %02u", i);
+		assert_int_equal(pthread_create(&named[i].thread, NULL, be_named, &named[i]), 0);
+	}
+	pthread_barrier_wait(&barrier);
+	all_turns();
+	expect_named(named);
+	fake_reset_packets();
+	process_names_clear(&names);
+	files.own_numbers = false;
+	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_false(scan.task_names.open);
+	while (one_turn())
+		;
+	expect_named(named);
+	pthread_barrier_wait(&barrier);
+	for (unsigned i = 0; i < NAMED; i++)
+		pthread_join(named[i].thread, NULL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_task_in_one_turn, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_empty_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_turn_takes_no_more_than_its_time, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_turn_that_is_over_still_gets_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(tasks_that_vanish_in_the_middle, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_that_are_missing, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_described_before_is_left_out, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads_in_a_namespace, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads_by_the_kernel_and_by_their_files, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_scan_that_is_given_up, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

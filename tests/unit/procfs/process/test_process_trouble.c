@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "unit/procfs/fake_producer.h"
+#include "procfs/process/process_trouble.h"
+#include "unit/procfs/told.h"
+
+static struct process_packet packet;
+static struct process_trouble trouble;
+static struct proc_files files;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	trouble = (struct process_trouble){0};
+	files = (struct proc_files){0};
+	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	writer_free(packet.w);
+	fake_reset();
+	return 0;
+}
+
+static void nothing_is_not_written(void **state)
+{
+	(void)state;
+	process_trouble_tell(&trouble, &files);
+	process_trouble_write(&trouble, &files, &packet);
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(trouble.told, 0);
+}
+
+static void each_kind_of_file_once(void **state)
+{
+	(void)state;
+	files.troubles[PROC_FILE_IO] = (struct proc_trouble){.count = 3, .error = -EACCES};
+	process_trouble_tell(&trouble, &files);
+	assert_int_equal(trouble.told, 1u << PROC_FILE_IO);
+	files.troubles[PROC_FILE_DMABUF_RSS] =
+		(struct proc_trouble){.absent = true, .error = -ENOENT};
+	process_trouble_tell(&trouble, &files);
+	assert_int_equal(trouble.told, 1u << PROC_FILE_IO | 1u << PROC_FILE_DMABUF_RSS);
+}
+
+static void all_are_counted_in_the_trace(void **state)
+{
+	struct pb_field p, stats, row;
+
+	(void)state;
+	files.troubles[PROC_FILE_IO] = (struct proc_trouble){.count = 3, .error = -EACCES};
+	files.troubles[PROC_FILE_DMABUF_RSS] =
+		(struct proc_trouble){.absent = true, .error = -ENOENT};
+	process_trouble_write(&trouble, &files, &packet);
+	process_trouble_write(&trouble, &files, &packet); /* nothing new */
+	assert_int_equal(fake.n, 1);
+	files.troubles[PROC_FILE_IO].count = 4;
+	process_trouble_write(&trouble, &files, &packet);
+	assert_int_equal(fake.n, 2);
+
+	p = fake_packet_field(1);
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
+	assert_int_equal(fake_count(stats.data, stats.len, PB_PROCESS_STATS_UNREAD_FILES), 2);
+	assert_true(fake_field(stats.data, stats.len, PB_PROCESS_STATS_UNREAD_FILES, 0, &row));
+	assert_true(fake_str_is(row, PB_PROCESS_STATS_UNREAD_FILE_NAME, 0, "dmabuf_rss"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_ERROR), ENOENT);
+	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_COUNT), 0);
+	assert_true(fake_field(stats.data, stats.len, PB_PROCESS_STATS_UNREAD_FILES, 1, &row));
+	assert_true(fake_str_is(row, PB_PROCESS_STATS_UNREAD_FILE_NAME, 0, "io"));
+	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_ERROR), EACCES);
+	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_COUNT), 4);
+}
+
+static void refused_tracks_are_told_and_counted(void **state)
+{
+	struct pb_field p, stats;
+
+	(void)state;
+	trouble.refused_tracks = 7;
+	told_begin();
+	process_trouble_tell(&trouble, &files);
+	trouble.refused_tracks = 9;
+	process_trouble_tell(&trouble, &files);
+	assert_int_equal(told_end("counter tracks; the rest is missing"), 1);
+	process_trouble_write(&trouble, &files, &packet);
+	process_trouble_write(&trouble, &files, &packet);
+	assert_int_equal(fake.n, 1);
+	p = fake_packet_field(0);
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
+	assert_int_equal(fake_u64(stats, PB_PROCESS_STATS_REFUSED_TRACKS), 9);
+	assert_false(fake_has(stats, PB_PROCESS_STATS_UNREAD_FILES));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_is_not_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_kind_of_file_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_are_counted_in_the_trace, setup, teardown),
+		cmocka_unit_test_setup_teardown(refused_tracks_are_told_and_counted, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/fake_proc.h"
+#include "procfs/sys/sys_cpus.h"
+
+static int setup(void **state)
+{
+	(void)state;
+	proc_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	proc_remove("");
+	return 0;
+}
+
+static void put_cpu(const char *name)
+{
+	proc_put("", 0, SYS_CPUS "/%s/uevent", name);
+}
+
+/* Numbers may have gaps, and other folders begin with the same letters. */
+static void up_to_the_highest(void **state)
+{
+	(void)state;
+	assert_int_equal(sys_cpus_count(proc_root), 0);
+	put_cpu("cpuidle");
+	put_cpu("cpufreq");
+	assert_int_equal(sys_cpus_count(proc_root), 0);
+	put_cpu("cpu0");
+	assert_int_equal(sys_cpus_count(proc_root), 1);
+	put_cpu("cpu12");
+	put_cpu("cpu3");
+	assert_int_equal(sys_cpus_count(proc_root), 13);
+}
+
+static void more_are_looked_for_now_and_then(void **state)
+{
+	struct sys_cpus c = {0};
+	uint64_t now = 1000;
+	uint32_t n = 0;
+
+	(void)state;
+	put_cpu("cpu1");
+	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
+	assert_int_equal(n, 2);
+	c.n = n;
+	put_cpu("cpu2");
+	assert_false(sys_cpus_have_grown(&c, proc_root, now + SYS_CPUS_LOOK_NS - 1, &n));
+	now += SYS_CPUS_LOOK_NS;
+	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
+	assert_int_equal(n, 3);
+	/* The owner had no room for it: it is told again. */
+	now += SYS_CPUS_LOOK_NS;
+	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
+	c.n = n;
+	now += SYS_CPUS_LOOK_NS;
+	assert_false(sys_cpus_have_grown(&c, proc_root, now, &n));
+}
+
+static void what_is_no_machine(void **state)
+{
+	(void)state;
+	put_cpu("cpu4000000000");
+	put_cpu("cpu8192");
+	assert_int_equal(sys_cpus_count(proc_root), 0);
+	put_cpu("cpu8191");
+	assert_int_equal(sys_cpus_count(proc_root), SYS_CPUS_MAX);
+	assert_int_equal(sys_cpus_count("/nonexistent"), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(up_to_the_highest, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_are_looked_for_now_and_then, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_machine, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

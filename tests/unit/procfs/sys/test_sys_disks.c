@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "unit/client/read_tracks.h"
+#include "procfs/sys/sys_disks.h"
+#include "unit/procfs/sys_rig.h"
+
+/* Counter tracks of disks; which of the file's numbers they get: test_sys_lines.c. */
+
+static struct sys_disks disks;
+
+static int setup(void **state)
+{
+	disks = (struct sys_disks){0};
+	return rig_setup(state);
+}
+
+static int teardown(void **state)
+{
+	sys_disks_deinit(&disks);
+	return rig_teardown(state);
+}
+
+static int set(const char *name, uint64_t first, size_t n)
+{
+	uint64_t v[SYS_DISK_COLUMNS];
+
+	for (size_t i = 0; i < SYS_DISK_COLUMNS; i++)
+		v[i] = first + i;
+	return sys_disks_set(&disks, &poll_state, (struct span){name, strlen(name)}, v, n);
+}
+
+static void write_at(uint64_t ns)
+{
+	sys_disks_end(&disks, &poll_state);
+	sys_extras_write(&poll_state.extras, ns);
+	read_tracks();
+}
+
+static void units_and_groups(void **state)
+{
+	struct pb_field counter;
+
+	(void)state;
+	sys_disks_begin(&disks);
+	assert_int_equal(set("sda", 1, SYS_DISK_COLUMNS), 0);
+	assert_int_equal(set("dm-0", 101, 11), 0);
+	write_at(1000);
+	assert_int_equal(read_last("diskstats/sda/read I/Os"), 1);
+	assert_int_equal(read_last("diskstats/sda/discard merges"), 13);
+	assert_int_equal(read_last("diskstats/dm-0/in_flight"), 109);
+	assert_null(read_find("diskstats/dm-0/discard I/Os"));
+	assert_int_equal(rd.n_values, 9 + 7);
+	/* Milliseconds, which readers make nanoseconds of. */
+	assert_true(read_sub(read_find("diskstats/sda/io_ticks")->descriptor,
+			     PB_TRACK_DESCRIPTOR_COUNTER, &counter));
+	assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT), 1);
+	assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT_MULTIPLIER), 1000000);
+}
+
+static void the_order_may_change(void **state)
+{
+	(void)state;
+	for (uint64_t pass = 0; pass < 3; pass++) {
+		sys_disks_begin(&disks);
+		assert_int_equal(set(pass == 1 ? "b" : "a", 10 * pass, 11), 0);
+		assert_int_equal(set(pass == 1 ? "a" : "b", 20 * pass, 11), 0);
+		write_at(1000 * pass);
+	}
+	assert_int_equal(disks.n, 2);
+	assert_int_equal(read_last("diskstats/a/read I/Os"), 20);
+	assert_int_equal(read_last("diskstats/b/read I/Os"), 40);
+	assert_int_equal(read_count("diskstats/a/read I/Os"), 2); /* it had 20 before */
+	assert_int_equal(read_count("diskstats/b/read I/Os"), 3);
+}
+
+static void there_is_a_limit(void **state)
+{
+	char name[16];
+
+	(void)state;
+	sys_disks_begin(&disks);
+	for (unsigned i = 0; i < SYS_DISKS_MAX; i++) {
+		snprintf(name, sizeof(name), "loop%u", i);
+		assert_int_equal(set(name, 1, SYS_DISK_COLUMNS), 0);
+	}
+	assert_int_equal(set("one more", 1, SYS_DISK_COLUMNS), -E2BIG);
+	assert_int_equal(set("loop7", 1, SYS_DISK_COLUMNS), 0);
+}
+
+/* Others have taken what room there is. */
+static void no_room_for_counters(void **state)
+{
+	uint32_t group = sys_extras_group(&poll_state.extras, "others");
+
+	(void)state;
+	for (unsigned i = 0; i < SYS_EXTRAS_MAX - 1; i++) {
+		char name[16];
+		int n = snprintf(name, sizeof(name), "c%u", i);
+
+		sys_extras_new(&poll_state.extras, group, (struct span){name, (size_t)n},
+			       &(struct track_spec){.unit = TRACK_UNIT_COUNT});
+	}
+	for (unsigned pass = 0; pass < 3; pass++) {
+		sys_disks_begin(&disks);
+		assert_int_equal(set("sda", pass, 11), -E2BIG);
+		write_at(1000 * (pass + 1));
+	}
+	assert_int_equal(read_last("diskstats/sda/read I/Os"), 2);
+	assert_null(read_find("diskstats/sda/read merges"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(units_and_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_order_may_change, setup, teardown),
+		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_room_for_counters, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

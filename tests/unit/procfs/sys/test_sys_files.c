@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "procfs/sys/sys_file.h"
+#include "unit/procfs/sys_rig.h"
+#include "unit/procfs/told.h"
+
+/* Files that a config names. The folder of the test is both /proc and /sys. */
+
+static Pb__SysStatsConfig__File rows[70], *files[70];
+
+static void ask(size_t i, const char *path)
+{
+	pb__sys_stats_config__file__init(&rows[i]);
+	rows[i].path = (char *)(uintptr_t)path;
+	files[i] = &rows[i];
+	stats.files = files;
+	stats.n_files = i + 1;
+}
+
+static void each_number_is_a_counter_of_its_file(void **state)
+{
+	char *wanted[] = {(char[]){"TCP *"}};
+
+	(void)state;
+	rig_file("loadavg", "0.52 1.00 0.59 2/345 12345\n");
+	rig_file("net/sockstat", "sockets: used 200\nTCP: inuse 5 orphan 0\nTCP: inuse 9\n");
+	rig_file("kernel/mm/ksm/pages_shared", "42");
+	ask(0, "/proc/loadavg");
+	ask(1, "/proc/net/sockstat");
+	rows[1].counters = wanted;
+	rows[1].n_counters = 1;
+	ask(2, "/sys/kernel/mm/ksm/pages_shared");
+	rig_poll(&sys_files);
+	assert_true(rig_has("extra files loadavg 0.52") && rig_has("extra files loadavg 2 1"));
+	assert_true(rig_has("extra files loadavg 5 12345"));
+	/* Of two by one name the first. */
+	assert_true(rig_has("extra files TCP inuse 5") && rig_has("extra files TCP orphan 0"));
+	assert_true(rig_has("extra files pages_shared 42"));
+	assert_int_equal(rig_lines(), 7);
+}
+
+static void lines_may_come_go_and_change_places(void **state)
+{
+	void *s;
+
+	(void)state;
+	rig_file("stats", "a 1\nb 2\nc 3\n");
+	ask(0, "/proc/stats");
+	s = rig_open(&sys_files);
+	rig_passes(&sys_files, s, 1);
+	rig_file("stats", "c 4\nnew 5\na 6\n");
+	rig_passes(&sys_files, s, 1);
+	assert_true(rig_has("extra files c 4") && rig_has("extra files new 5"));
+	assert_true(rig_has("extra files a 6"));
+	assert_int_equal(rig_lines(), 3);
+	assert_int_equal(poll_state.extras.n, 4);
+	rig_close(&sys_files, s);
+}
+
+/* We may read more than who wrote the config. */
+static void what_is_kept_from_others_is_not_read(void **state)
+{
+	static const char *const paths[] = {
+		"/etc/passwd", "/proc/self/stat", "/proc/1/stat", "/proc/thread-self/stat",
+		"/proc/../x",  "/proc/./self/x",  "/proc//1/x",	  "/proc/a/",
+		"/proc",       "/proc/",	  "/process",	  "",
+		"/sys/a/../b", "/proc/secret",	  "/proc/folder", "/proc/elsewhere",
+	};
+	const size_t n = sizeof(paths) / sizeof(*paths);
+	char path[256];
+	void *s;
+
+	(void)state;
+	rig_file("secret", "1\n");
+	snprintf(path, sizeof(path), "%s/secret", proc_root);
+	assert_int_equal(chmod(path, 0600), 0);
+	rig_file("folder/x", "1\n");
+	/* Of another file system, such as tracefs below /sys. */
+	snprintf(path, sizeof(path), "%s/elsewhere", proc_root);
+	assert_int_equal(symlink("/proc/version", path), 0);
+	for (size_t i = 0; i < n; i++)
+		ask(i, paths[i]);
+	s = rig_open(&sys_files);
+	told_begin();
+	rig_passes(&sys_files, s, 1);
+	assert_int_equal(told_end(strerror(EPERM)), n);
+	assert_int_equal(rig_lines(), n);
+	assert_null(strstr(said, "extra"));
+	/* Said once, and no packet at each tick. */
+	rig_passes(&sys_files, s, 20);
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(poll_state.fds, 0);
+	rig_close(&sys_files, s);
+}
+
+static void a_file_that_is_no_file_of_numbers(void **state)
+{
+	char *large = malloc(70001);
+
+	(void)state;
+	memset(large, '1', 70000);
+	large[70000] = '\0';
+	rig_file("words", "[always] madvise never\n");
+	rig_file("empty", "");
+	rig_file("large", large);
+	rig_file("good", "5\n");
+	ask(0, "/proc/words");
+	ask(1, "/proc/empty");
+	ask(2, "/proc/large");
+	ask(3, "/proc/missing");
+	ask(4, "/proc/good");
+	rig_poll(&sys_files);
+	assert_true(rig_has("extra files good 5"));
+	assert_int_equal(rig_lines(), 5);
+	free(large);
+}
+
+static void limits_are_told(void **state)
+{
+	size_t len;
+	char *text;
+	FILE *out = open_memstream(&text, &len);
+	void *s;
+
+	(void)state;
+	for (int i = 0; i < 600; i++)
+		fprintf(out, "n%d %d\n", i, i);
+	fclose(out);
+	rig_file("many", text);
+	free(text);
+	for (size_t i = 0; i < 70; i++)
+		ask(i, i ? "/proc/one" : "/proc/many");
+	rig_file("one", "1\n");
+	told_begin();
+	s = rig_open(&sys_files);
+	assert_int_equal(told_end("6 of 70 are left out"), 1);
+	told_begin();
+	rig_passes(&sys_files, s, 3);
+	assert_int_equal(told_end("/proc/many has more than 512 numbers"), 1);
+	assert_true(rig_has("extra files n511 511"));
+	assert_false(rig_has("extra files n512 512"));
+	rig_close(&sys_files, s);
+}
+
+static void names_of_nothing_are_told(void **state)
+{
+	char *wanted[] = {(char[]){"a"}, (char[]){"b"}};
+
+	(void)state;
+	rig_file("stats", "a 1\n");
+	ask(0, "/proc/stats");
+	rows[0].counters = wanted;
+	rows[0].n_counters = 2;
+	told_begin();
+	rig_poll(&sys_files);
+	assert_int_equal(told_end("/proc/stats: so far there is nothing by the name of 'b'"), 1);
+}
+
+static void without_files(void **state)
+{
+	(void)state;
+	rig_poll(&sys_files);
+	assert_int_equal(fake.n, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_number_is_a_counter_of_its_file, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(lines_may_come_go_and_change_places, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(what_is_kept_from_others_is_not_read, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_is_no_file_of_numbers, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(limits_are_told, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(names_of_nothing_are_told, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(without_files, rig_setup, rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "procfs/sys/sys_file.h"
+#include "unit/procfs/sys_rig.h"
+
+/* The frequency of each GPU, in the words of each driver. */
+
+#define KGSL "class/kgsl/kgsl-3d0/devfreq/cur_freq"
+#define INTEL(card) "class/drm/card" card "/gt_act_freq_mhz"
+#define AMD(card) "class/drm/card" card "/device/pp_dpm_sclk"
+
+static void gpus_of_each_driver(void **state)
+{
+	(void)state;
+	rig_file(KGSL, "585999999\n");
+	rig_file(INTEL("0"), "350\n");
+	rig_file(AMD("2"), "0: 300Mhz\n1: 1100Mhz *\n");
+	rig_file(AMD("15"), "0: 500Mhz * \n1: 2000Mhz");
+	rig_poll(&sys_gpufreq);
+	assert_true(rig_has("gpu 0 585") && rig_has("gpu 1 350") && rig_has("gpu 2 1100"));
+	assert_true(rig_has("gpu 3 500"));
+	assert_int_equal(rig_lines(), 4);
+}
+
+/* One that does not tell has its place, as the values have no other name. */
+static void one_that_fails_keeps_its_place(void **state)
+{
+	(void)state;
+	rig_file(AMD("0"), "0: 300Mhz\n");
+	rig_file(INTEL("1"), "fast\n");
+	rig_file(AMD("2"), "0: 700Mhz *\n");
+	rig_file(INTEL("3"), "18446744073709551616\n");
+	rig_poll(&sys_gpufreq);
+	assert_true(rig_has("gpu 0 0") && rig_has("gpu 1 0") && rig_has("gpu 2 700"));
+	assert_true(rig_has("gpu 3 0"));
+	assert_int_equal(rig_lines(), 5);
+	assert_non_null(strstr(said, "failed gpufreq "));
+}
+
+static void a_table_that_is_no_table(void **state)
+{
+	static const char *const tables[] = {"*\n", "0: Mhz *\n", "0: *\n", "\n \n", "x\ny *\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		rig_file(AMD("3"), tables[i]);
+		rig_poll(&sys_gpufreq);
+		assert_null(strstr(said, "gpu "));
+		assert_int_equal(rig_lines(), 1);
+	}
+}
+
+static void a_card_may_come_later(void **state)
+{
+	void *s = rig_open(&sys_gpufreq);
+
+	(void)state;
+	rig_passes(&sys_gpufreq, s, 2);
+	assert_int_equal(rig_lines(), 1); /* that there is none, once */
+	rig_file(INTEL("1"), "900\n");
+	sys_poll_begin(&poll_state);
+	poll_state.now += SYS_FILE_RETRY_NS;
+	while (sys_gpufreq.step(s, &poll_state))
+		;
+	sys_poll_end(&poll_state);
+	rig_passes(&sys_gpufreq, s, 1);
+	assert_true(rig_has("gpu 0 900"));
+	rig_close(&sys_gpufreq, s);
+	assert_int_equal(poll_state.fds, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(gpus_of_each_driver, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(one_that_fails_keeps_its_place, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_table_that_is_no_table, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(a_card_may_come_later, rig_setup, rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/procfs/sys_rig.h"
+#include "unit/client/read_tracks.h"
+
+/* Which names of /proc/meminfo and /proc/vmstat have which number, and what the others become. */
+
+/* The first and the last, and those whose names have more than letters. What has no number is in bytes
+ * where the kernel says kB. */
+static void meminfo_has_its_numbers(void **state)
+{
+	(void)state;
+	rig_file("meminfo", "MemTotal:       8052220 kB\nActive(anon):   12 kB\n"
+			    "Committed_AS:   34 kB\nVmallocTotal:   34359738367 kB\n"
+			    "Gpu:     5 kB\nION_heap_pool:  6 kB\nHugePages_Total:       0\n"
+			    "DirectMap1G:     1048576 kB\nZswapped: 7 kB\nmemtotal: 9 kB\n");
+	rig_poll(&sys_meminfo);
+	assert_true(rig_has("meminfo 1 8052220") && rig_has("meminfo 9 12"));
+	assert_true(rig_has("meminfo 28 34") && rig_has("meminfo 29 34359738367"));
+	assert_true(rig_has("meminfo 34 5") && rig_has("meminfo 38 6"));
+	assert_true(rig_has("extra meminfo HugePages_Total 0"));
+	assert_true(rig_has("extra meminfo DirectMap1G 1073741824"));
+	assert_true(rig_has("extra meminfo Zswapped 7168") &&
+		    rig_has("extra meminfo memtotal 9216"));
+	assert_int_equal(rig_lines(), 10);
+}
+
+static void vmstat_has_its_numbers(void **state)
+{
+	char longest[128] = "";
+
+	(void)state;
+	memset(longest, 'n', 100);
+	strcpy(longest + 100, " 3\n");
+	rig_file("vmstat", "nr_free_pages 4294967296\nworkingset_restore_file 2\n"
+			   "unspecified 5\nnuma_hit 6\nnr_hugetlb 7\n");
+	rig_poll(&sys_vmstat);
+	assert_true(rig_has("vmstat 1 4294967296") && rig_has("vmstat 188 2"));
+	/* The name of number 0, as which a reader takes "none". */
+	assert_true(rig_has("extra vmstat unspecified 5"));
+	assert_true(rig_has("extra vmstat numa_hit 6") && rig_has("extra vmstat nr_hugetlb 7"));
+	assert_int_equal(rig_lines(), 5);
+	rig_file("vmstat", longest);
+	rig_poll(&sys_vmstat);
+	assert_int_equal(rig_lines(), 1);
+}
+
+/* When they end, what only grows keeps its last value, and what was there is there no more. */
+static void what_only_grows_is_known_as_such(void **state)
+{
+	struct sys_extras *x = &poll_state.extras;
+
+	(void)state;
+	rig_file("vmstat", "numa_hit 6\nnr_hugetlb 7\n");
+	rig_poll(&sys_vmstat);
+	assert_int_equal(x->n, 2);
+	tracks_begin(x->tracks, poll_state.begun + 1);
+	for (size_t i = 0; i < x->n; i++)
+		tracks_remove(x->tracks, x->all[i].track);
+	tracks_end(x->tracks);
+	read_tracks();
+	assert_int_equal(read_last("vmstat/numa_hit"), 6);
+	assert_int_equal(read_last("vmstat/nr_hugetlb"), 0);
+}
+
+static void files_that_are_not_there(void **state)
+{
+	(void)state;
+	rig_poll(&sys_meminfo);
+	assert_int_equal(rig_lines(), 1);
+	assert_non_null(strstr(said, "failed meminfo "));
+	rig_file("vmstat", "");
+	rig_poll(&sys_vmstat);
+	assert_int_equal(rig_lines(), 1);
+	assert_non_null(strstr(said, "failed vmstat "));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(meminfo_has_its_numbers, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(vmstat_has_its_numbers, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(what_only_grows_is_known_as_such, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(files_that_are_not_there, rig_setup, rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "unit/procfs/sys_rig.h"
+#include "unit/procfs/told.h"
+
+static void a_turn_without_values_writes_nothing(void **state)
+{
+	(void)state;
+	sys_poll_begin(&poll_state);
+	sys_poll_end(&poll_state);
+	assert_int_equal(fake.n, 0);
+	while (sys_poll_flush(&poll_state))
+		;
+	assert_int_equal(fake.n, 0);
+}
+
+/* Its time is that of the turn's begin, whoever opens it. */
+static void one_packet_for_all_values_of_a_turn(void **state)
+{
+	struct pb_field p, s;
+	struct pb_enc *e;
+
+	(void)state;
+	sys_poll_begin(&poll_state);
+	e = sys_poll_packet(&poll_state);
+	assert_ptr_equal(sys_poll_packet(&poll_state), e);
+	pb_enc_u64(e, PB_SYS_STATS_NUM_FORKS, 7);
+	sys_poll_end(&poll_state);
+	assert_null(poll_state.e);
+	assert_int_equal(fake.n, 1);
+	p = fake_packet_field(0);
+	assert_true(fake_u64(p, PB_TRACE_PACKET_TIMESTAMP) == poll_state.begun);
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_SYS_STATS, 0, &s));
+	assert_int_equal(fake_u64(s, PB_SYS_STATS_NUM_FORKS), 7);
+	assert_true(fake_u64(s, PB_SYS_STATS_COLLECTION_END_TIMESTAMP) >= poll_state.begun);
+}
+
+/* Said once to the person; in the trace at once, and how often at the flush. */
+static void failures_are_said_once_and_counted(void **state)
+{
+	struct sys_trouble slab = {.what = "slab"}, psi = {.what = "psi"};
+	struct pb_field p, s, row;
+
+	(void)state;
+	told_begin();
+	sys_poll_begin(&poll_state);
+	sys_poll_failed(&poll_state, &slab, "/proc/slabinfo", EACCES);
+	sys_poll_failed(&poll_state, &slab, "/proc/other", EIO);
+	sys_poll_failed(&poll_state, &psi, "/proc/pressure/io", EBADMSG);
+	sys_poll_end(&poll_state);
+	assert_int_equal(told_end("is not recorded"), 2);
+	assert_non_null(strstr(told_text, "psi: /proc/pressure/io: not all of it is in a format "
+					  "that is known; that part is not recorded"));
+	assert_int_equal(fake.n, 1);
+
+	fake_reset_packets();
+	for (unsigned i = 0; i < 40; i++) {
+		sys_poll_begin(&poll_state);
+		sys_poll_failed(&poll_state, &slab, "/proc/slabinfo", EACCES);
+		sys_poll_end(&poll_state);
+	}
+	assert_int_equal(fake.n, 0);
+	while (sys_poll_flush(&poll_state))
+		;
+	assert_int_equal(fake.n, 1);
+	p = fake_packet_field(0);
+	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_SYS_STATS, 0, &s));
+	assert_int_equal(fake_count(s.data, s.len, PB_SYS_STATS_READ_FAILURES), 1);
+	assert_true(fake_field(s.data, s.len, PB_SYS_STATS_READ_FAILURES, 0, &row));
+	assert_true(fake_str_is(row, PB_SYS_STATS_READ_FAILURE_PATH, 0, "/proc/slabinfo"));
+	assert_int_equal(fake_u64(row, PB_SYS_STATS_READ_FAILURE_ERROR), EACCES);
+	assert_int_equal(fake_u64(row, PB_SYS_STATS_READ_FAILURE_COUNT), 42);
+	while (sys_poll_flush(&poll_state))
+		;
+	assert_int_equal(fake.n, 1);
+	told_begin();
+	sys_poll_sum_up(&poll_state);
+	assert_int_equal(told_end("slab: 42 reads failed"), 1);
+	assert_null(strstr(told_text, "psi"));
+	poll_state.troubles = NULL;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_turn_without_values_writes_nothing, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(one_packet_for_all_values_of_a_turn, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(failures_are_said_once_and_counted, rig_setup,
+						rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

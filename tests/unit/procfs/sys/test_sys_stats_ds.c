@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "unit/procfs/fake_proc.h"
+#include "unit/procfs/fake_producer.h"
+#include "procfs/sys/sys_stats_ds.h"
+#include "unit/procfs/told.h"
+
+/* When linux.sys_stats polls what, and what it answers. */
+
+static const struct data_source *const source = &sys_stats_data_source;
+static Pb__SysStatsConfig stats;
+static Pb__DataSourceConfig config;
+static struct ds_env env;
+static void *instance;
+
+static void put(const char *path, const char *text)
+{
+	proc_put(text, strlen(text), "%s", path);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	proc_new();
+	put("meminfo", "MemTotal: 10 kB\n");
+	put("vmstat", "nr_free_pages 20\n");
+	put("stat", "processes 30\n");
+	pb__sys_stats_config__init(&stats);
+	pb__data_source_config__init(&config);
+	config.sys_stats_config = &stats;
+	env = (struct ds_env){
+		.loop = event_base_new(),
+		.proc_root = proc_root,
+		.sys_root = proc_root,
+	};
+	instance = NULL;
+	return env.loop ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (instance)
+		source->destroy(instance);
+	event_base_free(env.loop);
+	assert(!fake.live);
+	fake_reset();
+	proc_remove("");
+	return 0;
+}
+
+static void create_and_start(void)
+{
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(fake.n, 0);
+	source->start(instance);
+}
+
+/* In so many packets is a field of SysStats. */
+static unsigned packets_with(uint32_t id)
+{
+	struct pb_field s;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++)
+		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
+			       0, &s))
+			n += fake_has(s, id);
+	return n;
+}
+
+static unsigned packets_of(uint32_t id)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++)
+		n += fake_has(fake_packet_field(i), id);
+	return n;
+}
+
+/* The loop, as many times as timers fire. */
+static void ticks(unsigned n)
+{
+	while (n-- > 0)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+}
+
+static void all_are_polled_at_the_start_in_one_packet(void **state)
+{
+	uint64_t before = clock_boot_ns();
+	struct pb_field s;
+
+	(void)state;
+	stats.meminfo_period_ms = 1000;
+	stats.vmstat_period_ms = 3600000;
+	stats.stat_period_ms = UINT32_MAX;
+	create_and_start();
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(packets_of(PB_TRACE_PACKET_SYS_STATS), 1);
+	assert_in_range(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP), before,
+			clock_boot_ns());
+	fake_field(fake.packets[0].data, fake.packets[0].len, PB_TRACE_PACKET_SYS_STATS, 0, &s);
+	assert_int_equal(fake_u64(s, PB_SYS_STATS_NUM_FORKS), 30);
+	assert_true(fake_has(s, PB_SYS_STATS_MEMINFO));
+	assert_true(fake_has(s, PB_SYS_STATS_VMSTAT));
+	assert_false(fake_has(s, PB_SYS_STATS_READ_FAILURES));
+}
+
+/* No period is a multiple of another one. */
+static void any_mix_of_periods(void **state)
+{
+	(void)state;
+	stats.meminfo_period_ms = 11;
+	stats.vmstat_period_ms = 17;
+	stats.stat_period_ms = UINT32_MAX;
+	create_and_start();
+	while (packets_with(PB_SYS_STATS_VMSTAT) < 12)
+		ticks(1);
+	assert_true(packets_with(PB_SYS_STATS_MEMINFO) >= 12);
+	assert_int_equal(packets_with(PB_SYS_STATS_NUM_FORKS), 1);
+	/* Not one of them is empty. */
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field s;
+
+		if (!fake_field(fake.packets[i].data, fake.packets[i].len,
+				PB_TRACE_PACKET_SYS_STATS, 0, &s))
+			continue;
+		assert_true(fake_has(s, PB_SYS_STATS_MEMINFO) || fake_has(s, PB_SYS_STATS_VMSTAT));
+	}
+}
+
+/* Sources of one period are in one packet. */
+static void what_is_due_together_comes_together(void **state)
+{
+	(void)state;
+	stats.meminfo_period_ms = stats.vmstat_period_ms = 20;
+	create_and_start();
+	ticks(8);
+	assert_int_equal(packets_of(PB_TRACE_PACKET_SYS_STATS), packets_with(PB_SYS_STATS_MEMINFO));
+	assert_int_equal(packets_with(PB_SYS_STATS_VMSTAT), packets_with(PB_SYS_STATS_MEMINFO));
+}
+
+static void a_period_of_1_ms_is_one_of_10(void **state)
+{
+	uint64_t begin = clock_mono_ns();
+
+	(void)state;
+	stats.meminfo_period_ms = 1;
+	stats.stat_period_ms = 10;
+	told_begin();
+	create_and_start();
+	assert_int_equal(told_end("meminfo every 1 ms is taken for every 10 ms"), 1);
+	assert_null(strstr(told_text, "stat every"));
+	while (packets_with(PB_SYS_STATS_MEMINFO) < 12)
+		ticks(1);
+	/* The start, the next multiple, and ten whole periods, of which the last may be early. */
+	assert_true(clock_mono_ns() - begin >= 90 * NS_PER_MS);
+}
+
+static void without_a_period_nothing_is_polled(void **state)
+{
+	(void)state;
+	create_and_start();
+	assert_int_equal(fake.started, 1);
+	/* There is no timer: this comes back. */
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, 0);
+	source->destroy(instance);
+	instance = NULL;
+	config.sys_stats_config = NULL;
+	create_and_start();
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, 0);
+}
+
+/* Told in the trace once; later polls look for them in vain, and write nothing. */
+static void files_that_are_not_there_make_no_packets(void **state)
+{
+	(void)state;
+	stats.buddyinfo_period_ms = stats.diskstat_period_ms = stats.psi_period_ms = 10;
+	stats.thermal_period_ms = stats.cpuidle_period_ms = stats.cpufreq_period_ms = 10;
+	stats.devfreq_period_ms = stats.gpufreq_period_ms = stats.slab_period_ms = 10;
+	create_and_start();
+	assert_int_equal(fake.n, 1);
+	assert_int_equal(packets_with(PB_SYS_STATS_READ_FAILURES), 1);
+	ticks(10);
+	assert_int_equal(fake.n, 1);
+}
+
+static void a_file_that_comes_back_is_no_loss_to_others(void **state)
+{
+	(void)state;
+	stats.meminfo_period_ms = stats.stat_period_ms = 10;
+	put("stat", "");
+	create_and_start();
+	ticks(3);
+	assert_int_equal(packets_with(PB_SYS_STATS_NUM_FORKS), 0);
+	assert_true(packets_with(PB_SYS_STATS_MEMINFO) >= 4);
+	assert_int_equal(packets_with(PB_SYS_STATS_READ_FAILURES), 1);
+	put("stat", "processes 31\n");
+	ticks(3);
+	assert_true(packets_with(PB_SYS_STATS_NUM_FORKS) >= 3);
+	/* How often it failed is in the trace at the end. */
+	source->stop(instance);
+	assert_int_equal(packets_with(PB_SYS_STATS_READ_FAILURES), 2);
+}
+
+static void a_flush_and_the_stop_are_answered(void **state)
+{
+	size_t n;
+
+	(void)state;
+	put("vmstat", "nr_free_pages 20\nnuma_of_tomorrow 5\n");
+	stats.vmstat_period_ms = 3600000;
+	create_and_start();
+	/* The counter without a number: what is known of it, and its value. */
+	assert_true(packets_of(PB_TRACE_PACKET_TRACK_DESCRIPTOR) >= 1);
+	assert_int_equal(packets_of(PB_TRACE_PACKET_TRACK_EVENT), 1);
+	source->flush(instance, 77);
+	assert_int_equal(fake.last_flush_id, 77);
+	assert_int_equal(fake.flushes, 1);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(fake.flushes, 2);
+	/* No timer is left. */
+	n = fake.n;
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, n);
+}
+
+static uint64_t last_forks(void)
+{
+	struct pb_field s;
+
+	for (size_t i = fake.n; i-- > 0;)
+		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
+			       0, &s) &&
+		    fake_has(s, PB_SYS_STATS_NUM_FORKS))
+			return fake_u64(s, PB_SYS_STATS_NUM_FORKS);
+	return 0;
+}
+
+/* Between two polls of another family. */
+static void let_it_grow_old(void)
+{
+	ticks(2);
+}
+
+static void a_flush_and_the_stop_have_values_of_now(void **state)
+{
+	size_t n;
+
+	(void)state;
+	stats.stat_period_ms = UINT32_MAX;
+	stats.meminfo_period_ms = 120;
+	create_and_start();
+	assert_int_equal(last_forks(), 30);
+	put("stat", "processes 31\n");
+	source->flush(instance, 1); /* it is new */
+	assert_int_equal(fake.flushed, 1);
+	assert_int_equal(last_forks(), 30);
+	let_it_grow_old();
+	source->flush(instance, 2);
+	assert_int_equal(fake.flushed, 2);
+	assert_int_equal(last_forks(), 31);
+	put("stat", "processes 32\n");
+	let_it_grow_old();
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+	assert_int_equal(last_forks(), 32);
+	/* No timer is left. */
+	n = fake.n;
+	event_base_dispatch(env.loop);
+	assert_int_equal(fake.n, n);
+}
+
+/* One that comes in the middle of a pass is answered at its end. */
+static void flushes_in_a_long_pass(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++)
+		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
+	stats.devfreq_period_ms = UINT32_MAX;
+	create_and_start();
+	assert_int_equal(fake.started, 0);
+	for (uint64_t id = 1; id <= 20; id++)
+		source->flush(instance, id);
+	assert_true(fake.flushed < 20);
+	while (fake.flushed < 20)
+		ticks(1);
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(fake.last_flush_id, 20);
+	source->stop(instance);
+	while (!fake.stopped)
+		ticks(1);
+}
+
+/* A pass of many files is as many packets as it takes turns; each device is in one of them. */
+static void a_long_pass_is_cut_and_complete(void **state)
+{
+	static unsigned seen[3000];
+	const unsigned n = sizeof(seen) / sizeof(*seen);
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++)
+		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
+	stats.devfreq_period_ms = UINT32_MAX;
+	create_and_start();
+	while (!fake.started)
+		ticks(1);
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field s = {0}, row, key;
+
+		fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS, 0,
+			   &s);
+		for (unsigned k = 0; fake_field(s.data, s.len, PB_SYS_STATS_DEVFREQ, k, &row);
+		     k++) {
+			char name[16] = "";
+
+			fake_field(row.data, row.len, PB_SYS_STATS_DEVFREQ_VALUE_KEY, 0, &key);
+			assert_true(key.len < sizeof(name));
+			memcpy(name, key.data, key.len);
+			assert_true(strtoul(name, NULL, 10) < n);
+			seen[strtoul(name, NULL, 10)]++;
+		}
+	}
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(seen[i], 1);
+}
+
+static void what_readers_forget_is_told_again(void **state)
+{
+	(void)state;
+	put("vmstat", "numa_of_tomorrow 5\n");
+	stats.vmstat_period_ms = 10;
+	create_and_start();
+	ticks(2);
+	/* The same value is not written again; */
+	assert_int_equal(packets_of(PB_TRACE_PACKET_TRACK_EVENT), 1);
+	fake_reset_packets();
+	source->clear(instance);
+	ticks(1);
+	/* but to those who know nothing of it. */
+	assert_int_equal(packets_of(PB_TRACE_PACKET_TRACK_EVENT), 1);
+	assert_true(packets_of(PB_TRACE_PACKET_TRACK_DESCRIPTOR) >= 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_are_polled_at_the_start_in_one_packet, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(any_mix_of_periods, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_due_together_comes_together, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_period_of_1_ms_is_one_of_10, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_a_period_nothing_is_polled, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(files_that_are_not_there_make_no_packets, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_comes_back_is_no_loss_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_are_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_have_values_of_now, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(flushes_in_a_long_pass, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_long_pass_is_cut_and_complete, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_readers_forget_is_told_again, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "service/buffer/copy_far.h"
+
+enum { ROOM = 512, MAX_LEN = 4 * COPY_FAR_LINE + 1 };
+
+static _Alignas(COPY_FAR_LINE) uint8_t from[ROOM], to[ROOM], wanted[ROOM];
+
+static void check_copy(size_t at, size_t of, size_t len)
+{
+	memset(to, 0xee, ROOM);
+	memset(wanted, 0xee, ROOM);
+	memcpy(wanted + at, from + of, len);
+	copy_far(to + at, from + of, len);
+	assert_memory_equal(to, wanted, ROOM);
+}
+
+static void every_length_to_every_place_in_a_line(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROOM; i++)
+		from[i] = (uint8_t)(i * 31);
+	for (size_t len = 0; len <= MAX_LEN; len++)
+		for (size_t at = 0; at < COPY_FAR_LINE; at++)
+			check_copy(at, len % 17, len);
+}
+
+static void what_comes_next_is_seen(void **state)
+{
+	(void)state;
+	check_copy(16, 16, 256);
+	to[20] = 1;
+	copy_far(to + 24, from, 200);
+	assert_int_equal(to[20], 1);
+	assert_memory_equal(to + 24, from, 200);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_length_to_every_place_in_a_line),
+		cmocka_unit_test(what_comes_next_is_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

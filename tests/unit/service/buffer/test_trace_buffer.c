@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "service/buffer/trace_buffer_seq.h"
+#include "unit/service/trace_buffer_helper.h"
+
+static void sizes_and_their_limits(void **state)
+{
+	struct trace_buffer *b = NULL;
+
+	(void)state;
+	assert_int_equal(trace_buffer_new(0, TRACE_BUFFER_RING, &b), -EINVAL);
+	assert_int_equal(trace_buffer_new((size_t)UINT32_MAX + 1, TRACE_BUFFER_RING, &b), -EINVAL);
+	assert_null(b);
+
+	b = buffer_of(1, TRACE_BUFFER_RING);
+	assert_int_equal(trace_buffer_size(b), 4096);
+	trace_buffer_free(b);
+	b = buffer_of(4097, TRACE_BUFFER_RING);
+	assert_int_equal(trace_buffer_size(b), 8192);
+	trace_buffer_free(b);
+	b = buffer_of(UINT32_MAX, TRACE_BUFFER_DISCARD);
+	assert_int_equal(trace_buffer_size(b), (size_t)1 << 32);
+	commit_text(b, 1, 1, 0, 0, "in the largest buffer");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "in the largest buffer", 0);
+	trace_buffer_free(b);
+	trace_buffer_free(NULL);
+}
+
+static void a_new_buffer_gives_nothing(void **state)
+{
+	const struct trace_buffer_stats zero = {0};
+
+	expect_end(*state);
+	trace_buffer_begin_read(*state);
+	expect_end(*state);
+	assert_memory_equal(trace_buffer_stats(*state), &zero, sizeof(zero));
+}
+
+/* Bytes of this process that are in memory. */
+static size_t resident(void)
+{
+	unsigned long pages = 0, total = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu %lu", &total, &pages), 2);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void memory_is_touched_as_it_is_written(void **state)
+{
+	struct trace_buffer *b;
+	size_t before = resident();
+
+	(void)state;
+	b = buffer_of(1 << 30, TRACE_BUFFER_RING);
+	for (uint32_t i = 0; i < 100; i++)
+		commit_fill(b, 1, i, 'x', 4000);
+	trace_buffer_begin_read(b);
+	for (uint32_t i = 0; i < 100; i++)
+		expect_fill(b, 1, 'x', 4000, 0);
+	assert_true(resident() - before < 16 << 20);
+	trace_buffer_free(b);
+}
+
+struct seen {
+	unsigned calls;
+	struct trace_buffer_writer writer[4];
+	struct trace_buffer_histogram histogram[4];
+};
+
+static void see(void *ctx, const struct trace_buffer_writer *writer,
+		const struct trace_buffer_histogram *histogram)
+{
+	struct seen *seen = ctx;
+
+	assert_true(seen->calls < 4);
+	seen->writer[seen->calls] = *writer;
+	seen->histogram[seen->calls] = *histogram;
+	seen->calls++;
+}
+
+static void histograms_of_payload_by_writer(void **state)
+{
+	struct trace_buffer *b = *state;
+	struct seen seen = {0};
+
+	commit_fill(b, 1, 0, 'a', 4); /* 8 bytes of payload: in the first bucket still */
+	commit_fill(b, 1, 1, 'a', 5);
+	commit_fill(b, 1, 2, 'a', 20000);
+	commit_text(b, 2, 7, 0, 0, "b");
+	trace_buffer_each_writer(b, see, &seen);
+	assert_int_equal(seen.calls, 2);
+	assert_int_equal(seen.writer[0].producer_id, 1);
+	assert_int_equal(seen.writer[0].writer_id, 1);
+	assert_int_equal(seen.histogram[0].counts[0], 1);
+	assert_int_equal(seen.histogram[0].sums[0], 8);
+	assert_int_equal(seen.histogram[0].counts[1], 1);
+	assert_int_equal(seen.histogram[0].sums[1], 9);
+	assert_int_equal(seen.histogram[0].counts[10], 1);
+	assert_int_equal(seen.histogram[0].sums[10], 20004);
+	assert_int_equal(seen.writer[1].producer_id, 2);
+	assert_int_equal(seen.writer[1].writer_id, 7);
+	assert_int_equal(seen.writer[1].uid, UID + 2);
+	assert_int_equal(seen.writer[1].pid, PID + 2);
+	assert_int_equal(seen.histogram[1].counts[0], 1);
+}
+
+static void a_chunk_counts_once_in_the_histogram(void **state)
+{
+	struct trace_buffer *b = *state;
+	struct chunk *c = test_malloc(sizeof(*c));
+	struct seen seen = {0};
+
+	chunk_start(c, 1, 1, 0, 0);
+	chunk_text(c, "one");
+	chunk_text(c, "two");
+	chunk_scrape(b, c);
+	chunk_text(c, "three");
+	chunk_commit(b, c);
+	chunk_commit(b, c);
+	trace_buffer_each_writer(b, see, &seen);
+	assert_int_equal(seen.calls, 1);
+	assert_int_equal(seen.histogram[0].counts[1], 1);
+	assert_int_equal(seen.histogram[0].sums[1], c->len);
+	test_free(c);
+}
+
+static void thresholds_rise(void **state)
+{
+	struct trace_buffer_histogram h = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < TRACE_BUFFER_HISTOGRAM_THRESHOLDS; i++) {
+		int64_t t = trace_buffer_histogram_thresholds[i];
+
+		assert_true(i == 0 || t > trace_buffer_histogram_thresholds[i - 1]);
+		tb_histogram_add(&h, t);
+		tb_histogram_add(&h, t + 1);
+		assert_int_equal(h.counts[i], i == 0 ? 1 : 2);
+		assert_int_equal(h.counts[i + 1], 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_and_their_limits),
+		IN_64K(a_new_buffer_gives_nothing),
+		cmocka_unit_test(memory_is_touched_as_it_is_written),
+		IN_64K(histograms_of_payload_by_writer),
+		IN_64K(a_chunk_counts_once_in_the_histogram),
+		cmocka_unit_test(thresholds_rise),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

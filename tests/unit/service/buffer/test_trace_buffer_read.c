@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "unit/service/trace_buffer_helper.h"
+#include "wire/pb_enc.h"
+
+/* What comes out, in which order, and what waits. Buffers of 64 KiB, in which nothing is lost. */
+
+static struct chunk c;
+
+/* ---- whole packets ---- */
+
+static void packets_of_one_chunk(void **state)
+{
+	struct trace_buffer *b = *state;
+	const struct trace_buffer_stats *st = trace_buffer_stats(b);
+
+	chunk_start(&c, 1, 1, 0, 0);
+	chunk_text(&c, "one");
+	chunk_text(&c, "two");
+	chunk_text(&c, "three");
+	chunk_commit(b, &c);
+	assert_int_equal(st->chunks_written, 1);
+	assert_int_equal(st->bytes_written, 48);
+	assert_int_equal(bytes_in_use(b), 48);
+
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "one", 0);
+	assert_int_equal(st->chunks_read, 0);
+	expect_packet(b, 1, 1, "two", 0);
+	expect_packet(b, 1, 1, "three", 0);
+	expect_end(b);
+	assert_int_equal(st->chunks_read, 1);
+	assert_int_equal(st->bytes_read, 48);
+	assert_int_equal(bytes_in_use(b), 0);
+}
+
+static void each_packet_once(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, 0, "one");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "one", 0);
+	trace_buffer_begin_read(b);
+	expect_end(b);
+	commit_text(b, 1, 1, 1, 0, "two");
+	expect_packet(b, 1, 1, "two", 0);
+	trace_buffer_begin_read(b);
+	expect_end(b);
+}
+
+static void sequences_in_the_order_of_their_writes(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 2, 1, 0, 0, "2.1 first");
+	commit_text(b, 1, 2, 0, 0, "1.2 first");
+	commit_text(b, 1, 1, 0, 0, "1.1 first");
+	commit_text(b, 2, 1, 1, 0, "2.1 second");
+	commit_text(b, 1, 1, 1, 0, "1.1 second");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 2, 1, "2.1 first", 0);
+	expect_packet(b, 1, 2, "1.2 first", 0);
+	expect_packet(b, 1, 1, "1.1 first", 0);
+	expect_packet(b, 2, 1, "2.1 second", 0);
+	expect_packet(b, 1, 1, "1.1 second", 0);
+	expect_end(b);
+}
+
+static void a_pass_may_be_broken_off_anywhere(void **state)
+{
+	struct trace_buffer *b = *state;
+	char text[8];
+
+	for (uint32_t i = 0; i < 20; i++) {
+		chunk_start(&c, 1, 1 + i % 3, i / 3, 0);
+		snprintf(text, sizeof(text), "%ua", i);
+		chunk_text(&c, text);
+		snprintf(text, sizeof(text), "%ub", i);
+		chunk_text(&c, text);
+		chunk_commit(b, &c);
+	}
+	for (uint32_t i = 0; i < 40; i++) {
+		snprintf(text, sizeof(text), "%u%c", i / 2, "ab"[i % 2]);
+		trace_buffer_begin_read(b);
+		expect_packet(b, 1, 1 + i / 2 % 3, text, 0);
+	}
+	trace_buffer_begin_read(b);
+	expect_end(b);
+}
+
+static void packets_of_all_lengths_of_the_size(void **state)
+{
+	static const size_t sizes[] = {1, 126, 127, 128, 16383, 16384, 32000};
+	struct trace_buffer *b = *state;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint8_t size[10];
+
+		/* In the shortest form. */
+		chunk_start(&c, 1, 1, i, 0);
+		chunk_raw(&c, size, (size_t)(pb_put_varint(size, sizes[i]) - size));
+		memset(c.payload + c.len, 'a' + (int)i, sizes[i]);
+		c.len += sizes[i];
+		c.h.count = 1;
+		chunk_commit(b, &c);
+	}
+	trace_buffer_begin_read(b);
+	for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		expect_fill(b, 1, 'a' + (char)i, sizes[i], 0);
+	expect_end(b);
+}
+
+static void the_longest_chunk(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_fill(b, 1, 0, 'x', 65535 - 4 - 16 - 1000);
+	trace_buffer_begin_read(b);
+	expect_fill(b, 1, 'x', 65535 - 4 - 16 - 1000, 0);
+	expect_end(b);
+}
+
+static void empty_fragments_are_no_packets(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	chunk_start(&c, 1, 1, 0, 0);
+	chunk_text(&c, "");
+	chunk_text(&c, "one");
+	chunk_raw(&c, "", 1); /* a size of 0 in one byte: the end of an inflated count */
+	c.h.count++;
+	chunk_text(&c, "");
+	chunk_text(&c, "two");
+	chunk_text(&c, "");
+	chunk_commit(b, &c);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "one", 0);
+	expect_packet(b, 1, 1, "two", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->chunks_read, 1);
+	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
+}
+
+static void empty_chunks_keep_the_order_of_ids(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, 0, "zero");
+	commit_text(b, 1, 1, 1, 0, NULL);
+	commit_text(b, 1, 1, 2, 0, "two");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", 0);
+	expect_packet(b, 1, 1, "two", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->chunks_read, 3);
+}
+
+static void writers_keep_their_identity(void **state)
+{
+	struct trace_buffer_writer w = {.producer_id = 9, .writer_id = 3, .uid = 42, .pid = 0};
+	struct trace_buffer *b = *state;
+	struct trace_packet p;
+
+	commit_text(b, 7, 3, 0, 0, "seven");
+	chunk_start(&c, 9, 3, 0, 0);
+	chunk_text(&c, "nine");
+	trace_buffer_commit(b, &w, &c.h, c.payload, c.len, true);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 7, 3, "seven", 0);
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
+	assert_memory_equal(&p.writer, &w, sizeof(w));
+}
+
+/* ---- order within a sequence ---- */
+
+static void late_chunks_find_their_place(void **state)
+{
+	struct trace_buffer *b = *state;
+	static const uint32_t order[] = {4, 1, 3, 0, 2};
+	char text[2] = "?";
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		text[0] = (char)('0' + order[i]);
+		commit_text(b, 1, 1, order[i], 0, text);
+	}
+	assert_int_equal(trace_buffer_stats(b)->chunks_committed_out_of_order, 4);
+	trace_buffer_begin_read(b);
+	for (uint32_t i = 0; i < 5; i++) {
+		text[0] = (char)('0' + i);
+		expect_packet(b, 1, 1, text, 0);
+	}
+	expect_end(b);
+}
+
+/* Writes A B C D, in the order that is given, with ids that pass 2^32 after the first `before`. */
+static void over_the_end_of_ids(struct trace_buffer *b, const char *order, uint32_t before)
+{
+	char text[2] = "?";
+
+	for (; *order; order++) {
+		text[0] = *order;
+		commit_text(b, 1, 1, (uint32_t)(*order - 'A') - before, 0, text);
+	}
+	trace_buffer_begin_read(b);
+	for (text[0] = 'A'; text[0] <= 'D'; text[0]++)
+		expect_packet(b, 1, 1, text, 0);
+	expect_end(b);
+}
+
+static void ids_wrap(void **state)
+{
+	static const char *const orders[] = {"ABCD", "ADCB", "ACBD", "DCBA", "BCDA", "CABD"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		for (uint32_t before = 0; before <= 4; before++) {
+			struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING);
+
+			over_the_end_of_ids(b, orders[i], before);
+			trace_buffer_free(b);
+		}
+	}
+}
+
+static void a_chunk_may_come_after_later_ones(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	/* The hole before 1 is not known to be one: 0 may come as long as 1 is unread. */
+	commit_text(b, 1, 1, 1, 0, "one");
+	commit_text(b, 1, 2, 0, 0, "other");
+	commit_text(b, 1, 1, 0, 0, "zero");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", 0);
+	expect_packet(b, 1, 1, "one", 0);
+	expect_packet(b, 1, 2, "other", 0);
+	expect_end(b);
+}
+
+static void no_way_back_within_a_chunk_that_is_partly_read(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, 0, "zero");
+	chunk_start(&c, 1, 1, 2, 0);
+	chunk_text(&c, "two a");
+	chunk_text(&c, "two b");
+	chunk_commit(b, &c);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", 0);
+	expect_packet(b, 1, 1, "two a", DATA_LOSS_READ_GAP);
+	commit_text(b, 1, 1, 1, 0, "one, too late");
+	expect_packet(b, 1, 1, "two b", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 1);
+}
+
+/* ---- packets over several chunks ---- */
+
+static void two_chunks(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, ON_NEXT, "be");
+	commit_text(b, 1, 1, 1, FROM_PREV, "gun");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "begun", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->readaheads_succeeded, 1);
+	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 0);
+	assert_int_equal(bytes_in_use(b), 0);
+}
+
+static void between_whole_packets(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	chunk_start(&c, 1, 1, 0, ON_NEXT);
+	chunk_text(&c, "first");
+	chunk_text(&c, "on ");
+	chunk_commit(b, &c);
+	commit_text(b, 1, 2, 0, 0, "another writer");
+	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "and ");
+	chunk_start(&c, 1, 1, 2, FROM_PREV | ON_NEXT);
+	chunk_text(&c, "on");
+	chunk_text(&c, "last");
+	chunk_text(&c, "un");
+	chunk_commit(b, &c);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "first", 0);
+	expect_packet(b, 1, 1, "on and on", 0);
+	expect_packet(b, 1, 2, "another writer", 0);
+	expect_packet(b, 1, 1, "last", 0);
+	expect_end(b);
+	commit_text(b, 1, 1, 3, FROM_PREV, "til now");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "until now", 0);
+	expect_end(b);
+}
+
+static void fragments_that_come_out_of_order(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 2, FROM_PREV, "c");
+	commit_text(b, 1, 1, 0, ON_NEXT, "a");
+	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "b");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "abc", 0);
+	expect_end(b);
+}
+
+static void empty_pieces_of_a_packet(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	/* A packet that begins at the last byte of one chunk and ends at the first of another. */
+	commit_text(b, 1, 1, 0, ON_NEXT, "");
+	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "middle");
+	commit_text(b, 1, 1, 2, FROM_PREV, "");
+	/* One that has nothing at all is none. */
+	commit_text(b, 1, 1, 3, ON_NEXT, "");
+	commit_text(b, 1, 1, 4, FROM_PREV, "");
+	commit_text(b, 1, 1, 5, 0, "next");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "middle", 0);
+	expect_packet(b, 1, 1, "next", 0);
+	expect_end(b);
+	assert_int_equal(bytes_in_use(b), 0);
+}
+
+static void a_loss_is_kept_over_a_packet_without_bytes(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, 0, "zero");
+	commit_text(b, 1, 1, 3, ON_NEXT, "");
+	commit_text(b, 1, 1, 4, FROM_PREV, "");
+	commit_text(b, 1, 1, 5, 0, "five");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", 0);
+	expect_packet(b, 1, 1, "five", DATA_LOSS_READ_GAP);
+}
+
+static void empty_chunks_inside_of_a_packet(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, ON_NEXT, "over ");
+	commit_text(b, 1, 1, 1, 0, NULL);
+	commit_text(b, 1, 1, 2, 0, NULL);
+	commit_text(b, 1, 1, 3, FROM_PREV, "holes");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "over holes", 0);
+	expect_end(b);
+}
+
+static void the_end_of_a_packet_is_waited_for(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	chunk_start(&c, 1, 1, 0, ON_NEXT);
+	chunk_text(&c, "whole");
+	chunk_text(&c, "be");
+	chunk_commit(b, &c);
+	commit_text(b, 1, 2, 0, 0, "other");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "whole", 0);
+	expect_packet(b, 1, 2, "other", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 1);
+	trace_buffer_begin_read(b);
+	expect_end(b);
+	/* Nothing came for it: not looked at again. */
+	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 1);
+	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "gu");
+	trace_buffer_begin_read(b);
+	expect_end(b);
+	commit_text(b, 1, 2, 1, 0, "other again");
+	commit_text(b, 1, 1, 2, FROM_PREV, "n");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "begun", 0);
+	expect_packet(b, 1, 2, "other again", 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 2);
+	assert_int_equal(trace_buffer_stats(b)->readaheads_succeeded, 1);
+}
+
+/* What is known of a packet that waits does not hold for one that comes in front of it. */
+static void an_earlier_packet_comes_while_one_waits(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 5, ON_NEXT, "five ");
+	commit_text(b, 1, 1, 6, FROM_PREV | ON_NEXT, "six ");
+	trace_buffer_begin_read(b);
+	expect_end(b);
+	commit_text(b, 1, 1, 4, ON_NEXT, "four ");
+	commit_text(b, 1, 1, 7, FROM_PREV, "seven");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "five six seven", DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+	expect_end(b);
+}
+
+static void ids_that_wrap_inside_of_a_packet(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, UINT32_MAX - 1, ON_NEXT, "a");
+	commit_text(b, 1, 1, UINT32_MAX, FROM_PREV | ON_NEXT, "b");
+	commit_text(b, 1, 1, 0, FROM_PREV | ON_NEXT, "c");
+	commit_text(b, 1, 1, 1, FROM_PREV, "d");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "abcd", 0);
+	expect_end(b);
+}
+
+static void a_huge_packet(void **state)
+{
+	enum { CHUNKS = 10000, SIZE = 4076 };
+	struct trace_buffer *b = buffer_of(64 << 20, TRACE_BUFFER_RING);
+	struct trace_packet p;
+
+	(void)state;
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		chunk_start(&c, 1, 1, i - 5000,
+			    (i ? FROM_PREV : 0) | (i < CHUNKS - 1 ? ON_NEXT : 0));
+		chunk_fill(&c, (char)i, SIZE);
+		chunk_commit(b, &c);
+		if (i % 1000 == 0) {
+			trace_buffer_begin_read(b);
+			expect_end(b);
+		}
+	}
+	trace_buffer_begin_read(b);
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
+	assert_int_equal(p.n_slices, CHUNKS);
+	assert_int_equal(p.size, (size_t)CHUNKS * SIZE);
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		const uint8_t *data = p.slices[i].iov_base;
+
+		assert_int_equal(p.slices[i].iov_len, SIZE);
+		assert_int_equal(data[0], (uint8_t)i);
+		assert_int_equal(data[SIZE - 1], (uint8_t)i);
+	}
+	expect_end(b);
+	assert_int_equal(bytes_in_use(b), 0);
+	trace_buffer_free(b);
+}
+
+static void a_packet_above_the_limit_of_the_format(void **state)
+{
+	enum { SIZE = 65000 };
+	uint32_t n = PB_MAX_MESSAGE / SIZE + 1;
+	struct trace_buffer *b = buffer_of(512 << 20, TRACE_BUFFER_RING);
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++) {
+		chunk_start(&c, 1, 1, i, (i ? FROM_PREV : 0) | (i < n - 1 ? ON_NEXT : 0));
+		chunk_fill(&c, 'x', SIZE);
+		chunk_commit(b, &c);
+	}
+	commit_text(b, 1, 1, n, ON_NEXT, "ne");
+	commit_text(b, 1, 1, n + 1, FROM_PREV, "xt");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "next",
+		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
+	expect_end(b);
+	trace_buffer_free(b);
+}
+
+/* ---- stalls are of one sequence ---- */
+
+static void stalled_sequences_do_not_hold_up_others(void **state)
+{
+	struct trace_buffer *b = *state;
+	char text[8];
+
+	commit_text(b, 1, 1, 0, ON_NEXT, "never ");
+	commit_text(b, 1, 2, 0, NEEDS_PATCHING, "patched");
+	for (uint32_t i = 0; i < 100; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		commit_text(b, 1, 3, i, 0, text);
+		trace_buffer_begin_read(b);
+		expect_packet(b, 1, 3, text, 0);
+		expect_end(b);
+	}
+	trace_buffer_apply_patches(b, 1, 2, 0, NULL, 0, false);
+	commit_text(b, 1, 3, 100, 0, "100");
+	commit_text(b, 1, 1, 1, FROM_PREV, "say never");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "never say never", 0);
+	expect_packet(b, 1, 2, "patched", 0);
+	expect_packet(b, 1, 3, "100", 0);
+	expect_end(b);
+}
+
+static void what_wakes_during_a_pass_is_read_in_the_next(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 0, NEEDS_PATCHING, "late");
+	commit_text(b, 1, 2, 0, 0, "first");
+	commit_text(b, 1, 2, 1, 0, "second");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 2, "first", 0);
+	trace_buffer_apply_patches(b, 1, 1, 0, NULL, 0, false);
+	expect_packet(b, 1, 2, "second", 0);
+	expect_end(b);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "late", 0);
+	expect_end(b);
+}
+
+/* A record that waits lies behind the cursor, though its sequence's first one does not. */
+static void an_unordered_sequence_that_wakes_is_read_whole(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	commit_text(b, 1, 1, 1, 0, "one");
+	commit_text(b, 1, 2, 0, 0, "other");
+	commit_text(b, 1, 1, 0, NEEDS_PATCHING, "zero");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 2, "other", 0);
+	expect_end(b);
+	trace_buffer_apply_patches(b, 1, 1, 0, NULL, 0, false);
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", 0);
+	expect_packet(b, 1, 1, "one", 0);
+	expect_end(b);
+	assert_int_equal(bytes_in_use(b), 0);
+}
+
+/* ---- work in shares ---- */
+
+/* Calls with so many steps each until a packet comes; how many calls that were. */
+static unsigned calls_until_packet(struct trace_buffer *b, size_t share)
+{
+	struct trace_packet p;
+
+	for (unsigned n = 1;; n++) {
+		size_t steps = share;
+
+		if (trace_buffer_next_packet(b, &steps, &p))
+			return n;
+		assert_int_equal(steps, 0); /* else it would be the end */
+	}
+}
+
+static void fragments_of_no_bytes_are_passed_in_shares(void **state)
+{
+	struct trace_buffer *b = *state;
+	struct trace_packet p;
+	size_t steps = 1000;
+
+	for (uint32_t id = 0; id < 10; id++) {
+		chunk_start(&c, 1, 1, id, 0);
+		for (unsigned i = 0; i < 1000; i++) {
+			chunk_raw(&c, "", 1);
+			c.h.count++;
+		}
+		chunk_commit(b, &c);
+	}
+	commit_text(b, 1, 1, 10, 0, "the only one");
+	trace_buffer_begin_read(b);
+	assert_int_equal(calls_until_packet(b, 100), 101);
+	assert_false(trace_buffer_next_packet(b, &steps, &p));
+	assert_int_equal(steps, 1000);
+}
+
+static void chunks_that_wait_are_passed_in_shares(void **state)
+{
+	struct trace_buffer *b = *state;
+
+	for (uint16_t writer = 1; writer <= 1000; writer++)
+		commit_text(b, 1, writer, 0, NEEDS_PATCHING, "unpatched");
+	commit_text(b, 2, 1, 0, 0, "the only one");
+	trace_buffer_begin_read(b);
+	assert_in_range(calls_until_packet(b, 100), 11, 21);
+	/* In the next pass they are known to wait, and stepped over all the same. */
+	commit_text(b, 2, 1, 1, 0, "the next one");
+	trace_buffer_begin_read(b);
+	assert_int_equal(calls_until_packet(b, 2000), 1);
+}
+
+/* No packet has so many chunks: waiting for its end would be work that grows with each of them. */
+static void a_packet_of_too_many_chunks_is_given_up(void **state)
+{
+	enum { MAX_CHUNKS = 131072 };
+	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
+	uint32_t id = 0;
+
+	(void)state;
+	commit_text(b, 1, 1, id++, ON_NEXT, "begin");
+	while (id < MAX_CHUNKS - 1)
+		commit_text(b, 1, 1, id++, FROM_PREV | ON_NEXT, "");
+	commit_text(b, 1, 1, id++, FROM_PREV, " and end");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "begin and end", 0);
+	commit_text(b, 1, 1, id++, ON_NEXT, "begin");
+	for (uint32_t end = id + MAX_CHUNKS; id < end;)
+		commit_text(b, 1, 1, id++, FROM_PREV | ON_NEXT, "");
+	commit_text(b, 1, 1, id++, FROM_PREV, "no end");
+	commit_text(b, 1, 1, id++, 0, "next");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "next",
+		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
+	expect_end(b);
+	trace_buffer_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_64K(packets_of_one_chunk),
+		IN_64K(each_packet_once),
+		IN_64K(sequences_in_the_order_of_their_writes),
+		IN_64K(a_pass_may_be_broken_off_anywhere),
+		cmocka_unit_test_setup_teardown(packets_of_all_lengths_of_the_size, setup_1m,
+						teardown),
+		IN_64K(the_longest_chunk),
+		IN_64K(empty_fragments_are_no_packets),
+		IN_64K(empty_chunks_keep_the_order_of_ids),
+		IN_64K(writers_keep_their_identity),
+		IN_64K(late_chunks_find_their_place),
+		cmocka_unit_test(ids_wrap),
+		IN_64K(a_chunk_may_come_after_later_ones),
+		IN_64K(no_way_back_within_a_chunk_that_is_partly_read),
+		IN_64K(two_chunks),
+		IN_64K(between_whole_packets),
+		IN_64K(fragments_that_come_out_of_order),
+		IN_64K(empty_pieces_of_a_packet),
+		IN_64K(a_loss_is_kept_over_a_packet_without_bytes),
+		IN_64K(empty_chunks_inside_of_a_packet),
+		IN_64K(the_end_of_a_packet_is_waited_for),
+		IN_64K(an_earlier_packet_comes_while_one_waits),
+		IN_64K(ids_that_wrap_inside_of_a_packet),
+		cmocka_unit_test(a_huge_packet),
+		cmocka_unit_test(a_packet_above_the_limit_of_the_format),
+		IN_64K(stalled_sequences_do_not_hold_up_others),
+		IN_64K(what_wakes_during_a_pass_is_read_in_the_next),
+		IN_64K(an_unordered_sequence_that_wakes_is_read_whole),
+		IN_64K(fragments_of_no_bytes_are_passed_in_shares),
+		IN_64K(chunks_that_wait_are_passed_in_shares),
+		cmocka_unit_test(a_packet_of_too_many_chunks_is_given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

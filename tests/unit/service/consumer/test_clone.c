@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+#include "service/consumer/consumer_port.h"
+#include "service/ipc/limits.h"
+#include "ipc/consumer_port.pb-c.h"
+
+/* g->cons owns the source; this one clones. */
+static struct peer *cloner;
+
+static int setup(void **state)
+{
+	struct stage *g = stage_new(0, false);
+
+	cloner = rig_consumer(&g->rig);
+	*state = g;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct stage *g = *state;
+
+	rig_hang_up(&g->rig, cloner);
+	stage_free(g);
+	return 0;
+}
+
+/* Answers the next flush of the producer, which is for these reasons. */
+static void flush_comes(struct stage *g, uint64_t flags)
+{
+	struct pb_field f;
+
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), flags);
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+}
+
+#define CLONE_FLAGS (FLUSH_REASON_CLONE | FLUSH_BY_SERVICE)
+
+static uint64_t ask(uint64_t session)
+{
+	return peer_call_number(cloner, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, session);
+}
+
+static uint64_t ask_by_name(const char *name)
+{
+	return peer_call_text(cloner, C_CLONE, PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, name);
+}
+
+static void assert_cloned(struct peer *p, uint64_t id)
+{
+	struct pb_field f;
+
+	assert_true(peer_accepted(p, id));
+	if (peer_field(p, PB_CLONE_SESSION_RESPONSE_ERROR, &f))
+		fail_msg("not cloned: %.*s", (int)f.len, (const char *)f.data);
+	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f) && f.u64);
+	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_UUID_MSB, &f) && f.u64);
+	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_UUID_LSB, &f) && f.u64);
+}
+
+static void assert_not_cloned(struct peer *p, uint64_t id, const char *why)
+{
+	struct pb_field f;
+
+	assert_true(peer_accepted(p, id));
+	peer_field(p, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f);
+	assert_int_equal(f.u64, 0);
+	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_ERROR, &f));
+	if (!memmem(f.data, f.len, why, strlen(why)))
+		fail_msg("\"%.*s\" does not say \"%s\"", (int)f.len, (const char *)f.data, why);
+}
+
+static struct peer_packets read_clone(void)
+{
+	struct peer_packets t;
+
+	assert_true(peer_read(cloner, &t));
+	return t;
+}
+
+static unsigned count_in_clone(const char *text)
+{
+	struct peer_packets t = read_clone();
+	unsigned n = peer_count_text(&t, text);
+
+	peer_packets_free(&t);
+	return n;
+}
+
+/* A clone of session 1, which has one data source that flushes. */
+static void make_clone(struct stage *g)
+{
+	uint64_t id = ask(1);
+
+	flush_comes(g, CLONE_FLAGS);
+	assert_cloned(cloner, id);
+}
+
+/* ---- what is in it ---- */
+
+static void snapshot_of_a_running_session(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 1, 0, "before");
+	make_clone(g);
+	assert_int_equal(rig_session(&g->rig)->id, 2);
+	assert_int_equal(rig_session(&g->rig)->state, SESSION_CLONED);
+	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_SUCCEEDED);
+	stage_write(g, 0, 1, 1, "after");
+	t = read_clone();
+	assert_int_equal(peer_count_text(&t, "before"), 1);
+	assert_int_equal(peer_count_text(&t, "after"), 0);
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
+	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
+	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) > 0);
+	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_STATS) > 0);
+	peer_packets_free(&t);
+	/* The source has all of it, and goes on. */
+	assert_int_equal(stage_count(g, "before"), 1);
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->state, SESSION_STARTED);
+	/* What is freed is the clone. */
+	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
+	assert_int_equal(rig_session(&g->rig)->id, 1);
+}
+
+static void what_was_read_is_not_cloned(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 1, 0, "read");
+	assert_int_equal(stage_count(g, "read"), 1);
+	stage_write(g, 0, 1, 1, "unread");
+	make_clone(g);
+	t = read_clone();
+	assert_int_equal(peer_count_text(&t, "read"), 0);
+	assert_int_equal(peer_count_text(&t, "unread"), 1);
+	/* Its head is there again: it is a trace of its own. */
+	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
+	peer_packets_free(&t);
+}
+
+static void unflushed_data_is_in_it(void **state)
+{
+	struct stage *g = *state;
+	const char *text = "flushed";
+	struct pb_field f;
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG);
+	id = ask(1);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer,
+						       peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_cloned(cloner, id);
+	assert_int_equal(count_in_clone("flushed"), 1);
+}
+
+static void slow_flush_does_not_stop_it(void **state)
+{
+	struct stage *g = *state;
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 50");
+	stage_write(g, 0, 1, 0, "data");
+	id = ask(1);
+	assert_cloned(cloner, id);
+	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_FAILED);
+	assert_int_equal(count_in_clone("data"), 1);
+}
+
+static void session_that_has_ended_can_be_cloned(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 1, 0, "data");
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_cloned(cloner, ask(1));
+	assert_int_equal(count_in_clone("data"), 1);
+	assert_int_equal(stage_count(g, "data"), 1);
+}
+
+static void events_say_what_was_done(void **state)
+{
+	struct stage *g = *state;
+	const struct session *s;
+	unsigned cloned = 0;
+
+	stage_start(g, STAGE_CONFIG " buffers { size_kb: 4 }");
+	make_clone(g);
+	s = rig_session(&g->rig);
+	for (size_t i = 0; i < s->lifecycle.n; i++) {
+		const struct lifecycle_event *e = &s->lifecycle.events[i];
+
+		assert_true(i == 0 || e[-1].boot_ns <= e->boot_ns);
+		if (e->kind == LIFECYCLE_BUFFER_CLONED)
+			assert_int_equal(e->value, cloned++);
+	}
+	assert_int_equal(cloned, 2);
+	assert_int_equal(s->lifecycle.events[s->lifecycle.n - 1].kind, LIFECYCLE_TRACING_DISABLED);
+}
+
+/* ---- which one ---- */
+
+static void by_name(void **state)
+{
+	struct stage *g = *state;
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
+	stage_write(g, 0, 1, 0, "data");
+	id = ask_by_name("mine");
+	flush_comes(g, CLONE_FLAGS);
+	assert_cloned(cloner, id);
+	assert_int_equal(count_in_clone("data"), 1);
+	/* The clone has the name too, and is not found by it, nor in the way of a new session. */
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	peer_enable(g->cons, "buffers { size_kb: 4 } unique_session_name: 'mine'");
+	assert_true(peer_is_quiet(g->cons));
+	assert_int_equal(rig_session(&g->rig)->id, 3);
+}
+
+static void one_that_is_not_there(void **state)
+{
+	(void)state;
+	assert_not_cloned(cloner, ask(1), "not found");
+	assert_not_cloned(cloner, ask_by_name("mine"), "not found");
+	assert_not_cloned(cloner, ask_by_name(""), "not found");
+	assert_not_cloned(cloner, ask(UINT64_MAX), "bugreport");
+}
+
+static void highest_score_is_for_bugreports(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG " bugreport_score: 2");
+	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 1");
+	stage_write(g, 0, 1, 0, "data");
+	id = ask(UINT64_MAX);
+	flush_comes(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
+	assert_cloned(cloner, id);
+	assert_int_equal(count_in_clone("data"), 1);
+	rig_hang_up(&g->rig, other);
+}
+
+static struct consumer_port *port_of_cloner(struct stage *g)
+{
+	struct consumer_port *port;
+
+	assert_true(peer_accepted(cloner, peer_call(cloner, C_QUERY_CAPABILITIES, NULL, 0)));
+	peer_enable(cloner, "buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(cloner));
+	port = rig_session(&g->rig)->consumer;
+	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
+	peer_next(cloner); /* the end of it */
+	return port;
+}
+
+/* A higher score of somebody else is in nobody's way. */
+static void bugreport_is_of_what_the_user_may_clone(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG " bugreport_score: 1");
+	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 2");
+	assert_true(peer_is_quiet(other));
+	rig_session(&g->rig)->uid = 1001; /* as if other users had connected */
+	TAILQ_FIRST(&g->rig.service->sessions)->uid = 1000;
+	port_of_cloner(g)->uid = 1000;
+	stage_write(g, 0, 1, 0, "data");
+	id = ask(UINT64_MAX);
+	flush_comes(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
+	assert_cloned(cloner, id);
+	assert_int_equal(count_in_clone("data"), 1);
+	rig_hang_up(&g->rig, other);
+}
+
+static void only_its_user_clones_it(void **state)
+{
+	struct stage *g = *state;
+	struct consumer_port *port;
+
+	stage_start(g, STAGE_CONFIG);
+	port = port_of_cloner(g);
+	port->uid = 1000; /* as if another user had connected */
+	TAILQ_FIRST(&g->rig.service->sessions)->uid = 1001;
+	assert_not_cloned(cloner, ask(1), "another UID");
+	port->uid = 0;
+	make_clone(g);
+}
+
+static void consumer_with_a_session_clones_none(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_not_cloned(
+		g->cons, peer_call_number(g->cons, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1),
+		"already attached");
+}
+
+static void consumer_that_gets_a_session_meanwhile_has_no_clone(void **state)
+{
+	struct stage *g = *state;
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG);
+	id = ask(1);
+	peer_enable(cloner, "buffers { size_kb: 4 }");
+	flush_comes(g, CLONE_FLAGS);
+	assert_not_cloned(cloner, id, "already attached");
+	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
+	assert_non_null(rig_session(&g->rig)->consumer->session);
+}
+
+static void clones_are_bounded(void **state)
+{
+	struct stage *g = *state;
+	struct peer *p[(MAX_CLONES / 4)];
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	for (unsigned i = 0; i < (MAX_CLONES / 4); i++) {
+		p[i] = rig_consumer(&g->rig);
+		assert_cloned(p[i], peer_call_number(p[i], C_CLONE,
+						     PB_CLONE_SESSION_REQUEST_SESSION_ID, 1));
+	}
+	assert_not_cloned(cloner, ask(1), "32 cloned sessions");
+	for (unsigned i = 0; i < (MAX_CLONES / 4); i++)
+		rig_hang_up(&g->rig, p[i]);
+	assert_cloned(cloner, ask(1));
+}
+
+/* ---- one that is on its way ---- */
+
+static void source_may_end_first(void **state)
+{
+	struct stage *g = *state;
+	uint64_t id;
+
+	stage_start(g, STAGE_CONFIG);
+	id = ask(1);
+	assert_true(peer_is_quiet(cloner));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_not_cloned(cloner, id, "Original session ended");
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+}
+
+static void cloner_may_hang_up_first(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 50");
+	ask(1);
+	assert_true(peer_is_quiet(cloner));
+	rig_hang_up(&g->rig, cloner);
+	cloner = rig_consumer(&g->rig);
+	rig_until(&g->rig, rig_session(&g->rig)->n_flushes == 0);
+	assert_true(TAILQ_EMPTY(&rig_session(&g->rig)->clones));
+	assert_int_equal(rig_session(&g->rig)->id, 1);
+}
+
+static void second_request_ends_the_first(void **state)
+{
+	struct stage *g = *state;
+	uint64_t first, second;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG);
+	first = ask(1);
+	second = ask(1);
+	assert_true(peer_rejected(cloner, first));
+	for (int i = 0; i < 2; i++)
+		assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_cloned(cloner, second);
+	assert_int_equal(rig_session(&g->rig)->id, 2);
+}
+
+/* ---- moved and cleared buffers ---- */
+
+#define TWO_BUFFERS(first)                                                                         \
+	"buffers { size_kb: 64 " first " } buffers { size_kb: 64 } "                               \
+	"data_sources { config { name: 'src' } }"
+
+static void moved_buffer_begins_anew(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, TWO_BUFFERS("transfer_on_clone: true"));
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+	stage_write(g, 0, 1, 0, "first");
+	make_clone(g);
+	assert_int_equal(count_in_clone("first"), 1);
+	/* The producer writes on, by the same number, into the new one. */
+	stage_write(g, 0, 1, 1, "second");
+	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
+	make_clone(g);
+	assert_int_equal(count_in_clone("second"), 1);
+	assert_int_equal(stage_count(g, "first"), 0);
+}
+
+static void cleared_buffer_holds_what_the_flush_brings(void **state)
+{
+	struct stage *g = *state;
+	const char *text = "flushed";
+	struct peer_packets t;
+	struct pb_field f;
+	uint64_t id;
+
+	stage_start(g, TWO_BUFFERS("clear_before_clone: true"));
+	stage_write(g, 0, 1, 0, "before");
+	id = ask(1);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	peer_write_chunk(&g->s.smb, 0, 1, 1, &text, 1, true);
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer,
+						       peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_cloned(cloner, id);
+	t = read_clone();
+	assert_int_equal(peer_count_text(&t, "before"), 0);
+	assert_int_equal(peer_count_text(&t, "flushed"), 1);
+	peer_packets_free(&t);
+}
+
+/* Each group waits for its own data sources only. */
+static void moved_and_copied_are_flushed_apart(void **state)
+{
+	struct stage *g = *state;
+	uint64_t id, moved, copied;
+	struct peer_packets t;
+	struct pb_field f;
+
+	g->enable =
+		peer_enable(g->cons, "buffers { size_kb: 64 transfer_on_clone: true } "
+				     "buffers { size_kb: 64 } "
+				     "data_sources { config { name: 'src' } } "
+				     "data_sources { config { name: 'src' target_buffer: 1 } }");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
+	for (int i = 0; i < 2; i++)
+		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+	id = ask(1);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_int_equal(peer_number(&f, CMD(FLUSH_DATA_SOURCE_IDS)), 1);
+	moved = peer_number(&f, CMD(FLUSH_REQUEST_ID));
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_int_equal(peer_number(&f, CMD(FLUSH_DATA_SOURCE_IDS)), 2);
+	copied = peer_number(&f, CMD(FLUSH_REQUEST_ID));
+	stage_write(g, 0, 1, 0, "taken");
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, moved)));
+	assert_true(peer_is_quiet(cloner));
+	stage_write(g, 0, 1, 1, "for the next one");
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, copied)));
+	assert_cloned(cloner, id);
+	t = read_clone();
+	assert_int_equal(peer_count_text(&t, "taken"), 1);
+	assert_int_equal(peer_count_text(&t, "for the next one"), 0);
+	peer_packets_free(&t);
+	assert_int_equal(stage_count(g, "for the next one"), 1);
+}
+
+/* What was taken for it is the source's again, with what has come since. */
+static void cloner_may_hang_up_between_the_flushes(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+	uint64_t moved;
+
+	g->enable =
+		peer_enable(g->cons, "buffers { size_kb: 64 transfer_on_clone: true } "
+				     "buffers { size_kb: 64 } "
+				     "data_sources { config { name: 'src' } } "
+				     "data_sources { config { name: 'src' target_buffer: 1 } }");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
+	for (int i = 0; i < 2; i++)
+		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+	stage_write(g, 0, 1, 0, "recorded long ago");
+	ask(1);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	moved = peer_number(&f, CMD(FLUSH_REQUEST_ID));
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, moved)));
+	stage_write(g, 0, 1, 1, "since");
+	rig_hang_up(&g->rig, cloner);
+	cloner = rig_consumer(&g->rig);
+	rig_until(&g->rig, TAILQ_EMPTY(&rig_session(&g->rig)->clones));
+	stage_write(g, 0, 1, 2, "later");
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "recorded long ago"), 1);
+	assert_int_equal(peer_count_text(&t, "since"), 1);
+	assert_int_equal(peer_count_text(&t, "later"), 1);
+	peer_packets_free(&t);
+}
+
+/* ---- triggers ---- */
+
+static void clone_says_which_trigger_it_is_for(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field trigger, f;
+	struct pb_mem m;
+	uint64_t id;
+	int i;
+
+	stage_start(g, STAGE_CONFIG " trigger_config { trigger_mode: CLONE_SNAPSHOT "
+				    "trigger_timeout_ms: 60000 triggers { name: 'hit' } }");
+	stage_write(g, 0, 1, 0, "data");
+	assert_true(peer_accepted(g->prod, peer_trigger(g->prod, "hit")));
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_u64(&m.enc, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1);
+	pb_enc_str(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_NAME, "hit");
+	pb_enc_str(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_PRODUCER_NAME, "who");
+	pb_enc_i64(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_TRUSTED_PRODUCER_UID, 77);
+	pb_enc_u64(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_BOOT_TIME_NS, 4711);
+	pb_enc_u64(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_DELAY_MS, 5);
+	id = peer_call_mem(cloner, C_CLONE, &m);
+	flush_comes(g, CLONE_FLAGS);
+	assert_cloned(cloner, id);
+	t = read_clone();
+	assert_int_equal(peer_count_text(&t, "data"), 1);
+	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRIGGER) > 0);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER);
+	assert_true(i > 0);
+	peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TIMESTAMP, &f);
+	assert_int_equal(f.u64, 4711);
+	peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &trigger);
+	assert_true(peer_subfield(&trigger, PB_TRIGGER_TRIGGER_NAME, &f));
+	assert_memory_equal(f.data, "hit", 3);
+	assert_true(peer_subfield(&trigger, PB_TRIGGER_PRODUCER_NAME, &f));
+	assert_memory_equal(f.data, "who", 3);
+	assert_int_equal(peer_number(&trigger, PB_TRIGGER_TRUSTED_PRODUCER_UID), 77);
+	assert_int_equal(peer_number(&trigger, PB_TRIGGER_STOP_DELAY_MS), 5);
+	peer_packets_free(&t);
+	/* The triggers have moved: the next clone has its own. */
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->triggers.n_received, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(snapshot_of_a_running_session),
+		STAGE_TEST(what_was_read_is_not_cloned),
+		STAGE_TEST(unflushed_data_is_in_it),
+		STAGE_TEST(slow_flush_does_not_stop_it),
+		STAGE_TEST(session_that_has_ended_can_be_cloned),
+		STAGE_TEST(events_say_what_was_done),
+		STAGE_TEST(by_name),
+		STAGE_TEST(one_that_is_not_there),
+		STAGE_TEST(highest_score_is_for_bugreports),
+		STAGE_TEST(bugreport_is_of_what_the_user_may_clone),
+		STAGE_TEST(only_its_user_clones_it),
+		STAGE_TEST(consumer_with_a_session_clones_none),
+		STAGE_TEST(consumer_that_gets_a_session_meanwhile_has_no_clone),
+		STAGE_TEST(clones_are_bounded),
+		STAGE_TEST(source_may_end_first),
+		STAGE_TEST(cloner_may_hang_up_first),
+		STAGE_TEST(second_request_ends_the_first),
+		STAGE_TEST(moved_buffer_begins_anew),
+		STAGE_TEST(cleared_buffer_holds_what_the_flush_brings),
+		STAGE_TEST(moved_and_copied_are_flushed_apart),
+		STAGE_TEST(cloner_may_hang_up_between_the_flushes),
+		STAGE_TEST(clone_says_which_trigger_it_is_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+#include "service/session/session_life.h"
+#include "service/consumer/consumer_port.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct stage *g = *state;
+	struct session *s = rig_session(&g->rig);
+
+	if (s && !s->consumer)
+		session_free(s);
+	stage_free(g);
+	return 0;
+}
+
+static void hang_up_consumer(struct stage *g)
+{
+	rig_hang_up(&g->rig, g->cons);
+	g->cons = rig_consumer(&g->rig);
+}
+
+static void detach_and_leave(struct stage *g, const char *key)
+{
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, key)));
+	hang_up_consumer(g);
+}
+
+static void outlives_its_consumer(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
+	stage_write(g, 0, 1, 0, "before");
+	detach_and_leave(g, "key");
+	assert_true(peer_is_quiet(g->prod));
+	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
+	stage_write(g, 0, 1, 1, "between");
+
+	assert_true(peer_accepted(g->cons, peer_attach(g->cons, "key")));
+	assert_true(peer_field(g->cons, PB_ATTACH_RESPONSE_TRACE_CONFIG, &f));
+	assert_non_null(memmem(f.data, f.len, "mine", 4));
+	g->enable = peer_await_end(g->cons);
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(stage_count(g, "before"), 1);
+}
+
+static void session_that_has_ended_says_so_at_once(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	detach_and_leave(g, "key");
+	assert_true(peer_accepted(g->cons, peer_attach(g->cons, "key")));
+	assert_true(peer_tracing_ended(g->cons, peer_await_end(g->cons), NULL));
+}
+
+/* An attached session has no key, so an empty one would find it. */
+static void empty_key_takes_no_session_away(void **state)
+{
+	struct stage *g = *state;
+	struct peer *thief = rig_consumer(&g->rig);
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_rejected(thief, peer_attach(thief, "")));
+	assert_true(peer_rejected(thief, peer_call(thief, C_ATTACH, NULL, 0)));
+	assert_true(peer_rejected(g->cons, peer_detach(g->cons, "")));
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	assert_true(peer_rejected(thief, peer_attach(thief, "")));
+	assert_true(peer_accepted(thief, peer_attach(thief, "key")));
+	rig_hang_up(&g->rig, thief);
+}
+
+static void attached_session_cannot_be_attached_to(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	assert_true(peer_accepted(g->cons, peer_attach(g->cons, "key")));
+	assert_true(peer_rejected(other, peer_attach(other, "key")));
+	rig_hang_up(&g->rig, other);
+}
+
+static void key_must_be_right_and_new(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+
+	assert_true(peer_rejected(g->cons, peer_detach(g->cons, "key"))); /* no session */
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	assert_true(peer_rejected(g->cons, peer_detach(g->cons, "key"))); /* not its any more */
+	assert_true(peer_rejected(other, peer_attach(other, "ke")));
+	peer_enable(other, "buffers { size_kb: 4 }");
+	assert_true(peer_rejected(other, peer_attach(other, "key"))); /* has one */
+	assert_true(peer_rejected(other, peer_detach(other, "key"))); /* the key is taken */
+	rig_hang_up(&g->rig, other);
+}
+
+static void only_its_user_attaches(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	rig_session(&g->rig)->uid++;
+	assert_true(peer_rejected(g->cons, peer_attach(g->cons, "key")));
+}
+
+/* Nobody could read it. */
+static void ends_without_trace_when_its_time_is_over(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 100");
+	detach_and_leave(g, "key");
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(peer_rejected(g->cons, peer_attach(g->cons, "key")));
+}
+
+/* Its answer would go to whoever attaches next. */
+static void flush_that_waits_is_rejected(void **state)
+{
+	struct stage *g = *state;
+	uint64_t flush, detach, id;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG);
+	flush = peer_call_number(g->cons, C_FLUSH, PB_FLUSH_REQUEST_TIMEOUT_MS, 60000);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	id = peer_number(&f, CMD(FLUSH_REQUEST_ID));
+	detach = peer_detach(g->cons, "key");
+	assert_true(peer_rejected(g->cons, flush));
+	assert_true(peer_accepted(g->cons, detach));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, id)));
+	rig_until(&g->rig, rig_session(&g->rig)->n_flushes == 0);
+	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 1);
+	assert_true(peer_is_quiet(g->cons));
+}
+
+/* The service ends with detached sessions in it. */
+static void service_frees_what_nobody_owns(void **state)
+{
+	struct rig r;
+	struct peer *c;
+
+	(void)state;
+	rig_init(&r);
+	c = rig_consumer(&r);
+	peer_enable(c, "buffers { size_kb: 4 }");
+	assert_true(peer_accepted(c, peer_detach(c, "key")));
+	rig_hang_up(&r, c);
+	assert_false(TAILQ_EMPTY(&r.service->sessions));
+	rig_deinit(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(outlives_its_consumer),
+		STAGE_TEST(session_that_has_ended_says_so_at_once),
+		STAGE_TEST(empty_key_takes_no_session_away),
+		STAGE_TEST(attached_session_cannot_be_attached_to),
+		STAGE_TEST(key_must_be_right_and_new),
+		STAGE_TEST(only_its_user_attaches),
+		STAGE_TEST(ends_without_trace_when_its_time_is_over),
+		STAGE_TEST(flush_that_waits_is_rejected),
+		cmocka_unit_test(service_frees_what_nobody_owns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config/limits.h"
+#include "unit/service/rig.h"
+#include "service/consumer/consumer_port.h"
+
+#define CONFIG "buffers { size_kb: 16384 } data_sources { config { name: 'src' } }"
+
+static int setup(void **state)
+{
+	struct stage *g = stage_new(0, false);
+
+	stage_start(g, CONFIG);
+	*state = g;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+/* Commits one packet of `size` bytes of text, over as many chunks as it takes. */
+static void write_big(struct stage *g, uint16_t writer, size_t size, char fill)
+{
+	size_t head = 2 + pb_varint_len(size), left = head + size, len;
+	uint8_t *packet = malloc(left), *from = packet, *to;
+	struct smb_chunk_header h = {.writer_id = writer};
+	struct smb_chunk c;
+
+	assert_non_null(packet);
+	to = pb_put_varint(packet, pb_tag(PEER_FIELD, PB_WIRE_BYTES));
+	pb_put_varint(to, size);
+	memset(packet + head, fill, size);
+	for (; left > 0; left -= len, from += len, h.chunk_id++) {
+		len = left < 4000 ? left : 4000;
+		assert_true(smb_partition(&g->s.smb, 0, SMB_DIV1));
+		assert_true(smb_acquire_free(&g->s.smb, 0, 0, &h, &c));
+		pb_put_varint4(c.payload, (uint32_t)len);
+		memcpy(c.payload + 4, from, len);
+		smb_header_store_packets(c.header, 1,
+					 (uint8_t)((from > packet ? SMB_CONTINUES_FROM_PREV : 0) |
+						   (left > len ? SMB_CONTINUES_ON_NEXT : 0)));
+		assert_true(smb_release_complete(&g->s.smb, 0, 0));
+		assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
+	}
+	free(packet);
+}
+
+static void small_trace_is_one_reply(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	stage_write(g, 0, 1, 0, "a");
+	t = stage_read(g);
+	assert_int_equal(t.n_replies, 1);
+	assert_int_equal(peer_count_text(&t, "a"), 1);
+	peer_packets_free(&t);
+}
+
+static void a_pass_without_packets_sends_nothing(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	for (uint32_t i = 0; i < 30; i++)
+		stage_write_empty(g, i, 1, i, 1000);
+	stage_write(g, 30, 1, 30, "text");
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "text"), 1);
+	assert_in_range(t.n_replies, 1,
+			2); /* what the service says, in a pass that found no more */
+	peer_packets_free(&t);
+}
+
+static void large_trace_comes_in_batches(void **state)
+{
+	struct stage *g = *state;
+	char text[3501];
+	struct peer_packets t;
+
+	memset(text, 'x', 3500);
+	text[3500] = '\0';
+	for (uint32_t i = 0; i < 100; i++)
+		stage_write(g, i % 64, 1, i, text);
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, text), 100);
+	assert_in_range(t.n_replies, 100 * 3500 / READ_BATCH_BYTES,
+			100 * 3500 / READ_BATCH_BYTES + 2);
+	peer_packets_free(&t);
+}
+
+/* Slices, packets and replies all end at sizes of their own. */
+static void packets_of_all_sizes_are_whole(void **state)
+{
+	static const size_t sizes[] = {1,      127,    128,	   16383,  16384,
+				       130400, 130530, 130540,	   130550, 130560,
+				       130570, 131000, 2 * 130560, 500000, 1000000};
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		write_big(g, (uint16_t)(i + 1), sizes[i], (char)('a' + i));
+		t = stage_read(g);
+		assert_int_equal(peer_find_packet(&t, 0, PEER_FIELD) >= 0, 1);
+		peer_packet_field(&t, (size_t)peer_find_packet(&t, 0, PEER_FIELD), PEER_FIELD, &f);
+		assert_int_equal(f.len, sizes[i]);
+		for (size_t b = 0; b < f.len; b++)
+			if (f.data[b] != 'a' + i)
+				fail_msg("packet %zu differs at %zu", i, b);
+		peer_packets_free(&t);
+	}
+}
+
+static void slow_reader_holds_one_batch(void **state)
+{
+	struct stage *g = *state;
+	struct ipc_conn *conn = rig_session(&g->rig)->consumer->conn;
+	struct peer_packets t;
+	char text[3501];
+	uint64_t id;
+
+	memset(text, 'y', 3500);
+	text[3500] = '\0';
+	for (uint32_t i = 0; i < 2000; i++)
+		stage_write(g, i % 64, 1, i, text);
+	id = peer_call(g->cons, C_READ, NULL, 0);
+	for (int i = 0; i < 200; i++)
+		rig_pump(&g->rig); /* and nobody reads */
+	assert_true(ipc_conn_queued(conn) > 0);
+	assert_true(ipc_conn_queued(conn) <= 2 * READ_BATCH_BYTES);
+	assert_true(peer_read_replies(g->cons, id, &t));
+	assert_int_equal(peer_count_text(&t, text), 2000);
+	peer_packets_free(&t);
+}
+
+static void others_have_their_turn_meanwhile(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	char text[3501];
+	uint64_t id;
+
+	memset(text, 'z', 3500);
+	text[3500] = '\0';
+	for (uint32_t i = 0; i < 500; i++)
+		stage_write(g, i % 64, 1, i, text);
+	id = peer_call(g->cons, C_READ, NULL, 0);
+	rig_pump(&g->rig);
+	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
+	assert_true(peer_read_replies(g->cons, id, &t));
+	assert_int_equal(peer_count_text(&t, text), 500);
+	peer_packets_free(&t);
+}
+
+static void second_read_rejects_the_first(void **state)
+{
+	struct stage *g = *state;
+	uint64_t first, second;
+	struct peer_packets t;
+	char text[3501];
+
+	memset(text, 'w', 3500);
+	text[3500] = '\0';
+	for (uint32_t i = 0; i < 500; i++)
+		stage_write(g, i % 64, 1, i, text);
+	first = peer_call(g->cons, C_READ, NULL, 0);
+	second = peer_call(g->cons, C_READ, NULL, 0);
+	do
+		assert_true(peer_reply(g->cons, first));
+	while (g->cons->f.success);
+	assert_true(peer_read_replies(g->cons, second, &t));
+	peer_packets_free(&t);
+}
+
+static void freeing_the_buffers_rejects_the_read(void **state)
+{
+	struct stage *g = *state;
+	uint64_t read, end;
+	char text[3501];
+
+	memset(text, 'v', 3500);
+	text[3500] = '\0';
+	for (uint32_t i = 0; i < 500; i++)
+		stage_write(g, i % 64, 1, i, text);
+	read = peer_call(g->cons, C_READ, NULL, 0);
+	end = peer_call(g->cons, C_FREE, NULL, 0);
+	do
+		assert_true(peer_next(g->cons));
+	while (g->cons->f.request_id == read && g->cons->f.success);
+	assert_int_equal(g->cons->f.request_id, end);
+	assert_true(peer_rejected(g->cons, read));
+}
+
+static void reader_that_hangs_up_ends_quietly(void **state)
+{
+	struct stage *g = *state;
+
+	for (uint32_t i = 0; i < 100; i++)
+		stage_write(g, i % 64, 1, i, "u");
+	peer_call(g->cons, C_READ, NULL, 0);
+	rig_hang_up(&g->rig, g->cons);
+	g->cons = NULL;
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &(struct pb_field){0}));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(small_trace_is_one_reply),
+		STAGE_TEST(a_pass_without_packets_sends_nothing),
+		STAGE_TEST(large_trace_comes_in_batches),
+		STAGE_TEST(packets_of_all_sizes_are_whole),
+		STAGE_TEST(slow_reader_holds_one_batch),
+		STAGE_TEST(others_have_their_turn_meanwhile),
+		STAGE_TEST(second_read_rejects_the_first),
+		STAGE_TEST(freeing_the_buffers_rejects_the_read),
+		STAGE_TEST(reader_that_hangs_up_ends_quietly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

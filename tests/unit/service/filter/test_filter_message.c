@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/core/mem.h"
+#include "unit/service/filter_words.h"
+#include "unit/service/rig.h"
+#include "unit/rng.h"
+#include "service/filter/filter_bytecode.h"
+#include "service/filter/filter_message.h"
+#include "service/filter/filter_strings.h"
+#include "service/ipc/limits.h"
+
+/* A packet: 900 a node, 901 anything, 902 a string. A node: 1 and 2 anything, 3 a node, 4 a string. */
+static struct filter_bytecode *code;
+static struct filter_strings *strings; /* of "secret: x" only the first part stays */
+
+static int setup(void **state)
+{
+	const struct filter_code c =
+		CODE(W_TRACE, W_FIELD(60u), W_NESTED(900u, 2), W_FIELD(901u), W_STRING(902u), W_END,
+		     W_FIELD(1u), W_FIELD(2u), W_NESTED(3u, 2), W_STRING(4u), W_END);
+	Pb__TraceConfig *config = peer_parse_config(
+		"trace_filter { string_filter_chain { rules { policy: SFP_MATCH_REDACT_GROUPS "
+		"regex_pattern: 'secret: (.*)' } } }");
+
+	(void)state;
+	assert_int_equal(filter_bytecode_new(c.bytes, c.len, NULL, 0, NULL, &code), 0);
+	assert_int_equal(
+		filter_strings_new(config->trace_filter->string_filter_chain, NULL, NULL, &strings),
+		0);
+	pb__trace_config__free_unpacked(config, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	filter_bytecode_free(code);
+	filter_strings_free(strings);
+	return 0;
+}
+
+struct message {
+	uint8_t bytes[4096];
+	size_t len;
+};
+
+/* ---- writing messages ---- */
+
+static struct message raw(const void *data, size_t len)
+{
+	struct message m = {.len = len};
+
+	memcpy(m.bytes, data, len);
+	return m;
+}
+#define RAW(text) raw(text, sizeof(text) - 1)
+
+static struct message number(uint32_t field, uint64_t v)
+{
+	struct message m;
+
+	m.len = (size_t)(pb_put_varint(pb_put_varint(m.bytes, pb_tag(field, PB_WIRE_VARINT)), v) -
+			 m.bytes);
+	return m;
+}
+
+/* width: of its length; 0: as short as can be. */
+static struct message nested_in(uint32_t field, struct message inner, unsigned width)
+{
+	struct message m;
+	uint8_t *p = pb_put_varint(m.bytes, pb_tag(field, PB_WIRE_BYTES));
+
+	if (width == 4) {
+		pb_put_varint4(p, (uint32_t)inner.len);
+		p += 4;
+	} else {
+		p = pb_put_varint(p, inner.len);
+	}
+	memcpy(p, inner.bytes, inner.len);
+	m.len = (size_t)(p + inner.len - m.bytes);
+	return m;
+}
+
+static struct message nested(uint32_t field, struct message inner)
+{
+	return nested_in(field, inner, 0);
+}
+
+static struct message text(uint32_t field, const char *s)
+{
+	return nested(field, raw(s, strlen(s)));
+}
+
+static struct message join(struct message a, struct message b)
+{
+	memcpy(a.bytes + a.len, b.bytes, b.len);
+	a.len += b.len;
+	return a;
+}
+
+/* ---- filtering them ---- */
+
+/* The input has memory of its own length, so that a step over its end is seen. In place and not. */
+static int filter(struct message in, struct message *ret)
+{
+	uint8_t *source = malloc(in.len ? in.len : 1), *out = malloc(in.len ? in.len : 1);
+	uint64_t budget = MAX_FILTER_STEPS;
+	size_t len = 0, in_place = 0;
+	int r;
+
+	assert_true(source && out);
+	memcpy(source, in.bytes, in.len);
+	r = filter_message(code, strings, source, in.len, out, &len, &budget);
+	assert_memory_equal(source, in.bytes, in.len);
+	budget = MAX_FILTER_STEPS;
+	assert_int_equal(filter_message(code, strings, source, in.len, source, &in_place, &budget),
+			 r);
+	if (r == 0) {
+		assert_int_equal(len, in_place);
+		assert_memory_equal(source, out, len);
+		assert_true(len <= in.len);
+		memcpy(ret->bytes, out, len);
+		ret->len = len;
+	}
+	free(source);
+	free(out);
+	return r;
+}
+
+static void assert_filtered(struct message in, struct message want)
+{
+	struct message got;
+
+	assert_int_equal(filter(in, &got), 0);
+	assert_int_equal(got.len, want.len);
+	assert_memory_equal(got.bytes, want.bytes, want.len);
+}
+
+static void assert_refused(struct message in)
+{
+	struct message got;
+
+	assert_int_equal(filter(in, &got), -EBADMSG);
+}
+
+static void what_is_not_allowed_goes(void **state)
+{
+	struct message inner = join(text(1, "hi"), join(number(7, 9), number(2, 3)));
+
+	(void)state;
+	assert_filtered(nested(900, inner), nested(900, join(text(1, "hi"), number(2, 3))));
+	assert_filtered(nested(901, inner), nested(901, inner));
+	assert_filtered(nested(800, inner), RAW(""));
+	assert_filtered(join(number(60, 1), join(nested(800, inner), number(901, 2))),
+			join(number(60, 1), number(901, 2)));
+	assert_filtered(nested(900, nested(3, nested(3, inner))),
+			nested(900, nested(3, nested(3, join(text(1, "hi"), number(2, 3))))));
+	assert_filtered(nested(900, number(7, 1)), nested(900, RAW("")));
+	assert_filtered(RAW(""), RAW(""));
+	assert_filtered(join(nested(900, RAW("")), text(902, "")),
+			join(nested(900, RAW("")), text(902, "")));
+	assert_filtered(join(nested(900, number(2, 1)), nested(900, number(2, 2))),
+			join(nested(900, number(2, 1)), nested(900, number(2, 2))));
+}
+
+static void nested_lengths_keep_their_width(void **state)
+{
+	char x[201];
+	struct message wide;
+
+	(void)state;
+	memset(x, 'x', 200);
+	x[200] = '\0';
+	wide = join(text(7, x), number(2, 1));
+	assert_filtered(nested(900, wide), RAW("\xa2\x38\x82\x00\x10\x01"));
+	/* a length that was longer than it had to be is no longer so */
+	assert_filtered(nested_in(900, join(number(7, 1), number(2, 1)), 4),
+			nested(900, number(2, 1)));
+	assert_filtered(nested_in(901, number(7, 1), 4), nested_in(901, number(7, 1), 4));
+}
+
+static void wrong_wire_types_go(void **state)
+{
+	(void)state;
+	assert_filtered(join(number(900, 5), number(901, 6)), number(901, 6));
+	assert_filtered(RAW("\xa5\x38\x05\0\0\0\xa1\x38\x06\0\0\0\0\0\0\0"), RAW(""));
+	assert_filtered(RAW("\xad\x38\x05\0\0\0\xa9\x38\x06\0\0\0\0\0\0\0"),
+			RAW("\xad\x38\x05\0\0\0\xa9\x38\x06\0\0\0\0\0\0\0"));
+	assert_filtered(join(number(902, 5), text(902, "s")), text(902, "s"));
+}
+
+static void strings_go_through_the_rules(void **state)
+{
+	(void)state;
+	assert_filtered(text(902, "secret: abc"), text(902, "secret: P60"));
+	assert_filtered(text(901, "secret: abc"), text(901, "secret: abc"));
+	assert_filtered(
+		join(text(800, "x"), nested(900, join(number(9, 1), text(4, "secret: abc")))),
+		nested(900, text(4, "secret: P60")));
+	assert_filtered(text(902, "not secret"), text(902, "not secret"));
+}
+
+static void what_is_no_message_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(nested(900, RAW("\x0a\x05hi"))); /* ends in a field */
+	assert_refused(nested(900, RAW("\x10\x01\x13\x10\x01\x14"))); /* groups */
+	assert_refused(nested(900, RAW("\x10\x01\x4b\x10\x01\x4c")));
+	assert_refused(nested(900, RAW("\x10\x01\x16"))); /* wire types 6, 7 */
+	assert_refused(nested(900, RAW("\x10\x01\x17")));
+	assert_refused(nested(900, RAW("\x10\xff"))); /* ends in a varint, in a number */
+	assert_refused(nested(900, RAW("\x10\x01\x11"
+				       "abc")));
+	assert_refused(nested(900, RAW("\x10\x01\x15"
+				       "abc")));
+	assert_refused(nested(900, RAW("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")));
+	assert_refused(nested(900, RAW("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")));
+	assert_refused(nested(900, RAW("\xff")));
+	assert_refused(nested(900, nested(3, RAW("\x0a"))));
+	/* what is not looked at may be anything */
+	assert_filtered(join(nested(800, RAW("\xff\xff")), nested(901, RAW("\xff"))),
+			nested(901, RAW("\xff")));
+	/* fields that no message can have */
+	assert_filtered(nested(900, RAW("\x00\x01\x10\x04")), nested(900, number(2, 4)));
+	assert_filtered(nested(900, RAW("\x88\x80\x80\x80\x80\x80\x01\x05\x10\x04")),
+			nested(900, number(2, 4)));
+}
+
+static struct message deep(unsigned levels)
+{
+	struct message m = number(2, 1);
+
+	for (unsigned i = 1; i < levels; i++)
+		m = nested(3, m);
+	return nested(900, m);
+}
+
+static void depth_is_limited(void **state)
+{
+	(void)state;
+	assert_filtered(deep(MAX_FILTER_DEPTH - 1), deep(MAX_FILTER_DEPTH - 1));
+	assert_refused(deep(MAX_FILTER_DEPTH));
+}
+
+static void expressions_have_a_budget(void **state)
+{
+	uint64_t budget = 5;
+	uint8_t out[64];
+	struct message m = text(902, "secret: something");
+	size_t len;
+
+	(void)state;
+	assert_int_equal(filter_message(code, strings, m.bytes, m.len, out, &len, &budget), -E2BIG);
+	assert_true(budget <= 5);
+}
+
+/* ---- against a plain copy ---- */
+
+static struct message random_node(uint64_t *seed, bool allowed_only, struct message *ret_want)
+{
+	struct message m = {.len = 0}, want = {.len = 0};
+
+	for (unsigned n = rng_below(seed, 6); n > 0 && m.len < 800; n--) {
+		struct message part, part_want, inner, inner_want;
+
+		switch (rng_below(seed, allowed_only ? 3 : 5)) {
+		case 0:
+			part = part_want = number(2, rng_any_size(seed));
+			break;
+		case 1:
+			part = part_want = text(1, "a text");
+			break;
+		case 2:
+			inner = rng_below(seed, 3) ? random_node(seed, allowed_only, &inner_want)
+						   : (inner_want = RAW(""));
+			if (inner.len > 127) /* the length would keep its width */
+				continue;
+			part = nested(3, inner);
+			part_want = nested(3, inner_want);
+			break;
+		case 3:
+			part = number(5 + rng_below(seed, 2000), rng_any_size(seed));
+			part_want = RAW("");
+			break;
+		default:
+			part = text(200, "not a part of it");
+			part_want = RAW("");
+			break;
+		}
+		m = join(m, part);
+		want = join(want, part_want);
+	}
+	*ret_want = want;
+	return m;
+}
+
+static void random_messages_are_filtered_alike(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed < 2000; seed++) {
+		uint64_t rng = seed;
+		struct message want, in = random_node(&rng, false, &want);
+
+		if (in.len <= 127)
+			assert_filtered(nested(900, in), nested(900, want));
+		in = random_node(&rng, true, &want);
+		assert_filtered(nested(900, in), nested(900, in));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_allowed_goes),
+		cmocka_unit_test(nested_lengths_keep_their_width),
+		cmocka_unit_test(wrong_wire_types_go),
+		cmocka_unit_test(strings_go_through_the_rules),
+		cmocka_unit_test(what_is_no_message_is_refused),
+		cmocka_unit_test(depth_is_limited),
+		cmocka_unit_test(expressions_have_a_budget),
+		cmocka_unit_test(random_messages_are_filtered_alike),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <netinet/in.h>
+#include <sys/resource.h>
+
+#include "unit/service/rig.h"
+
+/* A service of three methods, that notes what happens to it. */
+
+struct notes {
+	unsigned opened, closed, calls, drained;
+	struct ipc_conn *conn;
+	struct ipc_call kept;
+	size_t last_len;
+};
+
+static int do_echo(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct notes *n = endpoint;
+
+	n->calls++;
+	n->last_len = len;
+	ipc_reply(n->conn, call, false, args, len, -1);
+	return 0;
+}
+
+static int do_keep(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	struct notes *n = endpoint;
+
+	(void)args, (void)len;
+	n->kept = *call;
+	return 0;
+}
+
+/* The first byte of the arguments is the errno to fail with. */
+static int do_fail(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+{
+	(void)endpoint, (void)call, (void)len;
+	return -args[0];
+}
+
+static int do_open(void *ctx, struct ipc_conn *conn, void **ret)
+{
+	struct notes *n = ctx;
+
+	n->opened++;
+	n->conn = conn;
+	*ret = n;
+	return 0;
+}
+
+static void do_close(void *endpoint)
+{
+	((struct notes *)endpoint)->closed++;
+}
+
+static void do_drained(void *endpoint)
+{
+	((struct notes *)endpoint)->drained++;
+}
+
+static const struct ipc_method echo_methods[] = {
+	{"Echo", do_echo}, {"Keep", do_keep}, {"Fail", do_fail}, {"Later", NULL}};
+enum { ECHO = 1, KEEP, FAIL, LATER };
+
+static const struct ipc_service echo_service = {
+	.name = "EchoPort",
+	.methods = echo_methods,
+	.n_methods = 4,
+	.open = do_open,
+	.close = do_close,
+	.on_drained = do_drained,
+	.send_limit = 1 << 20,
+	.hold_limit = 100000,
+	.connections = QUOTA_CONSUMERS,
+	.max_remote_conns = 2,
+	.max_conns_per_address = 1,
+};
+
+static const struct ipc_service more_service = {
+	.name = "MorePort",
+	.methods = echo_methods,
+	.n_methods = 1,
+	.open = do_open,
+	.close = do_close,
+};
+static const struct ipc_entrance more_entrance = {.extra = &more_service};
+
+struct fixture {
+	struct rig rig; /* only its loop */
+	struct ipc_host *host;
+	struct quota quota;
+	struct notes notes;
+	struct peer *p;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->rig.loop = event_base_new();
+	quota_init(&f->quota);
+	f->quota.limits[QUOTA_CONSUMERS] = (struct quota_limit){3, 3, 3};
+	assert_int_equal(ipc_host_new(f->rig.loop, &echo_service, &f->notes, &f->quota, &f->host),
+			 0);
+	f->p = rig_peer(&f->rig, f->host);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	ipc_host_free(f->host);
+	peer_close(f->p);
+	free(f->p);
+	event_base_free(f->rig.loop);
+	free(f);
+	return 0;
+}
+
+static void bind_lists_methods_by_place(void **state)
+{
+	struct fixture *f = *state;
+	size_t pos = 0, len;
+	const char *name;
+	uint32_t id;
+
+	peer_bind(f->p, "EchoPort");
+	assert_true(peer_next(f->p));
+	assert_int_equal(f->p->f.kind, FRAME_BIND_SERVICE_REPLY);
+	assert_int_equal(f->p->f.request_id, 1);
+	assert_true(f->p->f.success);
+	assert_int_equal(f->p->f.service_id, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_true(frame_next_method(&f->p->f, &pos, &id, &name, &len));
+		assert_int_equal(id, i + 1);
+		assert_int_equal(len, strlen(echo_methods[i].name));
+		assert_memory_equal(name, echo_methods[i].name, len);
+	}
+	assert_false(frame_next_method(&f->p->f, &pos, &id, &name, &len));
+	assert_int_equal(f->notes.opened, 0);
+}
+
+static void bind_of_an_unknown_name_fails(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const names[] = {"", "EchoPor", "EchoPortX", "RelayPort"};
+
+	for (size_t i = 0; i < 4; i++) {
+		peer_bind(f->p, names[i]);
+		assert_true(peer_next(f->p));
+		assert_int_equal(f->p->f.kind, FRAME_BIND_SERVICE_REPLY);
+		assert_false(f->p->f.success);
+		assert_int_equal(f->p->f.service_id, 0);
+	}
+}
+
+static void call_opens_once_and_is_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 3; i++) {
+		assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "abc", 3)));
+		assert_int_equal(f->p->f.payload_len, 3);
+		assert_memory_equal(f->p->f.payload, "abc", 3);
+	}
+	assert_int_equal(f->notes.opened, 1);
+	assert_int_equal(f->notes.calls, 3);
+}
+
+static void call_of_the_largest_size_is_echoed(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t big[131068 - FRAME_MAX_HEAD];
+
+	memset(big, 7, sizeof(big));
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, big, sizeof(big))));
+	assert_int_equal(f->p->f.payload_len, sizeof(big));
+	assert_memory_equal(f->p->f.payload, big, sizeof(big));
+}
+
+static void dropped_reply_is_not_sent(void **state)
+{
+	struct fixture *f = *state;
+
+	peer_call_as(f->p, 1, ECHO, true, "x", 1, -1);
+	assert_true(peer_is_quiet(f->p));
+	assert_int_equal(f->notes.calls, 1);
+}
+
+static void unknown_service_or_method_is_rejected_even_unasked(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 2, ECHO, false, NULL, 0, -1)));
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 0, ECHO, true, NULL, 0, -1)));
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, 0, true, NULL, 0, -1)));
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, 5, true, NULL, 0, -1)));
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, UINT32_MAX, false, NULL, 0, -1)));
+	assert_int_equal(f->notes.opened, 0);
+}
+
+static void failing_method_rejects(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t error = EPERM;
+
+	assert_true(peer_rejected(f->p, peer_call(f->p, FAIL, &error, 1)));
+	peer_call_as(f->p, 1, FAIL, true, &error, 1, -1);
+	assert_true(peer_is_quiet(f->p));
+	/* Arguments that do not parse are told in any case. */
+	error = EBADMSG;
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, FAIL, true, &error, 1, -1)));
+}
+
+static void method_without_a_function_is_rejected(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(peer_rejected(f->p, peer_call(f->p, LATER, NULL, 0)));
+	peer_call_as(f->p, 1, LATER, true, NULL, 0, -1);
+	assert_true(peer_is_quiet(f->p));
+}
+
+static void kept_call_is_a_stream(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t kept = peer_call(f->p, KEEP, NULL, 0), other;
+
+	other = peer_call(f->p, ECHO, "x", 1);
+	assert_true(peer_accepted(f->p, other));
+	ipc_reply(f->notes.conn, &f->notes.kept, true, "one", 3, -1);
+	assert_true(peer_reply(f->p, kept));
+	assert_true(f->p->f.success && f->p->f.has_more);
+	assert_memory_equal(f->p->f.payload, "one", 3);
+	ipc_reject(f->notes.conn, &f->notes.kept);
+	assert_true(peer_rejected(f->p, kept));
+}
+
+static void descriptor_rides_on_a_reply(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t kept = peer_call(f->p, KEEP, NULL, 0);
+	int fds[2];
+	char c;
+
+	assert_int_equal(pipe(fds), 0);
+	assert_true(peer_is_quiet(f->p));
+	ipc_reply(f->notes.conn, &f->notes.kept, true, "fd", 2, fds[0]);
+	close(fds[0]);
+	assert_true(peer_reply(f->p, kept));
+	assert_true(f->p->got_fd >= 0);
+	assert_int_equal(write(fds[1], "!", 1), 1);
+	assert_int_equal(read(f->p->got_fd, &c, 1), 1);
+	assert_int_equal(c, '!');
+	close(fds[1]);
+}
+
+static void descriptor_of_a_call_is_taken_once(void **state)
+{
+	struct fixture *f = *state;
+	int fds[2], got;
+
+	assert_int_equal(pipe(fds), 0);
+	peer_call_as(f->p, 1, ECHO, false, "x", 1, fds[1]);
+	assert_true(peer_next(f->p));
+	got = ipc_conn_take_fd(f->notes.conn);
+	assert_true(got >= 0);
+	assert_int_equal(ipc_conn_take_fd(f->notes.conn), -1);
+	close(got);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void reply_larger_than_a_frame_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t big[131069];
+	uint64_t kept = peer_call(f->p, KEEP, NULL, 0);
+
+	assert_true(peer_is_quiet(f->p));
+	assert_int_equal(ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1),
+			 -EMSGSIZE);
+	ipc_reply_empty(f->notes.conn, &f->notes.kept);
+	assert_true(peer_accepted(f->p, kept));
+}
+
+static void garbage_is_passed_over(void **state)
+{
+	struct fixture *f = *state;
+
+	peer_send_frame(f->p, NULL, 0, -1);
+	peer_send_frame(f->p, "\xff\xff\xff\xff", 4, -1);
+	peer_send_frame(f->p, "\x1a\x7f", 2, -1);
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
+}
+
+static void unknown_request_is_an_error_frame(void **state)
+{
+	struct fixture *f = *state;
+
+	peer_send_frame(f->p, "\x10\x2a", 2, -1); /* request_id 42, and nothing */
+	assert_true(peer_next(f->p));
+	assert_int_equal(f->p->f.kind, FRAME_REQUEST_ERROR);
+	assert_int_equal(f->p->f.request_id, 42);
+	assert_int_equal(f->p->f.text_len, strlen("unknown request"));
+	assert_memory_equal(f->p->f.text, "unknown request", f->p->f.text_len);
+}
+
+static void peer_cannot_say_who_it_is(void **state)
+{
+	struct fixture *f = *state;
+
+	/* request_id 1, set_peer_identity { pid: 1 uid: 77 } */
+	peer_send_frame(f->p, "\x10\x01\x42\x04\x08\x01\x10\x4d", 8, -1);
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, getuid());
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, getpid());
+}
+
+static void frame_too_long_ends_the_connection(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
+	peer_send_raw(f->p, "\xfd\xff\x01\x00", 4, -1); /* 131069 */
+	assert_true(peer_is_hung_up(f->p));
+	assert_int_equal(f->notes.closed, 1);
+}
+
+static void calls_before_the_end_of_the_stream_count(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 5; i++)
+		peer_call(f->p, ECHO, "x", 1);
+	shutdown(f->p->fd, SHUT_WR);
+	assert_true(peer_is_hung_up(f->p));
+	assert_int_equal(f->notes.calls, 5);
+	assert_int_equal(f->notes.closed, 1);
+}
+
+static void peer_that_does_not_read_is_closed(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t big[100000];
+	int r = 0;
+
+	peer_call(f->p, KEEP, NULL, 0);
+	assert_true(peer_is_quiet(f->p));
+	for (int i = 0; i < 100 && r == 0; i++)
+		r = ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1);
+	assert_int_equal(r, -EPIPE);
+	assert_int_equal(f->notes.closed, 0); /* from the loop, never from inside a reply */
+	rig_until(&f->rig, f->notes.closed == 1);
+}
+
+/* A request lies there, but its answer would only wait. */
+static void peer_that_asks_and_does_not_read_is_held(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t big[100000];
+	unsigned waiting = 0;
+	uint64_t echo;
+
+	peer_call(f->p, KEEP, NULL, 0);
+	assert_true(peer_is_quiet(f->p));
+	for (; ipc_conn_queued(f->notes.conn) <= echo_service.hold_limit; waiting++)
+		ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1);
+	echo = peer_call(f->p, ECHO, "x", 1);
+	for (int i = 0; i < 10; i++)
+		rig_pump(&f->rig);
+	assert_int_equal(f->notes.calls, 0);
+	while (waiting-- > 0)
+		assert_true(peer_next(f->p));
+	assert_true(peer_accepted(f->p, echo));
+	assert_int_equal(f->notes.calls, 1);
+}
+
+static void too_many_descriptors_end_the_connection(void **state)
+{
+	struct fixture *f = *state;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(5 * sizeof(int))];
+	} control = {0};
+	struct msghdr m = {.msg_iov = &(struct iovec){"\0\0\0\0", 4},
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(5 * sizeof(int));
+	memset(CMSG_DATA(&control.align), 0, 5 * sizeof(int)); /* stdin */
+	assert_int_equal(sendmsg(f->p->fd, &m, MSG_NOSIGNAL), 4);
+	assert_true(peer_is_hung_up(f->p));
+	assert_int_equal(f->notes.closed, 1);
+}
+
+static void drained_is_told_after_waiting(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t big[100000];
+
+	peer_call(f->p, KEEP, NULL, 0);
+	assert_true(peer_is_quiet(f->p));
+	for (int i = 0; i < 8; i++)
+		ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1);
+	assert_true(ipc_conn_queued(f->notes.conn) > 0);
+	for (int i = 0; i < 8; i++)
+		assert_true(peer_next(f->p));
+	rig_until(&f->rig, f->notes.drained == 1);
+	assert_int_equal(ipc_conn_queued(f->notes.conn), 0);
+}
+
+static void one_connection_too_many_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *more[2] = {rig_peer(&f->rig, f->host), rig_peer(&f->rig, f->host)};
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(ipc_host_adopt(f->host, fds[0], NULL), -EDQUOT);
+	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 1);
+	assert_int_equal(read(fds[1], &(char){0}, 1), 0); /* closed */
+	close(fds[1]);
+	/* One leaves, one may come. */
+	rig_hang_up(&f->rig, more[0]);
+	more[0] = rig_peer(&f->rig, f->host);
+	for (int i = 0; i < 2; i++)
+		rig_hang_up(&f->rig, more[i]);
+}
+
+static void listener_accepts(void **state)
+{
+	struct fixture *f = *state;
+	char address[64];
+	struct peer *p = malloc(sizeof(*p));
+	int fd;
+
+	assert_non_null(p);
+	snprintf(address, sizeof(address), "@sonda-test-ipc-host-%d", (int)getpid());
+	assert_int_equal(sock_listen(address, &fd, NULL), 0);
+	assert_int_equal(ipc_host_listen(f->host, fd, NULL), 0);
+	peer_connect(p, address);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	assert_true(peer_accepted(p, peer_call(p, ECHO, "x", 1)));
+	rig_hang_up(&f->rig, p);
+}
+
+/* accept() fails while the peer waits, and the peer is not forgotten. */
+static void listener_waits_for_descriptors(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit old, none;
+	struct peer *p = malloc(sizeof(*p));
+	char address[64];
+	int fd, free_fd;
+
+	assert_non_null(p);
+	snprintf(address, sizeof(address), "@sonda-test-ipc-host-full-%d", (int)getpid());
+	assert_int_equal(sock_listen(address, &fd, NULL), 0);
+	assert_int_equal(ipc_host_listen(f->host, fd, NULL), 0);
+	peer_connect(p, address);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	free_fd = dup(0);
+	close(free_fd);
+	none = (struct rlimit){.rlim_cur = (rlim_t)free_fd, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 3; i++)
+		rig_pump(&f->rig);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	peer_call(p, ECHO, "x", 1);
+	assert_true(peer_accepted(p, 1));
+	rig_hang_up(&f->rig, p);
+}
+
+static struct peer *remote_peer(struct fixture *f, uint8_t last_byte)
+{
+	struct ipc_peer who = {.is_remote = true,
+			       .uid = UID_UNKNOWN,
+			       .machine_id = 9,
+			       .address = {.family = AF_INET, .ip = {10, 0, 0, last_byte}}};
+	struct peer *p = malloc(sizeof(*p));
+	int fds[2];
+
+	assert_non_null(p);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	if (ipc_host_adopt_peer(f->host, fds[0], &more_entrance, &who) < 0) {
+		close(fds[1]);
+		free(p);
+		return NULL;
+	}
+	peer_init(p, fds[1]);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	return p;
+}
+
+static void remote_peers_have_limits_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *a = remote_peer(f, 1), *b;
+
+	assert_non_null(a);
+	assert_null(remote_peer(f, 1)); /* one an address */
+	b = remote_peer(f, 2);
+	assert_non_null(b);
+	assert_null(remote_peer(f, 3)); /* two in all, though there is room for three */
+	assert_int_equal(f->quota.refused[REFUSED_PRODUCERS_OF_ADDRESS], 1);
+	assert_int_equal(f->quota.refused[REFUSED_REMOTE_PRODUCERS], 1);
+	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 0);
+	rig_hang_up(&f->rig, a);
+	a = remote_peer(f, 3);
+	assert_non_null(a);
+	rig_hang_up(&f->rig, a);
+	rig_hang_up(&f->rig, b);
+}
+
+static void entrance_adds_a_service_of_number_2(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *p = remote_peer(f, 1);
+
+	peer_bind(p, "MorePort");
+	assert_true(peer_next(p));
+	assert_true(p->f.success);
+	assert_int_equal(p->f.service_id, 2);
+	peer_bind(p, "EchoPort");
+	assert_true(peer_next(p));
+	assert_int_equal(p->f.service_id, 1);
+	assert_true(peer_accepted(p, peer_call_as(p, 2, ECHO, false, "x", 1, -1)));
+	assert_true(peer_rejected(p, peer_call_as(p, 2, KEEP, false, "x", 1, -1)));
+	assert_true(peer_rejected(p, peer_call_as(p, 3, ECHO, false, "x", 1, -1)));
+	assert_int_equal(f->notes.opened, 1);
+	assert_true(peer_accepted(p, peer_call(p, ECHO, "x", 1)));
+	assert_int_equal(f->notes.opened, 2); /* each has an endpoint */
+	rig_hang_up(&f->rig, p);
+	assert_int_equal(f->notes.closed, 2);
+	/* The fixture's own connection came through no such entrance. */
+	assert_true(peer_rejected(f->p, peer_call_as(f->p, 2, ECHO, false, "x", 1, -1)));
+}
+
+static void remote_peer_says_who_it_is_before_it_calls(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *first = remote_peer(f, 1), *late = remote_peer(f, 2);
+	static const char frame[] = "\x10\x01\x42\x04\x08\x01\x10\x4d"; /* pid: 1 uid: 77 */
+
+	peer_send_frame(first, frame, 8, -1);
+	assert_true(peer_accepted(first, peer_call(first, ECHO, "x", 1)));
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, 77);
+	assert_true(peer_accepted(late, peer_call(late, ECHO, "x", 1)));
+	peer_send_frame(late, frame, 8, -1);
+	assert_true(peer_accepted(late, peer_call(late, ECHO, "x", 1)));
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, UID_UNKNOWN);
+	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, 0);
+	rig_hang_up(&f->rig, first);
+	rig_hang_up(&f->rig, late);
+}
+
+/* A listener on TCP, and one who comes from 127.0.0.1. */
+static struct peer *tcp_peer(struct fixture *f, const struct ipc_entrance *entrance)
+{
+	struct peer *p = malloc(sizeof(*p));
+	struct sockaddr_in at = {0};
+	socklen_t len = sizeof(at);
+	char address[64];
+	int fd;
+
+	assert_non_null(p);
+	assert_int_equal(sock_listen("127.0.0.1:0", &fd, NULL), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
+	assert_int_equal(ipc_host_listen(f->host, fd, entrance), 0);
+	peer_connect(p, address);
+	p->pump = rig_pump;
+	p->ctx = &f->rig;
+	peer_call(p, ECHO, "x", 1);
+	return p;
+}
+
+static void tcp_is_for_addresses_that_are_let_in(void **state)
+{
+	static struct remote_allow allow;
+	static const struct ipc_entrance entrance = {.allow = &allow};
+	struct fixture *f = *state;
+	struct peer *p = tcp_peer(f, NULL);
+
+	assert_true(peer_is_hung_up(p));
+	rig_hang_up(&f->rig, p);
+	assert_int_equal(remote_allow_add(&allow, "127.0.0.2,::1", NULL), 0);
+	p = tcp_peer(f, &entrance);
+	assert_true(peer_is_hung_up(p));
+	rig_hang_up(&f->rig, p);
+	assert_int_equal(f->notes.calls, 0);
+	assert_int_equal(remote_allow_add(&allow, "127.0.0.1", NULL), 0);
+	p = tcp_peer(f, &entrance);
+	assert_true(peer_accepted(p, 1));
+	assert_true(ipc_conn_peer(f->notes.conn)->is_remote);
+	rig_hang_up(&f->rig, p);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(bind_lists_methods_by_place),
+		TEST(bind_of_an_unknown_name_fails),
+		TEST(call_opens_once_and_is_answered),
+		TEST(call_of_the_largest_size_is_echoed),
+		TEST(dropped_reply_is_not_sent),
+		TEST(unknown_service_or_method_is_rejected_even_unasked),
+		TEST(failing_method_rejects),
+		TEST(method_without_a_function_is_rejected),
+		TEST(kept_call_is_a_stream),
+		TEST(descriptor_rides_on_a_reply),
+		TEST(descriptor_of_a_call_is_taken_once),
+		TEST(reply_larger_than_a_frame_is_refused),
+		TEST(garbage_is_passed_over),
+		TEST(unknown_request_is_an_error_frame),
+		TEST(peer_cannot_say_who_it_is),
+		TEST(frame_too_long_ends_the_connection),
+		TEST(calls_before_the_end_of_the_stream_count),
+		TEST(peer_that_does_not_read_is_closed),
+		TEST(peer_that_asks_and_does_not_read_is_held),
+		TEST(too_many_descriptors_end_the_connection),
+		TEST(drained_is_told_after_waiting),
+		TEST(one_connection_too_many_is_refused),
+		TEST(listener_accepts),
+		TEST(listener_waits_for_descriptors),
+		TEST(remote_peers_have_limits_of_their_own),
+		TEST(entrance_adds_a_service_of_number_2),
+		TEST(remote_peer_says_who_it_is_before_it_calls),
+		TEST(tcp_is_for_addresses_that_are_let_in),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/event_loop/sock.h"
+#include "gen/fields.h"
+#include "service/ipc/ipc_peer.h"
+#include "wire/pb_mem.h"
+
+static struct ipc_peer remote(void)
+{
+	struct ipc_peer p = {.is_remote = true,
+			     .uid = UID_UNKNOWN,
+			     .machine_id = 5,
+			     .address = {.family = AF_INET, .ip = {10, 0, 0, 1}}};
+
+	return p;
+}
+
+/* What SetPeerIdentity would say; NULL: not said. */
+static void introduce(struct ipc_peer *p, int32_t uid, int32_t pid, const void *hint,
+		      size_t hint_len, const void *name, size_t name_len)
+{
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_i64(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_PID, pid);
+	pb_enc_i64(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_UID, uid);
+	if (hint)
+		pb_enc_bytes(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT, hint,
+			     hint_len);
+	if (name)
+		pb_enc_bytes(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_NAME, name, name_len);
+	ipc_peer_introduce(p, m.buf, pb_mem_len(&m));
+	pb_mem_deinit(&m);
+}
+
+static void on_unix_sockets_the_kernel_says_who_it_is(void **state)
+{
+	struct ipc_peer p;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(ipc_peer_of(fds[0], NULL, &p), 0);
+	introduce(&p, 77, 78, "hint", 4, "name", 4);
+	assert_false(p.is_remote);
+	assert_int_equal(p.uid, getuid());
+	assert_int_equal(p.pid, getpid());
+	assert_int_equal(p.machine_id, 0);
+	assert_null(p.machine_name);
+	ipc_peer_deinit(&p);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void remote_peer_is_let_in_by_its_address(void **state)
+{
+	struct remote_allow allow = {0};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	struct ipc_peer p;
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server;
+
+	(void)state;
+	assert_int_equal(bind(listening, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
+	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&at, len), 0);
+	server = accept(listening, NULL, NULL);
+	assert_int_equal(ipc_peer_of(server, NULL, &p), -EACCES);
+	assert_int_equal(remote_allow_add(&allow, "127.0.0.2", NULL), 0);
+	assert_int_equal(ipc_peer_of(server, &allow, &p), -EACCES);
+	assert_true(p.is_remote);
+	assert_int_equal(remote_allow_add(&allow, "127.0.0.0/24", NULL), 0);
+	assert_int_equal(ipc_peer_of(server, &allow, &p), 0);
+	assert_true(p.is_remote);
+	assert_int_equal(p.uid, UID_UNKNOWN);
+	assert_int_equal(p.pid, 0);
+	assert_int_equal(p.machine_id, 0); /* this machine */
+	introduce(&p, 1000, 42, NULL, 0, "guest", 5);
+	assert_int_equal(p.machine_id, 0x04d914be); /* of "127.0.0.1" */
+	ipc_peer_deinit(&p);
+	close(server);
+	close(client);
+	close(listening);
+}
+
+static void remote_peer_says_who_it_is_once(void **state)
+{
+	struct ipc_peer p = remote();
+
+	(void)state;
+	introduce(&p, 1000, 42, "a", 1, "guest", 5);
+	assert_int_equal(p.uid, 1000);
+	assert_int_equal(p.pid, 42);
+	assert_int_equal(p.machine_id, 0x8601ec8c); /* FNV-1a: af63dc4c8601ec8c */
+	assert_string_equal(p.machine_name, "guest");
+	introduce(&p, 1001, 43, "b", 1, "other", 5);
+	assert_int_equal(p.uid, 1000);
+	assert_int_equal(p.machine_id, 0x8601ec8c);
+	assert_string_equal(p.machine_name, "guest");
+	ipc_peer_deinit(&p);
+}
+
+static void root_of_another_machine_is_nobody_here(void **state)
+{
+	static const int32_t uids[] = {0, -1, INT32_MIN};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct ipc_peer p = remote();
+
+		introduce(&p, uids[i], -5, NULL, 0, NULL, 0);
+		assert_int_equal(p.uid, UID_UNKNOWN);
+		assert_int_equal(p.pid, 0);
+		assert_int_equal(p.machine_id, 5); /* still by its address */
+		ipc_peer_deinit(&p);
+	}
+}
+
+static void bad_names_are_none(void **state)
+{
+	static char longest[MAX_MACHINE_NAME + 1];
+	const struct {
+		const void *bytes;
+		size_t len;
+	} names[] = {{"", 0}, {"a\0b", 3}, {longest, sizeof(longest)}};
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest));
+	for (size_t i = 0; i < 3; i++) {
+		struct ipc_peer p = remote();
+
+		introduce(&p, 1, 1, "", 0, names[i].bytes, names[i].len);
+		assert_null(p.machine_name);
+		assert_int_equal(p.machine_id, 5);
+		ipc_peer_deinit(&p);
+	}
+}
+
+static void identity_that_does_not_parse_says_nothing_wrong(void **state)
+{
+	struct ipc_peer p = remote();
+
+	(void)state;
+	ipc_peer_introduce(&p, (const uint8_t *)"\x08\x07\x1a\x7f", 4); /* pid 7, then cut short */
+	assert_true(p.introduced);
+	assert_int_equal(p.pid, 7);
+	assert_int_equal(p.machine_id, 5);
+	ipc_peer_deinit(&p);
+}
+
+static void text_names_the_peer(void **state)
+{
+	struct ipc_peer here = {.uid = 3, .pid = 9}, there = remote();
+	char text[IPC_PEER_TEXT];
+
+	(void)state;
+	ipc_peer_text(&here, text);
+	assert_string_equal(text, "process 9 of uid 3");
+	ipc_peer_text(&there, text);
+	assert_string_equal(text, "10.0.0.1");
+}
+
+static void whose_limits_it_counts_against(void **state)
+{
+	struct ipc_peer a = {.uid = 1000}, b = {.uid = 1000, .pid = 5}, far = remote(), other = far;
+
+	(void)state;
+	assert_int_equal(ipc_peer_user(&a), 1000);
+	assert_int_equal(ipc_peer_user(&b), 1000);
+	/* an address, whatever uid it says it has */
+	other.uid = 1000;
+	assert_true(ipc_peer_user(&far) == ipc_peer_user(&other));
+	assert_true(ipc_peer_user(&far) > UINT32_MAX);
+	other.address.ip[3]++;
+	assert_true(ipc_peer_user(&far) != ipc_peer_user(&other));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whose_limits_it_counts_against),
+		cmocka_unit_test(on_unix_sockets_the_kernel_says_who_it_is),
+		cmocka_unit_test(remote_peer_is_let_in_by_its_address),
+		cmocka_unit_test(remote_peer_says_who_it_is_once),
+		cmocka_unit_test(root_of_another_machine_is_nobody_here),
+		cmocka_unit_test(bad_names_are_none),
+		cmocka_unit_test(identity_that_does_not_parse_says_nothing_wrong),
+		cmocka_unit_test(text_names_the_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/trace_stats.pb-c.h"
+#include "config/limits.h"
+#include "unit/service/rig.h"
+#include "service/ipc/limits.h"
+#include "service/trace/stats.h"
+
+/* ---- by itself ---- */
+
+#define KIND QUOTA_BUFFERS
+
+static void users_and_all_have_limits(void **state)
+{
+	struct quota_account a, b, c;
+	struct err_text e;
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	q.limits[KIND] = (struct quota_limit){.all = 40, .per_user = 10, .of_root = 20};
+	q.own_user = 0;
+	quota_open(&a, &q, 1000);
+	quota_open(&b, &q, 1000);
+	quota_open(&c, &q, 1001);
+	assert_int_equal(quota_take(&a, KIND, 6, &e), 0);
+	assert_int_equal(quota_take(&b, KIND, 4, &e), 0);
+	assert_int_equal(quota_take(&b, KIND, 1, &e), -EDQUOT);
+	assert_non_null(strstr(e.text, "the user has 10 buffers"));
+	quota_hold(&b, KIND, 12);
+	assert_int_equal(quota_take(&c, KIND, 6, &e), -EDQUOT);
+	assert_non_null(
+		strstr(e.text, "there are 22 buffers already, 0 of them of the user; 4 is"));
+	assert_int_equal(quota_take(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
+	assert_int_equal(q.refused[KIND], 3);
+	quota_give(&b, KIND, 12);
+	assert_int_equal(quota_take(&c, KIND, 5, &e), 0);
+	assert_int_equal(quota_of_user(&q, 1000, KIND), 10);
+	assert_int_equal(quota_of_user(&q, 1001, KIND), 5);
+	assert_int_equal(quota_of_user(&q, 1002, KIND), 0);
+	quota_give(&a, KIND, 100); /* no more than it has */
+	assert_int_equal(q.held[KIND], 9);
+	assert_int_equal(quota_check(&b, KIND, 6, &e), 0);
+	quota_close(&a);
+	quota_close(&b);
+	quota_close(&c);
+	quota_close(&c);
+	assert_int_equal(q.held[KIND], 0);
+	quota_deinit(&q);
+}
+
+#define USERS 200
+
+/* As much as the user gets, one by one. */
+static uint64_t take_all(struct quota_account *a)
+{
+	uint64_t n = 0;
+
+	while (quota_take(a, KIND, 1, NULL) == 0)
+		n++;
+	return n;
+}
+
+static void flood_of_one_leaves_others_and_root_a_quarter(void **state)
+{
+	struct quota_account a[USERS], root;
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	q.own_user = 0;
+	quota_open(&root, &q, 0);
+	for (uint64_t i = 0; i < USERS; i++)
+		quota_open(&a[i], &q, 1000 + i);
+	assert_int_equal(take_all(&a[0]), MAX_BUFFERS / 4);
+	assert_int_equal(take_all(&a[1]), MAX_BUFFERS / 4);
+	quota_close(&a[1]);
+	quota_open(&a[1], &q, 1001);
+	/* Each further one has a part of what is left, root always has its quarter. */
+	for (size_t i = 1; i < USERS; i++)
+		take_all(&a[i]);
+	assert_int_equal(q.held[KIND], MAX_BUFFERS - MAX_BUFFERS / 4);
+	assert_int_equal(take_all(&root), MAX_BUFFERS / 4);
+	for (size_t i = 0; i < USERS; i++)
+		quota_close(&a[i]);
+	assert_int_equal(q.held_by_users[KIND], 0);
+	quota_close(&root);
+	quota_deinit(&q);
+}
+
+/* Four users with all the connections that they get leave root its own. */
+static void four_users_do_not_keep_root_out(void **state)
+{
+	struct quota_account a[4], root;
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	q.own_user = 0;
+	quota_open(&root, &q, 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		quota_open(&a[i], &q, 1000 + i);
+		while (quota_take(&a[i], QUOTA_PRODUCERS, 1, NULL) == 0)
+			;
+	}
+	assert_int_equal(quota_take(&root, QUOTA_PRODUCERS, MAX_PRODUCER_CONNECTIONS / 4, NULL), 0);
+	for (size_t i = 0; i < 4; i++)
+		quota_close(&a[i]);
+	quota_close(&root);
+	quota_deinit(&q);
+}
+
+static void what_must_be_is_held_past_the_limit(void **state)
+{
+	struct quota_account a, b;
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	q.limits[KIND] = (struct quota_limit){1, 1, 1};
+	quota_open(&a, &q, 1);
+	quota_open(&b, &q, 2);
+	quota_hold(&a, KIND, 3);
+	assert_int_equal(q.held[KIND], 3);
+	assert_int_equal(quota_take(&a, KIND, 1, NULL), -EDQUOT);
+	quota_move(&a, &b);
+	assert_int_equal(quota_of_user(&q, 1, KIND), 0);
+	assert_int_equal(quota_of_user(&q, 2, KIND), 3);
+	quota_close(&b);
+	quota_deinit(&q);
+}
+
+static void there_is_a_limit_for_all_kinds(void **state)
+{
+	struct quota q;
+
+	(void)state;
+	quota_init(&q);
+	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
+		assert_true(q.limits[i].per_user > 0);
+		assert_true(q.limits[i].all > q.limits[i].per_user);
+	}
+	quota_deinit(&q);
+}
+
+/* ---- in the service, each past its limit ---- */
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct stage *g = *state;
+	struct quota *q = &g->rig.service->quota;
+
+	/* A second session of the test may still have a consumer: it goes with the service. */
+	rig_hang_up(&g->rig, g->prod);
+	rig_hang_up(&g->rig, g->cons);
+	g->prod = g->cons = NULL;
+	for (unsigned i = 0; i < N_QUOTAS; i++)
+		assert_int_equal(q->held[i], 0);
+	assert_null(q->users);
+	stage_free(g);
+	return 0;
+}
+
+static struct quota *quota_of(struct stage *g)
+{
+	return &g->rig.service->quota;
+}
+
+static void leave_room_for(struct stage *g, enum quota_kind kind, uint64_t more)
+{
+	struct quota_limit *l = &quota_of(g)->limits[kind];
+
+	l->per_user = l->of_root = quota_of(g)->held[kind] + more;
+}
+
+/* The stats of the session say that something was refused. */
+static void assert_told(struct stage *g, enum quota_kind kind, uint64_t times)
+{
+	uint64_t told = 0;
+	Pb__TraceStats *t;
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	stats_put(rig_session(&g->rig), &m.enc, SIZE_MAX);
+	t = pb__trace_stats__unpack(NULL, pb_mem_len(&m), m.buf);
+	assert_non_null(t);
+	for (size_t i = 0; i < t->n_limits; i++)
+		if (t->limits[i]->kind == (Pb__TraceStats__Limit__Kind)kind) {
+			told = t->limits[i]->refused;
+			assert_int_equal(t->limits[i]->held, quota_of(g)->held[kind]);
+			assert_int_equal(t->limits[i]->held_by_user, quota_of(g)->held[kind]);
+			assert_int_equal(t->limits[i]->max_of_user,
+					 quota_of(g)->limits[kind].per_user);
+			assert_int_equal(t->limits[i]->max, quota_of(g)->limits[kind].all);
+		}
+	assert_int_equal(told, times);
+	pb__trace_stats__free_unpacked(t, NULL);
+	pb_mem_deinit(&m);
+}
+
+static bool may_connect(struct stage *g, struct ipc_host *host)
+{
+	int fds[2], r;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	r = ipc_host_adopt(host, fds[0], NULL);
+	close(fds[1]);
+	for (int i = 0; i < 4; i++)
+		rig_pump(&g->rig);
+	return r == 0;
+}
+
+static void connections(void **state)
+{
+	struct stage *g = *state;
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	leave_room_for(g, QUOTA_PRODUCERS, 0);
+	assert_false(may_connect(g, g->rig.service->producer_host));
+	assert_true(may_connect(g, g->rig.service->consumer_host));
+	leave_room_for(g, QUOTA_CONSUMERS, 0);
+	assert_false(may_connect(g, g->rig.service->consumer_host));
+	assert_told(g, QUOTA_PRODUCERS, 1);
+	assert_told(g, QUOTA_CONSUMERS, 1);
+	leave_room_for(g, QUOTA_CONSUMERS, 1);
+	assert_true(may_connect(g, g->rig.service->consumer_host));
+}
+
+static void refused_with(struct stage *g, const char *config, const char *why)
+{
+	struct peer *c = rig_consumer(&g->rig);
+
+	assert_true(peer_tracing_ended(c, peer_enable(c, config), why));
+	rig_hang_up(&g->rig, c);
+}
+
+static void sessions_and_their_buffers(void **state)
+{
+	struct stage *g = *state;
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
+	leave_room_for(g, QUOTA_BUFFERS, 1);
+	refused_with(g, "buffers { size_kb: 4 } buffers { size_kb: 4 }", "1 buffers already");
+	leave_room_for(g, QUOTA_BUFFER_BYTES, 8191);
+	refused_with(g, "buffers { size_kb: 8 }", "4096 bytes of buffers already");
+	leave_room_for(g, QUOTA_SESSIONS, 0);
+	refused_with(g, "buffers { size_kb: 4 }", "1 tracing sessions already");
+	assert_told(g, QUOTA_BUFFERS, 1);
+	assert_told(g, QUOTA_BUFFER_BYTES, 1);
+	assert_told(g, QUOTA_SESSIONS, 1);
+	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
+}
+
+static bool clones(struct peer *p)
+{
+	uint64_t id = peer_call_number(p, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1);
+	struct pb_field f;
+
+	assert_true(peer_accepted(p, id));
+	peer_field(p, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f);
+	return f.u64 != 0;
+}
+
+static void clones_and_their_buffers(void **state)
+{
+	struct stage *g = *state;
+	struct peer *c = rig_consumer(&g->rig), *d = rig_consumer(&g->rig);
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	leave_room_for(g, QUOTA_BUFFER_BYTES, 4095);
+	assert_false(clones(c));
+	leave_room_for(g, QUOTA_BUFFER_BYTES, 8192);
+	leave_room_for(g, QUOTA_CLONES, 1);
+	assert_true(clones(c));
+	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 8192);
+	assert_int_equal(quota_of(g)->held[QUOTA_SESSIONS], 2);
+	assert_false(clones(d));
+	assert_told(g, QUOTA_CLONES, 1);
+	assert_told(g, QUOTA_BUFFER_BYTES, 1);
+	rig_hang_up(&g->rig, c);
+	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
+	assert_true(clones(d));
+	rig_hang_up(&g->rig, d);
+}
+
+static void writers(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	leave_room_for(g, QUOTA_WRITERS, 64);
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 63, g->s.buffer)));
+	assert_true(peer_rejected(g->prod, peer_register_writer(g->prod, 64, g->s.buffer)));
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 62, g->s.buffer)));
+	assert_told(g, QUOTA_WRITERS, 1);
+}
+
+static void shared_memory(void **state)
+{
+	struct stage *g = *state;
+
+	leave_room_for(g, QUOTA_SMB_BYTES, DEFAULT_SMB_BYTES);
+	stage_start(g, STAGE_CONFIG " producers { producer_name: 'prod' shm_size_kb: 1024 }");
+	assert_int_equal(rig_producer_port(&g->rig)->smb_size, DEFAULT_SMB_BYTES);
+	assert_told(g, QUOTA_SMB_BYTES, 1);
+}
+
+static void descriptors(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG);
+	leave_room_for(g, QUOTA_DESCRIPTOR_BYTES, 3);
+	assert_true(peer_accepted(g->prod, peer_register(g->prod, "long", 0)));
+	assert_true(peer_field(g->prod, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
+	assert_non_null(memmem(f.data, f.len, "bytes of descriptors already", 28));
+	assert_told(g, QUOTA_DESCRIPTOR_BYTES, 1);
+}
+
+/* Two bytes each, of a structure of hundreds. */
+static void configs(void **state)
+{
+	struct stage *g = *state;
+	static uint8_t args[4 + 120000];
+	struct peer *c = rig_consumer(&g->rig);
+	const uint32_t len = sizeof(args) - 4;
+	uint64_t one;
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	one = quota_of(g)->held[QUOTA_CONFIG_BYTES];
+	assert_true(one > 0);
+	leave_room_for(g, QUOTA_CONFIG_BYTES, one - 1);
+	refused_with(g, "buffers { size_kb: 4 }", "bytes of configs already");
+	leave_room_for(g, QUOTA_CONFIG_BYTES, one);
+	peer_enable(c, "buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(c));
+	rig_hang_up(&g->rig, c);
+	args[0] = 0x0a; /* EnableTracingRequest.trace_config, of four times as many bytes */
+	args[1] = (uint8_t)(len | 0x80);
+	args[2] = (uint8_t)(len >> 7 | 0x80);
+	args[3] = (uint8_t)(len >> 14);
+	for (size_t i = 4; i + 4 <= sizeof(args); i += 4)
+		memcpy(args + i, "\x12\x02\x0a\x00", 4); /* data_sources { config {} } */
+	c = rig_consumer(&g->rig);
+	assert_true(peer_tracing_ended(c, peer_call(c, C_ENABLE, args, sizeof(args)), "8 MiB"));
+	rig_hang_up(&g->rig, c);
+	assert_told(g, QUOTA_CONFIG_BYTES, 2);
+}
+
+/* The first half of a large frame. */
+static void frames_that_do_not_come_to_an_end(void **state)
+{
+	struct stage *g = *state;
+	struct peer *p = rig_producer(&g->rig), *q = rig_producer(&g->rig);
+	uint32_t len = 100000;
+	static uint8_t half[50000];
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	leave_room_for(g, QUOTA_CONN_BYTES, 150000);
+	peer_send_raw(p, &len, sizeof(len), -1);
+	peer_send_raw(p, half, sizeof(half), -1);
+	assert_true(peer_is_quiet(p));
+	peer_send_raw(q, &len, sizeof(len), -1);
+	peer_send_raw(q, half, sizeof(half), -1);
+	assert_true(peer_is_hung_up(q));
+	assert_told(g, QUOTA_CONN_BYTES, 1);
+	assert_false(p->eof);
+	rig_hang_up(&g->rig, p);
+	rig_hang_up(&g->rig, q);
+}
+
+/* Asks for the service's state, again and again, and reads none of it. */
+static void replies_that_nobody_reads(void **state)
+{
+	struct stage *g = *state;
+	struct peer *p = rig_consumer(&g->rig);
+
+	peer_enable(g->cons, "buffers { size_kb: 4 }");
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	leave_room_for(g, QUOTA_CONN_BYTES, 20000);
+	for (int i = 0; i < 100000 && quota_of(g)->refused[QUOTA_CONN_BYTES] == 0; i++) {
+		peer_call(p, C_QUERY_STATE, NULL, 0);
+		rig_pump(&g->rig);
+	}
+	assert_told(g, QUOTA_CONN_BYTES, 1);
+	rig_hang_up(&g->rig, p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(users_and_all_have_limits),
+		cmocka_unit_test(flood_of_one_leaves_others_and_root_a_quarter),
+		cmocka_unit_test(four_users_do_not_keep_root_out),
+		cmocka_unit_test(what_must_be_is_held_past_the_limit),
+		cmocka_unit_test(there_is_a_limit_for_all_kinds),
+		STAGE_TEST(connections),
+		STAGE_TEST(sessions_and_their_buffers),
+		STAGE_TEST(clones_and_their_buffers),
+		STAGE_TEST(writers),
+		STAGE_TEST(shared_memory),
+		STAGE_TEST(descriptors),
+		STAGE_TEST(configs),
+		STAGE_TEST(frames_that_do_not_come_to_an_end),
+		STAGE_TEST(replies_that_nobody_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

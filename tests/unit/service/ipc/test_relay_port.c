@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/remote_rig.h"
+#include "service/ipc/remote_machines.h"
+
+#define PING 1
+
+static struct rig rig;
+
+static int setup(void **state)
+{
+	struct peer *p;
+
+	rig_init(&rig);
+	p = rig_remote_peer(&rig, 1);
+	peer_identify(p, 0, 1, "a", "guest");
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_hang_up(&rig, *state);
+	rig_deinit(&rig);
+	return 0;
+}
+
+static const struct remote_machine *only_machine(void)
+{
+	return rig.service->machines.n == 1 ? TAILQ_FIRST(&rig.service->machines.list) : NULL;
+}
+
+static void relay_port_is_bound_beside_the_producers(void **state)
+{
+	struct peer *p = *state;
+
+	peer_bind(p, "RelayPort");
+	assert_true(peer_next(p));
+	assert_true(p->f.success);
+	assert_int_equal(p->f.service_id, PEER_RELAY);
+}
+
+static void machine_is_what_the_relay_says(void **state)
+{
+	static const char info[] = "\x30\x80\x20"; /* page_size: 4096 */
+	struct peer *p = *state;
+
+	assert_true(peer_accepted(p, peer_init_relay(p, info, 3)));
+	assert_non_null(only_machine());
+	assert_int_equal(only_machine()->id, 0x8601ec8c); /* of the hint "a" */
+	assert_string_equal(only_machine()->name, "guest");
+	assert_memory_equal(only_machine()->system_info, info, 3);
+}
+
+static void info_must_be_sound_and_small(void **state)
+{
+	static uint8_t large[MAX_SYSTEM_INFO_BYTES + 1];
+	struct peer *p = *state;
+	size_t n = sizeof(large) - 4;
+
+	assert_true(peer_rejected(p, peer_init_relay(p, "\x0a\x05", 2)));
+	assert_true(peer_rejected(p, peer_init_relay(p, "\x0a\x01\x0a", 3))); /* inside utsname */
+	assert_true(
+		peer_rejected(p, peer_call_as(p, PEER_RELAY, R_INIT, false, "\x0a\x05", 2, -1)));
+	/* android_build_fingerprint: '\0' ... */
+	memcpy(large, (uint8_t[]){0x12, 0x80 | (n & 0x7f), 0x80 | (n >> 7 & 0x7f), n >> 14}, 4);
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 0);
+	assert_true(peer_rejected(p, peer_init_relay(p, large, sizeof(large))));
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 1);
+	assert_int_equal(rig.service->machines.n, 0);
+	assert_true(peer_accepted(p, peer_init_relay(p, "", 0)));
+}
+
+static void clocks_are_read_on_both_sides(void **state)
+{
+	struct peer *p = *state;
+	uint64_t before = clock_boot_ns();
+	const struct clock_sync *s;
+
+	assert_true(peer_accepted(p, peer_sync_clock(p, PING, 1, 6, 777)));
+	assert_non_null(only_machine());
+	assert_int_equal(only_machine()->n_syncs, 1);
+	s = &only_machine()->syncs[0];
+	assert_int_equal(s->n_client, 6);
+	assert_int_equal(s->client[5].id, 6);
+	assert_int_equal(s->client[5].value, 777);
+	assert_true(s->host.value[CLOCK_SNAPSHOT_BOOTTIME] >= before);
+	assert_true(s->host.value[CLOCK_SNAPSHOT_BOOTTIME] <= clock_boot_ns());
+}
+
+/* What would stand in a trace and mean something else there. */
+static void odd_clocks_are_rejected(void **state)
+{
+	static const char twice[] = "\x12\x02\x08\x06\x12\x02\x08\x06";
+	struct peer *p = *state;
+
+	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 1, 0, 1)));
+	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 0, 1, 1)));
+	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 64, 1, 1)));
+	assert_true(peer_rejected(p, peer_sync_clock(p, PING, UINT32_MAX, 1, 1)));
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 0);
+	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 1, MAX_SYNC_CLOCKS + 1, 1)));
+	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 1);
+	assert_true(peer_rejected(p, peer_call_as(p, PEER_RELAY, R_SYNC, false, twice, 8, -1)));
+	assert_true(peer_rejected(
+		p, peer_call_as(p, PEER_RELAY, R_SYNC, false, "\x12\x02\x08", 3, -1)));
+	assert_int_equal(rig.service->machines.n, 0);
+	assert_true(peer_accepted(p, peer_sync_clock(p, PING, 1, MAX_SYNC_CLOCKS, 1)));
+}
+
+static void relay_of_this_machine_is_refused(void **state)
+{
+	struct peer *local = malloc(sizeof(*local));
+	int fds[2];
+
+	(void)state;
+	assert_non_null(local);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	assert_int_equal(ipc_host_adopt(rig.service->producer_host, fds[0], &remote_rig_entrance),
+			 0);
+	peer_init(local, fds[1]);
+	local->pump = rig_pump;
+	local->ctx = &rig;
+	peer_identify(local, 0, 1, "a", "guest");
+	assert_true(peer_rejected(local, peer_init_relay(local, "", 0)));
+	assert_true(peer_rejected(local, peer_sync_clock(local, PING, 1, 1, 1)));
+	assert_int_equal(rig.service->machines.n, 0);
+	rig_hang_up(&rig, local);
+}
+
+static void without_the_opt_in_there_is_no_relay_port(void **state)
+{
+	struct peer *p = rig_producer(&rig);
+
+	(void)state;
+	peer_bind(p, "RelayPort");
+	assert_true(peer_next(p));
+	assert_false(p->f.success);
+	assert_true(peer_rejected(p, peer_init_relay(p, "", 0)));
+	rig_hang_up(&rig, p);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(relay_port_is_bound_beside_the_producers),
+		TEST(machine_is_what_the_relay_says),
+		TEST(info_must_be_sound_and_small),
+		TEST(clocks_are_read_on_both_sides),
+		TEST(odd_clocks_are_rejected),
+		TEST(relay_of_this_machine_is_refused),
+		TEST(without_the_opt_in_there_is_no_relay_port),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

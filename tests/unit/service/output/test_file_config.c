@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "unit/service/rig.h"
+#include "base/core/mem.h"
+#include "service/output/file_config.h"
+
+static Pb__TraceConfig *config; /* of the text given last */
+
+static const Pb__TraceConfig *of(const char *text)
+{
+	if (config)
+		pb__trace_config__free_unpacked(config, NULL);
+	config = peer_parse_config(text);
+	return config;
+}
+
+static void path_must_make_sense(void **state)
+{
+	char text[8192];
+	struct err_text e;
+
+	(void)state;
+	assert_int_equal(file_config_check(of(""), &e), 0);
+	assert_int_equal(file_config_check(of("write_into_file: true"), &e), 0);
+	assert_int_equal(file_config_check(of("write_into_file: true output_path: '/x/y'"), &e), 0);
+	assert_int_equal(file_config_check(of("output_path: '/x/y'"), &e), -EINVAL);
+	assert_non_null(strstr(e.text, "without write_into_file"));
+	assert_int_equal(file_config_check(of("write_into_file: true output_path: 'x/y'"), &e),
+			 -EINVAL);
+	assert_non_null(strstr(e.text, "slash"));
+	snprintf(text, sizeof(text), "write_into_file: true output_path: '/%04200d'", 0);
+	assert_int_equal(file_config_check(of(text), &e), -EINVAL);
+}
+
+static void rotation_must_make_sense(void **state)
+{
+	static const struct {
+		const char *rotate, *more, *error;
+	} bad[] = {
+		{"period_ms: 2000", "", "needs write_into_file"},
+		{"period_ms: 2000", "write_into_file: true", "needs write_into_file"},
+		{"", "write_into_file: true output_path: '/x'", "or both"},
+		{"keep: 3", "write_into_file: true output_path: '/x'", "or both"},
+		{"period_ms: 999", "write_into_file: true output_path: '/x'", "period_ms below"},
+		{"max_file_size_bytes: 65535", "write_into_file: true output_path: '/x'",
+		 "max_file_size_bytes below"},
+		{"period_ms: 2000 keep: 10001", "write_into_file: true output_path: '/x'", "keep"},
+		{"period_ms: 2000",
+		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000", "beside"},
+	};
+	struct err_text e;
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(text, sizeof(text), "rotate { %s } %s", bad[i].rotate, bad[i].more);
+		assert_int_equal(file_config_check(of(text), &e), -EINVAL);
+		assert_non_null(strstr(e.text, bad[i].error));
+	}
+	assert_int_equal(
+		file_config_check(of("write_into_file: true output_path: '/x' rotate { "
+				     "max_file_size_bytes: 65536 period_ms: 1000 keep: 1 }"),
+				  &e),
+		0);
+}
+
+static void write_period_has_a_default_and_a_floor(void **state)
+{
+	(void)state;
+	assert_int_equal(file_config_write_period_ms(of("")), 5000);
+	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 1")), 100);
+	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 60000")), 60000);
+}
+
+static void flushes_follow_the_mode(void **state)
+{
+	static const struct {
+		const char *text;
+		bool first;
+		uint32_t period_ms;
+	} modes[] = {
+		/* without a file only flush_period_ms counts */
+		{"flush_period_ms: 700 write_flush_mode: WRITE_FLUSH_ENABLED", false, 700},
+		{"write_into_file: true flush_period_ms: 700", false, 5000},
+		{"write_into_file: true file_write_period_ms: 5000", false, 5000},
+		{"write_into_file: true file_write_period_ms: 5001 flush_period_ms: 700", true, 0},
+		{"write_into_file: true file_write_period_ms: 9000 "
+		 "write_flush_mode: WRITE_FLUSH_AUTO",
+		 true, 0},
+		{"write_into_file: true file_write_period_ms: 200 "
+		 "write_flush_mode: WRITE_FLUSH_ENABLED",
+		 true, 0},
+		{"write_into_file: true file_write_period_ms: 9000 flush_period_ms: 700 "
+		 "write_flush_mode: WRITE_FLUSH_DISABLED",
+		 false, 700},
+		{"write_into_file: true write_flush_mode: WRITE_FLUSH_DISABLED", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		const Pb__TraceConfig *c = of(modes[i].text);
+
+		assert_int_equal(file_config_flushes_first(c), modes[i].first);
+		assert_int_equal(file_config_flush_period_ms(c), modes[i].period_ms);
+	}
+}
+
+static void only_enabled_syncs(void **state)
+{
+	(void)state;
+	assert_false(file_config_syncs(of("")));
+	assert_false(file_config_syncs(of("fflush_post_write: FFLUSH_DISABLED")));
+	assert_true(file_config_syncs(of("fflush_post_write: FFLUSH_ENABLED")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(path_must_make_sense),
+		cmocka_unit_test(rotation_must_make_sense),
+		cmocka_unit_test(write_period_has_a_default_and_a_floor),
+		cmocka_unit_test(flushes_follow_the_mode),
+		cmocka_unit_test(only_enabled_syncs),
+	};
+	int r = cmocka_run_group_tests(tests, NULL, NULL);
+
+	of("");
+	pb__trace_config__free_unpacked(config, NULL);
+	return r;
+}

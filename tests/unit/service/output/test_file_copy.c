@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "unit/service/rig.h"
+#include "service/output/file_copy.h"
+#include "service/output/file_parts.h"
+#include "unit/temp_dir.h"
+#include "unit/service/trace_file_helper.h"
+
+static int new_file(void *const *state, unsigned slot, const char *name, int flags)
+{
+	int fd = open(temp_dir_path(state, slot, name), flags | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct file_parts parts_of(int fd)
+{
+	Pb__TraceConfig *c = peer_parse_config("");
+	struct err_text e;
+	struct file_parts f;
+
+	assert_int_equal(file_parts_open_passed(&f, NULL, c, fd, &e), 0);
+	pb__trace_config__free_unpacked(c, NULL);
+	return f;
+}
+
+static void put(struct file_parts *f, char c, size_t len)
+{
+	char *text = malloc(len);
+
+	assert_non_null(text);
+	memset(text, c, len);
+	f->sink.begin(&f->sink, len);
+	f->sink.bytes(&f->sink, text, len);
+	free(text);
+}
+
+/* All of it; how many turns it took. */
+static unsigned copy_all(struct file_copy *c, struct out_file *to)
+{
+	unsigned n = 0;
+	int r;
+
+	while ((r = file_copy_next(c, to)) == 1) {
+		n++;
+		while ((r = out_file_write(to)) == OUT_FILE_MORE)
+			;
+		assert_int_equal(r, OUT_FILE_DONE);
+	}
+	assert_int_equal(r, 0);
+	return n;
+}
+
+/* What is in memory counts as written; what comes later does not. */
+static void copies_what_was_there(void **state)
+{
+	struct file_parts f = parts_of(new_file(state, 0, "from", O_WRONLY));
+	int fd = new_file(state, 1, "to", O_RDWR);
+	struct peer_packets t;
+	struct file_copy copy;
+	struct out_file to;
+	struct err_text e;
+
+	for (unsigned i = 0; i < 10; i++)
+		put(&f, 'a', 100000);
+	assert_int_equal(file_copy_take(&copy, &f, fd, 0, &e), 0);
+	put(&f, 'b', 100);
+	assert_int_equal(file_parts_write_now(&f, -1), 0);
+	unlink(temp_dir_path(state, 0, "from"));
+	file_parts_deinit(&f);
+	out_file_init(&to, fd);
+	assert_int_equal(copy_all(&copy, &to), 4);
+	t = packets_of_file(temp_dir_path(state, 1, "to"));
+	assert_int_equal(t.n, 10);
+	assert_int_equal(t.list[9].len, 100000);
+	peer_packets_free(&t);
+	out_file_deinit(&to);
+	file_copy_deinit(&copy);
+	file_copy_deinit(&copy);
+}
+
+/* Who passed the file has the same offset; and what was in front of the trace is not of it. */
+static void offset_of_the_file_is_not_asked(void **state)
+{
+	int fd = new_file(state, 0, "from", O_RDWR);
+	struct file_parts f;
+	struct peer_packets t;
+	struct file_copy copy;
+	struct out_file to;
+	struct err_text e;
+
+	assert_int_equal(write(fd, "another's", 9), 9);
+	f = parts_of(fd);
+	put(&f, 'a', 1000);
+	assert_int_equal(file_parts_write_now(&f, -1), 0);
+	lseek(fd, 3, SEEK_SET);
+	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
+	copy_all(&copy, &to);
+	t = packets_of_file(temp_dir_path(state, 1, "to"));
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.list[0].len, 1000);
+	peer_packets_free(&t);
+	out_file_deinit(&to);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+}
+
+static void file_that_others_append_to_is_copied(void **state)
+{
+	int fd = new_file(state, 0, "from", O_RDWR | O_APPEND);
+	struct file_parts f;
+	struct peer_packets t;
+	struct file_copy copy;
+	struct out_file to;
+	struct err_text e;
+
+	assert_int_equal(write(fd, "another's", 9), 9);
+	lseek(fd, 0, SEEK_SET);
+	f = parts_of(fd);
+	put(&f, 'a', 1000);
+	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
+	copy_all(&copy, &to);
+	t = packets_of_file(temp_dir_path(state, 1, "to"));
+	assert_int_equal(t.n, 1);
+	peer_packets_free(&t);
+	out_file_deinit(&to);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+}
+
+static void empty_file_is_copied_at_once(void **state)
+{
+	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct out_file to;
+	struct file_copy copy;
+	struct err_text e;
+
+	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
+	assert_int_equal(copy_all(&copy, &to), 0);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+	out_file_deinit(&to);
+}
+
+static void file_that_was_cut_is_an_error(void **state)
+{
+	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct out_file to;
+	struct file_copy copy;
+	struct err_text e;
+
+	put(&f, 'a', 1000);
+	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
+	assert_int_equal(file_copy_take(&copy, &f, to.fd, 0, &e), 0);
+	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
+	assert_int_equal(file_copy_next(&copy, &to), -EIO);
+	file_copy_deinit(&copy);
+	file_parts_deinit(&f);
+	out_file_deinit(&to);
+}
+
+static void what_cannot_be_copied_is_refused(void **state)
+{
+	int fd = new_file(state, 0, "from", O_RDWR), pipes[2];
+	struct file_parts f = parts_of(fd);
+	struct file_copy copy;
+	struct err_text e;
+
+	assert_int_equal(file_copy_take(&copy, &f, fd, 0, &e), -EDEADLK);
+	assert_non_null(strstr(e.text, "into itself"));
+	assert_int_equal(copy.n, 0);
+	file_parts_deinit(&f);
+	assert_int_equal(pipe(pipes), 0);
+	f = parts_of(pipes[1]);
+	assert_int_equal(file_copy_take(&copy, &f, pipes[0], 0, &e), -ESPIPE);
+	file_parts_deinit(&f);
+	close(pipes[0]);
+}
+
+#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+/* What the service may read is not what the reader may. */
+static void reader_needs_the_right_to_read(void **state)
+{
+	static const struct {
+		int flags;
+		mode_t mode;
+		uid_t reader;
+		int r;
+	} cases[] = {
+		{O_WRONLY, 0602, 0, 0},		  {O_RDWR, 0602, 12345, 0},
+		{O_WRONLY, 0606, 12345, 0},	  {O_WRONLY, 0662, 12345, -EACCES},
+		{O_WRONLY, 0204, 54321, -EACCES}, {O_WRONLY, 0400, 54321, 0},
+	};
+	int to = new_file(state, 1, "to", O_RDWR);
+	struct err_text e;
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = new_file(state, 0, "from", cases[i].flags);
+		struct file_parts f = parts_of(fd);
+
+		assert_int_equal(fchmod(fd, cases[i].mode), 0);
+		assert_int_equal(fchown(fd, 54321, 0), 0);
+		assert_int_equal(file_copy_check(&f, to, cases[i].reader, &e), cases[i].r);
+		file_parts_deinit(&f);
+	}
+	close(to);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DIR_TEST(copies_what_was_there),
+		DIR_TEST(offset_of_the_file_is_not_asked),
+		DIR_TEST(file_that_others_append_to_is_copied),
+		DIR_TEST(empty_file_is_copied_at_once),
+		DIR_TEST(file_that_was_cut_is_an_error),
+		DIR_TEST(what_cannot_be_copied_is_refused),
+		DIR_TEST(reader_needs_the_right_to_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "unit/service/rig.h"
+#include "service/output/file_rotation.h"
+#include "unit/temp_dir.h"
+#include "unit/service/trace_file_helper.h"
+
+static struct file_rotation rotation_of(void *const *state, const char *name, const char *fields)
+{
+	struct file_rotation r;
+	Pb__TraceConfig *c;
+	char text[512];
+
+	snprintf(text, sizeof(text), "output_path: '%s' rotate { %s }",
+		 temp_dir_path(state, 3, name), fields);
+	c = peer_parse_config(text);
+	assert_int_equal(file_rotation_init(&r, c, 0), 0);
+	pb__trace_config__free_unpacked(c, NULL);
+	return r;
+}
+
+static void open_next(struct file_rotation *r)
+{
+	struct err_text e;
+	int fd;
+
+	assert_int_equal(file_rotation_open(r, &e, &fd), 0);
+	close(fd);
+}
+
+static bool is_there(void *const *state, const char *name)
+{
+	return access(temp_dir_path(state, 0, name), F_OK) == 0;
+}
+
+static void numbers_stand_before_the_extension(void **state)
+{
+	static const char *const names[][2] = {
+		{"trace.pftrace", "trace.000001.pftrace"},
+		{"a.b.c", "a.b.000001.c"},
+		{"trace", "trace.000001"},
+		{".hidden", ".hidden.000001"},
+	};
+	struct stat st;
+
+	for (size_t i = 0; i < 4; i++) {
+		struct file_rotation r = rotation_of(state, names[i][0], "period_ms: 1000");
+
+		open_next(&r);
+		assert_int_equal(stat(temp_dir_path(state, 0, names[i][1]), &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0644);
+		assert_false(is_there(state, names[i][0]));
+		file_rotation_remove_newest(&r);
+		assert_false(is_there(state, names[i][1]));
+		file_rotation_deinit(&r);
+	}
+}
+
+static void oldest_goes_when_there_are_too_many(void **state)
+{
+	struct file_rotation r = rotation_of(state, "t.x", "period_ms: 1000 keep: 2");
+
+	open_next(&r);
+	open_next(&r);
+	assert_true(is_there(state, "t.000001.x"));
+	open_next(&r);
+	assert_false(is_there(state, "t.000001.x"));
+	/* one that somebody else removed counts as well */
+	assert_int_equal(unlink(temp_dir_path(state, 0, "t.000002.x")), 0);
+	open_next(&r);
+	assert_true(is_there(state, "t.000003.x"));
+	open_next(&r);
+	assert_false(is_there(state, "t.000003.x"));
+	assert_true(is_there(state, "t.000004.x") && is_there(state, "t.000005.x"));
+	assert_int_equal(r.last, 5);
+	file_rotation_deinit(&r);
+}
+
+static void files_that_are_there_are_passed_over(void **state)
+{
+	struct file_rotation r = rotation_of(state, "t.x", "period_ms: 1000 keep: 1");
+
+	close(open(temp_dir_path(state, 0, "t.000001.x"), O_WRONLY | O_CREAT, 0600));
+	close(open(temp_dir_path(state, 0, "t.000003.x"), O_WRONLY | O_CREAT, 0600));
+	open_next(&r);
+	assert_int_equal(r.last, 2);
+	open_next(&r);
+	assert_int_equal(r.last, 4);
+	/* and are nobody's to remove */
+	assert_true(is_there(state, "t.000001.x") && is_there(state, "t.000003.x"));
+	assert_false(is_there(state, "t.000002.x"));
+	file_rotation_deinit(&r);
+}
+
+static void folder_that_is_gone_is_an_error(void **state)
+{
+	struct file_rotation r = rotation_of(state, "no/t.x", "period_ms: 1000");
+	struct err_text e;
+	int fd;
+
+	assert_int_equal(file_rotation_open(&r, &e, &fd), -ENOENT);
+	assert_non_null(strstr(e.text, "t.000001.x: No such file"));
+	file_rotation_deinit(&r);
+}
+
+static void homes_are_kept_by_sequence(void **state)
+{
+	struct file_rotation r = rotation_of(state, "t.x", "max_file_size_bytes: 70000");
+
+	assert_true(r.max_bytes == 70000 && r.period_ms == 0 && r.keep == 0);
+	assert_int_equal(file_rotation_home(&r, 5), 0);
+	file_rotation_set_home(&r, 5, 1);
+	file_rotation_set_home(&r, 100000, 2);
+	file_rotation_set_home(&r, 5, 3);
+	assert_int_equal(file_rotation_home(&r, 5), 3);
+	assert_int_equal(file_rotation_home(&r, 100000), 2);
+	assert_int_equal(file_rotation_home(&r, 99999), 0);
+	assert_int_equal(file_rotation_home(&r, UINT32_MAX), 0);
+	file_rotation_deinit(&r);
+}
+
+#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DIR_TEST(numbers_stand_before_the_extension),
+		DIR_TEST(oldest_goes_when_there_are_too_many),
+		DIR_TEST(files_that_are_there_are_passed_over),
+		DIR_TEST(folder_that_is_gone_is_an_error),
+		DIR_TEST(homes_are_kept_by_sequence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

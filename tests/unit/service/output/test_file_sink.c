@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include "base/core/mem.h"
+#include "unit/service/rig.h"
+#include "unit/temp_dir.h"
+#include "unit/service/trace_file_helper.h"
+
+struct fixture {
+	struct stage *stage;
+	void *dir;
+};
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	if (!x || temp_dir_setup(&x->dir) < 0)
+		return -1;
+	x->stage = stage_new(0, false);
+	*state = x;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	stage_free(x->stage);
+	temp_dir_teardown(&x->dir);
+	free(x);
+	return 0;
+}
+
+static const char *path_of(struct fixture *x)
+{
+	return temp_dir_path(&x->dir, 0, "trace");
+}
+
+/* A config with a file at path_of, written often, and what else the test wants. */
+static const char *config_of(struct fixture *x, const char *more)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof(text),
+		 STAGE_CONFIG " write_into_file: true output_path: '%s' "
+			      "file_write_period_ms: 100 write_flush_mode: WRITE_FLUSH_DISABLED %s",
+		 path_of(x), more);
+	return text;
+}
+
+static void disable(struct stage *g)
+{
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+}
+
+static unsigned count_in_file(const char *path, const char *text)
+{
+	struct peer_packets t = packets_of_file(path);
+	unsigned n = peer_count_text(&t, text);
+
+	peer_packets_free(&t);
+	return n;
+}
+
+static void file_fills_while_the_session_runs(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	struct peer_packets t;
+	struct stat st;
+
+	stage_start(g, config_of(x, ""));
+	assert_int_equal(stat(path_of(x), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	stage_write(g, 0, 1, 0, "first");
+	rig_until(&g->rig, size_of_file(path_of(x)) > 0);
+	assert_int_equal(count_in_file(path_of(x), "first"), 1);
+	stage_write(g, 1, 1, 1, "second");
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	t = packets_of_file(path_of(x));
+	assert_int_equal(peer_count_text(&t, "first"), 1);
+	assert_int_equal(peer_count_text(&t, "second"), 1);
+	/* the trace begins with clocks, and ends with the figures of the whole session */
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
+	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
+	assert_int_equal(peer_find_packet(&t, t.n - 1, PB_TRACE_PACKET_TRACE_STATS), t.n - 1);
+	peer_packets_free(&t);
+}
+
+static void passed_file_is_written(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	int fd = open(path_of(x), O_RDWR | O_CREAT, 0600);
+
+	g->enable = peer_enable_into(g->cons, STAGE_CONFIG " write_into_file: true", fd);
+	close(fd);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	stage_write(g, 0, 1, 0, "text");
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(count_in_file(path_of(x), "text"), 1);
+}
+
+static void exactly_one_place_must_be_named(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	int fd = open("/dev/null", O_WRONLY), readable = open("/dev/null", O_RDONLY);
+	uint64_t id;
+
+	id = peer_enable(g->cons, "write_into_file: true");
+	assert_true(peer_tracing_ended(g->cons, id, "needs output_path"));
+	id = peer_enable_into(g->cons, config_of(x, ""), fd);
+	assert_true(peer_tracing_ended(g->cons, id, "both"));
+	assert_int_equal(access(path_of(x), F_OK), -1);
+	id = peer_enable_into(g->cons, "write_into_file: true", readable);
+	assert_true(peer_tracing_ended(g->cons, id, "not for writing"));
+	close(readable);
+	close(fd);
+}
+
+static void what_is_no_file_and_no_pipe_is_refused(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	const int fds[] = {eventfd(0, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY),
+			   socket(AF_UNIX, SOCK_DGRAM, 0), socket(AF_UNIX, SOCK_STREAM, 0)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		uint64_t id = peer_enable_into(g->cons, "write_into_file: true", fds[i]);
+
+		assert_true(peer_tracing_ended(g->cons, id, "neither a regular file"));
+		close(fds[i]);
+	}
+}
+
+static void existing_file_is_never_touched(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+
+	close(open(path_of(x), O_WRONLY | O_CREAT, 0600));
+	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, config_of(x, "")), "exists"));
+	assert_int_equal(size_of_file(path_of(x)), 0);
+	/* nor one behind a link that leads nowhere yet */
+	assert_int_equal(unlink(path_of(x)), 0);
+	assert_int_equal(symlink(temp_dir_path(&x->dir, 1, "elsewhere"), path_of(x)), 0);
+	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, config_of(x, "")), "exists"));
+	assert_int_equal(access(temp_dir_path(&x->dir, 1, "elsewhere"), F_OK), -1);
+}
+
+static void session_that_is_refused_leaves_no_file(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	struct rlimit before, small;
+	unsigned long pages = 0;
+	FILE *statm = fopen("/proc/self/statm", "r");
+
+	assert_non_null(statm);
+	assert_int_equal(fscanf(statm, "%lu", &pages), 1);
+	fclose(statm);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	small = before;
+	small.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (256u << 20);
+	/* the buffers come after the file, and there is no room for this one */
+	assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
+	g->enable = peer_enable(g->cons, config_of(x, "buffers { size_kb: 4194303 }"));
+	assert_true(peer_tracing_ended(g->cons, g->enable, "cannot allocate buffer"));
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_int_equal(access(path_of(x), F_OK), -1);
+}
+
+static void folder_that_is_not_there_is_told(void **state)
+{
+	struct stage *g = ((struct fixture *)*state)->stage;
+
+	assert_true(peer_tracing_ended(
+		g->cons,
+		peer_enable(g->cons, "write_into_file: true output_path: '/no/such/folder/t'"),
+		"No such file"));
+}
+
+static void reading_over_the_socket_gives_nothing(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+
+	struct peer_packets t;
+
+	stage_start(g, config_of(x, ""));
+	stage_write(g, 0, 1, 0, "for the file");
+	t = stage_read(g);
+	assert_int_equal(t.n, 0);
+	assert_int_equal(t.n_replies, 1);
+	peer_packets_free(&t);
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(count_in_file(path_of(x), "for the file"), 1);
+}
+
+static void size_limit_ends_the_session_between_packets(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	char text[1001] = "";
+	uint32_t chunk = 0;
+
+	memset(text, 'x', 1000);
+	stage_start(g, config_of(x, "max_file_size_bytes: 20000"));
+	while (rig_session(&g->rig)->state != SESSION_DISABLED) {
+		stage_write(g, chunk % 8, 1, chunk, text);
+		chunk++;
+		usleep(500);
+	}
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_in_range(size_of_file(path_of(x)), 18000, 20000);
+	assert_true(count_in_file(path_of(x), text) >= 10);
+}
+
+/* Nobody is there to free it, and what it was for is done. */
+static void detached_session_goes_when_its_file_is_full(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	char text[1001] = "";
+	uint32_t chunk = 0;
+
+	memset(text, 'x', 1000);
+	stage_start(g, config_of(x, "max_file_size_bytes: 20000"));
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	while (!TAILQ_EMPTY(&g->rig.service->sessions)) {
+		stage_write(g, chunk % 8, 1, chunk, text);
+		chunk++;
+		usleep(500);
+	}
+	assert_true(count_in_file(path_of(x), text) >= 10);
+}
+
+static void full_disk_is_told(void **state)
+{
+	struct stage *g = ((struct fixture *)*state)->stage;
+	int fd = open("/dev/full", O_WRONLY);
+
+	g->enable = peer_enable_into(g->cons, STAGE_CONFIG " write_into_file: true", fd);
+	close(fd);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, "No space left"));
+}
+
+static void full_disk_ends_a_running_session(void **state)
+{
+	struct stage *g = ((struct fixture *)*state)->stage;
+	int fd = open("/dev/full", O_WRONLY);
+	struct pb_field f;
+
+	g->enable = peer_enable_into(
+		g->cons, STAGE_CONFIG " write_into_file: true file_write_period_ms: 100", fd);
+	close(fd);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	assert_true(peer_tracing_ended(g->cons, g->enable, "No space left"));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+}
+
+static void removed_file_is_told(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+
+	stage_start(g, config_of(x, ""));
+	assert_int_equal(unlink(path_of(x)), 0);
+	assert_true(peer_tracing_ended(g->cons, g->enable, "it was removed"));
+}
+
+static void closed_pipe_is_told(void **state)
+{
+	struct stage *g = ((struct fixture *)*state)->stage;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	g->enable = peer_enable_into(g->cons, STAGE_CONFIG " write_into_file: true", fds[1]);
+	close(fds[1]);
+	close(fds[0]);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, "Broken pipe"));
+}
+
+/* More than a pipe holds, so it comes in several turns; meanwhile others are served. */
+static void slow_pipe_gets_all_and_holds_up_nobody(void **state)
+{
+	struct stage *g = ((struct fixture *)*state)->stage;
+	struct peer *other = rig_consumer(&g->rig);
+	struct peer_packets t;
+	char text[4001] = "";
+	uint8_t *data = malloc(4 << 20);
+	size_t len = 0;
+	ssize_t n;
+	int fds[2];
+
+	assert_non_null(data);
+	memset(text, 'x', 4000);
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	g->enable = peer_enable_into(g->cons,
+				     "buffers { size_kb: 1024 } write_into_file: true "
+				     "data_sources { config { name: 'src' } }",
+				     fds[1]);
+	close(fds[1]);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	for (uint32_t i = 0; i < 100; i++)
+		stage_write(g, i % 8, 1, i, text);
+	disable(g);
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(peer_accepted(other, peer_call(other, C_QUERY_CAPABILITIES, NULL, 0)));
+	rig_hang_up(&g->rig, other);
+	while ((n = read(fds[0], data + len, (4 << 20) - len)) != 0) {
+		if (n > 0)
+			len += (size_t)n;
+		rig_pump(&g->rig);
+	}
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	t = packets_of(data, len);
+	assert_int_equal(peer_count_text(&t, text), 100);
+	peer_packets_free(&t);
+	close(fds[0]);
+	free(data);
+}
+
+static void consumer_that_hangs_up_leaves_a_whole_file(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+
+	stage_start(g, config_of(x, ""));
+	for (uint32_t i = 0; i < 12; i++)
+		stage_write(g, i % 8, 1, i, "text");
+	rig_hang_up(&g->rig, g->cons);
+	g->cons = NULL;
+	assert_int_equal(count_in_file(path_of(x), "text"), 12);
+}
+
+static void session_that_never_starts_leaves_it_empty(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+
+	g->enable = peer_enable(g->cons, config_of(x, "deferred_start: true"));
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(size_of_file(path_of(x)), 0);
+}
+
+static void producers_are_flushed_before_a_write(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	char text[1024];
+	struct pb_field f;
+
+	snprintf(text, sizeof(text),
+		 STAGE_CONFIG " write_into_file: true output_path: '%s' "
+			      "file_write_period_ms: 100 write_flush_mode: WRITE_FLUSH_ENABLED "
+			      "fflush_post_write: FFLUSH_ENABLED",
+		 path_of(x));
+	stage_start(g, text);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)),
+			 FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE);
+	assert_int_equal(size_of_file(path_of(x)), 0);
+	stage_write(g, 0, 1, 0, "flushed");
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	rig_until(&g->rig, size_of_file(path_of(x)) > 0);
+	assert_int_equal(count_in_file(path_of(x), "flushed"), 1);
+}
+
+/* 3.2 MB through a buffer of 64 KB, between two periods: it is read when it is half full, and nothing is
+ * overwritten. */
+static void small_buffer_is_written_when_it_fills(void **state)
+{
+	struct fixture *x = *state;
+	struct stage *g = x->stage;
+	char text[1024], packet[3200] = "";
+
+	snprintf(text, sizeof(text),
+		 "buffers { size_kb: 64 } data_sources { config { name: 'src' } } "
+		 "write_into_file: true output_path: '%s' file_write_period_ms: 3600000 "
+		 "write_flush_mode: WRITE_FLUSH_DISABLED",
+		 path_of(x));
+	memset(packet, 'p', sizeof(packet) - 1);
+	stage_start(g, text);
+	for (uint32_t i = 0; i < 1000; i++) {
+		stage_write(g, i % 8, 1, i, packet);
+		if (i == 500)
+			assert_true(size_of_file(path_of(x)) > 400 * (off_t)sizeof(packet));
+	}
+	disable(g);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(count_in_file(path_of(x), packet), 1000);
+}
+
+#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FILE_TEST(file_fills_while_the_session_runs),
+		FILE_TEST(small_buffer_is_written_when_it_fills),
+		FILE_TEST(passed_file_is_written),
+		FILE_TEST(exactly_one_place_must_be_named),
+		FILE_TEST(what_is_no_file_and_no_pipe_is_refused),
+		FILE_TEST(existing_file_is_never_touched),
+		FILE_TEST(session_that_is_refused_leaves_no_file),
+		FILE_TEST(folder_that_is_not_there_is_told),
+		FILE_TEST(reading_over_the_socket_gives_nothing),
+		FILE_TEST(size_limit_ends_the_session_between_packets),
+		FILE_TEST(detached_session_goes_when_its_file_is_full),
+		FILE_TEST(full_disk_is_told),
+		FILE_TEST(full_disk_ends_a_running_session),
+		FILE_TEST(removed_file_is_told),
+		FILE_TEST(closed_pipe_is_told),
+		FILE_TEST(slow_pipe_gets_all_and_holds_up_nobody),
+		FILE_TEST(consumer_that_hangs_up_leaves_a_whole_file),
+		FILE_TEST(session_that_never_starts_leaves_it_empty),
+		FILE_TEST(producers_are_flushed_before_a_write),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "service/output/output_path.h"
+#include "unit/temp_dir.h"
+
+#define OTHER 12345u /* neither root nor whoever runs this */
+
+static int create(void *const *state, const char *name, uid_t asker, struct err_text *e)
+{
+	int fd, r = output_path_create(temp_dir_path(state, 3, name), asker, e, &fd);
+
+	if (r == 0)
+		close(fd);
+	return r;
+}
+
+static void make_folder(void *const *state, const char *name, mode_t mode)
+{
+	const char *path = temp_dir_path(state, 0, name);
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static void a_new_file_is_readable_for_all(void **state)
+{
+	struct err_text e;
+	mode_t before = umask(077);
+	struct stat st;
+
+	assert_int_equal(create(state, "new", geteuid(), &e), 0);
+	umask(before);
+	assert_int_equal(stat(temp_dir_path(state, 0, "new"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(create(state, "again", 0, &e), 0);
+}
+
+static void nothing_is_overwritten_or_followed(void **state)
+{
+	struct err_text e;
+
+	assert_int_equal(create(state, "there", geteuid(), &e), 0);
+	assert_int_equal(create(state, "there", geteuid(), &e), -EEXIST);
+	assert_int_equal(symlink("nowhere", temp_dir_path(state, 0, "link")), 0);
+	assert_int_equal(create(state, "link", geteuid(), &e), -EEXIST);
+	assert_int_equal(access(temp_dir_path(state, 0, "nowhere"), F_OK), -1);
+	assert_int_equal(create(state, "no/folder", geteuid(), &e), -ENOENT);
+	assert_non_null(strstr(e.text, "no/folder: No such file"));
+	assert_int_equal(create(state, "there/file", geteuid(), &e), -ENOTDIR);
+}
+
+static void others_get_files_where_they_may_write_themselves(void **state)
+{
+	struct err_text e;
+
+	make_folder(state, "ours", 0755);
+	make_folder(state, "everybodys", 01777);
+	assert_int_equal(create(state, "ours/x", OTHER, &e), -EACCES);
+	assert_non_null(strstr(e.text, "neither user 12345's nor writable for everybody"));
+	assert_int_equal(create(state, "everybodys/x", OTHER, &e), 0);
+	assert_int_equal(create(state, "ours/x", 0, &e), 0);
+}
+
+static void their_own_folder_is_one_of_these(void **state)
+{
+	struct err_text e;
+
+	if (geteuid() != 0)
+		skip();
+	make_folder(state, "theirs", 0755);
+	assert_int_equal(chown(temp_dir_path(state, 0, "theirs"), OTHER, OTHER), 0);
+	assert_int_equal(create(state, "theirs/x", OTHER, &e), 0);
+	assert_int_equal(create(state, "theirs/y", OTHER + 1, &e), -EACCES);
+	assert_int_equal(chmod(temp_dir_path(state, 0, "theirs"), 0555), 0);
+	assert_int_equal(create(state, "theirs/z", OTHER, &e), -EACCES);
+}
+
+static struct output_file file_at(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct output_file file = output_file_of(fd);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return file;
+}
+
+static void what_was_made_is_removed_with_the_same_check(void **state)
+{
+	struct output_file file;
+	struct err_text e;
+	const char *path;
+
+	make_folder(state, "ours", 0755);
+	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
+	path = temp_dir_path(state, 0, "ours/x");
+	file = file_at(path);
+	output_path_remove(path, OTHER, &file);
+	assert_int_equal(access(path, F_OK), 0);
+	output_path_remove(path, geteuid(), &file);
+	assert_int_equal(access(path, F_OK), -1);
+	output_path_remove(path, geteuid(), &file);
+	output_path_remove(temp_dir_path(state, 0, "no/folder"), geteuid(), &file);
+}
+
+/* A link in place of the folder leads to a file of the same name. */
+static void another_file_in_its_place_stays(void **state)
+{
+	struct output_file file;
+	struct err_text e;
+
+	make_folder(state, "ours", 0755);
+	make_folder(state, "others", 0755);
+	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
+	assert_int_equal(create(state, "others/x", geteuid(), &e), 0);
+	file = file_at(temp_dir_path(state, 0, "ours/x"));
+	assert_int_equal(rename(temp_dir_path(state, 0, "ours"), temp_dir_path(state, 1, "away")),
+			 0);
+	assert_int_equal(symlink("others", temp_dir_path(state, 0, "ours")), 0);
+	output_path_remove(temp_dir_path(state, 0, "ours/x"), geteuid(), &file);
+	assert_int_equal(access(temp_dir_path(state, 0, "others/x"), F_OK), 0);
+	assert_int_equal(access(temp_dir_path(state, 0, "away/x"), F_OK), 0);
+}
+
+#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DIR_TEST(a_new_file_is_readable_for_all),
+		DIR_TEST(nothing_is_overwritten_or_followed),
+		DIR_TEST(others_get_files_where_they_may_write_themselves),
+		DIR_TEST(their_own_folder_is_one_of_these),
+		DIR_TEST(what_was_made_is_removed_with_the_same_check),
+		DIR_TEST(another_file_in_its_place_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static void session_is_three_commands(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f, config, v;
+
+	peer_enable(g->cons,
+		    "buffers { size_kb: 64 } duration_ms: 60000 data_sources { config { "
+		    "name: 'src' legacy_config: 'mine' } } data_source_stop_timeout_ms: 77");
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_TRACING), &f));
+	assert_int_equal(peer_number(&f, CMD(SETUP_TRACING_SHARED_BUFFER_PAGE_SIZE_KB)), 4);
+	assert_true(peer_map(g->prod, &f, &g->s));
+	for (int i = 0; i < 2; i++) {
+		assert_true(peer_command(g->prod, g->stream,
+					 i ? CMD(START_DATA_SOURCE) : CMD(SETUP_DATA_SOURCE), &f));
+		assert_int_equal(peer_number(&f, CMD(SETUP_DATA_SOURCE_NEW_INSTANCE_ID)), 1);
+		assert_true(peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config));
+		assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_TARGET_BUFFER), 1);
+		assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_TRACE_DURATION_MS),
+				 60000);
+		assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_TRACING_SESSION_ID), 1);
+		assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_STOP_TIMEOUT_MS), 77);
+		assert_true(peer_subfield(&config, PB_DATA_SOURCE_CONFIG_LEGACY_CONFIG, &v));
+		assert_memory_equal(v.data, "mine", 4);
+		assert_false(peer_subfield(
+			&config, PB_DATA_SOURCE_CONFIG_PREFER_SUSPEND_CLOCK_FOR_DURATION, &v));
+	}
+	assert_true(peer_is_quiet(g->prod));
+}
+
+/* The trace may last longer than the wait for its trigger: no producer is to stop by itself. */
+static void trigger_leaves_the_duration_open(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f, config;
+
+	peer_enable(g->cons, "buffers { size_kb: 64 } data_sources { config { name: 'src' } } "
+			     "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 9000 "
+			     "triggers { name: 't' stop_delay_ms: 60000 } }");
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_TRACING), &f));
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
+	assert_true(peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config));
+	assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_TRACE_DURATION_MS), 0);
+}
+
+static void unknown_fields_reach_the_producer(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f, config, v;
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG);
+	pb_enc_raw(&m.enc, "\x0a\x02\x08\x40", 4); /* buffers { size_kb: 64 } */
+	pb_enc_open(&m.enc, PB_TRACE_CONFIG_DATA_SOURCES);
+	pb_enc_open(&m.enc, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
+	pb_enc_str(&m.enc, PB_DATA_SOURCE_CONFIG_NAME, "src");
+	pb_enc_str(&m.enc, 29999, "from the future");
+	pb_enc_close(&m.enc);
+	pb_enc_close(&m.enc);
+	pb_enc_close(&m.enc);
+	peer_call_mem(g->cons, C_ENABLE, &m);
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_TRACING), &f));
+	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
+	assert_true(peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config));
+	assert_true(peer_subfield(&config, 29999, &v));
+	assert_memory_equal(v.data, "from the future", v.len);
+}
+
+static void memory_is_sent_once_a_connection(void **state)
+{
+	struct stage *g = *state;
+	struct peer *second = rig_consumer(&g->rig);
+
+	stage_start(g, STAGE_CONFIG);
+	assert_int_equal(rig_producer_port(&g->rig)->smb_fd, -1);
+	peer_enable(second, STAGE_CONFIG);
+	/* No setup_tracing comes first: g->s has its memory. */
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	assert_int_equal(g->s.instance, 2);
+	assert_int_equal(g->s.buffer, 2);
+	rig_hang_up(&g->rig, second);
+}
+
+static void without_a_stream_commands_are_lost_but_for_the_memory(void **state)
+{
+	struct stage *g = *state;
+	struct peer *mute = rig_producer(&g->rig);
+	uint64_t stream;
+	struct pb_field f;
+
+	assert_true(peer_accepted(mute, peer_initialize(mute, "mute", false)));
+	assert_true(peer_accepted(mute, peer_register(mute, "mute.src", 0)));
+	peer_enable(g->cons, "buffers { size_kb: 4 } data_sources { config { name: 'mute.src' } }");
+	assert_true(peer_is_quiet(mute));
+	stream = peer_call(mute, P_GET_ASYNC, NULL, 0);
+	assert_true(peer_command(mute, stream, CMD(SETUP_TRACING), &f));
+	assert_true(mute->got_fd >= 0);
+	assert_true(peer_is_quiet(mute));
+	peer_call(g->cons, C_FREE, NULL, 0);
+	assert_true(peer_command(mute, stream, CMD(STOP_DATA_SOURCE), &f));
+	rig_hang_up(&g->rig, mute);
+}
+
+static void ids_are_not_packed(void **state)
+{
+	struct stage *g = *state;
+	static const uint64_t ids[] = {5, 300, UINT64_MAX};
+	struct pb_field f, v;
+	struct pb_dec d;
+	size_t n = 0;
+
+	producer_port_send_flush(rig_producer_port(&g->rig), ids, 3, 9, 0x12);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_int_equal(peer_number(&f, CMD(FLUSH_REQUEST_ID)), 9);
+	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), 0x12);
+	pb_dec_init(&d, f.data, f.len);
+	while (pb_dec_next(&d, &v))
+		if (v.id == CMD(FLUSH_DATA_SOURCE_IDS)) {
+			assert_int_equal(v.wire_type, PB_WIRE_VARINT);
+			assert_int_equal(v.u64, ids[n++]);
+		}
+	assert_int_equal(n, 3);
+	producer_port_send_clear(rig_producer_port(&g->rig), ids, 2);
+	assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
+	assert_int_equal(peer_number(&f, CMD(CLEAR_INCREMENTAL_STATE_DATA_SOURCE_IDS)), 300);
+}
+
+static void answer_comes_before_what_follows_from_it(void **state)
+{
+	struct stage *g = *state;
+	uint64_t id;
+
+	peer_enable(g->cons, "buffers { size_kb: 4 } data_sources { config { name: 'later' } }");
+	assert_true(peer_is_quiet(g->cons));
+	id = peer_register(g->prod, "later", 0);
+	assert_true(peer_accepted(g->prod, id));
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(session_is_three_commands),
+		STAGE_TEST(trigger_leaves_the_duration_open),
+		STAGE_TEST(unknown_fields_reach_the_producer),
+		STAGE_TEST(memory_is_sent_once_a_connection),
+		STAGE_TEST(without_a_stream_commands_are_lost_but_for_the_memory),
+		STAGE_TEST(ids_are_not_packed),
+		STAGE_TEST(answer_comes_before_what_follows_from_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unit/service/rig.h"
+#include "service/ipc/limits.h"
+#include "service/service.h"
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	rig_init(r);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_deinit(*state);
+	free(*state);
+	return 0;
+}
+
+static void nothing_works_before_initialize(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+
+	for (uint32_t m = P_REGISTER_SOURCE; m <= P_UPDATE_SOURCE; m++)
+		assert_true(peer_rejected(p, peer_call(p, m, NULL, 0)));
+	assert_true(peer_accepted(p, peer_initialize(p, "late", false)));
+	assert_true(peer_accepted(p, peer_call(p, P_SYNC, NULL, 0)));
+	rig_hang_up(r, p);
+}
+
+static void initialize_says_what_the_service_can(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	struct producer_port *port;
+	struct pb_field f;
+
+	assert_true(peer_accepted(p, peer_initialize(p, "me", true)));
+	assert_true(peer_field(
+		p, PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER, &f));
+	assert_int_equal(f.u64, 0);
+	assert_true(
+		peer_field(p, PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED, &f));
+	assert_int_equal(f.u64, 1);
+	assert_true(peer_field(p, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION, &f));
+	assert_int_equal(f.u64, 0);
+	port = rig_producer_port(r);
+	assert_string_equal(port->name, "me");
+	assert_int_equal(port->id, 1);
+	assert_int_equal(port->peer->uid, getuid());
+	assert_int_equal(port->peer->pid, getpid());
+	assert_true(port->wants_scraping);
+	rig_hang_up(r, p);
+	assert_true(TAILQ_EMPTY(&r->service->producers));
+}
+
+/* What is logged while fn runs. */
+static void capture_log(void (*fn)(struct peer *), struct peer *p, char *ret, size_t size)
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_non_null(file);
+	assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	fn(p);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	n = pread(fileno(file), ret, size - 1, 0);
+	ret[n > 0 ? n : 0] = '\0';
+	fclose(file);
+}
+
+static void register_and_update_malformed(struct peer *p)
+{
+	static const uint8_t sound[] = {0x0a, 5, 0x0a, 1, 'a', 0x38, 7};
+	/* Field 5 of the descriptor is a message; this one breaks off. */
+	static const uint8_t broken[] = {0x0a, 8, 0x0a, 1, 'a', 0x38, 7, 0x2a, 1, 0x0a};
+
+	assert_true(peer_accepted(p, peer_call(p, P_REGISTER_SOURCE, sound, sizeof(sound))));
+	assert_true(peer_rejected(p, peer_call(p, P_REGISTER_SOURCE, broken, sizeof(broken))));
+	assert_true(peer_rejected(p, peer_call(p, P_UPDATE_SOURCE, broken, sizeof(broken))));
+}
+
+static void refused_descriptors_are_logged(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	char log[4096];
+
+	assert_true(peer_accepted(p, peer_initialize(p, "broken", false)));
+	capture_log(register_and_update_malformed, p, log, sizeof(log));
+	assert_non_null(strstr(log, "producer broken: data source refused: a descriptor of 8 bytes "
+				    "is malformed"));
+	assert_non_null(strstr(log, "producer broken: update of a data source refused: a "
+				    "descriptor of 8 bytes is malformed"));
+	rig_hang_up(r, p);
+}
+
+static void second_initialize_is_rejected(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+
+	assert_true(peer_accepted(p, peer_initialize(p, "one", false)));
+	assert_true(peer_rejected(p, peer_initialize(p, "two", false)));
+	assert_int_equal(r->service->n_producers, 1);
+	assert_string_equal(rig_producer_port(r)->name, "one");
+	rig_hang_up(r, p);
+}
+
+static void bad_initialize_is_rejected(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	char name[MAX_NAME_BYTES + 2];
+
+	memset(name, 'n', sizeof(name));
+	name[MAX_NAME_BYTES + 1] = '\0';
+	assert_true(peer_rejected(p, peer_call(p, P_INITIALIZE, "\x1a\x05x", 3)));
+	assert_true(peer_rejected(p, peer_initialize(p, name, false)));
+	assert_true(peer_rejected(p, peer_call(p, P_INITIALIZE,
+					       "\x1a\x03"
+					       "a\0b",
+					       5)));
+	assert_int_equal(r->service->n_producers, 0);
+	rig_hang_up(r, p);
+}
+
+static void numbers_are_not_given_twice(void **state)
+{
+	struct rig *r = *state;
+	struct peer *a = rig_producer(r), *b = rig_producer(r);
+
+	assert_true(peer_accepted(a, peer_initialize(a, "a", false)));
+	assert_int_equal(rig_producer_port(r)->id, 1);
+	r->service->last_producer_id = UINT16_MAX;
+	assert_true(peer_accepted(b, peer_initialize(b, "b", false)));
+	assert_int_equal(rig_producer_port(r)->id, 2); /* neither 0 nor a live one */
+	rig_hang_up(r, a);
+	rig_hang_up(r, b);
+}
+
+static void undecodable_requests_are_rejected(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	static const uint32_t methods[] = {
+		P_REGISTER_SOURCE, P_UNREGISTER_SOURCE, P_REGISTER_WRITER, P_UNREGISTER_WRITER,
+		P_STARTED,	   P_STOPPED,		P_TRIGGERS,	   P_UPDATE_SOURCE};
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		assert_true(
+			peer_rejected(p, peer_call_as(p, 1, methods[i], true, "\x0a\xff", 2, -1)));
+	rig_hang_up(r, p);
+}
+
+static void refused_data_source_is_told_why(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	struct pb_field f;
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	assert_true(peer_accepted(p, peer_register(p, "good", 0)));
+	assert_false(peer_field(p, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
+	assert_true(peer_accepted(p, peer_register(p, "", 0)));
+	assert_true(peer_field(p, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
+	assert_non_null(memmem(f.data, f.len, "name", 4));
+	assert_int_equal(r->service->n_sources, 1);
+	rig_hang_up(r, p);
+}
+
+static void update_needs_a_known_source(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	struct pb_mem m;
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	assert_int_equal(pb_mem_init(&m), 0);
+	peer_put_descriptor(&m.enc, "a", 0, 5);
+	assert_true(peer_rejected(p, peer_call(p, P_UPDATE_SOURCE, m.buf, pb_mem_len(&m))));
+	assert_true(peer_accepted(p, peer_call(p, P_REGISTER_SOURCE, m.buf, pb_mem_len(&m))));
+	assert_true(peer_accepted(p, peer_call_mem(p, P_UPDATE_SOURCE, &m)));
+	rig_hang_up(r, p);
+}
+
+static void writers_have_their_buffer(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	struct producer_port *port;
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	port = rig_producer_port(r);
+	assert_true(peer_accepted(p, peer_register_writer(p, 1, 7)));
+	assert_true(peer_accepted(p, peer_register_writer(p, 32767, 65535)));
+	assert_int_equal(producer_port_writer_buffer(port, 1), 7);
+	assert_int_equal(producer_port_writer_buffer(port, 32767), 65535);
+	assert_int_equal(producer_port_writer_buffer(port, 2), 0);
+	assert_int_equal(producer_port_writer_buffer(port, 65535), 0);
+	assert_true(peer_rejected(p, peer_register_writer(p, 0, 7)));
+	assert_true(peer_rejected(p, peer_register_writer(p, 32768, 7)));
+	assert_true(peer_rejected(p, peer_register_writer(p, UINT32_MAX, 7)));
+	assert_true(peer_rejected(p, peer_register_writer(p, 3, 65536)));
+	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 1)));
+	assert_int_equal(producer_port_writer_buffer(port, 1), 0);
+	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 99999)));
+	rig_hang_up(r, p);
+}
+
+static void grants_are_per_buffer(void **state)
+{
+	struct producer_port p = {0};
+	struct trace_buffer *a = (struct trace_buffer *)&p.name, *b = (struct trace_buffer *)&p.id;
+
+	(void)state;
+	assert_null(producer_port_buffer(&p, 0));
+	for (uint16_t i = 1; i <= 100; i++)
+		assert_int_equal(producer_port_grant(&p, i, i % 2 ? a : b), 0);
+	assert_int_equal(producer_port_grant(&p, 50, a), 0); /* it has that one */
+	assert_int_equal(p.n_grants, 100);
+	assert_ptr_equal(producer_port_buffer(&p, 50), b);
+	producer_port_revoke(&p, 50);
+	producer_port_revoke(&p, 50);
+	assert_null(producer_port_buffer(&p, 50));
+	assert_ptr_equal(producer_port_buffer(&p, 100), b);
+	assert_ptr_equal(producer_port_buffer(&p, 1), a);
+	assert_null(producer_port_buffer(&p, 65536 + 1));
+	free(p.grants);
+}
+
+static void trigger_that_nobody_waits_for_is_accepted(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	assert_true(peer_accepted(p, peer_call(p, P_TRIGGERS, "\x0a\x01t", 3)));
+	assert_true(peer_rejected(p, peer_call(p, P_TRIGGERS, "\x0a\x05t", 3)));
+	rig_hang_up(r, p);
+}
+
+#define CONFIG "buffers { size_kb: 64 } "
+
+static void begin_session(struct rig *r, struct peer *c, const char *config)
+{
+	uint64_t enable = peer_enable(c, config);
+
+	rig_until(r, !TAILQ_EMPTY(&r->service->sessions));
+	assert_true(peer_accepted(c, peer_call(c, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(c, enable, NULL));
+}
+
+/* lockdown_mode: set by the config of a session that begins, it stays. A config that is refused
+ * changes nothing. */
+static void lockdown_keeps_other_users_out(void **state)
+{
+	const struct ipc_peer other = {.uid = 4242}, root = {.uid = 0};
+	struct rig *r = *state;
+	struct peer *c = rig_consumer(r), *p = rig_producer(r);
+
+	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
+				       "size_kb"));
+	assert_false(r->service->lockdown);
+	assert_true(service_admits_producer(r->service, &other));
+	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_SET");
+	assert_false(service_admits_producer(r->service, &other));
+	assert_true(service_admits_producer(r->service, &root));
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	begin_session(r, c, CONFIG);
+	assert_true(r->service->lockdown);
+	peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_CLEAR buffers {}"),
+			   "size_kb");
+	assert_true(r->service->lockdown);
+	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_CLEAR");
+	assert_false(r->service->lockdown);
+	rig_hang_up(r, p);
+	rig_hang_up(r, c);
+}
+
+static void second_command_stream_ends_the_first(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+	uint64_t first;
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	first = peer_call(p, P_GET_ASYNC, NULL, 0);
+	assert_true(peer_is_quiet(p));
+	peer_call(p, P_GET_ASYNC, NULL, 0);
+	assert_true(peer_rejected(p, first));
+	assert_true(peer_is_quiet(p));
+	rig_hang_up(r, p);
+}
+
+static void gone_producer_leaves_nothing(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = rig_producer(r);
+
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	for (int i = 0; i < 10; i++)
+		assert_true(peer_accepted(p, peer_register(p, "src", 0)));
+	assert_int_equal(r->service->n_sources, 10);
+	rig_hang_up(r, p);
+	assert_int_equal(r->service->n_sources, 0);
+	assert_int_equal(r->service->n_producers, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(nothing_works_before_initialize),
+		STAGE_TEST(initialize_says_what_the_service_can),
+		STAGE_TEST(refused_descriptors_are_logged),
+		STAGE_TEST(second_initialize_is_rejected),
+		STAGE_TEST(bad_initialize_is_rejected),
+		STAGE_TEST(numbers_are_not_given_twice),
+		STAGE_TEST(undecodable_requests_are_rejected),
+		STAGE_TEST(refused_data_source_is_told_why),
+		STAGE_TEST(update_needs_a_known_source),
+		STAGE_TEST(writers_have_their_buffer),
+		cmocka_unit_test(grants_are_per_buffer),
+		STAGE_TEST(trigger_that_nobody_waits_for_is_accepted),
+		STAGE_TEST(lockdown_keeps_other_users_out),
+		STAGE_TEST(second_command_stream_ends_the_first),
+		STAGE_TEST(gone_producer_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

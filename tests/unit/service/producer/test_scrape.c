@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+#include "service/producer/scrape.h"
+
+static int setup(void **state)
+{
+	struct stage *g = stage_new(0, true);
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+	*state = g;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static const char *const texts[] = {"one", "two", "three"};
+
+static void scrape(struct stage *g)
+{
+	scrape_session(rig_session(&g->rig));
+}
+
+static void whole_packets_of_an_open_chunk_are_taken(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
+	scrape(g);
+	assert_int_equal(stage_count(g, "one"), 1);
+	assert_int_equal(smb_word_state(smb_load_word(&g->s.smb, 2), 0), SMB_BEING_WRITTEN);
+}
+
+static void last_packet_comes_with_the_commit(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
+	scrape(g);
+	scrape(g);
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 2);
+	assert_int_equal(peer_count_text(&t, "three"), 0);
+	peer_packets_free(&t);
+	assert_true(smb_release_complete(&g->s.smb, 2, 0));
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 2, 0, g->s.buffer, 0)));
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 0);
+	assert_int_equal(peer_count_text(&t, "three"), 1);
+	peer_packets_free(&t);
+}
+
+static void one_begun_packet_is_not_taken(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, false);
+	scrape(g);
+	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
+}
+
+/* A writer that has ended a packet counts one more, so that nobody need wait for the next. */
+static void ended_packet_of_an_open_chunk_is_taken(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, false);
+	smb_header_store_packets(smb_chunk_at(&g->s.smb, 0, SMB_DIV1, 0).header, 2, 0);
+	scrape(g);
+	assert_int_equal(stage_count(g, "one"), 1);
+	assert_true(smb_release_complete(&g->s.smb, 0, 0));
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
+	assert_int_equal(stage_count(g, "one"), 0);
+	assert_int_equal(stage_stats(g, 0)->abi_violations, 0);
+}
+
+static void complete_chunk_is_taken_whole(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, true);
+	scrape(g);
+	assert_int_equal(stage_count(g, "one"), 1);
+	assert_int_equal(smb_word_state(smb_load_word(&g->s.smb, 0), 0), SMB_COMPLETE);
+	/* The commit that comes later brings nothing new. */
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
+	assert_int_equal(stage_count(g, "one"), 0);
+}
+
+static void unregistered_writer_is_not_scraped(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 0, 2, 0, texts, 3, false);
+	scrape(g);
+	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 2, 999)));
+	scrape(g);
+	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 2, g->s.buffer)));
+	scrape(g);
+	assert_int_equal(stage_count(g, "one"), 1);
+}
+
+static void buffer_of_another_session_is_left_for_it(void **state)
+{
+	struct stage *g = *state;
+	struct peer *second = rig_consumer(&g->rig);
+	struct session *first = rig_session(&g->rig);
+
+	peer_enable(second, STAGE_CONFIG);
+	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 2, g->s.buffer)));
+	peer_write_chunk(&g->s.smb, 0, 2, 0, texts, 3, false);
+	scrape_session(first);
+	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
+	scrape_session(rig_session(&g->rig));
+	assert_int_equal(stage_stats(g, 0)->chunks_written, 1);
+	rig_hang_up(&g->rig, second);
+}
+
+static void hostile_page_headers_do_no_harm(void **state)
+{
+	struct stage *g = *state;
+
+	for (uint32_t i = 0; i < g->s.smb.n_pages; i++) {
+		uint8_t *page = g->s.smb.base + (size_t)i * g->s.smb.page_size;
+
+		for (size_t b = 0; b < g->s.smb.page_size; b++)
+			page[b] = (uint8_t)(i * 31 + b * 7);
+		/* all layouts, reserved ones too, with all states */
+		smb_page(&g->s.smb, i)->word = (i & 15) << 28 | 0x0e4e4e4e * (i + 1) % 0x0fffffff;
+	}
+	scrape(g);
+	peer_packets_free(&(struct peer_packets){0});
+	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
+}
+
+static void flush_saves_what_was_written(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+	uint64_t call;
+
+	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+	call = peer_call(g->cons, C_FLUSH, NULL, 0);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_true(peer_accepted(g->cons, call));
+	t = stage_read(g);
+	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 2);
+	assert_int_equal(peer_count_text(&t, "three"), 0);
+	peer_packets_free(&t);
+}
+
+/* A producer that hangs is the one whose chunks nobody else will bring. */
+static void failed_flush_saves_what_was_written(void **state)
+{
+	struct stage *g = *state;
+	struct pb_mem m;
+
+	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, 10);
+	assert_true(peer_rejected(g->cons, peer_call_mem(g->cons, C_FLUSH, &m)));
+	assert_int_equal(stage_count(g, "two"), 1);
+}
+
+static void hang_up_saves_what_was_written(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+	stage_hang_up_producer(g);
+	assert_int_equal(stage_count(g, "two"), 1);
+}
+
+static void end_of_the_session_saves_what_was_written(void **state)
+{
+	struct stage *g = *state;
+
+	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(stage_count(g, "two"), 1);
+}
+
+static void who_did_not_ask_is_not_scraped(void **state)
+{
+	struct stage *g = stage_new(0, false);
+
+	(void)state;
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 3, true);
+	scrape(g);
+	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
+	stage_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(whole_packets_of_an_open_chunk_are_taken),
+		STAGE_TEST(last_packet_comes_with_the_commit),
+		STAGE_TEST(one_begun_packet_is_not_taken),
+		STAGE_TEST(ended_packet_of_an_open_chunk_is_taken),
+		STAGE_TEST(complete_chunk_is_taken_whole),
+		STAGE_TEST(unregistered_writer_is_not_scraped),
+		STAGE_TEST(buffer_of_another_session_is_left_for_it),
+		STAGE_TEST(hostile_page_headers_do_no_harm),
+		STAGE_TEST(flush_saves_what_was_written),
+		STAGE_TEST(failed_flush_saves_what_was_written),
+		STAGE_TEST(hang_up_saves_what_was_written),
+		STAGE_TEST(end_of_the_session_saves_what_was_written),
+		cmocka_unit_test(who_did_not_ask_is_not_scraped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

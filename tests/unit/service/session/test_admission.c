@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <errno.h>
+
+#include "config/limits.h"
+#include "unit/service/rig.h"
+#include "service/session/admission.h"
+#include "service/session/session_run.h"
+
+static struct err_text e;
+
+static int setup(void **state)
+{
+	struct rig *r = malloc(sizeof(*r));
+
+	assert_non_null(r);
+	rig_init(r);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_deinit(*state);
+	free(*state);
+	return 0;
+}
+
+static int admit(struct rig *r, const char *text, uid_t uid)
+{
+	Pb__TraceConfig *c = peer_parse_config(text);
+	int error;
+
+	e.text[0] = '\0';
+	error = admission_check(r->service, c, uid, &e);
+	pb__trace_config__free_unpacked(c, NULL);
+	return error;
+}
+
+static void remember(struct rig *r, const char *text)
+{
+	Pb__TraceConfig *c = peer_parse_config(text);
+
+	admission_remember(r->service, c);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+/* A session that is there already, of another consumer. */
+static struct peer *other_session(struct rig *r, const char *text)
+{
+	struct peer *p = rig_consumer(r);
+
+	peer_enable(p, text);
+	assert_true(peer_is_quiet(p));
+	return p;
+}
+
+static void sessions_of_a_user_are_counted(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p[LIMIT_SESSIONS_PER_UID];
+
+	for (int i = 0; i < LIMIT_SESSIONS_PER_UID; i++) {
+		assert_int_equal(admit(r, "", getuid()), 0);
+		p[i] = other_session(r, "buffers { size_kb: 4 }");
+	}
+	assert_int_equal(admit(r, "", getuid()), -EDQUOT);
+	assert_non_null(strstr(e.text, "5"));
+	assert_int_equal(admit(r, "", getuid() + 1), 0);
+	rig_hang_up(r, p[0]);
+	assert_int_equal(admit(r, "", getuid()), 0);
+	for (int i = 1; i < LIMIT_SESSIONS_PER_UID; i++)
+		rig_hang_up(r, p[i]);
+}
+
+static void sessions_of_all_are_counted(void **state)
+{
+	struct rig *r = *state;
+	struct quota_account a[LIMIT_SESSIONS];
+
+	for (int i = 0; i < LIMIT_SESSIONS; i++) {
+		assert_int_equal(admit(r, "", 99), 0);
+		quota_open(&a[i], &r->service->quota, 1000000u + (uint64_t)i);
+		quota_hold(&a[i], QUOTA_SESSIONS, 1);
+	}
+	assert_int_equal(admit(r, "", 99), -EDQUOT);
+	assert_non_null(strstr(e.text, "15"));
+	for (int i = 0; i < LIMIT_SESSIONS; i++)
+		quota_close(&a[i]);
+}
+
+static void unique_name_is_unique_in_any_state(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p = other_session(r, "unique_session_name: 'one' buffers { size_kb: 4 }");
+
+	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), -EBUSY);
+	assert_non_null(strstr(e.text, "one"));
+	assert_int_equal(admit(r, "unique_session_name: 'two'", 99), 0);
+	assert_int_equal(admit(r, "unique_session_name: ''", 99), 0);
+	session_disable(rig_session(r), true);
+	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), -EBUSY);
+	rig_hang_up(r, p);
+	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), 0);
+}
+
+static void guardrail_keeps_sessions_apart_in_time(void **state)
+{
+	struct rig *r = *state;
+
+	remember(r, "unique_session_name: 'again'");
+	assert_int_equal(admit(r, "unique_session_name: 'again' enable_extra_guardrails: true", 1),
+			 0); /* that one did without */
+	remember(r, "unique_session_name: 'again' enable_extra_guardrails: true");
+	assert_int_equal(admit(r, "unique_session_name: 'again'", 1), 0);
+	assert_int_equal(admit(r, "unique_session_name: 'again' enable_extra_guardrails: true", 1),
+			 -EBUSY);
+	assert_non_null(strstr(e.text, "300 s"));
+	assert_int_equal(admit(r, "unique_session_name: 'x' enable_extra_guardrails: true", 1), 0);
+	assert_int_equal(admit(r, "enable_extra_guardrails: true", 1), 0);
+	remember(r, "enable_extra_guardrails: true");
+	assert_int_equal(admit(r, "enable_extra_guardrails: true", 1), -EBUSY);
+}
+
+/* What admit() gives so many seconds later, in a child whose clock is ahead; skips where that is not
+ * to be had. */
+static int admit_later(struct rig *r, const char *text, unsigned seconds)
+{
+	char offset[32];
+	int status, fd, len;
+	ssize_t written;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWTIME) < 0)
+		skip();
+	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	len = snprintf(offset, sizeof(offset), "boottime %u 0", seconds);
+	written = write(fd, offset, (size_t)len);
+	close(fd);
+	if (written != len)
+		skip();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(-admit(r, text, 1));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void guardrail_ends_with_its_time(void **state)
+{
+	static const char config[] = "unique_session_name: 'x' enable_extra_guardrails: true";
+	struct rig *r = *state;
+
+	remember(r, config);
+	assert_int_equal(admit_later(r, config, 200), -EBUSY);
+	assert_int_equal(admit_later(r, config, 301), 0);
+}
+
+static void only_so_many_are_remembered(void **state)
+{
+	struct rig *r = *state;
+	char text[96];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text),
+			 "unique_session_name: 'n%d' enable_extra_guardrails: true", i);
+		remember(r, text);
+	}
+	assert_int_equal(admit(r, "unique_session_name: 'n0' enable_extra_guardrails: true", 1), 0);
+	assert_int_equal(admit(r, "unique_session_name: 'n999' enable_extra_guardrails: true", 1),
+			 -EBUSY);
+}
+
+/* ---- semaphores ---- */
+
+#define SEMAPHORE(name, max)                                                                       \
+	"session_semaphores { name: '" name "' max_other_session_count: " max " } "
+
+static void strictest_semaphore_holds(void **state)
+{
+	struct rig *r = *state;
+	struct peer *p[2];
+
+	p[0] = other_session(r, SEMAPHORE("a", "2") "buffers { size_kb: 4 }");
+	assert_int_equal(admit(r, SEMAPHORE("a", "1"), 99), 0);
+	assert_int_equal(admit(r, SEMAPHORE("a", "0"), 99), -EBUSY);
+	assert_non_null(strstr(e.text, "\"a\""));
+	assert_int_equal(admit(r, SEMAPHORE("b", "0"), 99), 0);
+	assert_int_equal(admit(r, SEMAPHORE("b", "0") SEMAPHORE("a", "0"), 99), -EBUSY);
+	p[1] = other_session(r, SEMAPHORE("a", "1") "buffers { size_kb: 4 }");
+	assert_int_equal(admit(r, SEMAPHORE("a", "9"), 99), -EBUSY); /* theirs allows one */
+	assert_int_equal(admit(r, "", 99), 0);
+	session_disable(rig_session(r), true);
+	assert_int_equal(admit(r, SEMAPHORE("a", "9"), 99), 0); /* it runs no more */
+	rig_hang_up(r, p[0]);
+	rig_hang_up(r, p[1]);
+}
+
+/* ---- exclusive_prio ---- */
+
+static void exclusive_needs_root(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(admit(r, "exclusive_prio: 1", 1000), -EPERM);
+	assert_int_equal(admit(r, "exclusive_prio: 1", 0), 0);
+}
+
+static void exclusive_session_admits_only_higher_ones(void **state)
+{
+	struct rig *r = *state;
+	struct session s = {.state = SESSION_STARTED};
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+
+	config.exclusive_prio = 5;
+	config.unique_session_name = (char *)"name";
+	s.config = &config;
+	TAILQ_INSERT_TAIL(&r->service->sessions, &s, link);
+	assert_int_equal(admit(r, "", 0), -EBUSY);
+	assert_int_equal(admit(r, "exclusive_prio: 5", 0), -EBUSY);
+	/* It will be gone, so its name is free. */
+	assert_int_equal(admit(r, "exclusive_prio: 6 unique_session_name: 'name'", 0), 0);
+	s.state = SESSION_CLONED;
+	assert_int_equal(admit(r, "", 0), 0);
+	TAILQ_INIT(&r->service->sessions);
+}
+
+/* The others are told why they end; a detached one goes silently, a clone stays. */
+static void exclusive_session_ends_all_others(void **state)
+{
+	struct rig *r = *state;
+	struct peer *attached = rig_consumer(r), *detached = rig_consumer(r), *clone;
+	Pb__TraceConfig *c = peer_parse_config("exclusive_prio: 7");
+	uint64_t enable = peer_enable(attached, "buffers { size_kb: 4 }");
+
+	peer_enable(detached, "buffers { size_kb: 4 }");
+	assert_true(peer_accepted(detached, peer_detach(detached, "key")));
+	clone = rig_consumer(r);
+	assert_true(peer_accepted(
+		clone, peer_call_number(clone, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1)));
+	admission_make_way(r->service, c);
+	assert_int_equal(rig_session(r)->state, SESSION_CLONED);
+	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->service->sessions));
+	assert_true(peer_tracing_ended(attached, enable, "higher-priority (7)"));
+	assert_true(peer_rejected(attached, peer_call(attached, C_STATS, NULL, 0)));
+	pb__trace_config__free_unpacked(c, NULL);
+	rig_hang_up(r, attached);
+	rig_hang_up(r, detached);
+	rig_hang_up(r, clone);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sessions_of_a_user_are_counted),
+		TEST(sessions_of_all_are_counted),
+		TEST(unique_name_is_unique_in_any_state),
+		TEST(guardrail_keeps_sessions_apart_in_time),
+		TEST(guardrail_ends_with_its_time),
+		TEST(only_so_many_are_remembered),
+		TEST(strictest_semaphore_holds),
+		TEST(exclusive_needs_root),
+		TEST(exclusive_session_admits_only_higher_ones),
+		TEST(exclusive_session_ends_all_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

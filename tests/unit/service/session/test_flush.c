@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config/limits.h"
+#include "unit/service/rig.h"
+#include "service/session/flush.h"
+#include "service/session/session_run.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+/* The next command is a flush; gives its id. */
+static uint64_t await_flush(struct peer *p, uint64_t stream, uint64_t flags)
+{
+	struct pb_field f;
+
+	assert_true(peer_command(p, stream, CMD(FLUSH), &f));
+	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), flags);
+	return peer_number(&f, CMD(FLUSH_REQUEST_ID));
+}
+
+static uint64_t ask_flush(struct stage *g, uint32_t timeout_ms, uint64_t flags)
+{
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, timeout_ms);
+	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_FLAGS, flags);
+	return peer_call_mem(g->cons, C_FLUSH, &m);
+}
+
+static void acked_flush_succeeds(void **state)
+{
+	struct stage *g = *state;
+	uint64_t call, id;
+
+	stage_start(g, STAGE_CONFIG);
+	call = ask_flush(g, 5000, 0x24);
+	id = await_flush(g->prod, g->stream, 0x24);
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, id)));
+	assert_true(peer_accepted(g->cons, call));
+	assert_int_equal(rig_session(&g->rig)->flushes_requested, 1);
+	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 1);
+}
+
+static void data_of_the_ack_is_there_when_the_flush_ends(void **state)
+{
+	struct stage *g = *state;
+	const char *text = "flushed";
+	uint64_t call, id;
+
+	stage_start(g, STAGE_CONFIG);
+	call = ask_flush(g, 0, 0);
+	id = await_flush(g->prod, g->stream, 0);
+	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
+	peer_commit(g->prod, 0, 0, g->s.buffer, id);
+	assert_true(peer_accepted(g->cons, call));
+	assert_int_equal(stage_count(g, "flushed"), 1);
+}
+
+static void silence_is_a_failure_after_the_timeout(void **state)
+{
+	struct stage *g = *state;
+	uint64_t call, begin;
+
+	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 30");
+	begin = clock_mono_ns();
+	call = ask_flush(g, 60, 0);
+	assert_true(peer_rejected(g->cons, call));
+	assert_true(clock_mono_ns() - begin >= 60 * NS_PER_MS);
+	call = ask_flush(g, 0, 0); /* the config's */
+	assert_true(peer_rejected(g->cons, call));
+	assert_int_equal(rig_session(&g->rig)->flushes_failed, 2);
+	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 0);
+}
+
+static void late_ack_does_nothing(void **state)
+{
+	struct stage *g = *state;
+	uint64_t call, id;
+
+	stage_start(g, STAGE_CONFIG);
+	call = ask_flush(g, 20, 0);
+	id = await_flush(g->prod, g->stream, 0);
+	assert_true(peer_rejected(g->cons, call));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, id)));
+	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 0);
+}
+
+static void ack_covers_all_flushes_before(void **state)
+{
+	struct stage *g = *state;
+	uint64_t calls[3], id = 0;
+
+	stage_start(g, STAGE_CONFIG);
+	for (int i = 0; i < 3; i++) {
+		calls[i] = ask_flush(g, 0, 0);
+		id = await_flush(g->prod, g->stream, 0);
+	}
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, id - 1)));
+	assert_true(peer_accepted(g->cons, calls[0]));
+	assert_true(peer_accepted(g->cons, calls[1]));
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, id)));
+	assert_true(peer_accepted(g->cons, calls[2]));
+}
+
+static void ack_is_for_oneself(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_producer(&g->rig);
+	uint64_t stream = peer_become_producer(other, "other", "src", 0, false), call, id;
+	struct peer_session s = {0};
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_await_session(other, stream, true, &s));
+	call = ask_flush(g, 0, 0);
+	id = await_flush(g->prod, g->stream, 0);
+	assert_int_equal(await_flush(other, stream, 0), id);
+	assert_true(peer_accepted(other, peer_ack_flush(other, UINT64_MAX)));
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, id)));
+	assert_true(peer_accepted(g->cons, call));
+	peer_unmap(&s);
+	rig_hang_up(&g->rig, other);
+}
+
+static void nobody_to_ask_is_success_at_once(void **state)
+{
+	struct stage *g = *state;
+
+	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
+	assert_true(peer_accepted(g->cons, ask_flush(g, 0, 0)));
+}
+
+static void sources_with_no_flush_are_not_asked(void **state)
+{
+	struct stage *g = stage_new(DS_NO_FLUSH, false);
+
+	(void)state;
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_accepted(g->cons, ask_flush(g, 0, 0)));
+	assert_true(peer_is_quiet(g->prod));
+	stage_free(g);
+}
+
+static void producer_that_leaves_is_not_waited_for(void **state)
+{
+	struct stage *g = *state;
+	uint64_t call;
+
+	stage_start(g, STAGE_CONFIG);
+	call = ask_flush(g, 60000, 0);
+	await_flush(g->prod, g->stream, 0);
+	stage_hang_up_producer(g);
+	assert_true(peer_accepted(g->cons, call));
+}
+
+static void flush_needs_a_started_session(void **state)
+{
+	struct stage *g = *state;
+
+	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
+	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 } deferred_start: true");
+	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_START, NULL, 0)));
+	assert_true(peer_accepted(g->cons, ask_flush(g, 0, 0)));
+	session_disable(rig_session(&g->rig), true);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
+}
+
+static void pending_flushes_have_a_limit(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	s = rig_session(&g->rig);
+	for (int i = 0; i < LIMIT_PENDING_FLUSHES; i++) {
+		assert_int_equal(flush_begin(s, 60000, 0, NULL, NULL), 0);
+		await_flush(g->prod, g->stream, 0);
+	}
+	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
+	assert_int_equal(s->n_flushes, LIMIT_PENDING_FLUSHES);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_FLUSHES], 1);
+}
+
+static void end_of_the_session_rejects_what_waits(void **state)
+{
+	struct stage *g = *state;
+	uint64_t call, end;
+
+	stage_start(g, STAGE_CONFIG);
+	call = ask_flush(g, 60000, 0);
+	await_flush(g->prod, g->stream, 0);
+	end = peer_call(g->cons, C_FREE, NULL, 0);
+	assert_true(peer_accepted(g->cons, end));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(peer_rejected(g->cons, call));
+}
+
+static void periodic_flush_does_not_wait_for_the_last(void **state)
+{
+	struct stage *g = *state;
+	uint64_t first;
+
+	stage_start(g, STAGE_CONFIG " flush_period_ms: 20");
+	first = await_flush(g->prod, g->stream, 0x11);
+	assert_int_equal(await_flush(g->prod, g->stream, 0x11), first + 1);
+	assert_int_equal(await_flush(g->prod, g->stream, 0x11), first + 2);
+	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, first + 2)));
+	rig_until(&g->rig, rig_session(&g->rig)->flushes_succeeded >= 3);
+}
+
+static bool lists_slow_flush(struct stage *g)
+{
+	const struct lifecycle *l = &rig_session(&g->rig)->lifecycle;
+	const struct slow_sources *s = lifecycle_sources(l, LIFECYCLE_SLOW_FLUSH);
+
+	return s->bytes && memmem(s->bytes, s->len, "prod", 4) &&
+	       memmem(s->bytes, s->len, "src", 3);
+}
+
+static void slow_ones_of_the_last_flush_are_named(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_true(peer_rejected(g->cons, ask_flush(g, 10, 0x24))); /* explicit */
+	await_flush(g->prod, g->stream, 0x24);
+	assert_false(lists_slow_flush(g));
+	assert_true(peer_rejected(g->cons, ask_flush(g, 10, 0x22))); /* trace stop */
+	await_flush(g->prod, g->stream, 0x22);
+	assert_true(lists_slow_flush(g));
+	ask_flush(g, 10, 0x24);
+	await_flush(g->prod, g->stream, 0x24);
+	assert_false(lists_slow_flush(g)); /* a newer flush was begun */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(acked_flush_succeeds),
+		STAGE_TEST(data_of_the_ack_is_there_when_the_flush_ends),
+		STAGE_TEST(silence_is_a_failure_after_the_timeout),
+		STAGE_TEST(late_ack_does_nothing),
+		STAGE_TEST(ack_covers_all_flushes_before),
+		STAGE_TEST(ack_is_for_oneself),
+		STAGE_TEST(nobody_to_ask_is_success_at_once),
+		cmocka_unit_test(sources_with_no_flush_are_not_asked),
+		STAGE_TEST(producer_that_leaves_is_not_waited_for),
+		STAGE_TEST(flush_needs_a_started_session),
+		STAGE_TEST(pending_flushes_have_a_limit),
+		STAGE_TEST(end_of_the_session_rejects_what_waits),
+		STAGE_TEST(periodic_flush_does_not_wait_for_the_last),
+		STAGE_TEST(slow_ones_of_the_last_flush_are_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "service/ipc/limits.h"
+#include "service/session/name_regex.h"
+
+static bool accepted_and_matches(const char *pattern, const char *name)
+{
+	uint64_t budget = NAME_REGEX_STEPS;
+	struct err_text e;
+
+	if (name_regex_check(pattern, &e) < 0)
+		fail_msg("%s", e.text);
+	return name_regex_matches(pattern, name, &budget);
+}
+
+static void whole_name_is_meant(void **state)
+{
+	(void)state;
+	assert_true(accepted_and_matches("perfetto\\.traced_probes", "perfetto.traced_probes"));
+	assert_false(accepted_and_matches("perfetto\\.traced_probes", "perfetto-traced_probes"));
+	assert_true(accepted_and_matches("foo|foobar", "foobar"));
+	assert_true(accepted_and_matches("foo|foobar", "foo"));
+	assert_false(accepted_and_matches("foo|bar", "foox"));
+	assert_false(accepted_and_matches("foo|bar", "xbar"));
+	assert_false(accepted_and_matches("a", "a\nb"));
+	assert_true(accepted_and_matches("(com\\.app\\w*){1,4}", "com.app1com.app2"));
+	assert_true(accepted_and_matches(".*", ""));
+	assert_false(accepted_and_matches("", "a"));
+}
+
+static void what_is_no_expression_is_refused(void **state)
+{
+	uint64_t budget = NAME_REGEX_STEPS;
+	struct err_text e;
+
+	(void)state;
+	assert_int_equal(name_regex_check("a(", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "\"a(\""));
+	assert_false(name_regex_matches("a(", "a(", &budget));
+}
+
+/* The dearest that are accepted, on the longest name: none is given up. */
+static void worst_cases_have_an_answer(void **state)
+{
+	char name[MAX_NAME_BYTES + 1];
+
+	(void)state;
+	memset(name, 'a', MAX_NAME_BYTES);
+	name[MAX_NAME_BYTES] = '\0';
+	assert_true(accepted_and_matches("(a?a?a?a?a?a?a?a?a?a?){13}.*", name));
+	assert_true(accepted_and_matches("(.*){110}", name));
+}
+
+static void same_pair_is_matched_once(void **state)
+{
+	const char *pattern = "(a?a?a?a?a?){20}b";
+	uint64_t budget = NAME_REGEX_STEPS, left;
+
+	(void)state;
+	assert_false(name_regex_matches(pattern, "aaaaaaaaaaaaaaaaaaaa", &budget));
+	assert_true(budget < NAME_REGEX_STEPS);
+	left = budget;
+	assert_false(name_regex_matches(pattern, "aaaaaaaaaaaaaaaaaaaa", &budget));
+	assert_int_equal(budget, left);
+	assert_true(name_regex_matches(pattern, "aab", &budget));
+	assert_true(budget < left);
+}
+
+static void nothing_matches_without_steps_left(void **state)
+{
+	uint64_t budget = 10;
+
+	(void)state;
+	assert_false(name_regex_matches("never.seen", "never.seen", &budget));
+	assert_int_equal(budget, 0);
+	budget = NAME_REGEX_STEPS;
+	assert_true(name_regex_matches("never.seen", "never.seen", &budget));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_name_is_meant),
+		cmocka_unit_test(what_is_no_expression_is_refused),
+		cmocka_unit_test(worst_cases_have_an_answer),
+		cmocka_unit_test(same_pair_is_matched_once),
+		cmocka_unit_test(nothing_matches_without_steps_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

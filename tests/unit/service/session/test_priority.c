@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "unit/service/rig.h"
+#include "service/session/priority.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static int check(const char *text)
+{
+	Pb__TraceConfig *c = peer_parse_config(text);
+	struct err_text e;
+	int r = priority_check(c, &e);
+
+	pb__trace_config__free_unpacked(c, NULL);
+	return r;
+}
+
+static void values_that_are_none_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"priority_boost {}",
+		"priority_boost { priority: 3 }",
+		"priority_boost { policy: POLICY_SCHED_OTHER priority: 21 }",
+		"priority_boost { policy: POLICY_SCHED_FIFO }",
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 100 }",
+	};
+	static const char *const good[] = {
+		"",
+		"priority_boost { policy: POLICY_SCHED_OTHER }",
+		"priority_boost { policy: POLICY_SCHED_OTHER priority: 20 }",
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }",
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 99 }",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(check(bad[i]), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_int_equal(check(good[i]), 0);
+}
+
+/* May this process raise itself? */
+static bool is_allowed(void)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+
+	if (setpriority(PRIO_PROCESS, 0, nice - 1) < 0)
+		return false;
+	setpriority(PRIO_PROCESS, 0, nice);
+	return true;
+}
+
+#define BOOST(n)                                                                                   \
+	"buffers { size_kb: 4 } priority_boost { policy: POLICY_SCHED_OTHER priority: " n " }"
+
+static void strongest_wish_holds_while_its_session_lives(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	if (!is_allowed())
+		skip();
+	peer_enable(g->cons, BOOST("3"));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), -3);
+	peer_enable(other, BOOST("7"));
+	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), -7);
+	rig_hang_up(&g->rig, other);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), -3);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
+	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
+}
+
+/* The end of what makes way for it does not take its priority away. */
+static void exclusive_session_keeps_its_priority(void **state)
+{
+	struct stage *g = *state;
+	struct peer *other = rig_consumer(&g->rig);
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	if (geteuid() != 0 || !is_allowed())
+		skip();
+	peer_enable(g->cons, BOOST("3"));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	peer_enable(other, BOOST("5") " exclusive_prio: 1");
+	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), -5);
+	rig_hang_up(&g->rig, other);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
+}
+
+/* One that the kernel does not allow is refused, and nothing of it stays. */
+static void what_the_kernel_refuses_is_refused(void **state)
+{
+	struct stage *g = *state;
+
+	if (is_allowed())
+		skip();
+	assert_true(
+		peer_tracing_ended(g->cons, peer_enable(g->cons, BOOST("3")), "priority_boost"));
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_that_are_none_are_refused),
+		STAGE_TEST(strongest_wish_holds_while_its_session_lives),
+		STAGE_TEST(exclusive_session_keeps_its_priority),
+		STAGE_TEST(what_the_kernel_refuses_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config/limits.h"
+#include "unit/service/rig.h"
+#include "service/session/session.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static void names_of_states_are_those_of_the_protocol(void **state)
+{
+	(void)state;
+	assert_string_equal(session_state_name(SESSION_DISABLED), "DISABLED");
+	assert_string_equal(session_state_name(SESSION_CONFIGURED), "CONFIGURED");
+	assert_string_equal(session_state_name(SESSION_STARTED), "STARTED");
+	assert_string_equal(session_state_name(SESSION_STOPPING), "STOP_WAIT");
+}
+
+static void zero_timeouts_are_the_defaults(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "flush_timeout_ms: 3 data_source_stop_timeout_ms: 4");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_int_equal(session_flush_timeout_ms(s), 3);
+	assert_int_equal(session_stop_timeout_ms(s), 4);
+	s->config->flush_timeout_ms = s->config->data_source_stop_timeout_ms = 0;
+	assert_int_equal(session_flush_timeout_ms(s), DEFAULT_FLUSH_TIMEOUT_MS);
+	assert_int_equal(session_stop_timeout_ms(s), DEFAULT_STOP_TIMEOUT_MS);
+}
+
+static void buffers_are_found_by_their_number(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_int_equal(s->n_buffers, 2);
+	assert_int_equal(session_buffer_index(s, s->buffers[0].id), 0);
+	assert_int_equal(session_buffer_index(s, s->buffers[1].id), 1);
+	assert_int_equal(session_buffer_index(s, (uint16_t)(s->buffers[1].id + 1)), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_states_are_those_of_the_protocol),
+		STAGE_TEST(zero_timeouts_are_the_defaults),
+		STAGE_TEST(buffers_are_found_by_their_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

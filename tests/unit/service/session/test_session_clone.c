@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+#include "service/session/session_life.h"
+#include "service/session/session_clone.h"
+#include "service/session/session_run.h"
+
+/* What a clone takes over from its source; how it comes to be is in test_clone.c. */
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static struct session *clone_of(struct session *source)
+{
+	struct session_clone c;
+	struct err_text e;
+	struct session *s;
+
+	assert_int_equal(session_clone_init(&c, source, 1, &e), 0);
+	for (size_t i = 0; i < source->n_buffers; i++)
+		assert_int_equal(trace_buffer_clone(source->buffers[i].buffer, &c.buffers[i]), 0);
+	assert_int_equal(session_clone_finish(&c, source, source->consumer, &s), 0);
+	session_clone_deinit(&c);
+	s->consumer = NULL;
+	return s;
+}
+
+static void what_it_takes_over(void **state)
+{
+	struct stage *g = *state;
+	struct session *source, *s;
+
+	stage_start(g, STAGE_CONFIG " buffers { size_kb: 8 } unique_session_name: 'n'");
+	stage_write(g, 0, 3, 0, "data");
+	source = rig_session(&g->rig);
+	source->invalid_packets = 5;
+	source->flushes_failed = 6;
+	source->final_flush = FINAL_FLUSH_SUCCEEDED;
+	sequence_ids_get(&source->sequences, 9, 9);
+	s = clone_of(source);
+	assert_int_equal(s->state, SESSION_CLONED);
+	assert_string_equal(session_state_name(s->state), "CLONED_READ_ONLY");
+	assert_string_equal(s->config->unique_session_name, "n");
+	assert_ptr_not_equal(s->config, source->config);
+	assert_int_equal(s->uuid_lsb, source->uuid_lsb);
+	assert_int_not_equal(s->uuid_msb, source->uuid_msb);
+	assert_int_equal(s->uuid_msb >> 12 & 0xf, 4);
+	assert_int_equal(s->invalid_packets, 5);
+	assert_int_equal(s->flushes_failed, 6);
+	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
+	assert_int_equal(sequence_ids_get(&s->sequences, 9, 9), 2);
+	assert_int_equal(s->n_buffers, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_not_equal(s->buffers[i].id, source->buffers[i].id);
+		assert_ptr_not_equal(s->buffers[i].buffer, source->buffers[i].buffer);
+	}
+	assert_int_equal(s->n_instances, 0);
+	session_free(s);
+}
+
+/* Nothing that is done to a session does anything to it. */
+static void it_is_there_to_be_read(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	s = clone_of(rig_session(&g->rig));
+	session_start(s);
+	session_disable(s, false);
+	session_disable(s, true);
+	assert_int_equal(s->state, SESSION_CLONED);
+	assert_int_equal(flush_begin(s, 0, 0, NULL, NULL), -EINVAL);
+	assert_false(triggers_hold_back(s));
+	assert_true(s->stats_due && s->sync_marker_due);
+	session_free(s);
+	assert_true(peer_is_quiet(g->prod));
+}
+
+/* A source that was read has no clocks left; a trace without any cannot be drawn. */
+static void clocks_are_there_though_the_source_was_read(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	clock_snapshots_clear(&rig_session(&g->rig)->clocks);
+	s = clone_of(rig_session(&g->rig));
+	assert_int_equal(s->clocks.n, 1);
+	session_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(what_it_takes_over),
+		STAGE_TEST(it_is_there_to_be_read),
+		STAGE_TEST(clocks_are_there_though_the_source_was_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+#include "service/session/session_life.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static void freed_session_leaves_nothing_with_producers(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 1);
+	rig_hang_up(&g->rig, g->cons);
+	g->cons = NULL;
+	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 0);
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+}
+
+static void buffers_are_numbered_service_wide(void **state)
+{
+	struct stage *g = *state;
+	struct peer *second = rig_consumer(&g->rig);
+	struct session *s;
+
+	g->rig.service->last_buffer_id = UINT16_MAX - 1;
+	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 8 }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_int_equal(s->buffers[0].id, UINT16_MAX);
+	assert_int_equal(s->buffers[1].id, 1);
+	assert_int_equal(session_buffer_index(s, UINT16_MAX), 0);
+	assert_int_equal(session_buffer_index(s, 1), 1);
+	assert_int_equal(session_buffer_index(s, 2), -1);
+	assert_int_equal(trace_buffer_size(s->buffers[1].buffer), 8192);
+	g->rig.service->last_buffer_id = UINT16_MAX - 1;
+	peer_enable(second, "buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(second));
+	assert_int_equal(rig_session(&g->rig)->buffers[0].id, 2);
+	rig_hang_up(&g->rig, second);
+}
+
+static void refused_config_changes_nothing(void **state)
+{
+	struct stage *g = *state;
+	struct service before = *g->rig.service;
+
+	assert_true(peer_tracing_ended(
+		g->cons, peer_enable(g->cons, STAGE_CONFIG " trace_filter {}"), "trace_filter"));
+	assert_int_equal(g->rig.service->last_session_id, before.last_session_id);
+	assert_int_equal(g->rig.service->last_instance_id, before.last_instance_id);
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(peer_is_quiet(g->prod));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(freed_session_leaves_nothing_with_producers),
+		STAGE_TEST(buffers_are_numbered_service_wide),
+		STAGE_TEST(refused_config_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "config/limits.h"
+#include "unit/service/rig.h"
+#include "service/consumer/consumer_port.h"
+#include "service/session/session_run.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(DS_NOTIFY_START | DS_NOTIFY_STOP, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+static bool has_event(const struct session *s, enum lifecycle_kind kind)
+{
+	for (size_t i = 0; i < s->lifecycle.n; i++)
+		if (s->lifecycle.events[i].kind == kind)
+			return true;
+	return false;
+}
+
+static void starts_by_itself(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	s = rig_session(&g->rig);
+	assert_int_equal(s->id, 1);
+	assert_int_equal(s->state, SESSION_STARTED);
+	assert_int_equal(s->uid, getuid());
+	assert_true(has_event(s, LIFECYCLE_TRACING_STARTED));
+	assert_false(has_event(s, LIFECYCLE_ALL_STARTED));
+	assert_true(s->clocks.has_initial);
+	assert_true(s->start_realtime_ns > 0);
+	assert_true(s->sync_marker_due && s->stats_due);
+}
+
+static void deferred_start_waits(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	s = rig_session(&g->rig);
+	assert_int_equal(s->state, SESSION_CONFIGURED);
+	assert_false(has_event(s, LIFECYCLE_TRACING_STARTED));
+	assert_int_equal(s->start_realtime_ns, 0);
+	session_start(s);
+	assert_int_equal(s->state, SESSION_STARTED);
+	session_start(s);
+	assert_int_equal(s->state, SESSION_STARTED);
+}
+
+static void all_started_when_the_last_one_is(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG);
+	assert_false(rig_session(&g->rig)->all_started_told);
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
+	assert_true(rig_session(&g->rig)->all_started_told);
+	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
+}
+
+/* Twenty seconds are too long for a test, so its timer is fired here. */
+static void those_that_are_slow_to_start_are_named(void **state)
+{
+	struct stage *g = *state;
+	const struct slow_sources *slow;
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG);
+	s = rig_session(&g->rig);
+	assert_true(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
+	s->slow_start.fire(s->slow_start.ctx);
+	slow = lifecycle_sources(&s->lifecycle, LIFECYCLE_SLOW_STARTING);
+	assert_non_null(slow->bytes);
+	assert_non_null(memmem(slow->bytes, slow->len, "prod", 4));
+	assert_non_null(memmem(slow->bytes, slow->len, "src", 3));
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
+	assert_false(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
+}
+
+static void session_without_sources_is_all_started(void **state)
+{
+	struct stage *g = *state;
+
+	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
+	assert_true(peer_is_quiet(g->cons));
+	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
+}
+
+static void duration_ends_with_a_flush(void **state)
+{
+	struct stage *g = *state;
+	uint64_t begin = clock_mono_ns();
+	struct session *s;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 50");
+	s = rig_session(&g->rig);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(clock_mono_ns() - begin >= 50 * NS_PER_MS);
+	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
+	assert_int_equal(s->state, SESSION_STARTED);
+	assert_true(peer_accepted(g->prod,
+				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STOPPED, 1, g->s.instance)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(s->state, SESSION_DISABLED);
+	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
+	assert_true(has_event(s, LIFECYCLE_TRACING_DISABLED));
+}
+
+static void duration_can_count_suspended_time(void **state)
+{
+	struct stage *g = *state;
+
+	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 } duration_ms: 30 "
+					 "prefer_suspend_clock_for_duration: true");
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+}
+
+static void failed_final_flush_is_remembered(void **state)
+{
+	struct stage *g = *state;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 10 flush_timeout_ms: 10 "
+				    "data_source_stop_timeout_ms: 10");
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_FAILED);
+}
+
+static void stop_is_not_waited_for_longer_than_the_timeout(void **state)
+{
+	struct stage *g = *state;
+	uint64_t begin;
+
+	stage_start(g, STAGE_CONFIG " data_source_stop_timeout_ms: 40");
+	begin = clock_mono_ns();
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(clock_mono_ns() - begin >= 40 * NS_PER_MS);
+}
+
+static void configured_session_is_disabled_at_once(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+}
+
+static void disabling_twice_is_once(void **state)
+{
+	struct stage *g = *state;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG);
+	session_disable(rig_session(&g->rig), false);
+	session_disable(rig_session(&g->rig), false);
+	session_disable(rig_session(&g->rig), true);
+	session_disable(rig_session(&g->rig), true);
+	session_disable(rig_session(&g->rig), false);
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	assert_true(peer_is_quiet(g->prod));
+	assert_true(peer_is_quiet(g->cons));
+}
+
+static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	s->sync_marker_due = s->stats_due = false;
+	rig_until(&g->rig, s->sync_marker_due && s->stats_due);
+	session_disable(s, false);
+	s->sync_marker_due = s->stats_due = false;
+	usleep(25000);
+	rig_pump(&g->rig);
+	assert_false(s->sync_marker_due || s->stats_due);
+}
+
+/* By the clock that goes on while the machine is suspended. */
+static void snapshot_tick_can_count_suspended_time(void **state)
+{
+	struct stage *g = *state;
+	struct session *s;
+
+	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 "
+			     "prefer_suspend_clock_for_snapshot: true }");
+	assert_true(peer_is_quiet(g->cons));
+	s = rig_session(&g->rig);
+	assert_non_null(s->snapshot_tick.boot_event);
+	assert_null(s->duration.boot_event);
+	s->sync_marker_due = s->stats_due = false;
+	rig_until(&g->rig, s->sync_marker_due && s->stats_due);
+	session_disable(s, false);
+	assert_null(s->snapshot_tick.boot_event);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(starts_by_itself),
+		STAGE_TEST(deferred_start_waits),
+		STAGE_TEST(all_started_when_the_last_one_is),
+		STAGE_TEST(those_that_are_slow_to_start_are_named),
+		STAGE_TEST(session_without_sources_is_all_started),
+		STAGE_TEST(duration_ends_with_a_flush),
+		STAGE_TEST(duration_can_count_suspended_time),
+		STAGE_TEST(failed_final_flush_is_remembered),
+		STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout),
+		STAGE_TEST(configured_session_is_disabled_at_once),
+		STAGE_TEST(disabling_twice_is_once),
+		STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again),
+		STAGE_TEST(snapshot_tick_can_count_suspended_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+#include "service/ipc/limits.h"
+#include "service/trace/sequence_ids.h"
+
+static void ids_begin_after_the_service(void **state)
+{
+	struct sequence_ids s = {0};
+
+	(void)state;
+	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
+	assert_int_equal(sequence_ids_get(&s, 1, 2), 3);
+	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
+	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
+	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
+	sequence_ids_deinit(&s);
+	assert_int_equal(sequence_ids_get(&s, 2, 1), 2);
+	sequence_ids_deinit(&s);
+}
+
+static void producer_and_writer_are_not_mixed_up(void **state)
+{
+	struct sequence_ids s = {0};
+	uint32_t a = sequence_ids_get(&s, 1, 0), b = sequence_ids_get(&s, 0x0100, 1);
+
+	(void)state;
+	assert_int_not_equal(a, b);
+	assert_int_not_equal(sequence_ids_get(&s, 1, 0x0100), b);
+	sequence_ids_deinit(&s);
+}
+
+static void many_keep_their_ids(void **state)
+{
+	struct sequence_ids s = {0};
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 50000; i++)
+			assert_int_equal(
+				sequence_ids_get(&s, (uint16_t)(1 + i % 500), (uint16_t)(i / 500)),
+				2 + i);
+	sequence_ids_deinit(&s);
+}
+
+static void there_is_a_limit(void **state)
+{
+	struct sequence_ids s = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < MAX_SEQUENCES; i++)
+		sequence_ids_get(&s, (uint16_t)(1 + i / 32768), (uint16_t)(i % 32768));
+	assert_int_equal(s.last, MAX_SEQUENCES + 1);
+	assert_int_equal(sequence_ids_get(&s, 60000, 1), 0);
+	assert_int_equal(sequence_ids_get(&s, 60001, 1), 0);
+	/* Those that are known stay known. */
+	assert_int_equal(sequence_ids_get(&s, 1, 0), 2);
+	assert_int_equal(sequence_ids_get(&s, MAX_SEQUENCES / 32768, 32767), MAX_SEQUENCES + 1);
+	sequence_ids_deinit(&s);
+}
+
+static void copy_goes_on_by_itself(void **state)
+{
+	struct sequence_ids s = {0}, copy = {0}, none = {0};
+
+	(void)state;
+	assert_int_equal(sequence_ids_copy(&none, &copy), 0);
+	assert_int_equal(sequence_ids_get(&copy, 1, 1), 2);
+	sequence_ids_deinit(&copy);
+	for (uint16_t i = 1; i <= 100; i++)
+		sequence_ids_get(&s, 1, i);
+	assert_int_equal(sequence_ids_copy(&s, &copy), 0);
+	assert_int_equal(sequence_ids_get(&copy, 2, 1), 102);
+	assert_int_equal(sequence_ids_get(&s, 3, 1), 102);
+	for (uint16_t i = 1; i <= 100; i++)
+		assert_int_equal(sequence_ids_get(&copy, 1, i), i + 1);
+	sequence_ids_deinit(&s);
+	sequence_ids_deinit(&copy);
+}
+
+/* ---- ids that are chosen ---- */
+
+#define CHOSEN 1500
+#define ROUNDS 20
+
+/* CPU time of some rounds with these writers of producer 1. */
+static uint64_t cost_of(const uint16_t *writers)
+{
+	struct timespec before, after;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct sequence_ids s = {0};
+
+		for (size_t i = 0; i < CHOSEN; i++)
+			sequence_ids_get(&s, 1, writers[i]);
+		sequence_ids_deinit(&s);
+	}
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	return (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000u + (uint64_t)after.tv_nsec -
+	       (uint64_t)before.tv_nsec;
+}
+
+/* Writers that a multiplicative hash puts side by side, as a peer can compute them. */
+static void chosen_ids_cost_what_others_do(void **state)
+{
+	uint16_t chosen[CHOSEN], plain[CHOSEN];
+	uint64_t chosen_ns, plain_ns;
+	size_t n = 0;
+
+	(void)state;
+	for (uint32_t w = 0; w <= UINT16_MAX && n < CHOSEN; w++)
+		if ((1u << 16 | w) * 2654435769u >> 27 == 0)
+			chosen[n++] = (uint16_t)w;
+	assert_int_equal(n, CHOSEN);
+	for (size_t i = 0; i < CHOSEN; i++)
+		plain[i] = (uint16_t)i;
+	plain_ns = cost_of(plain);
+	chosen_ns = cost_of(chosen);
+	assert_true(chosen_ns < 5 * plain_ns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copy_goes_on_by_itself),
+		cmocka_unit_test(ids_begin_after_the_service),
+		cmocka_unit_test(producer_and_writer_are_not_mixed_up),
+		cmocka_unit_test(many_keep_their_ids),
+		cmocka_unit_test(there_is_a_limit),
+		cmocka_unit_test(chosen_ids_cost_what_others_do),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

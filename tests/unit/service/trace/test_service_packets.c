@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/service/rig.h"
+#include "service/trace/extensions.h"
+
+static int setup(void **state)
+{
+	*state = stage_new(0, false);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+/* The data field of a packet: the one that says what kind it is. */
+static uint32_t kind_of(const struct peer_packets *t, size_t i)
+{
+	static const uint32_t kinds[] = {
+		PB_TRACE_PACKET_CLOCK_SNAPSHOT,
+		PB_TRACE_PACKET_SYNCHRONIZATION_MARKER,
+		PB_TRACE_PACKET_TRACE_CONFIG,
+		PB_TRACE_PACKET_TRACE_UUID,
+		PB_TRACE_PACKET_TRACE_PROVENANCE,
+		PB_TRACE_PACKET_SYSTEM_INFO,
+		PB_TRACE_PACKET_SERVICE_EVENT,
+		PB_TRACE_PACKET_TRACE_STATS,
+		PEER_FIELD,
+	};
+	struct pb_field f;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		if (peer_packet_field(t, i, kinds[k], &f))
+			return kinds[k];
+	return 0;
+}
+
+static bool is_event(const struct peer_packets *t, size_t i, uint32_t field)
+{
+	struct pb_field f;
+
+	return peer_packet_field(t, i, PB_TRACE_PACKET_SERVICE_EVENT, &f) &&
+	       peer_number(&f, field) == 1;
+}
+
+static void packets_come_in_the_order_of_the_protocol(void **state)
+{
+	static const uint32_t order[] = {
+		PB_TRACE_PACKET_CLOCK_SNAPSHOT,
+		PB_TRACE_PACKET_SYNCHRONIZATION_MARKER,
+		PB_TRACE_PACKET_TRACE_CONFIG,
+		PB_TRACE_PACKET_TRACE_UUID,
+		PB_TRACE_PACKET_TRACE_PROVENANCE,
+		PB_TRACE_PACKET_SYSTEM_INFO,
+		PB_TRACE_PACKET_SERVICE_EVENT,
+		PB_TRACE_PACKET_SERVICE_EVENT,
+		PEER_FIELD,
+		PB_TRACE_PACKET_SERVICE_EVENT,
+		PB_TRACE_PACKET_TRACE_STATS,
+	};
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 1, 0, "data");
+	t = stage_read(g);
+	assert_int_equal(t.n, sizeof(order) / sizeof(order[0]));
+	for (size_t i = 0; i < t.n; i++)
+		assert_int_equal(kind_of(&t, i), order[i]);
+	assert_true(is_event(&t, 6, PB_TRACING_SERVICE_EVENT_TRACING_STARTED));
+	assert_true(is_event(&t, 7, PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED));
+	assert_true(is_event(&t, 9, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED));
+	peer_packets_free(&t);
+}
+
+static void all_are_on_the_services_sequence(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG);
+	t = stage_read(g);
+	for (size_t i = 0; i < t.n; i++) {
+		assert_true(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_UID, &f));
+		assert_int_equal(f.u64, getuid());
+		assert_true(
+			peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, &f));
+		assert_int_equal(f.u64, 1);
+		assert_false(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_PID, &f));
+		if (kind_of(&t, i) != PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) {
+			assert_true(
+				peer_packet_field(&t, i, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
+			assert_int_equal(f.u64, 6);
+		}
+	}
+	peer_packets_free(&t);
+}
+
+static void second_reading_says_only_what_is_new(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	stage_start(g, STAGE_CONFIG);
+	t = stage_read(g);
+	peer_packets_free(&t);
+	t = stage_read(g);
+	assert_int_equal(t.n, 1);
+	assert_true(is_event(&t, 0, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED));
+	peer_packets_free(&t);
+}
+
+static void marker_is_last_in_its_packet(void **state)
+{
+	static const uint8_t marker[] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
+					 0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f;
+	int i;
+
+	stage_start(g, STAGE_CONFIG);
+	t = stage_read(g);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER);
+	assert_true(i >= 0);
+	assert_true(t.list[i].len > sizeof(marker));
+	assert_memory_equal(t.list[i].data + t.list[i].len - sizeof(marker), marker,
+			    sizeof(marker));
+	assert_false(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
+	peer_packets_free(&t);
+}
+
+static void config_comes_back_with_what_nobody_knows(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f, v;
+	struct pb_mem m;
+	int i;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_open(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG);
+	pb_enc_raw(&m.enc, "\x0a\x02\x08\x40", 4); /* buffers { size_kb: 64 } */
+	pb_enc_str(&m.enc, 20005, "tomorrow");
+	pb_enc_close(&m.enc);
+	g->enable = peer_call_mem(g->cons, C_ENABLE, &m);
+	assert_true(peer_is_quiet(g->cons));
+	t = stage_read(g);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG);
+	assert_true(i >= 0);
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TRACE_CONFIG, &f));
+	assert_true(peer_subfield(&f, 20005, &v));
+	assert_memory_equal(v.data, "tomorrow", v.len);
+	assert_true(peer_subfield(&f, PB_TRACE_CONFIG_BUFFERS, &v));
+	peer_packets_free(&t);
+}
+
+static void config_of_any_size_is_echoed(void **state)
+{
+	struct stage *g = *state;
+	char *config = malloc(200000), *end;
+	struct peer_packets t;
+	struct pb_field f;
+
+	assert_non_null(config);
+	end = config + sprintf(config, "buffers { size_kb: 4 } activate_triggers: '");
+	memset(end, 't', 130900);
+	strcpy(end + 130900, "'");
+	peer_enable(g->cons, config);
+	free(config);
+	assert_true(peer_is_quiet(g->cons));
+	t = stage_read(g);
+	assert_true(peer_packet_field(&t,
+				      (size_t)peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG),
+				      PB_TRACE_PACKET_TRACE_CONFIG, &f));
+	assert_true(f.len > 130900);
+	peer_packets_free(&t);
+}
+
+static void builtin_sources_can_be_turned_off(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+
+	g->enable =
+		peer_enable(g->cons, "buffers { size_kb: 4 } builtin_data_sources { "
+				     "disable_clock_snapshotting: true disable_trace_config: true "
+				     "disable_system_info: true disable_service_events: true }");
+	assert_true(peer_is_quiet(g->cons));
+	t = stage_read(g);
+	assert_int_equal(t.n, 4);
+	assert_int_equal(kind_of(&t, 0), PB_TRACE_PACKET_SYNCHRONIZATION_MARKER);
+	assert_int_equal(kind_of(&t, 1), PB_TRACE_PACKET_TRACE_UUID);
+	assert_int_equal(kind_of(&t, 2), PB_TRACE_PACKET_TRACE_PROVENANCE);
+	assert_int_equal(kind_of(&t, 3), PB_TRACE_PACKET_TRACE_STATS);
+	peer_packets_free(&t);
+}
+
+/* The service's own are at the head of each trace, unless its config wants none. */
+static void extensions_are_at_the_head(void **state)
+{
+	static uint8_t set_bytes[] = {0x0a, 0x00}, zipped[] = {0x1f, 0x8b, 0};
+	static const struct extensions x = {
+		.list = {{set_bytes, sizeof(set_bytes), false}, {zipped, sizeof(zipped), true}},
+		.n = 2,
+	};
+	struct stage *g = *state;
+	struct pb_field f, set;
+	struct peer_packets t;
+	int i;
+
+	g->rig.service->extensions = &x;
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 1, 0, "data");
+	t = stage_read(g);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+	assert_in_range(i, 0, peer_find_packet(&t, 0, PEER_FIELD));
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
+	assert_true(peer_subfield(&f, PB_EXTENSION_DESCRIPTOR_EXTENSION_SET, &set));
+	assert_int_equal(set.len, 2);
+	i = peer_find_packet(&t, (size_t)i + 1, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+	assert_true(i > 0);
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
+	assert_true(peer_subfield(&f, PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP, &set));
+	assert_int_equal(set.len, 3);
+	peer_packets_free(&t);
+	t = stage_read(g);
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
+	peer_packets_free(&t);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	peer_enable(g->cons, "buffers { size_kb: 4 } "
+			     "builtin_data_sources { disable_extension_descriptors: true }");
+	t = stage_read(g);
+	assert_true(t.n > 0);
+	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
+	peer_packets_free(&t);
+}
+
+static void snapshot_names_the_primary_clock(void **state)
+{
+	static const struct {
+		const char *config;
+		uint64_t clock;
+	} cases[] = {{"", 6},
+		     {"builtin_data_sources { primary_trace_clock: BUILTIN_CLOCK_MONOTONIC }", 3}};
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f, clock;
+
+	for (size_t i = 0; i < 2; i++) {
+		peer_enable(g->cons, cases[i].config);
+		assert_true(peer_is_quiet(g->cons));
+		t = stage_read(g);
+		assert_true(peer_packet_field(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
+		assert_int_equal(peer_number(&f, PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK),
+				 cases[i].clock);
+		assert_true(peer_subfield(&f, PB_CLOCK_SNAPSHOT_CLOCKS, &clock));
+		assert_true(peer_number(&clock, PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP) > 0);
+		peer_packets_free(&t);
+		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+		assert_true(peer_next(g->cons));
+	}
+}
+
+static void provenance_names_producers_of_sequences(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f, buffer, sequence;
+	int i;
+
+	stage_start(g, STAGE_CONFIG);
+	stage_write(g, 0, 9, 0, "data");
+	t = stage_read(g);
+	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_PROVENANCE);
+	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TRACE_PROVENANCE, &f));
+	assert_true(peer_subfield(&f, PB_TRACE_PROVENANCE_BUFFERS, &buffer));
+	assert_true(peer_subfield(&buffer, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES, &sequence));
+	assert_int_equal(peer_number(&sequence, PB_TRACE_PROVENANCE_SEQUENCE_ID), 2);
+	assert_int_equal(peer_number(&sequence, PB_TRACE_PROVENANCE_SEQUENCE_PRODUCER_ID), 1);
+	peer_packets_free(&t);
+}
+
+static void system_is_described(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f, v;
+
+	stage_start(g, STAGE_CONFIG);
+	t = stage_read(g);
+	assert_true(peer_packet_field(&t,
+				      (size_t)peer_find_packet(&t, 0, PB_TRACE_PACKET_SYSTEM_INFO),
+				      PB_TRACE_PACKET_SYSTEM_INFO, &f));
+	assert_true(peer_subfield(&f, PB_SYSTEM_INFO_UTSNAME, &v));
+	assert_true(peer_subfield(&v, PB_UTSNAME_SYSNAME, &v));
+	assert_memory_equal(v.data, "Linux", 5);
+	assert_true(peer_subfield(&f, PB_SYSTEM_INFO_TRACING_SERVICE_VERSION, &v));
+	assert_int_equal(peer_number(&f, PB_SYSTEM_INFO_PAGE_SIZE), sysconf(_SC_PAGESIZE));
+	assert_int_equal(peer_number(&f, PB_SYSTEM_INFO_NUM_CPUS), sysconf(_SC_NPROCESSORS_CONF));
+	assert_true(peer_number(&f, PB_SYSTEM_INFO_SYSTEM_RAM_BYTES) > 1 << 20);
+	peer_packets_free(&t);
+}
+
+static void slow_sources_are_named(void **state)
+{
+	struct stage *g = *state;
+	struct peer_packets t;
+	struct pb_field f, slow;
+
+	stage_start(g, STAGE_CONFIG);
+	lifecycle_add_sources(&rig_session(&g->rig)->lifecycle, LIFECYCLE_SLOW_STARTING, 1,
+			      "\x0a\x03\x0a\x01p", 5);
+	t = stage_read(g);
+	for (size_t i = 0; i < t.n; i++)
+		if (peer_packet_field(&t, i, PB_TRACE_PACKET_SERVICE_EVENT, &f) &&
+		    peer_subfield(&f, PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES, &slow)) {
+			assert_int_equal(slow.len, 5);
+			peer_packets_free(&t);
+			return;
+		}
+	fail();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STAGE_TEST(packets_come_in_the_order_of_the_protocol),
+		STAGE_TEST(all_are_on_the_services_sequence),
+		STAGE_TEST(second_reading_says_only_what_is_new),
+		STAGE_TEST(marker_is_last_in_its_packet),
+		STAGE_TEST(config_comes_back_with_what_nobody_knows),
+		STAGE_TEST(config_of_any_size_is_echoed),
+		STAGE_TEST(builtin_sources_can_be_turned_off),
+		STAGE_TEST(extensions_are_at_the_head),
+		STAGE_TEST(snapshot_names_the_primary_clock),
+		STAGE_TEST(provenance_names_producers_of_sequences),
+		STAGE_TEST(system_is_described),
+		STAGE_TEST(slow_sources_are_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
