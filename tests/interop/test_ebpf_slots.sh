@@ -18,7 +18,7 @@ start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
 cat >"$TMP/config" <<'END'
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: 'linux.ebpf_counters' ebpf_counters_config {
-  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 outliers { runq_us: 1 max_per_second: 1000000 } } } }
+  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 period_ms: 20 outliers { runq_us: 1000 max_per_second: 1000 } } } }
 END
 # Eight at once, that want the same CPU and sleep between; and one after the other, that soon end: "PID FAULTS MAJOR",
 # and "USER SYSTEM" in s.

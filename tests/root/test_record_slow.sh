@@ -100,6 +100,7 @@ verdict "and its file is whole" $?
 
 # ---- full
 
+rm "$TMP/mnt/"[acd]
 record -t 60s -o "$TMP/mnt/e"
 (wait_for larger_than "$TMP/mnt/e" 100000
   head -c 100M /dev/zero >"$TMP/mnt/filler" 2>/dev/null)
@@ -108,7 +109,8 @@ wait $recorder
 verdict "a disk that others fill: told, exit code 1, with what is kept" $? "$TMP/log"
 is_whole "$TMP/mnt/e"
 verdict "and what is kept is whole" $?
-rm "$TMP/mnt/filler" "$TMP/mnt/"[acde]
+rm "$TMP/mnt/filler" "$TMP/mnt/e"
+fallocate -l $(($(stat -f -c '%a * %S' "$TMP/mnt") - (6 << 20))) "$TMP/mnt/filler"
 record -t 60s -o "$TMP/mnt/f"
 wait $recorder
 [ $? = 1 ] && said 'stopped before the file system of .* was full' && is_whole "$TMP/mnt/f" &&
