@@ -212,7 +212,7 @@ PIECE static void piece_proc(struct line *l, const char *root)
 	struct proc_files files;
 	struct process_names names = {
 		.options = {.thread_names = true}, .files = &files, .packet = &packet};
-	struct turn turn = {.now = clock_mono_ns, .end = UINT64_MAX};
+	struct time_slice turn = {.now = clock_mono_ns, .end = UINT64_MAX};
 
 	must(proc_files_init(&files, root) == 0 && process_scan_begin(&scan, &names) == 0, root);
 	while (process_scan_run(&scan, &names, &turn))

@@ -14,7 +14,7 @@
 #include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "client/producer/producer.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "gen/fields.h"
 
 /*
@@ -155,7 +155,7 @@ static inline int load_run(struct load *l)
 		.sources = sources,
 		.on_connected = load_registered,
 		.ctx = l,
-		.env = {.loop = loop, .feed = session_feed_new()},
+		.env = {.loop = loop, .feed = metadata_bus_new()},
 	};
 	struct producer *p;
 

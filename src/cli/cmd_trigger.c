@@ -12,13 +12,13 @@
 #include "cli/trace/session_client.h"
 #include "cli/terminal/verb.h"
 #include "cli/terminal/verb_options.h"
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 #include "config/limits.h"
 #include "ipc/producer_port.pb-c.h"
 
 struct trigger_run {
 	struct event_base *loop;
-	struct conn *conn;
+	struct connection *conn;
 	char **names;
 	size_t n;
 	int error; /* -EINPROGRESS until there is an answer */
@@ -30,12 +30,12 @@ static void end(struct trigger_run *t, int error)
 	event_base_loopbreak(t->loop);
 }
 
-static void on_activated(void *ctx, const struct conn_reply *reply)
+static void on_activated(void *ctx, const struct connection_reply *reply)
 {
 	end(ctx, reply->error);
 }
 
-static void on_initialized(void *ctx, const struct conn_reply *reply)
+static void on_initialized(void *ctx, const struct connection_reply *reply)
 {
 	struct trigger_run *t = ctx;
 	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
@@ -44,7 +44,7 @@ static void on_initialized(void *ctx, const struct conn_reply *reply)
 	m.n_trigger_names = t->n;
 	m.trigger_names = t->names;
 	if (r == 0)
-		r = conn_call_msg(t->conn, "ActivateTriggers", &m.base, on_activated, t);
+		r = connection_call_msg(t->conn, "ActivateTriggers", &m.base, on_activated, t);
 	if (r < 0)
 		end(t, r);
 }
@@ -56,7 +56,7 @@ static void on_bound(void *ctx)
 	int r;
 
 	m.producer_name = (char *)"sonda";
-	r = conn_call_msg(t->conn, "InitializeConnection", &m.base, on_initialized, t);
+	r = connection_call_msg(t->conn, "InitializeConnection", &m.base, on_initialized, t);
 	if (r < 0)
 		end(t, r);
 }
@@ -66,7 +66,7 @@ static void on_lost(void *ctx, int error)
 	end(ctx, error ? error : -EPIPE);
 }
 
-static const struct conn_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
 /* 0 or -errno, -EINPROGRESS: no answer in time. */
 static int activate(const char *address, char **names, size_t n)
@@ -77,12 +77,12 @@ static int activate(const char *address, char **names, size_t n)
 
 	t.loop = event_base_new();
 	if (t.loop)
-		r = conn_new(t.loop, address, "ProducerPort", &ops, &t, &t.conn);
+		r = connection_new(t.loop, address, "ProducerPort", &ops, &t, &t.conn);
 	if (r == 0) {
 		event_base_loopexit(t.loop, &timeout);
 		event_base_dispatch(t.loop);
 		r = t.error;
-		conn_free(t.conn);
+		connection_free(t.conn);
 	}
 	if (t.loop)
 		event_base_free(t.loop);

@@ -39,8 +39,8 @@
 #include "base/system/notify.h"
 #include "base/core/version.h"
 #include "client/producer/producer.h"
-#include "client/producer/session_feed.h"
-#include "base/event_loop/turn.h"
+#include "client/producer/metadata_bus.h"
+#include "base/event_loop/time_slice.h"
 #include "ftrace/session/ftrace_ds.h"
 #include "probes/data_sources.h"
 #include "probes/sandbox.h"
@@ -61,7 +61,7 @@ struct probes {
 	bool trusts_consumers;
 	char state[256]; /* the folder of records of what we would have to undo, or empty */
 	struct event_base *loop; /* owned, as are the rest */
-	struct session_feed *feed;
+	struct metadata_bus *feed;
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
 	struct boost_state boost;
@@ -324,7 +324,7 @@ static int probes_init(struct probes *p)
 		return r;
 	}
 	p->loop = event_base_new();
-	p->feed = session_feed_new();
+	p->feed = metadata_bus_new();
 	if (!p->loop || !p->feed)
 		return -ENOMEM;
 	r = handle_signals(p);
@@ -335,7 +335,7 @@ static int probes_init(struct probes *p)
 static void probes_deinit(struct probes *p)
 {
 	producer_free(p->producer);
-	p->feed = session_feed_free(p->feed);
+	p->feed = metadata_bus_free(p->feed);
 	for (size_t i = 0; i < ARRAY_SIZE(p->signals); i++)
 		if (p->signals[i])
 			event_free(p->signals[i]);
@@ -357,7 +357,7 @@ static void allow_locked_memory(void)
 static void run_loop(struct probes *p)
 {
 	do {
-		turn_round_begins();
+		time_slice_loop_iteration();
 		boost_round(&p->boost);
 	} while (event_base_loop(p->loop, EVLOOP_ONCE) == 0 && !event_base_got_break(p->loop));
 }

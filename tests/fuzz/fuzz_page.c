@@ -70,7 +70,7 @@ static void load_all(void)
 {
 	writers[0] = fake_writer_new(4096);
 	writers[1] = fake_writer_new(100);
-	assert(task_news_init(&news, FEED_TASKS | FEED_FDS | FEED_INODES) == 0);
+	assert(task_news_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES) == 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
 		load(&ways[i],
 		     &(struct event_table_options){.compact = i & 1, .legacy_generic = i & 2});
@@ -166,7 +166,7 @@ static void translate(const uint8_t *data, size_t size, uint8_t how)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct feed_news told;
+	struct metadata_batch told;
 
 	if (!writers[0])
 		load_all();

@@ -27,7 +27,7 @@
 #include <event2/event.h>
 
 #include "unit/../unit/ftrace/fake_producer.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "config/text.h"
 #include "ftrace/session/ftrace_ds.h"
 #include "gen/fields.h"
@@ -225,7 +225,7 @@ struct recording {
 	bool ending;
 };
 
-static void on_news(void *ctx, const struct feed_news *news)
+static void on_news(void *ctx, const struct metadata_batch *news)
 {
 	struct recording *r = ctx;
 
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 {
 	struct recording *r = &recording;
 	struct ds_env env = {
-		.feed = session_feed_new(),
+		.feed = metadata_bus_new(),
 		.proc_root = "/proc",
 		.sys_root = "/sys",
 		.tracefs_root = getenv("TRACEFS") ? getenv("TRACEFS") : "/sys/kernel/tracing",
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
 	r->handle.session_id = 1;
 	r->handle.on_answer = on_answer;
 	if (getenv("NEWS"))
-		assert(session_feed_listen(env.feed, 1, FEED_TASKS, on_news, r) == 0);
+		assert(metadata_bus_subscribe(env.feed, 1, METADATA_TASKS, on_news, r) == 0);
 	ftrace_remove_stale_instances(env.tracefs_root ? env.tracefs_root : "/nowhere");
 	if (env.state_root && env.tracefs_root)
 		ftrace_undo_stale_loans(env.tracefs_root, env.state_root);
@@ -368,8 +368,8 @@ int main(int argc, char **argv)
 
 	ftrace_data_source.destroy(r->instance);
 	if (getenv("NEWS"))
-		session_feed_unlisten(env.feed, 1, r);
-	session_feed_free(env.feed);
+		metadata_bus_unsubscribe(env.feed, 1, r);
+	metadata_bus_free(env.feed);
 	event_free(r->tick);
 	event_free(term);
 	event_free(intr);

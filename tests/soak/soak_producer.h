@@ -9,7 +9,7 @@
 #include <event2/event.h>
 
 #include "client/producer/producer.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "soak_packet.h"
 
 /*
@@ -187,7 +187,7 @@ static inline void soak_produce(struct soak_life *l)
 
 	soak_life = l;
 	o.env.loop = soak_loop = event_base_new();
-	o.env.feed = session_feed_new();
+	o.env.feed = metadata_bus_new();
 	if (!o.env.loop || !o.env.feed || producer_new(&o, &p) < 0)
 		_exit(1);
 	event_base_dispatch(soak_loop);

@@ -8,7 +8,7 @@
 
 #include "base/system/fs.h"
 #include "client/producer/producer.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 
 /* A program that is nothing but a producer. */
 
@@ -37,13 +37,13 @@ static inline int producer_run(struct producer_options o)
 
 	signal(SIGPIPE, SIG_IGN);
 	o.env.loop = loop;
-	o.env.feed = session_feed_new();
+	o.env.feed = metadata_bus_new();
 	event_add(term, NULL);
 	if (producer_new(&o, &p) < 0)
 		return 1;
 	event_base_dispatch(loop);
 	producer_free(p);
-	session_feed_free(o.env.feed);
+	metadata_bus_free(o.env.feed);
 	event_free(term);
 	event_base_free(loop);
 	return 0;

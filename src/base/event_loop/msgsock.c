@@ -134,7 +134,8 @@ static bool must_hold(const struct msgsock *m)
 
 static bool turn_is_over(const struct msgsock *m)
 {
-	return m->turn_ns != UINT64_MAX && clock_mono_ns() - m->turn_start_ns >= m->turn_ns;
+	return m->time_slice_ns != UINT64_MAX &&
+	       clock_mono_ns() - m->turn_start_ns >= m->time_slice_ns;
 }
 
 static bool has_message(const struct msgsock *m, size_t pos)
@@ -377,9 +378,9 @@ void msgsock_hold_reads(struct msgsock *m, size_t limit)
 	m->hold_limit = limit;
 }
 
-void msgsock_set_turn(struct msgsock *m, uint64_t turn_ns, bool is_urgent)
+void msgsock_set_turn(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent)
 {
-	m->turn_ns = turn_ns;
+	m->time_slice_ns = time_slice_ns;
 	m->is_urgent = is_urgent;
 	set_urgent(m, true);
 }
@@ -408,7 +409,7 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 			      .got_fd = -1,
 			      .send_limit = send_limit,
 			      .hold_limit = SIZE_MAX,
-			      .turn_ns = UINT64_MAX};
+			      .time_slice_ns = UINT64_MAX};
 	r = msgsock_tell_memory(m);
 	if (r == 0 &&
 	    (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||

@@ -72,12 +72,12 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 void msgsock_hold_reads(struct msgsock *m, size_t limit);
 
 /*
- * From now on a wake-up hands out messages for about turn_ns of time, at least one, and then gives the
+ * From now on a wake-up hands out messages for about time_slice_ns of time, at least one, and then gives the
  * others of the loop their turn. is_urgent: on a loop with priorities this socket is served before
  * others of the default priority, until a turn was too short for all that it had sent; then it is
  * served as they are, until nothing is left.
  */
-void msgsock_set_turn(struct msgsock *m, uint64_t turn_ns, bool is_urgent);
+void msgsock_set_turn(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
 /* Tries for up to timeout_ms to empty the send queue, blocking. 0; -EAGAIN: some is left; -EPIPE: the
  * connection is over, or the peer has closed it, which is found also with nothing to send. */

@@ -32,7 +32,7 @@ struct msgsock {
 	bool held; /* the reader looks away until it is woken up */
 	bool paused; /* its turn ended with whole messages left */
 	bool is_urgent; /* on_readable has priority 0 while there is little to read */
-	uint64_t turn_ns; /* UINT64_MAX: no end */
+	uint64_t time_slice_ns; /* UINT64_MAX: no end */
 	uint64_t turn_start_ns;
 
 	uint8_t *out;

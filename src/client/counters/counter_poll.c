@@ -11,7 +11,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  *	start, tick --> a pass --> turns, until its last step --> the tick is set
@@ -95,7 +95,7 @@ static void end_pass(struct counter_poll *p)
 		set_tick(p);
 }
 
-static void run_pass(struct counter_poll *p, const struct turn *turn)
+static void run_pass(struct counter_poll *p, const struct time_slice *turn)
 {
 	tracks_begin(p->tracks, clock_boot_ns());
 	do {
@@ -103,15 +103,15 @@ static void run_pass(struct counter_poll *p, const struct turn *turn)
 			end_pass(p);
 			break;
 		}
-	} while (!turn_over(turn));
+	} while (!time_slice_over(turn));
 	tracks_end(p->tracks);
 }
 
 /* The flushes and the stop, when the last values are in the trace. */
-static void answer(struct counter_poll *p, const struct turn *turn)
+static void answer(struct counter_poll *p, const struct time_slice *turn)
 {
 	while (tracks_flush_piece(p->tracks)) {
-		if (turn_over(turn)) {
+		if (time_slice_over(turn)) {
 			schedule(p);
 			return;
 		}
@@ -127,7 +127,7 @@ static void answer(struct counter_poll *p, const struct turn *turn)
 
 static void run_turn(struct counter_poll *p)
 {
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 
 	if (p->in_pass)
 		run_pass(p, &turn);
@@ -231,7 +231,7 @@ static void renew(struct counter_poll *p)
 
 void counter_poll_flush(void *instance, uint64_t flush_id)
 {
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 	struct counter_poll *p = instance;
 
 	if (!flushes_add(&p->flushes, flush_id)) {

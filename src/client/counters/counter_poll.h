@@ -12,7 +12,7 @@
 
 /*
  * A data source that reads files again and again and writes their numbers as counter tracks: its
- * life, its timer and its turns (base/event_loop/turn.h). The source embeds it, with ops of its own, and
+ * life, its timer and its turns (base/event_loop/time_slice.h). The source embeds it, with ops of its own, and
  * gives it as instance; the functions below that take an instance are those of struct data_source.
  *
  * A pass is begin() and then step() until that says false. The next pass comes with the next

@@ -9,7 +9,7 @@
 #include "config/data_source_config.pb-c.h"
 
 struct event_base;
-struct session_feed;
+struct metadata_bus;
 
 /*
  * What a data source is to the producer that runs it. One struct data_source a kind, const, in a
@@ -39,7 +39,7 @@ struct ds_handle;
 struct ds_env {
 	struct event_base *loop;
 	struct arbiter *arbiter;
-	struct session_feed *feed;
+	struct metadata_bus *feed;
 	bool knows_consumers; /* DataSourceConfig.consumer_uid can be believed */
 	bool trusts_consumers; /* each of them is taken for root */
 	const char *proc_root; /* "/proc" but in tests */

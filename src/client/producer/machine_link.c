@@ -16,7 +16,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
 #include "ipc/relay_port.pb-c.h"
@@ -24,7 +24,7 @@
 #include "wire/system_info.h"
 
 struct machine_link {
-	struct conn *conn; /* owned; NULL: lost */
+	struct connection *conn; /* owned; NULL: lost */
 	struct event *next_round; /* owned */
 };
 
@@ -39,7 +39,7 @@ static const struct {
 };
 
 /* Where it fails the connection is lost, or this round. */
-static void send_clocks(struct machine_link *l, uint32_t phase, conn_reply_fn fn)
+static void send_clocks(struct machine_link *l, uint32_t phase, connection_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
@@ -54,10 +54,10 @@ static void send_clocks(struct machine_link *l, uint32_t phase, conn_reply_fn fn
 		pb_enc_close(&m.enc);
 	}
 	if (!m.failed)
-		(void)conn_call(l->conn, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
+		(void)connection_call(l->conn, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
 }
 
-static void on_updated(void *ctx, const struct conn_reply *reply)
+static void on_updated(void *ctx, const struct connection_reply *reply)
 {
 	const struct timeval wait = {.tv_sec = MACHINE_LINK_PERIOD_MS / 1000};
 	struct machine_link *l = ctx;
@@ -66,7 +66,7 @@ static void on_updated(void *ctx, const struct conn_reply *reply)
 		evtimer_add(l->next_round, &wait);
 }
 
-static void on_pinged(void *ctx, const struct conn_reply *reply)
+static void on_pinged(void *ctx, const struct connection_reply *reply)
 {
 	if (!reply->error)
 		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_updated);
@@ -86,7 +86,7 @@ static void on_next_round(evutil_socket_t fd, short what, void *ctx)
 		begin_round(l);
 }
 
-static void on_told(void *ctx, const struct conn_reply *reply)
+static void on_told(void *ctx, const struct connection_reply *reply)
 {
 	if (!reply->error)
 		begin_round(ctx);
@@ -103,7 +103,7 @@ static void on_bound(void *ctx)
 	system_info_put(&m.enc);
 	pb_enc_close(&m.enc);
 	if (!m.failed)
-		(void)conn_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1, on_told, l);
+		(void)connection_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1, on_told, l);
 }
 
 /* Whoever made us has a connection of its own, and learns from that. */
@@ -113,10 +113,10 @@ static void on_lost(void *ctx, int error)
 
 	(void)error;
 	evtimer_del(l->next_round);
-	conn_free(TAKE_PTR(l->conn));
+	connection_free(TAKE_PTR(l->conn));
 }
 
-static const struct conn_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
 int machine_link_new(struct event_base *loop, const char *address, struct machine_link **ret)
 {
@@ -127,7 +127,7 @@ int machine_link_new(struct event_base *loop, const char *address, struct machin
 		return r;
 	l->next_round = evtimer_new(loop, on_next_round, l);
 	if (l->next_round)
-		r = conn_new(loop, address, "RelayPort", &ops, l, &l->conn);
+		r = connection_new(loop, address, "RelayPort", &ops, l, &l->conn);
 	if (r < 0) {
 		machine_link_free(l);
 		return r;
@@ -140,7 +140,7 @@ void machine_link_free(struct machine_link *l)
 {
 	if (!l)
 		return;
-	conn_free(l->conn);
+	connection_free(l->conn);
 	if (l->next_round)
 		event_free(l->next_round);
 	free(l);

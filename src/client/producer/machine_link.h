@@ -13,6 +13,6 @@ struct machine_link;
 
 #define MACHINE_LINK_PERIOD_MS 30000
 
-/* Of the producer socket at address. 0 or -errno, as conn_new. */
+/* Of the producer socket at address. 0 or -errno, as connection_new. */
 int machine_link_new(struct event_base *loop, const char *address, struct machine_link **ret);
 void machine_link_free(struct machine_link *l); /* NULL is fine */

@@ -95,7 +95,7 @@ static void tear_down(struct producer *p)
 {
 	ds_instances_free(TAKE_PTR(p->instances));
 	arbiter_free(TAKE_PTR(p->arbiter));
-	conn_free(TAKE_PTR(p->conn));
+	connection_free(TAKE_PTR(p->conn));
 	machine_link_free(TAKE_PTR(p->link));
 	p->o.env.arbiter = NULL;
 }
@@ -115,7 +115,7 @@ void producer_give_up(struct producer *p)
 
 /* ---- introduction ---- */
 
-static void on_synced(void *ctx, const struct conn_reply *reply)
+static void on_synced(void *ctx, const struct connection_reply *reply)
 {
 	struct producer *p = ctx;
 
@@ -127,7 +127,7 @@ static void on_synced(void *ctx, const struct conn_reply *reply)
 		p->o.on_connected(p->o.ctx);
 }
 
-static void on_registered(void *ctx, const struct conn_reply *reply)
+static void on_registered(void *ctx, const struct connection_reply *reply)
 {
 	if (reply->error == -EPROTO)
 		producer_trouble(ctx, "the service refuses one of our data sources");
@@ -156,13 +156,13 @@ static int register_sources(struct producer *p)
 		pb_mem_reset(&m);
 		put_descriptor(&m.enc, *s);
 		r = m.failed ? -ENOMEM
-			     : conn_call(p->conn, "RegisterDataSource", m.buf, pb_mem_len(&m), -1,
-					 on_registered, p);
+			     : connection_call(p->conn, "RegisterDataSource", m.buf, pb_mem_len(&m),
+					       -1, on_registered, p);
 	}
 	if (r == 0)
-		r = conn_call(p->conn, "Sync", NULL, 0, -1, on_synced, p);
-	if (r == -ENOSYS && conn_has(p->conn, "RegisterDataSource")) {
-		on_synced(p, &(struct conn_reply){.error = 0});
+		r = connection_call(p->conn, "Sync", NULL, 0, -1, on_synced, p);
+	if (r == -ENOSYS && connection_has(p->conn, "RegisterDataSource")) {
+		on_synced(p, &(struct connection_reply){.error = 0});
 		r = 0;
 	}
 	return r;
@@ -171,7 +171,8 @@ static int register_sources(struct producer *p)
 static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
 {
 	p->emulated = m->use_shmem_emulation;
-	p->o.env.knows_consumers = m->sets_consumer_uid && conn_service_is_privileged(p->conn);
+	p->o.env.knows_consumers =
+		m->sets_consumer_uid && connection_service_is_privileged(p->conn);
 	/* A wish: without it our times are taken for the service's. Where a relay of this machine is
 	 * between us and the service, it is the relay's to tell. */
 	if (sock_is_remote(p->o.socket) && !p->link)
@@ -182,7 +183,7 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	return register_sources(p);
 }
 
-static void on_initialized(void *ctx, const struct conn_reply *reply)
+static void on_initialized(void *ctx, const struct connection_reply *reply)
 {
 	struct producer *p = ctx;
 	ProtobufCMessage *m;
@@ -215,10 +216,11 @@ static int introduce(struct producer *p)
 	m.producer_name = (char *)p->o.name;
 	m.has_smb_scraping_mode = true;
 	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
-	r = conn_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
+	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
 	/* At once: the service does not keep commands for who has not asked for them yet. */
 	if (r == 0)
-		r = conn_call(p->conn, "GetAsyncCommand", NULL, 0, -1, producer_on_command, p);
+		r = connection_call(p->conn, "GetAsyncCommand", NULL, 0, -1, producer_on_command,
+				    p);
 	return r;
 }
 
@@ -264,7 +266,7 @@ static void on_lost(void *ctx, int error)
 	producer_give_up(p);
 }
 
-static const struct conn_ops conn_ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops connection_ops = {.on_bound = on_bound, .on_lost = on_lost};
 
 static void try_connect(struct producer *p)
 {
@@ -275,7 +277,7 @@ static void try_connect(struct producer *p)
 	evtimer_del(p->retry);
 	if (p->o.on_capabilities)
 		p->o.on_capabilities(p->o.ctx, CONNECT_CAPABILITIES);
-	r = conn_new(p->o.env.loop, p->o.socket, SERVICE, &conn_ops, p, &p->conn);
+	r = connection_new(p->o.env.loop, p->o.socket, SERVICE, &connection_ops, p, &p->conn);
 	if (p->o.on_capabilities)
 		p->o.on_capabilities(p->o.ctx, 0);
 	if (r < 0) {
@@ -318,9 +320,9 @@ void producer_free(struct producer *p)
 	ds_instances_free(TAKE_PTR(p->instances));
 	if (p->arbiter) {
 		/* What they wrote last is worth a moment. */
-		conn_drain(p->conn, FAREWELL_MS);
+		connection_drain(p->conn, FAREWELL_MS);
 		arbiter_commit(p->arbiter);
-		conn_drain(p->conn, FAREWELL_MS);
+		connection_drain(p->conn, FAREWELL_MS);
 	}
 	tear_down(p);
 	socket_watch_free(p->watch);
@@ -345,5 +347,5 @@ int producer_activate_triggers(struct producer *p, const char *const *names, siz
 		return -ENOTCONN;
 	m.n_trigger_names = n;
 	m.trigger_names = (char **)names;
-	return conn_call_msg(p->conn, "ActivateTriggers", &m.base, NULL, NULL);
+	return connection_call_msg(p->conn, "ActivateTriggers", &m.base, NULL, NULL);
 }

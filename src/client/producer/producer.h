@@ -53,5 +53,5 @@ void producer_free(struct producer *p);
 
 /* Sends every pending commit now. */
 void producer_commit(struct producer *p);
-/* Asks the service to act on triggers by name. 0, -ENOTCONN, or as conn_call. */
+/* Asks the service to act on triggers by name. 0, -ENOTCONN, or as connection_call. */
 int producer_activate_triggers(struct producer *p, const char *const *names, size_t n);

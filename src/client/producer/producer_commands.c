@@ -21,7 +21,8 @@
 /* Past so much that waits for the socket chunks wait, too; with what they hold at most, and what
  * cannot wait, it is well below the limit of a connection. */
 #define CHOKED_BYTES (1u << 20)
-_Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONN_SEND_LIMIT, "room for all chunks");
+_Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONNECTION_SEND_LIMIT,
+	       "room for all chunks");
 
 /* ---- answers ---- */
 
@@ -29,21 +30,21 @@ static int send_commit(void *ctx, const void *request, size_t len)
 {
 	struct producer *p = ctx;
 
-	return conn_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
+	return connection_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
 }
 
 static bool is_choked(void *ctx)
 {
 	struct producer *p = ctx;
 
-	return conn_queued(p->conn) > CHOKED_BYTES;
+	return connection_queued(p->conn) > CHOKED_BYTES;
 }
 
 static int drain(void *ctx, int timeout_ms)
 {
 	struct producer *p = ctx;
 
-	return conn_drain(p->conn, timeout_ms);
+	return connection_drain(p->conn, timeout_ms);
 }
 
 static void writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
@@ -54,7 +55,7 @@ static void writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
 	m.has_trace_writer_id = m.has_target_buffer = true;
 	m.trace_writer_id = writer_id;
 	m.target_buffer = target_buffer;
-	conn_call_msg(p->conn, "RegisterTraceWriter", &m.base, NULL, NULL);
+	connection_call_msg(p->conn, "RegisterTraceWriter", &m.base, NULL, NULL);
 }
 
 static void writer_removed(void *ctx, uint16_t writer_id)
@@ -64,7 +65,7 @@ static void writer_removed(void *ctx, uint16_t writer_id)
 
 	m.has_trace_writer_id = true;
 	m.trace_writer_id = writer_id;
-	conn_call_msg(p->conn, "UnregisterTraceWriter", &m.base, NULL, NULL);
+	connection_call_msg(p->conn, "UnregisterTraceWriter", &m.base, NULL, NULL);
 }
 
 const struct arbiter_ops producer_arbiter_ops = {
@@ -82,7 +83,7 @@ static void instance_started(void *ctx, uint64_t id)
 
 	m.has_data_source_id = true;
 	m.data_source_id = id;
-	conn_call_msg(p->conn, "NotifyDataSourceStarted", &m.base, NULL, NULL);
+	connection_call_msg(p->conn, "NotifyDataSourceStarted", &m.base, NULL, NULL);
 }
 
 static void instance_stopped(void *ctx, uint64_t id)
@@ -93,7 +94,7 @@ static void instance_stopped(void *ctx, uint64_t id)
 	arbiter_commit(p->arbiter);
 	m.has_data_source_id = true;
 	m.data_source_id = id;
-	conn_call_msg(p->conn, "NotifyDataSourceStopped", &m.base, NULL, NULL);
+	connection_call_msg(p->conn, "NotifyDataSourceStopped", &m.base, NULL, NULL);
 }
 
 static void flush_answered(void *ctx, uint64_t flush_id)
@@ -168,7 +169,7 @@ const struct ds_instances_ops producer_ds_ops = {
 /* False: the connection cannot be used. */
 static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
 {
-	_cleanup_(closep) int fd = conn_take_fd(p->conn);
+	_cleanup_(closep) int fd = connection_take_fd(p->conn);
 	int r;
 
 	if (m->shared_buffer_page_size_kb > SMB_MAX_PAGE / 1024)
@@ -218,7 +219,7 @@ static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 	}
 }
 
-void producer_on_command(void *ctx, const struct conn_reply *reply)
+void producer_on_command(void *ctx, const struct connection_reply *reply)
 {
 	struct producer *p = ctx;
 	ProtobufCMessage *m;

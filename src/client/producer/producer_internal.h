@@ -2,7 +2,7 @@
 #pragma once
 
 #include "client/transport/arbiter.h"
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 #include "client/producer/ds_instances.h"
 #include "client/producer/producer.h"
 
@@ -15,7 +15,7 @@ struct producer {
 	struct socket_watch *watch; /* owned; only while WAITING */
 	int told; /* the error of connecting that on_trouble heard last */
 	/* of the connection: */
-	struct conn *conn; /* owned; NULL: WAITING */
+	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
 	struct machine_link *link; /* owned; where the service is on another machine */
 	bool emulated; /* the service shares no memory with us: chunks go through the socket */
@@ -34,4 +34,4 @@ void producer_give_up(struct producer *p);
 extern const struct arbiter_ops producer_arbiter_ops;
 extern const struct ds_instances_ops producer_ds_ops;
 /* A reply of GetAsyncCommand. */
-void producer_on_command(void *ctx, const struct conn_reply *reply);
+void producer_on_command(void *ctx, const struct connection_reply *reply);

@@ -4,8 +4,8 @@
  * reply's bytes become that callback's arguments. The record lives from the call to its last reply;
  * a stream that broke our rules stays as a silent one until the service ends it.
  *
- *	consumer_stats() --> request{on_stats} --> conn_call("GetTraceStats")
- *	    done(stats)  <-- on_stats()       <-- conn_reply{bytes}
+ *	consumer_stats() --> request{on_stats} --> connection_call("GetTraceStats")
+ *	    done(stats)  <-- on_stats()       <-- connection_reply{bytes}
  */
 
 #include "client/transport/consumer.h"
@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 #include "client/transport/consumer_internal.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
@@ -31,7 +31,7 @@ static void request_free(struct request *r)
 	free(r);
 }
 
-void request_retire(struct request *r, const struct conn_reply *reply)
+void request_retire(struct request *r, const struct connection_reply *reply)
 {
 	if (reply->has_more)
 		r->over = true;
@@ -39,7 +39,7 @@ void request_retire(struct request *r, const struct conn_reply *reply)
 		request_free(r);
 }
 
-static void on_reply(void *ctx, const struct conn_reply *reply)
+static void on_reply(void *ctx, const struct connection_reply *reply)
 {
 	struct request *r = ctx;
 
@@ -50,7 +50,7 @@ static void on_reply(void *ctx, const struct conn_reply *reply)
 }
 
 struct request *request_new(struct consumer *c,
-			    void (*fn)(struct request *r, const struct conn_reply *reply),
+			    void (*fn)(struct request *r, const struct connection_reply *reply),
 			    void *ctx)
 {
 	struct request *r = calloc(1, sizeof(*r));
@@ -66,7 +66,7 @@ struct request *request_new(struct consumer *c,
 
 int request_send(struct request *r, const char *method, const void *args, size_t len, int fd)
 {
-	int error = conn_call(r->consumer->conn, method, args, len, fd, on_reply, r);
+	int error = connection_call(r->consumer->conn, method, args, len, fd, on_reply, r);
 
 	if (error)
 		request_free(r);
@@ -86,7 +86,7 @@ int request_send_msg(struct request *r, const char *method, const ProtobufCMessa
 	return request_send(r, method, bytes, len, fd);
 }
 
-void *request_unpack(const ProtobufCMessageDescriptor *type, const struct conn_reply *reply,
+void *request_unpack(const ProtobufCMessageDescriptor *type, const struct connection_reply *reply,
 		     int *error)
 {
 	ProtobufCMessage *m;
@@ -127,7 +127,7 @@ static void on_lost(void *ctx, int error)
 		c->ops->on_connected(c->ctx, error ? error : -EPROTO);
 }
 
-static const struct conn_ops conn_ops = {
+static const struct connection_ops connection_ops = {
 	.on_bound = on_bound,
 	.on_lost = on_lost,
 };
@@ -143,8 +143,8 @@ int consumer_connect(struct event_base *loop, const char *socket, const struct c
 	c->ops = ops;
 	c->ctx = ctx;
 	LIST_INIT(&c->open);
-	error = conn_new(loop, socket ? socket : sock_default_consumer(), "ConsumerPort", &conn_ops,
-			 c, &c->conn);
+	error = connection_new(loop, socket ? socket : sock_default_consumer(), "ConsumerPort",
+			       &connection_ops, c, &c->conn);
 	if (error) {
 		free(c);
 		return error;
@@ -161,7 +161,7 @@ void consumer_free(struct consumer *c)
 		return;
 	if (c->freed)
 		*c->freed = true;
-	conn_free(c->conn);
+	connection_free(c->conn);
 	while ((r = LIST_FIRST(&c->open)))
 		request_free(r);
 	free(c);
@@ -169,7 +169,7 @@ void consumer_free(struct consumer *c)
 
 /* ---- requests answered by a bare yes or no ---- */
 
-static void on_done(struct request *r, const struct conn_reply *reply)
+static void on_done(struct request *r, const struct connection_reply *reply)
 {
 	consumer_done done = r->fn.done;
 	int error = reply->error;
@@ -227,7 +227,7 @@ int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, cons
 
 /* ---- a session ---- */
 
-void request_on_enabled(struct request *r, const struct conn_reply *reply)
+void request_on_enabled(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const char *) = r->fn.enabled;
 	Pb__EnableTracingResponse *m;
@@ -293,7 +293,7 @@ static bool give_slice(struct request *r, const struct pb_field *slice, int *err
 }
 
 /* Slices are handed on from where the socket put them: no message object for each. */
-static void on_slices(struct request *r, const struct conn_reply *reply)
+static void on_slices(struct request *r, const struct connection_reply *reply)
 {
 	consumer_slice fn = r->fn.slice;
 	int error = reply->error;
@@ -328,7 +328,7 @@ int consumer_read(struct consumer *c, consumer_slice slice, void *ctx)
 	return request_send(r, "ReadBuffers", NULL, 0, -1);
 }
 
-static void on_stats(struct request *r, const struct conn_reply *reply)
+static void on_stats(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__TraceStats *) = r->fn.stats;
 	Pb__TraceStats nothing = PB__TRACE_STATS__INIT;
@@ -359,7 +359,7 @@ int consumer_stats(struct consumer *c,
 /* ---- the service ---- */
 
 /* Appends a reply's part. Parts of one message, put one behind the other, are that message. */
-static int gather_state(struct request *r, const struct conn_reply *reply)
+static int gather_state(struct request *r, const struct connection_reply *reply)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -379,7 +379,7 @@ static int gather_state(struct request *r, const struct conn_reply *reply)
 	return pb_dec_ok(&d) ? 0 : -EPROTO;
 }
 
-static void on_state(struct request *r, const struct conn_reply *reply)
+static void on_state(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__TracingServiceState *) = r->fn.state;
 	int error = gather_state(r, reply);
@@ -411,7 +411,7 @@ int consumer_query_state(struct consumer *c, bool sessions_only,
 	return request_send_msg(r, "QueryServiceState", &args.base, -1);
 }
 
-static void on_capabilities(struct request *r, const struct conn_reply *reply)
+static void on_capabilities(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__TracingServiceCapabilities *) = r->fn.caps;
 	Pb__TracingServiceCapabilities nothing = PB__TRACING_SERVICE_CAPABILITIES__INIT;
@@ -441,7 +441,7 @@ int consumer_query_capabilities(struct consumer *c,
 	return request_send(r, "QueryCapabilities", NULL, 0, -1);
 }
 
-static void on_observed(struct request *r, const struct conn_reply *reply)
+static void on_observed(struct request *r, const struct connection_reply *reply)
 {
 	void (*event)(void *, int, const Pb__ObservableEvents *, bool) = r->fn.event;
 	Pb__ObserveEventsResponse *m;

@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 
 #include "base/text/str.h"
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 #include "client/transport/consumer.h"
 
 /* What consumer.c and consumer_sessions.c share: the record of a request. */
@@ -14,7 +14,7 @@
 struct request {
 	LIST_ENTRY(request) link;
 	struct consumer *consumer;
-	void (*on_reply)(struct request *r, const struct conn_reply *reply);
+	void (*on_reply)(struct request *r, const struct connection_reply *reply);
 	union {
 		consumer_done done;
 		void (*enabled)(void *ctx, int error, const char *error_text);
@@ -32,7 +32,7 @@ struct request {
 };
 
 struct consumer {
-	struct conn *conn; /* owned */
+	struct connection *conn; /* owned */
 	const struct consumer_ops *ops; /* borrowed from the owner for our life */
 	void *ctx;
 	bool bound;
@@ -42,7 +42,7 @@ struct consumer {
 
 /* A request that is in the list already but not yet called. NULL: no memory. */
 struct request *request_new(struct consumer *c,
-			    void (*fn)(struct request *r, const struct conn_reply *reply),
+			    void (*fn)(struct request *r, const struct connection_reply *reply),
 			    void *ctx);
 /* One that is answered by a bare yes or no. */
 struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx);
@@ -50,12 +50,12 @@ struct request *request_new_done(struct consumer *c, consumer_done done, void *c
 int request_send(struct request *r, const char *method, const void *args, size_t len, int fd);
 int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd);
 /* The request has its answer: it is gone, or silent until the service ends the stream. */
-void request_retire(struct request *r, const struct conn_reply *reply);
+void request_retire(struct request *r, const struct connection_reply *reply);
 /* Unpacks a reply that came without an error. NULL with *error set when it did not, or is none of
  * this type. */
-void *request_unpack(const ProtobufCMessageDescriptor *type, const struct conn_reply *reply,
+void *request_unpack(const ProtobufCMessageDescriptor *type, const struct connection_reply *reply,
 		     int *error);
 /* Frees what request_unpack gave. NULL is fine. */
 void request_free_message(void *message);
 /* Handles the answer to EnableTracing. */
-void request_on_enabled(struct request *r, const struct conn_reply *reply);
+void request_on_enabled(struct request *r, const struct connection_reply *reply);

@@ -5,7 +5,7 @@
 
 #include "client/transport/consumer_internal.h"
 
-static void on_cloned(struct request *r, const struct conn_reply *reply)
+static void on_cloned(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__CloneSessionResponse *) = r->fn.cloned;
 	Pb__CloneSessionResponse *m;
@@ -65,7 +65,7 @@ int consumer_detach(struct consumer *c, const char *key, consumer_done done, voi
 	return request_send_msg(r, "Detach", &args.base, -1);
 }
 
-static void on_attached(struct request *r, const struct conn_reply *reply)
+static void on_attached(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__TraceConfig *) = r->fn.attached;
 	Pb__TraceConfig nothing = PB__TRACE_CONFIG__INIT;

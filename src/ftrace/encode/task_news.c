@@ -23,7 +23,7 @@
 
 int task_news_init(struct task_news *n, unsigned wants)
 {
-	bool wants_fds = wants & FEED_FDS, wants_inodes = wants & FEED_INODES;
+	bool wants_fds = wants & METADATA_FDS, wants_inodes = wants & METADATA_INODES;
 	int r = tid_set_init(&n->tids, TASK_NEWS_TIDS);
 
 	if (!r)
@@ -84,7 +84,7 @@ static uint64_t load_long(const uint8_t *at, bool wide)
 
 static void add_fd(struct task_news *n, int32_t tid, uint64_t fd)
 {
-	struct feed_fd *recent;
+	struct metadata_fd *recent;
 
 	if (fd > INT32_MAX)
 		return; /* an error, or no descriptor */
@@ -95,13 +95,13 @@ static void add_fd(struct task_news *n, int32_t tid, uint64_t fd)
 		n->lost++;
 		return;
 	}
-	*recent = (struct feed_fd){tid, (int32_t)fd};
+	*recent = (struct metadata_fd){tid, (int32_t)fd};
 	n->fds[n->n_fds++] = *recent;
 }
 
 static void add_inode(struct task_news *n, uint64_t device, uint64_t inode)
 {
-	struct feed_inode *recent;
+	struct metadata_inode *recent;
 
 	if (!inode)
 		return;
@@ -112,7 +112,7 @@ static void add_inode(struct task_news *n, uint64_t device, uint64_t inode)
 		n->lost_inodes++;
 		return;
 	}
-	*recent = (struct feed_inode){device, inode};
+	*recent = (struct metadata_inode){device, inode};
 	n->inodes[n->n_inodes++] = *recent;
 }
 
@@ -134,7 +134,7 @@ static void add_inodes(struct task_news *n, const struct news_plan *plan,
 }
 
 static void put_file(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
-		     struct feed_task *t)
+		     struct metadata_task *t)
 {
 	uint32_t loc = load32(r->payload + plan->text), at = loc & 0xffff, len = loc >> 16;
 
@@ -147,7 +147,7 @@ static void put_file(struct task_news *n, const struct news_plan *plan, const st
 }
 
 static void put_new(const struct news_plan *plan, const struct page_record *r, int32_t common_pid,
-		    struct feed_task *t)
+		    struct metadata_task *t)
 {
 	uint64_t flags = load_long(r->payload + plan->more, plan->wide);
 
@@ -159,19 +159,19 @@ static void put_new(const struct news_plan *plan, const struct page_record *r, i
 static void add_task(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
 		     int32_t common_pid)
 {
-	struct feed_task *t;
+	struct metadata_task *t;
 
 	if (n->n_tasks == TASK_NEWS_TASKS) {
 		n->lost++;
 		return;
 	}
 	t = &n->tasks[n->n_tasks++];
-	*t = (struct feed_task){
+	*t = (struct metadata_task){
 		.time_ns = r->time,
 		.tid = plan->subject ? (int32_t)load32(r->payload + plan->subject) : common_pid,
 	};
 	if (plan->kind == NEWS_EXEC) {
-		t->kind = FEED_TASK_EXEC;
+		t->kind = METADATA_TASK_EXEC;
 		t->other = (int32_t)load32(r->payload + plan->more);
 		if (t->other == t->tid)
 			t->other = 0;
@@ -179,13 +179,13 @@ static void add_task(struct task_news *n, const struct news_plan *plan, const st
 		return;
 	}
 	if (plan->kind == NEWS_ENDED) {
-		t->kind = FEED_TASK_ENDED;
+		t->kind = METADATA_TASK_ENDED;
 		return;
 	}
-	t->kind = FEED_TASK_RENAMED;
+	t->kind = METADATA_TASK_RENAMED;
 	memcpy(t->name, r->payload + plan->text, sizeof(t->name));
 	if (plan->kind == NEWS_NEW) {
-		t->kind = FEED_TASK_NEW;
+		t->kind = METADATA_TASK_NEW;
 		put_new(plan, r, common_pid, t);
 	}
 }
@@ -194,7 +194,7 @@ void task_news_add(struct task_news *n, const struct news_plan *plan, const stru
 		   int32_t common_pid)
 {
 	if (plan->kind == NEWS_INODE) {
-		if (n->wants & FEED_INODES)
+		if (n->wants & METADATA_INODES)
 			add_inodes(n, plan, r, common_pid);
 		return;
 	}
@@ -202,14 +202,14 @@ void task_news_add(struct task_news *n, const struct news_plan *plan, const stru
 		add_task(n, plan, r, common_pid);
 		return;
 	}
-	if (n->wants & FEED_FDS &&
+	if (n->wants & METADATA_FDS &&
 	    fd_syscalls_has(load_long(r->payload + plan->subject, plan->wide)))
 		add_fd(n, common_pid, load_long(r->payload + plan->more, plan->wide));
 }
 
 /* ---- all of it, by time ---- */
 
-static size_t end_of_run(const struct feed_task *t, size_t i, size_t n)
+static size_t end_of_run(const struct metadata_task *t, size_t i, size_t n)
 {
 	if (i < n)
 		for (i++; i < n && t[i].time_ns >= t[i - 1].time_ns; i++)
@@ -218,7 +218,7 @@ static size_t end_of_run(const struct feed_task *t, size_t i, size_t n)
 }
 
 /* Each run with the next; gives how many runs there are now. */
-static size_t merge_pairs(const struct feed_task *from, size_t n, struct feed_task *to)
+static size_t merge_pairs(const struct metadata_task *from, size_t n, struct metadata_task *to)
 {
 	size_t runs = 0;
 
@@ -240,7 +240,7 @@ static void sort_tasks(struct task_news *n)
 	size_t runs = end_of_run(n->tasks, 0, n->n_tasks) < n->n_tasks ? 2 : 1;
 
 	while (runs > 1) {
-		struct feed_task *sorted = n->spare;
+		struct metadata_task *sorted = n->spare;
 
 		runs = merge_pairs(n->tasks, n->n_tasks, sorted);
 		n->spare = n->tasks;
@@ -282,7 +282,7 @@ static void hold_back(struct task_news *n)
 }
 
 bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t until,
-		    struct feed_news *ret)
+		    struct metadata_batch *ret)
 {
 	if (until <= n->told_until)
 		return false;
@@ -292,7 +292,7 @@ bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t
 		tid_set_move(&n->later, &n->tids);
 	n->n_told = tell_tasks(n, sync, until);
 	hold_back(n);
-	*ret = (struct feed_news){
+	*ret = (struct metadata_batch){
 		.tasks = n->tasks,
 		.n_tasks = n->n_told,
 		.tids = n->tids.tids,
@@ -308,9 +308,9 @@ bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t
 	       ret->lost_inodes;
 }
 
-static void keep(struct task_news *n, struct feed_task *t)
+static void keep(struct task_news *n, struct metadata_task *t)
 {
-	if (t->kind != FEED_TASK_EXEC || !t->file_len)
+	if (t->kind != METADATA_TASK_EXEC || !t->file_len)
 		return;
 	t->file = memcpy(n->spare_text + n->text_len, t->file, t->file_len);
 	n->text_len += t->file_len;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "ftrace/format/news_plan.h"
 #include "ftrace/format/page.h"
 #include "ftrace/encode/tid_set.h"
@@ -17,7 +17,7 @@ struct clock_sync;
  * that is there from the beginning, address space of which only what fills up is ever touched.
  *
  *	task_news_add(n, &row->news, r)      of each record that has news
- *	task_news_told(n, &sync, until, &news) -> session_feed_tell -> task_news_forget(n)
+ *	task_news_told(n, &sync, until, &news) -> metadata_bus_publish -> task_news_forget(n)
  *
  * Records come CPU by CPU and are told by time: what happened after `until` may have a cause, on
  * another CPU, that has not been read yet, and waits for the next time. So a thread is never told to
@@ -33,28 +33,28 @@ struct task_news {
 	struct tid_set tids;
 	struct tid_set later; /* seen after */
 	uint64_t ripe_before; /* this, of the trace clock */
-	struct feed_task *tasks; /* owned; times of the trace clock until they are told */
-	struct feed_task *spare; /* owned: to sort into */
+	struct metadata_task *tasks; /* owned; times of the trace clock until they are told */
+	struct metadata_task *spare; /* owned: to sort into */
 	size_t n_tasks;
 	size_t n_told;
 	uint64_t told_until;
 	char *text; /* owned: what EXEC's file points into */
 	char *spare_text; /* owned: for those that are kept */
 	size_t text_len;
-	unsigned wants; /* bits of enum feed_wants */
+	unsigned wants; /* bits of enum metadata_wants */
 	int32_t self; /* our own thread, which reads files because of what it is told */
-	struct feed_fd *fds; /* owned */
+	struct metadata_fd *fds; /* owned */
 	size_t n_fds;
-	struct feed_fd *recent; /* owned; by a hash of both */
+	struct metadata_fd *recent; /* owned; by a hash of both */
 	uint64_t lost;
-	struct feed_inode *inodes; /* owned */
+	struct metadata_inode *inodes; /* owned */
 	size_t n_inodes;
-	struct feed_inode
+	struct metadata_inode
 		*recent_inodes; /* owned; by a hash of both, also from one time to the next */
 	uint64_t lost_inodes;
 };
 
-/* On zeroed memory; wants: bits of enum feed_wants. 0 or -ENOMEM. */
+/* On zeroed memory; wants: bits of enum metadata_wants. 0 or -ENOMEM. */
 int task_news_init(struct task_news *n, unsigned wants);
 /* Zeroed is fine. */
 void task_news_deinit(struct task_news *n);
@@ -86,6 +86,6 @@ static inline bool task_news_is_pressing(const struct task_news *n)
  * task_news_forget.
  */
 bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t until,
-		    struct feed_news *ret);
+		    struct metadata_batch *ret);
 /* What was told has been heard. */
 void task_news_forget(struct task_news *n);

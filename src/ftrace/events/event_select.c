@@ -12,7 +12,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/events/event_select.h"
 #include "ftrace/tracefs/owner.h"
 
@@ -224,7 +224,7 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 	for (int i = 0; !r && groups && groups[i]; i++) {
 		if (!is_reserved(groups[i]) && (!group || str_glob(group, groups[i])))
 			r = select_in_group(root, groups[i], name, s);
-		r = r ? r : side_pause();
+		r = r ? r : coroutine_yield();
 	}
 	tracefs_list_free(groups);
 	return r;
@@ -305,7 +305,7 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 		if (is_search(requests[i]) && ++searches > EVENT_SELECT_MAX_SEARCHES)
 			continue;
 		r = select_one(root, requests[i], s, reports);
-		r = r ? r : side_pause();
+		r = r ? r : coroutine_yield();
 		/* Many patterns may match the same events. */
 		if (s->n > MANY_EVENTS)
 			sort_and_deduplicate(s);

@@ -65,7 +65,7 @@ static inline const char *event_name_name(const struct event_name *e)
  *
  * A request that no event matches, or that is not a name at all, is reported as unknown. What
  * sessions have made for themselves is nobody else's, and found by no request; that of Perfetto's,
- * by no pattern. 0, -ENOMEM, or -ECANCELED (base/event_loop/side_work.h).
+ * by no pattern. 0, -ENOMEM, or -ECANCELED (base/event_loop/coroutine.h).
  */
 int event_select(const char *root, char *const *requests, size_t n, struct event_selection *s,
 		 struct reports *reports);

@@ -174,7 +174,7 @@ static int compile(struct event_table *t, const struct tep_event *event,
 	enum row_kind kind = compact_kind(event->system, event->name);
 	struct proto_event message;
 
-	if (o->feed_only)
+	if (o->metadata_only)
 		return event_compile_feed(event, ret);
 	if (told && told->as >= EVENT_TOLD_PROBE_BEGIN)
 		return event_compile_probe(event, told->as - EVENT_TOLD_PROBE_BEGIN + 1, ret);

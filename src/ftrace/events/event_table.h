@@ -41,7 +41,7 @@ struct event_table_options {
 	bool compact; /* sched_switch and sched_waking as columns */
 	bool no_generic; /* refuse events without a message of their own */
 	bool legacy_generic; /* spell their names out in every event */
-	bool feed_only; /* not to be written: for the session's feed alone */
+	bool metadata_only; /* not to be written: for the metadata bus alone */
 	bool symbols; /* give addresses of functions a field for the name */
 };
 

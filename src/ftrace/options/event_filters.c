@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/filter_file.h"
 
 /* Takes the event out, and says why. */
@@ -79,7 +79,7 @@ static int apply(const char *request, const char *filter, struct event_selection
 		n++;
 		if (event_filter_add(events, e, filter, s) == -ENOMEM)
 			return -ENOMEM;
-		r = side_pause();
+		r = coroutine_yield();
 		if (r)
 			return r;
 	}

@@ -14,7 +14,7 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/options/made_events.h"
 #include "ftrace/tracefs/owner.h"
 
@@ -48,9 +48,9 @@ static int append(const char *root, const char *file, const char *line)
 
 	if (r)
 		return r;
-	side_leave();
+	coroutine_block_begin();
 	r = fs_append_file(path, line);
-	side_return();
+	coroutine_block_end();
 	return r;
 }
 

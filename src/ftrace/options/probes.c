@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/options/function_names.h"
 #include "ftrace/tracefs/kernel_error.h"
 #include "ftrace/tracefs/owner.h"
@@ -265,12 +265,12 @@ static int make_all(struct making *m)
 
 	if (is_there(m, MADE_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
-			if (!(r = side_pause()) && may_make(m, MADE_KPROBE, asked))
+			if (!(r = coroutine_yield()) && may_make(m, MADE_KPROBE, asked))
 				r = report(m, MADE_KPROBE, make_kprobe(m, c->kprobe_events[i], &e),
 					   &e);
 	if (is_there(m, MADE_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
-			if (!(r = side_pause()) && may_make(m, MADE_UPROBE, asked))
+			if (!(r = coroutine_yield()) && may_make(m, MADE_UPROBE, asked))
 				r = report(m, MADE_UPROBE,
 					   make_line(m, MADE_UPROBE, c->uprobe_events[i], &e), &e);
 	return r;

@@ -8,7 +8,7 @@
 #include <tracefs.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "base/text/str.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/event_watch.h"
@@ -139,7 +139,7 @@ int session_events_compile(struct event_selection *events, const struct setup *s
 		e->id = r ? EVENT_NO_ID : id;
 		if (r)
 			report(s, e, r);
-		r = side_pause();
+		r = coroutine_yield();
 		if (r)
 			return r;
 	}
@@ -192,7 +192,7 @@ int session_events_enable(struct event_selection *events, const struct setup *s,
 			e->id = EVENT_NO_ID;
 			report(s, e, refused);
 		}
-		r = side_pause();
+		r = coroutine_yield();
 	}
 	return r;
 }
@@ -208,6 +208,6 @@ void session_events_quiet(const struct event_selection *events, const struct ins
 			continue;
 		snprintf(file, sizeof(file), "events/%s/%s/enable", e->group, e->name);
 		instance_write(i, file, "0");
-		side_pause();
+		coroutine_yield();
 	}
 }

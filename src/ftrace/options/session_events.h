@@ -11,7 +11,7 @@
 
 /* Adds what the config asks for by name, and tracefs has. 0 or -ENOMEM. */
 int session_events_select(struct event_selection *events, const struct setup *s);
-/* Adds a row for each event. 0, -ENOMEM, or -ECANCELED (base/event_loop/side_work.h). */
+/* Adds a row for each event. 0, -ENOMEM, or -ECANCELED (base/event_loop/coroutine.h). */
 int session_events_compile(struct event_selection *events, const struct setup *s,
 			   struct event_table_options *options, struct event_table *table);
 /* Switches on, in s->instance, each event that has a row. Those that cannot be had lose theirs. 0 or

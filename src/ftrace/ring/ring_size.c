@@ -18,7 +18,7 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 
 static uint32_t page_kb(void)
 {
@@ -140,7 +140,7 @@ static int grow_to(const struct instance *i, uint32_t kb)
 
 	for (uint32_t at = ring_size_kb(i); !r && at && at < kb && kb - at > step; at += step) {
 		r = write_kb(i, "buffer_size_kb", at + step);
-		r = r ? r : side_pause();
+		r = r ? r : coroutine_yield();
 	}
 	return r ? r : write_kb(i, "buffer_size_kb", kb);
 }
@@ -154,7 +154,7 @@ void ring_size_release(const struct instance *i)
 	for (kb = ring_size_kb(i); kb > step; kb -= step) {
 		if (write_kb(i, "buffer_size_kb", kb - step))
 			return;
-		side_pause();
+		coroutine_yield();
 	}
 	if (!instance_is_own(i) && kb > RING_SMALL_KB)
 		write_kb(i, "buffer_size_kb", RING_SMALL_KB);

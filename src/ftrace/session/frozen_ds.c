@@ -21,7 +21,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/events/event_select.h"
 #include "ftrace/tracefs/knob.h"
 #include "ftrace/session/last_boot.h"
@@ -38,7 +38,7 @@ struct frozen_ds {
 	struct ds_handle *handle;
 	struct ds_env env;
 	char *name; /* owned: of the instance */
-	struct side_work *setting_up; /* owned by itself; NULL: done */
+	struct coroutine *setting_up; /* owned by itself; NULL: done */
 	bool start_waits; /* for it */
 	struct writer *writer; /* owned */
 	struct reports reports;
@@ -255,7 +255,7 @@ static void frozen_destroy(void *instance)
 {
 	struct frozen_ds *ds = instance;
 
-	side_work_end(ds->setting_up);
+	coroutine_finish(ds->setting_up);
 	ring_close(&ds->ring);
 	if (ds->started && instance_is_made(&ds->instance))
 		instance_clear(&ds->instance);
@@ -296,7 +296,7 @@ static void was_set_up(void *ctx)
 		begin(ds);
 }
 
-static const struct side_work_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+static const struct coroutine_ops setting_up_ops = {.run = set_up, .done = was_set_up};
 
 static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)
@@ -316,7 +316,7 @@ static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 		frozen_destroy(ds);
 		return -ENOMEM;
 	}
-	side_work_begin(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	coroutine_start(&ds->setting_up, env->loop, &setting_up_ops, ds);
 	*ret_instance = ds;
 	return 0;
 }

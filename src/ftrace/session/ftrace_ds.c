@@ -29,9 +29,9 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "config/limits.h"
-#include "ftrace/session/feed_teller.h"
+#include "ftrace/session/metadata_publisher.h"
 #include "ftrace/session/ftrace_ds.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/tracefs/loan_record.h"
@@ -46,12 +46,12 @@
 struct ftrace_ds {
 	struct ds_handle *handle;
 	struct ds_env env;
-	struct side_work *setting_up; /* owned by itself; NULL: done */
-	struct side_work *winding_down; /* likewise, or not begun */
+	struct coroutine *setting_up; /* owned by itself; NULL: done */
+	struct coroutine *winding_down; /* likewise, or not begun */
 	bool start_waits; /* for the first of them */
 	uint32_t stop_patience_ms;
 	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: when that is over */
-	struct feed_teller teller;
+	struct metadata_publisher teller;
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
 	struct session_stats stats;
@@ -80,7 +80,7 @@ static void before_turn(struct ring_listener *l)
 	bool is_own = l == &ds->session.ring;
 
 	/* Of other rings it is told when the own ones have been read the next time. */
-	feed_teller_gather(&ds->teller, l->translator, is_own ? l->pass_began : 0);
+	metadata_publisher_gather(&ds->teller, l->translator, is_own ? l->pass_began : 0);
 }
 
 /* Tasks begin and change their names in the session's own instance; in others they are only seen. */
@@ -91,8 +91,9 @@ static void after_turn(struct ring_listener *l)
 	if (ring_events(l))
 		session_symbols_miss(&ds->session.symbols, &ds->session.reports);
 	if (ds->session.translator->lost)
-		feed_teller_lost(&ds->teller);
-	feed_teller_tell(&ds->teller, &ds->session.translator->sync, ds->session.ring.read_until);
+		metadata_publisher_lost(&ds->teller);
+	metadata_publisher_publish(&ds->teller, &ds->session.translator->sync,
+				   ds->session.ring.read_until);
 }
 
 static void answer_flushes(struct ftrace_ds *ds, unsigned n)
@@ -113,7 +114,7 @@ static void leave_feed(struct ftrace_ds *ds)
 	static const struct clock_sync boot;
 	const struct translator *t = ds->session.translator;
 
-	feed_teller_leave(&ds->teller, t ? &t->sync : &boot);
+	metadata_publisher_unregister(&ds->teller, t ? &t->sync : &boot);
 }
 
 static void look_in(struct ftrace_ds *ds, uint32_t ms)
@@ -135,7 +136,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (ds->setting_up) {
-		side_work_cancel(ds->setting_up);
+		coroutine_cancel(ds->setting_up);
 		return;
 	}
 	session_refresh(&ds->session);
@@ -156,7 +157,7 @@ static void wound_down(void *ctx)
 	ds_stopped(ds->handle);
 }
 
-static const struct side_work_ops winding_ops = {.run = wind_down, .done = wound_down};
+static const struct coroutine_ops winding_ops = {.run = wind_down, .done = wound_down};
 
 static void finish(struct ftrace_ds *ds)
 {
@@ -165,7 +166,7 @@ static void finish(struct ftrace_ds *ds)
 	answer_flushes(ds, ds->n_flushes);
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_detach(ds->session.listeners[i]);
-	side_work_begin(&ds->winding_down, ds->env.loop, &winding_ops, ds);
+	coroutine_start(&ds->winding_down, ds->env.loop, &winding_ops, ds);
 }
 
 static void begin_round(struct ftrace_ds *ds);
@@ -177,7 +178,7 @@ static void end_round(struct ftrace_ds *ds)
 	session_stats_write(&ds->stats, &ds->session, ds->writer, ds->n_in_round);
 	writer_flush(ds->writer);
 	if (!ds->once_more)
-		feed_teller_owe(&ds->teller, false);
+		metadata_publisher_set_busy(&ds->teller, false);
 	ds->in_round = false;
 	/* An answer may bring a flush or a stop, which begins a round. */
 	answer_flushes(ds, ds->n_in_round);
@@ -213,7 +214,7 @@ static void begin_round(struct ftrace_ds *ds)
 	ds->once_more = false;
 	ds->last_round = ds->stopping;
 	ds->n_in_round = ds->n_flushes;
-	feed_teller_owe(&ds->teller, true);
+	metadata_publisher_set_busy(&ds->teller, true);
 	for (unsigned i = 0; i < s->n_listeners; i++)
 		ring_drain_all(s->listeners[i]);
 	if (!s->n_listeners)
@@ -273,8 +274,8 @@ static void ftrace_destroy(void *instance)
 {
 	struct ftrace_ds *ds = instance;
 
-	side_work_end(ds->setting_up);
-	side_work_end(ds->winding_down);
+	coroutine_finish(ds->setting_up);
+	coroutine_finish(ds->winding_down);
 	leave_feed(ds);
 	ftrace_session_close(&ds->session);
 	if (ds->looking)
@@ -290,7 +291,7 @@ static void begin_recording(struct ftrace_ds *ds)
 	int r;
 
 	session_stats_begin(&ds->stats, s, ds->writer);
-	feed_teller_begin(&ds->teller, &s->setup, &s->table);
+	metadata_publisher_begin(&ds->teller, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
 		r = event_triggers_start(&s->triggers, &s->instance, &s->reports);
 		if (r)
@@ -377,7 +378,7 @@ static void was_set_up(void *ctx)
 		end_recording(ds);
 }
 
-static const struct side_work_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+static const struct coroutine_ops setting_up_ops = {.run = set_up, .done = was_set_up};
 
 static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)
@@ -391,7 +392,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 	ds->env = *env;
 	ds->stop_patience_ms = STOP_PATIENCE(config->stop_timeout_ms ? config->stop_timeout_ms
 								     : DEFAULT_STOP_TIMEOUT_MS);
-	feed_teller_join(&ds->teller, env->feed, ds_session_id(h));
+	metadata_publisher_register(&ds->teller, env->feed, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
 	ds->looking = evtimer_new(env->loop, on_look, ds);
 	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_is_root(h),
@@ -400,7 +401,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 		ftrace_destroy(ds);
 		return -ENOMEM;
 	}
-	side_work_begin(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	coroutine_start(&ds->setting_up, env->loop, &setting_up_ops, ds);
 	*ret_instance = ds;
 	return 0;
 }

@@ -8,7 +8,7 @@
  *	  ->  triggers prepared  ->  rings opened  ->  translator  ->  the same at top level
  *
  * Events go on after all that restricts them. Setting up and taking down may go on for long, in turns
- * where they are done on the side (base/event_loop/side_work.h).
+ * where they are done on the side (base/event_loop/coroutine.h).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/tracefs/knob.h"
 #include "ftrace/tracefs/loan.h"
@@ -38,9 +38,9 @@ static int make_folder(const char *path)
 {
 	int r;
 
-	side_leave();
+	coroutine_block_begin();
 	r = mkdir(path, 0700) ? -errno : 0;
-	side_return();
+	coroutine_block_end();
 	return r;
 }
 
@@ -48,9 +48,9 @@ static int remove_folder(const char *path)
 {
 	int r;
 
-	side_leave();
+	coroutine_block_begin();
 	r = rmdir(path) ? -errno : 0;
-	side_return();
+	coroutine_block_end();
 	return r;
 }
 
@@ -176,9 +176,9 @@ static int write_own(const struct instance *i, const char *file, const char *tex
 
 	if (!path)
 		return r;
-	side_leave();
+	coroutine_block_begin();
 	r = put(path, text);
-	side_return();
+	coroutine_block_end();
 	return r;
 }
 

@@ -23,7 +23,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/change.h"
 #include "ftrace/tracefs/knob.h"
 #include "ftrace/tracefs/loan_record.h"
@@ -319,9 +319,9 @@ static int write_again(struct loan *l, struct held *h, const char *text, const c
 	if (r)
 		return r;
 	/* It stays ours: rings that grow take the kernel long. */
-	side_leave();
+	coroutine_block_begin();
 	r = knob_write(path, text);
-	side_return();
+	coroutine_block_end();
 	if (!r)
 		r = set_value(h, text);
 	if (!r)
@@ -446,7 +446,7 @@ int loan_give_back(struct loan *l)
 	while (l->n_held) {
 		one = drop(l, l->n_held - 1);
 		r = r ? r : one;
-		side_pause(); /* all of it is to go back, whoever wants it */
+		coroutine_yield(); /* all of it is to go back, whoever wants it */
 	}
 	return r;
 }

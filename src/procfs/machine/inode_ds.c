@@ -15,13 +15,13 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "gen/fields.h"
 #include "procfs/machine/inode_mounts.h"
 #include "procfs/machine/inode_roots.h"
 #include "procfs/machine/inode_walk.h"
 #include "procfs/machine/inode_wanted.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * Events tell of inodes by number. Where linux.ftrace is in the session it tells which, and what is
@@ -45,7 +45,7 @@
 struct inode_ds {
 	struct ds_handle *h; /* borrowed, as is the root of /proc */
 	const char *proc_root;
-	struct session_feed *feed; /* NULL: not listened to */
+	struct metadata_bus *feed; /* NULL: not listened to */
 	struct writer *writer; /* owned */
 	struct event *turn; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
@@ -231,13 +231,13 @@ static void begin_if_wanted(struct inode_ds *ds)
 static void on_turn(evutil_socket_t fd, short what, void *ctx)
 {
 	struct inode_ds *ds = ctx;
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 
 	(void)fd;
 	(void)what;
 	if (ds->is_told && ds->wanted.sought == 0)
 		begin_round(ds);
-	while (ds->active && ds->left_in_batch > 0 && !turn_over(&turn))
+	while (ds->active && ds->left_in_batch > 0 && !time_slice_over(&turn))
 		step(ds);
 	close_packet(ds);
 	if (!ds->active) {
@@ -252,7 +252,7 @@ static void on_turn(evutil_socket_t fd, short what, void *ctx)
 	run_in(ds, ds->interval_ms);
 }
 
-static void on_news(void *ctx, const struct feed_news *news)
+static void on_news(void *ctx, const struct metadata_batch *news)
 {
 	struct inode_ds *ds = ctx;
 
@@ -287,7 +287,7 @@ static void inode_destroy(void *instance)
 	if (!ds)
 		return;
 	if (ds->feed)
-		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
+		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
 	if (ds->turn)
 		event_free(ds->turn);
 	inode_walk_end(&ds->walk);
@@ -323,7 +323,7 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	/* Before anybody starts: they look then whether there is somebody who listens. */
 	if (env->feed && !ds->do_not_scan &&
-	    session_feed_listen(env->feed, ds_session_id(h), FEED_INODES, on_news, ds) == 0)
+	    metadata_bus_subscribe(env->feed, ds_session_id(h), METADATA_INODES, on_news, ds) == 0)
 		ds->feed = env->feed;
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
@@ -333,7 +333,7 @@ static void inode_start(void *instance)
 {
 	struct inode_ds *ds = instance;
 
-	ds->is_told = ds->feed && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
+	ds->is_told = ds->feed && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
 	ds->active = !ds->is_told && !ds->do_not_scan && ds->named.n > 0;
 	if (ds->active)
 		run_in(ds, ds->delay_ms);

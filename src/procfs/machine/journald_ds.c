@@ -16,7 +16,7 @@
 #include "client/producer/flushes.h"
 #include "procfs/machine/journald_library.h"
 #include "procfs/machine/journald_reader.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * The journal's descriptor says that something came; the lines are read in turns until there is
@@ -183,12 +183,12 @@ static void answer_stop(struct journald_ds *ds)
 
 static void run_turn(struct journald_ds *ds)
 {
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 	bool more;
 
 	do
 		more = next_line(ds);
-	while (more && !turn_over(&turn));
+	while (more && !time_slice_over(&turn));
 	if (more)
 		schedule(ds);
 	if (more && ds->last_us <= ds->end_us)

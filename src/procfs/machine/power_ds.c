@@ -15,7 +15,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "procfs/machine/power_supply.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * A tick lists the folder, so that what comes and goes is seen, and begins a pass over it, in turns:
@@ -214,9 +214,9 @@ static void do_step(struct power_ds *ds)
 static void run_turn(struct power_ds *ds)
 {
 	static const struct timeval at_once;
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 
-	while (ds->step != STEP_NONE && !turn_over(&turn))
+	while (ds->step != STEP_NONE && !time_slice_over(&turn))
 		do_step(ds);
 	if (ds->step != STEP_NONE)
 		evtimer_add(ds->turn, &at_once);

@@ -17,7 +17,7 @@
 #include "gen/fields.h"
 #include "procfs/machine/cpu_info.h"
 #include "procfs/machine/interrupt_info.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 #include "wire/pb_mem.h"
 
 /*
@@ -170,11 +170,11 @@ static void step(struct system_info *s)
 static void run_turn(struct system_info *s)
 {
 	static const struct timeval at_once;
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 
 	do
 		step(s);
-	while (s->phase != DONE && !turn_over(&turn));
+	while (s->phase != DONE && !time_slice_over(&turn));
 	if (s->phase != DONE) {
 		evtimer_add(s->turn, &at_once);
 		return;

@@ -11,7 +11,7 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "client/transport/writer.h"
 #include "client/producer/flushes.h"
 #include "procfs/process/process_fds.h"
@@ -22,7 +22,7 @@
 #include "procfs/process/process_queue.h"
 #include "procfs/process/process_scan.h"
 #include "procfs/process/process_trouble.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * All work happens in turns of the loop (turn.h), the most urgent first:
@@ -49,7 +49,7 @@
 
 struct process_ds {
 	struct ds_handle *h; /* borrowed, as is env's */
-	struct session_feed *feed;
+	struct metadata_bus *feed;
 	struct writer *writer; /* owned */
 	struct writer *usage_writer; /* owned; of the counter tracks. NULL: none are asked for */
 	struct writer *thread_writer; /* owned; of those of threads. NULL likewise */
@@ -88,10 +88,10 @@ static void schedule(struct process_ds *ds)
 }
 
 /* All that is known goes into the trace; false: the turn is over before that. */
-static bool write_out(struct process_ds *ds, const struct turn *turn)
+static bool write_out(struct process_ds *ds, const struct time_slice *turn)
 {
 	while (process_usage_flush(&ds->poll.usage)) {
-		if (turn_over(turn)) {
+		if (time_slice_over(turn)) {
 			schedule(ds);
 			return false;
 		}
@@ -112,20 +112,21 @@ static void answer_start(struct process_ds *ds)
 static void unlisten(struct process_ds *ds)
 {
 	if (ds->listening)
-		session_feed_unlisten(ds->feed, ds_session_id(ds->h), ds);
+		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
 	ds->listening = false;
 }
 
 /* There is somebody who tells of tasks as they come and go. */
 static bool is_told(const struct process_ds *ds)
 {
-	return ds->listening && session_feed_has_teller(ds->feed, ds_session_id(ds->h));
+	return ds->listening && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
 }
 
 /* And tells of all that begin. */
 static bool hears_all(const struct process_ds *ds)
 {
-	return ds->listening && session_feed_promised(ds->feed, ds_session_id(ds->h)) & FEED_TASKS;
+	return ds->listening &&
+	       metadata_bus_complete_kinds(ds->feed, ds_session_id(ds->h)) & METADATA_TASKS;
 }
 
 static void answer_stop(struct process_ds *ds)
@@ -136,7 +137,7 @@ static void answer_stop(struct process_ds *ds)
 }
 
 /* What the feed told; true while there is more of it than a turn takes. */
-static bool run_feed(struct process_ds *ds, const struct turn *turn)
+static bool run_feed(struct process_ds *ds, const struct time_slice *turn)
 {
 	return process_news_run(&ds->news, &ds->names, turn) ||
 	       process_queue_run(&ds->queue, &ds->names, turn) ||
@@ -169,10 +170,10 @@ static void forget_dropped(struct process_ds *ds)
 }
 
 /* What is left are thousands of open files. */
-static bool let_go(struct process_ds *ds, const struct turn *turn)
+static bool let_go(struct process_ds *ds, const struct time_slice *turn)
 {
 	while (process_table_empty(&ds->poll.table)) {
-		if (turn_over(turn)) {
+		if (time_slice_over(turn)) {
 			schedule(ds);
 			return false;
 		}
@@ -181,9 +182,9 @@ static bool let_go(struct process_ds *ds, const struct turn *turn)
 }
 
 /* Flushes and the stop, if all that they are owed has come. */
-static void answer(struct process_ds *ds, const struct turn *turn)
+static void answer(struct process_ds *ds, const struct time_slice *turn)
 {
-	bool owed = ds->listening && session_feed_is_owed(ds->feed, ds_session_id(ds->h));
+	bool owed = ds->listening && metadata_bus_is_busy(ds->feed, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
 
 	/* Nobody is left who could tell more. */
@@ -200,7 +201,7 @@ static void answer(struct process_ds *ds, const struct turn *turn)
 /* What comes with the feed goes first, and a flush waits for no more than that. */
 static void run_turn(struct process_ds *ds)
 {
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 	bool fed = run_feed(ds, &turn);
 	bool scanning = process_scan_is_active(&ds->scan), polling = false;
 
@@ -254,18 +255,18 @@ static bool has_news(const struct process_ds *ds)
 	       !process_fds_is_empty(&ds->fds);
 }
 
-static void on_news(void *ctx, const struct feed_news *news)
+static void on_news(void *ctx, const struct metadata_batch *news)
 {
 	struct process_ds *ds = ctx;
 
 	if (!ds->started)
 		return;
 	for (size_t i = 0; i < news->n_tasks; i++) {
-		const struct feed_task *t = &news->tasks[i];
+		const struct metadata_task *t = &news->tasks[i];
 
 		process_news_add(&ds->news, &ds->names, t);
-		if (ds->wants_fds &&
-		    (t->kind == FEED_TASK_EXEC || (t->kind == FEED_TASK_NEW && !t->is_thread)))
+		if (ds->wants_fds && (t->kind == METADATA_TASK_EXEC ||
+				      (t->kind == METADATA_TASK_NEW && !t->is_thread)))
 			process_fds_renew(&ds->fds, t->tid);
 	}
 	for (size_t i = 0; i < news->n_tids; i++)
@@ -287,8 +288,8 @@ static void on_news(void *ctx, const struct feed_news *news)
 
 static void listen_to_feed(struct process_ds *ds)
 {
-	unsigned wants = FEED_TASKS | (ds->wants_fds ? FEED_FDS : 0);
-	int r = session_feed_listen(ds->feed, ds_session_id(ds->h), wants, on_news, ds);
+	unsigned wants = METADATA_TASKS | (ds->wants_fds ? METADATA_FDS : 0);
+	int r = metadata_bus_subscribe(ds->feed, ds_session_id(ds->h), wants, on_news, ds);
 
 	ds->listening = r == 0;
 	if (r < 0)

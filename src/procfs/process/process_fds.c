@@ -106,7 +106,7 @@ static void close_up(struct process_fds *f)
 	f->next = 0;
 }
 
-void process_fds_add(struct process_fds *f, const struct feed_fd *fd)
+void process_fds_add(struct process_fds *f, const struct metadata_fd *fd)
 {
 	close_up(f);
 	if (f->n - f->next >= PROCESS_FDS_MAX ||
@@ -135,7 +135,7 @@ static void write_fd(struct process_fds *f, struct process_names *n, int32_t pid
 }
 
 /* One that is closed by now, or whose process has ended, leads nowhere. */
-static void resolve(struct process_fds *f, struct process_names *n, const struct feed_fd *fd)
+static void resolve(struct process_fds *f, struct process_names *n, const struct metadata_fd *fd)
 {
 	int32_t pid = process_kin_tgid(&n->kin, fd->tid);
 	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
@@ -150,13 +150,13 @@ static void resolve(struct process_fds *f, struct process_names *n, const struct
 		write_fd(f, n, pid, fd->fd, path, (size_t)len);
 }
 
-bool process_fds_run(struct process_fds *f, struct process_names *n, const struct turn *turn)
+bool process_fds_run(struct process_fds *f, struct process_names *n, const struct time_slice *turn)
 {
 	while (!process_fds_is_empty(f)) {
-		struct feed_fd fd = f->waiting[f->next++];
+		struct metadata_fd fd = f->waiting[f->next++];
 
 		resolve(f, n, &fd);
-		if (turn_over(turn))
+		if (time_slice_over(turn))
 			break;
 	}
 	if (!process_fds_is_empty(f))

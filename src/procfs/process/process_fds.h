@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "procfs/process/process_names.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * File descriptors that the kernel's events saw being made: reads what they lead to, and writes it
@@ -27,7 +27,7 @@ struct process_fd_told {
 
 /* Zero-initialise. */
 struct process_fds {
-	struct feed_fd *waiting; /* owned; [next, n) wait */
+	struct metadata_fd *waiting; /* owned; [next, n) wait */
 	size_t next;
 	size_t n;
 	size_t cap;
@@ -40,9 +40,9 @@ struct process_fds {
 };
 
 void process_fds_deinit(struct process_fds *f);
-void process_fds_add(struct process_fds *f, const struct feed_fd *fd);
+void process_fds_add(struct process_fds *f, const struct metadata_fd *fd);
 /* Goes on until the turn is over (true) or none waits (false). At least one a turn. */
-bool process_fds_run(struct process_fds *f, struct process_names *n, const struct turn *turn);
+bool process_fds_run(struct process_fds *f, struct process_names *n, const struct time_slice *turn);
 /* The number is another process', or it runs another program: its files are told again. */
 void process_fds_renew(struct process_fds *f, int32_t pid);
 /* All are told again when they are seen again. */

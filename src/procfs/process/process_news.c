@@ -87,16 +87,16 @@ static struct task_heard *append(struct process_news *q, struct process_names *n
 	return t;
 }
 
-static void hear(struct process_news *q, struct task_heard *t, const struct feed_task *f)
+static void hear(struct process_news *q, struct task_heard *t, const struct metadata_task *f)
 {
-	if (f->kind == FEED_TASK_ENDED) {
+	if (f->kind == METADATA_TASK_ENDED) {
 		t->has_ended = true;
 		return;
 	}
 	/* Unless it began before: see process_news_add. */
-	t->has_ended = t->has_ended && f->kind == FEED_TASK_NEW;
+	t->has_ended = t->has_ended && f->kind == METADATA_TASK_NEW;
 	t->last_ns = MAX(t->last_ns, f->time_ns);
-	if (f->kind == FEED_TASK_EXEC) {
+	if (f->kind == METADATA_TASK_EXEC) {
 		char *file = strndup(f->file_len ? f->file : "", f->file_len);
 
 		set_file(q, t, file, file ? f->file_len : 0);
@@ -104,11 +104,11 @@ static void hear(struct process_news *q, struct task_heard *t, const struct feed
 			t->was = f->other;
 		return;
 	}
-	if (!(f->kind == FEED_TASK_NEW && t->has_name)) {
+	if (!(f->kind == METADATA_TASK_NEW && t->has_name)) {
 		t->has_name = true;
 		memcpy(t->name, f->name, sizeof(t->name));
 	}
-	if (f->kind != FEED_TASK_NEW)
+	if (f->kind != METADATA_TASK_NEW)
 		return;
 	t->is_new = true;
 	t->began_ns = f->time_ns;
@@ -117,31 +117,33 @@ static void hear(struct process_news *q, struct task_heard *t, const struct feed
 	t->is_sibling = f->is_sibling;
 }
 
-void process_news_add(struct process_news *q, struct process_names *n, const struct feed_task *f)
+void process_news_add(struct process_news *q, struct process_names *n,
+		      const struct metadata_task *f)
 {
 	struct task_heard *t = find(q, f->tid);
 
-	if (f->kind == FEED_TASK_ENDED)
+	if (f->kind == METADATA_TASK_ENDED)
 		process_names_ended(n, f->tid, f->time_ns);
-	else if (f->kind == FEED_TASK_NEW)
+	else if (f->kind == METADATA_TASK_NEW)
 		process_names_began(n, f->tid);
 	/* Not if what came before happened later: more than could be held comes in any order. */
-	if (t && f->kind == FEED_TASK_NEW && (t->is_new || f->time_ns >= t->last_ns)) {
+	if (t && f->kind == METADATA_TASK_NEW && (t->is_new || f->time_ns >= t->last_ns)) {
 		t->closed = true;
 		t = NULL;
 	}
 	/* The end of one that has been described is no news. */
-	if (!t && f->kind != FEED_TASK_ENDED)
+	if (!t && f->kind != METADATA_TASK_ENDED)
 		t = append(q, n, f->tid);
 	if (t)
 		hear(q, t, f);
 }
 
-bool process_news_run(struct process_news *q, struct process_names *n, const struct turn *turn)
+bool process_news_run(struct process_news *q, struct process_names *n,
+		      const struct time_slice *turn)
 {
 	while (!process_news_is_empty(q)) {
 		serve_first(q, n);
-		if (turn_over(turn))
+		if (time_slice_over(turn))
 			break;
 	}
 	return !process_news_is_empty(q);

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "procfs/process/process_map.h"
 #include "procfs/process/process_names.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * What the kernel's events say of tasks, until it is their turn to be described, first come first
@@ -38,9 +38,11 @@ struct process_news {
 
 void process_news_deinit(struct process_news *q);
 /* In order of time. */
-void process_news_add(struct process_news *q, struct process_names *n, const struct feed_task *t);
+void process_news_add(struct process_news *q, struct process_names *n,
+		      const struct metadata_task *t);
 /* Goes on until the turn is over (true) or there are none (false). At least one entry a turn. */
-bool process_news_run(struct process_news *q, struct process_names *n, const struct turn *turn);
+bool process_news_run(struct process_news *q, struct process_names *n,
+		      const struct time_slice *turn);
 static inline bool process_news_is_empty(const struct process_news *q)
 {
 	return q->next == q->n;

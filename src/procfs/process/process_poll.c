@@ -129,7 +129,7 @@ static bool step(struct process_poll *p, struct process_names *n, struct process
 }
 
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
-		      const struct turn *turn)
+		      const struct time_slice *turn)
 {
 	bool more, on = process_usage_is_on(&p->usage);
 
@@ -137,7 +137,7 @@ bool process_poll_run(struct process_poll *p, struct process_names *n, struct pr
 		process_usage_begin(&p->usage);
 	do
 		more = step(p, n, q);
-	while (more && !turn_over(turn));
+	while (more && !time_slice_over(turn));
 	if (on)
 		process_usage_end(&p->usage);
 	return more;

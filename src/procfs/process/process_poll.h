@@ -9,7 +9,7 @@
 #include "procfs/process/process_queue.h"
 #include "procfs/process/process_table.h"
 #include "procfs/process/process_usage.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * Passes over all processes, in turns: writes the counters of each that have changed, and puts
@@ -44,7 +44,7 @@ void process_poll_deinit(struct process_poll *p);
 int process_poll_begin(struct process_poll *p, struct process_names *n);
 /* Goes on until the turn is over (true) or the pass is (false). At least one task a turn. */
 bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
-		      const struct turn *turn);
+		      const struct time_slice *turn);
 /* In the middle of a pass: it goes no further. What it has of each process is still known. */
 void process_poll_end(struct process_poll *p);
 /* Forgets what was written. */

@@ -34,14 +34,15 @@ void process_queue_add(struct process_queue *q, int32_t tid)
 	q->tids[q->n++] = tid;
 }
 
-bool process_queue_run(struct process_queue *q, struct process_names *n, const struct turn *turn)
+bool process_queue_run(struct process_queue *q, struct process_names *n,
+		       const struct time_slice *turn)
 {
 	while (!process_queue_is_empty(q)) {
 		int32_t tid = q->tids[q->next++];
 
 		process_seen_remove(&q->waiting, tid);
 		process_names_task(n, tid);
-		if (turn_over(turn))
+		if (time_slice_over(turn))
 			break;
 	}
 	if (!process_queue_is_empty(q))

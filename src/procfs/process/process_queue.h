@@ -7,7 +7,7 @@
 
 #include "procfs/process/process_names.h"
 #include "procfs/process/process_seen.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * Task numbers that wait to be described, first come first served, each once. Short-lived tasks end
@@ -29,7 +29,8 @@ struct process_queue {
 void process_queue_deinit(struct process_queue *q);
 void process_queue_add(struct process_queue *q, int32_t tid);
 /* Goes on until the turn is over (true) or the queue is empty (false). At least one task a turn. */
-bool process_queue_run(struct process_queue *q, struct process_names *n, const struct turn *turn);
+bool process_queue_run(struct process_queue *q, struct process_names *n,
+		       const struct time_slice *turn);
 static inline bool process_queue_is_empty(const struct process_queue *q)
 {
 	return q->next == q->n;

@@ -85,13 +85,14 @@ static bool step(struct process_scan *s, struct process_names *n)
 	return true;
 }
 
-bool process_scan_run(struct process_scan *s, struct process_names *n, const struct turn *turn)
+bool process_scan_run(struct process_scan *s, struct process_names *n,
+		      const struct time_slice *turn)
 {
 	bool more;
 
 	do
 		more = step(s, n);
-	while (more && !turn_over(turn));
+	while (more && !time_slice_over(turn));
 	name_waiting(s, n);
 	if (!more)
 		process_scan_end(s);

@@ -5,7 +5,7 @@
 
 #include "procfs/process/process_names.h"
 #include "procfs/process/task_names.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  * A walk over every task of the machine, describing each, in turns. Tasks that come meanwhile may
@@ -26,7 +26,8 @@ struct process_scan {
 /* 0 or -errno. */
 int process_scan_begin(struct process_scan *s, const struct process_names *n);
 /* Goes on until the turn is over (true) or the walk is (false). At least one task a turn. */
-bool process_scan_run(struct process_scan *s, struct process_names *n, const struct turn *turn);
+bool process_scan_run(struct process_scan *s, struct process_names *n,
+		      const struct time_slice *turn);
 /* Also in the middle of a walk, and after its end. */
 void process_scan_end(struct process_scan *s);
 static inline bool process_scan_is_active(const struct process_scan *s)

@@ -10,7 +10,7 @@
 
 /*
  * One source of linux.sys_stats: a file of /proc, or a family of files of /sys, with a period of
- * its own. A poll is a pass of steps; each is short enough for a turn (base/event_loop/turn.h), writes what
+ * its own. A poll is a pass of steps; each is short enough for a turn (base/event_loop/time_slice.h), writes what
  * it read, and leaves no field of SysStats half written.
  */
 struct sys_source {

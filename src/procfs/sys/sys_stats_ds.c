@@ -13,7 +13,7 @@
 #include "base/core/mem.h"
 #include "client/producer/flushes.h"
 #include "procfs/sys/sys_source.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /*
  *	start, tick --> a pass: every source that is due is active, until its last step is done
@@ -109,12 +109,12 @@ static void answer_start(struct sys_stats *ds)
 }
 
 /* The flushes and the stop; false: what they are to bring into the trace takes more than a turn. */
-static bool answer(struct sys_stats *ds, const struct turn *turn)
+static bool answer(struct sys_stats *ds, const struct time_slice *turn)
 {
 	if (!ds->flushes.n && !ds->stopping)
 		return true;
 	while (sys_poll_flush(&ds->poll))
-		if (turn_over(turn))
+		if (time_slice_over(turn))
 			return false;
 	writer_flush(ds->writer);
 	flushes_answer(&ds->flushes, ds->h);
@@ -129,13 +129,13 @@ static bool answer(struct sys_stats *ds, const struct turn *turn)
 static void run_turn(struct sys_stats *ds)
 {
 	static const struct timeval at_once;
-	struct turn turn = turn_begin(clock_mono_ns);
+	struct time_slice turn = time_slice_start(clock_mono_ns);
 	bool more;
 
 	sys_poll_begin(&ds->poll);
 	do
 		more = step(ds);
-	while (more && !turn_over(&turn));
+	while (more && !time_slice_over(&turn));
 	sys_poll_end(&ds->poll);
 	if (!more) {
 		answer_start(ds);

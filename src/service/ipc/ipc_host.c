@@ -31,7 +31,7 @@
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
 
-#define TURN_NS (2 * NS_PER_MS) /* then the others of the loop have their turn */
+#define TIME_SLICE_NS (2 * NS_PER_MS) /* then the others of the loop have their turn */
 #define N_SERVICES 2 /* of a connection; numbered from 1 */
 #define ACCEPTS_PER_TURN 16 /* then the others of the loop have their turn */
 #define ACCEPT_PAUSE_MS 200 /* when the process is out of descriptors */
@@ -219,7 +219,7 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 
 /* ---- connections ---- */
 
-static void conn_free(struct ipc_conn *c)
+static void connection_free(struct ipc_conn *c)
 {
 	LIST_REMOVE(c, link);
 	for (size_t i = N_SERVICES; i-- > 0;)
@@ -248,7 +248,7 @@ static void on_close(void *ctx, int error)
 		quota_log(c->host->quota, c->account.user, LOG_LEVEL_WARN,
 			  "%s: %s %s; disconnected", c->host->service->name, who, why);
 	}
-	conn_free(c);
+	connection_free(c);
 }
 
 static void on_drained(void *ctx)
@@ -370,7 +370,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 		return r;
 	}
 	fd = -1; /* the msgsock has it */
-	msgsock_set_turn(c->sock, TURN_NS, h->service->is_urgent);
+	msgsock_set_turn(c->sock, TIME_SLICE_NS, h->service->is_urgent);
 	if (h->service->hold_limit > 0)
 		msgsock_hold_reads(c->sock, h->service->hold_limit);
 	c->peer = taken;
@@ -529,7 +529,7 @@ void ipc_host_free(struct ipc_host *h)
 		listener_free(l);
 	}
 	while ((c = LIST_FIRST(&h->conns)))
-		conn_free(c);
+		connection_free(c);
 	event_free(h->resume);
 	free(h);
 }

@@ -28,7 +28,7 @@
 
 enum in_callback { NOTHING, FREE_ON_MESSAGE, FREE_ON_CLOSE, FREE_ON_DRAINED, SEND_ON_MESSAGE };
 
-struct conn {
+struct connection {
 	struct event_base *loop;
 	struct msgsock *m;
 	int raw; /* the other end */
@@ -45,7 +45,7 @@ struct conn {
 	size_t memory, max_memory; /* told by on_memory; past max (0: none) it refuses */
 };
 
-static inline void free_msgsock(struct conn *c)
+static inline void free_msgsock(struct connection *c)
 {
 	msgsock_free(c->m);
 	c->m = NULL;
@@ -53,7 +53,7 @@ static inline void free_msgsock(struct conn *c)
 
 static inline void on_message(void *ctx, const uint8_t *data, size_t len)
 {
-	struct conn *c = ctx;
+	struct connection *c = ctx;
 	int fd;
 
 	c->messages++;
@@ -76,7 +76,7 @@ static inline void on_message(void *ctx, const uint8_t *data, size_t len)
 
 static inline void on_close(void *ctx, int error)
 {
-	struct conn *c = ctx;
+	struct connection *c = ctx;
 
 	c->closes++;
 	c->error = error;
@@ -87,7 +87,7 @@ static inline void on_close(void *ctx, int error)
 
 static inline void on_drained(void *ctx)
 {
-	struct conn *c = ctx;
+	struct connection *c = ctx;
 
 	c->drains++;
 	assert_int_equal(msgsock_queued(c->m), 0);
@@ -97,7 +97,7 @@ static inline void on_drained(void *ctx)
 
 static inline int on_memory(void *ctx, size_t before, size_t now)
 {
-	struct conn *c = ctx;
+	struct connection *c = ctx;
 
 	assert_int_equal(before, c->memory);
 	if (now > before && c->max_memory && now > c->max_memory)
@@ -113,7 +113,7 @@ static const struct msgsock_ops ops = {
 	.on_memory = on_memory,
 };
 
-static inline void open_in(struct conn *c, struct event_base *loop, size_t limit)
+static inline void open_in(struct connection *c, struct event_base *loop, size_t limit)
 {
 	int s[2];
 
@@ -126,13 +126,13 @@ static inline void open_in(struct conn *c, struct event_base *loop, size_t limit
 	assert_int_equal(msgsock_fd(c->m), s[0]);
 }
 
-static inline void close_raw(struct conn *c)
+static inline void close_raw(struct connection *c)
 {
 	close(c->raw);
 	c->raw = -1;
 }
 
-static inline void shut(struct conn *c)
+static inline void shut(struct connection *c)
 {
 	free_msgsock(c);
 	assert_int_equal(c->memory, 0);
@@ -144,7 +144,7 @@ static inline void shut(struct conn *c)
 
 static inline int setup(void **state)
 {
-	struct conn *c = malloc(sizeof(*c));
+	struct connection *c = malloc(sizeof(*c));
 
 	open_in(c, event_base_new(), LIMIT);
 	c->take_fds = true;
@@ -154,7 +154,7 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	shut(c);
 	event_base_free(c->loop);
@@ -163,7 +163,7 @@ static inline int teardown(void **state)
 }
 
 /* Turns the loop until nothing is left to do now. */
-static inline void settle(struct conn *c)
+static inline void settle(struct connection *c)
 {
 	unsigned before;
 
@@ -174,7 +174,7 @@ static inline void settle(struct conn *c)
 	} while (before != c->messages + c->closes + c->drains);
 }
 
-static inline void reopen(struct conn *c, size_t limit)
+static inline void reopen(struct connection *c, size_t limit)
 {
 	shut(c);
 	open_in(c, c->loop, limit);
@@ -191,13 +191,13 @@ static inline size_t put_message(uint8_t *to, size_t len, uint8_t fill)
 	return 4 + len;
 }
 
-static inline void raw_send(struct conn *c, const void *data, size_t len)
+static inline void raw_send(struct connection *c, const void *data, size_t len)
 {
 	assert_int_equal(send(c->raw, data, len, MSG_NOSIGNAL), len);
 }
 
 /* Sends with the loop turning, however much it is. */
-static inline void raw_send_all(struct conn *c, const uint8_t *data, size_t len)
+static inline void raw_send_all(struct connection *c, const uint8_t *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = send(c->raw, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -212,7 +212,7 @@ static inline void raw_send_all(struct conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-static inline void raw_send_fds(struct conn *c, const void *data, size_t len, const int *fds,
+static inline void raw_send_fds(struct connection *c, const void *data, size_t len, const int *fds,
 				size_t n)
 {
 	union {
@@ -231,7 +231,7 @@ static inline void raw_send_fds(struct conn *c, const void *data, size_t len, co
 }
 
 /* Reads one byte; *ret_fd is the descriptor that came with it, or -1. False: nothing there. */
-static inline bool raw_read_byte(struct conn *c, uint8_t *ret, int *ret_fd)
+static inline bool raw_read_byte(struct connection *c, uint8_t *ret, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
@@ -254,7 +254,7 @@ static inline bool raw_read_byte(struct conn *c, uint8_t *ret, int *ret_fd)
 }
 
 /* Reads all that there is, into what (may be NULL). */
-static inline size_t raw_read_all(struct conn *c, struct strbuf *what)
+static inline size_t raw_read_all(struct connection *c, struct strbuf *what)
 {
 	static uint8_t buf[1 << 16];
 	size_t sum = 0;

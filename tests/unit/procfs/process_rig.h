@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_ds.h"
@@ -28,7 +28,7 @@ static inline int setup(void **state)
 	stats.record_thread_names = true;
 	env = (struct ds_env){
 		.loop = event_base_new(),
-		.feed = session_feed_new(),
+		.feed = metadata_bus_new(),
 		.proc_root = proc_root,
 	};
 	instance = NULL;
@@ -40,7 +40,7 @@ static inline int teardown(void **state)
 	(void)state;
 	if (instance)
 		source->destroy(instance);
-	session_feed_free(env.feed);
+	metadata_bus_free(env.feed);
 	event_base_free(env.loop);
 	assert(!fake.live);
 	fake_reset();
@@ -61,12 +61,12 @@ static inline void run_loop(void)
 	event_base_dispatch(env.loop);
 }
 
-static inline void tell(const struct feed_task *tasks, size_t n_tasks, const int32_t *tids,
+static inline void tell(const struct metadata_task *tasks, size_t n_tasks, const int32_t *tids,
 			size_t n_tids)
 {
-	session_feed_tell(
+	metadata_bus_publish(
 		env.feed, FAKE_SESSION,
-		&(struct feed_news){
+		&(struct metadata_batch){
 			.tasks = tasks, .n_tasks = n_tasks, .tids = tids, .n_tids = n_tids});
 }
 

@@ -13,7 +13,7 @@
 static void every_fragmentation_gives_the_same_messages(void **state)
 {
 	static const size_t lengths[] = {1, 0, 5, 300, 0, 0, 2, 4090, 9000, 1};
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t stream[16384];
 	size_t n = 0;
 
@@ -32,7 +32,7 @@ static void every_fragmentation_gives_the_same_messages(void **state)
 
 static void one_byte_at_a_time(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -47,7 +47,7 @@ static void one_byte_at_a_time(void **state)
 
 static void many_messages_in_one_read(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t stream[1000 * 9];
 	size_t n = 0;
 
@@ -62,7 +62,7 @@ static void many_messages_in_one_read(void **state)
 
 static void largest_message_passes(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t stream[2 * (MSGSOCK_MAX_MESSAGE + 4)];
 	size_t n = put_message(stream, MSGSOCK_MAX_MESSAGE, 'x');
 
@@ -77,7 +77,7 @@ static void too_large_a_message_ends_the_connection(void **state)
 {
 	static const uint32_t lengths[] = {MSGSOCK_MAX_MESSAGE + 1, 1u << 24, 0x7fffffff,
 					   0x80000000, 0xffffffff};
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -100,7 +100,7 @@ static void too_large_a_message_ends_the_connection(void **state)
 
 static void data_before_the_end_is_delivered_first(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t stream[150000];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -117,7 +117,7 @@ static void data_before_the_end_is_delivered_first(void **state)
 
 static void part_of_a_message_at_the_end_is_dropped(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 10, 'a');
 
@@ -135,7 +135,7 @@ static void part_of_a_message_at_the_end_is_dropped(void **state)
 /* A peer that dies with our bytes unread resets the connection; its own bytes come first. */
 static void reset_is_told_after_the_data(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -151,7 +151,7 @@ static void reset_is_told_after_the_data(void **state)
 /* A busy peer has its turn and no more. */
 static void busy_peer_does_not_starve_the_others(void **state)
 {
-	struct conn *c = *state, other;
+	struct connection *c = *state, other;
 	int size = 4 << 20;
 	static uint8_t stream[1 << 20];
 	size_t n = 0, turn;
@@ -182,8 +182,8 @@ static size_t heap_used(void)
 static void idle_connections_are_small(void **state)
 {
 	enum { N = 200 };
-	struct conn *c = *state;
-	static struct conn many[N];
+	struct connection *c = *state;
+	static struct connection many[N];
 	static uint8_t stream[MSGSOCK_MAX_MESSAGE + 4];
 	size_t before = heap_used(), n = put_message(stream, MSGSOCK_MAX_MESSAGE, 'x');
 
@@ -212,7 +212,7 @@ static void idle_connections_are_small(void **state)
 
 static void descriptor_comes_with_its_message(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 	uint8_t stream[64];
@@ -232,7 +232,7 @@ static void descriptor_comes_with_its_message(void **state)
 
 static void descriptor_waits_for_the_rest_of_its_message(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 	uint8_t stream[64];
@@ -252,7 +252,7 @@ static void descriptor_waits_for_the_rest_of_its_message(void **state)
 
 static void newer_descriptor_replaces_an_older_one(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched a, b;
 	int fd_a = watched_new(&a), fd_b = watched_new(&b);
 	uint8_t stream[64];
@@ -275,7 +275,7 @@ static void newer_descriptor_replaces_an_older_one(void **state)
 
 static void surplus_descriptor_is_closed(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched a, b;
 	int fds[2] = {watched_new(&a), watched_new(&b)};
 	uint8_t stream[64];
@@ -294,7 +294,7 @@ static void surplus_descriptor_is_closed(void **state)
 
 static void too_many_descriptors_end_the_connection(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w[5];
 	int fds[5];
 	uint8_t stream[64];
@@ -321,7 +321,7 @@ static void too_many_descriptors_end_the_connection(void **state)
 
 static void descriptor_not_taken_goes_with_the_connection(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 	uint8_t stream[64];
@@ -342,7 +342,7 @@ static void descriptor_not_taken_goes_with_the_connection(void **state)
 
 static void memory_is_told_as_it_comes_and_goes(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t stream[70000];
 	size_t idle = c->memory, n = put_message(stream, 60000, 'a');
 
@@ -361,7 +361,7 @@ static void memory_is_told_as_it_comes_and_goes(void **state)
 
 static void memory_that_is_refused_ends_the_connection(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t stream[70000];
 	size_t n = put_message(stream, 60000, 'a');
 
@@ -378,7 +378,7 @@ static void memory_that_is_refused_ends_the_connection(void **state)
 
 static void replies_that_are_refused_end_it_too(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t bytes[60000];
 	int r = 0;
 
@@ -393,7 +393,7 @@ static void replies_that_are_refused_end_it_too(void **state)
 
 static void nothing_comes_after_free_in_on_message(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -409,7 +409,7 @@ static void nothing_comes_after_free_in_on_message(void **state)
 
 static void free_in_on_close(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 
 	c->what = FREE_ON_CLOSE;
@@ -423,7 +423,7 @@ static void free_in_on_close(void **state)
 
 static void closed_msgsock_may_be_kept_for_a_while(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	close_raw(c);
 	settle(c);
@@ -450,8 +450,8 @@ static void no_warning(int severity, const char *message)
 
 static void descriptor_stays_the_callers_when_new_fails(void **state)
 {
-	struct conn *c = *state;
-	struct conn other = {.what = NOTHING};
+	struct connection *c = *state;
+	struct connection other = {.what = NOTHING};
 	struct msgsock *m = (void *)c;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 

@@ -14,7 +14,7 @@
 
 static int setup_answering(void **state)
 {
-	struct conn *c;
+	struct connection *c;
 
 	setup(state);
 	c = *state;
@@ -25,7 +25,7 @@ static int setup_answering(void **state)
 
 /* Asks, never reads, until the socket takes no more. Gives the number of whole requests sent; a
  * part of one more may have gone, whose end is in *ret_left. */
-static unsigned ask_until_full(struct conn *c, unsigned max)
+static unsigned ask_until_full(struct connection *c, unsigned max)
 {
 	uint8_t request[4 + REQUEST];
 	unsigned n = 0, full = 0;
@@ -51,7 +51,7 @@ static unsigned ask_until_full(struct conn *c, unsigned max)
 	return n;
 }
 
-static void read_until_quiet(struct conn *c, struct strbuf *got)
+static void read_until_quiet(struct connection *c, struct strbuf *got)
 {
 	for (unsigned quiet = 0; quiet < 3; quiet++) {
 		if (raw_read_all(c, got) > 0)
@@ -62,7 +62,7 @@ static void read_until_quiet(struct conn *c, struct strbuf *got)
 
 static void peer_that_asks_and_does_not_read_waits(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 	unsigned asked = ask_until_full(c, 100000), held;
 
@@ -84,7 +84,7 @@ static void peer_that_asks_and_does_not_read_waits(void **state)
 /* Whole messages that lie in the buffer wait too, and need nothing new from the peer to go on. */
 static void received_messages_are_kept_while_held(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE];
 	uint8_t stream[3 * 7];
 	size_t n = 0;
@@ -104,7 +104,7 @@ static void received_messages_are_kept_while_held(void **state)
 
 static void exactly_the_limit_is_not_held(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[60000];
 	uint8_t stream[16];
 
@@ -125,7 +125,7 @@ static void exactly_the_limit_is_not_held(void **state)
 
 static void peer_that_leaves_is_noticed_while_held(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	unsigned held;
 
 	ask_until_full(c, 100000);
@@ -141,7 +141,7 @@ static void peer_that_leaves_is_noticed_while_held(void **state)
 
 static void end_of_the_stream_waits_for_the_answers(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 	unsigned asked = ask_until_full(c, 400);
 
@@ -159,7 +159,7 @@ static void end_of_the_stream_waits_for_the_answers(void **state)
 
 static void full_queue_ends_a_held_connection(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE];
 	unsigned held;
 
@@ -180,7 +180,7 @@ static void full_queue_ends_a_held_connection(void **state)
 /* A length word that is too large lies behind the messages that wait. */
 static void bad_length_is_found_after_holding(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[4 + REQUEST + 4];
 	unsigned n = 0;
 
@@ -204,7 +204,7 @@ static void bad_length_is_found_after_holding(void **state)
 
 static void blocking_drain_ends_the_holding(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	unsigned asked = ask_until_full(c, 100000);
 
 	assert_true(c->messages < asked);
@@ -216,7 +216,7 @@ static void blocking_drain_ends_the_holding(void **state)
 
 static void freed_while_held(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	ask_until_full(c, 100000);
 	free_msgsock(c);
@@ -226,7 +226,7 @@ static void freed_while_held(void **state)
 
 static void free_in_on_drained_after_holding(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	unsigned held;
 
 	ask_until_full(c, 100000);
@@ -266,7 +266,7 @@ static void nothing_stalls_when_one_side_holds(void **state)
 	enum { N = 20000 };
 	static const struct msgsock_ops asker_ops = {.on_message = on_answer,
 						     .on_close = on_asker_close};
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct asker a = {0};
 	static uint8_t request[REQUEST];
 

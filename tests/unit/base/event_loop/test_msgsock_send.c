@@ -10,7 +10,7 @@
 
 static void pieces_make_one_message(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 	const struct iovec pieces[] = {{"ab", 2}, {"", 0}, {NULL, 0}, {"cde", 3}};
 
@@ -27,7 +27,7 @@ static void pieces_make_one_message(void **state)
 
 static void any_number_of_pieces(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct iovec pieces[3000];
 	uint8_t bytes[3000];
 	static const int counts[] = {1, 63, 64, 65, 1023, 1024, 1025, 3000};
@@ -52,7 +52,7 @@ static void any_number_of_pieces(void **state)
 
 static void too_large_a_message_is_not_sent(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE + 1];
 	const struct iovec two[] = {{big, MSGSOCK_MAX_MESSAGE}, {big, 1}};
 	const struct iovec wraps[] = {{big, 100}, {big, SIZE_MAX - 50}};
@@ -68,7 +68,7 @@ static void too_large_a_message_is_not_sent(void **state)
 
 static void what_the_socket_does_not_take_is_queued(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf want = {0}, got = {0};
 	static uint8_t message[MSGSOCK_MAX_MESSAGE + 4];
 	uint64_t rng = 3;
@@ -101,7 +101,7 @@ static void what_the_socket_does_not_take_is_queued(void **state)
 }
 
 /* Fills the socket to the brim and queues the rest; gives the number of messages that it took. */
-static unsigned fill(struct conn *c)
+static unsigned fill(struct connection *c)
 {
 	static uint8_t big[60000];
 	unsigned n = 0;
@@ -113,7 +113,7 @@ static unsigned fill(struct conn *c)
 
 /* Reads messages byte by byte; gives the index of the message whose first byte brought an fd, and
  * fails when one comes on another byte. -1: none. */
-static int read_messages(struct conn *c, unsigned n, int *ret_fd)
+static int read_messages(struct connection *c, unsigned n, int *ret_fd)
 {
 	int with_fd = -1;
 
@@ -142,7 +142,7 @@ static int read_messages(struct conn *c, unsigned n, int *ret_fd)
 
 static void descriptor_rides_on_the_first_byte_of_a_direct_message(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w), got;
 
@@ -161,7 +161,7 @@ static void descriptor_rides_on_the_first_byte_of_a_direct_message(void **state)
 /* The socket takes a part of the message; the fd has gone with that part and is not sent again. */
 static void descriptor_of_a_partly_sent_message_is_sent_once(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE];
 	struct watched w;
 	int fd = watched_new(&w), got, size = 4096;
@@ -180,7 +180,7 @@ static void descriptor_of_a_partly_sent_message_is_sent_once(void **state)
 
 static void descriptors_of_queued_messages_wait_with_them(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w[3];
 	unsigned before = fill(c);
 	int got;
@@ -204,7 +204,7 @@ static void descriptors_of_queued_messages_wait_with_them(void **state)
 	assert_int_equal(msgsock_queued(c->m), 0);
 }
 
-static void skip_bytes(struct conn *c, size_t n)
+static void skip_bytes(struct connection *c, size_t n)
 {
 	while (n > 0) {
 		uint8_t byte;
@@ -221,7 +221,7 @@ static void skip_bytes(struct conn *c, size_t n)
 /* The queue moves to the front of its memory; the descriptors keep to their bytes. */
 static void descriptors_move_with_the_queue(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[100000];
 	struct watched w[2];
 	int size = 4096, fd, got;
@@ -247,7 +247,7 @@ static void descriptors_move_with_the_queue(void **state)
 
 static void freeing_closes_queued_descriptors(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 
@@ -264,7 +264,7 @@ static void freeing_closes_queued_descriptors(void **state)
 
 static void full_queue_ends_the_connection(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[10000];
 	uint8_t stream[64];
 	unsigned sent = 0;
@@ -293,7 +293,7 @@ static void full_queue_ends_the_connection(void **state)
 
 static void limit_counts_the_length_words(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	static uint8_t big[60000];
 
 	reopen(c, 60004);
@@ -312,7 +312,7 @@ static void limit_counts_the_length_words(void **state)
 
 static void sending_to_a_peer_that_left(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -331,7 +331,7 @@ static void sending_to_a_peer_that_left(void **state)
 /* The first answer fails; the messages behind it in the same buffer still come. */
 static void sending_from_on_message_to_a_peer_that_left(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = 0;
 
@@ -348,7 +348,7 @@ static void sending_from_on_message_to_a_peer_that_left(void **state)
 
 static void queue_to_a_peer_that_left_is_dropped(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 
@@ -388,7 +388,7 @@ static void *read_slowly(void *arg)
 
 static void drain_waits_for_the_peer(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	struct slow_reader r = {.fd = c->raw, .want = fill(c) * 60004};
 	static uint8_t big[60000];
 	pthread_t thread;
@@ -408,7 +408,7 @@ static void drain_waits_for_the_peer(void **state)
 
 static void drain_gives_up_in_time(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 	uint64_t start;
 
 	fill(c);
@@ -423,7 +423,7 @@ static void drain_gives_up_in_time(void **state)
 /* A writer that waits for the service has nothing to send, and must not wait for a dead one. */
 static void drain_of_nothing_finds_that_the_peer_has_gone(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	assert_int_equal(msgsock_drain(c->m, 0), 0);
 	close(c->raw);
@@ -436,7 +436,7 @@ static void drain_of_nothing_finds_that_the_peer_has_gone(void **state)
 
 static void drain_of_nothing(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	assert_int_equal(msgsock_drain(c->m, 0), 0);
 	settle(c);
@@ -445,7 +445,7 @@ static void drain_of_nothing(void **state)
 
 static void drain_to_a_peer_that_left(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	fill(c);
 	close_raw(c);
@@ -457,7 +457,7 @@ static void drain_to_a_peer_that_left(void **state)
 
 static void free_in_on_drained(void **state)
 {
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	c->what = FREE_ON_DRAINED;
 	fill(c);
@@ -518,7 +518,7 @@ static void two_ends_talk_at_random(void **state)
 	static const struct msgsock_ops end_ops = {.on_message = end_message,
 						   .on_close = end_close};
 	static uint8_t message[MSGSOCK_MAX_MESSAGE];
-	struct conn *c = *state;
+	struct connection *c = *state;
 
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct end e[2] = {{.expect = seed * 100}, {.expect = seed * 100 + 1}};

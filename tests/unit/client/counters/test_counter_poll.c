@@ -9,7 +9,7 @@
 #include "base/core/clock.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/told.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 /* A source of which every step takes as long as the test says. */
 
@@ -91,7 +91,7 @@ static int teardown(void **state)
 static void the_start_is_answered_after_the_first_pass(void **state)
 {
 	(void)state;
-	slow.step_ns = TURN_NS + 1;
+	slow.step_ns = TIME_SLICE_NS + 1;
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	source->start(instance);
 	assert_int_equal(slow.done, 1); /* a step is a turn */
@@ -105,7 +105,7 @@ static void the_start_is_answered_after_the_first_pass(void **state)
 static void a_flush_does_not_wait_for_the_pass(void **state)
 {
 	(void)state;
-	slow.step_ns = TURN_NS + 1;
+	slow.step_ns = TIME_SLICE_NS + 1;
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	source->start(instance);
 	source->flush(instance, 6);
@@ -141,7 +141,7 @@ static void a_flush_and_the_stop_have_values_of_now(void **state)
 	let_it_grow_old();
 	slow.steps = 5;
 	/* In as many turns as it takes; flushes that come meanwhile wait for the same pass. */
-	slow.step_ns = TURN_NS + 1;
+	slow.step_ns = TIME_SLICE_NS + 1;
 	source->flush(instance, 3);
 	source->flush(instance, 4);
 	assert_int_equal(fake.last_flush_id, 2);
@@ -191,7 +191,7 @@ static void a_flush_of_many_tracks_takes_turns(void **state)
 	tracks_clear(rig_poll()->tracks);
 	before = tracks_counts(rig_poll()->tracks).values;
 	fake_reset_packets();
-	fake.packet_ns = 4 * TURN_NS / n;
+	fake.packet_ns = 4 * TIME_SLICE_NS / n;
 	source->flush(instance, 1);
 	for (; !fake.last_flush_id; turns++)
 		event_base_loop(env.loop, EVLOOP_ONCE);

@@ -224,7 +224,7 @@ static void test_threads_are_told(void **state)
 	struct task_news news = {0};
 
 	(void)state;
-	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	ctx.tids = &news.tids;
 	ctx.news = &news;
 	compact_sched_clear(&s);

@@ -430,7 +430,7 @@ static void test_threads_are_told(void **state)
 	struct task_news news = {0};
 
 	(void)state;
-	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	t.ctx = (struct encode_ctx){
 		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .news = &news};
 	event_encode(row, &r, &t.ctx, made_out);

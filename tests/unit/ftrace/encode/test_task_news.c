@@ -19,12 +19,12 @@
 
 static const struct clock_sync boot;
 static struct task_news news;
-static struct feed_news told;
+static struct metadata_batch told;
 
 static int setup(void **state)
 {
 	(void)state;
-	return task_news_init(&news, FEED_TASKS | FEED_FDS | FEED_INODES);
+	return task_news_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES);
 }
 
 static int teardown(void **state)
@@ -123,7 +123,7 @@ static void test_a_new_process_and_a_new_thread(void **state)
 	add_new(7, 72, 70, 0x8000, "");
 	assert_true(tell(100));
 	assert_int_equal(told.n_tasks, 3);
-	assert_int_equal(told.tasks[0].kind, FEED_TASK_NEW);
+	assert_int_equal(told.tasks[0].kind, METADATA_TASK_NEW);
 	assert_int_equal(told.tasks[0].time_ns, 5);
 	assert_int_equal(told.tasks[0].tid, 70);
 	assert_int_equal(told.tasks[0].other, 7);
@@ -159,7 +159,7 @@ static void test_a_name(void **state)
 	plan.subject = 0; /* whoever runs */
 	add(&plan, 6, 32, 99);
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].kind, FEED_TASK_RENAMED);
+	assert_int_equal(told.tasks[0].kind, METADATA_TASK_RENAMED);
 	assert_int_equal(told.tasks[0].tid, 70);
 	assert_string_equal(told.tasks[0].name, "new name");
 	assert_int_equal(told.tasks[1].tid, 99);
@@ -171,7 +171,7 @@ static void test_a_program(void **state)
 	add_exec(5, 70, 70, "/bin/true");
 	add_exec(6, 80, 83, "");
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].kind, FEED_TASK_EXEC);
+	assert_int_equal(told.tasks[0].kind, METADATA_TASK_EXEC);
 	assert_int_equal(told.tasks[0].other, 0);
 	assert_int_equal(told.tasks[0].file_len, 9);
 	assert_memory_equal(told.tasks[0].file, "/bin/true", 9);
@@ -187,7 +187,7 @@ static void test_an_end(void **state)
 	put32(24, 70);
 	add(&plan, 5, 28, 99);
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].kind, FEED_TASK_ENDED);
+	assert_int_equal(told.tasks[0].kind, METADATA_TASK_ENDED);
 	assert_int_equal(told.tasks[0].tid, 70);
 }
 
@@ -256,7 +256,7 @@ static void test_descriptors_that_nobody_wants(void **state)
 {
 	(void)state;
 	task_news_deinit(&news);
-	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	add_exit(70, SYS_openat, 3);
 	assert_false(tell(100));
 }
@@ -310,7 +310,7 @@ static void test_files_that_nobody_wants(void **state)
 
 	(void)state;
 	task_news_deinit(&news);
-	assert_int_equal(task_news_init(&news, FEED_TASKS | FEED_FDS), 0);
+	assert_int_equal(task_news_init(&news, METADATA_TASKS | METADATA_FDS), 0);
 	add_inode(&file, 7, 70);
 	assert_false(tell(100));
 }
@@ -351,9 +351,9 @@ static void test_at_one_moment_in_the_order_of_the_records(void **state)
 	add_rename(4, 60, "d");
 	assert_true(tell(100));
 	assert_int_equal(told.tasks[0].tid, 60);
-	assert_int_equal(told.tasks[1].kind, FEED_TASK_NEW);
-	assert_int_equal(told.tasks[2].kind, FEED_TASK_RENAMED);
-	assert_int_equal(told.tasks[3].kind, FEED_TASK_EXEC);
+	assert_int_equal(told.tasks[1].kind, METADATA_TASK_NEW);
+	assert_int_equal(told.tasks[2].kind, METADATA_TASK_RENAMED);
+	assert_int_equal(told.tasks[3].kind, METADATA_TASK_EXEC);
 }
 
 static void test_many_runs_of_many_lengths(void **state)

@@ -519,7 +519,7 @@ static void test_threads_of_a_page_are_told(void **state)
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
 	(void)state;
-	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	payload[32] = 8;
 	page_begin(&m, 1);
 	page_record(&m, 1, payload, 40);
@@ -538,7 +538,7 @@ static void test_threads_of_a_page_are_told(void **state)
 /* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
 static void test_events_for_the_feed_alone(void **state)
 {
-	static const struct event_table_options o = {.feed_only = true};
+	static const struct event_table_options o = {.metadata_only = true};
 	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
 	struct task_news news = {0};
 	struct page_maker m;
@@ -551,7 +551,7 @@ static void test_events_for_the_feed_alone(void **state)
 							     FIELD("char newcomm[16]", 28, 16, 0)),
 					 &o, &id),
 			 0);
-	assert_int_equal(task_news_init(&news, FEED_TASKS), 0);
+	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	strcpy((char *)payload + 28, "name");
 	page_begin(&m, 1000);
 	page_record(&m, 5, payload, sizeof(payload));

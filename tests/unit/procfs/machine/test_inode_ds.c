@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/core/clock.h"
-#include "client/producer/session_feed.h"
+#include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/inode_ds.h"
@@ -55,7 +55,7 @@ static int setup(void **state)
 	config.inode_file_config = &inodes;
 	env = (struct ds_env){
 		.loop = event_base_new(),
-		.feed = session_feed_new(),
+		.feed = metadata_bus_new(),
 		.proc_root = proc_root,
 	};
 	return env.loop && env.feed ? 0 : -1;
@@ -68,7 +68,7 @@ static int teardown(void **state)
 		source->destroy(instance);
 	instance = NULL;
 	assert_false(fake.live);
-	session_feed_free(env.feed);
+	metadata_bus_free(env.feed);
 	event_base_free(env.loop);
 	fake_reset();
 	proc_remove("");
@@ -283,16 +283,17 @@ static void name_file(const char *relative, uint64_t dev)
 
 	snprintf(path, sizeof(path), "%s%s", files, relative);
 	assert_int_equal(stat(path, &st), 0);
-	session_feed_tell(
+	metadata_bus_publish(
 		env.feed, FAKE_SESSION,
-		&(struct feed_news){.inodes = &(struct feed_inode){dev, st.st_ino}, .n_inodes = 1});
+		&(struct metadata_batch){.inodes = &(struct metadata_inode){dev, st.st_ino},
+					 .n_inodes = 1});
 }
 
 static void start_with_events(void)
 {
-	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, env.feed), 0);
+	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, env.feed), 0);
 	start();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_INODES);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_INODES);
 }
 
 static void stop_with_events(void)
@@ -300,7 +301,7 @@ static void stop_with_events(void)
 	source->stop(instance);
 	/* What is told behind that is too late. */
 	name_file("/c", device);
-	session_feed_leave(env.feed, FAKE_SESSION, env.feed);
+	metadata_bus_unregister(env.feed, FAKE_SESSION, env.feed);
 	event_base_dispatch(env.loop);
 }
 
@@ -406,9 +407,9 @@ static void no_scan_of_what_events_name(void **state)
 {
 	(void)state;
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
-	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, env.feed), 0);
+	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, env.feed), 0);
 	start();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 	stop_with_events();
 	assert_int_equal(fake.n, 0);
 }

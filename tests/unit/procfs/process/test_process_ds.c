@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "procfs/process/process_packet.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 #include "unit/procfs/process_rig.h"
 #include "unit/procfs/told.h"
 
@@ -48,7 +48,7 @@ static void a_long_scan_lets_others_work(void **state)
 
 	(void)state;
 	put_processes(PROCESSES);
-	fake.packet_ns = TURN_NS / 2; /* of a process; two are a turn */
+	fake.packet_ns = TIME_SLICE_NS / 2; /* of a process; two are a turn */
 	e = evtimer_new(env.loop, on_tick, &e);
 	n_ticks = 0;
 	event_add(e, &(struct timeval){0});
@@ -140,7 +140,7 @@ static void after_the_stop_there_is_silence(void **state)
 	tell_tid(70);
 	run_loop();
 	assert_int_equal(fake.n, n);
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 }
 
 static void destroyed_at_any_time(void **state)
@@ -148,16 +148,16 @@ static void destroyed_at_any_time(void **state)
 	(void)state;
 	put_processes(3000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_TASKS);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_TASKS);
 	tell_tid(2); /* not yet */
 	source->destroy(instance);
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 	assert_int_equal(fake.n, 0);
 	create_and_start();
 	source->destroy(instance); /* in the middle of the scan */
 	instance = NULL;
 	run_loop();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 }
 
 static void counters_of_every_process(void **state)
@@ -276,7 +276,7 @@ static void a_flush_and_the_stop_take_turns(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		source->clear(instance);
 		fake_reset_packets();
-		fake.packet_ns = 4 * TURN_NS / threads; /* three descriptors a thread */
+		fake.packet_ns = 4 * TIME_SLICE_NS / threads; /* three descriptors a thread */
 		if (i == 0)
 			source->flush(instance, 1);
 		else

@@ -50,8 +50,8 @@ static void tasks_that_the_kernel_tells_of(void **state)
 
 static void a_name_that_changes(void **state)
 {
-	static const struct feed_task renamed[] = {
-		{.kind = FEED_TASK_RENAMED, .tid = 70, .name = "after"}};
+	static const struct metadata_task renamed[] = {
+		{.kind = METADATA_TASK_RENAMED, .tid = 70, .name = "after"}};
 	static const int32_t tids[] = {70};
 	struct pb_field row;
 
@@ -74,10 +74,10 @@ static void a_name_that_changes(void **state)
 
 static void tasks_that_are_gone_by_now(void **state)
 {
-	static const struct feed_task tasks[] = {
-		{.kind = FEED_TASK_NEW, .time_ns = 10, .tid = 70, .other = 2, .name = "x"},
-		{.kind = FEED_TASK_RENAMED, .time_ns = 11, .tid = 70, .name = "brief"},
-		{.kind = FEED_TASK_NEW,
+	static const struct metadata_task tasks[] = {
+		{.kind = METADATA_TASK_NEW, .time_ns = 10, .tid = 70, .other = 2, .name = "x"},
+		{.kind = METADATA_TASK_RENAMED, .time_ns = 11, .tid = 70, .name = "brief"},
+		{.kind = METADATA_TASK_NEW,
 		 .time_ns = 12,
 		 .tid = 71,
 		 .other = 70,
@@ -105,7 +105,7 @@ static void tasks_that_are_gone_by_now(void **state)
 /* Ten thousand at once: others on the loop have their turn meanwhile. */
 static void a_storm_of_them(void **state)
 {
-	struct feed_task *tasks = calloc(10000, sizeof(*tasks));
+	struct metadata_task *tasks = calloc(10000, sizeof(*tasks));
 	unsigned rounds = 0, processes;
 	size_t n = 0;
 
@@ -113,7 +113,8 @@ static void a_storm_of_them(void **state)
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
 	for (int32_t i = 0; i < 10000; i++) {
-		tasks[i] = (struct feed_task){.kind = FEED_TASK_NEW, .tid = 100 + i, .time_ns = 1};
+		tasks[i] = (struct metadata_task){
+			.kind = METADATA_TASK_NEW, .tid = 100 + i, .time_ns = 1};
 		tasks[i].other = 7;
 	}
 	processes = 0;
@@ -134,10 +135,11 @@ static void a_storm_of_them(void **state)
 
 static void files_that_were_opened(void **state)
 {
-	static const struct feed_fd fd = {.tid = 2, .fd = 3};
-	static const struct feed_task exec = {.kind = FEED_TASK_EXEC, .tid = 2, .file = ""};
+	static const struct metadata_fd fd = {.tid = 2, .fd = 3};
+	static const struct metadata_task exec = {.kind = METADATA_TASK_EXEC, .tid = 2, .file = ""};
 	static const int32_t tid = 2;
-	static const struct feed_news news = {.tids = &tid, .n_tids = 1, .fds = &fd, .n_fds = 1};
+	static const struct metadata_batch news = {
+		.tids = &tid, .n_tids = 1, .fds = &fd, .n_fds = 1};
 	char to[256];
 	struct pb_field f;
 
@@ -147,34 +149,35 @@ static void files_that_were_opened(void **state)
 	snprintf(to, sizeof(to), "%s/2/fd/3", proc_root);
 	assert_int_equal(symlink("/etc/passwd", to), 0);
 	create_and_start();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_TASKS);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_TASKS);
 	run_loop();
 	fake_reset_packets();
-	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
 	run_loop();
 	assert_int_equal(fake.n, 0); /* nobody asked for them */
 	source->destroy(instance);
 
 	stats.resolve_process_fds = true;
 	create_and_start();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), FEED_TASKS | FEED_FDS);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION),
+			 METADATA_TASKS | METADATA_FDS);
 	run_loop();
 	fake_reset_packets();
-	session_feed_tell(env.feed, FAKE_SESSION, &news);
-	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
 	run_loop();
 	assert_int_equal(fake.n, 1);
 	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len,
 			       PB_TRACE_PACKET_PROCESS_STATS, 0, &f));
 	source->clear(instance);
-	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
 	run_loop();
 	assert_int_equal(fake.n, 3); /* and who it is */
 	/* Another program has opened it anew. */
 	tell(&exec, 1, NULL, 0);
 	run_loop();
 	fake_reset_packets();
-	session_feed_tell(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
 	run_loop();
 	assert_int_equal(fake.n, 1);
 }
@@ -186,7 +189,7 @@ static void more_than_could_be_held(void **state)
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
 	for (int i = 0; i < 100; i++)
-		session_feed_tell(env.feed, FAKE_SESSION, &(struct feed_news){.lost = 1});
+		metadata_bus_publish(env.feed, FAKE_SESSION, &(struct metadata_batch){.lost = 1});
 	run_loop();
 	assert_int_equal(fake.n, 0);
 	log_set_level(LOG_LEVEL_INFO);
@@ -200,8 +203,8 @@ static void other_sessions_are_none_of_ours(void **state)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	session_feed_tell(env.feed, FAKE_SESSION + 1,
-			  &(struct feed_news){.tids = &tid, .n_tids = 1});
+	metadata_bus_publish(env.feed, FAKE_SESSION + 1,
+			     &(struct metadata_batch){.tids = &tid, .n_tids = 1});
 	run_loop();
 	assert_int_equal(fake.n, 0);
 }
@@ -216,7 +219,7 @@ static void the_quirk_disable_on_demand(void **state)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 	tell_tid(2);
 	run_loop();
 	assert_int_equal(fake.n, 0);
@@ -266,15 +269,15 @@ static void a_flush_waits_for_what_is_owed(void **state)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
 	source->flush(instance, 11);
-	session_feed_owe(env.feed, FAKE_SESSION, &teller, true);
+	metadata_bus_set_busy(env.feed, FAKE_SESSION, &teller, true);
 	run_loop();
 	assert_int_equal(fake.flushed, 0);
 	tell_tid(2);
 	run_loop();
 	assert_int_equal(fake.flushed, 0);
-	session_feed_owe(env.feed, FAKE_SESSION, &teller, false);
+	metadata_bus_set_busy(env.feed, FAKE_SESSION, &teller, false);
 	run_loop();
 	assert_int_equal(fake.flushed, 1);
 	assert_int_equal(fake.packets_at_flush, 1);
@@ -282,7 +285,7 @@ static void a_flush_waits_for_what_is_owed(void **state)
 	source->flush(instance, 12);
 	run_loop();
 	assert_int_equal(fake.flushed, 2);
-	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 }
 
 static void what_was_told_before_the_stop_is_written(void **state)
@@ -300,14 +303,14 @@ static void what_was_told_before_the_stop_is_written(void **state)
 /* Whoever tells may be stopped after us. */
 static void a_stop_waits_for_the_last_news(void **state)
 {
-	static const struct feed_task last = {
-		.kind = FEED_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
+	static const struct metadata_task last = {
+		.kind = METADATA_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
 	int teller;
 
 	(void)state;
 	put_processes(300);
 	create_and_start();
-	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
 	source->stop(instance);
 	source->flush(instance, 3);
 	run_loop();
@@ -317,10 +320,10 @@ static void a_stop_waits_for_the_last_news(void **state)
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
 	assert_int_equal(fake_process(5000, NULL), 1);
-	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 	run_loop();
 	assert_int_equal(fake.stopped, 1);
-	assert_int_equal(session_feed_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 }
 
 static void two_polls(void)
@@ -339,9 +342,9 @@ static void a_teller_that_does_not_tell_of_all(void **state)
 	(void)state;
 	stats.proc_stats_poll_ms = 100;
 	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
-	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
-	for (unsigned promised = 0; promised <= FEED_TASKS; promised++) {
-		session_feed_promise(env.feed, FAKE_SESSION, &teller, promised);
+	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
+	for (unsigned promised = 0; promised <= METADATA_TASKS; promised++) {
+		metadata_bus_set_complete(env.feed, FAKE_SESSION, &teller, promised);
 		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
 		create_and_start();
 		two_polls();
@@ -354,7 +357,7 @@ static void a_teller_that_does_not_tell_of_all(void **state)
 		instance = NULL;
 		fake_reset_packets();
 	}
-	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 }
 
 static void destroyed_while_it_waits(void **state)
@@ -364,11 +367,11 @@ static void destroyed_while_it_waits(void **state)
 	(void)state;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(session_feed_join(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
 	source->stop(instance);
 	source->destroy(instance);
 	instance = NULL;
-	session_feed_leave(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
 }

@@ -62,7 +62,7 @@ static void lead(int tid, int fd, const char *to)
 
 static bool one_turn(void)
 {
-	struct turn turn = turn_begin(stepping);
+	struct time_slice turn = time_slice_start(stepping);
 	bool more = process_fds_run(&fds, &names, &turn);
 
 	process_packet_end(&packet);
@@ -71,7 +71,7 @@ static bool one_turn(void)
 
 static void see(int32_t tid, int32_t fd)
 {
-	process_fds_add(&fds, &(struct feed_fd){tid, fd});
+	process_fds_add(&fds, &(struct metadata_fd){tid, fd});
 }
 
 /* How many rows of that process say that the descriptor leads there. */
@@ -179,7 +179,7 @@ static void many_of_them(void **state)
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 3000; i++)
 			see(70, i);
-		step_ns = TURN_NS / 1000;
+		step_ns = TIME_SLICE_NS / 1000;
 		assert_true(one_turn());
 		while (one_turn())
 			;

@@ -188,7 +188,7 @@ static uint64_t never(void)
 static void record(const char *root)
 {
 	struct process_scan scan = {0};
-	struct turn turn = turn_begin(never);
+	struct time_slice turn = time_slice_start(never);
 
 	fake_reset();
 	assert_int_equal(proc_files_init(&files, root), 0);

@@ -52,7 +52,7 @@ static int teardown(void **state)
 
 static bool one_turn(void)
 {
-	struct turn turn = turn_begin(stepping);
+	struct time_slice turn = time_slice_start(stepping);
 	bool more = process_news_run(&news, &names, &turn);
 
 	process_packet_end(&packet);
@@ -64,20 +64,23 @@ static size_t waiting(void)
 	return news.n - news.next;
 }
 
-static void hear(struct feed_task t)
+static void hear(struct metadata_task t)
 {
 	process_news_add(&news, &names, &t);
 }
 
 static void hear_new(uint64_t at, int32_t tid, int32_t creator)
 {
-	hear((struct feed_task){
-		.kind = FEED_TASK_NEW, .time_ns = at, .tid = tid, .other = creator, .name = "new"});
+	hear((struct metadata_task){.kind = METADATA_TASK_NEW,
+				    .time_ns = at,
+				    .tid = tid,
+				    .other = creator,
+				    .name = "new"});
 }
 
 static void hear_name(uint64_t at, int32_t tid, const char *name)
 {
-	struct feed_task t = {.kind = FEED_TASK_RENAMED, .time_ns = at, .tid = tid};
+	struct metadata_task t = {.kind = METADATA_TASK_RENAMED, .time_ns = at, .tid = tid};
 
 	memcpy(t.name, name, strlen(name));
 	hear(t);
@@ -85,11 +88,11 @@ static void hear_name(uint64_t at, int32_t tid, const char *name)
 
 static void hear_exec(uint64_t at, int32_t tid, const char *file)
 {
-	hear((struct feed_task){.kind = FEED_TASK_EXEC,
-				.time_ns = at,
-				.tid = tid,
-				.file = file,
-				.file_len = (uint32_t)strlen(file)});
+	hear((struct metadata_task){.kind = METADATA_TASK_EXEC,
+				    .time_ns = at,
+				    .tid = tid,
+				    .file = file,
+				    .file_len = (uint32_t)strlen(file)});
 }
 
 static uint64_t time_of(size_t i)
@@ -161,7 +164,7 @@ static void what_is_heard_after_its_turn_is_another_entry(void **state)
 
 static void hear_end(uint64_t at, int32_t tid)
 {
-	hear((struct feed_task){.kind = FEED_TASK_ENDED, .time_ns = at, .tid = tid});
+	hear((struct metadata_task){.kind = METADATA_TASK_ENDED, .time_ns = at, .tid = tid});
 }
 
 static void one_that_has_ended(void **state)
@@ -243,7 +246,7 @@ static void a_turn_is_bounded(void **state)
 	(void)state;
 	for (int32_t i = 0; i < 1000; i++)
 		hear_new(10, 100 + i, 7);
-	step_ns = TURN_NS / 10;
+	step_ns = TIME_SLICE_NS / 10;
 	do
 		turns++;
 	while (one_turn());
@@ -252,7 +255,7 @@ static void a_turn_is_bounded(void **state)
 	/* At least one however late it is. */
 	hear_new(10, 5000, 7);
 	hear_new(10, 5001, 7);
-	step_ns = 2 * TURN_NS;
+	step_ns = 2 * TIME_SLICE_NS;
 	assert_true(one_turn());
 	assert_false(one_turn());
 }
@@ -264,7 +267,7 @@ static void served_and_heard_by_turns(void **state)
 	char name[16];
 
 	(void)state;
-	step_ns = TURN_NS / 3;
+	step_ns = TIME_SLICE_NS / 3;
 	for (int32_t i = 0; i < 3000; i++) {
 		hear_new(10, 100 + i, 7);
 		hear_name(11, 100 + i, "mine");
@@ -295,7 +298,7 @@ static void a_flood_is_written_in_turns_and_not_where_it_is_heard(void **state)
 		hear_new(10, (int32_t)i, 70000);
 	assert_int_equal(fake.n, 0);
 	assert_int_equal(waiting(), n);
-	step_ns = TURN_NS / 1000;
+	step_ns = TIME_SLICE_NS / 1000;
 	for (; one_turn(); turns++) {
 		assert_true(waiting() >= n - turns * 1000);
 		/* The first were too many for a look at what they are now. */
@@ -353,7 +356,7 @@ static void a_file_without_a_name(void **state)
 
 	(void)state;
 	hear_new(10, 70, 7);
-	hear((struct feed_task){.kind = FEED_TASK_EXEC, .time_ns = 11, .tid = 70});
+	hear((struct metadata_task){.kind = METADATA_TASK_EXEC, .time_ns = 11, .tid = 70});
 	assert_false(one_turn());
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));

@@ -63,7 +63,7 @@ static void put_process(int pid, unsigned rss)
 
 static bool one_turn(void)
 {
-	struct turn turn = turn_begin(stepping);
+	struct time_slice turn = time_slice_start(stepping);
 	bool more = process_poll_run(&poll_, &names, &queue, &turn);
 
 	process_packet_end(&packet);
@@ -292,7 +292,7 @@ static void many_that_end_at_once_take_turns(void **state)
 		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
 	}
 	one_pass();
-	step_ns = TURN_NS; /* a step is a turn */
+	step_ns = TIME_SLICE_NS; /* a step is a turn */
 	for (int pid = 2; pid <= 300; pid++) {
 		snprintf(pid_of, sizeof(pid_of), "%d", pid);
 		proc_remove(pid_of);
@@ -431,7 +431,7 @@ static void a_turn_takes_no_more_than_its_time(void **state)
 	(void)state;
 	for (int pid = 1; pid <= PROCESSES; pid++)
 		put_process(pid, 5);
-	step_ns = TURN_NS / A_TURN;
+	step_ns = TIME_SLICE_NS / A_TURN;
 	assert_in_range(one_pass(), PROCESSES / A_TURN, PROCESSES / (A_TURN - 2));
 	assert_int_equal(sum_of(0).rows, PROCESSES);
 	assert_true(fake.n >= PROCESSES / A_TURN);
@@ -449,7 +449,7 @@ static void threads_are_read_in_turns(void **state)
 	put_process(7, 5);
 	for (int tid = 7; tid < 7 + THREADS; tid++)
 		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
-	step_ns = TURN_NS / A_TURN;
+	step_ns = TIME_SLICE_NS / A_TURN;
 	assert_in_range(one_pass(), THREADS / A_TURN, THREADS / (A_TURN - 2));
 	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3 * THREADS);
 	assert_int_equal(tracks_counts(poll_.usage.tracks).values, 2 * THREADS);

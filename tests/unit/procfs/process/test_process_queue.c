@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static bool one_turn(void)
 {
-	struct turn turn = turn_begin(stepping);
+	struct time_slice turn = time_slice_start(stepping);
 	bool more = process_queue_run(&queue, &names, &turn);
 
 	process_packet_end(&packet);
@@ -71,7 +71,7 @@ static void first_come_first_served_each_once(void **state)
 	process_queue_add(&queue, 3);
 	process_queue_add(&queue, 2);
 	assert_int_equal(waiting(), 3);
-	step_ns = TURN_NS;
+	step_ns = TIME_SLICE_NS;
 	assert_true(one_turn());
 	assert_int_equal(fake_process(3, NULL), 1);
 	assert_true(one_turn());
@@ -120,7 +120,7 @@ static void more_than_can_wait(void **state)
 static void a_queue_that_is_never_empty(void **state)
 {
 	(void)state;
-	step_ns = TURN_NS;
+	step_ns = TIME_SLICE_NS;
 	process_queue_add(&queue, 1);
 	for (int pid = 2; pid <= 100000; pid++) {
 		process_queue_add(&queue, pid);

@@ -57,7 +57,7 @@ static int teardown(void **state)
 /* One turn: true when there is more. */
 static bool one_turn(void)
 {
-	struct turn turn = turn_begin(stepping);
+	struct time_slice turn = time_slice_start(stepping);
 	bool more = process_scan_run(&scan, &names, &turn);
 
 	process_packet_end(&packet);
@@ -132,7 +132,7 @@ static void a_turn_takes_no_more_than_its_time(void **state)
 	(void)state;
 	for (int i = 1; i <= PROCESSES; i++)
 		put_process(i * THREADS, THREADS);
-	step_ns = TURN_NS / A_TURN;
+	step_ns = TIME_SLICE_NS / A_TURN;
 	assert_int_equal(process_scan_begin(&scan, &names), 0);
 	while (one_turn()) {
 		now = fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL);
@@ -149,7 +149,7 @@ static void a_turn_that_is_over_still_gets_on(void **state)
 	(void)state;
 	for (int i = 1; i <= 20; i++)
 		put_process(i, 1);
-	step_ns = 10ull * TURN_NS;
+	step_ns = 10ull * TIME_SLICE_NS;
 	assert_in_range(all_turns(), 20, 22);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 20);
 }
@@ -159,7 +159,7 @@ static void tasks_that_vanish_in_the_middle(void **state)
 	(void)state;
 	for (int i = 1; i <= 50; i++)
 		put_process(i * 100, 10);
-	step_ns = TURN_NS / 5;
+	step_ns = TIME_SLICE_NS / 5;
 	assert_int_equal(process_scan_begin(&scan, &names), 0);
 	assert_true(one_turn());
 	/* The one whose threads are being walked, and some to come. */
@@ -241,7 +241,7 @@ static void a_scan_that_is_given_up(void **state)
 	(void)state;
 	for (int i = 1; i <= 20; i++)
 		put_process(i * 10, 3);
-	step_ns = TURN_NS;
+	step_ns = TIME_SLICE_NS;
 	assert_int_equal(process_scan_begin(&scan, &names), 0);
 	assert_true(one_turn());
 	assert_true(process_scan_is_active(&scan));

@@ -7,7 +7,7 @@
  *	BINDING --bind reply, success--> BOUND --socket ends--> LOST
  *	   |--bind reply, no success / socket ends------------> LOST
  */
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,34 +24,34 @@
 
 #define REQUEST_BIND 1u
 
-enum conn_state { CONN_BINDING, CONN_BOUND, CONN_LOST };
+enum connection_state { CONNECTION_BINDING, CONNECTION_BOUND, CONNECTION_LOST };
 
-struct conn_method {
+struct connection_method {
 	uint32_t id;
 	char name[60]; /* longer names are none that we know */
 };
 
-struct conn_request {
-	TAILQ_ENTRY(conn_request) link;
+struct connection_request {
+	TAILQ_ENTRY(connection_request) link;
 	uint64_t id;
-	conn_reply_fn fn;
+	connection_reply_fn fn;
 	void *ctx;
 };
 
-struct conn {
+struct connection {
 	struct msgsock *sock; /* owned; NULL once lost */
-	const struct conn_ops *ops; /* borrowed from the owner for our life */
+	const struct connection_ops *ops; /* borrowed from the owner for our life */
 	void *ctx;
-	enum conn_state state;
+	enum connection_state state;
 	uint32_t service_id;
 	uint64_t next_id;
-	bool *freed; /* where conn_lost watches for conn_free in a callback, else NULL */
-	TAILQ_HEAD(request_list, conn_request) open; /* owned, oldest first */
+	bool *freed; /* where connection_lost watches for connection_free in a callback, else NULL */
+	TAILQ_HEAD(request_list, connection_request) open; /* owned, oldest first */
 	unsigned n_methods;
-	struct conn_method methods[CONN_MAX_METHODS];
+	struct connection_method methods[CONNECTION_MAX_METHODS];
 };
 
-static const struct conn_method *find_method(const struct conn *c, const char *name)
+static const struct connection_method *find_method(const struct connection *c, const char *name)
 {
 	for (unsigned i = 0; i < c->n_methods; i++)
 		if (strcmp(c->methods[i].name, name) == 0)
@@ -60,18 +60,18 @@ static const struct conn_method *find_method(const struct conn *c, const char *n
 }
 
 /* Answers every open call and then the owner. Nothing of c is used once a callback freed it. */
-static void conn_lost(struct conn *c, int error)
+static void connection_lost(struct connection *c, int error)
 {
-	struct conn_reply reply = {.error = -EPIPE};
-	struct conn_request *r;
+	struct connection_reply reply = {.error = -EPIPE};
+	struct connection_request *r;
 	bool freed = false;
 
-	c->state = CONN_LOST;
+	c->state = CONNECTION_LOST;
 	c->n_methods = 0;
 	msgsock_free(TAKE_PTR(c->sock));
 	c->freed = &freed;
 	while ((r = TAILQ_FIRST(&c->open))) {
-		conn_reply_fn fn = r->fn;
+		connection_reply_fn fn = r->fn;
 		void *ctx = r->ctx;
 
 		TAILQ_REMOVE(&c->open, r, link);
@@ -84,18 +84,19 @@ static void conn_lost(struct conn *c, int error)
 	c->ops->on_lost(c->ctx, error);
 }
 
-static void on_bind_reply(struct conn *c, const struct frame *f)
+static void on_bind_reply(struct connection *c, const struct frame *f)
 {
 	const char *name;
 	size_t pos = 0, len;
 	uint32_t id;
 
 	if (!f->success) {
-		conn_lost(c, -EPROTO);
+		connection_lost(c, -EPROTO);
 		return;
 	}
-	while (c->n_methods < CONN_MAX_METHODS && frame_next_method(f, &pos, &id, &name, &len)) {
-		struct conn_method *m = &c->methods[c->n_methods];
+	while (c->n_methods < CONNECTION_MAX_METHODS &&
+	       frame_next_method(f, &pos, &id, &name, &len)) {
+		struct connection_method *m = &c->methods[c->n_methods];
 
 		if (len >= sizeof(m->name))
 			continue;
@@ -105,16 +106,16 @@ static void on_bind_reply(struct conn *c, const struct frame *f)
 		c->n_methods++;
 	}
 	c->service_id = f->service_id;
-	c->state = CONN_BOUND;
+	c->state = CONNECTION_BOUND;
 	c->ops->on_bound(c->ctx);
 }
 
-static void on_reply(struct conn *c, const struct frame *f)
+static void on_reply(struct connection *c, const struct frame *f)
 {
 	bool good = f->kind == FRAME_INVOKE_METHOD_REPLY && f->success;
-	struct conn_reply reply = {.error = good ? 0 : -EPROTO};
-	struct conn_request *r;
-	conn_reply_fn fn;
+	struct connection_reply reply = {.error = good ? 0 : -EPROTO};
+	struct connection_request *r;
+	connection_reply_fn fn;
 	void *ctx;
 
 	TAILQ_FOREACH (r, &c->open, link)
@@ -138,18 +139,18 @@ static void on_reply(struct conn *c, const struct frame *f)
 
 static void on_message(void *ctx, const uint8_t *data, size_t len)
 {
-	struct conn *c = ctx;
+	struct connection *c = ctx;
 	struct frame f;
 
 	if (frame_decode(data, len, &f) < 0)
 		return;
-	if (c->state == CONN_BINDING) {
+	if (c->state == CONNECTION_BINDING) {
 		if (f.request_id != REQUEST_BIND)
 			return;
 		if (f.kind == FRAME_BIND_SERVICE_REPLY)
 			on_bind_reply(c, &f);
 		else if (f.kind == FRAME_REQUEST_ERROR)
-			conn_lost(c, -EPROTO);
+			connection_lost(c, -EPROTO);
 	} else if (f.kind == FRAME_INVOKE_METHOD_REPLY || f.kind == FRAME_REQUEST_ERROR) {
 		on_reply(c, &f);
 	}
@@ -157,12 +158,12 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 
 static void on_close(void *ctx, int error)
 {
-	conn_lost(ctx, error);
+	connection_lost(ctx, error);
 }
 
 static const struct msgsock_ops sock_ops = {.on_message = on_message, .on_close = on_close};
 
-static int send_bind(struct conn *c, const char *service)
+static int send_bind(struct connection *c, const char *service)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
@@ -176,7 +177,7 @@ static int send_bind(struct conn *c, const char *service)
 }
 
 /* The kernel does not tell it there. */
-static int send_identity(struct conn *c)
+static int send_identity(struct connection *c)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
@@ -189,15 +190,15 @@ static int send_identity(struct conn *c)
 	return msgsock_send(c->sock, &(struct iovec){m.buf, pb_mem_len(&m)}, 1, -1);
 }
 
-static void conn_freep(struct conn **c)
+static void connection_freep(struct connection **c)
 {
-	conn_free(*c);
+	connection_free(*c);
 }
 
 static int new_conn(struct event_base *loop, int fd, bool is_remote, const char *service,
-		    const struct conn_ops *ops, void *ctx, struct conn **ret)
+		    const struct connection_ops *ops, void *ctx, struct connection **ret)
 {
-	_cleanup_(conn_freep) struct conn *c = calloc(1, sizeof(*c));
+	_cleanup_(connection_freep) struct connection *c = calloc(1, sizeof(*c));
 	int r;
 
 	if (!c) {
@@ -208,7 +209,7 @@ static int new_conn(struct event_base *loop, int fd, bool is_remote, const char 
 	c->ctx = ctx;
 	c->next_id = REQUEST_BIND + 1;
 	TAILQ_INIT(&c->open);
-	r = msgsock_new(loop, fd, CONN_SEND_LIMIT, &sock_ops, c, &c->sock);
+	r = msgsock_new(loop, fd, CONNECTION_SEND_LIMIT, &sock_ops, c, &c->sock);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -222,14 +223,14 @@ static int new_conn(struct event_base *loop, int fd, bool is_remote, const char 
 	return 0;
 }
 
-int conn_new_fd(struct event_base *loop, int fd, const char *service, const struct conn_ops *ops,
-		void *ctx, struct conn **ret)
+int connection_new_fd(struct event_base *loop, int fd, const char *service,
+		      const struct connection_ops *ops, void *ctx, struct connection **ret)
 {
 	return new_conn(loop, fd, false, service, ops, ctx, ret);
 }
 
-int conn_new(struct event_base *loop, const char *address, const char *service,
-	     const struct conn_ops *ops, void *ctx, struct conn **ret)
+int connection_new(struct event_base *loop, const char *address, const char *service,
+		   const struct connection_ops *ops, void *ctx, struct connection **ret)
 {
 	int fd, r = sock_connect(address, &fd);
 
@@ -243,9 +244,9 @@ int conn_new(struct event_base *loop, const char *address, const char *service,
 	return new_conn(loop, fd, sock_is_remote(address), service, ops, ctx, ret);
 }
 
-void conn_free(struct conn *c)
+void connection_free(struct connection *c)
 {
-	struct conn_request *r;
+	struct connection_request *r;
 
 	if (!c)
 		return;
@@ -259,21 +260,21 @@ void conn_free(struct conn *c)
 	free(c);
 }
 
-bool conn_has(const struct conn *c, const char *method)
+bool connection_has(const struct connection *c, const char *method)
 {
 	return find_method(c, method) != NULL;
 }
 
-int conn_call(struct conn *c, const char *method, const void *args, size_t len, int fd,
-	      conn_reply_fn fn, void *ctx)
+int connection_call(struct connection *c, const char *method, const void *args, size_t len, int fd,
+		    connection_reply_fn fn, void *ctx)
 {
-	_cleanup_(freep) struct conn_request *request = NULL;
-	const struct conn_method *m = find_method(c, method);
+	_cleanup_(freep) struct connection_request *request = NULL;
+	const struct connection_method *m = find_method(c, method);
 	uint8_t head[FRAME_MAX_HEAD];
 	struct iovec pieces[2];
 	int r;
 
-	if (c->state == CONN_LOST)
+	if (c->state == CONNECTION_LOST)
 		return -EPIPE;
 	if (!m)
 		return -ENOSYS;
@@ -283,7 +284,7 @@ int conn_call(struct conn *c, const char *method, const void *args, size_t len, 
 		request = malloc(sizeof(*request));
 		if (!request)
 			return -ENOMEM;
-		*request = (struct conn_request){.id = c->next_id, .fn = fn, .ctx = ctx};
+		*request = (struct connection_request){.id = c->next_id, .fn = fn, .ctx = ctx};
 	}
 	pieces[0].iov_base = head;
 	pieces[0].iov_len = frame_put_invoke(head, c->next_id, c->service_id, m->id, !fn, len);
@@ -299,8 +300,8 @@ int conn_call(struct conn *c, const char *method, const void *args, size_t len, 
 	return 0;
 }
 
-int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *args,
-		  conn_reply_fn fn, void *ctx)
+int connection_call_msg(struct connection *c, const char *method, const ProtobufCMessage *args,
+			connection_reply_fn fn, void *ctx)
 {
 	_cleanup_(freep) uint8_t *bytes = NULL;
 	size_t len = protobuf_c_message_get_packed_size(args);
@@ -309,25 +310,25 @@ int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *ar
 	if (!bytes)
 		return -ENOMEM;
 	protobuf_c_message_pack(args, bytes);
-	return conn_call(c, method, bytes, len, -1, fn, ctx);
+	return connection_call(c, method, bytes, len, -1, fn, ctx);
 }
 
-bool conn_service_is_privileged(const struct conn *c)
+bool connection_service_is_privileged(const struct connection *c)
 {
 	return c->sock && service_trust_speaks_for_root(msgsock_fd(c->sock));
 }
 
-int conn_take_fd(struct conn *c)
+int connection_take_fd(struct connection *c)
 {
 	return c->sock ? msgsock_take_fd(c->sock) : -1;
 }
 
-size_t conn_queued(const struct conn *c)
+size_t connection_queued(const struct connection *c)
 {
 	return c->sock ? msgsock_queued(c->sock) : 0;
 }
 
-int conn_drain(struct conn *c, int timeout_ms)
+int connection_drain(struct connection *c, int timeout_ms)
 {
 	return c->sock ? msgsock_drain(c->sock, timeout_ms) : -EPIPE;
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 static uint64_t ns;
 
@@ -18,10 +18,10 @@ static uint64_t now(void)
 /* How long a turn that begins now is; time goes on to its end. */
 static uint64_t take_turn(void)
 {
-	struct turn t = turn_begin(now);
+	struct time_slice t = time_slice_start(now);
 	uint64_t began = ns;
 
-	while (!turn_over(&t))
+	while (!time_slice_over(&t))
 		ns += 1000;
 	return ns - began;
 }
@@ -32,52 +32,52 @@ static void a_loop_without_rounds(void **state)
 	(void)state;
 	ns = 5;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(take_turn(), TURN_NS);
+		assert_int_equal(take_turn(), TIME_SLICE_NS);
 }
 
 static void turns_share_a_round(void **state)
 {
 	(void)state;
-	turn_round_begins();
-	assert_int_equal(take_turn(), TURN_NS);
+	time_slice_loop_iteration();
+	assert_int_equal(take_turn(), TIME_SLICE_NS);
 	/* These were not foreseen. */
 	assert_int_equal(take_turn(), 0);
 	assert_int_equal(take_turn(), 0);
 	assert_int_equal(take_turn(), 0);
-	turn_round_begins();
+	time_slice_loop_iteration();
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(take_turn(), TURN_NS / 4);
+		assert_int_equal(take_turn(), TIME_SLICE_NS / 4);
 	assert_int_equal(take_turn(), 0);
 	/* Those of a round without much to do leave their time to nobody. */
-	turn_round_begins();
-	assert_int_equal(take_turn(), TURN_NS / 5);
-	turn_round_begins();
-	assert_int_equal(take_turn(), TURN_NS);
+	time_slice_loop_iteration();
+	assert_int_equal(take_turn(), TIME_SLICE_NS / 5);
+	time_slice_loop_iteration();
+	assert_int_equal(take_turn(), TIME_SLICE_NS);
 }
 
 /* What is not used of a turn is not the round's. */
 static void a_round_begins_with_its_first_turn(void **state)
 {
 	(void)state;
-	turn_round_begins();
-	turn_round_begins();
-	ns += 100 * TURN_NS;
-	(void)turn_begin(now);
+	time_slice_loop_iteration();
+	time_slice_loop_iteration();
+	ns += 100 * TIME_SLICE_NS;
+	(void)time_slice_start(now);
 	ns += 1000000;
-	(void)turn_begin(now);
-	turn_round_begins();
-	(void)turn_begin(now);
+	(void)time_slice_start(now);
+	time_slice_loop_iteration();
+	(void)time_slice_start(now);
 	ns += 1000000;
-	assert_int_equal(take_turn(), TURN_NS / 2);
+	assert_int_equal(take_turn(), TIME_SLICE_NS / 2);
 }
 
 static void a_step_that_takes_long_ends_the_round(void **state)
 {
 	(void)state;
-	turn_round_begins();
-	turn_round_begins();
-	(void)turn_begin(now);
-	ns += 2 * TURN_NS;
+	time_slice_loop_iteration();
+	time_slice_loop_iteration();
+	(void)time_slice_start(now);
+	ns += 2 * TIME_SLICE_NS;
 	assert_int_equal(take_turn(), 0);
 }
 

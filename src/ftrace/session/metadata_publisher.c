@@ -4,7 +4,7 @@
  * Of system calls it is the end that tells, only of those that give a descriptor: the kernel is
  * given a filter, so that the others cost no room in the ring.
  */
-#include "ftrace/session/feed_teller.h"
+#include "ftrace/session/metadata_publisher.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,41 +17,42 @@
 #include "ftrace/tracefs/filter_file.h"
 #include "ftrace/options/traced_tids.h"
 
-static const struct feed_event {
+static const struct metadata_event {
 	const char *group;
 	const char *name;
-	enum feed_wants wants;
+	enum metadata_wants wants;
 	const char *(*filter)(void); /* NULL: none */
 } events[] = {
-	{"task", "task_newtask", FEED_TASKS, NULL},
-	{"task", "task_rename", FEED_TASKS, NULL},
-	{"sched", "sched_process_exec", FEED_TASKS, NULL},
-	{"sched", "sched_process_exit", FEED_TASKS, NULL},
-	{"raw_syscalls", "sys_exit", FEED_FDS, fd_syscalls_filter},
+	{"task", "task_newtask", METADATA_TASKS, NULL},
+	{"task", "task_rename", METADATA_TASKS, NULL},
+	{"sched", "sched_process_exec", METADATA_TASKS, NULL},
+	{"sched", "sched_process_exit", METADATA_TASKS, NULL},
+	{"raw_syscalls", "sys_exit", METADATA_FDS, fd_syscalls_filter},
 };
 
 /* ---- life ---- */
 
-void feed_teller_join(struct feed_teller *t, struct session_feed *feed, uint64_t session_id)
+void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *feed,
+				 uint64_t session_id)
 {
-	*t = (struct feed_teller){.session_id = session_id};
-	if (feed && !session_feed_join(feed, session_id, t))
+	*t = (struct metadata_publisher){.session_id = session_id};
+	if (feed && !metadata_bus_register(feed, session_id, t))
 		t->feed = feed;
 }
 
-void feed_teller_leave(struct feed_teller *t, const struct clock_sync *sync)
+void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync)
 {
 	if (!t->feed)
 		return;
-	feed_teller_tell(t, sync, UINT64_MAX);
-	session_feed_leave(t->feed, t->session_id, t);
+	metadata_publisher_publish(t, sync, UINT64_MAX);
+	metadata_bus_unregister(t->feed, t->session_id, t);
 	task_news_deinit(&t->news);
-	*t = (struct feed_teller){0};
+	*t = (struct metadata_publisher){0};
 }
 
 /* ---- the events ---- */
 
-static bool is_on(const struct event_table *table, const struct feed_event *e)
+static bool is_on(const struct event_table *table, const struct metadata_event *e)
 {
 	for (size_t i = 0; i < table->n_rows; i++) {
 		const struct event_row *row = table->rows[i];
@@ -62,9 +63,10 @@ static bool is_on(const struct event_table *table, const struct feed_event *e)
 	return false;
 }
 
-static int turn_on(const struct feed_event *e, const struct instance *i, struct event_table *table)
+static int turn_on(const struct metadata_event *e, const struct instance *i,
+		   struct event_table *table)
 {
-	static const struct event_table_options options = {.feed_only = true};
+	static const struct event_table_options options = {.metadata_only = true};
 	_cleanup_(freep) char *format =
 		tracefs_event_file_read(i->tracefs, e->group, e->name, "format", NULL);
 	struct err_text why;
@@ -93,7 +95,7 @@ static void turn_on_all(unsigned wanted, const struct instance *i, struct event_
 			struct reports *reports)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
-		const struct feed_event *e = &events[n];
+		const struct metadata_event *e = &events[n];
 		int r;
 
 		if (!(wanted & e->wants) || is_on(table, e))
@@ -110,9 +112,9 @@ static void tell_files_left_out(unsigned wanted, const struct event_table *table
 				struct reports *reports)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
-		const struct feed_event *e = &events[n];
+		const struct metadata_event *e = &events[n];
 
-		if (e->wants == FEED_FDS && (wanted & FEED_FDS) && !is_on(table, e))
+		if (e->wants == METADATA_FDS && (wanted & METADATA_FDS) && !is_on(table, e))
 			report_failed(reports,
 				      "option:resolve_process_fds (names no files: nothing is "
 				      "turned on in an instance that is not the session's own, and "
@@ -132,27 +134,28 @@ static bool some_tasks_are_left_out(const struct setup *s)
 
 /* Does each of these events come whenever it happens? */
 static bool is_whole(const struct setup *s, const struct event_table *table,
-		     const struct feed_event *e)
+		     const struct metadata_event *e)
 {
 	const struct event_name *asked = event_selection_find(s->events, e->group, e->name);
 
 	return is_on(table, e) && !(asked && asked->filter);
 }
 
-static void promise_tasks(struct feed_teller *t, unsigned wanted, const struct setup *s,
+static void promise_tasks(struct metadata_publisher *t, unsigned wanted, const struct setup *s,
 			  const struct event_table *table)
 {
 	if (some_tasks_are_left_out(s))
 		return;
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
-		if (events[n].wants == FEED_TASKS && !is_whole(s, table, &events[n]))
+		if (events[n].wants == METADATA_TASKS && !is_whole(s, table, &events[n]))
 			return;
-	session_feed_promise(t->feed, t->session_id, t, wanted & FEED_TASKS);
+	metadata_bus_set_complete(t->feed, t->session_id, t, wanted & METADATA_TASKS);
 }
 
-void feed_teller_begin(struct feed_teller *t, const struct setup *s, struct event_table *table)
+void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
+			      struct event_table *table)
 {
-	unsigned wanted = t->feed ? session_feed_wanted(t->feed, t->session_id) : 0;
+	unsigned wanted = t->feed ? metadata_bus_wanted(t->feed, t->session_id) : 0;
 
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
@@ -170,9 +173,10 @@ void feed_teller_begin(struct feed_teller *t, const struct setup *s, struct even
 
 /* ---- the news ---- */
 
-void feed_teller_gather(struct feed_teller *t, struct translator *translator, uint64_t began)
+void metadata_publisher_gather(struct metadata_publisher *t, struct translator *translator,
+			       uint64_t began)
 {
-	bool wanted = t->wanted && session_feed_wanted(t->feed, t->session_id);
+	bool wanted = t->wanted && metadata_bus_wanted(t->feed, t->session_id);
 
 	translator->ctx.tids = wanted ? &t->news.tids : NULL;
 	translator->ctx.news = wanted ? &t->news : NULL;
@@ -180,15 +184,16 @@ void feed_teller_gather(struct feed_teller *t, struct translator *translator, ui
 		task_news_ripe_before(&t->news, &translator->sync, began);
 }
 
-void feed_teller_lost(struct feed_teller *t)
+void metadata_publisher_lost(struct metadata_publisher *t)
 {
 	if (t->wanted)
-		session_feed_promise(t->feed, t->session_id, t, 0);
+		metadata_bus_set_complete(t->feed, t->session_id, t, 0);
 }
 
-void feed_teller_tell(struct feed_teller *t, const struct clock_sync *sync, uint64_t until)
+void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,
+				uint64_t until)
 {
-	struct feed_news news;
+	struct metadata_batch news;
 
 	if (!t->wanted)
 		return;
@@ -196,12 +201,12 @@ void feed_teller_tell(struct feed_teller *t, const struct clock_sync *sync, uint
 		until = UINT64_MAX;
 	if (!task_news_told(&t->news, sync, until, &news))
 		return;
-	session_feed_tell(t->feed, t->session_id, &news);
+	metadata_bus_publish(t->feed, t->session_id, &news);
 	task_news_forget(&t->news);
 }
 
-void feed_teller_owe(struct feed_teller *t, bool owes)
+void metadata_publisher_set_busy(struct metadata_publisher *t, bool owes)
 {
 	if (t->feed)
-		session_feed_owe(t->feed, t->session_id, t, owes);
+		metadata_bus_set_busy(t->feed, t->session_id, t, owes);
 }

@@ -11,22 +11,23 @@ struct event_base;
 
 /*
  * The client end of one protocol connection: binds one service by name, then calls its methods by
- * name. One thread, one libevent loop; nothing blocks but conn_drain.
+ * name. One thread, one libevent loop; nothing blocks but connection_drain.
  *
- *	conn_new ---> on_bound ---> conn_call ... reply, reply ---> on_lost
+ *	connection_new ---> on_bound ---> connection_call ... reply, reply ---> on_lost
  *	                 or on_lost, when the service refuses or goes away first
  *
- * Every call for which conn_call returned 0 and a reply was wanted ends exactly once: with a reply
+ * Every call for which connection_call returned 0 and a reply was wanted ends exactly once: with a reply
  * without has_more, or with an error. When the connection is lost each open call is told -EPIPE, in
- * the order of the calls, and then on_lost comes; from the first of them on conn_call gives -EPIPE.
+ * the order of the calls, and then on_lost comes; from the first of them on connection_call gives -EPIPE.
  * Any callback may free the conn: then nothing else is called.
  */
-struct conn;
+struct connection;
 
-#define CONN_MAX_METHODS 64 /* of a bind reply; further ones do not exist for us */
-#define CONN_SEND_LIMIT (4u << 20) /* bytes that wait for the socket; past it the connection ends */
+#define CONNECTION_MAX_METHODS 64 /* of a bind reply; further ones do not exist for us */
+#define CONNECTION_SEND_LIMIT                                                                      \
+	(4u << 20) /* bytes that wait for the socket; past it the connection ends */
 
-struct conn_ops {
+struct connection_ops {
 	/* The service is bound and its methods are known. */
 	void (*on_bound)(void *ctx);
 	/* Once, and the last callback: 0 the peer closed, -EPROTO it does not know the service,
@@ -34,14 +35,14 @@ struct conn_ops {
 	void (*on_lost)(void *ctx, int error);
 };
 
-struct conn_reply {
+struct connection_reply {
 	int error; /* 0; -EPROTO: the service refused the call; -EPIPE: the connection is lost */
 	bool has_more; /* a stream: the call stays open. Never with an error */
 	const uint8_t *data; /* the serialized reply, borrowed during the call; may be empty */
 	size_t len;
 };
 
-typedef void (*conn_reply_fn)(void *ctx, const struct conn_reply *reply);
+typedef void (*connection_reply_fn)(void *ctx, const struct connection_reply *reply);
 
 /*
  * Connects and asks for the service ("ProducerPort"); the answer comes from the loop. Over TCP and
@@ -50,36 +51,36 @@ typedef void (*conn_reply_fn)(void *ctx, const struct conn_reply *reply);
  * -EKEYREJECTED: the peer is not trusted to be the service (client/transport/service_trust.h), and no byte was
  * sent. ops is borrowed for the life of the conn.
  */
-int conn_new(struct event_base *loop, const char *address, const char *service,
-	     const struct conn_ops *ops, void *ctx, struct conn **ret);
+int connection_new(struct event_base *loop, const char *address, const char *service,
+		   const struct connection_ops *ops, void *ctx, struct connection **ret);
 /* The same on a connected socket, whose peer the caller trusts. It is taken also on failure. */
-int conn_new_fd(struct event_base *loop, int fd, const char *service, const struct conn_ops *ops,
-		void *ctx, struct conn **ret);
+int connection_new_fd(struct event_base *loop, int fd, const char *service,
+		      const struct connection_ops *ops, void *ctx, struct connection **ret);
 /* Disconnects. Callbacks of open calls and on_lost are not called. NULL is fine. */
-void conn_free(struct conn *c);
+void connection_free(struct connection *c);
 
 /* Is it bound, and does the peer have this method? The way to test for a feature. */
-bool conn_has(const struct conn *c, const char *method);
+bool connection_has(const struct connection *c, const char *method);
 
 /*
  * Calls a method. fn NULL: no reply is wanted, the service is told so. fd: passed along, borrowed,
  * -1 for none. 0, or with fn never called: -ENOSYS (the peer lacks the method, or nothing is bound
  * yet), -EMSGSIZE (arguments larger than a frame), -EPIPE (lost), -ENOMEM.
  */
-int conn_call(struct conn *c, const char *method, const void *args, size_t len, int fd,
-	      conn_reply_fn fn, void *ctx);
+int connection_call(struct connection *c, const char *method, const void *args, size_t len, int fd,
+		    connection_reply_fn fn, void *ctx);
 /* The same for a protobuf-c message, without a descriptor. */
-int conn_call_msg(struct conn *c, const char *method, const ProtobufCMessage *args,
-		  conn_reply_fn fn, void *ctx);
+int connection_call_msg(struct connection *c, const char *method, const ProtobufCMessage *args,
+			connection_reply_fn fn, void *ctx);
 
 /* service_trust_speaks_for_root() of the peer; false once the connection is lost. */
-bool conn_service_is_privileged(const struct conn *c);
+bool connection_service_is_privileged(const struct connection *c);
 
 /* In a reply callback: the descriptor that came with the frame, now the caller's, or -1. */
-int conn_take_fd(struct conn *c);
+int connection_take_fd(struct connection *c);
 
 /* Bytes that wait for the socket. */
-size_t conn_queued(const struct conn *c);
+size_t connection_queued(const struct connection *c);
 /* Tries for up to timeout_ms to send what waits, blocking; calls nothing back. 0, -EAGAIN (some is
  * left) or -EPIPE. */
-int conn_drain(struct conn *c, int timeout_ms);
+int connection_drain(struct connection *c, int timeout_ms);

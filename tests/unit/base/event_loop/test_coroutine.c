@@ -14,11 +14,11 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
-#include "base/event_loop/side_work.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/coroutine.h"
+#include "base/event_loop/time_slice.h"
 
 static struct event_base *loop;
-static struct side_work *work;
+static struct coroutine *work;
 static char notes[64];
 static int pipe_fds[2];
 static unsigned turns; /* of the loop's timer */
@@ -58,17 +58,17 @@ static void on_done(void *ctx)
 
 static void begin(void (*run)(void *ctx))
 {
-	static struct side_work_ops ops;
+	static struct coroutine_ops ops;
 
-	ops = (struct side_work_ops){.run = run, .done = on_done};
-	side_work_begin(&work, loop, &ops, notes);
+	ops = (struct coroutine_ops){.run = run, .done = on_done};
+	coroutine_start(&work, loop, &ops, notes);
 }
 
 static void run_short(void *ctx)
 {
 	(void)ctx;
 	note('a');
-	assert_int_equal(side_pause(), 0);
+	assert_int_equal(coroutine_yield(), 0);
 	note('b');
 }
 
@@ -92,7 +92,7 @@ static void test_short_work_ends_at_once(void **state)
 
 static void use_up_turn(void)
 {
-	uint64_t until = clock_mono_ns() + TURN_NS;
+	uint64_t until = clock_mono_ns() + TIME_SLICE_NS;
 
 	while (clock_mono_ns() < until)
 		;
@@ -104,7 +104,7 @@ static void run_long(void *ctx)
 	for (unsigned i = 0; i < 5; i++) {
 		note('a');
 		use_up_turn();
-		last_pause = side_pause();
+		last_pause = coroutine_yield();
 		if (last_pause)
 			break;
 	}
@@ -142,7 +142,7 @@ static void test_work_that_nobody_wants_any_more(void **state)
 {
 	(void)state;
 	begin(run_long);
-	side_work_cancel(work);
+	coroutine_cancel(work);
 	while (work)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	assert_string_equal(notes, "azd");
@@ -153,7 +153,7 @@ static void test_an_end_in_the_middle(void **state)
 {
 	(void)state;
 	begin(run_long);
-	side_work_end(work);
+	coroutine_finish(work);
 	assert_null(work);
 	assert_string_equal(notes, "az");
 }
@@ -167,14 +167,14 @@ static void run_away(void *ctx)
 
 	(void)ctx;
 	note('a');
-	side_leave();
+	coroutine_block_begin();
 	n = read(pipe_fds[0], &c, 1);
 	errno = EBUSY;
-	side_return();
+	coroutine_block_end();
 	assert_int_equal(errno, EBUSY);
 	assert_int_equal(n, 1);
 	note(c);
-	last_pause = side_pause();
+	last_pause = coroutine_yield();
 }
 
 static void test_the_loop_goes_on_while_the_kernel_works(void **state)
@@ -197,7 +197,7 @@ static void test_an_end_while_the_kernel_works(void **state)
 	(void)state;
 	begin(run_away);
 	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
-	side_work_end(work);
+	coroutine_finish(work);
 	assert_string_equal(notes, "ak");
 	assert_int_equal(last_pause, -ECANCELED);
 }
@@ -217,12 +217,12 @@ static void done_other(void *ctx)
 /* Two at once, of which one has begun while the other was in the kernel. */
 static void test_two_of_them(void **state)
 {
-	static const struct side_work_ops ops = {run_other, done_other};
-	struct side_work *other;
+	static const struct coroutine_ops ops = {run_other, done_other};
+	struct coroutine *other;
 
 	(void)state;
 	begin(run_away);
-	side_work_begin(&other, loop, &ops, NULL);
+	coroutine_start(&other, loop, &ops, NULL);
 	assert_null(other);
 	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
 	while (work)
@@ -233,11 +233,11 @@ static void test_two_of_them(void **state)
 static void test_elsewhere_nothing_happens(void **state)
 {
 	(void)state;
-	assert_int_equal(side_pause(), 0);
-	side_leave();
-	side_return();
-	side_work_cancel(NULL);
-	side_work_end(NULL);
+	assert_int_equal(coroutine_yield(), 0);
+	coroutine_block_begin();
+	coroutine_block_end();
+	coroutine_cancel(NULL);
+	coroutine_finish(NULL);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 #include "base/core/mem.h"
 
@@ -10,21 +10,21 @@ static struct {
 	unsigned before; /* of the one before */
 } round_;
 
-void turn_round_begins(void)
+void time_slice_loop_iteration(void)
 {
 	round_.known = true;
 	round_.before = round_.turns;
 	round_.turns = 0;
 }
 
-struct turn turn_begin(uint64_t (*now)(void))
+struct time_slice time_slice_start(uint64_t (*now)(void))
 {
-	uint64_t begin = now(), end = begin + TURN_NS;
+	uint64_t begin = now(), end = begin + TIME_SLICE_NS;
 
 	if (round_.known) {
 		if (round_.turns++ == 0)
 			round_.end = end;
-		end = MIN(begin + TURN_NS / MAX(round_.before, 1u), round_.end);
+		end = MIN(begin + TIME_SLICE_NS / MAX(round_.before, 1u), round_.end);
 	}
-	return (struct turn){.now = now, .end = end};
+	return (struct time_slice){.now = now, .end = end};
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/event_loop/sock.h"
-#include "client/transport/conn.h"
+#include "client/transport/connection.h"
 #include "ipc/producer_port.pb-c.h"
 
 static const struct frame_method methods[] = {{1, "First"}, {2, "Second"}, {7, "Seventh"}};
@@ -19,7 +19,7 @@ static const struct frame_method methods[] = {{1, "First"}, {2, "Second"}, {7, "
 struct pair {
 	struct event_base *loop;
 	struct host host;
-	struct conn *c;
+	struct connection *c;
 	bool bound;
 	int lost; /* how often */
 	int lost_error;
@@ -46,7 +46,7 @@ static void on_bound(void *ctx)
 
 	p->bound = true;
 	if (p->free_when_bound)
-		conn_free(TAKE_PTR(p->c));
+		connection_free(TAKE_PTR(p->c));
 }
 
 static void on_lost(void *ctx, int error)
@@ -56,12 +56,12 @@ static void on_lost(void *ctx, int error)
 	p->lost++;
 	p->lost_error = error;
 	if (p->free_when_lost)
-		conn_free(TAKE_PTR(p->c));
+		connection_free(TAKE_PTR(p->c));
 }
 
-static const struct conn_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-static void on_reply(void *ctx, const struct conn_reply *reply)
+static void on_reply(void *ctx, const struct connection_reply *reply)
 {
 	struct pair *p = the_pair;
 
@@ -73,16 +73,16 @@ static void on_reply(void *ctx, const struct conn_reply *reply)
 		 reply->data ? (const char *)reply->data : "");
 	p->n++;
 	if (p->call_in_reply)
-		p->call_result = conn_call(p->c, "First", NULL, 0, -1, on_reply, NULL);
+		p->call_result = connection_call(p->c, "First", NULL, 0, -1, on_reply, NULL);
 	else if (reply->error == 0)
-		p->fd = conn_take_fd(p->c);
+		p->fd = connection_take_fd(p->c);
 	if (p->free_in_reply)
-		conn_free(TAKE_PTR(p->c));
+		connection_free(TAKE_PTR(p->c));
 }
 
 static void call(struct pair *p, const char *method, intptr_t number)
 {
-	assert_int_equal(conn_call(p->c, method, "args", 4, -1, on_reply, (void *)number), 0);
+	assert_int_equal(connection_call(p->c, method, "args", 4, -1, on_reply, (void *)number), 0);
 }
 
 /* Gives the other end, for a host that writes its bytes itself. */
@@ -96,7 +96,7 @@ static int pair_init_raw(struct pair *p)
 	p->loop = p->host.loop = event_base_new();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	assert_int_equal(conn_new_fd(p->loop, fds[0], "SomePort", &ops, p, &p->c), 0);
+	assert_int_equal(connection_new_fd(p->loop, fds[0], "SomePort", &ops, p, &p->c), 0);
 	return fds[1];
 }
 
@@ -120,7 +120,7 @@ static void pair_bind(struct pair *p)
 
 static void pair_deinit(struct pair *p)
 {
-	conn_free(p->c);
+	connection_free(p->c);
 	host_reset(&p->host);
 	event_base_free(p->loop);
 }
@@ -131,14 +131,14 @@ static void methods_are_known_by_name_once_bound(void **state)
 
 	(void)state;
 	pair_init(&p);
-	assert_false(conn_has(p.c, "First"));
-	assert_int_equal(conn_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -ENOSYS);
+	assert_false(connection_has(p.c, "First"));
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -ENOSYS);
 	pair_bind(&p);
-	assert_true(conn_has(p.c, "First"));
-	assert_true(conn_has(p.c, "Seventh"));
-	assert_false(conn_has(p.c, "Third"));
-	assert_false(conn_has(p.c, ""));
-	assert_int_equal(conn_call(p.c, "Third", NULL, 0, -1, on_reply, NULL), -ENOSYS);
+	assert_true(connection_has(p.c, "First"));
+	assert_true(connection_has(p.c, "Seventh"));
+	assert_false(connection_has(p.c, "Third"));
+	assert_false(connection_has(p.c, ""));
+	assert_int_equal(connection_call(p.c, "Third", NULL, 0, -1, on_reply, NULL), -ENOSYS);
 	spin_idle(p.loop);
 	assert_int_equal(p.host.n, 1);
 	assert_int_equal(p.n, 0);
@@ -154,7 +154,7 @@ static void calls_carry_ids_arguments_and_the_wish_for_a_reply(void **state)
 	pair_init(&p);
 	pair_bind(&p);
 	call(&p, "Seventh", 1);
-	assert_int_equal(conn_call(p.c, "First", NULL, 0, -1, NULL, NULL), 0);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, NULL, NULL), 0);
 	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->request_id, 2);
 	assert_int_equal(f->service_id, 1);
@@ -181,7 +181,7 @@ static void messages_are_packed(void **state)
 	pair_bind(&p);
 	m.has_data_source_id = true;
 	m.data_source_id = 5;
-	assert_int_equal(conn_call_msg(p.c, "Second", &m.base, NULL, NULL), 0);
+	assert_int_equal(connection_call_msg(p.c, "Second", &m.base, NULL, NULL), 0);
 	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->payload_len, 2);
 	assert_memory_equal(f->payload, "\x08\x05", 2);
@@ -264,7 +264,7 @@ static void descriptors_go_both_ways(void **state)
 	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
-	assert_int_equal(conn_call(p.c, "First", NULL, 0, fd, on_reply, (void *)1), 0);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, fd, on_reply, (void *)1), 0);
 	host_expect(&p.host, FRAME_INVOKE_METHOD);
 	got = msgsock_take_fd(p.host.sock);
 	assert_true(got >= 0);
@@ -310,9 +310,9 @@ static void a_loss_answers_every_call_once_and_in_order(void **state)
 	assert_int_equal(p.replies[3].call, 2);
 	assert_int_equal(p.replies[4].call, 4);
 	assert_int_equal(p.replies[5].call, 5);
-	assert_int_equal(conn_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
-	assert_int_equal(conn_drain(p.c, 10), -EPIPE);
-	assert_int_equal(conn_take_fd(p.c), -1);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
+	assert_int_equal(connection_drain(p.c, 10), -EPIPE);
+	assert_int_equal(connection_take_fd(p.c), -1);
 	pair_deinit(&p);
 }
 
@@ -392,7 +392,7 @@ static void lose_after(const struct stream *s, size_t cut, bool reset)
 	spin_idle(p.loop);
 	assert_int_equal(p.lost, 1);
 	assert_all_answered(&p, p.bound ? 2 : 0);
-	assert_int_equal(conn_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
 	pair_deinit(&p);
 }
 
@@ -512,17 +512,17 @@ static void odd_method_lists_are_borne(void **state)
 	pair_init(&p);
 	host_send_bind_reply(&p.host, 1, true, many, ARRAY_SIZE(many));
 	spin_until(p.loop, p.bound);
-	assert_false(conn_has(p.c, long_name));
-	assert_false(conn_has(p.c, "Zero"));
-	assert_false(conn_has(p.c, ""));
-	assert_true(conn_has(p.c, "Good"));
-	assert_true(conn_has(p.c, "M20"));
-	assert_false(conn_has(p.c, "M199")); /* CONN_MAX_METHODS */
+	assert_false(connection_has(p.c, long_name));
+	assert_false(connection_has(p.c, "Zero"));
+	assert_false(connection_has(p.c, ""));
+	assert_true(connection_has(p.c, "Good"));
+	assert_true(connection_has(p.c, "M20"));
+	assert_false(connection_has(p.c, "M199")); /* CONNECTION_MAX_METHODS */
 	/* a second bind reply changes nothing */
 	host_send_bind_reply(&p.host, 1, false, NULL, 0);
 	spin_idle(p.loop);
 	assert_int_equal(p.lost, 0);
-	assert_true(conn_has(p.c, "Good"));
+	assert_true(connection_has(p.c, "Good"));
 	pair_deinit(&p);
 }
 
@@ -560,10 +560,11 @@ static void arguments_larger_than_a_frame_are_refused_here(void **state)
 	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
-	assert_int_equal(conn_call(p.c, "First", big, sizeof(big), -1, on_reply, NULL), -EMSGSIZE);
-	assert_int_equal(conn_call(p.c, "First", big, sizeof(big) - 5, -1, on_reply, NULL),
+	assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, on_reply, NULL),
+			 -EMSGSIZE);
+	assert_int_equal(connection_call(p.c, "First", big, sizeof(big) - 5, -1, on_reply, NULL),
 			 -EMSGSIZE); /* with its envelope */
-	assert_int_equal(conn_call(p.c, "First", big, 131072 - 512, -1, on_reply, NULL), 0);
+	assert_int_equal(connection_call(p.c, "First", big, 131072 - 512, -1, on_reply, NULL), 0);
 	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->payload_len, 131072 - 512);
 	host_reply(&p.host, f->request_id, true, false, "", 0);
@@ -586,18 +587,19 @@ static void what_waits_can_be_drained_without_the_loop(void **state)
 			 0);
 	p.host.loop = p.loop;
 	host_take(&p.host, fds[1]);
-	assert_int_equal(conn_new_fd(p.loop, fds[0], "SomePort", &ops, &p, &p.c), 0);
+	assert_int_equal(connection_new_fd(p.loop, fds[0], "SomePort", &ops, &p, &p.c), 0);
 	pair_bind(&p);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(conn_call(p.c, "First", big, sizeof(big), -1, NULL, NULL), 0);
-	assert_int_equal(conn_drain(p.c, 0), -EAGAIN);
+		assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, NULL, NULL),
+				 0);
+	assert_int_equal(connection_drain(p.c, 0), -EAGAIN);
 	for (int i = 0; i < 1000 && total < 2000000; i++) {
 		while ((n = recv(fds[1], big, sizeof(big), MSG_DONTWAIT)) > 0)
 			total += n;
-		conn_drain(p.c, 1);
+		connection_drain(p.c, 1);
 	}
 	assert_true(total > 2000000);
-	assert_int_equal(conn_drain(p.c, 0), 0);
+	assert_int_equal(connection_drain(p.c, 0), 0);
 	pair_deinit(&p);
 }
 
@@ -605,7 +607,7 @@ static void addresses_where_nobody_listens_fail_at_once(void **state)
 {
 	char dir[] = "/tmp/test_conn.XXXXXX", path[64];
 	static struct pair p;
-	struct conn *c = NULL;
+	struct connection *c = NULL;
 	int fd;
 
 	(void)state;
@@ -613,15 +615,15 @@ static void addresses_where_nobody_listens_fail_at_once(void **state)
 	p.loop = event_base_new();
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/sock", dir);
-	assert_int_equal(conn_new(p.loop, path, "SomePort", &ops, &p, &c), -ENOENT);
+	assert_int_equal(connection_new(p.loop, path, "SomePort", &ops, &p, &c), -ENOENT);
 	assert_int_equal(sock_listen(path, &fd, NULL), 0);
-	assert_int_equal(conn_new(p.loop, path, "SomePort", &ops, &p, &c), 0);
-	conn_free(c);
+	assert_int_equal(connection_new(p.loop, path, "SomePort", &ops, &p, &c), 0);
+	connection_free(c);
 	close(fd);
-	assert_int_equal(conn_new(p.loop, path, "SomePort", &ops, &p, &c), -ECONNREFUSED);
+	assert_int_equal(connection_new(p.loop, path, "SomePort", &ops, &p, &c), -ECONNREFUSED);
 	unlink(path);
 	rmdir(dir);
-	conn_free(NULL);
+	connection_free(NULL);
 	event_base_free(p.loop);
 }
 
@@ -663,7 +665,7 @@ static void over_tcp_it_says_who_it_is_first(void **state)
 	assert_int_equal(listen(listening, 1), 0);
 	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
 	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
-	assert_int_equal(conn_new(p.loop, address, "ProducerPort", &ops, &p, &p.c), 0);
+	assert_int_equal(connection_new(p.loop, address, "ProducerPort", &ops, &p, &p.c), 0);
 	fd = accept(listening, NULL, NULL);
 	assert_true(fd >= 0);
 	event_base_loop(p.loop, EVLOOP_NONBLOCK);
@@ -671,7 +673,7 @@ static void over_tcp_it_says_who_it_is_first(void **state)
 	assert_int_equal(frames[0].kind, FRAME_SET_PEER_IDENTITY);
 	assert_int_equal(frames[1].kind, FRAME_BIND_SERVICE);
 	assert_int_equal(frames[1].request_id, 1);
-	conn_free(p.c);
+	connection_free(p.c);
 	close(fd);
 	close(listening);
 	event_base_free(p.loop);
@@ -698,7 +700,7 @@ static void listen_as(uid_t uid, const char *path, int ready, int told)
 	_exit(0);
 }
 
-/* What conn_new gives for a service of that user, and how much that service got to read. */
+/* What connection_new gives for a service of that user, and how much that service got to read. */
 static int connect_to_service_of(uid_t uid, ssize_t *ret_sent)
 {
 	char path[] = "/tmp/sonda-test-XXXXXX", socket[64], byte;
@@ -715,10 +717,10 @@ static int connect_to_service_of(uid_t uid, ssize_t *ret_sent)
 	if (child == 0)
 		listen_as(uid, socket, ready[1], told[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	r = conn_new(loop, socket, "SomePort", &ops, &p, &p.c);
+	r = connection_new(loop, socket, "SomePort", &ops, &p, &p.c);
 	if (r == 0)
-		conn_drain(p.c, 1000);
-	conn_free(p.c);
+		connection_drain(p.c, 1000);
+	connection_free(p.c);
 	assert_int_equal(read(told[0], ret_sent, sizeof(*ret_sent)), sizeof(*ret_sent));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	for (int i = 0; i < 2; i++) {

@@ -8,7 +8,7 @@
  *	        -- leave --> AWAY        wants it after return
  *	        -- end ----> ENDED
  */
-#include "base/event_loop/side_work.h"
+#include "base/event_loop/coroutine.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,16 +25,16 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/turn.h"
+#include "base/event_loop/time_slice.h"
 
 #define STACK_BYTES (1u << 20)
 
-enum side_state { SIDE_WAITING, SIDE_AWAY, SIDE_ENDED };
+enum coroutine_state { COROUTINE_WAITING, COROUTINE_AWAY, COROUTINE_ENDED };
 
-struct side_work {
-	const struct side_work_ops *ops; /* borrowed */
+struct coroutine {
+	const struct coroutine_ops *ops; /* borrowed */
 	void *ctx; /* borrowed */
-	struct side_work **owner; /* borrowed: where it is known by */
+	struct coroutine **owner; /* borrowed: where it is known by */
 	pthread_t thread;
 	int policy; /* that the work runs with; the work's own, as are the next two */
 	int policy_before; /* it was away, and that with it */
@@ -45,14 +45,14 @@ struct side_work {
 	sem_t back;
 	int wake; /* owned: an eventfd */
 	struct event *event; /* owned: of wake */
-	struct turn turn;
-	enum side_state state; /* when the loop has the baton */
+	struct time_slice turn;
+	enum coroutine_state state; /* when the loop has the baton */
 	bool cancelled;
 	bool is_awaited; /* the loop does nothing else */
 	bool is_away;
 };
 
-static _Thread_local struct side_work *current;
+static _Thread_local struct coroutine *current;
 
 static void await(sem_t *s)
 {
@@ -62,13 +62,13 @@ static void await(sem_t *s)
 
 /* ---- on the side ---- */
 
-static void hand_back(struct side_work *w, enum side_state state)
+static void hand_back(struct coroutine *w, enum coroutine_state state)
 {
 	w->state = state;
 	sem_post(&w->back);
 }
 
-static void want(struct side_work *w)
+static void want(struct coroutine *w)
 {
 	uint64_t one = 1;
 	ssize_t n = write(w->wake, &one, sizeof(one)); /* full is as good */
@@ -77,21 +77,21 @@ static void want(struct side_work *w)
 }
 
 /* The loop waits for the work: that runs as urgently as the loop. */
-static void follow(struct side_work *w)
+static void follow(struct coroutine *w)
 {
 	if (w->policy != w->loop_policy && !sched_setscheduler(0, w->loop_policy, &w->loop_param))
 		w->policy = w->loop_policy;
 }
 
-int side_pause(void)
+int coroutine_yield(void)
 {
-	struct side_work *w = current;
+	struct coroutine *w = current;
 
 	if (!w)
 		return 0;
-	if (!w->is_awaited && turn_over(&w->turn)) {
+	if (!w->is_awaited && time_slice_over(&w->turn)) {
 		want(w);
-		hand_back(w, SIDE_WAITING);
+		hand_back(w, COROUTINE_WAITING);
 		await(&w->go);
 		follow(w);
 	}
@@ -99,7 +99,7 @@ int side_pause(void)
 }
 
 /* Nobody waits for what it does in the kernel: it takes its turn there as anybody else. */
-static void give_up_priority(struct side_work *w)
+static void give_up_priority(struct coroutine *w)
 {
 	static const struct sched_param none = {0};
 
@@ -111,27 +111,27 @@ static void give_up_priority(struct side_work *w)
 }
 
 /* Before it waits for the loop, which would have to wait for it on a busy machine. */
-static void take_priority(struct side_work *w)
+static void take_priority(struct coroutine *w)
 {
 	if (w->policy != w->policy_before &&
 	    !sched_setscheduler(0, w->policy_before, &w->param_before))
 		w->policy = w->policy_before;
 }
 
-void side_leave(void)
+void coroutine_block_begin(void)
 {
-	struct side_work *w = current;
+	struct coroutine *w = current;
 
 	if (!w || w->is_awaited)
 		return;
 	give_up_priority(w);
 	w->is_away = true;
-	hand_back(w, SIDE_AWAY);
+	hand_back(w, COROUTINE_AWAY);
 }
 
-void side_return(void)
+void coroutine_block_end(void)
 {
-	struct side_work *w = current;
+	struct coroutine *w = current;
 	int error = errno;
 
 	if (!w || !w->is_away)
@@ -146,34 +146,34 @@ void side_return(void)
 
 static void *begin(void *arg)
 {
-	struct side_work *w = arg;
+	struct coroutine *w = arg;
 
 	current = w;
 	await(&w->go);
 	follow(w);
 	w->ops->run(w->ctx);
-	hand_back(w, SIDE_ENDED);
+	hand_back(w, COROUTINE_ENDED);
 	return NULL;
 }
 
 /* ---- on the loop ---- */
 
-static void show_priority(struct side_work *w)
+static void show_priority(struct coroutine *w)
 {
 	w->loop_policy = sched_getscheduler(0);
 	if (w->loop_policy < 0 || sched_getparam(0, &w->loop_param) < 0)
 		w->loop_policy = SCHED_OTHER;
 }
 
-static void lend(struct side_work *w)
+static void lend(struct coroutine *w)
 {
 	show_priority(w);
-	w->turn = turn_begin(clock_mono_ns);
+	w->turn = time_slice_start(clock_mono_ns);
 	sem_post(&w->go);
 	await(&w->back);
 }
 
-static void release(struct side_work *w)
+static void release(struct coroutine *w)
 {
 	*w->owner = NULL;
 	if (w->event)
@@ -185,13 +185,13 @@ static void release(struct side_work *w)
 	free(w);
 }
 
-static void take_turn(struct side_work *w)
+static void take_turn(struct coroutine *w)
 {
-	const struct side_work_ops *ops = w->ops;
+	const struct coroutine_ops *ops = w->ops;
 	void *ctx = w->ctx;
 
 	lend(w);
-	if (w->state != SIDE_ENDED)
+	if (w->state != COROUTINE_ENDED)
 		return;
 	pthread_join(w->thread, NULL);
 	release(w);
@@ -200,7 +200,7 @@ static void take_turn(struct side_work *w)
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
-	struct side_work *w = arg;
+	struct coroutine *w = arg;
 	uint64_t n;
 
 	(void)what;
@@ -209,7 +209,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Signals are the loop's. */
-static int start_thread(struct side_work *w)
+static int start_thread(struct coroutine *w)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
@@ -227,7 +227,7 @@ static int start_thread(struct side_work *w)
 	return -r;
 }
 
-static int set_up(struct side_work *w, struct event_base *loop)
+static int set_up(struct coroutine *w, struct event_base *loop)
 {
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->wake < 0)
@@ -238,14 +238,14 @@ static int set_up(struct side_work *w, struct event_base *loop)
 	return start_thread(w);
 }
 
-void side_work_begin(struct side_work **ret, struct event_base *loop,
-		     const struct side_work_ops *ops, void *ctx)
+void coroutine_start(struct coroutine **ret, struct event_base *loop,
+		     const struct coroutine_ops *ops, void *ctx)
 {
-	struct side_work *w = calloc(1, sizeof(*w));
+	struct coroutine *w = calloc(1, sizeof(*w));
 
 	*ret = w;
 	if (w) {
-		*w = (struct side_work){.ops = ops,
+		*w = (struct coroutine){.ops = ops,
 					.ctx = ctx,
 					.owner = ret,
 					.wake = -1,
@@ -262,20 +262,20 @@ void side_work_begin(struct side_work **ret, struct event_base *loop,
 	ops->done(ctx);
 }
 
-void side_work_cancel(struct side_work *w)
+void coroutine_cancel(struct coroutine *w)
 {
 	if (w)
 		w->cancelled = true;
 }
 
-void side_work_end(struct side_work *w)
+void coroutine_finish(struct coroutine *w)
 {
 	if (!w)
 		return;
 	w->cancelled = w->is_awaited = true;
 	do
 		lend(w);
-	while (w->state != SIDE_ENDED);
+	while (w->state != COROUTINE_ENDED);
 	pthread_join(w->thread, NULL);
 	release(w);
 }

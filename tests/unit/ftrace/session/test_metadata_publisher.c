@@ -9,14 +9,14 @@
 #include <cmocka.h>
 
 #include "ftrace/format/fd_syscalls.h"
-#include "ftrace/session/feed_teller.h"
+#include "ftrace/session/metadata_publisher.h"
 #include "unit/ftrace/setups.h"
 
 #define SESSION 7
 
 static const struct clock_sync boot;
-static struct session_feed *feed;
-static struct feed_teller teller;
+static struct metadata_bus *feed;
+static struct metadata_publisher teller;
 static struct event_table table;
 static struct event_selection selected;
 static struct translator translator;
@@ -25,7 +25,7 @@ static struct {
 	size_t n_tasks, n_tids, n_fds;
 } heard;
 
-static void on_news(void *ctx, const struct feed_news *n)
+static void on_news(void *ctx, const struct metadata_batch *n)
 {
 	(void)ctx;
 	heard.calls++;
@@ -59,18 +59,18 @@ static int setup_folder(void **state)
 	fake_formatted_event(*state, "raw_syscalls/sys_exit", 5,
 			     FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
 	begin_setup(state, "");
-	feed = session_feed_new();
+	feed = metadata_bus_new();
 	memset(&heard, 0, sizeof(heard));
 	memset(&translator, 0, sizeof(translator));
-	feed_teller_join(&teller, feed, SESSION);
+	metadata_publisher_register(&teller, feed, SESSION);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	feed_teller_leave(&teller, &boot);
-	session_feed_unlisten(feed, SESSION, &heard);
-	session_feed_free(feed);
+	metadata_publisher_unregister(&teller, &boot);
+	metadata_bus_unsubscribe(feed, SESSION, &heard);
+	metadata_bus_free(feed);
 	event_table_deinit(&table);
 	event_selection_deinit(&selected);
 	return setup_teardown(state);
@@ -78,13 +78,13 @@ static int teardown(void **state)
 
 static void listen_for(unsigned wants)
 {
-	assert_int_equal(session_feed_listen(feed, SESSION, wants, on_news, &heard), 0);
+	assert_int_equal(metadata_bus_subscribe(feed, SESSION, wants, on_news, &heard), 0);
 }
 
 static void begin(void)
 {
-	feed_teller_begin(&teller, &setup, &table);
-	feed_teller_gather(&teller, &translator, UINT64_MAX);
+	metadata_publisher_begin(&teller, &setup, &table);
+	metadata_publisher_gather(&teller, &translator, UINT64_MAX);
 }
 
 static bool is_on(void **state, const char *event)
@@ -103,29 +103,29 @@ static enum row_kind kind_of(uint16_t id)
 
 static void test_nobody_listens(void **state)
 {
-	assert_true(session_feed_has_teller(feed, SESSION));
+	assert_true(metadata_bus_has_publisher(feed, SESSION));
 	begin();
 	assert_false(is_on(state, "task/task_newtask"));
 	assert_int_equal(table.n_rows, 0);
 	assert_null(translator.ctx.tids);
 	assert_null(translator.ctx.news);
-	feed_teller_tell(&teller, &boot, UINT64_MAX);
+	metadata_publisher_publish(&teller, &boot, UINT64_MAX);
 	assert_int_equal(n_failed(), 0);
 }
 
 static void test_no_feed_at_all(void **state)
 {
 	(void)state;
-	feed_teller_leave(&teller, &boot);
-	feed_teller_join(&teller, NULL, SESSION);
+	metadata_publisher_unregister(&teller, &boot);
+	metadata_publisher_register(&teller, NULL, SESSION);
 	begin();
-	feed_teller_owe(&teller, true);
+	metadata_publisher_set_busy(&teller, true);
 	assert_null(translator.ctx.tids);
 }
 
 static void test_events_for_a_listener(void **state)
 {
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	begin();
 	assert_true(is_on(state, "task/task_newtask"));
 	assert_true(is_on(state, "task/task_rename"));
@@ -136,8 +136,8 @@ static void test_events_for_a_listener(void **state)
 		assert_int_equal(kind_of(id), ROW_FEED);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 	assert_ptr_equal(translator.ctx.news, &teller.news);
-	assert_false(teller.news.wants & FEED_FDS);
-	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+	assert_false(teller.news.wants & METADATA_FDS);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
 	begin();
@@ -146,13 +146,13 @@ static void test_events_for_a_listener(void **state)
 
 static void test_descriptors_for_a_listener(void **state)
 {
-	listen_for(FEED_TASKS | FEED_FDS);
+	listen_for(METADATA_TASKS | METADATA_FDS);
 	begin();
 	assert_true(is_on(state, "raw_syscalls/sys_exit"));
 	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
 			    fd_syscalls_filter());
 	assert_int_equal(kind_of(5), ROW_FEED);
-	assert_true(teller.news.wants & FEED_FDS);
+	assert_true(teller.news.wants & METADATA_FDS);
 }
 
 static void test_events_that_are_asked_for_are_left_as_they_are(void **state)
@@ -164,7 +164,7 @@ static void test_events_that_are_asked_for_are_left_as_they_are(void **state)
 	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
 			 0);
 	free(format);
-	listen_for(FEED_FDS);
+	listen_for(METADATA_FDS);
 	begin();
 	assert_int_equal(table.n_rows, 1);
 	assert_int_equal(kind_of(5), ROW_FIELDS);
@@ -179,7 +179,7 @@ static void test_what_cannot_be_had_is_reported(void **state)
 	fake_refusal(*state, "events/raw_syscalls/sys_exit/filter");
 	fake_text(*state, "instances/x/events/task/task_newtask/format", "noise");
 	unlink(temp_dir_path(state, 0, "instances/x/events/sched/sched_process_exec/format"));
-	listen_for(FEED_TASKS | FEED_FDS);
+	listen_for(METADATA_TASKS | METADATA_FDS);
 	begin();
 	assert_int_equal(n_failed(), 4);
 	assert_non_null(strstr(reports.failed[0], "task/task_newtask (unexpected format; "));
@@ -192,7 +192,7 @@ static void test_what_cannot_be_had_is_reported(void **state)
 	for (uint16_t id = 1; id <= 5; id++)
 		assert_int_equal(event_table_row(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
-	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
@@ -201,17 +201,17 @@ static void test_without_an_instance(void **state)
 	struct instance none = {0};
 
 	(void)state;
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	setup.instance = &none;
-	feed_teller_begin(&teller, &setup, &table);
-	feed_teller_gather(&teller, &translator, UINT64_MAX);
+	metadata_publisher_begin(&teller, &setup, &table);
+	metadata_publisher_gather(&teller, &translator, UINT64_MAX);
 	assert_null(translator.ctx.tids);
 	assert_int_equal(n_failed(), 0);
 }
 
 static void test_somebody_elses_instance(void **state)
 {
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	instance.loan = (struct loan *)state;
 	begin();
 	instance.loan = NULL;
@@ -219,21 +219,21 @@ static void test_somebody_elses_instance(void **state)
 	assert_int_equal(table.n_rows, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
-	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
 static void test_tasks_of_somebody_elses_instance_are_not_promised(void **state)
 {
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	begin();
-	feed_teller_leave(&teller, &boot);
-	feed_teller_join(&teller, feed, SESSION);
+	metadata_publisher_unregister(&teller, &boot);
+	metadata_publisher_register(&teller, feed, SESSION);
 	instance.loan = (struct loan *)state;
 	begin();
 	instance.loan = NULL;
-	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 }
 
 /* All of their events are on, but do not come always. */
@@ -246,18 +246,18 @@ static void test_tasks_are_promised_where_none_is_left_out(void **state)
 		"event_triggers { event: 'a' action: ACTION_TRACEON }",
 	};
 
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	for (unsigned i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
 		begin_setup(state, restricted[i]);
 		begin();
 		assert_int_equal(table.n_rows, 4);
-		assert_int_equal(session_feed_promised(feed, SESSION), 0);
-		feed_teller_leave(&teller, &boot);
-		feed_teller_join(&teller, feed, SESSION);
+		assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
+		metadata_publisher_unregister(&teller, &boot);
+		metadata_publisher_register(&teller, feed, SESSION);
 	}
 	begin_setup(state, "event_triggers { event: 'a' action: ACTION_STACKTRACE }");
 	begin();
-	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 }
 
 static void test_tasks_with_a_filter_are_not_promised(void **state)
@@ -269,35 +269,35 @@ static void test_tasks_with_a_filter_are_not_promised(void **state)
 	assert_int_equal(event_table_add(&table, "task", "task_rename", format, &options, &id), 0);
 	free(format);
 	assert_int_equal(event_selection_add(&selected, "task", "task_rename"), 0);
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	selected.events[0].filter = strdup("pid == 1");
 	begin();
 	assert_int_equal(table.n_rows, 4);
-	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 	/* That event without one is fine. */
-	feed_teller_leave(&teller, &boot);
-	feed_teller_join(&teller, feed, SESSION);
+	metadata_publisher_unregister(&teller, &boot);
+	metadata_publisher_register(&teller, feed, SESSION);
 	free(selected.events[0].filter);
 	selected.events[0].filter = NULL;
 	begin();
-	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 }
 
 static void test_a_loss_ends_the_promise(void **state)
 {
 	(void)state;
-	feed_teller_lost(&teller); /* before it began */
-	listen_for(FEED_TASKS);
+	metadata_publisher_lost(&teller); /* before it began */
+	listen_for(METADATA_TASKS);
 	begin();
-	assert_int_equal(session_feed_promised(feed, SESSION), FEED_TASKS);
-	feed_teller_lost(&teller);
-	assert_int_equal(session_feed_promised(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
+	metadata_publisher_lost(&teller);
+	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
 static void test_files_in_somebody_elses_instance_are_told_to_have_no_names(void **state)
 {
-	listen_for(FEED_TASKS | FEED_FDS);
+	listen_for(METADATA_TASKS | METADATA_FDS);
 	instance.loan = (struct loan *)state;
 	begin();
 	instance.loan = NULL;
@@ -316,7 +316,7 @@ static void test_files_in_somebody_elses_instance_that_has_their_event(void **st
 	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
 			 0);
 	free(format);
-	listen_for(FEED_FDS);
+	listen_for(METADATA_FDS);
 	instance.loan = (struct loan *)state;
 	begin();
 	instance.loan = NULL;
@@ -326,23 +326,23 @@ static void test_files_in_somebody_elses_instance_that_has_their_event(void **st
 static void test_what_is_told_when(void **state)
 {
 	(void)state;
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	begin();
-	feed_teller_tell(&teller, &boot, 10);
+	metadata_publisher_publish(&teller, &boot, 10);
 	assert_int_equal(heard.calls, 0);
 	tid_set_add(&teller.news.tids, 70);
-	feed_teller_tell(&teller, &boot, 20);
+	metadata_publisher_publish(&teller, &boot, 20);
 	assert_int_equal(heard.n_tids, 1);
-	feed_teller_tell(&teller, &boot, 30);
+	metadata_publisher_publish(&teller, &boot, 30);
 	assert_int_equal(heard.calls, 1);
 	/* The rest when it leaves, and then that it has left. */
 	tid_set_add(&teller.news.tids, 70);
-	feed_teller_leave(&teller, &boot);
+	metadata_publisher_unregister(&teller, &boot);
 	assert_int_equal(heard.n_tids, 2);
 	assert_int_equal(heard.calls, 3);
 	assert_int_equal(heard.empty, 1);
-	assert_false(session_feed_has_teller(feed, SESSION));
-	feed_teller_leave(&teller, &boot);
+	assert_false(metadata_bus_has_publisher(feed, SESSION));
+	metadata_publisher_unregister(&teller, &boot);
 	assert_int_equal(heard.calls, 3);
 }
 
@@ -352,22 +352,22 @@ static void test_too_much_to_wait(void **state)
 	static const uint8_t bytes[24] = {0};
 
 	(void)state;
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	begin();
 	for (unsigned i = 0; i <= TASK_NEWS_TASKS / 2; i++)
 		task_news_add(&teller.news, &plan,
 			      &(struct page_record){.time = 100, .payload = bytes, .len = 24}, 1);
-	feed_teller_tell(&teller, &boot, 10);
+	metadata_publisher_publish(&teller, &boot, 10);
 	assert_int_equal(heard.n_tasks, TASK_NEWS_TASKS / 2 + 1);
 }
 
 static void test_a_listener_that_leaves(void **state)
 {
 	(void)state;
-	listen_for(FEED_TASKS);
+	listen_for(METADATA_TASKS);
 	begin();
-	session_feed_unlisten(feed, SESSION, &heard);
-	feed_teller_gather(&teller, &translator, UINT64_MAX);
+	metadata_bus_unsubscribe(feed, SESSION, &heard);
+	metadata_publisher_gather(&teller, &translator, UINT64_MAX);
 	assert_null(translator.ctx.tids);
 	assert_null(translator.ctx.news);
 }
@@ -375,10 +375,10 @@ static void test_a_listener_that_leaves(void **state)
 static void test_debts(void **state)
 {
 	(void)state;
-	feed_teller_owe(&teller, true);
-	assert_true(session_feed_is_owed(feed, SESSION));
-	feed_teller_owe(&teller, false);
-	assert_false(session_feed_is_owed(feed, SESSION));
+	metadata_publisher_set_busy(&teller, true);
+	assert_true(metadata_bus_is_busy(feed, SESSION));
+	metadata_publisher_set_busy(&teller, false);
+	assert_false(metadata_bus_is_busy(feed, SESSION));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)

@@ -13,17 +13,18 @@
  * What linux.ftrace does for the feed of its session: turns on the events that tell of tasks, has
  * the translator gather what they say, and tells it. Without a listener it does nothing.
  */
-struct feed_teller {
-	struct session_feed *feed; /* borrowed; NULL: not joined */
+struct metadata_publisher {
+	struct metadata_bus *feed; /* borrowed; NULL: not joined */
 	uint64_t session_id;
 	unsigned wanted; /* when it began; 0: nothing is gathered */
 	struct task_news news;
 };
 
-/* There may be news from now on, until feed_teller_leave. Not joined when memory is out. */
-void feed_teller_join(struct feed_teller *t, struct session_feed *feed, uint64_t session_id);
+/* There may be news from now on, until metadata_publisher_unregister. Not joined when memory is out. */
+void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *feed,
+				 uint64_t session_id);
 /* Tells the rest, and leaves. Zeroed is fine. */
-void feed_teller_leave(struct feed_teller *t, const struct clock_sync *sync);
+void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync);
 
 /*
  * If somebody listens, and nothing is gathered yet: turns on, in the instance, the events that tell
@@ -32,14 +33,17 @@ void feed_teller_leave(struct feed_teller *t, const struct clock_sync *sync);
  * promised to the feed if all of their events are there, and nothing leaves some of them out. Of the
  * setup it takes config, instance, events and reports.
  */
-void feed_teller_begin(struct feed_teller *t, const struct setup *s, struct event_table *table);
+void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
+			      struct event_table *table);
 /* Records were lost, maybe those of tasks: nothing is promised any more. */
-void feed_teller_lost(struct feed_teller *t);
+void metadata_publisher_lost(struct metadata_publisher *t);
 /* Has the translator gather for this teller, or for nobody. began: when the pass over the instance's
  * rings began (task_news.h); UINT64_MAX: no such pass is on. */
-void feed_teller_gather(struct feed_teller *t, struct translator *translator, uint64_t began);
+void metadata_publisher_gather(struct metadata_publisher *t, struct translator *translator,
+			       uint64_t began);
 /* Tells what has been gathered, of tasks what happened before `until` (CLOCK_BOOTTIME). */
-void feed_teller_tell(struct feed_teller *t, const struct clock_sync *sync, uint64_t until);
+void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,
+				uint64_t until);
 
 /* Everything is being read, and will be told: true; has been: false. */
-void feed_teller_owe(struct feed_teller *t, bool owes);
+void metadata_publisher_set_busy(struct metadata_publisher *t, bool owes);

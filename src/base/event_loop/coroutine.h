@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct event_base;
+struct coroutine;
+
+/*
+ * A coroutine: long work that is written as one function and runs in time slices
+ * (base/event_loop/time_slice.h). It has a thread for its stack, but it runs only while the loop waits for
+ * it. So it may use everything that callbacks of the loop use, and needs no lock. The one exception
+ * is the part between coroutine_block_begin() and coroutine_block_end(), where both run at once: a
+ * system call that may block for long and touches no shared memory.
+ *
+ *	loop       start ......... | timer, socket ... | .......... | timer, socket ... | ....... | done
+ *	coroutine       run, yield |                   | run, block | (in the kernel)   | return  |
+ *
+ * coroutine_start() runs the first time slice itself, so short work ends before it returns.
+ */
+struct coroutine_ops {
+	void (*run)(void *ctx); /* in the coroutine */
+	void (*done)(void *ctx); /* in the loop, after run has returned; may start another one */
+};
+
+/*
+ * Starts a coroutine. *ret points to it until it ends, and is NULL from then on; ret must stay valid
+ * until then. ops and ctx are borrowed as long. If no thread can be created, all of the work is done
+ * before the call returns.
+ */
+void coroutine_start(struct coroutine **ret, struct event_base *loop,
+		     const struct coroutine_ops *ops, void *ctx);
+/* From now on coroutine_yield() returns -ECANCELED. The coroutine ends as always, in time slices.
+ * No-op for NULL. */
+void coroutine_cancel(struct coroutine *w);
+/* Cancels the coroutine and waits for its end; done is not called. No-op for NULL. */
+void coroutine_finish(struct coroutine *w);
+
+/* ---- calls from within a coroutine; elsewhere they do nothing ---- */
+
+/* Yields to the loop if the time slice is over. Returns 0, or -ECANCELED if the coroutine was
+ * cancelled. */
+int coroutine_yield(void);
+/* The loop runs on until coroutine_block_end(). Must not be nested. */
+void coroutine_block_begin(void);
+void coroutine_block_end(void);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Short lists: a session has one or two of either kind, a machine a few sessions. */
+#include "client/producer/metadata_bus.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+/* A subscriber, or a publisher. */
+struct member {
+	LIST_ENTRY(member) link;
+	uint64_t session_id;
+	void *ctx;
+	metadata_subscriber_fn fn; /* of a subscriber */
+	unsigned wants; /* of a subscriber */
+	bool busy; /* of a publisher */
+	unsigned complete; /* of a publisher */
+};
+
+LIST_HEAD(member_list, member);
+
+struct metadata_bus {
+	struct member_list subscribers; /* owned */
+	struct member_list publishers; /* owned */
+};
+
+struct metadata_bus *metadata_bus_new(void)
+{
+	return calloc(1, sizeof(struct metadata_bus));
+}
+
+struct metadata_bus *metadata_bus_free(struct metadata_bus *f)
+{
+	assert(!f || (LIST_EMPTY(&f->subscribers) && LIST_EMPTY(&f->publishers)));
+	free(f);
+	return NULL;
+}
+
+static struct member *find(const struct member_list *list, uint64_t session_id, const void *ctx)
+{
+	struct member *m;
+
+	LIST_FOREACH (m, list, link)
+		if (m->session_id == session_id && m->ctx == ctx)
+			return m;
+	return NULL;
+}
+
+static int add(struct member_list *list, const struct member *member)
+{
+	struct member *m;
+
+	if (find(list, member->session_id, member->ctx))
+		return -EEXIST;
+	m = malloc(sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	*m = *member;
+	LIST_INSERT_HEAD(list, m, link);
+	return 0;
+}
+
+static void drop(struct member *m)
+{
+	LIST_REMOVE(m, link);
+	free(m);
+}
+
+int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, unsigned wants,
+			   metadata_subscriber_fn fn, void *ctx)
+{
+	return add(
+		&f->subscribers,
+		&(struct member){.session_id = session_id, .ctx = ctx, .fn = fn, .wants = wants});
+}
+
+void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void *ctx)
+{
+	struct member *m = find(&f->subscribers, session_id, ctx);
+
+	if (m)
+		drop(m);
+}
+
+unsigned metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id)
+{
+	const struct member *m;
+	unsigned wants = 0;
+
+	LIST_FOREACH (m, &f->subscribers, link)
+		if (m->session_id == session_id)
+			wants |= m->wants;
+	return wants;
+}
+
+void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
+			  const struct metadata_batch *batch)
+{
+	struct member *m, *next;
+
+	for (m = LIST_FIRST(&f->subscribers); m; m = next) {
+		next = LIST_NEXT(m, link); /* a subscriber may leave in its callback */
+		if (m->session_id == session_id)
+			m->fn(m->ctx, batch);
+	}
+}
+
+static void tell_of_change(struct metadata_bus *f, uint64_t session_id)
+{
+	static const struct metadata_batch none;
+
+	metadata_bus_publish(f, session_id, &none);
+}
+
+int metadata_bus_register(struct metadata_bus *f, uint64_t session_id, void *publisher)
+{
+	return add(&f->publishers, &(struct member){.session_id = session_id, .ctx = publisher});
+}
+
+void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *publisher)
+{
+	struct member *m = find(&f->publishers, session_id, publisher);
+
+	if (!m)
+		return;
+	drop(m);
+	tell_of_change(f, session_id);
+}
+
+void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy)
+{
+	struct member *m = find(&f->publishers, session_id, publisher);
+
+	if (!m || m->busy == busy)
+		return;
+	m->busy = busy;
+	if (!busy)
+		tell_of_change(f, session_id);
+}
+
+void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
+			       unsigned what)
+{
+	struct member *m = find(&f->publishers, session_id, publisher);
+
+	if (m)
+		m->complete = what;
+}
+
+unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t session_id)
+{
+	const struct member *m;
+	unsigned what = 0;
+
+	LIST_FOREACH (m, &f->publishers, link)
+		if (m->session_id == session_id)
+			what |= m->complete;
+	return what;
+}
+
+bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id)
+{
+	const struct member *m;
+
+	LIST_FOREACH (m, &f->publishers, link)
+		if (m->session_id == session_id)
+			return true;
+	return false;
+}
+
+bool metadata_bus_is_busy(const struct metadata_bus *f, uint64_t session_id)
+{
+	const struct member *m;
+
+	LIST_FOREACH (m, &f->publishers, link)
+		if (m->session_id == session_id && m->busy)
+			return true;
+	return false;
+}

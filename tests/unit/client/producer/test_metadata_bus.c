@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "client/producer/metadata_bus.h"
+
+static const struct metadata_batch news;
+
+struct ear {
+	struct metadata_bus *feed;
+	uint64_t session_id;
+	int heard;
+	int leaves; /* unlistens itself when it hears */
+};
+
+static void on_news(void *ctx, const struct metadata_batch *n)
+{
+	struct ear *e = ctx;
+
+	assert_ptr_equal(n, &news);
+	e->heard++;
+	if (e->leaves)
+		metadata_bus_unsubscribe(e->feed, e->session_id, e);
+}
+
+static void listeners_hear_their_own_session_only(void **state)
+{
+	struct metadata_bus *f = metadata_bus_new();
+	struct ear a = {0}, b = {0}, c = {0};
+
+	(void)state;
+	assert_false(metadata_bus_wanted(f, 1));
+	metadata_bus_publish(f, 1, &news);
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &b), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 2, METADATA_TASKS, on_news, &c), 0);
+	assert_true(metadata_bus_wanted(f, 1));
+	assert_true(metadata_bus_wanted(f, 2));
+	assert_false(metadata_bus_wanted(f, 3));
+	metadata_bus_publish(f, 1, &news);
+	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 11);
+	metadata_bus_publish(f, 2, &news);
+	metadata_bus_publish(f, 3, &news);
+	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 111);
+	metadata_bus_unsubscribe(f, 1, &a);
+	metadata_bus_unsubscribe(f, 1, &a);
+	metadata_bus_unsubscribe(f, 2, &b); /* not there */
+	metadata_bus_publish(f, 1, &news);
+	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 121);
+	metadata_bus_unsubscribe(f, 1, &b);
+	metadata_bus_unsubscribe(f, 2, &c);
+	assert_false(metadata_bus_wanted(f, 1));
+	assert_null(metadata_bus_free(f));
+	assert_null(metadata_bus_free(NULL));
+}
+
+static void one_listener_may_follow_several_sessions(void **state)
+{
+	struct metadata_bus *f = metadata_bus_new();
+	struct ear a = {0};
+
+	(void)state;
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), -EEXIST);
+	assert_int_equal(metadata_bus_subscribe(f, 2, METADATA_TASKS, on_news, &a), 0);
+	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 2, &news);
+	assert_int_equal(a.heard, 2);
+	metadata_bus_unsubscribe(f, 1, &a);
+	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 2, &news);
+	assert_int_equal(a.heard, 3);
+	metadata_bus_unsubscribe(f, 2, &a);
+	metadata_bus_free(f);
+}
+
+static void a_listener_may_leave_while_it_hears(void **state)
+{
+	struct metadata_bus *f = metadata_bus_new();
+	struct ear ears[3] = {{f, 1, 0, 1}, {f, 1, 0, 0}, {f, 1, 0, 1}};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &ears[i]),
+				 0);
+	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 1, &news);
+	assert_int_equal(ears[0].heard, 1);
+	assert_int_equal(ears[1].heard, 2);
+	assert_int_equal(ears[2].heard, 1);
+	metadata_bus_unsubscribe(f, 1, &ears[1]);
+	metadata_bus_free(f);
+}
+
+static void what_listeners_want(void **state)
+{
+	struct metadata_bus *f = metadata_bus_new();
+	struct ear a = {0}, b = {0};
+
+	(void)state;
+	assert_int_equal(metadata_bus_wanted(f, 1), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
+	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_TASKS);
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_FDS, on_news, &b), 0);
+	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_TASKS | METADATA_FDS);
+	assert_int_equal(metadata_bus_wanted(f, 2), 0);
+	metadata_bus_unsubscribe(f, 1, &a);
+	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_FDS);
+	metadata_bus_unsubscribe(f, 1, &b);
+	metadata_bus_free(f);
+}
+
+static void count_calls(void *ctx, const struct metadata_batch *n)
+{
+	assert_int_equal(n->n_tasks + n->n_tids + n->n_fds, 0);
+	++*(int *)ctx;
+}
+
+static void tellers_say_for_how_long(void **state)
+{
+	struct metadata_bus *f = metadata_bus_new();
+	int teller, other, calls = 0;
+
+	(void)state;
+	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, count_calls, &calls), 0);
+	assert_false(metadata_bus_has_publisher(f, 1));
+	metadata_bus_unregister(f, 1, &teller); /* not there */
+	metadata_bus_set_busy(f, 1, &teller, true);
+	assert_false(metadata_bus_is_busy(f, 1));
+	assert_int_equal(metadata_bus_register(f, 1, &teller), 0);
+	assert_int_equal(metadata_bus_register(f, 1, &teller), -EEXIST);
+	assert_int_equal(metadata_bus_register(f, 1, &other), 0);
+	assert_true(metadata_bus_has_publisher(f, 1));
+	assert_false(metadata_bus_has_publisher(f, 2));
+	metadata_bus_set_complete(f, 2, &teller, METADATA_TASKS); /* not there */
+	assert_int_equal(metadata_bus_complete_kinds(f, 1) | metadata_bus_complete_kinds(f, 2), 0);
+	metadata_bus_set_complete(f, 1, &other, METADATA_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(f, 1), METADATA_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(f, 2), 0);
+	assert_int_equal(calls, 0);
+
+	metadata_bus_set_busy(f, 1, &teller, true);
+	metadata_bus_set_busy(f, 1, &teller, true);
+	metadata_bus_set_busy(f, 1, &other, true);
+	assert_true(metadata_bus_is_busy(f, 1));
+	assert_false(metadata_bus_is_busy(f, 2));
+	assert_int_equal(calls, 0);
+	metadata_bus_set_busy(f, 1, &teller, false);
+	metadata_bus_set_busy(f, 1, &teller, false);
+	assert_int_equal(calls, 1);
+	assert_true(metadata_bus_is_busy(f, 1));
+	metadata_bus_unregister(f, 1, &other);
+	assert_int_equal(calls, 2);
+	assert_int_equal(metadata_bus_complete_kinds(f, 1), 0);
+	assert_false(metadata_bus_is_busy(f, 1));
+	assert_true(metadata_bus_has_publisher(f, 1));
+	metadata_bus_unregister(f, 1, &teller);
+	assert_int_equal(calls, 3);
+	assert_false(metadata_bus_has_publisher(f, 1));
+	metadata_bus_unsubscribe(f, 1, &calls);
+	metadata_bus_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(listeners_hear_their_own_session_only),
+		cmocka_unit_test(one_listener_may_follow_several_sessions),
+		cmocka_unit_test(a_listener_may_leave_while_it_hears),
+		cmocka_unit_test(what_listeners_want),
+		cmocka_unit_test(tellers_say_for_how_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
