@@ -18,7 +18,7 @@
 #include "ftrace/encode/event_text.h"
 #include "ftrace/format/field_kind.h"
 #include "ftrace/encode/msg_bytes.h"
-#include "ftrace/format/print_symbols.h"
+#include "ftrace/format/event_format.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
 

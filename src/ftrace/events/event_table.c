@@ -17,7 +17,7 @@
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/format_text.h"
+#include "ftrace/format/event_format.h"
 #include "ftrace/events/generic_numbers.h"
 #include "ftrace/format/proto_table.h"
 

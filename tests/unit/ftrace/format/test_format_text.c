@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/formats.h"
-#include "ftrace/format/format_text.h"
+#include "ftrace/format/event_format.h"
 #include "unit/ftrace/page_set.h"
 
 static bool prepare(const char *text)

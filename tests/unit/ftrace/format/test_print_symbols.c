@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/core/mem.h"
-#include "ftrace/format/print_symbols.h"
+#include "ftrace/format/event_format.h"
 
 static void test_formats_of_the_kernel(void **state)
 {
