@@ -16,7 +16,7 @@
 #include "ftrace/format/event_descriptor.h"
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/event_text.h"
-#include "ftrace/format/field_kind.h"
+#include "ftrace/format/field_type.h"
 #include "ftrace/encode/msg_bytes.h"
 #include "ftrace/format/event_format.h"
 #include "gen/fields.h"

@@ -4,7 +4,7 @@
 
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/event_text.h"
-#include "ftrace/format/field_kind.h"
+#include "ftrace/format/field_type.h"
 #include "ftrace/encode/field_value.h"
 #include "ftrace/encode/msg_bytes.h"
 #include "gen/fields.h"

@@ -4,7 +4,7 @@
 
 #include "common/descriptor.pb-c.h"
 #include "ftrace/format/event_descriptor.h"
-#include "ftrace/format/field_kind.h"
+#include "ftrace/format/field_type.h"
 #include "gen/fields.h"
 
 static unsigned type_of(enum field_kind kind)

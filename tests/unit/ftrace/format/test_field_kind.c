@@ -9,7 +9,7 @@
 
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/format/field_kind.h"
+#include "ftrace/format/field_type.h"
 
 #define NONE (-1)
 

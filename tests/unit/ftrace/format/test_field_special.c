@@ -10,7 +10,7 @@
 
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/format/field_special.h"
+#include "ftrace/format/field_type.c"
 
 #define NONE (-1)
 
