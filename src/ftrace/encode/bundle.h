@@ -7,7 +7,7 @@
 
 #include "client/transport/writer.h"
 #include "ftrace/encode/compact_sched.h"
-#include "ftrace/format/event_row.h"
+#include "ftrace/format/compiled_event.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "ftrace/format/page.h"
 #include "ftrace/encode/sym_index.h"

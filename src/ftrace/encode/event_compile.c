@@ -13,7 +13,7 @@
 
 #include "base/core/mem.h"
 #include "ftrace/encode/event_compile.h"
-#include "ftrace/format/event_descriptor.h"
+#include "ftrace/format/compiled_event.h"
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/event_text.h"
 #include "ftrace/format/field_type.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/format/event_row.h"
+#include "ftrace/format/compiled_event.h"
 
 struct tep_event;
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "ftrace/format/event_row.h"
+#include "ftrace/format/compiled_event.h"
 #include "ftrace/format/proto_table.h"
 
 struct tep_format_field;

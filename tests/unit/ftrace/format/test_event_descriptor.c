@@ -9,7 +9,7 @@
 
 #include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
-#include "ftrace/format/event_descriptor.h"
+#include "ftrace/format/compiled_event.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"

@@ -1,11 +1,13 @@
-// SPDX-License-Identifier: Apache-2.0
-/* What a reader that has never heard of an event needs to show its fields by name. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/format/compiled_event.h"
+
 #include <string.h>
 
 #include "common/descriptor.pb-c.h"
-#include "ftrace/format/event_descriptor.h"
 #include "ftrace/format/field_type.h"
 #include "gen/fields.h"
+
+/* What a reader that has never heard of an event needs to show its fields by name. */
 
 static unsigned type_of(enum field_kind kind)
 {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <stdint.h>
+#include <stddef.h>
 
 #include "ftrace/format/news_plan.h"
+#include "wire/pb_enc.h"
 
 /*
  * One kernel event, compiled: all that it takes to turn its records into protobuf, in one straight
@@ -135,3 +137,23 @@ static inline int field_is_text(enum field_kind kind)
 {
 	return kind >= FIELD_FIRST_TEXT && kind <= FIELD_LAST_TEXT;
 }
+
+/*
+ * Readers take up to 31 fields of an event by descriptor, by the numbers 1 to 31, and complain of
+ * others.
+ */
+#define EVENT_DESCRIPTOR_MAX_FIELDS 31u
+
+struct described_field {
+	const char *name;
+	const char *suffix; /* of the name; "" is none */
+	uint16_t number;
+	uint8_t kind; /* enum field_kind */
+};
+
+/*
+ * Writes the content of a GenericEventDescriptor: the number of the event's field in FtraceEvent,
+ * its message as a DescriptorProto, and its group.
+ */
+void event_descriptor_write(struct pb_enc *e, uint32_t number, const char *group, const char *name,
+			    const struct described_field *fields, unsigned n_fields);
