@@ -16,7 +16,7 @@
 
 #include "base/core/mem.h"
 #include "ftrace/encode/bundle.h"
-#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/load.h"
 
 #define TASK_NEWS_TIDS (1u << 18)

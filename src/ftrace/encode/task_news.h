@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "client/producer/metadata_bus.h"
-#include "ftrace/format/news_plan.h"
+#include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/page.h"
 #include "ftrace/encode/tid_set.h"
 

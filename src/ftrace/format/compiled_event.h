@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "ftrace/format/news_plan.h"
+#include "ftrace/format/metadata_fields.h"
 #include "wire/pb_enc.h"
 
 /*

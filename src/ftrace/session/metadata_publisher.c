@@ -13,7 +13,7 @@
 
 #include "base/core/mem.h"
 #include "ftrace/options/event_triggers.h"
-#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/format/metadata_fields.h"
 #include "ftrace/tracefs/filter_file.h"
 #include "ftrace/options/traced_tids.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/format/metadata_fields.h"
 
 static void test_calls_that_give_a_descriptor(void **state)
 {

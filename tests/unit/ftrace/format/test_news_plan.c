@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/formats.h"
-#include "ftrace/format/news_plan.h"
+#include "ftrace/format/metadata_fields.h"
 
 #define NEWTASK(flags_type, flags_size)                                                            \
 	FIELD("pid_t pid", 8, 4, 1)                                                                \

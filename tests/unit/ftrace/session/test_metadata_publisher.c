@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/format/fd_syscalls.h"
+#include "ftrace/format/metadata_fields.h"
 #include "ftrace/session/metadata_publisher.h"
 #include "unit/ftrace/setups.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdbool.h>
 
 struct tep_event;
 
@@ -34,3 +35,14 @@ struct news_plan {
 /* The plan of an event: NEWS_NONE where it has no news, or not in the form that is known. A record
  * has to have *ret_min_len bytes; untouched where there are none. */
 struct news_plan news_plan_make(const struct tep_event *event, uint16_t *ret_min_len);
+
+/*
+ * The system calls whose result is a new file descriptor, by their numbers on the machine that this
+ * was built for. Those that give two at once (pipe, socketpair) give them in memory, and those that
+ * give one among other things (fcntl, ioctl, recvmsg) do not tell it from others.
+ */
+bool fd_syscalls_has(uint64_t nr);
+
+/* A filter of the kernel for raw_syscalls/sys_exit that passes them when they succeed: text that
+ * lives as long as the process. */
+const char *fd_syscalls_filter(void);
