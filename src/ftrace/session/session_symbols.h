@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "config/ftrace/ftrace_config.pb-c.h"
-#include "ftrace/symbols/ksyms_share.h"
+#include "ftrace/symbols/symbol_cache.h"
 #include "ftrace/events/reports.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"

@@ -14,9 +14,9 @@
 
 #include "base/system/fs.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/symbols/kallsyms.h"
+#include "ftrace/symbols/symbol_cache.c"
 
-static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t do_idle\n";
+static const char hidden_text[] = "0000000000000000 T _stext\n0000000000000000 t do_idle\n";
 
 static char *restrict_of(void **state)
 {
@@ -53,7 +53,7 @@ static void test_hidden_ones_leave_the_setting_as_it_was(void **state)
 	static const char *const values[] = {"0\n", "1\n", "2\n", "4\n"};
 	struct err_text e;
 
-	fake_text(*state, "kallsyms", hidden);
+	fake_text(*state, "kallsyms", hidden_text);
 	for (unsigned i = 0; i < 4; i++) {
 		fake_text(*state, "sys/kernel/kptr_restrict", values[i]);
 		e.text[0] = '\0';
@@ -69,7 +69,7 @@ static void test_what_is_not_there(void **state)
 
 	assert_int_equal(kallsyms_open(*state, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "kallsyms"));
-	fake_text(*state, "kallsyms", hidden);
+	fake_text(*state, "kallsyms", hidden_text);
 	assert_int_equal(kallsyms_open(*state, &e), -EACCES);
 	fake_text(*state, "kallsyms", "");
 	assert_int_equal(kallsyms_open(*state, &e), -EACCES);

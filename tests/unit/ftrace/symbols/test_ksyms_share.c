@@ -13,7 +13,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/symbols/ksyms_share.h"
+#include "ftrace/symbols/symbol_cache.h"
 
 static struct event_base *loop;
 
