@@ -17,7 +17,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/loan.h"
 #include "ftrace/options/traced_tids.h"
 

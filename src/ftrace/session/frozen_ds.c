@@ -23,7 +23,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "ftrace/events/event_select.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/session/last_boot.h"
 #include "ftrace/session/named_instance.h"
 #include "ftrace/events/reports.h"

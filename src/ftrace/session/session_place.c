@@ -9,7 +9,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/loan.h"
 #include "ftrace/session/named_instance.h"
 #include "ftrace/tracefs/ring_reader.h"

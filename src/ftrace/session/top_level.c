@@ -9,7 +9,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/ring_reader.h"
 
 /* The first line of a file, for the caller to free; "" where it has none. NULL: memory is out. */

@@ -15,7 +15,7 @@
 #include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/loan.h"
 
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */

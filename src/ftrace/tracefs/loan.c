@@ -24,8 +24,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
-#include "ftrace/tracefs/change.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/loan_record.h"
 
 struct place {

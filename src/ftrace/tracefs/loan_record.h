@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/core/err.h"
-#include "ftrace/tracefs/change.h"
+#include "ftrace/tracefs/setting_file.h"
 
 /*
  * What is changed in a place of tracefs, in a file that outlives us: whoever finds it when we have

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/change.h"
+#include "ftrace/tracefs/setting_file.h"
 
 /* Undoes a change in a folder where the file reads `now`; gives what it reads then. */
 static const char *undone(void **state, const char *file, const char *was, const char *is,

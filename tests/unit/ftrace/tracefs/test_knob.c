@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/knob.h"
+#include "ftrace/tracefs/setting_file.h"
 
 static void assert_text(const char *file, const char *read, const char *want)
 {
