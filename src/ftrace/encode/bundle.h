@@ -10,7 +10,7 @@
 #include "ftrace/format/compiled_event.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "ftrace/format/page.h"
-#include "ftrace/encode/sym_index.h"
+#include "ftrace/encode/intern_tables.h"
 
 /*
  * One FtraceEventBundle at a time: the packet of a CPU's records since the last one. Opened by

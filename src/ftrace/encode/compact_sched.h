@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/encode/comm_table.h"
+#include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/format/load.h"
 #include "ftrace/encode/msg_bytes.h"

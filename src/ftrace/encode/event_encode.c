@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "ftrace/encode/comm_table.h"
+#include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/event_text.h"

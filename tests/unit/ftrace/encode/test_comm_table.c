@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/encode/comm_table.h"
+#include "ftrace/encode/intern_tables.h"
 #include "unit/rng.h"
 
 static struct comm_table t;

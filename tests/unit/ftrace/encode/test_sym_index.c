@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/encode/sym_index.h"
+#include "ftrace/encode/intern_tables.h"
 
 static struct sym_index s;
 
