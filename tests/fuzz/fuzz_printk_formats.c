@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 #include "ftrace/encode/bprint.h"
 #include "ftrace/format/event_format.h"
-#include "ftrace/encode/string_map.h"
+#include "ftrace/format/printk_formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include "ftrace/format/compiled_event.h"
 #include "ftrace/format/page.h"
-#include "ftrace/encode/string_map.h"
+#include "ftrace/format/printk_formats.h"
 #include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/task_news.h"
 

@@ -8,7 +8,7 @@
 #include "ftrace/format/compiled_event.h"
 #include "ftrace/events/event_told.h"
 #include "ftrace/events/print_filter.h"
-#include "ftrace/encode/string_map.h"
+#include "ftrace/format/printk_formats.h"
 
 /*
  * The rows of a session's events, by the kernel's event id: one array access a record. Built event

@@ -11,7 +11,7 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "ftrace/encode/string_map.h"
+#include "ftrace/format/printk_formats.h"
 
 #define FILE_MAX (1u << 24) /* bytes of printk_formats */
 

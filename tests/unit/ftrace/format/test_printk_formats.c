@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/encode/string_map.h"
+#include "ftrace/format/printk_formats.h"
 
 static struct string_map m;
 
