@@ -15,7 +15,7 @@
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/format/compiled_event.h"
 #include "ftrace/encode/event_legacy.h"
-#include "ftrace/encode/event_text.h"
+#include "ftrace/encode/text_fields.h"
 #include "ftrace/format/field_type.h"
 #include "ftrace/encode/msg_bytes.h"
 #include "ftrace/format/event_format.h"

@@ -15,7 +15,7 @@
 #include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/encode/event_legacy.h"
-#include "ftrace/encode/event_text.h"
+#include "ftrace/encode/text_fields.h"
 #include "ftrace/encode/field_value.h"
 #include "ftrace/encode/msg_bytes.h"
 #include "gen/fields.h"

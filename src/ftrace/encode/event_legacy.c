@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ftrace/encode/event_legacy.h"
-#include "ftrace/encode/event_text.h"
+#include "ftrace/encode/text_fields.h"
 #include "ftrace/format/field_type.h"
 #include "ftrace/encode/field_value.h"
 #include "ftrace/encode/msg_bytes.h"

@@ -14,7 +14,7 @@
 
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/encode/bprint.h"
+#include "ftrace/encode/text_fields.c"
 #include "unit/rng.h"
 
 /* ---- arguments ---- */
@@ -22,7 +22,7 @@
 static uint8_t args[4096];
 static size_t args_len;
 
-static void put(const void *data, size_t size)
+static void put_arg(const void *data, size_t size)
 {
 	size_t align = MIN(size, 4u);
 
@@ -33,22 +33,22 @@ static void put(const void *data, size_t size)
 
 static void put8(uint8_t v)
 {
-	put(&v, 1);
+	put_arg(&v, 1);
 }
 
 static void put16(uint16_t v)
 {
-	put(&v, 2);
+	put_arg(&v, 2);
 }
 
 static void put32(uint32_t v)
 {
-	put(&v, 4);
+	put_arg(&v, 4);
 }
 
 static void put64(uint64_t v)
 {
-	put(&v, 8);
+	put_arg(&v, 8);
 }
 
 static void put_text(const char *s)

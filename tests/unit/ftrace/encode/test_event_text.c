@@ -12,7 +12,7 @@
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/encode/event_text.h"
+#include "ftrace/encode/text_fields.h"
 #include "ftrace/symbols/ksyms_build.h"
 #include "ftrace/format/load.h"
 #include "wire/pb_dec.h"
