@@ -9,7 +9,7 @@
 #include "ftrace/format/page.h"
 #include "ftrace/format/printk_formats.h"
 #include "ftrace/encode/intern_tables.h"
-#include "ftrace/encode/task_news.h"
+#include "ftrace/encode/metadata.h"
 
 struct ksyms;
 

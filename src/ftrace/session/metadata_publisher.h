@@ -6,7 +6,7 @@
 
 #include "ftrace/events/event_table.h"
 #include "ftrace/options/setup.h"
-#include "ftrace/encode/task_news.h"
+#include "ftrace/encode/metadata.h"
 #include "ftrace/events/translate.h"
 
 /*

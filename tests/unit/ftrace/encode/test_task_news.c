@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "ftrace/encode/bundle.h"
-#include "ftrace/encode/task_news.h"
+#include "ftrace/encode/metadata.h"
 #include "unit/rng.h"
 
 static const struct clock_sync boot;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/encode/tid_set.h"
+#include "ftrace/encode/metadata.c"
 
 static void test_each_thread_once_until_the_clear(void **state)
 {

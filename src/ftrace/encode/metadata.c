@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *	   CPU 0          CPU 1          told                      kept for the next time
- *	[2  4  9 ]     [1  3  8 ]  ->  [1  2  3  4]      until 5      [8  9]
- *
- * Each CPU's records are in order, so what has come together is a few sorted runs: they are merged
- * in pairs until there is one.
- */
-#include "ftrace/encode/task_news.h"
+#include "ftrace/encode/metadata.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <errno.h>
-#include <linux/sched.h>
 #include <stdlib.h>
+#include <linux/sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +13,69 @@
 #include "ftrace/encode/bundle.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/load.h"
+
+/* The set is emptied by its list, never by a sweep over the bits. */
+
+static void tid_set_deinit(struct tid_set *s)
+{
+	free(s->seen);
+	free(s->tids);
+	*s = (struct tid_set){0};
+}
+
+/* Room for cap threads: more than that between two clears are not remembered. 0 or -ENOMEM. */
+static int tid_set_init(struct tid_set *s, size_t cap)
+{
+	*s = (struct tid_set){
+		.seen = calloc(TID_LIMIT / 64, sizeof(*s->seen)),
+		.tids = calloc(cap, sizeof(*s->tids)),
+		.cap = cap,
+	};
+	if (s->seen && s->tids)
+		return 0;
+	tid_set_deinit(s);
+	return -ENOMEM;
+}
+
+static void tid_set_clear(struct tid_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->seen[s->tids[i] >> 6] = 0;
+	s->n = 0;
+}
+
+/* Takes out, at the next tid_set_close_up, one that may be in it. */
+static void tid_set_mark_out(struct tid_set *s, int32_t tid)
+{
+	if ((uint32_t)tid < TID_LIMIT)
+		s->seen[tid >> 6] &= ~(1ull << (tid & 63));
+}
+
+static void tid_set_close_up(struct tid_set *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->seen[s->tids[i] >> 6] >> (s->tids[i] & 63) & 1)
+			s->tids[n++] = s->tids[i];
+	s->n = n;
+}
+
+/* All of one into another, as far as there is room. */
+static void tid_set_move(struct tid_set *from, struct tid_set *to)
+{
+	for (size_t i = 0; i < from->n; i++)
+		tid_set_add(to, from->tids[i]);
+	tid_set_clear(from);
+}
+
+/*
+ *	   CPU 0          CPU 1          told                      kept for the next time
+ *	[2  4  9 ]     [1  3  8 ]  ->  [1  2  3  4]      until 5      [8  9]
+ *
+ * Each CPU's records are in order, so what has come together is a few sorted runs: they are merged
+ * in pairs until there is one.
+ */
 
 #define TASK_NEWS_TIDS (1u << 18)
 
