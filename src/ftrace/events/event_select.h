@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "ftrace/events/event_told.h"
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 
 /* Which of the kernel's events a list of requests means. */
 #define EVENT_SELECT_MAX_REQUESTS 8192u /* further ones are refused, and reported; and of those */

@@ -7,7 +7,7 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 #include "ftrace/events/event_select.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 
 /*
  * What every step of setting a session up gets (ftrace_session.c has their order). A step does one

@@ -4,8 +4,7 @@
 #include <stdint.h>
 
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/events/reports.h"
-#include "ftrace/events/settings.h"
+#include "ftrace/events/ftrace_config.h"
 
 /*
  * How large the rings of an instance are, and their sub-buffers: the pieces that a ring consists

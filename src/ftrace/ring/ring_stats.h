@@ -8,7 +8,7 @@
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/options/made_events.h"
 #include "ftrace/format/page.h"
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 #include "wire/pb_enc.h"
 
 /*

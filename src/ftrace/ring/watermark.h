@@ -5,9 +5,8 @@
 #include <stdint.h>
 
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
-#include "ftrace/events/settings.h"
 
 /*
  * The rings wake us when they are so full, and ticks are rare: reading a ring that has little in it

@@ -26,7 +26,7 @@
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/session/last_boot.h"
 #include "ftrace/session/named_instance.h"
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/options/session_events.h"

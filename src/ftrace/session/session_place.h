@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ftrace/events/settings.h"
+#include "ftrace/events/ftrace_config.h"
 #include "ftrace/options/setup.h"
 
 /*

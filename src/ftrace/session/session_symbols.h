@@ -5,7 +5,7 @@
 
 #include "config/ftrace/ftrace_config.pb-c.h"
 #include "ftrace/symbols/symbol_cache.h"
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"
 

@@ -5,7 +5,7 @@
 #include "ftrace/events/event_table.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/ring/ring.h"
-#include "ftrace/events/settings.h"
+#include "ftrace/events/ftrace_config.h"
 #include "ftrace/options/setup.h"
 
 /*

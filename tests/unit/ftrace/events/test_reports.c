@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <tracefs.h>
 
-#include "ftrace/events/reports.h"
+#include "ftrace/events/ftrace_config.h"
 
 static void test_lists(void **state)
 {

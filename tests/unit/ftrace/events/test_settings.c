@@ -9,7 +9,7 @@
 #include <tracefs.h>
 
 #include "config/text.h"
-#include "ftrace/events/settings.h"
+#include "ftrace/events/ftrace_config.h"
 
 #define GIB (1ull << 30)
 
