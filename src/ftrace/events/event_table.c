@@ -1,4 +1,97 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#define HASH_NONFATAL_OOM 1
+
+#include "ftrace/events/event_table.h"
+
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <uthash.h>
+#include <limits.h>
+#include <string.h>
+#include <event-parse.h>
+
+#include "base/core/mem.h"
+#include "ftrace/encode/event_compile.h"
+#include "ftrace/encode/event_encode.h"
+#include "ftrace/format/event_format.h"
+#include "ftrace/format/proto_table.h"
+
+/*
+ * The fields of FtraceEvent that events without a message of their own take. A trace may hold the
+ * records of several sources of this process, and a number stands for one event in all of it; so
+ * numbers are given out for the whole process. The same event gets the same number.
+ */
+#define GENERIC_NUMBER_FIRST 65536u
+#define GENERIC_NUMBERS 65536u
+
+/* New numbers are taken going round, so that one is used again as late as can be. */
+
+struct entry {
+	uint64_t shape;
+	uint32_t number;
+	uint32_t takers;
+	UT_hash_handle hh;
+};
+
+/* Of this process. */
+static struct entry *by_shape;
+static struct entry *by_number[GENERIC_NUMBERS]; /* from GENERIC_NUMBER_FIRST on; owned */
+static uint32_t turn;
+
+/* There is a number that is free. NULL: memory is out. */
+static struct entry *new_entry(uint64_t shape)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	while (by_number[turn])
+		turn = (turn + 1) % GENERIC_NUMBERS;
+	e->shape = shape;
+	e->number = GENERIC_NUMBER_FIRST + turn;
+	HASH_ADD(hh, by_shape, shape, sizeof(e->shape), e);
+	if (!e->hh.tbl) {
+		free(e);
+		return NULL;
+	}
+	by_number[turn] = e;
+	turn = (turn + 1) % GENERIC_NUMBERS;
+	return e;
+}
+
+/* The number of an event by its shape, a hash of all that its descriptor says. 0; -ENOSPC: so many
+ * are in use; -ENOMEM. */
+static int generic_number_take(uint64_t shape, uint32_t *ret)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, by_shape, &shape, sizeof(shape), e);
+	if (!e && HASH_COUNT(by_shape) == GENERIC_NUMBERS)
+		return -ENOSPC;
+	if (!e)
+		e = new_entry(shape);
+	if (!e)
+		return -ENOMEM;
+	e->takers++;
+	*ret = e->number;
+	return 0;
+}
+
+/* Once for each take, when the records with that number are all out. It is not given to another
+ * event before all others have had their turn. */
+static void generic_number_give(uint32_t number)
+{
+	uint32_t at = number - GENERIC_NUMBER_FIRST;
+	struct entry *e = at < GENERIC_NUMBERS ? by_number[at] : NULL;
+
+	if (!e || --e->takers)
+		return;
+	by_number[at] = NULL;
+	HASH_DELETE(hh, by_shape, e);
+	free(e);
+}
+
 /*
  * libtraceevent reads each format in a handle of its own, which is gone when its row is made.
  *
@@ -6,20 +99,6 @@
  *	           ^           ^           bundles that are written, and one that is open may
  *	by_id     [0][1] ... [7]           point to its row, so it stays until the sweep
  */
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <event-parse.h>
-
-#include "base/core/mem.h"
-#include "ftrace/encode/event_compile.h"
-#include "ftrace/encode/event_encode.h"
-#include "ftrace/events/event_table.h"
-#include "ftrace/format/event_format.h"
-#include "ftrace/events/generic_numbers.h"
-#include "ftrace/format/proto_table.h"
 
 /* How a record is printed is not our concern but for the functions that it names. */
 static char *copy_print_fmt(const char *format)

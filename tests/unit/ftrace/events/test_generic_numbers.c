@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/events/generic_numbers.h"
+#include "ftrace/events/event_table.c"
 
 static uint32_t take(uint64_t shape)
 {
