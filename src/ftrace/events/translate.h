@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "ftrace/encode/bundle.h"
-#include "ftrace/events/compat_calls.h"
+#include "ftrace/events/compat_syscalls.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/format/page.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "client/producer/data_source.h"
-#include "ftrace/events/compat_calls.h"
+#include "ftrace/events/compat_syscalls.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/event_watch.h"

@@ -9,7 +9,7 @@
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/events/compat_calls.h"
+#include "ftrace/events/compat_syscalls.h"
 #include "ftrace/format/load.h"
 #include "base/system/syscall_names.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/events/compat_threads.h"
+#include "ftrace/events/compat_syscalls.c"
 #include "base/system/syscall_names.h"
 
 #define NATIVE 100u /* threads of /proc as it stands at first */

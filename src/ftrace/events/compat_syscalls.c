@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/events/compat_syscalls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/syscall_names.h"
+
+/*
+ * Rings are read one after the other, and an execve is where the kernel likes to move a thread:
+ *
+ *	CPU 0                    exit 11   enter 295 ...     read first
+ *	CPU 1   ...  enter 59                                what was before, comes later
+ *
+ * So what is known has a time. The number 11, execve of the 32-bit table, is munmap of the other
+ * one, but then it has begun with that number, too. What is taken for COMPAT by mistake is put right
+ * by the first wide argument.
+ */
+
+/* In /proc, where the kernel has been built to run 32-bit programs; of other machines' kernels it is
+ * asked no further. And arch/x86/kernel/process_64.c has the program that begins return from an
+ * execve of its own. */
+#ifdef __x86_64__
+#define KERNEL_MARK "sys/abi/vsyscall32"
+#define EXEC_TELLS true
+#else
+#define KERNEL_MARK ""
+#define EXEC_TELLS false
+#endif
+
+enum state { UNSEEN, GONE, NATIVE, COMPAT };
+
+struct compat_thread {
+	uint32_t tid; /* 0: nobody */
+	uint16_t state;
+	int16_t last; /* number that the last call began with; -1: it has ended */
+	uint64_t since; /* time of the exec that led here; before it was of the other table */
+	uint64_t ended; /* time of its end; what comes later is of another thread. 0: not yet */
+};
+
+/* ---- life ---- */
+
+static void read_numbers(struct compat_numbers *n, bool compat)
+{
+	*n = (struct compat_numbers){
+		.execve = syscall_number("execve", compat),
+		.execveat = syscall_number("execveat", compat),
+		.exit = syscall_number("exit", compat),
+		.exit_group = syscall_number("exit_group", compat),
+	};
+}
+
+static bool kernel_runs_them(const char *proc_root)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/" KERNEL_MARK, proc_root);
+	return !access(path, F_OK);
+}
+
+/* 0, -EOPNOTSUPP (this kernel runs no 32-bit programs) or -ENOMEM. */
+static int compat_threads_init(struct compat_threads *t, const char *proc_root)
+{
+	*t = (struct compat_threads){.proc_root = proc_root};
+	if (!proc_root || !kernel_runs_them(proc_root))
+		return -EOPNOTSUPP;
+	read_numbers(&t->numbers[0], false);
+	read_numbers(&t->numbers[1], true);
+	if (t->numbers[0].execve < 0 || t->numbers[1].execve < 0)
+		return -EOPNOTSUPP;
+	t->exec_tells = EXEC_TELLS;
+	t->threads = calloc(COMPAT_THREADS_MAX, sizeof(*t->threads));
+	return t->threads ? 0 : -ENOMEM;
+}
+
+/* Zeroed is fine. */
+static void compat_threads_deinit(struct compat_threads *t)
+{
+	free(t->threads);
+	*t = (struct compat_threads){0};
+}
+
+/* ---- one thread ---- */
+
+/* A word of a 64-bit program's is a small number, so half of it is 0, whichever comes first; in a
+ * 32-bit program's place the halves are such a number and its value, an address or flags. */
+static enum state look(const struct compat_threads *t, uint32_t tid)
+{
+	uint32_t halves[2];
+	char path[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u/auxv", t->proc_root, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return GONE;
+	n = read(fd, halves, sizeof(halves));
+	close(fd);
+	if (n != sizeof(halves))
+		return GONE;
+	return halves[0] && halves[1] ? COMPAT : NATIVE;
+}
+
+static void forget_all(struct compat_threads *t, uint64_t time)
+{
+	memset(t->threads, 0, COMPAT_THREADS_MAX * sizeof(*t->threads));
+	t->n = 0;
+	t->since = time;
+}
+
+static struct compat_thread *find(struct compat_threads *t, const struct compat_call *c)
+{
+	struct compat_thread *thread;
+	uint32_t at = c->tid * 0x9e3779b1u;
+
+	if (t->n >= COMPAT_THREADS_MAX / 4 * 3 ||
+	    (c->time > t->since && c->time - t->since > COMPAT_THREADS_NS))
+		forget_all(t, c->time);
+	for (;; at++) {
+		thread = &t->threads[at % COMPAT_THREADS_MAX];
+		if (thread->tid == c->tid)
+			break;
+		if (thread->tid)
+			continue;
+		t->n++;
+		*thread = (struct compat_thread){.tid = c->tid, .last = -1};
+		break;
+	}
+	if (thread->ended && c->time > thread->ended)
+		*thread = (struct compat_thread){.tid = c->tid, .last = -1};
+	return thread;
+}
+
+static bool is_exec(const struct compat_numbers *n, int64_t nr)
+{
+	return nr >= 0 && (nr == n->execve || nr == n->execveat);
+}
+
+/* The begin and the end of a call, in the order of the ring: is it of a 32-bit program? An execve that
+ * leads from one table to the other ends in the one that it began in, with the number that it had
+ * there, in place of the kernel's. */
+static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
+{
+	struct compat_thread *thread = find(t, c);
+	const struct compat_numbers *n;
+	enum state now;
+
+	if (c->time < thread->since)
+		return thread->state != COMPAT;
+	/* The end of an execve is in another ring, and comes later or never. */
+	if (thread->state == UNSEEN ||
+	    is_exec(&t->numbers[thread->state == COMPAT], thread->last)) {
+		now = look(t, c->tid);
+		if (now != GONE || thread->state == UNSEEN)
+			thread->state = (uint16_t)now;
+	}
+	if (c->wide && thread->state == COMPAT)
+		thread->state = NATIVE;
+	n = &t->numbers[thread->state == COMPAT];
+	thread->last = (int16_t)c->nr;
+	if (c->nr == n->exit || c->nr == n->exit_group)
+		thread->ended = c->time;
+	return thread->state == COMPAT;
+}
+
+/* Is it the end of an execve that leads to the other table? */
+static bool leads_away(const struct compat_threads *t, struct compat_thread *thread,
+		       const struct compat_call *c)
+{
+	bool seen = thread->state != UNSEEN;
+
+	if (!seen)
+		thread->state = (uint16_t)look(t, c->tid);
+	if (!t->exec_tells || c->ret || c->nr == thread->last)
+		return false;
+	if (thread->state == COMPAT && !seen && c->nr == t->numbers[1].execve) {
+		thread->state = NATIVE; /* it has been there, */
+		return true; /* and is now what it is seen to be */
+	}
+	if (thread->state == COMPAT)
+		return c->nr == t->numbers[0].execve;
+	return c->nr == t->numbers[1].execve && (seen || thread->state == GONE);
+}
+
+static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
+{
+	struct compat_thread *thread = find(t, c);
+	bool compat;
+
+	if (c->time < thread->since)
+		return thread->state != COMPAT;
+	if (leads_away(t, thread, c)) {
+		compat = thread->state == COMPAT;
+		c->nr = is_exec(&t->numbers[compat], thread->last) ? thread->last
+								   : t->numbers[compat].execve;
+		thread->state = compat ? NATIVE : COMPAT;
+		thread->since = c->time;
+	} else {
+		compat = thread->state == COMPAT;
+		if (!t->exec_tells && !c->ret && is_exec(&t->numbers[compat], c->nr))
+			thread->ended = c->time; /* what it is now has to be looked at */
+	}
+	if (c->nr == thread->last || is_exec(&t->numbers[compat], c->nr))
+		thread->last = -1;
+	return compat;
+}
+
+/*
+ *	bytes              8        16                                       64
+ *	sys_enter          [ id    ][ args, 8 bytes each                     ]
+ *	compat_sys_enter   [id ][ name                   ][ args, 4 bytes each]
+ *	                   8   12                        40                  64
+ *	sys_exit           [ id    ][ ret    ]
+ *	compat_sys_exit    [id ][ret ]
+ */
+
+#define GROUP "raw_syscalls"
+#define N_ARGS 6
+
+/* Numbers of records that only the tracer mmiotrace writes, which the kernel has at top level and
+ * nowhere else: kernel/trace/trace.h, enum trace_type. */
+#define ENTER_ID 7
+#define EXIT_ID 8
+
+#define COMMON                                                                                     \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+#define ARG(n, at) "\tfield:unsigned int arg" #n ";\toffset:" #at ";\tsize:4;\tsigned:0;\n"
+
+static const char enter_format[] =
+	"name: compat_sys_enter\nID: 7\nformat:\n" COMMON
+	"\tfield:int id;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:char name[28];\toffset:12;\tsize:28;\tsigned:0;\n" ARG(0, 40) ARG(1, 44) ARG(2, 48)
+		ARG(3, 52) ARG(4, 56) ARG(5, 60) "\nprint fmt: \"\"\n";
+static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMMON
+				  "\tfield:int id;\toffset:8;\tsize:4;\tsigned:1;\n"
+				  "\tfield:int ret;\toffset:12;\tsize:4;\tsigned:1;\n"
+				  "\nprint fmt: \"\"\n";
+
+#define NO_ID UINT32_MAX
+
+/* ---- setting up ---- */
+
+/* Does it look as above? */
+static bool is_known(const struct event_row *row, enum field_kind second, uint16_t len)
+{
+	const struct field_op *ops = row->ops;
+
+	return row->kind == ROW_FIELDS && row->pid_offset == 4 && row->n_ops == 2 &&
+	       ops[0].kind == FIELD_S64 && ops[0].offset == 8 && ops[1].kind == second &&
+	       ops[1].offset == 16 && row->min_len == len;
+}
+
+static uint32_t id_of(const struct event_table *table, const char *name, enum field_kind second,
+		      uint16_t len)
+{
+	const struct event_row *row = event_table_named(table, GROUP, name);
+
+	return row && is_known(row, second, len) ? row->id : NO_ID;
+}
+
+static int add_row(struct event_table *table, const char *name, const char *text,
+		   const struct event_table_options *options)
+{
+	_cleanup_(freep) char *format = strdup(text);
+	uint16_t id;
+
+	if (!format)
+		return -ENOMEM;
+	return event_table_add(table, GROUP, name, format, options, &id);
+}
+
+/* 0; -ENOMEM; or positive: no place is left in the table for them. */
+static int add_rows(const struct compat_calls *c, struct event_table *table,
+		    const struct event_table_options *options)
+{
+	int r = 0;
+
+	if (c->enter_id != NO_ID)
+		r = add_row(table, "compat_sys_enter", enter_format, options);
+	if (!r && c->exit_id != NO_ID)
+		r = add_row(table, "compat_sys_exit", exit_format, options);
+	if (r) {
+		event_table_remove(table, ENTER_ID);
+		event_table_remove(table, EXIT_ID);
+	}
+	return r;
+}
+
+int compat_calls_new(const char *proc_root, const struct event_table_options *options,
+		     struct event_table *table, struct compat_calls **ret)
+{
+	uint32_t enter_id = id_of(table, "sys_enter", FIELD_ULONG64_ARRAY, COMPAT_ENTER_LEN);
+	uint32_t exit_id = id_of(table, "sys_exit", FIELD_S64, COMPAT_EXIT_LEN);
+	struct compat_calls *c;
+	int r;
+
+	if ((enter_id == NO_ID && exit_id == NO_ID) || options->no_generic)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->enter_id = enter_id;
+	c->exit_id = exit_id;
+	r = compat_threads_init(&c->threads, proc_root);
+	if (!r)
+		r = add_rows(c, table, options);
+	if (r) {
+		compat_calls_free(c);
+		return r == -ENOMEM ? r : 0;
+	}
+	for (uint32_t nr = 0; nr < COMPAT_NUMBERS; nr++)
+		syscall_compat_name(nr, c->names[nr], COMPAT_NAME_LEN);
+	*ret = c;
+	return 0;
+}
+
+struct compat_calls *compat_calls_free(struct compat_calls *c)
+{
+	if (c)
+		compat_threads_deinit(&c->threads);
+	free(c);
+	return NULL;
+}
+
+/* ---- records ---- */
+
+static void store32(uint8_t *at, uint32_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+static void store64(uint8_t *at, uint64_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+/* The common fields are the other's. */
+static const uint8_t *finish_record(struct compat_calls *c, const uint8_t *other, uint16_t id)
+{
+	memcpy(c->record, other, 8);
+	memcpy(c->record, &id, sizeof(id));
+	return c->record;
+}
+
+const uint8_t *compat_calls_enter(struct compat_calls *c, uint64_t time, const uint8_t *record)
+{
+	struct compat_call call = {
+		.time = time,
+		.tid = load32(record + 4),
+		.nr = (int64_t)load64(record + 8),
+	};
+	uint64_t args[N_ARGS], all = 0;
+
+	memcpy(args, record + 16, sizeof(args));
+	for (unsigned i = 0; i < N_ARGS; i++)
+		all |= args[i];
+	call.wide = all >> 32;
+	if (!compat_threads_enter(&c->threads, &call))
+		return record;
+	store32(c->record + 8, (uint32_t)call.nr);
+	memset(c->record + 12, 0, COMPAT_NAME_LEN);
+	if (call.nr >= 0 && call.nr < COMPAT_NUMBERS)
+		memcpy(c->record + 12, c->names[call.nr], COMPAT_NAME_LEN);
+	for (unsigned i = 0; i < N_ARGS; i++)
+		store32(c->record + 40 + 4 * i, (uint32_t)args[i]);
+	return finish_record(c, record, ENTER_ID);
+}
+
+const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const uint8_t *record)
+{
+	struct compat_call call = {
+		.time = time,
+		.tid = load32(record + 4),
+		.nr = (int64_t)load64(record + 8),
+		.ret = (int64_t)load64(record + 16),
+	};
+	const int64_t told = call.nr;
+
+	if (compat_threads_exit(&c->threads, &call)) {
+		store32(c->record + 8, (uint32_t)call.nr);
+		store32(c->record + 12, (uint32_t)call.ret);
+		return finish_record(c, record, EXIT_ID);
+	}
+	if (call.nr == told)
+		return record;
+	store64(c->record + 8, (uint64_t)call.nr);
+	store64(c->record + 16, (uint64_t)call.ret);
+	return finish_record(c, record, (uint16_t)c->exit_id);
+}
