@@ -22,7 +22,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "ftrace/ring/cpu_reader.h"
-#include "ftrace/ring/drain.h"
+#include "ftrace/ring/ring_poll.h"
 #include "ftrace/ring/ring_size.h"
 
 struct ring {

@@ -15,7 +15,7 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/ring/drain.h"
+#include "ftrace/ring/ring_poll.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/temp_dir.h"
 

@@ -15,7 +15,7 @@
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/ring/drain.h"
+#include "ftrace/ring/ring_poll.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"
 #include "unit/ftrace/page_maker.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "ftrace/ring/watches.h"
+#include "ftrace/ring/ring_poll.c"
 
 #define CPUS 3
 

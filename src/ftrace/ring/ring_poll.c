@@ -1,4 +1,140 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/ring/ring_poll.h"
+
+#include <stdbool.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <event2/event.h>
+#include <assert.h>
+
+#include "ftrace/ring/cpu_reader.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+
+/*
+ * Wakes us up when the ring of a CPU is so full as the instance's buffer_percent says: poll(2) of
+ * trace_pipe_raw, one watch for each ring.
+ *
+ * A watch tells once and is off then, until it is armed after its ring has been read: what stays
+ * readable, whatever we do, must not keep the loop busy.
+ */
+
+/*
+ *	         armed -----> full enough: wake, off -----> read -----> armed
+ *	           ^                                         |
+ *	           |                                         | hardly anything was there
+ *	           +------------- next pass over all <-------+
+ *
+ * With a watermark of two sub-buffers or more (ring_size.h sees to that) a ring that woke us has
+ * as many to read; one that has fewer woke us for another reason.
+ */
+
+struct watch {
+	struct watches *all;
+	struct cpu_reader *cpu; /* borrowed */
+	struct event *event; /* owned; made when there is something to watch */
+	bool woke; /* since it was armed */
+};
+
+struct watches {
+	struct event_base *loop;
+	const struct cpu_readers *readers; /* borrowed */
+	void (*wake)(void *ctx, struct cpu_reader *cpu);
+	void *ctx;
+	struct watch watches[]; /* as many as readers */
+};
+
+/* wake may be called for several rings in a row. 0 or -ENOMEM. */
+static int watches_new(struct event_base *loop, const struct cpu_readers *readers,
+		       void (*wake)(void *ctx, struct cpu_reader *cpu), void *ctx,
+		       struct watches **ret)
+{
+	struct watches *w = calloc(1, sizeof(*w) + readers->n * sizeof(*w->watches));
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct watches){.loop = loop, .readers = readers, .wake = wake, .ctx = ctx};
+	for (unsigned i = 0; i < readers->n; i++)
+		w->watches[i] = (struct watch){.all = w, .cpu = &readers->cpus[i]};
+	*ret = w;
+	return 0;
+}
+
+/* Before the rings are closed. NULL is fine. */
+static struct watches *watches_free(struct watches *w)
+{
+	if (!w)
+		return NULL;
+	for (unsigned i = 0; i < w->readers->n; i++)
+		if (w->watches[i].event)
+			event_free(w->watches[i].event);
+	free(w);
+	return NULL;
+}
+
+static void on_watch(evutil_socket_t fd, short what, void *ctx)
+{
+	struct watch *watch = ctx;
+
+	(void)fd;
+	(void)what;
+	watch->woke = true;
+	watch->all->wake(watch->all->ctx, watch->cpu);
+}
+
+/* Without memory for an event, or with a file that cannot be polled, there are the ticks. */
+static void arm(struct watch *watch)
+{
+	const struct cpu_reader *cpu = watch->cpu;
+
+	if (cpu->fd < 0 || cpu->absent)
+		return;
+	watch->woke = false;
+	if (!watch->event)
+		watch->event = event_new(watch->all->loop, cpu->fd, EV_READ, on_watch, watch);
+	if (watch->event)
+		event_add(watch->event, NULL);
+}
+
+/*
+ * After a pass over all rings: arms every watch. After one over the rings that woke us: those of
+ * them that had anything to say; the others (an option of the instance that makes poll always say
+ * yes, a ring that is gone) wait for the next pass over all.
+ */
+static void watches_arm(struct watches *w, bool all)
+{
+	for (unsigned i = 0; i < w->readers->n; i++) {
+		struct watch *watch = &w->watches[i];
+
+		if (all || (watch->woke && watch->cpu->pass_bytes >= 2 * w->readers->page_size))
+			arm(watch);
+	}
+}
+
+static void watches_disarm(struct watches *w)
+{
+	for (unsigned i = 0; i < w->readers->n; i++)
+		if (w->watches[i].event)
+			event_del(w->watches[i].event);
+}
+
+/* Does poll of these rings, in which nothing is, wait? False: this kernel's does not. */
+static bool watches_can(const struct cpu_readers *readers)
+{
+	bool waits = false;
+
+	for (unsigned i = 0; i < readers->n; i++) {
+		struct pollfd p = {.fd = readers->cpus[i].fd, .events = POLLIN};
+		int n = p.fd < 0 ? -1 : poll(&p, 1, 0);
+
+		if (n > 0 && !(p.revents & POLLERR))
+			return false;
+		waits = waits || n == 0;
+	}
+	return waits;
+}
+
 /*
  * One timer does it all:
  *
@@ -14,16 +150,6 @@
  * those wait longer who asked before. Every turn goes on with the CPU after the one that the turn
  * before ended with, so that no ring waits for a busier one.
  */
-#include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-
-#include <event2/event.h>
-
-#include "base/core/clock.h"
-#include "base/core/mem.h"
-#include "ftrace/ring/drain.h"
-#include "ftrace/ring/watches.h"
 
 /* How often it is asked whether CPUs have been plugged in. */
 #define LOOK_NS NS_PER_S
