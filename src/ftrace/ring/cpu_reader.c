@@ -1,4 +1,62 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/ring/cpu_reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <errno.h>
+
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "ftrace/ring/ring_stats.h"
+
+/* One page of text in the kernel's list format: numbers and ranges, with commas between. */
+
+/* Gives whether the list is another than it was; zeroed memory before the first time. */
+static bool cpu_presence_read(struct cpu_presence *p, const char *sys_root)
+{
+	char path[4096], now[sizeof(p->list)];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/devices/system/cpu/present", sys_root);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, now, sizeof(now) - 1);
+		close(fd);
+	}
+	now[n > 0 ? n : 0] = '\0';
+	if (!strcmp(now, p->list))
+		return false;
+	strcpy(p->list, now);
+	return true;
+}
+
+static bool cpu_presence_has(const struct cpu_presence *p, uint32_t cpu)
+{
+	const char *at = p->list;
+	unsigned long first, last;
+	char *end;
+
+	if (!*at)
+		return true;
+	for (;; at = end + 1) {
+		first = last = strtoul(at, &end, 10);
+		if (end == at)
+			return false;
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (cpu >= first && cpu <= last)
+			return true;
+		if (*end != ',')
+			return false;
+	}
+}
+
 /*
  * read(2) of exactly one sub-buffer gives the oldest unread one whole, or as much of it as is
  * written so far; the rest comes with later reads. So the first page of a pass is often a
@@ -11,16 +69,6 @@
  * it copies, record by record. What is left of a sub-buffer is zeros, behind the number of records
  * that were lost before it.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/system/fs.h"
-#include "base/core/mem.h"
-#include "ftrace/ring/cpu_reader.h"
-#include "ftrace/ring/ring_stats.h"
 
 #define MAX_CPUS 8192u /* NR_CPUS of the largest configurations */
 

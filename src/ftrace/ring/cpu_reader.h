@@ -4,10 +4,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ftrace/ring/cpu_presence.h"
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "ftrace/events/translate.h"
+
+/*
+ * The CPUs that are in the machine, on or off: the kernel has a ring for every one that could ever
+ * be plugged in, which may be hundreds more. By sys/devices/system/cpu/present; where that cannot
+ * be read, all are taken to be there.
+ */
+struct cpu_presence {
+	char list[4096]; /* "0-3,8"; empty: not to be had */
+};
 
 /*
  * Reads the ring of one CPU, sub-buffer by sub-buffer, without ever waiting, and has each one

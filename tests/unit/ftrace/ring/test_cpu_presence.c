@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/ring/cpu_presence.h"
+#include "ftrace/ring/cpu_reader.c"
 
 static struct cpu_presence p;
 
