@@ -23,7 +23,7 @@
 #include "base/core/mem.h"
 #include "ftrace/ring/cpu_reader.h"
 #include "ftrace/ring/ring_poll.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 
 struct ring {
 	LIST_ENTRY(ring) link;

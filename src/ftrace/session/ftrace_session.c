@@ -23,14 +23,13 @@
 #include "ftrace/ring/ring_poll.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/options/probes.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 #include "ftrace/options/session_events.h"
 #include "ftrace/options/session_limits.h"
 #include "ftrace/session/session_place.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/options/traced_tids.h"
-#include "ftrace/ring/watermark.h"
 
 /* ---- the events ---- */
 

@@ -13,7 +13,7 @@
 #include "ftrace/tracefs/loan.h"
 #include "ftrace/session/named_instance.h"
 #include "ftrace/tracefs/ring_reader.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 
 /* ---- the ring ---- */
 

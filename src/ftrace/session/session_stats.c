@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "ftrace/session/probe_profile.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 #include "ftrace/session/session_stats.h"
 
 static void read_ring_stats(const struct instance *i, const struct ring_listener *ring,

@@ -16,7 +16,7 @@
 #include "config/limits.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/tracefs/loan.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 #include "ftrace/options/session_events.h"
 #include "ftrace/session/top_level.h"
 #include "ftrace/options/traced_tids.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/core/mem.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 
 static struct kernel {
 	bool old; /* one size of sub-buffers */

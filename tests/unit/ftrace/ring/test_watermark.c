@@ -11,7 +11,7 @@
 #include <event2/event.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/ring/watermark.h"
+#include "ftrace/ring/ring_config.h"
 
 static struct event_base *loop;
 static struct instance instance;

@@ -10,7 +10,7 @@
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/loan.h"
-#include "ftrace/ring/ring_size.h"
+#include "ftrace/ring/ring_config.h"
 
 static void test_a_folder_that_is_no_tracefs(void **state)
 {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdbool.h>
 
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/events/ftrace_config.h"
+#include "ftrace/ring/ring.h"
 
 /*
  * How large the rings of an instance are, and their sub-buffers: the pieces that a ring consists
@@ -42,3 +44,27 @@ void ring_size_release(const struct instance *i);
 uint32_t ring_size_kb(const struct instance *i);
 /* KiB of a sub-buffer; a page's where the kernel has no other (before 6.8). */
 uint32_t ring_size_subbuf_kb(const struct instance *i);
+
+/*
+ * The rings wake us when they are so full, and ticks are rare: reading a ring that has little in it
+ * costs several times as much an event as one with many whole sub-buffers. So it is when nothing is
+ * asked for, too; with a drain_period_ms alone the rings are read by the clock. The preset leaves
+ * three quarters of a ring for what comes in until we run.
+ */
+#define WATERMARK_PRESET 25u
+
+/*
+ * Makes a listener of the session's own instance watch, as far as the kernel can. The rings have
+ * their sizes and record nothing yet; the listener is open and has its period. What was asked for
+ * and cannot be had is reported; then there are ticks as ever.
+ */
+void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
+		      struct ring_listener *l, struct reports *reports);
+
+/* Does a kernel of this release wake those who poll a ring at its watermark? From 6.9 on; before,
+ * it could miss to. */
+bool watermark_kernel_can(const char *release);
+
+/* The percent to write for a ring of so many sub-buffers: the least that the kernel can tell from
+ * nothing, if that is more. Above 100: none can. */
+uint32_t watermark_least(uint32_t percent, uint32_t subbufs);
