@@ -4,7 +4,6 @@
 #include "ftrace/options/atrace_categories.h"
 #include "ftrace/options/event_filters.h"
 #include "ftrace/options/event_triggers.h"
-#include "ftrace/options/syscall_events.h"
 #include "ftrace/options/traced_cpus.h"
 #include "ftrace/options/traced_tids.h"
 #include "ftrace/options/tracefs_options.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/options/syscall_events.h"
+#include "ftrace/options/event_filters.h"
 #include "unit/ftrace/setups.h"
 
 #define ENTER "events/raw_syscalls/sys_enter/filter"
