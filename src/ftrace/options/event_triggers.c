@@ -21,7 +21,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/filter_file.h"
-#include "ftrace/options/session_events.h"
+#include "ftrace/options/event_enable.h"
 #include "ftrace/options/traced_tids.h"
 
 typedef Pb__FtraceConfig__EventTrigger config_trigger;

@@ -29,7 +29,7 @@
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"
-#include "ftrace/options/session_events.h"
+#include "ftrace/options/event_enable.h"
 
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 #define PERIOD_MS 1000 /* ticks that find nothing: all is read at once */

@@ -24,7 +24,7 @@
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/options/probes.h"
 #include "ftrace/ring/ring_config.h"
-#include "ftrace/options/session_events.h"
+#include "ftrace/options/event_enable.h"
 #include "ftrace/options/session_limits.h"
 #include "ftrace/session/session_place.h"
 #include "ftrace/options/setup.h"

@@ -5,7 +5,7 @@
 #include "ftrace/events/compat_syscalls.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/options/event_triggers.h"
-#include "ftrace/options/event_watch.h"
+#include "ftrace/options/event_enable.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/options/made_events.h"

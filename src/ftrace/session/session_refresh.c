@@ -21,7 +21,7 @@
 #include "ftrace/options/atrace_categories.h"
 #include "ftrace/options/event_filters.h"
 #include "ftrace/ring/ring_stats.h"
-#include "ftrace/options/session_events.h"
+#include "ftrace/options/event_enable.h"
 #include "ftrace/session/session_refresh.h"
 #include "ftrace/options/synthetic_events.h"
 

@@ -17,7 +17,7 @@
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/tracefs/loan.h"
 #include "ftrace/ring/ring_config.h"
-#include "ftrace/options/session_events.h"
+#include "ftrace/options/event_enable.h"
 #include "ftrace/session/top_level.h"
 #include "ftrace/options/traced_tids.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/options/event_watch.h"
+#include "ftrace/options/event_enable.h"
 
 static struct event_selection events;
 static struct event_watch w;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/options/session_events.h"
+#include "ftrace/options/event_enable.h"
 #include "unit/ftrace/setups.h"
 
 static const char switch_fields[] =
