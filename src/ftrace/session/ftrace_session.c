@@ -25,7 +25,7 @@
 #include "ftrace/options/probes.h"
 #include "ftrace/ring/ring_config.h"
 #include "ftrace/options/event_enable.h"
-#include "ftrace/options/session_limits.h"
+#include "ftrace/options/instance_options.h"
 #include "ftrace/session/session_place.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/options/synthetic_events.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/options/session_limits.h"
+#include "ftrace/options/instance_options.h"
 #include "unit/ftrace/setups.h"
 
 static struct event_selection events;

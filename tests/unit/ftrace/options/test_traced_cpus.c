@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/options/traced_cpus.h"
+#include "ftrace/options/instance_options.c"
 #include "unit/ftrace/setups.h"
 
 static int set(void **state, const char *mask)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/options/tracefs_options.h"
+#include "ftrace/options/instance_options.c"
 #include "unit/ftrace/setups.h"
 
 static void option(void **state, const char *name, const char *text)

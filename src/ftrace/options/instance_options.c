@@ -1,14 +1,21 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "ftrace/options/tracefs_options.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/options/instance_options.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ftrace/options/setup.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "ftrace/options/atrace_categories.h"
+#include "ftrace/options/event_filters.h"
+#include "ftrace/options/event_triggers.h"
+#include "ftrace/options/traced_tids.h"
+
+/* The switches in an instance's folder `options`. */
 
 /* ---- what a new instance takes over ---- */
 
@@ -38,7 +45,11 @@ static int state_of(const struct instance *i, const char *file)
 	return -EIO;
 }
 
-void tracefs_options_reset(const struct instance *i)
+/*
+ * A new instance starts with what top level has just then, so that somebody else's `stacktrace` or
+ * `nooverwrite` would be ours: what decides about the records gets the kernel's own defaults.
+ */
+static void tracefs_options_reset(const struct instance *i)
 {
 	char file[64];
 	int is;
@@ -119,7 +130,9 @@ static void set_one(const struct setup *s, const char *name, bool on)
 		refuse(s, name, strerror(-r));
 }
 
-void tracefs_options_set(const struct setup *s)
+/* FtraceConfig.tracefs_options. What cannot be had is reported: names that the kernel does not
+ * have, with the nearest one, and switches that are everybody's. */
+static void tracefs_options_set(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 
@@ -138,7 +151,9 @@ void tracefs_options_set(const struct setup *s)
 	}
 }
 
-int tracefs_options_imply(struct event_selection *events, const struct setup *s)
+/* Adds ftrace/kernel_stack and user_stack where the config sets the options that make them. 0 or
+ * -ENOMEM. */
+static int tracefs_options_imply(struct event_selection *events, const struct setup *s)
 {
 	static const struct {
 		const char *option;
@@ -155,4 +170,83 @@ int tracefs_options_imply(struct event_selection *events, const struct setup *s)
 				r = event_selection_add(events, "ftrace", stacks[k].event);
 	}
 	return r;
+}
+
+/* ---- tracing_cpumask ---- */
+
+#define SHOWN 80 /* of a mask that is no good */
+
+static int refuse_cpumask(const struct setup *s, const char *why)
+{
+	report_problem(s->reports, "nothing is recorded: tracing_cpumask \"%.*s\": %s", SHOWN,
+		       s->config->tracing_cpumask, why);
+	return -EINVAL;
+}
+
+/* Words of one to eight digits. */
+static bool is_mask(const char *mask)
+{
+	for (;;) {
+		size_t digits = strspn(mask, "0123456789abcdefABCDEF");
+
+		if (digits < 1 || digits > 8)
+			return false;
+		mask += digits;
+		if (*mask != ',')
+			return *mask == '\0';
+		mask++;
+	}
+}
+
+/*
+ * FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32 bits
+ * with commas between them, those of the highest CPUs first. 0, or -errno with a problem where the
+ * kernel does not take it, or where it names no CPU: others would be recorded than were asked for.
+ */
+static int traced_cpus_set(const struct setup *s)
+{
+	const char *mask = s->config->tracing_cpumask;
+	int r;
+
+	if (!mask || !*mask)
+		return 0;
+	if (!is_mask(mask))
+		return refuse_cpumask(s,
+				      "these are not hexadecimal words of up to 8 digits, such as "
+				      "00000001,ffffffff");
+	if (mask[strspn(mask, "0,")] == '\0')
+		return refuse_cpumask(s, "it names no CPU");
+	r = instance_write(s->instance, "tracing_cpumask", mask);
+	switch (r) {
+	case 0:
+		return 0;
+	case -EOVERFLOW:
+		return refuse_cpumask(s, "it names CPUs that this machine does not have");
+	default:
+		return refuse_cpumask(s, strerror(-r));
+	}
+}
+
+int session_limits_set(const struct setup *s, const char *proc_root)
+{
+	int r;
+
+	if (instance_is_own(s->instance))
+		tracefs_options_reset(s->instance);
+	tracefs_options_set(s);
+	r = traced_cpus_set(s);
+	return r ? r : traced_tids_set(s, proc_root);
+}
+
+int session_limits_set_events(struct event_selection *events, const struct setup *s)
+{
+	int r = atrace_categories_apply(events, s);
+
+	if (!r)
+		r = syscall_events_apply(events, s);
+	if (!r)
+		r = event_filters_apply(events, s);
+	if (!r)
+		r = tracefs_options_imply(events, s);
+	return r ? r : event_triggers_imply(events, s);
 }
