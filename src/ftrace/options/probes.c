@@ -1,4 +1,71 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/options/probes.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text/str.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/event_loop/coroutine.h"
+#include "ftrace/tracefs/kernel_error.h"
+#include "ftrace/tracefs/owner.h"
+#include "ftrace/options/probe_line.h"
+
+/*
+ * The functions of the kernel that can be probed, by name: available_filter_functions of tracefs.
+ * Making the list takes the kernel some 100 ms, so it is read when a name is wrong, and once.
+ * Zero-initialise.
+ */
+struct function_names {
+	struct strbuf text; /* names with a NUL each */
+	bool is_read;
+};
+
+/* Lines of "vfs_read" or "xfs_iget [xfs]". */
+
+#define MAX_TEXT (32 << 20)
+
+static void function_names_deinit(struct function_names *f)
+{
+	strbuf_deinit(&f->text);
+	f->is_read = false;
+}
+
+static void read_names(struct function_names *f, const char *root)
+{
+	char path[4096];
+
+	f->is_read = true;
+	if (fs_join(path, sizeof(path), root, "available_filter_functions") ||
+	    fs_read_file(path, MAX_TEXT, &f->text))
+		strbuf_clear(&f->text);
+	for (size_t i = 0; i < f->text.len; i++)
+		if (f->text.s[i] == '\n' || f->text.s[i] == ' ' || f->text.s[i] == '\t')
+			f->text.s[i] = '\0';
+}
+
+/* The function that name was meant to be, borrowed until deinit; NULL: none is near, or there is no
+ * list. */
+static const char *function_names_nearest(struct function_names *f, const char *root,
+					  const char *name)
+{
+	struct str_nearest nearest;
+
+	if (!f->is_read)
+		read_names(f, root);
+	str_nearest_init(&nearest, name);
+	for (size_t i = 0; i < f->text.len; i += strlen(f->text.s + i) + 1)
+		/* The names of modules are in brackets. */
+		if (f->text.s[i] != '[')
+			str_nearest_try(&nearest, f->text.s + i);
+	return str_nearest_get(&nearest);
+}
+
 /*
  * What the user calls a group gets a group of our own in tracefs, so that two sessions with the
  * same probe do not meet:
@@ -9,19 +76,6 @@
  *	probe: "vfs_read" type: BOTH    p:sonda_812_51423_1/vfs_read ...     kprobe_event BEGIN
  *	                                r1024:sonda_812_51423_2/vfs_read     kprobe_event END
  */
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/core/mem.h"
-#include "base/event_loop/coroutine.h"
-#include "ftrace/options/function_names.h"
-#include "ftrace/tracefs/kernel_error.h"
-#include "ftrace/tracefs/owner.h"
-#include "ftrace/options/probe_line.h"
-#include "ftrace/options/probes.h"
 
 #define KPROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
 

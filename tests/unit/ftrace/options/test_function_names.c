@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/options/function_names.h"
+#include "ftrace/options/probes.c"
 
 static struct function_names f;
 
