@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "ebpf/ebpf_ds.h"
-#include "ftrace/session/frozen_ds.h"
+#include "ftrace/session/boot_trace_source.h"
 #include "ftrace/session/ftrace_ds.h"
 #include "procfs/machine/inode_ds.h"
 #include "procfs/machine/journald_ds.h"

@@ -15,7 +15,7 @@
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/session/frozen_ds.h"
+#include "ftrace/session/boot_trace_source.h"
 #include "unit/ftrace/page_maker.h"
 
 #define ID 7

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ftrace/session/last_boot.h"
+#include "ftrace/session/boot_trace_source.c"
 
 static void test_which_boot(void **state)
 {

@@ -1,4 +1,100 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/session/boot_trace_source.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <linux/capability.h>
+
+#include "base/text/str.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/event_loop/coroutine.h"
+#include "ftrace/events/event_select.h"
+#include "ftrace/tracefs/setting_file.h"
+#include "ftrace/session/named_instance.h"
+#include "ftrace/events/ftrace_config.h"
+#include "ftrace/ring/ring.h"
+#include "ftrace/ring/ring_stats.h"
+#include "ftrace/options/event_enable.h"
+
+/*
+ * What the kernel says of the boot that a persistent instance's records are of (last_boot_info). It
+ * says where code was, not which: that it was the same kernel, with events of the same numbers, is
+ * not written anywhere.
+ *
+ *	ffffffff81000000	[kernel]	since 6.15: what was loaded, and where
+ *	ffffffffc0400000	virtio_blk
+ *
+ *	0	[kernel]			nothing is of another boot
+ *	# Current				what is there was recorded since this one
+ *	text delta:	1000000			6.12 to 6.14: only how far it has moved
+ */
+enum last_boot {
+	LAST_BOOT_UNTOLD, /* the kernel does not keep this instance, or does not say */
+	LAST_BOOT_NONE,
+	LAST_BOOT_CURRENT,
+	LAST_BOOT_THERE,
+};
+
+#define NAME_SIZE 64 /* MODULE_NAME_LEN is 56 */
+
+/* "ADDRESS\tNAME"; other lines look like it only from afar. */
+static bool parse_line(const char *line, unsigned long long *address, char name[static NAME_SIZE])
+{
+	char *end;
+
+	*address = strtoull(line, &end, 16);
+	return end > line && *end == '\t' && sscanf(end, "\t%63[^ \t\n]", name) == 1;
+}
+
+/* NULL: there is no such file. */
+static enum last_boot last_boot_of(const char *info)
+{
+	unsigned long long address;
+	char name[NAME_SIZE];
+
+	if (!info)
+		return LAST_BOOT_UNTOLD;
+	if (str_starts(info, "# Current"))
+		return LAST_BOOT_CURRENT;
+	if (parse_line(info, &address, name) && !strcmp(name, "[kernel]") && !address)
+		return LAST_BOOT_NONE;
+	return LAST_BOOT_THERE;
+}
+
+/* "NAME SIZE USES ..." in lines. */
+static bool is_loaded(const char *modules, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = modules; *at; at = *at ? at + 1 : at) {
+		if (!strncmp(at, name, len) && at[len] == ' ')
+			return true;
+		at = strchrnul(at, '\n');
+		if (!*at)
+			break;
+	}
+	return false;
+}
+
+/* Adds the names, with commas between, of modules that were loaded then and are not now. modules:
+ * the text of /proc/modules. */
+static void last_boot_gone_modules(const char *info, const char *modules, struct strbuf *ret)
+{
+	unsigned long long address;
+	char name[NAME_SIZE];
+
+	for (const char *at = info; *at; at += *at == '\n') {
+		if (parse_line(at, &address, name) && *name != '[' && !is_loaded(modules, name))
+			strbuf_printf(ret, "%s%s", ret->len ? ", " : "", name);
+		at = strchrnul(at, '\n');
+	}
+}
+
 /*
  *	create   the instance on loan, a row for every event of this kernel; on the side
  *	start    when that is done:
@@ -11,25 +107,6 @@
  *
  * Nothing is switched on or off: somebody may record there again.
  */
-#include "ftrace/session/frozen_ds.h"
-
-#include <errno.h>
-#include <linux/capability.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/system/fs.h"
-#include "base/system/log.h"
-#include "base/core/mem.h"
-#include "base/event_loop/coroutine.h"
-#include "ftrace/events/event_select.h"
-#include "ftrace/tracefs/setting_file.h"
-#include "ftrace/session/last_boot.h"
-#include "ftrace/session/named_instance.h"
-#include "ftrace/events/ftrace_config.h"
-#include "ftrace/ring/ring.h"
-#include "ftrace/ring/ring_stats.h"
-#include "ftrace/options/event_enable.h"
 
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 #define PERIOD_MS 1000 /* ticks that find nothing: all is read at once */
