@@ -15,7 +15,7 @@
 #include "base/event_loop/coroutine.h"
 #include "ftrace/events/event_select.h"
 #include "ftrace/tracefs/setting_file.h"
-#include "ftrace/session/named_instance.h"
+#include "ftrace/session/session_instance.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"

@@ -26,7 +26,7 @@
 #include "ftrace/ring/ring_config.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/instance_options.h"
-#include "ftrace/session/session_place.h"
+#include "ftrace/session/session_instance.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/options/traced_tids.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/session/named_instance.h"
+#include "ftrace/session/session_instance.h"
 
 static int setup(void **state)
 {

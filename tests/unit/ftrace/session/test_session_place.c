@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/session/session_place.h"
+#include "ftrace/session/session_instance.h"
 
 struct place {
 	struct reports reports;

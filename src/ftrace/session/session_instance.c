@@ -1,19 +1,139 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "ftrace/session/session_place.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ftrace/session/session_instance.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <stdlib.h>
 
 #include "base/system/fs.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/loan.h"
-#include "ftrace/session/named_instance.h"
+#include "base/core/clock.h"
+#include "ftrace/tracefs/instance.h"
+#include "ftrace/tracefs/owner.h"
+#include "ftrace/options/synthetic_events.h"
+#include "base/core/mem.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/ring_reader.h"
 #include "ftrace/ring/ring_config.h"
+
+#define SHOWN 100 /* of a name that is no good */
+
+static int refuse(struct err_text *e, int error, const char *name, const char *why)
+{
+	return err_set(e, error, "instance_name \"%.*s\": %s", SHOWN, name, why);
+}
+
+static int refuse_unknown(struct err_text *e, const char *root, const char *name)
+{
+	char path[4096], best[STR_NEAREST_SIZE], why[300];
+	const char *meant = NULL;
+
+	if (!fs_join(path, sizeof(path), root, "instances"))
+		meant = fs_nearest(path, name, best);
+	snprintf(why, sizeof(why), "the kernel has no such instance%s%s%s",
+		 meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+	return refuse(e, -ENOENT, name, why);
+}
+
+static const char *objection(const char *name)
+{
+	if (!*name || strchr(name, '/') || str_starts(name, "..") || !strcmp(name, "."))
+		return "not the name of an instance";
+	return str_starts(name, "sonda-") ? "it belongs to another recording" : NULL;
+}
+
+int named_instance_borrow(struct instance *i, const char *root, const char *state, const char *name,
+			  struct err_text *e)
+{
+	bool beside = !strcmp(name, "hyp") || !strcmp(name, "hypervisor");
+	struct loan_terms terms = {.root = root, .state = state};
+	const char *why = objection(name);
+	char place[300];
+	int r;
+
+	*i = (struct instance){0};
+	if (why)
+		return refuse(e, -EINVAL, name, why);
+	r = snprintf(place, sizeof(place), "%s%s", beside ? "" : "instances/", name);
+	if (r < 0 || (size_t)r >= sizeof(place))
+		return refuse(e, -ENAMETOOLONG, name, "too long");
+	terms.place = place;
+	r = instance_borrow(i, &terms, e);
+	return r == -ENOENT ? refuse_unknown(e, root, name) : r;
+}
+
+/*
+ * What a killed process leaves in tracefs is found by its name, sonda-PID-SESSION. Its owner is
+ * gone when no process has the number, or one that began after the folder was made. The kernel
+ * itself guards against a mistake: an instance whose rings somebody has open cannot be removed.
+ */
+
+/* Start times are told in ticks, and both clocks are read one after the other. */
+#define START_SLACK_NS (2 * NS_PER_S)
+
+/* "sonda-PID-SESSION" or "sonda-PID-SESSION-N"; 0 for any other name. */
+static int owner_in(const char *name)
+{
+	int pid, after = 0, end = 0;
+
+	if (sscanf(name, "sonda-%d-%*u%n", &pid, &after) != 1 || !after || pid <= 0)
+		return 0;
+	if (name[after] && (sscanf(name + after, "-%*u%n", &end) != 0 || !end))
+		return 0;
+	return name[after + end] ? 0 : pid;
+}
+
+static bool owner_lives(int pid, const char *path)
+{
+	struct owner owner = owner_of(pid);
+	struct stat st;
+	uint64_t made;
+
+	if (pid == getpid() || !owner.lives)
+		return false;
+	if (stat(path, &st))
+		return true;
+	made = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
+	return owner_start_ns(&owner) <= made + START_SLACK_NS;
+}
+
+struct sweep {
+	char instances[4096];
+	int removed;
+};
+
+static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
+{
+	int pid = owner_in(name);
+	struct sweep *s = ctx;
+	char path[4096 + 256];
+
+	(void)d_type;
+	snprintf(path, sizeof(path), "%s/%s", s->instances, name);
+	if (!pid || owner_lives(pid, path))
+		return 0;
+	synthetic_events_release(path);
+	s->removed += !rmdir(path);
+	return 0;
+}
+
+int instance_remove_stale(const char *root)
+{
+	struct sweep s = {.removed = 0};
+	int before, r = fs_join(s.instances, sizeof(s.instances), root, "instances");
+
+	/* A walk over a folder that shrinks may miss some. */
+	do {
+		before = s.removed;
+		if (!r)
+			r = fs_each(s.instances, remove_if_stale, &s);
+	} while (!r && s.removed > before);
+	return r ? r : s.removed;
+}
 
 /* ---- the ring ---- */
 
