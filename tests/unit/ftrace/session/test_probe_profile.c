@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/session/probe_profile.h"
+#include "ftrace/session/session_stats.c"
 
 static struct made_events m;
 
@@ -74,7 +74,7 @@ static void test_only_ours_count(void **state)
 
 static void test_files_that_do_not_fit_together(void **state)
 {
-	static const char *const profiles[] = {
+	static const char *const parsed[] = {
 		"",
 		"  read 1 1\n",
 		"  read 1 1\n  read 1 1\n  read 1 1\n  write 1 1\n  write 1 1\n",
@@ -86,8 +86,8 @@ static void test_files_that_do_not_fit_together(void **state)
 	fake_text(*state, "kprobe_events", kprobe_events);
 	fake_text(*state, "kprobe_profile", kprobe_profile);
 	probe_profile_read(&m);
-	for (unsigned i = 0; i < sizeof(profiles) / sizeof(*profiles); i++) {
-		fake_text(*state, "kprobe_profile", profiles[i]);
+	for (unsigned i = 0; i < sizeof(parsed) / sizeof(*parsed); i++) {
+		fake_text(*state, "kprobe_profile", parsed[i]);
 		probe_profile_read(&m);
 		check(0, 17, 2);
 	}
