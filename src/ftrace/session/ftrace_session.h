@@ -14,7 +14,7 @@
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/session/session_symbols.h"
 #include "ftrace/options/setup.h"
-#include "ftrace/session/top_ring.h"
+#include "ftrace/session/top_level.h"
 #include "ftrace/events/translate.h"
 
 #define SESSION_RINGS_MAX 4

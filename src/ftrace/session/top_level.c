@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/session/top_level.h"
 
 #include <errno.h>
@@ -6,11 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/err.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/ring_reader.h"
+#include "config/limits.h"
+#include "ftrace/options/event_triggers.h"
+#include "ftrace/tracefs/loan.h"
+#include "ftrace/ring/ring_config.h"
+#include "ftrace/options/event_enable.h"
+#include "ftrace/options/traced_tids.h"
 
 /* The first line of a file, for the caller to free; "" where it has none. NULL: memory is out. */
 static char *first_line(const char *root, const char *file)
@@ -53,7 +60,15 @@ static uint64_t count_records(const char *root)
 	return r.n;
 }
 
-int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
+/*
+ * The top level of tracefs is everybody's. Reading its rings takes records away from whoever wants
+ * to have them, so before we begin there it is looked whether somebody does: a tracer is set, an
+ * event is on, some process reads, or a recording was stopped and lies in the rings. (Markers that
+ * come into rings which are on, where nothing else is, are nobody's recording.)
+ *
+ * 0, or -EBUSY with a sentence.
+ */
+static int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
 {
 	_cleanup_(freep) char *tracer = first_line(root, "current_tracer");
 	_cleanup_(freep) char *event = first_line(root, "set_event");
@@ -80,4 +95,234 @@ int top_level_is_free(const char *root, const char *proc_root, struct err_text *
 			       "with %llu records",
 			       (unsigned long long)n);
 	return 0;
+}
+
+/*
+ * Setting up is that of a session in small: the place, its clock and size, the rows of the events,
+ * the tracer, the rings. Whoever comes second finds all of that done.
+ *
+ * A tracer can be taken out only when nobody has the rings open. So sessions with the tracer and
+ * without it are not there together: the last of those without would keep it on.
+ */
+
+#define MARKERS_KB                                                                                 \
+	1408u /* of a ring for markers alone, unless the config says: the kernel's preset */
+
+/* ---- which events ---- */
+
+static int move(struct event_selection *events, struct event_name *e, struct event_selection *to)
+{
+	int r = event_selection_add(to, e->group, e->name);
+
+	if (!r)
+		event_selection_drop(events, e);
+	return r;
+}
+
+int top_ring_split(struct top_ring *t, struct event_selection *events, const struct setup *s)
+{
+	const struct instance *i = s->instance;
+	bool graph = s->config->enable_function_graph && !function_graph_is_offered(i);
+	bool markers = !instance_can_copy_markers(i);
+	bool printk = !instance_has_printk(i);
+	int r = 0;
+
+	if (!instance_is_own(i))
+		return 0;
+	for (size_t k = events->n; !r && k-- > 0;) {
+		struct event_name *e = &events->events[k];
+
+		if ((graph && function_graph_event(e)) || (markers && session_event_is_marker(e)) ||
+		    (printk && session_event_is_printk(e)))
+			r = move(events, e, &t->events);
+	}
+	return r;
+}
+
+/* ---- the place ---- */
+
+static int setup_failed(const struct event_selection *events, const struct setup *s, int error,
+			const char *why)
+{
+	for (size_t i = 0; i < events->n; i++)
+		report_failed(s->reports, "%s/%s (%s)", events->events[i].group,
+			      events->events[i].name, why);
+	return error;
+}
+
+static bool wants_graph(const struct event_selection *events)
+{
+	for (size_t i = 0; i < events->n; i++)
+		if (function_graph_event(&events->events[i]))
+			return true;
+	return false;
+}
+
+/* May we be there? */
+static int check(const struct instance *place, const struct event_selection *events,
+		 const struct setup *s)
+{
+	bool others_trace = instance_others_hold(place, "current_tracer");
+	struct err_text e;
+
+	if (!instance_is_shared(place))
+		return top_level_is_free(s->root, s->proc_root, &e)
+			       ? setup_failed(events, s, -EBUSY, e.text)
+			       : 0;
+	if (others_trace == wants_graph(events))
+		return 0;
+	return setup_failed(events, s, -EBUSY,
+			    others_trace
+				    ? "another recording traces functions at tracefs' top level"
+				    : "another recording reads the rings of tracefs' top level");
+}
+
+/* Markers alone do not need what a session's events need; what is larger already is kept. */
+static void set_size(const struct instance *place, bool markers_alone,
+		     const struct top_ring_options *o)
+{
+	struct ftrace_settings settings = *o->settings;
+
+	if (markers_alone && !o->setup->config->buffer_size_kb)
+		settings.buffer_size_kb = MARKERS_KB;
+	if (markers_alone && ring_size_kb(place) >= settings.buffer_size_kb)
+		return;
+	instance_hold_sizes(place);
+	ring_size_set(place, &settings, o->setup->reports);
+}
+
+/* Off, empty, with a clock that readers of traces know. */
+static int prepare(const struct instance *place, const struct event_selection *events,
+		   const struct top_ring_options *o)
+{
+	int r = instance_write(place, "tracing_on", "0");
+
+	if (!r)
+		r = instance_clear(place);
+	if (r)
+		return setup_failed(events, o->setup, r, "cannot write to tracefs' top level");
+	instance_set_clock(place, o->settings->mono_raw_clock);
+	set_size(place, !wants_graph(events), o);
+	return 0;
+}
+
+/* What restricts the tracer and markers as well as events. s->instance is the top level. */
+static int restrict_records(const struct event_selection *events, const struct setup *s)
+{
+	const char *mask = s->config->tracing_cpumask;
+	int r = mask && *mask ? instance_write(s->instance, "tracing_cpumask", mask) : 0;
+
+	if (r)
+		return setup_failed(events, s, r,
+				    "tracing_cpumask cannot be had at tracefs' top level");
+	r = wants_graph(events) ? traced_tids_set_functions(s) : 0;
+	return r ? setup_failed(events, s, r, "tids_to_trace cannot be had at tracefs' top level")
+		 : 0;
+}
+
+static int use_place(struct instance *place, const struct event_selection *events,
+		     const struct top_ring_options *o)
+{
+	const struct setup *s = o->setup;
+	const struct loan_terms terms = {.root = s->root, .place = "", .state = s->state_root};
+	struct err_text e;
+	int r = instance_borrow(place, &terms, &e);
+
+	if (r)
+		return setup_failed(events, s, r, e.text);
+	r = check(place, events, s);
+	if (!r && !instance_is_shared(place))
+		r = prepare(place, events, o);
+	else if (!r)
+		r = instance_hold_ring(place);
+	return r;
+}
+
+/* ---- events and rings ---- */
+
+static int compile(struct top_ring *t, struct event_selection *events, const struct setup *s,
+		   const struct ftrace_settings *settings)
+{
+	struct event_table_options options = settings->events;
+	int r = string_map_read(&t->table.strings, s->root);
+
+	if (!r)
+		r = print_filter_new(s->config, &t->table.prints);
+	return r ? r : session_events_compile(events, s, &options, &t->table);
+}
+
+static int open_rings(struct top_ring *t, struct event_selection *events,
+		      const struct top_ring_options *o)
+{
+	struct err_text e;
+	int r = ring_open(&t->ring, o->env->loop, o->env->sys_root, &t->place, &e);
+
+	if (r)
+		return setup_failed(events, o->setup, r, e.text);
+	t->ring.period_ms = o->settings->drain_period_ms;
+	r = translator_new(&t->table, ring_layout(t->ring.ring), o->writer, &t->translator);
+	t->ring.translator = t->translator;
+	return r;
+}
+
+static int set_up(struct top_ring *t, struct event_selection *events,
+		  const struct top_ring_options *o)
+{
+	struct setup s = *o->setup;
+	int r = use_place(&t->place, events, o);
+
+	s.instance = &t->place;
+	if (!r)
+		r = restrict_records(events, &s);
+	if (!r)
+		r = compile(t, events, &s, o->settings);
+	if (!r && wants_graph(events) && function_graph_set(o->graph, &s))
+		function_graph_deselect(events);
+	if (r || !events->n)
+		return r;
+	if (event_triggers_pause(s.config))
+		report_failed(s.reports,
+			      "option:event_triggers (%s/%s comes from tracefs' top level, which "
+			      "does not pause)",
+			      events->events[0].group, events->events[0].name);
+	return open_rings(t, events, o);
+}
+
+int top_ring_open(struct top_ring *t, const struct top_ring_options *options)
+{
+	int r = t->events.n ? set_up(t, &t->events, options) : 0;
+
+	if (!top_ring_is_open(t) || r)
+		top_ring_close(t);
+	return r == -ENOMEM ? r : 0;
+}
+
+int top_ring_close(struct top_ring *t)
+{
+	int r;
+
+	ring_close(&t->ring);
+	t->translator = translator_free(t->translator);
+	ring_size_release(&t->place);
+	r = instance_remove(&t->place);
+	event_table_deinit(&t->table);
+	event_selection_deinit(&t->events);
+	return r;
+}
+
+void top_ring_start(const struct top_ring *t)
+{
+	if (instance_is_made(&t->place))
+		instance_write(&t->place, "tracing_on", "1");
+}
+
+/* It may have been on before, and is again when we leave; the tracer is still there till then. */
+void top_ring_stop(const struct top_ring *t)
+{
+	if (!instance_is_made(&t->place))
+		return;
+	if (instance_is_shared(&t->place))
+		instance_stop(&t->place);
+	else
+		instance_write(&t->place, "tracing_on", "0");
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/session/top_level.h"
+#include "ftrace/session/top_level.c"
 
 static int setup(void **state)
 {

@@ -12,7 +12,7 @@
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "ftrace/session/top_ring.h"
+#include "ftrace/session/top_level.h"
 
 /* A session's side. */
 struct side {
