@@ -140,7 +140,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0)
 		r = shutdown_init(&shutdown, service);
 	if (r == 0) {
-		service->extensions = &o->extensions;
+		service->trace_env.extensions = &o->extensions;
 		service->is_timely = !o->no_priority;
 		service->system_users = o->system_users;
 		service->n_system_users = o->n_system_users;

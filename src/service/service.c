@@ -31,7 +31,7 @@ static bool buffer_id_used(const struct service *s, uint16_t id)
 	const struct session *session;
 
 	TAILQ_FOREACH (session, &s->sessions, link)
-		if (session_buffer_index(session, id) >= 0)
+		if (trace_find_buffer(session->trace, id) >= 0)
 			return true;
 	return false;
 }
@@ -104,7 +104,7 @@ size_t service_count_buffers(const struct service *s)
 	size_t n = 0;
 
 	TAILQ_FOREACH (session, &s->sessions, link)
-		n += session->n_buffers;
+		n += trace_n_buffers(session->trace);
 	return n;
 }
 
@@ -139,6 +139,7 @@ int service_new(struct event_base *loop, struct service **ret)
 	TAILQ_INIT(&s->sessions);
 	quota_init(&s->quota);
 	remote_machines_init(&s->machines, &s->quota);
+	s->trace_env = (struct trace_env){.machines = &s->machines, .uid = s->uid};
 	r = ipc_host_new(loop, &producer_port_service, s, &s->quota, &s->producer_host);
 	if (r == 0)
 		r = ipc_host_new(loop, &consumer_port_service, s, &s->quota, &s->consumer_host);

@@ -8,8 +8,9 @@
 #include <sys/types.h>
 
 #include "base/system/boost.h"
-#include "base/core/version.h"
 #include "service/ipc/ipc_host.h"
+#include "service/trace/service_packets.h"
+#include "service/trace/trace.h"
 #include "service/ipc/quota.h"
 #include "service/producer/registry.h"
 #include "service/ipc/remote_machines.h"
@@ -20,9 +21,6 @@ struct event_base;
 struct extensions;
 struct producer_port;
 struct session;
-
-/* What TraceStats and SystemInfo call this program. */
-#define SERVICE_VERSION "sondad " SONDA_VERSION
 
 /* Why sessions end, and none begins, once the process has been told to end. */
 #define SERVICE_STOPPED "the tracing service was stopped"
@@ -68,7 +66,7 @@ struct service {
 	uint64_t patches_discarded;
 
 	struct trigger_history trigger_history; /* owned */
-	const struct extensions *extensions; /* borrowed; NULL: none */
+	struct trace_env trace_env; /* of all sessions */
 	struct boost_state boost; /* service/session/priority.h */
 	bool is_timely; /* sessions that say nothing of priority have some */
 	bool is_stopping; /* service/shutdown.h: no session begins any more */

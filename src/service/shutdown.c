@@ -54,8 +54,8 @@ static uint64_t progress_of(const struct session *s)
 {
 	uint64_t n = s->id * 31 + s->state;
 
-	for (size_t i = 0; i < s->n_buffers; i++)
-		n += trace_buffer_stats(s->buffers[i].buffer)->bytes_read;
+	for (size_t i = 0; i < trace_n_buffers(s->trace); i++)
+		n += trace_buffer_stats(trace_get_buffer(s->trace, i))->bytes_read;
 	return n;
 }
 

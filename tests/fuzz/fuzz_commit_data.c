@@ -80,9 +80,9 @@ static uint64_t patches_counted(void)
 	const struct session *session = TAILQ_FIRST(&service->sessions);
 	uint64_t n = service->patches_discarded;
 
-	for (size_t i = 0; i < session->n_buffers; i++) {
+	for (size_t i = 0; i < session->trace->n_buffers; i++) {
 		const struct trace_buffer_stats *st =
-			trace_buffer_stats(session->buffers[i].buffer);
+			trace_buffer_stats(session->trace->buffers[i].buffer);
 
 		n += st->patches_succeeded + st->patches_failed;
 	}

@@ -107,13 +107,15 @@ static int reply(const struct consumer_port *c, const struct ipc_call *call,
 		 const struct session *clone, const char *error)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int64_t msb, lsb;
 
 	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
 	pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_SUCCESS, clone != NULL);
 	if (clone) {
-		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_MSB, clone->uuid_msb);
-		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_LSB, clone->uuid_lsb);
+		trace_uuid(clone->trace, &msb, &lsb);
+		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_MSB, msb);
+		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_LSB, lsb);
 		pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_WAS_WRITE_INTO_FILE,
 			    clone->file != NULL);
 	} else {
@@ -167,24 +169,23 @@ static enum group group_of(const struct session *s, size_t buffer)
 
 /* ---- its buffers ---- */
 
-static void replace_buffer(struct session *s, size_t i, struct trace_buffer *with)
+static struct trace_buffer *replace_buffer(struct session *s, size_t i, struct trace_buffer *with)
 {
 	struct producer_port *producer;
 
-	s->buffers[i].buffer = with;
 	TAILQ_FOREACH (producer, &s->service->producers, link)
-		producer_port_regrant(producer, s->buffers[i].id, with);
+		producer_port_regrant(producer, trace_get_buffer_id(s->trace, i), with);
+	return trace_replace_buffer(s->trace, i, with);
 }
 
 static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 {
-	struct trace_buffer *old = s->buffers[i].buffer, *fresh;
-	int r = trace_buffer_new_like(old, &fresh);
+	struct trace_buffer *fresh;
+	int r = trace_buffer_new_like(trace_get_buffer(s->trace, i), &fresh);
 
 	if (r < 0)
 		return r;
-	replace_buffer(s, i, fresh);
-	*ret = old;
+	*ret = replace_buffer(s, i, fresh);
 	return 0;
 }
 
@@ -192,14 +193,14 @@ static void take_buffers(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
 
-	for (size_t i = 0; i < s->n_buffers && !p->no_memory; i++) {
+	for (size_t i = 0; i < trace_n_buffers(s->trace) && !p->no_memory; i++) {
 		struct trace_buffer **to = &p->result.buffers[i];
 		int r;
 
 		if (group_of(s, i) != group)
 			continue;
 		r = group == GROUP_MOVED ? move_buffer(s, i, to)
-					 : trace_buffer_clone(s->buffers[i].buffer, to);
+					 : trace_buffer_clone(trace_get_buffer(s->trace, i), to);
 		p->no_memory = r < 0;
 		p->result.taken_boot_ns[i] = clock_boot_ns();
 	}
@@ -210,8 +211,8 @@ static void give_back_buffers(struct pending_clone *p)
 {
 	struct session *s = p->source;
 
-	for (size_t i = 0; i < s->n_buffers; i++) {
-		struct trace_buffer *fresh = s->buffers[i].buffer;
+	for (size_t i = 0; i < trace_n_buffers(s->trace); i++) {
+		struct trace_buffer *fresh = trace_get_buffer(s->trace, i);
 
 		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
 			continue;
@@ -224,11 +225,11 @@ static void give_back_buffers(struct pending_clone *p)
 /* clear_before_clone: what was before the snapshot is in nobody's interest. */
 static int clear_buffers(struct session *s)
 {
-	for (size_t i = 0; i < s->n_buffers; i++) {
+	for (size_t i = 0; i < trace_n_buffers(s->trace); i++) {
 		struct trace_buffer *old;
 
 		if (!s->config->buffers[i]->clear_before_clone ||
-		    trace_buffer_stats(s->buffers[i].buffer)->bytes_written == 0)
+		    trace_buffer_stats(trace_get_buffer(s->trace, i))->bytes_written == 0)
 			continue;
 		if (move_buffer(s, i, &old) < 0)
 			return -ENOMEM;
@@ -334,7 +335,7 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 {
 	const struct clone_flush *f = ctx;
 	const struct session *s = f->clone->source;
-	int i = session_buffer_index(s, buffer_id);
+	int i = trace_find_buffer(s->trace, buffer_id);
 
 	return i >= 0 && group_of(s, (size_t)i) == f->group;
 }
@@ -459,7 +460,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	p->fd = -1;
 	for (size_t g = 0; g < N_GROUPS; g++)
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
-	for (size_t i = 0; i < source->n_buffers; i++)
+	for (size_t i = 0; i < trace_n_buffers(source->trace); i++)
 		p->flushes[group_of(source, i)].wanted = true;
 	p->result.unfiltered = r->skip_trace_filter || wants_bugreport(r);
 	if (r->has_trigger)

@@ -24,7 +24,6 @@
 #include "service/session/session.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
-#include "service/trace/stats.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
@@ -304,7 +303,7 @@ static int get_trace_stats(void *endpoint, const struct ipc_call *call, const ui
 	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
 	pb_enc_open(&m.enc, PB_GET_TRACE_STATS_RESPONSE_TRACE_STATS);
-	stats_put(c->session, &m.enc, max);
+	session_put_stats(c->session, &m.enc, max);
 	pb_enc_close(&m.enc);
 	if (m.failed)
 		return -ENOMEM;

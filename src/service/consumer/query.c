@@ -118,9 +118,9 @@ static void add_session(struct answer *a, const struct session *s)
 			   c->buffers[i]->size_kb);
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_DURATION_MS, c->duration_ms);
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_NUM_DATA_SOURCES, s->n_instances);
-	if (s->start_realtime_ns)
+	if (trace_start_realtime_ns(s->trace))
 		pb_enc_i64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_START_REALTIME_NS,
-			   s->start_realtime_ns);
+			   trace_start_realtime_ns(s->trace));
 	if (c->has_bugreport_score)
 		pb_enc_i64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_BUGREPORT_SCORE,
 			   c->bugreport_score);

@@ -109,8 +109,8 @@ static bool do_pass(struct reader *r)
 	bool more;
 
 	if (!r->compressor)
-		return read_pass(r->session, &r->sink, READ_BATCH_BYTES);
-	more = read_pass(r->session, compressor_sink(r->compressor, &r->sink),
+		return read_pass(r->session->trace, &r->sink, READ_BATCH_BYTES);
+	more = read_pass(r->session->trace, compressor_sink(r->compressor, &r->sink),
 			 COMPRESSOR_GROUP_BYTES);
 	compressor_end(r->compressor);
 	return more;
@@ -160,7 +160,7 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 	}
 	r->call = *call;
 	r->session = session;
-	read_begin(session);
+	read_begin(session->trace);
 	on_turn(r);
 	return 0;
 }

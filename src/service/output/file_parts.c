@@ -27,7 +27,6 @@
 #include "service/service.h"
 #include "service/trace/service_packets.h"
 #include "service/session/session.h"
-#include "service/trace/session_trace.h"
 
 struct file_part *file_parts_newest(struct file_parts *f)
 {
@@ -114,8 +113,8 @@ void file_parts_rotate(struct file_parts *f)
 	f->forced = file_parts_newest(f);
 	/* Called in front of a producer's packet, too. */
 	f->sequence = 0;
-	session_begin_trace(f->session);
-	service_packets_put_head(f->session, &f->sink);
+	trace_restart(f->session->trace);
+	service_packets_put_head(f->session->trace, &f->sink);
 	f->sequence = sequence;
 	f->forced = NULL;
 	ask_producers(f);
@@ -127,8 +126,8 @@ static int end_part(struct file_parts *f, struct file_part *p)
 	int r;
 
 	f->forced = p;
-	f->session->stats_due = true;
-	service_packets_put_tail(f->session, &f->sink);
+	trace_mark_due(f->session->trace, TRACE_DUE_STATS);
+	service_packets_put_tail(f->session->trace, &f->sink);
 	f->forced = NULL;
 	file_part_end_group(p);
 	r = out_file_write_rest(&p->out);

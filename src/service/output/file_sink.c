@@ -193,7 +193,7 @@ static int do_turn(struct file_sink *f)
 	}
 	if (!f->reading)
 		return OUT_FILE_DONE;
-	f->reading = read_pass(f->session, &f->parts.sink,
+	f->reading = read_pass(f->session->trace, &f->parts.sink,
 			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
 									: FILE_BATCH_BYTES) &&
 		     !f->parts.full;
@@ -233,7 +233,7 @@ static void begin_reading(struct file_sink *f)
 {
 	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
 		return;
-	read_begin(f->session);
+	read_begin(f->session->trace);
 	f->reading = true;
 	f->again = false;
 	f->leaving = f->answered;
@@ -265,19 +265,19 @@ static void on_period(void *ctx)
 
 /* Has more come into a buffer than stays in the caches, or than is safe from the wrap of a small
  * ring? */
-static bool is_filled(const struct session_buffer *b)
+static bool is_filled(const struct trace *t, size_t i)
 {
-	uint64_t new = trace_buffer_stats(b->buffer)->bytes_written - b->written_before;
+	size_t half = trace_buffer_size(trace_get_buffer(t, i)) / 2;
 
-	return new >= MIN(FILE_FILL_BYTES, trace_buffer_size(b->buffer) / 2);
+	return trace_unread_bytes(t, i) >= MIN(FILE_FILL_BYTES, half);
 }
 
 void file_sink_committed(struct file_sink *f)
 {
-	struct session *s = f->session;
+	const struct trace *t = f->session->trace;
 
-	for (size_t i = 0; f->started && !f->reading && i < s->n_buffers; i++)
-		if (is_filled(&s->buffers[i]))
+	for (size_t i = 0; f->started && !f->reading && i < trace_n_buffers(t); i++)
+		if (is_filled(t, i))
 			begin_reading(f);
 }
 
@@ -312,10 +312,10 @@ void file_sink_finish(struct file_sink *f)
 		session_ended(f->session);
 		return;
 	}
-	f->session->stats_due = true;
+	trace_mark_due(f->session->trace, TRACE_DUE_STATS);
 	f->reading = f->started && !f->parts.full;
 	if (f->reading)
-		read_begin(f->session);
+		read_begin(f->session->trace);
 	on_turn(f);
 }
 

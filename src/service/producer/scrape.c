@@ -25,7 +25,7 @@ static void scrape_chunk(const struct session *s, const struct producer_port *p,
 
 	if (!complete && header.count < MIN_FRAGMENTS_INCOMPLETE)
 		return;
-	if (!buffer || session_buffer_index(s, buffer_id) < 0)
+	if (!buffer || trace_find_buffer(s->trace, buffer_id) < 0)
 		return;
 	trace_buffer_commit(buffer, &writer, &header, chunk->payload, chunk->payload_size,
 			    complete);
@@ -49,7 +49,7 @@ static void scrape_page(const struct session *s, const struct producer_port *p, 
 static bool may_write_to(const struct producer_port *p, const struct session *s)
 {
 	for (size_t i = 0; i < p->n_grants; i++)
-		if (session_buffer_index(s, p->grants[i].buffer_id) >= 0)
+		if (trace_find_buffer(s->trace, p->grants[i].buffer_id) >= 0)
 			return true;
 	return false;
 }

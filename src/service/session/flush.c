@@ -21,7 +21,6 @@
 #include "service/producer/scrape.h"
 #include "service/service.h"
 #include "service/session/session.h"
-#include "service/trace/session_trace.h"
 #include "wire/pb_mem.h"
 
 struct pending_flush {
@@ -90,8 +89,7 @@ static void record_slow(const struct pending_flush *f)
 		if (includes(f, i) && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
 			instances_put_source(i, &m.enc);
 	if (n > 0 && !m.failed)
-		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_FLUSH, clock_boot_ns(), m.buf,
-				      pb_mem_len(&m));
+		trace_record_sources(s->trace, LIFECYCLE_SLOW_FLUSH, m.buf, pb_mem_len(&m));
 }
 
 static bool ends_trace(const struct pending_flush *f)
@@ -118,8 +116,8 @@ static void on_timer(void *ctx)
 	flush_free(f);
 	/* A writer that nobody flushed may have data in an open chunk: take that too. */
 	scrape_session(s);
-	session_record(s, LIFECYCLE_ALL_FLUSHED);
-	session_snapshot_clocks(s);
+	trace_record(s->trace, LIFECYCLE_ALL_FLUSHED);
+	trace_snapshot_clocks(s->trace);
 	if (success)
 		s->flushes_succeeded++;
 	else
@@ -250,7 +248,7 @@ static int flush_start(struct pending_flush *f, uint32_t timeout_ms)
 		return r;
 	}
 	s->flushes_requested++;
-	lifecycle_remove(&s->lifecycle, LIFECYCLE_SLOW_FLUSH);
+	trace_drop_events(s->trace, LIFECYCLE_SLOW_FLUSH);
 	TAILQ_INSERT_TAIL(&s->flushes, f, link);
 	s->n_flushes++;
 	loop_timer_once(&f->timer,
@@ -263,7 +261,7 @@ static int flush_start(struct pending_flush *f, uint32_t timeout_ms)
 
 static int check_room(struct session *s)
 {
-	session_record(s, LIFECYCLE_FLUSH_STARTED);
+	trace_record(s->trace, LIFECYCLE_FLUSH_STARTED);
 	if (s->state != SESSION_STARTED)
 		return -EINVAL;
 	if (s->n_flushes < LIMIT_PENDING_FLUSHES)

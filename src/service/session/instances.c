@@ -132,7 +132,7 @@ static struct source_instance *new_instance(struct session *s,
 		.producer = source->producer,
 		.config = config,
 		.source_serial = source->serial,
-		.buffer_id = s->buffers[index].id,
+		.buffer_id = trace_get_buffer_id(s->trace, index),
 		.will_notify_on_start = source->will_notify_on_start,
 		.will_notify_on_stop = source->will_notify_on_stop,
 		.handles_incremental_state_clear = source->handles_incremental_state_clear,
@@ -144,7 +144,7 @@ static struct source_instance *new_instance(struct session *s,
 /* Gives the producer its memory, its right to write, and its config. */
 static int set_up(struct session *s, struct source_instance *i)
 {
-	int index = session_buffer_index(s, i->buffer_id), r;
+	int index = trace_find_buffer(s->trace, i->buffer_id), r;
 	_cleanup_(packed_config_deinit) struct packed_config config = {0};
 	struct producer_port *p = i->producer;
 
@@ -152,7 +152,7 @@ static int set_up(struct session *s, struct source_instance *i)
 	if (r == 0)
 		r = pack_config(s, i, &config);
 	if (r == 0)
-		r = producer_port_grant(p, i->buffer_id, s->buffers[index].buffer);
+		r = producer_port_grant(p, i->buffer_id, trace_get_buffer(s->trace, (size_t)index));
 	if (r < 0)
 		return r;
 	producer_port_send_setup_tracing(p);

@@ -3,6 +3,8 @@
 
 #include "base/core/clock.h"
 #include "config/limits.h"
+#include "service/service.h"
+#include "service/trace/concurrent.h"
 
 const char *session_state_name(enum session_state state)
 {
@@ -15,19 +17,55 @@ const char *session_state_name(enum session_state state)
 	return names[state];
 }
 
-void session_set_state(struct session *s, enum session_state state)
+/* ---- other sessions: enable_concurrent_session_events ---- */
+
+static bool wants_events(const struct session *s)
 {
-	s->state = state;
-	s->state_boot_ns = clock_boot_ns();
-	concurrent_tell(s);
+	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
+
+	return b && b->enable_concurrent_session_events &&
+	       (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED ||
+		s->state == SESSION_STOPPING);
 }
 
-int session_buffer_index(const struct session *s, uint16_t buffer_id)
+/* Only root and the same user learn the other session's name. */
+static void record_other(struct session *s, const struct session *other)
 {
-	for (size_t i = 0; i < s->n_buffers; i++)
-		if (s->buffers[i].id == buffer_id)
-			return (int)i;
-	return -1;
+	char *name = other->config->unique_session_name;
+	bool may_see = s->uid == 0 || s->uid == other->uid;
+	struct concurrent_event event = {
+		.boot_ns = other->state_boot_ns,
+		.session_id = other->id,
+		/* ConcurrentSessionEvent.State has the states in the same order, from 1 on. */
+		.state = (uint32_t)other->state + 1,
+		.uid = other->uid,
+		.n_sources = (uint32_t)other->n_instances,
+		.name = name && name[0] && may_see ? name : NULL,
+	};
+
+	trace_add_concurrent(s->trace, &event);
+}
+
+void session_record_others(struct session *s)
+{
+	const struct session *other;
+
+	if (!wants_events(s))
+		return;
+	TAILQ_FOREACH (other, &s->service->sessions, link)
+		if (other != s)
+			record_other(s, other);
+}
+
+void session_set_state(struct session *s, enum session_state state)
+{
+	struct session *other;
+
+	s->state = state;
+	s->state_boot_ns = clock_boot_ns();
+	TAILQ_FOREACH (other, &s->service->sessions, link)
+		if (other != s && wants_events(other))
+			record_other(other, s);
 }
 
 uint32_t session_flush_timeout_ms(const struct session *s)

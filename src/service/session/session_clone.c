@@ -11,9 +11,7 @@
 #include "service/service.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
-#include "service/trace/session_trace.h"
 #include "service/buffer/trace_buffer.h"
-#include "service/filter/trace_filter.h"
 
 /* As much as the source has. */
 static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
@@ -21,12 +19,12 @@ static int take_room(struct quota_account *a, const struct session *source, stru
 	int r = quota_take(a, QUOTA_CLONES, 1, e);
 
 	if (r == 0)
-		r = quota_take(a, QUOTA_BUFFERS, source->n_buffers, e);
+		r = quota_take(a, QUOTA_BUFFERS, trace_n_buffers(source->trace), e);
 	if (r == 0)
 		r = quota_take(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES], e);
-	for (size_t i = 0; i < source->n_buffers && r == 0; i++)
-		r = quota_take(a, QUOTA_BUFFER_BYTES, trace_buffer_size(source->buffers[i].buffer),
-			       e);
+	for (size_t i = 0; i < trace_n_buffers(source->trace) && r == 0; i++)
+		r = quota_take(a, QUOTA_BUFFER_BYTES,
+			       trace_buffer_size(trace_get_buffer(source->trace, i)), e);
 	return r;
 }
 
@@ -36,7 +34,7 @@ int session_clone_init(struct session_clone *c, const struct session *source, ui
 	int r;
 
 	*c = (struct session_clone){.begun_boot_ns = clock_boot_ns(),
-				    .n_buffers = source->n_buffers};
+				    .n_buffers = trace_n_buffers(source->trace)};
 	quota_open(&c->account, &source->service->quota, uid);
 	r = take_room(&c->account, source, e);
 	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
@@ -70,48 +68,35 @@ static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
 	return pb__trace_config__unpack(NULL, size, packed);
 }
 
+/* Gives the clone as many empty places for buffers. */
 static int number_buffers(struct session *s, size_t n)
 {
-	s->buffers = calloc(n + 1, sizeof(*s->buffers));
-	if (!s->buffers)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		s->buffers[i].id = service_new_buffer_id(s->service);
-		if (!s->buffers[i].id)
-			return -ENOSPC;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		uint16_t id = service_new_buffer_id(s->service);
+
+		r = id ? trace_add_buffer(s->trace, id, NULL) : -ENOSPC;
 	}
-	return 0;
+	return r;
 }
 
 static void copy_counts(struct session *s, const struct session *source)
 {
-	s->clocks = source->clocks;
-	s->start_realtime_ns = source->start_realtime_ns;
-	s->invalid_packets = source->invalid_packets;
 	s->flushes_requested = source->flushes_requested;
 	s->flushes_succeeded = source->flushes_succeeded;
 	s->flushes_failed = source->flushes_failed;
 	s->all_started_told = source->all_started_told;
 }
 
-static void record_events(struct session *s, const struct session_clone *c)
+static void record_events(struct trace *t, const struct session_clone *c)
 {
-	lifecycle_add_value(&s->lifecycle, LIFECYCLE_CLONE_STARTED, c->begun_boot_ns, 1);
+	trace_record_at(t, LIFECYCLE_CLONE_STARTED, c->begun_boot_ns, 1);
 	for (size_t i = 0; i < c->n_buffers; i++)
-		lifecycle_add_value(&s->lifecycle, LIFECYCLE_BUFFER_CLONED, c->taken_boot_ns[i],
-				    (uint32_t)i);
-	session_record(s, LIFECYCLE_TRACING_DISABLED);
-	session_snapshot_clocks(s);
-	s->sync_marker_due = s->stats_due = true;
-}
-
-static void move_triggers(struct session_triggers *from, struct session_triggers *to)
-{
-	to->received = TAKE_PTR(from->received);
-	to->n_received = from->n_received;
-	to->cap_received = from->cap_received;
-	to->hit = from->hit;
-	from->n_received = from->cap_received = 0;
+		trace_record_at(t, LIFECYCLE_BUFFER_CLONED, c->taken_boot_ns[i], (uint32_t)i);
+	trace_record(t, LIFECYCLE_TRACING_DISABLED);
+	trace_snapshot_clocks(t);
+	trace_mark_due(t, TRACE_DUE_STATS | TRACE_DUE_SYNC_MARKER);
 }
 
 int session_clone_finish(struct session_clone *c, struct session *source,
@@ -127,28 +112,24 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 		return -ENOMEM;
 	if (session_end_reason(source))
 		session_set_end(s, session_end_reason(source));
-	r = number_buffers(s, c->n_buffers);
-	if (r == 0 && source->filter && !c->unfiltered)
-		r = trace_filter_new(s->config, NULL, &s->filter);
+	r = trace_new_clone(source->trace,
+			    &(struct trace_owner){s->config, &s->account, session_put_stats, s},
+			    c->unfiltered, &s->trace);
 	if (r == 0)
-		r = sequence_ids_copy(&source->sequences, &s->sequences);
-	if (r == 0)
-		r = lifecycle_copy(&source->lifecycle, &s->lifecycle);
+		r = number_buffers(s, c->n_buffers);
 	if (r == 0)
 		r = departures_copy(&source->departures, &s->departures);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < c->n_buffers; i++)
-		s->buffers[i].buffer = TAKE_PTR(c->buffers[i]);
-	s->n_buffers = c->n_buffers;
+		trace_replace_buffer(s->trace, i, TAKE_PTR(c->buffers[i]));
 	s->id = ++s->service->last_session_id;
-	session_make_uuid_of(s, source->uuid_lsb);
 	copy_counts(s, source);
-	record_events(s, c);
+	record_events(s->trace, c);
 	s->final_flush = c->final_flush != FINAL_FLUSH_NONE ? c->final_flush : source->final_flush;
-	s->clone_trigger = c->trigger;
-	c->trigger = (struct received_trigger){0};
-	move_triggers(&source->triggers, &s->triggers);
+	trace_set_clone_trigger(s->trace, &c->trigger);
+	trace_move_triggers(source->trace, s->trace);
+	s->triggers.hit = source->triggers.hit;
 	quota_move(&c->account, &s->account);
 	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	TAILQ_INSERT_TAIL(&s->service->sessions, s, link);

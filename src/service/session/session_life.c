@@ -16,37 +16,27 @@
 #include "service/session/session.h"
 #include "service/session/session_config.h"
 #include "service/session/session_run.h"
-#include "service/trace/session_trace.h"
 #include "service/buffer/trace_buffer.h"
-#include "service/filter/trace_filter.h"
 #include "service/session/trigger_config.h"
 
-static void free_buffers(struct session *s)
+static void free_trace(struct session *s)
 {
 	struct producer_port *p;
 
-	for (size_t i = 0; i < s->n_buffers; i++) {
+	for (size_t i = 0; s->trace && i < trace_n_buffers(s->trace); i++)
 		TAILQ_FOREACH (p, &s->service->producers, link)
-			producer_port_revoke(p, s->buffers[i].id);
-		trace_buffer_free(s->buffers[i].buffer);
-	}
-	free(s->buffers);
-	s->n_buffers = 0;
+			producer_port_revoke(p, trace_get_buffer_id(s->trace, i));
+	trace_free(TAKE_PTR(s->trace));
 }
 
 /* Everything but what session_free does to a session that others know. */
 static void session_destroy(struct session *s)
 {
 	file_sink_free(s->file);
-	free_buffers(s);
+	free_trace(s);
 	quota_close(&s->account);
 	session_deinit_timers(s);
 	triggers_deinit(&s->triggers);
-	received_trigger_deinit(&s->clone_trigger);
-	lifecycle_deinit(&s->lifecycle);
-	concurrent_deinit(&s->concurrent);
-	sequence_ids_deinit(&s->sequences);
-	trace_filter_free(s->filter);
 	free(s->detach_key);
 	free(s->error);
 	free(s->end_reason);
@@ -108,24 +98,25 @@ static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct 
 
 	if (error < 0)
 		return error;
-	s->buffers = calloc(c->n_buffers + 1, sizeof(*s->buffers));
-	if (!s->buffers)
-		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < c->n_buffers; i++) {
 		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
 		bool discard =
 			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
-		struct session_buffer new = {.id = service_new_buffer_id(s->service)};
+		uint16_t id = service_new_buffer_id(s->service);
+		struct trace_buffer *buffer = NULL;
 		int r = -ENOSPC;
 
-		if (new.id)
+		if (id)
 			r = trace_buffer_new((size_t)b->size_kb * 1024,
 					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
-					     &new.buffer);
-		if (r < 0)
+					     &buffer);
+		if (r == 0)
+			r = trace_add_buffer(s->trace, id, buffer);
+		if (r < 0) {
+			trace_buffer_free(buffer);
 			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
 				       b->size_kb, strerror(-r));
-		s->buffers[s->n_buffers++] = new;
+		}
 	}
 	return 0;
 }
@@ -166,7 +157,9 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		return r;
 	if (session_alloc(service, consumer, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = trace_filter_new(config, e, &s->filter);
+	r = trace_new(&service->trace_env,
+		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
+		      &s->trace);
 	if (r < 0) {
 		service->quota.refused[config_limit_counter(config)]++;
 		return r;
@@ -181,7 +174,6 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	}
 	s->id = ++service->last_session_id;
 	s->config = config;
-	session_make_uuid(s);
 	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
 		config->has_duration_ms = true;
 		config->duration_ms = config->trigger_config->trigger_timeout_ms;
@@ -203,7 +195,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	(void)priority_apply(service, NULL);
 	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	session_set_state(s, SESSION_CONFIGURED);
-	concurrent_begin(s);
+	session_record_others(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

@@ -27,7 +27,6 @@
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
-#include "service/trace/session_trace.h"
 #include "service/session/trigger_config.h"
 #include "wire/pb_mem.h"
 
@@ -37,9 +36,8 @@ static void on_snapshot_tick(void *ctx)
 {
 	struct session *s = ctx;
 
-	s->sync_marker_due = true;
-	s->stats_due = true;
-	session_snapshot_clocks(s);
+	trace_mark_due(s->trace, TRACE_DUE_STATS | TRACE_DUE_SYNC_MARKER);
+	trace_snapshot_clocks(s->trace);
 }
 
 static void on_flush_tick(void *ctx)
@@ -95,8 +93,7 @@ static void on_slow_start(void *ctx)
 		if (i->state != INSTANCE_STARTED && n++ < MAX_SLOW_SOURCES)
 			instances_put_source(i, &m.enc);
 	if (n > 0 && !m.failed)
-		lifecycle_add_sources(&s->lifecycle, LIFECYCLE_SLOW_STARTING, clock_boot_ns(),
-				      m.buf, pb_mem_len(&m));
+		trace_record_sources(s->trace, LIFECYCLE_SLOW_STARTING, m.buf, pb_mem_len(&m));
 }
 
 static void complete_disable(struct session *s);
@@ -182,8 +179,8 @@ void session_check_all_started(struct session *s)
 		return;
 	s->all_started_told = true;
 	loop_timer_stop(&s->slow_start);
-	session_record(s, LIFECYCLE_ALL_STARTED);
-	session_snapshot_clocks(s);
+	trace_record(s->trace, LIFECYCLE_ALL_STARTED);
+	trace_snapshot_clocks(s->trace);
 	if (s->consumer)
 		observe_all_started(s->consumer);
 }
@@ -193,8 +190,8 @@ void session_start(struct session *s)
 	if (s->state != SESSION_CONFIGURED)
 		return;
 	session_set_state(s, SESSION_STARTED);
-	session_snapshot_start(s);
-	session_record(s, LIFECYCLE_TRACING_STARTED);
+	trace_start(s->trace);
+	trace_record(s->trace, LIFECYCLE_TRACING_STARTED);
 	start_timers(s);
 	if (s->file)
 		file_sink_start(s->file);
@@ -261,12 +258,12 @@ bool session_writes_file(const struct session *s)
 static void complete_disable(struct session *s)
 {
 	loop_timer_stop(&s->stop_timeout);
-	s->stats_due = true;
+	trace_mark_due(s->trace, TRACE_DUE_STATS);
 	instances_stop_all(s, true);
 	session_set_state(s, SESSION_DISABLED);
 	scrape_session(s);
-	session_record(s, LIFECYCLE_TRACING_DISABLED);
-	session_snapshot_clocks(s);
+	trace_record(s->trace, LIFECYCLE_TRACING_DISABLED);
+	trace_snapshot_clocks(s->trace);
 	if (s->file)
 		file_sink_finish(s->file);
 	else

@@ -21,7 +21,6 @@
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_run.h"
-#include "service/trace/session_trace.h"
 #include "service/session/session_life.h"
 #include "service/session/trigger_config.h"
 #include "service/session/trigger_history.h"
@@ -32,34 +31,6 @@ struct due_trigger {
 	uint64_t mono_ns;
 	struct received_trigger trigger;
 };
-
-void received_trigger_deinit(struct received_trigger *t)
-{
-	free(t->name);
-	free(t->producer);
-	*t = (struct received_trigger){0};
-}
-
-static int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret)
-{
-	struct received_trigger t = *from;
-
-	t.name = strdup(from->name);
-	t.producer = strdup(from->producer);
-	if (!t.name || !t.producer) {
-		received_trigger_deinit(&t);
-		return -ENOMEM;
-	}
-	*ret = t;
-	return 0;
-}
-
-void triggers_forget_received(struct session_triggers *t)
-{
-	for (size_t i = 0; i < t->n_received; i++)
-		received_trigger_deinit(&t->received[i]);
-	t->n_received = 0;
-}
 
 /* ---- delayed clones ---- */
 
@@ -147,20 +118,9 @@ static void on_timeout(void *ctx)
 
 static void note(struct session *s, const struct received_trigger *trigger)
 {
-	struct session_triggers *t = &s->triggers;
-	struct received_trigger copy;
-
-	t->hit = true;
-	session_snapshot_clocks(s);
-	if (t->n_received >= MAX_RECEIVED_TRIGGERS) {
-		s->service->quota.refused[REFUSED_RECEIVED_TRIGGERS]++;
-		received_trigger_deinit(&t->received[0]);
-		memmove(&t->received[0], &t->received[1], --t->n_received * sizeof(t->received[0]));
-	}
-	if (array_reserve(&t->received, &t->cap_received, t->n_received + 1,
-			  sizeof(t->received[0])) == 0 &&
-	    received_trigger_copy(trigger, &copy) == 0)
-		t->received[t->n_received++] = copy;
+	s->triggers.hit = true;
+	trace_snapshot_clocks(s->trace);
+	trace_add_trigger(s->trace, trigger);
 }
 
 static void act(struct session *s, const struct received_trigger *trigger, bool is_first)
@@ -296,11 +256,9 @@ int triggers_init(struct session *s)
 
 void triggers_deinit(struct session_triggers *t)
 {
-	triggers_forget_received(t);
 	for (size_t i = 0; i < t->n_due; i++)
 		received_trigger_deinit(&t->due[i].trigger);
 	loop_timer_deinit(&t->timeout);
 	loop_timer_deinit(&t->delay);
-	free(t->received);
 	free(t->due);
 }

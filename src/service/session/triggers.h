@@ -21,18 +21,8 @@ struct session;
  * Without a trigger within trigger_timeout_ms the session ends, and there is nothing to read.
  */
 
-/* One that counted. */
-struct received_trigger {
-	uint64_t boot_ns;
-	char *name, *producer; /* owned */
-	uid_t uid; /* of the producer */
-	uint64_t delay_ms;
-};
-
 struct session_triggers {
 	bool hit; /* some trigger counted, ever */
-	struct received_trigger *received; /* owned; not yet written into a trace */
-	size_t n_received, cap_received;
 	struct due_trigger *due; /* owned; CLONE_SNAPSHOT: delayed */
 	size_t n_due, cap_due;
 	struct loop_timer timeout; /* START_TRACING: gives up */
@@ -55,7 +45,3 @@ void triggers_activate(struct service *v, const char *producer, uid_t uid, const
 
 /* Has nothing to give out: it waits for a trigger, or is there to be cloned only. */
 bool triggers_hold_back(const struct session *s);
-
-/* The received ones were written: they are forgotten. */
-void triggers_forget_received(struct session_triggers *t);
-void received_trigger_deinit(struct received_trigger *t);

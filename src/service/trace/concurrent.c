@@ -6,67 +6,21 @@
 
 #include "base/core/mem.h"
 #include "service/ipc/limits.h"
-#include "service/service.h"
-#include "service/session/session.h"
 
-/* ConcurrentSessionEvent.State has them in the same order, from 1 on. */
-static uint32_t state_number(enum session_state state)
+bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event)
 {
-	return (uint32_t)state + 1;
-}
-
-static bool wants_events(const struct session *s)
-{
-	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
-
-	return b && b->enable_concurrent_session_events &&
-	       (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED ||
-		s->state == SESSION_STOPPING);
-}
-
-static void note(struct session *s, const struct session *other)
-{
-	struct concurrent_events *c = &s->concurrent;
-	const char *name = other->config->unique_session_name;
-	struct concurrent_event event = {.boot_ns = other->state_boot_ns,
-					 .session_id = other->id,
-					 .state = state_number(other->state),
-					 .uid = other->uid,
-					 .n_sources = (uint32_t)other->n_instances};
 	size_t at;
 
-	if (c->n >= MAX_CONCURRENT_EVENTS) {
-		s->service->quota.refused[REFUSED_CONCURRENT_EVENTS]++;
-		return;
-	}
+	if (c->n >= MAX_CONCURRENT_EVENTS)
+		return false;
 	if (array_reserve(&c->list, &c->cap, c->n + 1, sizeof(c->list[0])) < 0)
-		return;
-	if (name && name[0] && (s->uid == 0 || s->uid == other->uid))
-		event.name = strdup(name);
-	for (at = c->n; at > 0 && c->list[at - 1].boot_ns > event.boot_ns; at--)
+		return true;
+	for (at = c->n; at > 0 && c->list[at - 1].boot_ns > event->boot_ns; at--)
 		;
-	memmove(&c->list[at + 1], &c->list[at], (c->n++ - at) * sizeof(event));
-	c->list[at] = event;
-}
-
-void concurrent_begin(struct session *s)
-{
-	const struct session *other;
-
-	if (!wants_events(s))
-		return;
-	TAILQ_FOREACH (other, &s->service->sessions, link)
-		if (other != s)
-			note(s, other);
-}
-
-void concurrent_tell(const struct session *s)
-{
-	struct session *other;
-
-	TAILQ_FOREACH (other, &s->service->sessions, link)
-		if (other != s && wants_events(other))
-			note(other, s);
+	memmove(&c->list[at + 1], &c->list[at], (c->n++ - at) * sizeof(*event));
+	c->list[at] = *event;
+	c->list[at].name = event->name ? strdup(event->name) : NULL;
+	return true;
 }
 
 void concurrent_clear(struct concurrent_events *c)

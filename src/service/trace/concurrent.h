@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct session;
-
 /*
- * enable_concurrent_session_events: what other sessions of the service did while this one ran, kept
- * until a reading pass writes it. What a session is named is told to its own user and to root only.
+ * enable_concurrent_session_events: state changes of other sessions of the service while this one
+ * ran, kept until a reading pass writes them.
  */
 struct concurrent_event {
 	uint64_t boot_ns;
@@ -17,7 +16,7 @@ struct concurrent_event {
 	uint32_t state; /* ConcurrentSessionEvent.State */
 	uid_t uid;
 	uint32_t n_sources;
-	char *name; /* owned; NULL: none to tell */
+	char *name; /* owned once it is in a list; NULL: the reader may not see it, or it has none */
 };
 
 struct concurrent_events {
@@ -25,9 +24,7 @@ struct concurrent_events {
 	size_t n, cap;
 };
 
-/* The session is new and in the service's list: notes in which state the others are. */
-void concurrent_begin(struct session *s);
-/* This session has another state now: all others that want to know note it. */
-void concurrent_tell(const struct session *s);
+/* Copies the event. Returns false if the list has MAX_CONCURRENT_EVENTS. */
+bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event);
 void concurrent_clear(struct concurrent_events *c);
 void concurrent_deinit(struct concurrent_events *c);

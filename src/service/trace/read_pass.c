@@ -3,21 +3,20 @@
 
 #include "service/ipc/limits.h"
 #include "service/filter/packet_gate.h"
-#include "service/service.h"
 #include "service/trace/service_packets.h"
-#include "service/session/session.h"
+#include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 #include "service/filter/trace_filter.h"
 
-void read_begin(struct session *s)
+void read_begin(struct trace *t)
 {
-	for (size_t i = 0; i < s->n_buffers; i++) {
-		struct session_buffer *b = &s->buffers[i];
+	for (size_t i = 0; i < t->n_buffers; i++) {
+		struct session_buffer *b = &t->buffers[i];
 
 		trace_buffer_begin_read(b->buffer);
 		b->written_before = trace_buffer_stats(b->buffer)->bytes_written;
 	}
-	s->reading_buffer = 0;
+	t->reading_buffer = 0;
 }
 
 static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
@@ -30,7 +29,7 @@ static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
 }
 
 /* False: it is dropped. */
-static bool filter(struct session *s, const struct trace_packet *packet, const uint8_t *trailer,
+static bool filter(struct trace *t, const struct trace_packet *packet, const uint8_t *trailer,
 		   size_t trailer_len, const uint8_t **ret, size_t *ret_len)
 {
 	const struct trace_filter_input in = {
@@ -39,15 +38,15 @@ static bool filter(struct session *s, const struct trace_packet *packet, const u
 		.size = packet->size,
 		.trailer = trailer,
 		.trailer_len = trailer_len,
-		.buffer = s->reading_buffer,
+		.buffer = t->reading_buffer,
 	};
 
-	return trace_filter_apply(s->filter, &in, ret, ret_len) == 0;
+	return trace_filter_apply(t->filter, &in, ret, ret_len) == 0;
 }
 
 /* Hands on one packet of a producer, or drops it; gives how many bytes of work it was in any case.
  */
-static size_t pass_packet(struct session *s, struct packet_sink *sink,
+static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 			  const struct trace_packet *packet)
 {
 	uint8_t trailer[PACKET_GATE_MAX_TRAILER];
@@ -56,25 +55,26 @@ static size_t pass_packet(struct session *s, struct packet_sink *sink,
 	uint32_t id = 0;
 
 	if (packet_gate_accepts(packet->slices, packet->n_slices))
-		id = sequence_ids_get(&s->sequences, packet->writer.producer_id,
+		id = sequence_ids_get(&t->sequences, packet->writer.producer_id,
 				      packet->writer.writer_id);
 	if (!id) {
-		s->service->quota.refused[REFUSED_SEQUENCES] += sequence_ids_full(&s->sequences);
-		s->invalid_packets++;
+		t->owner.account->quota->refused[REFUSED_SEQUENCES] +=
+			sequence_ids_full(&t->sequences);
+		t->invalid_packets++;
 		return packet->size;
 	}
 	trailer_len = packet_gate_trailer(trailer, packet, id);
 	work = packet->size + trailer_len;
-	if (s->filter) {
-		bool left = filter(s, packet, trailer, trailer_len, &filtered, &len);
+	if (t->filter) {
+		bool left = filter(t, packet, trailer, trailer_len, &filtered, &len);
 
-		work += trace_filter_extra_work(s->filter);
+		work += trace_filter_extra_work(t->filter);
 		if (!left)
 			return work;
 	}
 	if (sink->of_sequence)
 		sink->of_sequence(sink, id, packet_gate_state(packet->slices, packet->n_slices));
-	if (s->filter) {
+	if (t->filter) {
 		sink->begin(sink, len);
 		sink->bytes(sink, filtered, len);
 	} else {
@@ -83,24 +83,24 @@ static size_t pass_packet(struct session *s, struct packet_sink *sink,
 	return work;
 }
 
-bool read_pass(struct session *s, struct packet_sink *sink, size_t batch)
+bool read_pass(struct trace *t, struct packet_sink *sink, size_t batch)
 {
 	struct trace_packet packet;
 	size_t size = 0, steps = READ_PASS_STEPS;
 
-	service_packets_put_head(s, sink);
-	while (s->reading_buffer < s->n_buffers) {
-		struct trace_buffer *b = s->buffers[s->reading_buffer].buffer;
+	service_packets_put_head(t, sink);
+	while (t->reading_buffer < t->n_buffers) {
+		struct trace_buffer *b = t->buffers[t->reading_buffer].buffer;
 
 		while (trace_buffer_next_packet(b, &steps, &packet)) {
-			size += pass_packet(s, sink, &packet);
+			size += pass_packet(t, sink, &packet);
 			if (size >= batch)
 				return true;
 		}
 		if (steps == 0)
 			return true;
-		s->reading_buffer++;
+		t->reading_buffer++;
 	}
-	service_packets_put_tail(s, sink);
+	service_packets_put_tail(t, sink);
 	return false;
 }

@@ -6,13 +6,13 @@
 
 #include "service/filter/packet_sink.h"
 
-struct session;
+struct trace;
 
 /*
- * Reading a session's trace, a bounded pass at a time:
+ * Reading a trace, a bounded pass at a time:
  *
- *	read_begin(s);
- *	while (read_pass(s, sink, batch))
+ *	read_begin(t);
+ *	while (read_pass(t, sink, batch))
  *		;
  *
  * Each pass writes what the service has to say by now and then packets of producers, from buffer to
@@ -20,6 +20,6 @@ struct session;
  * also with nothing that was written): each packet checked, and with the trusted fields
  * appended. What was read is gone from the buffers.
  */
-void read_begin(struct session *s);
+void read_begin(struct trace *t);
 /* True: there is more. */
-bool read_pass(struct session *s, struct packet_sink *sink, size_t batch);
+bool read_pass(struct trace *t, struct packet_sink *sink, size_t batch);

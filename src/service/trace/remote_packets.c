@@ -5,8 +5,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "service/ipc/remote_machines.h"
-#include "service/service.h"
-#include "service/session/session.h"
+#include "service/trace/trace_internal.h"
 #include "service/filter/trace_filter.h"
 #include "wire/pb_mem.h"
 
@@ -20,21 +19,21 @@ static bool has_remote_sources(const Pb__TraceConfig *c)
 	return false;
 }
 
-static void begin_packet(const struct session *s, const struct remote_machine *m, struct pb_mem *p)
+static void begin_packet(const struct trace *t, const struct remote_machine *m, struct pb_mem *p)
 {
 	pb_mem_reset(p);
-	pb_enc_i64(&p->enc, PB_TRACE_PACKET_TRUSTED_UID, (int32_t)s->service->uid);
+	pb_enc_i64(&p->enc, PB_TRACE_PACKET_TRUSTED_UID, (int32_t)t->env->uid);
 	pb_enc_u64(&p->enc, PB_TRACE_PACKET_MACHINE_ID, m->id);
 }
 
-static void end_packet(struct session *s, struct packet_sink *sink, const struct pb_mem *p)
+static void end_packet(struct trace *t, struct packet_sink *sink, const struct pb_mem *p)
 {
 	if (p->failed) {
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+		quota_log(t->owner.account->quota, t->owner.account->user, LOG_LEVEL_ERROR,
 			  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
-	trace_filter_put(s->filter, sink, p->buf, pb_mem_len(p));
+	trace_filter_put(t->filter, sink, p->buf, pb_mem_len(p));
 }
 
 static void put_system_info(struct pb_enc *e, const struct remote_machine *m)
@@ -77,32 +76,33 @@ static void put_clock_syncs(struct pb_enc *e, const struct remote_machine *m)
 	pb_enc_close(e);
 }
 
-static void put_machine(struct session *s, const struct remote_machine *m, struct packet_sink *sink,
+static void put_machine(struct trace *t, const struct remote_machine *m, struct packet_sink *sink,
 			struct pb_mem *p)
 {
-	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
+	const Pb__TraceConfig__BuiltinDataSource *b = t->owner.config->builtin_data_sources;
 
-	if (m->info_at > s->remote_written && !(b && b->disable_system_info)) {
-		begin_packet(s, m, p);
+	if (m->info_at > t->remote_written && !(b && b->disable_system_info)) {
+		begin_packet(t, m, p);
 		put_system_info(&p->enc, m);
-		end_packet(s, sink, p);
+		end_packet(t, sink, p);
 	}
-	if (m->synced_at > s->remote_written && !(b && b->disable_clock_snapshotting)) {
-		begin_packet(s, m, p);
+	if (m->synced_at > t->remote_written && !(b && b->disable_clock_snapshotting)) {
+		begin_packet(t, m, p);
 		put_clock_syncs(&p->enc, m);
-		end_packet(s, sink, p);
+		end_packet(t, sink, p);
 	}
 }
 
-void remote_packets_put(struct session *s, struct packet_sink *sink)
+void remote_packets_put(struct trace *t, struct packet_sink *sink)
 {
-	const struct remote_machines *ms = &s->service->machines;
+	const struct remote_machines *ms = t->env->machines;
 	const struct remote_machine *m;
 	_cleanup_(pb_mem_deinit) struct pb_mem p = {0};
 
-	if (s->remote_written == ms->last || !has_remote_sources(s->config) || pb_mem_init(&p) < 0)
+	if (t->remote_written == ms->last || !has_remote_sources(t->owner.config) ||
+	    pb_mem_init(&p) < 0)
 		return;
 	TAILQ_FOREACH (m, &ms->list, link)
-		put_machine(s, m, sink, &p);
-	s->remote_written = ms->last;
+		put_machine(t, m, sink, &p);
+	t->remote_written = ms->last;
 }

@@ -3,11 +3,11 @@
 
 #include "service/filter/packet_sink.h"
 
-struct session;
+struct trace;
 
 /*
  * What the service writes into a trace of other machines: the SystemInfo of each, and how far its
  * clocks are from ours; each as soon as it is known, and once. Nothing in a trace of this machine
  * alone.
  */
-void remote_packets_put(struct session *s, struct packet_sink *sink);
+void remote_packets_put(struct trace *t, struct packet_sink *sink);

@@ -10,10 +10,7 @@
 #include "gen/fields.h"
 #include "service/trace/extensions.h"
 #include "service/trace/remote_packets.h"
-#include "service/service.h"
-#include "service/session/session.h"
-#include "service/trace/session_trace.h"
-#include "service/trace/stats.h"
+#include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 #include "service/filter/trace_filter.h"
 #include "wire/pb_mem.h"
@@ -25,17 +22,18 @@ static const uint8_t sync_marker[16] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42
 
 /* One packet after another is made in the same memory and handed to the sink. */
 struct writer_state {
-	struct session *session;
+	struct trace *trace;
 	struct packet_sink *sink;
 	struct pb_mem mem;
 };
 
-static const Pb__TraceConfig__BuiltinDataSource *builtin(const struct session *s)
+static const Pb__TraceConfig__BuiltinDataSource *builtin(const struct trace *t)
 {
 	static const Pb__TraceConfig__BuiltinDataSource none =
 		PB__TRACE_CONFIG__BUILTIN_DATA_SOURCE__INIT;
 
-	return s->config->builtin_data_sources ? s->config->builtin_data_sources : &none;
+	return t->owner.config->builtin_data_sources ? t->owner.config->builtin_data_sources
+						     : &none;
 }
 
 static struct pb_enc *begin_trusted(struct writer_state *w)
@@ -43,7 +41,7 @@ static struct pb_enc *begin_trusted(struct writer_state *w)
 	struct pb_enc *e = &w->mem.enc;
 
 	pb_mem_reset(&w->mem);
-	pb_enc_i64(e, PB_TRACE_PACKET_TRUSTED_UID, (int32_t)w->session->service->uid);
+	pb_enc_i64(e, PB_TRACE_PACKET_TRUSTED_UID, (int32_t)w->trace->env->uid);
 	pb_enc_u64(e, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE_ID_SERVICE);
 	return e;
 }
@@ -68,7 +66,8 @@ static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
 static void end_packet_through(struct writer_state *w, struct trace_filter *filter)
 {
 	if (w->mem.failed) {
-		quota_log(&w->session->service->quota, w->session->account.user, LOG_LEVEL_ERROR,
+		quota_log(w->trace->owner.account->quota, w->trace->owner.account->user,
+			  LOG_LEVEL_ERROR,
 			  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
@@ -77,14 +76,14 @@ static void end_packet_through(struct writer_state *w, struct trace_filter *filt
 
 static void end_packet(struct writer_state *w)
 {
-	end_packet_through(w, w->session->filter);
+	end_packet_through(w, w->trace->filter);
 }
 
 /* ---- clocks ---- */
 
 static void put_clock_snapshot(struct writer_state *w, const struct clock_snapshot *c)
 {
-	uint32_t primary = builtin(w->session)->primary_trace_clock;
+	uint32_t primary = builtin(w->trace)->primary_trace_clock;
 	struct pb_enc *e = begin_packet(w);
 
 	pb_enc_open(e, PB_TRACE_PACKET_CLOCK_SNAPSHOT);
@@ -102,7 +101,7 @@ static void put_clock_snapshot(struct writer_state *w, const struct clock_snapsh
 
 static void put_clock_snapshots(struct writer_state *w)
 {
-	struct clock_snapshots *c = &w->session->clocks;
+	struct clock_snapshots *c = &w->trace->clocks;
 
 	if (c->has_initial)
 		put_clock_snapshot(w, &c->initial);
@@ -124,7 +123,7 @@ static void put_sync_marker(struct writer_state *w)
 
 static void put_trace_config(struct writer_state *w)
 {
-	const Pb__TraceConfig *c = w->session->config;
+	const Pb__TraceConfig *c = w->trace->owner.config;
 	size_t len = pb__trace_config__get_packed_size(c);
 	_cleanup_(freep) uint8_t *packed = malloc(len ? len : 1);
 	struct pb_enc *e = begin_packet(w);
@@ -141,7 +140,7 @@ static void put_trace_config(struct writer_state *w)
 
 static void put_extensions(struct writer_state *w)
 {
-	const struct extensions *x = w->session->service->extensions;
+	const struct extensions *x = w->trace->env->extensions;
 
 	for (size_t i = 0; x && i < x->n; i++) {
 		const struct extension_descriptor *d = &x->list[i];
@@ -162,8 +161,8 @@ static void put_uuid(struct writer_state *w)
 	struct pb_enc *e = begin_packet(w);
 
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_UUID);
-	pb_enc_i64(e, PB_TRACE_UUID_MSB, w->session->uuid_msb);
-	pb_enc_i64(e, PB_TRACE_UUID_LSB, w->session->uuid_lsb);
+	pb_enc_i64(e, PB_TRACE_UUID_MSB, w->trace->uuid_msb);
+	pb_enc_i64(e, PB_TRACE_UUID_LSB, w->trace->uuid_lsb);
 	pb_enc_close(e);
 	end_packet(w);
 }
@@ -174,7 +173,7 @@ static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer 
 	struct writer_state *w = ctx;
 	struct pb_enc *e = &w->mem.enc;
 	uint32_t id =
-		sequence_ids_get(&w->session->sequences, writer->producer_id, writer->writer_id);
+		sequence_ids_get(&w->trace->sequences, writer->producer_id, writer->writer_id);
 
 	(void)histogram;
 	if (!id)
@@ -187,13 +186,13 @@ static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer 
 
 static void put_provenance(struct writer_state *w)
 {
-	const struct session *s = w->session;
+	const struct trace *t = w->trace;
 	struct pb_enc *e = begin_packet_at(w, clock_boot_ns());
 
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PROVENANCE);
-	for (size_t i = 0; i < s->n_buffers; i++) {
+	for (size_t i = 0; i < t->n_buffers; i++) {
 		pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFERS);
-		trace_buffer_each_writer(s->buffers[i].buffer, put_provenance_sequence, w);
+		trace_buffer_each_writer(t->buffers[i].buffer, put_provenance_sequence, w);
 		pb_enc_close(e);
 	}
 	pb_enc_close(e);
@@ -228,18 +227,20 @@ static void put_trigger(struct writer_state *w, uint32_t field, const struct rec
 
 static void put_triggers(struct writer_state *w)
 {
-	struct session_triggers *t = &w->session->triggers;
+	struct trace *t = w->trace;
 
-	for (size_t i = 0; i < t->n_received; i++)
+	for (size_t i = 0; i < t->n_received; i++) {
 		put_trigger(w, PB_TRACE_PACKET_TRIGGER, &t->received[i]);
-	triggers_forget_received(t);
+		received_trigger_deinit(&t->received[i]);
+	}
+	t->n_received = 0;
 }
 
 /* ---- events and statistics ---- */
 
 static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_event *event)
 {
-	const struct slow_sources *slow = lifecycle_sources(&w->session->lifecycle, event->kind);
+	const struct slow_sources *slow = lifecycle_sources(&w->trace->lifecycle, event->kind);
 	struct pb_enc *e = begin_packet_at(w, event->boot_ns);
 
 	pb_enc_open(e, PB_TRACE_PACKET_SERVICE_EVENT);
@@ -253,7 +254,7 @@ static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_e
 
 static void put_lifecycle(struct writer_state *w)
 {
-	struct lifecycle *l = &w->session->lifecycle;
+	struct lifecycle *l = &w->trace->lifecycle;
 
 	for (size_t i = 0; i < l->n; i++)
 		put_lifecycle_event(w, &l->events[i]);
@@ -262,7 +263,7 @@ static void put_lifecycle(struct writer_state *w)
 
 static void put_concurrent(struct writer_state *w)
 {
-	struct concurrent_events *c = &w->session->concurrent;
+	struct concurrent_events *c = &w->trace->concurrent;
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct concurrent_event *event = &c->list[i];
@@ -286,7 +287,7 @@ static size_t make_stats(struct writer_state *w)
 	struct pb_enc *e = begin_packet(w);
 
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_STATS);
-	stats_put(w->session, e, SIZE_MAX);
+	w->trace->owner.put_stats(w->trace->owner.ctx, e, SIZE_MAX);
 	pb_enc_close(e);
 	return w->mem.failed ? 0 : pb_mem_len(&w->mem);
 }
@@ -295,7 +296,7 @@ static size_t make_stats(struct writer_state *w)
 
 static void put_stats(struct writer_state *w)
 {
-	struct trace_filter *f = w->session->filter;
+	struct trace_filter *f = w->trace->filter;
 	size_t counted = 0, len = make_stats(w);
 
 	/* The bytes of the filter's output include this packet. */
@@ -312,56 +313,56 @@ static void put_stats(struct writer_state *w)
 
 static void put_once(struct writer_state *w)
 {
-	struct session *s = w->session;
+	struct trace *t = w->trace;
 
 	put_uuid(w);
-	if (!builtin(s)->disable_extension_descriptors)
+	if (!builtin(t)->disable_extension_descriptors)
 		put_extensions(w);
 	put_provenance(w);
-	if (!builtin(s)->disable_system_info)
+	if (!builtin(t)->disable_system_info)
 		put_system_info(w);
 }
 
-void service_packets_put_head(struct session *s, struct packet_sink *sink)
+void service_packets_put_head(struct trace *t, struct packet_sink *sink)
 {
-	struct writer_state w = {.session = s, .sink = sink};
+	struct writer_state w = {.trace = t, .sink = sink};
 
 	if (pb_mem_init(&w.mem) < 0)
 		return;
 	put_clock_snapshots(&w);
-	if (s->sync_marker_due)
+	if (t->sync_marker_due)
 		put_sync_marker(&w);
-	s->sync_marker_due = false;
-	if (!s->head_written && !builtin(s)->disable_trace_config)
+	t->sync_marker_due = false;
+	if (!t->head_written && !builtin(t)->disable_trace_config)
 		put_trace_config(&w);
-	if (!s->head_written && s->clone_trigger.name && !builtin(s)->disable_trace_config)
-		put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &s->clone_trigger);
-	if (!builtin(s)->disable_trace_config)
+	if (!t->head_written && t->clone_trigger.name && !builtin(t)->disable_trace_config)
+		put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &t->clone_trigger);
+	if (!builtin(t)->disable_trace_config)
 		put_triggers(&w);
-	if (!s->head_written) {
+	if (!t->head_written) {
 		put_once(&w);
-		s->remote_written = 0;
+		t->remote_written = 0;
 	}
-	s->head_written = true;
-	if (!builtin(s)->disable_service_events)
+	t->head_written = true;
+	if (!builtin(t)->disable_service_events)
 		put_lifecycle(&w);
 	put_concurrent(&w);
-	remote_packets_put(s, sink);
+	remote_packets_put(t, sink);
 	pb_mem_deinit(&w.mem);
 }
 
-void service_packets_put_tail(struct session *s, struct packet_sink *sink)
+void service_packets_put_tail(struct trace *t, struct packet_sink *sink)
 {
-	struct writer_state w = {.session = s, .sink = sink};
+	struct writer_state w = {.trace = t, .sink = sink};
 
 	if (pb_mem_init(&w.mem) < 0)
 		return;
-	if (!builtin(s)->disable_service_events) {
-		session_record(s, LIFECYCLE_READ_COMPLETED);
+	if (!builtin(t)->disable_service_events) {
+		trace_record(t, LIFECYCLE_READ_COMPLETED);
 		put_lifecycle(&w);
 	}
-	if (s->stats_due)
+	if (t->stats_due)
 		put_stats(&w);
-	s->stats_due = false;
+	t->stats_due = false;
 	pb_mem_deinit(&w.mem);
 }

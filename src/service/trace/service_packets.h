@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/core/version.h"
 #include "service/filter/packet_sink.h"
 
-struct session;
+struct trace;
+
+/* What TraceStats and SystemInfo call this program. */
+#define SERVICE_VERSION "sondad " SONDA_VERSION
 
 /*
  * What the service itself writes into a trace, on sequence 1:
@@ -15,6 +19,6 @@ struct session;
  * Each is written when there is something new to say, some once a session; the config's
  * builtin_data_sources turn some of them off.
  */
-void service_packets_put_head(struct session *s, struct packet_sink *sink);
+void service_packets_put_head(struct trace *t, struct packet_sink *sink);
 /* Ends a reading that came to the end of all buffers. */
-void service_packets_put_tail(struct session *s, struct packet_sink *sink);
+void service_packets_put_tail(struct trace *t, struct packet_sink *sink);

@@ -12,6 +12,7 @@
 #include "service/producer/producer_port.h"
 #include "service/service.h"
 #include "service/session/session.h"
+#include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 
 struct rig {
@@ -208,7 +209,7 @@ static inline unsigned stage_count(struct stage *g, const char *text)
 /* Of the session's buffer. */
 static inline const struct trace_buffer_stats *stage_stats(struct stage *g, size_t buffer)
 {
-	return trace_buffer_stats(rig_session(&g->rig)->buffers[buffer].buffer);
+	return trace_buffer_stats(rig_session(&g->rig)->trace->buffers[buffer].buffer);
 }
 
 #define STAGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

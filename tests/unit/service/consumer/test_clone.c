@@ -206,15 +206,16 @@ static void events_say_what_was_done(void **state)
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 4 }");
 	make_clone(g);
 	s = rig_session(&g->rig);
-	for (size_t i = 0; i < s->lifecycle.n; i++) {
-		const struct lifecycle_event *e = &s->lifecycle.events[i];
+	for (size_t i = 0; i < s->trace->lifecycle.n; i++) {
+		const struct lifecycle_event *e = &s->trace->lifecycle.events[i];
 
 		assert_true(i == 0 || e[-1].boot_ns <= e->boot_ns);
 		if (e->kind == LIFECYCLE_BUFFER_CLONED)
 			assert_int_equal(e->value, cloned++);
 	}
 	assert_int_equal(cloned, 2);
-	assert_int_equal(s->lifecycle.events[s->lifecycle.n - 1].kind, LIFECYCLE_TRACING_DISABLED);
+	assert_int_equal(s->trace->lifecycle.events[s->trace->lifecycle.n - 1].kind,
+			 LIFECYCLE_TRACING_DISABLED);
 }
 
 /* ---- which one ---- */
@@ -559,7 +560,7 @@ static void clone_says_which_trigger_it_is_for(void **state)
 	assert_int_equal(peer_number(&trigger, PB_TRIGGER_STOP_DELAY_MS), 5);
 	peer_packets_free(&t);
 	/* The triggers have moved: the next clone has its own. */
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->triggers.n_received, 0);
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->trace->n_received, 0);
 }
 
 int main(void)

@@ -222,7 +222,7 @@ static void each_pass_is_filtered(void **state)
 	memset(text, 'x', 3000);
 	text[3000] = '\0';
 	stage_start(g, config_of(AS_STRING, SECRET, "buffers { size_kb: 256 }"));
-	rig_session(&g->rig)->stats_due = true;
+	rig_session(&g->rig)->trace->stats_due = true;
 	for (uint32_t i = 0; i < 18; i++)
 		stage_write(g, i % 4, 1, i, i % 2 ? text : "secret 1234");
 	t = stage_read(g);

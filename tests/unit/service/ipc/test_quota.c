@@ -13,7 +13,7 @@
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
-#include "service/trace/stats.h"
+#include "service/trace/trace_stats.h"
 
 /* ---- by itself ---- */
 
@@ -196,7 +196,7 @@ static void assert_told(struct stage *g, enum quota_kind kind, uint64_t times)
 	struct pb_mem m;
 
 	assert_int_equal(pb_mem_init(&m), 0);
-	stats_put(rig_session(&g->rig), &m.enc, SIZE_MAX);
+	session_put_stats(rig_session(&g->rig), &m.enc, SIZE_MAX);
 	t = pb__trace_stats__unpack(NULL, pb_mem_len(&m), m.buf);
 	assert_non_null(t);
 	for (size_t i = 0; i < t->n_limits; i++)

@@ -149,7 +149,8 @@ static void chunks_of_illegal_sizes_are_discarded(void **state)
 		assert_int_equal(discarded(f), i + 1);
 	}
 	assert_int_equal(
-		trace_buffer_stats(rig_session(&f->rig)->buffers[0].buffer)->chunks_written, 0);
+		trace_buffer_stats(rig_session(&f->rig)->trace->buffers[0].buffer)->chunks_written,
+		0);
 	/* The smallest and the largest are chunks, whatever is in them. */
 	assert_true(
 		peer_accepted(f->prod, peer_commit_bytes(f->prod, f->s.buffer, bytes, 8, false)));

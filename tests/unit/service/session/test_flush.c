@@ -230,7 +230,7 @@ static void periodic_flush_does_not_wait_for_the_last(void **state)
 
 static bool lists_slow_flush(struct stage *g)
 {
-	const struct lifecycle *l = &rig_session(&g->rig)->lifecycle;
+	const struct lifecycle *l = &rig_session(&g->rig)->trace->lifecycle;
 	const struct slow_sources *s = lifecycle_sources(l, LIFECYCLE_SLOW_FLUSH);
 
 	return s->bytes && memmem(s->bytes, s->len, "prod", 4) &&

@@ -54,10 +54,10 @@ static void buffers_are_found_by_their_number(void **state)
 	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	assert_int_equal(s->n_buffers, 2);
-	assert_int_equal(session_buffer_index(s, s->buffers[0].id), 0);
-	assert_int_equal(session_buffer_index(s, s->buffers[1].id), 1);
-	assert_int_equal(session_buffer_index(s, (uint16_t)(s->buffers[1].id + 1)), -1);
+	assert_int_equal(s->trace->n_buffers, 2);
+	assert_int_equal(trace_find_buffer(s->trace, s->trace->buffers[0].id), 0);
+	assert_int_equal(trace_find_buffer(s->trace, s->trace->buffers[1].id), 1);
+	assert_int_equal(trace_find_buffer(s->trace, (uint16_t)(s->trace->buffers[1].id + 1)), -1);
 }
 
 int main(void)

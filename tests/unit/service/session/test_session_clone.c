@@ -32,8 +32,9 @@ static struct session *clone_of(struct session *source)
 	struct session *s;
 
 	assert_int_equal(session_clone_init(&c, source, 1, &e), 0);
-	for (size_t i = 0; i < source->n_buffers; i++)
-		assert_int_equal(trace_buffer_clone(source->buffers[i].buffer, &c.buffers[i]), 0);
+	for (size_t i = 0; i < source->trace->n_buffers; i++)
+		assert_int_equal(
+			trace_buffer_clone(source->trace->buffers[i].buffer, &c.buffers[i]), 0);
 	assert_int_equal(session_clone_finish(&c, source, source->consumer, &s), 0);
 	session_clone_deinit(&c);
 	s->consumer = NULL;
@@ -48,26 +49,26 @@ static void what_it_takes_over(void **state)
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 8 } unique_session_name: 'n'");
 	stage_write(g, 0, 3, 0, "data");
 	source = rig_session(&g->rig);
-	source->invalid_packets = 5;
+	source->trace->invalid_packets = 5;
 	source->flushes_failed = 6;
 	source->final_flush = FINAL_FLUSH_SUCCEEDED;
-	sequence_ids_get(&source->sequences, 9, 9);
+	sequence_ids_get(&source->trace->sequences, 9, 9);
 	s = clone_of(source);
 	assert_int_equal(s->state, SESSION_CLONED);
 	assert_string_equal(session_state_name(s->state), "CLONED_READ_ONLY");
 	assert_string_equal(s->config->unique_session_name, "n");
 	assert_ptr_not_equal(s->config, source->config);
-	assert_int_equal(s->uuid_lsb, source->uuid_lsb);
-	assert_int_not_equal(s->uuid_msb, source->uuid_msb);
-	assert_int_equal(s->uuid_msb >> 12 & 0xf, 4);
-	assert_int_equal(s->invalid_packets, 5);
+	assert_int_equal(s->trace->uuid_lsb, source->trace->uuid_lsb);
+	assert_int_not_equal(s->trace->uuid_msb, source->trace->uuid_msb);
+	assert_int_equal(s->trace->uuid_msb >> 12 & 0xf, 4);
+	assert_int_equal(s->trace->invalid_packets, 5);
 	assert_int_equal(s->flushes_failed, 6);
 	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
-	assert_int_equal(sequence_ids_get(&s->sequences, 9, 9), 2);
-	assert_int_equal(s->n_buffers, 2);
+	assert_int_equal(sequence_ids_get(&s->trace->sequences, 9, 9), 2);
+	assert_int_equal(s->trace->n_buffers, 2);
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_not_equal(s->buffers[i].id, source->buffers[i].id);
-		assert_ptr_not_equal(s->buffers[i].buffer, source->buffers[i].buffer);
+		assert_int_not_equal(s->trace->buffers[i].id, source->trace->buffers[i].id);
+		assert_ptr_not_equal(s->trace->buffers[i].buffer, source->trace->buffers[i].buffer);
 	}
 	assert_int_equal(s->n_instances, 0);
 	session_free(s);
@@ -87,7 +88,7 @@ static void it_is_there_to_be_read(void **state)
 	assert_int_equal(s->state, SESSION_CLONED);
 	assert_int_equal(flush_begin(s, 0, 0, NULL, NULL), -EINVAL);
 	assert_false(triggers_hold_back(s));
-	assert_true(s->stats_due && s->sync_marker_due);
+	assert_true(s->trace->stats_due && s->trace->sync_marker_due);
 	session_free(s);
 	assert_true(peer_is_quiet(g->prod));
 }
@@ -99,9 +100,9 @@ static void clocks_are_there_though_the_source_was_read(void **state)
 	struct session *s;
 
 	stage_start(g, STAGE_CONFIG);
-	clock_snapshots_clear(&rig_session(&g->rig)->clocks);
+	clock_snapshots_clear(&rig_session(&g->rig)->trace->clocks);
 	s = clone_of(rig_session(&g->rig));
-	assert_int_equal(s->clocks.n, 1);
+	assert_int_equal(s->trace->clocks.n, 1);
 	session_free(s);
 }
 

@@ -43,16 +43,16 @@ static void buffers_are_numbered_service_wide(void **state)
 	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 8 }");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	assert_int_equal(s->buffers[0].id, UINT16_MAX);
-	assert_int_equal(s->buffers[1].id, 1);
-	assert_int_equal(session_buffer_index(s, UINT16_MAX), 0);
-	assert_int_equal(session_buffer_index(s, 1), 1);
-	assert_int_equal(session_buffer_index(s, 2), -1);
-	assert_int_equal(trace_buffer_size(s->buffers[1].buffer), 8192);
+	assert_int_equal(s->trace->buffers[0].id, UINT16_MAX);
+	assert_int_equal(s->trace->buffers[1].id, 1);
+	assert_int_equal(trace_find_buffer(s->trace, UINT16_MAX), 0);
+	assert_int_equal(trace_find_buffer(s->trace, 1), 1);
+	assert_int_equal(trace_find_buffer(s->trace, 2), -1);
+	assert_int_equal(trace_buffer_size(s->trace->buffers[1].buffer), 8192);
 	g->rig.service->last_buffer_id = UINT16_MAX - 1;
 	peer_enable(second, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(second));
-	assert_int_equal(rig_session(&g->rig)->buffers[0].id, 2);
+	assert_int_equal(rig_session(&g->rig)->trace->buffers[0].id, 2);
 	rig_hang_up(&g->rig, second);
 }
 

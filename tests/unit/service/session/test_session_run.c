@@ -27,8 +27,8 @@ static int teardown(void **state)
 
 static bool has_event(const struct session *s, enum lifecycle_kind kind)
 {
-	for (size_t i = 0; i < s->lifecycle.n; i++)
-		if (s->lifecycle.events[i].kind == kind)
+	for (size_t i = 0; i < s->trace->lifecycle.n; i++)
+		if (s->trace->lifecycle.events[i].kind == kind)
 			return true;
 	return false;
 }
@@ -45,9 +45,9 @@ static void starts_by_itself(void **state)
 	assert_int_equal(s->uid, getuid());
 	assert_true(has_event(s, LIFECYCLE_TRACING_STARTED));
 	assert_false(has_event(s, LIFECYCLE_ALL_STARTED));
-	assert_true(s->clocks.has_initial);
-	assert_true(s->start_realtime_ns > 0);
-	assert_true(s->sync_marker_due && s->stats_due);
+	assert_true(s->trace->clocks.has_initial);
+	assert_true(s->trace->start_realtime_ns > 0);
+	assert_true(s->trace->sync_marker_due && s->trace->stats_due);
 }
 
 static void deferred_start_waits(void **state)
@@ -60,7 +60,7 @@ static void deferred_start_waits(void **state)
 	s = rig_session(&g->rig);
 	assert_int_equal(s->state, SESSION_CONFIGURED);
 	assert_false(has_event(s, LIFECYCLE_TRACING_STARTED));
-	assert_int_equal(s->start_realtime_ns, 0);
+	assert_int_equal(s->trace->start_realtime_ns, 0);
 	session_start(s);
 	assert_int_equal(s->state, SESSION_STARTED);
 	session_start(s);
@@ -89,7 +89,7 @@ static void those_that_are_slow_to_start_are_named(void **state)
 	s = rig_session(&g->rig);
 	assert_true(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
 	s->slow_start.fire(s->slow_start.ctx);
-	slow = lifecycle_sources(&s->lifecycle, LIFECYCLE_SLOW_STARTING);
+	slow = lifecycle_sources(&s->trace->lifecycle, LIFECYCLE_SLOW_STARTING);
 	assert_non_null(slow->bytes);
 	assert_non_null(memmem(slow->bytes, slow->len, "prod", 4));
 	assert_non_null(memmem(slow->bytes, slow->len, "src", 3));
@@ -198,13 +198,13 @@ static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
 	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 }");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	s->sync_marker_due = s->stats_due = false;
-	rig_until(&g->rig, s->sync_marker_due && s->stats_due);
+	s->trace->sync_marker_due = s->trace->stats_due = false;
+	rig_until(&g->rig, s->trace->sync_marker_due && s->trace->stats_due);
 	session_disable(s, false);
-	s->sync_marker_due = s->stats_due = false;
+	s->trace->sync_marker_due = s->trace->stats_due = false;
 	usleep(25000);
 	rig_pump(&g->rig);
-	assert_false(s->sync_marker_due || s->stats_due);
+	assert_false(s->trace->sync_marker_due || s->trace->stats_due);
 }
 
 /* By the clock that goes on while the machine is suspended. */
@@ -219,8 +219,8 @@ static void snapshot_tick_can_count_suspended_time(void **state)
 	s = rig_session(&g->rig);
 	assert_non_null(s->snapshot_tick.boot_event);
 	assert_null(s->duration.boot_event);
-	s->sync_marker_due = s->stats_due = false;
-	rig_until(&g->rig, s->sync_marker_due && s->stats_due);
+	s->trace->sync_marker_due = s->trace->stats_due = false;
+	rig_until(&g->rig, s->trace->sync_marker_due && s->trace->stats_due);
 	session_disable(s, false);
 	assert_null(s->snapshot_tick.boot_event);
 }

@@ -302,7 +302,7 @@ static void delayed_clones_are_bounded(void **state)
 		activate(g, "a");
 	t = &rig_session(&g->rig)->triggers;
 	assert_int_equal(t->n_due, MAX_DUE_TRIGGERS);
-	assert_int_equal(t->n_received, MAX_RECEIVED_TRIGGERS);
+	assert_int_equal(rig_session(&g->rig)->trace->n_received, MAX_RECEIVED_TRIGGERS);
 	refused = g->rig.service->quota.refused;
 	assert_int_equal(refused[REFUSED_DUE_TRIGGERS],
 			 MAX_RECEIVED_TRIGGERS + 5 - MAX_DUE_TRIGGERS);
@@ -329,7 +329,7 @@ static void clone_session_ends_at_its_timeout(void **state)
 
 static size_t n_received(struct stage *g)
 {
-	return rig_session(&g->rig)->triggers.n_received;
+	return rig_session(&g->rig)->trace->n_received;
 }
 
 static void regex_names_who_may(void **state)

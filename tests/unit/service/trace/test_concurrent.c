@@ -38,7 +38,7 @@ static const struct concurrent_events *events(struct stage *g)
 
 	TAILQ_FOREACH (s, &g->rig.service->sessions, link)
 		if (s->config->builtin_data_sources)
-			return &s->concurrent;
+			return &s->trace->concurrent;
 	return NULL;
 }
 
@@ -126,7 +126,7 @@ static void who_did_not_ask_hears_nothing(void **state)
 	stage_start(g, STAGE_CONFIG);
 	peer_enable(other, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->concurrent.n, 0);
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->trace->concurrent.n, 0);
 }
 
 static void names_are_for_their_own_user(void **state)
@@ -149,7 +149,7 @@ static void they_are_bounded(void **state)
 	peer_enable(other, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
 	for (unsigned i = 0; i < MAX_CONCURRENT_EVENTS + 10; i++)
-		concurrent_tell(rig_session(&g->rig));
+		session_set_state(rig_session(&g->rig), SESSION_STARTED);
 	assert_int_equal(events(g)->n, MAX_CONCURRENT_EVENTS);
 	assert_in_range(g->rig.service->quota.refused[REFUSED_CONCURRENT_EVENTS], 10, 20);
 }

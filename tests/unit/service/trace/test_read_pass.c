@@ -54,8 +54,8 @@ static int setup(void **state)
 
 	stage_start(g, STAGE_CONFIG QUIET);
 	s = rig_session(&g->rig);
-	s->sync_marker_due = s->stats_due = false;
-	s->head_written = true;
+	s->trace->sync_marker_due = s->trace->stats_due = false;
+	s->trace->head_written = true;
 	*state = g;
 	return 0;
 }
@@ -71,8 +71,8 @@ static void empty_buffers_are_read_at_once(void **state)
 	struct stage *g = *state;
 	struct counter c = counter();
 
-	read_begin(rig_session(&g->rig));
-	assert_false(read_pass(rig_session(&g->rig), &c.sink, 1000));
+	read_begin(rig_session(&g->rig)->trace);
+	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
 	assert_int_equal(c.packets, 0);
 }
 
@@ -83,8 +83,8 @@ static void trusted_fields_come_last(void **state)
 	struct pb_field packet, f;
 
 	stage_write(g, 0, 7, 0, "text");
-	read_begin(rig_session(&g->rig));
-	assert_false(read_pass(rig_session(&g->rig), &c.sink, 1000));
+	read_begin(rig_session(&g->rig)->trace);
+	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
 	assert_int_equal(c.packets, 1);
 	assert_int_equal(c.bytes, c.promised);
 	packet = (struct pb_field){.data = c.last, .len = c.last_len};
@@ -104,8 +104,8 @@ static void batch_ends_the_pass_and_the_next_goes_on(void **state)
 
 	for (uint32_t i = 0; i < 50; i++)
 		stage_write(g, i, 1, i, "0123456789");
-	read_begin(rig_session(&g->rig));
-	while (read_pass(rig_session(&g->rig), &c.sink, 100))
+	read_begin(rig_session(&g->rig)->trace);
+	while (read_pass(rig_session(&g->rig)->trace, &c.sink, 100))
 		passes++;
 	assert_int_equal(c.packets, 50);
 	assert_in_range(passes, 10, 26);
@@ -133,10 +133,10 @@ static void reserved_fields_are_dropped_and_counted(void **state)
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
 	}
 	stage_write(g, 20, 1, 12, "good");
-	read_begin(rig_session(&g->rig));
-	assert_false(read_pass(rig_session(&g->rig), &c.sink, 1000));
+	read_begin(rig_session(&g->rig)->trace);
+	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
 	assert_int_equal(c.packets, 1);
-	assert_int_equal(rig_session(&g->rig)->invalid_packets, 12);
+	assert_int_equal(rig_session(&g->rig)->trace->invalid_packets, 12);
 }
 
 static void dropped_packets_count_for_the_batch(void **state)
@@ -146,17 +146,17 @@ static void dropped_packets_count_for_the_batch(void **state)
 	const char *texts[] = {"0123456789"};
 
 	/* writers beyond the limit of sequences */
-	rig_session(&g->rig)->sequences.last = MAX_SEQUENCES + 1;
+	rig_session(&g->rig)->trace->sequences.last = MAX_SEQUENCES + 1;
 	for (uint32_t i = 0; i < 50; i++) {
 		peer_write_chunk(&g->s.smb, i, 1, i, texts, 1, true);
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
 	}
-	read_begin(rig_session(&g->rig));
-	assert_true(read_pass(rig_session(&g->rig), &c.sink, 100));
+	read_begin(rig_session(&g->rig)->trace);
+	assert_true(read_pass(rig_session(&g->rig)->trace, &c.sink, 100));
 	assert_int_equal(c.packets, 0);
-	assert_in_range(rig_session(&g->rig)->invalid_packets, 5, 10);
+	assert_in_range(rig_session(&g->rig)->trace->invalid_packets, 5, 10);
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_SEQUENCES],
-			 rig_session(&g->rig)->invalid_packets);
+			 rig_session(&g->rig)->trace->invalid_packets);
 }
 
 /* A producer may write as much as it likes of which nothing is left for a trace. */
@@ -169,10 +169,10 @@ static void fragments_without_bytes_end_the_pass_too(void **state)
 	for (uint32_t i = 0; i < 30; i++)
 		stage_write_empty(g, i, 1, i, 1000);
 	stage_write(g, 30, 1, 30, "text");
-	read_begin(rig_session(&g->rig));
-	assert_true(read_pass(rig_session(&g->rig), &c.sink, 1 << 20));
+	read_begin(rig_session(&g->rig)->trace);
+	assert_true(read_pass(rig_session(&g->rig)->trace, &c.sink, 1 << 20));
 	assert_int_equal(c.packets, 0);
-	while (read_pass(rig_session(&g->rig), &c.sink, 1 << 20))
+	while (read_pass(rig_session(&g->rig)->trace, &c.sink, 1 << 20))
 		passes++;
 	assert_int_equal(c.packets, 1);
 	assert_int_equal(passes, 30 * 1000 / READ_PASS_STEPS);

@@ -218,7 +218,7 @@ static void extensions_are_at_the_head(void **state)
 	struct peer_packets t;
 	int i;
 
-	g->rig.service->extensions = &x;
+	g->rig.service->trace_env.extensions = &x;
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
 	t = stage_read(g);
@@ -319,7 +319,7 @@ static void slow_sources_are_named(void **state)
 	struct pb_field f, slow;
 
 	stage_start(g, STAGE_CONFIG);
-	lifecycle_add_sources(&rig_session(&g->rig)->lifecycle, LIFECYCLE_SLOW_STARTING, 1,
+	lifecycle_add_sources(&rig_session(&g->rig)->trace->lifecycle, LIFECYCLE_SLOW_STARTING, 1,
 			      "\x0a\x03\x0a\x01p", 5);
 	t = stage_read(g);
 	for (size_t i = 0; i < t.n; i++)

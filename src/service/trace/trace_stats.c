@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/trace/stats.h"
+#include "service/trace/trace_stats.h"
 
 #include "common/trace_stats.pb-c.h"
 #include "gen/fields.h"
-#include "service/service.h"
-#include "service/session/session.h"
-#include "service/session/session_run.h"
 #include "service/buffer/trace_buffer.h"
 #include "service/filter/trace_filter.h"
+#include "service/trace/trace_internal.h"
 #include "wire/pb_enc.h"
 
 /* ---- buffers ---- */
@@ -51,7 +49,7 @@ static void put_buffer(struct pb_enc *e, const struct trace_buffer *b)
 /* ---- writers ---- */
 
 struct writer_sink {
-	struct session *session;
+	struct trace *trace;
 	struct pb_enc *enc;
 	uint64_t end; /* the encoder's position past which nothing is begun */
 	uint32_t buffer; /* index */
@@ -76,7 +74,7 @@ static void put_writer(void *ctx, const struct trace_buffer_writer *writer,
 	_Static_assert(sizeof(h->sums[0]) == sizeof(uint64_t), "int64 is encoded as uint64 is");
 	if (pb_enc_pos(e) >= w->end)
 		return;
-	id = sequence_ids_get(&w->session->sequences, writer->producer_id, writer->writer_id);
+	id = sequence_ids_get(&w->trace->sequences, writer->producer_id, writer->writer_id);
 	if (!id)
 		return;
 	pb_enc_open(e, PB_TRACE_STATS_WRITER_STATS);
@@ -89,84 +87,36 @@ static void put_writer(void *ctx, const struct trace_buffer_writer *writer,
 	pb_enc_close(e);
 }
 
-static void put_writers(struct session *s, struct pb_enc *e, uint64_t end)
+void trace_put_writer_stats(struct trace *t, struct pb_enc *e, uint64_t end)
 {
-	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
-	struct writer_sink w = {.session = s, .enc = e, .end = end};
+	const Pb__TraceConfig__BuiltinDataSource *b = t->owner.config->builtin_data_sources;
+	struct writer_sink w = {.trace = t, .enc = e, .end = end};
 
 	if (b && b->disable_chunk_usage_histograms)
 		return;
 	for (size_t i = 0; i < TRACE_BUFFER_HISTOGRAM_THRESHOLDS; i++)
 		pb_enc_i64(e, PB_TRACE_STATS_CHUNK_PAYLOAD_HISTOGRAM_DEF,
 			   trace_buffer_histogram_thresholds[i]);
-	for (size_t i = 0; i < s->n_buffers; i++) {
+	for (size_t i = 0; i < t->n_buffers; i++) {
 		w.buffer = (uint32_t)i;
-		trace_buffer_each_writer(s->buffers[i].buffer, put_writer, &w);
+		trace_buffer_each_writer(t->buffers[i].buffer, put_writer, &w);
 	}
 }
 
-/* ---- limits ---- */
+/* ---- buffers and reading ---- */
 
-static void put_limits(const struct session *s, struct pb_enc *e)
+void trace_put_buffer_stats(const struct trace *t, struct pb_enc *e)
 {
-	const struct quota *q = &s->service->quota;
-
-	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
-		if (!q->held[i] && !q->refused[i])
-			continue;
-		pb_enc_open(e, PB_TRACE_STATS_LIMITS);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD, q->held[i]);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD_BY_USER,
-			   quota_of_user(q, s->uid, (enum quota_kind)i));
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX, q->limits[i].all);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER,
-			   quota_max_of_user(q, s->account.user, (enum quota_kind)i));
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
-		pb_enc_close(e);
-	}
-	for (unsigned i = N_QUOTAS; i < N_REFUSED; i++) {
-		if (!q->refused[i])
-			continue;
-		pb_enc_open(e, PB_TRACE_STATS_LIMITS);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
-		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_REFUSED, q->refused[i]);
-		pb_enc_close(e);
-	}
+	for (size_t i = 0; i < t->n_buffers; i++)
+		put_buffer(e, t->buffers[i].buffer);
 }
 
-/* ---- the message ---- */
-
-void stats_put(struct session *s, struct pb_enc *e, size_t max_bytes)
+void trace_put_read_stats(const struct trace *t, struct pb_enc *e)
 {
-	const struct service *v = s->service;
-	uint64_t begin = pb_enc_pos(e);
-
-	for (size_t i = 0; i < s->n_buffers; i++)
-		put_buffer(e, s->buffers[i].buffer);
-	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_CONNECTED, v->n_producers);
-	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_SEEN, v->last_producer_id);
-	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_REGISTERED, v->n_sources);
-	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_SEEN, v->last_instance_id);
-	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSIONS, service_count_sessions(v));
-	pb_enc_u64(e, PB_TRACE_STATS_TOTAL_BUFFERS, service_count_buffers(v));
-	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, v->chunks_discarded);
-	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, v->patches_discarded);
-	pb_enc_u64(e, PB_TRACE_STATS_INVALID_PACKETS, s->invalid_packets);
-	if (s->filter) {
-		pb_enc_open(e, PB_TRACE_STATS_FILTER_STATS);
-		trace_filter_put_stats(s->filter, e);
-		pb_enc_close(e);
-	}
-	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_REQUESTED, s->flushes_requested);
-	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_SUCCEEDED, s->flushes_succeeded);
-	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_FAILED, s->flushes_failed);
-	if (s->final_flush != FINAL_FLUSH_NONE)
-		pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, s->final_flush);
-	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
-	put_limits(s, e);
-	departures_put(s, PB_TRACE_STATS_DEPARTURES, e);
-	if (session_end_reason(s))
-		pb_enc_str(e, PB_TRACE_STATS_END_REASON, session_end_reason(s));
-	put_writers(s, e, max_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + max_bytes);
+	pb_enc_u64(e, PB_TRACE_STATS_INVALID_PACKETS, t->invalid_packets);
+	if (!t->filter)
+		return;
+	pb_enc_open(e, PB_TRACE_STATS_FILTER_STATS);
+	trace_filter_put_stats(t->filter, e);
+	pb_enc_close(e);
 }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/service/rig.h"
-#include "service/trace/session_trace.h"
+#include "service/trace/trace.h"
 
 static int setup(void **state)
 {
@@ -30,14 +30,14 @@ static void uuid_is_the_configs_or_random(void **state)
 	peer_enable(g->cons, "trace_uuid_msb: -5 trace_uuid_lsb: 7");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	assert_int_equal(s->uuid_msb, -5);
-	assert_int_equal(s->uuid_lsb, 7);
+	assert_int_equal(s->trace->uuid_msb, -5);
+	assert_int_equal(s->trace->uuid_lsb, 7);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_true(peer_next(g->cons));
 	peer_enable(g->cons, "");
 	assert_true(peer_is_quiet(g->cons));
-	msb = rig_session(&g->rig)->uuid_msb;
-	lsb = rig_session(&g->rig)->uuid_lsb;
+	msb = rig_session(&g->rig)->trace->uuid_msb;
+	lsb = rig_session(&g->rig)->trace->uuid_lsb;
 	assert_int_equal((uint64_t)msb >> 12 & 15, 4);
 	assert_int_equal((uint64_t)lsb >> 62, 2);
 	assert_int_not_equal(msb & ~0xf000ll, 0);
@@ -52,9 +52,9 @@ static void clocks_can_be_left_alone(void **state)
 			     "snapshot_interval_ms: 10 }");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	assert_false(s->clocks.has_initial);
-	assert_int_equal(s->clocks.n, 0);
-	assert_true(s->start_realtime_ns > 0);
+	assert_false(s->trace->clocks.has_initial);
+	assert_int_equal(s->trace->clocks.n, 0);
+	assert_true(s->trace->start_realtime_ns > 0);
 }
 
 /* A file of its own in a rotation: a reading that no file has yet is older than the one at its
@@ -68,13 +68,13 @@ static void begun_trace_keeps_no_older_clocks(void **state)
 	peer_enable(g->cons, "");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	older = s->clocks.initial;
+	older = s->trace->clocks.initial;
 	older.value[CLOCK_SNAPSHOT_REALTIME] += 2 * (uint64_t)CLOCK_SNAPSHOT_MIN_DRIFT_NS;
-	clock_snapshots_add(&s->clocks, &older);
-	assert_int_equal(s->clocks.n, 1);
-	session_begin_trace(s);
-	assert_true(s->clocks.has_initial);
-	assert_int_equal(s->clocks.n, 0);
+	clock_snapshots_add(&s->trace->clocks, &older);
+	assert_int_equal(s->trace->clocks.n, 1);
+	trace_restart(s->trace);
+	assert_true(s->trace->clocks.has_initial);
+	assert_int_equal(s->trace->clocks.n, 0);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 #include "base/core/mem.h"
 #include "common/trace_stats.pb-c.h"
 #include "unit/service/rig.h"
-#include "service/trace/stats.h"
+#include "service/trace/trace_stats.h"
 
 static int setup(void **state)
 {
@@ -29,7 +29,7 @@ static Pb__TraceStats *stats(struct stage *g, size_t max)
 	struct pb_mem m;
 
 	assert_int_equal(pb_mem_init(&m), 0);
-	stats_put(rig_session(&g->rig), &m.enc, max);
+	session_put_stats(rig_session(&g->rig), &m.enc, max);
 	s = pb__trace_stats__unpack(NULL, pb_mem_len(&m), m.buf);
 	assert_non_null(s);
 	pb_mem_deinit(&m);
@@ -46,7 +46,7 @@ static void counters_are_those_of_service_and_session(void **state)
 	s = rig_session(&g->rig);
 	g->rig.service->chunks_discarded = 11;
 	g->rig.service->patches_discarded = 12;
-	s->invalid_packets = 13;
+	s->trace->invalid_packets = 13;
 	s->flushes_requested = 14;
 	s->flushes_succeeded = 15;
 	s->flushes_failed = 16;

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/filter/trace_filter.h"
+#include "service/ipc/limits.h"
+#include "service/trace/trace_internal.h"
+
+/* ---- buffers ---- */
+
+int trace_add_buffer(struct trace *t, uint16_t id, struct trace_buffer *buffer)
+{
+	if (array_reserve(&t->buffers, &t->cap_buffers, t->n_buffers + 1, sizeof(*t->buffers)) < 0)
+		return -ENOMEM;
+	t->buffers[t->n_buffers++] = (struct session_buffer){.id = id, .buffer = buffer};
+	return 0;
+}
+
+size_t trace_n_buffers(const struct trace *t)
+{
+	return t->n_buffers;
+}
+
+struct trace_buffer *trace_get_buffer(const struct trace *t, size_t i)
+{
+	return t->buffers[i].buffer;
+}
+
+uint16_t trace_get_buffer_id(const struct trace *t, size_t i)
+{
+	return t->buffers[i].id;
+}
+
+int trace_find_buffer(const struct trace *t, uint16_t buffer_id)
+{
+	for (size_t i = 0; i < t->n_buffers; i++)
+		if (t->buffers[i].id == buffer_id)
+			return (int)i;
+	return -1;
+}
+
+struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with)
+{
+	struct trace_buffer *old = t->buffers[i].buffer;
+
+	t->buffers[i].buffer = with;
+	return old;
+}
+
+uint64_t trace_unread_bytes(const struct trace *t, size_t i)
+{
+	return trace_buffer_stats(t->buffers[i].buffer)->bytes_written -
+	       t->buffers[i].written_before;
+}
+
+/* ---- events ---- */
+
+void trace_record(struct trace *t, enum lifecycle_kind kind)
+{
+	lifecycle_add(&t->lifecycle, kind, clock_boot_ns());
+}
+
+void trace_record_at(struct trace *t, enum lifecycle_kind kind, uint64_t boot_ns, uint32_t value)
+{
+	lifecycle_add_value(&t->lifecycle, kind, boot_ns, value);
+}
+
+void trace_record_sources(struct trace *t, enum lifecycle_kind kind, const void *bytes, size_t len)
+{
+	lifecycle_add_sources(&t->lifecycle, kind, clock_boot_ns(), bytes, len);
+}
+
+void trace_drop_events(struct trace *t, enum lifecycle_kind kind)
+{
+	lifecycle_remove(&t->lifecycle, kind);
+}
+
+void trace_add_concurrent(struct trace *t, const struct concurrent_event *event)
+{
+	t->owner.account->quota->refused[REFUSED_CONCURRENT_EVENTS] +=
+		!concurrent_add(&t->concurrent, event);
+}
+
+void trace_mark_due(struct trace *t, unsigned due)
+{
+	t->stats_due |= (due & TRACE_DUE_STATS) != 0;
+	t->sync_marker_due |= (due & TRACE_DUE_SYNC_MARKER) != 0;
+}
+
+/* ---- triggers ---- */
+
+void received_trigger_deinit(struct received_trigger *t)
+{
+	free(t->name);
+	free(t->producer);
+	*t = (struct received_trigger){0};
+}
+
+int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret)
+{
+	struct received_trigger t = *from;
+
+	t.name = strdup(from->name);
+	t.producer = strdup(from->producer);
+	if (!t.name || !t.producer) {
+		received_trigger_deinit(&t);
+		return -ENOMEM;
+	}
+	*ret = t;
+	return 0;
+}
+
+void trace_add_trigger(struct trace *t, const struct received_trigger *trigger)
+{
+	struct received_trigger copy;
+
+	if (t->n_received >= MAX_RECEIVED_TRIGGERS) {
+		t->owner.account->quota->refused[REFUSED_RECEIVED_TRIGGERS]++;
+		received_trigger_deinit(&t->received[0]);
+		memmove(&t->received[0], &t->received[1], --t->n_received * sizeof(t->received[0]));
+	}
+	if (array_reserve(&t->received, &t->cap_received, t->n_received + 1,
+			  sizeof(t->received[0])) == 0 &&
+	    received_trigger_copy(trigger, &copy) == 0)
+		t->received[t->n_received++] = copy;
+}
+
+void trace_move_triggers(struct trace *from, struct trace *to)
+{
+	to->received = TAKE_PTR(from->received);
+	to->n_received = from->n_received;
+	to->cap_received = from->cap_received;
+	from->n_received = from->cap_received = 0;
+}
+
+void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger)
+{
+	t->clone_trigger = *trigger;
+	*trigger = (struct received_trigger){0};
+}
+
+/* ---- clocks ---- */
+
+static bool snapshots_clocks(const struct trace *t)
+{
+	const Pb__TraceConfig__BuiltinDataSource *b = t->owner.config->builtin_data_sources;
+
+	return !b || !b->disable_clock_snapshotting;
+}
+
+void trace_snapshot_clocks(struct trace *t)
+{
+	struct clock_snapshot now;
+
+	if (!snapshots_clocks(t))
+		return;
+	clock_snapshot_take(&now);
+	clock_snapshots_add(&t->clocks, &now);
+}
+
+/* The initial snapshot is written before those in the ring. Older ones are dropped from the ring, or
+ * the clocks of the trace would go back. */
+static void snapshot_initial(struct trace *t)
+{
+	if (!snapshots_clocks(t))
+		return;
+	clock_snapshots_clear(&t->clocks);
+	clock_snapshot_take(&t->clocks.initial);
+	t->clocks.has_initial = true;
+}
+
+void trace_start(struct trace *t)
+{
+	struct clock_snapshot now;
+
+	clock_snapshot_take(&now);
+	t->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
+	snapshot_initial(t);
+}
+
+int64_t trace_start_realtime_ns(const struct trace *t)
+{
+	return t->start_realtime_ns;
+}
+
+/* ---- the uuid ---- */
+
+/* Deprecated in configs; Perfetto's command line still sets them in every config. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void take_config_uuid(struct trace *t)
+{
+	t->uuid_msb = t->owner.config->trace_uuid_msb;
+	t->uuid_lsb = t->owner.config->trace_uuid_lsb;
+}
+#pragma GCC diagnostic pop
+
+/* Version 4 (RFC 4122). */
+static void random_uuid(struct trace *t)
+{
+	uint64_t half[2] = {0};
+
+	if (getrandom(half, sizeof(half), 0) != sizeof(half)) {
+		half[0] = clock_boot_ns();
+		half[1] = half[0] * 0x9e3779b97f4a7c15u;
+	}
+	t->uuid_msb = (int64_t)((half[0] & ~0xf000ull) | 0x4000);
+	t->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
+}
+
+/* The random first half tells traces apart; the second half tells which recording they belong to. */
+static void make_uuid_with(struct trace *t, int64_t lsb)
+{
+	random_uuid(t);
+	t->uuid_lsb = lsb;
+}
+
+void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb)
+{
+	*ret_msb = t->uuid_msb;
+	*ret_lsb = t->uuid_lsb;
+}
+
+void trace_restart(struct trace *t)
+{
+	make_uuid_with(t, t->uuid_lsb);
+	snapshot_initial(t);
+	t->head_written = false;
+	t->sync_marker_due = true;
+}
+
+/* ---- life ---- */
+
+static void trace_freep(struct trace **t)
+{
+	trace_free(*t);
+}
+
+int trace_new(const struct trace_env *env, const struct trace_owner *owner, struct err_text *e,
+	      struct trace **ret)
+{
+	_cleanup_(trace_freep) struct trace *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return err_set(e, -ENOMEM, "out of memory");
+	t->env = env;
+	t->owner = *owner;
+	r = trace_filter_new(owner->config, e, &t->filter);
+	if (r < 0)
+		return r;
+	take_config_uuid(t);
+	if (!t->uuid_msb && !t->uuid_lsb)
+		random_uuid(t);
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+int trace_new_clone(const struct trace *source, const struct trace_owner *owner, bool unfiltered,
+		    struct trace **ret)
+{
+	_cleanup_(trace_freep) struct trace *t = calloc(1, sizeof(*t));
+	int r = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->env = source->env;
+	t->owner = *owner;
+	if (source->filter && !unfiltered)
+		r = trace_filter_new(owner->config, NULL, &t->filter);
+	if (r == 0)
+		r = sequence_ids_copy(&source->sequences, &t->sequences);
+	if (r == 0)
+		r = lifecycle_copy(&source->lifecycle, &t->lifecycle);
+	if (r < 0)
+		return r;
+	make_uuid_with(t, source->uuid_lsb);
+	t->clocks = source->clocks;
+	t->start_realtime_ns = source->start_realtime_ns;
+	t->invalid_packets = source->invalid_packets;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void trace_free(struct trace *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->n_buffers; i++)
+		trace_buffer_free(t->buffers[i].buffer);
+	free(t->buffers);
+	received_trigger_deinit(&t->clone_trigger);
+	for (size_t i = 0; i < t->n_received; i++)
+		received_trigger_deinit(&t->received[i]);
+	free(t->received);
+	lifecycle_deinit(&t->lifecycle);
+	concurrent_deinit(&t->concurrent);
+	sequence_ids_deinit(&t->sequences);
+	trace_filter_free(t->filter);
+	free(t);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
+#include "service/ipc/quota.h"
+#include "service/trace/lifecycle.h"
+
+struct extensions;
+struct pb_enc;
+struct remote_machines;
+struct trace_buffer;
+
+/*
+ * The trace of one session: its buffers, what the service itself writes into it, and how far it has
+ * been read. Producers fill the buffers; service/trace/read_pass.h reads everything in batches.
+ *
+ *	session --trace_record(), trace_mark_due() ...--> struct trace --read_pass()--> packets
+ *	producers --chunks--> trace_buffers ------------------^
+ *
+ * All functions are called from the loop's thread.
+ */
+struct trace;
+
+/* What all traces of the service share. Borrowed: it must outlive the traces. */
+struct trace_env {
+	const struct remote_machines *machines;
+	const struct extensions *extensions; /* NULL: none */
+	uid_t uid; /* trusted_uid of the service's own packets */
+};
+
+/* What a trace needs of its session. Everything is borrowed. */
+struct trace_owner {
+	const Pb__TraceConfig *config;
+	struct quota_account *account;
+	/* Writes the fields of TraceStats; begins no entry of a writer past max_bytes. */
+	void (*put_stats)(void *ctx, struct pb_enc *e, size_t max_bytes);
+	void *ctx;
+};
+
+/* A trace without buffers, with the uuid of the config or a random one. Returns 0, or -errno with
+ * the reason in e if the config's filter is refused or memory is out. */
+int trace_new(const struct trace_env *env, const struct trace_owner *owner, struct err_text *e,
+	      struct trace **ret);
+/* A trace without buffers that continues the events, clocks, counters and sequence ids of source.
+ * Its uuid has the second half of the source's. unfiltered: has no filter, whatever the config says.
+ * Returns 0 or -ENOMEM. */
+int trace_new_clone(const struct trace *source, const struct trace_owner *owner, bool unfiltered,
+		    struct trace **ret);
+/* Also frees the buffers. NULL is allowed. */
+void trace_free(struct trace *t);
+
+/* ---- buffers, in the order of the config ---- */
+
+/* Takes the buffer, which may be NULL for now. id is unique in the service. Returns 0 or -ENOMEM (then
+ * the buffer stays the caller's). */
+int trace_add_buffer(struct trace *t, uint16_t id, struct trace_buffer *buffer);
+size_t trace_n_buffers(const struct trace *t);
+struct trace_buffer *trace_get_buffer(const struct trace *t, size_t i);
+uint16_t trace_get_buffer_id(const struct trace *t, size_t i);
+/* Returns the index, or -1 if the buffer belongs to another trace. */
+int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
+/* Puts another buffer in place of buffer i and returns the old one, now the caller's. */
+struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
+/* Returns the bytes written to buffer i since read_begin(). */
+uint64_t trace_unread_bytes(const struct trace *t, size_t i);
+
+/* ---- what the service writes into the trace ---- */
+
+/* Records an event of the session's life, at the present time. */
+void trace_record(struct trace *t, enum lifecycle_kind kind);
+/* Records an event of the past. value: 1, or what the kind says. */
+void trace_record_at(struct trace *t, enum lifecycle_kind kind, uint64_t boot_ns, uint32_t value);
+/* Records one of the slow kinds, at the present time. bytes: a TracingServiceEvent.DataSources, copied. */
+void trace_record_sources(struct trace *t, enum lifecycle_kind kind, const void *bytes, size_t len);
+/* Drops the events of this kind that are not written yet. */
+void trace_drop_events(struct trace *t, enum lifecycle_kind kind);
+
+/* Takes a snapshot of the clocks, unless the config disables them. */
+void trace_snapshot_clocks(struct trace *t);
+/* The session starts: takes the first snapshot of the trace. */
+void trace_start(struct trace *t);
+/* Another file with a trace of its own begins: writes the head of the trace again, under a uuid with
+ * a new first half. */
+void trace_restart(struct trace *t);
+/* Returns CLOCK_REALTIME of trace_start(), or 0 before. */
+int64_t trace_start_realtime_ns(const struct trace *t);
+void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb);
+
+enum trace_due { TRACE_DUE_STATS = 1, TRACE_DUE_SYNC_MARKER = 2 };
+/* The next reading writes these packets once. due: a mask of enum trace_due. */
+void trace_mark_due(struct trace *t, unsigned due);
+
+/* A trigger that a session acted on. */
+struct received_trigger {
+	uint64_t boot_ns;
+	char *name, *producer; /* owned */
+	uid_t uid; /* of the producer */
+	uint64_t delay_ms;
+};
+
+/* Returns 0 or -ENOMEM. */
+int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret);
+void received_trigger_deinit(struct received_trigger *t);
+
+/* Copies the trigger. Drops and counts the oldest unwritten one past MAX_RECEIVED_TRIGGERS. */
+void trace_add_trigger(struct trace *t, const struct received_trigger *trigger);
+/* Moves the unwritten triggers; to has none. */
+void trace_move_triggers(struct trace *from, struct trace *to);
+/* Takes the trigger that caused this clone. */
+void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger);
+
+/* Another session of the service changed its state. Copies the event; its name may be NULL. Counts
+ * the event as refused past MAX_CONCURRENT_EVENTS. */
+struct concurrent_event;
+void trace_add_concurrent(struct trace *t, const struct concurrent_event *event);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+struct pb_enc;
+struct trace;
+
+/* The fields of TraceStats that describe a trace. The session writes the others between them. */
+
+/* One buffer_stats for each buffer. */
+void trace_put_buffer_stats(const struct trace *t, struct pb_enc *e);
+/* invalid_packets and filter_stats. */
+void trace_put_read_stats(const struct trace *t, struct pb_enc *e);
+/* The histograms of each writer; begins none once the encoder's position is at or past end. */
+void trace_put_writer_stats(struct trace *t, struct pb_enc *e, uint64_t end);
