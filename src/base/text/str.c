@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdint.h>
 
 #include "base/core/mem.h"
 
@@ -123,4 +124,133 @@ bool str_ends(const char *s, const char *suffix)
 bool str_glob(const char *pattern, const char *s)
 {
 	return fnmatch(pattern, s, 0) == 0;
+}
+
+/*
+ * UTF-8 as of RFC 3629: the first byte tells the length, and a range for the second that leaves out
+ * what could be written shorter, surrogates, and numbers past U+10FFFF. The controls are
+ *
+ *	00..1F 7F         as in ASCII
+ *	C2 80 .. C2 9F    the second set, which terminals obey, too (C2 9B is CSI)
+ */
+
+struct lead {
+	uint8_t first, last; /* bytes that begin a sequence */
+	uint8_t len;
+	uint8_t low, high; /* what the second byte may be */
+};
+
+static const struct lead leads[] = {
+	{0x20, 0x7e, 1, 0, 0},	     {0xc2, 0xc2, 2, 0xa0, 0xbf}, {0xc3, 0xdf, 2, 0x80, 0xbf},
+	{0xe0, 0xe0, 3, 0xa0, 0xbf}, {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f},
+	{0xee, 0xef, 3, 0x80, 0xbf}, {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf},
+	{0xf4, 0xf4, 4, 0x80, 0x8f},
+};
+
+/* Bytes of the character that s begins with, 0 when it is none that may be shown. */
+static size_t shown_len(const uint8_t *s, size_t len)
+{
+	for (size_t i = 0; i < sizeof(leads) / sizeof(leads[0]); i++) {
+		const struct lead *l = &leads[i];
+
+		if (*s < l->first || *s > l->last)
+			continue;
+		if (len < l->len || (l->len > 1 && (s[1] < l->low || s[1] > l->high)))
+			return 0;
+		for (size_t k = 2; k < l->len; k++)
+			if ((s[k] & 0xc0) != 0x80)
+				return 0;
+		return l->len;
+	}
+	return 0;
+}
+
+void str_make_plain(char *s, size_t len, const char *keep)
+{
+	size_t i = 0, n;
+
+	while (i < len) {
+		n = shown_len((const uint8_t *)s + i, len - i);
+		if (!n && !(s[i] && strchr(keep, s[i])))
+			s[i] = '?';
+		i += n ? n : 1;
+	}
+}
+
+/*
+ * "Did you mean": optimal string alignment, row by row.
+ *
+ *	           c a n d i d a t e
+ *	  above2   . x . . . . . . .      swap of neighbours comes from two rows above
+ *	  above    . . a b . . . . .      d = min(a + replace, b + delete, c + insert, x + 1)
+ *	  row      . . c d
+ */
+
+#define MAX_WORD (STR_NEAREST_SIZE - 1) /* longer ones are nobody's typing error */
+
+void str_nearest_init(struct str_nearest *n, const char *word)
+{
+	n->word = word;
+	n->best = NULL;
+	n->best_distance = (unsigned)(strlen(word) / 3 + 1);
+}
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+	return MIN(MIN(a, b), c);
+}
+
+/* The number of edits between two words of at most MAX_WORD bytes; limit or more: limit. */
+static unsigned distance(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
+{
+	unsigned rows[3][MAX_WORD + 1];
+
+	for (size_t j = 0; j <= nb; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= na; i++) {
+		const unsigned *above = rows[(i - 1) % 3], *above2 = rows[(i + 1) % 3];
+		unsigned *row = rows[i % 3], least = row[0] = (unsigned)i;
+
+		for (size_t j = 1; j <= nb; j++) {
+			bool same = a[i - 1] == b[j - 1];
+
+			row[j] = min3(above[j - 1] + !same, above[j] + 1, row[j - 1] + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = MIN(row[j], above2[j - 2] + 1);
+			least = MIN(least, row[j]);
+		}
+		if (least > limit)
+			return limit;
+	}
+	return MIN(rows[na % 3][nb], limit);
+}
+
+void str_nearest_try(struct str_nearest *n, const char *candidate)
+{
+	size_t na = strlen(n->word), nb = strlen(candidate);
+	unsigned d;
+
+	if (na > MAX_WORD || nb > MAX_WORD || na + n->best_distance <= nb ||
+	    nb + n->best_distance <= na)
+		return;
+	d = distance(n->word, na, candidate, nb, n->best_distance);
+	if (d < n->best_distance) {
+		n->best_distance = d;
+		n->best = candidate;
+	}
+}
+
+void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
+			  char best[static STR_NEAREST_SIZE])
+{
+	str_nearest_try(n, candidate);
+	if (n->best == candidate) {
+		memcpy(best, candidate, strlen(candidate) + 1);
+		n->best = best;
+	}
+}
+
+const char *str_nearest_get(const struct str_nearest *n)
+{
+	return n->best;
 }

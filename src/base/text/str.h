@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Text. str.c: growing strings and comparisons; str_number.c: numbers for people; str_nearest.c:
- * "did you mean"; str_plain.c: what a terminal may see.
+ * Text. str.c: growing strings, comparisons, "did you mean" and what a terminal may display; str_number.c:
+ * numbers for people.
  */
 
 /* A growing string, always NUL-terminated once anything was added. Zero-initialise;

@@ -6,7 +6,7 @@
  * A service tells the machine of a remote producer, but not its own name: that is what it inherited
  * in PERFETTO_MACHINE_NAME, which we take ours for, or else the name of the kernel.
  *
- * An expression that we do not know (base/text/ecma_regex.h) may be one for another service: it is not
+ * An expression that we do not know (base/text/regex.h) may be one for another service: it is not
  * tried.
  */
 
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "base/text/ecma_regex.h"
+#include "base/text/regex.h"
 
 #define REGEX_STEPS (1u << 24)
 
@@ -63,13 +63,13 @@ static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig_
 static bool regex_passes(const char *pattern, const char *name)
 {
 	uint64_t steps = REGEX_STEPS;
-	struct ecma_regex *re;
+	struct regex *re;
 	int r;
 
-	if (ecma_regex_new(pattern, NULL, &re) < 0)
+	if (regex_new(pattern, NULL, &re) < 0)
 		return true;
-	r = ecma_regex_match(re, ECMA_REGEX_WHOLE, name, strlen(name), 0, NULL, &steps);
-	ecma_regex_free(re);
+	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, &steps);
+	regex_free(re);
 	return r != 0;
 }
 

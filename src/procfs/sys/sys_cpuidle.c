@@ -9,7 +9,7 @@
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * cpuidle/stateN of each CPU: its name, which is read once, and the microseconds spent in it. A
@@ -116,7 +116,7 @@ static void poll_cpu(struct sys_cpuidle *s, struct sys_poll *p, struct idle_cpu 
 		struct span text;
 		int r = sys_file_read(file, p, &text);
 
-		if (r == 0 && !sys_text_u64(&text, &us[i]))
+		if (r == 0 && !number_table_u64(&text, &us[i]))
 			r = -EBADMSG;
 		if (r == 0)
 			continue;

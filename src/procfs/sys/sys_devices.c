@@ -8,7 +8,7 @@
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "procfs/sys/sys_value.h"
 
 /*
@@ -52,7 +52,7 @@ static int devfreq_parse(void *state, struct sys_poll *p, struct span text)
 	struct pb_enc *e;
 	uint64_t v;
 
-	if (!sys_text_u64(&text, &v))
+	if (!number_table_u64(&text, &v))
 		return -EBADMSG;
 	e = sys_poll_packet(p);
 	pb_enc_open(e, PB_SYS_STATS_DEVFREQ);
@@ -71,7 +71,7 @@ static int thermal_parse(void *state, struct sys_poll *p, struct span text)
 	struct pb_enc *e;
 	int64_t v;
 
-	if (!sys_text_i64(&text, &v))
+	if (!number_table_i64(&text, &v))
 		return -EBADMSG;
 	sys_extras_set(&p->extras, d->extra, v);
 	if (v < 0)

@@ -8,7 +8,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * The frequency of each GPU in MHz, where its driver tells: Adreno's (kgsl) in Hz, Intel's in MHz,
@@ -50,7 +50,7 @@ static int parse_table(struct span text, uint64_t *ret_mhz)
 		while (digits < line.len && line.p[digits] >= '0' && line.p[digits] <= '9')
 			digits++;
 		line.len = digits;
-		return sys_text_u64(&line, ret_mhz) ? 0 : -EBADMSG;
+		return number_table_u64(&line, ret_mhz) ? 0 : -EBADMSG;
 	}
 	return -EBADMSG;
 }
@@ -65,7 +65,7 @@ static int gpufreq_parse(void *state, struct sys_poll *p, struct span text)
 	(void)p;
 	if (s->gpus[s->next].format == GPU_TABLE)
 		r = parse_table(text, mhz);
-	else if (!sys_text_u64(&text, mhz))
+	else if (!number_table_u64(&text, mhz))
 		r = -EBADMSG;
 	else if (s->gpus[s->next].format == GPU_HZ)
 		*mhz /= 1000000;

@@ -6,7 +6,7 @@
 #include "procfs/sys/sys_disks.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "procfs/sys/sys_value.h"
 
 /* /proc/buddyinfo and /proc/diskstats: each line tells of one thing, and all are recorded. */
@@ -23,7 +23,7 @@ static int parse_lines(struct sys_lines *s, struct sys_poll *p, struct span text
 	struct span line;
 	int r = 0;
 
-	while (sys_text_line(&text, &line)) {
+	while (number_table_line(&text, &line)) {
 		int bad = parse(s, p, line);
 
 		r = bad ? bad : r;
@@ -40,15 +40,15 @@ static int parse_zone(struct sys_lines *s, struct sys_poll *p, struct span line)
 	uint64_t v;
 
 	(void)s;
-	if (!sys_text_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
-	    node.p[node.len - 1] != ',' || !sys_text_skip(&line, 1) ||
+	if (!number_table_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
+	    node.p[node.len - 1] != ',' || !number_table_skip(&line, 1) ||
 	    !span_next_word(&line, &zone))
 		return -EBADMSG;
 	e = sys_poll_packet(p);
 	pb_enc_open(e, PB_SYS_STATS_BUDDY_INFO);
 	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_NODE, node.p, node.len - 1);
 	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_ZONE, zone.p, zone.len);
-	while (sys_text_u64(&line, &v))
+	while (number_table_u64(&line, &v))
 		pb_enc_u64(e, PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES, sys_value_u32(v));
 	pb_enc_close(e);
 	return span_trim(line).len == 0 ? 0 : -EBADMSG;
@@ -80,9 +80,9 @@ static int parse_disk(struct sys_lines *s, struct sys_poll *p, struct span line)
 	struct pb_enc *e;
 	size_t n = 0;
 
-	if (!sys_text_skip(&line, 2) || !span_next_word(&line, &name))
+	if (!number_table_skip(&line, 2) || !span_next_word(&line, &name))
 		return -EBADMSG;
-	while (n < sizeof(disk_fields) && sys_text_u64(&line, &v[n]))
+	while (n < sizeof(disk_fields) && number_table_u64(&line, &v[n]))
 		n++;
 	/* Up to the time of writing they are in every kernel. */
 	if (n < 11)

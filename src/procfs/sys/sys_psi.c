@@ -7,7 +7,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "procfs/sys/sys_value.h"
 
 /*
@@ -38,9 +38,9 @@ static int total_of(struct span line, uint64_t *ret_ns)
 	uint64_t us;
 
 	while (span_next_word(&line, &word)) {
-		if (!sys_text_take(&word, "total="))
+		if (!number_table_take(&word, "total="))
 			continue;
-		if (!sys_text_u64(&word, &us))
+		if (!number_table_u64(&word, &us))
 			return -EBADMSG;
 		*ret_ns = us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
 		return 0;
@@ -50,13 +50,13 @@ static int total_of(struct span line, uint64_t *ret_ns)
 
 static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span line, bool *known)
 {
-	bool some = sys_text_take(&line, "some ");
+	bool some = number_table_take(&line, "some ");
 	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
 	uint64_t ns;
 	int r;
 
 	/* A newer kernel's line. */
-	if (!some && !sys_text_take(&line, "full "))
+	if (!some && !number_table_take(&line, "full "))
 		return 0;
 	*known = true;
 	r = total_of(line, &ns);
@@ -75,7 +75,7 @@ static int psi_parse(void *state, struct sys_poll *p, struct span text)
 	bool known = false;
 	int r = 0;
 
-	while (sys_text_line(&text, &line)) {
+	while (number_table_line(&text, &line)) {
 		int bad = parse_line(state, p, line, &known);
 
 		r = bad ? bad : r;

@@ -8,7 +8,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "procfs/sys/sys_value.h"
 
 /*
@@ -102,9 +102,9 @@ static int parse_line(struct sys_slab *s, struct sys_poll *p, size_t i, struct s
 	uint64_t pages, slabs;
 	struct span name;
 
-	if (!span_next_word(&line, &name) || !sys_text_skip(&line, 4) ||
-	    !sys_text_u64(&line, &pages) || !sys_text_skip(&line, 8) ||
-	    !sys_text_u64(&line, &slabs))
+	if (!span_next_word(&line, &name) || !number_table_skip(&line, 4) ||
+	    !number_table_u64(&line, &pages) || !number_table_skip(&line, 8) ||
+	    !number_table_u64(&line, &slabs))
 		return -EBADMSG;
 	write_cache(p, name, pages, slabs);
 	if (!s->by_file)
@@ -123,10 +123,10 @@ static int slab_parse(void *state, struct sys_poll *p, struct span text)
 	size_t i = 0;
 	int r = 0;
 
-	if (!sys_text_line(&text, &line) || !sys_text_take(&line, "slabinfo - version: 2.") ||
-	    !sys_text_line(&text, &line))
+	if (!number_table_line(&text, &line) ||
+	    !number_table_take(&line, "slabinfo - version: 2.") || !number_table_line(&text, &line))
 		return -EBADMSG;
-	while (sys_text_line(&text, &line)) {
+	while (number_table_line(&text, &line)) {
 		int bad = parse_line(s, p, i, line);
 
 		i += bad == 0;
@@ -151,7 +151,7 @@ static void poll_cache(struct sys_slab *s, struct sys_poll *p, struct cache *c)
 	uint64_t slabs;
 	int r = sys_file_read(&c->slabs, p, &text);
 
-	if (r == 0 && sys_text_u64(&text, &slabs)) {
+	if (r == 0 && number_table_u64(&text, &slabs)) {
 		write_cache(p, (struct span){c->name, strlen(c->name)}, c->pages, slabs);
 		c->empty = slabs == 0;
 	} else if (r == -ENODEV || r == -EAGAIN) {

@@ -9,7 +9,7 @@
 #include "procfs/sys/sys_cpus.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "procfs/sys/sys_unknown.h"
 #include "procfs/sys/sys_value.h"
 
@@ -65,7 +65,7 @@ static int parse_guests(struct sys_stat *s, struct sys_poll *p, uint64_t cpu, st
 		return -E2BIG;
 	if (!g->counters[0])
 		group = sys_extras_cpu(&p->extras, s->group, (uint32_t)cpu);
-	for (unsigned i = 0; i < GUEST_TIMES && sys_text_u64(&line, &v); i++)
+	for (unsigned i = 0; i < GUEST_TIMES && number_table_u64(&line, &v); i++)
 		if (!sys_extras_put(&p->extras, &g->counters[i], group, names[i], &ns,
 				    sys_value_signed(v * s->ns_per_tick)))
 			return -E2BIG;
@@ -78,13 +78,13 @@ static int parse_cpu(struct sys_stat *s, struct sys_poll *p, struct span line)
 	struct pb_enc *e;
 	uint64_t cpu, v;
 
-	if (!sys_text_u64(&line, &cpu))
+	if (!number_table_u64(&line, &cpu))
 		return -EBADMSG;
 	e = sys_poll_packet(p);
 	pb_enc_open(e, PB_SYS_STATS_CPU_STAT);
 	pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_CPU_ID, sys_value_u32(cpu));
 	for (uint32_t field = PB_SYS_STATS_CPU_TIMES_USER_NS;
-	     field <= PB_SYS_STATS_CPU_TIMES_STEAL_NS && sys_text_u64(&line, &v); field++)
+	     field <= PB_SYS_STATS_CPU_TIMES_STEAL_NS && number_table_u64(&line, &v); field++)
 		pb_enc_u64(e, field, v * s->ns_per_tick);
 	pb_enc_close(e);
 	return s->guests ? parse_guests(s, p, cpu, line) : 0;
@@ -97,7 +97,7 @@ static int parse_counts(struct sys_poll *p, struct span line, uint32_t total_fie
 	struct pb_enc *e;
 	uint64_t v;
 
-	if (!sys_text_u64(&line, &v))
+	if (!number_table_u64(&line, &v))
 		return -EBADMSG;
 	e = sys_poll_packet(p);
 	pb_enc_u64(e, total_field, v);
@@ -107,7 +107,7 @@ static int parse_counts(struct sys_poll *p, struct span line, uint32_t total_fie
 			line = (struct span){line.p + 2, line.len - 2};
 			i++;
 		}
-		if (!sys_text_u64(&line, &v))
+		if (!number_table_u64(&line, &v))
 			break;
 		if (v || zeros)
 			sys_value_pair(e, field, i, v);
@@ -119,7 +119,7 @@ static int parse_forks(struct sys_poll *p, struct span line)
 {
 	uint64_t v;
 
-	if (!sys_text_u64(&line, &v))
+	if (!number_table_u64(&line, &v))
 		return -EBADMSG;
 	pb_enc_u64(sys_poll_packet(p), PB_SYS_STATS_NUM_FORKS, v);
 	return 0;
@@ -129,7 +129,7 @@ static int parse_extra(struct sys_poll *p, struct span line, uint32_t counter)
 {
 	uint64_t v;
 
-	if (!sys_text_u64(&line, &v))
+	if (!number_table_u64(&line, &v))
 		return -EBADMSG;
 	sys_extras_set(&p->extras, counter, sys_value_signed(v));
 	return 0;
@@ -137,21 +137,21 @@ static int parse_extra(struct sys_poll *p, struct span line, uint32_t counter)
 
 static int parse_line(struct sys_stat *s, struct sys_poll *p, struct span line)
 {
-	if (sys_text_take(&line, "cpu"))
+	if (number_table_take(&line, "cpu"))
 		return s->cpu_times && line.len > 0 && line.p[0] != ' ' ? parse_cpu(s, p, line) : 0;
-	if (s->irqs && sys_text_take(&line, "intr "))
+	if (s->irqs && number_table_take(&line, "intr "))
 		return parse_counts(p, line, PB_SYS_STATS_NUM_IRQ_TOTAL, PB_SYS_STATS_NUM_IRQ,
 				    false);
-	if (s->softirqs && sys_text_take(&line, "softirq "))
+	if (s->softirqs && number_table_take(&line, "softirq "))
 		return parse_counts(p, line, PB_SYS_STATS_NUM_SOFTIRQ_TOTAL,
 				    PB_SYS_STATS_NUM_SOFTIRQ, true);
-	if (s->forks && sys_text_take(&line, "processes "))
+	if (s->forks && number_table_take(&line, "processes "))
 		return parse_forks(p, line);
-	if (sys_text_take(&line, "ctxt "))
+	if (number_table_take(&line, "ctxt "))
 		return parse_extra(p, line, s->ctxt);
-	if (sys_text_take(&line, "procs_running "))
+	if (number_table_take(&line, "procs_running "))
 		return parse_extra(p, line, s->running);
-	if (sys_text_take(&line, "procs_blocked "))
+	if (number_table_take(&line, "procs_blocked "))
 		return parse_extra(p, line, s->blocked);
 	return 0;
 }
@@ -164,7 +164,7 @@ static bool is_known(struct span line)
 					    "procs_blocked "};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (sys_text_take(&line, words[i]))
+		if (number_table_take(&line, words[i]))
 			return true;
 	return false;
 }
@@ -175,7 +175,7 @@ static int stat_parse(void *state, struct sys_poll *p, struct span text)
 	int r = 0;
 	bool any = false;
 
-	while (sys_text_line(&text, &line)) {
+	while (number_table_line(&text, &line)) {
 		int bad = parse_line(state, p, line);
 
 		r = bad ? bad : r;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/ecma_regex.h"
+#include "base/text/regex.h"
 #include "base/core/mem.h"
 #include "service/filter/filter_bytecode.h"
 #include "service/ipc/limits.h"
@@ -18,7 +18,7 @@ typedef Pb__TraceConfig__TraceFilter__StringFilterRule pb_rule;
 typedef Pb__TraceConfig__TraceFilter__StringFilterChain pb_chain;
 
 struct rule {
-	struct ecma_regex *regex; /* owned */
+	struct regex *regex; /* owned */
 	const char *name; /* borrowed, only while the chains are read; may be "" */
 	char *prefix; /* owned */
 	size_t prefix_len;
@@ -44,17 +44,17 @@ static void redact(uint8_t *p, size_t len)
 
 static void redact_groups(const struct rule *r, uint8_t *text, const struct ecma_span *spans)
 {
-	for (size_t i = 1; i < ecma_regex_groups(r->regex); i++)
-		if (spans[i].begin != ECMA_REGEX_UNSET)
+	for (size_t i = 1; i < regex_groups(r->regex); i++)
+		if (spans[i].begin != REGEX_UNSET)
 			redact(text + spans[i].begin, spans[i].end - spans[i].begin);
 }
 
 /* 1: it applies; 0; -E2BIG. */
 static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
-	struct ecma_span spans[ECMA_REGEX_MAX_GROUPS];
-	int found = ecma_regex_match(r->regex, ECMA_REGEX_WHOLE, text, len, 0,
-				     r->redacts ? spans : NULL, budget);
+	struct ecma_span spans[REGEX_MAX_GROUPS];
+	int found =
+		regex_match(r->regex, REGEX_WHOLE, text, len, 0, r->redacts ? spans : NULL, budget);
 
 	if (found == 1 && r->redacts)
 		redact_groups(r, text, spans);
@@ -63,13 +63,12 @@ static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t
 
 static int search_all(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
-	struct ecma_span spans[ECMA_REGEX_MAX_GROUPS];
+	struct ecma_span spans[REGEX_MAX_GROUPS];
 	size_t from = 0;
 	int found, any = 0;
 
 	while (from <= len) {
-		found = ecma_regex_match(r->regex, ECMA_REGEX_SEARCH, text, len, from, spans,
-					 budget);
+		found = regex_match(r->regex, REGEX_SEARCH, text, len, from, spans, budget);
 		if (found != 1)
 			return found < 0 ? found : any;
 		any = 1;
@@ -153,7 +152,7 @@ static int set_types(struct rule *r, const pb_rule *from, struct err_text *e)
 
 static void deinit_rule(struct rule *r)
 {
-	ecma_regex_free(r->regex);
+	regex_free(r->regex);
 	free(r->prefix);
 }
 
@@ -172,7 +171,7 @@ static int init_rule(struct rule *r, const pb_rule *from, struct err_text *e)
 	if (!r->prefix)
 		return err_set(e, -ENOMEM, "out of memory");
 	r->prefix_len = strlen(r->prefix);
-	error = ecma_regex_new(from->regex_pattern ? from->regex_pattern : "", &why, &r->regex);
+	error = regex_new(from->regex_pattern ? from->regex_pattern : "", &why, &r->regex);
 	return error < 0 ? err_set(e, error, "regex_pattern %s", why.text) : 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/text/ecma_regex.h"
+#include "base/text/regex.h"
 #include "base/core/mem.h"
 #include "base/core/siphash.h"
 
@@ -21,11 +21,11 @@ static struct answer {
 
 int name_regex_check(const char *pattern, struct err_text *e)
 {
-	struct ecma_regex *re;
-	int r = ecma_regex_new(pattern, e, &re);
+	struct regex *re;
+	int r = regex_new(pattern, e, &re);
 
 	if (r == 0)
-		ecma_regex_free(re);
+		regex_free(re);
 	return r;
 }
 
@@ -42,13 +42,13 @@ static uint64_t hash_pair(const char *pattern, const char *name)
 /* 1, 0, or -errno. */
 static int match(const char *pattern, const char *name, uint64_t *budget)
 {
-	struct ecma_regex *re;
-	int r = ecma_regex_new(pattern, NULL, &re);
+	struct regex *re;
+	int r = regex_new(pattern, NULL, &re);
 
 	if (r < 0)
 		return r;
-	r = ecma_regex_match(re, ECMA_REGEX_WHOLE, name, strlen(name), 0, NULL, budget);
-	ecma_regex_free(re);
+	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, budget);
+	regex_free(re);
 	return r;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/core/err.h"
 
-/* Regular expressions for names that come from a peer, as base/text/ecma_regex.h has them. */
+/* Regular expressions for names that come from a peer, as base/text/regex.h has them. */
 
 /* 0; -EINVAL: one that cannot be used; -ENOMEM. e quotes it and says why. */
 int name_regex_check(const char *pattern, struct err_text *e);

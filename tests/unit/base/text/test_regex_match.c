@@ -10,36 +10,36 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/ecma_regex.h"
+#include "base/text/regex.h"
 #include "base/core/mem.h"
 
 #define STEPS (1u << 24)
 
 /* What the groups hold, as "0-3 1-2 -"; "none" without a match. The text ends at its NUL unless a
  * length is given. */
-static const char *groups_of(const char *pattern, enum ecma_regex_mode mode, const char *text,
+static const char *groups_of(const char *pattern, enum regex_mode mode, const char *text,
 			     size_t len, size_t from)
 {
 	static char all[512];
-	struct ecma_span spans[ECMA_REGEX_MAX_GROUPS];
+	struct ecma_span spans[REGEX_MAX_GROUPS];
 	uint64_t steps = STEPS;
-	struct ecma_regex *re;
+	struct regex *re;
 	struct err_text e;
 	size_t n, used = 0;
 	int r;
 
-	if (ecma_regex_new(pattern, &e, &re) < 0)
+	if (regex_new(pattern, &e, &re) < 0)
 		fail_msg("%s", e.text);
-	n = ecma_regex_groups(re);
-	r = ecma_regex_match(re, mode, text, len, from, spans, &steps);
+	n = regex_groups(re);
+	r = regex_match(re, mode, text, len, from, spans, &steps);
 	assert_true(r == 0 || r == 1);
 	/* The same without groups. */
-	assert_int_equal(ecma_regex_match(re, mode, text, len, from, NULL, &steps), r);
-	ecma_regex_free(re);
+	assert_int_equal(regex_match(re, mode, text, len, from, NULL, &steps), r);
+	regex_free(re);
 	if (r == 0)
 		return "none";
 	for (size_t i = 0; i < n; i++)
-		if (spans[i].begin == ECMA_REGEX_UNSET)
+		if (spans[i].begin == REGEX_UNSET)
 			used += (size_t)snprintf(all + used, sizeof(all) - used, "%s-",
 						 i ? " " : "");
 		else
@@ -48,8 +48,8 @@ static const char *groups_of(const char *pattern, enum ecma_regex_mode mode, con
 	return all;
 }
 
-#define WHOLE(pattern, text) groups_of(pattern, ECMA_REGEX_WHOLE, text, strlen(text), 0)
-#define SEARCH(pattern, text, from) groups_of(pattern, ECMA_REGEX_SEARCH, text, strlen(text), from)
+#define WHOLE(pattern, text) groups_of(pattern, REGEX_WHOLE, text, strlen(text), 0)
+#define SEARCH(pattern, text, from) groups_of(pattern, REGEX_SEARCH, text, strlen(text), from)
 
 static void whole_texts_match(void **state)
 {
@@ -89,7 +89,7 @@ static void classes_are_those_of_the_language(void **state)
 	assert_string_equal(WHOLE("\xc3\xa9", "\xc3\xa9"), "0-2");
 	assert_string_equal(WHOLE(".", "\n"), "none");
 	assert_string_equal(WHOLE(".", "\r"), "none");
-	assert_string_equal(groups_of("a.\\0b", ECMA_REGEX_WHOLE, "a\0\0b", 4, 0), "0-4");
+	assert_string_equal(groups_of("a.\\0b", REGEX_WHOLE, "a\0\0b", 4, 0), "0-4");
 }
 
 static void preferred_way_counts_for_the_groups(void **state)
@@ -141,27 +141,24 @@ static void time_is_bounded(void **state)
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = "ab"[(i * i / 7 + i / 3) % 2];
 	for (size_t i = 0; i < ARRAY_SIZE(dear); i++)
-		assert_string_equal(groups_of(dear[i], ECMA_REGEX_WHOLE, text, sizeof(text), 0),
-				    "none");
+		assert_string_equal(groups_of(dear[i], REGEX_WHOLE, text, sizeof(text), 0), "none");
 }
 
 static void budget_ends_the_search(void **state)
 {
 	uint64_t steps = 1000, before;
-	struct ecma_regex *re;
+	struct regex *re;
 	char text[2000];
 
 	(void)state;
 	memset(text, 'a', sizeof(text));
-	assert_int_equal(ecma_regex_new("(a|a)*b", NULL, &re), 0);
-	assert_int_equal(ecma_regex_match(re, ECMA_REGEX_WHOLE, text, 10, 0, NULL, &steps), 0);
+	assert_int_equal(regex_new("(a|a)*b", NULL, &re), 0);
+	assert_int_equal(regex_match(re, REGEX_WHOLE, text, 10, 0, NULL, &steps), 0);
 	assert_true(steps < 1000 && steps > 800);
 	before = steps;
-	assert_int_equal(
-		ecma_regex_match(re, ECMA_REGEX_WHOLE, text, sizeof(text), 0, NULL, &steps),
-		-E2BIG);
+	assert_int_equal(regex_match(re, REGEX_WHOLE, text, sizeof(text), 0, NULL, &steps), -E2BIG);
 	assert_true(steps < before);
-	ecma_regex_free(re);
+	regex_free(re);
 }
 
 int main(void)

@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/ecma_regex.h"
+#include "base/text/regex.h"
 #include "base/core/mem.h"
 
 static struct err_text e;
 
 static int check(const char *pattern)
 {
-	struct ecma_regex *re;
+	struct regex *re;
 	int r;
 
 	e.text[0] = '\0';
-	r = ecma_regex_new(pattern, &e, &re);
+	r = regex_new(pattern, &e, &re);
 	if (r == 0)
-		ecma_regex_free(re);
+		regex_free(re);
 	return r;
 }
 
@@ -50,8 +50,8 @@ static char *repeated(const char *piece, size_t n, const char *end)
 
 static void length_is_limited(void **state)
 {
-	_cleanup_(freep) char *most = repeated("[abcdefghijklmn]", ECMA_REGEX_MAX_BYTES / 16, "");
-	_cleanup_(freep) char *more = repeated("[abcdefghijklmn]", ECMA_REGEX_MAX_BYTES / 16, "a");
+	_cleanup_(freep) char *most = repeated("[abcdefghijklmn]", REGEX_MAX_BYTES / 16, "");
+	_cleanup_(freep) char *more = repeated("[abcdefghijklmn]", REGEX_MAX_BYTES / 16, "a");
 
 	(void)state;
 	assert_int_equal(check(most), 0);
@@ -61,10 +61,10 @@ static void length_is_limited(void **state)
 
 static void groups_are_limited(void **state)
 {
-	_cleanup_(freep) char *close = repeated(")", ECMA_REGEX_MAX_DEPTH, "");
-	_cleanup_(freep) char *most = repeated("(", ECMA_REGEX_MAX_DEPTH, "a");
-	_cleanup_(freep) char *side = repeated("(a)", ECMA_REGEX_MAX_GROUPS - 1, "");
-	_cleanup_(freep) char *more = repeated("(a)", ECMA_REGEX_MAX_GROUPS, "");
+	_cleanup_(freep) char *close = repeated(")", REGEX_MAX_DEPTH, "");
+	_cleanup_(freep) char *most = repeated("(", REGEX_MAX_DEPTH, "a");
+	_cleanup_(freep) char *side = repeated("(a)", REGEX_MAX_GROUPS - 1, "");
+	_cleanup_(freep) char *more = repeated("(a)", REGEX_MAX_GROUPS, "");
 	_cleanup_(freep) char *plain = repeated("(?:a)", 100, "");
 	char pattern[128];
 

@@ -7,7 +7,7 @@
 
 /* Takes the number that comes next, with the blanks before it. False, with nothing taken: there is
  * none, it does not fit, or it goes on with something else than a blank or the end of the line. */
-static inline bool sys_text_u64(struct span *s, uint64_t *ret_v)
+static inline bool number_table_u64(struct span *s, uint64_t *ret_v)
 {
 	const char *p = s->p, *end = p + s->len, *first;
 	uint64_t v = 0;
@@ -26,7 +26,7 @@ static inline bool sys_text_u64(struct span *s, uint64_t *ret_v)
 }
 
 /* The same with an optional minus, of 63 bits. */
-static inline bool sys_text_i64(struct span *s, int64_t *ret_v)
+static inline bool number_table_i64(struct span *s, int64_t *ret_v)
 {
 	struct span rest = span_trim(*s);
 	bool minus = rest.len > 0 && rest.p[0] == '-';
@@ -36,7 +36,7 @@ static inline bool sys_text_i64(struct span *s, int64_t *ret_v)
 		rest = (struct span){rest.p + 1, rest.len - 1};
 	if (minus && (rest.len == 0 || rest.p[0] == ' '))
 		return false;
-	if (!sys_text_u64(&rest, &v) || v > INT64_MAX)
+	if (!number_table_u64(&rest, &v) || v > INT64_MAX)
 		return false;
 	*s = rest;
 	*ret_v = minus ? -(int64_t)v : (int64_t)v;
@@ -44,7 +44,7 @@ static inline bool sys_text_i64(struct span *s, int64_t *ret_v)
 }
 
 /* Takes words away; false: there are not that many. */
-static inline bool sys_text_skip(struct span *s, unsigned n)
+static inline bool number_table_skip(struct span *s, unsigned n)
 {
 	struct span word;
 
@@ -55,7 +55,7 @@ static inline bool sys_text_skip(struct span *s, unsigned n)
 }
 
 /* Without the prefix, if that is what it begins with. */
-static inline bool sys_text_take(struct span *s, const char *prefix)
+static inline bool number_table_take(struct span *s, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -67,7 +67,7 @@ static inline bool sys_text_take(struct span *s, const char *prefix)
 
 /* Cuts the next whole line off the text. False: there is none, or what is left was cut off before
  * its newline, and stays. */
-static inline bool sys_text_line(struct span *text, struct span *ret_line)
+static inline bool number_table_line(struct span *text, struct span *ret_line)
 {
 	const char *nl = text->len > 0 ? memchr(text->p, '\n', text->len) : NULL;
 	size_t len;

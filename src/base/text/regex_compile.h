@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
-#include "base/text/ecma_regex.h"
+#include "base/text/regex.h"
 
 /*
- * What ecma_regex_parse.c makes of an expression, for ecma_regex_run.c:
+ * What regex_compile.c makes of an expression, for regex_match.c:
  *
  *	x(a|b)*		BYTE x; SPLIT +1 +8; SAVE 2; SPLIT +1 +3; BYTE a; JUMP +2; BYTE b; SAVE 3;
  *			JUMP -7; MATCH
@@ -42,7 +42,7 @@ struct regex_threads {
 	unsigned n;
 };
 
-struct ecma_regex {
+struct regex {
 	struct regex_op *ops; /* owned */
 	unsigned n_ops;
 	struct regex_set *sets; /* owned */
@@ -69,4 +69,4 @@ static inline bool regex_set_has(const struct regex_set *s, unsigned byte)
 
 /* The program of the pattern into a zeroed re, without the memory of matching. 0, -ENOMEM, or
  * -EINVAL with the reason in why. */
-int ecma_regex_parse(const char *pattern, struct ecma_regex *re, struct err_text *why);
+int regex_compile(const char *pattern, struct regex *re, struct err_text *why);

@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/ecma_regex_program.h"
+#include "base/text/regex_compile.h"
 
 #define UNSET UINT32_MAX
 
 struct run {
-	struct ecma_regex *re;
+	struct regex *re;
 	const uint8_t *text;
 	size_t len;
 	unsigned n_slots; /* 0: nobody asks for groups */
@@ -44,7 +44,7 @@ static bool is_edge(const struct run *r, size_t at)
 }
 
 /* False: the place is in the list that is being made already. */
-static bool is_new(struct ecma_regex *re, unsigned place)
+static bool is_new(struct regex *re, unsigned place)
 {
 	if (re->seen[place] == re->round)
 		return false;
@@ -124,7 +124,7 @@ static void add_thread(struct run *r, struct regex_threads *t, unsigned place, s
 
 /* ---- one byte ---- */
 
-static bool takes(const struct ecma_regex *re, const struct regex_op *op, uint8_t byte)
+static bool takes(const struct regex *re, const struct regex_op *op, uint8_t byte)
 {
 	if (op->opcode == REGEX_BYTE)
 		return (uint8_t)op->x == byte;
@@ -137,7 +137,7 @@ static bool takes(const struct ecma_regex *re, const struct regex_op *op, uint8_
  */
 static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
 {
-	struct ecma_regex *re = r->re;
+	struct regex *re = r->re;
 
 	re->round++;
 	for (unsigned i = 0; i < re->now.n; i++) {
@@ -166,7 +166,7 @@ static void start(struct run *r, size_t at)
 	add_thread(r, &r->re->now, 0, at);
 }
 
-static void advance(struct ecma_regex *re)
+static void advance(struct regex *re)
 {
 	struct regex_threads old = re->now;
 
@@ -176,7 +176,7 @@ static void advance(struct ecma_regex *re)
 }
 
 /* Rounds are numbered anew before the numbers run out. */
-static void begin_rounds(struct ecma_regex *re, size_t n)
+static void begin_rounds(struct regex *re, size_t n)
 {
 	if (UINT32_MAX - re->round <= n + 2) {
 		memset(re->seen, 0, re->n_ops * sizeof(*re->seen));
@@ -187,15 +187,14 @@ static void begin_rounds(struct ecma_regex *re, size_t n)
 }
 
 /* 1, 0 or -E2BIG. */
-static int run(struct run *r, enum ecma_regex_mode mode, size_t from, uint32_t *found,
-	       uint64_t *budget)
+static int run(struct run *r, enum regex_mode mode, size_t from, uint32_t *found, uint64_t *budget)
 {
-	struct ecma_regex *re = r->re;
+	struct regex *re = r->re;
 	bool matched = false;
 
 	begin_rounds(re, r->len);
 	for (size_t at = from; at <= r->len; at++) {
-		bool searching = mode == ECMA_REGEX_SEARCH && !matched;
+		bool searching = mode == REGEX_SEARCH && !matched;
 
 		if (searching && re->now.n == 0 && !re->may_be_empty)
 			while (at < r->len && !regex_set_has(&re->first, r->text[at]))
@@ -206,14 +205,14 @@ static int run(struct run *r, enum ecma_regex_mode mode, size_t from, uint32_t *
 			break;
 		if (*budget <= r->steps)
 			return -E2BIG;
-		matched |= step(r, at, mode == ECMA_REGEX_WHOLE, found);
+		matched |= step(r, at, mode == REGEX_WHOLE, found);
 		advance(re);
 	}
 	return matched;
 }
 
-int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const void *text, size_t len,
-		     size_t from, struct ecma_span *spans, uint64_t *budget)
+int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t len, size_t from,
+		struct ecma_span *spans, uint64_t *budget)
 {
 	struct run r = {
 		.re = re,
@@ -235,15 +234,15 @@ int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const voi
 	for (unsigned i = 0; i < re->n_groups; i++) {
 		bool set = found[2 * i] != UNSET && found[2 * i + 1] != UNSET;
 
-		spans[i].begin = set ? found[2 * i] : ECMA_REGEX_UNSET;
-		spans[i].end = set ? found[2 * i + 1] : ECMA_REGEX_UNSET;
+		spans[i].begin = set ? found[2 * i] : REGEX_UNSET;
+		spans[i].end = set ? found[2 * i + 1] : REGEX_UNSET;
 	}
 	return 1;
 }
 
 /* ---- life ---- */
 
-static int alloc_threads(struct regex_threads *t, const struct ecma_regex *re)
+static int alloc_threads(struct regex_threads *t, const struct regex *re)
 {
 	t->places = calloc(re->n_ops, sizeof(*t->places));
 	t->slots = calloc(re->n_ops, 2 * re->n_groups * sizeof(*t->slots));
@@ -257,7 +256,7 @@ static void free_threads(struct regex_threads *t)
 }
 
 /* Which bytes lead anywhere from the place, taking every edge for one that is there. */
-static void find_first(struct ecma_regex *re, unsigned place)
+static void find_first(struct regex *re, unsigned place)
 {
 	for (; is_new(re, place); place++) {
 		const struct regex_op *op = &re->ops[place];
@@ -289,9 +288,9 @@ static void find_first(struct ecma_regex *re, unsigned place)
 	}
 }
 
-static int compile(struct ecma_regex *re, const char *pattern, struct err_text *why)
+static int compile(struct regex *re, const char *pattern, struct err_text *why)
 {
-	int r = ecma_regex_parse(pattern, re, why);
+	int r = regex_compile(pattern, re, why);
 
 	if (r < 0)
 		return r;
@@ -305,28 +304,28 @@ static int compile(struct ecma_regex *re, const char *pattern, struct err_text *
 	return 0;
 }
 
-int ecma_regex_new(const char *pattern, struct err_text *e, struct ecma_regex **ret)
+int regex_new(const char *pattern, struct err_text *e, struct regex **ret)
 {
 	struct err_text why = {""};
-	struct ecma_regex *re;
+	struct regex *re;
 	int r;
 
-	if (strlen(pattern) > ECMA_REGEX_MAX_BYTES)
+	if (strlen(pattern) > REGEX_MAX_BYTES)
 		return err_set(e, -EINVAL, "\"%.32s...\": %zu bytes; the limit is %u", pattern,
-			       strlen(pattern), ECMA_REGEX_MAX_BYTES);
+			       strlen(pattern), REGEX_MAX_BYTES);
 	re = calloc(1, sizeof(*re));
 	r = re ? compile(re, pattern, &why) : -ENOMEM;
 	if (r == 0) {
 		*ret = re;
 		return 0;
 	}
-	ecma_regex_free(re);
+	regex_free(re);
 	if (r == -ENOMEM)
 		return err_set(e, r, "out of memory");
 	return err_set(e, r, "\"%.256s\": %s", pattern, why.text);
 }
 
-void ecma_regex_free(struct ecma_regex *re)
+void regex_free(struct regex *re)
 {
 	if (!re)
 		return;
@@ -339,7 +338,7 @@ void ecma_regex_free(struct ecma_regex *re)
 	free(re);
 }
 
-size_t ecma_regex_groups(const struct ecma_regex *re)
+size_t regex_groups(const struct regex *re)
 {
 	return re->n_groups;
 }

@@ -8,7 +8,7 @@
 #include "base/core/err.h"
 
 /*
- * Regular expressions of ECMAScript, as configs have them, that are safe with expressions and texts
+ * Regular expressions of ECMAScript (std::regex), as configs use them. Expression and text may be hostile:
  * of strangers: time grows with length of expression times length of text and no faster, memory is
  * taken when the expression is compiled and never again.
  *
@@ -22,29 +22,29 @@
  * groups as well. A group in a repetition keeps the last text that it matched.
  */
 
-#define ECMA_REGEX_MAX_BYTES 1024u
-#define ECMA_REGEX_MAX_DEPTH 16u /* groups in groups */
-#define ECMA_REGEX_MAX_GROUPS 32u /* that capture, the whole match (number 0) included */
-#define ECMA_REGEX_MAX_OPS 1000u /* characters and operators, with {m,n} written out */
+#define REGEX_MAX_BYTES 1024u
+#define REGEX_MAX_DEPTH 16u /* groups in groups */
+#define REGEX_MAX_GROUPS 32u /* that capture, the whole match (number 0) included */
+#define REGEX_MAX_OPS 1000u /* characters and operators, with {m,n} written out */
 
-#define ECMA_REGEX_UNSET SIZE_MAX
+#define REGEX_UNSET SIZE_MAX
 
-struct ecma_regex;
+struct regex;
 
 struct ecma_span {
-	size_t begin, end; /* offsets in the text; ECMA_REGEX_UNSET: the group has no part */
+	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group has no part */
 };
 
 /* 0; -ENOMEM; -EINVAL: one that cannot be used. e quotes it and says why. */
-int ecma_regex_new(const char *pattern, struct err_text *e, struct ecma_regex **ret);
+int regex_new(const char *pattern, struct err_text *e, struct regex **ret);
 /* NULL is fine. */
-void ecma_regex_free(struct ecma_regex *re);
+void regex_free(struct regex *re);
 /* Groups, the whole match (number 0) included. */
-size_t ecma_regex_groups(const struct ecma_regex *re);
+size_t regex_groups(const struct regex *re);
 
-enum ecma_regex_mode {
-	ECMA_REGEX_WHOLE, /* from `from` to the end of the text, no less */
-	ECMA_REGEX_SEARCH, /* the first match that begins at `from` or behind */
+enum regex_mode {
+	REGEX_WHOLE, /* from `from` to the end of the text, no less */
+	REGEX_SEARCH, /* the first match that begins at `from` or behind */
 };
 
 /*
@@ -54,5 +54,5 @@ enum ecma_regex_mode {
  *
  * Not const: the expression has the memory that the matching works in.
  */
-int ecma_regex_match(struct ecma_regex *re, enum ecma_regex_mode mode, const void *text, size_t len,
-		     size_t from, struct ecma_span *spans, uint64_t *budget);
+int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t len, size_t from,
+		struct ecma_span *spans, uint64_t *budget);

@@ -8,7 +8,7 @@
  *	atom		( ... ), [...], ., \d, a, ^ ...
  *
  * The first error ends the reading: everything gives a bool, and the reason is written down where
- * it is found. Depth is bounded by ECMA_REGEX_MAX_DEPTH, code by ECMA_REGEX_MAX_OPS.
+ * it is found. Depth is bounded by REGEX_MAX_DEPTH, code by REGEX_MAX_OPS.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/ecma_regex_program.h"
+#include "base/text/regex_compile.h"
 
 struct parser {
 	const char *p;
-	struct ecma_regex *re; /* its ops have room for ECMA_REGEX_MAX_OPS */
+	struct regex *re; /* its ops have room for REGEX_MAX_OPS */
 	unsigned depth;
 	size_t cap_sets;
 	struct err_text *why;
@@ -37,12 +37,12 @@ static bool refuse(struct parser *s, const char *why)
 
 static bool has_room(struct parser *s, size_t n)
 {
-	if (s->re->n_ops + n <= ECMA_REGEX_MAX_OPS - 1) /* one for the MATCH */
+	if (s->re->n_ops + n <= REGEX_MAX_OPS - 1) /* one for the MATCH */
 		return true;
 	s->error = err_set(s->why, -EINVAL,
 			   "with its repetitions written out it is larger than %u characters and "
 			   "operators",
-			   ECMA_REGEX_MAX_OPS);
+			   REGEX_MAX_OPS);
 	return false;
 }
 
@@ -68,7 +68,7 @@ static bool insert(struct parser *s, unsigned at, enum regex_opcode opcode, int 
 
 static bool emit_set(struct parser *s, const struct regex_set *set)
 {
-	struct ecma_regex *re = s->re;
+	struct regex *re = s->re;
 
 	if (array_reserve(&re->sets, &s->cap_sets, re->n_sets + 1, sizeof(*re->sets)) < 0) {
 		s->error = -ENOMEM;
@@ -275,7 +275,7 @@ static bool read_group(struct parser *s)
 
 	if (!captures && s->p[1] != ':')
 		return refuse(s, "of groups with a ? only (?: ) is supported");
-	if (s->depth == ECMA_REGEX_MAX_DEPTH || (captures && group == ECMA_REGEX_MAX_GROUPS))
+	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
 		return refuse(s, "it has too many groups");
 	if (!captures)
 		s->p += 2;
@@ -364,7 +364,7 @@ static unsigned read_number(struct parser *s)
 
 	for (; isdigit((unsigned char)*s->p); s->p++)
 		n = MIN(n * 10 + (unsigned)(*s->p - '0'),
-			ECMA_REGEX_MAX_OPS); /* is too much in any case */
+			REGEX_MAX_OPS); /* is too much in any case */
 	return n;
 }
 
@@ -419,7 +419,7 @@ static bool emit_copy(struct parser *s, const struct regex_op *ops, unsigned n)
 static bool repeat(struct parser *s, unsigned at, const struct repetition *r)
 {
 	unsigned n = s->re->n_ops - at, optional = r->max == NO_LIMIT ? 0 : r->max - r->min;
-	struct regex_op atom[ECMA_REGEX_MAX_OPS];
+	struct regex_op atom[REGEX_MAX_OPS];
 	bool good = true;
 
 	memcpy(atom, &s->re->ops[at], n * sizeof(*atom));
@@ -489,12 +489,12 @@ static bool read_alternatives(struct parser *s)
 	return true;
 }
 
-int ecma_regex_parse(const char *pattern, struct ecma_regex *re, struct err_text *why)
+int regex_compile(const char *pattern, struct regex *re, struct err_text *why)
 {
 	struct parser s = {.p = pattern, .re = re, .why = why};
 
-	_Static_assert(ECMA_REGEX_MAX_OPS < INT16_MAX, "places and jumps fit");
-	re->ops = calloc(ECMA_REGEX_MAX_OPS, sizeof(*re->ops));
+	_Static_assert(REGEX_MAX_OPS < INT16_MAX, "places and jumps fit");
+	re->ops = calloc(REGEX_MAX_OPS, sizeof(*re->ops));
 	if (!re->ops)
 		return -ENOMEM;
 	re->n_groups = 1;
