@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Text or bytes is told by the bytes themselves: a serialized config has numbers below 32 for its
- * tags and lengths, which no text has.
- */
 #include "config/trace_config.h"
 
 #include <errno.h>
 
 #include "config/text.h"
 #include "config/unpack.h"
+
+/*
+ * Text or bytes is told by the bytes themselves: a serialized config has numbers below 32 for its
+ * tags and lengths, which no text has.
+ */
 
 static int load_text(const char *name, const void *data, size_t len, struct strbuf *errors,
 		     ProtobufCMessage **ret)
@@ -45,5 +46,22 @@ int trace_config_load(const char *name, const void *data, size_t len, bool force
 	if (r < 0)
 		return errors->failed ? -ENOMEM : r;
 	*ret = (Pb__TraceConfig *)config;
+	return 0;
+}
+
+#define POLICY(name) PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_##name
+
+int priority_boost_read(const Pb__PriorityBoostConfig *config, struct priority_boost *ret)
+{
+	*ret = (struct priority_boost){PRIORITY_BOOST_NONE, 0};
+	if (!config)
+		return 0;
+	if (config->policy == POLICY(OTHER) && config->priority <= PRIORITY_BOOST_OTHER_MAX)
+		*ret = (struct priority_boost){PRIORITY_BOOST_OTHER, config->priority};
+	else if (config->policy == POLICY(FIFO) && config->priority >= PRIORITY_BOOST_FIFO_MIN &&
+		 config->priority <= PRIORITY_BOOST_FIFO_MAX)
+		*ret = (struct priority_boost){PRIORITY_BOOST_FIFO, config->priority};
+	else
+		return -EINVAL;
 	return 0;
 }

@@ -4,7 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/system/priority_boost.h"
 #include "base/text/str.h"
+#include "config/priority_boost/priority_boost_config.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
 /*
@@ -16,3 +18,7 @@
  */
 int trace_config_load(const char *name, const void *data, size_t len, bool force_text,
 		      struct strbuf *errors, Pb__TraceConfig **ret);
+
+/* priority_boost of a TraceConfig or a DataSourceConfig; NULL is PRIORITY_BOOST_NONE. 0 or -EINVAL: a policy
+ * or a priority that is none. */
+int priority_boost_read(const Pb__PriorityBoostConfig *config, struct priority_boost *ret);

@@ -112,7 +112,7 @@ static uint32_t who_is_for(struct thresholds *t, const char *counter)
 }
 
 /* A total is 0 before it is first seen: that is what it has grown by. */
-static struct watched *begin_watch(struct thresholds *t, const struct track_seen *seen)
+static struct watched *begin_watch(struct thresholds *t, const struct track_update *seen)
 {
 	uint32_t by = who_is_for(t, seen->name);
 	struct watched *w = by ? calloc(1, sizeof(*w)) : NULL;
@@ -125,7 +125,7 @@ static struct watched *begin_watch(struct thresholds *t, const struct track_seen
 	return w;
 }
 
-static void rise(struct threshold *x, const struct track_seen *seen, double v)
+static void rise(struct threshold *x, const struct track_update *seen, double v)
 {
 	if (x->n_above++)
 		return;
@@ -134,7 +134,7 @@ static void rise(struct threshold *x, const struct track_seen *seen, double v)
 		 x->name);
 }
 
-static void compare(struct thresholds *t, struct watched *w, const struct track_seen *seen,
+static void compare(struct thresholds *t, struct watched *w, const struct track_update *seen,
 		    double v)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -152,7 +152,7 @@ static void compare(struct thresholds *t, struct watched *w, const struct track_
 	}
 }
 
-void thresholds_see(void *ctx, const struct track_seen *seen)
+void thresholds_see(void *ctx, const struct track_update *seen)
 {
 	struct thresholds *t = ctx;
 	struct watched *w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "client/counters/track_watch.h"
+#include "client/counters/tracks.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
 #include "ebpf/engine/trouble.h"
 
@@ -22,8 +22,8 @@ int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble
 		   struct thresholds **ret);
 /* NULL is fine, here and below. */
 void thresholds_free(struct thresholds *t);
-/* A track_seen_fn; ctx is the thresholds. */
-void thresholds_see(void *ctx, const struct track_seen *seen);
+/* A track_update_fn; ctx is the thresholds. */
+void thresholds_see(void *ctx, const struct track_update *seen);
 /* The names of triggers that have fired since the last call, each once; borrowed until the next one.
  * How many. */
 size_t thresholds_take(struct thresholds *t, const char *const **ret_names);

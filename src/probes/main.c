@@ -32,7 +32,7 @@
 
 #include <event2/event.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
@@ -64,7 +64,7 @@ struct probes {
 	struct metadata_bus *feed;
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
-	struct boost_state boost;
+	struct priority_boost_state boost;
 	bool no_priority;
 	bool told_priority; /* what it is, or that there is none */
 	struct notify notify; /* who waits for us to be connected */
@@ -221,7 +221,8 @@ static void on_trouble(void *ctx, const char *sentence)
 /* Nobody has asked for it. */
 static void run_in_time(struct probes *p)
 {
-	int r = boost_apply(&p->boost, (struct boost){BOOST_BUDGETED, 0});
+	int r = priority_boost_apply(&p->boost,
+				     (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
 
 	if (p->told_priority)
 		return;
@@ -232,26 +233,27 @@ static void run_in_time(struct probes *p)
 			 strerror(-r));
 	else
 		log_info("the kernel's rings are read with %s (--no-priority: as started)",
-			 boost_now().text);
+			 priority_boost_now().text);
 }
 
-static void on_boost(void *ctx, struct boost strongest)
+static void on_boost(void *ctx, struct priority_boost strongest)
 {
-	static const struct boost none = {BOOST_NONE, 0};
+	static const struct priority_boost none = {PRIORITY_BOOST_NONE, 0};
 	struct probes *p = ctx;
 	int r;
 
-	if (strongest.policy == BOOST_BUDGETED && !p->no_priority) {
+	if (strongest.policy == PRIORITY_BOOST_BUDGETED && !p->no_priority) {
 		run_in_time(p);
 		return;
 	}
-	r = boost_apply(&p->boost, strongest.policy == BOOST_BUDGETED ? none : strongest);
-	if (r < 0 && strongest.policy == BOOST_NONE)
+	r = priority_boost_apply(&p->boost,
+				 strongest.policy == PRIORITY_BOOST_BUDGETED ? none : strongest);
+	if (r < 0 && strongest.policy == PRIORITY_BOOST_NONE)
 		log_warn("the end of priority_boost: %s", strerror(-r));
 	else if (r < 0)
 		log_warn("priority_boost: %s %u: %s%s; recording without it",
-			 strongest.policy == BOOST_FIFO ? "POLICY_SCHED_FIFO"
-							: "POLICY_SCHED_OTHER",
+			 strongest.policy == PRIORITY_BOOST_FIFO ? "POLICY_SCHED_FIFO"
+								 : "POLICY_SCHED_OTHER",
 			 strongest.priority, strerror(-r),
 			 r == -EPERM || r == -EACCES ? " (it takes CAP_SYS_NICE)" : "");
 }
@@ -358,7 +360,7 @@ static void run_loop(struct probes *p)
 {
 	do {
 		time_slice_loop_iteration();
-		boost_round(&p->boost);
+		priority_boost_tick(&p->boost);
 	} while (event_base_loop(p->loop, EVLOOP_ONCE) == 0 && !event_base_got_break(p->loop));
 }
 
@@ -375,7 +377,7 @@ int main(int argc, char **argv)
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
 	find_state(p.state, sizeof(p.state));
-	boost_init();
+	priority_boost_init();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
 		log_warn("%s", e.text);
 	r = probes_init(&p);

@@ -16,7 +16,7 @@
 
 #include <event2/event.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 #include "base/core/err.h"
 #include "service/code_pages.h"
 #include "base/system/fs.h"
@@ -108,7 +108,7 @@ static void tell_ready(struct notify *n)
 static void run_loop(struct event_base *loop, struct service *service)
 {
 	do
-		boost_round(&service->boost);
+		priority_boost_tick(&service->boost);
 	while (event_base_loop(loop, EVLOOP_ONCE) == 0 && !event_base_got_break(loop));
 }
 
@@ -145,7 +145,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 		service->system_users = o->system_users;
 		service->n_system_users = o->n_system_users;
 	}
-	boost_init();
+	priority_boost_init();
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
 		log_warn("%s", e->text);
 	if (r == 0)

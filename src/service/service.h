@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 #include "service/ipc/ipc_host.h"
 #include "service/trace/service_packets.h"
 #include "service/trace/trace.h"
@@ -67,7 +67,7 @@ struct service {
 
 	struct trigger_history trigger_history; /* owned */
 	struct trace_env trace_env; /* of all sessions */
-	struct boost_state boost; /* service/session/priority.h */
+	struct priority_boost_state boost; /* service/session/priority.h */
 	bool is_timely; /* sessions that say nothing of priority have some */
 	bool is_stopping; /* service/shutdown.h: no session begins any more */
 	bool lockdown; /* only producers of root and of our own user are let in */

@@ -25,7 +25,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock_internal.h"
+#include "base/event_loop/msgsock_send.h"
 
 #define MAX_IN (MSGSOCK_MAX_MESSAGE + LENGTH_WORD)
 #define MAX_PASSED 253 /* descriptors in one message: SCM_MAX_FD of the kernel */

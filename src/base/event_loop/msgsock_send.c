@@ -16,7 +16,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock_internal.h"
+#include "base/event_loop/msgsock_send.h"
 
 #define IDLE_OUT 4096u
 #define DIRECT_PIECES 64 /* more are gathered in the queue first */

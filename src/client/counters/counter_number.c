@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/counters/counter_number.h"
 
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/core/mem.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 
 #define FRACTION_DIGITS 9
 
@@ -60,4 +67,84 @@ bool counter_number_parse(struct span s, struct counter_number *ret)
 	}
 	*ret = v;
 	return true;
+}
+
+#define NAMES_TOLD 8u
+
+static int copy(struct counter_patterns *p, const char *const *strings, size_t n)
+{
+	size_t room = MIN(n, (size_t)COUNTER_PATTERNS_MAX);
+
+	p->all = calloc(room + 1, sizeof(*p->all));
+	if (!p->all)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && p->n < room; i++) {
+		if (strlen(strings[i]) >= COUNTER_PATTERN_SIZE)
+			continue;
+		p->all[p->n] = strdup(strings[i]);
+		if (!p->all[p->n])
+			return -ENOMEM;
+		p->n++;
+	}
+	p->left_out = n - p->n;
+	return 0;
+}
+
+int counter_patterns_init(struct counter_patterns *p, const char *what, char *const *strings,
+			  size_t n, const char *const *fallback)
+{
+	int r;
+
+	*p = (struct counter_patterns){0};
+	if (n == 0) {
+		while (fallback && fallback[n])
+			n++;
+		return copy(p, fallback, n);
+	}
+	r = copy(p, (const char *const *)strings, n);
+	p->matched = calloc(n, sizeof(*p->matched));
+	if (r == 0 && p->left_out)
+		log_warn("%s: %zu of %zu are left out: they are more than %d, or longer than %d "
+			 "bytes",
+			 what, p->left_out, n, COUNTER_PATTERNS_MAX, COUNTER_PATTERN_SIZE - 1);
+	return r;
+}
+
+void counter_patterns_deinit(struct counter_patterns *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->all[i]);
+	free(p->all);
+	free(p->matched);
+	*p = (struct counter_patterns){0};
+}
+
+bool counter_patterns_match(const struct counter_patterns *p, const char *s)
+{
+	bool found = false;
+
+	/* Names of the kernel and of systemd have backslashes in them. */
+	for (size_t i = 0; i < p->n; i++) {
+		if ((found && (!p->matched || p->matched[i])) ||
+		    fnmatch(p->all[i], s, FNM_NOESCAPE) != 0)
+			continue;
+		found = true;
+		if (p->matched)
+			p->matched[i] = true;
+	}
+	return found;
+}
+
+void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what)
+{
+	_cleanup_(strbuf_deinit) struct strbuf names = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; p->matched && i < p->n; i++)
+		if (!p->matched[i] && strcmp(p->all[i], "*") != 0 && n++ < NAMES_TOLD)
+			strbuf_printf(&names, "%s'%.64s'", n > 1 ? ", " : "", p->all[i]);
+	if (n > NAMES_TOLD)
+		strbuf_printf(&names, " and %zu more", n - NAMES_TOLD);
+	if (n && names.s)
+		log_warn("%s: so far there is nothing by the name of %s", what, names.s);
 }

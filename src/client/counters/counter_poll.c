@@ -2,16 +2,76 @@
 #include "client/counters/counter_poll.h"
 
 #include <errno.h>
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <event2/event.h>
-
 #include "base/core/clock.h"
-#include "base/system/fs.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/time_slice.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "client/transport/writer.h"
+#include "gen/fields.h"
+#include "wire/pb_enc.h"
+
+/* A read failed; is_new: the first one of its kind. */
+static void counter_errors_read(struct counter_errors *t, bool is_new, const char *path, int error)
+{
+	t->failures++;
+	if (!is_new || t->n == COUNTER_ERRORS_KINDS)
+		return;
+	snprintf(t->kinds[t->n].path, COUNTER_ERRORS_PATH, "%.*s", COUNTER_ERRORS_PATH - 1, path);
+	t->kinds[t->n].error = error;
+	t->n++;
+	t->is_new = true;
+}
+
+/* So many tracks were refused since the start. */
+static void counter_errors_refused(struct counter_errors *t, uint64_t refused)
+{
+	t->is_new |= refused && !t->refused;
+	t->refused = refused;
+}
+
+/* After a clear: all is told again with the next counter_errors_write. */
+static void counter_errors_clear(struct counter_errors *t)
+{
+	t->written = 0;
+	t->is_new = t->failures || t->refused;
+}
+
+/* One packet, if there is something new; at a flush (all), if there is more than the last time.
+ * source is the name of the data source. */
+static void counter_errors_write(struct counter_errors *t, struct writer *w, const char *source,
+				 bool all)
+{
+	uint64_t sum = t->failures + t->refused;
+	struct pb_enc *e;
+
+	if (!t->is_new && (!all || sum == t->written))
+		return;
+	t->is_new = false;
+	t->written = sum;
+	e = writer_begin(w);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_POLLED_COUNTERS_STATS);
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_SOURCE, source);
+	for (unsigned i = 0; i < t->n; i++) {
+		pb_enc_open(e, PB_POLLED_COUNTERS_STATS_READ_FAILURES);
+		pb_enc_str(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, t->kinds[i].path);
+		pb_enc_i64(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR, t->kinds[i].error);
+		pb_enc_close(e);
+	}
+	pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_FAILED_READS, t->failures);
+	if (t->refused)
+		pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, t->refused);
+	pb_enc_close(e);
+	writer_end(w);
+}
 
 /*
  *	start, tick --> a pass --> turns, until its last step --> the tick is set
@@ -80,7 +140,7 @@ static void count_refused(struct counter_poll *p)
 			 "counted as \"refused tracks\" from here on",
 			 p->ops->name, TRACKS_MAX);
 	p->refused_told = refused > 0;
-	counter_trouble_refused(&p->trouble, refused);
+	counter_errors_refused(&p->trouble, refused);
 }
 
 static void end_pass(struct counter_poll *p)
@@ -90,7 +150,7 @@ static void end_pass(struct counter_poll *p)
 	set_if_any(p, p->failures_track, p->trouble.failures);
 	count_refused(p);
 	tracks_end(p->tracks);
-	counter_trouble_write(&p->trouble, p->writer, p->ops->name, false);
+	counter_errors_write(&p->trouble, p->writer, p->ops->name, false);
 	if (!p->stopping)
 		set_tick(p);
 }
@@ -116,7 +176,7 @@ static void answer(struct counter_poll *p, const struct time_slice *turn)
 			return;
 		}
 	}
-	counter_trouble_write(&p->trouble, p->writer, p->ops->name, true);
+	counter_errors_write(&p->trouble, p->writer, p->ops->name, true);
 	counter_poll_flush_writers(p);
 	flushes_answer(&p->flushes, p->h);
 	if (!p->stopping)
@@ -202,7 +262,7 @@ void counter_poll_deinit(struct counter_poll *p)
 
 void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error)
 {
-	counter_trouble_read(&p->trouble, !*said, path, error);
+	counter_errors_read(&p->trouble, !*said, path, error);
 	if (!*said)
 		log_warn("%s: %s: %s; counted as \"failed reads\" from here on", p->ops->name, path,
 			 fs_reason(error));
@@ -251,7 +311,7 @@ void counter_poll_clear(void *instance)
 	struct counter_poll *p = instance;
 
 	tracks_clear(p->tracks);
-	counter_trouble_clear(&p->trouble);
+	counter_errors_clear(&p->trouble);
 }
 
 void counter_poll_stop(void *instance)

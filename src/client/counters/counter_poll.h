@@ -5,10 +5,32 @@
 #include <stdint.h>
 
 #include "base/text/str.h"
-#include "client/counters/counter_trouble.h"
-#include "client/producer/data_source.h"
-#include "client/producer/flushes.h"
 #include "client/counters/tracks.h"
+#include "client/producer/data_source.h"
+
+/*
+ * What a source of polled counters could not read or keep, told in the trace: at once what is new,
+ * and at a flush how often it was so.
+ *
+ * Format: perfetto.protos.PolledCountersStats (ours).
+ */
+
+/* Kinds of failures that are told with a path; further ones are counted. */
+#define COUNTER_ERRORS_KINDS 16u
+#define COUNTER_ERRORS_PATH 128u /* longer ones are cut */
+
+/* Zero-initialise; it owns nothing. */
+struct counter_errors {
+	struct {
+		char path[COUNTER_ERRORS_PATH];
+		int error; /* an errno, positive */
+	} kinds[COUNTER_ERRORS_KINDS];
+	unsigned n;
+	uint64_t failures; /* reads that failed, since the start */
+	uint64_t refused; /* tracks; likewise */
+	uint64_t written; /* of both, the last time */
+	bool is_new; /* something that has not been told */
+};
 
 /*
  * A data source that reads files again and again and writes their numbers as counter tracks: its
@@ -59,7 +81,7 @@ struct counter_poll {
 	uint32_t period_ms;
 	uint32_t pass; /* its number */
 	unsigned fds; /* open now */
-	struct counter_trouble trouble;
+	struct counter_errors trouble;
 	uint64_t pass_began; /* CLOCK_MONOTONIC, ns */
 	uint64_t pass_took; /* the last one that came to its end, ns */
 	struct flushes flushes;

@@ -1,4 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "client/counters/tracks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "client/counters/track_packets.h"
+#include "client/transport/writer.h"
+
+/*
+ * Slab allocator for objects of one size. slab_deinit() frees all blocks without touching the objects.
+ * Memory of a block is taken by the kernel only where it was used.
+ *
+ *	struct slab c = {.size = sizeof(struct x)};
+ */
+
+#define SLAB_BLOCK_BYTES (1u << 20)
+
+struct slab {
+	size_t size; /* of one; at most SLAB_BLOCK_BYTES / 2 */
+	struct slab_block *blocks; /* owned; the newest first */
+	struct slab_cell *free_cells; /* freed cells; reused first */
+	size_t fresh; /* number of cells of the newest block that were never used */
+};
+
+/*
+ *	blocks --> [next | cell | cell | ...]  --> [next | cell | ...]
+ *	                     ^
+ *	free_cells ----------+ --> ...
+ *
+ * The newest block is used from its end to its front.
+ */
+
+struct slab_block {
+	struct slab_block *next;
+	alignas(max_align_t) unsigned char cells[];
+};
+
+struct slab_cell {
+	struct slab_cell *next;
+};
+
+static size_t slab_cell_size(const struct slab *c)
+{
+	const size_t align = alignof(max_align_t);
+
+	assert(c->size && c->size <= SLAB_BLOCK_BYTES / 2);
+	return (c->size + align - 1) / align * align;
+}
+
+static int slab_grow(struct slab *c)
+{
+	struct slab_block *s = malloc(SLAB_BLOCK_BYTES);
+
+	if (!s)
+		return -ENOMEM;
+	s->next = c->blocks;
+	c->blocks = s;
+	c->fresh = (SLAB_BLOCK_BYTES - offsetof(struct slab_block, cells)) / slab_cell_size(c);
+	return 0;
+}
+
+/* Returns a zeroed object, aligned for any type, or NULL if memory is out. */
+static void *slab_alloc(struct slab *c)
+{
+	struct slab_cell *f = c->free_cells;
+
+	if (f) {
+		c->free_cells = f->next;
+		return memset(f, 0, c->size);
+	}
+	if (!c->fresh && slab_grow(c) < 0)
+		return NULL;
+	return memset(c->blocks->cells + --c->fresh * slab_cell_size(c), 0, c->size);
+}
+
+static void slab_free(struct slab *c, void *cell)
+{
+	struct slab_cell *f = cell;
+
+	f->next = c->free_cells;
+	c->free_cells = f;
+}
+
+/* Frees all objects; the slab may be used again. */
+static void slab_deinit(struct slab *c)
+{
+	while (c->blocks) {
+		struct slab_block *s = c->blocks;
+
+		c->blocks = s->next;
+		free(s);
+	}
+	c->free_cells = NULL;
+	c->fresh = 0;
+}
+
 /*
  * A track is found by its handle, an index of slots; by the hash of its path, when one of the same
  * path comes; and by its parent, when that goes:
@@ -11,23 +116,6 @@
  * What the trace holds of a track is not reset for each of them when a new state begins: the tracks
  * remember the number of the state that they were written in.
  */
-#include "client/counters/tracks.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/queue.h>
-
-#include <uthash.h>
-
-#include "client/counters/cells.h"
-#include "base/core/mem.h"
-#include "base/text/str.h"
-#include "client/counters/track_packets.h"
-#include "client/counters/track_watch.h"
-#include "client/transport/writer.h"
 
 struct track {
 	uint64_t path; /* hash of the way from the root: the key */
@@ -36,7 +124,7 @@ struct track {
 	LIST_HEAD(, track) children;
 	struct track *parent; /* NULL: the root */
 	struct track_spec spec; /* its name is the one below, or NULL */
-	struct cells *home; /* where it came from */
+	struct slab *home; /* the slab of its memory */
 	uint32_t handle;
 	uint32_t users; /* who added it */
 	uint32_t depth;
@@ -63,8 +151,8 @@ struct track_out {
 struct tracks {
 	struct track_out outs[2]; /* [1]: threads, if it is used */
 	uint64_t seed; /* of the source */
-	struct cells shorts; /* the tracks: one by one, many would take too long to free */
-	struct cells longs; /* those whose name is longer than SHORT_NAME */
+	struct slab shorts; /* the tracks: one by one, many would take too long to free */
+	struct slab longs; /* those whose name is longer than SHORT_NAME */
 	struct track **slots; /* [0] is the root's, always NULL */
 	size_t cap;
 	uint32_t n_slots; /* used once */
@@ -77,7 +165,7 @@ struct tracks {
 	uint64_t dropped; /* of the writer, as far as we know of it */
 	uint32_t flushed; /* slots of the flush that is under way; 0: none is */
 	struct tracks_counts counts;
-	track_seen_fn seen; /* NULL: nobody watches */
+	track_update_fn seen; /* NULL: nobody watches */
 	void *seen_ctx;
 };
 
@@ -161,8 +249,8 @@ void tracks_free(struct tracks *t)
 	if (!t)
 		return;
 	HASH_CLEAR(hh, t->by_path);
-	cells_deinit(&t->shorts);
-	cells_deinit(&t->longs);
+	slab_deinit(&t->shorts);
+	slab_deinit(&t->longs);
 	free(t->slots);
 	free(t->free_slots);
 	free(t);
@@ -180,8 +268,8 @@ static struct track *track_new(struct tracks *t, const struct track_spec *spec,
 			       struct track *parent, uint64_t path)
 {
 	size_t len = spec->name ? strnlen(spec->name, TRACK_NAME_MAX) : 0;
-	struct cells *home = len > SHORT_NAME ? &t->longs : &t->shorts;
-	struct track *k = cells_get(home);
+	struct slab *home = len > SHORT_NAME ? &t->longs : &t->shorts;
+	struct track *k = slab_alloc(home);
 
 	if (!k)
 		return NULL;
@@ -328,7 +416,7 @@ static bool same_value(const struct track_value *a, const struct track_value *b)
 }
 _Static_assert(sizeof(double) == sizeof(int64_t), "one is compared as the other");
 
-void tracks_watch(struct tracks *t, track_seen_fn fn, void *ctx)
+void tracks_watch(struct tracks *t, track_update_fn fn, void *ctx)
 {
 	t->seen = fn;
 	t->seen_ctx = ctx;
@@ -337,7 +425,7 @@ void tracks_watch(struct tracks *t, track_seen_fn fn, void *ctx)
 static void tell_watcher(const struct tracks *t, const struct track *k, const struct track_value *v,
 			 bool is_last)
 {
-	const struct track_seen seen = {
+	const struct track_update seen = {
 		.track = k->handle,
 		.name = k->spec.name,
 		.value = v->is_double ? v->d : (double)v->i,
@@ -474,7 +562,7 @@ static void remove_track(struct tracks *t, struct track *k)
 		remove_track(t, child); /* not deeper than TRACKS_DEPTH_MAX */
 	end_value(t, k);
 	take_out(t, k);
-	cells_put(k->home, k);
+	slab_free(k->home, k);
 }
 
 void tracks_remove(struct tracks *t, uint32_t track)

@@ -131,3 +131,22 @@ struct tracks_counts {
 	uint64_t values; /* written */
 };
 struct tracks_counts tracks_counts(const struct tracks *t);
+
+/*
+ * Who looks at the values of all counters of a struct tracks as they are set, for thresholds.
+ */
+
+struct track_update {
+	uint32_t track; /* its handle, which another one may have when this is gone */
+	const char *name; /* of the counter; borrowed during the call */
+	double value;
+	bool total; /* only grows */
+	bool is_first; /* of this track */
+	bool is_last; /* the track goes: 0, or the total that it was */
+};
+
+/* Called by tracks_set, tracks_set_double, also where the value has not changed, and at the end of a
+ * track. It must not change the tracks. */
+typedef void (*track_update_fn)(void *ctx, const struct track_update *seen);
+/* fn NULL: nobody. */
+void tracks_watch(struct tracks *t, track_update_fn fn, void *ctx);

@@ -55,7 +55,7 @@ struct data_source {
 	bool handles_incremental_state_clear;
 	/* Bits 1 << CAP_*: effective from before create until after destroy. */
 	uint64_t capabilities;
-	bool is_timely; /* what it does late is lost: BOOST_BUDGETED where its config says nothing */
+	bool is_timely; /* what it does late is lost: PRIORITY_BOOST_BUDGETED where its config says nothing */
 	/* config is borrowed during the call. 0 with *ret_instance, or -errno: then the source is
 	 * started and stopped for the service's sake, but has no instance. */
 	int (*create)(struct ds_handle *h, const struct ds_env *env,
@@ -90,3 +90,30 @@ uint64_t ds_session_id(const struct ds_handle *h);
 uint16_t ds_target_buffer(const struct ds_handle *h);
 /* A writer for the instance's buffer with the policy of its config; owned by the caller. */
 struct writer *ds_writer_new(struct ds_handle *h);
+
+/* The flushes of an instance that wait for their answer. */
+
+/* At a time; the owner answers these before it adds one more, with what is written by then. */
+#define FLUSHES_MAX 16
+
+/* Zero-initialise. */
+struct flushes {
+	uint64_t ids[FLUSHES_MAX];
+	unsigned n;
+};
+
+/* One that was asked for: false, there is no room. */
+static inline bool flushes_add(struct flushes *f, uint64_t id)
+{
+	if (f->n == FLUSHES_MAX)
+		return false;
+	f->ids[f->n++] = id;
+	return true;
+}
+
+static inline void flushes_answer(struct flushes *f, struct ds_handle *h)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		ds_flushed(h, f->ids[i]);
+	f->n = 0;
+}

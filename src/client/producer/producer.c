@@ -1,7 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "client/producer/producer.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "client/producer/producer_commands.h"
+#include "client/producer/relay_client.h"
+#include "client/transport/service_trust.h"
+#include "config/limits.h"
+#include "config/unpack.h"
+#include "gen/fields.h"
+#include "ipc/producer_port.pb-c.h"
+#include "wire/pb_mem.h"
+
 /*
- * One connection after another. Everything that belongs to a connection (conn, arbiter, instances)
- * is made when the service is bound and goes with it; nothing is carried over.
+ * A producer keeps one connection at a time. Everything that belongs to a connection (conn, arbiter,
+ * instances) is created when the service is bound and freed with it; nothing is carried over.
  *
  *	        connect               bind, InitializeConnection       its reply, SetupTracing...
  *	WAITING --------> CONNECTING ------------------------> BOUND --------------------> BOUND
@@ -9,31 +34,9 @@
  *	   |   inotify        v                                  v
  *	   +--------------- tear_down: stop and destroy instances, arbiter, conn
  *
- * The wait starts at 100 ms and doubles up to 30 s; a service that took our InitializeConnection
- * starts it anew, and so does a sign of life at the socket's path.
+ * The wait starts at 100 ms and doubles up to 30 s. It starts at 100 ms again when a service has
+ * accepted InitializeConnection, and when a file appears at the socket's path (socket_watch).
  */
-#include "client/producer/producer.h"
-
-#include <errno.h>
-#include <linux/capability.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <event2/event.h>
-
-#include "base/core/mem.h"
-#include "base/event_loop/sock.h"
-#include "client/producer/machine_link.h"
-#include "client/producer/producer_internal.h"
-#include "client/transport/service_trust.h"
-#include "client/producer/socket_watch.h"
-#include "config/limits.h"
-#include "config/unpack.h"
-#include "gen/fields.h"
-#include "ipc/producer_port.pb-c.h"
-#include "wire/pb_mem.h"
 
 #define SERVICE "ProducerPort"
 #define RETRY_MIN_MS 100u
@@ -57,6 +60,119 @@ void producer_trouble(struct producer *p, const char *fmt, ...)
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
 	p->o.on_trouble(p->o.ctx, sentence);
+}
+
+/* ---- socket_watch: reports that a socket may have appeared at a path ---- */
+
+/*
+ * One inotify descriptor watches the directory of the path. A service binds (the file appears), changes
+ * the mode, then listens. A connect() in between is refused, so the caller retries soon.
+ */
+
+#define WATCHED (IN_CREATE | IN_MOVED_TO | IN_ATTRIB)
+
+struct socket_watch {
+	int fd;
+	struct event *readable; /* owned */
+	void (*fn)(void *ctx);
+	void *ctx;
+	char name[NAME_MAX + 1]; /* last part of the path */
+};
+
+/* Reads all pending events. Returns true if one of them names our file. */
+static bool read_events(struct socket_watch *w)
+{
+	union {
+		struct inotify_event align;
+		char bytes[4096];
+	} buf;
+	bool hit = false;
+	ssize_t n;
+
+	while ((n = read(w->fd, &buf, sizeof(buf))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *e = (const void *)(buf.bytes + at);
+
+			hit = hit || (e->len > 0 && strcmp(e->name, w->name) == 0);
+			at += (ssize_t)sizeof(*e) + e->len;
+		}
+	}
+	return hit;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *ctx)
+{
+	struct socket_watch *w = ctx;
+
+	(void)fd, (void)what;
+	if (read_events(w))
+		w->fn(w->ctx);
+}
+
+/* "dir" and "name" of a path; "." for a bare name. */
+static int split(const char *path, char dir[static PATH_MAX], char name[static NAME_MAX + 1])
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t dir_len = slash ? MAX((size_t)(slash - path), 1u) : 1;
+
+	if (!*base)
+		return -EINVAL;
+	if (dir_len >= PATH_MAX || strlen(base) > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(dir, slash ? path : ".", dir_len);
+	dir[dir_len] = '\0';
+	strcpy(name, base);
+	return 0;
+}
+
+static int start_watch(struct socket_watch *w, struct event_base *loop, const char *path)
+{
+	char dir[PATH_MAX];
+	int r = split(path, dir, w->name);
+
+	if (r < 0)
+		return r;
+	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (w->fd < 0 || inotify_add_watch(w->fd, dir, WATCHED | IN_ONLYDIR) < 0)
+		return -errno;
+	w->readable = event_new(loop, w->fd, EV_READ | EV_PERSIST, on_readable, w);
+	if (!w->readable || event_add(w->readable, NULL) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* No-op for NULL. fn may call it. */
+static void socket_watch_free(struct socket_watch *w)
+{
+	if (!w)
+		return;
+	if (w->readable)
+		event_free(w->readable);
+	closep(&w->fd);
+	free(w);
+}
+
+/*
+ * Calls fn, from the loop, each time a file of this path is created, moved there or changes its mode.
+ * Returns 0, or -errno of inotify(7) (-ENOENT: the directory does not exist).
+ */
+static int socket_watch_new(struct event_base *loop, const char *path, void (*fn)(void *ctx),
+			    void *ctx, struct socket_watch **ret)
+{
+	struct socket_watch *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct socket_watch){.fd = -1, .fn = fn, .ctx = ctx};
+	r = start_watch(w, loop, path);
+	if (r < 0) {
+		socket_watch_free(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
 }
 
 /* ---- waiting ---- */
@@ -93,10 +209,10 @@ static void wait_for_service(struct producer *p)
 /* Ends what runs on the connection, and it. */
 static void tear_down(struct producer *p)
 {
-	ds_instances_free(TAKE_PTR(p->instances));
+	instance_table_free(TAKE_PTR(p->instances));
 	arbiter_free(TAKE_PTR(p->arbiter));
 	connection_free(TAKE_PTR(p->conn));
-	machine_link_free(TAKE_PTR(p->link));
+	relay_client_free(TAKE_PTR(p->link));
 	p->o.env.arbiter = NULL;
 }
 
@@ -176,7 +292,7 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	/* A wish: without it our times are taken for the service's. Where a relay of this machine is
 	 * between us and the service, it is the relay's to tell. */
 	if (sock_is_remote(p->o.socket) && !p->link)
-		(void)machine_link_new(p->o.env.loop, p->o.socket, &p->link);
+		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->link);
 	p->retry_ms = RETRY_MIN_MS;
 	p->told = 0;
 	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
@@ -233,7 +349,7 @@ static void on_bound(void *ctx)
 
 	if (r == 0) {
 		p->o.env.arbiter = p->arbiter;
-		p->instances = ds_instances_new(p->o.sources, &p->o.env, &producer_ds_ops, p);
+		p->instances = instance_table_new(p->o.sources, &p->o.env, &producer_ds_ops, p);
 		r = p->instances ? introduce(p) : -ENOMEM;
 	}
 	if (r < 0) {
@@ -317,7 +433,7 @@ void producer_free(struct producer *p)
 {
 	if (!p)
 		return;
-	ds_instances_free(TAKE_PTR(p->instances));
+	instance_table_free(TAKE_PTR(p->instances));
 	if (p->arbiter) {
 		/* What they wrote last is worth a moment. */
 		connection_drain(p->conn, FAREWELL_MS);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 #include "client/producer/data_source.h"
 
 /*
@@ -36,8 +36,8 @@ struct producer_options {
 	 * (told once, until there was one), a data source that could not be set up. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	/* The strongest priority_boost that a running data source asks for is another one now;
-	 * BOOST_NONE: run as before the first. Without it, such a config is a trouble. */
-	void (*on_boost)(void *ctx, struct boost strongest);
+	 * PRIORITY_BOOST_NONE: run as before the first. Without it, such a config is a trouble. */
+	void (*on_boost)(void *ctx, struct priority_boost strongest);
 	/* The capabilities (bits 1 << CAP_*) that the data sources that run need are others now, or
 	 * those that it takes to reach the service. */
 	void (*on_capabilities)(void *ctx, uint64_t mask);

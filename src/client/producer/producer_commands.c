@@ -3,13 +3,13 @@
  * What the service commands, and what goes back to it while a connection runs:
  *
  *	SetupTracing -----------> arbiter_attach, arbiter_attach_private
- *	Setup, Start, Stop -----> ds_instances_* ----> NotifyDataSourceStarted, -Stopped
- *	Flush ------------------> ds_instances_flush -> CommitData with flush_request_id
+ *	Setup, Start, Stop -----> instance_table_* ----> NotifyDataSourceStarted, -Stopped
+ *	Flush ------------------> instance_table_flush -> CommitData with flush_request_id
  *	                          writers -----------> CommitData, RegisterTraceWriter, ...
  *
  * Nothing that goes back wants a reply: a lost connection is told by the conn.
  */
-#include "client/producer/producer_internal.h"
+#include "client/producer/producer_commands.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,13 +115,13 @@ static void instance_failed(void *ctx, const char *name, int error)
 		producer_trouble(p, "data source %s records nothing: %s", name, strerror(-error));
 }
 
-static void boost_changed(void *ctx, struct boost strongest)
+static void boost_changed(void *ctx, struct priority_boost strongest)
 {
 	struct producer *p = ctx;
 
 	if (p->o.on_boost)
 		p->o.on_boost(p->o.ctx, strongest);
-	else if (strongest.policy != BOOST_NONE)
+	else if (strongest.policy != PRIORITY_BOOST_NONE)
 		producer_trouble(p, "priority_boost is not supported by %s; recording without it",
 				 p->o.name);
 }
@@ -153,7 +153,7 @@ static void boost_is_bad(void *ctx, const char *name)
 		name);
 }
 
-const struct ds_instances_ops producer_ds_ops = {
+const struct instance_table_ops producer_ds_ops = {
 	.started = instance_started,
 	.stopped = instance_stopped,
 	.flushed = flush_answered,
@@ -188,7 +188,7 @@ static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse
 
 static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 {
-	struct ds_instances *s = p->instances;
+	struct instance_table *s = p->instances;
 
 	switch (m->cmd_case) {
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING:
@@ -196,23 +196,23 @@ static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 			producer_give_up(p);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE:
-		ds_instances_setup(s, m->setup_data_source->new_instance_id,
-				   m->setup_data_source->config);
+		instance_table_setup(s, m->setup_data_source->new_instance_id,
+				     m->setup_data_source->config);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE:
-		ds_instances_start(s, m->start_data_source->new_instance_id,
-				   m->start_data_source->config);
+		instance_table_start(s, m->start_data_source->new_instance_id,
+				     m->start_data_source->config);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE:
-		ds_instances_stop(s, m->stop_data_source->instance_id);
+		instance_table_stop(s, m->stop_data_source->instance_id);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH:
-		ds_instances_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
-				   m->flush->request_id, m->flush->flags);
+		instance_table_flush(s, m->flush->data_source_ids, m->flush->n_data_source_ids,
+				     m->flush->request_id, m->flush->flags);
 		break;
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE:
-		ds_instances_clear(s, m->clear_incremental_state->data_source_ids,
-				   m->clear_incremental_state->n_data_source_ids);
+		instance_table_clear(s, m->clear_incremental_state->data_source_ids,
+				     m->clear_incremental_state->n_data_source_ids);
 		break;
 	default: /* of a later version: there is nobody to tell */
 		break;

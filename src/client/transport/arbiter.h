@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/transport/patch_list.h"
+#include "client/transport/commit_batch.h"
 #include "client/transport/writer.h"
 #include "wire/smb_layout.h"
 

@@ -1,4 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transport/commit_batch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/fields.h"
+
+/*
+ * The encoder is not asked when a message is closed; it writes the length wherever the size field
+ * points. A finished slot is known by its first byte: the encoder writes lengths outside the
+ * current range as four-byte varints, the first byte of which has its top bit set, and an open
+ * slot's is zero.
+ *
+ *	chunk 7    |..|tag|len 1|..|tag|len 2|..|      both open when the chunk is full
+ *	slot[0]    {7, offset of len 1, 0 0 0 0}
+ *	slot[1]    {7, offset of len 2, 0 0 0 0}       closed: {7, ..., 9a 83 80 00}
+ */
+
+static bool slot_finished(const struct chunk_patch *p)
+{
+	return p->data[0] != 0;
+}
+
+bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
+		       const uint8_t *payload)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < e->depth; i++) {
+		const uint8_t *field = e->nest[i].size_field;
+		struct chunk_patch *p = &l->slot[i];
+
+		if (field < e->begin || field >= e->cur)
+			continue;
+		assert(!(l->used & 1u << i));
+		*p = *proto;
+		p->offset = (uint16_t)(field - payload);
+		for (unsigned k = 0; k < PB_SIZE_FIELD; k++)
+			p->data[k] = 0;
+		l->used |= 1u << i;
+		e->nest[i].size_field = p->data;
+		any = true;
+	}
+	return any;
+}
+
+/* Does another slot wait for the same chunk? */
+static bool more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
+{
+	for (unsigned i = 0; i < PB_MAX_DEPTH; i++)
+		if (l->used & 1u << i && l->slot[i].chunk_id == chunk_id)
+			return true;
+	return false;
+}
+
+bool patch_list_take(struct patch_list *l, struct chunk_patch *ret)
+{
+	for (unsigned i = 0; i < PB_MAX_DEPTH; i++) {
+		if (!(l->used & 1u << i) || !slot_finished(&l->slot[i]))
+			continue;
+		l->used &= ~(1u << i);
+		*ret = l->slot[i];
+		ret->more = more_of_chunk(l, ret->chunk_id);
+		return true;
+	}
+	return false;
+}
+
 /*
  * Three arrays that fill up and are emptied at once. A CommitDataRequest is encoded by hand into a
  * buffer of its own:
@@ -10,14 +81,6 @@
  * Before each piece the room is checked against the most that the piece can take; where it does not
  * suffice the request so far is sent, and the next one begins.
  */
-#include "client/transport/commit_batch.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "gen/fields.h"
 
 #define MOVE_ROOM 32u /* besides the chunk itself */
 #define PATCH_ROOM 24u

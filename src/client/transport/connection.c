@@ -1,4 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transport/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/msgsock.h"
+#include "base/event_loop/sock.h"
+#include "client/transport/service_trust.h"
+#include "gen/fields.h"
+#include "wire/frame.h"
+#include "wire/pb_enc.h"
+#include "wire/pb_mem.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+/* Without one the service takes the address. */
+static void put_hint(struct pb_enc *e)
+{
+	_cleanup_(closep) int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	char id[64];
+	ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof(id));
+
+	while (n > 0 && id[n - 1] == '\n')
+		n--;
+	if (n > 0)
+		pb_enc_bytes(e, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT, id, (size_t)n);
+}
+
+static void put_name(struct pb_enc *e)
+{
+	const char *name = getenv("PERFETTO_MACHINE_NAME");
+	struct utsname u;
+
+	if (!(name && name[0]) && uname(&u) == 0)
+		name = u.sysname;
+	if (name && name[0])
+		pb_enc_str(e, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_NAME, name);
+}
+
+/*
+ * Who we are, for a service on another machine, which has only our word for it: an IPCFrame with
+ * SetPeerIdentity. The machine is known by the kernel's boot id, and named by the environment's
+ * PERFETTO_MACHINE_NAME, else by uname(2)'s sysname, as Perfetto's relay does.
+ */
+static void identity_put_frame(struct pb_enc *e)
+{
+	pb_enc_open(e, PB_IPC_FRAME_SET_PEER_IDENTITY);
+	pb_enc_i64(e, PB_IPC_FRAME_SET_PEER_IDENTITY_PID, getpid());
+	pb_enc_i64(e, PB_IPC_FRAME_SET_PEER_IDENTITY_UID, (int32_t)geteuid());
+	put_hint(e);
+	put_name(e);
+	pb_enc_close(e);
+}
+
 /*
  * One msgsock whose messages are IPCFrames. Frames are matched to open calls by request id only;
  * replies to different calls may interleave. What does not fit any open call (an unknown id, a
@@ -7,20 +67,6 @@
  *	BINDING --bind reply, success--> BOUND --socket ends--> LOST
  *	   |--bind reply, no success / socket ends------------> LOST
  */
-#include "client/transport/connection.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/queue.h>
-
-#include "base/core/mem.h"
-#include "base/event_loop/msgsock.h"
-#include "base/event_loop/sock.h"
-#include "client/transport/identity.h"
-#include "client/transport/service_trust.h"
-#include "wire/frame.h"
-#include "wire/pb_mem.h"
 
 #define REQUEST_BIND 1u
 

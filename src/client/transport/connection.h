@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <protobuf-c/protobuf-c.h>
 
 struct event_base;
 
@@ -46,7 +45,7 @@ typedef void (*connection_reply_fn)(void *ctx, const struct connection_reply *re
 
 /*
  * Connects and asks for the service ("ProducerPort"); the answer comes from the loop. Over TCP and
- * vsock it says first who we are (client/transport/identity.h). An address
+ * vsock it says first who we are (send_identity()). An address
  * that refuses at once gives -errno (-ECONNREFUSED, -ENOENT, -EACCES, ...) and nothing is made;
  * -EKEYREJECTED: the peer is not trusted to be the service (client/transport/service_trust.h), and no byte was
  * sent. ops is borrowed for the life of the conn.

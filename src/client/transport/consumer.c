@@ -17,7 +17,7 @@
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
 #include "client/transport/connection.h"
-#include "client/transport/consumer_internal.h"
+#include "client/transport/consumer_sessions.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "client/transport/consumer_internal.h"
+#include "client/transport/consumer_sessions.h"
 
 static void on_cloned(struct request *r, const struct connection_reply *reply)
 {

@@ -6,7 +6,7 @@
 
 #include "client/counters/tracks.h"
 #include "config/data_source_config.pb-c.h"
-#include "client/counters/counter_patterns.h"
+#include "client/counters/counter_number.h"
 
 /* What linux.cgroup_stats is asked to record: which groups, which files, which numbers. */
 

@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 
 #include "procfs/counters/counter_keys.h"
-#include "client/counters/counter_patterns.h"
+#include "client/counters/counter_number.h"
 #include "client/counters/counter_poll.h"
 #include "procfs/counters/network_text.h"
 

@@ -13,7 +13,7 @@
 #include "base/core/mem.h"
 #include "client/producer/metadata_bus.h"
 #include "client/transport/writer.h"
-#include "client/producer/flushes.h"
+#include "client/producer/data_source.h"
 #include "procfs/process/process_fds.h"
 #include "procfs/process/process_names.h"
 #include "procfs/process/process_news.h"

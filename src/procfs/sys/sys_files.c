@@ -7,7 +7,7 @@
 
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/counters/counter_patterns.h"
+#include "client/counters/counter_number.h"
 #include "procfs/sys/file_numbers.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"

@@ -11,7 +11,7 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/producer/flushes.h"
+#include "client/producer/data_source.h"
 #include "procfs/sys/sys_source.h"
 #include "base/event_loop/time_slice.h"
 

@@ -4,38 +4,39 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 #include "base/system/log.h"
-#include "config/priority_boost.h"
+#include "config/trace_config.h"
 #include "service/service.h"
 #include "service/session/session.h"
 
 int priority_check(const Pb__TraceConfig *config, struct err_text *e)
 {
 	const Pb__PriorityBoostConfig *b = config->priority_boost;
-	struct boost boost;
+	struct priority_boost boost;
 
 	if (priority_boost_read(b, &boost) == 0)
 		return 0;
 	return err_set(e, -EINVAL,
 		       "priority_boost: policy %d with priority %u; it must be POLICY_SCHED_OTHER "
 		       "with 0 to %u or POLICY_SCHED_FIFO with %u to %u",
-		       (int)b->policy, b->priority, BOOST_OTHER_MAX, BOOST_FIFO_MIN,
-		       BOOST_FIFO_MAX);
+		       (int)b->policy, b->priority, PRIORITY_BOOST_OTHER_MAX,
+		       PRIORITY_BOOST_FIFO_MIN, PRIORITY_BOOST_FIFO_MAX);
 }
 
-static struct boost stronger(struct boost a, const Pb__TraceConfig *config, bool is_timely)
+static struct priority_boost stronger(struct priority_boost a, const Pb__TraceConfig *config,
+				      bool is_timely)
 {
-	struct boost b = {is_timely ? BOOST_BUDGETED : BOOST_NONE, 0};
+	struct priority_boost b = {is_timely ? PRIORITY_BOOST_BUDGETED : PRIORITY_BOOST_NONE, 0};
 
 	if (config->priority_boost)
 		(void)priority_boost_read(config->priority_boost, &b); /* was checked */
-	return boost_is_stronger(b, a) ? b : a;
+	return priority_boost_is_stronger(b, a) ? b : a;
 }
 
-static struct boost strongest(const struct service *s, const Pb__TraceConfig *also)
+static struct priority_boost strongest(const struct service *s, const Pb__TraceConfig *also)
 {
-	struct boost b = {BOOST_NONE, 0};
+	struct priority_boost b = {PRIORITY_BOOST_NONE, 0};
 	const struct session *session;
 
 	if (also)
@@ -48,10 +49,10 @@ static struct boost strongest(const struct service *s, const Pb__TraceConfig *al
 
 int priority_apply(struct service *s, const Pb__TraceConfig *also)
 {
-	struct boost b = strongest(s, also);
-	int r = boost_apply(&s->boost, b);
+	struct priority_boost b = strongest(s, also);
+	int r = priority_boost_apply(&s->boost, b);
 
-	if (r == 0 || b.policy != BOOST_BUDGETED)
+	if (r == 0 || b.policy != PRIORITY_BOOST_BUDGETED)
 		return r;
 	/* Nobody has asked for it: a machine that is busy loses more, that is all. */
 	log_info("no priority while sessions record: %s (docs/security.md)", strerror(-r));

@@ -8,7 +8,7 @@ struct service;
 
 /*
  * How urgently the service runs while there are sessions: as their TraceConfig.priority_boost says,
- * the strongest of them; a session without one has BOOST_BUDGETED where service.is_timely says so.
+ * the strongest of them; a session without one has PRIORITY_BOOST_BUDGETED where service.is_timely says so.
  * What the service does late is lost in the memory that it shares with producers.
  */
 

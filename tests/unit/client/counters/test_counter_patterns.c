@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/counters/counter_patterns.h"
+#include "client/counters/counter_number.h"
 #include "unit/procfs/told.h"
 
 #define WHAT "linux.x_stats: things"

@@ -11,7 +11,6 @@
 
 #include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
-#include "client/counters/track_watch.h"
 #include "client/counters/tracks.h"
 
 static struct tracks *t;
@@ -593,10 +592,10 @@ static void a_value_in_company_takes_few_bytes(void **state)
 	assert_in_range(bytes, 1, 9 * 17);
 }
 
-static struct track_seen seen[8];
+static struct track_update seen[8];
 static size_t n_seen;
 
-static void see(void *ctx, const struct track_seen *s)
+static void see(void *ctx, const struct track_update *s)
 {
 	assert_ptr_equal(ctx, &n_seen);
 	seen[n_seen++] = *s;

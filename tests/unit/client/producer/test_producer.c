@@ -11,7 +11,7 @@
 #include "base/text/str.h"
 #include "unit/client/fake_service.h"
 #include "client/producer/producer.h"
-#include "client/producer/producer_internal.h"
+#include "client/producer/producer_commands.h"
 #include "common/commit_data_request.pb-c.h"
 #include "ipc/producer_port.pb-c.h"
 

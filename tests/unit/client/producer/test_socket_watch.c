@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/producer/socket_watch.h"
+#include "client/producer/producer.c"
 
 struct rig {
 	struct event_base *loop;

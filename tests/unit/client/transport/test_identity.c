@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "client/transport/identity.h"
+#include "client/transport/connection.c"
 #include "ipc/wire_protocol.pb-c.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"

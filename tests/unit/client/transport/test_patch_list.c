@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "client/transport/patch_list.h"
+#include "client/transport/commit_batch.h"
 
 /* A sink of two chunks, as a writer is. */
 static uint8_t chunk[2][400];

@@ -7,7 +7,7 @@
  * The CPU time is looked at every few ms, between two callbacks of the loop. SIGXCPU comes while one
  * is running: after 200 ms of real time without a wait.
  */
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -23,14 +23,14 @@
 /* For the signal's handler: what to go back to while there is a budget. */
 static volatile sig_atomic_t runaway_policy = -1;
 
-bool boost_is_stronger(struct boost a, struct boost b)
+bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b)
 {
 	return a.policy != b.policy ? a.policy > b.policy : a.priority > b.priority;
 }
 
 /* ---- what the kernel is told ---- */
 
-static int save(struct boost_state *s)
+static int save(struct priority_boost_state *s)
 {
 	struct sched_param param;
 
@@ -55,10 +55,10 @@ static int run_as(int policy, int priority, int nice)
 
 static int run_with_others(void)
 {
-	return run_as(SCHED_OTHER, 0, -(int)BOOST_OTHER_MAX);
+	return run_as(SCHED_OTHER, 0, -(int)PRIORITY_BOOST_OTHER_MAX);
 }
 
-static int run_as_found(const struct boost_state *s)
+static int run_as_found(const struct priority_boost_state *s)
 {
 	return run_as(s->policy, s->priority, s->nice);
 }
@@ -75,19 +75,19 @@ static bool is_real_time(int policy)
 	return policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE;
 }
 
-static void begin_window(struct boost_state *s, uint64_t now)
+static void begin_window(struct priority_boost_state *s, uint64_t now)
 {
 	s->window_ns = now;
 	s->window_cpu_ns = cpu_ns();
 	s->spent = false;
 }
 
-static int run_on_budget(struct boost_state *s)
+static int run_on_budget(struct priority_boost_state *s)
 {
 	/* Whoever started it so has thought of it. */
 	if (is_real_time(s->policy))
 		return run_as_found(s);
-	if (run_as(SCHED_FIFO, BOOST_FIFO_MIN, s->nice) < 0)
+	if (run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice) < 0)
 		return run_with_others();
 	s->has_budget = true;
 	begin_window(s, clock_mono_ns());
@@ -105,7 +105,7 @@ static void on_runaway(int signal_number)
 	errno = error;
 }
 
-void boost_init(void)
+void priority_boost_init(void)
 {
 	struct sigaction action = {.sa_handler = on_runaway, .sa_flags = SA_RESTART};
 	struct rlimit l;
@@ -118,7 +118,7 @@ void boost_init(void)
 	}
 }
 
-void boost_round(struct boost_state *s)
+void priority_boost_tick(struct priority_boost_state *s)
 {
 	uint64_t now;
 
@@ -128,11 +128,11 @@ void boost_round(struct boost_state *s)
 	if (now - s->looked_ns < LOOK_NS)
 		return;
 	s->looked_ns = now;
-	if (now - s->window_ns >= BOOST_WINDOW_NS) {
+	if (now - s->window_ns >= PRIORITY_BOOST_WINDOW_NS) {
 		/* Also after a signal, which nobody else knows of. */
-		run_as(SCHED_FIFO, BOOST_FIFO_MIN, s->nice);
+		run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice);
 		begin_window(s, now);
-	} else if (!s->spent && cpu_ns() - s->window_cpu_ns >= BOOST_BUDGET_NS) {
+	} else if (!s->spent && cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS) {
 		s->spent = true;
 		if (run_with_others() < 0)
 			run_as_found(s);
@@ -141,9 +141,9 @@ void boost_round(struct boost_state *s)
 
 /* ---- all ---- */
 
-int boost_apply(struct boost_state *s, struct boost boost)
+int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost)
 {
-	struct boost_state before = *s;
+	struct priority_boost_state before = *s;
 	int r = 0;
 
 	if (boost.policy == s->now.policy && boost.priority == s->now.priority)
@@ -154,34 +154,34 @@ int boost_apply(struct boost_state *s, struct boost boost)
 		return r;
 	s->has_budget = false;
 	switch (boost.policy) {
-	case BOOST_FIFO:
+	case PRIORITY_BOOST_FIFO:
 		r = run_as(SCHED_FIFO, (int)boost.priority, s->nice);
 		break;
-	case BOOST_BUDGETED:
+	case PRIORITY_BOOST_BUDGETED:
 		r = run_on_budget(s);
 		break;
-	case BOOST_OTHER:
+	case PRIORITY_BOOST_OTHER:
 		r = run_as(SCHED_OTHER, 0, -(int)boost.priority);
 		break;
-	case BOOST_NONE:
+	case PRIORITY_BOOST_NONE:
 		r = run_as_found(s);
 		break;
 	}
-	if (r < 0 && boost.policy != BOOST_NONE) {
+	if (r < 0 && boost.policy != PRIORITY_BOOST_NONE) {
 		*s = before;
 	} else {
 		s->now = boost;
-		s->active = boost.policy != BOOST_NONE;
+		s->active = boost.policy != PRIORITY_BOOST_NONE;
 	}
 	runaway_policy = s->has_budget ? s->policy : -1;
 	return r;
 }
 
-struct boost_words boost_now(void)
+struct priority_boost_words priority_boost_now(void)
 {
 	struct sched_param param = {0};
 	int policy = sched_getscheduler(0);
-	struct boost_words w;
+	struct priority_boost_words w;
 
 	sched_getparam(0, &param);
 	if (policy == SCHED_FIFO || policy == SCHED_RR)

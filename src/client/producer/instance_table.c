@@ -18,7 +18,7 @@
  * to a flush counts for all before it (the service takes it so), hence they are answered strictly
  * in order; the head has a second, and then goes for what it has.
  */
-#include "client/producer/ds_instances.h"
+#include "client/producer/instance_table.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -32,7 +32,7 @@
 #include "base/core/mem.h"
 #include "client/transport/arbiter.h"
 #include "config/limits.h"
-#include "config/priority_boost.h"
+#include "config/trace_config.h"
 
 #define EXHAUSTED_DROP PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP
 
@@ -40,7 +40,7 @@ enum ds_state { DS_SET_UP, DS_RUNNING, DS_STOPPING, DS_ENDED };
 
 struct ds_handle {
 	TAILQ_ENTRY(ds_handle) link;
-	struct ds_instances *all;
+	struct instance_table *all;
 	const struct data_source *source; /* NULL: none, the set-up failed */
 	void *instance; /* the source's */
 	uint64_t id;
@@ -48,7 +48,7 @@ struct ds_handle {
 	uint16_t target_buffer;
 	bool consumer_is_root;
 	enum writer_policy policy;
-	struct boost boost; /* while it has an instance */
+	struct priority_boost boost; /* while it has an instance */
 	enum ds_state state;
 	bool told_started;
 	bool flush_before_stop; /* the flush that it was asked for last */
@@ -65,15 +65,15 @@ struct flush {
 TAILQ_HEAD(handle_list, ds_handle);
 TAILQ_HEAD(flush_list, flush);
 
-struct ds_instances {
+struct instance_table {
 	const struct data_source *const *sources;
 	const struct ds_env *env;
-	const struct ds_instances_ops *ops;
+	const struct instance_table_ops *ops;
 	void *ctx;
 	bool closing; /* nobody listens to answers any more */
 	struct handle_list handles;
 	unsigned n_handles;
-	struct boost boost; /* the strongest of theirs */
+	struct priority_boost boost; /* the strongest of theirs */
 	uint64_t capabilities; /* of all their sources */
 	struct flush_list flushes; /* oldest first */
 	unsigned n_flushes;
@@ -84,27 +84,27 @@ struct ds_instances {
 static void on_reap(evutil_socket_t fd, short what, void *ctx);
 static void on_timeout(evutil_socket_t fd, short what, void *ctx);
 
-struct ds_instances *ds_instances_new(const struct data_source *const *sources,
-				      const struct ds_env *env, const struct ds_instances_ops *ops,
-				      void *ctx)
+struct instance_table *instance_table_new(const struct data_source *const *sources,
+					  const struct ds_env *env,
+					  const struct instance_table_ops *ops, void *ctx)
 {
-	struct ds_instances *s = calloc(1, sizeof(*s));
+	struct instance_table *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	*s = (struct ds_instances){.sources = sources, .env = env, .ops = ops, .ctx = ctx};
+	*s = (struct instance_table){.sources = sources, .env = env, .ops = ops, .ctx = ctx};
 	TAILQ_INIT(&s->handles);
 	TAILQ_INIT(&s->flushes);
 	s->reap = event_new(env->loop, -1, 0, on_reap, s);
 	s->timeout = event_new(env->loop, -1, 0, on_timeout, s);
 	if (!s->reap || !s->timeout) {
-		ds_instances_free(s);
+		instance_table_free(s);
 		return NULL;
 	}
 	return s;
 }
 
-static struct ds_handle *find(const struct ds_instances *s, uint64_t id)
+static struct ds_handle *find(const struct instance_table *s, uint64_t id)
 {
 	struct ds_handle *h;
 
@@ -117,7 +117,7 @@ static struct ds_handle *find(const struct ds_instances *s, uint64_t id)
 /* ---- flushes ---- */
 
 /* Answers the flushes at the head that nobody is waited for. */
-static void settle_flushes(struct ds_instances *s)
+static void settle_flushes(struct instance_table *s)
 {
 	uint64_t done = 0, now = clock_mono_ns(), left_us;
 	struct flush *f;
@@ -139,7 +139,7 @@ static void settle_flushes(struct ds_instances *s)
 		s->ops->flushed(s->ctx, done);
 }
 
-static void end_oldest_flush(struct ds_instances *s)
+static void end_oldest_flush(struct instance_table *s)
 {
 	TAILQ_FIRST(&s->flushes)->n_waiting = 0;
 	settle_flushes(s);
@@ -147,7 +147,7 @@ static void end_oldest_flush(struct ds_instances *s)
 
 static void on_timeout(evutil_socket_t fd, short what, void *ctx)
 {
-	struct ds_instances *s = ctx;
+	struct instance_table *s = ctx;
 
 	(void)fd, (void)what;
 	if (!TAILQ_EMPTY(&s->flushes))
@@ -169,8 +169,8 @@ static bool can_flush(const struct ds_handle *h)
 	return h && h->source && h->state == DS_RUNNING;
 }
 
-void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id,
-			uint64_t flags)
+void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t n,
+			  uint64_t flush_id, uint64_t flags)
 {
 	bool before_stop = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_STOP;
 
@@ -201,7 +201,7 @@ void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, u
 
 void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 {
-	struct ds_instances *s = h->all;
+	struct instance_table *s = h->all;
 	struct flush *f;
 
 	if (s->closing)
@@ -224,7 +224,7 @@ bool ds_stop_follows(const struct ds_handle *h)
 
 /* ---- set-up and start ---- */
 
-static const struct data_source *find_source(const struct ds_instances *s, const char *name)
+static const struct data_source *find_source(const struct instance_table *s, const char *name)
 {
 	for (const struct data_source *const *p = s->sources; *p; p++)
 		if (strcmp((*p)->name, name) == 0)
@@ -244,13 +244,13 @@ static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
 }
 
-static void choose_boost(struct ds_instances *s)
+static void choose_boost(struct instance_table *s)
 {
-	struct boost best = {BOOST_NONE, 0}, was = s->boost;
+	struct priority_boost best = {PRIORITY_BOOST_NONE, 0}, was = s->boost;
 	struct ds_handle *h;
 
 	TAILQ_FOREACH (h, &s->handles, link)
-		if (boost_is_stronger(h->boost, best))
+		if (priority_boost_is_stronger(h->boost, best))
 			best = h->boost;
 	s->boost = best;
 	if (best.policy != was.policy || best.priority != was.priority)
@@ -262,12 +262,12 @@ static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	if (priority_boost_read(config->priority_boost, &h->boost) < 0)
 		h->all->ops->bad_boost(h->all->ctx, h->source->name);
 	else if (!config->priority_boost && h->source->is_timely)
-		h->boost = (struct boost){BOOST_BUDGETED, 0};
+		h->boost = (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0};
 	choose_boost(h->all);
 }
 
 /* more: of one that is not made yet. */
-static void choose_capabilities(struct ds_instances *s, uint64_t more)
+static void choose_capabilities(struct instance_table *s, uint64_t more)
 {
 	uint64_t was = s->capabilities;
 	struct ds_handle *h;
@@ -298,7 +298,7 @@ static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	return 0;
 }
 
-void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config)
+void instance_table_setup(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
 	static const Pb__DataSourceConfig empty = PB__DATA_SOURCE_CONFIG__INIT;
 	struct ds_handle *h;
@@ -323,13 +323,13 @@ void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourc
 		s->ops->failed(s->ctx, config->name ? config->name : "", r);
 }
 
-void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config)
+void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
 	struct ds_handle *h = find(s, id);
 
 	if (!h) {
 		/* Some services begin here. */
-		ds_instances_setup(s, id, config);
+		instance_table_setup(s, id, config);
 		h = find(s, id);
 	}
 	if (!h) {
@@ -360,7 +360,7 @@ void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t 
 		h->all->ops->triggered(h->all->ctx, names, n);
 }
 
-void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n)
+void instance_table_clear(struct instance_table *s, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct ds_handle *h = find(s, ids[i]);
@@ -374,7 +374,7 @@ void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n)
 
 static void destroy(struct ds_handle *h)
 {
-	struct ds_instances *s = h->all;
+	struct instance_table *s = h->all;
 
 	if (h->source)
 		h->source->destroy(h->instance);
@@ -388,7 +388,7 @@ static void destroy(struct ds_handle *h)
 /* Destroys what has ended, and says so. */
 static void on_reap(evutil_socket_t fd, short what, void *ctx)
 {
-	struct ds_instances *s = ctx;
+	struct instance_table *s = ctx;
 	struct ds_handle *h, *next;
 	struct flush *f;
 
@@ -417,7 +417,7 @@ static void stop(struct ds_handle *h)
 		h->source->stop(h->instance);
 }
 
-void ds_instances_stop(struct ds_instances *s, uint64_t id)
+void instance_table_stop(struct instance_table *s, uint64_t id)
 {
 	struct ds_handle *h = find(s, id);
 
@@ -442,7 +442,7 @@ void ds_stopped(struct ds_handle *h)
 	event_add(h->all->reap, &now);
 }
 
-void ds_instances_free(struct ds_instances *s)
+void instance_table_free(struct instance_table *s)
 {
 	struct ds_handle *h;
 	struct flush *f;

@@ -8,17 +8,17 @@
 
 #include <errno.h>
 
-#include "client/counters/counter_trouble.h"
+#include "client/counters/counter_poll.c"
 #include "unit/client/read_tracks.h"
 
-static struct counter_trouble trouble;
+static struct counter_errors trouble;
 static struct writer *w;
 
 static int setup(void **state)
 {
 	(void)state;
 	fake_reset();
-	trouble = (struct counter_trouble){0};
+	trouble = (struct counter_errors){0};
 	w = writer_new(NULL, 1, WRITER_STALL);
 	return 0;
 }
@@ -57,13 +57,13 @@ static void what_is_new_is_told_at_once(void **state)
 	struct pb_field m, f;
 
 	(void)state;
-	counter_trouble_write(&trouble, w, "linux.x", false);
-	counter_trouble_write(&trouble, w, "linux.x", true);
+	counter_errors_write(&trouble, w, "linux.x", false);
+	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 0);
-	counter_trouble_read(&trouble, true, "a/b", EACCES);
-	counter_trouble_read(&trouble, false, "a/c", EACCES);
-	counter_trouble_write(&trouble, w, "linux.x", false);
-	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_errors_read(&trouble, true, "a/b", EACCES);
+	counter_errors_read(&trouble, false, "a/c", EACCES);
+	counter_errors_write(&trouble, w, "linux.x", false);
+	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake.n, 1);
 	m = written();
 	assert_int_equal(paths(m), 1);
@@ -76,16 +76,16 @@ static void what_is_new_is_told_at_once(void **state)
 static void a_flush_tells_how_often_it_was_so(void **state)
 {
 	(void)state;
-	counter_trouble_read(&trouble, true, "a", EIO);
-	counter_trouble_refused(&trouble, 4);
-	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_errors_read(&trouble, true, "a", EIO);
+	counter_errors_refused(&trouble, 4);
+	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS), 4);
-	counter_trouble_read(&trouble, false, "a", EIO);
-	counter_trouble_refused(&trouble, 9);
-	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_errors_read(&trouble, false, "a", EIO);
+	counter_errors_refused(&trouble, 9);
+	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake.n, 1);
-	counter_trouble_write(&trouble, w, "linux.x", true);
-	counter_trouble_write(&trouble, w, "linux.x", true);
+	counter_errors_write(&trouble, w, "linux.x", true);
+	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 2);
 	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_FAILED_READS), 2);
 	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS), 9);
@@ -95,33 +95,33 @@ static void a_flush_tells_how_often_it_was_so(void **state)
 static void a_clear_tells_all_again(void **state)
 {
 	(void)state;
-	counter_trouble_clear(&trouble);
-	counter_trouble_write(&trouble, w, "linux.x", true);
+	counter_errors_clear(&trouble);
+	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 0);
-	counter_trouble_read(&trouble, true, "a", EIO);
-	counter_trouble_write(&trouble, w, "linux.x", false);
-	counter_trouble_clear(&trouble);
-	counter_trouble_write(&trouble, w, "linux.x", false);
+	counter_errors_read(&trouble, true, "a", EIO);
+	counter_errors_write(&trouble, w, "linux.x", false);
+	counter_errors_clear(&trouble);
+	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake.n, 2);
 	assert_int_equal(paths(written()), 1);
 }
 
 static void many_kinds_and_long_paths(void **state)
 {
-	char path[3 * COUNTER_TROUBLE_PATH];
+	char path[3 * COUNTER_ERRORS_PATH];
 	struct pb_field f;
 
 	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = 0;
-	for (unsigned i = 0; i < 3 * COUNTER_TROUBLE_KINDS; i++)
-		counter_trouble_read(&trouble, true, path, EIO);
-	counter_trouble_write(&trouble, w, "linux.x", false);
-	assert_int_equal(paths(written()), COUNTER_TROUBLE_KINDS);
+	for (unsigned i = 0; i < 3 * COUNTER_ERRORS_KINDS; i++)
+		counter_errors_read(&trouble, true, path, EIO);
+	counter_errors_write(&trouble, w, "linux.x", false);
+	assert_int_equal(paths(written()), COUNTER_ERRORS_KINDS);
 	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_FAILED_READS),
-			 3 * COUNTER_TROUBLE_KINDS);
+			 3 * COUNTER_ERRORS_KINDS);
 	assert_true(read_sub(written(), PB_POLLED_COUNTERS_STATS_READ_FAILURES, &f));
-	path[COUNTER_TROUBLE_PATH - 1] = 0;
+	path[COUNTER_ERRORS_PATH - 1] = 0;
 	assert_true(fake_str_is(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, 0, path));
 }
 

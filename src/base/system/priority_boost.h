@@ -7,40 +7,40 @@
 /*
  * How urgently this process runs. One thread of a process, that of its loop, has a boost.
  *
- * BOOST_BUDGETED is for work that has to be done in time on a machine whose CPUs are busy: SCHED_FIFO
+ * PRIORITY_BOOST_BUDGETED is for work that has to be done in time on a machine whose CPUs are busy: SCHED_FIFO
  * with the least priority, so that any other real-time task comes first, for half of the time of one
  * CPU. Of each 100 ms in which the process has used 50 ms of CPU, the rest it runs with nice -20: it
  * shares the CPU with the others then. As it was found it would not run at all on such a machine, nor
  * notice that the 100 ms are over. A callback that does not end is cut off by RLIMIT_RTTIME.
  */
-enum boost_policy {
-	BOOST_NONE,
-	BOOST_OTHER, /* the usual policy; priority 0 to 20, as nice 0 to -20 */
-	BOOST_BUDGETED, /* its priority means nothing */
-	BOOST_FIFO, /* real time without a budget; priority 1 to 99 */
+enum priority_boost_policy {
+	PRIORITY_BOOST_NONE,
+	PRIORITY_BOOST_OTHER, /* the usual policy; priority 0 to 20, as nice 0 to -20 */
+	PRIORITY_BOOST_BUDGETED, /* its priority means nothing */
+	PRIORITY_BOOST_FIFO, /* real time without a budget; priority 1 to 99 */
 };
 
-struct boost {
-	enum boost_policy policy;
+struct priority_boost {
+	enum priority_boost_policy policy;
 	uint32_t priority;
 };
 
-#define BOOST_OTHER_MAX 20u
-#define BOOST_FIFO_MIN 1u
-#define BOOST_FIFO_MAX 99u
+#define PRIORITY_BOOST_OTHER_MAX 20u
+#define PRIORITY_BOOST_FIFO_MIN 1u
+#define PRIORITY_BOOST_FIFO_MAX 99u
 
-#define BOOST_WINDOW_NS 100000000u
-#define BOOST_BUDGET_NS 50000000u /* of CPU time in a window */
+#define PRIORITY_BOOST_WINDOW_NS 100000000u
+#define PRIORITY_BOOST_BUDGET_NS 50000000u /* of CPU time in a window */
 
-bool boost_is_stronger(struct boost a, struct boost b);
+bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b);
 
 /* What a process runs as, and ran as before. Zero-initialise. */
-struct boost_state {
+struct priority_boost_state {
 	bool active; /* the next three are what was before */
 	int policy;
 	int priority; /* of a real-time policy */
 	int nice;
-	struct boost now;
+	struct priority_boost now;
 	bool has_budget; /* SCHED_FIFO while it lasts */
 	bool spent; /* until the window is over: nice -20 */
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
@@ -49,18 +49,18 @@ struct boost_state {
 };
 
 /* Before the process gives up its rights: cuts off what does not end. */
-void boost_init(void);
+void priority_boost_init(void);
 
-/* BOOST_NONE: as before the first. 0, or -errno (-EPERM, -EACCES): it runs on as it did. Where real
- * time is not allowed, BOOST_BUDGETED is nice -20; a process that was found in real time stays as it
+/* PRIORITY_BOOST_NONE: as before the first. 0, or -errno (-EPERM, -EACCES): it runs on as it did. Where real
+ * time is not allowed, PRIORITY_BOOST_BUDGETED is nice -20; a process that was found in real time stays as it
  * is. */
-int boost_apply(struct boost_state *s, struct boost boost);
+int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
 /* In each round of the loop: keeps to the budget. Costs a look at the clock. */
-void boost_round(struct boost_state *s);
+void priority_boost_tick(struct priority_boost_state *s);
 
 /* What the calling thread runs as now, for people: "SCHED_FIFO 1", "nice -20". */
-struct boost_words {
+struct priority_boost_words {
 	char text[32];
 };
-struct boost_words boost_now(void);
+struct priority_boost_words priority_boost_now(void);

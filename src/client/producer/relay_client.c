@@ -6,7 +6,7 @@
  *
  *	bound --> InitRelay --> PING --> UPDATE --> wait --> PING ...
  */
-#include "client/producer/machine_link.h"
+#include "client/producer/relay_client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "wire/pb_mem.h"
 #include "wire/system_info.h"
 
-struct machine_link {
+struct relay_client {
 	struct connection *conn; /* owned; NULL: lost */
 	struct event *next_round; /* owned */
 };
@@ -39,7 +39,7 @@ static const struct {
 };
 
 /* Where it fails the connection is lost, or this round. */
-static void send_clocks(struct machine_link *l, uint32_t phase, connection_reply_fn fn)
+static void send_clocks(struct relay_client *l, uint32_t phase, connection_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
@@ -60,7 +60,7 @@ static void send_clocks(struct machine_link *l, uint32_t phase, connection_reply
 static void on_updated(void *ctx, const struct connection_reply *reply)
 {
 	const struct timeval wait = {.tv_sec = MACHINE_LINK_PERIOD_MS / 1000};
-	struct machine_link *l = ctx;
+	struct relay_client *l = ctx;
 
 	if (!reply->error)
 		evtimer_add(l->next_round, &wait);
@@ -72,14 +72,14 @@ static void on_pinged(void *ctx, const struct connection_reply *reply)
 		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_updated);
 }
 
-static void begin_round(struct machine_link *l)
+static void begin_round(struct relay_client *l)
 {
 	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_pinged);
 }
 
 static void on_next_round(evutil_socket_t fd, short what, void *ctx)
 {
-	struct machine_link *l = ctx;
+	struct relay_client *l = ctx;
 
 	(void)fd, (void)what;
 	if (l->conn)
@@ -95,7 +95,7 @@ static void on_told(void *ctx, const struct connection_reply *reply)
 static void on_bound(void *ctx)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	struct machine_link *l = ctx;
+	struct relay_client *l = ctx;
 
 	if (pb_mem_init(&m) < 0)
 		return;
@@ -109,7 +109,7 @@ static void on_bound(void *ctx)
 /* Whoever made us has a connection of its own, and learns from that. */
 static void on_lost(void *ctx, int error)
 {
-	struct machine_link *l = ctx;
+	struct relay_client *l = ctx;
 
 	(void)error;
 	evtimer_del(l->next_round);
@@ -118,9 +118,9 @@ static void on_lost(void *ctx, int error)
 
 static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-int machine_link_new(struct event_base *loop, const char *address, struct machine_link **ret)
+int relay_client_new(struct event_base *loop, const char *address, struct relay_client **ret)
 {
-	struct machine_link *l = calloc(1, sizeof(*l));
+	struct relay_client *l = calloc(1, sizeof(*l));
 	int r = -ENOMEM;
 
 	if (!l)
@@ -129,14 +129,14 @@ int machine_link_new(struct event_base *loop, const char *address, struct machin
 	if (l->next_round)
 		r = connection_new(loop, address, "RelayPort", &ops, l, &l->conn);
 	if (r < 0) {
-		machine_link_free(l);
+		relay_client_free(l);
 		return r;
 	}
 	*ret = l;
 	return 0;
 }
 
-void machine_link_free(struct machine_link *l)
+void relay_client_free(struct relay_client *l)
 {
 	if (!l)
 		return;

@@ -21,7 +21,7 @@
 #include "base/text/str.h"
 #include "client/transport/arbiter.h"
 #include "unit/client/fake_service.h"
-#include "client/producer/ds_instances.h"
+#include "client/producer/instance_table.h"
 #include "config/limits.h"
 
 static struct strbuf story;
@@ -174,7 +174,7 @@ static void on_failed(void *ctx, const char *name, int error)
 	note("[failed:%s:%d]", name, error);
 }
 
-static void on_boosted(void *ctx, struct boost strongest)
+static void on_boosted(void *ctx, struct priority_boost strongest)
 {
 	(void)ctx;
 	note("[boost:%u/%u]", (unsigned)strongest.policy, strongest.priority);
@@ -192,7 +192,7 @@ static void on_triggered(void *ctx, const char *const *names, size_t n)
 	note("[triggers:%s,%s/%zu]", names[0], names[n - 1], n);
 }
 
-static const struct ds_instances_ops ops = {
+static const struct instance_table_ops ops = {
 	.triggered = on_triggered,
 	.started = on_started,
 	.stopped = on_stopped,
@@ -203,7 +203,7 @@ static const struct ds_instances_ops ops = {
 };
 
 static struct ds_env env;
-static struct ds_instances *all;
+static struct instance_table *all;
 
 static int setup(void **state)
 {
@@ -211,14 +211,14 @@ static int setup(void **state)
 	answer_later = false;
 	create_result = 0;
 	env.loop = event_base_new();
-	all = ds_instances_new(sources, &env, &ops, NULL);
+	all = instance_table_new(sources, &env, &ops, NULL);
 	return all ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	ds_instances_free(all);
+	instance_table_free(all);
 	event_base_free(env.loop);
 	strbuf_deinit(&story);
 	return 0;
@@ -243,7 +243,7 @@ static bool is_for_root(bool has_uid, uint32_t uid)
 
 	c.has_consumer_uid = has_uid;
 	c.consumer_uid = uid;
-	ds_instances_setup(all, ++id, &c);
+	instance_table_setup(all, ++id, &c);
 	return ds_consumer_is_root(fakes[1]->h);
 }
 
@@ -266,8 +266,8 @@ static void run(const char *name, unsigned id)
 {
 	Pb__DataSourceConfig c = config_of(name, id);
 
-	ds_instances_setup(all, id, &c);
-	ds_instances_start(all, id, &c);
+	instance_table_setup(all, id, &c);
+	instance_table_start(all, id, &c);
 	strbuf_clear(&story);
 }
 
@@ -284,22 +284,22 @@ static void a_whole_life(void **state)
 	const uint64_t ids[] = {70};
 
 	(void)state;
-	ds_instances_setup(all, 70, &c);
+	instance_table_setup(all, 70, &c);
 	assert_story("create:7");
-	ds_instances_setup(all, 70, &c); /* again: nothing */
-	ds_instances_start(all, 70, &c);
+	instance_table_setup(all, 70, &c); /* again: nothing */
+	instance_table_start(all, 70, &c);
 	assert_story("start:7 [started:70]");
-	ds_instances_start(all, 70, &c);
+	instance_table_start(all, 70, &c);
 	assert_story("");
-	ds_instances_flush(all, ids, 1, 5, 0);
+	instance_table_flush(all, ids, 1, 5, 0);
 	assert_story("flush:7/5 [flushed/5]");
-	ds_instances_clear(all, ids, 1);
+	instance_table_clear(all, ids, 1);
 	assert_story("clear:7");
-	ds_instances_stop(all, 70);
+	instance_table_stop(all, 70);
 	assert_story("stop:7 destroy:7 [stopped:70]");
 	turn();
 	assert_story("");
-	ds_instances_stop(all, 70); /* unknown now */
+	instance_table_stop(all, 70); /* unknown now */
 	assert_story("[stopped:70]");
 }
 
@@ -309,7 +309,7 @@ static void an_instance_asks_for_triggers(void **state)
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
 	(void)state;
-	ds_instances_start(all, 70, &c);
+	instance_table_start(all, 70, &c);
 	assert_story("create:7 start:7 [started:70]");
 	ds_activate_triggers(fakes[7]->h, names, 0);
 	assert_story("");
@@ -324,13 +324,13 @@ static void answers_may_come_later(void **state)
 
 	(void)state;
 	answer_later = true;
-	ds_instances_setup(all, 70, &c);
-	ds_instances_start(all, 70, &c);
+	instance_table_setup(all, 70, &c);
+	instance_table_start(all, 70, &c);
 	assert_story("create:7 start:7");
 	ds_started(fakes[7]->h);
 	ds_started(fakes[7]->h);
 	assert_story("[started:70]");
-	ds_instances_flush(all, ids, 1, 5, 0);
+	instance_table_flush(all, ids, 1, 5, 0);
 	assert_story("flush:7/5");
 	ds_flushed(fakes[7]->h, 4); /* no such flush */
 	assert_story("");
@@ -340,8 +340,8 @@ static void answers_may_come_later(void **state)
 	ds_stopped(fakes[7]->h); /* nobody asked */
 	turn();
 	assert_story("");
-	ds_instances_stop(all, 70);
-	ds_instances_stop(all, 70);
+	instance_table_stop(all, 70);
+	instance_table_stop(all, 70);
 	assert_story("stop:7");
 	turn();
 	assert_story("");
@@ -356,11 +356,11 @@ static void a_start_without_setup_sets_up(void **state)
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
 	(void)state;
-	ds_instances_start(all, 70, &c);
+	instance_table_start(all, 70, &c);
 	assert_story("create:7 start:7 [started:70]");
-	ds_instances_start(all, 71, NULL);
+	instance_table_start(all, 71, NULL);
 	assert_story("[failed::-2] [started:71]");
-	ds_instances_stop(all, 71);
+	instance_table_stop(all, 71);
 	assert_story("[stopped:71]");
 }
 
@@ -369,8 +369,8 @@ static void a_stop_before_the_start_destroys(void **state)
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
 	(void)state;
-	ds_instances_setup(all, 70, &c);
-	ds_instances_stop(all, 70);
+	instance_table_setup(all, 70, &c);
+	instance_table_stop(all, 70);
 	assert_story("create:7 destroy:7 [stopped:70]");
 }
 
@@ -381,20 +381,20 @@ static void what_fails_is_answered_all_the_same(void **state)
 
 	(void)state;
 	create_result = -EACCES;
-	ds_instances_setup(all, 70, &c);
+	instance_table_setup(all, 70, &c);
 	assert_story("[failed:plain:-13]");
-	ds_instances_start(all, 70, &c); /* not tried again */
+	instance_table_start(all, 70, &c); /* not tried again */
 	assert_story("[started:70]");
-	ds_instances_setup(all, 71, &unknown);
+	instance_table_setup(all, 71, &unknown);
 	assert_story("[failed:nobody's:-2]");
-	ds_instances_start(all, 71, &unknown);
+	instance_table_start(all, 71, &unknown);
 	assert_story("[started:71]");
-	ds_instances_flush(all, ids, 3, 9, 0);
+	instance_table_flush(all, ids, 3, 9, 0);
 	assert_story("[flushed/9]");
-	ds_instances_clear(all, ids, 3);
-	ds_instances_stop(all, 70);
-	ds_instances_stop(all, 71);
-	ds_instances_stop(all, 72);
+	instance_table_clear(all, ids, 3);
+	instance_table_stop(all, 70);
+	instance_table_stop(all, 71);
+	instance_table_stop(all, 72);
 	assert_story("[stopped:70] [stopped:71] [stopped:72]");
 }
 
@@ -405,15 +405,15 @@ static void the_end_stops_all_then_destroys_all(void **state)
 	(void)state;
 	run("plain", 1);
 	run("plain", 2);
-	ds_instances_setup(all, 3, &c);
+	instance_table_setup(all, 3, &c);
 	answer_later = true;
 	run("plain", 4);
-	ds_instances_stop(all, 4); /* it is still about to */
+	instance_table_stop(all, 4); /* it is still about to */
 	strbuf_clear(&story);
 	answer_later = false;
-	ds_instances_free(all);
+	instance_table_free(all);
 	assert_story("stop:2 stop:1 destroy:4 destroy:3 destroy:2 destroy:1");
-	all = ds_instances_new(sources, &env, &ops, NULL);
+	all = instance_table_new(sources, &env, &ops, NULL);
 }
 
 static void set_up_boosted(unsigned id, int policy, unsigned priority)
@@ -425,7 +425,7 @@ static void set_up_boosted(unsigned id, int policy, unsigned priority)
 	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
 	b.priority = priority;
 	c.priority_boost = &b;
-	ds_instances_setup(all, id, &c);
+	instance_table_setup(all, id, &c);
 }
 
 static void the_strongest_boost_counts(void **state)
@@ -441,15 +441,15 @@ static void the_strongest_boost_counts(void **state)
 	set_up_boosted(5, 2, 1);
 	assert_story("create:5 [boost:3/1]");
 	set_up_boosted(6, 1, 20);
-	ds_instances_stop(all, 5);
+	instance_table_stop(all, 5);
 	assert_story("create:6 destroy:5 [boost:1/20] [stopped:5]");
-	ds_instances_stop(all, 6);
+	instance_table_stop(all, 6);
 	assert_story("destroy:6 [boost:1/10] [stopped:6]");
-	ds_instances_stop(all, 2);
+	instance_table_stop(all, 2);
 	assert_story("destroy:2 [stopped:2]");
-	ds_instances_stop(all, 4);
+	instance_table_stop(all, 4);
 	assert_story("destroy:4 [boost:1/5] [stopped:4]");
-	ds_instances_stop(all, 3);
+	instance_table_stop(all, 3);
 	assert_story("destroy:3 [boost:0/0] [stopped:3]");
 }
 
@@ -459,13 +459,13 @@ static void a_source_that_has_to_be_in_time_is_boosted(void **state)
 	Pb__DataSourceConfig c = config_of("timely", 1);
 
 	(void)state;
-	ds_instances_setup(all, 1, &c);
+	instance_table_setup(all, 1, &c);
 	assert_story("create:1 [boost:2/0]");
 	set_up_boosted(2, 1, 3);
 	assert_story("create:2");
-	ds_instances_stop(all, 1);
-	ds_instances_free(all);
-	all = ds_instances_new(sources, &env, &ops, NULL);
+	instance_table_stop(all, 1);
+	instance_table_free(all);
+	all = instance_table_new(sources, &env, &ops, NULL);
 	assert_true(strstr(story.s, "[boost:1/3]") != NULL);
 	strbuf_clear(&story);
 }
@@ -487,9 +487,9 @@ static void a_boost_ends_with_the_connection(void **state)
 	set_up_boosted(1, 2, 50);
 	set_up_boosted(2, 1, 20);
 	strbuf_clear(&story);
-	ds_instances_free(all);
+	instance_table_free(all);
 	assert_story("destroy:2 destroy:1 [boost:0/0]");
-	all = ds_instances_new(sources, &env, &ops, NULL);
+	all = instance_table_new(sources, &env, &ops, NULL);
 }
 
 static void there_is_a_limit(void **state)
@@ -498,16 +498,16 @@ static void there_is_a_limit(void **state)
 
 	(void)state;
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX; i++)
-		ds_instances_setup(all, i, &c);
+		instance_table_setup(all, i, &c);
 	strbuf_clear(&story);
-	ds_instances_setup(all, 5000, &c);
+	instance_table_setup(all, 5000, &c);
 	assert_story("[failed:nobody's:-7]");
-	ds_instances_start(all, 5000, &c);
+	instance_table_start(all, 5000, &c);
 	assert_story("[failed:nobody's:-7] [started:5000]");
-	ds_instances_stop(all, 5000);
+	instance_table_stop(all, 5000);
 	assert_story("[stopped:5000]");
-	ds_instances_stop(all, 1);
-	ds_instances_setup(all, 5001, &c);
+	instance_table_stop(all, 1);
+	instance_table_setup(all, 5001, &c);
 	assert_story("[stopped:1] [failed:nobody's:-2]");
 }
 
@@ -522,7 +522,7 @@ static void a_flush_waits_for_all_it_names(void **state)
 	run("plain", 2);
 	run("clearing", 3);
 	answer_later = true;
-	ds_instances_flush(all, ids, 3, 5, 0);
+	instance_table_flush(all, ids, 3, 5, 0);
 	assert_story("flush:3/5 flush:1/5");
 	ds_flushed(fakes[1]->h, 5);
 	ds_flushed(fakes[1]->h, 5);
@@ -530,7 +530,7 @@ static void a_flush_waits_for_all_it_names(void **state)
 	assert_story("");
 	ds_flushed(fakes[3]->h, 5);
 	assert_story("[flushed/5]");
-	ds_instances_flush(all, NULL, 0, 6, 0);
+	instance_table_flush(all, NULL, 0, 6, 0);
 	assert_story("[flushed/6]");
 }
 
@@ -543,9 +543,9 @@ static void flushes_are_answered_in_order(void **state)
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
-	ds_instances_flush(all, one, 1, 5, 0);
-	ds_instances_flush(all, two, 1, 6, 0);
-	ds_instances_flush(all, NULL, 0, 7, 0);
+	instance_table_flush(all, one, 1, 5, 0);
+	instance_table_flush(all, two, 1, 6, 0);
+	instance_table_flush(all, NULL, 0, 7, 0);
 	assert_story("flush:1/5 flush:2/6");
 	ds_flushed(fakes[2]->h, 6);
 	assert_story("");
@@ -561,16 +561,16 @@ static void a_flush_does_not_wait_for_what_has_stopped(void **state)
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
-	ds_instances_flush(all, ids, 2, 5, 0);
+	instance_table_flush(all, ids, 2, 5, 0);
 	ds_flushed(fakes[2]->h, 5);
 	answer_later = false;
 	strbuf_clear(&story);
-	ds_instances_stop(all, 1);
+	instance_table_stop(all, 1);
 	assert_story("stop:1 destroy:1 [stopped:1] [flushed/5]");
 	answer_later = true;
-	ds_instances_stop(all, 2);
+	instance_table_stop(all, 2);
 	strbuf_clear(&story);
-	ds_instances_flush(all, ids, 2, 6, 0); /* stopping: not asked any more */
+	instance_table_flush(all, ids, 2, 6, 0); /* stopping: not asked any more */
 	assert_story("[flushed/6]");
 }
 
@@ -582,8 +582,8 @@ static void a_flush_without_an_answer_times_out(void **state)
 	(void)state;
 	run("plain", 1);
 	answer_later = true;
-	ds_instances_flush(all, ids, 1, 5, 0);
-	ds_instances_flush(all, ids, 1, 6, 0);
+	instance_table_flush(all, ids, 1, 5, 0);
+	instance_table_flush(all, ids, 1, 6, 0);
 	strbuf_clear(&story);
 	while (!story.len || !strstr(story.s, "/6]")) {
 		event_base_loop(env.loop, EVLOOP_ONCE);
@@ -604,9 +604,9 @@ static void a_flush_before_a_stop_says_so(void **state)
 
 	(void)state;
 	run("plain", 1);
-	ds_instances_flush(all, ids, 1, 5, FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
+	instance_table_flush(all, ids, 1, 5, FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
 	assert_story("flush:1/5 last [flushed/5]");
-	ds_instances_flush(all, ids, 1, 6, FLUSH_REASON_CLONE | FLUSH_BY_SERVICE);
+	instance_table_flush(all, ids, 1, 6, FLUSH_REASON_CLONE | FLUSH_BY_SERVICE);
 	assert_story("flush:1/6 [flushed/6]");
 }
 
@@ -618,9 +618,9 @@ static void many_open_flushes_end_the_oldest(void **state)
 	run("plain", 1);
 	answer_later = true;
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX_FLUSHES; i++)
-		ds_instances_flush(all, ids, 1, i, 0);
+		instance_table_flush(all, ids, 1, i, 0);
 	strbuf_clear(&story);
-	ds_instances_flush(all, ids, 1, 1000, 0);
+	instance_table_flush(all, ids, 1, 1000, 0);
 	assert_story("[flushed/1] flush:1/1000");
 }
 
@@ -639,13 +639,13 @@ static void a_writer_has_the_buffer_and_policy_of_its_config(void **state)
 	o.ctx = &s;
 	assert_int_equal(arbiter_new(&o, &env.arbiter), 0);
 	assert_int_equal(arbiter_attach(env.arbiter, s.fd, 4096), 0);
-	ds_instances_setup(all, 7, &c);
+	instance_table_setup(all, 7, &c);
 	stall = ds_writer_new(fakes[7]->h);
 	c.has_buffer_exhausted_policy = true;
 	c.buffer_exhausted_policy =
 		PB__DATA_SOURCE_CONFIG__BUFFER_EXHAUSTED_POLICY__BUFFER_EXHAUSTED_DROP;
 	c.tracing_session_id = 8;
-	ds_instances_setup(all, 8, &c);
+	instance_table_setup(all, 8, &c);
 	drop = ds_writer_new(fakes[8]->h);
 	assert_int_equal(s.target_of[1], 3);
 	assert_int_equal(s.target_of[2], 3);

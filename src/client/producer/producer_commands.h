@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "client/producer/instance_table.h"
+#include "client/producer/producer.h"
 #include "client/transport/arbiter.h"
 #include "client/transport/connection.h"
-#include "client/producer/ds_instances.h"
-#include "client/producer/producer.h"
 
 /* What the files producer*.c share: the producer itself. */
 
@@ -17,9 +17,9 @@ struct producer {
 	/* of the connection: */
 	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
-	struct machine_link *link; /* owned; where the service is on another machine */
+	struct relay_client *link; /* owned; where the service is on another machine */
 	bool emulated; /* the service shares no memory with us: chunks go through the socket */
-	struct ds_instances *instances; /* owned; with arbiter */
+	struct instance_table *instances; /* owned; with arbiter */
 	bool connected; /* on_connected was called */
 };
 
@@ -32,6 +32,6 @@ void producer_give_up(struct producer *p);
 
 /* producer_commands.c; ctx is the producer */
 extern const struct arbiter_ops producer_arbiter_ops;
-extern const struct ds_instances_ops producer_ds_ops;
+extern const struct instance_table_ops producer_ds_ops;
 /* A reply of GetAsyncCommand. */
 void producer_on_command(void *ctx, const struct connection_reply *reply);

@@ -7,30 +7,30 @@
 
 #include <cmocka.h>
 
-#include "client/counters/cells.h"
+#include "client/counters/tracks.c"
 
 #define MANY 5000u
 
 static unsigned char *all[MANY];
 
-static void check_all(const struct cells *c, size_t from)
+static void check_all(const struct slab *c, size_t from)
 {
 	for (size_t i = from; i < MANY; i++)
 		for (size_t k = 0; k < c->size; k++)
 			assert_int_equal(all[i][k], (unsigned char)i);
 }
 
-static void cells_of_zeros_that_no_other_has(void **state)
+static void objects_are_zeroed_and_do_not_overlap(void **state)
 {
-	static const size_t sizes[] = {1, 8, 17, 333, CELLS_SLAB_BYTES / 2};
+	static const size_t sizes[] = {1, 8, 17, 333, SLAB_BLOCK_BYTES / 2};
 
 	(void)state;
 	for (size_t s = 0; s < 5; s++) {
-		struct cells c = {.size = sizes[s]};
+		struct slab c = {.size = sizes[s]};
 		size_t n = sizes[s] > 1000 ? 20 : MANY;
 
 		for (size_t i = MANY - n; i < MANY; i++) {
-			all[i] = cells_get(&c);
+			all[i] = slab_alloc(&c);
 			assert_non_null(all[i]);
 			assert_int_equal((uintptr_t)all[i] % _Alignof(max_align_t), 0);
 			for (size_t k = 0; k < c.size; k++)
@@ -38,52 +38,52 @@ static void cells_of_zeros_that_no_other_has(void **state)
 			memset(all[i], (int)i, c.size);
 		}
 		check_all(&c, MANY - n);
-		cells_deinit(&c);
+		slab_deinit(&c);
 	}
 }
 
-static void what_is_given_back_is_used_again(void **state)
+static void what_is_free_cells_is_used_again(void **state)
 {
-	struct cells c = {.size = 40};
+	struct slab c = {.size = 40};
 
 	(void)state;
 	for (size_t i = 0; i < MANY; i++)
-		all[i] = cells_get(&c);
+		all[i] = slab_alloc(&c);
 	for (unsigned round = 0; round < 3; round++) {
-		const struct cells_slab *newest = c.slabs;
+		const struct slab_block *newest = c.blocks;
 
 		for (size_t i = 0; i < MANY; i++)
-			cells_put(&c, all[i]);
+			slab_free(&c, all[i]);
 		for (size_t i = 0; i < MANY; i++) {
-			all[i] = cells_get(&c);
+			all[i] = slab_alloc(&c);
 			for (size_t k = 0; k < c.size; k++)
 				assert_int_equal(all[i][k], 0);
 			memset(all[i], (int)i, c.size);
 		}
 		check_all(&c, 0);
-		assert_ptr_equal(c.slabs, newest); /* it took no more memory */
+		assert_ptr_equal(c.blocks, newest); /* it took no more memory */
 	}
-	cells_deinit(&c);
+	slab_deinit(&c);
 }
 
 static void after_the_end_it_begins_anew(void **state)
 {
-	struct cells c = {.size = 24};
+	struct slab c = {.size = 24};
 
 	(void)state;
-	cells_deinit(&c);
-	cells_put(&c, cells_get(&c));
-	cells_deinit(&c);
-	assert_null(c.slabs);
-	assert_non_null(cells_get(&c));
-	cells_deinit(&c);
+	slab_deinit(&c);
+	slab_free(&c, slab_alloc(&c));
+	slab_deinit(&c);
+	assert_null(c.blocks);
+	assert_non_null(slab_alloc(&c));
+	slab_deinit(&c);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cells_of_zeros_that_no_other_has),
-		cmocka_unit_test(what_is_given_back_is_used_again),
+		cmocka_unit_test(objects_are_zeroed_and_do_not_overlap),
+		cmocka_unit_test(what_is_free_cells_is_used_again),
 		cmocka_unit_test(after_the_end_it_begins_anew),
 	};
 

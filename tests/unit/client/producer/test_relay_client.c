@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "base/core/clock.h"
-#include "client/producer/machine_link.h"
+#include "client/producer/relay_client.h"
 #include "unit/fake_port.h"
 #include "ipc/relay_port.pb-c.h"
 
@@ -18,7 +18,7 @@ static const struct frame_method methods[] = {{1, "InitRelay"}, {2, "SyncClock"}
 struct fixture {
 	struct event_base *loop;
 	struct fake_port port;
-	struct machine_link *link;
+	struct relay_client *link;
 	bool refuses_clocks;
 	Pb__InitRelayRequest *init;
 	Pb__SyncClockRequest *syncs[4];
@@ -68,7 +68,7 @@ static int teardown(void **state)
 {
 	struct fixture *x = *state;
 
-	machine_link_free(x->link);
+	relay_client_free(x->link);
 	fake_port_close(&x->port);
 	event_base_free(x->loop);
 	if (x->init)
@@ -84,7 +84,7 @@ static void it_tells_the_machine_and_a_round_of_clocks(void **state)
 	struct fixture *x = *state;
 	uint64_t before = clock_boot_ns();
 
-	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "InitRelay SyncClock SyncClock ");
 	assert_non_null(x->init->system_info->utsname);
@@ -102,7 +102,7 @@ static void service_without_the_port_is_told_nothing(void **state)
 	struct fixture *x = *state;
 
 	x->port.refuse_bind = true;
-	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "");
 	assert_true(x->port.hung_up);
@@ -113,7 +113,7 @@ static void refused_clocks_are_not_told_again(void **state)
 	struct fixture *x = *state;
 
 	x->refuses_clocks = true;
-	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "InitRelay SyncClock ");
 }
@@ -122,16 +122,16 @@ static void service_that_goes_is_borne(void **state)
 {
 	struct fixture *x = *state;
 
-	assert_int_equal(machine_link_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
 	fake_hang_up(&x->port);
 	run(x);
 	/* Nothing waits but the listener of the test. */
 	assert_int_equal(event_base_get_num_events(x->loop, EVENT_BASE_COUNT_ADDED), 1);
-	machine_link_free(x->link);
+	relay_client_free(x->link);
 	x->link = NULL;
-	machine_link_free(NULL);
-	assert_int_equal(machine_link_new(x->loop, "/tmp/no/such/folder/s", &x->link), -ENOENT);
+	relay_client_free(NULL);
+	assert_int_equal(relay_client_new(x->loop, "/tmp/no/such/folder/s", &x->link), -ENOENT);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

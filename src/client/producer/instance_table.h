@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 #include "client/producer/data_source.h"
 
 /*
@@ -12,12 +12,12 @@
  * Whatever the service says, it gets its answer: for instances that do not exist, and for sources
  * that failed or that nobody knows, at once.
  */
-struct ds_instances;
+struct instance_table;
 
 #define DS_INSTANCES_MAX 1024u /* a further one is answered, but not made */
 #define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
 
-struct ds_instances_ops {
+struct instance_table_ops {
 	void (*started)(void *ctx, uint64_t id);
 	/* The instance is destroyed, and all that it wrote was given to the arbiter. */
 	void (*stopped)(void *ctx, uint64_t id);
@@ -26,8 +26,8 @@ struct ds_instances_ops {
 	/* A source could not be set up: error of its create, -ENOENT (nobody knows the name),
 	 * -E2BIG (DS_INSTANCES_MAX), -ENOMEM. name is borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
-	/* The strongest priority_boost of all instances has changed; BOOST_NONE: there is none. */
-	void (*boosted)(void *ctx, struct boost strongest);
+	/* The strongest priority_boost of all instances has changed; PRIORITY_BOOST_NONE: there is none. */
+	void (*boosted)(void *ctx, struct priority_boost strongest);
 	/* What all sources that have instances need, bits 1 << CAP_*; before the first is created,
 	 * and after the last is destroyed. May be NULL. */
 	void (*capabilities)(void *ctx, uint64_t mask);
@@ -38,19 +38,21 @@ struct ds_instances_ops {
 };
 
 /* sources, env and ops are borrowed for its life. */
-struct ds_instances *ds_instances_new(const struct data_source *const *sources,
-				      const struct ds_env *env, const struct ds_instances_ops *ops,
-				      void *ctx);
+struct instance_table *instance_table_new(const struct data_source *const *sources,
+					  const struct ds_env *env,
+					  const struct instance_table_ops *ops, void *ctx);
 /* Stops and destroys all, newest first, without an answer; a boost ends all the same. NULL is fine.
  */
-void ds_instances_free(struct ds_instances *s);
+void instance_table_free(struct instance_table *s);
 
 /* config NULL: an empty one. A second set-up of an id is ignored. */
-void ds_instances_setup(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
+void instance_table_setup(struct instance_table *s, uint64_t id,
+			  const Pb__DataSourceConfig *config);
 /* Sets up first what was not. */
-void ds_instances_start(struct ds_instances *s, uint64_t id, const Pb__DataSourceConfig *config);
-void ds_instances_stop(struct ds_instances *s, uint64_t id);
+void instance_table_start(struct instance_table *s, uint64_t id,
+			  const Pb__DataSourceConfig *config);
+void instance_table_stop(struct instance_table *s, uint64_t id);
 /* flags: FLUSH_REASON_STOP and others (config/limits.h). */
-void ds_instances_flush(struct ds_instances *s, const uint64_t *ids, size_t n, uint64_t flush_id,
-			uint64_t flags);
-void ds_instances_clear(struct ds_instances *s, const uint64_t *ids, size_t n);
+void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t n,
+			  uint64_t flush_id, uint64_t flags);
+void instance_table_clear(struct instance_table *s, const uint64_t *ids, size_t n);

@@ -14,11 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/system/boost.h"
+#include "base/system/priority_boost.h"
 
-static const struct boost none = {BOOST_NONE, 0}, other5 = {BOOST_OTHER, 5},
-			  other0 = {BOOST_OTHER, 0}, fifo7 = {BOOST_FIFO, 7},
-			  budgeted = {BOOST_BUDGETED, 0};
+static const struct priority_boost none = {PRIORITY_BOOST_NONE, 0},
+				   other5 = {PRIORITY_BOOST_OTHER, 5},
+				   other0 = {PRIORITY_BOOST_OTHER, 0},
+				   fifo7 = {PRIORITY_BOOST_FIFO, 7},
+				   budgeted = {PRIORITY_BOOST_BUDGETED, 0};
 
 static bool runs_as(int policy, int priority, int nice)
 {
@@ -37,102 +39,102 @@ static bool runs_as(int policy, int priority, int nice)
 
 static void up_and_down(int nice)
 {
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
-	STEP(1, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(2, boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
-	STEP(3, boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
-	STEP(4, boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, 0));
-	STEP(5, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(6, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(7, boost_apply(&p, fifo7) == 0 && boost_apply(&p, none) == 0);
+	STEP(1, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(2, priority_boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(3, priority_boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
+	STEP(4, priority_boost_apply(&p, other0) == 0 && runs_as(SCHED_OTHER, 0, 0));
+	STEP(5, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(7, priority_boost_apply(&p, fifo7) == 0 && priority_boost_apply(&p, none) == 0);
 	STEP(8, runs_as(SCHED_OTHER, 0, nice));
 }
 
 static void from_batch(int nice)
 {
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
 	STEP(1, sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}) == 0);
-	STEP(2, boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
-	STEP(3, boost_apply(&p, none) == 0 && runs_as(SCHED_BATCH, 0, nice));
+	STEP(2, priority_boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(3, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_BATCH, 0, nice));
 }
 
 /* Uses the CPU until it runs with another policy than this. */
-static void work_while(struct boost_state *p, int policy)
+static void work_while(struct priority_boost_state *p, int policy)
 {
 	while (sched_getscheduler(0) == policy)
-		boost_round(p);
+		priority_boost_tick(p);
 }
 
 static void on_a_budget(int nice)
 {
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
-	STEP(1, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
+	STEP(1, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
 	work_while(&p, SCHED_FIFO);
 	STEP(2, runs_as(SCHED_OTHER, 0, -20));
 	work_while(&p, SCHED_OTHER);
 	STEP(3, runs_as(SCHED_FIFO, 1, nice));
 	work_while(&p, SCHED_FIFO);
-	STEP(4, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(5, boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
-	boost_round(&p);
+	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(5, priority_boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
+	priority_boost_tick(&p);
 	STEP(6, runs_as(SCHED_FIFO, 7, nice));
 }
 
 /* A callback that does not come back to the loop. */
 static void cut_off(int nice)
 {
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
-	boost_init();
-	STEP(1, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
+	priority_boost_init();
+	STEP(1, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
 	while (sched_getscheduler(0) == SCHED_FIFO)
 		;
 	STEP(2, runs_as(SCHED_OTHER, 0, nice));
 	work_while(&p, SCHED_OTHER);
 	STEP(3, runs_as(SCHED_FIFO, 1, nice));
-	STEP(4, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
 static void found_in_real_time(int nice)
 {
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
 	STEP(1, sched_setscheduler(0, SCHED_RR, &(struct sched_param){42}) == 0);
-	STEP(2, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_RR, 42, nice));
+	STEP(2, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_RR, 42, nice));
 	STEP(3, !p.has_budget);
-	STEP(4, boost_apply(&p, none) == 0 && runs_as(SCHED_RR, 42, nice));
+	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_RR, 42, nice));
 }
 
 /* As in a control group without real time. */
 static void nice_alone(int nice)
 {
 	const struct rlimit least = {40, 40}, no = {0, 0};
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
 	if (setrlimit(RLIMIT_NICE, &least) < 0)
 		return; /* it takes CAP_SYS_RESOURCE */
 	STEP(1, setrlimit(RLIMIT_RTPRIO, &no) == 0);
 	STEP(2, setuid(65534) == 0);
-	STEP(3, boost_apply(&p, budgeted) == 0 && runs_as(SCHED_OTHER, 0, -20));
-	boost_round(&p);
-	STEP(4, runs_as(SCHED_OTHER, 0, -20) && strcmp(boost_now().text, "nice -20") == 0);
-	STEP(5, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(3, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_OTHER, 0, -20));
+	priority_boost_tick(&p);
+	STEP(4, runs_as(SCHED_OTHER, 0, -20) && strcmp(priority_boost_now().text, "nice -20") == 0);
+	STEP(5, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
 static void without_the_right(int nice)
 {
 	const struct rlimit no = {0, 0};
-	struct boost_state p = {0};
+	struct priority_boost_state p = {0};
 
 	STEP(1, setrlimit(RLIMIT_NICE, &no) == 0 && setrlimit(RLIMIT_RTPRIO, &no) == 0);
 	STEP(2, geteuid() != 0 || setuid(65534) == 0);
-	STEP(3, boost_apply(&p, other5) < 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(4, boost_apply(&p, fifo7) == -EPERM && runs_as(SCHED_OTHER, 0, nice));
-	STEP(5, boost_apply(&p, budgeted) < 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(6, boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(3, priority_boost_apply(&p, other5) < 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(4, priority_boost_apply(&p, fifo7) == -EPERM && runs_as(SCHED_OTHER, 0, nice));
+	STEP(5, priority_boost_apply(&p, budgeted) < 0 && runs_as(SCHED_OTHER, 0, nice));
+	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
 static void in_a_child(void (*steps)(int nice), int nice)

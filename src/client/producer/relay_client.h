@@ -9,10 +9,10 @@ struct event_base;
  * right times. A connection of its own; a service that has no RelayPort is told nothing, and nobody
  * hears of it.
  */
-struct machine_link;
+struct relay_client;
 
 #define MACHINE_LINK_PERIOD_MS 30000
 
 /* Of the producer socket at address. 0 or -errno, as connection_new. */
-int machine_link_new(struct event_base *loop, const char *address, struct machine_link **ret);
-void machine_link_free(struct machine_link *l); /* NULL is fine */
+int relay_client_new(struct event_base *loop, const char *address, struct relay_client **ret);
+void relay_client_free(struct relay_client *l); /* NULL is fine */
