@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1 + n, len);
 	string = strndup((char *)data + 1 + n, len);
 	assert(string);
-	r = print_filter_new(&config, &filter);
+	r = print_filter_new(&config, false, &filter);
 	assert(r == 0);
 	assert(!filter == !c->n_rules);
 	if (filter)

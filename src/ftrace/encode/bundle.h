@@ -8,7 +8,6 @@
 #include "client/transport/writer.h"
 #include "ftrace/encode/compact_sched.h"
 #include "ftrace/format/compiled_event.h"
-#include "ftrace/ring/lost_ranges.h"
 #include "ftrace/format/page.h"
 #include "ftrace/encode/intern_tables.h"
 
@@ -20,15 +19,6 @@
  * order of the ring, compact_sched, generic_event_descriptors, further_field_descriptors; in the
  * packet behind it, where there are symbols, the names of the addresses that the bundle numbers.
  */
-
-/* The numbers of the trace's FtraceClock. */
-enum ftrace_clock {
-	FTRACE_CLOCK_BOOT = 0, /* also that of every packet */
-	FTRACE_CLOCK_UNKNOWN = 1,
-	FTRACE_CLOCK_GLOBAL = 2,
-	FTRACE_CLOCK_LOCAL = 3,
-	FTRACE_CLOCK_MONO_RAW = 4,
-};
 
 /* The same moment on the trace clock and on the boot clock, in ns. */
 struct clock_sync {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ftrace/options/traced_tids.h"
 
 struct rule {
 	char *type; /* owned; NULL: the text's own begin is compared */
@@ -65,14 +64,14 @@ static int set_tids(struct print_filter *f, const uint32_t *tids, size_t n)
 	return 0;
 }
 
-int print_filter_new(const Pb__FtraceConfig *config, struct print_filter **ret)
+int print_filter_new(const Pb__FtraceConfig *config, bool follow, struct print_filter **ret)
 {
 	const Pb__FtraceConfig__PrintFilter *p = config->print_filter;
 	size_t n_rules = p ? p->n_rules : 0, n_tids = config->n_tids_to_trace;
 	struct print_filter *f;
 	int r = 0;
 
-	if (traced_tids_follow(config))
+	if (follow)
 		n_tids = 0;
 	*ret = NULL;
 	if (!n_rules && !n_tids)

@@ -23,8 +23,12 @@
 
 struct print_filter;
 
-/* All is copied. 0 with *ret, NULL where everything is written; -E2BIG; -ENOMEM. */
-int print_filter_new(const Pb__FtraceConfig *config, struct print_filter **ret);
+/*
+ * follow: the children of tids_to_trace are traced as well, so these do not restrict the prints.
+ * Copies what it needs of config. Returns 0 with *ret (NULL: every print is written), -E2BIG or
+ * -ENOMEM.
+ */
+int print_filter_new(const Pb__FtraceConfig *config, bool follow, struct print_filter **ret);
 /* NULL is fine. */
 struct print_filter *print_filter_free(struct print_filter *f);
 

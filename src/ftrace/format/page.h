@@ -24,6 +24,15 @@
  * Format: events/header_page and events/header_event of tracefs; kernel/trace/ring_buffer.c.
  */
 
+/* The numbers of the trace's FtraceClock. */
+enum ftrace_clock {
+	FTRACE_CLOCK_BOOT = 0, /* also that of every packet */
+	FTRACE_CLOCK_UNKNOWN = 1,
+	FTRACE_CLOCK_GLOBAL = 2,
+	FTRACE_CLOCK_LOCAL = 3,
+	FTRACE_CLOCK_MONO_RAW = 4,
+};
+
 /* Why a walk ended; the numbers are those of FtraceParseStatus in the trace. */
 enum page_status {
 	PAGE_END = 0, /* every record was seen */
@@ -71,6 +80,22 @@ struct page_record {
 	uint64_t time; /* ns of the trace clock */
 	const uint8_t *payload; /* the event as its format describes it: u16 id first */
 	uint32_t len; /* bytes of it, 2 or more; alignment at the end included */
+};
+
+/* What the walk over one page found. */
+struct page_facts {
+	uint32_t used; /* bytes of records; the whole page where that is unknown */
+	bool lost; /* records are missing before it, */
+	uint64_t lost_count; /* so many; 0: the kernel did not store the number */
+	uint64_t first_ns; /* of the records in it */
+	uint64_t last_ns;
+};
+
+/* Where records are missing between two pages that were read. */
+struct lost_range {
+	uint64_t begin_ns; /* trace clock: the last record before; 0: there is none */
+	uint64_t end_ns; /* the first record behind it */
+	uint64_t count; /* 0: unknown */
 };
 
 /* PAGE_OK or PAGE_BAD_HEADER; page->time and page->lost are set either way when len covers the

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ftrace/format/page.h"
+
 /*
  * Where records of one CPU's ring are missing between two pages that were read, and exactly how
  * many. The number stands in the page behind the gap, unless that page is full to its last bytes.
@@ -16,21 +18,6 @@
  *
  * A gap that follows directly is made one range with it, with the sum of both.
  */
-struct lost_range {
-	uint64_t begin_ns; /* trace clock: the last record before; 0: there is none */
-	uint64_t end_ns; /* the first record behind it */
-	uint64_t count; /* 0: unknown */
-};
-
-/* What the walk over one page found. */
-struct page_facts {
-	uint32_t used; /* bytes of records; the whole page where that is unknown */
-	bool lost; /* records are missing before it, */
-	uint64_t lost_count; /* so many; 0: the kernel did not store the number */
-	uint64_t first_ns; /* of the records in it */
-	uint64_t last_ns;
-};
-
 /* Zero-initialise; for a ring that others have read before, told is its counter at that time. */
 struct lost_ranges {
 	uint64_t

@@ -18,7 +18,7 @@
 #include "ftrace/session/session_instance.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
-#include "ftrace/ring/ring_stats.h"
+#include "ftrace/session/ftrace_stats.h"
 #include "ftrace/options/event_enable.h"
 
 /*
@@ -243,24 +243,24 @@ static void open_frozen(struct frozen_ds *ds)
 
 /* ---- FtraceStats ---- */
 
-static void write_packet(struct frozen_ds *ds, const struct ring_stats_packet *p)
+static void write_packet(struct frozen_ds *ds, const struct ftrace_stats_packet *p)
 {
-	ring_stats_write(p, writer_begin(ds->writer));
+	ftrace_stats_write(p, writer_begin(ds->writer));
 	writer_end(ds->writer);
 }
 
 static void write_start(struct frozen_ds *ds)
 {
-	const struct ring_stats_more more = {.preserved = true};
+	const struct ftrace_stats_more more = {.preserved = true};
 
-	write_packet(ds, &(struct ring_stats_packet){.phase = RING_STATS_START,
-						     .reports = &ds->reports,
-						     .more = &more});
+	write_packet(ds, &(struct ftrace_stats_packet){.phase = FTRACE_STATS_START,
+						       .reports = &ds->reports,
+						       .more = &more});
 }
 
 static void write_end(struct frozen_ds *ds)
 {
-	struct ring_stats_packet p = {.phase = RING_STATS_END};
+	struct ftrace_stats_packet p = {.phase = FTRACE_STATS_END};
 	struct ring_stats_all all = {0};
 	_cleanup_(freep) uint32_t *cpus = calloc(ds->ring.n_streams + 1, sizeof(*cpus));
 	struct reports late = {0};

@@ -35,7 +35,7 @@
 
 static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
-	int r = print_filter_new(c, &s->table.prints);
+	int r = print_filter_new(c, traced_tids_follow(c), &s->table.prints);
 
 	if (r == -E2BIG)
 		report_problem(&s->reports, "nothing is recorded: a print_filter may have %u rules",

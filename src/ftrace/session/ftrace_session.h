@@ -11,7 +11,7 @@
 #include "ftrace/options/made_events.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
-#include "ftrace/ring/ring_stats.h"
+#include "ftrace/session/ftrace_stats.h"
 #include "ftrace/session/session_symbols.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/session/top_level.h"
@@ -46,7 +46,7 @@ struct ftrace_session {
 	struct ring_listener *listeners[SESSION_RINGS_MAX];
 	unsigned n_listeners;
 	uint32_t buffer_kb; /* of a ring, as the kernel was asked for it */
-	struct ring_stats_more more; /* whoever knows one of them keeps it up to date */
+	struct ftrace_stats_more more; /* whoever knows one of them keeps it up to date */
 };
 
 /* Reads the config, which is copied, and changes nothing. 0 or -ENOMEM. */

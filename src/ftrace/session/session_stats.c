@@ -200,16 +200,16 @@ static uint32_t pages_of(uint32_t kb)
 	return (uint32_t)(((uint64_t)kb * 1024 + size - 1) / size);
 }
 
-static void write_packet(struct writer *w, const struct ring_stats_packet *p)
+static void write_packet(struct writer *w, const struct ftrace_stats_packet *p)
 {
-	ring_stats_write(p, writer_begin(w));
+	ftrace_stats_write(p, writer_begin(w));
 	writer_end(w);
 }
 
 static void tell_preserved(const struct ftrace_session *s, struct writer *w)
 {
-	const struct ring_stats_more more = {.preserved = true};
-	const struct ring_stats_packet p = {.phase = RING_STATS_START, .more = &more};
+	const struct ftrace_stats_more more = {.preserved = true};
+	const struct ftrace_stats_packet p = {.phase = FTRACE_STATS_START, .more = &more};
 
 	if (s->settings.preserve)
 		write_packet(w, &p);
@@ -270,8 +270,8 @@ void session_stats_begin(struct session_stats *st, struct ftrace_session *s, str
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
 			 bool always)
 {
-	struct ring_stats_packet p = {
-		.phase = RING_STATS_START,
+	struct ftrace_stats_packet p = {
+		.phase = FTRACE_STATS_START,
 		.all = &st->start,
 		.reports = &s->reports,
 		.more = &st->start_more,
@@ -296,7 +296,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	write_packet(w, &p);
 
 	s->more.probes = &s->made;
-	p.phase = RING_STATS_END;
+	p.phase = FTRACE_STATS_END;
 	p.all = &now;
 	p.reports = NULL;
 	p.more = &s->more;

@@ -10,7 +10,7 @@
  */
 struct session_stats {
 	struct ring_stats_all start; /* owned */
-	struct ring_stats_more start_more;
+	struct ftrace_stats_more start_more;
 	uint64_t told_sum; /* of what the last pair said */
 	bool told;
 };

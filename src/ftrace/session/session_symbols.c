@@ -60,7 +60,7 @@ void session_symbols_stop_waiting(struct session_symbols *s)
 }
 
 void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
-			  unsigned n, struct ring_stats_more *more, struct reports *reports)
+			  unsigned n, struct ftrace_stats_more *more, struct reports *reports)
 {
 	const struct ksyms *table = ksyms_of(&s->user);
 

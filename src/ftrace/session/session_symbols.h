@@ -7,7 +7,7 @@
 #include "ftrace/symbols/symbol_cache.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
-#include "ftrace/ring/ring_stats.h"
+#include "ftrace/session/ftrace_stats.h"
 
 /*
  * Names for the addresses of one session (symbolize_ksyms): it joins the process's table when it is
@@ -44,7 +44,7 @@ void session_symbols_stop_waiting(struct session_symbols *s);
 /* The table as it is now, to the listeners' translators; into the stats; why there will be none into
  * the reports. */
 void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
-			  unsigned n, struct ring_stats_more *more, struct reports *reports);
+			  unsigned n, struct ftrace_stats_more *more, struct reports *reports);
 void session_symbols_miss(const struct session_symbols *s, struct reports *reports);
 /* The translators are gone. Zeroed is fine. */
 void session_symbols_leave(struct session_symbols *s);

@@ -247,7 +247,7 @@ static int compile(struct top_ring *t, struct event_selection *events, const str
 	int r = string_map_read(&t->table.strings, s->root);
 
 	if (!r)
-		r = print_filter_new(s->config, &t->table.prints);
+		r = print_filter_new(s->config, traced_tids_follow(s->config), &t->table.prints);
 	return r ? r : session_events_compile(events, s, &options, &t->table);
 }
 

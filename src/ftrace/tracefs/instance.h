@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "ftrace/encode/bundle.h"
+#include "ftrace/format/page.h"
 
 struct loan;
 struct loan_terms;

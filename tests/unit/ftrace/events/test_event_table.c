@@ -309,7 +309,7 @@ static void test_prints_have_a_text_to_ask_about(void **state)
 	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
 	filter.n_rules = 1;
 	config.print_filter = &filter;
-	assert_int_equal(print_filter_new(&config, &t.prints), 0);
+	assert_int_equal(print_filter_new(&config, false, &t.prints), 0);
 	assert_int_equal(event_table_add(&t, "ftrace", "print",
 					 format_text("print", 5, FORMAT_COMMON, fields), &o, &id),
 			 0);
@@ -330,7 +330,7 @@ static void test_who_wrote_them_is_asked_of_all_that_anybody_writes(void **state
 	(void)state;
 	config.tids_to_trace = &tid;
 	config.n_tids_to_trace = 1;
-	assert_int_equal(print_filter_new(&config, &t.prints), 0);
+	assert_int_equal(print_filter_new(&config, false, &t.prints), 0);
 	for (uint16_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_int_equal(add("ftrace", names[i], i, &o), 0);
 		assert_int_equal(event_table_row(&t, i)->kind, ROW_OF_THREADS);

@@ -42,8 +42,7 @@ static int make(const char *config)
 	c.print_filter = (Pb__FtraceConfig__PrintFilter *)rules;
 	c.tids_to_trace = tids;
 	c.n_tids_to_trace = n_tids;
-	c.follow_children = follow;
-	r = print_filter_new(&c, &filter);
+	r = print_filter_new(&c, follow, &filter);
 	protobuf_c_message_free_unpacked(rules, NULL);
 	return r;
 }

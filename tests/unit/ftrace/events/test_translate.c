@@ -746,7 +746,7 @@ static void add_print(void)
 	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
 	filter.n_rules = 1;
 	config.print_filter = &filter;
-	assert_int_equal(print_filter_new(&config, &table.prints), 0);
+	assert_int_equal(print_filter_new(&config, false, &table.prints), 0);
 	add("ftrace", "print", ID_LARGE,
 	    FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0), false);
 }
@@ -792,7 +792,7 @@ static void check_threads(bool legacy)
 
 	config.tids_to_trace = tids;
 	config.n_tids_to_trace = 2;
-	assert_int_equal(print_filter_new(&config, &table.prints), 0);
+	assert_int_equal(print_filter_new(&config, false, &table.prints), 0);
 	assert_int_equal(event_table_add(&table, "ftrace", "raw_data",
 					 format_text("raw_data", ID_LARGE, FORMAT_COMMON,
 						     FIELD("unsigned int id", 8, 4, 0)),

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/ring/ring_stats.h"
+#include "ftrace/session/ftrace_stats.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
@@ -81,13 +81,13 @@ static void test_the_packet(void **state)
 	struct made_event probe = {.in = MADE_UPROBE, .told = {"mine", "read", 0}, .hits = 6};
 	struct made_event synthetic = {.in = MADE_SYNTHETIC, .told = {"synthetic", "x", 0}};
 	struct made_events probes = {.events = (struct made_event *[]){&synthetic, &probe}, .n = 2};
-	struct ring_stats_packet p = {
-		.phase = RING_STATS_END,
+	struct ftrace_stats_packet p = {
+		.phase = FTRACE_STATS_END,
 		.all = &all,
 		.reports = &reports,
 		.status_counts = counts,
 		.more =
-			&(struct ring_stats_more){
+			&(struct ftrace_stats_more){
 				.preserved = true,
 				.kprobe_hits = 5,
 				.ksyms_parsed = 7,
@@ -124,7 +124,7 @@ static void test_the_packet(void **state)
 	report_failed_more(&reports, 57);
 	report_problem(&reports, "none");
 	assert_int_equal(pb_mem_init(&m), 0);
-	ring_stats_write(&p, &m.enc);
+	ftrace_stats_write(&p, &m.enc);
 	pb_dec_init(&d, m.buf, pb_mem_len(&m));
 	assert_true(pb_dec_next(&d, &stats) && stats.id == PB_TRACE_PACKET_FTRACE_STATS);
 	pb_dec_init(&d, stats.data, stats.len);
@@ -164,14 +164,15 @@ static void test_the_packet(void **state)
 
 static void test_nothing_more_to_say(void **state)
 {
-	struct ring_stats_more nothing = {0};
+	struct ftrace_stats_more nothing = {0};
 	struct ring_stats_all none = {0};
-	struct ring_stats_packet p = {.phase = RING_STATS_START, .all = &none, .more = &nothing};
+	struct ftrace_stats_packet p = {
+		.phase = FTRACE_STATS_START, .all = &none, .more = &nothing};
 	struct pb_mem m;
 
 	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
-	ring_stats_write(&p, &m.enc);
+	ftrace_stats_write(&p, &m.enc);
 	assert_true(pb_mem_len(&m) <= 8); /* phase alone */
 	pb_mem_deinit(&m);
 }

@@ -85,7 +85,7 @@ static void test_symbols_that_came_late(void **state)
 	session_stats_begin(&stats, &s, w);
 	s.more.ksyms_parsed = 7;
 	session_stats_write(&stats, &s, w, false);
-	for (uint64_t phase = RING_STATS_START; phase <= RING_STATS_END; phase++) {
+	for (uint64_t phase = FTRACE_STATS_START; phase <= FTRACE_STATS_END; phase++) {
 		read_stats(phase, PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED, &value);
 		assert_int_equal(value, 7);
 	}
@@ -99,7 +99,7 @@ static void test_that_rings_were_preserved_is_told_at_once(void **state)
 	s.settings.preserve = true;
 	session_stats_begin(&stats, &s, w);
 	assert_int_equal(
-		read_stats(RING_STATS_START, PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER, &value), 1);
+		read_stats(FTRACE_STATS_START, PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER, &value), 1);
 	assert_int_equal(value, 1);
 }
 

@@ -45,7 +45,7 @@ static void done(void *ctx)
 
 static void test_who_does_not_want_names(void **state)
 {
-	struct ring_stats_more more = {.ksyms_kb = 7};
+	struct ftrace_stats_more more = {.ksyms_kb = 7};
 	struct reports reports = {0};
 
 	config.symbolize_ksyms = false;
@@ -61,7 +61,7 @@ static void test_names_for_every_listener(void **state)
 {
 	struct writer *w = fake_writer_new(4096);
 	struct ring_listener listeners[2] = {0}, *all[2] = {&listeners[0], &listeners[1]};
-	struct ring_stats_more more = {0};
+	struct ftrace_stats_more more = {0};
 	struct event_table table = {0};
 	struct reports reports = {0};
 
@@ -91,7 +91,7 @@ static void test_names_for_every_listener(void **state)
 
 static void test_it_takes_too_long(void **state)
 {
-	struct ring_stats_more more = {0};
+	struct ftrace_stats_more more = {0};
 	struct reports reports = {0};
 
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
