@@ -5,10 +5,8 @@
 #include <stdint.h>
 
 #include "procfs/process/proc_files.h"
-#include "procfs/process/process_ends.h"
-#include "procfs/process/process_kin.h"
+#include "procfs/process/pid_map.h"
 #include "procfs/process/process_packet.h"
-#include "procfs/process/process_seen.h"
 
 /*
  * Describes tasks in the process tree, each once: reads its files, writes its rows, remembers it.

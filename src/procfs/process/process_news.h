@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "client/producer/metadata_bus.h"
-#include "procfs/process/process_map.h"
+#include "procfs/process/pid_map.h"
 #include "procfs/process/process_names.h"
 #include "base/event_loop/time_slice.h"
 

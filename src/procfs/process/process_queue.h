@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "procfs/process/process_names.h"
-#include "procfs/process/process_seen.h"
+#include "procfs/process/pid_map.h"
 #include "base/event_loop/time_slice.h"
 
 /*

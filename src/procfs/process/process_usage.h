@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "client/counters/tracks.h"
-#include "procfs/process/process_seen.h"
+#include "procfs/process/pid_map.h"
 #include "procfs/process/proc_files.h"
 
 struct writer;

@@ -8,8 +8,7 @@
 
 #include <errno.h>
 
-#include "procfs/process/process_kin.h"
-#include "procfs/process/process_map.h"
+#include "procfs/process/pid_map.h"
 
 static void a_number_for_each(void **state)
 {

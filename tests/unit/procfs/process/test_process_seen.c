@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "procfs/process/process_seen.h"
+#include "procfs/process/pid_map.h"
 
 static void numbers_come_and_go(void **state)
 {
