@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 #include "unit/procfs/fake_proc.h"
-#include "procfs/process/proc_list.h"
+#include "procfs/process/proc_files.h"
 
 static int root;
 
