@@ -21,7 +21,6 @@
 #include "procfs/process/process_poll.h"
 #include "procfs/process/process_queue.h"
 #include "procfs/process/process_scan.h"
-#include "procfs/process/process_trouble.h"
 #include "base/event_loop/time_slice.h"
 
 /*

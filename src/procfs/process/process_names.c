@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "procfs/process/process_tree.h"
+#include "procfs/process/process_packet.h"
 
 /*
  * Three ways lead here. The scan comes from the folders: /proc/PID, then /proc/PID/task/TID, so the

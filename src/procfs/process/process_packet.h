@@ -3,8 +3,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stddef.h>
 
 #include "wire/pb_enc.h"
+#include "procfs/process/proc_status.h"
+#include "procfs/process/proc_files.h"
 
 struct writer;
 
@@ -49,3 +52,47 @@ struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet
 struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
 				  uint32_t field);
 void process_packet_end(struct process_packet *p);
+
+/*
+ * The rows of a ProcessTree: what tasks are called and whose they are.
+ *
+ * Format: protos/trace/ps/process_tree.proto.
+ */
+
+struct process_row {
+	const struct proc_status *status;
+	const char *cmdline; /* NUL-separated; empty: the name stands for it */
+	size_t cmdline_len;
+	bool has_start;
+	uint64_t start_from_boot_ns;
+};
+
+struct thread_row {
+	int32_t tid;
+	int32_t tgid;
+	const struct proc_name *name; /* NULL: not recorded */
+	const int32_t *nstid;
+	unsigned n_nstid;
+};
+
+void process_tree_process(struct process_packet *p, const struct process_row *row);
+void process_tree_thread(struct process_packet *p, const struct thread_row *row);
+
+/*
+ * Files that cannot be read, and counter tracks that there is no room for: a kind of file is told on
+ * the log when it is met for the first time, and all are counted in the trace.
+ */
+
+/* Zero-initialise. */
+struct process_trouble {
+	uint64_t refused_tracks; /* so far; the owner sets it */
+	bool told_refused;
+	uint32_t told; /* bits by enum proc_file */
+	uint64_t written; /* troubles, of all kinds, when they were written last */
+};
+
+/* Says what has not been said yet. */
+void process_trouble_tell(struct process_trouble *t, const struct proc_files *f);
+/* A ProcessStats with unread_files and refused_tracks, if there are more than in the one before. */
+void process_trouble_write(struct process_trouble *t, const struct proc_files *f,
+			   struct process_packet *p);

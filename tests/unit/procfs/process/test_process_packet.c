@@ -9,7 +9,6 @@
 #include "base/core/clock.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
-#include "procfs/process/process_tree.h"
 
 static struct process_packet packet;
 

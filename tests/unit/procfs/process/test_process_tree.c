@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_tree.h"
+#include "procfs/process/process_packet.h"
 
 static struct process_packet packet;
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_trouble.h"
+#include "procfs/process/process_packet.h"
 #include "unit/procfs/told.h"
 
 static struct process_packet packet;
