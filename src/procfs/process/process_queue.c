@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <limits.h>
 
 #include "base/core/mem.h"
+#include "gen/fields.h"
 
 void process_queue_deinit(struct process_queue *q)
 {
@@ -48,5 +50,305 @@ bool process_queue_run(struct process_queue *q, struct process_names *n,
 	if (!process_queue_is_empty(q))
 		return true;
 	q->next = q->n = 0;
+	return false;
+}
+
+void process_news_deinit(struct process_news *q)
+{
+	for (size_t i = q->next; i < q->n; i++)
+		free(q->entries[i].file);
+	free(q->entries);
+	process_map_clear(&q->number_of);
+	*q = (struct process_news){0};
+}
+
+/* The task's entry that waits, or NULL. */
+static struct task_heard *find(const struct process_news *q, int32_t tid)
+{
+	uint32_t number = (uint32_t)process_map_get(&q->number_of, tid);
+	size_t i = number - q->base - 1;
+
+	return i >= q->next && i < q->n && q->entries[i].tid == tid ? &q->entries[i] : NULL;
+}
+
+static void set_file(struct process_news *q, struct task_heard *t, char *file, uint32_t len)
+{
+	q->text -= t->file_len;
+	free(t->file);
+	t->file = file;
+	t->file_len = len;
+	q->text += len;
+}
+
+static bool is_more_than(const struct process_news *q, size_t entries, size_t text)
+{
+	size_t waiting = q->n - q->next;
+
+	/* A single one may have any name. */
+	return waiting > entries || (q->text > text && waiting > 1);
+}
+
+static void serve_first(struct process_news *q, struct process_names *n)
+{
+	struct task_heard *t = &q->entries[q->next++];
+
+	t->closed |= is_more_than(q, PROCESS_NEWS_MANY, PROCESS_NEWS_MANY_TEXT);
+	process_names_heard(n, t);
+	set_file(q, t, NULL, 0);
+	if (!process_news_is_empty(q))
+		return;
+	q->base += (uint32_t)q->n;
+	q->next = q->n = 0;
+	/* What a flood took is not kept. */
+	if (q->cap > PROCESS_NEWS_MANY) {
+		free(q->entries);
+		q->entries = NULL;
+		q->cap = 0;
+	}
+}
+
+/* Entries that were served leave the front of the array, where there is no more room behind. */
+static void close_up(struct process_news *q)
+{
+	if (q->n < q->cap || q->next == 0)
+		return;
+	memmove(q->entries, q->entries + q->next, (q->n - q->next) * sizeof(*q->entries));
+	q->base += (uint32_t)q->next;
+	q->n -= q->next;
+	q->next = 0;
+}
+
+/* NULL: memory is out. */
+static struct task_heard *append(struct process_news *q, struct process_names *n, int32_t tid)
+{
+	struct task_heard *t;
+
+	while (is_more_than(q, PROCESS_NEWS_MAX - 1, PROCESS_NEWS_TEXT_MAX))
+		serve_first(q, n);
+	close_up(q);
+	if (array_reserve(&q->entries, &q->cap, q->n + 1, sizeof(*q->entries)) < 0)
+		return NULL;
+	t = &q->entries[q->n++];
+	*t = (struct task_heard){.tid = tid};
+	(void)process_map_set(&q->number_of, tid, (int32_t)(q->base + (uint32_t)q->n));
+	return t;
+}
+
+static void hear(struct process_news *q, struct task_heard *t, const struct metadata_task *f)
+{
+	if (f->kind == METADATA_TASK_ENDED) {
+		t->has_ended = true;
+		return;
+	}
+	/* Unless it began before: see process_news_add. */
+	t->has_ended = t->has_ended && f->kind == METADATA_TASK_NEW;
+	t->last_ns = MAX(t->last_ns, f->time_ns);
+	if (f->kind == METADATA_TASK_EXEC) {
+		char *file = strndup(f->file_len ? f->file : "", f->file_len);
+
+		set_file(q, t, file, file ? f->file_len : 0);
+		if (f->other)
+			t->was = f->other;
+		return;
+	}
+	if (!(f->kind == METADATA_TASK_NEW && t->has_name)) {
+		t->has_name = true;
+		memcpy(t->name, f->name, sizeof(t->name));
+	}
+	if (f->kind != METADATA_TASK_NEW)
+		return;
+	t->is_new = true;
+	t->began_ns = f->time_ns;
+	t->creator = f->other;
+	t->is_thread = f->is_thread;
+	t->is_sibling = f->is_sibling;
+}
+
+void process_news_add(struct process_news *q, struct process_names *n,
+		      const struct metadata_task *f)
+{
+	struct task_heard *t = find(q, f->tid);
+
+	if (f->kind == METADATA_TASK_ENDED)
+		process_names_ended(n, f->tid, f->time_ns);
+	else if (f->kind == METADATA_TASK_NEW)
+		process_names_began(n, f->tid);
+	/* Not if what came before happened later: more than could be held comes in any order. */
+	if (t && f->kind == METADATA_TASK_NEW && (t->is_new || f->time_ns >= t->last_ns)) {
+		t->closed = true;
+		t = NULL;
+	}
+	/* The end of one that has been described is no news. */
+	if (!t && f->kind != METADATA_TASK_ENDED)
+		t = append(q, n, f->tid);
+	if (t)
+		hear(q, t, f);
+}
+
+bool process_news_run(struct process_news *q, struct process_names *n,
+		      const struct time_slice *turn)
+{
+	while (!process_news_is_empty(q)) {
+		serve_first(q, n);
+		if (time_slice_over(turn))
+			break;
+	}
+	return !process_news_is_empty(q);
+}
+
+#define TOLD_FIRST 1024u
+
+void process_fds_deinit(struct process_fds *f)
+{
+	free(f->waiting);
+	free(f->told);
+	process_map_clear(&f->lives);
+	*f = (struct process_fds){0};
+}
+
+void process_fds_clear(struct process_fds *f)
+{
+	f->n_told = 0;
+	if (f->told)
+		memset(f->told, 0, f->told_cap * sizeof(*f->told));
+}
+
+void process_fds_renew(struct process_fds *f, int32_t pid)
+{
+	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
+
+	(void)process_map_set(&f->lives, pid, (int32_t)(life + 1));
+}
+
+/* ---- what was told ---- */
+
+/* The place of the descriptor, or the empty one where it belongs. */
+static struct process_fd_told *place(const struct process_fds *f, int32_t pid, int32_t fd)
+{
+	uint32_t hash = ((uint32_t)pid * 0x9e3779b1 ^ (uint32_t)fd) * 0x85ebca6b;
+	size_t i = (hash ^ hash >> 15) & (f->told_cap - 1);
+
+	while (f->told[i].pid && (f->told[i].pid != pid || f->told[i].fd != fd))
+		i = (i + 1) & (f->told_cap - 1);
+	return &f->told[i];
+}
+
+/* Room for one more. False: memory is out. */
+static bool reserve(struct process_fds *f)
+{
+	struct process_fd_told *old = f->told;
+	size_t old_cap = f->told_cap;
+
+	if (f->n_told < f->told_cap / 2)
+		return true;
+	if (f->n_told >= PROCESS_FDS_MAX) {
+		process_fds_clear(f);
+		return true;
+	}
+	f->told_cap = MAX(f->told_cap * 2, TOLD_FIRST);
+	f->told = calloc(f->told_cap, sizeof(*f->told));
+	if (!f->told) {
+		f->told = old;
+		f->told_cap = old_cap;
+		return false;
+	}
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i].pid)
+			*place(f, old[i].pid, old[i].fd) = old[i];
+	free(old);
+	return true;
+}
+
+static uint32_t hash_of(uint32_t life, const char *path, size_t len)
+{
+	uint32_t h = 2166136261 ^ life;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (uint8_t)path[i]) * 16777619;
+	return h;
+}
+
+/* False: it has been told to lead there. */
+static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash)
+{
+	struct process_fd_told *t;
+
+	if (!reserve(f))
+		return true;
+	t = place(f, pid, fd);
+	if (t->pid && t->hash == hash)
+		return false;
+	f->n_told += !t->pid;
+	*t = (struct process_fd_told){pid, fd, hash};
+	return true;
+}
+
+/* ---- those that wait ---- */
+
+static void compact(struct process_fds *f)
+{
+	if (f->n < f->cap || f->next == 0)
+		return;
+	memmove(f->waiting, f->waiting + f->next, (f->n - f->next) * sizeof(*f->waiting));
+	f->n -= f->next;
+	f->next = 0;
+}
+
+void process_fds_add(struct process_fds *f, const struct metadata_fd *fd)
+{
+	compact(f);
+	if (f->n - f->next >= PROCESS_FDS_MAX ||
+	    array_reserve(&f->waiting, &f->cap, f->n + 1, sizeof(*f->waiting)) < 0) {
+		f->dropped++;
+		return;
+	}
+	f->waiting[f->n++] = *fd;
+}
+
+static void write_fd(struct process_fds *f, struct process_names *n, int32_t pid, int32_t fd,
+		     const char *path, size_t len)
+{
+	struct pb_enc *e;
+
+	if (pid != f->written)
+		process_packet_end(n->packet); /* that began earlier, maybe before the process */
+	f->written = pid;
+	e = process_packet_row(n->packet, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
+	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, pid);
+	pb_enc_open(e, PB_PROCESS_STATS_PROCESS_FDS);
+	pb_enc_u64(e, PB_PROCESS_STATS_FD_INFO_FD, (uint64_t)fd);
+	pb_enc_bytes(e, PB_PROCESS_STATS_FD_INFO_PATH, path, len);
+	pb_enc_close(e);
+	pb_enc_close(e);
+}
+
+/* One that is closed by now, or whose process has ended, leads nowhere. */
+static void resolve(struct process_fds *f, struct process_names *n, const struct metadata_fd *fd)
+{
+	int32_t pid = process_kin_tgid(&n->kin, fd->tid);
+	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
+	char path[PATH_MAX];
+	ssize_t len;
+
+	if (!pid)
+		return;
+	process_packet_next(n->packet);
+	len = proc_files_fd(n->files, fd->tid, fd->fd, path, sizeof(path));
+	if (len > 0 && is_new(f, pid, fd->fd, hash_of(life, path, (size_t)len)))
+		write_fd(f, n, pid, fd->fd, path, (size_t)len);
+}
+
+bool process_fds_run(struct process_fds *f, struct process_names *n, const struct time_slice *turn)
+{
+	while (!process_fds_is_empty(f)) {
+		struct metadata_fd fd = f->waiting[f->next++];
+
+		resolve(f, n, &fd);
+		if (time_slice_over(turn))
+			break;
+	}
+	if (!process_fds_is_empty(f))
+		return true;
+	f->next = f->n = 0;
 	return false;
 }

@@ -8,7 +8,7 @@
 
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_fds.h"
+#include "procfs/process/process_queue.h"
 
 static struct proc_files files;
 static struct process_packet packet;

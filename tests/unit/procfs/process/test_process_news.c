@@ -10,7 +10,7 @@
 
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_news.h"
+#include "procfs/process/process_queue.h"
 
 static struct proc_files files;
 static struct process_packet packet;
