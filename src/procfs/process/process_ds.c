@@ -17,7 +17,6 @@
 #include "procfs/process/process_queue.h"
 #include "procfs/process/process_names.h"
 #include "procfs/process/process_packet.h"
-#include "procfs/process/process_poll.h"
 #include "procfs/process/process_scan.h"
 #include "base/event_loop/time_slice.h"
 

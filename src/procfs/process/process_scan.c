@@ -1,6 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process/process_scan.h"
 
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+
+/*
+ * Two arrays that change places. A pass walks /proc in the order of the numbers, so what it gathers
+ * is sorted already.
+ */
+
+static int by_pid(const void *a, const void *b)
+{
+	int32_t x = ((const struct polled *)a)->source.pid;
+	int32_t y = ((const struct polled *)b)->source.pid;
+
+	return (x > y) - (x < y);
+}
+
+static void release(struct process_table *t, struct polled *p)
+{
+	if (t->gone)
+		t->gone(t->ctx, p);
+	process_source_deinit(&p->source);
+}
+
+bool process_table_empty(struct process_table *t)
+{
+	for (unsigned i = 0; i < PROCESS_TABLE_PIECE; i++) {
+		struct polled_rows *r = t->last.n ? &t->last : &t->next;
+
+		if (r->n == 0)
+			return false;
+		if (!r->rows[--r->n].taken)
+			process_source_deinit(&r->rows[r->n].source);
+	}
+	return true;
+}
+
+void process_table_deinit(struct process_table *t)
+{
+	while (process_table_empty(t))
+		;
+	free(t->last.rows);
+	free(t->next.rows);
+	t->last = t->next = (struct polled_rows){0};
+}
+
+static struct polled *find(const struct polled_rows *r, int32_t pid)
+{
+	const struct polled key = {.source.pid = pid};
+
+	return r->n ? bsearch(&key, r->rows, r->n, sizeof(key), by_pid) : NULL;
+}
+
+struct polled *process_table_take(struct process_table *t, int32_t pid)
+{
+	struct polled_rows *next = &t->next;
+	struct polled *old = find(&t->last, pid), *p;
+
+	if (array_reserve(&next->rows, &next->cap, next->n + 1, sizeof(*next->rows)) < 0)
+		return NULL;
+	p = &next->rows[next->n++];
+	if (old && !old->taken) {
+		*p = *old;
+		old->taken = true;
+	} else {
+		*p = (struct polled){.source = PROCESS_SOURCE(pid), .is_new = true};
+	}
+	return p;
+}
+
+void process_table_renew(struct process_table *t, struct polled *p)
+{
+	int32_t pid = p->source.pid;
+
+	release(t, p);
+	*p = (struct polled){.source = PROCESS_SOURCE(pid), .is_new = true};
+}
+
+static bool is_sorted(const struct polled_rows *r)
+{
+	for (size_t i = 1; i < r->n; i++)
+		if (r->rows[i - 1].source.pid > r->rows[i].source.pid)
+			return false;
+	return true;
+}
+
+bool process_table_turn(struct process_table *t)
+{
+	struct polled_rows last = t->last;
+	size_t end = MIN(t->released + PROCESS_TABLE_PIECE, last.n);
+
+	for (; t->released < end; t->released++) {
+		struct polled *p = &last.rows[t->released];
+
+		if (!p->taken)
+			release(t, p);
+		p->taken = true;
+	}
+	if (t->released < last.n)
+		return true;
+	t->released = 0;
+	if (!is_sorted(&t->next))
+		qsort(t->next.rows, t->next.n, sizeof(*t->next.rows), by_pid);
+	t->last = t->next;
+	t->next = last;
+	t->next.n = 0;
+	return false;
+}
+
+static void forget(const struct polled_rows *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		r->rows[i].has = 0;
+}
+
+void process_table_forget(struct process_table *t)
+{
+	forget(&t->last);
+	forget(&t->next);
+}
+
+uint32_t polled_change(struct polled *p, const struct process_counters *now)
+{
+	uint32_t changed = now->has & ~p->has;
+
+	for (unsigned i = 0; i < PROCESS_COUNTERS; i++) {
+		if (!((now->has & ~now->same) >> i & 1))
+			continue;
+		if (p->v[i] != now->v[i])
+			changed |= 1u << i;
+		p->v[i] = now->v[i];
+	}
+	p->has |= now->has;
+	return changed;
+}
+
 /*
  * One step is one task:
  *
@@ -68,7 +204,7 @@ static void step_thread(struct process_scan *s, struct process_names *n, int32_t
 }
 
 /* False: that was the last. */
-static bool step(struct process_scan *s, struct process_names *n)
+static bool scan_step(struct process_scan *s, struct process_names *n)
 {
 	int32_t id;
 
@@ -91,7 +227,7 @@ bool process_scan_run(struct process_scan *s, struct process_names *n,
 	bool more;
 
 	do
-		more = step(s, n);
+		more = scan_step(s, n);
 	while (more && !time_slice_over(turn));
 	name_waiting(s, n);
 	if (!more)
@@ -104,4 +240,152 @@ void process_scan_end(struct process_scan *s)
 	proc_list_close(&s->threads);
 	proc_list_close(&s->processes);
 	task_names_close(&s->task_names);
+}
+
+void process_poll_deinit(struct process_poll *p)
+{
+	proc_list_close(&p->processes);
+	process_table_deinit(&p->table);
+	process_usage_deinit(&p->usage);
+}
+
+void process_poll_end(struct process_poll *p)
+{
+	p->at = POLL_IDLE;
+	proc_list_close(&p->processes);
+	proc_list_close(&p->usage.threads);
+}
+
+/* The number may be given to another task, whom the trace does not know. */
+static void forget_name(struct process_poll *p, int32_t tid)
+{
+	if (p->heard)
+		return;
+	process_seen_remove(&p->names->seen, tid);
+	process_kin_forget(&p->names->kin, tid);
+}
+
+static void forget_process(void *ctx, struct polled *row)
+{
+	struct process_poll *p = ctx;
+
+	if (process_usage_is_on(&p->usage))
+		process_usage_gone(&p->usage, row->source.pid, &row->usage);
+	forget_name(p, row->source.pid);
+}
+
+int process_poll_begin(struct process_poll *p, struct process_names *n)
+{
+	int r = proc_list_open(&p->processes, n->files->root, 0);
+
+	if (r < 0)
+		return r;
+	p->names = n;
+	p->table.gone = forget_process;
+	p->table.ctx = p;
+	if (p->pass % p->options.full_every == 0)
+		process_table_forget(&p->table);
+	p->pass++;
+	p->at = POLL_TASKS;
+	return 0;
+}
+
+static void poll_process(struct process_poll *p, struct process_names *n, int32_t pid)
+{
+	struct polled *row = process_table_take(&p->table, pid);
+	struct process_counters now;
+	uint32_t changed;
+
+	if (!row || (row->is_new && !proc_files_has_run(n->files, pid, NULL)))
+		return;
+	process_packet_next(n->packet);
+	if (process_counters_read(n->files, &row->source, &p->options.counters, &now) < 0) {
+		process_table_renew(&p->table, row);
+		process_packet_next(n->packet);
+		(void)process_counters_read(n->files, &row->source, &p->options.counters, &now);
+	}
+	if (row->is_new)
+		process_packet_end(n->packet); /* that began earlier, maybe before the process */
+	row->is_new = false;
+	changed = polled_change(row, &now);
+	process_counters_write(n->packet, pid, row->v, changed);
+	if (process_usage_is_on(&p->usage))
+		process_usage_read(&p->usage, n->files, pid, &row->usage);
+}
+
+/* Ends of threads are not met: one that has a process' number now has ended. */
+static void forget_thread(struct process_poll *p, int32_t pid)
+{
+	int32_t tgid = process_kin_tgid(&p->names->kin, pid);
+
+	if (tgid && tgid != pid)
+		forget_name(p, pid);
+}
+
+static void queue_unknown(struct process_names *n, struct process_queue *q, int32_t tid)
+{
+	if (!process_seen_has(&n->seen, tid))
+		process_queue_add(q, tid);
+}
+
+/* False: that was the last. */
+static bool step_task(struct process_poll *p, struct process_names *n, struct process_queue *q)
+{
+	int32_t pid, tid;
+
+	if (process_usage_thread(&p->usage, n->files, &tid)) {
+		queue_unknown(n, q, tid);
+		return true;
+	}
+	if (!proc_list_next(&p->processes, &pid)) {
+		proc_list_close(&p->processes);
+		return false;
+	}
+	forget_thread(p, pid);
+	poll_process(p, n, pid);
+	queue_unknown(n, q, pid);
+	return true;
+}
+
+/* False: the pass is over. */
+static bool step(struct process_poll *p, struct process_names *n, struct process_queue *q)
+{
+	switch (p->at) {
+	case POLL_TASKS:
+		if (!step_task(p, n, q))
+			p->at = POLL_GONE_PROCESSES;
+		break;
+	case POLL_GONE_PROCESSES:
+		if (!process_table_turn(&p->table))
+			p->at = process_usage_is_on(&p->usage) ? POLL_GONE_THREADS : POLL_IDLE;
+		break;
+	case POLL_GONE_THREADS:
+		if (!process_usage_turn(&p->usage))
+			p->at = POLL_IDLE;
+		break;
+	case POLL_IDLE:
+		break;
+	}
+	return p->at != POLL_IDLE;
+}
+
+bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
+		      const struct time_slice *turn)
+{
+	bool more, on = process_usage_is_on(&p->usage);
+
+	if (on)
+		process_usage_begin(&p->usage);
+	do
+		more = step(p, n, q);
+	while (more && !time_slice_over(turn));
+	if (on)
+		process_usage_end(&p->usage);
+	return more;
+}
+
+void process_poll_clear(struct process_poll *p)
+{
+	process_table_forget(&p->table);
+	process_usage_clear(&p->usage);
 }

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "unit/client/read_tracks.h"
-#include "procfs/process/process_poll.h"
 #include "procfs/process/process_scan.h"
 
 /*

@@ -11,7 +11,7 @@
 
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_poll.h"
+#include "procfs/process/process_scan.h"
 
 static struct proc_files files;
 static struct process_packet packet;

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "procfs/process/process_table.h"
+#include "procfs/process/process_scan.h"
 
 static struct process_table table;
 static unsigned n_gone;
