@@ -2,11 +2,32 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stddef.h>
 
 #include "procfs/process/proc_files.h"
-#include "procfs/process/process_quiet.h"
+
+/*
+ * Tells of a process whether its memory can have changed since it was last looked at. Most processes
+ * sleep from one poll to the next, and to learn that costs a third of reading their status again.
+ */
+
+/* The text of statm, seven numbers of pages; with more digits than these nothing is quiet. */
+#define PROCESS_QUIET_STATM 56
+
+/* Starts as PROCESS_QUIET_NONE. */
+struct process_quiet {
+	struct proc_kept statm; /* owned */
+	uint32_t threads; /* of the process, set by the owner; 0: not known */
+	uint64_t ran_ns; /* CPU time of all its threads, when last looked at */
+	uint8_t asked; /* how many times */
+	uint8_t len; /* of text; 0: not read since it ran */
+	char text[PROCESS_QUIET_STATM];
+};
+#define PROCESS_QUIET_NONE ((struct process_quiet){.statm = PROC_KEPT_NONE})
+
+/* As often at most it is said in a row, for what nobody thought of. */
+#define PROCESS_QUIET_TIMES 16
 
 struct process_packet;
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/procfs/fake_proc.h"
-#include "procfs/process/process_quiet.h"
+#include "procfs/process/process_counters.c"
 #include "unit/procfs/sleeper.h"
 
 /* It takes a few looks until it is asleep; the limit is for where it never is. */
