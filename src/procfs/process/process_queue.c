@@ -16,7 +16,7 @@ void process_queue_deinit(struct process_queue *q)
 }
 
 /* Those that were served leave the front of the array, where there is no more room behind. */
-static void close_up(struct process_queue *q)
+static void reclaim_ids(struct process_queue *q)
 {
 	if (q->n < q->cap || q->next == 0)
 		return;
@@ -27,7 +27,7 @@ static void close_up(struct process_queue *q)
 
 void process_queue_add(struct process_queue *q, int32_t tid)
 {
-	close_up(q);
+	reclaim_ids(q);
 	if (q->n - q->next >= PROCESS_QUEUE_MAX || process_seen_has(&q->waiting, tid))
 		return;
 	if (array_reserve(&q->tids, &q->cap, q->n + 1, sizeof(*q->tids)) < 0 ||
@@ -108,7 +108,7 @@ static void serve_first(struct process_news *q, struct process_names *n)
 }
 
 /* Entries that were served leave the front of the array, where there is no more room behind. */
-static void close_up(struct process_news *q)
+static void reclaim_events(struct process_news *q)
 {
 	if (q->n < q->cap || q->next == 0)
 		return;
@@ -125,7 +125,7 @@ static struct task_heard *append(struct process_news *q, struct process_names *n
 
 	while (is_more_than(q, PROCESS_NEWS_MAX - 1, PROCESS_NEWS_TEXT_MAX))
 		serve_first(q, n);
-	close_up(q);
+	reclaim_events(q);
 	if (array_reserve(&q->entries, &q->cap, q->n + 1, sizeof(*q->entries)) < 0)
 		return NULL;
 	t = &q->entries[q->n++];
@@ -285,7 +285,7 @@ static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash
 
 /* ---- those that wait ---- */
 
-static void compact(struct process_fds *f)
+static void reclaim_fds(struct process_fds *f)
 {
 	if (f->n < f->cap || f->next == 0)
 		return;
@@ -296,7 +296,7 @@ static void compact(struct process_fds *f)
 
 void process_fds_add(struct process_fds *f, const struct metadata_fd *fd)
 {
-	compact(f);
+	reclaim_fds(f);
 	if (f->n - f->next >= PROCESS_FDS_MAX ||
 	    array_reserve(&f->waiting, &f->cap, f->n + 1, sizeof(*f->waiting)) < 0) {
 		f->dropped++;
