@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "unit/client/read_tracks.h"
-#include "procfs/sys/sys_disks.h"
+#include "procfs/sys/sys_diskstats.c"
 #include "unit/procfs/sys_rig.h"
 
 /* Counter tracks of disks; which of the file's numbers they get: test_sys_lines.c. */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "gen/fields.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_source.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_value.h"
+
+/* /proc/buddyinfo: a line for each zone of each NUMA node. All of them are recorded. */
+
+struct sys_buddyinfo {
+	struct sys_file file;
+	struct sys_trouble trouble;
+};
+
+/*
+ * "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The kernel's configuration
+ * sets how many orders there are.
+ */
+static int parse_zone(struct sys_poll *p, struct span line)
+{
+	struct span node, zone;
+	struct pb_enc *e;
+	uint64_t v;
+
+	if (!sys_text_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
+	    node.p[node.len - 1] != ',' || !sys_text_skip(&line, 1) ||
+	    !span_next_word(&line, &zone))
+		return -EBADMSG;
+	e = sys_poll_packet(p);
+	pb_enc_open(e, PB_SYS_STATS_BUDDY_INFO);
+	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_NODE, node.p, node.len - 1);
+	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_ZONE, zone.p, zone.len);
+	while (sys_text_u64(&line, &v))
+		pb_enc_u64(e, PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES, sys_value_u32(v));
+	pb_enc_close(e);
+	return span_trim(line).len == 0 ? 0 : -EBADMSG;
+}
+
+static int buddyinfo_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct span line;
+	int r = 0;
+
+	(void)state;
+	while (sys_text_line(&text, &line)) {
+		int bad = parse_zone(p, line);
+
+		r = bad ? bad : r;
+	}
+	return text.len > 0 ? -EBADMSG : r;
+}
+
+static int buddyinfo_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_buddyinfo *s = calloc(1, sizeof(*s));
+
+	(void)c;
+	if (!s || sys_file_init(&s->file, false, p->proc_root, "buddyinfo") < 0) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->trouble.what = "buddyinfo";
+	*ret_state = s;
+	return 0;
+}
+
+static bool buddyinfo_step(void *state, struct sys_poll *p)
+{
+	struct sys_buddyinfo *s = state;
+
+	sys_file_poll(&s->file, p, &s->trouble, buddyinfo_parse, s);
+	return false;
+}
+
+static void buddyinfo_close(void *state, struct sys_poll *p)
+{
+	struct sys_buddyinfo *s = state;
+
+	sys_file_deinit(&s->file, p);
+	free(s);
+}
+
+const struct sys_source sys_buddyinfo = {
+	.name = "buddyinfo",
+	.period = offsetof(Pb__SysStatsConfig, buddyinfo_period_ms),
+	.open = buddyinfo_open,
+	.step = buddyinfo_step,
+	.parse = buddyinfo_parse,
+	.close = buddyinfo_close,
+};

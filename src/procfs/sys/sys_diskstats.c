@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "procfs/sys/sys_poll.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "procfs/sys/sys_value.h"
+#include "gen/fields.h"
+#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_source.h"
+#include "base/text/sys_text.h"
+
+/*
+ * The columns of /proc/diskstats that DiskStat has no field for, as counter tracks in a group for
+ * each disk, with the names of Documentation/block/stat.rst of the kernel.
+ */
+
+/* Further ones are left out, as a file that could not be read. */
+#define SYS_DISKS_MAX 2048
+/* Numbers behind the name; later kernels may have more. */
+#define SYS_DISK_COLUMNS 17
+
+/* Zero-initialise. */
+struct sys_disks {
+	struct sys_disk *all; /* owned */
+	size_t n, cap;
+	size_t next; /* behind the one that was found last: the kernel keeps their order */
+	uint32_t pass;
+	uint32_t group;
+};
+
+#define OF(title) .name = {title, sizeof(title) - 1}
+#define COUNT .kind = {.unit = TRACK_UNIT_COUNT, .total = true}
+/* Milliseconds. */
+#define TIME .kind = {.unit = TRACK_UNIT_NS, .unit_multiplier = NS_PER_MS, .total = true}
+
+static const struct column {
+	uint8_t at; /* of the numbers behind the name */
+	struct span name;
+	struct track_spec kind;
+} columns[] = {
+	{0, OF("read I/Os"), COUNT},
+	{1, OF("read merges"), COUNT},
+	{4, OF("write I/Os"), COUNT},
+	{5, OF("write merges"), COUNT},
+	{8, OF("in_flight"), .kind = {.unit = TRACK_UNIT_COUNT}},
+	{9, OF("io_ticks"), TIME},
+	{10, OF("time_in_queue"), TIME},
+	{11, OF("discard I/Os"), COUNT},
+	{12, OF("discard merges"), COUNT},
+};
+
+#define COLUMNS ARRAY_SIZE(columns)
+#define IN_FLIGHT 4
+
+struct sys_disk {
+	char *name; /* owned */
+	uint32_t group;
+	uint32_t counters[COLUMNS]; /* slots of sys_extras_put */
+	uint32_t pass; /* the last that met it */
+	bool is_here; /* as far as is known */
+};
+
+static void sys_disks_deinit(struct sys_disks *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free(d->all[i].name);
+	free(d->all);
+	*d = (struct sys_disks){0};
+}
+
+/* In each pass: first this, then each line, then the end, unless lines may be missing: disks that
+ * have gone have nothing in flight from there on. */
+static void sys_disks_begin(struct sys_disks *d)
+{
+	d->pass++;
+	d->next = 0;
+}
+
+static int add(struct sys_disks *d, struct sys_poll *p, struct span name, struct sys_disk **ret)
+{
+	struct sys_disk k = {0};
+
+	if (d->n >= SYS_DISKS_MAX)
+		return -E2BIG;
+	if (array_reserve(&d->all, &d->cap, d->n + 1, sizeof(*d->all)) < 0 ||
+	    !(k.name = strndup(name.p, name.len)))
+		return -ENOMEM;
+	if (d->n == 0)
+		d->group = sys_extras_group(&p->extras, "diskstats");
+	k.group = sys_extras_subgroup(&p->extras, d->group, k.name);
+	d->all[d->n] = k;
+	*ret = &d->all[d->n++];
+	return 0;
+}
+
+static int find(struct sys_disks *d, struct sys_poll *p, struct span name, struct sys_disk **ret)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->next >= d->n)
+			d->next = 0;
+		*ret = &d->all[d->next++];
+		if (span_is(name, (*ret)->name))
+			return 0;
+	}
+	return add(d, p, name, ret);
+}
+
+/* The n numbers of one disk. 0, -E2BIG or -ENOMEM. */
+static int sys_disks_set(struct sys_disks *d, struct sys_poll *p, struct span name,
+			 const uint64_t *v, size_t n)
+{
+	struct sys_disk *k;
+	int r = find(d, p, name, &k);
+
+	if (r < 0)
+		return r;
+	k->pass = d->pass;
+	k->is_here = true;
+	for (size_t i = 0; i < COLUMNS && columns[i].at < n; i++) {
+		const struct column *c = &columns[i];
+
+		if (!sys_extras_put(&p->extras, &k->counters[i], k->group, c->name, &c->kind,
+				    sys_value_signed(v[c->at])))
+			return -E2BIG;
+	}
+	return 0;
+}
+
+static void sys_disks_end(struct sys_disks *d, struct sys_poll *p)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct sys_disk *k = &d->all[i];
+
+		if (!k->is_here || k->pass == d->pass)
+			continue;
+		k->is_here = false;
+		(void)sys_extras_put(&p->extras, &k->counters[IN_FLIGHT], k->group,
+				     columns[IN_FLIGHT].name, &columns[IN_FLIGHT].kind, 0);
+	}
+}
+
+struct sys_diskstats {
+	struct sys_file file;
+	struct sys_trouble trouble;
+	struct sys_disks disks;
+};
+
+/* Which field of DiskStat is in which number behind the name; 0: none, columns[] has it. Kernels
+ * before 4.18 end after 11 numbers, before 5.5 after 15. */
+static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
+	[2] = PB_SYS_STATS_DISK_STAT_READ_SECTORS,
+	[3] = PB_SYS_STATS_DISK_STAT_READ_TIME_MS,
+	[6] = PB_SYS_STATS_DISK_STAT_WRITE_SECTORS,
+	[7] = PB_SYS_STATS_DISK_STAT_WRITE_TIME_MS,
+	[13] = PB_SYS_STATS_DISK_STAT_DISCARD_SECTORS,
+	[14] = PB_SYS_STATS_DISK_STAT_DISCARD_TIME_MS,
+	[15] = PB_SYS_STATS_DISK_STAT_FLUSH_COUNT,
+	[16] = PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS,
+};
+
+/* "259 0 nvme0n1 NUMBERS": those that stand there, as many as are known. */
+static int parse_disk(struct sys_diskstats *s, struct sys_poll *p, struct span line)
+{
+	uint64_t v[sizeof(disk_fields)];
+	struct span name;
+	struct pb_enc *e;
+	size_t n = 0;
+
+	if (!sys_text_skip(&line, 2) || !span_next_word(&line, &name))
+		return -EBADMSG;
+	while (n < sizeof(disk_fields) && sys_text_u64(&line, &v[n]))
+		n++;
+	/* Up to the time of writing they are in every kernel. */
+	if (n < 11)
+		return -EBADMSG;
+	e = sys_poll_packet(p);
+	pb_enc_open(e, PB_SYS_STATS_DISK_STAT);
+	pb_enc_bytes(e, PB_SYS_STATS_DISK_STAT_DEVICE_NAME, name.p, name.len);
+	for (size_t i = 0; i < n; i++)
+		if (disk_fields[i])
+			pb_enc_u64(e, disk_fields[i], v[i]);
+	pb_enc_close(e);
+	return sys_disks_set(&s->disks, p, name, v, n);
+}
+
+static int diskstats_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct sys_diskstats *s = state;
+	struct span line;
+	int r = 0;
+
+	sys_disks_begin(&s->disks);
+	while (sys_text_line(&text, &line)) {
+		int bad = parse_disk(s, p, line);
+
+		r = bad ? bad : r;
+	}
+	if (text.len > 0)
+		r = -EBADMSG;
+	/* After a parse error a disk that is missing from the text may still exist. */
+	if (r == 0)
+		sys_disks_end(&s->disks, p);
+	return r;
+}
+
+static int diskstats_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_diskstats *s = calloc(1, sizeof(*s));
+
+	(void)c;
+	if (!s || sys_file_init(&s->file, false, p->proc_root, "diskstats") < 0) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->trouble.what = "diskstats";
+	*ret_state = s;
+	return 0;
+}
+
+static bool diskstats_step(void *state, struct sys_poll *p)
+{
+	struct sys_diskstats *s = state;
+
+	sys_file_poll(&s->file, p, &s->trouble, diskstats_parse, s);
+	return false;
+}
+
+static void diskstats_close(void *state, struct sys_poll *p)
+{
+	struct sys_diskstats *s = state;
+
+	sys_file_deinit(&s->file, p);
+	sys_disks_deinit(&s->disks);
+	free(s);
+}
+
+const struct sys_source sys_diskstats = {
+	.name = "diskstats",
+	.period = offsetof(Pb__SysStatsConfig, diskstat_period_ms),
+	.open = diskstats_open,
+	.step = diskstats_step,
+	.parse = diskstats_parse,
+	.close = diskstats_close,
+};
