@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "procfs/sys/sys_poll.h"
+#include "procfs/sys/sys_packet.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "procfs/sys/sys_value.h"

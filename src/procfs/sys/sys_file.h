@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/text/span.h"
-#include "procfs/sys/sys_poll.h"
+#include "procfs/sys/sys_packet.h"
 
 /*
  * A file of /proc or /sys that is read again and again: opened once, then read from its beginning

@@ -6,7 +6,7 @@
 
 #include "config/data_source_config.pb-c.h"
 #include "base/text/span.h"
-#include "procfs/sys/sys_poll.h"
+#include "procfs/sys/sys_packet.h"
 
 /*
  * One source of linux.sys_stats: a file of /proc, or a family of files of /sys, with a period of

@@ -4,7 +4,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "base/text/str.h"
-#include "procfs/sys/sys_poll.h"
+#include "procfs/sys/sys_packet.h"
 
 /*
  * A file of lines "name value" (/proc/vmstat) or "name: value kB" (/proc/meminfo), of which some
