@@ -6,7 +6,6 @@
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/sys_text.h"
-#include "procfs/sys/sys_value.h"
 
 /* /proc/buddyinfo: a line for each zone of each NUMA node. All of them are recorded. */
 

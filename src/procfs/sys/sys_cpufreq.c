@@ -7,8 +7,7 @@
 #include "procfs/sys/sys_cpus.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
-#include "procfs/sys/sys_value.h"
+#include "base/text/sys_text.h"
 
 /*
  * scaling_cur_freq of each CPU, in kHz. The field has no CPU number, only an order: the values are

@@ -8,8 +8,7 @@
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
-#include "procfs/sys/sys_value.h"
+#include "base/text/sys_text.h"
 
 /*
  * /sys/class/thermal and /sys/class/devfreq: a folder a device, with one value each that is read at

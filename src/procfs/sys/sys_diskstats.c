@@ -9,10 +9,9 @@
 #include "procfs/sys/sys_packet.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "procfs/sys/sys_value.h"
+#include "procfs/sys/sys_source.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
-#include "procfs/sys/sys_source.h"
 #include "base/text/sys_text.h"
 
 /*

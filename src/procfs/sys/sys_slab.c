@@ -8,8 +8,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
-#include "procfs/sys/sys_value.h"
+#include "base/text/sys_text.h"
 
 /*
  * The kernel's slab caches. /proc/slabinfo tells all, but for it the kernel walks the list of

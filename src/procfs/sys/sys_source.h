@@ -7,6 +7,8 @@
 #include "config/data_source_config.pb-c.h"
 #include "base/text/span.h"
 #include "procfs/sys/sys_packet.h"
+#include "gen/fields.h"
+#include "wire/pb_enc.h"
 
 /*
  * One source of linux.sys_stats: a file of /proc, or a family of files of /sys, with a period of
@@ -32,3 +34,51 @@ extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo,
 
 /* All of them, NULL at the end. */
 extern const struct sys_source *const sys_sources[];
+
+/* Small messages of SysStats. */
+
+_Static_assert(PB_SYS_STATS_MEMINFO_VALUE_KEY == 1 && PB_SYS_STATS_MEMINFO_VALUE_VALUE == 2 &&
+		       PB_SYS_STATS_VMSTAT_VALUE_KEY == 1 && PB_SYS_STATS_VMSTAT_VALUE_VALUE == 2 &&
+		       PB_SYS_STATS_INTERRUPT_COUNT_IRQ == 1 &&
+		       PB_SYS_STATS_INTERRUPT_COUNT_COUNT == 2 &&
+		       PB_SYS_STATS_PSI_SAMPLE_RESOURCE == 1 &&
+		       PB_SYS_STATS_PSI_SAMPLE_TOTAL_NS == 2,
+	       "all these are {1: which, 2: how much}");
+
+/* A message {1: which, 2: how much}: hundreds of them in a packet. */
+static inline void sys_value_pair(struct pb_enc *e, uint32_t field, uint64_t which, uint64_t v)
+{
+	uint8_t buf[2 * (1 + 10)], *p = buf;
+
+	*p++ = (uint8_t)pb_tag(1, PB_WIRE_VARINT);
+	p = pb_put_varint(p, which);
+	*p++ = (uint8_t)pb_tag(2, PB_WIRE_VARINT);
+	p = pb_put_varint(p, v);
+	pb_enc_bytes(e, field, buf, (size_t)(p - buf));
+}
+
+/* For counter tracks, which have a sign. */
+static inline int64_t sys_value_signed(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+/* For fields of 32 bits: the largest instead of what is left of a number that does not fit. */
+static inline uint32_t sys_value_u32(uint64_t v)
+{
+	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+/* Numbers of a config that no counter has: each is said once, and of many only the first ones. */
+
+#define SYS_UNKNOWN_MAX 16
+
+/* Zero-initialise. */
+struct sys_unknown {
+	int numbers[SYS_UNKNOWN_MAX];
+	unsigned n;
+	bool more; /* it was said that there are others */
+};
+
+/* file: the name of what was to be counted, for people. */
+void sys_unknown_tell(struct sys_unknown *u, const char *file, int number);

@@ -9,9 +9,7 @@
 #include "procfs/sys/sys_cpus.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
-#include "procfs/sys/sys_unknown.h"
-#include "procfs/sys/sys_value.h"
+#include "base/text/sys_text.h"
 
 /*
  * /proc/stat: a line a CPU with its times, and one line each with the counts of all interrupts and

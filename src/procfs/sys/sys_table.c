@@ -6,9 +6,8 @@
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "base/text/number_table.h"
-#include "procfs/sys/sys_unknown.h"
-#include "procfs/sys/sys_value.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_source.h"
 
 /* Longer ones are not what the kernel calls a counter. */
 #define NAME_MAX_LEN 128

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "procfs/sys/sys_unknown.h"
+#include "procfs/sys/sys_source.h"
 #include "unit/procfs/told.h"
 
 static void each_is_said_once(void **state)

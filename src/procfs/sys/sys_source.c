@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/sys/sys_unknown.h"
+#include "procfs/sys/sys_source.h"
 
 #include "base/system/log.h"
 
