@@ -7,7 +7,6 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_cpus.h"
 #include "procfs/sys/sys_file.h"
-#include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/number_table.h"
 

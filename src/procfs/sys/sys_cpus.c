@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/system/fs.h"
-#include "procfs/sys/sys_names.h"
+#include "procfs/sys/sys_file.h"
 
 static int highest(void *ctx, const char *name, unsigned char d_type)
 {

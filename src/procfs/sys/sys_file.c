@@ -2,6 +2,8 @@
 #include "procfs/sys/sys_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +11,76 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
+
+struct listing {
+	struct sys_names *names;
+	const char *prefix;
+	size_t cap;
+	bool digits;
+};
+
+uint32_t sys_names_number(const char *name, const char *prefix)
+{
+	uint32_t v;
+
+	if (!str_starts(name, prefix) || str_to_u32(name + strlen(prefix), &v) < 0)
+		return UINT32_MAX;
+	return v;
+}
+
+static int add(void *ctx, const char *name, unsigned char d_type)
+{
+	struct listing *l = ctx;
+	struct sys_names *s = l->names;
+
+	(void)d_type;
+	if (!str_starts(name, l->prefix) || s->n == SYS_NAMES_MAX ||
+	    (l->digits && sys_names_number(name, l->prefix) == UINT32_MAX))
+		return 0;
+	if (array_reserve(&s->names, &l->cap, s->n + 1, sizeof(*s->names)) < 0 ||
+	    !(s->names[s->n] = strdup(name)))
+		return -ENOMEM;
+	s->n++;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits)
+{
+	struct listing l = {.names = s, .prefix = prefix, .digits = digits};
+	int r;
+
+	*s = (struct sys_names){0};
+	r = fs_each(folder, add, &l);
+	if (r < 0)
+		sys_names_deinit(s);
+	else if (s->n > 0)
+		qsort(s->names, s->n, sizeof(*s->names), compare);
+	return r;
+}
+
+void sys_names_deinit(struct sys_names *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->names[i]);
+	free(s->names);
+	*s = (struct sys_names){0};
+}
+
+bool sys_names_equal(const struct sys_names *a, const struct sys_names *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->names[i], b->names[i]) != 0)
+			return false;
+	return true;
+}
 
 /* Values of /sys are at most a page. */
 #define ONCE_MAX 65536

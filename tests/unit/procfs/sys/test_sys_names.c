@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "unit/procfs/fake_proc.h"
-#include "procfs/sys/sys_names.h"
+#include "procfs/sys/sys_file.h"
 
 static struct sys_names names;
 
