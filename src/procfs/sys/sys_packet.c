@@ -10,7 +10,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "gen/fields.h"
-#include "procfs/sys/sys_cpus.h"
+#include "procfs/sys/sys_cpu.h"
 
 int sys_extras_init(struct sys_extras *x, const char *source, struct writer *w)
 {

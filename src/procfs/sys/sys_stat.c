@@ -6,7 +6,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "procfs/sys/sys_cpus.h"
+#include "procfs/sys/sys_cpu.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/sys_text.h"

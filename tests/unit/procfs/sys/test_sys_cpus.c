@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/procfs/fake_proc.h"
-#include "procfs/sys/sys_cpus.h"
+#include "procfs/sys/sys_cpu.h"
 
 static int setup(void **state)
 {

@@ -1,14 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
+#include "procfs/sys/sys_cpu.h"
+
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
+#include "base/system/fs.h"
+#include "procfs/sys/sys_file.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "procfs/sys/sys_cpus.h"
-#include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/number_table.h"
+
+static int highest(void *ctx, const char *name, unsigned char d_type)
+{
+	uint32_t *count = ctx, cpu = sys_names_number(name, "cpu");
+
+	(void)d_type;
+	if (cpu < SYS_CPUS_MAX && cpu >= *count)
+		*count = cpu + 1;
+	return 0;
+}
+
+uint32_t sys_cpus_count(const char *sys_root)
+{
+	char folder[512];
+	uint32_t count = 0;
+
+	if (fs_join(folder, sizeof(folder), sys_root, SYS_CPUS) == 0)
+		(void)fs_each(folder, highest, &count);
+	return count;
+}
+
+bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n)
+{
+	uint32_t n;
+
+	if (now < c->again)
+		return false;
+	c->again = now + SYS_CPUS_LOOK_NS;
+	n = sys_cpus_count(sys_root);
+	if (n <= c->n)
+		return false;
+	*ret_n = n;
+	return true;
+}
+
+/*
+ * scaling_cur_freq of each CPU, in kHz. The field has no CPU number, only an order: the values are
+ * gathered over the steps of the pass, and written together; one that cannot be read is 0.
+ */
+
+struct sys_cpufreq {
+	struct sys_file *files; /* owned; one for each CPU up to the highest */
+	size_t cap;
+	uint32_t *khz; /* owned; the same */
+	size_t cap_khz;
+	struct sys_cpus cpus;
+	uint32_t next; /* CPU, of this pass */
+	bool any; /* has been read in this pass */
+	struct sys_trouble trouble;
+};
+
+static int cpufreq_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct sys_cpufreq *s = state;
+	uint64_t v;
+
+	(void)p;
+	if (!sys_text_u64(&text, &v))
+		return -EBADMSG;
+	s->khz[s->next] = sys_value_u32(v);
+	s->any = true;
+	return 0;
+}
+
+static void write_all(struct sys_cpufreq *s, struct sys_poll *p)
+{
+	struct pb_enc *e;
+
+	/* No driver: that is told, and zeros would say something else. */
+	if (!s->any)
+		return;
+	e = sys_poll_packet(p);
+	for (uint32_t i = 0; i < s->cpus.n; i++)
+		pb_enc_u64(e, PB_SYS_STATS_CPUFREQ_KHZ, s->khz[i]);
+	s->any = false;
+}
+
+/* Files for CPUs up to n, as far as memory goes. */
+static void add_cpus(struct sys_cpufreq *s, struct sys_poll *p, uint32_t n)
+{
+	if (array_reserve(&s->files, &s->cap, n, sizeof(*s->files)) < 0 ||
+	    array_reserve(&s->khz, &s->cap_khz, n, sizeof(*s->khz)) < 0)
+		return;
+	for (; s->cpus.n < n; s->cpus.n++)
+		if (sys_file_init(&s->files[s->cpus.n], true, p->sys_root,
+				  SYS_CPUS "/cpu%u/cpufreq/scaling_cur_freq", s->cpus.n) < 0)
+			return;
+}
+
+static bool cpufreq_step(void *state, struct sys_poll *p)
+{
+	struct sys_cpufreq *s = state;
+	uint32_t n;
+
+	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n))
+		add_cpus(s, p, n);
+	if (s->cpus.n == 0) {
+		sys_poll_no_cpus(p, &s->trouble);
+		return false;
+	}
+	s->khz[s->next] = 0;
+	sys_file_poll(&s->files[s->next], p, &s->trouble, cpufreq_parse, s);
+	if (++s->next < s->cpus.n)
+		return true;
+	s->next = 0;
+	write_all(s, p);
+	return false;
+}
+
+static void cpufreq_close(void *state, struct sys_poll *p)
+{
+	struct sys_cpufreq *s = state;
+
+	for (uint32_t i = 0; i < s->cpus.n; i++)
+		sys_file_deinit(&s->files[i], p);
+	free(s->files);
+	free(s->khz);
+	free(s);
+}
+
+static int cpufreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_cpufreq *s = calloc(1, sizeof(*s));
+
+	(void)p;
+	(void)c;
+	if (!s)
+		return -ENOMEM;
+	s->trouble.what = "cpufreq";
+	*ret_state = s;
+	return 0;
+}
+
+const struct sys_source sys_cpufreq = {
+	.name = "cpufreq",
+	.period = offsetof(Pb__SysStatsConfig, cpufreq_period_ms),
+	.open = cpufreq_open,
+	.step = cpufreq_step,
+	.close = cpufreq_close,
+};
 
 /*
  * cpuidle/stateN of each CPU: its name, which is read once, and the microseconds spent in it. A
