@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <protobuf-c/protobuf-c.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <ctype.h>
+
+#include "base/text/str.h"
+#include "procfs/sys/sys_packet.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "base/text/sys_text.h"
+#include "procfs/sys/sys_source.h"
+#include "procfs/sys/sys_file.h"
+
+/*
+ * A file of lines "name value" (/proc/vmstat) or "name: value kB" (/proc/meminfo), of which some
+ * names have a number in SysStats. The order of the lines does not change while the kernel runs: a
+ * poll takes what it learnt of the line at that place, and looks again where the name is another.
+ */
+
+/* A file of more lines has its rest left out. */
+#define SYS_TABLE_LINES_MAX 4096
+#define SYS_TABLE_NUMBERS 256
+
+struct sys_table_line {
+	uint32_t name_at; /* in names */
+	uint16_t name_len;
+	uint16_t number; /* 0: none, or not wanted */
+	uint32_t extra; /* SYS_EXTRA_NONE: none, or not wanted */
+};
+
+struct sys_table {
+	uint32_t field; /* of SysStats: repeated {key = 1, value = 2} */
+	uint32_t (*number_of)(struct span name); /* 0: there is none */
+	bool (*is_total)(struct span name); /* of a counter without a number: it only grows */
+	bool all; /* also what has no number */
+	uint32_t group; /* of those */
+	uint64_t wanted[SYS_TABLE_NUMBERS / 64];
+	struct strbuf names;
+	struct sys_table_line *lines; /* owned */
+	size_t n, cap;
+};
+
+/* Longer ones are not what the kernel calls a counter. */
+#define NAME_MAX_LEN 128
+
+static void want(struct sys_table *t, uint32_t number)
+{
+	t->wanted[number / 64] |= 1ull << number % 64;
+}
+
+static bool is_wanted(const struct sys_table *t, uint32_t number)
+{
+	return number > 0 && number < SYS_TABLE_NUMBERS &&
+	       (t->wanted[number / 64] >> number % 64 & 1);
+}
+
+/* Which numbers are wanted: those that are listed and in numbers; none listed: all. Says which are
+ * unknown. file is its name, for people and for the group. */
+static void sys_table_choose(struct sys_table *t, struct sys_poll *p, const char *file,
+			     const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
+{
+	struct sys_unknown unknown = {0};
+
+	t->all = n == 0;
+	t->group = TRACK_VOID;
+	if (t->all) {
+		memset(t->wanted, 0xff, sizeof(t->wanted));
+		t->group = sys_extras_group(&p->extras, file);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
+		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
+			want(t, (uint32_t)listed[i]);
+		else
+			sys_unknown_tell(&unknown, file, listed[i]);
+	}
+}
+
+static void sys_table_deinit(struct sys_table *t)
+{
+	strbuf_deinit(&t->names);
+	free(t->lines);
+	t->lines = NULL;
+}
+
+/* ---- which line is which counter ---- */
+
+/* What follows the name at the i-th line as it is known; 0: it is another line. */
+static size_t known_name(const struct sys_table *t, size_t i, struct span line)
+{
+	const struct sys_table_line *l;
+	char next;
+
+	if (i >= t->n)
+		return 0;
+	l = &t->lines[i];
+	if (line.len <= l->name_len || memcmp(line.p, t->names.s + l->name_at, l->name_len) != 0)
+		return 0;
+	next = line.p[l->name_len];
+	return next == ' ' || next == ':' ? l->name_len + 1u : 0;
+}
+
+static struct span name_of(struct span line)
+{
+	size_t n = 0;
+
+	while (n < line.len && line.p[n] != ':' && line.p[n] != ' ')
+		n++;
+	return (struct span){line.p, n};
+}
+
+static uint32_t make_extra(const struct sys_table *t, struct sys_poll *p, struct span line,
+			   struct span name)
+{
+	const struct track_spec kind = {
+		.unit = span_ends(line, " kB") ? TRACK_UNIT_BYTES : TRACK_UNIT_COUNT,
+		.total = t->is_total(name),
+	};
+
+	return sys_extras_counter(&p->extras, t->group, name, &kind);
+}
+
+/* The line and those behind it are not what they were, or are new. */
+static int learn(struct sys_table *t, struct sys_poll *p, size_t i, struct span line)
+{
+	struct span name = name_of(line);
+	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = SYS_EXTRA_NONE};
+	uint32_t number;
+
+	if (name.len == 0 || name.len == line.len || name.len > NAME_MAX_LEN)
+		return -EBADMSG;
+	if (i < t->n) {
+		t->n = i;
+		t->names.len = t->lines[i].name_at;
+	}
+	if (array_reserve(&t->lines, &t->cap, i + 1, sizeof(*t->lines)) < 0)
+		return -ENOMEM;
+	number = t->number_of(name);
+	l.name_at = (uint32_t)t->names.len;
+	strbuf_add(&t->names, name.p, name.len);
+	if (t->names.failed)
+		return -ENOMEM;
+	if (is_wanted(t, number))
+		l.number = (uint16_t)number;
+	else if (number == 0 && t->all)
+		l.extra = make_extra(t, p, line, name);
+	t->lines[t->n++] = l;
+	return 0;
+}
+
+/* ---- a poll ---- */
+
+static void note(const struct sys_table_line *l, struct sys_table *t, struct sys_poll *p,
+		 uint64_t v, struct span rest)
+{
+	if (l->number)
+		sys_value_pair(sys_poll_packet(p), t->field, l->number, v);
+	else if (l->extra != SYS_EXTRA_NONE)
+		sys_extras_set(&p->extras, l->extra,
+			       sys_value_signed(span_is(rest, " kB") ? v * 1024 : v));
+}
+
+static int parse_line(struct sys_table *t, struct sys_poll *p, size_t i, struct span line)
+{
+	size_t skip = known_name(t, i, line);
+	struct span rest;
+	uint64_t v;
+	int r;
+
+	if (skip == 0) {
+		r = learn(t, p, i, line);
+		if (r < 0)
+			return r;
+		skip = t->lines[i].name_len + 1u;
+	}
+	rest = (struct span){line.p + skip, line.len - skip};
+	if (!sys_text_u64(&rest, &v))
+		return -EBADMSG;
+	note(&t->lines[i], t, p, v, rest);
+	return 0;
+}
+
+/* 0, or -EBADMSG: there are lines that are no name and value, or no line at all. */
+static int sys_table_parse(struct sys_table *t, struct sys_poll *p, struct span text)
+{
+	struct span line;
+	size_t i = 0;
+	int r = 0;
+
+	/* A text that does not end with its line was cut off, and so may be the line's number. */
+	while (i < SYS_TABLE_LINES_MAX && sys_text_line(&text, &line)) {
+		int bad = parse_line(t, p, i, line);
+
+		/* A line that cannot be learnt has no place of its own. */
+		i += i < t->n;
+		r = bad ? bad : r;
+	}
+	return i == 0 || text.len > 0 ? -EBADMSG : r;
+}
+
+/* /proc/meminfo, in kB as it stands there, and /proc/vmstat: tables of a name and a number. */
+
+struct sys_memory {
+	struct sys_file file;
+	struct sys_table table;
+	struct sys_trouble trouble;
+};
+
+/* The kernel's names of the numbers 1 to 38 (enum MeminfoCounters), in their order. */
+static const char *const meminfo_names[] = {
+	"MemTotal",	"MemFree",	  "MemAvailable",  "Buffers",	   "Cached",
+	"SwapCached",	"Active",	  "Inactive",	   "Active(anon)", "Inactive(anon)",
+	"Active(file)", "Inactive(file)", "Unevictable",   "Mlocked",	   "SwapTotal",
+	"SwapFree",	"Dirty",	  "Writeback",	   "AnonPages",	   "Mapped",
+	"Shmem",	"Slab",		  "SReclaimable",  "SUnreclaim",   "KernelStack",
+	"PageTables",	"CommitLimit",	  "Committed_AS",  "VmallocTotal", "VmallocUsed",
+	"VmallocChunk", "CmaTotal",	  "CmaFree",	   "Gpu",	   "Zram",
+	"Misc",		"ION_heap",	  "ION_heap_pool",
+};
+_Static_assert(ARRAY_SIZE(meminfo_names) == PB__MEMINFO_COUNTERS__MEMINFO_ION_HEAP_POOL,
+	       "one name for each number");
+
+static uint32_t meminfo_number(struct span name)
+{
+	for (uint32_t i = 0; i < ARRAY_SIZE(meminfo_names); i++)
+		if (span_is(name, meminfo_names[i]))
+			return i + 1;
+	return 0;
+}
+
+/* The kernel's name in upper case is that of the number (enum VmstatCounters). */
+static uint32_t vmstat_number(struct span name)
+{
+	char key[64] = "VMSTAT_";
+	const size_t at = strlen(key);
+	const ProtobufCEnumValue *v;
+
+	if (name.len >= sizeof(key) - at)
+		return 0;
+	for (size_t i = 0; i < name.len; i++)
+		key[at + i] = (char)toupper((unsigned char)name.p[i]);
+	v = protobuf_c_enum_descriptor_get_value_by_name(&pb__vmstat_counters__descriptor, key);
+	return v ? (uint32_t)v->value : 0;
+}
+
+static bool is_never_total(struct span name)
+{
+	(void)name;
+	return false;
+}
+
+/* What is there now begins with nr_; all others count what happened. */
+static bool is_event(struct span name)
+{
+	return !(name.len >= 3 && memcmp(name.p, "nr_", 3) == 0);
+}
+
+static int open_memory(struct sys_poll *p, const struct sys_source *source, bool whole,
+		       struct sys_memory **ret_s)
+{
+	struct sys_memory *s = calloc(1, sizeof(*s));
+
+	if (!s || sys_file_init(&s->file, whole, p->proc_root, "%s", source->name) < 0) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->trouble.what = source->name;
+	*ret_s = s;
+	return 0;
+}
+
+static int meminfo_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_memory *s;
+	int r = open_memory(p, &sys_meminfo, true, &s);
+
+	if (r < 0)
+		return r;
+	s->table = (struct sys_table){
+		.field = PB_SYS_STATS_MEMINFO,
+		.number_of = meminfo_number,
+		.is_total = is_never_total,
+	};
+	sys_table_choose(&s->table, p, "meminfo", &pb__meminfo_counters__descriptor,
+			 (const int *)c->meminfo_counters, c->n_meminfo_counters);
+	*ret_state = s;
+	return 0;
+}
+
+static int vmstat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+{
+	struct sys_memory *s;
+	int r = open_memory(p, &sys_vmstat, false, &s);
+
+	if (r < 0)
+		return r;
+	s->table = (struct sys_table){
+		.field = PB_SYS_STATS_VMSTAT,
+		.number_of = vmstat_number,
+		.is_total = is_event,
+	};
+	sys_table_choose(&s->table, p, "vmstat", &pb__vmstat_counters__descriptor,
+			 (const int *)c->vmstat_counters, c->n_vmstat_counters);
+	*ret_state = s;
+	return 0;
+}
+
+static int memory_parse(void *state, struct sys_poll *p, struct span text)
+{
+	struct sys_memory *s = state;
+
+	return sys_table_parse(&s->table, p, text);
+}
+
+static bool memory_step(void *state, struct sys_poll *p)
+{
+	struct sys_memory *s = state;
+
+	sys_file_poll(&s->file, p, &s->trouble, memory_parse, s);
+	return false;
+}
+
+static void memory_close(void *state, struct sys_poll *p)
+{
+	struct sys_memory *s = state;
+
+	sys_file_deinit(&s->file, p);
+	sys_table_deinit(&s->table);
+	free(s);
+}
+
+const struct sys_source sys_meminfo = {
+	.name = "meminfo",
+	.period = offsetof(Pb__SysStatsConfig, meminfo_period_ms),
+	.open = meminfo_open,
+	.step = memory_step,
+	.parse = memory_parse,
+	.close = memory_close,
+};
+
+const struct sys_source sys_vmstat = {
+	.name = "vmstat",
+	.period = offsetof(Pb__SysStatsConfig, vmstat_period_ms),
+	.open = vmstat_open,
+	.step = memory_step,
+	.parse = memory_parse,
+	.close = memory_close,
+};
