@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "procfs/sys/file_numbers.h"
+#include "procfs/sys/sys_user_files.c"
 
 static char *got;
 static FILE *out;
