@@ -12,7 +12,7 @@
 #include "procfs/counters/cgroup_ds.h"
 #include "procfs/counters/network_ds.h"
 #include "procfs/process/process_ds.h"
-#include "procfs/sys/sys_stats_ds.h"
+#include "procfs/sys/sys_stats_source.h"
 #include "procfs/machine/system_info_ds.h"
 
 const struct data_source *const probes_data_sources[] = {

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/sys/sys_stats_ds.h"
+#include "procfs/sys/sys_stats_source.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <event2/event.h>
 
+#include "procfs/sys/sys_source.h"
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/producer/data_source.h"
-#include "procfs/sys/sys_source.h"
+#include "client/producer/flushes.h"
 #include "base/event_loop/time_slice.h"
+
+/* Small files first; those that a pass may be cut in are last. */
+const struct sys_source *const sys_sources[] = {
+	&sys_stat,	&sys_meminfo, &sys_vmstat,  &sys_psi,	  &sys_buddyinfo,
+	&sys_diskstats, &sys_cpufreq, &sys_devfreq, &sys_gpufreq, &sys_thermal,
+	&sys_cpuidle,	&sys_slab,    &sys_files,   NULL,
+};
 
 /*
  *	start, tick --> a pass: every source that is due is active, until its last step is done
