@@ -14,7 +14,7 @@ struct numbers {
 	uint64_t sum;
 };
 
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void check_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	struct numbers *x = ctx;
 
@@ -34,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!data)
 		return 0;
-	if (file_numbers_parse(text, "file", on_number, &first) !=
-	    file_numbers_parse(text, "file", on_number, &again))
+	if (file_numbers_parse(text, "file", check_number, &first) !=
+	    file_numbers_parse(text, "file", check_number, &again))
 		abort();
 	/* Each number has a digit of its own. */
 	if (first.n != again.n || first.sum != again.sum || first.n > size)

@@ -16,7 +16,7 @@
 static char *got;
 static FILE *out;
 
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void check_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	(void)ctx;
 	if (v->is_double)
@@ -33,7 +33,7 @@ static int parse(const char *text, size_t len)
 	free(got);
 	got = NULL;
 	out = open_memstream(&got, &size);
-	r = file_numbers_parse((struct span){text, len}, "file", on_number, NULL);
+	r = file_numbers_parse((struct span){text, len}, "file", check_number, NULL);
 	fclose(out);
 	return r;
 }
