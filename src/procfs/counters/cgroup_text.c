@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "procfs/counters/counter_keys.h"
+#include "procfs/counters/counter_files.h"
 
 /* "NAME KEY" of one line; the name stays, the keys change. */
 struct line_name {

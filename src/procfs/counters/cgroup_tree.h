@@ -6,8 +6,7 @@
 #include <sys/queue.h>
 
 #include "procfs/counters/cgroup_choice.h"
-#include "procfs/counters/counter_file.h"
-#include "procfs/counters/counter_keys.h"
+#include "procfs/counters/counter_files.h"
 #include "client/counters/counter_poll.h"
 
 /*

@@ -19,7 +19,7 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "procfs/counters/counter_file.h"
+#include "procfs/counters/counter_files.h"
 #include "procfs/counters/network_links.h"
 #include "procfs/counters/network_protocols.h"
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "procfs/counters/counter_keys.h"
-#include "client/counters/counter_number.h"
+#include "procfs/counters/counter_files.h"
+#include "client/counters/counter_patterns.h"
 #include "client/counters/counter_poll.h"
 #include "procfs/counters/network_text.h"
 

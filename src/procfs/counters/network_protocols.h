@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-#include "procfs/counters/counter_keys.h"
-#include "client/counters/counter_number.h"
+#include "procfs/counters/counter_files.h"
+#include "client/counters/counter_patterns.h"
 #include "client/counters/counter_poll.h"
 #include "procfs/counters/network_text.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "procfs/counters/counter_file.h"
+#include "procfs/counters/counter_files.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 

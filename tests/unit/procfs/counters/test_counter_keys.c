@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "unit/client/read_tracks.h"
-#include "procfs/counters/counter_keys.h"
+#include "procfs/counters/counter_files.h"
 
 static struct tracks *t;
 static struct writer *w;

@@ -8,7 +8,7 @@
 
 #include <malloc.h>
 
-#include "procfs/counters/counter_file.h"
+#include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
 #include "procfs/counters/network_ds.h"
 #include "unit/procfs/told.h"
