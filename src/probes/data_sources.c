@@ -9,7 +9,7 @@
 #include "procfs/machine/inode_ds.h"
 #include "procfs/machine/journald_ds.h"
 #include "procfs/machine/power_ds.h"
-#include "procfs/counters/cgroup_ds.h"
+#include "procfs/counters/cgroup_source.h"
 #include "procfs/counters/network_ds.h"
 #include "procfs/process/process_ds.h"
 #include "procfs/sys/sys_stats_source.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "procfs/counters/cgroup_text.h"
+#include "procfs/counters/cgroup_source.c"
 
 static char got[4096];
 

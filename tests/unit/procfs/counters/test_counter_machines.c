@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "procfs/counters/cgroup_ds.h"
+#include "procfs/counters/cgroup_source.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
 #include "procfs/counters/network_ds.h"

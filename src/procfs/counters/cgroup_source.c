@@ -1,4 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/counters/cgroup_source.h"
+
+#include <errno.h>
+#include <string.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client/counters/counter_number.h"
+#include "procfs/counters/counter_files.h"
+#include "base/core/clock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "procfs/counters/cgroup_tree.h"
+
+/* "NAME KEY" of one line; the name stays, the keys change. */
+struct line_name {
+	char s[COUNTER_KEY_SIZE];
+	size_t len; /* with the blank */
+};
+
+static bool line_name_init(struct line_name *n, struct span word)
+{
+	if (word.len + 1 >= sizeof(n->s))
+		return false;
+	memcpy(n->s, word.p, word.len);
+	n->s[word.len] = ' ';
+	n->len = word.len + 1;
+	return true;
+}
+
+static bool line_name_with(struct line_name *n, struct span key, struct span *ret)
+{
+	if (key.len >= sizeof(n->s) - n->len)
+		return false;
+	memcpy(n->s + n->len, key.p, key.len);
+	*ret = (struct span){n->s, n->len + key.len};
+	return true;
+}
+
+/* "key=value" */
+static bool parse_pair(struct line_name *n, struct span word, counter_number_fn fn, void *ctx)
+{
+	const char *eq = memchr(word.p, '=', word.len);
+	struct span key, value, name;
+	struct counter_number v;
+
+	if (!eq)
+		return false;
+	key = (struct span){word.p, (size_t)(eq - word.p)};
+	value = (struct span){eq + 1, word.len - key.len - 1};
+	if (key.len == 0 || value.len == 0)
+		return false;
+	if (span_is(value, "max"))
+		return true;
+	if (!counter_number_parse(value, &v) || !line_name_with(n, key, &name))
+		return false;
+	fn(ctx, name, &v);
+	return true;
+}
+
+static bool parse_pairs(struct span first, struct span word, struct span rest, counter_number_fn fn,
+			void *ctx)
+{
+	struct line_name n;
+	bool good = line_name_init(&n, first);
+
+	do
+		good = good && parse_pair(&n, word, fn, ctx);
+	while (span_next_word(&rest, &word));
+	return good;
+}
+
+static bool parse_line(struct span line, counter_number_fn fn, void *ctx)
+{
+	struct counter_number v;
+	struct span first, word;
+
+	if (!span_next_word(&line, &first))
+		return true;
+	if (!span_next_word(&line, &word)) {
+		if (counter_number_parse(first, &v))
+			fn(ctx, (struct span){first.p, 0}, &v);
+		return true;
+	}
+	if (memchr(word.p, '=', word.len))
+		return parse_pairs(first, word, line, fn, ctx);
+	if (span_is(word, "max"))
+		return true;
+	if (!counter_number_parse(word, &v) || span_next_word(&line, &word))
+		return false;
+	fn(ctx, first, &v);
+	return true;
+}
+
+/*
+ * The text of a file of a control group, of any of the formats there are:
+ *
+ *	4096                                        name ""         memory.current
+ *	anon 4096                                   "anon"          memory.stat, cpu.stat
+ *	254:0 rbytes=4096 wbytes=0                  "254:0 rbytes"  io.stat, memory.numa_stat
+ *	some avg10=0.12 avg60=0.00 total=8          "some avg10"    pressure
+ *
+ * A word without a number ("max", a device that did nothing) is passed over. Gives every number that
+ * there is; 0, or -EBADMSG: something was left out that is none of these.
+ *
+ * Format: Documentation/admin-guide/cgroup-v2.rst, "Format" and "Interface Files".
+ */
+static int cgroup_text_parse(struct span text, counter_number_fn fn, void *ctx)
+{
+	struct span line;
+	bool good = true;
+
+	while (span_next_line(&text, &line))
+		good &= parse_line(line, fn, ctx);
+	return good ? 0 : -EBADMSG;
+}
+
 /*
  * A pass goes through the tree, parents before children:
  *
@@ -7,20 +126,6 @@
  * each of them a step. All values of one group have the time before its first file was read, unless
  * a turn ended in between.
  */
-#include "procfs/counters/cgroup_ds.h"
-
-#include <errno.h>
-#include <linux/capability.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/core/clock.h"
-#include "base/system/fs.h"
-#include "base/system/log.h"
-#include "base/core/mem.h"
-#include "procfs/counters/cgroup_text.h"
-#include "procfs/counters/cgroup_tree.h"
 
 /* One of the files that each group may have. */
 struct file_kind {
