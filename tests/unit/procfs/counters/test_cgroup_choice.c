@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "procfs/counters/cgroup_choice.h"
+#include "procfs/counters/cgroup_tree.h"
 #include "unit/procfs/told.h"
 
 static struct cgroup_choice choice;
