@@ -20,8 +20,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "procfs/counters/counter_files.h"
-#include "procfs/counters/network_links.h"
-#include "procfs/counters/network_protocols.h"
+#include "procfs/counters/network_tables.h"
 
 /* Lines of net/dev in a step: a fraction of a millisecond. */
 #define STEP_LINES 64

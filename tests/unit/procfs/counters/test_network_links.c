@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/client/read_tracks.h"
-#include "procfs/counters/network_links.h"
+#include "procfs/counters/network_tables.h"
 
 static const struct counter_poll_ops ops = {.name = "test"};
 static struct counter_poll p;

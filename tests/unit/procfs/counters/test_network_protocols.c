@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/client/read_tracks.h"
-#include "procfs/counters/network_protocols.h"
+#include "procfs/counters/network_tables.h"
 
 static struct counter_poll p;
 static struct counter_patterns counters;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "procfs/counters/network_text.h"
+#include "procfs/counters/network_tables.h"
 
 static char got[4096];
 
