@@ -13,7 +13,7 @@
 #include "procfs/counters/network_ds.h"
 #include "procfs/process/process_ds.h"
 #include "procfs/sys/sys_stats_source.h"
-#include "procfs/machine/system_info_ds.h"
+#include "procfs/machine/system_info_source.h"
 
 const struct data_source *const probes_data_sources[] = {
 	&ftrace_data_source,	       &frozen_ftrace_data_source,  &process_stats_data_source,

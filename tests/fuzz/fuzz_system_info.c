@@ -6,7 +6,7 @@
 #include "fuzz_one_file.h"
 #include "gen/fields.h"
 #include "procfs/machine/cpu_info.h"
-#include "procfs/machine/interrupt_info.h"
+#include "procfs/machine/system_info_source.c"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

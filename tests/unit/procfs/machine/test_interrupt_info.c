@@ -9,7 +9,7 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/interrupt_info.h"
+#include "procfs/machine/system_info_source.c"
 
 #define DATA "tests/data/procfs/"
 
