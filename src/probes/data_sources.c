@@ -8,7 +8,7 @@
 #include "ftrace/session/ftrace_ds.h"
 #include "procfs/machine/inode_ds.h"
 #include "procfs/machine/journald_ds.h"
-#include "procfs/machine/power_ds.h"
+#include "procfs/machine/power_source.h"
 #include "procfs/counters/cgroup_source.h"
 #include "procfs/counters/network_ds.h"
 #include "procfs/process/process_ds.h"

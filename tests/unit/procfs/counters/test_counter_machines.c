@@ -12,7 +12,7 @@
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
 #include "procfs/counters/network_ds.h"
-#include "procfs/machine/power_ds.h"
+#include "procfs/machine/power_source.h"
 
 /*
  * Control groups, network and batteries of whole machines, every number: this one, where groups of

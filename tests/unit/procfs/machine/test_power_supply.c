@@ -10,7 +10,7 @@
 
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/power_supply.h"
+#include "procfs/machine/power_source.c"
 
 static struct strbuf text;
 static struct power_values values;
