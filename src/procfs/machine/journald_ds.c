@@ -13,8 +13,7 @@
 #include "base/core/mem.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
-#include "client/producer/data_source.h"
-#include "procfs/machine/journald_library.h"
+#include "client/producer/flushes.h"
 #include "procfs/machine/journald_reader.h"
 #include "base/event_loop/time_slice.h"
 

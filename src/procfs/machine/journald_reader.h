@@ -5,7 +5,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "procfs/machine/journald_library.h"
+#include "base/text/str.h"
+
+/*
+ * What is taken of libsystemd, opened at run time: who has no journal needs no library.
+ *
+ * The functions are those of sd-journal(3) by the same names, without "sd_journal_"; 0 or more is
+ * good, below 0 a negative errno. They were all there in systemd 229.
+ */
+struct sd_journal;
+
+#define JOURNALD_LIBRARY "libsystemd.so.0"
+/* SD_JOURNAL_LOCAL_ONLY: the files of this machine, not those that others sent here. */
+#define JOURNALD_LOCAL_ONLY 1
+
+struct journald_library {
+	void *handle; /* owned */
+	int (*open)(struct sd_journal **ret, int flags);
+	void (*close)(struct sd_journal *j);
+	int (*add_match)(struct sd_journal *j, const void *data, size_t size);
+	int (*get_fd)(struct sd_journal *j);
+	int (*process)(struct sd_journal *j);
+	int (*has_runtime_files)(struct sd_journal *j);
+	int (*has_persistent_files)(struct sd_journal *j);
+	int (*seek_head)(struct sd_journal *j);
+	int (*seek_tail)(struct sd_journal *j);
+	int (*previous)(struct sd_journal *j);
+	int (*next)(struct sd_journal *j);
+	int (*get_monotonic_usec)(struct sd_journal *j, uint64_t *ret_usec, void *boot_id);
+	void (*restart_data)(struct sd_journal *j);
+	int (*enumerate_data)(struct sd_journal *j, const void **data, size_t *len);
+};
+
+/* file: JOURNALD_LIBRARY but in tests. 0; -ENOENT where it cannot be opened, -ENOSYS where a
+ * function is missing. why: what the loader says, or the function's name. */
+int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why);
+void journald_library_close(struct journald_library *l);
+
+struct pb_enc;
+
+/*
+ * One line of the journal as a SystemdJournaldEvent, field by field as the journal gives them:
+ * "NAME=bytes of any kind". Names: systemd.journal-fields(7).
+ *
+ * Format: protos/trace/linux/journald_event.proto.
+ */
+
+/* Of a longer value the rest is left out. */
+#define JOURNALD_VALUE_MAX (64u << 10)
+
+/* Those written so far; zero-initialise for each line. A name may come again: the first counts. */
+struct journald_entry {
+	uint32_t has; /* bits by field number */
+};
+
+/* Adds the field, where it is one of the message. data is foreign: it may have any shape. */
+void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const void *data,
+			size_t len);
 
 struct pb_enc;
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
-#include "procfs/machine/journald_library.h"
+#include "procfs/machine/journald_reader.h"
 
 /*
  * A journal in memory behind libsystemd's functions, with their ways: behind the end of a journal

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/journald_entry.h"
+#include "procfs/machine/journald_reader.h"
 
 static struct pb_mem mem;
 static struct journald_entry entry;

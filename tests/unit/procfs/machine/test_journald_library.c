@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "procfs/machine/journald_library.h"
+#include "procfs/machine/journald_reader.h"
 
 static struct strbuf why;
 
