@@ -18,7 +18,6 @@
 #include "client/producer/metadata_bus.h"
 #include "gen/fields.h"
 #include "procfs/machine/inode_mounts.h"
-#include "procfs/machine/inode_roots.h"
 #include "procfs/machine/inode_walk.h"
 #include "procfs/machine/inode_wanted.h"
 #include "base/event_loop/time_slice.h"

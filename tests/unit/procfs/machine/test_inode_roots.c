@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "procfs/machine/inode_roots.h"
+#include "procfs/machine/inode_mounts.h"
 
 typedef Pb__InodeFileConfig__MountPointMappingEntry mapping_entry;
 
