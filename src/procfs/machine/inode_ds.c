@@ -19,7 +19,6 @@
 #include "gen/fields.h"
 #include "procfs/machine/inode_mounts.h"
 #include "procfs/machine/inode_walk.h"
-#include "procfs/machine/inode_wanted.h"
 #include "base/event_loop/time_slice.h"
 
 /*

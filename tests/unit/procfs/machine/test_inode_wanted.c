@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "procfs/machine/inode_wanted.h"
+#include "procfs/machine/inode_walk.h"
 
 static uint64_t devices[INODE_DEVICES_MAX];
 
