@@ -14,7 +14,7 @@ struct numbers {
 	uint64_t sum;
 };
 
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void check_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	struct numbers *x = ctx;
 
@@ -32,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!data)
 		return 0;
-	if (cgroup_text_parse(text, on_number, &first) !=
-	    cgroup_text_parse(text, on_number, &again))
+	if (cgroup_text_parse(text, check_number, &first) !=
+	    cgroup_text_parse(text, check_number, &again))
 		abort();
 	/* Each number has a digit of its own. */
 	if (first.n != again.n || first.sum != again.sum || first.n > size)

@@ -166,7 +166,7 @@ void network_links_deinit(struct network_links *l)
 }
 
 /* The kernel lists them in the same order each time. */
-static struct network_link *find(struct network_links *l, struct span name)
+static struct network_link *link_find(struct network_links *l, struct span name)
 {
 	struct network_link *k = l->last ? TAILQ_NEXT(l->last, entry) : TAILQ_FIRST(&l->list);
 
@@ -178,7 +178,7 @@ static struct network_link *find(struct network_links *l, struct span name)
 	return NULL;
 }
 
-static struct network_link *add(struct network_links *l, const char *name)
+static struct network_link *link_add(struct network_links *l, const char *name)
 {
 	struct network_link *k;
 
@@ -205,7 +205,7 @@ static struct network_link *add(struct network_links *l, const char *name)
 	return k;
 }
 
-static bool is_wanted(const struct network_links *l, const char *name)
+static bool link_is_selected(const struct network_links *l, const char *name)
 {
 	/* Of a list that is not whole: what is left out of it widens nothing. */
 	return (!counter_patterns_given(&l->only) || counter_patterns_match(&l->only, name)) &&
@@ -218,14 +218,14 @@ int network_links_begin(struct network_links *l, struct span *text)
 	return network_columns_parse(text, &l->columns);
 }
 
-struct reading {
+struct link_reading {
 	struct network_links *l;
 	struct network_link *k;
 };
 
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void set_link_counter(void *ctx, struct span name, const struct counter_number *v)
 {
-	const struct reading *r = ctx;
+	const struct link_reading *r = ctx;
 	struct tracks *t = r->l->poll->tracks;
 
 	counter_number_set(t, counter_keys_track(&r->l->keys, &r->k->tracks, t, r->k->track, name),
@@ -234,25 +234,25 @@ static void on_number(void *ctx, struct span name, const struct counter_number *
 
 int network_links_line(struct network_links *l, struct span line)
 {
-	struct reading r = {.l = l};
+	struct link_reading r = {.l = l};
 	char name[256];
 	struct span s;
 
 	if (network_dev_name(&line, &s) < 0 || s.len >= sizeof(name) || memchr(s.p, '\0', s.len))
 		return -EBADMSG;
-	r.k = find(l, s);
+	r.k = link_find(l, s);
 	if (!r.k) {
 		memcpy(name, s.p, s.len);
 		name[s.len] = '\0';
-		if (!is_wanted(l, name))
+		if (!link_is_selected(l, name))
 			return 0;
-		r.k = add(l, name);
+		r.k = link_add(l, name);
 	}
 	if (!r.k)
 		return 0;
 	r.k->found_in = l->poll->pass;
 	l->last = r.k;
-	return network_dev_parse(line, &l->columns, on_number, &r);
+	return network_dev_parse(line, &l->columns, set_link_counter, &r);
 }
 
 void network_links_end(struct network_links *l)
@@ -270,10 +270,10 @@ void network_links_end(struct network_links *l)
 }
 
 /* All others only grow. */
-static const char *const levels[] = {"CurrEstab", "MaxConn",	"RtoAlgorithm", "RtoMin",
+static const char *const gauges[] = {"CurrEstab", "MaxConn",	"RtoAlgorithm", "RtoMin",
 				     "RtoMax",	  "Forwarding", "DefaultTTL",	"ReasmTimeout"};
 
-static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
+static bool protocol_counter_spec(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
 	const struct network_protocol *p = ctx;
 	char full[NETWORK_PROTOCOL_SIZE + COUNTER_KEY_SIZE];
@@ -285,12 +285,12 @@ static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 		.unit = str_ends(shown, "Octets") ? TRACK_UNIT_BYTES : TRACK_UNIT_COUNT,
 		.total = true,
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
-		ret_spec->total &= strcmp(shown, levels[i]) != 0;
+	for (size_t i = 0; i < ARRAY_SIZE(gauges); i++)
+		ret_spec->total &= strcmp(shown, gauges[i]) != 0;
 	return true;
 }
 
-static struct network_protocol *add(struct network_protocols *ps, struct span name)
+static struct network_protocol *protocol_add(struct network_protocols *ps, struct span name)
 {
 	struct network_protocol *p;
 
@@ -302,7 +302,7 @@ static struct network_protocol *add(struct network_protocols *ps, struct span na
 		return NULL;
 	memcpy(p->name, name.p, name.len);
 	p->counters = ps->counters;
-	p->keys = (struct counter_keys){.decide = decide, .ctx = p};
+	p->keys = (struct counter_keys){.decide = protocol_counter_spec, .ctx = p};
 	p->track = tracks_add(
 		ps->poll->tracks,
 		&(struct track_spec){.kind = TRACK_GROUP, .parent = ps->group, .name = p->name});
@@ -310,12 +310,12 @@ static struct network_protocol *add(struct network_protocols *ps, struct span na
 	return p;
 }
 
-static struct network_protocol *find(struct network_protocols *ps, struct span name)
+static struct network_protocol *protocol_find(struct network_protocols *ps, struct span name)
 {
 	for (unsigned i = 0; i < ps->n; i++)
 		if (span_is(name, ps->all[i]->name))
 			return ps->all[i];
-	return add(ps, name);
+	return protocol_add(ps, name);
 }
 
 void network_protocols_deinit(struct network_protocols *ps)
@@ -328,14 +328,14 @@ void network_protocols_deinit(struct network_protocols *ps)
 	ps->n = 0;
 }
 
-struct reading {
+struct protocol_reading {
 	struct tracks *t;
 	struct network_protocol *p;
 };
 
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void set_protocol_counter(void *ctx, struct span name, const struct counter_number *v)
 {
-	const struct reading *r = ctx;
+	const struct protocol_reading *r = ctx;
 
 	counter_number_set(
 		r->t, counter_keys_track(&r->p->keys, &r->p->tracks, r->t, r->p->track, name), v);
@@ -343,31 +343,32 @@ static void on_number(void *ctx, struct span name, const struct counter_number *
 
 int network_protocols_read(struct network_protocols *ps, struct span text)
 {
-	struct reading r = {.t = ps->poll->tracks};
+	struct protocol_reading r = {.t = ps->poll->tracks};
 	struct network_pair pair;
 	bool good = true, any = false;
 
 	while (network_pair_next(&text, &pair)) {
 		any = true;
-		r.p = find(ps, pair.protocol);
-		good &= r.p && network_pair_parse(pair, on_number, &r) == 0;
+		r.p = protocol_find(ps, pair.protocol);
+		good &= r.p && network_pair_parse(pair, set_protocol_counter, &r) == 0;
 	}
 	return good && any ? 0 : -EBADMSG;
 }
 
 int network_protocols_read_snmp6(struct network_protocols *ps, struct span text)
 {
-	struct reading r = {.t = ps->poll->tracks};
+	struct protocol_reading r = {.t = ps->poll->tracks};
 	struct span line, protocol, name;
 	bool good = true, any = false;
 	struct counter_number v;
 
 	while (span_next_line(&text, &line)) {
 		any = true;
-		r.p = network_snmp6_parse(line, &protocol, &name, &v) == 0 ? find(ps, protocol)
-									   : NULL;
+		r.p = network_snmp6_parse(line, &protocol, &name, &v) == 0
+			      ? protocol_find(ps, protocol)
+			      : NULL;
 		if (r.p)
-			on_number(&r, name, &v);
+			set_protocol_counter(&r, name, &v);
 		good &= r.p != NULL;
 	}
 	return good && any ? 0 : -EBADMSG;

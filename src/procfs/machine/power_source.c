@@ -53,7 +53,7 @@ static const struct {
 	const char *file;
 	const char *or_file; /* what some drivers have in its place */
 	uint32_t field;
-} rows[POWER_VALUES] = {
+} power_values[POWER_VALUES] = {
 	[POWER_CHARGE] = {"charge_now", "charge_counter", PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH},
 	[POWER_CAPACITY] = {"capacity", NULL, PB_BATTERY_COUNTERS_CAPACITY_PERCENT},
 	[POWER_CURRENT] = {"current_now", NULL, PB_BATTERY_COUNTERS_CURRENT_UA},
@@ -66,7 +66,7 @@ static const struct {
 /* The file's name, for messages. */
 static const char *power_value_file(enum power_value which)
 {
-	return rows[which].file;
+	return power_values[which].file;
 }
 
 static int read_text(const char *dir, const char *file, struct strbuf *text)
@@ -90,10 +90,10 @@ static int read_number(const char *dir, const char *file, struct strbuf *text, i
 static int power_supply_read(const char *dir, enum power_value which, struct strbuf *text,
 			     struct power_values *values)
 {
-	int r = read_number(dir, rows[which].file, text, &values->v[which]);
+	int r = read_number(dir, power_values[which].file, text, &values->v[which]);
 
-	if (r == -ENOENT && rows[which].or_file)
-		r = read_number(dir, rows[which].or_file, text, &values->v[which]);
+	if (r == -ENOENT && power_values[which].or_file)
+		r = read_number(dir, power_values[which].or_file, text, &values->v[which]);
 	if (r == 0)
 		values->has |= 1u << which;
 	return r;
@@ -138,9 +138,9 @@ static void power_values_encode(struct pb_enc *e, const struct power_values *val
 		if (!(values->has & 1u << i))
 			continue;
 		if (i == POWER_CAPACITY)
-			put_float(e, rows[i].field, (float)values->v[i]);
+			put_float(e, power_values[i].field, (float)values->v[i]);
 		else
-			pb_enc_i64(e, rows[i].field, values->v[i]);
+			pb_enc_i64(e, power_values[i].field, values->v[i]);
 	}
 }
 
