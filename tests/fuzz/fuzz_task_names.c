@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/process/task_names.h"
+#include "procfs/process/taskstats.h"
 
 /* One answer of taskstats, to one of four questions from number 1 on. */
 

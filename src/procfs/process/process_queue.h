@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "procfs/process/process_names.h"
+#include "procfs/process/process_writer.h"
 #include "procfs/process/pid_map.h"
 #include "base/event_loop/time_slice.h"
 #include "client/producer/metadata_bus.h"

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "procfs/process/process_counters.h"
-#include "procfs/process/process_usage.h"
-#include "procfs/process/process_names.h"
-#include "procfs/process/task_names.h"
+#include "procfs/process/process_tracks.h"
+#include "procfs/process/process_writer.h"
+#include "procfs/process/taskstats.h"
 #include "base/event_loop/time_slice.h"
 #include "procfs/process/process_queue.h"
 

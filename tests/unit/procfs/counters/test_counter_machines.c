@@ -11,7 +11,7 @@
 #include "procfs/counters/cgroup_source.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
-#include "procfs/counters/network_ds.h"
+#include "procfs/counters/network_source.h"
 #include "procfs/machine/power_source.h"
 
 /*

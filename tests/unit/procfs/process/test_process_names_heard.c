@@ -9,7 +9,7 @@
 
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_names.h"
+#include "procfs/process/process_writer.h"
 
 static struct proc_files files;
 static struct process_packet packet;

@@ -16,7 +16,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "procfs/process/task_names.h"
+#include "procfs/process/taskstats.h"
 
 struct answer {
 	struct nlmsghdr nl;

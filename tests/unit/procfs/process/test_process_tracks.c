@@ -8,7 +8,7 @@
 
 #include "unit/client/read_tracks.h"
 #include "unit/procfs/fake_proc.h"
-#include "procfs/process/process_usage.h"
+#include "procfs/process/process_tracks.h"
 
 static struct proc_files files;
 static struct writer *writer;

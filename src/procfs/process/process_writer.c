@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/process/process_names.h"
+#include "procfs/process/process_writer.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_names.h"
+#include "procfs/process/process_writer.h"
 
 #define RECORDED "tests/data/procfs/recorded"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/machine/journald_ds.h"
+#include "procfs/machine/journald_source.h"
 
 #include <errno.h>
 #include <linux/capability.h>

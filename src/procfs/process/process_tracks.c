@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/process/process_usage.h"
+#include "procfs/process/process_tracks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/process/process_ds.h"
+#include "procfs/process/process_source.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -15,7 +15,7 @@
 #include "client/transport/writer.h"
 #include "client/producer/flushes.h"
 #include "procfs/process/process_queue.h"
-#include "procfs/process/process_names.h"
+#include "procfs/process/process_writer.h"
 #include "procfs/process/process_packet.h"
 #include "procfs/process/process_scan.h"
 #include "base/event_loop/time_slice.h"

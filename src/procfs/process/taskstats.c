@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/process/task_names.h"
+#include "procfs/process/taskstats.h"
 
 #include <assert.h>
 #include <errno.h>
