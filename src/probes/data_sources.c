@@ -6,14 +6,7 @@
 #include "ebpf/ebpf_ds.h"
 #include "ftrace/session/boot_trace_source.h"
 #include "ftrace/session/ftrace_ds.h"
-#include "procfs/machine/inode_source.h"
-#include "procfs/machine/journald_source.h"
-#include "procfs/machine/power_source.h"
-#include "procfs/counters/cgroup_source.h"
-#include "procfs/counters/network_source.h"
-#include "procfs/process/process_source.h"
-#include "procfs/sys/sys_stats_source.h"
-#include "procfs/machine/system_info_source.h"
+#include "procfs/data_sources.h"
 
 const struct data_source *const probes_data_sources[] = {
 	&ftrace_data_source,	       &frozen_ftrace_data_source,  &process_stats_data_source,

@@ -7,7 +7,7 @@
  * each of them a step. The values of a file have the time before it was read, unless a turn ended in
  * between.
  */
-#include "procfs/counters/network_source.h"
+#include "procfs/data_sources.h"
 
 #include <errno.h>
 #include <fcntl.h>

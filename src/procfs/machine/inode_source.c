@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/machine/inode_source.h"
+#include "procfs/data_sources.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/machine/power_source.h"
+#include "procfs/data_sources.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/machine/system_info_source.h"
+#include "procfs/data_sources.h"
 
 #include <stdbool.h>
 #include <errno.h>

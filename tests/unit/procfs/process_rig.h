@@ -6,7 +6,7 @@
 #include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/process/process_source.h"
+#include "procfs/data_sources.h"
 
 /* One instance of linux.process_stats with a folder for /proc, a loop and a feed. */
 

@@ -8,11 +8,9 @@
 
 #include <inttypes.h>
 
-#include "procfs/counters/cgroup_source.h"
+#include "procfs/data_sources.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
-#include "procfs/counters/network_source.h"
-#include "procfs/machine/power_source.h"
 
 /*
  * Control groups, network and batteries of whole machines, every number: this one, where groups of

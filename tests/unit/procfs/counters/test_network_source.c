@@ -10,7 +10,7 @@
 
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
-#include "procfs/counters/network_source.h"
+#include "procfs/data_sources.h"
 #include "unit/procfs/told.h"
 
 static Pb__NetworkStatsConfig stats;

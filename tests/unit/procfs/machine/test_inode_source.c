@@ -15,7 +15,7 @@
 #include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/inode_source.h"
+#include "procfs/data_sources.h"
 
 typedef Pb__InodeFileConfig__MountPointMappingEntry mapping_entry;
 

@@ -11,7 +11,7 @@
 #include "base/core/clock.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/journald_source.h"
+#include "procfs/data_sources.h"
 
 static const struct data_source *const source = &systemd_journald_data_source;
 static Pb__SystemdJournaldConfig journald;

@@ -13,7 +13,7 @@
 #include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/power_source.h"
+#include "procfs/data_sources.h"
 
 static const struct data_source *const source = &sysfs_power_data_source;
 static struct ds_env env;

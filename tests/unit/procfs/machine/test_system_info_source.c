@@ -14,7 +14,7 @@
 #include "base/text/str.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/system_info_source.h"
+#include "procfs/data_sources.h"
 #include "unit/procfs/told.h"
 
 static const struct data_source *const source = &system_info_data_source;

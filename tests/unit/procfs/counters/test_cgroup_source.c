@@ -8,7 +8,7 @@
 
 #include <malloc.h>
 
-#include "procfs/counters/cgroup_source.h"
+#include "procfs/data_sources.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/told.h"

@@ -10,7 +10,7 @@
 #include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/sys/sys_stats_source.h"
+#include "procfs/data_sources.h"
 #include "unit/procfs/told.h"
 
 /* When linux.sys_stats polls what, and what it answers. */
