@@ -14,7 +14,7 @@
 #include "base/text/str.h"
 #include "base/system/fs.h"
 #include "gen/fields.h"
-#include "procfs/process/proc_status.h"
+#include "base/text/sys_text.h"
 #include "base/text/span.h"
 #include "wire/pb_enc.h"
 #include "base/core/clock.h"
@@ -81,8 +81,15 @@ static int read_text(const char *dir, const char *file, struct strbuf *text)
 static int read_number(const char *dir, const char *file, struct strbuf *text, int64_t *ret_v)
 {
 	int r = read_text(dir, file, text);
+	struct span rest, number;
 
-	return r < 0 ? r : proc_number_parse(text->s, text->len, ret_v);
+	if (r < 0)
+		return r;
+	rest = (struct span){text->s, text->len};
+	return span_next_line(&rest, &number) && sys_text_i64(&number, ret_v) &&
+			       span_trim(number).len == 0
+		       ? 0
+		       : -EBADMSG;
 }
 
 /* dir: of the supply. text: a buffer to use again. 0, -ENOENT where the supply has no such value,
