@@ -7,7 +7,7 @@
 
 #include "client/counters/tracks.h"
 #include "config/data_source_config.pb-c.h"
-#include "client/counters/counter_patterns.h"
+#include "client/counters/counter_number.h"
 #include "procfs/counters/counter_files.h"
 #include "client/counters/counter_poll.h"
 

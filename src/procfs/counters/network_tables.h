@@ -7,7 +7,6 @@
 
 #include "client/counters/counter_number.h"
 #include "procfs/counters/counter_files.h"
-#include "client/counters/counter_patterns.h"
 #include "client/counters/counter_poll.h"
 
 /*

@@ -13,7 +13,6 @@
 #include "base/core/mem.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
-#include "client/producer/flushes.h"
 #include "procfs/machine/journald_reader.h"
 #include "base/event_loop/time_slice.h"
 

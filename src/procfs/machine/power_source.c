@@ -14,7 +14,7 @@
 #include "base/text/str.h"
 #include "base/system/fs.h"
 #include "gen/fields.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "base/text/span.h"
 #include "wire/pb_enc.h"
 #include "base/core/clock.h"
@@ -86,7 +86,7 @@ static int read_number(const char *dir, const char *file, struct strbuf *text, i
 	if (r < 0)
 		return r;
 	rest = (struct span){text->s, text->len};
-	return span_next_line(&rest, &number) && sys_text_i64(&number, ret_v) &&
+	return span_next_line(&rest, &number) && number_table_i64(&number, ret_v) &&
 			       span_trim(number).len == 0
 		       ? 0
 		       : -EBADMSG;

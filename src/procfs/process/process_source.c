@@ -13,7 +13,6 @@
 #include "base/core/mem.h"
 #include "client/producer/metadata_bus.h"
 #include "client/transport/writer.h"
-#include "client/producer/flushes.h"
 #include "procfs/process/process_queue.h"
 #include "procfs/process/process_writer.h"
 #include "procfs/process/process_packet.h"

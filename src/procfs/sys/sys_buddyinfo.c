@@ -5,7 +5,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /* /proc/buddyinfo: a line for each zone of each NUMA node. All of them are recorded. */
 
@@ -24,15 +24,15 @@ static int parse_zone(struct sys_poll *p, struct span line)
 	struct pb_enc *e;
 	uint64_t v;
 
-	if (!sys_text_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
-	    node.p[node.len - 1] != ',' || !sys_text_skip(&line, 1) ||
+	if (!number_table_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
+	    node.p[node.len - 1] != ',' || !number_table_skip(&line, 1) ||
 	    !span_next_word(&line, &zone))
 		return -EBADMSG;
 	e = sys_poll_packet(p);
 	pb_enc_open(e, PB_SYS_STATS_BUDDY_INFO);
 	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_NODE, node.p, node.len - 1);
 	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_ZONE, zone.p, zone.len);
-	while (sys_text_u64(&line, &v))
+	while (number_table_u64(&line, &v))
 		pb_enc_u64(e, PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES, sys_value_u32(v));
 	pb_enc_close(e);
 	return span_trim(line).len == 0 ? 0 : -EBADMSG;
@@ -44,7 +44,7 @@ static int buddyinfo_parse(void *state, struct sys_poll *p, struct span text)
 	int r = 0;
 
 	(void)state;
-	while (sys_text_line(&text, &line)) {
+	while (number_table_line(&text, &line)) {
 		int bad = parse_zone(p, line);
 
 		r = bad ? bad : r;

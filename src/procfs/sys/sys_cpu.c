@@ -68,7 +68,7 @@ static int cpufreq_parse(void *state, struct sys_poll *p, struct span text)
 	uint64_t v;
 
 	(void)p;
-	if (!sys_text_u64(&text, &v))
+	if (!number_table_u64(&text, &v))
 		return -EBADMSG;
 	s->khz[s->next] = sys_value_u32(v);
 	s->any = true;

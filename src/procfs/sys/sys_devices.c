@@ -7,7 +7,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * /sys/class/thermal and /sys/class/devfreq: a folder a device, with one value each that is read at

@@ -12,7 +12,7 @@
 #include "procfs/sys/sys_source.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * The columns of /proc/diskstats that DiskStat has no field for, as counter tracks in a group for
@@ -171,9 +171,9 @@ static int parse_disk(struct sys_diskstats *s, struct sys_poll *p, struct span l
 	struct pb_enc *e;
 	size_t n = 0;
 
-	if (!sys_text_skip(&line, 2) || !span_next_word(&line, &name))
+	if (!number_table_skip(&line, 2) || !span_next_word(&line, &name))
 		return -EBADMSG;
-	while (n < sizeof(disk_fields) && sys_text_u64(&line, &v[n]))
+	while (n < sizeof(disk_fields) && number_table_u64(&line, &v[n]))
 		n++;
 	/* Up to the time of writing they are in every kernel. */
 	if (n < 11)
@@ -195,7 +195,7 @@ static int diskstats_parse(void *state, struct sys_poll *p, struct span text)
 	int r = 0;
 
 	sys_disks_begin(&s->disks);
-	while (sys_text_line(&text, &line)) {
+	while (number_table_line(&text, &line)) {
 		int bad = parse_disk(s, p, line);
 
 		r = bad ? bad : r;

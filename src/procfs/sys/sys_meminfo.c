@@ -8,7 +8,7 @@
 #include "procfs/sys/sys_packet.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 #include "procfs/sys/sys_source.h"
 #include "procfs/sys/sys_file.h"
 
@@ -175,7 +175,7 @@ static int parse_line(struct sys_table *t, struct sys_poll *p, size_t i, struct 
 		skip = t->lines[i].name_len + 1u;
 	}
 	rest = (struct span){line.p + skip, line.len - skip};
-	if (!sys_text_u64(&rest, &v))
+	if (!number_table_u64(&rest, &v))
 		return -EBADMSG;
 	note(&t->lines[i], t, p, v, rest);
 	return 0;
@@ -189,7 +189,7 @@ static int sys_table_parse(struct sys_table *t, struct sys_poll *p, struct span 
 	int r = 0;
 
 	/* A text that does not end with its line was cut off, and so may be the line's number. */
-	while (i < SYS_TABLE_LINES_MAX && sys_text_line(&text, &line)) {
+	while (i < SYS_TABLE_LINES_MAX && number_table_line(&text, &line)) {
 		int bad = parse_line(t, p, i, line);
 
 		/* A line that cannot be learnt has no place of its own. */

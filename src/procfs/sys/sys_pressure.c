@@ -7,7 +7,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * /proc/pressure: a file a resource with the lines "some" and "full", of which the last word is the

@@ -8,7 +8,7 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * The kernel's slab caches. /proc/slabinfo tells all, but for it the kernel walks the list of

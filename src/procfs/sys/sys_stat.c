@@ -9,7 +9,7 @@
 #include "procfs/sys/sys_cpu.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/sys_text.h"
+#include "base/text/number_table.h"
 
 /*
  * /proc/stat: a line a CPU with its times, and one line each with the counts of all interrupts and

@@ -11,7 +11,6 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/producer/flushes.h"
 #include "base/event_loop/time_slice.h"
 
 /* Small files first; those that a pass may be cut in are last. */

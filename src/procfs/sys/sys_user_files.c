@@ -9,7 +9,6 @@
 #include "client/counters/counter_number.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/counters/counter_patterns.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 
