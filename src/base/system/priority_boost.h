@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /*
- * How urgently this process runs. One thread of a process, that of its loop, has a boost.
+ * How urgently a thread runs: that of a process's loop, and those that write its files. Each has a state of
+ * its own; the CPU time of their budgets is that of the process, so all threads together keep to one budget.
  *
  * PRIORITY_BOOST_BUDGETED is for work that has to be done in time on a machine whose CPUs are busy: SCHED_FIFO
  * with the least priority, so that any other real-time task comes first, for half of the time of one
@@ -34,7 +35,7 @@ struct priority_boost {
 
 bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b);
 
-/* What a process runs as, and ran as before. Zero-initialise. */
+/* What the calling thread runs as, and ran as before. Zero-initialise. */
 struct priority_boost_state {
 	bool active; /* the next three are what was before */
 	int policy;
@@ -56,7 +57,7 @@ void priority_boost_init(void);
  * is. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
-/* In each round of the loop: keeps to the budget. Costs a look at the clock. */
+/* In each round of the thread's loop: keeps to the budget. Costs a look at the clock. */
 void priority_boost_tick(struct priority_boost_state *s);
 
 /* What the calling thread runs as now, for people: "SCHED_FIFO 1", "nice -20". */

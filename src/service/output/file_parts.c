@@ -78,7 +78,7 @@ static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, stru
 	int r = file_part_init(p, c, fd, f->rotation.last);
 
 	if (r == 0 && !f->writer && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		r = file_writer_new(&f->writer);
+		r = file_writer_new(f->session->boost, &f->writer);
 	if (r < 0) {
 		file_part_deinit(p);
 		return err_set(e, r, "%s",

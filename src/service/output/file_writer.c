@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@
 #include "wire/pb_varint.h"
 
 #define STACK_BYTES (64u << 10)
-#define MOST_URGENT (-20) /* nice */
 
 struct file_writer {
 	int jobs; /* owned; the thread has the other ends */
@@ -45,6 +43,7 @@ _Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
 
 struct worker {
 	int jobs, results, slots; /* owned, but for slots */
+	struct priority_boost boost;
 };
 
 size_t file_writer_whole(const uint8_t *records, size_t len)
@@ -152,29 +151,30 @@ static void do_job(const struct worker *w, const struct job *j)
 	answer(w, &r);
 }
 
-/*
- * Of the usual policy whatever the loop has, and as urgent as that allows: on a machine whose CPUs are
- * busy what is written late fills the session's buffers. Where it is not allowed, as it is.
- */
-static void be_urgent(void)
+/* The thread may have inherited the priority of the loop, which is not its own. Where the kernel refuses
+ * the priority, the thread runs without. */
+static void take_priority(struct priority_boost_state *s, struct priority_boost boost)
 {
 	const struct sched_param usual = {0};
 
 	(void)sched_setscheduler(0, SCHED_OTHER, &usual);
-	(void)setpriority(PRIO_PROCESS, 0, MOST_URGENT); /* Linux: of this thread */
+	(void)priority_boost_apply(s, boost);
 }
 
 static void *run(void *ctx)
 {
 	struct worker *w = ctx;
 	static const uint64_t one = 1;
+	struct priority_boost_state boost = {0};
 	struct job j;
 	ssize_t n;
 
-	be_urgent();
-	while ((n = read(w->jobs, &j, sizeof(j))) == sizeof(j) || (n < 0 && errno == EINTR))
+	take_priority(&boost, w->boost);
+	while ((n = read(w->jobs, &j, sizeof(j))) == sizeof(j) || (n < 0 && errno == EINTR)) {
+		priority_boost_tick(&boost);
 		if (n > 0)
 			do_job(w, &j);
+	}
 	close(w->jobs);
 	close(w->results);
 	while (write(w->slots, &one, sizeof(one)) < 0 && errno == EINTR)
@@ -260,7 +260,7 @@ static int open_pipes(struct file_writer *w, struct worker *worker)
 	return 0;
 }
 
-int file_writer_new(struct file_writer **ret)
+int file_writer_new(struct priority_boost boost, struct file_writer **ret)
 {
 	struct file_writer *w = malloc(sizeof(*w));
 	struct worker *worker = malloc(sizeof(*worker));
@@ -268,7 +268,7 @@ int file_writer_new(struct file_writer **ret)
 
 	if (w && worker && slots >= 0) {
 		*w = (struct file_writer){-1, -1, 0};
-		*worker = (struct worker){-1, -1, slots};
+		*worker = (struct worker){-1, -1, slots, boost};
 		r = open_pipes(w, worker);
 		if (r == 0)
 			r = start(worker);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/system/priority_boost.h"
+
 /*
  * A thread that writes regular files, so that a disk that is slow, or a file system that hangs, holds
  * up nobody else. Jobs are done one after the other, in the order in which they were given.
@@ -19,8 +21,11 @@
  */
 struct file_writer;
 
-/* 0; -EUSERS there are too many, most of which hang; -ENOMEM or -errno. */
-int file_writer_new(struct file_writer **ret);
+/*
+ * boost: how urgently the thread runs. On a machine whose CPUs are busy, what is written late fills the
+ * session's buffers. 0; -EUSERS: there are too many, most of which hang; -ENOMEM or -errno.
+ */
+int file_writer_new(struct priority_boost boost, struct file_writer **ret);
 /* Nobody waits; results are not told any more. NULL is fine. */
 void file_writer_free(struct file_writer *w);
 /* An event loop can wait for it: readable when there is a result. */

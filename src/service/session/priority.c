@@ -24,13 +24,17 @@ int priority_check(const Pb__TraceConfig *config, struct err_text *e)
 		       PRIORITY_BOOST_FIFO_MIN, PRIORITY_BOOST_FIFO_MAX);
 }
 
-static struct priority_boost stronger(struct priority_boost a, const Pb__TraceConfig *config,
-				      bool is_timely)
+struct priority_boost priority_of(const struct service *s, const Pb__TraceConfig *config)
 {
-	struct priority_boost b = {is_timely ? PRIORITY_BOOST_BUDGETED : PRIORITY_BOOST_NONE, 0};
+	struct priority_boost b = {s->is_timely ? PRIORITY_BOOST_BUDGETED : PRIORITY_BOOST_NONE, 0};
 
 	if (config->priority_boost)
 		(void)priority_boost_read(config->priority_boost, &b); /* was checked */
+	return b;
+}
+
+static struct priority_boost stronger(struct priority_boost a, struct priority_boost b)
+{
 	return priority_boost_is_stronger(b, a) ? b : a;
 }
 
@@ -40,10 +44,10 @@ static struct priority_boost strongest(const struct service *s, const Pb__TraceC
 	const struct session *session;
 
 	if (also)
-		b = stronger(b, also, s->is_timely);
+		b = stronger(b, priority_of(s, also));
 	TAILQ_FOREACH (session, &s->sessions, link)
 		if (session->state != SESSION_CLONED)
-			b = stronger(b, session->config, s->is_timely);
+			b = stronger(b, session->boost);
 	return b;
 }
 
@@ -51,11 +55,14 @@ int priority_apply(struct service *s, const Pb__TraceConfig *also)
 {
 	struct priority_boost b = strongest(s, also);
 	int r = priority_boost_apply(&s->boost, b);
+	struct session *session;
 
 	if (r == 0 || b.policy != PRIORITY_BOOST_BUDGETED)
 		return r;
-	/* Nobody has asked for it: a machine that is busy loses more, that is all. */
+	/* No config has asked for it: on a machine that is busy more is lost, and that is told. */
 	log_info("no priority while sessions record: %s (docs/security.md)", strerror(-r));
 	s->is_timely = false;
+	TAILQ_FOREACH (session, &s->sessions, link)
+		session->boost = priority_of(s, session->config);
 	return priority_apply(s, also);
 }

@@ -4,6 +4,8 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 
+#include "base/system/priority_boost.h"
+
 struct service;
 
 /*
@@ -11,6 +13,9 @@ struct service;
  * the strongest of them; a session without one has PRIORITY_BOOST_BUDGETED where service.is_timely says so.
  * What the service does late is lost in the memory that it shares with producers.
  */
+
+/* How urgently the service, and the thread that writes the session's file, work for such a session. */
+struct priority_boost priority_of(const struct service *s, const Pb__TraceConfig *config);
 
 /* 0, or -EINVAL: a policy or a priority that is none. */
 int priority_check(const Pb__TraceConfig *config, struct err_text *e);

@@ -164,6 +164,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		service->quota.refused[config_limit_counter(config)]++;
 		return r;
 	}
+	s->boost = priority_of(service, config);
 	if (config->write_into_file)
 		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
 	if (r == 0)
