@@ -37,6 +37,7 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/system/notify.h"
+#include "base/system/outside_reads.h"
 #include "base/core/version.h"
 #include "client/producer/producer.h"
 #include "client/producer/metadata_bus.h"
@@ -218,11 +219,17 @@ static void on_trouble(void *ctx, const char *sentence)
 	log_warn("%s", sentence);
 }
 
+/* With the child that reads for us. */
+static int take_boost(struct probes *p, struct priority_boost boost)
+{
+	outside_reads_boost(boost);
+	return priority_boost_apply(&p->boost, boost);
+}
+
 /* Nobody has asked for it. */
 static void run_in_time(struct probes *p)
 {
-	int r = priority_boost_apply(&p->boost,
-				     (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
+	int r = take_boost(p, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
 
 	if (p->told_priority)
 		return;
@@ -246,8 +253,7 @@ static void on_boost(void *ctx, struct priority_boost strongest)
 		run_in_time(p);
 		return;
 	}
-	r = priority_boost_apply(&p->boost,
-				 strongest.policy == PRIORITY_BOOST_BUDGETED ? none : strongest);
+	r = take_boost(p, strongest.policy == PRIORITY_BOOST_BUDGETED ? none : strongest);
 	if (r < 0 && strongest.policy == PRIORITY_BOOST_NONE)
 		log_warn("the end of priority_boost: %s", strerror(-r));
 	else if (r < 0)

@@ -91,12 +91,12 @@ static int change_files_only_at(const struct sandbox_places *p)
 
 static int forbid_writing(const struct sandbox_places *p, struct err_text *e)
 {
-	int r = landlock_is_there() ? outside_reads_start() : -ENOSYS;
+	int r = outside_reads_start();
 
 	if (p->state && mkdir(p->state, 0700) < 0 && errno != EEXIST)
 		log_debug("%s: %s", p->state, strerror(errno));
 	if (r == 0)
-		r = change_files_only_at(p);
+		r = landlock_is_there() ? change_files_only_at(p) : -ENOSYS;
 	if (r == -ENOSYS)
 		log_info("this kernel has no Landlock: what may be written is limited by the "
 			 "rights of the user only");

@@ -4,6 +4,9 @@
  *	request  kind, path  ------ one message ------>       open, read; readlink; or stat
  *	answer   <----------------- one message ------        result, bytes
  *
+ * The child works on one request at a time. An answer that comes after its caller has given up is
+ * dropped; until then the child is busy, and every other request fails at once.
+ *
  * The child knows no more of the request than its length and its kind. Its parent is as privileged as
  * it is, but for what the Landlock domain forbids: what an attacker there could win is to read what
  * ptrace(2) would let it see.
@@ -14,12 +17,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/system/caps.h"
@@ -28,22 +33,21 @@
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
 
-enum kind { READ_FILE, READ_LINK, READ_STAT };
+enum kind { READ_FILE, READ_LINK, READ_STAT, RUN_AS };
 
 struct request {
 	uint32_t kind;
+	uint32_t size; /* how many bytes the answer may have, OUTSIDE_READ_MAX at most */
+	struct priority_boost boost; /* of RUN_AS, which has no answer */
 	char path[256]; /* with a NUL */
 };
 
-struct answer {
-	int32_t result; /* bytes, or -errno */
-	char bytes[OUTSIDE_READ_MAX];
-};
-
-#define ANSWER_HEAD offsetof(struct answer, bytes)
+/* An answer begins with an int32_t: the number of bytes that follow, or -errno. */
+#define ANSWER_HEAD sizeof(int32_t)
 
 static int to_child = -1;
 static pid_t child;
+static bool is_busy; /* an answer is still to come */
 
 /* ---- here or there ---- */
 
@@ -69,6 +73,8 @@ static ssize_t do_here(const struct request *q, void *buf, size_t size)
 		if (size < sizeof(struct stat))
 			return -EINVAL;
 		return stat(q->path, buf) < 0 ? -errno : (ssize_t)sizeof(struct stat);
+	case RUN_AS:
+		break;
 	}
 	return -EINVAL;
 }
@@ -77,8 +83,12 @@ static ssize_t do_here(const struct request *q, void *buf, size_t size)
 
 static void serve(int fd)
 {
+	static struct {
+		int32_t result;
+		char bytes[OUTSIDE_READ_MAX];
+	} a;
+	struct priority_boost_state boost = {0};
 	struct request q;
-	struct answer a;
 
 	for (;;) {
 		ssize_t n = recv(fd, &q, sizeof(q), 0);
@@ -87,8 +97,13 @@ static void serve(int fd)
 			continue;
 		if (n != sizeof(q))
 			_exit(0); /* the parent has gone */
+		priority_boost_tick(&boost);
+		if (q.kind == RUN_AS) {
+			(void)priority_boost_apply(&boost, q.boost);
+			continue;
+		}
 		q.path[sizeof(q.path) - 1] = '\0';
-		a.result = (int32_t)do_here(&q, a.bytes, sizeof(a.bytes));
+		a.result = (int32_t)do_here(&q, a.bytes, MIN(q.size, sizeof(a.bytes)));
 		if (send(fd, &a, ANSWER_HEAD + (size_t)MAX(a.result, 0), MSG_NOSIGNAL) < 0)
 			_exit(0);
 	}
@@ -97,13 +112,18 @@ static void serve(int fd)
 /* It stays as it is where that is refused: it does no more than before. */
 static void confine(void)
 {
-	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE};
-	static const char *const calls[] = {"close",	"exit_group", "newfstatat", "read",
-					    "readlink", "readlinkat", "recvfrom",   "rt_sigreturn",
-					    "sendto",	"stat",	      "write",	    NULL};
+	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_NICE, CAP_SYS_PTRACE};
+	static const char *const calls[] = {
+		"clock_gettime", "clock_nanosleep",    "close",	   "exit_group",   "getpriority",
+		"newfstatat",	 "read",	       "readlink", "readlinkat",   "recvfrom",
+		"rt_sigreturn",	 "sched_getscheduler", "sendto",   "sched_getparam", "stat",
+		"write",	 NULL,
+	};
 	static const struct syscall_without reading[] = {
 		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
 		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
+		{"sched_setscheduler", 0, UINT32_MAX}, /* its own */
+		{"setpriority", 1, UINT32_MAX}, /* likewise; or of its process group */
 		{NULL, 0, 0},
 	};
 	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
@@ -167,45 +187,69 @@ pid_t outside_reads_pid(void)
 
 /* ---- asking ---- */
 
-static ssize_t ask(enum kind kind, const char *path, void *buf, size_t size)
+/* The number of bytes of the answer at buf; -EAGAIN: it does not come in time; or -errno. */
+static ssize_t take_answer(void *buf, size_t size, int wait_ms)
 {
-	struct request q = {.kind = kind};
-	struct answer a;
+	struct pollfd p = {.fd = to_child, .events = POLLIN};
+	int32_t result;
+	struct iovec parts[] = {{&result, sizeof(result)}, {buf, size}};
+	struct msghdr m = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
 	ssize_t n;
+	int r;
+
+	do
+		r = poll(&p, 1, wait_ms);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return -EAGAIN;
+	do
+		n = recvmsg(to_child, &m, 0);
+	while (n < 0 && errno == EINTR);
+	is_busy = false;
+	if (n < (ssize_t)ANSWER_HEAD)
+		return -EPIPE;
+	return result < 0 ? result : n - (ssize_t)ANSWER_HEAD;
+}
+
+static ssize_t ask(enum kind kind, const char *path, void *buf, size_t size, int wait_ms)
+{
+	struct request q = {.kind = kind, .size = (uint32_t)MIN(size, OUTSIDE_READ_MAX)};
+	char ignored;
 
 	if (strlen(path) >= sizeof(q.path))
 		return -ENAMETOOLONG;
 	strcpy(q.path, path);
 	if (to_child < 0)
 		return do_here(&q, buf, size);
+	if (is_busy && take_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
+		return -EAGAIN;
 	if (send(to_child, &q, sizeof(q), MSG_NOSIGNAL) < 0)
 		return -EPIPE;
-	do
-		n = recv(to_child, &a, sizeof(a), 0);
-	while (n < 0 && errno == EINTR);
-	if (n < (ssize_t)ANSWER_HEAD ||
-	    (a.result >= 0 && (size_t)n != ANSWER_HEAD + (size_t)a.result))
-		return -EPIPE;
-	if (a.result < 0)
-		return a.result;
-	size = MIN(size, (size_t)a.result);
-	memcpy(buf, a.bytes, size);
-	return (ssize_t)size;
+	is_busy = true;
+	return take_answer(buf, size, wait_ms);
 }
 
-ssize_t outside_read(const char *path, void *buf, size_t size)
+ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
 {
-	return ask(READ_FILE, path, buf, size);
+	return ask(READ_FILE, path, buf, size, wait_ms);
 }
 
 ssize_t outside_readlink(const char *path, char *buf, size_t size)
 {
-	return ask(READ_LINK, path, buf, size);
+	return ask(READ_LINK, path, buf, size, OUTSIDE_READ_LONG_MS);
 }
 
 int outside_stat(const char *path, struct stat *ret)
 {
-	ssize_t n = ask(READ_STAT, path, ret, sizeof(*ret));
+	ssize_t n = ask(READ_STAT, path, ret, sizeof(*ret), OUTSIDE_READ_LONG_MS);
 
 	return n < 0 ? (int)n : n == sizeof(*ret) ? 0 : -EIO;
+}
+
+void outside_reads_boost(struct priority_boost boost)
+{
+	const struct request q = {.kind = RUN_AS, .boost = boost};
+
+	if (to_child >= 0)
+		(void)send(to_child, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -6,27 +6,40 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/system/priority_boost.h"
+
 /*
- * Reads of /proc/PID that demand the rights of ptrace(2): io, smaps_rollup, the links of fd. A process
- * in a Landlock domain has none of them, whatever its capabilities. So before it enters its domain it
- * forks a child, which stays outside and reads for it. The child may do no more than that: no system
- * calls but those for reading and answering, no capabilities but those for reading, and it writes
- * nothing. It parses nothing either.
+ * Reads of /proc/PID in another process, for two reasons:
  *
- * One child a process, one thread; each read waits for the answer. Without a child the reads are made
- * here, so that a caller need not know.
+ * - Files that demand the rights of ptrace(2): io, smaps_rollup, auxv, the links of fd. A process in a
+ *   Landlock domain has none of these rights, whatever its capabilities.
+ * - Files whose read takes a lock of the other process: cmdline and smaps_rollup (mmap_lock), io and auxv
+ *   (exec_update_lock). The owner of the lock may be waiting for a CPU or a disk. A reader of
+ *   kernel rings cannot wait as long.
+ *
+ * So before a process enters its domain it forks a child, which stays outside and reads for it. The child
+ * may do no more than that: no system calls but those for reading, answering and its own priority, no
+ * capabilities but those for reading and priority, and it writes nothing. It parses nothing either.
+ *
+ * One child a process, one thread. Without a child the reads are made by the caller.
  */
 
-#define OUTSIDE_READ_MAX 4096 /* bytes of a file; of a longer one the beginning */
+#define OUTSIDE_READ_MAX (128u << 10) /* bytes of a file; of a longer one the beginning */
+
+#define OUTSIDE_READ_SHORT_MS 2 /* for what can be read later */
+#define OUTSIDE_READ_LONG_MS 100
 
 /* Forks the child, which ends with this process. 0 or -errno. */
 int outside_reads_start(void);
 /* The child, to be killed by nobody else; 0: there is none. */
 pid_t outside_reads_pid(void);
+/* How urgently the child runs: as the thread that waits for it. */
+void outside_reads_boost(struct priority_boost boost);
 
-/* The number of bytes at buf, or -errno (-EPIPE: the child has died). */
-ssize_t outside_read(const char *path, void *buf, size_t size);
-/* As readlink(2), but for the errors. */
+/* The number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: the answer does not come
+ * within wait_ms, or the child still works on an earlier read). */
+ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms);
+/* As readlink(2), but for the errors; waits OUTSIDE_READ_LONG_MS. */
 ssize_t outside_readlink(const char *path, char *buf, size_t size);
-/* 0 or -errno. */
+/* 0 or -errno; waits as long. */
 int outside_stat(const char *path, struct stat *ret);

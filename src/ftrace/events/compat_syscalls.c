@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/outside_reads.h"
 #include "base/system/syscall_names.h"
 
 /*
@@ -96,16 +97,9 @@ static enum state look(const struct compat_threads *t, uint32_t tid)
 {
 	uint32_t halves[2];
 	char path[4096];
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%u/auxv", t->proc_root, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return GONE;
-	n = read(fd, halves, sizeof(halves));
-	close(fd);
-	if (n != sizeof(halves))
+	if (outside_read(path, halves, sizeof(halves), OUTSIDE_READ_SHORT_MS) != sizeof(halves))
 		return GONE;
 	return halves[0] && halves[1] ? COMPAT : NATIVE;
 }

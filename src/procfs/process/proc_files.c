@@ -203,7 +203,8 @@ static int noted(struct proc_files *f, enum proc_file file, int r)
 {
 	if (r == -ENOENT)
 		look_for(f, file);
-	if (r >= 0 || r == -ENOENT || r == -ESRCH)
+	/* A command line that does not come in time is read again. */
+	if (r >= 0 || r == -ENOENT || r == -ESRCH || (r == -EAGAIN && file == PROC_FILE_CMDLINE))
 		return r;
 	f->troubles[file].count++;
 	f->troubles[file].error = r;
@@ -276,26 +277,34 @@ static bool has_own_numbers(struct proc_files *f)
 	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
 }
 
-static bool needs_ptrace(enum proc_file file)
+/* What needs the rights of ptrace(2), or takes a lock of the process (base/system/outside_reads.h). */
+static bool is_read_outside(enum proc_file file)
 {
-	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP;
+	return file == PROC_FILE_CMDLINE || file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP;
 }
 
 static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
 {
-	char path[PATH_MAX], *to;
+	int wait_ms = file == PROC_FILE_CMDLINE ? OUTSIDE_READ_SHORT_MS : OUTSIDE_READ_LONG_MS;
+	size_t size = READ_SIZE;
+	char path[PATH_MAX];
 	ssize_t n;
 
-	strbuf_clear(&f->text);
-	to = strbuf_reserve(&f->text, OUTSIDE_READ_MAX);
-	if (!to)
-		return -ENOMEM;
 	snprintf(path, sizeof(path), "%.200s/%d/%s", f->path, pid, names[file]);
-	n = outside_read(path, to, OUTSIDE_READ_MAX);
-	if (n < 0)
-		return (int)n;
-	f->text.len = (size_t)n;
-	return 0;
+	for (;; size = max_of(file)) {
+		char *to;
+
+		strbuf_clear(&f->text);
+		to = strbuf_reserve(&f->text, size);
+		if (!to)
+			return -ENOMEM;
+		n = outside_read(path, to, size, wait_ms);
+		if (n < 0)
+			return (int)n;
+		f->text.len = (size_t)n;
+		if ((size_t)n < size || size >= max_of(file))
+			return 0;
+	}
 }
 
 /* The file of a task in a folder (/proc, or /proc/PID/task). */
@@ -304,7 +313,7 @@ static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_fi
 	_cleanup_(closep) int fd = -1;
 	char path[PATH_SIZE];
 
-	if (needs_ptrace(file) && outside_reads_pid())
+	if (is_read_outside(file) && outside_reads_pid())
 		return noted(f, file, read_outside(f, tid, file));
 	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
 	fd = open_at(f, folder, path, file);

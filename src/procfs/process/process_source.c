@@ -41,6 +41,7 @@
 
 /* A faster poll would be nothing but polling. */
 #define POLL_MIN_MS 100u
+#define READ_AGAIN_US 20000
 
 struct process_ds {
 	struct ds_handle *h; /* borrowed, as is env's */
@@ -50,6 +51,7 @@ struct process_ds {
 	struct writer *thread_writer; /* owned; of those of threads. NULL likewise */
 	struct event *turn; /* owned */
 	struct event *tick; /* owned; of the poll */
+	struct event *again; /* owned; until command lines are read again that could not be read */
 	struct proc_files files;
 	struct process_packet packet;
 	struct process_names names;
@@ -193,6 +195,26 @@ static void answer(struct process_ds *ds, const struct time_slice *turn)
 		answer_stop(ds);
 }
 
+static void read_again_later(struct process_ds *ds)
+{
+	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
+
+	if (ds->names.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
+		evtimer_add(ds->again, &wait);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *ctx)
+{
+	struct process_ds *ds = ctx;
+	struct time_slice turn = time_slice_start(clock_mono_ns);
+
+	(void)fd;
+	(void)what;
+	process_names_read_again(&ds->names, &turn);
+	process_packet_end(&ds->packet);
+	read_again_later(ds);
+}
+
 /* What comes with the feed goes first, and a flush waits for no more than that. */
 static void run_turn(struct process_ds *ds)
 {
@@ -211,6 +233,7 @@ static void run_turn(struct process_ds *ds)
 		schedule(ds);
 	else
 		forget_dropped(ds);
+	read_again_later(ds);
 	if (!scanning)
 		answer_start(ds);
 	if (!fed)
@@ -304,6 +327,8 @@ static void process_destroy(void *instance)
 		event_free(ds->turn);
 	if (ds->tick)
 		event_free(ds->tick);
+	if (ds->again)
+		event_free(ds->again);
 	process_scan_end(&ds->scan);
 	process_poll_deinit(&ds->poll);
 	process_news_deinit(&ds->news);
@@ -414,8 +439,9 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	ds->turn = evtimer_new(env->loop, on_turn, ds);
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
+	ds->again = evtimer_new(env->loop, on_again, ds);
 	ds->writer = ds_writer_new(h);
-	if (!ds->turn || !ds->tick || !ds->writer)
+	if (!ds->turn || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;
 	r = create_usage(ds);
 	if (r < 0)
@@ -490,6 +516,7 @@ static void process_stop(void *instance)
 	process_scan_end(&ds->scan);
 	process_poll_end(&ds->poll);
 	event_del(ds->tick);
+	event_del(ds->again);
 	run_turn(ds);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process/process_writer.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/core/clock.h"
@@ -118,6 +119,54 @@ static void write_in_time(struct process_names *n, const struct process_row *row
 	write_process(n, row);
 }
 
+static void read_cmdline(struct process_names *n, int32_t pid, struct process_row *row)
+{
+	int r = proc_files_cmdline(n->files, pid, &row->cmdline, &row->cmdline_len);
+
+	if (r == -EAGAIN && n->n_unread < PROCESS_UNREAD_MAX)
+		n->unread[n->n_unread++] = pid;
+}
+
+static void read_start(struct process_names *n, int32_t pid, struct process_row *row)
+{
+	struct proc_stat stat;
+
+	if (!n->options.age || proc_files_stat(n->files, pid, &stat) != 0)
+		return;
+	row->has_start = true;
+	row->start_from_boot_ns = stat.starttime * n->files->ns_per_tick;
+}
+
+/* One that has ended has been described by what was heard of it. */
+static void describe_again(struct process_names *n, int32_t pid)
+{
+	struct process_row row = {.cmdline = ""};
+	struct proc_status s;
+
+	process_packet_next(n->packet);
+	if (proc_files_status(n->files, pid, &s) != 0 || s.tgid != s.pid)
+		return;
+	row.status = &s;
+	read_start(n, pid, &row);
+	read_cmdline(n, pid, &row);
+	if (row.cmdline_len == 0)
+		return;
+	settle_parent(n, &s);
+	write_process(n, &row);
+}
+
+void process_names_read_again(struct process_names *n, const struct time_slice *turn)
+{
+	unsigned count = n->n_unread, i;
+
+	/* Those that are still unread go to the front. */
+	n->n_unread = 0;
+	for (i = 0; i < count && !time_slice_over(turn); i++)
+		describe_again(n, n->unread[i]);
+	for (; i < count; i++)
+		n->unread[n->n_unread++] = n->unread[i];
+}
+
 /* began_ns: as in time_of_parents_end. False: it has no command line, and by_name says that its name shall not stand
  * in. */
 static bool describe_process(struct process_names *n, struct proc_status *s, bool by_name,
@@ -125,15 +174,11 @@ static bool describe_process(struct process_names *n, struct proc_status *s, boo
 {
 	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PROCESS_KIN_NO_PARENT;
 	struct process_row row = {.status = s, .cmdline = ""};
-	struct proc_stat stat;
 
-	if (n->options.age && proc_files_stat(n->files, s->pid, &stat) == 0) {
-		row.has_start = true;
-		row.start_from_boot_ns = stat.starttime * n->files->ns_per_tick;
-	}
+	read_start(n, s->pid, &row);
 	/* A kernel thread has none, and one that cannot be read is as good as none. */
 	if (!proc_status_is_kthread(s)) {
-		(void)proc_files_cmdline(n->files, s->pid, &row.cmdline, &row.cmdline_len);
+		read_cmdline(n, s->pid, &row);
 		if (row.cmdline_len == 0 && !by_name)
 			return false;
 	}

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/event_loop/time_slice.h"
 #include "procfs/process/proc_files.h"
 #include "procfs/process/pid_map.h"
 #include "procfs/process/process_packet.h"
@@ -19,18 +20,27 @@ struct process_names_options {
 	bool skip_main_thread;
 };
 
-/* seen, by_name, ends and kin start at zero. */
+#define PROCESS_UNREAD_MAX 1024u /* of more than these the name stands in for the command line */
+
+/* seen, unread, by_name, ends and kin start at zero. */
 struct process_names {
 	struct process_names_options options;
 	struct proc_files *files; /* borrowed */
 	struct process_packet *packet; /* borrowed */
 	struct process_seen seen;
+	/* Processes whose command line could not be read in time: others hold a lock that it takes. */
+	int32_t unread[PROCESS_UNREAD_MAX];
+	unsigned n_unread;
 	struct process_seen by_name; /* processes whose name stood in for the command line */
 	struct process_ends ends;
 	struct process_kin kin;
 };
 
 void process_names_deinit(struct process_names *n);
+
+/* Reads the command lines in unread again until the time slice is over, and writes the rows of those that
+ * come. */
+void process_names_read_again(struct process_names *n, const struct time_slice *turn);
 
 /* A process that is in seen is not described again; neither is a thread. What has gone before its
  * files were read is left out and not remembered. */

@@ -94,12 +94,13 @@ static bool reads_io_of_its_parent(void)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/io", (int)getppid());
-	n = outside_read(path, text, sizeof(text));
+	n = outside_read(path, text, sizeof(text), OUTSIDE_READ_LONG_MS);
 	if (n <= 0 || !memmem(text, (size_t)n, "rchar: ", 7))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/fd/0", (int)getppid());
 	return outside_readlink(path, link, sizeof(link)) > 0 && outside_stat(path, &st) == 0 &&
-	       outside_read("/proc/self/nothing", text, sizeof(text)) == -ENOENT;
+	       outside_read("/proc/self/nothing", text, sizeof(text), OUTSIDE_READ_LONG_MS) ==
+		       -ENOENT;
 }
 
 static void what_needs_ptrace_is_read_all_the_same(void **state)

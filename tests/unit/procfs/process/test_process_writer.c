@@ -6,6 +6,11 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/core/clock.h"
+#include "base/system/outside_reads.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_writer.h"
@@ -306,6 +311,34 @@ static void a_clear_begins_anew(void **state)
 	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 }
 
+/* Who reads it waits for a lock of the process: the child is stopped. The last test, as the child stays. */
+static void a_command_line_that_cannot_be_read_in_time_is_read_again(void **state)
+{
+	struct time_slice slice = time_slice_start(clock_mono_ns);
+	struct pb_field row;
+	int status;
+
+	(void)state;
+	assert_int_equal(outside_reads_start(), 0);
+	assert_int_equal(kill(outside_reads_pid(), SIGSTOP), 0);
+	waitpid(outside_reads_pid(), &status, WUNTRACED);
+	process_names_task(&names, 28864);
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(28864, &row), 1);
+	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_int_equal(names.n_unread, 1);
+	process_names_read_again(&names, &slice);
+	assert_int_equal(names.n_unread, 1);
+	assert_int_equal(kill(outside_reads_pid(), SIGCONT), 0);
+	while (names.n_unread > 0) {
+		slice = time_slice_start(clock_mono_ns);
+		process_names_read_again(&names, &slice);
+	}
+	process_packet_end(&packet);
+	assert_int_equal(fake_process(28864, &row), 2);
+	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "database server"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -330,6 +363,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_in_a_namespace_have_inner_numbers, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_clear_begins_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_command_line_that_cannot_be_read_in_time_is_read_again, setup_recorded,
+			teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
