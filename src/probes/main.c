@@ -249,6 +249,7 @@ static void on_boost(void *ctx, struct priority_boost strongest)
 	struct probes *p = ctx;
 	int r;
 
+	outside_reads_set_timely(strongest.policy != PRIORITY_BOOST_NONE);
 	if (strongest.policy == PRIORITY_BOOST_BUDGETED && !p->no_priority) {
 		run_in_time(p);
 		return;

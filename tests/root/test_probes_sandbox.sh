@@ -38,18 +38,12 @@ is idle "$probes" Seccomp 2
 [ "$(stat -c %u "/proc/$probes/maps")" = 0 ] && ! setpriv --reuid 4242 --clear-groups cat "/proc/$probes/maps" >/dev/null 2>&1
 verdict "idle: nobody else looks into it" $?
 
-# Landlock shows in no file: but its child is there for it alone.
 child=$(pgrep -P "$probes")
-if [ -n "$child" ]; then
-  is "the child" "$child" Name sonda-reads
-  is "the child" "$child" CapEff "$(caps 2 19)"
-  is "the child" "$child" CapPrm "$(caps 2 19)"
-  is "the child" "$child" NoNewPrivs 1
-  is "the child" "$child" Seccomp 2
-else
-  grep -q Landlock "$TMP/probes.log"
-  verdict "without Landlock there is no child" $? "$TMP/probes.log"
-fi
+is "the child" "$child" Name sonda-reads
+is "the child" "$child" CapEff "$(caps 2 19 23)"
+is "the child" "$child" CapPrm "$(caps 2 19 23)"
+is "the child" "$child" NoNewPrivs 1
+is "the child" "$child" Seccomp 2
 
 while_recording() { # SOURCE CAPABILITY...
   local source=$1

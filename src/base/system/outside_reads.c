@@ -48,6 +48,7 @@ struct request {
 static int to_child = -1;
 static pid_t child;
 static bool is_busy; /* an answer is still to come */
+static bool is_timely;
 
 /* ---- here or there ---- */
 
@@ -244,6 +245,16 @@ int outside_stat(const char *path, struct stat *ret)
 	ssize_t n = ask(READ_STAT, path, ret, sizeof(*ret), OUTSIDE_READ_LONG_MS);
 
 	return n < 0 ? (int)n : n == sizeof(*ret) ? 0 : -EIO;
+}
+
+void outside_reads_set_timely(bool yes)
+{
+	is_timely = yes;
+}
+
+bool outside_reads_are_timely(void)
+{
+	return is_timely;
 }
 
 void outside_reads_boost(struct priority_boost boost)

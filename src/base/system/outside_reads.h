@@ -35,6 +35,10 @@ int outside_reads_start(void);
 pid_t outside_reads_pid(void);
 /* How urgently the child runs: as the thread that waits for it. */
 void outside_reads_boost(struct priority_boost boost);
+/* While the process reads kernel rings it must not wait for locks of others. A read by the child takes four
+ * times as long as one by the caller, so what needs no rights is read here otherwise. */
+void outside_reads_set_timely(bool yes);
+bool outside_reads_are_timely(void);
 
 /* The number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: the answer does not come
  * within wait_ms, or the child still works on an earlier read). */

@@ -280,7 +280,8 @@ static bool has_own_numbers(struct proc_files *f)
 /* What needs the rights of ptrace(2), or takes a lock of the process (base/system/outside_reads.h). */
 static bool is_read_outside(enum proc_file file)
 {
-	return file == PROC_FILE_CMDLINE || file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP;
+	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP ||
+	       (file == PROC_FILE_CMDLINE && outside_reads_are_timely());
 }
 
 static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)

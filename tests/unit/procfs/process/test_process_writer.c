@@ -320,6 +320,7 @@ static void a_command_line_that_cannot_be_read_in_time_is_read_again(void **stat
 
 	(void)state;
 	assert_int_equal(outside_reads_start(), 0);
+	outside_reads_set_timely(true);
 	assert_int_equal(kill(outside_reads_pid(), SIGSTOP), 0);
 	waitpid(outside_reads_pid(), &status, WUNTRACED);
 	process_names_task(&names, 28864);
