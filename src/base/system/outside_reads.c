@@ -115,10 +115,23 @@ static void confine(void)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_NICE, CAP_SYS_PTRACE};
 	static const char *const calls[] = {
-		"clock_gettime", "clock_nanosleep",    "close",	   "exit_group",   "getpriority",
-		"newfstatat",	 "read",	       "readlink", "readlinkat",   "recvfrom",
-		"rt_sigreturn",	 "sched_getscheduler", "sendto",   "sched_getparam", "stat",
-		"write",	 NULL,
+		"clock_gettime",
+		"clock_nanosleep",
+		"close",
+		"exit_group",
+		"getpriority",
+		"newfstatat",
+		"read",
+		"readlink",
+		"readlinkat",
+		"recvfrom",
+		"rt_sigreturn",
+		"sched_getscheduler",
+		"sendto",
+		"sched_getparam",
+		"stat",
+		"write",
+		NULL,
 	};
 	static const struct syscall_without reading[] = {
 		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},

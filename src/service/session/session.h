@@ -60,7 +60,8 @@ struct session {
 	struct clone_list clones; /* owned: being made of it */
 
 	struct session_triggers triggers;
-	struct priority_boost boost; /* how urgently the service works for it (service/session/priority.h) */
+	struct priority_boost
+		boost; /* how urgently the service works for it (service/session/priority.h) */
 	struct file_sink *file; /* owned; NULL without write_into_file */
 	char *error; /* owned; why it ended, where that is not what was asked for */
 	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */

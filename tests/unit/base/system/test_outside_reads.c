@@ -92,7 +92,8 @@ static void the_child_runs_as_urgently_as_its_parent(void **state)
 	if (priority_boost_apply(&here, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0}) < 0 ||
 	    sched_getscheduler(0) != SCHED_FIFO)
 		skip();
-	assert_int_equal(priority_boost_apply(&here, (struct priority_boost){PRIORITY_BOOST_NONE, 0}), 0);
+	assert_int_equal(
+		priority_boost_apply(&here, (struct priority_boost){PRIORITY_BOOST_NONE, 0}), 0);
 	put_file(path, "x", 1);
 	outside_reads_boost((struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
 	assert_int_equal(read_when_it_is_free(path), 1);

@@ -23,7 +23,8 @@ static struct file_writer *writer;
 
 static int setup(void **state)
 {
-	return temp_dir_setup(state) || file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+	return temp_dir_setup(state) ||
+	       file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
 static int teardown(void **state)
@@ -142,7 +143,8 @@ static void a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places(vo
 
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
-	while ((r_new = file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &hung[n])) == 0) {
+	while ((r_new = file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
+					&hung[n])) == 0) {
 		int fd = dup(fds[1]);
 
 		give(hung[n], 1, fd, 'a', 10000);
@@ -155,7 +157,8 @@ static void a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places(vo
 	assert_in_range(n, 1, MAX_FILE_WRITERS - 1); /* there is the one of the fixture */
 	for (size_t i = 0; i < n; i++)
 		file_writer_free(hung[i]);
-	assert_int_equal(file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one), -EUSERS);
+	assert_int_equal(file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
+			 -EUSERS);
 	/* Then it fails, the threads end, and their places are free. */
 	close(fds[0]);
 	close(fds[1]);

@@ -34,7 +34,8 @@ static void end_writer(void)
 
 static int open_writer(void **state)
 {
-	return temp_dir_setup(state) || file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+	return temp_dir_setup(state) ||
+	       file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
 static int close_writer(void **state)
