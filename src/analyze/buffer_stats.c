@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/buffer_stats.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -149,4 +149,17 @@ bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats 
 			break;
 		}
 	return ok && pb_dec_ok(&d);
+}
+
+void stats_message_decode(const Pb__TraceStats *message, struct service_stats *ret)
+{
+	size_t len = pb__trace_stats__get_packed_size(message);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	/* One decoder for the answer of the service and for the packets of a trace. */
+	*ret = (struct service_stats){0};
+	if (!bytes)
+		return;
+	pb__trace_stats__pack(message, bytes);
+	service_stats_decode(bytes, len, ret);
 }

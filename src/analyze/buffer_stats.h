@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/trace_stats.pb-c.h"
+
 /* The service's own counters: message TraceStats, as a packet of the trace or as the answer of
  * GetTraceStats. */
 
@@ -45,9 +47,13 @@ struct service_stats {
 	bool final_flush_succeeded; /* neither when there was none */
 	struct departure_stats departures[DEPARTURE_STATS_MAX];
 	size_t n_departures;
-	char end_reason[256]; /* why the session ended, plain; "": it goes on, or the service is silent */
+	char end_reason
+		[256]; /* why the session ended, plain; "": it goes on, or the service is silent */
 };
 
 /* Decodes; everything that the message lacks is 0. False: it breaks protobuf's rules, *ret holds
  * what came before. Buffers past the limit are left out. */
 bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);
+
+/* The answer of GetTraceStats as what the packets of a trace are decoded to. All 0 without memory. */
+void stats_message_decode(const Pb__TraceStats *message, struct service_stats *ret);

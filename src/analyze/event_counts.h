@@ -5,6 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The kernel's names of the events that FtraceEvent has a field for, by field number. */
+
+struct event_name {
+	const char *group; /* tracepoint group: "sched" */
+	const char *name; /* "sched_switch" */
+};
+
+/* NULL for a number without an event. Static memory. */
+const struct event_name *event_name_of(uint32_t field);
+
+/* One past the largest number with an event. */
+uint32_t event_names_end(void);
+
 /*
  * How often each ftrace event stands in a trace. An event is known by its field number in
  * FtraceEvent; one that has no message of its own by a number which a descriptor in the same trace
@@ -50,3 +63,15 @@ struct group_count {
 
 /* The sums by group, the largest first. *ret is the caller's to free. 0 or -ENOMEM. */
 int event_counts_by_group(const struct event_counts *c, struct group_count **ret, size_t *ret_n);
+
+/*
+ * Counts the FtraceEvents at the beginning of the fields of a FtraceEventBundle, [p, end), as long as
+ * each has the form that Perfetto's probes and ours give to nearly every event:
+ *
+ *	timestamp varint | pid varint | one message, to the end of the event
+ *
+ * Returns the field where it stopped, or end; a general decoder goes on there. *ret_first and
+ * *ret_last are the earliest and the latest timestamp other than 0; 0: there was none.
+ */
+const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct event_counts *counts,
+				  uint64_t *ret_first, uint64_t *ret_last);

@@ -1,18 +1,233 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/trace_scan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/core/hash_table.h"
+#include "base/text/str.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+struct sequence_node {
+	struct sequence s;
+	UT_hash_handle hh;
+};
+
+void sequence_table_deinit(struct sequence_table *t)
+{
+	struct sequence_node *n, *next;
+
+	HASH_ITER (hh, t->by_id, n, next) {
+		HASH_DEL(t->by_id, n);
+		free(n);
+	}
+	t->left_out = 0;
+}
+
+static struct sequence_node *find(struct sequence_table *t, uint32_t id)
+{
+	struct sequence_node *n;
+
+	HASH_FIND(hh, t->by_id, &id, sizeof(id), n);
+	if (n)
+		return n;
+	if (HASH_COUNT(t->by_id) >= SEQUENCE_TABLE_MAX)
+		return NULL;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->s.id = id;
+	HASH_ADD(hh, t->by_id, s.id, sizeof(n->s.id), n);
+	if (!n->hh.tbl) { /* out of memory: uthash took it out again */
+		free(n);
+		return NULL;
+	}
+	return n;
+}
+
+static void count_gap(struct sequence *s, uint32_t dropped)
+{
+	unsigned i;
+
+	s->gaps++;
+	if (dropped == 1 || dropped >> GAP_REASONS)
+		s->by_reason[GAP_PRESENT]++;
+	for (i = GAP_PRESENT + 1; i < GAP_REASONS; i++)
+		s->by_reason[i] += dropped >> i & 1;
+}
+
+void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid, uint32_t dropped,
+			   bool first)
+{
+	struct sequence_node *n = find(t, id);
+
+	if (!n) {
+		t->left_out++;
+		return;
+	}
+	if (pid)
+		n->s.pid = pid;
+	if (dropped > 1 || (dropped == 1 && !first && n->s.packets))
+		count_gap(&n->s, dropped);
+	n->s.packets++;
+}
+
+void sequence_table_each(const struct sequence_table *t,
+			 void (*fn)(void *ctx, const struct sequence *s), void *ctx)
+{
+	const struct sequence_node *n;
+
+	for (n = t->by_id; n; n = n->hh.next)
+		fn(ctx, &n->s);
+}
+
+/*
+ * What TracePacket.compressed_packets (zlib's format) and zstd_compressed_packets (zstd frames)
+ * hold: the bytes of Trace.packet records. Any bytes may come in.
+ */
+
+/* So much a compressed packet may hold; a service makes them of a mebibyte or less. */
+#define UNPACK_MAX_BYTES (64u << 20)
+
+#define STEP_BYTES (64u << 10)
+
+static int add(struct strbuf *ret, const uint8_t *step, size_t n)
+{
+	if (n > UNPACK_MAX_BYTES - ret->len)
+		return -EFBIG;
+	strbuf_add(ret, step, n);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
+{
+	uint8_t step[STEP_BYTES];
+	z_stream z = {.next_in = (uint8_t *)data, .avail_in = (uInt)len};
+	int r = 0, status = Z_OK;
+
+	if (len > UINT_MAX || inflateInit(&z) != Z_OK)
+		return -ENOMEM;
+	while (r == 0 && status == Z_OK) {
+		z.next_out = step;
+		z.avail_out = sizeof(step);
+		status = inflate(&z, Z_NO_FLUSH);
+		r = add(ret, step, sizeof(step) - z.avail_out);
+	}
+	inflateEnd(&z);
+	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
+}
+
+static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
+{
+	uint8_t step[STEP_BYTES];
+	ZSTD_DStream *z = ZSTD_createDStream();
+	ZSTD_inBuffer in = {.src = data, .size = len};
+	size_t left = 1;
+	int r = 0;
+
+	if (!z)
+		return -ENOMEM;
+	while (r == 0 && left > 0) {
+		ZSTD_outBuffer out = {.dst = step, .size = sizeof(step)};
+
+		left = ZSTD_decompressStream(z, &out, &in);
+		if (ZSTD_isError(left) || (left > 0 && out.pos < out.size && in.pos == in.size))
+			r = -EBADMSG;
+		else
+			r = add(ret, step, out.pos);
+	}
+	ZSTD_freeDStream(z);
+	return r;
+}
+
+/* Puts what it holds into ret (cleared first). 0, -EBADMSG (not the format, or cut off), -EFBIG or
+ * -ENOMEM. field: which of the two it is. */
+static int unpack_packets(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret)
+{
+	strbuf_clear(ret);
+	return field == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS ? unpack_zstd(data, len, ret)
+								: unpack_deflate(data, len, ret);
+}
+
+#define TRACK_EVENT_COUNTER 4 /* TrackEvent.Type */
+
+static int kind_of(uint32_t packet_field)
+{
+	switch (packet_field) {
+	case PB_TRACE_PACKET_SYS_STATS:
+		return SAMPLES_SYS_STATS;
+	case PB_TRACE_PACKET_PROCESS_STATS:
+		return SAMPLES_PROCESS_STATS;
+	case PB_TRACE_PACKET_BATTERY:
+		return SAMPLES_BATTERY;
+	case PB_TRACE_PACKET_JOURNALD_EVENT:
+		return SAMPLES_JOURNAL;
+	case PB_TRACE_PACKET_TRACK_EVENT:
+		return SAMPLES_SLICES;
+	}
+	return -1;
+}
+
+bool sample_counts_reads(uint32_t packet_field)
+{
+	return kind_of(packet_field) >= 0;
+}
+
+static bool is_counter(const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACK_EVENT_TYPE)
+			return f.u64 == TRACK_EVENT_COUNTER;
+	return false;
+}
+
+void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
+		       size_t len)
+{
+	int kind = kind_of(packet_field);
+
+	if (kind == SAMPLES_SLICES && is_counter(data, len))
+		kind = SAMPLES_COUNTERS;
+	if (kind >= 0)
+		c->of[kind]++;
+}
+
+uint64_t sample_counts_total(const struct sample_counts *c)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < SAMPLES_KINDS; i++)
+		sum += c->of[i];
+	return sum;
+}
+
+const char *sample_counts_name(enum sample_kind kind)
+{
+	static const char *const names[SAMPLES_KINDS] = {
+		[SAMPLES_SYS_STATS] = "sys_stats", [SAMPLES_PROCESS_STATS] = "process_stats",
+		[SAMPLES_BATTERY] = "battery",	   [SAMPLES_JOURNAL] = "journal",
+		[SAMPLES_COUNTERS] = "counters",   [SAMPLES_SLICES] = "slices",
+	};
+
+	return names[kind];
+}
+
 /*
  * The service appends its own fields (sequence, pid, gap) behind the producer's, so a packet is
  * walked once to find its parts, and then the part that it carries is read.
  */
-
-#include "analyze/trace_scan.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "analyze/unpack_packets.h"
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
 
 /* Linux gives no pid above this (PID_MAX_LIMIT). */
 #define MAX_PID (1u << 22)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/text.h"
-#include "config/text_slot.h"
+#include "config/text_field.h"
 
 void json_print_string(const char *s, struct strbuf *out)
 {
@@ -88,12 +88,12 @@ static void print_values(const ProtobufCMessage *message, const ProtobufCFieldDe
 			 size_t n, struct strbuf *out)
 {
 	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-		print_value(field, text_slot_get(message, field, 0), out);
+		print_value(field, text_field_get(message, field, 0), out);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
 		strbuf_putc(out, i ? ',' : '[');
-		print_value(field, text_slot_get(message, field, i), out);
+		print_value(field, text_field_get(message, field, i), out);
 	}
 	strbuf_putc(out, ']');
 }
@@ -106,7 +106,7 @@ void json_print(const ProtobufCMessage *message, struct strbuf *out)
 	strbuf_putc(out, '{');
 	for (unsigned i = 0; i < type->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &type->fields[i];
-		size_t n = text_slot_count(message, field);
+		size_t n = text_field_count(message, field);
 
 		if (n == 0)
 			continue;

@@ -19,10 +19,10 @@
 
 #include "base/core/mem.h"
 #include "config/text.h"
-#include "config/text_names.h"
-#include "config/text_parser.h"
+#include "config/text_errors.h"
+#include "config/text_field.h"
 #include "config/text_scalar.h"
-#include "config/text_slot.h"
+#include "config/text_values.h"
 
 /* A message being read. */
 struct scope {
@@ -68,7 +68,7 @@ static void skip_group(struct text_parser *p)
 		text_parser_advance(p);
 	} while (open > 0 && p->token.kind != TEXT_END);
 	if (open > 0)
-		text_parser_complain(p, opener.s, 1, "'%c' is not closed", *opener.s);
+		text_parser_error(p, opener.s, 1, "'%c' is not closed", *opener.s);
 }
 
 static void skip_value(struct text_parser *p)
@@ -141,8 +141,8 @@ static void read_submessage(struct text_parser *p, const struct scope *s,
 	struct scope sub = {.opener = p->token, .depth = s->depth + 1};
 
 	if (sub.depth > TEXT_MAX_DEPTH) {
-		text_parser_complain(p, p->token.s, 1, "more than %d messages inside each other",
-				     TEXT_MAX_DEPTH);
+		text_parser_error(p, p->token.s, 1, "more than %d messages inside each other",
+				  TEXT_MAX_DEPTH);
 		skip_group(p);
 		return;
 	}
@@ -153,7 +153,7 @@ static void read_submessage(struct text_parser *p, const struct scope *s,
 		return;
 	}
 	protobuf_c_message_init(type, sub.message);
-	if (text_slot_put(s->message, field, &sub.message) < 0) {
+	if (text_field_put(s->message, field, &sub.message) < 0) {
 		free(sub.message);
 		text_parser_out_of_memory(p);
 		return;
@@ -167,12 +167,12 @@ static void read_scalar(struct text_parser *p, const struct scope *s,
 	union text_scalar v;
 
 	if (is_opener(&p->token)) {
-		text_parser_complain(p, p->token.s, 1, "field \"%s\" takes no %s", field->name,
-				     *p->token.s == '[' ? "list here" : "message");
+		text_parser_error(p, p->token.s, 1, "field \"%s\" takes no %s", field->name,
+				  *p->token.s == '[' ? "list here" : "message");
 		skip_group(p);
 	} else if (!text_scalar_read(p, field, &v)) {
 		resync(p, type_of(s));
-	} else if (text_slot_put(s->message, field, &v) < 0) {
+	} else if (text_field_put(s->message, field, &v) < 0) {
 		text_scalar_drop(field, &v);
 		text_parser_out_of_memory(p);
 	}
@@ -210,9 +210,9 @@ static void read_list(struct text_parser *p, const struct scope *s,
 		text_parser_advance(p);
 		return;
 	}
-	text_parser_complain(p, p->token.s, p->token.len,
-			     "expected ',' or ']' in the list of field \"%s\" from line %u",
-			     field->name, text_report_line(&p->report, opener.s));
+	text_parser_error(p, p->token.s, p->token.len,
+			  "expected ',' or ']' in the list of field \"%s\" from line %u",
+			  field->name, text_report_line(&p->report, opener.s));
 	while (p->token.kind != TEXT_END && !is_closer(&p->token)) {
 		if (is_opener(&p->token))
 			skip_group(p);
@@ -235,19 +235,19 @@ static bool check_single(struct text_parser *p, const struct scope *s,
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
 		return true;
 	if (seen) {
-		text_parser_complain(p, name->s, name->len,
-				     "second value for field \"%s\", which has one from line %u",
-				     field->name, text_report_line(&p->report, seen));
+		text_parser_error(p, name->s, name->len,
+				  "second value for field \"%s\", which has one from line %u",
+				  field->name, text_report_line(&p->report, seen));
 		return false;
 	}
 	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-		other = text_slot_member(s->message, field);
+		other = text_field_member(s->message, field);
 	if (other) {
 		const char *at = s->seen[other - type_of(s)->fields];
 
-		text_parser_complain(p, name->s, name->len,
-				     "field \"%s\" excludes \"%s\" in line %u: only one may be set",
-				     field->name, other->name, text_report_line(&p->report, at));
+		text_parser_error(p, name->s, name->len,
+				  "field \"%s\" excludes \"%s\" in line %u: only one may be set",
+				  field->name, other->name, text_report_line(&p->report, at));
 		return false;
 	}
 	return true;
@@ -258,10 +258,10 @@ static void complain_of_name(struct text_parser *p, const struct scope *s,
 {
 	char hint[TEXT_HINT_MAX];
 
-	text_parser_complain(p, name->s, name->len, "no field %s \"%.*s\" in %s%s",
-			     name->kind == TEXT_WORD ? "named" : "numbered",
-			     (int)MIN(name->len, (size_t)TEXT_NAME_MAX), name->s,
-			     type_of(s)->short_name, text_names_hint_field(type_of(s), name, hint));
+	text_parser_error(p, name->s, name->len, "no field %s \"%.*s\" in %s%s",
+			  name->kind == TEXT_WORD ? "named" : "numbered",
+			  (int)MIN(name->len, (size_t)TEXT_NAME_MAX), name->s,
+			  type_of(s)->short_name, text_names_hint_field(type_of(s), name, hint));
 }
 
 /* Is there nothing of this field's but the name of the next? */
@@ -287,8 +287,7 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 	if (text_token_is(&p->token, ':'))
 		text_parser_advance(p);
 	if (value_is_missing(p, s, field)) {
-		text_parser_complain(p, name->s, name->len, "field \"%s\" has no value",
-				     field->name);
+		text_parser_error(p, name->s, name->len, "field \"%s\" has no value", field->name);
 		return;
 	}
 	if (field->label == PROTOBUF_C_LABEL_REPEATED && text_token_is(&p->token, '['))
@@ -301,8 +300,7 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 /* "[pkg.extension]" or "[type.googleapis.com/message]" */
 static void read_extension(struct text_parser *p, const struct scope *s)
 {
-	text_parser_complain(p, p->token.s, 1,
-			     "extensions and Any (a name in [ ]) are not supported");
+	text_parser_error(p, p->token.s, 1, "extensions and Any (a name in [ ]) are not supported");
 	skip_group(p);
 	skip_field(p, type_of(s));
 }
@@ -315,8 +313,8 @@ static void read_field(struct text_parser *p, struct scope *s)
 	if (text_token_is(&name, '[')) {
 		read_extension(p, s);
 	} else if (name.kind != TEXT_WORD && name.kind != TEXT_INTEGER) {
-		text_parser_complain(p, name.s, name.len, "expected the name of a field of %s",
-				     type_of(s)->short_name);
+		text_parser_error(p, name.s, name.len, "expected the name of a field of %s",
+				  type_of(s)->short_name);
 		skip_value(p);
 		if (p->token.s == name.s)
 			text_parser_advance(p);
@@ -341,11 +339,11 @@ static void read_closer(struct text_parser *p, const struct scope *s)
 	char want = text_token_is(&s->opener, '<') ? '>' : '}';
 
 	if (p->token.kind == TEXT_END) {
-		text_parser_complain(p, s->opener.s, 1, "'%c' is not closed", *s->opener.s);
+		text_parser_error(p, s->opener.s, 1, "'%c' is not closed", *s->opener.s);
 		return;
 	}
 	if (!text_token_is(&p->token, want))
-		text_parser_complain(
+		text_parser_error(
 			p, p->token.s, 1, "expected '%c' for the '%c' of line %u, not '%c'", want,
 			*s->opener.s, text_report_line(&p->report, s->opener.s), *p->token.s);
 	text_parser_advance(p);
@@ -357,9 +355,9 @@ static void check_required(struct text_parser *p, const struct scope *s)
 
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !s->seen[i])
-			text_parser_complain(p, s->opener.s, s->opener.len,
-					     "%s misses its required field \"%s\"",
-					     type->short_name, type->fields[i].name);
+			text_parser_error(p, s->opener.s, s->opener.len,
+					  "%s misses its required field \"%s\"", type->short_name,
+					  type->fields[i].name);
 }
 
 static void read_message(struct text_parser *p, struct scope *s)
@@ -373,7 +371,7 @@ static void read_message(struct text_parser *p, struct scope *s)
 	}
 	while (p->token.kind != TEXT_END && (whole || !is_closer(&p->token))) {
 		if (is_closer(&p->token)) {
-			text_parser_complain(p, p->token.s, 1, "'%c' closes nothing", *p->token.s);
+			text_parser_error(p, p->token.s, 1, "'%c' closes nothing", *p->token.s);
 			text_parser_advance(p);
 		} else {
 			read_field(p, s);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config/text.h"
-#include "config/text_slot.h"
-#include "config/text_value.h"
+#include "config/text_field.h"
+#include "config/text_values.h"
 #include "wire/pb_dec.h"
 
 static void indent(struct strbuf *out, unsigned depth)
@@ -130,10 +130,10 @@ static void print_message(const ProtobufCMessage *message, unsigned depth, struc
 
 	for (unsigned i = 0; i < type->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &type->fields[i];
-		size_t n = text_slot_count(message, field);
+		size_t n = text_field_count(message, field);
 
 		for (size_t k = 0; k < n; k++)
-			print_field(field, text_slot_get(message, field, k), depth, out);
+			print_field(field, text_field_get(message, field, k), depth, out);
 	}
 	for (unsigned i = 0; i < message->n_unknown_fields; i++) {
 		indent(out, depth);

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "config/text_names.h"
-#include "config/text_value.h"
+#include "config/text_values.h"
 
 #define WANTED_MAX 160
 #define QUOTED_MAX 40 /* bytes of a number shown in a complaint */
@@ -97,8 +96,8 @@ static void complain_of_type(struct text_parser *p, const ProtobufCFieldDescript
 {
 	char buf[WANTED_MAX];
 
-	text_parser_complain(p, l->at, l->len, "field \"%s\" takes %s, not %s", field->name,
-			     wanted(field, buf), found(l));
+	text_parser_error(p, l->at, l->len, "field \"%s\" takes %s, not %s", field->name,
+			  wanted(field, buf), found(l));
 }
 
 static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescriptor *field,
@@ -107,10 +106,9 @@ static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescrip
 	char buf[WANTED_MAX];
 	int shown = (int)MIN(l->token.len, (size_t)QUOTED_MAX);
 
-	text_parser_complain(p, l->at, l->len, "%s%.*s%s does not fit: field \"%s\" takes %s",
-			     l->negative ? "-" : "", shown, l->token.s,
-			     l->token.len > QUOTED_MAX ? "..." : "", field->name,
-			     wanted(field, buf));
+	text_parser_error(p, l->at, l->len, "%s%.*s%s does not fit: field \"%s\" takes %s",
+			  l->negative ? "-" : "", shown, l->token.s,
+			  l->token.len > QUOTED_MAX ? "..." : "", field->name, wanted(field, buf));
 }
 
 /* ---- one conversion a type ---- */
@@ -158,10 +156,10 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 		*ret_v = (uint32_t)value->value;
 		return true;
 	}
-	text_parser_complain(p, l->at, l->len, "no value %s \"%.*s\" in the enum %s%s",
-			     l->token.kind == TEXT_WORD ? "named" : "numbered",
-			     (int)MIN(l->len, (size_t)TEXT_NAME_MAX), l->at, type->short_name,
-			     text_names_hint_value(type, &l->token, hint));
+	text_parser_error(p, l->at, l->len, "no value %s \"%.*s\" in the enum %s%s",
+			  l->token.kind == TEXT_WORD ? "named" : "numbered",
+			  (int)MIN(l->len, (size_t)TEXT_NAME_MAX), l->at, type->short_name,
+			  text_names_hint_value(type, &l->token, hint));
 	return false;
 }
 
@@ -225,7 +223,7 @@ static bool read_strings(struct text_parser *p, struct strbuf *out)
 		if (good)
 			complaint = text_value_bytes(&p->token, out, &at, &n);
 		if (complaint) {
-			text_parser_complain(p, at, n, "%s", complaint);
+			text_parser_error(p, at, n, "%s", complaint);
 			good = false;
 		}
 		text_parser_advance(p);
@@ -244,8 +242,8 @@ static bool read_string(struct text_parser *p, const ProtobufCFieldDescriptor *f
 
 	if (good && field->type == PROTOBUF_C_TYPE_STRING && len > 0 &&
 	    memchr(bytes.s, '\0', len)) {
-		text_parser_complain(p, at, 1, "field \"%s\" takes text, which cannot hold \\0",
-				     field->name);
+		text_parser_error(p, at, 1, "field \"%s\" takes text, which cannot hold \\0",
+				  field->name);
 		good = false;
 	}
 	if (!good) {
@@ -332,9 +330,9 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	if (is_text && begins_string(&p->token))
 		return read_string(p, field, ret_v);
 	if (!read_literal(p, &l)) {
-		text_parser_complain(p, p->token.s, p->token.len,
-				     "field \"%s\" has no value: it takes %s", field->name,
-				     wanted(field, buf));
+		text_parser_error(p, p->token.s, p->token.len,
+				  "field \"%s\" has no value: it takes %s", field->name,
+				  wanted(field, buf));
 		return false;
 	}
 	while (begins_string(&l.token) && begins_string(&p->token))
@@ -342,8 +340,8 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	if (l.token.kind == TEXT_OPEN_STRING)
 		return false; /* the lexer's error is told */
 	if (l.token.kind == TEXT_BAD_NUMBER) {
-		text_parser_complain(p, l.at, l.len, "this is no number; field \"%s\" takes %s",
-				     field->name, wanted(field, buf));
+		text_parser_error(p, l.at, l.len, "this is no number; field \"%s\" takes %s",
+				  field->name, wanted(field, buf));
 		return false;
 	}
 	return convert(p, field, &l, ret_v);

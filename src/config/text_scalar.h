@@ -6,9 +6,9 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "config/text_parser.h"
+#include "config/text_errors.h"
 
-/* A value as it lies in a message: text_slot_put copies as much of it as the field's type has. */
+/* A value as it lies in a message: text_field_put copies as much of it as the field's type has. */
 union text_scalar {
 	uint32_t u32; /* all 4-byte integers, and enums */
 	uint64_t u64; /* all 8-byte integers */

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/event_names.h"
+#include "analyze/event_counts.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 

@@ -21,7 +21,7 @@
 #include <event2/event.h>
 
 #include "unit/../unit/client/packets.h"
-#include "analyze/unpack_packets.h"
+#include "analyze/trace_scan.c"
 #include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"

@@ -5,8 +5,12 @@
 
 /*
  * uthash with a keyed hash, for tables whose keys another process chooses: it cannot choose keys
- * that share a bucket. To be included in place of uthash.h, with the same options.
+ * that share a bucket. Include it instead of uthash.h, with the same options.
+ *
+ * If memory is out, HASH_ADD removes the new element again and leaves its hh.tbl NULL: the caller
+ * checks that.
  */
+#define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION(key, len, hashv) ((hashv) = (unsigned)siphash_keyed(key, len))
 
 #include <uthash.h>

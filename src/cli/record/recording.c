@@ -32,7 +32,7 @@
 #include "cli/record/record_session.h"
 #include "cli/record/recording_progress.h"
 #include "cli/record/session_snapshots.h"
-#include "cli/report/stats_message.h"
+#include "analyze/buffer_stats.h"
 #include "cli/record/stream_watch.h"
 #include "cli/report/trigger_text.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/event_names.h"
+#include "analyze/event_counts.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"

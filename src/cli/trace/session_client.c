@@ -19,7 +19,7 @@
 #include "base/event_loop/sock.h"
 #include "cli/terminal/end_signals.h"
 #include "cli/trace/packet_read.h"
-#include "cli/report/stats_message.h"
+#include "analyze/buffer_stats.h"
 #include "cli/trace/trace_file.h"
 #include "client/transport/service_trust.h"
 #include "config/limits.h"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#define HASH_NONFATAL_OOM 1 /* HASH_ADD leaves hh.tbl NULL if memory is out */
 #include <uthash.h>
 
 #include "base/core/mem.h"
@@ -298,21 +299,25 @@ static int reserve_slot(struct tracks *t)
 	return 0;
 }
 
-static uint32_t put_in(struct tracks *t, struct track *k)
-{
-	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
-	t->slots[k->handle] = k;
-	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
-	if (k->parent)
-		LIST_INSERT_HEAD(&k->parent->children, k, sibling);
-	t->counts.tracks++;
-	return k->handle;
-}
-
 static uint32_t refuse(struct tracks *t)
 {
 	t->counts.refused++;
 	return TRACK_VOID;
+}
+
+static uint32_t put_in(struct tracks *t, struct track *k)
+{
+	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
+	if (!k->hh.tbl) { /* no memory */
+		slab_free(k->home, k);
+		return refuse(t);
+	}
+	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
+	t->slots[k->handle] = k;
+	if (k->parent)
+		LIST_INSERT_HEAD(&k->parent->children, k, sibling);
+	t->counts.tracks++;
+	return k->handle;
 }
 
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)

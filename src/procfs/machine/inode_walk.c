@@ -58,6 +58,11 @@ void inode_wanted_add(struct inode_wanted *w, uint64_t device, uint64_t inode)
 	}
 	e->key = key;
 	HASH_ADD(hh, w->entries, key, sizeof(e->key), e);
+	if (!e->hh.tbl) { /* no memory */
+		free(e);
+		w->dropped++;
+		return;
+	}
 	w->waiting++;
 }
 

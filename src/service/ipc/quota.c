@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HASH_NONFATAL_OOM 1
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/system/memory_limit.h"

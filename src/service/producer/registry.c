@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "common/data_source_descriptor.pb-c.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/event_names.h"
+#include "analyze/event_counts.h"
 
 static void check(uint32_t field, const char *group, const char *name)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/ftrace_status.h"
+#include "analyze/ftrace_scan.h"
 
 static void test_each_has_words_of_its_own(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/sample_counts.h"
+#include "analyze/trace_scan.h"
 #include "gen/fields.h"
 
 /* TrackEvent.type: slice begin, counter. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/sequence_table.h"
+#include "analyze/trace_scan.h"
 
 struct seen {
 	struct sequence s[8];

@@ -13,7 +13,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "analyze/unpack_packets.h"
+#include "analyze/trace_scan.c"
 #include "gen/fields.h"
 
 #define DEFLATE PB_TRACE_PACKET_COMPRESSED_PACKETS

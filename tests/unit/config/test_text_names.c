@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/sys_stats_counters.pb-c.h"
-#include "config/text_names.h"
+#include "config/text_values.h"
 #include "config/trace_config.pb-c.h"
 
 static struct text_token token(const char *s)

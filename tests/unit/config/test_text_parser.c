@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "config/text.h"
-#include "config/text_parser.h"
+#include "config/text_errors.h"
 
 static void the_next_token_waits_to_be_read(void **state)
 {
@@ -74,7 +74,7 @@ static void past_the_limit_of_errors_the_text_ends(void **state)
 	text_parser_init(&p, "f", "a b c", 5, &errors);
 	for (int i = 0; i < 3 * TEXT_MAX_ERRORS; i++) {
 		assert_int_equal(p.token.kind, i < TEXT_MAX_ERRORS ? TEXT_WORD : TEXT_END);
-		text_parser_complain(&p, p.token.s, 1, "number %d", i);
+		text_parser_error(&p, p.token.s, 1, "number %d", i);
 	}
 	assert_int_equal(p.report.n_errors, TEXT_MAX_ERRORS);
 	assert_non_null(strstr(errors.s, "number 19"));
@@ -107,7 +107,7 @@ static void without_memory_the_text_ends(void **state)
 	text_parser_init(&p, "f", "a b", 3, &errors);
 	text_parser_out_of_memory(&p);
 	assert_int_equal(p.token.kind, TEXT_END);
-	text_parser_complain(&p, p.token.s, 0, "not told");
+	text_parser_error(&p, p.token.s, 0, "not told");
 	assert_int_equal(errors.len, 0);
 	strbuf_deinit(&errors);
 }
@@ -120,13 +120,13 @@ static void errors_behind_a_string_of_several_lines_name_its_start(void **state)
 
 	(void)state;
 	text_parser_init(&p, "f", text, strlen(text), &errors);
-	text_parser_complain(&p, text, 1, "before");
+	text_parser_error(&p, text, 1, "before");
 	text_parser_advance(&p);
-	text_parser_complain(&p, p.token.s, 1, "itself");
+	text_parser_error(&p, p.token.s, 1, "itself");
 	text_parser_advance(&p);
-	text_parser_complain(&p, p.token.s, 1, "behind");
+	text_parser_error(&p, p.token.s, 1, "behind");
 	text_parser_advance(&p);
-	text_parser_complain(&p, p.token.s, 1, "later");
+	text_parser_error(&p, p.token.s, 1, "later");
 	assert_non_null(strstr(errors.s, "before\n"));
 	assert_non_null(strstr(errors.s, "itself\n"));
 	assert_non_null(

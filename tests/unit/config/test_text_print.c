@@ -14,7 +14,7 @@
 #include "config/test_config.pb-c.h"
 #include "config/text.h"
 #include "config/text_scalar.h"
-#include "config/text_slot.h"
+#include "config/text_field.h"
 #include "config/trace_config.pb-c.h"
 
 static void expect_print(const ProtobufCMessage *m, const char *expected)
@@ -218,14 +218,14 @@ static ProtobufCMessage *random_message(const ProtobufCMessageDescriptor *type, 
 
 		if (f->type == PROTOBUF_C_TYPE_MESSAGE && depth > 6)
 			continue;
-		if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && text_slot_member(m, f))
+		if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && text_field_member(m, f))
 			continue;
 		if (n && f->label == PROTOBUF_C_LABEL_REPEATED)
 			n = next_random() % 5;
 		while (n-- > 0) {
 			union text_scalar v = random_value(f, depth);
 
-			assert_int_equal(text_slot_put(m, f, &v), 0);
+			assert_int_equal(text_field_put(m, f, &v), 0);
 		}
 	}
 	assert_true(protobuf_c_message_check(m));

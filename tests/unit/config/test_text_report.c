@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "config/text_report.h"
+#include "config/text_errors.h"
 
 /* Reports the first `what` in text, n bytes of it, and compares. */
 static void expect(const char *text, const char *what, size_t n, const char *expected)

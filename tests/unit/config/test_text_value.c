@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "config/text_value.h"
+#include "config/text_values.h"
 
 static struct text_token token(const char *s)
 {

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
-
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
 
+#include "base/text/str.h"
 #include "config/text_lex.h"
-#include "config/text_report.h"
+
+/* Errors of a text, each with its place, the line and a caret under what is meant. */
+
+struct text_report {
+	const char *name; /* borrowed, like text: stands for the file */
+	const char *text;
+	size_t len;
+	struct strbuf *out; /* borrowed: where the errors go */
+	unsigned n_errors;
+};
+
+/* Appends an error about the n bytes at `at`, which lies inside the text or at its end. */
+void text_report_at(struct text_report *r, const char *at, size_t n, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Counts from 1. */
+unsigned text_report_line(const struct text_report *r, const char *at);
 
 /*
  * The state of reading a text, shared by the grammar (text_parse.c) and the values of single fields
@@ -27,6 +44,6 @@ void text_parser_init(struct text_parser *p, const char *name, const char *text,
 
 void text_parser_advance(struct text_parser *p);
 
-void text_parser_complain(struct text_parser *p, const char *at, size_t n, const char *fmt, ...)
+void text_parser_error(struct text_parser *p, const char *at, size_t n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void text_parser_out_of_memory(struct text_parser *p);

@@ -3,7 +3,7 @@
  * protobuf-c keeps no capacity beside an array's length. Arrays grow here when their length is a
  * power of two, to the next one, so that the capacity follows from the length.
  */
-#include "config/text_slot.h"
+#include "config/text_field.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ static bool in_oneof(const ProtobufCFieldDescriptor *field)
 	return field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
 }
 
-size_t text_slot_size(const ProtobufCFieldDescriptor *field)
+size_t text_field_size(const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_INT64:
@@ -59,10 +59,10 @@ static bool is_zero(const void *slot, const ProtobufCFieldDescriptor *field)
 		return !*(char *const *)slot || !**(char *const *)slot;
 	if (field->type == PROTOBUF_C_TYPE_BYTES)
 		return ((const ProtobufCBinaryData *)slot)->len == 0;
-	return memcmp(slot, zeros, text_slot_size(field)) == 0;
+	return memcmp(slot, zeros, text_field_size(field)) == 0;
 }
 
-size_t text_slot_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	const void *slot = member(message, field->offset);
 	const void *quantifier = member(message, field->quantifier_offset);
@@ -81,18 +81,18 @@ size_t text_slot_count(const ProtobufCMessage *message, const ProtobufCFieldDesc
 	return pointer ? pointer_is_set(slot, field) : *(const protobuf_c_boolean *)quantifier != 0;
 }
 
-const void *text_slot_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-			  size_t i)
+const void *text_field_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+			   size_t i)
 {
 	const char *slot = member(message, field->offset);
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
-		return *(const char *const *)slot + i * text_slot_size(field);
+		return *(const char *const *)slot + i * text_field_size(field);
 	return slot;
 }
 
-const ProtobufCFieldDescriptor *text_slot_member(const ProtobufCMessage *message,
-						 const ProtobufCFieldDescriptor *field)
+const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *message,
+						  const ProtobufCFieldDescriptor *field)
 {
 	uint32_t id = *(const uint32_t *)member(message, field->quantifier_offset);
 
@@ -103,7 +103,7 @@ static int append(ProtobufCMessage *message, const ProtobufCFieldDescriptor *fie
 		  const void *value)
 {
 	char **array = member(message, field->offset);
-	size_t *n = member(message, field->quantifier_offset), size = text_slot_size(field);
+	size_t *n = member(message, field->quantifier_offset), size = text_field_size(field);
 
 	if ((*n & (*n - 1)) == 0) {
 		char *grown = reallocarray(*array, *n ? *n * 2 : 1, size);
@@ -117,8 +117,8 @@ static int append(ProtobufCMessage *message, const ProtobufCFieldDescriptor *fie
 	return 0;
 }
 
-int text_slot_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-		  const void *value)
+int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+		   const void *value)
 {
 	void *quantifier = member(message, field->quantifier_offset);
 
@@ -129,6 +129,6 @@ int text_slot_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *fie
 	else if (field->label == PROTOBUF_C_LABEL_OPTIONAL &&
 		 field->type != PROTOBUF_C_TYPE_STRING && field->type != PROTOBUF_C_TYPE_MESSAGE)
 		*(protobuf_c_boolean *)quantifier = true;
-	memcpy(member(message, field->offset), value, text_slot_size(field));
+	memcpy(member(message, field->offset), value, text_field_size(field));
 	return 0;
 }

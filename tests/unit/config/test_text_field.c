@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "unit/config/handmade.h"
-#include "config/text_slot.h"
+#include "config/text_field.h"
 #include "config/trace_config.pb-c.h"
 
 static struct handmade *new_handmade(void)
@@ -32,7 +32,7 @@ static void an_empty_message_has_only_what_is_required(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < handmade_type.n_fields; i++)
-		assert_int_equal(text_slot_count(&m->base, &handmade_fields[i]), i == 0);
+		assert_int_equal(text_field_count(&m->base, &handmade_fields[i]), i == 0);
 	free_handmade(m);
 }
 
@@ -42,10 +42,10 @@ static void a_string_replaces_its_borrowed_default(void **state)
 	char *s = strdup("own");
 
 	(void)state;
-	assert_int_equal(text_slot_put(&m->base, HANDMADE(word), &s), 0);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(word)), 1);
+	assert_int_equal(text_field_put(&m->base, HANDMADE(word), &s), 0);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(word)), 1);
 	assert_string_equal(m->word, "own");
-	assert_ptr_equal(*(char *const *)text_slot_get(&m->base, HANDMADE(word), 0), s);
+	assert_ptr_equal(*(char *const *)text_field_get(&m->base, HANDMADE(word), 0), s);
 	free_handmade(m);
 }
 
@@ -55,9 +55,9 @@ static void bytes_replace_their_default_and_are_marked(void **state)
 	ProtobufCBinaryData none = {0, NULL};
 
 	(void)state;
-	assert_int_equal(text_slot_put(&m->base, HANDMADE(raw), &none), 0);
+	assert_int_equal(text_field_put(&m->base, HANDMADE(raw), &none), 0);
 	assert_true(m->has_raw);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(raw)), 1);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(raw)), 1);
 	assert_int_equal(m->raw.len, 0);
 	free_handmade(m);
 }
@@ -69,16 +69,16 @@ static void fields_without_presence_are_there_when_not_zero(void **state)
 	char *empty = strdup(""), *full;
 
 	(void)state;
-	text_slot_put(&m->base, HANDMADE(plain), &zero);
-	text_slot_put(&m->base, HANDMADE(line), &empty);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(plain)), 0);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(line)), 0);
-	text_slot_put(&m->base, HANDMADE(plain), &one);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(plain)), 1);
+	text_field_put(&m->base, HANDMADE(plain), &zero);
+	text_field_put(&m->base, HANDMADE(line), &empty);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(plain)), 0);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(line)), 0);
+	text_field_put(&m->base, HANDMADE(plain), &one);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(plain)), 1);
 	free(m->line);
 	full = strdup("x");
-	text_slot_put(&m->base, HANDMADE(line), &full);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(line)), 1);
+	text_field_put(&m->base, HANDMADE(line), &full);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(line)), 1);
 	free_handmade(m);
 }
 
@@ -87,13 +87,13 @@ static void a_oneof_knows_its_member(void **state)
 	struct handmade *m = new_handmade(), *sub = new_handmade();
 
 	(void)state;
-	assert_null(text_slot_member(&m->base, HANDMADE(text)));
-	assert_int_equal(text_slot_put(&m->base, HANDMADE(sub), &sub), 0);
+	assert_null(text_field_member(&m->base, HANDMADE(text)));
+	assert_int_equal(text_field_put(&m->base, HANDMADE(sub), &sub), 0);
 	assert_int_equal(m->one_case, 8);
-	assert_ptr_equal(text_slot_member(&m->base, HANDMADE(text)), HANDMADE(sub));
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(text)), 0);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(number)), 0);
-	assert_int_equal(text_slot_count(&m->base, HANDMADE(sub)), 1);
+	assert_ptr_equal(text_field_member(&m->base, HANDMADE(text)), HANDMADE(sub));
+	assert_int_equal(text_field_count(&m->base, HANDMADE(text)), 0);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(number)), 0);
+	assert_int_equal(text_field_count(&m->base, HANDMADE(sub)), 1);
 	free_handmade(m);
 }
 
@@ -106,11 +106,11 @@ static void arrays_grow_and_keep_their_order(void **state)
 		ProtobufCBinaryData d = {i, malloc(i + 1)};
 
 		memset(d.data, (int)i, i + 1);
-		assert_int_equal(text_slot_put(&m->base, HANDMADE(blobs), &d), 0);
-		assert_int_equal(text_slot_count(&m->base, HANDMADE(blobs)), i + 1);
+		assert_int_equal(text_field_put(&m->base, HANDMADE(blobs), &d), 0);
+		assert_int_equal(text_field_count(&m->base, HANDMADE(blobs)), i + 1);
 	}
 	for (size_t i = 0; i < 1000; i++) {
-		const ProtobufCBinaryData *d = text_slot_get(&m->base, HANDMADE(blobs), i);
+		const ProtobufCBinaryData *d = text_field_get(&m->base, HANDMADE(blobs), i);
 
 		assert_int_equal(d->len, i);
 		assert_int_equal(d->data[i], (uint8_t)i);
@@ -130,10 +130,10 @@ static void agrees_with_unpack(void **state)
 	(void)state;
 	assert_non_null(c);
 	for (unsigned i = 0; i < type->n_fields; i++)
-		sum += text_slot_count(&c->base, &type->fields[i]);
+		sum += text_field_count(&c->base, &type->fields[i]);
 	assert_int_equal(sum, 4); /* two buffers, duration_ms, unique_session_name */
-	assert_int_equal(text_slot_count(&c->base, &type->fields[0]), 2);
-	assert_ptr_equal(*(void *const *)text_slot_get(&c->base, &type->fields[0], 1),
+	assert_int_equal(text_field_count(&c->base, &type->fields[0]), 2);
+	assert_ptr_equal(*(void *const *)text_field_get(&c->base, &type->fields[0], 1),
 			 c->buffers[1]);
 	pb__trace_config__free_unpacked(c, NULL);
 }

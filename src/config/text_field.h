@@ -19,22 +19,22 @@
  */
 
 /* Bytes of one value in the struct or array. */
-size_t text_slot_size(const ProtobufCFieldDescriptor *field);
+size_t text_field_size(const ProtobufCFieldDescriptor *field);
 
 /* Number of values: 0 or 1, of a repeated field any. */
-size_t text_slot_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
+size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
 /* Value i < count. */
-const void *text_slot_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-			  size_t i);
+const void *text_field_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+			   size_t i);
 
 /* Of a field in a oneof: the member that is set, or NULL. */
-const ProtobufCFieldDescriptor *text_slot_member(const ProtobufCMessage *message,
-						 const ProtobufCFieldDescriptor *field);
+const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *message,
+						  const ProtobufCFieldDescriptor *field);
 
 /*
  * Copies a value in as protobuf_c_message_unpack would have: sets or appends it. Memory that it
  * points to is the message's from then on. Only for a message that began empty and was filled by
  * this function alone. 0, or -ENOMEM with nothing changed.
  */
-int text_slot_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-		  const void *value);
+int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+		   const void *value);
