@@ -1,23 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/engine/object.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "bpf/settings.h"
+
+/*
+ * One line of many that libbpf logs about a failure: of the verifier's log the last line that is no
+ * statistics, and else the first line of all, for what follows it are consequences.
+ */
+struct libbpf_words {
+	char error[200];
+	char verifier[200];
+};
+
+#define PREFIX "libbpf: "
+
+static void keep(char *to, size_t size, const char *line)
+{
+	snprintf(to, size, "%s", line);
+	str_make_plain(to, strlen(to), "");
+}
+
+static bool is_statistics(const char *line)
+{
+	static const char *const starts[] = {"processed ", "verification time", "stack depth",
+					     "-- END",	   "peak_states",	"max_states",
+					     "old state:", "cur state:"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (str_starts(line, starts[i]))
+			return true;
+	return !*line;
+}
+
+static void keep_verifier(struct libbpf_words *w, char *text)
+{
+	char *rest = text, *line;
+	unsigned helper;
+
+	while ((line = strsep(&rest, "\n")))
+		if (!is_statistics(line))
+			keep(w->verifier, sizeof(w->verifier), line);
+	if (sscanf(w->verifier, "invalid func unknown#%u", &helper) == 1)
+		snprintf(w->verifier, sizeof(w->verifier), "the kernel has no BPF helper %u",
+			 helper);
+}
+
+static void libbpf_words_add(struct libbpf_words *w, const char *fmt, va_list args)
+{
+	_cleanup_(freep) char *text = NULL;
+	char *log;
+
+	if (vasprintf(&text, fmt, args) < 0) {
+		text = NULL;
+		return;
+	}
+	log = strstr(text, "BEGIN PROG LOAD LOG");
+	if (log) {
+		log = strchrnul(log, '\n');
+		keep_verifier(w, log);
+	} else if (!w->error[0]) {
+		text[strcspn(text, "\n")] = '\0';
+		keep(w->error, sizeof(w->error),
+		     text + (str_starts(text, PREFIX) ? strlen(PREFIX) : 0));
+	}
+}
+
+/* "" when there is none. Plain text, no newline. */
+static const char *libbpf_words_best(const struct libbpf_words *w)
+{
+	return w->verifier[0] ? w->verifier : w->error;
+}
+
 /*
  * libbpf says why something failed in lines of its log, and in one of them for the whole of the
  * verifier's. They are gathered during each call, and the one that tells most goes into the error's
  * sentence. There is one thread.
  */
-#include "ebpf/engine/object.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-#include "base/core/mem.h"
-#include "bpf/settings.h"
-#include "ebpf/engine/libbpf_words.h"
 
 #define PROGRAMS_MAX 64
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ebpf/engine/libbpf_words.h"
+#include "ebpf/engine/object.c"
 
 static struct libbpf_words words;
 
