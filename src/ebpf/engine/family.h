@@ -7,7 +7,7 @@
 
 #include "client/counters/tracks.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
-#include "ebpf/engine/hooks.h"
+#include "ebpf/engine/features.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ebpf/engine/hooks.h"
+#include "ebpf/engine/features.h"
 
 /* The objects of bpf/, compiled and linked in (build/gen/bpf/objects.S): EBPF_DECLARE(runq) once in a
  * file, then EBPF_IMAGE(runq) is bpf/runq.bpf.c. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "ebpf/engine/hooks.h"
+#include "ebpf/engine/features.h"
 
 /*
  * An object of programs and maps in the kernel, by libbpf: of this program's own, or of a file. Its

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bpf/switch_records.h"
-#include "ebpf/engine/hooks.h"
+#include "ebpf/engine/features.h"
 
 /* What a rung takes whose program includes bpf/switch_records.h. */
 #define NEEDS_OF_SWITCH_RECORDS                                                                    \

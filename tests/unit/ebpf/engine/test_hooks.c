@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ebpf/engine/hooks.h"
+#include "ebpf/engine/features.h"
 
 /* A kernel, as the test tells of it. */
 static struct kernel {
