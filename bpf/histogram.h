@@ -5,7 +5,7 @@
 
 /*
  * A histogram of nanoseconds, in the value of a per-CPU map, and the largest value of a period. Both
- * sides include this file: the kernel's counts, src/ebpf/tracks/histogram.c makes percentiles of them.
+ * sides include this file: the kernel's counts, src/ebpf/tracks/counter.c makes percentiles of them.
  *
  * Each octave has 32 buckets of one width, so a bucket is at most 1/32 (3.1 %) wider than where it
  * begins; below 32 ns each value has its own. With e the highest bit of v:

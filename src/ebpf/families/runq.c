@@ -8,7 +8,6 @@
 #include "base/core/mem.h"
 #include "bpf/runq.h"
 #include "ebpf/tracks/counter.h"
-#include "ebpf/tracks/histogram.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"

@@ -1,7 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/tracks/counter.h"
 
+#include <math.h>
+
+#include "base/core/mem.h"
 #include "ebpf/engine/trouble.h"
+
+#define SUB_BITS 5 /* 32 buckets an octave */
+
+_Static_assert((SONDA_HIST_BITS - SUB_BITS) * (1u << SUB_BITS) + (1u << SUB_BITS) ==
+		       SONDA_HIST_BUCKETS,
+	       "the last octave ends with the last bucket");
+
+uint64_t histogram_begin_of(uint32_t bucket)
+{
+	uint32_t octave = bucket >> SUB_BITS;
+
+	if (octave == 0)
+		return bucket;
+	return (uint64_t)((bucket & ((1u << SUB_BITS) - 1)) + (1u << SUB_BITS)) << (octave - 1);
+}
+
+uint64_t histogram_end_of(uint32_t bucket)
+{
+	return histogram_begin_of(bucket + 1);
+}
+
+uint64_t histogram_take(const struct sonda_hist *now, struct sonda_hist *last,
+			struct sonda_hist *ret_added)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < SONDA_HIST_BUCKETS; i++) {
+		/* Counts go round. */
+		ret_added->buckets[i] = now->buckets[i] - last->buckets[i];
+		last->buckets[i] = now->buckets[i];
+		n += ret_added->buckets[i];
+	}
+	return n;
+}
+
+void histogram_merge(struct sonda_hist *into, const struct sonda_hist *h)
+{
+	for (size_t i = 0; i < SONDA_HIST_BUCKETS; i++)
+		into->buckets[i] += h->buckets[i];
+}
+
+uint64_t histogram_percentile(const struct sonda_hist *h, uint64_t n, double percent, uint64_t max)
+{
+	uint64_t rank = (uint64_t)ceil(percent / 100 * (double)n), seen = 0, v;
+	uint32_t i;
+
+	if (n == 0)
+		return 0;
+	rank = MIN(MAX(rank, 1), n);
+	for (i = 0; i < SONDA_HIST_BUCKETS - 1; i++) {
+		seen += h->buckets[i];
+		if (seen >= rank)
+			break;
+	}
+	v = (histogram_begin_of(i) + histogram_end_of(i) - 1) / 2;
+	return max && max < v ? max : v;
+}
+
+uint64_t histogram_max(const struct sonda_max *m, uint64_t generation)
+{
+	unsigned slot = generation & 1;
+
+	return m->generation[slot] == generation ? m->max[slot] : 0;
+}
+
+uint64_t histogram_max_floor(const struct sonda_hist *h)
+{
+	for (uint32_t i = SONDA_HIST_BUCKETS; i-- > 0;)
+		if (h->buckets[i])
+			return histogram_begin_of(i);
+	return 0;
+}
 
 uint32_t ebpf_add_group(const struct ebpf_run *r, uint32_t parent, const char *name)
 {

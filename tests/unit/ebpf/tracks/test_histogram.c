@@ -13,7 +13,7 @@
 #include "bpf/histogram.h"
 
 #include "base/core/mem.h"
-#include "ebpf/tracks/histogram.h"
+#include "ebpf/tracks/counter.h"
 #include "unit/rng.h"
 
 #define VALUES 20000
