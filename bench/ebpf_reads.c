@@ -37,7 +37,7 @@
 #include "bpf/process.h"
 #include "bpf/runq.h"
 #include "ebpf/engine/family.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 #include "ebpf/engine/trouble.h"
 
 static uint32_t n_cpus = 64, n_processes = 1000, percent_full, n_periods = 50;

@@ -4,7 +4,7 @@
 #include <linux/types.h>
 
 /*
- * Sums by process: values that are only u64. Both sides include this file; src/ebpf/tracks/processes.c reads.
+ * Sums by process: values that are only u64. Both sides include this file; src/ebpf/tracks/per_process.c reads.
  *
  * Each CPU has elements of its own for the processes that it counts for, so nothing is atomic, and no
  * two CPUs write to one line. (As the values of a per-CPU hash each element would have room for all

@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 #include "bpf/cpu_time.h"
 #include "ebpf/engine/images.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 #include "ebpf/families/switch_records.h"
 
 EBPF_DECLARE(cpu_time);

@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 #include "bpf/faults.h"
 #include "ebpf/engine/images.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 
 EBPF_DECLARE(faults);
 EBPF_DECLARE(faults_raw);

@@ -5,7 +5,7 @@
 #include "bpf/futex.h"
 #include "bpf/settings.h"
 #include "ebpf/engine/images.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 
 EBPF_DECLARE(futex);
 EBPF_DECLARE(futex_raw);

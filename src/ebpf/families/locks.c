@@ -5,7 +5,7 @@
 #include "bpf/locks.h"
 #include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 
 EBPF_DECLARE(locks);
 EBPF_DECLARE(locks_raw);

@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 #include "bpf/syscalls.h"
 #include "ebpf/engine/images.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 #include "ebpf/families/syscall_sums.h"
 
 EBPF_DECLARE(syscalls);

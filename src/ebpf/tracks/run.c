@@ -8,7 +8,7 @@
 #include "bpf/settings.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/tracks/outliers.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 
 static const struct processes_spec *processes_of(const struct ebpf_run *r)
 {

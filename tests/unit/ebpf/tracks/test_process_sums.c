@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "bpf/process.h"
-#include "ebpf/tracks/process_sums.h"
+#include "ebpf/tracks/per_process.h"
 
 static struct process_sums sums;
 

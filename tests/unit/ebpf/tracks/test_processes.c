@@ -8,7 +8,7 @@
 #include "ebpf/families/cpu_time.h"
 #include "ebpf/families/faults.h"
 #include "ebpf/families/futex.h"
-#include "ebpf/tracks/processes.h"
+#include "ebpf/tracks/per_process.h"
 #include "ebpf/families/syscalls.h"
 
 /* A free element of a CPU's becomes that of a key, as in the kernel: its values. */
