@@ -10,7 +10,7 @@
 
 #include "base/core/mem.h"
 #include "ebpf/tracks/counter.h"
-#include "ebpf/tracks/event_ring.h"
+#include "ebpf/tracks/event_tracks.h"
 #include "ebpf/engine/object.h"
 #include "ebpf/program_file.h"
 #include "ebpf/program_map.h"

@@ -6,7 +6,7 @@
 
 #include "bpf/outliers.h"
 #include "ebpf/tracks/counter.h"
-#include "ebpf/tracks/event_ring.h"
+#include "ebpf/tracks/event_tracks.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
 #include "ebpf/engine/trouble.h"

@@ -9,7 +9,7 @@
 #include "base/core/clock.h"
 #include "bpf/sonda_program.h"
 #include "unit/client/read_tracks.h"
-#include "ebpf/tracks/event_lanes.h"
+#include "ebpf/tracks/event_tracks.h"
 
 #define NOW (100 * NS_PER_S)
 enum { BEGIN = 1, END = 2, INSTANT = 3 };

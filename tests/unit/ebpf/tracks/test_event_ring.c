@@ -4,7 +4,7 @@
 #include <bpf/bpf.h>
 
 #include "bpf/sonda_program.h"
-#include "ebpf/tracks/event_ring.h"
+#include "ebpf/tracks/event_tracks.h"
 #include "unit/ebpf/fake_bpf.h"
 
 #define RING_BYTES (4u << 20)

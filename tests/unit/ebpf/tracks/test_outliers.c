@@ -5,7 +5,7 @@
 #include "bpf/outliers.h"
 #include "bpf/sonda_program.h"
 #include "ebpf/families/block.h"
-#include "ebpf/tracks/event_lanes.h"
+#include "ebpf/tracks/event_tracks.h"
 #include "ebpf/families/memory.h"
 #include "ebpf/families/runq.h"
 
