@@ -5,7 +5,7 @@
 
 /*
  * What takes longer than the config allows is an event of its own: a slice on its thread. Both sides
- * include this file; src/ebpf/tracks/outliers.c reads.
+ * include this file; src/ebpf/tracks/family_run.c reads.
  *
  * Each CPU has so many a second, which keeps the cost and the ring small when all goes wrong. Where
  * the config asks for none, the verifier drops all of it.
