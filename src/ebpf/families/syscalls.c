@@ -1,11 +1,233 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/families/syscalls.h"
 
-#include "base/core/mem.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "bpf/process.h"
 #include "bpf/syscalls.h"
+#include "client/counters/tracks.h"
+#include "ebpf/tracks/top.h"
+#include "base/core/mem.h"
+#include "base/system/syscall_names.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/tracks/per_process.h"
-#include "ebpf/families/syscall_sums.h"
+
+/*
+ * Of the processes that have tracks, the calls that they made most, by name: up to so many a
+ * process. A call that others have overtaken ends with the number that it had.
+ *
+ *	syscall_sums_begin(s);
+ *	syscall_sums_add(s, pid, what, value);     for each element (bpf/process.h)
+ *	syscall_sums_end(s, tracks, top);    after the top's own end
+ */
+#define SYSCALL_SUMS_SHOWN 5u /* of a process */
+#define SYSCALL_SUMS_MAX (1u << 18) /* of all; further ones are not seen */
+
+struct syscall_sums {
+	struct syscall_sum *all; /* a uthash of owned ones */
+	struct syscall_sum **order; /* owned */
+	size_t order_cap;
+	uint32_t period;
+};
+
+struct syscall_id {
+	uint32_t pid, what;
+};
+
+struct syscall_sum {
+	struct syscall_id id;
+	UT_hash_handle hh;
+	uint32_t period; /* the last that told of it */
+	struct syscalls sum;
+	bool is_shown;
+	uint32_t process, group, count, time, errors; /* tracks; errors: TRACK_ROOT without any */
+};
+
+static void syscall_sums_deinit(struct syscall_sums *s)
+{
+	struct syscall_sum *c, *next;
+
+	HASH_ITER (hh, s->all, c, next) {
+		HASH_DEL(s->all, c);
+		free(c);
+	}
+	free(s->order);
+	s->order = NULL;
+}
+
+static void syscall_sums_begin(struct syscall_sums *s)
+{
+	s->period++;
+}
+
+static struct syscall_sum *sum_of(struct syscall_sums *s, struct syscall_id id)
+{
+	struct syscall_sum *c;
+
+	HASH_FIND(hh, s->all, &id, sizeof(id), c);
+	if (c || HASH_COUNT(s->all) >= SYSCALL_SUMS_MAX)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->id = id;
+	HASH_ADD(hh, s->all, id, sizeof(c->id), c);
+	return c;
+}
+
+static void syscall_sums_add(struct syscall_sums *s, uint32_t pid, uint32_t what,
+			     const struct syscalls *value)
+{
+	struct syscall_sum *c = sum_of(s, (struct syscall_id){pid, what});
+
+	if (!c)
+		return;
+	if (c->period != s->period) {
+		c->period = s->period;
+		c->sum = (struct syscalls){0};
+	}
+	c->sum.count += value->count;
+	c->sum.ns += value->ns;
+	c->sum.errors += value->errors;
+}
+
+/* ---- tracks ---- */
+
+static void name_call(uint32_t what, char *ret, size_t size)
+{
+	char name[SYSCALL_NAME_MAX] = "";
+	uint32_t nr = what & ~SYSCALLS_COMPAT;
+	bool compat = what & SYSCALLS_COMPAT;
+
+	if (compat)
+		syscall_compat_name(nr, name, sizeof(name) - 1);
+	else
+		syscall_name(nr, name);
+	if (!name[0])
+		snprintf(name, sizeof(name), nr == SYSCALLS_NONE ? "no call" : "call %u", nr);
+	snprintf(ret, size, "%s%s", name, compat ? " (32-bit)" : "");
+}
+
+static uint32_t add(struct tracks *t, const struct syscall_sum *c, const char *suffix,
+		    enum track_unit unit)
+{
+	char call[SYSCALL_NAME_MAX + 16], name[sizeof(call) + 16];
+
+	name_call(c->id.what, call, sizeof(call));
+	snprintf(name, sizeof(name), "%s%s", call, suffix);
+	return tracks_add(t, &(struct track_spec){.kind = TRACK_COUNTER,
+						  .parent = c->group,
+						  .name = name,
+						  .unit = unit,
+						  .total = true});
+}
+
+static void hide(struct tracks *t, struct syscall_sum *c)
+{
+	if (!c->is_shown)
+		return;
+	tracks_remove(t, c->count);
+	tracks_remove(t, c->time);
+	tracks_remove(t, c->errors);
+	tracks_remove(t, c->group);
+	tracks_remove(t, c->process);
+	c->is_shown = false;
+}
+
+static void show(struct tracks *t, struct syscall_sum *c)
+{
+	if (!c->is_shown) {
+		/* The top's too, and goes with the last of them. */
+		c->process = tracks_add(
+			t, &(struct track_spec){.kind = TRACK_PROCESS, .pid = (int32_t)c->id.pid});
+		c->group = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
+							      .parent = c->process,
+							      .name = "syscalls by name"});
+		c->count = add(t, c, "", TRACK_UNIT_COUNT);
+		c->time = add(t, c, " time", TRACK_UNIT_NS);
+		c->errors = TRACK_ROOT;
+		c->is_shown = true;
+	}
+	if (c->errors == TRACK_ROOT && c->sum.errors)
+		c->errors = add(t, c, " errors", TRACK_UNIT_COUNT);
+	tracks_set(t, c->count, (int64_t)c->sum.count);
+	tracks_set(t, c->time, (int64_t)c->sum.ns);
+	tracks_set(t, c->errors, (int64_t)c->sum.errors);
+}
+
+/* ---- who is among them ---- */
+
+static int by_process_and_count(const void *a, const void *b)
+{
+	const struct syscall_sum *x = *(struct syscall_sum *const *)a;
+	const struct syscall_sum *y = *(struct syscall_sum *const *)b;
+
+	if (x->id.pid != y->id.pid)
+		return x->id.pid < y->id.pid ? -1 : 1;
+	if (x->sum.count != y->sum.count)
+		return x->sum.count < y->sum.count ? 1 : -1;
+	return x->id.what < y->id.what ? -1 : x->id.what > y->id.what;
+}
+
+/* Forgets those that are there no more; of processes with tracks, their calls in order. */
+static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct top *top)
+{
+	struct syscall_sum *c, *next;
+	size_t n = 0;
+
+	if (array_reserve(&s->order, &s->order_cap, HASH_COUNT(s->all), sizeof(*s->order)) < 0)
+		return 0;
+	HASH_ITER (hh, s->all, c, next) {
+		if (c->period != s->period) {
+			hide(t, c);
+			HASH_DEL(s->all, c);
+			free(c);
+		} else if (!top_shows(top, c->id.pid)) {
+			hide(t, c);
+		} else {
+			s->order[n++] = c;
+		}
+	}
+	if (n)
+		qsort(s->order, n, sizeof(*s->order), by_process_and_count);
+	return n;
+}
+
+/* The place of each among those of its process; before: of the one before it. */
+static size_t place_of(struct syscall_sum *const *order, size_t i, size_t before)
+{
+	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;
+}
+
+static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, const struct top *top)
+{
+	size_t n = sort_out(s, tracks, top), place = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		place = place_of(s->order, i, place);
+		if (place >= SYSCALL_SUMS_SHOWN)
+			hide(tracks, s->order[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		place = place_of(s->order, i, place);
+		if (place < SYSCALL_SUMS_SHOWN)
+			show(tracks, s->order[i]);
+	}
+}
+
+/* Removes all tracks. */
+static void syscall_sums_hide(struct syscall_sums *s, struct tracks *tracks)
+{
+	struct syscall_sum *c, *next;
+
+	HASH_ITER (hh, s->all, c, next)
+		hide(tracks, c);
+}
 
 EBPF_DECLARE(syscalls);
 EBPF_DECLARE(syscalls_raw);

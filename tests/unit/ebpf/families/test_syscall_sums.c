@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "unit/client/read_tracks.h"
-#include "ebpf/families/syscall_sums.h"
+#include "ebpf/families/syscalls.c"
 
 static struct writer *w;
 static struct tracks *tracks;
