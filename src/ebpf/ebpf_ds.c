@@ -19,7 +19,7 @@
 #include "client/counters/counter_poll.h"
 #include "ebpf/cost.h"
 #include "ebpf/engine/family.h"
-#include "ebpf/program.h"
+#include "ebpf/user_program.h"
 #include "ebpf/settings.h"
 #include "ebpf/thresholds.h"
 #include "ebpf/engine/trouble.h"

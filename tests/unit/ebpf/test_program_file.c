@@ -12,7 +12,7 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "ebpf/program_file.h"
+#include "ebpf/user_program.c"
 
 static char root[64], folder[96];
 static struct err_text why;
