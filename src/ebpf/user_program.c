@@ -19,7 +19,7 @@
 #include "ebpf/tracks/counter.h"
 #include "ebpf/tracks/event_tracks.h"
 #include "ebpf/engine/object.h"
-#include "ebpf/program_map.h"
+#include "ebpf/user_map.h"
 #include "ebpf/engine/trouble.h"
 
 /*

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/core/mem.h"
-#include "ebpf/shape.h"
+#include "ebpf/user_map.c"
 
 static struct btf *btf;
 static int u32, s64, chars, wrapped; /* types */

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/user_map.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <bpf/btf.h>
+#include <stdlib.h>
+#include <bpf/libbpf.h>
+#include <uthash.h>
+
+#include "base/core/err.h"
+#include "base/text/str.h"
+#include "client/counters/tracks.h"
+#include "base/core/mem.h"
+
+#define IS_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define DEPTH_MAX 8 /* structs in structs */
+#define TAG "sonda:"
+#define TAG_UNIT "sonda:unit="
+#define TAG_GAUGE "sonda:gauge"
+
+struct walk {
+	const struct btf *btf;
+	struct shape *shape;
+	struct err_text *e;
+};
+
+static const char *name_at(const struct btf *btf, uint32_t offset)
+{
+	const char *s = btf__name_by_offset(btf, offset);
+
+	return s ? s : "";
+}
+
+static const struct btf_type *resolve(const struct btf *btf, uint32_t id, uint32_t *ret_id)
+{
+	int r = btf__resolve_type(btf, id);
+
+	*ret_id = r < 0 ? 0 : (uint32_t)r;
+	return r < 0 ? NULL : btf__type_by_id(btf, (uint32_t)r);
+}
+
+/* ---- tags ---- */
+
+static void take_unit(struct shape_field *f, const char *unit)
+{
+	static const struct {
+		const char *name;
+		enum track_unit unit;
+	} known[] = {
+		{"ns", TRACK_UNIT_NS}, {"bytes", TRACK_UNIT_BYTES}, {"count", TRACK_UNIT_COUNT}};
+
+	f->unit = TRACK_UNIT_NONE;
+	f->unit_name[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(unit, known[i].name)) {
+			f->unit = known[i].unit;
+			return;
+		}
+	snprintf(f->unit_name, sizeof(f->unit_name), "%.*s", (int)sizeof(f->unit_name) - 1, unit);
+	str_make_plain(f->unit_name, strlen(f->unit_name), "");
+}
+
+static int take_tag(struct walk *w, struct shape_field *f, const char *tag)
+{
+	if (str_starts(tag, TAG_UNIT))
+		take_unit(f, tag + strlen(TAG_UNIT));
+	else if (!strcmp(tag, TAG_GAUGE))
+		f->is_gauge = true;
+	else if (str_starts(tag, TAG))
+		return err_set(w->e, -EINVAL, "has the tag \"%.80s\", which nobody knows", tag);
+	return 0;
+}
+
+/* Those of a declaration: a variable (component -1), or a member of a struct. */
+static int take_tags(struct walk *w, struct shape_field *f, uint32_t type, int component)
+{
+	uint32_t n = btf__type_cnt(w->btf);
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct btf_type *t = btf__type_by_id(w->btf, i);
+		int r;
+
+		if (!btf_is_decl_tag(t) || t->type != type ||
+		    btf_decl_tag(t)->component_idx != component)
+			continue;
+		r = take_tag(w, f, name_at(w->btf, t->name_off));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- fields ---- */
+
+static int add_leaf(struct walk *w, const struct shape_field *f)
+{
+	if (w->shape->n == SHAPE_FIELDS_MAX)
+		return err_set(w->e, -EINVAL, "has more than %u fields", SHAPE_FIELDS_MAX);
+	w->shape->fields[w->shape->n++] = *f;
+	return 0;
+}
+
+static int refuse(struct walk *w, const struct shape_field *f)
+{
+	return err_set(w->e, -EINVAL, "has %s%s, which is no integer, nor a struct of integers",
+		       *f->name ? "the field " : "a type", f->name);
+}
+
+static int add_text(struct walk *w, struct shape_field *f, const struct btf_type *t)
+{
+	const struct btf_array *a = btf_array(t);
+	uint32_t id;
+	const struct btf_type *element = resolve(w->btf, a->type, &id);
+
+	if (!element || !btf_is_int(element) || element->size != 1 || !a->nelems)
+		return refuse(w, f);
+	f->is_text = true;
+	f->size = a->nelems;
+	return add_leaf(w, f);
+}
+
+static int add_integer(struct walk *w, struct shape_field *f, const struct btf_type *t)
+{
+	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
+		return refuse(w, f);
+	f->size = t->size;
+	f->is_signed = btf_is_int(t) ? btf_int_encoding(t) & BTF_INT_SIGNED : btf_kflag(t);
+	return add_leaf(w, f);
+}
+
+static int add_type(struct walk *w, const struct shape_field *of, uint32_t type, int depth);
+
+static int add_member(struct walk *w, const struct shape_field *of, uint32_t id, uint32_t i,
+		      int depth)
+{
+	const struct btf_type *t = btf__type_by_id(w->btf, id);
+	const struct btf_member *m = &btf_members(t)[i];
+	const char *name = name_at(w->btf, m->name_off);
+	struct shape_field f = *of;
+	int r;
+
+	snprintf(f.name, sizeof(f.name), "%.*s%s%.*s", SHAPE_NAME_CHARS / 2, of->name,
+		 *of->name && *name ? "." : "", SHAPE_NAME_CHARS / 2 - 2, name);
+	if (btf_member_bitfield_size(t, i))
+		return err_set(w->e, -EINVAL, "has the bit field %s", f.name);
+	f.offset = of->offset + btf_member_bit_offset(t, i) / 8;
+	r = take_tags(w, &f, id, (int)i);
+	return r < 0 ? r : add_type(w, &f, m->type, depth);
+}
+
+/* Recursion: not deeper than DEPTH_MAX. */
+static int add_type(struct walk *w, const struct shape_field *of, uint32_t type, int depth)
+{
+	struct shape_field f = *of;
+	uint32_t id;
+	const struct btf_type *t = resolve(w->btf, type, &id);
+	int r = 0;
+
+	if (!t || depth > DEPTH_MAX)
+		return refuse(w, &f);
+	if (btf_is_int(t) || btf_is_enum(t) || btf_is_enum64(t))
+		return add_integer(w, &f, t);
+	if (btf_is_array(t))
+		return add_text(w, &f, t);
+	if (!btf_is_struct(t))
+		return refuse(w, &f);
+	for (uint32_t i = 0; i < btf_vlen(t) && r == 0; i++)
+		r = add_member(w, &f, id, i, depth + 1);
+	return r;
+}
+
+/* map: the name of the variable whose tags count for all; may be NULL. 0 or -EINVAL, with a
+ * sentence's end: "has ..., which is ...". */
+static int shape_of(const struct btf *btf, uint32_t type, const char *map, struct shape *ret,
+		    struct err_text *e)
+{
+	struct walk w = {.btf = btf, .shape = ret, .e = e};
+	struct shape_field whole = {.name = ""};
+	int var = map ? btf__find_by_name_kind(btf, map, BTF_KIND_VAR) : -ENOENT;
+	int r;
+
+	ret->n = 0;
+	if (!type)
+		return err_set(e, -EINVAL, "has no BTF");
+	r = var > 0 ? take_tags(&w, &whole, (uint32_t)var, -1) : 0;
+	if (r == 0)
+		r = add_type(&w, &whole, type, 0);
+	return r == 0 && !ret->n ? err_set(e, -EINVAL, "has no fields") : r;
+}
+
+/* ---- values ---- */
+
+/* Of an integer, by its address in a key or value. */
+static int64_t shape_value(const struct shape_field *f, const void *base)
+{
+	const char *p = (const char *)base + f->offset;
+	uint64_t v = 0;
+	unsigned unused = 64 - 8 * f->size;
+
+	/* The number's first bytes are its lowest ones, or its highest. */
+	memcpy((char *)&v + (IS_BIG_ENDIAN ? sizeof(v) - f->size : 0), p, f->size);
+	return f->is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
+}
+
+static void add_value(const struct shape_field *f, const void *key, struct strbuf *b)
+{
+	const char *text = (const char *)key + f->offset;
+	int64_t v;
+
+	if (f->is_text) {
+		strbuf_add(b, text, strnlen(text, f->size));
+		return;
+	}
+	v = shape_value(f, key);
+	if (f->is_signed)
+		strbuf_printf(b, "%" PRId64, v);
+	else
+		strbuf_printf(b, "%" PRIu64, (uint64_t)v);
+}
+
+/* A key for people: "bash", "12", "cpu 3, vector 7". */
+static void shape_text(const struct shape *s, const void *key, struct strbuf *b)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct shape_field *f = &s->fields[i];
+
+		if (i)
+			strbuf_puts(b, ", ");
+		if (*f->name && !f->is_text)
+			strbuf_printf(b, "%s ", f->name);
+		add_value(f, key, b);
+	}
+}
+
+#define KEY_BYTES_MAX 64u /* those of map.h */
+#define VALUE_BYTES_MAX 4096u
+
+struct program_element {
+	unsigned char key[KEY_BYTES_MAX];
+	UT_hash_handle hh;
+	uint64_t seen; /* the pass that saw it */
+	uint32_t group; /* TRACK_ROOT: it has none of its own */
+	uint32_t tracks[]; /* one a field of the value */
+};
+
+static bool is_per_cpu(enum bpf_map_type t)
+{
+	return t == BPF_MAP_TYPE_PERCPU_ARRAY || t == BPF_MAP_TYPE_PERCPU_HASH ||
+	       t == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+static bool is_array(enum bpf_map_type t)
+{
+	return t == BPF_MAP_TYPE_PERCPU_ARRAY || t == BPF_MAP_TYPE_ARRAY;
+}
+
+static bool is_known(enum bpf_map_type t)
+{
+	return is_per_cpu(t) || is_array(t) || t == BPF_MAP_TYPE_HASH || t == BPF_MAP_TYPE_LRU_HASH;
+}
+
+static int check_sizes(const struct bpf_map *map, struct err_text *e)
+{
+	if (!is_known(bpf_map__type(map)))
+		return err_set(e, -EINVAL, "is neither an array nor a hash");
+	if (bpf_map__key_size(map) > KEY_BYTES_MAX || bpf_map__value_size(map) > VALUE_BYTES_MAX)
+		return err_set(e, -E2BIG,
+			       "has keys of more than %u bytes, or values of more than %u",
+			       KEY_BYTES_MAX, VALUE_BYTES_MAX);
+	if (is_array(bpf_map__type(map)) && bpf_map__max_entries(map) > PROGRAM_ELEMENTS_MAX)
+		return err_set(e, -E2BIG,
+			       "has %u elements, and may have %u, as all are read in each "
+			       "period",
+			       bpf_map__max_entries(map), PROGRAM_ELEMENTS_MAX);
+	return 0;
+}
+
+static int find_shapes(struct program_map *m, const struct bpf_map *map, const struct btf *btf,
+		       struct err_text *e)
+{
+	struct err_text why;
+	int r = shape_of(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
+
+	if (r < 0)
+		return err_set(e, r, "its key %s", why.text);
+	r = shape_of(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
+	if (r < 0)
+		return err_set(e, r, "its value %s", why.text);
+	for (uint32_t i = 0; i < m->value.n; i++)
+		if (m->value.fields[i].is_text)
+			return err_set(e, -EINVAL, "its value has a text, which is no counter");
+	return 0;
+}
+
+static uint32_t add_group(struct tracks *t, uint32_t parent, const char *name)
+{
+	return tracks_add(
+		t, &(struct track_spec){.kind = TRACK_GROUP, .parent = parent, .name = name});
+}
+
+int program_map_init(struct program_map *m, const struct bpf_map *map, const struct btf *btf,
+		     struct tracks *tracks, uint32_t group, uint32_t n_cpus, struct err_text *e)
+{
+	enum bpf_map_type type = bpf_map__type(map);
+	int r;
+
+	*m = (struct program_map){
+		.name = bpf_map__name(map) + strlen(PROGRAM_MAP_PREFIX),
+		.tracks = tracks,
+		.group = group,
+		.n_cpus = is_per_cpu(type) ? n_cpus : 1,
+		.is_array = is_array(type),
+		.is_single = is_array(type) && bpf_map__max_entries(map) == 1,
+	};
+	r = check_sizes(map, e);
+	if (r == 0)
+		r = find_shapes(m, map, btf, e);
+	if (r < 0)
+		return r;
+	m->value_stride = is_per_cpu(type) ? (bpf_map__value_size(map) + 7) / 8 * 8
+					   : bpf_map__value_size(map);
+	m->reader = (struct map_reader){.fd = bpf_map__fd(map),
+					.key_size = bpf_map__key_size(map),
+					.value_size = (size_t)m->value_stride * m->n_cpus};
+	if (!m->is_single || m->value.n > 1 || *m->value.fields[0].name)
+		m->group = add_group(tracks, group, m->name);
+	return 0;
+}
+
+/* ---- elements ---- */
+
+static void add_counter(struct program_map *m, struct program_element *x, uint32_t i,
+			const char *name)
+{
+	const struct shape_field *f = &m->value.fields[i];
+
+	x->tracks[i] = tracks_add(
+		m->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
+						.parent = x->group ? x->group : m->group,
+						.name = name,
+						.unit = f->unit,
+						.unit_name = *f->unit_name ? f->unit_name : NULL,
+						.total = !f->is_gauge});
+}
+
+static void add_tracks(struct program_map *m, struct program_element *x)
+{
+	bool is_struct = m->value.n > 1 || *m->value.fields[0].name;
+	_cleanup_(strbuf_deinit) struct strbuf name = {0};
+
+	shape_text(&m->key, x->key, &name);
+	if (is_struct && !m->is_single)
+		x->group = add_group(m->tracks, m->group, name.s ? name.s : "");
+	for (uint32_t i = 0; i < m->value.n; i++) {
+		if (is_struct)
+			add_counter(m, x, i, m->value.fields[i].name);
+		else
+			add_counter(m, x, i, m->is_single ? m->name : name.s ? name.s : "");
+	}
+}
+
+static struct program_element *element_new(struct program_map *m, const void *key)
+{
+	struct program_element *x;
+
+	if (m->n_elements == PROGRAM_KEYS_MAX)
+		return NULL;
+	x = calloc(1, sizeof(*x) + m->value.n * sizeof(x->tracks[0]));
+	if (!x)
+		return NULL;
+	memcpy(x->key, key, m->reader.key_size);
+	add_tracks(m, x);
+	HASH_ADD(hh, m->elements, key, m->reader.key_size, x);
+	m->n_elements++;
+	return x;
+}
+
+static void element_free(struct program_map *m, struct program_element *x)
+{
+	HASH_DEL(m->elements, x);
+	m->n_elements--;
+	free(x);
+}
+
+static int64_t sum_of(const struct program_map *m, const struct shape_field *f, const void *values)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < m->n_cpus; cpu++)
+		sum += (uint64_t)shape_value(f,
+					     (const char *)values + (size_t)cpu * m->value_stride);
+	return (int64_t)sum;
+}
+
+static bool is_zero(const struct program_map *m, const void *values)
+{
+	for (uint32_t i = 0; i < m->value.n; i++)
+		if (sum_of(m, &m->value.fields[i], values))
+			return false;
+	return true;
+}
+
+static void set_element(void *ctx, const void *key, const void *values)
+{
+	struct program_map *m = ctx;
+	struct program_element *x;
+
+	HASH_FIND(hh, m->elements, key, m->reader.key_size, x);
+	if (!x && !m->is_single && is_zero(m, values))
+		return;
+	if (!x)
+		x = element_new(m, key);
+	if (!x) {
+		m->n_left_out++;
+		return;
+	}
+	x->seen = m->pass;
+	for (uint32_t i = 0; i < m->value.n; i++)
+		tracks_set(m->tracks, x->tracks[i], sum_of(m, &m->value.fields[i], values));
+}
+
+/* What was deleted from a hash. */
+static void remove_gone(struct program_map *m)
+{
+	struct program_element *x, *next;
+
+	HASH_ITER (hh, m->elements, x, next) {
+		if (x->seen == m->pass)
+			continue;
+		for (uint32_t i = 0; i < m->value.n; i++)
+			tracks_remove(m->tracks, x->tracks[i]);
+		if (x->group)
+			tracks_remove(m->tracks, x->group);
+		element_free(m, x);
+	}
+}
+
+int program_map_read(struct program_map *m)
+{
+	int r;
+
+	m->pass++;
+	m->n_left_out = 0;
+	r = map_each(&m->reader, set_element, m);
+	/* After half a read nobody knows who is gone. */
+	if (r == 0 && !m->is_array)
+		remove_gone(m);
+	return r;
+}
+
+void program_map_deinit(struct program_map *m)
+{
+	struct program_element *x, *next;
+
+	HASH_ITER (hh, m->elements, x, next)
+		element_free(m, x);
+	map_reader_deinit(&m->reader);
+}
