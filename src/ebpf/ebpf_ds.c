@@ -20,7 +20,7 @@
 #include "ebpf/cost.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/user_program.h"
-#include "ebpf/settings.h"
+#include "ebpf/ebpf_config.h"
 #include "ebpf/thresholds.h"
 #include "ebpf/engine/trouble.h"
 

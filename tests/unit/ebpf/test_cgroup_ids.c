@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ebpf/cgroup_ids.h"
+#include "ebpf/ebpf_config.c"
 
 static uint64_t id;
 static struct err_text e;

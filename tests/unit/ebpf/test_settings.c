@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/client/read_tracks.h"
-#include "ebpf/settings.h"
+#include "ebpf/ebpf_config.h"
 #include "unit/procfs/told.h"
 
 static const struct ebpf_family runq = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
