@@ -116,7 +116,7 @@ static void listen(void)
 	libbpf_set_print(gather);
 }
 
-static int fail(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
+static int object_error(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
 {
 	const char *said = libbpf_words_best(&words);
 	char error[128];
@@ -166,7 +166,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 	listen();
 	o->obj = bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), &options);
 	if (!o->obj)
-		return fail(o, -errno, "read", e);
+		return object_error(o, -errno, "read", e);
 	bpf_object__for_each_program(p, o->obj)
 	{
 		if (o->n == PROGRAMS_MAX)
@@ -301,9 +301,9 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	has_settings = r == 0;
 	r = bpf_object__load(o->obj);
 	if (r < 0)
-		return fail(o, r, "loaded", e);
+		return object_error(o, r, "loaded", e);
 	r = has_settings ? fill_scope(o, scope) : 0;
-	return r < 0 ? fail(o, r, "told its scope", e) : 0;
+	return r < 0 ? object_error(o, r, "told its scope", e) : 0;
 }
 
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
@@ -314,7 +314,7 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 			continue;
 		o->links[i] = bpf_program__attach(o->programs[i]);
 		if (!o->links[i])
-			return fail(o, -errno, "attached", e);
+			return object_error(o, -errno, "attached", e);
 	}
 	return 0;
 }

@@ -127,7 +127,7 @@ static uint32_t add(struct tracks *t, const struct syscall_sum *c, const char *s
 						  .total = true});
 }
 
-static void hide(struct tracks *t, struct syscall_sum *c)
+static void hide_call(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown)
 		return;
@@ -184,11 +184,11 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 		return 0;
 	HASH_ITER (hh, s->all, c, next) {
 		if (c->period != s->period) {
-			hide(t, c);
+			hide_call(t, c);
 			HASH_DEL(s->all, c);
 			free(c);
 		} else if (!top_shows(top, c->id.pid)) {
-			hide(t, c);
+			hide_call(t, c);
 		} else {
 			s->order[n++] = c;
 		}
@@ -211,7 +211,7 @@ static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, cons
 	for (size_t i = 0; i < n; i++) {
 		place = place_of(s->order, i, place);
 		if (place >= SYSCALL_SUMS_SHOWN)
-			hide(tracks, s->order[i]);
+			hide_call(tracks, s->order[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
 		place = place_of(s->order, i, place);
@@ -226,7 +226,7 @@ static void syscall_sums_hide(struct syscall_sums *s, struct tracks *tracks)
 	struct syscall_sum *c, *next;
 
 	HASH_ITER (hh, s->all, c, next)
-		hide(tracks, c);
+		hide_call(tracks, c);
 }
 
 EBPF_DECLARE(syscalls);
@@ -254,7 +254,7 @@ static const struct ebpf_rung rungs[] = {
 #endif
 };
 
-static const struct track_spec columns[] = {
+static const struct track_spec process_columns[] = {
 	{.name = "syscalls",
 	 .description = "system calls that returned, since the recording began",
 	 .unit = TRACK_UNIT_COUNT,
@@ -271,9 +271,9 @@ static const struct track_spec columns[] = {
 
 /* A process has an element for each call that it makes. */
 static const struct processes_spec spec = {
-	.columns = columns,
+	.columns = process_columns,
 	.n_values = sizeof(struct syscalls) / sizeof(uint64_t),
-	.n_columns = ARRAY_SIZE(columns),
+	.n_columns = ARRAY_SIZE(process_columns),
 	.weights = 1u,
 	.lost_name = "syscalls lost",
 	.lost_description = "system calls that could not be counted: no room",

@@ -36,6 +36,15 @@ struct outliers {
 	uint32_t left_out_track;
 };
 
+static void outliers_free(struct outliers *o)
+{
+	if (!o)
+		return;
+	event_ring_free(o->ring);
+	map_cpus_deinit(&o->cpus);
+	free(o);
+}
+
 /* Of a loaded object; what is of the run is borrowed. 0 or -errno. */
 static int outliers_new(struct ebpf_run *r, struct outliers **ret)
 {
@@ -55,16 +64,6 @@ static int outliers_new(struct ebpf_run *r, struct outliers **ret)
 	else
 		*ret = o;
 	return e;
-}
-
-/* NULL is fine, for all of them. */
-static void outliers_free(struct outliers *o)
-{
-	if (!o)
-		return;
-	event_ring_free(o->ring);
-	map_cpus_deinit(&o->cpus);
-	free(o);
 }
 
 /* After tracks_begin, and behind all other tracks of it. 0 or -errno. */
