@@ -6,7 +6,7 @@
 
 #include "config/linux/ebpf_counters_config.pb-c.h"
 #include "ebpf/engine/family.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 /*
  * What a config asks for, as far as it can be done; what cannot is told as trouble, never left out

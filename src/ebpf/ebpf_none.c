@@ -5,8 +5,8 @@
 
 #include "base/core/mem.h"
 #include "client/counters/counter_poll.h"
-#include "ebpf/ebpf_ds.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/ebpf_source.h"
+#include "ebpf/engine/errors.h"
 
 struct none {
 	struct counter_poll poll;

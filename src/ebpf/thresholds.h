@@ -3,7 +3,7 @@
 
 #include "client/counters/tracks.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 /*
  * Counters that activate a trigger when they pass a value: a gauge by its value, a total by what it

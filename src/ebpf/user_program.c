@@ -20,7 +20,7 @@
 #include "ebpf/tracks/event_tracks.h"
 #include "ebpf/engine/object.h"
 #include "ebpf/user_map.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 /*
  * The file of a program of somebody's own: NAME.bpf.o of a folder of the administrator's. What it

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "ebpf/ebpf_ds.h"
+#include "ebpf/ebpf_source.h"
 #include "ftrace/session/boot_trace_source.h"
 #include "ftrace/session/ftrace_ds.h"
 #include "procfs/data_sources.h"

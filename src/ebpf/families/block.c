@@ -12,7 +12,7 @@
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
-#include "ebpf/tracks/top.h"
+#include "ebpf/tracks/top_n.h"
 
 EBPF_DECLARE(block);
 EBPF_DECLARE(block_tp);

@@ -11,7 +11,7 @@
 #include "bpf/process.h"
 #include "bpf/syscalls.h"
 #include "client/counters/tracks.h"
-#include "ebpf/tracks/top.h"
+#include "ebpf/tracks/top_n.h"
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
 #include "ebpf/engine/images.h"

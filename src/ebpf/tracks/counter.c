@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/core/mem.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 #define SUB_BITS 5 /* 32 buckets an octave */
 

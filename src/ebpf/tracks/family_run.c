@@ -9,7 +9,7 @@
 #include "ebpf/tracks/event_tracks.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "bpf/settings.h"

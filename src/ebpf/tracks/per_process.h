@@ -8,7 +8,7 @@
 
 #include "ebpf/engine/family.h"
 #include "ebpf/engine/map.h"
-#include "ebpf/tracks/top.h"
+#include "ebpf/tracks/top_n.h"
 
 /*
  * The elements of processes (bpf/process.h) added up by process, over the life of the recording: an

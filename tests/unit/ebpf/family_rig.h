@@ -4,7 +4,7 @@
 #include "unit/client/read_tracks.h"
 #include "unit/ebpf/fake_bpf.h"
 #include "ebpf/engine/family.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 /*
  * One family in a kernel that is not one (fake_bpf.h), of which the test tells the facts: rig_start(),

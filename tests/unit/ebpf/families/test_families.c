@@ -25,7 +25,7 @@
 #include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/engine/family.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 

@@ -8,7 +8,7 @@
 
 #include "unit/client/read_tracks.h"
 #include "ebpf/tracks/counter.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 static struct writer *w;
 static struct tracks *tracks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/cost.h"
+#include "ebpf/program_cost.h"
 
 #include <errno.h>
 #include <math.h>

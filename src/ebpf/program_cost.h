@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ebpf/engine/family.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 /*
  * What the programs in the kernel cost, by the kernel's own measure. To measure costs two readings

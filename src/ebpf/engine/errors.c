@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "bpf/block.h"
 #include "bpf/memory.h"
 #include "bpf/tcp.h"
-#include "ebpf/cost.h"
-#include "ebpf/ebpf_ds.h"
+#include "ebpf/program_cost.h"
+#include "ebpf/ebpf_source.h"
 #include "unit/ebpf/fake_bpf.h"
 #include "unit/procfs/told.h"
 

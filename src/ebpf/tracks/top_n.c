@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/tracks/top.h"
+#include "ebpf/tracks/top_n.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
  *
  * Periods are those of client/counters/counter_poll.h. The stop reads once more, so that totals are whole.
  */
-#include "ebpf/ebpf_ds.h"
+#include "ebpf/ebpf_source.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -17,12 +17,12 @@
 
 #include "base/core/mem.h"
 #include "client/counters/counter_poll.h"
-#include "ebpf/cost.h"
+#include "ebpf/program_cost.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/user_program.h"
 #include "ebpf/ebpf_config.h"
 #include "ebpf/thresholds.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 
 struct ebpf_counters {
 	struct counter_poll poll;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/client/read_tracks.h"
-#include "ebpf/tracks/top.h"
+#include "ebpf/tracks/top_n.h"
 
 static struct writer *w;
 static struct tracks *tracks;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "unit/client/read_tracks.h"
-#include "ebpf/engine/trouble.h"
+#include "ebpf/engine/errors.h"
 #include "unit/procfs/told.h"
 
 static struct writer *w;
