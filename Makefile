@@ -98,8 +98,7 @@ GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
 
-EBPF_PURE := counter histogram hooks trouble libbpf_words settings top process_sums syscall_sums \
-	program_file event_lanes thresholds cgroup_ids
+EBPF_PURE := counter top_n errors ebpf_config thresholds
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
 	$(foreach f,$(EBPF_PURE),%/$(f).c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c src/ebpf/*/*.c)))
 layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c src/$(1)/*/*.c))
@@ -111,7 +110,9 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 # Of parts that are left out there is nothing to test.
-EBPF_TESTS_OUT := $(foreach f,$(EBPF_OUT:src/%=tests/unit/%),$(dir $(f))test_$(notdir $(f)))
+EBPF_TESTS_PURE := none counter histogram top_n errors ebpf_config cgroup_ids thresholds
+EBPF_TESTS_OUT := $(if $(filter yes,$(EBPF)),tests/unit/ebpf/test_none.c,$(filter-out \
+	$(foreach f,$(EBPF_TESTS_PURE),%/test_$(f).c),$(wildcard tests/unit/ebpf/test_*.c tests/unit/ebpf/*/test_*.c)))
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c tests/fuzz/live/*.c bench/*.c)

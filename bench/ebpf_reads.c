@@ -36,6 +36,7 @@
 #include "bpf/memory.h"
 #include "bpf/process.h"
 #include "bpf/runq.h"
+#include "ebpf/families/families.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/tracks/per_process.h"
 #include "ebpf/engine/errors.h"

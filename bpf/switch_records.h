@@ -8,7 +8,7 @@
  * That is known from where it runs in a hook: when it is switched out, or makes a new thread. So a
  * thread that was there before counts from its first switch on.
  *
- * Both sides include this file; src/ebpf/families/switch_records.h has what it takes.
+ * Both sides include this file; src/ebpf/families/families.h has what it takes.
  */
 
 /* Of sonda_settings.fields. */

@@ -7,6 +7,7 @@
  *
  * Periods are those of client/counters/counter_poll.h. The stop reads once more, so that totals are whole.
  */
+#include "ebpf/families/families.h"
 #include "ebpf/ebpf_source.h"
 
 #include <errno.h>

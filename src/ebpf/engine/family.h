@@ -96,12 +96,6 @@ struct ebpf_run {
 	uint64_t rests_until; /* CLOCK_MONOTONIC, ns */
 };
 
-/* THE TABLE; in the order in which they are read. */
-extern const struct ebpf_family *const ebpf_families[];
-extern const size_t ebpf_n_families;
-/* NULL: no family has the number. */
-const struct ebpf_family *ebpf_family_find(Pb__EbpfCountersConfig__Family id);
-
 /* Begins to count. What is set before: family to top_n, and what is borrowed. On failure nothing is
  * left of it, and why has a sentence. */
 int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/families/cpu_time.h"
+#include "ebpf/families/families.h"
 
 #include "base/core/mem.h"
 #include "bpf/cpu_time.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/tracks/per_process.h"
-#include "ebpf/families/switch_records.h"
 
 EBPF_DECLARE(cpu_time);
 EBPF_DECLARE(cpu_time_tp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/families/interrupts.h"
+#include "ebpf/families/families.h"
 
 #include <stdio.h>
 

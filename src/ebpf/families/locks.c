@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/families/locks.h"
+#include "ebpf/families/families.h"
 
 #include "base/core/mem.h"
 #include "bpf/locks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ebpf/families/runq.h"
+#include "ebpf/families/families.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
-#include "ebpf/families/switch_records.h"
 
 EBPF_DECLARE(runq);
 EBPF_DECLARE(runq_tp);

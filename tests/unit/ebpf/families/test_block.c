@@ -2,7 +2,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/block.h"
-#include "ebpf/families/block.h"
+#include "ebpf/families/families.h"
 
 static struct block_disk disk;
 

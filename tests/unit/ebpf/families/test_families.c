@@ -24,6 +24,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
+#include "ebpf/families/families.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/engine/errors.h"
 
@@ -79,6 +80,14 @@ static int teardown(void **state)
 	return 0;
 }
 
+static const struct ebpf_family *family_by_id(Pb__EbpfCountersConfig__Family id)
+{
+	for (size_t i = 0; i < ebpf_n_families; i++)
+		if (ebpf_families[i]->id == id)
+			return ebpf_families[i];
+	return NULL;
+}
+
 static void need_a_kernel_with_btf(void)
 {
 	if (real.count_args(real.ctx, "sched_switch") < 0 ||
@@ -91,7 +100,7 @@ static struct err_text why;
 /* The name of the rung, or NULL and why. */
 static const char *rung_of(Pb__EbpfCountersConfig__Family id)
 {
-	const struct ebpf_family *f = ebpf_family_find(id);
+	const struct ebpf_family *f = family_by_id(id);
 	int i;
 
 	assert_non_null(f);
@@ -197,7 +206,7 @@ static int try_family(const struct ebpf_family *f)
 
 static int try(Pb__EbpfCountersConfig__Family id)
 {
-	return try_family(ebpf_family_find(id));
+	return try_family(family_by_id(id));
 }
 
 static void need_permission(void)
@@ -226,7 +235,7 @@ static void raw_tracepoints_load(void **state)
 
 static void what_is_refused_is_passed_over(void **state)
 {
-	const struct ebpf_family *tcp = ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP);
+	const struct ebpf_family *tcp = family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP);
 	struct ebpf_rung rungs[8];
 	struct ebpf_family f = *tcp;
 
@@ -399,15 +408,15 @@ static void every_rung_counts_the_same(void **state)
 	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
-	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS), "softirqs NET_RX",
+	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS), "softirqs NET_RX",
 		send_to_nobody, 300);
-	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP), "dropped packets",
+	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP), "dropped packets",
 		send_to_nobody, 400);
 	if (ebpf_has_field(&real, "skb/kfree_skb", "reason"))
-		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP), "NO_SOCKET",
+		compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP), "NO_SOCKET",
 			send_to_nobody, 400);
 	if (access("/proc/sys/vm/compact_memory", W_OK) == 0)
-		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY), "compactions",
+		compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY), "compactions",
 			pack_memory, 1);
 }
 
@@ -417,16 +426,16 @@ static void every_rung_of_processes_counts_the_same(void **state)
 	need_a_kernel_with_btf();
 	need_permission();
 	if (ebpf_has_field(&real, "exceptions/page_fault_user", "address"))
-		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS), "page faults",
+		compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS), "page faults",
 			touch_memory, 2000);
-	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME), "CPU time", spin,
+	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME), "CPU time", spin,
 		50000000);
-	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ), "context switches",
+	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ), "context switches",
 		sleep_often, 1000);
-	compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS), "clock_nanosleep",
+	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS), "clock_nanosleep",
 		sleep_often, 1000);
 	if (is_there(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS))
-		compare(ebpf_family_find(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS),
+		compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS),
 			"rwsem write waits", wait_for_locks, 10);
 }
 

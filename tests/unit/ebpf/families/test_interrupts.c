@@ -2,7 +2,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/interrupts.h"
-#include "ebpf/families/interrupts.h"
+#include "ebpf/families/families.h"
 
 static struct interrupts_cpu *cpu(uint32_t i)
 {

@@ -2,7 +2,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/locks.h"
-#include "ebpf/families/locks.h"
+#include "ebpf/families/families.h"
 
 /* 5.19 */
 static void need_lock_events(void)

@@ -2,7 +2,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/memory.h"
-#include "ebpf/families/memory.h"
+#include "ebpf/families/families.h"
 
 static struct memory_cpu *cpu(uint32_t i)
 {

@@ -2,7 +2,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/runq.h"
-#include "ebpf/families/runq.h"
+#include "ebpf/families/families.h"
 
 static struct runq_cpu *cpu(uint32_t i)
 {

@@ -2,7 +2,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/tcp.h"
-#include "ebpf/families/tcp.h"
+#include "ebpf/families/families.h"
 
 static struct tcp_cpu *cpu(uint32_t i)
 {

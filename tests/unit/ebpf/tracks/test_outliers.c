@@ -4,10 +4,8 @@
 #include "base/core/clock.h"
 #include "bpf/outliers.h"
 #include "bpf/sonda_program.h"
-#include "ebpf/families/block.h"
+#include "ebpf/families/families.h"
 #include "ebpf/tracks/event_tracks.h"
-#include "ebpf/families/memory.h"
-#include "ebpf/families/runq.h"
 
 static const struct ebpf_scope scope = {
 	.own_pid = 1, .outlier_ns = 1000, .outliers_per_second = 100};

@@ -5,11 +5,8 @@
 #include <sys/wait.h>
 
 #include "bpf/process.h"
-#include "ebpf/families/cpu_time.h"
-#include "ebpf/families/faults.h"
-#include "ebpf/families/futex.h"
+#include "ebpf/families/families.h"
 #include "ebpf/tracks/per_process.h"
-#include "ebpf/families/syscalls.h"
 
 /* A free element of a CPU's becomes that of a key, as in the kernel: its values. */
 static uint64_t *add_element(uint32_t cpu, uint32_t pid, uint32_t what)

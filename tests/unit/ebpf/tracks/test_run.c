@@ -3,11 +3,7 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "base/core/clock.h"
-#include "ebpf/families/block.h"
-#include "ebpf/families/faults.h"
-#include "ebpf/families/memory.h"
-#include "ebpf/families/runq.h"
-#include "ebpf/families/tcp.h"
+#include "ebpf/families/families.h"
 #include "bpf/memory.h"
 
 /* It does not run, nothing of it is left, and that is why. */

@@ -40,7 +40,7 @@ static void make_file(const char *name, const char *text)
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(root, sizeof(root), "/tmp/test_program_file.XXXXXX");
+	snprintf(root, sizeof(root), "/tmp/test_user_program.XXXXXX");
 	assert_non_null(mkdtemp(root));
 	snprintf(folder, sizeof(folder), "%s/d", root);
 	assert_int_equal(mkdir(folder, 0755), 0);
