@@ -52,12 +52,20 @@ static bool is_timely;
 
 /* ---- here or there ---- */
 
-static ssize_t read_here(const char *path, void *buf, size_t size)
+/* The kernel gives some files in pieces. */
+static ssize_t read_here(const char *path, char *buf, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, size);
+	size_t len = 0;
+	ssize_t n;
 
-	return n < 0 ? -errno : n;
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, buf + len, size - len);
+		len += (size_t)MAX(n, 0);
+	} while (n > 0 && len < size);
+	return n < 0 && !len ? -errno : (ssize_t)len;
 }
 
 static ssize_t do_here(const struct request *q, void *buf, size_t size)

@@ -10,6 +10,7 @@
 #include <tracefs.h>
 
 #include "base/system/fs.h"
+#include "base/system/outside_reads.h"
 #include "base/core/mem.h"
 #include "ftrace/tracefs/owner.h"
 #include "base/event_loop/coroutine.h"
@@ -66,16 +67,41 @@ static bool names_of(char *line, char **ret_group, char **ret_name)
 	return true;
 }
 
-/* Hashes dynamic_events; where there is a selection, also tells if one of it has another folder. */
-static uint64_t hash_dynamic(const char *root, const struct instance *instance,
-			     const struct event_selection *events, bool *moved)
+/* Reading waits for any tracer that changes events: the child waits, while rings are read. 0;
+ * -EAGAIN: later; or -errno. */
+static int read_dynamic(const char *root, struct strbuf *text)
 {
-	char path[4096], *line, *next, *group, *name;
+	char path[4096], *to;
+	ssize_t n = OUTSIDE_READ_MAX;
+	int r = fs_join(path, sizeof(path), root, "dynamic_events");
+
+	if (r)
+		return r;
+	to = outside_reads_are_timely() ? strbuf_reserve(text, OUTSIDE_READ_MAX) : NULL;
+	if (to)
+		n = outside_read(path, to, OUTSIDE_READ_MAX, OUTSIDE_READ_SHORT_MS);
+	if (n < 0)
+		return (int)n;
+	if (n < (ssize_t)OUTSIDE_READ_MAX) {
+		to[n] = '\0';
+		text->len = (size_t)n;
+		return 0;
+	}
+	strbuf_clear(text);
+	return fs_read_file(path, MAX_DYNAMIC, text);
+}
+
+/* Hashes dynamic_events; where there is a selection, also tells if one of it has another folder. 0 or
+ * -EAGAIN. */
+static int hash_dynamic(const char *root, const struct instance *instance,
+			const struct event_selection *events, uint64_t *ret, bool *moved)
+{
+	char *line, *next, *group, *name;
 	struct strbuf text = {0};
 	uint64_t h = 0;
+	int r = read_dynamic(root, &text);
 
-	if (!fs_join(path, sizeof(path), root, "dynamic_events") &&
-	    !fs_read_file(path, MAX_DYNAMIC, &text) && text.s)
+	if (!r && text.s)
 		for (line = text.s; *line; line = next) {
 			const struct event_name *e;
 			uint64_t whole;
@@ -96,21 +122,27 @@ static uint64_t hash_dynamic(const char *root, const struct instance *instance,
 				*moved = true;
 		}
 	strbuf_deinit(&text);
-	return h;
+	if (r != -EAGAIN)
+		*ret = h;
+	return r == -EAGAIN ? r : 0;
 }
 
 void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root)
 {
 	*w = (struct event_watch){.root = root, .sys_root = sys_root};
-	w->seen = hash_modules(sys_root) ^ hash_dynamic(root, NULL, NULL, NULL);
+	if (!hash_dynamic(root, NULL, NULL, &w->seen, NULL))
+		w->seen ^= hash_modules(sys_root);
 }
 
 bool event_watch_changed(struct event_watch *w, const struct instance *instance,
 			 const struct event_selection *events)
 {
 	bool moved = false;
-	uint64_t now = hash_modules(w->sys_root) ^ hash_dynamic(w->root, instance, events, &moved);
+	uint64_t now;
 
+	if (hash_dynamic(w->root, instance, events, &now, &moved))
+		return false;
+	now ^= hash_modules(w->sys_root);
 	moved = moved || now != w->seen || w->again;
 	w->seen = now;
 	w->again = false;

@@ -139,23 +139,33 @@ static int open_rings(struct cpu_readers *r)
 	return first;
 }
 
-/* How many records the kernel has overwritten in a ring; UINT64_MAX: it cannot be read. */
-static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu)
+int cpu_reader_stats(const struct cpu_readers *r, struct cpu_reader *cpu, struct ring_stats *ret)
 {
-	struct ring_stats stats;
+	struct ring_stats stats = {.cpu = cpu->cpu};
 	char text[1024];
-	ssize_t n = -1;
+	ssize_t n;
+	int error;
 
 	if (cpu->stats_fd < 0) {
 		snprintf(text, sizeof(text), "%s/cpu%u/stats", r->dir, cpu->cpu);
 		cpu->stats_fd = open(text, O_RDONLY | O_CLOEXEC);
 	}
-	if (cpu->stats_fd >= 0)
-		n = pread(cpu->stats_fd, text, sizeof(text) - 1, 0);
-	if (n <= 0)
-		return UINT64_MAX;
+	n = cpu->stats_fd < 0 ? -1 : pread(cpu->stats_fd, text, sizeof(text) - 1, 0);
+	if (n < 0)
+		return -errno;
 	text[n] = '\0';
-	return ring_stats_parse(text, &stats) ? UINT64_MAX : stats.overrun;
+	error = ring_stats_parse(text, &stats);
+	if (!error)
+		*ret = stats;
+	return error;
+}
+
+/* How many records the kernel has overwritten in a ring; UINT64_MAX: it cannot be read. */
+static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu)
+{
+	struct ring_stats stats;
+
+	return cpu_reader_stats(r, cpu, &stats) ? UINT64_MAX : stats.overrun;
 }
 
 /* What was overwritten before is not counted, nor what others have read of it. */

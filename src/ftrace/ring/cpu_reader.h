@@ -6,6 +6,7 @@
 
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/ring/lost_ranges.h"
+#include "ftrace/ring/ring_stats.h"
 #include "ftrace/events/translate.h"
 
 /*
@@ -57,6 +58,10 @@ void cpu_readers_close(struct cpu_readers *r);
 
 /* Opens the rings of CPUs that have been plugged in since. Not while a pass is on. */
 void cpu_readers_look(struct cpu_readers *r);
+
+/* Reads the kernel's counters of a ring. Their file stays open: another tracer that changes settings may
+ * hold up an open for a second, a read never. 0 or -errno. */
+int cpu_reader_stats(const struct cpu_readers *r, struct cpu_reader *cpu, struct ring_stats *ret);
 
 /* A new pass over all rings, or one. */
 void cpu_readers_begin(struct cpu_readers *r);

@@ -366,15 +366,18 @@ const struct page_layout *ring_layout(const struct ring *r)
 	return &r->layout;
 }
 
-unsigned ring_cpus(const struct ring_listener *l, uint32_t *ret)
+int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret)
 {
-	const struct cpu_readers *r = &l->ring->readers;
-	unsigned n = 0;
+	struct cpu_readers *r = &l->ring->readers;
+	struct ring_stats_all all = {.rings = calloc(r->n + 1, sizeof(*all.rings))};
 
+	if (!all.rings)
+		return -ENOMEM;
 	for (unsigned i = 0; i < r->n; i++)
-		if (r->cpus[i].fd >= 0)
-			ret[n++] = r->cpus[i].cpu;
-	return n;
+		if (r->cpus[i].fd >= 0 && !cpu_reader_stats(r, &r->cpus[i], &all.rings[all.n]))
+			all.n++;
+	*ret = all;
+	return 0;
 }
 
 uint64_t ring_events(const struct ring_listener *l)

@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "base/core/err.h"
+#include "ftrace/ring/ring_stats.h"
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/events/translate.h"
 
@@ -94,7 +95,7 @@ int ring_can_watch(struct ring_listener *l);
 
 /* How a page of it looks. */
 const struct page_layout *ring_layout(const struct ring *r);
-/* The CPUs that it reads: their numbers, of which ret has room for l->n_streams. Gives how many. */
-unsigned ring_cpus(const struct ring_listener *l, uint32_t *ret);
+/* Reads the kernel's counters of all its rings; one that cannot be read is left out. 0 or -ENOMEM. */
+int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret);
 /* Records of the listener so far. */
 uint64_t ring_events(const struct ring_listener *l);

@@ -60,27 +60,6 @@ int ring_stats_parse(const char *text, struct ring_stats *ret)
 	return 0;
 }
 
-int ring_stats_read(const struct instance *i, const uint32_t *cpus, size_t n,
-		    struct ring_stats_all *ret)
-{
-	struct ring_stats_all all = {.rings = calloc(n + 1, sizeof(*all.rings))};
-
-	if (!all.rings)
-		return -ENOMEM;
-	for (size_t at = 0; at < n; at++) {
-		_cleanup_(freep) char *text = NULL;
-		char file[64];
-
-		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpus[at]);
-		text = instance_read(i, file);
-		all.rings[all.n].cpu = cpus[at];
-		if (text && !ring_stats_parse(text, &all.rings[all.n]))
-			all.n++;
-	}
-	*ret = all;
-	return 0;
-}
-
 static void add(struct ring_stats *s, const struct ring_stats *more)
 {
 	s->entries += more->entries;

@@ -30,9 +30,6 @@ struct ring_stats_all {
 	size_t n;
 };
 
-/* Those of so many CPUs by number; one that cannot be read is left out. 0 or -ENOMEM. */
-int ring_stats_read(const struct instance *i, const uint32_t *cpus, size_t n,
-		    struct ring_stats_all *ret);
 /* Adds the counters of other rings, CPU by CPU; times stay as they are. */
 void ring_stats_add(struct ring_stats_all *all, const struct ring_stats_all *more);
 void ring_stats_deinit(struct ring_stats_all *all);

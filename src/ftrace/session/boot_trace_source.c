@@ -262,11 +262,10 @@ static void write_end(struct frozen_ds *ds)
 {
 	struct ftrace_stats_packet p = {.phase = FTRACE_STATS_END};
 	struct ring_stats_all all = {0};
-	_cleanup_(freep) uint32_t *cpus = calloc(ds->ring.n_streams + 1, sizeof(*cpus));
 	struct reports late = {0};
 
-	if (cpus && ds->ring.ring) {
-		ring_stats_read(&ds->instance, cpus, ring_cpus(&ds->ring, cpus), &all);
+	if (ds->ring.ring) {
+		ring_read_stats(&ds->ring, &all);
 		p.all = &all;
 		p.status_counts = ds->translator->status_counts;
 	}

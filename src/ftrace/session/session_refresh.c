@@ -161,12 +161,14 @@ static bool rings_were_emptied(const struct ftrace_session *s)
 
 	for (unsigned i = 0; !emptied && i < s->ring.n_streams; i++) {
 		const struct cpu_stream *cpu = &s->ring.streams[i];
-		struct ring_stats_all now;
+		_cleanup_(freep) char *text = NULL;
+		struct ring_stats now = {0};
+		char file[64];
 
-		if (ring_stats_read(&s->instance, &cpu->cpu, 1, &now))
-			return false;
-		emptied = now.n && now.rings[0].read_events < cpu->events + cpu->left_out;
-		ring_stats_deinit(&now);
+		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu->cpu);
+		text = instance_read(&s->instance, file);
+		emptied = text && !ring_stats_parse(text, &now) &&
+			  now.read_events < cpu->events + cpu->left_out;
 	}
 	return emptied;
 }

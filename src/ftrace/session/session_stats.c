@@ -171,14 +171,11 @@ static void probe_profile_read(struct made_events *m)
 	}
 }
 
-static void read_ring_stats(const struct instance *i, const struct ring_listener *ring,
-			    struct ring_stats_all *ret)
+static void read_ring_stats(const struct ring_listener *ring, struct ring_stats_all *ret)
 {
-	_cleanup_(freep) uint32_t *cpus = calloc(ring->n_streams + 1, sizeof(*cpus));
-
 	*ret = (struct ring_stats_all){0};
-	if (cpus && ring->ring)
-		ring_stats_read(i, cpus, ring_cpus(ring, cpus), ret);
+	if (ring->ring)
+		ring_read_stats(ring, ret);
 }
 
 /* What is lost at top level is lost to the session as well. */
@@ -186,8 +183,8 @@ static void read_stats(const struct ftrace_session *s, struct ring_stats_all *re
 {
 	struct ring_stats_all top;
 
-	read_ring_stats(&s->instance, &s->ring, ret);
-	read_ring_stats(&s->top.place, &s->top.ring, &top);
+	read_ring_stats(&s->ring, ret);
+	read_ring_stats(&s->top.ring, &top);
 	ring_stats_add(ret, &top);
 	ring_stats_deinit(&top);
 }

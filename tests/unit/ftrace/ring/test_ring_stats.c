@@ -53,25 +53,6 @@ static void test_texts_without_counters(void **state)
 	assert_int_equal(s.entries, 0);
 }
 
-static void test_a_ring_that_cannot_be_read_is_left_out(void **state)
-{
-	static const uint32_t cpus[] = {0, 1, 2};
-	struct ring_stats_all all;
-	struct instance i;
-
-	fake_text(*state, "instances/x/per_cpu/cpu0/stats", text);
-	fake_text(*state, "instances/x/per_cpu/cpu1/stats", "");
-	fake_text(*state, "instances/x/per_cpu/cpu2/stats", text);
-	i = fake_instance(*state);
-	assert_int_equal(ring_stats_read(&i, cpus, 3, &all), 0);
-	assert_int_equal(all.n, 2);
-	assert_int_equal(all.rings[0].cpu, 0);
-	assert_int_equal(all.rings[1].cpu, 2);
-	assert_int_equal(all.rings[1].entries, 73968);
-	ring_stats_deinit(&all);
-	fake_instance_free(&i);
-}
-
 static void test_the_packet(void **state)
 {
 	struct ring_stats ring = {.cpu = 3, .entries = 9, .now_ts = 1.5};
@@ -182,8 +163,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counters_of_64_bits),
 		cmocka_unit_test(test_texts_without_counters),
-		cmocka_unit_test_setup_teardown(test_a_ring_that_cannot_be_read_is_left_out,
-						temp_dir_setup, temp_dir_teardown),
 		cmocka_unit_test(test_the_packet),
 		cmocka_unit_test(test_nothing_more_to_say),
 	};
