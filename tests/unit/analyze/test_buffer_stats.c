@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/buffer_stats.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
 
-static void test_every_counter_finds_its_place(void **state)
+TEST(test_every_counter_finds_its_place)
 {
 	struct service_stats s;
 	struct pb_mem m;
 	struct pb_enc *e = &m.enc;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(e, PB_TRACE_STATS_BUFFER_STATS);
 	pb_enc_u64(e, PB_TRACE_STATS_BUFFER_STATS_BYTES_WRITTEN, 1);
@@ -59,23 +52,21 @@ static void test_every_counter_finds_its_place(void **state)
 	pb_mem_deinit(&m);
 }
 
-static void test_an_old_answer_is_forgotten(void **state)
+TEST(test_an_old_answer_is_forgotten)
 {
 	struct service_stats s = {.n_buffers = 5, .invalid_packets = 3};
 
-	(void)state;
 	assert_true(service_stats_decode(NULL, 0, &s));
 	assert_int_equal(s.n_buffers, 0);
 	assert_int_equal(s.invalid_packets, 0);
 }
 
-static void test_buffers_past_the_limit_are_left_out(void **state)
+TEST(test_buffers_past_the_limit_are_left_out)
 {
 	struct service_stats s;
 	struct pb_mem m;
 	int i;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (i = 0; i < BUFFER_STATS_MAX + 3; i++)
 		pb_enc_bytes(&m.enc, PB_TRACE_STATS_BUFFER_STATS, "", 0);
@@ -86,27 +77,25 @@ static void test_buffers_past_the_limit_are_left_out(void **state)
 	pb_mem_deinit(&m);
 }
 
-static void test_broken_bytes_are_told(void **state)
+TEST(test_broken_bytes_are_told)
 {
 	static const uint8_t cut_short[] = {0x0a, 0x05, 0x08, 0x01}; /* buffer_stats of 5 bytes */
 	static const uint8_t cut_inside[] = {0x0a, 0x01, 0x08, 0x50, 0x07}; /* a tag, no value */
 	static const uint8_t wrong_type[] = {0x08, 0x07}; /* buffer_stats as a varint */
 	struct service_stats s;
 
-	(void)state;
 	assert_false(service_stats_decode(cut_short, sizeof(cut_short), &s));
 	assert_false(service_stats_decode(cut_inside, sizeof(cut_inside), &s));
 	assert_int_equal(s.invalid_packets, 7); /* what could be read counts */
 	assert_false(service_stats_decode(wrong_type, sizeof(wrong_type), &s));
 }
 
-static void test_who_went_away_and_why_it_ended(void **state)
+TEST(test_who_went_away_and_why_it_ended)
 {
 	struct service_stats s;
 	struct pb_mem m;
 	struct pb_enc *e = &m.enc;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (unsigned i = 0; i < DEPARTURE_STATS_MAX + 1; i++) {
 		pb_enc_open(e, PB_TRACE_STATS_DEPARTURES);
@@ -129,17 +118,4 @@ static void test_who_went_away_and_why_it_ended(void **state)
 	assert_int_equal(s.departures[0].times, 3);
 	assert_string_equal(s.end_reason, "its time is over");
 	pb_mem_deinit(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_counter_finds_its_place),
-		cmocka_unit_test(test_who_went_away_and_why_it_ended),
-		cmocka_unit_test(test_an_old_answer_is_forgotten),
-		cmocka_unit_test(test_buffers_past_the_limit_are_left_out),
-		cmocka_unit_test(test_broken_bytes_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

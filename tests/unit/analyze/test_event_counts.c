@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/event_counts.h"
 
 static void describe(struct event_counts *c, uint32_t field, const char *group, const char *name)
@@ -47,21 +42,19 @@ static void check_groups(const struct event_counts *c, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_nothing_counted(void **state)
+TEST(test_nothing_counted)
 {
 	struct event_counts c = {0};
 
-	(void)state;
 	check_events(&c, "");
 	check_groups(&c, "");
 	event_counts_deinit(&c);
 }
 
-static void test_known_events_sum_up_by_group_largest_first(void **state)
+TEST(test_known_events_sum_up_by_group_largest_first)
 {
 	struct event_counts c = {0};
 
-	(void)state;
 	event_counts_add(&c, 24, 5); /* irq/softirq_entry */
 	event_counts_add(&c, 4, 100); /* sched/sched_switch */
 	event_counts_add(&c, 20, 30); /* sched/sched_waking */
@@ -73,11 +66,10 @@ static void test_known_events_sum_up_by_group_largest_first(void **state)
 }
 
 /* The descriptor may come after the events it names, and may come again. */
-static void test_events_without_a_message_are_named_by_descriptors(void **state)
+TEST(test_events_without_a_message_are_named_by_descriptors)
 {
 	struct event_counts c = {0};
 
-	(void)state;
 	event_counts_add(&c, 65536, 2);
 	event_counts_add(&c, 65537, 1);
 	describe(&c, 65536, "msr", "write_msr");
@@ -89,11 +81,10 @@ static void test_events_without_a_message_are_named_by_descriptors(void **state)
 	event_counts_deinit(&c);
 }
 
-static void test_a_descriptor_cannot_rename_a_known_event(void **state)
+TEST(test_a_descriptor_cannot_rename_a_known_event)
 {
 	struct event_counts c = {0};
 
-	(void)state;
 	describe(&c, 4, "evil", "event");
 	event_counts_add(&c, 4, 1);
 	event_counts_add(&c, 6, 1); /* in the table's range, without an event */
@@ -101,11 +92,10 @@ static void test_a_descriptor_cannot_rename_a_known_event(void **state)
 	event_counts_deinit(&c);
 }
 
-static void test_old_generic_events_count_by_name(void **state)
+TEST(test_old_generic_events_count_by_name)
 {
 	struct event_counts c = {0};
 
-	(void)state;
 	event_counts_add_named(&c, (const uint8_t *)"foo_bar", 7);
 	event_counts_add_named(&c, (const uint8_t *)"foo", 3);
 	event_counts_add_named(&c, (const uint8_t *)"foo_bar", 7);
@@ -116,12 +106,11 @@ static void test_old_generic_events_count_by_name(void **state)
 	event_counts_deinit(&c);
 }
 
-static void test_kinds_past_the_limit_are_counted_without_a_name(void **state)
+TEST(test_kinds_past_the_limit_are_counted_without_a_name)
 {
 	struct event_counts c = {0};
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < EVENT_COUNTS_MAX_GENERIC + 7; i++)
 		event_counts_add(&c, 100000 + i, 2);
 	event_counts_add_named(&c, (const uint8_t *)"foo", 3);
@@ -131,7 +120,7 @@ static void test_kinds_past_the_limit_are_counted_without_a_name(void **state)
 	event_counts_deinit(&c);
 }
 
-static void test_groups_past_the_limit_are_summed_without_a_name(void **state)
+TEST(test_groups_past_the_limit_are_summed_without_a_name)
 {
 	struct event_counts c = {0};
 	struct group_count *groups;
@@ -139,7 +128,6 @@ static void test_groups_past_the_limit_are_summed_without_a_name(void **state)
 	char name[32];
 	size_t i, n;
 
-	(void)state;
 	for (i = 0; i < EVENT_COUNTS_MAX_GROUPS + 20; i++) {
 		event_counts_add(&c, 100000 + (uint32_t)i, 1);
 		snprintf(name, sizeof(name), "g%zu", i);
@@ -154,19 +142,4 @@ static void test_groups_past_the_limit_are_summed_without_a_name(void **state)
 	assert_int_equal(sum, c.total);
 	free(groups);
 	event_counts_deinit(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_counted),
-		cmocka_unit_test(test_known_events_sum_up_by_group_largest_first),
-		cmocka_unit_test(test_events_without_a_message_are_named_by_descriptors),
-		cmocka_unit_test(test_a_descriptor_cannot_rename_a_known_event),
-		cmocka_unit_test(test_old_generic_events_count_by_name),
-		cmocka_unit_test(test_kinds_past_the_limit_are_counted_without_a_name),
-		cmocka_unit_test(test_groups_past_the_limit_are_summed_without_a_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/event_counts.h"
 
 static void check(uint32_t field, const char *group, const char *name)
@@ -17,9 +11,8 @@ static void check(uint32_t field, const char *group, const char *name)
 	assert_string_equal(e->name, name);
 }
 
-static void test_fields_have_the_kernels_names(void **state)
+TEST(test_fields_have_the_kernels_names)
 {
-	(void)state;
 	check(3, "ftrace", "print");
 	check(4, "sched", "sched_switch");
 	check(20, "sched", "sched_waking");
@@ -28,9 +21,8 @@ static void test_fields_have_the_kernels_names(void **state)
 }
 
 /* mali_gpu_power_state is the field, gpu_power_state the event; panel_write_generic is both. */
-static void test_groups_that_prefix_their_fields(void **state)
+TEST(test_groups_that_prefix_their_fields)
 {
-	(void)state;
 	check(348, "dpu", "tracing_mark_write");
 	check(470, "mali", "mali_KCPU_CQS_SET");
 	check(548, "mali", "gpu_power_state");
@@ -38,9 +30,8 @@ static void test_groups_that_prefix_their_fields(void **state)
 	check(542, "kprobes", "kprobe_event");
 }
 
-static void test_numbers_without_an_event(void **state)
+TEST(test_numbers_without_an_event)
 {
-	(void)state;
 	assert_null(event_name_of(0));
 	assert_null(event_name_of(1)); /* timestamp */
 	assert_null(event_name_of(5)); /* common_flags */
@@ -49,25 +40,12 @@ static void test_numbers_without_an_event(void **state)
 	assert_null(event_name_of(UINT32_MAX));
 }
 
-static void test_there_are_all_of_them(void **state)
+TEST(test_there_are_all_of_them)
 {
 	uint32_t i, n = 0;
 
-	(void)state;
 	for (i = 0; i < event_names_end(); i++)
 		n += event_name_of(i) != NULL;
 	assert_int_equal(n, 595);
 	assert_int_equal(event_names_end(), 618);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields_have_the_kernels_names),
-		cmocka_unit_test(test_groups_that_prefix_their_fields),
-		cmocka_unit_test(test_numbers_without_an_event),
-		cmocka_unit_test(test_there_are_all_of_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

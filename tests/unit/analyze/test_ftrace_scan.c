@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/ftrace_scan.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
@@ -76,10 +71,10 @@ static uint64_t known(struct fixture *x, uint32_t field)
 	return x->s.counts.known ? x->s.counts.known[field] : 0;
 }
 
-static void test_events_are_counted_and_timed(void **state)
-{
-	struct fixture *x = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+FIXTURE_TEST(test_events_are_counted_and_timed)
+{
 	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 1);
 	put_event(x, 5000, PB_FTRACE_EVENT_TASK_RENAME);
 	put_event(x, 4000, PB_FTRACE_EVENT_TASK_RENAME);
@@ -95,7 +90,7 @@ static void test_events_are_counted_and_timed(void **state)
 }
 
 /* Two switches at 300 and 310, three wakings at 200, 205 and 1005. */
-static void test_compact_events_are_counted_and_timed(void **state)
+TEST_WITH(test_compact_events_are_counted_and_timed, setup, teardown)
 {
 	static const uint8_t switches[] = {0xac, 0x02, 0x0a};
 	static const uint8_t wakings[] = {0xc8, 0x01, 0x05, 0xa0, 0x06};
@@ -112,10 +107,8 @@ static void test_compact_events_are_counted_and_timed(void **state)
 	assert_int_equal(x->s.last_ns, 1005);
 }
 
-static void test_a_loss_before_a_bundle_is_noted(void **state)
+FIXTURE_TEST(test_a_loss_before_a_bundle_is_noted)
 {
-	struct fixture *x = *state;
-
 	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), true);
 	pb_enc_u64(&x->m.enc, BUNDLE(LOST_EVENT_COUNT), 1000);
 	assert_true(scan_bundle(x));
@@ -135,10 +128,8 @@ static void put_range(struct fixture *x, uint64_t begin, uint64_t end, uint64_t 
 	pb_enc_close(&x->m.enc);
 }
 
-static void test_ranges_without_events_are_kept_by_cpu(void **state)
+FIXTURE_TEST(test_ranges_without_events_are_kept_by_cpu)
 {
-	struct fixture *x = *state;
-
 	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 3);
 	put_range(x, 100, 200, 7);
 	put_range(x, 0, 300, 0);
@@ -161,10 +152,8 @@ static void test_ranges_without_events_are_kept_by_cpu(void **state)
 }
 
 /* The kernel did not store the number with the gap; a later bundle has it. */
-static void test_a_later_range_numbers_an_earlier_loss(void **state)
+FIXTURE_TEST(test_a_later_range_numbers_an_earlier_loss)
 {
-	struct fixture *x = *state;
-
 	pb_enc_u64(&x->m.enc, BUNDLE(CPU), 3);
 	pb_enc_bool(&x->m.enc, BUNDLE(LOST_EVENTS), true);
 	pb_enc_u64(&x->m.enc, BUNDLE(PREVIOUS_BUNDLE_END_TIMESTAMP), 100);
@@ -181,10 +170,8 @@ static void test_a_later_range_numbers_an_earlier_loss(void **state)
 	assert_int_equal(x->s.holes.list[0].events, 7);
 }
 
-static void test_pages_that_could_not_be_read_are_counted(void **state)
+FIXTURE_TEST(test_pages_that_could_not_be_read_are_counted)
 {
-	struct fixture *x = *state;
-
 	pb_enc_open(&x->m.enc, BUNDLE(ERROR));
 	pb_enc_u64(&x->m.enc, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS, 6);
 	pb_enc_close(&x->m.enc);
@@ -200,10 +187,8 @@ static void put_error(struct fixture *x, uint64_t status)
 	pb_enc_close(&x->m.enc);
 }
 
-static void test_reasons_of_broken_pages_are_counted(void **state)
+FIXTURE_TEST(test_reasons_of_broken_pages_are_counted)
 {
-	struct fixture *x = *state;
-
 	put_error(x, 15);
 	put_error(x, 15);
 	put_error(x, 6);
@@ -216,9 +201,8 @@ static void test_reasons_of_broken_pages_are_counted(void **state)
 	assert_int_equal(x->s.statuses[FTRACE_STATUSES], 2);
 }
 
-static void test_self_describing_events_get_their_name(void **state)
+FIXTURE_TEST(test_self_describing_events_get_their_name)
 {
-	struct fixture *x = *state;
 	struct group_count *groups;
 	size_t n;
 
@@ -237,10 +221,8 @@ static void test_self_describing_events_get_their_name(void **state)
 	free(groups);
 }
 
-static void test_old_generic_events_are_counted(void **state)
+FIXTURE_TEST(test_old_generic_events_are_counted)
 {
-	struct fixture *x = *state;
-
 	pb_enc_open(&x->m.enc, BUNDLE(EVENT));
 	pb_enc_open(&x->m.enc, PB_FTRACE_EVENT_GENERIC);
 	pb_enc_str(&x->m.enc, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, "foo");
@@ -251,9 +233,8 @@ static void test_old_generic_events_are_counted(void **state)
 	assert_int_equal(x->s.counts.n_generic, 1);
 }
 
-static void test_broken_bundles_keep_what_came_before(void **state)
+FIXTURE_TEST(test_broken_bundles_keep_what_came_before)
 {
-	struct fixture *x = *state;
 	size_t len;
 
 	put_event(x, 10, PB_FTRACE_EVENT_SCHED_SWITCH);
@@ -306,7 +287,7 @@ static void check_losses(struct fixture *x, const struct cpu_loss *expected, siz
 	free(losses);
 }
 
-static void test_losses_are_the_first_start_subtracted_from_the_last_end(void **state)
+TEST_WITH(test_losses_are_the_first_start_subtracted_from_the_last_end, setup, teardown)
 {
 	static const struct cpu_loss expected[] = {{0, 30}, {3, 7}};
 	struct fixture *x = *state;
@@ -323,7 +304,7 @@ static void test_losses_are_the_first_start_subtracted_from_the_last_end(void **
 	check_losses(x, expected, 2);
 }
 
-static void test_all_three_counters_are_losses(void **state)
+TEST_WITH(test_all_three_counters_are_losses, setup, teardown)
 {
 	static const struct cpu_loss expected[] = {{1, 111}};
 	struct fixture *x = *state;
@@ -334,7 +315,7 @@ static void test_all_three_counters_are_losses(void **state)
 	check_losses(x, expected, 1);
 }
 
-static void test_a_cleared_ring_counts_from_zero(void **state)
+TEST_WITH(test_a_cleared_ring_counts_from_zero, setup, teardown)
 {
 	static const struct cpu_loss expected[] = {{0, 4}};
 	struct fixture *x = *state;
@@ -345,7 +326,7 @@ static void test_a_cleared_ring_counts_from_zero(void **state)
 }
 
 /* Two data sources of a session read the same rings and report them both. */
-static void test_two_reports_of_a_ring_count_once(void **state)
+TEST_WITH(test_two_reports_of_a_ring_count_once, setup, teardown)
 {
 	static const struct cpu_loss expected[] = {{0, 9}};
 	struct fixture *x = *state;
@@ -355,18 +336,15 @@ static void test_two_reports_of_a_ring_count_once(void **state)
 	check_losses(x, expected, 1);
 }
 
-static void test_a_start_without_an_end_is_no_report(void **state)
+FIXTURE_TEST(test_a_start_without_an_end_is_no_report)
 {
-	struct fixture *x = *state;
-
 	report(x, 2, false, 0, 9);
 	assert_false(ftrace_scan_has_rings(&x->s));
 	check_losses(x, NULL, 0);
 }
 
-static void test_words_of_the_producer_are_kept_once(void **state)
+FIXTURE_TEST(test_words_of_the_producer_are_kept_once)
 {
-	struct fixture *x = *state;
 	int i;
 
 	for (i = 0; i < 2; i++) {
@@ -385,7 +363,7 @@ static void test_words_of_the_producer_are_kept_once(void **state)
 	assert_int_equal(x->s.pages_per_cpu, 17);
 }
 
-static void test_those_that_are_told_as_a_number(void **state)
+TEST_WITH(test_those_that_are_told_as_a_number, setup, teardown)
 {
 	static const char *const said[] = {"and 57 more", "and 60 more", "and 58 more"};
 	struct fixture *x = *state;
@@ -405,10 +383,8 @@ static void test_those_that_are_told_as_a_number(void **state)
 	assert_true(x->s.unknown_more == 0);
 }
 
-static void test_reasons_that_only_the_end_tells(void **state)
+FIXTURE_TEST(test_reasons_that_only_the_end_tells)
 {
-	struct fixture *x = *state;
-
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, 2);
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, 2);
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, 17);
@@ -428,10 +404,8 @@ static void put_misses(struct fixture *x, uint64_t phase, uint64_t misses)
 	assert_true(scan_stats(x, 2));
 }
 
-static void test_misses_of_probes_begin_at_the_start(void **state)
+FIXTURE_TEST(test_misses_of_probes_begin_at_the_start)
 {
-	struct fixture *x = *state;
-
 	put_misses(x, 1, 10);
 	put_misses(x, 2, 10);
 	assert_int_equal(x->s.kprobe_misses, 0);
@@ -450,9 +424,8 @@ static void put_probe(struct fixture *x, const char *group, const char *name, ui
 	pb_enc_close(&x->m.enc);
 }
 
-static void test_probes_with_misses_are_told_apart(void **state)
+FIXTURE_TEST(test_probes_with_misses_are_told_apart)
 {
-	struct fixture *x = *state;
 	char name[32];
 
 	put_probe(x, "g", "good", 0);
@@ -476,10 +449,8 @@ static void test_probes_with_misses_are_told_apart(void **state)
 }
 
 /* A reason has the kernel's own lines; a name has not. */
-static void test_reasons_keep_their_lines(void **state)
+FIXTURE_TEST(test_reasons_keep_their_lines)
 {
-	struct fixture *x = *state;
-
 	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "a/b\nc");
 	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, "a/b (x\n  ^\033)");
 	assert_true(scan_stats(x, 2));
@@ -487,9 +458,8 @@ static void test_reasons_keep_their_lines(void **state)
 	assert_string_equal(x->s.failed.names[0], "a/b (x\n  ^?)");
 }
 
-static void test_the_number_of_rings_has_a_limit(void **state)
+FIXTURE_TEST(test_the_number_of_rings_has_a_limit)
 {
-	struct fixture *x = *state;
 	uint32_t cpu;
 
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, 2);
@@ -499,10 +469,8 @@ static void test_the_number_of_rings_has_a_limit(void **state)
 	assert_int_equal(x->s.n_rings, FTRACE_SCAN_MAX_RINGS);
 }
 
-static void test_broken_stats_are_told(void **state)
+FIXTURE_TEST(test_broken_stats_are_told)
 {
-	struct fixture *x = *state;
-
 	put_cpu(x, 1, 1, 0, 0);
 	assert_false(ftrace_scan_stats(&x->s, 2, x->m.buf, pb_mem_len(&x->m) - 1));
 	pb_mem_reset(&x->m);
@@ -549,7 +517,7 @@ static void check_event(struct fixture *x, const uint8_t *event, size_t len)
 
 /* An event in the usual order takes a way of its own. Whatever is cut off, changed or added, both ways
  * say the same. */
-static void test_usual_events_and_others_are_told_alike(void **state)
+TEST_WITH(test_usual_events_and_others_are_told_alike, setup, teardown)
 {
 	static const uint8_t usual[] = {
 		0x08, 0xc8, 0xd0, 0xa0, 0x8e, 0x92, 0x1d, /* timestamp */
@@ -573,38 +541,4 @@ static void test_usual_events_and_others_are_told_alike(void **state)
 			check_event(x, event, sizeof(usual));
 			event[i] = usual[i];
 		}
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_events_are_counted_and_timed),
-		TEST(test_compact_events_are_counted_and_timed),
-		TEST(test_a_loss_before_a_bundle_is_noted),
-		TEST(test_ranges_without_events_are_kept_by_cpu),
-		TEST(test_a_later_range_numbers_an_earlier_loss),
-		TEST(test_pages_that_could_not_be_read_are_counted),
-		TEST(test_reasons_of_broken_pages_are_counted),
-		TEST(test_self_describing_events_get_their_name),
-		TEST(test_old_generic_events_are_counted),
-		TEST(test_broken_bundles_keep_what_came_before),
-		TEST(test_losses_are_the_first_start_subtracted_from_the_last_end),
-		TEST(test_all_three_counters_are_losses),
-		TEST(test_a_cleared_ring_counts_from_zero),
-		TEST(test_two_reports_of_a_ring_count_once),
-		TEST(test_a_start_without_an_end_is_no_report),
-		TEST(test_words_of_the_producer_are_kept_once),
-		TEST(test_those_that_are_told_as_a_number),
-		TEST(test_reasons_that_only_the_end_tells),
-		TEST(test_misses_of_probes_begin_at_the_start),
-		TEST(test_probes_with_misses_are_told_apart),
-		TEST(test_reasons_keep_their_lines),
-		TEST(test_the_number_of_rings_has_a_limit),
-		TEST(test_broken_stats_are_told),
-		TEST(test_usual_events_and_others_are_told_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

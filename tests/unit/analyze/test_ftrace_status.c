@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/ftrace_scan.h"
 
-static void test_each_has_words_of_its_own(void **state)
+TEST(test_each_has_words_of_its_own)
 {
-	(void)state;
 	for (uint64_t i = 0; i < FTRACE_STATUSES; i++) {
 		assert_non_null(ftrace_status_words(i));
 		for (uint64_t k = 0; k < i; k++)
@@ -20,19 +14,8 @@ static void test_each_has_words_of_its_own(void **state)
 	assert_string_equal(ftrace_status_words(15), "an event longer than its page");
 }
 
-static void test_numbers_of_a_later_version(void **state)
+TEST(test_numbers_of_a_later_version)
 {
-	(void)state;
 	assert_non_null(strstr(ftrace_status_words(FTRACE_STATUSES), "does not know"));
 	assert_ptr_equal(ftrace_status_words(UINT64_MAX), ftrace_status_words(FTRACE_STATUSES));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_has_words_of_its_own),
-		cmocka_unit_test(test_numbers_of_a_later_version),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

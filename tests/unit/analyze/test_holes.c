@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/holes.h"
 
 static struct holes h;
@@ -38,20 +32,22 @@ static void check_hole(size_t i, uint32_t cpu, uint64_t from, uint64_t to, uint6
 	assert_int_equal(h.list[i].events, events);
 }
 
-static void nothing_is_missing(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(nothing_is_missing)
 {
-	(void)state;
 	bundle(2, (struct bundle_span){.cpu = 0, .first_ns = 10, .last_ns = 20});
-	bundle(2, (struct bundle_span){.cpu = 0, .previous_end_ns = 20, .first_ns = 25, .last_ns = 30});
+	bundle(2, (struct bundle_span){
+			  .cpu = 0, .previous_end_ns = 20, .first_ns = 25, .last_ns = 30});
 	/* Another CPU's time does not matter. */
-	bundle(2, (struct bundle_span){.cpu = 1, .previous_end_ns = 5, .first_ns = 11, .last_ns = 12});
+	bundle(2,
+	       (struct bundle_span){.cpu = 1, .previous_end_ns = 5, .first_ns = 11, .last_ns = 12});
 	assert_int_equal(h.n, 0);
 	assert_int_equal(h.total, 0);
 }
 
-static void ring_that_overwrote_leaves_a_hole(void **state)
+FIXTURE_TEST(ring_that_overwrote_leaves_a_hole)
 {
-	(void)state;
 	bundle(2, (struct bundle_span){.cpu = 3, .first_ns = 10, .last_ns = 20});
 	bundle(2, (struct bundle_span){.cpu = 3,
 				       .lost = true,
@@ -65,33 +61,33 @@ static void ring_that_overwrote_leaves_a_hole(void **state)
 }
 
 /* Overwritten before anything was read: from the start on. */
-static void first_bundle_may_come_after_a_hole(void **state)
+FIXTURE_TEST(first_bundle_may_come_after_a_hole)
 {
-	(void)state;
 	bundle(2, (struct bundle_span){.cpu = 0, .lost = true, .first_ns = 90, .last_ns = 95});
 	check_hole(0, 0, 0, 90, 0);
 }
 
 /* Packets of the sequence are missing; the bundles say of which CPUs. */
-static void lost_packet_is_a_hole_of_its_cpu(void **state)
+FIXTURE_TEST(lost_packet_is_a_hole_of_its_cpu)
 {
-	(void)state;
 	bundle(2, (struct bundle_span){.cpu = 0, .first_ns = 10, .last_ns = 20});
 	bundle(2, (struct bundle_span){.cpu = 1, .first_ns = 11, .last_ns = 21});
 	bundle(5, (struct bundle_span){.cpu = 1, .first_ns = 11, .last_ns = 21});
 	holes_gap(&h, 2);
-	bundle(2, (struct bundle_span){.cpu = 0, .previous_end_ns = 20, .first_ns = 30, .last_ns = 31});
-	bundle(5, (struct bundle_span){.cpu = 1, .previous_end_ns = 40, .first_ns = 50, .last_ns = 60});
-	bundle(2, (struct bundle_span){.cpu = 1, .previous_end_ns = 40, .first_ns = 50, .last_ns = 60});
+	bundle(2, (struct bundle_span){
+			  .cpu = 0, .previous_end_ns = 20, .first_ns = 30, .last_ns = 31});
+	bundle(5, (struct bundle_span){
+			  .cpu = 1, .previous_end_ns = 40, .first_ns = 50, .last_ns = 60});
+	bundle(2, (struct bundle_span){
+			  .cpu = 1, .previous_end_ns = 40, .first_ns = 50, .last_ns = 60});
 	assert_int_equal(h.n, 1);
 	check_hole(0, 1, 21, 50, 0);
 	assert_true(h.list[0].on_the_way);
 }
 
 /* By CPU and time, and of too many the longest; all are counted. */
-static void longest_are_kept_in_order(void **state)
+FIXTURE_TEST(longest_are_kept_in_order)
 {
-	(void)state;
 	for (uint64_t i = HOLES_MAX + 10; i > 0; i--)
 		bundle((uint32_t)i, (struct bundle_span){.cpu = (uint32_t)(i % 2),
 							 .lost = true,
@@ -106,19 +102,4 @@ static void longest_are_kept_in_order(void **state)
 				    (h.list[i - 1].cpu == h.list[i].cpu &&
 				     h.list[i - 1].from_ns < h.list[i].from_ns));
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nothing_is_missing),
-		TEST(ring_that_overwrote_leaves_a_hole),
-		TEST(first_bundle_may_come_after_a_hole),
-		TEST(lost_packet_is_a_hole_of_its_cpu),
-		TEST(longest_are_kept_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/name_list.h"
 
 static void add(struct name_list *l, const char *s)
@@ -15,11 +10,10 @@ static void add(struct name_list *l, const char *s)
 	name_list_add(l, (const uint8_t *)s, strlen(s));
 }
 
-static void test_a_name_stands_once_in_the_order_it_came(void **state)
+TEST(test_a_name_stands_once_in_the_order_it_came)
 {
 	struct name_list l = {0};
 
-	(void)state;
 	add(&l, "b/2");
 	add(&l, "a/1");
 	add(&l, "b/2");
@@ -31,24 +25,22 @@ static void test_a_name_stands_once_in_the_order_it_came(void **state)
 	name_list_deinit(&l);
 }
 
-static void test_names_of_a_trace_cannot_talk_to_the_terminal(void **state)
+TEST(test_names_of_a_trace_cannot_talk_to_the_terminal)
 {
 	static const uint8_t hostile[] = {'a', 0, 0x1b, '[', '2', 'J', 0x7f, '\n', 0xc3, 0xa9};
 	struct name_list l = {0};
 
-	(void)state;
 	name_list_add(&l, hostile, sizeof(hostile));
 	assert_string_equal(l.names[0], "a??[2J??\xc3\xa9");
 	name_list_deinit(&l);
 }
 
-static void test_a_text_keeps_its_lines(void **state)
+TEST(test_a_text_keeps_its_lines)
 {
 	static const char text[] = "no field\n  a == \t\033\n  ^";
 	struct name_list l = {0};
 	uint8_t big[NAME_LIST_MAX_TEXT + 10];
 
-	(void)state;
 	name_list_add_text(&l, (const uint8_t *)text, strlen(text));
 	assert_string_equal(l.names[0], "no field\n  a == \t?\n  ^");
 	memset(big, 'x', sizeof(big));
@@ -57,14 +49,13 @@ static void test_a_text_keeps_its_lines(void **state)
 	name_list_deinit(&l);
 }
 
-static void test_length_and_number_have_limits(void **state)
+TEST(test_length_and_number_have_limits)
 {
 	struct name_list l = {0};
 	uint8_t big[NAME_LIST_MAX_LEN + 10];
 	char name[16];
 	int i;
 
-	(void)state;
 	memset(big, 'x', sizeof(big));
 	name_list_add(&l, big, sizeof(big));
 	name_list_add(&l, big, sizeof(big) - 1); /* the same when cut */
@@ -78,16 +69,4 @@ static void test_length_and_number_have_limits(void **state)
 	assert_int_equal(l.left_out, 3);
 	name_list_deinit(&l);
 	assert_int_equal(l.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_name_stands_once_in_the_order_it_came),
-		cmocka_unit_test(test_names_of_a_trace_cannot_talk_to_the_terminal),
-		cmocka_unit_test(test_a_text_keeps_its_lines),
-		cmocka_unit_test(test_length_and_number_have_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "gen/fields.h"
 
@@ -13,11 +7,10 @@
 static const uint8_t slice[] = {PB_TRACK_EVENT_TYPE << 3, 1};
 static const uint8_t counter[] = {PB_TRACK_EVENT_TYPE << 3, 4};
 
-static void each_kind_counts_for_itself(void **state)
+TEST(each_kind_counts_for_itself)
 {
 	struct sample_counts c = {0};
 
-	(void)state;
 	sample_counts_add(&c, PB_TRACE_PACKET_SYS_STATS, NULL, 0);
 	sample_counts_add(&c, PB_TRACE_PACKET_TRACK_EVENT, slice, sizeof(slice));
 	sample_counts_add(&c, PB_TRACE_PACKET_TRACK_EVENT, counter, sizeof(counter));
@@ -32,11 +25,4 @@ static void each_kind_counts_for_itself(void **state)
 	assert_false(sample_counts_reads(PB_TRACE_PACKET_FTRACE_EVENTS));
 	for (int i = 0; i < SAMPLES_KINDS; i++)
 		assert_non_null(sample_counts_name(i));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind_counts_for_itself)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/trace_scan.h"
 
 struct seen {
@@ -30,12 +24,11 @@ static struct seen all_of(const struct sequence_table *t)
 	return seen;
 }
 
-static void test_packets_count_by_sequence(void **state)
+TEST(test_packets_count_by_sequence)
 {
 	struct sequence_table t = {0};
 	struct seen seen;
 
-	(void)state;
 	sequence_table_packet(&t, 7, 0, 0, true);
 	sequence_table_packet(&t, 2, 100, 0, true);
 	sequence_table_packet(&t, 7, 200, 0, false);
@@ -51,12 +44,11 @@ static void test_packets_count_by_sequence(void **state)
 }
 
 /* One kind of central buffer says 1 on the first packet of each sequence, lost or not. */
-static void test_a_bare_one_at_the_start_is_no_gap(void **state)
+TEST(test_a_bare_one_at_the_start_is_no_gap)
 {
 	struct sequence_table t = {0};
 	struct seen seen;
 
-	(void)state;
 	sequence_table_packet(&t, 2, 0, 1, false);
 	sequence_table_packet(&t, 3, 0, 0, true);
 	sequence_table_packet(&t, 3, 0, 1, true); /* a writer began again under the same id */
@@ -69,12 +61,11 @@ static void test_a_bare_one_at_the_start_is_no_gap(void **state)
 	sequence_table_deinit(&t);
 }
 
-static void test_reasons_are_bits_and_count_also_at_the_start(void **state)
+TEST(test_reasons_are_bits_and_count_also_at_the_start)
 {
 	struct sequence_table t = {0};
 	struct seen seen;
 
-	(void)state;
 	sequence_table_packet(&t, 2, 0, 1 | 256, true);
 	sequence_table_packet(&t, 2, 0, 1 | 64 | 2, false);
 	sequence_table_packet(&t, 2, 0, 1 | 1024, false); /* a reason of a later version */
@@ -87,12 +78,11 @@ static void test_reasons_are_bits_and_count_also_at_the_start(void **state)
 	sequence_table_deinit(&t);
 }
 
-static void test_the_number_of_sequences_has_a_limit(void **state)
+TEST(test_the_number_of_sequences_has_a_limit)
 {
 	struct sequence_table t = {0};
 	uint32_t i;
 
-	(void)state;
 	for (i = 1; i <= SEQUENCE_TABLE_MAX + 5; i++)
 		sequence_table_packet(&t, i, 0, 0, true);
 	sequence_table_packet(&t, 1, 0, 0, false);
@@ -100,16 +90,4 @@ static void test_the_number_of_sequences_has_a_limit(void **state)
 	assert_int_equal(all_of(&t).n, SEQUENCE_TABLE_MAX);
 	sequence_table_deinit(&t);
 	assert_int_equal(all_of(&t).n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packets_count_by_sequence),
-		cmocka_unit_test(test_a_bare_one_at_the_start_is_no_gap),
-		cmocka_unit_test(test_reasons_are_bits_and_count_also_at_the_start),
-		cmocka_unit_test(test_the_number_of_sequences_has_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

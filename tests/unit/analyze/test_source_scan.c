@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
@@ -43,11 +38,12 @@ static void scan(struct pb_mem *m)
 	pb_mem_deinit(m);
 }
 
-static void test_files_of_processes(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_files_of_processes)
 {
 	struct pb_mem m;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(pb_mem_init(&m), 0);
 		pb_enc_open(&m.enc, PB_TRACE_PACKET_PROCESS_STATS);
@@ -63,12 +59,11 @@ static void test_files_of_processes(void **state)
 			    "/proc/PID/smaps_rollup: No such file or directory");
 }
 
-static void test_files_of_the_machine(void **state)
+FIXTURE_TEST(test_files_of_the_machine)
 {
 	char path[1000];
 	struct pb_mem m;
 
-	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	assert_int_equal(pb_mem_init(&m), 0);
@@ -87,11 +82,10 @@ static void test_files_of_the_machine(void **state)
 	assert_non_null(strstr(s.sources.unread.names[1], "x: not all of it is in"));
 }
 
-static void test_what_programs_do_not_count(void **state)
+FIXTURE_TEST(test_what_programs_do_not_count)
 {
 	struct pb_mem m;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(pb_mem_init(&m), 0);
 		pb_enc_open(&m.enc, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
@@ -118,12 +112,11 @@ static void test_what_programs_do_not_count(void **state)
 }
 
 /* Each packet says how many there were so far. */
-static void test_lines_of_the_journal(void **state)
+FIXTURE_TEST(test_lines_of_the_journal)
 {
 	static const uint64_t so_far[] = {5, 10331, 10331};
 	struct pb_mem m;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(pb_mem_init(&m), 0);
 		pb_enc_open(&m.enc, PB_TRACE_PACKET_JOURNALD_EVENT);
@@ -134,11 +127,10 @@ static void test_lines_of_the_journal(void **state)
 	assert_int_equal(s.sources.journal_dropped, 10331);
 }
 
-static void test_tracks_of_tasks(void **state)
+FIXTURE_TEST(test_tracks_of_tasks)
 {
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(&m.enc, PB_TRACE_PACKET_PROCESS_STATS);
 	unread(&m.enc, "io", EACCES);
@@ -167,9 +159,8 @@ static void polled(const char *source, const char *path, uint64_t refused)
 	scan(&m);
 }
 
-static void test_polled_counters(void **state)
+FIXTURE_TEST(test_polled_counters)
 {
-	(void)state;
 	polled("linux.cgroup_stats", "a/cpu.stat", 0);
 	assert_int_equal(s.sources.n_refused, 0);
 	polled("linux.cgroup_stats", "a/cpu.stat", 7);
@@ -185,11 +176,10 @@ static void test_polled_counters(void **state)
 	assert_int_equal(s.sources.refused[1].tracks, 3);
 }
 
-static void test_more_polled_sources_than_are_kept(void **state)
+FIXTURE_TEST(test_more_polled_sources_than_are_kept)
 {
 	char name[200];
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	for (unsigned i = 0; i < 2 * SOURCE_SCAN_SOURCES; i++) {
@@ -202,12 +192,11 @@ static void test_more_polled_sources_than_are_kept(void **state)
 			 sizeof(s.sources.refused[0].source) - 1);
 }
 
-static void test_broken_ones_are_counted(void **state)
+FIXTURE_TEST(test_broken_ones_are_counted)
 {
 	static const uint8_t half[] = {0x10, 0x80};
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(&m.enc, PB_TRACE_PACKET_SYS_STATS);
 	pb_enc_bytes(&m.enc, PB_SYS_STATS_READ_FAILURES, half, sizeof(half));
@@ -233,9 +222,8 @@ static void scan_counted(const char *what, uint64_t count)
 }
 
 /* "runq slices left out": told again and again, once in the summary, with its last number. */
-static void test_what_is_counted_is_kept_once_with_its_number(void **state)
+FIXTURE_TEST(test_what_is_counted_is_kept_once_with_its_number)
 {
-	(void)state;
 	scan_counted("runq", 3);
 	scan_counted("block", 4);
 	scan_counted("runq", 1234);
@@ -244,24 +232,4 @@ static void test_what_is_counted_is_kept_once_with_its_number(void **state)
 	assert_string_equal(s.sources.counted[0].family, "runq");
 	assert_string_equal(s.sources.counted[0].what, "outliers that have no slice");
 	assert_int_equal(s.sources.counted[0].n, 1234);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_of_the_machine, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_of_processes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_programs_do_not_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_is_counted_is_kept_once_with_its_number,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lines_of_the_journal, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tracks_of_tasks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_polled_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_more_polled_sources_than_are_kept, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_broken_ones_are_counted, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

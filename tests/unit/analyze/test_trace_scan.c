@@ -4,17 +4,13 @@
  * which the numbers that protoc --decode shows are expected.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
+#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "base/system/fs.h"
 #include "gen/fields.h"
@@ -45,13 +41,12 @@ static void check_groups(const struct trace_scan *s, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_a_recorded_trace_with_self_describing_events(void **state)
+TEST(test_a_recorded_trace_with_self_describing_events)
 {
 	struct trace_scan s = {0};
 	struct cpu_loss *losses;
 	size_t n;
 
-	(void)state;
 	scan_recorded(&s, "tests/data/traces/generic_events.pftrace");
 	assert_int_equal(s.packets, 25);
 	assert_int_equal(s.bad_packets, 0);
@@ -72,13 +67,12 @@ static void test_a_recorded_trace_with_self_describing_events(void **state)
 	trace_scan_deinit(&s);
 }
 
-static void test_a_recorded_trace_with_ring_losses(void **state)
+TEST(test_a_recorded_trace_with_ring_losses)
 {
 	struct trace_scan s = {0};
 	struct cpu_loss *losses;
 	size_t n;
 
-	(void)state;
 	scan_recorded(&s, "tests/data/traces/ring_losses.pftrace");
 	assert_int_equal(s.bad_packets, 0);
 	check_groups(&s, "sched=226 msr=94 irq=3 ");
@@ -94,12 +88,11 @@ static void test_a_recorded_trace_with_ring_losses(void **state)
 	trace_scan_deinit(&s);
 }
 
-static void test_a_file_cut_anywhere_is_refused_but_never_harms(void **state)
+TEST(test_a_file_cut_anywhere_is_refused_but_never_harms)
 {
 	struct strbuf b = {0};
 	size_t len;
 
-	(void)state;
 	assert_int_equal(fs_read_file("tests/data/traces/generic_events.pftrace", BIG_ENOUGH, &b),
 			 0);
 	for (len = 0; len < b.len; len += 7) {
@@ -113,13 +106,12 @@ static void test_a_file_cut_anywhere_is_refused_but_never_harms(void **state)
 	strbuf_deinit(&b);
 }
 
-static void test_what_is_no_trace_is_refused(void **state)
+TEST(test_what_is_no_trace_is_refused)
 {
 	static const uint8_t text[] = "buffers { size_kb: 64 }";
 	static const uint8_t number[] = {0x08, 0x01};
 	struct trace_scan s = {0};
 
-	(void)state;
 	assert_int_equal(trace_scan_file(&s, text, sizeof(text) - 1), -EBADMSG);
 	assert_int_equal(trace_scan_file(&s, number, sizeof(number)), -EBADMSG);
 	assert_int_equal(trace_scan_file(&s, NULL, 0), 0);
@@ -135,12 +127,11 @@ static void scan(struct trace_scan *s, struct pb_mem *m)
 	pb_mem_reset(m);
 }
 
-static void test_fields_behind_the_payload_belong_to_it(void **state)
+TEST(test_fields_behind_the_payload_belong_to_it)
 {
 	struct trace_scan s = {0};
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(&m.enc, PB_TRACE_PACKET_FTRACE_STATS);
 	pb_enc_u64(&m.enc, PB_FTRACE_STATS_PHASE, 2);
@@ -173,14 +164,13 @@ static void put_process(struct pb_mem *m, uint64_t pid)
 	pb_enc_close(&m->enc);
 }
 
-static void test_a_process_counts_once_and_pids_have_a_limit(void **state)
+TEST(test_a_process_counts_once_and_pids_have_a_limit)
 {
 	static const uint64_t pids[] = {1, 4194303, 1, 8, 9, UINT64_MAX, 1ull << 40, 4194303};
 	struct trace_scan s = {0};
 	struct pb_mem m;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
 		put_process(&m, pids[i]);
@@ -193,7 +183,7 @@ static void test_a_process_counts_once_and_pids_have_a_limit(void **state)
 }
 
 /* A packet with a compressed one in it, and that with two plain ones. */
-static void test_compressed_packets_are_looked_into(void **state)
+TEST(test_compressed_packets_are_looked_into)
 {
 	static const uint8_t plain[] = {0x0a, 2, 0x50, 7, 0x0a, 2, 0x50, 7}; /* of sequence 7 */
 	uint8_t packed[256], outer[256], inner[256], *p = outer;
@@ -201,7 +191,6 @@ static void test_compressed_packets_are_looked_into(void **state)
 	struct trace_scan s = {0};
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(compress(packed, &len, plain, sizeof(plain)), Z_OK);
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_bytes(&m.enc, PB_TRACE_PACKET_COMPRESSED_PACKETS, packed, len);
@@ -225,13 +214,12 @@ static void test_compressed_packets_are_looked_into(void **state)
 	trace_scan_deinit(&s);
 }
 
-static void test_compressed_and_broken_packets_are_counted(void **state)
+TEST(test_compressed_and_broken_packets_are_counted)
 {
 	static const uint8_t broken[] = {0x0a, 0x05, 0x00};
 	struct trace_scan s = {0};
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_bytes(&m.enc, PB_TRACE_PACKET_COMPRESSED_PACKETS, "xyz", 3);
 	scan(&s, &m);
@@ -246,13 +234,12 @@ static void test_compressed_and_broken_packets_are_counted(void **state)
 	trace_scan_deinit(&s);
 }
 
-static void test_gaps_come_from_the_services_field(void **state)
+TEST(test_gaps_come_from_the_services_field)
 {
 	struct trace_scan s = {0};
 	struct pb_mem m;
 	int i;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (i = 0; i < 2; i++) {
 		/* What the producer claimed comes first, what the service found comes last. */
@@ -266,21 +253,4 @@ static void test_gaps_come_from_the_services_field(void **state)
 	assert_non_null(s.sequences.by_id);
 	pb_mem_deinit(&m);
 	trace_scan_deinit(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_recorded_trace_with_self_describing_events),
-		cmocka_unit_test(test_a_recorded_trace_with_ring_losses),
-		cmocka_unit_test(test_a_file_cut_anywhere_is_refused_but_never_harms),
-		cmocka_unit_test(test_what_is_no_trace_is_refused),
-		cmocka_unit_test(test_fields_behind_the_payload_belong_to_it),
-		cmocka_unit_test(test_a_process_counts_once_and_pids_have_a_limit),
-		cmocka_unit_test(test_compressed_packets_are_looked_into),
-		cmocka_unit_test(test_compressed_and_broken_packets_are_counted),
-		cmocka_unit_test(test_gaps_come_from_the_services_field),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

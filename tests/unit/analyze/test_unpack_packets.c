@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "unit/test.h"
 #include "analyze/trace_scan.c"
 #include "gen/fields.h"
 
@@ -37,13 +31,12 @@ static uint8_t *pack(uint32_t format, const void *data, size_t len, size_t *ret_
 	return packed;
 }
 
-static void what_was_packed_comes_out(void **state)
+TEST(what_was_packed_comes_out)
 {
 	size_t sizes[] = {0, 1, 1000, 65536, 65537, 3000000}, len;
 	struct strbuf b = {0};
 	uint8_t *data = malloc(3000000), *packed;
 
-	(void)state;
 	assert_non_null(data);
 	for (size_t i = 0; i < 3000000; i++)
 		data[i] = (uint8_t)(i * i >> 7);
@@ -60,13 +53,12 @@ static void what_was_packed_comes_out(void **state)
 	free(data);
 }
 
-static void what_is_cut_off_or_something_else_is_refused(void **state)
+TEST(what_is_cut_off_or_something_else_is_refused)
 {
 	struct strbuf b = {0};
 	uint8_t *packed;
 	size_t len;
 
-	(void)state;
 	for (size_t f = 0; f < 2; f++) {
 		packed = pack(formats[f], "some text, some text", 20, &len);
 		for (size_t cut = 0; cut < len; cut++)
@@ -78,14 +70,13 @@ static void what_is_cut_off_or_something_else_is_refused(void **state)
 }
 
 /* Thirty kilobytes may be gigabytes of nothing. */
-static void what_grows_without_end_is_refused(void **state)
+TEST(what_grows_without_end_is_refused)
 {
 	const size_t huge = UNPACK_MAX_BYTES + 1;
 	struct strbuf b = {0};
 	uint8_t *data = calloc(1, huge), *packed;
 	size_t len;
 
-	(void)state;
 	assert_non_null(data);
 	for (size_t f = 0; f < 2; f++) {
 		packed = pack(formats[f], data, huge, &len);
@@ -98,15 +89,4 @@ static void what_grows_without_end_is_refused(void **state)
 	}
 	strbuf_deinit(&b);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_packed_comes_out),
-		cmocka_unit_test(what_is_cut_off_or_something_else_is_refused),
-		cmocka_unit_test(what_grows_without_end_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

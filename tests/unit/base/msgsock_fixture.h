@@ -3,7 +3,7 @@
 
 /*
  * One end of a socket pair is the msgsock under test; into the other the test speaks raw bytes, so
- * that every fragmentation and every descriptor is of the test's making. After cmocka.h.
+ * that every fragmentation and every descriptor is of the test's making.
  */
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/msgsock.h"

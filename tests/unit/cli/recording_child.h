@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/record/recording.h"

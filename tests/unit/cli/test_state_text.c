@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "cli/state_text.h"
 
 typedef Pb__TracingServiceState__TracingSession session;
@@ -19,7 +13,7 @@ static void assert_lines(struct strbuf *text, const char *expected)
 	strbuf_deinit(text);
 }
 
-static void sessions_are_a_table(void **state)
+TEST_WITH(sessions_are_a_table, NULL, NULL)
 {
 	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
 	session one = PB__TRACING_SERVICE_STATE__TRACING_SESSION__INIT, two = one;
@@ -27,7 +21,6 @@ static void sessions_are_a_table(void **state)
 	uint32_t sizes[] = {32768, 1024};
 	struct strbuf text = {0};
 
-	(void)state;
 	one.id = 3;
 	one.consumer_uid = 1000;
 	one.state = (char *)"STARTED";
@@ -50,17 +43,16 @@ static void sessions_are_a_table(void **state)
 		"3 sessions of other users, which they and root see\n");
 }
 
-static void none_is_said(void **state)
+TEST(none_is_said)
 {
 	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
 	struct strbuf text = {0};
 
-	(void)state;
 	state_text_sessions(&s, &text);
 	assert_lines(&text, "no session is there\n");
 }
 
-static void producers_and_their_sources(void **state)
+TEST(producers_and_their_sources)
 {
 	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
 	Pb__TracingServiceState__Producer p = PB__TRACING_SERVICE_STATE__PRODUCER__INIT,
@@ -70,7 +62,6 @@ static void producers_and_their_sources(void **state)
 	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
 	struct strbuf text = {0};
 
-	(void)state;
 	p.id = 1;
 	p.pid = 77;
 	p.name = (char *)"me";
@@ -91,25 +82,12 @@ static void producers_and_their_sources(void **state)
 			    "                                  ? (9)\n");
 }
 
-static void nobody_records(void **state)
+TEST(nobody_records)
 {
 	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
 	struct strbuf text = {0};
 
-	(void)state;
 	state_text_producers(&s, &text);
 	assert_string_equal(text.s, "no producer is connected: is sonda-probes running?\n");
 	strbuf_deinit(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_records),
-		cmocka_unit_test(sessions_are_a_table),
-		cmocka_unit_test(none_is_said),
-		cmocka_unit_test(producers_and_their_sources),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

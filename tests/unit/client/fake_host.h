@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -14,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/msgsock.h"

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "gen/fields.h"
 #include "unit/procfs/fake_producer.h"
 

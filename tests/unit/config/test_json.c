@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "config/json.h"
 #include "config/test_config.pb-c.h"
 #include "config/trace_config.pb-c.h"
@@ -23,12 +18,11 @@ static void expect_json(const ProtobufCMessage *m, const char *expected)
 	strbuf_deinit(&out);
 }
 
-static void every_kind_of_field(void **state)
+TEST(every_kind_of_field)
 {
 	Pb__TestConfig__DummyFields d = PB__TEST_CONFIG__DUMMY_FIELDS__INIT;
 	uint8_t bytes[] = "Man!";
 
-	(void)state;
 	d.has_field_uint32 = d.has_field_int64 = d.has_field_uint64 = d.has_field_double = true;
 	d.has_field_float = d.has_field_bytes = true;
 	d.field_uint32 = UINT32_MAX;
@@ -54,14 +48,13 @@ static void every_kind_of_field(void **state)
 	}
 }
 
-static void messages_lists_and_enums(void **state)
+TEST(messages_lists_and_enums)
 {
 	Pb__TraceConfig__BufferConfig a = PB__TRACE_CONFIG__BUFFER_CONFIG__INIT,
 				      b = PB__TRACE_CONFIG__BUFFER_CONFIG__INIT;
 	Pb__TraceConfig__BufferConfig *buffers[] = {&a, &b};
 	Pb__TraceConfig c = PB__TRACE_CONFIG__INIT;
 
-	(void)state;
 	expect_json(&c.base, "{}");
 	a.has_fill_policy = a.has_transfer_on_clone = b.has_fill_policy = true;
 	a.fill_policy = PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
@@ -73,14 +66,4 @@ static void messages_lists_and_enums(void **state)
 	expect_json(&c.base,
 		    "{\"buffers\":[{\"fill_policy\":\"DISCARD\",\"transfer_on_clone\":true},"
 		    "{\"fill_policy\":77}],\"duration_ms\":0}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_of_field),
-		cmocka_unit_test(messages_lists_and_enums),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

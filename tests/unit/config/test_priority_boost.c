@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "config/trace_config.h"
 
 #define POLICY(name) PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_##name
@@ -39,11 +33,10 @@ static void check_bad(int policy, uint32_t priority)
 	assert_int_equal(b.policy, PRIORITY_BOOST_NONE);
 }
 
-static void ranges(void **state)
+TEST(ranges)
 {
 	struct priority_boost b;
 
-	(void)state;
 	assert_int_equal(priority_boost_read(NULL, &b), 0);
 	assert_int_equal(b.policy, PRIORITY_BOOST_NONE);
 	check_good(POLICY(OTHER), PRIORITY_BOOST_OTHER, 0);
@@ -59,7 +52,7 @@ static void ranges(void **state)
 	check_bad(-1, 1);
 }
 
-static void the_policy_counts_first(void **state)
+TEST(the_policy_counts_first)
 {
 	const struct priority_boost none = {PRIORITY_BOOST_NONE, 0},
 				    other0 = {PRIORITY_BOOST_OTHER, 0},
@@ -68,7 +61,6 @@ static void the_policy_counts_first(void **state)
 				    fifo99 = {PRIORITY_BOOST_FIFO, 99},
 				    budgeted = {PRIORITY_BOOST_BUDGETED, 0};
 
-	(void)state;
 	assert_true(priority_boost_is_stronger(other0, none));
 	assert_true(priority_boost_is_stronger(other20, other0));
 	assert_true(priority_boost_is_stronger(fifo1, other20));
@@ -78,14 +70,4 @@ static void the_policy_counts_first(void **state)
 	assert_false(priority_boost_is_stronger(fifo1, fifo1));
 	assert_false(priority_boost_is_stronger(other20, fifo1));
 	assert_false(priority_boost_is_stronger(none, none));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranges),
-		cmocka_unit_test(the_policy_counts_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

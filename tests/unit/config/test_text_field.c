@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "unit/config/handmade.h"
 #include "config/text_field.h"
 #include "config/trace_config.pb-c.h"
@@ -26,22 +21,20 @@ static void free_handmade(struct handmade *m)
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 }
 
-static void an_empty_message_has_only_what_is_required(void **state)
+TEST(an_empty_message_has_only_what_is_required)
 {
 	struct handmade *m = new_handmade();
 
-	(void)state;
 	for (unsigned i = 0; i < handmade_type.n_fields; i++)
 		assert_int_equal(text_field_count(&m->base, &handmade_fields[i]), i == 0);
 	free_handmade(m);
 }
 
-static void a_string_replaces_its_borrowed_default(void **state)
+TEST(a_string_replaces_its_borrowed_default)
 {
 	struct handmade *m = new_handmade();
 	char *s = strdup("own");
 
-	(void)state;
 	assert_int_equal(text_field_put(&m->base, HANDMADE(word), &s), 0);
 	assert_int_equal(text_field_count(&m->base, HANDMADE(word)), 1);
 	assert_string_equal(m->word, "own");
@@ -49,12 +42,11 @@ static void a_string_replaces_its_borrowed_default(void **state)
 	free_handmade(m);
 }
 
-static void bytes_replace_their_default_and_are_marked(void **state)
+TEST(bytes_replace_their_default_and_are_marked)
 {
 	struct handmade *m = new_handmade();
 	ProtobufCBinaryData none = {0, NULL};
 
-	(void)state;
 	assert_int_equal(text_field_put(&m->base, HANDMADE(raw), &none), 0);
 	assert_true(m->has_raw);
 	assert_int_equal(text_field_count(&m->base, HANDMADE(raw)), 1);
@@ -62,13 +54,12 @@ static void bytes_replace_their_default_and_are_marked(void **state)
 	free_handmade(m);
 }
 
-static void fields_without_presence_are_there_when_not_zero(void **state)
+TEST(fields_without_presence_are_there_when_not_zero)
 {
 	struct handmade *m = new_handmade();
 	uint32_t zero = 0, one = 1;
 	char *empty = strdup(""), *full;
 
-	(void)state;
 	text_field_put(&m->base, HANDMADE(plain), &zero);
 	text_field_put(&m->base, HANDMADE(line), &empty);
 	assert_int_equal(text_field_count(&m->base, HANDMADE(plain)), 0);
@@ -82,11 +73,10 @@ static void fields_without_presence_are_there_when_not_zero(void **state)
 	free_handmade(m);
 }
 
-static void a_oneof_knows_its_member(void **state)
+TEST(a_oneof_knows_its_member)
 {
 	struct handmade *m = new_handmade(), *sub = new_handmade();
 
-	(void)state;
 	assert_null(text_field_member(&m->base, HANDMADE(text)));
 	assert_int_equal(text_field_put(&m->base, HANDMADE(sub), &sub), 0);
 	assert_int_equal(m->one_case, 8);
@@ -97,11 +87,10 @@ static void a_oneof_knows_its_member(void **state)
 	free_handmade(m);
 }
 
-static void arrays_grow_and_keep_their_order(void **state)
+TEST(arrays_grow_and_keep_their_order)
 {
 	struct handmade *m = new_handmade();
 
-	(void)state;
 	for (size_t i = 0; i < 1000; i++) {
 		ProtobufCBinaryData d = {i, malloc(i + 1)};
 
@@ -119,7 +108,7 @@ static void arrays_grow_and_keep_their_order(void **state)
 }
 
 /* Reads what protobuf-c itself has unpacked. */
-static void agrees_with_unpack(void **state)
+TEST(agrees_with_unpack)
 {
 	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40, 0x0a, 0x00,
 					0x18, 0x00, 0xb2, 0x01, 0x01, 'x'};
@@ -127,7 +116,6 @@ static void agrees_with_unpack(void **state)
 	const ProtobufCMessageDescriptor *type = &pb__trace_config__descriptor;
 	size_t sum = 0;
 
-	(void)state;
 	assert_non_null(c);
 	for (unsigned i = 0; i < type->n_fields; i++)
 		sum += text_field_count(&c->base, &type->fields[i]);
@@ -136,19 +124,4 @@ static void agrees_with_unpack(void **state)
 	assert_ptr_equal(*(void *const *)text_field_get(&c->base, &type->fields[0], 1),
 			 c->buffers[1]);
 	pb__trace_config__free_unpacked(c, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_message_has_only_what_is_required),
-		cmocka_unit_test(a_string_replaces_its_borrowed_default),
-		cmocka_unit_test(bytes_replace_their_default_and_are_marked),
-		cmocka_unit_test(fields_without_presence_are_there_when_not_zero),
-		cmocka_unit_test(a_oneof_knows_its_member),
-		cmocka_unit_test(arrays_grow_and_keep_their_order),
-		cmocka_unit_test(agrees_with_unpack),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "config/text.h"
 #include "config/text_lex.h"
@@ -31,27 +26,24 @@ static void expect_tokens(const char *text, const char *expected)
 	strbuf_deinit(&seen);
 }
 
-static void symbols_and_words_need_no_space(void **state)
+TEST(symbols_and_words_need_no_space)
 {
-	(void)state;
 	expect_tokens("a{b_1:<_C>}[,];-",
 		      "w(a).({)w(b_1).(:).(<)w(_C).(>).(}).([).(,).(]).(;).(-)$");
 	expect_tokens("", "$");
 	expect_tokens("  \t\r\n\v\f", "$");
 }
 
-static void comments_run_to_the_end_of_the_line(void **state)
+TEST(comments_run_to_the_end_of_the_line)
 {
-	(void)state;
 	expect_tokens("a#b c\nd", "w(a)w(d)$");
 	expect_tokens("#", "$");
 	expect_tokens("64#c", "i(64)$");
 	expect_tokens("# \x80\x01\n1", "i(1)$");
 }
 
-static void integers_in_three_bases(void **state)
+TEST(integers_in_three_bases)
 {
-	(void)state;
 	expect_tokens("0 7 10 123456789012345678901234567890",
 		      "i(0)i(7)i(10)i(123456789012345678901234567890)$");
 	expect_tokens("0x0 0XaF 0xdeadBEEF", "i(0x0)i(0XaF)i(0xdeadBEEF)$");
@@ -59,9 +51,8 @@ static void integers_in_three_bases(void **state)
 	expect_tokens("-5", ".(-)i(5)$");
 }
 
-static void floats(void **state)
+TEST(floats)
 {
-	(void)state;
 	expect_tokens("1. .5 1.5 0.5", "f(1.)f(.5)f(1.5)f(0.5)$");
 	expect_tokens("1e5 1E+5 1.e-5 .5e0", "f(1e5)f(1E+5)f(1.e-5)f(.5e0)$");
 	expect_tokens("10f 10F 1.5f 1e5f 0f", "f(10f)f(10F)f(1.5f)f(1e5f)f(0f)$");
@@ -70,9 +61,8 @@ static void floats(void **state)
 	expect_tokens("0x1e+5", "i(0x1e).(+)i(5)$");
 }
 
-static void what_only_begins_as_a_number_is_one_wrong_number(void **state)
+TEST(what_only_begins_as_a_number_is_one_wrong_number)
 {
-	(void)state;
 	expect_tokens("64kb 1_000 5s", "B(64kb)B(1_000)B(5s)$");
 	expect_tokens("0x 0xg 09 08.5 00.5", "B(0x)B(0xg)B(09)B(08.5)B(00.5)$");
 	expect_tokens("1.2.3 1..2 1e 1e+ 1ee5 1ff 1fe5 1e5.0",
@@ -80,9 +70,8 @@ static void what_only_begins_as_a_number_is_one_wrong_number(void **state)
 	expect_tokens("0x1.5 0x1p3", "B(0x1.5)B(0x1p3)$");
 }
 
-static void strings_end_at_their_own_quote(void **state)
+TEST(strings_end_at_their_own_quote)
 {
-	(void)state;
 	expect_tokens("'a\"b'\"c'd\"", "s('a\"b')s(\"c'd\")$");
 	expect_tokens("\"\\\"\" x", "s(\"\\\"\")w(x)$");
 	expect_tokens("\"\\\\\"x", "s(\"\\\\\")w(x)$");
@@ -90,39 +79,35 @@ static void strings_end_at_their_own_quote(void **state)
 	expect_tokens("'# no comment'", "s('# no comment')$");
 }
 
-static void an_open_string_ends_with_its_first_line(void **state)
+TEST(an_open_string_ends_with_its_first_line)
 {
-	(void)state;
 	expect_tokens("a 'b c\nd e", "w(a)O('b c)w(d)w(e)$");
 	expect_tokens("\"", "O(\")$");
 	expect_tokens("'\\'", "O('\\')$");
 	expect_tokens("'\\", "O('\\)$");
 }
 
-static void a_nul_ends_no_text_but_a_string(void **state)
+TEST(a_nul_ends_no_text_but_a_string)
 {
 	static const char text[] = "a\0'b\0c'";
 	static const enum text_token_kind kinds[] = {TEXT_WORD, TEXT_BAD_BYTES, TEXT_OPEN_STRING,
 						     TEXT_END};
 	struct text_lexer l;
 
-	(void)state;
 	text_lexer_init(&l, text, sizeof(text) - 1);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		assert_int_equal(text_lexer_next(&l).kind, kinds[i]);
 }
 
-static void bytes_without_meaning_come_in_runs(void **state)
+TEST(bytes_without_meaning_come_in_runs)
 {
-	(void)state;
 	expect_tokens("a\x01\x02 caf\xc3\xa9:\xff{",
 		      "w(a)X(\x01\x02)w(caf)X(\xc3\xa9).(:)X(\xff).({)$");
 	expect_tokens("\x7f", "X(\x7f)$");
 }
 
-static void a_byte_order_mark_is_passed_over_at_the_start_only(void **state)
+TEST(a_byte_order_mark_is_passed_over_at_the_start_only)
 {
-	(void)state;
 	expect_tokens("\xef\xbb\xbf"
 		      "a",
 		      "w(a)$");
@@ -135,9 +120,8 @@ static size_t printable(const char *s, size_t len)
 	return text_printable_len(s, s + len);
 }
 
-static void printable_characters(void **state)
+TEST(printable_characters)
 {
-	(void)state;
 	assert_int_equal(printable(" ", 1), 1);
 	assert_int_equal(printable("~", 1), 1);
 	assert_int_equal(printable("\x7f", 1), 0);
@@ -161,9 +145,8 @@ static void printable_characters(void **state)
 	assert_int_equal(printable("\x80", 1), 0);
 }
 
-static void text_is_told_from_serialized_messages(void **state)
+TEST(text_is_told_from_serialized_messages)
 {
-	(void)state;
 	assert_true(text_looks_like("", 0));
 	assert_true(text_looks_like("buffers {\r\n\tsize_kb: 1 # \xc3\xa4\n}\n", 30));
 	assert_false(text_looks_like("\x0a\x02\x08\x40", 4)); /* buffers { size_kb: 64 } */
@@ -172,24 +155,4 @@ static void text_is_told_from_serialized_messages(void **state)
 	assert_false(text_looks_like("abc\xff", 4));
 	assert_false(text_looks_like("abc\xc3", 4));
 	assert_false(text_looks_like("\x1b[2J", 4));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(symbols_and_words_need_no_space),
-		cmocka_unit_test(comments_run_to_the_end_of_the_line),
-		cmocka_unit_test(integers_in_three_bases),
-		cmocka_unit_test(floats),
-		cmocka_unit_test(what_only_begins_as_a_number_is_one_wrong_number),
-		cmocka_unit_test(strings_end_at_their_own_quote),
-		cmocka_unit_test(an_open_string_ends_with_its_first_line),
-		cmocka_unit_test(a_nul_ends_no_text_but_a_string),
-		cmocka_unit_test(bytes_without_meaning_come_in_runs),
-		cmocka_unit_test(a_byte_order_mark_is_passed_over_at_the_start_only),
-		cmocka_unit_test(printable_characters),
-		cmocka_unit_test(text_is_told_from_serialized_messages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

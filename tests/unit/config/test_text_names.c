@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "common/sys_stats_counters.pb-c.h"
 #include "config/text_values.h"
 #include "config/trace_config.pb-c.h"
@@ -27,9 +22,8 @@ static const char *field(const char *name)
 	return f ? f->name : "";
 }
 
-static void fields_by_name_and_number(void **state)
+TEST(fields_by_name_and_number)
 {
-	(void)state;
 	assert_string_equal(field("duration_ms"), "duration_ms");
 	assert_string_equal(field("3"), "duration_ms");
 	assert_string_equal(field("0x03"), "duration_ms");
@@ -46,11 +40,10 @@ static void fields_by_name_and_number(void **state)
 	assert_string_equal(field("\"duration_ms\""), "");
 }
 
-static void a_word_longer_than_any_name_is_none(void **state)
+TEST(a_word_longer_than_any_name_is_none)
 {
 	char word[4 * TEXT_NAME_MAX];
 
-	(void)state;
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
 	assert_string_equal(field(word), "");
@@ -58,13 +51,12 @@ static void a_word_longer_than_any_name_is_none(void **state)
 	assert_string_equal(field(word), "");
 }
 
-static void enum_values_by_name(void **state)
+TEST(enum_values_by_name)
 {
 	const ProtobufCEnumDescriptor *type =
 		&pb__trace_config__buffer_config__fill_policy__descriptor;
 	struct text_token good = token("DISCARD"), bad = token("discard");
 
-	(void)state;
 	assert_int_equal(text_names_value(type, &good)->value, 2);
 	assert_null(text_names_value(type, &bad));
 }
@@ -77,9 +69,8 @@ static void expect_field_hint(const char *word, const char *hint)
 	assert_string_equal(text_names_hint_field(&pb__trace_config__descriptor, &t, buf), hint);
 }
 
-static void hints_for_fields(void **state)
+TEST(hints_for_fields)
 {
-	(void)state;
 	expect_field_hint("buffer", "; did you mean \"buffers\"?");
 	expect_field_hint("durations_ms", "; did you mean \"duration_ms\"?");
 	expect_field_hint("Write_Into_File", "; did you mean \"write_into_file\"?");
@@ -97,13 +88,12 @@ static void expect_value_hint(const ProtobufCEnumDescriptor *type, const char *w
 	assert_string_equal(text_names_hint_value(type, &t, buf), hint);
 }
 
-static void hints_for_enum_values(void **state)
+TEST(hints_for_enum_values)
 {
 	const ProtobufCEnumDescriptor *few =
 		&pb__trace_config__buffer_config__fill_policy__descriptor;
 	const ProtobufCEnumDescriptor *many = &pb__meminfo_counters__descriptor;
 
-	(void)state;
 	expect_value_hint(few, "ring_buffer", "; did you mean \"RING_BUFFER\"?");
 	expect_value_hint(few, "BUFFER", "; did you mean \"RING_BUFFER\"?");
 	expect_value_hint(few, "DISCRAD", "; did you mean \"DISCARD\"?");
@@ -113,17 +103,4 @@ static void hints_for_enum_values(void **state)
 	expect_value_hint(many, "MEMINFO_MEM_TOTL", "; did you mean \"MEMINFO_MEM_TOTAL\"?");
 	expect_value_hint(many, "NOTHING_LIKE_IT", "");
 	expect_value_hint(many, "12345", "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_by_name_and_number),
-		cmocka_unit_test(a_word_longer_than_any_name_is_none),
-		cmocka_unit_test(enum_values_by_name),
-		cmocka_unit_test(hints_for_fields),
-		cmocka_unit_test(hints_for_enum_values),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

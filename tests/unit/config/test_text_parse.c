@@ -3,17 +3,13 @@
  * tests/data/textconfig/ok/X.txt is a TraceConfig, and X.expect the same as text_print writes it.
  * tests/data/textconfig/bad/X.txt is none, and X.err what there is to say about it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "common/data_source_descriptor.pb-c.h"
 #include "unit/config/handmade.h"
@@ -88,20 +84,18 @@ static int check_file(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static void every_good_file_says_what_is_expected(void **state)
+TEST(every_good_file_says_what_is_expected)
 {
 	struct corpus c = {OK_DIR, ".expect", 0, 0};
 
-	(void)state;
 	assert_int_equal(fs_each(c.dir, check_file, &c), 0);
 	assert_in_range(c.n, 10, 1000);
 }
 
-static void every_bad_file_has_its_errors(void **state)
+TEST(every_bad_file_has_its_errors)
 {
 	struct corpus c = {BAD_DIR, ".err", -EINVAL, 0};
 
-	(void)state;
 	assert_int_equal(fs_each(c.dir, check_file, &c), 0);
 	assert_in_range(c.n, 15, 1000);
 }
@@ -148,20 +142,18 @@ static int check_prefixes(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static void every_beginning_of_a_file_ends_in_an_answer(void **state)
+TEST(every_beginning_of_a_file_ends_in_an_answer)
 {
 	char ok_dir[] = OK_DIR, bad_dir[] = BAD_DIR;
 
-	(void)state;
 	fs_each(ok_dir, check_prefixes, ok_dir);
 	fs_each(bad_dir, check_prefixes, bad_dir);
 }
 
-static void an_empty_text_is_an_empty_message(void **state)
+TEST(an_empty_text_is_an_empty_message)
 {
 	struct strbuf out = {0};
 
-	(void)state;
 	assert_int_equal(parse_config("f", NULL, 0, &out), 0);
 	assert_int_equal(out.len, 0);
 	good("# only a comment");
@@ -187,11 +179,10 @@ static int parse_nested(unsigned n, struct strbuf *errors)
 	return r;
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
 	struct strbuf errors = {0};
 
-	(void)state;
 	assert_int_equal(parse_nested(TEXT_MAX_DEPTH, &errors), 0);
 	assert_int_equal(errors.len, 0);
 	assert_int_equal(parse_nested(TEXT_MAX_DEPTH + 1, &errors), -EINVAL);
@@ -202,13 +193,12 @@ static void nesting_has_a_limit(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void brackets_of_a_million_are_read_over(void **state)
+TEST(brackets_of_a_million_are_read_over)
 {
 	size_t n = 1 << 20;
 	char *text = malloc(n + 3);
 	struct strbuf out = {0};
 
-	(void)state;
 	text[0] = 'x';
 	for (size_t i = 1; i < n; i++)
 		text[i] = "{<["[i % 3];
@@ -218,9 +208,8 @@ static void brackets_of_a_million_are_read_over(void **state)
 	strbuf_deinit(&out);
 }
 
-static void what_comes_after_an_error_is_still_checked(void **state)
+TEST(what_comes_after_an_error_is_still_checked)
 {
-	(void)state;
 	bad("duration_ms: { x } flush_period_ms: x", "f:1:37:");
 	bad("buffers { size_kb: x fill_policy: y }", "f:1:35:");
 	bad("x { buffers: 1 } flush_period_ms: x", "f:1:35:");
@@ -231,14 +220,13 @@ static void what_comes_after_an_error_is_still_checked(void **state)
 	bad("buffers { ] flush_period_ms: x }", "f:1:11:");
 }
 
-static void nothing_between_fields_is_read_over(void **state)
+TEST(nothing_between_fields_is_read_over)
 {
 	static const char *const stray[] = {"%",   "$", "[",  "]",  "{",    "}",  "<",
 					    ">",   ":", "=",  "-",  "\"\"", "''", "5",
 					    "1.5", "/", "()", ";;", ",;",   "*"};
 	char text[200];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(stray) / sizeof(*stray); i++) {
 		snprintf(text, sizeof(text), "duration_ms: 1 %s flush_period_ms: 2", stray[i]);
 		bad(text, "f:1:1");
@@ -251,18 +239,16 @@ static void nothing_between_fields_is_read_over(void **state)
 	}
 }
 
-static void a_value_may_follow_in_the_next_line(void **state)
+TEST(a_value_may_follow_in_the_next_line)
 {
-	(void)state;
 	good("duration_ms\n:\n5\nbuffers\n{\n}\nlockdown_mode\nLOCKDOWN_SET");
 	good("activate_triggers\n:\n[\n'a'\n'b'\n,\n'c'\n]\n;");
 	bad("duration_ms\nflush_period_ms: 5", "f:1:1: error: field \"duration_ms\" has no value");
 }
 
 /* An enum value may be named as a field is. */
-static void a_name_of_a_field_can_be_a_value(void **state)
+TEST(a_name_of_a_field_can_be_a_value)
 {
-	(void)state;
 	bad("lockdown_mode: buffers duration_ms: 1", "no value named \"buffers\"");
 	bad("lockdown_mode: buffers { }", "field \"lockdown_mode\" has no value");
 	bad("lockdown_mode: duration_ms: 1", "field \"lockdown_mode\" has no value");
@@ -274,12 +260,11 @@ static int parse_handmade(const char *text, struct strbuf *errors, struct handma
 			  (ProtobufCMessage **)ret);
 }
 
-static void required_fields_must_be_there(void **state)
+TEST(required_fields_must_be_there)
 {
 	struct strbuf errors = {0};
 	struct handmade *m;
 
-	(void)state;
 	assert_int_equal(parse_handmade("must: 0 name: ''", &errors, &m), 0);
 	assert_int_equal(m->must, 0);
 	assert_string_equal(m->name, "");
@@ -295,14 +280,13 @@ static void required_fields_must_be_there(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void second_values_are_seen_without_a_has_flag(void **state)
+TEST(second_values_are_seen_without_a_has_flag)
 {
 	static const char *const texts[] = {"must: 0 must: 0", "plain: 0 plain: 0",
 					    "line: '' line: ''", "name: 'a' name: 'a'"};
 	struct strbuf errors = {0};
 	struct handmade *m;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		strbuf_clear(&errors);
 		assert_int_equal(parse_handmade(texts[i], &errors, &m), -EINVAL);
@@ -311,12 +295,11 @@ static void second_values_are_seen_without_a_has_flag(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void members_of_a_oneof_exclude_each_other(void **state)
+TEST(members_of_a_oneof_exclude_each_other)
 {
 	struct strbuf errors = {0};
 	struct handmade *m;
 
-	(void)state;
 	assert_int_equal(parse_handmade("must: 1 name: ''\ntext: ''\nnumber: 1", &errors, &m),
 			 -EINVAL);
 	assert_non_null(
@@ -333,12 +316,11 @@ static void members_of_a_oneof_exclude_each_other(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void defaults_are_replaced(void **state)
+TEST(defaults_are_replaced)
 {
 	struct strbuf errors = {0};
 	struct handmade *m;
 
-	(void)state;
 	assert_int_equal(parse_handmade("must: 1 name: 'n' word: 'preset' raw: '' "
 					"blobs: ['', 'a' 'b', '\\0'] line: 'l'",
 					&errors, &m),
@@ -354,37 +336,13 @@ static void defaults_are_replaced(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void errors_are_appended(void **state)
+TEST(errors_are_appended)
 {
 	struct strbuf errors = {0};
 	ProtobufCMessage *m;
 
-	(void)state;
 	strbuf_puts(&errors, "before\n");
 	text_parse(&pb__trace_config__descriptor, "f", "x", 1, &errors, &m);
 	assert_true(str_starts(errors.s, "before\nf:1:1: error: no field named \"x\""));
 	strbuf_deinit(&errors);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_good_file_says_what_is_expected),
-		cmocka_unit_test(every_bad_file_has_its_errors),
-		cmocka_unit_test(every_beginning_of_a_file_ends_in_an_answer),
-		cmocka_unit_test(an_empty_text_is_an_empty_message),
-		cmocka_unit_test(nesting_has_a_limit),
-		cmocka_unit_test(brackets_of_a_million_are_read_over),
-		cmocka_unit_test(what_comes_after_an_error_is_still_checked),
-		cmocka_unit_test(nothing_between_fields_is_read_over),
-		cmocka_unit_test(a_value_may_follow_in_the_next_line),
-		cmocka_unit_test(a_name_of_a_field_can_be_a_value),
-		cmocka_unit_test(required_fields_must_be_there),
-		cmocka_unit_test(second_values_are_seen_without_a_has_flag),
-		cmocka_unit_test(members_of_a_oneof_exclude_each_other),
-		cmocka_unit_test(defaults_are_replaced),
-		cmocka_unit_test(errors_are_appended),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

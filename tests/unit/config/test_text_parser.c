@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "config/text.h"
 #include "config/text_errors.h"
 
-static void the_next_token_waits_to_be_read(void **state)
+TEST(the_next_token_waits_to_be_read)
 {
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	text_parser_init(&p, "f", "a: 5", 4, &errors);
 	assert_int_equal(p.token.kind, TEXT_WORD);
 	text_parser_advance(&p);
@@ -30,13 +24,12 @@ static void the_next_token_waits_to_be_read(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void the_end_lies_behind_the_last_token(void **state)
+TEST(the_end_lies_behind_the_last_token)
 {
 	static const char text[] = "abc  # comment\n\n";
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	text_parser_init(&p, "f", text, strlen(text), &errors);
 	text_parser_advance(&p);
 	assert_int_equal(p.token.kind, TEXT_END);
@@ -46,13 +39,12 @@ static void the_end_lies_behind_the_last_token(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void bytes_without_meaning_are_told_and_passed_over(void **state)
+TEST(bytes_without_meaning_are_told_and_passed_over)
 {
 	static const char text[] = "\x01 a \xc3\xa4\n\x02\x03";
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	text_parser_init(&p, "f", text, strlen(text), &errors);
 	assert_int_equal(p.token.kind, TEXT_WORD);
 	assert_int_equal(p.report.n_errors, 1);
@@ -65,12 +57,11 @@ static void bytes_without_meaning_are_told_and_passed_over(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void past_the_limit_of_errors_the_text_ends(void **state)
+TEST(past_the_limit_of_errors_the_text_ends)
 {
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	text_parser_init(&p, "f", "a b c", 5, &errors);
 	for (int i = 0; i < 3 * TEXT_MAX_ERRORS; i++) {
 		assert_int_equal(p.token.kind, i < TEXT_MAX_ERRORS ? TEXT_WORD : TEXT_END);
@@ -83,13 +74,12 @@ static void past_the_limit_of_errors_the_text_ends(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void errors_of_the_lexer_count(void **state)
+TEST(errors_of_the_lexer_count)
 {
 	char text[2 * 100 + 1];
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		memcpy(text + 2 * i, "\x01 ", 3);
 	text_parser_init(&p, "f", text, strlen(text), &errors);
@@ -98,12 +88,11 @@ static void errors_of_the_lexer_count(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void without_memory_the_text_ends(void **state)
+TEST(without_memory_the_text_ends)
 {
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	text_parser_init(&p, "f", "a b", 3, &errors);
 	text_parser_out_of_memory(&p);
 	assert_int_equal(p.token.kind, TEXT_END);
@@ -112,13 +101,12 @@ static void without_memory_the_text_ends(void **state)
 	strbuf_deinit(&errors);
 }
 
-static void errors_behind_a_string_of_several_lines_name_its_start(void **state)
+TEST(errors_behind_a_string_of_several_lines_name_its_start)
 {
 	static const char text[] = "a\n'b\nc' d\ne 'f' g";
 	struct strbuf errors = {0};
 	struct text_parser p;
 
-	(void)state;
 	text_parser_init(&p, "f", text, strlen(text), &errors);
 	text_parser_error(&p, text, 1, "before");
 	text_parser_advance(&p);
@@ -133,19 +121,4 @@ static void errors_behind_a_string_of_several_lines_name_its_start(void **state)
 		strstr(errors.s, "behind (a string that began in line 2 ends in this one)\n"));
 	assert_non_null(strstr(errors.s, "later\n"));
 	strbuf_deinit(&errors);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_next_token_waits_to_be_read),
-		cmocka_unit_test(the_end_lies_behind_the_last_token),
-		cmocka_unit_test(bytes_without_meaning_are_told_and_passed_over),
-		cmocka_unit_test(past_the_limit_of_errors_the_text_ends),
-		cmocka_unit_test(errors_of_the_lexer_count),
-		cmocka_unit_test(without_memory_the_text_ends),
-		cmocka_unit_test(errors_behind_a_string_of_several_lines_name_its_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

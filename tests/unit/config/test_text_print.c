@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "unit/config/handmade.h"
 #include "config/test_config.pb-c.h"
 #include "config/text.h"
@@ -27,12 +22,11 @@ static void expect_print(const ProtobufCMessage *m, const char *expected)
 	strbuf_deinit(&out);
 }
 
-static void every_kind_of_field(void **state)
+TEST(every_kind_of_field)
 {
 	Pb__TestConfig__DummyFields d = PB__TEST_CONFIG__DUMMY_FIELDS__INIT;
 	uint8_t bytes[] = {0, 1, '"', 0xff};
 
-	(void)state;
 	d.has_field_uint32 = d.has_field_int32 = d.has_field_uint64 = d.has_field_int64 = true;
 	d.has_field_fixed64 = d.has_field_sfixed64 = d.has_field_fixed32 = d.has_field_sfixed32 =
 		true;
@@ -68,14 +62,13 @@ static void every_kind_of_field(void **state)
 			      "field_bytes: \"\\000\\001\\\"\\377\"\n");
 }
 
-static void messages_enums_and_booleans(void **state)
+TEST(messages_enums_and_booleans)
 {
 	Pb__TraceConfig__BufferConfig a = PB__TRACE_CONFIG__BUFFER_CONFIG__INIT,
 				      b = PB__TRACE_CONFIG__BUFFER_CONFIG__INIT;
 	Pb__TraceConfig__BufferConfig *buffers[] = {&a, &b};
 	Pb__TraceConfig c = PB__TRACE_CONFIG__INIT;
 
-	(void)state;
 	expect_print(&c.base, "");
 	a.has_fill_policy = a.has_transfer_on_clone = true;
 	a.fill_policy = PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
@@ -94,7 +87,7 @@ static void messages_enums_and_booleans(void **state)
 			      "}\n");
 }
 
-static void unknown_fields_are_what_their_bytes_say(void **state)
+TEST(unknown_fields_are_what_their_bytes_say)
 {
 	/* Field 1000 of each wire type. */
 	static const uint8_t bytes[] = {0xc0, 0x3e, 0xff, 0x01, 0xc1, 0x3e, 1,	  2, 3,
@@ -102,7 +95,6 @@ static void unknown_fields_are_what_their_bytes_say(void **state)
 					'"',  0,    0xc5, 0x3e, 4,    3,    2,	  1};
 	Pb__TraceConfig *c = pb__trace_config__unpack(NULL, sizeof(bytes), bytes);
 
-	(void)state;
 	assert_non_null(c);
 	expect_print(&c->base, "1000: 255\n"
 			       "1000: 0x0807060504030201\n"
@@ -111,12 +103,11 @@ static void unknown_fields_are_what_their_bytes_say(void **state)
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void only_what_is_set_is_printed(void **state)
+TEST(only_what_is_set_is_printed)
 {
 	char raw_byte[] = "\xff";
 	struct handmade m, sub;
 
-	(void)state;
 	handmade_init(&m.base);
 	handmade_init(&sub.base);
 	expect_print(&m.base, "must: 0\n");
@@ -232,11 +223,10 @@ static ProtobufCMessage *random_message(const ProtobufCMessageDescriptor *type, 
 	return m;
 }
 
-static void any_message_reads_back_as_it_was(void **state)
+TEST(any_message_reads_back_as_it_was)
 {
 	size_t bytes = 0;
 
-	(void)state;
 	seed = 0x9e3779b97f4a7c15;
 	for (int i = 0; i < 1000; i++) {
 		ProtobufCMessage *m = random_message(&pb__trace_config__descriptor, 0), *again;
@@ -264,17 +254,4 @@ static void any_message_reads_back_as_it_was(void **state)
 		free(b);
 	}
 	assert_in_range(bytes, 100000, 1000000000); /* they are not all empty */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_of_field),
-		cmocka_unit_test(messages_enums_and_booleans),
-		cmocka_unit_test(unknown_fields_are_what_their_bytes_say),
-		cmocka_unit_test(only_what_is_set_is_printed),
-		cmocka_unit_test(any_message_reads_back_as_it_was),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

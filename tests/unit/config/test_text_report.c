@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "config/text_errors.h"
 
 /* Reports the first `what` in text, n bytes of it, and compares. */
@@ -21,21 +16,19 @@ static void expect(const char *text, const char *what, size_t n, const char *exp
 	strbuf_deinit(&out);
 }
 
-static void line_column_line_and_caret(void **state)
+TEST(line_column_line_and_caret)
 {
-	(void)state;
 	expect("abc", "a", 1, "f:1:1: error: bad thing\n    abc\n    ^\n");
 	expect("abc", "b", 2, "f:1:2: error: bad thing\n    abc\n     ^~\n");
 	expect("x\nabc\ny", "b", 1, "f:2:2: error: bad thing\n    abc\n     ^\n");
 	expect("\n\nabc\n", "abc", 3, "f:3:1: error: bad thing\n    abc\n    ^~~\n");
 }
 
-static void the_end_of_a_line_and_of_the_text_can_be_pointed_at(void **state)
+TEST(the_end_of_a_line_and_of_the_text_can_be_pointed_at)
 {
 	struct strbuf out = {0};
 	struct text_report r = {"f", "ab\n", 3, &out, 0};
 
-	(void)state;
 	text_report_at(&r, r.text + 2, 0, "x");
 	text_report_at(&r, r.text + 3, 0, "y");
 	assert_string_equal(out.s, "f:1:3: error: x\n    ab\n      ^\n"
@@ -47,41 +40,36 @@ static void the_end_of_a_line_and_of_the_text_can_be_pointed_at(void **state)
 	strbuf_deinit(&out);
 }
 
-static void carets_end_with_their_line(void **state)
+TEST(carets_end_with_their_line)
 {
-	(void)state;
 	expect("'ab\ncd'", "'", 7, "f:1:1: error: bad thing\n    'ab\n    ^~~\n");
 	expect("ab\r\ncd", "ab", 2, "f:1:1: error: bad thing\n    ab\n    ^~\n");
 }
 
-static void tabs_keep_the_caret_in_its_column(void **state)
+TEST(tabs_keep_the_caret_in_its_column)
 {
-	(void)state;
 	expect("\ta\tbc", "bc", 2, "f:1:4: error: bad thing\n    \ta\tbc\n    \t \t^~\n");
 }
 
-static void a_character_of_several_bytes_is_one_column_wide(void **state)
+TEST(a_character_of_several_bytes_is_one_column_wide)
 {
-	(void)state;
 	expect("\xc3\xa4\xe2\x82\xac x", "x", 1,
 	       "f:1:7: error: bad thing\n    \xc3\xa4\xe2\x82\xac x\n       ^\n");
 	expect("x\xc3\xa4\xc3\xa4y", "x", 5,
 	       "f:1:1: error: bad thing\n    x\xc3\xa4\xc3\xa4y\n    ^~~\n");
 }
 
-static void nothing_of_the_text_reaches_a_terminal_unchecked(void **state)
+TEST(nothing_of_the_text_reaches_a_terminal_unchecked)
 {
-	(void)state;
 	expect("\x1b[2J\x7f\xff\xc2\x9b x", "x", 1,
 	       "f:1:10: error: bad thing\n    ?[2J???? x\n             ^\n");
 }
 
-static void of_a_long_line_a_stretch_is_shown(void **state)
+TEST(of_a_long_line_a_stretch_is_shown)
 {
 	char text[400], expected[400];
 	size_t at = 200;
 
-	(void)state;
 	memset(text, 'a', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	text[at] = 'X';
@@ -104,11 +92,10 @@ static void of_a_long_line_a_stretch_is_shown(void **state)
 }
 
 /* Cutting at a number of bytes must not leave half a character at either end. */
-static void a_stretch_is_cut_between_characters(void **state)
+TEST(a_stretch_is_cut_between_characters)
 {
 	char text[512] = "";
 
-	(void)state;
 	for (int i = 0; i < 50; i++)
 		strcat(text, "\xe2\x82\xac");
 	strcat(text, "X");
@@ -127,13 +114,12 @@ static void a_stretch_is_cut_between_characters(void **state)
 	}
 }
 
-static void a_message_too_long_is_cut(void **state)
+TEST(a_message_too_long_is_cut)
 {
 	struct strbuf out = {0};
 	struct text_report r = {"f", "a", 1, &out, 0};
 	char word[3000];
 
-	(void)state;
 	memset(word, 'w', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
 	text_report_at(&r, r.text, 1, "%s", word);
@@ -142,32 +128,13 @@ static void a_message_too_long_is_cut(void **state)
 	strbuf_deinit(&out);
 }
 
-static void lines_are_counted(void **state)
+TEST(lines_are_counted)
 {
 	struct text_report r = {"f", "a\nb\n\nc", 6, NULL, 0};
 
-	(void)state;
 	assert_int_equal(text_report_line(&r, r.text), 1);
 	assert_int_equal(text_report_line(&r, r.text + 1), 1);
 	assert_int_equal(text_report_line(&r, r.text + 2), 2);
 	assert_int_equal(text_report_line(&r, r.text + 5), 4);
 	assert_int_equal(text_report_line(&r, r.text + 6), 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(line_column_line_and_caret),
-		cmocka_unit_test(the_end_of_a_line_and_of_the_text_can_be_pointed_at),
-		cmocka_unit_test(carets_end_with_their_line),
-		cmocka_unit_test(tabs_keep_the_caret_in_its_column),
-		cmocka_unit_test(a_character_of_several_bytes_is_one_column_wide),
-		cmocka_unit_test(nothing_of_the_text_reaches_a_terminal_unchecked),
-		cmocka_unit_test(of_a_long_line_a_stretch_is_shown),
-		cmocka_unit_test(a_stretch_is_cut_between_characters),
-		cmocka_unit_test(a_message_too_long_is_cut),
-		cmocka_unit_test(lines_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

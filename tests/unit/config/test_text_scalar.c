@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "config/test_config.pb-c.h"
 #include "config/text_scalar.h"
 #include "config/trace_config.pb-c.h"
@@ -73,14 +68,15 @@ static void wrong(const ProtobufCFieldDescriptor *field, const char *text)
 	assert_false(read_value(text, field, &v));
 }
 
-static void the_ends_of_every_integer_type(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_ends_of_every_integer_type)
 {
 	static const char *const signed32[] = {"field_int32", "field_sint32", "field_sfixed32"};
 	static const char *const signed64[] = {"field_int64", "field_sint64", "field_sfixed64"};
 	static const char *const unsigned32[] = {"field_uint32", "field_fixed32"};
 	static const char *const unsigned64[] = {"field_uint64", "field_fixed64"};
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		u32(signed32[i], "2147483647", INT32_MAX);
 		u32(signed32[i], "-2147483648", (uint32_t)INT32_MIN);
@@ -107,23 +103,21 @@ static void the_ends_of_every_integer_type(void **state)
 	}
 }
 
-static void integers_take_nothing_else(void **state)
+FIXTURE_TEST(integers_take_nothing_else)
 {
 	static const char *const texts[] = {"1.0",  "1e3", "1f", "x",  "true", "\"1\"",	 "inf",
 					    "64kb", "-x",  "0x", "09", ".5",   "'1' '2'"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		wrong(dummy("field_uint32"), texts[i]);
 		wrong(dummy("field_sint64"), texts[i]);
 	}
 }
 
-static void floats_keep_the_sign_of_zero_and_nan(void **state)
+FIXTURE_TEST(floats_keep_the_sign_of_zero_and_nan)
 {
 	union text_scalar v;
 
-	(void)state;
 	assert_true(read_value("-0", dummy("field_double"), &v));
 	assert_true(v.d == 0 && signbit(v.d));
 	assert_true(read_value("- 0.0", dummy("field_float"), &v));
@@ -144,7 +138,7 @@ static const ProtobufCFieldDescriptor *config_field(const char *name)
 	return protobuf_c_message_descriptor_get_field_by_name(&pb__trace_config__descriptor, name);
 }
 
-static void booleans(void **state)
+FIXTURE_TEST(booleans)
 {
 	static const char *const yes[] = {"true", "True", "t", "1", "0x1", "01"};
 	static const char *const no[] = {"false", "False", "f", "0", "00", "0x0"};
@@ -153,7 +147,6 @@ static void booleans(void **state)
 	const ProtobufCFieldDescriptor *field = config_field("write_into_file");
 	union text_scalar v;
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		assert_true(read_value(yes[i], field, &v));
 		assert_true(v.b);
@@ -164,12 +157,11 @@ static void booleans(void **state)
 		wrong(field, neither[i]);
 }
 
-static void enums(void **state)
+FIXTURE_TEST(enums)
 {
 	const ProtobufCFieldDescriptor *field = config_field("lockdown_mode");
 	union text_scalar v;
 
-	(void)state;
 	assert_true(read_value("LOCKDOWN_SET", field, &v));
 	assert_int_equal(v.u32, 2);
 	assert_true(read_value("0x2", field, &v));
@@ -185,11 +177,10 @@ static void enums(void **state)
 	wrong(field, "2.0");
 }
 
-static void strings_that_stand_side_by_side_are_one(void **state)
+FIXTURE_TEST(strings_that_stand_side_by_side_are_one)
 {
 	union text_scalar v;
 
-	(void)state;
 	assert_true(read_value("\"a\" 'b'\n # comment\n \"\\x63\"", dummy("field_string"), &v));
 	assert_string_equal(v.string, "abc");
 	text_scalar_drop(dummy("field_string"), &v);
@@ -205,21 +196,19 @@ static void strings_that_stand_side_by_side_are_one(void **state)
 	text_scalar_drop(dummy("field_bytes"), &v);
 }
 
-static void a_string_cannot_hold_nul_but_bytes_can(void **state)
+FIXTURE_TEST(a_string_cannot_hold_nul_but_bytes_can)
 {
-	(void)state;
 	wrong(dummy("field_string"), "'a\\0b'");
 	wrong(dummy("field_string"), "'\\x00'");
 	wrong(dummy("field_string"), "'\\u0000'");
 }
 
-static void every_wrong_escape_is_told(void **state)
+FIXTURE_TEST(every_wrong_escape_is_told)
 {
 	struct text_parser p;
 	union text_scalar v;
 	static const char text[] = "'\\q' 'ok' '\\8' x";
 
-	(void)state;
 	text_parser_init(&p, "f", text, strlen(text), &errors);
 	assert_false(text_scalar_read(&p, dummy("field_string"), &v));
 	assert_int_equal(p.report.n_errors, 1); /* the next ones may follow from the first */
@@ -228,11 +217,10 @@ static void every_wrong_escape_is_told(void **state)
 	assert_int_equal(p.token.kind, TEXT_END);
 }
 
-static void what_is_no_value_is_left_to_the_caller(void **state)
+FIXTURE_TEST(what_is_no_value_is_left_to_the_caller)
 {
 	static const char *const texts[] = {"}", ":", ", 5", ""};
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct text_parser p;
 		union text_scalar v;
@@ -245,35 +233,12 @@ static void what_is_no_value_is_left_to_the_caller(void **state)
 	}
 }
 
-static void an_open_string_is_told_once(void **state)
+FIXTURE_TEST(an_open_string_is_told_once)
 {
 	union text_scalar v;
 
-	(void)state;
 	assert_false(read_value("'open", dummy("field_string"), &v));
 	assert_false(read_value("'open", dummy("field_int32"), &v));
 	assert_false(read_value("'good' \"open", dummy("field_string"), &v));
 	assert_non_null(strstr(errors.s, "not closed"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_ends_of_every_integer_type, setup, teardown),
-		cmocka_unit_test_setup_teardown(integers_take_nothing_else, setup, teardown),
-		cmocka_unit_test_setup_teardown(floats_keep_the_sign_of_zero_and_nan, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(booleans, setup, teardown),
-		cmocka_unit_test_setup_teardown(enums, setup, teardown),
-		cmocka_unit_test_setup_teardown(strings_that_stand_side_by_side_are_one, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_string_cannot_hold_nul_but_bytes_can, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(every_wrong_escape_is_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_value_is_left_to_the_caller, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(an_open_string_is_told_once, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <float.h>
 #include <locale.h>
@@ -12,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "config/text_values.h"
 
@@ -23,7 +18,7 @@ static struct text_token token(const char *s)
 	return text_lexer_next(&l);
 }
 
-static void integers(void **state)
+TEST(integers)
 {
 	static const struct {
 		const char *text;
@@ -45,7 +40,6 @@ static void integers(void **state)
 		{"0000000000000000000000000000000000000000000001", 1, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct text_token t = token(cases[i].text);
 		uint64_t v = 77;
@@ -74,11 +68,10 @@ static float to_float(const char *s)
 	return v;
 }
 
-static void floats(void **state)
+TEST(floats)
 {
 	static const char *const wrong[] = {"0x10", "010", "x", "in", "nano", "infinit", "true"};
 
-	(void)state;
 	assert_true(to_double("1.5") == 1.5);
 	assert_true(to_double("1.5f") == 1.5);
 	assert_true(to_double("10F") == 10);
@@ -112,12 +105,11 @@ static void print(double v, bool is_float, const char *expected)
 	strbuf_deinit(&out);
 }
 
-static void printed_floats_read_back(void **state)
+TEST(printed_floats_read_back)
 {
 	static const double doubles[] = {0.1,	   1.0 / 3,   DBL_MAX,	  DBL_MIN, 5e-324,
 					 1e15 / 7, 123456789, 0x1p53 + 2, -0.3};
 
-	(void)state;
 	print(1, false, "1");
 	print(-0.0, false, "-0");
 	print(0.1, false, "0.1");
@@ -151,11 +143,10 @@ static bool set_comma_locale(void)
 	return false;
 }
 
-static void the_locale_of_the_program_does_not_matter(void **state)
+TEST(the_locale_of_the_program_does_not_matter)
 {
 	struct strbuf out = {0};
 
-	(void)state;
 	if (!set_comma_locale())
 		skip();
 	assert_true(to_double("1.5") == 1.5);
@@ -181,17 +172,15 @@ static void expect_bytes(const char *text, const char *bytes, size_t len)
 	strbuf_deinit(&out);
 }
 
-static void escapes(void **state)
+TEST(escapes)
 {
-	(void)state;
 	expect_bytes("''", "", 0);
 	expect_bytes("'a\"b'", "a\"b", 3);
 	expect_bytes("'\\a\\b\\f\\n\\r\\t\\v\\\\\\?\\'\\\"'", "\a\b\f\n\r\t\v\\?'\"", 11);
 }
 
-static void octal_escapes_take_up_to_three_digits(void **state)
+TEST(octal_escapes_take_up_to_three_digits)
 {
-	(void)state;
 	expect_bytes("'\\0\\1\\12\\123\\1234\\377\\18'",
 		     "\0\1\12\123\123"
 		     "4\377\1"
@@ -199,18 +188,16 @@ static void octal_escapes_take_up_to_three_digits(void **state)
 		     9);
 }
 
-static void hexadecimal_escapes_take_up_to_two_digits(void **state)
+TEST(hexadecimal_escapes_take_up_to_two_digits)
 {
-	(void)state;
 	expect_bytes("'\\x0\\xfF\\X41\\x411\\x7g'",
 		     "\0\377A"
 		     "A1\7g",
 		     7);
 }
 
-static void unicode_escapes_become_utf8(void **state)
+TEST(unicode_escapes_become_utf8)
 {
-	(void)state;
 	expect_bytes("'\\u0041\\u00e4\\u20AC'", "A\xc3\xa4\xe2\x82\xac", 6);
 	expect_bytes("'\\U0001f600\\U0010FFFF\\U00000041'",
 		     "\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"
@@ -228,7 +215,7 @@ static void unicode_escapes_become_utf8(void **state)
 		     3);
 }
 
-static void wrong_escapes_are_pointed_at(void **state)
+TEST(wrong_escapes_are_pointed_at)
 {
 	static const struct {
 		const char *text;
@@ -240,7 +227,6 @@ static void wrong_escapes_are_pointed_at(void **state)
 		{"'good\\777x'", 5, 4},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct text_token t = token(cases[i].text);
 		struct strbuf out = {0};
@@ -254,7 +240,7 @@ static void wrong_escapes_are_pointed_at(void **state)
 	}
 }
 
-static void every_byte_is_printed_so_that_it_reads_back(void **state)
+TEST(every_byte_is_printed_so_that_it_reads_back)
 {
 	struct strbuf text = {0}, again = {0};
 	struct text_token t;
@@ -262,7 +248,6 @@ static void every_byte_is_printed_so_that_it_reads_back(void **state)
 	const char *at;
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all); i++)
 		all[i] = (uint8_t)(i < 256 ? i : i * 7); /* each byte before several others */
 	text_value_print_bytes(all, sizeof(all), &text);
@@ -275,22 +260,4 @@ static void every_byte_is_printed_so_that_it_reads_back(void **state)
 	assert_memory_equal(again.s, all, sizeof(all));
 	strbuf_deinit(&text);
 	strbuf_deinit(&again);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers),
-		cmocka_unit_test(floats),
-		cmocka_unit_test(printed_floats_read_back),
-		cmocka_unit_test(the_locale_of_the_program_does_not_matter),
-		cmocka_unit_test(escapes),
-		cmocka_unit_test(octal_escapes_take_up_to_three_digits),
-		cmocka_unit_test(hexadecimal_escapes_take_up_to_two_digits),
-		cmocka_unit_test(unicode_escapes_become_utf8),
-		cmocka_unit_test(wrong_escapes_are_pointed_at),
-		cmocka_unit_test(every_byte_is_printed_so_that_it_reads_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

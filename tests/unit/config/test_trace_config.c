@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
@@ -46,60 +41,56 @@ static void refused(const void *data, size_t len, bool force_text, const char *e
 	assert_int_equal(errors.s[errors.len - 1], '\n');
 }
 
-static void text_is_recognised(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, clear_errors)
+
+FIXTURE_TEST(text_is_recognised)
 {
 	Pb__TraceConfig *c = load("duration_ms: 5", 14, false);
 
-	(void)state;
 	assert_int_equal(c->duration_ms, 5);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void bytes_are_recognised(void **state)
+FIXTURE_TEST(bytes_are_recognised)
 {
 	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40, 0x18, 0x05, 0x98, 0xe2, 0x09, 0x01};
 	Pb__TraceConfig *c = load(bytes, sizeof(bytes), false);
 
-	(void)state;
 	assert_int_equal(c->n_buffers, 1);
 	assert_int_equal(c->duration_ms, 5);
 	assert_int_equal(c->base.n_unknown_fields, 1);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void what_is_not_text_can_be_read_as_text_all_the_same(void **state)
+FIXTURE_TEST(what_is_not_text_can_be_read_as_text_all_the_same)
 {
 	static const char text[] = "duration_ms: 5 # caf\xe9"; /* Latin 1 */
 	Pb__TraceConfig *c = load(text, strlen(text), true);
 
-	(void)state;
 	assert_int_equal(c->duration_ms, 5);
 	pb__trace_config__free_unpacked(c, NULL);
 	refused(text, strlen(text), false, "neither a serialized trace config nor text");
 }
 
-static void an_empty_config_is_an_error(void **state)
+FIXTURE_TEST(an_empty_config_is_an_error)
 {
-	(void)state;
 	refused("", 0, false, "f: error: the config is empty\n");
 	refused(NULL, 0, true, "f: error: the config is empty\n");
 	refused(" # nothing\n", 11, false, "f: error: the config is empty\n");
 }
 
-static void errors_have_their_place(void **state)
+FIXTURE_TEST(errors_have_their_place)
 {
-	(void)state;
 	refused("duration_ms: x", 14, false, "f:1:14: error: field \"duration_ms\" takes");
 	refused("\x0a\x05\x08", 3, false, "f: error: neither");
 	refused("\x0a\x05\x08", 3, true, "f:2:1: error: control character 0x05");
 }
 
-static void whole_numbers_of_the_largest_size_reach_the_config(void **state)
+FIXTURE_TEST(whole_numbers_of_the_largest_size_reach_the_config)
 {
 	char text[100];
 	Pb__TraceConfig *c;
 
-	(void)state;
 	snprintf(text, sizeof(text), "duration_ms: %u buffers { size_kb: %u }", LIMIT_DURATION_MS,
 		 LIMIT_BUFFER_SIZE_KB);
 	c = load(text, strlen(text), false);
@@ -141,28 +132,10 @@ static int check_sample(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static void every_sample_config_is_good(void **state)
+FIXTURE_TEST(every_sample_config_is_good)
 {
 	int n = 0;
 
-	(void)state;
 	assert_int_equal(fs_each("configs", check_sample, &n), 0);
 	assert_in_range(n, 4, 1000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(text_is_recognised, clear_errors),
-		cmocka_unit_test_teardown(bytes_are_recognised, clear_errors),
-		cmocka_unit_test_teardown(what_is_not_text_can_be_read_as_text_all_the_same,
-					  clear_errors),
-		cmocka_unit_test_teardown(an_empty_config_is_an_error, clear_errors),
-		cmocka_unit_test_teardown(errors_have_their_place, clear_errors),
-		cmocka_unit_test_teardown(whole_numbers_of_the_largest_size_reach_the_config,
-					  clear_errors),
-		cmocka_unit_test_teardown(every_sample_config_is_good, clear_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "config/trace_config.pb-c.h"
 #include "config/unpack.h"
 #include "protovm/vm_program.pb-c.h"
@@ -50,37 +45,34 @@ static int unpack_nested(unsigned levels)
 	return r;
 }
 
-static void nesting_has_a_limit(void **state)
+TEST(nesting_has_a_limit)
 {
-	(void)state;
 	assert_int_equal(unpack_nested(0), 0);
 	assert_int_equal(unpack_nested(UNPACK_MAX_DEPTH), 0);
 	assert_int_equal(unpack_nested(UNPACK_MAX_DEPTH + 1), -EBADMSG);
 	assert_int_equal(unpack_nested(FRAME_MAX), -EBADMSG);
 }
 
-static void only_messages_count_as_nested(void **state)
+TEST(only_messages_count_as_nested)
 {
 	uint8_t buf[1024];
 	const uint8_t *data;
 	ProtobufCMessage *m;
 	size_t len;
 
-	(void)state;
 	/* For a TraceConfig field 7 is another message, in whose field 7 nobody looks. */
 	data = nest(buf, sizeof(buf), UNPACK_MAX_DEPTH + 50, &len);
 	assert_int_equal(unpack_untrusted(&pb__trace_config__descriptor, data, len, &m), 0);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-static void unpacks_what_protobuf_c_unpacks(void **state)
+TEST(unpacks_what_protobuf_c_unpacks)
 {
 	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40, 0x18, 0x05, 0x98, 0xe2, 0x09, 0x01};
 	ProtobufCMessage *m;
 	Pb__TraceConfig *c;
 	uint8_t again[sizeof(bytes)];
 
-	(void)state;
 	assert_int_equal(unpack_untrusted(&pb__trace_config__descriptor, bytes, sizeof(bytes), &m),
 			 0);
 	c = (Pb__TraceConfig *)m;
@@ -94,12 +86,11 @@ static void unpacks_what_protobuf_c_unpacks(void **state)
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-static void every_cut_or_changed_message_has_an_answer(void **state)
+TEST(every_cut_or_changed_message_has_an_answer)
 {
 	static const uint8_t bytes[] = {0x0a, 0x04, 0x08, 0x40, 0x20, 0x01, 0x12, 0x06, 0x0a,
 					0x04, 0x0a, 0x02, 'a',	'b',  0x18, 0xff, 0xff, 0x03};
 
-	(void)state;
 	for (size_t len = 0; len <= sizeof(bytes); len++)
 		for (size_t i = 0; i < len; i++)
 			for (int bit = 0; bit < 8; bit++) {
@@ -117,25 +108,23 @@ static void every_cut_or_changed_message_has_an_answer(void **state)
 			}
 }
 
-static void nothing_at_all_is_an_empty_message(void **state)
+TEST(nothing_at_all_is_an_empty_message)
 {
 	ProtobufCMessage *m;
 
-	(void)state;
 	assert_int_equal(unpack_untrusted(&pb__trace_config__descriptor, "", 0, &m), 0);
 	assert_int_equal(protobuf_c_message_get_packed_size(m), 0);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 /* Two bytes of TraceConfig.data_sources each, and as many structures. */
-static void what_it_takes_has_a_limit(void **state)
+TEST(what_it_takes_has_a_limit)
 {
 	enum { N = 60000 };
 	uint8_t *data = malloc(2 * N);
 	ProtobufCMessage *m;
 	size_t bytes = 7, more;
 
-	(void)state;
 	assert_non_null(data);
 	for (size_t i = 0; i < N; i++) {
 		data[2 * i] = 0x12;
@@ -159,18 +148,4 @@ static void what_it_takes_has_a_limit(void **state)
 		unpack_limited(&pb__trace_config__descriptor, data, 2 * N, bytes - 1, &m, &more),
 		-E2BIG);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_it_takes_has_a_limit),
-		cmocka_unit_test(nesting_has_a_limit),
-		cmocka_unit_test(only_messages_count_as_nested),
-		cmocka_unit_test(unpacks_what_protobuf_c_unpacks),
-		cmocka_unit_test(every_cut_or_changed_message_has_an_answer),
-		cmocka_unit_test(nothing_at_all_is_an_empty_message),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/ebpf_config.h"
 #include "unit/procfs/told.h"
@@ -44,9 +38,10 @@ static void init(const Pb__EbpfCountersConfig *c)
 	assert_int_equal(told_end("linux.ebpf_counters"), trouble.n);
 }
 
-static void without_a_config(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(without_a_config)
 {
-	(void)state;
 	init(NULL);
 	assert_int_equal(s.n, 1);
 	assert_ptr_equal(s.families[0], &runq);
@@ -55,13 +50,12 @@ static void without_a_config(void **state)
 	assert_int_equal(trouble.n, 0);
 }
 
-static void families_by_number_each_once(void **state)
+FIXTURE_TEST(families_by_number_each_once)
 {
 	Pb__EbpfCountersConfig__Family ids[] = {PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS,
 						PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
 						PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS};
 
-	(void)state;
 	config.families = ids;
 	config.n_families = 3;
 	init(&config);
@@ -69,13 +63,12 @@ static void families_by_number_each_once(void **state)
 	assert_ptr_equal(s.families[0], &locks);
 }
 
-static void what_is_no_family_is_told(void **state)
+FIXTURE_TEST(what_is_no_family_is_told)
 {
 	Pb__EbpfCountersConfig__Family ids[] = {
 		PB__EBPF_COUNTERS_CONFIG__FAMILY__FAMILY_UNSPECIFIED,
 		(Pb__EbpfCountersConfig__Family)77};
 
-	(void)state;
 	config.families = ids;
 	config.n_families = 2;
 	init(&config);
@@ -86,12 +79,11 @@ static void what_is_no_family_is_told(void **state)
 	assert_string_equal(trouble.all[1].reason, "there is no family 77");
 }
 
-static void programs_each_once(void **state)
+FIXTURE_TEST(programs_each_once)
 {
 	char names[EBPF_PROGRAMS_MAX + 2][4];
 	char *programs[EBPF_PROGRAMS_MAX + 2];
 
-	(void)state;
 	for (int i = 0; i < EBPF_PROGRAMS_MAX + 2; i++) {
 		names[i][0] = (char)('a' + (i ? i - 1 : 0)); /* a a b c ... */
 		names[i][1] = '\0';
@@ -106,11 +98,10 @@ static void programs_each_once(void **state)
 	assert_int_equal(trouble.n, 1);
 }
 
-static void pids_and_limits(void **state)
+FIXTURE_TEST(pids_and_limits)
 {
 	static uint32_t pids[EBPF_PIDS_MAX + 1] = {7};
 
-	(void)state;
 	config.pids = pids;
 	config.n_pids = EBPF_PIDS_MAX + 1;
 	config.top_n = 1000000;
@@ -123,11 +114,10 @@ static void pids_and_limits(void **state)
 	assert_int_equal(trouble.n, 1);
 }
 
-static void outliers_of_families_that_run(void **state)
+FIXTURE_TEST(outliers_of_families_that_run)
 {
 	Pb__EbpfCountersConfig__Outliers outliers = PB__EBPF_COUNTERS_CONFIG__OUTLIERS__INIT;
 
-	(void)state;
 	config.outliers = &outliers;
 	outliers.runq_us = 5000000;
 	init(&config);
@@ -144,11 +134,10 @@ static void outliers_of_families_that_run(void **state)
 	assert_int_equal(s.outliers_per_second, 7);
 }
 
-static void control_groups_that_are_not_there(void **state)
+FIXTURE_TEST(control_groups_that_are_not_there)
 {
 	char *paths[] = {(char *)"/no/such", (char *)"../x"};
 
-	(void)state;
 	config.cgroups = paths;
 	config.n_cgroups = 2;
 	init(&config);
@@ -160,19 +149,4 @@ static void control_groups_that_are_not_there(void **state)
 	assert_true(s.has_cgroups); /* and not: no scope, which were all threads */
 	assert_int_equal(s.n_cgroups, 0);
 	assert_string_equal(trouble.all[0].what, "cgroups");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(without_a_config, setup, teardown),
-		cmocka_unit_test_setup_teardown(families_by_number_each_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_family_is_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(programs_each_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(pids_and_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(outliers_of_families_that_run, setup, teardown),
-		cmocka_unit_test_setup_teardown(control_groups_that_are_not_there, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

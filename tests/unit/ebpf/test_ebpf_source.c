@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole source, in a kernel that is not one (fake_bpf.h). */
+#include "unit/test.h"
 #include "unit/procfs/counter_rig.h"
 
 #include "bpf/block.h"
@@ -96,9 +97,10 @@ static void read_pass(void)
 	run_pass();
 }
 
-static void one_is_off_and_the_others_run(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(one_is_off_and_the_others_run)
 {
-	(void)state;
 	ask_for(FAMILY(RUNQ));
 	ask_for(FAMILY(MEMORY));
 	fake_bpf_fail(BPF_PROG_LOAD, "on_switch", EPERM);
@@ -115,9 +117,8 @@ static void one_is_off_and_the_others_run(void **state)
 	assert_int_equal(read_last(OOM_KILLS), 5);
 }
 
-static void none_may_and_the_source_lives(void **state)
+FIXTURE_TEST(none_may_and_the_source_lives)
 {
-	(void)state;
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
 	told_begin();
 	create_and_start();
@@ -128,9 +129,8 @@ static void none_may_and_the_source_lives(void **state)
 	stop_source();
 }
 
-static void a_clear_tells_again(void **state)
+FIXTURE_TEST(a_clear_tells_again)
 {
-	(void)state;
 	ask_for(FAMILY(RUNQ));
 	ask_for(FAMILY(MEMORY));
 	fake_bpf_fail(BPF_MAP_CREATE, "migrations", ENOMEM);
@@ -151,9 +151,8 @@ static void a_clear_tells_again(void **state)
 	stop_source();
 }
 
-static void a_read_that_fails_is_told_once(void **state)
+FIXTURE_TEST(a_read_that_fails_is_told_once)
 {
-	(void)state;
 	ask_for(FAMILY(BLOCK));
 	ask_for(FAMILY(MEMORY));
 	create_and_start();
@@ -185,9 +184,8 @@ static void spend(const char *program, uint64_t ns)
 		}
 }
 
-static void the_most_expensive_ends(void **state)
+FIXTURE_TEST(the_most_expensive_ends)
 {
-	(void)state;
 	ask_for(FAMILY(TCP));
 	ask_for(FAMILY(MEMORY));
 	counters.max_overhead_percent = 50;
@@ -208,9 +206,8 @@ static void the_most_expensive_ends(void **state)
 	assert_true(read_nth("eBPF counters/own cost/tcp", 0)->d > 100);
 }
 
-static void within_the_limit_both_go_on(void **state)
+FIXTURE_TEST(within_the_limit_both_go_on)
 {
-	(void)state;
 	ask_for(FAMILY(TCP));
 	ask_for(FAMILY(MEMORY));
 	counters.max_overhead_percent = 50;
@@ -223,11 +220,10 @@ static void within_the_limit_both_go_on(void **state)
 	stop_source();
 }
 
-static void programs_without_a_folder(void **state)
+FIXTURE_TEST(programs_without_a_folder)
 {
 	char *programs[] = {(char[]){"mine"}};
 
-	(void)state;
 	counters.programs = programs;
 	counters.n_programs = 1;
 	ask_for(FAMILY(MEMORY));
@@ -240,20 +236,10 @@ static void programs_without_a_folder(void **state)
 	assert_int_equal(read_last(OOM_KILLS), 1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
+BEFORE_TESTS
 {
-	const struct CMUnitTest tests[] = {
-		TEST(one_is_off_and_the_others_run), TEST(none_may_and_the_source_lives),
-		TEST(a_clear_tells_again),	     TEST(a_read_that_fails_is_told_once),
-		TEST(the_most_expensive_ends),	     TEST(within_the_limit_both_go_on),
-		TEST(programs_without_a_folder),
-	};
-
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0) {
 		fprintf(stderr, "the kernel has no BTF\n");
-		return 77;
+		exit(77);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source of a build without clang or libbpf: here in every build. */
+#include "unit/test.h"
 #include "ebpf/ebpf_none.c"
 
 #include "unit/procfs/counter_rig.h"
@@ -34,9 +35,8 @@ static unsigned count_reasons(void)
 	return n;
 }
 
-static void it_says_so_once_and_after_a_clear(void **state)
+TEST_WITH(it_says_so_once_and_after_a_clear, setup, teardown)
 {
-	(void)state;
 	told_begin();
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	assert_int_equal(told_end("all families: this sonda-probes was built where"), 1);
@@ -53,13 +53,4 @@ static void it_says_so_once_and_after_a_clear(void **state)
 	finish_pass();
 	assert_int_equal(fake.last_flush_id, 7);
 	stop_source();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_says_so_once_and_after_a_clear, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

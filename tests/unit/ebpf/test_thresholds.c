@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/thresholds.h"
 #include "unit/procfs/told.h"
@@ -82,12 +76,13 @@ static bool fires(uint32_t track, double v)
 	return n;
 }
 
-static void a_gauge_fires_once_until_it_was_below(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(a_gauge_fires_once_until_it_was_below)
 {
 	Pb__EbpfCountersConfig__Trigger late = threshold("runq latency p99", 20, "late");
 	uint32_t p99, p50;
 
-	(void)state;
 	init(&late, 1);
 	p99 = counter("runq latency p99", 0, false);
 	p50 = counter("runq latency p50", 0, false);
@@ -100,21 +95,19 @@ static void a_gauge_fires_once_until_it_was_below(void **state)
 	assert_true(fires(p99, 21));
 }
 
-static void the_first_value_can_fire(void **state)
+FIXTURE_TEST(the_first_value_can_fire)
 {
 	Pb__EbpfCountersConfig__Trigger late = threshold("*p99", 20, "late");
 
-	(void)state;
 	init(&late, 1);
 	assert_true(fires(counter("runq latency p99", 0, false), 21));
 }
 
-static void tracks_of_cpus_are_one(void **state)
+FIXTURE_TEST(tracks_of_cpus_are_one)
 {
 	Pb__EbpfCountersConfig__Trigger late = threshold("p99", 20, "late");
 	uint32_t cpu0, cpu1;
 
-	(void)state;
 	init(&late, 1);
 	cpu0 = counter("p99", 0, false);
 	cpu1 = counter("p99", 1, false);
@@ -127,12 +120,11 @@ static void tracks_of_cpus_are_one(void **state)
 	assert_true(fires(cpu1, 30));
 }
 
-static void of_a_total_what_it_grew(void **state)
+FIXTURE_TEST(of_a_total_what_it_grew)
 {
 	Pb__EbpfCountersConfig__Trigger late = threshold("OOM kills", 4, "late");
 	uint32_t kills;
 
-	(void)state;
 	init(&late, 1);
 	kills = counter("OOM kills", 0, true);
 	assert_false(fires(kills, 3));
@@ -142,12 +134,11 @@ static void of_a_total_what_it_grew(void **state)
 	assert_true(fires(kills, 20));
 }
 
-static void a_handle_that_another_track_has_begins_anew(void **state)
+FIXTURE_TEST(a_handle_that_another_track_has_begins_anew)
 {
 	Pb__EbpfCountersConfig__Trigger late = threshold("p99", 20, "late");
 	uint32_t p99, other;
 
-	(void)state;
 	init(&late, 1);
 	p99 = counter("p99", 0, false);
 	assert_true(fires(p99, 30));
@@ -158,11 +149,10 @@ static void a_handle_that_another_track_has_begins_anew(void **state)
 	assert_true(fires(counter("p99", 0, false), 30));
 }
 
-static void what_makes_no_sense_is_told(void **state)
+FIXTURE_TEST(what_makes_no_sense_is_told)
 {
 	Pb__EbpfCountersConfig__Trigger all[THRESHOLDS_MAX + 2];
 
-	(void)state;
 	for (size_t i = 0; i < THRESHOLDS_MAX + 2; i++)
 		all[i] = threshold("p99", 20, "late");
 	all[0].name = NULL;
@@ -175,28 +165,12 @@ static void what_makes_no_sense_is_told(void **state)
 			 THRESHOLDS_MAX);
 }
 
-static void without_any(void **state)
+FIXTURE_TEST(without_any)
 {
 	const char *const *names;
 
-	(void)state;
 	assert_int_equal(thresholds_new(NULL, &trouble, &t), 0);
 	assert_null(t);
 	assert_int_equal(thresholds_take(t, &names), 0);
 	thresholds_tell_unused(t, &trouble);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_gauge_fires_once_until_it_was_below, teardown),
-		cmocka_unit_test_teardown(the_first_value_can_fire, teardown),
-		cmocka_unit_test_teardown(tracks_of_cpus_are_one, teardown),
-		cmocka_unit_test_teardown(of_a_total_what_it_grew, teardown),
-		cmocka_unit_test_teardown(a_handle_that_another_track_has_begins_anew, teardown),
-		cmocka_unit_test_teardown(what_makes_no_sense_is_told, teardown),
-		cmocka_unit_test_teardown(without_any, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <bpf/btf.h>
-#include <cmocka.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ebpf/user_map.c"
 
@@ -45,11 +41,12 @@ static int shape_it(int type, const char *map)
 	return shape_of(btf, (uint32_t)type, map, &shape, &why);
 }
 
-static void an_integer(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(an_integer)
 {
 	const uint32_t v = 0xfffffffe;
 
-	(void)state;
 	assert_int_equal(shape_it(wrapped, NULL), 0);
 	assert_int_equal(shape.n, 1);
 	assert_string_equal(shape.fields[0].name, "");
@@ -74,14 +71,13 @@ static int add_outer(void)
 	return outer;
 }
 
-static void a_struct_with_a_struct_and_tags(void **state)
+FIXTURE_TEST(a_struct_with_a_struct_and_tags)
 {
 	const struct {
 		int64_t ns;
 		uint32_t x, y;
 	} v = {-5, 6, 7};
 
-	(void)state;
 	assert_int_equal(shape_it(add_outer(), NULL), 0);
 	assert_int_equal(shape.n, 3);
 	assert_string_equal(shape.fields[0].name, "ns");
@@ -95,11 +91,10 @@ static void a_struct_with_a_struct_and_tags(void **state)
 	assert_int_equal(shape_value(&shape.fields[2], &v), 7);
 }
 
-static void tags_of_the_map_count_for_all_fields(void **state)
+FIXTURE_TEST(tags_of_the_map_count_for_all_fields)
 {
 	int outer = add_outer(), var;
 
-	(void)state;
 	var = btf__add_var(btf, "sonda_counter_x", BTF_VAR_GLOBAL_ALLOCATED, outer);
 	btf__add_decl_tag(btf, "sonda:unit=req/s", var, -1);
 	assert_int_equal(shape_it(outer, "sonda_counter_x"), 0);
@@ -107,7 +102,7 @@ static void tags_of_the_map_count_for_all_fields(void **state)
 	assert_string_equal(shape.fields[1].unit_name, "req/s");
 }
 
-static void keys_are_told_as_text(void **state)
+FIXTURE_TEST(keys_are_told_as_text)
 {
 	const struct {
 		char comm[16];
@@ -116,7 +111,6 @@ static void keys_are_told_as_text(void **state)
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	int type;
 
-	(void)state;
 	type = btf__add_struct(btf, "key", 20);
 	btf__add_field(btf, "comm", chars, 0, 0);
 	btf__add_field(btf, "cpu", u32, 128, 0);
@@ -135,11 +129,10 @@ static void refuses(int type, const char *sentence)
 	assert_string_equal(why.text, sentence);
 }
 
-static void what_is_no_counter_is_refused(void **state)
+FIXTURE_TEST(what_is_no_counter_is_refused)
 {
 	int type, pointer;
 
-	(void)state;
 	refuses(0, "has no BTF");
 	refuses(btf__add_ptr(btf, u32),
 		"has a type, which is no integer, nor a struct of integers");
@@ -161,12 +154,11 @@ static void what_is_no_counter_is_refused(void **state)
 	refuses(btf__add_struct(btf, "empty", 0), "has no fields");
 }
 
-static void too_many_fields_and_structs_without_end(void **state)
+FIXTURE_TEST(too_many_fields_and_structs_without_end)
 {
 	int type, id;
 	char name[8];
 
-	(void)state;
 	type = btf__add_struct(btf, "many", 4 * (SHAPE_FIELDS_MAX + 1));
 	for (unsigned i = 0; i <= SHAPE_FIELDS_MAX; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
@@ -180,20 +172,4 @@ static void too_many_fields_and_structs_without_end(void **state)
 	btf__add_field(btf, "s", id, 0, 0);
 	assert_true(shape_it(type, NULL) < 0);
 	assert_non_null(strstr(why.text, "no integer"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(an_integer, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_struct_with_a_struct_and_tags, setup, teardown),
-		cmocka_unit_test_setup_teardown(tags_of_the_map_count_for_all_fields, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(keys_are_told_as_text, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_counter_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_many_fields_and_structs_without_end, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "ebpf/user_program.c"
@@ -85,17 +80,17 @@ static const char *read_it(const char *name)
 
 #define assert_refused(name, words) assert_non_null(strstr(read_it(name), words))
 
-static void a_good_file_and_a_link_in_the_folder(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_good_file_and_a_link_in_the_folder)
 {
-	(void)state;
 	assert_string_equal(read_it("a"), "bytes");
 	assert_int_equal(symlink("a.bpf.o", in("d/b.bpf.o")), 0);
 	assert_string_equal(read_it("b"), "bytes");
 }
 
-static void names_that_lead_elsewhere(void **state)
+FIXTURE_TEST(names_that_lead_elsewhere)
 {
-	(void)state;
 	assert_refused("../outside", "leads nowhere else");
 	assert_refused("/etc/passwd", "leads nowhere else");
 	assert_refused("", "leads nowhere else");
@@ -108,9 +103,8 @@ static void names_that_lead_elsewhere(void **state)
 	assert_refused("far", "a link that leads out of");
 }
 
-static void files_of_others(void **state)
+FIXTURE_TEST(files_of_others)
 {
-	(void)state;
 	assert_non_null(strstr(read_as("a", getuid() + 1), "belongs to user"));
 	assert_int_equal(chmod(in("d/a.bpf.o"), 0664), 0);
 	assert_refused("a", "a.bpf.o can be written by others");
@@ -122,32 +116,16 @@ static void files_of_others(void **state)
 	assert_refused("fifo", "is no file");
 }
 
-static void a_folder_of_others(void **state)
+FIXTURE_TEST(a_folder_of_others)
 {
-	(void)state;
 	assert_int_equal(chmod(folder, 0775), 0);
 	assert_refused("a", "d can be written by others");
 	assert_int_equal(chmod(folder, 0777), 0);
 	assert_refused("a", "d can be written by others");
 }
 
-static void a_file_that_is_too_long(void **state)
+FIXTURE_TEST(a_file_that_is_too_long)
 {
-	(void)state;
 	assert_int_equal(truncate(in("d/a.bpf.o"), PROGRAM_BYTES_MAX + 1), 0);
 	assert_refused("a", "File too large");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_good_file_and_a_link_in_the_folder, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(names_that_lead_elsewhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(files_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_folder_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_file_that_is_too_long, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

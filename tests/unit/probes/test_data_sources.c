@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "probes/data_sources.h"
 
-static void every_row_is_whole(void **state)
+TEST(every_row_is_whole)
 {
-	(void)state;
 	assert_non_null(probes_data_sources[0]);
 	for (const struct data_source *const *s = probes_data_sources; *s; s++) {
 		assert_non_null((*s)->name);
@@ -47,11 +40,10 @@ static const struct {
 	{"linux.ebpf_counters", true, false}, /* ours */
 };
 
-static void these_and_no_other(void **state)
+TEST(these_and_no_other)
 {
 	size_t n = 0;
 
-	(void)state;
 	for (; probes_data_sources[n]; n++) {
 		const struct data_source *s = probes_data_sources[n];
 
@@ -61,14 +53,4 @@ static void these_and_no_other(void **state)
 		assert_int_equal(s->describe != NULL, known[n].describes);
 	}
 	assert_int_equal(n, ARRAY_SIZE(known));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_is_whole),
-		cmocka_unit_test(these_and_no_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/system/landlock.h"
 #include "base/system/outside_reads.h"
@@ -81,7 +75,9 @@ static bool writes_nowhere_else(void)
 	       open("/proc/self/comm", O_WRONLY) < 0 && open("/proc/self/comm", O_RDONLY) >= 0;
 }
 
-static void files_change_in_tracefs_and_the_state_folder_only(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(files_change_in_tracefs_and_the_state_folder_only)
 {
 	in_sandbox(state, writes_nowhere_else);
 }
@@ -103,7 +99,7 @@ static bool reads_io_of_its_parent(void)
 		       -ENOENT;
 }
 
-static void what_needs_ptrace_is_read_all_the_same(void **state)
+IN_DIR(what_needs_ptrace_is_read_all_the_same)
 {
 	in_sandbox(state, reads_io_of_its_parent);
 }
@@ -120,7 +116,7 @@ static bool starts_nothing(void)
 	       errno == EPERM && syscall(SYS_ptrace, 0, 0, 0, 0) < 0 && errno == EPERM;
 }
 
-static void no_process_no_program_no_mount(void **state)
+IN_DIR(no_process_no_program_no_mount)
 {
 	in_sandbox(state, starts_nothing);
 }
@@ -139,7 +135,7 @@ static bool has_threads_and_sockets(void)
 	       pthread_join(thread, &back) == 0 && !back && socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
 }
 
-static void threads_and_sockets_work(void **state)
+IN_DIR(threads_and_sockets_work)
 {
 	in_sandbox(state, has_threads_and_sockets);
 }
@@ -171,22 +167,7 @@ static bool has_what_is_wanted(void)
 	return effective() == 0;
 }
 
-static void capabilities_are_effective_only_while_they_are_wanted(void **state)
+IN_DIR(capabilities_are_effective_only_while_they_are_wanted)
 {
 	in_sandbox(state, has_what_is_wanted);
-}
-
-#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_DIR(files_change_in_tracefs_and_the_state_folder_only),
-		IN_DIR(what_needs_ptrace_is_read_all_the_same),
-		IN_DIR(no_process_no_program_no_mount),
-		IN_DIR(threads_and_sockets_work),
-		IN_DIR(capabilities_are_effective_only_while_they_are_wanted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

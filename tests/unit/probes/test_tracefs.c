@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "probes/tracefs.h"
 
 /* Two folders that stand in for the places of tracefs. */
@@ -54,12 +48,13 @@ static int teardown(void **state)
 	return rmdir(root);
 }
 
-static void the_first_that_can_be_used(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_first_that_can_be_used)
 {
 	const char *place = NULL;
 	struct err_text e;
 
-	(void)state;
 	make(root, "debug");
 	make(second, "instances");
 	assert_int_equal(tracefs_find(places, &e, &place), 0);
@@ -72,23 +67,21 @@ static void the_first_that_can_be_used(void **state)
 	assert_ptr_equal(place, first);
 }
 
-static void no_such_place(void **state)
+FIXTURE_TEST(no_such_place)
 {
 	const char *place = NULL;
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(tracefs_find(places, &e, &place), -EOPNOTSUPP);
 	assert_non_null(strstr(e.text, first));
 	assert_null(place);
 }
 
-static void nothing_is_mounted(void **state)
+FIXTURE_TEST(nothing_is_mounted)
 {
 	const char *place = NULL;
 	struct err_text e;
 
-	(void)state;
 	make(root, "tracing");
 	assert_int_equal(tracefs_find(places, &e, &place), -ENOENT);
 	assert_non_null(strstr(e.text, "mount -t tracefs"));
@@ -120,12 +113,11 @@ static int find_as_nobody(struct err_text *e)
 	return -WEXITSTATUS(status);
 }
 
-static void it_belongs_to_somebody_else(void **state)
+FIXTURE_TEST(it_belongs_to_somebody_else)
 {
 	struct err_text e;
 	char path[128];
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	make(root, "tracing");
@@ -146,24 +138,10 @@ static void it_belongs_to_somebody_else(void **state)
 	assert_int_equal(find_as_nobody(&e), 0);
 }
 
-static void only_an_empty_place_is_mounted_on(void **state)
+FIXTURE_TEST(only_an_empty_place_is_mounted_on)
 {
-	(void)state;
 	assert_int_equal(tracefs_mount_private(first), -ENOENT);
 	make(root, "tracing");
 	make(first, "instances");
 	assert_int_equal(tracefs_mount_private(first), -EEXIST);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_first_that_can_be_used, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_such_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_is_mounted, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_belongs_to_somebody_else, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_an_empty_place_is_mounted_on, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

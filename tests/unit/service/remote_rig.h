@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Peers of another machine. Include after cmocka.h. */
+/* Peers of another machine. */
 
+#include "unit/test.h"
 #include "system/service_peer_remote.h"
 #include "unit/service/rig.h"
 #include "service/ipc/relay_port.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A service in this process and peers connected to it. Include after cmocka.h. */
+/* A service in this process and peers connected to it. */
 
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "system/service_peer_consumer.h"
 #include "system/service_peer_producer.h"
 #include "service/output/file_sink.h"
@@ -212,4 +213,4 @@ static inline const struct trace_buffer_stats *stage_stats(struct stage *g, size
 	return trace_buffer_stats(rig_session(&g->rig)->trace->buffers[buffer].buffer);
 }
 
-#define STAGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define STAGE_TEST(name) TEST_STATE(name, setup, teardown, struct stage *g)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "service/code_pages.h"
 
 /* Pages of files that are in our memory. */
@@ -32,12 +26,11 @@ static int compare(const void *a, const void *b)
 static char written[100000] = "what was written to stays";
 static const char *const relocated[] = {"one", "two", "three"};
 
-static void code_comes_back_when_it_is_used(void **state)
+TEST(code_comes_back_when_it_is_used)
 {
 	int numbers[] = {3, 1, 2};
 	unsigned long before;
 
-	(void)state;
 	strcpy(written + 50000, "this too");
 	before = file_pages();
 	code_pages_release();
@@ -50,13 +43,4 @@ static void code_comes_back_when_it_is_used(void **state)
 	assert_string_equal(relocated[1], "two");
 	code_pages_release();
 	assert_string_equal(relocated[2], "three");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_comes_back_when_it_is_used),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "service/inherited.h"
 
 #define FIRST 3 /* where systemd's descriptors begin */
@@ -174,52 +168,32 @@ static void useless_ones(void)
 	MUST(inherited_find(&s, &e) == -ENOTSOCK);
 }
 
-static void none_are_found_where_none_are_ours(void **state)
+TEST(none_are_found_where_none_are_ours)
 {
-	(void)state;
 	run_alone(nothing);
 }
 
-static void systemd_passes_them_from_3_on(void **state)
+TEST(systemd_passes_them_from_3_on)
 {
-	(void)state;
 	run_alone(the_last_one);
 }
 
-static void the_consumers_may_be_named(void **state)
+TEST(the_consumers_may_be_named)
 {
-	(void)state;
 	run_alone(the_named_one);
 }
 
-static void or_known_by_its_address(void **state)
+TEST(or_known_by_its_address)
 {
-	(void)state;
 	run_alone(the_one_with_the_address);
 }
 
-static void android_names_two(void **state)
+TEST(android_names_two)
 {
-	(void)state;
 	run_alone(of_android);
 }
 
-static void what_is_no_socket_is_refused(void **state)
+TEST(what_is_no_socket_is_refused)
 {
-	(void)state;
 	run_alone(useless_ones);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_are_found_where_none_are_ours),
-		cmocka_unit_test(systemd_passes_them_from_3_on),
-		cmocka_unit_test(the_consumers_may_be_named),
-		cmocka_unit_test(or_known_by_its_address),
-		cmocka_unit_test(android_names_two),
-		cmocka_unit_test(what_is_no_socket_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -13,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/sanitizer.h"
 #include "service/sandbox.h"
 
@@ -66,50 +60,34 @@ static bool priority_of_itself_only(void)
 	       sched_getscheduler(getppid()) == SCHED_OTHER;
 }
 
-static void there_are_no_new_sockets(void **state)
+TEST(there_are_no_new_sockets)
 {
-	(void)state;
 	if (BUILT_WITH_SANITIZER)
 		skip();
 	assert_true(in_sandbox(no_socket));
 }
 
-static void priority_boost_needs_no_capability(void **state)
+TEST(priority_boost_needs_no_capability)
 {
-	(void)state;
 	if (BUILT_WITH_SANITIZER)
 		skip();
 	assert_true(in_sandbox(priority_as_the_limits_say));
 }
 
 /* With the limits raised, or with the capability: root in a container may have only that. */
-static void a_process_that_may_has_real_time(void **state)
+TEST(a_process_that_may_has_real_time)
 {
 	const struct sched_param fifo = {.sched_priority = 1}, none = {0};
 
-	(void)state;
 	if (BUILT_WITH_SANITIZER || sched_setscheduler(0, SCHED_FIFO, &fifo) < 0)
 		skip();
 	sched_setscheduler(0, SCHED_OTHER, &none);
 	assert_true(in_sandbox(priority_of_itself_only));
 }
 
-static void a_build_with_a_sanitizer_stays_as_it_is(void **state)
+TEST(a_build_with_a_sanitizer_stays_as_it_is)
 {
-	(void)state;
 	if (!BUILT_WITH_SANITIZER)
 		skip();
 	assert_false(in_sandbox(no_socket));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(there_are_no_new_sockets),
-		cmocka_unit_test(priority_boost_needs_no_capability),
-		cmocka_unit_test(a_process_that_may_has_real_time),
-		cmocka_unit_test(a_build_with_a_sanitizer_stays_as_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

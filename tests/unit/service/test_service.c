@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 
@@ -21,9 +15,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void both_ports_are_bound_by_their_names(void **state)
+STAGE_TEST(both_ports_are_bound_by_their_names)
 {
-	struct stage *g = *state;
 	static const struct {
 		const char *name;
 		unsigned n;
@@ -47,9 +40,8 @@ static void both_ports_are_bound_by_their_names(void **state)
 	}
 }
 
-static void numbers_go_round_past_those_in_use(void **state)
+STAGE_TEST(numbers_go_round_past_those_in_use)
 {
-	struct stage *g = *state;
 	struct service *v = g->rig.service;
 
 	assert_int_equal(service_new_producer_id(v), 2);
@@ -65,9 +57,8 @@ static void numbers_go_round_past_those_in_use(void **state)
 	assert_int_equal(service_new_buffer_id(v), 2);
 }
 
-static void sessions_and_buffers_are_counted(void **state)
+STAGE_TEST(sessions_and_buffers_are_counted)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 
 	assert_int_equal(service_count_sessions(g->rig.service), 0);
@@ -80,12 +71,11 @@ static void sessions_and_buffers_are_counted(void **state)
 	assert_int_equal(service_count_buffers(g->rig.service), 1);
 }
 
-static void machine_has_a_name(void **state)
+STAGE_TEST(machine_has_a_name)
 {
 	struct event_base *loop = event_base_new();
 	struct service *v;
 
-	(void)state;
 	unsetenv("PERFETTO_MACHINE_NAME");
 	assert_int_equal(service_new(loop, &v), 0);
 	assert_string_equal(v->machine_name, "Linux");
@@ -99,9 +89,8 @@ static void machine_has_a_name(void **state)
 }
 
 /* With everything in flight: a session, a pending flush, a read that waits for its reader. */
-static void service_ends_in_the_middle_of_anything(void **state)
+STAGE_TEST(service_ends_in_the_middle_of_anything)
 {
-	struct stage *g = *state;
 	char text[3501];
 
 	stage_start(g, "buffers { size_kb: 4096 } data_sources { config { name: 'src' } } "
@@ -125,10 +114,8 @@ static void service_ends_in_the_middle_of_anything(void **state)
 	assert_int_equal(service_new(g->rig.loop, &g->rig.service), 0);
 }
 
-static void consumer_leaves_in_the_middle_of_anything(void **state)
+STAGE_TEST(consumer_leaves_in_the_middle_of_anything)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG " flush_period_ms: 1 duration_ms: 10");
 	peer_call(g->cons, C_FLUSH, NULL, 0);
 	peer_call(g->cons, C_READ, NULL, 0);
@@ -137,18 +124,4 @@ static void consumer_leaves_in_the_middle_of_anything(void **state)
 	g->cons = NULL;
 	assert_int_equal(service_count_sessions(g->rig.service), 0);
 	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(both_ports_are_bound_by_their_names),
-		STAGE_TEST(numbers_go_round_past_those_in_use),
-		STAGE_TEST(sessions_and_buffers_are_counted),
-		STAGE_TEST(machine_has_a_name),
-		STAGE_TEST(service_ends_in_the_middle_of_anything),
-		STAGE_TEST(consumer_leaves_in_the_middle_of_anything),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "service/socket_permissions.h"
 #include "unit/temp_dir.h"
 
-static void four_parts_are_read(void **state)
+TEST(four_parts_are_read)
 {
 	struct socket_permissions p[2];
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(socket_permissions_parse("root:0666:4294967294:1760", p, &e), 0);
 	assert_int_equal(p[SOCKET_OF_PRODUCERS].group, 0);
 	assert_int_equal(p[SOCKET_OF_PRODUCERS].mode, 0666);
@@ -29,7 +22,7 @@ static void four_parts_are_read(void **state)
 	assert_int_equal(p[SOCKET_OF_CONSUMERS].mode, 01760);
 }
 
-static void anything_else_is_refused(void **state)
+TEST(anything_else_is_refused)
 {
 	static const struct {
 		const char *text, *why;
@@ -51,7 +44,6 @@ static void anything_else_is_refused(void **state)
 	struct socket_permissions p[2] = {{.group = 7}};
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_true(socket_permissions_parse(bad[i].text, p, &e) < 0);
 		assert_non_null(strstr(e.text, bad[i].why));
@@ -59,7 +51,7 @@ static void anything_else_is_refused(void **state)
 	}
 }
 
-static void they_are_set_of_a_file(void **state)
+TEST_WITH(they_are_set_of_a_file, temp_dir_setup, temp_dir_teardown)
 {
 	struct socket_permissions p = {.group = getegid(), .mode = 0620};
 	const char *path = temp_dir_path(state, 0, "socket");
@@ -77,16 +69,4 @@ static void they_are_set_of_a_file(void **state)
 	path = temp_dir_path(state, 0, "none");
 	assert_int_equal(socket_permissions_set(path, &p, &e), -ENOENT);
 	assert_non_null(strstr(e.text, path));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(four_parts_are_read),
-		cmocka_unit_test(anything_else_is_refused),
-		cmocka_unit_test_setup_teardown(they_are_set_of_a_file, temp_dir_setup,
-						temp_dir_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "service/sockets.h"
 #include "unit/temp_dir.h"
 
@@ -33,7 +27,9 @@ static void expect_refusal(const struct socket_options *o, int error, const char
 	sockets_close(&s);
 }
 
-static void their_files_come_and_go(void **state)
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+DIR_TEST(their_files_come_and_go)
 {
 	const struct socket_options o = {.n_relay_on = 0};
 	const char *p = temp_dir_path(state, 0, "p"), *c = temp_dir_path(state, 1, "c");
@@ -51,7 +47,7 @@ static void their_files_come_and_go(void **state)
 	assert_true(access(p, F_OK) < 0 && access(c, F_OK) < 0);
 }
 
-static void what_others_put_there_stays(void **state)
+DIR_TEST(what_others_put_there_stays)
 {
 	const struct socket_options o = {.n_relay_on = 0};
 	const char *p = temp_dir_path(state, 0, "p"), *c = temp_dir_path(state, 1, "c");
@@ -67,7 +63,7 @@ static void what_others_put_there_stays(void **state)
 	assert_true(access(c, F_OK) < 0);
 }
 
-static void permissions_are_there_from_the_beginning(void **state)
+DIR_TEST(permissions_are_there_from_the_beginning)
 {
 	struct socket_options o = {.has_permissions = true};
 	const char *p = temp_dir_path(state, 0, "p"), *c = temp_dir_path(state, 1, "c");
@@ -90,7 +86,7 @@ static void permissions_are_there_from_the_beginning(void **state)
 	expect_refusal(&o, -EINVAL, "abstract");
 }
 
-static void what_is_not_safe_is_refused(void **state)
+DIR_TEST(what_is_not_safe_is_refused)
 {
 	struct socket_options o = {.n_relay_on = 0};
 	const char *p = temp_dir_path(state, 0, "p"), *c = temp_dir_path(state, 1, "c");
@@ -105,7 +101,7 @@ static void what_is_not_safe_is_refused(void **state)
 	expect_refusal(&o, -EINVAL, "/other: not a producer socket");
 }
 
-static void there_are_only_so_many(void **state)
+DIR_TEST(there_are_only_so_many)
 {
 	const struct socket_options o = {.n_relay_on = 0};
 	char list[2000] = "";
@@ -115,19 +111,4 @@ static void there_are_only_so_many(void **state)
 			 (int)getpid(), i);
 	use(list, temp_dir_path(state, 0, "c"));
 	expect_refusal(&o, -E2BIG, "more than 16 sockets");
-}
-
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(their_files_come_and_go),
-		DIR_TEST(what_others_put_there_stays),
-		DIR_TEST(permissions_are_there_from_the_beginning),
-		DIR_TEST(what_is_not_safe_is_refused),
-		DIR_TEST(there_are_only_so_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

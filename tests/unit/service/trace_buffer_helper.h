@@ -217,8 +217,8 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-#define IN_64K(fn) cmocka_unit_test_setup_teardown(fn, setup_64k, teardown)
-#define IN_4K(fn) cmocka_unit_test_setup_teardown(fn, setup_4k, teardown)
+#define IN_64K(name) TEST_STATE(name, setup_64k, teardown, struct trace_buffer *b)
+#define IN_4K(name) TEST_STATE(name, setup_4k, teardown, struct trace_buffer *b)
 
 static inline const struct trace_buffer_stats *stats_of(void **state)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Files that the service wrote, taken apart. Include it after cmocka.h and rig.h. */
+/* Files that the service wrote, taken apart. */
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "unit/test.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our frames are read by protobuf-c and protobuf-c's by us. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 /* The generated code belongs to a layer above; this one message is built into the test. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"
+#include "unit/test.h"
 #include "ipc/wire_protocol.pb-c.c"
 #pragma GCC diagnostic pop
 
@@ -43,13 +38,12 @@ static size_t join(uint8_t *to, size_t head_len, const void *payload, size_t len
 	return head_len + len;
 }
 
-static void invoke_frames(void **state)
+TEST(invoke_frames)
 {
 	static const size_t lengths[] = {0, 1, 127, 128, 16384, 130000};
 	static uint8_t payload[130000], buf[FRAME_MAX_HEAD + sizeof(payload)];
 	uint64_t rng = 1;
 
-	(void)state;
 	rng_bytes(&rng, payload, sizeof(payload));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		for (size_t k = 0; k < ARRAY_SIZE(lengths); k++)
@@ -77,13 +71,12 @@ static void invoke_frames(void **state)
 			}
 }
 
-static void reply_frames(void **state)
+TEST(reply_frames)
 {
 	static const size_t lengths[] = {0, 1, 127, 128, 300};
 	uint8_t payload[300], buf[FRAME_MAX_HEAD + sizeof(payload)];
 	uint64_t rng = 2;
 
-	(void)state;
 	rng_bytes(&rng, payload, sizeof(payload));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		for (size_t k = 0; k < ARRAY_SIZE(lengths); k++)
@@ -106,11 +99,10 @@ static void reply_frames(void **state)
 			}
 }
 
-static void head_is_never_longer_than_said(void **state)
+TEST(head_is_never_longer_than_said)
 {
 	uint8_t buf[FRAME_MAX_HEAD + 16];
 
-	(void)state;
 	memset(buf, 0xc5, sizeof(buf));
 	assert_in_range(
 		frame_put_invoke(buf, UINT64_MAX, UINT32_MAX, UINT32_MAX, true, SIZE_MAX / 2), 1,
@@ -119,14 +111,13 @@ static void head_is_never_longer_than_said(void **state)
 		assert_int_equal(buf[i], 0xc5);
 }
 
-static void whole_frames(void **state)
+TEST(whole_frames)
 {
 	static const struct frame_method methods[] = {
 		{1, "InitializeConnection"}, {2, "RegisterDataSource"}, {300, "x"}};
 	Pb__IPCFrame *f;
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	frame_put_bind(&m.enc, 7, "ProducerPort");
 	f = unpack(m.buf, pb_mem_len(&m));
@@ -183,14 +174,13 @@ static struct packed pack(const Pb__IPCFrame *f)
 	return p;
 }
 
-static void decodes_invoke(void **state)
+TEST(decodes_invoke)
 {
 	Pb__IPCFrame__InvokeMethod m = PB__IPCFRAME__INVOKE_METHOD__INIT;
 	Pb__IPCFrame f = PB__IPCFRAME__INIT;
 	struct frame got;
 	struct packed p;
 
-	(void)state;
 	f.msg_case = PB__IPCFRAME__MSG_MSG_INVOKE_METHOD;
 	f.msg_invoke_method = &m;
 	f.has_request_id = m.has_service_id = m.has_method_id = m.has_args_proto = true;
@@ -212,14 +202,13 @@ static void decodes_invoke(void **state)
 	free(p.data);
 }
 
-static void decodes_replies(void **state)
+TEST(decodes_replies)
 {
 	Pb__IPCFrame__InvokeMethodReply m = PB__IPCFRAME__INVOKE_METHOD_REPLY__INIT;
 	Pb__IPCFrame f = PB__IPCFRAME__INIT;
 	struct frame got;
 	struct packed p;
 
-	(void)state;
 	f.msg_case = PB__IPCFRAME__MSG_MSG_INVOKE_METHOD_REPLY;
 	f.msg_invoke_method_reply = &m;
 	f.has_request_id = true;
@@ -242,7 +231,7 @@ static void decodes_replies(void **state)
 	free(p.data);
 }
 
-static void decodes_bind_and_error(void **state)
+TEST(decodes_bind_and_error)
 {
 	Pb__IPCFrame__BindService bind = PB__IPCFRAME__BIND_SERVICE__INIT;
 	Pb__IPCFrame__RequestError error = PB__IPCFRAME__REQUEST_ERROR__INIT;
@@ -250,7 +239,6 @@ static void decodes_bind_and_error(void **state)
 	struct frame got;
 	struct packed p;
 
-	(void)state;
 	f.msg_case = PB__IPCFRAME__MSG_MSG_BIND_SERVICE;
 	f.msg_bind_service = &bind;
 	bind.service_name = "ConsumerPort";
@@ -271,7 +259,7 @@ static void decodes_bind_and_error(void **state)
 	free(p.data);
 }
 
-static void decodes_the_methods_of_a_bind_reply(void **state)
+TEST(decodes_the_methods_of_a_bind_reply)
 {
 	Pb__IPCFrame__BindServiceReply__MethodInfo info[5], *list[5];
 	Pb__IPCFrame__BindServiceReply m = PB__IPCFRAME__BIND_SERVICE_REPLY__INIT;
@@ -282,7 +270,6 @@ static void decodes_the_methods_of_a_bind_reply(void **state)
 	struct packed p;
 	uint32_t id;
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		pb__ipcframe__bind_service_reply__method_info__init(&info[i]);
 		list[i] = &info[i];
@@ -315,14 +302,13 @@ static void decodes_the_methods_of_a_bind_reply(void **state)
 	free(p.data);
 }
 
-static void decodes_the_peers_identity_as_a_whole(void **state)
+TEST(decodes_the_peers_identity_as_a_whole)
 {
 	Pb__IPCFrame__SetPeerIdentity m = PB__IPCFRAME__SET_PEER_IDENTITY__INIT, *back;
 	Pb__IPCFrame f = PB__IPCFRAME__INIT;
 	struct frame got;
 	struct packed p;
 
-	(void)state;
 	f.msg_case = PB__IPCFRAME__MSG_SET_PEER_IDENTITY;
 	f.set_peer_identity = &m;
 	m.has_pid = true;
@@ -342,11 +328,10 @@ static void decodes_the_peers_identity_as_a_whole(void **state)
 
 #define DECODE(s, ret) frame_decode((const uint8_t *)(s), sizeof(s) - 1, ret)
 
-static void frames_with_nothing_known(void **state)
+TEST(frames_with_nothing_known)
 {
 	struct frame f;
 
-	(void)state;
 	assert_int_equal(frame_decode(NULL, 0, &f), 0);
 	assert_int_equal(f.kind, FRAME_UNKNOWN);
 	assert_int_equal(DECODE("\x10\x09", &f), 0); /* only an id */
@@ -366,11 +351,10 @@ static void frames_with_nothing_known(void **state)
 	assert_int_equal(f.payload_len, 1);
 }
 
-static void bytes_that_are_no_frame(void **state)
+TEST(bytes_that_are_no_frame)
 {
 	struct frame f = {.request_id = 77};
 
-	(void)state;
 	assert_int_equal(DECODE("\x0b", &f), -EBADMSG);
 	assert_int_equal(DECODE("\x10", &f), -EBADMSG);
 	assert_int_equal(DECODE("\x2a\x05\x08\x01", &f), -EBADMSG);
@@ -381,11 +365,10 @@ static void bytes_that_are_no_frame(void **state)
 	assert_int_equal(f.request_id, 77); /* untouched on failure */
 }
 
-static void last_kind_counts_and_takes_nothing_from_the_others(void **state)
+TEST(last_kind_counts_and_takes_nothing_from_the_others)
 {
 	struct frame f;
 
-	(void)state;
 	/* an invoke of service 1, method 2 with drop_reply, then a reply, and the id last */
 	assert_int_equal(DECODE("\x2a\x06\x08\x01\x10\x02\x20\x01"
 				"\x32\x02\x08\x01"
@@ -400,7 +383,7 @@ static void last_kind_counts_and_takes_nothing_from_the_others(void **state)
 	assert_true(f.success);
 }
 
-static void broken_method_entries_are_passed_over(void **state)
+TEST(broken_method_entries_are_passed_over)
 {
 	/* {id: 1, name: "a"}, an entry with a broken end, {id: 2, name: "b"} */
 	static const char bytes[] = "\x22\x12"
@@ -414,7 +397,6 @@ static void broken_method_entries_are_passed_over(void **state)
 	size_t pos = 0, len;
 	uint32_t id;
 
-	(void)state;
 	assert_int_equal(DECODE(bytes, &f), 0);
 	assert_true(frame_next_method(&f, &pos, &id, &name, &len));
 	assert_true(id == 1 && len == 1 && name[0] == 'a');
@@ -428,13 +410,12 @@ static void broken_method_entries_are_passed_over(void **state)
 }
 
 /* Random damage: what we accept has views inside the frame only. */
-static void damaged_frames(void **state)
+TEST(damaged_frames)
 {
 	static const struct frame_method methods[] = {{1, "A"}, {2, "BC"}, {3, "DEF"}};
 	uint64_t rng = 12;
 	unsigned accepted = 0;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		struct pb_mem m;
 		struct frame f;
@@ -463,26 +444,4 @@ static void damaged_frames(void **state)
 		pb_mem_deinit(&m);
 	}
 	assert_in_range(accepted, 5000, 19000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(invoke_frames),
-		cmocka_unit_test(reply_frames),
-		cmocka_unit_test(head_is_never_longer_than_said),
-		cmocka_unit_test(whole_frames),
-		cmocka_unit_test(decodes_invoke),
-		cmocka_unit_test(decodes_replies),
-		cmocka_unit_test(decodes_bind_and_error),
-		cmocka_unit_test(decodes_the_methods_of_a_bind_reply),
-		cmocka_unit_test(decodes_the_peers_identity_as_a_whole),
-		cmocka_unit_test(frames_with_nothing_known),
-		cmocka_unit_test(bytes_that_are_no_frame),
-		cmocka_unit_test(last_kind_counts_and_takes_nothing_from_the_others),
-		cmocka_unit_test(broken_method_entries_are_passed_over),
-		cmocka_unit_test(damaged_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

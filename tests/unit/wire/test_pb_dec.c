@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/rng.h"
 #include "wire/pb_dec.h"
@@ -50,19 +44,18 @@ static int count_fields(const void *data, size_t len)
 
 #define COUNT(s) count_fields(s, sizeof(s) - 1)
 
-static void nothing_is_an_empty_message(void **state)
+TEST(nothing_is_an_empty_message)
 {
 	struct pb_field f;
 	struct pb_dec d;
 
-	(void)state;
 	assert_int_equal(COUNT(""), 0);
 	pb_dec_init(&d, NULL, 0);
 	assert_false(pb_dec_next(&d, &f));
 	assert_true(pb_dec_ok(&d));
 }
 
-static void each_wire_type_gives_its_value(void **state)
+TEST(each_wire_type_gives_its_value)
 {
 	static const char bytes[] = "\x08\x96\x01"
 				    "\x11\x01\x02\x03\x04\x05\x06\x07\x08"
@@ -72,7 +65,6 @@ static void each_wire_type_gives_its_value(void **state)
 	struct pb_field f;
 	struct pb_dec d;
 
-	(void)state;
 	pb_dec_init(&d, bytes, sizeof(bytes) - 1);
 	assert_true(pb_dec_next(&d, &f));
 	assert_true(f.id == 1 && f.wire_type == PB_WIRE_VARINT && f.u64 == 150);
@@ -89,9 +81,8 @@ static void each_wire_type_gives_its_value(void **state)
 	assert_true(pb_dec_ok(&d));
 }
 
-static void groups_and_unknown_wire_types_are_rejected(void **state)
+TEST(groups_and_unknown_wire_types_are_rejected)
 {
-	(void)state;
 	assert_int_equal(COUNT("\x0b\x0c"), -1);
 	assert_int_equal(COUNT("\x0b"), -1);
 	assert_int_equal(COUNT("\x0c"), -1);
@@ -101,9 +92,8 @@ static void groups_and_unknown_wire_types_are_rejected(void **state)
 	assert_int_equal(COUNT("\x08\x01\x0e\x00"), -1);
 }
 
-static void field_numbers_out_of_range_are_rejected(void **state)
+TEST(field_numbers_out_of_range_are_rejected)
 {
-	(void)state;
 	assert_int_equal(COUNT("\x00\x01"), -1);
 	assert_int_equal(COUNT("\x02\x00"), -1);
 	assert_int_equal(COUNT("\xf8\xff\xff\xff\x0f\x01"), 1); /* 2^29-1 */
@@ -113,9 +103,8 @@ static void field_numbers_out_of_range_are_rejected(void **state)
 }
 
 /* Of 1 to 10 bytes, with up to 10 bytes behind them, and cut off anywhere. */
-static void varints_of_every_length_are_read_at_every_distance_from_the_end(void **state)
+TEST(varints_of_every_length_are_read_at_every_distance_from_the_end)
 {
-	(void)state;
 	for (unsigned bits = 1; bits <= 64; bits++) {
 		uint64_t v = (UINT64_MAX >> (64 - bits)) & 0xf5a596e1d4c3b2a7, got = 0;
 		uint8_t bytes[20];
@@ -132,9 +121,8 @@ static void varints_of_every_length_are_read_at_every_distance_from_the_end(void
 	}
 }
 
-static void varints_of_more_than_64_bits_are_rejected(void **state)
+TEST(varints_of_more_than_64_bits_are_rejected)
 {
-	(void)state;
 	assert_int_equal(COUNT("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), 1);
 	assert_int_equal(COUNT("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"), -1);
 	assert_int_equal(COUNT("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"), 1);
@@ -142,9 +130,8 @@ static void varints_of_more_than_64_bits_are_rejected(void **state)
 	assert_int_equal(COUNT("\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"), -1);
 }
 
-static void lengths_past_the_end_are_rejected(void **state)
+TEST(lengths_past_the_end_are_rejected)
 {
-	(void)state;
 	assert_int_equal(COUNT("\x0a\x01"), -1);
 	assert_int_equal(COUNT("\x0a\x01x"), 1);
 	assert_int_equal(COUNT("\x0a\x02x"), -1);
@@ -163,7 +150,7 @@ static void lengths_past_the_end_are_rejected(void **state)
 			 -1);
 }
 
-static void every_end_inside_a_field_is_rejected(void **state)
+TEST(every_end_inside_a_field_is_rejected)
 {
 	static const char bytes[] = "\x88\x01\x96\x01"
 				    "\x11\x01\x02\x03\x04\x05\x06\x07\x08"
@@ -171,7 +158,6 @@ static void every_end_inside_a_field_is_rejected(void **state)
 				    "\x25\x01\x02\x03\x04";
 	static const uint8_t ends[] = {0, 4, 13, 19, 24};
 
-	(void)state;
 	assert_int_equal(sizeof(bytes) - 1, 24);
 	for (size_t len = 0; len < sizeof(bytes); len++) {
 		int want = -1;
@@ -183,11 +169,10 @@ static void every_end_inside_a_field_is_rejected(void **state)
 	}
 }
 
-static void every_cut_of_a_random_message_is_safe(void **state)
+TEST(every_cut_of_a_random_message_is_safe)
 {
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		uint64_t rng = seed;
@@ -203,12 +188,11 @@ static void every_cut_of_a_random_message_is_safe(void **state)
 	pb_mem_deinit(&m);
 }
 
-static void strings_are_compared_whole(void **state)
+TEST(strings_are_compared_whole)
 {
 	struct pb_field f = {
 		.wire_type = PB_WIRE_BYTES, .data = (const uint8_t *)"ftrace", .len = 5};
 
-	(void)state;
 	assert_true(pb_field_is(&f, "ftrac"));
 	assert_false(pb_field_is(&f, "ftrace"));
 	assert_false(pb_field_is(&f, "ftra"));
@@ -228,13 +212,12 @@ static size_t unpack(const struct pb_field *f, uint64_t *values)
 	return n;
 }
 
-static void packed_and_unpacked_fields_read_alike(void **state)
+TEST(packed_and_unpacked_fields_read_alike)
 {
 	uint64_t v[16] = {0};
 	struct pb_field f = {
 		.wire_type = PB_WIRE_BYTES, .data = (const uint8_t *)"\x01\xac\x02\x00", .len = 4};
 
-	(void)state;
 	assert_int_equal(unpack(&f, v), 3);
 	assert_true(v[0] == 1 && v[1] == 300 && v[2] == 0);
 	f.len = 0;
@@ -247,14 +230,13 @@ static void packed_and_unpacked_fields_read_alike(void **state)
 	assert_int_equal(unpack(&f, v), 0);
 }
 
-static void broken_packed_field_ends_there(void **state)
+TEST(broken_packed_field_ends_there)
 {
 	uint64_t v[16];
 	struct pb_field f = {
 		.wire_type = PB_WIRE_BYTES, .data = (const uint8_t *)"\x05\x06\x80", .len = 3};
 	struct pb_packed p;
 
-	(void)state;
 	assert_int_equal(unpack(&f, v), 2);
 	p = pb_packed_of(&f);
 	for (int i = 0; i < 2; i++)
@@ -263,12 +245,11 @@ static void broken_packed_field_ends_there(void **state)
 	assert_false(pb_packed_next(&p, v));
 }
 
-static void zigzag_goes_both_ways(void **state)
+TEST(zigzag_goes_both_ways)
 {
 	static const int64_t values[] = {0,   -1,	 1,	    -2,	       63,
 					 -64, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		assert_true(pb_unzigzag(pb_zigzag(values[i])) == values[i]);
 }
@@ -358,13 +339,12 @@ static bool expect_same(const uint8_t *data, size_t len)
 	return pb_dec_ok(&d);
 }
 
-static void gives_what_protobuf_c_gives(void **state)
+TEST(gives_what_protobuf_c_gives)
 {
 	unsigned whole = 0, spoilt_whole = 0;
 	uint64_t dice = 99;
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (uint64_t seed = 1; seed <= 3000; seed++) {
 		uint64_t rng = seed;
@@ -382,26 +362,4 @@ static void gives_what_protobuf_c_gives(void **state)
 	assert_int_equal(whole, 3000);
 	assert_in_range(spoilt_whole, 1000, 14000);
 	pb_mem_deinit(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_an_empty_message),
-		cmocka_unit_test(each_wire_type_gives_its_value),
-		cmocka_unit_test(groups_and_unknown_wire_types_are_rejected),
-		cmocka_unit_test(field_numbers_out_of_range_are_rejected),
-		cmocka_unit_test(varints_of_every_length_are_read_at_every_distance_from_the_end),
-		cmocka_unit_test(varints_of_more_than_64_bits_are_rejected),
-		cmocka_unit_test(lengths_past_the_end_are_rejected),
-		cmocka_unit_test(every_end_inside_a_field_is_rejected),
-		cmocka_unit_test(every_cut_of_a_random_message_is_safe),
-		cmocka_unit_test(strings_are_compared_whole),
-		cmocka_unit_test(packed_and_unpacked_fields_read_alike),
-		cmocka_unit_test(broken_packed_field_ends_there),
-		cmocka_unit_test(zigzag_goes_both_ways),
-		cmocka_unit_test(gives_what_protobuf_c_gives),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/rng.h"
 #include "wire/pb_enc.h"
@@ -131,11 +125,10 @@ static void assemble(struct sink *s)
 
 /* ---- fields ---- */
 
-static void fields_have_the_bytes_of_the_format(void **state)
+TEST(fields_have_the_bytes_of_the_format)
 {
 	struct pb_enc e;
 
-	(void)state;
 	array_init(&e);
 	pb_enc_u64(&e, 1, 150);
 	EXPECT(&e, 0x08, 0x96, 0x01);
@@ -163,11 +156,10 @@ static void fields_have_the_bytes_of_the_format(void **state)
 	EXPECT(&e, 0x0a, 0xac, 0x02);
 }
 
-static void negative_numbers(void **state)
+TEST(negative_numbers)
 {
 	struct pb_enc e;
 
-	(void)state;
 	array_init(&e);
 	pb_enc_i64(&e, 1, -1);
 	EXPECT(&e, 0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01);
@@ -188,11 +180,10 @@ static void negative_numbers(void **state)
 	EXPECT(&e, 0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01);
 }
 
-static void varints_at_every_length(void **state)
+TEST(varints_at_every_length)
 {
 	uint8_t buf[16];
 
-	(void)state;
 	for (unsigned bits = 0; bits <= 64; bits++)
 		for (int delta = -1; delta <= 1; delta++) {
 			uint64_t v = (bits == 64 ? 0 : 1ull << bits) + (uint64_t)delta, back;
@@ -212,7 +203,7 @@ static void varints_at_every_length(void **state)
 		}
 }
 
-static void tags_at_every_length(void **state)
+TEST(tags_at_every_length)
 {
 	static const struct {
 		uint32_t field;
@@ -221,7 +212,6 @@ static void tags_at_every_length(void **state)
 		    {2048, 3},	   {20000, 3},	  {262143, 3},	 {262144, 4},
 		    {33554431, 4}, {33554432, 5}, {536870911, 5}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
 		struct pb_field f;
 		struct pb_dec d;
@@ -245,11 +235,10 @@ static void tags_at_every_length(void **state)
 
 /* ---- nested messages in one range ---- */
 
-static void short_message_has_a_length_of_one_byte(void **state)
+TEST(short_message_has_a_length_of_one_byte)
 {
 	struct pb_enc e;
 
-	(void)state;
 	array_init(&e);
 	pb_enc_open(&e, 3);
 	pb_enc_u64(&e, 1, 150);
@@ -262,12 +251,11 @@ static void short_message_has_a_length_of_one_byte(void **state)
 	EXPECT(&e, 0x1a, 0x00);
 }
 
-static void message_of_127_bytes_is_compacted_and_of_128_is_not(void **state)
+TEST(message_of_127_bytes_is_compacted_and_of_128_is_not)
 {
 	uint8_t payload[200];
 	struct pb_enc e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(payload); i++)
 		payload[i] = (uint8_t)i;
 	array_init(&e);
@@ -288,12 +276,11 @@ static void message_of_127_bytes_is_compacted_and_of_128_is_not(void **state)
 }
 
 /* An inner message that shrinks takes its outer one below the limit. */
-static void compaction_counts_for_the_outer_message(void **state)
+TEST(compaction_counts_for_the_outer_message)
 {
 	uint8_t payload[123] = {0};
 	struct pb_enc e;
 
-	(void)state;
 	array_init(&e);
 	pb_enc_open(&e, 1);
 	pb_enc_open(&e, 2);
@@ -306,12 +293,11 @@ static void compaction_counts_for_the_outer_message(void **state)
 	assert_memory_equal(array, "\x0a\x7f\x12\x7b", 4);
 }
 
-static void messages_as_deep_as_allowed(void **state)
+TEST(messages_as_deep_as_allowed)
 {
 	struct pb_enc e;
 	size_t len;
 
-	(void)state;
 	array_init(&e);
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++)
 		pb_enc_open(&e, i + 1);
@@ -328,12 +314,11 @@ static void messages_as_deep_as_allowed(void **state)
 
 /* ---- ranges ---- */
 
-static void range_is_filled_to_its_last_byte(void **state)
+TEST(range_is_filled_to_its_last_byte)
 {
 	struct sink *s = sink_new(1, 32, 32);
 	uint8_t bytes[100];
 
-	(void)state;
 	rng_bytes(&s->rng, bytes, sizeof(bytes));
 	pb_enc_raw(&s->enc, bytes, 32);
 	assert_int_equal(s->n_ranges, 1); /* full, but the next range is taken only when needed */
@@ -349,9 +334,8 @@ static void range_is_filled_to_its_last_byte(void **state)
 	assert_memory_equal(s->out, bytes, 100);
 }
 
-static void fields_are_split_at_any_byte(void **state)
+TEST(fields_are_split_at_any_byte)
 {
-	(void)state;
 	for (size_t before = 0; before <= 32; before++) {
 		struct sink *s = sink_new(1, 32, 32);
 		uint8_t zeros[32] = {0};
@@ -373,9 +357,8 @@ static void fields_are_split_at_any_byte(void **state)
 	}
 }
 
-static void length_field_is_never_split(void **state)
+TEST(length_field_is_never_split)
 {
-	(void)state;
 	for (size_t before = 0; before <= 32; before++) {
 		struct sink *s = sink_new(1, 32, 32);
 		uint8_t zeros[32] = {0};
@@ -398,12 +381,11 @@ static void length_field_is_never_split(void **state)
 	}
 }
 
-static void message_over_two_ranges_is_patched_and_not_compacted(void **state)
+TEST(message_over_two_ranges_is_patched_and_not_compacted)
 {
 	struct sink *s = sink_new(1, 32, 32);
 	uint8_t bytes[40];
 
-	(void)state;
 	memset(bytes, 0x55, sizeof(bytes));
 	pb_enc_open(&s->enc, 1);
 	pb_enc_raw(&s->enc, bytes, 40);
@@ -420,13 +402,12 @@ static void message_over_two_ranges_is_patched_and_not_compacted(void **state)
 	assert_memory_equal(s->out + 45, "\x12\x00", 2);
 }
 
-static void each_open_message_is_patched_once(void **state)
+TEST(each_open_message_is_patched_once)
 {
 	struct sink *s = sink_new(1, 64, 64);
 	uint8_t bytes[64] = {0};
 	uint64_t len;
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++)
 		pb_enc_open(&s->enc, 1);
 	for (int i = 0; i < 10; i++)
@@ -442,12 +423,11 @@ static void each_open_message_is_patched_once(void **state)
 	}
 }
 
-static void random_messages_over_small_ranges(void **state)
+TEST(random_messages_over_small_ranges)
 {
 	static const uint32_t sizes[][2] = {{32, 32}, {32, 64}, {33, 47}, {100, 300}, {4000, 4096}};
 	unsigned patched = 0, ranges = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 3000; seed++) {
 		const uint32_t *size = sizes[seed % ARRAY_SIZE(sizes)];
 		struct sink *s = sink_new(seed, size[0], size[1]);
@@ -471,26 +451,4 @@ static void random_messages_over_small_ranges(void **state)
 		ranges += s->n_ranges > 1;
 	}
 	assert_true(patched > 500 && ranges > 1500);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_have_the_bytes_of_the_format),
-		cmocka_unit_test(negative_numbers),
-		cmocka_unit_test(varints_at_every_length),
-		cmocka_unit_test(tags_at_every_length),
-		cmocka_unit_test(short_message_has_a_length_of_one_byte),
-		cmocka_unit_test(message_of_127_bytes_is_compacted_and_of_128_is_not),
-		cmocka_unit_test(compaction_counts_for_the_outer_message),
-		cmocka_unit_test(messages_as_deep_as_allowed),
-		cmocka_unit_test(range_is_filled_to_its_last_byte),
-		cmocka_unit_test(fields_are_split_at_any_byte),
-		cmocka_unit_test(length_field_is_never_split),
-		cmocka_unit_test(message_over_two_ranges_is_patched_and_not_compacted),
-		cmocka_unit_test(each_open_message_is_patched_once),
-		cmocka_unit_test(random_messages_over_small_ranges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "wire/pb_mem.h"
 #include "unit/wire/random_message.h"
 
-static void grows_under_open_messages(void **state)
+TEST(grows_under_open_messages)
 {
 	struct pb_mem m;
 	char text[1000];
 	uint64_t len;
 
-	(void)state;
 	memset(text, 't', sizeof(text));
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++)
@@ -38,11 +31,10 @@ static void grows_under_open_messages(void **state)
 	assert_null(m.buf);
 }
 
-static void every_message_starts_anew_after_reset(void **state)
+TEST(every_message_starts_anew_after_reset)
 {
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
 		uint64_t rng = seed;
@@ -57,9 +49,8 @@ static void every_message_starts_anew_after_reset(void **state)
 }
 
 /* Whatever is written, and however deep: it stays inside the buffer, and the flag stays set. */
-static void out_of_memory_only_breaks_the_message(void **state)
+TEST(out_of_memory_only_breaks_the_message)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		uint64_t rng = seed;
 		struct pb_mem m;
@@ -86,15 +77,4 @@ static void out_of_memory_only_breaks_the_message(void **state)
 		assert_memory_equal(m.buf, "\x08\x96\x01", 3);
 		pb_mem_deinit(&m);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(grows_under_open_messages),
-		cmocka_unit_test(every_message_starts_anew_after_reset),
-		cmocka_unit_test(out_of_memory_only_breaks_the_message),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

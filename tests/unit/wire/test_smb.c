@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -13,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/shm.h"
@@ -48,12 +42,11 @@ static uint32_t word_of(const struct smb *m, uint32_t page)
 
 /* ---- geometry ---- */
 
-static void geometry_of_the_abi_is_accepted(void **state)
+TEST(geometry_of_the_abi_is_accepted)
 {
 	struct smb m;
 	void *base = aligned_alloc(4096, 4096);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(page_sizes); i++) {
 		assert_int_equal(smb_init(&m, base, page_sizes[i], page_sizes[i]), 0);
 		assert_int_equal(m.n_pages, 1);
@@ -65,14 +58,13 @@ static void geometry_of_the_abi_is_accepted(void **state)
 	free(base);
 }
 
-static void other_geometry_is_refused(void **state)
+TEST(other_geometry_is_refused)
 {
 	static const uint32_t bad_pages[] = {0,	    1,	   2048,  4095,	      4097,	 6144,
 					     12288, 24576, 65536, 0x80000000, UINT32_MAX};
 	_cleanup_(freep) uint8_t *base = aligned_alloc(4096, 8192);
 	struct smb m;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_pages); i++)
 		assert_int_equal(smb_init(&m, base, 1 << 20, bad_pages[i]), -EINVAL);
 	assert_int_equal(smb_init(&m, base, 0, 4096), -EINVAL);
@@ -85,7 +77,7 @@ static void other_geometry_is_refused(void **state)
 	assert_int_equal(smb_init(&m, base + 8, 4096, 4096), -EINVAL);
 }
 
-static void chunk_sizes_are_the_abis(void **state)
+TEST(chunk_sizes_are_the_abis)
 {
 	static const uint32_t sizes[][6] = {
 		{4096, 4088, 2044, 1020, 584, 292},	  {8192, 8184, 4092, 2044, 1168, 584},
@@ -93,7 +85,6 @@ static void chunk_sizes_are_the_abis(void **state)
 		{65536, 65528, 32764, 16380, 9360, 4680},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		for (size_t l = 0; l < ARRAY_SIZE(layouts); l++)
 			assert_int_equal(smb_chunk_size(sizes[i][0], layouts[l]), sizes[i][1 + l]);
@@ -101,9 +92,8 @@ static void chunk_sizes_are_the_abis(void **state)
 		assert_int_equal(smb_layout_chunks(l), l >= 1 && l <= 5 ? chunks_of[l - 1] : 0);
 }
 
-static void chunks_lie_side_by_side_in_their_page(void **state)
+TEST(chunks_lie_side_by_side_in_their_page)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(page_sizes); i++)
 		for (size_t l = 0; l < ARRAY_SIZE(layouts); l++) {
 			struct smb m = memory(page_sizes[i]);
@@ -124,13 +114,12 @@ static void chunks_lie_side_by_side_in_their_page(void **state)
 		}
 }
 
-static void chunk_header_has_the_bytes_of_the_abi(void **state)
+TEST(chunk_header_has_the_bytes_of_the_abi)
 {
 	struct smb m = memory(4096);
 	struct smb_chunk c = smb_chunk_at(&m, 0, SMB_DIV1, 0);
 	struct smb_chunk_header h;
 
-	(void)state;
 	smb_header_store_ids(c.header, 0x1234, 0xa1b2c3d4);
 	smb_header_store_packets(c.header, 1022, SMB_CONTINUES_ON_NEXT | SMB_NEEDS_PATCHING);
 	assert_memory_equal(c.header, "\xd4\xc3\xb2\xa1\x34\x12\xfe\x1b", 8);
@@ -148,9 +137,8 @@ static void chunk_header_has_the_bytes_of_the_abi(void **state)
 
 /* ---- the state machine ---- */
 
-static void every_chunk_goes_once_around(void **state)
+TEST(every_chunk_goes_once_around)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(page_sizes); i++)
 		for (size_t l = 0; l < ARRAY_SIZE(layouts); l++) {
 			struct smb m = memory(page_sizes[i]);
@@ -191,11 +179,10 @@ static void every_chunk_goes_once_around(void **state)
 		}
 }
 
-static void partition_needs_a_page_that_is_wholly_free(void **state)
+TEST(partition_needs_a_page_that_is_wholly_free)
 {
 	struct smb m = memory(4096);
 
-	(void)state;
 	assert_true(smb_partition(&m, 0, SMB_DIV4));
 	assert_false(smb_partition(&m, 0, SMB_DIV4));
 	assert_false(smb_partition(&m, 0, SMB_DIV1));
@@ -205,13 +192,12 @@ static void partition_needs_a_page_that_is_wholly_free(void **state)
 	assert_int_equal(word_of(&m, 1), 1);
 }
 
-static void page_keeps_its_layout_while_a_chunk_is_in_use(void **state)
+TEST(page_keeps_its_layout_while_a_chunk_is_in_use)
 {
 	struct smb_chunk_header h = {.writer_id = 1};
 	struct smb m = memory(4096);
 	struct smb_chunk a, b;
 
-	(void)state;
 	assert_true(smb_partition(&m, 0, SMB_DIV2));
 	assert_true(smb_acquire_free(&m, 0, 0, &h, &a));
 	assert_true(smb_acquire_free(&m, 0, 1, &h, &b));
@@ -224,13 +210,12 @@ static void page_keeps_its_layout_while_a_chunk_is_in_use(void **state)
 }
 
 /* From each state only its own move works; all others change nothing. */
-static void moves_from_other_states_are_refused(void **state)
+TEST(moves_from_other_states_are_refused)
 {
 	struct smb_chunk_header h = {.chunk_id = 9, .writer_id = 9, .count = 9};
 	struct smb m = memory(4096);
 	struct smb_chunk c;
 
-	(void)state;
 	for (uint32_t s = SMB_FREE; s <= SMB_COMPLETE; s++) {
 		uint32_t word = (uint32_t)SMB_DIV7 << 28 | s << 2 * 3 | 1; /* and chunk 0 in use */
 		uint8_t *at = smb_chunk_at(&m, 0, SMB_DIV7, 3).payload - SMB_CHUNK_HEADER;
@@ -254,14 +239,13 @@ static void moves_from_other_states_are_refused(void **state)
 
 /* ---- hostile words ---- */
 
-static void indexes_out_of_range_are_refused(void **state)
+TEST(indexes_out_of_range_are_refused)
 {
 	static const uint32_t pages[] = {PAGES, PAGES + 1, 0x7fffffff, 0x80000000, UINT32_MAX};
 	static const uint32_t indexes[] = {1, 13, 14, 15, 16, 31, 32, 0x80000000, UINT32_MAX};
 	struct smb m = memory(4096);
 	struct smb_chunk c = {.page = 77};
 
-	(void)state;
 	set_word(&m, 0, (uint32_t)SMB_DIV1 << 28 | 0x0fffffff); /* all Complete, only one exists */
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
 		assert_false(smb_acquire_complete(&m, pages[i], 0, &c));
@@ -271,14 +255,13 @@ static void indexes_out_of_range_are_refused(void **state)
 	assert_true(smb_acquire_complete(&m, 0, 0, &c));
 }
 
-static void words_without_a_layout_have_no_chunks(void **state)
+TEST(words_without_a_layout_have_no_chunks)
 {
 	static const uint32_t layouts_without[] = {0, 6, 7};
 	struct smb m = memory(4096);
 	struct smb_chunk_header h = {0};
 	struct smb_chunk c;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(layouts_without); i++)
 		for (uint32_t fill = 0; fill <= 3; fill++) {
 			uint32_t word = layouts_without[i] << 28 | fill * 0x05555555u;
@@ -294,11 +277,10 @@ static void words_without_a_layout_have_no_chunks(void **state)
 }
 
 /* The producer rewrites the word between our acquire and our release. */
-static void word_rewritten_while_we_read(void **state)
+TEST_WITH(word_rewritten_while_we_read, NULL, NULL)
 {
 	uint64_t rng = 5;
 
-	(void)state;
 	for (int round = 0; round < 5000; round++) {
 		struct smb_chunk_header h = {.writer_id = 3};
 		struct smb m = memory(4096);
@@ -333,12 +315,11 @@ static void word_rewritten_while_we_read(void **state)
 
 /* A chunk's place is that of the layout in the word that was exchanged, whatever was there before.
  */
-static void place_follows_the_layout_of_the_moment(void **state)
+TEST(place_follows_the_layout_of_the_moment)
 {
 	struct smb m = memory(32768);
 	struct smb_chunk c;
 
-	(void)state;
 	for (size_t l = 0; l < ARRAY_SIZE(layouts); l++) {
 		uint32_t last = chunks_of[l] - 1;
 
@@ -431,7 +412,7 @@ static void consume_all(const struct smb *m)
 		assert_int_equal(word_of(m, page), 0);
 }
 
-static void two_processes_exchange_every_chunk_once(void **state)
+TEST(two_processes_exchange_every_chunk_once)
 {
 	_cleanup_(closep) int fd = -1;
 	struct smb m;
@@ -439,7 +420,6 @@ static void two_processes_exchange_every_chunk_once(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(shm_create(8 * 4096, &fd, &addr), 0);
 	assert_int_equal(smb_init(&m, addr, 8 * 4096, 4096), 0);
 	pid = fork();
@@ -457,38 +437,14 @@ static void *produce_thread(void *arg)
 }
 
 /* The same for the thread sanitizer, which does not see into another process. */
-static void two_threads_exchange_every_chunk_once(void **state)
+TEST(two_threads_exchange_every_chunk_once)
 {
 	struct smb m = memory(4096);
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, produce_thread, &m), 0);
 	consume_all(&m);
 	pthread_join(thread, &result);
 	assert_non_null(result);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(geometry_of_the_abi_is_accepted),
-		cmocka_unit_test(other_geometry_is_refused),
-		cmocka_unit_test(chunk_sizes_are_the_abis),
-		cmocka_unit_test(chunks_lie_side_by_side_in_their_page),
-		cmocka_unit_test(chunk_header_has_the_bytes_of_the_abi),
-		cmocka_unit_test(every_chunk_goes_once_around),
-		cmocka_unit_test(partition_needs_a_page_that_is_wholly_free),
-		cmocka_unit_test(page_keeps_its_layout_while_a_chunk_is_in_use),
-		cmocka_unit_test(moves_from_other_states_are_refused),
-		cmocka_unit_test(indexes_out_of_range_are_refused),
-		cmocka_unit_test(words_without_a_layout_have_no_chunks),
-		cmocka_unit_test(word_rewritten_while_we_read),
-		cmocka_unit_test(place_follows_the_layout_of_the_moment),
-		cmocka_unit_test(two_processes_exchange_every_chunk_once),
-		cmocka_unit_test(two_threads_exchange_every_chunk_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
@@ -28,13 +22,12 @@ static struct pb_field find(const uint8_t *data, size_t len, uint32_t id)
 	return found;
 }
 
-static void it_is_what_the_kernel_says(void **state)
+TEST(it_is_what_the_kernel_says)
 {
 	struct pb_field f, uts;
 	struct utsname u;
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(uname(&u), 0);
 	assert_int_equal(pb_mem_init(&m), 0);
 	system_info_put(&m.enc);
@@ -48,11 +41,4 @@ static void it_is_what_the_kernel_says(void **state)
 			 sysconf(_SC_NPROCESSORS_CONF));
 	assert_true(find(m.buf, pb_mem_len(&m), PB_SYSTEM_INFO_SYSTEM_RAM_BYTES).u64 > 1 << 20);
 	pb_mem_deinit(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_what_the_kernel_says)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 
-static void clocks_never_go_back(void **state)
+TEST(clocks_never_go_back)
 {
 	uint64_t boot = clock_boot_ns(), mono = clock_mono_ns();
 
-	(void)state;
 	assert_true(boot > 0 && mono > 0);
 	for (int i = 0; i < 1000; i++) {
 		uint64_t b = clock_boot_ns(), m = clock_mono_ns();
@@ -23,12 +16,11 @@ static void clocks_never_go_back(void **state)
 	}
 }
 
-static void boot_time_is_the_kernels(void **state)
+TEST(boot_time_is_the_kernels)
 {
 	struct timespec before, after;
 	uint64_t t;
 
-	(void)state;
 	clock_gettime(CLOCK_BOOTTIME, &before);
 	t = clock_boot_ns();
 	clock_gettime(CLOCK_BOOTTIME, &after);
@@ -36,11 +28,10 @@ static void boot_time_is_the_kernels(void **state)
 	assert_true(t <= (uint64_t)after.tv_sec * NS_PER_S + (uint64_t)after.tv_nsec);
 }
 
-static void tick_is_within_the_period(void **state)
+TEST(tick_is_within_the_period)
 {
 	static const uint32_t periods[] = {1, 2, 7, 100, 1000, UINT32_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++)
 		for (int n = 0; n < 100; n++) {
 			uint32_t ms = clock_ms_to_tick(periods[i]);
@@ -50,11 +41,10 @@ static void tick_is_within_the_period(void **state)
 }
 
 /* However long it took to ask: the tick lies between what the clock says before and after. */
-static void tick_is_a_multiple_of_the_clock(void **state)
+TEST(tick_is_a_multiple_of_the_clock)
 {
 	const uint64_t period = 250;
 
-	(void)state;
 	for (int n = 0; n < 100; n++) {
 		uint64_t before = clock_mono_ns() / NS_PER_MS;
 		uint32_t ms = clock_ms_to_tick((uint32_t)period);
@@ -63,16 +53,4 @@ static void tick_is_a_multiple_of_the_clock(void **state)
 
 		assert_true(before + ms <= tick && tick <= after + ms);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clocks_never_go_back),
-		cmocka_unit_test(boot_time_is_the_kernels),
-		cmocka_unit_test(tick_is_within_the_period),
-		cmocka_unit_test(tick_is_a_multiple_of_the_clock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

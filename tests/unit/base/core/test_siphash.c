@@ -1,42 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/siphash.h"
-
-/* As CPython 3.11 has them: PYTHONHASHSEED=0 python3 -c 'print(hash(b"a"))' is SipHash-1-3 with a key
- * of zeros. */
-static void known_answers(void **state)
-{
-	const struct siphash_key zero = {0, 0};
-	uint8_t bytes[64];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (uint8_t)i;
-	assert_true(siphash(&zero, "a", 1) == 0x407448d2b89b1813);
-	assert_true(siphash(&zero, "1234567", 7) == 0xa33d651594fdae81);
-	assert_true(siphash(&zero, "12345678", 8) == 0x3489982430560a87);
-	assert_true(siphash(&zero, bytes, 15) == 0xf30eb725bb91c9ea);
-	assert_true(siphash(&zero, bytes, 64) == 0x75e05fd5bbc870c6);
-}
-
-static void key_changes_the_hash(void **state)
-{
-	const struct siphash_key a = {1, 0}, b = {0, 1};
-
-	(void)state;
-	assert_true(siphash(&a, "a", 1) != siphash(&b, "a", 1));
-	assert_true(siphash_keyed("a", 1) == siphash_keyed("a", 1));
-	assert_true(siphash_keyed("a", 1) != siphash_keyed("b", 1));
-}
 
 /* What siphash_keyed() gives in a process of its own. */
 static uint64_t keyed_elsewhere(void)
@@ -56,20 +23,33 @@ static uint64_t keyed_elsewhere(void)
 	return h;
 }
 
-/* Before this process has made its own key. */
-static void every_process_has_another_key(void **state)
+/* The first test: later ones make the key of this process, which its children share. */
+TEST(every_process_has_another_key)
 {
-	(void)state;
 	assert_true(keyed_elsewhere() != keyed_elsewhere());
 }
 
-int main(void)
+/* As CPython 3.11 has them: PYTHONHASHSEED=0 python3 -c 'print(hash(b"a"))' is SipHash-1-3 with a key
+ * of zeros. */
+TEST(known_answers)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_process_has_another_key),
-		cmocka_unit_test(known_answers),
-		cmocka_unit_test(key_changes_the_hash),
-	};
+	const struct siphash_key zero = {0, 0};
+	uint8_t bytes[64];
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)i;
+	assert_true(siphash(&zero, "a", 1) == 0x407448d2b89b1813);
+	assert_true(siphash(&zero, "1234567", 7) == 0xa33d651594fdae81);
+	assert_true(siphash(&zero, "12345678", 8) == 0x3489982430560a87);
+	assert_true(siphash(&zero, bytes, 15) == 0xf30eb725bb91c9ea);
+	assert_true(siphash(&zero, bytes, 64) == 0x75e05fd5bbc870c6);
+}
+
+TEST(key_changes_the_hash)
+{
+	const struct siphash_key a = {1, 0}, b = {0, 1};
+
+	assert_true(siphash(&a, "a", 1) != siphash(&b, "a", 1));
+	assert_true(siphash_keyed("a", 1) == siphash_keyed("a", 1));
+	assert_true(siphash_keyed("a", 1) != siphash_keyed("b", 1));
 }

@@ -2,17 +2,13 @@
 /* What the work and the loop do is noted, a letter a step; a kernel call that lasts is the reading of
  * an empty pipe. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/event_loop/coroutine.h"
 #include "base/event_loop/time_slice.h"
@@ -72,11 +68,12 @@ static void run_short(void *ctx)
 	note('b');
 }
 
-static void test_short_work_ends_at_once(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_short_work_ends_at_once)
 {
 	bool at_once = false;
 
-	(void)state;
 	/* Unless somebody else has the CPU for longer than a turn, which is not always so. */
 	for (unsigned i = 0; i < 100 && !at_once; i++) {
 		memset(notes, 0, sizeof(notes));
@@ -121,12 +118,11 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Whatever else waits on the loop has its turn in each round that the work has one in. */
-static void test_the_loop_goes_on_between_turns(void **state)
+FIXTURE_TEST(test_the_loop_goes_on_between_turns)
 {
 	struct event *timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
 	const struct timeval soon = {.tv_usec = 1};
 
-	(void)state;
 	event_add(timer, &soon);
 	begin(run_long);
 	assert_string_equal(notes, "a");
@@ -138,9 +134,8 @@ static void test_the_loop_goes_on_between_turns(void **state)
 	event_free(timer);
 }
 
-static void test_work_that_nobody_wants_any_more(void **state)
+FIXTURE_TEST(test_work_that_nobody_wants_any_more)
 {
-	(void)state;
 	begin(run_long);
 	coroutine_cancel(work);
 	while (work)
@@ -149,9 +144,8 @@ static void test_work_that_nobody_wants_any_more(void **state)
 	assert_int_equal(last_pause, -ECANCELED);
 }
 
-static void test_an_end_in_the_middle(void **state)
+FIXTURE_TEST(test_an_end_in_the_middle)
 {
-	(void)state;
 	begin(run_long);
 	coroutine_finish(work);
 	assert_null(work);
@@ -177,9 +171,8 @@ static void run_away(void *ctx)
 	last_pause = coroutine_yield();
 }
 
-static void test_the_loop_goes_on_while_the_kernel_works(void **state)
+FIXTURE_TEST(test_the_loop_goes_on_while_the_kernel_works)
 {
-	(void)state;
 	begin(run_away);
 	note('.');
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
@@ -192,9 +185,8 @@ static void test_the_loop_goes_on_while_the_kernel_works(void **state)
 }
 
 /* What is in the kernel is waited for. */
-static void test_an_end_while_the_kernel_works(void **state)
+FIXTURE_TEST(test_an_end_while_the_kernel_works)
 {
-	(void)state;
 	begin(run_away);
 	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
 	coroutine_finish(work);
@@ -215,12 +207,11 @@ static void done_other(void *ctx)
 }
 
 /* Two at once, of which one has begun while the other was in the kernel. */
-static void test_two_of_them(void **state)
+FIXTURE_TEST(test_two_of_them)
 {
 	static const struct coroutine_ops ops = {run_other, done_other};
 	struct coroutine *other;
 
-	(void)state;
 	begin(run_away);
 	coroutine_start(&other, loop, &ops, NULL);
 	assert_null(other);
@@ -230,30 +221,11 @@ static void test_two_of_them(void **state)
 	assert_string_equal(notes, "aopkd");
 }
 
-static void test_elsewhere_nothing_happens(void **state)
+FIXTURE_TEST(test_elsewhere_nothing_happens)
 {
-	(void)state;
 	assert_int_equal(coroutine_yield(), 0);
 	coroutine_block_begin();
 	coroutine_block_end();
 	coroutine_cancel(NULL);
 	coroutine_finish(NULL);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_short_work_ends_at_once),
-		TEST(test_the_loop_goes_on_between_turns),
-		TEST(test_work_that_nobody_wants_any_more),
-		TEST(test_an_end_in_the_middle),
-		TEST(test_the_loop_goes_on_while_the_kernel_works),
-		TEST(test_an_end_while_the_kernel_works),
-		TEST(test_two_of_them),
-		TEST(test_elsewhere_nothing_happens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/event_loop/loop_timer.h"
 
@@ -56,10 +50,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void once_fires_once_and_not_early(void **state)
-{
-	struct fixture *f = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
 
+FIXTURE_TEST(once_fires_once_and_not_early)
+{
 	for (int boot = 0; boot < 2; boot++) {
 		uint64_t begin = clock_mono_ns();
 
@@ -74,10 +68,8 @@ static void once_fires_once_and_not_early(void **state)
 	}
 }
 
-static void zero_fires_on_the_next_turn(void **state)
+FIXTURE_TEST(zero_fires_on_the_next_turn)
 {
-	struct fixture *f = *state;
-
 	f->in_start = true;
 	loop_timer_once(&f->t, 0, false);
 	f->in_start = false;
@@ -86,10 +78,8 @@ static void zero_fires_on_the_next_turn(void **state)
 	assert_int_equal(f->fired, 1);
 }
 
-static void periods_are_multiples_of_the_clock(void **state)
+FIXTURE_TEST(periods_are_multiples_of_the_clock)
 {
-	struct fixture *f = *state;
-
 	for (int boot = 0; boot < 2; boot++) {
 		uint64_t begin = clock_mono_ns() / (20 * NS_PER_MS), end;
 
@@ -106,9 +96,8 @@ static void periods_are_multiples_of_the_clock(void **state)
 	}
 }
 
-static void monotonic_tick_comes_in_its_period(void **state)
+FIXTURE_TEST(monotonic_tick_comes_in_its_period)
 {
-	struct fixture *f = *state;
 	uint64_t last = clock_mono_ns() / (10 * NS_PER_MS);
 
 	loop_timer_every(&f->t, 10, false);
@@ -119,10 +108,8 @@ static void monotonic_tick_comes_in_its_period(void **state)
 	}
 }
 
-static void stopped_timer_does_not_fire(void **state)
+FIXTURE_TEST(stopped_timer_does_not_fire)
 {
-	struct fixture *f = *state;
-
 	for (int boot = 0; boot < 2; boot++) {
 		loop_timer_once(&f->t, 0, boot);
 		loop_timer_stop(&f->t);
@@ -132,9 +119,8 @@ static void stopped_timer_does_not_fire(void **state)
 	}
 }
 
-static void start_replaces_what_ran(void **state)
+FIXTURE_TEST(start_replaces_what_ran)
 {
-	struct fixture *f = *state;
 	uint64_t begin = clock_mono_ns();
 
 	loop_timer_every(&f->t, 1, false);
@@ -147,27 +133,11 @@ static void start_replaces_what_ran(void **state)
 	assert_int_equal(f->fired, 1);
 }
 
-static void deinit_while_running_is_fine(void **state)
+FIXTURE_TEST(deinit_while_running_is_fine)
 {
-	struct fixture *f = *state;
-
 	loop_timer_every(&f->t, 1, true);
 	loop_timer_deinit(&f->t);
 	assert_int_equal(event_base_get_num_events(f->loop, EVENT_BASE_COUNT_ADDED), 0);
 	memset(&f->t, 0, sizeof(f->t));
 	loop_timer_deinit(&f->t);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(once_fires_once_and_not_early),	  TEST(zero_fires_on_the_next_turn),
-		TEST(periods_are_multiples_of_the_clock), TEST(monotonic_tick_comes_in_its_period),
-		TEST(stopped_timer_does_not_fire),	  TEST(start_replaces_what_ran),
-		TEST(deinit_while_running_is_fine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

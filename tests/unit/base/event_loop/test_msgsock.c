@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <malloc.h>
 
+#include "unit/test.h"
 #include "unit/base/msgsock_fixture.h"
 
-static void every_fragmentation_gives_the_same_messages(void **state)
+TEST_WITH(every_fragmentation_gives_the_same_messages, setup, teardown)
 {
 	static const size_t lengths[] = {1, 0, 5, 300, 0, 0, 2, 4090, 9000, 1};
 	struct connection *c = *state;
@@ -30,9 +24,10 @@ static void every_fragmentation_gives_the_same_messages(void **state)
 	assert_int_equal(c->closes, 0);
 }
 
-static void one_byte_at_a_time(void **state)
+#define CONN(name) TEST_STATE(name, setup, teardown, struct connection *c)
+
+CONN(one_byte_at_a_time)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -45,9 +40,8 @@ static void one_byte_at_a_time(void **state)
 	assert_string_equal(c->got.s, "3:61;20:62;");
 }
 
-static void many_messages_in_one_read(void **state)
+CONN(many_messages_in_one_read)
 {
-	struct connection *c = *state;
 	static uint8_t stream[1000 * 9];
 	size_t n = 0;
 
@@ -60,9 +54,8 @@ static void many_messages_in_one_read(void **state)
 		assert_int_equal((uint8_t)c->bytes.s[5 * i], (uint8_t)i);
 }
 
-static void largest_message_passes(void **state)
+CONN(largest_message_passes)
 {
-	struct connection *c = *state;
 	static uint8_t stream[2 * (MSGSOCK_MAX_MESSAGE + 4)];
 	size_t n = put_message(stream, MSGSOCK_MAX_MESSAGE, 'x');
 
@@ -73,7 +66,7 @@ static void largest_message_passes(void **state)
 	assert_memory_equal(c->bytes.s, stream + 4, MSGSOCK_MAX_MESSAGE);
 }
 
-static void too_large_a_message_ends_the_connection(void **state)
+TEST_WITH(too_large_a_message_ends_the_connection, setup, teardown)
 {
 	static const uint32_t lengths[] = {MSGSOCK_MAX_MESSAGE + 1, 1u << 24, 0x7fffffff,
 					   0x80000000, 0xffffffff};
@@ -98,9 +91,8 @@ static void too_large_a_message_ends_the_connection(void **state)
 	}
 }
 
-static void data_before_the_end_is_delivered_first(void **state)
+CONN(data_before_the_end_is_delivered_first)
 {
-	struct connection *c = *state;
 	static uint8_t stream[150000];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -115,9 +107,8 @@ static void data_before_the_end_is_delivered_first(void **state)
 	assert_int_equal(c->messages_at_close, 3);
 }
 
-static void part_of_a_message_at_the_end_is_dropped(void **state)
+CONN(part_of_a_message_at_the_end_is_dropped)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 10, 'a');
 
@@ -133,9 +124,8 @@ static void part_of_a_message_at_the_end_is_dropped(void **state)
 }
 
 /* A peer that dies with our bytes unread resets the connection; its own bytes come first. */
-static void reset_is_told_after_the_data(void **state)
+CONN(reset_is_told_after_the_data)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -149,7 +139,7 @@ static void reset_is_told_after_the_data(void **state)
 }
 
 /* A busy peer has its turn and no more. */
-static void busy_peer_does_not_starve_the_others(void **state)
+TEST_WITH(busy_peer_does_not_starve_the_others, setup, teardown)
 {
 	struct connection *c = *state, other;
 	int size = 4 << 20;
@@ -179,7 +169,7 @@ static size_t heap_used(void)
 	return m.uordblks + m.hblkhd;
 }
 
-static void idle_connections_are_small(void **state)
+TEST_WITH(idle_connections_are_small, setup, teardown)
 {
 	enum { N = 200 };
 	struct connection *c = *state;
@@ -210,9 +200,8 @@ static void idle_connections_are_small(void **state)
 
 /* ---- received descriptors ---- */
 
-static void descriptor_comes_with_its_message(void **state)
+CONN(descriptor_comes_with_its_message)
 {
-	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 	uint8_t stream[64];
@@ -230,9 +219,8 @@ static void descriptor_comes_with_its_message(void **state)
 	close(w.reader);
 }
 
-static void descriptor_waits_for_the_rest_of_its_message(void **state)
+CONN(descriptor_waits_for_the_rest_of_its_message)
 {
-	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 	uint8_t stream[64];
@@ -250,9 +238,8 @@ static void descriptor_waits_for_the_rest_of_its_message(void **state)
 	close(w.reader);
 }
 
-static void newer_descriptor_replaces_an_older_one(void **state)
+CONN(newer_descriptor_replaces_an_older_one)
 {
-	struct connection *c = *state;
 	struct watched a, b;
 	int fd_a = watched_new(&a), fd_b = watched_new(&b);
 	uint8_t stream[64];
@@ -273,9 +260,8 @@ static void newer_descriptor_replaces_an_older_one(void **state)
 	close(b.reader);
 }
 
-static void surplus_descriptor_is_closed(void **state)
+CONN(surplus_descriptor_is_closed)
 {
-	struct connection *c = *state;
 	struct watched a, b;
 	int fds[2] = {watched_new(&a), watched_new(&b)};
 	uint8_t stream[64];
@@ -292,9 +278,8 @@ static void surplus_descriptor_is_closed(void **state)
 	close(b.reader);
 }
 
-static void too_many_descriptors_end_the_connection(void **state)
+CONN(too_many_descriptors_end_the_connection)
 {
-	struct connection *c = *state;
 	struct watched w[5];
 	int fds[5];
 	uint8_t stream[64];
@@ -319,9 +304,8 @@ static void too_many_descriptors_end_the_connection(void **state)
 	}
 }
 
-static void descriptor_not_taken_goes_with_the_connection(void **state)
+CONN(descriptor_not_taken_goes_with_the_connection)
 {
-	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 	uint8_t stream[64];
@@ -340,9 +324,8 @@ static void descriptor_not_taken_goes_with_the_connection(void **state)
 
 /* ---- life ---- */
 
-static void memory_is_told_as_it_comes_and_goes(void **state)
+CONN(memory_is_told_as_it_comes_and_goes)
 {
-	struct connection *c = *state;
 	static uint8_t stream[70000];
 	size_t idle = c->memory, n = put_message(stream, 60000, 'a');
 
@@ -359,9 +342,8 @@ static void memory_is_told_as_it_comes_and_goes(void **state)
 	assert_true(c->memory > idle);
 }
 
-static void memory_that_is_refused_ends_the_connection(void **state)
+CONN(memory_that_is_refused_ends_the_connection)
 {
-	struct connection *c = *state;
 	static uint8_t stream[70000];
 	size_t n = put_message(stream, 60000, 'a');
 
@@ -376,9 +358,8 @@ static void memory_that_is_refused_ends_the_connection(void **state)
 	assert_int_equal(c->error, -EDQUOT);
 }
 
-static void replies_that_are_refused_end_it_too(void **state)
+CONN(replies_that_are_refused_end_it_too)
 {
-	struct connection *c = *state;
 	static uint8_t bytes[60000];
 	int r = 0;
 
@@ -391,9 +372,8 @@ static void replies_that_are_refused_end_it_too(void **state)
 	assert_int_equal(c->error, -EDQUOT);
 }
 
-static void nothing_comes_after_free_in_on_message(void **state)
+CONN(nothing_comes_after_free_in_on_message)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -407,9 +387,8 @@ static void nothing_comes_after_free_in_on_message(void **state)
 	assert_int_equal(c->closes, 0);
 }
 
-static void free_in_on_close(void **state)
+CONN(free_in_on_close)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 
 	c->what = FREE_ON_CLOSE;
@@ -421,10 +400,8 @@ static void free_in_on_close(void **state)
 	assert_null(c->m);
 }
 
-static void closed_msgsock_may_be_kept_for_a_while(void **state)
+CONN(closed_msgsock_may_be_kept_for_a_while)
 {
-	struct connection *c = *state;
-
 	close_raw(c);
 	settle(c);
 	assert_int_equal(c->closes, 1);
@@ -436,9 +413,8 @@ static void closed_msgsock_may_be_kept_for_a_while(void **state)
 	assert_int_equal(c->closes, 1);
 }
 
-static void free_of_nothing(void **state)
+CONN(free_of_nothing)
 {
-	(void)state;
 	msgsock_free(NULL);
 }
 
@@ -448,9 +424,8 @@ static void no_warning(int severity, const char *message)
 	(void)message;
 }
 
-static void descriptor_stays_the_callers_when_new_fails(void **state)
+CONN(descriptor_stays_the_callers_when_new_fails)
 {
-	struct connection *c = *state;
 	struct connection other = {.what = NOTHING};
 	struct msgsock *m = (void *)c;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -461,38 +436,4 @@ static void descriptor_stays_the_callers_when_new_fails(void **state)
 	assert_ptr_equal(m, c);
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	close(fd);
-}
-
-#define CONN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CONN(every_fragmentation_gives_the_same_messages),
-		CONN(one_byte_at_a_time),
-		CONN(many_messages_in_one_read),
-		CONN(largest_message_passes),
-		CONN(too_large_a_message_ends_the_connection),
-		CONN(data_before_the_end_is_delivered_first),
-		CONN(part_of_a_message_at_the_end_is_dropped),
-		CONN(reset_is_told_after_the_data),
-		CONN(busy_peer_does_not_starve_the_others),
-		CONN(idle_connections_are_small),
-		CONN(descriptor_comes_with_its_message),
-		CONN(descriptor_waits_for_the_rest_of_its_message),
-		CONN(newer_descriptor_replaces_an_older_one),
-		CONN(surplus_descriptor_is_closed),
-		CONN(too_many_descriptors_end_the_connection),
-		CONN(descriptor_not_taken_goes_with_the_connection),
-		CONN(memory_is_told_as_it_comes_and_goes),
-		CONN(memory_that_is_refused_ends_the_connection),
-		CONN(replies_that_are_refused_end_it_too),
-		CONN(nothing_comes_after_free_in_on_message),
-		CONN(free_in_on_close),
-		CONN(closed_msgsock_may_be_kept_for_a_while),
-		CONN(free_of_nothing),
-		CONN(descriptor_stays_the_callers_when_new_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/base/msgsock_fixture.h"
 
 /* Requests of 1000 bytes; each is answered with as many (SEND_ON_MESSAGE). */
@@ -60,9 +54,10 @@ static void read_until_quiet(struct connection *c, struct strbuf *got)
 	}
 }
 
-static void peer_that_asks_and_does_not_read_waits(void **state)
+#define ANSWERING(name) TEST_STATE(name, setup_answering, teardown, struct connection *c)
+
+ANSWERING(peer_that_asks_and_does_not_read_waits)
 {
-	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 	unsigned asked = ask_until_full(c, 100000), held;
 
@@ -82,9 +77,8 @@ static void peer_that_asks_and_does_not_read_waits(void **state)
 }
 
 /* Whole messages that lie in the buffer wait too, and need nothing new from the peer to go on. */
-static void received_messages_are_kept_while_held(void **state)
+ANSWERING(received_messages_are_kept_while_held)
 {
-	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE];
 	uint8_t stream[3 * 7];
 	size_t n = 0;
@@ -102,9 +96,8 @@ static void received_messages_are_kept_while_held(void **state)
 	assert_int_equal(c->drains, 1);
 }
 
-static void exactly_the_limit_is_not_held(void **state)
+ANSWERING(exactly_the_limit_is_not_held)
 {
-	struct connection *c = *state;
 	static uint8_t big[60000];
 	uint8_t stream[16];
 
@@ -123,9 +116,8 @@ static void exactly_the_limit_is_not_held(void **state)
 	assert_int_equal(c->messages, 2);
 }
 
-static void peer_that_leaves_is_noticed_while_held(void **state)
+ANSWERING(peer_that_leaves_is_noticed_while_held)
 {
-	struct connection *c = *state;
 	unsigned held;
 
 	ask_until_full(c, 100000);
@@ -139,9 +131,8 @@ static void peer_that_leaves_is_noticed_while_held(void **state)
 	assert_true(c->error < 0);
 }
 
-static void end_of_the_stream_waits_for_the_answers(void **state)
+ANSWERING(end_of_the_stream_waits_for_the_answers)
 {
-	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 	unsigned asked = ask_until_full(c, 400);
 
@@ -157,9 +148,8 @@ static void end_of_the_stream_waits_for_the_answers(void **state)
 	assert_int_equal(c->error, 0);
 }
 
-static void full_queue_ends_a_held_connection(void **state)
+ANSWERING(full_queue_ends_a_held_connection)
 {
-	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE];
 	unsigned held;
 
@@ -178,9 +168,8 @@ static void full_queue_ends_a_held_connection(void **state)
 }
 
 /* A length word that is too large lies behind the messages that wait. */
-static void bad_length_is_found_after_holding(void **state)
+ANSWERING(bad_length_is_found_after_holding)
 {
-	struct connection *c = *state;
 	uint8_t stream[4 + REQUEST + 4];
 	unsigned n = 0;
 
@@ -202,9 +191,8 @@ static void bad_length_is_found_after_holding(void **state)
 	assert_int_equal(c->error, -EMSGSIZE);
 }
 
-static void blocking_drain_ends_the_holding(void **state)
+ANSWERING(blocking_drain_ends_the_holding)
 {
-	struct connection *c = *state;
 	unsigned asked = ask_until_full(c, 100000);
 
 	assert_true(c->messages < asked);
@@ -214,19 +202,16 @@ static void blocking_drain_ends_the_holding(void **state)
 	assert_int_equal(c->messages, asked);
 }
 
-static void freed_while_held(void **state)
+ANSWERING(freed_while_held)
 {
-	struct connection *c = *state;
-
 	ask_until_full(c, 100000);
 	free_msgsock(c);
 	settle(c);
 	assert_int_equal(c->closes, 0);
 }
 
-static void free_in_on_drained_after_holding(void **state)
+ANSWERING(free_in_on_drained_after_holding)
 {
-	struct connection *c = *state;
 	unsigned held;
 
 	ask_until_full(c, 100000);
@@ -261,7 +246,7 @@ static void on_asker_close(void *ctx, int error)
 	((struct asker *)ctx)->closes++;
 }
 
-static void nothing_stalls_when_one_side_holds(void **state)
+TEST_WITH(nothing_stalls_when_one_side_holds, setup_answering, teardown)
 {
 	enum { N = 20000 };
 	static const struct msgsock_ops asker_ops = {.on_message = on_answer,
@@ -281,25 +266,4 @@ static void nothing_stalls_when_one_side_holds(void **state)
 	assert_int_equal(a.answers, N);
 	assert_int_equal(a.closes + c->closes, 0);
 	msgsock_free(a.m);
-}
-
-#define ANSWERING(f) cmocka_unit_test_setup_teardown(f, setup_answering, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ANSWERING(peer_that_asks_and_does_not_read_waits),
-		ANSWERING(received_messages_are_kept_while_held),
-		ANSWERING(exactly_the_limit_is_not_held),
-		ANSWERING(peer_that_leaves_is_noticed_while_held),
-		ANSWERING(end_of_the_stream_waits_for_the_answers),
-		ANSWERING(full_queue_ends_a_held_connection),
-		ANSWERING(bad_length_is_found_after_holding),
-		ANSWERING(blocking_drain_ends_the_holding),
-		ANSWERING(freed_while_held),
-		ANSWERING(free_in_on_drained_after_holding),
-		ANSWERING(nothing_stalls_when_one_side_holds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/base/msgsock_fixture.h"
 
-static void pieces_make_one_message(void **state)
+#define CONN(name) TEST_STATE(name, setup, teardown, struct connection *c)
+
+CONN(pieces_make_one_message)
 {
-	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf got = {0};
 	const struct iovec pieces[] = {{"ab", 2}, {"", 0}, {NULL, 0}, {"cde", 3}};
 
@@ -25,9 +20,8 @@ static void pieces_make_one_message(void **state)
 	assert_int_equal(c->drains, 0);
 }
 
-static void any_number_of_pieces(void **state)
+CONN(any_number_of_pieces)
 {
-	struct connection *c = *state;
 	struct iovec pieces[3000];
 	uint8_t bytes[3000];
 	static const int counts[] = {1, 63, 64, 65, 1023, 1024, 1025, 3000};
@@ -50,9 +44,8 @@ static void any_number_of_pieces(void **state)
 	}
 }
 
-static void too_large_a_message_is_not_sent(void **state)
+CONN(too_large_a_message_is_not_sent)
 {
-	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE + 1];
 	const struct iovec two[] = {{big, MSGSOCK_MAX_MESSAGE}, {big, 1}};
 	const struct iovec wraps[] = {{big, 100}, {big, SIZE_MAX - 50}};
@@ -66,9 +59,8 @@ static void too_large_a_message_is_not_sent(void **state)
 	assert_int_equal(c->closes, 0);
 }
 
-static void what_the_socket_does_not_take_is_queued(void **state)
+CONN(what_the_socket_does_not_take_is_queued)
 {
-	struct connection *c = *state;
 	_cleanup_(strbuf_deinit) struct strbuf want = {0}, got = {0};
 	static uint8_t message[MSGSOCK_MAX_MESSAGE + 4];
 	uint64_t rng = 3;
@@ -140,9 +132,8 @@ static int read_messages(struct connection *c, unsigned n, int *ret_fd)
 	return with_fd;
 }
 
-static void descriptor_rides_on_the_first_byte_of_a_direct_message(void **state)
+CONN(descriptor_rides_on_the_first_byte_of_a_direct_message)
 {
-	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w), got;
 
@@ -159,9 +150,8 @@ static void descriptor_rides_on_the_first_byte_of_a_direct_message(void **state)
 }
 
 /* The socket takes a part of the message; the fd has gone with that part and is not sent again. */
-static void descriptor_of_a_partly_sent_message_is_sent_once(void **state)
+CONN(descriptor_of_a_partly_sent_message_is_sent_once)
 {
-	struct connection *c = *state;
 	static uint8_t big[MSGSOCK_MAX_MESSAGE];
 	struct watched w;
 	int fd = watched_new(&w), got, size = 4096;
@@ -178,9 +168,8 @@ static void descriptor_of_a_partly_sent_message_is_sent_once(void **state)
 	close(w.reader);
 }
 
-static void descriptors_of_queued_messages_wait_with_them(void **state)
+CONN(descriptors_of_queued_messages_wait_with_them)
 {
-	struct connection *c = *state;
 	struct watched w[3];
 	unsigned before = fill(c);
 	int got;
@@ -219,9 +208,8 @@ static void skip_bytes(struct connection *c, size_t n)
 }
 
 /* The queue moves to the front of its memory; the descriptors keep to their bytes. */
-static void descriptors_move_with_the_queue(void **state)
+CONN(descriptors_move_with_the_queue)
 {
-	struct connection *c = *state;
 	static uint8_t big[100000];
 	struct watched w[2];
 	int size = 4096, fd, got;
@@ -245,9 +233,8 @@ static void descriptors_move_with_the_queue(void **state)
 	}
 }
 
-static void freeing_closes_queued_descriptors(void **state)
+CONN(freeing_closes_queued_descriptors)
 {
-	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 
@@ -262,9 +249,8 @@ static void freeing_closes_queued_descriptors(void **state)
 
 /* ---- the limit, and the end ---- */
 
-static void full_queue_ends_the_connection(void **state)
+CONN(full_queue_ends_the_connection)
 {
-	struct connection *c = *state;
 	static uint8_t big[10000];
 	uint8_t stream[64];
 	unsigned sent = 0;
@@ -291,9 +277,8 @@ static void full_queue_ends_the_connection(void **state)
 	assert_int_equal(recv(c->raw, big, 1, MSG_DONTWAIT), 0);
 }
 
-static void limit_counts_the_length_words(void **state)
+CONN(limit_counts_the_length_words)
 {
-	struct connection *c = *state;
 	static uint8_t big[60000];
 
 	reopen(c, 60004);
@@ -310,9 +295,8 @@ static void limit_counts_the_length_words(void **state)
 	assert_int_equal(c->error, -ENOBUFS);
 }
 
-static void sending_to_a_peer_that_left(void **state)
+CONN(sending_to_a_peer_that_left)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = put_message(stream, 3, 'a');
 
@@ -329,9 +313,8 @@ static void sending_to_a_peer_that_left(void **state)
 }
 
 /* The first answer fails; the messages behind it in the same buffer still come. */
-static void sending_from_on_message_to_a_peer_that_left(void **state)
+CONN(sending_from_on_message_to_a_peer_that_left)
 {
-	struct connection *c = *state;
 	uint8_t stream[64];
 	size_t n = 0;
 
@@ -346,9 +329,8 @@ static void sending_from_on_message_to_a_peer_that_left(void **state)
 	assert_int_equal(c->messages_at_close, 5);
 }
 
-static void queue_to_a_peer_that_left_is_dropped(void **state)
+CONN(queue_to_a_peer_that_left_is_dropped)
 {
-	struct connection *c = *state;
 	struct watched w;
 	int fd = watched_new(&w);
 
@@ -386,9 +368,8 @@ static void *read_slowly(void *arg)
 	return NULL;
 }
 
-static void drain_waits_for_the_peer(void **state)
+CONN(drain_waits_for_the_peer)
 {
-	struct connection *c = *state;
 	struct slow_reader r = {.fd = c->raw, .want = fill(c) * 60004};
 	static uint8_t big[60000];
 	pthread_t thread;
@@ -406,9 +387,8 @@ static void drain_waits_for_the_peer(void **state)
 	assert_int_equal(c->drains, 1);
 }
 
-static void drain_gives_up_in_time(void **state)
+CONN(drain_gives_up_in_time)
 {
-	struct connection *c = *state;
 	uint64_t start;
 
 	fill(c);
@@ -421,10 +401,8 @@ static void drain_gives_up_in_time(void **state)
 }
 
 /* A writer that waits for the service has nothing to send, and must not wait for a dead one. */
-static void drain_of_nothing_finds_that_the_peer_has_gone(void **state)
+CONN(drain_of_nothing_finds_that_the_peer_has_gone)
 {
-	struct connection *c = *state;
-
 	assert_int_equal(msgsock_drain(c->m, 0), 0);
 	close(c->raw);
 	c->raw = -1;
@@ -434,19 +412,15 @@ static void drain_of_nothing_finds_that_the_peer_has_gone(void **state)
 	assert_int_equal(c->closes, 1);
 }
 
-static void drain_of_nothing(void **state)
+CONN(drain_of_nothing)
 {
-	struct connection *c = *state;
-
 	assert_int_equal(msgsock_drain(c->m, 0), 0);
 	settle(c);
 	assert_int_equal(c->drains, 0);
 }
 
-static void drain_to_a_peer_that_left(void **state)
+CONN(drain_to_a_peer_that_left)
 {
-	struct connection *c = *state;
-
 	fill(c);
 	close_raw(c);
 	assert_int_equal(msgsock_drain(c->m, 1000), -EPIPE);
@@ -455,10 +429,8 @@ static void drain_to_a_peer_that_left(void **state)
 	assert_int_equal(c->closes, 1);
 }
 
-static void free_in_on_drained(void **state)
+CONN(free_in_on_drained)
 {
-	struct connection *c = *state;
-
 	c->what = FREE_ON_DRAINED;
 	fill(c);
 	for (int i = 0; i < 100 && c->m; i++) {
@@ -513,7 +485,7 @@ static void end_close(void *ctx, int error)
 	((struct end *)ctx)->wrong++;
 }
 
-static void two_ends_talk_at_random(void **state)
+TEST_WITH(two_ends_talk_at_random, setup, teardown)
 {
 	static const struct msgsock_ops end_ops = {.on_message = end_message,
 						   .on_close = end_close};
@@ -555,35 +527,4 @@ static void two_ends_talk_at_random(void **state)
 			msgsock_free(e[i].m);
 		}
 	}
-}
-
-#define CONN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CONN(pieces_make_one_message),
-		CONN(any_number_of_pieces),
-		CONN(too_large_a_message_is_not_sent),
-		CONN(what_the_socket_does_not_take_is_queued),
-		CONN(descriptor_rides_on_the_first_byte_of_a_direct_message),
-		CONN(descriptor_of_a_partly_sent_message_is_sent_once),
-		CONN(descriptors_of_queued_messages_wait_with_them),
-		CONN(descriptors_move_with_the_queue),
-		CONN(freeing_closes_queued_descriptors),
-		CONN(full_queue_ends_the_connection),
-		CONN(limit_counts_the_length_words),
-		CONN(sending_to_a_peer_that_left),
-		CONN(sending_from_on_message_to_a_peer_that_left),
-		CONN(queue_to_a_peer_that_left_is_dropped),
-		CONN(drain_waits_for_the_peer),
-		CONN(drain_gives_up_in_time),
-		CONN(drain_of_nothing_finds_that_the_peer_has_gone),
-		CONN(drain_of_nothing),
-		CONN(drain_to_a_peer_that_left),
-		CONN(free_in_on_drained),
-		CONN(two_ends_talk_at_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

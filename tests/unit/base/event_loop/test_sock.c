@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -20,14 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
 #include "unit/temp_dir.h"
 
-static void families(void **state)
+TEST(families)
 {
-	(void)state;
 	assert_int_equal(sock_family_of("@x"), SOCK_FAMILY_UNIX_ABSTRACT);
 	assert_int_equal(sock_family_of("@x:1"), SOCK_FAMILY_UNIX_ABSTRACT);
 	assert_int_equal(sock_family_of("vsock://2:1234"), SOCK_FAMILY_VSOCK);
@@ -106,7 +99,9 @@ static void expect_peer(int listening, const char *address)
 	assert_int_equal(pid, getpid());
 }
 
-static void path_sockets(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(path_sockets)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	_cleanup_(closep) int fd = -1;
@@ -116,12 +111,11 @@ static void path_sockets(void **state)
 	expect_peer(fd, path);
 }
 
-static void abstract_sockets(void **state)
+TEST(abstract_sockets)
 {
 	_cleanup_(closep) int fd = -1, none = -1;
 	char name[64];
 
-	(void)state;
 	snprintf(name, sizeof(name), "@sonda-test-%d", getpid());
 	assert_int_equal(sock_connect(name, &none), -ECONNREFUSED);
 	assert_int_equal(sock_listen(name, &fd, NULL), 0);
@@ -144,11 +138,10 @@ static uint16_t port_of(int fd)
 					      : ((struct sockaddr_in *)&ss)->sin_port);
 }
 
-static void tcp_sockets(void **state)
+TEST(tcp_sockets)
 {
 	static const char *const hosts[] = {"127.0.0.1", "localhost", "[::1]"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
 		_cleanup_(closep) int fd = -1, client = -1;
 		char address[64];
@@ -179,13 +172,12 @@ static int option(int fd, int level, int name)
 	return value;
 }
 
-static void tcp_connections_ask_after_their_peer(void **state)
+TEST(tcp_connections_ask_after_their_peer)
 {
 	_cleanup_(closep) int listening = -1, client = -1, server = -1;
 	char address[64];
 	const int *ends[] = {&client, &server};
 
-	(void)state;
 	assert_int_equal(sock_listen("127.0.0.1:0", &listening, NULL), 0);
 	snprintf(address, sizeof(address), "127.0.0.1:%u", port_of(listening));
 	assert_int_equal(sock_connect(address, &client), 0);
@@ -200,13 +192,12 @@ static void tcp_connections_ask_after_their_peer(void **state)
 }
 
 /* Nobody listens: told at once, or by the first read. */
-static void tcp_refusal(void **state)
+TEST(tcp_refusal)
 {
 	_cleanup_(closep) int listening = -1, fd = -1;
 	char address[64], byte;
 	int r;
 
-	(void)state;
 	assert_int_equal(sock_listen("127.0.0.1:0", &listening, NULL), 0);
 	snprintf(address, sizeof(address), "127.0.0.1:%u", port_of(listening));
 	close(TAKE_FD(listening));
@@ -218,7 +209,7 @@ static void tcp_refusal(void **state)
 	assert_int_equal(r, -ECONNREFUSED);
 }
 
-static void addresses_that_are_none(void **state)
+TEST(addresses_that_are_none)
 {
 	static const struct {
 		const char *address;
@@ -241,7 +232,6 @@ static void addresses_that_are_none(void **state)
 		{"1.2.3.4.5:80", -EADDRNOTAVAIL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct err_text e = {""};
 		int fd = 77, r;
@@ -256,7 +246,7 @@ static void addresses_that_are_none(void **state)
 	}
 }
 
-static void long_names(void **state)
+IN_DIR(long_names)
 {
 	char name[300] = "";
 	size_t max = sizeof(((struct sockaddr_un *)0)->sun_path);
@@ -284,7 +274,7 @@ static void long_names(void **state)
 	assert_int_equal(sock_connect(name, &(int){-1}), -ENAMETOOLONG);
 }
 
-static void nobody_there(void **state)
+IN_DIR(nobody_there)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	int fd = 77;
@@ -298,7 +288,7 @@ static void nobody_there(void **state)
 	assert_int_equal(fd, 77);
 }
 
-static void stale_path_is_taken_over(void **state)
+IN_DIR(stale_path_is_taken_over)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	_cleanup_(closep) int fd = -1;
@@ -310,7 +300,7 @@ static void stale_path_is_taken_over(void **state)
 	expect_service(fd, path);
 }
 
-static void live_server_keeps_its_path(void **state)
+IN_DIR(live_server_keeps_its_path)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	_cleanup_(closep) int fd = -1, second = -1, probe = -1;
@@ -327,7 +317,7 @@ static void live_server_keeps_its_path(void **state)
 }
 
 /* A server that does not accept is alive all the same. */
-static void server_with_a_full_backlog_keeps_its_path(void **state)
+IN_DIR(server_with_a_full_backlog_keeps_its_path)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	_cleanup_(closep) int busy = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -343,7 +333,7 @@ static void server_with_a_full_backlog_keeps_its_path(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void other_files_are_never_removed(void **state)
+IN_DIR(other_files_are_never_removed)
 {
 	const char *file = temp_dir_path(state, 0, "file"), *dir = temp_dir_path(state, 1, "dir");
 	const char *link = temp_dir_path(state, 2, "link");
@@ -363,7 +353,7 @@ static void other_files_are_never_removed(void **state)
 	assert_int_equal(access(dir, F_OK), 0);
 }
 
-static void folder_that_is_missing(void **state)
+IN_DIR(folder_that_is_missing)
 {
 	struct err_text e = {""};
 	int fd = 77;
@@ -383,7 +373,7 @@ static void be_a_server(const char *path, int told, int until)
 }
 
 /* All at once, with the socket of one that was killed in the way. */
-static void one_of_many_gets_the_path(void **state)
+IN_DIR(one_of_many_gets_the_path)
 {
 	enum { N = 8, ROUNDS = 5 };
 	const char *path = temp_dir_path(state, 0, "sock");
@@ -413,22 +403,20 @@ static void one_of_many_gets_the_path(void **state)
 	}
 }
 
-static void sockets_that_are_none(void **state)
+TEST(sockets_that_are_none)
 {
 	_cleanup_(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	uid_t uid;
 	pid_t pid;
 	int fd;
 
-	(void)state;
 	assert_int_equal(sock_accept(null, &fd), -ENOTSOCK);
 	assert_int_equal(sock_peer(null, &uid, &pid), -ENOTSOCK);
 	assert_int_equal(sock_peer(-1, &uid, &pid), -EBADF);
 }
 
-static void environment_names_the_sockets(void **state)
+TEST(environment_names_the_sockets)
 {
-	(void)state;
 	setenv("PERFETTO_PRODUCER_SOCK_NAME", "@p,/tmp/p", 1);
 	setenv("PERFETTO_CONSUMER_SOCK_NAME", "127.0.0.1:5", 1);
 	assert_string_equal(sock_default_producer(), "@p,/tmp/p");
@@ -436,11 +424,10 @@ static void environment_names_the_sockets(void **state)
 }
 
 /* In /tmp anybody may listen first: root does not look there, whether /run/perfetto exists or not. */
-static void without_environment_root_uses_run_and_others_tmp_too(void **state)
+TEST(without_environment_root_uses_run_and_others_tmp_too)
 {
 	bool run = geteuid() == 0 || access("/run/perfetto/", X_OK) == 0;
 
-	(void)state;
 	for (int empty = 0; empty < 2; empty++) {
 		unsetenv("PERFETTO_PRODUCER_SOCK_NAME");
 		unsetenv("PERFETTO_CONSUMER_SOCK_NAME");
@@ -455,32 +442,4 @@ static void without_environment_root_uses_run_and_others_tmp_too(void **state)
 				    run ? "/run/perfetto/traced-consumer.sock"
 					: "/tmp/perfetto-consumer");
 	}
-}
-
-#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(families),
-		IN_DIR(path_sockets),
-		cmocka_unit_test(abstract_sockets),
-		cmocka_unit_test(tcp_sockets),
-		cmocka_unit_test(tcp_connections_ask_after_their_peer),
-		cmocka_unit_test(tcp_refusal),
-		cmocka_unit_test(addresses_that_are_none),
-		IN_DIR(long_names),
-		IN_DIR(nobody_there),
-		IN_DIR(stale_path_is_taken_over),
-		IN_DIR(live_server_keeps_its_path),
-		IN_DIR(server_with_a_full_backlog_keeps_its_path),
-		IN_DIR(other_files_are_never_removed),
-		IN_DIR(folder_that_is_missing),
-		IN_DIR(one_of_many_gets_the_path),
-		cmocka_unit_test(sockets_that_are_none),
-		cmocka_unit_test(environment_names_the_sockets),
-		cmocka_unit_test(without_environment_root_uses_run_and_others_tmp_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

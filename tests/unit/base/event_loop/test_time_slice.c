@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/event_loop/time_slice.h"
 
 static uint64_t ns;
@@ -27,17 +21,15 @@ static uint64_t take_turn(void)
 }
 
 /* First, as rounds are known for good. */
-static void a_loop_without_rounds(void **state)
+TEST(a_loop_without_rounds)
 {
-	(void)state;
 	ns = 5;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(take_turn(), TIME_SLICE_NS);
 }
 
-static void turns_share_a_round(void **state)
+TEST(turns_share_a_round)
 {
-	(void)state;
 	time_slice_loop_iteration();
 	assert_int_equal(take_turn(), TIME_SLICE_NS);
 	/* These were not foreseen. */
@@ -56,9 +48,8 @@ static void turns_share_a_round(void **state)
 }
 
 /* What is not used of a turn is not the round's. */
-static void a_round_begins_with_its_first_turn(void **state)
+TEST(a_round_begins_with_its_first_turn)
 {
-	(void)state;
 	time_slice_loop_iteration();
 	time_slice_loop_iteration();
 	ns += 100 * TIME_SLICE_NS;
@@ -71,24 +62,11 @@ static void a_round_begins_with_its_first_turn(void **state)
 	assert_int_equal(take_turn(), TIME_SLICE_NS / 2);
 }
 
-static void a_step_that_takes_long_ends_the_round(void **state)
+TEST(a_step_that_takes_long_ends_the_round)
 {
-	(void)state;
 	time_slice_loop_iteration();
 	time_slice_loop_iteration();
 	(void)time_slice_start(now);
 	ns += 2 * TIME_SLICE_NS;
 	assert_int_equal(take_turn(), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loop_without_rounds),
-		cmocka_unit_test(turns_share_a_round),
-		cmocka_unit_test(a_round_begins_with_its_first_turn),
-		cmocka_unit_test(a_step_that_takes_long_ends_the_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/caps.h"
 
 /* A line of /proc/self/status, in hexadecimal. */
@@ -84,38 +78,22 @@ static bool may_not_do_what_was_given_up(void)
 	return setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 1) < 0;
 }
 
-static void nothing_is_kept_of_an_empty_list(void **state)
+TEST(nothing_is_kept_of_an_empty_list)
 {
-	(void)state;
 	assert_true(in_child(keep_none));
 }
 
-static void only_the_list_is_kept(void **state)
+TEST(only_the_list_is_kept)
 {
-	(void)state;
 	assert_true(in_child(keep_two));
 }
 
-static void it_can_be_done_again(void **state)
+TEST(it_can_be_done_again)
 {
-	(void)state;
 	assert_true(in_child(keep_less_and_less));
 }
 
-static void what_is_gone_does_not_work(void **state)
+TEST(what_is_gone_does_not_work)
 {
-	(void)state;
 	assert_true(in_child(may_not_do_what_was_given_up));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_kept_of_an_empty_list),
-		cmocka_unit_test(only_the_list_is_kept),
-		cmocka_unit_test(it_can_be_done_again),
-		cmocka_unit_test(what_is_gone_does_not_work),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

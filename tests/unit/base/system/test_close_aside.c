@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/close_aside.h"
 
 /* Makes a pipe, of which the writing end is to be closed. */
@@ -33,11 +27,10 @@ static void assert_closed(int reader)
 	close(reader);
 }
 
-static void without_threads_it_is_closed_at_once(void **state)
+TEST(without_threads_it_is_closed_at_once)
 {
 	int reader, fd = writing_end(&reader);
 
-	(void)state;
 	close_aside(fd, 1);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(errno, EBADF);
@@ -46,25 +39,14 @@ static void without_threads_it_is_closed_at_once(void **state)
 	close(reader);
 }
 
-static void threads_close_all(void **state)
+TEST(threads_close_all)
 {
 	int readers[200];
 
-	(void)state;
 	assert_int_equal(close_aside_start(), 0);
 	for (size_t i = 0; i < 200; i++)
 		close_aside(writing_end(&readers[i]), i % 3);
 	for (size_t i = 0; i < 200; i++)
 		assert_closed(readers[i]);
 	close_aside(-1, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_threads_it_is_closed_at_once),
-		cmocka_unit_test(threads_close_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

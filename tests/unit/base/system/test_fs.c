@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "unit/temp_dir.h"
@@ -26,7 +20,9 @@ static void make_file(const char *path, const void *data, size_t len)
 	assert_int_equal(fs_write_all(fd, data, len), 0);
 }
 
-static void reads_files_of_any_length_whole(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(reads_files_of_any_length_whole)
 {
 	static const size_t lengths[] = {0, 1, 4094, 4095, 4096, 4097, 8191, 8192, 100000};
 	const char *path = temp_dir_path(state, 0, "file");
@@ -45,7 +41,7 @@ static void reads_files_of_any_length_whole(void **state)
 	}
 }
 
-static void reads_an_open_file_again_and_again(void **state)
+IN_DIR(reads_an_open_file_again_and_again)
 {
 	static const size_t lengths[] = {40000, 0, 1, 32767, 32768, 100000, 3};
 	const char *path = temp_dir_path(state, 0, "file");
@@ -71,7 +67,7 @@ static void reads_an_open_file_again_and_again(void **state)
 	assert_int_equal(fs_reread(-1, true, 1, &b), -EBADF);
 }
 
-static void appends_to_what_is_there(void **state)
+IN_DIR(appends_to_what_is_there)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	const char *path = temp_dir_path(state, 0, "file");
@@ -82,7 +78,7 @@ static void appends_to_what_is_there(void **state)
 	assert_string_equal(b.s, "one two");
 }
 
-static void too_long_a_file_is_refused_and_leaves_the_buffer(void **state)
+IN_DIR(too_long_a_file_is_refused_and_leaves_the_buffer)
 {
 	static const size_t limits[] = {0, 1, 4095, 4096, 4097, 9999};
 	const char *path = temp_dir_path(state, 0, "file");
@@ -102,7 +98,7 @@ static void too_long_a_file_is_refused_and_leaves_the_buffer(void **state)
 	}
 }
 
-static void missing_and_unreadable_files(void **state)
+IN_DIR(missing_and_unreadable_files)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 
@@ -115,11 +111,10 @@ static void missing_and_unreadable_files(void **state)
 }
 
 /* /proc says size 0; seq files come in pieces. */
-static void reads_proc(void **state)
+TEST(reads_proc)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 
-	(void)state;
 	assert_int_equal(fs_read_file("/proc/self/status", 1 << 16, &b), 0);
 	assert_true(str_starts(b.s, "Name:"));
 	assert_int_equal(b.s[b.len - 1], '\n');
@@ -134,13 +129,12 @@ static void *write_slowly(void *arg)
 	return NULL;
 }
 
-static void reads_a_pipe_to_its_end(void **state)
+TEST(reads_a_pipe_to_its_end)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	pthread_t thread;
 	int p[2];
 
-	(void)state;
 	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
 	assert_int_equal(pthread_create(&thread, NULL, write_slowly, &p[1]), 0);
 	assert_int_equal(fs_read_fd(p[0], 500, &b), 0);
@@ -159,7 +153,7 @@ static void expect_file(const char *path, const char *want)
 	assert_string_equal(b.s, want);
 }
 
-static void writes_truncates_and_appends(void **state)
+IN_DIR(writes_truncates_and_appends)
 {
 	const char *path = temp_dir_path(state, 0, "file");
 
@@ -174,7 +168,7 @@ static void writes_truncates_and_appends(void **state)
 	expect_file(path, "");
 }
 
-static void writing_makes_no_file(void **state)
+IN_DIR(writing_makes_no_file)
 {
 	const char *path = temp_dir_path(state, 0, "none");
 
@@ -184,21 +178,19 @@ static void writing_makes_no_file(void **state)
 	assert_int_equal(fs_write_file("/dev/full", "x", false), -ENOSPC);
 }
 
-static void write_all_tells_what_went_wrong(void **state)
+TEST(write_all_tells_what_went_wrong)
 {
 	_cleanup_(closep) int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(fs_write_all(full, "x", 1), -ENOSPC);
 	assert_int_equal(fs_write_all(full, "x", 0), 0);
 	assert_int_equal(fs_write_all(-1, "x", 1), -EBADF);
 }
 
-static void join_never_cuts(void **state)
+TEST(join_never_cuts)
 {
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(fs_join(buf, sizeof(buf), "/a", "b"), 0);
 	assert_string_equal(buf, "/a/b");
 	assert_int_equal(fs_join(buf, sizeof(buf), "/abc", "de"), 0);
@@ -206,15 +198,14 @@ static void join_never_cuts(void **state)
 	assert_int_equal(fs_join(buf, sizeof(buf), "/abc", "def"), -ENAMETOOLONG);
 }
 
-static void reasons_are_for_people(void **state)
+TEST(reasons_are_for_people)
 {
-	(void)state;
 	assert_string_equal(fs_reason(ENOENT), strerror(ENOENT));
 	assert_string_equal(fs_reason(ENODATA), "it is empty");
 	assert_string_not_equal(fs_reason(EBADMSG), strerror(EBADMSG));
 }
 
-static void exists(void **state)
+IN_DIR(exists)
 {
 	const char *path = temp_dir_path(state, 0, "file");
 
@@ -239,7 +230,7 @@ static int note(void *ctx, const char *name, unsigned char d_type)
 	return ++s->n == s->stop_at ? 42 : 0;
 }
 
-static void each_gives_every_name_once(void **state)
+IN_DIR(each_gives_every_name_once)
 {
 	struct seen all = {0}, some = {.stop_at = 3};
 
@@ -256,7 +247,7 @@ static void each_gives_every_name_once(void **state)
 	assert_int_equal(some.n, 3);
 }
 
-static void each_of_no_folder(void **state)
+IN_DIR(each_of_no_folder)
 {
 	struct seen s = {0};
 	const char *file = temp_dir_path(state, 1, "file");
@@ -267,7 +258,7 @@ static void each_of_no_folder(void **state)
 	assert_int_equal(s.n, 0);
 }
 
-static void the_nearest_name_of_a_folder(void **state)
+IN_DIR(the_nearest_name_of_a_folder)
 {
 	char best[STR_NEAREST_SIZE];
 
@@ -280,11 +271,10 @@ static void the_nearest_name_of_a_folder(void **state)
 	assert_null(fs_nearest(temp_dir_path(state, 0, "none"), "else", best));
 }
 
-static void raises_the_file_limit_as_far_as_it_goes(void **state)
+TEST(raises_the_file_limit_as_far_as_it_goes)
 {
 	struct rlimit before, l;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	l = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
@@ -300,9 +290,7 @@ static void raises_the_file_limit_as_far_as_it_goes(void **state)
 	setrlimit(RLIMIT_NOFILE, &before);
 }
 
-#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
-
-static void number_goes_before_the_extension(void **state)
+TEST(number_goes_before_the_extension)
 {
 	static const struct {
 		const char *path, *numbered;
@@ -317,37 +305,10 @@ static void number_goes_before_the_extension(void **state)
 	};
 	char buf[32];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(fs_numbered(buf, sizeof(buf), rows[i].path, 7, rows[i].digits), 0);
 		assert_string_equal(buf, rows[i].numbered);
 	}
 	assert_int_equal(fs_numbered(buf, 9, "trace", 10, 1), 0);
 	assert_int_equal(fs_numbered(buf, 9, "trace", 100, 1), -ENAMETOOLONG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_DIR(reads_files_of_any_length_whole),
-		IN_DIR(appends_to_what_is_there),
-		IN_DIR(too_long_a_file_is_refused_and_leaves_the_buffer),
-		IN_DIR(missing_and_unreadable_files),
-		IN_DIR(reads_an_open_file_again_and_again),
-		cmocka_unit_test(reads_proc),
-		cmocka_unit_test(reads_a_pipe_to_its_end),
-		IN_DIR(writes_truncates_and_appends),
-		IN_DIR(writing_makes_no_file),
-		cmocka_unit_test(write_all_tells_what_went_wrong),
-		cmocka_unit_test(join_never_cuts),
-		cmocka_unit_test(number_goes_before_the_extension),
-		cmocka_unit_test(reasons_are_for_people),
-		IN_DIR(exists),
-		IN_DIR(each_gives_every_name_once),
-		IN_DIR(each_of_no_folder),
-		IN_DIR(the_nearest_name_of_a_folder),
-		cmocka_unit_test(raises_the_file_limit_as_far_as_it_goes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

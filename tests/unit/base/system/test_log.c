@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/system/log.h"
 
@@ -66,9 +60,10 @@ static unsigned count_lines(const char *s)
 	return n;
 }
 
-static void one_line_a_message(void **state)
+#define CAPTURED(name) TEST_WITH(name, capture, release)
+
+CAPTURED(one_line_a_message)
 {
-	(void)state;
 	log_init("sondad");
 	log_error("cannot open %s", "x");
 	assert_string_equal(written(), "sondad: cannot open x\n");
@@ -77,9 +72,8 @@ static void one_line_a_message(void **state)
 	assert_string_equal(written(), "sondad: w1\nsondad: i\n");
 }
 
-static void level_hides_what_is_below(void **state)
+CAPTURED(level_hides_what_is_below)
 {
-	(void)state;
 	log_init("p");
 	log_debug("hidden");
 	assert_string_equal(written(), "");
@@ -93,9 +87,8 @@ static void level_hides_what_is_below(void **state)
 	assert_string_equal(written(), "p: shown\n");
 }
 
-static void control_characters_cannot_forge_lines(void **state)
+CAPTURED(control_characters_cannot_forge_lines)
 {
-	(void)state;
 	log_init("p");
 	log_info("name \"%s\"", "a\nsondad: forged\r\x1b[2J\x7f\tb");
 	assert_string_equal(written(), "p: name \"a?sondad: forged??[2J??b\"\n");
@@ -103,12 +96,11 @@ static void control_characters_cannot_forge_lines(void **state)
 	assert_string_equal(written(), "p: gr\xc3\xbc\xc3\x9f\n");
 }
 
-static void long_messages_are_cut_and_say_so(void **state)
+CAPTURED(long_messages_are_cut_and_say_so)
 {
 	char longer[5000];
 	const char *got;
 
-	(void)state;
 	log_init("p");
 	memset(longer, 'x', sizeof(longer));
 	longer[sizeof(longer) - 1] = '\0';
@@ -126,12 +118,11 @@ static void long_messages_are_cut_and_say_so(void **state)
 	assert_int_equal(count_lines(written()), 1);
 }
 
-static void journal_lines_carry_their_priority(void **state)
+CAPTURED(journal_lines_carry_their_priority)
 {
 	char stream[64];
 	struct stat st;
 
-	(void)state;
 	fstat(captured, &st);
 	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
 	setenv("JOURNAL_STREAM", stream, 1);
@@ -142,11 +133,10 @@ static void journal_lines_carry_their_priority(void **state)
 }
 
 /* The variable is inherited; stderr may have been redirected since. */
-static void another_stream_is_not_the_journal(void **state)
+CAPTURED(another_stream_is_not_the_journal)
 {
 	static const char *const streams[] = {"1:2", "", "x", "12", ":"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
 		setenv("JOURNAL_STREAM", streams[i], 1);
 		log_init("p");
@@ -155,11 +145,10 @@ static void another_stream_is_not_the_journal(void **state)
 	}
 }
 
-static void errno_survives(void **state)
+CAPTURED(errno_survives)
 {
 	struct log_limit limit = {0};
 
-	(void)state;
 	close(STDERR_FILENO);
 	errno = ENOTTY;
 	log_error("nobody reads this");
@@ -168,11 +157,10 @@ static void errno_survives(void **state)
 	assert_int_equal(errno, ENOTTY);
 }
 
-static void limit_lets_a_burst_through(void **state)
+CAPTURED(limit_lets_a_burst_through)
 {
 	struct log_limit limit = {0};
 
-	(void)state;
 	log_init("p");
 	for (int i = 0; i < 100; i++)
 		log_write_limited(&limit, LOG_LEVEL_WARN, "bad frame %d", i);
@@ -180,11 +168,10 @@ static void limit_lets_a_burst_through(void **state)
 				       "p: bad frame 3\np: bad frame 4\n");
 }
 
-static void limit_tells_later_what_was_left_out(void **state)
+CAPTURED(limit_tells_later_what_was_left_out)
 {
 	struct log_limit limit = {0};
 
-	(void)state;
 	log_init("p");
 	for (int i = 0; i < 12; i++)
 		log_write_limited(&limit, LOG_LEVEL_WARN, "bad");
@@ -199,11 +186,10 @@ static void limit_tells_later_what_was_left_out(void **state)
 	assert_string_equal(written(), "p: later\n");
 }
 
-static void limits_are_apart_and_hidden_messages_do_not_count(void **state)
+CAPTURED(limits_are_apart_and_hidden_messages_do_not_count)
 {
 	struct log_limit a = {0}, b = {0};
 
-	(void)state;
 	log_init("p");
 	for (int i = 0; i < 50; i++)
 		log_write_limited(&a, LOG_LEVEL_DEBUG, "hidden");
@@ -211,24 +197,4 @@ static void limits_are_apart_and_hidden_messages_do_not_count(void **state)
 		log_write_limited(&a, LOG_LEVEL_INFO, "a");
 	log_write_limited(&b, LOG_LEVEL_INFO, "b");
 	assert_int_equal(count_lines(written()), 6);
-}
-
-#define CAPTURED(f) cmocka_unit_test_setup_teardown(f, capture, release)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CAPTURED(one_line_a_message),
-		CAPTURED(level_hides_what_is_below),
-		CAPTURED(control_characters_cannot_forge_lines),
-		CAPTURED(long_messages_are_cut_and_say_so),
-		CAPTURED(journal_lines_carry_their_priority),
-		CAPTURED(another_stream_is_not_the_journal),
-		CAPTURED(errno_survives),
-		CAPTURED(limit_lets_a_burst_through),
-		CAPTURED(limit_tells_later_what_was_left_out),
-		CAPTURED(limits_are_apart_and_hidden_messages_do_not_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

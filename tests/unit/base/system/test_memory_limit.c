@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "unit/test.h"
 #include "base/system/memory_limit.h"
 
 struct fixture {
@@ -58,7 +52,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void nothing_there_is_no_limit(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(nothing_there_is_no_limit)
 {
 	assert_true(limit_with(*state, "0::/a/b") == UINT64_MAX);
 	assert_true(limit_with(*state, "") == UINT64_MAX);
@@ -66,7 +62,7 @@ static void nothing_there_is_no_limit(void **state)
 	assert_true(memory_limit_of_cgroup("/nonexistent", "/nonexistent") == UINT64_MAX);
 }
 
-static void lowest_limit_on_the_way_up_counts(void **state)
+FIXTURE_TEST(lowest_limit_on_the_way_up_counts)
 {
 	put(*state, "cgroup/a/b", "memory.max", "max");
 	assert_true(limit_with(*state, "0::/a/b") == UINT64_MAX);
@@ -78,7 +74,7 @@ static void lowest_limit_on_the_way_up_counts(void **state)
 	assert_true(limit_with(*state, "0::/other") == UINT64_MAX);
 }
 
-static void first_version_is_known(void **state)
+FIXTURE_TEST(first_version_is_known)
 {
 	put(*state, "cgroup/memory/a", "memory.limit_in_bytes", "4096");
 	put(*state, "cgroup/memory", "memory.limit_in_bytes", "9223372036854771712");
@@ -88,23 +84,9 @@ static void first_version_is_known(void **state)
 }
 
 /* The path is that of the host, of which a container sees its own part only. */
-static void group_that_is_not_mounted_is_the_mounted_one(void **state)
+FIXTURE_TEST(group_that_is_not_mounted_is_the_mounted_one)
 {
 	put(*state, "cgroup", "memory.max", "8192");
 	assert_int_equal(limit_with(*state, "0::/../../host.slice/x"), 8192);
 	assert_int_equal(limit_with(*state, "0::/docker/0123"), 8192);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nothing_there_is_no_limit),
-		TEST(lowest_limit_on_the_way_up_counts),
-		TEST(first_version_is_known),
-		TEST(group_that_is_not_mounted_is_the_mounted_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/system/notify.h"
 #include "unit/temp_dir.h"
@@ -57,25 +51,25 @@ static int forget(void **state)
 	return temp_dir_teardown(state);
 }
 
-static void nobody_waits(void **state)
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, forget)
+
+DIR_TEST(nobody_waits)
 {
 	struct notify n;
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(notify_open(&n, VARIABLE, &e), 0);
 	assert_int_equal(notify_ready(&n, &e), 0);
 	notify_close(&n);
 }
 
-static void a_descriptor_gets_a_1_and_is_closed(void **state)
+DIR_TEST(a_descriptor_gets_a_1_and_is_closed)
 {
 	struct notify n;
 	struct err_text e;
 	char text[16];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	snprintf(text, sizeof(text), "%d", fds[1]);
 	setenv(VARIABLE, text, 1);
@@ -90,7 +84,7 @@ static void a_descriptor_gets_a_1_and_is_closed(void **state)
 	close(fds[0]);
 }
 
-static void systemd_is_told(void **state)
+DIR_TEST(systemd_is_told)
 {
 	const char *paths[] = {temp_dir_path(state, 0, "notify"), "@sonda-test-notify"};
 	struct notify n;
@@ -105,7 +99,7 @@ static void systemd_is_told(void **state)
 	}
 }
 
-static void what_cannot_be_told_is_an_error(void **state)
+DIR_TEST(what_cannot_be_told_is_an_error)
 {
 	static const char *const bad_fds[] = {"x", "-1", "99999999999", "1023"};
 	static const char *const bad_sockets[] = {"relative", "/no/such/socket"};
@@ -131,18 +125,4 @@ static void what_cannot_be_told_is_an_error(void **state)
 		assert_non_null(strstr(e.text, bad_sockets[i]));
 		notify_close(&n);
 	}
-}
-
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, forget)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(nobody_waits),
-		DIR_TEST(a_descriptor_gets_a_1_and_is_closed),
-		DIR_TEST(systemd_is_told),
-		DIR_TEST(what_cannot_be_told_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

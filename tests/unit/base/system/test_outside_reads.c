@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The child is stopped by a signal: as one that waits for a lock of another process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/priority_boost.h"
 #include "base/system/outside_reads.h"
 #include "unit/temp_dir.h"
@@ -56,7 +51,9 @@ static ssize_t read_when_it_is_free(const char *path)
 	return n;
 }
 
-static void a_read_that_hangs_holds_up_nobody(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(a_read_that_hangs_holds_up_nobody)
 {
 	const char *first = temp_dir_path(state, 0, "first"),
 		   *second = temp_dir_path(state, 1, "second");
@@ -72,7 +69,7 @@ static void a_read_that_hangs_holds_up_nobody(void **state)
 	assert_memory_equal(text, "second", 6);
 }
 
-static void a_long_file_comes_whole_up_to_the_limit(void **state)
+FIXTURE_TEST(a_long_file_comes_whole_up_to_the_limit)
 {
 	const char *path = temp_dir_path(state, 0, "long");
 
@@ -84,7 +81,7 @@ static void a_long_file_comes_whole_up_to_the_limit(void **state)
 	assert_int_equal(read_when_it_is_free(path), OUTSIDE_READ_MAX);
 }
 
-static void the_child_runs_as_urgently_as_its_parent(void **state)
+FIXTURE_TEST(the_child_runs_as_urgently_as_its_parent)
 {
 	const char *path = temp_dir_path(state, 0, "file");
 	struct priority_boost_state here = {0};
@@ -103,17 +100,4 @@ static void the_child_runs_as_urgently_as_its_parent(void **state)
 	assert_int_equal(sched_getscheduler(outside_reads_pid()), SCHED_OTHER);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_read_that_hangs_holds_up_nobody, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(a_long_file_comes_whole_up_to_the_limit, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(the_child_runs_as_urgently_as_its_parent, setup,
-						temp_dir_teardown),
-	};
-
-	priority_boost_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* LEFT OF MAIN: priority_boost_init(); */

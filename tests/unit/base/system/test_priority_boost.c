@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each test in a child of its own: who may not boost cannot go back either. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -14,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/priority_boost.h"
 
 static const struct priority_boost none = {PRIORITY_BOOST_NONE, 0},
@@ -164,73 +159,51 @@ static bool may_boost(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-static void it_comes_and_goes(void **state)
+TEST(it_comes_and_goes)
 {
-	(void)state;
 	if (!may_boost())
 		skip();
 	in_a_child(up_and_down, 0);
 	in_a_child(up_and_down, 3);
 }
 
-static void what_was_before_comes_back(void **state)
+TEST(what_was_before_comes_back)
 {
-	(void)state;
 	if (!may_boost())
 		skip();
 	in_a_child(from_batch, 2);
 }
 
-static void real_time_ends_with_its_budget(void **state)
+TEST(real_time_ends_with_its_budget)
 {
-	(void)state;
 	if (!may_boost())
 		skip();
 	in_a_child(on_a_budget, 0);
 	in_a_child(on_a_budget, 3);
 }
 
-static void what_does_not_end_is_cut_off(void **state)
+TEST(what_does_not_end_is_cut_off)
 {
-	(void)state;
 	if (!may_boost())
 		skip();
 	in_a_child(cut_off, 2);
 }
 
-static void real_time_of_others_stays(void **state)
+TEST(real_time_of_others_stays)
 {
-	(void)state;
 	if (!may_boost())
 		skip();
 	in_a_child(found_in_real_time, 0);
 }
 
-static void where_real_time_is_not_allowed(void **state)
+TEST(where_real_time_is_not_allowed)
 {
-	(void)state;
 	if (geteuid() != 0 || !may_boost())
 		skip();
 	in_a_child(nice_alone, 0);
 }
 
-static void without_the_right_nothing_changes(void **state)
+TEST(without_the_right_nothing_changes)
 {
-	(void)state;
 	in_a_child(without_the_right, 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_comes_and_goes),
-		cmocka_unit_test(what_was_before_comes_back),
-		cmocka_unit_test(real_time_ends_with_its_budget),
-		cmocka_unit_test(what_does_not_end_is_cut_off),
-		cmocka_unit_test(real_time_of_others_stays),
-		cmocka_unit_test(where_real_time_is_not_allowed),
-		cmocka_unit_test(without_the_right_nothing_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

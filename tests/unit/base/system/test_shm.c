@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/system/shm.h"
 #include "base/text/str.h"
@@ -21,13 +15,12 @@
 #define SIZE (256u << 10)
 #define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static void created_memory_is_zero_and_sealed(void **state)
+TEST(created_memory_is_zero_and_sealed)
 {
 	_cleanup_(closep) int fd = -1;
 	char link[64], target[128] = "";
 	void *addr = NULL;
 
-	(void)state;
 	assert_int_equal(shm_create(SIZE, &fd, &addr), 0);
 	for (size_t i = 0; i < SIZE; i++)
 		assert_int_equal(((uint8_t *)addr)[i], 0);
@@ -43,12 +36,11 @@ static void created_memory_is_zero_and_sealed(void **state)
 	shm_unmap(addr, SIZE);
 }
 
-static void impossible_sizes(void **state)
+TEST(impossible_sizes)
 {
 	void *addr = &addr;
 	int fd = 77;
 
-	(void)state;
 	assert_int_equal(shm_create(0, &fd, &addr), -EINVAL);
 	assert_int_equal(shm_create(SIZE_MAX, &fd, &addr), -EFBIG);
 	assert_true(shm_create((size_t)1 << 62, &fd, &addr) < 0);
@@ -56,7 +48,7 @@ static void impossible_sizes(void **state)
 	assert_ptr_equal(addr, &addr);
 }
 
-static void both_sides_see_the_same_bytes(void **state)
+TEST(both_sides_see_the_same_bytes)
 {
 	_cleanup_(closep) int fd = -1;
 	uint8_t *a = NULL, *b = NULL;
@@ -64,7 +56,6 @@ static void both_sides_see_the_same_bytes(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(shm_create(SIZE, &fd, (void **)&a), 0);
 	assert_int_equal(shm_attach(fd, SIZE, (void **)&b, &size), 0);
 	assert_int_equal(size, SIZE);
@@ -108,12 +99,11 @@ static void expect_attach(int fd, size_t max, int want)
 	assert_int_equal(size, 77);
 }
 
-static void unsealed_memory_of_a_peer_is_refused(void **state)
+TEST(unsealed_memory_of_a_peer_is_refused)
 {
 	static const int seals[] = {0, F_SEAL_SHRINK, F_SEAL_GROW | F_SEAL_SEAL,
 				    F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_SHRINK | F_SEAL_SEAL};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(seals); i++) {
 		_cleanup_(closep) int fd = memfd_of(SIZE, MFD_ALLOW_SEALING, seals[i]);
 
@@ -121,45 +111,41 @@ static void unsealed_memory_of_a_peer_is_refused(void **state)
 	}
 }
 
-static void more_seals_than_needed_are_no_harm_but_against_writing(void **state)
+TEST(more_seals_than_needed_are_no_harm_but_against_writing)
 {
 	_cleanup_(closep) int fd = memfd_of(SIZE, MFD_ALLOW_SEALING, ALL_SEALS | F_SEAL_WRITE);
 
-	(void)state;
 	expect_attach(fd, SIZE, -EPERM); /* mmap(2) says so */
 }
 
-static void huge_pages_of_a_peer_are_refused(void **state)
+TEST(huge_pages_of_a_peer_are_refused)
 {
 	_cleanup_(closep) int fd =
 		memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
 
-	(void)state;
 	if (fd < 0 || ftruncate(fd, 2 << 20) < 0)
 		skip(); /* the kernel has none */
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, ALL_SEALS), 0);
 	expect_attach(fd, SIZE_MAX, -EPERM);
 }
 
-static void sizes_of_a_peers_memory(void **state)
+TEST(sizes_of_a_peers_memory)
 {
 	_cleanup_(closep) int empty = memfd_of(0, MFD_ALLOW_SEALING, ALL_SEALS);
 	_cleanup_(closep) int fd = memfd_of(SIZE, MFD_ALLOW_SEALING, ALL_SEALS);
 
-	(void)state;
 	expect_attach(empty, SIZE, -EINVAL);
 	expect_attach(fd, SIZE - 1, -EFBIG);
 	expect_attach(fd, SIZE, 0);
 	expect_attach(fd, SIZE_MAX, 0);
 }
 
-static void what_is_no_memory_is_refused(void **state)
+TEST(what_is_no_memory_is_refused)
 {
 	_cleanup_(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	_cleanup_(closep) int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int p[2];
 
-	(void)state;
 	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
 	expect_attach(-1, SIZE, -EPERM);
 	expect_attach(null, SIZE, -EPERM);
@@ -169,25 +155,7 @@ static void what_is_no_memory_is_refused(void **state)
 	close(p[1]);
 }
 
-static void unmapping_nothing_is_fine(void **state)
+TEST(unmapping_nothing_is_fine)
 {
-	(void)state;
 	shm_unmap(NULL, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(created_memory_is_zero_and_sealed),
-		cmocka_unit_test(impossible_sizes),
-		cmocka_unit_test(both_sides_see_the_same_bytes),
-		cmocka_unit_test(unsealed_memory_of_a_peer_is_refused),
-		cmocka_unit_test(more_seals_than_needed_are_no_harm_but_against_writing),
-		cmocka_unit_test(huge_pages_of_a_peer_are_refused),
-		cmocka_unit_test(sizes_of_a_peers_memory),
-		cmocka_unit_test(what_is_no_memory_is_refused),
-		cmocka_unit_test(unmapping_nothing_is_fine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

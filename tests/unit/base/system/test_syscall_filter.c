@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
 
@@ -142,11 +136,10 @@ static bool dies_of_abort(void)
 	abort();
 }
 
-static void what_a_service_never_does_fails(void **state)
+TEST(what_a_service_never_does_fails)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(no_process_no_program_no_socket, text));
 	/* A line for each but fork, which fails in silence. */
@@ -154,85 +147,62 @@ static void what_a_service_never_does_fails(void **state)
 	assert_non_null(strstr(text, "does not allow system call"));
 }
 
-static void a_fork_fails_while_signals_are_blocked(void **state)
+TEST(a_fork_fails_while_signals_are_blocked)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(no_process_with_signals_blocked, text));
 }
 
-static void no_memory_becomes_executable(void **state)
+TEST(no_memory_becomes_executable)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(no_memory_to_run, text));
 }
 
-static void priority_and_limits_of_ourselves_only(void **state)
+TEST(priority_and_limits_of_ourselves_only)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(nobody_elses_priority, text));
 }
 
-static void each_call_is_told_once(void **state)
+TEST(each_call_is_told_once)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(the_same_a_hundred_times, text));
 	assert_int_equal(lines(text), 1);
 }
 
-static void the_work_of_a_service_goes_on_in_silence(void **state)
+TEST(the_work_of_a_service_goes_on_in_silence)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(the_daily_work, text));
 	assert_string_equal(text, "");
 }
 
-static void signal_that_was_sent_does_nothing(void **state)
+TEST(signal_that_was_sent_does_nothing)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_true(filtered(sent_signal_changes_no_result, text));
 	assert_string_equal(text, "");
 }
 
-static void an_assertion_still_ends_it(void **state)
+TEST(an_assertion_still_ends_it)
 {
 	char text[1000];
 
-	(void)state;
 	skip_under_sanitizers();
 	assert_false(filtered(dies_of_abort, text));
 	assert_string_equal(text, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_service_never_does_fails),
-		cmocka_unit_test(a_fork_fails_while_signals_are_blocked),
-		cmocka_unit_test(no_memory_becomes_executable),
-		cmocka_unit_test(priority_and_limits_of_ourselves_only),
-		cmocka_unit_test(each_call_is_told_once),
-		cmocka_unit_test(the_work_of_a_service_goes_on_in_silence),
-		cmocka_unit_test(signal_that_was_sent_does_nothing),
-		cmocka_unit_test(an_assertion_still_ends_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Numbers are compared with those of this machine's headers. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/syscall_names.h"
 
 static void assert_number(const char *name, uint32_t want)
@@ -31,11 +26,10 @@ static void assert_nearest(const char *name, const char *want)
 	assert_string_equal(nearest, want);
 }
 
-static void test_names_of_numbers(void **state)
+TEST(test_names_of_numbers)
 {
 	char name[SYSCALL_NAME_MAX];
 
-	(void)state;
 	syscall_name(SYS_openat, name);
 	assert_string_equal(name, "openat");
 	syscall_name(462, name);
@@ -44,9 +38,8 @@ static void test_names_of_numbers(void **state)
 	assert_string_equal(name, "");
 }
 
-static void test_names_of_this_machine(void **state)
+TEST(test_names_of_this_machine)
 {
-	(void)state;
 	assert_number("read", SYS_read);
 	assert_number("sys_read", SYS_read);
 	assert_number("sys_openat", SYS_openat);
@@ -55,9 +48,8 @@ static void test_names_of_this_machine(void **state)
 	assert_number("futex_waitv", SYS_futex_waitv);
 }
 
-static void test_the_kernels_functions(void **state)
+TEST(test_the_kernels_functions)
 {
-	(void)state;
 	assert_number("sys_newuname", SYS_uname);
 	assert_number("umount", SYS_umount2);
 #ifdef SYS_stat
@@ -68,9 +60,8 @@ static void test_the_kernels_functions(void **state)
 }
 
 /* These have one number on all architectures. */
-static void test_newer_than_the_library(void **state)
+TEST(test_newer_than_the_library)
 {
-	(void)state;
 	assert_number("sys_mseal", 462);
 	assert_number("file_setattr", 469);
 	assert_number("listns", 470);
@@ -78,9 +69,8 @@ static void test_newer_than_the_library(void **state)
 }
 
 #ifdef __x86_64__
-static void test_calls_of_32_bit_programs(void **state)
+TEST(test_calls_of_32_bit_programs)
 {
-	(void)state;
 	assert_number("compat_sys_read", 3);
 	assert_number("compat_sys_waitpid", 7);
 	assert_number("compat_sys_clock_gettime64", 403);
@@ -92,11 +82,10 @@ static void test_calls_of_32_bit_programs(void **state)
 }
 #endif
 
-static void test_names_that_are_wrong(void **state)
+TEST(test_names_that_are_wrong)
 {
 	static char longest[500];
 
-	(void)state;
 	assert_nearest("sys_raed", "sys_read");
 	assert_nearest("raed", "read");
 	assert_nearest("opennat", "openat");
@@ -113,11 +102,10 @@ static void test_names_that_are_wrong(void **state)
 }
 
 #ifdef __x86_64__
-static void test_names_of_the_32_bit_table(void **state)
+TEST(test_names_of_the_32_bit_table)
 {
 	char name[28];
 
-	(void)state;
 	syscall_compat_name(295, name, sizeof(name));
 	assert_string_equal(name, "openat");
 	syscall_compat_name(462, name, sizeof(name));
@@ -134,20 +122,3 @@ static void test_names_of_the_32_bit_table(void **state)
 	assert_true(syscall_number("no_such_call", true) < 0);
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_of_this_machine),
-		cmocka_unit_test(test_names_of_numbers),
-		cmocka_unit_test(test_the_kernels_functions),
-		cmocka_unit_test(test_newer_than_the_library),
-#ifdef __x86_64__
-		cmocka_unit_test(test_calls_of_32_bit_programs),
-		cmocka_unit_test(test_names_of_the_32_bit_table),
-#endif
-		cmocka_unit_test(test_names_that_are_wrong),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

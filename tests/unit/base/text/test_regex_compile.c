@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/text/regex.h"
 #include "base/core/mem.h"
 
@@ -48,18 +42,17 @@ static char *repeated(const char *piece, size_t n, const char *end)
 	return s;
 }
 
-static void length_is_limited(void **state)
+TEST(length_is_limited)
 {
 	_cleanup_(freep) char *most = repeated("[abcdefghijklmn]", REGEX_MAX_BYTES / 16, "");
 	_cleanup_(freep) char *more = repeated("[abcdefghijklmn]", REGEX_MAX_BYTES / 16, "a");
 
-	(void)state;
 	assert_int_equal(check(most), 0);
 	assert_refused(more, "1025 bytes; the limit is 1024");
 	assert_null(strstr(e.text, more)); /* it is cut: the reason must fit */
 }
 
-static void groups_are_limited(void **state)
+TEST(groups_are_limited)
 {
 	_cleanup_(freep) char *close = repeated(")", REGEX_MAX_DEPTH, "");
 	_cleanup_(freep) char *most = repeated("(", REGEX_MAX_DEPTH, "a");
@@ -68,7 +61,6 @@ static void groups_are_limited(void **state)
 	_cleanup_(freep) char *plain = repeated("(?:a)", 100, "");
 	char pattern[128];
 
-	(void)state;
 	snprintf(pattern, sizeof(pattern), "%s%s", most, close);
 	assert_int_equal(check(pattern), 0);
 	snprintf(pattern, sizeof(pattern), "(?:%s%s)", most, close);
@@ -78,7 +70,7 @@ static void groups_are_limited(void **state)
 	assert_int_equal(check(plain), 0);
 }
 
-static void written_out_size_is_limited(void **state)
+TEST(written_out_size_is_limited)
 {
 	static const char *const large[] = {
 		"a{1,32767}",
@@ -92,7 +84,6 @@ static void written_out_size_is_limited(void **state)
 		"((a{40}){15})+",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
 		assert_refused(large[i], "larger than 1000");
 	assert_int_equal(check("a{999}"), 0);
@@ -100,9 +91,8 @@ static void written_out_size_is_limited(void **state)
 	assert_int_equal(check("a{0}b{0,0}"), 0);
 }
 
-static void other_languages_are_refused(void **state)
+TEST(other_languages_are_refused)
 {
-	(void)state;
 	assert_refused("(a)\\1", "escape \\1");
 	assert_refused("\\u0041", "escape \\u");
 	assert_refused("\\cA", "escape \\c");
@@ -122,7 +112,7 @@ static void other_languages_are_refused(void **state)
 	assert_refused("a)(b", "a ) without its (");
 }
 
-static void broken_expressions_are_refused(void **state)
+TEST(broken_expressions_are_refused)
 {
 	static const char *const bad[] = {
 		"(",	      "(a",	 ")",
@@ -136,33 +126,17 @@ static void broken_expressions_are_refused(void **state)
 		"{2}",	      "(?",	 "(?:",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_refused(bad[i], bad[i]);
 }
 
-static void gigantic_expressions_cost_nothing(void **state)
+TEST(gigantic_expressions_cost_nothing)
 {
 	static const char *const pieces[] = {"(", "a|", "a{1,255}", "(a*|b*)", "[", "\\", "a)"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
 		_cleanup_(freep) char *s = repeated(pieces[i], 60000, "");
 
 		assert_refused(s, "the limit is 1024");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(length_is_limited),
-		cmocka_unit_test(groups_are_limited),
-		cmocka_unit_test(written_out_size_is_limited),
-		cmocka_unit_test(other_languages_are_refused),
-		cmocka_unit_test(broken_expressions_are_refused),
-		cmocka_unit_test(gigantic_expressions_cost_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/text/regex.h"
 #include "base/core/mem.h"
 
@@ -51,9 +45,8 @@ static const char *groups_of(const char *pattern, enum regex_mode mode, const ch
 #define WHOLE(pattern, text) groups_of(pattern, REGEX_WHOLE, text, strlen(text), 0)
 #define SEARCH(pattern, text, from) groups_of(pattern, REGEX_SEARCH, text, strlen(text), from)
 
-static void whole_texts_match(void **state)
+TEST(whole_texts_match)
 {
-	(void)state;
 	assert_string_equal(WHOLE("foo|foobar", "foobar"), "0-6");
 	assert_string_equal(WHOLE("foo|bar", "foox"), "none");
 	assert_string_equal(WHOLE("foo|bar", "xbar"), "none");
@@ -71,9 +64,8 @@ static void whole_texts_match(void **state)
 	assert_string_equal(WHOLE("x\\by", "xy"), "none");
 }
 
-static void classes_are_those_of_the_language(void **state)
+TEST(classes_are_those_of_the_language)
 {
-	(void)state;
 	assert_string_equal(WHOLE("\\d\\D\\w\\W\\s\\S", "1x_- y"), "0-6");
 	assert_string_equal(WHOLE("[\\d\\-x]+", "1-x"), "0-3");
 	assert_string_equal(WHOLE("[^\\w]", "a"), "none");
@@ -92,9 +84,8 @@ static void classes_are_those_of_the_language(void **state)
 	assert_string_equal(groups_of("a.\\0b", REGEX_WHOLE, "a\0\0b", 4, 0), "0-4");
 }
 
-static void preferred_way_counts_for_the_groups(void **state)
+TEST(preferred_way_counts_for_the_groups)
 {
-	(void)state;
 	assert_string_equal(WHOLE("(a|ab)(c|bcd)(?:d*)", "abcd"), "0-4 0-1 1-4");
 	assert_string_equal(WHOLE("(a*?)(a*)", "aaaa"), "0-4 0-0 0-4");
 	assert_string_equal(WHOLE("(a*)(a*)", "aaaa"), "0-4 0-4 4-4");
@@ -109,11 +100,10 @@ static void preferred_way_counts_for_the_groups(void **state)
 	assert_string_equal(WHOLE("(?:)*(?:){3}a", "a"), "0-1");
 }
 
-static void searches_find_the_first_match(void **state)
+TEST(searches_find_the_first_match)
 {
 	static const char text[] = "B|123|foofoo456 foo1 foo";
 
-	(void)state;
 	assert_string_equal(SEARCH("foo(\\d+)", text, 0), "9-15 12-15");
 	assert_string_equal(SEARCH("foo(\\d+)", text, 15), "16-20 19-20");
 	assert_string_equal(SEARCH("foo(\\d+)", text, 20), "none");
@@ -128,7 +118,7 @@ static void searches_find_the_first_match(void **state)
 }
 
 /* Expressions and texts that take a backtracking matcher for ever, or a searching one memory. */
-static void time_is_bounded(void **state)
+TEST(time_is_bounded)
 {
 	static const char *const dear[] = {
 		"(a*)*b",	    "(a|a)*b",	    "(a|b)*a(a|b){100}c",
@@ -137,20 +127,18 @@ static void time_is_bounded(void **state)
 	};
 	char text[5000];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = "ab"[(i * i / 7 + i / 3) % 2];
 	for (size_t i = 0; i < ARRAY_SIZE(dear); i++)
 		assert_string_equal(groups_of(dear[i], REGEX_WHOLE, text, sizeof(text), 0), "none");
 }
 
-static void budget_ends_the_search(void **state)
+TEST(budget_ends_the_search)
 {
 	uint64_t steps = 1000, before;
 	struct regex *re;
 	char text[2000];
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	assert_int_equal(regex_new("(a|a)*b", NULL, &re), 0);
 	assert_int_equal(regex_match(re, REGEX_WHOLE, text, 10, 0, NULL, &steps), 0);
@@ -159,18 +147,4 @@ static void budget_ends_the_search(void **state)
 	assert_int_equal(regex_match(re, REGEX_WHOLE, text, sizeof(text), 0, NULL, &steps), -E2BIG);
 	assert_true(steps < before);
 	regex_free(re);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_texts_match),
-		cmocka_unit_test(classes_are_those_of_the_language),
-		cmocka_unit_test(preferred_way_counts_for_the_groups),
-		cmocka_unit_test(searches_find_the_first_match),
-		cmocka_unit_test(time_is_bounded),
-		cmocka_unit_test(budget_ends_the_search),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

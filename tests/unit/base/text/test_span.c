@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/text/span.h"
 
 static struct span of(const char *s)
@@ -13,9 +7,8 @@ static struct span of(const char *s)
 	return (struct span){s, strlen(s)};
 }
 
-static void blanks_at_the_ends(void **state)
+TEST(blanks_at_the_ends)
 {
-	(void)state;
 	assert_true(span_is(span_trim(of(" \t a b\r ")), "a b"));
 	assert_true(span_is(span_trim(of(" \t ")), ""));
 	assert_true(span_is(span_trim(of("")), ""));
@@ -25,12 +18,11 @@ static void blanks_at_the_ends(void **state)
 	assert_false(span_ends(of("edge"), "-edge"));
 }
 
-static void lines(void **state)
+TEST(lines)
 {
 	struct span text = of("a\n\nb\nc"), line;
 	static const char *const want[] = {"a", "", "b", "c"};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		assert_true(span_next_line(&text, &line));
 		assert_true(span_is(line, want[i]));
@@ -42,11 +34,10 @@ static void lines(void **state)
 	assert_false(span_next_line(&text, &line));
 }
 
-static void words(void **state)
+TEST(words)
 {
 	struct span text = of("  one\ttwo   three "), word;
 
-	(void)state;
 	assert_true(span_next_word(&text, &word) && span_is(word, "one"));
 	assert_true(span_next_word(&text, &word) && span_is(word, "two"));
 	assert_true(span_next_word(&text, &word) && span_is(word, "three"));
@@ -54,11 +45,10 @@ static void words(void **state)
 	assert_true(span_is(word, "three"));
 }
 
-static void keys_and_values(void **state)
+TEST(keys_and_values)
 {
 	struct span key, value;
 
-	(void)state;
 	assert_true(span_split(of("model name\t: a : b "), &key, &value));
 	assert_true(span_is(key, "model name"));
 	assert_true(span_is(value, "a : b"));
@@ -68,7 +58,7 @@ static void keys_and_values(void **state)
 	assert_false(span_split(of(""), &key, &value));
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
 	static const struct {
 		const char *text;
@@ -93,24 +83,10 @@ static void numbers(void **state)
 		{"AArch64", false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t v = 42;
 
 		assert_int_equal(span_number(of(cases[i].text), &v), cases[i].good);
 		assert_int_equal(v, cases[i].good ? cases[i].v : 42);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(blanks_at_the_ends),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(words),
-		cmocka_unit_test(keys_and_values),
-		cmocka_unit_test(numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

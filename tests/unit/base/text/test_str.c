@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-static void starts_empty_and_costs_nothing(void **state)
+TEST(starts_empty_and_costs_nothing)
 {
 	struct strbuf b = {0};
 
-	(void)state;
 	assert_null(b.s);
 	strbuf_deinit(&b);
 	strbuf_clear(&b);
 	strbuf_deinit(&b);
 }
 
-static void is_terminated_after_every_step(void **state)
+TEST(is_terminated_after_every_step)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 
-	(void)state;
 	strbuf_puts(&b, "");
 	assert_string_equal(b.s, "");
 	strbuf_puts(&b, "ab");
@@ -47,11 +39,10 @@ static void is_terminated_after_every_step(void **state)
 }
 
 /* Every length around the places where the buffer grows. */
-static void printf_of_any_length_is_whole(void **state)
+TEST(printf_of_any_length_is_whole)
 {
 	char want[700];
 
-	(void)state;
 	for (size_t before = 0; before < 70; before += 23)
 		for (size_t n = 0; n < 300; n++) {
 			_cleanup_(strbuf_deinit) struct strbuf b = {0};
@@ -68,12 +59,11 @@ static void printf_of_any_length_is_whole(void **state)
 		}
 }
 
-static void add_keeps_bytes_of_any_value(void **state)
+TEST(add_keeps_bytes_of_any_value)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	char all[256];
 
-	(void)state;
 	for (int i = 0; i < 256; i++)
 		all[i] = (char)i;
 	for (int i = 0; i < 20; i++)
@@ -83,12 +73,11 @@ static void add_keeps_bytes_of_any_value(void **state)
 		assert_memory_equal(b.s + (size_t)i * sizeof(all), all, sizeof(all));
 }
 
-static void reserve_gives_room_behind_the_content(void **state)
+TEST(reserve_gives_room_behind_the_content)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	char *to;
 
-	(void)state;
 	strbuf_puts(&b, "head ");
 	to = strbuf_reserve(&b, 1000);
 	assert_non_null(to);
@@ -101,11 +90,10 @@ static void reserve_gives_room_behind_the_content(void **state)
 	assert_string_equal(b.s + 1005, " tail");
 }
 
-static void failure_is_sticky_and_keeps_what_there_was(void **state)
+TEST(failure_is_sticky_and_keeps_what_there_was)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 
-	(void)state;
 	strbuf_puts(&b, "kept");
 	assert_null(strbuf_reserve(&b, SIZE_MAX));
 	assert_true(b.failed);
@@ -117,12 +105,11 @@ static void failure_is_sticky_and_keeps_what_there_was(void **state)
 	assert_null(b.s);
 }
 
-static void take_empties_the_buffer(void **state)
+TEST(take_empties_the_buffer)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	_cleanup_(freep) char *first = NULL, *second = NULL;
 
-	(void)state;
 	strbuf_puts(&b, "mine");
 	first = strbuf_take(&b);
 	assert_string_equal(first, "mine");
@@ -132,9 +119,8 @@ static void take_empties_the_buffer(void **state)
 	assert_string_equal(second, "");
 }
 
-static void starts_and_ends(void **state)
+TEST(starts_and_ends)
 {
-	(void)state;
 	assert_true(str_starts("sched_switch", "sched"));
 	assert_true(str_starts("x", ""));
 	assert_true(str_starts("", ""));
@@ -145,9 +131,8 @@ static void starts_and_ends(void **state)
 	assert_false(str_ends("traced", "trace"));
 }
 
-static void glob_matches_whole_names(void **state)
+TEST(glob_matches_whole_names)
 {
-	(void)state;
 	assert_true(str_glob("*", ""));
 	assert_true(str_glob("sched_*", "sched_switch"));
 	assert_false(str_glob("sched_*", "x_sched_switch"));
@@ -158,21 +143,4 @@ static void glob_matches_whole_names(void **state)
 	assert_true(str_glob("[ab]x", "bx"));
 	assert_false(str_glob("[ab]x", "cx"));
 	assert_false(str_glob("a", "A"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_empty_and_costs_nothing),
-		cmocka_unit_test(is_terminated_after_every_step),
-		cmocka_unit_test(printf_of_any_length_is_whole),
-		cmocka_unit_test(add_keeps_bytes_of_any_value),
-		cmocka_unit_test(reserve_gives_room_behind_the_content),
-		cmocka_unit_test(failure_is_sticky_and_keeps_what_there_was),
-		cmocka_unit_test(take_empties_the_buffer),
-		cmocka_unit_test(starts_and_ends),
-		cmocka_unit_test(glob_matches_whole_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

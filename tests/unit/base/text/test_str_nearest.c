@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "unit/rng.h"
@@ -25,9 +19,8 @@ static const char *nearest(const char *word, const char *const *candidates)
 
 #define NEAREST(word, ...) nearest(word, (const char *const[]){__VA_ARGS__, NULL})
 
-static void one_edit_of_each_kind(void **state)
+TEST(one_edit_of_each_kind)
 {
-	(void)state;
 	assert_string_equal(NEAREST("shed_switch", "sched_switch"), "sched_switch");
 	assert_string_equal(NEAREST("schedd_switch", "sched_switch"), "sched_switch");
 	assert_string_equal(NEAREST("sched_swotch", "sched_switch"), "sched_switch");
@@ -37,22 +30,20 @@ static void one_edit_of_each_kind(void **state)
 	assert_string_equal(NEAREST("abc", "bac"), "bac");
 }
 
-static void the_nearest_wins_and_the_first_of_equals(void **state)
+TEST(the_nearest_wins_and_the_first_of_equals)
 {
-	(void)state;
 	assert_string_equal(NEAREST("sched_waking", "sched_wakeup", "sched_wakin", "sched_wak"),
 			    "sched_wakin");
 	assert_string_equal(NEAREST("sched_wak", "sched_waka", "sched_wakb"), "sched_waka");
 	assert_string_equal(NEAREST("buffers", "buffer", "duffers", "buffers"), "buffers");
 }
 
-static void the_nearest_is_kept_for_candidates_that_do_not_last(void **state)
+TEST(the_nearest_is_kept_for_candidates_that_do_not_last)
 {
 	static const char *const candidates[] = {"sched_wak", "sched_wakin", "sched_wakeup"};
 	char best[STR_NEAREST_SIZE], candidate[32];
 	struct str_nearest n;
 
-	(void)state;
 	str_nearest_init(&n, "sched_waking");
 	for (unsigned i = 0; i < 3; i++) {
 		snprintf(candidate, sizeof(candidate), "%s", candidates[i]);
@@ -67,9 +58,8 @@ static void the_nearest_is_kept_for_candidates_that_do_not_last(void **state)
 	assert_int_equal(strlen(best), STR_NEAREST_SIZE - 1);
 }
 
-static void nothing_near_gives_nothing(void **state)
+TEST(nothing_near_gives_nothing)
 {
-	(void)state;
 	assert_null(NEAREST("irq", "sched_switch", "softirq_entry"));
 	assert_null(NEAREST("ab", "ac")); /* one of two is more than a third */
 	assert_string_equal(NEAREST("abc", "abd"), "abd");
@@ -80,11 +70,10 @@ static void nothing_near_gives_nothing(void **state)
 	assert_string_equal(NEAREST("", ""), "");
 }
 
-static void very_long_words_have_no_neighbours(void **state)
+TEST(very_long_words_have_no_neighbours)
 {
 	char a[500], b[500];
 
-	(void)state;
 	memset(a, 'a', sizeof(a));
 	a[sizeof(a) - 1] = '\0';
 	memcpy(b, a, sizeof(b));
@@ -117,12 +106,11 @@ static unsigned plain_distance(const char *a, const char *b)
 	return d[na][nb];
 }
 
-static void agrees_with_the_definition(void **state)
+TEST(agrees_with_the_definition)
 {
 	uint64_t rng = 11;
 	unsigned found = 0;
 
-	(void)state;
 	for (int round = 0; round < 3000; round++) {
 		char word[32], candidates[6][32];
 		const char *best = NULL, *got;
@@ -153,18 +141,4 @@ static void agrees_with_the_definition(void **state)
 		found += best != NULL;
 	}
 	assert_in_range(found, 300, 2900);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_edit_of_each_kind),
-		cmocka_unit_test(the_nearest_wins_and_the_first_of_equals),
-		cmocka_unit_test(the_nearest_is_kept_for_candidates_that_do_not_last),
-		cmocka_unit_test(nothing_near_gives_nothing),
-		cmocka_unit_test(very_long_words_have_no_neighbours),
-		cmocka_unit_test(agrees_with_the_definition),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

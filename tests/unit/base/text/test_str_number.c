@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-static void whole_numbers(void **state)
+TEST(whole_numbers)
 {
 	uint64_t v = 1;
 	uint32_t w;
 
-	(void)state;
 	assert_int_equal(str_to_u64("0", &v), 0);
 	assert_int_equal(v, 0);
 	assert_int_equal(str_to_u64("18446744073709551615", &v), 0);
@@ -29,14 +22,13 @@ static void whole_numbers(void **state)
 	assert_int_equal(w, UINT32_MAX);
 }
 
-static void no_numbers(void **state)
+TEST(no_numbers)
 {
 	static const char *const bad[] = {"",  " 1", "1 ", "-1",  "+1",	   "0x10", "1a",
 					  "a", ".5", "1.", "1e3", "1,000", "\n",   "1\n"};
 	uint64_t v = 77;
 	uint32_t w = 78;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(str_to_u64(bad[i], &v), -EINVAL);
 		assert_int_equal(str_to_u32(bad[i], &w), -EINVAL);
@@ -45,12 +37,11 @@ static void no_numbers(void **state)
 	assert_int_equal(w, 78);
 }
 
-static void numbers_out_of_range(void **state)
+TEST(numbers_out_of_range)
 {
 	uint64_t v = 77;
 	uint32_t w = 78;
 
-	(void)state;
 	assert_int_equal(str_to_u64("18446744073709551616", &v), -ERANGE);
 	assert_int_equal(str_to_u64("99999999999999999999999", &v), -ERANGE);
 	assert_int_equal(str_to_u32("4294967296", &w), -ERANGE);
@@ -76,7 +67,7 @@ static void check(const struct quantity *q, size_t n, int (*parse)(const char *,
 	}
 }
 
-static void durations(void **state)
+TEST(durations)
 {
 	static const struct quantity q[] = {
 		{"10", 0, 10000},
@@ -118,11 +109,10 @@ static void durations(void **state)
 		{"1m30s", -EINVAL, 0},
 	};
 
-	(void)state;
 	check(q, ARRAY_SIZE(q), str_to_duration_ms);
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
 	static const struct quantity q[] = {
 		{"512", 0, 512},
@@ -154,15 +144,13 @@ static void sizes(void **state)
 		{"1m ", -EINVAL, 0},
 	};
 
-	(void)state;
 	check(q, ARRAY_SIZE(q), str_to_size_kb);
 }
 
-static void thousands(void **state)
+TEST(thousands)
 {
 	char buf[32];
 
-	(void)state;
 	assert_string_equal(str_thousands(0, buf), "0");
 	assert_string_equal(str_thousands(7, buf), "7");
 	assert_string_equal(str_thousands(999, buf), "999");
@@ -172,11 +160,10 @@ static void thousands(void **state)
 	assert_string_equal(str_thousands(UINT64_MAX, buf), "18,446,744,073,709,551,615");
 }
 
-static void bytes(void **state)
+TEST(bytes)
 {
 	char buf[32];
 
-	(void)state;
 	assert_string_equal(str_bytes(0, buf), "0 B");
 	assert_string_equal(str_bytes(1023, buf), "1023 B");
 	assert_string_equal(str_bytes(1024, buf), "1 KiB");
@@ -194,12 +181,11 @@ static void bytes(void **state)
 }
 
 /* Three significant digits: never further than half of the last one from the truth. */
-static void bytes_are_rounded_to_nearest(void **state)
+TEST(bytes_are_rounded_to_nearest)
 {
 	static const char units[] = "BKMGTPE";
 	char buf[32], unit[4];
 
-	(void)state;
 	for (uint64_t v = 1000; v < UINT64_MAX / 3; v = v / 2 * 3 + 1) {
 		double shown, scale = 1;
 
@@ -210,20 +196,4 @@ static void bytes_are_rounded_to_nearest(void **state)
 		assert_true(shown * scale - (double)v <= (double)v * 0.00501);
 		assert_true((double)v - shown * scale <= (double)v * 0.00501);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_numbers),
-		cmocka_unit_test(no_numbers),
-		cmocka_unit_test(numbers_out_of_range),
-		cmocka_unit_test(durations),
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(thousands),
-		cmocka_unit_test(bytes),
-		cmocka_unit_test(bytes_are_rounded_to_nearest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

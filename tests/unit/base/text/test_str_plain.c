@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/text/str.h"
 
 static void check(const char *text, size_t len, const char *keep, const char *expected)
@@ -21,9 +16,8 @@ static void check(const char *text, size_t len, const char *keep, const char *ex
 }
 #define CHECK(text, expected) check(text, sizeof(text) - 1, "", expected)
 
-static void test_what_people_read_stays(void **state)
+TEST(test_what_people_read_stays)
 {
-	(void)state;
 	CHECK("", "");
 	CHECK("sched/sched_switch ~ !", "sched/sched_switch ~ !");
 	CHECK("Gr\xc3\xbc\xc3\x9f", "Gr\xc3\xbc\xc3\x9f");
@@ -33,9 +27,8 @@ static void test_what_people_read_stays(void **state)
 	CHECK("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
 }
 
-static void test_control_characters_do_not(void **state)
+TEST(test_control_characters_do_not)
 {
-	(void)state;
 	CHECK("a\033[2Jb\r\n\t\x7f", "a?[2Jb????");
 	check("a\0b", 3, "", "a?b");
 	check("a\0b", 3, "\n", "a?b");
@@ -49,9 +42,8 @@ static void test_control_characters_do_not(void **state)
 	      "?2J");
 }
 
-static void test_what_is_no_utf8_does_not(void **state)
+TEST(test_what_is_no_utf8_does_not)
 {
-	(void)state;
 	CHECK("\xff\xfe\x80\xbf\xc0\xc1\xf5", "???????");
 	CHECK("\xc0\x8a", "??"); /* a newline, written longer than it is */
 	CHECK("\xe0\x9f\xbf\xf0\x8f\xbf\xbf", "???????");
@@ -61,21 +53,8 @@ static void test_what_is_no_utf8_does_not(void **state)
 }
 
 /* A name that was cut in the middle of a character. */
-static void test_a_character_that_is_cut(void **state)
+TEST(test_a_character_that_is_cut)
 {
-	(void)state;
 	check("x\xe2\x82\xac", 3, "", "x??");
 	check("x\xc3\xbc", 2, "", "x?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_people_read_stays),
-		cmocka_unit_test(test_control_characters_do_not),
-		cmocka_unit_test(test_what_is_no_utf8_does_not),
-		cmocka_unit_test(test_a_character_that_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

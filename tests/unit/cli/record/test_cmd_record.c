@@ -5,11 +5,7 @@
  */
 #include <event2/event.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -228,9 +223,10 @@ static uint64_t packets_in(const char *name)
 
 /* ---- good ---- */
 
-static void test_a_recording_is_saved_and_summed_up(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 {
-	(void)state;
 	assert_int_equal(record("-o x.pftrace sched/sched_switch"), 0);
 	check_files("x.pftrace ");
 	assert_int_equal(packets_in("x.pftrace"), 26);
@@ -240,43 +236,38 @@ static void test_a_recording_is_saved_and_summed_up(void **state)
 	assert_true(says("missing  nobody provides the data source 'linux.ftrace'"));
 }
 
-static void test_quiet_says_nothing(void **state)
+FIXTURE_TEST(test_quiet_says_nothing)
 {
-	(void)state;
 	assert_int_equal(record("-q -o x.pftrace sched"), 0);
 	check_files("x.pftrace ");
 	assert_string_equal(said.s, "");
 }
 
-static void test_strict_tells_losses_by_its_exit_code(void **state)
+FIXTURE_TEST(test_strict_tells_losses_by_its_exit_code)
 {
-	(void)state;
 	assert_int_equal(record("--strict -q -o x.pftrace sched"), 3);
 	check_files("x.pftrace ");
 }
 
-static void test_without_a_name_it_makes_one(void **state)
+FIXTURE_TEST(test_without_a_name_it_makes_one)
 {
 	char list[1024] = "";
 
-	(void)state;
 	assert_int_equal(record("-q sched"), 0);
 	assert_int_equal(fs_each(dir, list_name, list), 0);
 	assert_true(str_glob("trace-*-????????T*-*.pftrace ", list));
 }
 
-static void test_standard_output(void **state)
+FIXTURE_TEST(test_standard_output)
 {
-	(void)state;
 	assert_int_equal(record("-o - sched"), 0);
 	check_files("");
 	assert_int_equal(packets_in("stdout"), 26);
 	assert_true(says("to standard output"));
 }
 
-static void test_one_signal_stops_and_saves(void **state)
+FIXTURE_TEST(test_one_signal_stops_and_saves)
 {
-	(void)state;
 	service.end_when_started = false;
 	signals[0].after = "GetTraceStats"; /* asked for once tracing has begun */
 	signals[0].number = SIGINT;
@@ -290,9 +281,8 @@ static void test_one_signal_stops_and_saves(void **state)
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers "));
 }
 
-static void test_a_config_file(void **state)
+FIXTURE_TEST(test_a_config_file)
 {
-	(void)state;
 	write_config(SOURCE "buffers { size_kb: 64 }");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
 	check_files("x.pftrace ");
@@ -300,9 +290,8 @@ static void test_a_config_file(void **state)
 
 /* ---- not good ---- */
 
-static void test_two_signals_throw_it_away(void **state)
+FIXTURE_TEST(test_two_signals_throw_it_away)
 {
-	(void)state;
 	service.end_when_started = false;
 	service.silent = "Flush";
 	signals[0].after = "GetTraceStats";
@@ -315,9 +304,8 @@ static void test_two_signals_throw_it_away(void **state)
 	assert_true(says("aborted"));
 }
 
-static void test_a_refused_config_leaves_no_file(void **state)
+FIXTURE_TEST(test_a_refused_config_leaves_no_file)
 {
-	(void)state;
 	service.end_at_once = true;
 	service.enable_error = "Invalid buffer sizes";
 	assert_int_equal(record("-o x.pftrace sched"), 1);
@@ -326,9 +314,8 @@ static void test_a_refused_config_leaves_no_file(void **state)
 }
 
 /* exclusive_prio of somebody else, say. */
-static void test_a_session_that_the_service_ends_is_saved(void **state)
+FIXTURE_TEST(test_a_session_that_the_service_ends_is_saved)
 {
-	(void)state;
 	service.enable_error = "somebody had priority";
 	assert_int_equal(record("-o x.pftrace sched/sched_switch"), 1);
 	assert_true(says("the tracing service says: somebody had priority"));
@@ -337,11 +324,10 @@ static void test_a_session_that_the_service_ends_is_saved(void **state)
 	assert_int_equal(packets_in("x.pftrace"), 26);
 }
 
-static void test_a_service_that_dies_leaves_no_file(void **state)
+FIXTURE_TEST(test_a_service_that_dies_leaves_no_file)
 {
 	static const char *const at[] = {"QueryServiceState", "EnableTracing", "ReadBuffers"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		service.leave = at[i];
 		assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
@@ -351,10 +337,8 @@ static void test_a_service_that_dies_leaves_no_file(void **state)
 }
 
 /* Killed in the middle of a write, as a fourth part of all packets of the kind are. */
-static void test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_whole_packet(
-	void **state)
+FIXTURE_TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_whole_packet)
 {
-	(void)state;
 	service.end_when_started = false;
 	service.leave = "Flush";
 	service.leaves_part = true;
@@ -369,9 +353,8 @@ static void test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_wh
 
 /* ---- a trace that is written while it is recorded ---- */
 
-static void test_what_is_thrown_away_has_no_file(void **state)
+FIXTURE_TEST(test_what_is_thrown_away_has_no_file)
 {
-	(void)state;
 	service.end_when_started = false;
 	service.silent = "Flush";
 	signals[0].after = "GetTraceStats";
@@ -384,9 +367,8 @@ static void test_what_is_thrown_away_has_no_file(void **state)
 	assert_true(says("aborted: nothing was saved"));
 }
 
-static void test_an_output_that_is_too_slow_is_told(void **state)
+FIXTURE_TEST(test_an_output_that_is_too_slow_is_told)
 {
-	(void)state;
 	service.bytes_waiting = 20 << 20;
 	assert_int_equal(record("-o x.pftrace sched"), 0);
 	assert_true(says("the output takes no data: 20 MiB wait") ||
@@ -394,9 +376,8 @@ static void test_an_output_that_is_too_slow_is_told(void **state)
 }
 
 /* What has no size is read while it records. */
-static void test_a_pipe_gets_the_trace_while_it_is_recorded(void **state)
+FIXTURE_TEST(test_a_pipe_gets_the_trace_while_it_is_recorded)
 {
-	(void)state;
 	service.end_when_started = false;
 	signals[0].after = "ReadBuffers ReadBuffers";
 	signals[0].number = SIGINT;
@@ -405,9 +386,8 @@ static void test_a_pipe_gets_the_trace_while_it_is_recorded(void **state)
 	assert_int_equal(packets_in("stdout"), 26);
 }
 
-static void test_an_older_file_survives_a_failure(void **state)
+FIXTURE_TEST(test_an_older_file_survives_a_failure)
 {
-	(void)state;
 	assert_int_equal(record("-q -o x.pftrace sched"), 0);
 	service.enable_error = "no";
 	assert_int_equal(record("-q -o x.pftrace sched"), 1);
@@ -416,9 +396,8 @@ static void test_an_older_file_survives_a_failure(void **state)
 	assert_string_equal(said.s, "sonda: the tracing service says: no\n");
 }
 
-static void test_a_full_disk_keeps_whole_packets(void **state)
+FIXTURE_TEST(test_a_full_disk_keeps_whole_packets)
 {
-	(void)state;
 	file_limit = 10000;
 	assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
 	check_files("x.pftrace ");
@@ -427,17 +406,15 @@ static void test_a_full_disk_keeps_whole_packets(void **state)
 	assert_true(says("File too large"));
 }
 
-static void test_a_full_device(void **state)
+FIXTURE_TEST(test_a_full_device)
 {
-	(void)state;
 	assert_int_equal(record("-o /dev/full sched"), 1);
 	assert_true(says("No space left on device"));
 	check_files("");
 }
 
-static void test_an_empty_trace_is_no_success(void **state)
+FIXTURE_TEST(test_an_empty_trace_is_no_success)
 {
-	(void)state;
 	service.slices = (const uint8_t *)"";
 	service.slices_len = 0;
 	assert_int_equal(record("-o x.pftrace sched"), 1);
@@ -455,9 +432,8 @@ static void test_an_empty_trace_is_no_success(void **state)
 	SOURCE "buffers { size_kb: 64 } trigger_config { trigger_mode: CLONE_SNAPSHOT "            \
 	       "trigger_timeout_ms: 1 triggers { name: 'late' } }"
 
-static void test_a_recorder_without_a_trigger_saves_nothing(void **state)
+FIXTURE_TEST(test_a_recorder_without_a_trigger_saves_nothing)
 {
-	(void)state;
 	write_config(SNAPSHOTS);
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it"));
@@ -465,7 +441,7 @@ static void test_a_recorder_without_a_trigger_saves_nothing(void **state)
 	check_files("");
 }
 
-static void test_a_recorder_that_cannot_be(void **state)
+FIXTURE_TEST(test_a_recorder_that_cannot_be)
 {
 	static const struct {
 		const char *line, *says;
@@ -477,7 +453,6 @@ static void test_a_recorder_that_cannot_be(void **state)
 		{"-c c.cfg --detach flight", "nobody is there to save the snapshots", 2},
 	};
 
-	(void)state;
 	write_config(SNAPSHOTS);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(record(rows[i].line), rows[i].code);
@@ -492,12 +467,11 @@ static void test_a_recorder_that_cannot_be(void **state)
 	check_files("");
 }
 
-static void test_a_trace_without_what_it_is_about_is_no_success(void **state)
+FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 {
 	static const char why[] = "there is no tracefs that this process may use";
 	struct pb_enc *e = &slices.enc;
 
-	(void)state;
 	pb_mem_reset(&slices);
 	pb_enc_open(e, PB_READ_BUFFERS_RESPONSE_SLICES);
 	pb_enc_open(e, PB_READ_BUFFERS_RESPONSE_SLICE_DATA);
@@ -520,11 +494,10 @@ static void test_a_trace_without_what_it_is_about_is_no_success(void **state)
 	assert_true(says("ftrace: there is no tracefs"));
 }
 
-static void test_a_trace_that_the_service_writes_itself(void **state)
+FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
 {
 	char config[256], path[128];
 
-	(void)state;
 	/* What it gives to read nevertheless is not the trace. */
 	service.slices = NULL;
 	write_config(SOURCE "write_into_file: true output_path: '/nonexistent/there.pftrace'");
@@ -549,9 +522,8 @@ static void test_a_trace_that_the_service_writes_itself(void **state)
 }
 
 /* The service would write into it; this one does not. */
-static void test_a_file_that_is_passed_to_the_service(void **state)
+FIXTURE_TEST(test_a_file_that_is_passed_to_the_service)
 {
-	(void)state;
 	service.writes_file = false;
 	write_config(SOURCE "write_into_file: true");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
@@ -576,9 +548,8 @@ static void test_a_file_that_is_passed_to_the_service(void **state)
 	assert_true(says("what was written until then is in z.pftrace"));
 }
 
-static void test_detached_sessions(void **state)
+FIXTURE_TEST(test_detached_sessions)
 {
-	(void)state;
 	write_config(SOURCE "buffers { size_kb: 64 }");
 	service.end_when_started = false;
 	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 2);
@@ -589,17 +560,15 @@ static void test_detached_sessions(void **state)
 	check_files("x.pftrace ");
 }
 
-static void test_where_no_file_can_be_written_nothing_is_recorded(void **state)
+FIXTURE_TEST(test_where_no_file_can_be_written_nothing_is_recorded)
 {
-	(void)state;
 	assert_int_equal(record("-o /nonexistent/x.pftrace sched"), 1);
 	assert_true(says("cannot write /nonexistent/x.pftrace: No such file or directory"));
 	assert_string_equal(service.port.calls, "");
 }
 
-static void test_a_named_service_must_be_there(void **state)
+FIXTURE_TEST(test_a_named_service_must_be_there)
 {
-	(void)state;
 	assert_int_equal(record("--socket /nonexistent/c -o x.pftrace sched"), 1);
 	check_files("");
 	assert_true(says("no tracing service listens on /nonexistent/c"));
@@ -641,12 +610,11 @@ static void listen_to_config(void)
 	follows = false;
 }
 
-static void test_a_command_and_its_children(void **state)
+FIXTURE_TEST(test_a_command_and_its_children)
 {
 	struct strbuf b = {0};
 	char path[128];
 
-	(void)state;
 	listen_to_config();
 	assert_int_equal(record("-o x.pftrace sched -- sh -c echo${IFS}$$>pid"), 0);
 	assert_true(says("  command  'sh' ended with exit code 0\n"));
@@ -660,9 +628,8 @@ static void test_a_command_and_its_children(void **state)
 	check_files("x.pftrace ");
 }
 
-static void test_everybody_while_a_command_runs(void **state)
+FIXTURE_TEST(test_everybody_while_a_command_runs)
 {
-	(void)state;
 	listen_to_config();
 	assert_int_equal(record("-a -C 0 -o x.pftrace sched -- true"), 0);
 	assert_int_equal(n_tids, 0);
@@ -670,11 +637,10 @@ static void test_everybody_while_a_command_runs(void **state)
 	assert_string_equal(mask, "1");
 }
 
-static void test_a_process_while_a_command_runs(void **state)
+FIXTURE_TEST(test_a_process_while_a_command_runs)
 {
 	char line[64];
 
-	(void)state;
 	listen_to_config();
 	snprintf(line, sizeof(line), "-p %d -o x.pftrace sched -- true", (int)getpid());
 	assert_int_equal(record(line), 0);
@@ -683,9 +649,8 @@ static void test_a_process_while_a_command_runs(void **state)
 	assert_true(follows);
 }
 
-static void test_a_config_with_a_command(void **state)
+FIXTURE_TEST(test_a_config_with_a_command)
 {
-	(void)state;
 	service.end_when_started = false;
 	write_config(SOURCE "buffers { size_kb: 64 }");
 	assert_int_equal(record("-c c.cfg -o x.pftrace -- false"), 0);
@@ -693,9 +658,8 @@ static void test_a_config_with_a_command(void **state)
 	check_files("x.pftrace ");
 }
 
-static void test_what_is_not_there_is_told_before_anything_begins(void **state)
+FIXTURE_TEST(test_what_is_not_there_is_told_before_anything_begins)
 {
-	(void)state;
 	assert_int_equal(record("-o x.pftrace -p 1073741824 sched"), 1);
 	assert_true(says("sonda: -p: there is no process 1073741824\n"));
 	assert_int_equal(record("-o x.pftrace -C 8191 sched"), 1);
@@ -708,9 +672,8 @@ static void test_what_is_not_there_is_told_before_anything_begins(void **state)
 	assert_string_equal(service.port.calls, "");
 }
 
-static void test_a_command_that_cannot_run_leaves_no_file(void **state)
+FIXTURE_TEST(test_a_command_that_cannot_run_leaves_no_file)
 {
-	(void)state;
 	listen_to_config();
 	assert_int_equal(record("-o x.pftrace sched -- /nonexistent/program"), 1);
 	assert_true(says("cannot run '/nonexistent/program': No such file or directory"));
@@ -718,9 +681,8 @@ static void test_a_command_that_cannot_run_leaves_no_file(void **state)
 }
 
 /* Whatever is typed, the terminal gets letters. */
-static void test_names_with_control_characters(void **state)
+FIXTURE_TEST(test_names_with_control_characters)
 {
-	(void)state;
 	listen_to_config();
 	assert_int_equal(record("-o x.pftrace a\033[2Jb"), 2);
 	assert_int_equal(record("--no\033[2J"), 2);
@@ -733,9 +695,8 @@ static void test_names_with_control_characters(void **state)
 	check_files("");
 }
 
-static void test_usage(void **state)
+FIXTURE_TEST(test_usage)
 {
-	(void)state;
 	assert_int_equal(record(""), 2);
 	assert_true(says("nothing to record"));
 	assert_int_equal(record("-t 5x sched"), 2);
@@ -750,9 +711,8 @@ static void test_usage(void **state)
 	assert_string_equal(said.s, "");
 }
 
-static void test_a_mistake_in_a_config(void **state)
+FIXTURE_TEST(test_a_mistake_in_a_config)
 {
-	(void)state;
 	write_config("buffers { size_kb: 64 }\nbufers { }\n");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("c.cfg:2:1: error:"));
@@ -760,50 +720,4 @@ static void test_a_mistake_in_a_config(void **state)
 	assert_true(says("nosuch.cfg: No such file or directory"));
 	check_files("");
 	assert_string_equal(service.port.calls, "");
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_recording_is_saved_and_summed_up),
-		TEST(test_quiet_says_nothing),
-		TEST(test_strict_tells_losses_by_its_exit_code),
-		TEST(test_without_a_name_it_makes_one),
-		TEST(test_standard_output),
-		TEST(test_one_signal_stops_and_saves),
-		TEST(test_a_config_file),
-		TEST(test_two_signals_throw_it_away),
-		TEST(test_a_refused_config_leaves_no_file),
-		TEST(test_a_session_that_the_service_ends_is_saved),
-		TEST(test_a_service_that_dies_leaves_no_file),
-		TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_whole_packet),
-		TEST(test_what_is_thrown_away_has_no_file),
-		TEST(test_an_output_that_is_too_slow_is_told),
-		TEST(test_a_pipe_gets_the_trace_while_it_is_recorded),
-		TEST(test_an_older_file_survives_a_failure),
-		TEST(test_a_full_disk_keeps_whole_packets),
-		TEST(test_a_full_device),
-		TEST(test_an_empty_trace_is_no_success),
-		TEST(test_a_recorder_without_a_trigger_saves_nothing),
-		TEST(test_a_recorder_that_cannot_be),
-		TEST(test_a_trace_without_what_it_is_about_is_no_success),
-		TEST(test_a_trace_that_the_service_writes_itself),
-		TEST(test_a_file_that_is_passed_to_the_service),
-		TEST(test_detached_sessions),
-		TEST(test_where_no_file_can_be_written_nothing_is_recorded),
-		TEST(test_a_named_service_must_be_there),
-		TEST(test_a_command_and_its_children),
-		TEST(test_everybody_while_a_command_runs),
-		TEST(test_a_process_while_a_command_runs),
-		TEST(test_a_config_with_a_command),
-		TEST(test_what_is_not_there_is_told_before_anything_begins),
-		TEST(test_a_command_that_cannot_run_leaves_no_file),
-		TEST(test_names_with_control_characters),
-		TEST(test_usage),
-		TEST(test_a_mistake_in_a_config),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/record/command_child.h"
 #include "unit/temp_dir.h"
@@ -92,7 +87,9 @@ static const char *described(void)
 	return text;
 }
 
-static void test_it_waits_and_then_runs(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_it_waits_and_then_runs)
 {
 	char command[512];
 
@@ -112,7 +109,7 @@ static void test_it_waits_and_then_runs(void **state)
 }
 
 /* The number that was recorded is the command's. */
-static void test_its_pid_is_known_before(void **state)
+FIXTURE_TEST(test_its_pid_is_known_before)
 {
 	char command[512], number[32];
 	struct strbuf b = {0};
@@ -127,9 +124,8 @@ static void test_its_pid_is_known_before(void **state)
 	strbuf_deinit(&b);
 }
 
-static void test_how_it_ended(void **state)
+FIXTURE_TEST(test_how_it_ended)
 {
-	(void)state;
 	fork_sh("exit 3");
 	run_it();
 	wait_for_end();
@@ -143,7 +139,7 @@ static void test_how_it_ended(void **state)
 }
 
 /* Its children in the background are not it. */
-static void test_what_it_leaves_behind_does_not_count(void **state)
+FIXTURE_TEST(test_what_it_leaves_behind_does_not_count)
 {
 	char command[512];
 	struct strbuf b = {0};
@@ -158,7 +154,7 @@ static void test_what_it_leaves_behind_does_not_count(void **state)
 	strbuf_deinit(&b);
 }
 
-static void test_no_such_program(void **state)
+FIXTURE_TEST(test_no_such_program)
 {
 	static char *nowhere[] = {(char *)"no\033such", NULL};
 	char *no_right[] = {(char *)temp_dir_path(state, 1, "file"), NULL};
@@ -177,9 +173,8 @@ static void test_no_such_program(void **state)
 	assert_non_null(strstr(why.text, "Permission denied"));
 }
 
-static void test_one_that_is_killed_before_it_runs(void **state)
+FIXTURE_TEST(test_one_that_is_killed_before_it_runs)
 {
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	fork_sh("exit 0");
 	kill(command_child_pid(child), SIGKILL);
@@ -197,7 +192,7 @@ static void test_one_that_is_killed_before_it_runs(void **state)
 	wait_for_end();
 }
 
-static void test_signals_reach_it_while_it_runs(void **state)
+FIXTURE_TEST(test_signals_reach_it_while_it_runs)
 {
 	char command[512];
 
@@ -216,7 +211,7 @@ static void test_signals_reach_it_while_it_runs(void **state)
 	command_child_signal(child, SIGKILL); /* no more */
 }
 
-static void test_one_that_is_not_wanted_never_runs(void **state)
+FIXTURE_TEST(test_one_that_is_not_wanted_never_runs)
 {
 	char command[512];
 	pid_t pid;
@@ -231,11 +226,10 @@ static void test_one_that_is_not_wanted_never_runs(void **state)
 	command_child_free(NULL);
 }
 
-static void test_one_that_runs_is_left_alone(void **state)
+FIXTURE_TEST(test_one_that_runs_is_left_alone)
 {
 	pid_t pid;
 
-	(void)state;
 	fork_sh("exec sleep 60 >/dev/null");
 	pid = command_child_pid(child);
 	run_it();
@@ -247,7 +241,7 @@ static void test_one_that_runs_is_left_alone(void **state)
 }
 
 /* Nothing of ours is open in it but what was before; and what we opened since is not, either. */
-static void test_descriptors(void **state)
+FIXTURE_TEST(test_descriptors)
 {
 	struct strbuf before = {0}, b = {0};
 	char command[512];
@@ -268,7 +262,7 @@ static void test_descriptors(void **state)
 }
 
 /* Signals that we ignore or block meanwhile are our own affair. */
-static void test_signals_are_as_they_were_at_the_fork(void **state)
+FIXTURE_TEST(test_signals_are_as_they_were_at_the_fork)
 {
 	char command[512];
 	struct strbuf b = {0};
@@ -289,25 +283,4 @@ static void test_signals_are_as_they_were_at_the_fork(void **state)
 	assert_non_null(strstr(b.s, "SigBlk:\t0000000000000000"));
 	assert_null(strstr(b.s, "SigIgn:\t0000000000001000"));
 	strbuf_deinit(&b);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_it_waits_and_then_runs),
-		TEST(test_its_pid_is_known_before),
-		TEST(test_how_it_ended),
-		TEST(test_what_it_leaves_behind_does_not_count),
-		TEST(test_no_such_program),
-		TEST(test_one_that_is_killed_before_it_runs),
-		TEST(test_signals_reach_it_while_it_runs),
-		TEST(test_one_that_is_not_wanted_never_runs),
-		TEST(test_one_that_runs_is_left_alone),
-		TEST(test_descriptors),
-		TEST(test_signals_are_as_they_were_at_the_fork),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/cpu_list.h"
 #include "unit/temp_dir.h"
 
-static void test_masks_as_the_kernel_takes_them(void **state)
+TEST(test_masks_as_the_kernel_takes_them)
 {
 	static const struct {
 		const char *list, *mask;
@@ -29,7 +24,6 @@ static void test_masks_as_the_kernel_takes_them(void **state)
 		{"007", "80"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cpu_list l = {0};
 		struct strbuf b = {0};
@@ -41,12 +35,11 @@ static void test_masks_as_the_kernel_takes_them(void **state)
 	}
 }
 
-static void test_the_last_cpu_that_there_can_be(void **state)
+TEST(test_the_last_cpu_that_there_can_be)
 {
 	struct cpu_list l = {0};
 	struct strbuf b = {0};
 
-	(void)state;
 	assert_int_equal(cpu_list_add(&l, "0-8191"), 0);
 	cpu_list_mask(&l, &b);
 	assert_int_equal(b.len, 256 * 9 - 1);
@@ -55,12 +48,11 @@ static void test_the_last_cpu_that_there_can_be(void **state)
 	assert_int_equal(cpu_list_add(&l, "0-99999999999999999999"), -ERANGE);
 }
 
-static void test_what_is_no_list(void **state)
+TEST(test_what_is_no_list)
 {
 	static const char *const bad[] = {"",	   ",",	  "0,",	 ",0", "0,,1", "1-", "-1",   "3-1",
 					  "1-2-3", "0 1", "0x1", "a",  "1;2",  "+1", "0-\n", "all"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct cpu_list l = {0};
 
@@ -69,12 +61,11 @@ static void test_what_is_no_list(void **state)
 	}
 }
 
-static void test_lists_add_up(void **state)
+TEST(test_lists_add_up)
 {
 	struct cpu_list l = {0};
 	struct strbuf b = {0};
 
-	(void)state;
 	assert_int_equal(cpu_list_add(&l, "0"), 0);
 	assert_int_equal(cpu_list_add(&l, "3"), 0);
 	cpu_list_mask(&l, &b);
@@ -91,7 +82,7 @@ static void write_present(void **state, const char *text)
 	fclose(f);
 }
 
-static void test_a_cpu_that_the_machine_does_not_have(void **state)
+TEST_WITH(test_a_cpu_that_the_machine_does_not_have, temp_dir_setup, temp_dir_teardown)
 {
 	struct cpu_list l = {0};
 	struct err_text e;
@@ -113,27 +104,11 @@ static void test_a_cpu_that_the_machine_does_not_have(void **state)
 	assert_int_equal(cpu_list_check(&l, *state, &e), 0);
 }
 
-static void test_this_machine_has_a_first_cpu(void **state)
+TEST(test_this_machine_has_a_first_cpu)
 {
 	struct cpu_list l = {0};
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(cpu_list_add(&l, "0"), 0);
 	assert_int_equal(cpu_list_check(&l, "/sys", &e), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_masks_as_the_kernel_takes_them),
-		cmocka_unit_test(test_the_last_cpu_that_there_can_be),
-		cmocka_unit_test(test_what_is_no_list),
-		cmocka_unit_test(test_lists_add_up),
-		cmocka_unit_test_setup_teardown(test_a_cpu_that_the_machine_does_not_have,
-						temp_dir_setup, temp_dir_teardown),
-		cmocka_unit_test(test_this_machine_has_a_first_cpu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
 #include "cli/record/daemon_process.h"
@@ -130,9 +125,10 @@ static bool is_alive(pid_t pid)
 	return kill(pid, 0) == 0;
 }
 
-static void test_it_tells_that_it_is_ready(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_it_tells_that_it_is_ready)
 {
-	(void)state;
 	start("echo -n 1 >&$NOTIFY; exec sleep 100");
 	run();
 	assert_string_equal(heard, "ready ");
@@ -140,9 +136,8 @@ static void test_it_tells_that_it_is_ready(void **state)
 	assert_false(daemon_process_has_ended(child, NULL));
 }
 
-static void test_it_ends_before_it_is_ready(void **state)
+FIXTURE_TEST(test_it_ends_before_it_is_ready)
 {
-	(void)state;
 	start("echo '<3>thing: no such luck' >&2; exit 5");
 	run();
 	assert_non_null(strstr(heard, "not-ready "));
@@ -152,25 +147,22 @@ static void test_it_ends_before_it_is_ready(void **state)
 	assert_true(daemon_process_has_ended(child, NULL));
 }
 
-static void test_another_byte_is_not_ready(void **state)
+FIXTURE_TEST(test_another_byte_is_not_ready)
 {
-	(void)state;
 	start("echo -n 0 >&$NOTIFY; exec sleep 100");
 	run();
 	assert_string_equal(heard, "not-ready ");
 }
 
-static void test_a_signal_is_named(void **state)
+FIXTURE_TEST(test_a_signal_is_named)
 {
-	(void)state;
 	start("echo -n 1 >&$NOTIFY; kill -9 $$");
 	run();
 	assert_string_equal(wait_until_ended(), "thing was killed by signal 9");
 }
 
-static void test_warnings_are_passed_on_without_their_weight(void **state)
+FIXTURE_TEST(test_warnings_are_passed_on_without_their_weight)
 {
-	(void)state;
 	start("exec >&2; echo '<6>thing: info'; echo '<4>thing: warning'; echo '<3>thing: error'; "
 	      "echo 'no weight'; echo; echo -n '<4>unfinished'; exec 2>&- >&-; sleep 0.3; "
 	      "echo -n 1 >&$NOTIFY");
@@ -182,9 +174,8 @@ static void test_warnings_are_passed_on_without_their_weight(void **state)
 	assert_null(strstr(heard, "info"));
 }
 
-static void test_its_stderr_claims_to_be_the_journal(void **state)
+FIXTURE_TEST(test_its_stderr_claims_to_be_the_journal)
 {
-	(void)state;
 	/* "device:inode" of the pipe on descriptor 2. */
 	start("[ \"$JOURNAL_STREAM\" = \"$(stat -L -c %d:%i /proc/$$/fd/2)\" ] && echo same >&2; "
 	      "echo -n 1 >&$NOTIFY; exec sleep 100");
@@ -194,9 +185,8 @@ static void test_its_stderr_claims_to_be_the_journal(void **state)
 	assert_non_null(strstr(heard, "[same]"));
 }
 
-static void test_its_environment(void **state)
+FIXTURE_TEST(test_its_environment)
 {
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	start("read x; grep -E 'SigIgn|SigBlk' /proc/self/status | tr '\\n' ' ' >&2;"
 	      "echo \"$A_NAME,$(cut -d' ' -f5 /proc/$$/stat),$$,$x\" >&2;"
@@ -220,21 +210,19 @@ static void test_its_environment(void **state)
 	}
 }
 
-static void test_a_very_long_line_is_cut(void **state)
+FIXTURE_TEST(test_a_very_long_line_is_cut)
 {
-	(void)state;
 	start("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo -n 1 >&$NOTIFY");
 	run();
 	wait_until_ended();
 	assert_true(strspn(strchr(heard, '[') + 1, "x") == DAEMON_MAX_LINE - 1);
 }
 
-static void test_a_program_that_cannot_run(void **state)
+FIXTURE_TEST(test_a_program_that_cannot_run)
 {
 	static const struct daemon_env env[] = {{NULL, NULL}};
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(daemon_process_start(loop, "thing", "/nonexistent/x", "NOTIFY", env, &ops,
 					      NULL, &e, &child),
 			 0);
@@ -245,11 +233,10 @@ static void test_a_program_that_cannot_run(void **state)
 
 /* ---- ending it ---- */
 
-static void test_free_ends_it_and_hears_its_last_words(void **state)
+FIXTURE_TEST(test_free_ends_it_and_hears_its_last_words)
 {
 	pid_t pid;
 
-	(void)state;
 	start("trap 'echo cleaning up >&2; exit 0' TERM; echo -n 1 >&$NOTIFY;"
 	      "while :; do sleep 0.05; done");
 	run();
@@ -261,12 +248,11 @@ static void test_free_ends_it_and_hears_its_last_words(void **state)
 }
 
 /* Long after its last word: silence is no end. */
-static void test_free_waits_for_one_that_is_silent_but_busy(void **state)
+FIXTURE_TEST(test_free_waits_for_one_that_is_silent_but_busy)
 {
 	struct stat st;
 	char flag[128];
 
-	(void)state;
 	start("trap 'exec >&- 2>&-; sleep 0.3; touch $(dirname $0)/done; exit' TERM;"
 	      "echo -n 1 >&$NOTIFY; while :; do sleep 0.05; done");
 	run();
@@ -276,12 +262,11 @@ static void test_free_waits_for_one_that_is_silent_but_busy(void **state)
 	assert_int_equal(stat(flag, &st), 0);
 }
 
-static void test_free_kills_one_that_does_not_listen(void **state)
+FIXTURE_TEST(test_free_kills_one_that_does_not_listen)
 {
 	uint64_t begin;
 	pid_t pid;
 
-	(void)state;
 	start("trap '' TERM; echo -n 1 >&$NOTIFY; while :; do sleep 0.05; done");
 	run();
 	pid = daemon_process_pid(child);
@@ -293,11 +278,10 @@ static void test_free_kills_one_that_does_not_listen(void **state)
 }
 
 /* One that outlives it and keeps its stderr open is nobody's business. */
-static void test_free_does_not_wait_for_its_children(void **state)
+FIXTURE_TEST(test_free_does_not_wait_for_its_children)
 {
 	pid_t grandchild;
 
-	(void)state;
 	start("sleep 60 & echo $! >&2; echo -n 1 >&$NOTIFY; while :; do sleep 0.05; done");
 	run();
 	daemon_process_free(child, 10000);
@@ -308,9 +292,8 @@ static void test_free_does_not_wait_for_its_children(void **state)
 }
 
 /* More than a pipe holds: it could not end if nobody read. */
-static void test_free_reads_what_it_has_to_say(void **state)
+FIXTURE_TEST(test_free_reads_what_it_has_to_say)
 {
-	(void)state;
 	start("trap 'head -c 300000 /dev/zero | tr \"\\0\" \"\\n\" >&2; echo end >&2; exit 0' TERM;"
 	      "echo -n 1 >&$NOTIFY; while :; do sleep 0.05; done");
 	run();
@@ -320,12 +303,11 @@ static void test_free_reads_what_it_has_to_say(void **state)
 }
 
 /* The parent dies without a word; the child's pid comes through a pipe. */
-static void test_it_dies_with_its_parent(void **state)
+FIXTURE_TEST(test_it_dies_with_its_parent)
 {
 	int p[2];
 	pid_t parent, pid = 0;
 
-	(void)state;
 	/* Orphans come to us, so that we can see them end. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	assert_int_equal(pipe(p), 0);
@@ -348,11 +330,10 @@ static void test_it_dies_with_its_parent(void **state)
 
 /* ---- finding it ---- */
 
-static void test_programs_are_found_in_path(void **state)
+FIXTURE_TEST(test_programs_are_found_in_path)
 {
 	char *old = strdup(getenv("PATH")), path[256], found[256];
 
-	(void)state;
 	write_script("exit 0");
 	assert_int_equal(daemon_program("daemon", found, sizeof(found)), -ENOENT);
 	snprintf(path, sizeof(path), "/nonexistent::%s:%s", dir, old);
@@ -369,11 +350,10 @@ static void test_programs_are_found_in_path(void **state)
 	free(old);
 }
 
-static void test_a_program_with_rights_of_its_own(void **state)
+FIXTURE_TEST(test_a_program_with_rights_of_its_own)
 {
 	char *old = strdup(getenv("PATH"));
 
-	(void)state;
 	write_script("exit 0");
 	setenv("PATH", dir, 1);
 	assert_false(daemon_program_has_rights("daemon"));
@@ -382,31 +362,4 @@ static void test_a_program_with_rights_of_its_own(void **state)
 	assert_true(daemon_program_has_rights("daemon"));
 	setenv("PATH", old, 1);
 	free(old);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_it_tells_that_it_is_ready),
-		TEST(test_it_ends_before_it_is_ready),
-		TEST(test_another_byte_is_not_ready),
-		TEST(test_a_signal_is_named),
-		TEST(test_warnings_are_passed_on_without_their_weight),
-		TEST(test_its_stderr_claims_to_be_the_journal),
-		TEST(test_its_environment),
-		TEST(test_a_very_long_line_is_cut),
-		TEST(test_a_program_that_cannot_run),
-		TEST(test_free_ends_it_and_hears_its_last_words),
-		TEST(test_free_waits_for_one_that_is_silent_but_busy),
-		TEST(test_free_kills_one_that_does_not_listen),
-		TEST(test_free_does_not_wait_for_its_children),
-		TEST(test_free_reads_what_it_has_to_say),
-		TEST(test_it_dies_with_its_parent),
-		TEST(test_programs_are_found_in_path),
-		TEST(test_a_program_with_rights_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

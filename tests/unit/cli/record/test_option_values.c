@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/record/option_values.h"
 
 static struct err_text why;
 
-static void test_times(void **state)
+TEST(test_times)
 {
 	uint32_t ms = 7;
 
-	(void)state;
 	assert_int_equal(option_time("-t", "2m", &ms, &why), 0);
 	assert_int_equal(ms, 120000);
 	assert_int_equal(option_time("-t", "168h", &ms, &why), 0);
@@ -33,11 +27,10 @@ static void test_times(void **state)
 	assert_int_equal(ms, 604800000);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	uint32_t kb = 7;
 
-	(void)state;
 	assert_int_equal(option_size("-b", "1.5mb", &kb, &why), 0);
 	assert_int_equal(kb, 1536);
 	assert_int_equal(option_size("-b", "4194304", &kb, &why), -EINVAL);
@@ -48,11 +41,10 @@ static void test_sizes(void **state)
 	assert_int_equal(kb, 1536);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	uint32_t n = 7;
 
-	(void)state;
 	assert_int_equal(option_number("-n", "4294967295", &n, &why), 0);
 	assert_int_equal(n, UINT32_MAX);
 	assert_int_equal(option_number("-n", "0", &n, &why), -EINVAL);
@@ -62,11 +54,10 @@ static void test_numbers(void **state)
 	assert_string_equal(why.text, "-n  is no number from 1 on");
 }
 
-static void test_processes(void **state)
+TEST(test_processes)
 {
 	struct pid_list l = {0};
 
-	(void)state;
 	assert_int_equal(option_pids("-p", "12,34,12", &l, &why), 0);
 	assert_int_equal(option_pids("-p", "2147483647,34", &l, &why), 0);
 	assert_int_equal(l.n, 3);
@@ -76,13 +67,12 @@ static void test_processes(void **state)
 	free(l.pids);
 }
 
-static void test_what_is_no_process(void **state)
+TEST(test_what_is_no_process)
 {
 	static const char *const bad[] = {
 		"",    ",",   "1,",   ",1",  "0",	   "-1",
 		"1 2", "1,x", "1,,2", "0x1", "2147483648", "99999999999999999999999999999999"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct pid_list l = {0};
 
@@ -93,12 +83,11 @@ static void test_what_is_no_process(void **state)
 	}
 }
 
-static void test_processes_have_a_limit(void **state)
+TEST(test_processes_have_a_limit)
 {
 	struct pid_list l = {0};
 	char number[16];
 
-	(void)state;
 	for (int i = 1; i <= PID_LIST_MAX; i++) {
 		snprintf(number, sizeof(number), "%d", i);
 		assert_int_equal(option_pids("-p", number, &l, &why), 0);
@@ -111,7 +100,7 @@ static void test_processes_have_a_limit(void **state)
 
 #define ACTION(name) PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_##name
 
-static void test_triggers(void **state)
+TEST(test_triggers)
 {
 	static const struct {
 		const char *text;
@@ -125,7 +114,6 @@ static void test_triggers(void **state)
 		{"traceoff ", {ACTION(TRACEOFF), 0, NULL}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct trigger t;
 
@@ -140,7 +128,7 @@ static void test_triggers(void **state)
 	}
 }
 
-static void test_what_is_no_trigger(void **state)
+TEST(test_what_is_no_trigger)
 {
 	static const struct {
 		const char *text, *word;
@@ -159,7 +147,6 @@ static void test_what_is_no_trigger(void **state)
 		{"traceoff:1if a", "'1if' is no count"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct trigger t;
 
@@ -168,20 +155,4 @@ static void test_what_is_no_trigger(void **state)
 		if (!strstr(why.text, cases[i].word))
 			fail_msg("'%s': %s", cases[i].text, why.text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_processes),
-		cmocka_unit_test(test_what_is_no_process),
-		cmocka_unit_test(test_processes_have_a_limit),
-		cmocka_unit_test(test_triggers),
-		cmocka_unit_test(test_what_is_no_trigger),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

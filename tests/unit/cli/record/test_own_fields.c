@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Configs and states of the service, both as text. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/own_fields.h"
 #include "config/text.h"
 
@@ -57,16 +52,14 @@ static int teardown(void **state)
 	" data_sources { producer_id: 2 ds_descriptor { name: 'linux.ftrace'"                      \
 	" ftrace_descriptor { atrace_categories { name: 'x' } } } }"
 
-static void test_our_producer_knows_them(void **state)
+TEST(test_our_producer_knows_them)
 {
-	(void)state;
 	assert_int_equal(check(FTRACE("event_filters { event: 'a' } uprobe_events: 'p'"), OURS), 0);
 	assert_int_equal(skipped.n, 0);
 }
 
-static void test_a_config_without_them_is_everybodys(void **state)
+TEST(test_a_config_without_them_is_everybodys)
 {
-	(void)state;
 	assert_int_equal(check(FTRACE("ftrace_events: 'sched/*' ftrace_events: 'a/b' "
 				      "tids_to_trace: 1 kprobe_events { probe: 'x' } "
 				      "subbuf_size_kb: 0 follow_children: false"),
@@ -78,9 +71,8 @@ static void test_a_config_without_them_is_everybodys(void **state)
 	assert_int_equal(check(FTRACE("event_filters { }"), ""), 0);
 }
 
-static void test_a_filter_that_is_skipped_would_record_too_much(void **state)
+TEST(test_a_filter_that_is_skipped_would_record_too_much)
 {
-	(void)state;
 	assert_int_equal(check(FTRACE("event_filters { event: 'a' }"), THEIRS), -EOPNOTSUPP);
 	assert_string_equal(why.text,
 			    "event_filters (--filter) needs sonda-probes; here linux.ftrace is "
@@ -95,7 +87,7 @@ static void test_a_filter_that_is_skipped_would_record_too_much(void **state)
 			 -EOPNOTSUPP);
 }
 
-static void test_the_others_are_told(void **state)
+TEST(test_the_others_are_told)
 {
 	static const struct {
 		const char *config, *name;
@@ -111,7 +103,6 @@ static void test_the_others_are_told(void **state)
 		{FTRACE("ftrace_events: '*/*'"), "patterns in ftrace_events"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(check(cases[i].config, THEIRS), 0);
 		assert_int_equal(skipped.n, 1);
@@ -124,9 +115,8 @@ static void test_the_others_are_told(void **state)
 }
 
 /* A producer that the config's own filters leave out does no harm. */
-static void test_who_does_not_get_it_does_not_count(void **state)
+TEST(test_who_does_not_get_it_does_not_count)
 {
-	(void)state;
 	assert_int_equal(
 		check("data_sources { producer_name_filter: 'other' config { name: 'linux.ftrace'"
 		      " ftrace_config { event_filters { } } } }",
@@ -138,9 +128,8 @@ static void test_who_does_not_get_it_does_not_count(void **state)
 			 0);
 }
 
-static void test_states_with_holes(void **state)
+TEST(test_states_with_holes)
 {
-	(void)state;
 	assert_int_equal(check(FTRACE("event_filters { }"), "data_sources { }"), 0);
 	assert_int_equal(check(FTRACE("event_filters { }"),
 			       "data_sources { producer_id: 5 ds_descriptor { name: 'linux.ftrace' "
@@ -152,16 +141,4 @@ static void test_states_with_holes(void **state)
 			 -EOPNOTSUPP);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_our_producer_knows_them),
-		cmocka_unit_test(test_a_config_without_them_is_everybodys),
-		cmocka_unit_test(test_a_filter_that_is_skipped_would_record_too_much),
-		cmocka_unit_test(test_the_others_are_told),
-		cmocka_unit_test(test_who_does_not_get_it_does_not_count),
-		cmocka_unit_test(test_states_with_holes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, teardown);
-}
+TEST_GROUP(NULL, teardown)

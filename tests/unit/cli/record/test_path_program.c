@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/path_program.h"
 #include "unit/temp_dir.h"
 
@@ -33,7 +28,9 @@ static void use_path(void **state, const char *fmt)
 	setenv("PATH", path, 1);
 }
 
-static void test_in_the_folders_of_path(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_in_the_folders_of_path)
 {
 	char *old = strdup(getenv("PATH")), buf[256];
 
@@ -59,7 +56,7 @@ static void test_in_the_folders_of_path(void **state)
 	free(old);
 }
 
-static void test_by_its_own_path(void **state)
+FIXTURE_TEST(test_by_its_own_path)
 {
 	char buf[256];
 
@@ -71,16 +68,4 @@ static void test_by_its_own_path(void **state)
 	assert_int_equal(path_program(temp_dir_path(state, 1, "no"), buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(path_program(*state, buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(path_program(temp_dir_path(state, 1, "program"), buf, 8), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_in_the_folders_of_path, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_by_its_own_path, temp_dir_setup,
-						temp_dir_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
 /* A folder stands in for /proc; the real one once. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/pid_tasks.h"
 #include "unit/temp_dir.h"
 
@@ -28,7 +23,9 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void test_every_thread_of_every_process(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(test_every_thread_of_every_process)
 {
 	uint32_t pids[] = {10, 7};
 	struct pid_list l = {.pids = pids, .n = 2};
@@ -54,7 +51,7 @@ static void test_every_thread_of_every_process(void **state)
 	free(tids);
 }
 
-static void test_one_that_is_not_there(void **state)
+IN_DIR(test_one_that_is_not_there)
 {
 	uint32_t pids[] = {7, 8};
 	struct pid_list l = {.pids = pids, .n = 2};
@@ -80,7 +77,7 @@ static void *wait_to_be_cancelled(void *ctx)
 	return ctx;
 }
 
-static void test_this_process(void **state)
+TEST(test_this_process)
 {
 	uint32_t pids[] = {(uint32_t)getpid()};
 	struct pid_list l = {.pids = pids, .n = 1};
@@ -89,24 +86,10 @@ static void test_this_process(void **state)
 	uint32_t *tids;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, wait_to_be_cancelled, NULL), 0);
 	assert_int_equal(pid_tasks_list("/proc", &l, &tids, &n, &e), 0);
 	assert_true(n >= 2); /* a sanitizer may have one of its own */
 	free(tids);
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
-}
-
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_DIR(test_every_thread_of_every_process),
-		IN_DIR(test_one_that_is_not_there),
-		cmocka_unit_test(test_this_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 /* Shell scripts named sondad and sonda-probes stand in PATH for the real ones. */
 #include <errno.h>
 #include <event2/event.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/record/private_daemons.h"
@@ -161,14 +156,15 @@ static void read_log(struct strbuf *b)
 	assert_int_equal(fs_read_file(path, 10000, b), 0);
 }
 
-static void test_the_producer_starts_when_the_service_is_ready(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 {
 	struct strbuf log = {0};
 	int service, probes;
 	struct stat st;
 	char parent[128];
 
-	(void)state;
 	write_program("sondad", SERVICE FOREVER);
 	write_program("sonda-probes", PROBES FOREVER);
 	assert_int_equal(start(), 0);
@@ -193,9 +189,8 @@ static void test_the_producer_starts_when_the_service_is_ready(void **state)
 	strbuf_deinit(&log);
 }
 
-static void test_a_service_that_does_not_start(void **state)
+FIXTURE_TEST(test_a_service_that_does_not_start)
 {
-	(void)state;
 	write_program("sondad", "echo '<3>sondad: no memory' >&2; exit 1\n");
 	write_program("sonda-probes", PROBES FOREVER);
 	assert_int_equal(start(), 0);
@@ -205,9 +200,8 @@ static void test_a_service_that_does_not_start(void **state)
 	assert_int_equal(leftovers(), 0);
 }
 
-static void test_a_producer_that_does_not_start(void **state)
+FIXTURE_TEST(test_a_producer_that_does_not_start)
 {
-	(void)state;
 	write_program("sondad", SERVICE FOREVER);
 	write_program("sonda-probes", "exit 3\n");
 	assert_int_equal(start(), 0);
@@ -217,11 +211,10 @@ static void test_a_producer_that_does_not_start(void **state)
 	assert_int_equal(leftovers(), 0);
 }
 
-static void test_a_producer_that_ends_later(void **state)
+FIXTURE_TEST(test_a_producer_that_ends_later)
 {
 	struct timeval limit = {20, 0};
 
-	(void)state;
 	write_program("sondad", SERVICE FOREVER);
 	write_program("sonda-probes", PROBES "sleep 0.3; kill -SEGV $$\n");
 	assert_int_equal(start(), 0);
@@ -233,11 +226,10 @@ static void test_a_producer_that_ends_later(void **state)
 	assert_false(private_daemons_have_failed(daemons, NULL));
 }
 
-static void test_a_service_that_ends_later(void **state)
+FIXTURE_TEST(test_a_service_that_ends_later)
 {
 	struct timeval limit = {20, 0};
 
-	(void)state;
 	write_program("sondad", SERVICE "sleep 0.5; kill -SEGV $$\n");
 	write_program("sonda-probes", PROBES FOREVER);
 	assert_int_equal(start(), 0);
@@ -246,29 +238,26 @@ static void test_a_service_that_ends_later(void **state)
 	assert_string_equal(heard, "ready failed(sondad was killed by signal 11) ");
 }
 
-static void test_warnings_come_through(void **state)
+FIXTURE_TEST(test_warnings_come_through)
 {
-	(void)state;
 	write_program("sondad", "echo '<4>sondad: careful' >&2\n" SERVICE FOREVER);
 	write_program("sonda-probes", "echo '<6>sonda-probes: chatter' >&2\n" PROBES FOREVER);
 	assert_int_equal(start(), 0);
 	assert_string_equal(heard, "[sondad: careful] ready ");
 }
 
-static void test_programs_that_are_not_there(void **state)
+FIXTURE_TEST(test_programs_that_are_not_there)
 {
-	(void)state;
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(start(), -ENOENT);
 	assert_string_equal(heard, "sondad is neither beside sonda nor in PATH");
 	assert_int_equal(leftovers(), 0);
 }
 
-static void test_a_producer_that_is_not_there(void **state)
+FIXTURE_TEST(test_a_producer_that_is_not_there)
 {
 	char path[256];
 
-	(void)state;
 	write_program("sondad", SERVICE FOREVER);
 	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", dir);
 	setenv("PATH", path, 1);
@@ -277,11 +266,10 @@ static void test_a_producer_that_is_not_there(void **state)
 }
 
 /* A socket's path has 108 bytes; a long TMPDIR gives way to /tmp. */
-static void test_a_long_tmpdir_gives_way(void **state)
+FIXTURE_TEST(test_a_long_tmpdir_gives_way)
 {
 	char path[200];
 
-	(void)state;
 	write_program("sondad", SERVICE FOREVER);
 	write_program("sonda-probes", PROBES FOREVER);
 	memset(path, 'x', sizeof(path));
@@ -294,14 +282,13 @@ static void test_a_long_tmpdir_gives_way(void **state)
 }
 
 /* Folders of processes that are gone, empty or not, of one that lives, and of other names. */
-static void test_empty_folders_of_killed_predecessors_go(void **state)
+FIXTURE_TEST(test_empty_folders_of_killed_predecessors_go)
 {
 	static const char *const names[] = {"sonda-%d-abcdef", "sonda-%d-ghijkl", "sonda-abcdef",
 					    "sonda-%dabcdef", "sonda-1-abcdef"};
 	char path[5][256], in_use[300];
 	pid_t gone = fork();
 
-	(void)state;
 	if (gone == 0)
 		_exit(0);
 	waitpid(gone, NULL, 0);
@@ -321,11 +308,10 @@ static void test_empty_folders_of_killed_predecessors_go(void **state)
 		assert_int_equal(access(path[i], F_OK), 0);
 }
 
-static void test_free_in_the_middle_of_starting(void **state)
+FIXTURE_TEST(test_free_in_the_middle_of_starting)
 {
 	struct err_text e;
 
-	(void)state;
 	write_program("sondad", "exec sleep 100\n");
 	assert_int_equal(private_daemons_start(loop, &ops, NULL, &e, &daemons), 0);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -334,25 +320,4 @@ static void test_free_in_the_middle_of_starting(void **state)
 	assert_string_equal(heard, "");
 	assert_int_equal(leftovers(), 0);
 	private_daemons_free(NULL);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_the_producer_starts_when_the_service_is_ready),
-		TEST(test_a_service_that_does_not_start),
-		TEST(test_a_producer_that_does_not_start),
-		TEST(test_a_producer_that_ends_later),
-		TEST(test_a_service_that_ends_later),
-		TEST(test_warnings_come_through),
-		TEST(test_programs_that_are_not_there),
-		TEST(test_a_producer_that_is_not_there),
-		TEST(test_a_long_tmpdir_gives_way),
-		TEST(test_empty_folders_of_killed_predecessors_go),
-		TEST(test_free_in_the_middle_of_starting),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/progress.h"
 
 static void check(struct progress p, const char *expected)
@@ -16,9 +11,8 @@ static void check(struct progress p, const char *expected)
 	assert_string_equal(progress_format(&p, buf), expected);
 }
 
-static void test_what_is_known_is_shown(void **state)
+TEST(test_what_is_known_is_shown)
 {
-	(void)state;
 	check((struct progress){0}, "  0 s");
 	check((struct progress){.elapsed_ms = 12999},
 	      "  13 s"); /* ticks come a little late or early */
@@ -36,23 +30,12 @@ static void test_what_is_known_is_shown(void **state)
 	      "  2 s of 60 s   1,204,331 events   20.4 MiB   0 lost");
 }
 
-static void test_the_largest_numbers_fit(void **state)
+TEST(test_the_largest_numbers_fit)
 {
 	struct progress p = {UINT64_MAX, UINT64_MAX, true,	UINT64_MAX,
 			     true,	 UINT64_MAX, UINT64_MAX};
 	char buf[PROGRESS_MAX];
 
-	(void)state;
 	progress_format(&p, buf);
 	assert_non_null(strstr(buf, "18,446,744,073,709,551,615 lost"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_known_is_shown),
-		cmocka_unit_test(test_the_largest_numbers_fit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

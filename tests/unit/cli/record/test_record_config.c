@@ -4,16 +4,11 @@
  * whole once, and then only what ftrace_config says.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/record/record_config.h"
 #include "config/text.h"
@@ -80,13 +75,12 @@ static void check_ftrace(const char *const *argv, const char *expected)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_the_config_of_a_word(void **state)
+TEST(test_the_config_of_a_word)
 {
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 	char *text;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("-b", "32mb", "sched"), &idle, &config), 0);
 	text = text_of(&config->base);
 	assert_string_equal(text, "buffers {\n"
@@ -139,12 +133,11 @@ static void test_the_config_of_a_word(void **state)
 }
 
 /* It is overwritten nowhere, so nothing is kept elsewhere or said again. */
-static void test_what_streams_into_a_file_has_one_buffer(void **state)
+TEST(test_what_streams_into_a_file_has_one_buffer)
 {
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("sched"), &idle, &config), 0);
 	assert_int_equal(config->n_buffers, 1);
 	assert_int_equal(config->buffers[0]->size_kb, 32768);
@@ -158,12 +151,11 @@ static void test_what_streams_into_a_file_has_one_buffer(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_how_long_and_how_much(void **state)
+TEST(test_how_long_and_how_much)
 {
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("-t", "1500ms", "-b", "64", "irq/*"), &idle, &config), 0);
 	assert_int_equal(config->buffers[0]->size_kb, 64);
 	assert_true(config->has_duration_ms);
@@ -179,9 +171,8 @@ static void test_how_long_and_how_much(void **state)
 	check_ftrace(ARGS("irq/*", "--clock", "boot"), "ftrace_events: \"irq/*\"\n");
 }
 
-static void test_filters_are_about_the_word_before_them(void **state)
+TEST(test_filters_are_about_the_word_before_them)
 {
-	(void)state;
 	check_ftrace(ARGS("block_rq_issue", "-e", "sched:*", "--filter",
 			  "prev_prio < 100 || x == 1", "--filter", "next_pid != 0", "-e",
 			  "!*waking", "irq/*"),
@@ -222,9 +213,8 @@ static void test_filters_are_about_the_word_before_them(void **state)
 		     "}\n");
 }
 
-static void test_triggers_too(void **state)
+TEST(test_triggers_too)
 {
-	(void)state;
 	check_ftrace(ARGS("sched:sched_switch", "--trigger", "stacktrace", "block/block_rq_issue",
 			  "--trigger", "traceoff:3 if nr_sector > 8", "--trigger", "traceon"),
 		     "ftrace_events: \"sched/sched_switch\"\n"
@@ -258,9 +248,8 @@ static void test_triggers_too(void **state)
 		     "}\n");
 }
 
-static void test_what_makes_events_of_its_own(void **state)
+TEST(test_what_makes_events_of_its_own)
 {
-	(void)state;
 	check_ftrace(ARGS("--syscalls", "read,sys_write", "--syscalls", "openat"),
 		     "syscall_events: \"sys_read\"\n"
 		     "syscall_events: \"sys_write\"\n"
@@ -308,9 +297,8 @@ static void test_what_makes_events_of_its_own(void **state)
 					       "symbolize_ksyms: true\n");
 }
 
-static void test_graphs_of_functions(void **state)
+TEST(test_graphs_of_functions)
 {
-	(void)state;
 	check_ftrace(ARGS("--function-graph"), "symbolize_ksyms: true\n"
 					       "enable_function_graph: true\n");
 	check_ftrace(ARGS("--function-graph=vfs_read", "--function-graph=vfs_write",
@@ -323,14 +311,13 @@ static void test_graphs_of_functions(void **state)
 		     "function_graph_max_depth: 3\n");
 }
 
-static void test_threads_may_be_set_again(void **state)
+TEST(test_threads_may_be_set_again)
 {
 	static const uint32_t first[] = {7, 8, 9}, second[] = {7};
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 	char *text;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("irq/*"), &idle, &config), 0);
 	assert_int_equal(record_config_set_tids(config, first, 3), 0);
 	assert_int_equal(record_config_set_tids(config, second, 1), 0);
@@ -342,7 +329,7 @@ static void test_threads_may_be_set_again(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_threads_of_a_process(void **state)
+TEST(test_threads_of_a_process)
 {
 	uint32_t me = (uint32_t)getpid(), nobody = 1u << 30;
 	struct pid_list pids = {.pids = &me, .n = 1};
@@ -351,7 +338,6 @@ static void test_threads_of_a_process(void **state)
 	Pb__FtraceConfig *f;
 	bool found = false;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("irq/*"), &idle, &config), 0);
 	f = config->data_sources[0]->config->ftrace_config;
 	assert_int_equal(record_config_set_pids(config, &pids, &why), 0);
@@ -367,12 +353,11 @@ static void test_threads_of_a_process(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_idle_words_are_given_back(void **state)
+TEST(test_idle_words_are_given_back)
 {
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("irq/*", "!nosuch"), &idle, &config), 0);
 	assert_int_equal(idle.n, 1);
 	assert_string_equal(idle.names[0], "!nosuch");
@@ -380,7 +365,7 @@ static void test_idle_words_are_given_back(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const struct {
 		const char *args[4];
@@ -396,14 +381,13 @@ static void test_refused(void **state)
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(config_of(cases[i].args, &idle, &config), -EINVAL);
 		assert_string_equal(why.text, cases[i].sentence);
 	}
 }
 
-static void test_packed_and_unpacked_it_is_the_same(void **state)
+TEST(test_packed_and_unpacked_it_is_the_same)
 {
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config, *copy;
@@ -411,7 +395,6 @@ static void test_packed_and_unpacked_it_is_the_same(void **state)
 	uint8_t *bytes;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(config_of(ARGS("*", "--filter", "x == 1", "-C", "0"), &idle, &config), 0);
 	assert_int_equal(record_config_pack(config, &bytes, &len), 0);
 	copy = pb__trace_config__unpack(NULL, len, bytes);
@@ -425,22 +408,4 @@ static void test_packed_and_unpacked_it_is_the_same(void **state)
 	pb__trace_config__free_unpacked(copy, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_config_of_a_word),
-		cmocka_unit_test(test_what_streams_into_a_file_has_one_buffer),
-		cmocka_unit_test(test_how_long_and_how_much),
-		cmocka_unit_test(test_filters_are_about_the_word_before_them),
-		cmocka_unit_test(test_triggers_too),
-		cmocka_unit_test(test_what_makes_events_of_its_own),
-		cmocka_unit_test(test_graphs_of_functions),
-		cmocka_unit_test(test_threads_may_be_set_again),
-		cmocka_unit_test(test_threads_of_a_process),
-		cmocka_unit_test(test_idle_words_are_given_back),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_packed_and_unpacked_it_is_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

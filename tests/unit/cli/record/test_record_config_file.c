@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_config_file.h"
@@ -29,7 +24,7 @@ static int load(const char *content, size_t len, bool is_text, struct strbuf *er
 	return r;
 }
 
-static void test_text_and_binary_files_are_told_apart(void **state)
+TEST(test_text_and_binary_files_are_told_apart)
 {
 	static const char text[] = "buffers { size_kb: 64 }\nduration_ms: 7\n";
 	struct strbuf errors = {0};
@@ -37,7 +32,6 @@ static void test_text_and_binary_files_are_told_apart(void **state)
 	uint8_t *bytes;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(load(text, strlen(text), false, &errors, &first), 0);
 	assert_int_equal(first->duration_ms, 7);
 	assert_int_equal(record_config_pack(first, &bytes, &len), 0);
@@ -50,7 +44,7 @@ static void test_text_and_binary_files_are_told_apart(void **state)
 }
 
 /* A field of a later version: the service may know it. */
-static void test_unknown_fields_of_a_binary_config_are_kept(void **state)
+TEST(test_unknown_fields_of_a_binary_config_are_kept)
 {
 	static const char bytes[] = "\x0a\x02\x08\x40\xc2\x3e\x03xyz"; /* field 1000 */
 	struct strbuf errors = {0};
@@ -58,7 +52,6 @@ static void test_unknown_fields_of_a_binary_config_are_kept(void **state)
 	uint8_t *packed;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(load(bytes, sizeof(bytes) - 1, false, &errors, &config), 0);
 	assert_int_equal(record_config_pack(config, &packed, &len), 0);
 	assert_int_equal(len, sizeof(bytes) - 1);
@@ -67,25 +60,23 @@ static void test_unknown_fields_of_a_binary_config_are_kept(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void test_a_mistake_in_text_is_shown_where_it_is(void **state)
+TEST(test_a_mistake_in_text_is_shown_where_it_is)
 {
 	static const char text[] = "buffers { size_kb: 64 }\nbufers { }\n";
 	struct strbuf errors = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	assert_int_equal(load(text, strlen(text), false, &errors, &config), -EINVAL);
 	assert_non_null(strstr(errors.s, ":2:1: error: "));
 	assert_non_null(strstr(errors.s, "buffers"));
 	strbuf_deinit(&errors);
 }
 
-static void test_files_that_cannot_be_read(void **state)
+TEST(test_files_that_cannot_be_read)
 {
 	struct strbuf errors = {0}, big = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	assert_int_equal(record_config_file_read("/nonexistent/c.cfg", false, &errors, &config),
 			 -ENOENT);
 	assert_string_equal(errors.s, "/nonexistent/c.cfg: No such file or directory\n");
@@ -101,7 +92,7 @@ static void test_files_that_cannot_be_read(void **state)
 }
 
 /* What asks the command line for more than a recording must not be ignored. */
-static void test_fields_for_another_command_line_are_refused_by_name(void **state)
+TEST(test_fields_for_another_command_line_are_refused_by_name)
 {
 	static const char *const fields[][2] = {
 		{"activate_triggers: 'x'", "activate_triggers"},
@@ -112,7 +103,6 @@ static void test_fields_for_another_command_line_are_refused_by_name(void **stat
 	Pb__TraceConfig *config;
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		snprintf(text, sizeof(text), "buffers { size_kb: 64 } %s", fields[i][0]);
 		assert_int_equal(load(text, strlen(text), false, &errors, &config), -EINVAL);
@@ -120,17 +110,4 @@ static void test_fields_for_another_command_line_are_refused_by_name(void **stat
 		strbuf_clear(&errors);
 	}
 	strbuf_deinit(&errors);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text_and_binary_files_are_told_apart),
-		cmocka_unit_test(test_unknown_fields_of_a_binary_config_are_kept),
-		cmocka_unit_test(test_a_mistake_in_text_is_shown_where_it_is),
-		cmocka_unit_test(test_files_that_cannot_be_read),
-		cmocka_unit_test(test_fields_for_another_command_line_are_refused_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

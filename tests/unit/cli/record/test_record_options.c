@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/record/record_options.h"
 
@@ -50,11 +45,10 @@ static int forget(void **state)
 	return 0;
 }
 
-static void test_words_with_what_they_mean_by_default(void **state)
+TEST(test_words_with_what_they_mean_by_default)
 {
 	struct record_options o = good("sched irq/*");
 
-	(void)state;
 	assert_int_equal(o.words.n, 2);
 	assert_string_equal(o.words.args[0], "sched");
 	assert_string_equal(o.words.args[1], "irq/*");
@@ -72,11 +66,10 @@ static void test_words_with_what_they_mean_by_default(void **state)
 	assert_false(o.all || o.has_cpus || o.ksyms || o.function_graph || o.mono_raw_clock);
 }
 
-static void test_options_stand_before_between_and_after_words(void **state)
+TEST(test_options_stand_before_between_and_after_words)
 {
 	struct record_options o = good("-t 5 sched --buffer=64mb irq/* -o x.pftrace -q --strict");
 
-	(void)state;
 	assert_int_equal(o.words.n, 2);
 	assert_string_equal(o.words.args[1], "irq/*");
 	assert_int_equal(o.duration_ms, 5000);
@@ -86,23 +79,21 @@ static void test_options_stand_before_between_and_after_words(void **state)
 	assert_true(o.quiet && o.strict);
 }
 
-static void test_events_with_and_without_their_option(void **state)
+TEST(test_events_with_and_without_their_option)
 {
 	struct record_options o = good("a -e b --event c d --event=!e -ef");
 
-	(void)state;
 	assert_int_equal(o.words.n, 6);
 	for (size_t i = 0; i < 6; i++)
 		assert_string_equal(o.words.args[i],
 				    ((const char *[]){"a", "b", "c", "d", "!e", "f"})[i]);
 }
 
-static void test_filters_and_triggers_know_their_word(void **state)
+TEST(test_filters_and_triggers_know_their_word)
 {
 	struct record_options o = good("a --filter x>1 -t 5 --filter=y b c --trigger stacktrace "
 				       "--filter z --trigger traceoff:2~if~ret~<~0");
 
-	(void)state;
 	assert_int_equal(o.n_filters, 3);
 	assert_int_equal(o.filters[0].word, 0);
 	assert_string_equal(o.filters[0].expr, "x>1");
@@ -115,12 +106,11 @@ static void test_filters_and_triggers_know_their_word(void **state)
 	assert_string_equal(o.triggers[1].trigger.filter, "ret < 0");
 }
 
-static void test_whose_events(void **state)
+TEST(test_whose_events)
 {
 	struct record_options o = good("-p 12,34 -C 0,2 sched --pid=5,12 --cpu 4");
 	struct strbuf mask = {0};
 
-	(void)state;
 	assert_int_equal(o.pids.n, 3);
 	assert_int_equal(o.pids.pids[2], 5);
 	assert_true(o.has_cpus);
@@ -129,11 +119,10 @@ static void test_whose_events(void **state)
 	strbuf_deinit(&mask);
 }
 
-static void test_a_command(void **state)
+TEST(test_a_command)
 {
 	struct record_options o = good("-q sched -- ./app -t 5 --help -- -o x");
 
-	(void)state;
 	assert_true(o.quiet);
 	assert_int_equal(o.words.n, 1);
 	assert_int_equal(o.duration_ms, 0);
@@ -150,11 +139,10 @@ static void test_a_command(void **state)
 	assert_null(good("sched -o --").command);
 }
 
-static void test_what_makes_events_of_its_own(void **state)
+TEST(test_what_makes_events_of_its_own)
 {
 	struct record_options o = good("--syscalls read,write --kprobe a --kretprobe b --uprobe c");
 
-	(void)state;
 	assert_int_equal(o.words.n, 0);
 	assert_string_equal(o.syscalls.args[0], "read,write");
 	assert_int_equal(o.n_kprobes, 2);
@@ -172,14 +160,13 @@ static void test_what_makes_events_of_its_own(void **state)
 	assert_int_equal(o.words.n, 1);
 }
 
-static void test_clocks(void **state)
+TEST(test_clocks)
 {
-	(void)state;
 	assert_true(good("sched --clock mono_raw").mono_raw_clock);
 	assert_false(good("sched --clock mono_raw --clock boot").mono_raw_clock);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
 	static const struct {
 		const char *text;
@@ -188,7 +175,6 @@ static void test_times(void **state)
 		     {"1h", 3600000}, {"1.5s", 1500}, {"168h", 604800000}};
 	char line[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(line, sizeof(line), "-t %s sched", cases[i].text);
 		assert_int_equal(good(line).duration_ms, cases[i].ms);
@@ -197,9 +183,8 @@ static void test_times(void **state)
 	}
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-	(void)state;
 	assert_int_equal(good("-b 512 sched").buffer_kb, 512);
 	assert_int_equal(good("-b 512k sched").buffer_kb, 512);
 	assert_int_equal(good("-b 1gb sched").buffer_kb, 1 << 20);
@@ -209,11 +194,10 @@ static void test_sizes(void **state)
 	assert_int_equal(good("--subbuf 16k sched").subbuf_kb, 16);
 }
 
-static void test_a_config_instead_of_words(void **state)
+TEST(test_a_config_instead_of_words)
 {
 	struct record_options o = good("-c - --txt -o -");
 
-	(void)state;
 	assert_string_equal(o.config, "-");
 	assert_true(o.config_is_text);
 	assert_string_equal(o.output, "-");
@@ -221,14 +205,13 @@ static void test_a_config_instead_of_words(void **state)
 }
 
 /* A value that was left out is not found in the option behind it. */
-static void test_a_value_that_is_an_option(void **state)
+TEST(test_a_value_that_is_an_option)
 {
 	static const char *const lines[] = {"--syscalls -o x", "--syscalls --out x", "sched -o -t5",
 					    "-c --out=x", "-e -q sched"};
 	struct record_options o;
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_int_equal(parse(lines[i], &o, &e), -EINVAL);
 		assert_non_null(strstr(e.text, "needs a value, and that is an option itself"));
@@ -240,12 +223,11 @@ static void test_a_value_that_is_an_option(void **state)
 	assert_string_equal(good("-o--nosuch sched").output, "--nosuch");
 }
 
-static void test_the_summarys_form(void **state)
+TEST(test_the_summarys_form)
 {
 	struct record_options o;
 	struct err_text e;
 
-	(void)state;
 	assert_true(good("--json sched").json);
 	assert_true(good("--exit-code sched -- true").exit_code);
 	assert_int_equal(parse("--exit-code sched", &o, &e), -EINVAL);
@@ -253,17 +235,16 @@ static void test_the_summarys_form(void **state)
 	assert_int_equal(parse("--json -o - sched", &o, &e), -EINVAL);
 }
 
-static void test_help_wins(void **state)
+TEST(test_help_wins)
 {
 	struct record_options o = good("-h");
 
-	(void)state;
 	assert_true(o.help);
 	assert_true(good("--help").help);
 	assert_true(good("sched --help --nonsense").help);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const struct {
 		const char *line;
@@ -324,7 +305,6 @@ static void test_refused(void **state)
 	struct record_options o;
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (parse(cases[i].line, &o, &e) != -EINVAL)
 			fail_msg("'%s' was accepted", cases[i].line);
@@ -335,13 +315,12 @@ static void test_refused(void **state)
 }
 
 /* Whatever is typed, the sentence is short. */
-static void test_arguments_of_any_length_and_number(void **state)
+TEST(test_arguments_of_any_length_and_number)
 {
 	static char *argv[20002], big[1 << 20];
 	struct record_options o;
 	struct err_text e;
 
-	(void)state;
 	memset(big, '1', sizeof(big) - 1);
 	argv[0] = (char *)"record";
 	for (size_t i = 0; i < 12; i++) {
@@ -369,26 +348,4 @@ static void test_arguments_of_any_length_and_number(void **state)
 	record_options_deinit(&o);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words_with_what_they_mean_by_default),
-		cmocka_unit_test(test_options_stand_before_between_and_after_words),
-		cmocka_unit_test(test_events_with_and_without_their_option),
-		cmocka_unit_test(test_filters_and_triggers_know_their_word),
-		cmocka_unit_test(test_whose_events),
-		cmocka_unit_test(test_a_command),
-		cmocka_unit_test(test_what_makes_events_of_its_own),
-		cmocka_unit_test(test_clocks),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_a_config_instead_of_words),
-		cmocka_unit_test(test_help_wins),
-		cmocka_unit_test(test_a_value_that_is_an_option),
-		cmocka_unit_test(test_the_summarys_form),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_arguments_of_any_length_and_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, forget);
-}
+TEST_GROUP(NULL, forget)

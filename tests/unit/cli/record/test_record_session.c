@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A session up to the end of tracing. */
+#include "unit/test.h"
 #include "unit/cli/record_session_fixture.h"
 
-static void test_a_recording_whose_time_is_over(void **state)
-{
-	struct fixture *x = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+FIXTURE_TEST(test_a_recording_whose_time_is_over)
+{
 	x->service.end_at_once = true;
 	start(x);
 	assert_string_equal(x->heard, BEGIN "stopped(0) " END);
@@ -15,10 +16,8 @@ static void test_a_recording_whose_time_is_over(void **state)
 	assert_false(record_session_is_recording(x->session));
 }
 
-static void test_a_recording_that_is_stopped(void **state)
+FIXTURE_TEST(test_a_recording_that_is_stopped)
 {
-	struct fixture *x = *state;
-
 	start(x);
 	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
 	assert_true(record_session_is_recording(x->session));
@@ -31,10 +30,8 @@ static void test_a_recording_that_is_stopped(void **state)
 			    "ReadBuffers GetTraceStats QueryServiceState FreeBuffers ");
 }
 
-static void test_a_flush_that_is_refused_costs_only_the_newest(void **state)
+FIXTURE_TEST(test_a_flush_that_is_refused_costs_only_the_newest)
 {
-	struct fixture *x = *state;
-
 	x->service.refuse = "Flush";
 	start(x);
 	record_session_stop(x->session);
@@ -43,10 +40,8 @@ static void test_a_flush_that_is_refused_costs_only_the_newest(void **state)
 }
 
 /* The time is over while the flush of the stop is on its way. */
-static void test_an_end_that_crosses_a_stop(void **state)
+FIXTURE_TEST(test_an_end_that_crosses_a_stop)
 {
-	struct fixture *x = *state;
-
 	x->service.silent = "Flush";
 	start(x);
 	record_session_stop(x->session);
@@ -55,10 +50,8 @@ static void test_an_end_that_crosses_a_stop(void **state)
 	assert_string_equal(x->heard, BEGIN "stats(0,5) stopped(0) " END);
 }
 
-static void test_stats_are_asked_for_once_at_a_time(void **state)
+FIXTURE_TEST(test_stats_are_asked_for_once_at_a_time)
 {
-	struct fixture *x = *state;
-
 	start(x);
 	record_session_ask_stats(x->session);
 	record_session_ask_stats(x->session);
@@ -73,10 +66,8 @@ static void test_stats_are_asked_for_once_at_a_time(void **state)
 						   "GetTraceStats GetTraceStats ");
 }
 
-static void test_a_deferred_session_is_started(void **state)
+FIXTURE_TEST(test_a_deferred_session_is_started)
 {
-	struct fixture *x = *state;
-
 	x->config.has_deferred_start = x->config.deferred_start = true;
 	start(x);
 	assert_string_equal(x->service.port.calls,
@@ -84,7 +75,7 @@ static void test_a_deferred_session_is_started(void **state)
 }
 
 /* An old service: fewer methods, less to tell, the same recording. */
-static void test_a_service_without_questions_will_do(void **state)
+TEST_WITH(test_a_service_without_questions_will_do, setup, teardown)
 {
 	static const struct frame_method old[] = {
 		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
@@ -100,7 +91,7 @@ static void test_a_service_without_questions_will_do(void **state)
 	assert_string_equal(x->heard, "recording stopped(0) one two end(0,) ");
 }
 
-static void test_refused_questions_will_do_as_well(void **state)
+TEST_WITH(test_refused_questions_will_do_as_well, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -118,10 +109,8 @@ static void test_refused_questions_will_do_as_well(void **state)
 
 /* ---- the start, for those who wait for it ---- */
 
-static void test_the_start_of_all_sources_is_told_once(void **state)
+FIXTURE_TEST(test_the_start_of_all_sources_is_told_once)
 {
-	struct fixture *x = *state;
-
 	x->ops = &ops_that_await_the_start;
 	start(x);
 	assert_string_equal(x->heard, BEGIN "stats(0,5) started ");
@@ -133,10 +122,8 @@ static void test_the_start_of_all_sources_is_told_once(void **state)
 	assert_string_equal(x->heard, BEGIN "stats(0,5) started stopped(0) " END);
 }
 
-static void test_a_start_that_does_not_come_is_not_told(void **state)
+FIXTURE_TEST(test_a_start_that_does_not_come_is_not_told)
 {
-	struct fixture *x = *state;
-
 	x->ops = &ops_that_await_the_start;
 	x->service.never_started = true;
 	start(x);
@@ -151,10 +138,8 @@ static void test_a_start_that_does_not_come_is_not_told(void **state)
 	assert_string_equal(x->heard, BEGIN "stats(0,5) ");
 }
 
-static void test_a_refused_session_has_no_start(void **state)
+FIXTURE_TEST(test_a_refused_session_has_no_start)
 {
-	struct fixture *x = *state;
-
 	x->ops = &ops_that_await_the_start;
 	x->service.end_at_once = true;
 	x->service.enable_error = "no";
@@ -163,7 +148,7 @@ static void test_a_refused_session_has_no_start(void **state)
 }
 
 /* It does not tell, so the session itself has to do. */
-static void test_the_start_with_an_old_service(void **state)
+TEST_WITH(test_the_start_with_an_old_service, setup, teardown)
 {
 	static const struct frame_method no_observe[] = {
 		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
@@ -193,10 +178,8 @@ static void test_the_start_with_an_old_service(void **state)
 	assert_string_equal(x->heard, "recording started ");
 }
 
-static void test_a_refused_question_for_the_start(void **state)
+FIXTURE_TEST(test_a_refused_question_for_the_start)
 {
-	struct fixture *x = *state;
-
 	x->ops = &ops_that_await_the_start;
 	x->service.refuse = "ObserveEvents";
 	start(x);
@@ -205,10 +188,8 @@ static void test_a_refused_question_for_the_start(void **state)
 
 /* ---- what goes wrong ---- */
 
-static void test_a_service_that_does_not_tell_of_triggers(void **state)
+FIXTURE_TEST(test_a_service_that_does_not_tell_of_triggers)
 {
-	struct fixture *x = *state;
-
 	x->ops = &ops_with_snapshots;
 	x->service.refuse = "ObserveEvents";
 	start(x);
@@ -216,7 +197,7 @@ static void test_a_service_that_does_not_tell_of_triggers(void **state)
 					 "snapshot is due: it is too old for CLONE_SNAPSHOT)"));
 }
 
-static void test_the_owner_may_refuse_what_it_learned(void **state)
+TEST_WITH(test_the_owner_may_refuse_what_it_learned, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -226,10 +207,8 @@ static void test_the_owner_may_refuse_what_it_learned(void **state)
 	assert_string_equal(x->service.port.calls, "QueryServiceState ");
 }
 
-static void test_a_config_that_the_service_refuses(void **state)
+FIXTURE_TEST(test_a_config_that_the_service_refuses)
 {
-	struct fixture *x = *state;
-
 	x->service.end_at_once = true;
 	x->service.enable_error = "Invalid buffer sizes";
 	start(x);
@@ -238,7 +217,7 @@ static void test_a_config_that_the_service_refuses(void **state)
 }
 
 /* Another one has priority, the disk is full: what there is until then is read. */
-static void test_a_method_that_is_refused_or_missing(void **state)
+TEST_WITH(test_a_method_that_is_refused_or_missing, setup, teardown)
 {
 	static const struct frame_method few[] = {{1, "EnableTracing"}};
 	struct fixture *x = *state;
@@ -258,7 +237,7 @@ static void test_a_method_that_is_refused_or_missing(void **state)
 				      "reading the trace: it is too old) ");
 }
 
-static void test_a_service_that_dies(void **state)
+TEST_WITH(test_a_service_that_dies, setup, teardown)
 {
 	static const struct {
 		const char *at;
@@ -291,9 +270,8 @@ static void test_a_service_that_dies(void **state)
 }
 
 /* All packets are here: a service that dies now changes nothing. */
-static void test_nobody_listens(void **state)
+FIXTURE_TEST(test_nobody_listens)
 {
-	struct fixture *x = *state;
 	struct err_text e;
 
 	assert_int_equal(record_session_start(x->loop, "/nonexistent/socket", &x->config, &ops, x,
@@ -305,26 +283,22 @@ static void test_nobody_listens(void **state)
 	assert_null(x->session);
 }
 
-static void test_something_else_listens(void **state)
+FIXTURE_TEST(test_something_else_listens)
 {
-	struct fixture *x = *state;
-
 	x->service.port.refuse_bind = true;
 	start(x);
 	assert_true(str_starts(x->heard, "end(-71,what listens on /tmp/fake-port-"));
 }
 
-static void test_stop_before_it_began(void **state)
+FIXTURE_TEST(test_stop_before_it_began)
 {
-	struct fixture *x = *state;
-
 	x->service.silent = "QueryServiceState";
 	start(x);
 	record_session_stop(x->session);
 	assert_string_equal(x->heard, "end(-125,interrupted before the recording began) ");
 }
 
-static void test_a_config_larger_than_a_frame(void **state)
+TEST_WITH(test_a_config_larger_than_a_frame, setup, teardown)
 {
 	struct fixture *x = *state;
 	char *name = malloc(200000);
@@ -338,7 +312,7 @@ static void test_a_config_larger_than_a_frame(void **state)
 	free(name);
 }
 
-static void test_free_in_any_state_tells_nobody(void **state)
+TEST_WITH(test_free_in_any_state_tells_nobody, setup, teardown)
 {
 	static const char *const silent[] = {"QueryServiceState", "EnableTracing", "Flush",
 					     "DisableTracing",	  "ReadBuffers",   "FreeBuffers"};
@@ -359,37 +333,4 @@ static void test_free_in_any_state_tells_nobody(void **state)
 		assert_true(x->service.port.hung_up);
 		assert_false(x->ended);
 	}
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_recording_whose_time_is_over),
-		TEST(test_a_recording_that_is_stopped),
-		TEST(test_a_flush_that_is_refused_costs_only_the_newest),
-		TEST(test_an_end_that_crosses_a_stop),
-		TEST(test_stats_are_asked_for_once_at_a_time),
-		TEST(test_a_deferred_session_is_started),
-		TEST(test_a_service_without_questions_will_do),
-		TEST(test_refused_questions_will_do_as_well),
-		TEST(test_the_start_of_all_sources_is_told_once),
-		TEST(test_a_start_that_does_not_come_is_not_told),
-		TEST(test_a_refused_session_has_no_start),
-		TEST(test_the_start_with_an_old_service),
-		TEST(test_a_refused_question_for_the_start),
-		TEST(test_a_service_that_does_not_tell_of_triggers),
-		TEST(test_the_owner_may_refuse_what_it_learned),
-		TEST(test_a_config_that_the_service_refuses),
-		TEST(test_a_method_that_is_refused_or_missing),
-		TEST(test_a_service_that_dies),
-		TEST(test_nobody_listens),
-		TEST(test_something_else_listens),
-		TEST(test_stop_before_it_began),
-		TEST(test_a_config_larger_than_a_frame),
-		TEST(test_free_in_any_state_tells_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

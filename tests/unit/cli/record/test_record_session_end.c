@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A session after tracing: what is read of it, and what may happen then. */
+#include "unit/test.h"
 #include "unit/cli/record_session_fixture.h"
 
-static void test_triggers_are_told_and_nothing_is_read(void **state)
+TEST_WITH(test_triggers_are_told_and_nothing_is_read, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -19,10 +20,10 @@ static void test_triggers_are_told_and_nothing_is_read(void **state)
 	assert_null(strstr(x->service.port.calls, "ReadBuffers"));
 }
 
-static void test_a_session_that_is_held_is_there_until_it_is_let_go(void **state)
-{
-	struct fixture *x = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+FIXTURE_TEST(test_a_session_that_is_held_is_there_until_it_is_let_go)
+{
 	x->ops = &ops_with_snapshots;
 	start(x);
 	record_session_hold(x->session, true);
@@ -40,10 +41,8 @@ static void test_a_session_that_is_held_is_there_until_it_is_let_go(void **state
 	assert_true(x->ended);
 }
 
-static void test_a_service_that_goes_away_from_one_that_is_held(void **state)
+FIXTURE_TEST(test_a_service_that_goes_away_from_one_that_is_held)
 {
-	struct fixture *x = *state;
-
 	x->ops = &ops_with_snapshots;
 	start(x);
 	record_session_hold(x->session, true);
@@ -55,7 +54,7 @@ static void test_a_service_that_goes_away_from_one_that_is_held(void **state)
 					 "snapshots)"));
 }
 
-static void test_a_session_that_the_service_ends(void **state)
+TEST_WITH(test_a_session_that_the_service_ends, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -67,10 +66,8 @@ static void test_a_session_that_the_service_ends(void **state)
 					    "end(-103,the tracing service says: enough) ");
 }
 
-static void test_a_session_that_the_service_ends_and_does_not_give(void **state)
+FIXTURE_TEST(test_a_session_that_the_service_ends_and_does_not_give)
 {
-	struct fixture *x = *state;
-
 	start(x);
 	x->service.enable_error = "enough";
 	x->service.refuse = "ReadBuffers";
@@ -80,7 +77,7 @@ static void test_a_session_that_the_service_ends_and_does_not_give(void **state)
 					    "end(-71,the tracing service says: enough) ");
 }
 
-static void test_a_service_that_dies_after_the_last_packet(void **state)
+TEST_WITH(test_a_service_that_dies_after_the_last_packet, setup, teardown)
 {
 	static const char *const at[] = {"GetTraceStats", "QueryServiceState", "FreeBuffers"};
 	struct fixture *x = *state;
@@ -99,10 +96,8 @@ static void test_a_service_that_dies_after_the_last_packet(void **state)
 	}
 }
 
-static void test_an_error_of_the_output_ends_it(void **state)
+FIXTURE_TEST(test_an_error_of_the_output_ends_it)
 {
-	struct fixture *x = *state;
-
 	x->service.end_at_once = true;
 	x->packet_error = -ENOSPC;
 	start(x);
@@ -121,31 +116,11 @@ static void send_half_a_packet(struct fake_port *p, const char *method, uint64_t
 		fake_session_call(p, method, id, args, len);
 }
 
-static void test_a_trace_that_ends_inside_a_packet(void **state)
+FIXTURE_TEST(test_a_trace_that_ends_inside_a_packet)
 {
-	struct fixture *x = *state;
-
 	x->service.end_at_once = true;
 	x->service.port.on_call = send_half_a_packet;
 	start(x);
 	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
 					    "reading the trace) ");
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_triggers_are_told_and_nothing_is_read),
-		TEST(test_a_session_that_is_held_is_there_until_it_is_let_go),
-		TEST(test_a_service_that_goes_away_from_one_that_is_held),
-		TEST(test_a_session_that_the_service_ends),
-		TEST(test_a_session_that_the_service_ends_and_does_not_give),
-		TEST(test_a_service_that_dies_after_the_last_packet),
-		TEST(test_an_error_of_the_output_ends_it),
-		TEST(test_a_trace_that_ends_inside_a_packet),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The help of `sonda record` says what its command line takes: no more, no less, on one screen. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/terminal/event_words.h"
 #include "cli/record/record_options.h"
 
-static void test_it_names_every_option(void **state)
+TEST(test_it_names_every_option)
 {
 	static const char *const options[] = {
 		"-e (--event)", "  --filter",	      "  --trigger",	     "  --syscalls",
@@ -26,18 +21,16 @@ static void test_it_names_every_option(void **state)
 		"-q, --quiet",	"-h, --help",	      "    --detach NAME",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (!strstr(record_usage, options[i]))
 			fail_msg("no word of %s", options[i]);
 }
 
 /* Not wider than a terminal of today, and no longer. */
-static void test_it_is_one_screen(void **state)
+TEST(test_it_is_one_screen)
 {
 	size_t lines = 0;
 
-	(void)state;
 	for (const char *p = record_usage, *end; *p; p = end + 1, lines++) {
 		end = strchr(p, '\n');
 		assert_non_null(end);
@@ -79,13 +72,12 @@ static const char *next_option(const char *p, char option[32])
 	return NULL;
 }
 
-static void test_every_option_that_it_names_is_one(void **state)
+TEST(test_every_option_that_it_names_is_one)
 {
 	const char *p = record_usage;
 	char option[32];
 	unsigned n = 0;
 
-	(void)state;
 	assert_true(is_unknown((char[]){"--nosuch"}));
 	assert_true(is_unknown((char[]){"-x"}));
 	while ((p = next_option(p, option))) {
@@ -97,7 +89,7 @@ static void test_every_option_that_it_names_is_one(void **state)
 }
 
 /* What stands there between quotes, as a value of its option. */
-static void test_its_examples_are_good(void **state)
+TEST(test_its_examples_are_good)
 {
 	char *argv[] = {(char[]){"record"},
 			(char[]){"GROUP:*"},
@@ -130,7 +122,6 @@ static void test_its_examples_are_good(void **state)
 	struct record_options o;
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 1; argv[i]; i++)
 		if (!strstr(record_usage, argv[i]))
 			fail_msg("no word of %s", argv[i]);
@@ -146,28 +137,14 @@ static void test_its_examples_are_good(void **state)
 	record_options_deinit(&o);
 }
 
-static void test_what_it_says_of_those_not_given(void **state)
+TEST(test_what_it_says_of_those_not_given)
 {
 	char *argv[] = {(char[]){"record"}, (char[]){"sched"}, NULL};
 	struct record_options o;
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(record_options_parse(2, argv, &o, &e), 0);
 	assert_non_null(strstr(record_usage, "boot (default)"));
 	assert_false(o.mono_raw_clock);
 	record_options_deinit(&o);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_names_every_option),
-		cmocka_unit_test(test_it_is_one_screen),
-		cmocka_unit_test(test_every_option_that_it_names_is_one),
-		cmocka_unit_test(test_its_examples_are_good),
-		cmocka_unit_test(test_what_it_says_of_those_not_given),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/cli/recording_child.h"
 
 /* ---- progress ---- */
@@ -29,11 +24,12 @@ static void make_instance(const char *name)
 	assert_int_equal(system(command), 0);
 }
 
-static void test_progress_shows_what_the_rings_count(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_progress_shows_what_the_rings_count)
 {
 	struct event *output;
 
-	(void)state;
 	make_instance("sonda-4711-12");
 	service.probes_pid = 4711;
 	service.session_id = 12;
@@ -46,11 +42,10 @@ static void test_progress_shows_what_the_rings_count(void **state)
 	assert_non_null(strstr(heard, "\r\033[Ksonda: 2 packets"));
 }
 
-static void test_progress_without_an_instance(void **state)
+FIXTURE_TEST(test_progress_without_an_instance)
 {
 	struct event *output;
 
-	(void)state;
 	config.has_duration_ms = true;
 	config.duration_ms = 90000;
 	output = start(true);
@@ -61,11 +56,10 @@ static void test_progress_without_an_instance(void **state)
 	assert_int_equal(finish(output), 0);
 }
 
-static void test_no_progress_in_a_pipe(void **state)
+FIXTURE_TEST(test_no_progress_in_a_pipe)
 {
 	struct event *output;
 
-	(void)state;
 	service.end_when_started = true;
 	output = start(false);
 	assert_int_equal(finish(output), 0);
@@ -74,22 +68,20 @@ static void test_no_progress_in_a_pipe(void **state)
 
 /* ---- signals ---- */
 
-static void test_a_hangup_of_the_terminal_stops_and_saves(void **state)
+FIXTURE_TEST(test_a_hangup_of_the_terminal_stops_and_saves)
 {
 	struct event *output = start(true);
 
-	(void)state;
 	assert_true(hear_until("20.4 MiB"));
 	kill(child, SIGHUP);
 	assert_int_equal(finish(output), 0);
 	assert_non_null(strstr(heard, "2 packets"));
 }
 
-static void test_nohup_is_respected(void **state)
+FIXTURE_TEST(test_nohup_is_respected)
 {
 	struct event *output;
 
-	(void)state;
 	signal(SIGHUP, SIG_IGN);
 	output = start(true);
 	signal(SIGHUP, SIG_DFL);
@@ -103,11 +95,10 @@ static void test_nohup_is_respected(void **state)
 	assert_int_equal(finish(output), 0);
 }
 
-static void test_a_signal_while_saving_warns_first(void **state)
+FIXTURE_TEST(test_a_signal_while_saving_warns_first)
 {
 	struct event *output;
 
-	(void)state;
 	service.end_when_started = true;
 	service.silent = "ReadBuffers";
 	output = start(true);
@@ -121,7 +112,7 @@ static void test_a_signal_while_saving_warns_first(void **state)
 
 /* ---- early warnings ---- */
 
-static void test_a_recording_warns_at_its_beginning(void **state)
+FIXTURE_TEST(test_a_recording_warns_at_its_beginning)
 {
 	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
 	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
@@ -131,7 +122,6 @@ static void test_a_recording_warns_at_its_beginning(void **state)
 	const char *names[] = {"sched/sched_switch"};
 	struct event *output;
 
-	(void)state;
 	f.n_ftrace_events = 1;
 	f.ftrace_events = words;
 	c.name = (char *)"linux.ftrace";
@@ -186,12 +176,11 @@ static struct event *start_alone(void)
 	return output;
 }
 
-static void test_daemons_of_its_own_that_fail(void **state)
+FIXTURE_TEST(test_daemons_of_its_own_that_fail)
 {
 	char address[96];
 	struct event *output;
 
-	(void)state;
 	strcpy(address, service.port.address);
 	write_program("sondad", "echo '<4>sondad: careful' >&2; echo '<3>sondad: no luck' >&2; "
 				"exit 1\n");
@@ -205,12 +194,11 @@ static void test_daemons_of_its_own_that_fail(void **state)
 	strcpy(service.port.address, address);
 }
 
-static void test_a_signal_while_daemons_start(void **state)
+FIXTURE_TEST(test_a_signal_while_daemons_start)
 {
 	char address[96];
 	struct event *output;
 
-	(void)state;
 	strcpy(address, service.port.address);
 	write_program("sondad", "echo 'here I am' >&2; exec sleep 100\n");
 	output = start_alone();
@@ -219,23 +207,4 @@ static void test_a_signal_while_daemons_start(void **state)
 	assert_int_equal(finish(output), 1);
 	assert_non_null(strstr(heard, "aborted"));
 	strcpy(service.port.address, address);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_progress_shows_what_the_rings_count),
-		TEST(test_progress_without_an_instance),
-		TEST(test_no_progress_in_a_pipe),
-		TEST(test_a_hangup_of_the_terminal_stops_and_saves),
-		TEST(test_nohup_is_respected),
-		TEST(test_a_signal_while_saving_warns_first),
-		TEST(test_a_recording_warns_at_its_beginning),
-		TEST(test_daemons_of_its_own_that_fail),
-		TEST(test_a_signal_while_daemons_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

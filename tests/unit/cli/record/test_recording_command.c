@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A recording with a command of its own: when it runs, when it ends, who gets the signals. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "unit/cli/recording_child.h"
 
@@ -56,11 +51,12 @@ static pid_t read_pid(const char *name)
 	return pid;
 }
 
-static void test_the_recording_lasts_as_long_as_the_command(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_the_recording_lasts_as_long_as_the_command)
 {
 	struct event *output;
 
-	(void)state;
 	use_command("echo $$ >pid; exit 3");
 	output = start(true);
 	assert_int_equal(finish(output), 0);
@@ -70,11 +66,10 @@ static void test_the_recording_lasts_as_long_as_the_command(void **state)
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers"));
 }
 
-static void test_it_runs_once_all_have_started(void **state)
+FIXTURE_TEST(test_it_runs_once_all_have_started)
 {
 	struct event *output;
 
-	(void)state;
 	service.never_started = true;
 	use_command(": >ran");
 	output = start(false);
@@ -89,11 +84,10 @@ static void test_it_runs_once_all_have_started(void **state)
 	assert_true(is_there("ran"));
 }
 
-static void test_a_recording_that_does_not_begin_runs_nothing(void **state)
+FIXTURE_TEST(test_a_recording_that_does_not_begin_runs_nothing)
 {
 	struct event *output;
 
-	(void)state;
 	use_command(": >ran");
 	service.end_at_once = true;
 	service.enable_error = "too much";
@@ -104,14 +98,13 @@ static void test_a_recording_that_does_not_begin_runs_nothing(void **state)
 	assert_false(is_there("ran"));
 }
 
-static void test_without_ftrace_it_does_not_run(void **state)
+FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 {
 	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
 	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
 	Pb__TraceConfig__DataSource *sources[] = {&source};
 	struct event *output;
 
-	(void)state;
 	c.name = (char *)"linux.ftrace";
 	source.config = &c;
 	config.n_data_sources = 1;
@@ -132,7 +125,7 @@ static void test_without_ftrace_it_does_not_run(void **state)
 	assert_true(is_there("ran"));
 }
 
-static void test_a_producer_that_would_record_too_much(void **state)
+FIXTURE_TEST(test_a_producer_that_would_record_too_much)
 {
 	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
 	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
@@ -142,7 +135,6 @@ static void test_a_producer_that_would_record_too_much(void **state)
 	Pb__TraceConfig__DataSource *sources[] = {&source};
 	struct event *output;
 
-	(void)state;
 	f.n_event_filters = 1;
 	f.event_filters = filters;
 	c.name = (char *)"linux.ftrace";
@@ -166,12 +158,11 @@ static void test_a_producer_that_would_record_too_much(void **state)
 	assert_true(is_there("ran"));
 }
 
-static void test_a_command_that_does_not_exist(void **state)
+FIXTURE_TEST(test_a_command_that_does_not_exist)
 {
 	static char *nowhere[] = {(char *)"/nonexistent/program", NULL};
 	struct event *output;
 
-	(void)state;
 	its_command = nowhere;
 	output = start(false);
 	assert_int_equal(finish(output), 1);
@@ -180,12 +171,11 @@ static void test_a_command_that_does_not_exist(void **state)
 				   "sonda: '/nonexistent/program' did not run\n");
 }
 
-static void test_a_process_that_is_gone(void **state)
+FIXTURE_TEST(test_a_process_that_is_gone)
 {
 	static uint32_t nobody = 1u << 30;
 	struct event *output;
 
-	(void)state;
 	pids = (struct pid_list){.pids = &nobody, .n = 1};
 	output = start(false);
 	assert_int_equal(finish(output), 1);
@@ -194,11 +184,10 @@ static void test_a_process_that_is_gone(void **state)
 }
 
 /* What the command leaves behind in the background does not keep the recording. */
-static void test_a_command_that_becomes_a_daemon(void **state)
+FIXTURE_TEST(test_a_command_that_becomes_a_daemon)
 {
 	struct event *output;
 
-	(void)state;
 	use_command("sleep 100 >/dev/null 2>&1 & echo $! >pid");
 	output = start(false);
 	assert_int_equal(finish(output), 0);
@@ -206,11 +195,10 @@ static void test_a_command_that_becomes_a_daemon(void **state)
 	assert_int_equal(kill(read_pid("pid"), SIGKILL), 0);
 }
 
-static void test_a_command_that_is_killed(void **state)
+FIXTURE_TEST(test_a_command_that_is_killed)
 {
 	struct event *output;
 
-	(void)state;
 	use_command("echo $$ >p; mv p pid; exec sleep 100");
 	output = start(false);
 	assert_true(wait_for("pid"));
@@ -222,11 +210,10 @@ static void test_a_command_that_is_killed(void **state)
 
 /* ---- signals ---- */
 
-static void test_the_first_signal_is_the_commands(void **state)
+FIXTURE_TEST(test_the_first_signal_is_the_commands)
 {
 	struct event *output;
 
-	(void)state;
 	use_command("trap ': >asked; exit 5' TERM; : >ready; while :; do sleep 0.02; done");
 	output = start(false);
 	assert_true(wait_for("ready"));
@@ -236,11 +223,10 @@ static void test_the_first_signal_is_the_commands(void **state)
 	assert_non_null(strstr(heard, "2 packets\nsonda: 'sh' ended with exit code 5"));
 }
 
-static void test_the_second_one_stops_and_saves(void **state)
+FIXTURE_TEST(test_the_second_one_stops_and_saves)
 {
 	struct event *output;
 
-	(void)state;
 	use_command("trap ': >asked' INT; echo $$ >p; mv p pid; "
 		    "while [ ! -e end ]; do sleep 0.02; done >/dev/null 2>&1");
 	output = start(false);
@@ -256,11 +242,10 @@ static void test_the_second_one_stops_and_saves(void **state)
 	assert_int_equal(finish(output), 0);
 }
 
-static void test_the_third_one_throws_away(void **state)
+FIXTURE_TEST(test_the_third_one_throws_away)
 {
 	struct event *output;
 
-	(void)state;
 	service.silent = "Flush";
 	use_command("trap ': >asked' INT TERM; echo $$ >p; mv p pid; "
 		    "while [ ! -e end ]; do sleep 0.02; done >/dev/null 2>&1");
@@ -277,11 +262,10 @@ static void test_the_third_one_throws_away(void **state)
 	assert_int_equal(finish(output), 1);
 }
 
-static void test_a_signal_before_it_runs_ends_both(void **state)
+FIXTURE_TEST(test_a_signal_before_it_runs_ends_both)
 {
 	struct event *output;
 
-	(void)state;
 	service.never_started = true;
 	use_command(": >ran");
 	output = start(false);
@@ -293,11 +277,10 @@ static void test_a_signal_before_it_runs_ends_both(void **state)
 	assert_false(is_there("ran"));
 }
 
-static void test_the_time_may_be_over_first(void **state)
+FIXTURE_TEST(test_the_time_may_be_over_first)
 {
 	struct event *output;
 
-	(void)state;
 	use_command("echo $$ >p; mv p pid; exec sleep 100 >/dev/null 2>&1");
 	output = start(false);
 	assert_true(wait_for("pid"));
@@ -305,28 +288,4 @@ static void test_the_time_may_be_over_first(void **state)
 	assert_true(hear_until("'sh' is still running (pid "));
 	kill(read_pid("pid"), SIGKILL);
 	assert_int_equal(finish(output), 0);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_the_recording_lasts_as_long_as_the_command),
-		TEST(test_it_runs_once_all_have_started),
-		TEST(test_a_recording_that_does_not_begin_runs_nothing),
-		TEST(test_without_ftrace_it_does_not_run),
-		TEST(test_a_producer_that_would_record_too_much),
-		TEST(test_a_command_that_does_not_exist),
-		TEST(test_a_process_that_is_gone),
-		TEST(test_a_command_that_becomes_a_daemon),
-		TEST(test_a_command_that_is_killed),
-		TEST(test_the_first_signal_is_the_commands),
-		TEST(test_the_second_one_stops_and_saves),
-		TEST(test_the_third_one_throws_away),
-		TEST(test_a_signal_before_it_runs_ends_both),
-		TEST(test_the_time_may_be_over_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What goes into the line; the line itself is progress.c's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/recording_progress.h"
 #include "config/text.h"
 #include "unit/temp_dir.h"
@@ -45,11 +40,10 @@ static void make(void **state, const char *name)
 	assert_int_equal(mkdir(temp_dir_path(state, 0, name), 0700), 0);
 }
 
-static void test_bytes_of_all_buffers(void **state)
+TEST(test_bytes_of_all_buffers)
 {
 	struct recording_progress p = {0};
 
-	(void)state;
 	assert_false(p.shown.has_bytes);
 	note_stats(&p, NULL, "buffer_stats { bytes_written: 5 } buffer_stats { bytes_written: 7 }");
 	assert_true(p.shown.has_bytes);
@@ -58,7 +52,9 @@ static void test_bytes_of_all_buffers(void **state)
 	assert_int_equal(p.shown.bytes, 9);
 }
 
-static void test_the_instance_of_one_of_the_producers(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(test_the_instance_of_one_of_the_producers)
 {
 	struct recording_progress p = {0};
 
@@ -83,12 +79,11 @@ static void test_the_instance_of_one_of_the_producers(void **state)
 	assert_null(p.instance);
 }
 
-static void test_the_number_of_producers_has_a_limit(void **state)
+TEST(test_the_number_of_producers_has_a_limit)
 {
 	struct recording_progress p = {0};
 	struct strbuf b = {0};
 
-	(void)state;
 	for (int i = 0; i < RECORDING_PROGRESS_MAX_PROBES + 3; i++)
 		strbuf_printf(&b, "producers { name: 'probes' pid: %d } ", i + 1);
 	note_state(&p, b.s);
@@ -96,7 +91,7 @@ static void test_the_number_of_producers_has_a_limit(void **state)
 	strbuf_deinit(&b);
 }
 
-static void test_what_the_rings_count_is_shown(void **state)
+IN_DIR(test_what_the_rings_count_is_shown)
 {
 	struct recording_progress p = {0};
 	struct console console = {0};
@@ -116,18 +111,4 @@ static void test_what_the_rings_count_is_shown(void **state)
 	assert_true(p.shown.events >= 17);
 	assert_int_equal(p.shown.lost, 5);
 	recording_progress_deinit(&p);
-}
-
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes_of_all_buffers),
-		IN_DIR(test_the_instance_of_one_of_the_producers),
-		cmocka_unit_test(test_the_number_of_producers_has_a_limit),
-		IN_DIR(test_what_the_rings_count_is_shown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Configs and states of the service, both as text; each part has a test of its own. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/recording_sources.h"
 #include "config/text.h"
 
@@ -61,9 +56,10 @@ static void end(const char *config_text, const char *state_text)
 	pb__tracing_service_state__free_unpacked(state, NULL);
 }
 
-static void test_what_is_missing_at_both_ends_is_missing(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(test_what_is_missing_at_both_ends_is_missing)
 {
-	(void)state;
 	assert_int_equal(begin(CONFIG, "producers { id: 1 name: 'p' pid: 7 } " SOURCE(
 					       "linux.ftrace", 1) SOURCE("linux.c", 1)),
 			 0);
@@ -78,12 +74,11 @@ static void test_what_is_missing_at_both_ends_is_missing(void **state)
 	assert_string_equal(sources.gone.names[0], "p (pid 7)");
 }
 
-static void test_a_producer_that_would_record_something_else(void **state)
+FIXTURE_TEST(test_a_producer_that_would_record_something_else)
 {
 	static const char config[] = "data_sources { config { name: 'linux.ftrace' ftrace_config {"
 				     " event_filters { } subbuf_size_kb: 8 } } }";
 
-	(void)state;
 	assert_int_equal(begin(config, "producers { id: 1 } " SOURCE("linux.ftrace", 1)),
 			 -EOPNOTSUPP);
 	assert_non_null(strstr(why.text, "event_filters"));
@@ -105,9 +100,8 @@ static const char *warnings(const char *config_text)
 	return text;
 }
 
-static void test_early_warnings(void **state)
+FIXTURE_TEST(test_early_warnings)
 {
-	(void)state;
 	begin("data_sources { config { name: 'linux.a' } } data_sources { config {"
 	      " name: 'linux.ftrace' ftrace_config { subbuf_size_kb: 8 } } }",
 	      "producers { id: 1 name: 'p' } " SOURCE("linux.ftrace", 1));
@@ -121,13 +115,12 @@ static void test_early_warnings(void **state)
 			    "sched/sched_switch?\n");
 }
 
-static void test_many_warnings_are_cut(void **state)
+FIXTURE_TEST(test_many_warnings_are_cut)
 {
 	struct strbuf config = {0};
 	const char *text, *p;
 	size_t lines = 0;
 
-	(void)state;
 	strbuf_puts(&config, "data_sources { config { name: 'linux.ftrace' ftrace_config { ");
 	for (int i = 0; i < 1000; i++)
 		strbuf_printf(&config, "ftrace_events: 'no/such%d' ", i);
@@ -139,18 +132,4 @@ static void test_many_warnings_are_cut(void **state)
 	assert_non_null(strstr(text, "'no/such19' does not exist\nand more of that kind\n"));
 	strbuf_deinit(&config);
 	assert_string_equal(warnings("duration_ms: 1"), "before\n");
-}
-
-#define TEST(fn) cmocka_unit_test_teardown(fn, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_missing_at_both_ends_is_missing),
-		TEST(test_a_producer_that_would_record_something_else),
-		TEST(test_early_warnings),
-		TEST(test_many_warnings_are_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/ring_watch.h"
 
 static char instance[64];
@@ -46,22 +41,22 @@ static void put_cpu(int cpu, const char *stats)
 	fclose(f);
 }
 
-static void test_the_name_of_a_sessions_instance(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_the_name_of_a_sessions_instance)
 {
 	struct strbuf b = {0};
 
-	(void)state;
 	ring_watch_path(&b, "/sys/kernel/tracing", 4321, 7);
 	assert_string_equal(b.s, "/sys/kernel/tracing/instances/sonda-4321-7");
 	strbuf_deinit(&b);
 }
 
 /* "commit overrun" ends like "overrun", and must not be taken for it. */
-static void test_cpus_are_summed_up(void **state)
+FIXTURE_TEST(test_cpus_are_summed_up)
 {
 	struct ring_totals t;
 
-	(void)state;
 	put_cpu(0, "entries: 100\noverrun: 20\ncommit overrun: 3\nbytes: 9999\n"
 		   "oldest event ts:  5.1\nnow ts:  6.2\ndropped events: 4\nread events: 1000\n");
 	put_cpu(11, "entries: 1\noverrun: 4294967296\ncommit overrun: 0\nbytes: 0\n"
@@ -72,11 +67,10 @@ static void test_cpus_are_summed_up(void **state)
 	assert_true(t.events == 1127 + 4294967299);
 }
 
-static void test_stats_of_another_shape_count_nothing(void **state)
+FIXTURE_TEST(test_stats_of_another_shape_count_nothing)
 {
 	struct ring_totals t;
 
-	(void)state;
 	put_cpu(0, "");
 	put_cpu(1, "entries 5\nxoverrun: 7\n\n: 9\nread events:");
 	assert_int_equal(ring_watch_read(instance, &t), 0);
@@ -84,26 +78,11 @@ static void test_stats_of_another_shape_count_nothing(void **state)
 	assert_int_equal(t.lost, 0);
 }
 
-static void test_no_instance(void **state)
+FIXTURE_TEST(test_no_instance)
 {
 	struct ring_totals t = {.cpus = 5};
 
-	(void)state;
 	assert_int_equal(ring_watch_read("/nonexistent", &t), -ENOENT);
 	assert_int_equal(ring_watch_read(instance, &t), -ENOENT);
 	assert_int_equal(t.cpus, 5);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_the_name_of_a_sessions_instance),
-		TEST(test_cpus_are_summed_up),
-		TEST(test_stats_of_another_shape_count_nothing),
-		TEST(test_no_instance),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A snapshot from a service that follows a script. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "unit/test.h"
 #include "cli/record/session_snapshot.h"
 #include "cli/trace/trace_file.h"
 #include "unit/cli/fake_session.h"
@@ -79,10 +74,10 @@ static void run(struct fixture *x)
 		event_base_loop(x->loop, EVLOOP_NONBLOCK);
 }
 
-static void session_is_cloned_and_read(void **state)
-{
-	struct fixture *x = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+FIXTURE_TEST(session_is_cloned_and_read)
+{
 	run(x);
 	assert_string_equal(x->heard, "end(0,)");
 	assert_string_equal(x->service.cloned, "7 late");
@@ -92,27 +87,23 @@ static void session_is_cloned_and_read(void **state)
 }
 
 /* Of a session that writes into a file: there is nothing to read. */
-static void service_may_write_it(void **state)
+FIXTURE_TEST(service_may_write_it)
 {
-	struct fixture *x = *state;
-
 	x->service.clone_is_written = true;
 	run(x);
 	assert_string_equal(x->heard, "end(0,)");
 	assert_string_equal(x->service.port.calls, "CloneSession ");
 }
 
-static void service_says_why_not(void **state)
+FIXTURE_TEST(service_says_why_not)
 {
-	struct fixture *x = *state;
-
 	x->service.is_cloned = false;
 	x->service.clone_error = "Original session ended";
 	run(x);
 	assert_string_equal(x->heard, "end(-71,the tracing service says: Original session ended)");
 }
 
-static void refusals_and_ends_are_told(void **state)
+TEST_WITH(refusals_and_ends_are_told, setup, teardown)
 {
 	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
 	static const struct {
@@ -142,9 +133,8 @@ static void refusals_and_ends_are_told(void **state)
 	}
 }
 
-static void without_a_service_or_a_folder_nothing_begins(void **state)
+FIXTURE_TEST(without_a_service_or_a_folder_nothing_begins)
 {
-	struct fixture *x = *state;
 	struct err_text e;
 
 	assert_int_equal(session_snapshot_start(x->loop, "/nonexistent/socket", &x->hit,
@@ -159,10 +149,8 @@ static void without_a_service_or_a_folder_nothing_begins(void **state)
 	assert_null(x->snapshot);
 }
 
-static void one_that_is_dropped_tells_nobody(void **state)
+FIXTURE_TEST(one_that_is_dropped_tells_nobody)
 {
-	struct fixture *x = *state;
-
 	x->service.silent = "CloneSession";
 	run(x);
 	session_snapshot_free(x->snapshot);
@@ -171,20 +159,4 @@ static void one_that_is_dropped_tells_nobody(void **state)
 		event_base_loop(x->loop, EVLOOP_NONBLOCK);
 	assert_string_equal(x->heard, "");
 	assert_true(x->service.port.hung_up);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(session_is_cloned_and_read),
-		TEST(service_may_write_it),
-		TEST(service_says_why_not),
-		TEST(refusals_and_ends_are_told),
-		TEST(without_a_service_or_a_folder_nothing_begins),
-		TEST(one_that_is_dropped_tells_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

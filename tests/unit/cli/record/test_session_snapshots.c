@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which of them are made, wait or are left out, and what they are called. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "cli/terminal/console.h"
@@ -96,10 +91,10 @@ static off_t size_of(struct fixture *x, const char *name)
 	return stat(temp_dir_path(&x->dir, 1, name), &st) ? -1 : st.st_size;
 }
 
-static void each_has_a_number_that_nobody_has(void **state)
-{
-	struct fixture *x = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+FIXTURE_TEST(each_has_a_number_that_nobody_has)
+{
 	close(open(temp_dir_path(&x->dir, 1, "x.1.pf"), O_CREAT | O_WRONLY, 0600));
 	begin(x, temp_dir_path(&x->dir, 0, "x.pf"));
 	for (unsigned i = 0; i < 3; i++) {
@@ -116,10 +111,8 @@ static void each_has_a_number_that_nobody_has(void **state)
 	assert_int_equal(size_of(x, "x.pf"), -1);
 }
 
-static void one_that_fails_does_not_end_the_others(void **state)
+FIXTURE_TEST(one_that_fails_does_not_end_the_others)
 {
-	struct fixture *x = *state;
-
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	x->service.is_cloned = false;
 	assert_true(session_snapshots_take(x->snapshots, &x->hit));
@@ -133,10 +126,8 @@ static void one_that_fails_does_not_end_the_others(void **state)
 	assert_int_equal(size_of(x, "x.0"), 10); /* its number was not used */
 }
 
-static void some_wait_and_those_past_that_are_not_made(void **state)
+FIXTURE_TEST(some_wait_and_those_past_that_are_not_made)
 {
-	struct fixture *x = *state;
-
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	x->service.silent = "CloneSession";
 	for (unsigned i = 0; i < SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING; i++)
@@ -154,10 +145,8 @@ static void some_wait_and_those_past_that_are_not_made(void **state)
 	assert_int_equal(x->log.saved, 0);
 }
 
-static void those_that_waited_are_made(void **state)
+FIXTURE_TEST(those_that_waited_are_made)
 {
-	struct fixture *x = *state;
-
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	for (unsigned i = 0; i < SNAPSHOTS_AT_ONCE + 5; i++)
 		assert_true(session_snapshots_take(x->snapshots, &x->hit));
@@ -167,10 +156,8 @@ static void those_that_waited_are_made(void **state)
 	assert_int_equal(x->log.saved + x->log.failed, SNAPSHOTS_AT_ONCE + 5);
 }
 
-static void nobody_listens(void **state)
+FIXTURE_TEST(nobody_listens)
 {
-	struct fixture *x = *state;
-
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	unlink(x->service.port.address);
 	assert_false(session_snapshots_take(x->snapshots, &x->hit));
@@ -178,9 +165,8 @@ static void nobody_listens(void **state)
 	assert_int_equal(x->idle, 0);
 }
 
-static void a_path_that_is_too_long(void **state)
+FIXTURE_TEST(a_path_that_is_too_long)
 {
-	struct fixture *x = *state;
 	static char path[5000];
 
 	memset(path, 'x', sizeof(path) - 1);
@@ -189,9 +175,8 @@ static void a_path_that_is_too_long(void **state)
 	assert_non_null(strstr(x->log.lines[0], "the name of its file is too long"));
 }
 
-static void only_a_file_has_files_beside_it(void **state)
+FIXTURE_TEST(only_a_file_has_files_beside_it)
 {
-	struct fixture *x = *state;
 	const char *path = temp_dir_path(&x->dir, 0, "x");
 	struct err_text e;
 
@@ -207,20 +192,7 @@ static void only_a_file_has_files_beside_it(void **state)
 	assert_int_equal(session_snapshots_check_path("/nonexistent/x", &e), -ENOENT);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
+BEFORE_TESTS
 {
-	const struct CMUnitTest tests[] = {
-		TEST(each_has_a_number_that_nobody_has),
-		TEST(one_that_fails_does_not_end_the_others),
-		TEST(some_wait_and_those_past_that_are_not_made),
-		TEST(those_that_waited_are_made),
-		TEST(nobody_listens),
-		TEST(a_path_that_is_too_long),
-		TEST(only_a_file_has_files_beside_it),
-	};
-
 	log_init("test");
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "cli/record/source_producers.h"
 #include "config/text.h"
 
@@ -53,11 +47,10 @@ static void gone_between(const char *before, const char *after, struct name_list
 	protobuf_c_message_free_unpacked(last, NULL);
 }
 
-static void test_nobody_went(void **state)
+TEST(test_nobody_went)
 {
 	struct name_list gone = {0};
 
-	(void)state;
 	gone_between(BEFORE, BEFORE, &gone);
 	assert_int_equal(gone.n, 0);
 	gone_between("", AFTER, &gone);
@@ -65,23 +58,12 @@ static void test_nobody_went(void **state)
 }
 
 /* Told once, and not made good by a successor; programs may come and go. */
-static void test_a_daemon_that_was_relied_on(void **state)
+TEST(test_a_daemon_that_was_relied_on)
 {
 	struct name_list gone = {0};
 
-	(void)state;
 	gone_between(BEFORE, AFTER, &gone);
 	assert_int_equal(gone.n, 1);
 	assert_string_equal(gone.names[0], "probes (pid 300)");
 	name_list_deinit(&gone);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nobody_went),
-		cmocka_unit_test(test_a_daemon_that_was_relied_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "cli/record/start_delay.h"
 
@@ -26,11 +20,10 @@ static int choose(int64_t min, int64_t max, uint32_t *ret)
 	return start_delay_choose(&c, ret, &e);
 }
 
-static void it_lies_between_the_two(void **state)
+TEST(it_lies_between_the_two)
 {
 	uint32_t ms, lowest = UINT32_MAX, highest = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(choose(10, 12, &ms), 0);
 		assert_in_range(ms, 10, 12);
@@ -43,45 +36,30 @@ static void it_lies_between_the_two(void **state)
 	assert_int_equal(ms, 7);
 }
 
-static void without_it_there_is_no_wait(void **state)
+TEST(without_it_there_is_no_wait)
 {
 	Pb__TraceConfig c = PB__TRACE_CONFIG__INIT;
 	struct err_text e;
 	uint32_t ms = 1;
 
-	(void)state;
 	assert_int_equal(start_delay_choose(&c, &ms, &e), 0);
 	assert_int_equal(ms, 0);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
 	uint32_t ms;
 
-	(void)state;
 	assert_int_equal(choose(-1, 5, &ms), -EINVAL);
 	assert_int_equal(choose(5, -1, &ms), -EINVAL);
 	assert_int_equal(choose(6, 5, &ms), -EINVAL);
 	assert_int_equal(choose(0, UINT32_MAX, &ms), -EINVAL);
 }
 
-static void it_is_waited_for(void **state)
+TEST(it_is_waited_for)
 {
 	uint64_t begin = clock_mono_ns();
 
-	(void)state;
 	start_delay_wait(20);
 	assert_true(clock_mono_ns() - begin >= 20 * NS_PER_MS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_lies_between_the_two),
-		cmocka_unit_test(without_it_there_is_no_wait),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-		cmocka_unit_test(it_is_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

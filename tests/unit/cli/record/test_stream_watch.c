@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/record/stream_watch.h"
 
 #define BUFFER (32u << 20)
@@ -37,9 +32,10 @@ static bool note(uint64_t written, uint64_t read, uint64_t lost)
 	return stream_watch_note(&watch, &stats, BUFFER, text);
 }
 
-static void test_a_file_that_keeps_up_is_no_message(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
+
+FIXTURE_TEST(test_a_file_that_keeps_up_is_no_message)
 {
-	(void)state;
 	assert_false(note(0, 0, 0));
 	assert_false(note(1000, 0, 0));
 	assert_false(note(50 << 20, (50 << 20) - 1000, 0));
@@ -47,9 +43,8 @@ static void test_a_file_that_keeps_up_is_no_message(void **state)
 	assert_false(note(50 << 20, 50 << 20, 0));
 }
 
-static void test_one_that_falls_behind_is_told_once_and_that_it_came_back(void **state)
+FIXTURE_TEST(test_one_that_falls_behind_is_told_once_and_that_it_came_back)
 {
-	(void)state;
 	assert_false(note(1 << 20, 1 << 20, 0));
 	assert_true(note(21 << 20, 2 << 20, 0));
 	assert_string_equal(text, "the output takes data too slowly: 19 MiB wait in the service's "
@@ -61,9 +56,8 @@ static void test_one_that_falls_behind_is_told_once_and_that_it_came_back(void *
 	assert_false(note(30 << 20, 30 << 20, 0));
 }
 
-static void test_one_that_takes_nothing_is_told_however_little_waits(void **state)
+FIXTURE_TEST(test_one_that_takes_nothing_is_told_however_little_waits)
 {
-	(void)state;
 	assert_false(note(1000, 1000, 0));
 	assert_false(note(2000, 1000, 0));
 	assert_false(note(3000, 1000, 0));
@@ -74,25 +68,10 @@ static void test_one_that_takes_nothing_is_told_however_little_waits(void **stat
 	assert_true(note(5000, 5000, 0));
 }
 
-static void test_each_loss_is_told(void **state)
+FIXTURE_TEST(test_each_loss_is_told)
 {
-	(void)state;
 	assert_true(note(64 << 20, 10 << 20, 5));
 	assert_non_null(strstr(text, "which is full, and data is lost"));
 	assert_false(note(65 << 20, 11 << 20, 5));
 	assert_true(note(66 << 20, 12 << 20, 6));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_a_file_that_keeps_up_is_no_message, setup),
-		cmocka_unit_test_setup(
-			test_one_that_falls_behind_is_told_once_and_that_it_came_back, setup),
-		cmocka_unit_test_setup(test_one_that_takes_nothing_is_told_however_little_waits,
-				       setup),
-		cmocka_unit_test_setup(test_each_loss_is_told, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/report/failed_events.h"
 
 /* entries ends with NULL. */
@@ -27,9 +22,8 @@ static void check(const char *const *entries, const char *expected)
 
 #define CHECK(expected, ...) check((const char *const[]){__VA_ARGS__, NULL}, expected)
 
-static void test_events_and_options(void **state)
+TEST(test_events_and_options)
 {
-	(void)state;
 	check((const char *const[]){NULL}, "");
 	CHECK("event a/b could not be recorded: Device or resource busy\n",
 	      "a/b (Device or resource busy)");
@@ -43,9 +37,8 @@ static void test_events_and_options(void **state)
 	      " ( )", "(");
 }
 
-static void test_one_reason_is_told_once(void **state)
+TEST(test_one_reason_is_told_once)
 {
-	(void)state;
 	CHECK("events a/b, a/d could not be recorded: busy\n"
 	      "event a/c could not be recorded: gone\n"
 	      "ftrace option x: busy\n"
@@ -56,9 +49,8 @@ static void test_one_reason_is_told_once(void **state)
 }
 
 /* Its event is recorded. */
-static void test_a_trigger_that_is_refused(void **state)
+TEST(test_a_trigger_that_is_refused)
 {
-	(void)state;
 	CHECK("trigger at event a/b is refused: no\n", "a/b (trigger refused: no)");
 	CHECK("trigger at events a/b, a/c is refused: Field not found\n"
 	      "  x == 1\n"
@@ -69,9 +61,8 @@ static void test_a_trigger_that_is_refused(void **state)
 	      "a/d (trigger refused: )");
 }
 
-static void test_the_place_of_a_mistake(void **state)
+TEST(test_the_place_of_a_mistake)
 {
-	(void)state;
 	CHECK("event a/b could not be recorded: filter refused: Field not found\n"
 	      "  prev_pid == 1 && x == 5\n"
 	      "                   ^\n",
@@ -96,7 +87,7 @@ static void test_the_place_of_a_mistake(void **state)
 	      "a/b (no at character 150: ...aaa ^bbb...)");
 }
 
-static void test_what_is_no_place_stays(void **state)
+TEST(test_what_is_no_place_stays)
 {
 	static const char *const reasons[] = {
 		"no at character : x^",	  "no at character 0: x^",
@@ -107,24 +98,10 @@ static void test_what_is_no_place_stays(void **state)
 	};
 	char entry[128], expected[128];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		snprintf(entry, sizeof(entry), "a/b (%s)", reasons[i]);
 		snprintf(expected, sizeof(expected), "event a/b could not be recorded: %s\n",
 			 reasons[i]);
 		CHECK(expected, entry);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events_and_options),
-		cmocka_unit_test(test_one_reason_is_told_once),
-		cmocka_unit_test(test_a_trigger_that_is_refused),
-		cmocka_unit_test(test_the_place_of_a_mistake),
-		cmocka_unit_test(test_what_is_no_place_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

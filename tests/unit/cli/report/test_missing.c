@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/report/missing.h"
 #include "config/text.h"
 #include "unit/cli/kernel_events.h"
@@ -55,11 +50,10 @@ static void check_events(const char *text, const struct ftrace_scan *ftrace,
 	"data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: [" list       \
 	"] } } }"
 
-static void test_nothing_is_missing(void **state)
+TEST(test_nothing_is_missing)
 {
 	struct ftrace_scan none = {0};
 
-	(void)state;
 	check_events(FTRACE("'sched/sched_switch', 'irq/*', 'task_rename', 'ftrace/print'"), &none,
 		     &events, 0, "");
 	check_events("", &none, &events, 0, "");
@@ -75,12 +69,11 @@ static void test_nothing_is_missing(void **state)
 	"data_sources { config { name: '" source                                                   \
 	"' process_stats_config { resolve_process_fds: true } } }"
 
-static void test_files_that_nobody_sees_opened(void **state)
+TEST(test_files_that_nobody_sees_opened)
 {
 	static const char says[] = "resolve_process_fds of linux.process_stats names no files: it "
 				   "takes a data source linux.ftrace\n";
 
-	(void)state;
 	check_events(FILES("linux.process_stats"), NULL, NULL, 1, says);
 	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 0,
 		     "");
@@ -94,9 +87,8 @@ static void test_files_that_nobody_sees_opened(void **state)
 		     NULL, NULL, 0, "");
 }
 
-static void test_files_that_the_source_is_told_not_to_hear_of(void **state)
+TEST(test_files_that_the_source_is_told_not_to_hear_of)
 {
-	(void)state;
 	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
 		     "resolve_process_fds: true quirks: DISABLE_ON_DEMAND } } }" FTRACE("'a/b'"),
 		     NULL, NULL, 1,
@@ -104,9 +96,8 @@ static void test_files_that_the_source_is_told_not_to_hear_of(void **state)
 		     "DISABLE_ON_DEMAND has it hear of none\n");
 }
 
-static void test_the_kernels_list_knows(void **state)
+TEST(test_the_kernels_list_knows)
 {
-	(void)state;
 	check_events(FTRACE("'sched/sched_swich', 'sched/sched_switch', 'softirq_entr', 'zzz/*', "
 			    "'quite/different'"),
 		     NULL, &events, 4,
@@ -116,11 +107,10 @@ static void test_the_kernels_list_knows(void **state)
 		     "event 'quite/different' does not exist\n");
 }
 
-static void test_the_producers_word_counts_once(void **state)
+TEST(test_the_producers_word_counts_once)
 {
 	struct ftrace_scan scan = {0};
 
-	(void)state;
 	name_list_add(&scan.unknown, (const uint8_t *)"sched/sched_swich", 17);
 	name_list_add(&scan.unknown, (const uint8_t *)"a/b", 3);
 	name_list_add(&scan.failed, (const uint8_t *)"c/d (busy)", 10);
@@ -167,11 +157,10 @@ static void check_all(const char *text, const char *expected)
 #define NAMES "data_sources { config { name: 'linux.process_stats' } } "
 
 /* Nothing would be recorded. */
-static void test_every_event_is_missing(void **state)
+TEST(test_every_event_is_missing)
 {
 	static const char says[] = "event 'shced' does not exist; did you mean sched/*?\n";
 
-	(void)state;
 	check_all(FTRACE("'shced', 'help'") NAMES,
 		  "event 'shced' does not exist; did you mean sched/*?\n"
 		  "event 'help' does not exist; 'sonda help record' lists what can be said\n");
@@ -195,7 +184,7 @@ static void test_every_event_is_missing(void **state)
 
 /* ---- data sources ---- */
 
-static void test_sources_that_nobody_registered(void **state)
+TEST(test_sources_that_nobody_registered)
 {
 	Pb__TracingServiceState__DataSource a = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, b = a,
 					    c = a;
@@ -205,7 +194,6 @@ static void test_sources_that_nobody_registered(void **state)
 	struct name_list missing = {0}, left_out = {0};
 	Pb__TraceConfig *config;
 
-	(void)state;
 	d.name = (char *)"linux.ftrace";
 	b.ds_descriptor = &nameless;
 	c.ds_descriptor = &d;
@@ -260,9 +248,8 @@ static void check_left_out(const char *source, const char *expected)
 #define SOURCE(filters) "data_sources { config { name: 'src' } " filters " }"
 #define LEFT_OUT "data source 'src' is left out: no producer of it passes "
 
-static void test_sources_that_filters_leave_out(void **state)
+TEST(test_sources_that_filters_leave_out)
 {
-	(void)state;
 	check_left_out(SOURCE(""), "");
 	check_left_out(SOURCE("producer_name_filter: 'prod.a'"), "");
 	check_left_out(SOURCE("producer_name_filter: 'nobody'"),
@@ -286,11 +273,10 @@ static void test_sources_that_filters_leave_out(void **state)
 		       LEFT_OUT "producer_name_filter \"nobody\"");
 }
 
-static void test_who_asks_for_ftrace(void **state)
+TEST(test_who_asks_for_ftrace)
 {
 	Pb__TraceConfig *config = config_of(FTRACE("'a/b'"));
 
-	(void)state;
 	assert_true(asks_for_ftrace(config));
 	assert_true(asks_for_ftrace_only(config));
 	pb__trace_config__free_unpacked(config, NULL);
@@ -304,19 +290,4 @@ static void test_who_asks_for_ftrace(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_missing),
-		cmocka_unit_test(test_files_that_nobody_sees_opened),
-		cmocka_unit_test(test_files_that_the_source_is_told_not_to_hear_of),
-		cmocka_unit_test(test_the_kernels_list_knows),
-		cmocka_unit_test(test_the_producers_word_counts_once),
-		cmocka_unit_test(test_every_event_is_missing),
-		cmocka_unit_test(test_sources_that_nobody_registered),
-		cmocka_unit_test(test_sources_that_filters_leave_out),
-		cmocka_unit_test(test_who_asks_for_ftrace),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/report/record_losses.h"
 #include "unit/cli/facts.h"
 
@@ -40,9 +35,10 @@ static void check(size_t n, const char *expected)
 	losses_deinit(&losses);
 }
 
-static void test_nothing_lost(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_nothing_lost)
 {
-	(void)state;
 	check(0, "");
 	facts_ring(&x, 0, 0);
 	check(0, "");
@@ -51,19 +47,17 @@ static void test_nothing_lost(void **state)
 	check(0, "");
 }
 
-static void test_a_producer_that_went_away(void **state)
+FIXTURE_TEST(test_a_producer_that_went_away)
 {
-	(void)state;
 	name_list_add(&x.gone, (const uint8_t *)"probes (pid 7)", 14);
 	check(1, "probes (pid 7) went away: what it had not handed over, and all after\n");
 }
 
 /* sondad says when, and of which data sources. */
-static void test_a_producer_that_went_away_at_a_known_time(void **state)
+FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 {
 	struct departure_stats *d = x.stats.departures;
 
-	(void)state;
 	x.scan.started_ns = 10000000000;
 	d[0] = (struct departure_stats){.source = "linux.ftrace",
 					.producer = "probes",
@@ -86,34 +80,30 @@ static void test_a_producer_that_went_away_at_a_known_time(void **state)
 		 "linux.ftrace\n");
 }
 
-static void test_lines_of_the_journal(void **state)
+FIXTURE_TEST(test_lines_of_the_journal)
 {
-	(void)state;
 	x.scan.sources.journal_dropped = 10331;
 	check(1, "journal: 10,331 lines, which came faster than they are recorded\n");
 }
 
-static void test_what_ebpf_programs_counted_as_lost(void **state)
+FIXTURE_TEST(test_what_ebpf_programs_counted_as_lost)
 {
 	struct source_counted *c = x.scan.sources.counted;
 
-	(void)state;
 	c[0] = (struct source_counted){"runq", "outliers that have no slice", 1234};
 	c[1] = (struct source_counted){"block", "requests of devices", 1};
 	x.scan.sources.n_counted = 2;
 	check(2, "runq: 1,234 outliers that have no slice\nblock: 1 requests of devices\n");
 }
 
-static void test_counter_tracks_of_processes(void **state)
+FIXTURE_TEST(test_counter_tracks_of_processes)
 {
-	(void)state;
 	x.scan.sources.refused_tracks = 4000;
 	check(1, "processes: 4,000 counter tracks, which there was no room for\n");
 }
 
-static void test_counter_tracks_of_polled_sources(void **state)
+FIXTURE_TEST(test_counter_tracks_of_polled_sources)
 {
-	(void)state;
 	x.scan.sources.refused[0] =
 		(struct source_refusals){.source = "linux.cgroup_stats", .tracks = 4000};
 	x.scan.sources.refused[1] =
@@ -125,9 +115,8 @@ static void test_counter_tracks_of_polled_sources(void **state)
 
 /* ---- kernel rings ---- */
 
-static void test_rings_are_named_by_cpu_with_their_size(void **state)
+FIXTURE_TEST(test_rings_are_named_by_cpu_with_their_size)
 {
-	(void)state;
 	facts_ring(&x, 3, 12);
 	facts_ring(&x, 2, 18112);
 	facts_ring(&x, 1, 0);
@@ -141,9 +130,8 @@ static void test_rings_are_named_by_cpu_with_their_size(void **state)
 		 "try buffer_size_kb: 8192 in ftrace_config, or fewer events\n");
 }
 
-static void test_many_cpus_are_summed_up(void **state)
+FIXTURE_TEST(test_many_cpus_are_summed_up)
 {
-	(void)state;
 	for (uint32_t cpu = 0; cpu < 256; cpu++)
 		facts_ring(&x, cpu, cpu == 200 ? 4000 : cpu == 7 ? 9000 : 10);
 	check(1,
@@ -151,9 +139,8 @@ static void test_many_cpus_are_summed_up(void **state)
 	      "cpu3 10, cpu4 10, cpu5 10, 248 other CPUs 2,480); try -B 1mb or fewer events\n");
 }
 
-static void test_without_counters_the_bundles_tell(void **state)
+FIXTURE_TEST(test_without_counters_the_bundles_tell)
 {
-	(void)state;
 	x.scan.ftrace.bundles_after_loss = 3;
 	check(1, "kernel rings: at least 3 events, in 3 places; try -B 1mb or fewer events\n");
 	x.scan.ftrace.counted_losses = 5000;
@@ -163,9 +150,8 @@ static void test_without_counters_the_bundles_tell(void **state)
 	check(0, "");
 }
 
-static void test_pages_that_could_not_be_read(void **state)
+FIXTURE_TEST(test_pages_that_could_not_be_read)
 {
-	(void)state;
 	x.scan.ftrace.bad_pages = 2;
 	check(1, "kernel rings: 2 pages that could not be read to their end\n");
 	x.scan.ftrace.statuses[15] = 2;
@@ -181,11 +167,10 @@ static void test_pages_that_could_not_be_read(void **state)
 	check(0, "");
 }
 
-static void test_probes_that_were_missed(void **state)
+FIXTURE_TEST(test_probes_that_were_missed)
 {
 	static struct probe_loss probes[6];
 
-	(void)state;
 	x.scan.ftrace.kprobe_misses = 1234;
 	check(1, "probes: passed 1,234 times without an event: they were hit where they may not be "
 		 "used\n");
@@ -206,13 +191,12 @@ static void test_probes_that_were_missed(void **state)
 
 /* ---- shared memory ---- */
 
-static void test_packets_that_found_no_room(void **state)
+FIXTURE_TEST(test_packets_that_found_no_room)
 {
 	static const char advice[] = "; try a config with producers { producer_name: \"...\" "
 				     "shm_size_kb: ... }\n";
 	char text[256];
 
-	(void)state;
 	x.stats.buffers[0].writer_packet_loss = 4;
 	snprintf(text, sizeof(text), "shared memory: 4 packets found no room%s", advice);
 	check(1, text);
@@ -228,9 +212,8 @@ static void test_packets_that_found_no_room(void **state)
 	check(1, text);
 }
 
-static void test_gaps_without_a_reason(void **state)
+FIXTURE_TEST(test_gaps_without_a_reason)
 {
-	(void)state;
 	sequence_table_packet(&x.scan.sequences, 2, 77, 0, true);
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1, false);
 	check(1, "gaps between packets, for no reason that the service tells: 1\n");
@@ -239,18 +222,16 @@ static void test_gaps_without_a_reason(void **state)
 	check(1, "central buffer (977 KiB): the oldest 1000 B were overwritten; try -b 1mb\n");
 }
 
-static void test_chunks_that_made_no_sense(void **state)
+FIXTURE_TEST(test_chunks_that_made_no_sense)
 {
-	(void)state;
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 4, false);
 	check(1, "shared memory: chunks that made no sense: 1\n");
 }
 
 /* ---- the central buffer ---- */
 
-static void test_what_a_ring_overwrote(void **state)
+FIXTURE_TEST(test_what_a_ring_overwrote)
 {
-	(void)state;
 	x.stats.buffers[0].bytes_overwritten = 41200000;
 	x.stats.buffers[0].bytes_written = 42200000;
 	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; try -b 64mb\n");
@@ -263,26 +244,23 @@ static void test_what_a_ring_overwrote(void **state)
 		 "12.4 s late; try size_kb: 65536\n");
 }
 
-static void test_what_a_full_buffer_discarded(void **state)
+FIXTURE_TEST(test_what_a_full_buffer_discarded)
 {
-	(void)state;
 	x.stats.buffers[0].chunks_discarded = 1234;
 	check(1, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; "
 		 "try -b 2mb\n");
 }
 
-static void test_a_buffer_that_has_no_room_for_a_chunk(void **state)
+FIXTURE_TEST(test_a_buffer_that_has_no_room_for_a_chunk)
 {
-	(void)state;
 	x.stats.buffers[0].size = 4096;
 	x.stats.buffers[0].abi_violations = 18;
 	x.stats.buffers[0].patches_failed = 2;
 	check(1, "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n");
 }
 
-static void test_buffers_are_told_apart(void **state)
+FIXTURE_TEST(test_buffers_are_told_apart)
 {
-	(void)state;
 	facts_deinit(&x);
 	facts_init(&x, "buffers { size_kb: 1 } buffers { size_kb: 1 name: 'slow' }");
 	x.stats.n_buffers = 3; /* one more than the config has */
@@ -297,9 +275,8 @@ static void test_buffers_are_told_apart(void **state)
 	      "central buffer 2 (97.7 KiB): packets that broke the rules of the protocol: 5\n");
 }
 
-static void test_counters_of_the_service_count_from_the_beginning(void **state)
+FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
 {
-	(void)state;
 	x.before.chunks_discarded = x.stats.chunks_discarded = 100;
 	x.before.patches_discarded = x.stats.patches_discarded = 7;
 	check(0, "");
@@ -312,26 +289,23 @@ static void test_counters_of_the_service_count_from_the_beginning(void **state)
 	check(0, "");
 }
 
-static void test_packets_that_were_no_valid_ones(void **state)
+FIXTURE_TEST(test_packets_that_were_no_valid_ones)
 {
-	(void)state;
 	x.stats.invalid_packets = 2;
 	check(1, "service: packets that were not valid: 2\n");
 }
 
-static void test_packets_that_a_filter_could_not_read(void **state)
+FIXTURE_TEST(test_packets_that_a_filter_could_not_read)
 {
-	(void)state;
 	x.stats.filter_errors = 3;
 	check(1, "service: packets that the trace filter could not read: 3\n");
 }
 
-static void test_a_final_flush_that_failed(void **state)
+FIXTURE_TEST(test_a_final_flush_that_failed)
 {
 	static const char line[] =
 		"the final flush did not finish: the newest events may be missing\n";
 
-	(void)state;
 	x.stats.final_flush_failed = true;
 	check(1, line);
 	x.stats.final_flush_failed = false;
@@ -342,56 +316,19 @@ static void test_a_final_flush_that_failed(void **state)
 	check(0, "");
 }
 
-static void test_a_file_that_was_cut(void **state)
+FIXTURE_TEST(test_a_file_that_was_cut)
 {
-	(void)state;
 	x.f.file_is_cut = true;
 	check(1, "file: the rest of the trace, which found no room\n");
 }
 
 /* An old service may not answer for its counters; the trace has a copy. */
-static void test_the_traces_own_counters_serve_as_well(void **state)
+FIXTURE_TEST(test_the_traces_own_counters_serve_as_well)
 {
-	(void)state;
 	x.scan.stats = x.stats;
 	x.scan.has_stats = true;
 	x.scan.stats.invalid_packets = 1;
 	check(0, "");
 	x.f.stats = NULL;
 	check(1, "service: packets that were not valid: 1\n");
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_lost),
-		TEST(test_a_producer_that_went_away),
-		TEST(test_a_producer_that_went_away_at_a_known_time),
-		TEST(test_lines_of_the_journal),
-		TEST(test_what_ebpf_programs_counted_as_lost),
-		TEST(test_counter_tracks_of_processes),
-		TEST(test_counter_tracks_of_polled_sources),
-		TEST(test_rings_are_named_by_cpu_with_their_size),
-		TEST(test_many_cpus_are_summed_up),
-		TEST(test_without_counters_the_bundles_tell),
-		TEST(test_pages_that_could_not_be_read),
-		TEST(test_probes_that_were_missed),
-		TEST(test_packets_that_found_no_room),
-		TEST(test_gaps_without_a_reason),
-		TEST(test_chunks_that_made_no_sense),
-		TEST(test_what_a_ring_overwrote),
-		TEST(test_what_a_full_buffer_discarded),
-		TEST(test_a_buffer_that_has_no_room_for_a_chunk),
-		TEST(test_buffers_are_told_apart),
-		TEST(test_counters_of_the_service_count_from_the_beginning),
-		TEST(test_packets_that_were_no_valid_ones),
-		TEST(test_packets_that_a_filter_could_not_read),
-		TEST(test_a_final_flush_that_failed),
-		TEST(test_a_file_that_was_cut),
-		TEST(test_the_traces_own_counters_serve_as_well),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/cli/facts.h"
 #include "unit/cli/kernel_events.h"
 
@@ -38,9 +33,10 @@ static void check(const char *expected, bool lost, bool missing)
 	strbuf_deinit(&out);
 }
 
-static void test_a_good_recording(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_a_good_recording)
 {
-	(void)state;
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
 	event_counts_add(&x.scan.ftrace.counts, 235, 311);
@@ -53,12 +49,11 @@ static void test_a_good_recording(void **state)
 	      false, false);
 }
 
-static void test_files_that_could_not_be_read(void **state)
+FIXTURE_TEST(test_files_that_could_not_be_read)
 {
 	static const char file[] = "/proc/PID/io: Permission denied";
 	static const char family[] = "runq: the kernel has no BTF";
 
-	(void)state;
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 47900);
 	name_list_add(&x.scan.sources.unread, (const uint8_t *)file, strlen(file));
@@ -75,9 +70,8 @@ static void test_files_that_could_not_be_read(void **state)
 	      false, true);
 }
 
-static void test_what_is_not_known_is_left_out(void **state)
+FIXTURE_TEST(test_what_is_not_known_is_left_out)
 {
-	(void)state;
 	x.f.cpus = 0;
 	check("Recorded 5.00 s: 0 events, 1.18 MiB to x.pftrace\n"
 	      "  events   none: nobody recorded any\n"
@@ -93,9 +87,8 @@ static void test_what_is_not_known_is_left_out(void **state)
 }
 
 /* Counters are no events. */
-static void test_a_recording_of_counters_tells_samples(void **state)
+FIXTURE_TEST(test_a_recording_of_counters_tells_samples)
 {
-	(void)state;
 	facts_deinit(&x);
 	facts_init(&x, "data_sources { config { name: 'linux.sys_stats' } } "
 		       "data_sources { config { name: 'linux.sysfs_power' } }");
@@ -122,9 +115,8 @@ static void add_hole(uint32_t cpu, uint64_t from_ms, uint64_t to_ms, uint64_t ev
 	h->total++;
 }
 
-static void test_holes_stand_by_cpu(void **state)
+FIXTURE_TEST(test_holes_stand_by_cpu)
 {
-	(void)state;
 	facts_ring(&x, 0, 12);
 	event_counts_add(&x.scan.ftrace.counts, 4, 1);
 	x.scan.started_ns = 1000000000;
@@ -145,12 +137,11 @@ static void test_holes_stand_by_cpu(void **state)
 	      true, false);
 }
 
-static void test_the_same_as_json(void **state)
+FIXTURE_TEST(test_the_same_as_json)
 {
 	struct record_verdict verdict;
 	struct strbuf out = {0};
 
-	(void)state;
 	facts_ring(&x, 1, 7);
 	event_counts_add(&x.scan.ftrace.counts, 4, 3);
 	x.scan.started_ns = 1000000000;
@@ -185,9 +176,8 @@ static void test_the_same_as_json(void **state)
 }
 
 /* A session of another process: whether it was begun by words or by a config is not known. */
-static void test_a_snapshot_names_options_and_fields(void **state)
+FIXTURE_TEST(test_a_snapshot_names_options_and_fields)
 {
-	(void)state;
 	facts_ring(&x, 1, 7);
 	event_counts_add(&x.scan.ftrace.counts, 4, 3);
 	x.f.from_words = false;
@@ -203,9 +193,8 @@ static void test_a_snapshot_names_options_and_fields(void **state)
 	      true, false);
 }
 
-static void test_a_mistyped_source_is_told_with_its_nearest(void **state)
+FIXTURE_TEST(test_a_mistyped_source_is_told_with_its_nearest)
 {
-	(void)state;
 	facts_ring(&x, 0, 0);
 	name_list_add(&x.offered, (const uint8_t *)"linux.ftrace", 12);
 	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
@@ -220,9 +209,8 @@ static void test_a_mistyped_source_is_told_with_its_nearest(void **state)
 	      false, true);
 }
 
-static void test_a_recording_without_ftrace_has_nothing_to_lose_there(void **state)
+FIXTURE_TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there)
 {
-	(void)state;
 	facts_deinit(&x);
 	facts_init(&x, "buffers { size_kb: 1 }");
 	check("Recorded 5.00 s on 2 CPUs: 0 packets, 1.18 MiB to x.pftrace\n"
@@ -230,9 +218,8 @@ static void test_a_recording_without_ftrace_has_nothing_to_lose_there(void **sta
 	      false, false);
 }
 
-static void test_losses_at_several_places_stand_below_each_other(void **state)
+FIXTURE_TEST(test_losses_at_several_places_stand_below_each_other)
 {
-	(void)state;
 	facts_ring(&x, 1, 7);
 	x.stats.invalid_packets = 1;
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
@@ -242,12 +229,11 @@ static void test_losses_at_several_places_stand_below_each_other(void **state)
 	      true, true);
 }
 
-static void test_what_is_missing(void **state)
+FIXTURE_TEST(test_what_is_missing)
 {
 	struct tracefs_events events;
 	struct fake_tracefs tracefs;
 
-	(void)state;
 	facts_deinit(&x);
 	facts_init(&x, "data_sources { config { name: 'linux.ftrace' ftrace_config {"
 		       " ftrace_events: 'sched/sched_swich' } } }");
@@ -289,9 +275,8 @@ static void use_config(const char *text)
 }
 
 /* What is missing has the reasons; here it is told that there was nothing else. */
-static void test_no_events_are_explained(void **state)
+FIXTURE_TEST(test_no_events_are_explained)
 {
-	(void)state;
 	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
 		   " ftrace_events: 'a/b' ftrace_events: 'c/d' } } }");
 	add_text(&x.scan.ftrace.unknown, "a/b");
@@ -364,9 +349,8 @@ static void test_no_events_are_explained(void **state)
 	      true, true);
 }
 
-static void test_sources_that_were_too_slow(void **state)
+FIXTURE_TEST(test_sources_that_were_too_slow)
 {
-	(void)state;
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
 	facts_ring(&x, 0, 0);
 	x.f.not_started = true;
@@ -377,9 +361,8 @@ static void test_sources_that_were_too_slow(void **state)
 	      false, true);
 }
 
-static void test_how_the_command_ended(void **state)
+FIXTURE_TEST(test_how_the_command_ended)
 {
-	(void)state;
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
 	x.f.command_end = "'app' ended with exit code 3";
@@ -390,9 +373,8 @@ static void test_how_the_command_ended(void **state)
 	      false, false);
 }
 
-static void test_a_refused_filter_points_at_its_place(void **state)
+FIXTURE_TEST(test_a_refused_filter_points_at_its_place)
 {
-	(void)state;
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
 	add_text(&x.scan.ftrace.failed, "sched/sched_switch (filter refused: Field not found at "
@@ -407,13 +389,12 @@ static void test_a_refused_filter_points_at_its_place(void **state)
 	      false, true);
 }
 
-static void test_long_lists_are_cut_but_counted(void **state)
+FIXTURE_TEST(test_long_lists_are_cut_but_counted)
 {
 	struct record_verdict verdict;
 	struct strbuf out = {0};
 	char name[32];
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		snprintf(name, sizeof(name), "my.source%02d", i);
 		name_list_add(&x.sources, (const uint8_t *)name, strlen(name));
@@ -425,11 +406,10 @@ static void test_long_lists_are_cut_but_counted(void **state)
 	strbuf_deinit(&out);
 }
 
-static void test_many_groups_are_summed_up(void **state)
+FIXTURE_TEST(test_many_groups_are_summed_up)
 {
 	static const uint32_t fields[] = {4, 235, 24, 45, 56, 60, 27, 11, 3, 46};
 
-	(void)state;
 	facts_ring(&x, 0, 0);
 	for (uint32_t i = 0; i < 10; i++)
 		event_counts_add(&x.scan.ftrace.counts, fields[i], 1000 - i);
@@ -441,9 +421,8 @@ static void test_many_groups_are_summed_up(void **state)
 	      false, false);
 }
 
-static void test_what_the_summary_could_not_read_is_noted(void **state)
+FIXTURE_TEST(test_what_the_summary_could_not_read_is_noted)
 {
-	(void)state;
 	facts_ring(&x, 0, 0);
 	x.scan.compressed_packets = 3;
 	x.scan.bad_packets = 2;
@@ -455,11 +434,10 @@ static void test_what_the_summary_could_not_read_is_noted(void **state)
 }
 
 /* Recorded with Perfetto 56: an event that does not exist, and one source that nobody has. */
-static void test_a_real_trace(void **state)
+FIXTURE_TEST(test_a_real_trace)
 {
 	struct strbuf b = {0};
 
-	(void)state;
 	assert_int_equal(fs_read_file("tests/data/traces/ring_losses.pftrace", 1 << 20, &b), 0);
 	assert_int_equal(trace_scan_file(&x.scan, (const uint8_t *)b.s, b.len), 0);
 	strbuf_deinit(&b);
@@ -486,11 +464,10 @@ static void set_mode(const char *mode)
 	facts_init(&x, config);
 }
 
-static void test_snapshots_stand_in_place_of_one_trace(void **state)
+FIXTURE_TEST(test_snapshots_stand_in_place_of_one_trace)
 {
 	struct snapshot_log log = {.saved = 2, .n_lines = 2};
 
-	(void)state;
 	set_mode("CLONE_SNAPSHOT");
 	log.lines[0] = strdup("x.0.pftrace: all of it");
 	log.lines[1] = strdup("x.1.pftrace: the rest");
@@ -518,7 +495,7 @@ static void test_snapshots_stand_in_place_of_one_trace(void **state)
 	snapshot_log_deinit(&log);
 }
 
-static void test_of_many_snapshots_the_newest_are_named(void **state)
+FIXTURE_TEST(test_of_many_snapshots_the_newest_are_named)
 {
 	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
 	struct record_verdict verdict;
@@ -526,7 +503,6 @@ static void test_of_many_snapshots_the_newest_are_named(void **state)
 	struct strbuf out = {0};
 	char why[16];
 
-	(void)state;
 	set_mode("CLONE_SNAPSHOT");
 	x.f.snapshots = &log;
 	for (int i = 0; i < 25; i++) {
@@ -542,9 +518,8 @@ static void test_of_many_snapshots_the_newest_are_named(void **state)
 }
 
 /* Of a ring that is there to go round until a trigger comes. */
-static void test_a_ring_that_went_round_is_no_loss(void **state)
+FIXTURE_TEST(test_a_ring_that_went_round_is_no_loss)
 {
-	(void)state;
 	set_mode("STOP_TRACING");
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 100);
@@ -560,36 +535,4 @@ static void test_a_ring_that_went_round_is_no_loss(void **state)
 	      "  lost     nothing\n"
 	      "  note     the buffer went round: it holds the last 8.3 s\n",
 	      false, false);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_good_recording),
-		TEST(test_files_that_could_not_be_read),
-		TEST(test_what_is_not_known_is_left_out),
-		TEST(test_a_mistyped_source_is_told_with_its_nearest),
-		TEST(test_a_recording_of_counters_tells_samples),
-		TEST(test_holes_stand_by_cpu),
-		TEST(test_the_same_as_json),
-		TEST(test_a_snapshot_names_options_and_fields),
-		TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there),
-		TEST(test_losses_at_several_places_stand_below_each_other),
-		TEST(test_what_is_missing),
-		TEST(test_no_events_are_explained),
-		TEST(test_sources_that_were_too_slow),
-		TEST(test_how_the_command_ended),
-		TEST(test_a_refused_filter_points_at_its_place),
-		TEST(test_long_lists_are_cut_but_counted),
-		TEST(test_many_groups_are_summed_up),
-		TEST(test_what_the_summary_could_not_read_is_noted),
-		TEST(test_snapshots_stand_in_place_of_one_trace),
-		TEST(test_of_many_snapshots_the_newest_are_named),
-		TEST(test_a_ring_that_went_round_is_no_loss),
-		TEST(test_a_real_trace),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "cli/report/snapshot_log.h"
 #include "unit/cli/facts.h"
@@ -71,9 +66,10 @@ static void is_line(const char *line, const char *pattern)
 
 #define AT " at 20*-*-* *:*:*"
 
-static void one_that_lost_nothing(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
+
+FIXTURE_TEST(one_that_lost_nothing)
 {
-	struct fixture *x = *state;
 	struct trace_scan *scan = &x->facts.scan;
 
 	facts_ring(&x->facts, 0, 0);
@@ -91,9 +87,8 @@ static void one_that_lost_nothing(void **state)
 	assert_int_equal(scan->ftrace.counts.total, 0);
 }
 
-static void losses_are_in_the_line(void **state)
+FIXTURE_TEST(losses_are_in_the_line)
 {
-	struct fixture *x = *state;
 	struct trace_scan *scan = &x->facts.scan;
 
 	facts_ring(&x->facts, 0, 12);
@@ -108,9 +103,8 @@ static void losses_are_in_the_line(void **state)
 }
 
 /* That a ring goes round is what it is for. */
-static void what_a_ring_overwrote_is_no_loss(void **state)
+FIXTURE_TEST(what_a_ring_overwrote_is_no_loss)
 {
-	struct fixture *x = *state;
 	struct trace_scan *scan = &x->facts.scan;
 
 	facts_ring(&x->facts, 0, 0);
@@ -124,18 +118,14 @@ static void what_a_ring_overwrote_is_no_loss(void **state)
 	assert_false(x->log.lossy);
 }
 
-static void not_known_is_not_nothing(void **state)
+FIXTURE_TEST(not_known_is_not_nothing)
 {
-	struct fixture *x = *state;
-
 	is_line(snapshot_log_saved(&x->log, &x->snapshot, &x->facts.scan),
 		"x.0.pftrace: *11.8 MiB, 0 events");
 }
 
-static void one_that_found_no_room(void **state)
+TEST_STATE(one_that_found_no_room, setup_without_ftrace, teardown, struct fixture *x)
 {
-	struct fixture *x = *state;
-
 	x->snapshot.cut = "No space left on device";
 	is_line(snapshot_log_saved(&x->log, &x->snapshot, &x->facts.scan),
 		"x.0.pftrace: trigger 'late' of app" AT ", 11.8 MiB; cut: No space left on "
@@ -143,10 +133,8 @@ static void one_that_found_no_room(void **state)
 	assert_true(x->log.lossy);
 }
 
-static void one_that_failed(void **state)
+FIXTURE_TEST(one_that_failed)
 {
-	struct fixture *x = *state;
-
 	x->hit.producer_name = NULL;
 	x->hit.boot_time_ns = 0;
 	is_line(snapshot_log_failed(&x->log, &x->hit, "it was too much"),
@@ -157,9 +145,8 @@ static void one_that_failed(void **state)
 	assert_int_equal(x->log.saved, 0);
 }
 
-static void summary_has_the_newest(void **state)
+FIXTURE_TEST(summary_has_the_newest)
 {
-	struct fixture *x = *state;
 	struct strbuf out = {0};
 	size_t lines = 0;
 	char why[16];
@@ -177,22 +164,4 @@ static void summary_has_the_newest(void **state)
 		lines += *p == '\n';
 	assert_int_equal(lines, 1 + SNAPSHOT_LOG_LINES);
 	strbuf_deinit(&out);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(one_that_lost_nothing),
-		TEST(losses_are_in_the_line),
-		TEST(what_a_ring_overwrote_is_no_loss),
-		TEST(not_known_is_not_nothing),
-		cmocka_unit_test_setup_teardown(one_that_found_no_room, setup_without_ftrace,
-						teardown),
-		TEST(one_that_failed),
-		TEST(summary_has_the_newest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/report/source_match.h"
 
 static enum source_match by_names(const char *exact, const char *regex, const char *name)
@@ -26,9 +21,8 @@ static enum source_match by_names(const char *exact, const char *regex, const ch
 	return source_match(&config, &s, &p);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_int_equal(by_names(NULL, NULL, "a"), SOURCE_GIVEN);
 	assert_int_equal(by_names("a", NULL, "a"), SOURCE_GIVEN);
 	assert_int_equal(by_names("a", NULL, "ab"), SOURCE_OTHER_PRODUCER);
@@ -47,14 +41,13 @@ static void test_names(void **state)
 	assert_int_equal(by_names("a", NULL, NULL), SOURCE_GIVEN);
 }
 
-static void test_in_doubt_nothing_is_said(void **state)
+TEST(test_in_doubt_nothing_is_said)
 {
 	static const char *const doubtful[] = {
 		"\\1", "(((x{1,200}){1,200}){1,200}){1,200}", "(", "[", "(x)\\1",
 	};
 	char longest[1026];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(doubtful) / sizeof(doubtful[0]); i++)
 		assert_int_equal(by_names(NULL, doubtful[i], "no"), SOURCE_GIVEN);
 	memset(longest, 'x', sizeof(longest));
@@ -79,11 +72,10 @@ static enum source_match by_machine(const char *filter, uint32_t id, const char 
 	return source_match(&config, &s, &p);
 }
 
-static void test_machines(void **state)
+TEST(test_machines)
 {
 	struct utsname u;
 
-	(void)state;
 	assert_int_equal(uname(&u), 0);
 	unsetenv("PERFETTO_MACHINE_NAME");
 	assert_int_equal(by_machine("host", 0, NULL, false), SOURCE_GIVEN);
@@ -101,15 +93,4 @@ static void test_machines(void **state)
 	assert_int_equal(by_machine("host", 0, NULL, false), SOURCE_GIVEN);
 	assert_int_equal(by_machine(u.sysname, 0, NULL, false), SOURCE_OTHER_MACHINE);
 	unsetenv("PERFETTO_MACHINE_NAME");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_in_doubt_nothing_is_said),
-		cmocka_unit_test(test_machines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/report/trigger_text.h"
 #include "unit/cli/facts.h"
 
-static void what_is_waited_for(void **state)
+TEST(what_is_waited_for)
 {
 	static const struct {
 		const char *config, *text;
@@ -38,7 +32,6 @@ static void what_is_waited_for(void **state)
 		 true, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct strbuf text = {0};
 		struct facts x;
@@ -54,11 +47,4 @@ static void what_is_waited_for(void **state)
 		strbuf_deinit(&text);
 		facts_deinit(&x);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_waited_for)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

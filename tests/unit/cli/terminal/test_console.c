@@ -5,15 +5,10 @@
  * heard when a last byte is.
  */
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/terminal/console.h"
 
 #define LAST_BYTE '\001'
@@ -81,16 +76,14 @@ static void through_terminal(unsigned short columns, bool quiet, void (*fn)(stru
 	close(keep);
 }
 
-static void test_no_progress_in_a_pipe(void **state)
+TEST(test_no_progress_in_a_pipe)
 {
-	(void)state;
 	through_pipe(false, speak);
 	assert_string_equal(heard, "sonda: one 1\nsonda: bad\na\nb\nc\n");
 }
 
-static void test_quiet_says_errors_only(void **state)
+TEST(test_quiet_says_errors_only)
 {
-	(void)state;
 	through_pipe(true, speak);
 	assert_string_equal(heard, "sonda: bad\nc\n");
 	through_terminal(80, true, speak);
@@ -98,9 +91,8 @@ static void test_quiet_says_errors_only(void **state)
 }
 
 /* Each line takes the progress away first, and nothing of it remains at the end. */
-static void test_lines_and_progress_share_a_terminal(void **state)
+TEST(test_lines_and_progress_share_a_terminal)
 {
-	(void)state;
 	through_terminal(80, false, speak);
 	assert_string_equal(heard, "sonda: one 1\r\n"
 				   "\r\033[Khalf\r\033[Kwhole"
@@ -116,9 +108,8 @@ static void speak_long(struct console *c)
 	console_clear(c);
 }
 
-static void test_progress_is_cut_to_the_terminals_width(void **state)
+TEST(test_progress_is_cut_to_the_terminals_width)
 {
-	(void)state;
 	through_terminal(10, false, speak_long);
 	assert_string_equal(heard, "\r\033[K012345678\r\033[K");
 }
@@ -129,22 +120,8 @@ static void speak_with_names_of_strangers(struct console *c)
 	console_error_block(c, "x\033]0;title\007\n\ty\302\233J\n");
 }
 
-static void test_control_characters_do_not_reach_the_terminal(void **state)
+TEST(test_control_characters_do_not_reach_the_terminal)
 {
-	(void)state;
 	through_pipe(false, speak_with_names_of_strangers);
 	assert_string_equal(heard, "sonda: no 'a?[2Jb?c'\nx?]0;title?\n\ty??J\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_progress_in_a_pipe),
-		cmocka_unit_test(test_quiet_says_errors_only),
-		cmocka_unit_test(test_lines_and_progress_share_a_terminal),
-		cmocka_unit_test(test_control_characters_do_not_reach_the_terminal),
-		cmocka_unit_test(test_progress_is_cut_to_the_terminals_width),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

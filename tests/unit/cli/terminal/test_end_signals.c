@@ -3,11 +3,7 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <pty.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/terminal/end_signals.h"
 
 static char heard[128];
@@ -65,9 +60,8 @@ static int hear_each(void)
 	return strcmp(heard, "2 1 15 ") && strcmp(heard, "2 15 1 ") ? 2 : 0;
 }
 
-static void test_each_is_told_with_its_number(void **state)
+TEST(test_each_is_told_with_its_number)
 {
-	(void)state;
 	assert_int_equal(in_child(hear_each), 0);
 }
 
@@ -89,9 +83,8 @@ static int hear_one_wish(void)
 	return strcmp(heard, "15 ") ? 2 : 0;
 }
 
-static void test_what_comes_at_the_same_moment_is_one_wish(void **state)
+TEST(test_what_comes_at_the_same_moment_is_one_wish)
 {
-	(void)state;
 	assert_int_equal(in_child(hear_one_wish), 0);
 }
 
@@ -110,9 +103,8 @@ static int hear_all_at_once(void)
 	return strlen(heard) > strlen("15 ") ? 2 : 0;
 }
 
-static void test_what_is_there_already_is_the_same_wish(void **state)
+TEST(test_what_is_there_already_is_the_same_wish)
 {
-	(void)state;
 	assert_int_equal(in_child(hear_all_at_once), 0);
 }
 
@@ -129,9 +121,8 @@ static int hear_two_wishes(void)
 	return strcmp(heard, "2 2 ") ? 2 : 0;
 }
 
-static void test_whoever_keeps_the_key_down_is_heard_again(void **state)
+TEST(test_whoever_keeps_the_key_down_is_heard_again)
 {
-	(void)state;
 	assert_int_equal(in_child(hear_two_wishes), 0);
 }
 
@@ -146,9 +137,8 @@ static int with_nohup(void)
 	return strcmp(heard, "") ? 2 : 0;
 }
 
-static void test_nohup_is_respected(void **state)
+TEST(test_nohup_is_respected)
 {
-	(void)state;
 	assert_int_equal(in_child(with_nohup), 0);
 }
 
@@ -166,9 +156,8 @@ static int after_it(void)
 	return 3;
 }
 
-static void test_afterwards_all_is_as_before(void **state)
+TEST(test_afterwards_all_is_as_before)
 {
-	(void)state;
 	assert_int_equal(in_child(after_it), 256 + SIGTERM);
 }
 
@@ -194,35 +183,17 @@ static int at_terminal(void)
 	return strcmp(heard, "2t 2 ") ? 3 : 0;
 }
 
-static void test_a_key_of_the_terminal_is_known_as_such(void **state)
+TEST(test_a_key_of_the_terminal_is_known_as_such)
 {
 	int r;
 
-	(void)state;
 	r = in_child(at_terminal);
 	if (r == 77)
 		skip();
 	assert_int_equal(r, 0);
 }
 
-static void test_free_of_nothing(void **state)
+TEST(test_free_of_nothing)
 {
-	(void)state;
 	end_signals_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_is_told_with_its_number),
-		cmocka_unit_test(test_what_comes_at_the_same_moment_is_one_wish),
-		cmocka_unit_test(test_what_is_there_already_is_the_same_wish),
-		cmocka_unit_test(test_whoever_keeps_the_key_down_is_heard_again),
-		cmocka_unit_test(test_nohup_is_respected),
-		cmocka_unit_test(test_afterwards_all_is_as_before),
-		cmocka_unit_test(test_a_key_of_the_terminal_is_known_as_such),
-		cmocka_unit_test(test_free_of_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

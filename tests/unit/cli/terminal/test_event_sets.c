@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/terminal/event_sets.h"
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	const char *const *sched = event_set_find("sched", 5);
 	size_t n = 0;
 
-	(void)state;
 	assert_non_null(sched);
 	while (sched[n])
 		n++;
@@ -29,12 +23,11 @@ static void test_words(void **state)
 }
 
 /* Each is a request that a producer of any family takes. */
-static void test_requests(void **state)
+TEST(test_requests)
 {
 	static const char *const words[] = {"sched", "irq",   "freq",	    "idle",
 					    "disk",  "workq", "memreclaim", "pagecache"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const char *const *r = event_set_find(words[i], strlen(words[i]));
 
@@ -47,14 +40,4 @@ static void test_requests(void **state)
 			assert_true(!strpbrk(*r, "*?[") || !strcmp(slash, "/*"));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_requests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words in, requests out, both as one line. The kernel's list is that of kernel_events.h. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/event_words.h"
@@ -90,7 +85,7 @@ static void check(const struct sample *samples, size_t n, const struct tracefs_e
 	"sched/sched_process_exit sched/sched_process_fork sched/sched_process_free "              \
 	"task/task_newtask task/task_rename"
 
-static void test_words_become_requests(void **state)
+TEST(test_words_become_requests)
 {
 	static const struct sample samples[] = {
 		{"sched/sched_switch", "sched/sched_switch", NULL},
@@ -110,11 +105,10 @@ static void test_words_become_requests(void **state)
 		 NULL},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-static void test_patterns_are_looked_up(void **state)
+TEST(test_patterns_are_looked_up)
 {
 	static const struct sample samples[] = {
 		{"sched/sched_wak*", "sched/sched_waking sched/sched_wakeup", NULL},
@@ -128,12 +122,11 @@ static void test_patterns_are_looked_up(void **state)
 		{"nosuch* *", "nosuch* sched/* irq/* block/* task/task_rename msr/write_msr", NULL},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
 /* As other tools take it, and as Perfetto's command line does. */
-static void test_words_that_stand_for_several(void **state)
+TEST(test_words_that_stand_for_several)
 {
 	static const struct sample samples[] = {
 		{"irq", "irq/*", NULL},
@@ -151,16 +144,14 @@ static void test_words_that_stand_for_several(void **state)
 		{"task", "task", NULL},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 	check(without, ARRAY_SIZE(without), NULL);
 }
 
-static void test_which_words_are_known(void **state)
+TEST(test_which_words_are_known)
 {
 	static char longest[5000];
 
-	(void)state;
 	assert_true(event_word_is_known("sched", &events));
 	assert_true(event_word_is_known("freq", &events));
 	assert_true(event_word_is_known("block", &events));
@@ -173,7 +164,7 @@ static void test_which_words_are_known(void **state)
 }
 
 /* A group is asked for as one only where patterns want all of it: its name was not typed else. */
-static void test_a_whole_group_is_one_request(void **state)
+TEST(test_a_whole_group_is_one_request)
 {
 	static const struct sample samples[] = {
 		{"sched:*", "sched/*", NULL},
@@ -187,11 +178,10 @@ static void test_a_whole_group_is_one_request(void **state)
 		 "irq/irq_handler_entry sched/* irq/softirq_entry", NULL},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-static void test_a_word_with_an_exclamation_mark_takes_away(void **state)
+TEST(test_a_word_with_an_exclamation_mark_takes_away)
 {
 	static const struct sample samples[] = {
 		{"sched:* !sched_waking", "sched/sched_switch sched/sched_wakeup", NULL},
@@ -213,11 +203,10 @@ static void test_a_word_with_an_exclamation_mark_takes_away(void **state)
 		{"sched_switch ftrace/print !print", "sched/sched_switch", NULL},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-static void test_one_that_takes_nothing_away_is_told(void **state)
+TEST(test_one_that_takes_nothing_away_is_told)
 {
 	static const struct sample samples[] = {
 		{"sched:* !block:*", "sched/*", "!block:*"},
@@ -226,13 +215,11 @@ static void test_one_that_takes_nothing_away_is_told(void **state)
 		 "sched/sched_switch sched/sched_wakeup", "!sched_wakin !wakeup"},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-static void test_nothing_may_be_left(void **state)
+TEST(test_nothing_may_be_left)
 {
-	(void)state;
 	assert_int_equal(read_words("sched:* !*", &events), -EINVAL);
 	assert_string_equal(why.text, "no event is left: '!*' and its like took all away");
 	assert_int_equal(read_words("!nosuch", &events), -EINVAL);
@@ -240,7 +227,7 @@ static void test_nothing_may_be_left(void **state)
 	assert_string_equal(requests.s, "");
 }
 
-static void test_several_with_commas(void **state)
+TEST(test_several_with_commas)
 {
 	static const struct sample samples[] = {
 		{"sched_switch,irq:softirq_entry,no/such block:*",
@@ -253,22 +240,20 @@ static void test_several_with_commas(void **state)
 		{"sched:* !nosuch,no:*", "sched/*", "!nosuch,no:*"},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-static void test_events_that_are_always_on(void **state)
+TEST(test_events_that_are_always_on)
 {
 	static const struct sample samples[] = {
 		{"print", "ftrace/print", NULL},
 		{"ftrace:print print", "ftrace/print", NULL},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-static void test_without_the_kernels_list(void **state)
+TEST(test_without_the_kernels_list)
 {
 	static const struct sample samples[] = {
 		{"sched:* *irq* sched_switch a/b*", "sched/* *irq* sched_switch a/b*", NULL},
@@ -277,7 +262,6 @@ static void test_without_the_kernels_list(void **state)
 		{"a/b a/c !c !d", "a/b", "!d"},
 	};
 
-	(void)state;
 	check(samples, ARRAY_SIZE(samples), NULL);
 	/* What a pattern leaves of a pattern is not known. */
 	assert_int_equal(read_words("sched:* !sched_stat_*", NULL), -EINVAL);
@@ -288,14 +272,13 @@ static void test_without_the_kernels_list(void **state)
 	assert_string_equal(requests.s, "a/b");
 }
 
-static void test_words_that_cannot_be_events(void **state)
+TEST(test_words_that_cannot_be_events)
 {
 	static const char *const words[] = {"",	  "/",	 "a/",	  "/b",	      "a/b/c",
 					    ":b", "a:",	 "a\tb",  "\xc3\xa4", "a/b\n",
 					    "!",  "!a/", "!a/b/c"};
 	struct event_requests r = {0}, i = {0};
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
 		if (event_words_read(&words[k], 1, &events, &r, &i, &why) != -EINVAL)
 			fail_msg("'%s' was accepted", words[k]);
@@ -304,23 +287,21 @@ static void test_words_that_cannot_be_events(void **state)
 	}
 }
 
-static void test_a_list_that_gives_and_takes(void **state)
+TEST(test_a_list_that_gives_and_takes)
 {
 	static const char *const words[] = {"sched:*,!sched_stat_*", "!!a"};
 	struct event_requests r = {0}, i = {0};
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
 		assert_int_equal(event_words_read(&words[k], 1, &events, &r, &i, &why), -EINVAL);
 		assert_non_null(strstr(why.text, "takes away, and must be a word of its own"));
 	}
 }
 
-static void test_a_word_of_any_length_is_refused_or_fits(void **state)
+TEST(test_a_word_of_any_length_is_refused_or_fits)
 {
 	static char word[1 << 20];
 
-	(void)state;
 	memset(word, 'x', sizeof(word) - 1);
 	for (size_t len = sizeof(word) - 1; len >= TRACEFS_EVENTS_MAX_NAME; len /= 2) {
 		struct event_requests r = {0};
@@ -340,13 +321,12 @@ static void test_a_word_of_any_length_is_refused_or_fits(void **state)
 }
 
 /* Ten thousand are read in no time, too many are refused. */
-static void test_many_words(void **state)
+TEST(test_many_words)
 {
 	static char names[EVENT_WORDS_MAX + 1][24];
 	static const char *words[EVENT_WORDS_MAX + 1];
 	struct event_requests r = {0}, i = {0};
 
-	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
 		snprintf(names[k], sizeof(names[k]), "no/such%zu", k);
 		words[k] = names[k];
@@ -360,25 +340,4 @@ static void test_many_words(void **state)
 	assert_int_equal(r.n, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words_become_requests),
-		cmocka_unit_test(test_patterns_are_looked_up),
-		cmocka_unit_test(test_words_that_stand_for_several),
-		cmocka_unit_test(test_which_words_are_known),
-		cmocka_unit_test(test_a_whole_group_is_one_request),
-		cmocka_unit_test(test_a_word_with_an_exclamation_mark_takes_away),
-		cmocka_unit_test(test_one_that_takes_nothing_away_is_told),
-		cmocka_unit_test(test_nothing_may_be_left),
-		cmocka_unit_test(test_several_with_commas),
-		cmocka_unit_test(test_events_that_are_always_on),
-		cmocka_unit_test(test_without_the_kernels_list),
-		cmocka_unit_test(test_words_that_cannot_be_events),
-		cmocka_unit_test(test_a_list_that_gives_and_takes),
-		cmocka_unit_test(test_a_word_of_any_length_is_refused_or_fits),
-		cmocka_unit_test(test_many_words),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/terminal/option_refusal.h"
 
@@ -30,7 +24,7 @@ static void refuse(const char *arg, struct err_text *e)
 	assert_int_equal(option_refuse(option, argv[optind - 1], ":qo:", options, e), -EINVAL);
 }
 
-static void each_mistake_has_its_sentence(void **state)
+TEST(each_mistake_has_its_sentence)
 {
 	static const char *const rows[][2] = {
 		{"--sokcet", "there is no option --sokcet; did you mean --socket?"},
@@ -43,16 +37,8 @@ static void each_mistake_has_its_sentence(void **state)
 	};
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		refuse(rows[i][0], &e);
 		assert_string_equal(e.text, rows[i][1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(each_mistake_has_its_sentence)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

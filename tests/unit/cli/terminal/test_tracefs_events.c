@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/cli/kernel_events.h"
 
 static struct fake_tracefs tracefs;
@@ -28,9 +23,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_lines_become_names(void **state)
+TEST(test_lines_become_names)
 {
-	(void)state;
 	assert_int_equal(events.n, 10);
 	assert_string_equal(events.names[0], "sched/sched_switch");
 	assert_string_equal(events.names[9], "msr/write_msr"); /* no line end behind it */
@@ -38,26 +32,24 @@ static void test_lines_become_names(void **state)
 }
 
 /* Nobody else is to switch it on: its session could not take it away any more. */
-static void test_what_a_session_has_made_is_not_there(void **state)
+TEST(test_what_a_session_has_made_is_not_there)
 {
-	(void)state;
 	for (size_t i = 0; i < events.n; i++)
 		assert_null(strstr(events.names[i], "probe_of_a_session"));
 	assert_false(tracefs_events_has(&events, "probe_of_a_session"));
 	assert_false(tracefs_events_has(&events, "sonda_*/*"));
 }
 
-static void test_the_first_place_that_can_be_read(void **state)
+TEST(test_the_first_place_that_can_be_read)
 {
 	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
 	const char *const nowhere[] = {"/nonexistent", NULL};
 
-	(void)state;
 	assert_ptr_equal(tracefs_events_root(roots), roots[1]);
 	assert_null(tracefs_events_root(nowhere));
 }
 
-static void test_where_instances_can_be_made(void **state)
+TEST(test_where_instances_can_be_made)
 {
 	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
 	struct err_text e;
@@ -65,7 +57,6 @@ static void test_where_instances_can_be_made(void **state)
 	pid_t pid;
 	int status;
 
-	(void)state;
 	/* The sentence is about the first place. */
 	assert_int_equal(tracefs_events_may_record(roots, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "no tracefs on /nonexistent"));
@@ -90,16 +81,15 @@ static void test_where_instances_can_be_made(void **state)
 	rmdir(path);
 }
 
-static void test_a_folder_without_the_list(void **state)
+TEST(test_a_folder_without_the_list)
 {
 	struct tracefs_events t = {.n = 7};
 
-	(void)state;
 	assert_int_equal(tracefs_events_load("/nonexistent", &t), -ENOENT);
 	assert_int_equal(t.n, 7); /* untouched */
 }
 
-static void test_has(void **state)
+TEST(test_has)
 {
 	static const char *const there[] = {"sched/sched_switch",
 					    "sched_switch",
@@ -129,7 +119,6 @@ static void test_has(void **state)
 						"ftrace/sched*",
 						":"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
 		if (!tracefs_events_has(&events, there[i]))
 			fail_msg("%s should be there", there[i]);
@@ -149,9 +138,8 @@ static void check_nearest(const struct tracefs_events *t, const char *word, cons
 		assert_string_equal(nearest ? nearest : "(none)", expected);
 }
 
-static void test_the_nearest_of_this_kernel(void **state)
+TEST(test_the_nearest_of_this_kernel)
 {
-	(void)state;
 	check_nearest(&events, "sched/sched_swich", "sched/sched_switch");
 	check_nearest(&events, "sched_wakign", "sched/sched_waking");
 	check_nearest(&events, "shced/sched_switch", "sched/sched_switch");
@@ -162,26 +150,11 @@ static void test_the_nearest_of_this_kernel(void **state)
 	check_nearest(&events, "", NULL);
 }
 
-static void test_the_nearest_known_without_a_kernel(void **state)
+TEST(test_the_nearest_known_without_a_kernel)
 {
-	(void)state;
 	check_nearest(NULL, "sched/sched_swich", "sched/sched_switch");
 	check_nearest(NULL, "softirq_entri", "irq/softirq_entry");
 	check_nearest(NULL, "completely/different", NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines_become_names),
-		cmocka_unit_test(test_what_a_session_has_made_is_not_there),
-		cmocka_unit_test(test_the_first_place_that_can_be_read),
-		cmocka_unit_test(test_where_instances_can_be_made),
-		cmocka_unit_test(test_a_folder_without_the_list),
-		cmocka_unit_test(test_has),
-		cmocka_unit_test(test_the_nearest_of_this_kernel),
-		cmocka_unit_test(test_the_nearest_known_without_a_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

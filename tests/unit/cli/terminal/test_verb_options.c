@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/terminal/verb.h"
 #include "cli/terminal/verb_options.h"
@@ -27,11 +21,10 @@ static int parse(const char *letters, size_t min, size_t max, const char *line,
 	return verb_options_parse(argc, argv, letters, min, max, "usage\n", ret);
 }
 
-static void each_is_taken(void **state)
+TEST(each_is_taken)
 {
 	struct verb_options o;
 
-	(void)state;
 	assert_int_equal(
 		parse("soqrjb", 0, 1, "--socket s -o f -q --raw --json --bugreport word", &o), -1);
 	assert_string_equal(o.socket, "s");
@@ -44,11 +37,10 @@ static void each_is_taken(void **state)
 	assert_false(o.quiet || o.raw || o.bugreport);
 }
 
-static void those_of_other_verbs_are_refused(void **state)
+TEST(those_of_other_verbs_are_refused)
 {
 	struct verb_options o;
 
-	(void)state;
 	assert_int_equal(parse("s", 0, 0, "-q", &o), EXIT_USAGE);
 	assert_int_equal(parse("s", 0, 0, "-o x", &o), EXIT_USAGE);
 	assert_int_equal(parse("sq", 0, 0, "--raw", &o), EXIT_USAGE);
@@ -56,44 +48,28 @@ static void those_of_other_verbs_are_refused(void **state)
 	assert_int_equal(parse("o", 0, 0, "-o", &o), EXIT_USAGE);
 }
 
-static void words_are_counted(void **state)
+TEST(words_are_counted)
 {
 	struct verb_options o;
 
-	(void)state;
 	assert_int_equal(parse("", 1, 1, "", &o), EXIT_USAGE);
 	assert_int_equal(parse("", 0, 1, "a b", &o), EXIT_USAGE);
 	assert_int_equal(parse("", 1, 2, "a b", &o), -1);
 	assert_string_equal(o.words[1], "b");
 }
 
-static void help_is_no_mistake(void **state)
+TEST(help_is_no_mistake)
 {
 	struct verb_options o;
 
-	(void)state;
 	assert_int_equal(parse("", 1, 1, "--help", &o), EXIT_GOOD);
 	assert_int_equal(parse("", 1, 1, "-h", &o), EXIT_GOOD);
 }
 
-static void file_has_a_name(void **state)
+TEST(file_has_a_name)
 {
 	char *argv[] = {(char *)"verb", (char *)"-o", (char *)"", NULL};
 	struct verb_options o;
 
-	(void)state;
 	assert_int_equal(verb_options_parse(3, argv, "o", 0, 0, "usage\n", &o), EXIT_USAGE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_taken),
-		cmocka_unit_test(those_of_other_verbs_are_refused),
-		cmocka_unit_test(words_are_counted),
-		cmocka_unit_test(help_is_no_mistake),
-		cmocka_unit_test(file_has_a_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pty.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/text/str.h"
 #include "cli/trace/output.h"
 #include "cli/trace/trace_file.h"
 #include "unit/temp_dir.h"
 
-static void named_by_the_person(void **state)
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+DIR_TEST(named_by_the_person)
 {
 	struct output_name name;
 	struct trace_file *f;
@@ -31,7 +27,7 @@ static void named_by_the_person(void **state)
 	trace_file_free(f);
 }
 
-static void named_by_us(void **state)
+DIR_TEST(named_by_us)
 {
 	struct output_name name;
 	struct trace_file *f;
@@ -44,7 +40,7 @@ static void named_by_us(void **state)
 	assert_int_equal(chdir("/"), 0);
 }
 
-static void terminal_gets_no_trace(void **state)
+TEST(terminal_gets_no_trace)
 {
 	int saved = dup(STDOUT_FILENO), pty, tty;
 	struct output_name name;
@@ -52,7 +48,6 @@ static void terminal_gets_no_trace(void **state)
 	struct err_text e;
 	int r;
 
-	(void)state;
 	assert_int_equal(openpty(&pty, &tty, NULL, NULL, NULL), 0);
 	dup2(tty, STDOUT_FILENO);
 	r = output_open("-", "trace", &name, &f, &e);
@@ -63,7 +58,7 @@ static void terminal_gets_no_trace(void **state)
 	close(tty);
 }
 
-static void somebody_else_may_write_it(void **state)
+DIR_TEST(somebody_else_may_write_it)
 {
 	const char *path = temp_dir_path(state, 0, "x");
 	struct output_name name;
@@ -79,18 +74,4 @@ static void somebody_else_may_write_it(void **state)
 	trace_file_free(f);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 5);
-}
-
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(named_by_the_person),
-		DIR_TEST(named_by_us),
-		cmocka_unit_test(terminal_gets_no_trace),
-		DIR_TEST(somebody_else_may_write_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

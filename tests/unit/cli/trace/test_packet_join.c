@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "cli/trace/packet_join.h"
 
 static int put(struct packet_join *j, const char *data, size_t len, bool ends, const uint8_t **p,
@@ -15,14 +10,13 @@ static int put(struct packet_join *j, const char *data, size_t len, bool ends, c
 	return packet_join_slice(j, (const uint8_t *)data, len, ends, p, n);
 }
 
-static void test_one_slice_is_handed_through(void **state)
+TEST(test_one_slice_is_handed_through)
 {
 	static const char data[] = "packet";
 	struct packet_join j = {0};
 	const uint8_t *p;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(put(&j, data, 6, true, &p, &n), 1);
 	assert_ptr_equal(p, data);
 	assert_int_equal(n, 6);
@@ -30,14 +24,13 @@ static void test_one_slice_is_handed_through(void **state)
 	assert_false(packet_join_is_inside(&j));
 }
 
-static void test_slices_become_one_packet(void **state)
+TEST(test_slices_become_one_packet)
 {
 	struct packet_join j = {0};
 	const uint8_t *p = NULL;
 	size_t n = 0;
 	int round;
 
-	(void)state;
 	for (round = 0; round < 3; round++) {
 		assert_int_equal(put(&j, "abc", 3, false, &p, &n), 0);
 		assert_true(packet_join_is_inside(&j));
@@ -55,13 +48,12 @@ static void test_slices_become_one_packet(void **state)
 }
 
 /* The trusted fields come as a slice of their own, and an end may come alone. */
-static void test_an_empty_last_slice_ends_the_packet(void **state)
+TEST(test_an_empty_last_slice_ends_the_packet)
 {
 	struct packet_join j = {0};
 	const uint8_t *p = NULL;
 	size_t n = 9;
 
-	(void)state;
 	assert_int_equal(put(&j, "abc", 3, false, &p, &n), 0);
 	assert_int_equal(put(&j, NULL, 0, true, &p, &n), 1);
 	assert_int_equal(n, 3);
@@ -70,27 +62,14 @@ static void test_an_empty_last_slice_ends_the_packet(void **state)
 	packet_join_deinit(&j);
 }
 
-static void test_a_packet_has_a_limit(void **state)
+TEST(test_a_packet_has_a_limit)
 {
 	struct packet_join j = {.len = PACKET_JOIN_MAX}; /* as if so much had come */
 	const uint8_t *p;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(put(&j, "x", 1, false, &p, &n), -EFBIG);
 	assert_int_equal(put(&j, "x", 1, true, &p, &n), -EFBIG);
 	j.len = 1;
 	assert_int_equal(put(&j, "x", SIZE_MAX, true, &p, &n), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_slice_is_handed_through),
-		cmocka_unit_test(test_slices_become_one_packet),
-		cmocka_unit_test(test_an_empty_last_slice_ends_the_packet),
-		cmocka_unit_test(test_a_packet_has_a_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

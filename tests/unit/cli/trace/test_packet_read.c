@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "cli/trace/packet_read.h"
 #include "client/transport/consumer.h"
 #include "unit/cli/fake_session.h"
@@ -109,34 +103,30 @@ static void run(struct fixture *x)
 		event_base_loop(x->loop, EVLOOP_NONBLOCK);
 }
 
-static void slices_become_packets(void **state)
-{
-	struct fixture *x = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+FIXTURE_TEST(slices_become_packets)
+{
 	run(x);
 	assert_string_equal(x->heard, "..one .two end(0) ");
 }
 
-static void owner_may_end_it(void **state)
+FIXTURE_TEST(owner_may_end_it)
 {
-	struct fixture *x = *state;
-
 	x->packet_error = -ENOSPC;
 	run(x);
 	assert_string_equal(x->heard, "..one end(-28) ");
 }
 
-static void end_may_free_it(void **state)
+FIXTURE_TEST(end_may_free_it)
 {
-	struct fixture *x = *state;
-
 	x->frees = true;
 	x->packet_error = -ENOSPC;
 	run(x);
 	assert_string_equal(x->heard, "..one end(-28) ");
 }
 
-static void packet_without_an_end(void **state)
+TEST_WITH(packet_without_an_end, setup, teardown)
 {
 	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
 	struct fixture *x = *state;
@@ -147,10 +137,8 @@ static void packet_without_an_end(void **state)
 	assert_string_equal(x->heard, ".end(-71) ");
 }
 
-static void service_that_refuses_or_goes_away(void **state)
+FIXTURE_TEST(service_that_refuses_or_goes_away)
 {
-	struct fixture *x = *state;
-
 	x->service.refuse = "ReadBuffers";
 	run(x);
 	assert_string_equal(x->heard, "end(-71) ");
@@ -162,19 +150,4 @@ static void service_that_refuses_or_goes_away(void **state)
 	x->service.leave = "ReadBuffers";
 	run(x);
 	assert_string_equal(x->heard, "end(-32) disconnected ");
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(slices_become_packets),
-		TEST(owner_may_end_it),
-		TEST(end_may_free_it),
-		TEST(packet_without_an_end),
-		TEST(service_that_refuses_or_goes_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "base/text/str.h"
 #include "cli/trace/session_client.h"
@@ -70,12 +64,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void nobody_listens(void **state)
+TEST(nobody_listens)
 {
 	struct session_client *c;
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
 	assert_string_equal(e.text,
 			    "no tracing service listens on /nonexistent/socket: start sondad, or "
@@ -84,10 +77,11 @@ static void nobody_listens(void **state)
 	assert_non_null(strstr(e.text, "here: permission denied"));
 }
 
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
+
 /* Whom the socket lets in is in its mode. */
-static void group_of_the_socket_is_named(void **state)
+FIXTURE_TEST(group_of_the_socket_is_named)
 {
-	struct fixture *x = *state;
 	const char *address = x->service.port.address;
 	struct err_text e;
 
@@ -102,9 +96,8 @@ static void group_of_the_socket_is_named(void **state)
 	assert_true(str_ends(e.text, "permission denied; run as root"));
 }
 
-static void answers_come_when_calls_return(void **state)
+FIXTURE_TEST(answers_come_when_calls_return)
 {
-	struct fixture *x = *state;
 	Pb__TracingServiceState *s;
 	struct err_text e;
 
@@ -116,9 +109,8 @@ static void answers_come_when_calls_return(void **state)
 	}
 }
 
-static void session_is_taken_over_ended_and_read(void **state)
+FIXTURE_TEST(session_is_taken_over_ended_and_read)
 {
-	struct fixture *x = *state;
 	const char *path = temp_dir_path(&x->dir, 0, "x");
 	Pb__TraceConfig *config;
 	struct trace_scan scan = {0};
@@ -140,9 +132,8 @@ static void session_is_taken_over_ended_and_read(void **state)
 	trace_scan_deinit(&scan);
 }
 
-static void end_is_waited_for(void **state)
+FIXTURE_TEST(end_is_waited_for)
 {
-	struct fixture *x = *state;
 	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
 	struct session_end end;
 	struct err_text e;
@@ -157,9 +148,8 @@ static void end_is_waited_for(void **state)
 }
 
 /* A flush that is refused loses a little, and is no reason to lose the rest. */
-static void refused_flush_ends_it_nevertheless(void **state)
+FIXTURE_TEST(refused_flush_ends_it_nevertheless)
 {
-	struct fixture *x = *state;
 	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
 	struct session_end end;
 	struct err_text e;
@@ -170,9 +160,8 @@ static void refused_flush_ends_it_nevertheless(void **state)
 	assert_true(end.flush_failed);
 }
 
-static void full_disk_keeps_what_found_room(void **state)
+FIXTURE_TEST(full_disk_keeps_what_found_room)
 {
-	struct fixture *x = *state;
 	struct trace_scan scan = {0};
 	struct trace_file *f;
 	struct err_text e;
@@ -185,7 +174,7 @@ static void full_disk_keeps_what_found_room(void **state)
 	trace_file_free(f);
 }
 
-static void empty_trace_is_told(void **state)
+TEST_WITH(empty_trace_is_told, setup, teardown)
 {
 	static const uint8_t nothing[1];
 	struct fixture *x = *state;
@@ -202,9 +191,8 @@ static void empty_trace_is_told(void **state)
 	trace_file_free(f);
 }
 
-static void session_may_be_left_again(void **state)
+FIXTURE_TEST(session_may_be_left_again)
 {
-	struct fixture *x = *state;
 	Pb__TraceConfig *config;
 	struct err_text e;
 
@@ -214,7 +202,7 @@ static void session_may_be_left_again(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-static void refusals_are_told(void **state)
+TEST_WITH(refusals_are_told, setup, teardown)
 {
 	const struct consumer_clone_request request = {.session_id = 1};
 	struct fixture *x = *state;
@@ -230,9 +218,8 @@ static void refusals_are_told(void **state)
 	assert_string_equal(e.text, "the tracing service says: no reason given");
 }
 
-static void service_that_goes_away_is_told(void **state)
+FIXTURE_TEST(service_that_goes_away_is_told)
 {
-	struct fixture *x = *state;
 	Pb__TracingServiceState *s;
 	struct err_text e;
 
@@ -243,9 +230,8 @@ static void service_that_goes_away_is_told(void **state)
 }
 
 /* A service that is stopped gives its reason, and its counters with the producers that went away. */
-static void counters_are_read(void **state)
+FIXTURE_TEST(counters_are_read)
 {
-	struct fixture *x = *state;
 	struct service_stats stats;
 	struct err_text e;
 
@@ -255,36 +241,12 @@ static void counters_are_read(void **state)
 }
 
 /* What accepts a connection and never answers is given up. */
-static void mute_socket_is_given_up(void **state)
+FIXTURE_TEST(mute_socket_is_given_up)
 {
-	struct fixture *x = *state;
 	struct session_client *c;
 	struct err_text e;
 
 	/* The kernel takes the connection; nobody answers, since the loop does not run. */
 	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
 	assert_non_null(strstr(e.text, "does not answer: given up in connecting"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_listens),
-		TEST(group_of_the_socket_is_named),
-		TEST(answers_come_when_calls_return),
-		TEST(session_is_taken_over_ended_and_read),
-		TEST(end_is_waited_for),
-		TEST(counters_are_read),
-		TEST(mute_socket_is_given_up),
-		TEST(refused_flush_ends_it_nevertheless),
-		TEST(refusals_are_told),
-		TEST(service_that_goes_away_is_told),
-		TEST(full_disk_keeps_what_found_room),
-		TEST(empty_trace_is_told),
-		TEST(session_may_be_left_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/trace/trace_file.h"
 #include "gen/fields.h"
@@ -94,14 +89,15 @@ static int put(struct trace_file *f, size_t len)
 	return trace_file_packet(f, data, len);
 }
 
-static void test_bytes_of_the_records(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_bytes_of_the_records)
 {
 	static const uint8_t expected[] = {0x0a, 0x03, 'a', 'b', 'c', 0x0a, 0x00, 0x0a, 0x80, 0x01};
 	struct trace_file *f = open_good(path);
 	struct strbuf b = {0};
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(trace_file_packet(f, (const uint8_t *)"abc", 3), 0);
 	assert_int_equal(trace_file_packet(f, NULL, 0), 0);
 	assert_int_equal(put(f, 128), 0);
@@ -116,7 +112,7 @@ static void test_bytes_of_the_records(void **state)
 }
 
 /* Smaller than the buffer, exactly as large, larger, and small ones around them. */
-static void test_packets_of_every_size_come_whole(void **state)
+FIXTURE_TEST(test_packets_of_every_size_come_whole)
 {
 	static const size_t sizes[] = {1,	262133, 262134, 262144, 262143, 300000, 5,
 				       1 << 20, 200000, 62130,	10,	0,	262000, 130};
@@ -125,7 +121,6 @@ static void test_packets_of_every_size_come_whole(void **state)
 	struct err_text e;
 	struct stat st;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		assert_int_equal(put(f, sizes[i]), 0);
 		bytes += sizes[i] + (sizes[i] < 128 ? 2 : sizes[i] < 16384 ? 3 : 4);
@@ -138,13 +133,12 @@ static void test_packets_of_every_size_come_whole(void **state)
 	assert_int_equal(st.st_size, bytes);
 }
 
-static void test_the_name_appears_when_it_is_saved(void **state)
+FIXTURE_TEST(test_the_name_appears_when_it_is_saved)
 {
 	struct trace_file *f = open_good(path);
 	struct err_text e;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(put(f, 400000), 0);
 	/* Until then there is nothing that a kill could leave behind. */
 	assert_int_equal(files_in_dir(), 0);
@@ -156,23 +150,21 @@ static void test_the_name_appears_when_it_is_saved(void **state)
 	assert_int_equal(files_in_dir(), 1);
 }
 
-static void test_what_is_not_saved_disappears(void **state)
+FIXTURE_TEST(test_what_is_not_saved_disappears)
 {
 	struct trace_file *f = open_good(path);
 
-	(void)state;
 	assert_int_equal(put(f, 400000), 0);
 	trace_file_free(f);
 	assert_int_equal(files_in_dir(), 0);
 	trace_file_free(NULL);
 }
 
-static void test_an_older_file_stays_until_then(void **state)
+FIXTURE_TEST(test_an_older_file_stays_until_then)
 {
 	struct trace_file *f;
 	struct err_text e;
 
-	(void)state;
 	f = open_good(path);
 	put(f, 1);
 	assert_int_equal(trace_file_save(f, &e), 0);
@@ -193,14 +185,13 @@ static void test_an_older_file_stays_until_then(void **state)
 	assert_int_equal(packets_in(path), 2);
 }
 
-static void test_a_symbolic_link_stays_one(void **state)
+FIXTURE_TEST(test_a_symbolic_link_stays_one)
 {
 	struct trace_file *f;
 	struct err_text e;
 	char link[96];
 	struct stat st;
 
-	(void)state;
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(fs_write_file(path, "", false), -ENOENT);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
@@ -215,13 +206,12 @@ static void test_a_symbolic_link_stays_one(void **state)
 }
 
 /* In a folder like /tmp a stranger plants a link (or a pipe) with the name of our output. */
-static void test_a_strangers_link_in_an_open_folder_is_not_followed(void **state)
+FIXTURE_TEST(test_a_strangers_link_in_an_open_folder_is_not_followed)
 {
 	char link[96], own[96];
 	struct trace_file *f = NULL;
 	struct err_text e;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	snprintf(link, sizeof(link), "%s/planted", dir);
@@ -251,13 +241,12 @@ static void test_a_strangers_link_in_an_open_folder_is_not_followed(void **state
 	unlink(link);
 }
 
-static void test_a_name_without_a_folder_is_in_this_one(void **state)
+FIXTURE_TEST(test_a_name_without_a_folder_is_in_this_one)
 {
 	char here[512];
 	struct trace_file *f;
 	struct err_text e;
 
-	(void)state;
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(dir), 0);
 	f = open_good("x.pftrace");
@@ -268,14 +257,13 @@ static void test_a_name_without_a_folder_is_in_this_one(void **state)
 	assert_int_equal(packets_in(path), 1);
 }
 
-static void test_places_where_nothing_can_be_written(void **state)
+FIXTURE_TEST(test_places_where_nothing_can_be_written)
 {
 	static const char *const names[] = {"/nonexistent/x.pftrace", "/tmp", "/tmp/",
 					    "/proc/x.pftrace"};
 	struct trace_file *f = NULL;
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_true(trace_file_open(names[i], &e, &f) < 0);
 		assert_non_null(strstr(e.text, names[i]));
@@ -283,13 +271,12 @@ static void test_places_where_nothing_can_be_written(void **state)
 	}
 }
 
-static void test_a_device_is_written_directly(void **state)
+FIXTURE_TEST(test_a_device_is_written_directly)
 {
 	struct trace_file *f = open_good("/dev/null");
 	struct err_text e;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(put(f, 400000), 0);
 	assert_int_equal(trace_file_save(f, &e), 0);
 	trace_file_free(f);
@@ -299,12 +286,11 @@ static void test_a_device_is_written_directly(void **state)
 
 /* ---- no room ---- */
 
-static void test_a_full_device_is_told_and_stays_told(void **state)
+FIXTURE_TEST(test_a_full_device_is_told_and_stays_told)
 {
 	struct trace_file *f = open_good("/dev/full");
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(put(f, 10), 0); /* pending */
 	assert_int_equal(put(f, 300000), -ENOSPC);
 	assert_int_equal(put(f, 1), -ENOSPC);
@@ -339,7 +325,7 @@ static int write_with_limit(rlim_t limit, size_t packet, unsigned n)
 	return -WEXITSTATUS(status);
 }
 
-static void test_where_the_disk_is_full_whole_packets_stay(void **state)
+FIXTURE_TEST(test_where_the_disk_is_full_whole_packets_stay)
 {
 	static const struct {
 		rlim_t limit;
@@ -357,7 +343,6 @@ static void test_where_the_disk_is_full_whole_packets_stay(void **state)
 		{500, 300000, 10, 0}, /* nothing fits */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(write_with_limit(cases[i].limit, cases[i].packet, cases[i].n),
 				 -EFBIG);
@@ -369,12 +354,11 @@ static void test_where_the_disk_is_full_whole_packets_stay(void **state)
 	assert_int_equal(packets_in(path), 99);
 }
 
-static void test_a_folder_that_goes_away_is_told(void **state)
+FIXTURE_TEST(test_a_folder_that_goes_away_is_told)
 {
 	struct trace_file *f = open_good(path);
 	struct err_text e;
 
-	(void)state;
 	put(f, 1);
 	teardown(state);
 	assert_int_equal(trace_file_save(f, &e), -ENOENT);
@@ -385,13 +369,12 @@ static void test_a_folder_that_goes_away_is_told(void **state)
 
 /* ---- standard output ---- */
 
-static void test_standard_output(void **state)
+FIXTURE_TEST(test_standard_output)
 {
 	struct trace_file *f;
 	struct err_text e;
 	int saved, fd;
 
-	(void)state;
 	fflush(stdout);
 	saved = dup(STDOUT_FILENO);
 	fd = open(path, O_CREAT | O_WRONLY, 0600);
@@ -408,13 +391,12 @@ static void test_standard_output(void **state)
 	assert_int_equal(packets_in(path), 2);
 }
 
-static void test_a_pipe_whose_reader_left(void **state)
+FIXTURE_TEST(test_a_pipe_whose_reader_left)
 {
 	struct trace_file *f;
 	struct err_text e;
 	int p[2], saved;
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	fflush(stdout);
 	assert_int_equal(pipe(p), 0);
@@ -432,12 +414,11 @@ static void test_a_pipe_whose_reader_left(void **state)
 
 /* ---- a name before the end ---- */
 
-static void test_a_file_that_is_named_stays(void **state)
+FIXTURE_TEST(test_a_file_that_is_named_stays)
 {
 	struct trace_file *f = open_good(path);
 	struct err_text e;
 
-	(void)state;
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01x", 3), 0);
 	assert_false(trace_file_is_named(f));
@@ -463,13 +444,12 @@ static void test_a_file_that_is_named_stays(void **state)
 
 /* ---- names that nobody has ---- */
 
-static void test_a_new_name_is_never_one_that_is_there(void **state)
+FIXTURE_TEST(test_a_new_name_is_never_one_that_is_there)
 {
 	struct trace_file *f = open_good(path);
 	struct err_text e;
 	char other[96];
 
-	(void)state;
 	snprintf(other, sizeof(other), "%s/y.pftrace", dir);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	put(f, 400000);
@@ -481,12 +461,11 @@ static void test_a_new_name_is_never_one_that_is_there(void **state)
 	assert_int_equal(files_in_dir(), 2);
 }
 
-static void test_a_new_name_for_what_found_room(void **state)
+FIXTURE_TEST(test_a_new_name_for_what_found_room)
 {
 	pid_t pid;
 	int code;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		pid = fork();
 		if (pid == 0) {
@@ -510,12 +489,11 @@ static void test_a_new_name_for_what_found_room(void **state)
 	}
 }
 
-static void test_a_new_name_in_a_folder_that_went_away(void **state)
+FIXTURE_TEST(test_a_new_name_in_a_folder_that_went_away)
 {
 	struct trace_file *f = open_good(path);
 	struct err_text e;
 
-	(void)state;
 	put(f, 1);
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(trace_file_save_new(f, path, &e), -ENOENT);
@@ -523,13 +501,12 @@ static void test_a_new_name_in_a_folder_that_went_away(void **state)
 	trace_file_free(f);
 }
 
-static void test_under_sudo_the_file_is_the_callers(void **state)
+FIXTURE_TEST(test_under_sudo_the_file_is_the_callers)
 {
 	struct trace_file *f;
 	struct err_text e;
 	struct stat st;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	setenv("SUDO_UID", "1234", 1);
@@ -544,34 +521,4 @@ static void test_under_sudo_the_file_is_the_callers(void **state)
 	assert_int_equal(st.st_uid, 1234);
 	assert_int_equal(st.st_gid, 2345);
 	assert_int_equal(st.st_mode & 0777, 0600);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_bytes_of_the_records),
-		TEST(test_packets_of_every_size_come_whole),
-		TEST(test_the_name_appears_when_it_is_saved),
-		TEST(test_what_is_not_saved_disappears),
-		TEST(test_an_older_file_stays_until_then),
-		TEST(test_a_symbolic_link_stays_one),
-		TEST(test_a_strangers_link_in_an_open_folder_is_not_followed),
-		TEST(test_a_name_without_a_folder_is_in_this_one),
-		TEST(test_places_where_nothing_can_be_written),
-		TEST(test_a_device_is_written_directly),
-		TEST(test_a_full_device_is_told_and_stays_told),
-		TEST(test_where_the_disk_is_full_whole_packets_stay),
-		TEST(test_a_folder_that_goes_away_is_told),
-		TEST(test_standard_output),
-		TEST(test_a_pipe_whose_reader_left),
-		TEST(test_a_file_that_is_named_stays),
-		TEST(test_a_new_name_is_never_one_that_is_there),
-		TEST(test_a_new_name_for_what_found_room),
-		TEST(test_a_new_name_in_a_folder_that_went_away),
-		TEST(test_under_sudo_the_file_is_the_callers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "cli/trace/written_trace.h"
@@ -27,7 +21,9 @@ static int scan_file(void **state, const struct strbuf *b, struct trace_scan *sc
 	return written_trace_scan(fd, scan, ret_bytes);
 }
 
-static void same_as_the_whole_file_at_once(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(same_as_the_whole_file_at_once)
 {
 	struct trace_scan all = {0}, scan = {0};
 	struct strbuf b = {0};
@@ -47,7 +43,7 @@ static void same_as_the_whole_file_at_once(void **state)
 }
 
 /* Of those that a buffer of 1 MiB cuts, and those that are larger than it. */
-static void packets_of_every_size(void **state)
+IN_DIR(packets_of_every_size)
 {
 	static const size_t sizes[] = {0, 1, 127, 128, 1 << 20, 300000, 3 << 20, (1 << 20) - 7, 5};
 	struct trace_scan scan = {0};
@@ -70,7 +66,7 @@ static void packets_of_every_size(void **state)
 	strbuf_deinit(&b);
 }
 
-static void what_is_cut_or_no_trace(void **state)
+IN_DIR(what_is_cut_or_no_trace)
 {
 	static const struct {
 		const char *text;
@@ -101,13 +97,12 @@ static void what_is_cut_or_no_trace(void **state)
 	}
 }
 
-static void only_files_can_be_looked_at(void **state)
+TEST(only_files_can_be_looked_at)
 {
 	struct trace_scan scan = {0};
 	uint64_t bytes;
 	int p[2];
 
-	(void)state;
 	assert_int_equal(pipe(p), 0);
 	assert_int_equal(written_trace_scan(p[0], &scan, &bytes), -ESPIPE);
 	close(p[0]);
@@ -115,32 +110,16 @@ static void only_files_can_be_looked_at(void **state)
 	assert_int_equal(written_trace_scan(-1, &scan, &bytes), -EBADF);
 }
 
-static void a_row_of_files_has_other_names(void **state)
+TEST(a_row_of_files_has_other_names)
 {
 	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;
 	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
 	char name[64];
 
-	(void)state;
 	config.output_path = (char *)"/a/x.pftrace";
 	written_trace_name(&config, name, sizeof(name));
 	assert_string_equal(name, "/a/x.pftrace");
 	config.rotate = &rotate;
 	written_trace_name(&config, name, sizeof(name));
 	assert_string_equal(name, "files from /a/x.000001.pftrace on");
-}
-
-#define IN_DIR(fn) cmocka_unit_test_setup_teardown(fn, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_DIR(same_as_the_whole_file_at_once),
-		IN_DIR(packets_of_every_size),
-		IN_DIR(what_is_cut_or_no_trace),
-		cmocka_unit_test(only_files_can_be_looked_at),
-		cmocka_unit_test(a_row_of_files_has_other_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

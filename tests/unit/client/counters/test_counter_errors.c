@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "client/counters/counter_poll.c"
 #include "unit/client/read_tracks.h"
 
@@ -52,11 +46,12 @@ static unsigned paths(struct pb_field m)
 	return n;
 }
 
-static void what_is_new_is_told_at_once(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(what_is_new_is_told_at_once)
 {
 	struct pb_field m, f;
 
-	(void)state;
 	counter_errors_write(&trouble, w, "linux.x", false);
 	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 0);
@@ -73,9 +68,8 @@ static void what_is_new_is_told_at_once(void **state)
 	assert_int_equal(fake_u64(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR), EACCES);
 }
 
-static void a_flush_tells_how_often_it_was_so(void **state)
+FIXTURE_TEST(a_flush_tells_how_often_it_was_so)
 {
-	(void)state;
 	counter_errors_read(&trouble, true, "a", EIO);
 	counter_errors_refused(&trouble, 4);
 	counter_errors_write(&trouble, w, "linux.x", false);
@@ -92,9 +86,8 @@ static void a_flush_tells_how_often_it_was_so(void **state)
 	assert_int_equal(paths(written()), 1);
 }
 
-static void a_clear_tells_all_again(void **state)
+FIXTURE_TEST(a_clear_tells_all_again)
 {
-	(void)state;
 	counter_errors_clear(&trouble);
 	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 0);
@@ -106,12 +99,11 @@ static void a_clear_tells_all_again(void **state)
 	assert_int_equal(paths(written()), 1);
 }
 
-static void many_kinds_and_long_paths(void **state)
+FIXTURE_TEST(many_kinds_and_long_paths)
 {
 	char path[3 * COUNTER_ERRORS_PATH];
 	struct pb_field f;
 
-	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = 0;
 	for (unsigned i = 0; i < 3 * COUNTER_ERRORS_KINDS; i++)
@@ -123,17 +115,4 @@ static void many_kinds_and_long_paths(void **state)
 	assert_true(read_sub(written(), PB_POLLED_COUNTERS_STATS_READ_FAILURES, &f));
 	path[COUNTER_ERRORS_PATH - 1] = 0;
 	assert_true(fake_str_is(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, 0, path));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(what_is_new_is_told_at_once),
-		TEST(a_flush_tells_how_often_it_was_so),
-		TEST(a_clear_tells_all_again),
-		TEST(many_kinds_and_long_paths),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "client/counters/counter_number.h"
 
 static struct counter_number parse(const char *s)
@@ -25,9 +19,8 @@ static bool refused(const char *s)
 	return !counter_number_parse((struct span){s, strlen(s)}, &v);
 }
 
-static void whole_numbers(void **state)
+TEST(whole_numbers)
 {
-	(void)state;
 	assert_int_equal(parse("0").i, 0);
 	assert_int_equal(parse("18").i, 18);
 	assert_int_equal(parse("-1").i, -1);
@@ -35,43 +28,28 @@ static void whole_numbers(void **state)
 	assert_false(parse("18").is_double);
 }
 
-static void numbers_that_do_not_fit_are_the_largest(void **state)
+TEST(numbers_that_do_not_fit_are_the_largest)
 {
-	(void)state;
 	assert_true(parse("9223372036854775808").i == INT64_MAX);
 	assert_true(parse("18446744073709551615").i == INT64_MAX);
 	assert_true(parse("-18446744073709551615").i == -INT64_MAX);
 }
 
-static void numbers_with_a_point(void **state)
+TEST(numbers_with_a_point)
 {
-	(void)state;
 	assert_true(parse("0.25").is_double);
 	assert_true(parse("0.25").d == 0.25);
 	assert_true(parse("-3.50").d == -3.5);
 	assert_true(parse("7.000000001").d == 7 + 1e-9);
 }
 
-static void all_else_is_none(void **state)
+TEST(all_else_is_none)
 {
 	static const char *const bad[] = {
 		"",	 "-",	"x",	"1x",		"1 ",
 		"+1",	 "1.",	".5",	"1.x",		"1..2",
 		"1.2.3", "--1", "0x10", "1.0000000001", "18446744073709551616"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_true(refused(bad[i]));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_numbers),
-		cmocka_unit_test(numbers_that_do_not_fit_are_the_largest),
-		cmocka_unit_test(numbers_with_a_point),
-		cmocka_unit_test(all_else_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "client/counters/counter_number.h"
 #include "unit/procfs/told.h"
 
 #define WHAT "linux.x_stats: things"
 
-static void copies_or_the_fallback(void **state)
+TEST(copies_or_the_fallback)
 {
 	static const char *const fallback[] = {"a", "b*", NULL};
 	char one[] = "c", *strings[] = {one};
 	struct counter_patterns p;
 
-	(void)state;
 	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
 	assert_int_equal(p.n, 2);
 	assert_true(counter_patterns_match(&p, "bc"));
@@ -36,12 +29,11 @@ static void copies_or_the_fallback(void **state)
 	counter_patterns_deinit(&p);
 }
 
-static void any_text_and_backslashes(void **state)
+TEST(any_text_and_backslashes)
 {
 	char a[] = "a*z", b[] = "x\\2d[rw]", *strings[] = {a, b};
 	struct counter_patterns p;
 
-	(void)state;
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 2, NULL), 0);
 	assert_true(counter_patterns_match(&p, "a/b.c z"));
 	assert_true(counter_patterns_match(&p, "x\\2dr"));
@@ -49,13 +41,12 @@ static void any_text_and_backslashes(void **state)
 	counter_patterns_deinit(&p);
 }
 
-static void too_many_and_too_long_are_left_out_and_told(void **state)
+TEST(too_many_and_too_long_are_left_out_and_told)
 {
 	static char *strings[COUNTER_PATTERNS_MAX + 2];
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
 	struct counter_patterns p;
 
-	(void)state;
 	memset(longer, 'x', COUNTER_PATTERN_SIZE);
 	longer[COUNTER_PATTERN_SIZE] = '\0';
 	for (size_t i = 0; i < COUNTER_PATTERNS_MAX + 2; i++)
@@ -70,12 +61,11 @@ static void too_many_and_too_long_are_left_out_and_told(void **state)
 	free(longer);
 }
 
-static void what_is_left_out_was_given(void **state)
+TEST(what_is_left_out_was_given)
 {
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1);
 	struct counter_patterns p;
 
-	(void)state;
 	memset(longer, 'x', COUNTER_PATTERN_SIZE);
 	longer[COUNTER_PATTERN_SIZE] = '\0';
 	assert_int_equal(counter_patterns_init(&p, WHAT, &longer, 1, NULL), 0);
@@ -89,14 +79,13 @@ static void what_is_left_out_was_given(void **state)
 }
 
 /* Only of a config: what is recorded by default need not be there. */
-static void what_matches_nothing_is_told(void **state)
+TEST(what_matches_nothing_is_told)
 {
 	char *strings[] = {(char[]){"Tcp *"}, (char[]){"Tcp InErrs"}, (char[]){"Nope"},
 			   (char[]){"*"}};
 	const char *const fallback[] = {"a", NULL};
 	struct counter_patterns p;
 
-	(void)state;
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 4, NULL), 0);
 	assert_true(counter_patterns_match(&p, "Tcp InErrs"));
 	told_begin();
@@ -111,12 +100,11 @@ static void what_matches_nothing_is_told(void **state)
 	counter_patterns_deinit(&p);
 }
 
-static void many_that_match_nothing_are_counted(void **state)
+TEST(many_that_match_nothing_are_counted)
 {
 	char *strings[100], x[] = "x";
 	struct counter_patterns p;
 
-	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		strings[i] = x;
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 100, NULL), 0);
@@ -124,18 +112,4 @@ static void many_that_match_nothing_are_counted(void **state)
 	counter_patterns_tell_unmatched(&p, WHAT);
 	assert_int_equal(told_end("'x', 'x' and 92 more\n"), 1);
 	counter_patterns_deinit(&p);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copies_or_the_fallback),
-		cmocka_unit_test(any_text_and_backslashes),
-		cmocka_unit_test(too_many_and_too_long_are_left_out_and_told),
-		cmocka_unit_test(what_is_left_out_was_given),
-		cmocka_unit_test(what_matches_nothing_is_told),
-		cmocka_unit_test(many_that_match_nothing_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/told.h"
@@ -88,9 +82,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void the_start_is_answered_after_the_first_pass(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_start_is_answered_after_the_first_pass)
 {
-	(void)state;
 	slow.step_ns = TIME_SLICE_NS + 1;
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	source->start(instance);
@@ -102,9 +97,8 @@ static void the_start_is_answered_after_the_first_pass(void **state)
 	assert_int_equal(fake.started, 1);
 }
 
-static void a_flush_does_not_wait_for_the_pass(void **state)
+FIXTURE_TEST(a_flush_does_not_wait_for_the_pass)
 {
-	(void)state;
 	slow.step_ns = TIME_SLICE_NS + 1;
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	source->start(instance);
@@ -124,9 +118,8 @@ static void let_it_grow_old(void)
 	rig_poll()->pass_began -= COUNTER_NEW_MS * NS_PER_MS;
 }
 
-static void a_flush_and_the_stop_have_values_of_now(void **state)
+FIXTURE_TEST(a_flush_and_the_stop_have_values_of_now)
 {
-	(void)state;
 	period = UINT32_MAX;
 	create_and_start();
 	source->flush(instance, 1); /* it is new */
@@ -156,9 +149,8 @@ static void a_flush_and_the_stop_have_values_of_now(void **state)
 	assert_int_equal(event_base_loop(env.loop, EVLOOP_NONBLOCK), 1); /* nothing is due */
 }
 
-static void a_long_pass_is_not_begun_for_them(void **state)
+FIXTURE_TEST(a_long_pass_is_not_begun_for_them)
 {
-	(void)state;
 	period = UINT32_MAX;
 	slow.step_ns = COUNTER_SHORT_MS * NS_PER_MS / 3 + NS_PER_MS;
 	create_and_start();
@@ -169,14 +161,13 @@ static void a_long_pass_is_not_begun_for_them(void **state)
 	assert_int_equal(rig_poll()->pass, 1);
 }
 
-static void a_flush_of_many_tracks_takes_turns(void **state)
+FIXTURE_TEST(a_flush_of_many_tracks_takes_turns)
 {
 	const unsigned n = 10000;
 	unsigned turns = 1;
 	uint64_t before;
 	char name[16];
 
-	(void)state;
 	period = UINT32_MAX;
 	create_and_start();
 	for (unsigned i = 0; i < n; i++) {
@@ -199,11 +190,10 @@ static void a_flush_of_many_tracks_takes_turns(void **state)
 	assert_true(tracks_counts(rig_poll()->tracks).values >= before + n + 1);
 }
 
-static void a_pass_that_is_longer_than_the_period_leaves_room(void **state)
+FIXTURE_TEST(a_pass_that_is_longer_than_the_period_leaves_room)
 {
 	uint64_t ended;
 
-	(void)state;
 	slow.step_ns = 10 * NS_PER_MS;
 	create_and_start();
 	ended = clock_mono_ns();
@@ -212,13 +202,12 @@ static void a_pass_that_is_longer_than_the_period_leaves_room(void **state)
 	assert_true(clock_mono_ns() - ended >= 28 * NS_PER_MS); /* as long as the pass took */
 }
 
-static void periods(void **state)
+FIXTURE_TEST(periods)
 {
 	static const uint32_t asked[] = {0, 1, 10, 250, UINT32_MAX};
 	static const uint32_t got[] = {COUNTER_PERIOD_MS, COUNTER_PERIOD_MIN_MS, 10, 250,
 				       UINT32_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		period = asked[i];
 		told_begin();
@@ -251,11 +240,10 @@ static uint64_t told_in_trace(uint32_t field, unsigned packets_n)
 	return v;
 }
 
-static void failures_are_counted_in_the_trace(void **state)
+FIXTURE_TEST(failures_are_counted_in_the_trace)
 {
 	bool said = false;
 
-	(void)state;
 	create_and_start();
 	assert_null(read_find("slow/failed reads"));
 	counter_poll_failed(rig_poll(), &said, "a", 5);
@@ -275,9 +263,8 @@ static void failures_are_counted_in_the_trace(void **state)
 	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 3), 3);
 }
 
-static void refused_tracks_too(void **state)
+FIXTURE_TEST(refused_tracks_too)
 {
-	(void)state;
 	create_and_start();
 	assert_int_equal(
 		tracks_add(rig_poll()->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
@@ -290,11 +277,10 @@ static void refused_tracks_too(void **state)
 }
 
 /* There is room for the number where there is none for what it counts. */
-static void refused_tracks_beyond_the_limit(void **state)
+FIXTURE_TEST(refused_tracks_beyond_the_limit)
 {
 	char name[16];
 
-	(void)state;
 	create_and_start();
 	for (unsigned i = 0; i < TRACKS_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
@@ -307,23 +293,4 @@ static void refused_tracks_beyond_the_limit(void **state)
 	assert_int_equal(told_end("counted as \"refused tracks\" from here on"), 1);
 	assert_int_equal(read_last("slow/refused tracks"), 4);
 	assert_null(read_find("slow/failed reads"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(the_start_is_answered_after_the_first_pass),
-		TEST(a_flush_does_not_wait_for_the_pass),
-		TEST(a_pass_that_is_longer_than_the_period_leaves_room),
-		TEST(periods),
-		TEST(failures_are_counted_in_the_trace),
-		TEST(refused_tracks_too),
-		TEST(refused_tracks_beyond_the_limit),
-		TEST(a_flush_and_the_stop_have_values_of_now),
-		TEST(a_long_pass_is_not_begun_for_them),
-		TEST(a_flush_of_many_tracks_takes_turns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

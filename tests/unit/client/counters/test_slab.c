@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "client/counters/tracks.c"
 
 #define MANY 5000u
@@ -20,11 +15,10 @@ static void check_all(const struct slab *c, size_t from)
 			assert_int_equal(all[i][k], (unsigned char)i);
 }
 
-static void objects_are_zeroed_and_do_not_overlap(void **state)
+TEST(objects_are_zeroed_and_do_not_overlap)
 {
 	static const size_t sizes[] = {1, 8, 17, 333, SLAB_BLOCK_BYTES / 2};
 
-	(void)state;
 	for (size_t s = 0; s < 5; s++) {
 		struct slab c = {.size = sizes[s]};
 		size_t n = sizes[s] > 1000 ? 20 : MANY;
@@ -42,11 +36,10 @@ static void objects_are_zeroed_and_do_not_overlap(void **state)
 	}
 }
 
-static void what_is_free_cells_is_used_again(void **state)
+TEST(what_is_free_cells_is_used_again)
 {
 	struct slab c = {.size = 40};
 
-	(void)state;
 	for (size_t i = 0; i < MANY; i++)
 		all[i] = slab_alloc(&c);
 	for (unsigned round = 0; round < 3; round++) {
@@ -66,26 +59,14 @@ static void what_is_free_cells_is_used_again(void **state)
 	slab_deinit(&c);
 }
 
-static void after_the_end_it_begins_anew(void **state)
+TEST(after_the_end_it_begins_anew)
 {
 	struct slab c = {.size = 24};
 
-	(void)state;
 	slab_deinit(&c);
 	slab_free(&c, slab_alloc(&c));
 	slab_deinit(&c);
 	assert_null(c.blocks);
 	assert_non_null(slab_alloc(&c));
 	slab_deinit(&c);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_zeroed_and_do_not_overlap),
-		cmocka_unit_test(what_is_free_cells_is_used_again),
-		cmocka_unit_test(after_the_end_it_begins_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

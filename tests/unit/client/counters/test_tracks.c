@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
 #include "client/counters/tracks.h"
@@ -60,11 +54,12 @@ static uint64_t uuid_in_new_tracks(const char *source, const char *group, const 
 	return uuid;
 }
 
-static void a_track_has_the_same_uuid_in_each_recording(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_track_has_the_same_uuid_in_each_recording)
 {
 	uint64_t uuid = uuid_in_new_tracks("a", "g", "c");
 
-	(void)state;
 	assert_int_equal(uuid_in_new_tracks("a", "g", "c"), uuid);
 	assert_int_not_equal(uuid, 0);
 	assert_int_equal(uuid >> 56, 0);
@@ -77,7 +72,7 @@ static void a_track_has_the_same_uuid_in_each_recording(void **state)
 	assert_int_equal(uuid, 0x146083c602975cu);
 }
 
-static void processes_are_the_same_for_all_sources(void **state)
+FIXTURE_TEST(processes_are_the_same_for_all_sources)
 {
 	const struct track_spec p = {.kind = TRACK_PROCESS, .pid = 71},
 				later = {.kind = TRACK_PROCESS, .pid = 71, .incarnation = 5},
@@ -85,7 +80,6 @@ static void processes_are_the_same_for_all_sources(void **state)
 	struct tracks *other;
 	uint64_t uuid;
 
-	(void)state;
 	assert_int_equal(tracks_new("another", w, &other), 0);
 	uuid = tracks_refer(t, tracks_add(t, &p));
 	assert_int_equal(tracks_refer(other, tracks_add(other, &p)), uuid);
@@ -101,12 +95,11 @@ static void processes_are_the_same_for_all_sources(void **state)
 	tracks_free(other);
 }
 
-static void a_descriptor_tells_all_of_a_track(void **state)
+FIXTURE_TEST(a_descriptor_tells_all_of_a_track)
 {
 	uint32_t g, c;
 	struct pb_field m, counter;
 
-	(void)state;
 	g = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
 					       .name = "group",
 					       .by_rank = true,
@@ -135,13 +128,12 @@ static void a_descriptor_tells_all_of_a_track(void **state)
 	assert_false(fake_has(counter, PB_COUNTER_DESCRIPTOR_UNIT));
 }
 
-static void units_are_those_of_the_format(void **state)
+FIXTURE_TEST(units_are_those_of_the_format)
 {
 	static const enum track_unit units[] = {TRACK_UNIT_NS, TRACK_UNIT_COUNT, TRACK_UNIT_BYTES};
 	static const char *const names[] = {"ns", "count", "bytes"};
 	struct pb_field counter;
 
-	(void)state;
 	tracks_begin(t, 1);
 	for (size_t i = 0; i < 3; i++)
 		tracks_set(t,
@@ -158,13 +150,12 @@ static void units_are_those_of_the_format(void **state)
 	}
 }
 
-static void groups_of_processes_threads_and_cpus(void **state)
+FIXTURE_TEST(groups_of_processes_threads_and_cpus)
 {
 	const struct track_spec p = {.kind = TRACK_PROCESS, .pid = 70, .name = "init"},
 				th = {.kind = TRACK_THREAD, .pid = 70, .tid = 72};
 	uint32_t cpus = add(TRACK_GROUP, TRACK_ROOT, "cpus");
 
-	(void)state;
 	tracks_begin(t, 1);
 	tracks_set(t, add(TRACK_COUNTER, tracks_add(t, &p), "faults"), 1);
 	tracks_set(t, add(TRACK_COUNTER, tracks_add(t, &th), "waits"), 2);
@@ -179,11 +170,10 @@ static void groups_of_processes_threads_and_cpus(void **state)
 			 11);
 }
 
-static void values_are_written_when_they_change(void **state)
+FIXTURE_TEST(values_are_written_when_they_change)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c");
 
-	(void)state;
 	set_at(10, c, 0); /* the first, though it is 0 */
 	set_at(20, c, 0);
 	set_at(30, c, -7);
@@ -200,12 +190,11 @@ static void values_are_written_when_they_change(void **state)
 	assert_int_equal(tracks_counts(t).values, 4);
 }
 
-static void real_numbers_too(void **state)
+FIXTURE_TEST(real_numbers_too)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c"),
 		 nan_c = add(TRACK_COUNTER, TRACK_ROOT, "n");
 
-	(void)state;
 	for (uint64_t ns = 1; ns < 4; ns++) {
 		tracks_begin(t, ns);
 		tracks_set_double(t, c, ns < 3 ? 0.25 : -1e300);
@@ -221,13 +210,12 @@ static void real_numbers_too(void **state)
 	assert_int_equal(read_count("n"), 1);
 }
 
-static void values_of_one_moment_share_packets(void **state)
+FIXTURE_TEST(values_of_one_moment_share_packets)
 {
 	uint32_t c[20];
 	char name[20];
 	size_t before;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		snprintf(name, sizeof(name), "c%u", i);
 		c[i] = add(TRACK_COUNTER, TRACK_ROOT, name);
@@ -254,11 +242,10 @@ static void values_of_one_moment_share_packets(void **state)
 	}
 }
 
-static void two_values_of_one_moment_keep_their_order(void **state)
+FIXTURE_TEST(two_values_of_one_moment_keep_their_order)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c"), d = add(TRACK_COUNTER, TRACK_ROOT, "d");
 
-	(void)state;
 	tracks_begin(t, 5);
 	tracks_set(t, d, 1);
 	tracks_set(t, c, 0);
@@ -274,13 +261,12 @@ static void two_values_of_one_moment_keep_their_order(void **state)
 
 /* ---- flush, clear, loss ---- */
 
-static void a_flush_writes_what_had_not_changed(void **state)
+FIXTURE_TEST(a_flush_writes_what_had_not_changed)
 {
 	uint32_t idle = add(TRACK_COUNTER, TRACK_ROOT, "idle"),
 		 busy = add(TRACK_COUNTER, TRACK_ROOT, "busy");
 	size_t n;
 
-	(void)state;
 	add(TRACK_COUNTER, TRACK_ROOT, "never");
 	for (uint64_t ns = 10; ns < 13; ns++) {
 		tracks_begin(t, ns);
@@ -301,12 +287,11 @@ static void a_flush_writes_what_had_not_changed(void **state)
 	assert_int_equal(fake.n, n);
 }
 
-static void a_clear_makes_all_anew(void **state)
+FIXTURE_TEST(a_clear_makes_all_anew)
 {
 	uint32_t g = add(TRACK_GROUP, TRACK_ROOT, "g"), c = add(TRACK_COUNTER, g, "c"),
 		 d = add(TRACK_COUNTER, g, "d");
 
-	(void)state;
 	set_at(1, c, 5);
 	set_at(1, d, 6);
 	tracks_clear(t);
@@ -324,11 +309,10 @@ static void a_clear_makes_all_anew(void **state)
 	assert_int_equal(read_last("g/d"), 6);
 }
 
-static void what_waits_at_a_clear_belongs_to_the_state_before(void **state)
+FIXTURE_TEST(what_waits_at_a_clear_belongs_to_the_state_before)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c");
 
-	(void)state;
 	tracks_begin(t, 1);
 	tracks_set(t, c, 5);
 	tracks_clear(t);
@@ -338,11 +322,10 @@ static void what_waits_at_a_clear_belongs_to_the_state_before(void **state)
 	assert_int_equal(read_count("c"), 2);
 }
 
-static void a_lost_packet_begins_a_new_state(void **state)
+FIXTURE_TEST(a_lost_packet_begins_a_new_state)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c");
 
-	(void)state;
 	set_at(1, c, 5);
 	fake.dropped = 3;
 	set_at(2, c, 5);
@@ -352,11 +335,10 @@ static void a_lost_packet_begins_a_new_state(void **state)
 	assert_int_equal(read_count("c"), 2);
 }
 
-static void losses_of_before_are_not_ours(void **state)
+FIXTURE_TEST(losses_of_before_are_not_ours)
 {
 	struct tracks *other;
 
-	(void)state;
 	fake.dropped = 9;
 	assert_int_equal(tracks_new("s", w, &other), 0);
 	tracks_begin(other, 1);
@@ -370,11 +352,10 @@ static void losses_of_before_are_not_ours(void **state)
 
 /* ---- the end of tracks, limits ---- */
 
-static void a_level_ends_with_0_and_a_total_with_its_last_value(void **state)
+FIXTURE_TEST(a_level_ends_with_0_and_a_total_with_its_last_value)
 {
 	uint32_t level = add(TRACK_COUNTER, TRACK_ROOT, "level"), real, total;
 
-	(void)state;
 	total = tracks_add(
 		t, &(struct track_spec){.kind = TRACK_COUNTER, .name = "total", .total = true});
 	real = add(TRACK_COUNTER, TRACK_ROOT, "real");
@@ -398,11 +379,10 @@ static void a_level_ends_with_0_and_a_total_with_its_last_value(void **state)
 	assert_int_equal(tracks_counts(t).tracks, 1);
 }
 
-static void a_group_takes_all_under_it_away(void **state)
+FIXTURE_TEST(a_group_takes_all_under_it_away)
 {
 	uint32_t g = add(TRACK_GROUP, TRACK_ROOT, "g"), h = add(TRACK_GROUP, g, "h");
 
-	(void)state;
 	set_at(1, add(TRACK_COUNTER, h, "c"), 3);
 	tracks_begin(t, 2);
 	tracks_remove(t, g);
@@ -412,12 +392,11 @@ static void a_group_takes_all_under_it_away(void **state)
 	assert_int_equal(tracks_counts(t).tracks, 0);
 }
 
-static void a_group_of_two_users_goes_with_the_second(void **state)
+FIXTURE_TEST(a_group_of_two_users_goes_with_the_second)
 {
 	const struct track_spec p = {.kind = TRACK_PROCESS, .pid = 3};
 	uint32_t a = tracks_add(t, &p), b = tracks_add(t, &p);
 
-	(void)state;
 	assert_int_equal(a, b);
 	add(TRACK_COUNTER, a, "c");
 	tracks_remove(t, a);
@@ -427,11 +406,10 @@ static void a_group_of_two_users_goes_with_the_second(void **state)
 	assert_int_equal(tracks_counts(t).refused, 0);
 }
 
-static void a_counter_that_is_there_already_is_refused(void **state)
+FIXTURE_TEST(a_counter_that_is_there_already_is_refused)
 {
 	uint32_t g = add(TRACK_GROUP, TRACK_ROOT, "same");
 
-	(void)state;
 	assert_int_not_equal(add(TRACK_COUNTER, g, "c"), TRACK_VOID);
 	assert_int_equal(add(TRACK_COUNTER, g, "c"), TRACK_VOID);
 	assert_int_equal(tracks_counts(t).refused, 1);
@@ -439,11 +417,10 @@ static void a_counter_that_is_there_already_is_refused(void **state)
 	assert_int_not_equal(add(TRACK_COUNTER, TRACK_ROOT, "same"), TRACK_VOID);
 }
 
-static void one_that_comes_back_is_described_again(void **state)
+FIXTURE_TEST(one_that_comes_back_is_described_again)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c");
 
-	(void)state;
 	set_at(1, c, 3);
 	tracks_remove(t, c);
 	c = add(TRACK_COUNTER, TRACK_ROOT, "c");
@@ -454,11 +431,10 @@ static void one_that_comes_back_is_described_again(void **state)
 	assert_int_equal(read_count("c"), 3);
 }
 
-static void tracks_that_come_and_go_take_no_memory(void **state)
+FIXTURE_TEST(tracks_that_come_and_go_take_no_memory)
 {
 	char name[32];
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * TRACKS_MAX; i++) {
 		uint32_t c;
 
@@ -471,12 +447,11 @@ static void tracks_that_come_and_go_take_no_memory(void **state)
 	assert_int_equal(tracks_counts(t).tracks, 0);
 }
 
-static void too_many_are_refused_and_counted(void **state)
+FIXTURE_TEST(too_many_are_refused_and_counted)
 {
 	uint32_t first = TRACK_VOID;
 	char name[32];
 
-	(void)state;
 	for (unsigned i = 0; i < TRACKS_MAX; i++) {
 		uint32_t c;
 
@@ -492,11 +467,10 @@ static void too_many_are_refused_and_counted(void **state)
 	assert_int_not_equal(add(TRACK_COUNTER, TRACK_ROOT, "more"), TRACK_VOID);
 }
 
-static void too_deep_is_refused(void **state)
+FIXTURE_TEST(too_deep_is_refused)
 {
 	uint32_t g = TRACK_ROOT;
 
-	(void)state;
 	for (unsigned i = 0; i < TRACKS_DEPTH_MAX; i++) {
 		g = add(TRACK_GROUP, g, "g");
 		assert_int_not_equal(g, TRACK_VOID);
@@ -505,11 +479,10 @@ static void too_deep_is_refused(void **state)
 	assert_int_equal(tracks_counts(t).refused, 1);
 }
 
-static void what_was_refused_does_nothing(void **state)
+FIXTURE_TEST(what_was_refused_does_nothing)
 {
 	uint32_t v = TRACK_VOID;
 
-	(void)state;
 	assert_int_equal(add(TRACK_COUNTER, v, "c"), TRACK_VOID);
 	set_at(1, v, 3);
 	tracks_set_double(t, TRACK_ROOT, 3);
@@ -520,11 +493,10 @@ static void what_was_refused_does_nothing(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void names_of_strangers_are_plain_and_cut(void **state)
+FIXTURE_TEST(names_of_strangers_are_plain_and_cut)
 {
 	char longer[400] = {0}, other[400];
 
-	(void)state;
 	memset(longer, 'x', sizeof(longer) - 1);
 	memcpy(other, longer, sizeof(other));
 	other[390] = 'y';
@@ -540,11 +512,10 @@ static void names_of_strangers_are_plain_and_cut(void **state)
 }
 
 /* They come from one memory, or from two. */
-static void short_and_long_names_come_and_go(void **state)
+FIXTURE_TEST(short_and_long_names_come_and_go)
 {
 	char name[300] = "";
 
-	(void)state;
 	for (unsigned round = 0; round < 3; round++) {
 		uint32_t k[TRACK_NAME_MAX];
 
@@ -565,14 +536,13 @@ static void short_and_long_names_come_and_go(void **state)
 	assert_int_equal(tracks_counts(t).tracks, 0);
 }
 
-static void a_value_in_company_takes_few_bytes(void **state)
+FIXTURE_TEST(a_value_in_company_takes_few_bytes)
 {
 	const uint64_t ns = 86400ull * 30 * 1000000000;
 	uint32_t c[TRACKS_DEPTH_MAX];
 	size_t before, bytes = 0;
 	char name[20];
 
-	(void)state;
 	for (unsigned i = 0; i < 9; i++) {
 		snprintf(name, sizeof(name), "c%u", i);
 		c[i] = add(TRACK_COUNTER, TRACK_ROOT, name);
@@ -602,12 +572,11 @@ static void see(void *ctx, const struct track_update *s)
 	seen[n_seen - 1].name = NULL;
 }
 
-static void a_watcher_sees_values_that_have_not_changed_and_the_end(void **state)
+FIXTURE_TEST(a_watcher_sees_values_that_have_not_changed_and_the_end)
 {
 	const struct track_spec spec = {.kind = TRACK_COUNTER, .name = "depth"};
 	uint32_t depth = tracks_add(t, &spec);
 
-	(void)state;
 	n_seen = 0;
 	tracks_set(t, depth, 1); /* nobody watches yet */
 	tracks_watch(t, see, &n_seen);
@@ -626,7 +595,7 @@ static void a_watcher_sees_values_that_have_not_changed_and_the_end(void **state
 	assert_true(seen[4].is_first && seen[4].value == 9 && seen[4].track == depth);
 }
 
-static void a_flush_piece_by_piece(void **state)
+FIXTURE_TEST(a_flush_piece_by_piece)
 {
 	const uint32_t n = 2 * TRACKS_FLUSH_PIECE + 10;
 	uint32_t group = add(TRACK_GROUP, TRACK_ROOT, "many"), *k = calloc(n, sizeof(*k));
@@ -634,7 +603,6 @@ static void a_flush_piece_by_piece(void **state)
 	size_t n_before;
 	char name[16];
 
-	(void)state;
 	tracks_begin(t, 10);
 	for (uint32_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "c%03u", i);
@@ -663,41 +631,4 @@ static void a_flush_piece_by_piece(void **state)
 	tracks_flush(t);
 	assert_int_equal(tracks_counts(t).values, n + (n - 2) + 3);
 	free(k);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(a_track_has_the_same_uuid_in_each_recording),
-		TEST(processes_are_the_same_for_all_sources),
-		TEST(a_descriptor_tells_all_of_a_track),
-		TEST(units_are_those_of_the_format),
-		TEST(groups_of_processes_threads_and_cpus),
-		TEST(values_are_written_when_they_change),
-		TEST(real_numbers_too),
-		TEST(values_of_one_moment_share_packets),
-		TEST(two_values_of_one_moment_keep_their_order),
-		TEST(a_flush_writes_what_had_not_changed),
-		TEST(a_watcher_sees_values_that_have_not_changed_and_the_end),
-		TEST(a_flush_piece_by_piece),
-		TEST(a_clear_makes_all_anew),
-		TEST(what_waits_at_a_clear_belongs_to_the_state_before),
-		TEST(a_lost_packet_begins_a_new_state),
-		TEST(losses_of_before_are_not_ours),
-		TEST(a_level_ends_with_0_and_a_total_with_its_last_value),
-		TEST(a_group_takes_all_under_it_away),
-		TEST(a_group_of_two_users_goes_with_the_second),
-		TEST(a_counter_that_is_there_already_is_refused),
-		TEST(one_that_comes_back_is_described_again),
-		TEST(tracks_that_come_and_go_take_no_memory),
-		TEST(too_many_are_refused_and_counted),
-		TEST(too_deep_is_refused),
-		TEST(what_was_refused_does_nothing),
-		TEST(names_of_strangers_are_plain_and_cut),
-		TEST(short_and_long_names_come_and_go),
-		TEST(a_value_in_company_takes_few_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

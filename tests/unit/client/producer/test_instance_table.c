@@ -3,12 +3,6 @@
  * What happens is written into one line of text, in its order: what instances ask of a source
  * ("start:7"), and what they answer to the service ("[started:7]").
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <event2/event.h>
@@ -17,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
 #include "client/transport/arbiter.h"
@@ -247,9 +242,10 @@ static bool is_for_root(bool has_uid, uint32_t uid)
 	return ds_consumer_is_root(fakes[1]->h);
 }
 
-static void a_consumer_is_root_only_by_a_word_that_can_be_believed(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_consumer_is_root_only_by_a_word_that_can_be_believed)
 {
-	(void)state;
 	assert_false(is_for_root(true, 0)); /* a service that passes on what a consumer wrote */
 	env.knows_consumers = true;
 	assert_true(is_for_root(true, 0));
@@ -278,12 +274,11 @@ static void turn(void)
 
 /* ---- life ---- */
 
-static void a_whole_life(void **state)
+FIXTURE_TEST(a_whole_life)
 {
 	Pb__DataSourceConfig c = config_of("clearing", 7);
 	const uint64_t ids[] = {70};
 
-	(void)state;
 	instance_table_setup(all, 70, &c);
 	assert_story("create:7");
 	instance_table_setup(all, 70, &c); /* again: nothing */
@@ -303,12 +298,11 @@ static void a_whole_life(void **state)
 	assert_story("[stopped:70]");
 }
 
-static void an_instance_asks_for_triggers(void **state)
+FIXTURE_TEST(an_instance_asks_for_triggers)
 {
 	const char *const names[] = {"late", "full"};
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
-	(void)state;
 	instance_table_start(all, 70, &c);
 	assert_story("create:7 start:7 [started:70]");
 	ds_activate_triggers(fakes[7]->h, names, 0);
@@ -317,12 +311,11 @@ static void an_instance_asks_for_triggers(void **state)
 	assert_story("[triggers:late,full/2]");
 }
 
-static void answers_may_come_later(void **state)
+FIXTURE_TEST(answers_may_come_later)
 {
 	Pb__DataSourceConfig c = config_of("plain", 7);
 	const uint64_t ids[] = {70};
 
-	(void)state;
 	answer_later = true;
 	instance_table_setup(all, 70, &c);
 	instance_table_start(all, 70, &c);
@@ -351,11 +344,10 @@ static void answers_may_come_later(void **state)
 	assert_story("destroy:7 [stopped:70]");
 }
 
-static void a_start_without_setup_sets_up(void **state)
+FIXTURE_TEST(a_start_without_setup_sets_up)
 {
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
-	(void)state;
 	instance_table_start(all, 70, &c);
 	assert_story("create:7 start:7 [started:70]");
 	instance_table_start(all, 71, NULL);
@@ -364,22 +356,20 @@ static void a_start_without_setup_sets_up(void **state)
 	assert_story("[stopped:71]");
 }
 
-static void a_stop_before_the_start_destroys(void **state)
+FIXTURE_TEST(a_stop_before_the_start_destroys)
 {
 	Pb__DataSourceConfig c = config_of("plain", 7);
 
-	(void)state;
 	instance_table_setup(all, 70, &c);
 	instance_table_stop(all, 70);
 	assert_story("create:7 destroy:7 [stopped:70]");
 }
 
-static void what_fails_is_answered_all_the_same(void **state)
+FIXTURE_TEST(what_fails_is_answered_all_the_same)
 {
 	Pb__DataSourceConfig c = config_of("plain", 7), unknown = config_of("nobody's", 8);
 	const uint64_t ids[] = {70, 71, 72};
 
-	(void)state;
 	create_result = -EACCES;
 	instance_table_setup(all, 70, &c);
 	assert_story("[failed:plain:-13]");
@@ -398,11 +388,10 @@ static void what_fails_is_answered_all_the_same(void **state)
 	assert_story("[stopped:70] [stopped:71] [stopped:72]");
 }
 
-static void the_end_stops_all_then_destroys_all(void **state)
+FIXTURE_TEST(the_end_stops_all_then_destroys_all)
 {
 	Pb__DataSourceConfig c = config_of("plain", 3);
 
-	(void)state;
 	run("plain", 1);
 	run("plain", 2);
 	instance_table_setup(all, 3, &c);
@@ -428,9 +417,8 @@ static void set_up_boosted(unsigned id, int policy, unsigned priority)
 	instance_table_setup(all, id, &c);
 }
 
-static void the_strongest_boost_counts(void **state)
+FIXTURE_TEST(the_strongest_boost_counts)
 {
-	(void)state;
 	run("plain", 1);
 	strbuf_clear(&story);
 	set_up_boosted(2, 1, 10);
@@ -454,11 +442,10 @@ static void the_strongest_boost_counts(void **state)
 }
 
 /* What a source does late is lost: it has priority where its config does not say which. */
-static void a_source_that_has_to_be_in_time_is_boosted(void **state)
+FIXTURE_TEST(a_source_that_has_to_be_in_time_is_boosted)
 {
 	Pb__DataSourceConfig c = config_of("timely", 1);
 
-	(void)state;
 	instance_table_setup(all, 1, &c);
 	assert_story("create:1 [boost:2/0]");
 	set_up_boosted(2, 1, 3);
@@ -470,9 +457,8 @@ static void a_source_that_has_to_be_in_time_is_boosted(void **state)
 	strbuf_clear(&story);
 }
 
-static void a_boost_without_an_instance_is_none(void **state)
+FIXTURE_TEST(a_boost_without_an_instance_is_none)
 {
-	(void)state;
 	set_up_boosted(1, 1, 21);
 	assert_story("create:1 [bad boost:plain]");
 	create_result = -EIO;
@@ -481,9 +467,8 @@ static void a_boost_without_an_instance_is_none(void **state)
 	create_result = 0;
 }
 
-static void a_boost_ends_with_the_connection(void **state)
+FIXTURE_TEST(a_boost_ends_with_the_connection)
 {
-	(void)state;
 	set_up_boosted(1, 2, 50);
 	set_up_boosted(2, 1, 20);
 	strbuf_clear(&story);
@@ -492,11 +477,10 @@ static void a_boost_ends_with_the_connection(void **state)
 	all = instance_table_new(sources, &env, &ops, NULL);
 }
 
-static void there_is_a_limit(void **state)
+FIXTURE_TEST(there_is_a_limit)
 {
 	Pb__DataSourceConfig c = config_of("nobody's", 8);
 
-	(void)state;
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX; i++)
 		instance_table_setup(all, i, &c);
 	strbuf_clear(&story);
@@ -513,11 +497,10 @@ static void there_is_a_limit(void **state)
 
 /* ---- flushes ---- */
 
-static void a_flush_waits_for_all_it_names(void **state)
+FIXTURE_TEST(a_flush_waits_for_all_it_names)
 {
 	const uint64_t ids[] = {3, 1, 99};
 
-	(void)state;
 	run("plain", 1);
 	run("plain", 2);
 	run("clearing", 3);
@@ -535,11 +518,10 @@ static void a_flush_waits_for_all_it_names(void **state)
 }
 
 /* The service takes an answer for all flushes before it, too. */
-static void flushes_are_answered_in_order(void **state)
+FIXTURE_TEST(flushes_are_answered_in_order)
 {
 	const uint64_t one[] = {1}, two[] = {2};
 
-	(void)state;
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
@@ -553,11 +535,10 @@ static void flushes_are_answered_in_order(void **state)
 	assert_story("[flushed/7]");
 }
 
-static void a_flush_does_not_wait_for_what_has_stopped(void **state)
+FIXTURE_TEST(a_flush_does_not_wait_for_what_has_stopped)
 {
 	const uint64_t ids[] = {1, 2};
 
-	(void)state;
 	run("plain", 1);
 	run("plain", 2);
 	answer_later = true;
@@ -574,12 +555,11 @@ static void a_flush_does_not_wait_for_what_has_stopped(void **state)
 	assert_story("[flushed/6]");
 }
 
-static void a_flush_without_an_answer_times_out(void **state)
+FIXTURE_TEST(a_flush_without_an_answer_times_out)
 {
 	const uint64_t ids[] = {1};
 	uint64_t start = clock_mono_ns();
 
-	(void)state;
 	run("plain", 1);
 	answer_later = true;
 	instance_table_flush(all, ids, 1, 5, 0);
@@ -598,11 +578,10 @@ static void a_flush_without_an_answer_times_out(void **state)
 	assert_story("");
 }
 
-static void a_flush_before_a_stop_says_so(void **state)
+FIXTURE_TEST(a_flush_before_a_stop_says_so)
 {
 	const uint64_t ids[] = {1};
 
-	(void)state;
 	run("plain", 1);
 	instance_table_flush(all, ids, 1, 5, FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
 	assert_story("flush:1/5 last [flushed/5]");
@@ -610,11 +589,10 @@ static void a_flush_before_a_stop_says_so(void **state)
 	assert_story("flush:1/6 [flushed/6]");
 }
 
-static void many_open_flushes_end_the_oldest(void **state)
+FIXTURE_TEST(many_open_flushes_end_the_oldest)
 {
 	const uint64_t ids[] = {1};
 
-	(void)state;
 	run("plain", 1);
 	answer_later = true;
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX_FLUSHES; i++)
@@ -626,14 +604,13 @@ static void many_open_flushes_end_the_oldest(void **state)
 
 /* ---- writers ---- */
 
-static void a_writer_has_the_buffer_and_policy_of_its_config(void **state)
+FIXTURE_TEST(a_writer_has_the_buffer_and_policy_of_its_config)
 {
 	Pb__DataSourceConfig c = config_of("plain", 7);
 	struct arbiter_options o = {.loop = env.loop, .ops = &fake_ops, .stall_ms = 1};
 	static struct fake_service s;
 	struct writer *drop, *stall;
 
-	(void)state;
 	fake_init(&s, 4096, 1);
 	s.hold = true;
 	o.ctx = &s;
@@ -663,40 +640,4 @@ static void a_writer_has_the_buffer_and_policy_of_its_config(void **state)
 	strbuf_clear(&story);
 	arbiter_free(env.arbiter);
 	fake_deinit(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_whole_life, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_instance_asks_for_triggers, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_consumer_is_root_only_by_a_word_that_can_be_believed, setup, teardown),
-		cmocka_unit_test_setup_teardown(answers_may_come_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_start_without_setup_sets_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stop_before_the_start_destroys, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_fails_is_answered_all_the_same, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_end_stops_all_then_destroys_all, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_strongest_boost_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_source_that_has_to_be_in_time_is_boosted, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_boost_without_an_instance_is_none, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_boost_ends_with_the_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_flush_waits_for_all_it_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(flushes_are_answered_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_flush_does_not_wait_for_what_has_stopped, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_flush_without_an_answer_times_out, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_flush_before_a_stop_says_so, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_open_flushes_end_the_oldest, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_writer_has_the_buffer_and_policy_of_its_config,
-						setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "client/producer/metadata_bus.h"
 
 static const struct metadata_batch news;
@@ -29,12 +23,11 @@ static void on_news(void *ctx, const struct metadata_batch *n)
 		metadata_bus_unsubscribe(e->feed, e->session_id, e);
 }
 
-static void listeners_hear_their_own_session_only(void **state)
+TEST(listeners_hear_their_own_session_only)
 {
 	struct metadata_bus *f = metadata_bus_new();
 	struct ear a = {0}, b = {0}, c = {0};
 
-	(void)state;
 	assert_false(metadata_bus_wanted(f, 1));
 	metadata_bus_publish(f, 1, &news);
 	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
@@ -60,12 +53,11 @@ static void listeners_hear_their_own_session_only(void **state)
 	assert_null(metadata_bus_free(NULL));
 }
 
-static void one_listener_may_follow_several_sessions(void **state)
+TEST(one_listener_may_follow_several_sessions)
 {
 	struct metadata_bus *f = metadata_bus_new();
 	struct ear a = {0};
 
-	(void)state;
 	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), -EEXIST);
 	assert_int_equal(metadata_bus_subscribe(f, 2, METADATA_TASKS, on_news, &a), 0);
@@ -80,12 +72,11 @@ static void one_listener_may_follow_several_sessions(void **state)
 	metadata_bus_free(f);
 }
 
-static void a_listener_may_leave_while_it_hears(void **state)
+TEST(a_listener_may_leave_while_it_hears)
 {
 	struct metadata_bus *f = metadata_bus_new();
 	struct ear ears[3] = {{f, 1, 0, 1}, {f, 1, 0, 0}, {f, 1, 0, 1}};
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &ears[i]),
 				 0);
@@ -98,12 +89,11 @@ static void a_listener_may_leave_while_it_hears(void **state)
 	metadata_bus_free(f);
 }
 
-static void what_listeners_want(void **state)
+TEST(what_listeners_want)
 {
 	struct metadata_bus *f = metadata_bus_new();
 	struct ear a = {0}, b = {0};
 
-	(void)state;
 	assert_int_equal(metadata_bus_wanted(f, 1), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
 	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_TASKS);
@@ -122,12 +112,11 @@ static void count_calls(void *ctx, const struct metadata_batch *n)
 	++*(int *)ctx;
 }
 
-static void tellers_say_for_how_long(void **state)
+TEST(tellers_say_for_how_long)
 {
 	struct metadata_bus *f = metadata_bus_new();
 	int teller, other, calls = 0;
 
-	(void)state;
 	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, count_calls, &calls), 0);
 	assert_false(metadata_bus_has_publisher(f, 1));
 	metadata_bus_unregister(f, 1, &teller); /* not there */
@@ -165,17 +154,4 @@ static void tellers_say_for_how_long(void **state)
 	assert_false(metadata_bus_has_publisher(f, 1));
 	metadata_bus_unsubscribe(f, 1, &calls);
 	metadata_bus_free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(listeners_hear_their_own_session_only),
-		cmocka_unit_test(one_listener_may_follow_several_sessions),
-		cmocka_unit_test(a_listener_may_leave_while_it_hears),
-		cmocka_unit_test(what_listeners_want),
-		cmocka_unit_test(tellers_say_for_how_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A producer against a scripted service on a socket of its own, with real shared memory. */
+#include "unit/test.h"
 #include "unit/client/fake_host.h"
 
 #include <errno.h>
@@ -411,7 +412,7 @@ static void assert_story(struct rig *r, const char *expected)
 
 /* ---- introduction ---- */
 
-static void it_introduces_itself_as_the_protocol_wants(void **state)
+TEST(it_introduces_itself_as_the_protocol_wants)
 {
 	static struct rig r;
 	const struct frame *f;
@@ -419,7 +420,6 @@ static void it_introduces_itself_as_the_protocol_wants(void **state)
 	Pb__RegisterDataSourceRequest *reg;
 	uint64_t id, sync;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -466,7 +466,7 @@ static void it_introduces_itself_as_the_protocol_wants(void **state)
 	assert_int_equal(r.disconnected, 0);
 }
 
-static void options_are_passed_on(void **state)
+TEST(options_are_passed_on)
 {
 	const struct producer_options o = {
 		.shm_size = 1 << 20, .page_size = 8192, .scraping = true};
@@ -474,7 +474,6 @@ static void options_are_passed_on(void **state)
 	const struct frame *f;
 	Pb__InitializeConnectionRequest *init;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, &o);
@@ -489,11 +488,10 @@ static void options_are_passed_on(void **state)
 	rig_deinit(&r);
 }
 
-static void a_service_without_a_working_sync_will_do(void **state)
+TEST(a_service_without_a_working_sync_will_do)
 {
 	static struct rig r;
 
-	(void)state;
 	for (int lacks = 0; lacks < 2; lacks++) {
 		rig_init(&r);
 		rig_listen(&r);
@@ -511,13 +509,12 @@ static void a_service_without_a_working_sync_will_do(void **state)
 	}
 }
 
-static void of_a_list_of_sockets_it_takes_the_first(void **state)
+TEST(of_a_list_of_sockets_it_takes_the_first)
 {
 	char list[200];
 	const struct producer_options o = {.socket = list};
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	snprintf(list, sizeof(list), "%s,/nonexistent/other", r.path);
@@ -528,13 +525,12 @@ static void of_a_list_of_sockets_it_takes_the_first(void **state)
 
 /* ---- a session ---- */
 
-static void a_session_from_setup_to_stop(void **state)
+TEST(a_session_from_setup_to_stop)
 {
 	static struct rig r;
 	const struct frame *f;
 	size_t before;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -579,11 +575,10 @@ static void a_session_from_setup_to_stop(void **state)
 }
 
 /* Nobody shall wait for what does not come. */
-static void everything_is_answered(void **state)
+TEST(everything_is_answered)
 {
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -615,13 +610,12 @@ static void everything_is_answered(void **state)
 	rig_deinit(&r);
 }
 
-static void senseless_commands_change_nothing(void **state)
+TEST(senseless_commands_change_nothing)
 {
 	Pb__GetAsyncCommandResponse empty = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
 	static uint8_t deep[60000];
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -642,14 +636,13 @@ static void senseless_commands_change_nothing(void **state)
 	rig_deinit(&r);
 }
 
-static void triggers_and_commits_of_the_program(void **state)
+TEST(triggers_and_commits_of_the_program)
 {
 	const char *const names[] = {"one", "two"};
 	static struct rig r;
 	const struct frame *f;
 	Pb__ActivateTriggersRequest *m;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -666,11 +659,10 @@ static void triggers_and_commits_of_the_program(void **state)
 	rig_deinit(&r);
 }
 
-static void the_end_sends_what_was_written(void **state)
+TEST(the_end_sends_what_was_written)
 {
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -692,11 +684,10 @@ static void the_end_sends_what_was_written(void **state)
 
 /* ---- losses ---- */
 
-static void a_lost_service_ends_all_and_the_next_one_starts_anew(void **state)
+TEST(a_lost_service_ends_all_and_the_next_one_starts_anew)
 {
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -717,12 +708,11 @@ static void a_lost_service_ends_all_and_the_next_one_starts_anew(void **state)
 	rig_deinit(&r);
 }
 
-static void a_memory_that_cannot_be_used_is_told_and_left(void **state)
+TEST(a_memory_that_cannot_be_used_is_told_and_left)
 {
 	static const uint32_t page_kb[] = {3, 0, 64, UINT32_MAX, 128};
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -740,12 +730,11 @@ static void a_memory_that_cannot_be_used_is_told_and_left(void **state)
 	rig_deinit(&r);
 }
 
-static void services_that_do_not_want_us_are_told_and_tried_again(void **state)
+TEST(services_that_do_not_want_us_are_told_and_tried_again)
 {
 	static struct rig r;
 	uint64_t id;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -788,7 +777,7 @@ static void services_that_do_not_want_us_are_told_and_tried_again(void **state)
 	rig_deinit(&r);
 }
 
-static void a_service_that_shares_no_memory_gets_the_chunks(void **state)
+TEST(a_service_that_shares_no_memory_gets_the_chunks)
 {
 	const struct smb_chunk_header h = {.writer_id = 1};
 	Pb__CommitDataRequest *m;
@@ -796,7 +785,6 @@ static void a_service_that_shares_no_memory_gets_the_chunks(void **state)
 	struct smb_chunk c;
 	const struct frame *f;
 
-	(void)state;
 	rig_init(&r);
 	rig_listen(&r);
 	rig_start(&r, NULL);
@@ -819,11 +807,10 @@ static void a_service_that_shares_no_memory_gets_the_chunks(void **state)
 	rig_deinit(&r);
 }
 
-static void a_service_that_comes_later_is_found_by_its_socket(void **state)
+TEST(a_service_that_comes_later_is_found_by_its_socket)
 {
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_start(&r, NULL);
 	r.p->retry_ms = 3600 * 1000; /* the wait after the next try: for ever */
@@ -836,11 +823,10 @@ static void a_service_that_comes_later_is_found_by_its_socket(void **state)
 	rig_deinit(&r);
 }
 
-static void waits_double(void **state)
+TEST(waits_double)
 {
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	rig_start(&r, NULL);
 	assert_int_equal(r.p->retry_ms, 200);
@@ -852,13 +838,12 @@ static void waits_double(void **state)
 	rig_deinit(&r);
 }
 
-static void a_folder_that_is_missing_is_waited_for_too(void **state)
+TEST(a_folder_that_is_missing_is_waited_for_too)
 {
 	char address[100];
 	const struct producer_options o = {.socket = address};
 	static struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	snprintf(address, sizeof(address), "%s/later/sock", r.dir);
 	rig_start(&r, &o);
@@ -872,28 +857,4 @@ static void a_folder_that_is_missing_is_waited_for_too(void **state)
 	*strrchr(r.path, '/') = '\0';
 	rmdir(r.path);
 	rig_deinit(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_introduces_itself_as_the_protocol_wants),
-		cmocka_unit_test(options_are_passed_on),
-		cmocka_unit_test(a_service_without_a_working_sync_will_do),
-		cmocka_unit_test(of_a_list_of_sockets_it_takes_the_first),
-		cmocka_unit_test(a_session_from_setup_to_stop),
-		cmocka_unit_test(everything_is_answered),
-		cmocka_unit_test(senseless_commands_change_nothing),
-		cmocka_unit_test(triggers_and_commits_of_the_program),
-		cmocka_unit_test(the_end_sends_what_was_written),
-		cmocka_unit_test(a_lost_service_ends_all_and_the_next_one_starts_anew),
-		cmocka_unit_test(a_memory_that_cannot_be_used_is_told_and_left),
-		cmocka_unit_test(services_that_do_not_want_us_are_told_and_tried_again),
-		cmocka_unit_test(a_service_that_shares_no_memory_gets_the_chunks),
-		cmocka_unit_test(a_service_that_comes_later_is_found_by_its_socket),
-		cmocka_unit_test(waits_double),
-		cmocka_unit_test(a_folder_that_is_missing_is_waited_for_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "client/producer/relay_client.h"
 #include "unit/fake_port.h"
@@ -79,9 +73,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void it_tells_the_machine_and_a_round_of_clocks(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
+
+FIXTURE_TEST(it_tells_the_machine_and_a_round_of_clocks)
 {
-	struct fixture *x = *state;
 	uint64_t before = clock_boot_ns();
 
 	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
@@ -97,10 +92,8 @@ static void it_tells_the_machine_and_a_round_of_clocks(void **state)
 	assert_true(x->syncs[1]->clocks[0]->timestamp <= clock_boot_ns());
 }
 
-static void service_without_the_port_is_told_nothing(void **state)
+FIXTURE_TEST(service_without_the_port_is_told_nothing)
 {
-	struct fixture *x = *state;
-
 	x->port.refuse_bind = true;
 	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
@@ -108,20 +101,16 @@ static void service_without_the_port_is_told_nothing(void **state)
 	assert_true(x->port.hung_up);
 }
 
-static void refused_clocks_are_not_told_again(void **state)
+FIXTURE_TEST(refused_clocks_are_not_told_again)
 {
-	struct fixture *x = *state;
-
 	x->refuses_clocks = true;
 	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "InitRelay SyncClock ");
 }
 
-static void service_that_goes_is_borne(void **state)
+FIXTURE_TEST(service_that_goes_is_borne)
 {
-	struct fixture *x = *state;
-
 	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
 	run(x);
 	fake_hang_up(&x->port);
@@ -132,18 +121,4 @@ static void service_that_goes_is_borne(void **state)
 	x->link = NULL;
 	relay_client_free(NULL);
 	assert_int_equal(relay_client_new(x->loop, "/tmp/no/such/folder/s", &x->link), -ENOENT);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(it_tells_the_machine_and_a_round_of_clocks),
-		TEST(service_without_the_port_is_told_nothing),
-		TEST(refused_clocks_are_not_told_again),
-		TEST(service_that_goes_is_borne),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -15,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "client/producer/producer.c"
 
 struct rig {
@@ -73,10 +67,10 @@ static void turn(struct rig *r)
 	event_base_loop(r->loop, EVLOOP_NONBLOCK);
 }
 
-static void its_own_name_is_seen_and_no_other(void **state)
-{
-	struct rig *r = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct rig *r)
 
+FIXTURE_TEST(its_own_name_is_seen_and_no_other)
+{
 	assert_int_equal(socket_watch_new(r->loop, r->path, on_seen, r, &r->w), 0);
 	turn(r);
 	touch(r->other);
@@ -96,10 +90,8 @@ static void its_own_name_is_seen_and_no_other(void **state)
 	assert_int_equal(r->seen, 1);
 }
 
-static void many_events_are_one_call(void **state)
+FIXTURE_TEST(many_events_are_one_call)
 {
-	struct rig *r = *state;
-
 	assert_int_equal(socket_watch_new(r->loop, r->path, on_seen, r, &r->w), 0);
 	for (int i = 0; i < 500; i++) {
 		touch(r->other);
@@ -111,10 +103,8 @@ static void many_events_are_one_call(void **state)
 	assert_int_equal(r->seen, 1);
 }
 
-static void it_can_be_freed_when_it_calls(void **state)
+FIXTURE_TEST(it_can_be_freed_when_it_calls)
 {
-	struct rig *r = *state;
-
 	r->free_when_seen = 1;
 	assert_int_equal(socket_watch_new(r->loop, r->path, on_seen, r, &r->w), 0);
 	touch(r->path);
@@ -124,9 +114,8 @@ static void it_can_be_freed_when_it_calls(void **state)
 	socket_watch_free(NULL);
 }
 
-static void relative_and_root_paths(void **state)
+FIXTURE_TEST(relative_and_root_paths)
 {
-	struct rig *r = *state;
 	char cwd[4096];
 
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
@@ -140,9 +129,8 @@ static void relative_and_root_paths(void **state)
 	assert_int_equal(socket_watch_new(r->loop, "/perfetto-sock", on_seen, r, &r->w), 0);
 }
 
-static void paths_that_cannot_be_watched(void **state)
+FIXTURE_TEST(paths_that_cannot_be_watched)
 {
-	struct rig *r = *state;
 	char path[400];
 
 	snprintf(path, sizeof(path), "%s/missing/sock", r->dir);
@@ -155,17 +143,4 @@ static void paths_that_cannot_be_watched(void **state)
 	snprintf(path, sizeof(path), "%s/%0300d", r->dir, 0);
 	assert_int_equal(socket_watch_new(r->loop, path, on_seen, r, &r->w), -ENAMETOOLONG);
 	assert_null(r->w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(its_own_name_is_seen_and_no_other, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_events_are_one_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_can_be_freed_when_it_calls, setup, teardown),
-		cmocka_unit_test_setup_teardown(relative_and_root_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(paths_that_cannot_be_watched, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

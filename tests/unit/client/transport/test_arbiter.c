@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the arbiter does by itself; together with writers it is tested in test_writer.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "client/transport/arbiter.h"
 #include "unit/client/fake_service.h"
 
@@ -71,14 +66,15 @@ static int setup(void **state)
 
 /* ---- memory ---- */
 
-static void memory_that_breaks_the_abi_is_refused(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
+
+FIXTURE_TEST(memory_that_breaks_the_abi_is_refused)
 {
 	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s};
 	struct smb_chunk c;
 	void *p;
 	int fd;
 
-	(void)state;
 	fake_init(&s, 4096, 3);
 	o.loop = loop = event_base_new();
 	assert_int_equal(arbiter_new(&o, &a), 0);
@@ -107,11 +103,10 @@ static void memory_that_breaks_the_abi_is_refused(void **state)
 	arbiter_free(NULL);
 }
 
-static void chunks_are_taken_page_by_page_and_round(void **state)
+FIXTURE_TEST(chunks_are_taken_page_by_page_and_round)
 {
 	struct smb_chunk c[4];
 
-	(void)state;
 	rig_init(4096, 3, SMB_DIV1);
 	s.target_of[1] = 5;
 	for (uint32_t i = 0; i < 3; i++) {
@@ -132,11 +127,10 @@ static void chunks_are_taken_page_by_page_and_round(void **state)
 	rig_deinit();
 }
 
-static void pages_that_are_divided_otherwise_are_used(void **state)
+FIXTURE_TEST(pages_that_are_divided_otherwise_are_used)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	for (int layout = SMB_DIV1; layout <= SMB_DIV14; layout++) {
 		rig_init(4096, 2, SMB_DIV1);
 		assert_true(smb_partition(&s.smb, 0, (enum smb_layout)layout));
@@ -155,11 +149,10 @@ static void pages_that_are_divided_otherwise_are_used(void **state)
 }
 
 /* Whoever shares the memory may write anything into a page's word. */
-static void words_that_break_the_rules_are_passed_by(void **state)
+FIXTURE_TEST(words_that_break_the_rules_are_passed_by)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	rig_init(4096, 3, SMB_DIV1);
 	atomic_store(&smb_page(&s.smb, 0)->word, 6u << 28);
 	atomic_store(&smb_page(&s.smb, 1)->word, UINT32_MAX);
@@ -176,11 +169,10 @@ static void words_that_break_the_rules_are_passed_by(void **state)
 
 /* ---- commits ---- */
 
-static void what_one_turn_gives_goes_as_one_commit(void **state)
+FIXTURE_TEST(what_one_turn_gives_goes_as_one_commit)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	rig_init(4096, 20, SMB_DIV1);
 	s.target_of[1] = 5;
 	for (int i = 0; i < 8; i++) {
@@ -198,11 +190,10 @@ static void what_one_turn_gives_goes_as_one_commit(void **state)
 	rig_deinit();
 }
 
-static void whoever_finds_nothing_sends_what_is_pending(void **state)
+FIXTURE_TEST(whoever_finds_nothing_sends_what_is_pending)
 {
 	struct smb_chunk c[4];
 
-	(void)state;
 	rig_init(4096, 4, SMB_DIV1);
 	s.target_of[1] = 5;
 	for (int i = 0; i < 4; i++)
@@ -214,11 +205,10 @@ static void whoever_finds_nothing_sends_what_is_pending(void **state)
 	rig_deinit();
 }
 
-static void flush_answers_ride_on_what_is_pending(void **state)
+FIXTURE_TEST(flush_answers_ride_on_what_is_pending)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	rig_init(4096, 20, SMB_DIV1);
 	s.target_of[1] = 5;
 	assert_true(take(&c));
@@ -233,12 +223,11 @@ static void flush_answers_ride_on_what_is_pending(void **state)
 	rig_deinit();
 }
 
-static void patches_of_sent_chunks_leave_on_the_next_turn(void **state)
+FIXTURE_TEST(patches_of_sent_chunks_leave_on_the_next_turn)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8};
 	struct smb_chunk c;
 
-	(void)state;
 	rig_init(4096, 20, SMB_DIV1);
 	s.target_of[1] = 5;
 	assert_true(take(&c));
@@ -255,12 +244,11 @@ static void patches_of_sent_chunks_leave_on_the_next_turn(void **state)
 	rig_deinit();
 }
 
-static void patches_in_place_complete_the_chunk(void **state)
+FIXTURE_TEST(patches_in_place_complete_the_chunk)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8, .more = true};
 	struct smb_chunk c;
 
-	(void)state;
 	rig_init(4096, 20, SMB_DIV1);
 	s.target_of[1] = 5;
 	arbiter_patch_in_place(a, true);
@@ -282,12 +270,11 @@ static void patches_in_place_complete_the_chunk(void **state)
 	rig_deinit();
 }
 
-static void more_patches_than_a_batch_holds_go_out_at_once(void **state)
+FIXTURE_TEST(more_patches_than_a_batch_holds_go_out_at_once)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .more = true};
 	struct smb_chunk c;
 
-	(void)state;
 	rig_init(4096, 20, SMB_DIV1);
 	s.target_of[1] = 5;
 	assert_true(take(&c));
@@ -308,9 +295,8 @@ static void more_patches_than_a_batch_holds_go_out_at_once(void **state)
 
 /* ---- writer ids ---- */
 
-static void ids_go_round_and_run_out(void **state)
+FIXTURE_TEST(ids_go_round_and_run_out)
 {
-	(void)state;
 	rig_init(4096, 2, SMB_DIV1);
 	assert_int_equal(arbiter_add_writer(a, 5), 1);
 	assert_int_equal(arbiter_add_writer(a, 5), 2);
@@ -325,23 +311,4 @@ static void ids_go_round_and_run_out(void **state)
 	assert_int_equal(arbiter_add_writer(a, 6), 20000);
 	assert_int_equal(s.target_of[20000], 6);
 	rig_deinit();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(memory_that_breaks_the_abi_is_refused, setup),
-		cmocka_unit_test_setup(chunks_are_taken_page_by_page_and_round, setup),
-		cmocka_unit_test_setup(pages_that_are_divided_otherwise_are_used, setup),
-		cmocka_unit_test_setup(words_that_break_the_rules_are_passed_by, setup),
-		cmocka_unit_test_setup(what_one_turn_gives_goes_as_one_commit, setup),
-		cmocka_unit_test_setup(whoever_finds_nothing_sends_what_is_pending, setup),
-		cmocka_unit_test_setup(flush_answers_ride_on_what_is_pending, setup),
-		cmocka_unit_test_setup(patches_of_sent_chunks_leave_on_the_next_turn, setup),
-		cmocka_unit_test_setup(patches_in_place_complete_the_chunk, setup),
-		cmocka_unit_test_setup(more_patches_than_a_batch_holds_go_out_at_once, setup),
-		cmocka_unit_test_setup(ids_go_round_and_run_out, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter without shared memory: chunks go with the requests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/event_loop/msgsock.h"
 #include "client/transport/arbiter.h"
 #include "common/commit_data_request.pb-c.h"
@@ -117,11 +112,12 @@ static void turn(void)
 	event_base_loop(t.loop, EVLOOP_NONBLOCK);
 }
 
-static void memory_is_attached_once_and_by_the_rules(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(memory_is_attached_once_and_by_the_rules)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	assert_int_equal(arbiter_attach_private(t.a, 0), -EINVAL);
 	assert_int_equal(arbiter_attach_private(t.a, 5000), -EINVAL);
 	assert_int_equal(arbiter_attach_private(t.a, 65536), -EINVAL);
@@ -131,12 +127,11 @@ static void memory_is_attached_once_and_by_the_rules(void **state)
 	assert_true(take(&c, WRITER_DROP));
 }
 
-static void chunk_goes_with_its_header_and_is_free_again(void **state)
+FIXTURE_TEST(chunk_goes_with_its_header_and_is_free_again)
 {
 	Pb__CommitDataRequest__ChunksToMove *m;
 	struct smb_chunk c;
 
-	(void)state;
 	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
 	for (int i = 0; i < 3; i++) {
 		assert_true(take(&c, WRITER_DROP));
@@ -157,12 +152,11 @@ static void chunk_goes_with_its_header_and_is_free_again(void **state)
 	assert_false(take(&c, WRITER_DROP));
 }
 
-static void requests_fit_a_frame(void **state)
+FIXTURE_TEST(requests_fit_a_frame)
 {
 	struct smb_chunk c[32];
 	size_t n = 0;
 
-	(void)state;
 	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
 	t.choked = true; /* so that they gather */
 	for (int i = 0; i < 32; i++) {
@@ -178,11 +172,10 @@ static void requests_fit_a_frame(void **state)
 	assert_int_equal(t.n, 11); /* 3 each */
 }
 
-static void choked_chunks_wait_and_writers_drop(void **state)
+FIXTURE_TEST(choked_chunks_wait_and_writers_drop)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
 	t.choked = true;
 	for (int i = 0; i < 32; i++) {
@@ -201,11 +194,10 @@ static void choked_chunks_wait_and_writers_drop(void **state)
 	assert_true(take(&c, WRITER_DROP));
 }
 
-static void stalling_writer_goes_on_when_the_socket_does(void **state)
+FIXTURE_TEST(stalling_writer_goes_on_when_the_socket_does)
 {
 	struct smb_chunk c;
 
-	(void)state;
 	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
 	t.choked = true;
 	for (int i = 0; i < 32; i++) {
@@ -217,12 +209,11 @@ static void stalling_writer_goes_on_when_the_socket_does(void **state)
 	assert_true(t.n > 0);
 }
 
-static void patched_in_place_before_it_is_sent(void **state)
+FIXTURE_TEST(patched_in_place_before_it_is_sent)
 {
 	struct chunk_patch p = {.writer_id = 3, .target_buffer = 5, .offset = 4, .data = "abcd"};
 	struct smb_chunk c;
 
-	(void)state;
 	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
 	arbiter_patch_in_place(t.a, true);
 	assert_true(take(&c, WRITER_DROP));
@@ -234,20 +225,4 @@ static void patched_in_place_before_it_is_sent(void **state)
 	/* No flag is left in the header. */
 	assert_memory_equal(t.sent[0]->chunks_to_move[0]->data.data,
 			    "\x00\x00\x00\x00\x03\x00\x01\x00xxxxabcdx", 17);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(memory_is_attached_once_and_by_the_rules),
-		TEST(chunk_goes_with_its_header_and_is_free_again),
-		TEST(requests_fit_a_frame),
-		TEST(choked_chunks_wait_and_writers_drop),
-		TEST(stalling_writer_goes_on_when_the_socket_does),
-		TEST(patched_in_place_before_it_is_sent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "client/transport/commit_batch.h"
 #include "common/commit_data_request.pb-c.h"
 #include "wire/smb.h"
@@ -74,11 +68,12 @@ static void add_patch(uint16_t writer_id, uint32_t chunk_id, uint16_t offset, bo
 	commit_batch_add_patch(&b, &p);
 }
 
-static void one_request_says_it_all(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(one_request_says_it_all)
 {
 	Pb__CommitDataRequest *m;
 
-	(void)state;
 	assert_true(commit_batch_empty(&b));
 	add_move(0, 0, 1, 10);
 	add_move(8191, 13, 2, UINT32_MAX);
@@ -114,14 +109,13 @@ static void one_request_says_it_all(void **state)
 	assert_int_equal(b.bytes, 0);
 }
 
-static void chunks_themselves_are_sent_without_a_place(void **state)
+FIXTURE_TEST(chunks_themselves_are_sent_without_a_place)
 {
 	static struct {
 		struct smb_shared_header header;
 		uint8_t payload[92];
 	} chunk = {.payload = "bytes"};
 
-	(void)state;
 	b.inlines = true;
 	for (int i = 0; i < 20; i++)
 		commit_batch_add(&b, &(struct commit_move){.chunk = {.header = &chunk.header,
@@ -140,7 +134,7 @@ static void chunks_themselves_are_sent_without_a_place(void **state)
 }
 
 /* Requests with chunks in them are cut like all others; patches and the flush come behind. */
-static void chunks_and_patches_and_a_flush_are_cut_to_the_limit(void **state)
+FIXTURE_TEST(chunks_and_patches_and_a_flush_are_cut_to_the_limit)
 {
 	static struct {
 		struct smb_shared_header header;
@@ -148,7 +142,6 @@ static void chunks_and_patches_and_a_flush_are_cut_to_the_limit(void **state)
 	} chunk;
 	size_t chunks = 0, patches = 0;
 
-	(void)state;
 	b.inlines = true;
 	for (uint32_t i = 0; i < 20; i++)
 		commit_batch_add(&b, &(struct commit_move){.chunk = {.header = &chunk.header,
@@ -176,9 +169,8 @@ static void chunks_and_patches_and_a_flush_are_cut_to_the_limit(void **state)
 	assert_int_equal(patches, COMMIT_MAX_PATCHES);
 }
 
-static void a_flush_alone_is_a_request(void **state)
+FIXTURE_TEST(a_flush_alone_is_a_request)
 {
-	(void)state;
 	b.flush_id = 3;
 	assert_false(commit_batch_empty(&b));
 	assert_int_equal(commit_batch_send(&b, on_send, NULL), 0);
@@ -186,11 +178,10 @@ static void a_flush_alone_is_a_request(void **state)
 	assert_int_equal(sent[0]->flush_request_id, 3);
 }
 
-static void requests_stay_below_the_limit_and_in_order(void **state)
+FIXTURE_TEST(requests_stay_below_the_limit_and_in_order)
 {
 	size_t moves = 0, patches = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		add_move(i, 13, 1, i);
 	assert_true(commit_batch_full(&b));
@@ -220,11 +211,10 @@ static void requests_stay_below_the_limit_and_in_order(void **state)
 }
 
 /* Only the end of a chunk's patches may say that there are no more. */
-static void patches_of_a_chunk_that_stand_apart_keep_their_word(void **state)
+FIXTURE_TEST(patches_of_a_chunk_that_stand_apart_keep_their_word)
 {
 	Pb__CommitDataRequest *m;
 
-	(void)state;
 	add_patch(1, 5, 10, true);
 	add_patch(2, 5, 20, false);
 	add_patch(1, 6, 30, false);
@@ -238,9 +228,8 @@ static void patches_of_a_chunk_that_stand_apart_keep_their_word(void **state)
 	assert_false(m->chunks_to_patch[3]->has_more_patches);
 }
 
-static void moves_are_found_until_they_are_sent(void **state)
+FIXTURE_TEST(moves_are_found_until_they_are_sent)
 {
-	(void)state;
 	add_move(0, 0, 1, 10);
 	add_move(1, 0, 1, 11);
 	add_move(2, 0, 2, 10);
@@ -252,35 +241,12 @@ static void moves_are_found_until_they_are_sent(void **state)
 	assert_null(commit_batch_find(&b, 1, 10));
 }
 
-static void after_an_error_nothing_more_is_sent(void **state)
+FIXTURE_TEST(after_an_error_nothing_more_is_sent)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		add_move(i, 13, 1, i);
 	send_result = -EPIPE;
 	assert_int_equal(commit_batch_send(&b, on_send, NULL), -EPIPE);
 	assert_int_equal(n_sent, 1);
 	assert_true(commit_batch_empty(&b));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_request_says_it_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(chunks_themselves_are_sent_without_a_place, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(chunks_and_patches_and_a_flush_are_cut_to_the_limit,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_flush_alone_is_a_request, setup, teardown),
-		cmocka_unit_test_setup_teardown(requests_stay_below_the_limit_and_in_order, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(patches_of_a_chunk_that_stand_apart_keep_their_word,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(moves_are_found_until_they_are_sent, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(after_an_error_nothing_more_is_sent, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/client/fake_host.h"
 
 #include <errno.h>
@@ -125,11 +126,10 @@ static void pair_deinit(struct pair *p)
 	event_base_free(p->loop);
 }
 
-static void methods_are_known_by_name_once_bound(void **state)
+TEST(methods_are_known_by_name_once_bound)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	assert_false(connection_has(p.c, "First"));
 	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -ENOSYS);
@@ -145,12 +145,11 @@ static void methods_are_known_by_name_once_bound(void **state)
 	pair_deinit(&p);
 }
 
-static void calls_carry_ids_arguments_and_the_wish_for_a_reply(void **state)
+TEST(calls_carry_ids_arguments_and_the_wish_for_a_reply)
 {
 	static struct pair p;
 	const struct frame *f;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	call(&p, "Seventh", 1);
@@ -170,13 +169,12 @@ static void calls_carry_ids_arguments_and_the_wish_for_a_reply(void **state)
 	pair_deinit(&p);
 }
 
-static void messages_are_packed(void **state)
+TEST(messages_are_packed)
 {
 	Pb__NotifyDataSourceStoppedRequest m = PB__NOTIFY_DATA_SOURCE_STOPPED_REQUEST__INIT;
 	static struct pair p;
 	const struct frame *f;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	m.has_data_source_id = true;
@@ -188,11 +186,10 @@ static void messages_are_packed(void **state)
 	pair_deinit(&p);
 }
 
-static void replies_find_their_calls_in_any_order(void **state)
+TEST(replies_find_their_calls_in_any_order)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	for (intptr_t i = 1; i <= 3; i++)
@@ -214,11 +211,10 @@ static void replies_find_their_calls_in_any_order(void **state)
 	pair_deinit(&p);
 }
 
-static void streams_stay_open_until_their_last_reply(void **state)
+TEST(streams_stay_open_until_their_last_reply)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	call(&p, "First", 1);
@@ -241,11 +237,10 @@ static void streams_stay_open_until_their_last_reply(void **state)
 	pair_deinit(&p);
 }
 
-static void a_request_error_is_a_refusal(void **state)
+TEST(a_request_error_is_a_refusal)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	call(&p, "First", 1);
@@ -255,13 +250,12 @@ static void a_request_error_is_a_refusal(void **state)
 	pair_deinit(&p);
 }
 
-static void descriptors_go_both_ways(void **state)
+TEST(descriptors_go_both_ways)
 {
 	static struct pair p;
 	struct stat mine, theirs;
 	int fd = memfd_create("test", MFD_CLOEXEC), got;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	assert_int_equal(connection_call(p.c, "First", NULL, 0, fd, on_reply, (void *)1), 0);
@@ -286,11 +280,10 @@ static void descriptors_go_both_ways(void **state)
 	pair_deinit(&p);
 }
 
-static void a_loss_answers_every_call_once_and_in_order(void **state)
+TEST(a_loss_answers_every_call_once_and_in_order)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	for (intptr_t i = 1; i <= 5; i++)
@@ -397,22 +390,20 @@ static void lose_after(const struct stream *s, size_t cut, bool reset)
 }
 
 /* Before, inside and after each thing that it says. */
-static void the_host_may_be_lost_at_any_byte(void **state)
+TEST(the_host_may_be_lost_at_any_byte)
 {
 	struct stream s;
 
-	(void)state;
 	stream_fill(&s);
 	for (size_t cut = 0; cut <= s.len; cut++)
 		for (int reset = 0; reset < 2; reset++)
 			lose_after(&s, cut, reset);
 }
 
-static void calls_made_while_it_is_lost_are_refused(void **state)
+TEST(calls_made_while_it_is_lost_are_refused)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	call(&p, "First", 1);
@@ -425,11 +416,10 @@ static void calls_made_while_it_is_lost_are_refused(void **state)
 	pair_deinit(&p);
 }
 
-static void it_can_be_freed_in_any_callback(void **state)
+TEST(it_can_be_freed_in_any_callback)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p); /* in on_bound */
 	p.free_when_bound = true;
 	host_send_bind_reply(&p.host, 1, true, methods, ARRAY_SIZE(methods));
@@ -471,11 +461,10 @@ static void it_can_be_freed_in_any_callback(void **state)
 	pair_deinit(&p);
 }
 
-static void an_unknown_service_is_a_loss(void **state)
+TEST(an_unknown_service_is_a_loss)
 {
 	static struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	host_send_bind_reply(&p.host, 1, false, NULL, 0);
 	spin_until(p.loop, p.lost);
@@ -496,7 +485,7 @@ static void an_unknown_service_is_a_loss(void **state)
 	pair_deinit(&p);
 }
 
-static void odd_method_lists_are_borne(void **state)
+TEST(odd_method_lists_are_borne)
 {
 	static char names[200][8];
 	static const char long_name[] =
@@ -504,7 +493,6 @@ static void odd_method_lists_are_borne(void **state)
 	struct frame_method many[200] = {{1, long_name}, {0, "Zero"}, {3, ""}, {4, "Good"}};
 	static struct pair p;
 
-	(void)state;
 	for (unsigned i = 4; i < ARRAY_SIZE(many); i++) {
 		snprintf(names[i], sizeof(names[i]), "M%u", i);
 		many[i] = (struct frame_method){i, names[i]};
@@ -526,12 +514,11 @@ static void odd_method_lists_are_borne(void **state)
 	pair_deinit(&p);
 }
 
-static void frames_that_make_no_sense_are_skipped(void **state)
+TEST(frames_that_make_no_sense_are_skipped)
 {
 	static struct pair p;
 	struct pb_mem m;
 
-	(void)state;
 	pair_init(&p);
 	host_reply(&p.host, 1, true, false, "not a bind reply", 16);
 	host_send_bind_reply(&p.host, 77, false, NULL, 0);
@@ -551,13 +538,12 @@ static void frames_that_make_no_sense_are_skipped(void **state)
 	pair_deinit(&p);
 }
 
-static void arguments_larger_than_a_frame_are_refused_here(void **state)
+TEST(arguments_larger_than_a_frame_are_refused_here)
 {
 	static uint8_t big[MSGSOCK_MAX_MESSAGE + 1];
 	static struct pair p;
 	const struct frame *f;
 
-	(void)state;
 	pair_init(&p);
 	pair_bind(&p);
 	assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, on_reply, NULL),
@@ -573,14 +559,13 @@ static void arguments_larger_than_a_frame_are_refused_here(void **state)
 	pair_deinit(&p);
 }
 
-static void what_waits_can_be_drained_without_the_loop(void **state)
+TEST(what_waits_can_be_drained_without_the_loop)
 {
 	static uint8_t big[100000];
 	static struct pair p;
 	ssize_t n, total = 0;
 	int fds[2];
 
-	(void)state;
 	memset(&p, 0, sizeof(p));
 	p.loop = event_base_new();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
@@ -603,14 +588,13 @@ static void what_waits_can_be_drained_without_the_loop(void **state)
 	pair_deinit(&p);
 }
 
-static void addresses_where_nobody_listens_fail_at_once(void **state)
+TEST(addresses_where_nobody_listens_fail_at_once)
 {
 	char dir[] = "/tmp/test_conn.XXXXXX", path[64];
 	static struct pair p;
 	struct connection *c = NULL;
 	int fd;
 
-	(void)state;
 	memset(&p, 0, sizeof(p));
 	p.loop = event_base_new();
 	assert_non_null(mkdtemp(dir));
@@ -649,7 +633,7 @@ static size_t read_frames(int fd, uint8_t *buf, size_t size, struct frame *frame
 }
 
 /* There the kernel does not say who we are. */
-static void over_tcp_it_says_who_it_is_first(void **state)
+TEST(over_tcp_it_says_who_it_is_first)
 {
 	static struct pair p;
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -659,7 +643,6 @@ static void over_tcp_it_says_who_it_is_first(void **state)
 	char address[64];
 	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
 
-	(void)state;
 	p.loop = event_base_new();
 	assert_int_equal(bind(listening, (struct sockaddr *)&at, len), 0);
 	assert_int_equal(listen(listening, 1), 0);
@@ -733,11 +716,10 @@ static int connect_to_service_of(uid_t uid, ssize_t *ret_sent)
 	return r;
 }
 
-static void a_service_of_another_user_gets_no_byte(void **state)
+TEST(a_service_of_another_user_gets_no_byte)
 {
 	ssize_t sent;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	unsetenv("SONDA_SERVICE_USER");
@@ -752,11 +734,10 @@ static void a_service_of_another_user_gets_no_byte(void **state)
 	unsetenv("SONDA_SERVICE_USER");
 }
 
-static void a_service_of_root_of_this_user_or_of_a_named_user_is_trusted(void **state)
+TEST(a_service_of_root_of_this_user_or_of_a_named_user_is_trusted)
 {
 	ssize_t sent;
 
-	(void)state;
 	unsetenv("SONDA_SERVICE_USER");
 	assert_int_equal(connect_to_service_of(geteuid(), &sent), 0);
 	assert_true(sent > 0);
@@ -769,32 +750,4 @@ static void a_service_of_root_of_this_user_or_of_a_named_user_is_trusted(void **
 	assert_int_equal(connect_to_service_of(65534, &sent), 0);
 	assert_true(sent > 0);
 	unsetenv("SONDA_SERVICE_USER");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(methods_are_known_by_name_once_bound),
-		cmocka_unit_test(calls_carry_ids_arguments_and_the_wish_for_a_reply),
-		cmocka_unit_test(messages_are_packed),
-		cmocka_unit_test(replies_find_their_calls_in_any_order),
-		cmocka_unit_test(streams_stay_open_until_their_last_reply),
-		cmocka_unit_test(a_request_error_is_a_refusal),
-		cmocka_unit_test(descriptors_go_both_ways),
-		cmocka_unit_test(a_loss_answers_every_call_once_and_in_order),
-		cmocka_unit_test(the_host_may_be_lost_at_any_byte),
-		cmocka_unit_test(calls_made_while_it_is_lost_are_refused),
-		cmocka_unit_test(it_can_be_freed_in_any_callback),
-		cmocka_unit_test(an_unknown_service_is_a_loss),
-		cmocka_unit_test(odd_method_lists_are_borne),
-		cmocka_unit_test(frames_that_make_no_sense_are_skipped),
-		cmocka_unit_test(arguments_larger_than_a_frame_are_refused_here),
-		cmocka_unit_test(what_waits_can_be_drained_without_the_loop),
-		cmocka_unit_test(over_tcp_it_says_who_it_is_first),
-		cmocka_unit_test(addresses_where_nobody_listens_fail_at_once),
-		cmocka_unit_test(a_service_of_another_user_gets_no_byte),
-		cmocka_unit_test(a_service_of_root_of_this_user_or_of_a_named_user_is_trusted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "client/transport/consumer.h"
 #include "unit/fake_port.h"
@@ -125,39 +120,34 @@ static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool
 
 /* ---- connecting ---- */
 
-static void test_nobody_listens(void **state)
-{
-	struct fixture *x = *state;
+#define TEST_UNCONNECTED(name) TEST_STATE(name, setup_unconnected, teardown, struct fixture *x)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
+TEST_UNCONNECTED(test_nobody_listens)
+{
 	assert_int_equal(consumer_connect(x->loop, "/nonexistent/socket", &ops, x, &x->consumer),
 			 -ENOENT);
 	assert_null(x->consumer);
 }
 
-static void test_a_service_that_is_none(void **state)
+TEST_UNCONNECTED(test_a_service_that_is_none)
 {
-	struct fixture *x = *state;
-
 	x->port.refuse_bind = true;
 	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
 	run(x);
 	assert_string_equal(x->heard, "connected(-71) ");
 }
 
-static void test_calls_before_the_connection_are_refused(void **state)
+TEST_UNCONNECTED(test_calls_before_the_connection_are_refused)
 {
-	struct fixture *x = *state;
-
 	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
 	assert_int_equal(consumer_disable(x->consumer, on_done, x), -ENOSYS);
 	run(x);
 	assert_string_equal(x->heard, "connected(0) ");
 }
 
-static void test_a_method_that_the_service_lacks(void **state)
+TEST_UNCONNECTED(test_a_method_that_the_service_lacks)
 {
-	struct fixture *x = *state;
-
 	x->port.n_methods = 1;
 	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
 	run(x);
@@ -179,10 +169,8 @@ static void answer_yes_but_refuse_flush(struct fixture *x, const char *method, u
 		fake_reply(&x->port, id, false, NULL, 0);
 }
 
-static void test_bare_requests_answer_once_each(void **state)
+FIXTURE_TEST(test_bare_requests_answer_once_each)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_yes_but_refuse_flush;
 	assert_int_equal(consumer_start(x->consumer, on_done, x), 0);
 	assert_int_equal(consumer_flush(x->consumer, 0, 0, on_done, x), 0);
@@ -206,10 +194,8 @@ static void answer_with_flush_arguments(struct fixture *x, const char *method, u
 	fake_reply(&x->port, id, false, NULL, 0);
 }
 
-static void test_flush_says_what_was_given_only(void **state)
+FIXTURE_TEST(test_flush_says_what_was_given_only)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_with_flush_arguments;
 	consumer_flush(x->consumer, 0, 0x22, on_done, x);
 	consumer_flush(x->consumer, 700, 0, on_done, x);
@@ -234,10 +220,8 @@ static void answer_with_config(struct fixture *x, const char *method, uint64_t i
 }
 
 /* The config goes through as bytes, whatever is in them. */
-static void test_enable_ends_with_or_without_a_reason(void **state)
+FIXTURE_TEST(test_enable_ends_with_or_without_a_reason)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_with_config;
 	assert_int_equal(consumer_enable(x->consumer, "anything", 8, -1, on_enabled, x), 0);
 	assert_int_equal(consumer_enable(x->consumer, "!refuse", 7, -1, on_enabled, x), 0);
@@ -246,9 +230,8 @@ static void test_enable_ends_with_or_without_a_reason(void **state)
 				      "ended(0,no such luck) ");
 }
 
-static void test_a_config_larger_than_a_frame(void **state)
+FIXTURE_TEST(test_a_config_larger_than_a_frame)
 {
-	struct fixture *x = *state;
 	char *big = calloc(1, 200000);
 
 	assert_int_equal(consumer_enable(x->consumer, big, 200000, -1, on_enabled, x), -EMSGSIZE);
@@ -290,19 +273,16 @@ static void answer_with_slices(struct fixture *x, const char *method, uint64_t i
 	pb_mem_deinit(&m);
 }
 
-static void test_slices_come_in_order_and_end_once(void **state)
+FIXTURE_TEST(test_slices_come_in_order_and_end_once)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_with_slices;
 	assert_int_equal(consumer_read(x->consumer, on_slice, x), 0);
 	run(x);
 	assert_string_equal(x->heard, "[one|0] [tw0] [o|0] [|0] [$0] ");
 }
 
-static void test_the_callback_may_free_the_consumer_at_any_slice(void **state)
+FIXTURE_TEST(test_the_callback_may_free_the_consumer_at_any_slice)
 {
-	struct fixture *x = *state;
 	int after;
 
 	x->answer = answer_with_slices;
@@ -336,10 +316,8 @@ static void answer_with_broken_slices(struct fixture *x, const char *method, uin
 	fake_reply(&x->port, id, false, bad_slice, sizeof(bad_slice));
 }
 
-static void test_a_broken_answer_ends_the_stream_once(void **state)
+FIXTURE_TEST(test_a_broken_answer_ends_the_stream_once)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_with_broken_slices;
 	consumer_read(x->consumer, on_slice, x);
 	run(x);
@@ -420,7 +398,7 @@ static void answer_questions(struct fixture *x, const char *method, uint64_t id,
 	}
 }
 
-static void test_questions_are_answered(void **state)
+TEST_WITH(test_questions_are_answered, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -444,7 +422,7 @@ static void answer_garbage(struct fixture *x, const char *method, uint64_t id, c
 	fake_reply(&x->port, id, false, "\x0a\xff\xff", 3);
 }
 
-static void test_answers_that_are_none(void **state)
+TEST_WITH(test_answers_that_are_none, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -483,20 +461,16 @@ static void answer_events(struct fixture *x, const char *method, uint64_t id, co
 	fake_reply_msg(&x->port, id, false, &m.base);
 }
 
-static void test_events_come_until_the_last(void **state)
+FIXTURE_TEST(test_events_come_until_the_last)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_events;
 	consumer_observe(x->consumer, 2 | 4, on_event, x);
 	run(x);
 	assert_string_equal(x->heard, "event(0,1) event(0,1) event(0,-1,$) ");
 }
 
-static void test_the_observer_may_free_the_consumer(void **state)
+FIXTURE_TEST(test_the_observer_may_free_the_consumer)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_events;
 	x->free_after = 1;
 	consumer_observe(x->consumer, 2 | 4, on_event, x);
@@ -517,7 +491,7 @@ static void answer_by_leaving(struct fixture *x, const char *method, uint64_t id
 		fake_hang_up(&x->port);
 }
 
-static void test_every_open_request_is_told_when_the_service_dies(void **state)
+TEST_WITH(test_every_open_request_is_told_when_the_service_dies, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -534,10 +508,8 @@ static void test_every_open_request_is_told_when_the_service_dies(void **state)
 	assert_int_equal(consumer_stats(x->consumer, on_stats, x), -EPIPE);
 }
 
-static void test_a_callback_may_free_while_the_rest_is_told(void **state)
+FIXTURE_TEST(test_a_callback_may_free_while_the_rest_is_told)
 {
-	struct fixture *x = *state;
-
 	x->answer = answer_by_leaving;
 	x->free_after = 2;
 	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
@@ -549,10 +521,8 @@ static void test_a_callback_may_free_while_the_rest_is_told(void **state)
 	assert_null(x->consumer);
 }
 
-static void test_free_tells_nobody_and_the_service_sees_it(void **state)
+FIXTURE_TEST(test_free_tells_nobody_and_the_service_sees_it)
 {
-	struct fixture *x = *state;
-
 	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	run(x);
 	consumer_free(TAKE_PTR(x->consumer));
@@ -560,33 +530,4 @@ static void test_free_tells_nobody_and_the_service_sees_it(void **state)
 	assert_string_equal(x->heard, "");
 	assert_true(x->port.hung_up);
 	consumer_free(NULL);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-#define TEST_UNCONNECTED(fn) cmocka_unit_test_setup_teardown(fn, setup_unconnected, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_UNCONNECTED(test_nobody_listens),
-		TEST_UNCONNECTED(test_a_service_that_is_none),
-		TEST_UNCONNECTED(test_calls_before_the_connection_are_refused),
-		TEST_UNCONNECTED(test_a_method_that_the_service_lacks),
-		TEST(test_bare_requests_answer_once_each),
-		TEST(test_flush_says_what_was_given_only),
-		TEST(test_enable_ends_with_or_without_a_reason),
-		TEST(test_a_config_larger_than_a_frame),
-		TEST(test_slices_come_in_order_and_end_once),
-		TEST(test_the_callback_may_free_the_consumer_at_any_slice),
-		TEST(test_a_broken_answer_ends_the_stream_once),
-		TEST(test_questions_are_answered),
-		TEST(test_answers_that_are_none),
-		TEST(test_events_come_until_the_last),
-		TEST(test_the_observer_may_free_the_consumer),
-		TEST(test_every_open_request_is_told_when_the_service_dies),
-		TEST(test_a_callback_may_free_while_the_rest_is_told),
-		TEST(test_free_tells_nobody_and_the_service_sees_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

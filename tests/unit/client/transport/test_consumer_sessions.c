@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "client/transport/consumer.h"
 #include "unit/fake_port.h"
@@ -173,7 +168,9 @@ static void on_ended(void *ctx, int error, const char *text)
 	add(((struct fixture *)ctx)->heard, "ended(%d,%s) ", error, text);
 }
 
-static void clones_are_asked_for_by_number_or_by_name(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(clones_are_asked_for_by_number_or_by_name)
 {
 	const struct consumer_clone_request number = {.session_id = 7}, name = {.name = "n"},
 					    best = {.session_id = CONSUMER_CLONE_FOR_BUGREPORT};
@@ -187,7 +184,7 @@ static void clones_are_asked_for_by_number_or_by_name(void **state)
 	assert_string_equal(x->heard, "cloned(0,1,) cloned(0,0,not found) cloned(0,1,) ");
 }
 
-static void clone_says_which_trigger_it_is_for(void **state)
+FIXTURE_TEST(clone_says_which_trigger_it_is_for)
 {
 	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
 	const struct consumer_clone_request request = {.session_id = 7, .trigger = &hit};
@@ -204,7 +201,7 @@ static void clone_says_which_trigger_it_is_for(void **state)
 	assert_string_equal(x->got, "id 7 for late of app 1000 at 1234567890123 after 500 ");
 }
 
-static void attaching_gives_the_config(void **state)
+FIXTURE_TEST(attaching_gives_the_config)
 {
 	struct fixture *x = *state;
 
@@ -214,7 +211,7 @@ static void attaching_gives_the_config(void **state)
 	assert_string_equal(x->heard, "attached(0,key) attached(0,) ");
 }
 
-static void detaching_can_be_refused(void **state)
+FIXTURE_TEST(detaching_can_be_refused)
 {
 	struct fixture *x = *state;
 
@@ -223,7 +220,7 @@ static void detaching_can_be_refused(void **state)
 	assert_string_equal(x->heard, "done(-71) ");
 }
 
-static void end_of_a_session_is_awaited(void **state)
+FIXTURE_TEST(end_of_a_session_is_awaited)
 {
 	struct fixture *x = *state;
 
@@ -232,7 +229,7 @@ static void end_of_a_session_is_awaited(void **state)
 	assert_string_equal(x->heard, "ended(0,why) ");
 }
 
-static void service_that_goes_away_answers_all(void **state)
+FIXTURE_TEST(service_that_goes_away_answers_all)
 {
 	const struct consumer_clone_request number = {.session_id = 7};
 	struct fixture *x = *state;
@@ -242,20 +239,4 @@ static void service_that_goes_away_answers_all(void **state)
 	fake_hang_up(&x->port);
 	run(x);
 	assert_string_equal(x->heard, "cloned(-32,0,) attached(-32,) disconnected ");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(clones_are_asked_for_by_number_or_by_name),
-		TEST(clone_says_which_trigger_it_is_for),
-		TEST(attaching_gives_the_config),
-		TEST(detaching_can_be_refused),
-		TEST(end_of_a_session_is_awaited),
-		TEST(service_that_goes_away_answers_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

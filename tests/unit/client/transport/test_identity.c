@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "client/transport/connection.c"
 #include "ipc/wire_protocol.pb-c.h"
 #include "wire/frame.h"
@@ -33,12 +27,11 @@ static Pb__IPCFrame__SetPeerIdentity *identity(void)
 	return ret;
 }
 
-static void process_and_machine_are_told(void **state)
+TEST(process_and_machine_are_told)
 {
 	Pb__IPCFrame__SetPeerIdentity *m;
 	struct utsname u;
 
-	(void)state;
 	unsetenv("PERFETTO_MACHINE_NAME");
 	m = identity();
 	assert_int_equal(m->pid, getpid());
@@ -50,24 +43,13 @@ static void process_and_machine_are_told(void **state)
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 }
 
-static void environment_names_the_machine(void **state)
+TEST(environment_names_the_machine)
 {
 	Pb__IPCFrame__SetPeerIdentity *m;
 
-	(void)state;
 	setenv("PERFETTO_MACHINE_NAME", "guest", 1);
 	m = identity();
 	assert_string_equal(m->machine_name, "guest");
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 	unsetenv("PERFETTO_MACHINE_NAME");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(process_and_machine_are_told),
-		cmocka_unit_test(environment_names_the_machine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

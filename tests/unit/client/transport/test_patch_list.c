@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "client/transport/commit_batch.h"
 
 /* A sink of two chunks, as a writer is. */
@@ -29,11 +23,12 @@ static int setup(void **state)
 	return 0;
 }
 
-static void nothing_open_is_nothing_to_patch(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
+
+FIXTURE_TEST(nothing_open_is_nothing_to_patch)
 {
 	struct chunk_patch p;
 
-	(void)state;
 	pb_enc_open(&e, 1);
 	pb_enc_close(&e);
 	to_second_chunk(&e);
@@ -42,11 +37,10 @@ static void nothing_open_is_nothing_to_patch(void **state)
 	assert_false(patch_list_take(&list, &p));
 }
 
-static void open_lengths_become_patches_when_closed(void **state)
+FIXTURE_TEST(open_lengths_become_patches_when_closed)
 {
 	struct chunk_patch p;
 
-	(void)state;
 	pb_enc_open(&e, 1); /* tag at 4, length at 5 */
 	pb_enc_u64(&e, 1, 1);
 	pb_enc_open(&e, 2); /* length at 12 */
@@ -72,11 +66,10 @@ static void open_lengths_become_patches_when_closed(void **state)
 }
 
 /* Even a length that would fit in one byte is four: the place is. */
-static void short_and_empty_messages_are_patched_too(void **state)
+FIXTURE_TEST(short_and_empty_messages_are_patched_too)
 {
 	struct chunk_patch p;
 
-	(void)state;
 	pb_enc_open(&e, 1);
 	to_second_chunk(&e);
 	pb_enc_close(&e);
@@ -84,12 +77,11 @@ static void short_and_empty_messages_are_patched_too(void **state)
 	assert_memory_equal(p.data, "\x80\x80\x80\x00", 4);
 }
 
-static void lengths_in_other_chunks_stay(void **state)
+FIXTURE_TEST(lengths_in_other_chunks_stay)
 {
 	struct chunk_patch p;
 	uint8_t *field;
 
-	(void)state;
 	pb_enc_open(&e, 1);
 	to_second_chunk(&e);
 	pb_enc_open(&e, 2);
@@ -121,11 +113,10 @@ static void lengths_in_other_chunks_stay(void **state)
 	assert_false(patch_list_take(&list, &p));
 }
 
-static void every_depth_has_its_slot(void **state)
+FIXTURE_TEST(every_depth_has_its_slot)
 {
 	struct chunk_patch p;
 
-	(void)state;
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++)
 		pb_enc_open(&e, 1);
 	to_second_chunk(&e);
@@ -137,17 +128,4 @@ static void every_depth_has_its_slot(void **state)
 		assert_int_equal(p.more, i + 1 < PB_MAX_DEPTH);
 	}
 	assert_false(patch_list_take(&list, &p));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(nothing_open_is_nothing_to_patch, setup),
-		cmocka_unit_test_setup(open_lengths_become_patches_when_closed, setup),
-		cmocka_unit_test_setup(short_and_empty_messages_are_patched_too, setup),
-		cmocka_unit_test_setup(lengths_in_other_chunks_stay, setup),
-		cmocka_unit_test_setup(every_depth_has_its_slot, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

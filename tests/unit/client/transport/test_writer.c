@@ -3,16 +3,11 @@
  * Writer and arbiter together against a strict service in this process: what was written is what is
  * read, or is accounted for as dropped.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <event2/event.h>
 #include <pthread.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "client/transport/arbiter.h"
 #include "unit/client/fake_service.h"
@@ -241,21 +236,18 @@ static void every_shape(enum writer_policy policy, unsigned lazy)
 				}
 }
 
-static void random_packets_arrive_whole_when_the_service_works(void **state)
+TEST(random_packets_arrive_whole_when_the_service_works)
 {
-	(void)state;
 	every_shape(WRITER_STALL, 0);
 }
 
-static void random_packets_arrive_whole_when_writers_must_wait(void **state)
+TEST(random_packets_arrive_whole_when_writers_must_wait)
 {
-	(void)state;
 	every_shape(WRITER_STALL, 5);
 }
 
-static void random_packets_arrive_whole_or_are_counted(void **state)
+TEST(random_packets_arrive_whole_or_are_counted)
 {
-	(void)state;
 	every_shape(WRITER_DROP, 5);
 	every_shape(WRITER_DROP, 50);
 }
@@ -323,7 +315,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void random_packets_arrive_whole_at_a_service_that_works_meanwhile(void **state)
+TEST(random_packets_arrive_whole_at_a_service_that_works_meanwhile)
 {
 	static const struct arbiter_ops worker_ops = {
 		.commit = worker_commit,
@@ -338,7 +330,6 @@ static void random_packets_arrive_whole_at_a_service_that_works_meanwhile(void *
 	struct log l;
 	pthread_t thread;
 
-	(void)state;
 	fake_init(&r.s, 4096, 4);
 	r.s.hold = true;
 	k.s = &r.s;
@@ -413,9 +404,8 @@ static void exhaust(unsigned left, size_t size, bool in_place, bool prefix)
 	rig_deinit(&r);
 }
 
-static void exhaustion_at_every_byte_loses_one_packet(void **state)
+TEST(exhaustion_at_every_byte_loses_one_packet)
 {
-	(void)state;
 	for (unsigned left = 0; left < 5; left++)
 		for (size_t size = 1; size < 1500; size += size < 700 ? 1 : 13) {
 			exhaust(left, size, false, size & 1);
@@ -423,9 +413,8 @@ static void exhaustion_at_every_byte_loses_one_packet(void **state)
 		}
 }
 
-static void every_nesting_depth_survives_exhaustion(void **state)
+TEST(every_nesting_depth_survives_exhaustion)
 {
-	(void)state;
 	for (test_depth = 0; test_depth <= PB_MAX_DEPTH; test_depth++)
 		for (unsigned left = 0; left < 4; left++)
 			for (size_t size = 1; size < 1500; size += 37)
@@ -435,14 +424,13 @@ static void every_nesting_depth_survives_exhaustion(void **state)
 
 /* ---- policies ---- */
 
-static void a_stall_is_bounded_and_then_everybody_drops_at_once(void **state)
+TEST(a_stall_is_bounded_and_then_everybody_drops_at_once)
 {
 	uint64_t start;
 	struct rig r;
 	struct log l, other;
 	size_t drains;
 
-	(void)state;
 	rig_init(&r, 4096, 2, SMB_DIV1, false);
 	r.s.hold = true;
 	log_open(&l, &r, WRITER_STALL);
@@ -473,12 +461,11 @@ static void a_stall_is_bounded_and_then_everybody_drops_at_once(void **state)
 	rig_deinit(&r);
 }
 
-static void a_stall_ends_when_the_service_is_lost(void **state)
+TEST(a_stall_ends_when_the_service_is_lost)
 {
 	struct rig r;
 	struct log l;
 
-	(void)state;
 	rig_init(&r, 4096, 2, SMB_DIV1, false);
 	r.s.gone = true;
 	log_open(&l, &r, WRITER_STALL);
@@ -490,12 +477,11 @@ static void a_stall_ends_when_the_service_is_lost(void **state)
 	rig_deinit(&r);
 }
 
-static void packets_larger_than_the_memory_arrive(void **state)
+TEST(packets_larger_than_the_memory_arrive)
 {
 	struct rig r;
 	struct log l;
 
-	(void)state;
 	rig_init(&r, 4096, 2, SMB_DIV1, true);
 	log_open(&l, &r, WRITER_STALL);
 	log_write(&l, 77, 3 << 20, test_depth);
@@ -509,12 +495,11 @@ static void packets_larger_than_the_memory_arrive(void **state)
  * One chunk is the whole memory: what fits into the rest of it goes through, what does not is
  * dropped, without a wait for a service that has nothing to give.
  */
-static void a_memory_of_one_chunk_is_enough_for_small_packets(void **state)
+TEST(a_memory_of_one_chunk_is_enough_for_small_packets)
 {
 	struct rig r;
 	struct log l;
 
-	(void)state;
 	rig_init(&r, 4096, 1, SMB_DIV1, false);
 	log_open(&l, &r, WRITER_STALL);
 	for (int i = 0; i < 1000; i++)
@@ -527,7 +512,7 @@ static void a_memory_of_one_chunk_is_enough_for_small_packets(void **state)
 
 /* ---- the chunk's bytes ---- */
 
-static void small_packets_have_sizes_of_one_byte(void **state)
+TEST(small_packets_have_sizes_of_one_byte)
 {
 	static const size_t sizes[] = {1, 100, 127, 128, 129, 1000};
 	uint8_t data[1000] = {0};
@@ -535,7 +520,6 @@ static void small_packets_have_sizes_of_one_byte(void **state)
 	struct rig r;
 	struct writer *w;
 
-	(void)state;
 	rig_init(&r, 4096, 1, SMB_DIV1, false);
 	w = writer_new(r.a, TARGET, WRITER_DROP);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -564,12 +548,11 @@ static void small_packets_have_sizes_of_one_byte(void **state)
 	rig_deinit(&r);
 }
 
-static void a_chunk_takes_1022_packets(void **state)
+TEST(a_chunk_takes_1022_packets)
 {
 	struct rig r;
 	struct log l;
 
-	(void)state;
 	rig_init(&r, 32768, 4, SMB_DIV1, false);
 	log_open(&l, &r, WRITER_DROP);
 	for (int i = 0; i < 3000; i++)
@@ -584,12 +567,11 @@ static void a_chunk_takes_1022_packets(void **state)
 	rig_deinit(&r);
 }
 
-static void empty_packets_are_legal(void **state)
+TEST(empty_packets_are_legal)
 {
 	struct rig r;
 	struct log l;
 
-	(void)state;
 	rig_init(&r, 4096, 4, SMB_DIV1, false);
 	log_open(&l, &r, WRITER_DROP);
 	for (int i = 0; i < 5000; i++) {
@@ -604,13 +586,12 @@ static void empty_packets_are_legal(void **state)
 }
 
 /* A packet that ends with the last byte of a chunk leaves no room for the empty one. */
-static void chunks_can_be_filled_to_the_last_byte(void **state)
+TEST(chunks_can_be_filled_to_the_last_byte)
 {
 	uint8_t data[4096] = {0};
 	struct rig r;
 	struct writer *w;
 
-	(void)state;
 	rig_init(&r, 4096, 8, SMB_DIV1, false);
 	w = writer_new(r.a, TARGET, WRITER_DROP);
 	for (size_t size = 4060; size <= 4080; size++) {
@@ -630,7 +611,7 @@ static void chunks_can_be_filled_to_the_last_byte(void **state)
 }
 
 /* What a service may read of a chunk that was not committed: all packets but the last counted. */
-static void ended_packets_can_be_scraped(void **state)
+TEST(ended_packets_can_be_scraped)
 {
 	struct smb_chunk_header h;
 	struct smb_chunk c;
@@ -638,7 +619,6 @@ static void ended_packets_can_be_scraped(void **state)
 	struct rig r;
 	struct log l;
 
-	(void)state;
 	rig_init(&r, 4096, 2, SMB_DIV1, false);
 	log_open(&l, &r, WRITER_DROP);
 	for (unsigned i = 0; i < 5; i++) {
@@ -667,7 +647,7 @@ static void ended_packets_can_be_scraped(void **state)
 
 /* ---- patches ---- */
 
-static void patches_in_place_need_no_request(void **state)
+TEST(patches_in_place_need_no_request)
 {
 	for (int in_place = 0; in_place < 2; in_place++) {
 		struct rig r;
@@ -689,14 +669,13 @@ static void patches_in_place_need_no_request(void **state)
 	}
 }
 
-static void a_chunk_held_for_patches_goes_out_with_its_batch(void **state)
+TEST(a_chunk_held_for_patches_goes_out_with_its_batch)
 {
 	struct pb_enc *e;
 	uint8_t data[5000] = {0};
 	struct rig r;
 	struct writer *w;
 
-	(void)state;
 	rig_init(&r, 4096, 64, SMB_DIV1, true);
 	w = writer_new(r.a, TARGET, WRITER_DROP);
 	e = writer_begin(w);
@@ -718,14 +697,13 @@ static void a_chunk_held_for_patches_goes_out_with_its_batch(void **state)
 
 /* ---- the rest of the contract ---- */
 
-static void without_memory_packets_are_counted_and_told(void **state)
+TEST(without_memory_packets_are_counted_and_told)
 {
 	struct fake_service s;
 	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s};
 	struct rig r = {0};
 	struct log l;
 
-	(void)state;
 	fake_init(&s, 4096, 4);
 	o.loop = event_base_new();
 	assert_int_equal(arbiter_new(&o, &r.a), 0);
@@ -757,12 +735,11 @@ static void without_memory_packets_are_counted_and_told(void **state)
 	fake_deinit(&s);
 }
 
-static void nothing_written_is_nothing_sent(void **state)
+TEST(nothing_written_is_nothing_sent)
 {
 	struct rig r;
 	struct writer *w;
 
-	(void)state;
 	rig_init(&r, 4096, 2, SMB_DIV1, false);
 	w = writer_new(r.a, TARGET, WRITER_DROP);
 	writer_flush(w);
@@ -772,31 +749,4 @@ static void nothing_written_is_nothing_sent(void **state)
 	writer_free(NULL);
 	assert_int_equal(r.s.n_commits, 0);
 	rig_deinit(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_packets_arrive_whole_when_the_service_works),
-		cmocka_unit_test(random_packets_arrive_whole_when_writers_must_wait),
-		cmocka_unit_test(random_packets_arrive_whole_or_are_counted),
-		cmocka_unit_test(random_packets_arrive_whole_at_a_service_that_works_meanwhile),
-		cmocka_unit_test(exhaustion_at_every_byte_loses_one_packet),
-		cmocka_unit_test(every_nesting_depth_survives_exhaustion),
-		cmocka_unit_test(a_stall_is_bounded_and_then_everybody_drops_at_once),
-		cmocka_unit_test(a_stall_ends_when_the_service_is_lost),
-		cmocka_unit_test(packets_larger_than_the_memory_arrive),
-		cmocka_unit_test(a_memory_of_one_chunk_is_enough_for_small_packets),
-		cmocka_unit_test(small_packets_have_sizes_of_one_byte),
-		cmocka_unit_test(a_chunk_takes_1022_packets),
-		cmocka_unit_test(empty_packets_are_legal),
-		cmocka_unit_test(chunks_can_be_filled_to_the_last_byte),
-		cmocka_unit_test(ended_packets_can_be_scraped),
-		cmocka_unit_test(patches_in_place_need_no_request),
-		cmocka_unit_test(a_chunk_held_for_patches_goes_out_with_its_batch),
-		cmocka_unit_test(without_memory_packets_are_counted_and_told),
-		cmocka_unit_test(nothing_written_is_nothing_sent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

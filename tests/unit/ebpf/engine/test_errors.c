@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/engine/errors.h"
 #include "unit/procfs/told.h"
@@ -47,9 +41,10 @@ static unsigned failures(size_t packet)
 	return fake_count(m.data, m.len, PB_EBPF_COUNTERS_STATS_FAILURES);
 }
 
-static void each_is_written_once_until_the_state_is_cleared(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(each_is_written_once_until_the_state_is_cleared)
 {
-	(void)state;
 	ebpf_trouble_write(&trouble, false, w);
 	assert_int_equal(fake.n, 0);
 	add(2);
@@ -75,9 +70,8 @@ static uint64_t count_in(size_t packet)
 }
 
 /* The operator is not told; the trace has the first number, those that double, and the last. */
-static void numbers_are_written_as_they_grow(void **state)
+FIXTURE_TEST(numbers_are_written_as_they_grow)
 {
-	(void)state;
 	told_begin();
 	ebpf_trouble_count(&trouble, "runq", "waits: no room", 3);
 	ebpf_trouble_write(&trouble, false, w);
@@ -99,22 +93,9 @@ static void numbers_are_written_as_they_grow(void **state)
 	assert_int_equal(told_end("runq"), 0);
 }
 
-static void there_is_a_limit(void **state)
+FIXTURE_TEST(there_is_a_limit)
 {
-	(void)state;
 	add(EBPF_TROUBLES_MAX + 3);
 	ebpf_trouble_write(&trouble, false, w);
 	assert_int_equal(failures(0), EBPF_TROUBLES_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_is_written_once_until_the_state_is_cleared,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers_are_written_as_they_grow, setup, teardown),
-		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of events by their format files, of a tracefs that the test writes and of this machine's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "ebpf/engine/object.h"
 
 static char root[64];
@@ -91,9 +86,8 @@ static void is_at(const char *field, int offset, int size)
 	assert_int_equal(found.size, size);
 }
 
-static void fields_are_found_by_their_whole_name(void **state)
+TEST_WITH(fields_are_found_by_their_whole_name, NULL, NULL)
 {
-	(void)state;
 	is_at("pid", 24, 4);
 	is_at("state", 32, 8);
 	is_at("comm", 8, 16); /* without its size */
@@ -102,11 +96,10 @@ static void fields_are_found_by_their_whole_name(void **state)
 	assert_false(ebpf_has_field(&facts, "group/thing", "other"));
 }
 
-static void what_is_no_field_is_none(void **state)
+TEST(what_is_no_field_is_none)
 {
 	struct sonda_field found = {.offset = 5, .size = 6};
 
-	(void)state;
 	assert_int_equal(facts.find_field(facts.ctx, "group/thing", "none", &found), -ENOENT);
 	assert_int_equal(facts.find_field(facts.ctx, "group/none", "pid", &found), -ENOENT);
 	assert_int_equal(facts.find_field(facts.ctx, "group/thing", "far", &found), -ENOENT);
@@ -126,9 +119,8 @@ static void on_symbol(void *arg, const char *name, int64_t value)
 	snprintf(symbols + n, sizeof(symbols) - n, "%s%d=%s", (const char *)arg, (int)value, name);
 }
 
-static void names_of_values(void **state)
+TEST_WITH(names_of_values, NULL, NULL)
 {
-	(void)state;
 	facts.each_symbol(facts.ctx, "group/thing", "state", on_symbol, "|");
 	assert_string_equal(symbols, "|0=R|16=X, (dead)");
 	facts.each_symbol(facts.ctx, "group/thing", "pid", on_symbol, "|");
@@ -136,22 +128,20 @@ static void names_of_values(void **state)
 	assert_string_equal(symbols, "|0=R|16=X, (dead)");
 }
 
-static void without_tracefs_there_is_no_event(void **state)
+TEST(without_tracefs_there_is_no_event)
 {
 	struct ebpf_facts none;
 
-	(void)state;
 	assert_int_equal(ebpf_facts_new(NULL, &none), 0);
 	assert_false(ebpf_has_field(&none, "group/thing", "pid"));
 	ebpf_facts_free(&none);
 }
 
 /* What the kernel says of itself twice agrees. */
-static void the_running_kernel(void **state)
+TEST(the_running_kernel)
 {
 	struct ebpf_facts real;
 
-	(void)state;
 	assert_int_equal(ebpf_facts_new("/sys/kernel/tracing", &real), 0);
 	if (real.count_args(real.ctx, "sched_switch") < 0 ||
 	    !ebpf_has_field(&real, "sched/sched_switch", "prev_pid")) {
@@ -166,15 +156,4 @@ static void the_running_kernel(void **state)
 	ebpf_facts_free(&real);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_are_found_by_their_whole_name),
-		cmocka_unit_test(what_is_no_field_is_none),
-		cmocka_unit_test(names_of_values),
-		cmocka_unit_test(without_tracefs_there_is_no_event),
-		cmocka_unit_test(the_running_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ebpf/engine/features.h"
 
@@ -79,17 +73,15 @@ static int choose(struct kernel k, int first)
 	return ebpf_choose_rung(&facts, ladder, ARRAY_SIZE(ladder), first, &why);
 }
 
-static void the_first_that_fits(void **state)
+TEST_WITH(the_first_that_fits, NULL, NULL)
 {
-	(void)state;
 	assert_int_equal(choose((struct kernel){true, 4, 56, "__state"}, 0), 0);
 	assert_int_equal(choose((struct kernel){true, 3, 56, "state"}, 0), 1);
 	assert_int_equal(choose((struct kernel){false, 0, 56, NULL}, 0), 2);
 }
 
-static void what_did_not_load_is_passed_over(void **state)
+TEST(what_did_not_load_is_passed_over)
 {
-	(void)state;
 	assert_int_equal(choose((struct kernel){true, 4, 56, "__state"}, 1), 2);
 	/* Raw tracepoints were refused. */
 	assert_int_equal(choose((struct kernel){false, 0, 56, NULL}, 3), 3);
@@ -97,19 +89,17 @@ static void what_did_not_load_is_passed_over(void **state)
 }
 
 /* Of a raw tracepoint too; in the record all have their names. */
-static void where_arguments_are_not_known_the_record_is_read(void **state)
+TEST(where_arguments_are_not_known_the_record_is_read)
 {
-	(void)state;
 	assert_int_equal(choose((struct kernel){true, 5, 56, "__state"}, 0), 3);
 	assert_non_null(strstr(why.text, "sched_switch has 5 arguments"));
 	assert_int_equal(choose((struct kernel){true, 4, 56, "no_other"}, 0), 2);
 }
 
-static void fields_go_where_the_format_says(void **state)
+TEST(fields_go_where_the_format_says)
 {
 	struct sonda_field fields[SONDA_FIELDS] = {{0}};
 
-	(void)state;
 	assert_int_equal(choose((struct kernel){false, 0, 60, NULL}, 3), 3);
 	ebpf_find_fields(&facts, &ladder[3], fields);
 	assert_int_equal(fields[2].offset, 60);
@@ -120,9 +110,8 @@ static void fields_go_where_the_format_says(void **state)
 	assert_false(ebpf_has_field(&facts, "sched/sched_switch", "prev_state"));
 }
 
-static void every_lack_is_told(void **state)
+TEST_WITH(every_lack_is_told, NULL, NULL)
 {
-	(void)state;
 	assert_int_equal(choose((struct kernel){true, 5, 0, "state"}, 0), -ENOENT);
 	assert_non_null(strstr(why.text, "sched_switch has 5 arguments"));
 	assert_int_equal(choose((struct kernel){true, 4, 0, "state"}, 0), -ENOENT);
@@ -132,17 +121,4 @@ static void every_lack_is_told(void **state)
 	assert_non_null(strstr(why.text, "no tracepoint sched_switch"));
 	assert_int_equal(choose((struct kernel){.has_btf = false}, 0), -ENOENT);
 	assert_non_null(strstr(why.text, "no BTF"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_that_fits),
-		cmocka_unit_test(what_did_not_load_is_passed_over),
-		cmocka_unit_test(where_arguments_are_not_known_the_record_is_read),
-		cmocka_unit_test(fields_go_where_the_format_says),
-		cmocka_unit_test(every_lack_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

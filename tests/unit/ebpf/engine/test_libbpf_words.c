@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ebpf/engine/object.c"
 
 static struct libbpf_words words;
@@ -26,9 +20,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static void the_first_line_without_its_prefix(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
+
+FIXTURE_TEST(the_first_line_without_its_prefix)
 {
-	(void)state;
 	assert_string_equal(libbpf_words_best(&words), "");
 	say("libbpf: map '%s': failed to create: Operation not permitted(-1)\n", "cpus");
 	say("libbpf: failed to load object '%s'\n", "runq");
@@ -36,9 +31,8 @@ static void the_first_line_without_its_prefix(void **state)
 			    "map 'cpus': failed to create: Operation not permitted(-1)");
 }
 
-static void of_the_verifier_its_last_word(void **state)
+FIXTURE_TEST(of_the_verifier_its_last_word)
 {
-	(void)state;
 	say("libbpf: prog 'on_switch': BPF program load failed: Permission denied\n");
 	say("libbpf: prog 'on_switch': -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n",
 	    "0: R1=ctx(off=0,imm=0)\n1: (79) r6 = *(u64 *)(r1 +24)\n"
@@ -49,9 +43,8 @@ static void of_the_verifier_its_last_word(void **state)
 	assert_string_equal(libbpf_words_best(&words), "invalid bpf_context access off=24 size=8");
 }
 
-static void a_helper_of_newer_kernels(void **state)
+FIXTURE_TEST(a_helper_of_newer_kernels)
 {
-	(void)state;
 	say("libbpf: prog 'on_exit': -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n",
 	    "4: (85) call unknown#158\n"
 	    "invalid func unknown#158\n"
@@ -59,21 +52,8 @@ static void a_helper_of_newer_kernels(void **state)
 	assert_string_equal(libbpf_words_best(&words), "the kernel has no BPF helper 158");
 }
 
-static void nothing_that_a_terminal_obeys(void **state)
+FIXTURE_TEST(nothing_that_a_terminal_obeys)
 {
-	(void)state;
 	say("libbpf: \033[2J");
 	assert_string_equal(libbpf_words_best(&words), "?[2J");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_first_line_without_its_prefix, setup),
-		cmocka_unit_test_setup(of_the_verifier_its_last_word, setup),
-		cmocka_unit_test_setup(a_helper_of_newer_kernels, setup),
-		cmocka_unit_test_setup(nothing_that_a_terminal_obeys, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <bpf/bpf.h>
 
+#include "unit/test.h"
 #include "unit/ebpf/fake_bpf.h"
 #include "ebpf/engine/map.h"
 
@@ -75,27 +69,26 @@ static void assert_all_seen(void)
 	assert_int_equal(sum, ELEMENTS * (ELEMENTS + 1) / 2);
 }
 
-static void a_hash_in_batches(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_hash_in_batches)
 {
-	(void)state;
 	make_hash();
 	fake_bpf_fail(BPF_MAP_LOOKUP_ELEM, NULL, EPERM);
 	assert_all_seen();
 	assert_false(reader.one_by_one);
 }
 
-static void an_empty_one(void **state)
+FIXTURE_TEST(an_empty_one)
 {
-	(void)state;
 	make(BPF_MAP_TYPE_HASH, sizeof(uint64_t), 4);
 	assert_int_equal(map_each(&reader, see, &sum), 0);
 	assert_int_equal(seen, 0);
 }
 
 /* Before 5.6; it is not asked for batches again. */
-static void a_kernel_without_batches(void **state)
+FIXTURE_TEST(a_kernel_without_batches)
 {
-	(void)state;
 	make_hash();
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, NULL, EINVAL);
 	assert_all_seen();
@@ -106,18 +99,16 @@ static void a_kernel_without_batches(void **state)
 }
 
 /* This time only. */
-static void a_chain_longer_than_a_batch(void **state)
+FIXTURE_TEST(a_chain_longer_than_a_batch)
 {
-	(void)state;
 	make_hash();
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, NULL, ENOSPC);
 	assert_all_seen();
 	assert_false(reader.one_by_one);
 }
 
-static void one_that_has_gone_meanwhile(void **state)
+FIXTURE_TEST(one_that_has_gone_meanwhile)
 {
-	(void)state;
 	make_hash();
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, NULL, EINVAL);
 	fake_bpf_fail(BPF_MAP_LOOKUP_ELEM, NULL, ENOENT);
@@ -125,20 +116,18 @@ static void one_that_has_gone_meanwhile(void **state)
 	assert_int_equal(seen, 0);
 }
 
-static void neither_way(void **state)
+FIXTURE_TEST(neither_way)
 {
-	(void)state;
 	make_hash();
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, NULL, EINVAL);
 	fake_bpf_fail(BPF_MAP_GET_NEXT_KEY, NULL, EIO);
 	assert_int_equal(map_each(&reader, see, &sum), -EIO);
 }
 
-static void an_array_either_way(void **state)
+FIXTURE_TEST(an_array_either_way)
 {
 	uint64_t values[5] = {0};
 
-	(void)state;
 	make(BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), 5);
 	for (uint32_t i = 0; i < 5; i++)
 		*(uint64_t *)fake_value("map", i) = 10 + i;
@@ -152,12 +141,11 @@ static void an_array_either_way(void **state)
 	assert_int_equal(map_read_array(fd, 5, sizeof(*values), values), -EPERM);
 }
 
-static void values_of_cpus(void **state)
+FIXTURE_TEST(values_of_cpus)
 {
 	struct map_cpus cpus = {0};
 	uint64_t all[2];
 
-	(void)state;
 	make(BPF_MAP_TYPE_PERCPU_ARRAY, 12, 1); /* a whole word and a half one */
 	assert_int_equal(map_cpus_init(&cpus, fd, 3, 12), 0);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -175,11 +163,10 @@ static void values_of_cpus(void **state)
 	map_cpus_deinit(&cpus);
 }
 
-static void an_array_in_our_memory(void **state)
+FIXTURE_TEST(an_array_in_our_memory)
 {
 	struct map_view v = {0};
 
-	(void)state;
 	make(BPF_MAP_TYPE_ARRAY, sizeof(uint64_t), 5);
 	assert_int_equal(map_view_init(&v, fd, 5 * sizeof(uint64_t)), 0);
 	*(uint64_t *)fake_value("map", 3) = 7;
@@ -192,19 +179,4 @@ static void an_array_in_our_memory(void **state)
 	fd = epoll_create1(0);
 	assert_int_equal(map_view_init(&v, fd, 8), -ENODEV);
 	map_view_deinit(&v);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_hash_in_batches),	   TEST(an_empty_one),
-		TEST(a_kernel_without_batches),	   TEST(a_chain_longer_than_a_batch),
-		TEST(one_that_has_gone_meanwhile), TEST(neither_way),
-		TEST(an_array_either_way),	   TEST(values_of_cpus),
-		TEST(an_array_in_our_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libbpf's object by itself, of what a family's run never asks for. */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "ebpf/engine/images.h"
@@ -17,20 +18,20 @@ static int teardown(void **state)
 	return rig_end(state);
 }
 
-static void what_is_no_object(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, teardown)
+
+FIXTURE_TEST(what_is_no_object)
 {
 	static const unsigned char text[] = "no object";
 	const struct ebpf_image none = {.name = "none", .begin = text, .end = text + sizeof(text)};
 
-	(void)state;
 	assert_true(ebpf_object_open(&none, &object, &rig.why) < 0);
 	assert_null(object);
 	assert_non_null(strstr(rig.why.text, "none.bpf.o could not be read"));
 }
 
-static void maps_by_name(void **state)
+FIXTURE_TEST(maps_by_name)
 {
-	(void)state;
 	rig_need_btf();
 	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
 	ebpf_object_resize(object, "no such map", 7);
@@ -47,11 +48,10 @@ static void maps_by_name(void **state)
 	assert_int_equal(fake_bpf.attached, 3);
 }
 
-static void periods_have_numbers(void **state)
+FIXTURE_TEST(periods_have_numbers)
 {
 	uint64_t next;
 
-	(void)state;
 	rig_need_btf();
 	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
 	assert_int_equal(ebpf_object_load(object, &scope, 0, &rig.why), 0);
@@ -66,11 +66,10 @@ static void periods_have_numbers(void **state)
 	assert_int_equal(next, 4);
 }
 
-static void what_programs_took_is_added_up(void **state)
+FIXTURE_TEST(what_programs_took_is_added_up)
 {
 	uint64_t ns, count, missed;
 
-	(void)state;
 	rig_need_btf();
 	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
 	ebpf_object_leave_out_program(object, "on_drop");
@@ -90,27 +89,13 @@ static void what_programs_took_is_added_up(void **state)
 	assert_int_equal(ns, 0);
 }
 
-static void statistics_may_be_refused(void **state)
+FIXTURE_TEST(statistics_may_be_refused)
 {
 	int fd;
 
-	(void)state;
 	fd = ebpf_stats_on();
 	assert_true(fd >= 0);
 	close(fd);
 	fake_bpf_fail(BPF_ENABLE_STATS, NULL, EPERM);
 	assert_int_equal(ebpf_stats_on(), -EPERM);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_no_object),	 TEST(maps_by_name),
-		TEST(periods_have_numbers),	 TEST(what_programs_took_is_added_up),
-		TEST(statistics_may_be_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

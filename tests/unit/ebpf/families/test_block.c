@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/block.h"
@@ -15,9 +16,10 @@ static void put_disk(uint32_t id, enum block_op op)
 	assert_int_equal(fake_put(fake_map("disks"), &key, &disk), 0);
 }
 
-static void a_disk_and_its_operations(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(a_disk_and_its_operations)
 {
-	(void)state;
 	rig_start(&block_family);
 	disk = (struct block_disk){.name = "sda", .begun = 12, .ended = 10, .bytes = 40960};
 	disk.latency.buckets[20] = 10;
@@ -39,9 +41,8 @@ static void a_disk_and_its_operations(void **state)
 }
 
 /* The name comes from the kernel, and an operation that we do not know is none. */
-static void what_a_map_holds_is_checked(void **state)
+FIXTURE_TEST(what_a_map_holds_is_checked)
 {
-	(void)state;
 	rig_start(&block_family);
 	memset(&disk, 'x', sizeof(disk.name));
 	disk.begun = disk.ended = 1;
@@ -52,9 +53,8 @@ static void what_a_map_holds_is_checked(void **state)
 		read_last("eBPF/Block I/O/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx/write requests"), 1);
 }
 
-static void more_ended_than_began(void **state)
+FIXTURE_TEST(more_ended_than_began)
 {
-	(void)state;
 	rig_start(&block_family);
 	disk = (struct block_disk){.name = "sda", .begun = 1, .ended = 3};
 	put_disk(SDA, BLOCK_READ);
@@ -62,12 +62,11 @@ static void more_ended_than_began(void **state)
 	assert_int_equal(read_last("eBPF/Block I/O/sda/in flight"), 0);
 }
 
-static void processes_and_what_found_no_room(void **state)
+FIXTURE_TEST(processes_and_what_found_no_room)
 {
 	const uint32_t pid = (uint32_t)getpid();
 	char path[64];
 
-	(void)state;
 	rig_start(&block_family);
 	rig_read();
 	fake_put(fake_map("processes"), &pid,
@@ -85,9 +84,8 @@ static void processes_and_what_found_no_room(void **state)
 }
 
 /* One of its maps cannot be read: the others are. */
-static void a_part_that_fails(void **state)
+FIXTURE_TEST(a_part_that_fails)
 {
-	(void)state;
 	rig_start(&block_family);
 	disk = (struct block_disk){.name = "sda", .begun = 1, .ended = 1};
 	put_disk(SDA, BLOCK_READ);
@@ -97,24 +95,10 @@ static void a_part_that_fails(void **state)
 	assert_int_equal(read_last("eBPF/Block I/O/sda/read requests"), 1);
 }
 
-static void older_arguments_have_their_own_program(void **state)
+FIXTURE_TEST(older_arguments_have_their_own_program)
 {
-	(void)state;
 	rig.tracepoint = "block_rq_issue";
 	rig.args = 2;
 	rig_start(&block_family);
 	assert_int_equal(fake_count_programs("block_rq_issue_2"), 1); /* or _1: they are cut */
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_disk_and_its_operations), TEST(what_a_map_holds_is_checked),
-		TEST(more_ended_than_began),	 TEST(processes_and_what_found_no_room),
-		TEST(a_part_that_fails),	 TEST(older_arguments_have_their_own_program),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

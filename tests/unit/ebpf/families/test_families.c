@@ -3,12 +3,6 @@
  * Which programs of a family a kernel gets, for kernels that are not this one: some of its facts are
  * told otherwise. Where we may load programs, what was chosen is loaded too.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
@@ -122,9 +117,10 @@ static bool is_there(Pb__EbpfCountersConfig__Family id)
 	       ebpf_has_field(&real, "lock/contention_begin", "flags");
 }
 
-static void with_btf_the_first_rung(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(with_btf_the_first_rung)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	for (size_t i = 0; i < ARRAY_SIZE(without_structs); i++)
 		if (is_there(without_structs[i]))
@@ -132,9 +128,8 @@ static void with_btf_the_first_rung(void **state)
 	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
 }
 
-static void without_btf_raw_tracepoints(void **state)
+FIXTURE_TEST(without_btf_raw_tracepoints)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	kernel.no_btf = true;
 	for (size_t i = 0; i < ARRAY_SIZE(without_structs); i++)
@@ -148,9 +143,8 @@ static void without_btf_raw_tracepoints(void **state)
 	assert_non_null(strstr(why.text, "tracefs has no event block/block_rq_insert"));
 }
 
-static void old_and_unknown_arguments(void **state)
+FIXTURE_TEST(old_and_unknown_arguments)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	kernel.tracepoint = "block_rq_issue";
 	kernel.args = 2;
@@ -215,9 +209,8 @@ static void need_permission(void)
 		skip();
 }
 
-static void raw_tracepoints_load(void **state)
+FIXTURE_TEST(raw_tracepoints_load)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
 	kernel.no_btf = true;
@@ -233,13 +226,12 @@ static void raw_tracepoints_load(void **state)
 	}
 }
 
-static void what_is_refused_is_passed_over(void **state)
+FIXTURE_TEST(what_is_refused_is_passed_over)
 {
 	const struct ebpf_family *tcp = family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP);
 	struct ebpf_rung rungs[8];
 	struct ebpf_family f = *tcp;
 
-	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
 	assert_in_range(tcp->n_rungs, 3, ARRAY_SIZE(rungs));
@@ -403,9 +395,8 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 				 (int)counted[i], (int)counted[0]);
 }
 
-static void every_rung_counts_the_same(void **state)
+FIXTURE_TEST(every_rung_counts_the_same)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
 	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS), "softirqs NET_RX",
@@ -420,9 +411,8 @@ static void every_rung_counts_the_same(void **state)
 			pack_memory, 1);
 }
 
-static void every_rung_of_processes_counts_the_same(void **state)
+FIXTURE_TEST(every_rung_of_processes_counts_the_same)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
 	if (ebpf_has_field(&real, "exceptions/page_fault_user", "address"))
@@ -435,13 +425,12 @@ static void every_rung_of_processes_counts_the_same(void **state)
 	compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS), "clock_nanosleep",
 		sleep_often, 1000);
 	if (is_there(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS))
-		compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS),
-			"rwsem write waits", wait_for_locks, 10);
+		compare(family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS), "rwsem write waits",
+			wait_for_locks, 10);
 }
 
-static void every_family_begins_and_ends(void **state)
+FIXTURE_TEST(every_family_begins_and_ends)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
 	for (size_t i = 0; i < ebpf_n_families; i++)
@@ -449,9 +438,8 @@ static void every_family_begins_and_ends(void **state)
 			fail_msg("%s: %s", ebpf_families[i]->name, why.text);
 }
 
-static void what_the_verifier_refuses_is_told(void **state)
+FIXTURE_TEST(what_the_verifier_refuses_is_told)
 {
-	(void)state;
 	need_a_kernel_with_btf();
 	need_permission();
 	kernel.tracepoint = "block_rq_issue";
@@ -462,22 +450,4 @@ static void what_the_verifier_refuses_is_told(void **state)
 	kernel.no_events = true;
 	assert_int_not_equal(try(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), 0);
 	assert_non_null(strstr(why.text, "block.bpf.o could not be"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(with_btf_the_first_rung, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_btf_raw_tracepoints, setup, teardown),
-		cmocka_unit_test_setup_teardown(old_and_unknown_arguments, setup, teardown),
-		cmocka_unit_test_setup_teardown(raw_tracepoints_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_refused_is_passed_over, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_rung_counts_the_same, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_rung_of_processes_counts_the_same, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(every_family_begins_and_ends, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_the_verifier_refuses_is_told, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

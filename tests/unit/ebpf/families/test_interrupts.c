@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/interrupts.h"
@@ -9,9 +10,10 @@ static struct interrupts_cpu *cpu(uint32_t i)
 	return fake_value("cpus", i);
 }
 
-static void each_kind_from_its_first_time_on(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(each_kind_from_its_first_time_on)
 {
-	(void)state;
 	rig_start(&interrupts_family);
 	rig_read();
 	assert_null(read_find("eBPF/CPU 0"));
@@ -29,9 +31,8 @@ static void each_kind_from_its_first_time_on(void **state)
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 
-static void a_cpu_whose_timer_is_a_device(void **state)
+FIXTURE_TEST(a_cpu_whose_timer_is_a_device)
 {
-	(void)state;
 	rig.tracepoint = "local_timer_entry";
 	rig.args = -ENOENT;
 	rig.no_tracefs = true;
@@ -40,9 +41,8 @@ static void a_cpu_whose_timer_is_a_device(void **state)
 		assert_null(strstr(fake_bpf.programs[i].name, "timer"));
 }
 
-static void a_read_that_fails_changes_nothing(void **state)
+FIXTURE_TEST(a_read_that_fails_changes_nothing)
 {
-	(void)state;
 	rig_start(&interrupts_family);
 	cpu(0)->timer = (struct interrupts_sum){.ns = 7, .count = 4};
 	fake_bpf_fail(BPF_MAP_LOOKUP_ELEM, "cpus", EIO);
@@ -51,17 +51,4 @@ static void a_read_that_fails_changes_nothing(void **state)
 	fake_bpf_fail_no_more();
 	assert_int_equal(rig_read(), 0);
 	assert_int_equal(read_last("eBPF/CPU 0/timer interrupts"), 4);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_kind_from_its_first_time_on),
-		TEST(a_cpu_whose_timer_is_a_device),
-		TEST(a_read_that_fails_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

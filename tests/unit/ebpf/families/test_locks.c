@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/locks.h"
@@ -12,11 +13,12 @@ static void need_lock_events(void)
 		skip();
 }
 
-static void kinds_of_locks_that_were_waited_for(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(kinds_of_locks_that_were_waited_for)
 {
 	struct locks_cpu *cpu;
 
-	(void)state;
 	need_lock_events();
 	rig_start(&locks_family);
 	cpu = fake_value("cpus", 0);
@@ -39,9 +41,8 @@ static void kinds_of_locks_that_were_waited_for(void **state)
 }
 
 /* Of its two parts one cannot be read. */
-static void a_part_that_fails(void **state)
+FIXTURE_TEST(a_part_that_fails)
 {
-	(void)state;
 	need_lock_events();
 	rig_start(&locks_family);
 	((struct locks_cpu *)fake_value("cpus", 0))->kinds[LOCK_SPIN].count = 1;
@@ -50,25 +51,11 @@ static void a_part_that_fails(void **state)
 	assert_int_equal(read_last("eBPF/Locks/spinlock waits"), 1);
 }
 
-static void before_5_19(void **state)
+FIXTURE_TEST(before_5_19)
 {
-	(void)state;
 	rig.tracepoint = "contention_begin";
 	rig.args = -ENOENT;
 	rig.no_tracefs = true;
 	assert_int_equal(rig_try(&locks_family), -ENOENT);
 	assert_non_null(strstr(rig.why.text, "no tracepoint contention_begin"));
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(kinds_of_locks_that_were_waited_for),
-		TEST(a_part_that_fails),
-		TEST(before_5_19),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

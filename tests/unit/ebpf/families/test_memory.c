@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/memory.h"
@@ -9,9 +10,10 @@ static struct memory_cpu *cpu(uint32_t i)
 	return fake_value("cpus", i);
 }
 
-static void sums_of_all_cpus(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(sums_of_all_cpus)
 {
-	(void)state;
 	rig_start(&memory_family);
 	cpu(0)->stalls[MEMORY_DIRECT_RECLAIM].ns = 1000;
 	cpu(0)->stalls[MEMORY_DIRECT_RECLAIM].count = 1;
@@ -29,9 +31,8 @@ static void sums_of_all_cpus(void **state)
 }
 
 /* The map of stalls that go on was full. */
-static void what_found_no_room_is_told(void **state)
+FIXTURE_TEST(what_found_no_room_is_told)
 {
-	(void)state;
 	rig_start(&memory_family);
 	cpu(0)->lost = 7;
 	rig_read();
@@ -44,9 +45,8 @@ static void what_found_no_room_is_told(void **state)
 }
 
 /* A kernel without compaction. */
-static void hooks_that_are_not_there_are_left_out(void **state)
+FIXTURE_TEST(hooks_that_are_not_there_are_left_out)
 {
-	(void)state;
 	rig.tracepoint = "mm_compaction_begin";
 	rig.args = -ENOENT;
 	rig.no_tracefs = true;
@@ -54,17 +54,4 @@ static void hooks_that_are_not_there_are_left_out(void **state)
 	assert_int_equal(fake_count_programs("mm_compaction_begin"), 0);
 	assert_int_equal(fake_count_programs("on_oom_kill"), 1);
 	assert_int_equal(rig_read(), 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(sums_of_all_cpus),
-		TEST(what_found_no_room_is_told),
-		TEST(hooks_that_are_not_there_are_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

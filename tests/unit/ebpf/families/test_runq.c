@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/runq.h"
@@ -20,9 +21,10 @@ static void add_waits(uint32_t i, uint32_t bucket, uint32_t n, uint64_t max)
 	cpu(i)->wait_max.max[generation & 1] = max;
 }
 
-static void only_cpus_that_switch_have_tracks(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(only_cpus_that_switch_have_tracks)
 {
-	(void)state;
 	rig_start(&runq_family);
 	add_waits(2, 7, 10, 7);
 	*(uint64_t *)fake_value("migrations", 2) = 5;
@@ -35,9 +37,8 @@ static void only_cpus_that_switch_have_tracks(void **state)
 	assert_null(read_find("eBPF/runq lost"));
 }
 
-static void percentiles_are_of_the_period(void **state)
+FIXTURE_TEST(percentiles_are_of_the_period)
 {
-	(void)state;
 	rig_start(&runq_family);
 	add_waits(0, 30, 1000, 30);
 	rig_read();
@@ -53,9 +54,8 @@ static void percentiles_are_of_the_period(void **state)
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency max"), 0);
 }
 
-static void depth_is_the_mean_over_time(void **state)
+FIXTURE_TEST(depth_is_the_mean_over_time)
 {
-	(void)state;
 	rig_start(&runq_family);
 	add_waits(1, 1, 1, 1);
 	cpu(1)->clock = 1000;
@@ -73,9 +73,8 @@ static void depth_is_the_mean_over_time(void **state)
 	assert_int_equal(read_last("eBPF/CPU 1/runq depth max"), 3);
 }
 
-static void what_found_no_room_is_told(void **state)
+FIXTURE_TEST(what_found_no_room_is_told)
 {
-	(void)state;
 	rig_start(&runq_family);
 	add_waits(0, 1, 1, 1);
 	add_waits(3, 1, 1, 1);
@@ -85,9 +84,8 @@ static void what_found_no_room_is_told(void **state)
 	assert_int_equal(read_last("eBPF/runq lost"), 42);
 }
 
-static void a_read_that_fails_loses_no_count(void **state)
+FIXTURE_TEST(a_read_that_fails_loses_no_count)
 {
-	(void)state;
 	rig_start(&runq_family);
 	add_waits(0, 5, 10, 5);
 	rig_read();
@@ -101,18 +99,16 @@ static void a_read_that_fails_loses_no_count(void **state)
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p50"), 9);
 }
 
-static void older_kernels(void **state)
+FIXTURE_TEST(older_kernels)
 {
-	(void)state;
 	rig.member = "storage_ma"; /* task storage may not be made in the scheduler */
 	rig_start(&runq_family);
 	assert_non_null(fake_map("threads_by_pid"));
 	assert_null(fake_map("threads"));
 }
 
-static void without_a_field(void **state)
+FIXTURE_TEST(without_a_field)
 {
-	(void)state;
 	rig.no_tracefs = true;
 	rig.member = "cfs_rq";
 	assert_int_equal(rig_try(&runq_family), -ENOENT);
@@ -120,9 +116,8 @@ static void without_a_field(void **state)
 	assert_null(rig.run.object);
 }
 
-static void hidden_its_tracks_end(void **state)
+FIXTURE_TEST(hidden_its_tracks_end)
 {
-	(void)state;
 	rig_start(&runq_family);
 	add_waits(0, 5, 10, 5);
 	cpu(0)->lost = 1;
@@ -133,22 +128,4 @@ static void hidden_its_tracks_end(void **state)
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1); /* the group of all */
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p50"), 0);
 	assert_int_equal(read_last("eBPF/CPU 0/context switches"), 10);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(only_cpus_that_switch_have_tracks),
-		TEST(percentiles_are_of_the_period),
-		TEST(depth_is_the_mean_over_time),
-		TEST(what_found_no_room_is_told),
-		TEST(a_read_that_fails_loses_no_count),
-		TEST(older_kernels),
-		TEST(without_a_field),
-		TEST(hidden_its_tracks_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/syscall.h>
 
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/families/syscalls.c"
 
@@ -68,9 +62,10 @@ static void period(const struct call *c, size_t n)
 	       sizeof((struct call[]){__VA_ARGS__}) / sizeof(struct call))
 #define TRACK(name) "process 7/syscalls by name/" name
 
-static void calls_have_names_and_elements_add_up(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(calls_have_names_and_elements_add_up)
 {
-	(void)state;
 	PERIOD({7, 0, SYS_read, 3, 0}, {7, 1, SYS_read, 4, 1}, {7, 0, 5000, 9, 0},
 	       {7, 0, SYSCALLS_NONE, 1, 0});
 	assert_int_equal(read_last(TRACK("read")), 7);
@@ -82,18 +77,16 @@ static void calls_have_names_and_elements_add_up(void **state)
 }
 
 #ifdef __x86_64__
-static void calls_of_the_other_table_are_told_apart(void **state)
+FIXTURE_TEST(calls_of_the_other_table_are_told_apart)
 {
-	(void)state;
 	PERIOD({7, 0, 3, 5, 0}, {7, 0, 3 | SYSCALLS_COMPAT, 6, 0});
 	assert_int_equal(read_last(TRACK("close")), 5);
 	assert_int_equal(read_last(TRACK("read (32-bit)")), 6);
 }
 #endif
 
-static void the_five_that_are_made_most(void **state)
+FIXTURE_TEST(the_five_that_are_made_most)
 {
-	(void)state;
 	PERIOD({7, 0, 5001, 1, 0}, {7, 0, 5002, 2, 0}, {7, 0, 5003, 3, 0}, {7, 0, 5004, 4, 0},
 	       {7, 0, 5005, 5, 0}, {7, 0, 5006, 6, 0});
 	assert_null(read_find(TRACK("call 5001")));
@@ -106,9 +99,8 @@ static void the_five_that_are_made_most(void **state)
 	assert_int_equal(tracks_counts(tracks).tracks, 3 + 10);
 }
 
-static void only_of_processes_that_have_tracks(void **state)
+FIXTURE_TEST(only_of_processes_that_have_tracks)
 {
-	(void)state;
 	PERIOD({7, 0, 5001, 10, 1}, {8, 0, 5001, 1, 1});
 	assert_non_null(read_find(TRACK("call 5001")));
 	assert_null(read_find("process 8/syscalls by name/call 5001"));
@@ -122,21 +114,4 @@ static void only_of_processes_that_have_tracks(void **state)
 	top_hide(top);
 	assert_int_equal(tracks_counts(tracks).tracks, 0);
 	tracks_end(tracks);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(calls_have_names_and_elements_add_up, setup,
-						teardown),
-#ifdef __x86_64__
-		cmocka_unit_test_setup_teardown(calls_of_the_other_table_are_told_apart, setup,
-						teardown),
-#endif
-		cmocka_unit_test_setup_teardown(the_five_that_are_made_most, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_of_processes_that_have_tracks, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

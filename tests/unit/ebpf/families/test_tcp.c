@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/tcp.h"
@@ -31,9 +32,10 @@ static void each_symbol(void *ctx, const char *event, const char *field,
 
 #define GROUP "eBPF/Network/"
 
-static void reasons_have_their_names(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(reasons_have_their_names)
 {
-	(void)state;
 	rig.facts.each_enumerator = each_enumerator;
 	rig.facts.each_symbol = each_symbol;
 	rig_start(&tcp_family);
@@ -59,9 +61,8 @@ static void reasons_have_their_names(void **state)
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 
-static void without_drops_there_is_no_group_of_reasons(void **state)
+FIXTURE_TEST(without_drops_there_is_no_group_of_reasons)
 {
-	(void)state;
 	rig_start(&tcp_family);
 	rig_read();
 	assert_int_equal(read_last(GROUP "dropped packets"), 0);
@@ -69,24 +70,10 @@ static void without_drops_there_is_no_group_of_reasons(void **state)
 }
 
 /* Before 5.17 kfree_skb had two arguments, and no reason. */
-static void older_arguments(void **state)
+FIXTURE_TEST(older_arguments)
 {
-	(void)state;
 	rig.tracepoint = "kfree_skb";
 	rig.args = 2;
 	rig_start(&tcp_family);
 	assert_string_equal(rig.run.rung->name, "tp_btf");
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(reasons_have_their_names),
-		TEST(without_drops_there_is_no_group_of_reasons),
-		TEST(older_arguments),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

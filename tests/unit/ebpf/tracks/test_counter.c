@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/tracks/counter.h"
 #include "ebpf/engine/errors.h"
@@ -38,12 +32,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void time_and_count_are_two_tracks(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(time_and_count_are_two_tracks)
 {
 	struct ebpf_timed t =
 		ebpf_add_timed(&run, run.group, "wait time", "waits", "what was waited for");
 
-	(void)state;
 	ebpf_set_timed(&run, &t, 4711, 3);
 	tracks_end(tracks);
 	read_tracks();
@@ -53,11 +48,10 @@ static void time_and_count_are_two_tracks(void **state)
 	assert_int_equal(tracks_counts(tracks).tracks, 1);
 }
 
-static void what_is_lost_is_told_once(void **state)
+FIXTURE_TEST(what_is_lost_is_told_once)
 {
 	uint32_t track = TRACK_ROOT;
 
-	(void)state;
 	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 0);
 	assert_int_equal(track, TRACK_ROOT);
 	assert_int_equal(trouble.n, 0);
@@ -71,14 +65,4 @@ static void what_is_lost_is_told_once(void **state)
 	read_tracks();
 	assert_int_equal(read_last("all/waits lost"), 5);
 	assert_int_equal(tracks_counts(tracks).tracks, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(time_and_count_are_two_tracks, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_lost_is_told_once, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "bpf/sonda_program.h"
 #include "unit/client/read_tracks.h"
@@ -84,13 +78,14 @@ static void expect(size_t n, unsigned type, uint64_t ns, const char *path)
 	assert_true(read_path_is(read_by_uuid(track), path));
 }
 
-static void a_slice_with_values_on_a_thread(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_slice_with_values_on_a_thread)
 {
 	struct sonda_event e = slice(71, 50, 80);
 	struct pb_field f, a, v;
 	uint64_t ns, track;
 
-	(void)state;
 	e.n_values = 1;
 	memcpy(e.name, "0123456789abcdef0123456789abcdef", sizeof(e.name)); /* no NUL */
 	e.values[0].value = -4;
@@ -110,14 +105,13 @@ static void a_slice_with_values_on_a_thread(void **state)
 	assert_int_equal(event_lanes_counts(lanes).written, 1);
 }
 
-static void slices_of_a_thread_on_its_own_track(void **state)
+FIXTURE_TEST(slices_of_a_thread_on_its_own_track)
 {
 	struct sonda_event_text e = {
 		.event = slice(71, 50, 80), .name = "ran before", .text = "make"};
 	struct pb_field f, a, v;
 	uint64_t ns, track;
 
-	(void)state;
 	event_lanes_free(lanes);
 	assert_int_equal(event_lanes_new(tracks, TRACK_ROOT, NULL, &lanes), 0);
 	event_lanes_add(lanes, &e, sizeof(e), NOW);
@@ -139,9 +133,8 @@ static void slices_of_a_thread_on_its_own_track(void **state)
 	assert_int_equal(event_lanes_counts(lanes).bad, 1);
 }
 
-static void slices_across_each_other_have_lanes(void **state)
+FIXTURE_TEST(slices_across_each_other_have_lanes)
 {
-	(void)state;
 	add(slice(0, 10, 20));
 	add(slice(0, 20, 30)); /* after the first */
 	add(slice(0, 25, 35)); /* across it */
@@ -159,11 +152,10 @@ static void slices_across_each_other_have_lanes(void **state)
 	assert_int_equal(event_lanes_counts(lanes).left_out, 1);
 }
 
-static void what_is_too_much_in_a_second_is_counted(void **state)
+FIXTURE_TEST(what_is_too_much_in_a_second_is_counted)
 {
 	struct sonda_event e = {.type = SONDA_INSTANT, .time = 1};
 
-	(void)state;
 	for (unsigned i = 0; i < LANES_EVENTS_PER_SECOND + 7; i++)
 		add(e);
 	assert_int_equal(event_lanes_counts(lanes).written, LANES_EVENTS_PER_SECOND);
@@ -172,9 +164,8 @@ static void what_is_too_much_in_a_second_is_counted(void **state)
 	assert_int_equal(event_lanes_counts(lanes).written, LANES_EVENTS_PER_SECOND + 1);
 }
 
-static void a_thread_that_is_long_gone_makes_room(void **state)
+FIXTURE_TEST(a_thread_that_is_long_gone_makes_room)
 {
-	(void)state;
 	for (uint32_t i = 1; i <= LANES_THREADS_MAX + 3; i++) {
 		struct sonda_event e = slice(i, 1, 2);
 
@@ -185,12 +176,11 @@ static void a_thread_that_is_long_gone_makes_room(void **state)
 	assert_int_equal(tracks_counts(tracks).tracks, 2 * LANES_THREADS_MAX + 1);
 }
 
-static void what_is_no_event_is_counted(void **state)
+FIXTURE_TEST(what_is_no_event_is_counted)
 {
 	struct sonda_event good = slice(0, 10, 20), e = good;
 	const uint64_t n = 9;
 
-	(void)state;
 	event_lanes_add(lanes, &e, sizeof(e) - 1, NOW);
 	event_lanes_add(lanes, &e, 0, NOW);
 	e.type = 3;
@@ -209,22 +199,4 @@ static void what_is_no_event_is_counted(void **state)
 	add(e);
 	assert_int_equal(event_lanes_counts(lanes).bad, n);
 	assert_int_equal(fake.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_slice_with_values_on_a_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(slices_of_a_thread_on_its_own_track, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(slices_across_each_other_have_lanes, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_is_too_much_in_a_second_is_counted, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_thread_that_is_long_gone_makes_room, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_event_is_counted, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 
 #include <bpf/bpf.h>
@@ -51,9 +52,10 @@ static void put_event(const char *name)
 	fake_ring_put(EVENT_RING_MAP, &e, sizeof(e));
 }
 
-static void what_is_in_it_is_written_once(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(what_is_in_it_is_written_once)
 {
-	(void)state;
 	assert_int_equal(begin(), 0);
 	assert_int_equal(event_ring_read(ring), 0);
 	assert_int_equal(event_ring_counts(ring).written, 0);
@@ -68,12 +70,11 @@ static void what_is_in_it_is_written_once(void **state)
 }
 
 /* A program that fills it faster than it is read: a read ends all the same, and loses nothing. */
-static void a_read_has_an_end(void **state)
+FIXTURE_TEST(a_read_has_an_end)
 {
 	const uint32_t n = 65536 + 10;
 	const uint64_t bad = 0;
 
-	(void)state;
 	assert_int_equal(begin(), 0);
 	for (uint32_t i = 0; i < n; i++)
 		fake_ring_put(EVENT_RING_MAP, &bad, sizeof(bad));
@@ -83,9 +84,8 @@ static void a_read_has_an_end(void **state)
 	assert_int_equal(event_ring_counts(ring).bad, n);
 }
 
-static void what_is_no_ring(void **state)
+FIXTURE_TEST(what_is_no_ring)
 {
-	(void)state;
 	close(fd);
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, EVENT_RING_MAP, 4, 8, 1, NULL);
 	assert_int_equal(begin(), -EINVAL);
@@ -94,17 +94,4 @@ static void what_is_no_ring(void **state)
 	fd = -1;
 	assert_true(begin() < 0);
 	assert_null(ring);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_in_it_is_written_once),
-		TEST(a_read_has_an_end),
-		TEST(what_is_no_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

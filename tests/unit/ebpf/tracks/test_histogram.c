@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 /* What the kernel runs, here compiled for this machine. */
 #define __bpf__
+#include "unit/test.h"
 #include "bpf/histogram.h"
 
 #include "base/core/mem.h"
@@ -21,11 +16,10 @@
 static struct sonda_hist hist;
 static uint64_t values[VALUES];
 
-static void every_value_is_in_its_bucket(void **state)
+TEST(every_value_is_in_its_bucket)
 {
 	uint64_t probes[] = {0, 1, 31, 32, 33, 63, 64, 65, 1000, 4095, 4096, 1000000, 20000000};
 
-	(void)state;
 	for (uint32_t i = 0; i < SONDA_HIST_BUCKETS; i++) {
 		assert_int_equal(sonda_hist_bucket(histogram_begin_of(i)), i);
 		assert_int_equal(sonda_hist_bucket(histogram_end_of(i) - 1), i);
@@ -40,9 +34,8 @@ static void every_value_is_in_its_bucket(void **state)
 	}
 }
 
-static void what_is_too_long_is_in_the_last(void **state)
+TEST(what_is_too_long_is_in_the_last)
 {
-	(void)state;
 	assert_int_equal(sonda_hist_bucket((1ull << SONDA_HIST_BITS) - 1), SONDA_HIST_BUCKETS - 1);
 	assert_int_equal(sonda_hist_bucket(1ull << SONDA_HIST_BITS), SONDA_HIST_BUCKETS - 1);
 	assert_int_equal(sonda_hist_bucket(UINT64_MAX), SONDA_HIST_BUCKETS - 1);
@@ -75,9 +68,8 @@ static void check_percentile(size_t n, double percent)
 	assert_true(told >= exact * 0.984 - 1 && told <= exact * 1.016 + 1);
 }
 
-static void percentiles_are_near_the_exact_ones(void **state)
+TEST(percentiles_are_near_the_exact_ones)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		size_t n = seed < 10 ? seed : VALUES;
 
@@ -90,9 +82,8 @@ static void percentiles_are_near_the_exact_ones(void **state)
 	}
 }
 
-static void none_and_one(void **state)
+TEST(none_and_one)
 {
-	(void)state;
 	memset(&hist, 0, sizeof(hist));
 	assert_int_equal(histogram_percentile(&hist, 0, 50, 0), 0);
 	sonda_hist_add(&hist, 1000000);
@@ -101,11 +92,10 @@ static void none_and_one(void **state)
 	assert_int_equal(histogram_percentile(&hist, 1, 99, 990000), 990000);
 }
 
-static void a_period_is_a_difference_that_goes_round(void **state)
+TEST(a_period_is_a_difference_that_goes_round)
 {
 	static struct sonda_hist now, last, added;
 
-	(void)state;
 	now.buckets[7] = 3;
 	last.buckets[7] = UINT32_MAX - 1;
 	now.buckets[9] = last.buckets[9] = 4;
@@ -117,11 +107,10 @@ static void a_period_is_a_difference_that_goes_round(void **state)
 	assert_int_equal(added.buckets[7], 3);
 }
 
-static void the_maximum_is_of_its_period(void **state)
+TEST(the_maximum_is_of_its_period)
 {
 	struct sonda_max m = {0};
 
-	(void)state;
 	assert_int_equal(histogram_max(&m, 1), 0);
 	sonda_max_put(&m, 1, 5);
 	sonda_max_put(&m, 1, 9);
@@ -134,27 +123,11 @@ static void the_maximum_is_of_its_period(void **state)
 	assert_int_equal(histogram_max(&m, 4), 0);
 }
 
-static void the_largest_value_is_in_the_last_bucket(void **state)
+TEST(the_largest_value_is_in_the_last_bucket)
 {
-	(void)state;
 	memset(&hist, 0, sizeof(hist));
 	assert_int_equal(histogram_max_floor(&hist), 0);
 	sonda_hist_add(&hist, 77);
 	sonda_hist_add(&hist, 5000000);
 	assert_in_range(histogram_max_floor(&hist), 5000000 * 31 / 32, 5000000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_value_is_in_its_bucket),
-		cmocka_unit_test(what_is_too_long_is_in_the_last),
-		cmocka_unit_test(percentiles_are_near_the_exact_ones),
-		cmocka_unit_test(none_and_one),
-		cmocka_unit_test(a_period_is_a_difference_that_goes_round),
-		cmocka_unit_test(the_maximum_is_of_its_period),
-		cmocka_unit_test(the_largest_value_is_in_the_last_bucket),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "base/core/clock.h"
@@ -64,29 +65,27 @@ static void assert_told_again(const struct ebpf_family *f, const char *track)
 	assert_int_equal(rd.states, 1);
 }
 
-static void of_threads_after_a_clear(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(of_threads_after_a_clear)
 {
-	(void)state;
 	assert_told_again(&runq_family, "thread 71/72");
 }
 
-static void of_lanes_after_a_clear(void **state)
+FIXTURE_TEST(of_lanes_after_a_clear)
 {
-	(void)state;
 	assert_told_again(&block_family, "thread 71/72/block I/O");
 }
 
-static void without_a_threshold_there_is_no_ring(void **state)
+FIXTURE_TEST(without_a_threshold_there_is_no_ring)
 {
-	(void)state;
 	rig_start(&runq_family);
 	assert_null(rig.run.outliers);
 	assert_null(fake_map("sonda_events"));
 }
 
-static void those_left_out_are_counted_on_both_sides(void **state)
+FIXTURE_TEST(those_left_out_are_counted_on_both_sides)
 {
-	(void)state;
 	start(&memory_family);
 	rig_read();
 	assert_null(read_find("eBPF/memory slices left out"));
@@ -102,9 +101,8 @@ static void those_left_out_are_counted_on_both_sides(void **state)
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1 + 1); /* and the thread */
 }
 
-static void without_memory_for_the_ring(void **state)
+FIXTURE_TEST(without_memory_for_the_ring)
 {
-	(void)state;
 	rig_need_btf();
 	fake_bpf_fail(BPF_MAP_CREATE, "sonda_events", ENOMEM);
 	assert_int_equal(rig_start_scope(&runq_family, &scope), -ENOMEM);
@@ -113,19 +111,4 @@ static void without_memory_for_the_ring(void **state)
 	fake_bpf_fail(BPF_OBJ_GET_INFO_BY_FD, NULL, EPERM);
 	assert_int_not_equal(rig_start_scope(&runq_family, &scope), 0);
 	assert_null(rig.run.outliers);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(of_threads_after_a_clear),
-		TEST(of_lanes_after_a_clear),
-		TEST(without_a_threshold_there_is_no_ring),
-		TEST(those_left_out_are_counted_on_both_sides),
-		TEST(without_memory_for_the_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

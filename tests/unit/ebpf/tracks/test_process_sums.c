@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "bpf/process.h"
 #include "ebpf/tracks/per_process.h"
 
@@ -38,9 +32,10 @@ static void add(uint32_t pid, uint64_t a, uint64_t b)
 	assert_non_null(process_sums_add(&sums, pid, (const uint64_t[]){a, b}));
 }
 
-static void elements_of_a_process_add_up(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(elements_of_a_process_add_up)
 {
-	(void)state;
 	process_sums_begin(&sums, 0);
 	add(7, 1, 100);
 	add(8, 5, 500);
@@ -59,9 +54,8 @@ static void elements_of_a_process_add_up(void **state)
 	assert_int_equal(sums.all_totals[1], 800);
 }
 
-static void who_is_gone_takes_nothing_away(void **state)
+FIXTURE_TEST(who_is_gone_takes_nothing_away)
 {
-	(void)state;
 	process_sums_begin(&sums, 0);
 	add(7, 1, 100);
 	add(8, 5, 500);
@@ -108,11 +102,10 @@ static void read_spans(int64_t now, uint64_t a, uint64_t b)
 	process_sums_end(&sums);
 }
 
-static void a_span_that_is_open_counts_until_now(void **state)
+FIXTURE_TEST(a_span_that_is_open_counts_until_now)
 {
 	uint64_t a = 0;
 
-	(void)state;
 	a = span_begin(a, 1000);
 	read_spans(1500, a, 0);
 	assert_int_equal(find(7)->totals[0], 500);
@@ -129,11 +122,10 @@ static void a_span_that_is_open_counts_until_now(void **state)
 	assert_false(find(7)->grew);
 }
 
-static void a_span_may_end_on_another_cpu(void **state)
+FIXTURE_TEST(a_span_may_end_on_another_cpu)
 {
 	uint64_t a = span_begin(0, 1000), b = 0;
 
-	(void)state;
 	read_spans(1100, a, b);
 	b = span_end(b, 1300);
 	read_spans(2000, a, b);
@@ -145,11 +137,10 @@ static void a_span_may_end_on_another_cpu(void **state)
 	assert_int_equal(a, span(0, 0, 1400));
 }
 
-static void totals_do_not_fall(void **state)
+FIXTURE_TEST(totals_do_not_fall)
 {
 	uint64_t a = span_begin(0, 1000);
 
-	(void)state;
 	/* It ended while the elements were read: 10 ns after the moment, or before one was read. */
 	read_spans(990, a, 0);
 	assert_int_equal(find(7)->totals[0], 0);
@@ -159,18 +150,4 @@ static void totals_do_not_fall(void **state)
 	assert_int_equal(find(7)->totals[0], 500);
 	read_spans(1600, a, 0);
 	assert_int_equal(find(7)->totals[0], 600);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(elements_of_a_process_add_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_is_gone_takes_nothing_away, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_span_that_is_open_counts_until_now, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_span_may_end_on_another_cpu, setup, teardown),
-		cmocka_unit_test_setup_teardown(totals_do_not_fall, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include <sys/syscall.h>
@@ -40,12 +41,13 @@ static const char *path_of(uint32_t pid, const char *counter)
 	return path;
 }
 
-static void elements_of_all_cpus_add_up(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(elements_of_all_cpus_add_up)
 {
 	const uint32_t pid = (uint32_t)getpid();
 	uint64_t *a, *b;
 
-	(void)state;
 	rig_start(&faults_family);
 	a = add_element(0, pid, 0);
 	b = add_element(3, pid, 0);
@@ -62,12 +64,11 @@ static void elements_of_all_cpus_add_up(void **state)
 	assert_null(read_find("eBPF/page faults lost"));
 }
 
-static void who_is_gone_makes_room(void **state)
+FIXTURE_TEST(who_is_gone_makes_room)
 {
 	pid_t child = fork();
 	uint64_t *v;
 
-	(void)state;
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
@@ -91,11 +92,10 @@ static void who_is_gone_makes_room(void **state)
 }
 
 /* After some were freed a key may be found no more, and has a second place. */
-static void a_key_in_two_places(void **state)
+FIXTURE_TEST(a_key_in_two_places)
 {
 	const uint32_t pid = (uint32_t)getpid();
 
-	(void)state;
 	rig_start(&faults_family);
 	add_element(0, pid, 0)[0] = 4;
 	rig_read();
@@ -104,9 +104,8 @@ static void a_key_in_two_places(void **state)
 	assert_int_equal(read_last(path_of(pid, "page faults")), 6);
 }
 
-static void what_found_no_room_is_told(void **state)
+FIXTURE_TEST(what_found_no_room_is_told)
 {
-	(void)state;
 	rig_start(&faults_family);
 	*(uint64_t *)fake_value("lost", 0) = 3;
 	*(uint64_t *)fake_value("lost", 2) = 4;
@@ -115,13 +114,12 @@ static void what_found_no_room_is_told(void **state)
 }
 
 /* Spans that go on have their time until now. */
-static void threads_that_are_in_a_state_still(void **state)
+FIXTURE_TEST(threads_that_are_in_a_state_still)
 {
 	const uint32_t pid = (uint32_t)getpid();
 	uint64_t now = clock_boot_ns(), *v;
 	int64_t ns;
 
-	(void)state;
 	rig_start(&cpu_time_family);
 	v = add_element(0, pid, 0);
 	v[0] = (1ull << SONDA_SPAN_BITS) | ((0 - (now - 5000000)) & SONDA_SPAN_SUM);
@@ -132,11 +130,10 @@ static void threads_that_are_in_a_state_still(void **state)
 	assert_true(read_last(path_of(pid, "CPU time")) > ns);
 }
 
-static void calls_by_name(void **state)
+FIXTURE_TEST(calls_by_name)
 {
 	const uint32_t pid = (uint32_t)getpid();
 
-	(void)state;
 	rig_start(&syscalls_family);
 	add_element(0, pid, SYS_getppid)[0] = 10;
 	add_element(2, pid, SYS_getppid)[0] = 1;
@@ -150,9 +147,8 @@ static void calls_by_name(void **state)
 }
 
 /* Each CPU has as many, a power of two, and all together no more than there may be. */
-static void room_for_cpus(void **state)
+FIXTURE_TEST(room_for_cpus)
 {
-	(void)state;
 	rig_start(&futex_family);
 	assert_int_equal(rig.run.processes->n_each, 2048);
 	assert_int_equal(fake_map("processes")->max_entries, RIG_CPUS * 2048);
@@ -169,9 +165,8 @@ static void room_for_cpus(void **state)
 }
 
 /* Where faults have no hooks they are counted when a thread is switched out. */
-static void faults_by_hooks_or_at_switches(void **state)
+FIXTURE_TEST(faults_by_hooks_or_at_switches)
 {
-	(void)state;
 	if (rig.real.count_args(rig.real.ctx, "page_fault_user") != 3)
 		skip();
 	rig.no_tracefs = true;
@@ -188,11 +183,10 @@ static void faults_by_hooks_or_at_switches(void **state)
 }
 
 /* A kernel without BTF does not tell which faults are major. */
-static void below_types_there_are_fewer_columns(void **state)
+FIXTURE_TEST(below_types_there_are_fewer_columns)
 {
 	const uint32_t pid = (uint32_t)getpid();
 
-	(void)state;
 	rig_need_tracefs();
 	if (rig.real.count_args(rig.real.ctx, "page_fault_user") != 3)
 		skip();
@@ -203,23 +197,4 @@ static void below_types_there_are_fewer_columns(void **state)
 	rig_read();
 	assert_int_equal(read_last(path_of(pid, "page faults")), 4);
 	assert_null(read_find(path_of(pid, "major page faults")));
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(elements_of_all_cpus_add_up),
-		TEST(who_is_gone_makes_room),
-		TEST(a_key_in_two_places),
-		TEST(what_found_no_room_is_told),
-		TEST(threads_that_are_in_a_state_still),
-		TEST(calls_by_name),
-		TEST(room_for_cpus),
-		TEST(faults_by_hooks_or_at_switches),
-		TEST(below_types_there_are_fewer_columns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of a family where the kernel does not do as it is asked. */
+#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "base/core/clock.h"
@@ -18,9 +19,10 @@ static void assert_off(const struct ebpf_family *f, int error, const char *reaso
 		fail_msg("\"%s\" and not \"%s\"", rig.why.text, reason);
 }
 
-static void without_permission_no_rung_is_tried(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
+
+FIXTURE_TEST(without_permission_no_rung_is_tried)
 {
-	(void)state;
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
 	assert_off(&tcp_family, -EPERM, "no permission: it takes CAP_BPF and CAP_PERFMON");
 	assert_string_equal(rig.run.rung->name, "tp_btf");
@@ -28,9 +30,8 @@ static void without_permission_no_rung_is_tried(void **state)
 }
 
 /* CAP_BPF alone lets the first tries of libbpf through, and no program that traces. */
-static void with_half_of_the_permission(void **state)
+FIXTURE_TEST(with_half_of_the_permission)
 {
-	(void)state;
 	fake_bpf_fail(BPF_PROG_LOAD, "on_retransmit", EPERM);
 	assert_off(&tcp_family, -EPERM, "no permission");
 	fake_bpf_fail_no_more();
@@ -38,9 +39,8 @@ static void with_half_of_the_permission(void **state)
 	assert_off(&tcp_family, -EPERM, "no permission");
 }
 
-static void what_the_verifier_refuses_is_told(void **state)
+FIXTURE_TEST(what_the_verifier_refuses_is_told)
 {
-	(void)state;
 	fake_bpf.verifier = "0: R1=ctx()\n1: (79) r7 = *(u64 *)(r1 +24)\n"
 			    "func 'kfree_skb' doesn't have 4-th argument\n"
 			    "invalid bpf_context access off=24 size=8\nprocessed 2 insns\n";
@@ -50,9 +50,8 @@ static void what_the_verifier_refuses_is_told(void **state)
 	assert_int_equal(fake_bpf.attached, 0);
 }
 
-static void a_rung_that_does_not_load_is_passed_over(void **state)
+FIXTURE_TEST(a_rung_that_does_not_load_is_passed_over)
 {
-	(void)state;
 	rig_need_tracefs();
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
 	rig_start(&tcp_family);
@@ -62,9 +61,8 @@ static void a_rung_that_does_not_load_is_passed_over(void **state)
 }
 
 /* The reason is that of the first, which should have worked. */
-static void none_loads(void **state)
+FIXTURE_TEST(none_loads)
 {
-	(void)state;
 	rig_need_tracefs();
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
 	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_drop", ENOENT);
@@ -74,7 +72,7 @@ static void none_loads(void **state)
 	assert_non_null(strstr(rig.why.text, "tcp.bpf.o could not be loaded: Invalid argument"));
 }
 
-static void maps_without_memory(void **state)
+FIXTURE_TEST(maps_without_memory)
 {
 	static const struct {
 		const struct ebpf_family *family;
@@ -84,7 +82,6 @@ static void maps_without_memory(void **state)
 		   {&block_family, "disks"},
 		   {&tcp_family, "cpus"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		fake_bpf_fail_no_more();
 		fake_bpf_fail(BPF_MAP_CREATE, all[i].map, ENOMEM);
@@ -93,26 +90,23 @@ static void maps_without_memory(void **state)
 	}
 }
 
-static void what_cannot_be_attached(void **state)
+FIXTURE_TEST(what_cannot_be_attached)
 {
-	(void)state;
 	fake_bpf_fail(BPF_LINK_CREATE, "on_switch", EBUSY);
 	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_switch", EBUSY);
 	assert_off(&runq_family, -EBUSY, "runq.bpf.o could not be attached");
 }
 
-static void without_types(void **state)
+FIXTURE_TEST(without_types)
 {
-	(void)state;
 	rig_need_tracefs();
 	rig.no_btf = true;
 	rig_start(&memory_family);
 	assert_string_equal(rig.run.rung->name, "raw_tp");
 }
 
-static void without_types_and_records(void **state)
+FIXTURE_TEST(without_types_and_records)
 {
-	(void)state;
 	rig.no_btf = rig.no_tracefs = true;
 	assert_off(&runq_family, -ENOENT, "no BTF");
 	assert_off(&block_family, -ENOENT, "no BTF");
@@ -120,9 +114,8 @@ static void without_types_and_records(void **state)
 	assert_int_equal(fake_bpf.n_maps, 0);
 }
 
-static void unknown_arguments(void **state)
+FIXTURE_TEST(unknown_arguments)
 {
-	(void)state;
 	rig.no_tracefs = true;
 	rig.tracepoint = "sched_switch";
 	rig.args = 2;
@@ -132,21 +125,19 @@ static void unknown_arguments(void **state)
 }
 
 /* 5.17 and before: the state is read from the thread. */
-static void old_arguments(void **state)
+FIXTURE_TEST(old_arguments)
 {
-	(void)state;
 	rig.tracepoint = "sched_switch";
 	rig.args = 3;
 	rig_start(&runq_family);
 }
 
-static void the_scope_is_told_or_nothing_counts(void **state)
+FIXTURE_TEST(the_scope_is_told_or_nothing_counts)
 {
 	static const uint32_t pids[] = {71, 72};
 	const struct ebpf_scope scope = {.own_pid = 1, .pids = pids, .n_pids = 2};
 	uint8_t *yes;
 
-	(void)state;
 	assert_int_equal(rig_start_scope(&runq_family, &scope), 0);
 	yes = fake_find(fake_map("sonda_pids"), &pids[1]);
 	assert_non_null(yes);
@@ -158,11 +149,10 @@ static void the_scope_is_told_or_nothing_counts(void **state)
 	assert_null(rig.run.object);
 }
 
-static void a_period_that_cannot_be_ended(void **state)
+FIXTURE_TEST(a_period_that_cannot_be_ended)
 {
 	struct memory_cpu *cpu;
 
-	(void)state;
 	rig_start(&memory_family);
 	cpu = fake_value("cpus", 1);
 	cpu->oom_kills = 3;
@@ -173,9 +163,8 @@ static void a_period_that_cannot_be_ended(void **state)
 	assert_int_equal(read_last("eBPF/Memory/OOM kills"), 3);
 }
 
-static void who_reads_long_rests(void **state)
+FIXTURE_TEST(who_reads_long_rests)
 {
-	(void)state;
 	rig_start(&memory_family);
 	assert_false(ebpf_run_rests(&rig.run));
 	rig.run.read_ns = 8000000000;
@@ -183,28 +172,4 @@ static void who_reads_long_rests(void **state)
 	assert_true(ebpf_run_rests(&rig.run));
 	/* At most half a percent: seven seconds of work in more than twenty minutes. */
 	assert_true(rig.run.rests_until - clock_mono_ns() > 1200000000000);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_permission_no_rung_is_tried),
-		TEST(with_half_of_the_permission),
-		TEST(what_the_verifier_refuses_is_told),
-		TEST(a_rung_that_does_not_load_is_passed_over),
-		TEST(none_loads),
-		TEST(maps_without_memory),
-		TEST(what_cannot_be_attached),
-		TEST(without_types),
-		TEST(without_types_and_records),
-		TEST(unknown_arguments),
-		TEST(old_arguments),
-		TEST(the_scope_is_told_or_nothing_counts),
-		TEST(a_period_that_cannot_be_ended),
-		TEST(who_reads_long_rests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

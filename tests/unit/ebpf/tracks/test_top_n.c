@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/tracks/top_n.h"
 
@@ -58,18 +52,18 @@ static void period(const uint64_t *weights, size_t n)
 }
 #define PERIOD(...) period((const uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
 
-static void the_largest_have_tracks(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_largest_have_tracks)
 {
-	(void)state;
 	PERIOD(10, 30, 20);
 	assert_int_equal(read_last("process 2/calls"), 30);
 	assert_int_equal(read_last("process 3/time"), 40);
 	assert_null(read_find("process 1/calls"));
 }
 
-static void growth_counts_not_size(void **state)
+FIXTURE_TEST(growth_counts_not_size)
 {
-	(void)state;
 	PERIOD(10, 3000, 2000);
 	PERIOD(15, 3000, 2001);
 	assert_int_equal(read_last("process 1/calls"), 15);
@@ -79,9 +73,8 @@ static void growth_counts_not_size(void **state)
 	assert_int_equal(tracks_counts(tracks).tracks, 6);
 }
 
-static void who_rests_keeps_the_place_until_it_is_wanted(void **state)
+FIXTURE_TEST(who_rests_keeps_the_place_until_it_is_wanted)
 {
-	(void)state;
 	PERIOD(10, 20);
 	PERIOD(10, 20, 0);
 	assert_int_equal(tracks_counts(tracks).tracks, 6);
@@ -91,9 +84,8 @@ static void who_rests_keeps_the_place_until_it_is_wanted(void **state)
 	assert_int_equal(tracks_counts(tracks).tracks, 6);
 }
 
-static void who_is_not_told_any_more_goes(void **state)
+FIXTURE_TEST(who_is_not_told_any_more_goes)
 {
-	(void)state;
 	PERIOD(10, 20);
 	PERIOD(0, 21);
 	assert_int_equal(tracks_counts(tracks).tracks, 3);
@@ -107,9 +99,8 @@ static void who_is_not_told_any_more_goes(void **state)
 	tracks_end(tracks);
 }
 
-static void several_elements_of_a_process_add_up(void **state)
+FIXTURE_TEST(several_elements_of_a_process_add_up)
 {
-	(void)state;
 	tracks_begin(tracks, ++now);
 	top_begin(top);
 	top_add(top, &(struct top_process){7, 0, 1, (const uint64_t[]){1, 100}});
@@ -119,19 +110,4 @@ static void several_elements_of_a_process_add_up(void **state)
 	read_tracks();
 	assert_int_equal(read_last("process 7/calls"), 3);
 	assert_int_equal(read_last("process 7/time"), 300);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_largest_have_tracks, setup, teardown),
-		cmocka_unit_test_setup_teardown(growth_counts_not_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_rests_keeps_the_place_until_it_is_wanted, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(who_is_not_told_any_more_goes, setup, teardown),
-		cmocka_unit_test_setup_teardown(several_elements_of_a_process_add_up, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Arguments as the kernel stores them, against printf, and against libtraceevent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <event-parse.h>
 #include <trace-seq.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/text_fields.c"
@@ -80,15 +75,14 @@ static const char *format(const char *fmt, unsigned long_size, unsigned min_int)
 	return text;
 }
 
-static void test_text_alone(void **state)
+TEST(test_text_alone)
 {
-	(void)state;
 	assert_string_equal(format("", 8, 4), "");
 	assert_string_equal(format("hello\n", 8, 4), "hello\n");
 	assert_string_equal(format("100%% of it", 8, 4), "100% of it");
 }
 
-static void test_numbers_as_printf_has_them(void **state)
+TEST(test_numbers_as_printf_has_them)
 {
 	static const char *const specs[] = {"%d",    "%u",    "%x",   "%#x",	"%X",  "%o",
 					    "%5d",   "%-5d|", "%05d", "%+d",	"% d", "%.3d",
@@ -96,7 +90,6 @@ static void test_numbers_as_printf_has_them(void **state)
 	static const uint32_t values[] = {0, 1, 42, 0x7fffffff, 0x80000000, 0xffffffff, 12345};
 	char want[64], spec[16];
 
-	(void)state;
 	for (unsigned s = 0; s < ARRAY_SIZE(specs); s++)
 		for (unsigned v = 0; v < ARRAY_SIZE(values); v++) {
 			put32(values[v]);
@@ -112,9 +105,8 @@ static void test_numbers_as_printf_has_them(void **state)
 		}
 }
 
-static void test_widths_of_types(void **state)
+TEST(test_widths_of_types)
 {
-	(void)state;
 	put64(1ull << 40);
 	put64((uint64_t)-5);
 	put64(7);
@@ -128,9 +120,8 @@ static void test_widths_of_types(void **state)
 	assert_string_equal(format("%lu %ld %llu %zd", 4, 4), "10 -5 1099511627776 3");
 }
 
-static void test_short_numbers_before_and_since_6_14(void **state)
+TEST(test_short_numbers_before_and_since_6_14)
 {
-	(void)state;
 	put8(0xff);
 	put16(0xfffe);
 	put8('x');
@@ -143,9 +134,8 @@ static void test_short_numbers_before_and_since_6_14(void **state)
 	assert_string_equal(format("%hhu %hu %c %d", 8, 4), "255 65534 x 77");
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-	(void)state;
 	put_text("one");
 	put_text("");
 	put_text("three");
@@ -162,9 +152,8 @@ static void test_strings(void **state)
 	assert_string_equal(format("%.*s|%*d|", 8, 4), "cu|7    |");
 }
 
-static void test_pointers_are_told_by_the_caller(void **state)
+TEST(test_pointers_are_told_by_the_caller)
 {
-	(void)state;
 	put64(0xffffffff81000000);
 	put64(0xffffffff81000010);
 	put64(0x1234);
@@ -184,11 +173,10 @@ static void test_pointers_are_told_by_the_caller(void **state)
 	assert_string_equal(format("%pI4 %pM %d", 8, 4), "192.168.1.7 00:11:22:33:44:55 5");
 }
 
-static void test_arguments_that_are_not_there(void **state)
+TEST(test_arguments_that_are_not_there)
 {
 	static const char *const specs[] = {"%d", "%lld", "%s", "%c", "%p", "%pI4", "%*d", "%.*s"};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(specs); i++) {
 		char fmt[32];
 
@@ -206,12 +194,11 @@ static void test_arguments_that_are_not_there(void **state)
 	assert_string_equal(format("%999999999999999999999", 8, 4), "");
 }
 
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
 	struct bprint_args a = {args, 0, 8, 4};
 	char to[16];
 
-	(void)state;
 	put_text("a longer text than there is room for");
 	put32(1234567);
 	a.len = args_len;
@@ -227,7 +214,7 @@ static void test_no_room(void **state)
 
 /* ---- against libtraceevent, which reads short numbers as those of before 6.14 ---- */
 
-static void test_records_against_libtraceevent(void **state)
+TEST(test_records_against_libtraceevent)
 {
 	static const char fields[] = FIELD("unsigned long ip", 8, 8, 0)
 		FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0);
@@ -242,7 +229,6 @@ static void test_records_against_libtraceevent(void **state)
 	char text[64];
 	size_t len;
 
-	(void)state;
 	tep_set_long_size(tep, 8);
 	assert_int_equal(tep_register_print_string(tep, fmt, address), 0);
 	memcpy(record + 16, &address, 8);
@@ -268,21 +254,4 @@ static void test_records_against_libtraceevent(void **state)
 	}
 	(void)e;
 	tep_free(tep);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text_alone),
-		cmocka_unit_test(test_numbers_as_printf_has_them),
-		cmocka_unit_test(test_widths_of_types),
-		cmocka_unit_test(test_short_numbers_before_and_since_6_14),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_pointers_are_told_by_the_caller),
-		cmocka_unit_test(test_arguments_that_are_not_there),
-		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_records_against_libtraceevent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

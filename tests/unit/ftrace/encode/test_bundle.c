@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/bundles.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/symbols/ksyms_build.h"
@@ -47,9 +42,10 @@ static void assert_order(const struct bundle_view *view, ...)
 	va_end(ap);
 }
 
-static void test_head(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_head)
 {
-	(void)state;
 	bundle_begin(&b, &(struct bundle_head){.cpu = 3, .previous_end = 55, .sync = &moment});
 	bundle_end(&b);
 	bundle_end(&b); /* nothing is open */
@@ -69,9 +65,8 @@ static void test_head(void **state)
 	assert_int_equal(bundles[1].lost_count, 9);
 }
 
-static void test_other_clocks_are_told(void **state)
+FIXTURE_TEST(test_other_clocks_are_told)
 {
-	(void)state;
 	moment = (struct clock_sync){FTRACE_CLOCK_MONO_RAW, 1000, 2000};
 	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
 	bundle_end(&b);
@@ -82,9 +77,8 @@ static void test_other_clocks_are_told(void **state)
 		     PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, 0);
 }
 
-static void test_errors(void **state)
+FIXTURE_TEST(test_errors)
 {
-	(void)state;
 	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
 	bundle_error(&b, 1234, PAGE_END_OVERFLOW);
 	bundle_error(&b, 0, PAGE_NULL_PADDING);
@@ -95,7 +89,7 @@ static void test_errors(void **state)
 	assert_int_equal(bundles[0].error_status, PAGE_NULL_PADDING);
 }
 
-static void test_descriptors_once_a_bundle(void **state)
+FIXTURE_TEST(test_descriptors_once_a_bundle)
 {
 	static const uint8_t text[] = "abcdefgh";
 	const struct event_row rows[3] = {
@@ -104,7 +98,6 @@ static void test_descriptors_once_a_bundle(void **state)
 		{.generic_index = 2, .descriptor = text + 6, .descriptor_len = 2},
 	};
 
-	(void)state;
 	for (unsigned round = 0; round < 2; round++) {
 		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
 		for (unsigned i = 0; i < 10; i++) {
@@ -120,9 +113,8 @@ static void test_descriptors_once_a_bundle(void **state)
 	assert_int_equal(bundles[1].descriptors, 3);
 }
 
-static void test_addresses_fill_a_bundle(void **state)
+FIXTURE_TEST(test_addresses_fill_a_bundle)
 {
-	(void)state;
 	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
 	for (unsigned i = 0; i < SYM_INDEX_MAX - SYM_INDEX_OF_RECORD; i++) {
 		assert_false(bundle_syms_full(&b));
@@ -178,13 +170,12 @@ static void read_symbols(unsigned packet, uint64_t *ret_flags, char *ret_names)
 	}
 }
 
-static void test_names_of_addresses_go_with_their_bundle(void **state)
+FIXTURE_TEST(test_names_of_addresses_go_with_their_bundle)
 {
 	struct ksyms ksyms = make_symbols("1000 T first_function\n2000 t second\n3000 D data\n");
 	char names[200];
 	uint64_t flags;
 
-	(void)state;
 	for (unsigned round = 0; round < 5; round++) {
 		b.ksyms = round ? &ksyms : NULL;
 		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
@@ -215,19 +206,4 @@ static void test_names_of_addresses_go_with_their_bundle(void **state)
 	read_symbols(4, &flags, names); /* no number, nothing to clear */
 	assert_int_equal(flags, 0);
 	ksyms_deinit(&ksyms);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_head, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_clocks_are_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_descriptors_once_a_bundle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_addresses_fill_a_bundle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names_of_addresses_go_with_their_bundle, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/encode/intern_tables.h"
 #include "unit/rng.h"
 
@@ -20,9 +15,8 @@ static uint32_t get(const char text[COMM_LEN])
 	return comm_table_get(&t, raw);
 }
 
-static void test_numbers_in_the_order_of_first_sight(void **state)
+TEST(test_numbers_in_the_order_of_first_sight)
 {
-	(void)state;
 	comm_table_clear(&t);
 	assert_int_equal(get("swapper/0\0\0\0\0\0\0"), 0);
 	assert_int_equal(get("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 1);
@@ -34,9 +28,8 @@ static void test_numbers_in_the_order_of_first_sight(void **state)
 	assert_int_equal(get("sixteen bytes ok"), 0);
 }
 
-static void test_what_is_behind_the_nul_does_not_count(void **state)
+TEST(test_what_is_behind_the_nul_does_not_count)
 {
-	(void)state;
 	comm_table_clear(&t);
 	assert_int_equal(get("bash\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	assert_int_equal(get("bash\0rubbish here"), 0);
@@ -48,11 +41,10 @@ static void test_what_is_behind_the_nul_does_not_count(void **state)
 }
 
 /* Every length and every byte, against the obvious way. */
-static void test_names_of_every_length(void **state)
+TEST(test_names_of_every_length)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (unsigned i = 0; i < 100000; i++) {
 		uint8_t bytes[COMM_LEN], want[COMM_LEN] = {0};
 		struct comm c;
@@ -71,11 +63,10 @@ static void test_names_of_every_length(void **state)
 	}
 }
 
-static void test_as_many_as_fit(void **state)
+TEST(test_as_many_as_fit)
 {
 	char name[COMM_LEN + 8];
 
-	(void)state;
 	for (unsigned round = 0; round < 3; round++) {
 		comm_table_clear(&t);
 		for (unsigned i = 0; i < COMM_TABLE_MAX; i++) {
@@ -86,9 +77,8 @@ static void test_as_many_as_fit(void **state)
 	}
 }
 
-static void test_generations_that_come_round(void **state)
+TEST(test_generations_that_come_round)
 {
-	(void)state;
 	comm_table_clear(&t);
 	get("left behind\0\0\0\0");
 	t.generation = UINT32_MAX;
@@ -97,17 +87,4 @@ static void test_generations_that_come_round(void **state)
 	comm_table_clear(&t);
 	assert_int_equal(get("new\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	assert_int_equal(get("left behind\0\0\0\0"), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_in_the_order_of_first_sight),
-		cmocka_unit_test(test_what_is_behind_the_nul_does_not_count),
-		cmocka_unit_test(test_names_of_every_length),
-		cmocka_unit_test(test_as_many_as_fit),
-		cmocka_unit_test(test_generations_that_come_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/compact_sched.h"
@@ -111,7 +105,7 @@ static void assert_column(const struct bundle_view *b, uint32_t id, unsigned n, 
 #define COLUMN(name) PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_##name
 #define U(v) ((uint64_t)(v))
 
-static void test_columns(void **state)
+TEST(test_columns)
 {
 	struct switch_record sw = {
 		.prev_state = 1, .next_comm = "a", .next_pid = 10, .next_prio = 120};
@@ -119,7 +113,6 @@ static void test_columns(void **state)
 	struct bundle_view b;
 	struct pb_mem m;
 
-	(void)state;
 	compact_sched_clear(&s);
 	add_switch(1000, &sw);
 	sw = (struct switch_record){
@@ -157,18 +150,17 @@ static void test_columns(void **state)
 	pb_mem_deinit(&m);
 }
 
-static void test_nothing_is_written_of_nothing(void **state)
+TEST(test_nothing_is_written_of_nothing)
 {
 	struct pb_mem m;
 
-	(void)state;
 	compact_sched_clear(&s);
 	assert_int_equal(written(&m).whole.len, 0);
 	pb_mem_deinit(&m);
 }
 
 /* The longest of everything, as often as a bundle takes: nothing runs over. */
-static void test_full_columns(void **state)
+TEST(test_full_columns)
 {
 	struct switch_record sw = {.prev_state = -1, .next_pid = -1, .next_prio = -1};
 	struct waking_record wa = {.target = -1, .prio = -1, .cpu = -1, .flags = 0xff};
@@ -176,7 +168,6 @@ static void test_full_columns(void **state)
 	struct bundle_view b;
 	struct pb_mem m;
 
-	(void)state;
 	compact_sched_clear(&s);
 	for (unsigned i = 0; i < COMPACT_MAX_EVENTS; i++) {
 		assert_false(compact_sched_full(&s));
@@ -202,11 +193,10 @@ static void test_full_columns(void **state)
 	pb_mem_deinit(&m);
 }
 
-static void test_full_names(void **state)
+TEST(test_full_names)
 {
 	struct switch_record sw = {0};
 
-	(void)state;
 	compact_sched_clear(&s);
 	for (unsigned i = 0; i < COMM_TABLE_MAX; i++) {
 		assert_false(compact_sched_full(&s));
@@ -216,14 +206,13 @@ static void test_full_names(void **state)
 	assert_true(compact_sched_full(&s));
 }
 
-static void test_threads_are_told(void **state)
+TEST(test_threads_are_told)
 {
 	struct switch_record sw = {.pid = 5, .next_pid = 6};
 	struct waking_record wa = {.pid = 6, .target = 7};
 	static const int32_t want[] = {6, 7};
 	struct task_news news = {0};
 
-	(void)state;
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	ctx.tids = &news.tids;
 	ctx.news = &news;
@@ -238,15 +227,4 @@ static void test_threads_are_told(void **state)
 	task_news_deinit(&news);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_nothing_is_written_of_nothing),
-		cmocka_unit_test(test_full_columns),
-		cmocka_unit_test(test_full_names),
-		cmocka_unit_test(test_threads_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

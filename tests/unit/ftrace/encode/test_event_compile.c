@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "unit/ftrace/formats.h"
@@ -35,11 +30,10 @@ static struct event_row *known(const char *group, const char *name, const char *
 	return row;
 }
 
-static void test_a_row_stands_alone(void **state)
+TEST(test_a_row_stands_alone)
 {
 	struct event_row *row = known("sched", "sched_switch", sched_switch);
 
-	(void)state;
 	assert_string_equal(row->group, "sched");
 	assert_string_equal(row->name, "sched_switch");
 	assert_int_equal(row->id, 100);
@@ -78,7 +72,7 @@ static void described(const uint8_t *bytes, size_t len, uint32_t *ret_number, ch
 	pb__descriptor_proto__free_unpacked(m, NULL);
 }
 
-static void test_fields_without_a_place_get_further_numbers(void **state)
+TEST(test_fields_without_a_place_get_further_numbers)
 {
 	/* A new field, one whose type makes no sense for the message, one that is gone. */
 	struct event_row *row = known(
@@ -88,7 +82,6 @@ static void test_fields_without_a_place_get_further_numbers(void **state)
 	uint32_t number = 0;
 	char fields[200];
 
-	(void)state;
 	assert_int_equal(row->n_ops, 4);
 	assert_string_equal(row->field_names[0], "prev_comm");
 	assert_string_equal(row->field_names[1], "novelty");
@@ -104,7 +97,7 @@ static void test_fields_without_a_place_get_further_numbers(void **state)
 }
 
 /* The kernel prints it as a function: the name is a field of its own. */
-static void test_addresses_of_functions_get_names(void **state)
+TEST(test_addresses_of_functions_get_names)
 {
 	const struct compile_context named = {
 		.print_fmt = " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work"};
@@ -116,7 +109,6 @@ static void test_addresses_of_functions_get_names(void **state)
 	uint32_t number = 0;
 	char text[200];
 
-	(void)state;
 	assert_int_equal(event_compile_generic(e, &named, 65536, false, &row), 0);
 	described(row->descriptor, row->descriptor_len, &number, text);
 	assert_string_equal(text, "f=1 f_symbol=2 n=3 ip=4 ip_symbol=5 work=6");
@@ -133,7 +125,7 @@ static void test_addresses_of_functions_get_names(void **state)
 }
 
 /* One behind the other, each by a name of its own; in an event with a message, too. */
-static void test_arrays_of_strings(void **state)
+TEST(test_arrays_of_strings)
 {
 	static const char fields[] = FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
 		FIELD("__data_loc char[] b", 20, 12, 1);
@@ -144,7 +136,6 @@ static void test_arrays_of_strings(void **state)
 	uint32_t number = 0;
 	char text[200];
 
-	(void)state;
 	assert_int_equal(event_compile_generic(e, &ctx, 65536, false, &row), 0);
 	described(row->descriptor, row->descriptor_len, &number, text);
 	assert_string_equal(text, "a_0=1 a_1=2 n=3 b_0=4 b_1=5 b_2=6");
@@ -161,13 +152,12 @@ static void test_arrays_of_strings(void **state)
 	tep_free(tep);
 }
 
-static void test_print_keeps_its_address_to_itself(void **state)
+TEST(test_print_keeps_its_address_to_itself)
 {
 	struct event_row *row =
 		known("ftrace", "print",
 		      FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0));
 
-	(void)state;
 	assert_int_equal(row->n_ops, 1);
 	assert_string_equal(row->field_names[0], "buf");
 	assert_int_equal(row->n_var, 1);
@@ -175,13 +165,12 @@ static void test_print_keeps_its_address_to_itself(void **state)
 	free(row);
 }
 
-static void test_rows_have_the_news_of_their_event(void **state)
+TEST(test_rows_have_the_news_of_their_event)
 {
 	static const char fields[] = FIELD("pid_t pid", 8, 4, 1)
 		FIELD("char oldcomm[16]", 12, 16, 0) FIELD("char newcomm[16]", 28, 16, 0);
 	struct event_row *row = known("task", "task_rename", fields);
 
-	(void)state;
 	assert_int_equal(row->news.kind, NEWS_RENAMED);
 	assert_int_equal(row->news.text, 28);
 	assert_int_equal(row->min_len, 44);
@@ -191,7 +180,7 @@ static void test_rows_have_the_news_of_their_event(void **state)
 	free(row);
 }
 
-static void test_rows_for_the_feed_alone(void **state)
+TEST(test_rows_for_the_feed_alone)
 {
 	static const char fields[] =
 		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0);
@@ -199,7 +188,6 @@ static void test_rows_for_the_feed_alone(void **state)
 	const struct tep_event *event = format_event("task", "task_rename", fields, &tep);
 	struct event_row *row;
 
-	(void)state;
 	assert_int_equal(event_compile_feed(event, &row), 0);
 	assert_int_equal(row->kind, ROW_FEED);
 	assert_int_equal(row->news.kind, NEWS_RENAMED);
@@ -213,7 +201,7 @@ static void test_rows_for_the_feed_alone(void **state)
 	tep_free(tep);
 }
 
-static void test_events_that_no_record_could_be_told_by(void **state)
+TEST(test_events_that_no_record_could_be_told_by)
 {
 	static const char *const commons[] = {
 		"",
@@ -224,7 +212,6 @@ static void test_events_that_no_record_could_be_told_by(void **state)
 		FIELD("unsigned short common_type", 0, 2, 0) FIELD("long common_pid", 8, 8, 1),
 		FIELD("unsigned short common_type", 0, 2, 0) FIELD("int common_pid", 65534, 4, 1)};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(commons); i++) {
 		char *text = format_text("sched_switch", 5, commons[i], sched_switch);
 		struct tep_handle *tep = tep_alloc();
@@ -240,7 +227,7 @@ static void test_events_that_no_record_could_be_told_by(void **state)
 	}
 }
 
-static void test_fields_beyond_any_record(void **state)
+TEST(test_fields_beyond_any_record)
 {
 	struct event_row *row =
 		known("sched", "sched_switch",
@@ -248,13 +235,12 @@ static void test_fields_beyond_any_record(void **state)
 			      FIELD("pid_t next_pid", 99999, 4, 1)
 				      FIELD("char next_comm[16]", 8, 70000, 0));
 
-	(void)state;
 	assert_int_equal(row->n_ops, 1);
 	assert_int_equal(row->min_len, 65535);
 	free(row);
 }
 
-static void test_generic_rows_and_their_numbers(void **state)
+TEST(test_generic_rows_and_their_numbers)
 {
 	const struct compile_context ctx = {.index = 300};
 	struct tep_handle *tep;
@@ -262,7 +248,6 @@ static void test_generic_rows_and_their_numbers(void **state)
 	struct event_row *row;
 	uint64_t number;
 
-	(void)state;
 	assert_int_equal(event_compile_generic(e, &ctx, 65536 + 300, false, &row), 0);
 	assert_int_equal(row->generic_index, 300);
 	assert_int_equal(row->event_tag_len, 3);
@@ -282,7 +267,7 @@ static void test_generic_rows_and_their_numbers(void **state)
 	tep_free(tep);
 }
 
-static void test_more_fields_than_a_row_has(void **state)
+TEST(test_more_fields_than_a_row_has)
 {
 	static char fields[16000];
 	const struct compile_context ctx = {0};
@@ -290,7 +275,6 @@ static void test_more_fields_than_a_row_has(void **state)
 	struct tep_handle *tep;
 	size_t at = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 300; i++)
 		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
 				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
@@ -305,7 +289,7 @@ static void test_more_fields_than_a_row_has(void **state)
 }
 
 /* Each of them may be as long as the record, and its bytes become two characters. */
-static void test_room_for_many_long_fields(void **state)
+TEST(test_room_for_many_long_fields)
 {
 	static char fields[32000];
 	const struct compile_context ctx = {0};
@@ -313,7 +297,6 @@ static void test_room_for_many_long_fields(void **state)
 	struct tep_handle *tep;
 	size_t at = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 255; i++)
 		at += (size_t)snprintf(
 			fields + at, sizeof(fields) - at,
@@ -330,14 +313,13 @@ static void test_room_for_many_long_fields(void **state)
 }
 
 /* Readers take up to 31 fields by descriptor; an event of more is spelled out. */
-static void test_as_many_fields_as_a_descriptor_has(void **state)
+TEST(test_as_many_fields_as_a_descriptor_has)
 {
 	const struct compile_context ctx = {0};
 	char fields[4000];
 	struct event_row *row;
 	struct tep_handle *tep;
 
-	(void)state;
 	for (unsigned n = 31; n <= 32; n++) {
 		size_t at = 0;
 
@@ -371,9 +353,8 @@ static int compact(const char *fields, enum row_kind kind)
 	return r;
 }
 
-static void test_compact_rows_want_their_format_exactly(void **state)
+TEST(test_compact_rows_want_their_format_exactly)
 {
-	(void)state;
 	assert_int_equal(compact(sched_switch, ROW_COMPACT_SWITCH), 0);
 	assert_int_equal(compact(sched_waking, ROW_COMPACT_WAKING), 0);
 	assert_int_equal(compact(sched_waking, ROW_COMPACT_SWITCH), -EPROTO);
@@ -394,26 +375,4 @@ static void test_compact_rows_want_their_format_exactly(void **state)
 				FIELD("u32 next_pid", 28, 4, 0) FIELD("int next_prio", 32, 4, 1),
 			ROW_COMPACT_SWITCH),
 		-EPROTO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_row_stands_alone),
-		cmocka_unit_test(test_fields_without_a_place_get_further_numbers),
-		cmocka_unit_test(test_addresses_of_functions_get_names),
-		cmocka_unit_test(test_arrays_of_strings),
-		cmocka_unit_test(test_print_keeps_its_address_to_itself),
-		cmocka_unit_test(test_rows_have_the_news_of_their_event),
-		cmocka_unit_test(test_rows_for_the_feed_alone),
-		cmocka_unit_test(test_events_that_no_record_could_be_told_by),
-		cmocka_unit_test(test_fields_beyond_any_record),
-		cmocka_unit_test(test_generic_rows_and_their_numbers),
-		cmocka_unit_test(test_more_fields_than_a_row_has),
-		cmocka_unit_test(test_room_for_many_long_fields),
-		cmocka_unit_test(test_as_many_fields_as_a_descriptor_has),
-		cmocka_unit_test(test_compact_rows_want_their_format_exactly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

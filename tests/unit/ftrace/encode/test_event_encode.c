@@ -3,15 +3,11 @@
  * Records to events: every field of every recorded event against what libtraceevent reads from the
  * same record; and by hand, records that lie about their strings.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event-parse.h>
 #include <sys/sysmacros.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ftrace/encode/event_encode.h"
 #include "gen/fields.h"
@@ -175,11 +171,10 @@ static unsigned check_set(const char *name, const struct event_table_options *op
 	return records;
 }
 
-static void test_recorded_events_against_libtraceevent(void **state)
+TEST(test_recorded_events_against_libtraceevent)
 {
 	static const struct event_table_options plain, legacy = {.legacy_generic = true};
 
-	(void)state;
 	assert_in_range(check_set("sched", &plain), 1000, 10000);
 	assert_in_range(check_set("mix", &plain), 1000, 10000);
 	assert_in_range(check_set("mix", &legacy), 1000, 10000);
@@ -188,11 +183,10 @@ static void test_recorded_events_against_libtraceevent(void **state)
 	assert_in_range(check_set("lossy", &plain), 100, 10000);
 }
 
-static void test_the_comparison_notices(void **state)
+TEST(test_the_comparison_notices)
 {
 	static const struct event_table_options plain, legacy = {.legacy_generic = true};
 
-	(void)state;
 	t.spoil = true;
 	check_set("mix", &plain);
 	check_set("mix", &legacy);
@@ -243,7 +237,7 @@ static void assert_text(const struct decoded *d, uint32_t id, const char *text)
 	assert_true(pb_field_is(f, text));
 }
 
-static void test_names_with_and_without_nul(void **state)
+TEST(test_names_with_and_without_nul)
 {
 	const struct event_row *row =
 		make_row("\tfield:char a[16];\toffset:8;\tsize:16;\tsigned:0;\n"
@@ -251,7 +245,6 @@ static void test_names_with_and_without_nul(void **state)
 	uint8_t payload[28] = {9};
 	struct decoded d;
 
-	(void)state;
 	memcpy(payload + 8, "sixteen bytes ok", 16);
 	memcpy(payload + 24, "four", 4);
 	d = encode_made(row, payload, 28);
@@ -270,14 +263,13 @@ static void test_names_with_and_without_nul(void **state)
 	assert_text(&d, 1, "nine was9");
 }
 
-static void test_tail_strings_end_with_the_record(void **state)
+TEST(test_tail_strings_end_with_the_record)
 {
 	const struct event_row *row =
 		make_row("\tfield:char buf[];\toffset:8;\tsize:0;\tsigned:0;\n");
 	uint8_t payload[400] = {9};
 	struct decoded d;
 
-	(void)state;
 	memset(payload + 8, 'x', 392);
 	d = encode_made(row, payload, 400);
 	assert_int_equal(find(&d, 1)->len, 392);
@@ -295,7 +287,7 @@ static void put_loc(uint8_t *at, uint32_t offset, uint32_t len)
 	memcpy(at, &loc, sizeof(loc));
 }
 
-static void test_located_strings_and_bytes(void **state)
+TEST(test_located_strings_and_bytes)
 {
 	const struct event_row *row =
 		make_row("\tfield:__data_loc char[] a;\toffset:8;\tsize:4;\tsigned:0;\n"
@@ -305,7 +297,6 @@ static void test_located_strings_and_bytes(void **state)
 	uint8_t payload[48] = {9};
 	struct decoded d;
 
-	(void)state;
 	memcpy(payload + 24, "hello\0\0\0\1\2\3\4\5\6\7\10relative", 24);
 	put_loc(payload + 8, 24, 6);
 	put_loc(payload + 12, 40 - 16, 8);
@@ -327,7 +318,7 @@ static void test_located_strings_and_bytes(void **state)
 	assert_false(t.ctx.bad_field);
 }
 
-static void test_strings_outside_their_record_are_left_out(void **state)
+TEST(test_strings_outside_their_record_are_left_out)
 {
 	static const struct {
 		uint32_t offset, len;
@@ -338,7 +329,6 @@ static void test_strings_outside_their_record_are_left_out(void **state)
 	uint8_t payload[32] = {9};
 	struct decoded d;
 
-	(void)state;
 	payload[12] = 77;
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		put_loc(payload + 8, bad[i].offset, bad[i].len);
@@ -352,14 +342,13 @@ static void test_strings_outside_their_record_are_left_out(void **state)
 	assert_false(t.ctx.bad_field);
 }
 
-static void test_arrays_of_strings(void **state)
+TEST(test_arrays_of_strings)
 {
 	const struct event_row *row =
 		make_row(FIELD("__data_loc char[][3] a", 8, 12, 1) FIELD("int n", 20, 4, 1));
 	uint8_t payload[40] = {9};
 	struct decoded d;
 
-	(void)state;
 	assert_int_equal(row->min_len, 24);
 	payload[20] = 77;
 	memcpy(payload + 24, "one\0\0three\0behind", 16);
@@ -381,7 +370,7 @@ static void test_arrays_of_strings(void **state)
 	assert_true(t.ctx.bad_field);
 }
 
-static void test_integers_of_every_width_and_sign(void **state)
+TEST(test_integers_of_every_width_and_sign)
 {
 	const struct event_row *row =
 		make_row("\tfield:u8 a;\toffset:8;\tsize:1;\tsigned:0;\n"
@@ -399,7 +388,6 @@ static void test_integers_of_every_width_and_sign(void **state)
 	struct decoded d;
 	uint32_t dev = 259u << 20 | 300;
 
-	(void)state;
 	memset(payload, 0xff, sizeof(payload));
 	payload[14] = 1;
 	memcpy(payload + 40, &dev, 4);
@@ -420,7 +408,7 @@ static void test_integers_of_every_width_and_sign(void **state)
 	assert_true(d.pid == UINT32_MAX);
 }
 
-static void test_threads_are_told(void **state)
+TEST(test_threads_are_told)
 {
 	const struct event_row *row =
 		make_row("\tfield:pid_t a;\toffset:8;\tsize:4;\tsigned:1;\n"
@@ -429,7 +417,6 @@ static void test_threads_are_told(void **state)
 	struct page_record r = {.payload = (const uint8_t *)payload, .len = 16};
 	struct task_news news = {0};
 
-	(void)state;
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	t.ctx = (struct encode_ctx){
 		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .news = &news};
@@ -442,14 +429,13 @@ static void test_threads_are_told(void **state)
 	task_news_deinit(&news);
 }
 
-static void test_times_of_every_length(void **state)
+TEST(test_times_of_every_length)
 {
 	const struct event_row *row = make_row("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n");
 	int32_t payload[3] = {9, 1, 1};
 	struct page_record r = {.payload = (const uint8_t *)payload, .len = 12};
 	struct decoded d;
 
-	(void)state;
 	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &made.strings};
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int by = -1; by <= 1; by++) {
@@ -470,20 +456,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_recorded_events_against_libtraceevent),
-		cmocka_unit_test(test_the_comparison_notices),
-		cmocka_unit_test(test_names_with_and_without_nul),
-		cmocka_unit_test(test_tail_strings_end_with_the_record),
-		cmocka_unit_test(test_located_strings_and_bytes),
-		cmocka_unit_test(test_strings_outside_their_record_are_left_out),
-		cmocka_unit_test(test_arrays_of_strings),
-		cmocka_unit_test(test_integers_of_every_width_and_sign),
-		cmocka_unit_test(test_threads_are_told),
-		cmocka_unit_test(test_times_of_every_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, teardown);
-}
+TEST_GROUP(NULL, teardown)

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* GenericFtraceEvent: every field by name, with a value of its type. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/encode/event_legacy.h"
@@ -77,7 +72,7 @@ static unsigned encode(const struct event_row *row, const void *payload, uint32_
 	return n;
 }
 
-static void test_values_of_each_type(void **state)
+TEST(test_values_of_each_type)
 {
 	const struct event_row *row =
 		make_row(FIELD("int a", 8, 4, 1) FIELD("unsigned int b", 12, 4, 0)
@@ -86,7 +81,6 @@ static void test_values_of_each_type(void **state)
 	uint8_t payload[40] = {9};
 	struct value v[8];
 
-	(void)state;
 	memset(payload + 8, 0xff, 8);
 	strcpy((char *)payload + 16, "text");
 	memcpy(payload + 32, "\x00\x1f\xa0\xff", 4);
@@ -105,7 +99,7 @@ static void test_values_of_each_type(void **state)
 	assert_int_equal(v[4].f.u64, 42);
 }
 
-static void test_long_values(void **state)
+TEST(test_long_values)
 {
 	const struct event_row *row = make_row(FIELD("__data_loc u8[] a", 8, 4, 0) FIELD(
 		"__data_loc char[] b", 12, 4, 0) FIELD("__data_loc char[] c", 16, 4, 0));
@@ -113,7 +107,6 @@ static void test_long_values(void **state)
 	struct value v[8];
 	uint32_t loc = 3900u << 16 | 100, bad = 3901u << 16 | 100;
 
-	(void)state;
 	memset(payload + 100, 'x', 3900);
 	memcpy(payload + 8, &loc, 4);
 	memcpy(payload + 12, &loc, 4);
@@ -123,14 +116,13 @@ static void test_long_values(void **state)
 	assert_int_equal(v[1].f.len, 3900);
 }
 
-static void test_arrays_of_strings(void **state)
+TEST(test_arrays_of_strings)
 {
 	const struct event_row *row = make_row(FIELD("__data_loc char[][2] a", 8, 8, 1));
 	uint8_t payload[24] = {9};
 	uint32_t locs[] = {4u << 16 | 16, 5u << 16 | 20}; /* the second ends behind the record */
 	struct value v[8];
 
-	(void)state;
 	memcpy(payload + 8, locs, sizeof(locs));
 	memcpy(payload + 16, "one\0two", 8);
 	assert_int_equal(encode(row, payload, sizeof(payload), v), 1);
@@ -149,13 +141,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values_of_each_type),
-		cmocka_unit_test(test_long_values),
-		cmocka_unit_test(test_arrays_of_strings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, teardown);
-}
+TEST_GROUP(NULL, teardown)

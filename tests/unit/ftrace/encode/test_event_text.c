@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stacks, names and formatted text, as whole events. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
@@ -104,13 +99,14 @@ static void put64(uint8_t *at, uint64_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-static void test_a_stack_is_a_line_a_frame(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_a_stack_is_a_line_a_frame)
 {
 	const struct event_row *row =
 		add("kernel_stack", stack_fields, "\"%ps\", REC->caller", false);
 	uint8_t payload[16 + 8 * 8] = {9};
 
-	(void)state;
 	put64(payload + 16, 0xffffffff81000010);
 	put64(payload + 24, 0xffffffff81000100);
 	put64(payload + 32, 0xffffffff81000210);
@@ -135,13 +131,12 @@ static void test_a_stack_is_a_line_a_frame(void **state)
 	assert_string_equal(text_of(row, payload, 40, 2), "#1\n#2\n#1");
 }
 
-static void test_deep_stacks_are_cut(void **state)
+FIXTURE_TEST(test_deep_stacks_are_cut)
 {
 	const struct event_row *row = add("kernel_stack", stack_fields, "\"\"", false);
 	static uint8_t payload[16 + 8 * 2000] = {9};
 	const char *text;
 
-	(void)state;
 	for (unsigned i = 0; i < 2000; i++)
 		put64(payload + 16 + 8 * i, 0xffffffff81000000);
 	text = text_of(row, payload, sizeof(payload), 2);
@@ -152,18 +147,17 @@ static void test_deep_stacks_are_cut(void **state)
 	assert_string_equal(text + strlen(text) - 4, "#256");
 }
 
-static void test_a_process_stack_is_its_addresses(void **state)
+FIXTURE_TEST(test_a_process_stack_is_its_addresses)
 {
 	const struct event_row *row = add("user_stack", user_fields, "\"\"", false);
 	uint8_t payload[16 + 8 * 8] = {9};
 
-	(void)state;
 	put64(payload + 16, 0x7f0000001234);
 	put64(payload + 24, 0xffffffff81000000); /* not named: it is none of the kernel's */
 	assert_string_equal(text_of(row, payload, 80, 2), "0x7f0000001234\n0xffffffff81000000");
 }
 
-static void test_names_beside_addresses(void **state)
+FIXTURE_TEST(test_names_beside_addresses)
 {
 	const struct event_row *row =
 		add("func_repeats",
@@ -171,7 +165,6 @@ static void test_names_beside_addresses(void **state)
 		    "\"%ps <-%ps\", REC->ip, REC->parent_ip", false);
 	uint8_t payload[24] = {9};
 
-	(void)state;
 	put64(payload + 8, 0xffffffff81000110);
 	put64(payload + 16, 0xffff888000000000);
 	assert_string_equal(text_of(row, payload, 24, 2), "do_idle");
@@ -180,12 +173,11 @@ static void test_names_beside_addresses(void **state)
 	assert_string_equal(text_of(row, payload, 24, 2), "(none)");
 }
 
-static void test_formats_with_their_arguments(void **state)
+FIXTURE_TEST(test_formats_with_their_arguments)
 {
 	const struct event_row *row = add("bprint", bprint_fields, "\"%ps\", REC->ip", false);
 	uint8_t payload[48] = {9};
 
-	(void)state;
 	put64(payload + 8, 0xffffffff81000000);
 	put64(payload + 16, 0x1000);
 	memcpy(payload + 24,
@@ -203,7 +195,7 @@ static void test_formats_with_their_arguments(void **state)
 	assert_string_equal(text_of(row, payload, 24, 4), "(none)");
 }
 
-static void test_what_a_record_may_lack(void **state)
+FIXTURE_TEST(test_what_a_record_may_lack)
 {
 	const struct event_row *row =
 		add("function",
@@ -211,7 +203,6 @@ static void test_what_a_record_may_lack(void **state)
 		    "\"\"", false);
 	uint8_t payload[40] = {9};
 
-	(void)state;
 	memcpy(payload + 24, "arguments", 9);
 	assert_string_equal(text_of(row, payload, 16, 2), "(none)");
 	assert_string_equal(text_of(row, payload, 24, 2), "(none)");
@@ -219,13 +210,12 @@ static void test_what_a_record_may_lack(void **state)
 }
 
 /* The same in the older form, by name. */
-static void test_spelled_out(void **state)
+FIXTURE_TEST(test_spelled_out)
 {
 	const struct event_row *row = add("kernel_stack", stack_fields, "\"\"", true);
 	struct page_record r = {.time = 1, .len = 32};
 	uint8_t payload[32] = {9}, out[20000], *end;
 
-	(void)state;
 	r.payload = payload;
 	put64(payload + 16, 0xffffffff81000010);
 	put64(payload + 24, 0xffffffff81000100);
@@ -233,20 +223,4 @@ static void test_spelled_out(void **state)
 	assert_true((size_t)(end - out) <= event_encode_bound(row, r.len));
 	assert_non_null(memmem(out, (size_t)(end - out), "schedule\ndo_idle", 16));
 	assert_non_null(memmem(out, (size_t)(end - out), "caller", 6));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_stack_is_a_line_a_frame),
-		TEST(test_deep_stacks_are_cut),
-		TEST(test_a_process_stack_is_its_addresses),
-		TEST(test_names_beside_addresses),
-		TEST(test_formats_with_their_arguments),
-		TEST(test_what_a_record_may_lack),
-		TEST(test_spelled_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/encode/msg_bytes.h"
 
 /* Each length's first and last value, and what lies beside powers of two. */
@@ -45,21 +40,19 @@ static void compare(uint8_t *(*put)(uint8_t *p, uint64_t v), uint64_t limit)
 	}
 }
 
-static void test_every_way_writes_the_same_varint(void **state)
+TEST(test_every_way_writes_the_same_varint)
 {
-	(void)state;
 	compare(msg_put_varint, 0);
 	compare(msg_put_mixed_varint, 0);
 	compare(msg_put_wide_varint, 0);
 	compare(msg_put_long_varint, 1ull << 56);
 }
 
-static void test_a_message_may_need_a_longer_length(void **state)
+TEST(test_a_message_may_need_a_longer_length)
 {
 	static const size_t lengths[] = {0, 1, 127, 128, 16383, 16384};
 	static uint8_t bytes[16384 + MSG_LEN_MAX], len[10];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		size_t n = lengths[i], len_len = (size_t)(pb_put_varint(len, n) - len);
 
@@ -70,14 +63,4 @@ static void test_a_message_may_need_a_longer_length(void **state)
 		for (size_t at = 0; at < n; at++)
 			assert_int_equal(bytes[len_len + at], (uint8_t)(at * 7));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_way_writes_the_same_varint),
-		cmocka_unit_test(test_a_message_may_need_a_longer_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/encode/metadata.h"
 #include "unit/rng.h"
@@ -115,9 +109,10 @@ static bool tell(uint64_t until)
 
 /* ---- what a record says ---- */
 
-static void test_a_new_process_and_a_new_thread(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_a_new_process_and_a_new_thread)
 {
-	(void)state;
 	add_new(5, 70, 7, 17, "sixteen-bytes-xx");
 	add_new(6, 71, 70, 0x3d0f00, "worker");
 	add_new(7, 72, 70, 0x8000, "");
@@ -135,11 +130,10 @@ static void test_a_new_process_and_a_new_thread(void **state)
 	assert_false(told.tasks[2].is_thread);
 }
 
-static void test_flags_of_a_32_bit_kernel(void **state)
+FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
 {
 	struct news_plan plan = new_plan;
 
-	(void)state;
 	plan.wide = 0;
 	put32(8, 70);
 	put32(32, 0x10000);
@@ -150,11 +144,10 @@ static void test_flags_of_a_32_bit_kernel(void **state)
 	assert_false(told.tasks[0].is_sibling);
 }
 
-static void test_a_name(void **state)
+FIXTURE_TEST(test_a_name)
 {
 	struct news_plan plan = rename_plan;
 
-	(void)state;
 	add_rename(5, 70, "new name");
 	plan.subject = 0; /* whoever runs */
 	add(&plan, 6, 32, 99);
@@ -165,9 +158,8 @@ static void test_a_name(void **state)
 	assert_int_equal(told.tasks[1].tid, 99);
 }
 
-static void test_a_program(void **state)
+FIXTURE_TEST(test_a_program)
 {
-	(void)state;
 	add_exec(5, 70, 70, "/bin/true");
 	add_exec(6, 80, 83, "");
 	assert_true(tell(100));
@@ -179,11 +171,10 @@ static void test_a_program(void **state)
 	assert_int_equal(told.tasks[1].file_len, 0);
 }
 
-static void test_an_end(void **state)
+FIXTURE_TEST(test_an_end)
 {
 	static const struct news_plan plan = {NEWS_ENDED, 0, 24, 0, 0};
 
-	(void)state;
 	put32(24, 70);
 	add(&plan, 5, 28, 99);
 	assert_true(tell(100));
@@ -192,12 +183,11 @@ static void test_an_end(void **state)
 }
 
 /* The place and length of the file's name are the record's own words. */
-static void test_a_program_whose_name_lies_elsewhere(void **state)
+FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
 {
 	static const uint32_t bad[] = {0xffffffff, 10u << 16 | 25, 1u << 16 | 0xffff,
 				       12u << 16 | 20};
 
-	(void)state;
 	put32(8, 70);
 	put32(12, 70);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -214,9 +204,8 @@ static void test_a_program_whose_name_lies_elsewhere(void **state)
 	assert_int_equal(told.tasks[4].file_len, 10);
 }
 
-static void test_descriptors(void **state)
+FIXTURE_TEST(test_descriptors)
 {
-	(void)state;
 	add_exit(70, SYS_openat, 3);
 	add_exit(70, SYS_openat, 3); /* the same again */
 	add_exit(70, SYS_read, 100);
@@ -237,11 +226,10 @@ static void test_descriptors(void **state)
 	assert_int_equal(told.n_fds, 1);
 }
 
-static void test_numbers_of_32_bits(void **state)
+FIXTURE_TEST(test_numbers_of_32_bits)
 {
 	struct news_plan plan = {NEWS_SYS_EXIT, 0, 8, 0, 12};
 
-	(void)state;
 	put32(8, SYS_openat);
 	put32(12, 7);
 	add(&plan, 1, 16, 70);
@@ -252,9 +240,8 @@ static void test_numbers_of_32_bits(void **state)
 	assert_int_equal(told.fds[0].fd, 7);
 }
 
-static void test_descriptors_that_nobody_wants(void **state)
+FIXTURE_TEST(test_descriptors_that_nobody_wants)
 {
-	(void)state;
 	task_news_deinit(&news);
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	add_exit(70, SYS_openat, 3);
@@ -271,13 +258,12 @@ static void add_inode(const struct news_plan *plan, uint64_t inode, int32_t comm
 	add(plan, 1, 32, common_pid);
 }
 
-static void test_files_that_events_name(void **state)
+FIXTURE_TEST(test_files_that_events_name)
 {
 	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16},
 				      both = {NEWS_INODE, 1, 8, 24, 16},
 				      narrow = {NEWS_INODE, 0, 8, 0, 16};
 
-	(void)state;
 	add_inode(&file, 1ull << 40 | 7, 70);
 	add_inode(&file, 1ull << 40 | 7, 71);
 	add_inode(&both, 9, 70);
@@ -304,11 +290,10 @@ static void test_files_that_events_name(void **state)
 	assert_int_equal(told.lost, 0);
 }
 
-static void test_files_that_nobody_wants(void **state)
+FIXTURE_TEST(test_files_that_nobody_wants)
 {
 	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16};
 
-	(void)state;
 	task_news_deinit(&news);
 	assert_int_equal(task_news_init(&news, METADATA_TASKS | METADATA_FDS), 0);
 	add_inode(&file, 7, 70);
@@ -317,9 +302,8 @@ static void test_files_that_nobody_wants(void **state)
 
 /* ---- when it is told ---- */
 
-static void test_cpu_by_cpu_in_by_time_out(void **state)
+FIXTURE_TEST(test_cpu_by_cpu_in_by_time_out)
 {
-	(void)state;
 	add_rename(2, 70, "b");
 	add_rename(4, 70, "d");
 	add_rename(9, 70, "late");
@@ -342,9 +326,8 @@ static void test_cpu_by_cpu_in_by_time_out(void **state)
 	assert_int_equal(told.tasks[1].time_ns, 9);
 }
 
-static void test_at_one_moment_in_the_order_of_the_records(void **state)
+FIXTURE_TEST(test_at_one_moment_in_the_order_of_the_records)
 {
-	(void)state;
 	add_new(5, 70, 7, 0, "a");
 	add_rename(5, 70, "b");
 	add_exec(5, 70, 70, "c");
@@ -356,11 +339,10 @@ static void test_at_one_moment_in_the_order_of_the_records(void **state)
 	assert_int_equal(told.tasks[3].kind, METADATA_TASK_EXEC);
 }
 
-static void test_many_runs_of_many_lengths(void **state)
+FIXTURE_TEST(test_many_runs_of_many_lengths)
 {
 	uint64_t seed = 1, last = 0;
 
-	(void)state;
 	for (uint64_t n = 0, time = 0; n < 5000; n++) {
 		time = rng_below(&seed, 50) ? time + rng_below(&seed, 100)
 					    : rng_below(&seed, 10000);
@@ -377,11 +359,10 @@ static void test_many_runs_of_many_lengths(void **state)
 	}
 }
 
-static void test_names_of_files_are_kept(void **state)
+FIXTURE_TEST(test_names_of_files_are_kept)
 {
 	char file[32];
 
-	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		snprintf(file, sizeof(file), "/bin/kept-%u", round);
 		add_exec(10 * round + 15, 70, 70, file);
@@ -399,9 +380,8 @@ static void test_names_of_files_are_kept(void **state)
 	}
 }
 
-static void test_threads_of_whom_there_is_more_to_tell(void **state)
+FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
 {
-	(void)state;
 	tid_set_add(&news.tids, 70);
 	tid_set_add(&news.tids, 71);
 	tid_set_add(&news.tids, 72);
@@ -425,9 +405,8 @@ static void see(uint64_t time, int32_t tid)
 }
 
 /* On one CPU it is seen to run, on another one its beginning has not been read yet. */
-static void test_threads_of_after_the_pass_began(void **state)
+FIXTURE_TEST(test_threads_of_after_the_pass_began)
 {
-	(void)state;
 	task_news_ripe_before(&news, &boot, 10);
 	see(9, 70);
 	see(10, 71);
@@ -455,12 +434,11 @@ static void test_threads_of_after_the_pass_began(void **state)
 	assert_false(tell(UINT64_MAX));
 }
 
-static void test_the_pass_on_another_clock(void **state)
+FIXTURE_TEST(test_the_pass_on_another_clock)
 {
 	struct clock_sync sync = {
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
 
-	(void)state;
 	assert_ptr_equal(task_news_tids(&news, UINT64_MAX - 1), &news.tids);
 	task_news_ripe_before(&news, &sync, 4900);
 	assert_ptr_equal(task_news_tids(&news, 899), &news.tids);
@@ -472,9 +450,8 @@ static void test_the_pass_on_another_clock(void **state)
 	assert_ptr_equal(task_news_tids(&news, 900), &news.tids);
 }
 
-static void test_nothing_new_before_the_next_pass(void **state)
+FIXTURE_TEST(test_nothing_new_before_the_next_pass)
 {
-	(void)state;
 	assert_false(tell(10));
 	add_rename(5, 70, "a");
 	tid_set_add(&news.tids, 70);
@@ -486,12 +463,11 @@ static void test_nothing_new_before_the_next_pass(void **state)
 	assert_false(tell(12));
 }
 
-static void test_times_of_another_clock(void **state)
+FIXTURE_TEST(test_times_of_another_clock)
 {
 	struct clock_sync sync = {
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
 
-	(void)state;
 	add_rename(900, 70, "a");
 	add_rename(1100, 70, "b");
 	assert_true(task_news_told(&news, &sync, 5050, &told));
@@ -513,11 +489,10 @@ static void test_times_of_another_clock(void **state)
 
 /* ---- limits ---- */
 
-static void test_more_than_can_be_held(void **state)
+FIXTURE_TEST(test_more_than_can_be_held)
 {
 	char file[4000];
 
-	(void)state;
 	for (uint32_t i = 0; i <= TASK_NEWS_TASKS / 2; i++) {
 		assert_false(task_news_is_pressing(&news));
 		add_rename(i, 70, "a");
@@ -546,35 +521,4 @@ static void test_more_than_can_be_held(void **state)
 	assert_true(tell(UINT64_MAX));
 	assert_int_equal(told.n_fds, TASK_NEWS_FDS);
 	assert_int_equal(told.lost, 100000 - TASK_NEWS_FDS);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_new_process_and_a_new_thread),
-		TEST(test_flags_of_a_32_bit_kernel),
-		TEST(test_a_name),
-		TEST(test_a_program),
-		TEST(test_an_end),
-		TEST(test_a_program_whose_name_lies_elsewhere),
-		TEST(test_descriptors),
-		TEST(test_numbers_of_32_bits),
-		TEST(test_descriptors_that_nobody_wants),
-		TEST(test_files_that_events_name),
-		TEST(test_files_that_nobody_wants),
-		TEST(test_cpu_by_cpu_in_by_time_out),
-		TEST(test_at_one_moment_in_the_order_of_the_records),
-		TEST(test_many_runs_of_many_lengths),
-		TEST(test_names_of_files_are_kept),
-		TEST(test_threads_of_whom_there_is_more_to_tell),
-		TEST(test_threads_of_after_the_pass_began),
-		TEST(test_the_pass_on_another_clock),
-		TEST(test_nothing_new_before_the_next_pass),
-		TEST(test_times_of_another_clock),
-		TEST(test_more_than_can_be_held),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

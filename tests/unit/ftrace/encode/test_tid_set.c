@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/encode/metadata.c"
 
-static void test_each_thread_once_until_the_clear(void **state)
+TEST(test_each_thread_once_until_the_clear)
 {
 	static const int32_t seen[] = {5, 6, 5, 64, 63, 65, 5, (int32_t)TID_LIMIT - 1, 1};
 	static const int32_t want[] = {5, 6, 64, 63, 65, (int32_t)TID_LIMIT - 1, 1};
 	struct tid_set s;
 
-	(void)state;
 	assert_int_equal(tid_set_init(&s, 100), 0);
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < sizeof(seen) / sizeof(*seen); i++)
@@ -28,12 +22,11 @@ static void test_each_thread_once_until_the_clear(void **state)
 	tid_set_deinit(&s);
 }
 
-static void test_what_is_no_thread(void **state)
+TEST(test_what_is_no_thread)
 {
 	static const int32_t none[] = {0, -1, INT32_MIN, INT32_MAX, (int32_t)TID_LIMIT};
 	struct tid_set s;
 
-	(void)state;
 	assert_int_equal(tid_set_init(&s, 100), 0);
 	for (unsigned i = 0; i < sizeof(none) / sizeof(*none); i++)
 		tid_set_add(&s, none[i]);
@@ -41,11 +34,10 @@ static void test_what_is_no_thread(void **state)
 	tid_set_deinit(&s);
 }
 
-static void test_a_full_set_remembers_no_more(void **state)
+TEST(test_a_full_set_remembers_no_more)
 {
 	struct tid_set s;
 
-	(void)state;
 	assert_int_equal(tid_set_init(&s, 3), 0);
 	for (int32_t i = 1; i < 10; i++)
 		tid_set_add(&s, i);
@@ -57,11 +49,10 @@ static void test_a_full_set_remembers_no_more(void **state)
 	tid_set_deinit(&s);
 }
 
-static void test_some_are_taken_out(void **state)
+TEST(test_some_are_taken_out)
 {
 	struct tid_set s;
 
-	(void)state;
 	assert_int_equal(tid_set_init(&s, 10), 0);
 	for (int32_t i = 1; i <= 6; i++)
 		tid_set_add(&s, i);
@@ -84,11 +75,10 @@ static void test_some_are_taken_out(void **state)
 	tid_set_deinit(&s);
 }
 
-static void test_all_of_one_into_another(void **state)
+TEST(test_all_of_one_into_another)
 {
 	struct tid_set from, to;
 
-	(void)state;
 	assert_int_equal(tid_set_init(&from, 10), 0);
 	assert_int_equal(tid_set_init(&to, 4), 0);
 	tid_set_add(&to, 1);
@@ -102,17 +92,4 @@ static void test_all_of_one_into_another(void **state)
 	assert_int_equal(from.n, 1);
 	tid_set_deinit(&from);
 	tid_set_deinit(&to);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_thread_once_until_the_clear),
-		cmocka_unit_test(test_what_is_no_thread),
-		cmocka_unit_test(test_a_full_set_remembers_no_more),
-		cmocka_unit_test(test_some_are_taken_out),
-		cmocka_unit_test(test_all_of_one_into_another),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

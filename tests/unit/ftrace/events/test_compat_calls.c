@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the records. With a kernel: tests/root/test_compat.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/events/compat_syscalls.h"
@@ -108,7 +103,9 @@ static const struct event_row *leave(int32_t tid, int64_t nr, int64_t value,
 	return look(record, sizeof(record), ret);
 }
 
-static void test_calls_of_32_bit_programs_are_named(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup_folder, teardown)
+
+FIXTURE_TEST(test_calls_of_32_bit_programs_are_named)
 {
 	int nr = syscall_number("openat", true);
 	struct page_record r;
@@ -131,7 +128,7 @@ static void test_calls_of_32_bit_programs_are_named(void **state)
 	assert_int_equal((int32_t)load32(r.payload + 12), -2);
 }
 
-static void test_numbers_without_a_name(void **state)
+FIXTURE_TEST(test_numbers_without_a_name)
 {
 	struct page_record r;
 
@@ -143,7 +140,7 @@ static void test_numbers_without_a_name(void **state)
 	}
 }
 
-static void test_an_exec_ends_as_it_began(void **state)
+FIXTURE_TEST(test_an_exec_ends_as_it_began)
 {
 	int native = syscall_number("execve", false), compat = syscall_number("execve", true);
 	struct page_record r;
@@ -158,7 +155,7 @@ static void test_an_exec_ends_as_it_began(void **state)
 #endif
 }
 
-static void test_only_where_calls_are_recorded_in_a_form_that_is_known(void **state)
+FIXTURE_TEST(test_only_where_calls_are_recorded_in_a_form_that_is_known)
 {
 	begin(state);
 	assert_null(calls);
@@ -175,7 +172,7 @@ static void test_only_where_calls_are_recorded_in_a_form_that_is_known(void **st
 	assert_int_equal(table.n_rows, 1);
 }
 
-static void test_short_records_and_other_events(void **state)
+FIXTURE_TEST(test_short_records_and_other_events)
 {
 	static const uint16_t other[32] = {7, ENTER, EXIT};
 	struct page_record r;
@@ -192,7 +189,7 @@ static void test_short_records_and_other_events(void **state)
 	assert_int_equal(calls->threads.n, 0);
 }
 
-static void test_only_one_of_the_events(void **state)
+FIXTURE_TEST(test_only_one_of_the_events)
 {
 	struct page_record r;
 
@@ -202,20 +199,4 @@ static void test_only_one_of_the_events(void **state)
 		skip();
 	assert_int_equal(table.n_rows, 2);
 	assert_string_equal(leave(COMPAT, 1, 5, &r)->name, "compat_sys_exit");
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_calls_of_32_bit_programs_are_named),
-		TEST(test_numbers_without_a_name),
-		TEST(test_an_exec_ends_as_it_began),
-		TEST(test_only_where_calls_are_recorded_in_a_form_that_is_known),
-		TEST(test_short_records_and_other_events),
-		TEST(test_only_one_of_the_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is taken for a 32-bit program, and until when. With a kernel: tests/root/test_compat.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/events/compat_syscalls.c"
 #include "base/system/syscall_names.h"
@@ -81,7 +76,9 @@ static int64_t leave(uint32_t tid, int nr, int64_t ret)
 	return compat_threads_exit(&threads, &c) ? -c.nr : c.nr;
 }
 
-static void test_a_thread_is_looked_at(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_a_thread_is_looked_at)
 {
 	begin(state);
 	assert_false(enter(NATIVE, getppid64));
@@ -100,7 +97,7 @@ static void test_a_thread_is_looked_at(void **state)
 	assert_false(enter(COMPAT, getppid64));
 }
 
-static void test_an_exec_leads_to_the_other_table(void **state)
+FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 {
 	int to32, to64;
 
@@ -121,7 +118,7 @@ static void test_an_exec_leads_to_the_other_table(void **state)
 	assert_false(enter(NATIVE, getppid64));
 }
 
-static void test_an_exec_of_a_program_that_is_gone(void **state)
+FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
 {
 	begin(state);
 	if (!threads.exec_tells)
@@ -135,7 +132,7 @@ static void test_an_exec_of_a_program_that_is_gone(void **state)
 }
 
 /* Of another CPU's ring, which is read later. */
-static void test_what_was_before_an_exec_comes_later(void **state)
+FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
 {
 	begin(state);
 	if (!threads.exec_tells)
@@ -160,7 +157,7 @@ static void test_what_was_before_an_exec_comes_later(void **state)
 	assert_false(enter(COMPAT, getppid64));
 }
 
-static void test_a_munmap_is_no_exec(void **state)
+FIXTURE_TEST(test_a_munmap_is_no_exec)
 {
 	begin(state);
 	if (!threads.exec_tells)
@@ -175,7 +172,7 @@ static void test_a_munmap_is_no_exec(void **state)
 	assert_false(enter(NATIVE + 1, getppid64));
 }
 
-static void test_an_exec_that_fails_or_stays(void **state)
+FIXTURE_TEST(test_an_exec_that_fails_or_stays)
 {
 	begin(state);
 	assert_true(enter(COMPAT, threads.numbers[1].execve));
@@ -199,7 +196,7 @@ static void test_an_exec_that_fails_or_stays(void **state)
 	assert_true(enter(NATIVE, getppid32));
 }
 
-static void test_wide_arguments_are_those_of_a_64_bit_program(void **state)
+FIXTURE_TEST(test_wide_arguments_are_those_of_a_64_bit_program)
 {
 	struct compat_call c = {.time = 100, .tid = COMPAT, .nr = getppid64, .wide = true};
 
@@ -209,7 +206,7 @@ static void test_wide_arguments_are_those_of_a_64_bit_program(void **state)
 	assert_false(enter(COMPAT, getppid64));
 }
 
-static void test_numbers_are_given_again(void **state)
+FIXTURE_TEST(test_numbers_are_given_again)
 {
 	struct compat_call c = {.time = 2 + COMPAT_THREADS_NS, .tid = NATIVE, .nr = getppid64};
 
@@ -220,7 +217,7 @@ static void test_numbers_are_given_again(void **state)
 	assert_true(compat_threads_enter(&threads, &c));
 }
 
-static void test_more_threads_than_places(void **state)
+FIXTURE_TEST(test_more_threads_than_places)
 {
 	begin(state);
 	for (uint32_t tid = 1000; tid < 1000 + 3 * COMPAT_THREADS_MAX; tid++)
@@ -229,7 +226,7 @@ static void test_more_threads_than_places(void **state)
 	assert_true(enter(COMPAT, getppid32));
 }
 
-static void test_a_kernel_without_32_bit_programs(void **state)
+FIXTURE_TEST(test_a_kernel_without_32_bit_programs)
 {
 	char path[4200];
 
@@ -240,24 +237,4 @@ static void test_a_kernel_without_32_bit_programs(void **state)
 		skip(); /* another architecture's kernel does not say */
 	assert_int_equal(compat_threads_init(&threads, *state), -EOPNOTSUPP);
 	assert_int_equal(compat_threads_init(&threads, NULL), -EOPNOTSUPP);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_thread_is_looked_at),
-		TEST(test_an_exec_leads_to_the_other_table),
-		TEST(test_an_exec_of_a_program_that_is_gone),
-		TEST(test_what_was_before_an_exec_comes_later),
-		TEST(test_a_munmap_is_no_exec),
-		TEST(test_an_exec_that_fails_or_stays),
-		TEST(test_wide_arguments_are_those_of_a_64_bit_program),
-		TEST(test_numbers_are_given_again),
-		TEST(test_more_threads_than_places),
-		TEST(test_a_kernel_without_32_bit_programs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/events/event_select.h"
 
@@ -59,7 +53,9 @@ static const char *select_all(void **state, ...)
 	return text;
 }
 
-static void test_one_by_one(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_one_by_one)
 {
 	assert_string_equal(select_all(state, "sched/sched_switch", "ftrace:print", NULL),
 			    "ftrace/print sched/sched_switch");
@@ -67,7 +63,7 @@ static void test_one_by_one(void **state)
 	assert_string_equal(select_all(state, NULL), "");
 }
 
-static void test_each_once_and_in_order(void **state)
+FIXTURE_TEST(test_each_once_and_in_order)
 {
 	assert_string_equal(select_all(state, "sched/sched_waking", "sched_switch", "sched/*",
 				       "sched:sched_switch", NULL),
@@ -76,7 +72,7 @@ static void test_each_once_and_in_order(void **state)
 	assert_null(reports.unknown);
 }
 
-static void test_patterns(void **state)
+FIXTURE_TEST(test_patterns)
 {
 	assert_string_equal(select_all(state, "irq/*", NULL), "irq/irq_handler irq/softirq");
 	assert_string_equal(select_all(state, "sched/sched_wak*", NULL),
@@ -86,13 +82,13 @@ static void test_patterns(void **state)
 	assert_null(reports.unknown);
 }
 
-static void test_bare_names_in_every_group(void **state)
+FIXTURE_TEST(test_bare_names_in_every_group)
 {
 	assert_string_equal(select_all(state, "same", "print", NULL),
 			    "ftrace/print one/same two/same");
 }
 
-static void test_unknown_ones_are_told(void **state)
+FIXTURE_TEST(test_unknown_ones_are_told)
 {
 	static char *const bad[] = {
 		"sched/nope",
@@ -124,7 +120,7 @@ static void test_unknown_ones_are_told(void **state)
 	reports_deinit(&reports);
 }
 
-static void test_what_a_request_means(void **state)
+TEST(test_what_a_request_means)
 {
 	static const struct {
 		const char *request;
@@ -146,13 +142,12 @@ static void test_what_a_request_means(void **state)
 		{"../*", false},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(event_request_means(cases[i].request, "sched", "sched_switch"),
 				 cases[i].means);
 }
 
-static void test_a_selection_grows_and_shrinks(void **state)
+FIXTURE_TEST(test_a_selection_grows_and_shrinks)
 {
 	char *requests[] = {"irq/*", "sched/sched_switch"};
 	struct event_selection s = {0};
@@ -175,7 +170,7 @@ static void test_a_selection_grows_and_shrinks(void **state)
 	event_selection_deinit(&s);
 }
 
-static void test_events_that_sessions_have_made(void **state)
+FIXTURE_TEST(test_events_that_sessions_have_made)
 {
 	static const struct event_told told = {"mine", "read", EVENT_TOLD_FIELDS};
 	char *requests[] = {"mine/read", "m*/*", "irq/softirq", "mine/other"};
@@ -215,7 +210,7 @@ static void test_events_that_sessions_have_made(void **state)
 	event_selection_deinit(&s);
 }
 
-static void test_more_requests_than_count(void **state)
+FIXTURE_TEST(test_more_requests_than_count)
 {
 	static char *requests[EVENT_SELECT_MAX_REQUESTS + 1];
 	struct event_selection s = {0};
@@ -234,7 +229,7 @@ static void test_more_requests_than_count(void **state)
 }
 
 /* Those cost the most; what is asked for by its group counts all the same. */
-static void test_more_requests_for_all_groups_than_count(void **state)
+FIXTURE_TEST(test_more_requests_for_all_groups_than_count)
 {
 	static char *requests[EVENT_SELECT_MAX_SEARCHES + 3];
 	static const char *const searches[] = {"*/*", "sched_switch", "s*:*", "*switch"};
@@ -256,41 +251,14 @@ static void test_more_requests_for_all_groups_than_count(void **state)
 	event_selection_deinit(&s);
 }
 
-static void test_no_tracefs(void **state)
+TEST(test_no_tracefs)
 {
 	struct event_selection s = {0};
 	char *requests[] = {"sched/*", "sched_switch"};
 
-	(void)state;
 	assert_int_equal(event_select("/nowhere", requests, 2, &s, &reports), 0);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(tracefs_list_size(reports.unknown), 2);
 	reports_deinit(&reports);
 	event_selection_deinit(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_one_by_one, setup, temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_each_once_and_in_order, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_patterns, setup, temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_events_that_sessions_have_made, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_bare_names_in_every_group, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_ones_are_told, setup,
-						temp_dir_teardown),
-		cmocka_unit_test(test_what_a_request_means),
-		cmocka_unit_test_setup_teardown(test_a_selection_grows_and_shrinks, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_more_requests_than_count, setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_more_requests_for_all_groups_than_count, setup,
-						temp_dir_teardown),
-		cmocka_unit_test(test_no_tracefs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_encode.h"
@@ -34,11 +28,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_rows_by_id(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(test_rows_by_id)
 {
 	const struct event_table_options o = {0};
 
-	(void)state;
 	assert_null(event_table_row(&t, 0));
 	assert_int_equal(add("irq", "irq_handler_exit", 65535, &o), 0);
 	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
@@ -78,14 +73,13 @@ static uint32_t number_of(uint16_t id)
 	return (uint32_t)f.u64;
 }
 
-static void test_an_id_that_means_another_event_now(void **state)
+FIXTURE_TEST(test_an_id_that_means_another_event_now)
 {
 	const struct event_table_options o = {0};
 	const struct event_row *old;
 	uint32_t first, second;
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(add("g", "a", 10, &o), 0);
 	assert_int_equal(add("g", "b", 11, &o), 0);
 	old = event_table_row(&t, 10);
@@ -123,14 +117,13 @@ static void test_an_id_that_means_another_event_now(void **state)
 	assert_int_equal(t.n_numbers, 6); /* a, b, two of c, d and e */
 }
 
-static void test_numbers_are_for_the_whole_process(void **state)
+FIXTURE_TEST(test_numbers_are_for_the_whole_process)
 {
 	const struct event_table_options o = {0};
 	struct event_table other = {0};
 	uint32_t a, b;
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(add("g", "a", 10, &o), 0);
 	assert_int_equal(add("g", "b", 11, &o), 0);
 	a = number_of(10);
@@ -158,13 +151,12 @@ static int add_told(const struct event_told *told, unsigned id)
 				    format_text("x", id, FORMAT_COMMON, one_int), &o, &got);
 }
 
-static void test_events_that_are_told_by_another_name(void **state)
+FIXTURE_TEST(test_events_that_are_told_by_another_name)
 {
 	const struct event_row *row;
 	struct pb_field f;
 	struct pb_dec d;
 
-	(void)state;
 	assert_int_equal(add_told(&(struct event_told){"mine", "read", EVENT_TOLD_FIELDS}, 10), 0);
 	row = event_table_row(&t, 10);
 	assert_string_equal(row->group, "mine");
@@ -203,11 +195,10 @@ static void test_events_that_are_told_by_another_name(void **state)
 	assert_null(event_table_find(&t, "g", "x", NULL, "\nID: 99999999999999999999\n"));
 }
 
-static void test_generic_events_are_numbered_in_order(void **state)
+FIXTURE_TEST(test_generic_events_are_numbered_in_order)
 {
 	struct event_table_options o = {0};
 
-	(void)state;
 	assert_int_equal(add("g", "first", 10, &o), 0);
 	assert_int_equal(add("sched", "sched_switch", 11, &o), 0);
 	assert_int_equal(add("g", "second", 12, &o), 0);
@@ -230,13 +221,12 @@ static void test_generic_events_are_numbered_in_order(void **state)
 	assert_int_equal(t.n_generic, 4);
 }
 
-static void test_texts_that_are_no_format(void **state)
+FIXTURE_TEST(test_texts_that_are_no_format)
 {
 	const struct event_table_options o = {0};
 	char nothing[] = "", noise[] = "name: x\nID: banana\n\x01\x02", cut[] = "name: x\nID: 5\n";
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(event_table_add(&t, "g", "x", nothing, &o, &id), EVENT_TABLE_BAD_FORMAT);
 	assert_int_equal(event_table_add(&t, "g", "x", noise, &o, &id), EVENT_TABLE_BAD_FORMAT);
 	assert_int_equal(event_table_add(&t, "g", "x", cut, &o, &id), EVENT_TABLE_BAD_FORMAT);
@@ -251,7 +241,7 @@ static void test_texts_that_are_no_format(void **state)
 	assert_int_equal(t.n_rows, 0);
 }
 
-static void test_compact_is_for_two_events(void **state)
+FIXTURE_TEST(test_compact_is_for_two_events)
 {
 	static const char fields[] =
 		FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
@@ -259,7 +249,6 @@ static void test_compact_is_for_two_events(void **state)
 	const struct event_table_options o = {.compact = true};
 	uint16_t id;
 
-	(void)state;
 	assert_true(event_table_can_compact("sched", "sched_switch",
 					    format_text("sched_switch", 5, FORMAT_COMMON, fields)));
 	assert_false(event_table_can_compact(
@@ -277,12 +266,11 @@ static void test_compact_is_for_two_events(void **state)
 	assert_int_equal(event_table_row(&t, 6)->kind, ROW_FIELDS);
 }
 
-static void test_the_bound_is_that_of_the_largest(void **state)
+FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
 {
 	const struct event_table_options o = {0};
 	uint16_t id;
 
-	(void)state;
 	assert_true(event_table_bound(&t, 4096) > 0);
 	assert_int_equal(add("g", "small", 10, &o), 0);
 	assert_int_equal(
@@ -295,7 +283,7 @@ static void test_the_bound_is_that_of_the_largest(void **state)
 	assert_true(event_table_bound(&t, 4096) > 4096);
 }
 
-static void test_prints_have_a_text_to_ask_about(void **state)
+FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 {
 	static const char fields[] =
 		FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0);
@@ -305,7 +293,6 @@ static void test_prints_have_a_text_to_ask_about(void **state)
 	const struct event_table_options o = {0};
 	uint16_t id;
 
-	(void)state;
 	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
 	filter.n_rules = 1;
 	config.print_filter = &filter;
@@ -320,14 +307,13 @@ static void test_prints_have_a_text_to_ask_about(void **state)
 }
 
 /* With threads to choose, others are asked about, too. */
-static void test_who_wrote_them_is_asked_of_all_that_anybody_writes(void **state)
+FIXTURE_TEST(test_who_wrote_them_is_asked_of_all_that_anybody_writes)
 {
 	static const char *const names[] = {"raw_data", "bprint", "bputs"};
 	uint32_t tid = 7;
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	const struct event_table_options o = {0}, legacy = {.legacy_generic = true};
 
-	(void)state;
 	config.tids_to_trace = &tid;
 	config.n_tids_to_trace = 1;
 	assert_int_equal(print_filter_new(&config, false, &t.prints), 0);
@@ -341,23 +327,4 @@ static void test_who_wrote_them_is_asked_of_all_that_anybody_writes(void **state
 	assert_int_equal(event_table_row(&t, 20)->kind, ROW_FIELDS);
 	assert_int_equal(add("other", "bputs", 21, &o), 0);
 	assert_int_equal(event_table_row(&t, 21)->kind, ROW_FIELDS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_rows_by_id, teardown),
-		cmocka_unit_test_teardown(test_an_id_that_means_another_event_now, teardown),
-		cmocka_unit_test_teardown(test_numbers_are_for_the_whole_process, teardown),
-		cmocka_unit_test_teardown(test_events_that_are_told_by_another_name, teardown),
-		cmocka_unit_test_teardown(test_generic_events_are_numbered_in_order, teardown),
-		cmocka_unit_test_teardown(test_texts_that_are_no_format, teardown),
-		cmocka_unit_test_teardown(test_compact_is_for_two_events, teardown),
-		cmocka_unit_test_teardown(test_the_bound_is_that_of_the_largest, teardown),
-		cmocka_unit_test_teardown(test_prints_have_a_text_to_ask_about, teardown),
-		cmocka_unit_test_teardown(test_who_wrote_them_is_asked_of_all_that_anybody_writes,
-					  teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

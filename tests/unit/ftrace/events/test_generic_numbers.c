@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/events/event_table.c"
 
 static uint32_t take(uint64_t shape)
@@ -19,11 +14,10 @@ static uint32_t take(uint64_t shape)
 	return number;
 }
 
-static void test_one_number_a_shape(void **state)
+TEST(test_one_number_a_shape)
 {
 	uint32_t a = take(1), b = take(2);
 
-	(void)state;
 	assert_int_not_equal(a, b);
 	assert_int_equal(take(1), a);
 	generic_number_give(a);
@@ -35,11 +29,10 @@ static void test_one_number_a_shape(void **state)
 	generic_number_give(b);
 }
 
-static void test_a_number_that_is_free_waits_for_its_turn(void **state)
+TEST(test_a_number_that_is_free_waits_for_its_turn)
 {
 	uint32_t a = take(1), b, c;
 
-	(void)state;
 	generic_number_give(a);
 	b = take(2);
 	c = take(1);
@@ -49,13 +42,12 @@ static void test_a_number_that_is_free_waits_for_its_turn(void **state)
 	generic_number_give(c);
 }
 
-static void test_all_numbers(void **state)
+TEST(test_all_numbers)
 {
 	static uint32_t numbers[GENERIC_NUMBERS];
 	static uint8_t seen[GENERIC_NUMBERS];
 	uint32_t number = 7;
 
-	(void)state;
 	for (unsigned i = 0; i < GENERIC_NUMBERS; i++) {
 		numbers[i] = take(1000 + i);
 		assert_int_equal(seen[numbers[i] - GENERIC_NUMBER_FIRST]++, 0);
@@ -74,15 +66,4 @@ static void test_all_numbers(void **state)
 	/* Nobody's. */
 	generic_number_give(numbers[0]);
 	generic_number_give(0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_number_a_shape),
-		cmocka_unit_test(test_a_number_that_is_free_waits_for_its_turn),
-		cmocka_unit_test(test_all_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "config/text.h"
 #include "ftrace/events/print_filter.h"
 
@@ -68,16 +63,16 @@ static bool allows(const char *text)
 	return r;
 }
 
-static void test_no_rules(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(test_no_rules)
 {
-	(void)state;
 	assert_int_equal(make(""), 0);
 	assert_null(filter);
 }
 
-static void test_prefix(void **state)
+FIXTURE_TEST(test_prefix)
 {
-	(void)state;
 	make("rules { prefix: 'ab' allow: false }");
 	assert_false(allows("ab"));
 	assert_false(allows("abc\n"));
@@ -89,9 +84,8 @@ static void test_prefix(void **state)
 	assert_true(allows_bytes("\0ab", 3));
 }
 
-static void test_the_first_rule_that_matches_decides(void **state)
+FIXTURE_TEST(test_the_first_rule_that_matches_decides)
 {
-	(void)state;
 	make("rules { prefix: 'abc' allow: true } rules { prefix: 'ab' allow: false } "
 	     "rules { prefix: 'abd' allow: true }");
 	assert_true(allows("abcd"));
@@ -99,9 +93,8 @@ static void test_the_first_rule_that_matches_decides(void **state)
 	assert_true(allows("x"));
 }
 
-static void test_only_what_is_allowed(void **state)
+FIXTURE_TEST(test_only_what_is_allowed)
 {
-	(void)state;
 	make("rules { prefix: 'ab' allow: true } rules { prefix: '' allow: false }");
 	assert_true(allows("abc"));
 	assert_false(allows("x"));
@@ -112,7 +105,7 @@ static void test_only_what_is_allowed(void **state)
 	assert_false(allows("x"));
 }
 
-static void test_atrace_messages(void **state)
+FIXTURE_TEST(test_atrace_messages)
 {
 	static const char *const matching[] = {"C|123|cpu", "C|0|cpu", "C|99999999999999|cpu_x\n"};
 	static const char *const others[] = {"C|123|cp",  "C||cpu",   "C|12x|cpu",  "C|123cpu",
@@ -120,7 +113,6 @@ static void test_atrace_messages(void **state)
 					     "C|123",	  "C|",	      "C",	    "",
 					     "C|123|",	  "|123|cpu", " C|123|cpu"};
 
-	(void)state;
 	make("rules { atrace_msg { type: 'C' prefix: 'cpu' } allow: false }");
 	for (unsigned i = 0; i < sizeof(matching) / sizeof(*matching); i++)
 		assert_false(allows(matching[i]));
@@ -135,11 +127,10 @@ static void test_atrace_messages(void **state)
 	assert_true(allows("B|1|x"));
 }
 
-static void test_threads(void **state)
+FIXTURE_TEST(test_threads)
 {
 	const uint8_t *text = (const uint8_t *)"ab";
 
-	(void)state;
 	n_tids = 3;
 	assert_int_equal(make(""), 0);
 	assert_true(print_filter_allows(filter, 5, text, 2));
@@ -157,12 +148,11 @@ static void test_threads(void **state)
 	assert_null(filter);
 }
 
-static void test_limit(void **state)
+FIXTURE_TEST(test_limit)
 {
 	static char text[40 * (PRINT_FILTER_MAX_RULES + 1)];
 	size_t at = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < PRINT_FILTER_MAX_RULES; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at,
 				       "rules { prefix: '%u' allow: false }", i + 1000);
@@ -172,19 +162,4 @@ static void test_limit(void **state)
 	snprintf(text + at, sizeof(text) - at, "rules { prefix: 'x' allow: true }");
 	assert_int_equal(make(text), -E2BIG);
 	assert_null(filter);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_no_rules, teardown),
-		cmocka_unit_test_teardown(test_prefix, teardown),
-		cmocka_unit_test_teardown(test_the_first_rule_that_matches_decides, teardown),
-		cmocka_unit_test_teardown(test_only_what_is_allowed, teardown),
-		cmocka_unit_test_teardown(test_atrace_messages, teardown),
-		cmocka_unit_test_teardown(test_threads, teardown),
-		cmocka_unit_test_teardown(test_limit, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

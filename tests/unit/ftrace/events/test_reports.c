@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <tracefs.h>
 
+#include "unit/test.h"
 #include "ftrace/events/ftrace_config.h"
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
 	struct reports r = {0};
 
-	(void)state;
 	report_unknown(&r, "sched/nope");
 	report_failed(&r, "option:%s (%d)", "x", 5);
 	report_failed(&r, "another");
@@ -34,12 +29,11 @@ static void test_lists(void **state)
 }
 
 /* What is past the limit is counted. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	static char longest[5000];
 	struct reports r = {0};
 
-	(void)state;
 	memset(longest, 'x', sizeof(longest) - 1);
 	for (unsigned i = 0; i < REPORTS_MAX + 50; i++)
 		report_failed(&r, "%s", longest);
@@ -57,14 +51,4 @@ static void test_limits(void **state)
 	assert_int_equal(r.unknown_more, 3);
 	reports_deinit(&r);
 	assert_int_equal(r.failed_more, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

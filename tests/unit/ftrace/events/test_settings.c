@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <tracefs.h>
 
+#include "unit/test.h"
 #include "config/text.h"
 #include "ftrace/events/ftrace_config.h"
 
@@ -39,9 +35,10 @@ static void read_config(const char *text, uint64_t ram)
 		pb__ftrace_config__free_unpacked(c, NULL);
 }
 
-static void test_defaults(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(test_defaults)
 {
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		read_config(i ? "" : NULL, 8 * GIB);
 		assert_int_equal(s.drain_period_ms, 100);
@@ -54,9 +51,8 @@ static void test_defaults(void **state)
 	}
 }
 
-static void test_ring_size(void **state)
+FIXTURE_TEST(test_ring_size)
 {
-	(void)state;
 	read_config("", 7 * GIB);
 	assert_int_equal(s.buffer_size_kb, 8192);
 	read_config("", 7 * GIB - 1);
@@ -76,9 +72,8 @@ static void test_ring_size(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_drain_period(void **state)
+FIXTURE_TEST(test_drain_period)
 {
-	(void)state;
 	read_config("drain_period_ms: 1", GIB);
 	assert_int_equal(s.drain_period_ms, 1);
 	assert_true(s.period_is_set);
@@ -94,9 +89,8 @@ static void test_drain_period(void **state)
 	assert_int_equal(s.drain_period_ms, 100);
 }
 
-static void test_switches(void **state)
+FIXTURE_TEST(test_switches)
 {
-	(void)state;
 	read_config("compact_sched { enabled: true }", GIB);
 	assert_true(s.events.compact);
 	read_config("compact_sched { enabled: false }", GIB);
@@ -116,9 +110,8 @@ static void test_switches(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_options_that_ask_for_nothing(void **state)
+FIXTURE_TEST(test_options_that_ask_for_nothing)
 {
-	(void)state;
 	read_config(
 		"symbolize_ksyms: false print_filter {} instance_name: '' "
 		"ksyms_mem_policy: KSYMS_RETAIN initialize_ksyms_synchronously_for_testing: true",
@@ -126,9 +119,8 @@ static void test_options_that_ask_for_nothing(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_rings_leave_memory_to_the_machine(void **state)
+FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
 {
-	(void)state;
 	read_config("buffer_size_kb: 524288", 8 * GIB); /* of 4 CPUs: a quarter */
 	assert_int_equal(s.buffer_size_kb, 524288);
 	assert_null(reports.failed);
@@ -147,30 +139,14 @@ static void test_rings_leave_memory_to_the_machine(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_fields_of_the_future_are_named(void **state)
+FIXTURE_TEST(test_fields_of_the_future_are_named)
 {
 	static const uint8_t bytes[] = {0xc0, 0x3e, 5}; /* field 1000 */
 	Pb__FtraceConfig *c = pb__ftrace_config__unpack(NULL, sizeof(bytes), bytes);
 
-	(void)state;
 	assert_non_null(c);
 	ftrace_settings_read(c, &(struct ftrace_machine){GIB, 4}, &s, &reports);
 	assert_int_equal(tracefs_list_size(reports.failed), 1);
 	assert_string_equal(reports.failed[0], "option:field 1000 (not known to this version)");
 	pb__ftrace_config__free_unpacked(c, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_defaults, teardown),
-		cmocka_unit_test_teardown(test_ring_size, teardown),
-		cmocka_unit_test_teardown(test_drain_period, teardown),
-		cmocka_unit_test_teardown(test_switches, teardown),
-		cmocka_unit_test_teardown(test_options_that_ask_for_nothing, teardown),
-		cmocka_unit_test_teardown(test_rings_leave_memory_to_the_machine, teardown),
-		cmocka_unit_test_teardown(test_fields_of_the_future_are_named, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pages to bundles: recorded ones both ways, made ones for what seldom happens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/formats.h"
@@ -135,12 +130,11 @@ static void take_columns(const struct bundle_view *b)
 	}
 }
 
-static void test_columns_tell_what_events_tell(void **state)
+TEST(test_columns_tell_what_events_tell)
 {
 	struct pb_field f;
 	struct pb_dec d;
 
-	(void)state;
 	translate_set("sched", false, 1000);
 	for (unsigned i = 0; i < n_bundles; i++) {
 		pb_dec_init(&d, bundles[i].whole.data, bundles[i].whole.len);
@@ -161,12 +155,11 @@ static void test_columns_tell_what_events_tell(void **state)
 	}
 }
 
-static void test_every_event_is_there_however_chunks_are_cut(void **state)
+TEST(test_every_event_is_there_however_chunks_are_cut)
 {
 	static const char *const sets[] = {"mix", "syscalls", "lossy"};
 	static const size_t ranges[] = {32, 100, 4096, 32760};
 
-	(void)state;
 	for (unsigned s = 0; s < ARRAY_SIZE(sets); s++) {
 		uint8_t *first = NULL;
 		size_t first_len = 0;
@@ -191,11 +184,10 @@ static void test_every_event_is_there_however_chunks_are_cut(void **state)
 	}
 }
 
-static void test_lost_events_of_a_recording(void **state)
+TEST(test_lost_events_of_a_recording)
 {
 	unsigned lost = 0;
 
-	(void)state;
 	translate_set("lossy", true, 4096);
 	for (unsigned i = 0; i < n_bundles; i++) {
 		lost += bundles[i].lost;
@@ -279,11 +271,12 @@ static void finish(void)
 	bundles_read(w);
 }
 
-static void test_bundles_are_chained_by_time(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_bundles_are_chained_by_time)
 {
 	struct page_maker m;
 
-	(void)state;
 	for (unsigned i = 1; i <= 3; i++) {
 		page_begin(&m, 1000 * i);
 		put_wait(&m, 10);
@@ -302,12 +295,11 @@ static void test_bundles_are_chained_by_time(void **state)
 	assert_int_equal(cpu.events, 6);
 }
 
-static void test_nothing_to_say_is_no_packet(void **state)
+FIXTURE_TEST(test_nothing_to_say_is_no_packet)
 {
 	static const uint8_t unknown[8] = {99, 9}, beyond[8] = {0xff, 0xff};
 	struct page_maker m;
 
-	(void)state;
 	page_begin(&m, 1);
 	page_record(&m, 1, unknown, 8);
 	page_record(&m, 1, beyond, 8);
@@ -319,11 +311,10 @@ static void test_nothing_to_say_is_no_packet(void **state)
 	assert_int_equal(cpu.left_out, 2);
 }
 
-static void test_a_loss_begins_a_bundle(void **state)
+FIXTURE_TEST(test_a_loss_begins_a_bundle)
 {
 	struct page_maker m;
 
-	(void)state;
 	page_begin(&m, 1000);
 	put_wait(&m, 1);
 	page_end(&m, 0, 0);
@@ -349,11 +340,10 @@ static void test_a_loss_begins_a_bundle(void **state)
 	assert_int_equal(cpu.lost, 77);
 }
 
-static void test_a_broken_page_costs_its_rest(void **state)
+FIXTURE_TEST(test_a_broken_page_costs_its_rest)
 {
 	struct page_maker m;
 
-	(void)state;
 	page_begin(&m, 1000);
 	put_wait(&m, 1);
 	page_head(&m, 28, 1); /* and nothing behind it */
@@ -376,11 +366,10 @@ static void test_a_broken_page_costs_its_rest(void **state)
 	assert_true(t->lost);
 }
 
-static void test_a_loss_before_a_broken_page_is_told(void **state)
+FIXTURE_TEST(test_a_loss_before_a_broken_page_is_told)
 {
 	struct page_maker m;
 
-	(void)state;
 	page_begin(&m, 3000);
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
 	translate(&m);
@@ -392,11 +381,10 @@ static void test_a_loss_before_a_broken_page_is_told(void **state)
 	assert_int_equal(cpu.lost, 77);
 }
 
-static void test_broken_pages_are_kept_for_whoever_asks(void **state)
+FIXTURE_TEST(test_broken_pages_are_kept_for_whoever_asks)
 {
 	struct page_maker m;
 
-	(void)state;
 	t->broken_left = 2;
 	for (unsigned i = 0; i < 4; i++) {
 		page_begin(&m, 1000 * (i + 1));
@@ -426,13 +414,12 @@ static void test_broken_pages_are_kept_for_whoever_asks(void **state)
 	assert_memory_equal(bundles[0].broken_page.data, m.bytes, PAGE_MAKER_SIZE);
 }
 
-static void test_a_broken_record_costs_itself(void **state)
+FIXTURE_TEST(test_a_broken_record_costs_itself)
 {
 	uint8_t payload[16] = {ID_STRING};
 	uint32_t outside = 100 << 16 | 12;
 	struct page_maker m;
 
-	(void)state;
 	memcpy(payload + 8, &outside, 4);
 	page_begin(&m, 1000);
 	put_wait(&m, 1);
@@ -458,11 +445,10 @@ static void test_a_broken_record_costs_itself(void **state)
 	assert_int_equal(t->status_counts[PAGE_SHORT_COMPACT_EVENT], 1);
 }
 
-static void test_bundles_end_after_so_many_bytes(void **state)
+FIXTURE_TEST(test_bundles_end_after_so_many_bytes)
 {
 	struct page_maker m;
 
-	(void)state;
 	page_begin(&m, 1000);
 	put_wait(&m, 1);
 	page_end(&m, 0, 0);
@@ -474,12 +460,11 @@ static void test_bundles_end_after_so_many_bytes(void **state)
 	assert_int_equal(bundles[1].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
 }
 
-static void test_bundles_end_when_a_table_is_full(void **state)
+FIXTURE_TEST(test_bundles_end_when_a_table_is_full)
 {
 	struct page_maker m;
 	unsigned names = 0, i = 0, n = 0;
 
-	(void)state;
 	while (n < 3 * COMM_TABLE_MAX) {
 		page_begin(&m, 1000);
 		for (; m.at < PAGE_MAKER_SIZE - 100 && n < 3 * COMM_TABLE_MAX; n++) {
@@ -512,13 +497,12 @@ static void test_bundles_end_when_a_table_is_full(void **state)
 		assert_int_equal(bundles[i].descriptors, 1);
 }
 
-static void test_threads_of_a_page_are_told(void **state)
+FIXTURE_TEST(test_threads_of_a_page_are_told)
 {
 	struct task_news news = {0};
 	struct page_maker m;
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
-	(void)state;
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	payload[32] = 8;
 	page_begin(&m, 1);
@@ -536,7 +520,7 @@ static void test_threads_of_a_page_are_told(void **state)
 }
 
 /* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
-static void test_events_for_the_feed_alone(void **state)
+FIXTURE_TEST(test_events_for_the_feed_alone)
 {
 	static const struct event_table_options o = {.metadata_only = true};
 	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
@@ -544,7 +528,6 @@ static void test_events_for_the_feed_alone(void **state)
 	struct page_maker m;
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(event_table_add(&table, "task", "task_rename",
 					 format_text("task_rename", ID_RENAME, FORMAT_COMMON,
 						     FIELD("pid_t pid", 8, 4, 1)
@@ -577,13 +560,12 @@ static void test_events_for_the_feed_alone(void **state)
 }
 
 /* By the /proc of tests/data/calls: 32 runs a 32-bit program, 64 does not. */
-static void test_calls_of_32_bit_programs_in_their_place(void **state)
+FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 {
 	static const struct event_table_options o = {0};
 	uint64_t call[8] = {0, 20, 0, 1, 2, 3, 4, 5};
 	struct page_maker m, before;
 
-	(void)state;
 	add("raw_syscalls", "sys_enter", ID_CALL,
 	    FIELD("long id", 8, 8, 1) FIELD("unsigned long args[6]", 16, 48, 0), false);
 	assert_int_equal(compat_calls_new("tests/data/calls", &o, &table, &t->calls), 0);
@@ -608,12 +590,11 @@ static void test_calls_of_32_bit_programs_in_their_place(void **state)
 }
 
 /* Noise behind a good header: whatever is said of it, the packets are whole. */
-static void test_noise_makes_whole_packets(void **state)
+FIXTURE_TEST(test_noise_makes_whole_packets)
 {
 	struct page_maker m;
 	uint64_t seed = 4;
 
-	(void)state;
 	for (unsigned i = 0; i < 3000; i++) {
 		page_begin(&m, rng_next(&seed));
 		put_wait(&m, 1);
@@ -649,12 +630,11 @@ static void put_large(struct page_maker *m)
 }
 
 /* More descriptors and larger events than there was room for. */
-static void test_events_that_come_later(void **state)
+FIXTURE_TEST(test_events_that_come_later)
 {
 	struct page_maker m;
 	char name[32];
 
-	(void)state;
 	w->range = 300; /* a large event does not fit what is left of a chunk */
 	page_begin(&m, 1);
 	put_generic(&m, 1);
@@ -692,7 +672,7 @@ static void test_events_that_come_later(void **state)
 	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
 }
 
-static void test_a_probe_says_its_name(void **state)
+FIXTURE_TEST(test_a_probe_says_its_name)
 {
 	static const struct event_told told = {"", "vfs_read", EVENT_TOLD_PROBE_BEGIN};
 	const struct event_table_options o = {0};
@@ -702,7 +682,6 @@ static void test_a_probe_says_its_name(void **state)
 	struct pb_dec d;
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(event_table_add_told(&table, "g", "p", &told,
 					      format_text("p", ID_LARGE, FORMAT_COMMON,
 							  FIELD("unsigned long ip", 8, 8, 0)),
@@ -751,12 +730,11 @@ static void add_print(void)
 	    FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0), false);
 }
 
-static void test_prints_are_asked_for_by_their_text(void **state)
+FIXTURE_TEST(test_prints_are_asked_for_by_their_text)
 {
 	static const char *const texts[] = {"ab", "x", "abc\n", "", "a"};
 	struct page_maker m;
 
-	(void)state;
 	add_print();
 	page_begin(&m, 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
@@ -811,24 +789,21 @@ static void check_threads(bool legacy)
 	assert_int_equal(bundles[0].events, 2);
 }
 
-static void test_raw_markers_are_asked_for_by_their_thread(void **state)
+FIXTURE_TEST(test_raw_markers_are_asked_for_by_their_thread)
 {
-	(void)state;
 	check_threads(false);
 }
 
-static void test_raw_markers_of_a_thread_as_of_old(void **state)
+FIXTURE_TEST(test_raw_markers_of_a_thread_as_of_old)
 {
-	(void)state;
 	check_threads(true);
 }
 
-static void test_only_prints_that_are_left_out_are_no_packet(void **state)
+FIXTURE_TEST(test_only_prints_that_are_left_out_are_no_packet)
 {
 	static const uint8_t too_short[12] = {ID_LARGE};
 	struct page_maker m;
 
-	(void)state;
 	add_print();
 	page_begin(&m, 1);
 	put_print(&m, "abc");
@@ -844,43 +819,4 @@ static void test_only_prints_that_are_left_out_are_no_packet(void **state)
 	translate(&m);
 	finish();
 	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns_tell_what_events_tell),
-		cmocka_unit_test(test_every_event_is_there_however_chunks_are_cut),
-		cmocka_unit_test(test_lost_events_of_a_recording),
-		cmocka_unit_test_setup_teardown(test_bundles_are_chained_by_time, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_to_say_is_no_packet, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_loss_begins_a_bundle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_broken_page_costs_its_rest, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_loss_before_a_broken_page_is_told, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_broken_pages_are_kept_for_whoever_asks, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_broken_record_costs_itself, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bundles_end_after_so_many_bytes, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_bundles_end_when_a_table_is_full, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_threads_of_a_page_are_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_events_for_the_feed_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_calls_of_32_bit_programs_in_their_place, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_noise_makes_whole_packets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_events_that_come_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_probe_says_its_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_prints_are_asked_for_by_their_text, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_raw_markers_are_asked_for_by_their_thread,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_raw_markers_of_a_thread_as_of_old, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_only_prints_that_are_left_out_are_no_packet,
-						setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Read back by protobuf-c: the descriptor is a google.protobuf.DescriptorProto. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "ftrace/format/compiled_event.h"
@@ -14,7 +9,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
-static void test_what_a_reader_needs(void **state)
+TEST(test_what_a_reader_needs)
 {
 	static const struct described_field fields[] = {
 		{"a", "", 1, FIELD_S32},	{"b", "", 2, FIELD_PID},
@@ -31,7 +26,6 @@ static void test_what_a_reader_needs(void **state)
 	struct pb_field f;
 	struct pb_dec d;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	event_descriptor_write(&m.enc, 65540, "rcu", "rcu_utilization", fields, ARRAY_SIZE(fields));
 
@@ -57,13 +51,4 @@ static void test_what_a_reader_needs(void **state)
 	assert_false(pb_dec_next(&d, &f));
 	assert_true(pb_dec_ok(&d));
 	pb_mem_deinit(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_a_reader_needs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "unit/test.h"
 #include "ftrace/format/metadata_fields.h"
 
-static void test_calls_that_give_a_descriptor(void **state)
+TEST(test_calls_that_give_a_descriptor)
 {
 	static const int yes[] = {SYS_openat, SYS_openat2, SYS_socket,	    SYS_accept4,
 				  SYS_dup,    SYS_dup3,	   SYS_memfd_create};
 	static const int no[] = {SYS_read,	 SYS_close, SYS_pipe2,
 				 SYS_socketpair, SYS_fcntl, SYS_exit};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
 		assert_true(fd_syscalls_has((uint64_t)yes[i]));
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
@@ -46,12 +39,11 @@ static bool passes(const char *filter, unsigned nr)
 	return false;
 }
 
-static void test_the_filter_passes_just_these(void **state)
+TEST(test_the_filter_passes_just_these)
 {
 	const char *filter = fd_syscalls_filter();
 	unsigned n = 0;
 
-	(void)state;
 	assert_int_equal(strncmp(filter, "ret >= 0 && (", 13), 0);
 	assert_true(strlen(filter) < 1000);
 	assert_int_equal(strcmp(filter + strlen(filter) - 1, ")"), 0);
@@ -60,14 +52,4 @@ static void test_the_filter_passes_just_these(void **state)
 		n += fd_syscalls_has(nr);
 	}
 	assert_true(n >= 14);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls_that_give_a_descriptor),
-		cmocka_unit_test(test_the_filter_passes_just_these),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

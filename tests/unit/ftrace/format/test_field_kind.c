@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Each declaration that kernels use, against each type that messages use. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/format/field_type.h"
@@ -35,7 +30,7 @@ static int generic(const char *line, bool addresses_only)
 	return ok ? (int)plan.kind : NONE;
 }
 
-static void test_numbers_into_any_integer(void **state)
+TEST(test_numbers_into_any_integer)
 {
 	static const enum proto_type types[] = {PROTO_INT32, PROTO_INT64, PROTO_UINT32,
 						PROTO_UINT64};
@@ -62,7 +57,6 @@ static void test_numbers_into_any_integer(void **state)
 		{FIELD("__u8 a[4]", 8, 4, 0), FIELD_U32}, /* an IPv4 address */
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
 		for (unsigned t = 0; t < ARRAY_SIZE(types); t++)
 			assert_int_equal(typed(rows[i].line, types[t]), rows[i].kind);
@@ -71,7 +65,7 @@ static void test_numbers_into_any_integer(void **state)
 	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_UINT32), FIELD_U32);
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
 	static const struct {
 		const char *line;
@@ -89,16 +83,14 @@ static void test_strings(void **state)
 		{FIELD("char * a", 8, 4, 0), FIELD_PTR32_STR},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(typed(rows[i].line, PROTO_STRING), rows[i].kind);
 		assert_true(field_is_str(rows[i].kind));
 	}
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
-	(void)state;
 	assert_int_equal(typed(FIELD("__data_loc u8[] a", 8, 4, 0), PROTO_BYTES), FIELD_LOC_BYTES);
 	assert_int_equal(typed(FIELD("__data_loc u64[] a", 8, 4, 0), PROTO_BYTES), FIELD_LOC_BYTES);
 	assert_int_equal(typed(FIELD("__rel_loc u8[] a", 8, 4, 0), PROTO_BYTES), FIELD_REL_BYTES);
@@ -106,9 +98,8 @@ static void test_bytes(void **state)
 	assert_int_equal(typed(FIELD("u8 a[]", 8, 0, 0), PROTO_BYTES), FIELD_TAIL_BYTES);
 }
 
-static void test_arrays_of_long(void **state)
+TEST(test_arrays_of_long)
 {
-	(void)state;
 	assert_int_equal(typed(FIELD("unsigned long a[6]", 8, 48, 0), PROTO_REPEATED_UINT64),
 			 FIELD_ULONG64_ARRAY);
 	assert_int_equal(typed(FIELD("unsigned long a[6]", 8, 24, 0), PROTO_REPEATED_UINT64),
@@ -118,7 +109,7 @@ static void test_arrays_of_long(void **state)
 }
 
 /* libtraceevent is given them without their number, which the size tells. */
-static void test_arrays_of_strings(void **state)
+TEST(test_arrays_of_strings)
 {
 	static const struct {
 		const char *line;
@@ -131,7 +122,6 @@ static void test_arrays_of_strings(void **state)
 		{FIELD("__data_loc u8[] a", 8, 12, 0), 0},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct tep_handle *tep;
 		const struct tep_event *e = format_event("g", "e", rows[i].line, &tep);
@@ -151,9 +141,8 @@ static void test_arrays_of_strings(void **state)
 	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 1), false), FIELD_LOC_STR);
 }
 
-static void test_what_has_nothing_in_common(void **state)
+TEST(test_what_has_nothing_in_common)
 {
-	(void)state;
 	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_STRING), NONE);
 	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_BYTES), NONE);
 	assert_int_equal(typed(FIELD("char a[16]", 8, 16, 0), PROTO_UINT64), NONE);
@@ -165,9 +154,8 @@ static void test_what_has_nothing_in_common(void **state)
 	assert_int_equal(typed(FIELD("u8 a[16]", 8, 16, 0), PROTO_UINT64), NONE);
 }
 
-static void test_without_a_message(void **state)
+TEST(test_without_a_message)
 {
-	(void)state;
 	assert_int_equal(generic(FIELD("int a", 8, 4, 1), false), FIELD_S32);
 	assert_int_equal(generic(FIELD("pid_t a", 8, 4, 1), false), FIELD_PID);
 	assert_int_equal(generic(FIELD("char a[16]", 8, 16, 0), false), FIELD_COMM);
@@ -192,19 +180,4 @@ static void test_without_a_message(void **state)
 	assert_int_equal(generic(FIELD("const char *const * a", 8, 8, 0), true), FIELD_U64);
 	assert_int_equal(generic(FIELD("struct iovec * a", 8, 4, 0), true), FIELD_U32);
 	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 0), true), FIELD_LOC_STR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_into_any_integer),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_arrays_of_long),
-		cmocka_unit_test(test_arrays_of_strings),
-		cmocka_unit_test(test_what_has_nothing_in_common),
-		cmocka_unit_test(test_without_a_message),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/format/field_type.c"
@@ -30,7 +25,7 @@ static int kind(const char *group, const char *event, const char *fields, const 
 	return ok ? (int)ret->kind : NONE;
 }
 
-static void test_the_group_ftrace(void **state)
+TEST(test_the_group_ftrace)
 {
 	static const struct {
 		const char *event, *line, *field;
@@ -61,7 +56,6 @@ static void test_the_group_ftrace(void **state)
 	};
 	struct field_plan plan;
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(kind("ftrace", rows[i].event, rows[i].line, rows[i].field, &plan),
 				 rows[i].kind);
@@ -72,7 +66,7 @@ static void test_the_group_ftrace(void **state)
 	}
 }
 
-static void test_arguments_behind_their_format(void **state)
+TEST(test_arguments_behind_their_format)
 {
 	static const char fine[] = FIELD("unsigned long ip", 8, 8, 0)
 		FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0);
@@ -82,7 +76,6 @@ static void test_arguments_behind_their_format(void **state)
 		FIELD("const char * fmt", 12, 4, 0) FIELD("u32 buf[]", 24, 0, 0);
 	struct field_plan plan;
 
-	(void)state;
 	assert_int_equal(kind("ftrace", "bprint", fine, "buf", &plan), FIELD_BPRINT);
 	assert_int_equal(FIELD_BPRINT_LONG(plan.size), 8);
 	assert_true(FIELD_BPRINT_MIN_INT(plan.size) == 1 || FIELD_BPRINT_MIN_INT(plan.size) == 4);
@@ -91,14 +84,4 @@ static void test_arguments_behind_their_format(void **state)
 	assert_int_equal(kind("ftrace", "bprint", apart, "buf", &plan), NONE);
 	assert_int_equal(kind("ftrace", "bprint", FIELD("u32 buf[]", 24, 0, 0), "buf", &plan),
 			 NONE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_group_ftrace),
-		cmocka_unit_test(test_arguments_behind_their_format),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/format/event_format.h"
 #include "unit/ftrace/page_set.h"
@@ -24,11 +19,10 @@ static bool prepare_field(const char *line)
 	return prepare(format_text("x", 1, FORMAT_COMMON, line));
 }
 
-static void test_formats_of_recorded_kernels(void **state)
+TEST(test_formats_of_recorded_kernels)
 {
 	glob_t files;
 
-	(void)state;
 	assert_int_equal(glob("tests/data/ftrace/*/events/*/*/format", 0, NULL, &files), 0);
 	assert_true(files.gl_pathc > 30);
 	for (size_t i = 0; i < files.gl_pathc; i++) {
@@ -41,7 +35,7 @@ static void test_formats_of_recorded_kernels(void **state)
 	globfree(&files);
 }
 
-static void test_declarations(void **state)
+TEST(test_declarations)
 {
 	static const char *const good[] = {
 		"int a",
@@ -96,7 +90,6 @@ static void test_declarations(void **state)
 	};
 	char line[128];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		snprintf(line, sizeof(line), "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n",
 			 good[i]);
@@ -109,35 +102,32 @@ static void test_declarations(void **state)
 	}
 }
 
-static void test_the_count_of_an_array_of_strings_is_blanked(void **state)
+TEST(test_the_count_of_an_array_of_strings_is_blanked)
 {
 	char *text =
 		format_text("x", 1, FORMAT_COMMON,
 			    FIELD("__data_loc char[][12] a", 8, 48, 1) FIELD("int b", 56, 4, 1));
 
-	(void)state;
 	assert_true(format_text_prepare(text));
 	assert_non_null(strstr(text, "\tfield:__data_loc char[]     a;\toffset:8;\tsize:48;"));
 }
 
-static void test_the_bounds_of_a_relative_array_are_moved(void **state)
+TEST(test_the_bounds_of_a_relative_array_are_moved)
 {
 	char *text = format_text("x", 1, FORMAT_COMMON,
 				 FIELD("__rel_loc unsigned long name_1[]", 8, 4, 0)
 					 FIELD("__rel_loc u8 c[-123]", 16, 4, 0)
 						 FIELD("int b", 12, 4, 1));
 
-	(void)state;
 	assert_true(format_text_prepare(text));
 	assert_non_null(strstr(text, "\tfield:__rel_loc unsigned long[] name_1;\toffset:8;"));
 	assert_non_null(strstr(text, "\tfield:__rel_loc u8[] c    ;\toffset:16;"));
 }
 
-static void test_dots_in_a_name(void **state)
+TEST(test_dots_in_a_name)
 {
 	char *text = format_text("mine.0.1", 1, FORMAT_COMMON, FIELD("int b", 8, 4, 1));
 
-	(void)state;
 	assert_true(format_text_prepare(text));
 	assert_non_null(strstr(text, "name: mine_0_1\n"));
 	assert_false(format_text_prepare(format_text(".mine", 1, FORMAT_COMMON, "")));
@@ -145,7 +135,7 @@ static void test_dots_in_a_name(void **state)
 	assert_false(format_text_prepare(format_text("mine.", 1, FORMAT_COMMON, "")));
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	static const char *const bad[] = {
 		"\tfield:int a;\toffset:8;\tsize:4;\n",
@@ -159,19 +149,17 @@ static void test_lines(void **state)
 		"\n\n",
 	};
 
-	(void)state;
 	assert_true(prepare_field(FIELD("int a", 8, 4, 1)));
 	assert_true(prepare_field(""));
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_false(prepare_field(bad[i]));
 }
 
-static void test_the_frame(void **state)
+TEST(test_the_frame)
 {
 	char *text = format_text("x", 1, FORMAT_COMMON, FIELD("int a", 8, 4, 1));
 	size_t least = (size_t)(strstr(text, "print fmt: ") - text) + strlen("print fmt: \"\"");
 
-	(void)state;
 	for (size_t len = strlen(text); len-- > 0;) {
 		text[len] = '\0';
 		assert_int_equal(prepare(text), len >= least);
@@ -184,19 +172,4 @@ static void test_the_frame(void **state)
 	assert_false(prepare("name: x\nID: -1\nformat:\n\nprint fmt: \"\"\n"));
 	assert_false(prepare("name: \nID: 1\nformat:\n\nprint fmt: \"\"\n"));
 	assert_false(prepare(" name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats_of_recorded_kernels),
-		cmocka_unit_test(test_declarations),
-		cmocka_unit_test(test_the_count_of_an_array_of_strings_is_blanked),
-		cmocka_unit_test(test_the_bounds_of_a_relative_array_are_moved),
-		cmocka_unit_test(test_dots_in_a_name),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_the_frame),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/format/metadata_fields.h"
 
@@ -27,11 +21,10 @@ static struct news_plan plan(const char *group, const char *name, const char *fi
 	return p;
 }
 
-static void test_a_task_that_begins(void **state)
+TEST(test_a_task_that_begins)
 {
 	struct news_plan p = plan("task", "task_newtask", NEWTASK("u64", 8));
 
-	(void)state;
 	assert_int_equal(p.kind, NEWS_NEW);
 	assert_int_equal(p.subject, 8);
 	assert_int_equal(p.text, 12);
@@ -45,13 +38,12 @@ static void test_a_task_that_begins(void **state)
 	assert_int_equal(min_len, 36);
 }
 
-static void test_a_name(void **state)
+TEST(test_a_name)
 {
 	struct news_plan p = plan("task", "task_rename",
 				  FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
 					  FIELD("char newcomm[16]", 28, 16, 0));
 
-	(void)state;
 	assert_int_equal(p.kind, NEWS_RENAMED);
 	assert_int_equal(p.text, 28);
 	assert_int_equal(min_len, 44);
@@ -64,14 +56,13 @@ static void test_a_name(void **state)
 	assert_int_equal(min_len, 40);
 }
 
-static void test_a_program(void **state)
+TEST(test_a_program)
 {
 	struct news_plan p =
 		plan("sched", "sched_process_exec",
 		     FIELD("__data_loc char[] filename", 8, 4, 0) FIELD("pid_t pid", 12, 4, 1)
 			     FIELD("pid_t old_pid", 16, 4, 1));
 
-	(void)state;
 	assert_int_equal(p.kind, NEWS_EXEC);
 	assert_int_equal(p.subject, 12);
 	assert_int_equal(p.text, 8);
@@ -79,24 +70,22 @@ static void test_a_program(void **state)
 	assert_int_equal(min_len, 20);
 }
 
-static void test_a_task_that_ends(void **state)
+TEST(test_a_task_that_ends)
 {
 	struct news_plan p = plan("sched", "sched_process_exit",
 				  FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
 					  FIELD("int prio", 28, 4, 1));
 
-	(void)state;
 	assert_int_equal(p.kind, NEWS_ENDED);
 	assert_int_equal(p.subject, 24);
 	assert_int_equal(min_len, 28);
 }
 
-static void test_the_end_of_a_call(void **state)
+TEST(test_the_end_of_a_call)
 {
 	struct news_plan p = plan("raw_syscalls", "sys_exit",
 				  FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
 
-	(void)state;
 	assert_int_equal(p.kind, NEWS_SYS_EXIT);
 	assert_int_equal(p.subject, 8);
 	assert_int_equal(p.more, 16);
@@ -107,14 +96,13 @@ static void test_the_end_of_a_call(void **state)
 	assert_int_equal(min_len, 16);
 }
 
-static void test_a_file(void **state)
+TEST(test_a_file)
 {
 	struct news_plan p =
 		plan("ext4", "ext4_mkdir",
 		     FIELD("dev_t dev", 8, 4, 0) FIELD("ino_t dir", 16, 8, 0)
 			     FIELD("ino_t ino", 24, 8, 0) FIELD("__u16 mode", 32, 2, 0));
 
-	(void)state;
 	assert_int_equal(p.kind, NEWS_INODE);
 	assert_int_equal(p.subject, 8);
 	assert_int_equal(p.more, 16);
@@ -137,9 +125,8 @@ static void test_a_file(void **state)
 	assert_int_equal(min_len, 7);
 }
 
-static void test_what_has_no_news(void **state)
+TEST(test_what_has_no_news)
 {
-	(void)state;
 	assert_int_equal(plan("sched", "task_newtask", NEWTASK("u64", 8)).kind, NEWS_NONE);
 	assert_int_equal(plan("task", "task_other", NEWTASK("u64", 8)).kind, NEWS_NONE);
 	/* Not in the form that is known. */
@@ -155,19 +142,4 @@ static void test_what_has_no_news(void **state)
 				 .kind,
 			 NEWS_NONE);
 	assert_int_equal(min_len, 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_task_that_begins),
-		cmocka_unit_test(test_a_name),
-		cmocka_unit_test(test_a_program),
-		cmocka_unit_test(test_the_end_of_a_call),
-		cmocka_unit_test(test_a_task_that_ends),
-		cmocka_unit_test(test_what_has_no_news),
-		cmocka_unit_test(test_a_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

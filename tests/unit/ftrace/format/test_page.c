@@ -2,15 +2,11 @@
 /* The page walk: by hand, one test a kind of record and of damage; and on recorded pages against
  * libtraceevent's kbuffer. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event-parse.h>
 #include <kbuffer.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/ftrace/page_set.h"
@@ -43,20 +39,18 @@ static const char header_64[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsi
 				"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 				"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
 
-static void test_layout_of_64_bits(void **state)
+TEST(test_layout_of_64_bits)
 {
 	struct page_layout l;
 
-	(void)state;
 	assert_int_equal(page_layout_parse(header_64, &l), 0);
 	assert_memory_equal(&l, &page_maker_layout, sizeof(l));
 }
 
-static void test_layout_of_32_bits_and_large_pages(void **state)
+TEST(test_layout_of_32_bits_and_large_pages)
 {
 	struct page_layout l;
 
-	(void)state;
 	assert_int_equal(
 		page_layout_parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 				  "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
@@ -68,7 +62,7 @@ static void test_layout_of_32_bits_and_large_pages(void **state)
 	assert_int_equal(l.data_offset, 12);
 }
 
-static void test_layouts_that_make_no_sense(void **state)
+TEST(test_layouts_that_make_no_sense)
 {
 	static const struct {
 		const char *from, *to;
@@ -82,7 +76,6 @@ static void test_layouts_that_make_no_sense(void **state)
 	};
 	struct page_layout l;
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(spoil); i++) {
 		const char *at = strstr(header_64, spoil[i].from);
 		char text[512];
@@ -96,14 +89,13 @@ static void test_layouts_that_make_no_sense(void **state)
 
 /* ---- records ---- */
 
-static void test_times_add_up(void **state)
+TEST(test_times_add_up)
 {
 	struct page_maker m;
 	struct page_record r;
 	struct page p;
 	uint32_t payload[40] = {7};
 
-	(void)state;
 	page_begin(&m, 1000);
 	page_record(&m, 5, payload, 8);
 	page_time_extend(&m, (3ull << 27) + 9);
@@ -132,13 +124,12 @@ static void test_times_add_up(void **state)
 	assert_int_equal(page_next(&p, &r), PAGE_END);
 }
 
-static void test_time_stamps_keep_the_top_bits_of_the_page(void **state)
+TEST(test_time_stamps_keep_the_top_bits_of_the_page)
 {
 	struct page_maker m;
 	struct page_record r;
 	struct page p;
 
-	(void)state;
 	page_begin(&m, 0xf000000000000100);
 	page_time_stamp(&m, 0x0000000000000200);
 	page_record(&m, 0, &id7, 2);
@@ -152,12 +143,11 @@ static void test_time_stamps_keep_the_top_bits_of_the_page(void **state)
 	assert_true(r.time == 0xf800000000000050);
 }
 
-static void test_lost_records_and_their_number(void **state)
+TEST(test_lost_records_and_their_number)
 {
 	struct page_maker m;
 	struct page p;
 
-	(void)state;
 	page_begin(&m, 1);
 	page_record(&m, 0, &id7, 2);
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 123456789012);
@@ -184,13 +174,12 @@ static void test_lost_records_and_their_number(void **state)
 
 /* ---- damage ---- */
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
 	struct page_maker m;
 	struct page p;
 	uint64_t commit;
 
-	(void)state;
 	page_begin(&m, 77);
 	page_end(&m, 0, 0);
 	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER); /* empty */
@@ -209,13 +198,12 @@ static void test_headers(void **state)
 }
 
 /* What was lost before a page is lost, whatever the page itself is. */
-static void test_lost_records_before_a_broken_page(void **state)
+TEST(test_lost_records_before_a_broken_page)
 {
 	struct page_maker m;
 	uint64_t commit;
 	struct page p;
 
-	(void)state;
 	page_begin(&m, 77);
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 5);
 	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER); /* empty */
@@ -237,7 +225,7 @@ struct damage {
 	unsigned bytes; /* of the words that are there */
 };
 
-static void test_each_status(void **state)
+TEST(test_each_status)
 {
 	static const struct damage damages[] = {
 		{PAGE_SHORT_EVENT_HEADER, {1}, 3},
@@ -263,7 +251,6 @@ static void test_each_status(void **state)
 		{PAGE_END, {1 << 5 | 29, 8, 0}, 12},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(damages); i++) {
 		struct page_maker m;
 
@@ -276,11 +263,10 @@ static void test_each_status(void **state)
 }
 
 /* Any bytes at all: the walk ends, and stays inside (the sanitizers see to that). */
-static void test_noise(void **state)
+TEST(test_noise)
 {
 	uint64_t seed = 1, records = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		uint8_t *bytes = malloc(PAGE_MAKER_SIZE);
 		struct page_record r;
@@ -329,7 +315,7 @@ static void compare_page(struct kbuffer *k, const struct page_layout *layout, ui
 	assert_int_equal(page_next(&p, &r), PAGE_END);
 }
 
-static void test_recorded_pages_against_kbuffer(void **state)
+TEST(test_recorded_pages_against_kbuffer)
 {
 	static const char *const sets[] = {"sched", "mix", "syscalls", "lossy"};
 	struct kbuffer *k = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
@@ -337,7 +323,6 @@ static void test_recorded_pages_against_kbuffer(void **state)
 	uint64_t records = 0;
 	struct page_set set;
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(sets); i++) {
 		char dir[64];
 
@@ -355,14 +340,13 @@ static void test_recorded_pages_against_kbuffer(void **state)
 
 /* The same for pages with every kind of record, made at random. Times stay below 59 bits: what a
  * stamp lacks beyond them the kernel mends as we do, and kbuffer does not. */
-static void test_made_pages_against_kbuffer(void **state)
+TEST(test_made_pages_against_kbuffer)
 {
 	struct kbuffer *k = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
 	uint64_t seed = 2, records = 0, lost;
 	uint8_t payload[600] = {1};
 	struct page_maker m;
 
-	(void)state;
 	for (unsigned i = 0; i < 2000; i++) {
 		page_begin(&m, rng_next(&seed) >> 6 & ~(1ull << 57));
 		page_record(&m, 1, payload, 4); /* kbuffer tells of losses before a record only */
@@ -396,24 +380,4 @@ static void test_made_pages_against_kbuffer(void **state)
 	}
 	assert_true(records > 10000);
 	kbuffer_free(k);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout_of_64_bits),
-		cmocka_unit_test(test_layout_of_32_bits_and_large_pages),
-		cmocka_unit_test(test_layouts_that_make_no_sense),
-		cmocka_unit_test(test_times_add_up),
-		cmocka_unit_test(test_time_stamps_keep_the_top_bits_of_the_page),
-		cmocka_unit_test(test_lost_records_and_their_number),
-		cmocka_unit_test(test_lost_records_before_a_broken_page),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_each_status),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_recorded_pages_against_kbuffer),
-		cmocka_unit_test(test_made_pages_against_kbuffer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ftrace/format/event_format.h"
 
-static void test_formats_of_the_kernel(void **state)
+TEST(test_formats_of_the_kernel)
 {
 	static const struct {
 		const char *fmt, *field;
@@ -51,19 +46,17 @@ static void test_formats_of_the_kernel(void **state)
 		{" \"%s\", REC->ip", "ip", false},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
 		if (print_symbols_has(rows[i].fmt, rows[i].field) != rows[i].has)
 			fail_msg("row %u", i);
 }
 
-static void test_texts_that_are_cut_or_none(void **state)
+TEST(test_texts_that_are_cut_or_none)
 {
 	static const char whole[] =
 		" \"a %-5d \\\" %ps %pS\", __print_symbolic(REC->a, {'(', \")\"}), REC->b, REC->c";
 	char cut[sizeof(whole)];
 
-	(void)state;
 	assert_true(print_symbols_has(whole, "b"));
 	assert_true(print_symbols_has(whole, "c"));
 	for (size_t i = 0; i < sizeof(whole); i++) {
@@ -76,14 +69,4 @@ static void test_texts_that_are_cut_or_none(void **state)
 	assert_false(print_symbols_has(" \"%ps\"", "a"));
 	assert_false(print_symbols_has(" \"%", "a"));
 	assert_false(print_symbols_has(" \"%p", "a"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats_of_the_kernel),
-		cmocka_unit_test(test_texts_that_are_cut_or_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/format/printk_formats.h"
 
 static struct string_map m;
@@ -21,9 +16,8 @@ static void assert_text(uint64_t addr, const char *text)
 	assert_memory_equal(m.text + e->at, text, e->len);
 }
 
-static void test_lines_in_any_order(void **state)
+TEST(test_lines_in_any_order)
 {
-	(void)state;
 	assert_int_equal(string_map_parse(&m, "0xffffffff828195af : \"thaw_processes\"\n"
 					      "0xffffffff8281a3e9 : \"say \\\"hi\\\"\\n\\o/\"\n"
 					      "0x10 : \"\"\n"
@@ -42,9 +36,8 @@ static void test_lines_in_any_order(void **state)
 }
 
 /* The kernel does not escape a backslash of the text's own. */
-static void test_backslashes(void **state)
+TEST(test_backslashes)
 {
-	(void)state;
 	assert_int_equal(string_map_parse(&m, "0x1 : \"C:\\dir\\\\x\"\n"
 					      "0x2 : \"tab\\tquote\\\"\"\n"
 					      "0x3 : \"at the end\\\"\n"
@@ -59,9 +52,8 @@ static void test_backslashes(void **state)
 	string_map_deinit(&m);
 }
 
-static void test_lines_of_another_form(void **state)
+TEST(test_lines_of_another_form)
 {
-	(void)state;
 	assert_int_equal(string_map_parse(&m, "\n"
 					      "hello\n"
 					      "0x1\n"
@@ -76,15 +68,4 @@ static void test_lines_of_another_form(void **state)
 	assert_int_equal(string_map_parse(&m, ""), 0);
 	assert_null(string_map_find(&m, 0));
 	string_map_deinit(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines_in_any_order),
-		cmocka_unit_test(test_backslashes),
-		cmocka_unit_test(test_lines_of_another_form),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/format/proto_table.h"
 #include "gen/fields.h"
 
@@ -19,12 +14,11 @@ static struct proto_event event_of(const char *group, const char *name)
 	return e;
 }
 
-static void test_events_and_fields(void **state)
+TEST(test_events_and_fields)
 {
 	struct proto_event e = event_of("sched", "sched_switch");
 	struct proto_field f;
 
-	(void)state;
 	assert_int_equal(e.number, PB_FTRACE_EVENT_SCHED_SWITCH);
 	assert_int_equal(e.n_fields, 7);
 	assert_true(proto_table_field(&e, "prev_state", &f));
@@ -45,9 +39,8 @@ static void test_events_and_fields(void **state)
 	assert_int_equal(f.type, PROTO_BYTES);
 }
 
-static void test_names_that_are_in_several_groups(void **state)
+TEST(test_names_that_are_in_several_groups)
 {
-	(void)state;
 	assert_int_equal(event_of("power", "gpu_frequency").number, PB_FTRACE_EVENT_GPU_FREQUENCY);
 	assert_int_equal(event_of("kgsl", "gpu_frequency").number,
 			 PB_FTRACE_EVENT_KGSL_GPU_FREQUENCY);
@@ -59,12 +52,11 @@ static void test_names_that_are_in_several_groups(void **state)
 	assert_int_equal(event_of("hyp", "hyp_enter").n_fields, 0);
 }
 
-static void test_what_is_not_there(void **state)
+TEST(test_what_is_not_there)
 {
 	struct proto_event e;
 	char name[400];
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	assert_false(proto_table_event("sched", "", &e));
@@ -77,11 +69,10 @@ static void test_what_is_not_there(void **state)
 }
 
 /* What the generator promises: sorted, so that each is found; tags of two bytes. */
-static void test_the_whole_table(void **state)
+TEST(test_the_whole_table)
 {
 	struct proto_event e;
 
-	(void)state;
 	assert_true(proto_event_row_count > 580);
 	for (unsigned i = 0; i < proto_event_row_count; i++) {
 		const struct proto_event_row *r = &proto_event_rows[i];
@@ -97,16 +88,4 @@ static void test_the_whole_table(void **state)
 		for (unsigned f = 0; f < r->n_fields; f++)
 			assert_in_range(proto_field_rows[r->first_field + f].number, 1, 2047);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events_and_fields),
-		cmocka_unit_test(test_names_that_are_in_several_groups),
-		cmocka_unit_test(test_what_is_not_there),
-		cmocka_unit_test(test_the_whole_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/atrace_categories.h"
 #include "unit/ftrace/setups.h"
 
@@ -51,7 +45,9 @@ static const char *apply(void **state, const char *config)
 	return text;
 }
 
-static void test_the_kernels_part(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
+
+WITH_FOLDER(test_the_kernels_part)
 {
 	assert_string_equal(apply(state, "atrace_categories: 'sched'"),
 			    "cgroup_mkdir print sched_switch sched_waking task_newtask");
@@ -64,7 +60,7 @@ static void test_the_kernels_part(void **state)
 	assert_non_null(strstr(reports.notice, "Android only"));
 }
 
-static void test_without_the_kernels_part(void **state)
+WITH_FOLDER(test_without_the_kernels_part)
 {
 	assert_string_equal(apply(state, "atrace_categories: 'sched' atrace_userspace_only: true"),
 			    "print");
@@ -74,13 +70,13 @@ static void test_without_the_kernels_part(void **state)
 	assert_non_null(reports.notice);
 }
 
-static void test_nothing_of_atrace(void **state)
+WITH_FOLDER(test_nothing_of_atrace)
 {
 	assert_string_equal(apply(state, "atrace_userspace_only: true"), "");
 	assert_null(reports.notice);
 }
 
-static void test_names(void **state)
+WITH_FOLDER(test_names)
 {
 	assert_string_equal(apply(state, "atrace_categories: 'shced' atrace_categories: 'view' "
 					 "atrace_categories: '' atrace_categories: '%s%n'"),
@@ -90,18 +86,4 @@ static void test_names(void **state)
 		reports.failed[0],
 		"option:atrace_categories (shced: no such category; did you mean sched?)");
 	assert_string_equal(reports.failed[1], "option:atrace_categories (: no such category)");
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_the_kernels_part),
-		WITH_FOLDER(test_without_the_kernels_part),
-		WITH_FOLDER(test_nothing_of_atrace),
-		WITH_FOLDER(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/event_filters.h"
 #include "unit/ftrace/setups.h"
 
@@ -54,7 +49,9 @@ static const char *filter_of(void **state, const char *name)
 	return e->filter ? e->filter : "none";
 }
 
-static void test_one_event(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
+
+WITH_FOLDER(test_one_event)
 {
 	assert_int_equal(apply(state, "event_filters { event: 'sched/sched_switch' "
 				      "filter: ' prev_pid == 1\n' }"),
@@ -65,7 +62,7 @@ static void test_one_event(void **state)
 	assert_null(reports.unknown);
 }
 
-static void test_all_that_a_request_means(void **state)
+WITH_FOLDER(test_all_that_a_request_means)
 {
 	assert_int_equal(apply(state, "event_filters { event: 'sched:*' filter: 'a' }"), 0);
 	assert_string_equal(filter_of(state, "sched_switch"), "a");
@@ -73,7 +70,7 @@ static void test_all_that_a_request_means(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_several_must_all_pass(void **state)
+WITH_FOLDER(test_several_must_all_pass)
 {
 	assert_int_equal(apply(state, "event_filters { event: 'sched/*' filter: 'a || b' }"
 				      "event_filters { event: 'sched_waking' filter: 'c' }"
@@ -84,7 +81,7 @@ static void test_several_must_all_pass(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_a_refused_one_costs_its_event_alone(void **state)
+WITH_FOLDER(test_a_refused_one_costs_its_event_alone)
 {
 	fake_refusal(*state, "events/sched/sched_switch/filter");
 	assert_int_equal(apply(state, "event_filters { event: 'sched/*' filter: 'a' }"), 0);
@@ -96,7 +93,7 @@ static void test_a_refused_one_costs_its_event_alone(void **state)
 	assert_int_equal(events.n, 2);
 }
 
-static void test_an_event_without_the_file(void **state)
+WITH_FOLDER(test_an_event_without_the_file)
 {
 	assert_int_equal(apply(state, "event_filters { event: 'print' filter: 'a' }"), 0);
 	assert_null(event_selection_find(&events, "ftrace", "print"));
@@ -105,7 +102,7 @@ static void test_an_event_without_the_file(void **state)
 					       "filter this event)");
 }
 
-static void test_an_empty_filter_is_none_at_all(void **state)
+WITH_FOLDER(test_an_empty_filter_is_none_at_all)
 {
 	static const char *const configs[] = {
 		"event_filters { event: 'sched_switch' filter: '' }",
@@ -125,7 +122,7 @@ static void test_an_empty_filter_is_none_at_all(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_filters_for_nothing_are_told(void **state)
+WITH_FOLDER(test_filters_for_nothing_are_told)
 {
 	assert_int_equal(apply(state, "event_filters { event: 'irq/softirq' filter: 'a' }"
 				      "event_filters { event: 'sched/nope' filter: 'b' }"
@@ -142,7 +139,7 @@ static void test_filters_for_nothing_are_told(void **state)
 	assert_int_equal(events.n, 3);
 }
 
-static void test_more_than_can_be_had(void **state)
+WITH_FOLDER(test_more_than_can_be_had)
 {
 	static char config[64 * (EVENT_FILTERS_MAX + 1)];
 	size_t at = 0;
@@ -155,22 +152,4 @@ static void test_more_than_can_be_had(void **state)
 		 "event_filters { event: 'sched_switch' filter: '0' }");
 	assert_int_equal(apply(state, config), -E2BIG);
 	assert_non_null(strstr(reports.problem, "1025 event_filters 1024"));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_one_event),
-		WITH_FOLDER(test_all_that_a_request_means),
-		WITH_FOLDER(test_several_must_all_pass),
-		WITH_FOLDER(test_a_refused_one_costs_its_event_alone),
-		WITH_FOLDER(test_an_event_without_the_file),
-		WITH_FOLDER(test_an_empty_filter_is_none_at_all),
-		WITH_FOLDER(test_filters_for_nothing_are_told),
-		WITH_FOLDER(test_more_than_can_be_had),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

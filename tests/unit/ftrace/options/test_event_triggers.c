@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with them is in tests/root/test_filters.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/event_triggers.h"
 #include "unit/ftrace/setups.h"
 
@@ -64,7 +59,9 @@ static void assert_prepared(unsigned i, const char *event, const char *command)
 	assert_string_equal(triggers.list[i].command, command);
 }
 
-static void test_commands(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
+
+WITH_FOLDER(test_commands)
 {
 	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_STACKTRACE }"
 		       "event_triggers { event: 'sched_waking' action: ACTION_TRACEOFF count: 7 "
@@ -81,7 +78,7 @@ static void test_commands(void **state)
 	assert_string_equal(fake_written(*state, "events/sched/sched_waking/filter"), "0");
 }
 
-static void test_a_stack_is_an_event(void **state)
+WITH_FOLDER(test_a_stack_is_an_event)
 {
 	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_STACKTRACE }");
 	assert_non_null(event_selection_find(&events, "ftrace", "kernel_stack"));
@@ -89,7 +86,7 @@ static void test_a_stack_is_an_event(void **state)
 	assert_null(event_selection_find(&events, "ftrace", "kernel_stack"));
 }
 
-static void test_stacks_of_recorded_events_only(void **state)
+WITH_FOLDER(test_stacks_of_recorded_events_only)
 {
 	/* Not of its own stacks either. */
 	prepare(state, "event_triggers { event: '*' action: ACTION_STACKTRACE }");
@@ -115,7 +112,7 @@ static void test_stacks_of_recorded_events_only(void **state)
 	assert_prepared(0, "sched/sched_waking", "stacktrace");
 }
 
-static void test_stacks_of_what_passes_the_events_filter(void **state)
+WITH_FOLDER(test_stacks_of_what_passes_the_events_filter)
 {
 	select_events(state,
 		      "event_triggers { event: 'sched_switch' action: ACTION_STACKTRACE "
@@ -135,7 +132,7 @@ static void test_stacks_of_what_passes_the_events_filter(void **state)
 	assert_string_equal(fake_written(*state, "events/sched/sched_waking/filter"), "d");
 }
 
-static void test_of_these_threads_only(void **state)
+WITH_FOLDER(test_of_these_threads_only)
 {
 	prepare(state,
 		"tids_to_trace: 5 "
@@ -146,7 +143,7 @@ static void test_of_these_threads_only(void **state)
 }
 
 /* The kernel gives all markers, and sonda keeps these: so it is with their stacks. */
-static void test_stacks_of_markers_of_these_threads(void **state)
+WITH_FOLDER(test_stacks_of_markers_of_these_threads)
 {
 	static const char with_filter[] =
 		"event_triggers { event: 'print' action: ACTION_STACKTRACE filter: 'a' }";
@@ -166,7 +163,7 @@ static void test_stacks_of_markers_of_these_threads(void **state)
 	assert_prepared(0, "ftrace/print", "stacktrace if a");
 }
 
-static void test_of_markers_where_they_are_copied(void **state)
+WITH_FOLDER(test_of_markers_where_they_are_copied)
 {
 	static const char config[] =
 		"event_triggers { event: 'print' action: ACTION_TRACEOFF filter: 'a' }";
@@ -181,7 +178,7 @@ static void test_of_markers_where_they_are_copied(void **state)
 					       "options/copy_trace_marker)");
 }
 
-static void test_refused_filters_are_told(void **state)
+WITH_FOLDER(test_refused_filters_are_told)
 {
 	fake_refusal(*state, "events/sched/sched_switch/filter");
 	prepare(state, "event_triggers { event: 'sched/*' action: ACTION_TRACEOFF filter: 'a' }");
@@ -192,7 +189,7 @@ static void test_refused_filters_are_told(void **state)
 			    "sched/sched_switch (trigger refused: Is a directory: a)");
 }
 
-static void test_what_says_nothing(void **state)
+WITH_FOLDER(test_what_says_nothing)
 {
 	prepare(state, "event_triggers { event: 'sched_switch' }"
 		       "event_triggers { action: ACTION_TRACEOFF }"
@@ -209,7 +206,7 @@ static int start(void)
 	return event_triggers_start(&triggers, &instance, &reports);
 }
 
-static void test_they_act_from_the_start_to_the_stop(void **state)
+WITH_FOLDER(test_they_act_from_the_start_to_the_stop)
 {
 	prepare(state, "event_triggers { event: 'sched_switch' action: ACTION_TRACEOFF count: 2 }"
 		       "event_triggers { event: 'sched_waking' action: ACTION_TRACEON count: 3 }");
@@ -229,7 +226,7 @@ static void test_they_act_from_the_start_to_the_stop(void **state)
 			    "traceon:3!traceon");
 }
 
-static void test_a_recording_that_waits_for_its_begin(void **state)
+WITH_FOLDER(test_a_recording_that_waits_for_its_begin)
 {
 	prepare(state, "event_triggers { event: 'sched_waking' action: ACTION_TRACEON }");
 	assert_true(triggers.begin_paused);
@@ -247,7 +244,7 @@ static void test_a_recording_that_waits_for_its_begin(void **state)
 					       "directory: traceon)");
 }
 
-static void test_without_any(void **state)
+WITH_FOLDER(test_without_any)
 {
 	prepare(state, "");
 	assert_int_equal(start(), 0);
@@ -257,26 +254,4 @@ static void test_without_any(void **state)
 
 	fake_refusal(*state, "tracing_on");
 	assert_int_equal(start(), -EISDIR);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_commands),
-		WITH_FOLDER(test_a_stack_is_an_event),
-		WITH_FOLDER(test_stacks_of_recorded_events_only),
-		WITH_FOLDER(test_stacks_of_what_passes_the_events_filter),
-		WITH_FOLDER(test_of_these_threads_only),
-		WITH_FOLDER(test_stacks_of_markers_of_these_threads),
-		WITH_FOLDER(test_of_markers_where_they_are_copied),
-		WITH_FOLDER(test_refused_filters_are_told),
-		WITH_FOLDER(test_what_says_nothing),
-		WITH_FOLDER(test_they_act_from_the_start_to_the_stop),
-		WITH_FOLDER(test_a_recording_that_waits_for_its_begin),
-		WITH_FOLDER(test_without_any),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/event_enable.h"
 
@@ -37,14 +31,15 @@ static int teardown(void **state)
 	return temp_dir_teardown(state);
 }
 
-static void test_nothing_changes(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
+
+WITH_FOLDER(test_nothing_changes)
 {
-	(void)state;
 	for (unsigned n = 0; n < 3; n++)
 		assert_false(changed());
 }
 
-static void test_modules_come_and_go(void **state)
+WITH_FOLDER(test_modules_come_and_go)
 {
 	fake_text(*state, "sys/module/btrfs/initstate", "live");
 	assert_true(changed());
@@ -56,7 +51,7 @@ static void test_modules_come_and_go(void **state)
 }
 
 /* The folder's number is new, though its name is the same. */
-static void test_a_module_that_comes_back_at_once(void **state)
+WITH_FOLDER(test_a_module_that_comes_back_at_once)
 {
 	assert_int_equal(
 		rename(temp_dir_path(state, 1, "sys/module/xfs"), temp_dir_path(state, 2, "old")),
@@ -66,7 +61,7 @@ static void test_a_module_that_comes_back_at_once(void **state)
 	assert_false(changed());
 }
 
-static void test_dynamic_events_come_and_go(void **state)
+WITH_FOLDER(test_dynamic_events_come_and_go)
 {
 	fake_text(*state, "dynamic_events", "p:mine/a vfs_read x=%di\ns:synthetic/lat\tu64 lat\n");
 	assert_true(changed());
@@ -79,7 +74,7 @@ static void test_dynamic_events_come_and_go(void **state)
 	assert_false(changed()); /* a kernel without them has as few */
 }
 
-static void test_events_of_sessions_mean_nothing(void **state)
+WITH_FOLDER(test_events_of_sessions_mean_nothing)
 {
 	fake_text(*state, "dynamic_events",
 		  "p:sonda_1_2_3/x vfs_write\np:mine/a vfs_read x=%di\n"
@@ -89,7 +84,7 @@ static void test_events_of_sessions_mean_nothing(void **state)
 	assert_true(changed());
 }
 
-static void test_an_event_that_is_made_anew_as_it_was(void **state)
+WITH_FOLDER(test_an_event_that_is_made_anew_as_it_was)
 {
 	struct event_name *e;
 
@@ -109,26 +104,9 @@ static void test_an_event_that_is_made_anew_as_it_was(void **state)
 	assert_false(changed());
 }
 
-static void test_lines_of_other_forms(void **state)
+WITH_FOLDER(test_lines_of_other_forms)
 {
 	fake_text(*state, "dynamic_events", "\n:\n/\nu:user_event a b\nx:/\np:mine/a");
 	assert_true(changed());
 	assert_false(changed());
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_nothing_changes),
-		WITH_FOLDER(test_modules_come_and_go),
-		WITH_FOLDER(test_a_module_that_comes_back_at_once),
-		WITH_FOLDER(test_dynamic_events_come_and_go),
-		WITH_FOLDER(test_events_of_sessions_mean_nothing),
-		WITH_FOLDER(test_an_event_that_is_made_anew_as_it_was),
-		WITH_FOLDER(test_lines_of_other_forms),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* In plain files, which take any function; what a kernel takes is in tests/kernels/guest. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/tracefs/loan.h"
@@ -74,7 +69,9 @@ static void assert_reported(const char *text)
 	fail_msg("not reported: %s; but %s", text, reports.failed ? reports.failed[0] : "nothing");
 }
 
-static void test_events(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_events)
 {
 	struct event_selection events = {0};
 
@@ -98,11 +95,10 @@ static void test_events(void **state)
 	assert_reported("no such tracer; it has: blk function_graph_old nop");
 }
 
-static void test_not_asked_for(void **state)
+FIXTURE_TEST(test_not_asked_for)
 {
 	struct event_selection events = {0};
 
-	(void)state;
 	config.enable_function_graph = false;
 	config.function_graph_max_depth = 3;
 	assert_int_equal(function_graph_select(&events, &s), 0);
@@ -110,7 +106,7 @@ static void test_not_asked_for(void **state)
 	assert_reported("function_graph_max_depth (enable_function_graph is not set)");
 }
 
-static void test_all_of_it(void **state)
+FIXTURE_TEST(test_all_of_it)
 {
 	char *filters[] = {"vfs_*", "do_sys_open"}, *roots[] = {"vfs_read"};
 
@@ -132,7 +128,7 @@ static void test_all_of_it(void **state)
 	assert_string_equal(fake_read(*state, "max_graph_depth"), "0");
 }
 
-static void test_names_that_are_none(void **state)
+FIXTURE_TEST(test_names_that_are_none)
 {
 	char *filters[] = {"vfs_read:traceoff", "two words", "", "!vfs_read", "vfs_*", "#x"};
 
@@ -146,7 +142,7 @@ static void test_names_that_are_none(void **state)
 }
 
 /* Without any filter that counts it would be all functions. */
-static void test_nothing_is_left(void **state)
+FIXTURE_TEST(test_nothing_is_left)
 {
 	char *filters[] = {"a:b"};
 
@@ -164,7 +160,7 @@ static void test_nothing_is_left(void **state)
 	assert_string_equal(fake_read(*state, "instances/x/current_tracer"), "nop\n");
 }
 
-static void test_somebody_has_roots(void **state)
+FIXTURE_TEST(test_somebody_has_roots)
 {
 	char *roots[] = {"vfs_read"};
 
@@ -194,7 +190,7 @@ static void test_somebody_has_roots(void **state)
 	assert_string_equal(fake_read(*state, "max_graph_depth"), "5\n");
 }
 
-static void test_in_a_lent_place(void **state)
+FIXTURE_TEST(test_in_a_lent_place)
 {
 	char *filters[] = {"vfs_*"};
 	struct instance top;
@@ -212,7 +208,7 @@ static void test_in_a_lent_place(void **state)
 	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "");
 }
 
-static void test_a_lent_place_that_is_in_use(void **state)
+FIXTURE_TEST(test_a_lent_place_that_is_in_use)
 {
 	static const struct {
 		const char *file, *text, *idle, *why;
@@ -238,18 +234,4 @@ static void test_a_lent_place_that_is_in_use(void **state)
 	assert_int_equal(function_graph_set(&graph, &s), -EBUSY);
 	assert_reported("what is in the rings would be dropped");
 	assert_int_equal(instance_remove(&top), 0);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_events),		 T(test_not_asked_for),
-		T(test_all_of_it),	 T(test_names_that_are_none),
-		T(test_nothing_is_left), T(test_somebody_has_roots),
-		T(test_in_a_lent_place), T(test_a_lent_place_that_is_in_use),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/probes.c"
 
 static struct function_names f;
 
-static void test_the_nearest(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+WITH_FOLDER(test_the_nearest)
 {
 	fake_text(*state, "available_filter_functions",
 		  "vfs_read\nvfs_write\nxfs_iget [xfs]\nvfs_readlink\n__x64_sys_read");
@@ -28,20 +24,8 @@ static void test_the_nearest(void **state)
 	function_names_deinit(&f);
 }
 
-static void test_no_list(void **state)
+WITH_FOLDER(test_no_list)
 {
 	assert_null(function_names_nearest(&f, *state, "vfs_raed"));
 	function_names_deinit(&f);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_the_nearest),
-		WITH_FOLDER(test_no_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/made_events.h"
 #include "ftrace/tracefs/owner.h"
@@ -30,7 +25,9 @@ static int make(void **state, enum made_in in, const char *group, const char *na
 				command);
 }
 
-static void test_made_and_removed(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+WITH_FOLDER(test_made_and_removed)
 {
 	struct event_selection s = {0};
 
@@ -66,7 +63,7 @@ static void test_made_and_removed(void **state)
 	assert_int_equal(made_events_remove(&m), 0);
 }
 
-static void test_what_the_kernel_refuses_is_forgotten(void **state)
+WITH_FOLDER(test_what_the_kernel_refuses_is_forgotten)
 {
 	assert_int_equal(make(state, MADE_KPROBE, "g", "a"), -ENOENT);
 	assert_int_equal(m.n, 0);
@@ -79,7 +76,7 @@ static void test_what_the_kernel_refuses_is_forgotten(void **state)
 }
 
 /* A file says what is there; what is appended to it are the commands. */
-static void test_what_the_dead_left_behind(void **state)
+WITH_FOLDER(test_what_the_dead_left_behind)
 {
 	char text[1024], want[256], live[OWNER_NAME_SIZE];
 	pid_t dead = fork();
@@ -112,17 +109,4 @@ static void test_what_the_dead_left_behind(void **state)
 	snprintf(want, sizeof(want), "-:synthetic/sonda_%d_77_3_rss", dead);
 	assert_string_equal(fake_read(*state, "dynamic_events"), want);
 	assert_int_equal(made_events_remove_stale("/nowhere"), 0);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_made_and_removed),
-		WITH_FOLDER(test_what_the_kernel_refuses_is_forgotten),
-		WITH_FOLDER(test_what_the_dead_left_behind),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

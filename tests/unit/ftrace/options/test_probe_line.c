@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ftrace/options/probe_line.h"
 
@@ -26,9 +21,8 @@ static void check(const char *line, enum probe_kind kind, const char *group, con
 	probe_line_deinit(&l);
 }
 
-static void test_lines_with_names(void **state)
+TEST(test_lines_with_names)
 {
-	(void)state;
 	check("p:mine/my_read vfs_read count=%dx", PROBE_KERNEL, "mine", "my_read",
 	      "p:G/my_read vfs_read count=%dx");
 	check("p:my_read vfs_read", PROBE_KERNEL, "kprobes", "my_read", "p:G/my_read vfs_read");
@@ -43,11 +37,10 @@ static void test_lines_with_names(void **state)
 	      "p:G/malloc /lib/libc.so.6:0x9d2c0 size=%di");
 }
 
-static void test_names_that_the_kernel_would_choose(void **state)
+TEST(test_names_that_the_kernel_would_choose)
 {
 	char long_line[200] = "p ";
 
-	(void)state;
 	check("p vfs_read", PROBE_KERNEL, "kprobes", "p_vfs_read_0", "p:G/p_vfs_read_0 vfs_read");
 	check("p: vfs_read", PROBE_KERNEL, "kprobes", "p_vfs_read_0", "p:G/p_vfs_read_0 vfs_read");
 	check("p:mine/ vfs_read+0x10 a=1", PROBE_KERNEL, "mine", "p_vfs_read_16",
@@ -77,7 +70,7 @@ static void test_names_that_the_kernel_would_choose(void **state)
 	}
 }
 
-static void test_lines_that_are_refused(void **state)
+TEST(test_lines_that_are_refused)
 {
 	static const struct {
 		const char *line, *why;
@@ -112,7 +105,6 @@ static void test_lines_that_are_refused(void **state)
 	static char long_line[PROBE_LINE_MAX + 2];
 	struct err_text e;
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(lines); i++) {
 		if (!lines[i].why) {
 			assert_int_equal(probe_line_parse(lines[i].line, PROBE_KERNEL, &l, &e), 0);
@@ -133,13 +125,12 @@ static void test_lines_that_are_refused(void **state)
 	assert_non_null(strstr(e.text, "longer"));
 }
 
-static void test_places_in_what_was_said(void **state)
+TEST(test_places_in_what_was_said)
 {
 	static const char group[] = "sonda_1_2_3";
 	struct strbuf b = {0};
 	struct probe_line l;
 
-	(void)state;
 	assert_int_equal(probe_line_parse("r  vfs_read   a=%nope", PROBE_KERNEL, &l, NULL), 0);
 	assert_string_equal(l.said, "r vfs_read a=%nope");
 	probe_line_command(&l, group, &b);
@@ -166,7 +157,7 @@ static int check_plain(const char *line, enum probe_kind kind, struct err_text *
 	return r;
 }
 
-static void test_others_than_root_probe_functions_and_their_arguments(void **state)
+TEST(test_others_than_root_probe_functions_and_their_arguments)
 {
 	static const char *const good[] = {
 		"p vfs_read",
@@ -176,12 +167,11 @@ static void test_others_than_root_probe_functions_and_their_arguments(void **sta
 		"p ext4:ext4_sync_file.isra.0 a=$arg1 b=$arg6:u8 who=$comm r=%dx:s32 %ax",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_int_equal(check_plain(good[i], PROBE_KERNEL, NULL), 0);
 }
 
-static void test_others_than_root_read_no_memory(void **state)
+TEST(test_others_than_root_read_no_memory)
 {
 	static const char *const bad[] = {
 		"p vfs_read+4",
@@ -222,7 +212,6 @@ static void test_others_than_root_read_no_memory(void **state)
 	};
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		if (check_plain(bad[i], PROBE_KERNEL, &e) != -EPERM)
 			fail_msg("allowed: %s", bad[i]);
@@ -231,24 +220,8 @@ static void test_others_than_root_read_no_memory(void **state)
 }
 
 /* "(REF)": the kernel counts in the program's memory how many look at the place. */
-static void test_others_than_root_name_no_place_in_a_program(void **state)
+TEST(test_others_than_root_name_no_place_in_a_program)
 {
-	(void)state;
 	assert_int_equal(check_plain("p /bin/ls:0x4b50", PROBE_USER, NULL), -EPERM);
 	assert_int_equal(check_plain("p /bin/ls:0x4b50(0x8010)", PROBE_USER, NULL), -EPERM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines_with_names),
-		cmocka_unit_test(test_names_that_the_kernel_would_choose),
-		cmocka_unit_test(test_lines_that_are_refused),
-		cmocka_unit_test(test_places_in_what_was_said),
-		cmocka_unit_test(test_others_than_root_probe_functions_and_their_arguments),
-		cmocka_unit_test(test_others_than_root_read_no_memory),
-		cmocka_unit_test(test_others_than_root_name_no_place_in_a_program),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

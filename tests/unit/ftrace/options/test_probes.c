@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "config/text.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/probes.h"
@@ -50,7 +45,10 @@ static void check(void **state, size_t n, enum made_in in, const char *group, co
 	assert_non_null(strstr(fake_read(*state, made_in_file(in)), command));
 }
 
-static void test_functions_by_name(void **state)
+static int teardown(void **state);
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, teardown)
+
+WITH_FOLDER(test_functions_by_name)
 {
 	make(state, "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_KPROBE }"
 		    "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH }"
@@ -72,7 +70,7 @@ static void test_functions_by_name(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_lines(void **state)
+WITH_FOLDER(test_lines)
 {
 	make(state, "kprobe_events { definition: 'p:mine/a vfs_read count=%dx' }"
 		    "kprobe_events { definition: 'p:other/a vfs_write' }"
@@ -95,7 +93,7 @@ static void test_lines(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_what_cannot_be_is_reported_and_the_rest_made(void **state)
+WITH_FOLDER(test_what_cannot_be_is_reported_and_the_rest_made)
 {
 	static const char *const configs[][2] = {
 		{"kprobe_events { probe: 'vfs read' type: KPROBE_TYPE_KPROBE }", "'vfs read'"},
@@ -123,7 +121,7 @@ static void test_what_cannot_be_is_reported_and_the_rest_made(void **state)
 	}
 }
 
-static void test_more_than_count(void **state)
+WITH_FOLDER(test_more_than_count)
 {
 	struct strbuf text = {0};
 
@@ -138,7 +136,7 @@ static void test_more_than_count(void **state)
 }
 
 /* What probe_line_check_plain allows is made, and the rest is told as missing. */
-static void test_a_consumer_that_is_not_root(void **state)
+WITH_FOLDER(test_a_consumer_that_is_not_root)
 {
 	struct setup s = {.root = *state, .reports = &reports};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
@@ -166,7 +164,7 @@ static void test_a_consumer_that_is_not_root(void **state)
 	assert_non_null(strstr(reports.failed[1], "only root may name a place in a program"));
 }
 
-static void test_a_kernel_without_probes(void **state)
+WITH_FOLDER(test_a_kernel_without_probes)
 {
 	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
@@ -187,7 +185,7 @@ static void test_a_kernel_without_probes(void **state)
 }
 
 /* The kernel's words are about our command, and told about the user's line. */
-static void test_a_command_that_the_kernel_refuses(void **state)
+WITH_FOLDER(test_a_command_that_the_kernel_refuses)
 {
 	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
@@ -211,21 +209,4 @@ static int teardown(void **state)
 	made_events_remove(&made);
 	reports_deinit(&reports);
 	return temp_dir_teardown(state);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_functions_by_name),
-		WITH_FOLDER(test_lines),
-		WITH_FOLDER(test_what_cannot_be_is_reported_and_the_rest_made),
-		WITH_FOLDER(test_more_than_count),
-		WITH_FOLDER(test_a_consumer_that_is_not_root),
-		WITH_FOLDER(test_a_kernel_without_probes),
-		WITH_FOLDER(test_a_command_that_the_kernel_refuses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From requests to rows and switches. On a kernel: tests/root/test_filters.sh, test_lent.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/event_enable.h"
 #include "unit/ftrace/setups.h"
 
@@ -61,7 +56,9 @@ static bool is_on(void **state, const char *event)
 
 /* ---- which ---- */
 
-static void test_events_that_a_session_makes_are_not_looked_for(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, teardown)
+
+WITH_FOLDER(test_events_that_a_session_makes_are_not_looked_for)
 {
 	fake_formatted_event(*state, "irq/softirq_entry", 3, one_int);
 	begin(state, "ftrace_events: 'irq/*' ftrace_events: 'synthetic/rss_stat_throttled' "
@@ -74,7 +71,7 @@ static void test_events_that_a_session_makes_are_not_looked_for(void **state)
 
 /* ---- rows ---- */
 
-static void test_rows(void **state)
+WITH_FOLDER(test_rows)
 {
 	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
 	fake_formatted_event(*state, "mine/event", 4, one_int);
@@ -88,7 +85,7 @@ static void test_rows(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_events_that_have_no_row_are_reported(void **state)
+WITH_FOLDER(test_events_that_have_no_row_are_reported)
 {
 	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
 	fake_formatted_event(*state, "mine/event", 4, one_int);
@@ -127,7 +124,7 @@ static enum row_kind kind_of_switches(void **state, const char *config)
 #define TRIGGER(action) "event_triggers { event: 'sched_switch' action: ACTION_" action " } "
 
 /* Who leaves the CPU is not in them, so there are none where a switch may be missing. */
-static void test_switches_are_columns_where_none_is_left_out(void **state)
+WITH_FOLDER(test_switches_are_columns_where_none_is_left_out)
 {
 	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	assert_int_equal(kind_of_switches(state, SWITCHES), ROW_COMPACT_SWITCH);
@@ -143,7 +140,7 @@ static void test_switches_are_columns_where_none_is_left_out(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_switches_with_a_filter_are_no_columns(void **state)
+WITH_FOLDER(test_switches_with_a_filter_are_no_columns)
 {
 	struct event_table_options options = {.compact = true};
 
@@ -170,7 +167,7 @@ static enum row_kind kind_in_lent(void **state, const char *file, const char *te
 	return event_table_row(&table, 5)->kind;
 }
 
-static void test_an_owner_may_leave_switches_out(void **state)
+WITH_FOLDER(test_an_owner_may_leave_switches_out)
 {
 	static const char filter[] = "events/sched/sched_switch/filter";
 
@@ -185,7 +182,7 @@ static void test_an_owner_may_leave_switches_out(void **state)
 }
 
 /* Both or none. */
-static void test_columns_take_a_format_that_is_known(void **state)
+WITH_FOLDER(test_columns_take_a_format_that_is_known)
 {
 	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
@@ -200,7 +197,7 @@ static void test_columns_take_a_format_that_is_known(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_no_columns_without_switches(void **state)
+WITH_FOLDER(test_no_columns_without_switches)
 {
 	struct event_table_options options = {.compact = true};
 
@@ -213,7 +210,7 @@ static void test_no_columns_without_switches(void **state)
 
 /* ---- switches ---- */
 
-static void test_an_event_that_cannot_be_switched_on_loses_its_row(void **state)
+WITH_FOLDER(test_an_event_that_cannot_be_switched_on_loses_its_row)
 {
 	fake_formatted_event(*state, "irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
 	fake_formatted_event(*state, "irq/softirq_exit", 4, FIELD("unsigned int vec", 8, 4, 0));
@@ -246,7 +243,7 @@ static const char *try_of_ftrace(void **state, const char *name)
 	return n_failed() ? reports.failed[0] : "";
 }
 
-static void test_markers_are_copied_where_the_kernel_can(void **state)
+WITH_FOLDER(test_markers_are_copied_where_the_kernel_can)
 {
 	static const char option[] = "instances/x/options/copy_trace_marker";
 
@@ -262,7 +259,7 @@ static void test_markers_are_copied_where_the_kernel_can(void **state)
 
 #define NO_TRACER " (the records of a tracer that is not set)"
 
-static void test_records_without_a_switch(void **state)
+WITH_FOLDER(test_records_without_a_switch)
 {
 	assert_string_equal(try_of_ftrace(state, "kernel_stack"), "");
 	assert_string_equal(try_of_ftrace(state, "user_stack"), "");
@@ -275,7 +272,7 @@ static void test_records_without_a_switch(void **state)
 	assert_string_equal(try_of_ftrace(state, "bputs"), "");
 }
 
-static void test_the_tracer_of_functions(void **state)
+WITH_FOLDER(test_the_tracer_of_functions)
 {
 	fake_formatted_event(*state, "ftrace/funcgraph_entry", 9, one_int);
 	begin(state, "ftrace_events: 'ftrace/funcgraph_entry'");
@@ -286,9 +283,8 @@ static void test_the_tracer_of_functions(void **state)
 	assert_int_equal(id_of("ftrace", "funcgraph_entry"), 9);
 }
 
-static void test_which_come_from_where(void **state)
+TEST(test_which_come_from_where)
 {
-	(void)state;
 	assert_true(session_event_is_marker(
 		&(struct event_name){.group = "ftrace", .name = "raw_data"}));
 	assert_false(
@@ -299,27 +295,4 @@ static void test_which_come_from_where(void **state)
 		session_event_is_printk(&(struct event_name){.group = "ftrace", .name = "bputs"}));
 	assert_false(
 		session_event_is_printk(&(struct event_name){.group = "ftrace", .name = "print"}));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_events_that_a_session_makes_are_not_looked_for),
-		WITH_FOLDER(test_rows),
-		WITH_FOLDER(test_events_that_have_no_row_are_reported),
-		WITH_FOLDER(test_switches_are_columns_where_none_is_left_out),
-		WITH_FOLDER(test_switches_with_a_filter_are_no_columns),
-		WITH_FOLDER(test_an_owner_may_leave_switches_out),
-		WITH_FOLDER(test_columns_take_a_format_that_is_known),
-		WITH_FOLDER(test_no_columns_without_switches),
-		WITH_FOLDER(test_an_event_that_cannot_be_switched_on_loses_its_row),
-		WITH_FOLDER(test_markers_are_copied_where_the_kernel_can),
-		WITH_FOLDER(test_records_without_a_switch),
-		WITH_FOLDER(test_the_tracer_of_functions),
-		cmocka_unit_test(test_which_come_from_where),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The order of the steps: each is tested by itself. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/instance_options.h"
 #include "unit/ftrace/setups.h"
 
@@ -20,7 +15,9 @@ static int teardown(void **state)
 	return setup_teardown(state);
 }
 
-static void test_the_instance(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, teardown)
+
+WITH_FOLDER(test_the_instance)
 {
 	fake_text(*state, "instances/x/options/overwrite", "0\n");
 	fake_text(*state, "instances/x/options/stacktrace", "1\n");
@@ -38,7 +35,7 @@ static void test_the_instance(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_others_than_were_asked_for(void **state)
+WITH_FOLDER(test_others_than_were_asked_for)
 {
 	setup_begin(*state, "tracing_cpumask: 'x' tids_to_trace: 5");
 	assert_int_equal(session_limits_set(&setup, "/proc"), -EINVAL);
@@ -50,7 +47,7 @@ static void test_others_than_were_asked_for(void **state)
 }
 
 /* Filters are for what other options imply, too, and stacks are of all that. */
-static void test_the_events(void **state)
+WITH_FOLDER(test_the_events)
 {
 	char want[64];
 
@@ -69,17 +66,4 @@ static void test_the_events(void **state)
 	assert_non_null(event_selection_find(&events, "ftrace", "kernel_stack"));
 	assert_null(event_selection_find(&events, "ftrace", "kernel_stack")->filter);
 	assert_int_equal(n_failed(), 0);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_the_instance),
-		WITH_FOLDER(test_others_than_were_asked_for),
-		WITH_FOLDER(test_the_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a kernel with histograms makes of it is in tests/kernels. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/options/synthetic_events.h"
@@ -60,7 +55,9 @@ static void make(void **state)
 	assert_int_equal(synthetic_events_make(&events, &s, &made), 0);
 }
 
-static void test_throttled(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
+
+WITH_FOLDER(test_throttled)
 {
 	const struct setup s = {.config = &config};
 	struct event_name rss = {.group = "kmem", .name = "rss_stat"};
@@ -89,7 +86,7 @@ static void test_throttled(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_nothing_to_throttle(void **state)
+WITH_FOLDER(test_nothing_to_throttle)
 {
 	config.throttle_rss_stat = 1;
 	event_selection_drop(&events, &events.events[0]);
@@ -98,7 +95,7 @@ static void test_nothing_to_throttle(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_asked_for_by_name(void **state)
+WITH_FOLDER(test_asked_for_by_name)
 {
 	char *requests[] = {"synthetic/rss_stat_throttled", "synthetic:suspend_resume_minimal"};
 
@@ -117,7 +114,7 @@ static void test_asked_for_by_name(void **state)
 	assert_non_null(strstr(fake_read(*state, "synthetic_events"), " bool start"));
 }
 
-static void test_a_kernel_without(void **state)
+WITH_FOLDER(test_a_kernel_without)
 {
 	config.throttle_rss_stat = 1;
 	unlink(temp_dir_path(state, 0, "synthetic_events"));
@@ -129,7 +126,7 @@ static void test_a_kernel_without(void **state)
 			    "synthetic events; kmem/rss_stat is recorded as it is)");
 }
 
-static void test_a_kernel_with_other_fields(void **state)
+WITH_FOLDER(test_a_kernel_with_other_fields)
 {
 	config.throttle_rss_stat = 1;
 	fake_text(*state, "instances/x/events/kmem/rss_stat/format",
@@ -140,7 +137,7 @@ static void test_a_kernel_with_other_fields(void **state)
 	assert_non_null(strstr(reports.failed[0], "has no mm_id"));
 }
 
-static void test_a_histogram_that_is_refused(void **state)
+WITH_FOLDER(test_a_histogram_that_is_refused)
 {
 	config.throttle_rss_stat = 1;
 	unlink(temp_dir_path(state, 0, RSS_TRIGGER));
@@ -151,7 +148,7 @@ static void test_a_histogram_that_is_refused(void **state)
 	assert_true(event_selection_has(&events, "kmem", "rss_stat"));
 }
 
-static void test_histograms_are_taken_out(void **state)
+WITH_FOLDER(test_histograms_are_taken_out)
 {
 	static const char trigger[] =
 		"hist:keys=member:vals=hitcount:size=2048 [active]\n"
@@ -167,21 +164,4 @@ static void test_histograms_are_taken_out(void **state)
 	assert_string_equal(fake_read(*state, RSS_TRIGGER), path);
 	assert_string_equal(fake_read(*state, SUSPEND_TRIGGER), "# Available triggers:\n# hist\n");
 	synthetic_events_release("/nowhere");
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_throttled),
-		WITH_FOLDER(test_nothing_to_throttle),
-		WITH_FOLDER(test_asked_for_by_name),
-		WITH_FOLDER(test_a_kernel_without),
-		WITH_FOLDER(test_a_kernel_with_other_fields),
-		WITH_FOLDER(test_a_histogram_that_is_refused),
-		WITH_FOLDER(test_histograms_are_taken_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

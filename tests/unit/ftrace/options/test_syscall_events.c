@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/event_filters.h"
 #include "unit/ftrace/setups.h"
 
@@ -48,11 +43,10 @@ static void assert_filter(const uint32_t *numbers, size_t n, const char *want)
 	free(filter);
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
 	static const uint32_t numbers[] = {0, 2, 3, 5, 6, 7, 9, 100, 101, 102, 103};
 
-	(void)state;
 	assert_filter(numbers, 1, "id == 0");
 	assert_filter(numbers, 2, "id == 0 || id == 2");
 	assert_filter(numbers, 3, "id == 0 || id == 2 || id == 3");
@@ -62,11 +56,10 @@ static void test_runs(void **state)
 }
 
 /* Whichever calls of an architecture they are. */
-static void test_every_list_passes_the_kernels_limit(void **state)
+TEST(test_every_list_passes_the_kernels_limit)
 {
 	static uint32_t numbers[512];
 
-	(void)state;
 	for (unsigned stride = 1; stride <= 4; stride++)
 		for (unsigned run = 1; run <= 4; run++) {
 			char *filter;
@@ -81,7 +74,9 @@ static void test_every_list_passes_the_kernels_limit(void **state)
 		}
 }
 
-static void test_both_events_are_implied(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
+
+WITH_FOLDER(test_both_events_are_implied)
 {
 	char want[64];
 
@@ -96,7 +91,7 @@ static void test_both_events_are_implied(void **state)
 	assert_int_equal(events.n, 2);
 }
 
-static void test_without_names_nothing_is_filtered(void **state)
+WITH_FOLDER(test_without_names_nothing_is_filtered)
 {
 	apply(state, "ftrace_events: 'raw_syscalls/*'");
 	assert_string_equal(fake_written(*state, ENTER), "");
@@ -105,7 +100,7 @@ static void test_without_names_nothing_is_filtered(void **state)
 	assert_int_equal(events.n, 0);
 }
 
-static void test_unknown_names(void **state)
+WITH_FOLDER(test_unknown_names)
 {
 	char want[64];
 
@@ -121,7 +116,7 @@ static void test_unknown_names(void **state)
 }
 
 /* Recording all calls is no answer to "record this one". */
-static void test_only_unknown_names(void **state)
+WITH_FOLDER(test_only_unknown_names)
 {
 	apply(state, "syscall_events: 'nonsense'");
 	assert_int_equal(events.n, 0);
@@ -133,28 +128,11 @@ static void test_only_unknown_names(void **state)
 			    "raw_syscalls/sys_enter (none of syscall_events is a system call)");
 }
 
-static void test_a_kernel_that_does_not_filter_them(void **state)
+WITH_FOLDER(test_a_kernel_that_does_not_filter_them)
 {
 	fake_refusal(*state, ENTER);
 	apply(state, "syscall_events: 'read'");
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.events[0].name, "sys_exit");
 	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_enter (filter refused"));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_every_list_passes_the_kernels_limit),
-		WITH_FOLDER(test_both_events_are_implied),
-		WITH_FOLDER(test_without_names_nothing_is_filtered),
-		WITH_FOLDER(test_unknown_names),
-		WITH_FOLDER(test_only_unknown_names),
-		WITH_FOLDER(test_a_kernel_that_does_not_filter_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

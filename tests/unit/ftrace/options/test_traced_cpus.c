@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/instance_options.c"
 #include "unit/ftrace/setups.h"
 
@@ -20,7 +15,9 @@ static int set(void **state, const char *mask)
 	return traced_cpus_set(&setup);
 }
 
-static void test_masks(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, setup_teardown)
+
+WITH_FOLDER(test_masks)
 {
 	static const char *const masks[] = {"1", "f", "00000001,ffffFFFF", "0,2", "80000000,0,0"};
 
@@ -35,7 +32,7 @@ static void test_masks(void **state)
 	assert_string_equal(fake_written(*state, "tracing_cpumask"), "all");
 }
 
-static void test_others_would_be_recorded(void **state)
+WITH_FOLDER(test_others_would_be_recorded)
 {
 	static const char *const masks[] = {"g",	 "0x3",	     "1,",  ",1",	 "1,,1",
 					    "123456789", "1 2",	     "0-3", "-1",	 "0",
@@ -49,23 +46,10 @@ static void test_others_would_be_recorded(void **state)
 	}
 }
 
-static void test_a_kernel_that_does_not_take_it(void **state)
+WITH_FOLDER(test_a_kernel_that_does_not_take_it)
 {
 	setup_begin(*state, "tracing_cpumask: '3'");
 	fake_refusal(*state, "tracing_cpumask");
 	assert_int_equal(traced_cpus_set(&setup), -EINVAL);
 	assert_non_null(strstr(reports.problem, "Is a directory"));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, setup_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_masks),
-		WITH_FOLDER(test_others_would_be_recorded),
-		WITH_FOLDER(test_a_kernel_that_does_not_take_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/traced_tids.h"
 #include "unit/ftrace/setups.h"
 
@@ -35,7 +30,9 @@ static int set(void **state, const char *config)
 	return traced_tids_set(&setup, temp_dir_path(state, 0, "proc"));
 }
 
-static void test_the_list(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, setup_teardown)
+
+WITH_FOLDER(test_the_list)
 {
 	assert_int_equal(set(state, "tids_to_trace: [5, 999]"), 0);
 	assert_string_equal(fake_written(*state, "set_event_pid"), "5 999 ");
@@ -44,7 +41,7 @@ static void test_the_list(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_nobody_is_named(void **state)
+WITH_FOLDER(test_nobody_is_named)
 {
 	assert_int_equal(set(state, ""), 0);
 	assert_string_equal(fake_written(*state, "set_event_pid"), "0");
@@ -55,7 +52,7 @@ static void test_nobody_is_named(void **state)
 			    "option:follow_children (there are no tids_to_trace)");
 }
 
-static void test_children_and_functions(void **state)
+WITH_FOLDER(test_children_and_functions)
 {
 	assert_int_equal(set(state, "tids_to_trace: 5 follow_children: true"), 0);
 	assert_string_equal(fake_written(*state, "options/event-fork"), "1");
@@ -74,7 +71,7 @@ static void test_children_and_functions(void **state)
 }
 
 /* What cannot be traced at all needs no threads; the rest records. */
-static void test_a_kernel_without_functions(void **state)
+WITH_FOLDER(test_a_kernel_without_functions)
 {
 	fake_text(*state, "instances/x/available_tracers", "blk function nop\n");
 	unlink(temp_dir_path(state, 0, "instances/x/set_ftrace_pid"));
@@ -86,7 +83,7 @@ static void test_a_kernel_without_functions(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_numbers_that_are_no_threads(void **state)
+WITH_FOLDER(test_numbers_that_are_no_threads)
 {
 	assert_int_equal(set(state, "tids_to_trace: [0, 5, 1000, 4294967295]"), 0);
 	assert_string_equal(fake_written(*state, "set_event_pid"), "5 ");
@@ -100,7 +97,7 @@ static void test_numbers_that_are_no_threads(void **state)
 	assert_non_null(strstr(reports.problem, "nothing is recorded"));
 }
 
-static void test_threads_that_are_not_there(void **state)
+WITH_FOLDER(test_threads_that_are_not_there)
 {
 	char config[1024] = "tids_to_trace: [5";
 	size_t at = strlen(config);
@@ -132,7 +129,7 @@ static void add_thread(void **state, unsigned pid, unsigned tid)
 }
 
 /* The process itself stands first, so that the list is never empty, which would mean everybody. */
-static void test_all_threads_of_a_process(void **state)
+WITH_FOLDER(test_all_threads_of_a_process)
 {
 	add_thread(state, 20, 20);
 	add_thread(state, 20, 21);
@@ -151,7 +148,7 @@ static void test_all_threads_of_a_process(void **state)
 }
 
 /* That they are not there now is nothing to tell: those that the process has are found. */
-static void test_threads_that_a_process_had(void **state)
+WITH_FOLDER(test_threads_that_a_process_had)
 {
 	add_thread(state, 20, 20);
 	add_thread(state, 20, 21);
@@ -165,7 +162,7 @@ static void test_threads_that_a_process_had(void **state)
 	assert_string_equal(fake_written(*state, "set_event_pid"), "20 ");
 }
 
-static void test_processes_that_are_not_there(void **state)
+WITH_FOLDER(test_processes_that_are_not_there)
 {
 	add_thread(state, 20, 20);
 	assert_int_equal(set(state, "pids_to_trace: [0, 20, 30, 1000]"), 0);
@@ -182,7 +179,7 @@ static void test_processes_that_are_not_there(void **state)
 }
 
 /* A kernel that forgets what it is told, as if there were new threads again and again. */
-static void test_threads_that_come_without_end(void **state)
+WITH_FOLDER(test_threads_that_come_without_end)
 {
 	add_thread(state, 20, 20);
 	unlink(temp_dir_path(state, 0, "instances/x/set_event_pid"));
@@ -193,7 +190,7 @@ static void test_threads_that_come_without_end(void **state)
 	assert_non_null(strstr(reports.failed[0], "option:pids_to_trace (set_event_pid: threads"));
 }
 
-static void test_who_is_wanted(void **state)
+WITH_FOLDER(test_who_is_wanted)
 {
 	assert_int_equal(set(state, ""), 0);
 	assert_false(traced_tids_wanted(setup.config) || traced_tids_follow(setup.config));
@@ -207,7 +204,7 @@ static void test_who_is_wanted(void **state)
 	assert_true(traced_tids_wanted(setup.config) && traced_tids_follow(setup.config));
 }
 
-static void test_a_machine_that_does_not_say_its_limit(void **state)
+WITH_FOLDER(test_a_machine_that_does_not_say_its_limit)
 {
 	fake_text(*state, "proc/sys/kernel/pid_max", "what\n");
 	assert_int_equal(set(state, "tids_to_trace: [5, 4194303, 4194304]"), 0);
@@ -216,7 +213,7 @@ static void test_a_machine_that_does_not_say_its_limit(void **state)
 }
 
 /* More than goes into one write; each number is whole. */
-static void test_thousands(void **state)
+WITH_FOLDER(test_thousands)
 {
 	static char config[8 * 30000], want[8 * 30000], got[8 * 30000];
 	size_t at = (size_t)snprintf(config, sizeof(config), "tids_to_trace: [1"), w = 2, n;
@@ -237,7 +234,7 @@ static void test_thousands(void **state)
 	assert_memory_equal(got, want, w);
 }
 
-static void test_a_kernel_that_does_not_take_them(void **state)
+WITH_FOLDER(test_a_kernel_that_does_not_take_them)
 {
 	fake_refusal(*state, "set_event_pid");
 	assert_int_equal(set(state, "tids_to_trace: 5"), -EISDIR);
@@ -250,28 +247,4 @@ static void test_a_kernel_that_does_not_take_them(void **state)
 	fake_refusal(*state, "set_ftrace_pid");
 	assert_int_equal(set(state, "tids_to_trace: 5 enable_function_graph: true"), -EISDIR);
 	assert_non_null(strstr(reports.problem, "set_ftrace_pid"));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, setup_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_the_list),
-		WITH_FOLDER(test_nobody_is_named),
-		WITH_FOLDER(test_children_and_functions),
-		WITH_FOLDER(test_a_kernel_without_functions),
-		WITH_FOLDER(test_numbers_that_are_no_threads),
-		WITH_FOLDER(test_threads_that_are_not_there),
-		WITH_FOLDER(test_all_threads_of_a_process),
-		WITH_FOLDER(test_threads_that_a_process_had),
-		WITH_FOLDER(test_processes_that_are_not_there),
-		WITH_FOLDER(test_threads_that_come_without_end),
-		WITH_FOLDER(test_who_is_wanted),
-		WITH_FOLDER(test_a_machine_that_does_not_say_its_limit),
-		WITH_FOLDER(test_thousands),
-		WITH_FOLDER(test_a_kernel_that_does_not_take_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/options/instance_options.c"
 #include "unit/ftrace/setups.h"
 
@@ -32,7 +27,9 @@ static void set(void **state, const char *config)
 	tracefs_options_set(&setup);
 }
 
-static void test_switches(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, setup_teardown)
+
+WITH_FOLDER(test_switches)
 {
 	option(state, "sym-offset", "0\n");
 	option(state, "irq-info", "1\n");
@@ -43,7 +40,7 @@ static void test_switches(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_what_is_so_already_is_not_written(void **state)
+WITH_FOLDER(test_what_is_so_already_is_not_written)
 {
 	option(state, "overwrite", "1\n");
 	set(state, "tracefs_options { name: 'overwrite' state: STATE_ENABLED }");
@@ -51,7 +48,7 @@ static void test_what_is_so_already_is_not_written(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_names(void **state)
+WITH_FOLDER(test_names)
 {
 	static const char *const bad[] = {"", "../x", "a/b", "a b", "a.b", "a\\n", "\\303\\244"};
 	char config[256];
@@ -72,7 +69,7 @@ static void test_names(void **state)
 	assert_string_equal(value(state, "sym-offset"), "0\n");
 }
 
-static void test_what_is_no_switch(void **state)
+WITH_FOLDER(test_what_is_no_switch)
 {
 	option(state, "sym-offset", "0\n");
 	option(state, "odd", "maybe\n");
@@ -85,7 +82,7 @@ static void test_what_is_no_switch(void **state)
 	assert_non_null(strstr(reports.failed[2], "neither STATE_ENABLED nor STATE_DISABLED"));
 }
 
-static void test_what_is_everybodys(void **state)
+WITH_FOLDER(test_what_is_everybodys)
 {
 	option(state, "trace_printk_dest", "0\n");
 	option(state, "record-tgid", "0\n");
@@ -100,7 +97,7 @@ static void test_what_is_everybodys(void **state)
 	assert_non_null(strstr(reports.failed[2], "at top level only"));
 }
 
-static void test_what_cannot_be_read(void **state)
+WITH_FOLDER(test_what_cannot_be_read)
 {
 	option(state, "folder/x", "");
 	set(state, "tracefs_options { name: 'folder' state: STATE_ENABLED }");
@@ -108,7 +105,7 @@ static void test_what_cannot_be_read(void **state)
 	assert_string_equal(reports.failed[0], "option:tracefs_options (folder: Is a directory)");
 }
 
-static void test_somebody_elses_switches_are_not_ours(void **state)
+WITH_FOLDER(test_somebody_elses_switches_are_not_ours)
 {
 	setup_begin(*state, "");
 	option(state, "overwrite", "0\n");
@@ -123,7 +120,7 @@ static void test_somebody_elses_switches_are_not_ours(void **state)
 	assert_string_equal(value(state, "markers"), "");
 }
 
-static void test_stacks_are_events_of_the_session(void **state)
+WITH_FOLDER(test_stacks_are_events_of_the_session)
 {
 	struct event_selection events = {0};
 
@@ -137,22 +134,4 @@ static void test_stacks_are_events_of_the_session(void **state)
 	assert_int_equal(tracefs_options_imply(&events, &setup), 0);
 	assert_true(event_selection_has(&events, "ftrace", "kernel_stack"));
 	event_selection_deinit(&events);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, setup_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_stacks_are_events_of_the_session),
-		WITH_FOLDER(test_switches),
-		WITH_FOLDER(test_what_is_so_already_is_not_written),
-		WITH_FOLDER(test_names),
-		WITH_FOLDER(test_what_is_no_switch),
-		WITH_FOLDER(test_what_is_everybodys),
-		WITH_FOLDER(test_what_cannot_be_read),
-		WITH_FOLDER(test_somebody_elses_switches_are_not_ours),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

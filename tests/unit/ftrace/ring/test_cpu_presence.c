@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/ring/cpu_reader.c"
 
@@ -16,7 +10,9 @@ static void put(void **state, const char *list)
 	fake_text(*state, "devices/system/cpu/present", list);
 }
 
-static void test_lists(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+WITH_FOLDER(test_lists)
 {
 	static const struct {
 		const char *list;
@@ -42,7 +38,7 @@ static void test_lists(void **state)
 	}
 }
 
-static void test_changes(void **state)
+WITH_FOLDER(test_changes)
 {
 	p = (struct cpu_presence){0};
 	put(state, "0-1\n");
@@ -54,16 +50,15 @@ static void test_changes(void **state)
 	assert_false(cpu_presence_read(&p, *state));
 }
 
-static void test_a_system_that_does_not_tell(void **state)
+WITH_FOLDER(test_a_system_that_does_not_tell)
 {
-	(void)state;
 	p = (struct cpu_presence){0};
 	assert_false(cpu_presence_read(&p, "/nowhere"));
 	assert_true(cpu_presence_has(&p, 0));
 	assert_true(cpu_presence_has(&p, 8000));
 }
 
-static void test_a_list_longer_than_a_page(void **state)
+WITH_FOLDER(test_a_list_longer_than_a_page)
 {
 	char text[8192];
 	size_t n = 0;
@@ -75,18 +70,4 @@ static void test_a_list_longer_than_a_page(void **state)
 	assert_true(cpu_presence_has(&p, 100));
 	assert_false(cpu_presence_has(&p, 101));
 	assert_false(cpu_presence_has(&p, 100000));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_lists),
-		WITH_FOLDER(test_changes),
-		WITH_FOLDER(test_a_system_that_does_not_tell),
-		WITH_FOLDER(test_a_list_longer_than_a_page),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of pages stand in for rings: reading is the same, but for the end. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
@@ -100,7 +95,9 @@ static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
 	       PAGE_MAKER_SIZE;
 }
 
-static void test_rings_in_the_order_of_cpus(void **state)
+#define WITH_RINGS(name) TEST_WITH(name, setup, teardown)
+
+WITH_RINGS(test_rings_in_the_order_of_cpus)
 {
 	make_ring(state, 10, 1, 1);
 	make_ring(state, 2, 1, 1);
@@ -114,7 +111,7 @@ static void test_rings_in_the_order_of_cpus(void **state)
 	assert_int_equal(r.cpus[2].cpu, 10);
 }
 
-static void test_cpus_that_are_not_there_are_left_out(void **state)
+WITH_RINGS(test_cpus_that_are_not_there_are_left_out)
 {
 	make_ring(state, 0, 1, 1);
 	make_ring(state, 1, 1, 1);
@@ -141,7 +138,7 @@ static void test_cpus_that_are_not_there_are_left_out(void **state)
 }
 
 /* No descriptor was left for it; the ones behind it are opened all the same. */
-static void test_a_ring_that_cannot_be_opened_is_tried_again(void **state)
+WITH_RINGS(test_a_ring_that_cannot_be_opened_is_tried_again)
 {
 	char *name = strdup(temp_dir_path(state, 0, "instances/x/per_cpu/cpu1/trace_pipe_raw"));
 	char away[300];
@@ -165,7 +162,7 @@ static void test_a_ring_that_cannot_be_opened_is_tried_again(void **state)
 	free(name);
 }
 
-static void test_no_rings(void **state)
+WITH_RINGS(test_no_rings)
 {
 	struct err_text e;
 
@@ -183,7 +180,7 @@ static void test_no_rings(void **state)
 	assert_int_equal(r.n, 0);
 }
 
-static void test_turns_of_bounded_length(void **state)
+WITH_RINGS(test_turns_of_bounded_length)
 {
 	make_ring(state, 0, 10, 200);
 	open_rings(state, 4000);
@@ -199,7 +196,7 @@ static void test_turns_of_bounded_length(void **state)
 	assert_int_equal(n_bundles, 3); /* one a turn */
 }
 
-static void test_a_tick_ends_at_a_page_that_was_hardly_begun(void **state)
+WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun)
 {
 	make_ring(state, 0, 10, 20);
 	open_rings(state, 4000);
@@ -213,7 +210,7 @@ static void test_a_tick_ends_at_a_page_that_was_hardly_begun(void **state)
 	assert_true(r.cpus[0].done);
 }
 
-static void test_a_flush_goes_to_the_end(void **state)
+WITH_RINGS(test_a_flush_goes_to_the_end)
 {
 	/* A remainder, a page left for a long record, that record's; full ones; the one in use. */
 	static const unsigned records[] = {20, 20, 200, 200, 20, 200, 20};
@@ -226,7 +223,7 @@ static void test_a_flush_goes_to_the_end(void **state)
 }
 
 /* Nobody knows how far the writer has come in it, so it says nothing of the ones behind it. */
-static void test_a_flush_goes_on_behind_broken_pages(void **state)
+WITH_RINGS(test_a_flush_goes_on_behind_broken_pages)
 {
 	static const unsigned records[] = {20, 0, 0, 200, 0, 20};
 
@@ -238,7 +235,7 @@ static void test_a_flush_goes_on_behind_broken_pages(void **state)
 }
 
 /* Where the writer is, however far it goes on meanwhile; in turns, too. */
-static void test_a_flush_does_not_run_after_the_writer(void **state)
+WITH_RINGS(test_a_flush_does_not_run_after_the_writer)
 {
 	static const unsigned records[] = {20, 200, 20, 20, 20, 20, 20, 20};
 
@@ -254,7 +251,7 @@ static void test_a_flush_does_not_run_after_the_writer(void **state)
 }
 
 /* A ring that fills as fast as it is read: a pass is over when a whole ring was read. */
-static void test_no_pass_is_longer_than_a_ring(void **state)
+WITH_RINGS(test_no_pass_is_longer_than_a_ring)
 {
 	make_ring(state, 0, MANY, 200);
 	open_rings(state, 40);
@@ -293,27 +290,27 @@ static void run_gap(void **state, uint32_t flags, uint64_t number, const char *o
 	assert_int_equal(bundles[1].range[1], 2000);
 }
 
-static void test_a_gap_with_its_number(void **state)
+WITH_RINGS(test_a_gap_with_its_number)
 {
 	run_gap(state, PAGE_LOST | PAGE_LOST_STORED, 77, NULL);
 	assert_int_equal(bundles[1].range[2], 77);
 	assert_int_equal(r.cpus[0].stats_fd, -1);
 }
 
-static void test_a_gap_whose_number_found_no_room(void **state)
+WITH_RINGS(test_a_gap_whose_number_found_no_room)
 {
 	run_gap(state, PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n");
 	assert_int_equal(bundles[1].range[2], 500);
 }
 
-static void test_a_gap_that_nothing_counts(void **state)
+WITH_RINGS(test_a_gap_that_nothing_counts)
 {
 	run_gap(state, PAGE_LOST, 0, NULL);
 	assert_int_equal(bundles[1].range[2], 0);
 }
 
 /* What was overwritten before we came is not ours. */
-static void test_gaps_of_a_ring_that_others_have_used(void **state)
+WITH_RINGS(test_gaps_of_a_ring_that_others_have_used)
 {
 	static struct loan *const lent = (struct loan *)1;
 	static const uint8_t payload[12] = {1};
@@ -337,7 +334,7 @@ static void test_gaps_of_a_ring_that_others_have_used(void **state)
 	assert_int_equal(bundles[0].range[2], 60);
 }
 
-static void test_reads_that_fail(void **state)
+WITH_RINGS(test_reads_that_fail)
 {
 	static const uint8_t part[100] = {1};
 	int fds[2];
@@ -367,29 +364,4 @@ static void test_reads_that_fail(void **state)
 	assert_false(streams[1].gap);
 	close(fds[1]);
 	assert_int_equal(w->packets, 0);
-}
-
-#define WITH_RINGS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RINGS(test_rings_in_the_order_of_cpus),
-		WITH_RINGS(test_cpus_that_are_not_there_are_left_out),
-		WITH_RINGS(test_a_ring_that_cannot_be_opened_is_tried_again),
-		WITH_RINGS(test_no_rings),
-		WITH_RINGS(test_turns_of_bounded_length),
-		WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun),
-		WITH_RINGS(test_a_flush_goes_to_the_end),
-		WITH_RINGS(test_a_flush_goes_on_behind_broken_pages),
-		WITH_RINGS(test_a_flush_does_not_run_after_the_writer),
-		WITH_RINGS(test_no_pass_is_longer_than_a_ring),
-		WITH_RINGS(test_a_gap_with_its_number),
-		WITH_RINGS(test_a_gap_whose_number_found_no_room),
-		WITH_RINGS(test_a_gap_that_nothing_counts),
-		WITH_RINGS(test_gaps_of_a_ring_that_others_have_used),
-		WITH_RINGS(test_reads_that_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

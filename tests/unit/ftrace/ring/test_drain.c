@@ -2,14 +2,10 @@
 /* Passes and turns over rings that are files, on a real loop. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/fake_tracefs.h"
@@ -163,7 +159,9 @@ static void run_until(unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-static void test_all_of_it_in_bounded_turns(void **state)
+#define WITH_LOOP(name) TEST_WITH(name, setup, teardown)
+
+WITH_LOOP(test_all_of_it_in_bounded_turns)
 {
 	start(state, 2, (const unsigned[]){700, 10}, 60000);
 	drain_all(d);
@@ -176,7 +174,7 @@ static void test_all_of_it_in_bounded_turns(void **state)
 }
 
 /* Only then is it known that nothing older is to come from any ring. */
-static void test_how_far_all_rings_have_been_read(void **state)
+WITH_LOOP(test_how_far_all_rings_have_been_read)
 {
 	uint64_t before = clock_boot_ns(), after, until = 0;
 
@@ -197,7 +195,7 @@ static void test_how_far_all_rings_have_been_read(void **state)
 	assert_true(read_until >= before);
 }
 
-static void test_a_turn_of_many_cpus_is_bounded_too(void **state)
+WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too)
 {
 	static const unsigned pages[] = {100, 100, 100, 100, 100, 100, 100, 100};
 
@@ -227,7 +225,7 @@ static void on_command(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Somebody has something to say in the middle of a long pass. */
-static void test_others_are_served_between_turns(void **state)
+WITH_LOOP(test_others_are_served_between_turns)
 {
 	struct event *command;
 	int fds[2];
@@ -248,7 +246,7 @@ static void test_others_are_served_between_turns(void **state)
 	close(fds[1]);
 }
 
-static void test_ticks(void **state)
+WITH_LOOP(test_ticks)
 {
 	start(state, 1, (const unsigned[]){5}, 1);
 	run_until(&turns, 5);
@@ -270,7 +268,7 @@ static void ask_once_more(void)
 	asked_from_inside = drain_all(d);
 }
 
-static void test_asked_again_meanwhile(void **state)
+WITH_LOOP(test_asked_again_meanwhile)
 {
 	start(state, 1, (const unsigned[]){300}, 60000);
 	assert_int_equal(drain_all(d), 1);
@@ -290,7 +288,7 @@ static void test_asked_again_meanwhile(void **state)
 }
 
 /* That a CPU has been plugged in is seen by a pass to the end, however soon it comes. */
-static void test_all_of_it_is_of_every_cpu(void **state)
+WITH_LOOP(test_all_of_it_is_of_every_cpu)
 {
 	char to[300];
 
@@ -312,7 +310,7 @@ static void test_all_of_it_is_of_every_cpu(void **state)
 	assert_int_equal(streams[1].events, 3);
 }
 
-static void test_a_tick_becomes_a_pass_to_the_end(void **state)
+WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end)
 {
 	start(state, 1, (const unsigned[]){300}, 1);
 	run_until(&turns, 1);
@@ -370,7 +368,7 @@ static void stop_watching(unsigned cpus)
 		close(pipes[i]);
 }
 
-static void test_a_full_ring_is_read_before_the_tick(void **state)
+WITH_LOOP(test_a_full_ring_is_read_before_the_tick)
 {
 	watch(state, 2, 60000);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -389,7 +387,7 @@ static void test_a_full_ring_is_read_before_the_tick(void **state)
 	stop_watching(2);
 }
 
-static void test_only_the_full_ring_is_read(void **state)
+WITH_LOOP(test_only_the_full_ring_is_read)
 {
 	uint64_t until;
 
@@ -404,7 +402,7 @@ static void test_only_the_full_ring_is_read(void **state)
 }
 
 /* Poll says yes for ever (the other end is closed), and nothing is there. */
-static void test_a_ring_that_is_always_readable_costs_a_turn_a_tick(void **state)
+WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
 {
 	watch(state, 1, 20);
 	close(pipes[0]);
@@ -416,7 +414,7 @@ static void test_a_ring_that_is_always_readable_costs_a_turn_a_tick(void **state
 	stop_watching(0);
 }
 
-static void test_a_wake_up_becomes_a_pass_to_the_end(void **state)
+WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end)
 {
 	watch(state, 2, 60000);
 	put_pages(0, 3);
@@ -432,7 +430,7 @@ static void test_a_wake_up_becomes_a_pass_to_the_end(void **state)
 }
 
 /* A ring that keeps waking us does not put off the tick of the others. */
-static void test_ticks_come_in_spite_of_wake_ups(void **state)
+WITH_LOOP(test_ticks_come_in_spite_of_wake_ups)
 {
 	watch_first(state, 1);
 	put_pages(1, 1);
@@ -449,7 +447,7 @@ static void fill_first_ring(void)
 }
 
 /* Nor one that is full enough again after every turn. */
-static void test_ticks_come_though_wake_ups_never_end(void **state)
+WITH_LOOP(test_ticks_come_though_wake_ups_never_end)
 {
 	uint64_t until = 0;
 
@@ -466,7 +464,7 @@ static void test_ticks_come_though_wake_ups_never_end(void **state)
 	stop_watching(2);
 }
 
-static void test_no_watching_of_what_cannot_be_polled(void **state)
+WITH_LOOP(test_no_watching_of_what_cannot_be_polled)
 {
 	start(state, 1, (const unsigned[]){1}, 60000);
 	assert_int_equal(drain_can_watch(d), -EOPNOTSUPP);
@@ -477,7 +475,7 @@ static void stop_drain(void)
 	drain_set_period(d, 0);
 }
 
-static void test_stopped_from_inside(void **state)
+WITH_LOOP(test_stopped_from_inside)
 {
 	start(state, 1, (const unsigned[]){3}, 1);
 	in_pass_over = stop_drain;
@@ -492,38 +490,11 @@ static void free_it(void)
 	d = drain_free(d);
 }
 
-static void test_freed_from_inside(void **state)
+WITH_LOOP(test_freed_from_inside)
 {
 	start(state, 1, (const unsigned[]){3}, 1);
 	in_pass_over = free_it;
 	drain_all(d);
 	run_until(&passes, 1);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
-}
-
-#define WITH_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_LOOP(test_all_of_it_in_bounded_turns),
-		WITH_LOOP(test_how_far_all_rings_have_been_read),
-		WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too),
-		WITH_LOOP(test_others_are_served_between_turns),
-		WITH_LOOP(test_ticks),
-		WITH_LOOP(test_asked_again_meanwhile),
-		WITH_LOOP(test_all_of_it_is_of_every_cpu),
-		WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end),
-		WITH_LOOP(test_a_full_ring_is_read_before_the_tick),
-		WITH_LOOP(test_only_the_full_ring_is_read),
-		WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick),
-		WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end),
-		WITH_LOOP(test_ticks_come_in_spite_of_wake_ups),
-		WITH_LOOP(test_ticks_come_though_wake_ups_never_end),
-		WITH_LOOP(test_no_watching_of_what_cannot_be_polled),
-		WITH_LOOP(test_stopped_from_inside),
-		WITH_LOOP(test_freed_from_inside),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

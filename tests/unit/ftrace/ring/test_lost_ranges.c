@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The numbers of the ranges, whatever the order of gaps with and without one; and against a ring that
  * is played through. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "unit/rng.h"
 
@@ -37,11 +32,12 @@ static void assert_range(uint64_t begin, uint64_t end, uint64_t count)
 	assert_int_equal(range.count, count);
 }
 
-static void test_a_number_in_the_page_is_enough(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
+
+FIXTURE_TEST(test_a_number_in_the_page_is_enough)
 {
 	const struct page_facts p = gap(1000, 7);
 
-	(void)state;
 	assert_false(lost_ranges_add(&l, &whole, 0, &range));
 	assert_false(lost_ranges_want_overrun(&l, &p));
 	assert_true(lost_ranges_add(&l, &p, 0, &range));
@@ -49,21 +45,19 @@ static void test_a_number_in_the_page_is_enough(void **state)
 	assert_false(lost_ranges_end(&l, true, &range));
 }
 
-static void test_records_before_the_first_page(void **state)
+FIXTURE_TEST(test_records_before_the_first_page)
 {
 	const struct page_facts p = gap(1000, 7);
 
-	(void)state;
 	assert_true(lost_ranges_add(&l, &p, 0, &range));
 	assert_range(0, 1000, 7);
 }
 
-static void test_the_counter_stands_for_a_page_without_number(void **state)
+FIXTURE_TEST(test_the_counter_stands_for_a_page_without_number)
 {
 	const struct page_facts known = gap(1000, 7), unknown = gap(2000, 0);
 	struct page_facts after = {.first_ns = 3000, .last_ns = 3100};
 
-	(void)state;
 	assert_true(lost_ranges_add(&l, &known, 0, &range));
 	assert_true(lost_ranges_want_overrun(&l, &unknown));
 	assert_false(lost_ranges_add(&l, &unknown, 19, &range));
@@ -72,11 +66,10 @@ static void test_the_counter_stands_for_a_page_without_number(void **state)
 	assert_false(lost_ranges_add(&l, &after, 0, &range));
 }
 
-static void test_an_empty_ring_settles_it_too(void **state)
+FIXTURE_TEST(test_an_empty_ring_settles_it_too)
 {
 	const struct page_facts unknown = gap(2000, 0);
 
-	(void)state;
 	lost_ranges_add(&l, &whole, 0, &range);
 	lost_ranges_add(&l, &unknown, 12, &range);
 	assert_true(lost_ranges_end(&l, true, &range));
@@ -84,12 +77,11 @@ static void test_an_empty_ring_settles_it_too(void **state)
 }
 
 /* The counter may have gone on between the page and its reading: the sum of both is known only. */
-static void test_gaps_in_a_row_are_one_range(void **state)
+FIXTURE_TEST(test_gaps_in_a_row_are_one_range)
 {
 	const struct page_facts a = gap(1000, 0), b = gap(2000, 5), c = gap(3000, 0);
 	struct page_facts after = {.first_ns = 4000, .last_ns = 4100};
 
-	(void)state;
 	lost_ranges_add(&l, &whole, 0, &range);
 	assert_false(lost_ranges_add(&l, &a, 13, &range));
 	assert_true(lost_ranges_want_overrun(&l, &b));
@@ -99,12 +91,11 @@ static void test_gaps_in_a_row_are_one_range(void **state)
 	assert_range(200, 3000, 20);
 }
 
-static void test_who_does_not_wait_counts_nothing_twice(void **state)
+FIXTURE_TEST(test_who_does_not_wait_counts_nothing_twice)
 {
 	const struct page_facts a = gap(1000, 0), b = gap(2000, 5);
 	struct page_facts after = {.first_ns = 4000, .last_ns = 4100};
 
-	(void)state;
 	lost_ranges_add(&l, &a, 13, &range); /* 10 of them; 3 more were overwritten meanwhile */
 	assert_true(lost_ranges_end(&l, false, &range));
 	assert_range(0, 1000, 13);
@@ -113,21 +104,19 @@ static void test_who_does_not_wait_counts_nothing_twice(void **state)
 	assert_range(1100, 2000, 2);
 }
 
-static void test_a_counter_that_cannot_be_read(void **state)
+FIXTURE_TEST(test_a_counter_that_cannot_be_read)
 {
 	const struct page_facts a = gap(1000, 0);
 
-	(void)state;
 	lost_ranges_add(&l, &a, UINT64_MAX, &range);
 	assert_true(lost_ranges_end(&l, true, &range));
 	assert_range(0, 1000, 0);
 }
 
-static void test_a_counter_that_begins_anew(void **state)
+FIXTURE_TEST(test_a_counter_that_begins_anew)
 {
 	const struct page_facts known = gap(1000, 700), a = gap(2000, 0);
 
-	(void)state;
 	lost_ranges_add(&l, &known, 0, &range);
 	lost_ranges_add(&l, &a, 30, &range);
 	assert_true(lost_ranges_end(&l, true, &range));
@@ -176,12 +165,11 @@ static bool read_one(struct kernel *k, uint64_t *rng)
 	return rng && !rng_below(rng, 100) && lost_ranges_end(&l, false, &range);
 }
 
-static void test_a_ring_played_through(void **state)
+FIXTURE_TEST(test_a_ring_played_through)
 {
 	uint64_t rng = 5, sum = 0, end = 0, turns = 200000;
 	struct kernel k = {0};
 
-	(void)state;
 	while (turns || k.read < k.written || l.open.end_ns) {
 		if (turns && turns--)
 			write_pages(&k, rng_below(&rng, rng_below(&rng, 4) ? 3 : 30));
@@ -194,23 +182,4 @@ static void test_a_ring_played_through(void **state)
 	}
 	assert_true(sum > 100000);
 	assert_int_equal(sum, k.overrun);
-}
-
-#define TEST(test) cmocka_unit_test_setup(test, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_number_in_the_page_is_enough),
-		TEST(test_records_before_the_first_page),
-		TEST(test_the_counter_stands_for_a_page_without_number),
-		TEST(test_an_empty_ring_settles_it_too),
-		TEST(test_gaps_in_a_row_are_one_range),
-		TEST(test_who_does_not_wait_counts_nothing_twice),
-		TEST(test_a_counter_that_cannot_be_read),
-		TEST(test_a_counter_that_begins_anew),
-		TEST(test_a_ring_played_through),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,10 @@
 /* One reader, many listeners: FIFOs of pages stand in for rings. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/bundles.h"
@@ -157,11 +153,12 @@ static void run_until(const unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-static void test_a_page_is_for_everybody(void **state)
+#define WITH_RINGS(name) TEST_WITH(name, setup, teardown)
+
+WITH_RINGS(test_a_page_is_for_everybody)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000), *c = open_side(2, 60000);
 
-	(void)state;
 	assert_ptr_equal(a->l.ring, b->l.ring);
 	assert_int_equal(a->l.n_streams, CPUS);
 	ring_attach(&a->l);
@@ -188,12 +185,11 @@ static void test_a_page_is_for_everybody(void **state)
 	}
 }
 
-static void test_what_is_broken_is_told_to_everybody(void **state)
+WITH_RINGS(test_what_is_broken_is_told_to_everybody)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	struct page_maker m;
 
-	(void)state;
 	page_begin(&m, 1000);
 	page_record(&m, 1, (const uint8_t[4]){ID_WAIT}, 4); /* too short, for those who want it */
 	page_head(&m, 28, 1);
@@ -214,11 +210,10 @@ static void test_what_is_broken_is_told_to_everybody(void **state)
 	}
 }
 
-static void test_who_comes_and_goes(void **state)
+WITH_RINGS(test_who_comes_and_goes)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 
-	(void)state;
 	ring_attach(&a->l);
 	ring_attach(&a->l);
 	put_page(0, 1000, 0);
@@ -247,11 +242,10 @@ static void test_who_comes_and_goes(void **state)
 	assert_int_equal(a->before, a->after);
 }
 
-static void test_the_shortest_period_counts(void **state)
+WITH_RINGS(test_the_shortest_period_counts)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 1);
 
-	(void)state;
 	ring_attach(&a->l);
 	ring_attach(&b->l);
 	put_page(0, 1000, 0);
@@ -261,11 +255,10 @@ static void test_the_shortest_period_counts(void **state)
 	assert_int_equal(a->all_reads + b->all_reads, 0);
 }
 
-static void test_held(void **state)
+WITH_RINGS(test_held)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 60000);
 
-	(void)state;
 	ring_hold(&a->l, true);
 	ring_attach(&a->l);
 	put_page(0, 1000, 0);
@@ -305,11 +298,10 @@ static void drain_both(void)
 	ring_drain_all(&sides[1].l);
 }
 
-static void test_closed_from_inside(void **state)
+WITH_RINGS(test_closed_from_inside)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 1);
 
-	(void)state;
 	a->in_all_read = close_it;
 	drain_both();
 	run_until(&b->all_reads, 1);
@@ -321,11 +313,10 @@ static void test_closed_from_inside(void **state)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-static void test_the_others_closed_from_inside(void **state)
+WITH_RINGS(test_the_others_closed_from_inside)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 1);
 
-	(void)state;
 	a->in_all_read = close_all;
 	drain_both();
 	run_until(&a->all_reads, 1);
@@ -333,12 +324,11 @@ static void test_the_others_closed_from_inside(void **state)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-static void test_closed_before_a_turn(void **state)
+WITH_RINGS(test_closed_before_a_turn)
 {
 	struct side *a = open_side(0, 1);
 
 	open_side(1, 1);
-	(void)state;
 	a->in_before = close_all;
 	put_page(0, 1000, 0);
 	drain_both();
@@ -348,7 +338,7 @@ static void test_closed_before_a_turn(void **state)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-static void test_the_kernels_files_are_closed_with_the_last(void **state)
+WITH_RINGS(test_the_kernels_files_are_closed_with_the_last)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	char path[300];
@@ -367,7 +357,7 @@ static void test_the_kernels_files_are_closed_with_the_last(void **state)
 	pipes[0] = open(path, O_RDWR | O_NONBLOCK);
 }
 
-static void test_what_cannot_be_opened(void **state)
+WITH_RINGS(test_what_cannot_be_opened)
 {
 	struct side *s = &sides[0];
 	struct err_text e;
@@ -379,7 +369,7 @@ static void test_what_cannot_be_opened(void **state)
 	ring_close(&s->l);
 }
 
-static void test_the_moment_on_another_clock(void **state)
+WITH_RINGS(test_the_moment_on_another_clock)
 {
 	struct side *a;
 
@@ -489,7 +479,7 @@ static void check_stats_of_all(const struct ring_listener *l)
 	ring_stats_deinit(&all);
 }
 
-static void test_a_machine_of_256_cpus_drains_evenly(void **state)
+WITH_RINGS(test_a_machine_of_256_cpus_drains_evenly)
 {
 	const struct event_table_options options = {.compact = true};
 	struct side *s = &sides[0];
@@ -519,26 +509,4 @@ static void test_a_machine_of_256_cpus_drains_evenly(void **state)
 	ring_close(&s->l);
 	tracefs_instance_free(y.tracefs);
 	page_set_free(&set);
-}
-
-#define WITH_RINGS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RINGS(test_a_page_is_for_everybody),
-		WITH_RINGS(test_what_is_broken_is_told_to_everybody),
-		WITH_RINGS(test_who_comes_and_goes),
-		WITH_RINGS(test_the_shortest_period_counts),
-		WITH_RINGS(test_held),
-		WITH_RINGS(test_closed_from_inside),
-		WITH_RINGS(test_the_others_closed_from_inside),
-		WITH_RINGS(test_closed_before_a_turn),
-		WITH_RINGS(test_the_kernels_files_are_closed_with_the_last),
-		WITH_RINGS(test_what_cannot_be_opened),
-		WITH_RINGS(test_the_moment_on_another_clock),
-		WITH_RINGS(test_a_machine_of_256_cpus_drains_evenly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

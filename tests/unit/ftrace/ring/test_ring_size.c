@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Against a kernel of this test's own, which is short of what a test wants it to be short of. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_config.h"
 
@@ -115,9 +110,8 @@ static void assert_report(const char *text)
 	assert_null(reports.failed[1]);
 }
 
-static void test_choice(void **state)
+TEST(test_choice)
 {
-	(void)state;
 	assert_int_equal(ring_size_choose(16384, 0, 4), 32);
 	assert_int_equal(ring_size_choose(512, 0, 4), 32);
 	assert_int_equal(ring_size_choose(511, 0, 4), 16);
@@ -136,9 +130,10 @@ static void test_choice(void **state)
 	assert_int_equal(ring_size_choose(64, 0, 64), 64);
 }
 
-static void test_as_asked(void **state)
+#define WITH_KERNEL(name) TEST_WITH(name, setup, teardown)
+
+WITH_KERNEL(test_as_asked)
 {
-	(void)state;
 	assert_int_equal(set(2048, 0), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
 	assert_int_equal(kernel.buffer_kb, 2048);
@@ -149,9 +144,8 @@ static void test_as_asked(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_sizes_that_there_are_not(void **state)
+WITH_KERNEL(test_sizes_that_there_are_not)
 {
-	(void)state;
 	assert_int_equal(set(2048, 100), 2048);
 	assert_int_equal(kernel.subbuf_kb, 128);
 	assert_report("option:subbuf_size_kb (100: the kernel makes it 128)");
@@ -160,9 +154,8 @@ static void test_sizes_that_there_are_not(void **state)
 	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is taken)");
 }
 
-static void test_a_kernel_with_one_size(void **state)
+WITH_KERNEL(test_a_kernel_with_one_size)
 {
-	(void)state;
 	kernel.old = true;
 	assert_int_equal(set(2048, 0), 2048);
 	assert_null(reports.failed);
@@ -173,9 +166,8 @@ static void test_a_kernel_with_one_size(void **state)
 	assert_int_equal(ring_size_subbuf_kb(&(struct instance){0}), 4);
 }
 
-static void test_no_memory_in_a_row(void **state)
+WITH_KERNEL(test_no_memory_in_a_row)
 {
-	(void)state;
 	kernel.row_kb = 8;
 	assert_int_equal(set(2048, 0), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
@@ -185,9 +177,8 @@ static void test_no_memory_in_a_row(void **state)
 	assert_report("option:subbuf_size_kb (64: the kernel makes it 8)");
 }
 
-static void test_no_memory(void **state)
+WITH_KERNEL(test_no_memory)
 {
-	(void)state;
 	kernel.room_kb = 1000;
 	assert_int_equal(set(2048, 0), 512);
 	assert_int_equal(kernel.buffer_kb, 512);
@@ -199,20 +190,18 @@ static void test_no_memory(void **state)
 	assert_true(kernel.writes < 100);
 }
 
-static void test_a_ring_that_cannot_be_changed(void **state)
+WITH_KERNEL(test_a_ring_that_cannot_be_changed)
 {
-	(void)state;
 	kernel.deaf = true;
 	assert_int_equal(set(2048, 0), 1410);
 	assert_report("option:buffer_size_kb (2048: Device or resource busy)");
 }
 
 /* Of all CPUs together 128 MiB at a time. */
-static void test_large_rings_grow_and_shrink_in_steps(void **state)
+WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps)
 {
 	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 
-	(void)state;
 	kernel.room_kb = UINT32_MAX;
 	assert_int_equal(set(5 * step + 1, 0), 5 * step + 1);
 	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
@@ -227,11 +216,10 @@ static void test_large_rings_grow_and_shrink_in_steps(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_a_large_ring_that_memory_ends_for(void **state)
+WITH_KERNEL(test_a_large_ring_that_memory_ends_for)
 {
 	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 
-	(void)state;
 	kernel.room_kb = 3 * step;
 	assert_int_equal(set(4 * step, 0), 2 * step);
 	assert_int_equal(kernel.buffer_kb, 2 * step);
@@ -239,7 +227,7 @@ static void test_a_large_ring_that_memory_ends_for(void **state)
 }
 
 /* Its sub-buffers get their old size in a small ring. */
-static void test_a_lent_ring_is_given_back_small(void **state)
+WITH_KERNEL(test_a_lent_ring_is_given_back_small)
 {
 	const struct instance lent = {.loan = (struct loan *)state};
 
@@ -249,24 +237,4 @@ static void test_a_lent_ring_is_given_back_small(void **state)
 	kernel.buffer_kb = 512;
 	ring_size_release(&lent);
 	assert_int_equal(kernel.buffer_kb, 512);
-}
-
-#define WITH_KERNEL(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choice),
-		WITH_KERNEL(test_as_asked),
-		WITH_KERNEL(test_sizes_that_there_are_not),
-		WITH_KERNEL(test_a_kernel_with_one_size),
-		WITH_KERNEL(test_no_memory_in_a_row),
-		WITH_KERNEL(test_no_memory),
-		WITH_KERNEL(test_a_ring_that_cannot_be_changed),
-		WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps),
-		WITH_KERNEL(test_a_large_ring_that_memory_ends_for),
-		WITH_KERNEL(test_a_lent_ring_is_given_back_small),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/ftrace_stats.h"
 #include "gen/fields.h"
@@ -23,11 +18,10 @@ static const char text[] = "entries: 73968\n"
 			   "read events: 4918\n"
 			   "something new: 7\n";
 
-static void test_counters_of_64_bits(void **state)
+TEST(test_counters_of_64_bits)
 {
 	struct ring_stats s = {.cpu = 7};
 
-	(void)state;
 	assert_int_equal(ring_stats_parse(text, &s), 0);
 	assert_int_equal(s.cpu, 7);
 	assert_int_equal(s.entries, 73968);
@@ -40,11 +34,10 @@ static void test_counters_of_64_bits(void **state)
 	assert_true(s.now_ts > 12345678901.7 && s.now_ts < 12345678901.8);
 }
 
-static void test_texts_without_counters(void **state)
+TEST(test_texts_without_counters)
 {
 	struct ring_stats s = {.cpu = 7, .entries = 1};
 
-	(void)state;
 	assert_int_equal(ring_stats_parse("", &s), -EINVAL);
 	assert_int_equal(ring_stats_parse("hello: 1\nworld", &s), -EINVAL);
 	assert_int_equal(s.entries, 1);
@@ -53,7 +46,7 @@ static void test_texts_without_counters(void **state)
 	assert_int_equal(s.entries, 0);
 }
 
-static void test_the_packet(void **state)
+TEST(test_the_packet)
 {
 	struct ring_stats ring = {.cpu = 3, .entries = 9, .now_ts = 1.5};
 	struct ring_stats_all all = {.rings = &ring, .n = 1};
@@ -99,7 +92,6 @@ static void test_the_packet(void **state)
 	struct pb_dec d, inner;
 	struct pb_mem m;
 
-	(void)state;
 	report_unknown(&reports, "a/b");
 	report_failed(&reports, "c/d (why)");
 	report_failed_more(&reports, 57);
@@ -143,7 +135,7 @@ static void test_the_packet(void **state)
 	pb_mem_deinit(&m);
 }
 
-static void test_nothing_more_to_say(void **state)
+TEST(test_nothing_more_to_say)
 {
 	struct ftrace_stats_more nothing = {0};
 	struct ring_stats_all none = {0};
@@ -151,21 +143,8 @@ static void test_nothing_more_to_say(void **state)
 		.phase = FTRACE_STATS_START, .all = &none, .more = &nothing};
 	struct pb_mem m;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&m), 0);
 	ftrace_stats_write(&p, &m.enc);
 	assert_true(pb_mem_len(&m) <= 8); /* phase alone */
 	pb_mem_deinit(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counters_of_64_bits),
-		cmocka_unit_test(test_texts_without_counters),
-		cmocka_unit_test(test_the_packet),
-		cmocka_unit_test(test_nothing_more_to_say),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pipes stand in for rings: one is over its watermark when anything is in it. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "ftrace/ring/ring_poll.c"
 
 #define CPUS 3
@@ -68,9 +64,10 @@ static void look(void)
 		event_base_loop(loop, EVLOOP_NONBLOCK);
 }
 
-static void test_one_wake_each_time_it_is_armed(void **state)
+#define WITH_PIPES(name) TEST_WITH(name, setup, teardown)
+
+WITH_PIPES(test_one_wake_each_time_it_is_armed)
 {
-	(void)state;
 	fill(1);
 	look();
 	assert_int_equal(wakes[1], 0);
@@ -92,9 +89,8 @@ static void test_one_wake_each_time_it_is_armed(void **state)
 	assert_int_equal(wakes[0], 2);
 }
 
-static void test_one_that_woke_us_for_little_waits(void **state)
+WITH_PIPES(test_one_that_woke_us_for_little_waits)
 {
-	(void)state;
 	fill(0);
 	fill(1);
 	watches_arm(w, true);
@@ -119,11 +115,10 @@ static void test_one_that_woke_us_for_little_waits(void **state)
 	assert_int_equal(wakes[1], 3);
 }
 
-static void test_rings_that_are_not_there(void **state)
+WITH_PIPES(test_rings_that_are_not_there)
 {
 	int fd = cpus[0].fd;
 
-	(void)state;
 	cpus[0].fd = -1;
 	cpus[1].absent = true;
 	fill(0);
@@ -139,9 +134,8 @@ static void test_rings_that_are_not_there(void **state)
 	assert_int_equal(wakes[1], 1);
 }
 
-static void test_a_file_that_cannot_be_polled(void **state)
+WITH_PIPES(test_a_file_that_cannot_be_polled)
 {
-	(void)state;
 	close(cpus[0].fd);
 	cpus[0].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	watches_arm(w, true);
@@ -149,9 +143,8 @@ static void test_a_file_that_cannot_be_polled(void **state)
 	assert_int_equal(wakes[0], 0);
 }
 
-static void test_can(void **state)
+WITH_PIPES(test_can)
 {
-	(void)state;
 	assert_true(watches_can(&r));
 	fill(0); /* says that there is something, while there is nothing */
 	assert_false(watches_can(&r));
@@ -165,19 +158,4 @@ static void test_can(void **state)
 	close(cpus[2].fd);
 	cpus[1].fd = cpus[2].fd = -1;
 	assert_false(watches_can(&r)); /* there is none */
-}
-
-#define WITH_PIPES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_PIPES(test_one_wake_each_time_it_is_armed),
-		WITH_PIPES(test_one_that_woke_us_for_little_waits),
-		WITH_PIPES(test_rings_that_are_not_there),
-		WITH_PIPES(test_a_file_that_cannot_be_polled),
-		WITH_PIPES(test_can),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

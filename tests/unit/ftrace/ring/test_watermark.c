@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A FIFO stands in for a ring: poll of one in which nothing is waits. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/utsname.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/ring/ring_config.h"
 
@@ -77,9 +73,8 @@ static void assert_report(const char *part)
 	reports_deinit(&reports);
 }
 
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
-	(void)state;
 	assert_true(watermark_kernel_can("6.9.0"));
 	assert_true(watermark_kernel_can("6.18.44-fc-v657"));
 	assert_true(watermark_kernel_can("7.0-rc1"));
@@ -89,9 +84,8 @@ static void test_kernels(void **state)
 	assert_false(watermark_kernel_can("Linux"));
 }
 
-static void test_the_least_percent(void **state)
+TEST(test_the_least_percent)
 {
-	(void)state;
 	assert_int_equal(watermark_least(50, 64), 50);
 	assert_int_equal(watermark_least(1, 16), 13);
 	assert_int_equal(watermark_least(1, 200), 2);
@@ -103,7 +97,9 @@ static void test_the_least_percent(void **state)
 		assert_true(watermark_least(1, n) * n > 200);
 }
 
-static void test_as_asked(void **state)
+#define WITH_RING(name) TEST_WITH(name, setup, teardown)
+
+WITH_RING(test_as_asked)
 {
 	if (!kernel_can())
 		skip();
@@ -120,7 +116,7 @@ static void test_as_asked(void **state)
 	assert_report("option:drain_buffer_percent (3: 13 it is");
 }
 
-static void test_not_asked(void **state)
+WITH_RING(test_not_asked)
 {
 	if (!kernel_can())
 		skip();
@@ -133,7 +129,7 @@ static void test_not_asked(void **state)
 	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "25");
 }
 
-static void test_what_cannot_be_had(void **state)
+WITH_RING(test_what_cannot_be_had)
 {
 	set_up(101, false);
 	assert_report("option:drain_buffer_percent (101: more than 100");
@@ -162,17 +158,4 @@ static void test_what_cannot_be_had(void **state)
 	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/buffer_percent")), 0);
 	set_up(50, false);
 	assert_report("No such file");
-}
-
-#define WITH_RING(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernels),	    cmocka_unit_test(test_the_least_percent),
-		WITH_RING(test_as_asked),	    WITH_RING(test_not_asked),
-		WITH_RING(test_what_cannot_be_had),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

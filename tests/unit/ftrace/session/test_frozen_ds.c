@@ -2,14 +2,10 @@
 /* A FIFO with pages stands in for the ring of a boot before. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/system/log.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_producer.h"
@@ -132,7 +128,9 @@ static struct stats_view read_stats(void)
 	return v;
 }
 
-static void test_read_once(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_read_once)
 {
 	struct stats_view v;
 
@@ -177,7 +175,7 @@ static void test_read_once(void **state)
 	assert_string_equal(fake_read(*state, "instances/x/buffer_size_kb"), "400\n");
 }
 
-static void test_flushed_and_stopped_later(void **state)
+FIXTURE_TEST(test_flushed_and_stopped_later)
 {
 	create(*state, "x");
 	start();
@@ -192,7 +190,7 @@ static void test_flushed_and_stopped_later(void **state)
 	assert_int_equal(h.stopped, 1);
 }
 
-static void test_records_of_another_kernel(void **state)
+FIXTURE_TEST(test_records_of_another_kernel)
 {
 	put_page(1000, UNKNOWN_ID);
 	create(*state, "x");
@@ -203,7 +201,7 @@ static void test_records_of_another_kernel(void **state)
 	assert_int_equal(read_stats().failed, 2);
 }
 
-static void test_what_is_not_of_another_boot(void **state)
+FIXTURE_TEST(test_what_is_not_of_another_boot)
 {
 	static const char *const infos[] = {"# Current\n", "0\t[kernel]\n"};
 
@@ -223,7 +221,7 @@ static void test_what_is_not_of_another_boot(void **state)
 }
 
 /* It starts, says why, and is empty. */
-static void test_nothing_to_read(void **state)
+FIXTURE_TEST(test_nothing_to_read)
 {
 	const struct {
 		const char *root, *name;
@@ -246,26 +244,10 @@ static void test_nothing_to_read(void **state)
 	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
 }
 
-static void test_destroyed_before_the_start(void **state)
+FIXTURE_TEST(test_destroyed_before_the_start)
 {
 	create(*state, "x");
 	frozen_ftrace_data_source.destroy(instance);
 	instance = NULL;
 	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_read_once),
-		T(test_flushed_and_stopped_later),
-		T(test_records_of_another_kernel),
-		T(test_what_is_not_of_another_boot),
-		T(test_nothing_to_read),
-		T(test_destroyed_before_the_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The life of the data source, where there is no kernel to record: it answers everything, and its
  * stats say why it is empty. With a kernel: tests/root/test_ftrace.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/system/log.h"
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
@@ -82,11 +78,12 @@ static unsigned count_stats(uint64_t phase, unsigned *told)
 	return n;
 }
 
-static void test_start_flush_stop(void **state)
+#define WITH_LOOP(name) TEST_WITH(name, setup, teardown)
+
+WITH_LOOP(test_start_flush_stop)
 {
 	unsigned told = 0;
 
-	(void)state;
 	create();
 	ftrace_data_source.start(instance);
 	assert_int_equal(h.started, 1);
@@ -109,11 +106,10 @@ static void test_start_flush_stop(void **state)
 	assert_int_equal(h.stopped, 1);
 }
 
-static void test_a_stop_without_a_flush_has_stats_too(void **state)
+WITH_LOOP(test_a_stop_without_a_flush_has_stats_too)
 {
 	unsigned told = 0;
 
-	(void)state;
 	create();
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
@@ -130,9 +126,8 @@ static void stop_from_inside(struct ds_handle *handle)
 	}
 }
 
-static void test_a_stop_from_inside_an_answer(void **state)
+WITH_LOOP(test_a_stop_from_inside_an_answer)
 {
-	(void)state;
 	create();
 	h.on_answer = stop_from_inside;
 	ftrace_data_source.start(instance);
@@ -164,7 +159,7 @@ static uint64_t symbols_told(char *reports, size_t size)
 	return n;
 }
 
-static void test_it_starts_when_the_symbols_are_there(void **state)
+WITH_LOOP(test_it_starts_when_the_symbols_are_there)
 {
 	char report[200];
 
@@ -181,7 +176,7 @@ static void test_it_starts_when_the_symbols_are_there(void **state)
 	ftrace_data_source.destroy(instance);
 }
 
-static void test_a_stop_waits_for_symbols(void **state)
+WITH_LOOP(test_a_stop_waits_for_symbols)
 {
 	char report[200];
 
@@ -210,7 +205,7 @@ static void test_a_stop_waits_for_symbols(void **state)
 	}
 }
 
-static void test_symbols_that_cannot_be_had(void **state)
+WITH_LOOP(test_symbols_that_cannot_be_had)
 {
 	char report[200];
 
@@ -225,9 +220,8 @@ static void test_symbols_that_cannot_be_had(void **state)
 	ftrace_data_source.destroy(instance);
 }
 
-static void test_destroyed_at_any_time(void **state)
+WITH_LOOP(test_destroyed_at_any_time)
 {
-	(void)state;
 	create();
 	ftrace_data_source.destroy(instance);
 
@@ -350,7 +344,7 @@ static unsigned count_bundles(void)
 	return n;
 }
 
-static void test_a_flush_is_answered_when_the_rings_are_read(void **state)
+WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read)
 {
 	create_with_ring(state);
 	put_page();
@@ -365,7 +359,7 @@ static void test_a_flush_is_answered_when_the_rings_are_read(void **state)
 	destroy_with_ring();
 }
 
-static void test_a_stop_reads_what_is_left(void **state)
+WITH_LOOP(test_a_stop_reads_what_is_left)
 {
 	create_with_ring(state);
 	put_page();
@@ -379,7 +373,7 @@ static void test_a_stop_reads_what_is_left(void **state)
 }
 
 /* What was lost behind the last record that was recorded is lost all the same. */
-static void test_a_stop_tells_losses_without_records(void **state)
+WITH_LOOP(test_a_stop_tells_losses_without_records)
 {
 	unsigned told = 0;
 
@@ -398,7 +392,7 @@ static void test_a_stop_tells_losses_without_records(void **state)
 	}
 }
 
-static void test_a_stop_from_inside_an_answer_reads_once_more(void **state)
+WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more)
 {
 	create_with_ring(state);
 	h.on_answer = stop_from_inside;
@@ -411,7 +405,7 @@ static void test_a_stop_from_inside_an_answer_reads_once_more(void **state)
 	destroy_with_ring();
 }
 
-static void test_more_flushes_than_it_remembers(void **state)
+WITH_LOOP(test_more_flushes_than_it_remembers)
 {
 	create_with_ring(state);
 	for (uint64_t i = 1; i <= 1000; i++)
@@ -429,7 +423,7 @@ static void flush_again(struct ds_handle *handle)
 }
 
 /* Whoever asks all the time has answers all the time. */
-static void test_flushes_without_end(void **state)
+WITH_LOOP(test_flushes_without_end)
 {
 	create_with_ring(state);
 	for (unsigned i = 0; i < 3; i++)
@@ -480,7 +474,7 @@ static void begin_with_slow_symbols(void **state, uint32_t stop_timeout_ms)
 	put_page();
 }
 
-static void test_a_stop_reads_the_rest_with_names(void **state)
+WITH_LOOP(test_a_stop_reads_the_rest_with_names)
 {
 	char report[200];
 
@@ -501,7 +495,7 @@ static void test_a_stop_reads_the_rest_with_names(void **state)
 	destroy_with_ring();
 }
 
-static void test_a_stop_gives_symbols_up(void **state)
+WITH_LOOP(test_a_stop_gives_symbols_up)
 {
 	char report[200];
 
@@ -514,7 +508,7 @@ static void test_a_stop_gives_symbols_up(void **state)
 	destroy_with_ring();
 }
 
-static void test_a_flush_does_not_wait_for_symbols(void **state)
+WITH_LOOP(test_a_flush_does_not_wait_for_symbols)
 {
 	char report[200];
 
@@ -566,7 +560,7 @@ static int let_the_kernel_end(void **state)
 	return fd;
 }
 
-static void test_others_go_on_while_the_kernel_sets_up(void **state)
+WITH_LOOP(test_others_go_on_while_the_kernel_sets_up)
 {
 	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
@@ -593,7 +587,7 @@ static void test_others_go_on_while_the_kernel_sets_up(void **state)
 	close(fd);
 }
 
-static void test_a_flush_while_it_is_set_up(void **state)
+WITH_LOOP(test_a_flush_while_it_is_set_up)
 {
 	int fd;
 
@@ -610,7 +604,7 @@ static void test_a_flush_while_it_is_set_up(void **state)
 	close(fd);
 }
 
-static void test_a_stop_while_it_is_set_up(void **state)
+WITH_LOOP(test_a_stop_while_it_is_set_up)
 {
 	unsigned told = 0;
 	int fd;
@@ -637,7 +631,7 @@ static void on_late(evutil_socket_t fd, short what, void *state)
 }
 
 /* What was made goes again, and the rest is not begun. */
-static void test_a_stop_while_it_is_set_up_for_long(void **state)
+WITH_LOOP(test_a_stop_while_it_is_set_up_for_long)
 {
 	struct event *late = evtimer_new(loop, on_late, state);
 	const struct timeval patience = {.tv_sec = 3, .tv_usec = 100000};
@@ -658,7 +652,7 @@ static void test_a_stop_while_it_is_set_up_for_long(void **state)
 	close(fifo);
 }
 
-static void test_destroyed_while_it_is_set_up(void **state)
+WITH_LOOP(test_destroyed_while_it_is_set_up)
 {
 	int fd;
 
@@ -672,24 +666,22 @@ static void test_destroyed_while_it_is_set_up(void **state)
 	close(fd);
 }
 
-static void test_no_config(void **state)
+WITH_LOOP(test_no_config)
 {
 	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 
-	(void)state;
 	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
 	ftrace_data_source.start(instance);
 	ftrace_data_source.destroy(instance);
 }
 
-static void test_descriptor(void **state)
+WITH_LOOP(test_descriptor)
 {
 	struct pb_mem m;
 	struct pb_field f;
 	struct pb_dec d;
 
-	(void)state;
 	assert_string_equal(ftrace_data_source.name, "linux.ftrace");
 	assert_int_equal(pb_mem_init(&m), 0);
 	ftrace_data_source.describe(&m.enc);
@@ -701,37 +693,4 @@ static void test_descriptor(void **state)
 	assert_int_equal(f.id, PB_FTRACE_DESCRIPTOR_KNOWS_OWN_FIELDS);
 	assert_int_equal(f.u64, 1);
 	pb_mem_deinit(&m);
-}
-
-#define WITH_LOOP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_LOOP(test_start_flush_stop),
-		WITH_LOOP(test_a_stop_without_a_flush_has_stats_too),
-		WITH_LOOP(test_a_stop_from_inside_an_answer),
-		WITH_LOOP(test_it_starts_when_the_symbols_are_there),
-		WITH_LOOP(test_a_stop_waits_for_symbols),
-		WITH_LOOP(test_symbols_that_cannot_be_had),
-		WITH_LOOP(test_destroyed_at_any_time),
-		WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read),
-		WITH_LOOP(test_a_stop_reads_what_is_left),
-		WITH_LOOP(test_a_stop_tells_losses_without_records),
-		WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more),
-		WITH_LOOP(test_more_flushes_than_it_remembers),
-		WITH_LOOP(test_flushes_without_end),
-		WITH_LOOP(test_a_stop_reads_the_rest_with_names),
-		WITH_LOOP(test_a_stop_gives_symbols_up),
-		WITH_LOOP(test_a_flush_does_not_wait_for_symbols),
-		WITH_LOOP(test_others_go_on_while_the_kernel_sets_up),
-		WITH_LOOP(test_a_flush_while_it_is_set_up),
-		WITH_LOOP(test_a_stop_while_it_is_set_up),
-		WITH_LOOP(test_a_stop_while_it_is_set_up_for_long),
-		WITH_LOOP(test_destroyed_while_it_is_set_up),
-		WITH_LOOP(test_no_config),
-		WITH_LOOP(test_descriptor),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions that cannot be had say why. Those that can are in tests/root/test_ftrace.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/ftrace_session.h"
@@ -35,9 +30,10 @@ static void open_session(const char *root)
 	ftrace_session_set_up(&s, &env, w);
 }
 
-static void test_no_tracefs(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
+
+WITH_FOLDER(test_no_tracefs)
 {
-	(void)state;
 	open_session(NULL);
 	assert_non_null(strstr(s.reports.problem, "mount"));
 	assert_false(instance_is_made(&s.instance));
@@ -47,7 +43,7 @@ static void test_no_tracefs(void **state)
 	assert_null(s.reports.problem);
 }
 
-static void test_a_folder_that_cannot_hold_instances(void **state)
+WITH_FOLDER(test_a_folder_that_cannot_hold_instances)
 {
 	open_session(*state);
 	assert_non_null(strstr(s.reports.problem, "No such file"));
@@ -64,29 +60,15 @@ static void test_a_folder_that_cannot_hold_instances(void **state)
 	assert_int_equal(rmdir(temp_dir_path(state, 0, "instances")), 0);
 }
 
-static void test_the_config_counts_even_then(void **state)
+WITH_FOLDER(test_the_config_counts_even_then)
 {
 	const struct ds_env env = {.sys_root = "/nowhere"};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 
-	(void)state;
 	config.has_drain_period_ms = 1;
 	config.drain_period_ms = 7;
 	assert_int_equal(ftrace_session_init(&s, &env, 1, true, &config), 0);
 	ftrace_session_set_up(&s, &env, w);
 	assert_int_equal(s.settings.drain_period_ms, 7);
 	ftrace_session_close(&s);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_no_tracefs),
-		WITH_FOLDER(test_a_folder_that_cannot_hold_instances),
-		WITH_FOLDER(test_the_config_counts_even_then),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

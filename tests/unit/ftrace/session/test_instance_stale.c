@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Empty folders, which rmdir takes as tracefs takes instances. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 
 static void *make(void **state, const char *fmt, int pid)
@@ -42,7 +37,9 @@ static int dead_pid(void)
 	return pid;
 }
 
-static void test_whose_process_is_gone(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+WITH_FOLDER(test_whose_process_is_gone)
 {
 	int dead = dead_pid();
 	const char *one = make(state, "sonda-%d-1", dead), *two = make(state, "sonda-%d-1-2", dead);
@@ -55,7 +52,7 @@ static void test_whose_process_is_gone(void **state)
 	assert_int_equal(instance_remove_stale(*state), 0);
 }
 
-static void test_whose_process_lives(void **state)
+WITH_FOLDER(test_whose_process_lives)
 {
 	pid_t child = fork();
 	const char *path;
@@ -72,7 +69,7 @@ static void test_whose_process_lives(void **state)
 	assert_int_equal(instance_remove_stale(*state), 1);
 }
 
-static void test_names_of_others_are_left_alone(void **state)
+WITH_FOLDER(test_names_of_others_are_left_alone)
 {
 	static const char *const names[] = {"sonda",	   "sonda-",	  "sonda-%d",
 					    "sonda-%d-",   "sonda-%d-x",  "sonda-%d-1x",
@@ -86,7 +83,7 @@ static void test_names_of_others_are_left_alone(void **state)
 	assert_int_equal(instance_remove_stale(*state), 0);
 }
 
-static void test_one_that_somebody_holds(void **state)
+WITH_FOLDER(test_one_that_somebody_holds)
 {
 	int dead = dead_pid();
 	const char *held = make(state, "sonda-%d-1", dead);
@@ -99,23 +96,8 @@ static void test_one_that_somebody_holds(void **state)
 	assert_true(exists(held));
 }
 
-static void test_no_instances_at_all(void **state)
+WITH_FOLDER(test_no_instances_at_all)
 {
 	assert_int_equal(instance_remove_stale(*state), -ENOENT);
 	assert_int_equal(instance_remove_stale("/nowhere"), -ENOENT);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_whose_process_is_gone),
-		WITH_FOLDER(test_whose_process_lives),
-		WITH_FOLDER(test_names_of_others_are_left_alone),
-		WITH_FOLDER(test_one_that_somebody_holds),
-		WITH_FOLDER(test_no_instances_at_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

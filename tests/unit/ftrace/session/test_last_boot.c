@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Texts of 6.12 and 7.2. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/session/boot_trace_source.c"
 
-static void test_which_boot(void **state)
+TEST(test_which_boot)
 {
-	(void)state;
 	assert_int_equal(last_boot_of(NULL), LAST_BOOT_UNTOLD);
 	assert_int_equal(last_boot_of("# Current\n"), LAST_BOOT_CURRENT);
 	assert_int_equal(last_boot_of("0\t[kernel]\n"), LAST_BOOT_NONE);
@@ -31,12 +25,11 @@ static void assert_gone(const char *info, const char *modules, const char *want)
 	strbuf_deinit(&b);
 }
 
-static void test_modules_that_are_gone(void **state)
+TEST(test_modules_that_are_gone)
 {
 	static const char info[] =
 		"ffffffff81000000\t[kernel]\nffffffffc0400000\tvirtio_blk\nffffffffc0500000\txfs\n";
 
-	(void)state;
 	assert_gone(info, "", "virtio_blk, xfs");
 	assert_gone(info, "xfs 1 2 - Live 0x0\nvirtio_blk 24576 0 - Live 0x0\n", "");
 	assert_gone(info, "virtio_blk_old 24576 0\nblk 1 0\nxfs 1 0\n", "virtio_blk");
@@ -44,14 +37,4 @@ static void test_modules_that_are_gone(void **state)
 	assert_gone("text delta:\t0\ndata delta:\t0\n", "", "");
 	assert_gone("", "", "");
 	assert_gone("ffffffffc0400000\tvirtio_blk", "\n\n", "virtio_blk");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_which_boot),
-		cmocka_unit_test(test_modules_that_are_gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which events are turned on for whom, and what is told when. With a kernel:
  * tests/root/test_short_lived.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/session/metadata_publisher.h"
 #include "unit/ftrace/setups.h"
@@ -101,7 +96,9 @@ static enum row_kind kind_of(uint16_t id)
 	return event_table_row(&table, id)->kind;
 }
 
-static void test_nobody_listens(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup_folder, teardown)
+
+FIXTURE_TEST(test_nobody_listens)
 {
 	assert_true(metadata_bus_has_publisher(feed, SESSION));
 	begin();
@@ -113,9 +110,8 @@ static void test_nobody_listens(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_no_feed_at_all(void **state)
+FIXTURE_TEST(test_no_feed_at_all)
 {
-	(void)state;
 	metadata_publisher_unregister(&teller, &boot);
 	metadata_publisher_register(&teller, NULL, SESSION);
 	begin();
@@ -123,7 +119,7 @@ static void test_no_feed_at_all(void **state)
 	assert_null(translator.ctx.tids);
 }
 
-static void test_events_for_a_listener(void **state)
+FIXTURE_TEST(test_events_for_a_listener)
 {
 	listen_for(METADATA_TASKS);
 	begin();
@@ -144,7 +140,7 @@ static void test_events_for_a_listener(void **state)
 	assert_int_equal(table.n_rows, 4);
 }
 
-static void test_descriptors_for_a_listener(void **state)
+FIXTURE_TEST(test_descriptors_for_a_listener)
 {
 	listen_for(METADATA_TASKS | METADATA_FDS);
 	begin();
@@ -155,7 +151,7 @@ static void test_descriptors_for_a_listener(void **state)
 	assert_true(teller.news.wants & METADATA_FDS);
 }
 
-static void test_events_that_are_asked_for_are_left_as_they_are(void **state)
+FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 {
 	static const struct event_table_options options;
 	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
@@ -173,7 +169,7 @@ static void test_events_that_are_asked_for_are_left_as_they_are(void **state)
 	assert_false(is_on(state, "task/task_newtask")); /* not wanted */
 }
 
-static void test_what_cannot_be_had_is_reported(void **state)
+FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 {
 	fake_refusal(*state, "events/task/task_rename/enable");
 	fake_refusal(*state, "events/raw_syscalls/sys_exit/filter");
@@ -196,11 +192,10 @@ static void test_what_cannot_be_had_is_reported(void **state)
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
-static void test_without_an_instance(void **state)
+FIXTURE_TEST(test_without_an_instance)
 {
 	struct instance none = {0};
 
-	(void)state;
 	listen_for(METADATA_TASKS);
 	setup.instance = &none;
 	metadata_publisher_begin(&teller, &setup, &table);
@@ -209,7 +204,7 @@ static void test_without_an_instance(void **state)
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_somebody_elses_instance(void **state)
+FIXTURE_TEST(test_somebody_elses_instance)
 {
 	listen_for(METADATA_TASKS);
 	instance.loan = (struct loan *)state;
@@ -224,7 +219,7 @@ static void test_somebody_elses_instance(void **state)
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
-static void test_tasks_of_somebody_elses_instance_are_not_promised(void **state)
+FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 {
 	listen_for(METADATA_TASKS);
 	begin();
@@ -237,7 +232,7 @@ static void test_tasks_of_somebody_elses_instance_are_not_promised(void **state)
 }
 
 /* All of their events are on, but do not come always. */
-static void test_tasks_are_promised_where_none_is_left_out(void **state)
+FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 {
 	static const char *const restricted[] = {
 		"tids_to_trace: 5",
@@ -260,7 +255,7 @@ static void test_tasks_are_promised_where_none_is_left_out(void **state)
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 }
 
-static void test_tasks_with_a_filter_are_not_promised(void **state)
+FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 {
 	static const struct event_table_options options;
 	char *format = strdup(fake_read(*state, "instances/x/events/task/task_rename/format"));
@@ -283,9 +278,8 @@ static void test_tasks_with_a_filter_are_not_promised(void **state)
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 }
 
-static void test_a_loss_ends_the_promise(void **state)
+FIXTURE_TEST(test_a_loss_ends_the_promise)
 {
-	(void)state;
 	metadata_publisher_lost(&teller); /* before it began */
 	listen_for(METADATA_TASKS);
 	begin();
@@ -295,7 +289,7 @@ static void test_a_loss_ends_the_promise(void **state)
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 }
 
-static void test_files_in_somebody_elses_instance_are_told_to_have_no_names(void **state)
+FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 {
 	listen_for(METADATA_TASKS | METADATA_FDS);
 	instance.loan = (struct loan *)state;
@@ -307,7 +301,7 @@ static void test_files_in_somebody_elses_instance_are_told_to_have_no_names(void
 	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_exit is not among"));
 }
 
-static void test_files_in_somebody_elses_instance_that_has_their_event(void **state)
+FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
 {
 	static const struct event_table_options options;
 	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
@@ -323,9 +317,8 @@ static void test_files_in_somebody_elses_instance_that_has_their_event(void **st
 	assert_int_equal(n_failed(), 0);
 }
 
-static void test_what_is_told_when(void **state)
+FIXTURE_TEST(test_what_is_told_when)
 {
-	(void)state;
 	listen_for(METADATA_TASKS);
 	begin();
 	metadata_publisher_publish(&teller, &boot, 10);
@@ -346,12 +339,11 @@ static void test_what_is_told_when(void **state)
 	assert_int_equal(heard.calls, 3);
 }
 
-static void test_too_much_to_wait(void **state)
+FIXTURE_TEST(test_too_much_to_wait)
 {
 	static const struct news_plan plan = {NEWS_RENAMED, 0, 4, 8, 0};
 	static const uint8_t bytes[24] = {0};
 
-	(void)state;
 	listen_for(METADATA_TASKS);
 	begin();
 	for (unsigned i = 0; i <= TASK_NEWS_TASKS / 2; i++)
@@ -361,9 +353,8 @@ static void test_too_much_to_wait(void **state)
 	assert_int_equal(heard.n_tasks, TASK_NEWS_TASKS / 2 + 1);
 }
 
-static void test_a_listener_that_leaves(void **state)
+FIXTURE_TEST(test_a_listener_that_leaves)
 {
-	(void)state;
 	listen_for(METADATA_TASKS);
 	begin();
 	metadata_bus_unsubscribe(feed, SESSION, &heard);
@@ -372,39 +363,10 @@ static void test_a_listener_that_leaves(void **state)
 	assert_null(translator.ctx.news);
 }
 
-static void test_debts(void **state)
+FIXTURE_TEST(test_debts)
 {
-	(void)state;
 	metadata_publisher_set_busy(&teller, true);
 	assert_true(metadata_bus_is_busy(feed, SESSION));
 	metadata_publisher_set_busy(&teller, false);
 	assert_false(metadata_bus_is_busy(feed, SESSION));
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup_folder, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nobody_listens),
-		TEST(test_no_feed_at_all),
-		TEST(test_events_for_a_listener),
-		TEST(test_descriptors_for_a_listener),
-		TEST(test_events_that_are_asked_for_are_left_as_they_are),
-		TEST(test_what_cannot_be_had_is_reported),
-		TEST(test_without_an_instance),
-		TEST(test_somebody_elses_instance),
-		TEST(test_tasks_of_somebody_elses_instance_are_not_promised),
-		TEST(test_tasks_are_promised_where_none_is_left_out),
-		TEST(test_tasks_with_a_filter_are_not_promised),
-		TEST(test_a_loss_ends_the_promise),
-		TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names),
-		TEST(test_files_in_somebody_elses_instance_that_has_their_event),
-		TEST(test_what_is_told_when),
-		TEST(test_too_much_to_wait),
-		TEST(test_a_listener_that_leaves),
-		TEST(test_debts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

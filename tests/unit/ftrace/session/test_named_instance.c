@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
 
@@ -21,7 +16,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_places(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_places)
 {
 	struct instance i;
 	struct err_text e;
@@ -36,7 +33,7 @@ static void test_places(void **state)
 	assert_int_equal(named_instance_borrow(&i, *state, NULL, "hypervisor", &e), -ENOENT);
 }
 
-static void test_names_that_are_none(void **state)
+FIXTURE_TEST(test_names_that_are_none)
 {
 	static const struct {
 		const char *name, *why;
@@ -68,16 +65,4 @@ static void test_names_that_are_none(void **state)
 	memset(longest, 'x', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	assert_int_equal(named_instance_borrow(&i, *state, NULL, longest, &e), -ENAMETOOLONG);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_places),
-		T(test_names_that_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_stats.c"
 
@@ -57,7 +51,9 @@ static const char kprobe_profile[] = "  read                        100         
 				     "  write                  5000000000             4\n"
 				     "  write                       900               8\n";
 
-static void test_only_ours_count(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
+
+WITH_FOLDER(test_only_ours_count)
 {
 	fake_text(*state, "kprobe_events", kprobe_events);
 	fake_text(*state, "kprobe_profile", kprobe_profile);
@@ -72,7 +68,7 @@ static void test_only_ours_count(void **state)
 	}
 }
 
-static void test_files_that_do_not_fit_together(void **state)
+WITH_FOLDER(test_files_that_do_not_fit_together)
 {
 	static const char *const parsed[] = {
 		"",
@@ -98,16 +94,4 @@ static void test_files_that_do_not_fit_together(void **state)
 	fake_text(*state, "kprobe_profile", "a 1 1\nb 1 1\nc 1 1\n");
 	probe_profile_read(&m);
 	check(0, 17, 2);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_only_ours_count),
-		WITH_FOLDER(test_files_that_do_not_fit_together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lent places in plain files; what a kernel does with them is in tests/root/test_lent.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
 
@@ -59,7 +54,9 @@ static void leave(struct place *p)
 	reports_deinit(&p->reports);
 }
 
-static void test_lent_and_given_back(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_lent_and_given_back)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -81,7 +78,7 @@ static void test_lent_and_given_back(void **state)
 	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100");
 }
 
-static void test_preserved(void **state)
+FIXTURE_TEST(test_preserved)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -107,7 +104,7 @@ static void test_preserved(void **state)
 	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
 }
 
-static void test_the_second_session_finds_it_in_use(void **state)
+FIXTURE_TEST(test_the_second_session_finds_it_in_use)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place a = {.kb = 0}, b = {.kb = 0};
@@ -133,7 +130,7 @@ static void test_the_second_session_finds_it_in_use(void **state)
 	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100");
 }
 
-static void test_beside_the_instances(void **state)
+FIXTURE_TEST(test_beside_the_instances)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -149,7 +146,7 @@ static void test_beside_the_instances(void **state)
 	reports_deinit(&p.reports);
 }
 
-static void test_somebody_traces_there(void **state)
+FIXTURE_TEST(test_somebody_traces_there)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -167,7 +164,7 @@ static void test_somebody_traces_there(void **state)
 	leave(&p);
 }
 
-static void test_names_that_are_none(void **state)
+FIXTURE_TEST(test_names_that_are_none)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -179,20 +176,4 @@ static void test_names_that_are_none(void **state)
 			    "instance; did you mean foo?");
 	assert_false(instance_is_made(&p.instance));
 	reports_deinit(&p.reports);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_lent_and_given_back),
-		T(test_preserved),
-		T(test_the_second_session_finds_it_in_use),
-		T(test_beside_the_instances),
-		T(test_somebody_traces_there),
-		T(test_names_that_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

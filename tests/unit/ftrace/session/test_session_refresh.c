@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel's part, that an event made anew is off and its old records gone, is in tests/root. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"
@@ -111,9 +106,10 @@ static int teardown(void **state)
 	return temp_dir_teardown(state);
 }
 
-static void test_what_came_is_on(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
+
+WITH_FOLDER(test_what_came_is_on)
 {
-	(void)state;
 	assert_string_equal(row(10)->name, "event");
 	assert_string_equal(row(11)->name, "a");
 	assert_true(is_on("static/event") && is_on("mod/a"));
@@ -131,11 +127,10 @@ static void test_what_came_is_on(void **state)
 	assert_null(s.reports.unknown);
 }
 
-static void test_what_went_is_forgotten(void **state)
+WITH_FOLDER(test_what_went_is_forgotten)
 {
 	const struct event_row *kept = row(10);
 
-	(void)state;
 	remove_event("mod/a");
 	session_refresh(&s);
 	assert_null(row(11));
@@ -150,9 +145,8 @@ static void test_what_went_is_forgotten(void **state)
 	assert_true(is_on("mod/a"));
 }
 
-static void test_an_id_that_another_event_has_now(void **state)
+WITH_FOLDER(test_an_id_that_another_event_has_now)
 {
-	(void)state;
 	remove_event("mod/a");
 	make_event("mod/c", 11, two_ints);
 	session_refresh(&s);
@@ -161,9 +155,8 @@ static void test_an_id_that_another_event_has_now(void **state)
 	assert_int_not_equal(row(11)->generic_index, row(10)->generic_index);
 }
 
-static void test_the_same_event_with_other_fields(void **state)
+WITH_FOLDER(test_the_same_event_with_other_fields)
 {
-	(void)state;
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
 	assert_int_equal(row(11)->n_ops, 2);
@@ -177,9 +170,8 @@ static void test_the_same_event_with_other_fields(void **state)
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 }
 
-static void test_a_module_of_many_events(void **state)
+WITH_FOLDER(test_a_module_of_many_events)
 {
-	(void)state;
 	make_event("mod/b", 12, one_int);
 	make_event("mod/c", 13, one_int);
 	session_refresh(&s);
@@ -193,11 +185,10 @@ static void test_a_module_of_many_events(void **state)
 }
 
 /* Also where hardly a record that was read is in the trace. */
-static void test_that_a_ring_was_emptied_is_told(void **state)
+WITH_FOLDER(test_that_a_ring_was_emptied_is_told)
 {
 	struct cpu_stream cpu = {.events = 1, .left_out = 99};
 
-	(void)state;
 	s.ring.streams = &cpu;
 	s.ring.n_streams = 1;
 	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 100\n");
@@ -215,9 +206,8 @@ static void test_that_a_ring_was_emptied_is_told(void **state)
 	assert_true(cpu.gap);
 }
 
-static void test_what_cannot_be_had_is_told_once(void **state)
+WITH_FOLDER(test_what_cannot_be_had_is_told_once)
 {
-	(void)state;
 	make_event("mod/bad", 16, "\tfield: nonsense\n");
 	session_refresh(&s);
 	assert_null(row(16));
@@ -229,12 +219,11 @@ static void test_what_cannot_be_had_is_told_once(void **state)
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 }
 
-static void test_filters_count_for_what_came(void **state)
+WITH_FOLDER(test_filters_count_for_what_came)
 {
 	Pb__FtraceConfig__EventFilter filter = PB__FTRACE_CONFIG__EVENT_FILTER__INIT;
 	Pb__FtraceConfig__EventFilter *filters[] = {&filter};
 
-	(void)state;
 	filter.event = "mod/*";
 	filter.filter = "a == 1";
 	config.n_event_filters = 1;
@@ -253,9 +242,8 @@ static void test_filters_count_for_what_came(void **state)
 }
 
 /* Nothing has changed by then but that it can. */
-static void test_what_failed_is_tried_again(void **state)
+WITH_FOLDER(test_what_failed_is_tried_again)
 {
-	(void)state;
 	config.n_event_filters =
 		EVENT_FILTERS_MAX + 1; /* that there are none of is not looked at */
 	make_event("mod/b", 12, one_int);
@@ -275,9 +263,8 @@ static void test_what_failed_is_tried_again(void **state)
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 }
 
-static void test_strings_of_a_new_module(void **state)
+WITH_FOLDER(test_strings_of_a_new_module)
 {
-	(void)state;
 	fake_text(root, "printk_formats", "0x10 : \"old\"\n");
 	assert_int_equal(string_map_parse(&s.table.strings, "0x10 : \"old\"\n"), 0);
 	fake_text(root, "printk_formats", "0x10 : \"old\"\n0x20 : \"a longer one\"\n");
@@ -288,9 +275,8 @@ static void test_strings_of_a_new_module(void **state)
 	assert_int_equal(string_map_find(&s.table.strings, 0x20)->len, 3);
 }
 
-static void test_while_a_bundle_is_open_nothing_happens(void **state)
+WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens)
 {
-	(void)state;
 	make_event("mod/b", 12, one_int);
 	bundle_begin(&s.translator->bundle, &(struct bundle_head){.sync = &s.translator->sync});
 	session_refresh(&s);
@@ -298,25 +284,4 @@ static void test_while_a_bundle_is_open_nothing_happens(void **state)
 	bundle_end(&s.translator->bundle);
 	session_refresh(&s);
 	assert_non_null(row(12));
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_what_came_is_on),
-		WITH_FOLDER(test_what_went_is_forgotten),
-		WITH_FOLDER(test_an_id_that_another_event_has_now),
-		WITH_FOLDER(test_the_same_event_with_other_fields),
-		WITH_FOLDER(test_a_module_of_many_events),
-		WITH_FOLDER(test_that_a_ring_was_emptied_is_told),
-		WITH_FOLDER(test_what_cannot_be_had_is_told_once),
-		WITH_FOLDER(test_filters_count_for_what_came),
-		WITH_FOLDER(test_what_failed_is_tried_again),
-		WITH_FOLDER(test_strings_of_a_new_module),
-		WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

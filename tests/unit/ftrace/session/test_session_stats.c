@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* With rings: test_ftrace_ds.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/session_stats.h"
@@ -59,11 +54,12 @@ static unsigned read_stats(uint64_t phase, uint32_t field, uint64_t *ret)
 	return n;
 }
 
-static void test_what_is_new_is_told(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_what_is_new_is_told)
 {
 	uint64_t value;
 
-	(void)state;
 	session_stats_begin(&stats, &s, w);
 	assert_int_equal(fake_writer_len(w), 0);
 	session_stats_write(&stats, &s, w, false);
@@ -77,11 +73,10 @@ static void test_what_is_new_is_told(void **state)
 	assert_int_equal(read_stats(0, 0, &value), 6);
 }
 
-static void test_symbols_that_came_late(void **state)
+FIXTURE_TEST(test_symbols_that_came_late)
 {
 	uint64_t value;
 
-	(void)state;
 	session_stats_begin(&stats, &s, w);
 	s.more.ksyms_parsed = 7;
 	session_stats_write(&stats, &s, w, false);
@@ -91,26 +86,13 @@ static void test_symbols_that_came_late(void **state)
 	}
 }
 
-static void test_that_rings_were_preserved_is_told_at_once(void **state)
+FIXTURE_TEST(test_that_rings_were_preserved_is_told_at_once)
 {
 	uint64_t value;
 
-	(void)state;
 	s.settings.preserve = true;
 	session_stats_begin(&stats, &s, w);
 	assert_int_equal(
 		read_stats(FTRACE_STATS_START, PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER, &value), 1);
 	assert_int_equal(value, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_new_is_told),
-		TEST(test_symbols_that_came_late),
-		TEST(test_that_rings_were_preserved_is_told_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

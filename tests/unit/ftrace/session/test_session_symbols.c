@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/session_symbols.h"
@@ -43,7 +38,9 @@ static void done(void *ctx)
 	told++;
 }
 
-static void test_who_does_not_want_names(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_who_does_not_want_names)
 {
 	struct ftrace_stats_more more = {.ksyms_kb = 7};
 	struct reports reports = {0};
@@ -57,7 +54,7 @@ static void test_who_does_not_want_names(void **state)
 	session_symbols_stop_waiting(&s);
 }
 
-static void test_names_for_every_listener(void **state)
+FIXTURE_TEST(test_names_for_every_listener)
 {
 	struct writer *w = fake_writer_new(4096);
 	struct ring_listener listeners[2] = {0}, *all[2] = {&listeners[0], &listeners[1]};
@@ -89,7 +86,7 @@ static void test_names_for_every_listener(void **state)
 	writer_free(w);
 }
 
-static void test_it_takes_too_long(void **state)
+FIXTURE_TEST(test_it_takes_too_long)
 {
 	struct ftrace_stats_more more = {0};
 	struct reports reports = {0};
@@ -118,7 +115,7 @@ static void test_it_takes_too_long(void **state)
 	assert_null(reports.failed);
 }
 
-static void test_the_table_is_there_already(void **state)
+FIXTURE_TEST(test_the_table_is_there_already)
 {
 	struct session_symbols other = {0};
 
@@ -131,17 +128,4 @@ static void test_the_table_is_there_already(void **state)
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
 	assert_false(session_symbols_wait(&s, 60000, done, &config));
 	assert_int_equal(told, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_who_does_not_want_names),
-		TEST(test_names_for_every_listener),
-		TEST(test_it_takes_too_long),
-		TEST(test_the_table_is_there_already),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

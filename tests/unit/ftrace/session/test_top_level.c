@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/top_level.c"
 
@@ -43,7 +38,9 @@ static void assert_used(void **state, const char *why)
 		fail_msg("%s", e.text);
 }
 
-static void test_nobody(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_nobody)
 {
 	assert_free(state);
 	/* Older or stranger kernels. */
@@ -52,19 +49,19 @@ static void test_nobody(void **state)
 	assert_free(state);
 }
 
-static void test_a_tracer(void **state)
+FIXTURE_TEST(test_a_tracer)
 {
 	fake_text(*state, "t/current_tracer", "function_graph\n");
 	assert_used(state, "current_tracer is function_graph");
 }
 
-static void test_an_event(void **state)
+FIXTURE_TEST(test_an_event)
 {
 	fake_text(*state, "t/set_event", "sched:sched_switch\nirq:x\n");
 	assert_used(state, "sched:sched_switch is on there");
 }
 
-static void test_a_reader(void **state)
+FIXTURE_TEST(test_a_reader)
 {
 	assert_int_equal(symlink(temp_dir_path(state, 0, "t/trace_pipe"),
 				 temp_dir_path(state, 1, "p/123/fd/3")),
@@ -72,25 +69,10 @@ static void test_a_reader(void **state)
 	assert_used(state, "someone (process 123) reads its rings");
 }
 
-static void test_a_stopped_recording(void **state)
+FIXTURE_TEST(test_a_stopped_recording)
 {
 	fake_text(*state, "t/tracing_on", "0\n");
 	assert_used(state, "stopped with 7 records");
 	fake_text(*state, "t/per_cpu/cpu1/stats", "entries: 0\n");
 	assert_free(state);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_nobody),
-		T(test_a_tracer),
-		T(test_an_event),
-		T(test_a_reader),
-		T(test_a_stopped_recording),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

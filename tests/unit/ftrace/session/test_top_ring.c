@@ -2,14 +2,10 @@
 /* FIFOs stand in for the rings of a top level in plain files. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/top_level.h"
@@ -154,7 +150,9 @@ static void assert_failed(const struct side *side, const char *text)
 		fail_msg("%s", side->reports.failed[0]);
 }
 
-static void test_which_events(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_which_events)
 {
 	struct event_selection events = {0};
 
@@ -181,7 +179,7 @@ static void test_which_events(void **state)
 	assert_null(a.reports.failed);
 }
 
-static void test_markers(void **state)
+FIXTURE_TEST(test_markers)
 {
 	assert_true(open_for(&a, "print"));
 	assert_null(a.reports.failed);
@@ -200,7 +198,7 @@ static void test_markers(void **state)
 	assert_string_equal(fake_read(*state, "buffer_size_kb"), "100");
 }
 
-static void test_one_reader_for_all(void **state)
+FIXTURE_TEST(test_one_reader_for_all)
 {
 	assert_true(open_for(&a, "print"));
 	top_ring_start(&a.top);
@@ -221,7 +219,7 @@ static void test_one_reader_for_all(void **state)
 	assert_string_equal(fake_read(*state, "trace_clock"), "local");
 }
 
-static void test_a_ring_that_is_large_already(void **state)
+FIXTURE_TEST(test_a_ring_that_is_large_already)
 {
 	fake_text(*state, "buffer_size_kb", "4096\n");
 	assert_true(open_for(&a, "print"));
@@ -235,7 +233,7 @@ static void test_a_ring_that_is_large_already(void **state)
 	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096");
 }
 
-static void test_somebody_is_there(void **state)
+FIXTURE_TEST(test_somebody_is_there)
 {
 	fake_text(*state, "set_event", "sched:sched_switch\n");
 	assert_false(open_for(&a, "print"));
@@ -244,7 +242,7 @@ static void test_somebody_is_there(void **state)
 	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
 }
 
-static void test_functions(void **state)
+FIXTURE_TEST(test_functions)
 {
 	char *filters[] = {"vfs_*"};
 
@@ -263,7 +261,7 @@ static void test_functions(void **state)
 }
 
 /* The markers are there, then, and nothing else. */
-static void test_functions_that_cannot_be_had(void **state)
+FIXTURE_TEST(test_functions_that_cannot_be_had)
 {
 	char *filters[] = {"a:b"};
 
@@ -280,9 +278,8 @@ static void test_functions_that_cannot_be_had(void **state)
 	assert_string_equal(fake_read(*state, "tracing_on"), "1");
 }
 
-static void test_the_tracer_and_others_readers(void **state)
+FIXTURE_TEST(test_the_tracer_and_others_readers)
 {
-	(void)state;
 	assert_true(open_for(&a, "print"));
 	assert_false(open_for(&b, "funcgraph_entry"));
 	assert_failed(&b, "another recording reads the rings");
@@ -297,7 +294,7 @@ static void test_the_tracer_and_others_readers(void **state)
 	assert_null(a.reports.failed);
 }
 
-static void test_restrictions(void **state)
+FIXTURE_TEST(test_restrictions)
 {
 	uint32_t tid = 1;
 
@@ -315,36 +312,15 @@ static void test_restrictions(void **state)
 	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "");
 }
 
-static void test_triggers_do_not_pause_it(void **state)
+FIXTURE_TEST(test_triggers_do_not_pause_it)
 {
 	Pb__FtraceConfig__EventTrigger off = PB__FTRACE_CONFIG__EVENT_TRIGGER__INIT;
 	Pb__FtraceConfig__EventTrigger *triggers[] = {&off};
 
-	(void)state;
 	off.action = PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_TRACEOFF;
 	a.config.event_triggers = triggers;
 	a.config.n_event_triggers = 1;
 	assert_true(open_for(&a, "print"));
 	assert_failed(&a, "option:event_triggers (ftrace/print comes from tracefs' top level");
 	a.config.n_event_triggers = 0;
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_which_events),
-		T(test_markers),
-		T(test_one_reader_for_all),
-		T(test_a_ring_that_is_large_already),
-		T(test_somebody_is_there),
-		T(test_functions),
-		T(test_functions_that_cannot_be_had),
-		T(test_the_tracer_and_others_readers),
-		T(test_restrictions),
-		T(test_triggers_do_not_pause_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

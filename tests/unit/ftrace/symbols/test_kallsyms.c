@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A folder stands in for /proc; what the kernel does with kptr_restrict is tests/root's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/symbols/symbol_cache.c"
@@ -30,7 +25,9 @@ static char *restrict_of(void **state)
 	return text;
 }
 
-static void test_addresses_that_can_be_seen(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_addresses_that_can_be_seen)
 {
 	char text[32] = {0};
 	struct err_text e = {""};
@@ -48,7 +45,7 @@ static void test_addresses_that_can_be_seen(void **state)
 	assert_string_equal(restrict_of(state), "1\n");
 }
 
-static void test_hidden_ones_leave_the_setting_as_it_was(void **state)
+FIXTURE_TEST(test_hidden_ones_leave_the_setting_as_it_was)
 {
 	static const char *const values[] = {"0\n", "1\n", "2\n", "4\n"};
 	struct err_text e;
@@ -63,7 +60,7 @@ static void test_hidden_ones_leave_the_setting_as_it_was(void **state)
 	}
 }
 
-static void test_what_is_not_there(void **state)
+FIXTURE_TEST(test_what_is_not_there)
 {
 	struct err_text e = {""};
 
@@ -73,16 +70,4 @@ static void test_what_is_not_there(void **state)
 	assert_int_equal(kallsyms_open(*state, &e), -EACCES);
 	fake_text(*state, "kallsyms", "");
 	assert_int_equal(kallsyms_open(*state, &e), -EACCES);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_addresses_that_can_be_seen),
-		TEST(test_hidden_ones_leave_the_setting_as_it_was),
-		TEST(test_what_is_not_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

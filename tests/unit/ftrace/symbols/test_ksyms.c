@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A table put together by hand: what stands in it byte by byte, and what is found in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ftrace/symbols/ksyms.h"
 
-static void test_numbers_of_words(void **state)
+TEST(test_numbers_of_words)
 {
 	static const uint32_t words[] = {0,
 					 1,
@@ -26,7 +21,6 @@ static void test_numbers_of_words(void **state)
 	uint8_t bytes[8];
 	uint32_t word;
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
 		assert_int_equal(ksyms_put_word(bytes, words[i]) - bytes, lengths[i]);
 		assert_ptr_equal(ksyms_get_word(bytes, &word), bytes + lengths[i]);
@@ -65,9 +59,8 @@ static void assert_name(uint64_t address, const char *want)
 	assert_memory_equal(name, want, len);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_name(0, "");
 	assert_name(0xfff, "");
 	assert_name(0x1000, "do_idle");
@@ -85,25 +78,13 @@ static void test_names(void **state)
 	assert_name(UINT64_MAX, "");
 }
 
-static void test_an_empty_table(void **state)
+TEST(test_an_empty_table)
 {
 	struct ksyms none = {0};
 	char name[KSYMS_NAME_MAX];
 
-	(void)state;
 	assert_int_equal(ksyms_name(&none, 0x1000, name), 0);
 	assert_int_equal(ksyms_size(&none), 0);
 	ksyms_deinit(&none);
 	assert_true(ksyms_size(&k) >= sizeof(bytes) + sizeof(words) - 1 + sizeof(word_at));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_of_words),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_an_empty_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

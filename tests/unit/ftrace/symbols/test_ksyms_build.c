@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Made tables, and that of the running kernel against a plain reading of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "ftrace/symbols/ksyms_build.h"
 #include "unit/ftrace/oracle_ksyms.h"
@@ -60,9 +55,8 @@ static const char some[] = "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffffc0000040 T alias\t[module_a]\n"
 			   "ffffffffc0200000 t bpf_prog_6deef7357e7b4530_sd_devices\t[bpf]";
 
-static void test_which_name_an_address_has(void **state)
+TEST(test_which_name_an_address_has)
 {
-	(void)state;
 	for (size_t piece = 0; piece < 70; piece++) {
 		struct ksyms k = build(some, strlen(some), piece);
 
@@ -90,7 +84,7 @@ static void test_which_name_an_address_has(void **state)
 	}
 }
 
-static void test_nothing_to_read_is_an_empty_table(void **state)
+TEST(test_nothing_to_read_is_an_empty_table)
 {
 	static const char *const texts[] = {"",
 					    "\n\n",
@@ -99,7 +93,6 @@ static void test_nothing_to_read_is_an_empty_table(void **state)
 					    "ffffffff81000000 T ",
 					    "garbage \x01\x02 \n"};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct ksyms k = build(texts[i], strlen(texts[i]), 0);
 
@@ -110,13 +103,12 @@ static void test_nothing_to_read_is_an_empty_table(void **state)
 	}
 }
 
-static void test_long_lines_and_names(void **state)
+TEST(test_long_lines_and_names)
 {
 	char line[3000];
 	size_t n = (size_t)sprintf(line, "1000 t ");
 	struct ksyms k;
 
-	(void)state;
 	memset(line + n, 'a', 511);
 	strcpy(line + n + 511, "\n2000 t b\n");
 	k = build(line, strlen(line), 7);
@@ -148,7 +140,7 @@ static void test_long_lines_and_names(void **state)
 }
 
 /* More words than two bytes can number, in any order, many at one address. */
-static void test_many_symbols_in_any_order(void **state)
+TEST(test_many_symbols_in_any_order)
 {
 	enum { N = 40000 };
 	static struct {
@@ -161,7 +153,6 @@ static void test_many_symbols_in_any_order(void **state)
 	size_t len = 0;
 	char want[64];
 
-	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		uint64_t at = rng_below(&seed, N / 2);
 
@@ -185,11 +176,10 @@ static void test_many_symbols_in_any_order(void **state)
 	free(text);
 }
 
-static void test_a_table_that_is_given_up(void **state)
+TEST(test_a_table_that_is_given_up)
 {
 	struct ksyms_build *b;
 
-	(void)state;
 	for (unsigned steps = 0; steps < 8; steps++) {
 		assert_int_equal(ksyms_build_new(&b), 0);
 		assert_int_equal(ksyms_build_feed(b, some, strlen(some)), 0);
@@ -200,7 +190,7 @@ static void test_a_table_that_is_given_up(void **state)
 	ksyms_build_free(NULL);
 }
 
-static void test_the_running_kernel(void **state)
+TEST(test_the_running_kernel)
 {
 	static char text[16 << 20];
 	struct oracle_ksyms o;
@@ -209,7 +199,6 @@ static void test_the_running_kernel(void **state)
 	struct ksyms k;
 	FILE *f;
 
-	(void)state;
 	oracle_ksyms_load(&o, "/proc/kallsyms");
 	f = fopen("/proc/kallsyms", "r");
 	while (f && len < sizeof(text) && (n = fread(text + len, 1, sizeof(text) - len, f)))
@@ -241,18 +230,4 @@ static void test_the_running_kernel(void **state)
 	assert_true(ksyms_size(&k) < k.n_functions * 16);
 	ksyms_deinit(&k);
 	oracle_ksyms_free(&o);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_which_name_an_address_has),
-		cmocka_unit_test(test_nothing_to_read_is_an_empty_table),
-		cmocka_unit_test(test_long_lines_and_names),
-		cmocka_unit_test(test_many_symbols_in_any_order),
-		cmocka_unit_test(test_a_table_that_is_given_up),
-		cmocka_unit_test(test_the_running_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

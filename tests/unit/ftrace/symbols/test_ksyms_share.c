@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "unit/ftrace/fake_tracefs.h"
@@ -60,7 +55,9 @@ static int teardown(void **state)
 	return temp_dir_teardown(state);
 }
 
-static void test_one_table_for_all(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_one_table_for_all)
 {
 	struct session a = {0}, b = {0}, c = {0};
 	char name[KSYMS_NAME_MAX];
@@ -93,7 +90,7 @@ static void test_one_table_for_all(void **state)
 	ksyms_leave(&a.user);
 }
 
-static void test_those_who_leave_in_between(void **state)
+FIXTURE_TEST(test_those_who_leave_in_between)
 {
 	struct session a = {.leaves = true}, b = {.leaves = true}, c = {0};
 
@@ -116,7 +113,7 @@ static void test_those_who_leave_in_between(void **state)
 	ksyms_leave(&(struct ksyms_user){0});
 }
 
-static void test_a_table_that_is_kept(void **state)
+FIXTURE_TEST(test_a_table_that_is_kept)
 {
 	struct session a = {0}, b = {0};
 
@@ -142,7 +139,7 @@ static void test_a_table_that_is_kept(void **state)
 	ksyms_leave(&a.user);
 }
 
-static void test_no_table_and_why(void **state)
+FIXTURE_TEST(test_no_table_and_why)
 {
 	struct session a = {0}, b = {0};
 
@@ -197,13 +194,12 @@ static void stop_ticking(void *ctx)
 	event_base_loopbreak(loop);
 }
 
-static void test_everybody_gets_turns(void **state)
+FIXTURE_TEST(test_everybody_gets_turns)
 {
 	struct ticker t = {.last = clock_mono_ns()};
 	struct ksyms_user u = {.ready = stop_ticking, .ctx = &t};
 	uint64_t begin = clock_mono_ns();
 
-	(void)state;
 	t.event = evtimer_new(loop, tick, &t);
 	assert_int_equal(ksyms_join(&u, loop, "/proc", KSYMS_POLICY_NONE), 0);
 	if (!u.problem) {
@@ -218,16 +214,4 @@ static void test_everybody_gets_turns(void **state)
 	}
 	ksyms_leave(&u);
 	event_free(t.event);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_one_table_for_all),	 TEST(test_those_who_leave_in_between),
-		TEST(test_a_table_that_is_kept), TEST(test_no_table_and_why),
-		TEST(test_everybody_gets_turns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/setting_file.h"
 
@@ -24,7 +19,9 @@ static const char *undone(void **state, const char *file, const char *was, const
 	return fake_read(*state, file);
 }
 
-static void test_put_back(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_put_back)
 {
 	assert_string_equal(undone(state, "tracing_on", "0\n", "1\n", "1\n"), "0");
 	assert_string_equal(
@@ -38,7 +35,7 @@ static void test_put_back(void **state)
 		"1408");
 }
 
-static void test_others_have_changed_it_since(void **state)
+FIXTURE_TEST(test_others_have_changed_it_since)
 {
 	assert_string_equal(
 		undone(state, "current_tracer", "nop\n", "function_graph\n", "function\n"),
@@ -46,32 +43,32 @@ static void test_others_have_changed_it_since(void **state)
 	assert_string_equal(undone(state, "buffer_size_kb", "7\n", "8195\n", "100\n"), "100\n");
 }
 
-static void test_it_is_as_it_was(void **state)
+FIXTURE_TEST(test_it_is_as_it_was)
 {
 	assert_string_equal(undone(state, "tracing_on", "0\n", "1\n", "0\n"), "0\n");
 	assert_string_equal(undone(state, "tracing_on", "0\n", NULL, "0\n"), "0\n");
 }
 
 /* Threads that end leave it, so it reads otherwise than it was written. */
-static void test_a_list_goes_back_however_it_reads(void **state)
+FIXTURE_TEST(test_a_list_goes_back_however_it_reads)
 {
 	assert_string_equal(undone(state, "set_event_pid", "", "1\n2\n", "2\n"), "");
 	assert_string_equal(undone(state, "set_event_pid", "7\n", "1\n2\n", "2\n"), "7\n");
 }
 
 /* Which is not as it was: no thread is traced then, where it was all of them. It is written. */
-static void test_a_list_whose_threads_have_ended_goes_back(void **state)
+FIXTURE_TEST(test_a_list_whose_threads_have_ended_goes_back)
 {
 	assert_string_equal(undone(state, "set_ftrace_pid", "no pid\n", "1\n", "no pid\n"), "");
 }
 
-static void test_a_trigger_is_taken_away(void **state)
+FIXTURE_TEST(test_a_trigger_is_taken_away)
 {
 	assert_string_equal(undone(state, "events/a/b/trigger", "", "stacktrace", ""),
 			    "!stacktrace");
 }
 
-static void test_what_is_not_there(void **state)
+FIXTURE_TEST(test_what_is_not_there)
 {
 	struct change c;
 
@@ -85,25 +82,4 @@ static void test_what_is_not_there(void **state)
 	assert_int_equal(change_undo(&c, *state), 0);
 	assert_string_equal(fake_read(*state, "buffer_size_kb"), "1408\n");
 	change_deinit(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_put_back, temp_dir_setup, temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_others_have_changed_it_since, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_it_is_as_it_was, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_a_list_whose_threads_have_ended_goes_back,
-						temp_dir_setup, temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_a_list_goes_back_however_it_reads,
-						temp_dir_setup, temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_a_trigger_is_taken_away, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(test_what_is_not_there, temp_dir_setup,
-						temp_dir_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

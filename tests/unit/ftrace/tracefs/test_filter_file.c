@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with filters is in tests/root/test_filters.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "ftrace/tracefs/filter_file.h"
 #include "unit/ftrace/setups.h"
 
@@ -31,9 +26,8 @@ static const char *explain(const char *left, const char *filter)
 	return e.text;
 }
 
-static void test_the_kernels_words(void **state)
+TEST(test_the_kernels_words)
 {
-	(void)state;
 	assert_string_equal(explain("prev_pid == 1 && nopid == 5\n"
 				    "                       ^\n"
 				    "parse_error: Field not found\n",
@@ -50,33 +44,32 @@ static void test_the_kernels_words(void **state)
 			    "No at character 3: c ^== \"parse_error: x ^\"");
 }
 
-static void test_without_words(void **state)
+TEST(test_without_words)
 {
 	static const char *const texts[] = {
 		NULL, "", "\0", "none\n", "a == 1\n", "parse_error", "parse_error:\n"};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		assert_string_equal(explain(texts[i], "a == 1"), "Invalid argument: a == 1");
 }
 
-static void test_an_error_that_the_kernel_has_no_words_for(void **state)
+TEST(test_an_error_that_the_kernel_has_no_words_for)
 {
-	(void)state;
 	assert_string_equal(explain("a ~ \"x\" &&& 1\nError: (0)\n", "a ~ \"x\" &&& 1"),
 			    "the kernel cannot read it, and gives no reason: a ~ \"x\" &&& 1");
 }
 
-static void test_words_of_a_form_never_seen(void **state)
+TEST(test_words_of_a_form_never_seen)
 {
-	(void)state;
 	assert_string_equal(explain("parse_error: x", "a"), "x at character 1: ^a");
 	assert_string_equal(explain("    ^\nparse_error: x\n", "a"), "x at character 2: a^");
 	assert_string_equal(explain("\nparse_error: ", "a"), " at character 1: ^a");
 	assert_string_equal(explain("a ^ b\nparse_error: x\n", "a"), "x at character 1: ^a");
 }
 
-static void test_writing(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, setup_teardown)
+
+WITH_FOLDER(test_writing)
 {
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", "a == 1", &e), 0);
 	assert_string_equal(fake_written(*state, "events/sched/sched_switch/filter"), "a == 1");
@@ -91,7 +84,7 @@ static void test_writing(void **state)
 	assert_string_equal(e.text, "Is a directory: a == 1");
 }
 
-static void test_longer_than_the_kernel_takes(void **state)
+WITH_FOLDER(test_longer_than_the_kernel_takes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *filter = malloc(page + 1);
@@ -120,43 +113,23 @@ static void assert_clean(const char *filter, const char *clean)
 	free(text);
 }
 
-static void test_one_line_without_blanks_around(void **state)
+TEST(test_one_line_without_blanks_around)
 {
-	(void)state;
 	assert_clean("a == 1", "a == 1");
 	assert_clean(" \n\ta == 1 &&\n\tb == 2\r\n", "a == 1 &&  b == 2");
 	assert_clean(" \n", "");
 	assert_clean("", "");
 }
 
-static void test_what_passes_both(void **state)
+TEST(test_what_passes_both)
 {
 	char *one = filter_both(NULL, "a || b"), *two = filter_both(one, "c");
 	char *three = filter_both(two, "d");
 
-	(void)state;
 	assert_string_equal(one, "a || b");
 	assert_string_equal(two, "(a || b) && (c)");
 	assert_string_equal(three, "((a || b) && (c)) && (d)");
 	free(one);
 	free(two);
 	free(three);
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup_folder, setup_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_kernels_words),
-		cmocka_unit_test(test_without_words),
-		cmocka_unit_test(test_an_error_that_the_kernel_has_no_words_for),
-		cmocka_unit_test(test_words_of_a_form_never_seen),
-		WITH_FOLDER(test_writing),
-		WITH_FOLDER(test_longer_than_the_kernel_takes),
-		cmocka_unit_test(test_one_line_without_blanks_around),
-		cmocka_unit_test(test_what_passes_both),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

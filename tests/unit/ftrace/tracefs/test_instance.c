@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What can be told with plain files; the kernel's part is in tests/root/test_ftrace.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/loan.h"
 #include "ftrace/ring/ring_config.h"
 
-static void test_a_folder_that_is_no_tracefs(void **state)
+#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+WITH_FOLDER(test_a_folder_that_is_no_tracefs)
 {
 	struct instance i;
 	struct err_text e;
@@ -31,20 +28,19 @@ static void test_a_folder_that_is_no_tracefs(void **state)
 	assert_int_equal(access(want, F_OK), -1);
 }
 
-static void test_paths_too_long(void **state)
+TEST(test_paths_too_long)
 {
 	char root[5000];
 	struct instance i;
 	struct err_text e;
 
-	(void)state;
 	memset(root, 'x', sizeof(root) - 1);
 	root[0] = '/';
 	root[sizeof(root) - 1] = '\0';
 	assert_int_equal(instance_make(&i, root, 5, &e), -ENAMETOOLONG);
 }
 
-static void test_files(void **state)
+WITH_FOLDER(test_files)
 {
 	struct instance i;
 	char *text;
@@ -66,7 +62,7 @@ static void test_files(void **state)
 	fake_instance_free(&i);
 }
 
-static void test_clock_that_is_on(void **state)
+WITH_FOLDER(test_clock_that_is_on)
 {
 	static const struct {
 		const char *text;
@@ -89,7 +85,7 @@ static void test_clock_that_is_on(void **state)
 	}
 }
 
-static void test_which_clock_is_wanted(void **state)
+WITH_FOLDER(test_which_clock_is_wanted)
 {
 	struct instance i;
 
@@ -102,7 +98,7 @@ static void test_which_clock_is_wanted(void **state)
 	fake_instance_free(&i);
 }
 
-static void test_events_are_switched_on(void **state)
+WITH_FOLDER(test_events_are_switched_on)
 {
 	struct instance i;
 
@@ -132,7 +128,7 @@ static struct instance lent(void **state, const char *place)
 	return i;
 }
 
-static void test_lent_ones_are_left_as_they_were(void **state)
+WITH_FOLDER(test_lent_ones_are_left_as_they_were)
 {
 	struct instance i, j;
 	struct err_text e;
@@ -178,7 +174,7 @@ static void test_lent_ones_are_left_as_they_were(void **state)
 
 /* The common size that was, and single CPUs that had another. The last one may not be there: it has
  * no size of its own that could be written. */
-static void test_rings_of_different_sizes(void **state)
+WITH_FOLDER(test_rings_of_different_sizes)
 {
 	struct instance i;
 
@@ -205,7 +201,7 @@ static void test_rings_of_different_sizes(void **state)
 	assert_string_equal(fake_read(*state, "per_cpu/cpu10/buffer_size_kb"), "512\n");
 }
 
-static void test_what_another_session_needs_stays(void **state)
+WITH_FOLDER(test_what_another_session_needs_stays)
 {
 	struct instance i, j;
 
@@ -222,23 +218,4 @@ static void test_what_another_session_needs_stays(void **state)
 	assert_int_equal(instance_remove(&i), 0);
 	assert_int_equal(instance_remove(&j), 0);
 	assert_string_equal(fake_read(*state, "trace_clock"), "global");
-}
-
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_FOLDER(test_a_folder_that_is_no_tracefs),
-		cmocka_unit_test(test_paths_too_long),
-		WITH_FOLDER(test_files),
-		WITH_FOLDER(test_clock_that_is_on),
-		WITH_FOLDER(test_which_clock_is_wanted),
-		WITH_FOLDER(test_events_are_switched_on),
-		WITH_FOLDER(test_lent_ones_are_left_as_they_were),
-		WITH_FOLDER(test_rings_of_different_sizes),
-		WITH_FOLDER(test_what_another_session_needs_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

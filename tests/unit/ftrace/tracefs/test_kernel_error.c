@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/kernel_error.h"
 
@@ -25,12 +20,11 @@ static const char log_text[] =
 	"  Command: p:g/bad2 /tmp/nosuch:4409 a=%di:s32\n"
 	"           ^\n";
 
-static void test_the_last_error_of_a_command(void **state)
+TEST(test_the_last_error_of_a_command)
 {
 	static const char bad[] = "p:g/bad /tmp/t:4409 a=%nosuch:s32";
 	struct kernel_error e;
 
-	(void)state;
 	assert_true(kernel_error_find(log_text, bad, &e));
 	assert_string_equal(e.what, "Invalid register name");
 	assert_string_equal(bad + e.at, "nosuch:s32");
@@ -43,11 +37,10 @@ static void test_the_last_error_of_a_command(void **state)
 	assert_int_equal(e.at, 0);
 }
 
-static void test_commands_that_are_not_there(void **state)
+TEST(test_commands_that_are_not_there)
 {
 	struct kernel_error e;
 
-	(void)state;
 	assert_false(kernel_error_find(log_text, "p:g/bad", &e));
 	assert_false(kernel_error_find(log_text, "p:g/bad /tmp/t:4409 a=%nosuch:s32 ", &e));
 	assert_false(kernel_error_find(log_text, "", &e));
@@ -64,7 +57,7 @@ static void test_commands_that_are_not_there(void **state)
 	assert_int_equal(e.at, 0);
 }
 
-static void test_the_log_of_a_folder(void **state)
+TEST_WITH(test_the_log_of_a_folder, temp_dir_setup, temp_dir_teardown)
 {
 	struct kernel_error e;
 
@@ -75,12 +68,11 @@ static void test_the_log_of_a_folder(void **state)
 	assert_true(kernel_error_read(*state, "keys=nope", &e));
 }
 
-static void test_a_sentence(void **state)
+TEST(test_a_sentence)
 {
 	char text[1001];
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(kernel_error_say(&e, -7, "Invalid register name", "p:x a=%nope", 6), -7);
 	assert_string_equal(e.text, "Invalid register name at character 7: p:x a=^%nope");
 	kernel_error_say(&e, -7, "Missing", "ab", 9);
@@ -93,17 +85,4 @@ static void test_a_sentence(void **state)
 	assert_non_null(strstr(e.text, "Bad at character 501: ...xxx"));
 	assert_non_null(strstr(e.text, "x^yx"));
 	assert_string_equal(e.text + strlen(e.text) - 4, "x...");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_last_error_of_a_command),
-		cmocka_unit_test(test_commands_that_are_not_there),
-		cmocka_unit_test_setup_teardown(test_the_log_of_a_folder, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test(test_a_sentence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

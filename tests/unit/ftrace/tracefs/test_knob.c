@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/setting_file.h"
 
@@ -22,9 +17,8 @@ static void assert_text(const char *file, const char *read, const char *want)
 }
 
 /* As kernels 6.1 to 6.18 print them. */
-static void test_what_is_written_to_read_so_again(void **state)
+TEST(test_what_is_written_to_read_so_again)
 {
-	(void)state;
 	assert_text("tracing_on", "1\n", "1");
 	assert_text("current_tracer", "function_graph\n", "function_graph");
 	assert_text("max_graph_depth", "0\n", "0");
@@ -51,9 +45,8 @@ static void test_what_is_written_to_read_so_again(void **state)
 	assert_text("options/overwrite", "0\n", "0");
 }
 
-static void test_when_nothing_has_to_be_written(void **state)
+TEST(test_when_nothing_has_to_be_written)
 {
-	(void)state;
 	assert_true(knob_reads("tracing_on", "1\n", "1"));
 	assert_false(knob_reads("tracing_on", "0\n", "1"));
 	assert_true(knob_reads("trace_clock", "local [boot]\n", "boot"));
@@ -68,9 +61,8 @@ static void test_when_nothing_has_to_be_written(void **state)
 	assert_true(knob_equal("buffer_size_kb", "X\n", "X\n"));
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
-	(void)state;
 	assert_int_equal(knob_kind_of("events/a/b/trigger"), KNOB_COMMAND);
 	assert_int_equal(knob_kind_of("/x/y/set_event_pid"), KNOB_LIST);
 	assert_int_equal(knob_kind_of("set_event"), KNOB_VALUE);
@@ -81,7 +73,7 @@ static void test_kinds(void **state)
 	assert_false(knob_narrows("trace_clock"));
 }
 
-static void test_files(void **state)
+TEST_WITH(test_files, temp_dir_setup, temp_dir_teardown)
 {
 	char *text;
 
@@ -109,16 +101,4 @@ static void test_files(void **state)
 	assert_null(knob_read(temp_dir_path(state, 0, "nope")));
 	assert_int_equal(knob_write(temp_dir_path(state, 0, "nope"), "1"), -ENOENT);
 	assert_int_equal(access(temp_dir_path(state, 0, "nope"), F_OK), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_written_to_read_so_again),
-		cmocka_unit_test(test_when_nothing_has_to_be_written),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test_setup_teardown(test_files, temp_dir_setup, temp_dir_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

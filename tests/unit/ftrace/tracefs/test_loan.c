@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/loan.h"
 #include "ftrace/tracefs/loan_record.h"
@@ -63,7 +58,9 @@ static const char *reads(void **state, const char *file)
 	return fake_read(*state, name);
 }
 
-static void test_as_it_was(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_as_it_was)
 {
 	struct loan *l = loan(state, "");
 
@@ -89,7 +86,7 @@ static void test_as_it_was(void **state)
 	assert_null(loan_free(NULL));
 }
 
-static void test_what_others_change_meanwhile_stays(void **state)
+FIXTURE_TEST(test_what_others_change_meanwhile_stays)
 {
 	struct loan *l = loan(state, "");
 
@@ -101,7 +98,7 @@ static void test_what_others_change_meanwhile_stays(void **state)
 	assert_string_equal(reads(state, "tracing_on"), "0");
 }
 
-static void test_the_last_one_puts_back(void **state)
+FIXTURE_TEST(test_the_last_one_puts_back)
 {
 	struct loan *a = loan(state, ""), *b = loan(state, "");
 
@@ -128,7 +125,7 @@ static void test_the_last_one_puts_back(void **state)
 	assert_string_equal(reads(state, "events/a/b/enable"), "0");
 }
 
-static void test_one_value_for_all(void **state)
+FIXTURE_TEST(test_one_value_for_all)
 {
 	struct loan *a = loan(state, ""), *b = loan(state, "");
 
@@ -149,7 +146,7 @@ static void test_one_value_for_all(void **state)
 	assert_string_equal(reads(state, "trace_clock"), "local");
 }
 
-static void test_who_leaves_records_out_is_alone(void **state)
+FIXTURE_TEST(test_who_leaves_records_out_is_alone)
 {
 	struct loan *a = loan(state, ""), *b = loan(state, ""), *c;
 	struct err_text e;
@@ -180,7 +177,7 @@ static void test_who_leaves_records_out_is_alone(void **state)
 	loan_free(a);
 }
 
-static void test_who_joins_keeps_what_he_found(void **state)
+FIXTURE_TEST(test_who_joins_keeps_what_he_found)
 {
 	struct loan *a = loan(state, ""), *b = loan(state, "");
 
@@ -195,7 +192,7 @@ static void test_who_joins_keeps_what_he_found(void **state)
 	assert_string_equal(reads(state, "trace_clock"), "local");
 }
 
-static void test_lists(void **state)
+FIXTURE_TEST(test_lists)
 {
 	struct loan *a = loan(state, ""), *b = loan(state, "");
 
@@ -214,7 +211,7 @@ static void test_lists(void **state)
 	assert_string_equal(reads(state, "set_ftrace_filter"), "");
 }
 
-static void test_who_writes_by_himself(void **state)
+FIXTURE_TEST(test_who_writes_by_himself)
 {
 	struct loan *a = loan(state, "");
 
@@ -225,7 +222,7 @@ static void test_who_writes_by_himself(void **state)
 	assert_string_equal(reads(state, "set_event_pid"), "");
 }
 
-static void test_triggers_are_added(void **state)
+FIXTURE_TEST(test_triggers_are_added)
 {
 	struct loan *a = loan(state, "");
 
@@ -237,7 +234,7 @@ static void test_triggers_are_added(void **state)
 	assert_string_equal(reads(state, "events/a/b/trigger"), "!traceoff!stacktrace");
 }
 
-static void test_nothing_is_changed_where_it_cannot_be(void **state)
+FIXTURE_TEST(test_nothing_is_changed_where_it_cannot_be)
 {
 	struct loan *a = loan(state, "");
 
@@ -248,7 +245,7 @@ static void test_nothing_is_changed_where_it_cannot_be(void **state)
 	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
 }
 
-static void test_killed(void **state)
+FIXTURE_TEST(test_killed)
 {
 	pid_t pid = fork();
 	struct loan *a;
@@ -274,7 +271,7 @@ static void test_killed(void **state)
 	assert_string_equal(reads(state, "events/a/b/trigger"), "!stacktrace");
 }
 
-static void test_without_records(void **state)
+FIXTURE_TEST(test_without_records)
 {
 	struct loan *l;
 
@@ -284,26 +281,4 @@ static void test_without_records(void **state)
 	loan_free(l);
 	assert_string_equal(reads(state, "tracing_on"), "0");
 	assert_int_equal(access(records(state), F_OK), -1);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_as_it_was),
-		T(test_what_others_change_meanwhile_stays),
-		T(test_the_last_one_puts_back),
-		T(test_one_value_for_all),
-		T(test_who_leaves_records_out_is_alone),
-		T(test_who_joins_keeps_what_he_found),
-		T(test_lists),
-		T(test_who_writes_by_himself),
-		T(test_triggers_are_added),
-		T(test_nothing_is_changed_where_it_cannot_be),
-		T(test_killed),
-		T(test_without_records),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes that are killed are children of this one. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/loan_record.h"
 
@@ -67,7 +62,9 @@ static void change_two(void **state)
 	change(r, "trace_clock", "[local] boot\n", "local [boot] tai\n");
 }
 
-static void test_the_next_one_undoes(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_the_next_one_undoes)
 {
 	struct loan_record *r;
 
@@ -89,7 +86,7 @@ static void test_the_next_one_undoes(void **state)
 	loan_record_close(r, false);
 }
 
-static void test_who_lives_keeps_his_place(void **state)
+FIXTURE_TEST(test_who_lives_keeps_his_place)
 {
 	struct loan_record *r, *other;
 	struct err_text e;
@@ -133,7 +130,7 @@ static void rewrite(void **state)
 	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
 }
 
-static void test_rewritten(void **state)
+FIXTURE_TEST(test_rewritten)
 {
 	fake_text(*state, "t/instances/x/tracing_on", "1\n");
 	fake_text(*state, "t/instances/x/options/raw", "1\n");
@@ -163,7 +160,7 @@ static void put_record(void **state, const char *name, const char *text, size_t 
 	fake_file(*state, path, all, (size_t)n + len);
 }
 
-static void test_records_that_say_strange_things(void **state)
+FIXTURE_TEST(test_records_that_say_strange_things)
 {
 	static const char *const texts[] = {
 		"was 2 ../victim\n0\n\n",
@@ -193,7 +190,7 @@ static void test_records_that_say_strange_things(void **state)
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
 }
 
-static void test_another_boots_record_says_nothing(void **state)
+FIXTURE_TEST(test_another_boots_record_says_nothing)
 {
 	fake_text(*state, "t/tracing_on", "1\n");
 	mkdir(records(state), 0700);
@@ -203,7 +200,7 @@ static void test_another_boots_record_says_nothing(void **state)
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
 }
 
-static void test_a_folder_of_others_is_not_believed(void **state)
+FIXTURE_TEST(test_a_folder_of_others_is_not_believed)
 {
 	struct loan_record *r;
 	struct err_text e;
@@ -216,20 +213,4 @@ static void test_a_folder_of_others_is_not_believed(void **state)
 	rmdir(records(state));
 	assert_int_equal(symlink("/tmp", records(state)), 0);
 	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_the_next_one_undoes),
-		T(test_who_lives_keeps_his_place),
-		T(test_rewritten),
-		T(test_records_that_say_strange_things),
-		T(test_another_boots_record_says_nothing),
-		T(test_a_folder_of_others_is_not_believed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "ftrace/tracefs/owner.h"
 
-static void test_we_live_and_began_before_now(void **state)
+TEST(test_we_live_and_began_before_now)
 {
 	struct owner o = owner_of(getpid());
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 
-	(void)state;
 	assert_true(o.lives);
 	assert_true(o.start_ticks > 0);
 	assert_true(owner_start_ns(&o) <= now);
@@ -28,12 +22,11 @@ static void test_we_live_and_began_before_now(void **state)
 	assert_true(owner_of(getpid()).start_ticks == o.start_ticks);
 }
 
-static void test_whoever_has_ended_does_not_live(void **state)
+TEST(test_whoever_has_ended_does_not_live)
 {
 	pid_t child = fork();
 	siginfo_t info;
 
-	(void)state;
 	if (!child) {
 		pause();
 		_exit(0);
@@ -49,11 +42,10 @@ static void test_whoever_has_ended_does_not_live(void **state)
 	assert_int_equal(owner_start_ns(&(struct owner){0}), 0);
 }
 
-static void test_names_are_new_each_time(void **state)
+TEST(test_names_are_new_each_time)
 {
 	char one[OWNER_NAME_SIZE], two[OWNER_NAME_SIZE], longer[OWNER_NAME_SIZE + 8];
 
-	(void)state;
 	owner_name_new(one);
 	owner_name_new(two);
 	assert_string_not_equal(one, two);
@@ -65,7 +57,7 @@ static void test_names_are_new_each_time(void **state)
 	assert_int_equal(strspn(one, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(one));
 }
 
-static void test_names_of_others(void **state)
+TEST(test_names_of_others)
 {
 	static const char *const names[] = {"",
 					    "sonda",
@@ -80,17 +72,15 @@ static void test_names_of_others(void **state)
 					    "xsonda_1_2_3",
 					    "uprobes"};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		assert_false(owner_name_is(names[i]) || owner_name_is_stale(names[i]));
 }
 
-static void test_names_of_whoever_is_gone(void **state)
+TEST(test_names_of_whoever_is_gone)
 {
 	char name[64];
 	pid_t child;
 
-	(void)state;
 	child = fork();
 	if (!child)
 		_exit(0);
@@ -105,17 +95,4 @@ static void test_names_of_whoever_is_gone(void **state)
 	assert_false(owner_name_is_stale(name));
 	snprintf(name, sizeof(name), "sonda_%d_0_0", getppid()); /* it could not tell its own */
 	assert_false(owner_name_is_stale(name));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_we_live_and_began_before_now),
-		cmocka_unit_test(test_whoever_has_ended_does_not_live),
-		cmocka_unit_test(test_names_are_new_each_time),
-		cmocka_unit_test(test_names_of_others),
-		cmocka_unit_test(test_names_of_whoever_is_gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/ring_reader.h"
 
@@ -39,7 +33,9 @@ static void has_open(void **state, const char *fd, const char *file)
 	assert_int_equal(symlink(temp_dir_path(state, 2, file), temp_dir_path(state, 3, fd)), 0);
 }
 
-static void test_found(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_found)
 {
 	struct ring_reader r;
 
@@ -55,7 +51,7 @@ static void test_found(void **state)
 	assert_string_equal(r.name, "second");
 }
 
-static void test_nothing_to_find(void **state)
+FIXTURE_TEST(test_nothing_to_find)
 {
 	struct ring_reader r;
 
@@ -64,7 +60,7 @@ static void test_nothing_to_find(void **state)
 }
 
 /* With descriptors of real processes. We ourselves are nobody else. */
-static void test_a_process(void **state)
+FIXTURE_TEST(test_a_process)
 {
 	int fd, status, ready[2];
 	struct ring_reader r;
@@ -89,17 +85,4 @@ static void test_a_process(void **state)
 	close(fd);
 	close(ready[0]);
 	close(ready[1]);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(test_found),
-		T(test_nothing_to_find),
-		T(test_a_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

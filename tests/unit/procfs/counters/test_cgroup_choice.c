@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "procfs/counters/cgroup_tree.h"
 #include "unit/procfs/told.h"
 
@@ -36,11 +30,12 @@ static struct track_spec spec_of(const char *shown)
 	return spec;
 }
 
-static void the_default(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_default)
 {
 	struct track_spec spec;
 
-	(void)state;
 	assert_int_equal(cgroup_choice_init(&choice, NULL), 0);
 	assert_true(cgroup_choice_is_root(&choice, ""));
 	assert_false(cgroup_choice_is_root(&choice, "a"));
@@ -53,12 +48,11 @@ static void the_default(void **state)
 	assert_false(cgroup_choice_counter(&choice, "cpu.pressure some avg10", &spec));
 }
 
-static void roots_are_paths_or_patterns_of_levels(void **state)
+FIXTURE_TEST(roots_are_paths_or_patterns_of_levels)
 {
 	char *roots[] = {(char[]){"/system.slice/"}, (char[]){"user.slice/*/x-[0-9].scope"},
 			 (char[]){"a\\x2db"}};
 
-	(void)state;
 	c.cgroups = roots;
 	c.n_cgroups = 3;
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
@@ -71,11 +65,10 @@ static void roots_are_paths_or_patterns_of_levels(void **state)
 	assert_true(cgroup_choice_is_root(&choice, "a\\x2db"));
 }
 
-static void what_numbers_are(void **state)
+FIXTURE_TEST(what_numbers_are)
 {
 	char *all[] = {(char[]){"*"}};
 
-	(void)state;
 	c.counters = all;
 	c.n_counters = 1;
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
@@ -101,12 +94,11 @@ static void what_numbers_are(void **state)
 	assert_int_equal(spec_of("io.pressure some total").unit_multiplier, 1000);
 }
 
-static void files_do_not_lead_out_of_the_group(void **state)
+FIXTURE_TEST(files_do_not_lead_out_of_the_group)
 {
 	char *files[] = {(char[]){"../../etc/shadow"}, (char[]){"/etc/shadow"}, (char[]){".."},
 			 (char[]){"memory.peak"}};
 
-	(void)state;
 	c.files = files;
 	c.n_files = 4;
 	told_begin();
@@ -117,12 +109,11 @@ static void files_do_not_lead_out_of_the_group(void **state)
 }
 
 /* None of what was asked for can be kept: that is nothing, and not the default. */
-static void all_left_out_is_nothing(void **state)
+FIXTURE_TEST(all_left_out_is_nothing)
 {
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *up = (char[]){".."};
 	struct track_spec spec;
 
-	(void)state;
 	memset(longer, 'x', COUNTER_PATTERN_SIZE);
 	longer[COUNTER_PATTERN_SIZE] = '\0';
 	c.cgroups = c.counters = &longer;
@@ -137,18 +128,4 @@ static void all_left_out_is_nothing(void **state)
 	assert_int_equal(choice.files.n, 0);
 	assert_false(cgroup_choice_counter(&choice, "memory.current", &spec));
 	free(longer);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(the_default),
-		TEST(roots_are_paths_or_patterns_of_levels),
-		TEST(what_numbers_are),
-		TEST(files_do_not_lead_out_of_the_group),
-		TEST(all_left_out_is_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

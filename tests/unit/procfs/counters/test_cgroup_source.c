@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <malloc.h>
 
+#include "unit/test.h"
 #include "procfs/data_sources.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
@@ -64,9 +58,10 @@ static void put_systemd(void)
 
 #define NGINX "cgroups/system.slice/nginx.service/"
 
-static void each_number_has_its_track(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(each_number_has_its_track)
 {
-	(void)state;
 	put_systemd();
 	create_and_start();
 	assert_int_equal(read_last("cgroups/cpu.stat usage_usec"), 9000);
@@ -88,12 +83,11 @@ static void each_number_has_its_track(void **state)
 	assert_null(read_find("cgroups/failed reads"));
 }
 
-static void all_on_request(void **state)
+FIXTURE_TEST(all_on_request)
 {
 	char *all[] = {(char[]){"*"}},
 	     *files[] = {(char[]){"memory.stat"}, (char[]){"cpu.pressure"}};
 
-	(void)state;
 	put_systemd();
 	stats.counters = all;
 	stats.n_counters = 1;
@@ -105,11 +99,10 @@ static void all_on_request(void **state)
 	assert_null(read_find(NGINX "memory.current"));
 }
 
-static void only_what_changes_is_written_again(void **state)
+FIXTURE_TEST(only_what_changes_is_written_again)
 {
 	size_t n;
 
-	(void)state;
 	put_systemd();
 	create_and_start();
 	n = rd.n_values;
@@ -127,9 +120,8 @@ static void only_what_changes_is_written_again(void **state)
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
-static void a_clear_describes_all_again(void **state)
+FIXTURE_TEST(a_clear_describes_all_again)
 {
-	(void)state;
 	put_systemd();
 	create_and_start();
 	source->clear(instance);
@@ -139,9 +131,8 @@ static void a_clear_describes_all_again(void **state)
 	assert_int_equal(read_find(NGINX "memory.current")->described, 2);
 }
 
-static void groups_come_and_go(void **state)
+FIXTURE_TEST(groups_come_and_go)
 {
-	(void)state;
 	put_systemd();
 	create_and_start();
 	put(ROOT "user.slice/x/pids.current", "1\n");
@@ -157,9 +148,8 @@ static void groups_come_and_go(void **state)
 	assert_int_equal(read_last(NGINX "memory.current"), 1);
 }
 
-static void files_that_come_later(void **state)
+FIXTURE_TEST(files_that_come_later)
 {
-	(void)state;
 	put_systemd();
 	create_and_start();
 	put(ROOT "system.slice/pids.current", "6\n"); /* the controller was enabled */
@@ -168,9 +158,8 @@ static void files_that_come_later(void **state)
 	assert_int_equal(read_last("cgroups/system.slice/pids.current"), 6);
 }
 
-static void what_is_broken_costs_that_counter_alone(void **state)
+FIXTURE_TEST(what_is_broken_costs_that_counter_alone)
 {
-	(void)state;
 	put_systemd();
 	put(UNIT "memory.current", "");
 	put(UNIT "pids.current", "12");
@@ -188,9 +177,8 @@ static void what_is_broken_costs_that_counter_alone(void **state)
 	assert_int_equal(read_last("cgroups/failed reads"), 6);
 }
 
-static void version_2_beside_version_1(void **state)
+FIXTURE_TEST(version_2_beside_version_1)
 {
-	(void)state;
 	put("fs/cgroup/cpu/cpu.stat", "nr_periods 0\n");
 	put("fs/cgroup/unified/cgroup.controllers", "\n");
 	put("fs/cgroup/unified/cpu.stat", "usage_usec 4\nuser_usec 1\nsystem_usec 3\n");
@@ -200,9 +188,8 @@ static void version_2_beside_version_1(void **state)
 	assert_int_equal(read_last("cgroups/init.scope/cpu.stat usage_usec"), 3);
 }
 
-static void a_machine_without_version_2(void **state)
+FIXTURE_TEST(a_machine_without_version_2)
 {
-	(void)state;
 	put("fs/cgroup/cpu/cpu.stat", "nr_periods 0\n");
 	create_and_start();
 	run_pass();
@@ -211,26 +198,24 @@ static void a_machine_without_version_2(void **state)
 	assert_int_equal(fake.n, 0); /* never an empty packet */
 }
 
-static void an_old_kernel_without_pressure(void **state)
+FIXTURE_TEST(an_old_kernel_without_pressure)
 {
 	/* 4.19: cpu.stat without usage at the root, no kernel in memory.stat, io.stat of 4 keys. */
 	put(ROOT "cgroup.controllers", "io memory pids\n");
 	put(ROOT "job/cpu.stat", "usage_usec 7\nuser_usec 5\nsystem_usec 2\n");
 	put(ROOT "job/memory.stat", "anon 1\nfile 2\nkernel_stack 3\nworkingset_refault 4\n");
 	put(ROOT "job/io.stat", "8:16 rbytes=1 wbytes=2 rios=3 wios=4\n");
-	(void)state;
 	create_and_start();
 	assert_int_equal(read_last("cgroups/job/io.stat 8:16 wbytes"), 2);
 	assert_int_equal(read_last("cgroups/job/memory.stat file"), 2);
 	assert_int_equal(rig_poll()->trouble.failures, 0);
 }
 
-static void any_period_is_harmless(void **state)
+FIXTURE_TEST(any_period_is_harmless)
 {
 	static const uint32_t periods[] = {0, 1, UINT32_MAX};
 	static const uint32_t become[] = {1000, COUNTER_PERIOD_MIN_MS, UINT32_MAX};
 
-	(void)state;
 	put_systemd();
 	for (size_t i = 0; i < 3; i++) {
 		stats.period_ms = periods[i];
@@ -244,12 +229,11 @@ static void any_period_is_harmless(void **state)
 	}
 }
 
-static void many_passes_take_no_memory(void **state)
+FIXTURE_TEST(many_passes_take_no_memory)
 {
 	char text[32];
 	size_t cap;
 
-	(void)state;
 	put_systemd();
 	create_and_start();
 	run_pass();
@@ -264,20 +248,18 @@ static void many_passes_take_no_memory(void **state)
 	assert_true(rig_poll()->fds < 30);
 }
 
-static void without_a_config_too(void **state)
+FIXTURE_TEST(without_a_config_too)
 {
-	(void)state;
 	put_systemd();
 	config.cgroup_stats_config = NULL;
 	create_and_start();
 	assert_int_equal(read_last(NGINX "memory.current"), 4096);
 }
 
-static void names_of_nothing_are_told(void **state)
+FIXTURE_TEST(names_of_nothing_are_told)
 {
 	char *counters[] = {(char[]){"cpu.stat nope"}, (char[]){"cpu.stat *_usec"}};
 
-	(void)state;
 	put_systemd();
 	stats.counters = counters;
 	stats.n_counters = 2;
@@ -292,12 +274,11 @@ static void names_of_nothing_are_told(void **state)
 }
 
 /* An hour at ten a second, with a group that comes and one that goes every ten seconds. */
-static void memory_does_not_grow_with_the_passes(void **state)
+FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	size_t used = 0;
 	unsigned fds;
 
-	(void)state;
 	put_systemd();
 	create_and_start();
 	for (unsigned i = 0; i < 36000; i++) {
@@ -324,29 +305,4 @@ static void memory_does_not_grow_with_the_passes(void **state)
 	run_pass();
 	assert_int_equal(read_last("cgroups/run-359.scope/memory.current"), 4096);
 	assert_int_equal(tracks_counts(rig_poll()->tracks).refused, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(each_number_has_its_track),
-		TEST(all_on_request),
-		TEST(only_what_changes_is_written_again),
-		TEST(a_clear_describes_all_again),
-		TEST(groups_come_and_go),
-		TEST(files_that_come_later),
-		TEST(what_is_broken_costs_that_counter_alone),
-		TEST(version_2_beside_version_1),
-		TEST(a_machine_without_version_2),
-		TEST(an_old_kernel_without_pressure),
-		TEST(any_period_is_harmless),
-		TEST(many_passes_take_no_memory),
-		TEST(without_a_config_too),
-		cmocka_unit_test_setup_teardown(names_of_nothing_are_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

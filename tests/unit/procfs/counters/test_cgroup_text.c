@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "procfs/counters/cgroup_source.c"
 
 static char got[4096];
@@ -36,23 +30,20 @@ static const char *parse(const char *text, int expected)
 
 #define BROKEN (-74) /* -EBADMSG */
 
-static void a_single_number(void **state)
+TEST(a_single_number)
 {
-	(void)state;
 	assert_string_equal(parse("4096\n", 0), "=4096;");
 	assert_string_equal(parse("max\n", 0), "");
 }
 
-static void keys_and_numbers(void **state)
+TEST(keys_and_numbers)
 {
-	(void)state;
 	assert_string_equal(parse("anon 4096\nfile 0\n", 0), "anon=4096;file=0;");
 	assert_string_equal(parse("anon 4096\nlimit max\nfile 1\n", 0), "anon=4096;file=1;");
 }
 
-static void numbers_of_devices_and_nodes(void **state)
+TEST(numbers_of_devices_and_nodes)
 {
-	(void)state;
 	assert_string_equal(parse("254:0 rbytes=1 wbytes=2\n8:0 \n7:1\n259:3 rios=9\n", 0),
 			    "254:0 rbytes=1;254:0 wbytes=2;259:3 rios=9;");
 	assert_string_equal(parse("anon N0=1 N1=2\n", 0), "anon N0=1;anon N1=2;");
@@ -60,16 +51,14 @@ static void numbers_of_devices_and_nodes(void **state)
 			    "mlx4_0 hca_handle=2;");
 }
 
-static void pressure(void **state)
+TEST(pressure)
 {
-	(void)state;
 	assert_string_equal(parse("some avg10=0.25 avg60=0.00 avg300=1.10 total=77\n", 0),
 			    "some avg10=0.25;some avg60=0.00;some avg300=1.10;some total=77;");
 }
 
-static void what_is_broken_costs_itself_alone(void **state)
+TEST(what_is_broken_costs_itself_alone)
 {
-	(void)state;
 	assert_string_equal(parse("anon 4096 kB\nfile 5\n", BROKEN), "file=5;");
 	assert_string_equal(parse("anon x\nfile 5\n", BROKEN), "file=5;");
 	assert_string_equal(parse("8:0 rbytes=x\nfile 5\n", BROKEN), "file=5;");
@@ -80,28 +69,13 @@ static void what_is_broken_costs_itself_alone(void **state)
 	assert_string_equal(parse("\n\n \n", 0), "");
 }
 
-static void names_that_are_too_long(void **state)
+TEST(names_that_are_too_long)
 {
 	char text[1000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	snprintf(text + 400, 100, " a=1\n");
 	assert_string_equal(parse(text, BROKEN), "");
 	snprintf(text, sizeof(text), "x %0300d=1\n", 0);
 	assert_string_equal(parse(text, BROKEN), "");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_single_number),
-		cmocka_unit_test(keys_and_numbers),
-		cmocka_unit_test(numbers_of_devices_and_nodes),
-		cmocka_unit_test(pressure),
-		cmocka_unit_test(what_is_broken_costs_itself_alone),
-		cmocka_unit_test(names_that_are_too_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "procfs/counters/cgroup_tree.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/client/read_tracks.h"
@@ -68,11 +62,12 @@ static const char *visit(void)
 	return got;
 }
 
-static void everything_by_default(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(everything_by_default)
 {
 	const char *got;
 
-	(void)state;
 	make("a/b/c");
 	make("d");
 	init();
@@ -84,12 +79,11 @@ static void everything_by_default(void **state)
 	assert_int_equal(tracks_counts(p.tracks).tracks, 4);
 }
 
-static void subtrees_to_a_depth(void **state)
+FIXTURE_TEST(subtrees_to_a_depth)
 {
 	char *roots[] = {(char[]){"a/*"}};
 	const char *got;
 
-	(void)state;
 	make("a/b/c/d");
 	make("x/y");
 	c.cgroups = roots;
@@ -104,11 +98,10 @@ static void subtrees_to_a_depth(void **state)
 	assert_null(strstr(got, "a/b/c/d"));
 }
 
-static void the_root_alone(void **state)
+FIXTURE_TEST(the_root_alone)
 {
 	char *roots[] = {(char[]){"/"}};
 
-	(void)state;
 	make("a/b");
 	c.cgroups = roots;
 	c.n_cgroups = 1;
@@ -117,9 +110,8 @@ static void the_root_alone(void **state)
 	assert_string_equal(visit(), ",");
 }
 
-static void groups_come_and_go(void **state)
+FIXTURE_TEST(groups_come_and_go)
 {
-	(void)state;
 	make("a/b");
 	init();
 	assert_string_equal(visit(), ",a,a/b,");
@@ -132,13 +124,12 @@ static void groups_come_and_go(void **state)
 	assert_int_equal(tracks_counts(p.tracks).tracks, 0);
 }
 
-static void many_that_go_at_once_end_piece_by_piece(void **state)
+FIXTURE_TEST(many_that_go_at_once_end_piece_by_piece)
 {
 	char path[32];
 	unsigned pieces = 1;
 	uint32_t before;
 
-	(void)state;
 	for (unsigned i = 0; i < 5 * CGROUP_DROP_PIECE; i++) {
 		snprintf(path, sizeof(path), "a/%u/b", i);
 		make(path);
@@ -164,12 +155,11 @@ static void many_that_go_at_once_end_piece_by_piece(void **state)
 	assert_int_equal(tree.n, 4);
 }
 
-static void another_group_of_the_same_name_is_another(void **state)
+FIXTURE_TEST(another_group_of_the_same_name_is_another)
 {
 	struct cgroup *a;
 	uint64_t inode;
 
-	(void)state;
 	make("a/b");
 	init();
 	visit();
@@ -189,11 +179,10 @@ static void another_group_of_the_same_name_is_another(void **state)
 	assert_int_equal(tracks_counts(p.tracks).tracks, 2);
 }
 
-static void one_that_goes_between_two_listings(void **state)
+FIXTURE_TEST(one_that_goes_between_two_listings)
 {
 	struct cgroup *a;
 
-	(void)state;
 	make("a/b/c");
 	init();
 	visit();
@@ -205,9 +194,8 @@ static void one_that_goes_between_two_listings(void **state)
 	assert_string_equal(visit(), ",");
 }
 
-static void hostile_names(void **state)
+FIXTURE_TEST(hostile_names)
 {
-	(void)state;
 	make("a\nb\x1b[2J");
 	make("..a");
 	make("x\\x2dy@\xff");
@@ -223,11 +211,10 @@ static void hostile_names(void **state)
 	assert_non_null(read_find("x\\x2dy@?"));
 }
 
-static void too_deep_is_left_out(void **state)
+FIXTURE_TEST(too_deep_is_left_out)
 {
 	char path[256] = "d";
 
-	(void)state;
 	for (unsigned i = 1; i < CGROUP_DEPTH_MAX + 3; i++)
 		strcat(path, "/d");
 	make(path);
@@ -237,9 +224,8 @@ static void too_deep_is_left_out(void **state)
 	assert_int_equal(p.trouble.failures, 1);
 }
 
-static void many_siblings(void **state)
+FIXTURE_TEST(many_siblings)
 {
-	(void)state;
 	for (unsigned i = 0; i < 300; i++) {
 		char name[32];
 
@@ -258,23 +244,4 @@ static void many_siblings(void **state)
 	visit();
 	assert_int_equal(tree.n, 151);
 	assert_int_equal(tracks_counts(p.tracks).tracks, 150);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(everything_by_default),
-		TEST(subtrees_to_a_depth),
-		TEST(the_root_alone),
-		TEST(groups_come_and_go),
-		TEST(many_that_go_at_once_end_piece_by_piece),
-		TEST(another_group_of_the_same_name_is_another),
-		TEST(one_that_goes_between_two_listings),
-		TEST(hostile_names),
-		TEST(too_deep_is_left_out),
-		TEST(many_siblings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

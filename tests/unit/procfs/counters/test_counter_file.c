@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -51,11 +45,12 @@ static int get(void)
 	return counter_file_read(&f, &p, at, "file", true, &text);
 }
 
-static void a_file_is_opened_once_and_read_anew(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_file_is_opened_once_and_read_anew)
 {
 	int fd;
 
-	(void)state;
 	put("one 1\n");
 	assert_int_equal(get(), 0);
 	assert_true(span_is(text, "one 1\n"));
@@ -67,9 +62,8 @@ static void a_file_is_opened_once_and_read_anew(void **state)
 	assert_int_equal(p.fds, 1);
 }
 
-static void one_that_is_missing_is_looked_for_again_later(void **state)
+FIXTURE_TEST(one_that_is_missing_is_looked_for_again_later)
 {
-	(void)state;
 	assert_int_equal(get(), -ENOENT);
 	put("1\n");
 	for (unsigned i = 1; i < COUNTER_FILE_RETRY; i++) {
@@ -80,9 +74,8 @@ static void one_that_is_missing_is_looked_for_again_later(void **state)
 	assert_int_equal(get(), 0);
 }
 
-static void passes_may_overflow(void **state)
+FIXTURE_TEST(passes_may_overflow)
 {
-	(void)state;
 	p.pass = UINT32_MAX;
 	assert_int_equal(get(), -ENOENT);
 	put("1\n");
@@ -92,9 +85,8 @@ static void passes_may_overflow(void **state)
 	assert_int_equal(get(), 0);
 }
 
-static void the_last_line_must_be_whole(void **state)
+FIXTURE_TEST(the_last_line_must_be_whole)
 {
-	(void)state;
 	put("anon 1\nfile 12");
 	assert_int_equal(get(), -EBADMSG);
 	assert_true(span_is(text, "anon 1\n"));
@@ -106,11 +98,10 @@ static void the_last_line_must_be_whole(void **state)
 	assert_int_equal(text.len, 0);
 }
 
-static void texts_longer_than_a_read(void **state)
+FIXTURE_TEST(texts_longer_than_a_read)
 {
 	static char s[100001];
 
-	(void)state;
 	memset(s, 'x', sizeof(s) - 2);
 	s[sizeof(s) - 2] = '\n';
 	put(s);
@@ -120,28 +111,25 @@ static void texts_longer_than_a_read(void **state)
 	}
 }
 
-static void a_folder_is_no_file(void **state)
+FIXTURE_TEST(a_folder_is_no_file)
 {
-	(void)state;
 	proc_put("", 0, "file/x");
 	assert_int_equal(get(), -EISDIR);
 	assert_int_equal(f.fd, -1);
 	assert_int_equal(get(), -EISDIR); /* not missing: told each time */
 }
 
-static void a_pipe_does_not_block(void **state)
+FIXTURE_TEST(a_pipe_does_not_block)
 {
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/file", proc_root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_true(get() < 0);
 }
 
-static void beyond_the_limit_files_are_not_kept(void **state)
+FIXTURE_TEST(beyond_the_limit_files_are_not_kept)
 {
-	(void)state;
 	put("1\n");
 	p.fds = COUNTER_FDS_MAX;
 	assert_int_equal(get(), 0);
@@ -150,32 +138,13 @@ static void beyond_the_limit_files_are_not_kept(void **state)
 	p.fds = 0;
 }
 
-static void of_the_kernel(void **state)
+FIXTURE_TEST(of_the_kernel)
 {
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(counter_file_read(&f, &p, proc, "self/net/dev", false, &text), 0);
 		assert_non_null(memmem(text.p, text.len, "lo:", 3));
 	}
 	close(proc);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(a_file_is_opened_once_and_read_anew),
-		TEST(one_that_is_missing_is_looked_for_again_later),
-		TEST(passes_may_overflow),
-		TEST(the_last_line_must_be_whole),
-		TEST(texts_longer_than_a_read),
-		TEST(a_folder_is_no_file),
-		TEST(a_pipe_does_not_block),
-		TEST(beyond_the_limit_files_are_not_kept),
-		TEST(of_the_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

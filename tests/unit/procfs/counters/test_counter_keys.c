@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/counter_files.h"
 
@@ -58,11 +52,12 @@ static uint32_t group(const char *name)
 	return tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP, .name = name});
 }
 
-static void a_name_is_decided_once_for_all_files(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_name_is_decided_once_for_all_files)
 {
 	uint32_t ga = group("a"), gb = group("b");
 
-	(void)state;
 	tracks_begin(t, 1);
 	for (int round = 0; round < 3; round++) {
 		tracks_set(t, track_of(&a, ga, "one"), 1);
@@ -83,18 +78,16 @@ static void a_name_is_decided_once_for_all_files(void **state)
 	assert_int_equal(rd.n_values, 5);
 }
 
-static void names_that_begin_alike_are_two(void **state)
+FIXTURE_TEST(names_that_begin_alike_are_two)
 {
-	(void)state;
 	assert_int_not_equal(track_of(&a, TRACK_ROOT, "anon"), track_of(&a, TRACK_ROOT, "ano"));
 	assert_int_not_equal(track_of(&a, TRACK_ROOT, "anon"), track_of(&a, TRACK_ROOT, "anon_t"));
 }
 
-static void names_that_are_too_long_or_too_many(void **state)
+FIXTURE_TEST(names_that_are_too_long_or_too_many)
 {
 	char name[COUNTER_KEY_SIZE + 1] = {0};
 
-	(void)state;
 	memset(name, 'n', COUNTER_KEY_SIZE);
 	assert_int_equal(track_of(&a, TRACK_ROOT, name), TRACK_VOID);
 	for (unsigned i = 0; i < COUNTER_KEYS_MAX; i++) {
@@ -105,22 +98,8 @@ static void names_that_are_too_long_or_too_many(void **state)
 	assert_int_not_equal(track_of(&a, TRACK_ROOT, "17"), TRACK_VOID);
 }
 
-static void a_nul_in_a_name(void **state)
+FIXTURE_TEST(a_nul_in_a_name)
 {
-	(void)state;
 	assert_int_equal(counter_keys_track(&keys, &a, t, TRACK_ROOT, (struct span){"a\0b", 3}),
 			 TRACK_VOID);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(a_name_is_decided_once_for_all_files),
-		TEST(names_that_begin_alike_are_two),
-		TEST(names_that_are_too_long_or_too_many),
-		TEST(a_nul_in_a_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

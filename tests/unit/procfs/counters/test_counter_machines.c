@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
 
+#include "unit/test.h"
 #include "procfs/data_sources.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
@@ -123,38 +117,22 @@ static void check(const char *machine, size_t at_least)
 	free(all);
 }
 
-static void this_machine(void **state)
+TEST(this_machine)
 {
-	(void)state;
 	check("vm", 300);
 }
 
-static void a_server_with_128_cpus(void **state)
+TEST(a_server_with_128_cpus)
 {
-	(void)state;
 	check("server", 1000);
 }
 
-static void a_board(void **state)
+TEST(a_board)
 {
-	(void)state;
 	check("board", 200);
 }
 
-static void linux_4_19(void **state)
+TEST(linux_4_19)
 {
-	(void)state;
 	check("old", 200);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(this_machine),
-		cmocka_unit_test(a_server_with_128_cpus),
-		cmocka_unit_test(a_board),
-		cmocka_unit_test(linux_4_19),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

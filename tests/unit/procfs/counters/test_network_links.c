@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/network_tables.h"
 
@@ -62,9 +56,10 @@ static unsigned pass(const char *const *names)
 	return bad;
 }
 
-static void interfaces_come_and_go(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(interfaces_come_and_go)
 {
-	(void)state;
 	assert_int_equal(pass((const char *const[]){"lo", "eth0", NULL}), 0);
 	assert_int_equal(links.n, 2);
 	pass((const char *const[]){"lo", "veth1", "eth0", NULL});
@@ -80,20 +75,18 @@ static void interfaces_come_and_go(void **state)
 	assert_int_equal(tracks_counts(p.tracks).tracks, 0);
 }
 
-static void the_order_may_change(void **state)
+FIXTURE_TEST(the_order_may_change)
 {
-	(void)state;
 	pass((const char *const[]){"a", "b", "c", NULL});
 	pass((const char *const[]){"c", "a", "b", NULL});
 	assert_int_equal(links.n, 3);
 	assert_int_equal(read_count("b/rx bytes"), 2);
 }
 
-static void only_and_except(void **state)
+FIXTURE_TEST(only_and_except)
 {
 	char *only[] = {(char[]){"e*"}, (char[]){"lo"}}, *except[] = {(char[]){"eth9*"}};
 
-	(void)state;
 	assert_int_equal(counter_patterns_init(&links.only, "only", only, 2, NULL), 0);
 	assert_int_equal(counter_patterns_init(&links.except, "except", except, 1, NULL), 0);
 	pass((const char *const[]){"lo", "eth0", "eth91", "wlan0", "lo1", NULL});
@@ -102,11 +95,10 @@ static void only_and_except(void **state)
 	assert_non_null(read_find("lo"));
 }
 
-static void lists_that_are_not_whole_widen_nothing(void **state)
+FIXTURE_TEST(lists_that_are_not_whole_widen_nothing)
 {
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *lo[] = {(char[]){"lo"}, longer};
 
-	(void)state;
 	memset(longer, 'x', COUNTER_PATTERN_SIZE);
 	longer[COUNTER_PATTERN_SIZE] = '\0';
 	assert_int_equal(counter_patterns_init(&links.only, "only", &lo[1], 1, NULL), 0);
@@ -119,11 +111,10 @@ static void lists_that_are_not_whole_widen_nothing(void **state)
 	free(longer);
 }
 
-static void hostile_names(void **state)
+FIXTURE_TEST(hostile_names)
 {
 	char longer[300] = {0};
 
-	(void)state;
 	memset(longer, 'x', 299);
 	assert_int_equal(pass((const char *const[]){"\x1b[2J", "a/b", "\xff", longer, NULL}), 1);
 	assert_int_equal(links.n, 3);
@@ -131,12 +122,11 @@ static void hostile_names(void **state)
 	assert_int_equal(read_last("?/tx bytes"), 7);
 }
 
-static void too_many_are_left_out(void **state)
+FIXTURE_TEST(too_many_are_left_out)
 {
 	char line[64];
 	struct span heading = {"x\n f|b|b\n", 9};
 
-	(void)state;
 	p.pass = 1;
 	assert_int_equal(network_links_begin(&links, &heading), 0);
 	for (unsigned i = 0; i < NETWORK_LINKS_MAX + 2; i++) {
@@ -149,16 +139,4 @@ static void too_many_are_left_out(void **state)
 	fake_reset_packets();
 	assert_int_equal(links.n, NETWORK_LINKS_MAX);
 	assert_int_equal(p.trouble.failures, 2);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(interfaces_come_and_go), TEST(the_order_may_change),
-		TEST(only_and_except),	      TEST(lists_that_are_not_whole_widen_nothing),
-		TEST(hostile_names),	      TEST(too_many_are_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/network_tables.h"
 
@@ -48,11 +42,12 @@ static int put(uint64_t ns, const char *text)
 	return r;
 }
 
-static void each_protocol_is_a_group(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(each_protocol_is_a_group)
 {
 	struct pb_field counter;
 
-	(void)state;
 	assert_int_equal(put(1, "Tcp: CurrEstab InErrs MaxConn\nTcp: 3 4 -1\n"
 				"Udp: InErrors\nUdp: 9\n"),
 			 0);
@@ -72,9 +67,8 @@ static void each_protocol_is_a_group(void **state)
 	assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT), TRACK_UNIT_BYTES);
 }
 
-static void newer_kernels_have_further_names(void **state)
+FIXTURE_TEST(newer_kernels_have_further_names)
 {
-	(void)state;
 	assert_int_equal(put(1, "Tcp: A B\nTcp: 1 2\n"), 0);
 	assert_int_equal(put(2, "Tcp: A New B\nTcp: 1 9 3\n"), 0);
 	assert_int_equal(read_last("Tcp/New"), 9);
@@ -82,9 +76,8 @@ static void newer_kernels_have_further_names(void **state)
 	assert_int_equal(read_count("Tcp/A"), 1);
 }
 
-static void what_is_broken_costs_itself_alone(void **state)
+FIXTURE_TEST(what_is_broken_costs_itself_alone)
 {
-	(void)state;
 	assert_true(put(1, "Tcp: A B\nTcp: 1 x\nTcpExt: ListenDrops\nTcpExt: 5\n") < 0);
 	assert_int_equal(read_last("Tcp/A"), 1);
 	assert_int_equal(read_last("TcpExt/ListenDrops"), 5);
@@ -92,28 +85,14 @@ static void what_is_broken_costs_itself_alone(void **state)
 	assert_true(put(1, "nothing\n") < 0);
 }
 
-static void too_many_protocols(void **state)
+FIXTURE_TEST(too_many_protocols)
 {
 	char text[64];
 
-	(void)state;
 	for (unsigned i = 0; i <= NETWORK_PROTOCOLS_MAX; i++) {
 		snprintf(text, sizeof(text), "P%u: A\nP%u: 1\n", i, i);
 		assert_int_equal(put(i, text) == 0, i < NETWORK_PROTOCOLS_MAX);
 	}
 	assert_true(put(1, "P-with-a-name-that-is-much-too-long: A\n"
 			   "P-with-a-name-that-is-much-too-long: 1\n") < 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(each_protocol_is_a_group),
-		TEST(newer_kernels_have_further_names),
-		TEST(what_is_broken_costs_itself_alone),
-		TEST(too_many_protocols),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

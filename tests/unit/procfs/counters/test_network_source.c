@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <malloc.h>
 
+#include "unit/test.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
 #include "procfs/data_sources.h"
@@ -53,9 +47,10 @@ static void put_laptop(void)
 			 "Udp6InErrors                    \t3\n");
 }
 
-static void each_number_has_its_track(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(each_number_has_its_track)
 {
-	(void)state;
 	put_laptop();
 	create_and_start();
 	assert_int_equal(read_last("network/interfaces/eth0/rx bytes"), 456711456);
@@ -75,11 +70,10 @@ static void each_number_has_its_track(void **state)
 	assert_null(read_find("network/failed reads"));
 }
 
-static void all_on_request(void **state)
+FIXTURE_TEST(all_on_request)
 {
 	char *all[] = {(char[]){"*"}}, *except[] = {(char[]){"lo"}};
 
-	(void)state;
 	put_laptop();
 	stats.counters = all;
 	stats.n_counters = 1;
@@ -96,9 +90,8 @@ static void all_on_request(void **state)
 	assert_null(read_find("network/interfaces/lo"));
 }
 
-static void interfaces_come_and_go(void **state)
+FIXTURE_TEST(interfaces_come_and_go)
 {
-	(void)state;
 	put_laptop();
 	create_and_start();
 	put("net/dev", HEADING " veth7: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
@@ -111,9 +104,8 @@ static void interfaces_come_and_go(void **state)
 	assert_int_equal(read_count("network/interfaces/eth0/rx bytes"), 3);
 }
 
-static void a_file_that_is_cut_ends_no_interface(void **state)
+FIXTURE_TEST(a_file_that_is_cut_ends_no_interface)
 {
-	(void)state;
 	put_laptop();
 	create_and_start();
 	put("net/dev", HEADING "    lo: 200 2 0 0 0 0 0 0 100 2 0 0 0 0 0 0\n  eth0: 4567");
@@ -128,9 +120,8 @@ static void a_file_that_is_cut_ends_no_interface(void **state)
 	assert_int_equal(read_last("network/protocols/Tcp/RetransSegs"), 7);
 }
 
-static void files_that_are_not_there(void **state)
+FIXTURE_TEST(files_that_are_not_there)
 {
-	(void)state;
 	put("net/snmp", "Tcp: InErrs\nTcp: 2\n");
 	create_and_start();
 	assert_int_equal(read_last("network/protocols/Tcp/InErrs"), 2);
@@ -144,12 +135,11 @@ static void files_that_are_not_there(void **state)
 	assert_true(read_last("network/failed reads") > 2);
 }
 
-static void a_server_with_many_interfaces(void **state)
+FIXTURE_TEST(a_server_with_many_interfaces)
 {
 	static char text[256 * 1024];
 	size_t n;
 
-	(void)state;
 	put_laptop();
 	n = (size_t)snprintf(text, sizeof(text), "%s", HEADING);
 	for (unsigned i = 0; i < 1000; i++)
@@ -168,9 +158,8 @@ static void a_server_with_many_interfaces(void **state)
 	assert_int_equal(rd.n_values, 1000);
 }
 
-static void a_machine_without_proc(void **state)
+FIXTURE_TEST(a_machine_without_proc)
 {
-	(void)state;
 	env.proc_root = "/nowhere";
 	create_and_start();
 	run_pass();
@@ -179,11 +168,10 @@ static void a_machine_without_proc(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void values_at_the_flush_and_at_the_stop(void **state)
+FIXTURE_TEST(values_at_the_flush_and_at_the_stop)
 {
 	size_t n;
 
-	(void)state;
 	put_laptop();
 	create_and_start();
 	n = rd.n_values;
@@ -195,12 +183,11 @@ static void values_at_the_flush_and_at_the_stop(void **state)
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
-static void names_of_nothing_are_told(void **state)
+FIXTURE_TEST(names_of_nothing_are_told)
 {
 	char *only[] = {(char[]){"eth*"}, (char[]){"wlan7"}},
 	     *counters[] = {(char[]){"Tcp Nope"}, (char[]){"rx bytes"}};
 
-	(void)state;
 	put_laptop();
 	stats.interfaces = only;
 	stats.counters = counters;
@@ -217,11 +204,10 @@ static void names_of_nothing_are_told(void **state)
 }
 
 /* An hour at ten a second, with an interface that comes and one that goes every ten seconds. */
-static void memory_does_not_grow_with_the_passes(void **state)
+FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	size_t used = 0;
 
-	(void)state;
 	put_laptop();
 	create_and_start();
 	for (unsigned i = 0; i < 36000; i++) {
@@ -245,24 +231,4 @@ static void memory_does_not_grow_with_the_passes(void **state)
 	run_pass();
 	assert_int_equal(read_last("network/interfaces/veth359/rx bytes"), 35900);
 	assert_int_equal(tracks_counts(rig_poll()->tracks).refused, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(each_number_has_its_track),
-		TEST(all_on_request),
-		TEST(interfaces_come_and_go),
-		TEST(a_file_that_is_cut_ends_no_interface),
-		TEST(files_that_are_not_there),
-		TEST(a_server_with_many_interfaces),
-		TEST(a_machine_without_proc),
-		TEST(values_at_the_flush_and_at_the_stop),
-		cmocka_unit_test_setup_teardown(names_of_nothing_are_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

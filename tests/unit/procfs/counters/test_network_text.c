@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "procfs/counters/network_tables.h"
 
 static char got[4096];
@@ -46,24 +40,21 @@ static int dev_line(const char *line)
 	return network_dev_parse(s, &c, note, NULL);
 }
 
-static void columns_have_the_names_of_the_heading(void **state)
+TEST(columns_have_the_names_of_the_heading)
 {
-	(void)state;
 	assert_int_equal(dev_line("  eth0: 1 2    3 4 5"), 0);
 	assert_string_equal(got,
 			    "eth0: rx bytes=1;rx packets=2;rx errs=3;tx bytes=4;tx packets=5;");
 }
 
-static void old_kernels_leave_the_blank_out(void **state)
+TEST(old_kernels_leave_the_blank_out)
 {
-	(void)state;
 	assert_int_equal(dev_line("  eth0:123456789 2 3 4 5"), 0);
 	assert_memory_equal(got, "eth0: rx bytes=123456789;", 25);
 }
 
-static void other_numbers_of_columns_are_another_format(void **state)
+TEST(other_numbers_of_columns_are_another_format)
 {
-	(void)state;
 	assert_true(dev_line(" eth0: 1 2 3 4") < 0);
 	assert_true(dev_line(" eth0: 1 2 3 4 5 6") < 0);
 	assert_true(dev_line(" eth0: 1 2 x 4 5") < 0);
@@ -72,7 +63,7 @@ static void other_numbers_of_columns_are_another_format(void **state)
 	assert_true(dev_line("") < 0);
 }
 
-static void broken_headings(void **state)
+TEST(broken_headings)
 {
 	static const char *const bad[] = {
 		"",
@@ -86,7 +77,6 @@ static void broken_headings(void **state)
 		"1 2 3 4 5 6\n"};
 	struct network_columns c;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct span s = text_of(bad[i]);
 
@@ -94,12 +84,11 @@ static void broken_headings(void **state)
 	}
 }
 
-static void pairs_of_lines(void **state)
+TEST(pairs_of_lines)
 {
 	struct span s = text_of("Tcp: A B\nTcp: 1 -1\nTcpExt: C\nTcpExt: 3\n");
 	struct network_pair pair;
 
-	(void)state;
 	assert_true(network_pair_next(&s, &pair));
 	assert_true(span_is(pair.protocol, "Tcp"));
 	assert_int_equal(network_pair_parse(pair, note, NULL), 0);
@@ -110,24 +99,22 @@ static void pairs_of_lines(void **state)
 	assert_false(network_pair_next(&s, &pair));
 }
 
-static void a_line_without_its_pair_is_passed_over(void **state)
+TEST(a_line_without_its_pair_is_passed_over)
 {
 	struct span s = text_of("nothing\nIp: A\nTcp: A\nTcp: 1\nUdp: B\n");
 	struct network_pair pair;
 
-	(void)state;
 	assert_true(network_pair_next(&s, &pair));
 	assert_true(span_is(pair.protocol, "Tcp"));
 	assert_false(network_pair_next(&s, &pair));
 }
 
-static void pairs_that_do_not_match(void **state)
+TEST(pairs_that_do_not_match)
 {
 	static const char *const texts[] = {"T: A B\nT: 1\n", "T: A\nT: 1 2\n", "T: A B\nT: x 2\n"};
 	static const char *const rest[] = {"A=1;", "A=1;", "B=2;"};
 	struct network_pair pair;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct span s = text_of(texts[i]);
 
@@ -137,14 +124,13 @@ static void pairs_that_do_not_match(void **state)
 	}
 }
 
-static void lines_of_snmp6(void **state)
+TEST(lines_of_snmp6)
 {
 	static const char *const others[] = {"",       "Ip6In", "Ip6In x", "Ip6In 1 2",
 					     "IpIn 1", "6In 1", "Ip6 1"};
 	struct span protocol, name;
 	struct counter_number v;
 
-	(void)state;
 	assert_int_equal(network_snmp6_parse(text_of("Icmp6InType134 \t 18446744073709551615"),
 					     &protocol, &name, &v),
 			 0);
@@ -153,20 +139,4 @@ static void lines_of_snmp6(void **state)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_int_equal(network_snmp6_parse(text_of(others[i]), &protocol, &name, &v),
 				 -EBADMSG);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(columns_have_the_names_of_the_heading),
-		cmocka_unit_test(old_kernels_leave_the_blank_out),
-		cmocka_unit_test(other_numbers_of_columns_are_another_format),
-		cmocka_unit_test(broken_headings),
-		cmocka_unit_test(pairs_of_lines),
-		cmocka_unit_test(a_line_without_its_pair_is_passed_over),
-		cmocka_unit_test(pairs_that_do_not_match),
-		cmocka_unit_test(lines_of_snmp6),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

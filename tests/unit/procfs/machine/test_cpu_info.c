@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "procfs/machine/cpu_info.h"
 #include "unit/procfs/fake_proc.h"
@@ -59,9 +53,10 @@ static struct pb_field cpu(unsigned i)
 	return f;
 }
 
-static void processors_of_a_pc(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(processors_of_a_pc)
 {
-	(void)state;
 	assert_int_equal(encode_file(DATA "cpuinfo.x86"), 2);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_true(fake_str_is(cpu(i), PB_CPU_INFO_CPU_PROCESSOR, 0, "AMD EPYC"));
@@ -72,11 +67,10 @@ static void processors_of_a_pc(void **state)
 	}
 }
 
-static void identifiers_of_arm(void **state)
+FIXTURE_TEST(identifiers_of_arm)
 {
 	struct pb_field id;
 
-	(void)state;
 	encode_file(DATA "cpuinfo.arm64");
 	assert_true(fake_field(cpu(0).data, cpu(0).len, PB_CPU_INFO_CPU_ARM_IDENTIFIER, 0, &id));
 	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_IMPLEMENTER), 0x41);
@@ -94,32 +88,29 @@ static void identifiers_of_arm(void **state)
 	assert_true(fake_str_is(cpu(0), PB_CPU_INFO_CPU_PROCESSOR, 0, "unknown"));
 }
 
-static void a_place_for_those_that_are_offline(void **state)
+FIXTURE_TEST(a_place_for_those_that_are_offline)
 {
 	static const char holes[] = "processor : 1\n\nprocessor : 1\n\nprocessor : 0\n\n"
 				    "processor : 8192\n\nprocessor : x\n\nprocessor : 3";
 
-	(void)state;
 	assert_int_equal(encode_file(DATA "cpuinfo.arm64"), 5);
 	/* A number that comes again, or late, or is no number, has no place. */
 	assert_int_equal(encode(holes, sizeof(holes) - 1), 4);
 }
 
-static void one_model_for_all(void **state)
+FIXTURE_TEST(one_model_for_all)
 {
-	(void)state;
 	assert_int_equal(encode_file(DATA "cpuinfo.arm32"), 2);
 	for (unsigned i = 0; i < 2; i++)
 		assert_true(fake_str_is(cpu(i), PB_CPU_INFO_CPU_PROCESSOR, 0,
 					"ARMv7 Processor rev 4 (v7l)"));
 }
 
-static void frequencies_and_capacity(void **state)
+FIXTURE_TEST(frequencies_and_capacity)
 {
 	static const uint32_t want[] = {300000, 576000, 1766400, 2800000};
 	struct pb_field f;
 
-	(void)state;
 #define CPU0 "devices/system/cpu/cpu0/"
 	proc_put("1766400 300000 576000 \n", 23, CPU0 "cpufreq/scaling_available_frequencies");
 	proc_put("2800000 1766400\n", 16, CPU0 "cpufreq/scaling_boost_frequencies");
@@ -154,11 +145,10 @@ static void put_sys(unsigned i, const char *file, const char *content)
 	proc_put(content, strlen(content), "devices/system/cpu/cpu%u/%s", i, file);
 }
 
-static void frequencies_without_a_list(void **state)
+FIXTURE_TEST(frequencies_without_a_list)
 {
 	static const uint32_t range[] = {800000, 4100000}, states[] = {1200000, 1400000, 2600000};
 
-	(void)state;
 	/* A driver that takes any frequency of a range; and an old kernel's statistics. */
 	put_sys(0, "cpufreq/cpuinfo_min_freq", "800000\n");
 	put_sys(0, "cpufreq/cpuinfo_max_freq", "4100000\n");
@@ -171,13 +161,12 @@ static void frequencies_without_a_list(void **state)
 }
 
 /* 128 processors of one kind, two of them offline, the last one too. */
-static void a_large_server(void **state)
+FIXTURE_TEST(a_large_server)
 {
 	static const uint32_t range[] = {800000, 3500000};
 	char flags[2048] = "";
 	struct pb_field id;
 
-	(void)state;
 	for (unsigned i = 0; i < 150; i++)
 		sprintf(flags + strlen(flags), "%sflag_%u", i ? " " : "", i);
 	proc_put("0-127\n", 6, "devices/system/cpu/present");
@@ -215,12 +204,11 @@ static void a_large_server(void **state)
 }
 
 /* Four small and four big ones; a big one is offline, and has a capacity all the same. */
-static void a_board_with_big_and_small_ones(void **state)
+FIXTURE_TEST(a_board_with_big_and_small_ones)
 {
 	static const uint32_t little[] = {300000, 576000, 1766400}, big[] = {825600, 2803200};
 	struct pb_field id;
 
-	(void)state;
 	proc_put("0-7\n", 4, "devices/system/cpu/present");
 	strbuf_clear(&text);
 	for (unsigned i = 0; i < 8; i++) {
@@ -254,11 +242,10 @@ static void a_board_with_big_and_small_ones(void **state)
 	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_REVISION), 13);
 }
 
-static void files_that_cannot_be_read(void **state)
+FIXTURE_TEST(files_that_cannot_be_read)
 {
 	static const uint32_t want[] = {700000};
 
-	(void)state;
 	/* Folders in their place; an empty file; other text. */
 	put_sys(0, "cpu_capacity/x", "");
 	put_sys(0, "cpufreq/scaling_available_frequencies/x", "");
@@ -273,7 +260,7 @@ static void files_that_cannot_be_read(void **state)
 	assert_int_equal(info.error, -EISDIR);
 }
 
-static void lists_of_those_that_are_present(void **state)
+FIXTURE_TEST(lists_of_those_that_are_present)
 {
 	static const struct {
 		const char *list;
@@ -282,41 +269,19 @@ static void lists_of_those_that_are_present(void **state)
 		    {"0,2\n", 3}, {"\n", 0},	{"", 0},
 		    {"x\n", 0},	  {"0-x\n", 0}, {"4294967295\n", CPU_INFO_MAX}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		proc_put(rows[i].list, strlen(rows[i].list), "devices/system/cpu/present");
 		assert_int_equal(encode("", 0), rows[i].want);
 	}
 }
 
-static void texts_of_other_shapes(void **state)
+FIXTURE_TEST(texts_of_other_shapes)
 {
 	static const char *const texts[] = {
 		"", "\n\n\n", ":", "processor", "processor :", "processor 0: version = FF\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_int_equal(encode(texts[i], strlen(texts[i])), 0);
 	assert_int_equal(encode(NULL, 0), 0);
 	assert_int_equal(encode("\n\n processor\t :\t0 \n", 19), 1);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(processors_of_a_pc, setup, teardown),
-		cmocka_unit_test_setup_teardown(identifiers_of_arm, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_place_for_those_that_are_offline, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(one_model_for_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(frequencies_and_capacity, setup, teardown),
-		cmocka_unit_test_setup_teardown(frequencies_without_a_list, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_large_server, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_board_with_big_and_small_ones, setup, teardown),
-		cmocka_unit_test_setup_teardown(files_that_cannot_be_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(lists_of_those_that_are_present, setup, teardown),
-		cmocka_unit_test_setup_teardown(texts_of_other_shapes, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

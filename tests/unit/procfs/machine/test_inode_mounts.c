@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/sysmacros.h>
 
+#include "unit/test.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/inode_mounts.h"
@@ -50,11 +44,12 @@ static const char table[] =
 	"31 22 1048:70000 / /mnt/back\\134slash\\011and\\012line rw - xfs /dev/sdz rw\n"
 	"32 22 254:1 / /home rw - ext4 /dev/vda1 rw";
 
-static void the_device_of_a_mount(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_device_of_a_mount)
 {
 	dev_t device = 0;
 
-	(void)state;
 	assert_true(inode_mounts_device(table, sizeof(table) - 1, 31, &device));
 	assert_int_equal(device, makedev(1048, 70000));
 	assert_true(inode_mounts_device(table, sizeof(table) - 1, 32, &device));
@@ -67,9 +62,8 @@ static void the_device_of_a_mount(void **state)
 	assert_int_equal(device, makedev(254, 1));
 }
 
-static void mount_points_of_a_device(void **state)
+FIXTURE_TEST(mount_points_of_a_device)
 {
-	(void)state;
 	assert_int_equal(encode(table, makedev(254, 0)), 2);
 	assert_true(is(0, "/") && is(1, "/mnt/my data"));
 	assert_int_equal(encode(table, makedev(1048, 70000)), 1);
@@ -80,7 +74,7 @@ static void mount_points_of_a_device(void **state)
 	assert_int_equal(encode(table, makedev(254, 2)), 0);
 }
 
-static void other_shapes(void **state)
+FIXTURE_TEST(other_shapes)
 {
 	static const char *const texts[] = {"",
 					    "\n\n",
@@ -94,7 +88,6 @@ static void other_shapes(void **state)
 					    "1 2 -254:0 / /x",
 					    "a b c d e f g"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_int_equal(encode(texts[i], makedev(254, 0)), 0);
 	/* What looks like an escape and is none. */
@@ -102,25 +95,12 @@ static void other_shapes(void **state)
 	assert_true(is(0, "/\\04\\999\\777\\"));
 }
 
-static void no_more_than_a_limit(void **state)
+FIXTURE_TEST(no_more_than_a_limit)
 {
 	struct strbuf text = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++)
 		strbuf_printf(&text, "%u 1 254:0 / /mnt/%u rw - ext4 /dev/vda rw\n", i, i);
 	assert_int_equal(encode(text.s, makedev(254, 0)), INODE_MOUNTS_MAX);
 	strbuf_deinit(&text);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(mount_points_of_a_device, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_shapes, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_more_than_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_device_of_a_mount, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

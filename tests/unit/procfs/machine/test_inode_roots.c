@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "unit/test.h"
 #include "procfs/machine/inode_mounts.h"
 
 typedef Pb__InodeFileConfig__MountPointMappingEntry mapping_entry;
@@ -46,9 +40,10 @@ static void device(unsigned minor_number)
 	inode_roots_deinit(&named);
 }
 
-static void where_a_device_is_mounted(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(where_a_device_is_mounted)
 {
-	(void)state;
 	device(1);
 	assert_int_equal(roots.n, 2);
 	assert_string_equal(roots.rows[0].path, "/");
@@ -60,13 +55,12 @@ static void where_a_device_is_mounted(void **state)
 	assert_int_equal(roots.n, 0);
 }
 
-static void what_the_config_has_in_place_of_it(void **state)
+FIXTURE_TEST(what_the_config_has_in_place_of_it)
 {
 	char *folders[] = {"/etc", "/usr"}, *points[] = {"/other"};
 	mapping_entry m = PB__INODE_FILE_CONFIG__MOUNT_POINT_MAPPING_ENTRY__INIT;
 	mapping_entry *mappings[] = {&m};
 
-	(void)state;
 	m.mountpoint = "/";
 	m.n_scan_roots = 2;
 	m.scan_roots = folders;
@@ -88,12 +82,11 @@ static void what_the_config_has_in_place_of_it(void **state)
 	assert_int_equal(roots.n, 0);
 }
 
-static void no_more_than_there_is_room_for(void **state)
+FIXTURE_TEST(no_more_than_there_is_room_for)
 {
 	char text[100 * 40], *points[100];
 	size_t n = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "1 0 8:1 / /m%u rw - x x rw\n",
 				      i);
@@ -106,16 +99,4 @@ static void no_more_than_there_is_room_for(void **state)
 	assert_int_equal(inode_roots_configure(&named, &config), 0);
 	assert_int_equal(named.n, INODE_ROOTS_MAX);
 	assert_string_equal(named.rows[0].path, "/m");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(where_a_device_is_mounted, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_the_config_has_in_place_of_it, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(no_more_than_there_is_room_for, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

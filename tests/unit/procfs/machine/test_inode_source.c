@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <event2/event.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
@@ -136,13 +130,14 @@ static bool find(const char *path, struct pb_field *ret)
 	return false;
 }
 
-static void the_files_of_a_mount_point(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_files_of_a_mount_point)
 {
 	char path[256];
 	struct pb_field entry;
 	struct stat st;
 
-	(void)state;
 	inodes.n_scan_mount_points = 1;
 	inodes.scan_mount_points = points;
 	run();
@@ -159,11 +154,10 @@ static void the_files_of_a_mount_point(void **state)
 	assert_true(find("", &entry) && find("/c", &entry));
 }
 
-static void in_batches(void **state)
+FIXTURE_TEST(in_batches)
 {
 	uint64_t began = clock_mono_ns();
 
-	(void)state;
 	inodes.n_scan_mount_points = 1;
 	inodes.scan_mount_points = points;
 	inodes.has_scan_batch_size = true;
@@ -178,12 +172,11 @@ static void in_batches(void **state)
 	assert_true(clock_mono_ns() - began >= (30 + 3 * 20) * NS_PER_MS);
 }
 
-static void folders_in_the_place_of_a_mount_point(void **state)
+FIXTURE_TEST(folders_in_the_place_of_a_mount_point)
 {
 	static char sub[160], outside[] = "/proc", *roots[] = {sub, outside, (char *)"relative"};
 	struct pb_field entry;
 
-	(void)state;
 	snprintf(sub, sizeof(sub), "%s/a", files);
 	pb__inode_file_config__mount_point_mapping_entry__init(&mapping);
 	mapping.mountpoint = files;
@@ -210,9 +203,8 @@ static void folders_in_the_place_of_a_mount_point(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void nothing_to_scan(void **state)
+FIXTURE_TEST(nothing_to_scan)
 {
-	(void)state;
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
 	inodes.n_scan_mount_points = 1;
 	inodes.scan_mount_points = points;
@@ -229,9 +221,8 @@ static void nothing_to_scan(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void without_mountinfo_and_stopped_early(void **state)
+FIXTURE_TEST(without_mountinfo_and_stopped_early)
 {
-	(void)state;
 	proc_remove("self");
 	inodes.n_scan_mount_points = 1;
 	inodes.scan_mount_points = points;
@@ -251,9 +242,8 @@ static void without_mountinfo_and_stopped_early(void **state)
 }
 
 /* More files than a turn takes: several packets, each file once. */
-static void in_turns(void **state)
+FIXTURE_TEST(in_turns)
 {
-	(void)state;
 	for (unsigned i = 0; i < 50000; i++)
 		proc_put("", 0, "files/many/%u", i);
 	inodes.n_scan_mount_points = 1;
@@ -305,11 +295,10 @@ static void stop_with_events(void)
 	event_base_dispatch(env.loop);
 }
 
-static void only_the_files_that_events_name(void **state)
+FIXTURE_TEST(only_the_files_that_events_name)
 {
 	struct pb_field entry;
 
-	(void)state;
 	mount_there(files);
 	start_with_events();
 	event_base_dispatch(env.loop);
@@ -332,7 +321,7 @@ static void only_the_files_that_events_name(void **state)
 }
 
 /* As on btrfs: stat has the number of a volume, events that of the whole file system. */
-static void the_device_of_the_mount_and_not_of_the_volume(void **state)
+FIXTURE_TEST(the_device_of_the_mount_and_not_of_the_volume)
 {
 	const uint64_t whole = makedev(7000, 11);
 	char text[256];
@@ -340,7 +329,6 @@ static void the_device_of_the_mount_and_not_of_the_volume(void **state)
 	struct statx st;
 	int n;
 
-	(void)state;
 	assert_int_equal(statx(AT_FDCWD, files, 0, STATX_MNT_ID, &st), 0);
 	if (!(st.stx_mask & STATX_MNT_ID))
 		skip();
@@ -371,12 +359,11 @@ static void the_device_of_the_mount_and_not_of_the_volume(void **state)
 }
 
 /* As far as the config does not say otherwise. */
-static void only_in_the_folders_of_the_config(void **state)
+FIXTURE_TEST(only_in_the_folders_of_the_config)
 {
 	static char sub[160], *roots[] = {sub};
 	struct pb_field entry;
 
-	(void)state;
 	mount_there(files);
 	snprintf(sub, sizeof(sub), "%s/a", files);
 	pb__inode_file_config__mount_point_mapping_entry__init(&mapping);
@@ -403,34 +390,12 @@ static void only_in_the_folders_of_the_config(void **state)
 }
 
 /* Without a scan nobody needs to gather. */
-static void no_scan_of_what_events_name(void **state)
+FIXTURE_TEST(no_scan_of_what_events_name)
 {
-	(void)state;
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
 	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, env.feed), 0);
 	start();
 	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 	stop_with_events();
 	assert_int_equal(fake.n, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_files_of_a_mount_point, setup, teardown),
-		cmocka_unit_test_setup_teardown(in_batches, setup, teardown),
-		cmocka_unit_test_setup_teardown(folders_in_the_place_of_a_mount_point, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(nothing_to_scan, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_mountinfo_and_stopped_early, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(in_turns, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_the_files_that_events_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_device_of_the_mount_and_not_of_the_volume,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(only_in_the_folders_of_the_config, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_scan_of_what_events_name, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/machine/inode_walk.h"
 
@@ -63,7 +57,9 @@ static void path_to(char *path, size_t size, const char *name)
 	snprintf(path, size, "%s/%s", proc_root, name);
 }
 
-static void every_file_once(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(every_file_once)
 {
 	struct seen seen[] = {{"", 0},	     {"/a", 0},	    {"/a/b", 0},	{"/a/b/c", 0},
 			      {"/a/one", 0}, {"/empty", 0}, {"/odd\nname ", 0}, {"/link", 0},
@@ -71,7 +67,6 @@ static void every_file_once(void **state)
 	size_t n = sizeof(seen) / sizeof(seen[0]);
 	char path[256];
 
-	(void)state;
 	proc_put("x", 1, "a/b/c");
 	proc_put("x", 1, "a/one");
 	proc_put("x", 1, "odd\nname ");
@@ -92,11 +87,10 @@ static void every_file_once(void **state)
 	assert_int_equal(walk.unreadable + walk.too_deep, 0);
 }
 
-static void no_deeper_than_a_limit(void **state)
+FIXTURE_TEST(no_deeper_than_a_limit)
 {
 	char path[4096] = "";
 
-	(void)state;
 	/* Relative, since the whole path is longer than fake_proc.h has room for. */
 	for (unsigned i = 0; i < INODE_DEPTH_MAX + 5; i++) {
 		char *at;
@@ -112,11 +106,10 @@ static void no_deeper_than_a_limit(void **state)
 	assert_int_equal(walk.too_deep, 1);
 }
 
-static void it_can_end_anywhere(void **state)
+FIXTURE_TEST(it_can_end_anywhere)
 {
 	struct inode_found f;
 
-	(void)state;
 	proc_put("x", 1, "a/b/c/d");
 	assert_int_equal(inode_walk_begin(&walk, proc_root), 0);
 	for (unsigned i = 0; i < 4; i++)
@@ -134,12 +127,11 @@ static void it_can_end_anywhere(void **state)
 	assert_false(inode_walk_step(&walk, &f));
 }
 
-static void what_is_no_folder(void **state)
+FIXTURE_TEST(what_is_no_folder)
 {
 	struct inode_found f;
 	char path[256];
 
-	(void)state;
 	proc_put("x", 1, "file");
 	path_to(path, sizeof(path), "file");
 	assert_int_equal(inode_walk_begin(&walk, path), -ENOTDIR);
@@ -149,12 +141,11 @@ static void what_is_no_folder(void **state)
 }
 
 /* /proc and /sys are other devices than the root, and so is what lies below /dev. */
-static void not_to_other_devices(void **state)
+FIXTURE_TEST(not_to_other_devices)
 {
 	struct inode_found f;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(inode_walk_begin(&walk, "/"), 0);
 	assert_true(inode_walk_step(&walk, &f));
 	assert_string_equal(f.path, "/");
@@ -163,17 +154,4 @@ static void not_to_other_devices(void **state)
 			continue;
 		assert_true(st.st_dev == walk.device);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_file_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_deeper_than_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_can_end_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_folder, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_to_other_devices, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "procfs/machine/inode_walk.h"
 
 static uint64_t devices[INODE_DEVICES_MAX];
 
-static void each_is_told_once(void **state)
+TEST(each_is_told_once)
 {
 	struct inode_wanted w = {0};
 
-	(void)state;
 	inode_wanted_add(&w, 1, 10);
 	inode_wanted_add(&w, 1, 10);
 	inode_wanted_add(&w, 2, 10);
@@ -43,25 +36,14 @@ static void each_is_told_once(void **state)
 	inode_wanted_deinit(&w);
 }
 
-static void no_more_than_there_is_room_for(void **state)
+TEST(no_more_than_there_is_room_for)
 {
 	struct inode_wanted w = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < INODE_WANTED_MAX + 3; i++)
 		inode_wanted_add(&w, i % 100, i);
 	assert_int_equal(w.waiting, INODE_WANTED_MAX);
 	assert_int_equal(w.dropped, 3);
 	assert_int_equal(inode_wanted_begin(&w, devices), INODE_DEVICES_MAX);
 	inode_wanted_deinit(&w);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_told_once),
-		cmocka_unit_test(no_more_than_there_is_room_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_producer.h"
@@ -51,9 +45,10 @@ static void assert_row(unsigned i, uint32_t irq, const char *name)
 	assert_true(fake_str_is(f, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, 0, name));
 }
 
-static void rows_of_a_pc(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(rows_of_a_pc)
 {
-	(void)state;
 	assert_int_equal(encode_file(DATA "interrupts.x86"), 19);
 	assert_row(0, 24, "ACPI:Ged");
 	assert_row(2, 26, "ttyS0");
@@ -61,9 +56,8 @@ static void rows_of_a_pc(void **state)
 	assert_row(7, 32, "virtio0-reporting_vq");
 }
 
-static void rows_of_arm(void **state)
+FIXTURE_TEST(rows_of_arm)
 {
-	(void)state;
 	assert_int_equal(encode_file(DATA "interrupts.arm64"), 5);
 	assert_row(0, 11, "arch_timer");
 	assert_row(1, 13, "kvm guest vcpu timer");
@@ -72,9 +66,8 @@ static void rows_of_arm(void **state)
 	assert_row(4, 21, "");
 }
 
-static void rows_of_old_kernels(void **state)
+FIXTURE_TEST(rows_of_old_kernels)
 {
-	(void)state;
 	assert_int_equal(encode_file(DATA "interrupts.old"), 6);
 	assert_row(0, 0, "timer");
 	assert_row(1, 2, "cascade");
@@ -84,21 +77,8 @@ static void rows_of_old_kernels(void **state)
 	assert_row(5, 26, "last without newline");
 }
 
-static void nothing(void **state)
+FIXTURE_TEST(nothing)
 {
-	(void)state;
 	assert_false(interrupt_info_step(&(struct span){0}, &mem.enc));
 	assert_int_equal(pb_mem_len(&mem), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(rows_of_a_pc, setup, teardown),
-		cmocka_unit_test_setup_teardown(rows_of_arm, setup, teardown),
-		cmocka_unit_test_setup_teardown(rows_of_old_kernels, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/journald_reader.h"
 
@@ -36,7 +30,9 @@ static struct pb_field line(void)
 	return (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
 }
 
-static void every_field(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(every_field)
 {
 	static const struct {
 		uint32_t field;
@@ -57,7 +53,6 @@ static void every_field(void **state)
 		{PB_SYSTEMD_JOURNALD_EVENT_TRANSPORT, "", 0},
 	};
 
-	(void)state;
 	add("_PID=4194304");
 	add("TID=77");
 	add("_UID=4294967294");
@@ -83,9 +78,8 @@ static void every_field(void **state)
 	assert_int_equal(fake_u64(line(), PB_SYSTEMD_JOURNALD_EVENT_TID), 77);
 }
 
-static void the_first_of_a_name_counts(void **state)
+FIXTURE_TEST(the_first_of_a_name_counts)
 {
-	(void)state;
 	add("MESSAGE=one");
 	add("MESSAGE=two");
 	assert_int_equal(fake_count(mem.buf, pb_mem_len(&mem), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE),
@@ -97,13 +91,12 @@ static void the_first_of_a_name_counts(void **state)
 	assert_int_equal(fake_u64(line(), PB_SYSTEMD_JOURNALD_EVENT_PID), 5);
 }
 
-static void other_shapes(void **state)
+FIXTURE_TEST(other_shapes)
 {
 	static const char *const shapes[] = {"",	  "=",	   "MESSAGE",	  "MESSAGEX=1",
 					     "message=1", "_PID=", "PRIORITY=-1", "_PID=4294967296",
 					     "MESS"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		add(shapes[i]);
 	journald_entry_add(&entry, &mem.enc, NULL, 0);
@@ -112,27 +105,14 @@ static void other_shapes(void **state)
 	assert_int_equal(pb_mem_len(&mem), 2 + 3);
 }
 
-static void a_long_message_is_cut(void **state)
+FIXTURE_TEST(a_long_message_is_cut)
 {
 	static char text[JOURNALD_VALUE_MAX + 100] = "MESSAGE=";
 	struct pb_field f;
 
-	(void)state;
 	memset(text + 8, 'm', sizeof(text) - 8);
 	journald_entry_add(&entry, &mem.enc, text, sizeof(text));
 	assert_true(
 		fake_field(mem.buf, pb_mem_len(&mem), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, &f));
 	assert_int_equal(f.len, JOURNALD_VALUE_MAX);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_field, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_first_of_a_name_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_shapes, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_long_message_is_cut, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "procfs/machine/journald_reader.h"
 
 static struct strbuf why;
@@ -20,21 +14,21 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void one_that_is_not_there(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(one_that_is_not_there)
 {
 	struct journald_library l = {0};
 
-	(void)state;
 	assert_int_equal(journald_library_open(&l, "libnone.so.77", &why), -ENOENT);
 	assert_null(l.handle);
 	assert_non_null(strstr(why.s, "libnone.so.77"));
 }
 
-static void one_without_the_functions(void **state)
+FIXTURE_TEST(one_without_the_functions)
 {
 	struct journald_library l = {0};
 
-	(void)state;
 	assert_int_equal(journald_library_open(&l, "libc.so.6", &why), -ENOSYS);
 	assert_null(l.handle);
 	assert_string_equal(why.s, "sd_journal_open");
@@ -42,12 +36,11 @@ static void one_without_the_functions(void **state)
 }
 
 /* The real one opens a journal, be it empty, and gives a descriptor to watch. */
-static void the_real_one(void **state)
+FIXTURE_TEST(the_real_one)
 {
 	struct journald_library l = {0};
 	struct sd_journal *j;
 
-	(void)state;
 	if (journald_library_open(&l, JOURNALD_LIBRARY, &why) == -ENOENT)
 		skip();
 	assert_non_null(l.handle);
@@ -59,15 +52,4 @@ static void the_real_one(void **state)
 	l.close(j);
 	journald_library_close(&l);
 	assert_null(l.handle);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(one_that_is_not_there, teardown),
-		cmocka_unit_test_teardown(one_without_the_functions, teardown),
-		cmocka_unit_test_teardown(the_real_one, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

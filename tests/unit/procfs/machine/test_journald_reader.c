@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/journald_reader.h"
@@ -48,9 +42,10 @@ static uint64_t next(void)
 	return us;
 }
 
-static void from_now_on(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(from_now_on)
 {
-	(void)state;
 	line(10, "PRIORITY=3", NULL, NULL);
 	line(20, "PRIORITY=3", NULL, NULL);
 	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 15), 0);
@@ -64,11 +59,10 @@ static void from_now_on(void **state)
 	assert_int_equal(journald_reader_fd(&reader), journal.fds[0]);
 }
 
-static void the_filter(void **state)
+FIXTURE_TEST(the_filter)
 {
 	char *ids[] = {"sshd", "cron"}, *units[] = {"ssh.service"};
 
-	(void)state;
 	filter = (struct journald_filter){.max_priority = 2,
 					  .identifiers = ids,
 					  .n_identifiers = 2,
@@ -93,9 +87,8 @@ static void the_filter(void **state)
 	assert_int_equal(next(), 0);
 }
 
-static void every_priority(void **state)
+FIXTURE_TEST(every_priority)
 {
-	(void)state;
 	filter.max_priority = 7;
 	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
 	assert_int_equal(journal.n_matches, 0);
@@ -105,11 +98,10 @@ static void every_priority(void **state)
 	assert_int_equal(journal.n_matches, 1);
 }
 
-static void a_journal_that_begins_later(void **state)
+FIXTURE_TEST(a_journal_that_begins_later)
 {
 	uint64_t us;
 
-	(void)state;
 	journal.exists = false;
 	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 100), 0);
 	assert_false(reader.has_files);
@@ -127,11 +119,10 @@ static void a_journal_that_begins_later(void **state)
 	assert_int_equal(next(), 0);
 }
 
-static void errors(void **state)
+FIXTURE_TEST(errors)
 {
 	uint64_t us;
 
-	(void)state;
 	journal.open_error = -EMFILE;
 	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), -EMFILE);
 	assert_int_equal(journald_reader_fd(&reader), -EBADF);
@@ -148,12 +139,11 @@ static void errors(void **state)
 	assert_int_equal(journald_reader_next(&reader, &us), JOURNALD_BAD);
 }
 
-static void fields_of_a_line(void **state)
+FIXTURE_TEST(fields_of_a_line)
 {
 	struct pb_field m;
 	struct pb_mem mem;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&mem), 0);
 	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
 	journal_add((struct journal_line){.us = 5, .fields = {"MESSAGE=x", "_PID=3"}});
@@ -170,18 +160,4 @@ static void fields_of_a_line(void **state)
 	m = (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
 	assert_true(fake_str_is(m, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "y"));
 	pb_mem_deinit(&mem);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(from_now_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_filter, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_priority, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_journal_that_begins_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(fields_of_a_line, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

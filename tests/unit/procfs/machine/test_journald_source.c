@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
@@ -113,9 +107,10 @@ static void assert_stats(size_t i, uint64_t total, uint64_t failed)
 	assert_false(fake_has(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID));
 }
 
-static void lines_as_they_come(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(lines_as_they_come)
 {
-	(void)state;
 	add("MESSAGE=old");
 	start();
 	add("MESSAGE=new");
@@ -141,9 +136,8 @@ static void lines_as_they_come(void **state)
 	stop_source();
 }
 
-static void a_stop_takes_what_nobody_has_told_of_yet(void **state)
+FIXTURE_TEST(a_stop_takes_what_nobody_has_told_of_yet)
 {
-	(void)state;
 	start();
 	add("MESSAGE=in another file");
 	journal.hidden = 1;
@@ -154,11 +148,10 @@ static void a_stop_takes_what_nobody_has_told_of_yet(void **state)
 	assert_stats(1, 1, 0);
 }
 
-static void the_config_reaches_the_journal(void **state)
+FIXTURE_TEST(the_config_reaches_the_journal)
 {
 	char *ids[] = {"sshd"}, *units[] = {"ssh.service"};
 
-	(void)state;
 	journald.has_min_prio = true;
 	journald.min_prio = 1;
 	journald.n_filter_identifiers = journald.n_filter_units = 1;
@@ -186,12 +179,11 @@ static void the_config_reaches_the_journal(void **state)
 	stop_source();
 }
 
-static void a_flood(void **state)
+FIXTURE_TEST(a_flood)
 {
 	uint64_t written = 0, dropped;
 	struct pb_field last;
 
-	(void)state;
 	/* So that a turn is fewer lines than are kept here. */
 	journal.line_ns = 3000;
 	start();
@@ -217,9 +209,8 @@ static void a_flood(void **state)
 	stop_source();
 }
 
-static void a_flush_does_not_wait_for_what_comes_later(void **state)
+FIXTURE_TEST(a_flush_does_not_wait_for_what_comes_later)
 {
-	(void)state;
 	start();
 	for (unsigned i = 0; i < 100; i++)
 		journal_add((struct journal_line){.us = now_us() + 3600000000});
@@ -232,9 +223,8 @@ static void a_flush_does_not_wait_for_what_comes_later(void **state)
 	stop_source();
 }
 
-static void lines_that_cannot_be_read(void **state)
+FIXTURE_TEST(lines_that_cannot_be_read)
 {
-	(void)state;
 	start();
 	journal_add((struct journal_line){.us = now_us(), .time_error = -ESTALE});
 	journal_add((struct journal_line){
@@ -256,9 +246,8 @@ static void lines_that_cannot_be_read(void **state)
 	assert_true(fake_str_is(event_of(3), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "later"));
 }
 
-static void no_journal_yet(void **state)
+FIXTURE_TEST(no_journal_yet)
 {
-	(void)state;
 	journal.exists = false;
 	start();
 	event_base_loop(env.loop, EVLOOP_NONBLOCK);
@@ -273,11 +262,10 @@ static void no_journal_yet(void **state)
 	stop_source();
 }
 
-static void no_library(void **state)
+FIXTURE_TEST(no_library)
 {
 	int errors[] = {-ENOENT, -ENOSYS};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		journal.load_error = errors[i];
 		start();
@@ -293,22 +281,4 @@ static void no_library(void **state)
 	start();
 	stop_source();
 	assert_int_equal(fake.n, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stop_takes_what_nobody_has_told_of_yet, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(lines_as_they_come, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_config_reaches_the_journal, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_flood, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_flush_does_not_wait_for_what_comes_later, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(lines_that_cannot_be_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_journal_yet, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_library, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

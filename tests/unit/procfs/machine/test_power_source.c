@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <malloc.h>
 
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -109,11 +103,12 @@ static struct pb_field battery_named(size_t first, const char *name)
 	return (struct pb_field){0};
 }
 
-static void a_laptop(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_laptop)
 {
 	uint64_t before = clock_boot_ns();
 
-	(void)state;
 	put_battery("BAT0", "11700000\n");
 	put("BAT0", "current_now", "-1500000\n");
 	put("AC", "type", "Mains\n");
@@ -139,9 +134,8 @@ static void a_laptop(void **state)
 	assert_int_equal(fake.n, 2);
 }
 
-static void two_have_names(void **state)
+FIXTURE_TEST(two_have_names)
 {
-	(void)state;
 	put_battery("BAT0", "1\n");
 	put_battery("BAT1", "2\n");
 	put_battery("BAT2", "3\n");
@@ -153,9 +147,8 @@ static void two_have_names(void **state)
 	source->stop(instance);
 }
 
-static void they_come_and_go(void **state)
+FIXTURE_TEST(they_come_and_go)
 {
-	(void)state;
 	put_battery("BAT0", "1\n");
 	start();
 	assert_battery(0, NULL, 1);
@@ -177,9 +170,8 @@ static void they_come_and_go(void **state)
 	source->stop(instance);
 }
 
-static void one_value_is_bad(void **state)
+FIXTURE_TEST(one_value_is_bad)
 {
-	(void)state;
 	put_battery("BAT0", "1\n");
 	put("BAT0", "current_now", "");
 	put("BAT0", "energy_now", "unknown\n");
@@ -196,9 +188,8 @@ static void one_value_is_bad(void **state)
 	source->stop(instance);
 }
 
-static void nothing_to_say(void **state)
+FIXTURE_TEST(nothing_to_say)
 {
-	(void)state;
 	start();
 	/* No such folder; then a battery without a value: no packet. */
 	assert_int_equal(fake.n, 0);
@@ -211,9 +202,8 @@ static void nothing_to_say(void **state)
 	source->stop(instance);
 }
 
-static void more_than_are_known(void **state)
+FIXTURE_TEST(more_than_are_known)
 {
-	(void)state;
 	for (unsigned i = 0; i < 70; i++) {
 		char name[16];
 
@@ -228,11 +218,10 @@ static void more_than_are_known(void **state)
 }
 
 /* Ten hours, with a battery that is taken out and put in again, and with what is plugged in once. */
-static void memory_does_not_grow_with_the_passes(void **state)
+FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	size_t used = 0, packets = 0;
 
-	(void)state;
 	put_battery("BAT0", "11700000\n");
 	put("BAT0", "current_now", "gone\n"); /* told once, counted each time */
 	start();
@@ -258,20 +247,4 @@ static void memory_does_not_grow_with_the_passes(void **state)
 	/* The second's own tick may come in between. */
 	assert_in_range(packets, 36000 / 100 * 80, 36000 / 100 * 80 + 100);
 	assert_true(mallinfo2().uordblks <= used + 4096);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_laptop, setup, teardown),
-		cmocka_unit_test_setup_teardown(two_have_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(they_come_and_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_value_is_bad, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_to_say, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_than_are_known, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/power_source.c"
@@ -38,7 +32,9 @@ static void put(const char *file, const char *content)
 	proc_put(content, strlen(content), "bat/%s", file);
 }
 
-static void a_value_from_each_file(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_value_from_each_file)
 {
 	static const struct {
 		const char *file, *content;
@@ -53,7 +49,6 @@ static void a_value_from_each_file(void **state)
 		[POWER_POWER] = {"power_now", "0\n", 0},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < POWER_VALUES; i++) {
 		assert_int_equal(power_supply_read(dir, i, &text, &values), -ENOENT);
 		assert_int_equal(values.has, (1u << i) - 1);
@@ -64,9 +59,8 @@ static void a_value_from_each_file(void **state)
 	}
 }
 
-static void a_charge_by_its_other_name(void **state)
+FIXTURE_TEST(a_charge_by_its_other_name)
 {
-	(void)state;
 	put("charge_counter", "-77\n");
 	assert_int_equal(power_supply_read(dir, POWER_CHARGE, &text, &values), 0);
 	assert_true(values.v[POWER_CHARGE] == -77);
@@ -75,12 +69,11 @@ static void a_charge_by_its_other_name(void **state)
 	assert_true(values.v[POWER_CHARGE] == 5);
 }
 
-static void bad_texts(void **state)
+FIXTURE_TEST(bad_texts)
 {
 	static const char *const texts[] = {
 		"", "\n", "-", "x", "12x\n", "99999999999999999999\n", "0x12\n", "1.5\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		put("current_now", texts[i]);
 		assert_int_equal(power_supply_read(dir, POWER_CURRENT, &text, &values), -EBADMSG);
@@ -91,7 +84,7 @@ static void bad_texts(void **state)
 	assert_int_equal(power_supply_read(dir, POWER_CURRENT, &text, &values), -EISDIR);
 }
 
-static void what_is_a_battery(void **state)
+FIXTURE_TEST(what_is_a_battery)
 {
 	static const struct {
 		const char *type, *present;
@@ -103,7 +96,6 @@ static void what_is_a_battery(void **state)
 	};
 	bool is = false;
 
-	(void)state;
 	assert_int_equal(power_supply_is_battery(dir, &text, &is), -ENOENT);
 	put("type", "");
 	assert_int_equal(power_supply_is_battery(dir, &text, &is), -EBADMSG);
@@ -117,7 +109,7 @@ static void what_is_a_battery(void **state)
 	}
 }
 
-static void fields_of_a_message(void **state)
+TEST(fields_of_a_message)
 {
 	struct power_values v = {.has = (1u << POWER_VALUES) - 1};
 	struct pb_mem mem;
@@ -125,7 +117,6 @@ static void fields_of_a_message(void **state)
 	uint32_t bits;
 	float percent;
 
-	(void)state;
 	assert_int_equal(pb_mem_init(&mem), 0);
 	for (unsigned i = 0; i < POWER_VALUES; i++)
 		v.v[i] = -(int64_t)(10 + i);
@@ -150,17 +141,4 @@ static void fields_of_a_message(void **state)
 	assert_false(fake_has(m, PB_BATTERY_COUNTERS_NAME));
 	assert_false(fake_has(m, PB_BATTERY_COUNTERS_CURRENT_UA));
 	pb_mem_deinit(&mem);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_value_from_each_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_charge_by_its_other_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(bad_texts, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_a_battery, setup, teardown),
-		cmocka_unit_test(fields_of_a_message),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_proc.h"
@@ -63,12 +57,13 @@ static void run(void)
 	assert_false(fake.live);
 }
 
-static void one_packet_with_the_processors(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(one_packet_with_the_processors)
 {
 	uint64_t before = clock_boot_ns();
 	struct pb_field f;
 
-	(void)state;
 	proc_put("processor : 0\n", 14, "cpuinfo");
 	proc_put("1: 0 x-edge name\n", 17, "interrupts");
 	run();
@@ -80,11 +75,10 @@ static void one_packet_with_the_processors(void **state)
 	assert_int_equal(fake_count(f.data, f.len, PB_CPU_INFO_CPUS), 1);
 }
 
-static void the_interrupts_where_they_are_asked_for(void **state)
+FIXTURE_TEST(the_interrupts_where_they_are_asked_for)
 {
 	struct pb_field f;
 
-	(void)state;
 	info.has_irq_names = info.irq_names = true;
 	proc_put("processor : 0\n", 14, "cpuinfo");
 	proc_put("1: 0 x-edge name\n", 17, "interrupts");
@@ -96,9 +90,8 @@ static void the_interrupts_where_they_are_asked_for(void **state)
 	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_TIMESTAMP));
 }
 
-static void without_a_config_or_files(void **state)
+FIXTURE_TEST(without_a_config_or_files)
 {
-	(void)state;
 	run();
 	assert_int_equal(fake.n, 0);
 	fake_reset();
@@ -109,13 +102,12 @@ static void without_a_config_or_files(void **state)
 }
 
 /* More interrupts than a turn takes, of a machine with many processors. */
-static void a_machine_that_takes_several_turns(void **state)
+FIXTURE_TEST(a_machine_that_takes_several_turns)
 {
 	struct strbuf text = {0};
 	void *instance = NULL;
 	struct pb_field f;
 
-	(void)state;
 	info.has_irq_names = info.irq_names = true;
 	proc_put("processor : 0\n", 14, "cpuinfo");
 	for (unsigned irq = 0; irq < 5000; irq++) {
@@ -149,9 +141,8 @@ static void a_machine_that_takes_several_turns(void **state)
 }
 
 /* A folder in the place of a file; an empty one. */
-static void files_that_cannot_be_read(void **state)
+FIXTURE_TEST(files_that_cannot_be_read)
 {
-	(void)state;
 	info.has_irq_names = info.irq_names = true;
 	proc_put("", 0, "cpuinfo/x");
 	proc_put("", 0, "interrupts");
@@ -165,7 +156,7 @@ static void files_that_cannot_be_read(void **state)
 }
 
 /* What /sys says of the processors is recorded all the same. */
-static void files_with_nothing_that_is_known(void **state)
+FIXTURE_TEST(files_with_nothing_that_is_known)
 {
 	static const struct {
 		const char *text, *reason;
@@ -174,7 +165,6 @@ static void files_with_nothing_that_is_known(void **state)
 		{"processors:\nthe first: x86\n\n", "in a format that is known"},
 	};
 
-	(void)state;
 	info.has_irq_names = info.irq_names = true;
 	proc_put("0-1\n", 4, "devices/system/cpu/present");
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
@@ -195,11 +185,10 @@ static void files_with_nothing_that_is_known(void **state)
 	assert_non_null(strstr(told_text, strerror(ENOENT)));
 }
 
-static void the_real_machine(void **state)
+FIXTURE_TEST(the_real_machine)
 {
 	struct pb_field f;
 
-	(void)state;
 	env.proc_root = "/proc";
 	env.sys_root = "/sys";
 	if (access("/proc/cpuinfo", R_OK) != 0)
@@ -209,21 +198,4 @@ static void the_real_machine(void **state)
 			       0, &f));
 	assert_true(fake_count(f.data, f.len, PB_CPU_INFO_CPUS) <=
 		    (unsigned)sysconf(_SC_NPROCESSORS_CONF));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_packet_with_the_processors, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_interrupts_where_they_are_asked_for, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(without_a_config_or_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_machine_that_takes_several_turns, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(files_that_cannot_be_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(files_with_nothing_that_is_known, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_real_machine, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/proc_files.h"
 
@@ -31,7 +25,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void the_files_of_a_task(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_files_of_a_task)
 {
 	struct proc_status status;
 	struct proc_list threads = {0};
@@ -40,7 +36,6 @@ static void the_files_of_a_task(void **state)
 	const char *text;
 	size_t len;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
 	assert_int_equal(proc_files_status(&files, 70, &status), 0);
@@ -58,12 +53,11 @@ static void the_files_of_a_task(void **state)
 	assert_memory_equal(text, "main\0arg", 9);
 }
 
-static void counters_of_a_process(void **state)
+FIXTURE_TEST(counters_of_a_process)
 {
 	struct proc_smaps smaps;
 	int64_t v;
 
-	(void)state;
 	assert_int_equal(proc_files_smaps(&files, 70, &smaps), -ENOENT);
 	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -ENOENT);
 	proc_put("Rss: 7 kB\n", 10, "70/smaps_rollup");
@@ -74,12 +68,11 @@ static void counters_of_a_process(void **state)
 	assert_int_equal(v, -5);
 }
 
-static void a_task_that_is_gone(void **state)
+FIXTURE_TEST(a_task_that_is_gone)
 {
 	struct proc_status status;
 	struct proc_list l = {0};
 
-	(void)state;
 	assert_int_equal(proc_files_status(&files, 70, &status), -ENOENT);
 	assert_int_equal(proc_list_open(&l, files.root, 70), -ENOENT);
 	assert_false(proc_list_is_open(&l));
@@ -88,13 +81,12 @@ static void a_task_that_is_gone(void **state)
 }
 
 /* A task in 65,536 groups has a line of 700 kB before the lines that matter. */
-static void a_status_of_many_groups(void **state)
+FIXTURE_TEST(a_status_of_many_groups)
 {
 	size_t room = 800 << 10, n;
 	char *text = malloc(room);
 	struct proc_status status;
 
-	(void)state;
 	n = (size_t)sprintf(text, "Name:\tx\nTgid:\t5\nPid:\t5\nGroups:\t");
 	for (unsigned g = 0; g < 65536; g++)
 		n += (size_t)sprintf(text + n, "%u ", 4294900000u + g);
@@ -118,7 +110,7 @@ static void a_status_of_many_groups(void **state)
 }
 
 /* It is the process' file, not the number's. */
-static void a_file_that_stays_open(void **state)
+TEST(a_file_that_stays_open)
 {
 	struct proc_kept kept = PROC_KEPT_NONE, other = PROC_KEPT_NONE;
 	struct proc_status status;
@@ -126,7 +118,6 @@ static void a_file_that_stays_open(void **state)
 	int64_t v;
 	pid_t pid;
 
-	(void)state;
 	if (access("/proc/self/status", R_OK) != 0)
 		skip();
 	assert_int_equal(proc_files_init(&real, "/proc"), 0);
@@ -156,7 +147,7 @@ static void a_file_that_stays_open(void **state)
 	proc_files_deinit(&real);
 }
 
-static void no_more_than_a_quarter_of_the_files_stay_open(void **state)
+FIXTURE_TEST(no_more_than_a_quarter_of_the_files_stay_open)
 {
 	struct proc_kept kept[40];
 	struct rlimit old, few;
@@ -164,7 +155,6 @@ static void no_more_than_a_quarter_of_the_files_stay_open(void **state)
 	size_t len;
 	int64_t v;
 
-	(void)state;
 	getrlimit(RLIMIT_NOFILE, &old);
 	few = old;
 	few.rlim_cur = 128;
@@ -196,13 +186,12 @@ static void no_more_than_a_quarter_of_the_files_stay_open(void **state)
 	setrlimit(RLIMIT_NOFILE, &old);
 }
 
-static void trouble_is_counted_by_the_kind_of_file(void **state)
+FIXTURE_TEST(trouble_is_counted_by_the_kind_of_file)
 {
 	struct proc_smaps smaps;
 	struct proc_stat stat;
 	int64_t v;
 
-	(void)state;
 	proc_put("", 0, "70/stat");
 	proc_put("", 0, "70/smaps_rollup");
 	proc_put("12x", 3, "70/oom_score_adj");
@@ -221,11 +210,10 @@ static void trouble_is_counted_by_the_kind_of_file(void **state)
 }
 
 /* A kernel without the file, and a task that is gone, give the same answer. */
-static void a_file_that_the_kernel_does_not_have(void **state)
+FIXTURE_TEST(a_file_that_the_kernel_does_not_have)
 {
 	int64_t v;
 
-	(void)state;
 	proc_put("", 0, "self/status");
 	proc_put("", 0, "self/oom_score_adj");
 	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -ENOENT);
@@ -239,7 +227,7 @@ static void a_file_that_the_kernel_does_not_have(void **state)
 	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), 0);
 }
 
-static void a_long_command_line_is_cut(void **state)
+FIXTURE_TEST(a_long_command_line_is_cut)
 {
 	static char text[PROC_CMDLINE_FILE_MAX + 1];
 	const size_t sizes[] = {0,
@@ -255,7 +243,6 @@ static void a_long_command_line_is_cut(void **state)
 	const char *got;
 	size_t len;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (char)(i % 251);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -267,7 +254,7 @@ static void a_long_command_line_is_cut(void **state)
 	}
 }
 
-static void ourselves_in_the_real_proc(void **state)
+TEST(ourselves_in_the_real_proc)
 {
 	struct proc_status status;
 	struct proc_stat stat;
@@ -276,7 +263,6 @@ static void ourselves_in_the_real_proc(void **state)
 	bool found = false;
 	int32_t pid;
 
-	(void)state;
 	if (access("/proc/self/status", R_OK) != 0)
 		skip();
 	assert_int_equal(proc_files_init(&real, "/proc"), 0);
@@ -296,7 +282,7 @@ static void ourselves_in_the_real_proc(void **state)
 }
 
 /* In a container's /proc, or that of a folder, the numbers are somebody else's. */
-static void whose_numbers_they_are(void **state)
+FIXTURE_TEST(whose_numbers_they_are)
 {
 	static const char *const others[] = {
 		"Name:\tx\nTgid:\t%d\nPid:\t%d\nNSpid:\t%d\t7\n", /* seen from outside */
@@ -307,7 +293,6 @@ static void whose_numbers_they_are(void **state)
 	static const char ours[] = "Name:\tx\nTgid:\t%d\nPid:\t%d\nNSpid:\t%d\n";
 	struct proc_files f;
 
-	(void)state;
 	assert_false(files.own_numbers); /* without self */
 	for (size_t i = 0; i <= sizeof(others) / sizeof(others[0]); i++) {
 		bool is_ours = i == sizeof(others) / sizeof(others[0]);
@@ -322,12 +307,11 @@ static void whose_numbers_they_are(void **state)
 	}
 }
 
-static void what_a_descriptor_leads_to(void **state)
+FIXTURE_TEST(what_a_descriptor_leads_to)
 {
 	char to[256], path[64], small[4];
 	ssize_t n;
 
-	(void)state;
 	proc_put("", 0, "70/fd/x");
 	snprintf(to, sizeof(to), "%s/70/fd/3", proc_root);
 	assert_int_equal(symlink("/etc/passwd", to), 0);
@@ -340,35 +324,10 @@ static void what_a_descriptor_leads_to(void **state)
 	assert_int_equal(proc_files_fd(&files, INT32_MIN, INT32_MIN, path, sizeof(path)), -ENOENT);
 }
 
-static void no_such_root(void **state)
+TEST(no_such_root)
 {
 	struct proc_files f;
 
-	(void)state;
 	assert_int_equal(proc_files_init(&f, "/nonexistent"), -ENOENT);
 	assert_int_equal(proc_files_init(&f, "/dev/null"), -ENOTDIR);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_files_of_a_task, setup, teardown),
-		cmocka_unit_test_setup_teardown(counters_of_a_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_task_that_is_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_status_of_many_groups, setup, teardown),
-		cmocka_unit_test(a_file_that_stays_open),
-		cmocka_unit_test_setup_teardown(no_more_than_a_quarter_of_the_files_stay_open,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(trouble_is_counted_by_the_kind_of_file, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_file_that_the_kernel_does_not_have, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_long_command_line_is_cut, setup, teardown),
-		cmocka_unit_test(ourselves_in_the_real_proc),
-		cmocka_unit_test_setup_teardown(whose_numbers_they_are, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_a_descriptor_leads_to, setup, teardown),
-		cmocka_unit_test(no_such_root),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

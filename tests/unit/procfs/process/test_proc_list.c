@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/proc_files.h"
 
@@ -31,7 +25,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void only_numbers_are_tasks(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(only_numbers_are_tasks)
 {
 	static const char *const others[] = {"self",	   "1a",	  "-5", "0",
 					     "4294967296", "99999999999", "fs", "+7"};
@@ -39,7 +35,6 @@ static void only_numbers_are_tasks(void **state)
 	unsigned n = 0;
 	int32_t pid;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		proc_put("", 0, "%s/status", others[i]);
 	proc_put("", 0, "12"); /* a file, not a folder */
@@ -54,14 +49,13 @@ static void only_numbers_are_tasks(void **state)
 	proc_list_close(&l);
 }
 
-static void a_list_longer_than_the_buffer(void **state)
+FIXTURE_TEST(a_list_longer_than_the_buffer)
 {
 	struct proc_list l = {0};
 	unsigned n = 0;
 	uint64_t sum = 0;
 	int32_t pid;
 
-	(void)state;
 	for (int i = 1; i <= 3000; i++)
 		proc_put("", 0, "%d/status", i);
 	assert_int_equal(proc_list_open(&l, root, 0), 0);
@@ -72,12 +66,11 @@ static void a_list_longer_than_the_buffer(void **state)
 	assert_int_equal(sum, 3000 * 3001 / 2);
 }
 
-static void a_process_that_goes_while_its_threads_are_listed(void **state)
+FIXTURE_TEST(a_process_that_goes_while_its_threads_are_listed)
 {
 	struct proc_list l = {0};
 	int32_t tid;
 
-	(void)state;
 	assert_int_equal(proc_list_open(&l, root, 70), -ENOENT);
 	proc_put_task((struct proc_task){.pid = 70, .name = "x"});
 	assert_int_equal(proc_list_open(&l, root, 70), 0);
@@ -116,9 +109,8 @@ static unsigned others(int root_fd, uint32_t expected)
 	return n;
 }
 
-static void a_list_of_so_many(void **state)
+FIXTURE_TEST(a_list_of_so_many)
 {
-	(void)state;
 	proc_put("", 0, "%d/task/%d/comm", getpid(), getpid());
 	proc_put("", 0, "%d/task/101/comm", getpid());
 	proc_put("", 0, "%d/task/102/comm", getpid());
@@ -128,7 +120,7 @@ static void a_list_of_so_many(void **state)
 	assert_int_equal(others(root, 0), 2);
 }
 
-static void our_own_threads(void **state)
+TEST(our_own_threads)
 {
 	struct proc_list l = {0};
 	pthread_barrier_t barrier;
@@ -138,7 +130,6 @@ static void our_own_threads(void **state)
 	int32_t tid;
 	int real = open("/proc", O_RDONLY | O_DIRECTORY);
 
-	(void)state;
 	if (real < 0)
 		skip();
 	pthread_barrier_init(&barrier, NULL, 2);
@@ -156,18 +147,4 @@ static void our_own_threads(void **state)
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
 	close(real);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(only_numbers_are_tasks, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_list_longer_than_the_buffer, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_process_that_goes_while_its_threads_are_listed,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_list_of_so_many, setup, teardown),
-		cmocka_unit_test(our_own_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

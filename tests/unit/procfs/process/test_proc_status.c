@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -45,11 +39,10 @@ static uint64_t kb(const struct proc_status *s, enum proc_status_key key)
 	return s->kb[key - PROC_STATUS_VM_SIZE];
 }
 
-static void a_process_of_this_kernel(void **state)
+TEST(a_process_of_this_kernel)
 {
 	struct proc_status s = parse_file(RECORDED "28864/status");
 
-	(void)state;
 	assert_int_equal(s.tgid, 28864);
 	assert_int_equal(s.pid, 28864);
 	assert_int_equal(s.ppid, 28858);
@@ -66,11 +59,10 @@ static void a_process_of_this_kernel(void **state)
 	assert_int_equal(s.has, (1u << PROC_STATUS_KEYS) - 1);
 }
 
-static void a_kernel_thread_has_no_memory_lines(void **state)
+TEST(a_kernel_thread_has_no_memory_lines)
 {
 	struct proc_status s = parse_file(RECORDED "2/status");
 
-	(void)state;
 	assert_name(&s.name, "kthreadd");
 	assert_true(s.kthread);
 	assert_int_equal(s.ppid, 0);
@@ -79,13 +71,12 @@ static void a_kernel_thread_has_no_memory_lines(void **state)
 	assert_name(&s.name, "kworker/0:0H-events_highpri");
 }
 
-static void pids_of_inner_namespaces(void **state)
+TEST(pids_of_inner_namespaces)
 {
 	struct proc_status s = parse_file(RECORDED "28868/status");
 	char text[1024] = "Name:\tx\nTgid:\t1\nPid:\t1\nNSpid:\t1";
 	size_t n;
 
-	(void)state;
 	assert_int_equal(s.n_nspid, 1);
 	assert_int_equal(s.nspid[0], 1);
 
@@ -98,20 +89,18 @@ static void pids_of_inner_namespaces(void **state)
 	assert_int_equal(s.nspid[PROC_NSPID_MAX - 1], 100 + PROC_NSPID_MAX - 1);
 }
 
-static void the_real_uid_is_the_first(void **state)
+TEST(the_real_uid_is_the_first)
 {
 	struct proc_status s = parse("Name:\tx\nTgid:\t1\nPid:\t1\nUid:\t4294967294\t1\t2\t3\n");
 
-	(void)state;
 	assert_int_equal(s.uid, 4294967294u);
 	assert_int_equal(parse_file(RECORDED "28866/status").uid, 65534);
 }
 
-static void a_name_that_looks_like_other_lines(void **state)
+TEST(a_name_that_looks_like_other_lines)
 {
 	struct proc_status s = parse_file(RECORDED "28864/status");
 
-	(void)state;
 	/* Set by prctl(): the kernel wrote "Name:\tTgid:\t1\n\\x" with two escapes. */
 	assert_name(&s.name, "Tgid:\t1\n\\x");
 	assert_int_equal(s.tgid, 28864);
@@ -125,7 +114,7 @@ static void a_name_that_looks_like_other_lines(void **state)
 	assert_false(proc_status_has(&s, PROC_STATUS_UID));
 }
 
-static void escapes_of_a_name(void **state)
+TEST(escapes_of_a_name)
 {
 	static const struct {
 		const char *line, *name;
@@ -145,7 +134,6 @@ static void escapes_of_a_name(void **state)
 	};
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct proc_status s;
 
@@ -155,29 +143,27 @@ static void escapes_of_a_name(void **state)
 	}
 }
 
-static void a_long_name_is_cut(void **state)
+TEST(a_long_name_is_cut)
 {
 	char text[256] = "Name:\t";
 	struct proc_status s;
 
-	(void)state;
 	memset(text + 6, 'x', PROC_NAME_MAX + 1);
 	strcat(text, "\nTgid:\t1\nPid:\t1\n");
 	s = parse(text);
 	assert_int_equal(s.name.len, PROC_NAME_MAX);
 }
 
-static void the_first_of_two_lines_counts(void **state)
+TEST(the_first_of_two_lines_counts)
 {
 	struct proc_status s = parse("Name:\ta\nTgid:\t1\nPid:\t2\nName:\tb\nTgid:\t3\nPid:\t4");
 
-	(void)state;
 	assert_name(&s.name, "a");
 	assert_int_equal(s.tgid, 1);
 	assert_int_equal(s.pid, 2);
 }
 
-static void what_is_needed_and_what_is_not(void **state)
+TEST(what_is_needed_and_what_is_not)
 {
 	static const char *const bad[] = {
 		"",
@@ -195,7 +181,6 @@ static void what_is_needed_and_what_is_not(void **state)
 	};
 	struct proc_status s = {.pid = 42};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(proc_status_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
 	assert_int_equal(s.pid, 42);
@@ -209,12 +194,11 @@ static void what_is_needed_and_what_is_not(void **state)
 	assert_true(kb(&s, PROC_STATUS_VM_RSS) == UINT64_MAX);
 }
 
-static void times_of_this_kernel(void **state)
+TEST(times_of_this_kernel)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	struct proc_stat s;
 
-	(void)state;
 	/* The name in it is "Tgid:\t1\n\\x", with a real newline. */
 	assert_int_equal(fs_read_file(RECORDED "28864/stat", 4096, &text), 0);
 	assert_int_equal(proc_stat_parse(text.s, text.len, &s), 0);
@@ -223,14 +207,13 @@ static void times_of_this_kernel(void **state)
 	assert_int_equal(s.starttime, 262879);
 }
 
-static void times_behind_names_with_parentheses(void **state)
+TEST(times_behind_names_with_parentheses)
 {
 	static const char *const names[] = {"a) R 1 (",	     "(sd-pam)",	")", "", "a b",
 					    "1 2 3) S (4 5", "x\n7 (y) R 1 2 3"};
 	char text[256];
 	struct proc_stat s;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(text, sizeof(text),
 			 "7 (%s) R 1 2 3 4 -5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
@@ -242,7 +225,7 @@ static void times_behind_names_with_parentheses(void **state)
 	}
 }
 
-static void broken_times(void **state)
+TEST(broken_times)
 {
 	static const char *const bad[] = {
 		"",
@@ -258,13 +241,12 @@ static void broken_times(void **state)
 	};
 	struct proc_stat s = {.utime = 42};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
 	assert_int_equal(s.utime, 42);
 }
 
-static void the_rollup_of_this_kernel(void **state)
+TEST(the_rollup_of_this_kernel)
 {
 	static const char text[] = "556588cf0000-7ffd7349c000 ---p 00000000 00:00 0                "
 				   "          [rollup]\n"
@@ -279,7 +261,6 @@ static void the_rollup_of_this_kernel(void **state)
 				   "SwapPss:               8 kB\n";
 	struct proc_smaps s;
 
-	(void)state;
 	proc_smaps_parse(text, sizeof(text) - 1, &s);
 	assert_int_equal(s.has, (1u << PROC_SMAPS_KEYS) - 1);
 	assert_int_equal(s.kb[PROC_SMAPS_RSS], 1716);
@@ -296,7 +277,7 @@ static void the_rollup_of_this_kernel(void **state)
 	assert_int_equal(s.has, 0);
 }
 
-static void files_of_one_number(void **state)
+TEST(files_of_one_number)
 {
 	static const struct {
 		const char *text;
@@ -318,7 +299,6 @@ static void files_of_one_number(void **state)
 		{"max\n", -EBADMSG, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t v = 42;
 
@@ -328,11 +308,10 @@ static void files_of_one_number(void **state)
 	}
 }
 
-static void comm_is_the_name_and_one_newline(void **state)
+TEST(comm_is_the_name_and_one_newline)
 {
 	struct proc_name n;
 
-	(void)state;
 	proc_comm_parse("a\n\n", 3, &n);
 	assert_name(&n, "a\n");
 	proc_comm_parse("a\\n", 3, &n);
@@ -343,7 +322,7 @@ static void comm_is_the_name_and_one_newline(void **state)
 	assert_name(&n, "");
 }
 
-static void arguments(void **state)
+TEST(arguments)
 {
 	static const char text[] = "\0a\0\0b c\0last";
 	const char *p = text, *end = text + sizeof(text) - 1, *arg;
@@ -351,7 +330,6 @@ static void arguments(void **state)
 	unsigned i = 0;
 	size_t n;
 
-	(void)state;
 	for (; (p = proc_cmdline_next(p, end, &arg, &n)); i++) {
 		assert_true(i < ARRAY_SIZE(want));
 		assert_int_equal(n, strlen(want[i]));
@@ -360,28 +338,4 @@ static void arguments(void **state)
 	assert_int_equal(i, ARRAY_SIZE(want));
 	assert_null(proc_cmdline_next(text, text, &arg, &n));
 	assert_null(proc_cmdline_next(text, text + 1, &arg, &n));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_of_this_kernel),
-		cmocka_unit_test(a_kernel_thread_has_no_memory_lines),
-		cmocka_unit_test(pids_of_inner_namespaces),
-		cmocka_unit_test(the_real_uid_is_the_first),
-		cmocka_unit_test(a_name_that_looks_like_other_lines),
-		cmocka_unit_test(escapes_of_a_name),
-		cmocka_unit_test(a_long_name_is_cut),
-		cmocka_unit_test(the_first_of_two_lines_counts),
-		cmocka_unit_test(what_is_needed_and_what_is_not),
-		cmocka_unit_test(times_of_this_kernel),
-		cmocka_unit_test(times_behind_names_with_parentheses),
-		cmocka_unit_test(broken_times),
-		cmocka_unit_test(the_rollup_of_this_kernel),
-		cmocka_unit_test(files_of_one_number),
-		cmocka_unit_test(comm_is_the_name_and_one_newline),
-		cmocka_unit_test(arguments),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "procfs/process/proc_usage.h"
 
-static void io(void **state)
+TEST(io)
 {
 	static const char text[] = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\n"
 				   "write_bytes: 6\ncancelled_write_bytes: 9223372036854775807\n";
 	struct proc_io io;
 
-	(void)state;
 	assert_int_equal(proc_io_parse(text, strlen(text), &io), 0);
 	assert_int_equal(io.has, (1u << PROC_IO_KEYS) - 1);
 	for (unsigned k = 0; k < PROC_IO_CANCELLED_WRITE_BYTES; k++)
@@ -27,13 +20,12 @@ static void io(void **state)
 }
 
 /* Of a newer kernel, of one without a line, cut off, and what no kernel writes. */
-static void io_of_another_format(void **state)
+TEST(io_of_another_format)
 {
 	static const char other[] = "newer: 7\nsyscr: 3\nsyscr: 4\nread_bytes: x\n"
 				    "write_bytes: 9223372036854775808\nwcha";
 	struct proc_io io;
 
-	(void)state;
 	assert_int_equal(proc_io_parse(other, strlen(other), &io), 0);
 	assert_int_equal(io.has, 1u << PROC_IO_SYSCR);
 	assert_int_equal(io.v[PROC_IO_SYSCR], 3);
@@ -41,11 +33,10 @@ static void io_of_another_format(void **state)
 	assert_int_equal(proc_io_parse("rchar 1\n", 8, &io), -EBADMSG);
 }
 
-static void schedstat(void **state)
+TEST(schedstat)
 {
 	struct proc_schedstat s;
 
-	(void)state;
 	assert_int_equal(proc_schedstat_parse("537559 6973561 2\n", 17, &s), 0);
 	assert_int_equal(s.run_ns, 537559);
 	assert_int_equal(s.wait_ns, 6973561);
@@ -57,7 +48,7 @@ static void schedstat(void **state)
 	assert_int_equal(proc_schedstat_parse("9223372036854775808 2 3", 23, &s), -EBADMSG);
 }
 
-static void cgroup(void **state)
+TEST(cgroup)
 {
 	static const struct {
 		const char *text;
@@ -80,7 +71,6 @@ static void cgroup(void **state)
 	};
 	struct span path;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(proc_cgroup_parse(cases[i].text, strlen(cases[i].text), &path), 0);
 		assert_int_equal(path.len, strlen(cases[i].path));
@@ -88,16 +78,4 @@ static void cgroup(void **state)
 	}
 	assert_int_equal(proc_cgroup_parse("", 0, &path), -EBADMSG);
 	assert_int_equal(proc_cgroup_parse("0::\n", 4, &path), -EBADMSG);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(io),
-		cmocka_unit_test(io_of_another_format),
-		cmocka_unit_test(schedstat),
-		cmocka_unit_test(cgroup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_counters.h"
@@ -49,7 +43,9 @@ static struct process_counters read_one(struct proc_files *f, int32_t pid,
 	return c;
 }
 
-static void every_counter(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(every_counter)
 {
 	static const char vm[] = "VmSize:\t1 kB\nVmLck:\t7 kB\nVmHWM:\t8 kB\nVmRSS:\t2 kB\n"
 				 "RssAnon:\t3 kB\nRssFile:\t4 kB\nRssShmem:\t5 kB\nVmSwap:\t6 kB\n";
@@ -82,7 +78,6 @@ static void every_counter(void **state)
 	struct pb_field p, stats, row;
 	bool kthread;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "a) 1 (", .more = vm});
 	proc_put(smaps, sizeof(smaps) - 1, "70/smaps_rollup");
 	proc_put("-900\n", 5, "70/oom_score_adj");
@@ -103,13 +98,12 @@ static void every_counter(void **state)
 	assert_true(fake_u64(row, PB_PROCESS_STATS_PROCESS_RUNTIME_KERNEL_MODE) == 8 * tick);
 }
 
-static void only_what_is_asked_for(void **state)
+FIXTURE_TEST(only_what_is_asked_for)
 {
 	struct process_counters c;
 	struct pb_field p, stats, row;
 	bool kthread;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
 	proc_put("Rss: 10 kB\n", 11, "70/smaps_rollup");
 	proc_put("4095\n", 5, "70/dmabuf_rss");
@@ -129,14 +123,13 @@ static void only_what_is_asked_for(void **state)
 	assert_false(fake_has(row, PB_PROCESS_STATS_PROCESS_VM_SIZE_KB));
 }
 
-static void kernel_threads_have_no_memory(void **state)
+FIXTURE_TEST(kernel_threads_have_no_memory)
 {
 	static const struct process_counters_options runtime = {.runtime = true};
 	struct process_counters c;
 	struct proc_files recorded;
 	bool kthread;
 
-	(void)state;
 	assert_int_equal(proc_files_init(&recorded, RECORDED), 0);
 	c = read_one(&recorded, 2, &runtime, &kthread);
 	assert_true(kthread);
@@ -157,13 +150,12 @@ static void kernel_threads_have_no_memory(void **state)
 	assert_int_equal(c.has, 0);
 }
 
-static void a_kernel_thread_that_runs_a_program_has_memory_then(void **state)
+FIXTURE_TEST(a_kernel_thread_that_runs_a_program_has_memory_then)
 {
 	struct process_source s = PROCESS_SOURCE(9);
 	struct process_counters c;
 	unsigned reads = 0;
 
-	(void)state;
 	proc_put("Name:\tx\nTgid:\t9\nPid:\t9\nPPid:\t2\n", 32, "9/status");
 	assert_int_equal(process_counters_read(&files, &s, &none, &c), 0);
 	assert_int_equal(c.has, 0);
@@ -176,19 +168,18 @@ static void a_kernel_thread_that_runs_a_program_has_memory_then(void **state)
 	process_source_deinit(&s);
 }
 
-static void a_process_that_is_gone(void **state)
+FIXTURE_TEST(a_process_that_is_gone)
 {
 	struct process_counters c;
 	bool kthread = true;
 
-	(void)state;
 	c = read_one(&files, 70, &all, &kthread);
 	assert_int_equal(c.has, 0);
 	assert_false(kthread);
 }
 
 /* What status said is said again without reading it, until the process runs. */
-static void one_that_sleeps(void **state)
+FIXTURE_TEST(one_that_sleeps)
 {
 	const uint32_t memory = 1u << COUNTER_VM_SIZE | 1u << COUNTER_VM_RSS | 1u << COUNTER_VM_HWM;
 	struct process_counters c = {0}, first;
@@ -196,7 +187,6 @@ static void one_that_sleeps(void **state)
 	struct sleeper sleeper = {0};
 	struct proc_files real;
 
-	(void)state;
 	assert_int_equal(proc_files_init(&real, "/proc"), 0);
 	if (!real.own_numbers)
 		skip();
@@ -219,19 +209,4 @@ static void one_that_sleeps(void **state)
 	sleeper_end(&sleeper);
 	process_source_deinit(&s);
 	proc_files_deinit(&real);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_counter, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_what_is_asked_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(kernel_threads_have_no_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_kernel_thread_that_runs_a_program_has_memory_then,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_process_that_is_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_that_sleeps, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the source makes of what it hears, and whom it waits for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/system/log.h"
 #include "unit/procfs/process_rig.h"
 
-static void without_a_scan(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(without_a_scan)
 {
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
@@ -24,11 +20,10 @@ static void without_a_scan(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
-static void tasks_that_the_kernel_tells_of(void **state)
+FIXTURE_TEST(tasks_that_the_kernel_tells_of)
 {
 	static const int32_t news[] = {2, 0, -1, 999, 71, 70};
 
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
@@ -48,14 +43,13 @@ static void tasks_that_the_kernel_tells_of(void **state)
 	assert_int_equal(fake_process(999, NULL), 1);
 }
 
-static void a_name_that_changes(void **state)
+FIXTURE_TEST(a_name_that_changes)
 {
 	static const struct metadata_task renamed[] = {
 		{.kind = METADATA_TASK_RENAMED, .tid = 70, .name = "after"}};
 	static const int32_t tids[] = {70};
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
 	create_and_start();
 	run_loop();
@@ -72,7 +66,7 @@ static void a_name_that_changes(void **state)
 	assert_int_equal(fake_process(70, NULL), 3);
 }
 
-static void tasks_that_are_gone_by_now(void **state)
+FIXTURE_TEST(tasks_that_are_gone_by_now)
 {
 	static const struct metadata_task tasks[] = {
 		{.kind = METADATA_TASK_NEW, .time_ns = 10, .tid = 70, .other = 2, .name = "x"},
@@ -87,7 +81,6 @@ static void tasks_that_are_gone_by_now(void **state)
 	static const int32_t tids[] = {2, 70, 71};
 	struct pb_field row;
 
-	(void)state;
 	put_processes(3);
 	create_and_start();
 	run_loop();
@@ -103,13 +96,12 @@ static void tasks_that_are_gone_by_now(void **state)
 }
 
 /* Ten thousand at once: others on the loop have their turn meanwhile. */
-static void a_storm_of_them(void **state)
+FIXTURE_TEST(a_storm_of_them)
 {
 	struct metadata_task *tasks = calloc(10000, sizeof(*tasks));
 	unsigned rounds = 0, processes;
 	size_t n = 0;
 
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
 	for (int32_t i = 0; i < 10000; i++) {
@@ -133,7 +125,7 @@ static void a_storm_of_them(void **state)
 	free(tasks);
 }
 
-static void files_that_were_opened(void **state)
+FIXTURE_TEST(files_that_were_opened)
 {
 	static const struct metadata_fd fd = {.tid = 2, .fd = 3};
 	static const struct metadata_task exec = {.kind = METADATA_TASK_EXEC, .tid = 2, .file = ""};
@@ -143,7 +135,6 @@ static void files_that_were_opened(void **state)
 	char to[256];
 	struct pb_field f;
 
-	(void)state;
 	put_processes(3);
 	proc_put("", 0, "2/fd/x");
 	snprintf(to, sizeof(to), "%s/2/fd/3", proc_root);
@@ -182,9 +173,8 @@ static void files_that_were_opened(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
-static void more_than_could_be_held(void **state)
+FIXTURE_TEST(more_than_could_be_held)
 {
-	(void)state;
 	log_set_level(LOG_LEVEL_ERROR);
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
@@ -195,11 +185,10 @@ static void more_than_could_be_held(void **state)
 	log_set_level(LOG_LEVEL_INFO);
 }
 
-static void other_sessions_are_none_of_ours(void **state)
+FIXTURE_TEST(other_sessions_are_none_of_ours)
 {
 	static const int32_t tid = 2;
 
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
@@ -209,11 +198,10 @@ static void other_sessions_are_none_of_ours(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void the_quirk_disable_on_demand(void **state)
+FIXTURE_TEST(the_quirk_disable_on_demand)
 {
 	Pb__ProcessStatsConfig__Quirks quirk = PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND;
 
-	(void)state;
 	stats.quirks = &quirk;
 	stats.n_quirks = 1;
 	stats.scan_all_processes_on_start = false;
@@ -226,9 +214,8 @@ static void the_quirk_disable_on_demand(void **state)
 	assert_int_equal(fake.started, 1);
 }
 
-static void news_during_the_scan_go_first(void **state)
+FIXTURE_TEST(news_during_the_scan_go_first)
 {
-	(void)state;
 	put_processes(3000);
 	create_and_start();
 	proc_put_task((struct proc_task){.pid = 5000, .name = "urgent"});
@@ -239,11 +226,10 @@ static void news_during_the_scan_go_first(void **state)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3001);
 }
 
-static void a_flush_waits_for_the_news_before_it(void **state)
+FIXTURE_TEST(a_flush_waits_for_the_news_before_it)
 {
 	int32_t tids[2000];
 
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	put_processes(2000);
 	create_and_start();
@@ -261,11 +247,10 @@ static void a_flush_waits_for_the_news_before_it(void **state)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2000);
 }
 
-static void a_flush_waits_for_what_is_owed(void **state)
+FIXTURE_TEST(a_flush_waits_for_what_is_owed)
 {
 	int teller;
 
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
@@ -288,9 +273,8 @@ static void a_flush_waits_for_what_is_owed(void **state)
 	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 }
 
-static void what_was_told_before_the_stop_is_written(void **state)
+FIXTURE_TEST(what_was_told_before_the_stop_is_written)
 {
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
@@ -301,13 +285,12 @@ static void what_was_told_before_the_stop_is_written(void **state)
 }
 
 /* Whoever tells may be stopped after us. */
-static void a_stop_waits_for_the_last_news(void **state)
+FIXTURE_TEST(a_stop_waits_for_the_last_news)
 {
 	static const struct metadata_task last = {
 		.kind = METADATA_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
 	int teller;
 
-	(void)state;
 	put_processes(300);
 	create_and_start();
 	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
@@ -335,11 +318,10 @@ static void two_polls(void)
 }
 
 /* The number of one that has ended, where nobody tells who has it next. */
-static void a_teller_that_does_not_tell_of_all(void **state)
+FIXTURE_TEST(a_teller_that_does_not_tell_of_all)
 {
 	int teller;
 
-	(void)state;
 	stats.proc_stats_poll_ms = 100;
 	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
 	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
@@ -360,11 +342,10 @@ static void a_teller_that_does_not_tell_of_all(void **state)
 	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 }
 
-static void destroyed_while_it_waits(void **state)
+FIXTURE_TEST(destroyed_while_it_waits)
 {
 	int teller;
 
-	(void)state;
 	put_processes(3);
 	create_and_start();
 	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
@@ -374,30 +355,4 @@ static void destroyed_while_it_waits(void **state)
 	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(without_a_scan),
-		TEST(tasks_that_the_kernel_tells_of),
-		TEST(a_name_that_changes),
-		TEST(tasks_that_are_gone_by_now),
-		TEST(a_storm_of_them),
-		TEST(files_that_were_opened),
-		TEST(more_than_could_be_held),
-		TEST(other_sessions_are_none_of_ours),
-		TEST(the_quirk_disable_on_demand),
-		TEST(news_during_the_scan_go_first),
-		TEST(a_flush_waits_for_the_news_before_it),
-		TEST(a_flush_waits_for_what_is_owed),
-		TEST(what_was_told_before_the_stop_is_written),
-		TEST(a_stop_waits_for_the_last_news),
-		TEST(a_teller_that_does_not_tell_of_all),
-		TEST(destroyed_while_it_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_queue.h"
@@ -97,9 +91,10 @@ static unsigned told(int32_t pid, uint64_t fd, const char *path)
 	return n;
 }
 
-static void what_a_descriptor_leads_to(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(what_a_descriptor_leads_to)
 {
-	(void)state;
 	lead(70, 3, "/etc/passwd");
 	lead(71, 4, "socket:[1]");
 	see(70, 3);
@@ -111,9 +106,8 @@ static void what_a_descriptor_leads_to(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
-static void once_for_as_long_as_it_leads_there(void **state)
+FIXTURE_TEST(once_for_as_long_as_it_leads_there)
 {
-	(void)state;
 	lead(70, 3, "/a");
 	for (int i = 0; i < 3; i++) {
 		see(70, 3);
@@ -131,9 +125,8 @@ static void once_for_as_long_as_it_leads_there(void **state)
 	assert_int_equal(told(70, 3, "/b"), 2);
 }
 
-static void another_process_or_program(void **state)
+FIXTURE_TEST(another_process_or_program)
 {
-	(void)state;
 	lead(70, 3, "/a");
 	for (unsigned round = 1; round <= 3; round++) {
 		see(70, 3);
@@ -146,9 +139,8 @@ static void another_process_or_program(void **state)
 	assert_int_equal(fds.n_told, 1);
 }
 
-static void what_is_closed_or_gone(void **state)
+FIXTURE_TEST(what_is_closed_or_gone)
 {
-	(void)state;
 	lead(70, 3, NULL);
 	see(70, 3);
 	see(99, 3); /* nobody knows whose it is */
@@ -158,11 +150,10 @@ static void what_is_closed_or_gone(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void a_long_path(void **state)
+FIXTURE_TEST(a_long_path)
 {
 	char path[4000];
 
-	(void)state;
 	memset(path, 'x', sizeof(path));
 	path[sizeof(path) - 1] = '\0';
 	lead(70, 3, path);
@@ -171,9 +162,8 @@ static void a_long_path(void **state)
 	assert_int_equal(told(70, 3, path), 1);
 }
 
-static void many_of_them(void **state)
+FIXTURE_TEST(many_of_them)
 {
-	(void)state;
 	for (int i = 0; i < 3000; i++)
 		lead(70, i, "/a");
 	for (int round = 0; round < 2; round++) {
@@ -190,30 +180,12 @@ static void many_of_them(void **state)
 	assert_true(fds.told_cap >= 2 * fds.n_told);
 }
 
-static void more_than_may_wait(void **state)
+FIXTURE_TEST(more_than_may_wait)
 {
-	(void)state;
 	for (int32_t i = 0; i < (int32_t)PROCESS_FDS_MAX + 10; i++)
 		see(70, i);
 	assert_int_equal(fds.dropped, 10);
 	assert_int_equal(fds.n - fds.next, PROCESS_FDS_MAX);
 	assert_false(one_turn());
 	assert_true(process_fds_is_empty(&fds));
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(what_a_descriptor_leads_to),
-		TEST(once_for_as_long_as_it_leads_there),
-		TEST(another_process_or_program),
-		TEST(what_is_closed_or_gone),
-		TEST(a_long_path),
-		TEST(many_of_them),
-		TEST(more_than_may_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

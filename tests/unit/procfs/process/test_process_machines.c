@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/process/process_scan.h"
 
@@ -348,34 +342,29 @@ static void check(const struct machine *m)
 	forget();
 }
 
-static void a_small_machine(void **state)
+TEST(a_small_machine)
 {
-	(void)state;
 	check(&machines[0]);
 }
 
-static void a_server_of_128_processors(void **state)
+TEST(a_server_of_128_processors)
 {
-	(void)state;
 	check(&machines[1]);
 }
 
-static void an_arm64_board(void **state)
+TEST(an_arm64_board)
 {
-	(void)state;
 	check(&machines[2]);
 }
 
-static void an_old_kernel(void **state)
+TEST(an_old_kernel)
 {
-	(void)state;
 	check(&machines[3]);
 }
 
 /* What a kernel does not have is no trouble with the others. */
-static void what_the_machine_lacks(void **state)
+TEST(what_the_machine_lacks)
 {
-	(void)state;
 	record(machines[2].root);
 	for (unsigned i = 0; i < PROC_FILES; i++) {
 		assert_int_equal(files.troubles[i].count, 0);
@@ -388,17 +377,4 @@ static void what_the_machine_lacks(void **state)
 		assert_int_equal(files.troubles[i].absent, i == PROC_FILE_DMABUF_RSS);
 	}
 	forget();
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_small_machine),
-		cmocka_unit_test(a_server_of_128_processors),
-		cmocka_unit_test(an_arm64_board),
-		cmocka_unit_test(an_old_kernel),
-		cmocka_unit_test(what_the_machine_lacks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "procfs/process/pid_map.h"
 
-static void a_number_for_each(void **state)
+TEST(a_number_for_each)
 {
 	static const int32_t tids[] = {1,    2,	    PROCESS_MAP_LEAF - 1, PROCESS_MAP_LEAF,
 				       5000, 70000, PROCESS_SEEN_MAX - 1};
 	static struct process_map m;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(tids) / sizeof(*tids); i++) {
 		assert_int_equal(process_map_get(&m, tids[i]), 0);
 		assert_int_equal(process_map_set(&m, tids[i], (int32_t)i + 1), 0);
@@ -36,23 +29,21 @@ static void a_number_for_each(void **state)
 	process_map_clear(&m);
 }
 
-static void numbers_that_are_no_tasks(void **state)
+TEST(numbers_that_are_no_tasks)
 {
 	static const int32_t none[] = {0, -1, INT32_MIN, INT32_MAX, PROCESS_SEEN_MAX};
 	static struct process_map m;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
 		assert_int_equal(process_map_set(&m, none[i], 1), -ERANGE);
 		assert_int_equal(process_map_get(&m, none[i]), 0);
 	}
 }
 
-static void whose_a_task_is(void **state)
+TEST(whose_a_task_is)
 {
 	static struct process_kin k;
 
-	(void)state;
 	assert_int_equal(process_kin_tgid(&k, 70), 0);
 	assert_int_equal(process_kin_parent(&k, 70), PROCESS_KIN_NO_PARENT);
 	process_kin_put_process(&k, 70, 7);
@@ -70,15 +61,4 @@ static void whose_a_task_is(void **state)
 	process_kin_forget(&k, 70);
 	assert_int_equal(process_kin_tgid(&k, 70), 0);
 	process_map_clear(&k.map);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_number_for_each),
-		cmocka_unit_test(numbers_that_are_no_tasks),
-		cmocka_unit_test(whose_a_task_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

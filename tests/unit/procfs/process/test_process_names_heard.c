@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks described by what was heard of them, there or gone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_writer.h"
@@ -90,11 +85,12 @@ static uint64_t last_time(void)
 	return fake_u64(fake_packet_field(fake.n - 1), PB_TRACE_PACKET_TIMESTAMP);
 }
 
-static void a_process_that_is_gone(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_process_that_is_gone)
 {
 	struct pb_field row;
 
-	(void)state;
 	process_kin_put_thread(&names.kin, 8, 7);
 	hear(new_process(70, 8, "child"));
 	assert_int_equal(fake_process(70, &row), 1);
@@ -119,12 +115,11 @@ static void a_process_that_is_gone(void **state)
 	assert_int_equal(fake_thread(80, NULL), 0);
 }
 
-static void a_program_that_is_gone(void **state)
+FIXTURE_TEST(a_program_that_is_gone)
 {
 	struct task_heard t = new_process(70, 7, "prog");
 	struct pb_field row;
 
-	(void)state;
 	t.file = (char *)"/bin/prog";
 	t.file_len = 9;
 	hear(t);
@@ -146,11 +141,10 @@ static void a_program_that_is_gone(void **state)
 }
 
 /* Where the name stands for the command line it goes with the name. */
-static void a_process_by_its_name_is_renamed(void **state)
+FIXTURE_TEST(a_process_by_its_name_is_renamed)
 {
 	struct pb_field row;
 
-	(void)state;
 	hear(new_process(70, 7, "first"));
 	hear(renamed(70, "second"));
 	assert_int_equal(fake_process(70, &row), 2);
@@ -158,11 +152,10 @@ static void a_process_by_its_name_is_renamed(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
 }
 
-static void a_thread_that_is_gone(void **state)
+FIXTURE_TEST(a_thread_that_is_gone)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	hear(new_thread(72, 70, "worker")); /* whose is the creator? /proc knows */
 	assert_int_equal(fake_process(70, NULL), 1);
@@ -183,11 +176,10 @@ static void a_thread_that_is_gone(void **state)
 	assert_int_equal(fake_process(73, NULL), 0);
 }
 
-static void nobody_knows_whose(void **state)
+FIXTURE_TEST(nobody_knows_whose)
 {
 	struct pb_field row;
 
-	(void)state;
 	hear(new_thread(72, 71, "worker"));
 	hear(renamed(90, "stranger"));
 	assert_int_equal(fake.n, 0);
@@ -197,11 +189,10 @@ static void nobody_knows_whose(void **state)
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
 }
 
-static void one_that_is_there_is_read(void **state)
+FIXTURE_TEST(one_that_is_there_is_read)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "child"});
 	process_kin_put_process(&names.kin, 7, 1);
 	hear(new_process(70, 7, "child"));
@@ -224,11 +215,10 @@ static void one_that_is_there_is_read(void **state)
 }
 
 /* The events' name at its time; the file's is another one's news. */
-static void names_that_differ(void **state)
+FIXTURE_TEST(names_that_differ)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "file"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "file"});
 	hear(new_process(70, 7, "event"));
@@ -249,11 +239,10 @@ static void names_that_differ(void **state)
 	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
 }
 
-static void a_kernel_thread_has_its_whole_name(void **state)
+FIXTURE_TEST(a_kernel_thread_has_its_whole_name)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){
 		.pid = 70, .name = "kworker/0:0-events", .more = "Kthread:\t1\n"});
 	hear(new_process(70, 2, "kworker/0:0"));
@@ -269,12 +258,11 @@ static void a_kernel_thread_has_its_whole_name(void **state)
 }
 
 /* Its memory is gone, its status is not. */
-static void one_that_ends(void **state)
+FIXTURE_TEST(one_that_ends)
 {
 	struct task_heard t = new_process(70, 7, "prog");
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
 	proc_put("", 0, "70/cmdline");
 	t.file = (char *)"/bin/prog";
@@ -291,12 +279,11 @@ static void one_that_ends(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "last"));
 }
 
-static void a_number_that_belongs_to_another_now(void **state)
+FIXTURE_TEST(a_number_that_belongs_to_another_now)
 {
 	struct task_heard t = new_process(71, 7, "mine");
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
 	hear(t); /* a process was heard of, a thread is there */
@@ -310,11 +297,10 @@ static void a_number_that_belongs_to_another_now(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
 }
 
-static void a_number_that_begins_anew(void **state)
+FIXTURE_TEST(a_number_that_begins_anew)
 {
 	struct pb_field row;
 
-	(void)state;
 	process_kin_put_process(&names.kin, 7, 1);
 	process_kin_put_process(&names.kin, 8, 1);
 	hear(new_process(70, 7, "first"));
@@ -327,12 +313,11 @@ static void a_number_that_begins_anew(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 8);
 }
 
-static void a_sibling_of_its_creator(void **state)
+FIXTURE_TEST(a_sibling_of_its_creator)
 {
 	struct task_heard t = new_process(71, 70, "twin");
 	struct pb_field row;
 
-	(void)state;
 	process_kin_put_process(&names.kin, 70, 7);
 	t.is_sibling = true;
 	hear(t);
@@ -346,12 +331,11 @@ static void a_sibling_of_its_creator(void **state)
 }
 
 /* An exec by a thread: it takes over the number of its process. */
-static void a_thread_becomes_the_leader(void **state)
+FIXTURE_TEST(a_thread_becomes_the_leader)
 {
 	struct task_heard t = executed(70, "/bin/prog", "prog");
 	struct pb_field row;
 
-	(void)state;
 	process_kin_put_process(&names.kin, 70, 7);
 	process_kin_put_thread(&names.kin, 71, 70);
 	assert_int_equal(process_seen_add(&names.seen, 71), 0);
@@ -367,12 +351,11 @@ static void a_thread_becomes_the_leader(void **state)
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
 }
 
-static void names_of_any_bytes(void **state)
+FIXTURE_TEST(names_of_any_bytes)
 {
 	struct task_heard t = new_process(70, 7, "");
 	struct pb_field row;
 
-	(void)state;
 	hear(t);
 	assert_int_equal(fake_thread(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, ""));
@@ -388,38 +371,12 @@ static void names_of_any_bytes(void **state)
 	hear(t);
 }
 
-static void a_time_that_cannot_be_told(void **state)
+FIXTURE_TEST(a_time_that_cannot_be_told)
 {
 	struct task_heard t = new_process(70, 7, "x");
 
-	(void)state;
 	t.last_ns = 0;
 	hear(t);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_true(last_time() > 1000); /* now */
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(a_process_that_is_gone),
-		TEST(a_program_that_is_gone),
-		TEST(a_process_by_its_name_is_renamed),
-		TEST(a_thread_that_is_gone),
-		TEST(nobody_knows_whose),
-		TEST(one_that_is_there_is_read),
-		TEST(names_that_differ),
-		TEST(a_kernel_thread_has_its_whole_name),
-		TEST(one_that_ends),
-		TEST(a_number_that_belongs_to_another_now),
-		TEST(a_number_that_begins_anew),
-		TEST(a_sibling_of_its_creator),
-		TEST(a_thread_becomes_the_leader),
-		TEST(names_of_any_bytes),
-		TEST(a_time_that_cannot_be_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

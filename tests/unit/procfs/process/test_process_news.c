@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is heard of a task becomes one entry, or several; what an entry becomes:
  * test_process_names.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_queue.h"
@@ -100,11 +95,12 @@ static uint64_t time_of(size_t i)
 	return fake_u64(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP);
 }
 
-static void one_life_is_one_entry(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(one_life_is_one_entry)
 {
 	struct pb_field row;
 
-	(void)state;
 	hear_new(10, 70, 7);
 	hear_name(11, 70, "first");
 	hear_new(12, 80, 7);
@@ -127,11 +123,10 @@ static void one_life_is_one_entry(void **state)
 	assert_int_equal(time_of(1), 13);
 }
 
-static void a_number_that_is_used_again(void **state)
+FIXTURE_TEST(a_number_that_is_used_again)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 8, .name = "parent"});
 	/* What has the number now is not what had it first. */
 	proc_put_task((struct proc_task){.pid = 70, .name = "second"});
@@ -148,11 +143,10 @@ static void a_number_that_is_used_again(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
 }
 
-static void what_is_heard_after_its_turn_is_another_entry(void **state)
+FIXTURE_TEST(what_is_heard_after_its_turn_is_another_entry)
 {
 	struct pb_field row;
 
-	(void)state;
 	hear_new(10, 70, 7);
 	assert_false(one_turn());
 	hear_name(20, 70, "later");
@@ -167,11 +161,10 @@ static void hear_end(uint64_t at, int32_t tid)
 	hear((struct metadata_task){.kind = METADATA_TASK_ENDED, .time_ns = at, .tid = tid});
 }
 
-static void one_that_has_ended(void **state)
+FIXTURE_TEST(one_that_has_ended)
 {
 	struct pb_field row;
 
-	(void)state;
 	hear_end(5, 70); /* not heard of before */
 	assert_true(process_news_is_empty(&news));
 	/* It may be a zombie in /proc, or its number another one's already. */
@@ -189,11 +182,10 @@ static void one_that_has_ended(void **state)
 }
 
 /* A thread runs a program: its leader ends, and it goes on by that number. */
-static void one_that_goes_on_by_the_number(void **state)
+FIXTURE_TEST(one_that_goes_on_by_the_number)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
 	hear_new(10, 70, 7);
 	hear_end(12, 70);
@@ -205,11 +197,10 @@ static void one_that_goes_on_by_the_number(void **state)
 }
 
 /* Of one that was there before the events, only /proc knows whose it is. */
-static void one_that_ends_as_a_stranger(void **state)
+FIXTURE_TEST(one_that_ends_as_a_stranger)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "old"});
 	hear_name(11, 71, "old");
 	hear_end(12, 71);
@@ -219,11 +210,10 @@ static void one_that_ends_as_a_stranger(void **state)
 }
 
 /* More than could be held comes as it was read, CPU by CPU. */
-static void a_beginning_that_comes_late(void **state)
+FIXTURE_TEST(a_beginning_that_comes_late)
 {
 	struct pb_field row;
 
-	(void)state;
 	process_kin_put_process(&names.kin, 7, 1);
 	hear_name(11, 70, "mine");
 	hear_exec(12, 70, "/bin/mine");
@@ -239,11 +229,10 @@ static void a_beginning_that_comes_late(void **state)
 	assert_int_equal(time_of(0), 13);
 }
 
-static void a_turn_is_bounded(void **state)
+FIXTURE_TEST(a_turn_is_bounded)
 {
 	unsigned turns = 0;
 
-	(void)state;
 	for (int32_t i = 0; i < 1000; i++)
 		hear_new(10, 100 + i, 7);
 	step_ns = TIME_SLICE_NS / 10;
@@ -261,12 +250,11 @@ static void a_turn_is_bounded(void **state)
 }
 
 /* Entries are found while others are served and come. */
-static void served_and_heard_by_turns(void **state)
+FIXTURE_TEST(served_and_heard_by_turns)
 {
 	struct pb_field row;
 	char name[16];
 
-	(void)state;
 	step_ns = TIME_SLICE_NS / 3;
 	for (int32_t i = 0; i < 3000; i++) {
 		hear_new(10, 100 + i, 7);
@@ -284,13 +272,12 @@ static void served_and_heard_by_turns(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, name));
 }
 
-static void a_flood_is_written_in_turns_and_not_where_it_is_heard(void **state)
+FIXTURE_TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard)
 {
 	const uint32_t n = PROCESS_NEWS_MANY + 100;
 	unsigned turns = 1;
 	struct pb_field row;
 
-	(void)state;
 	/* Both have another name by now. */
 	proc_put_task((struct proc_task){.pid = 50, .name = "early"});
 	proc_put_task((struct proc_task){.pid = (int32_t)n, .name = "late"});
@@ -314,9 +301,8 @@ static void a_flood_is_written_in_turns_and_not_where_it_is_heard(void **state)
 	assert_true(news.cap <= PROCESS_NEWS_MANY);
 }
 
-static void more_than_may_wait(void **state)
+FIXTURE_TEST(more_than_may_wait)
 {
-	(void)state;
 	for (uint32_t i = 0; i < PROCESS_NEWS_MAX + 100; i++)
 		hear_new(10, (int32_t)i + 1, 7);
 	/* The oldest were written at once. */
@@ -327,12 +313,11 @@ static void more_than_may_wait(void **state)
 	assert_int_equal(fake_process(101, NULL), 0);
 }
 
-static void long_names_of_files(void **state)
+FIXTURE_TEST(long_names_of_files)
 {
 	char *file = malloc(4096);
 	size_t n = 2 * PROCESS_NEWS_TEXT_MAX / 4095;
 
-	(void)state;
 	memset(file, 'x', 4095);
 	file[4095] = '\0';
 	for (size_t i = 0; i < n; i++)
@@ -350,11 +335,10 @@ static void long_names_of_files(void **state)
 	free(file);
 }
 
-static void a_file_without_a_name(void **state)
+FIXTURE_TEST(a_file_without_a_name)
 {
 	struct pb_field row;
 
-	(void)state;
 	hear_new(10, 70, 7);
 	hear((struct metadata_task){.kind = METADATA_TASK_EXEC, .time_ns = 11, .tid = 70});
 	assert_false(one_turn());
@@ -363,33 +347,8 @@ static void a_file_without_a_name(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
 }
 
-static void forgotten_while_it_waits(void **state)
+FIXTURE_TEST(forgotten_while_it_waits)
 {
-	(void)state;
 	hear_new(10, 70, 7);
 	hear_exec(11, 70, "/bin/true"); /* a sanitizer sees whether it is freed */
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(one_life_is_one_entry),
-		TEST(a_number_that_is_used_again),
-		TEST(what_is_heard_after_its_turn_is_another_entry),
-		TEST(one_that_has_ended),
-		TEST(one_that_goes_on_by_the_number),
-		TEST(one_that_ends_as_a_stranger),
-		TEST(a_beginning_that_comes_late),
-		TEST(a_turn_is_bounded),
-		TEST(served_and_heard_by_turns),
-		TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard),
-		TEST(more_than_may_wait),
-		TEST(long_names_of_files),
-		TEST(a_file_without_a_name),
-		TEST(forgotten_while_it_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

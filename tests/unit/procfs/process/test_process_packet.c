@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
@@ -44,12 +38,13 @@ static struct pb_field tree_of(size_t i)
 	return t;
 }
 
-static void a_packet_has_the_time_before_and_after(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_packet_has_the_time_before_and_after)
 {
 	uint64_t before = clock_boot_ns(), first, end;
 	struct pb_field p;
 
-	(void)state;
 	process_packet_next(&packet);
 	first = clock_boot_ns();
 	process_packet_next(&packet); /* a task of which nothing was left to write */
@@ -64,9 +59,8 @@ static void a_packet_has_the_time_before_and_after(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
-static void only_the_first_packet_of_a_state_says_so(void **state)
+FIXTURE_TEST(only_the_first_packet_of_a_state_says_so)
 {
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		if (i == 2)
 			packet.new_state = true;
@@ -79,9 +73,8 @@ static void only_the_first_packet_of_a_state_says_so(void **state)
 	}
 }
 
-static void no_rows_no_packet(void **state)
+FIXTURE_TEST(no_rows_no_packet)
 {
-	(void)state;
 	process_packet_next(&packet);
 	process_packet_end(&packet);
 	process_packet_end(&packet);
@@ -89,11 +82,10 @@ static void no_rows_no_packet(void **state)
 	assert_true(packet.new_state);
 }
 
-static void packets_are_of_bounded_size(void **state)
+FIXTURE_TEST(packets_are_of_bounded_size)
 {
 	enum { TASKS = 5000, ROW_MAX = 64 };
 
-	(void)state;
 	for (int i = 1; i <= TASKS; i++) {
 		const struct proc_name name = name_of("fifteen letters");
 
@@ -113,14 +105,13 @@ static void packets_are_of_bounded_size(void **state)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), TASKS);
 }
 
-static void one_kind_at_a_time(void **state)
+FIXTURE_TEST(one_kind_at_a_time)
 {
 	static const enum process_packet_kind kinds[] = {PROCESS_PACKET_TREE, PROCESS_PACKET_TREE,
 							 PROCESS_PACKET_STATS, PROCESS_PACKET_STATS,
 							 PROCESS_PACKET_TREE};
 	struct pb_field p, f;
 
-	(void)state;
 	process_packet_next(&packet);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		pb_enc_close(process_packet_row(&packet, kinds[i], 1));
@@ -135,11 +126,10 @@ static void one_kind_at_a_time(void **state)
 	assert_int_equal(fake_count(tree_of(2).data, tree_of(2).len, 1), 1);
 }
 
-static void what_was_heard_is_a_packet_of_its_own(void **state)
+FIXTURE_TEST(what_was_heard_is_a_packet_of_its_own)
 {
 	struct pb_field p;
 
-	(void)state;
 	process_packet_next(&packet);
 	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
 	process_packet_next_at(&packet, 5000);
@@ -165,21 +155,4 @@ static void what_was_heard_is_a_packet_of_its_own(void **state)
 	assert_int_equal(fake_count(p.data, p.len, PB_PROCESS_TREE_THREADS), 2);
 	assert_true(fake_has(p, PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
 	assert_true(fake_has(tree_of(0), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_packet_has_the_time_before_and_after, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(only_the_first_packet_of_a_state_says_so, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(no_rows_no_packet, setup, teardown),
-		cmocka_unit_test_setup_teardown(packets_are_of_bounded_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_kind_at_a_time, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_heard_is_a_packet_of_its_own, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

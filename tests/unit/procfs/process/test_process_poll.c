@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_scan.h"
@@ -108,11 +102,12 @@ static struct sum sum_of(size_t first)
 	return s;
 }
 
-static void every_pass_has_every_process(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(every_pass_has_every_process)
 {
 	size_t first;
 
-	(void)state;
 	for (int pid = 1; pid <= 10; pid++)
 		put_process(pid, 5);
 	for (unsigned pass = 0; pass < 3; pass++) {
@@ -124,11 +119,10 @@ static void every_pass_has_every_process(void **state)
 	}
 }
 
-static void only_changes_between_full_passes(void **state)
+FIXTURE_TEST(only_changes_between_full_passes)
 {
 	size_t first;
 
-	(void)state;
 	poll_.options.full_every = 3;
 	for (int pid = 1; pid <= 10; pid++)
 		put_process(pid, 5);
@@ -174,11 +168,10 @@ static unsigned instants(void)
 }
 
 /* Unlike the counters, which every pass writes here. */
-static void a_cgroup_is_told_when_it_changes(void **state)
+FIXTURE_TEST(a_cgroup_is_told_when_it_changes)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
-	(void)state;
 	poll_.usage.options.cgroup = true;
 	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	put_process(7, 5);
@@ -207,9 +200,8 @@ static void without_kept_files(struct rlimit *ret_old)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
-static void kernel_threads_have_no_counters(void **state)
+FIXTURE_TEST(kernel_threads_have_no_counters)
 {
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 2, .name = "kthreadd", .more = "Kthread:\t1\n"});
 	proc_put("0\n", 2, "2/oom_score_adj");
 	put_process(3, 5);
@@ -219,12 +211,11 @@ static void kernel_threads_have_no_counters(void **state)
 }
 
 /* The time at which it began tells it where no file is kept. */
-static void a_number_that_is_another_process_now(void **state)
+FIXTURE_TEST(a_number_that_is_another_process_now)
 {
 	struct process_source *source;
 	size_t first;
 
-	(void)state;
 	poll_.options.full_every = 1000;
 	poll_.options.counters.runtime = true;
 	put_process(7, 5);
@@ -251,11 +242,10 @@ static void a_number_that_is_another_process_now(void **state)
 	assert_int_equal(queue.tids[queue.n - 1], 7);
 }
 
-static void a_process_that_has_ended_is_forgotten(void **state)
+FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 {
 	size_t first;
 
-	(void)state;
 	poll_.options.full_every = 1000;
 	put_process(7, 5);
 	put_process(8, 5);
@@ -278,13 +268,12 @@ static void a_process_that_has_ended_is_forgotten(void **state)
 	assert_int_equal(sum_of(first).sizes, 1);
 }
 
-static void many_that_end_at_once_take_turns(void **state)
+FIXTURE_TEST(many_that_end_at_once_take_turns)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 	char pid_of[16];
 	unsigned before, turns;
 
-	(void)state;
 	poll_.usage.options.sched = true;
 	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	for (int pid = 1; pid <= 300; pid++) {
@@ -314,9 +303,8 @@ static void many_that_end_at_once_take_turns(void **state)
 	writer_free(w);
 }
 
-static void a_thread_whose_number_a_process_has_now(void **state)
+FIXTURE_TEST(a_thread_whose_number_a_process_has_now)
 {
-	(void)state;
 	put_process(7, 5);
 	process_names_task(&names, 7);
 	process_names_called(&names, 7, 9, NULL);
@@ -330,11 +318,10 @@ static void a_thread_whose_number_a_process_has_now(void **state)
 	assert_int_equal(queue.tids[queue.next], 9);
 }
 
-static void a_process_that_goes_between_two_files(void **state)
+FIXTURE_TEST(a_process_that_goes_between_two_files)
 {
 	struct rlimit old;
 
-	(void)state;
 	put_process(7, 5);
 	put_process(8, 5);
 	proc_remove("7/status");
@@ -348,12 +335,11 @@ static void a_process_that_goes_between_two_files(void **state)
 }
 
 /* An hour at the fastest. */
-static void memory_does_not_grow_with_the_passes(void **state)
+FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	struct mallinfo2 first;
 	size_t used;
 
-	(void)state;
 	poll_.options.full_every = 1000000;
 	for (int pid = 1; pid <= 3; pid++)
 		put_process(pid, 5);
@@ -378,11 +364,10 @@ static void memory_does_not_grow_with_the_passes(void **state)
 	assert_int_equal(poll_.table.last.n, 4);
 }
 
-static void a_clear_writes_all_again(void **state)
+FIXTURE_TEST(a_clear_writes_all_again)
 {
 	size_t first;
 
-	(void)state;
 	poll_.options.full_every = 1000;
 	put_process(1, 5);
 	put_process(2, 5);
@@ -393,9 +378,8 @@ static void a_clear_writes_all_again(void **state)
 	assert_int_equal(sum_of(first).rows, 2);
 }
 
-static void processes_without_a_name_are_queued(void **state)
+FIXTURE_TEST(processes_without_a_name_are_queued)
 {
-	(void)state;
 	put_process(1, 5);
 	put_process(2, 5);
 	process_names_task(&names, 1);
@@ -405,11 +389,10 @@ static void processes_without_a_name_are_queued(void **state)
 }
 
 /* Those that have a track. */
-static void threads_without_a_name_are_queued(void **state)
+FIXTURE_TEST(threads_without_a_name_are_queued)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
-	(void)state;
 	poll_.usage.options.sched = true;
 	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	put_process(7, 5);
@@ -424,11 +407,10 @@ static void threads_without_a_name_are_queued(void **state)
 	writer_free(w);
 }
 
-static void a_turn_takes_no_more_than_its_time(void **state)
+FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
 {
 	enum { PROCESSES = 1000, A_TURN = 10 };
 
-	(void)state;
 	for (int pid = 1; pid <= PROCESSES; pid++)
 		put_process(pid, 5);
 	step_ns = TIME_SLICE_NS / A_TURN;
@@ -438,12 +420,11 @@ static void a_turn_takes_no_more_than_its_time(void **state)
 }
 
 /* A process of thousands of threads does not keep the loop. */
-static void threads_are_read_in_turns(void **state)
+FIXTURE_TEST(threads_are_read_in_turns)
 {
 	enum { THREADS = 3000, A_TURN = 10 };
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
-	(void)state;
 	poll_.usage.options.sched = true;
 	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
 	put_process(7, 5);
@@ -459,34 +440,4 @@ static void threads_are_read_in_turns(void **state)
 	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 0);
 	process_usage_deinit(&poll_.usage);
 	writer_free(w);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_pass_has_every_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_changes_between_full_passes, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_cgroup_is_told_when_it_changes, setup, teardown),
-		cmocka_unit_test_setup_teardown(kernel_threads_have_no_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_number_that_is_another_process_now, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_process_that_has_ended_is_forgotten, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_thread_whose_number_a_process_has_now, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads_without_a_name_are_queued, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_process_that_goes_between_two_files, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads_are_read_in_turns, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_passes, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_clear_writes_all_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(processes_without_a_name_are_queued, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_turn_takes_no_more_than_its_time, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(many_that_end_at_once_take_turns, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

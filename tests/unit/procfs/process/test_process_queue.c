@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_queue.h"
@@ -61,9 +55,10 @@ static size_t waiting(void)
 	return queue.n - queue.next;
 }
 
-static void first_come_first_served_each_once(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(first_come_first_served_each_once)
 {
-	(void)state;
 	for (int pid = 1; pid <= 3; pid++)
 		proc_put_task((struct proc_task){.pid = pid, .name = "x"});
 	process_queue_add(&queue, 3);
@@ -87,9 +82,8 @@ static void first_come_first_served_each_once(void **state)
 	assert_false(one_turn());
 }
 
-static void tasks_that_ended_while_they_waited(void **state)
+FIXTURE_TEST(tasks_that_ended_while_they_waited)
 {
-	(void)state;
 	for (int pid = 1; pid <= 1000; pid++)
 		process_queue_add(&queue, pid);
 	assert_false(one_turn());
@@ -97,18 +91,16 @@ static void tasks_that_ended_while_they_waited(void **state)
 	assert_false(process_seen_has(&names.seen, 1));
 }
 
-static void what_is_no_task_does_not_wait(void **state)
+FIXTURE_TEST(what_is_no_task_does_not_wait)
 {
-	(void)state;
 	process_queue_add(&queue, 0);
 	process_queue_add(&queue, -1);
 	process_queue_add(&queue, INT32_MAX);
 	assert_true(process_queue_is_empty(&queue));
 }
 
-static void more_than_can_wait(void **state)
+FIXTURE_TEST(more_than_can_wait)
 {
-	(void)state;
 	for (int pid = 1; pid <= (int)PROCESS_QUEUE_MAX + 100; pid++)
 		process_queue_add(&queue, pid);
 	assert_int_equal(waiting(), PROCESS_QUEUE_MAX);
@@ -117,9 +109,8 @@ static void more_than_can_wait(void **state)
 }
 
 /* Always something to do, but never much: the array does not grow with what was served. */
-static void a_queue_that_is_never_empty(void **state)
+FIXTURE_TEST(a_queue_that_is_never_empty)
 {
-	(void)state;
 	step_ns = TIME_SLICE_NS;
 	process_queue_add(&queue, 1);
 	for (int pid = 2; pid <= 100000; pid++) {
@@ -128,18 +119,4 @@ static void a_queue_that_is_never_empty(void **state)
 	}
 	assert_true(queue.cap < 1024);
 	assert_int_equal(waiting(), 1);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(first_come_first_served_each_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(tasks_that_ended_while_they_waited, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_task_does_not_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_than_can_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_queue_that_is_never_empty, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

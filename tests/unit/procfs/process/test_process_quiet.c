@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/process_counters.c"
 #include "unit/procfs/sleeper.h"
@@ -41,9 +35,10 @@ static void until_quiet(void)
 	fail();
 }
 
-static void one_that_sleeps_is_quiet_and_one_that_ran_is_not(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(one_that_sleeps_is_quiet_and_one_that_ran_is_not)
 {
-	(void)state;
 	if (!files.own_numbers)
 		skip();
 	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
@@ -56,11 +51,10 @@ static void one_that_sleeps_is_quiet_and_one_that_ran_is_not(void **state)
 }
 
 /* For what the two signs do not show. */
-static void now_and_then_it_is_not(void **state)
+FIXTURE_TEST(now_and_then_it_is_not)
 {
 	unsigned n = 0;
 
-	(void)state;
 	if (!files.own_numbers)
 		skip();
 	until_quiet();
@@ -79,12 +73,11 @@ static void put_statm(const char *text)
 }
 
 /* Its pages are counted in a folder of ours, its CPU time is the real one. */
-static void pages_that_others_take(void **state)
+FIXTURE_TEST(pages_that_others_take)
 {
 	static const char longer[] =
 		"12345678901 12345678901 12345678901 12345678901 0 12345678901 0\n";
 
-	(void)state;
 	if (!files.own_numbers)
 		skip();
 	proc_files_deinit(&files);
@@ -106,17 +99,15 @@ static void pages_that_others_take(void **state)
 }
 
 /* In a folder of other processes, such as those of a container. */
-static void numbers_that_are_not_ours(void **state)
+FIXTURE_TEST(numbers_that_are_not_ours)
 {
-	(void)state;
 	files.own_numbers = false;
 	for (unsigned i = 0; i < 100; i++)
 		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
 }
 
-static void more_threads_than_are_worth_it(void **state)
+FIXTURE_TEST(more_threads_than_are_worth_it)
 {
-	(void)state;
 	if (!files.own_numbers)
 		skip();
 	until_quiet();
@@ -124,11 +115,10 @@ static void more_threads_than_are_worth_it(void **state)
 	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
 }
 
-static void one_that_is_gone(void **state)
+FIXTURE_TEST(one_that_is_gone)
 {
 	struct sleeper gone = {0};
 
-	(void)state;
 	if (!files.own_numbers)
 		skip();
 	assert_int_equal(sleeper_start(&gone), 0);
@@ -137,19 +127,4 @@ static void one_that_is_gone(void **state)
 	sleeper_end(&gone);
 	for (unsigned i = 0; i < 3; i++)
 		assert_false(process_is_quiet(&quiet, &files, gone.pid));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_that_sleeps_is_quiet_and_one_that_ran_is_not,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(now_and_then_it_is_not, setup, teardown),
-		cmocka_unit_test_setup_teardown(pages_that_others_take, setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers_that_are_not_ours, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_threads_than_are_worth_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_that_is_gone, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

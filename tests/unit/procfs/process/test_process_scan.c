@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_scan.h"
@@ -96,11 +90,12 @@ static void put_process(int pid, int n_threads)
 	hide_threads(pid + 1, pid + n_threads - 1);
 }
 
-static void every_task_in_one_turn(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(every_task_in_one_turn)
 {
 	struct pb_field row;
 
-	(void)state;
 	put_process(10, 1);
 	put_process(20, 5);
 	put_process(30, 2);
@@ -116,20 +111,18 @@ static void every_task_in_one_turn(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "main"));
 }
 
-static void an_empty_machine(void **state)
+FIXTURE_TEST(an_empty_machine)
 {
-	(void)state;
 	assert_int_equal(all_turns(), 1);
 	assert_int_equal(fake.n, 0);
 }
 
 /* Thousands of tasks, and a clock by which a turn has time for ten. */
-static void a_turn_takes_no_more_than_its_time(void **state)
+FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
 {
 	enum { PROCESSES = 1000, THREADS = 3, A_TURN = 10 };
 	unsigned rows = 0, now;
 
-	(void)state;
 	for (int i = 1; i <= PROCESSES; i++)
 		put_process(i * THREADS, THREADS);
 	step_ns = TIME_SLICE_NS / A_TURN;
@@ -144,9 +137,8 @@ static void a_turn_takes_no_more_than_its_time(void **state)
 	assert_true(fake.n >= PROCESSES * THREADS / A_TURN);
 }
 
-static void a_turn_that_is_over_still_gets_on(void **state)
+FIXTURE_TEST(a_turn_that_is_over_still_gets_on)
 {
-	(void)state;
 	for (int i = 1; i <= 20; i++)
 		put_process(i, 1);
 	step_ns = 10ull * TIME_SLICE_NS;
@@ -154,9 +146,8 @@ static void a_turn_that_is_over_still_gets_on(void **state)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 20);
 }
 
-static void tasks_that_vanish_in_the_middle(void **state)
+FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 {
-	(void)state;
 	for (int i = 1; i <= 50; i++)
 		put_process(i * 100, 10);
 	step_ns = TIME_SLICE_NS / 5;
@@ -179,11 +170,10 @@ static void tasks_that_vanish_in_the_middle(void **state)
 }
 
 /* Only one of a process's files can be read: it has just ended, or hides behind other rights. */
-static void files_that_are_missing(void **state)
+FIXTURE_TEST(files_that_are_missing)
 {
 	struct pb_field row;
 
-	(void)state;
 	put_process(10, 1);
 	proc_remove("10/cmdline");
 	put_process(20, 3);
@@ -202,11 +192,10 @@ static void files_that_are_missing(void **state)
 	assert_int_equal(fake_process(50, NULL), 1);
 }
 
-static void what_was_described_before_is_left_out(void **state)
+FIXTURE_TEST(what_was_described_before_is_left_out)
 {
 	struct proc_list threads = {0};
 
-	(void)state;
 	put_process(10, 3);
 	put_process(20, 1);
 	process_names_task(&names, 10);
@@ -221,11 +210,10 @@ static void what_was_described_before_is_left_out(void **state)
 	assert_int_equal(fake_process(20, NULL), 1);
 }
 
-static void threads_in_a_namespace(void **state)
+FIXTURE_TEST(threads_in_a_namespace)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){
 		.pid = 10, .name = "init", .threads = 2, .more = "NSpid:\t10\t1\n"});
 	proc_put_task((struct proc_task){
@@ -236,9 +224,8 @@ static void threads_in_a_namespace(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 2);
 }
 
-static void a_scan_that_is_given_up(void **state)
+FIXTURE_TEST(a_scan_that_is_given_up)
 {
-	(void)state;
 	for (int i = 1; i <= 20; i++)
 		put_process(i * 10, 3);
 	step_ns = TIME_SLICE_NS;
@@ -282,12 +269,11 @@ static void expect_named(const struct named *named)
 }
 
 /* Of the real machine: where the kernel may be asked for names, and where it may not. */
-static void threads_by_the_kernel_and_by_their_files(void **state)
+FIXTURE_TEST(threads_by_the_kernel_and_by_their_files)
 {
 	static struct named named[NAMED];
 	pthread_barrier_t barrier;
 
-	(void)state;
 	proc_files_deinit(&files);
 	assert_int_equal(proc_files_init(&files, "/proc"), 0);
 	pthread_barrier_init(&barrier, NULL, NAMED + 1);
@@ -310,25 +296,4 @@ static void threads_by_the_kernel_and_by_their_files(void **state)
 	pthread_barrier_wait(&barrier);
 	for (unsigned i = 0; i < NAMED; i++)
 		pthread_join(named[i].thread, NULL);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_task_in_one_turn, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_empty_machine, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_turn_takes_no_more_than_its_time, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_turn_that_is_over_still_gets_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(tasks_that_vanish_in_the_middle, setup, teardown),
-		cmocka_unit_test_setup_teardown(files_that_are_missing, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_described_before_is_left_out, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads_in_a_namespace, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads_by_the_kernel_and_by_their_files, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_scan_that_is_given_up, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "procfs/process/pid_map.h"
 
-static void numbers_come_and_go(void **state)
+TEST(numbers_come_and_go)
 {
 	static const int32_t tids[] = {1,
 				       63,
@@ -22,7 +16,6 @@ static void numbers_come_and_go(void **state)
 				       PROCESS_SEEN_MAX - 1};
 	struct process_seen s = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(tids) / sizeof(tids[0]); i++) {
 		assert_false(process_seen_has(&s, tids[i]));
 		assert_int_equal(process_seen_add(&s, tids[i]), 0);
@@ -39,12 +32,11 @@ static void numbers_come_and_go(void **state)
 		assert_false(process_seen_has(&s, tids[i]));
 }
 
-static void what_is_no_task_is_never_in(void **state)
+TEST(what_is_no_task_is_never_in)
 {
 	static const int32_t bad[] = {0, -1, INT32_MIN, INT32_MAX, PROCESS_SEEN_MAX};
 	struct process_seen s = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(process_seen_add(&s, bad[i]), -ERANGE);
 		assert_false(process_seen_has(&s, bad[i]));
@@ -55,25 +47,13 @@ static void what_is_no_task_is_never_in(void **state)
 		assert_null(s.leaf[i]);
 }
 
-static void every_number_is_its_own(void **state)
+TEST(every_number_is_its_own)
 {
 	struct process_seen s = {0};
 
-	(void)state;
 	for (int32_t i = 1; i < PROCESS_SEEN_MAX; i += 3)
 		assert_int_equal(process_seen_add(&s, i), 0);
 	for (int32_t i = 1; i < PROCESS_SEEN_MAX; i++)
 		assert_int_equal(process_seen_has(&s, i), i % 3 == 1);
 	process_seen_clear(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_come_and_go),
-		cmocka_unit_test(what_is_no_task_is_never_in),
-		cmocka_unit_test(every_number_is_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "procfs/process/process_packet.h"
 #include "base/event_loop/time_slice.h"
 #include "unit/procfs/process_rig.h"
 #include "unit/procfs/told.h"
 
-static void the_start_is_answered_after_the_scan(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(the_start_is_answered_after_the_scan)
 {
-	(void)state;
 	put_processes(100);
 	create_and_start();
 	run_loop();
@@ -41,12 +36,11 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* What is due on the loop gets its turn between those of the scan. */
-static void a_long_scan_lets_others_work(void **state)
+FIXTURE_TEST(a_long_scan_lets_others_work)
 {
 	enum { PROCESSES = 40 };
 	struct event *e;
 
-	(void)state;
 	put_processes(PROCESSES);
 	fake.packet_ns = TIME_SLICE_NS / 2; /* of a process; two are a turn */
 	e = evtimer_new(env.loop, on_tick, &e);
@@ -60,9 +54,8 @@ static void a_long_scan_lets_others_work(void **state)
 	assert_true(n_ticks + 1 >= PROCESSES / 3);
 }
 
-static void without_a_config(void **state)
+FIXTURE_TEST(without_a_config)
 {
-	(void)state;
 	config.process_stats_config = NULL;
 	put_processes(3);
 	create_and_start();
@@ -81,9 +74,8 @@ static unsigned n_track_events(void)
 	return n;
 }
 
-static void many_flushes_are_all_answered(void **state)
+FIXTURE_TEST(many_flushes_are_all_answered)
 {
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
 	for (uint64_t id = 1; id <= 100; id++)
@@ -93,9 +85,8 @@ static void many_flushes_are_all_answered(void **state)
 	assert_int_equal(fake.last_flush_id, 100);
 }
 
-static void a_flush_does_not_wait_for_the_scan(void **state)
+FIXTURE_TEST(a_flush_does_not_wait_for_the_scan)
 {
-	(void)state;
 	put_processes(3000);
 	create_and_start();
 	source->flush(instance, 1);
@@ -107,11 +98,10 @@ static void a_flush_does_not_wait_for_the_scan(void **state)
 	assert_true(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL) <= 3000);
 }
 
-static void a_clear_forgets(void **state)
+FIXTURE_TEST(a_clear_forgets)
 {
 	size_t n;
 
-	(void)state;
 	put_processes(3);
 	create_and_start();
 	run_loop();
@@ -126,11 +116,10 @@ static void a_clear_forgets(void **state)
 	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 }
 
-static void after_the_stop_there_is_silence(void **state)
+FIXTURE_TEST(after_the_stop_there_is_silence)
 {
 	size_t n;
 
-	(void)state;
 	put_processes(3);
 	create_and_start();
 	run_loop();
@@ -143,9 +132,8 @@ static void after_the_stop_there_is_silence(void **state)
 	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 }
 
-static void destroyed_at_any_time(void **state)
+FIXTURE_TEST(destroyed_at_any_time)
 {
-	(void)state;
 	put_processes(3000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_TASKS);
@@ -160,9 +148,8 @@ static void destroyed_at_any_time(void **state)
 	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
 }
 
-static void counters_of_every_process(void **state)
+FIXTURE_TEST(counters_of_every_process)
 {
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	stats.proc_stats_poll_ms = 1; /* raised to 100 */
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
@@ -178,11 +165,10 @@ static void counters_of_every_process(void **state)
 	run_loop(); /* ends: no timer is left */
 }
 
-static void counters_that_do_not_change(void **state)
+FIXTURE_TEST(counters_that_do_not_change)
 {
 	size_t n;
 
-	(void)state;
 	stats.proc_stats_poll_ms = 100;
 	stats.proc_stats_cache_ttl_ms = 1000000;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
@@ -200,11 +186,10 @@ static void counters_that_do_not_change(void **state)
 }
 
 /* As after a clear, once. */
-static void what_was_dropped_is_told_again(void **state)
+FIXTURE_TEST(what_was_dropped_is_told_again)
 {
 	size_t n;
 
-	(void)state;
 	stats.proc_stats_poll_ms = 100;
 	stats.proc_stats_cache_ttl_ms = 1000000;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
@@ -224,12 +209,11 @@ static void what_was_dropped_is_told_again(void **state)
 }
 
 /* Not with the writer of the names, whose packets say that the state is new; see tracks_set_thread_writer. */
-static void our_own_counters(void **state)
+FIXTURE_TEST(our_own_counters)
 {
 	struct pb_field f;
 	unsigned values = 0;
 
-	(void)state;
 	stats.proc_stats_poll_ms = 100;
 	stats.record_process_io = true;
 	stats.record_thread_sched = true;
@@ -258,12 +242,11 @@ static void our_own_counters(void **state)
 	assert_true(values >= 3);
 }
 
-static void a_flush_and_the_stop_take_turns(void **state)
+FIXTURE_TEST(a_flush_and_the_stop_take_turns)
 {
 	const unsigned threads = 1000;
 	unsigned turns = 0;
 
-	(void)state;
 	stats.scan_all_processes_on_start = false;
 	stats.proc_stats_poll_ms = UINT32_MAX;
 	stats.record_thread_sched = true;
@@ -289,12 +272,11 @@ static void a_flush_and_the_stop_take_turns(void **state)
 }
 
 /* Said once, and counted: what is missing is that counter alone. */
-static void files_that_cannot_be_understood(void **state)
+FIXTURE_TEST(files_that_cannot_be_understood)
 {
 	struct pb_field stats_packet, unread, f;
 	unsigned found = 0;
 
-	(void)state;
 	stats.proc_stats_poll_ms = 100;
 	stats.scan_smaps_rollup = true;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
@@ -324,11 +306,10 @@ static void files_that_cannot_be_understood(void **state)
 }
 
 /* Neither spins nor overflows. */
-static void periods_of_any_length(void **state)
+FIXTURE_TEST(periods_of_any_length)
 {
 	static const uint32_t periods[] = {0, 1, 99, 4294967295u};
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
 		stats.proc_stats_poll_ms = periods[i];
@@ -349,9 +330,8 @@ static void periods_of_any_length(void **state)
 }
 
 /* A config that asks for nothing that is there. */
-static void what_records_nothing_is_told(void **state)
+FIXTURE_TEST(what_records_nothing_is_told)
 {
-	(void)state;
 	config.process_stats_config = NULL;
 	told_begin();
 	create_and_start();
@@ -366,37 +346,9 @@ static void what_records_nothing_is_told(void **state)
 	assert_int_equal(told_end("records nothing"), 0);
 }
 
-static void no_proc(void **state)
+FIXTURE_TEST(no_proc)
 {
-	(void)state;
 	env.proc_root = "/nonexistent";
 	assert_int_equal(source->create(NULL, &env, &config, &instance), -ENOENT);
 	assert_null(instance);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(the_start_is_answered_after_the_scan),
-		TEST(a_long_scan_lets_others_work),
-		TEST(without_a_config),
-		TEST(many_flushes_are_all_answered),
-		TEST(a_flush_and_the_stop_take_turns),
-		TEST(a_flush_does_not_wait_for_the_scan),
-		TEST(a_clear_forgets),
-		TEST(after_the_stop_there_is_silence),
-		TEST(destroyed_at_any_time),
-		TEST(counters_of_every_process),
-		TEST(counters_that_do_not_change),
-		TEST(what_was_dropped_is_told_again),
-		TEST(our_own_counters),
-		TEST(files_that_cannot_be_understood),
-		TEST(periods_of_any_length),
-		TEST(what_records_nothing_is_told),
-		TEST(no_proc),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

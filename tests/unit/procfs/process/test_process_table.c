@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "procfs/process/process_scan.h"
 
 static struct process_table table;
@@ -60,12 +54,13 @@ static void end_pass(void)
 		;
 }
 
-static void what_changed_since_the_last_pass(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(what_changed_since_the_last_pass)
 {
 	const uint32_t size = 1u << COUNTER_VM_SIZE, rss = 1u << COUNTER_VM_RSS;
 	struct process_counters more = of(1, 2);
 
-	(void)state;
 	assert_int_equal(look(5, of(1, 2)), size | rss);
 	assert_int_equal(look(9, of(0, 0)), size | rss); /* zero is news as well */
 	end_pass();
@@ -92,9 +87,8 @@ static void what_changed_since_the_last_pass(void **state)
 	assert_int_equal(look(5, of(1 + (1ull << 32), 2)), size);
 }
 
-static void in_any_order(void **state)
+FIXTURE_TEST(in_any_order)
 {
-	(void)state;
 	for (int32_t pid = 1000; pid > 0; pid--)
 		look(pid, of((uint64_t)pid, 0));
 	end_pass();
@@ -106,9 +100,8 @@ static void in_any_order(void **state)
 	assert_int_equal(n_gone, 1000);
 }
 
-static void forgotten_in_the_middle_of_a_pass(void **state)
+FIXTURE_TEST(forgotten_in_the_middle_of_a_pass)
 {
-	(void)state;
 	look(5, of(1, 2));
 	look(7, of(1, 2));
 	end_pass();
@@ -122,11 +115,10 @@ static void forgotten_in_the_middle_of_a_pass(void **state)
 	assert_int_equal(n_gone, 0);
 }
 
-static void another_process_with_the_number(void **state)
+FIXTURE_TEST(another_process_with_the_number)
 {
 	struct polled *p;
 
-	(void)state;
 	look(5, of(1, 2));
 	end_pass();
 	p = process_table_take(&table, 5);
@@ -142,13 +134,12 @@ static void another_process_with_the_number(void **state)
 	assert_int_equal(look(5, (struct process_counters){0}), 0);
 }
 
-static void many_go_piece_by_piece(void **state)
+FIXTURE_TEST(many_go_piece_by_piece)
 {
 	const unsigned many = 1000;
 	unsigned before, pieces = 1;
 	bool more;
 
-	(void)state;
 	for (unsigned pid = 1; pid <= many; pid++)
 		look((int32_t)pid, of(1, 2));
 	end_pass();
@@ -170,13 +161,12 @@ static void many_go_piece_by_piece(void **state)
 }
 
 /* In the middle of a pass: some rows have moved on, some have not. */
-static void it_is_emptied_piece_by_piece(void **state)
+FIXTURE_TEST(it_is_emptied_piece_by_piece)
 {
 	int32_t n = (int32_t)PROCESS_TABLE_PIECE;
 	unsigned pieces = 1;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	for (int32_t pid = 1; pid <= n; pid++)
 		look(pid, of(1, 1));
@@ -193,18 +183,4 @@ static void it_is_emptied_piece_by_piece(void **state)
 	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
 	close(fds[1]);
 	assert_false(process_table_empty(&table));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_changed_since_the_last_pass, setup, teardown),
-		cmocka_unit_test_setup_teardown(in_any_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(forgotten_in_the_middle_of_a_pass, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_process_with_the_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_go_piece_by_piece, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_is_emptied_piece_by_piece, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

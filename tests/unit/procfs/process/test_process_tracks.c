@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/process_tracks.h"
@@ -65,9 +59,10 @@ static void one_pass(int pid)
 	read_tracks();
 }
 
-static void io_of_a_process(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(io_of_a_process)
 {
-	(void)state;
 	put(7, 0, "io", "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: %u\n", 50);
 	one_pass(7);
 	one_pass(7);
@@ -85,9 +80,8 @@ static void io_of_a_process(void **state)
 	assert_null(read_find("process 7/io.write_bytes"));
 }
 
-static void time_of_threads(void **state)
+FIXTURE_TEST(time_of_threads)
 {
-	(void)state;
 	put(7, 7, "schedstat", "1000 %u 3\n", 20);
 	put(7, 8, "schedstat", "500 %u 3\n", 0);
 	put(7, 9, "schedstat", "%u", 0); /* cut off */
@@ -120,9 +114,8 @@ static unsigned instants(const char *name)
 	return n;
 }
 
-static void the_cgroup_of_a_process(void **state)
+FIXTURE_TEST(the_cgroup_of_a_process)
 {
-	(void)state;
 	put(7, 0, "cgroup", "0::/a\n", 0);
 	one_pass(7);
 	one_pass(7);
@@ -141,9 +134,8 @@ static void the_cgroup_of_a_process(void **state)
 	assert_int_equal(instants("/a"), 3);
 }
 
-static void only_what_is_asked_for(void **state)
+FIXTURE_TEST(only_what_is_asked_for)
 {
-	(void)state;
 	usage.options = (struct process_usage_options){.cgroup = true};
 	put(7, 0, "io", "rchar: %u\n", 5);
 	put(7, 0, "cgroup", "0::/a\n", 0);
@@ -154,9 +146,8 @@ static void only_what_is_asked_for(void **state)
 	assert_int_equal(rd.n_tracks, 2);
 }
 
-static void the_last_values_at_a_flush(void **state)
+FIXTURE_TEST(the_last_values_at_a_flush)
 {
-	(void)state;
 	put(7, 0, "io", "rchar: %u\n", 5);
 	one_pass(7);
 	one_pass(7);
@@ -178,9 +169,8 @@ static unsigned count_tracks(const char *name)
 }
 
 /* A number that is used again is another track. */
-static void who_has_the_number_next(void **state)
+FIXTURE_TEST(who_has_the_number_next)
 {
-	(void)state;
 	put(7, 0, "io", "rchar: %u\n", 5);
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);
 	one_pass(7);
@@ -202,11 +192,10 @@ static void who_has_the_number_next(void **state)
 	assert_int_equal(count_tracks("thread 9/8"), 1);
 }
 
-static void a_process_that_goes_meanwhile(void **state)
+FIXTURE_TEST(a_process_that_goes_meanwhile)
 {
 	int32_t tid;
 
-	(void)state;
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);
 	process_usage_begin(&usage);
 	process_usage_read(&usage, &files, 7, &rows[7]);
@@ -222,13 +211,12 @@ static void a_process_that_goes_meanwhile(void **state)
 	assert_int_equal(files.troubles[PROC_FILE_SCHEDSTAT].count, 0);
 }
 
-static void many_threads_end_piece_by_piece(void **state)
+FIXTURE_TEST(many_threads_end_piece_by_piece)
 {
 	const unsigned many = 3 * PROCESS_USAGE_PIECE;
 	unsigned pieces = 0;
 	uint32_t left;
 
-	(void)state;
 	usage.options = (struct process_usage_options){.sched = true};
 	for (unsigned tid = 1; tid <= many; tid++)
 		put(1, (int)tid, "schedstat", "1000 %u 3\n", tid);
@@ -254,20 +242,4 @@ static void many_threads_end_piece_by_piece(void **state)
 	one_pass(1);
 	assert_int_equal(read_last("thread 1/1/sched.run_ns"), 2000);
 	assert_int_equal(tracks_counts(usage.tracks).tracks, 3);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(io_of_a_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(time_of_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_cgroup_of_a_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_what_is_asked_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_last_values_at_a_flush, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_has_the_number_next, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_process_that_goes_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_threads_end_piece_by_piece, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
 
@@ -35,7 +29,9 @@ static struct proc_name name_of(const char *s)
 	return n;
 }
 
-static void every_field_of_a_process(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(every_field_of_a_process)
 {
 	const struct proc_status s = {
 		.has = ~0u,
@@ -51,7 +47,6 @@ static void every_field_of_a_process(void **state)
 	struct pb_field row, f;
 	static const char cmdline[] = "prog\0--a b\0\0last";
 
-	(void)state;
 	process_packet_next(&packet);
 	process_tree_process(&packet, &(struct process_row){.status = &s,
 							    .cmdline = cmdline,
@@ -74,12 +69,11 @@ static void every_field_of_a_process(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 0);
 }
 
-static void what_is_not_known_is_not_written(void **state)
+FIXTURE_TEST(what_is_not_known_is_not_written)
 {
 	const struct proc_status s = {.tgid = 70, .pid = 70, .name = name_of("main")};
 	struct pb_field row;
 
-	(void)state;
 	process_packet_next(&packet);
 	process_tree_process(&packet, &(struct process_row){.status = &s, .cmdline = ""});
 	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
@@ -98,13 +92,12 @@ static void what_is_not_known_is_not_written(void **state)
 	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NSTID));
 }
 
-static void every_field_of_a_thread(void **state)
+FIXTURE_TEST(every_field_of_a_thread)
 {
 	const struct proc_name name = name_of("");
 	const int32_t nstid[] = {5, 6};
 	struct pb_field row;
 
-	(void)state;
 	process_packet_next(&packet);
 	process_tree_thread(
 		&packet,
@@ -115,15 +108,4 @@ static void every_field_of_a_thread(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, ""));
 	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_THREAD_NSTID), 2);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_field_of_a_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_not_known_is_not_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_field_of_a_thread, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
 #include "unit/procfs/told.h"
@@ -34,18 +28,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void nothing_is_not_written(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(nothing_is_not_written)
 {
-	(void)state;
 	process_trouble_tell(&trouble, &files);
 	process_trouble_write(&trouble, &files, &packet);
 	assert_int_equal(fake.n, 0);
 	assert_int_equal(trouble.told, 0);
 }
 
-static void each_kind_of_file_once(void **state)
+FIXTURE_TEST(each_kind_of_file_once)
 {
-	(void)state;
 	files.troubles[PROC_FILE_IO] = (struct proc_trouble){.count = 3, .error = -EACCES};
 	process_trouble_tell(&trouble, &files);
 	assert_int_equal(trouble.told, 1u << PROC_FILE_IO);
@@ -55,11 +49,10 @@ static void each_kind_of_file_once(void **state)
 	assert_int_equal(trouble.told, 1u << PROC_FILE_IO | 1u << PROC_FILE_DMABUF_RSS);
 }
 
-static void all_are_counted_in_the_trace(void **state)
+FIXTURE_TEST(all_are_counted_in_the_trace)
 {
 	struct pb_field p, stats, row;
 
-	(void)state;
 	files.troubles[PROC_FILE_IO] = (struct proc_trouble){.count = 3, .error = -EACCES};
 	files.troubles[PROC_FILE_DMABUF_RSS] =
 		(struct proc_trouble){.absent = true, .error = -ENOENT};
@@ -83,11 +76,10 @@ static void all_are_counted_in_the_trace(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_COUNT), 4);
 }
 
-static void refused_tracks_are_told_and_counted(void **state)
+FIXTURE_TEST(refused_tracks_are_told_and_counted)
 {
 	struct pb_field p, stats;
 
-	(void)state;
 	trouble.refused_tracks = 7;
 	told_begin();
 	process_trouble_tell(&trouble, &files);
@@ -101,17 +93,4 @@ static void refused_tracks_are_told_and_counted(void **state)
 	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
 	assert_int_equal(fake_u64(stats, PB_PROCESS_STATS_REFUSED_TRACKS), 9);
 	assert_false(fake_has(stats, PB_PROCESS_STATS_UNREAD_FILES));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_is_not_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(each_kind_of_file_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(all_are_counted_in_the_trace, setup, teardown),
-		cmocka_unit_test_setup_teardown(refused_tracks_are_told_and_counted, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

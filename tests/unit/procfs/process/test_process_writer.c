@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/system/outside_reads.h"
 #include "unit/procfs/fake_proc.h"
@@ -57,11 +51,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void a_leader_is_a_process_and_a_thread(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup_recorded, teardown)
+#define TEST_SETUP(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(a_leader_is_a_process_and_a_thread)
 {
 	struct pb_field row;
 
-	(void)state;
 	process_names_task(&names, 28864);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 1);
@@ -75,9 +71,8 @@ static void a_leader_is_a_process_and_a_thread(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "Tgid:\t1\n\\x"));
 }
 
-static void the_leader_without_its_thread(void **state)
+FIXTURE_TEST(the_leader_without_its_thread)
 {
-	(void)state;
 	names.options.skip_main_thread = true;
 	process_names_task(&names, 28864);
 	process_names_task(&names, 28864);
@@ -86,11 +81,10 @@ static void the_leader_without_its_thread(void **state)
 	assert_int_equal(fake_thread(28864, NULL), 0);
 }
 
-static void a_kernel_thread_goes_by_its_name(void **state)
+FIXTURE_TEST(a_kernel_thread_goes_by_its_name)
 {
 	struct pb_field row;
 
-	(void)state;
 	process_names_task(&names, 2);
 	process_names_task(&names, 10);
 	process_packet_end(&packet);
@@ -103,11 +97,10 @@ static void a_kernel_thread_goes_by_its_name(void **state)
 				"kworker/0:0H-events_highpri"));
 }
 
-static void a_process_in_a_namespace(void **state)
+FIXTURE_TEST(a_process_in_a_namespace)
 {
 	struct pb_field row;
 
-	(void)state;
 	process_names_task(&names, 28868);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28868, &row), 1);
@@ -116,12 +109,11 @@ static void a_process_in_a_namespace(void **state)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 1);
 }
 
-static void the_age_where_it_is_asked_for(void **state)
+FIXTURE_TEST(the_age_where_it_is_asked_for)
 {
 	const uint64_t ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct pb_field row;
 
-	(void)state;
 	names.options.age = true;
 	process_names_task(&names, 28864);
 	process_packet_end(&packet);
@@ -130,11 +122,10 @@ static void the_age_where_it_is_asked_for(void **state)
 			 262879 * ns_per_tick);
 }
 
-static void each_task_once(void **state)
+FIXTURE_TEST(each_task_once)
 {
 	struct proc_status status;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		process_names_task(&names, 2);
 		process_names_task(&names, 28864);
@@ -147,11 +138,10 @@ static void each_task_once(void **state)
 	assert_int_equal(fake_thread(28864, NULL), 1);
 }
 
-static void a_thread_brings_its_process(void **state)
+TEST_SETUP(a_thread_brings_its_process)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main", .threads = 3});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a b", .threads = 3});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 72, .name = "c", .threads = 3});
@@ -168,11 +158,10 @@ static void a_thread_brings_its_process(void **state)
 }
 
 /* The leader may have ended before its threads, and its files may be gone. */
-static void a_thread_without_its_process(void **state)
+TEST_SETUP(a_thread_without_its_process)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_names_task(&names, 71);
 	process_packet_end(&packet);
@@ -192,9 +181,8 @@ static void name_thread(int32_t pid, int32_t tid, bool namespaced)
 	proc_list_close(&threads);
 }
 
-static void what_is_gone_is_asked_for_again(void **state)
+TEST_SETUP(what_is_gone_is_asked_for_again)
 {
-	(void)state;
 	process_names_task(&names, 70);
 	name_thread(70, 71, false);
 	proc_put("", 0, "70/task/none");
@@ -209,11 +197,10 @@ static void what_is_gone_is_asked_for_again(void **state)
 }
 
 /* Between readdir and open the number of a process went to a thread of another one. */
-static void a_number_that_changed_hands(void **state)
+TEST_SETUP(a_number_that_changed_hands)
 {
 	struct proc_status status;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	assert_false(process_names_process(&names, 71, &status));
 	/* And a file that is of somebody else altogether. */
@@ -224,9 +211,8 @@ static void a_number_that_changed_hands(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void numbers_that_are_no_tasks(void **state)
+TEST_SETUP(numbers_that_are_no_tasks)
 {
-	(void)state;
 	process_names_task(&names, 0);
 	process_names_task(&names, -1);
 	process_names_task(&names, INT32_MIN);
@@ -240,11 +226,10 @@ static void forget(int32_t tid)
 	process_seen_remove(&names.seen, tid);
 }
 
-static void a_renamed_task_is_told_again(void **state)
+TEST_SETUP(a_renamed_task_is_told_again)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_names_task(&names, 70);
@@ -266,11 +251,10 @@ static void a_renamed_task_is_told_again(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
 }
 
-static void without_names_a_thread_is_two_numbers(void **state)
+TEST_SETUP(without_names_a_thread_is_two_numbers)
 {
 	struct pb_field row;
 
-	(void)state;
 	names.options.thread_names = false;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	name_thread(70, 71, false); /* no file is read */
@@ -283,11 +267,10 @@ static void without_names_a_thread_is_two_numbers(void **state)
 	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
 }
 
-static void threads_in_a_namespace_have_inner_numbers(void **state)
+TEST_SETUP(threads_in_a_namespace_have_inner_numbers)
 {
 	struct pb_field row;
 
-	(void)state;
 	proc_put_task((struct proc_task){
 		.pid = 70, .tid = 71, .name = "a\\n", .more = "NSpid:\t71\t2\t1\n"});
 	name_thread(70, 71, true);
@@ -297,9 +280,8 @@ static void threads_in_a_namespace_have_inner_numbers(void **state)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "a\n"));
 }
 
-static void a_clear_begins_anew(void **state)
+TEST_SETUP(a_clear_begins_anew)
 {
-	(void)state;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	process_names_task(&names, 70);
 	process_packet_end(&packet);
@@ -312,13 +294,12 @@ static void a_clear_begins_anew(void **state)
 }
 
 /* Who reads it waits for a lock of the process: the child is stopped. The last test, as the child stays. */
-static void a_command_line_that_cannot_be_read_in_time_is_read_again(void **state)
+FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 	struct pb_field row;
 	int status;
 
-	(void)state;
 	assert_int_equal(outside_reads_start(), 0);
 	outside_reads_set_timely(true);
 	assert_int_equal(kill(outside_reads_pid(), SIGSTOP), 0);
@@ -338,36 +319,4 @@ static void a_command_line_that_cannot_be_read_in_time_is_read_again(void **stat
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "database server"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_leader_is_a_process_and_a_thread, setup_recorded,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_leader_without_its_thread, setup_recorded,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_kernel_thread_goes_by_its_name, setup_recorded,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_process_in_a_namespace, setup_recorded, teardown),
-		cmocka_unit_test_setup_teardown(the_age_where_it_is_asked_for, setup_recorded,
-						teardown),
-		cmocka_unit_test_setup_teardown(each_task_once, setup_recorded, teardown),
-		cmocka_unit_test_setup_teardown(a_thread_brings_its_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_thread_without_its_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_gone_is_asked_for_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_number_that_changed_hands, setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers_that_are_no_tasks, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_renamed_task_is_told_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_names_a_thread_is_two_numbers, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads_in_a_namespace_have_inner_numbers, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_clear_begins_anew, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_command_line_that_cannot_be_read_in_time_is_read_again, setup_recorded,
-			teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/genetlink.h>
@@ -16,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "procfs/process/taskstats.h"
 
 struct answer {
@@ -51,13 +45,12 @@ static int parse(const struct answer *a, size_t len, int32_t *ret_tgid, struct p
 	return task_names_parse(a, len, 1000, 4, ret_tgid, ret_name);
 }
 
-static void an_answer(void **state)
+TEST(an_answer)
 {
 	struct answer a = answer(13, 1002);
 	struct proc_name name = {0};
 	int32_t tgid = -1;
 
-	(void)state;
 	assert_int_equal(parse(&a, sizeof(a), &tgid, &name), 2);
 	assert_int_equal(tgid, 70);
 	assert_int_equal(name.len, 6);
@@ -68,7 +61,7 @@ static void an_answer(void **state)
 	assert_int_equal(name.len, sizeof(a.stats.ac_comm));
 }
 
-static void a_task_that_is_gone(void **state)
+TEST(a_task_that_is_gone)
 {
 	struct {
 		struct nlmsghdr nl;
@@ -78,12 +71,11 @@ static void a_task_that_is_gone(void **state)
 	struct proc_name name;
 	int32_t tgid = -1;
 
-	(void)state;
 	assert_int_equal(task_names_parse(&a, sizeof(a), 1000, 4, &tgid, &name), 3);
 	assert_int_equal(tgid, 0);
 }
 
-static void answers_that_are_none(void **state)
+TEST(answers_that_are_none)
 {
 	static const uint16_t versions[] = {0, 11, 15};
 	struct answer a = answer(13, 1004);
@@ -91,7 +83,6 @@ static void answers_that_are_none(void **state)
 	int32_t tgid = -1;
 	size_t needed = offsetof(struct answer, stats) + offsetof(struct taskstats, ac_tgid) + 4;
 
-	(void)state;
 	assert_true(parse(&a, sizeof(a), &tgid, &name) < 0); /* to another question */
 	a.nl.nlmsg_seq = 999;
 	assert_true(parse(&a, sizeof(a), &tgid, &name) < 0);
@@ -121,14 +112,13 @@ static void *end_at_once(void *tid)
 	return NULL;
 }
 
-static void ourselves(void **state)
+TEST(ourselves)
 {
 	struct task_names t = {0};
 	struct task_name names[TASK_NAMES_MAX];
 	pthread_t thread;
 	int32_t gone;
 
-	(void)state;
 	if (task_names_open(&t) < 0) {
 		assert_false(t.open);
 		skip();
@@ -156,26 +146,12 @@ static void ourselves(void **state)
 }
 
 /* It is not tried again. */
-static void a_socket_that_fails(void **state)
+TEST(a_socket_that_fails)
 {
 	struct task_names t = {.open = true, .fd = open("/dev/null", O_RDWR | O_CLOEXEC)};
 	struct task_name name = {.tid = getpid(), .tgid = 5};
 
-	(void)state;
 	assert_true(task_names_get(&t, &name, 1) < 0);
 	assert_false(t.open);
 	assert_int_equal(name.tgid, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_answer),
-		cmocka_unit_test(a_task_that_is_gone),
-		cmocka_unit_test(answers_that_are_none),
-		cmocka_unit_test(ourselves),
-		cmocka_unit_test(a_socket_that_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

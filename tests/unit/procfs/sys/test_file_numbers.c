@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "unit/test.h"
 #include "procfs/sys/sys_user_files.c"
 
 static char *got;
@@ -46,8 +40,10 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
 /* What the kernel's files look like. */
-static void names_are_made_of_the_words_before(void **state)
+FIXTURE_TEST(names_are_made_of_the_words_before)
 {
 	static const struct {
 		const char *text, *numbers;
@@ -68,40 +64,36 @@ static void names_are_made_of_the_words_before(void **state)
 		{"a b: c 1 d 2\n", "a b c = 1; d = 2; "},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		assert_int_equal(parse(files[i].text, strlen(files[i].text)), 0);
 		assert_string_equal(got, files[i].numbers);
 	}
 }
 
-static void texts_without_a_number(void **state)
+FIXTURE_TEST(texts_without_a_number)
 {
 	static const char *const texts[] = {
 		"", "\n\n", "[always] madvise never\n", "0x12 1e5 1.2.3\n", "a=b =5 =\n", ":\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		assert_int_equal(parse(texts[i], strlen(texts[i])), -EBADMSG);
 		assert_string_equal(got, "");
 	}
 }
 
-static void what_is_no_text_is_no_name(void **state)
+FIXTURE_TEST(what_is_no_text_is_no_name)
 {
 	static const char bytes[] = "\0=1 a\0b 5 c 6\n";
 
-	(void)state;
 	assert_int_equal(parse(bytes, sizeof(bytes) - 1), 0);
 	assert_string_equal(got, "file 3 = 5; c = 6; ");
 }
 
 /* The numbers of the next words are there. */
-static void names_that_are_too_long_are_left_out(void **state)
+FIXTURE_TEST(names_that_are_too_long_are_left_out)
 {
 	char text[400];
 
-	(void)state;
 	memset(text, 'n', sizeof(text));
 	memcpy(text + 300, " 1 k=2 m 3\nok 4\n", 17);
 	assert_int_equal(parse(text, 317), 0);
@@ -110,16 +102,4 @@ static void names_that_are_too_long_are_left_out(void **state)
 	memcpy(text + FILE_NUMBER_NAME_SIZE - 1, " 5\n", 3);
 	assert_int_equal(parse(text, FILE_NUMBER_NAME_SIZE + 2), 0);
 	assert_int_equal(strlen(got), FILE_NUMBER_NAME_SIZE - 1 + strlen(" = 5; "));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(names_are_made_of_the_words_before, teardown),
-		cmocka_unit_test_teardown(texts_without_a_number, teardown),
-		cmocka_unit_test_teardown(what_is_no_text_is_no_name, teardown),
-		cmocka_unit_test_teardown(names_that_are_too_long_are_left_out, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

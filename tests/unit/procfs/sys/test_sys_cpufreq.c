@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* scaling_cur_freq of CPUs that are there, off, of no driver, or gone in between. */
@@ -13,9 +7,10 @@
 #define CPU "devices/system/cpu/cpu"
 #define KHZ "/cpufreq/scaling_cur_freq"
 
-static void frequencies_keep_their_places(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(frequencies_keep_their_places)
 {
-	(void)state;
 	rig_file(CPU "0/online", "1\n");
 	rig_file(CPU "3" KHZ, "99999999999\n");
 	rig_file("devices/system/cpu/cpufreq/boost", "1\n");
@@ -27,11 +22,10 @@ static void frequencies_keep_their_places(void **state)
 	assert_null(strstr(said, "cpufreq 0 0"));
 }
 
-static void cpus_that_are_added(void **state)
+FIXTURE_TEST(cpus_that_are_added)
 {
 	void *s;
 
-	(void)state;
 	rig_file(CPU "0" KHZ, "1000\n");
 	s = rig_open(&sys_cpufreq);
 	rig_passes(&sys_cpufreq, s, 1);
@@ -47,9 +41,8 @@ static void cpus_that_are_added(void **state)
 	rig_close(&sys_cpufreq, s);
 }
 
-static void one_that_cannot_be_understood_is_0(void **state)
+FIXTURE_TEST(one_that_cannot_be_understood_is_0)
 {
-	(void)state;
 	rig_file(CPU "0" KHZ, "<unknown>\n");
 	rig_file(CPU "1" KHZ, "1800000\n");
 	rig_file(CPU "2" KHZ, "");
@@ -64,11 +57,10 @@ static void one_that_cannot_be_understood_is_0(void **state)
 }
 
 /* A value of the pass before is not written again for it. */
-static void one_that_goes_off_is_0_from_then_on(void **state)
+FIXTURE_TEST(one_that_goes_off_is_0_from_then_on)
 {
 	void *s;
 
-	(void)state;
 	rig_file(CPU "0" KHZ, "1000\n");
 	rig_file(CPU "1" KHZ, "2000\n");
 	s = rig_open(&sys_cpufreq);
@@ -84,11 +76,10 @@ static void one_that_goes_off_is_0_from_then_on(void **state)
 }
 
 /* Zeros would say that the CPUs stand still. */
-static void without_a_driver_there_is_no_packet(void **state)
+FIXTURE_TEST(without_a_driver_there_is_no_packet)
 {
 	void *s;
 
-	(void)state;
 	rig_file(CPU "0/online", "1\n");
 	s = rig_open(&sys_cpufreq);
 	rig_passes(&sys_cpufreq, s, 1);
@@ -99,11 +90,10 @@ static void without_a_driver_there_is_no_packet(void **state)
 	rig_close(&sys_cpufreq, s);
 }
 
-static void a_machine_without_a_list_of_cpus(void **state)
+FIXTURE_TEST(a_machine_without_a_list_of_cpus)
 {
 	const struct sys_source *const sources[] = {&sys_cpufreq, &sys_cpuidle};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		void *s = rig_open(sources[i]);
 
@@ -115,23 +105,4 @@ static void a_machine_without_a_list_of_cpus(void **state)
 		assert_int_equal(fake.n, 0);
 		rig_close(sources[i], s);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(frequencies_keep_their_places, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(cpus_that_are_added, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(one_that_cannot_be_understood_is_0, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(one_that_goes_off_is_0_from_then_on, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(without_a_driver_there_is_no_packet, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_machine_without_a_list_of_cpus, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

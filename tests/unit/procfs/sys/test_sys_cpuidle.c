@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* cpuidle/stateN of each CPU: the name once, the time at each poll. */
@@ -18,9 +12,10 @@ static void put_state(unsigned cpu, unsigned i, const char *name, const char *ti
 	proc_put(time, strlen(time), CPU "%u/cpuidle/state%u/time", cpu, i);
 }
 
-static void each_state_of_each_cpu(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(each_state_of_each_cpu)
 {
-	(void)state;
 	put_state(0, 0, "POLL\n", "7\n");
 	put_state(0, 1, "C1 HLT\n", "18446744073709551615\n");
 	put_state(1, 0, "POLL\n", "0\n");
@@ -36,11 +31,10 @@ static void each_state_of_each_cpu(void **state)
 			    "idle 2 S 1\nidle 2 S 10\n");
 }
 
-static void cpus_that_are_added(void **state)
+FIXTURE_TEST(cpus_that_are_added)
 {
 	void *s = rig_open(&sys_cpuidle);
 
-	(void)state;
 	rig_passes(&sys_cpuidle, s, 1);
 	assert_int_equal(rig_lines(), 1); /* that there is no CPU at all */
 	assert_non_null(strstr(said, "failed cpuidle "));
@@ -52,9 +46,8 @@ static void cpus_that_are_added(void **state)
 	rig_close(&sys_cpuidle, s);
 }
 
-static void one_without_states_is_no_end(void **state)
+FIXTURE_TEST(one_without_states_is_no_end)
 {
-	(void)state;
 	rig_file(CPU "0/online", "1\n");
 	put_state(1, 0, "C1\n", "5\n");
 	put_state(2, 0, "C1\n", "x\n");
@@ -65,11 +58,10 @@ static void one_without_states_is_no_end(void **state)
 }
 
 /* It is missing whole: half of its states would read as time that was not spent. */
-static void a_cpu_that_goes_off_in_between(void **state)
+FIXTURE_TEST(a_cpu_that_goes_off_in_between)
 {
 	void *s;
 
-	(void)state;
 	put_state(0, 0, "C1\n", "1\n");
 	put_state(1, 0, "C1\n", "2\n");
 	put_state(1, 1, "C2\n", "3\n");
@@ -84,9 +76,8 @@ static void a_cpu_that_goes_off_in_between(void **state)
 	rig_close(&sys_cpuidle, s);
 }
 
-static void a_state_without_a_name_is_no_state(void **state)
+FIXTURE_TEST(a_state_without_a_name_is_no_state)
 {
-	(void)state;
 	put_state(0, 0, "\n", "5\n");
 	rig_poll(&sys_cpuidle);
 	assert_int_equal(rig_lines(), 1);
@@ -94,29 +85,10 @@ static void a_state_without_a_name_is_no_state(void **state)
 }
 
 /* The kernel has no more than 10. */
-static void more_states_than_any_kernel_has_are_left_out(void **state)
+FIXTURE_TEST(more_states_than_any_kernel_has_are_left_out)
 {
-	(void)state;
 	for (unsigned i = 0; i < 40; i++)
 		put_state(0, i, "S\n", "1\n");
 	rig_poll(&sys_cpuidle);
 	assert_int_equal(rig_lines(), 32);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_state_of_each_cpu, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(cpus_that_are_added, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(one_without_states_is_no_end, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_cpu_that_goes_off_in_between, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_state_without_a_name_is_no_state, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(more_states_than_any_kernel_has_are_left_out,
-						rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/sys/sys_cpu.h"
 
@@ -28,10 +22,11 @@ static void put_cpu(const char *name)
 	proc_put("", 0, SYS_CPUS "/%s/uevent", name);
 }
 
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
 /* Numbers may have gaps, and other folders begin with the same letters. */
-static void up_to_the_highest(void **state)
+FIXTURE_TEST(up_to_the_highest)
 {
-	(void)state;
 	assert_int_equal(sys_cpus_count(proc_root), 0);
 	put_cpu("cpuidle");
 	put_cpu("cpufreq");
@@ -43,13 +38,12 @@ static void up_to_the_highest(void **state)
 	assert_int_equal(sys_cpus_count(proc_root), 13);
 }
 
-static void more_are_looked_for_now_and_then(void **state)
+FIXTURE_TEST(more_are_looked_for_now_and_then)
 {
 	struct sys_cpus c = {0};
 	uint64_t now = 1000;
 	uint32_t n = 0;
 
-	(void)state;
 	put_cpu("cpu1");
 	assert_true(sys_cpus_have_grown(&c, proc_root, now, &n));
 	assert_int_equal(n, 2);
@@ -67,24 +61,12 @@ static void more_are_looked_for_now_and_then(void **state)
 	assert_false(sys_cpus_have_grown(&c, proc_root, now, &n));
 }
 
-static void what_is_no_machine(void **state)
+FIXTURE_TEST(what_is_no_machine)
 {
-	(void)state;
 	put_cpu("cpu4000000000");
 	put_cpu("cpu8192");
 	assert_int_equal(sys_cpus_count(proc_root), 0);
 	put_cpu("cpu8191");
 	assert_int_equal(sys_cpus_count(proc_root), SYS_CPUS_MAX);
 	assert_int_equal(sys_cpus_count("/nonexistent"), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(up_to_the_highest, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_are_looked_for_now_and_then, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_machine, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

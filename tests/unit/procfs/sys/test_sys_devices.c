@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* Folders of devices in /sys, which come, go, and fail one by one. */
@@ -16,9 +10,10 @@ static void put_zone(unsigned i, const char *type, const char *temp)
 	proc_put(temp, strlen(temp), "class/thermal/thermal_zone%u/temp", i);
 }
 
-static void below_zero_there_is_the_counter_track(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(below_zero_there_is_the_counter_track)
 {
-	(void)state;
 	put_zone(0, "soc\n", "-12345\n");
 	put_zone(1, "soc\n", "-0\n");
 	put_zone(2, "odd", "41999");
@@ -30,9 +25,8 @@ static void below_zero_there_is_the_counter_track(void **state)
 	assert_int_equal(rig_lines(), 5);
 }
 
-static void one_that_fails_is_missing_alone(void **state)
+FIXTURE_TEST(one_that_fails_is_missing_alone)
 {
-	(void)state;
 	put_zone(0, "a\n", "warm\n");
 	put_zone(1, "b\n", "20000\n");
 	put_zone(2, "c\n", "");
@@ -42,11 +36,10 @@ static void one_that_fails_is_missing_alone(void **state)
 	assert_int_equal(rig_lines(), 3);
 }
 
-static void devices_come_later(void **state)
+FIXTURE_TEST(devices_come_later)
 {
 	void *s;
 
-	(void)state;
 	s = rig_open(&sys_devfreq);
 	rig_passes(&sys_devfreq, s, 3);
 	assert_int_equal(fake.n, 1);
@@ -58,9 +51,8 @@ static void devices_come_later(void **state)
 	rig_close(&sys_devfreq, s);
 }
 
-static void pressure_of_lines_that_are_all_unknown(void **state)
+FIXTURE_TEST(pressure_of_lines_that_are_all_unknown)
 {
-	(void)state;
 	rig_file("pressure/cpu", "half avg10=0.00 total=1\nnone total=2\n");
 	rig_file("pressure/io", "some total=5\n");
 	rig_file("pressure/memory", "some total=6\n");
@@ -70,19 +62,4 @@ static void pressure_of_lines_that_are_all_unknown(void **state)
 	assert_non_null(strstr(said, "failed psi "));
 	assert_non_null(strstr(said, "pressure/cpu"));
 	assert_int_equal(rig_lines(), 3);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(below_zero_there_is_the_counter_track, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(one_that_fails_is_missing_alone, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(devices_come_later, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(pressure_of_lines_that_are_all_unknown, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

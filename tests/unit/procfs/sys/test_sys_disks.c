@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/sys/sys_diskstats.c"
 #include "unit/procfs/sys_rig.h"
@@ -44,11 +38,12 @@ static void write_at(uint64_t ns)
 	read_tracks();
 }
 
-static void units_and_groups(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(units_and_groups)
 {
 	struct pb_field counter;
 
-	(void)state;
 	sys_disks_begin(&disks);
 	assert_int_equal(set("sda", 1, SYS_DISK_COLUMNS), 0);
 	assert_int_equal(set("dm-0", 101, 11), 0);
@@ -65,9 +60,8 @@ static void units_and_groups(void **state)
 	assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT_MULTIPLIER), 1000000);
 }
 
-static void the_order_may_change(void **state)
+FIXTURE_TEST(the_order_may_change)
 {
-	(void)state;
 	for (uint64_t pass = 0; pass < 3; pass++) {
 		sys_disks_begin(&disks);
 		assert_int_equal(set(pass == 1 ? "b" : "a", 10 * pass, 11), 0);
@@ -81,11 +75,10 @@ static void the_order_may_change(void **state)
 	assert_int_equal(read_count("diskstats/b/read I/Os"), 3);
 }
 
-static void there_is_a_limit(void **state)
+FIXTURE_TEST(there_is_a_limit)
 {
 	char name[16];
 
-	(void)state;
 	sys_disks_begin(&disks);
 	for (unsigned i = 0; i < SYS_DISKS_MAX; i++) {
 		snprintf(name, sizeof(name), "loop%u", i);
@@ -96,11 +89,10 @@ static void there_is_a_limit(void **state)
 }
 
 /* Others have taken what room there is. */
-static void no_room_for_counters(void **state)
+FIXTURE_TEST(no_room_for_counters)
 {
 	uint32_t group = sys_extras_group(&poll_state.extras, "others");
 
-	(void)state;
 	for (unsigned i = 0; i < SYS_EXTRAS_MAX - 1; i++) {
 		char name[16];
 		int n = snprintf(name, sizeof(name), "c%u", i);
@@ -115,16 +107,4 @@ static void no_room_for_counters(void **state)
 	}
 	assert_int_equal(read_last("diskstats/sda/read I/Os"), 2);
 	assert_null(read_find("diskstats/sda/read merges"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(units_and_groups, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_order_may_change, setup, teardown),
-		cmocka_unit_test_setup_teardown(there_is_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_room_for_counters, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/client/read_tracks.h"
 
@@ -19,25 +13,25 @@ static uint32_t add(uint32_t group, const char *name)
 				  &plain);
 }
 
-static void a_name_is_one_counter_in_its_group(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(a_name_is_one_counter_in_its_group)
 {
 	struct sys_extras *x = &poll_state.extras;
 	uint32_t a = sys_extras_group(x, "a"), b = sys_extras_group(x, "b");
 	uint32_t one = add(a, "one");
 
-	(void)state;
 	assert_int_equal(add(a, "one"), one);
 	assert_int_not_equal(add(b, "one"), one);
 	assert_int_not_equal(add(a, "on"), one);
 	assert_int_equal(x->n, 3);
 }
 
-static void what_was_set_is_written_once(void **state)
+FIXTURE_TEST(what_was_set_is_written_once)
 {
 	struct sys_extras *x = &poll_state.extras;
 	uint32_t group = sys_extras_group(x, "file"), i = add(group, "i"), k = add(group, "k");
 
-	(void)state;
 	sys_extras_set(x, i, -5);
 	sys_extras_write(x, 1000);
 	read_tracks();
@@ -53,12 +47,11 @@ static void what_was_set_is_written_once(void **state)
 	assert_int_equal(read_count("file/i"), 1);
 }
 
-static void a_value_with_a_point(void **state)
+FIXTURE_TEST(a_value_with_a_point)
 {
 	struct sys_extras *x = &poll_state.extras;
 	uint32_t i = add(sys_extras_group(x, "file"), "i");
 
-	(void)state;
 	sys_extras_set_double(x, i, 0.52);
 	sys_extras_write(x, 1000);
 	read_tracks();
@@ -71,12 +64,11 @@ static void a_value_with_a_point(void **state)
 	assert_int_equal(x->n_fresh, 0);
 }
 
-static void a_slot_has_its_counter_from_the_first_value_on(void **state)
+FIXTURE_TEST(a_slot_has_its_counter_from_the_first_value_on)
 {
 	struct sys_extras *x = &poll_state.extras;
 	uint32_t group = sys_extras_group(x, "file"), slot = 0, other = 0;
 
-	(void)state;
 	assert_true(sys_extras_put(x, &slot, group, (struct span){"a", 1}, &plain, 5));
 	sys_extras_write(x, 1000);
 	assert_true(sys_extras_put(x, &slot, TRACK_VOID, (struct span){"x", 1}, &plain, 6));
@@ -90,24 +82,22 @@ static void a_slot_has_its_counter_from_the_first_value_on(void **state)
 }
 
 /* Also the counter that there was no room for. */
-static void what_is_not_there_is_set_in_vain(void **state)
+FIXTURE_TEST(what_is_not_there_is_set_in_vain)
 {
 	struct sys_extras *x = &poll_state.extras;
 
-	(void)state;
 	sys_extras_set(x, 0, 1);
 	sys_extras_set(x, SYS_EXTRA_NONE, 1);
 	sys_extras_write(x, 1000);
 	assert_int_equal(fake.n, 0);
 }
 
-static void there_is_a_limit(void **state)
+FIXTURE_TEST(there_is_a_limit)
 {
 	struct sys_extras *x = &poll_state.extras;
 	uint32_t group = sys_extras_group(x, "file");
 	char name[16];
 
-	(void)state;
 	for (unsigned i = 0; i < SYS_EXTRAS_MAX; i++) {
 		snprintf(name, sizeof(name), "c%u", i);
 		assert_int_equal(
@@ -123,11 +113,10 @@ static void there_is_a_limit(void **state)
 }
 
 /* A source without its own is one that was not set up. */
-static void without_init_nothing_is_noted(void **state)
+FIXTURE_TEST(without_init_nothing_is_noted)
 {
 	struct sys_extras x = {0};
 
-	(void)state;
 	assert_int_equal(sys_extras_group(&x, "file"), TRACK_VOID);
 	assert_int_equal(sys_extras_counter(&x, TRACK_VOID, (struct span){"a", 1}, &plain),
 			 SYS_EXTRA_NONE);
@@ -135,24 +124,4 @@ static void without_init_nothing_is_noted(void **state)
 	sys_extras_write(&x, 1000);
 	assert_int_equal(fake.n, 0);
 	sys_extras_deinit(&x);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_name_is_one_counter_in_its_group, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(what_was_set_is_written_once, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_slot_has_its_counter_from_the_first_value_on,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(what_is_not_there_is_set_in_vain, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_value_with_a_point, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(there_is_a_limit, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(without_init_nothing_is_noted, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "procfs/sys/sys_file.h"
 #include "unit/procfs/sys_rig.h"
 
@@ -31,13 +26,14 @@ static void close_test(struct sys_file *f)
 	assert_int_equal(poll_state.fds, 0);
 }
 
-static void it_is_read_again_from_its_beginning(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(it_is_read_again_from_its_beginning)
 {
 	struct sys_file f = open_file("a");
 	struct span text;
 	int fd;
 
-	(void)state;
 	rig_file("a", "one\n");
 	assert_int_equal(sys_file_read(&f, &poll_state, &text), 0);
 	assert_true(span_is(text, "one\n"));
@@ -49,14 +45,13 @@ static void it_is_read_again_from_its_beginning(void **state)
 	close_test(&f);
 }
 
-static void a_file_of_any_length(void **state)
+FIXTURE_TEST(a_file_of_any_length)
 {
 	const size_t len = 3 << 20;
 	char *big = malloc(len);
 	struct sys_file f = open_file("big");
 	struct span text;
 
-	(void)state;
 	memset(big, 'x', len);
 	proc_put(big, len, "big");
 	for (int i = 0; i < 2; i++) {
@@ -69,12 +64,11 @@ static void a_file_of_any_length(void **state)
 	close_test(&f);
 }
 
-static void empty_and_missing_files(void **state)
+FIXTURE_TEST(empty_and_missing_files)
 {
 	struct sys_file empty = open_file("empty"), missing = open_file("missing");
 	struct span text;
 
-	(void)state;
 	rig_file("empty", "");
 	assert_int_equal(sys_file_read(&empty, &poll_state, &text), -ENODATA);
 	assert_int_equal(sys_file_read(&missing, &poll_state, &text), -ENOENT);
@@ -87,23 +81,21 @@ static void empty_and_missing_files(void **state)
 	close_test(&missing);
 }
 
-static void a_folder_is_no_file(void **state)
+FIXTURE_TEST(a_folder_is_no_file)
 {
 	struct sys_file f = open_file("folder");
 	struct span text;
 
-	(void)state;
 	rig_file("folder/x", "1\n");
 	assert_int_equal(sys_file_read(&f, &poll_state, &text), -EISDIR);
 	close_test(&f);
 }
 
-static void failures_are_told_once_and_counted(void **state)
+FIXTURE_TEST(failures_are_told_once_and_counted)
 {
 	struct sys_file f = open_file("missing");
 	struct span text;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		assert_false(sys_file_get(&f, &poll_state, &trouble, &text));
 		sys_poll_end(&poll_state);
@@ -121,12 +113,11 @@ static void failures_are_told_once_and_counted(void **state)
 	close_test(&f);
 }
 
-static void not_too_many_stay_open(void **state)
+FIXTURE_TEST(not_too_many_stay_open)
 {
 	struct sys_file f = open_file("a");
 	struct span text;
 
-	(void)state;
 	rig_file("a", "one\n");
 	poll_state.fds = SYS_POLL_FDS_MAX;
 	for (int i = 0; i < 3; i++) {
@@ -136,20 +127,4 @@ static void not_too_many_stay_open(void **state)
 	}
 	poll_state.fds = 0;
 	close_test(&f);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_is_read_again_from_its_beginning, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_file_of_any_length, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(empty_and_missing_files, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_folder_is_no_file, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(failures_are_told_once_and_counted, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(not_too_many_stay_open, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

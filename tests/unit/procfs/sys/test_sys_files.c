@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "procfs/sys/sys_file.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/procfs/told.h"
@@ -25,11 +19,12 @@ static void ask(size_t i, const char *path)
 	stats.n_files = i + 1;
 }
 
-static void each_number_is_a_counter_of_its_file(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(each_number_is_a_counter_of_its_file)
 {
 	char *wanted[] = {(char[]){"TCP *"}};
 
-	(void)state;
 	rig_file("loadavg", "0.52 1.00 0.59 2/345 12345\n");
 	rig_file("net/sockstat", "sockets: used 200\nTCP: inuse 5 orphan 0\nTCP: inuse 9\n");
 	rig_file("kernel/mm/ksm/pages_shared", "42");
@@ -47,11 +42,10 @@ static void each_number_is_a_counter_of_its_file(void **state)
 	assert_int_equal(rig_lines(), 7);
 }
 
-static void lines_may_come_go_and_change_places(void **state)
+FIXTURE_TEST(lines_may_come_go_and_change_places)
 {
 	void *s;
 
-	(void)state;
 	rig_file("stats", "a 1\nb 2\nc 3\n");
 	ask(0, "/proc/stats");
 	s = rig_open(&sys_files);
@@ -66,7 +60,7 @@ static void lines_may_come_go_and_change_places(void **state)
 }
 
 /* We may read more than who wrote the config. */
-static void what_is_kept_from_others_is_not_read(void **state)
+FIXTURE_TEST(what_is_kept_from_others_is_not_read)
 {
 	static const char *const paths[] = {
 		"/etc/passwd", "/proc/self/stat", "/proc/1/stat", "/proc/thread-self/stat",
@@ -78,7 +72,6 @@ static void what_is_kept_from_others_is_not_read(void **state)
 	char path[256];
 	void *s;
 
-	(void)state;
 	rig_file("secret", "1\n");
 	snprintf(path, sizeof(path), "%s/secret", proc_root);
 	assert_int_equal(chmod(path, 0600), 0);
@@ -101,11 +94,10 @@ static void what_is_kept_from_others_is_not_read(void **state)
 	rig_close(&sys_files, s);
 }
 
-static void a_file_that_is_no_file_of_numbers(void **state)
+FIXTURE_TEST(a_file_that_is_no_file_of_numbers)
 {
 	char *large = malloc(70001);
 
-	(void)state;
 	memset(large, '1', 70000);
 	large[70000] = '\0';
 	rig_file("words", "[always] madvise never\n");
@@ -123,14 +115,13 @@ static void a_file_that_is_no_file_of_numbers(void **state)
 	free(large);
 }
 
-static void limits_are_told(void **state)
+FIXTURE_TEST(limits_are_told)
 {
 	size_t len;
 	char *text;
 	FILE *out = open_memstream(&text, &len);
 	void *s;
 
-	(void)state;
 	for (int i = 0; i < 600; i++)
 		fprintf(out, "n%d %d\n", i, i);
 	fclose(out);
@@ -150,11 +141,10 @@ static void limits_are_told(void **state)
 	rig_close(&sys_files, s);
 }
 
-static void names_of_nothing_are_told(void **state)
+FIXTURE_TEST(names_of_nothing_are_told)
 {
 	char *wanted[] = {(char[]){"a"}, (char[]){"b"}};
 
-	(void)state;
 	rig_file("stats", "a 1\n");
 	ask(0, "/proc/stats");
 	rows[0].counters = wanted;
@@ -164,28 +154,8 @@ static void names_of_nothing_are_told(void **state)
 	assert_int_equal(told_end("/proc/stats: so far there is nothing by the name of 'b'"), 1);
 }
 
-static void without_files(void **state)
+FIXTURE_TEST(without_files)
 {
-	(void)state;
 	rig_poll(&sys_files);
 	assert_int_equal(fake.n, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_number_is_a_counter_of_its_file, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(lines_may_come_go_and_change_places, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(what_is_kept_from_others_is_not_read, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_file_that_is_no_file_of_numbers, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(limits_are_told, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(names_of_nothing_are_told, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(without_files, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

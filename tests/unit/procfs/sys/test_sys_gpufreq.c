@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "procfs/sys/sys_file.h"
 #include "unit/procfs/sys_rig.h"
 
@@ -15,9 +9,10 @@
 #define INTEL(card) "class/drm/card" card "/gt_act_freq_mhz"
 #define AMD(card) "class/drm/card" card "/device/pp_dpm_sclk"
 
-static void gpus_of_each_driver(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(gpus_of_each_driver)
 {
-	(void)state;
 	rig_file(KGSL, "585999999\n");
 	rig_file(INTEL("0"), "350\n");
 	rig_file(AMD("2"), "0: 300Mhz\n1: 1100Mhz *\n");
@@ -29,9 +24,8 @@ static void gpus_of_each_driver(void **state)
 }
 
 /* One that does not tell has its place, as the values have no other name. */
-static void one_that_fails_keeps_its_place(void **state)
+FIXTURE_TEST(one_that_fails_keeps_its_place)
 {
-	(void)state;
 	rig_file(AMD("0"), "0: 300Mhz\n");
 	rig_file(INTEL("1"), "fast\n");
 	rig_file(AMD("2"), "0: 700Mhz *\n");
@@ -43,11 +37,10 @@ static void one_that_fails_keeps_its_place(void **state)
 	assert_non_null(strstr(said, "failed gpufreq "));
 }
 
-static void a_table_that_is_no_table(void **state)
+FIXTURE_TEST(a_table_that_is_no_table)
 {
 	static const char *const tables[] = {"*\n", "0: Mhz *\n", "0: *\n", "\n \n", "x\ny *\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		rig_file(AMD("3"), tables[i]);
 		rig_poll(&sys_gpufreq);
@@ -56,11 +49,10 @@ static void a_table_that_is_no_table(void **state)
 	}
 }
 
-static void a_card_may_come_later(void **state)
+FIXTURE_TEST(a_card_may_come_later)
 {
 	void *s = rig_open(&sys_gpufreq);
 
-	(void)state;
 	rig_passes(&sys_gpufreq, s, 2);
 	assert_int_equal(rig_lines(), 1); /* that there is none, once */
 	rig_file(INTEL("1"), "900\n");
@@ -73,17 +65,4 @@ static void a_card_may_come_later(void **state)
 	assert_true(rig_has("gpu 0 900"));
 	rig_close(&sys_gpufreq, s);
 	assert_int_equal(poll_state.fds, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(gpus_of_each_driver, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(one_that_fails_keeps_its_place, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_table_that_is_no_table, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_card_may_come_later, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

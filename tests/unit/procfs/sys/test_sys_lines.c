@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* /proc/buddyinfo and /proc/diskstats, whose lines are each for themselves. */
 
-static void zones_with_as_many_orders_as_there_are(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(zones_with_as_many_orders_as_there_are)
 {
-	(void)state;
 	rig_file("buddyinfo", "Node 0, zone      DMA      1      0      2\n"
 			      "Node 12, zone   Normal 99999999999 3\n");
 	rig_poll(&sys_buddyinfo);
@@ -21,9 +16,8 @@ static void zones_with_as_many_orders_as_there_are(void **state)
 	assert_int_equal(rig_lines(), 2);
 }
 
-static void zones_of_another_format_are_left_out(void **state)
+FIXTURE_TEST(zones_of_another_format_are_left_out)
 {
-	(void)state;
 	rig_file("buddyinfo", "Zone\nNode 1, zone\nNode 2 zone X 1\nNode , zone X 1\n\n"
 			      "Node 3, zone Y 4\n");
 	rig_poll(&sys_buddyinfo);
@@ -32,9 +26,8 @@ static void zones_of_another_format_are_left_out(void **state)
 	assert_non_null(strstr(said, "failed buddyinfo "));
 }
 
-static void disks_of_kernels_of_all_ages(void **state)
+FIXTURE_TEST(disks_of_kernels_of_all_ages)
 {
-	(void)state;
 	rig_file("diskstats",
 		 "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n"
 		 "8 1 sdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n"
@@ -58,11 +51,10 @@ static void disks_of_kernels_of_all_ages(void **state)
 	assert_int_equal(rig_lines(), 4 + 7 + 3 * 9);
 }
 
-static void disks_that_come_and_go(void **state)
+FIXTURE_TEST(disks_that_come_and_go)
 {
 	void *s = rig_open(&sys_diskstats);
 
-	(void)state;
 	rig_file("diskstats", "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 1 sdb 1 2 3 4 5 6 7 8 9 10 11\n");
 	rig_passes(&sys_diskstats, s, 1);
 	/* In a text that is cut it may be there all the same. */
@@ -81,9 +73,8 @@ static void disks_that_come_and_go(void **state)
 	rig_close(&sys_diskstats, s);
 }
 
-static void disks_of_another_format_are_left_out(void **state)
+FIXTURE_TEST(disks_of_another_format_are_left_out)
 {
-	(void)state;
 	rig_file("diskstats", "8 0 sda 1 2 3\n8 1\n\n8 2 sdc 1 2 x 4 5 6 7 8 9 10 11\n"
 			      "8 3 sdd 1 2 3 4 5 6 7 8 9 10 11\n8 4 sde 1 2 3 4 5 6 7 8 9 10 1");
 	rig_poll(&sys_diskstats);
@@ -93,11 +84,10 @@ static void disks_of_another_format_are_left_out(void **state)
 }
 
 /* A machine without disks has an empty one: there is nothing to say at each tick. */
-static void a_file_that_is_empty_or_not_there(void **state)
+FIXTURE_TEST(a_file_that_is_empty_or_not_there)
 {
 	void *s = rig_open(&sys_diskstats);
 
-	(void)state;
 	rig_passes(&sys_diskstats, s, 1);
 	assert_int_equal(rig_lines(), 1);
 	rig_passes(&sys_diskstats, s, 20);
@@ -109,23 +99,4 @@ static void a_file_that_is_empty_or_not_there(void **state)
 	rig_passes(&sys_diskstats, s, 20);
 	assert_int_equal(fake.n, 0);
 	rig_close(&sys_diskstats, s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(zones_with_as_many_orders_as_there_are, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(zones_of_another_format_are_left_out, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(disks_of_kernels_of_all_ages, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(disks_that_come_and_go, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(disks_of_another_format_are_left_out, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_file_that_is_empty_or_not_there, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/client/read_tracks.h"
 
 /* Which names of /proc/meminfo and /proc/vmstat have which number, and what the others become. */
 
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
 /* The first and the last, and those whose names have more than letters. What has no number is in bytes
  * where the kernel says kB. */
-static void meminfo_has_its_numbers(void **state)
+FIXTURE_TEST(meminfo_has_its_numbers)
 {
-	(void)state;
 	rig_file("meminfo", "MemTotal:       8052220 kB\nActive(anon):   12 kB\n"
 			    "Committed_AS:   34 kB\nVmallocTotal:   34359738367 kB\n"
 			    "Gpu:     5 kB\nION_heap_pool:  6 kB\nHugePages_Total:       0\n"
@@ -31,11 +26,10 @@ static void meminfo_has_its_numbers(void **state)
 	assert_int_equal(rig_lines(), 10);
 }
 
-static void vmstat_has_its_numbers(void **state)
+FIXTURE_TEST(vmstat_has_its_numbers)
 {
 	char longest[128] = "";
 
-	(void)state;
 	memset(longest, 'n', 100);
 	strcpy(longest + 100, " 3\n");
 	rig_file("vmstat", "nr_free_pages 4294967296\nworkingset_restore_file 2\n"
@@ -52,11 +46,10 @@ static void vmstat_has_its_numbers(void **state)
 }
 
 /* When they end, what only grows keeps its last value, and what was there is there no more. */
-static void what_only_grows_is_known_as_such(void **state)
+FIXTURE_TEST(what_only_grows_is_known_as_such)
 {
 	struct sys_extras *x = &poll_state.extras;
 
-	(void)state;
 	rig_file("vmstat", "numa_hit 6\nnr_hugetlb 7\n");
 	rig_poll(&sys_vmstat);
 	assert_int_equal(x->n, 2);
@@ -69,9 +62,8 @@ static void what_only_grows_is_known_as_such(void **state)
 	assert_int_equal(read_last("vmstat/nr_hugetlb"), 0);
 }
 
-static void files_that_are_not_there(void **state)
+FIXTURE_TEST(files_that_are_not_there)
 {
-	(void)state;
 	rig_poll(&sys_meminfo);
 	assert_int_equal(rig_lines(), 1);
 	assert_non_null(strstr(said, "failed meminfo "));
@@ -79,17 +71,4 @@ static void files_that_are_not_there(void **state)
 	rig_poll(&sys_vmstat);
 	assert_int_equal(rig_lines(), 1);
 	assert_non_null(strstr(said, "failed vmstat "));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(meminfo_has_its_numbers, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(vmstat_has_its_numbers, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(what_only_grows_is_known_as_such, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(files_that_are_not_there, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

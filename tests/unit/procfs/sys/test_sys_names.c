@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/sys/sys_file.h"
 
@@ -28,13 +22,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void in_the_order_of_their_numbers(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(in_the_order_of_their_numbers)
 {
 	static const char *const all[] = {"zone10", "zone2", "zone", "zone2b", "cooling1", "zone1"};
 	static const char *const with_digits[] = {"zone1", "zone2", "zone10"};
 	struct sys_names any;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		proc_put("", 0, "%s/type", all[i]);
 	assert_int_equal(sys_names_read(&names, proc_root, "zone", true), 0);
@@ -51,11 +46,10 @@ static void in_the_order_of_their_numbers(void **state)
 	sys_names_deinit(&any);
 }
 
-static void a_name_of_another_number_is_another_list(void **state)
+FIXTURE_TEST(a_name_of_another_number_is_another_list)
 {
 	struct sys_names other;
 
-	(void)state;
 	proc_put("", 0, "a1");
 	assert_int_equal(sys_names_read(&names, proc_root, "a", true), 0);
 	proc_remove("a1");
@@ -66,20 +60,18 @@ static void a_name_of_another_number_is_another_list(void **state)
 	sys_names_deinit(&other);
 }
 
-static void no_folder_and_an_empty_one(void **state)
+FIXTURE_TEST(no_folder_and_an_empty_one)
 {
 	struct sys_names other = {0};
 
-	(void)state;
 	assert_int_equal(sys_names_read(&names, "/nonexistent", "", false), -ENOENT);
 	assert_int_equal(names.n, 0);
 	assert_int_equal(sys_names_read(&names, proc_root, "", false), 0);
 	assert_true(sys_names_equal(&names, &other));
 }
 
-static void the_number_of_a_name(void **state)
+FIXTURE_TEST(the_number_of_a_name)
 {
-	(void)state;
 	assert_int_equal(sys_names_number("cpu0", "cpu"), 0);
 	assert_int_equal(sys_names_number("cpu4294967294", "cpu"), 4294967294u);
 	assert_int_equal(sys_names_number("cpu", "cpu"), UINT32_MAX);
@@ -89,25 +81,10 @@ static void the_number_of_a_name(void **state)
 	assert_int_equal(sys_names_number("gpu1", "cpu"), UINT32_MAX);
 }
 
-static void more_than_are_taken(void **state)
+FIXTURE_TEST(more_than_are_taken)
 {
-	(void)state;
 	for (unsigned i = 0; i < SYS_NAMES_MAX + 5; i++)
 		proc_put("", 0, "n%u", i);
 	assert_int_equal(sys_names_read(&names, proc_root, "n", true), 0);
 	assert_int_equal(names.n, SYS_NAMES_MAX);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(in_the_order_of_their_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_name_of_another_number_is_another_list, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(no_folder_and_an_empty_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_number_of_a_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_than_are_taken, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

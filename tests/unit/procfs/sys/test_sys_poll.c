@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/procfs/told.h"
 
-static void a_turn_without_values_writes_nothing(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(a_turn_without_values_writes_nothing)
 {
-	(void)state;
 	sys_poll_begin(&poll_state);
 	sys_poll_end(&poll_state);
 	assert_int_equal(fake.n, 0);
@@ -23,12 +18,11 @@ static void a_turn_without_values_writes_nothing(void **state)
 }
 
 /* Its time is that of the turn's begin, whoever opens it. */
-static void one_packet_for_all_values_of_a_turn(void **state)
+FIXTURE_TEST(one_packet_for_all_values_of_a_turn)
 {
 	struct pb_field p, s;
 	struct pb_enc *e;
 
-	(void)state;
 	sys_poll_begin(&poll_state);
 	e = sys_poll_packet(&poll_state);
 	assert_ptr_equal(sys_poll_packet(&poll_state), e);
@@ -44,12 +38,11 @@ static void one_packet_for_all_values_of_a_turn(void **state)
 }
 
 /* Said once to the person; in the trace at once, and how often at the flush. */
-static void failures_are_said_once_and_counted(void **state)
+FIXTURE_TEST(failures_are_said_once_and_counted)
 {
 	struct sys_trouble slab = {.what = "slab"}, psi = {.what = "psi"};
 	struct pb_field p, s, row;
 
-	(void)state;
 	told_begin();
 	sys_poll_begin(&poll_state);
 	sys_poll_failed(&poll_state, &slab, "/proc/slabinfo", EACCES);
@@ -86,18 +79,4 @@ static void failures_are_said_once_and_counted(void **state)
 	assert_int_equal(told_end("slab: 42 reads failed"), 1);
 	assert_null(strstr(told_text, "psi"));
 	poll_state.troubles = NULL;
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_turn_without_values_writes_nothing, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(one_packet_for_all_values_of_a_turn, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(failures_are_said_once_and_counted, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* /proc/pressure: some, full, and interrupts, which only newer kernels have. */
@@ -19,9 +13,10 @@ static void put_all(void)
 	rig_file("pressure/memory", "some " AVG "total=5\nfull " AVG "total=6\n");
 }
 
-static void each_resource_has_its_numbers(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(each_resource_has_its_numbers)
 {
-	(void)state;
 	put_all();
 	rig_file("pressure/irq", "full " AVG "total=7\n");
 	rig_poll(&sys_psi);
@@ -36,9 +31,8 @@ static void each_resource_has_its_numbers(void **state)
 }
 
 /* Linux before 6.1 has none of interrupts, before 5.13 no "full" of CPUs: that is no failure. */
-static void an_older_kernel(void **state)
+FIXTURE_TEST(an_older_kernel)
 {
-	(void)state;
 	put_all();
 	rig_file("pressure/cpu", "some " AVG "total=9\n");
 	rig_poll(&sys_psi);
@@ -46,9 +40,8 @@ static void an_older_kernel(void **state)
 	assert_int_equal(rig_lines(), 5);
 }
 
-static void lines_that_are_not_understood(void **state)
+FIXTURE_TEST(lines_that_are_not_understood)
 {
-	(void)state;
 	put_all();
 	rig_file("pressure/cpu", "some " AVG "total=5\nhalf total=1\n");
 	rig_file("pressure/io", "some " AVG "\nfull total=7\n");
@@ -62,9 +55,8 @@ static void lines_that_are_not_understood(void **state)
 }
 
 /* Microseconds that are no nanoseconds of 64 bits any more: the largest, not what is left. */
-static void a_total_that_does_not_fit(void **state)
+FIXTURE_TEST(a_total_that_does_not_fit)
 {
-	(void)state;
 	put_all();
 	rig_file("pressure/cpu", "some total=18446744073709551\n");
 	rig_file("pressure/io", "some total=18446744073709552\n");
@@ -76,29 +68,13 @@ static void a_total_that_does_not_fit(void **state)
 }
 
 /* With psi=0 on its command line the kernel has the files, and reading them fails. */
-static void without_any(void **state)
+FIXTURE_TEST(without_any)
 {
 	void *s = rig_open(&sys_psi);
 
-	(void)state;
 	rig_passes(&sys_psi, s, 1);
 	assert_int_equal(rig_lines(), 3);
 	rig_passes(&sys_psi, s, 20);
 	assert_int_equal(fake.n, 0);
 	rig_close(&sys_psi, s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_resource_has_its_numbers, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(an_older_kernel, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(lines_that_are_not_understood, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_total_that_does_not_fit, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(without_any, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* Slab caches: the list, the files of each, and kernels without them. */
@@ -21,11 +15,12 @@ static void put_machine(const char *release)
 	rig_file("kernel/slab/quiet/slabs", "0\n");
 }
 
-static void the_list_once_then_the_files(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(the_list_once_then_the_files)
 {
 	void *s;
 
-	(void)state;
 	put_machine("6.1.0-9-amd64\n");
 	s = rig_open(&sys_slab);
 	rig_passes(&sys_slab, s, 1);
@@ -40,11 +35,10 @@ static void the_list_once_then_the_files(void **state)
 	rig_close(&sys_slab, s);
 }
 
-static void an_old_kernel_has_slabinfo_only(void **state)
+FIXTURE_TEST(an_old_kernel_has_slabinfo_only)
 {
 	void *s;
 
-	(void)state;
 	put_machine("5.8.18\n");
 	s = rig_open(&sys_slab);
 	rig_passes(&sys_slab, s, 3);
@@ -55,11 +49,10 @@ static void an_old_kernel_has_slabinfo_only(void **state)
 }
 
 /* Such as one without CONFIG_SLUB_DEBUG. */
-static void without_the_files_slabinfo_serves(void **state)
+FIXTURE_TEST(without_the_files_slabinfo_serves)
 {
 	void *s;
 
-	(void)state;
 	put_machine("6.1.0\n");
 	proc_remove("kernel");
 	s = rig_open(&sys_slab);
@@ -71,11 +64,10 @@ static void without_the_files_slabinfo_serves(void **state)
 	rig_close(&sys_slab, s);
 }
 
-static void caches_come_and_go(void **state)
+FIXTURE_TEST(caches_come_and_go)
 {
 	void *s;
 
-	(void)state;
 	put_machine("6.1.0\n");
 	s = rig_open(&sys_slab);
 	rig_passes(&sys_slab, s, 1);
@@ -90,9 +82,8 @@ static void caches_come_and_go(void **state)
 	rig_close(&sys_slab, s);
 }
 
-static void of_another_format(void **state)
+FIXTURE_TEST(of_another_format)
 {
-	(void)state;
 	rig_file("slabinfo", "slabinfo - version: 3.0\n# name\n" ROW("dentry", "5"));
 	rig_poll(&sys_slab);
 	assert_int_equal(rig_lines(), 1);
@@ -101,20 +92,4 @@ static void of_another_format(void **state)
 	rig_poll(&sys_slab);
 	assert_true(rig_has("slab dentry 8 4294967295"));
 	assert_int_equal(rig_lines(), 2);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_list_once_then_the_files, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(an_old_kernel_has_slabinfo_only, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(without_the_files_slabinfo_serves, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(caches_come_and_go, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(of_another_format, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/machine_lines.h"
 #include "unit/procfs/sys_rig.h"
 
@@ -32,34 +26,31 @@ static void check(const char *machine)
 	free(all);
 }
 
-static void a_small_virtual_machine(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(a_small_virtual_machine)
 {
-	(void)state;
 	check("vm");
 }
 
-static void a_server_with_128_cpus(void **state)
+FIXTURE_TEST(a_server_with_128_cpus)
 {
-	(void)state;
 	check("server");
 }
 
-static void a_board_in_the_cold(void **state)
+FIXTURE_TEST(a_board_in_the_cold)
 {
-	(void)state;
 	check("board");
 }
 
-static void linux_4_19(void **state)
+FIXTURE_TEST(linux_4_19)
 {
-	(void)state;
 	check("old");
 }
 
 /* Each pass gives the same as the first, and it takes no more memory and no more descriptors. */
-static void many_polls_cost_what_one_does(void **state)
+FIXTURE_TEST(many_polls_cost_what_one_does)
 {
-	(void)state;
 	poll_state.proc_root = MACHINES "board/proc";
 	poll_state.sys_root = MACHINES "board/sys";
 	for (const struct sys_source *const *s = sys_sources; *s; s++) {
@@ -82,18 +73,4 @@ static void many_polls_cost_what_one_does(void **state)
 		rig_close(*s, source);
 		free(first);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_small_virtual_machine, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_server_with_128_cpus, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_board_in_the_cold, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(linux_4_19, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(many_polls_cost_what_one_does, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

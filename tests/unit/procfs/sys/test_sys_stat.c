@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/procfs/told.h"
 
 /* /proc/stat: what is chosen, what is not understood, and lines of any length. */
 
-static void each_counter_by_its_number(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(each_counter_by_its_number)
 {
 	static Pb__SysStatsConfig__StatCounters chosen[1];
 	static const char *const lines[] = {NULL, "cpu 3 10000000 20000000", "irqs 9", "softirqs 4",
 					    "forks 7"};
 
-	(void)state;
 	rig_file("stat", "cpu  1 2\ncpu3 1 2\nintr 9\nctxt 5\nprocesses 7\nsoftirq 4\n");
 	for (int i = 1; i <= 4; i++) {
 		chosen[0] = (Pb__SysStatsConfig__StatCounters)i;
@@ -34,14 +29,13 @@ static void each_counter_by_its_number(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void the_time_of_guests(void **state)
+FIXTURE_TEST(the_time_of_guests)
 {
 	static Pb__SysStatsConfig__StatCounters times[] = {
 		PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES};
 	const int64_t tick = 1000000000 / sysconf(_SC_CLK_TCK);
 	char line[64];
 
-	(void)state;
 	rig_file("stat", "cpu  1 1 1 1 1 1 1 1 1 1\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 			 "cpu17 1 2 3 4 5 6 7 8 0 0 11\ncpu18 1 2 3 4 5 6 7 8\ncpu4294967295 1 1 1 "
 			 "1 1 1 1 1 1 1\n");
@@ -64,11 +58,10 @@ static void the_time_of_guests(void **state)
 }
 
 /* Of a kernel to come, say: it is told, and there is no packet at each tick. */
-static void without_a_line_that_is_known(void **state)
+FIXTURE_TEST(without_a_line_that_is_known)
 {
 	void *s;
 
-	(void)state;
 	rig_file("stat", "processor0 1 2 3\nirqs 7\n");
 	s = rig_open(&sys_stat);
 	rig_passes(&sys_stat, s, 5);
@@ -78,11 +71,10 @@ static void without_a_line_that_is_known(void **state)
 	rig_close(&sys_stat, s);
 }
 
-static void a_number_that_is_listed_twice_is_said_once(void **state)
+FIXTURE_TEST(a_number_that_is_listed_twice_is_said_once)
 {
 	static Pb__SysStatsConfig__StatCounters chosen[] = {99, 4, 99, 99};
 
-	(void)state;
 	rig_file("stat", "processes 7\n");
 	stats.stat_counters = chosen;
 	stats.n_stat_counters = 4;
@@ -93,12 +85,11 @@ static void a_number_that_is_listed_twice_is_said_once(void **state)
 }
 
 /* Longer than any buffer that it starts with, and the numbers behind its zeros are theirs. */
-static void a_line_of_megabytes(void **state)
+FIXTURE_TEST(a_line_of_megabytes)
 {
 	const unsigned n = 900000;
 	char *text = malloc(2 * n + 64), *p = text;
 
-	(void)state;
 	p += sprintf(p, "intr 3");
 	for (unsigned i = 0; i < n; i++) {
 		memcpy(p, i == 0 || i == 70000 || i == n - 1 ? " 1" : " 0", 2);
@@ -113,9 +104,8 @@ static void a_line_of_megabytes(void **state)
 	assert_int_equal(rig_lines(), 5);
 }
 
-static void lines_of_another_format(void **state)
+FIXTURE_TEST(lines_of_another_format)
 {
-	(void)state;
 	rig_file("stat", "cpux 1\ncpu\nintr\nintr many\nintr 5 1 x 2\nsoftirq \nprocesses -1\n"
 			 "tomorrow 5 6\nprocesses 8\n");
 	rig_poll(&sys_stat);
@@ -126,21 +116,4 @@ static void lines_of_another_format(void **state)
 	rig_poll(&sys_stat);
 	assert_int_equal(rig_lines(), 1);
 	assert_non_null(strstr(said, "failed stat "));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_counter_by_its_number, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(the_time_of_guests, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(without_a_line_that_is_known, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_number_that_is_listed_twice_is_said_once,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_line_of_megabytes, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(lines_of_another_format, rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <event2/event.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -94,12 +89,13 @@ static void ticks(unsigned n)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 }
 
-static void all_are_polled_at_the_start_in_one_packet(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(all_are_polled_at_the_start_in_one_packet)
 {
 	uint64_t before = clock_boot_ns();
 	struct pb_field s;
 
-	(void)state;
 	stats.meminfo_period_ms = 1000;
 	stats.vmstat_period_ms = 3600000;
 	stats.stat_period_ms = UINT32_MAX;
@@ -116,9 +112,8 @@ static void all_are_polled_at_the_start_in_one_packet(void **state)
 }
 
 /* No period is a multiple of another one. */
-static void any_mix_of_periods(void **state)
+FIXTURE_TEST(any_mix_of_periods)
 {
-	(void)state;
 	stats.meminfo_period_ms = 11;
 	stats.vmstat_period_ms = 17;
 	stats.stat_period_ms = UINT32_MAX;
@@ -139,9 +134,8 @@ static void any_mix_of_periods(void **state)
 }
 
 /* Sources of one period are in one packet. */
-static void what_is_due_together_comes_together(void **state)
+FIXTURE_TEST(what_is_due_together_comes_together)
 {
-	(void)state;
 	stats.meminfo_period_ms = stats.vmstat_period_ms = 20;
 	create_and_start();
 	ticks(8);
@@ -149,11 +143,10 @@ static void what_is_due_together_comes_together(void **state)
 	assert_int_equal(packets_with(PB_SYS_STATS_VMSTAT), packets_with(PB_SYS_STATS_MEMINFO));
 }
 
-static void a_period_of_1_ms_is_one_of_10(void **state)
+FIXTURE_TEST(a_period_of_1_ms_is_one_of_10)
 {
 	uint64_t begin = clock_mono_ns();
 
-	(void)state;
 	stats.meminfo_period_ms = 1;
 	stats.stat_period_ms = 10;
 	told_begin();
@@ -166,9 +159,8 @@ static void a_period_of_1_ms_is_one_of_10(void **state)
 	assert_true(clock_mono_ns() - begin >= 90 * NS_PER_MS);
 }
 
-static void without_a_period_nothing_is_polled(void **state)
+FIXTURE_TEST(without_a_period_nothing_is_polled)
 {
-	(void)state;
 	create_and_start();
 	assert_int_equal(fake.started, 1);
 	/* There is no timer: this comes back. */
@@ -183,9 +175,8 @@ static void without_a_period_nothing_is_polled(void **state)
 }
 
 /* Told in the trace once; later polls look for them in vain, and write nothing. */
-static void files_that_are_not_there_make_no_packets(void **state)
+FIXTURE_TEST(files_that_are_not_there_make_no_packets)
 {
-	(void)state;
 	stats.buddyinfo_period_ms = stats.diskstat_period_ms = stats.psi_period_ms = 10;
 	stats.thermal_period_ms = stats.cpuidle_period_ms = stats.cpufreq_period_ms = 10;
 	stats.devfreq_period_ms = stats.gpufreq_period_ms = stats.slab_period_ms = 10;
@@ -196,9 +187,8 @@ static void files_that_are_not_there_make_no_packets(void **state)
 	assert_int_equal(fake.n, 1);
 }
 
-static void a_file_that_comes_back_is_no_loss_to_others(void **state)
+FIXTURE_TEST(a_file_that_comes_back_is_no_loss_to_others)
 {
-	(void)state;
 	stats.meminfo_period_ms = stats.stat_period_ms = 10;
 	put("stat", "");
 	create_and_start();
@@ -214,11 +204,10 @@ static void a_file_that_comes_back_is_no_loss_to_others(void **state)
 	assert_int_equal(packets_with(PB_SYS_STATS_READ_FAILURES), 2);
 }
 
-static void a_flush_and_the_stop_are_answered(void **state)
+FIXTURE_TEST(a_flush_and_the_stop_are_answered)
 {
 	size_t n;
 
-	(void)state;
 	put("vmstat", "nr_free_pages 20\nnuma_of_tomorrow 5\n");
 	stats.vmstat_period_ms = 3600000;
 	create_and_start();
@@ -255,11 +244,10 @@ static void let_it_grow_old(void)
 	ticks(2);
 }
 
-static void a_flush_and_the_stop_have_values_of_now(void **state)
+FIXTURE_TEST(a_flush_and_the_stop_have_values_of_now)
 {
 	size_t n;
 
-	(void)state;
 	stats.stat_period_ms = UINT32_MAX;
 	stats.meminfo_period_ms = 120;
 	create_and_start();
@@ -284,9 +272,8 @@ static void a_flush_and_the_stop_have_values_of_now(void **state)
 }
 
 /* One that comes in the middle of a pass is answered at its end. */
-static void flushes_in_a_long_pass(void **state)
+FIXTURE_TEST(flushes_in_a_long_pass)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3000; i++)
 		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
 	stats.devfreq_period_ms = UINT32_MAX;
@@ -305,12 +292,11 @@ static void flushes_in_a_long_pass(void **state)
 }
 
 /* A pass of many files is as many packets as it takes turns; each device is in one of them. */
-static void a_long_pass_is_cut_and_complete(void **state)
+FIXTURE_TEST(a_long_pass_is_cut_and_complete)
 {
 	static unsigned seen[3000];
 	const unsigned n = sizeof(seen) / sizeof(*seen);
 
-	(void)state;
 	for (unsigned i = 0; i < n; i++)
 		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
 	stats.devfreq_period_ms = UINT32_MAX;
@@ -337,9 +323,8 @@ static void a_long_pass_is_cut_and_complete(void **state)
 		assert_int_equal(seen[i], 1);
 }
 
-static void what_readers_forget_is_told_again(void **state)
+FIXTURE_TEST(what_readers_forget_is_told_again)
 {
-	(void)state;
 	put("vmstat", "numa_of_tomorrow 5\n");
 	stats.vmstat_period_ms = 10;
 	create_and_start();
@@ -352,30 +337,4 @@ static void what_readers_forget_is_told_again(void **state)
 	/* but to those who know nothing of it. */
 	assert_int_equal(packets_of(PB_TRACE_PACKET_TRACK_EVENT), 1);
 	assert_true(packets_of(PB_TRACE_PACKET_TRACK_DESCRIPTOR) >= 1);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_are_polled_at_the_start_in_one_packet, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(any_mix_of_periods, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_due_together_comes_together, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_period_of_1_ms_is_one_of_10, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_a_period_nothing_is_polled, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(files_that_are_not_there_make_no_packets, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_file_that_comes_back_is_no_loss_to_others, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_are_answered, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_flush_and_the_stop_have_values_of_now, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(flushes_in_a_long_pass, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_long_pass_is_cut_and_complete, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_readers_forget_is_told_again, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

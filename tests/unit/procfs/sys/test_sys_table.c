@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* /proc/meminfo and /proc/vmstat: lines by their place and name, counters by their number. */
 
-static void order_and_names_may_change(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
+
+FIXTURE_TEST(order_and_names_may_change)
 {
 	void *s;
 
-	(void)state;
 	s = rig_open(&sys_vmstat);
 	rig_file("vmstat", "nr_free_pages 1\npgfault 2\nnr_mlock 3\n");
 	rig_passes(&sys_vmstat, s, 1);
@@ -28,11 +23,10 @@ static void order_and_names_may_change(void **state)
 	rig_close(&sys_vmstat, s);
 }
 
-static void only_what_is_listed(void **state)
+FIXTURE_TEST(only_what_is_listed)
 {
 	static Pb__VmstatCounters listed[] = {49, 4711, -3, 0, 4711, 1};
 
-	(void)state;
 	rig_file("vmstat", "nr_free_pages 1\npgfault 2\nnr_mlock 3\nnew 4\n");
 	stats.vmstat_counters = listed;
 	stats.n_vmstat_counters = 6;
@@ -46,9 +40,8 @@ static void only_what_is_listed(void **state)
 	assert_int_equal(fake.n, 0);
 }
 
-static void numbers_of_64_bits(void **state)
+FIXTURE_TEST(numbers_of_64_bits)
 {
-	(void)state;
 	rig_file("vmstat", "pgfault 18446744073709551615\nnew 18446744073709551615\n"
 			   "pgmajfault 18446744073709551616\nnr_mlock 7\n");
 	rig_poll(&sys_vmstat);
@@ -60,9 +53,8 @@ static void numbers_of_64_bits(void **state)
 	assert_int_equal(rig_lines(), 4);
 }
 
-static void what_is_cut_off_is_no_number(void **state)
+FIXTURE_TEST(what_is_cut_off_is_no_number)
 {
-	(void)state;
 	rig_file("meminfo", "MemTotal:  100 kB\nMemFree: 12");
 	rig_poll(&sys_meminfo);
 	assert_true(rig_has("meminfo 1 100"));
@@ -70,11 +62,10 @@ static void what_is_cut_off_is_no_number(void **state)
 	assert_non_null(strstr(said, "failed meminfo "));
 }
 
-static void lines_of_another_format_are_left_out(void **state)
+FIXTURE_TEST(lines_of_another_format_are_left_out)
 {
 	void *s = rig_open(&sys_meminfo);
 
-	(void)state;
 	rig_file("meminfo", "\n:\nMemTotal\nMemFree: much kB\nBuffers: 5 kB\n 3\nCached: 6 kB\n"
 			    "MemAvailable: -4 kB\nShmem: 0x10 kB\n");
 	for (int i = 0; i < 3; i++) {
@@ -85,20 +76,4 @@ static void lines_of_another_format_are_left_out(void **state)
 	assert_int_equal(rig_lines(), 2);
 	assert_int_equal(poll_state.troubles->count, 3);
 	rig_close(&sys_meminfo, s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(order_and_names_may_change, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(only_what_is_listed, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(numbers_of_64_bits, rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(what_is_cut_off_is_no_number, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(lines_of_another_format_are_left_out, rig_setup,
-						rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "procfs/sys/sys_source.h"
 #include "unit/procfs/told.h"
 
-static void each_is_said_once(void **state)
+TEST(each_is_said_once)
 {
 	struct sys_unknown u = {0};
 
-	(void)state;
 	told_begin();
 	for (unsigned i = 0; i < 3; i++) {
 		sys_unknown_tell(&u, "vmstat", -1);
@@ -24,24 +17,13 @@ static void each_is_said_once(void **state)
 	assert_non_null(strstr(told_text, "number 4711\n"));
 }
 
-static void of_many_the_first_ones(void **state)
+TEST(of_many_the_first_ones)
 {
 	struct sys_unknown u = {0};
 
-	(void)state;
 	told_begin();
 	for (int i = 0; i < 100000; i++)
 		sys_unknown_tell(&u, "stat", 1000 + i);
 	assert_int_equal(told_end("with the number "), SYS_UNKNOWN_MAX);
 	assert_non_null(strstr(told_text, "other numbers of the list"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_said_once),
-		cmocka_unit_test(of_many_the_first_ones),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

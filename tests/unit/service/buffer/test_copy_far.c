@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "service/buffer/copy_far.h"
 
 enum { ROOM = 512, MAX_LEN = 4 * COPY_FAR_LINE + 1 };
@@ -22,9 +17,8 @@ static void check_copy(size_t at, size_t of, size_t len)
 	assert_memory_equal(to, wanted, ROOM);
 }
 
-static void every_length_to_every_place_in_a_line(void **state)
+TEST(every_length_to_every_place_in_a_line)
 {
-	(void)state;
 	for (size_t i = 0; i < ROOM; i++)
 		from[i] = (uint8_t)(i * 31);
 	for (size_t len = 0; len <= MAX_LEN; len++)
@@ -32,22 +26,11 @@ static void every_length_to_every_place_in_a_line(void **state)
 			check_copy(at, len % 17, len);
 }
 
-static void what_comes_next_is_seen(void **state)
+TEST(what_comes_next_is_seen)
 {
-	(void)state;
 	check_copy(16, 16, 256);
 	to[20] = 1;
 	copy_far(to + 24, from, 200);
 	assert_int_equal(to[20], 1);
 	assert_memory_equal(to + 24, from, 200);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_length_to_every_place_in_a_line),
-		cmocka_unit_test(what_comes_next_is_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

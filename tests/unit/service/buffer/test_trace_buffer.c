@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "service/buffer/trace_buffer_seq.h"
 #include "unit/service/trace_buffer_helper.h"
 
-static void sizes_and_their_limits(void **state)
+TEST(sizes_and_their_limits)
 {
 	struct trace_buffer *b = NULL;
 
-	(void)state;
 	assert_int_equal(trace_buffer_new(0, TRACE_BUFFER_RING, &b), -EINVAL);
 	assert_int_equal(trace_buffer_new((size_t)UINT32_MAX + 1, TRACE_BUFFER_RING, &b), -EINVAL);
 	assert_null(b);
@@ -37,7 +30,7 @@ static void sizes_and_their_limits(void **state)
 	trace_buffer_free(NULL);
 }
 
-static void a_new_buffer_gives_nothing(void **state)
+TEST_WITH(a_new_buffer_gives_nothing, setup_64k, teardown)
 {
 	const struct trace_buffer_stats zero = {0};
 
@@ -59,12 +52,11 @@ static size_t resident(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void memory_is_touched_as_it_is_written(void **state)
+TEST(memory_is_touched_as_it_is_written)
 {
 	struct trace_buffer *b;
 	size_t before = resident();
 
-	(void)state;
 	b = buffer_of(1 << 30, TRACE_BUFFER_RING);
 	for (uint32_t i = 0; i < 100; i++)
 		commit_fill(b, 1, i, 'x', 4000);
@@ -92,9 +84,8 @@ static void see(void *ctx, const struct trace_buffer_writer *writer,
 	seen->calls++;
 }
 
-static void histograms_of_payload_by_writer(void **state)
+IN_64K(histograms_of_payload_by_writer)
 {
-	struct trace_buffer *b = *state;
 	struct seen seen = {0};
 
 	commit_fill(b, 1, 0, 'a', 4); /* 8 bytes of payload: in the first bucket still */
@@ -118,9 +109,8 @@ static void histograms_of_payload_by_writer(void **state)
 	assert_int_equal(seen.histogram[1].counts[0], 1);
 }
 
-static void a_chunk_counts_once_in_the_histogram(void **state)
+IN_64K(a_chunk_counts_once_in_the_histogram)
 {
-	struct trace_buffer *b = *state;
 	struct chunk *c = test_malloc(sizeof(*c));
 	struct seen seen = {0};
 
@@ -138,11 +128,10 @@ static void a_chunk_counts_once_in_the_histogram(void **state)
 	test_free(c);
 }
 
-static void thresholds_rise(void **state)
+TEST(thresholds_rise)
 {
 	struct trace_buffer_histogram h = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < TRACE_BUFFER_HISTOGRAM_THRESHOLDS; i++) {
 		int64_t t = trace_buffer_histogram_thresholds[i];
 
@@ -152,18 +141,4 @@ static void thresholds_rise(void **state)
 		assert_int_equal(h.counts[i], i == 0 ? 1 : 2);
 		assert_int_equal(h.counts[i + 1], 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_and_their_limits),
-		IN_64K(a_new_buffer_gives_nothing),
-		cmocka_unit_test(memory_is_touched_as_it_is_written),
-		IN_64K(histograms_of_payload_by_writer),
-		IN_64K(a_chunk_counts_once_in_the_histogram),
-		cmocka_unit_test(thresholds_rise),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

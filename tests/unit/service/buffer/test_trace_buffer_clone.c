@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/trace_buffer_helper.h"
 
@@ -48,11 +42,10 @@ static struct trace_buffer *clone_of(const struct trace_buffer *b)
 	return clone;
 }
 
-static void empty_one(void **state)
+TEST(empty_one)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING), *clone = clone_of(b);
 
-	(void)state;
 	assert_int_equal(assert_read_alike(b, clone), 0);
 	commit_text(clone, 1, 1, 0, 0, "x");
 	assert_int_equal(trace_buffer_stats(b)->chunks_written, 0);
@@ -60,12 +53,11 @@ static void empty_one(void **state)
 	trace_buffer_free(clone);
 }
 
-static void what_was_read_is_not_in_it(void **state)
+TEST(what_was_read_is_not_in_it)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING), *clone;
 	struct trace_packet p;
 
-	(void)state;
 	commit_text(b, 1, 1, 0, 0, "one");
 	commit_text(b, 1, 2, 0, 0, "two");
 	commit_text(b, 1, 1, 1, 0, "three");
@@ -78,12 +70,11 @@ static void what_was_read_is_not_in_it(void **state)
 	trace_buffer_free(clone);
 }
 
-static void it_outlives_the_source(void **state)
+TEST(it_outlives_the_source)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING), *clone;
 	struct trace_packet p;
 
-	(void)state;
 	commit_text(b, 1, 1, 0, 0, "one");
 	clone = clone_of(b);
 	commit_text(b, 1, 1, 1, 0, "later");
@@ -97,12 +88,11 @@ static void it_outlives_the_source(void **state)
 }
 
 /* The packet is whole in neither; then its end comes to both. */
-static void fragments_and_patches_go_on_in_both(void **state)
+TEST(fragments_and_patches_go_on_in_both)
 {
 	static const struct trace_buffer_patch patch = {.offset = 4, .data = "PPPP"};
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING), *clone;
 
-	(void)state;
 	commit_text(b, 1, 1, 0, ON_NEXT, "begin");
 	commit_text(b, 1, 2, 0, NEEDS_PATCHING, "needs a patch");
 	clone = clone_of(b);
@@ -128,12 +118,11 @@ static size_t resident(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void memory_that_was_not_written_is_not_cloned(void **state)
+TEST(memory_that_was_not_written_is_not_cloned)
 {
 	struct trace_buffer *b = buffer_of(1 << 30, TRACE_BUFFER_RING), *clone;
 	size_t before;
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
 		commit_fill(b, 1, i, 'x', 4000);
 	before = resident();
@@ -144,12 +133,11 @@ static void memory_that_was_not_written_is_not_cloned(void **state)
 	trace_buffer_free(clone);
 }
 
-static void refusal_is_cloned(void **state)
+TEST(refusal_is_cloned)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD), *clone, *fresh;
 	char text[1000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	for (uint32_t i = 0; i < 6; i++)
@@ -207,12 +195,11 @@ static void live(uint64_t *r, struct trace_buffer *b, uint32_t *ids)
 
 /* Whatever state the source is in: wrapped, half read, with sequences that ended and writers that
  * came back, the clone is the same, and stays the same under the same load. */
-static void any_state_is_the_same(void **state)
+TEST(any_state_is_the_same)
 {
 	uint64_t r = 7, wrapped = 0, padded = 0;
 	unsigned n = 0;
 
-	(void)state;
 	for (int round = 0; round < 100; round++) {
 		struct trace_buffer *b = buffer_of(16384, TRACE_BUFFER_RING), *clone;
 		uint32_t ids[64] = {0};
@@ -244,12 +231,11 @@ static struct trace_buffer *stand_in_of(const struct trace_buffer *b)
 }
 
 /* As if all had come into the same one. */
-static void appended_is_as_if_committed(void **state)
+TEST(appended_is_as_if_committed)
 {
 	uint64_t r = 9;
 	unsigned n = 0;
 
-	(void)state;
 	for (int round = 0; round < 100; round++) {
 		struct trace_buffer *a = buffer_of(1 << 20, TRACE_BUFFER_RING);
 		struct trace_buffer *b = buffer_of(1 << 20, TRACE_BUFFER_RING), *stand_in;
@@ -275,12 +261,11 @@ static void appended_is_as_if_committed(void **state)
 	assert_true(n > 1000);
 }
 
-static void chunk_that_grew_meanwhile_is_one(void **state)
+TEST(chunk_that_grew_meanwhile_is_one)
 {
 	struct trace_buffer *b = buffer_of(1 << 16, TRACE_BUFFER_RING), *stand_in = stand_in_of(b);
 	static struct chunk c;
 
-	(void)state;
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "one");
 	chunk_text(&c, "two");
@@ -312,12 +297,11 @@ static void chunk_that_grew_meanwhile_is_one(void **state)
 }
 
 /* The beginning of a chunk was read in the stand-in, or overwritten: its rest has no place. */
-static void rest_without_a_beginning_is_counted(void **state)
+TEST(rest_without_a_beginning_is_counted)
 {
 	struct trace_buffer *b = buffer_of(1 << 16, TRACE_BUFFER_RING), *stand_in = stand_in_of(b);
 	static struct chunk c;
 
-	(void)state;
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "one");
 	chunk_text(&c, "two");
@@ -331,22 +315,4 @@ static void rest_without_a_beginning_is_counted(void **state)
 	expect_end(b);
 	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 1);
 	trace_buffer_free(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_one),
-		cmocka_unit_test(what_was_read_is_not_in_it),
-		cmocka_unit_test(it_outlives_the_source),
-		cmocka_unit_test(fragments_and_patches_go_on_in_both),
-		cmocka_unit_test(memory_that_was_not_written_is_not_cloned),
-		cmocka_unit_test(refusal_is_cloned),
-		cmocka_unit_test(any_state_is_the_same),
-		cmocka_unit_test(appended_is_as_if_committed),
-		cmocka_unit_test(chunk_that_grew_meanwhile_is_one),
-		cmocka_unit_test(rest_without_a_beginning_is_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

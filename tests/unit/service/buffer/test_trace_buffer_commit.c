@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/trace_buffer_helper.h"
 
 /* Which chunks are taken, and what of those that come again. */
@@ -14,7 +8,7 @@ static struct chunk c;
 
 /* ---- ids, counts and flags that no writer sends ---- */
 
-static void ids_that_are_none(void **state)
+TEST_WITH(ids_that_are_none, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -30,7 +24,7 @@ static void ids_that_are_none(void **state)
 	expect_end(b);
 }
 
-static void a_count_or_a_length_that_no_header_can_have(void **state)
+TEST_WITH(a_count_or_a_length_that_no_header_can_have, setup_64k, teardown)
 {
 	struct trace_buffer_writer w = {.producer_id = 1, .writer_id = 1};
 	struct trace_buffer *b = *state;
@@ -45,10 +39,8 @@ static void a_count_or_a_length_that_no_header_can_have(void **state)
 	assert_int_equal(stats_of(state)->chunks_written, 0);
 }
 
-static void flags_on_chunks_without_fragments(void **state)
+IN_64K(flags_on_chunks_without_fragments)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, FROM_PREV | ON_NEXT | NEEDS_PATCHING, NULL);
 	commit_text(b, 1, 1, 1, 0, "next");
 	trace_buffer_begin_read(b);
@@ -57,7 +49,7 @@ static void flags_on_chunks_without_fragments(void **state)
 }
 
 /* ids so far apart that nobody can say which is the first. */
-static void ids_half_the_way_round(void **state)
+TEST_WITH(ids_half_the_way_round, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -79,14 +71,13 @@ static void ids_half_the_way_round(void **state)
 }
 
 /* Without a limit each one would cost more than the one before. */
-static void late_chunks_have_a_limit(void **state)
+TEST(late_chunks_have_a_limit)
 {
 	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
 	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE / 2;
 	struct trace_packet p;
 	uint32_t n = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 2 * limit + 2; i++)
 		commit_text(b, 1, 1, 10 + 2 * i, 0, "x");
 	commit_text(b, 1, 1, 11 + 2 * limit, 0, "too far from both ends");
@@ -103,12 +94,11 @@ static void late_chunks_have_a_limit(void **state)
 }
 
 /* Nor may the rest of a chunk that was scraped long ago. */
-static void the_rest_of_a_chunk_has_the_same_limit(void **state)
+TEST(the_rest_of_a_chunk_has_the_same_limit)
 {
 	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
 	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE / 2;
 
-	(void)state;
 	for (uint32_t i = 0; i <= limit; i++)
 		commit_text(b, 1, 1, i, 0, "x");
 	chunk_start(&c, 1, 1, limit + 1, 0);
@@ -124,12 +114,11 @@ static void the_rest_of_a_chunk_has_the_same_limit(void **state)
 }
 
 /* Each of them goes in front of all others, which is no more work than behind them. */
-static void descending_ids_have_no_limit(void **state)
+TEST(descending_ids_have_no_limit)
 {
 	enum { CHUNKS = 200000 };
 	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
 
-	(void)state;
 	for (uint32_t i = 0; i < CHUNKS; i++)
 		commit_text(b, 1, 1, CHUNKS - i, 0, "x");
 	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
@@ -143,7 +132,7 @@ static void descending_ids_have_no_limit(void **state)
 
 /* ---- chunks that come again ---- */
 
-static void a_repetition_is_passed_over(void **state)
+TEST_WITH(a_repetition_is_passed_over, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -169,10 +158,8 @@ static void a_repetition_is_passed_over(void **state)
 	assert_int_equal(stats_of(state)->chunks_rewritten, 0);
 }
 
-static void other_contents_do_not_replace_what_was_taken(void **state)
+IN_64K(other_contents_do_not_replace_what_was_taken)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "first");
 	commit_text(b, 1, 1, 0, 0, "other");
 	trace_buffer_begin_read(b);
@@ -180,7 +167,7 @@ static void other_contents_do_not_replace_what_was_taken(void **state)
 	expect_end(b);
 }
 
-static void shorter_longer_and_flagless_repetitions(void **state)
+TEST_WITH(shorter_longer_and_flagless_repetitions, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -213,7 +200,7 @@ static void shorter_longer_and_flagless_repetitions(void **state)
 
 /* ---- scraped chunks ---- */
 
-static void the_last_fragment_of_a_scraped_chunk_is_not_counted_on(void **state)
+TEST_WITH(the_last_fragment_of_a_scraped_chunk_is_not_counted_on, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -230,7 +217,7 @@ static void the_last_fragment_of_a_scraped_chunk_is_not_counted_on(void **state)
 	expect_end(b);
 }
 
-static void scraped_chunks_with_nothing_sure(void **state)
+TEST_WITH(scraped_chunks_with_nothing_sure, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -247,7 +234,7 @@ static void scraped_chunks_with_nothing_sure(void **state)
 	assert_int_equal(stats_of(state)->chunks_written, 1);
 }
 
-static void a_scraped_chunk_grows_before_it_is_read(void **state)
+TEST_WITH(a_scraped_chunk_grows_before_it_is_read, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -275,7 +262,7 @@ static void a_scraped_chunk_grows_before_it_is_read(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void a_scraped_chunk_grows_after_it_was_read(void **state)
+TEST_WITH(a_scraped_chunk_grows_after_it_was_read, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -303,7 +290,7 @@ static void a_scraped_chunk_grows_after_it_was_read(void **state)
 	assert_int_equal(stats_of(state)->chunks_discarded, 0);
 }
 
-static void a_scraped_chunk_grows_while_it_is_read(void **state)
+TEST_WITH(a_scraped_chunk_grows_while_it_is_read, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -323,10 +310,8 @@ static void a_scraped_chunk_grows_while_it_is_read(void **state)
 	expect_end(b);
 }
 
-static void the_rest_of_a_scraped_chunk_comes_before_the_next(void **state)
+IN_64K(the_rest_of_a_scraped_chunk_comes_before_the_next)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "one");
 	chunk_text(&c, "two");
@@ -344,10 +329,8 @@ static void the_rest_of_a_scraped_chunk_comes_before_the_next(void **state)
 	expect_end(b);
 }
 
-static void a_scraped_chunk_ends_without_growing(void **state)
+IN_64K(a_scraped_chunk_ends_without_growing)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "one");
 	chunk_text(&c, "unsure");
@@ -374,7 +357,7 @@ static void a_scraped_chunk_ends_without_growing(void **state)
 	expect_packet(b, 1, 1, "four", 0);
 }
 
-static void a_scraped_chunk_turns_out_to_go_on(void **state)
+TEST_WITH(a_scraped_chunk_turns_out_to_go_on, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -400,10 +383,8 @@ static void a_scraped_chunk_turns_out_to_go_on(void **state)
 	assert_int_equal(stats_of(state)->abi_violations, 0);
 }
 
-static void the_next_chunk_of_a_packet_is_only_scraped(void **state)
+IN_64K(the_next_chunk_of_a_packet_is_only_scraped)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "start ");
 	chunk_start(&c, 1, 1, 1, FROM_PREV);
 	chunk_text(&c, "end");
@@ -421,7 +402,7 @@ static void the_next_chunk_of_a_packet_is_only_scraped(void **state)
 	expect_end(b);
 }
 
-static void a_scraped_chunk_that_shrinks_or_loses_flags(void **state)
+TEST_WITH(a_scraped_chunk_that_shrinks_or_loses_flags, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -450,7 +431,7 @@ static void a_scraped_chunk_that_shrinks_or_loses_flags(void **state)
 	expect_end(b);
 }
 
-static void a_scraped_chunk_that_changes_keeps_what_was_taken(void **state)
+TEST_WITH(a_scraped_chunk_that_changes_keeps_what_was_taken, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -466,7 +447,7 @@ static void a_scraped_chunk_that_changes_keeps_what_was_taken(void **state)
 	assert_int_equal(stats_of(state)->abi_violations, 0);
 }
 
-static void a_scraped_chunk_that_breaks_the_format_is_over(void **state)
+TEST_WITH(a_scraped_chunk_that_breaks_the_format_is_over, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -485,7 +466,7 @@ static void a_scraped_chunk_that_breaks_the_format_is_over(void **state)
 	expect_end(b);
 }
 
-static void scraped_overwritten_and_taken_up_again(void **state)
+TEST_WITH(scraped_overwritten_and_taken_up_again, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -507,7 +488,7 @@ static void scraped_overwritten_and_taken_up_again(void **state)
 	expect_end(b);
 }
 
-static void scraped_complete_read_and_then_committed(void **state)
+TEST_WITH(scraped_complete_read_and_then_committed, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 	struct chunk *first = test_malloc(sizeof(*first));
@@ -534,7 +515,7 @@ static void scraped_complete_read_and_then_committed(void **state)
 	test_free(first);
 }
 
-static void the_rest_of_a_chunk_that_was_given_up_counts_as_discarded(void **state)
+TEST_WITH(the_rest_of_a_chunk_that_was_given_up_counts_as_discarded, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -551,37 +532,4 @@ static void the_rest_of_a_chunk_that_was_given_up_counts_as_discarded(void **sta
 	assert_int_equal(stats_of(state)->chunks_discarded, 1);
 	trace_buffer_begin_read(b);
 	expect_end(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_64K(ids_that_are_none),
-		IN_64K(a_count_or_a_length_that_no_header_can_have),
-		IN_64K(flags_on_chunks_without_fragments),
-		IN_64K(ids_half_the_way_round),
-		cmocka_unit_test(late_chunks_have_a_limit),
-		cmocka_unit_test(the_rest_of_a_chunk_has_the_same_limit),
-		cmocka_unit_test(descending_ids_have_no_limit),
-		IN_64K(a_repetition_is_passed_over),
-		IN_64K(other_contents_do_not_replace_what_was_taken),
-		IN_64K(shorter_longer_and_flagless_repetitions),
-		IN_64K(the_last_fragment_of_a_scraped_chunk_is_not_counted_on),
-		IN_64K(scraped_chunks_with_nothing_sure),
-		IN_64K(a_scraped_chunk_grows_before_it_is_read),
-		IN_64K(a_scraped_chunk_grows_after_it_was_read),
-		IN_64K(a_scraped_chunk_grows_while_it_is_read),
-		IN_64K(the_rest_of_a_scraped_chunk_comes_before_the_next),
-		IN_64K(a_scraped_chunk_ends_without_growing),
-		IN_64K(a_scraped_chunk_turns_out_to_go_on),
-		IN_64K(the_next_chunk_of_a_packet_is_only_scraped),
-		IN_64K(a_scraped_chunk_that_shrinks_or_loses_flags),
-		IN_64K(a_scraped_chunk_that_changes_keeps_what_was_taken),
-		IN_64K(a_scraped_chunk_that_breaks_the_format_is_over),
-		IN_4K(scraped_overwritten_and_taken_up_again),
-		IN_64K(scraped_complete_read_and_then_committed),
-		IN_64K(the_rest_of_a_chunk_that_was_given_up_counts_as_discarded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

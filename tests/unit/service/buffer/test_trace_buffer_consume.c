@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/trace_buffer_helper.h"
 
 /* What is missing, and what the next packet says of it. */
@@ -14,20 +8,16 @@ static struct chunk c;
 
 /* ---- nothing is missing ---- */
 
-static void the_first_packet_tells_of_no_loss(void **state)
+IN_64K(the_first_packet_tells_of_no_loss)
 {
-	struct trace_buffer *b = *state;
-
 	/* A sequence may begin at any id: the service may have come later than the writer. */
 	commit_text(b, 1, 1, 77, 0, "first");
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "first", 0);
 }
 
-static void a_loss_is_told_once(void **state)
+IN_64K(a_loss_is_told_once)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	chunk_start(&c, 1, 1, 2, 0);
 	chunk_text(&c, "two a");
@@ -43,10 +33,8 @@ static void a_loss_is_told_once(void **state)
 
 /* ---- gaps ---- */
 
-static void a_gap_within_a_pass(void **state)
+IN_64K(a_gap_within_a_pass)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	commit_text(b, 1, 1, 1, 0, "one");
 	commit_text(b, 1, 1, 9, 0, "nine");
@@ -61,10 +49,8 @@ static void a_gap_within_a_pass(void **state)
 	expect_end(b);
 }
 
-static void a_gap_between_passes(void **state)
+IN_64K(a_gap_between_passes)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "zero", 0);
@@ -80,10 +66,8 @@ static void a_gap_between_passes(void **state)
 	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 1);
 }
 
-static void a_gap_at_the_end_of_ids(void **state)
+IN_64K(a_gap_at_the_end_of_ids)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, UINT32_MAX - 1, 0, "before");
 	commit_text(b, 1, 1, 0, 0, "after");
 	trace_buffer_begin_read(b);
@@ -91,10 +75,8 @@ static void a_gap_at_the_end_of_ids(void **state)
 	expect_packet(b, 1, 1, "after", DATA_LOSS_READ_GAP);
 }
 
-static void a_gap_filled_in_time_is_none(void **state)
+IN_64K(a_gap_filled_in_time_is_none)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	commit_text(b, 1, 1, 2, NEEDS_PATCHING, "two");
 	trace_buffer_begin_read(b);
@@ -108,10 +90,8 @@ static void a_gap_filled_in_time_is_none(void **state)
 	expect_end(b);
 }
 
-static void an_empty_chunk_after_a_gap_passes_the_loss_on(void **state)
+IN_64K(an_empty_chunk_after_a_gap_passes_the_loss_on)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	commit_text(b, 1, 1, 2, 0, NULL);
 	commit_text(b, 1, 1, 3, 0, "three");
@@ -120,10 +100,8 @@ static void an_empty_chunk_after_a_gap_passes_the_loss_on(void **state)
 	expect_packet(b, 1, 1, "three", DATA_LOSS_READ_GAP);
 }
 
-static void losses_are_of_one_sequence(void **state)
+IN_64K(losses_are_of_one_sequence)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "1 zero");
 	commit_text(b, 1, 2, 0, 0, "2 zero");
 	commit_text(b, 2, 1, 0, 0, "3 zero");
@@ -141,10 +119,8 @@ static void losses_are_of_one_sequence(void **state)
 
 /* ---- broken packets ---- */
 
-static void an_end_without_a_start(void **state)
+IN_64K(an_end_without_a_start)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 5, FROM_PREV);
 	chunk_text(&c, "end of what?");
 	chunk_text(&c, "whole");
@@ -154,10 +130,8 @@ static void an_end_without_a_start(void **state)
 	expect_end(b);
 }
 
-static void a_middle_without_a_start(void **state)
+IN_64K(a_middle_without_a_start)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 5, FROM_PREV | ON_NEXT, "middle");
 	commit_text(b, 1, 1, 6, FROM_PREV | ON_NEXT, "middle");
 	chunk_start(&c, 1, 1, 7, FROM_PREV);
@@ -169,10 +143,8 @@ static void a_middle_without_a_start(void **state)
 	expect_end(b);
 }
 
-static void a_chunk_is_missing_inside_of_a_packet(void **state)
+IN_64K(a_chunk_is_missing_inside_of_a_packet)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "start");
 	commit_text(b, 1, 1, 2, FROM_PREV | ON_NEXT, "middle");
 	chunk_start(&c, 1, 1, 3, FROM_PREV);
@@ -188,10 +160,8 @@ static void a_chunk_is_missing_inside_of_a_packet(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void the_next_chunk_does_not_go_on(void **state)
+IN_64K(the_next_chunk_does_not_go_on)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, ON_NEXT);
 	chunk_text(&c, "whole");
 	chunk_text(&c, "start");
@@ -204,10 +174,8 @@ static void the_next_chunk_does_not_go_on(void **state)
 	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 1);
 }
 
-static void the_chain_breaks_after_some_chunks(void **state)
+IN_64K(the_chain_breaks_after_some_chunks)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "start");
 	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "middle");
 	commit_text(b, 1, 1, 2, 0, NULL);
@@ -219,10 +187,8 @@ static void the_chain_breaks_after_some_chunks(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void a_writer_drops_its_packet(void **state)
+IN_64K(a_writer_drops_its_packet)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "whole");
 	chunk_raw(&c, "\xff\xff\xff\x7f", 4);
@@ -238,10 +204,8 @@ static void a_writer_drops_its_packet(void **state)
 	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
 }
 
-static void a_writer_drops_a_packet_that_began_before(void **state)
+IN_64K(a_writer_drops_a_packet_that_began_before)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "start");
 	chunk_start(&c, 1, 1, 1, FROM_PREV);
 	chunk_raw(&c, "\xff\xff\xff\x7f", 4);
@@ -253,10 +217,8 @@ static void a_writer_drops_a_packet_that_began_before(void **state)
 	expect_end(b);
 }
 
-static void nothing_is_joined_over_a_dropped_packet(void **state)
+IN_64K(nothing_is_joined_over_a_dropped_packet)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "start");
 	chunk_start(&c, 1, 1, 1, FROM_PREV);
 	chunk_raw(&c, "\xff\xff\xff\x7f", 4);
@@ -273,10 +235,8 @@ static void nothing_is_joined_over_a_dropped_packet(void **state)
 	expect_end(b);
 }
 
-static void a_chunk_breaks_the_format(void **state)
+IN_64K(a_chunk_breaks_the_format)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "whole");
 	chunk_raw(&c,
@@ -298,7 +258,7 @@ static void a_chunk_breaks_the_format(void **state)
 
 enum { KB = 1024 - 16 - 4 };
 
-static void overwritten_chunks(void **state)
+TEST_WITH(overwritten_chunks, setup_4k, teardown)
 {
 	const struct trace_buffer_stats *st = trace_buffer_stats(*state);
 	struct trace_buffer *b = *state;
@@ -318,10 +278,8 @@ static void overwritten_chunks(void **state)
 	assert_int_equal(st->chunks_read, 4);
 }
 
-static void what_was_read_is_not_overwritten(void **state)
+IN_4K(what_was_read_is_not_overwritten)
 {
-	struct trace_buffer *b = *state;
-
 	commit_fill(b, 1, 0, 'x', KB);
 	for (uint32_t i = 1; i < 40; i++) {
 		commit_fill(b, 1, i, 'x', KB); /* there is always one that is unread */
@@ -333,7 +291,7 @@ static void what_was_read_is_not_overwritten(void **state)
 	assert_int_equal(trace_buffer_stats(b)->write_wrap_count, 10);
 }
 
-static void a_chunk_that_is_half_read_is_overwritten(void **state)
+TEST_WITH(a_chunk_that_is_half_read_is_overwritten, setup_4k, teardown)
 {
 	const struct trace_buffer_stats *st = trace_buffer_stats(*state);
 	struct trace_buffer *b = *state;
@@ -358,10 +316,8 @@ static void a_chunk_that_is_half_read_is_overwritten(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void an_empty_chunk_is_overwritten_without_loss(void **state)
+IN_4K(an_empty_chunk_is_overwritten_without_loss)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 2, 0, 0, NULL);
 	for (uint32_t i = 0; i < 5; i++)
 		commit_fill(b, 1, i, 'a', KB);
@@ -373,10 +329,8 @@ static void an_empty_chunk_is_overwritten_without_loss(void **state)
 	expect_end(b);
 }
 
-static void the_start_of_a_packet_is_overwritten(void **state)
+IN_4K(the_start_of_a_packet_is_overwritten)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, ON_NEXT);
 	chunk_fill(&c, 'a', KB);
 	chunk_commit(b, &c);
@@ -394,10 +348,8 @@ static void the_start_of_a_packet_is_overwritten(void **state)
 	expect_end(b);
 }
 
-static void overwriting_frees_a_sequence_that_waits(void **state)
+IN_4K(overwriting_frees_a_sequence_that_waits)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, NEEDS_PATCHING);
 	chunk_fill(&c, 'a', KB);
 	chunk_commit(b, &c);
@@ -416,7 +368,7 @@ static void overwriting_frees_a_sequence_that_waits(void **state)
 }
 
 /* Chunk 0 came after 1, and lies behind it: when the place of 1 is needed, both go. */
-static void overwriting_goes_in_the_order_of_ids(void **state)
+TEST_WITH(overwriting_goes_in_the_order_of_ids, setup_4k, teardown)
 {
 	const struct trace_buffer_stats *st = trace_buffer_stats(*state);
 	struct trace_buffer *b = *state;
@@ -439,7 +391,7 @@ static void overwriting_goes_in_the_order_of_ids(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void a_late_chunk_whose_successor_must_go_for_it(void **state)
+TEST_WITH(a_late_chunk_whose_successor_must_go_for_it, setup_4k, teardown)
 {
 	const struct trace_buffer_stats *st = trace_buffer_stats(*state);
 	struct trace_buffer *b = *state;
@@ -461,10 +413,8 @@ static void a_late_chunk_whose_successor_must_go_for_it(void **state)
 	expect_fill(b, 1, 'g', KB, DATA_LOSS_OVERWRITE);
 }
 
-static void losses_pile_up(void **state)
+IN_4K(losses_pile_up)
 {
-	struct trace_buffer *b = *state;
-
 	commit_fill(b, 1, 0, 'a', KB);
 	for (uint32_t i = 0; i < 4; i++)
 		commit_fill(b, 2, i, 'x', KB);
@@ -483,38 +433,4 @@ static void losses_pile_up(void **state)
 	expect_packet(b, 1, 1, "then",
 		      DATA_LOSS_OVERWRITE | DATA_LOSS_READ_GAP | DATA_LOSS_ORPHAN_CONTINUATION |
 			      DATA_LOSS_WRITER_ABORT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_64K(the_first_packet_tells_of_no_loss),
-		IN_64K(a_loss_is_told_once),
-		IN_64K(a_gap_within_a_pass),
-		IN_64K(a_gap_between_passes),
-		IN_64K(a_gap_at_the_end_of_ids),
-		IN_64K(a_gap_filled_in_time_is_none),
-		IN_64K(an_empty_chunk_after_a_gap_passes_the_loss_on),
-		IN_64K(losses_are_of_one_sequence),
-		IN_64K(an_end_without_a_start),
-		IN_64K(a_middle_without_a_start),
-		IN_64K(a_chunk_is_missing_inside_of_a_packet),
-		IN_64K(the_next_chunk_does_not_go_on),
-		IN_64K(the_chain_breaks_after_some_chunks),
-		IN_64K(a_writer_drops_its_packet),
-		IN_64K(a_writer_drops_a_packet_that_began_before),
-		IN_64K(nothing_is_joined_over_a_dropped_packet),
-		IN_64K(a_chunk_breaks_the_format),
-		IN_4K(overwritten_chunks),
-		IN_4K(what_was_read_is_not_overwritten),
-		IN_4K(a_chunk_that_is_half_read_is_overwritten),
-		IN_4K(an_empty_chunk_is_overwritten_without_loss),
-		IN_4K(the_start_of_a_packet_is_overwritten),
-		IN_4K(overwriting_frees_a_sequence_that_waits),
-		IN_4K(overwriting_goes_in_the_order_of_ids),
-		IN_4K(a_late_chunk_whose_successor_must_go_for_it),
-		IN_4K(losses_pile_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 
+#include "unit/test.h"
 #include "unit/rng.h"
 #include "service/buffer/trace_buffer_seq.h"
 #include "unit/service/trace_buffer_helper.h"
@@ -18,7 +12,7 @@ static struct chunk c;
 
 /* ---- honest chunks ---- */
 
-static void what_trails_in_a_chunk_takes_no_space(void **state)
+TEST_WITH(what_trails_in_a_chunk_takes_no_space, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -36,7 +30,7 @@ static void what_trails_in_a_chunk_takes_no_space(void **state)
 	expect_end(b);
 }
 
-static void a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not(void **state)
+TEST_WITH(a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -52,10 +46,8 @@ static void a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not(void **st
 	assert_int_equal(stats_of(state)->abi_violations, 0);
 }
 
-static void many_small_packets(void **state)
+IN_64K(many_small_packets)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	for (unsigned i = 0; i < SMB_MAX_PACKETS; i++) {
 		uint8_t packet[2] = {1, (uint8_t)('a' + i % 26)};
@@ -72,7 +64,7 @@ static void many_small_packets(void **state)
 
 /* ---- hostile chunks ---- */
 
-static void no_payload(void **state)
+TEST_WITH(no_payload, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -86,7 +78,7 @@ static void no_payload(void **state)
 	expect_packet(b, 1, 1, "next", DATA_LOSS_CHUNK_CORRUPTED);
 }
 
-static void more_packets_than_fit(void **state)
+TEST_WITH(more_packets_than_fit, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -103,7 +95,7 @@ static void more_packets_than_fit(void **state)
 }
 
 /* Packets of zeroes behind the ones that are there are empty fragments, and no offence. */
-static void more_packets_than_were_written(void **state)
+TEST_WITH(more_packets_than_were_written, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -142,7 +134,7 @@ static void bad_size(void **state, const void *size, size_t len)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void sizes_that_lie(void **state)
+TEST_WITH(sizes_that_lie, setup_64k, teardown)
 {
 	/* One more than there is: "some bytes", a size of 4, "unreachable". */
 	bad_size(state, "\x1a", 1);
@@ -158,7 +150,7 @@ static void sizes_that_lie(void **state)
 	bad_size(state, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 16);
 }
 
-static void a_size_that_goes_on_past_the_end(void **state)
+TEST_WITH(a_size_that_goes_on_past_the_end, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -175,7 +167,7 @@ static void a_size_that_goes_on_past_the_end(void **state)
 	assert_int_equal(stats_of(state)->abi_violations, 9);
 }
 
-static void a_size_of_ten_bytes_may_be_honest(void **state)
+TEST_WITH(a_size_of_ten_bytes_may_be_honest, setup_64k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -193,7 +185,7 @@ static void a_size_of_ten_bytes_may_be_honest(void **state)
 	assert_int_equal(stats_of(state)->abi_violations, 0);
 }
 
-static void a_fragment_larger_than_the_ring(void **state)
+TEST_WITH(a_fragment_larger_than_the_ring, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -239,7 +231,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-static void a_source_that_changes_while_it_is_copied(void **state)
+TEST_WITH(a_source_that_changes_while_it_is_copied, setup_64k, teardown)
 {
 	const struct trace_buffer_stats *st = stats_of(state);
 	struct trace_buffer_writer w = {.producer_id = 1, .writer_id = 1};
@@ -337,7 +329,7 @@ static void commit_marked(struct trace_buffer *b, uint64_t *rng, uint32_t chunk_
 	chunk_commit_in(b, &c, c.len + (end > 1 ? rng_below(rng, 5000) : 0), true);
 }
 
-static void a_large_ring_that_goes_round(void **state)
+TEST_WITH(a_large_ring_that_goes_round, setup_64k, teardown)
 {
 	const struct trace_buffer_stats *st = stats_of(state);
 	struct mark last = {.chunk_id = UINT32_MAX};
@@ -364,24 +356,4 @@ static void a_large_ring_that_goes_round(void **state)
 	while (trace_buffer_next_packet(b, NULL, &p))
 		check_marked(&p, &last);
 	assert_int_equal(st->chunks_written, st->chunks_read + st->chunks_overwritten);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_4K(what_trails_in_a_chunk_takes_no_space),
-		IN_4K(a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not),
-		IN_64K(many_small_packets),
-		IN_64K(no_payload),
-		IN_64K(more_packets_than_fit),
-		IN_64K(more_packets_than_were_written),
-		IN_64K(sizes_that_lie),
-		IN_64K(a_size_that_goes_on_past_the_end),
-		IN_64K(a_size_of_ten_bytes_may_be_honest),
-		IN_4K(a_fragment_larger_than_the_ring),
-		IN_64K(a_source_that_changes_while_it_is_copied),
-		IN_64K(a_large_ring_that_goes_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/trace_buffer_helper.h"
 
 static struct chunk c;
@@ -25,10 +19,8 @@ static void expect_counts(const struct trace_buffer *b, uint64_t succeeded, uint
 	assert_int_equal(trace_buffer_stats(b)->patches_failed, failed);
 }
 
-static void a_packet_waits_for_its_patch(void **state)
+IN_64K(a_packet_waits_for_its_patch)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "first");
 	chunk_start(&c, 1, 1, 1, NEEDS_PATCHING);
 	chunk_text(&c, "whole");
@@ -49,9 +41,8 @@ static void a_packet_waits_for_its_patch(void **state)
 	expect_counts(b, 1, 0);
 }
 
-static void several_patches_in_several_requests(void **state)
+IN_64K(several_patches_in_several_requests)
 {
-	struct trace_buffer *b = *state;
 	struct trace_buffer_patch p[2] = {{.offset = 4, .data = "abcd"},
 					  {.offset = 12, .data = "ijkl"}};
 
@@ -67,10 +58,8 @@ static void several_patches_in_several_requests(void **state)
 	expect_counts(b, 3, 0);
 }
 
-static void patches_over_a_packet_of_many_chunks(void **state)
+IN_64K(patches_over_a_packet_of_many_chunks)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT | NEEDS_PATCHING, "aaaa");
 	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT | NEEDS_PATCHING, "bbbb");
 	commit_text(b, 1, 1, 2, FROM_PREV, "cccc");
@@ -86,10 +75,8 @@ static void patches_over_a_packet_of_many_chunks(void **state)
 }
 
 /* The patch is for the packet that goes on; the one that ends in the chunk is whole. */
-static void the_end_of_a_packet_in_a_chunk_that_needs_patching(void **state)
+IN_64K(the_end_of_a_packet_in_a_chunk_that_needs_patching)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "one ");
 	chunk_start(&c, 1, 1, 1, FROM_PREV | ON_NEXT | NEEDS_PATCHING);
 	chunk_text(&c, "end");
@@ -105,10 +92,8 @@ static void the_end_of_a_packet_in_a_chunk_that_needs_patching(void **state)
 	expect_end(b);
 }
 
-static void the_first_and_the_last_place(void **state)
+IN_64K(the_first_and_the_last_place)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, NEEDS_PATCHING);
 	chunk_text(&c, "........");
 	chunk_commit(b, &c);
@@ -127,10 +112,8 @@ static void the_first_and_the_last_place(void **state)
 	expect_packet(b, 1, 1, "goodlast", 0);
 }
 
-static void in_a_chunk_that_is_too_short(void **state)
+IN_64K(in_a_chunk_that_is_too_short)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, NEEDS_PATCHING);
 	chunk_raw(&c,
 		  "\x02"
@@ -146,9 +129,8 @@ static void in_a_chunk_that_is_too_short(void **state)
 	expect_counts(b, 0, 9);
 }
 
-static void the_rest_of_a_failed_request_is_given_up(void **state)
+IN_64K(the_rest_of_a_failed_request_is_given_up)
 {
-	struct trace_buffer *b = *state;
 	struct trace_buffer_patch p[3] = {{.offset = 4, .data = "abcd"},
 					  {.offset = 100, .data = "????"},
 					  {.offset = 8, .data = "efgh"}};
@@ -166,10 +148,8 @@ static void the_rest_of_a_failed_request_is_given_up(void **state)
 	expect_counts(b, 0, 1);
 }
 
-static void chunks_that_are_not_there(void **state)
+IN_64K(chunks_that_are_not_there)
 {
-	struct trace_buffer *b = *state;
-
 	patch(b, 0, 4, "xxxx", false);
 	commit_text(b, 1, 1, 5, 0, "original");
 	commit_text(b, 1, 1, 7, 0, "original");
@@ -186,7 +166,7 @@ static void chunks_that_are_not_there(void **state)
 	expect_counts(b, 0, 7);
 }
 
-static void only_ones_own_data(void **state)
+TEST_WITH(only_ones_own_data, setup_64k, teardown)
 {
 	struct trace_buffer_patch p = {.offset = 4, .data = "xxxx"};
 	struct trace_buffer *b = *state;
@@ -205,10 +185,8 @@ static void only_ones_own_data(void **state)
 }
 
 /* Offsets count from the start of the chunk, though its records lie apart. */
-static void in_a_chunk_that_was_scraped(void **state)
+IN_64K(in_a_chunk_that_was_scraped)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, ON_NEXT | NEEDS_PATCHING);
 	chunk_text(&c, "....");
 	chunk_text(&c, "....");
@@ -234,10 +212,8 @@ static void in_a_chunk_that_was_scraped(void **state)
 	expect_end(b);
 }
 
-static void a_patch_that_breaks_a_size(void **state)
+IN_64K(a_patch_that_breaks_a_size)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "good");
 	chunk_text(&c, "bad!");
@@ -253,10 +229,8 @@ static void a_patch_that_breaks_a_size(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void a_patch_that_never_ends_a_size(void **state)
+IN_64K(a_patch_that_never_ends_a_size)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "");
 	patch(b, 0, 0, "\xff\xff\xff\xff", false);
 	commit_text(b, 1, 1, 1, 0, "next");
@@ -265,10 +239,8 @@ static void a_patch_that_never_ends_a_size(void **state)
 	expect_end(b);
 }
 
-static void a_patch_that_cuts_a_packet_in_pieces(void **state)
+IN_64K(a_patch_that_cuts_a_packet_in_pieces)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "0123456789");
 	patch(b, 0, 0, "\x02\x01\x02\x05", false);
 	trace_buffer_begin_read(b);
@@ -280,10 +252,8 @@ static void a_patch_that_cuts_a_packet_in_pieces(void **state)
 }
 
 /* What was found to be the middle of a packet is no longer that, when it is joined. */
-static void a_patch_that_breaks_a_packet_in_its_middle(void **state)
+IN_64K(a_patch_that_breaks_a_packet_in_its_middle)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "start");
 	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "middle");
 	trace_buffer_begin_read(b);
@@ -299,37 +269,12 @@ static void a_patch_that_breaks_a_packet_in_its_middle(void **state)
 }
 
 /* A record may not lead to the bytes of the one after it. */
-static void a_patch_cannot_reach_other_records(void **state)
+IN_64K(a_patch_cannot_reach_other_records)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "x");
 	commit_text(b, 2, 1, 0, 0, "secret of another producer");
 	patch(b, 0, 1, "\x80\x80\x7f\x7f", false);
 	trace_buffer_begin_read(b);
 	expect_packet(b, 2, 1, "secret of another producer", 0);
 	expect_end(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_64K(a_packet_waits_for_its_patch),
-		IN_64K(several_patches_in_several_requests),
-		IN_64K(patches_over_a_packet_of_many_chunks),
-		IN_64K(the_end_of_a_packet_in_a_chunk_that_needs_patching),
-		IN_64K(the_first_and_the_last_place),
-		IN_64K(in_a_chunk_that_is_too_short),
-		IN_64K(the_rest_of_a_failed_request_is_given_up),
-		IN_64K(chunks_that_are_not_there),
-		IN_64K(only_ones_own_data),
-		IN_64K(in_a_chunk_that_was_scraped),
-		IN_64K(a_patch_that_breaks_a_size),
-		IN_64K(a_patch_that_never_ends_a_size),
-		IN_64K(a_patch_that_cuts_a_packet_in_pieces),
-		IN_64K(a_patch_that_breaks_a_packet_in_its_middle),
-		IN_64K(a_patch_cannot_reach_other_records),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/trace_buffer_helper.h"
 #include "wire/pb_enc.h"
@@ -18,9 +12,8 @@ static struct chunk c;
 
 /* ---- whole packets ---- */
 
-static void packets_of_one_chunk(void **state)
+IN_64K(packets_of_one_chunk)
 {
-	struct trace_buffer *b = *state;
 	const struct trace_buffer_stats *st = trace_buffer_stats(b);
 
 	chunk_start(&c, 1, 1, 0, 0);
@@ -43,10 +36,8 @@ static void packets_of_one_chunk(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void each_packet_once(void **state)
+IN_64K(each_packet_once)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "one");
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "one", 0);
@@ -58,10 +49,8 @@ static void each_packet_once(void **state)
 	expect_end(b);
 }
 
-static void sequences_in_the_order_of_their_writes(void **state)
+IN_64K(sequences_in_the_order_of_their_writes)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 2, 1, 0, 0, "2.1 first");
 	commit_text(b, 1, 2, 0, 0, "1.2 first");
 	commit_text(b, 1, 1, 0, 0, "1.1 first");
@@ -76,9 +65,8 @@ static void sequences_in_the_order_of_their_writes(void **state)
 	expect_end(b);
 }
 
-static void a_pass_may_be_broken_off_anywhere(void **state)
+IN_64K(a_pass_may_be_broken_off_anywhere)
 {
-	struct trace_buffer *b = *state;
 	char text[8];
 
 	for (uint32_t i = 0; i < 20; i++) {
@@ -98,7 +86,7 @@ static void a_pass_may_be_broken_off_anywhere(void **state)
 	expect_end(b);
 }
 
-static void packets_of_all_lengths_of_the_size(void **state)
+TEST_WITH(packets_of_all_lengths_of_the_size, setup_1m, teardown)
 {
 	static const size_t sizes[] = {1, 126, 127, 128, 16383, 16384, 32000};
 	struct trace_buffer *b = *state;
@@ -120,20 +108,16 @@ static void packets_of_all_lengths_of_the_size(void **state)
 	expect_end(b);
 }
 
-static void the_longest_chunk(void **state)
+IN_64K(the_longest_chunk)
 {
-	struct trace_buffer *b = *state;
-
 	commit_fill(b, 1, 0, 'x', 65535 - 4 - 16 - 1000);
 	trace_buffer_begin_read(b);
 	expect_fill(b, 1, 'x', 65535 - 4 - 16 - 1000, 0);
 	expect_end(b);
 }
 
-static void empty_fragments_are_no_packets(void **state)
+IN_64K(empty_fragments_are_no_packets)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "");
 	chunk_text(&c, "one");
@@ -151,10 +135,8 @@ static void empty_fragments_are_no_packets(void **state)
 	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
 }
 
-static void empty_chunks_keep_the_order_of_ids(void **state)
+IN_64K(empty_chunks_keep_the_order_of_ids)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	commit_text(b, 1, 1, 1, 0, NULL);
 	commit_text(b, 1, 1, 2, 0, "two");
@@ -165,7 +147,7 @@ static void empty_chunks_keep_the_order_of_ids(void **state)
 	assert_int_equal(trace_buffer_stats(b)->chunks_read, 3);
 }
 
-static void writers_keep_their_identity(void **state)
+TEST_WITH(writers_keep_their_identity, setup_64k, teardown)
 {
 	struct trace_buffer_writer w = {.producer_id = 9, .writer_id = 3, .uid = 42, .pid = 0};
 	struct trace_buffer *b = *state;
@@ -183,9 +165,8 @@ static void writers_keep_their_identity(void **state)
 
 /* ---- order within a sequence ---- */
 
-static void late_chunks_find_their_place(void **state)
+IN_64K(late_chunks_find_their_place)
 {
-	struct trace_buffer *b = *state;
 	static const uint32_t order[] = {4, 1, 3, 0, 2};
 	char text[2] = "?";
 
@@ -217,11 +198,10 @@ static void over_the_end_of_ids(struct trace_buffer *b, const char *order, uint3
 	expect_end(b);
 }
 
-static void ids_wrap(void **state)
+TEST(ids_wrap)
 {
 	static const char *const orders[] = {"ABCD", "ADCB", "ACBD", "DCBA", "BCDA", "CABD"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
 		for (uint32_t before = 0; before <= 4; before++) {
 			struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING);
@@ -232,10 +212,8 @@ static void ids_wrap(void **state)
 	}
 }
 
-static void a_chunk_may_come_after_later_ones(void **state)
+IN_64K(a_chunk_may_come_after_later_ones)
 {
-	struct trace_buffer *b = *state;
-
 	/* The hole before 1 is not known to be one: 0 may come as long as 1 is unread. */
 	commit_text(b, 1, 1, 1, 0, "one");
 	commit_text(b, 1, 2, 0, 0, "other");
@@ -247,10 +225,8 @@ static void a_chunk_may_come_after_later_ones(void **state)
 	expect_end(b);
 }
 
-static void no_way_back_within_a_chunk_that_is_partly_read(void **state)
+IN_64K(no_way_back_within_a_chunk_that_is_partly_read)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	chunk_start(&c, 1, 1, 2, 0);
 	chunk_text(&c, "two a");
@@ -267,10 +243,8 @@ static void no_way_back_within_a_chunk_that_is_partly_read(void **state)
 
 /* ---- packets over several chunks ---- */
 
-static void two_chunks(void **state)
+IN_64K(two_chunks)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "be");
 	commit_text(b, 1, 1, 1, FROM_PREV, "gun");
 	trace_buffer_begin_read(b);
@@ -281,10 +255,8 @@ static void two_chunks(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void between_whole_packets(void **state)
+IN_64K(between_whole_packets)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, ON_NEXT);
 	chunk_text(&c, "first");
 	chunk_text(&c, "on ");
@@ -308,10 +280,8 @@ static void between_whole_packets(void **state)
 	expect_end(b);
 }
 
-static void fragments_that_come_out_of_order(void **state)
+IN_64K(fragments_that_come_out_of_order)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 2, FROM_PREV, "c");
 	commit_text(b, 1, 1, 0, ON_NEXT, "a");
 	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "b");
@@ -320,10 +290,8 @@ static void fragments_that_come_out_of_order(void **state)
 	expect_end(b);
 }
 
-static void empty_pieces_of_a_packet(void **state)
+IN_64K(empty_pieces_of_a_packet)
 {
-	struct trace_buffer *b = *state;
-
 	/* A packet that begins at the last byte of one chunk and ends at the first of another. */
 	commit_text(b, 1, 1, 0, ON_NEXT, "");
 	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "middle");
@@ -339,10 +307,8 @@ static void empty_pieces_of_a_packet(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void a_loss_is_kept_over_a_packet_without_bytes(void **state)
+IN_64K(a_loss_is_kept_over_a_packet_without_bytes)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, 0, "zero");
 	commit_text(b, 1, 1, 3, ON_NEXT, "");
 	commit_text(b, 1, 1, 4, FROM_PREV, "");
@@ -352,10 +318,8 @@ static void a_loss_is_kept_over_a_packet_without_bytes(void **state)
 	expect_packet(b, 1, 1, "five", DATA_LOSS_READ_GAP);
 }
 
-static void empty_chunks_inside_of_a_packet(void **state)
+IN_64K(empty_chunks_inside_of_a_packet)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, ON_NEXT, "over ");
 	commit_text(b, 1, 1, 1, 0, NULL);
 	commit_text(b, 1, 1, 2, 0, NULL);
@@ -365,10 +329,8 @@ static void empty_chunks_inside_of_a_packet(void **state)
 	expect_end(b);
 }
 
-static void the_end_of_a_packet_is_waited_for(void **state)
+IN_64K(the_end_of_a_packet_is_waited_for)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, ON_NEXT);
 	chunk_text(&c, "whole");
 	chunk_text(&c, "be");
@@ -397,10 +359,8 @@ static void the_end_of_a_packet_is_waited_for(void **state)
 }
 
 /* What is known of a packet that waits does not hold for one that comes in front of it. */
-static void an_earlier_packet_comes_while_one_waits(void **state)
+IN_64K(an_earlier_packet_comes_while_one_waits)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 5, ON_NEXT, "five ");
 	commit_text(b, 1, 1, 6, FROM_PREV | ON_NEXT, "six ");
 	trace_buffer_begin_read(b);
@@ -412,10 +372,8 @@ static void an_earlier_packet_comes_while_one_waits(void **state)
 	expect_end(b);
 }
 
-static void ids_that_wrap_inside_of_a_packet(void **state)
+IN_64K(ids_that_wrap_inside_of_a_packet)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, UINT32_MAX - 1, ON_NEXT, "a");
 	commit_text(b, 1, 1, UINT32_MAX, FROM_PREV | ON_NEXT, "b");
 	commit_text(b, 1, 1, 0, FROM_PREV | ON_NEXT, "c");
@@ -425,13 +383,12 @@ static void ids_that_wrap_inside_of_a_packet(void **state)
 	expect_end(b);
 }
 
-static void a_huge_packet(void **state)
+TEST(a_huge_packet)
 {
 	enum { CHUNKS = 10000, SIZE = 4076 };
 	struct trace_buffer *b = buffer_of(64 << 20, TRACE_BUFFER_RING);
 	struct trace_packet p;
 
-	(void)state;
 	for (uint32_t i = 0; i < CHUNKS; i++) {
 		chunk_start(&c, 1, 1, i - 5000,
 			    (i ? FROM_PREV : 0) | (i < CHUNKS - 1 ? ON_NEXT : 0));
@@ -458,13 +415,12 @@ static void a_huge_packet(void **state)
 	trace_buffer_free(b);
 }
 
-static void a_packet_above_the_limit_of_the_format(void **state)
+TEST(a_packet_above_the_limit_of_the_format)
 {
 	enum { SIZE = 65000 };
 	uint32_t n = PB_MAX_MESSAGE / SIZE + 1;
 	struct trace_buffer *b = buffer_of(512 << 20, TRACE_BUFFER_RING);
 
-	(void)state;
 	for (uint32_t i = 0; i < n; i++) {
 		chunk_start(&c, 1, 1, i, (i ? FROM_PREV : 0) | (i < n - 1 ? ON_NEXT : 0));
 		chunk_fill(&c, 'x', SIZE);
@@ -481,9 +437,8 @@ static void a_packet_above_the_limit_of_the_format(void **state)
 
 /* ---- stalls are of one sequence ---- */
 
-static void stalled_sequences_do_not_hold_up_others(void **state)
+IN_64K(stalled_sequences_do_not_hold_up_others)
 {
-	struct trace_buffer *b = *state;
 	char text[8];
 
 	commit_text(b, 1, 1, 0, ON_NEXT, "never ");
@@ -505,10 +460,8 @@ static void stalled_sequences_do_not_hold_up_others(void **state)
 	expect_end(b);
 }
 
-static void what_wakes_during_a_pass_is_read_in_the_next(void **state)
+IN_64K(what_wakes_during_a_pass_is_read_in_the_next)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 0, NEEDS_PATCHING, "late");
 	commit_text(b, 1, 2, 0, 0, "first");
 	commit_text(b, 1, 2, 1, 0, "second");
@@ -523,10 +476,8 @@ static void what_wakes_during_a_pass_is_read_in_the_next(void **state)
 }
 
 /* A record that waits lies behind the cursor, though its sequence's first one does not. */
-static void an_unordered_sequence_that_wakes_is_read_whole(void **state)
+IN_64K(an_unordered_sequence_that_wakes_is_read_whole)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 1, 0, "one");
 	commit_text(b, 1, 2, 0, 0, "other");
 	commit_text(b, 1, 1, 0, NEEDS_PATCHING, "zero");
@@ -557,9 +508,8 @@ static unsigned calls_until_packet(struct trace_buffer *b, size_t share)
 	}
 }
 
-static void fragments_of_no_bytes_are_passed_in_shares(void **state)
+IN_64K(fragments_of_no_bytes_are_passed_in_shares)
 {
-	struct trace_buffer *b = *state;
 	struct trace_packet p;
 	size_t steps = 1000;
 
@@ -578,10 +528,8 @@ static void fragments_of_no_bytes_are_passed_in_shares(void **state)
 	assert_int_equal(steps, 1000);
 }
 
-static void chunks_that_wait_are_passed_in_shares(void **state)
+IN_64K(chunks_that_wait_are_passed_in_shares)
 {
-	struct trace_buffer *b = *state;
-
 	for (uint16_t writer = 1; writer <= 1000; writer++)
 		commit_text(b, 1, writer, 0, NEEDS_PATCHING, "unpatched");
 	commit_text(b, 2, 1, 0, 0, "the only one");
@@ -594,13 +542,12 @@ static void chunks_that_wait_are_passed_in_shares(void **state)
 }
 
 /* No packet has so many chunks: waiting for its end would be work that grows with each of them. */
-static void a_packet_of_too_many_chunks_is_given_up(void **state)
+TEST(a_packet_of_too_many_chunks_is_given_up)
 {
 	enum { MAX_CHUNKS = 131072 };
 	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
 	uint32_t id = 0;
 
-	(void)state;
 	commit_text(b, 1, 1, id++, ON_NEXT, "begin");
 	while (id < MAX_CHUNKS - 1)
 		commit_text(b, 1, 1, id++, FROM_PREV | ON_NEXT, "");
@@ -617,43 +564,4 @@ static void a_packet_of_too_many_chunks_is_given_up(void **state)
 		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
 	expect_end(b);
 	trace_buffer_free(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_64K(packets_of_one_chunk),
-		IN_64K(each_packet_once),
-		IN_64K(sequences_in_the_order_of_their_writes),
-		IN_64K(a_pass_may_be_broken_off_anywhere),
-		cmocka_unit_test_setup_teardown(packets_of_all_lengths_of_the_size, setup_1m,
-						teardown),
-		IN_64K(the_longest_chunk),
-		IN_64K(empty_fragments_are_no_packets),
-		IN_64K(empty_chunks_keep_the_order_of_ids),
-		IN_64K(writers_keep_their_identity),
-		IN_64K(late_chunks_find_their_place),
-		cmocka_unit_test(ids_wrap),
-		IN_64K(a_chunk_may_come_after_later_ones),
-		IN_64K(no_way_back_within_a_chunk_that_is_partly_read),
-		IN_64K(two_chunks),
-		IN_64K(between_whole_packets),
-		IN_64K(fragments_that_come_out_of_order),
-		IN_64K(empty_pieces_of_a_packet),
-		IN_64K(a_loss_is_kept_over_a_packet_without_bytes),
-		IN_64K(empty_chunks_inside_of_a_packet),
-		IN_64K(the_end_of_a_packet_is_waited_for),
-		IN_64K(an_earlier_packet_comes_while_one_waits),
-		IN_64K(ids_that_wrap_inside_of_a_packet),
-		cmocka_unit_test(a_huge_packet),
-		cmocka_unit_test(a_packet_above_the_limit_of_the_format),
-		IN_64K(stalled_sequences_do_not_hold_up_others),
-		IN_64K(what_wakes_during_a_pass_is_read_in_the_next),
-		IN_64K(an_unordered_sequence_that_wakes_is_read_whole),
-		IN_64K(fragments_of_no_bytes_are_passed_in_shares),
-		IN_64K(chunks_that_wait_are_passed_in_shares),
-		cmocka_unit_test(a_packet_of_too_many_chunks_is_given_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/rng.h"
 #include "service/buffer/trace_buffer_refs.h"
 
@@ -29,11 +24,10 @@ static void expect_ids(const struct tb_refs *r, const uint32_t *ids, uint32_t n)
 	expect_ids(r, (const uint32_t[]){__VA_ARGS__},                                             \
 		   sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
-static void ids_in_order(void **state)
+TEST(ids_in_order)
 {
 	struct tb_refs r = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
 		insert(&r, i, i);
 	for (uint32_t i = 0; i < 100; i++) {
@@ -46,11 +40,10 @@ static void ids_in_order(void **state)
 	assert_null(r.array);
 }
 
-static void ids_out_of_order(void **state)
+TEST(ids_out_of_order)
 {
 	struct tb_refs r = {0};
 
-	(void)state;
 	insert(&r, 5, 0);
 	insert(&r, 9, 0);
 	insert(&r, 7, 0);
@@ -61,11 +54,10 @@ static void ids_out_of_order(void **state)
 	tb_refs_deinit(&r);
 }
 
-static void records_of_one_chunk_in_the_order_of_insertion(void **state)
+TEST(records_of_one_chunk_in_the_order_of_insertion)
 {
 	struct tb_refs r = {0};
 
-	(void)state;
 	insert(&r, 1, 10);
 	insert(&r, 3, 30);
 	insert(&r, 1, 11);
@@ -76,11 +68,10 @@ static void records_of_one_chunk_in_the_order_of_insertion(void **state)
 	tb_refs_deinit(&r);
 }
 
-static void upper_counts_the_ids_that_are_not_after(void **state)
+TEST(upper_counts_the_ids_that_are_not_after)
 {
 	struct tb_refs r = {0};
 
-	(void)state;
 	assert_int_equal(tb_refs_upper(&r, 123), 0);
 	insert(&r, UINT32_MAX - 1, 0);
 	insert(&r, 1, 0);
@@ -97,11 +88,10 @@ static void upper_counts_the_ids_that_are_not_after(void **state)
 	tb_refs_deinit(&r);
 }
 
-static void half_of_all_ids_at_most(void **state)
+TEST(half_of_all_ids_at_most)
 {
 	struct tb_refs r = {0};
 
-	(void)state;
 	assert_true(tb_refs_admits(&r, 0));
 	assert_true(tb_refs_admits(&r, UINT32_MAX));
 	insert(&r, 1000, 0);
@@ -119,13 +109,12 @@ static void half_of_all_ids_at_most(void **state)
 }
 
 /* The refs move in the array many times, while it grows and while it does not. */
-static void a_queue_of_any_length(void **state)
+TEST(a_queue_of_any_length)
 {
 	struct tb_refs r = {0};
 	uint32_t in = 0xfffff000, out = in;
 	uint64_t rng = 3;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		if (r.n == 0 || rng_below(&rng, 100) < 51) {
 			insert(&r, in, in * 3);
@@ -141,11 +130,10 @@ static void a_queue_of_any_length(void **state)
 	tb_refs_deinit(&r);
 }
 
-static void late_ones_in_an_array_that_moved(void **state)
+TEST(late_ones_in_an_array_that_moved)
 {
 	struct tb_refs r = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < 6; i++)
 		insert(&r, i, 0);
 	for (uint32_t i = 0; i < 5; i++)
@@ -161,7 +149,7 @@ static void late_ones_in_an_array_that_moved(void **state)
 }
 
 /* Against a plain array: insertions anywhere, at the ends above all, while the first ones go. */
-static void any_order(void **state)
+TEST(any_order)
 {
 	enum { IDS = 3000 };
 	static uint32_t want[IDS];
@@ -169,7 +157,6 @@ static void any_order(void **state)
 	uint32_t n = 0;
 	uint64_t rng = 11;
 
-	(void)state;
 	insert(&r, IDS, 0);
 	want[n++] = IDS;
 	for (uint32_t step = 1; step < IDS; step++) {
@@ -196,20 +183,4 @@ static void any_order(void **state)
 	expect_ids(&copy, want, n);
 	tb_refs_deinit(&copy);
 	tb_refs_deinit(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ids_in_order),
-		cmocka_unit_test(ids_out_of_order),
-		cmocka_unit_test(records_of_one_chunk_in_the_order_of_insertion),
-		cmocka_unit_test(upper_counts_the_ids_that_are_not_after),
-		cmocka_unit_test(half_of_all_ids_at_most),
-		cmocka_unit_test(a_queue_of_any_length),
-		cmocka_unit_test(late_ones_in_an_array_that_moved),
-		cmocka_unit_test(any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/trace_buffer_helper.h"
 
@@ -15,7 +9,7 @@ static struct chunk c;
 
 /* ---- nothing is left ---- */
 
-static void all_read_the_writing_begins_again(void **state)
+TEST_WITH(all_read_the_writing_begins_again, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 	struct trace_packet p;
@@ -40,10 +34,8 @@ static void all_read_the_writing_begins_again(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void what_waits_keeps_its_place(void **state)
+IN_4K(what_waits_keeps_its_place)
 {
-	struct trace_buffer *b = *state;
-
 	chunk_start(&c, 1, 1, 0, NEEDS_PATCHING);
 	chunk_fill(&c, 'w', 1024 - 16 - 4);
 	chunk_commit(b, &c);
@@ -63,7 +55,7 @@ static void what_waits_keeps_its_place(void **state)
 }
 
 /* A lap that was begun, and the padding of the one before, go with it. */
-static void a_begun_lap_ends_when_all_is_read(void **state)
+TEST_WITH(a_begun_lap_ends_when_all_is_read, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -138,11 +130,10 @@ static void moving_read(struct moving *m)
 }
 
 /* 20 MB through a ring of 8 MB, with a few records at any time that wait. */
-static void few_that_wait_move_to_the_start(void **state)
+TEST(few_that_wait_move_to_the_start)
 {
 	struct moving m = {.rng = 3};
 
-	(void)state;
 	assert_int_equal(trace_buffer_new(8 << 20, TRACE_BUFFER_RING, &m.b), 0);
 	for (unsigned i = 0; i < 10000; i++) {
 		moving_commit(&m);
@@ -156,11 +147,10 @@ static void few_that_wait_move_to_the_start(void **state)
 }
 
 /* What waits is the end of the lap before: nothing may lie in front of it that is newer. */
-static void what_waits_in_the_lap_before_stays(void **state)
+TEST(what_waits_in_the_lap_before_stays)
 {
 	struct trace_buffer *b;
 
-	(void)state;
 	assert_int_equal(trace_buffer_new(2 << 20, TRACE_BUFFER_RING, &b), 0);
 	for (uint32_t i = 0; i < 63; i++)
 		commit_record(b, 1, i, 'a', 32 << 10);
@@ -186,13 +176,12 @@ static void what_waits_in_the_lap_before_stays(void **state)
 /* ---- TRACE_BUFFER_DISCARD ---- */
 
 /* Its memory is used again, but it takes no more than its size in all. */
-static void discarding_begins_again_and_is_full_at_its_size(void **state)
+TEST(discarding_begins_again_and_is_full_at_its_size)
 {
 	struct trace_buffer *b = buffer_of(64 << 10, TRACE_BUFFER_DISCARD);
 	const void *first = NULL;
 	struct trace_packet p;
 
-	(void)state;
 	for (uint32_t i = 0; i < 63; i++) {
 		commit_record(b, 1, i, 'a', 1024);
 		trace_buffer_begin_read(b);
@@ -214,11 +203,10 @@ static void discarding_begins_again_and_is_full_at_its_size(void **state)
 }
 
 /* A clone of one that began again is full where the other is. */
-static void discarding_clone_has_the_same_room(void **state)
+TEST(discarding_clone_has_the_same_room)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD), *clone;
 
-	(void)state;
 	commit_record(b, 1, 0, 'a', 3072);
 	trace_buffer_begin_read(b);
 	expect_record(b, 1, 'a', 3072, 0);
@@ -233,19 +221,4 @@ static void discarding_clone_has_the_same_room(void **state)
 	expect_end(clone);
 	trace_buffer_free(clone);
 	trace_buffer_free(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_4K(all_read_the_writing_begins_again),
-		IN_4K(what_waits_keeps_its_place),
-		IN_4K(a_begun_lap_ends_when_all_is_read),
-		cmocka_unit_test(few_that_wait_move_to_the_start),
-		cmocka_unit_test(what_waits_in_the_lap_before_stays),
-		cmocka_unit_test(discarding_begins_again_and_is_full_at_its_size),
-		cmocka_unit_test(discarding_clone_has_the_same_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

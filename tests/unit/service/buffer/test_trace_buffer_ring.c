@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/trace_buffer_helper.h"
 
@@ -15,7 +9,7 @@ static struct chunk c;
 
 /* ---- the end of the memory ---- */
 
-static void padding_where_a_record_does_not_fit(void **state)
+TEST_WITH(padding_where_a_record_does_not_fit, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -42,7 +36,7 @@ static void padding_where_a_record_does_not_fit(void **state)
 	expect_end(b);
 }
 
-static void a_record_that_ends_at_the_end(void **state)
+TEST_WITH(a_record_that_ends_at_the_end, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -61,7 +55,7 @@ static void a_record_that_ends_at_the_end(void **state)
 	expect_end(b);
 }
 
-static void one_record_fills_the_ring(void **state)
+TEST_WITH(one_record_fills_the_ring, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -76,7 +70,7 @@ static void one_record_fills_the_ring(void **state)
 	expect_end(b);
 }
 
-static void one_unit_before_the_end(void **state)
+TEST_WITH(one_unit_before_the_end, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -93,7 +87,7 @@ static void one_unit_before_the_end(void **state)
 	assert_int_equal(stats_of(state)->chunks_read, 2);
 }
 
-static void padding_of_one_unit(void **state)
+TEST_WITH(padding_of_one_unit, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -108,7 +102,7 @@ static void padding_of_one_unit(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void replaced_by_sizes_that_differ_by_little(void **state)
+TEST_WITH(replaced_by_sizes_that_differ_by_little, setup_4k, teardown)
 {
 	static const size_t sizes[] = {1024, 1008, 1040, 1024,	  1056, 992, 1024,
 				       1040, 1008, 1024, 16 + 16, 4064, 32,  4048,
@@ -128,7 +122,7 @@ static void replaced_by_sizes_that_differ_by_little(void **state)
 }
 
 /* The copy moves to the start only when its fragments turn out not to fit. */
-static void a_chunk_that_finds_no_room_while_it_is_copied(void **state)
+TEST_WITH(a_chunk_that_finds_no_room_while_it_is_copied, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -145,7 +139,7 @@ static void a_chunk_that_finds_no_room_while_it_is_copied(void **state)
 	expect_end(b);
 }
 
-static void a_large_source_whose_packets_fit_before_the_end(void **state)
+TEST_WITH(a_large_source_whose_packets_fit_before_the_end, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -164,10 +158,8 @@ static void a_large_source_whose_packets_fit_before_the_end(void **state)
 
 /* ---- reading while laps go by ---- */
 
-static void a_reader_that_is_overtaken(void **state)
+IN_4K(a_reader_that_is_overtaken)
 {
-	struct trace_buffer *b = *state;
-
 	for (uint32_t i = 0; i < 4; i++)
 		commit_record(b, 1, i, (char)('a' + i), 1024);
 	trace_buffer_begin_read(b);
@@ -185,7 +177,7 @@ static void a_reader_that_is_overtaken(void **state)
 	expect_end(b);
 }
 
-static void a_reader_that_follows_over_many_laps(void **state)
+TEST_WITH(a_reader_that_follows_over_many_laps, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 	size_t size, before = 0;
@@ -205,10 +197,8 @@ static void a_reader_that_follows_over_many_laps(void **state)
 	assert_true(stats_of(state)->write_wrap_count > 500);
 }
 
-static void the_oldest_record_waits_and_wakes(void **state)
+IN_4K(the_oldest_record_waits_and_wakes)
 {
-	struct trace_buffer *b = *state;
-
 	commit_record(b, 1, 0, 'a', 1024);
 	chunk_start(&c, 1, 2, 0, NEEDS_PATCHING);
 	chunk_fill(&c, 'w', 1024 - 16 - 4);
@@ -226,7 +216,7 @@ static void the_oldest_record_waits_and_wakes(void **state)
 }
 
 /* Runs of read records are joined; a record between them that waits must be found again. */
-static void records_that_wait_between_runs_of_read_ones(void **state)
+TEST_WITH(records_that_wait_between_runs_of_read_ones, setup_4k, teardown)
 {
 	struct trace_buffer *b = *state;
 
@@ -259,12 +249,11 @@ static void records_that_wait_between_runs_of_read_ones(void **state)
 
 /* ---- TRACE_BUFFER_DISCARD ---- */
 
-static void discarding_stops_for_good(void **state)
+TEST(discarding_stops_for_good)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 	const struct trace_buffer_stats *st = trace_buffer_stats(b);
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		commit_record(b, 1, i, (char)('a' + i), 1024);
 	commit_record(b, 1, 3, 'd', 1040);
@@ -286,11 +275,10 @@ static void discarding_stops_for_good(void **state)
 	trace_buffer_free(b);
 }
 
-static void discarding_fills_the_memory_to_the_last_byte(void **state)
+TEST(discarding_fills_the_memory_to_the_last_byte)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 
-	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		commit_record(b, 1, i, (char)('a' + i), 1024);
 	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 0);
@@ -303,11 +291,10 @@ static void discarding_fills_the_memory_to_the_last_byte(void **state)
 	trace_buffer_free(b);
 }
 
-static void discarding_does_not_count_what_trails(void **state)
+TEST(discarding_does_not_count_what_trails)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 
-	(void)state;
 	for (uint32_t i = 0; i < 128; i++) {
 		chunk_start(&c, 1, 1, i, 0);
 		chunk_text(&c, "small");
@@ -318,12 +305,11 @@ static void discarding_does_not_count_what_trails(void **state)
 	trace_buffer_free(b);
 }
 
-static void discarding_still_patches_and_grows(void **state)
+TEST(discarding_still_patches_and_grows)
 {
 	struct trace_buffer_patch p = {.offset = 4, .data = "done"};
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 
-	(void)state;
 	chunk_start(&c, 1, 2, 0, 0);
 	chunk_text(&c, "one");
 	chunk_text(&c, "two");
@@ -343,11 +329,10 @@ static void discarding_still_patches_and_grows(void **state)
 }
 
 /* The rest of a scraped chunk is refused; what came behind it before is not lost with it. */
-static void discarding_ends_the_waiting_for_chunks(void **state)
+TEST(discarding_ends_the_waiting_for_chunks)
 {
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 
-	(void)state;
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "zero");
 	chunk_text(&c, "refused");
@@ -367,7 +352,7 @@ static void discarding_ends_the_waiting_for_chunks(void **state)
 
 /* ---- the counters agree ---- */
 
-static void any_mixture_of_writing_and_reading(void **state)
+TEST_WITH(any_mixture_of_writing_and_reading, setup_4k, teardown)
 {
 	const struct trace_buffer_stats *st = stats_of(state);
 	struct trace_buffer *b = *state;
@@ -392,30 +377,4 @@ static void any_mixture_of_writing_and_reading(void **state)
 	assert_int_equal(st->chunks_written, st->chunks_read + st->chunks_overwritten);
 	assert_int_equal(st->chunks_written, 20000);
 	assert_int_equal(bytes_in_use(b), st->padding_bytes_written - st->padding_bytes_cleared);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_4K(padding_where_a_record_does_not_fit),
-		IN_4K(a_record_that_ends_at_the_end),
-		IN_4K(one_record_fills_the_ring),
-		IN_4K(one_unit_before_the_end),
-		IN_4K(padding_of_one_unit),
-		IN_4K(replaced_by_sizes_that_differ_by_little),
-		IN_4K(a_chunk_that_finds_no_room_while_it_is_copied),
-		IN_4K(a_large_source_whose_packets_fit_before_the_end),
-		IN_4K(a_reader_that_is_overtaken),
-		IN_4K(a_reader_that_follows_over_many_laps),
-		IN_4K(the_oldest_record_waits_and_wakes),
-		IN_4K(records_that_wait_between_runs_of_read_ones),
-		cmocka_unit_test(discarding_stops_for_good),
-		cmocka_unit_test(discarding_fills_the_memory_to_the_last_byte),
-		cmocka_unit_test(discarding_does_not_count_what_trails),
-		cmocka_unit_test(discarding_still_patches_and_grows),
-		cmocka_unit_test(discarding_ends_the_waiting_for_chunks),
-		IN_4K(any_mixture_of_writing_and_reading),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <time.h>
 
+#include "unit/test.h"
 #include "service/buffer/trace_buffer_seq.h"
 #include "unit/service/trace_buffer_helper.h"
 
@@ -17,11 +11,10 @@ static struct chunk c;
 
 /* ---- how many ---- */
 
-static void many_writers_with_unread_chunks(void **state)
+TEST(many_writers_with_unread_chunks)
 {
 	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
 
-	(void)state;
 	for (uint16_t w = 1; w <= 10000; w++)
 		commit_text(b, 1, w, 0, 0, "x");
 	trace_buffer_begin_read(b);
@@ -31,9 +24,8 @@ static void many_writers_with_unread_chunks(void **state)
 	trace_buffer_free(b);
 }
 
-static void sequences_without_chunks_have_a_limit(void **state)
+IN_64K(sequences_without_chunks_have_a_limit)
 {
-	struct trace_buffer *b = *state;
 	size_t most = 0;
 
 	for (uint32_t i = 0; i < 20000; i++) {
@@ -49,10 +41,8 @@ static void sequences_without_chunks_have_a_limit(void **state)
 	assert_int_equal(b->seqs.n_slots, most + 2);
 }
 
-static void those_emptied_last_are_kept(void **state)
+IN_64K(those_emptied_last_are_kept)
 {
-	struct trace_buffer *b = *state;
-
 	for (uint16_t w = 1; w <= 1200; w++) {
 		commit_text(b, 1, w, 5, 0, "x");
 		if (w == 1)
@@ -77,10 +67,8 @@ static void those_emptied_last_are_kept(void **state)
 	expect_end(b);
 }
 
-static void refused_chunks_do_not_pile_up_sequences(void **state)
+IN_4K(refused_chunks_do_not_pile_up_sequences)
 {
-	struct trace_buffer *b = *state;
-
 	for (uint16_t w = 1; w <= 5000; w++) {
 		chunk_start(&c, 1, w, 0, 0);
 		chunk_fill(&c, 'x', 60000);
@@ -90,7 +78,7 @@ static void refused_chunks_do_not_pile_up_sequences(void **state)
 }
 
 /* Many laps of chunks of one byte, each of the least memory for the most sequences. */
-static void sequences_take_no_more_memory_than_the_buffer(void **state)
+TEST(sequences_take_no_more_memory_than_the_buffer)
 {
 	enum { SIZE = 8 << 20, SEQS = 60000 };
 	struct trace_buffer *b = buffer_of(SIZE, TRACE_BUFFER_RING);
@@ -98,7 +86,6 @@ static void sequences_take_no_more_memory_than_the_buffer(void **state)
 	struct trace_packet p;
 	size_t most = 0;
 
-	(void)state;
 	for (uint32_t id = 0; id < 4; id++)
 		for (uint32_t i = 0; i < SEQS; i++) {
 			commit_text(b, (uint16_t)(1 + i / 30000), (uint16_t)(1 + i % 30000), id, 0,
@@ -116,12 +103,11 @@ static void sequences_take_no_more_memory_than_the_buffer(void **state)
 }
 
 /* A buffer that refuses is full the earlier. */
-static void sequences_fill_a_buffer_that_refuses(void **state)
+TEST(sequences_fill_a_buffer_that_refuses)
 {
 	enum { SIZE = 8 << 20 };
 	struct trace_buffer *b = buffer_of(SIZE, TRACE_BUFFER_DISCARD);
 
-	(void)state;
 	for (uint16_t w = 1; w <= 30000; w++)
 		commit_text(b, 1, w, 0, 0, "x");
 	assert_in_range(trace_buffer_stats(b)->chunks_written, SIZE / (2 * sizeof(struct tb_seq)),
@@ -135,9 +121,10 @@ static void sequences_fill_a_buffer_that_refuses(void **state)
 	trace_buffer_free(b);
 }
 
-static void a_long_array_goes_when_it_is_empty(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup_1m, teardown, struct trace_buffer *b)
+
+FIXTURE_TEST(a_long_array_goes_when_it_is_empty)
 {
-	struct trace_buffer *b = *state;
 	const struct tb_seq *s;
 
 	for (uint32_t i = 0; i < 3000; i++)
@@ -178,27 +165,25 @@ static void used_again_by(struct trace_buffer *b, uid_t uid, pid_t pid)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void a_producer_id_that_is_used_again_by_somebody_else(void **state)
+TEST_WITH(a_producer_id_that_is_used_again_by_somebody_else, setup_64k, teardown)
 {
 	used_again_by(*state, 7, 8);
 }
 
-static void a_producer_id_that_is_used_again_by_the_same_user(void **state)
+TEST_WITH(a_producer_id_that_is_used_again_by_the_same_user, setup_64k, teardown)
 {
 	used_again_by(*state, UID + 1, 8);
 }
 
-static void a_producer_id_and_a_process_id_that_are_used_again(void **state)
+TEST_WITH(a_producer_id_and_a_process_id_that_are_used_again, setup_64k, teardown)
 {
 	used_again_by(*state, 7, PID + 1);
 }
 
 /* ---- the end of a writer ---- */
 
-static void a_writer_id_that_is_used_again(void **state)
+IN_64K(a_writer_id_that_is_used_again)
 {
-	struct trace_buffer *b = *state;
-
 	commit_text(b, 1, 1, 100, 0, "read");
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "read", 0);
@@ -221,10 +206,8 @@ static void a_writer_id_that_is_used_again(void **state)
 	trace_buffer_end_writer(b, 5, 5); /* unknown */
 }
 
-static void what_a_writer_left_unfinished_is_not_waited_for(void **state)
+IN_64K(what_a_writer_left_unfinished_is_not_waited_for)
 {
-	struct trace_buffer *b = *state;
-
 	/* A packet without an end. */
 	chunk_start(&c, 1, 1, 0, ON_NEXT);
 	chunk_text(&c, "one");
@@ -262,7 +245,7 @@ static void what_a_writer_left_unfinished_is_not_waited_for(void **state)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-static void patches_of_a_later_writer_are_not_for_the_one_before(void **state)
+TEST_WITH(patches_of_a_later_writer_are_not_for_the_one_before, setup_64k, teardown)
 {
 	struct trace_buffer_patch p = {.offset = 4, .data = "xxxx"};
 	struct trace_buffer *b = *state;
@@ -275,9 +258,8 @@ static void patches_of_a_later_writer_are_not_for_the_one_before(void **state)
 	expect_packet(b, 1, 1, "original", 0);
 }
 
-static void a_sequence_that_ended_unread_goes_when_it_is_read(void **state)
+FIXTURE_TEST(a_sequence_that_ended_unread_goes_when_it_is_read)
 {
-	struct trace_buffer *b = *state;
 	unsigned slots;
 
 	for (uint32_t i = 0; i < 3000; i++) {
@@ -316,7 +298,7 @@ static uint64_t cost_of(struct trace_buffer *b, const uint16_t *writers)
 }
 
 /* Writers that uthash's own hash puts into one bucket of up to 128. */
-static void chosen_ids_cost_what_others_do(void **state)
+TEST(chosen_ids_cost_what_others_do)
 {
 	struct trace_buffer *a = buffer_of(1 << 20, TRACE_BUFFER_RING);
 	struct trace_buffer *b = buffer_of(1 << 20, TRACE_BUFFER_RING);
@@ -324,7 +306,6 @@ static void chosen_ids_cost_what_others_do(void **state)
 	uint64_t chosen_ns, plain_ns;
 	size_t n = 0;
 
-	(void)state;
 	for (uint32_t w = 1; w <= SMB_MAX_WRITER_ID && n < CHOSEN; w++) {
 		uint32_t key = 1u << 16 | w;
 		unsigned hash;
@@ -341,29 +322,4 @@ static void chosen_ids_cost_what_others_do(void **state)
 	assert_true(chosen_ns < 5 * plain_ns);
 	trace_buffer_free(a);
 	trace_buffer_free(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_writers_with_unread_chunks),
-		IN_64K(sequences_without_chunks_have_a_limit),
-		IN_64K(those_emptied_last_are_kept),
-		IN_4K(refused_chunks_do_not_pile_up_sequences),
-		cmocka_unit_test(sequences_take_no_more_memory_than_the_buffer),
-		cmocka_unit_test(sequences_fill_a_buffer_that_refuses),
-		cmocka_unit_test_setup_teardown(a_long_array_goes_when_it_is_empty, setup_1m,
-						teardown),
-		IN_64K(a_producer_id_that_is_used_again_by_somebody_else),
-		IN_64K(a_producer_id_that_is_used_again_by_the_same_user),
-		IN_64K(a_producer_id_and_a_process_id_that_are_used_again),
-		IN_64K(a_writer_id_that_is_used_again),
-		IN_64K(patches_of_a_later_writer_are_not_for_the_one_before),
-		IN_64K(what_a_writer_left_unfinished_is_not_waited_for),
-		cmocka_unit_test(chosen_ids_cost_what_others_do),
-		cmocka_unit_test_setup_teardown(a_sequence_that_ended_unread_goes_when_it_is_read,
-						setup_1m, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

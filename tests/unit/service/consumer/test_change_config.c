@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 
 static int setup(void **state)
@@ -39,9 +33,8 @@ static void change(struct stage *g, const char *text)
 #define SOURCES(filter) "data_sources { config { name: 'src' } " filter " }"
 #define BUFFER "buffers { size_kb: 64 } "
 
-static void further_producer_is_started(void **state)
+STAGE_TEST(further_producer_is_started)
 {
-	struct stage *g = *state;
 	struct peer *late = rig_producer(&g->rig);
 	uint64_t stream = peer_become_producer(late, "late", "src", 0, false);
 	struct peer_session s = {0};
@@ -60,9 +53,8 @@ static void further_producer_is_started(void **state)
 }
 
 /* A producer that offers the name twice has two instances, whether the session begins or changes. */
-static void each_registration_of_a_name_is_started(void **state)
+STAGE_TEST(each_registration_of_a_name_is_started)
 {
-	struct stage *g = *state;
 	struct peer *late = rig_producer(&g->rig);
 	const struct source_instance *i;
 	uint64_t serials[2];
@@ -84,10 +76,8 @@ static void each_registration_of_a_name_is_started(void **state)
 	rig_hang_up(&g->rig, late);
 }
 
-static void only_filters_change(void **state)
+STAGE_TEST(only_filters_change)
 {
-	struct stage *g = *state;
-
 	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'") " duration_ms: 60000");
 	change(g, "duration_ms: 1 buffers { size_kb: 1 } "
 		  "data_sources { config { name: 'other' } } " SOURCES(""));
@@ -96,20 +86,16 @@ static void only_filters_change(void **state)
 	assert_int_equal(rig_session(&g->rig)->config->data_sources[0]->n_producer_name_filter, 0);
 }
 
-static void bad_expression_changes_nothing(void **state)
+STAGE_TEST(bad_expression_changes_nothing)
 {
-	struct stage *g = *state;
-
 	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
 	change(g, SOURCES("producer_name_filter: 'x' producer_name_regex_filter: '('"));
 	assert_string_equal(rig_session(&g->rig)->config->data_sources[0]->producer_name_filter[0],
 			    "prod");
 }
 
-static void without_a_session_or_after_its_end_nothing_happens(void **state)
+STAGE_TEST(without_a_session_or_after_its_end_nothing_happens)
 {
-	struct stage *g = *state;
-
 	change(g, SOURCES(""));
 	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
@@ -120,7 +106,7 @@ static void without_a_session_or_after_its_end_nothing_happens(void **state)
 }
 
 /* Small on the wire, and a copy of it for each source of the name. */
-static void copies_of_filters_have_a_limit(void **state)
+TEST_WITH(copies_of_filters_have_a_limit, setup, teardown)
 {
 	enum { SOURCES_OF_IT = 1000, BYTES = 9000 };
 	struct stage *g = *state;
@@ -141,18 +127,4 @@ static void copies_of_filters_have_a_limit(void **state)
 	change(g, SOURCES("producer_name_filter: 'other'"));
 	assert_string_equal(s->config->data_sources[0]->producer_name_filter[0], "other");
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(copies_of_filters_have_a_limit),
-		STAGE_TEST(further_producer_is_started),
-		STAGE_TEST(each_registration_of_a_name_is_started),
-		STAGE_TEST(only_filters_change),
-		STAGE_TEST(bad_expression_changes_nothing),
-		STAGE_TEST(without_a_session_or_after_its_end_nothing_happens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
@@ -107,7 +101,7 @@ static void make_clone(struct stage *g)
 
 /* ---- what is in it ---- */
 
-static void snapshot_of_a_running_session(void **state)
+TEST_WITH(snapshot_of_a_running_session, setup, teardown)
 {
 	struct stage *g = *state;
 	struct peer_packets t;
@@ -135,9 +129,8 @@ static void snapshot_of_a_running_session(void **state)
 	assert_int_equal(rig_session(&g->rig)->id, 1);
 }
 
-static void what_was_read_is_not_cloned(void **state)
+STAGE_TEST(what_was_read_is_not_cloned)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	stage_start(g, STAGE_CONFIG);
@@ -154,9 +147,8 @@ static void what_was_read_is_not_cloned(void **state)
 	peer_packets_free(&t);
 }
 
-static void unflushed_data_is_in_it(void **state)
+STAGE_TEST(unflushed_data_is_in_it)
 {
-	struct stage *g = *state;
 	const char *text = "flushed";
 	struct pb_field f;
 	uint64_t id;
@@ -171,9 +163,8 @@ static void unflushed_data_is_in_it(void **state)
 	assert_int_equal(count_in_clone("flushed"), 1);
 }
 
-static void slow_flush_does_not_stop_it(void **state)
+STAGE_TEST(slow_flush_does_not_stop_it)
 {
-	struct stage *g = *state;
 	uint64_t id;
 
 	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 50");
@@ -184,10 +175,8 @@ static void slow_flush_does_not_stop_it(void **state)
 	assert_int_equal(count_in_clone("data"), 1);
 }
 
-static void session_that_has_ended_can_be_cloned(void **state)
+STAGE_TEST(session_that_has_ended_can_be_cloned)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
@@ -197,9 +186,8 @@ static void session_that_has_ended_can_be_cloned(void **state)
 	assert_int_equal(stage_count(g, "data"), 1);
 }
 
-static void events_say_what_was_done(void **state)
+STAGE_TEST(events_say_what_was_done)
 {
-	struct stage *g = *state;
 	const struct session *s;
 	unsigned cloned = 0;
 
@@ -220,9 +208,8 @@ static void events_say_what_was_done(void **state)
 
 /* ---- which one ---- */
 
-static void by_name(void **state)
+STAGE_TEST(by_name)
 {
-	struct stage *g = *state;
 	uint64_t id;
 
 	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
@@ -239,18 +226,16 @@ static void by_name(void **state)
 	assert_int_equal(rig_session(&g->rig)->id, 3);
 }
 
-static void one_that_is_not_there(void **state)
+STAGE_TEST(one_that_is_not_there)
 {
-	(void)state;
 	assert_not_cloned(cloner, ask(1), "not found");
 	assert_not_cloned(cloner, ask_by_name("mine"), "not found");
 	assert_not_cloned(cloner, ask_by_name(""), "not found");
 	assert_not_cloned(cloner, ask(UINT64_MAX), "bugreport");
 }
 
-static void highest_score_is_for_bugreports(void **state)
+STAGE_TEST(highest_score_is_for_bugreports)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 	uint64_t id;
 
@@ -278,9 +263,8 @@ static struct consumer_port *port_of_cloner(struct stage *g)
 }
 
 /* A higher score of somebody else is in nobody's way. */
-static void bugreport_is_of_what_the_user_may_clone(void **state)
+STAGE_TEST(bugreport_is_of_what_the_user_may_clone)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 	uint64_t id;
 
@@ -298,9 +282,8 @@ static void bugreport_is_of_what_the_user_may_clone(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void only_its_user_clones_it(void **state)
+STAGE_TEST(only_its_user_clones_it)
 {
-	struct stage *g = *state;
 	struct consumer_port *port;
 
 	stage_start(g, STAGE_CONFIG);
@@ -312,17 +295,15 @@ static void only_its_user_clones_it(void **state)
 	make_clone(g);
 }
 
-static void consumer_with_a_session_clones_none(void **state)
+STAGE_TEST(consumer_with_a_session_clones_none)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_not_cloned(
 		g->cons, peer_call_number(g->cons, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1),
 		"already attached");
 }
 
-static void consumer_that_gets_a_session_meanwhile_has_no_clone(void **state)
+TEST_WITH(consumer_that_gets_a_session_meanwhile_has_no_clone, setup, teardown)
 {
 	struct stage *g = *state;
 	uint64_t id;
@@ -336,9 +317,8 @@ static void consumer_that_gets_a_session_meanwhile_has_no_clone(void **state)
 	assert_non_null(rig_session(&g->rig)->consumer->session);
 }
 
-static void clones_are_bounded(void **state)
+STAGE_TEST(clones_are_bounded)
 {
-	struct stage *g = *state;
 	struct peer *p[(MAX_CLONES / 4)];
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
@@ -356,9 +336,8 @@ static void clones_are_bounded(void **state)
 
 /* ---- one that is on its way ---- */
 
-static void source_may_end_first(void **state)
+STAGE_TEST(source_may_end_first)
 {
-	struct stage *g = *state;
 	uint64_t id;
 
 	stage_start(g, STAGE_CONFIG);
@@ -369,10 +348,8 @@ static void source_may_end_first(void **state)
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 }
 
-static void cloner_may_hang_up_first(void **state)
+STAGE_TEST(cloner_may_hang_up_first)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 50");
 	ask(1);
 	assert_true(peer_is_quiet(cloner));
@@ -383,9 +360,8 @@ static void cloner_may_hang_up_first(void **state)
 	assert_int_equal(rig_session(&g->rig)->id, 1);
 }
 
-static void second_request_ends_the_first(void **state)
+STAGE_TEST(second_request_ends_the_first)
 {
-	struct stage *g = *state;
 	uint64_t first, second;
 	struct pb_field f;
 
@@ -407,10 +383,8 @@ static void second_request_ends_the_first(void **state)
 	"buffers { size_kb: 64 " first " } buffers { size_kb: 64 } "                               \
 	"data_sources { config { name: 'src' } }"
 
-static void moved_buffer_begins_anew(void **state)
+STAGE_TEST(moved_buffer_begins_anew)
 {
-	struct stage *g = *state;
-
 	stage_start(g, TWO_BUFFERS("transfer_on_clone: true"));
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
 	stage_write(g, 0, 1, 0, "first");
@@ -424,9 +398,8 @@ static void moved_buffer_begins_anew(void **state)
 	assert_int_equal(stage_count(g, "first"), 0);
 }
 
-static void cleared_buffer_holds_what_the_flush_brings(void **state)
+STAGE_TEST(cleared_buffer_holds_what_the_flush_brings)
 {
-	struct stage *g = *state;
 	const char *text = "flushed";
 	struct peer_packets t;
 	struct pb_field f;
@@ -447,9 +420,8 @@ static void cleared_buffer_holds_what_the_flush_brings(void **state)
 }
 
 /* Each group waits for its own data sources only. */
-static void moved_and_copied_are_flushed_apart(void **state)
+STAGE_TEST(moved_and_copied_are_flushed_apart)
 {
-	struct stage *g = *state;
 	uint64_t id, moved, copied;
 	struct peer_packets t;
 	struct pb_field f;
@@ -484,9 +456,8 @@ static void moved_and_copied_are_flushed_apart(void **state)
 }
 
 /* What was taken for it is the source's again, with what has come since. */
-static void cloner_may_hang_up_between_the_flushes(void **state)
+STAGE_TEST(cloner_may_hang_up_between_the_flushes)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f;
 	uint64_t moved;
@@ -521,9 +492,8 @@ static void cloner_may_hang_up_between_the_flushes(void **state)
 
 /* ---- triggers ---- */
 
-static void clone_says_which_trigger_it_is_for(void **state)
+STAGE_TEST(clone_says_which_trigger_it_is_for)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field trigger, f;
 	struct pb_mem m;
@@ -561,34 +531,4 @@ static void clone_says_which_trigger_it_is_for(void **state)
 	peer_packets_free(&t);
 	/* The triggers have moved: the next clone has its own. */
 	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->trace->n_received, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(snapshot_of_a_running_session),
-		STAGE_TEST(what_was_read_is_not_cloned),
-		STAGE_TEST(unflushed_data_is_in_it),
-		STAGE_TEST(slow_flush_does_not_stop_it),
-		STAGE_TEST(session_that_has_ended_can_be_cloned),
-		STAGE_TEST(events_say_what_was_done),
-		STAGE_TEST(by_name),
-		STAGE_TEST(one_that_is_not_there),
-		STAGE_TEST(highest_score_is_for_bugreports),
-		STAGE_TEST(bugreport_is_of_what_the_user_may_clone),
-		STAGE_TEST(only_its_user_clones_it),
-		STAGE_TEST(consumer_with_a_session_clones_none),
-		STAGE_TEST(consumer_that_gets_a_session_meanwhile_has_no_clone),
-		STAGE_TEST(clones_are_bounded),
-		STAGE_TEST(source_may_end_first),
-		STAGE_TEST(cloner_may_hang_up_first),
-		STAGE_TEST(second_request_ends_the_first),
-		STAGE_TEST(moved_buffer_begins_anew),
-		STAGE_TEST(cleared_buffer_holds_what_the_flush_brings),
-		STAGE_TEST(moved_and_copied_are_flushed_apart),
-		STAGE_TEST(cloner_may_hang_up_between_the_flushes),
-		STAGE_TEST(clone_says_which_trigger_it_is_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "unit/test.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
@@ -141,9 +135,10 @@ static void make_clone(struct fixture *x, int fd)
 	assert_cloned(x, id);
 }
 
-static void has_what_is_in_the_file_and_in_the_buffers(void **state)
+#define FILE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
+
+FILE_TEST(has_what_is_in_the_file_and_in_the_buffers)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	int fd = open_clone(x), stats;
 	struct peer_packets t;
@@ -167,9 +162,8 @@ static void has_what_is_in_the_file_and_in_the_buffers(void **state)
 	assert_int_equal(count_in_file(path_of(x, 1), "later"), 0);
 }
 
-static void reading_a_file_clone_tells_that_its_buffers_were_read(void **state)
+FILE_TEST(reading_a_file_clone_tells_that_its_buffers_were_read)
 {
-	struct fixture *x = *state;
 	struct pb_field event, f;
 	struct peer_packets t;
 	int fd = open_clone(x), i;
@@ -190,9 +184,8 @@ static void reading_a_file_clone_tells_that_its_buffers_were_read(void **state)
 }
 
 /* Groups of both, one after the other. */
-static void compressed_file_goes_on_compressed(void **state)
+FILE_TEST(compressed_file_goes_on_compressed)
 {
-	struct fixture *x = *state;
 	int fd = open_clone(x);
 	struct stage *g = x->stage;
 	struct peer_packets t;
@@ -214,9 +207,8 @@ static void compressed_file_goes_on_compressed(void **state)
 }
 
 /* Two flushes, and all buffers of one moment. */
-static void moved_buffers_too(void **state)
+FILE_TEST(moved_buffers_too)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	int fd = open_clone(x);
 	uint64_t id;
@@ -241,9 +233,8 @@ static void moved_buffers_too(void **state)
 
 /* The clone begins where the consumer's file ends, and what others wrote into the source's file in
  * front of the trace is not cloned. */
-static void only_the_trace_is_cloned(void **state)
+FILE_TEST(only_the_trace_is_cloned)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	int source = open(path_of(x, 0), O_RDWR | O_CREAT, 0600), fd = open_clone(x);
 	uint64_t id;
@@ -262,9 +253,8 @@ static void only_the_trace_is_cloned(void **state)
 }
 
 /* The newest file is cloned, and the clone is one file, whatever its config says. */
-static void rotated_file_is_cloned_as_one(void **state)
+FILE_TEST(rotated_file_is_cloned_as_one)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	int fd = open_clone(x);
 	char text[1024];
@@ -287,17 +277,14 @@ static void rotated_file_is_cloned_as_one(void **state)
 	assert_int_equal(access(temp_dir_path(&x->dir, 2, "trace.000002"), F_OK), -1);
 }
 
-static void without_a_file_it_is_refused(void **state)
+FILE_TEST(without_a_file_it_is_refused)
 {
-	struct fixture *x = *state;
-
 	start(x, "");
 	assert_not_cloned(x, ask(x, -1), "takes a file");
 }
 
-static void file_that_cannot_be_used_is_refused(void **state)
+FILE_TEST(file_that_cannot_be_used_is_refused)
 {
-	struct fixture *x = *state;
 	int readable = open("/dev/null", O_RDONLY), itself;
 
 	start(x, "");
@@ -312,9 +299,8 @@ static void file_that_cannot_be_used_is_refused(void **state)
 	close(readable);
 }
 
-static void pipe_has_nothing_to_clone(void **state)
+FILE_TEST(pipe_has_nothing_to_clone)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	int fd = open_clone(x), pipes[2];
 	uint64_t id;
@@ -329,9 +315,8 @@ static void pipe_has_nothing_to_clone(void **state)
 	close(pipes[0]);
 }
 
-static void session_that_has_ended_has_its_file(void **state)
+FILE_TEST(session_that_has_ended_has_its_file)
 {
-	struct fixture *x = *state;
 	int fd = open_clone(x);
 
 	start(x, "");
@@ -340,9 +325,8 @@ static void session_that_has_ended_has_its_file(void **state)
 	close(fd);
 }
 
-static void source_that_ends_meanwhile_is_told(void **state)
+FILE_TEST(source_that_ends_meanwhile_is_told)
 {
-	struct fixture *x = *state;
 	int fd = open_clone(x);
 	struct stage *g = x->stage;
 	struct pb_field f;
@@ -358,9 +342,8 @@ static void source_that_ends_meanwhile_is_told(void **state)
 }
 
 /* What is refused has neither moved nor cleared a buffer. */
-static void refused_clone_takes_nothing(void **state)
+FILE_TEST(refused_clone_takes_nothing)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	int fd = open_clone(x), readable = open("/dev/null", O_RDONLY);
 	char text[1024];
@@ -387,9 +370,8 @@ static void await_size(struct fixture *x, off_t size)
 	assert_int_equal(size_of_file(path_of(x, 1)), size);
 }
 
-static void full_disk_leaves_nothing(void **state)
+FILE_TEST(full_disk_leaves_nothing)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	struct rlimit old, small = {.rlim_cur = 2000, .rlim_max = RLIM_INFINITY};
 	char text[2001] = "";
@@ -442,9 +424,8 @@ static void assert_only_the_source_is_left(struct fixture *x)
 	assert_int_equal(rig_session(&x->stage->rig)->state, SESSION_STARTED);
 }
 
-static void reader_of_a_pipe_gets_it_as_it_reads(void **state)
+FILE_TEST(reader_of_a_pipe_gets_it_as_it_reads)
 {
-	struct fixture *x = *state;
 	int reader;
 	uint64_t id = ask_for_a_long_one(x, &reader);
 	uint8_t *data = malloc(1 << 20);
@@ -491,10 +472,8 @@ static uint64_t ask_and_stop_half_way(struct fixture *x)
 	return id;
 }
 
-static void cloner_may_hang_up_while_it_is_written(void **state)
+FILE_TEST(cloner_may_hang_up_while_it_is_written)
 {
-	struct fixture *x = *state;
-
 	ask_and_stop_half_way(x);
 	rig_hang_up(&x->stage->rig, x->cloner);
 	x->cloner = NULL;
@@ -502,9 +481,8 @@ static void cloner_may_hang_up_while_it_is_written(void **state)
 	await_size(x, 4);
 }
 
-static void free_buffers_ends_it_while_it_is_written(void **state)
+FILE_TEST(free_buffers_ends_it_while_it_is_written)
 {
-	struct fixture *x = *state;
 	uint64_t id = ask_and_stop_half_way(x);
 
 	peer_call(x->cloner, C_FREE, NULL, 0);
@@ -514,30 +492,9 @@ static void free_buffers_ends_it_while_it_is_written(void **state)
 	await_size(x, 4);
 }
 
-#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
+/* As sondad ignores them. */
+BEFORE_TESTS
 {
-	const struct CMUnitTest tests[] = {
-		FILE_TEST(has_what_is_in_the_file_and_in_the_buffers),
-		FILE_TEST(reading_a_file_clone_tells_that_its_buffers_were_read),
-		FILE_TEST(compressed_file_goes_on_compressed),
-		FILE_TEST(moved_buffers_too),
-		FILE_TEST(only_the_trace_is_cloned),
-		FILE_TEST(rotated_file_is_cloned_as_one),
-		FILE_TEST(without_a_file_it_is_refused),
-		FILE_TEST(file_that_cannot_be_used_is_refused),
-		FILE_TEST(pipe_has_nothing_to_clone),
-		FILE_TEST(session_that_has_ended_has_its_file),
-		FILE_TEST(source_that_ends_meanwhile_is_told),
-		FILE_TEST(refused_clone_takes_nothing),
-		FILE_TEST(full_disk_leaves_nothing),
-		FILE_TEST(reader_of_a_pipe_gets_it_as_it_reads),
-		FILE_TEST(cloner_may_hang_up_while_it_is_written),
-		FILE_TEST(free_buffers_ends_it_while_it_is_written),
-	};
-
-	signal(SIGPIPE, SIG_IGN); /* as sondad has it */
+	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

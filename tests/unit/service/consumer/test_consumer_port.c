@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/session/session_run.h"
@@ -22,9 +16,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void connection_begins_without_a_session(void **state)
+STAGE_TEST(connection_begins_without_a_session)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_START, NULL, 0)));
@@ -38,9 +31,8 @@ static void connection_begins_without_a_session(void **state)
 	peer_packets_free(&t);
 }
 
-static void whole_recording_in_order(void **state)
+STAGE_TEST(whole_recording_in_order)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 	uint64_t disable;
 
@@ -58,10 +50,8 @@ static void whole_recording_in_order(void **state)
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 }
 
-static void everything_twice_is_as_once(void **state)
+STAGE_TEST(everything_twice_is_as_once)
 {
-	struct stage *g = *state;
-
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_START, NULL, 0)));
@@ -73,9 +63,8 @@ static void everything_twice_is_as_once(void **state)
 	assert_true(peer_is_quiet(g->cons));
 }
 
-static void free_buffers_ends_tracing(void **state)
+STAGE_TEST(free_buffers_ends_tracing)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -88,7 +77,7 @@ static void free_buffers_ends_tracing(void **state)
 	assert_int_equal(rig_session(&g->rig)->id, 2);
 }
 
-static void refused_config_leaves_the_connection_usable(void **state)
+TEST_WITH(refused_config_leaves_the_connection_usable, setup, teardown)
 {
 	struct stage *g = *state;
 
@@ -99,10 +88,8 @@ static void refused_config_leaves_the_connection_usable(void **state)
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
 }
 
-static void one_session_a_connection(void **state)
+STAGE_TEST(one_session_a_connection)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, STAGE_CONFIG), "already"));
 	/* The first one is as it was. */
@@ -110,9 +97,8 @@ static void one_session_a_connection(void **state)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-static void undecodable_requests_are_rejected(void **state)
+STAGE_TEST(undecodable_requests_are_rejected)
 {
-	struct stage *g = *state;
 	static const uint32_t methods[] = {C_ENABLE, C_FLUSH, C_OBSERVE, C_QUERY_STATE};
 
 	for (size_t i = 0; i < 4; i++)
@@ -120,17 +106,14 @@ static void undecodable_requests_are_rejected(void **state)
 			g->cons, peer_call_as(g->cons, 1, methods[i], true, "\x0a\x05x", 3, -1)));
 }
 
-static void config_must_be_there(void **state)
+STAGE_TEST(config_must_be_there)
 {
-	struct stage *g = *state;
-
 	assert_true(
 		peer_tracing_ended(g->cons, peer_call(g->cons, C_ENABLE, NULL, 0), "trace_config"));
 }
 
-static void notification_can_be_asked_for_alone(void **state)
+STAGE_TEST(notification_can_be_asked_for_alone)
 {
-	struct stage *g = *state;
 	uint64_t second;
 
 	stage_start(g, STAGE_CONFIG);
@@ -141,10 +124,8 @@ static void notification_can_be_asked_for_alone(void **state)
 	assert_true(peer_tracing_ended(g->cons, second, NULL));
 }
 
-static void notification_of_nothing_is_answered(void **state)
+STAGE_TEST(notification_of_nothing_is_answered)
 {
-	struct stage *g = *state;
-
 	g->enable = peer_call_number(g->cons, C_ENABLE,
 				     PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, 1);
 	assert_true(peer_tracing_ended(g->cons, g->enable, "attach_notification_only"));
@@ -154,9 +135,8 @@ static void notification_of_nothing_is_answered(void **state)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-static void method_that_is_past_says_so(void **state)
+STAGE_TEST(method_that_is_past_says_so)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_SAVE, NULL, 0)));
@@ -166,9 +146,8 @@ static void method_that_is_past_says_so(void **state)
 	assert_non_null(memmem(f.data, f.len, "SaveTraceForBugreport", 21));
 }
 
-static void hang_up_ends_the_session(void **state)
+STAGE_TEST(hang_up_ends_the_session)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -178,9 +157,8 @@ static void hang_up_ends_the_session(void **state)
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 }
 
-static void stats_tell_of_the_session(void **state)
+STAGE_TEST(stats_tell_of_the_session)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -188,25 +166,4 @@ static void stats_tell_of_the_session(void **state)
 	assert_true(peer_field(g->cons, PB_GET_TRACE_STATS_RESPONSE_TRACE_STATS, &f));
 	assert_int_equal(peer_number(&f, PB_TRACE_STATS_TRACING_SESSIONS), 1);
 	assert_int_equal(peer_number(&f, PB_TRACE_STATS_TOTAL_BUFFERS), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(connection_begins_without_a_session),
-		STAGE_TEST(whole_recording_in_order),
-		STAGE_TEST(everything_twice_is_as_once),
-		STAGE_TEST(free_buffers_ends_tracing),
-		STAGE_TEST(refused_config_leaves_the_connection_usable),
-		STAGE_TEST(one_session_a_connection),
-		STAGE_TEST(undecodable_requests_are_rejected),
-		STAGE_TEST(config_must_be_there),
-		STAGE_TEST(notification_can_be_asked_for_alone),
-		STAGE_TEST(notification_of_nothing_is_answered),
-		STAGE_TEST(method_that_is_past_says_so),
-		STAGE_TEST(hang_up_ends_the_session),
-		STAGE_TEST(stats_tell_of_the_session),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/session_life.h"
 #include "service/consumer/consumer_port.h"
@@ -39,7 +33,7 @@ static void detach_and_leave(struct stage *g, const char *key)
 	hang_up_consumer(g);
 }
 
-static void outlives_its_consumer(void **state)
+TEST_WITH(outlives_its_consumer, setup, teardown)
 {
 	struct stage *g = *state;
 	struct pb_field f;
@@ -61,10 +55,8 @@ static void outlives_its_consumer(void **state)
 	assert_int_equal(stage_count(g, "before"), 1);
 }
 
-static void session_that_has_ended_says_so_at_once(void **state)
+STAGE_TEST(session_that_has_ended_says_so_at_once)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
@@ -74,9 +66,8 @@ static void session_that_has_ended_says_so_at_once(void **state)
 }
 
 /* An attached session has no key, so an empty one would find it. */
-static void empty_key_takes_no_session_away(void **state)
+STAGE_TEST(empty_key_takes_no_session_away)
 {
-	struct stage *g = *state;
 	struct peer *thief = rig_consumer(&g->rig);
 
 	stage_start(g, STAGE_CONFIG);
@@ -89,9 +80,8 @@ static void empty_key_takes_no_session_away(void **state)
 	rig_hang_up(&g->rig, thief);
 }
 
-static void attached_session_cannot_be_attached_to(void **state)
+STAGE_TEST(attached_session_cannot_be_attached_to)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 
 	stage_start(g, STAGE_CONFIG);
@@ -101,9 +91,8 @@ static void attached_session_cannot_be_attached_to(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void key_must_be_right_and_new(void **state)
+STAGE_TEST(key_must_be_right_and_new)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 
 	assert_true(peer_rejected(g->cons, peer_detach(g->cons, "key"))); /* no session */
@@ -117,10 +106,8 @@ static void key_must_be_right_and_new(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void only_its_user_attaches(void **state)
+STAGE_TEST(only_its_user_attaches)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
 	rig_session(&g->rig)->uid++;
@@ -128,9 +115,8 @@ static void only_its_user_attaches(void **state)
 }
 
 /* Nobody could read it. */
-static void ends_without_trace_when_its_time_is_over(void **state)
+STAGE_TEST(ends_without_trace_when_its_time_is_over)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG " duration_ms: 100");
@@ -144,9 +130,8 @@ static void ends_without_trace_when_its_time_is_over(void **state)
 }
 
 /* Its answer would go to whoever attaches next. */
-static void flush_that_waits_is_rejected(void **state)
+STAGE_TEST(flush_that_waits_is_rejected)
 {
-	struct stage *g = *state;
 	uint64_t flush, detach, id;
 	struct pb_field f;
 
@@ -164,12 +149,11 @@ static void flush_that_waits_is_rejected(void **state)
 }
 
 /* The service ends with detached sessions in it. */
-static void service_frees_what_nobody_owns(void **state)
+TEST(service_frees_what_nobody_owns)
 {
 	struct rig r;
 	struct peer *c;
 
-	(void)state;
 	rig_init(&r);
 	c = rig_consumer(&r);
 	peer_enable(c, "buffers { size_kb: 4 }");
@@ -177,21 +161,4 @@ static void service_frees_what_nobody_owns(void **state)
 	rig_hang_up(&r, c);
 	assert_false(TAILQ_EMPTY(&r.service->sessions));
 	rig_deinit(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(outlives_its_consumer),
-		STAGE_TEST(session_that_has_ended_says_so_at_once),
-		STAGE_TEST(empty_key_takes_no_session_away),
-		STAGE_TEST(attached_session_cannot_be_attached_to),
-		STAGE_TEST(key_must_be_right_and_new),
-		STAGE_TEST(only_its_user_attaches),
-		STAGE_TEST(ends_without_trace_when_its_time_is_over),
-		STAGE_TEST(flush_that_waits_is_rejected),
-		cmocka_unit_test(service_frees_what_nobody_owns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

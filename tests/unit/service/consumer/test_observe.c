@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "common/observable_events.pb-c.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/service/rig.h"
@@ -64,7 +58,7 @@ static bool notify(struct stage *g, uint32_t method)
 	return peer_accepted(g->prod, peer_call_number(g->prod, method, 1, g->s.instance));
 }
 
-static void changes_of_instances_are_told(void **state)
+TEST_WITH(changes_of_instances_are_told, setup, teardown)
 {
 	struct stage *g = *state;
 	uint64_t stream = observe(g, INSTANCES);
@@ -82,9 +76,8 @@ static void changes_of_instances_are_told(void **state)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-static void subscriber_hears_what_is_the_case(void **state)
+STAGE_TEST(subscriber_hears_what_is_the_case)
 {
-	struct stage *g = *state;
 	uint64_t stream;
 
 	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
@@ -93,9 +86,8 @@ static void subscriber_hears_what_is_the_case(void **state)
 	expect_instance(g, stream, 1); /* configured counts as stopped */
 }
 
-static void all_started_is_told_once(void **state)
+STAGE_TEST(all_started_is_told_once)
 {
-	struct stage *g = *state;
 	struct peer *late = rig_producer(&g->rig);
 	uint64_t stream = observe(g, ALL_STARTED);
 	Pb__ObserveEventsResponse *r;
@@ -113,9 +105,8 @@ static void all_started_is_told_once(void **state)
 	rig_hang_up(&g->rig, late);
 }
 
-static void who_asks_late_hears_it_too(void **state)
+STAGE_TEST(who_asks_late_hears_it_too)
 {
-	struct stage *g = *state;
 	Pb__ObserveEventsResponse *r;
 
 	stage_start(g, STAGE_CONFIG);
@@ -127,9 +118,8 @@ static void who_asks_late_hears_it_too(void **state)
 	pb__observe_events_response__free_unpacked(r, NULL);
 }
 
-static void new_call_ends_the_stream_before(void **state)
+STAGE_TEST(new_call_ends_the_stream_before)
 {
-	struct stage *g = *state;
 	uint64_t first = observe(g, INSTANCES), second;
 
 	assert_true(peer_is_quiet(g->cons));
@@ -141,9 +131,8 @@ static void new_call_ends_the_stream_before(void **state)
 	pb__observe_events_response__free_unpacked(await(g, second), NULL);
 }
 
-static void no_events_end_the_stream_at_once(void **state)
+STAGE_TEST(no_events_end_the_stream_at_once)
 {
-	struct stage *g = *state;
 	uint64_t first = observe(g, INSTANCES), none;
 
 	none = observe(g, 0);
@@ -154,9 +143,8 @@ static void no_events_end_the_stream_at_once(void **state)
 	assert_true(peer_is_quiet(g->cons));
 }
 
-static void packed_events_are_understood(void **state)
+STAGE_TEST(packed_events_are_understood)
 {
-	struct stage *g = *state;
 	uint64_t stream = peer_call(g->cons, C_OBSERVE, "\x0a\x02\x01\x02", 4);
 	Pb__ObserveEventsResponse *r;
 
@@ -166,13 +154,12 @@ static void packed_events_are_understood(void **state)
 	pb__observe_events_response__free_unpacked(r, NULL);
 }
 
-static void many_changes_fit_their_replies(void **state)
+TEST(many_changes_fit_their_replies)
 {
 	struct stage *g = stage_new(0, false);
 	unsigned n = 0;
 	uint64_t stream;
 
-	(void)state;
 	for (int i = 1; i < 500; i++)
 		assert_true(peer_accepted(g->prod, peer_register(g->prod, "src", 0)));
 	stream = observe(g, INSTANCES);
@@ -187,20 +174,4 @@ static void many_changes_fit_their_replies(void **state)
 	assert_int_equal(n, 2 * 2500);
 	assert_true(peer_is_quiet(g->cons));
 	stage_free(g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(changes_of_instances_are_told),
-		STAGE_TEST(subscriber_hears_what_is_the_case),
-		STAGE_TEST(all_started_is_told_once),
-		STAGE_TEST(who_asks_late_hears_it_too),
-		STAGE_TEST(new_call_ends_the_stream_before),
-		STAGE_TEST(no_events_end_the_stream_at_once),
-		STAGE_TEST(packed_events_are_understood),
-		cmocka_unit_test(many_changes_fit_their_replies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

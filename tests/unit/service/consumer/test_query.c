@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "common/tracing_service_state.pb-c.h"
 #include "base/event_loop/msgsock.h"
 #include "unit/service/rig.h"
@@ -52,9 +46,8 @@ static Pb__TracingServiceState *query(struct stage *g, bool sessions_only, unsig
 	return s;
 }
 
-static void producers_and_sources_are_listed(void **state)
+STAGE_TEST(producers_and_sources_are_listed)
 {
-	struct stage *g = *state;
 	Pb__TracingServiceState *s = query(g, false, NULL);
 
 	assert_int_equal(s->n_producers, 1);
@@ -80,9 +73,8 @@ static void put_source(struct stage *g, uint32_t method, unsigned flags)
 	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, method, &m)));
 }
 
-static void updated_source_is_told_as_it_is_now(void **state)
+STAGE_TEST(updated_source_is_told_as_it_is_now)
 {
-	struct stage *g = *state;
 	Pb__TracingServiceState *s;
 
 	put_source(g, P_REGISTER_SOURCE, 0);
@@ -98,7 +90,7 @@ static void updated_source_is_told_as_it_is_now(void **state)
 	}
 }
 
-static void sessions_are_described(void **state)
+TEST_WITH(sessions_are_described, setup, teardown)
 {
 	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
@@ -135,9 +127,8 @@ static void sessions_are_described(void **state)
 	rig_hang_up(&g->rig, second);
 }
 
-static void sessions_of_others_are_only_counted(void **state)
+STAGE_TEST(sessions_of_others_are_only_counted)
 {
-	struct stage *g = *state;
 	Pb__TracingServiceState *s;
 	struct session *session;
 
@@ -155,9 +146,8 @@ static void sessions_of_others_are_only_counted(void **state)
 	pb__tracing_service_state__free_unpacked(s, NULL);
 }
 
-static void long_answer_comes_in_pieces(void **state)
+STAGE_TEST(long_answer_comes_in_pieces)
 {
-	struct stage *g = *state;
 	static uint8_t filler[100 << 10];
 	Pb__TracingServiceState *s;
 	unsigned replies;
@@ -191,9 +181,8 @@ static void register_large(struct stage *g, const char *name, size_t bytes)
 	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, P_REGISTER_SOURCE, &m)));
 }
 
-static void a_descriptor_of_a_whole_frame_is_taken(void **state)
+STAGE_TEST(a_descriptor_of_a_whole_frame_is_taken)
 {
-	struct stage *g = *state;
 	Pb__TracingServiceState *s;
 
 	register_large(g, "b", MSGSOCK_MAX_MESSAGE - 200);
@@ -209,9 +198,8 @@ static void a_descriptor_of_a_whole_frame_is_taken(void **state)
 	pb__tracing_service_state__free_unpacked(s, NULL);
 }
 
-static void capabilities_are_what_is_built(void **state)
+STAGE_TEST(capabilities_are_what_is_built)
 {
-	struct stage *g = *state;
 	struct pb_field caps;
 
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_QUERY_CAPABILITIES, NULL, 0)));
@@ -224,19 +212,4 @@ static void capabilities_are_what_is_built(void **state)
 		1);
 	/* the last one of the list */
 	assert_int_equal(peer_number(&caps, PB_TRACING_SERVICE_CAPABILITIES_OBSERVABLE_EVENTS), 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(producers_and_sources_are_listed),
-		STAGE_TEST(updated_source_is_told_as_it_is_now),
-		STAGE_TEST(sessions_are_described),
-		STAGE_TEST(sessions_of_others_are_only_counted),
-		STAGE_TEST(long_answer_comes_in_pieces),
-		STAGE_TEST(a_descriptor_of_a_whole_frame_is_taken),
-		STAGE_TEST(capabilities_are_what_is_built),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

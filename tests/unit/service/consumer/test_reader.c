@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
@@ -54,9 +48,8 @@ static void write_big(struct stage *g, uint16_t writer, size_t size, char fill)
 	free(packet);
 }
 
-static void small_trace_is_one_reply(void **state)
+STAGE_TEST(small_trace_is_one_reply)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	stage_write(g, 0, 1, 0, "a");
@@ -66,9 +59,8 @@ static void small_trace_is_one_reply(void **state)
 	peer_packets_free(&t);
 }
 
-static void a_pass_without_packets_sends_nothing(void **state)
+STAGE_TEST(a_pass_without_packets_sends_nothing)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	for (uint32_t i = 0; i < 30; i++)
@@ -81,9 +73,8 @@ static void a_pass_without_packets_sends_nothing(void **state)
 	peer_packets_free(&t);
 }
 
-static void large_trace_comes_in_batches(void **state)
+STAGE_TEST(large_trace_comes_in_batches)
 {
-	struct stage *g = *state;
 	char text[3501];
 	struct peer_packets t;
 
@@ -99,7 +90,7 @@ static void large_trace_comes_in_batches(void **state)
 }
 
 /* Slices, packets and replies all end at sizes of their own. */
-static void packets_of_all_sizes_are_whole(void **state)
+TEST_WITH(packets_of_all_sizes_are_whole, setup, teardown)
 {
 	static const size_t sizes[] = {1,      127,    128,	   16383,  16384,
 				       130400, 130530, 130540,	   130550, 130560,
@@ -121,9 +112,8 @@ static void packets_of_all_sizes_are_whole(void **state)
 	}
 }
 
-static void slow_reader_holds_one_batch(void **state)
+STAGE_TEST(slow_reader_holds_one_batch)
 {
-	struct stage *g = *state;
 	struct ipc_conn *conn = rig_session(&g->rig)->consumer->conn;
 	struct peer_packets t;
 	char text[3501];
@@ -143,9 +133,8 @@ static void slow_reader_holds_one_batch(void **state)
 	peer_packets_free(&t);
 }
 
-static void others_have_their_turn_meanwhile(void **state)
+STAGE_TEST(others_have_their_turn_meanwhile)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	char text[3501];
 	uint64_t id;
@@ -162,9 +151,8 @@ static void others_have_their_turn_meanwhile(void **state)
 	peer_packets_free(&t);
 }
 
-static void second_read_rejects_the_first(void **state)
+STAGE_TEST(second_read_rejects_the_first)
 {
-	struct stage *g = *state;
 	uint64_t first, second;
 	struct peer_packets t;
 	char text[3501];
@@ -182,9 +170,8 @@ static void second_read_rejects_the_first(void **state)
 	peer_packets_free(&t);
 }
 
-static void freeing_the_buffers_rejects_the_read(void **state)
+STAGE_TEST(freeing_the_buffers_rejects_the_read)
 {
-	struct stage *g = *state;
 	uint64_t read, end;
 	char text[3501];
 
@@ -201,31 +188,12 @@ static void freeing_the_buffers_rejects_the_read(void **state)
 	assert_true(peer_rejected(g->cons, read));
 }
 
-static void reader_that_hangs_up_ends_quietly(void **state)
+STAGE_TEST(reader_that_hangs_up_ends_quietly)
 {
-	struct stage *g = *state;
-
 	for (uint32_t i = 0; i < 100; i++)
 		stage_write(g, i % 64, 1, i, "u");
 	peer_call(g->cons, C_READ, NULL, 0);
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &(struct pb_field){0}));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(small_trace_is_one_reply),
-		STAGE_TEST(a_pass_without_packets_sends_nothing),
-		STAGE_TEST(large_trace_comes_in_batches),
-		STAGE_TEST(packets_of_all_sizes_are_whole),
-		STAGE_TEST(slow_reader_holds_one_batch),
-		STAGE_TEST(others_have_their_turn_meanwhile),
-		STAGE_TEST(second_read_rejects_the_first),
-		STAGE_TEST(freeing_the_buffers_rejects_the_read),
-		STAGE_TEST(reader_that_hangs_up_ends_quietly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

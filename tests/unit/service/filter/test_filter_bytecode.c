@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/filter_words.h"
 #include "unit/rng.h"
@@ -72,13 +66,12 @@ static void assert_dropped(const struct filter_bytecode *b, uint64_t first, uint
 		assert_action(b, 1, i, FILTER_DROP, 0);
 }
 
-static void each_instruction_has_its_action(void **state)
+TEST(each_instruction_has_its_action)
 {
 	struct filter_bytecode *b = load(CODE(
 		W_NESTED(1u, 2), W_END, W_FIELD(5u), W_END, W_FIELD(8u), W_RANGE(10u, 3),
 		W_NESTED(20u, 1), W_STRING(21u), W_STRING_OF(22u, 1), W_STRING_OF(23u, 77), W_END));
 
-	(void)state;
 	assert_int_equal(filter_bytecode_root(b), 2);
 	assert_action(b, 2, 8, FILTER_KEEP, 0);
 	assert_action(b, 2, 9, FILTER_DROP, 0);
@@ -97,13 +90,12 @@ static void each_instruction_has_its_action(void **state)
 	filter_bytecode_free(b);
 }
 
-static void large_numbers_are_found(void **state)
+TEST(large_numbers_are_found)
 {
 	struct filter_bytecode *b =
 		load(CODE(W_TRACE, W_RANGE(100u, 100), W_FIELD(300u), W_RANGE(301u, 2),
 			  W_NESTED(5000u, 1), W_RANGE(1u << 20, 1u << 30), W_END));
 
-	(void)state;
 	assert_dropped(b, 0, 99);
 	assert_kept(b, 100, 199);
 	assert_dropped(b, 200, 299);
@@ -120,13 +112,12 @@ static void large_numbers_are_found(void **state)
 	filter_bytecode_free(b);
 }
 
-static void small_numbers_may_come_in_any_order(void **state)
+TEST(small_numbers_may_come_in_any_order)
 {
 	struct filter_bytecode *b =
 		load(CODE(W_TRACE, W_FIELD(900u), W_STRING(127u), W_RANGE(1u, 10), W_STRING(3u),
 			  W_RANGE(5u, 0), W_RANGE(950u, 0), W_END));
 
-	(void)state;
 	assert_kept(b, 1, 2);
 	assert_action(b, 1, 3, FILTER_STRING, 0);
 	assert_kept(b, 4, 10);
@@ -137,12 +128,11 @@ static void small_numbers_may_come_in_any_order(void **state)
 	filter_bytecode_free(b);
 }
 
-static void broken_bytecode_is_refused(void **state)
+TEST(broken_bytecode_is_refused)
 {
 	static const uint8_t cut[] = {0x0b, 0x81}, large[] = {0xff, 0xff, 0xff, 0xff, 0x7f, 0};
 	struct filter_code c = {.len = sizeof(cut)};
 
-	(void)state;
 	memcpy(c.bytes, cut, sizeof(cut));
 	assert_refused(c, "not a list of varints");
 	memcpy(c.bytes, large, sizeof(large));
@@ -175,14 +165,13 @@ static void broken_bytecode_is_refused(void **state)
 	CODE(W_TRACE, W_FIELD(1u), W_RANGE(10u, 5), W_FIELD(200u), W_RANGE(300u, 10),              \
 	     W_NESTED(400u, 1), W_END)
 
-static void overlays_add_and_replace(void **state)
+TEST(overlays_add_and_replace)
 {
 	struct filter_bytecode *b =
 		load_with(BASE, CODE(1, W_STRING(1u), 0, 1, W_FIELD(2u), 9, 1, W_STRING_OF(12u, 3),
 				     1, W_FIELD(201u), 0, 1, W_STRING(300u), 0, 1, W_STRING(305u),
 				     0, 1, W_FIELD(400u), 0, 1, W_FIELD(1000u), 0));
 
-	(void)state;
 	assert_action(b, 1, 1, FILTER_STRING, 0);
 	assert_kept(b, 2, 2);
 	assert_dropped(b, 3, 9);
@@ -202,9 +191,8 @@ static void overlays_add_and_replace(void **state)
 	filter_bytecode_free(load_with(BASE, CODE(0, W_FIELD(2u), 0, 1, W_FIELD(2u), 0)));
 }
 
-static void broken_overlays_are_refused(void **state)
+TEST(broken_overlays_are_refused)
 {
-	(void)state;
 	assert_refused_with(BASE, CODE_WRONG_BY(1, 1, W_FIELD(2u), 0), "checksum");
 	assert_refused_with(BASE, CODE(1, W_FIELD(2u)), "ends inside");
 	assert_refused_with(BASE, CODE(1, W_FIELD(2u), 0, 1), "ends inside");
@@ -263,22 +251,20 @@ static void compare_random(uint64_t seed)
 	filter_bytecode_free(b);
 }
 
-static void tables_say_what_the_words_say(void **state)
+TEST(tables_say_what_the_words_say)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < 300; seed++)
 		compare_random(seed);
 }
 
 /* Messages without fields, as many as there may be words; the checksum is one. */
-static void words_are_counted(void **state)
+TEST(words_are_counted)
 {
 	static uint8_t words[MAX_FILTER_WORDS + 20];
 	uint64_t sum = 0xcbf29ce484222325, prime = 0x100000001b3;
 	struct filter_bytecode *b = NULL;
 	size_t len = MAX_FILTER_WORDS - 1;
 
-	(void)state;
 	memcpy(words, (uint8_t[]){W_TRACE}, 3);
 	for (size_t i = 0; i < len; i++)
 		sum = (sum ^ words[i]) * prime * prime * prime * prime; /* three bytes of 0 */
@@ -292,20 +278,4 @@ static void words_are_counted(void **state)
 	assert_int_equal(filter_bytecode_new(words, len + 1, NULL, 0, &e, &b), -EINVAL);
 	assert_null(b);
 	assert_non_null(strstr(e.text, "too long"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_counted),
-		cmocka_unit_test(each_instruction_has_its_action),
-		cmocka_unit_test(large_numbers_are_found),
-		cmocka_unit_test(small_numbers_may_come_in_any_order),
-		cmocka_unit_test(broken_bytecode_is_refused),
-		cmocka_unit_test(overlays_add_and_replace),
-		cmocka_unit_test(broken_overlays_are_refused),
-		cmocka_unit_test(tables_say_what_the_words_say),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

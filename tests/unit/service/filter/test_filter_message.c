@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/filter_words.h"
 #include "unit/service/rig.h"
@@ -151,11 +145,10 @@ static void assert_refused(struct message in)
 	assert_int_equal(filter(in, &got), -EBADMSG);
 }
 
-static void what_is_not_allowed_goes(void **state)
+TEST(what_is_not_allowed_goes)
 {
 	struct message inner = join(text(1, "hi"), join(number(7, 9), number(2, 3)));
 
-	(void)state;
 	assert_filtered(nested(900, inner), nested(900, join(text(1, "hi"), number(2, 3))));
 	assert_filtered(nested(901, inner), nested(901, inner));
 	assert_filtered(nested(800, inner), RAW(""));
@@ -171,12 +164,11 @@ static void what_is_not_allowed_goes(void **state)
 			join(nested(900, number(2, 1)), nested(900, number(2, 2))));
 }
 
-static void nested_lengths_keep_their_width(void **state)
+TEST(nested_lengths_keep_their_width)
 {
 	char x[201];
 	struct message wide;
 
-	(void)state;
 	memset(x, 'x', 200);
 	x[200] = '\0';
 	wide = join(text(7, x), number(2, 1));
@@ -187,9 +179,8 @@ static void nested_lengths_keep_their_width(void **state)
 	assert_filtered(nested_in(901, number(7, 1), 4), nested_in(901, number(7, 1), 4));
 }
 
-static void wrong_wire_types_go(void **state)
+TEST(wrong_wire_types_go)
 {
-	(void)state;
 	assert_filtered(join(number(900, 5), number(901, 6)), number(901, 6));
 	assert_filtered(RAW("\xa5\x38\x05\0\0\0\xa1\x38\x06\0\0\0\0\0\0\0"), RAW(""));
 	assert_filtered(RAW("\xad\x38\x05\0\0\0\xa9\x38\x06\0\0\0\0\0\0\0"),
@@ -197,9 +188,8 @@ static void wrong_wire_types_go(void **state)
 	assert_filtered(join(number(902, 5), text(902, "s")), text(902, "s"));
 }
 
-static void strings_go_through_the_rules(void **state)
+TEST(strings_go_through_the_rules)
 {
-	(void)state;
 	assert_filtered(text(902, "secret: abc"), text(902, "secret: P60"));
 	assert_filtered(text(901, "secret: abc"), text(901, "secret: abc"));
 	assert_filtered(
@@ -208,9 +198,8 @@ static void strings_go_through_the_rules(void **state)
 	assert_filtered(text(902, "not secret"), text(902, "not secret"));
 }
 
-static void what_is_no_message_is_refused(void **state)
+TEST(what_is_no_message_is_refused)
 {
-	(void)state;
 	assert_refused(nested(900, RAW("\x0a\x05hi"))); /* ends in a field */
 	assert_refused(nested(900, RAW("\x10\x01\x13\x10\x01\x14"))); /* groups */
 	assert_refused(nested(900, RAW("\x10\x01\x4b\x10\x01\x4c")));
@@ -243,21 +232,19 @@ static struct message deep(unsigned levels)
 	return nested(900, m);
 }
 
-static void depth_is_limited(void **state)
+TEST(depth_is_limited)
 {
-	(void)state;
 	assert_filtered(deep(MAX_FILTER_DEPTH - 1), deep(MAX_FILTER_DEPTH - 1));
 	assert_refused(deep(MAX_FILTER_DEPTH));
 }
 
-static void expressions_have_a_budget(void **state)
+TEST(expressions_have_a_budget)
 {
 	uint64_t budget = 5;
 	uint8_t out[64];
 	struct message m = text(902, "secret: something");
 	size_t len;
 
-	(void)state;
 	assert_int_equal(filter_message(code, strings, m.bytes, m.len, out, &len, &budget), -E2BIG);
 	assert_true(budget <= 5);
 }
@@ -302,9 +289,8 @@ static struct message random_node(uint64_t *seed, bool allowed_only, struct mess
 	return m;
 }
 
-static void random_messages_are_filtered_alike(void **state)
+TEST(random_messages_are_filtered_alike)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed < 2000; seed++) {
 		uint64_t rng = seed;
 		struct message want, in = random_node(&rng, false, &want);
@@ -316,18 +302,4 @@ static void random_messages_are_filtered_alike(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_allowed_goes),
-		cmocka_unit_test(nested_lengths_keep_their_width),
-		cmocka_unit_test(wrong_wire_types_go),
-		cmocka_unit_test(strings_go_through_the_rules),
-		cmocka_unit_test(what_is_no_message_is_refused),
-		cmocka_unit_test(depth_is_limited),
-		cmocka_unit_test(expressions_have_a_budget),
-		cmocka_unit_test(random_messages_are_filtered_alike),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/filter/filter_strings.h"
@@ -55,9 +49,8 @@ static const char *apply_to(const char *chains, uint32_t type, const char *text)
 /* With one chain. */
 #define APPLY(rules, text) apply_to("string_filter_chain { " rules "}", 0, text)
 
-static void groups_are_overwritten(void **state)
+TEST(groups_are_overwritten)
 {
-	(void)state;
 	assert_string_equal(APPLY(RULE(REDACT, "foo(\\\\d+)bar"), "foo123bar"), "fooP60bar");
 	assert_string_equal(APPLY(RULE(REDACT, "foo(\\\\d+)bar"), "foo123barX"), "foo123barX");
 	assert_string_equal(APPLY(RULE(REDACT, "(f)o{2}(\\\\d+)bar.*"), "foo123bar"), "PooP60bar");
@@ -69,9 +62,8 @@ static void groups_are_overwritten(void **state)
 	assert_string_equal(APPLY(RULE(REDACT, ""), ""), "");
 }
 
-static void first_rule_that_applies_is_the_last(void **state)
+TEST(first_rule_that_applies_is_the_last)
 {
-	(void)state;
 	assert_string_equal(APPLY(RULE(BREAK, "keep.*") RULE(REDACT, "(.*)"), "keep it"),
 			    "keep it");
 	assert_string_equal(APPLY(RULE(BREAK, "keep.*") RULE(REDACT, "(.*)"), "do not"), "P60RED");
@@ -80,10 +72,9 @@ static void first_rule_that_applies_is_the_last(void **state)
 	assert_string_equal(APPLY("", "anything"), "anything");
 }
 
-static void rules_of_atrace_are_for_markers(void **state)
+TEST(rules_of_atrace_are_for_markers)
 {
 #define PREFIX "atrace_payload_starts_with: 'foo' "
-	(void)state;
 #define ONE RULE(ATRACE_REDACT PREFIX, "[BCS]\\\\|\\\\d+\\\\|foo(\\\\d+).*")
 	assert_string_equal(APPLY(ONE, "B|123|foo456"), "B|123|fooP60");
 	assert_string_equal(APPLY(ONE, "C|123|foo456|7"), "C|123|fooP60|7");
@@ -107,10 +98,9 @@ static void rules_of_atrace_are_for_markers(void **state)
 #undef ONE
 }
 
-static void searches_find_every_place(void **state)
+TEST(searches_find_every_place)
 {
 #define ONE RULE(ATRACE_SEARCH PREFIX, "foo(\\\\d+)")
-	(void)state;
 	assert_string_equal(APPLY(ONE, "B|123|foofoo456 foo1 foo"), "B|123|foofooP60 fooP foo");
 	assert_string_equal(APPLY(ONE, "B|123|xfoo456"), "B|123|xfoo456");
 #undef ONE
@@ -124,7 +114,7 @@ static void searches_find_every_place(void **state)
 			    "P60REDA");
 }
 
-static void rules_are_for_their_semantic_types(void **state)
+TEST(rules_are_for_their_semantic_types)
 {
 #define OF(types) "string_filter_chain { rules { " REDACT "regex_pattern: 'x(.*)' " types "} } "
 #define ATRACE "semantic_type: SEMANTIC_TYPE_ATRACE "
@@ -140,7 +130,6 @@ static void rules_are_for_their_semantic_types(void **state)
 		{OF("semantic_type: SEMANTIC_TYPE_WAKELOCK "), 1 << 3},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		for (uint32_t type = 0; type < 5; type++)
 			assert_string_equal(apply_to(cases[i].chain, type, "xaaa"),
@@ -149,7 +138,7 @@ static void rules_are_for_their_semantic_types(void **state)
 	assert_string_equal(apply_to(cases[0].chain, 12345, "xaaa"), "xaaa");
 }
 
-static void named_rules_replace_each_other(void **state)
+TEST(named_rules_replace_each_other)
 {
 #define NAMED "rules { name: 'n' " REDACT "regex_pattern: 'x(.).*' } "
 #define OTHER "rules { name: 'n' " REDACT "regex_pattern: 'x.(.).*' } "
@@ -158,7 +147,6 @@ static void named_rules_replace_each_other(void **state)
 				"string_filter_chain_v54 { " OTHER RULE(REDACT, "z(.)") "} ";
 	static const char only[] = "string_filter_chain_v54 { " NAMED "} ";
 
-	(void)state;
 	assert_string_equal(apply_to(both, 0, "xab"), "xaP");
 	assert_string_equal(apply_to(both, 0, "yb"), "yP");
 	assert_string_equal(apply_to(both, 0, "zb"), "zP");
@@ -182,11 +170,10 @@ static void assert_refused(const char *chains, const char *why)
 		fail_msg("\"%s\" does not say \"%s\"", e.text, why);
 }
 
-static void bad_rules_are_refused(void **state)
+TEST(bad_rules_are_refused)
 {
 	char many[64 + 40 * (MAX_FILTER_RULES + 1)] = "string_filter_chain { ";
 
-	(void)state;
 	assert_refused("string_filter_chain { rules { regex_pattern: 'x' } }", "policy 0");
 	assert_refused("string_filter_chain_v54 { rules { regex_pattern: 'x' } }", "policy 0");
 	assert_refused("string_filter_chain { " RULE(REDACT, "x(") "}", "\"x(\"");
@@ -198,33 +185,16 @@ static void bad_rules_are_refused(void **state)
 }
 
 /* Of a text that cannot be looked at to its end nothing may be known. */
-static void budget_ends_it(void **state)
+TEST(budget_ends_it)
 {
 	uint8_t text[1000];
 	uint64_t budget = 2000;
 	struct filter_strings *s;
 	struct err_text e;
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	assert_int_equal(load("string_filter_chain { " RULE(REDACT, "(a|a)*b") "}", &e, &s), 0);
 	assert_int_equal(filter_strings_apply(s, 0, text, sizeof(text), &budget), -E2BIG);
 	assert_true(budget < 2000);
 	filter_strings_free(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_are_overwritten),
-		cmocka_unit_test(first_rule_that_applies_is_the_last),
-		cmocka_unit_test(rules_of_atrace_are_for_markers),
-		cmocka_unit_test(searches_find_every_place),
-		cmocka_unit_test(rules_are_for_their_semantic_types),
-		cmocka_unit_test(named_rules_replace_each_other),
-		cmocka_unit_test(bad_rules_are_refused),
-		cmocka_unit_test(budget_ends_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

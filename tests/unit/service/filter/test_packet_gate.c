@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "service/filter/packet_gate.h"
 #include "wire/pb_dec.h"
@@ -72,25 +66,24 @@ static bool accepts_message(void)
 
 /* ---- what may pass ---- */
 
-static void nothing_is_a_packet(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(nothing_is_a_packet)
 {
-	(void)state;
 	assert_true(packet_gate_accepts(NULL, 0));
 	assert_true(accepts("", 0));
 }
 
-static void a_simple_packet(void **state)
+FIXTURE_TEST(a_simple_packet)
 {
-	(void)state;
 	pb_enc_str(&message.enc, 900, "for testing");
 	assert_true(accepts_message());
 }
 
-static void a_packet_with_all_types_of_fields(void **state)
+FIXTURE_TEST(a_packet_with_all_types_of_fields)
 {
 	struct pb_enc *e = &message.enc;
 
-	(void)state;
 	pb_enc_u64(e, 8, UINT64_MAX);
 	pb_enc_fixed64(e, 1000, UINT64_MAX);
 	pb_enc_fixed32(e, 1001, UINT32_MAX);
@@ -104,22 +97,20 @@ static void a_packet_with_all_types_of_fields(void **state)
 }
 
 /* Fields that look like the service's own, and still are a producer's to write. */
-static void what_producers_may_write(void **state)
+FIXTURE_TEST(what_producers_may_write)
 {
 	static const uint32_t fields[] = {1,  2,  4,  6,  8,   9,   11,	 32,  34,  37,	42,
 					  45, 46, 49, 51, 58,  59,  68,	 70,  72,  78,	80,
 					  87, 89, 97, 99, 107, 113, 123, 126, 132, 134, 20000};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		pb_enc_u64(&message.enc, fields[i], 1);
 	assert_true(accepts_message());
 }
 
 /* Reserved numbers deeper down belong to other messages. */
-static void contents_are_not_looked_at(void **state)
+FIXTURE_TEST(contents_are_not_looked_at)
 {
-	(void)state;
 	pb_enc_open(&message.enc, 1);
 	pb_enc_u64(&message.enc, 3, 0);
 	pb_enc_u64(&message.enc, 10, 1);
@@ -130,11 +121,10 @@ static void contents_are_not_looked_at(void **state)
 
 /* ---- what may not ---- */
 
-static void reserved_fields_with_any_value(void **state)
+FIXTURE_TEST(reserved_fields_with_any_value)
 {
 	static const uint32_t fields[] = {3, 10, 33, 35, 36, 50, 69, 79, 98, 124, 125, 133};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		static const int64_t values[] = {0, 1, -1, 42};
 
@@ -157,9 +147,8 @@ static void reserved_fields_with_any_value(void **state)
 	}
 }
 
-static void a_reserved_field_in_a_longer_form(void **state)
+FIXTURE_TEST(a_reserved_field_in_a_longer_form)
 {
-	(void)state;
 	assert_false(ACCEPTS(0x18, 0x01)); /* 3, varint */
 	assert_false(ACCEPTS(0x98, 0x00, 0x01));
 	assert_false(ACCEPTS(0x98, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01));
@@ -168,12 +157,11 @@ static void a_reserved_field_in_a_longer_form(void **state)
 	assert_false(ACCEPTS(0x98, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02, 0x01));
 }
 
-static void every_truncation(void **state)
+FIXTURE_TEST(every_truncation)
 {
 	size_t len, starts[8], n = 0;
 	struct pb_enc *e = &message.enc;
 
-	(void)state;
 	starts[n++] = 0;
 	pb_enc_u64(e, 8, 1000000);
 	starts[n++] = pb_mem_len(&message);
@@ -196,49 +184,44 @@ static void every_truncation(void **state)
 	}
 }
 
-static void garbage_behind(void **state)
+FIXTURE_TEST(garbage_behind)
 {
-	(void)state;
 	pb_enc_str(&message.enc, 900, "fine");
 	assert_true(accepts_message());
 	pb_enc_raw(&message.enc, "\xff", 1);
 	assert_false(accepts_message());
 }
 
-static void varints_of_more_than_64_bits(void **state)
+FIXTURE_TEST(varints_of_more_than_64_bits)
 {
-	(void)state;
 	assert_true(ACCEPTS(0x40, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01));
 	assert_false(ACCEPTS(0x40, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02));
 	assert_false(
 		ACCEPTS(0x40, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x81, 0x00));
 }
 
-static void groups_and_unknown_types(void **state)
+FIXTURE_TEST(groups_and_unknown_types)
 {
-	(void)state;
 	assert_false(ACCEPTS(0x43, 0x44)); /* 8, start and end of a group */
 	assert_false(ACCEPTS(0x44));
 	assert_false(ACCEPTS(0x46, 0x00));
 	assert_false(ACCEPTS(0x47, 0x00));
 }
 
-static void field_numbers_out_of_range(void **state)
+FIXTURE_TEST(field_numbers_out_of_range)
 {
-	(void)state;
 	assert_false(ACCEPTS(0x00, 0x01));
 	assert_false(ACCEPTS(0x02, 0x00));
 	assert_true(ACCEPTS(0xf8, 0xff, 0xff, 0xff, 0x0f, 0x01)); /* 2^29 - 1 */
 	assert_false(ACCEPTS(0x80, 0x80, 0x80, 0x80, 0x10, 0x01)); /* 2^29 */
 }
 
-static void lengths_past_the_end_and_past_the_limit(void **state)
+FIXTURE_TEST(lengths_past_the_end_and_past_the_limit)
 {
 	uint8_t head[] = {0xa2, 0x38, 0, 0, 0, 0, 0}; /* 900, bytes */
 	struct iovec slices[3];
 	uint8_t *big = calloc(1, PB_MAX_MESSAGE + 1u);
 
-	(void)state;
 	assert_non_null(big);
 	assert_false(ACCEPTS(0xa2, 0x38, 0x01));
 	assert_false(
@@ -254,13 +237,12 @@ static void lengths_past_the_end_and_past_the_limit(void **state)
 }
 
 /* Slices without bytes are no end. */
-static void empty_slices(void **state)
+FIXTURE_TEST(empty_slices)
 {
 	uint8_t a[] = {0xa2}, b[] = {0x38, 0x02, 'x'}, c[] = {'y'}, none[1];
 	struct iovec slices[] = {{none, 0}, {a, 1}, {none, 0}, {none, 0},
 				 {b, 3},    {c, 1}, {none, 0}};
 
-	(void)state;
 	assert_true(packet_gate_accepts(slices, ARRAY_SIZE(slices)));
 	assert_false(packet_gate_accepts(slices, 5));
 }
@@ -309,62 +291,57 @@ static struct trailer read_trailer(const struct trace_packet *p, uint32_t sequen
 	return t;
 }
 
-static void the_trailer_tells_who_wrote(void **state)
+FIXTURE_TEST(the_trailer_tells_who_wrote)
 {
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 1000, .pid = 4711}};
 	struct trailer t = read_trailer(&p, 12);
 
-	(void)state;
 	assert_int_equal(t.fields, 3);
 	assert_int_equal(t.uid, 1000);
 	assert_int_equal(t.sequence_id, 12);
 	assert_int_equal(t.pid, 4711);
 }
 
-static void root_is_told_as_well(void **state)
+FIXTURE_TEST(root_is_told_as_well)
 {
 	uint8_t buf[PACKET_GATE_MAX_TRAILER];
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 0, .pid = 1}};
 
-	(void)state;
 	assert_int_equal(packet_gate_trailer(buf, &p, 2), 2 + 2 + 3);
 	assert_memory_equal(buf, "\x18\x00\x50\x02\xf8\x04\x01", 7);
 }
 
-static void an_unknown_pid_is_left_out(void **state)
+FIXTURE_TEST(an_unknown_pid_is_left_out)
 {
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 5}};
 
-	(void)state;
 	assert_int_equal(read_trailer(&p, 2).fields, 2);
 	p.writer.pid = -1;
 	assert_int_equal(read_trailer(&p, 2).fields, 2);
 }
 
-static void the_trailer_tells_the_other_machine(void **state)
+FIXTURE_TEST(the_trailer_tells_the_other_machine)
 {
 	struct trace_packet p = {
 		.writer = {.producer_id = 1, .uid = (uid_t)-1, .machine_id = UINT32_MAX}};
 	struct trailer t = read_trailer(&p, 12);
 
-	(void)state;
 	assert_int_equal(t.fields, 3);
 	assert_int_equal((int64_t)t.uid, -1);
 	assert_int_equal(t.machine_id, UINT32_MAX);
 }
 
-static void the_trailer_tells_of_loss(void **state)
+FIXTURE_TEST(the_trailer_tells_of_loss)
 {
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 5, .pid = 6},
 				 .loss = DATA_LOSS_PRESENT | DATA_LOSS_OVERWRITE};
 	struct trailer t = read_trailer(&p, 2);
 
-	(void)state;
 	assert_int_equal(t.fields, 4);
 	assert_int_equal(t.loss, 65);
 }
 
-static void the_largest_trailer_fits(void **state)
+FIXTURE_TEST(the_largest_trailer_fits)
 {
 	struct trace_packet p = {
 		.writer = {.producer_id = 1,
@@ -375,15 +352,12 @@ static void the_largest_trailer_fits(void **state)
 	};
 	struct trailer t = read_trailer(&p, UINT32_MAX);
 
-	(void)state;
 	assert_int_equal((int32_t)t.uid, -1);
 	assert_true(t.uid == UINT64_MAX);
 	assert_int_equal(t.sequence_id, UINT32_MAX);
 	assert_int_equal(t.pid, INT32_MAX);
 	assert_int_equal(t.loss, UINT32_MAX);
 }
-
-#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 static uint32_t state_of(const uint8_t *bytes, size_t len, size_t cut)
 {
@@ -392,7 +366,7 @@ static uint32_t state_of(const uint8_t *bytes, size_t len, size_t cut)
 	return packet_gate_state(slices, 2);
 }
 
-static void incremental_state_is_read_over_slices(void **state)
+TEST(incremental_state_is_read_over_slices)
 {
 	/* timestamp 5, sequence_flags 3 or 2, for a field of bytes that looks like more of them */
 	static const uint8_t both[] = {0x40, 5, 0x68, 3, 0x7a, 2, 0x68, 1};
@@ -400,7 +374,6 @@ static void incremental_state_is_read_over_slices(void **state)
 	static const uint8_t old[] = {0xc8, 2, 1}; /* incremental_state_cleared: true */
 	static const uint8_t none[] = {0x40, 5, 0xc8, 2, 0};
 
-	(void)state;
 	for (size_t cut = 0; cut <= sizeof(both); cut++)
 		assert_int_equal(state_of(both, sizeof(both), cut),
 				 PACKET_STATE_CLEARED | PACKET_STATE_NEEDED);
@@ -409,33 +382,4 @@ static void incremental_state_is_read_over_slices(void **state)
 	for (size_t cut = 0; cut <= sizeof(old); cut++)
 		assert_int_equal(state_of(old, sizeof(old), cut), PACKET_STATE_CLEARED);
 	assert_int_equal(state_of(none, sizeof(none), 1), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(nothing_is_a_packet),
-		T(a_simple_packet),
-		T(a_packet_with_all_types_of_fields),
-		T(what_producers_may_write),
-		T(contents_are_not_looked_at),
-		T(reserved_fields_with_any_value),
-		T(a_reserved_field_in_a_longer_form),
-		T(every_truncation),
-		T(garbage_behind),
-		T(varints_of_more_than_64_bits),
-		T(groups_and_unknown_types),
-		T(field_numbers_out_of_range),
-		T(lengths_past_the_end_and_past_the_limit),
-		T(empty_slices),
-		T(the_trailer_tells_who_wrote),
-		T(root_is_told_as_well),
-		T(an_unknown_pid_is_left_out),
-		T(the_trailer_tells_the_other_machine),
-		T(the_trailer_tells_of_loss),
-		T(the_largest_trailer_fits),
-		cmocka_unit_test(incremental_state_is_read_over_slices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <zlib.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/filter_words.h"
 #include "unit/service/rig.h"
@@ -73,9 +67,8 @@ static uint64_t stat_of(const struct peer_packets *t, uint32_t field)
 
 /* ---- a session ---- */
 
-static void nothing_but_the_allowed_comes_out(void **state)
+STAGE_TEST(nothing_but_the_allowed_comes_out)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	size_t i;
 
@@ -109,9 +102,8 @@ static void nothing_but_the_allowed_comes_out(void **state)
 	peer_packets_free(&t);
 }
 
-static void output_bytes_are_those_of_all_packets(void **state)
+STAGE_TEST(output_bytes_are_those_of_all_packets)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	uint64_t bytes = 0;
 
@@ -125,7 +117,7 @@ static void output_bytes_are_those_of_all_packets(void **state)
 	peer_packets_free(&t);
 }
 
-static void service_packets_are_filtered_inside(void **state)
+TEST_WITH(service_packets_are_filtered_inside, setup, teardown)
 {
 	const struct filter_code code = CODE(W_TRACE, W_FIELD(3u), W_NESTED(6u, 2), W_FIELD(10u),
 					     W_END, W_FIELD(2u), W_END);
@@ -144,9 +136,8 @@ static void service_packets_are_filtered_inside(void **state)
 	peer_packets_free(&t);
 }
 
-static void strings_are_redacted(void **state)
+STAGE_TEST(strings_are_redacted)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	stage_start(g, config_of(AS_STRING, SECRET, ""));
@@ -160,9 +151,8 @@ static void strings_are_redacted(void **state)
 }
 
 /* As a message, "hello" breaks off. */
-static void what_cannot_be_filtered_is_dropped_and_counted(void **state)
+STAGE_TEST(what_cannot_be_filtered_is_dropped_and_counted)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	stage_start(g, config_of(AS_MESSAGE, "", ""));
@@ -176,7 +166,7 @@ static void what_cannot_be_filtered_is_dropped_and_counted(void **state)
 	peer_packets_free(&t);
 }
 
-static void overlay_and_first_bytecode(void **state)
+TEST_WITH(overlay_and_first_bytecode, setup, teardown)
 {
 	const struct filter_code overlay = CODE(1, W_STRING(PEER_FIELD), 0), base = ONLY_TEXT;
 	struct stage *g = *state;
@@ -190,9 +180,8 @@ static void overlay_and_first_bytecode(void **state)
 	assert_int_equal(stage_count(g, "secret P"), 1);
 }
 
-static void broken_filters_refuse_the_session(void **state)
+STAGE_TEST(broken_filters_refuse_the_session)
 {
-	struct stage *g = *state;
 	uint64_t id;
 
 	id = peer_enable(g->cons, STAGE_CONFIG " trace_filter {}");
@@ -213,9 +202,8 @@ static void broken_filters_refuse_the_session(void **state)
 	assert_int_equal(access("/tmp/sonda-test-no-such-file", F_OK), -1);
 }
 
-static void each_pass_is_filtered(void **state)
+STAGE_TEST(each_pass_is_filtered)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	char text[3001];
 
@@ -255,15 +243,14 @@ static void check_file(struct stage *g, const char *more, const char *name)
 	temp_dir_teardown(&dir);
 }
 
-static void files_are_filtered(void **state)
+TEST_WITH(files_are_filtered, setup, teardown)
 {
 	check_file(*state, "", "t.x");
 }
 
 /* What comes while the file grows is no less filtered than what comes at its end. */
-static void each_write_into_a_file_is_filtered(void **state)
+STAGE_TEST(each_write_into_a_file_is_filtered)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	char config[512];
 	const char *path;
@@ -292,14 +279,13 @@ static void each_write_into_a_file_is_filtered(void **state)
 	temp_dir_teardown(&dir);
 }
 
-static void rotated_files_are_filtered(void **state)
+TEST_WITH(rotated_files_are_filtered, setup, teardown)
 {
 	check_file(*state, "rotate { max_file_size_bytes: 65536 }", "t.000001.x");
 }
 
-static void compressed_packets_are_filtered(void **state)
+STAGE_TEST(compressed_packets_are_filtered)
 {
-	struct stage *g = *state;
 	uLongf len = 1 << 16;
 	uint8_t *raw = malloc(len);
 	struct peer_packets t, inner;
@@ -352,10 +338,8 @@ static unsigned count_in_clone(struct stage *g, uint64_t session, bool skip, uin
 
 #define CLONE_FLAGS (FLUSH_REASON_CLONE | FLUSH_BY_SERVICE)
 
-static void clones_are_filtered_unless_asked(void **state)
+STAGE_TEST(clones_are_filtered_unless_asked)
 {
-	struct stage *g = *state;
-
 	stage_start(g, config_of(AS_STRING, SECRET, "bugreport_score: 1"));
 	stage_write(g, 0, 1, 0, "secret 1234");
 	assert_int_equal(count_in_clone(g, 1, false, CLONE_FLAGS, "secret P60R"), 1);
@@ -381,7 +365,7 @@ static struct trace_filter *filter_of(struct filter_code code, const char *rules
 	return f;
 }
 
-static void config_without_a_filter_has_none(void **state)
+TEST_WITH(config_without_a_filter_has_none, NULL, NULL)
 {
 	Pb__TraceConfig *c = peer_parse_config(STAGE_CONFIG);
 	struct trace_filter *f = (struct trace_filter *)state;
@@ -422,12 +406,11 @@ static void check_slices(struct trace_filter *f, size_t text, size_t slice)
 	free(packet);
 }
 
-static void slices_and_large_packets(void **state)
+TEST(slices_and_large_packets)
 {
 	struct trace_filter *f =
 		filter_of(CODE(W_TRACE, W_FIELD(10u), W_FIELD(PEER_FIELD), W_END), "");
 
-	(void)state;
 	check_slices(f, 50, 1000);
 	for (size_t slice = 1; slice < 60; slice += 3)
 		check_slices(f, 50, slice);
@@ -438,7 +421,7 @@ static void slices_and_large_packets(void **state)
 }
 
 /* A text that takes an expression long is work, and one that takes too long is not given out. */
-static void expressions_are_work(void **state)
+TEST(expressions_are_work)
 {
 	const char *rules = "string_filter_chain { rules { policy: SFP_MATCH_REDACT_GROUPS "
 			    "regex_pattern: '((a|b)*){50}c' } } ";
@@ -449,7 +432,6 @@ static void expressions_are_work(void **state)
 	struct trace_filter_input in = {.slices = &slice, .n_slices = 1};
 	size_t len;
 
-	(void)state;
 	assert_non_null(packet);
 	for (size_t text = 100; text <= 100000; text *= 1000) {
 		p = pb_put_varint(packet, pb_tag(PEER_FIELD, PB_WIRE_BYTES));
@@ -463,28 +445,4 @@ static void expressions_are_work(void **state)
 	}
 	free(packet);
 	trace_filter_free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(nothing_but_the_allowed_comes_out),
-		STAGE_TEST(output_bytes_are_those_of_all_packets),
-		STAGE_TEST(service_packets_are_filtered_inside),
-		STAGE_TEST(strings_are_redacted),
-		STAGE_TEST(what_cannot_be_filtered_is_dropped_and_counted),
-		STAGE_TEST(overlay_and_first_bytecode),
-		STAGE_TEST(broken_filters_refuse_the_session),
-		STAGE_TEST(each_pass_is_filtered),
-		STAGE_TEST(files_are_filtered),
-		STAGE_TEST(each_write_into_a_file_is_filtered),
-		STAGE_TEST(rotated_files_are_filtered),
-		STAGE_TEST(compressed_packets_are_filtered),
-		STAGE_TEST(clones_are_filtered_unless_asked),
-		cmocka_unit_test(config_without_a_filter_has_none),
-		cmocka_unit_test(slices_and_large_packets),
-		cmocka_unit_test(expressions_are_work),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "service/ipc/clock_snapshots.h"
 
@@ -29,12 +23,11 @@ static void add(struct clock_snapshots *c, uint64_t t, size_t other, int64_t ahe
 	clock_snapshots_add(c, &s);
 }
 
-static void clocks_are_those_of_the_protocol(void **state)
+TEST(clocks_are_those_of_the_protocol)
 {
 	static const uint32_t ids[] = {6, 2, 4, 1, 3, 5, 9};
 	size_t n = clock_snapshot_clocks();
 
-	(void)state;
 	assert_in_range(n, 6, 7);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(clock_snapshot_id(i), ids[i]);
@@ -42,14 +35,13 @@ static void clocks_are_those_of_the_protocol(void **state)
 	assert_int_equal(ids[CLOCK_SNAPSHOT_REALTIME], 1);
 }
 
-static void taken_values_are_the_clocks(void **state)
+TEST(taken_values_are_the_clocks)
 {
 	static const clockid_t clocks[] = {CLOCK_BOOTTIME,	   CLOCK_REALTIME_COARSE,
 					   CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME,
 					   CLOCK_MONOTONIC,	   CLOCK_MONOTONIC_RAW};
 	struct clock_snapshot c;
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		uint64_t before = clock_ns(clocks[i]);
 
@@ -58,21 +50,19 @@ static void taken_values_are_the_clocks(void **state)
 	}
 }
 
-static void first_is_kept(void **state)
+TEST(first_is_kept)
 {
 	struct clock_snapshots c = {0};
 
-	(void)state;
 	add(&c, 5 * S, 0, 0);
 	assert_int_equal(c.n, 1);
 	assert_int_equal(c.ring[0].value[0], 5 * S);
 }
 
-static void without_drift_nothing_new_is_kept(void **state)
+TEST(without_drift_nothing_new_is_kept)
 {
 	struct clock_snapshots c = {0};
 
-	(void)state;
 	add(&c, 5 * S, 0, 0);
 	add(&c, 9 * S, 0, 0);
 	add(&c, 9 * S, 3, 9999999);
@@ -80,9 +70,8 @@ static void without_drift_nothing_new_is_kept(void **state)
 	assert_int_equal(c.n, 1);
 }
 
-static void drift_of_any_clock_either_way_is_kept(void **state)
+TEST(drift_of_any_clock_either_way_is_kept)
 {
-	(void)state;
 	for (size_t i = 1; i < 6; i++) {
 		struct clock_snapshots c = {0};
 
@@ -94,12 +83,11 @@ static void drift_of_any_clock_either_way_is_kept(void **state)
 	}
 }
 
-static void suspend_drifts_all_monotonic_clocks(void **state)
+TEST(suspend_drifts_all_monotonic_clocks)
 {
 	struct clock_snapshots c = {0};
 	struct clock_snapshot s;
 
-	(void)state;
 	add(&c, 5 * S, 0, 0);
 	s = at(6 * S, 0, 0);
 	s.value[CLOCK_SNAPSHOT_BOOTTIME] += 3600 * S;
@@ -107,32 +95,29 @@ static void suspend_drifts_all_monotonic_clocks(void **state)
 	assert_int_equal(c.n, 2);
 }
 
-static void tsc_counts_no_nanoseconds(void **state)
+TEST(tsc_counts_no_nanoseconds)
 {
 	struct clock_snapshots c = {0};
 
-	(void)state;
 	add(&c, 5 * S, 0, 0);
 	add(&c, 6 * S, 6, (int64_t)S);
 	assert_int_equal(c.n, 1);
 }
 
-static void initial_one_counts_as_the_newest(void **state)
+TEST(initial_one_counts_as_the_newest)
 {
 	struct clock_snapshots c = {.has_initial = true, .initial = at(5 * S, 0, 0)};
 
-	(void)state;
 	add(&c, 6 * S, 0, 0);
 	assert_int_equal(c.n, 0);
 	add(&c, 6 * S, 1, (int64_t)S);
 	assert_int_equal(c.n, 1);
 }
 
-static void full_ring_loses_the_oldest(void **state)
+TEST(full_ring_loses_the_oldest)
 {
 	struct clock_snapshots c = {0};
 
-	(void)state;
 	for (uint64_t i = 0; i < CLOCK_SNAPSHOT_RING + 3; i++)
 		add(&c, i * S, 1, (int64_t)(i * S));
 	assert_int_equal(c.n, CLOCK_SNAPSHOT_RING);
@@ -140,33 +125,14 @@ static void full_ring_loses_the_oldest(void **state)
 		assert_int_equal(c.ring[i].value[0], (i + 3) * S);
 }
 
-static void clear_begins_anew(void **state)
+TEST(clear_begins_anew)
 {
 	struct clock_snapshots c = {.has_initial = true, .initial = at(5 * S, 0, 0)};
 
-	(void)state;
 	add(&c, 6 * S, 1, (int64_t)S);
 	clock_snapshots_clear(&c);
 	assert_false(c.has_initial);
 	assert_int_equal(c.n, 0);
 	add(&c, 7 * S, 0, 0);
 	assert_int_equal(c.n, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clocks_are_those_of_the_protocol),
-		cmocka_unit_test(taken_values_are_the_clocks),
-		cmocka_unit_test(first_is_kept),
-		cmocka_unit_test(without_drift_nothing_new_is_kept),
-		cmocka_unit_test(drift_of_any_clock_either_way_is_kept),
-		cmocka_unit_test(suspend_drifts_all_monotonic_clocks),
-		cmocka_unit_test(tsc_counts_no_nanoseconds),
-		cmocka_unit_test(initial_one_counts_as_the_newest),
-		cmocka_unit_test(full_ring_loses_the_oldest),
-		cmocka_unit_test(clear_begins_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

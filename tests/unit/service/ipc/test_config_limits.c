@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "config/limits.h"
@@ -90,9 +84,10 @@ static int end(void **state)
 	return 0;
 }
 
-static void each_limit_has_a_counter(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, start, end, struct stage *g)
+
+FIXTURE_TEST(each_limit_has_a_counter)
 {
-	struct stage *g = *state;
 	uint64_t *refused = g->rig.service->quota.refused;
 
 	assert_int_equal(ARRAY_SIZE(cases), N_CONFIG_LIMITS);
@@ -112,9 +107,8 @@ static void each_limit_has_a_counter(void **state)
 	assert_int_equal(refused[REFUSED_CONFIGS], 0);
 }
 
-static void what_is_wrong_counts_elsewhere(void **state)
+FIXTURE_TEST(what_is_wrong_counts_elsewhere)
 {
-	struct stage *g = *state;
 	uint64_t *refused = g->rig.service->quota.refused;
 
 	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, "buffers {}"), "size_kb"));
@@ -127,9 +121,8 @@ static void what_is_wrong_counts_elsewhere(void **state)
 }
 
 /* A change that is past a limit changes nothing, and counts. */
-static void changes_count_too(void **state)
+FIXTURE_TEST(changes_count_too)
 {
-	struct stage *g = *state;
 	_cleanup_(strbuf_deinit) struct strbuf past =
 		config_with(CONFIG_REGEXES, MAX_REGEX_FILTERS + 1);
 	Pb__TraceConfig *c = peer_parse_config(past.s);
@@ -145,15 +138,4 @@ static void changes_count_too(void **state)
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_CHANGE_CONFIG, bytes, len)));
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_CONFIG_REGEXES], 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_limit_has_a_counter, start, end),
-		cmocka_unit_test_setup_teardown(what_is_wrong_counts_elsewhere, start, end),
-		cmocka_unit_test_setup_teardown(changes_count_too, start, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

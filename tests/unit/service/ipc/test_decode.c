@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "service/ipc/decode.h"
 
 static struct pb_field field(const char *bytes, size_t len)
@@ -17,12 +11,11 @@ static struct pb_field field(const char *bytes, size_t len)
 	return (struct pb_field){.data = (const uint8_t *)bytes, .len = len};
 }
 
-static void string_is_copied_and_ended(void **state)
+TEST(string_is_copied_and_ended)
 {
 	struct pb_field f = field("hello world", 5);
 	char *s = NULL;
 
-	(void)state;
 	assert_int_equal(decode_string(&f, 5, &s), 0);
 	assert_string_equal(s, "hello");
 	f = field("", 0);
@@ -31,12 +24,11 @@ static void string_is_copied_and_ended(void **state)
 	free(s);
 }
 
-static void bad_string_leaves_the_old_one(void **state)
+TEST(bad_string_leaves_the_old_one)
 {
 	struct pb_field f = field("old", 3);
 	char *s = NULL;
 
-	(void)state;
 	assert_int_equal(decode_string(&f, 8, &s), 0);
 	f = field("123456789", 9);
 	assert_int_equal(decode_string(&f, 8, &s), -EMSGSIZE);
@@ -65,12 +57,11 @@ static void sum(const char *bytes, size_t len, uint64_t *ret_number, size_t *ret
 		}
 }
 
-static void keys_tell_wire_types_apart(void **state)
+TEST(keys_tell_wire_types_apart)
 {
 	uint64_t number;
 	size_t len;
 
-	(void)state;
 	sum("\x18\x07\x22\x02xy", 6, &number, &len);
 	assert_int_equal(number, 7);
 	assert_int_equal(len, 2);
@@ -80,23 +71,10 @@ static void keys_tell_wire_types_apart(void **state)
 	assert_int_equal(len, 0);
 }
 
-static void what_nobody_looks_at_must_parse(void **state)
+TEST(what_nobody_looks_at_must_parse)
 {
-	(void)state;
 	assert_int_equal(decode_nothing(NULL, 0), 0);
 	assert_int_equal(decode_nothing((const uint8_t *)"\x18\x07\x22\x02xy", 6), 0);
 	assert_int_equal(decode_nothing((const uint8_t *)"\x18\x07\x22\x03xy", 6), -EBADMSG);
 	assert_int_equal(decode_nothing((const uint8_t *)"\xff", 1), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(string_is_copied_and_ended),
-		cmocka_unit_test(bad_string_leaves_the_old_one),
-		cmocka_unit_test(keys_tell_wire_types_apart),
-		cmocka_unit_test(what_nobody_looks_at_must_parse),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

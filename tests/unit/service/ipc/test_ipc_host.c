@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <netinet/in.h>
 #include <sys/resource.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 
 /* A service of three methods, that notes what happens to it. */
@@ -128,9 +122,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void bind_lists_methods_by_place(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
+
+FIXTURE_TEST(bind_lists_methods_by_place)
 {
-	struct fixture *f = *state;
 	size_t pos = 0, len;
 	const char *name;
 	uint32_t id;
@@ -151,9 +146,8 @@ static void bind_lists_methods_by_place(void **state)
 	assert_int_equal(f->notes.opened, 0);
 }
 
-static void bind_of_an_unknown_name_fails(void **state)
+FIXTURE_TEST(bind_of_an_unknown_name_fails)
 {
-	struct fixture *f = *state;
 	static const char *const names[] = {"", "EchoPor", "EchoPortX", "RelayPort"};
 
 	for (size_t i = 0; i < 4; i++) {
@@ -165,10 +159,8 @@ static void bind_of_an_unknown_name_fails(void **state)
 	}
 }
 
-static void call_opens_once_and_is_answered(void **state)
+FIXTURE_TEST(call_opens_once_and_is_answered)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 3; i++) {
 		assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "abc", 3)));
 		assert_int_equal(f->p->f.payload_len, 3);
@@ -178,9 +170,8 @@ static void call_opens_once_and_is_answered(void **state)
 	assert_int_equal(f->notes.calls, 3);
 }
 
-static void call_of_the_largest_size_is_echoed(void **state)
+FIXTURE_TEST(call_of_the_largest_size_is_echoed)
 {
-	struct fixture *f = *state;
 	static uint8_t big[131068 - FRAME_MAX_HEAD];
 
 	memset(big, 7, sizeof(big));
@@ -189,19 +180,15 @@ static void call_of_the_largest_size_is_echoed(void **state)
 	assert_memory_equal(f->p->f.payload, big, sizeof(big));
 }
 
-static void dropped_reply_is_not_sent(void **state)
+FIXTURE_TEST(dropped_reply_is_not_sent)
 {
-	struct fixture *f = *state;
-
 	peer_call_as(f->p, 1, ECHO, true, "x", 1, -1);
 	assert_true(peer_is_quiet(f->p));
 	assert_int_equal(f->notes.calls, 1);
 }
 
-static void unknown_service_or_method_is_rejected_even_unasked(void **state)
+FIXTURE_TEST(unknown_service_or_method_is_rejected_even_unasked)
 {
-	struct fixture *f = *state;
-
 	assert_true(peer_rejected(f->p, peer_call_as(f->p, 2, ECHO, false, NULL, 0, -1)));
 	assert_true(peer_rejected(f->p, peer_call_as(f->p, 0, ECHO, true, NULL, 0, -1)));
 	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, 0, true, NULL, 0, -1)));
@@ -210,9 +197,8 @@ static void unknown_service_or_method_is_rejected_even_unasked(void **state)
 	assert_int_equal(f->notes.opened, 0);
 }
 
-static void failing_method_rejects(void **state)
+FIXTURE_TEST(failing_method_rejects)
 {
-	struct fixture *f = *state;
 	uint8_t error = EPERM;
 
 	assert_true(peer_rejected(f->p, peer_call(f->p, FAIL, &error, 1)));
@@ -223,18 +209,15 @@ static void failing_method_rejects(void **state)
 	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, FAIL, true, &error, 1, -1)));
 }
 
-static void method_without_a_function_is_rejected(void **state)
+FIXTURE_TEST(method_without_a_function_is_rejected)
 {
-	struct fixture *f = *state;
-
 	assert_true(peer_rejected(f->p, peer_call(f->p, LATER, NULL, 0)));
 	peer_call_as(f->p, 1, LATER, true, NULL, 0, -1);
 	assert_true(peer_is_quiet(f->p));
 }
 
-static void kept_call_is_a_stream(void **state)
+FIXTURE_TEST(kept_call_is_a_stream)
 {
-	struct fixture *f = *state;
 	uint64_t kept = peer_call(f->p, KEEP, NULL, 0), other;
 
 	other = peer_call(f->p, ECHO, "x", 1);
@@ -247,9 +230,8 @@ static void kept_call_is_a_stream(void **state)
 	assert_true(peer_rejected(f->p, kept));
 }
 
-static void descriptor_rides_on_a_reply(void **state)
+FIXTURE_TEST(descriptor_rides_on_a_reply)
 {
-	struct fixture *f = *state;
 	uint64_t kept = peer_call(f->p, KEEP, NULL, 0);
 	int fds[2];
 	char c;
@@ -266,9 +248,8 @@ static void descriptor_rides_on_a_reply(void **state)
 	close(fds[1]);
 }
 
-static void descriptor_of_a_call_is_taken_once(void **state)
+FIXTURE_TEST(descriptor_of_a_call_is_taken_once)
 {
-	struct fixture *f = *state;
 	int fds[2], got;
 
 	assert_int_equal(pipe(fds), 0);
@@ -282,9 +263,8 @@ static void descriptor_of_a_call_is_taken_once(void **state)
 	close(fds[1]);
 }
 
-static void reply_larger_than_a_frame_is_refused(void **state)
+FIXTURE_TEST(reply_larger_than_a_frame_is_refused)
 {
-	struct fixture *f = *state;
 	static uint8_t big[131069];
 	uint64_t kept = peer_call(f->p, KEEP, NULL, 0);
 
@@ -295,20 +275,16 @@ static void reply_larger_than_a_frame_is_refused(void **state)
 	assert_true(peer_accepted(f->p, kept));
 }
 
-static void garbage_is_passed_over(void **state)
+FIXTURE_TEST(garbage_is_passed_over)
 {
-	struct fixture *f = *state;
-
 	peer_send_frame(f->p, NULL, 0, -1);
 	peer_send_frame(f->p, "\xff\xff\xff\xff", 4, -1);
 	peer_send_frame(f->p, "\x1a\x7f", 2, -1);
 	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
 }
 
-static void unknown_request_is_an_error_frame(void **state)
+FIXTURE_TEST(unknown_request_is_an_error_frame)
 {
-	struct fixture *f = *state;
-
 	peer_send_frame(f->p, "\x10\x2a", 2, -1); /* request_id 42, and nothing */
 	assert_true(peer_next(f->p));
 	assert_int_equal(f->p->f.kind, FRAME_REQUEST_ERROR);
@@ -317,10 +293,8 @@ static void unknown_request_is_an_error_frame(void **state)
 	assert_memory_equal(f->p->f.text, "unknown request", f->p->f.text_len);
 }
 
-static void peer_cannot_say_who_it_is(void **state)
+FIXTURE_TEST(peer_cannot_say_who_it_is)
 {
-	struct fixture *f = *state;
-
 	/* request_id 1, set_peer_identity { pid: 1 uid: 77 } */
 	peer_send_frame(f->p, "\x10\x01\x42\x04\x08\x01\x10\x4d", 8, -1);
 	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
@@ -328,20 +302,16 @@ static void peer_cannot_say_who_it_is(void **state)
 	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, getpid());
 }
 
-static void frame_too_long_ends_the_connection(void **state)
+FIXTURE_TEST(frame_too_long_ends_the_connection)
 {
-	struct fixture *f = *state;
-
 	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
 	peer_send_raw(f->p, "\xfd\xff\x01\x00", 4, -1); /* 131069 */
 	assert_true(peer_is_hung_up(f->p));
 	assert_int_equal(f->notes.closed, 1);
 }
 
-static void calls_before_the_end_of_the_stream_count(void **state)
+FIXTURE_TEST(calls_before_the_end_of_the_stream_count)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 5; i++)
 		peer_call(f->p, ECHO, "x", 1);
 	shutdown(f->p->fd, SHUT_WR);
@@ -350,9 +320,8 @@ static void calls_before_the_end_of_the_stream_count(void **state)
 	assert_int_equal(f->notes.closed, 1);
 }
 
-static void peer_that_does_not_read_is_closed(void **state)
+FIXTURE_TEST(peer_that_does_not_read_is_closed)
 {
-	struct fixture *f = *state;
 	static uint8_t big[100000];
 	int r = 0;
 
@@ -366,9 +335,8 @@ static void peer_that_does_not_read_is_closed(void **state)
 }
 
 /* A request lies there, but its answer would only wait. */
-static void peer_that_asks_and_does_not_read_is_held(void **state)
+FIXTURE_TEST(peer_that_asks_and_does_not_read_is_held)
 {
-	struct fixture *f = *state;
 	static uint8_t big[100000];
 	unsigned waiting = 0;
 	uint64_t echo;
@@ -387,9 +355,8 @@ static void peer_that_asks_and_does_not_read_is_held(void **state)
 	assert_int_equal(f->notes.calls, 1);
 }
 
-static void too_many_descriptors_end_the_connection(void **state)
+FIXTURE_TEST(too_many_descriptors_end_the_connection)
 {
-	struct fixture *f = *state;
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(5 * sizeof(int))];
@@ -409,9 +376,8 @@ static void too_many_descriptors_end_the_connection(void **state)
 	assert_int_equal(f->notes.closed, 1);
 }
 
-static void drained_is_told_after_waiting(void **state)
+FIXTURE_TEST(drained_is_told_after_waiting)
 {
-	struct fixture *f = *state;
 	static uint8_t big[100000];
 
 	peer_call(f->p, KEEP, NULL, 0);
@@ -425,9 +391,8 @@ static void drained_is_told_after_waiting(void **state)
 	assert_int_equal(ipc_conn_queued(f->notes.conn), 0);
 }
 
-static void one_connection_too_many_is_refused(void **state)
+FIXTURE_TEST(one_connection_too_many_is_refused)
 {
-	struct fixture *f = *state;
 	struct peer *more[2] = {rig_peer(&f->rig, f->host), rig_peer(&f->rig, f->host)};
 	int fds[2];
 
@@ -443,9 +408,8 @@ static void one_connection_too_many_is_refused(void **state)
 		rig_hang_up(&f->rig, more[i]);
 }
 
-static void listener_accepts(void **state)
+FIXTURE_TEST(listener_accepts)
 {
-	struct fixture *f = *state;
 	char address[64];
 	struct peer *p = malloc(sizeof(*p));
 	int fd;
@@ -462,9 +426,8 @@ static void listener_accepts(void **state)
 }
 
 /* accept() fails while the peer waits, and the peer is not forgotten. */
-static void listener_waits_for_descriptors(void **state)
+FIXTURE_TEST(listener_waits_for_descriptors)
 {
-	struct fixture *f = *state;
 	struct rlimit old, none;
 	struct peer *p = malloc(sizeof(*p));
 	char address[64];
@@ -512,9 +475,8 @@ static struct peer *remote_peer(struct fixture *f, uint8_t last_byte)
 	return p;
 }
 
-static void remote_peers_have_limits_of_their_own(void **state)
+FIXTURE_TEST(remote_peers_have_limits_of_their_own)
 {
-	struct fixture *f = *state;
 	struct peer *a = remote_peer(f, 1), *b;
 
 	assert_non_null(a);
@@ -532,9 +494,8 @@ static void remote_peers_have_limits_of_their_own(void **state)
 	rig_hang_up(&f->rig, b);
 }
 
-static void entrance_adds_a_service_of_number_2(void **state)
+FIXTURE_TEST(entrance_adds_a_service_of_number_2)
 {
-	struct fixture *f = *state;
 	struct peer *p = remote_peer(f, 1);
 
 	peer_bind(p, "MorePort");
@@ -556,9 +517,8 @@ static void entrance_adds_a_service_of_number_2(void **state)
 	assert_true(peer_rejected(f->p, peer_call_as(f->p, 2, ECHO, false, "x", 1, -1)));
 }
 
-static void remote_peer_says_who_it_is_before_it_calls(void **state)
+FIXTURE_TEST(remote_peer_says_who_it_is_before_it_calls)
 {
-	struct fixture *f = *state;
 	struct peer *first = remote_peer(f, 1), *late = remote_peer(f, 2);
 	static const char frame[] = "\x10\x01\x42\x04\x08\x01\x10\x4d"; /* pid: 1 uid: 77 */
 
@@ -595,7 +555,7 @@ static struct peer *tcp_peer(struct fixture *f, const struct ipc_entrance *entra
 	return p;
 }
 
-static void tcp_is_for_addresses_that_are_let_in(void **state)
+TEST_WITH(tcp_is_for_addresses_that_are_let_in, setup, teardown)
 {
 	static struct remote_allow allow;
 	static const struct ipc_entrance entrance = {.allow = &allow};
@@ -614,42 +574,4 @@ static void tcp_is_for_addresses_that_are_let_in(void **state)
 	assert_true(peer_accepted(p, 1));
 	assert_true(ipc_conn_peer(f->notes.conn)->is_remote);
 	rig_hang_up(&f->rig, p);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(bind_lists_methods_by_place),
-		TEST(bind_of_an_unknown_name_fails),
-		TEST(call_opens_once_and_is_answered),
-		TEST(call_of_the_largest_size_is_echoed),
-		TEST(dropped_reply_is_not_sent),
-		TEST(unknown_service_or_method_is_rejected_even_unasked),
-		TEST(failing_method_rejects),
-		TEST(method_without_a_function_is_rejected),
-		TEST(kept_call_is_a_stream),
-		TEST(descriptor_rides_on_a_reply),
-		TEST(descriptor_of_a_call_is_taken_once),
-		TEST(reply_larger_than_a_frame_is_refused),
-		TEST(garbage_is_passed_over),
-		TEST(unknown_request_is_an_error_frame),
-		TEST(peer_cannot_say_who_it_is),
-		TEST(frame_too_long_ends_the_connection),
-		TEST(calls_before_the_end_of_the_stream_count),
-		TEST(peer_that_does_not_read_is_closed),
-		TEST(peer_that_asks_and_does_not_read_is_held),
-		TEST(too_many_descriptors_end_the_connection),
-		TEST(drained_is_told_after_waiting),
-		TEST(one_connection_too_many_is_refused),
-		TEST(listener_accepts),
-		TEST(listener_waits_for_descriptors),
-		TEST(remote_peers_have_limits_of_their_own),
-		TEST(entrance_adds_a_service_of_number_2),
-		TEST(remote_peer_says_who_it_is_before_it_calls),
-		TEST(tcp_is_for_addresses_that_are_let_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/event_loop/sock.h"
 #include "gen/fields.h"
 #include "service/ipc/ipc_peer.h"
@@ -46,12 +40,11 @@ static void introduce(struct ipc_peer *p, int32_t uid, int32_t pid, const void *
 	pb_mem_deinit(&m);
 }
 
-static void on_unix_sockets_the_kernel_says_who_it_is(void **state)
+TEST(on_unix_sockets_the_kernel_says_who_it_is)
 {
 	struct ipc_peer p;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	assert_int_equal(ipc_peer_of(fds[0], NULL, &p), 0);
 	introduce(&p, 77, 78, "hint", 4, "name", 4);
@@ -65,7 +58,7 @@ static void on_unix_sockets_the_kernel_says_who_it_is(void **state)
 	close(fds[1]);
 }
 
-static void remote_peer_is_let_in_by_its_address(void **state)
+TEST(remote_peer_is_let_in_by_its_address)
 {
 	struct remote_allow allow = {0};
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -73,7 +66,6 @@ static void remote_peer_is_let_in_by_its_address(void **state)
 	struct ipc_peer p;
 	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server;
 
-	(void)state;
 	assert_int_equal(bind(listening, (struct sockaddr *)&at, len), 0);
 	assert_int_equal(listen(listening, 1), 0);
 	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
@@ -98,11 +90,10 @@ static void remote_peer_is_let_in_by_its_address(void **state)
 	close(listening);
 }
 
-static void remote_peer_says_who_it_is_once(void **state)
+TEST(remote_peer_says_who_it_is_once)
 {
 	struct ipc_peer p = remote();
 
-	(void)state;
 	introduce(&p, 1000, 42, "a", 1, "guest", 5);
 	assert_int_equal(p.uid, 1000);
 	assert_int_equal(p.pid, 42);
@@ -115,11 +106,10 @@ static void remote_peer_says_who_it_is_once(void **state)
 	ipc_peer_deinit(&p);
 }
 
-static void root_of_another_machine_is_nobody_here(void **state)
+TEST(root_of_another_machine_is_nobody_here)
 {
 	static const int32_t uids[] = {0, -1, INT32_MIN};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct ipc_peer p = remote();
 
@@ -131,7 +121,7 @@ static void root_of_another_machine_is_nobody_here(void **state)
 	}
 }
 
-static void bad_names_are_none(void **state)
+TEST(bad_names_are_none)
 {
 	static char longest[MAX_MACHINE_NAME + 1];
 	const struct {
@@ -139,7 +129,6 @@ static void bad_names_are_none(void **state)
 		size_t len;
 	} names[] = {{"", 0}, {"a\0b", 3}, {longest, sizeof(longest)}};
 
-	(void)state;
 	memset(longest, 'x', sizeof(longest));
 	for (size_t i = 0; i < 3; i++) {
 		struct ipc_peer p = remote();
@@ -151,11 +140,10 @@ static void bad_names_are_none(void **state)
 	}
 }
 
-static void identity_that_does_not_parse_says_nothing_wrong(void **state)
+TEST(identity_that_does_not_parse_says_nothing_wrong)
 {
 	struct ipc_peer p = remote();
 
-	(void)state;
 	ipc_peer_introduce(&p, (const uint8_t *)"\x08\x07\x1a\x7f", 4); /* pid 7, then cut short */
 	assert_true(p.introduced);
 	assert_int_equal(p.pid, 7);
@@ -163,23 +151,21 @@ static void identity_that_does_not_parse_says_nothing_wrong(void **state)
 	ipc_peer_deinit(&p);
 }
 
-static void text_names_the_peer(void **state)
+TEST(text_names_the_peer)
 {
 	struct ipc_peer here = {.uid = 3, .pid = 9}, there = remote();
 	char text[IPC_PEER_TEXT];
 
-	(void)state;
 	ipc_peer_text(&here, text);
 	assert_string_equal(text, "process 9 of uid 3");
 	ipc_peer_text(&there, text);
 	assert_string_equal(text, "10.0.0.1");
 }
 
-static void whose_limits_it_counts_against(void **state)
+TEST(whose_limits_it_counts_against)
 {
 	struct ipc_peer a = {.uid = 1000}, b = {.uid = 1000, .pid = 5}, far = remote(), other = far;
 
-	(void)state;
 	assert_int_equal(ipc_peer_user(&a), 1000);
 	assert_int_equal(ipc_peer_user(&b), 1000);
 	/* an address, whatever uid it says it has */
@@ -188,20 +174,4 @@ static void whose_limits_it_counts_against(void **state)
 	assert_true(ipc_peer_user(&far) > UINT32_MAX);
 	other.address.ip[3]++;
 	assert_true(ipc_peer_user(&far) != ipc_peer_user(&other));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whose_limits_it_counts_against),
-		cmocka_unit_test(on_unix_sockets_the_kernel_says_who_it_is),
-		cmocka_unit_test(remote_peer_is_let_in_by_its_address),
-		cmocka_unit_test(remote_peer_says_who_it_is_once),
-		cmocka_unit_test(root_of_another_machine_is_nobody_here),
-		cmocka_unit_test(bad_names_are_none),
-		cmocka_unit_test(identity_that_does_not_parse_says_nothing_wrong),
-		cmocka_unit_test(text_names_the_peer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

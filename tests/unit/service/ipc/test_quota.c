@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "common/trace_stats.pb-c.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
@@ -19,13 +13,12 @@
 
 #define KIND QUOTA_BUFFERS
 
-static void users_and_all_have_limits(void **state)
+TEST(users_and_all_have_limits)
 {
 	struct quota_account a, b, c;
 	struct err_text e;
 	struct quota q;
 
-	(void)state;
 	quota_init(&q);
 	q.limits[KIND] = (struct quota_limit){.all = 40, .per_user = 10, .of_root = 20};
 	q.own_user = 0;
@@ -70,12 +63,11 @@ static uint64_t take_all(struct quota_account *a)
 	return n;
 }
 
-static void flood_of_one_leaves_others_and_root_a_quarter(void **state)
+TEST(flood_of_one_leaves_others_and_root_a_quarter)
 {
 	struct quota_account a[USERS], root;
 	struct quota q;
 
-	(void)state;
 	quota_init(&q);
 	q.own_user = 0;
 	quota_open(&root, &q, 0);
@@ -98,12 +90,11 @@ static void flood_of_one_leaves_others_and_root_a_quarter(void **state)
 }
 
 /* Four users with all the connections that they get leave root its own. */
-static void four_users_do_not_keep_root_out(void **state)
+TEST(four_users_do_not_keep_root_out)
 {
 	struct quota_account a[4], root;
 	struct quota q;
 
-	(void)state;
 	quota_init(&q);
 	q.own_user = 0;
 	quota_open(&root, &q, 0);
@@ -119,12 +110,11 @@ static void four_users_do_not_keep_root_out(void **state)
 	quota_deinit(&q);
 }
 
-static void what_must_be_is_held_past_the_limit(void **state)
+TEST(what_must_be_is_held_past_the_limit)
 {
 	struct quota_account a, b;
 	struct quota q;
 
-	(void)state;
 	quota_init(&q);
 	q.limits[KIND] = (struct quota_limit){1, 1, 1};
 	quota_open(&a, &q, 1);
@@ -139,11 +129,10 @@ static void what_must_be_is_held_past_the_limit(void **state)
 	quota_deinit(&q);
 }
 
-static void there_is_a_limit_for_all_kinds(void **state)
+TEST(there_is_a_limit_for_all_kinds)
 {
 	struct quota q;
 
-	(void)state;
 	quota_init(&q);
 	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
 		assert_true(q.limits[i].per_user > 0);
@@ -225,10 +214,8 @@ static bool may_connect(struct stage *g, struct ipc_host *host)
 	return r == 0;
 }
 
-static void connections(void **state)
+STAGE_TEST(connections)
 {
-	struct stage *g = *state;
-
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
 	leave_room_for(g, QUOTA_PRODUCERS, 0);
@@ -250,10 +237,8 @@ static void refused_with(struct stage *g, const char *config, const char *why)
 	rig_hang_up(&g->rig, c);
 }
 
-static void sessions_and_their_buffers(void **state)
+STAGE_TEST(sessions_and_their_buffers)
 {
-	struct stage *g = *state;
-
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
@@ -279,9 +264,8 @@ static bool clones(struct peer *p)
 	return f.u64 != 0;
 }
 
-static void clones_and_their_buffers(void **state)
+STAGE_TEST(clones_and_their_buffers)
 {
-	struct stage *g = *state;
 	struct peer *c = rig_consumer(&g->rig), *d = rig_consumer(&g->rig);
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
@@ -302,10 +286,8 @@ static void clones_and_their_buffers(void **state)
 	rig_hang_up(&g->rig, d);
 }
 
-static void writers(void **state)
+STAGE_TEST(writers)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	leave_room_for(g, QUOTA_WRITERS, 64);
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 63, g->s.buffer)));
@@ -314,19 +296,16 @@ static void writers(void **state)
 	assert_told(g, QUOTA_WRITERS, 1);
 }
 
-static void shared_memory(void **state)
+STAGE_TEST(shared_memory)
 {
-	struct stage *g = *state;
-
 	leave_room_for(g, QUOTA_SMB_BYTES, DEFAULT_SMB_BYTES);
 	stage_start(g, STAGE_CONFIG " producers { producer_name: 'prod' shm_size_kb: 1024 }");
 	assert_int_equal(rig_producer_port(&g->rig)->smb_size, DEFAULT_SMB_BYTES);
 	assert_told(g, QUOTA_SMB_BYTES, 1);
 }
 
-static void descriptors(void **state)
+STAGE_TEST(descriptors)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -338,9 +317,8 @@ static void descriptors(void **state)
 }
 
 /* Two bytes each, of a structure of hundreds. */
-static void configs(void **state)
+STAGE_TEST(configs)
 {
-	struct stage *g = *state;
 	static uint8_t args[4 + 120000];
 	struct peer *c = rig_consumer(&g->rig);
 	const uint32_t len = sizeof(args) - 4;
@@ -369,9 +347,8 @@ static void configs(void **state)
 }
 
 /* The first half of a large frame. */
-static void frames_that_do_not_come_to_an_end(void **state)
+STAGE_TEST(frames_that_do_not_come_to_an_end)
 {
-	struct stage *g = *state;
 	struct peer *p = rig_producer(&g->rig), *q = rig_producer(&g->rig);
 	uint32_t len = 100000;
 	static uint8_t half[50000];
@@ -392,9 +369,8 @@ static void frames_that_do_not_come_to_an_end(void **state)
 }
 
 /* Asks for the service's state, again and again, and reads none of it. */
-static void replies_that_nobody_reads(void **state)
+STAGE_TEST(replies_that_nobody_reads)
 {
-	struct stage *g = *state;
 	struct peer *p = rig_consumer(&g->rig);
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
@@ -406,26 +382,4 @@ static void replies_that_nobody_reads(void **state)
 	}
 	assert_told(g, QUOTA_CONN_BYTES, 1);
 	rig_hang_up(&g->rig, p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(users_and_all_have_limits),
-		cmocka_unit_test(flood_of_one_leaves_others_and_root_a_quarter),
-		cmocka_unit_test(four_users_do_not_keep_root_out),
-		cmocka_unit_test(what_must_be_is_held_past_the_limit),
-		cmocka_unit_test(there_is_a_limit_for_all_kinds),
-		STAGE_TEST(connections),
-		STAGE_TEST(sessions_and_their_buffers),
-		STAGE_TEST(clones_and_their_buffers),
-		STAGE_TEST(writers),
-		STAGE_TEST(shared_memory),
-		STAGE_TEST(descriptors),
-		STAGE_TEST(configs),
-		STAGE_TEST(frames_that_do_not_come_to_an_end),
-		STAGE_TEST(replies_that_nobody_reads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/remote_rig.h"
 #include "service/ipc/remote_machines.h"
 
@@ -36,7 +30,9 @@ static const struct remote_machine *only_machine(void)
 	return rig.service->machines.n == 1 ? TAILQ_FIRST(&rig.service->machines.list) : NULL;
 }
 
-static void relay_port_is_bound_beside_the_producers(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(relay_port_is_bound_beside_the_producers)
 {
 	struct peer *p = *state;
 
@@ -46,7 +42,7 @@ static void relay_port_is_bound_beside_the_producers(void **state)
 	assert_int_equal(p->f.service_id, PEER_RELAY);
 }
 
-static void machine_is_what_the_relay_says(void **state)
+FIXTURE_TEST(machine_is_what_the_relay_says)
 {
 	static const char info[] = "\x30\x80\x20"; /* page_size: 4096 */
 	struct peer *p = *state;
@@ -58,7 +54,7 @@ static void machine_is_what_the_relay_says(void **state)
 	assert_memory_equal(only_machine()->system_info, info, 3);
 }
 
-static void info_must_be_sound_and_small(void **state)
+FIXTURE_TEST(info_must_be_sound_and_small)
 {
 	static uint8_t large[MAX_SYSTEM_INFO_BYTES + 1];
 	struct peer *p = *state;
@@ -77,7 +73,7 @@ static void info_must_be_sound_and_small(void **state)
 	assert_true(peer_accepted(p, peer_init_relay(p, "", 0)));
 }
 
-static void clocks_are_read_on_both_sides(void **state)
+FIXTURE_TEST(clocks_are_read_on_both_sides)
 {
 	struct peer *p = *state;
 	uint64_t before = clock_boot_ns();
@@ -95,7 +91,7 @@ static void clocks_are_read_on_both_sides(void **state)
 }
 
 /* What would stand in a trace and mean something else there. */
-static void odd_clocks_are_rejected(void **state)
+FIXTURE_TEST(odd_clocks_are_rejected)
 {
 	static const char twice[] = "\x12\x02\x08\x06\x12\x02\x08\x06";
 	struct peer *p = *state;
@@ -114,12 +110,11 @@ static void odd_clocks_are_rejected(void **state)
 	assert_true(peer_accepted(p, peer_sync_clock(p, PING, 1, MAX_SYNC_CLOCKS, 1)));
 }
 
-static void relay_of_this_machine_is_refused(void **state)
+FIXTURE_TEST(relay_of_this_machine_is_refused)
 {
 	struct peer *local = malloc(sizeof(*local));
 	int fds[2];
 
-	(void)state;
 	assert_non_null(local);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
 	assert_int_equal(ipc_host_adopt(rig.service->producer_host, fds[0], &remote_rig_entrance),
@@ -134,31 +129,13 @@ static void relay_of_this_machine_is_refused(void **state)
 	rig_hang_up(&rig, local);
 }
 
-static void without_the_opt_in_there_is_no_relay_port(void **state)
+FIXTURE_TEST(without_the_opt_in_there_is_no_relay_port)
 {
 	struct peer *p = rig_producer(&rig);
 
-	(void)state;
 	peer_bind(p, "RelayPort");
 	assert_true(peer_next(p));
 	assert_false(p->f.success);
 	assert_true(peer_rejected(p, peer_init_relay(p, "", 0)));
 	rig_hang_up(&rig, p);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(relay_port_is_bound_beside_the_producers),
-		TEST(machine_is_what_the_relay_says),
-		TEST(info_must_be_sound_and_small),
-		TEST(clocks_are_read_on_both_sides),
-		TEST(odd_clocks_are_rejected),
-		TEST(relay_of_this_machine_is_refused),
-		TEST(without_the_opt_in_there_is_no_relay_port),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

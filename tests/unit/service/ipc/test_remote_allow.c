@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/vm_sockets.h>
@@ -13,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "service/ipc/remote_allow.h"
@@ -37,9 +31,8 @@ static bool has(const char *rules, const char *peer)
 	return remote_allow_has(&a, &p);
 }
 
-static void addresses_are_compared_by_their_first_bits(void **state)
+TEST(addresses_are_compared_by_their_first_bits)
 {
-	(void)state;
 	assert_true(has("127.0.0.1", "127.0.0.1"));
 	assert_false(has("127.0.0.1", "127.0.0.2"));
 	assert_true(has("10.0.0.0/8", "10.255.1.2"));
@@ -55,9 +48,8 @@ static void addresses_are_compared_by_their_first_bits(void **state)
 	assert_false(has("fe80::/127", "fe80::2"));
 }
 
-static void families_do_not_mix(void **state)
+TEST(families_do_not_mix)
 {
-	(void)state;
 	assert_false(has("0.0.0.0/0", "::1"));
 	assert_false(has("::/0", "1.2.3.4"));
 	assert_false(has("0.0.0.0/0,::/0", "vsock://3"));
@@ -66,28 +58,26 @@ static void families_do_not_mix(void **state)
 	assert_false(has("vsock://3", "0.0.0.3"));
 }
 
-static void every_rule_of_a_list_counts(void **state)
+TEST(every_rule_of_a_list_counts)
 {
 	const char *list = "127.0.0.1,vsock://7,::1";
 
-	(void)state;
 	assert_true(has(list, "127.0.0.1"));
 	assert_true(has(list, "vsock://7"));
 	assert_true(has(list, "::1"));
 	assert_false(has(list, "127.0.0.3"));
 }
 
-static void no_rules_let_nobody_in(void **state)
+TEST(no_rules_let_nobody_in)
 {
 	static const struct remote_allow none;
 	struct remote_address p = address("127.0.0.1"), unknown = {.family = AF_UNSPEC};
 
-	(void)state;
 	assert_false(remote_allow_has(&none, &p));
 	assert_false(remote_allow_has(&none, &unknown));
 }
 
-static void what_is_no_address_is_refused_with_its_text(void **state)
+TEST(what_is_no_address_is_refused_with_its_text)
 {
 	static const char *const bad[] = {
 		"",	    "localhost",  "127.0.0.1:80", "10.0.0.0/33", "10.0.0.0/-1",
@@ -95,7 +85,6 @@ static void what_is_no_address_is_refused_with_its_text(void **state)
 		"vsock://", "vsock://-1", "vsock://x",	  "127.0.0.1,",	 "127.0.0.1, ::1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct remote_allow a = {0};
 		struct err_text e = {""};
@@ -105,24 +94,22 @@ static void what_is_no_address_is_refused_with_its_text(void **state)
 	}
 }
 
-static void rules_have_a_limit(void **state)
+TEST(rules_have_a_limit)
 {
 	struct remote_allow a = {0};
 	struct err_text e = {""};
 
-	(void)state;
 	for (int i = 0; i < REMOTE_ALLOW_MAX; i++)
 		assert_int_equal(remote_allow_add(&a, "10.0.0.1", &e), 0);
 	assert_int_equal(remote_allow_add(&a, "10.0.0.1", &e), -E2BIG);
 	assert_int_equal(a.n, REMOTE_ALLOW_MAX);
 }
 
-static void text_is_that_of_a_rule(void **state)
+TEST(text_is_that_of_a_rule)
 {
 	static const char *const texts[] = {"10.1.2.3", "fd00::1", "vsock://4294967295"};
 	char text[REMOTE_ADDRESS_TEXT];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct remote_address a = address(texts[i]);
 
@@ -157,23 +144,21 @@ static void peer_of(const char *host, int family, struct remote_address *ret)
 	close(listening);
 }
 
-static void peers_of_real_sockets_are_known(void **state)
+TEST(peers_of_real_sockets_are_known)
 {
 	struct remote_address a, loopback = address("127.0.0.1");
 
-	(void)state;
 	peer_of("127.0.0.1", AF_INET, &a);
 	assert_true(remote_address_same(&a, &loopback));
 	assert_int_equal(remote_address_of_peer(-1, &a), -EBADF);
 }
 
 /* An IPv6 socket takes IPv4 too, and wraps its addresses. */
-static void ipv4_peer_of_an_ipv6_socket_is_an_ipv4_address(void **state)
+TEST(ipv4_peer_of_an_ipv6_socket_is_an_ipv4_address)
 {
 	struct remote_address a, four = address("127.0.0.1"), six = address("::1");
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	if (fd < 0)
 		skip(); /* no IPv6 here */
 	close(fd);
@@ -181,21 +166,4 @@ static void ipv4_peer_of_an_ipv6_socket_is_an_ipv4_address(void **state)
 	assert_true(remote_address_same(&a, &four));
 	peer_of("[::1]", AF_INET6, &a);
 	assert_true(remote_address_same(&a, &six));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_are_compared_by_their_first_bits),
-		cmocka_unit_test(families_do_not_mix),
-		cmocka_unit_test(every_rule_of_a_list_counts),
-		cmocka_unit_test(no_rules_let_nobody_in),
-		cmocka_unit_test(what_is_no_address_is_refused_with_its_text),
-		cmocka_unit_test(rules_have_a_limit),
-		cmocka_unit_test(text_is_that_of_a_rule),
-		cmocka_unit_test(peers_of_real_sockets_are_known),
-		cmocka_unit_test(ipv4_peer_of_an_ipv6_socket_is_an_ipv4_address),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "service/ipc/ipc_peer.h"
 #include "service/ipc/remote_machines.h"
 
@@ -65,11 +59,12 @@ static void add_sync(uint32_t id, uint64_t time)
 	assert_int_equal(remote_machines_add_sync(&ms, &p, &s), 0);
 }
 
-static void relay_tells_name_and_info(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(relay_tells_name_and_info)
 {
 	const struct remote_machine *m;
 
-	(void)state;
 	begin(7, "guest", "info");
 	m = find(7);
 	assert_non_null(m);
@@ -85,9 +80,8 @@ static void relay_tells_name_and_info(void **state)
 	assert_int_equal(m->info_at, 2);
 }
 
-static void two_readings_tell_the_clocks(void **state)
+FIXTURE_TEST(two_readings_tell_the_clocks)
 {
-	(void)state;
 	begin(7, NULL, "");
 	add_sync(7, 1);
 	assert_int_equal(find(7)->synced_at, 0);
@@ -102,9 +96,8 @@ static void two_readings_tell_the_clocks(void **state)
 	assert_int_equal(find(7)->synced_at, 0);
 }
 
-static void newest_readings_stay(void **state)
+FIXTURE_TEST(newest_readings_stay)
 {
-	(void)state;
 	for (uint64_t i = 1; i <= MAX_CLOCK_SYNCS + 3; i++)
 		add_sync(7, i);
 	assert_int_equal(find(7)->n_syncs, MAX_CLOCK_SYNCS);
@@ -112,9 +105,8 @@ static void newest_readings_stay(void **state)
 		assert_int_equal(find(7)->syncs[i].client[0].value, 4 + i);
 }
 
-static void the_one_told_of_longest_ago_goes(void **state)
+FIXTURE_TEST(the_one_told_of_longest_ago_goes)
 {
-	(void)state;
 	for (uint32_t id = 0; id < MAX_MACHINES_PER_ADDRESS; id++)
 		begin(1000 + id, "m", "x");
 	begin(2000, "of another address", "x");
@@ -130,9 +122,8 @@ static void the_one_told_of_longest_ago_goes(void **state)
 	assert_int_equal(quota.refused[QUOTA_MACHINES], 1);
 }
 
-static void an_address_with_few_machines_keeps_them(void **state)
+FIXTURE_TEST(an_address_with_few_machines_keeps_them)
 {
-	(void)state;
 	begin(1000, "m", "x"); /* the oldest of all */
 	for (uint32_t id = 0; id < MAX_MACHINES_PER_ADDRESS; id++)
 		for (uint32_t who = 2; who <= 5; who++)
@@ -145,19 +136,4 @@ static void an_address_with_few_machines_keeps_them(void **state)
 	assert_true(ms.n <= MAX_MACHINES - MAX_MACHINES / 4);
 	assert_non_null(find(1000));
 	assert_non_null(find(6000));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(relay_tells_name_and_info),
-		TEST(two_readings_tell_the_clocks),
-		TEST(newest_readings_stay),
-		TEST(the_one_told_of_longest_ago_goes),
-		TEST(an_address_with_few_machines_keeps_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

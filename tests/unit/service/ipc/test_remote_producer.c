@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/resource.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/remote_rig.h"
 #include "service/ipc/limits.h"
@@ -93,9 +87,10 @@ static uint64_t discarded(const struct fixture *f)
 	return f->rig.service->chunks_discarded;
 }
 
-static void initialize_offers_emulation_and_takes_no_memory(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
+
+FIXTURE_TEST(initialize_offers_emulation_and_takes_no_memory)
 {
-	struct fixture *f = *state;
 	struct peer *p = rig_remote_peer(&f->rig, 2);
 	struct pb_field v;
 	struct pb_mem m;
@@ -112,9 +107,8 @@ static void initialize_offers_emulation_and_takes_no_memory(void **state)
 	rig_hang_up(&f->rig, p);
 }
 
-static void chunks_come_in_the_request(void **state)
+FIXTURE_TEST(chunks_come_in_the_request)
 {
-	struct fixture *f = *state;
 	struct peer_packets t;
 	struct pb_field v;
 	size_t i;
@@ -134,7 +128,7 @@ static void chunks_come_in_the_request(void **state)
 	peer_packets_free(&t);
 }
 
-static void chunks_of_illegal_sizes_are_discarded(void **state)
+TEST_WITH(chunks_of_illegal_sizes_are_discarded, setup, teardown)
 {
 	static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 65536, 65537, 100000};
 	static uint8_t bytes[100000];
@@ -160,26 +154,22 @@ static void chunks_of_illegal_sizes_are_discarded(void **state)
 	assert_int_equal(count(f, "", NULL), 0);
 }
 
-static void place_in_memory_is_none(void **state)
+FIXTURE_TEST(place_in_memory_is_none)
 {
-	struct fixture *f = *state;
-
 	start(f, CONFIG);
 	assert_true(peer_accepted(f->prod, peer_commit(f->prod, 0, 0, f->s.buffer, 0)));
 	assert_true(peer_accepted(f->prod, peer_commit(f->prod, UINT32_MAX, 13, f->s.buffer, 0)));
 	assert_int_equal(discarded(f), 2);
 }
 
-static void chunks_before_any_session_are_rejected(void **state)
+FIXTURE_TEST(chunks_before_any_session_are_rejected)
 {
-	struct fixture *f = *state;
-
 	assert_true(peer_rejected(f->prod, peer_commit_text(f->prod, 1, 1, 0, "early")));
 	start(f, CONFIG);
 	assert_int_equal(count(f, "early", NULL), 0);
 }
 
-static void buffers_of_others_and_bad_writers_are_out_of_reach(void **state)
+TEST_WITH(buffers_of_others_and_bad_writers_are_out_of_reach, setup, teardown)
 {
 	static const uint32_t targets[] = {0, 2, 65535, 65537, UINT32_MAX};
 	struct fixture *f = *state;
@@ -199,9 +189,8 @@ static void buffers_of_others_and_bad_writers_are_out_of_reach(void **state)
 	rig_hang_up(&f->rig, other);
 }
 
-static void incomplete_chunk_grows(void **state)
+FIXTURE_TEST(incomplete_chunk_grows)
 {
-	struct fixture *f = *state;
 	uint8_t chunk[256];
 	size_t len = peer_make_chunk(chunk, 1, 0, "one");
 
@@ -217,9 +206,8 @@ static void incomplete_chunk_grows(void **state)
 	assert_int_equal(count(f, "two", NULL), 1);
 }
 
-static void commands_of_a_flush_reach_who_scrapes_itself(void **state)
+FIXTURE_TEST(commands_of_a_flush_reach_who_scrapes_itself)
 {
-	struct fixture *f = *state;
 	struct pb_field flush, v;
 	uint64_t flushed;
 
@@ -231,10 +219,8 @@ static void commands_of_a_flush_reach_who_scrapes_itself(void **state)
 	assert_true(peer_accepted(f->cons, flushed));
 }
 
-static void other_machines_are_not_asked_unless_the_config_says_so(void **state)
+FIXTURE_TEST(other_machines_are_not_asked_unless_the_config_says_so)
 {
-	struct fixture *f = *state;
-
 	peer_enable(f->cons, STAGE_CONFIG);
 	assert_true(peer_is_quiet(f->prod));
 	peer_call(f->cons, C_FREE, NULL, 0);
@@ -245,9 +231,8 @@ static void other_machines_are_not_asked_unless_the_config_says_so(void **state)
 		 "machine_name_filter: 'guest' }");
 }
 
-static void lockdown_keeps_other_machines_out(void **state)
+FIXTURE_TEST(lockdown_keeps_other_machines_out)
 {
-	struct fixture *f = *state;
 	struct peer *p;
 
 	peer_enable(f->cons, CONFIG " lockdown_mode: LOCKDOWN_SET");
@@ -258,9 +243,8 @@ static void lockdown_keeps_other_machines_out(void **state)
 	rig_hang_up(&f->rig, p);
 }
 
-static void query_tells_the_machine(void **state)
+FIXTURE_TEST(query_tells_the_machine)
 {
-	struct fixture *f = *state;
 	struct pb_field service_state, producer, v;
 
 	assert_true(peer_accepted(f->cons, peer_call(f->cons, C_QUERY_STATE, NULL, 0)));
@@ -275,10 +259,8 @@ static void query_tells_the_machine(void **state)
 	assert_int_equal((int64_t)v.u64, -1);
 }
 
-static void producer_that_hangs_up_leaves_what_it_committed(void **state)
+FIXTURE_TEST(producer_that_hangs_up_leaves_what_it_committed)
 {
-	struct fixture *f = *state;
-
 	start(f, CONFIG);
 	assert_true(peer_accepted(f->prod, peer_commit_text(f->prod, f->s.buffer, 1, 0, "last")));
 	rig_hang_up(&f->rig, f->prod);
@@ -287,9 +269,8 @@ static void producer_that_hangs_up_leaves_what_it_committed(void **state)
 }
 
 /* As many as there may be, of as few addresses as can have so many, of which none says a word. */
-static void connections_have_limits(void **state)
+FIXTURE_TEST(connections_have_limits)
 {
-	struct fixture *f = *state;
 	const uint64_t *refused = f->rig.service->quota.refused;
 	struct rlimit old, enough;
 	unsigned n = 1; /* the fixture's */
@@ -315,27 +296,4 @@ static void connections_have_limits(void **state)
 		rig_pump(&f->rig); /* the others have hung up */
 	assert_int_equal(connect_from(f, 1), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(initialize_offers_emulation_and_takes_no_memory),
-		TEST(chunks_come_in_the_request),
-		TEST(chunks_of_illegal_sizes_are_discarded),
-		TEST(place_in_memory_is_none),
-		TEST(chunks_before_any_session_are_rejected),
-		TEST(buffers_of_others_and_bad_writers_are_out_of_reach),
-		TEST(incomplete_chunk_grows),
-		TEST(commands_of_a_flush_reach_who_scrapes_itself),
-		TEST(other_machines_are_not_asked_unless_the_config_says_so),
-		TEST(lockdown_keeps_other_machines_out),
-		TEST(query_tells_the_machine),
-		TEST(producer_that_hangs_up_leaves_what_it_committed),
-		TEST(connections_have_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <zlib.h>
 #include <zstd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "unit/rng.h"
@@ -137,9 +131,8 @@ static void check_round_trip(const char *config)
 	free(want);
 }
 
-static void what_goes_in_comes_out(void **state)
+TEST(what_goes_in_comes_out)
 {
-	(void)state;
 	check_round_trip("compression_type: COMPRESSION_TYPE_DEFLATE");
 	check_round_trip("compression { deflate {} }");
 	check_round_trip("compression { zstd {} }");
@@ -147,12 +140,11 @@ static void what_goes_in_comes_out(void **state)
 	check_round_trip("compression { zstd { level: 22 } }");
 }
 
-static void nothing_in_nothing_out(void **state)
+TEST(nothing_in_nothing_out)
 {
 	struct compressor *c = compressor_of("compression { zstd {} }");
 	struct collector out = {.sink = {collect_begin, collect_bytes}};
 
-	(void)state;
 	compressor_end(c);
 	assert_int_equal(out.packets.n, 0);
 	put(compressor_sink(c, &out.sink), (const uint8_t *)"abc", 3);
@@ -184,12 +176,11 @@ static size_t packed_size(const char *config)
 	return size;
 }
 
-static void zstd_has_levels(void **state)
+TEST(zstd_has_levels)
 {
 	size_t usual = packed_size("compression { zstd {} }");
 	size_t most = packed_size("compression { zstd { level: 12 } }");
 
-	(void)state;
 	assert_true(usual < 3000);
 	/* A negative one does not count letters. */
 	assert_true(packed_size("compression { zstd { level: -5 } }") > usual + 1000);
@@ -217,9 +208,8 @@ static uint32_t format_of(const char *config)
 	return id;
 }
 
-static void config_says_which(void **state)
+TEST(config_says_which)
 {
-	(void)state;
 	assert_int_equal(format_of(""), 0);
 	assert_int_equal(format_of("compression {}"), 0);
 	assert_int_equal(format_of("compression_type: COMPRESSION_TYPE_UNSPECIFIED"), 0);
@@ -232,14 +222,13 @@ static void config_says_which(void **state)
 }
 
 /* Noise does not get smaller; the bound must hold for it, too. */
-static void noise_is_within_the_bound(void **state)
+TEST(noise_is_within_the_bound)
 {
 	static const char *const configs[] = {"compression { deflate {} }",
 					      "compression { zstd { level: 12 } }"};
 	uint8_t *noise = malloc(COMPRESSOR_MAX_PACKET);
 	uint64_t rng = 1;
 
-	(void)state;
 	assert_non_null(noise);
 	for (size_t i = 0; i < COMPRESSOR_MAX_PACKET; i++)
 		noise[i] = (uint8_t)rng_below(&rng, 256);
@@ -258,7 +247,7 @@ static void noise_is_within_the_bound(void **state)
 	free(noise);
 }
 
-static void large_packet_goes_as_it_is_and_in_its_place(void **state)
+TEST(large_packet_goes_as_it_is_and_in_its_place)
 {
 	struct compressor *c = compressor_of("compression { deflate {} }");
 	struct collector out = {.sink = {collect_begin, collect_bytes}};
@@ -266,7 +255,6 @@ static void large_packet_goes_as_it_is_and_in_its_place(void **state)
 	uint8_t *large = calloc(1, COMPRESSOR_MAX_PACKET + 1);
 	struct peer_packets t;
 
-	(void)state;
 	assert_non_null(large);
 	put(in, (const uint8_t *)"abc", 3);
 	put(in, large, COMPRESSOR_MAX_PACKET + 1);
@@ -283,18 +271,4 @@ static void large_packet_goes_as_it_is_and_in_its_place(void **state)
 	peer_packets_free(&out.packets);
 	compressor_free(c);
 	free(large);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_goes_in_comes_out),
-		cmocka_unit_test(nothing_in_nothing_out),
-		cmocka_unit_test(zstd_has_levels),
-		cmocka_unit_test(config_says_which),
-		cmocka_unit_test(noise_is_within_the_bound),
-		cmocka_unit_test(large_packet_goes_as_it_is_and_in_its_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "base/core/mem.h"
 #include "service/output/file_config.h"
@@ -22,12 +16,11 @@ static const Pb__TraceConfig *of(const char *text)
 	return config;
 }
 
-static void path_must_make_sense(void **state)
+TEST(path_must_make_sense)
 {
 	char text[8192];
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(file_config_check(of(""), &e), 0);
 	assert_int_equal(file_config_check(of("write_into_file: true"), &e), 0);
 	assert_int_equal(file_config_check(of("write_into_file: true output_path: '/x/y'"), &e), 0);
@@ -40,7 +33,7 @@ static void path_must_make_sense(void **state)
 	assert_int_equal(file_config_check(of(text), &e), -EINVAL);
 }
 
-static void rotation_must_make_sense(void **state)
+TEST(rotation_must_make_sense)
 {
 	static const struct {
 		const char *rotate, *more, *error;
@@ -59,7 +52,6 @@ static void rotation_must_make_sense(void **state)
 	struct err_text e;
 	char text[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(text, sizeof(text), "rotate { %s } %s", bad[i].rotate, bad[i].more);
 		assert_int_equal(file_config_check(of(text), &e), -EINVAL);
@@ -72,15 +64,14 @@ static void rotation_must_make_sense(void **state)
 		0);
 }
 
-static void write_period_has_a_default_and_a_floor(void **state)
+TEST(write_period_has_a_default_and_a_floor)
 {
-	(void)state;
 	assert_int_equal(file_config_write_period_ms(of("")), 5000);
 	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 1")), 100);
 	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 60000")), 60000);
 }
 
-static void flushes_follow_the_mode(void **state)
+TEST(flushes_follow_the_mode)
 {
 	static const struct {
 		const char *text;
@@ -104,7 +95,6 @@ static void flushes_follow_the_mode(void **state)
 		{"write_into_file: true write_flush_mode: WRITE_FLUSH_DISABLED", false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		const Pb__TraceConfig *c = of(modes[i].text);
 
@@ -113,26 +103,18 @@ static void flushes_follow_the_mode(void **state)
 	}
 }
 
-static void only_enabled_syncs(void **state)
+TEST(only_enabled_syncs)
 {
-	(void)state;
 	assert_false(file_config_syncs(of("")));
 	assert_false(file_config_syncs(of("fflush_post_write: FFLUSH_DISABLED")));
 	assert_true(file_config_syncs(of("fflush_post_write: FFLUSH_ENABLED")));
 }
 
-int main(void)
+static int free_config(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(path_must_make_sense),
-		cmocka_unit_test(rotation_must_make_sense),
-		cmocka_unit_test(write_period_has_a_default_and_a_floor),
-		cmocka_unit_test(flushes_follow_the_mode),
-		cmocka_unit_test(only_enabled_syncs),
-	};
-	int r = cmocka_run_group_tests(tests, NULL, NULL);
-
+	(void)state;
 	of("");
 	pb__trace_config__free_unpacked(config, NULL);
-	return r;
+	return 0;
 }
+TEST_GROUP(NULL, free_config)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/output/file_copy.h"
 #include "service/output/file_parts.h"
@@ -62,8 +56,10 @@ static unsigned copy_all(struct file_copy *c, struct out_file *to)
 	return n;
 }
 
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
 /* What is in memory counts as written; what comes later does not. */
-static void copies_what_was_there(void **state)
+DIR_TEST(copies_what_was_there)
 {
 	struct file_parts f = parts_of(new_file(state, 0, "from", O_WRONLY));
 	int fd = new_file(state, 1, "to", O_RDWR);
@@ -91,7 +87,7 @@ static void copies_what_was_there(void **state)
 }
 
 /* Who passed the file has the same offset; and what was in front of the trace is not of it. */
-static void offset_of_the_file_is_not_asked(void **state)
+DIR_TEST(offset_of_the_file_is_not_asked)
 {
 	int fd = new_file(state, 0, "from", O_RDWR);
 	struct file_parts f;
@@ -117,7 +113,7 @@ static void offset_of_the_file_is_not_asked(void **state)
 	file_parts_deinit(&f);
 }
 
-static void file_that_others_append_to_is_copied(void **state)
+DIR_TEST(file_that_others_append_to_is_copied)
 {
 	int fd = new_file(state, 0, "from", O_RDWR | O_APPEND);
 	struct file_parts f;
@@ -141,7 +137,7 @@ static void file_that_others_append_to_is_copied(void **state)
 	file_parts_deinit(&f);
 }
 
-static void empty_file_is_copied_at_once(void **state)
+DIR_TEST(empty_file_is_copied_at_once)
 {
 	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
 	struct out_file to;
@@ -156,7 +152,7 @@ static void empty_file_is_copied_at_once(void **state)
 	out_file_deinit(&to);
 }
 
-static void file_that_was_cut_is_an_error(void **state)
+DIR_TEST(file_that_was_cut_is_an_error)
 {
 	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
 	struct out_file to;
@@ -173,7 +169,7 @@ static void file_that_was_cut_is_an_error(void **state)
 	out_file_deinit(&to);
 }
 
-static void what_cannot_be_copied_is_refused(void **state)
+DIR_TEST(what_cannot_be_copied_is_refused)
 {
 	int fd = new_file(state, 0, "from", O_RDWR), pipes[2];
 	struct file_parts f = parts_of(fd);
@@ -191,10 +187,8 @@ static void what_cannot_be_copied_is_refused(void **state)
 	close(pipes[0]);
 }
 
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-
 /* What the service may read is not what the reader may. */
-static void reader_needs_the_right_to_read(void **state)
+DIR_TEST(reader_needs_the_right_to_read)
 {
 	static const struct {
 		int flags;
@@ -221,19 +215,4 @@ static void reader_needs_the_right_to_read(void **state)
 		file_parts_deinit(&f);
 	}
 	close(to);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(copies_what_was_there),
-		DIR_TEST(offset_of_the_file_is_not_asked),
-		DIR_TEST(file_that_others_append_to_is_copied),
-		DIR_TEST(empty_file_is_copied_at_once),
-		DIR_TEST(file_that_was_cut_is_an_error),
-		DIR_TEST(what_cannot_be_copied_is_refused),
-		DIR_TEST(reader_needs_the_right_to_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/output/file_part.h"
 #include "unit/temp_dir.h"
@@ -44,19 +38,21 @@ static unsigned fill(void *const *state, const char *config_text)
 	return n;
 }
 
-static void file_fills_up_to_its_size(void **state)
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+DIR_TEST(file_fills_up_to_its_size)
 {
 	assert_int_equal(fill(state, ""), 9);
 }
 
-static void compressed_file_holds_more_of_them(void **state)
+DIR_TEST(compressed_file_holds_more_of_them)
 {
 	assert_true(fill(state, "compression { deflate {} }") > 100);
 	assert_true(fill(state, "compression { zstd {} }") > 100);
 }
 
 /* What was gathered goes to where the part is now. */
-static void part_may_be_moved(void **state)
+DIR_TEST(part_may_be_moved)
 {
 	Pb__TraceConfig *c = peer_parse_config("compression { zstd {} }");
 	const char *path = temp_dir_path(state, 0, "trace");
@@ -70,17 +66,4 @@ static void part_may_be_moved(void **state)
 	assert_true(parts[0].out.used > 0);
 	file_part_deinit(&parts[0]);
 	pb__trace_config__free_unpacked(c, NULL);
-}
-
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(file_fills_up_to_its_size),
-		DIR_TEST(compressed_file_holds_more_of_them),
-		DIR_TEST(part_may_be_moved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/output/file_parts.h"
@@ -91,9 +85,10 @@ static unsigned count_in(struct fixture *x, const char *name, const char *text)
 	return n;
 }
 
-static void next_file_is_a_trace_of_its_own(void **state)
+#define PARTS_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
+
+PARTS_TEST(next_file_is_a_trace_of_its_own)
 {
-	struct fixture *x = *state;
 	struct peer_packets t;
 	struct pb_field f;
 
@@ -115,7 +110,7 @@ static void next_file_is_a_trace_of_its_own(void **state)
 	peer_packets_free(&t);
 }
 
-static void what_needs_an_older_file_goes_there(void **state)
+TEST_WITH(what_needs_an_older_file_goes_there, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -137,10 +132,8 @@ static void what_needs_an_older_file_goes_there(void **state)
 	assert_int_equal(x->parts.n, 1);
 }
 
-static void file_is_ended_when_producers_have_answered(void **state)
+PARTS_TEST(file_is_ended_when_producers_have_answered)
 {
-	struct fixture *x = *state;
-
 	put_text(x, 3, PACKET_STATE_CLEARED, "begins");
 	fill_newest(x, 2, 0);
 	fill_newest(x, 2, 0);
@@ -153,9 +146,8 @@ static void file_is_ended_when_producers_have_answered(void **state)
 	assert_int_equal(count_in(x, "t.000002.x", "late"), 1);
 }
 
-static void producers_are_asked_to_begin_anew_and_to_flush(void **state)
+PARTS_TEST(producers_are_asked_to_begin_anew_and_to_flush)
 {
-	struct fixture *x = *state;
 	struct stage *g = x->stage;
 	struct pb_field f;
 
@@ -169,10 +161,8 @@ static void producers_are_asked_to_begin_anew_and_to_flush(void **state)
 	flush_cancel_all(rig_session(&g->rig));
 }
 
-static void no_more_files_are_open_than_may_be(void **state)
+PARTS_TEST(no_more_files_are_open_than_may_be)
 {
-	struct fixture *x = *state;
-
 	put_text(x, 2, PACKET_STATE_CLEARED, "begins");
 	for (uint32_t i = 0; i < 20; i++)
 		fill_newest(x, 3 + i, PACKET_STATE_CLEARED);
@@ -184,10 +174,8 @@ static void no_more_files_are_open_than_may_be(void **state)
 	assert_true(size_of_file(temp_dir_path(&x->dir, 1, "t.000008.x")) > 12 * 60000);
 }
 
-static void next_file_that_cannot_be_made_is_an_error(void **state)
+PARTS_TEST(next_file_that_cannot_be_made_is_an_error)
 {
-	struct fixture *x = *state;
-
 	fill_newest(x, 2, 0);
 	temp_dir_teardown(&x->dir);
 	put_text(x, 2, 0, "small");
@@ -195,20 +183,4 @@ static void next_file_that_cannot_be_made_is_an_error(void **state)
 	assert_true(file_parts_write(&x->parts) < 0);
 	assert_non_null(strstr(x->parts.error_text.text, "No such file"));
 	assert_int_equal(temp_dir_setup(&x->dir), 0);
-}
-
-#define PARTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PARTS_TEST(next_file_is_a_trace_of_its_own),
-		PARTS_TEST(what_needs_an_older_file_goes_there),
-		PARTS_TEST(file_is_ended_when_producers_have_answered),
-		PARTS_TEST(producers_are_asked_to_begin_anew_and_to_flush),
-		PARTS_TEST(no_more_files_are_open_than_may_be),
-		PARTS_TEST(next_file_that_cannot_be_made_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

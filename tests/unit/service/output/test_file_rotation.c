@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/output/file_rotation.h"
 #include "unit/temp_dir.h"
@@ -41,7 +35,9 @@ static bool is_there(void *const *state, const char *name)
 	return access(temp_dir_path(state, 0, name), F_OK) == 0;
 }
 
-static void numbers_stand_before_the_extension(void **state)
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+DIR_TEST(numbers_stand_before_the_extension)
 {
 	static const char *const names[][2] = {
 		{"trace.pftrace", "trace.000001.pftrace"},
@@ -64,7 +60,7 @@ static void numbers_stand_before_the_extension(void **state)
 	}
 }
 
-static void oldest_goes_when_there_are_too_many(void **state)
+DIR_TEST(oldest_goes_when_there_are_too_many)
 {
 	struct file_rotation r = rotation_of(state, "t.x", "period_ms: 1000 keep: 2");
 
@@ -84,7 +80,7 @@ static void oldest_goes_when_there_are_too_many(void **state)
 	file_rotation_deinit(&r);
 }
 
-static void files_that_are_there_are_passed_over(void **state)
+DIR_TEST(files_that_are_there_are_passed_over)
 {
 	struct file_rotation r = rotation_of(state, "t.x", "period_ms: 1000 keep: 1");
 
@@ -100,7 +96,7 @@ static void files_that_are_there_are_passed_over(void **state)
 	file_rotation_deinit(&r);
 }
 
-static void folder_that_is_gone_is_an_error(void **state)
+DIR_TEST(folder_that_is_gone_is_an_error)
 {
 	struct file_rotation r = rotation_of(state, "no/t.x", "period_ms: 1000");
 	struct err_text e;
@@ -111,7 +107,7 @@ static void folder_that_is_gone_is_an_error(void **state)
 	file_rotation_deinit(&r);
 }
 
-static void homes_are_kept_by_sequence(void **state)
+DIR_TEST(homes_are_kept_by_sequence)
 {
 	struct file_rotation r = rotation_of(state, "t.x", "max_file_size_bytes: 70000");
 
@@ -125,19 +121,4 @@ static void homes_are_kept_by_sequence(void **state)
 	assert_int_equal(file_rotation_home(&r, 99999), 0);
 	assert_int_equal(file_rotation_home(&r, UINT32_MAX), 0);
 	file_rotation_deinit(&r);
-}
-
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(numbers_stand_before_the_extension),
-		DIR_TEST(oldest_goes_when_there_are_too_many),
-		DIR_TEST(files_that_are_there_are_passed_over),
-		DIR_TEST(folder_that_is_gone_is_an_error),
-		DIR_TEST(homes_are_kept_by_sequence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "service/output/file_writer.h"
 #include "service/ipc/limits.h"
 #include "unit/temp_dir.h"
@@ -68,7 +62,9 @@ static off_t size_at(const char *path)
 	return stat(path, &st) ? -1 : st.st_size;
 }
 
-static void jobs_are_done_in_their_order_and_buffers_come_back(void **state)
+#define WRITER_TEST(name) TEST_WITH(name, setup, teardown)
+
+WRITER_TEST(jobs_are_done_in_their_order_and_buffers_come_back)
 {
 	const char *path = temp_dir_path(state, 0, "file");
 	int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -108,7 +104,7 @@ static void jobs_are_done_in_their_order_and_buffers_come_back(void **state)
 }
 
 /* RLIMIT_FSIZE cuts a write short as a full disk does. */
-static void what_a_full_disk_takes_ends_with_a_whole_record(void **state)
+WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record)
 {
 	const char *path = temp_dir_path(state, 0, "file");
 	int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -133,7 +129,7 @@ static void what_a_full_disk_takes_ends_with_a_whole_record(void **state)
 }
 
 /* A pipe that nobody reads stands in for a file system that hangs: write(2) does not return. */
-static void a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places(void **state)
+WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 {
 	static struct file_writer *hung[MAX_FILE_WRITERS];
 	struct file_writer *one = NULL;
@@ -141,7 +137,6 @@ static void a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places(vo
 	size_t n = 0;
 	int fds[2], r_new;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	while ((r_new = file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
 					&hung[n])) == 0) {
@@ -167,17 +162,9 @@ static void a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places(vo
 	file_writer_free(one);
 }
 
-#define WRITER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
+/* As sondad ignores them. */
+BEFORE_TESTS
 {
-	const struct CMUnitTest tests[] = {
-		WRITER_TEST(jobs_are_done_in_their_order_and_buffers_come_back),
-		WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record),
-		WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

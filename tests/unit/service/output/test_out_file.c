@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/output/out_file.h"
 #include "unit/temp_dir.h"
@@ -87,7 +81,9 @@ static int write_all(struct out_file *o)
 	}
 }
 
-static void packets_come_out_as_records(void **state)
+#define FILE_TEST(name) TEST_WITH(name, open_writer, close_writer)
+
+FILE_TEST(packets_come_out_as_records)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
@@ -114,7 +110,7 @@ static void packets_come_out_as_records(void **state)
 	peer_packets_free(&t);
 }
 
-static void large_packet_leaves_no_memory(void **state)
+FILE_TEST(large_packet_leaves_no_memory)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
@@ -134,7 +130,7 @@ static void large_packet_leaves_no_memory(void **state)
 }
 
 /* RLIMIT_FSIZE cuts a write short as a full disk does. */
-static void failed_write_leaves_whole_packets(void **state)
+FILE_TEST(failed_write_leaves_whole_packets)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
@@ -162,7 +158,7 @@ static void failed_write_leaves_whole_packets(void **state)
 }
 
 /* What the writer has is not touched by what comes meanwhile. */
-static void the_next_packets_gather_while_it_writes(void **state)
+FILE_TEST(the_next_packets_gather_while_it_writes)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
@@ -184,7 +180,7 @@ static void the_next_packets_gather_while_it_writes(void **state)
 	peer_packets_free(&t);
 }
 
-static void the_rest_is_written_without_anybody_waiting(void **state)
+FILE_TEST(the_rest_is_written_without_anybody_waiting)
 {
 	const char *path = temp_dir_path(state, 0, "trace");
 	struct out_file o = open_out(path);
@@ -202,18 +198,17 @@ static void the_rest_is_written_without_anybody_waiting(void **state)
 	peer_packets_free(&t);
 }
 
-static void full_device_is_an_error(void **state)
+TEST(full_device_is_an_error)
 {
 	struct out_file o;
 
-	(void)state;
 	out_file_init(&o, open("/dev/full", O_WRONLY));
 	put(&o, 'a', 10);
 	assert_int_equal(write_all(&o), -ENOSPC);
 	out_file_deinit(&o);
 }
 
-static void pipe_is_never_waited_for(void **state)
+TEST(pipe_is_never_waited_for)
 {
 	struct out_file o;
 	int fds[2];
@@ -221,7 +216,6 @@ static void pipe_is_never_waited_for(void **state)
 	ssize_t n;
 	char *buf = malloc(1 << 20);
 
-	(void)state;
 	assert_non_null(buf);
 	assert_int_equal(pipe(fds), 0);
 	out_file_init(&o, fds[1]);
@@ -245,12 +239,11 @@ static void pipe_is_never_waited_for(void **state)
 }
 
 /* The descriptor is the consumer's too: a mode that is set for it would be set for both. */
-static void pipes_own_mode_is_left_alone(void **state)
+TEST(pipes_own_mode_is_left_alone)
 {
 	struct out_file o;
 	int fds[2], theirs;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	theirs = dup(fds[1]);
 	out_file_init(&o, fds[1]);
@@ -260,12 +253,11 @@ static void pipes_own_mode_is_left_alone(void **state)
 	close(fds[0]);
 }
 
-static void pipe_that_cannot_be_opened_anew_is_not_waited_for_either(void **state)
+TEST(pipe_that_cannot_be_opened_anew_is_not_waited_for_either)
 {
 	struct out_file o;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	o = (struct out_file){0};
 	out_file_init(&o, dup(fds[1]));
@@ -279,12 +271,11 @@ static void pipe_that_cannot_be_opened_anew_is_not_waited_for_either(void **stat
 	close(fds[0]);
 }
 
-static void socket_is_never_waited_for(void **state)
+TEST(socket_is_never_waited_for)
 {
 	struct out_file o;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	out_file_init(&o, fds[1]);
 	put(&o, 'a', 5 << 20);
@@ -294,23 +285,7 @@ static void socket_is_never_waited_for(void **state)
 	out_file_deinit(&o);
 }
 
-#define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, open_writer, close_writer)
-
-int main(void)
+BEFORE_TESTS
 {
-	const struct CMUnitTest tests[] = {
-		FILE_TEST(packets_come_out_as_records),
-		FILE_TEST(large_packet_leaves_no_memory),
-		FILE_TEST(failed_write_leaves_whole_packets),
-		FILE_TEST(the_next_packets_gather_while_it_writes),
-		FILE_TEST(the_rest_is_written_without_anybody_waiting),
-		cmocka_unit_test(full_device_is_an_error),
-		cmocka_unit_test(pipe_is_never_waited_for),
-		cmocka_unit_test(pipes_own_mode_is_left_alone),
-		cmocka_unit_test(pipe_that_cannot_be_opened_anew_is_not_waited_for_either),
-		cmocka_unit_test(socket_is_never_waited_for),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "service/output/output_path.h"
 #include "unit/temp_dir.h"
 
@@ -34,7 +28,9 @@ static void make_folder(void *const *state, const char *name, mode_t mode)
 	assert_int_equal(chmod(path, mode), 0);
 }
 
-static void a_new_file_is_readable_for_all(void **state)
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+DIR_TEST(a_new_file_is_readable_for_all)
 {
 	struct err_text e;
 	mode_t before = umask(077);
@@ -47,7 +43,7 @@ static void a_new_file_is_readable_for_all(void **state)
 	assert_int_equal(create(state, "again", 0, &e), 0);
 }
 
-static void nothing_is_overwritten_or_followed(void **state)
+DIR_TEST(nothing_is_overwritten_or_followed)
 {
 	struct err_text e;
 
@@ -61,7 +57,7 @@ static void nothing_is_overwritten_or_followed(void **state)
 	assert_int_equal(create(state, "there/file", geteuid(), &e), -ENOTDIR);
 }
 
-static void others_get_files_where_they_may_write_themselves(void **state)
+DIR_TEST(others_get_files_where_they_may_write_themselves)
 {
 	struct err_text e;
 
@@ -73,7 +69,7 @@ static void others_get_files_where_they_may_write_themselves(void **state)
 	assert_int_equal(create(state, "ours/x", 0, &e), 0);
 }
 
-static void their_own_folder_is_one_of_these(void **state)
+DIR_TEST(their_own_folder_is_one_of_these)
 {
 	struct err_text e;
 
@@ -97,7 +93,7 @@ static struct output_file file_at(const char *path)
 	return file;
 }
 
-static void what_was_made_is_removed_with_the_same_check(void **state)
+DIR_TEST(what_was_made_is_removed_with_the_same_check)
 {
 	struct output_file file;
 	struct err_text e;
@@ -116,7 +112,7 @@ static void what_was_made_is_removed_with_the_same_check(void **state)
 }
 
 /* A link in place of the folder leads to a file of the same name. */
-static void another_file_in_its_place_stays(void **state)
+DIR_TEST(another_file_in_its_place_stays)
 {
 	struct output_file file;
 	struct err_text e;
@@ -132,20 +128,4 @@ static void another_file_in_its_place_stays(void **state)
 	output_path_remove(temp_dir_path(state, 0, "ours/x"), geteuid(), &file);
 	assert_int_equal(access(temp_dir_path(state, 0, "others/x"), F_OK), 0);
 	assert_int_equal(access(temp_dir_path(state, 0, "away/x"), F_OK), 0);
-}
-
-#define DIR_TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DIR_TEST(a_new_file_is_readable_for_all),
-		DIR_TEST(nothing_is_overwritten_or_followed),
-		DIR_TEST(others_get_files_where_they_may_write_themselves),
-		DIR_TEST(their_own_folder_is_one_of_these),
-		DIR_TEST(what_was_made_is_removed_with_the_same_check),
-		DIR_TEST(another_file_in_its_place_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

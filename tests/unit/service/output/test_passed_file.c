@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "service/output/passed_file.h"
 
 static int check(int fd)
@@ -28,11 +22,10 @@ static int check(int fd)
 	return r;
 }
 
-static void files_and_pipes_are_good(void **state)
+TEST(files_and_pipes_are_good)
 {
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(check(memfd_create("file", 0)), 0);
 	assert_int_equal(check(open("/dev/null", O_WRONLY)), 0);
 	assert_int_equal(pipe(fds), 0);
@@ -40,22 +33,11 @@ static void files_and_pipes_are_good(void **state)
 	assert_int_equal(check(fds[1]), 0);
 }
 
-static void anything_else_is_refused(void **state)
+TEST(anything_else_is_refused)
 {
-	(void)state;
 	assert_int_equal(check(socket(AF_UNIX, SOCK_DGRAM, 0)), -EINVAL);
 	assert_int_equal(check(socket(AF_INET, SOCK_STREAM, 0)), -EINVAL);
 	assert_int_equal(check(eventfd(0, 0)), -EINVAL);
 	assert_int_equal(check(open("/dev/zero", O_RDWR)), -EINVAL);
 	assert_int_equal(check(open("/", O_RDONLY | O_DIRECTORY)), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_and_pipes_are_good),
-		cmocka_unit_test(anything_else_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

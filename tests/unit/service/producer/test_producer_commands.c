@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 
 static int setup(void **state)
@@ -20,9 +14,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void session_is_three_commands(void **state)
+STAGE_TEST(session_is_three_commands)
 {
-	struct stage *g = *state;
 	struct pb_field f, config, v;
 
 	peer_enable(g->cons,
@@ -50,9 +43,8 @@ static void session_is_three_commands(void **state)
 }
 
 /* The trace may last longer than the wait for its trigger: no producer is to stop by itself. */
-static void trigger_leaves_the_duration_open(void **state)
+STAGE_TEST(trigger_leaves_the_duration_open)
 {
-	struct stage *g = *state;
 	struct pb_field f, config;
 
 	peer_enable(g->cons, "buffers { size_kb: 64 } data_sources { config { name: 'src' } } "
@@ -64,9 +56,8 @@ static void trigger_leaves_the_duration_open(void **state)
 	assert_int_equal(peer_number(&config, PB_DATA_SOURCE_CONFIG_TRACE_DURATION_MS), 0);
 }
 
-static void unknown_fields_reach_the_producer(void **state)
+STAGE_TEST(unknown_fields_reach_the_producer)
 {
-	struct stage *g = *state;
 	struct pb_field f, config, v;
 	struct pb_mem m;
 
@@ -88,9 +79,8 @@ static void unknown_fields_reach_the_producer(void **state)
 	assert_memory_equal(v.data, "from the future", v.len);
 }
 
-static void memory_is_sent_once_a_connection(void **state)
+STAGE_TEST(memory_is_sent_once_a_connection)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 
 	stage_start(g, STAGE_CONFIG);
@@ -103,9 +93,8 @@ static void memory_is_sent_once_a_connection(void **state)
 	rig_hang_up(&g->rig, second);
 }
 
-static void without_a_stream_commands_are_lost_but_for_the_memory(void **state)
+STAGE_TEST(without_a_stream_commands_are_lost_but_for_the_memory)
 {
-	struct stage *g = *state;
 	struct peer *mute = rig_producer(&g->rig);
 	uint64_t stream;
 	struct pb_field f;
@@ -123,9 +112,8 @@ static void without_a_stream_commands_are_lost_but_for_the_memory(void **state)
 	rig_hang_up(&g->rig, mute);
 }
 
-static void ids_are_not_packed(void **state)
+STAGE_TEST(ids_are_not_packed)
 {
-	struct stage *g = *state;
 	static const uint64_t ids[] = {5, 300, UINT64_MAX};
 	struct pb_field f, v;
 	struct pb_dec d;
@@ -147,9 +135,8 @@ static void ids_are_not_packed(void **state)
 	assert_int_equal(peer_number(&f, CMD(CLEAR_INCREMENTAL_STATE_DATA_SOURCE_IDS)), 300);
 }
 
-static void answer_comes_before_what_follows_from_it(void **state)
+STAGE_TEST(answer_comes_before_what_follows_from_it)
 {
-	struct stage *g = *state;
 	uint64_t id;
 
 	peer_enable(g->cons, "buffers { size_kb: 4 } data_sources { config { name: 'later' } }");
@@ -157,19 +144,4 @@ static void answer_comes_before_what_follows_from_it(void **state)
 	id = peer_register(g->prod, "later", 0);
 	assert_true(peer_accepted(g->prod, id));
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(session_is_three_commands),
-		STAGE_TEST(trigger_leaves_the_duration_open),
-		STAGE_TEST(unknown_fields_reach_the_producer),
-		STAGE_TEST(memory_is_sent_once_a_connection),
-		STAGE_TEST(without_a_stream_commands_are_lost_but_for_the_memory),
-		STAGE_TEST(ids_are_not_packed),
-		STAGE_TEST(answer_comes_before_what_follows_from_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

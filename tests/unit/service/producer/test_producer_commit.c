@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
 
@@ -29,10 +23,8 @@ static uint32_t page_word(struct stage *g, uint32_t page)
 	return smb_load_word(&g->s.smb, page);
 }
 
-static void committed_chunk_is_free_when_the_answer_comes(void **state)
+STAGE_TEST(committed_chunk_is_free_when_the_answer_comes)
 {
-	struct stage *g = *state;
-
 	stage_write(g, 3, 1, 0, "hello");
 	assert_int_equal(page_word(g, 3), 0);
 	assert_int_equal(stage_count(g, "hello"), 1);
@@ -54,7 +46,7 @@ static void fill_page(struct stage *g, uint32_t page, enum smb_layout layout, ui
 	}
 }
 
-static void chunks_of_every_layout_are_taken(void **state)
+TEST_WITH(chunks_of_every_layout_are_taken, setup, teardown)
 {
 	static const enum smb_layout layouts[] = {SMB_DIV1, SMB_DIV2, SMB_DIV4, SMB_DIV7,
 						  SMB_DIV14};
@@ -72,9 +64,8 @@ static void chunks_of_every_layout_are_taken(void **state)
 	assert_int_equal(stage_count(g, "hi"), n);
 }
 
-static void places_that_do_not_exist_are_passed_over(void **state)
+STAGE_TEST(places_that_do_not_exist_are_passed_over)
 {
-	struct stage *g = *state;
 	const char *text = "x";
 	static const uint32_t bad[][2] = {
 		{64, 0}, {UINT32_MAX, 0}, {0, 1}, {0, 14}, {0, 15}, {0, UINT32_MAX}, {1, 0},
@@ -90,9 +81,8 @@ static void places_that_do_not_exist_are_passed_over(void **state)
 	assert_int_equal(stage_count(g, "x"), 1);
 }
 
-static void chunk_that_is_not_complete_is_left_alone(void **state)
+STAGE_TEST(chunk_that_is_not_complete_is_left_alone)
 {
-	struct stage *g = *state;
 	const char *text = "x";
 
 	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, false);
@@ -101,9 +91,8 @@ static void chunk_that_is_not_complete_is_left_alone(void **state)
 	assert_int_equal(stage_count(g, "x"), 0);
 }
 
-static void foreign_buffer_is_not_written(void **state)
+STAGE_TEST(foreign_buffer_is_not_written)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 	static const uint32_t targets[] = {0, 2, 3, 65535, 65536 + 1, UINT32_MAX};
 	const char *text = "spy";
@@ -120,9 +109,8 @@ static void foreign_buffer_is_not_written(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void writer_keeps_to_its_registered_buffer(void **state)
+STAGE_TEST(writer_keeps_to_its_registered_buffer)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 	uint16_t first = g->s.buffer;
 	const char *text = "w";
@@ -139,9 +127,8 @@ static void writer_keeps_to_its_registered_buffer(void **state)
 	rig_hang_up(&g->rig, second);
 }
 
-static void writer_ids_are_checked(void **state)
+STAGE_TEST(writer_ids_are_checked)
 {
-	struct stage *g = *state;
 	const char *text = "w";
 
 	peer_write_chunk(&g->s.smb, 0, 0, 0, &text, 1, true);
@@ -154,9 +141,8 @@ static void writer_ids_are_checked(void **state)
 }
 
 /* One that the socket's end tells: its memory is mapped late, or never. */
-static void producer_without_memory_is_rejected(void **state)
+STAGE_TEST(producer_without_memory_is_rejected)
 {
-	struct stage *g = *state;
 	struct peer *p = rig_producer(&g->rig);
 
 	assert_true(peer_accepted(p, peer_initialize(p, "poor", false)));
@@ -164,9 +150,8 @@ static void producer_without_memory_is_rejected(void **state)
 	rig_hang_up(&g->rig, p);
 }
 
-static void broken_request_does_nothing(void **state)
+STAGE_TEST(broken_request_does_nothing)
 {
-	struct stage *g = *state;
 	const char *text = "x";
 	struct pb_mem m;
 
@@ -223,18 +208,16 @@ static size_t make_inline(uint8_t *chunk, uint16_t packets)
 	return len;
 }
 
-static void inline_chunk_is_copied(void **state)
+STAGE_TEST(inline_chunk_is_copied)
 {
-	struct stage *g = *state;
 	uint8_t chunk[64];
 
 	assert_true(commit_inline(g, chunk, make_inline(chunk, 3), false));
 	assert_int_equal(stage_count(g, "in"), 3);
 }
 
-static void last_packet_of_an_incomplete_one_is_not_counted_on(void **state)
+STAGE_TEST(last_packet_of_an_incomplete_one_is_not_counted_on)
 {
-	struct stage *g = *state;
 	uint8_t chunk[64];
 
 	assert_true(commit_inline(g, chunk, make_inline(chunk, 3), true));
@@ -243,9 +226,8 @@ static void last_packet_of_an_incomplete_one_is_not_counted_on(void **state)
 	assert_int_equal(stage_count(g, "in"), 1);
 }
 
-static void inline_sizes_are_checked(void **state)
+STAGE_TEST(inline_sizes_are_checked)
 {
-	struct stage *g = *state;
 	static uint8_t chunk[66000];
 	static const size_t sizes[] = {0, 1, 7, 65536, 65537, 66000};
 
@@ -301,10 +283,8 @@ static void write_unpatched(struct stage *g)
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
 }
 
-static void chunk_waits_for_its_last_patch(void **state)
+STAGE_TEST(chunk_waits_for_its_last_patch)
 {
-	struct stage *g = *state;
-
 	write_unpatched(g);
 	assert_int_equal(stage_count(g, "0000"), 0);
 	assert_true(patch(g, g->s.buffer, 1, 1, 4, 4, true));
@@ -314,9 +294,8 @@ static void chunk_waits_for_its_last_patch(void **state)
 	assert_int_equal(stage_stats(g, 0)->patches_succeeded, 2);
 }
 
-static void patches_that_make_no_sense_are_counted(void **state)
+STAGE_TEST(patches_that_make_no_sense_are_counted)
 {
-	struct stage *g = *state;
 	struct service *v = g->rig.service;
 
 	write_unpatched(g);
@@ -335,10 +314,8 @@ static void patches_that_make_no_sense_are_counted(void **state)
 	assert_int_equal(stage_stats(g, 0)->patches_succeeded, 0);
 }
 
-static void more_patches_than_allowed_are_all_discarded(void **state)
+STAGE_TEST(more_patches_than_allowed_are_all_discarded)
 {
-	struct stage *g = *state;
-
 	write_unpatched(g);
 	assert_true(patch(g, g->s.buffer, 1, LIMIT_PATCHES_PER_CHUNK + 1, 4, 4, false));
 	assert_int_equal(g->rig.service->patches_discarded, LIMIT_PATCHES_PER_CHUNK + 1);
@@ -348,9 +325,8 @@ static void more_patches_than_allowed_are_all_discarded(void **state)
 	assert_int_equal(stage_count(g, "abcd"), 1);
 }
 
-static void patch_reaches_own_chunks_only(void **state)
+STAGE_TEST(patch_reaches_own_chunks_only)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_producer(&g->rig), *mine = g->prod;
 	uint64_t stream = peer_become_producer(other, "other", "src", 0, false);
 	struct peer_session s = {0};
@@ -367,9 +343,8 @@ static void patch_reaches_own_chunks_only(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void late_data_of_an_ended_session_is_discarded(void **state)
+STAGE_TEST(late_data_of_an_ended_session_is_discarded)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 	const char *text = "late";
 
@@ -381,29 +356,4 @@ static void late_data_of_an_ended_session_is_discarded(void **state)
 	assert_int_equal(g->rig.service->chunks_discarded, 1);
 	assert_true(patch(g, g->s.buffer, 1, 3, 4, 4, false));
 	assert_int_equal(g->rig.service->patches_discarded, 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(committed_chunk_is_free_when_the_answer_comes),
-		STAGE_TEST(chunks_of_every_layout_are_taken),
-		STAGE_TEST(places_that_do_not_exist_are_passed_over),
-		STAGE_TEST(chunk_that_is_not_complete_is_left_alone),
-		STAGE_TEST(foreign_buffer_is_not_written),
-		STAGE_TEST(writer_keeps_to_its_registered_buffer),
-		STAGE_TEST(writer_ids_are_checked),
-		STAGE_TEST(producer_without_memory_is_rejected),
-		STAGE_TEST(broken_request_does_nothing),
-		STAGE_TEST(inline_chunk_is_copied),
-		STAGE_TEST(last_packet_of_an_incomplete_one_is_not_counted_on),
-		STAGE_TEST(inline_sizes_are_checked),
-		STAGE_TEST(chunk_waits_for_its_last_patch),
-		STAGE_TEST(patches_that_make_no_sense_are_counted),
-		STAGE_TEST(more_patches_than_allowed_are_all_discarded),
-		STAGE_TEST(patch_reaches_own_chunks_only),
-		STAGE_TEST(late_data_of_an_ended_session_is_discarded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 
+#include "unit/test.h"
 #include "base/system/shm.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
@@ -62,9 +56,8 @@ static void ensure(struct fixture *f, const char *config_text, uint32_t size, ui
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void remote_producer_has_a_page_size_and_no_memory(void **state)
+TEST_STATE(remote_producer_has_a_page_size_and_no_memory, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
 	Pb__TraceConfig *c =
 		peer_parse_config("producers { producer_name: 'prod' page_size_kb: 8 }");
 
@@ -79,9 +72,8 @@ static void remote_producer_has_a_page_size_and_no_memory(void **state)
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void sizes_come_from_config_then_hints_then_default(void **state)
+TEST_STATE(sizes_come_from_config_then_hints_then_default, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const char *config =
 		"producers { producer_name: 'other' shm_size_kb: 64 } "
 		"producers { producer_name: 'prod' shm_size_kb: 512 page_size_kb: 16 } "
@@ -96,7 +88,7 @@ static void sizes_come_from_config_then_hints_then_default(void **state)
 	ensure(f, "producers { producer_name: 'prod' page_size_kb: 8 }", 2 << 20, 8192);
 }
 
-static void illegal_geometry_becomes_the_default(void **state)
+TEST_WITH(illegal_geometry_becomes_the_default, setup, teardown)
 {
 	static const uint32_t hints[][2] = {
 		{1 << 20, 4095}, {1 << 20, 12288}, {1 << 20, 5000}, {4095, 4096},
@@ -111,10 +103,8 @@ static void illegal_geometry_becomes_the_default(void **state)
 	}
 }
 
-static void too_large_is_cut_to_the_most(void **state)
+TEST_STATE(too_large_is_cut_to_the_most, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
-
 	f->p.size_hint = 256u << 20;
 	f->p.page_size_hint = 65536;
 	ensure(f, "", 32u << 20, 32768);
@@ -122,9 +112,8 @@ static void too_large_is_cut_to_the_most(void **state)
 	ensure(f, "producers { producer_name: 'prod' shm_size_kb: 4294967295 }", 32u << 20, 32768);
 }
 
-static void memory_of_all_has_a_limit(void **state)
+TEST_STATE(memory_of_all_has_a_limit, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
 	Pb__TraceConfig *c = peer_parse_config("");
 
 	f->service.quota.limits[QUOTA_SMB_BYTES].all = 1 << 20;
@@ -136,9 +125,8 @@ static void memory_of_all_has_a_limit(void **state)
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void memory_is_made_once(void **state)
+TEST_STATE(memory_is_made_once, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
 	Pb__TraceConfig *c = peer_parse_config("");
 	uint8_t *base;
 
@@ -150,9 +138,8 @@ static void memory_is_made_once(void **state)
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void memory_of_the_producer_is_taken(void **state)
+TEST_STATE(memory_of_the_producer_is_taken, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
 	void *mine;
 	int fd;
 
@@ -167,7 +154,7 @@ static void memory_of_the_producer_is_taken(void **state)
 	shm_unmap(mine, 128 << 10);
 }
 
-static void memory_of_wrong_geometry_is_not_taken(void **state)
+TEST_WITH(memory_of_wrong_geometry_is_not_taken, setup, teardown)
 {
 	static const struct {
 		size_t size;
@@ -189,9 +176,8 @@ static void memory_of_wrong_geometry_is_not_taken(void **state)
 	}
 }
 
-static void memory_that_can_shrink_is_not_taken(void **state)
+TEST_STATE(memory_that_can_shrink_is_not_taken, setup, teardown, struct fixture *f)
 {
-	struct fixture *f = *state;
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING), null;
 
 	f->p.page_size_hint = 4096;
@@ -210,7 +196,7 @@ static void memory_that_can_shrink_is_not_taken(void **state)
 }
 
 /* Over the socket: what InitializeConnection answers, and that no other memory is sent. */
-static void offered_memory_is_used_for_sessions(void **state)
+TEST(offered_memory_is_used_for_sessions)
 {
 	struct rig r;
 	struct peer *p, *c;
@@ -220,7 +206,6 @@ static void offered_memory_is_used_for_sessions(void **state)
 	void *mine;
 	int fd;
 
-	(void)state;
 	rig_init(&r);
 	p = rig_producer(&r);
 	c = rig_consumer(&r);
@@ -248,13 +233,12 @@ static void offered_memory_is_used_for_sessions(void **state)
 	shm_unmap(mine, 64 << 10);
 }
 
-static void promised_memory_that_does_not_come_is_not_used(void **state)
+TEST(promised_memory_that_does_not_come_is_not_used)
 {
 	struct rig r;
 	struct peer *p;
 	struct pb_field f;
 
-	(void)state;
 	rig_init(&r);
 	p = rig_producer(&r);
 	assert_true(peer_accepted(
@@ -265,23 +249,4 @@ static void promised_memory_that_does_not_come_is_not_used(void **state)
 	assert_int_equal(f.u64, 0);
 	rig_hang_up(&r, p);
 	rig_deinit(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(remote_producer_has_a_page_size_and_no_memory),
-		STAGE_TEST(sizes_come_from_config_then_hints_then_default),
-		STAGE_TEST(illegal_geometry_becomes_the_default),
-		STAGE_TEST(too_large_is_cut_to_the_most),
-		STAGE_TEST(memory_of_all_has_a_limit),
-		STAGE_TEST(memory_is_made_once),
-		STAGE_TEST(memory_of_the_producer_is_taken),
-		STAGE_TEST(memory_of_wrong_geometry_is_not_taken),
-		STAGE_TEST(memory_that_can_shrink_is_not_taken),
-		cmocka_unit_test(offered_memory_is_used_for_sessions),
-		cmocka_unit_test(promised_memory_that_does_not_come_is_not_used),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/service.h"
@@ -32,9 +26,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void nothing_works_before_initialize(void **state)
+TEST_STATE(nothing_works_before_initialize, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 
 	for (uint32_t m = P_REGISTER_SOURCE; m <= P_UPDATE_SOURCE; m++)
@@ -44,9 +37,8 @@ static void nothing_works_before_initialize(void **state)
 	rig_hang_up(r, p);
 }
 
-static void initialize_says_what_the_service_can(void **state)
+TEST_STATE(initialize_says_what_the_service_can, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	struct producer_port *port;
 	struct pb_field f;
@@ -98,9 +90,8 @@ static void register_and_update_malformed(struct peer *p)
 	assert_true(peer_rejected(p, peer_call(p, P_UPDATE_SOURCE, broken, sizeof(broken))));
 }
 
-static void refused_descriptors_are_logged(void **state)
+TEST_STATE(refused_descriptors_are_logged, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	char log[4096];
 
@@ -113,9 +104,8 @@ static void refused_descriptors_are_logged(void **state)
 	rig_hang_up(r, p);
 }
 
-static void second_initialize_is_rejected(void **state)
+TEST_STATE(second_initialize_is_rejected, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 
 	assert_true(peer_accepted(p, peer_initialize(p, "one", false)));
@@ -125,9 +115,8 @@ static void second_initialize_is_rejected(void **state)
 	rig_hang_up(r, p);
 }
 
-static void bad_initialize_is_rejected(void **state)
+TEST_STATE(bad_initialize_is_rejected, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	char name[MAX_NAME_BYTES + 2];
 
@@ -143,9 +132,8 @@ static void bad_initialize_is_rejected(void **state)
 	rig_hang_up(r, p);
 }
 
-static void numbers_are_not_given_twice(void **state)
+TEST_STATE(numbers_are_not_given_twice, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *a = rig_producer(r), *b = rig_producer(r);
 
 	assert_true(peer_accepted(a, peer_initialize(a, "a", false)));
@@ -157,9 +145,8 @@ static void numbers_are_not_given_twice(void **state)
 	rig_hang_up(r, b);
 }
 
-static void undecodable_requests_are_rejected(void **state)
+TEST_STATE(undecodable_requests_are_rejected, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	static const uint32_t methods[] = {
 		P_REGISTER_SOURCE, P_UNREGISTER_SOURCE, P_REGISTER_WRITER, P_UNREGISTER_WRITER,
@@ -172,9 +159,8 @@ static void undecodable_requests_are_rejected(void **state)
 	rig_hang_up(r, p);
 }
 
-static void refused_data_source_is_told_why(void **state)
+TEST_STATE(refused_data_source_is_told_why, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	struct pb_field f;
 
@@ -188,9 +174,8 @@ static void refused_data_source_is_told_why(void **state)
 	rig_hang_up(r, p);
 }
 
-static void update_needs_a_known_source(void **state)
+TEST_STATE(update_needs_a_known_source, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	struct pb_mem m;
 
@@ -203,9 +188,8 @@ static void update_needs_a_known_source(void **state)
 	rig_hang_up(r, p);
 }
 
-static void writers_have_their_buffer(void **state)
+TEST_STATE(writers_have_their_buffer, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	struct producer_port *port;
 
@@ -227,12 +211,11 @@ static void writers_have_their_buffer(void **state)
 	rig_hang_up(r, p);
 }
 
-static void grants_are_per_buffer(void **state)
+TEST(grants_are_per_buffer)
 {
 	struct producer_port p = {0};
 	struct trace_buffer *a = (struct trace_buffer *)&p.name, *b = (struct trace_buffer *)&p.id;
 
-	(void)state;
 	assert_null(producer_port_buffer(&p, 0));
 	for (uint16_t i = 1; i <= 100; i++)
 		assert_int_equal(producer_port_grant(&p, i, i % 2 ? a : b), 0);
@@ -248,9 +231,8 @@ static void grants_are_per_buffer(void **state)
 	free(p.grants);
 }
 
-static void trigger_that_nobody_waits_for_is_accepted(void **state)
+TEST_STATE(trigger_that_nobody_waits_for_is_accepted, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
@@ -272,7 +254,7 @@ static void begin_session(struct rig *r, struct peer *c, const char *config)
 
 /* lockdown_mode: set by the config of a session that begins, it stays. A config that is refused
  * changes nothing. */
-static void lockdown_keeps_other_users_out(void **state)
+TEST_WITH(lockdown_keeps_other_users_out, setup, teardown)
 {
 	const struct ipc_peer other = {.uid = 4242}, root = {.uid = 0};
 	struct rig *r = *state;
@@ -297,9 +279,8 @@ static void lockdown_keeps_other_users_out(void **state)
 	rig_hang_up(r, c);
 }
 
-static void second_command_stream_ends_the_first(void **state)
+TEST_STATE(second_command_stream_ends_the_first, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 	uint64_t first;
 
@@ -312,9 +293,8 @@ static void second_command_stream_ends_the_first(void **state)
 	rig_hang_up(r, p);
 }
 
-static void gone_producer_leaves_nothing(void **state)
+TEST_STATE(gone_producer_leaves_nothing, setup, teardown, struct rig *r)
 {
-	struct rig *r = *state;
 	struct peer *p = rig_producer(r);
 
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
@@ -324,27 +304,4 @@ static void gone_producer_leaves_nothing(void **state)
 	rig_hang_up(r, p);
 	assert_int_equal(r->service->n_sources, 0);
 	assert_int_equal(r->service->n_producers, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(nothing_works_before_initialize),
-		STAGE_TEST(initialize_says_what_the_service_can),
-		STAGE_TEST(refused_descriptors_are_logged),
-		STAGE_TEST(second_initialize_is_rejected),
-		STAGE_TEST(bad_initialize_is_rejected),
-		STAGE_TEST(numbers_are_not_given_twice),
-		STAGE_TEST(undecodable_requests_are_rejected),
-		STAGE_TEST(refused_data_source_is_told_why),
-		STAGE_TEST(update_needs_a_known_source),
-		STAGE_TEST(writers_have_their_buffer),
-		cmocka_unit_test(grants_are_per_buffer),
-		STAGE_TEST(trigger_that_nobody_waits_for_is_accepted),
-		STAGE_TEST(lockdown_keeps_other_users_out),
-		STAGE_TEST(second_command_stream_ends_the_first),
-		STAGE_TEST(gone_producer_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/event_loop/msgsock.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
@@ -86,9 +80,10 @@ static int add_raw(struct fixture *f, const void *bytes, size_t len)
 	return registry_add(f->rig.service, f->port, bytes, len, &f->e, &s);
 }
 
-static void flags_are_read(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
+
+FIXTURE_TEST(flags_are_read)
 {
-	struct fixture *f = *state;
 	struct registered_source *s;
 
 	/* name: "a" will_notify_on_stop, will_notify_on_start, handles..clear, no_flush */
@@ -106,10 +101,8 @@ static void flags_are_read(void **state)
 	assert_false(s->handles_incremental_state_clear || s->no_flush);
 }
 
-static void names_may_repeat_ids_may_not(void **state)
+FIXTURE_TEST(names_may_repeat_ids_may_not)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(add(f, "a", 0, 0), 0);
 	assert_int_equal(add(f, "a", 0, 0), 0);
 	assert_int_equal(add(f, "a", 7, 0), 0);
@@ -118,9 +111,8 @@ static void names_may_repeat_ids_may_not(void **state)
 	assert_int_equal(f->port->n_sources, 3);
 }
 
-static void ids_are_a_producers_own(void **state)
+FIXTURE_TEST(ids_are_a_producers_own)
 {
-	struct fixture *f = *state;
 	struct producer_port *first = f->port;
 	struct peer *other = rig_producer(&f->rig);
 
@@ -134,9 +126,8 @@ static void ids_are_a_producers_own(void **state)
 	f->port = first;
 }
 
-static void nameless_is_refused(void **state)
+FIXTURE_TEST(nameless_is_refused)
 {
-	struct fixture *f = *state;
 	char name[MAX_NAME_BYTES + 2];
 
 	assert_int_equal(add(f, NULL, 1, 0), -EINVAL);
@@ -153,10 +144,8 @@ static void nameless_is_refused(void **state)
 			 -EINVAL);
 }
 
-static void what_others_could_not_read_is_refused(void **state)
+FIXTURE_TEST(what_others_could_not_read_is_refused)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(add_raw(f,
 				 "\x0a\x01"
 				 "a\x10",
@@ -178,7 +167,7 @@ static void what_others_could_not_read_is_refused(void **state)
 }
 
 /* A decoder that calls itself for each level would run out of stack. */
-static void deep_nesting_is_refused(void **state)
+TEST_WITH(deep_nesting_is_refused, setup, teardown)
 {
 	enum { DEPTH = 20000 };
 	struct fixture *f = *state;
@@ -209,20 +198,16 @@ static uint64_t refused(const struct fixture *f, enum quota_kind kind)
 	return f->rig.service->quota.refused[kind];
 }
 
-static void one_descriptor_has_a_limit(void **state)
+FIXTURE_TEST(one_descriptor_has_a_limit)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(add(f, "a", 0, MSGSOCK_MAX_MESSAGE - 9), 0); /* more than a frame brings */
 	assert_int_equal(add(f, "a", 0, MAX_DESCRIPTOR_BYTES), -ENOBUFS);
 	assert_non_null(strstr(f->e.text, "descriptor"));
 	assert_int_equal(refused(f, REFUSED_DESCRIPTORS_OF_PRODUCER), 1);
 }
 
-static void a_producers_descriptors_have_a_limit(void **state)
+FIXTURE_TEST(a_producers_descriptors_have_a_limit)
 {
-	struct fixture *f = *state;
-
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 	assert_int_equal(add(f, "a", 0, 100 << 10), -ENOBUFS);
@@ -231,10 +216,8 @@ static void a_producers_descriptors_have_a_limit(void **state)
 	assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 }
 
-static void a_producers_sources_have_a_limit(void **state)
+FIXTURE_TEST(a_producers_sources_have_a_limit)
 {
-	struct fixture *f = *state;
-
 	for (unsigned i = 0; i < MAX_SOURCES_PER_PRODUCER; i++)
 		assert_int_equal(add(f, "a", 0, 0), 0);
 	assert_int_equal(add(f, "a", 0, 0), -ENOBUFS);
@@ -250,9 +233,8 @@ static int update(struct fixture *f, const char *name, uint64_t id, size_t bytes
 	return r;
 }
 
-static void update_replaces_by_id_and_name(void **state)
+FIXTURE_TEST(update_replaces_by_id_and_name)
 {
-	struct fixture *f = *state;
 	struct registered_source *s;
 
 	assert_int_equal(add(f, "first", 1, 0), 0);
@@ -269,10 +251,8 @@ static void update_replaces_by_id_and_name(void **state)
 	assert_int_equal(update(f, "first", 1, MAX_DESCRIPTOR_BYTES), -ENOBUFS);
 }
 
-static void removed_by_name_one_at_a_time(void **state)
+FIXTURE_TEST(removed_by_name_one_at_a_time)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(add(f, "a", 1, 0), 0);
 	assert_int_equal(add(f, "b", 0, 0), 0);
 	assert_int_equal(add(f, "a", 2, 0), 0);
@@ -281,25 +261,4 @@ static void removed_by_name_one_at_a_time(void **state)
 	assert_true(registry_remove(f->rig.service, f->port, "a"));
 	assert_false(registry_remove(f->rig.service, f->port, "a"));
 	assert_false(registry_remove(f->rig.service, f->port, ""));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(flags_are_read),
-		TEST(names_may_repeat_ids_may_not),
-		TEST(ids_are_a_producers_own),
-		TEST(nameless_is_refused),
-		TEST(what_others_could_not_read_is_refused),
-		TEST(deep_nesting_is_refused),
-		TEST(one_descriptor_has_a_limit),
-		TEST(a_producers_descriptors_have_a_limit),
-		TEST(a_producers_sources_have_a_limit),
-		TEST(update_replaces_by_id_and_name),
-		TEST(removed_by_name_one_at_a_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

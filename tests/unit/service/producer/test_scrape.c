@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/producer/scrape.h"
 
@@ -32,19 +26,16 @@ static void scrape(struct stage *g)
 	scrape_session(rig_session(&g->rig));
 }
 
-static void whole_packets_of_an_open_chunk_are_taken(void **state)
+STAGE_TEST(whole_packets_of_an_open_chunk_are_taken)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
 	scrape(g);
 	assert_int_equal(stage_count(g, "one"), 1);
 	assert_int_equal(smb_word_state(smb_load_word(&g->s.smb, 2), 0), SMB_BEING_WRITTEN);
 }
 
-static void last_packet_comes_with_the_commit(void **state)
+STAGE_TEST(last_packet_comes_with_the_commit)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
@@ -62,20 +53,16 @@ static void last_packet_comes_with_the_commit(void **state)
 	peer_packets_free(&t);
 }
 
-static void one_begun_packet_is_not_taken(void **state)
+STAGE_TEST(one_begun_packet_is_not_taken)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, false);
 	scrape(g);
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
 }
 
 /* A writer that has ended a packet counts one more, so that nobody need wait for the next. */
-static void ended_packet_of_an_open_chunk_is_taken(void **state)
+STAGE_TEST(ended_packet_of_an_open_chunk_is_taken)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, false);
 	smb_header_store_packets(smb_chunk_at(&g->s.smb, 0, SMB_DIV1, 0).header, 2, 0);
 	scrape(g);
@@ -86,10 +73,8 @@ static void ended_packet_of_an_open_chunk_is_taken(void **state)
 	assert_int_equal(stage_stats(g, 0)->abi_violations, 0);
 }
 
-static void complete_chunk_is_taken_whole(void **state)
+STAGE_TEST(complete_chunk_is_taken_whole)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, true);
 	scrape(g);
 	assert_int_equal(stage_count(g, "one"), 1);
@@ -99,10 +84,8 @@ static void complete_chunk_is_taken_whole(void **state)
 	assert_int_equal(stage_count(g, "one"), 0);
 }
 
-static void unregistered_writer_is_not_scraped(void **state)
+STAGE_TEST(unregistered_writer_is_not_scraped)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 0, 2, 0, texts, 3, false);
 	scrape(g);
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
@@ -114,9 +97,8 @@ static void unregistered_writer_is_not_scraped(void **state)
 	assert_int_equal(stage_count(g, "one"), 1);
 }
 
-static void buffer_of_another_session_is_left_for_it(void **state)
+STAGE_TEST(buffer_of_another_session_is_left_for_it)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 	struct session *first = rig_session(&g->rig);
 
@@ -131,10 +113,8 @@ static void buffer_of_another_session_is_left_for_it(void **state)
 	rig_hang_up(&g->rig, second);
 }
 
-static void hostile_page_headers_do_no_harm(void **state)
+STAGE_TEST(hostile_page_headers_do_no_harm)
 {
-	struct stage *g = *state;
-
 	for (uint32_t i = 0; i < g->s.smb.n_pages; i++) {
 		uint8_t *page = g->s.smb.base + (size_t)i * g->s.smb.page_size;
 
@@ -148,9 +128,8 @@ static void hostile_page_headers_do_no_harm(void **state)
 	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
 }
 
-static void flush_saves_what_was_written(void **state)
+STAGE_TEST(flush_saves_what_was_written)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f;
 	uint64_t call;
@@ -168,9 +147,8 @@ static void flush_saves_what_was_written(void **state)
 }
 
 /* A producer that hangs is the one whose chunks nobody else will bring. */
-static void failed_flush_saves_what_was_written(void **state)
+STAGE_TEST(failed_flush_saves_what_was_written)
 {
-	struct stage *g = *state;
 	struct pb_mem m;
 
 	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
@@ -180,55 +158,29 @@ static void failed_flush_saves_what_was_written(void **state)
 	assert_int_equal(stage_count(g, "two"), 1);
 }
 
-static void hang_up_saves_what_was_written(void **state)
+STAGE_TEST(hang_up_saves_what_was_written)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
 	stage_hang_up_producer(g);
 	assert_int_equal(stage_count(g, "two"), 1);
 }
 
-static void end_of_the_session_saves_what_was_written(void **state)
+STAGE_TEST(end_of_the_session_saves_what_was_written)
 {
-	struct stage *g = *state;
-
 	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	assert_int_equal(stage_count(g, "two"), 1);
 }
 
-static void who_did_not_ask_is_not_scraped(void **state)
+TEST(who_did_not_ask_is_not_scraped)
 {
 	struct stage *g = stage_new(0, false);
 
-	(void)state;
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
 	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 3, true);
 	scrape(g);
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
 	stage_free(g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(whole_packets_of_an_open_chunk_are_taken),
-		STAGE_TEST(last_packet_comes_with_the_commit),
-		STAGE_TEST(one_begun_packet_is_not_taken),
-		STAGE_TEST(ended_packet_of_an_open_chunk_is_taken),
-		STAGE_TEST(complete_chunk_is_taken_whole),
-		STAGE_TEST(unregistered_writer_is_not_scraped),
-		STAGE_TEST(buffer_of_another_session_is_left_for_it),
-		STAGE_TEST(hostile_page_headers_do_no_harm),
-		STAGE_TEST(flush_saves_what_was_written),
-		STAGE_TEST(failed_flush_saves_what_was_written),
-		STAGE_TEST(hang_up_saves_what_was_written),
-		STAGE_TEST(end_of_the_session_saves_what_was_written),
-		cmocka_unit_test(who_did_not_ask_is_not_scraped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -13,6 +6,7 @@
 
 #include <errno.h>
 
+#include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/session/admission.h"
@@ -66,9 +60,10 @@ static struct peer *other_session(struct rig *r, const char *text)
 	return p;
 }
 
-static void sessions_of_a_user_are_counted(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct rig *r)
+
+FIXTURE_TEST(sessions_of_a_user_are_counted)
 {
-	struct rig *r = *state;
 	struct peer *p[LIMIT_SESSIONS_PER_UID];
 
 	for (int i = 0; i < LIMIT_SESSIONS_PER_UID; i++) {
@@ -84,9 +79,8 @@ static void sessions_of_a_user_are_counted(void **state)
 		rig_hang_up(r, p[i]);
 }
 
-static void sessions_of_all_are_counted(void **state)
+FIXTURE_TEST(sessions_of_all_are_counted)
 {
-	struct rig *r = *state;
 	struct quota_account a[LIMIT_SESSIONS];
 
 	for (int i = 0; i < LIMIT_SESSIONS; i++) {
@@ -100,9 +94,8 @@ static void sessions_of_all_are_counted(void **state)
 		quota_close(&a[i]);
 }
 
-static void unique_name_is_unique_in_any_state(void **state)
+FIXTURE_TEST(unique_name_is_unique_in_any_state)
 {
-	struct rig *r = *state;
 	struct peer *p = other_session(r, "unique_session_name: 'one' buffers { size_kb: 4 }");
 
 	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), -EBUSY);
@@ -115,10 +108,8 @@ static void unique_name_is_unique_in_any_state(void **state)
 	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), 0);
 }
 
-static void guardrail_keeps_sessions_apart_in_time(void **state)
+FIXTURE_TEST(guardrail_keeps_sessions_apart_in_time)
 {
-	struct rig *r = *state;
-
 	remember(r, "unique_session_name: 'again'");
 	assert_int_equal(admit(r, "unique_session_name: 'again' enable_extra_guardrails: true", 1),
 			 0); /* that one did without */
@@ -159,7 +150,7 @@ static int admit_later(struct rig *r, const char *text, unsigned seconds)
 	return -WEXITSTATUS(status);
 }
 
-static void guardrail_ends_with_its_time(void **state)
+TEST_WITH(guardrail_ends_with_its_time, setup, teardown)
 {
 	static const char config[] = "unique_session_name: 'x' enable_extra_guardrails: true";
 	struct rig *r = *state;
@@ -169,9 +160,8 @@ static void guardrail_ends_with_its_time(void **state)
 	assert_int_equal(admit_later(r, config, 301), 0);
 }
 
-static void only_so_many_are_remembered(void **state)
+FIXTURE_TEST(only_so_many_are_remembered)
 {
-	struct rig *r = *state;
 	char text[96];
 
 	for (int i = 0; i < 1000; i++) {
@@ -189,9 +179,8 @@ static void only_so_many_are_remembered(void **state)
 #define SEMAPHORE(name, max)                                                                       \
 	"session_semaphores { name: '" name "' max_other_session_count: " max " } "
 
-static void strictest_semaphore_holds(void **state)
+FIXTURE_TEST(strictest_semaphore_holds)
 {
-	struct rig *r = *state;
 	struct peer *p[2];
 
 	p[0] = other_session(r, SEMAPHORE("a", "2") "buffers { size_kb: 4 }");
@@ -211,15 +200,13 @@ static void strictest_semaphore_holds(void **state)
 
 /* ---- exclusive_prio ---- */
 
-static void exclusive_needs_root(void **state)
+FIXTURE_TEST(exclusive_needs_root)
 {
-	struct rig *r = *state;
-
 	assert_int_equal(admit(r, "exclusive_prio: 1", 1000), -EPERM);
 	assert_int_equal(admit(r, "exclusive_prio: 1", 0), 0);
 }
 
-static void exclusive_session_admits_only_higher_ones(void **state)
+TEST_WITH(exclusive_session_admits_only_higher_ones, setup, teardown)
 {
 	struct rig *r = *state;
 	struct session s = {.state = SESSION_STARTED};
@@ -239,7 +226,7 @@ static void exclusive_session_admits_only_higher_ones(void **state)
 }
 
 /* The others are told why they end; a detached one goes silently, a clone stays. */
-static void exclusive_session_ends_all_others(void **state)
+TEST_WITH(exclusive_session_ends_all_others, setup, teardown)
 {
 	struct rig *r = *state;
 	struct peer *attached = rig_consumer(r), *detached = rig_consumer(r), *clone;
@@ -260,24 +247,4 @@ static void exclusive_session_ends_all_others(void **state)
 	rig_hang_up(r, attached);
 	rig_hang_up(r, detached);
 	rig_hang_up(r, clone);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(sessions_of_a_user_are_counted),
-		TEST(sessions_of_all_are_counted),
-		TEST(unique_name_is_unique_in_any_state),
-		TEST(guardrail_keeps_sessions_apart_in_time),
-		TEST(guardrail_ends_with_its_time),
-		TEST(only_so_many_are_remembered),
-		TEST(strictest_semaphore_holds),
-		TEST(exclusive_needs_root),
-		TEST(exclusive_session_admits_only_higher_ones),
-		TEST(exclusive_session_ends_all_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

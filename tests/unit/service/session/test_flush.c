@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/session/flush.h"
@@ -43,9 +37,8 @@ static uint64_t ask_flush(struct stage *g, uint32_t timeout_ms, uint64_t flags)
 	return peer_call_mem(g->cons, C_FLUSH, &m);
 }
 
-static void acked_flush_succeeds(void **state)
+STAGE_TEST(acked_flush_succeeds)
 {
-	struct stage *g = *state;
 	uint64_t call, id;
 
 	stage_start(g, STAGE_CONFIG);
@@ -58,9 +51,8 @@ static void acked_flush_succeeds(void **state)
 	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 1);
 }
 
-static void data_of_the_ack_is_there_when_the_flush_ends(void **state)
+STAGE_TEST(data_of_the_ack_is_there_when_the_flush_ends)
 {
-	struct stage *g = *state;
 	const char *text = "flushed";
 	uint64_t call, id;
 
@@ -73,9 +65,8 @@ static void data_of_the_ack_is_there_when_the_flush_ends(void **state)
 	assert_int_equal(stage_count(g, "flushed"), 1);
 }
 
-static void silence_is_a_failure_after_the_timeout(void **state)
+STAGE_TEST(silence_is_a_failure_after_the_timeout)
 {
-	struct stage *g = *state;
 	uint64_t call, begin;
 
 	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 30");
@@ -89,9 +80,8 @@ static void silence_is_a_failure_after_the_timeout(void **state)
 	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 0);
 }
 
-static void late_ack_does_nothing(void **state)
+STAGE_TEST(late_ack_does_nothing)
 {
-	struct stage *g = *state;
 	uint64_t call, id;
 
 	stage_start(g, STAGE_CONFIG);
@@ -102,9 +92,8 @@ static void late_ack_does_nothing(void **state)
 	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 0);
 }
 
-static void ack_covers_all_flushes_before(void **state)
+STAGE_TEST(ack_covers_all_flushes_before)
 {
-	struct stage *g = *state;
 	uint64_t calls[3], id = 0;
 
 	stage_start(g, STAGE_CONFIG);
@@ -120,9 +109,8 @@ static void ack_covers_all_flushes_before(void **state)
 	assert_true(peer_accepted(g->cons, calls[2]));
 }
 
-static void ack_is_for_oneself(void **state)
+STAGE_TEST(ack_is_for_oneself)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_producer(&g->rig);
 	uint64_t stream = peer_become_producer(other, "other", "src", 0, false), call, id;
 	struct peer_session s = {0};
@@ -140,28 +128,24 @@ static void ack_is_for_oneself(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void nobody_to_ask_is_success_at_once(void **state)
+STAGE_TEST(nobody_to_ask_is_success_at_once)
 {
-	struct stage *g = *state;
-
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
 	assert_true(peer_accepted(g->cons, ask_flush(g, 0, 0)));
 }
 
-static void sources_with_no_flush_are_not_asked(void **state)
+TEST(sources_with_no_flush_are_not_asked)
 {
 	struct stage *g = stage_new(DS_NO_FLUSH, false);
 
-	(void)state;
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(g->cons, ask_flush(g, 0, 0)));
 	assert_true(peer_is_quiet(g->prod));
 	stage_free(g);
 }
 
-static void producer_that_leaves_is_not_waited_for(void **state)
+STAGE_TEST(producer_that_leaves_is_not_waited_for)
 {
-	struct stage *g = *state;
 	uint64_t call;
 
 	stage_start(g, STAGE_CONFIG);
@@ -171,10 +155,8 @@ static void producer_that_leaves_is_not_waited_for(void **state)
 	assert_true(peer_accepted(g->cons, call));
 }
 
-static void flush_needs_a_started_session(void **state)
+STAGE_TEST(flush_needs_a_started_session)
 {
-	struct stage *g = *state;
-
 	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 } deferred_start: true");
 	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
@@ -185,9 +167,8 @@ static void flush_needs_a_started_session(void **state)
 	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));
 }
 
-static void pending_flushes_have_a_limit(void **state)
+STAGE_TEST(pending_flushes_have_a_limit)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	stage_start(g, STAGE_CONFIG);
@@ -201,9 +182,8 @@ static void pending_flushes_have_a_limit(void **state)
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_FLUSHES], 1);
 }
 
-static void end_of_the_session_rejects_what_waits(void **state)
+STAGE_TEST(end_of_the_session_rejects_what_waits)
 {
-	struct stage *g = *state;
 	uint64_t call, end;
 
 	stage_start(g, STAGE_CONFIG);
@@ -215,9 +195,8 @@ static void end_of_the_session_rejects_what_waits(void **state)
 	assert_true(peer_rejected(g->cons, call));
 }
 
-static void periodic_flush_does_not_wait_for_the_last(void **state)
+STAGE_TEST(periodic_flush_does_not_wait_for_the_last)
 {
-	struct stage *g = *state;
 	uint64_t first;
 
 	stage_start(g, STAGE_CONFIG " flush_period_ms: 20");
@@ -237,10 +216,8 @@ static bool lists_slow_flush(struct stage *g)
 	       memmem(s->bytes, s->len, "src", 3);
 }
 
-static void slow_ones_of_the_last_flush_are_named(void **state)
+STAGE_TEST(slow_ones_of_the_last_flush_are_named)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_rejected(g->cons, ask_flush(g, 10, 0x24))); /* explicit */
 	await_flush(g->prod, g->stream, 0x24);
@@ -251,26 +228,4 @@ static void slow_ones_of_the_last_flush_are_named(void **state)
 	ask_flush(g, 10, 0x24);
 	await_flush(g->prod, g->stream, 0x24);
 	assert_false(lists_slow_flush(g)); /* a newer flush was begun */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(acked_flush_succeeds),
-		STAGE_TEST(data_of_the_ack_is_there_when_the_flush_ends),
-		STAGE_TEST(silence_is_a_failure_after_the_timeout),
-		STAGE_TEST(late_ack_does_nothing),
-		STAGE_TEST(ack_covers_all_flushes_before),
-		STAGE_TEST(ack_is_for_oneself),
-		STAGE_TEST(nobody_to_ask_is_success_at_once),
-		cmocka_unit_test(sources_with_no_flush_are_not_asked),
-		STAGE_TEST(producer_that_leaves_is_not_waited_for),
-		STAGE_TEST(flush_needs_a_started_session),
-		STAGE_TEST(pending_flushes_have_a_limit),
-		STAGE_TEST(end_of_the_session_rejects_what_waits),
-		STAGE_TEST(periodic_flush_does_not_wait_for_the_last),
-		STAGE_TEST(slow_ones_of_the_last_flush_are_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

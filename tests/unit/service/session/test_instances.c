@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/instances.h"
 #include "service/ipc/limits.h"
@@ -34,7 +28,7 @@ static bool notify(struct peer *p, uint32_t method, uint64_t id)
 	return peer_accepted(p, peer_call_number(p, method, 1, id));
 }
 
-static void states_follow_the_notifications(void **state)
+TEST_WITH(states_follow_the_notifications, setup, teardown)
 {
 	struct stage *g = *state;
 	struct pb_field f;
@@ -53,7 +47,7 @@ static void states_follow_the_notifications(void **state)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-static void notifications_out_of_place_are_ignored(void **state)
+TEST_WITH(notifications_out_of_place_are_ignored, setup, teardown)
 {
 	struct stage *g = *state;
 
@@ -67,7 +61,7 @@ static void notifications_out_of_place_are_ignored(void **state)
 	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
 }
 
-static void foreign_instances_cannot_be_spoken_for(void **state)
+TEST_WITH(foreign_instances_cannot_be_spoken_for, setup, teardown)
 {
 	struct stage *g = *state;
 	struct peer *other = rig_producer(&g->rig);
@@ -79,7 +73,7 @@ static void foreign_instances_cannot_be_spoken_for(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void configured_session_waits_to_start(void **state)
+TEST_WITH(configured_session_waits_to_start, setup, teardown)
 {
 	struct stage *g = *state;
 	struct pb_field f;
@@ -96,9 +90,8 @@ static void configured_session_waits_to_start(void **state)
 	assert_true(peer_is_quiet(g->prod));
 }
 
-static void each_match_is_an_instance(void **state)
+STAGE_TEST(each_match_is_an_instance)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_producer(&g->rig);
 	uint64_t stream = peer_become_producer(other, "other", "src", 0, false);
 	struct peer_session s = {0};
@@ -114,9 +107,8 @@ static void each_match_is_an_instance(void **state)
 	assert_int_equal(rig_session(&g->rig)->n_instances, 1);
 }
 
-static void late_source_joins_a_started_session(void **state)
+STAGE_TEST(late_source_joins_a_started_session)
 {
-	struct stage *g = *state;
 	struct peer *late = rig_producer(&g->rig);
 	struct peer_session s = {0};
 	uint64_t stream;
@@ -129,9 +121,8 @@ static void late_source_joins_a_started_session(void **state)
 	rig_hang_up(&g->rig, late);
 }
 
-static void late_source_is_waited_for_as_well(void **state)
+STAGE_TEST(late_source_is_waited_for_as_well)
 {
-	struct stage *g = *state;
 	struct peer *late = rig_producer(&g->rig);
 	struct peer_session s = {0};
 	struct pb_field f;
@@ -151,9 +142,8 @@ static void late_source_is_waited_for_as_well(void **state)
 	rig_hang_up(&g->rig, late);
 }
 
-static void late_source_joins_no_ended_session(void **state)
+STAGE_TEST(late_source_joins_no_ended_session)
 {
-	struct stage *g = *state;
 	struct peer *late = rig_producer(&g->rig);
 
 	stage_start(g, STAGE_CONFIG);
@@ -172,7 +162,7 @@ static bool unregister(struct peer *p, const char *name)
 	return peer_accepted(p, peer_call_mem(p, P_UNREGISTER_SOURCE, &m));
 }
 
-static void unregistered_source_is_stopped_and_forgotten(void **state)
+TEST_WITH(unregistered_source_is_stopped_and_forgotten, setup, teardown)
 {
 	struct stage *g = *state;
 	struct pb_field f;
@@ -188,10 +178,8 @@ static void unregistered_source_is_stopped_and_forgotten(void **state)
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
 }
 
-static void session_does_not_wait_for_one_that_left(void **state)
+STAGE_TEST(session_does_not_wait_for_one_that_left)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_is_quiet(g->cons));
@@ -199,11 +187,10 @@ static void session_does_not_wait_for_one_that_left(void **state)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-static void sources_without_promises_are_quick(void **state)
+TEST_WITH(sources_without_promises_are_quick, NULL, NULL)
 {
 	struct stage *g = stage_new(0, false);
 
-	(void)state;
 	stage_start(g, STAGE_CONFIG);
 	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
 	assert_true(rig_session(&g->rig)->all_started_told);
@@ -212,13 +199,12 @@ static void sources_without_promises_are_quick(void **state)
 	stage_free(g);
 }
 
-static void instances_of_a_session_have_a_limit(void **state)
+TEST(instances_of_a_session_have_a_limit)
 {
 	struct stage *g = stage_new(0, false);
 	char *config = malloc(1 << 20);
 	char *end;
 
-	(void)state;
 	assert_non_null(config);
 	for (int i = 1; i < 8; i++)
 		assert_true(peer_accepted(g->prod, peer_register(g->prod, "src", 0)));
@@ -233,7 +219,7 @@ static void instances_of_a_session_have_a_limit(void **state)
 	stage_free(g);
 }
 
-static void clearing_goes_to_those_that_can(void **state)
+TEST(clearing_goes_to_those_that_can)
 {
 	struct stage *g = stage_new(DS_CLEARS, false);
 	struct peer *cannot = rig_producer(&g->rig);
@@ -241,7 +227,6 @@ static void clearing_goes_to_those_that_can(void **state)
 	struct peer_session s = {0};
 	struct pb_field f;
 
-	(void)state;
 	stage_start(g, STAGE_CONFIG " incremental_state_config { clear_period_ms: 20 }");
 	assert_true(peer_await_session(cannot, stream, true, &s));
 	for (int i = 0; i < 2; i++) {
@@ -253,25 +238,4 @@ static void clearing_goes_to_those_that_can(void **state)
 	peer_unmap(&s);
 	rig_hang_up(&g->rig, cannot);
 	stage_free(g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(states_follow_the_notifications),
-		STAGE_TEST(notifications_out_of_place_are_ignored),
-		STAGE_TEST(foreign_instances_cannot_be_spoken_for),
-		STAGE_TEST(configured_session_waits_to_start),
-		STAGE_TEST(each_match_is_an_instance),
-		STAGE_TEST(late_source_joins_a_started_session),
-		STAGE_TEST(late_source_is_waited_for_as_well),
-		STAGE_TEST(late_source_joins_no_ended_session),
-		STAGE_TEST(unregistered_source_is_stopped_and_forgotten),
-		STAGE_TEST(session_does_not_wait_for_one_that_left),
-		cmocka_unit_test(sources_without_promises_are_quick),
-		cmocka_unit_test(instances_of_a_session_have_a_limit),
-		cmocka_unit_test(clearing_goes_to_those_that_can),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "unit/test.h"
 #include "service/ipc/limits.h"
 #include "service/session/name_regex.h"
 
@@ -22,9 +16,8 @@ static bool accepted_and_matches(const char *pattern, const char *name)
 	return name_regex_matches(pattern, name, &budget);
 }
 
-static void whole_name_is_meant(void **state)
+TEST(whole_name_is_meant)
 {
-	(void)state;
 	assert_true(accepted_and_matches("perfetto\\.traced_probes", "perfetto.traced_probes"));
 	assert_false(accepted_and_matches("perfetto\\.traced_probes", "perfetto-traced_probes"));
 	assert_true(accepted_and_matches("foo|foobar", "foobar"));
@@ -37,35 +30,32 @@ static void whole_name_is_meant(void **state)
 	assert_false(accepted_and_matches("", "a"));
 }
 
-static void what_is_no_expression_is_refused(void **state)
+TEST(what_is_no_expression_is_refused)
 {
 	uint64_t budget = NAME_REGEX_STEPS;
 	struct err_text e;
 
-	(void)state;
 	assert_int_equal(name_regex_check("a(", &e), -EINVAL);
 	assert_non_null(strstr(e.text, "\"a(\""));
 	assert_false(name_regex_matches("a(", "a(", &budget));
 }
 
 /* The dearest that are accepted, on the longest name: none is given up. */
-static void worst_cases_have_an_answer(void **state)
+TEST(worst_cases_have_an_answer)
 {
 	char name[MAX_NAME_BYTES + 1];
 
-	(void)state;
 	memset(name, 'a', MAX_NAME_BYTES);
 	name[MAX_NAME_BYTES] = '\0';
 	assert_true(accepted_and_matches("(a?a?a?a?a?a?a?a?a?a?){13}.*", name));
 	assert_true(accepted_and_matches("(.*){110}", name));
 }
 
-static void same_pair_is_matched_once(void **state)
+TEST(same_pair_is_matched_once)
 {
 	const char *pattern = "(a?a?a?a?a?){20}b";
 	uint64_t budget = NAME_REGEX_STEPS, left;
 
-	(void)state;
 	assert_false(name_regex_matches(pattern, "aaaaaaaaaaaaaaaaaaaa", &budget));
 	assert_true(budget < NAME_REGEX_STEPS);
 	left = budget;
@@ -75,26 +65,12 @@ static void same_pair_is_matched_once(void **state)
 	assert_true(budget < left);
 }
 
-static void nothing_matches_without_steps_left(void **state)
+TEST(nothing_matches_without_steps_left)
 {
 	uint64_t budget = 10;
 
-	(void)state;
 	assert_false(name_regex_matches("never.seen", "never.seen", &budget));
 	assert_int_equal(budget, 0);
 	budget = NAME_REGEX_STEPS;
 	assert_true(name_regex_matches("never.seen", "never.seen", &budget));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_name_is_meant),
-		cmocka_unit_test(what_is_no_expression_is_refused),
-		cmocka_unit_test(worst_cases_have_an_answer),
-		cmocka_unit_test(same_pair_is_matched_once),
-		cmocka_unit_test(nothing_matches_without_steps_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

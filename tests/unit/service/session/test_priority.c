@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/session/priority.h"
@@ -36,7 +30,7 @@ static int check(const char *text)
 	return r;
 }
 
-static void values_that_are_none_are_refused(void **state)
+TEST(values_that_are_none_are_refused)
 {
 	static const char *const bad[] = {
 		"priority_boost {}",
@@ -53,7 +47,6 @@ static void values_that_are_none_are_refused(void **state)
 		"priority_boost { policy: POLICY_SCHED_FIFO priority: 99 }",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(check(bad[i]), -EINVAL);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
@@ -74,9 +67,8 @@ static bool is_allowed(void)
 #define BOOST(n)                                                                                   \
 	"buffers { size_kb: 4 } priority_boost { policy: POLICY_SCHED_OTHER priority: " n " }"
 
-static void strongest_wish_holds_while_its_session_lives(void **state)
+STAGE_TEST(strongest_wish_holds_while_its_session_lives)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 	int before = getpriority(PRIO_PROCESS, 0);
 
@@ -97,9 +89,8 @@ static void strongest_wish_holds_while_its_session_lives(void **state)
 }
 
 /* The end of what makes way for it does not take its priority away. */
-static void exclusive_session_keeps_its_priority(void **state)
+STAGE_TEST(exclusive_session_keeps_its_priority)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 	int before = getpriority(PRIO_PROCESS, 0);
 
@@ -115,25 +106,11 @@ static void exclusive_session_keeps_its_priority(void **state)
 }
 
 /* One that the kernel does not allow is refused, and nothing of it stays. */
-static void what_the_kernel_refuses_is_refused(void **state)
+STAGE_TEST(what_the_kernel_refuses_is_refused)
 {
-	struct stage *g = *state;
-
 	if (is_allowed())
 		skip();
 	assert_true(
 		peer_tracing_ended(g->cons, peer_enable(g->cons, BOOST("3")), "priority_boost"));
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_that_are_none_are_refused),
-		STAGE_TEST(strongest_wish_holds_while_its_session_lives),
-		STAGE_TEST(exclusive_session_keeps_its_priority),
-		STAGE_TEST(what_the_kernel_refuses_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

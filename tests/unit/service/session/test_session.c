@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/session/session.h"
@@ -22,18 +16,16 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void names_of_states_are_those_of_the_protocol(void **state)
+TEST(names_of_states_are_those_of_the_protocol)
 {
-	(void)state;
 	assert_string_equal(session_state_name(SESSION_DISABLED), "DISABLED");
 	assert_string_equal(session_state_name(SESSION_CONFIGURED), "CONFIGURED");
 	assert_string_equal(session_state_name(SESSION_STARTED), "STARTED");
 	assert_string_equal(session_state_name(SESSION_STOPPING), "STOP_WAIT");
 }
 
-static void zero_timeouts_are_the_defaults(void **state)
+STAGE_TEST(zero_timeouts_are_the_defaults)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	peer_enable(g->cons, "flush_timeout_ms: 3 data_source_stop_timeout_ms: 4");
@@ -46,9 +38,8 @@ static void zero_timeouts_are_the_defaults(void **state)
 	assert_int_equal(session_stop_timeout_ms(s), DEFAULT_STOP_TIMEOUT_MS);
 }
 
-static void buffers_are_found_by_their_number(void **state)
+STAGE_TEST(buffers_are_found_by_their_number)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 4 }");
@@ -58,15 +49,4 @@ static void buffers_are_found_by_their_number(void **state)
 	assert_int_equal(trace_find_buffer(s->trace, s->trace->buffers[0].id), 0);
 	assert_int_equal(trace_find_buffer(s->trace, s->trace->buffers[1].id), 1);
 	assert_int_equal(trace_find_buffer(s->trace, (uint16_t)(s->trace->buffers[1].id + 1)), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_states_are_those_of_the_protocol),
-		STAGE_TEST(zero_timeouts_are_the_defaults),
-		STAGE_TEST(buffers_are_found_by_their_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/session_life.h"
 #include "service/session/session_clone.h"
@@ -41,7 +35,7 @@ static struct session *clone_of(struct session *source)
 	return s;
 }
 
-static void what_it_takes_over(void **state)
+TEST_WITH(what_it_takes_over, setup, teardown)
 {
 	struct stage *g = *state;
 	struct session *source, *s;
@@ -75,7 +69,7 @@ static void what_it_takes_over(void **state)
 }
 
 /* Nothing that is done to a session does anything to it. */
-static void it_is_there_to_be_read(void **state)
+TEST_WITH(it_is_there_to_be_read, setup, teardown)
 {
 	struct stage *g = *state;
 	struct session *s;
@@ -94,9 +88,8 @@ static void it_is_there_to_be_read(void **state)
 }
 
 /* A source that was read has no clocks left; a trace without any cannot be drawn. */
-static void clocks_are_there_though_the_source_was_read(void **state)
+STAGE_TEST(clocks_are_there_though_the_source_was_read)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	stage_start(g, STAGE_CONFIG);
@@ -104,15 +97,4 @@ static void clocks_are_there_though_the_source_was_read(void **state)
 	s = clone_of(rig_session(&g->rig));
 	assert_int_equal(s->trace->clocks.n, 1);
 	session_free(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(what_it_takes_over),
-		STAGE_TEST(it_is_there_to_be_read),
-		STAGE_TEST(clocks_are_there_though_the_source_was_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

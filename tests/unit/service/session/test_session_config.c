@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "config/limits.h"
@@ -41,20 +35,18 @@ static int check(const char *text)
 			fail_msg("refused: %s", e.text);                                           \
 	} while (0)
 
-static void usual_configs_are_fine(void **state)
+TEST(usual_configs_are_fine)
 {
-	(void)state;
 	assert_fine("");
 	assert_fine("buffers { size_kb: 64 }");
 	assert_fine("buffers { size_kb: 1 fill_policy: DISCARD } buffers { size_kb: 4194303 }"
 		    "data_sources { config { name: 'a' target_buffer: 1 } }");
 }
 
-static void regex_filters_are_counted_over_all_sources(void **state)
+TEST(regex_filters_are_counted_over_all_sources)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < MAX_REGEX_FILTERS; i++)
 		strbuf_printf(&text, "data_sources { producer_name_regex_filter: 'a' } ");
 	assert_fine(text.s);
@@ -62,17 +54,15 @@ static void regex_filters_are_counted_over_all_sources(void **state)
 	assert_refused(text.s, -EINVAL, "65 of producer_name_regex_filter; the limit is 64");
 }
 
-static void what_the_command_line_always_sends_is_fine(void **state)
+TEST(what_the_command_line_always_sends_is_fine)
 {
-	(void)state;
 	assert_fine("buffers { size_kb: 64 } duration_ms: 1000 enable_extra_guardrails: false "
 		    "statsd_metadata {} trace_uuid_msb: -5 trace_uuid_lsb: 7 "
 		    "statsd_logging: STATSD_LOGGING_DISABLED");
 }
 
-static void what_others_act_on_is_fine(void **state)
+TEST(what_others_act_on_is_fine)
 {
-	(void)state;
 	assert_fine("activate_triggers: 'x' notify_traceur: true allow_user_build_tracing: true "
 		    "incident_report_config { destination_package: 'p' } "
 		    "android_report_config { skip_report: true } "
@@ -81,14 +71,13 @@ static void what_others_act_on_is_fine(void **state)
 		    "bugreport_score: 5 bugreport_filename: 'a-B_9.pb' trace_all_machines: true");
 }
 
-static void file_fields_without_a_file_are_fine(void **state)
+TEST(file_fields_without_a_file_are_fine)
 {
-	(void)state;
 	assert_fine("max_file_size_bytes: 1000000 file_write_period_ms: 500 "
 		    "write_flush_mode: WRITE_FLUSH_ENABLED fflush_post_write: FFLUSH_ENABLED");
 }
 
-static void what_is_not_built_is_refused_by_name(void **state)
+TEST(what_is_not_built_is_refused_by_name)
 {
 	static const struct {
 		const char *text, *name;
@@ -97,23 +86,20 @@ static void what_is_not_built_is_refused_by_name(void **state)
 		 "protovm_config"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		assert_refused(fields[i].text, -ENOTSUP, fields[i].name);
 }
 
-static void same_fields_saying_nothing_are_fine(void **state)
+TEST(same_fields_saying_nothing_are_fine)
 {
-	(void)state;
 	assert_fine("lockdown_mode: LOCKDOWN_UNCHANGED write_into_file: false output_path: '' "
 		    "compression_type: COMPRESSION_TYPE_UNSPECIFIED exclusive_prio: 0 "
 		    "buffers { size_kb: 4 transfer_on_clone: false clear_before_clone: false } "
 		    "builtin_data_sources { enable_concurrent_session_events: false }");
 }
 
-static void duration_has_limits(void **state)
+TEST(duration_has_limits)
 {
-	(void)state;
 	assert_fine("duration_ms: 604800000");
 	assert_refused("duration_ms: 604800001", -EINVAL, "duration_ms");
 	assert_fine("enable_extra_guardrails: true duration_ms: 86400000");
@@ -121,18 +107,16 @@ static void duration_has_limits(void **state)
 		       "enable_extra_guardrails");
 }
 
-static void bugreport_filename_is_a_name(void **state)
+TEST(bugreport_filename_is_a_name)
 {
-	(void)state;
 	assert_fine("bugreport_filename: ''");
 	assert_refused("bugreport_filename: 'a/b'", -EINVAL, "bugreport_filename");
 	assert_refused("bugreport_filename: 'a b'", -EINVAL, "bugreport_filename");
 	assert_refused("bugreport_filename: '\\303\\244'", -EINVAL, "bugreport_filename");
 }
 
-static void guardrails_hold(void **state)
+TEST(guardrails_hold)
 {
-	(void)state;
 	assert_refused("enable_extra_guardrails: true deferred_start: true", -EINVAL,
 		       "deferred_start");
 	assert_refused("enable_extra_guardrails: true buffers { size_kb: 6 }", -EINVAL, "6");
@@ -149,11 +133,10 @@ static void guardrails_hold(void **state)
 	assert_fine("buffers { size_kb: 200001 } deferred_start: true");
 }
 
-static void buffers_are_counted(void **state)
+TEST(buffers_are_counted)
 {
 	char text[8192] = "";
 
-	(void)state;
 	for (int i = 0; i < LIMIT_BUFFERS; i++)
 		strcat(text, "buffers { size_kb: 4 }\n");
 	assert_fine(text);
@@ -161,17 +144,15 @@ static void buffers_are_counted(void **state)
 	assert_refused(text, -EINVAL, "129");
 }
 
-static void buffer_sizes_have_limits(void **state)
+TEST(buffer_sizes_have_limits)
 {
-	(void)state;
 	assert_refused("buffers {}", -EINVAL, "size_kb");
 	assert_refused("buffers { size_kb: 4 } buffers { size_kb: 0 }", -EINVAL, "buffer 1");
 	assert_refused("buffers { size_kb: 4194304 }", -EINVAL, "4194304");
 }
 
-static void buffer_names_are_unique(void **state)
+TEST(buffer_names_are_unique)
 {
-	(void)state;
 	assert_fine("buffers { size_kb: 4 } buffers { size_kb: 4 } buffers { size_kb: 4 name: '' }"
 		    "buffers { size_kb: 4 name: '' } buffers { size_kb: 4 name: 'a' }");
 	assert_refused("buffers { size_kb: 4 name: 'dup' } buffers { size_kb: 4 }"
@@ -179,9 +160,8 @@ static void buffer_names_are_unique(void **state)
 		       -EINVAL, "dup");
 }
 
-static void data_sources_need_their_buffer(void **state)
+TEST(data_sources_need_their_buffer)
 {
-	(void)state;
 	assert_refused("data_sources { config { name: 'ds' } }", -EINVAL, "ds");
 	assert_refused("buffers { size_kb: 4 } data_sources { config { name: 'ds' "
 		       "target_buffer: 1 } }",
@@ -198,7 +178,7 @@ static void data_sources_need_their_buffer(void **state)
 		-EINVAL, "target_buffer 2");
 }
 
-static void buffer_of_a_data_source_is_found(void **state)
+TEST(buffer_of_a_data_source_is_found)
 {
 	Pb__TraceConfig *c = peer_parse_config(
 		"buffers { size_kb: 4 } buffers { size_kb: 4 name: 'two' }"
@@ -210,7 +190,6 @@ static void buffer_of_a_data_source_is_found(void **state)
 	static const uint32_t want[] = {0, 1, 1, 1, 0};
 	uint32_t got;
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		assert_int_equal(
 			session_config_target_buffer(c, c->data_sources[i]->config, &got, &e), 0);
@@ -219,19 +198,17 @@ static void buffer_of_a_data_source_is_found(void **state)
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void bad_expression_is_refused(void **state)
+TEST(bad_expression_is_refused)
 {
-	(void)state;
 	assert_refused("buffers { size_kb: 4 } data_sources { config { name: 'a' } "
 		       "producer_name_regex_filter: '(' }",
 		       -EINVAL, "producer_name_regex_filter");
 }
 
-static void copies_for_producers_fit_a_frame(void **state)
+TEST(copies_for_producers_fit_a_frame)
 {
 	char *text = malloc(300000), *end;
 
-	(void)state;
 	assert_non_null(text);
 	end = text + sprintf(text, "buffers { size_kb: 4 } data_sources { config { name: 'big' "
 				   "legacy_config: '");
@@ -243,12 +220,11 @@ static void copies_for_producers_fit_a_frame(void **state)
 	free(text);
 }
 
-static void names_have_a_length(void **state)
+TEST(names_have_a_length)
 {
 	char text[1200] = "unique_session_name: '";
 	size_t n = strlen(text);
 
-	(void)state;
 	memset(text + n, 'x', 1024);
 	strcpy(text + n + 1024, "'");
 	assert_fine(text);
@@ -256,9 +232,8 @@ static void names_have_a_length(void **state)
 	assert_refused(text, -EINVAL, "unique_session_name");
 }
 
-static void first_of_several_reasons_is_told(void **state)
+TEST(first_of_several_reasons_is_told)
 {
-	(void)state;
 	assert_refused("duration_ms: 604800001 buffers {} "
 		       "data_sources { config { name: 'a' protovm_config {} } }",
 		       -ENOTSUP, "protovm_config");
@@ -268,11 +243,10 @@ static void first_of_several_reasons_is_told(void **state)
 		       "no buffer 1");
 }
 
-static void data_sources_are_counted(void **state)
+TEST(data_sources_are_counted)
 {
 	char *text = malloc(64 + 20 * (MAX_CONFIG_SOURCES + 1)), *end = text;
 
-	(void)state;
 	assert_non_null(text);
 	end = stpcpy(end, "buffers { size_kb: 4 }");
 	for (unsigned i = 0; i < MAX_CONFIG_SOURCES; i++)
@@ -283,11 +257,10 @@ static void data_sources_are_counted(void **state)
 	free(text);
 }
 
-static void semaphores_are_counted(void **state)
+TEST(semaphores_are_counted)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	(void)state;
 	strbuf_printf(&text, "buffers { size_kb: 4 } ");
 	for (unsigned i = 0; i < MAX_SEMAPHORES; i++)
 		strbuf_printf(&text, "session_semaphores { name: 'a%u' } ", i);
@@ -297,7 +270,7 @@ static void semaphores_are_counted(void **state)
 }
 
 /* The command that sets it up is one frame, and says it once. */
-static void config_of_a_data_source_has_a_size(void **state)
+TEST(config_of_a_data_source_has_a_size)
 {
 	static char text[MAX_SOURCE_CONFIG_BYTES + 200];
 	const char *begin = "buffers { size_kb: 4 } data_sources { config { name: 'big' "
@@ -306,7 +279,6 @@ static void config_of_a_data_source_has_a_size(void **state)
 	size_t room = MAX_SOURCE_CONFIG_BYTES - 10;
 	char *end = stpcpy(text, begin);
 
-	(void)state;
 	memset(end, 'x', room - 10);
 	strcpy(end + room - 10, "' } }");
 	assert_fine(text);
@@ -314,34 +286,4 @@ static void config_of_a_data_source_has_a_size(void **state)
 	strcpy(end + room + 10, "' } }");
 	assert_refused(text, -EINVAL, "data source \"big\"");
 	assert_refused(text, -EINVAL, "the limit is 130048");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(semaphores_are_counted),
-		cmocka_unit_test(config_of_a_data_source_has_a_size),
-		cmocka_unit_test(data_sources_are_counted),
-		cmocka_unit_test(usual_configs_are_fine),
-		cmocka_unit_test(regex_filters_are_counted_over_all_sources),
-		cmocka_unit_test(what_the_command_line_always_sends_is_fine),
-		cmocka_unit_test(what_others_act_on_is_fine),
-		cmocka_unit_test(file_fields_without_a_file_are_fine),
-		cmocka_unit_test(what_is_not_built_is_refused_by_name),
-		cmocka_unit_test(same_fields_saying_nothing_are_fine),
-		cmocka_unit_test(duration_has_limits),
-		cmocka_unit_test(bugreport_filename_is_a_name),
-		cmocka_unit_test(guardrails_hold),
-		cmocka_unit_test(buffers_are_counted),
-		cmocka_unit_test(buffer_sizes_have_limits),
-		cmocka_unit_test(buffer_names_are_unique),
-		cmocka_unit_test(data_sources_need_their_buffer),
-		cmocka_unit_test(buffer_of_a_data_source_is_found),
-		cmocka_unit_test(bad_expression_is_refused),
-		cmocka_unit_test(copies_for_producers_fit_a_frame),
-		cmocka_unit_test(names_have_a_length),
-		cmocka_unit_test(first_of_several_reasons_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/session_life.h"
 
@@ -21,10 +15,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void freed_session_leaves_nothing_with_producers(void **state)
+STAGE_TEST(freed_session_leaves_nothing_with_producers)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 1);
 	rig_hang_up(&g->rig, g->cons);
@@ -33,9 +25,8 @@ static void freed_session_leaves_nothing_with_producers(void **state)
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 }
 
-static void buffers_are_numbered_service_wide(void **state)
+STAGE_TEST(buffers_are_numbered_service_wide)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 	struct session *s;
 
@@ -56,9 +47,8 @@ static void buffers_are_numbered_service_wide(void **state)
 	rig_hang_up(&g->rig, second);
 }
 
-static void refused_config_changes_nothing(void **state)
+STAGE_TEST(refused_config_changes_nothing)
 {
-	struct stage *g = *state;
 	struct service before = *g->rig.service;
 
 	assert_true(peer_tracing_ended(
@@ -67,15 +57,4 @@ static void refused_config_changes_nothing(void **state)
 	assert_int_equal(g->rig.service->last_instance_id, before.last_instance_id);
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
 	assert_true(peer_is_quiet(g->prod));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(freed_session_leaves_nothing_with_producers),
-		STAGE_TEST(buffers_are_numbered_service_wide),
-		STAGE_TEST(refused_config_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
@@ -33,7 +27,7 @@ static bool has_event(const struct session *s, enum lifecycle_kind kind)
 	return false;
 }
 
-static void starts_by_itself(void **state)
+TEST_WITH(starts_by_itself, setup, teardown)
 {
 	struct stage *g = *state;
 	struct session *s;
@@ -50,7 +44,7 @@ static void starts_by_itself(void **state)
 	assert_true(s->trace->sync_marker_due && s->trace->stats_due);
 }
 
-static void deferred_start_waits(void **state)
+TEST_WITH(deferred_start_waits, setup, teardown)
 {
 	struct stage *g = *state;
 	struct session *s;
@@ -67,10 +61,8 @@ static void deferred_start_waits(void **state)
 	assert_int_equal(s->state, SESSION_STARTED);
 }
 
-static void all_started_when_the_last_one_is(void **state)
+STAGE_TEST(all_started_when_the_last_one_is)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_false(rig_session(&g->rig)->all_started_told);
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
@@ -79,9 +71,8 @@ static void all_started_when_the_last_one_is(void **state)
 }
 
 /* Twenty seconds are too long for a test, so its timer is fired here. */
-static void those_that_are_slow_to_start_are_named(void **state)
+STAGE_TEST(those_that_are_slow_to_start_are_named)
 {
-	struct stage *g = *state;
 	const struct slow_sources *slow;
 	struct session *s;
 
@@ -97,16 +88,14 @@ static void those_that_are_slow_to_start_are_named(void **state)
 	assert_false(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
 }
 
-static void session_without_sources_is_all_started(void **state)
+STAGE_TEST(session_without_sources_is_all_started)
 {
-	struct stage *g = *state;
-
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(g->cons));
 	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
 }
 
-static void duration_ends_with_a_flush(void **state)
+TEST_WITH(duration_ends_with_a_flush, setup, teardown)
 {
 	struct stage *g = *state;
 	uint64_t begin = clock_mono_ns();
@@ -130,28 +119,23 @@ static void duration_ends_with_a_flush(void **state)
 	assert_true(has_event(s, LIFECYCLE_TRACING_DISABLED));
 }
 
-static void duration_can_count_suspended_time(void **state)
+STAGE_TEST(duration_can_count_suspended_time)
 {
-	struct stage *g = *state;
-
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 } duration_ms: 30 "
 					 "prefer_suspend_clock_for_duration: true");
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-static void failed_final_flush_is_remembered(void **state)
+STAGE_TEST(failed_final_flush_is_remembered)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG " duration_ms: 10 flush_timeout_ms: 10 "
 				    "data_source_stop_timeout_ms: 10");
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_FAILED);
 }
 
-static void stop_is_not_waited_for_longer_than_the_timeout(void **state)
+STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout)
 {
-	struct stage *g = *state;
 	uint64_t begin;
 
 	stage_start(g, STAGE_CONFIG " data_source_stop_timeout_ms: 40");
@@ -161,9 +145,8 @@ static void stop_is_not_waited_for_longer_than_the_timeout(void **state)
 	assert_true(clock_mono_ns() - begin >= 40 * NS_PER_MS);
 }
 
-static void configured_session_is_disabled_at_once(void **state)
+STAGE_TEST(configured_session_is_disabled_at_once)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
@@ -173,9 +156,8 @@ static void configured_session_is_disabled_at_once(void **state)
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 }
 
-static void disabling_twice_is_once(void **state)
+STAGE_TEST(disabling_twice_is_once)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -190,9 +172,8 @@ static void disabling_twice_is_once(void **state)
 	assert_true(peer_is_quiet(g->cons));
 }
 
-static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
+STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 }");
@@ -208,9 +189,8 @@ static void snapshot_tick_asks_for_marker_and_stats_again(void **state)
 }
 
 /* By the clock that goes on while the machine is suspended. */
-static void snapshot_tick_can_count_suspended_time(void **state)
+STAGE_TEST(snapshot_tick_can_count_suspended_time)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 "
@@ -223,25 +203,4 @@ static void snapshot_tick_can_count_suspended_time(void **state)
 	rig_until(&g->rig, s->trace->sync_marker_due && s->trace->stats_due);
 	session_disable(s, false);
 	assert_null(s->snapshot_tick.boot_event);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(starts_by_itself),
-		STAGE_TEST(deferred_start_waits),
-		STAGE_TEST(all_started_when_the_last_one_is),
-		STAGE_TEST(those_that_are_slow_to_start_are_named),
-		STAGE_TEST(session_without_sources_is_all_started),
-		STAGE_TEST(duration_ends_with_a_flush),
-		STAGE_TEST(duration_can_count_suspended_time),
-		STAGE_TEST(failed_final_flush_is_remembered),
-		STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout),
-		STAGE_TEST(configured_session_is_disabled_at_once),
-		STAGE_TEST(disabling_twice_is_once),
-		STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again),
-		STAGE_TEST(snapshot_tick_can_count_suspended_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

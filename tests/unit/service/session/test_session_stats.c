@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "common/trace_stats.pb-c.h"
 #include "unit/service/rig.h"
@@ -36,9 +30,8 @@ static Pb__TraceStats *stats(struct stage *g, size_t max)
 	return s;
 }
 
-static void counters_are_those_of_service_and_session(void **state)
+STAGE_TEST(counters_are_those_of_service_and_session)
 {
-	struct stage *g = *state;
 	struct session *s;
 	Pb__TraceStats *t;
 
@@ -83,9 +76,8 @@ static void number_counters(struct trace_buffer_stats *b)
 	memcpy(b, numbers, sizeof(*b));
 }
 
-static void buffers_tell_all_their_counters(void **state)
+STAGE_TEST(buffers_tell_all_their_counters)
 {
-	struct stage *g = *state;
 	struct trace_buffer_stats *b, real;
 	Pb__TraceStats__BufferStats *o;
 	Pb__TraceStats *t;
@@ -124,9 +116,8 @@ static void buffers_tell_all_their_counters(void **state)
 	*b = real;
 }
 
-static void writers_have_a_histogram_each(void **state)
+STAGE_TEST(writers_have_a_histogram_each)
 {
-	struct stage *g = *state;
 	Pb__TraceStats *t;
 
 	stage_start(g, STAGE_CONFIG);
@@ -145,9 +136,8 @@ static void writers_have_a_histogram_each(void **state)
 	pb__trace_stats__free_unpacked(t, NULL);
 }
 
-static void histograms_can_be_turned_off(void **state)
+STAGE_TEST(histograms_can_be_turned_off)
 {
-	struct stage *g = *state;
 	Pb__TraceStats *t;
 
 	stage_start(g,
@@ -159,9 +149,8 @@ static void histograms_can_be_turned_off(void **state)
 	pb__trace_stats__free_unpacked(t, NULL);
 }
 
-static void many_writers_are_cut_to_the_size(void **state)
+STAGE_TEST(many_writers_are_cut_to_the_size)
 {
-	struct stage *g = *state;
 	Pb__TraceStats *all, *some;
 
 	stage_start(g, STAGE_CONFIG);
@@ -177,9 +166,8 @@ static void many_writers_are_cut_to_the_size(void **state)
 }
 
 /* What was refused, by kind: of limits with an account, and of those without. */
-static void refusals_are_told_by_kind(void **state)
+STAGE_TEST(refusals_are_told_by_kind)
 {
-	struct stage *g = *state;
 	uint64_t *refused = g->rig.service->quota.refused;
 	Pb__TraceStats *t;
 	unsigned n = 0;
@@ -203,18 +191,4 @@ static void refusals_are_told_by_kind(void **state)
 	}
 	assert_int_equal(n, N_QUOTAS - 1);
 	pb__trace_stats__free_unpacked(t, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(counters_are_those_of_service_and_session),
-		STAGE_TEST(buffers_tell_all_their_counters),
-		STAGE_TEST(writers_have_a_histogram_each),
-		STAGE_TEST(histograms_can_be_turned_off),
-		STAGE_TEST(many_writers_are_cut_to_the_size),
-		STAGE_TEST(refusals_are_told_by_kind),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

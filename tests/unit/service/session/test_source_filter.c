@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/source_filter.h"
 
@@ -61,12 +55,11 @@ static bool remote_matches(const char *filter, const char *config_rest, const ch
 	return r;
 }
 
-static void other_machines_must_be_asked_for(void **state)
+TEST(other_machines_must_be_asked_for)
 {
 	const char *all = "trace_all_machines: true", *guest = "machine_name_filter: \"guest\"";
 	const char *host = "machine_name_filter: \"host\"";
 
-	(void)state;
 	assert_false(remote_matches("", "", "guest"));
 	assert_true(remote_matches("", all, "guest"));
 	assert_true(remote_matches("", all, NULL));
@@ -79,18 +72,16 @@ static void other_machines_must_be_asked_for(void **state)
 	assert_false(remote_matches(host, all, "guest"));
 }
 
-static void no_filter_takes_all(void **state)
+TEST(no_filter_takes_all)
 {
-	(void)state;
 	assert_true(matches("", "anybody"));
 	assert_true(matches("", ""));
 }
 
-static void names_are_exact(void **state)
+TEST(names_are_exact)
 {
 	const char *f = "producer_name_filter: \"a.b\" producer_name_filter: \"c\"";
 
-	(void)state;
 	assert_true(matches(f, "a.b"));
 	assert_true(matches(f, "c"));
 	assert_false(matches(f, "axb"));
@@ -98,11 +89,10 @@ static void names_are_exact(void **state)
 	assert_false(matches(f, ""));
 }
 
-static void expressions_match_the_whole_name(void **state)
+TEST(expressions_match_the_whole_name)
 {
 	const char *f = "producer_name_regex_filter: \"(foo|foobar)[0-9]*\"";
 
-	(void)state;
 	assert_true(matches(f, "foo"));
 	assert_true(matches(f, "foobar"));
 	assert_true(matches(f, "foobar12"));
@@ -112,19 +102,17 @@ static void expressions_match_the_whole_name(void **state)
 	assert_true(matches("producer_name_regex_filter: \".*\"", ""));
 }
 
-static void name_or_expression(void **state)
+TEST(name_or_expression)
 {
 	const char *f = "producer_name_filter: \"one\" producer_name_regex_filter: \"two.*\"";
 
-	(void)state;
 	assert_true(matches(f, "one"));
 	assert_true(matches(f, "twofold"));
 	assert_false(matches(f, "three"));
 }
 
-static void machines_are_this_one_only(void **state)
+TEST(machines_are_this_one_only)
 {
-	(void)state;
 	assert_true(matches("machine_name_filter: \"host\"", "p"));
 	assert_true(matches("machine_name_filter: \"penguin\"", "p"));
 	assert_true(matches("machine_name_filter: \"a\" machine_name_filter: \"host\"", "p"));
@@ -132,11 +120,10 @@ static void machines_are_this_one_only(void **state)
 	assert_false(matches("machine_name_filter: \"host\" producer_name_filter: \"q\"", "p"));
 }
 
-static void bad_expressions_are_refused(void **state)
+TEST(bad_expressions_are_refused)
 {
 	static const char *const bad[] = {"(", "[a", "a{2,1}", "*", "(?=a)"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char filter[128];
 
@@ -148,9 +135,8 @@ static void bad_expressions_are_refused(void **state)
 }
 
 /* One backslash of an expression is two in the config's text, and four in C. */
-static void escapes_are_those_of_ecmascript(void **state)
+TEST(escapes_are_those_of_ecmascript)
 {
-	(void)state;
 	assert_int_equal(check("producer_name_regex_filter: \"a\\\\d+\""), 0);
 	assert_true(matches("producer_name_regex_filter: \"a\\\\d+\"", "a17"));
 	assert_int_equal(check("producer_name_regex_filter: \"com\\\\.app\\\\w*\""), 0);
@@ -158,25 +144,7 @@ static void escapes_are_those_of_ecmascript(void **state)
 	assert_non_null(strstr(e.text, "\\1"));
 }
 
-static void trailing_backslash_is_refused(void **state)
+TEST(trailing_backslash_is_refused)
 {
-	(void)state;
 	assert_int_equal(check("producer_name_regex_filter: \"a\\\\\""), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_filter_takes_all),
-		cmocka_unit_test(names_are_exact),
-		cmocka_unit_test(expressions_match_the_whole_name),
-		cmocka_unit_test(name_or_expression),
-		cmocka_unit_test(machines_are_this_one_only),
-		cmocka_unit_test(other_machines_must_be_asked_for),
-		cmocka_unit_test(bad_expressions_are_refused),
-		cmocka_unit_test(escapes_are_those_of_ecmascript),
-		cmocka_unit_test(trailing_backslash_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "unit/service/rig.h"
@@ -43,9 +37,8 @@ static enum trigger_mode mode_of(const char *text)
 
 #define CONFIG(mode) "trigger_config { trigger_timeout_ms: 1 trigger_mode: " mode " "
 
-static void modes(void **state)
+TEST(modes)
 {
-	(void)state;
 	assert_int_equal(mode_of(""), TRIGGER_NONE);
 	assert_int_equal(mode_of("trigger_config {}"), TRIGGER_NONE);
 	assert_int_equal(mode_of(CONFIG("START_TRACING") "}"), TRIGGER_START);
@@ -55,9 +48,8 @@ static void modes(void **state)
 			 TRIGGER_CLONE);
 }
 
-static void times_are_checked(void **state)
+TEST(times_are_checked)
 {
-	(void)state;
 	assert_refused("trigger_config { trigger_mode: START_TRACING }", "trigger_timeout_ms is 0");
 	assert_refused(
 		"trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 604800001 }",
@@ -74,12 +66,11 @@ static void times_are_checked(void **state)
 }
 
 /* The text reader knows no such values, a peer's bytes may. */
-static void modes_that_are_none_are_refused(void **state)
+TEST(modes_that_are_none_are_refused)
 {
 	static const int bad[] = {-1, 3, 5, 1000};
 	struct err_text e;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		Pb__TraceConfig *c = peer_parse_config(CONFIG("START_TRACING") "}");
 
@@ -91,11 +82,10 @@ static void modes_that_are_none_are_refused(void **state)
 	}
 }
 
-static void triggers_are_checked(void **state)
+TEST(triggers_are_checked)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	(void)state;
 	assert_refused(CONFIG("START_TRACING") "triggers { name: 'a' } triggers { name: 'a' } }",
 		       "\"a\"");
 	assert_refused(CONFIG("START_TRACING") "triggers { name: 'a' producer_name_regex: '(' } }",
@@ -111,27 +101,13 @@ static void triggers_are_checked(void **state)
 		TRIGGER_START);
 }
 
-static void found_by_name(void **state)
+TEST(found_by_name)
 {
 	Pb__TraceConfig *c = peer_parse_config(
 		CONFIG("START_TRACING") "triggers { name: 'a' } triggers { name: 'b' } }");
 
-	(void)state;
 	assert_ptr_equal(trigger_find(c, "b"), c->trigger_config->triggers[1]);
 	assert_null(trigger_find(c, "c"));
 	assert_null(trigger_find(c, ""));
 	pb__trace_config__free_unpacked(c, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(modes),
-		cmocka_unit_test(times_are_checked),
-		cmocka_unit_test(modes_that_are_none_are_refused),
-		cmocka_unit_test(triggers_are_checked),
-		cmocka_unit_test(found_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

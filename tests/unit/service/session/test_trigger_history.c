@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
+#include "unit/test.h"
 #include "base/core/clock.h"
 #include "service/ipc/limits.h"
 #include "service/session/trigger_history.h"
@@ -29,10 +23,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void each_name_has_its_own_count(void **state)
-{
-	struct trigger_history *h = *state;
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct trigger_history *h)
 
+FIXTURE_TEST(each_name_has_its_own_count)
+{
 	assert_int_equal(trigger_history_count(h, "a", 0), 0);
 	trigger_history_add(h, "a", 1);
 	trigger_history_add(h, "b", 2);
@@ -42,10 +36,8 @@ static void each_name_has_its_own_count(void **state)
 	assert_int_equal(trigger_history_count(h, "", 4), 0);
 }
 
-static void a_day_later_it_is_forgotten(void **state)
+FIXTURE_TEST(a_day_later_it_is_forgotten)
 {
-	struct trigger_history *h = *state;
-
 	trigger_history_add(h, "a", HOUR);
 	trigger_history_add(h, "a", 2 * HOUR);
 	assert_int_equal(trigger_history_count(h, "a", 25 * HOUR - 1), 2);
@@ -54,9 +46,8 @@ static void a_day_later_it_is_forgotten(void **state)
 	assert_int_equal(h->n, 0);
 }
 
-static void flood_of_one_name_makes_no_other_forgotten(void **state)
+FIXTURE_TEST(flood_of_one_name_makes_no_other_forgotten)
 {
-	struct trigger_history *h = *state;
 	uint64_t now = 0;
 
 	assert_false(trigger_history_add(h, "rare", now++));
@@ -67,9 +58,8 @@ static void flood_of_one_name_makes_no_other_forgotten(void **state)
 	assert_int_equal(trigger_history_count(h, "often", now), MAX_TRIGGER_HITS_PER_NAME);
 }
 
-static void memory_is_bounded_over_all_names(void **state)
+FIXTURE_TEST(memory_is_bounded_over_all_names)
 {
-	struct trigger_history *h = *state;
 	char name[16];
 
 	for (unsigned i = 0; i < MAX_TRIGGER_HITS + 10; i++) {
@@ -79,18 +69,4 @@ static void memory_is_bounded_over_all_names(void **state)
 	assert_int_equal(h->n, MAX_TRIGGER_HITS);
 	assert_int_equal(trigger_history_count(h, "n9", MAX_TRIGGER_HITS + 10), 0);
 	assert_int_equal(trigger_history_count(h, "n10", MAX_TRIGGER_HITS + 10), 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_name_has_its_own_count),
-		TEST(a_day_later_it_is_forgotten),
-		TEST(flood_of_one_name_makes_no_other_forgotten),
-		TEST(memory_is_bounded_over_all_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

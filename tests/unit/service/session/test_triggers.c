@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "common/observable_events.pb-c.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
@@ -79,7 +73,7 @@ static void assert_trigger(const struct peer_packets *t, uint32_t field, const c
 
 /* ---- START_TRACING ---- */
 
-static void start_waits_for_its_trigger(void **state)
+TEST_WITH(start_waits_for_its_trigger, setup, teardown)
 {
 	struct stage *g = *state;
 	struct peer_packets t;
@@ -109,7 +103,7 @@ static void start_waits_for_its_trigger(void **state)
 	peer_packets_free(&t);
 }
 
-static void start_gives_up(void **state)
+TEST_WITH(start_gives_up, setup, teardown)
 {
 	struct stage *g = *state;
 
@@ -123,10 +117,8 @@ static void start_gives_up(void **state)
 	assert_nothing_to_read(g);
 }
 
-static void start_without_a_consumer_goes_when_it_gives_up(void **state)
+STAGE_TEST(start_without_a_consumer_goes_when_it_gives_up)
 {
-	struct stage *g = *state;
-
 	peer_enable(g->cons,
 		    STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
 	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
@@ -135,7 +127,7 @@ static void start_without_a_consumer_goes_when_it_gives_up(void **state)
 }
 
 /* stop_delay_ms 0 is no limit. */
-static void start_without_delay_runs_on(void **state)
+TEST_WITH(start_without_delay_runs_on, setup, teardown)
 {
 	struct stage *g = *state;
 
@@ -150,9 +142,8 @@ static void start_without_delay_runs_on(void **state)
 
 /* ---- STOP_TRACING ---- */
 
-static void stop_ends_after_its_trigger(void **state)
+STAGE_TEST(stop_ends_after_its_trigger)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("STOP_TRACING", "60000",
@@ -172,7 +163,7 @@ static void stop_ends_after_its_trigger(void **state)
 	peer_packets_free(&t);
 }
 
-static void all_that_were_pulled_are_in_the_trace(void **state)
+TEST_WITH(all_that_were_pulled_are_in_the_trace, setup, teardown)
 {
 	static const char *const names[] = {"end", "more", "end"};
 	struct stage *g = *state;
@@ -201,10 +192,8 @@ static void all_that_were_pulled_are_in_the_trace(void **state)
 	peer_packets_free(&t);
 }
 
-static void stop_without_a_trigger_has_no_trace(void **state)
+STAGE_TEST(stop_without_a_trigger_has_no_trace)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG TRIGGERS("STOP_TRACING", "50", "triggers { name: 'end' }"));
 	stage_write(g, 0, 1, 0, "data");
 	assert_ends(g, true);
@@ -212,9 +201,8 @@ static void stop_without_a_trigger_has_no_trace(void **state)
 }
 
 /* The timeout is for the trigger, not for what follows it. */
-static void stop_delay_may_be_longer_than_the_timeout(void **state)
+STAGE_TEST(stop_delay_may_be_longer_than_the_timeout)
 {
-	struct stage *g = *state;
 	uint64_t begin = clock_mono_ns();
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("STOP_TRACING", "300",
@@ -250,9 +238,8 @@ static uint64_t observe_clones(struct stage *g)
 				PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT);
 }
 
-static void each_clone_trigger_is_told_after_its_delay(void **state)
+STAGE_TEST(each_clone_trigger_is_told_after_its_delay)
 {
-	struct stage *g = *state;
 	uint64_t observe, begin;
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000",
@@ -270,10 +257,8 @@ static void each_clone_trigger_is_told_after_its_delay(void **state)
 	assert_nothing_to_read(g); /* only clones are read */
 }
 
-static void clone_trigger_is_told_to_who_asked(void **state)
+STAGE_TEST(clone_trigger_is_told_to_who_asked)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000", "triggers { name: 'a' }"));
 	pull(g, "a");
 	assert_true(peer_is_quiet(g->cons));
@@ -290,9 +275,8 @@ static void activate(struct stage *g, const char *name)
 	triggers_activate(g->rig.service, "prod", 0, name, &budget);
 }
 
-static void delayed_clones_are_bounded(void **state)
+STAGE_TEST(delayed_clones_are_bounded)
 {
-	struct stage *g = *state;
 	const struct session_triggers *t;
 	const uint64_t *refused;
 
@@ -313,10 +297,8 @@ static void delayed_clones_are_bounded(void **state)
 	assert_int_equal(refused[REFUSED_TRIGGER_HITS], MAX_RECEIVED_TRIGGERS + 5);
 }
 
-static void clone_session_ends_at_its_timeout(void **state)
+STAGE_TEST(clone_session_ends_at_its_timeout)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "100",
 					     "triggers { name: 'a' stop_delay_ms: 60000 }"));
 	pull(g, "a");
@@ -332,10 +314,8 @@ static size_t n_received(struct stage *g)
 	return rig_session(&g->rig)->trace->n_received;
 }
 
-static void regex_names_who_may(void **state)
+STAGE_TEST(regex_names_who_may)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG TRIGGERS(
 			       "CLONE_SNAPSHOT", "60000",
 			       "triggers { name: 'mine' producer_name_regex: 'pr[aeiou]d' } "
@@ -348,9 +328,8 @@ static void regex_names_who_may(void **state)
 	assert_int_equal(n_received(g), 1);
 }
 
-static void probability_skips(void **state)
+STAGE_TEST(probability_skips)
 {
-	struct stage *g = *state;
 	size_t n;
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000",
@@ -369,9 +348,8 @@ static void probability_skips(void **state)
 	assert_in_range(n, 100, 300); /* ten standard deviations */
 }
 
-static void limit_holds_over_sessions(void **state)
+STAGE_TEST(limit_holds_over_sessions)
 {
-	struct stage *g = *state;
 	const char *config = STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000",
 						   "triggers { name: 'a' max_per_24_h: 2 }");
 
@@ -387,7 +365,7 @@ static void limit_holds_over_sessions(void **state)
 	assert_int_equal(n_received(g), 0);
 }
 
-static void every_session_that_waits_acts(void **state)
+TEST_WITH(every_session_that_waits_acts, setup, teardown)
 {
 	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
@@ -402,9 +380,8 @@ static void every_session_that_waits_acts(void **state)
 	rig_hang_up(&g->rig, other);
 }
 
-static void too_many_names_at_once_are_rejected(void **state)
+STAGE_TEST(too_many_names_at_once_are_rejected)
 {
-	struct stage *g = *state;
 	struct pb_mem m;
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000", "triggers { name: 'a' }"));
@@ -414,29 +391,4 @@ static void too_many_names_at_once_are_rejected(void **state)
 	assert_true(peer_rejected(g->prod, peer_call_mem(g->prod, P_TRIGGERS, &m)));
 	assert_int_equal(n_received(g), 0);
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_TRIGGER_NAMES], 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(start_waits_for_its_trigger),
-		STAGE_TEST(start_gives_up),
-		STAGE_TEST(start_without_a_consumer_goes_when_it_gives_up),
-		STAGE_TEST(start_without_delay_runs_on),
-		STAGE_TEST(stop_ends_after_its_trigger),
-		STAGE_TEST(all_that_were_pulled_are_in_the_trace),
-		STAGE_TEST(stop_without_a_trigger_has_no_trace),
-		STAGE_TEST(stop_delay_may_be_longer_than_the_timeout),
-		STAGE_TEST(each_clone_trigger_is_told_after_its_delay),
-		STAGE_TEST(clone_trigger_is_told_to_who_asked),
-		STAGE_TEST(delayed_clones_are_bounded),
-		STAGE_TEST(clone_session_ends_at_its_timeout),
-		STAGE_TEST(regex_names_who_may),
-		STAGE_TEST(probability_skips),
-		STAGE_TEST(limit_holds_over_sessions),
-		STAGE_TEST(every_session_that_waits_acts),
-		STAGE_TEST(too_many_names_at_once_are_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

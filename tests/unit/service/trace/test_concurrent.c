@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 
@@ -52,7 +46,7 @@ static void assert_states(const struct concurrent_events *c, const uint32_t *sta
 	}
 }
 
-static void life_of_another_session_is_in_the_trace(void **state)
+TEST_WITH(life_of_another_session_is_in_the_trace, setup, teardown)
 {
 	static const uint32_t states[] = {2, 3, 1};
 	struct stage *g = *state;
@@ -81,7 +75,7 @@ static void life_of_another_session_is_in_the_trace(void **state)
 	assert_int_equal(events(g)->n, 0); /* each is written once */
 }
 
-static void stopping_is_announced_only_when_a_source_must_acknowledge(void **state)
+TEST_WITH(stopping_is_announced_only_when_a_source_must_acknowledge, setup, teardown)
 {
 	static const uint32_t waited_for[] = {2, 3, 4, 1};
 	struct stage *g = *state;
@@ -104,7 +98,7 @@ static void stopping_is_announced_only_when_a_source_must_acknowledge(void **sta
 	rig_hang_up(&g->rig, slow);
 }
 
-static void sessions_that_ran_before_are_told_first(void **state)
+TEST_WITH(sessions_that_ran_before_are_told_first, setup, teardown)
 {
 	static const uint32_t started = 3;
 	struct stage *g = *state;
@@ -119,20 +113,16 @@ static void sessions_that_ran_before_are_told_first(void **state)
 	assert_null(events(g)->list[0].name);
 }
 
-static void who_did_not_ask_hears_nothing(void **state)
+STAGE_TEST(who_did_not_ask_hears_nothing)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	peer_enable(other, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
 	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->trace->concurrent.n, 0);
 }
 
-static void names_are_for_their_own_user(void **state)
+STAGE_TEST(names_are_for_their_own_user)
 {
-	struct stage *g = *state;
-
 	stage_start(g, WATCH STAGE_CONFIG);
 	rig_session(&g->rig)->uid = 4711;
 	peer_enable(other, "buffers { size_kb: 4 } unique_session_name: 'secret'");
@@ -141,10 +131,8 @@ static void names_are_for_their_own_user(void **state)
 	assert_null(events(g)->list[0].name);
 }
 
-static void they_are_bounded(void **state)
+STAGE_TEST(they_are_bounded)
 {
-	struct stage *g = *state;
-
 	stage_start(g, WATCH STAGE_CONFIG);
 	peer_enable(other, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
@@ -152,18 +140,4 @@ static void they_are_bounded(void **state)
 		session_set_state(rig_session(&g->rig), SESSION_STARTED);
 	assert_int_equal(events(g)->n, MAX_CONCURRENT_EVENTS);
 	assert_in_range(g->rig.service->quota.refused[REFUSED_CONCURRENT_EVENTS], 10, 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(life_of_another_session_is_in_the_trace),
-		STAGE_TEST(stopping_is_announced_only_when_a_source_must_acknowledge),
-		STAGE_TEST(sessions_that_ran_before_are_told_first),
-		STAGE_TEST(who_did_not_ask_hears_nothing),
-		STAGE_TEST(names_are_for_their_own_user),
-		STAGE_TEST(they_are_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

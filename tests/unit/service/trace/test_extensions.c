@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "unit/test.h"
 #include "unit/temp_dir.h"
 #include "base/system/fs.h"
 #include "service/trace/extensions.h"
@@ -54,7 +48,9 @@ static int load(void **state, struct extensions *x, const void *data, size_t len
 	return r;
 }
 
-static void files_are_kept_as_they_are(void **state)
+#define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+FIXTURE_TEST(files_are_kept_as_they_are)
 {
 	struct extensions x = {0};
 	uint8_t zipped[256];
@@ -72,7 +68,7 @@ static void files_are_kept_as_they_are(void **state)
 	extensions_deinit(&x);
 }
 
-static void what_is_no_set_is_refused(void **state)
+FIXTURE_TEST(what_is_no_set_is_refused)
 {
 	static const char *const bad[] = {"",
 					  "text",
@@ -99,7 +95,7 @@ static void what_is_no_set_is_refused(void **state)
 	extensions_deinit(&x);
 }
 
-static void there_are_limits(void **state)
+FIXTURE_TEST(there_are_limits)
 {
 	size_t len = MAX_EXTENSION_SET_BYTES + 5;
 	uint8_t *large = calloc(1, len), *zipped = malloc(len);
@@ -120,18 +116,4 @@ static void there_are_limits(void **state)
 	extensions_deinit(&x);
 	free(large);
 	free(zipped);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(files_are_kept_as_they_are, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_set_is_refused, temp_dir_setup,
-						temp_dir_teardown),
-		cmocka_unit_test_setup_teardown(there_are_limits, temp_dir_setup,
-						temp_dir_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

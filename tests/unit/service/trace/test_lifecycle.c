@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "unit/test.h"
 #include "base/core/mem.h"
 #include "service/trace/lifecycle.h"
 
-static void events_keep_their_order(void **state)
+TEST(events_keep_their_order)
 {
 	struct lifecycle l = {0};
 
-	(void)state;
 	lifecycle_add(&l, LIFECYCLE_TRACING_STARTED, 10);
 	lifecycle_add(&l, LIFECYCLE_FLUSH_STARTED, 20);
 	lifecycle_add(&l, LIFECYCLE_ALL_STARTED, 30);
@@ -25,11 +18,10 @@ static void events_keep_their_order(void **state)
 	assert_int_equal(l.events[2].boot_ns, 30);
 }
 
-static void newest_of_a_kind_is_kept(void **state)
+TEST(newest_of_a_kind_is_kept)
 {
 	struct lifecycle l = {0};
 
-	(void)state;
 	lifecycle_add(&l, LIFECYCLE_ALL_STARTED, 10);
 	lifecycle_add(&l, LIFECYCLE_TRACING_STARTED, 20);
 	lifecycle_add(&l, LIFECYCLE_ALL_STARTED, 30);
@@ -39,11 +31,10 @@ static void newest_of_a_kind_is_kept(void **state)
 	assert_int_equal(l.events[1].boot_ns, 30);
 }
 
-static void flushes_keep_64_of_each(void **state)
+TEST(flushes_keep_64_of_each)
 {
 	struct lifecycle l = {0};
 
-	(void)state;
 	for (uint64_t i = 0; i < 200; i++) {
 		lifecycle_add(&l, LIFECYCLE_FLUSH_STARTED, 2 * i);
 		lifecycle_add(&l, LIFECYCLE_ALL_FLUSHED, 2 * i + 1);
@@ -53,7 +44,7 @@ static void flushes_keep_64_of_each(void **state)
 		assert_int_equal(l.events[i].boot_ns, 272 + i);
 }
 
-static void all_kinds_at_their_most_fit(void **state)
+TEST(all_kinds_at_their_most_fit)
 {
 	static const enum lifecycle_kind kinds[] = {
 		LIFECYCLE_ALL_STARTED,	  LIFECYCLE_TRACING_STARTED,  LIFECYCLE_ALL_FLUSHED,
@@ -62,7 +53,6 @@ static void all_kinds_at_their_most_fit(void **state)
 	};
 	struct lifecycle l = {0};
 
-	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 			lifecycle_add(&l, kinds[k], i);
@@ -73,12 +63,11 @@ static void all_kinds_at_their_most_fit(void **state)
 	lifecycle_deinit(&l);
 }
 
-static void slow_sources_are_replaced(void **state)
+TEST(slow_sources_are_replaced)
 {
 	const struct slow_sources *s;
 	struct lifecycle l = {0};
 
-	(void)state;
 	lifecycle_add_sources(&l, LIFECYCLE_SLOW_FLUSH, 1, "first", 5);
 	lifecycle_add_sources(&l, LIFECYCLE_SLOW_FLUSH, 2, "2nd", 3);
 	lifecycle_add_sources(&l, LIFECYCLE_SLOW_STARTING, 3, "other", 5);
@@ -90,11 +79,10 @@ static void slow_sources_are_replaced(void **state)
 	lifecycle_deinit(&l);
 }
 
-static void removed_kind_is_gone_with_its_sources(void **state)
+TEST(removed_kind_is_gone_with_its_sources)
 {
 	struct lifecycle l = {0};
 
-	(void)state;
 	lifecycle_add(&l, LIFECYCLE_FLUSH_STARTED, 1);
 	lifecycle_add_sources(&l, LIFECYCLE_SLOW_FLUSH, 2, "x", 1);
 	lifecycle_add(&l, LIFECYCLE_FLUSH_STARTED, 3);
@@ -106,11 +94,10 @@ static void removed_kind_is_gone_with_its_sources(void **state)
 	lifecycle_remove(&l, LIFECYCLE_FLUSH_STARTED);
 }
 
-static void clear_forgets_all(void **state)
+TEST(clear_forgets_all)
 {
 	struct lifecycle l = {0};
 
-	(void)state;
 	lifecycle_add(&l, LIFECYCLE_FLUSH_STARTED, 1);
 	lifecycle_add_sources(&l, LIFECYCLE_SLOW_STARTING, 2, "x", 1);
 	lifecycle_clear(&l);
@@ -118,11 +105,10 @@ static void clear_forgets_all(void **state)
 	assert_null(lifecycle_sources(&l, LIFECYCLE_SLOW_STARTING)->bytes);
 }
 
-static void late_event_goes_to_its_place(void **state)
+TEST(late_event_goes_to_its_place)
 {
 	struct lifecycle l = {0};
 
-	(void)state;
 	lifecycle_add(&l, LIFECYCLE_TRACING_STARTED, 10);
 	lifecycle_add(&l, LIFECYCLE_ALL_STARTED, 30);
 	lifecycle_add_value(&l, LIFECYCLE_BUFFER_CLONED, 20, 7);
@@ -134,11 +120,10 @@ static void late_event_goes_to_its_place(void **state)
 	assert_int_equal(l.events[3].value, 1);
 }
 
-static void copy_is_its_own(void **state)
+TEST(copy_is_its_own)
 {
 	struct lifecycle l = {0}, copy = {0};
 
-	(void)state;
 	lifecycle_add(&l, LIFECYCLE_TRACING_STARTED, 10);
 	lifecycle_add_sources(&l, LIFECYCLE_SLOW_FLUSH, 20, "abc", 3);
 	assert_int_equal(lifecycle_copy(&l, &copy), 0);
@@ -148,21 +133,4 @@ static void copy_is_its_own(void **state)
 	assert_memory_equal(lifecycle_sources(&copy, LIFECYCLE_SLOW_FLUSH)->bytes, "abc", 3);
 	assert_null(lifecycle_sources(&copy, LIFECYCLE_SLOW_STARTING)->bytes);
 	lifecycle_deinit(&copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_keep_their_order),
-		cmocka_unit_test(late_event_goes_to_its_place),
-		cmocka_unit_test(copy_is_its_own),
-		cmocka_unit_test(newest_of_a_kind_is_kept),
-		cmocka_unit_test(flushes_keep_64_of_each),
-		cmocka_unit_test(all_kinds_at_their_most_fit),
-		cmocka_unit_test(slow_sources_are_replaced),
-		cmocka_unit_test(removed_kind_is_gone_with_its_sources),
-		cmocka_unit_test(clear_forgets_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

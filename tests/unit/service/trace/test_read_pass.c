@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/trace/read_pass.h"
@@ -66,9 +60,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void empty_buffers_are_read_at_once(void **state)
+STAGE_TEST(empty_buffers_are_read_at_once)
 {
-	struct stage *g = *state;
 	struct counter c = counter();
 
 	read_begin(rig_session(&g->rig)->trace);
@@ -76,9 +69,8 @@ static void empty_buffers_are_read_at_once(void **state)
 	assert_int_equal(c.packets, 0);
 }
 
-static void trusted_fields_come_last(void **state)
+STAGE_TEST(trusted_fields_come_last)
 {
-	struct stage *g = *state;
 	struct counter c = counter();
 	struct pb_field packet, f;
 
@@ -96,9 +88,8 @@ static void trusted_fields_come_last(void **state)
 	assert_memory_equal(c.last, "\xa2\x38\x04text", 7);
 }
 
-static void batch_ends_the_pass_and_the_next_goes_on(void **state)
+STAGE_TEST(batch_ends_the_pass_and_the_next_goes_on)
 {
-	struct stage *g = *state;
 	struct counter c = counter();
 	unsigned passes = 1;
 
@@ -111,7 +102,7 @@ static void batch_ends_the_pass_and_the_next_goes_on(void **state)
 	assert_in_range(passes, 10, 26);
 }
 
-static void reserved_fields_are_dropped_and_counted(void **state)
+TEST_WITH(reserved_fields_are_dropped_and_counted, setup, teardown)
 {
 	static const uint32_t reserved[] = {3, 10, 33, 35, 36, 50, 69, 79, 98, 124, 125, 133};
 	struct stage *g = *state;
@@ -139,9 +130,8 @@ static void reserved_fields_are_dropped_and_counted(void **state)
 	assert_int_equal(rig_session(&g->rig)->trace->invalid_packets, 12);
 }
 
-static void dropped_packets_count_for_the_batch(void **state)
+STAGE_TEST(dropped_packets_count_for_the_batch)
 {
-	struct stage *g = *state;
 	struct counter c = counter();
 	const char *texts[] = {"0123456789"};
 
@@ -160,9 +150,8 @@ static void dropped_packets_count_for_the_batch(void **state)
 }
 
 /* A producer may write as much as it likes of which nothing is left for a trace. */
-static void fragments_without_bytes_end_the_pass_too(void **state)
+STAGE_TEST(fragments_without_bytes_end_the_pass_too)
 {
-	struct stage *g = *state;
 	struct counter c = counter();
 	unsigned passes = 1;
 
@@ -178,9 +167,8 @@ static void fragments_without_bytes_end_the_pass_too(void **state)
 	assert_int_equal(passes, 30 * 1000 / READ_PASS_STEPS);
 }
 
-static void buffers_are_read_in_their_order(void **state)
+STAGE_TEST(buffers_are_read_in_their_order)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 	struct peer_session s[2] = {{0}, {0}};
 	struct peer_packets t;
@@ -211,7 +199,7 @@ static void buffers_are_read_in_their_order(void **state)
 }
 
 /* There is one kind of buffer: what asks for the other one gets the same, and is told as it asked. */
-static void experimental_mode_changes_nothing(void **state)
+TEST_WITH(experimental_mode_changes_nothing, setup, teardown)
 {
 	static const char *const modes[] = {"", "experimental_mode: TRACE_BUFFER_V2"};
 	struct stage *g = *state;
@@ -245,20 +233,4 @@ static void experimental_mode_changes_nothing(void **state)
 		rig_hang_up(&g->rig, c);
 		assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(empty_buffers_are_read_at_once),
-		STAGE_TEST(trusted_fields_come_last),
-		STAGE_TEST(batch_ends_the_pass_and_the_next_goes_on),
-		STAGE_TEST(reserved_fields_are_dropped_and_counted),
-		STAGE_TEST(dropped_packets_count_for_the_batch),
-		STAGE_TEST(fragments_without_bytes_end_the_pass_too),
-		STAGE_TEST(buffers_are_read_in_their_order),
-		STAGE_TEST(experimental_mode_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

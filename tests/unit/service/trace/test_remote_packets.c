@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/remote_rig.h"
 
 #define ALL "buffers { size_kb: 64 } trace_all_machines: true "
@@ -71,9 +65,10 @@ static unsigned read_remote(struct fixture *f, uint32_t field, struct pb_field *
 	return n;
 }
 
-static void trace_of_all_machines_has_their_info(void **state)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
+
+FIXTURE_TEST(trace_of_all_machines_has_their_info)
 {
-	struct fixture *f = *state;
 	struct pb_field info, v;
 
 	tell_all(f);
@@ -87,9 +82,8 @@ static void trace_of_all_machines_has_their_info(void **state)
 	assert_int_equal(read_remote(f, INFO, NULL), 0); /* once */
 }
 
-static void clocks_stand_in_pairs(void **state)
+FIXTURE_TEST(clocks_stand_in_pairs)
 {
-	struct fixture *f = *state;
 	struct pb_field sync, pair, clocks, clock, v;
 
 	tell_all(f);
@@ -109,10 +103,8 @@ static void clocks_stand_in_pairs(void **state)
 	assert_true(v.u64 > 0);
 }
 
-static void what_comes_while_a_session_runs_is_written_then(void **state)
+FIXTURE_TEST(what_comes_while_a_session_runs_is_written_then)
 {
-	struct fixture *f = *state;
-
 	peer_enable(f->cons, ALL);
 	assert_int_equal(read_remote(f, INFO, NULL), 0);
 	tell_all(f);
@@ -120,10 +112,8 @@ static void what_comes_while_a_session_runs_is_written_then(void **state)
 	assert_int_equal(read_remote(f, SYNC, NULL), 0);
 }
 
-static void relay_that_left_is_remembered(void **state)
+FIXTURE_TEST(relay_that_left_is_remembered)
 {
-	struct fixture *f = *state;
-
 	tell_all(f);
 	rig_hang_up(&f->rig, f->relay);
 	f->relay = rig_remote_peer(&f->rig, 2);
@@ -131,61 +121,35 @@ static void relay_that_left_is_remembered(void **state)
 	assert_int_equal(read_remote(f, SYNC, NULL), 1);
 }
 
-static void one_reading_is_not_written(void **state)
+FIXTURE_TEST(one_reading_is_not_written)
 {
-	struct fixture *f = *state;
-
 	peer_identify(f->relay, 0, 1, "a", "");
 	assert_true(peer_accepted(f->relay, peer_sync_clock(f->relay, 1, 6, 1, 100)));
 	peer_enable(f->cons, ALL);
 	assert_int_equal(read_remote(f, SYNC, NULL), 0);
 }
 
-static void trace_of_this_machine_knows_no_other(void **state)
+FIXTURE_TEST(trace_of_this_machine_knows_no_other)
 {
-	struct fixture *f = *state;
-
 	tell_all(f);
 	peer_enable(f->cons, STAGE_CONFIG);
 	assert_int_equal(read_remote(f, INFO, NULL), 0);
 }
 
-static void machine_name_filter_asks_for_them_too(void **state)
+FIXTURE_TEST(machine_name_filter_asks_for_them_too)
 {
-	struct fixture *f = *state;
-
 	tell_all(f);
 	peer_enable(f->cons, "buffers { size_kb: 64 } data_sources { config { name: 'x' } "
 			     "machine_name_filter: 'guest' }");
 	assert_int_equal(read_remote(f, SYNC, NULL), 1);
 }
 
-static void switches_of_the_config_hold(void **state)
+FIXTURE_TEST(switches_of_the_config_hold)
 {
-	struct fixture *f = *state;
-
 	tell_all(f);
 	peer_enable(f->cons, ALL "builtin_data_sources { disable_system_info: true "
 				 "disable_clock_snapshotting: true }");
 	assert_int_equal(read_remote(f, INFO, NULL), 0);
 	tell_all(f);
 	assert_int_equal(read_remote(f, SYNC, NULL), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(trace_of_all_machines_has_their_info),
-		TEST(clocks_stand_in_pairs),
-		TEST(what_comes_while_a_session_runs_is_written_then),
-		TEST(relay_that_left_is_remembered),
-		TEST(one_reading_is_not_written),
-		TEST(trace_of_this_machine_knows_no_other),
-		TEST(machine_name_filter_asks_for_them_too),
-		TEST(switches_of_the_config_hold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

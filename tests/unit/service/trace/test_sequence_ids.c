@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <time.h>
 
+#include "unit/test.h"
 #include "service/ipc/limits.h"
 #include "service/trace/sequence_ids.h"
 
-static void ids_begin_after_the_service(void **state)
+TEST(ids_begin_after_the_service)
 {
 	struct sequence_ids s = {0};
 
-	(void)state;
 	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
 	assert_int_equal(sequence_ids_get(&s, 1, 2), 3);
 	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
@@ -26,22 +19,20 @@ static void ids_begin_after_the_service(void **state)
 	sequence_ids_deinit(&s);
 }
 
-static void producer_and_writer_are_not_mixed_up(void **state)
+TEST(producer_and_writer_are_not_mixed_up)
 {
 	struct sequence_ids s = {0};
 	uint32_t a = sequence_ids_get(&s, 1, 0), b = sequence_ids_get(&s, 0x0100, 1);
 
-	(void)state;
 	assert_int_not_equal(a, b);
 	assert_int_not_equal(sequence_ids_get(&s, 1, 0x0100), b);
 	sequence_ids_deinit(&s);
 }
 
-static void many_keep_their_ids(void **state)
+TEST(many_keep_their_ids)
 {
 	struct sequence_ids s = {0};
 
-	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 50000; i++)
 			assert_int_equal(
@@ -50,11 +41,10 @@ static void many_keep_their_ids(void **state)
 	sequence_ids_deinit(&s);
 }
 
-static void there_is_a_limit(void **state)
+TEST(there_is_a_limit)
 {
 	struct sequence_ids s = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < MAX_SEQUENCES; i++)
 		sequence_ids_get(&s, (uint16_t)(1 + i / 32768), (uint16_t)(i % 32768));
 	assert_int_equal(s.last, MAX_SEQUENCES + 1);
@@ -66,11 +56,10 @@ static void there_is_a_limit(void **state)
 	sequence_ids_deinit(&s);
 }
 
-static void copy_goes_on_by_itself(void **state)
+TEST(copy_goes_on_by_itself)
 {
 	struct sequence_ids s = {0}, copy = {0}, none = {0};
 
-	(void)state;
 	assert_int_equal(sequence_ids_copy(&none, &copy), 0);
 	assert_int_equal(sequence_ids_get(&copy, 1, 1), 2);
 	sequence_ids_deinit(&copy);
@@ -109,13 +98,12 @@ static uint64_t cost_of(const uint16_t *writers)
 }
 
 /* Writers that a multiplicative hash puts side by side, as a peer can compute them. */
-static void chosen_ids_cost_what_others_do(void **state)
+TEST(chosen_ids_cost_what_others_do)
 {
 	uint16_t chosen[CHOSEN], plain[CHOSEN];
 	uint64_t chosen_ns, plain_ns;
 	size_t n = 0;
 
-	(void)state;
 	for (uint32_t w = 0; w <= UINT16_MAX && n < CHOSEN; w++)
 		if ((1u << 16 | w) * 2654435769u >> 27 == 0)
 			chosen[n++] = (uint16_t)w;
@@ -125,18 +113,4 @@ static void chosen_ids_cost_what_others_do(void **state)
 	plain_ns = cost_of(plain);
 	chosen_ns = cost_of(chosen);
 	assert_true(chosen_ns < 5 * plain_ns);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copy_goes_on_by_itself),
-		cmocka_unit_test(ids_begin_after_the_service),
-		cmocka_unit_test(producer_and_writer_are_not_mixed_up),
-		cmocka_unit_test(many_keep_their_ids),
-		cmocka_unit_test(there_is_a_limit),
-		cmocka_unit_test(chosen_ids_cost_what_others_do),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/trace/extensions.h"
 
@@ -51,7 +45,7 @@ static bool is_event(const struct peer_packets *t, size_t i, uint32_t field)
 	       peer_number(&f, field) == 1;
 }
 
-static void packets_come_in_the_order_of_the_protocol(void **state)
+TEST_WITH(packets_come_in_the_order_of_the_protocol, setup, teardown)
 {
 	static const uint32_t order[] = {
 		PB_TRACE_PACKET_CLOCK_SNAPSHOT,
@@ -81,9 +75,8 @@ static void packets_come_in_the_order_of_the_protocol(void **state)
 	peer_packets_free(&t);
 }
 
-static void all_are_on_the_services_sequence(void **state)
+STAGE_TEST(all_are_on_the_services_sequence)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f;
 
@@ -105,9 +98,8 @@ static void all_are_on_the_services_sequence(void **state)
 	peer_packets_free(&t);
 }
 
-static void second_reading_says_only_what_is_new(void **state)
+STAGE_TEST(second_reading_says_only_what_is_new)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	stage_start(g, STAGE_CONFIG);
@@ -119,7 +111,7 @@ static void second_reading_says_only_what_is_new(void **state)
 	peer_packets_free(&t);
 }
 
-static void marker_is_last_in_its_packet(void **state)
+TEST_WITH(marker_is_last_in_its_packet, setup, teardown)
 {
 	static const uint8_t marker[] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
 					 0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
@@ -139,9 +131,8 @@ static void marker_is_last_in_its_packet(void **state)
 	peer_packets_free(&t);
 }
 
-static void config_comes_back_with_what_nobody_knows(void **state)
+STAGE_TEST(config_comes_back_with_what_nobody_knows)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f, v;
 	struct pb_mem m;
@@ -164,9 +155,8 @@ static void config_comes_back_with_what_nobody_knows(void **state)
 	peer_packets_free(&t);
 }
 
-static void config_of_any_size_is_echoed(void **state)
+STAGE_TEST(config_of_any_size_is_echoed)
 {
-	struct stage *g = *state;
 	char *config = malloc(200000), *end;
 	struct peer_packets t;
 	struct pb_field f;
@@ -186,9 +176,8 @@ static void config_of_any_size_is_echoed(void **state)
 	peer_packets_free(&t);
 }
 
-static void builtin_sources_can_be_turned_off(void **state)
+STAGE_TEST(builtin_sources_can_be_turned_off)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 
 	g->enable =
@@ -206,7 +195,7 @@ static void builtin_sources_can_be_turned_off(void **state)
 }
 
 /* The service's own are at the head of each trace, unless its config wants none. */
-static void extensions_are_at_the_head(void **state)
+TEST_WITH(extensions_are_at_the_head, setup, teardown)
 {
 	static uint8_t set_bytes[] = {0x0a, 0x00}, zipped[] = {0x1f, 0x8b, 0};
 	static const struct extensions x = {
@@ -246,7 +235,7 @@ static void extensions_are_at_the_head(void **state)
 	peer_packets_free(&t);
 }
 
-static void snapshot_names_the_primary_clock(void **state)
+TEST_WITH(snapshot_names_the_primary_clock, setup, teardown)
 {
 	static const struct {
 		const char *config;
@@ -272,9 +261,8 @@ static void snapshot_names_the_primary_clock(void **state)
 	}
 }
 
-static void provenance_names_producers_of_sequences(void **state)
+STAGE_TEST(provenance_names_producers_of_sequences)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f, buffer, sequence;
 	int i;
@@ -291,9 +279,8 @@ static void provenance_names_producers_of_sequences(void **state)
 	peer_packets_free(&t);
 }
 
-static void system_is_described(void **state)
+STAGE_TEST(system_is_described)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f, v;
 
@@ -312,9 +299,8 @@ static void system_is_described(void **state)
 	peer_packets_free(&t);
 }
 
-static void slow_sources_are_named(void **state)
+STAGE_TEST(slow_sources_are_named)
 {
-	struct stage *g = *state;
 	struct peer_packets t;
 	struct pb_field f, slow;
 
@@ -330,24 +316,4 @@ static void slow_sources_are_named(void **state)
 			return;
 		}
 	fail();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(packets_come_in_the_order_of_the_protocol),
-		STAGE_TEST(all_are_on_the_services_sequence),
-		STAGE_TEST(second_reading_says_only_what_is_new),
-		STAGE_TEST(marker_is_last_in_its_packet),
-		STAGE_TEST(config_comes_back_with_what_nobody_knows),
-		STAGE_TEST(config_of_any_size_is_echoed),
-		STAGE_TEST(builtin_sources_can_be_turned_off),
-		STAGE_TEST(extensions_are_at_the_head),
-		STAGE_TEST(snapshot_names_the_primary_clock),
-		STAGE_TEST(provenance_names_producers_of_sequences),
-		STAGE_TEST(system_is_described),
-		STAGE_TEST(slow_sources_are_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

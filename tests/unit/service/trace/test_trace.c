@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/trace/trace.h"
 
@@ -21,9 +15,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void uuid_is_the_configs_or_random(void **state)
+STAGE_TEST(uuid_is_the_configs_or_random)
 {
-	struct stage *g = *state;
 	struct session *s;
 	int64_t msb, lsb;
 
@@ -43,9 +36,8 @@ static void uuid_is_the_configs_or_random(void **state)
 	assert_int_not_equal(msb & ~0xf000ll, 0);
 }
 
-static void clocks_can_be_left_alone(void **state)
+STAGE_TEST(clocks_can_be_left_alone)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	peer_enable(g->cons, "builtin_data_sources { disable_clock_snapshotting: true "
@@ -59,9 +51,8 @@ static void clocks_can_be_left_alone(void **state)
 
 /* A file of its own in a rotation: a reading that no file has yet is older than the one at its
  * head, which is written first. */
-static void begun_trace_keeps_no_older_clocks(void **state)
+STAGE_TEST(begun_trace_keeps_no_older_clocks)
 {
-	struct stage *g = *state;
 	struct clock_snapshot older;
 	struct session *s;
 
@@ -75,15 +66,4 @@ static void begun_trace_keeps_no_older_clocks(void **state)
 	trace_restart(s->trace);
 	assert_true(s->trace->clocks.has_initial);
 	assert_int_equal(s->trace->clocks.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STAGE_TEST(uuid_is_the_configs_or_random),
-		STAGE_TEST(clocks_can_be_left_alone),
-		STAGE_TEST(begun_trace_keeps_no_older_clocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
