@@ -100,4 +100,7 @@ FIXTURE_TEST(the_child_runs_as_urgently_as_its_parent)
 	assert_int_equal(sched_getscheduler(outside_reads_pid()), SCHED_OTHER);
 }
 
-/* LEFT OF MAIN: priority_boost_init(); */
+BEFORE_TESTS
+{
+	priority_boost_init();
+}
