@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kernels: none
+#
+# A machine whose CPUs are busy with hundreds of runnable processes: a recording with the default options loses nothing, and
+# takes little of the machine. The limit is that of issue 12: 2.5 s of the CPU time of two CPUs in 8 s.
+set -u
+. "$(dirname "$0")/lib.sh"
+load=${BUILD:-build}/tests/root/crowd
+
+cpu_ticks() { # PID...: used so far
+  local pid sum=0 used
+  for pid; do
+    used=$(sed 's/.*) //' "/proc/$pid/stat" | awk '{ print $12 + $13 }')
+    sum=$((sum + used))
+  done
+  echo "$sum"
+}
+machine_ticks() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; } # user, nice, system
+
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+service=${PIDS[-1]}
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+"$load" 6 500 &
+PIDS+=($!)
+crowd=$!
+before=$(cpu_ticks "$service" "$probes" $(pgrep -P "$probes")) machine_before=$(machine_ticks)
+"$BIN/sonda" record -t 3s --strict -o "$TMP/trace" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/log" 2>&1
+code=$?
+used=$(($(cpu_ticks "$service" "$probes" $(pgrep -P "$probes")) - before)) machine=$(($(machine_ticks) - machine_before))
+kill "$crowd"
+
+if ! grep -q 'SCHED_FIFO' "$TMP/probes.log"; then
+  echo "real time is not allowed here" >&2
+  exit 77
+fi
+[ "$code" = 0 ] && grep -q 'lost *nothing' "$TMP/log"
+verdict "beside hundreds of runnable processes nothing is lost" $? "$TMP/log"
+[ "$(events_in "$TMP/trace")" -gt 100000 ]
+verdict "... of many events, all of which are in the file" $? "$TMP/log"
+echo "the daemons used $used of the $machine ticks that the CPUs worked" >"$TMP/cpu"
+[ "$used" -gt 0 ] && [ $((used * 160)) -le $((machine * 25)) ]
+verdict "... and the daemons take less than 2.5 of 16 s of CPU time" $? "$TMP/cpu"
+cat "$TMP/cpu"
+
+echo "1..$N"
+exit "$BAD"
