@@ -1,20 +1,167 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sonda sessions: which sessions a tracing service has. sonda status: that, who records for it, and
- * what they offer.
- */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/str.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "cli/trace/session_client.h"
-#include "cli/state_text.h"
 #include "cli/terminal/verb.h"
-#include "cli/terminal/verb_options.h"
 #include "config/json.h"
+
+/* What a tracing service knows, as tables for people. Text of others is made plain. */
+
+/*
+ *	ID  UID  STATE    STARTED   DURATION  BUFFERS   SOURCES  NAME
+ *	3   0    STARTED  12:01:05  10 s      33.5 MB   2        flight
+ */
+
+typedef Pb__TracingServiceState__TracingSession session;
+
+static void put_plain(struct strbuf *out, const char *text)
+{
+	size_t before = out->len;
+
+	strbuf_puts(out, text ? text : "");
+	if (out->len > before)
+		str_make_plain(out->s + before, out->len - before, "");
+}
+
+static void put_start(const session *s, char text[static 16])
+{
+	time_t t = (time_t)(s->start_realtime_ns / 1000000000);
+	struct tm tm;
+
+	snprintf(text, 16, "-");
+	if (s->start_realtime_ns > 0 && localtime_r(&t, &tm))
+		strftime(text, 16, "%H:%M:%S", &tm);
+}
+
+static void put_duration(const session *s, char text[static 24])
+{
+	if (s->duration_ms)
+		snprintf(text, 24, "%.1f s", s->duration_ms / 1e3);
+	else
+		snprintf(text, 24, "-");
+}
+
+static uint64_t buffer_bytes(const session *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->n_buffer_size_kb; i++)
+		sum += s->buffer_size_kb[i] * UINT64_C(1024);
+	return sum;
+}
+
+static void put_clock_time(uint64_t boot_ns, struct strbuf *out)
+{
+	uint64_t now = clock_boot_ns();
+	char text[16];
+	struct tm tm;
+	time_t t;
+
+	if (!boot_ns || boot_ns > now)
+		return;
+	t = (time_t)((clock_ns(CLOCK_REALTIME) - (now - boot_ns)) / NS_PER_S);
+	if (localtime_r(&t, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		strbuf_printf(out, " at %s", text);
+}
+
+/* Under the session: whose data it lacks since when. */
+static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
+{
+	strbuf_puts(out, "      ");
+	put_plain(out, d->data_source_name);
+	strbuf_puts(out, ": ");
+	put_plain(out, d->producer_name);
+	strbuf_printf(out, " (pid %d) went away", d->producer_pid);
+	put_clock_time(d->gone_boot_ns, out);
+	if (d->times > 1)
+		strbuf_printf(out, ", the last of %u times", d->times);
+	strbuf_puts(out, d->back_boot_ns ? "; another producer took its place" : "");
+	put_clock_time(d->back_boot_ns, out);
+	strbuf_putc(out, '\n');
+}
+
+static void put_session(const session *s, struct strbuf *out)
+{
+	char start[16], duration[24], bytes[32];
+
+	put_start(s, start);
+	put_duration(s, duration);
+	strbuf_printf(out, "%-5" PRIu64 " %-6d %-16.40s %-9s %-10s %-9s %-8u ", s->id,
+		      s->consumer_uid, s->state ? s->state : "?", start, duration,
+		      str_bytes(buffer_bytes(s), bytes), s->num_data_sources);
+	put_plain(out, s->unique_session_name);
+	strbuf_putc(out, '\n');
+	for (size_t n = 0; n < s->n_departures; n++)
+		put_departure(s->departures[n], out);
+}
+
+static void state_text_sessions(const Pb__TracingServiceState *state, struct strbuf *out)
+{
+	int32_t hidden = state->num_sessions - (int32_t)state->n_tracing_sessions;
+
+	if (state->n_tracing_sessions > 0)
+		strbuf_puts(out, "ID    UID    STATE            STARTED   DURATION   BUFFERS   "
+				 "SOURCES  NAME\n");
+	for (size_t i = 0; i < state->n_tracing_sessions; i++)
+		put_session(state->tracing_sessions[i], out);
+	if (state->num_sessions == 0)
+		strbuf_puts(out, "no session is there\n");
+	else if (hidden > 0)
+		strbuf_printf(out, "%d session%s of other users, which they and root see\n", hidden,
+			      hidden == 1 ? "" : "s");
+}
+
+static const char *producer_name(const Pb__TracingServiceState *state, int32_t id)
+{
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->id == id && state->producers[i]->name)
+			return state->producers[i]->name;
+	return "?";
+}
+
+/* Who records, and what they offer. */
+static void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
+{
+	if (state->n_producers == 0) {
+		strbuf_puts(out, "no producer is connected: is sonda-probes running?\n");
+		return;
+	}
+	strbuf_puts(out, "PRODUCER  PID      UID    NAME\n");
+	for (size_t i = 0; i < state->n_producers; i++) {
+		const Pb__TracingServiceState__Producer *p = state->producers[i];
+
+		strbuf_printf(out, "%-9d %-8d %-6d ", p->id, p->pid, p->uid);
+		put_plain(out, p->name);
+		strbuf_putc(out, '\n');
+	}
+	strbuf_puts(out, "\nDATA SOURCE                       OF\n");
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
+		size_t before = out->len;
+
+		put_plain(out, d->ds_descriptor ? d->ds_descriptor->name : NULL);
+		strbuf_printf(out, "%*s",
+			      before + 34 > out->len ? (int)(before + 34 - out->len) : 1, "");
+		put_plain(out, producer_name(state, d->producer_id));
+		strbuf_printf(out, " (%d)\n", d->producer_id);
+	}
+}
+
+/*
+ * sonda sessions: which sessions a tracing service has. sonda status: that, who records for it, and
+ * what they offer.
+ */
 
 static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
 {

@@ -18,13 +18,11 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "cli/trace/output.h"
-#include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
+#include "cli/trace/session_client.h"
 #include "cli/terminal/verb.h"
-#include "cli/terminal/verb_options.h"
 #include "cli/report/verb_summary.h"
-#include "cli/trace/written_trace.h"
+#include "cli/trace/trace_readback.h"
 
 /* One call of the verb. */
 struct ending {

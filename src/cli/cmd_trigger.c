@@ -11,7 +11,6 @@
 #include "base/event_loop/sock.h"
 #include "cli/trace/session_client.h"
 #include "cli/terminal/verb.h"
-#include "cli/terminal/verb_options.h"
 #include "client/transport/connection.h"
 #include "config/limits.h"
 #include "ipc/producer_port.pb-c.h"

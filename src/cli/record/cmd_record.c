@@ -19,23 +19,20 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "cli/terminal/console.h"
-#include "cli/report/missing.h"
-#include "cli/trace/output.h"
-#include "cli/record/path_program.h"
-#include "cli/record/command_child.h"
-#include "cli/terminal/end_signals.h"
-#include "cli/record/record_config.h"
-#include "cli/record/record_config_file.h"
-#include "cli/report/record_losses.h"
-#include "cli/record/record_options.h"
-#include "cli/report/record_summary.h"
-#include "cli/record/recording.h"
-#include "cli/record/session_snapshots.h"
-#include "cli/record/start_delay.h"
+#include "cli/report/missing_data.h"
 #include "cli/trace/trace_file.h"
-#include "cli/report/trigger_text.h"
+#include "cli/record/daemon_process.h"
+#include "cli/record/command_child.h"
+#include "cli/terminal/signals.h"
+#include "cli/record/record_config.h"
+#include "cli/report/data_losses.h"
+#include "cli/record/record_options.h"
+#include "cli/report/summary.h"
+#include "cli/record/recording.h"
+#include "cli/record/snapshots.h"
+#include "cli/record/start_delay.h"
 #include "cli/terminal/verb.h"
-#include "cli/trace/written_trace.h"
+#include "cli/trace/trace_readback.h"
 
 #define LARGE_PACKET (1ull << 20) /* few are larger */
 
@@ -185,7 +182,7 @@ static int name_snapshots(struct command *c, struct err_text *e)
 			       "CLONE_SNAPSHOT without triggers: there would be no snapshot; name "
 			       "some in trigger_config");
 	c->snapshots = c->options.output ? c->options.output : c->output.text;
-	return r ? r : session_snapshots_check_path(c->snapshots, e);
+	return r ? r : snapshots_check_path(c->snapshots, e);
 }
 
 /* The service makes the file, as the config says. */

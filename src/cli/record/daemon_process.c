@@ -1,4 +1,56 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record/daemon_process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include "base/system/fs.h"
+#include "base/core/clock.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+int path_program(const char *name, char *buf, size_t size)
+{
+	const char *path = getenv("PATH"), *end;
+	char dir[PATH_MAX];
+
+	if (strchr(name, '/')) {
+		snprintf(buf, size, "%s", name);
+		return strlen(name) < size && is_program(name) ? 0 : -ENOENT;
+	}
+	for (; *name && path && *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		if (end == path || (size_t)(end - path) >= sizeof(dir))
+			continue;
+		memcpy(dir, path, (size_t)(end - path));
+		dir[end - path] = '\0';
+		if (!fs_join(buf, size, dir, name) && is_program(buf))
+			return 0;
+	}
+	return -ENOENT;
+}
+
 /*
  *	this process                      child, own process group, dies with its parent
  *	notify  r <--------- pipe ------- w   $TRACED_NOTIFY_FD: one byte "1" when it listens
@@ -8,30 +60,6 @@
  * environment tells it that its stderr is one. Warnings are passed on, the last line is kept as the
  * reason if it dies.
  */
-
-#include "cli/record/daemon_process.h"
-
-#include <errno.h>
-#include <event2/event.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
-#include "base/core/clock.h"
-#include "base/system/fs.h"
-#include "base/system/log.h"
-#include "base/core/mem.h"
-#include "base/text/str.h"
-#include "cli/record/path_program.h"
 
 #define LOOK_AGAIN_MS 10 /* while its end is awaited */
 

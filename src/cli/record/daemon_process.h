@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/core/err.h"
+
+/* The program that a shell would find: name itself where it has a '/', else that of a folder of
+ * PATH. 0, or -ENOENT. */
+int path_program(const char *name, char *buf, size_t size);
 
 struct event_base;
 

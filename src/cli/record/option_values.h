@@ -3,9 +3,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdbool.h>
 
 #include "base/core/err.h"
 #include "config/ftrace/ftrace_config.pb-c.h"
+#include "base/text/str.h"
 
 /*
  * Values of options of `sonda record`. option is how the person wrote it ("-t", "--filter"), for
@@ -40,3 +42,31 @@ struct trigger {
 	const char *filter; /* borrowed from the text; NULL: none */
 };
 int option_trigger(const char *option, const char *text, struct trigger *ret, struct err_text *e);
+
+/* CPUs by number, as people and the kernel list them ("0,2-5"), and as the kernel's masks. */
+
+#define CPU_LIST_MAX 8192 /* CPUs; the most that Linux can be built for */
+
+struct cpu_list {
+	uint32_t words[CPU_LIST_MAX / 32]; /* bit c % 32 of word c / 32 */
+};
+
+/* Adds the CPUs of text. 0, -EINVAL (no list: "", "1-", "3-1", "a"), or -ERANGE (a number that no
+ * CPU has); after an error some may have been added. */
+int cpu_list_add(struct cpu_list *l, const char *text);
+
+/* Is every CPU of l one of this machine? sys_root: where sysfs is. 0, or -ENXIO with the sentence
+ * in e; also 0 when the machine does not tell. */
+int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_text *e);
+
+/* Appends the mask as tracing_cpumask takes it: words of 32 bits in hex with commas between, the
+ * highest CPUs first: "3d", "1,00000000". */
+void cpu_list_mask(const struct cpu_list *l, struct strbuf *b);
+
+/*
+ * The threads of processes as they are now, in *ret_tids, which the caller frees. proc_root: where
+ * procfs is. 0; -ESRCH (one of the processes is not there), -errno of reading it, each with the
+ * sentence in e; or -ENOMEM.
+ */
+int pid_tasks_list(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
+		   size_t *ret_n, struct err_text *e);

@@ -1,13 +1,20 @@
-// SPDX-License-Identifier: Apache-2.0
-
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/progress.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "base/text/str.h"
+#include "base/system/fs.h"
 
-char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
+/* "  12 s of 60 s   1,204,331 events   21.4 MB   0 lost". Returns buf. */
+static char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
 {
 	char number[32], of[32] = "";
 	size_t n;
@@ -26,4 +33,225 @@ char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
 	if (p->has_events)
 		snprintf(buf + n, PROGRESS_MAX - n, "   %s lost", str_thousands(p->lost, number));
 	return buf;
+}
+
+/*
+ * The kernel rings of a running recording, seen from outside: sonda-probes gives each session a
+ * tracefs instance whose name tells its pid and the session, and the kernel counts in it.
+ */
+
+struct ring_totals {
+	uint64_t events; /* written by the kernel, read or not, lost ones included */
+	uint64_t lost; /* overwritten or dropped before they were read */
+	unsigned cpus;
+};
+
+/*
+ * A stats file has lines "name: number":
+ *
+ *	entries: 129            in the ring now
+ *	overrun: 0              overwritten before they were read
+ *	commit overrun: 0       lost, since an interrupt wrote around the whole ring
+ *	dropped events: 0       refused by a full ring that does not overwrite
+ *	read events: 13         taken out
+ */
+
+#define MAX_STATS_BYTES 4096
+
+/* Appends the path of the session's instance. */
+static void ring_watch_path(struct strbuf *b, const char *tracefs_root, pid_t probes,
+			    uint64_t session)
+{
+	strbuf_printf(b, "%s/instances/sonda-%d-%llu", tracefs_root, (int)probes,
+		      (unsigned long long)session);
+}
+
+static uint64_t number_after(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, name, len) && line[len] == ':')
+			return strtoull(line + len + 1, NULL, 10);
+	}
+	return 0;
+}
+
+static void add_cpu(struct ring_totals *t, const char *stats)
+{
+	uint64_t lost = number_after(stats, "overrun") + number_after(stats, "commit overrun") +
+			number_after(stats, "dropped events");
+
+	t->lost += lost;
+	t->events += lost + number_after(stats, "entries") + number_after(stats, "read events");
+	t->cpus++;
+}
+
+struct reading {
+	const char *dir; /* per_cpu */
+	struct ring_totals totals;
+};
+
+static int read_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	struct reading *reading = ctx;
+	struct strbuf path = {0}, text = {0};
+	int r;
+
+	(void)d_type;
+	strbuf_printf(&path, "%s/%s/stats", reading->dir, name);
+	r = path.failed ? -ENOMEM : fs_read_file(path.s, MAX_STATS_BYTES, &text);
+	if (!r && text.s)
+		add_cpu(&reading->totals, text.s);
+	strbuf_deinit(&path);
+	strbuf_deinit(&text);
+	return r;
+}
+
+/* Adds up per_cpu/cpu* /stats of an instance. 0, or -errno when there is none, or none for us. */
+static int ring_watch_read(const char *instance, struct ring_totals *ret)
+{
+	struct reading reading = {0};
+	struct strbuf dir = {0};
+	int r;
+
+	strbuf_printf(&dir, "%s/per_cpu", instance);
+	if (dir.failed) {
+		strbuf_deinit(&dir);
+		return -ENOMEM;
+	}
+	reading.dir = dir.s;
+	r = fs_each(dir.s, read_cpu, &reading);
+	strbuf_deinit(&dir);
+	if (!r)
+		*ret = reading.totals;
+	return r;
+}
+
+#define STILL_TIMES 3 /* a write may take a second on a disk that others use, too */
+
+struct sums {
+	uint64_t waiting, read, lost;
+};
+
+static struct sums sum_up(const Pb__TraceStats *stats)
+{
+	struct sums sums = {0};
+
+	for (size_t i = 0; i < stats->n_buffer_stats; i++) {
+		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
+		uint64_t gone = b->bytes_read + b->bytes_overwritten;
+
+		sums.waiting += b->bytes_written > gone ? b->bytes_written - gone : 0;
+		sums.read += b->bytes_read;
+		sums.lost += b->chunks_overwritten + b->chunks_discarded;
+	}
+	return sums;
+}
+
+bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint64_t buffer_bytes,
+		       char ret[static STREAM_WATCH_TEXT])
+{
+	struct sums now = sum_up(stats);
+	bool loses = now.lost > w->lost, moves = now.read > w->read, was_behind = w->is_behind;
+	char bytes[32];
+
+	w->still = now.waiting && !moves ? w->still + 1 : 0;
+	w->read = now.read;
+	w->lost = now.lost;
+	if (loses || now.waiting > buffer_bytes / 2 || w->still >= STILL_TIMES)
+		w->is_behind = true;
+	else if (moves && now.waiting < buffer_bytes / 8)
+		w->is_behind = false;
+	str_bytes(now.waiting, bytes);
+	if (loses)
+		snprintf(ret, STREAM_WATCH_TEXT,
+			 "the output takes data too slowly: %s wait in the service's buffer, which "
+			 "is full, and data is lost",
+			 bytes);
+	else if (w->is_behind && !was_behind)
+		snprintf(ret, STREAM_WATCH_TEXT,
+			 "the output takes %s: %s wait in the service's buffer",
+			 w->still ? "no data" : "data too slowly", bytes);
+	else if (was_behind && !w->is_behind)
+		snprintf(ret, STREAM_WATCH_TEXT, "the output takes data again");
+	else
+		return false;
+	return true;
+}
+
+void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
+		      const Pb__TraceConfig *config, struct console *console)
+{
+	char text[STREAM_WATCH_TEXT];
+
+	if (stream_watch_note(w, stats, (uint64_t)config->buffers[0]->size_kb << 10, text))
+		console_error(console, "%s", text);
+}
+
+void stream_watch_stall(void *console, bool stalled)
+{
+	console_error(console, "%s",
+		      stalled ? "the output takes no data; what comes meanwhile waits in the "
+				"service's buffer"
+			      : "the output takes data again");
+}
+
+void recording_progress_deinit(struct recording_progress *p)
+{
+	free(p->instance);
+	p->instance = NULL;
+}
+
+void recording_progress_note_state(struct recording_progress *p,
+				   const Pb__TracingServiceState *state)
+{
+	for (size_t i = 0; i < state->n_producers; i++) {
+		const Pb__TracingServiceState__Producer *producer = state->producers[i];
+
+		if (p->n_probes < RECORDING_PROGRESS_MAX_PROBES && producer->name &&
+		    producer->pid > 0 && strstr(producer->name, "probes"))
+			p->probes[p->n_probes++] = producer->pid;
+	}
+}
+
+/* Until one is found: it appears some time after the session. */
+static void find_instance(struct recording_progress *p, const char *tracefs_root, uint64_t session)
+{
+	struct strbuf path = {0};
+
+	for (size_t i = 0; i < p->n_probes && !p->instance; i++) {
+		strbuf_clear(&path);
+		ring_watch_path(&path, tracefs_root, p->probes[i], session);
+		if (path.s && fs_exists(path.s))
+			p->instance = strbuf_take(&path);
+	}
+	strbuf_deinit(&path);
+}
+
+void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
+				   const Pb__TraceStats *stats)
+{
+	p->shown.has_bytes = true;
+	p->shown.bytes = 0;
+	for (size_t i = 0; i < stats->n_buffer_stats; i++)
+		p->shown.bytes += stats->buffer_stats[i]->bytes_written;
+	if (tracefs_root && stats->has_tracing_session_id)
+		find_instance(p, tracefs_root, stats->tracing_session_id);
+}
+
+void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
+			     struct console *console)
+{
+	struct ring_totals rings;
+	char line[PROGRESS_MAX];
+
+	p->shown.elapsed_ms = elapsed_ms;
+	if (p->instance && !ring_watch_read(p->instance, &rings)) {
+		p->shown.has_events = true;
+		p->shown.events = rings.events;
+		p->shown.lost = rings.lost;
+	}
+	console_progress(console, progress_format(&p->shown, line));
 }

@@ -4,6 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/terminal/console.h"
+#include "common/trace_stats.pb-c.h"
+#include "config/trace_config.pb-c.h"
+#include "common/tracing_service_state.pb-c.h"
 
 /* One line about a recording that goes on. */
 
@@ -18,5 +24,50 @@ struct progress {
 };
 
 #define PROGRESS_MAX 160
-/* "  12 s of 60 s   1,204,331 events   21.4 MB   0 lost". Returns buf. */
-char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX]);
+
+/*
+ * Does the file of a trace that is written while it is recorded keep up? Watches the service's
+ * counters, which are asked for once a second.
+ */
+
+/* Zero-initialise. */
+struct stream_watch {
+	uint64_t read; /* bytes that left the buffers until the last time */
+	uint64_t lost; /* chunks that were overwritten or discarded until then */
+	unsigned still; /* times in a row that something waited and nothing left */
+	bool is_behind; /* that was told */
+};
+
+#define STREAM_WATCH_TEXT 160
+/* buffer_bytes: what may wait. Has something changed that the user should know? Then ret says it. */
+bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint64_t buffer_bytes,
+		       char ret[static STREAM_WATCH_TEXT]);
+/* The same, of a session of one buffer; says it, also when quiet. */
+void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
+		      const Pb__TraceConfig *config, struct console *console);
+/* For trace_file_watch_stalls: says it on the console (struct console). */
+void stream_watch_stall(void *console, bool stalled);
+
+/*
+ * The line of progress of a recording: the service tells how much it holds, and the kernel's rings
+ * how many events there were, where they can be found.
+ */
+
+#define RECORDING_PROGRESS_MAX_PROBES 8
+
+/* Zero-initialise; recording_progress_deinit frees. */
+struct recording_progress {
+	struct progress shown;
+	pid_t probes[RECORDING_PROGRESS_MAX_PROBES]; /* who may be reading the kernel's rings */
+	size_t n_probes;
+	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
+};
+
+void recording_progress_deinit(struct recording_progress *p);
+void recording_progress_note_state(struct recording_progress *p,
+				   const Pb__TracingServiceState *state);
+/* tracefs_root: NULL where we may not look. */
+void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
+				   const Pb__TraceStats *stats);
+void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
+			     struct console *console);

@@ -1,12 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-/*
- * Options and words are taken in the order in which they stand, since some options are about the
- * word before them:
- *
- *	sched_switch --filter 'prev_prio < 100' 'irq:*' -p 12 -- ./program --its-option
- *	word 0       of word 0                  word 1  of all   command
- */
-
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/record_options.h"
 
 #include <errno.h>
@@ -16,9 +8,69 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "cli/terminal/event_words.h"
-#include "cli/terminal/option_refusal.h"
+#include "cli/terminal/event_patterns.h"
+#include "cli/terminal/verb.h"
 #include "config/limits.h"
+
+const char record_usage[] =
+	"usage: sonda record [OPTION]... EVENT... [-- COMMAND [ARG]...]\n"
+	"       sonda record [OPTION]... -c FILE [-- COMMAND [ARG]...]\n"
+	"\n"
+	"Records until COMMAND ends, the time is over, or Ctrl-C; a second Ctrl-C throws the\n"
+	"recording away. Talks to the tracing service of this machine, or starts one for itself.\n"
+	"\n"
+	"Which events; each may stand behind -e (--event), too, and the order counts:\n"
+	"  sched                  who ran when, who woke whom, how processes came and went\n"
+	"  irq disk freq idle workq memreclaim pagecache   what the kernel did there\n"
+	"  GROUP:NAME, NAME       an event of the kernel: sched:sched_switch, softirq_entry\n"
+	"  GROUP, 'GROUP:*'       all events of a group: block, tcp\n"
+	"  '*irq*'                all of such a name, in all groups\n"
+	"  '!EVENT'               takes away what was named before it: '!sched_stat_*'\n"
+	"      --filter EXPR      of the event before it only these: 'prev_prio < 100'\n"
+	"      --trigger ACTION   what that event sets off: stacktrace, traceon or traceoff,\n"
+	"                         with [:COUNT][ if EXPR] behind it\n"
+	"      --syscalls NAMES   system calls: read,openat\n"
+	"      --kprobe PROBE     a function of the kernel, or a line as in kprobe_events\n"
+	"      --kretprobe FUNC   the return of a function of the kernel\n"
+	"      --uprobe LINE      a line as in uprobe_events: 'p:mine ./app:0x1160'\n"
+	"      --function-graph[=FUNC]   calls of the kernel's functions, or those below FUNC,\n"
+	"      --function-filter FUNC    only of these,\n"
+	"      --function-depth N        only so deep\n"
+	"      --ksyms            names for the kernel's addresses; stacks and graphs have them\n"
+	"\n"
+	"Of whom and where; without these everybody on all CPUs, or COMMAND and its children:\n"
+	"  -p, --pid PIDS         processes 12,34 and the children that they will have\n"
+	"  -a, --all              everybody, although there is a COMMAND\n"
+	"  -C, --cpu LIST         CPUs 0,2-5\n"
+	"\n"
+	"How:\n"
+	"  -t, --time T           stop after T: 10, 10s, 500ms, 2m, 1h\n"
+	"      --max-size SIZE    of the file, 2gb (default: what its file system has room for)\n"
+	"  -b, --buffer SIZE      keep only the end of it, in a ring of the service: 64mb\n"
+	"  -B, --ring SIZE        buffer of the kernel for each CPU (default: up to the producer)\n"
+	"      --subbuf SIZE      page of that buffer\n"
+	"      --clock CLOCK      boot (default) or mono_raw\n"
+	"  -c, --config FILE      trace config, text or binary, in place of all above; - is stdin\n"
+	"      --txt              the config is text, whatever it looks like\n"
+	"  -o, --out FILE         - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"
+	"      --socket ADDRESS   the service's consumer socket\n"
+	"      --detach NAME      leave the session with the service: sonda snapshot NAME, sonda\n"
+	"                         stop NAME\n"
+	"      --strict           exit with 3 when data was lost or something is missing\n"
+	"      --json             the summary as JSON, on standard output\n"
+	"      --exit-code        exit with COMMAND's code where that is not 0\n"
+	"  -q, --quiet            only errors\n"
+	"  -h, --help\n"
+	"\n"
+	"Exit codes: 0 good, 1 failed, 2 usage, 3 see --strict, others see --exit-code.\n";
+
+/*
+ * Options and words are taken in the order in which they stand, since some options are about the
+ * word before them:
+ *
+ *	sched_switch --filter 'prev_prio < 100' 'irq:*' -p 12 -- ./program --its-option
+ *	word 0       of word 0                  word 1  of all   command
+ */
 
 /* Options without a letter; a word is what getopt_long calls 1. */
 enum {

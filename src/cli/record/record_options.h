@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "cli/record/cpu_list.h"
 #include "cli/record/option_values.h"
 
 /*
@@ -46,7 +45,7 @@ struct record_options {
 	bool config_is_text; /* whatever it looks like */
 
 	/* ... or shorthand: which events, */
-	struct arg_list words; /* as typed; cli/terminal/event_words.h */
+	struct arg_list words; /* as typed; cli/terminal/event_patterns.h */
 	struct word_filter *filters;
 	size_t n_filters, cap_filters;
 	struct word_trigger *triggers;

@@ -25,7 +25,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/record_config.h"
-#include "cli/record/record_session_internal.h"
+#include "cli/record/record_session_end.h"
 #include "cli/trace/session_client.h"
 #include "config/limits.h"
 

@@ -7,7 +7,7 @@
  * when tracing ends is followed by a last one.
  */
 
-#include "cli/record/record_session_internal.h"
+#include "cli/record/record_session_end.h"
 
 #include <errno.h>
 #include <event2/event.h>

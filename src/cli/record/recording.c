@@ -5,7 +5,7 @@
  *	                        +-- stats, state --> result <----+--> trace_scan
  *	command_child <---------+-- all started
  *	        +--- ended ---> stop
- *	                        +-- triggers --> session_snapshots --> FILE.0, FILE.1 ...
+ *	                        +-- triggers --> snapshots --> FILE.0, FILE.1 ...
  *
  * The callbacks write into one struct, and the loop ends when it is decided how the recording
  * ended: by the session's end, by the private service's end, or by a last signal.
@@ -26,15 +26,14 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/daemon_process.h"
-#include "cli/terminal/end_signals.h"
+#include "cli/terminal/signals.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_session.h"
-#include "cli/record/recording_progress.h"
-#include "cli/record/session_snapshots.h"
+#include "cli/record/progress.h"
+#include "cli/record/snapshots.h"
 #include "analyze/buffer_stats.h"
-#include "cli/record/stream_watch.h"
-#include "cli/report/trigger_text.h"
+#include "cli/report/summary.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
 #define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */
@@ -50,7 +49,7 @@ struct recording {
 	struct private_daemons *daemons; /* NULL: the service was there */
 	struct record_session_ops session_ops;
 	struct record_session *session;
-	struct session_snapshots *snapshots; /* NULL: the config has none */
+	struct snapshots *snapshots; /* NULL: the config has none */
 	unsigned interrupts;
 	bool command_ran;
 	bool signal_passed; /* the command has had one */
@@ -387,7 +386,7 @@ static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTrigger
 {
 	struct recording *r = ctx;
 
-	if (session_snapshots_take(r->snapshots, hit))
+	if (snapshots_take(r->snapshots, hit))
 		record_session_hold(r->session, true);
 }
 
@@ -419,7 +418,7 @@ static const struct record_session_ops session_ops = {
 
 static int start_snapshots(struct recording *r, const char *address)
 {
-	const struct session_snapshots_setup setup = {
+	const struct snapshots_setup setup = {
 		.loop = r->loop,
 		.address = address,
 		.path = r->setup->snapshots,
@@ -431,7 +430,7 @@ static int start_snapshots(struct recording *r, const char *address)
 	};
 
 	r->session_ops.on_clone_trigger = on_clone_trigger;
-	r->snapshots = session_snapshots_new(&setup);
+	r->snapshots = snapshots_new(&setup);
 	return r->snapshots ? 0 : -ENOMEM;
 }
 
@@ -440,7 +439,7 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 	int error;
 
 	r->session_ops = session_ops;
-	session_snapshots_free(TAKE_PTR(r->snapshots)); /* of where nobody listened */
+	snapshots_free(TAKE_PTR(r->snapshots)); /* of where nobody listened */
 	if (r->setup->snapshots && start_snapshots(r, socket ? socket : sock_default_consumer()))
 		return err_set(e, -ENOMEM, "no memory");
 	error = record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
@@ -562,7 +561,7 @@ static int run(struct recording *r, struct err_text *why)
 static void clean_up(struct recording *r)
 {
 	console_clear(r->setup->console);
-	session_snapshots_free(r->snapshots);
+	snapshots_free(r->snapshots);
 	record_session_free(r->session);
 	private_daemons_free(r->daemons);
 	end_signals_free(r->signals);

@@ -9,10 +9,10 @@
 #include "cli/record/command_child.h"
 #include "cli/terminal/console.h"
 #include "cli/record/option_values.h"
-#include "cli/record/recording_sources.h"
-#include "cli/report/snapshot_log.h"
+#include "cli/report/recording_sources.h"
+#include "cli/report/snapshot_report.h"
 #include "cli/trace/trace_file.h"
-#include "cli/terminal/tracefs_events.h"
+#include "cli/terminal/kernel_events.h"
 #include "config/trace_config.pb-c.h"
 
 /*
@@ -41,8 +41,7 @@ struct recording_setup {
 	bool passes_file; /* the service writes into it; nothing is read */
 	bool streams; /* the trace goes into the file while it is recorded: read, if not passed */
 	uint64_t max_bytes; /* of a file that is read into; 0: no limit */
-	const char *
-		snapshots; /* their path (cli/record/session_snapshots.h); NULL: the config has none */
+	const char *snapshots; /* their path (cli/record/snapshots.h); NULL: the config has none */
 	struct console *console;
 };
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "cli/report/missing.h"
-#include "cli/report/record_losses.h"
-#include "cli/report/record_summary.h"
+#include "cli/report/missing_data.h"
+#include "cli/report/data_losses.h"
+#include "cli/report/summary.h"
 #include "config/json.h"
 
 /* ---- values ---- */

@@ -6,12 +6,12 @@
 
 #include "analyze/trace_scan.h"
 #include "base/core/err.h"
-#include "cli/record/recording_sources.h"
+#include "cli/report/recording_sources.h"
 #include "config/trace_config.pb-c.h"
 
 /*
  * What stop, attach and snapshot learn of a session that another process has begun, for the summary
- * that sonda record would print of it (cli/report/record_summary.h).
+ * that sonda record would print of it (cli/report/summary.h).
  */
 
 /* Zero-initialise; verb_summary_deinit frees. */

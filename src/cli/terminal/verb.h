@@ -1,6 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/err.h"
+
+/* What getopt_long does not take, in our words: with opterr 0 and ':' first in its letters. option is
+ * what it gave, ':' or '?', and typed the argument that it stopped at. Gives -EINVAL with the sentence
+ * in e. */
+int option_refuse(int option, const char *typed, const char *letters,
+		  const struct option *long_options, struct err_text *e);
+
+/* After an option was taken: its value stood by itself in last_arg, and is another option that the
+ * value's place was left empty before. 0, or -EINVAL with the sentence in e. */
+int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
+			    const struct option *long_options, struct err_text *e);
+
+/* The command line of the verbs that have few options. Strings are borrowed from argv. */
+struct verb_options {
+	const char *socket; /* --socket ADDRESS; NULL: the usual place */
+	const char *output; /* -o, --out FILE; NULL: none given */
+	bool quiet; /* -q, --quiet */
+	bool raw; /* --raw */
+	bool json; /* --json */
+	bool strict; /* --strict */
+	bool bugreport; /* --bugreport */
+	char **words; /* what is no option */
+	size_t n_words;
+};
+
+/*
+ * letters: which of them the verb has: s(ocket) o(ut) q(uiet) r(aw) j(son) b(ugreport) x (--strict); and how many words
+ * it takes at least and at most. -1: go on. Else the exit code: help went to stdout, or what is
+ * wrong, to stderr.
+ */
+int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
+		       size_t max_words, const char *usage, struct verb_options *ret);
+
 /* The verbs of the command line: one file and one row in main.c each. */
 
 enum exit_code {

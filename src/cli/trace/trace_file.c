@@ -1,4 +1,27 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/trace/safe_path.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
 /*
  * Packets gather in one buffer and leave with one write(2):
  *
@@ -15,31 +38,8 @@
  * process. Where the file system cannot do that, it has a hidden one.
  */
 
-#include "cli/trace/trace_file.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/magic.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
-#include "base/core/mem.h"
-#include "base/text/str.h"
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
-#include "wire/pb_varint.h"
-
 #define BUF_SIZE (256u << 10)
 #define PATIENCE_MS 3000 /* with the reader of a pipe, before it is told of */
-#define MAX_LINKS 40 /* as many as the kernel follows */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 #define MAX_SPARE_BYTES (1ull << 30) /* what is left free of a large file system */
 
@@ -85,18 +85,9 @@ static void give_to_caller(int fd)
 	}
 }
 
-static int open_folder(const char *path, int flags)
-{
-	const char *slash = strrchr(path, '/');
-	_cleanup_(freep) char *dir =
-		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-
-	return dir ? open(dir, flags | O_CLOEXEC, 0600) : -1;
-}
-
 static int open_nameless(const char *path)
 {
-	return open_folder(path, O_TMPFILE | O_RDWR);
+	return safe_path_open_dir(path, O_TMPFILE | O_RDWR);
 }
 
 /* Takes the path. */
@@ -159,79 +150,6 @@ static int name_new(struct trace_file *f, const char *path)
 	return 0;
 }
 
-/* ---- through symbolic links ---- */
-
-/*
- * A link, a pipe or a device of another user in a folder that everybody may write to is that user's
- * attempt to choose what this one writes: the rule of fs.protected_symlinks (proc_sys_fs(5)), which
- * not every kernel applies.
- */
-static int check_owner(const char *path, const struct stat *st, struct err_text *e)
-{
-	_cleanup_(closep) int dir = open_folder(path, O_PATH | O_DIRECTORY);
-	struct stat folder;
-
-	if (dir < 0 || fstat(dir, &folder))
-		return err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (!(folder.st_mode & S_IWOTH) || st->st_uid == geteuid() || st->st_uid == folder.st_uid)
-		return 0;
-	return err_set(e, -EACCES,
-		       "cannot write %s: it is a %s of uid %u in a folder that everybody may write "
-		       "to; choose another file with -o",
-		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
-}
-
-/* The path behind the link fd at path, for the caller to free; NULL: none, or no memory. */
-static char *link_target(int fd, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char target[PATH_MAX];
-	struct strbuf b = {0};
-	struct statfs fs;
-	ssize_t n;
-
-	/* The text of a link of /proc need not be a path: the kernel alone can follow it. */
-	if (fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == PROC_SUPER_MAGIC)
-		return realpath(path, NULL);
-	n = readlinkat(fd, "", target, sizeof(target));
-	if (n <= 0 || n == sizeof(target))
-		return NULL;
-	if (*target != '/' && slash)
-		strbuf_add(&b, path, (size_t)(slash - path) + 1);
-	strbuf_add(&b, target, (size_t)n);
-	return strbuf_take(&b);
-}
-
-/*
- * Follows the links that the last part of *path is, each looked at before it is followed: a link
- * stays, and what it leads to is replaced. *path becomes the last one. 0, with ret_fd (O_PATH) and
- * ret_st set where there is a file already; or -errno.
- */
-static int follow_links(char **path, int *ret_fd, struct stat *ret_st, struct err_text *e)
-{
-	for (int i = 0; i < MAX_LINKS; i++) {
-		_cleanup_(closep) int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		char *next;
-		int r;
-
-		if (fd < 0 || fstat(fd, ret_st) < 0)
-			return errno == ENOENT ? 0 : -errno;
-		if (!S_ISREG(ret_st->st_mode) && !S_ISDIR(ret_st->st_mode)) {
-			r = check_owner(*path, ret_st, e);
-			if (r)
-				return r;
-		}
-		next = S_ISLNK(ret_st->st_mode) ? link_target(fd, *path) : NULL;
-		if (!next) {
-			*ret_fd = TAKE_FD(fd);
-			return 0;
-		}
-		free(*path);
-		*path = next;
-	}
-	return -ELOOP;
-}
-
 /* fd (O_PATH) is the very file that was looked at; only the link of a pipe in /proc is opened by
  * its name. */
 static int open_directly(struct trace_file *f, int fd, const char *path, const struct stat *st)
@@ -257,7 +175,7 @@ static int open_any(struct trace_file *f, const char *path, struct err_text *e)
 	}
 	if (!last)
 		return -ENOMEM;
-	r = follow_links(&last, &fd, &st, e);
+	r = safe_path_follow(&last, &fd, &st, e);
 	if (r < 0)
 		return r;
 	if (fd < 0 || S_ISREG(st.st_mode))
@@ -561,4 +479,41 @@ void trace_file_free(struct trace_file *f)
 	free(f->temp);
 	free(f->path);
 	free(f);
+}
+
+int output_name(const char *kind, struct output_name *ret, struct err_text *e)
+{
+	char host[256] = "host", when[32];
+	time_t now = time(NULL);
+	unsigned random;
+	struct tm tm;
+
+	gethostname(host, sizeof(host) - 1);
+	for (char *p = host; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	if (!localtime_r(&now, &tm))
+		return err_set(e, -errno, "no name for the output; give one with -o");
+	/* Nobody else can guess the name, and so put something there first. */
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		return err_set(e, -errno, "no name for the output; give one with -o");
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
+	snprintf(ret->text, sizeof(ret->text), "%.16s-%s-%s-%06x.pftrace", kind, host, when,
+		 random & 0xffffff);
+	return 0;
+}
+
+int output_open(const char *path, const char *kind, struct output_name *ret_name,
+		struct trace_file **ret, struct err_text *e)
+{
+	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
+		return err_set(e, -ENOTTY, "a trace is no text: not written to a terminal");
+	int r = path ? 0 : output_name(kind, ret_name, e);
+
+	if (r < 0)
+		return r;
+	if (path)
+		snprintf(ret_name->text, sizeof(ret_name->text), "%s",
+			 strcmp(path, "-") ? path : "standard output");
+	return trace_file_open(path ? path : ret_name->text, e, ret);
 }

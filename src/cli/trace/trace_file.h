@@ -72,3 +72,18 @@ uint64_t trace_file_bytes(const struct trace_file *f);
 
 /* Frees; a file that was not saved disappears. NULL is fine. */
 void trace_file_free(struct trace_file *f);
+
+struct trace_file;
+
+/* The file of -o, or, without one, KIND-HOST-TIME-RANDOM.pftrace in this folder. */
+
+struct output_name {
+	char text[320]; /* for the person */
+};
+
+/* Our own name, in this folder. 0, or -errno with the sentence in e. */
+int output_name(const char *kind, struct output_name *ret, struct err_text *e);
+
+/* path NULL: our own name. 0; or -errno with the sentence in e, -ENOTTY for "-" on a terminal. */
+int output_open(const char *path, const char *kind, struct output_name *ret_name,
+		struct trace_file **ret, struct err_text *e);

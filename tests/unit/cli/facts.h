@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/system/fs.h"
-#include "cli/report/record_summary.h"
+#include "cli/report/summary.h"
 #include "config/text.h"
 
 /* A recording's facts to change at will: 2 CPUs, one buffer of 1 MB, nothing lost. */

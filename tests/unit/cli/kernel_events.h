@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/terminal/tracefs_events.h"
+#include "cli/terminal/kernel_events.h"
 
 /* A folder that stands in for tracefs, with a few events of a kernel. */
 struct fake_tracefs {

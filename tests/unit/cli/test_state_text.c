@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "cli/state_text.h"
+#include "cli/cmd_sessions.c"
 
 typedef Pb__TracingServiceState__TracingSession session;
 

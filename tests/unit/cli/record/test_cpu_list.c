@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "cli/record/cpu_list.h"
 #include "unit/temp_dir.h"
+#include "cli/record/option_values.h"
 
 TEST(test_masks_as_the_kernel_takes_them)
 {

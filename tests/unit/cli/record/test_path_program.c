@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "cli/record/path_program.h"
 #include "unit/temp_dir.h"
+#include "cli/record/daemon_process.h"
 
 static void make_file(void **state, const char *name, mode_t mode)
 {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "cli/record/pid_tasks.h"
 #include "unit/temp_dir.h"
+#include "cli/record/option_values.h"
 
 static void make(void **state, const char *name)
 {

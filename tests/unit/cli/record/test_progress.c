@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "cli/record/progress.h"
+#include "cli/record/progress.c"
 
 static void check(struct progress p, const char *expected)
 {

@@ -6,7 +6,7 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "cli/terminal/event_words.h"
+#include "cli/terminal/event_patterns.h"
 #include "cli/record/record_options.h"
 
 TEST(test_it_names_every_option)

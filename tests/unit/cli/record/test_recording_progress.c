@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "cli/record/recording_progress.h"
 #include "config/text.h"
 #include "unit/temp_dir.h"
+#include "cli/record/progress.h"
 
 static void note_state(struct recording_progress *p, const char *text)
 {

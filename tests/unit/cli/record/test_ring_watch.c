@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "unit/test.h"
-#include "cli/record/ring_watch.h"
+#include "cli/record/progress.c"
 
 static char instance[64];
 

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 
 #include "unit/test.h"
-#include "cli/record/session_snapshot.h"
 #include "cli/trace/trace_file.h"
 #include "unit/cli/fake_session.h"
 #include "unit/temp_dir.h"
+#include "cli/record/snapshots.c"
 
 struct fixture {
 	struct event_base *loop;
@@ -20,7 +20,7 @@ struct fixture {
 	uint64_t bytes, packets;
 };
 
-static void on_end(void *ctx, struct session_snapshot *s, int error, const char *why)
+static void on_snapshot_end(void *ctx, struct session_snapshot *s, int error, const char *why)
 {
 	struct fixture *x = ctx;
 
@@ -68,7 +68,8 @@ static void run(struct fixture *x)
 	struct err_text e;
 
 	if (session_snapshot_start(x->loop, x->service.port.address, &x->hit,
-				   temp_dir_path(&x->dir, 0, "x"), on_end, x, &e, &x->snapshot))
+				   temp_dir_path(&x->dir, 0, "x"), on_snapshot_end, x, &e,
+				   &x->snapshot))
 		fail_msg("%s", e.text);
 	for (int turn = 0; turn < 200; turn++)
 		event_base_loop(x->loop, EVLOOP_NONBLOCK);
@@ -138,12 +139,13 @@ FIXTURE_TEST(without_a_service_or_a_folder_nothing_begins)
 	struct err_text e;
 
 	assert_int_equal(session_snapshot_start(x->loop, "/nonexistent/socket", &x->hit,
-						temp_dir_path(&x->dir, 0, "x"), on_end, x, &e,
-						&x->snapshot),
+						temp_dir_path(&x->dir, 0, "x"), on_snapshot_end, x,
+						&e, &x->snapshot),
 			 -ENOENT);
 	assert_non_null(strstr(e.text, "no tracing service listens on /nonexistent/socket"));
 	assert_int_equal(session_snapshot_start(x->loop, x->service.port.address, &x->hit,
-						"/nonexistent/x", on_end, x, &e, &x->snapshot),
+						"/nonexistent/x", on_snapshot_end, x, &e,
+						&x->snapshot),
 			 -ENOENT);
 	assert_non_null(strstr(e.text, "cannot write /nonexistent/x"));
 	assert_null(x->snapshot);

@@ -9,7 +9,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "cli/terminal/console.h"
-#include "cli/record/session_snapshots.h"
+#include "cli/record/snapshots.h"
 #include "unit/cli/fake_session.h"
 #include "unit/temp_dir.h"
 
@@ -21,7 +21,7 @@ struct fixture {
 	Pb__ObservableEvents__CloneTriggerHit hit;
 	struct console console;
 	struct snapshot_log log;
-	struct session_snapshots *snapshots;
+	struct snapshots *snapshots;
 	unsigned idle;
 };
 
@@ -32,7 +32,7 @@ static void on_idle(void *ctx)
 
 static void begin(struct fixture *x, const char *path)
 {
-	const struct session_snapshots_setup s = {
+	const struct snapshots_setup s = {
 		.loop = x->loop,
 		.address = x->service.port.address,
 		.path = path,
@@ -43,7 +43,7 @@ static void begin(struct fixture *x, const char *path)
 		.ctx = x,
 	};
 
-	x->snapshots = session_snapshots_new(&s);
+	x->snapshots = snapshots_new(&s);
 	assert_non_null(x->snapshots);
 }
 
@@ -68,7 +68,7 @@ static int teardown(void **state)
 {
 	struct fixture *x = *state;
 
-	session_snapshots_free(x->snapshots);
+	snapshots_free(x->snapshots);
 	snapshot_log_deinit(&x->log);
 	fake_port_close(&x->service.port);
 	event_base_free(x->loop);
@@ -98,7 +98,7 @@ FIXTURE_TEST(each_has_a_number_that_nobody_has)
 	close(open(temp_dir_path(&x->dir, 1, "x.1.pf"), O_CREAT | O_WRONLY, 0600));
 	begin(x, temp_dir_path(&x->dir, 0, "x.pf"));
 	for (unsigned i = 0; i < 3; i++) {
-		assert_true(session_snapshots_take(x->snapshots, &x->hit));
+		assert_true(snapshots_take(x->snapshots, &x->hit));
 		assert_int_equal(x->idle, i);
 		run(x);
 		assert_int_equal(x->idle, i + 1);
@@ -115,12 +115,12 @@ FIXTURE_TEST(one_that_fails_does_not_end_the_others)
 {
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	x->service.is_cloned = false;
-	assert_true(session_snapshots_take(x->snapshots, &x->hit));
+	assert_true(snapshots_take(x->snapshots, &x->hit));
 	run(x);
 	assert_int_equal(x->log.failed, 1);
 	assert_int_equal(x->idle, 1);
 	x->service.is_cloned = true;
-	assert_true(session_snapshots_take(x->snapshots, &x->hit));
+	assert_true(snapshots_take(x->snapshots, &x->hit));
 	run(x);
 	assert_int_equal(x->log.saved, 1);
 	assert_int_equal(size_of(x, "x.0"), 10); /* its number was not used */
@@ -131,15 +131,15 @@ FIXTURE_TEST(some_wait_and_those_past_that_are_not_made)
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	x->service.silent = "CloneSession";
 	for (unsigned i = 0; i < SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING; i++)
-		assert_true(session_snapshots_take(x->snapshots, &x->hit));
+		assert_true(snapshots_take(x->snapshots, &x->hit));
 	assert_int_equal(x->log.failed, 0);
-	assert_false(session_snapshots_take(x->snapshots, &x->hit));
+	assert_false(snapshots_take(x->snapshots, &x->hit));
 	assert_int_equal(x->log.failed, 1);
 	run(x); /* the service knows one client at a time, and hangs up on all others */
 	assert_in_range(x->log.failed, SNAPSHOTS_WAITING, SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING);
 	assert_int_equal(x->idle, 0);
 	/* Those that are left are told, too. */
-	session_snapshots_free(x->snapshots);
+	snapshots_free(x->snapshots);
 	x->snapshots = NULL;
 	assert_int_equal(x->log.failed, SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING + 1);
 	assert_int_equal(x->log.saved, 0);
@@ -149,7 +149,7 @@ FIXTURE_TEST(those_that_waited_are_made)
 {
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	for (unsigned i = 0; i < SNAPSHOTS_AT_ONCE + 5; i++)
-		assert_true(session_snapshots_take(x->snapshots, &x->hit));
+		assert_true(snapshots_take(x->snapshots, &x->hit));
 	for (int i = 0; i < 20 && !x->idle; i++)
 		run(x);
 	assert_int_equal(x->idle, 1);
@@ -160,7 +160,7 @@ FIXTURE_TEST(nobody_listens)
 {
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	unlink(x->service.port.address);
-	assert_false(session_snapshots_take(x->snapshots, &x->hit));
+	assert_false(snapshots_take(x->snapshots, &x->hit));
 	assert_int_equal(x->log.failed, 1);
 	assert_int_equal(x->idle, 0);
 }
@@ -171,7 +171,7 @@ FIXTURE_TEST(a_path_that_is_too_long)
 
 	memset(path, 'x', sizeof(path) - 1);
 	begin(x, path);
-	assert_false(session_snapshots_take(x->snapshots, &x->hit));
+	assert_false(snapshots_take(x->snapshots, &x->hit));
 	assert_non_null(strstr(x->log.lines[0], "the name of its file is too long"));
 }
 
@@ -180,16 +180,16 @@ FIXTURE_TEST(only_a_file_has_files_beside_it)
 	const char *path = temp_dir_path(&x->dir, 0, "x");
 	struct err_text e;
 
-	assert_int_equal(session_snapshots_check_path(path, &e), 0);
+	assert_int_equal(snapshots_check_path(path, &e), 0);
 	assert_int_equal(size_of(x, "x"), -1);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(session_snapshots_check_path(path, &e), 0);
-	assert_int_equal(session_snapshots_check_path("-", &e), -EINVAL);
+	assert_int_equal(snapshots_check_path(path, &e), 0);
+	assert_int_equal(snapshots_check_path("-", &e), -EINVAL);
 	assert_non_null(strstr(e.text, "standard output"));
-	assert_int_equal(session_snapshots_check_path("/dev/null", &e), -EINVAL);
-	assert_int_equal(session_snapshots_check_path(x->dir, &e), -EINVAL);
+	assert_int_equal(snapshots_check_path("/dev/null", &e), -EINVAL);
+	assert_int_equal(snapshots_check_path(x->dir, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "is no file"));
-	assert_int_equal(session_snapshots_check_path("/nonexistent/x", &e), -ENOENT);
+	assert_int_equal(snapshots_check_path("/nonexistent/x", &e), -ENOENT);
 }
 
 BEFORE_TESTS

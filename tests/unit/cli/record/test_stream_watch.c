@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "cli/record/stream_watch.h"
+#include "cli/record/progress.h"
 
 #define BUFFER (32u << 20)
 

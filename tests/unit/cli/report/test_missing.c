@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "cli/report/missing.h"
 #include "config/text.h"
 #include "unit/cli/kernel_events.h"
+#include "cli/report/missing_data.h"
 
 static struct fake_tracefs tracefs;
 static struct tracefs_events events;

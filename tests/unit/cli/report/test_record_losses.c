@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "cli/report/record_losses.h"
 #include "unit/cli/facts.h"
+#include "cli/report/data_losses.h"
 
 static struct facts x;
 

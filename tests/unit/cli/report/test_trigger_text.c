@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "cli/report/trigger_text.h"
+#include "cli/report/summary.h"
 #include "unit/cli/facts.h"
 
 TEST(what_is_waited_for)

@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "cli/terminal/event_sets.h"
+#include "cli/terminal/event_patterns.c"
 
 TEST(test_words)
 {

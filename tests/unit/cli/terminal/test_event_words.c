@@ -8,7 +8,7 @@
 #include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "cli/terminal/event_words.h"
+#include "cli/terminal/event_patterns.h"
 #include "unit/cli/kernel_events.h"
 
 static struct fake_tracefs tracefs;

@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "cli/terminal/option_refusal.h"
+#include "cli/terminal/verb.h"
 
 static const struct option options[] = {
 	{"socket", required_argument, NULL, 's'},

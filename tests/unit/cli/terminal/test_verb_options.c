@@ -4,7 +4,6 @@
 #include "unit/test.h"
 #include "base/core/mem.h"
 #include "cli/terminal/verb.h"
-#include "cli/terminal/verb_options.h"
 
 /* stderr and stdout are the test's; what comes there is not looked at here. */
 static int parse(const char *letters, size_t min, size_t max, const char *line,

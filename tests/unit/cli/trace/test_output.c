@@ -7,7 +7,6 @@
 
 #include "unit/test.h"
 #include "base/text/str.h"
-#include "cli/trace/output.h"
 #include "cli/trace/trace_file.h"
 #include "unit/temp_dir.h"
 

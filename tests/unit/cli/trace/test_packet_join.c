@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "unit/test.h"
-#include "cli/trace/packet_join.h"
+#include "cli/trace/trace_readback.c"
 
 static int put(struct packet_join *j, const char *data, size_t len, bool ends, const uint8_t **p,
 	       size_t *n)

@@ -2,9 +2,9 @@
 #include <errno.h>
 
 #include "unit/test.h"
-#include "cli/trace/packet_read.h"
 #include "client/transport/consumer.h"
 #include "unit/cli/fake_session.h"
+#include "cli/trace/trace_readback.h"
 
 struct fixture {
 	struct event_base *loop;

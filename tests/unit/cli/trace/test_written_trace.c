@@ -5,7 +5,7 @@
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "cli/trace/written_trace.h"
+#include "cli/trace/trace_readback.h"
 #include "unit/temp_dir.h"
 
 static int scan_file(void **state, const struct strbuf *b, struct trace_scan *scan,

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "cli/trace/trace_readback.h"
+#include "cli/record/record_session.h"
+#include "client/transport/consumer.h"
+
+/* What record_session.c, up to the end of tracing, and record_session_end.c, from there on, share. */
+
+enum record_session_state {
+	RECORD_CONNECTING,
+	RECORD_QUERYING,
+	RECORD_RECORDING,
+	RECORD_FLUSHING,
+	RECORD_DISABLING,
+	RECORD_DETACHING,
+	RECORD_READING,
+	RECORD_STATS,
+	RECORD_QUERYING_AGAIN,
+	RECORD_HELD,
+	RECORD_FREEING,
+	RECORD_ENDED,
+};
+
+struct record_session {
+	const Pb__TraceConfig *config; /* borrowed from the caller until free */
+	const struct record_session_ops *ops; /* likewise */
+	void *ctx;
+	struct consumer *consumer; /* owned */
+	struct event *deadline; /* owned */
+	struct packet_read reading;
+	enum record_session_state state;
+	int flush_error;
+	int passed_fd; /* borrowed; -1: there is none */
+	struct event
+		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
+	bool passing, last_pass; /* one is under way; nothing can come behind it */
+	uint64_t pass_bytes; /* that came of it */
+	bool stats_asked;
+	bool exists; /* the service has given its counters */
+	struct err_text aborted; /* by the service, why; "" it was not */
+	bool held; /* by those who make clones */
+	bool started; /* all data sources have, and that was told */
+	char address[128]; /* of the service, for messages */
+};
+
+/* Each state has a deadline; arm: a sign of life came, it begins anew. */
+void record_session_enter(struct record_session *s, enum record_session_state state);
+void record_session_arm(struct record_session *s);
+
+/* The last thing that a session does: tells its owner, once. fail makes the sentence of an errno. */
+void record_session_end(struct record_session *s, int error, const char *why);
+void record_session_fail(struct record_session *s, int error);
+
+/* Tracing has ended: what there is is read. */
+void record_session_read(struct record_session *s);
+/* Tracing has begun: it is read from now on, if it was asked for. */
+void record_session_begin_passes(struct record_session *s);

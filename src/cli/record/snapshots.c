@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record/snapshots.h"
+
+#include <stdint.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <limits.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+
+#include "analyze/trace_scan.h"
+#include "base/core/err.h"
+#include "common/observable_events.pb-c.h"
+#include "base/core/mem.h"
+#include "cli/trace/trace_readback.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+#include "client/transport/consumer.h"
+#include "config/limits.h"
+#include "base/system/fs.h"
+#include "cli/terminal/console.h"
+
+/*
+ * One snapshot: clones the session and reads the clone into a file. It has a connection of its own,
+ * because the service allows one session a connection. Once made, the clone does not depend on the
+ * session.
+ */
+struct session_snapshot;
+
+/* Called once, last; may free the snapshot. error 0: the file can be saved, which also reports whether
+ * there was room for all of it. Else -errno, and why says it in words. */
+typedef void (*session_snapshot_fn)(void *ctx, struct session_snapshot *s, int error,
+				    const char *why);
+
+/*
+ *	CONNECTING --> CLONING --> READING --> ENDED
+ *	                  |                      ^
+ *	                  +--- was written ------+
+ *
+ * Each state has a deadline, as has each slice.
+ */
+
+enum state {
+	CONNECTING,
+	CLONING,
+	READING,
+	ENDED,
+};
+
+struct session_snapshot {
+	session_snapshot_fn fn;
+	void *ctx;
+	const Pb__ObservableEvents__CloneTriggerHit *hit; /* borrowed from the caller until free */
+	struct consumer *consumer; /* owned */
+	struct event *deadline; /* owned */
+	struct trace_file *file; /* owned */
+	struct trace_scan scan;
+	struct packet_read reading;
+	enum state state;
+	bool is_cut; /* the file takes no more */
+};
+
+static void end(struct session_snapshot *s, int error, const char *why)
+{
+	if (s->state == ENDED)
+		return;
+	s->state = ENDED;
+	event_del(s->deadline);
+	s->fn(s->ctx, s, error, why);
+}
+
+static const char *activity(const struct session_snapshot *s)
+{
+	static const char *const words[] = {"connecting", "making the snapshot", "reading it", ""};
+
+	return words[s->state];
+}
+
+static void end_failed(struct session_snapshot *s, int error)
+{
+	struct err_text why;
+
+	if (error == -EPIPE)
+		err_set(&why, error, "the tracing service went away while %s", activity(s));
+	else if (error == -ENOSYS)
+		err_set(&why, error, "the tracing service cannot make snapshots: it is too old");
+	else if (error == -EPROTO)
+		err_set(&why, error, "the tracing service refused while %s", activity(s));
+	else
+		err_set(&why, error, "%s failed: %s", activity(s), strerror(-error));
+	end(s, error, why.text);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct session_snapshot *s = ctx;
+	struct err_text why;
+
+	(void)fd, (void)what;
+	err_set(&why, 0, "the tracing service does not answer: given up while %s", activity(s));
+	end(s, -ETIMEDOUT, why.text);
+}
+
+static void enter(struct session_snapshot *s, enum state state, uint32_t ms)
+{
+	struct timeval t = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
+
+	s->state = state;
+	event_add(s->deadline, &t);
+}
+
+/* ---- reading ---- */
+
+static void on_sign(void *ctx)
+{
+	struct session_snapshot *s = ctx;
+
+	if (s->state == READING)
+		enter(s, READING, ANSWER_TIMEOUT_MS);
+}
+
+static int on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct session_snapshot *s = ctx;
+
+	int error;
+
+	if (s->state != READING)
+		return -ECANCELED;
+	error = trace_file_packet(s->file, data, len);
+	s->is_cut = error != 0;
+	if (!error)
+		trace_scan_packet(&s->scan, data, len);
+	return error;
+}
+
+static void on_read(void *ctx, int error)
+{
+	struct session_snapshot *s = ctx;
+
+	if (s->state != READING)
+		return;
+	if (error && !s->is_cut)
+		end_failed(s, error);
+	else if (!error && trace_file_bytes(s->file) == 0)
+		end(s, -ENODATA, "it is empty");
+	else
+		end(s, 0, "");
+}
+
+static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
+
+/* ---- cloning ---- */
+
+/* The session writes into a file, and the service has written this one. */
+static void take_written(struct session_snapshot *s)
+{
+	int r = trace_file_note_written(s->file);
+
+	if (r)
+		end_failed(s, r);
+	else
+		end(s, 0, "");
+}
+
+static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+{
+	struct session_snapshot *s = ctx;
+	struct err_text why;
+	int r;
+
+	if (s->state != CLONING)
+		return;
+	if (error) {
+		end_failed(s, error);
+	} else if (!answer->success) {
+		err_set(&why, 0, "the tracing service says: %s",
+			answer->error ? answer->error : "no reason given");
+		end(s, -EPROTO, why.text);
+	} else if (answer->was_write_into_file) {
+		take_written(s);
+	} else {
+		enter(s, READING, ANSWER_TIMEOUT_MS);
+		r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
+		if (r)
+			end_failed(s, r);
+	}
+}
+
+static void on_connected(void *ctx, int error)
+{
+	struct session_snapshot *s = ctx;
+	struct consumer_clone_request request = {
+		.session_id = (uint64_t)s->hit->tracing_session_id,
+		.trigger = s->hit,
+	};
+	int r = error;
+
+	if (s->state != CONNECTING)
+		return;
+	if (r == 0) {
+		enter(s, CLONING, CLONE_TIMEOUT_MS);
+		r = consumer_clone(s->consumer, &request, trace_file_fd(s->file), on_cloned, s);
+	}
+	if (r)
+		end_failed(s, r);
+}
+
+static void on_disconnected(void *ctx)
+{
+	end_failed(ctx, -EPIPE);
+}
+
+static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
+
+/* ---- life ---- */
+
+/* Does not call fn. No-op for NULL. */
+static void session_snapshot_free(struct session_snapshot *s)
+{
+	if (!s)
+		return;
+	consumer_free(s->consumer);
+	if (s->deadline)
+		event_free(s->deadline);
+	trace_file_free(s->file);
+	trace_scan_deinit(&s->scan);
+	packet_read_deinit(&s->reading);
+	free(s);
+}
+
+static void free_snapshot(struct session_snapshot **s)
+{
+	session_snapshot_free(*s);
+}
+
+/* Starts a snapshot of the session that hit names. hit is borrowed until the snapshot is freed; address
+ * and path during the call. The file is in the directory of path. Returns 0, or -errno and sets e. */
+static int session_snapshot_start(struct event_base *loop, const char *address,
+				  const Pb__ObservableEvents__CloneTriggerHit *hit,
+				  const char *path, session_snapshot_fn fn, void *ctx,
+				  struct err_text *e, struct session_snapshot **ret)
+{
+	_cleanup_(free_snapshot) struct session_snapshot *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(e, -ENOMEM, "no memory");
+	s->fn = fn;
+	s->ctx = ctx;
+	s->hit = hit;
+	s->deadline = evtimer_new(loop, on_deadline, s);
+	if (!s->deadline)
+		return err_set(e, -ENOMEM, "no memory");
+	r = trace_file_open(path, e, &s->file);
+	if (r)
+		return r;
+	r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
+	if (r)
+		return session_client_explain(address, r, e);
+	enter(s, CONNECTING, CONNECT_TIMEOUT_MS);
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+/* For fn: the file and the scan stay owned by the snapshot. The scan is empty if the service wrote the
+ * file. */
+static struct trace_file *session_snapshot_file(struct session_snapshot *s)
+{
+	return s->file;
+}
+
+static struct trace_scan *session_snapshot_scan(struct session_snapshot *s)
+{
+	return &s->scan;
+}
+
+#define MAX_NUMBERS_TRIED 10000 /* that others took */
+
+struct job {
+	TAILQ_ENTRY(job) link;
+	struct snapshots *owner;
+	Pb__ObservableEvents__CloneTriggerHit *hit; /* owned */
+	struct session_snapshot *snapshot; /* owned; NULL: it waits */
+};
+TAILQ_HEAD(job_list, job);
+
+struct snapshots {
+	struct snapshots_setup setup;
+	char *address; /* owned */
+	struct job_list running, waiting; /* owned; the oldest first */
+	size_t n_running, n_waiting;
+	unsigned next; /* number of a file */
+};
+
+int snapshots_check_path(const char *path, struct err_text *e)
+{
+	struct trace_file *file;
+	struct stat st;
+	int r;
+
+	if (!strcmp(path, "-"))
+		return err_set(e, -EINVAL,
+			       "each snapshot is a file of its own, standard output is one: give a "
+			       "name with -o");
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_set(
+			e, -EINVAL,
+			"each snapshot is a file of its own beside %s, which is no file: give "
+			"another name with -o",
+			path);
+	/* Better now than when something has happened. */
+	r = trace_file_open(path, e, &file);
+	if (r == 0)
+		trace_file_free(file);
+	return r;
+}
+
+/* ---- the end of one ---- */
+
+static void tell_saved(struct job *j, const char *name, const char *cut)
+{
+	struct snapshots *s = j->owner;
+	const struct snapshot_facts facts = {
+		.config = s->setup.config,
+		.hit = j->hit,
+		.name = name,
+		.bytes = trace_file_bytes(session_snapshot_file(j->snapshot)),
+		.cut = cut,
+	};
+	const char *line =
+		snapshot_log_saved(s->setup.log, &facts, session_snapshot_scan(j->snapshot));
+
+	console_say(s->setup.console, "snapshot %s", line);
+}
+
+static void tell_failed(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit,
+			const char *why)
+{
+	console_error(s->setup.console, "snapshot %s", snapshot_log_failed(s->setup.log, hit, why));
+}
+
+static int name_file(const struct snapshots *s, char path[static PATH_MAX], struct err_text *e)
+{
+	if (fs_numbered(path, PATH_MAX, s->setup.path, s->next, 1) == 0)
+		return 0;
+	return err_set(e, -ENAMETOOLONG, "the name of its file is too long");
+}
+
+/* Under the first number that is free. */
+static void save(struct job *j)
+{
+	struct snapshots *s = j->owner;
+	struct trace_file *file = session_snapshot_file(j->snapshot);
+	struct err_text why = {0};
+	char path[PATH_MAX];
+	int r = -EEXIST;
+
+	for (unsigned tries = 0; r == -EEXIST && tries < MAX_NUMBERS_TRIED; tries++) {
+		r = name_file(s, path, &why);
+		if (r == 0)
+			r = trace_file_save_new(file, path, &why);
+		s->next += r >= 0 || r == -EEXIST;
+	}
+	if (r < 0)
+		tell_failed(s, j->hit, why.text);
+	else
+		tell_saved(j, path, r > 0 ? why.text : NULL);
+}
+
+static void free_job(struct job *j)
+{
+	session_snapshot_free(j->snapshot);
+	if (j->hit)
+		protobuf_c_message_free_unpacked(&j->hit->base, NULL);
+	free(j);
+}
+
+static void start_waiting(struct snapshots *s);
+
+static void on_end(void *ctx, struct session_snapshot *snapshot, int error, const char *why)
+{
+	struct job *j = ctx;
+	struct snapshots *s = j->owner;
+
+	(void)snapshot;
+	if (error)
+		tell_failed(s, j->hit, why);
+	else
+		save(j);
+	TAILQ_REMOVE(&s->running, j, link);
+	s->n_running--;
+	free_job(j);
+	start_waiting(s);
+	if (s->n_running == 0)
+		s->setup.on_idle(s->setup.ctx);
+}
+
+/* ---- the beginning ---- */
+
+static bool start(struct job *j)
+{
+	struct snapshots *s = j->owner;
+	struct err_text why;
+	char path[PATH_MAX];
+
+	if (name_file(s, path, &why) ||
+	    session_snapshot_start(s->setup.loop, s->address, j->hit, path, on_end, j, &why,
+				   &j->snapshot)) {
+		tell_failed(s, j->hit, why.text);
+		free_job(j);
+		return false;
+	}
+	TAILQ_INSERT_TAIL(&s->running, j, link);
+	s->n_running++;
+	return true;
+}
+
+static void start_waiting(struct snapshots *s)
+{
+	struct job *j;
+
+	while (s->n_running < SNAPSHOTS_AT_ONCE && (j = TAILQ_FIRST(&s->waiting))) {
+		TAILQ_REMOVE(&s->waiting, j, link);
+		s->n_waiting--;
+		start(j);
+	}
+}
+
+static Pb__ObservableEvents__CloneTriggerHit *copy_hit(
+	const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	size_t len = protobuf_c_message_get_packed_size(&hit->base);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!bytes)
+		return NULL;
+	protobuf_c_message_pack(&hit->base, bytes);
+	return (void *)protobuf_c_message_unpack(hit->base.descriptor, NULL, len, bytes);
+}
+
+bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	struct job *j;
+
+	if (s->n_waiting == SNAPSHOTS_WAITING) {
+		tell_failed(s, hit, "too many triggers: as many snapshots as can wait are waiting");
+		return false;
+	}
+	j = calloc(1, sizeof(*j));
+	if (j)
+		j->hit = copy_hit(hit);
+	if (!j || !j->hit) {
+		free(j);
+		tell_failed(s, hit, "no memory");
+		return false;
+	}
+	j->owner = s;
+	if (s->n_running < SNAPSHOTS_AT_ONCE)
+		return start(j);
+	TAILQ_INSERT_TAIL(&s->waiting, j, link);
+	s->n_waiting++;
+	return true;
+}
+
+/* ---- all ---- */
+
+struct snapshots *snapshots_new(const struct snapshots_setup *setup)
+{
+	struct snapshots *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->setup = *setup;
+	TAILQ_INIT(&s->running);
+	TAILQ_INIT(&s->waiting);
+	s->address = strdup(setup->address);
+	if (!s->address) {
+		snapshots_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static void drop_all(struct snapshots *s, struct job_list *list)
+{
+	struct job *j;
+
+	while ((j = TAILQ_FIRST(list))) {
+		TAILQ_REMOVE(list, j, link);
+		tell_failed(s, j->hit, "the recording has ended before");
+		free_job(j);
+	}
+}
+
+void snapshots_free(struct snapshots *s)
+{
+	if (!s)
+		return;
+	drop_all(s, &s->running);
+	drop_all(s, &s->waiting);
+	free(s->address);
+	free(s);
+}

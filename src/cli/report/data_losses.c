@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/data_losses.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/core/clock.h"
+#include "cli/report/summary.h"
+
+static void clear(struct loss *l)
+{
+	strbuf_deinit(&l->text);
+	strbuf_deinit(&l->advice);
+}
+
+void losses_deinit(struct losses *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		clear(&l->list[i]);
+	clear(&l->spare);
+	free(l->list);
+	*l = (struct losses){0};
+}
+
+struct loss *losses_add(struct losses *l, const char *place, uint64_t count, const char *unit)
+{
+	struct loss *new = &l->spare;
+
+	if (array_reserve(&l->list, &l->cap, l->n + 1, sizeof(*l->list)) == 0)
+		new = &l->list[l->n++];
+	else
+		clear(new);
+	*new = (struct loss){.count = count, .unit = unit};
+	snprintf(new->place, sizeof(new->place), "%s", place);
+	return new;
+}
+
+void losses_write(const struct losses *l, struct strbuf *lines)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct loss *one = &l->list[i];
+
+		strbuf_printf(lines, "%s%s%s%s%s\n", one->place, one->place[0] ? ": " : "",
+			      one->text.s ? one->text.s : "no memory to tell",
+			      one->advice.len ? "; " : "", one->advice.len ? one->advice.s : "");
+	}
+}
+
+/*
+ *	kernel ring  --------->  shared memory  --------->  central buffer  --------->  file
+ *	FtraceStats, bundles     writer_packet_loss,        bytes_overwritten,
+ *	                         gaps with a reason         chunks_discarded, ...
+ */
+
+#define CPUS_NAMED 8 /* in a line, the worst; the others are summed up */
+#define PROBES_NAMED 4 /* likewise */
+#define SAME_MOMENT_NS (50 * NS_PER_MS) /* the sources of one producer go one after the other */
+#define LARGEST_CHUNK 65536u /* a page of shared memory, of the largest that producers may have */
+
+/* ---- kernel rings ---- */
+
+static uint64_t ring_bytes(const struct ftrace_scan *s)
+{
+	return (uint64_t)s->pages_per_cpu * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The next power of two above four times as much, in MiB. */
+static unsigned larger_mb(uint64_t bytes)
+{
+	unsigned mb = 1;
+
+	while (((uint64_t)mb << 20) < bytes * 4 && mb < 1024)
+		mb *= 2;
+	return mb;
+}
+
+static void advise_ring(const struct record_facts *f, struct strbuf *b)
+{
+	unsigned mb = larger_mb(ring_bytes(&f->scan->ftrace));
+
+	if (f->from_words)
+		strbuf_printf(b, "try -B %umb or fewer events", mb);
+	else if (f->origin_unknown)
+		strbuf_printf(b, "try -B %umb (buffer_size_kb: %u) or fewer events", mb, mb * 1024);
+	else
+		strbuf_printf(b, "try buffer_size_kb: %u in ftrace_config, or fewer events",
+			      mb * 1024);
+}
+
+static int worst_first(const void *a, const void *b)
+{
+	const struct cpu_loss *x = a, *y = b;
+
+	if (x->events != y->events)
+		return x->events < y->events ? 1 : -1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+static void tell_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
+{
+	char number[32];
+	uint64_t rest = 0;
+	size_t i;
+
+	qsort(l, n, sizeof(*l), worst_first);
+	for (i = 0; i < n && i < CPUS_NAMED; i++)
+		strbuf_printf(b, "%scpu%u %s", i ? ", " : "", l[i].cpu,
+			      str_thousands(l[i].events, number));
+	for (; i < n; i++)
+		rest += l[i].events;
+	if (rest)
+		strbuf_printf(b, ", %zu other CPUs %s", n - CPUS_NAMED,
+			      str_thousands(rest, number));
+}
+
+static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	_cleanup_(freep) struct cpu_loss *losses = NULL;
+	struct loss *loss;
+	char number[32];
+	uint64_t sum = 0;
+	size_t n;
+
+	if (ftrace_scan_losses(s, &losses, &n) || !n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		sum += losses[i].events;
+	loss = losses_add(ret, "kernel rings", sum, "events");
+	strbuf_printf(&loss->text, "%s events (", str_thousands(sum, number));
+	tell_cpus(losses, n, &loss->text);
+	if (s->pages_per_cpu)
+		strbuf_printf(&loss->text, "; ring %s a CPU", str_bytes(ring_bytes(s), number));
+	strbuf_putc(&loss->text, ')');
+	advise_ring(f, &loss->advice);
+}
+
+/* Without the counters of the end, the bundles say where something is missing. */
+static void ring_losses(const struct record_facts *f, struct losses *ret)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	uint64_t least = MAX(s->counted_losses, s->bundles_after_loss);
+	struct loss *loss;
+	char number[32];
+
+	if (ftrace_scan_has_rings(s)) {
+		exact_ring_losses(f, ret);
+		return;
+	}
+	if (!s->bundles_after_loss)
+		return;
+	loss = losses_add(ret, "kernel rings", least, "events");
+	strbuf_printf(&loss->text, "at least %s events, in %llu places",
+		      str_thousands(least, number), (unsigned long long)s->bundles_after_loss);
+	advise_ring(f, &loss->advice);
+}
+
+/* The reasons, each with its number where that is known. */
+static void tell_statuses(const struct ftrace_scan *s, struct strbuf *b)
+{
+	const char *separator = ": ";
+	char number[32];
+
+	for (unsigned i = 0; i <= FTRACE_STATUSES; i++) {
+		if (i == FTRACE_STATUS_OK || (!s->statuses[i] && !(s->told_statuses & 1u << i)))
+			continue;
+		strbuf_printf(b, "%s%s", separator, ftrace_status_words(i));
+		if (s->statuses[i])
+			strbuf_printf(b, " (%s)", str_thousands(s->statuses[i], number));
+		separator = ", ";
+	}
+}
+
+static void bad_pages(const struct record_facts *f, struct losses *ret)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	struct loss *loss;
+	char number[32];
+
+	if (!s->bad_pages && !(s->told_statuses & ~(1u << FTRACE_STATUS_OK)))
+		return;
+	loss = losses_add(ret, "kernel rings", s->bad_pages, "pages");
+	if (s->bad_pages)
+		strbuf_printf(&loss->text, "%s ", str_thousands(s->bad_pages, number));
+	strbuf_puts(&loss->text, "pages that could not be read to their end");
+	tell_statuses(s, &loss->text);
+}
+
+static int more_misses_first(const void *a, const void *b)
+{
+	const struct probe_loss *x = a, *y = b;
+
+	if (x->misses != y->misses)
+		return x->misses < y->misses ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void tell_probes(const struct ftrace_scan *s, struct strbuf *b)
+{
+	_cleanup_(freep) struct probe_loss *l = malloc((s->n_probes + 1) * sizeof(*l));
+	char number[32];
+
+	if (!l || !s->n_probes)
+		return;
+	memcpy(l, s->probes, s->n_probes * sizeof(*l));
+	qsort(l, s->n_probes, sizeof(*l), more_misses_first);
+	for (size_t i = 0; i < s->n_probes && i < PROBES_NAMED; i++)
+		strbuf_printf(b, "%s%s %s", i ? ", " : " (", l[i].name,
+			      str_thousands(l[i].misses, number));
+	if (s->n_probes > PROBES_NAMED)
+		strbuf_printf(b, ", and %zu others", s->n_probes - PROBES_NAMED);
+	strbuf_putc(b, ')');
+}
+
+static void probe_misses(const struct record_facts *f, struct losses *ret)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	struct loss *loss;
+	uint64_t sum = 0;
+	char number[32];
+
+	for (size_t i = 0; i < s->n_probes; i++)
+		sum += s->probes[i].misses;
+	sum = MAX(sum, s->kprobe_misses);
+	if (!sum)
+		return;
+	loss = losses_add(ret, "probes", sum, "hits");
+	strbuf_printf(&loss->text, "passed %s times without an event", str_thousands(sum, number));
+	tell_probes(s, &loss->text);
+	strbuf_puts(&loss->text, ": they were hit where they may not be used");
+}
+
+/* ---- what is polled ---- */
+
+static void count_loss(struct losses *ret, const char *place, uint64_t n, const char *unit,
+		       const char *why)
+{
+	char number[32];
+
+	if (n)
+		strbuf_printf(&losses_add(ret, place, n, unit)->text, "%s %s, %s",
+			      str_thousands(n, number), unit, why);
+}
+
+static void polled(const struct record_facts *f, struct losses *ret)
+{
+	const struct source_scan *s = &f->scan->sources;
+	char number[32];
+	static const char tracks[] = "counter tracks", no_room[] = "which there was no room for";
+
+	count_loss(ret, "journal", s->journal_dropped, "lines",
+		   "which came faster than they are recorded");
+	for (size_t i = 0; i < s->n_refused; i++)
+		count_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
+	count_loss(ret, "processes", s->refused_tracks, tracks, no_room);
+	for (size_t i = 0; i < s->n_counted; i++)
+		strbuf_printf(
+			&losses_add(ret, s->counted[i].family, s->counted[i].n, "counts")->text,
+			"%s %s", str_thousands(s->counted[i].n, number), s->counted[i].what);
+}
+
+/* ---- shared memory, and gaps in general ---- */
+
+struct gaps {
+	uint64_t writer; /* told by the writer: it found no room */
+	uint64_t corrupt; /* chunks that made no sense */
+	uint64_t overwritten; /* told by the service: the central buffer went round */
+	uint64_t other; /* reason unknown, or told by the buffer's counters as well */
+	int32_t pid; /* of the writer with the last one */
+};
+
+static void sum_gaps(void *ctx, const struct sequence *s)
+{
+	struct gaps *g = ctx;
+	uint64_t writer = MAX(s->by_reason[GAP_WRITER_ABORT], s->by_reason[GAP_SMB_FULL]);
+	uint64_t corrupt = s->by_reason[GAP_CHUNK_CORRUPTED];
+
+	g->writer += writer;
+	g->corrupt += corrupt;
+	g->overwritten += s->by_reason[GAP_OVERWRITE];
+	g->other += s->gaps - MIN(s->gaps, writer + corrupt);
+	if (writer)
+		g->pid = s->pid;
+}
+
+static void shared_memory(const struct gaps *g, uint64_t packets, struct losses *ret)
+{
+	uint64_t n = MAX(packets, g->writer);
+	struct loss *loss;
+	char number[32];
+
+	if (!n)
+		return;
+	loss = losses_add(ret, "shared memory", n, "packets");
+	strbuf_printf(&loss->text, "%s packets found no room", str_thousands(n, number));
+	if (g->pid)
+		strbuf_printf(&loss->text, " (written by pid %d)", g->pid);
+	strbuf_puts(&loss->advice,
+		    "try a config with producers { producer_name: \"...\" shm_size_kb: ... }");
+}
+
+/* ---- the central buffer ---- */
+
+/* How late the trace begins, for what was overwritten was the oldest. */
+static double seconds_late(const struct trace_scan *s)
+{
+	if (!s->started_ns || s->ftrace.first_ns <= s->started_ns)
+		return 0;
+	return (double)(s->ftrace.first_ns - s->started_ns) / 1e9;
+}
+
+static struct loss *add_buffer(const struct record_facts *f, size_t i, uint64_t size,
+			       uint64_t count, const char *unit, struct losses *ret)
+{
+	const char *name = i < f->config->n_buffers ? f->config->buffers[i]->name : NULL;
+	char place[sizeof(((struct loss *)0)->place)], number[32];
+
+	str_bytes(size, number);
+	if (name && *name)
+		snprintf(place, sizeof(place), "central buffer '%.40s' (%s)", name, number);
+	else if (f->config->n_buffers > 1)
+		snprintf(place, sizeof(place), "central buffer %zu (%s)", i, number);
+	else
+		snprintf(place, sizeof(place), "central buffer (%s)", number);
+	return losses_add(ret, place, count, unit);
+}
+
+static void advise_buffer(const struct record_facts *f, uint64_t needed, struct strbuf *b)
+{
+	unsigned mb = 1;
+
+	while (((uint64_t)mb << 20) < needed && mb < 2048)
+		mb *= 2;
+	if (f->from_words)
+		strbuf_printf(b, "try -b %umb", mb);
+	else if (f->origin_unknown)
+		strbuf_printf(b, "try -b %umb (size_kb: %u)", mb, mb * 1024);
+	else
+		strbuf_printf(b, "try size_kb: %u", mb * 1024);
+}
+
+static void overwritten(const struct record_facts *f, size_t i, const struct buffer_stats *s,
+			struct losses *ret)
+{
+	struct loss *loss = add_buffer(f, i, s->size, s->bytes_overwritten, "bytes", ret);
+	char number[32];
+
+	strbuf_printf(&loss->text, "the oldest %s were overwritten",
+		      str_bytes(s->bytes_overwritten, number));
+	if (seconds_late(f->scan) >= 0.1)
+		strbuf_printf(&loss->text, ", the events begin %.1f s late", seconds_late(f->scan));
+	advise_buffer(f, s->bytes_written, &loss->advice);
+}
+
+static void one_buffer(const struct record_facts *f, size_t i, const struct buffer_stats *s,
+		       struct losses *ret)
+{
+	struct loss *loss;
+	char number[32];
+
+	if (s->bytes_overwritten && !triggers_end_a_ring(f->config))
+		overwritten(f, i, s, ret);
+	if (s->chunks_discarded) {
+		loss = add_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
+		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
+			      str_thousands(s->chunks_discarded, number));
+		advise_buffer(f, s->size * 2, &loss->advice);
+	}
+	if (s->abi_violations && s->size < LARGEST_CHUNK) {
+		loss = add_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
+		strbuf_printf(&loss->text, "too small for %s chunks",
+			      str_thousands(s->abi_violations, number));
+		advise_buffer(f, LARGEST_CHUNK, &loss->advice);
+	} else if (s->patches_failed || s->abi_violations) {
+		loss = add_buffer(f, i, s->size, s->patches_failed + s->abi_violations, "packets",
+				  ret);
+		strbuf_printf(&loss->text, "packets that broke the rules of the protocol: %s",
+			      str_thousands(s->patches_failed + s->abi_violations, number));
+	}
+}
+
+/* Counters of the whole service: what they grew by may be another session's. */
+static void refused_by_service(const struct record_facts *f, const struct service_stats *s,
+			       struct losses *ret)
+{
+	uint64_t chunks, patches;
+	struct loss *loss;
+
+	if (!f->before)
+		return;
+	chunks = s->chunks_discarded - MIN(s->chunks_discarded, f->before->chunks_discarded);
+	patches = s->patches_discarded - MIN(s->patches_discarded, f->before->patches_discarded);
+	if (!chunks && !patches)
+		return;
+	loss = losses_add(ret, "service", chunks, "chunks");
+	strbuf_printf(&loss->text,
+		      "refused meanwhile, of this or another session: %llu chunks, %llu patches",
+		      (unsigned long long)chunks, (unsigned long long)patches);
+}
+
+/* ---- producers ---- */
+
+/* Programs that trace themselves come and go as they please; a daemon does not. */
+static bool is_loss(const struct departure_stats *d)
+{
+	return str_starts(d->source, "linux.");
+}
+
+static bool same_departure(const struct departure_stats *a, const struct departure_stats *b)
+{
+	return is_loss(a) && is_loss(b) && a->pid == b->pid && !strcmp(a->producer, b->producer) &&
+	       (a->gone_ns > b->gone_ns ? a->gone_ns - b->gone_ns : b->gone_ns - a->gone_ns) <
+		       SAME_MOMENT_NS;
+}
+
+static bool is_first(const struct service_stats *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (same_departure(&s->departures[k], &s->departures[i]))
+			return false;
+	return is_loss(&s->departures[i]);
+}
+
+static void tell_departure(const struct record_facts *f, const struct service_stats *s, size_t i,
+			   struct losses *ret)
+{
+	const struct departure_stats *d = &s->departures[i];
+	struct strbuf *b = &losses_add(ret, "", d->times, "producers")->text;
+	const char *separator = " of ";
+
+	strbuf_printf(b, "%s (pid %d) went away", d->producer, d->pid);
+	if (f->scan->started_ns && d->gone_ns > f->scan->started_ns)
+		strbuf_printf(b, " %.1f s after the start",
+			      (double)(d->gone_ns - f->scan->started_ns) / 1e9);
+	if (d->times > 1)
+		strbuf_printf(b, ", the last of %u times", d->times);
+	strbuf_puts(b, ": what it had not handed over is missing, and ");
+	if (d->back_ns > d->gone_ns)
+		strbuf_printf(b, "%.1f s until another producer took its place,",
+			      (double)(d->back_ns - d->gone_ns) / 1e9);
+	else
+		strbuf_puts(b, "all after,");
+	for (size_t k = i; k < s->n_departures; k++)
+		if (same_departure(d, &s->departures[k])) {
+			strbuf_printf(b, "%s%s", separator, s->departures[k].source);
+			separator = ", ";
+		}
+}
+
+static void departures(const struct record_facts *f, const struct service_stats *s,
+		       struct losses *ret)
+{
+	for (size_t i = 0; s && i < s->n_departures; i++)
+		if (is_first(s, i))
+			tell_departure(f, s, i, ret);
+	if (s && s->n_departures)
+		return;
+	/* Another service does not say when. */
+	for (size_t i = 0; f->gone && i < f->gone->n; i++)
+		strbuf_printf(&losses_add(ret, "", 1, "producers")->text,
+			      "%s went away: what it had not handed over, and all after",
+			      f->gone->names[i]);
+}
+
+/* ---- all ---- */
+
+/* Ours is given up when the time is over meanwhile, and the service makes one of its own. */
+static bool flush_failed(const struct record_facts *f, const struct service_stats *s)
+{
+	if (s && (s->final_flush_failed || s->final_flush_succeeded))
+		return s->final_flush_failed;
+	return f->flush_failed;
+}
+
+static void others(const struct record_facts *f, const struct service_stats *s,
+		   const struct gaps *g, bool explained, struct losses *ret)
+{
+	const struct {
+		uint64_t n;
+		const char *place, *what;
+	} counts[] = {
+		{g->corrupt, "shared memory", "chunks that made no sense"},
+		{s ? s->invalid_packets : 0, "service", "packets that were not valid"},
+		{s ? s->filter_errors : 0, "service",
+		 "packets that the trace filter could not read"},
+		{explained ? 0 : g->other, "",
+		 "gaps between packets, for no reason that the service tells"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		if (counts[i].n)
+			strbuf_printf(
+				&losses_add(ret, counts[i].place, counts[i].n, "packets")->text,
+				"%s: %llu", counts[i].what, (unsigned long long)counts[i].n);
+	departures(f, s, ret);
+	if (f->file_is_cut)
+		strbuf_puts(&losses_add(ret, "file", 0, NULL)->text,
+			    "the rest of the trace, which found no room");
+	if (flush_failed(f, s))
+		strbuf_puts(&losses_add(ret, "", 0, NULL)->text,
+			    "the final flush did not finish: the newest events may be missing");
+}
+
+/* Did a ring go round that is there to do so? */
+static bool went_round(const struct record_facts *f, const struct service_stats *s,
+		       const struct gaps *g)
+{
+	bool overwritten = g->overwritten;
+
+	for (size_t i = 0; s && i < s->n_buffers; i++)
+		overwritten |= s->buffers[i].bytes_overwritten != 0;
+	return overwritten && triggers_end_a_ring(f->config);
+}
+
+const struct service_stats *record_stats(const struct record_facts *f)
+{
+	if (f->stats)
+		return f->stats;
+	return f->scan->has_stats ? &f->scan->stats : NULL;
+}
+
+void record_losses(const struct record_facts *f, struct losses *ret)
+{
+	const struct service_stats *s = record_stats(f);
+	uint64_t packets = 0;
+	struct gaps g = {0};
+	size_t in_kernel;
+
+	sequence_table_each(&f->scan->sequences, sum_gaps, &g);
+	ring_losses(f, ret);
+	bad_pages(f, ret);
+	probe_misses(f, ret);
+	in_kernel = ret->n;
+	for (size_t i = 0; s && i < s->n_buffers; i++)
+		packets += s->buffers[i].writer_packet_loss;
+	shared_memory(&g, packets, ret);
+	for (size_t i = 0; s && i < s->n_buffers; i++)
+		one_buffer(f, i, &s->buffers[i], ret);
+	if (s)
+		refused_by_service(f, s, ret);
+	else if (g.overwritten && !triggers_end_a_ring(f->config))
+		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
+			    "the oldest data was overwritten");
+	others(f, s, &g, ret->n > in_kernel || went_round(f, s, &g), ret);
+	polled(f, ret);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/recording_sources.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "analyze/name_list.h"
+#include "base/core/err.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
+#include "cli/report/missing_data.h"
+
+void source_producers_deinit(struct source_producers *p)
+{
+	free(p->ids);
+	name_list_deinit(&p->names);
+	*p = (struct source_producers){0};
+}
+
+static bool is_asked_for(const Pb__TraceConfig *config, const char *source)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (c && c->name && !strcmp(c->name, source))
+			return true;
+	}
+	return false;
+}
+
+static const Pb__TracingServiceState__Producer *find(const Pb__TracingServiceState *state,
+						     int32_t id)
+{
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->id == id)
+			return state->producers[i];
+	return NULL;
+}
+
+static bool is_noted(const struct source_producers *p, int32_t id)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->ids[i] == id)
+			return true;
+	return false;
+}
+
+static void note(struct source_producers *p, const Pb__TracingServiceState__Producer *producer)
+{
+	char name[NAME_LIST_MAX_LEN + 1];
+	size_t before = p->names.n;
+
+	snprintf(name, sizeof(name), "%.200s (pid %d)", producer->name ? producer->name : "",
+		 producer->pid);
+	if (array_reserve(&p->ids, &p->cap, p->n + 1, sizeof(*p->ids)))
+		return;
+	name_list_add(&p->names, (const uint8_t *)name, strlen(name));
+	if (p->names.n > before)
+		p->ids[p->n++] = producer->id;
+}
+
+void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
+			   const Pb__TracingServiceState *state)
+{
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
+		const Pb__TracingServiceState__Producer *producer = find(state, s->producer_id);
+
+		if (!producer || !s->ds_descriptor || !s->ds_descriptor->name ||
+		    !str_starts(s->ds_descriptor->name, "linux.") ||
+		    !is_asked_for(config, s->ds_descriptor->name) || is_noted(p, producer->id))
+			continue;
+		note(p, producer);
+	}
+}
+
+void source_producers_gone(const struct source_producers *p, const Pb__TracingServiceState *state,
+			   struct name_list *ret)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!find(state, p->ids[i]))
+			name_list_add(ret, (const uint8_t *)p->names.names[i],
+				      strlen(p->names.names[i]));
+}
+
+/* "group/ *" is everybody's. */
+static bool has_patterns(const Pb__FtraceConfig *f)
+{
+	for (size_t i = 0; i < f->n_ftrace_events; i++) {
+		const char *name = f->ftrace_events[i];
+		const char *wild = strpbrk(name, "*?[");
+
+		if (wild && !(wild > name && wild[-1] == '/' && !strcmp(wild, "*")))
+			return true;
+	}
+	return false;
+}
+
+static bool has_definitions(const Pb__FtraceConfig *f)
+{
+	for (size_t i = 0; i < f->n_kprobe_events; i++)
+		if (f->kprobe_events[i]->definition)
+			return true;
+	return false;
+}
+
+struct field {
+	const char *name; /* as in a config */
+	const char *option; /* as in words */
+	bool is_used;
+	bool essential; /* without it something else would be recorded, not just less */
+};
+
+#define FIELDS 8
+
+static void list_fields(const Pb__FtraceConfig *f, struct field ret[static FIELDS])
+{
+	const struct field fields[FIELDS] = {
+		{"event_filters", "--filter", f->n_event_filters, true},
+		{"event_triggers", "--trigger", f->n_event_triggers, false},
+		{"pids_to_trace", "-p", f->n_pids_to_trace && !f->n_tids_to_trace, true},
+		{"follow_children", "children of -p and COMMAND", f->follow_children, false},
+		{"uprobe_events", "--uprobe", f->n_uprobe_events, false},
+		{"kprobe_events.definition", "--kprobe with a line", has_definitions(f), false},
+		{"subbuf_size_kb", "--subbuf", f->subbuf_size_kb, false},
+		{"patterns in ftrace_events", "'*irq*'", has_patterns(f), false},
+	};
+
+	memcpy(ret, fields, sizeof(fields));
+}
+
+/* "perfetto.traced_probes (pid 12, Perfetto v56.0)" */
+static void put_producer(const Pb__TracingServiceState__Producer *p, struct strbuf *b)
+{
+	strbuf_printf(b, "%.200s (pid %d", p->name ? p->name : "a producer", p->pid);
+	if (p->sdk_version && *p->sdk_version)
+		strbuf_printf(b, ", %.80s", p->sdk_version);
+	strbuf_putc(b, ')');
+}
+
+static int tell(const struct field *field, const Pb__TracingServiceState__Producer *p,
+		struct name_list *ret_skipped, struct err_text *e)
+{
+	struct strbuf b = {0};
+	int r = 0;
+
+	if (field->essential) {
+		put_producer(p, &b);
+		r = err_set(e, -EOPNOTSUPP,
+			    "%s (%s) needs sonda-probes; here linux.ftrace is offered by %s, which "
+			    "would record more than was asked for",
+			    field->name, field->option, b.s ? b.s : "a producer");
+	} else {
+		strbuf_printf(&b, "%s (%s) needs sonda-probes; it is skipped by ", field->name,
+			      field->option);
+		put_producer(p, &b);
+		if (b.s)
+			name_list_add_text(ret_skipped, (const uint8_t *)b.s, b.len);
+	}
+	strbuf_deinit(&b);
+	return r;
+}
+
+static const Pb__TracingServiceState__Producer *producer_of(
+	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
+{
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->id == s->producer_id)
+			return state->producers[i];
+	return NULL;
+}
+
+/* Who would get the source and not see its fields; NULL: this registration is not such a one. */
+static const Pb__TracingServiceState__Producer *blind_producer(
+	const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
+	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
+{
+	const Pb__TracingServiceState__Producer *p = producer_of(state, s);
+	const Pb__DataSourceDescriptor *d = s->ds_descriptor;
+
+	if (!p || s->left_out || !d || !d->name || strcmp(d->name, "linux.ftrace") ||
+	    (d->ftrace_descriptor && d->ftrace_descriptor->knows_own_fields) ||
+	    source_match(config, source, p) != SOURCE_GIVEN)
+		return NULL;
+	return p;
+}
+
+static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
+			const Pb__TracingServiceState *state, struct name_list *ret_skipped,
+			struct err_text *e)
+{
+	const Pb__TracingServiceState__Producer *p;
+	struct field fields[FIELDS];
+	int r = 0;
+
+	list_fields(source->config->ftrace_config, fields);
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		p = blind_producer(config, source, state, state->data_sources[i]);
+		for (size_t k = 0; p && k < FIELDS && !r; k++)
+			if (fields[k].is_used)
+				r = tell(&fields[k], p, ret_skipped, e);
+	}
+	return r;
+}
+
+/*
+ * Fields of FtraceConfig from 20000 on, and patterns of events, are sonda's own: a producer of
+ * another family skips them in silence. One that does not is known by its FtraceDescriptor.
+ *
+ * Looks at the producers that would get the config's linux.ftrace. 0, with a sentence for each
+ * field that one of them skips added to ret_skipped; or -EOPNOTSUPP with the sentence in e: without
+ * a field it would record other events than those asked for.
+ */
+static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
+			    struct name_list *ret_skipped, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
+		const Pb__TraceConfig__DataSource *s = config->data_sources[i];
+
+		if (s->config && s->config->name && !strcmp(s->config->name, "linux.ftrace") &&
+		    s->config->ftrace_config)
+			r = check_source(config, s, state, ret_skipped, e);
+	}
+	return r;
+}
+
+#define LINES_TOLD 20 /* of a warning; the summary counts the others */
+
+void recording_sources_deinit(struct recording_sources *s)
+{
+	name_list_deinit(&s->missing);
+	name_list_deinit(&s->left_out);
+	name_list_deinit(&s->skipped);
+	name_list_deinit(&s->offered);
+	name_list_deinit(&s->gone);
+	source_producers_deinit(&s->producers);
+}
+
+static void note_offered(struct recording_sources *s, const Pb__TracingServiceState *state)
+{
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+
+		if (d && d->name)
+			name_list_add(&s->offered, (const uint8_t *)d->name, strlen(d->name));
+	}
+}
+
+int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
+			    const Pb__TracingServiceState *state, struct err_text *e)
+{
+	note_offered(s, state);
+	source_producers_note(&s->producers, config, state);
+	missing_sources(config, state, &s->missing, &s->left_out);
+	return own_fields_check(config, state, &s->skipped, e);
+}
+
+static void keep_common(struct name_list *first, const struct name_list *second)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < first->n; i++) {
+		if (name_list_has(second, first->names[i]))
+			first->names[kept++] = first->names[i];
+		else
+			free(first->names[i]);
+	}
+	first->n = kept;
+}
+
+void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *config,
+			   const Pb__TracingServiceState *state)
+{
+	struct name_list missing = {0}, left_out = {0};
+
+	missing_sources(config, state, &missing, &left_out);
+	keep_common(&s->missing, &missing);
+	keep_common(&s->left_out, &left_out);
+	source_producers_gone(&s->producers, state, &s->gone);
+	name_list_deinit(&missing);
+	name_list_deinit(&left_out);
+}
+
+/* Behind the first lines. */
+static void cut(struct strbuf *lines, size_t from)
+{
+	char *p = lines->s + from;
+
+	for (int i = 0; i < LINES_TOLD && *p; i++)
+		p = strchr(p, '\n') + 1;
+	if (!*p)
+		return;
+	lines->len = (size_t)(p - lines->s);
+	*p = '\0';
+	strbuf_puts(lines, "and more of that kind\n");
+}
+
+void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,
+			    const struct tracefs_events *events, struct strbuf *lines)
+{
+	size_t from = lines->len;
+
+	for (size_t i = 0; i < s->missing.n; i++)
+		strbuf_printf(lines, "nobody provides the data source '%s' yet\n",
+			      s->missing.names[i]);
+	for (size_t i = 0; i < s->left_out.n; i++)
+		strbuf_printf(lines, "%s\n", s->left_out.names[i]);
+	for (size_t i = 0; i < s->skipped.n; i++)
+		strbuf_printf(lines, "%s\n", s->skipped.names[i]);
+	missing_events(config, NULL, events, lines);
+	if (lines->s && !lines->failed)
+		cut(lines, from);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/snapshot_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "cli/report/missing_data.h"
+#include "cli/report/data_losses.h"
+
+#define LONGEST_DELAY_NS                                                                           \
+	(8 * 24 * 3600 * NS_PER_S) /* a trigger before that is of no clock of ours */
+
+void snapshot_log_deinit(struct snapshot_log *log)
+{
+	for (size_t i = 0; i < SNAPSHOT_LOG_LINES; i++)
+		free(log->lines[i]);
+	trace_scan_deinit(&log->newest);
+	*log = (struct snapshot_log){0};
+}
+
+/* ---- a line ---- */
+
+/* When it was activated, by the clock on the wall. */
+static void put_time(uint64_t boot_ns, struct strbuf *b)
+{
+	uint64_t now = clock_boot_ns();
+	time_t when = time(NULL);
+	char text[32];
+	struct tm tm;
+
+	if (boot_ns && boot_ns <= now && now - boot_ns < LONGEST_DELAY_NS)
+		when = (time_t)((clock_ns(CLOCK_REALTIME) - (now - boot_ns)) / NS_PER_S);
+	if (localtime_r(&when, &tm) && strftime(text, sizeof(text), "%F %T", &tm))
+		strbuf_printf(b, " at %s", text);
+}
+
+static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit, struct strbuf *b)
+{
+	strbuf_printf(b, "trigger '%.100s'", hit->trigger_name ? hit->trigger_name : "");
+	if (hit->producer_name && *hit->producer_name)
+		strbuf_printf(b, " of %.100s", hit->producer_name);
+	put_time(hit->boot_time_ns, b);
+}
+
+/* How far it goes back. Events with another clock than the trigger's are not compared with it. */
+static void put_events(const struct snapshot_facts *f, const struct trace_scan *scan,
+		       struct strbuf *b)
+{
+	const struct ftrace_scan *ftrace = &scan->ftrace;
+	uint64_t boot_ns = f->hit->boot_time_ns;
+	char number[32];
+
+	if (!asks_for_ftrace(f->config) || scan->compressed_packets)
+		return;
+	strbuf_printf(b, ", %s events", str_thousands(ftrace->counts.total, number));
+	if (scan->started_ns && ftrace->first_ns + NS_PER_S > scan->started_ns &&
+	    ftrace->first_ns < boot_ns)
+		strbuf_printf(b, " from %.1f s before it",
+			      (double)(boot_ns - ftrace->first_ns) / 1e9);
+}
+
+static void put_losses(const struct snapshot_facts *f, const struct trace_scan *scan,
+		       const char *lines, struct strbuf *b)
+{
+	const char *end;
+
+	/* Who cannot tell that nothing is lost does not say so. */
+	if (!*lines && !f->cut &&
+	    (!asks_for_ftrace(f->config) || ftrace_scan_has_rings(&scan->ftrace)))
+		strbuf_puts(b, "; lost nothing");
+	for (; *lines; lines = end + (*end == '\n')) {
+		end = strchrnul(lines, '\n');
+		strbuf_puts(b, "; lost: ");
+		strbuf_add(b, lines, (size_t)(end - lines));
+	}
+}
+
+/* ---- all of them ---- */
+
+static const char *keep(struct snapshot_log *log, struct strbuf *line)
+{
+	char **slot = &log->lines[log->n_lines++ % SNAPSHOT_LOG_LINES];
+
+	if (line->s)
+		str_make_plain(line->s, line->len, "");
+	free(*slot);
+	*slot = strbuf_take(line);
+	return *slot ? *slot : "";
+}
+
+const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
+			       struct trace_scan *scan)
+{
+	const struct record_facts facts = {
+		.config = f->config,
+		.scan = scan,
+	};
+	struct strbuf line = {0}, lines = {0};
+	struct losses losses = {0};
+	char number[32];
+
+	strbuf_printf(&line, "%s: ", f->name);
+	put_trigger(f->hit, &line);
+	strbuf_printf(&line, ", %s", str_bytes(f->bytes, number));
+	put_events(f, scan, &line);
+	record_losses(&facts, &losses);
+	losses_write(&losses, &lines);
+	put_losses(f, scan, lines.s ? lines.s : "", &line);
+	if (f->cut)
+		strbuf_printf(&line, "; cut: %s", f->cut);
+	log->saved++;
+	log->lossy |= losses.n || f->cut;
+	losses_deinit(&losses);
+	strbuf_deinit(&lines);
+	trace_scan_deinit(&log->newest);
+	log->newest = *scan;
+	*scan = (struct trace_scan){0};
+	return keep(log, &line);
+}
+
+const char *snapshot_log_failed(struct snapshot_log *log,
+				const Pb__ObservableEvents__CloneTriggerHit *hit, const char *why)
+{
+	struct strbuf line = {0};
+
+	strbuf_puts(&line, "not saved: ");
+	put_trigger(hit, &line);
+	strbuf_printf(&line, ": %s", why);
+	log->failed++;
+	return keep(log, &line);
+}
+
+void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out)
+{
+	size_t first = 0;
+
+	if (log->n_lines > SNAPSHOT_LOG_LINES) {
+		first = log->n_lines - SNAPSHOT_LOG_LINES;
+		strbuf_printf(out, "%zu that were told before, then\n", first);
+	}
+	for (size_t i = first; i < log->n_lines; i++)
+		if (log->lines[i % SNAPSHOT_LOG_LINES])
+			strbuf_printf(out, "%s\n", log->lines[i % SNAPSHOT_LOG_LINES]);
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "cli/report/missing_data.h"
+#include "cli/report/data_losses.h"
+
+#define NAMES_TOLD 4
+
+#define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
+
+bool triggers_take_snapshots(const Pb__TraceConfig *config)
+{
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+
+	return t && (t->trigger_mode == MODE(CLONE_SNAPSHOT) || t->use_clone_snapshot_if_available);
+}
+
+bool triggers_end_a_ring(const Pb__TraceConfig *config)
+{
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+
+	return triggers_take_snapshots(config) || (t && t->trigger_mode == MODE(STOP_TRACING));
+}
+
+static void put_names(const Pb__TraceConfig__TriggerConfig *t, struct strbuf *out)
+{
+	size_t n = t->n_triggers, told = n > NAMES_TOLD + 1 ? NAMES_TOLD : n;
+
+	for (size_t i = 0; i < told; i++)
+		strbuf_printf(out, "%s'%.100s'",
+			      i == 0	   ? ""
+			      : i + 1 == n ? " or "
+					   : ", ",
+			      t->triggers[i]->name ? t->triggers[i]->name : "");
+	if (told < n)
+		strbuf_printf(out, " or one of %zu more", n - told);
+}
+
+void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
+{
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+	bool snapshots = triggers_take_snapshots(config);
+
+	if (!t || t->n_triggers == 0)
+		return;
+	if (!snapshots && t->trigger_mode != MODE(STOP_TRACING) &&
+	    t->trigger_mode != MODE(START_TRACING))
+		return;
+	if (snapshots)
+		strbuf_puts(out, "recording; a snapshot is saved at trigger ");
+	else if (t->trigger_mode == MODE(STOP_TRACING))
+		strbuf_puts(out, "recording until trigger ");
+	else
+		strbuf_puts(out, "waiting to record for trigger ");
+	put_names(t, out);
+	strbuf_puts(out, snapshots ? "; Ctrl-C ends it" : "; without it nothing is saved");
+}
+
+/*
+ *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
+ *	  events   sched 47,900, task 311
+ *	  end      its time is over
+ *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 8mb or fewer events
+ *	  holes    cpu2 1.204-1.377 s (18,112 events)
+ *	           cpu3 1.301-1.302 s (12 events)
+ *	  missing  event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?
+ */
+
+#define HOLES_NAMED 3 /* of a CPU */
+#define GROUPS_NAMED 8 /* in a line; the others are summed up */
+#define HOLE_LINES_TOLD 8
+#define LINES_TOLD 20 /* of what is missing; the others are counted */
+
+double record_seconds(const struct record_facts *f)
+{
+	const struct trace_scan *s = f->scan;
+
+	/* A snapshot ends before the recording does. */
+	if (!f->snapshots && s->started_ns && s->disabled_ns > s->started_ns)
+		return (double)(s->disabled_ns - s->started_ns) / 1e9;
+	return (double)f->elapsed_ms / 1e3;
+}
+
+static void write_time(const struct record_facts *f, struct strbuf *out)
+{
+	strbuf_printf(out, "%s %.2f s", f->goes_on ? "Snapshot after" : "Recorded",
+		      record_seconds(f));
+	if (f->cpus)
+		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
+}
+
+static void write_count(uint64_t n, const char *noun, const char *plural, struct strbuf *out)
+{
+	char number[32];
+
+	strbuf_printf(out, "%s %s%s", str_thousands(n, number), noun, n == 1 ? "" : plural);
+}
+
+static void write_head(const struct record_facts *f, struct strbuf *out)
+{
+	const struct trace_scan *s = f->scan;
+	uint64_t samples = sample_counts_total(&s->samples);
+	bool events = asks_for_ftrace(f->config) || s->ftrace.counts.total;
+	char number[32];
+
+	write_time(f, out);
+	strbuf_puts(out, ": ");
+	if (f->unread) {
+		strbuf_printf(out, "the service wrote the trace into %s\n", f->output);
+		return;
+	}
+	if (events)
+		write_count(s->ftrace.counts.total, "event", "s", out);
+	if (events && samples)
+		strbuf_puts(out, ", ");
+	if (samples)
+		write_count(samples, "sample", "s", out);
+	else if (!events) /* programs' own */
+		write_count(s->packets, "packet", "s", out);
+	if (s->processes) {
+		strbuf_puts(out, ", ");
+		write_count(s->processes, "process", "es", out);
+	}
+	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
+}
+
+/* There is one. */
+static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
+{
+	const Pb__TraceConfig *c = f->config;
+	size_t i = 0;
+
+	while (!c->data_sources[i]->config || !c->data_sources[i]->config->ftrace_config)
+		i++;
+	return c->data_sources[i]->config->ftrace_config;
+}
+
+/* "group/event (why)" is about "group/event" and about "event"; a trigger is not the event. */
+static bool is_about(const char *failed, const char *what)
+{
+	const char *bare = strchr(failed, '/');
+
+	if (!strchr(what, '/') && !strchr(what, ':') && bare)
+		failed = bare + 1;
+	if (!str_starts(failed, what))
+		return false;
+	failed += strlen(what);
+	return str_starts(failed, " (") && !str_starts(failed, " (trigger");
+}
+
+static bool has_failed(const struct ftrace_scan *s, const char *what)
+{
+	for (size_t i = 0; i < s->failed.n; i++)
+		if (is_about(s->failed.names[i], what))
+			return true;
+	return false;
+}
+
+/* Was all that makes events refused? */
+static bool all_refused(const Pb__FtraceConfig *c, const struct ftrace_scan *s)
+{
+	const struct {
+		bool is_set;
+		const char *option;
+	} makers[] = {
+		{c->n_syscall_events, "option:syscall_events"},
+		{c->n_kprobe_events, "option:kprobe_events"},
+		{c->n_uprobe_events, "option:uprobe_events"},
+		{c->enable_function_graph, "option:enable_function_graph"},
+	};
+
+	for (size_t i = 0; i < c->n_ftrace_events; i++)
+		if (!name_list_has(&s->unknown, c->ftrace_events[i]) &&
+		    !has_failed(s, c->ftrace_events[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
+		if (makers[i].is_set && !has_failed(s, makers[i].option))
+			return false;
+	return s->unknown.n || s->failed.n;
+}
+
+/* Of the events that a pattern means, it may be all. */
+static bool some_refused(const struct ftrace_scan *s)
+{
+	for (size_t i = 0; i < s->failed.n; i++)
+		if (!str_starts(s->failed.names[i], "option:"))
+			return true;
+	return false;
+}
+
+/* Why there are none, as far as can be told. */
+static void write_no_events(const struct record_facts *f, bool lost, struct strbuf *out)
+{
+	const Pb__FtraceConfig *c = first_ftrace(f);
+	const struct ftrace_scan *s = &f->scan->ftrace;
+
+	strbuf_puts(out, "  events   none: ");
+	if (!ftrace_scan_has_rings(s)) {
+		strbuf_puts(out,
+			    s->problems.n ? "ftrace could not be used\n" : "nobody recorded any\n");
+	} else if (lost) {
+		strbuf_puts(out, "what there was is lost\n");
+	} else if (all_refused(c, s)) {
+		strbuf_puts(out, "nothing that was asked for could be recorded\n");
+	} else {
+		strbuf_printf(out, "no such event happened%s%s%s%s\n",
+			      c->n_tids_to_trace || c->n_pids_to_trace ? " in these threads" : "",
+			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
+			      c->n_event_filters ? " that passes the filters" : "",
+			      some_refused(s) ? ", of those that could be recorded" : "");
+	}
+}
+
+static void write_groups(const struct record_facts *f, struct strbuf *out)
+{
+	_cleanup_(freep) struct group_count *groups = NULL;
+	uint64_t rest = 0;
+	char number[32];
+	size_t i, n;
+
+	if (event_counts_by_group(&f->scan->ftrace.counts, &groups, &n))
+		return;
+	strbuf_puts(out, "  events   ");
+	for (i = 0; i < n && i < GROUPS_NAMED; i++)
+		strbuf_printf(out, "%s%s %s", i ? ", " : "",
+			      groups[i].group[0] ? groups[i].group : "without a group",
+			      str_thousands(groups[i].count, number));
+	for (; i < n; i++)
+		rest += groups[i].count;
+	if (rest)
+		strbuf_printf(out, ", %zu other groups %s", n - GROUPS_NAMED,
+			      str_thousands(rest, number));
+	strbuf_putc(out, '\n');
+}
+
+static void write_samples(const struct sample_counts *c, struct strbuf *out)
+{
+	const char *separator = "  samples  ";
+	char number[32];
+
+	for (int i = 0; i < SAMPLES_KINDS; i++) {
+		if (!c->of[i])
+			continue;
+		strbuf_printf(out, "%s%s %s", separator, sample_counts_name(i),
+			      str_thousands(c->of[i], number));
+		separator = ", ";
+	}
+	if (sample_counts_total(c))
+		strbuf_putc(out, '\n');
+}
+
+/* False: there should be some. */
+static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
+{
+	if (f->scan->ftrace.counts.total) {
+		write_groups(f, out);
+		return true;
+	}
+	if (!asks_for_ftrace(f->config) || f->scan->compressed_packets || f->unread)
+		return true;
+	write_no_events(f, lost, out);
+	return false;
+}
+
+/* Lines under one word in front: "  word     line", "           line"; those past max are counted. */
+static void write_some_lines(const char *word, const char *lines, size_t max, struct strbuf *out)
+{
+	size_t n = 0, left = 0;
+	const char *end;
+
+	for (; *lines; lines = end + 1) {
+		end = strchrnul(lines, '\n');
+		if (n++ < max) {
+			strbuf_printf(out, "  %-9s", n == 1 ? word : "");
+			strbuf_add(out, lines, (size_t)(end - lines));
+			strbuf_putc(out, '\n');
+		} else {
+			left++;
+		}
+		if (!*end)
+			break;
+	}
+	if (left)
+		strbuf_printf(out, "  %-9s%zu more\n", "", left);
+}
+
+static void write_lines(const char *word, const char *lines, struct strbuf *out)
+{
+	write_some_lines(word, lines, LINES_TOLD, out);
+}
+
+bool record_losses_unknown(const struct record_facts *f)
+{
+	return f->unread ||
+	       (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
+}
+
+static bool write_lost(const struct record_facts *f, const struct losses *losses,
+		       struct strbuf *out)
+{
+	struct strbuf lines = {0};
+
+	losses_write(losses, &lines);
+	if (losses->n)
+		write_lines("lost", lines.s ? lines.s : "no memory to tell", out);
+	else if (f->unread)
+		write_lines("lost", "not known: the trace was not read here", out);
+	else if (record_losses_unknown(f))
+		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
+	else
+		write_lines("lost", "nothing", out);
+	strbuf_deinit(&lines);
+	return losses->n || record_losses_unknown(f);
+}
+
+/* ---- holes ---- */
+
+double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
+{
+	uint64_t boot = ns + (uint64_t)s->ftrace.to_boot_ns;
+
+	if (!ns)
+		return 0;
+	if (s->started_ns)
+		return (double)(int64_t)(boot - s->started_ns) / 1e9;
+	return (double)(int64_t)(ns - s->ftrace.first_ns) / 1e9;
+}
+
+static void write_hole(const struct trace_scan *s, const struct hole *h, struct strbuf *b)
+{
+	char number[32];
+
+	strbuf_printf(b, " %.3f-%.3f s", record_hole_seconds(s, h->from_ns),
+		      record_hole_seconds(s, h->to_ns));
+	if (h->events)
+		strbuf_printf(b, " (%s events)", str_thousands(h->events, number));
+	else if (h->on_the_way)
+		strbuf_puts(b, " (lost behind the ring)");
+}
+
+static void write_holes(const struct trace_scan *s, struct strbuf *out)
+{
+	const struct holes *h = &s->ftrace.holes;
+	struct strbuf lines = {0};
+
+	for (size_t i = 0, next; i < h->n; i = next) {
+		strbuf_printf(&lines, "cpu%u", h->list[i].cpu);
+		for (next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++) {
+			if (next - i >= HOLES_NAMED)
+				continue;
+			strbuf_puts(&lines, next > i ? "," : "");
+			write_hole(s, &h->list[next], &lines);
+		}
+		if (next - i > HOLES_NAMED)
+			strbuf_printf(&lines, ", %zu more", next - i - HOLES_NAMED);
+		strbuf_putc(&lines, '\n');
+	}
+	if (h->total > h->n)
+		strbuf_printf(&lines, "%llu shorter ones\n", (unsigned long long)(h->total - h->n));
+	if (lines.s)
+		write_some_lines("holes", lines.s, HOLE_LINES_TOLD, out);
+	strbuf_deinit(&lines);
+}
+
+/* ---- snapshots ---- */
+
+/* True: of a snapshot, or of all of one, something is lost. */
+static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
+{
+	const struct snapshot_log *log = f->snapshots;
+	struct strbuf lines = {0};
+
+	write_time(f, out);
+	strbuf_printf(out, ": %zu snapshot%s", log->saved, log->saved == 1 ? "" : "s");
+	if (log->failed)
+		strbuf_printf(out, ", %zu not saved", log->failed);
+	strbuf_putc(out, '\n');
+	snapshot_log_write(log, &lines);
+	if (lines.s) /* the log has a limit of its own */
+		write_some_lines("snapshot", lines.s, SIZE_MAX, out);
+	strbuf_deinit(&lines);
+	return log->lossy || log->failed;
+}
+
+/* A name that is near to one that is there was mistyped. */
+static void tell_source(const struct record_facts *f, const char *name, struct strbuf *lines)
+{
+	struct str_nearest nearest;
+
+	str_nearest_init(&nearest, name);
+	for (size_t i = 0; f->offered && i < f->offered->n; i++)
+		str_nearest_try(&nearest, f->offered->names[i]);
+	strbuf_printf(lines, "nobody provides the data source '%s'", name);
+	if (str_nearest_get(&nearest))
+		strbuf_printf(lines, "; did you mean %s?", str_nearest_get(&nearest));
+	else if (str_starts(name, "linux.") &&
+		 !(f->offered && name_list_has(f->offered, "linux.ftrace")))
+		strbuf_puts(lines, ": is sonda-probes running?");
+	strbuf_putc(lines, '\n');
+}
+
+/* It is among the losses. */
+static bool has_departed(const struct record_facts *f, const char *source)
+{
+	const struct service_stats *s = record_stats(f);
+
+	for (size_t i = 0; s && i < s->n_departures; i++)
+		if (!strcmp(s->departures[i].source, source))
+			return true;
+	return false;
+}
+
+/* A source of the config that has polled nothing: there is nothing of the kind on this machine. */
+static size_t tell_idle_sources(const struct record_facts *f, struct strbuf *lines)
+{
+	const struct {
+		const char *source, *nothing;
+		enum sample_kind kind;
+	} polled[] = {
+		{"linux.sysfs_power", "no battery or power supply with numbers is there",
+		 SAMPLES_BATTERY},
+	};
+	size_t n = 0;
+
+	if (f->snapshots || f->scan->compressed_packets || f->unread)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(polled); i++) {
+		if (f->scan->samples.of[polled[i].kind] ||
+		    !asks_for_source(f->config, polled[i].source) ||
+		    has_departed(f, polled[i].source) ||
+		    (f->sources && name_list_has(f->sources, polled[i].source)))
+			continue;
+		strbuf_printf(lines, "data source '%s' recorded nothing: %s\n", polled[i].source,
+			      polled[i].nothing);
+		n++;
+	}
+	return n;
+}
+
+size_t record_missing(const struct record_facts *f, struct strbuf *ret)
+{
+	struct strbuf lines = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; f->sources && i < f->sources->n; i++)
+		if (!has_departed(f, f->sources->names[i])) {
+			tell_source(f, f->sources->names[i], &lines);
+			n++;
+		}
+	for (size_t i = 0; f->left_out && i < f->left_out->n; i++, n++)
+		strbuf_printf(&lines, "%s\n", f->left_out->names[i]);
+	for (size_t i = 0; f->skipped && i < f->skipped->n; i++, n++)
+		strbuf_printf(&lines, "%s\n", f->skipped->names[i]);
+	if (f->not_started) {
+		strbuf_puts(&lines, "not all data sources had started when it ended\n");
+		n++;
+	}
+	if (f->idle)
+		n += missing_idle(f->idle, f->events, &lines);
+	for (size_t i = 0; i < f->scan->sources.unread.n; i++, n++)
+		strbuf_printf(&lines, "counters of %s\n", f->scan->sources.unread.names[i]);
+	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
+		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
+	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
+	n += tell_idle_sources(f, &lines);
+	strbuf_puts(ret, lines.s ? lines.s : "");
+	strbuf_deinit(&lines);
+	return n;
+}
+
+static bool write_missing(const struct record_facts *f, struct strbuf *out)
+{
+	struct strbuf lines = {0};
+	size_t n = record_missing(f, &lines);
+
+	if (n)
+		write_lines("missing", lines.s ? lines.s : "", out);
+	strbuf_deinit(&lines);
+	return n != 0;
+}
+
+static void write_cost(const struct source_scan *s, struct strbuf *out)
+{
+	struct strbuf line = {0};
+
+	if (!s->ebpf_costs.n)
+		return;
+	strbuf_printf(&line,
+		      "%.3f %% of the machine for eBPF counters: ", (double)s->ebpf_ppm / 1e4);
+	for (size_t i = 0; i < s->ebpf_costs.n; i++)
+		strbuf_printf(&line, "%s%s", i ? ", " : "", s->ebpf_costs.names[i]);
+	if (line.s)
+		write_lines("cost", line.s, out);
+	strbuf_deinit(&line);
+}
+
+static bool overwritten(const struct trace_scan *s)
+{
+	for (size_t i = 0; i < s->stats.n_buffers; i++)
+		if (s->stats.buffers[i].bytes_overwritten)
+			return true;
+	return false;
+}
+
+static void write_notes(const struct record_facts *f, struct strbuf *out)
+{
+	const struct trace_scan *s = f->scan;
+	struct strbuf lines = {0};
+
+	if (s->compressed_packets)
+		strbuf_printf(&lines,
+			      "compressed packets, which this summary does not look into: %llu\n",
+			      (unsigned long long)s->compressed_packets);
+	if (triggers_end_a_ring(f->config) && !f->snapshots && s->ftrace.first_ns &&
+	    s->disabled_ns > s->ftrace.first_ns && overwritten(s))
+		strbuf_printf(&lines, "the buffer went round: it holds the last %.1f s\n",
+			      (double)(s->disabled_ns - s->ftrace.first_ns) / 1e9);
+	if (s->bad_packets)
+		strbuf_printf(&lines, "packets that this summary could not read: %llu\n",
+			      (unsigned long long)s->bad_packets);
+	if (lines.s)
+		write_lines("note", lines.s, out);
+	strbuf_deinit(&lines);
+}
+
+static void write_trace(const struct record_facts *f, struct strbuf *out,
+			struct record_verdict *ret)
+{
+	struct losses losses = {0};
+
+	record_losses(f, &losses);
+	write_head(f, out);
+	ret->missing = !write_events(f, losses.n, out);
+	write_samples(&f->scan->samples, out);
+	if (f->command_end)
+		write_lines("command", f->command_end, out);
+	if (f->end)
+		write_lines("end", f->end, out);
+	ret->lost = write_lost(f, &losses, out);
+	write_holes(f->scan, out);
+	losses_deinit(&losses);
+}
+
+void record_summary_write(const struct record_facts *f, struct strbuf *out,
+			  struct record_verdict *ret)
+{
+	struct record_verdict v = {0};
+
+	if (f->snapshots) {
+		v.lost = write_snapshots(f, out);
+		if (f->command_end)
+			write_lines("command", f->command_end, out);
+		if (f->end)
+			write_lines("end", f->end, out);
+	} else {
+		write_trace(f, out, &v);
+	}
+	v.missing |= write_missing(f, out);
+	write_cost(&f->scan->sources, out);
+	write_notes(f, out);
+	*ret = v;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal/event_patterns.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+/*
+ * Words of a command line that stand for several events, wherever the kernel has them: those that
+ * people know from Perfetto's, with what they mean on a Linux machine. All of them are events that
+ * kernels for servers and desktops have, since one that is not there is told as missing.
+ */
+
+#define MAX_REQUESTS 10
+
+static const struct event_set {
+	const char *word;
+	const char *requests[MAX_REQUESTS + 1];
+} sets[] = {
+	{"sched",
+	 {"sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup_new",
+	  "sched/sched_process_exec", "sched/sched_process_exit", "sched/sched_process_fork",
+	  "sched/sched_process_free", /* the end of a process, to readers of traces */
+	  "task/task_newtask", "task/task_rename"}},
+	{"irq", {"irq/*"}},
+	{"freq", {"power/cpu_frequency", "power/cpu_frequency_limits", "power/suspend_resume"}},
+	{"idle", {"power/cpu_idle"}},
+	{"disk",
+	 {"block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete",
+	  "block/block_rq_requeue", "block/block_bio_queue", "block/block_bio_complete"}},
+	{"workq", {"workqueue/*"}},
+	{"memreclaim",
+	 {"vmscan/mm_vmscan_direct_reclaim_begin", "vmscan/mm_vmscan_direct_reclaim_end",
+	  "vmscan/mm_vmscan_kswapd_wake", "vmscan/mm_vmscan_kswapd_sleep"}},
+	{"pagecache", {"filemap/*"}},
+};
+
+/* The requests, ending with NULL; NULL: it is a word like any other. len: of the word. */
+static const char *const *event_set_find(const char *word, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		if (strlen(sets[i].word) == len && !memcmp(sets[i].word, word, len))
+			return sets[i].requests;
+	return NULL;
+}
+
+/*
+ *	words          picks, in this order                         requests
+ *	sched:*   -->  sched/sched_kthread_stop ... (of the list) --> sched/sched_switch ...
+ *	!*_stat_* -->  minus sched/sched_stat_iowait ...
+ *	nosuch    -->  nosuch (of nobody)                       --> nosuch
+ *
+ * Each event of the kernel's list has a mark: out, named by a word, or matched by a pattern. What
+ * the list does not have is kept as text. At the end a group whose events are all matched becomes
+ * one request.
+ */
+
+/* ---- lists of requests ---- */
+
+void event_requests_deinit(struct event_requests *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->names[i]);
+	free(r->names);
+	*r = (struct event_requests){0};
+}
+
+static int add_request(struct event_requests *r, const char *name)
+{
+	char *copy;
+
+	if (array_reserve(&r->names, &r->cap, r->n + 1, sizeof(*r->names)))
+		return -ENOMEM;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	r->names[r->n++] = copy;
+	return 0;
+}
+
+/* ---- one word ---- */
+
+bool event_word_is_negative(const char *word)
+{
+	return *word == '!';
+}
+
+static bool is_pattern(const char *s)
+{
+	return strpbrk(s, "*?[");
+}
+
+/* What the producer's rules allow, too: printable, at most one '/', and that not at an end. */
+static bool can_be_event(const char *word)
+{
+	const char *slash = strchr(word, '/');
+
+	for (const char *p = word; *p; p++)
+		if (*p <= ' ' || *p > '~')
+			return false;
+	return *word && slash != word && (!slash || (slash[1] && !strchr(slash + 1, '/')));
+}
+
+static int add_set(struct event_requests *ret, const char *const *requests)
+{
+	int r = 0;
+
+	for (; *requests && !r; requests++)
+		r = add_request(ret, *requests);
+	return r;
+}
+
+/* "tcp" of no event of that name, with "tcp/" and a star in *ret: all of it. */
+static bool is_group(const char *word, const struct tracefs_events *events,
+		     char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
+{
+	if (!events || !*word || strchr(word, '/') || is_pattern(word) ||
+	    tracefs_events_has(events, word))
+		return false;
+	snprintf(ret, TRACEFS_EVENTS_MAX_NAME + 2, "%s/*", word);
+	return tracefs_events_has(events, ret);
+}
+
+bool event_word_is_known(const char *word, const struct tracefs_events *events)
+{
+	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
+
+	return event_set_find(word, strlen(word)) || tracefs_events_has(events, word) ||
+	       (strlen(word) < TRACEFS_EVENTS_MAX_NAME && is_group(word, events, whole));
+}
+
+/* One of the words between commas. */
+static int read_one(const char *word, size_t len, const struct tracefs_events *events,
+		    struct event_requests *ret, struct err_text *e)
+{
+	const char *const *set = event_set_find(word, len);
+	char copy[TRACEFS_EVENTS_MAX_NAME], whole[TRACEFS_EVENTS_MAX_NAME + 2];
+	char *colon;
+
+	if (set)
+		return add_set(ret, set);
+	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
+	if (event_word_is_negative(copy))
+		return err_set(e, -EINVAL, "'%.80s' takes away, and must be a word of its own",
+			       copy);
+	colon = strchr(copy, ':');
+	if (!can_be_event(copy) || len >= sizeof(copy))
+		return err_set(e, -EINVAL, "'%.80s' cannot be the name of an event", copy);
+	if (colon && !strchr(copy, '/'))
+		*colon = '/';
+	if (!can_be_event(copy))
+		return err_set(e, -EINVAL, "'%.80s' cannot be the name of an event", word);
+	return add_request(ret, is_group(copy, events, whole) ? whole : copy);
+}
+
+int event_word_read(const char *typed, const struct tracefs_events *events,
+		    struct event_requests *ret, struct err_text *e)
+{
+	const char *word = typed + event_word_is_negative(typed), *end;
+	int r = 0;
+
+	for (; !r; word = end + 1) {
+		end = strchrnul(word, ',');
+		r = read_one(word, (size_t)(end - word), events, ret, e);
+		if (!*end)
+			break;
+	}
+	return r;
+}
+
+/* ---- picks ---- */
+
+enum mark { OUT, NAMED, MATCHED };
+
+#define OF_NOBODY SIZE_MAX
+
+struct pick {
+	size_t event; /* of the kernel's list */
+	char *text; /* owned; of OF_NOBODY */
+};
+
+struct selection {
+	const struct tracefs_events *events; /* borrowed; n is 0 when it is not known */
+	uint8_t *marks; /* enum mark, of each event of the list */
+	struct pick *picks;
+	size_t n;
+	size_t cap;
+};
+
+static void selection_deinit(struct selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->picks[i].text);
+	free(s->picks);
+	free(s->marks);
+}
+
+static bool request_means(const char *request, const char *event)
+{
+	const char *subject = event;
+
+	if (!strchr(request, '/') && strchr(event, '/'))
+		subject = strchr(event, '/') + 1;
+	return is_pattern(request) ? str_glob(request, subject) : !strcmp(request, subject);
+}
+
+static int add_pick(struct selection *s, size_t event, const char *text, struct err_text *e)
+{
+	char *copy = NULL;
+
+	if (s->n >= EVENT_WORDS_MAX)
+		return err_set(e, -EINVAL, "more than %d events", EVENT_WORDS_MAX);
+	if (array_reserve(&s->picks, &s->cap, s->n + 1, sizeof(*s->picks)))
+		return -ENOMEM;
+	if (text) {
+		copy = strdup(text);
+		if (!copy)
+			return -ENOMEM;
+	}
+	s->picks[s->n++] = (struct pick){event, copy};
+	return 0;
+}
+
+static int pick_event(struct selection *s, size_t i, enum mark mark, struct err_text *e)
+{
+	int r = s->marks[i] == OUT ? add_pick(s, i, NULL, e) : 0;
+
+	if (!r)
+		s->marks[i] = MAX(s->marks[i], mark);
+	return r;
+}
+
+static bool has_text(const struct selection *s, const char *text)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->picks[i].text && !strcmp(s->picks[i].text, text))
+			return true;
+	return false;
+}
+
+/* Events of group ftrace are not listed, and no group needs to be named for them. */
+static int pick_unlisted(struct selection *s, const char *request, struct err_text *e)
+{
+	char in_ftrace[TRACEFS_EVENTS_MAX_NAME + sizeof("ftrace/")];
+
+	if (!strchr(request, '/') && !is_pattern(request) && s->events->n &&
+	    tracefs_events_has(s->events, request)) {
+		snprintf(in_ftrace, sizeof(in_ftrace), "ftrace/%s", request);
+		request = in_ftrace;
+	}
+	return has_text(s, request) ? 0 : add_pick(s, OF_NOBODY, request, e);
+}
+
+static int pick(struct selection *s, const char *request, struct err_text *e)
+{
+	enum mark mark = is_pattern(request) ? MATCHED : NAMED;
+	bool found = false;
+	int r = 0;
+
+	for (size_t i = 0; i < s->events->n && !r; i++) {
+		if (!request_means(request, s->events->names[i]))
+			continue;
+		found = true;
+		r = pick_event(s, i, mark, e);
+	}
+	return r || found ? r : pick_unlisted(s, request, e);
+}
+
+/* ---- taking away ---- */
+
+/* Which of the two it is cannot be known without the kernel's list: a pattern of patterns. */
+static int refuse_guess(const char *request, const char *text, struct err_text *e)
+{
+	return err_set(e, -EINVAL,
+		       "'!%s': what it takes away of '%s' is in the kernel's list of events, "
+		       "available_events of tracefs, which cannot be read",
+		       request, text);
+}
+
+static int is_taken(const struct selection *s, const struct pick *p, const char *request,
+		    struct err_text *e)
+{
+	if (!p->text)
+		return request_means(request, s->events->names[p->event]);
+	if (!strcmp(p->text, request))
+		return 1;
+	if (!s->events->n && is_pattern(p->text))
+		return refuse_guess(request, p->text, e);
+	return request_means(request, p->text);
+}
+
+static int take_away(struct selection *s, const char *request, size_t *taken, struct err_text *e)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct pick p = s->picks[i];
+
+		if (r >= 0)
+			r = is_taken(s, &p, request, e);
+		if (r <= 0) {
+			s->picks[kept++] = p;
+			continue;
+		}
+		if (!p.text)
+			s->marks[p.event] = OUT;
+		free(p.text);
+		++*taken;
+	}
+	s->n = kept;
+	return MIN(r, 0);
+}
+
+static int do_word(struct selection *s, const char *word, struct event_requests *ret_idle,
+		   struct err_text *e)
+{
+	struct event_requests requests = {0};
+	bool negative = event_word_is_negative(word);
+	size_t taken = 0;
+	int r = event_word_read(word, s->events->n ? s->events : NULL, &requests, e);
+
+	for (size_t i = 0; i < requests.n && !r; i++)
+		r = negative ? take_away(s, requests.names[i], &taken, e)
+			     : pick(s, requests.names[i], e);
+	event_requests_deinit(&requests);
+	return !r && negative && !taken ? add_request(ret_idle, word) : r;
+}
+
+/* ---- requests ---- */
+
+struct group {
+	const char *name; /* with all that follows; borrowed from the list */
+	size_t len; /* with the slash */
+	size_t n;
+	size_t matched;
+	bool told;
+};
+
+struct groups {
+	struct group *list; /* owned */
+	size_t n;
+	size_t cap;
+};
+
+/* Events of a group come one after the other, so the last one is the likely one. */
+static struct group *group_of(struct groups *g, const char *event)
+{
+	size_t len = (size_t)(strchr(event, '/') - event) + 1;
+
+	for (size_t i = g->n; i-- > 0;)
+		if (g->list[i].len == len && !memcmp(g->list[i].name, event, len))
+			return &g->list[i];
+	if (array_reserve(&g->list, &g->cap, g->n + 1, sizeof(*g->list)))
+		return NULL;
+	g->list[g->n] = (struct group){.name = event, .len = len};
+	return &g->list[g->n++];
+}
+
+static int count_groups(const struct selection *s, struct groups *ret)
+{
+	for (size_t i = 0; i < s->events->n; i++) {
+		struct group *g = group_of(ret, s->events->names[i]);
+
+		if (!g)
+			return -ENOMEM;
+		g->n++;
+		g->matched += s->marks[i] == MATCHED;
+	}
+	return 0;
+}
+
+static int request_event(struct groups *groups, const char *event, struct event_requests *ret)
+{
+	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
+	struct group *g = group_of(groups, event);
+
+	if (g->n == 1 || g->matched < g->n || g->len >= TRACEFS_EVENTS_MAX_NAME)
+		return add_request(ret, event);
+	if (g->told)
+		return 0;
+	g->told = true;
+	snprintf(whole, sizeof(whole), "%.*s*", (int)g->len, g->name);
+	return add_request(ret, whole);
+}
+
+static int make_requests(const struct selection *s, struct event_requests *ret)
+{
+	struct groups groups = {0};
+	int r = count_groups(s, &groups);
+
+	for (size_t i = 0; i < s->n && !r; i++) {
+		const struct pick *p = &s->picks[i];
+
+		r = p->text ? add_request(ret, p->text)
+			    : request_event(&groups, s->events->names[p->event], ret);
+	}
+	free(groups.list);
+	return r;
+}
+
+static const char *first_negative(const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (event_word_is_negative(words[i]))
+			return words[i];
+	return "";
+}
+
+int event_words_read(const char *const *words, size_t n, const struct tracefs_events *events,
+		     struct event_requests *ret, struct event_requests *ret_idle,
+		     struct err_text *e)
+{
+	static const struct tracefs_events none;
+	struct selection s = {.events = events ? events : &none};
+	int r = 0;
+
+	s.marks = calloc(s.events->n + 1, sizeof(*s.marks));
+	if (!s.marks)
+		r = -ENOMEM;
+	for (size_t i = 0; i < n && !r; i++)
+		r = do_word(&s, words[i], ret_idle, e);
+	if (!r && n && !s.n)
+		r = err_set(e, -EINVAL, "no event is left: '%.80s' and its like took all away",
+			    first_negative(words, n));
+	if (!r)
+		r = make_requests(&s, ret);
+	selection_deinit(&s);
+	return r;
+}

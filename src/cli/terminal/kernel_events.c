@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * available_events has a line "group:name" for each event that can be switched on. Events of group
+ * ftrace (print and its like) are always on and not listed there; they have a folder in events/.
+ */
+
+#include "cli/terminal/kernel_events.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/event_counts.h"
+#include "base/system/fs.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+const char *const tracefs_roots[] = {
+	"/sys/kernel/tracing",
+	"/sys/kernel/debug/tracing",
+	NULL,
+};
+
+/* By the effective rights, 0 or -errno. */
+static int try_access(const char *root, const char *name, int mode)
+{
+	char path[512];
+	int r = fs_join(path, sizeof(path), root, name);
+
+	if (r)
+		return r;
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
+}
+
+const char *tracefs_events_root(const char *const *roots)
+{
+	for (; *roots; roots++)
+		if (!try_access(*roots, "available_events", R_OK))
+			return *roots;
+	return NULL;
+}
+
+int tracefs_events_may_record(const char *const *roots, struct err_text *e)
+{
+	int first = 0;
+
+	for (size_t i = 0; roots[i]; i++) {
+		int r = try_access(roots[i], "instances", W_OK | X_OK);
+
+		if (!r)
+			return 0;
+		if (!i)
+			first = r;
+	}
+	if (first == -ENOENT || first == -ENOTDIR)
+		return err_set(e, -ENOENT,
+			       "there is no tracefs on %s: run as root, or mount it: "
+			       "sudo mount -t tracefs tracefs %s",
+			       roots[0], roots[0]);
+	return err_set(e, -EACCES,
+		       "%s/instances: %s: run as root, or let this user make instances: "
+		       "sudo chown USER %s %s/instances",
+		       roots[0], strerror(-first), roots[0], roots[0]);
+}
+
+void tracefs_events_deinit(struct tracefs_events *t)
+{
+	free(t->text);
+	free(t->names);
+	free(t->root);
+	*t = (struct tracefs_events){0};
+}
+
+/* sonda_PID_START_NUMBER: what a session of sonda-probes has made for itself (a probe, say), and
+ * takes away when it ends. */
+static bool is_of_a_session(const char *group)
+{
+	int end = 0;
+
+	return sscanf(group, "sonda_%*9d_%*20u_%*9u%n", &end) == 0 && end && !group[end];
+}
+
+/* Cuts the lines up in place. */
+static int split_lines(struct tracefs_events *t)
+{
+	size_t cap = 0;
+	char *line, *end, *colon;
+
+	for (line = t->text; line && *line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		colon = strchr(line, ':');
+		if (!colon)
+			continue;
+		*colon = '\0';
+		if (is_of_a_session(line))
+			continue;
+		*colon = '/';
+		if (array_reserve(&t->names, &cap, t->n + 1, sizeof(*t->names)))
+			return -ENOMEM;
+		t->names[t->n++] = line;
+	}
+	return 0;
+}
+
+int tracefs_events_load(const char *root, struct tracefs_events *ret)
+{
+	struct tracefs_events t = {0};
+	struct strbuf b = {0};
+	char path[512];
+	int r;
+
+	r = fs_join(path, sizeof(path), root, "available_events");
+	if (!r)
+		r = fs_read_file(path, TRACEFS_EVENTS_MAX_BYTES, &b);
+	if (!r) {
+		t.text = strbuf_take(&b);
+		t.root = strdup(root);
+		r = t.text && t.root ? split_lines(&t) : -ENOMEM;
+	}
+	strbuf_deinit(&b);
+	if (r)
+		tracefs_events_deinit(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+/* "group/" of "group/name" gives its length with the slash; 0 without one. */
+static size_t group_len(const char *word)
+{
+	const char *slash = strchr(word, '/');
+
+	return slash ? (size_t)(slash - word) + 1 : 0;
+}
+
+/* As sonda-probes selects them. */
+static bool matches(const char *event, const char *word)
+{
+	char copy[TRACEFS_EVENTS_MAX_NAME];
+	char *colon;
+
+	if (group_len(word))
+		return str_glob(word, event);
+	if (!strchr(word, ':'))
+		return str_glob(word, event + group_len(event));
+	snprintf(copy, sizeof(copy), "%s", word);
+	colon = strchr(copy, ':');
+	if (colon)
+		*colon = '/';
+	return str_glob(copy, event);
+}
+
+struct unlisted {
+	const char *pattern;
+	bool found;
+};
+
+static int look_at_unlisted(void *ctx, const char *name, unsigned char d_type)
+{
+	struct unlisted *u = ctx;
+
+	u->found = d_type == DT_DIR && str_glob(u->pattern, name);
+	return u->found;
+}
+
+/* Events that are always on are not listed. */
+static bool has_folder(const struct tracefs_events *t, const char *word)
+{
+	struct unlisted u = {.pattern = word + strlen("ftrace/")};
+	char path[512];
+	int n;
+
+	if (str_starts(word, "ftrace/") && !fs_join(path, sizeof(path), t->root, "events/ftrace"))
+		fs_each(path, look_at_unlisted, &u);
+	if (u.found)
+		return true;
+	n = snprintf(path, sizeof(path), "%s/events/%s%s/format", t->root,
+		     group_len(word) ? "" : "ftrace/", word);
+	return n > 0 && (size_t)n < sizeof(path) && !strstr(word, "..") && fs_exists(path);
+}
+
+bool tracefs_events_has(const struct tracefs_events *t, const char *word)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (matches(t->names[i], word))
+			return true;
+	return has_folder(t, word);
+}
+
+/* ---- the nearest name ---- */
+
+/*
+ * A mistake in one part of "group/name" must not hide that the other part is right: the whole words
+ * are compared, and the names alone. The right name in the wrong group wins.
+ */
+struct search {
+	const char *name; /* of the word, without its group */
+	struct str_nearest whole;
+	struct str_nearest bare; /* borrows the name out of "group/name" */
+	bool exact;
+};
+
+static void search_init(struct search *s, const char *word)
+{
+	*s = (struct search){.name = word + group_len(word)};
+	str_nearest_init(&s->whole, word);
+	str_nearest_init(&s->bare, s->name);
+}
+
+static void search_try(struct search *s, const char *event)
+{
+	const char *name = event + group_len(event);
+
+	s->exact = s->exact || !strcmp(name, s->name);
+	str_nearest_try(&s->whole, event);
+	str_nearest_try(&s->bare, name);
+}
+
+/* Which of the two to take: the event's name alone, when that is better known. */
+static bool by_name(const struct search *s)
+{
+	return str_nearest_get(&s->bare) && (s->exact || !str_nearest_get(&s->whole));
+}
+
+static const char *nearest_listed(const struct tracefs_events *t, const char *word)
+{
+	const char *best;
+	struct search s;
+
+	search_init(&s, word);
+	for (size_t i = 0; i < t->n; i++)
+		search_try(&s, t->names[i]);
+	if (!by_name(&s))
+		return str_nearest_get(&s.whole);
+	best = str_nearest_get(&s.bare);
+	for (size_t i = 0; i < t->n; i++)
+		if (t->names[i] + group_len(t->names[i]) == best)
+			return t->names[i];
+	return NULL;
+}
+
+static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	const struct event_name *e;
+	struct str_nearest n;
+	const char *best;
+
+	str_nearest_init(&n, word + group_len(word));
+	for (uint32_t i = 0; i < event_names_end(); i++) {
+		e = event_name_of(i);
+		if (e)
+			str_nearest_try(&n, e->name);
+	}
+	best = str_nearest_get(&n);
+	for (uint32_t i = 0; best && i < event_names_end(); i++) {
+		e = event_name_of(i);
+		if (!e || e->name != best)
+			continue;
+		snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/%s", e->group, e->name);
+		return buf;
+	}
+	return NULL;
+}
+
+/* A group's name alone is none of an event. */
+static const char *group_of_name(const struct tracefs_events *t, const char *word,
+				 char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < t->n; i++)
+		if (group_len(t->names[i]) == len + 1 && !memcmp(t->names[i], word, len)) {
+			snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/*", word);
+			return buf;
+		}
+	return NULL;
+}
+
+/* A group's name with a mistake in it. */
+static const char *nearest_group(const struct tracefs_events *t, const char *word,
+				 char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	char group[TRACEFS_EVENTS_MAX_NAME], best[STR_NEAREST_SIZE];
+	struct str_nearest n;
+
+	str_nearest_init(&n, word);
+	for (size_t i = 0; i < t->n; i++) {
+		size_t len = group_len(t->names[i]);
+
+		if (len == 0 || len > sizeof(group))
+			continue;
+		snprintf(group, len, "%s", t->names[i]);
+		str_nearest_try_copy(&n, group, best);
+	}
+	if (!str_nearest_get(&n))
+		return NULL;
+	snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/*", str_nearest_get(&n));
+	return buf;
+}
+
+const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
+				   char buf[static TRACEFS_EVENTS_MAX_NAME])
+{
+	const char *found = t ? group_of_name(t, word, buf) : NULL;
+
+	if (!t)
+		return nearest_known(word, buf);
+	if (!found)
+		found = nearest_listed(t, word);
+	return found ? found : nearest_group(t, word, buf);
+}

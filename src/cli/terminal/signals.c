@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The signals are blocked and read from a descriptor, because that tells who sent them: a key of
+ * the terminal is the kernel's, and reaches everybody in the foreground; kill(2) reaches only us.
+ */
+
+#include "cli/terminal/signals.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+
+struct end_signals {
+	end_signals_fn fn;
+	void *ctx;
+	uint64_t same_ns;
+	uint64_t told_ns; /* when one was told last, monotonic; 0: none was */
+	sigset_t set;
+	sigset_t before; /* the mask as it was found */
+	int fd;
+	struct event *event; /* owned */
+};
+
+static bool take(const struct end_signals *s, struct signalfd_siginfo *ret)
+{
+	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
+}
+
+/* Counted from the last one that was told: whoever keeps the key down is heard in the end. */
+static bool is_same_wish(const struct end_signals *s)
+{
+	return s->told_ns && clock_mono_ns() - s->told_ns < s->same_ns;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *ctx)
+{
+	struct signalfd_siginfo info, more;
+	struct end_signals *s = ctx;
+
+	(void)fd;
+	(void)what;
+	if (!take(s, &info) || is_same_wish(s))
+		return;
+	/* What is there already came with it. */
+	while (s->same_ns && take(s, &more))
+		if (more.ssi_code == SI_KERNEL)
+			info = more;
+	s->told_ns = clock_mono_ns();
+	/* One a turn: the callee may free us. */
+	s->fn(s->ctx, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
+}
+
+static void fill(sigset_t *set)
+{
+	struct sigaction hup;
+
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
+		sigaddset(set, SIGHUP);
+}
+
+int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn fn, void *ctx,
+		      struct end_signals **ret)
+{
+	struct end_signals *s = malloc(sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct end_signals){.fn = fn, .ctx = ctx, .same_ns = same_ms * (uint64_t)NS_PER_MS};
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	fill(&s->set);
+	sigprocmask(SIG_BLOCK, &s->set, &s->before);
+	s->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->event = s->fd < 0 ? NULL : event_new(loop, s->fd, EV_READ | EV_PERSIST, on_readable, s);
+	if (!s->event || event_add(s->event, NULL)) {
+		end_signals_free(s);
+		return -ENOMEM;
+	}
+	*ret = s;
+	return 0;
+}
+
+void end_signals_free(struct end_signals *s)
+{
+	struct signalfd_siginfo info;
+
+	if (!s)
+		return;
+	while (s->fd >= 0 && take(s, &info))
+		;
+	if (s->event)
+		event_free(s->event);
+	closep(&s->fd);
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	free(s);
+}
+
+int end_signals_fd(const struct end_signals *s)
+{
+	return s->fd;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal/verb.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <getopt.h>
+#include <stdio.h>
+
+#include "base/text/str.h"
+#include "base/system/log.h"
+#include "base/core/mem.h"
+
+static int refuse_long(const char *typed, const struct option *long_options, struct err_text *e)
+{
+	struct str_nearest nearest;
+
+	str_nearest_init(&nearest, str_starts(typed, "--") ? typed + 2 : typed);
+	for (size_t i = 0; long_options[i].name; i++)
+		str_nearest_try(&nearest, long_options[i].name);
+	if (str_nearest_get(&nearest) && !strchr(typed, '='))
+		return err_set(e, -EINVAL, "there is no option %.80s; did you mean --%s?", typed,
+			       str_nearest_get(&nearest));
+	return err_set(e, -EINVAL, "there is no option %.80s", typed);
+}
+
+/* Else it is a long option with a value that it does not take. */
+static bool is_unknown_letter(int option, const char *letters, const struct option *long_options)
+{
+	if (option <= 0 || option > 0x7f || strchr(letters, option))
+		return false;
+	for (size_t i = 0; long_options[i].name; i++)
+		if (long_options[i].val == option)
+			return false;
+	return true;
+}
+
+/* "-o", "-ofile", "--out" or "--out=file" of these options. */
+static bool is_option(const char *text, const char *letters, const struct option *long_options)
+{
+	size_t len;
+
+	if (text[0] != '-' || !text[1])
+		return false;
+	if (text[1] != '-')
+		return isalpha((unsigned char)text[1]) && strchr(letters, text[1]);
+	len = strcspn(text + 2, "=");
+	for (size_t i = 0; long_options[i].name; i++)
+		if (strlen(long_options[i].name) == len &&
+		    !memcmp(long_options[i].name, text + 2, len))
+			return true;
+	return false;
+}
+
+int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
+			    const struct option *long_options, struct err_text *e)
+{
+	if (!value || value != last_arg || !is_option(value, letters, long_options))
+		return 0;
+	return err_set(e, -EINVAL,
+		       "the option before '%.80s' needs a value, and that is an option itself",
+		       value);
+}
+
+int option_refuse(int option, const char *typed, const char *letters,
+		  const struct option *long_options, struct err_text *e)
+{
+	if (option == ':')
+		return err_set(e, -EINVAL, "%.80s needs a value", typed);
+	if (is_unknown_letter(optopt, letters, long_options))
+		return err_set(e, -EINVAL, "there is no option -%c", optopt);
+	return refuse_long(typed, long_options, e);
+}
+
+static const struct option all[] = {
+	{"socket", required_argument, NULL, 's'}, {"out", required_argument, NULL, 'o'},
+	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},
+	{"json", no_argument, NULL, 'j'},	  {"bugreport", no_argument, NULL, 'b'},
+	{"strict", no_argument, NULL, 'x'},	  {"help", no_argument, NULL, 'h'},
+};
+
+/* Only those of the verb; ends with zeroes. short_options: what has a letter on the command line. */
+static void choose(const char *letters, struct option chosen[static ARRAY_SIZE(all) + 1],
+		   char short_options[static 8])
+{
+	size_t n = 0;
+
+	strcpy(short_options, ":h");
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].val == 'h' || strchr(letters, all[i].val))
+			chosen[n++] = all[i];
+	chosen[n] = (struct option){0};
+	if (strchr(letters, 'o'))
+		strcat(short_options, "o:");
+	if (strchr(letters, 'q'))
+		strcat(short_options, "q");
+}
+
+static int take(int option, const char *usage, struct verb_options *o)
+{
+	switch (option) {
+	case 's':
+		o->socket = optarg;
+		return -1;
+	case 'o':
+		o->output = optarg;
+		return -1;
+	case 'q':
+		o->quiet = true;
+		return -1;
+	case 'r':
+		o->raw = true;
+		return -1;
+	case 'j':
+		o->json = true;
+		return -1;
+	case 'x':
+		o->strict = true;
+		return -1;
+	case 'b':
+		o->bugreport = true;
+		return -1;
+	case 'h':
+		fputs(usage, stdout);
+		return EXIT_GOOD;
+	}
+	return EXIT_USAGE;
+}
+
+static int refuse(const char *verb, const char *why)
+{
+	log_error("%s: %s", verb, why);
+	log_error("sonda help %s lists what can be said", verb);
+	return EXIT_USAGE;
+}
+
+static int check(const char *verb, const struct verb_options *o, size_t min_words, size_t max_words)
+{
+	struct err_text e;
+
+	if (o->n_words < min_words)
+		return refuse(verb, "a name is missing");
+	if (o->n_words > max_words) {
+		err_set(&e, 0, "'%.80s' is one word too many", o->words[max_words]);
+		return refuse(verb, e.text);
+	}
+	if (o->output && !*o->output)
+		return refuse(verb, "-o needs the name of a file");
+	return -1;
+}
+
+int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
+		       size_t max_words, const char *usage, struct verb_options *ret)
+{
+	struct option chosen[ARRAY_SIZE(all) + 1];
+	struct verb_options o = {0};
+	char short_options[8];
+	int option, code = -1;
+	struct err_text e;
+
+	choose(letters, chosen, short_options);
+	opterr = 0;
+	optind = 0;
+	while (code < 0 && (option = getopt_long(argc, argv, short_options, chosen, NULL)) >= 0) {
+		if (option == ':' || option == '?') {
+			option_refuse(option, argv[optind - 1], short_options, chosen, &e);
+			return refuse(argv[0], e.text);
+		}
+		if (option_refuse_swallowed(argv[optind - 1], optarg, short_options, chosen, &e))
+			return refuse(argv[0], e.text);
+		code = take(option, usage, &o);
+	}
+	if (code >= 0)
+		return code;
+	o.words = argv + optind;
+	o.n_words = (size_t)(argc - optind);
+	code = check(argv[0], &o, min_words, max_words);
+	if (code < 0)
+		*ret = o;
+	return code;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace/trace_readback.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "client/transport/consumer.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+static void packet_join_deinit(struct packet_join *j)
+{
+	free(j->buf);
+	*j = (struct packet_join){0};
+}
+
+/*
+ * Takes the next slice; ends: it is the packet's last. 1 with the whole packet (borrowed until the
+ * next call), 0 when more is to come, -EFBIG or -ENOMEM.
+ */
+static int packet_join_slice(struct packet_join *j, const uint8_t *data, size_t len, bool ends,
+			     const uint8_t **ret_packet, size_t *ret_len)
+{
+	if (ends && !j->len) {
+		*ret_packet = data;
+		*ret_len = len;
+		return 1;
+	}
+	if (len > PACKET_JOIN_MAX - j->len)
+		return -EFBIG;
+	if (array_reserve(&j->buf, &j->cap, j->len + len, 1))
+		return -ENOMEM;
+	if (len)
+		memcpy(j->buf + j->len, data, len);
+	j->len += len;
+	if (!ends)
+		return 0;
+	*ret_packet = j->buf;
+	*ret_len = j->len;
+	j->len = 0;
+	return 1;
+}
+
+static void end(struct packet_read *r, int error)
+{
+	r->over = true;
+	r->ops->on_end(r->ctx, error); /* which may free it */
+}
+
+static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+{
+	struct packet_read *r = ctx;
+	const uint8_t *packet;
+	size_t packet_len;
+	int n;
+
+	if (r->over)
+		return;
+	if (error || last) {
+		end(r, !error && packet_join_is_inside(&r->join) ? -EPROTO : error);
+		return;
+	}
+	r->ops->on_sign(r->ctx);
+	n = packet_join_slice(&r->join, data, len, ends, &packet, &packet_len);
+	if (n > 0)
+		n = r->ops->on_packet(r->ctx, packet, packet_len);
+	if (n < 0)
+		end(r, n);
+}
+
+int packet_read_start(struct packet_read *r, struct consumer *consumer,
+		      const struct packet_read_ops *ops, void *ctx)
+{
+	r->ops = ops;
+	r->ctx = ctx;
+	r->over = false;
+	return consumer_read(consumer, on_slice, r);
+}
+
+void packet_read_deinit(struct packet_read *r)
+{
+	packet_join_deinit(&r->join);
+}
+
+#define READ_AHEAD (256u << 10) /* what is looked at next is still in the caches */
+#define ROTATION_DIGITS 6 /* at least, of the number of a file */
+#define UUID_AMONG_PACKETS 256
+#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+
+struct reading {
+	int fd;
+	off_t at; /* of the file, behind what is in buf */
+	uint8_t *buf; /* owned */
+	size_t begin, end, cap; /* what is not looked at yet */
+	bool eof;
+};
+
+/* Makes n bytes be there from begin on, or all that are left. */
+static int fill(struct reading *r, size_t n)
+{
+	ssize_t got;
+
+	if (r->end - r->begin >= n || r->eof)
+		return 0;
+	if (r->begin > 0)
+		memmove(r->buf, r->buf + r->begin, r->end - r->begin);
+	r->end -= r->begin;
+	r->begin = 0;
+	if (array_reserve(&r->buf, &r->cap, n + READ_AHEAD, 1))
+		return -ENOMEM;
+	while (r->end < n) {
+		got = pread(r->fd, r->buf + r->end, r->cap - r->end, r->at);
+		if (got < 0)
+			return -errno;
+		if (got == 0) {
+			r->eof = true;
+			break;
+		}
+		r->end += (size_t)got;
+		r->at += got;
+	}
+	return 0;
+}
+
+/* 1: there was one; 0: there is none more. */
+static int scan_packet(struct reading *r, struct trace_scan *scan)
+{
+	const uint8_t *p, *end;
+	int error = fill(r, MAX_RECORD_HEAD);
+	uint64_t size;
+	size_t head;
+
+	if (error || r->begin == r->end)
+		return error;
+	p = r->buf + r->begin;
+	end = r->buf + r->end;
+	if (*p != pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES))
+		return -EBADMSG;
+	p = pb_get_varint(p + 1, end, &size);
+	if (!p)
+		return -EBADMSG;
+	if (size > PACKET_JOIN_MAX)
+		return -EFBIG;
+	head = (size_t)(p - r->buf) - r->begin;
+	error = fill(r, head + (size_t)size);
+	if (error || r->end - r->begin < head + size)
+		return error ? error : -EBADMSG;
+	trace_scan_packet(scan, r->buf + r->begin + head, (size_t)size);
+	r->begin += head + (size_t)size;
+	return 1;
+}
+
+int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
+{
+	struct reading r = {.fd = fd};
+	struct stat st;
+	int error;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ESPIPE;
+	do
+		error = scan_packet(&r, scan);
+	while (error > 0);
+	free(r.buf);
+	*ret_bytes = (uint64_t)r.at - (r.end - r.begin);
+	return error;
+}
+
+/* ---- files of a rotation ---- */
+
+/* Numbers of the files under the names of one output_path. */
+struct row {
+	const char *path; /* borrowed */
+	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* around the number, without the folder */
+	unsigned *numbers; /* owned */
+	size_t n, cap;
+};
+
+static int note_number(void *ctx, const char *name, unsigned char d_type)
+{
+	struct row *r = ctx;
+	size_t before = strlen(r->prefix), digits;
+	unsigned long number;
+	char *end;
+
+	(void)d_type;
+	if (!str_starts(name, r->prefix))
+		return 0;
+	digits = strspn(name + before, "0123456789");
+	number = strtoul(name + before, &end, 10);
+	if (digits < ROTATION_DIGITS || strcmp(end, r->suffix) || number == 0 || number > UINT_MAX)
+		return 0;
+	if (array_reserve(&r->numbers, &r->cap, r->n + 1, sizeof(*r->numbers)))
+		return -ENOMEM;
+	r->numbers[r->n++] = (unsigned)number;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const unsigned *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int list_row(struct row *r)
+{
+	char first[PATH_MAX];
+	char *slash, *number;
+	int error;
+
+	if (fs_numbered(first, sizeof(first), r->path, 1, ROTATION_DIGITS))
+		return -ENAMETOOLONG;
+	slash = strrchr(first, '/');
+	if (!slash)
+		return -ENOENT;
+	number = strstr(slash, "000001");
+	for (char *next = number; next; next = strstr(next + 1, "000001"))
+		number = next; /* ours stands before the extension, so it is the last one */
+	if (!number)
+		return -ENOENT;
+	snprintf(r->suffix, sizeof(r->suffix), "%s", number + ROTATION_DIGITS);
+	snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)(number - slash - 1), slash + 1);
+	*slash = '\0';
+	error = fs_each(slash == first ? "/" : first, note_number, r);
+	if (r->n > 1)
+		qsort(r->numbers, r->n, sizeof(*r->numbers), by_number);
+	return error;
+}
+
+static int open_number(const struct row *r, size_t i)
+{
+	char path[PATH_MAX];
+
+	if (fs_numbered(path, sizeof(path), r->path, r->numbers[i], ROTATION_DIGITS))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* The uuid stands near the beginning of each file. */
+static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
+{
+	_cleanup_(closep) int fd = open_number(row, i);
+	struct reading r = {.fd = fd};
+	struct trace_scan scan = {0};
+	bool found;
+
+	for (int packets = 0; fd >= 0 && !scan.has_uuid && packets < UUID_AMONG_PACKETS; packets++)
+		if (scan_packet(&r, &scan) <= 0)
+			break;
+	free(r.buf);
+	*ret = scan.uuid_lsb;
+	found = scan.has_uuid;
+	trace_scan_deinit(&scan);
+	return found;
+}
+
+/* The first of those that belong to the session of the last one. */
+static size_t first_of_session(const struct row *row)
+{
+	uint64_t last, other;
+	size_t i = row->n - 1;
+
+	if (!peek_uuid(row, i, &last))
+		return i;
+	while (i > 0 && peek_uuid(row, i - 1, &other) && other == last)
+		i--;
+	return i;
+}
+
+int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
+			     uint64_t *ret_bytes, size_t *ret_files)
+{
+	struct row row = {.path = config->output_path};
+	uint64_t bytes, sum = 0;
+	int error = list_row(&row);
+	size_t first;
+
+	if (!error && !row.n)
+		error = -ENOENT;
+	if (error) {
+		free(row.numbers);
+		return error;
+	}
+	first = first_of_session(&row);
+	for (size_t i = first; i < row.n && !error; i++) {
+		_cleanup_(closep) int fd = open_number(&row, i);
+
+		error = fd < 0 ? -errno : written_trace_scan(fd, scan, &bytes);
+		sum += error ? 0 : bytes;
+	}
+	*ret_bytes = sum;
+	*ret_files = row.n - first;
+	free(row.numbers);
+	return error;
+}
+
+void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size)
+{
+	char first[PATH_MAX];
+
+	if (!config->rotate ||
+	    fs_numbered(first, sizeof(first), config->output_path, 1, ROTATION_DIGITS))
+		snprintf(buf, size, "%s", config->output_path);
+	else
+		snprintf(buf, size, "files from %s on", first);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Configs and states of the service, both as text; each part has a test of its own. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/test.h"
+#include "config/text.h"
+#include "cli/report/recording_sources.h"
+
+static struct recording_sources sources;
+static struct err_text why;
+
+static int teardown(void **state)
+{
+	(void)state;
+	recording_sources_deinit(&sources);
+	return 0;
+}
+
+static void *parse(const ProtobufCMessageDescriptor *type, const char *text)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *m;
+
+	if (text_parse(type, "test", text, strlen(text), &errors, &m))
+		fail_msg("%s", errors.s);
+	return m;
+}
+
+#define CONFIG                                                                                     \
+	"data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: 'a/b' } } }"  \
+	"data_sources { config { name: 'linux.a' } } data_sources { config { name: 'linux.b' } }"  \
+	"data_sources { config { name: 'linux.c' } producer_name_filter: 'x' }"
+#define SOURCE(name, id) "data_sources { ds_descriptor { name: '" name "' } producer_id: " #id " } "
+
+static int begin(const char *config_text, const char *state_text)
+{
+	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
+	Pb__TracingServiceState *state = parse(&pb__tracing_service_state__descriptor, state_text);
+	int r = recording_sources_begin(&sources, config, state, &why);
+
+	pb__trace_config__free_unpacked(config, NULL);
+	pb__tracing_service_state__free_unpacked(state, NULL);
+	return r;
+}
+
+static void end(const char *config_text, const char *state_text)
+{
+	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
+	Pb__TracingServiceState *state = parse(&pb__tracing_service_state__descriptor, state_text);
+
+	recording_sources_end(&sources, config, state);
+	pb__trace_config__free_unpacked(config, NULL);
+	pb__tracing_service_state__free_unpacked(state, NULL);
+}
+
+#define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
+
+FIXTURE_TEST(test_what_is_missing_at_both_ends_is_missing)
+{
+	assert_int_equal(begin(CONFIG, "producers { id: 1 name: 'p' pid: 7 } " SOURCE(
+					       "linux.ftrace", 1) SOURCE("linux.c", 1)),
+			 0);
+	assert_int_equal(sources.missing.n, 2);
+	assert_int_equal(sources.left_out.n, 1);
+	assert_int_equal(sources.offered.n, 2);
+	end(CONFIG, "producers { id: 2 name: 'p' pid: 8 } " SOURCE("linux.b", 2));
+	assert_int_equal(sources.missing.n, 1);
+	assert_string_equal(sources.missing.names[0], "linux.a");
+	assert_int_equal(sources.left_out.n, 0);
+	assert_int_equal(sources.gone.n, 1);
+	assert_string_equal(sources.gone.names[0], "p (pid 7)");
+}
+
+FIXTURE_TEST(test_a_producer_that_would_record_something_else)
+{
+	static const char config[] = "data_sources { config { name: 'linux.ftrace' ftrace_config {"
+				     " event_filters { } subbuf_size_kb: 8 } } }";
+
+	assert_int_equal(begin(config, "producers { id: 1 } " SOURCE("linux.ftrace", 1)),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(why.text, "event_filters"));
+}
+
+static const char *warnings(const char *config_text)
+{
+	static char text[8192];
+	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
+	const char *names[] = {"sched/sched_switch"};
+	struct tracefs_events events = {.names = names, .n = 1, .root = (char *)"/nonexistent"};
+	struct strbuf lines = {0};
+
+	strbuf_puts(&lines, "before\n");
+	recording_sources_warn(&sources, config, &events, &lines);
+	snprintf(text, sizeof(text), "%s", lines.s);
+	strbuf_deinit(&lines);
+	pb__trace_config__free_unpacked(config, NULL);
+	return text;
+}
+
+FIXTURE_TEST(test_early_warnings)
+{
+	begin("data_sources { config { name: 'linux.a' } } data_sources { config {"
+	      " name: 'linux.ftrace' ftrace_config { subbuf_size_kb: 8 } } }",
+	      "producers { id: 1 name: 'p' } " SOURCE("linux.ftrace", 1));
+	assert_string_equal(warnings("data_sources { config { name: 'linux.ftrace' ftrace_config {"
+				     " ftrace_events: 'sched/sched_swich' } } }"),
+			    "before\n"
+			    "nobody provides the data source 'linux.a' yet\n"
+			    "subbuf_size_kb (--subbuf) needs sonda-probes; it is skipped by p "
+			    "(pid 0)\n"
+			    "event 'sched/sched_swich' does not exist; did you mean "
+			    "sched/sched_switch?\n");
+}
+
+FIXTURE_TEST(test_many_warnings_are_cut)
+{
+	struct strbuf config = {0};
+	const char *text, *p;
+	size_t lines = 0;
+
+	strbuf_puts(&config, "data_sources { config { name: 'linux.ftrace' ftrace_config { ");
+	for (int i = 0; i < 1000; i++)
+		strbuf_printf(&config, "ftrace_events: 'no/such%d' ", i);
+	strbuf_puts(&config, "} } }");
+	text = warnings(config.s);
+	for (p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	assert_int_equal(lines, 22);
+	assert_non_null(strstr(text, "'no/such19' does not exist\nand more of that kind\n"));
+	strbuf_deinit(&config);
+	assert_string_equal(warnings("duration_ms: 1"), "before\n");
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/* In a child each, since signals and masks are the whole process's. */
+#include <event2/event.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/test.h"
+#include "cli/terminal/signals.h"
+
+static char heard[128];
+static struct event_base *loop;
+static struct end_signals *signals;
+
+static void on_signal(void *ctx, int number, bool by_terminal)
+{
+	(void)ctx;
+	sprintf(heard + strlen(heard), "%d%s ", number, by_terminal ? "t" : "");
+}
+
+static void listen_to_all(void)
+{
+	for (int i = 0; i < 20; i++)
+		event_base_loop(loop, EVLOOP_NONBLOCK);
+}
+
+/* Runs fn in a child; its exit code, or 256 + the signal that ended it. */
+static int in_child(int (*fn)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		loop = event_base_new();
+		_exit(fn());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int hear_each(void)
+{
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+		return 1;
+	kill(getpid(), SIGINT);
+	listen_to_all();
+	kill(getpid(), SIGTERM);
+	kill(getpid(), SIGHUP);
+	listen_to_all();
+	end_signals_free(signals);
+	event_base_free(loop);
+	return strcmp(heard, "2 1 15 ") && strcmp(heard, "2 15 1 ") ? 2 : 0;
+}
+
+TEST(test_each_is_told_with_its_number)
+{
+	assert_int_equal(in_child(hear_each), 0);
+}
+
+#define HOUR_MS 3600000
+
+/* Two of each, as a wrapper sends them. */
+static int hear_one_wish(void)
+{
+	if (end_signals_watch(loop, HOUR_MS, on_signal, NULL, &signals))
+		return 1;
+	for (int i = 0; i < 2; i++) {
+		kill(getpid(), SIGTERM);
+		listen_to_all();
+		kill(getpid(), SIGHUP);
+		kill(getpid(), SIGINT);
+		listen_to_all();
+	}
+	end_signals_free(signals);
+	return strcmp(heard, "15 ") ? 2 : 0;
+}
+
+TEST(test_what_comes_at_the_same_moment_is_one_wish)
+{
+	assert_int_equal(in_child(hear_one_wish), 0);
+}
+
+/* All that is there when it is looked: however long that takes. */
+static int hear_all_at_once(void)
+{
+	if (end_signals_watch(loop, 1, on_signal, NULL, &signals))
+		return 1;
+	kill(getpid(), SIGINT);
+	kill(getpid(), SIGTERM);
+	kill(getpid(), SIGHUP);
+	event_base_loop(loop, EVLOOP_ONCE);
+	usleep(1000);
+	listen_to_all();
+	end_signals_free(signals);
+	return strlen(heard) > strlen("15 ") ? 2 : 0;
+}
+
+TEST(test_what_is_there_already_is_the_same_wish)
+{
+	assert_int_equal(in_child(hear_all_at_once), 0);
+}
+
+/* However fast they come: the time is counted from the first. */
+static int hear_two_wishes(void)
+{
+	if (end_signals_watch(loop, 2, on_signal, NULL, &signals))
+		return 1;
+	while (strlen(heard) < strlen("2 2 ")) {
+		kill(getpid(), SIGINT);
+		listen_to_all();
+	}
+	end_signals_free(signals);
+	return strcmp(heard, "2 2 ") ? 2 : 0;
+}
+
+TEST(test_whoever_keeps_the_key_down_is_heard_again)
+{
+	assert_int_equal(in_child(hear_two_wishes), 0);
+}
+
+static int with_nohup(void)
+{
+	signal(SIGHUP, SIG_IGN);
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+		return 1;
+	kill(getpid(), SIGHUP);
+	listen_to_all();
+	end_signals_free(signals);
+	return strcmp(heard, "") ? 2 : 0;
+}
+
+TEST(test_nohup_is_respected)
+{
+	assert_int_equal(in_child(with_nohup), 0);
+}
+
+/* What came and was not told is gone, and from then on they kill again. */
+static int after_it(void)
+{
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+		return 1;
+	kill(getpid(), SIGINT);
+	kill(getpid(), SIGTERM);
+	end_signals_free(signals);
+	if (strcmp(heard, ""))
+		return 2;
+	kill(getpid(), SIGTERM);
+	return 3;
+}
+
+TEST(test_afterwards_all_is_as_before)
+{
+	assert_int_equal(in_child(after_it), 256 + SIGTERM);
+}
+
+/* With a terminal of its own, on which somebody types. */
+static int at_terminal(void)
+{
+	int master, slave;
+
+	if (openpty(&master, &slave, NULL, NULL, NULL) || setsid() < 0 ||
+	    ioctl(slave, TIOCSCTTY, 0))
+		return 77;
+	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+		return 1;
+	if (write(master, "\003", 1) != 1)
+		return 2;
+	for (int i = 0; i < 1000 && !*heard; i++) {
+		event_base_loop(loop, EVLOOP_NONBLOCK);
+		usleep(1000);
+	}
+	kill(getpid(), SIGINT);
+	listen_to_all();
+	end_signals_free(signals);
+	return strcmp(heard, "2t 2 ") ? 3 : 0;
+}
+
+TEST(test_a_key_of_the_terminal_is_known_as_such)
+{
+	int r;
+
+	r = in_child(at_terminal);
+	if (r == 77)
+		skip();
+	assert_int_equal(r, 0);
+}
+
+TEST(test_free_of_nothing)
+{
+	end_signals_free(NULL);
+}
