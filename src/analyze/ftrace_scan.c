@@ -11,7 +11,6 @@
 #include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_varint.h"
 
 /* In the order of protos/trace/ftrace/ftrace_stats.proto. */
 static const char *const words[FTRACE_STATUSES] = {

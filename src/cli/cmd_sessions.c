@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/text/str.h"
-#include "common/tracing_service_state.pb-c.h"
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
-#include "cli/trace/session_client.h"
+#include "base/text/str.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/session_client.h"
+#include "common/tracing_service_state.pb-c.h"
 #include "config/json.h"
 
 /* What a tracing service knows, as tables for people. Text of others is made plain. */

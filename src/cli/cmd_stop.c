@@ -15,13 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
-#include "cli/trace/trace_file.h"
-#include "cli/trace/session_client.h"
-#include "cli/terminal/verb.h"
+#include "base/system/log.h"
 #include "cli/report/verb_summary.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
 
 /* One call of the verb. */

@@ -6,11 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/system/log.h"
-#include "base/core/mem.h"
 #include "base/event_loop/sock.h"
-#include "cli/trace/session_client.h"
+#include "base/system/log.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/session_client.h"
 #include "client/transport/connection.h"
 #include "config/limits.h"
 #include "ipc/producer_port.pb-c.h"

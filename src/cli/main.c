@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/core/version.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 #include "cli/terminal/verb.h"
 
 struct verb {

@@ -28,7 +28,6 @@
 #include <unistd.h>
 
 #include "base/system/caps.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"

@@ -13,59 +13,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
-#include "cli/terminal/console.h"
-#include "cli/report/missing_data.h"
-#include "cli/trace/trace_file.h"
-#include "cli/record/daemon_process.h"
+#include "base/system/fs.h"
 #include "cli/record/command_child.h"
-#include "cli/terminal/signals.h"
+#include "cli/record/daemon_process.h"
 #include "cli/record/record_config.h"
-#include "cli/report/data_losses.h"
+#include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
-#include "cli/report/summary.h"
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"
-#include "cli/record/start_delay.h"
+#include "cli/report/data_losses.h"
+#include "cli/report/missing_data.h"
+#include "cli/report/summary.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
+#include "config/limits.h"
 
-#define LARGE_PACKET (1ull << 20) /* few are larger */
-
-struct command {
-	struct record_options options;
-	struct console console;
-	struct command_child *child; /* NULL: there is no command */
-	Pb__TraceConfig *config;
-	struct event_requests idle; /* words that take nothing away */
-	struct tracefs_events events; /* of the kernel; n is 0 where we may not look */
-	bool is_local; /* the service runs on this machine */
-	struct output_name output; /* for the person */
-	bool passes_file; /* the service writes into ours, not into one of its own */
-	bool streams; /* the trace goes into the file while it is recorded */
-	uint64_t max_bytes; /* of that file; 0: no limit */
-	uint64_t written; /* bytes that it wrote */
-	bool unread; /* and this process cannot read them */
-	struct err_text end; /* why it ended, for the summary */
-	const char *snapshots; /* path of those that triggers make; NULL: there is one trace */
-	struct trace_file *file;
-	struct recording_result result;
-};
-
-/* ---- before ---- */
-
-static int report(struct command *c, int error, const struct err_text *e)
+static int report(struct record_command *c, int error, const struct err_text *e)
 {
 	console_error(&c->console, "%s", error == -ENOMEM ? "no memory" : e->text);
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
 /* The first of the processes and CPUs that are not there: numbers of this machine, all of them. */
-static int check_numbers(struct command *c, struct err_text *e)
+static int check_numbers(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
 	bool by_thread = o->pids.n || (c->child && !o->all);
@@ -78,7 +58,7 @@ static int check_numbers(struct command *c, struct err_text *e)
 }
 
 /* "sonda record sched sleep 5", as one says it to other tools. */
-static int check_dashes(struct command *c, struct err_text *e)
+static int check_dashes(struct record_command *c, struct err_text *e)
 {
 	const struct arg_list *words = &c->options.words;
 	char path[PATH_MAX];
@@ -97,7 +77,7 @@ static int check_dashes(struct command *c, struct err_text *e)
 }
 
 /* Whose events. */
-static int set_threads(struct command *c, struct err_text *e)
+static int set_threads(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
 	uint32_t tid = c->child ? (uint32_t)command_child_pid(c->child) : 0;
@@ -110,7 +90,7 @@ static int set_threads(struct command *c, struct err_text *e)
 #define EVENTS_NAMED 20 /* of those that do not exist */
 
 /* The first lines, and the number of the others. */
-static void tell_first(struct command *c, struct strbuf *lines)
+static void tell_first(struct record_command *c, struct strbuf *lines)
 {
 	struct strbuf text = {0};
 	size_t n = 0, named = 0;
@@ -127,7 +107,7 @@ static void tell_first(struct command *c, struct strbuf *lines)
 }
 
 /* A recording in which there can be no event would run on for nothing. */
-static int check_events(struct command *c)
+static int check_events(struct record_command *c)
 {
 	struct strbuf lines = {0};
 
@@ -144,7 +124,7 @@ static int check_events(struct command *c)
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
 }
 
-static int config_from_words(struct command *c)
+static int config_from_words(struct record_command *c)
 {
 	struct err_text e;
 	int error = check_numbers(c, &e);
@@ -159,7 +139,7 @@ static int config_from_words(struct command *c)
 	return error ? report(c, error, &e) : EXIT_GOOD;
 }
 
-static int config_from_file(struct command *c)
+static int config_from_file(struct record_command *c)
 {
 	struct strbuf errors = {0};
 	int error = record_config_file_read(c->options.config, c->options.config_is_text, &errors,
@@ -173,7 +153,7 @@ static int config_from_file(struct command *c)
 	return error ? EXIT_FAILED : EXIT_GOOD;
 }
 
-static int name_snapshots(struct command *c, struct err_text *e)
+static int name_snapshots(struct record_command *c, struct err_text *e)
 {
 	int r = c->options.output ? 0 : output_name("trace", &c->output, e);
 
@@ -185,15 +165,9 @@ static int name_snapshots(struct command *c, struct err_text *e)
 	return r ? r : snapshots_check_path(c->snapshots, e);
 }
 
-/* The service makes the file, as the config says. */
-static bool service_has_path(const struct command *c)
-{
-	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
-}
-
 /* The service writes a file of this machine itself, which copies least. What goes elsewhere, or comes
  * from another machine, is read from the service. */
-static int stream_output(struct command *c, struct err_text *e)
+static int stream_output(struct record_command *c, struct err_text *e)
 {
 	bool is_file = trace_file_is_regular(c->file);
 	uint64_t room = is_file ? trace_file_room(c->file) : UINT64_MAX;
@@ -209,13 +183,13 @@ static int stream_output(struct command *c, struct err_text *e)
 	return 0;
 }
 
-static int open_output(struct command *c, struct err_text *e)
+static int open_output(struct record_command *c, struct err_text *e)
 {
 	int r;
 
 	if (triggers_take_snapshots(c->config))
 		return name_snapshots(c, e);
-	if (service_has_path(c)) {
+	if (record_service_has_path(c)) {
 		if (c->options.output)
 			console_say(&c->console,
 				    "-o is not used: output_path of the config says where the "
@@ -229,7 +203,40 @@ static int open_output(struct command *c, struct err_text *e)
 	return r;
 }
 
-static int delay_start(struct command *c)
+/* Chooses the delay of TraceConfig.cmd_trace_start_delay, 0 without one. It is random, so that many machines
+ * with the same config do not start together. Returns 0, or -EINVAL and sets e. */
+static int start_delay_choose(const Pb__TraceConfig *config, uint32_t *ret_ms, struct err_text *e)
+{
+	const Pb__TraceConfig__CmdTraceStartDelay *d = config->cmd_trace_start_delay;
+	uint64_t random = 0;
+
+	*ret_ms = 0;
+	if (!d)
+		return 0;
+	if (!d->has_min_delay_ms || !d->has_max_delay_ms)
+		return err_set(e, -EINVAL,
+			       "cmd_trace_start_delay needs min_delay_ms and max_delay_ms");
+	if (d->min_delay_ms > d->max_delay_ms || d->max_delay_ms > LIMIT_DURATION_MS)
+		return err_set(e, -EINVAL,
+			       "cmd_trace_start_delay: from %u to %u ms is no time to wait",
+			       d->min_delay_ms, d->max_delay_ms);
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = clock_mono_ns();
+	*ret_ms = d->min_delay_ms +
+		  (uint32_t)(random % ((uint64_t)d->max_delay_ms - d->min_delay_ms + 1));
+	return 0;
+}
+
+/* A signal ends the wait as it ends any program. */
+static void start_delay_wait(uint32_t ms)
+{
+	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+	while (nanosleep(&t, &t) < 0 && errno == EINTR)
+		;
+}
+
+static int delay_start(struct record_command *c)
 {
 	struct err_text e;
 	uint32_t ms;
@@ -244,7 +251,7 @@ static int delay_start(struct command *c)
 	return EXIT_GOOD;
 }
 
-static const char *no_detach(const struct command *c)
+static const char *no_detach(const struct record_command *c)
 {
 	if (triggers_take_snapshots(c->config))
 		return "with CLONE_SNAPSHOT: nobody is there to save the snapshots; run it without "
@@ -260,7 +267,7 @@ static const char *no_detach(const struct command *c)
 }
 
 /* Somebody else ends it, who must find it. */
-static int prepare_detach(struct command *c, struct err_text *e)
+static int prepare_detach(struct record_command *c, struct err_text *e)
 {
 	if (no_detach(c))
 		return err_set(e, -EINVAL, "--detach %s", no_detach(c));
@@ -270,7 +277,7 @@ static int prepare_detach(struct command *c, struct err_text *e)
 }
 
 /* Where the trace goes. */
-static int prepare_output(struct command *c)
+static int prepare_output(struct record_command *c)
 {
 	struct err_text e;
 	int r = c->options.detach ? prepare_detach(c, &e) : open_output(c, &e);
@@ -281,7 +288,7 @@ static int prepare_output(struct command *c)
 	return r == -ENOTTY || r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static int prepare(struct command *c)
+static int prepare(struct record_command *c)
 {
 	const char *address = c->options.socket ? c->options.socket : sock_default_consumer();
 	enum sock_family family = sock_family_of(address);
@@ -305,278 +312,7 @@ static int prepare(struct command *c)
 	return code ? code : prepare_output(c);
 }
 
-/* ---- after ---- */
-
-/* Our own reason, else the service's, else what the config lets expect. */
-static const char *end_reason(struct command *c, const struct record_facts *f)
-{
-	const struct service_stats *s = record_stats(f);
-
-	if (c->end.text[0])
-		return c->end.text;
-	if (c->result.end.text[0])
-		return c->result.end.text;
-	if (s && *s->end_reason)
-		return s->end_reason;
-	if (!c->config->duration_ms || c->config->trigger_config)
-		return NULL;
-	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
-}
-
-static int write_summary(struct command *c, bool file_is_cut)
-{
-	const struct recording_result *result = &c->result;
-	struct strbuf command_end = {0};
-	struct record_facts facts = {
-		.config = c->config,
-		.scan = c->snapshots ? &result->snapshots.newest : &result->scan,
-		.stats = result->has_stats ? &result->stats : NULL,
-		.before = result->has_before ? &result->before : NULL,
-		.events = c->events.n ? &c->events : NULL,
-		.sources = &result->sources.missing,
-		.left_out = &result->sources.left_out,
-		.skipped = &result->sources.skipped,
-		.idle = &c->idle,
-		.offered = &result->sources.offered,
-		.gone = &result->sources.gone,
-		.from_words = !c->options.config,
-		.not_started = !result->all_started,
-		.flush_failed = result->flush_failed,
-		.file_is_cut = file_is_cut,
-		.unread = c->unread,
-		.output = c->output.text,
-		.file_bytes = c->written ? c->written
-			      : c->file	 ? trace_file_bytes(c->file)
-					 : 0,
-		.snapshots = c->snapshots ? &result->snapshots : NULL,
-		.elapsed_ms = result->elapsed_ms,
-		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
-	};
-	struct record_verdict verdict;
-	struct strbuf text = {0};
-	int command = c->options.exit_code ? command_child_exit_code(c->child) : 0;
-
-	if (c->child)
-		command_child_describe(c->child, &command_end);
-	facts.command_end = command_end.s;
-	facts.end = end_reason(c, &facts);
-	if (c->options.json)
-		record_summary_json(&facts, &text, &verdict);
-	else
-		record_summary_write(&facts, &text, &verdict);
-	if (text.s && c->options.json)
-		fs_write_all(STDOUT_FILENO, text.s, text.len);
-	else if (text.s)
-		console_block(&c->console, text.s);
-	strbuf_deinit(&text);
-	strbuf_deinit(&command_end);
-	if (command > 0)
-		return command;
-	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
-}
-
-/* What the other sources of the shorthand record is there to name what ftrace records. */
-static bool needs_ftrace(const struct command *c)
-{
-	return !c->options.config || asks_for_ftrace_only(c->config);
-}
-
-static int explain_nothing(struct command *c)
-{
-	console_error(&c->console, "the trace is empty: %s",
-		      c->config->trigger_config ? "no trigger came"
-						: "the service gave no packets");
-	return EXIT_FAILED;
-}
-
-/* Why there are no events although they are what it is about; NULL when there are some. A producer
- * that has rings has no more than a remark. */
-static const char *no_ftrace(const struct command *c)
-{
-	const struct ftrace_scan *s = &c->result.scan.ftrace;
-
-	if (!needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
-		return NULL;
-	if (s->problems.n)
-		return s->problems.names[0];
-	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
-		return "nobody provides the data source linux.ftrace: is sonda-probes running?";
-	return NULL;
-}
-
-static int fail_without_events(struct command *c, const char *why)
-{
-	struct strbuf end = {0};
-
-	console_error(&c->console, "%s%s",
-		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
-	if (c->child) {
-		command_child_describe(c->child, &end);
-		console_say(&c->console, "%s all the same", end.s ? end.s : "the command ran");
-	}
-	strbuf_deinit(&end);
-	return EXIT_FAILED;
-}
-
-/* The file that the service made, if this process may look at it. */
-static int open_written(const struct command *c)
-{
-	return c->is_local && !c->config->rotate
-		       ? open(c->config->output_path, O_RDONLY | O_CLOEXEC)
-		       : -1;
-}
-
-/* What the service wrote: one file, or those of a rotation that are left. */
-static int scan_written(struct command *c, int fd)
-{
-	size_t files;
-
-	if (c->is_local && c->config->rotate)
-		return written_trace_scan_files(c->config, &c->result.scan, &c->written, &files);
-	return fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
-}
-
-static int remove_file(struct command *c, int code)
-{
-	if (c->streams)
-		trace_file_remove(c->file);
-	return code;
-}
-
-/* The service was killed while it wrote: the last packet is not whole. */
-static int cut_written(struct command *c)
-{
-	return c->passes_file ? trace_file_cut(c->file, c->written) : -EBADMSG;
-}
-
-/* The service has written the trace; what is in it is for the summary. error: of the recording, whose
- * sentence has been told. */
-static int end_written(struct command *c, int error)
-{
-	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
-	int fd = c->passes_file ? trace_file_fd(c->file) : own;
-	struct err_text why;
-	int r;
-
-	if (!c->passes_file)
-		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
-	r = scan_written(c, fd);
-	if (r == -EBADMSG && error)
-		r = cut_written(c);
-	if (r == 0 && c->streams && c->result.scan.packets == 0)
-		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
-	if (r == 0 && c->streams && !error && no_ftrace(c))
-		return remove_file(c, fail_without_events(c, no_ftrace(c)));
-	if (c->passes_file && trace_file_save(c->file, &why)) {
-		console_error(&c->console, "%s", why.text);
-		return EXIT_FAILED;
-	}
-	if (r == 0 && c->result.scan.packets == 0)
-		return error ? EXIT_FAILED : explain_nothing(c);
-	if (r == 0)
-		return write_summary(c, false);
-	if (r == -EBADMSG) {
-		console_error(&c->console, "%s ends within a packet: there may have been no room",
-			      c->output.text);
-		write_summary(c, true);
-		return EXIT_FAILED;
-	}
-	c->unread = true;
-	return write_summary(c, false);
-}
-
-/* error: of the recording, whose sentence has been told. */
-static int end_snapshots(struct command *c, int error)
-{
-	const struct snapshot_log *log = &c->result.snapshots;
-	int code;
-
-	if (!log->saved && !log->failed) {
-		if (!error)
-			console_error(&c->console, "there is no snapshot: no trigger came, or its "
-						   "stop_delay_ms was not over");
-		return EXIT_FAILED;
-	}
-	code = write_summary(c, false);
-	if (!log->saved)
-		console_error(&c->console, "no snapshot could be saved");
-	return error || !log->saved ? EXIT_FAILED : code;
-}
-
-static int tell_detached(struct command *c)
-{
-	if (!c->result.all_started)
-		console_say(&c->console, "not all data sources have started yet");
-	if (service_has_path(c))
-		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
-	if (c->config->write_into_file)
-		console_say(&c->console, "the service writes the trace into %s", c->output.text);
-	console_say(&c->console, "recording goes on: sonda snapshot %s, sonda stop %s",
-		    c->config->unique_session_name, c->options.detach);
-	return EXIT_GOOD;
-}
-
-/* error: of the recording, whose sentence has been told. */
-static int save(struct command *c, int error)
-{
-	bool is_cut = c->result.write_error != 0;
-	struct err_text why;
-
-	if (!is_cut && !c->result.scan.packets)
-		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
-	if (!is_cut && !error && no_ftrace(c))
-		return remove_file(c, fail_without_events(c, no_ftrace(c)));
-	if (trace_file_save(c->file, &why)) {
-		console_error(&c->console, "%s", why.text);
-		write_summary(c, true);
-		return EXIT_FAILED;
-	}
-	return write_summary(c, false);
-}
-
-/* Its sentence has been told. */
-static int fail(struct command *c)
-{
-	if (c->passes_file && trace_file_is_named(c->file))
-		console_say(&c->console, "what was written until then is in %s", c->output.text);
-	return EXIT_FAILED;
-}
-
-/* Is there something worth looking at, although it has failed? */
-static bool is_kept(const struct command *c, int error)
-{
-	if (c->result.write_error || error == -ECONNABORTED)
-		return true;
-	return c->file && trace_file_is_named(c->file) && error != -EINTR;
-}
-
-/* Was the next packet one too many for the file? */
-static bool is_at_limit(const struct command *c)
-{
-	uint64_t bytes;
-
-	if (!c->streams || !c->max_bytes || !c->result.ended_by_itself)
-		return false;
-	bytes = c->passes_file ? c->written : trace_file_bytes(c->file);
-	return bytes + LARGE_PACKET >= c->max_bytes;
-}
-
-/* The recording is good as far as it goes, but it went no further than its file may. */
-static int tell_limit(struct command *c, int code)
-{
-	if (!is_at_limit(c))
-		return code;
-	if (c->max_bytes == c->options.max_bytes) {
-		console_say(&c->console, "stopped: the file has reached --max-size");
-		return code;
-	}
-	console_error(&c->console,
-		      "stopped before the file system of %s was full; all until then is there",
-		      c->output.text);
-	return EXIT_FAILED;
-}
-
-static int run(struct command *c)
+static int run(struct record_command *c)
 {
 	const struct recording_setup setup = {
 		.config = c->config,
@@ -586,7 +322,7 @@ static int run(struct command *c)
 		.detach = c->options.detach,
 		.events = c->events.n ? &c->events : NULL,
 		.same_signal_ms = END_SIGNALS_SAME_MS,
-		.needs_ftrace = needs_ftrace(c),
+		.needs_ftrace = record_needs_ftrace(c),
 		.file = c->file,
 		.passes_file = c->passes_file,
 		.streams = c->streams,
@@ -594,27 +330,13 @@ static int run(struct command *c)
 		.snapshots = c->snapshots,
 		.console = &c->console,
 	};
-	struct err_text why;
-	int error, code;
+	struct err_text why = {""};
+	int error = recording_run(&setup, &c->result, &why);
 
-	error = recording_run(&setup, &c->result, &why);
-	if (error == -ECONNABORTED)
-		c->end = why;
-	if (error && !c->result.write_error)
-		console_error(&c->console, "%s", why.text);
-	if (c->snapshots)
-		return end_snapshots(c, error);
-	if (error == -EINTR && c->streams)
-		return remove_file(c, EXIT_FAILED);
-	if (error && !is_kept(c, error))
-		return fail(c);
-	if (!error && c->options.detach)
-		return tell_detached(c);
-	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
-	return error ? EXIT_FAILED : tell_limit(c, code);
+	return record_end(c, error, &why);
 }
 
-static void clean_up(struct command *c)
+static void clean_up(struct record_command *c)
 {
 	trace_file_free(c->file);
 	command_child_free(c->child);
@@ -628,7 +350,7 @@ static void clean_up(struct command *c)
 
 int cmd_record(int argc, char **argv)
 {
-	struct command c = {0};
+	struct record_command c = {0};
 	struct err_text e;
 	int code;
 

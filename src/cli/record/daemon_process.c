@@ -2,25 +2,25 @@
 #include "cli/record/daemon_process.h"
 
 #include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <event2/event.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
 #include "base/text/str.h"
 
 static bool is_program(const char *path)

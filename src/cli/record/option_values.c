@@ -2,16 +2,16 @@
 #include "cli/record/option_values.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "config/limits.h"
-#include "base/system/fs.h"
 
 int option_time(const char *option, const char *text, uint32_t *ret_ms, struct err_text *e)
 {

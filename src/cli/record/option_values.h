@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdbool.h>
 
 #include "base/core/err.h"
-#include "config/ftrace/ftrace_config.pb-c.h"
 #include "base/text/str.h"
+#include "config/ftrace/ftrace_config.pb-c.h"
 
 /*
  * Values of options of `sonda record`. option is how the person wrote it ("-t", "--filter"), for

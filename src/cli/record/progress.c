@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/progress.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <errno.h>
-#include <stdlib.h>
 
-#include "base/text/str.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 
 /* "  12 s of 60 s   1,204,331 events   21.4 MB   0 lost". Returns buf. */
 static char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])

@@ -8,8 +8,8 @@
 
 #include "cli/terminal/console.h"
 #include "common/trace_stats.pb-c.h"
-#include "config/trace_config.pb-c.h"
 #include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
 
 /* One line about a recording that goes on. */
 

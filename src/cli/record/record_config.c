@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
-#include "config/trace_config.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/record/option_values.h"
 #include "config/limits.h"
+#include "config/trace_config.h"
 
 /* The field that asks this program, not the service, for something that it does not do. */
 static const char *refused_field(const Pb__TraceConfig *c)

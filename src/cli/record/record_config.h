@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text/str.h"
-#include "config/trace_config.pb-c.h"
 #include "base/core/err.h"
-#include "cli/terminal/event_patterns.h"
+#include "base/text/str.h"
 #include "cli/record/record_options.h"
+#include "cli/terminal/event_patterns.h"
 #include "cli/terminal/kernel_events.h"
+#include "config/trace_config.pb-c.h"
 
 /* The trace config of a recording from the file of -c. */
 

@@ -10,7 +10,6 @@
 #include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/verb.h"
-#include "config/limits.h"
 
 const char record_usage[] =
 	"usage: sonda record [OPTION]... EVENT... [-- COMMAND [ARG]...]\n"

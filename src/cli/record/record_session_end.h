@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "cli/trace/trace_readback.h"
 #include "cli/record/record_session.h"
+#include "cli/trace/trace_readback.h"
 #include "client/transport/consumer.h"
 
 /* What record_session.c, up to the end of tracing, and record_session_end.c, from there on, share. */

@@ -22,18 +22,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/buffer_stats.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/daemon_process.h"
-#include "cli/terminal/signals.h"
 #include "cli/record/private_daemons.h"
+#include "cli/record/progress.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_session.h"
-#include "cli/record/progress.h"
 #include "cli/record/snapshots.h"
-#include "analyze/buffer_stats.h"
 #include "cli/report/summary.h"
+#include "cli/terminal/signals.h"
 
 #define TICK_MS 1000 /* between two lines of progress */
 #define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */

@@ -7,12 +7,12 @@
 #include "analyze/trace_scan.h"
 #include "base/core/err.h"
 #include "cli/record/command_child.h"
-#include "cli/terminal/console.h"
 #include "cli/record/option_values.h"
 #include "cli/report/recording_sources.h"
 #include "cli/report/snapshot_report.h"
-#include "cli/trace/trace_file.h"
+#include "cli/terminal/console.h"
 #include "cli/terminal/kernel_events.h"
+#include "cli/trace/trace_file.h"
 #include "config/trace_config.pb-c.h"
 
 /*

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/snapshots.h"
 
-#include <stdint.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <limits.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 
 #include "analyze/trace_scan.h"
 #include "base/core/err.h"
-#include "common/observable_events.pb-c.h"
 #include "base/core/mem.h"
-#include "cli/trace/trace_readback.h"
-#include "cli/trace/session_client.h"
-#include "cli/trace/trace_file.h"
-#include "client/transport/consumer.h"
-#include "config/limits.h"
 #include "base/system/fs.h"
 #include "cli/terminal/console.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+#include "cli/trace/trace_readback.h"
+#include "client/transport/consumer.h"
+#include "common/observable_events.pb-c.h"
+#include "config/limits.h"
 
 /*
  * One snapshot: clones the session and reads the clone into a file. It has a connection of its own,

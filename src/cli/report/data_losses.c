@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/mem.h"
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "cli/report/summary.h"
 
 static void clear(struct loss *l)

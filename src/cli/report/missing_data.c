@@ -6,10 +6,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "base/text/regex.h"
 #include "analyze/name_list.h"
+#include "base/text/regex.h"
 #include "base/text/str.h"
-#include "base/core/mem.h"
 
 /*
  * A producer has to pass the filter of machines first, then one of the filters of names, if there

@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/tracing_service_state.pb-c.h"
-#include "config/trace_config.pb-c.h"
 #include "analyze/ftrace_scan.h"
 #include "analyze/name_list.h"
 #include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/kernel_events.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
 
 /*
  * Would a service give a data source of a config to a producer? A forecast by the service's own

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/recording_sources.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
 
-#include "base/core/mem.h"
-#include "base/text/str.h"
 #include "analyze/name_list.h"
 #include "base/core/err.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/report/missing_data.h"
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
-#include "cli/report/missing_data.h"
 
 void source_producers_deinit(struct source_producers *p)
 {

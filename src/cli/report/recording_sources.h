@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 #include "analyze/name_list.h"
-#include "common/tracing_service_state.pb-c.h"
-#include "config/trace_config.pb-c.h"
 #include "base/core/err.h"
 #include "base/text/str.h"
 #include "cli/terminal/kernel_events.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
 
 /*
  * The producers that a recording of the kernel relies on: those that have registered a "linux."

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "cli/report/missing_data.h"
 #include "cli/report/data_losses.h"
+#include "cli/report/missing_data.h"
 
 #define NAMES_TOLD 4
 

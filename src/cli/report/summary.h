@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text/str.h"
-#include "config/trace_config.pb-c.h"
 #include "analyze/trace_scan.h"
-#include "cli/terminal/event_patterns.h"
+#include "base/text/str.h"
 #include "cli/report/snapshot_report.h"
+#include "cli/terminal/event_patterns.h"
 #include "cli/terminal/kernel_events.h"
+#include "config/trace_config.pb-c.h"
 
 /* The triggers of a trace config. */
 

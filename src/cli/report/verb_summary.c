@@ -7,10 +7,10 @@
 
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "cli/terminal/console.h"
-#include "cli/report/missing_data.h"
 #include "cli/report/data_losses.h"
+#include "cli/report/missing_data.h"
 #include "cli/report/summary.h"
+#include "cli/terminal/console.h"
 #include "cli/terminal/verb.h"
 
 void verb_summary_deinit(struct verb_summary *s)

@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 
 void console_init(struct console *c, bool quiet)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/terminal/event_patterns.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"

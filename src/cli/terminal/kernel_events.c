@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "analyze/event_counts.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 
 const char *const tracefs_roots[] = {

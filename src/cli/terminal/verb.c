@@ -3,14 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/text/str.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 
 static int refuse_long(const char *typed, const struct option *long_options, struct err_text *e)
 {

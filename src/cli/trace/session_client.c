@@ -14,13 +14,13 @@
 
 #include <event2/event.h>
 
+#include "analyze/buffer_stats.h"
 #include "analyze/trace_scan.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "cli/terminal/signals.h"
-#include "cli/trace/trace_readback.h"
-#include "analyze/buffer_stats.h"
 #include "cli/trace/trace_file.h"
+#include "cli/trace/trace_readback.h"
 #include "client/transport/service_trust.h"
 #include "config/limits.h"
 

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
-#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
 

@@ -4,7 +4,7 @@
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "cli/record/start_delay.h"
+#include "cli/record/cmd_record.c"
 
 static int choose(int64_t min, int64_t max, uint32_t *ret)
 {

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record/record_end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/system/fs.h"
+#include "cli/record/command_child.h"
+#include "cli/record/daemon_process.h"
+#include "cli/record/record_config.h"
+#include "cli/record/record_options.h"
+#include "cli/record/recording.h"
+#include "cli/record/snapshots.h"
+#include "cli/report/data_losses.h"
+#include "cli/report/missing_data.h"
+#include "cli/report/summary.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace/trace_file.h"
+#include "cli/trace/trace_readback.h"
+
+#define LARGE_PACKET (1ull << 20) /* few packets are larger */
+
+bool record_service_has_path(const struct record_command *c)
+{
+	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
+}
+
+/* Our own reason, else the service's, else what the config lets expect. */
+static const char *end_reason(struct record_command *c, const struct record_facts *f)
+{
+	const struct service_stats *s = record_stats(f);
+
+	if (c->end.text[0])
+		return c->end.text;
+	if (c->result.end.text[0])
+		return c->result.end.text;
+	if (s && *s->end_reason)
+		return s->end_reason;
+	if (!c->config->duration_ms || c->config->trigger_config)
+		return NULL;
+	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
+}
+
+static int write_summary(struct record_command *c, bool file_is_cut)
+{
+	const struct recording_result *result = &c->result;
+	struct strbuf command_end = {0};
+	struct record_facts facts = {
+		.config = c->config,
+		.scan = c->snapshots ? &result->snapshots.newest : &result->scan,
+		.stats = result->has_stats ? &result->stats : NULL,
+		.before = result->has_before ? &result->before : NULL,
+		.events = c->events.n ? &c->events : NULL,
+		.sources = &result->sources.missing,
+		.left_out = &result->sources.left_out,
+		.skipped = &result->sources.skipped,
+		.idle = &c->idle,
+		.offered = &result->sources.offered,
+		.gone = &result->sources.gone,
+		.from_words = !c->options.config,
+		.not_started = !result->all_started,
+		.flush_failed = result->flush_failed,
+		.file_is_cut = file_is_cut,
+		.unread = c->unread,
+		.output = c->output.text,
+		.file_bytes = c->written ? c->written
+			      : c->file	 ? trace_file_bytes(c->file)
+					 : 0,
+		.snapshots = c->snapshots ? &result->snapshots : NULL,
+		.elapsed_ms = result->elapsed_ms,
+		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
+	};
+	struct record_verdict verdict;
+	struct strbuf text = {0};
+	int command = c->options.exit_code ? command_child_exit_code(c->child) : 0;
+
+	if (c->child)
+		command_child_describe(c->child, &command_end);
+	facts.command_end = command_end.s;
+	facts.end = end_reason(c, &facts);
+	if (c->options.json)
+		record_summary_json(&facts, &text, &verdict);
+	else
+		record_summary_write(&facts, &text, &verdict);
+	if (text.s && c->options.json)
+		fs_write_all(STDOUT_FILENO, text.s, text.len);
+	else if (text.s)
+		console_block(&c->console, text.s);
+	strbuf_deinit(&text);
+	strbuf_deinit(&command_end);
+	if (command > 0)
+		return command;
+	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
+}
+
+bool record_needs_ftrace(const struct record_command *c)
+{
+	return !c->options.config || asks_for_ftrace_only(c->config);
+}
+
+static int explain_nothing(struct record_command *c)
+{
+	console_error(&c->console, "the trace is empty: %s",
+		      c->config->trigger_config ? "no trigger came"
+						: "the service gave no packets");
+	return EXIT_FAILED;
+}
+
+/* Why there are no events although they are what it is about; NULL when there are some. A producer
+ * that has rings has no more than a remark. */
+static const char *no_ftrace(const struct record_command *c)
+{
+	const struct ftrace_scan *s = &c->result.scan.ftrace;
+
+	if (!record_needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
+		return NULL;
+	if (s->problems.n)
+		return s->problems.names[0];
+	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
+		return "nobody provides the data source linux.ftrace: is sonda-probes running?";
+	return NULL;
+}
+
+static int fail_without_events(struct record_command *c, const char *why)
+{
+	struct strbuf end = {0};
+
+	console_error(&c->console, "%s%s",
+		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
+	if (c->child) {
+		command_child_describe(c->child, &end);
+		console_say(&c->console, "%s all the same", end.s ? end.s : "the command ran");
+	}
+	strbuf_deinit(&end);
+	return EXIT_FAILED;
+}
+
+/* The file that the service made, if this process may look at it. */
+static int open_written(const struct record_command *c)
+{
+	return c->is_local && !c->config->rotate
+		       ? open(c->config->output_path, O_RDONLY | O_CLOEXEC)
+		       : -1;
+}
+
+/* What the service wrote: one file, or those of a rotation that are left. */
+static int scan_written(struct record_command *c, int fd)
+{
+	size_t files;
+
+	if (c->is_local && c->config->rotate)
+		return written_trace_scan_files(c->config, &c->result.scan, &c->written, &files);
+	return fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
+}
+
+static int remove_file(struct record_command *c, int code)
+{
+	if (c->streams)
+		trace_file_remove(c->file);
+	return code;
+}
+
+/* The service was killed while it wrote: the last packet is not whole. */
+static int cut_written(struct record_command *c)
+{
+	return c->passes_file ? trace_file_cut(c->file, c->written) : -EBADMSG;
+}
+
+/* The service has written the trace; what is in it is for the summary. error: of the recording, whose
+ * sentence has been told. */
+static int end_written(struct record_command *c, int error)
+{
+	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
+	int fd = c->passes_file ? trace_file_fd(c->file) : own;
+	struct err_text why;
+	int r;
+
+	if (!c->passes_file)
+		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
+	r = scan_written(c, fd);
+	if (r == -EBADMSG && error)
+		r = cut_written(c);
+	if (r == 0 && c->streams && c->result.scan.packets == 0)
+		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
+	if (r == 0 && c->streams && !error && no_ftrace(c))
+		return remove_file(c, fail_without_events(c, no_ftrace(c)));
+	if (c->passes_file && trace_file_save(c->file, &why)) {
+		console_error(&c->console, "%s", why.text);
+		return EXIT_FAILED;
+	}
+	if (r == 0 && c->result.scan.packets == 0)
+		return error ? EXIT_FAILED : explain_nothing(c);
+	if (r == 0)
+		return write_summary(c, false);
+	if (r == -EBADMSG) {
+		console_error(&c->console, "%s ends within a packet: there may have been no room",
+			      c->output.text);
+		write_summary(c, true);
+		return EXIT_FAILED;
+	}
+	c->unread = true;
+	return write_summary(c, false);
+}
+
+/* error: of the recording, whose sentence has been told. */
+static int end_snapshots(struct record_command *c, int error)
+{
+	const struct snapshot_log *log = &c->result.snapshots;
+	int code;
+
+	if (!log->saved && !log->failed) {
+		if (!error)
+			console_error(&c->console, "there is no snapshot: no trigger came, or its "
+						   "stop_delay_ms was not over");
+		return EXIT_FAILED;
+	}
+	code = write_summary(c, false);
+	if (!log->saved)
+		console_error(&c->console, "no snapshot could be saved");
+	return error || !log->saved ? EXIT_FAILED : code;
+}
+
+static int tell_detached(struct record_command *c)
+{
+	if (!c->result.all_started)
+		console_say(&c->console, "not all data sources have started yet");
+	if (record_service_has_path(c))
+		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
+	if (c->config->write_into_file)
+		console_say(&c->console, "the service writes the trace into %s", c->output.text);
+	console_say(&c->console, "recording goes on: sonda snapshot %s, sonda stop %s",
+		    c->config->unique_session_name, c->options.detach);
+	return EXIT_GOOD;
+}
+
+/* error: of the recording, whose sentence has been told. */
+static int save(struct record_command *c, int error)
+{
+	bool is_cut = c->result.write_error != 0;
+	struct err_text why;
+
+	if (!is_cut && !c->result.scan.packets)
+		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
+	if (!is_cut && !error && no_ftrace(c))
+		return remove_file(c, fail_without_events(c, no_ftrace(c)));
+	if (trace_file_save(c->file, &why)) {
+		console_error(&c->console, "%s", why.text);
+		write_summary(c, true);
+		return EXIT_FAILED;
+	}
+	return write_summary(c, false);
+}
+
+/* Its sentence has been told. */
+static int fail(struct record_command *c)
+{
+	if (c->passes_file && trace_file_is_named(c->file))
+		console_say(&c->console, "what was written until then is in %s", c->output.text);
+	return EXIT_FAILED;
+}
+
+/* Is there something worth looking at, although it has failed? */
+static bool is_kept(const struct record_command *c, int error)
+{
+	if (c->result.write_error || error == -ECONNABORTED)
+		return true;
+	return c->file && trace_file_is_named(c->file) && error != -EINTR;
+}
+
+/* Was the next packet one too many for the file? */
+static bool is_at_limit(const struct record_command *c)
+{
+	uint64_t bytes;
+
+	if (!c->streams || !c->max_bytes || !c->result.ended_by_itself)
+		return false;
+	bytes = c->passes_file ? c->written : trace_file_bytes(c->file);
+	return bytes + LARGE_PACKET >= c->max_bytes;
+}
+
+/* The recording is good as far as it goes, but it went no further than its file may. */
+static int tell_limit(struct record_command *c, int code)
+{
+	if (!is_at_limit(c))
+		return code;
+	if (c->max_bytes == c->options.max_bytes) {
+		console_say(&c->console, "stopped: the file has reached --max-size");
+		return code;
+	}
+	console_error(&c->console,
+		      "stopped before the file system of %s was full; all until then is there",
+		      c->output.text);
+	return EXIT_FAILED;
+}
+
+int record_end(struct record_command *c, int error, const struct err_text *why)
+{
+	int code;
+
+	if (error == -ECONNABORTED)
+		c->end = *why;
+	if (error && !c->result.write_error)
+		console_error(&c->console, "%s", why->text);
+	if (c->snapshots)
+		return end_snapshots(c, error);
+	if (error == -EINTR && c->streams)
+		return remove_file(c, EXIT_FAILED);
+	if (error && !is_kept(c, error))
+		return fail(c);
+	if (!error && c->options.detach)
+		return tell_detached(c);
+	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
+	return error ? EXIT_FAILED : tell_limit(c, code);
+}
